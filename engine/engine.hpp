@@ -1,0 +1,284 @@
+// The engine: models, batches of worlds, steps and queries. The only header that the server includes.
+//
+// A Model is an immutable compiled scene, shared by any number of batches. A Batch is N worlds of one model, resident on
+// one device, stepped at one dt with one set of solver options. `Engine::step` takes any number of requests, for
+// different batches, in one launch; a world's result does not depend on what else is in the launch.
+//
+// Threading: an Engine and its batches are used by one thread at a time (the device's batcher). Models and their info
+// may be read from any thread. Every call that can be refused returns Status or Result and changes nothing if refused.
+//
+// Tensors are row-major, little-endian; shapes are given per world, the leading dimension [n] is the worlds asked for.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/base/result.hpp"
+#include "engine/model/scene_spec.hpp"
+#include "engine/model/solver_options.hpp"
+
+namespace axion {
+
+// ---- Models ---------------------------------------------------------------------------------------------------------
+
+enum class DType : std::uint8_t { kFloat32, kFloat64, kInt32, kUint32, kInt64 };
+std::size_t size_of(DType dtype);
+
+struct BodyInfo {
+  std::string name;
+  double mass = 0;                    // kg, with everything that is welded to it
+  std::array<double, 6> I_Bcm{};      // about the centre of mass, body axes: xx yy zz xy xz yz (kg m^2)
+  model::Vec3d p_BoBcm{};             // m
+  model::PoseSpec X_WB;               // initial pose
+};
+
+struct WeldInfo {                     // a body of the scene that became part of another
+  std::string name;
+  int body = model::kWorldBody;       // index into ModelInfo::bodies or kWorldBody
+  model::PoseSpec X_BW;               // pose of the welded frame in that body
+};
+
+struct JointInfo {
+  std::string name;
+  model::JointKind kind = model::JointKind::kFree;
+  int parent = model::kWorldBody;     // index into ModelInfo::bodies
+  int child = 0;
+  int position_start = 0, position_count = 0;  // range in joint_position
+  int velocity_start = 0, velocity_count = 0;  // range in joint_velocity
+  std::vector<model::AxisSpec> axes;  // as compiled: unit axes
+};
+
+struct ModelInfo {
+  std::string name;
+  std::vector<BodyInfo> bodies;       // in the order of body_pose
+  std::vector<WeldInfo> welds;
+  std::vector<JointInfo> joints;
+  std::vector<model::ShapeSpec> shapes;   // body indices refer to `bodies`
+  std::vector<model::ActuatorSpec> actuators;  // in the order of control
+  std::vector<model::KeyframeSpec> keyframes;
+  model::Vec3d gravity{};
+  double timestep = 0;
+  int joint_position_count = 0;       // nq
+  int joint_velocity_count = 0;       // nv
+  int contact_capacity = 0;           // contacts a world can hold; more raises CONTACT_OVERFLOW
+};
+
+// An immutable compiled scene.
+class Model {
+ public:
+  virtual ~Model() = default;
+  virtual const ModelInfo& info() const = 0;
+};
+
+// Validates and compiles. Errors name the field as a path in SceneSpec ("bodies[3].mass").
+Result<std::shared_ptr<const Model>> compile_model(const model::SceneSpec& scene);
+
+// ---- Fields ---------------------------------------------------------------------------------------------------------
+
+// Arrays of a batch that can be read. Reals have the batch's precision unless stated.
+enum class Field : std::uint8_t {
+  kBodyPose,        // [nb, 7] x y z, then quaternion w x y z of the body frame, world frame
+  kBodyVelocity,    // [nb, 6] linear velocity of the centre of mass, then angular, world frame
+  kJointPosition,   // [nq] free: x y z qw qx qy qz of the body frame; ball: quaternion; axis: coordinate
+  kJointVelocity,   // [nv] free: as body_velocity; ball: angular velocity, parent frame; axis: rate
+  kJointImpulse,    // [nj, 6] impulse of the last step on the child, force part then torque about its centre of mass
+  kControl,         // [nu] last applied
+  kContactCount,    // [] int32
+  kOutcome,         // [] uint32, bits of Outcome
+  kTime,            // [] float64, s
+  kStepIndex,       // [] int64
+};
+
+std::string_view field_name(Field field);                 // "body_pose", ...
+Result<Field> field_from_name(std::string_view name);
+
+// Bits of the outcome of a world's last step request; OR over its steps, except kConverged (AND over them).
+enum Outcome : std::uint32_t {
+  kConverged = 1u << 0,
+  kMaxIterations = 1u << 1,     // at least one step stopped above its tolerance
+  kContactOverflow = 1u << 2,   // contacts were dropped: the deepest were kept
+  kNonFinite = 1u << 3,         // frozen at its last finite state until it is reset
+  kFallback = 1u << 4,          // at least one step was redone with a more robust joint mode
+};
+
+// ---- Steps ----------------------------------------------------------------------------------------------------------
+
+class Batch;
+
+// Real input of any layout: value (i, t, j) is at data + i*world_stride + t*step_stride + j*size_of(dtype).
+struct InputView {
+  const std::byte* data = nullptr;    // nullptr: absent
+  DType dtype = DType::kFloat32;      // kFloat32 or kFloat64
+  std::size_t world_stride = 0;       // bytes
+  std::size_t step_stride = 0;        // bytes; 0 holds one value over all steps
+};
+
+// Where a field goes: record r of world i is written at data + i*world_stride + r*record_stride.
+struct OutputView {
+  Field field = Field::kBodyPose;
+  std::byte* data = nullptr;
+  std::size_t world_stride = 0;
+  std::size_t record_stride = 0;
+};
+
+struct StepRequest {
+  Batch* batch = nullptr;
+  std::span<const std::int32_t> world_indices;  // empty: all worlds, in order; else distinct
+  int step_count = 1;                           // >= 1
+  InputView control;                            // [n, (steps,) nu]; absent keeps the last control (zero at first)
+  InputView body_wrench;                        // [n, nb, 6] force, torque about the centre of mass, world; held
+  int record_every = 0;                         // 0: one record after the last step
+  std::span<const OutputView> outputs;
+};
+
+// Histograms are binned where the solver runs; the bounds are these, one more bin counts what lies above.
+inline constexpr std::array<double, 9> kNewtonIterationBounds{0, 1, 2, 3, 4, 6, 8, 12, 16};
+inline constexpr std::array<double, 8> kLinearIterationBounds{1, 2, 4, 16, 64, 256, 1024, 4096};
+inline constexpr std::array<double, 6> kLineSearchBounds{0, 1, 2, 5, 10, 20};
+inline constexpr std::array<double, 8> kResidualBounds{1e-4, 1e-3, 1e-2, 1e-1, 1, 10, 100, 1000};
+inline constexpr std::array<double, 8> kContactBounds{0, 1, 2, 4, 8, 16, 32, 64};
+
+enum class ResidualBlock : std::uint8_t { kDynamics, kJoint, kContact, kFriction, kControl };
+inline constexpr int kResidualBlockCount = 5;
+
+template <std::size_t BoundCount>
+struct BinnedCounts {
+  std::array<std::int64_t, BoundCount + 1> counts{};  // counts[b]: bounds[b-1] < value <= bounds[b]
+  double sum = 0;
+};
+
+// What happened in the world-steps of one launch, over all requests; summed in a fixed order.
+struct StepStatistics {
+  std::int64_t world_steps = 0;
+  std::int64_t converged = 0, max_iterations = 0, contact_overflow = 0, non_finite = 0, fallback = 0;  // world-steps
+  BinnedCounts<kNewtonIterationBounds.size()> newton_iterations;
+  BinnedCounts<kLinearIterationBounds.size()> linear_iterations;
+  BinnedCounts<kLineSearchBounds.size()> line_search_steps;
+  std::array<BinnedCounts<kResidualBounds.size()>, kResidualBlockCount> residual;  // multiples of the tolerance
+  BinnedCounts<kContactBounds.size()> contacts;
+  double max_penetration = 0;   // m
+  double max_joint_error = 0;   // m
+  void add(const StepStatistics& other);
+};
+
+// ---- State ----------------------------------------------------------------------------------------------------------
+
+// New state of some worlds; absent parts keep their value. Either body_* or joint_*, not both.
+// Quaternions are normalised; a zero or non-finite one is refused. Joint coordinates place the bodies by the tree.
+struct StateUpdate {
+  InputView body_pose;       // [n, nb, 7]
+  InputView body_velocity;   // [n, nb, 6]
+  InputView joint_position;  // [n, nq]
+  InputView joint_velocity;  // [n, nv]
+  InputView time;            // [n], s
+};
+
+// How worlds start again. Clears warm starts, impulses, controls and outcomes.
+struct ResetRequest {
+  std::span<const std::int32_t> world_indices;  // empty: all
+  int keyframe = -1;                            // -1: the initial state
+  StateUpdate state;                            // applied on top
+};
+
+struct ContactInfo {
+  int shape_a = 0, shape_b = 0;                 // index into ModelInfo::shapes
+  int body_a = 0, body_b = 0;                   // kWorldBody for the world
+  model::Vec3d point{};                         // m, world frame, on the surface of a, at the start of the last step
+  model::Vec3d normal{};                        // unit, from b to a
+  double gap = 0;                               // m, at the end of the last step along the normal; negative: overlap
+  double normal_impulse = 0;                    // N s
+  model::Vec3d friction_impulse{};              // N s, world frame, on a
+};
+
+// A world's last step.
+struct WorldStatistics {
+  int newton_iterations = 0, linear_iterations = 0, line_search_steps = 0, contact_count = 0;
+  std::uint32_t outcome = 0;
+  std::array<double, kResidualBlockCount> residual{};             // m/s or rad/s
+  std::array<double, kResidualBlockCount> residual_normalised{};  // multiples of the tolerance
+  double max_penetration = 0;                                     // m
+  double max_joint_error = 0;                                     // m
+};
+
+// Per-world changes to the model; data are in the order of the worlds.
+struct BatchOverrides {
+  InputView body_pose;        // [n, nb, 7] initial poses, used by the first state and by Reset
+  InputView mass_scale;       // [n, nb] > 0: scales mass and inertia
+  InputView friction_scale;   // [n] >= 0: scales the friction coefficient of all contacts
+  InputView gain_scale;       // [n, nu] >= 0: scales gear (motor) or kp and kd (position, velocity)
+};
+
+struct BatchSpec {
+  std::shared_ptr<const Model> model;
+  int world_count = 1;
+  double dt = 0.005;          // s
+  model::SolverOptions options;
+  BatchOverrides overrides;
+};
+
+// Cumulative over a batch since it was created.
+struct BatchStatistics {
+  StepStatistics steps;
+  std::int64_t memory_bytes = 0;
+};
+
+class Batch {
+ public:
+  virtual ~Batch() = default;
+  virtual const BatchSpec& spec() const = 0;      // overrides' views are not kept
+  virtual DType real_dtype() const = 0;           // kFloat32 or kFloat64
+  virtual std::int64_t memory_bytes() const = 0;  // on the device
+  virtual std::int64_t step_index(int world) const = 0;
+  // Shape of a field for one world, e.g. {nb, 7}; empty for a scalar.
+  virtual std::vector<std::int64_t> field_shape(Field field) const = 0;
+  virtual DType field_dtype(Field field) const = 0;
+  // Worlds empty: all. `out` receives records as in OutputView.
+  virtual Status get(std::span<const std::int32_t> worlds, std::span<const OutputView> out) const = 0;
+  virtual Status set_state(std::span<const std::int32_t> worlds, const StateUpdate& state) = 0;
+  virtual Status reset(const ResetRequest& request) = 0;
+  virtual Result<std::vector<ContactInfo>> contacts(int world) const = 0;
+  virtual Result<WorldStatistics> statistics(int world) const = 0;
+  virtual BatchStatistics statistics() const = 0;
+};
+
+// ---- Devices --------------------------------------------------------------------------------------------------------
+
+struct DeviceInfo {
+  std::string kind;             // "cpu" or "cuda"
+  std::string id;               // "cpu", "cuda:0"
+  std::string name;             // as the hardware calls itself
+  std::int64_t memory_total_bytes = 0;
+  std::int64_t memory_used_bytes = 0;   // by this engine's batches
+  int threads = 0;              // CPU threads that step worlds; 0 on a GPU
+};
+
+struct EngineOptions {
+  std::string device = "auto";  // "auto", "cpu", "cuda:<index>"; auto takes a GPU where one is usable
+  int threads = 0;              // CPU; 0: as many as the machine has
+  std::int64_t memory_limit_bytes = 0;  // 0: what the device has
+};
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+  virtual DeviceInfo device() const = 0;
+  // RESOURCE_EXHAUSTED if the worlds do not fit; nothing is allocated then.
+  virtual Result<std::unique_ptr<Batch>> create_batch(const BatchSpec& spec) = 0;
+  // Checks every request before any runs; a refused call changes nothing. At most one request a batch.
+  virtual Result<StepStatistics> step(std::span<const StepRequest> requests) = 0;
+};
+
+// INVALID_ARGUMENT for an unknown device, FAILED_PRECONDITION for one that is not usable here (the message says why;
+// "auto" never fails for lack of a GPU, and `*note` then says why the CPU was taken).
+Result<std::unique_ptr<Engine>> create_engine(const EngineOptions& options, std::string* note = nullptr);
+
+// Backends compiled into this build: "cpu", "cuda".
+std::vector<std::string> compiled_backends();
+
+}  // namespace axion

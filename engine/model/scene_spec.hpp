@@ -1,0 +1,131 @@
+// SceneSpec: a scene as a person or an importer describes it, before it is compiled.
+//
+// Everything is in SI units, radians and double precision. Quaternions are (w, x, y, z). Frames follow the monogram
+// notation: X_WB is the pose of body frame B in the world W, p_BoBcm the centre of mass measured from B's origin.
+// The poses given here are those of the *reference configuration*, in which every joint axis reads its `reference`.
+// `compile` (model/compile.hpp) validates a SceneSpec and turns it into an immutable Model.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace axion::model {
+
+using Vec3d = std::array<double, 3>;
+using Quatd = std::array<double, 4>;  // w, x, y, z
+
+struct PoseSpec {
+  Vec3d position{0, 0, 0};        // m
+  Quatd rotation{1, 0, 0, 0};     // need not be normalised; compile() normalises it
+};
+
+inline constexpr int kWorldBody = -1;
+
+enum class ShapeKind : std::uint8_t { kPlane, kSphere, kCapsule, kBox };
+
+struct ShapeSpec {
+  std::string name;
+  ShapeKind kind = ShapeKind::kSphere;
+  int body = kWorldBody;          // index into SceneSpec::bodies, or kWorldBody
+  PoseSpec X_BS;                  // shape frame in its body's frame; a plane's normal is +z, a capsule's axis z
+  Vec3d size{0, 0, 0};            // m. sphere: radius; capsule: radius, half length; box: half extents; plane: unused
+  double friction = 1.0;          // sliding coefficient; a pair takes the maximum of its two (MuJoCo's rule)
+  int contact_dimension = 3;      // 1 frictionless, 3 with friction; a pair takes the maximum of its two
+  std::uint32_t contact_type = 1;       // a pair may touch if (type_a & affinity_b) || (type_b & affinity_a)
+  std::uint32_t contact_affinity = 1;
+};
+
+struct BodySpec {
+  std::string name;
+  PoseSpec X_WB;                  // body frame in the world, reference configuration
+  double mass = 0.0;              // kg. Zero is allowed only if the body is welded to one that has mass
+  Vec3d p_BoBcm{0, 0, 0};         // m, body frame
+  // Rotational inertia about the centre of mass, in the body frame's axes: xx, yy, zz, xy, xz, yz (kg m^2).
+  std::array<double, 6> I_Bcm{0, 0, 0, 0, 0, 0};
+};
+
+enum class AxisKind : std::uint8_t { kHinge, kSlide };
+
+// One degree of freedom of a joint; everything that acts along its coordinate s.
+struct AxisSpec {
+  std::string name;
+  AxisKind kind = AxisKind::kHinge;
+  Vec3d axis{0, 0, 1};            // child body frame, reference configuration; compile() normalises it
+  Vec3d anchor{0, 0, 0};          // m, child body frame: a point on a hinge's axis (ignored for a slide)
+  double reference = 0.0;         // value of s in the reference configuration (rad or m)
+  double initial_position = 0.0;  // s at the initial state (rad or m)
+  double armature = 0.0;          // a >= 0, kg m^2 or kg
+  double damping = 0.0;           // d >= 0, N m s/rad or N s/m
+  double stiffness = 0.0;         // k >= 0, N m/rad or N/m
+  double spring_reference = 0.0;  // s_0
+  bool limited = false;
+  double lower = 0.0;             // limits of s, lower < upper, used when `limited`
+  double upper = 0.0;
+};
+
+enum class JointKind : std::uint8_t {
+  kFree,   // six degrees of freedom, no rows; the parent must be the world
+  kFixed,  // welds the child to its parent: compile() makes them one body
+  kBall,   // three rotations about `anchor`
+  kAxes,   // zero to three hinges and slides in a chain, in the order given; slides come before hinges
+};
+
+struct JointSpec {
+  std::string name;
+  JointKind kind = JointKind::kFree;
+  int parent = kWorldBody;        // index into SceneSpec::bodies, or kWorldBody
+  int child = 0;                  // every body is the child of at most one joint; a body of none is free
+  Vec3d anchor{0, 0, 0};          // m, child body frame: centre of a ball
+  double ball_damping = 0.0;      // N m s/rad, ball only
+  double ball_armature = 0.0;     // kg m^2, ball only
+  std::vector<AxisSpec> axes;     // kAxes only
+};
+
+enum class ActuatorKind : std::uint8_t {
+  kMotor,     // effort = gear * control
+  kPosition,  // effort = gear * (kp (control - gear s) - kd gear ds/dt), implicit
+  kVelocity,  // effort = gear * kd (control - gear ds/dt), implicit
+};
+
+struct ActuatorSpec {
+  std::string name;
+  ActuatorKind kind = ActuatorKind::kMotor;
+  int joint = 0;                  // index into SceneSpec::joints; must be kAxes
+  int axis = 0;                   // index into that joint's axes
+  double gear = 1.0;
+  double kp = 0.0;                // kPosition: N m/rad or N/m
+  double kd = 0.0;                // kPosition, kVelocity: N m s/rad or N s/m
+  bool control_limited = false;   // clamp the control to [control_lower, control_upper]
+  double control_lower = 0.0;
+  double control_upper = 0.0;
+};
+
+struct ContactExcludeSpec {
+  int body_a = 0;
+  int body_b = 0;
+};
+
+struct KeyframeSpec {
+  std::string name;
+  double time = 0.0;
+  std::vector<double> joint_position;  // layout of the joint_position field: free 7, ball 4, axis 1, in joint order
+  std::vector<double> joint_velocity;  // free 6, ball 3, axis 1; empty means zero
+};
+
+struct SceneSpec {
+  std::string name;
+  Vec3d gravity{0, 0, -9.81};     // m/s^2
+  double timestep = 0.005;        // s, a suggestion to whoever creates a batch
+  bool filter_parent_child = true;  // bodies joined directly to each other do not collide (never the world)
+  std::vector<BodySpec> bodies;
+  std::vector<JointSpec> joints;
+  std::vector<ShapeSpec> shapes;
+  std::vector<ActuatorSpec> actuators;
+  std::vector<ContactExcludeSpec> excludes;
+  std::vector<KeyframeSpec> keyframes;
+};
+
+}  // namespace axion::model

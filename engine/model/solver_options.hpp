@@ -1,0 +1,61 @@
+// SolverOptions: every choice of the method that a batch can make, as plain data.
+//
+// A preset fills all of them; each may then be changed alone. `validate` refuses combinations that have no meaning and
+// says why. The method, its equations and the reasons for the defaults are in engine/README.md.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/base/result.hpp"
+
+namespace axion::model {
+
+enum class Precision : std::uint8_t { kFloat32, kFloat64 };
+
+enum class Preset : std::uint8_t {
+  kDefault,    // blended joints, split rotation, natural-map friction, direct solve along the tree
+  kAxionSeed,  // J(q+), implicit gyroscopic term, Fischer-Burmeister, scalar W, Schur complement with Jacobi PCR
+};
+
+// Where the joint impulses act and how their rows are linearised.
+enum class JointMode : std::uint8_t {
+  kPrevious,    // impulses along J(q-), constraint at q+
+  kCurrent,     // impulses along J(q+) of the iterate (backward Euler)
+  kLinearised,  // row linearised at q-, with an error fraction
+  kBlended,     // impulses along (1 - w) J(q-) + w J(q+), w from the geometric stiffness
+};
+
+enum class GyroscopicMode : std::uint8_t { kSplit, kImplicit, kExplicit };
+enum class ContactFunction : std::uint8_t { kFischerBurmeister, kMinimumMap };
+enum class FrictionModel : std::uint8_t { kScalarFixedPoint, kNaturalMap };
+enum class LinearSolver : std::uint8_t { kAutomatic, kPcrJacobi, kTreeDirect };
+
+struct SolverOptions {
+  Preset preset = Preset::kDefault;
+  Precision precision = Precision::kFloat32;
+
+  JointMode joint_mode = JointMode::kBlended;
+  GyroscopicMode gyroscopic_mode = GyroscopicMode::kSplit;
+  ContactFunction contact_function = ContactFunction::kFischerBurmeister;
+  FrictionModel friction_model = FrictionModel::kNaturalMap;
+  LinearSolver linear_solver = LinearSolver::kAutomatic;
+
+  double tolerance = 1e-3;            // of g*dt, the velocity that gravity gives in one step
+  int max_newton_iterations = 16;     // 1 .. 100
+  int max_linear_iterations = 64;     // PCR iterations a Newton iteration, 1 .. 1000
+  double linear_tolerance = 1e-10;    // relative PCR residual; raised to 1e-6 in float32
+  bool line_search = true;            // at most five halvings; else full steps
+  bool warm_start = true;
+
+  double depenetration_velocity = 1.0;   // m/s, the greatest speed at which overlap is pushed out
+  double contact_compliance = 1e-7;      // m/N, capped at 1e-2 dt^2 of the contact's own inverse mass
+  double contact_margin = 0.01;          // m; contacts are made this far ahead of touching, more at speed
+};
+
+// The options of a preset.
+SolverOptions make_options(Preset preset);
+
+// Refuses values out of range and combinations without meaning; the field is named relative to SolverOptions.
+Status validate(const SolverOptions& options);
+
+}  // namespace axion::model
