@@ -1,0 +1,45 @@
+// The team: whoever steps one world. One CPU thread, or one CUDA block; step code does not see which.
+//
+// Contract of the verbs. Each ends in a barrier.
+//   for_each(count, body)          body(i) for every i in [0, count), in any order and at once. A body writes only slots
+//                                  of its own index and reads only what earlier verbs wrote.
+//   sum(count, term) -> Real       Σ term(i), in one fixed order on every backend: kSumLanes interleaved partial sums,
+//   max(count, term) -> Real       then the lanes from first to last. max is at least zero (terms are magnitudes); a NaN term gives NaN.
+//   filter(count, keep, emit)      emit(i, k) for each i with keep(i), k counting them in ascending i. Returns how many.
+// A team that runs its loops backwards or shuffled must give the same bits: that is the race test for machines without
+// a GPU (reversed_team, shuffled_team).
+#pragma once
+
+#include <concepts>
+
+#include "engine/base/macros.hpp"
+
+namespace axion::team {
+
+// Partial sums of every reduction. A block reduces with any number of threads and gets the same bits.
+inline constexpr int kSumLanes = 32;
+
+namespace detail {
+struct NoBody {
+  AXION_HD void operator()(int) const {}
+};
+struct Keep {
+  AXION_HD bool operator()(int) const { return true; }
+};
+struct Emit {
+  AXION_HD void operator()(int, int) const {}
+};
+struct Term {
+  AXION_HD double operator()(int) const { return 0; }
+};
+}  // namespace detail
+
+template <typename T>
+concept Team = requires(const T& team, int count) {
+  team.for_each(count, detail::NoBody{});
+  { team.template sum<double>(count, detail::Term{}) } -> std::same_as<double>;
+  { team.template max<double>(count, detail::Term{}) } -> std::same_as<double>;
+  { team.filter(count, detail::Keep{}, detail::Emit{}) } -> std::same_as<int>;
+};
+
+}  // namespace axion::team
