@@ -1,0 +1,54 @@
+// compile: from a SceneSpec to what the step code reads.
+//
+// validate_scene refuses what is wrong, merge_welds makes one body of those that are welded, and compile sorts bodies
+// along the joint tree, finds principal axes, lays out rows and lists the shape pairs that may ever touch.
+#pragma once
+
+#include <vector>
+
+#include "engine/base/result.hpp"
+#include "engine/model/merge_welds.hpp"
+#include "engine/model/model_data.hpp"
+
+namespace axion::model {
+
+// Host copy of a model in one precision, and its view.
+template <typename Real>
+struct ModelArrays {
+  std::vector<BodyData<Real>> bodies;
+  std::vector<int> child_joints;
+  std::vector<JointData<Real>> joints;
+  std::vector<AxisData<Real>> axes;
+  std::vector<ActuatorData<Real>> actuators;
+  std::vector<int> limit_axis;
+  std::vector<ShapeData<Real>> shapes;
+  std::vector<PairData<Real>> pairs;
+  int lock_count = 0, control_count = 0, contact_capacity = 0, coupling_capacity = 0;
+  math::Vec3<Real> gravity{};
+  ModelView<Real> view() const;  // pointers into the vectors: valid while they live
+};
+
+struct CompiledModel {
+  WeldedScene welded;                      // the scene that users see: its bodies are the order of body_pose
+  std::vector<int> external_body;          // [internal] -> index into welded.scene.bodies
+  std::vector<int> internal_body;          // [external]
+  std::vector<int> joint_of_scene;         // [scene joint] -> index into arrays.joints, -1 for a free joint
+  std::vector<math::Vec3<double>> p_BC;    // [internal] centre of mass in the body frame
+  std::vector<math::Quat<double>> q_BC;    // [internal] principal frame in the body frame
+  std::vector<math::Vec3<double>> x;       // [internal] initial centre of mass, world
+  std::vector<math::Quat<double>> q;       // [internal] initial principal frame
+  ModelArrays<double> arrays;
+};
+
+// Validates and compiles. Errors name a path in SceneSpec.
+Result<CompiledModel> compile(const SceneSpec& scene);
+
+// The same model in another precision.
+ModelArrays<float> to_float(const ModelArrays<double>& arrays);
+
+// Poses of all bodies (internal order) from joint coordinates in the layout of the joint_position field; `x`, `q` are
+// in: the poses that bodies without a joint keep, out: all poses.
+void forward_kinematics(const CompiledModel& model, const double* joint_position, std::vector<math::Vec3<double>>& x,
+                        std::vector<math::Quat<double>>& q);
+
+}  // namespace axion::model

@@ -1,0 +1,102 @@
+// What a compiled model consists of, as plain structs that a CPU and a GPU read alike.
+//
+// Internal frames: every body's frame is its *principal inertial frame* (origin at the centre of mass, axes along the
+// principal axes of inertia), so that I is diagonal. Bodies are sorted so that a parent comes before its children; the
+// order that users see is CompiledModel::external_body. Free joints have no data here: a free body has no rows.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/math/quat.hpp"
+#include "engine/model/scene_spec.hpp"
+
+namespace axion::model {
+
+template <typename Real>
+struct BodyData {
+  Real mass;                 // kg
+  math::Vec3<Real> inertia;  // principal moments, kg m^2
+  int joint = -1;            // the joint whose child this is, or -1
+  int parent = -1;           // that joint's parent body, or -1 for the world
+  int child_joint_start = 0, child_joint_count = 0;  // range in ModelView::child_joints: joints whose parent this is
+};
+
+// A chain of slides, then hinges, between two bodies; or a ball. See constraints/joint_rows.hpp for its equations.
+// M0 is the child's reference orientation carried by the parent; hinge k turns about axis a_k.
+template <typename Real>
+struct JointData {
+  int parent, child;              // internal body indices; parent -1 is the world
+  int slide_count, hinge_count;   // hinge_count 3 with is_ball set for a ball
+  bool is_ball;
+  int lock_start;                 // first locked row
+  int translation_lock_count, rotation_lock_count;
+  int axis_start, axis_count;     // in ModelView::axes; a ball has three axes that only carry damping and armature
+  math::Quat<Real> q_PM0;
+  math::Vec3<Real> p_PA;          // first anchor, parent frame
+  math::Vec3<Real> p_CA;          // last anchor, child frame
+  math::Vec3<Real> offset[2];     // from anchor k to anchor k+1 in the frame between the two hinges
+  math::Vec3<Real> translation_lock[3];  // locked directions: M0 frame with slides, world axes without
+  math::Vec3<Real> slide_dual[3]; // M0 frame: slide coordinate j = slide_dual[j] . (displacement)
+  math::Vec3<Real> hinge[3];      // unit axes, child frame at reference
+  math::Vec3<Real> perpendicular[2];  // completes hinge[0] to a frame (one hinge)
+  Real axis_dot;                  // hinge[0] . hinge[1] (two hinges)
+  Real axis_cross_inverse;        // 1 / |hinge[0] x hinge[1]| (two hinges)
+};
+
+// One joint coordinate s and everything that acts along it.
+template <typename Real>
+struct AxisData {
+  int joint;
+  Real reference;            // s in the reference configuration
+  Real armature, damping, stiffness, spring_reference;
+  int limit;                 // index of its limit row, or -1
+  Real lower, upper;
+  int actuator_start, actuator_count;  // range in ModelView::actuators
+  Real initial_position;
+};
+
+template <typename Real>
+struct ActuatorData {
+  ActuatorKind kind;
+  int axis;
+  int control;               // index in the control vector, the order that users see
+  Real gear, kp, kd;
+  Real lower, upper;         // clamp of the control; ±infinity where there is none
+};
+
+template <typename Real>
+struct ShapeData {
+  ShapeKind kind;
+  int body;                  // internal, -1 for the world
+  math::Vec3<Real> size;
+  math::Vec3<Real> p_CS;     // shape frame in the body's principal frame (in the world for the world's shapes)
+  math::Quat<Real> q_CS;
+  Real bounding_radius;      // m about p_CS; infinite for a plane
+};
+
+// Two shapes that may touch.
+template <typename Real>
+struct PairData {
+  int shape_a, shape_b;
+  Real friction;             // 0 for contact dimension 1
+};
+
+// A compiled model, read only. Arrays are in device memory where the device is a GPU.
+template <typename Real>
+struct ModelView {
+  int body_count, joint_count, axis_count, lock_count, limit_count, actuator_count, shape_count, pair_count;
+  int control_count;
+  int contact_capacity;      // contacts a world can hold
+  int coupling_capacity;     // off-diagonal blocks that the tree factorisation can hold
+  math::Vec3<Real> gravity;
+  const BodyData<Real>* bodies;
+  const int* child_joints;
+  const JointData<Real>* joints;
+  const AxisData<Real>* axes;
+  const ActuatorData<Real>* actuators;   // sorted by axis
+  const int* limit_axis;                 // [limit_count] axis of each limit row
+  const ShapeData<Real>* shapes;
+  const PairData<Real>* pairs;
+};
+
+}  // namespace axion::model

@@ -1,0 +1,209 @@
+// The arrays of one world: its state, its parameters, and the scratch of one step.
+//
+// One list of fields drives allocation, views and snapshots (for_each_field). State and parameters belong to a world for
+// its life; scratch is only meaningful inside a step, so that a CPU thread can lend the same scratch to all its worlds.
+// Vectors are in world axes unless said; row order is locks, axes, limits, then three rows a contact (n, t1, t2).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "engine/model/model_data.hpp"
+#include "engine/model/solver_options.hpp"
+
+namespace axion::model {
+
+// A row of the Jacobian: against body A (or the child) [l, k_a], against body B (or the parent) [-l, k_b].
+template <typename Real>
+struct Row {
+  math::Vec3<Real> l, k_a, k_b;
+};
+
+template <typename Real>
+struct Contact {
+  int body_a, body_b;                   // internal indices, -1 the world; a is never the world
+  int pair;                             // index into ModelView::pairs
+  std::uint32_t feature;
+  math::Vec3<Real> normal, t1, t2;      // unit, right-handed; normal from b to a
+  math::Vec3<Real> p_WA;                // on the surface of a, at the start of the step
+  math::Vec3<Real> r_a, r_b;            // arms from the centres of mass
+  Real gap;                             // at the start of the step, m
+  Real friction;
+};
+
+// An impulse kept for the next step, found again by pair and feature.
+template <typename Real>
+struct ContactWarmStart {
+  int pair;
+  std::uint32_t feature;
+  Real normal;
+  math::Vec3<Real> friction;            // world axes
+};
+
+// What the last step of a world did.
+struct StepRecord {
+  int newton_iterations, linear_iterations, line_search_steps, contact_count;
+  std::uint32_t outcome;
+  float residual[5];                    // m/s or rad/s: dynamics, joint, contact, friction, control
+  float residual_normalised[5];         // in multiples of the tolerance
+  float max_penetration, max_joint_error;
+};
+
+template <typename Real>
+struct WorldView {
+  // State.
+  math::Vec3<Real>* x;                  // [nb] centre of mass
+  math::Quat<Real>* q;                  // [nb] principal frame
+  math::Vec3<Real>* v;                  // [nb]
+  math::Vec3<Real>* omega;              // [nb]
+  Real* axis_position;                  // [naxis] unwrapped coordinate
+  Real* lambda_joint;                   // [nlock + naxis + nlimit] last impulses
+  int* limit_side;                      // [nlimit] side of the last impulse: -1 lower, +1 upper
+  Real* control;                        // [nu] last applied
+  ContactWarmStart<Real>* warm;         // [contact_capacity]
+  int* warm_count;                      // [1]
+  double* time;                         // [1]
+  std::int64_t* step_index;             // [1]
+  std::uint32_t* outcome;               // [1] of the last request; kNonFinite stays until a reset
+  StepRecord* record;                   // [1]
+  Contact<Real>* contacts;              // [contact_capacity] of the last step
+  Real* lambda_contact;                 // [3 contact_capacity] of the last step
+  Real* contact_gap;                    // [contact_capacity] at the end of the last step, along the normal
+  // Parameters.
+  Real* mass_scale;                     // [nb]
+  Real* friction_scale;                 // [1]
+  Real* gain_scale;                     // [nu]
+  math::Vec3<Real>* x_initial;          // [nb]
+  math::Quat<Real>* q_initial;          // [nb]
+  // Scratch: inputs of the step.
+  math::Vec3<Real>* force;              // [nb] external wrench about the centre of mass
+  math::Vec3<Real>* torque;             // [nb]
+  // Scratch: bodies. *_plus is the iterate, *_tilde the free velocity.
+  math::Mat3<Real>* I_world;            // [nb] at q-
+  math::Mat3<Real>* I_inverse;          // [nb]
+  math::Vec3<Real>* v_tilde;
+  math::Vec3<Real>* omega_tilde;
+  math::Vec3<Real>* v_plus;
+  math::Vec3<Real>* omega_plus;
+  math::Vec3<Real>* x_plus;
+  math::Quat<Real>* q_plus;
+  math::Mat3<Real>* D;                  // [nb] derivative of the rotation map
+  math::Mat3<Real>* K_geometric;        // [nb] h times the positive part of the geometric stiffness
+  math::Vec3<Real>* g_linear;           // [nb] dynamics residual, N s
+  math::Vec3<Real>* g_angular;
+  math::Vec3<Real>* du_linear;          // [nb] Newton direction
+  math::Vec3<Real>* du_angular;
+  math::Vec3<Real>* best_v;
+  math::Vec3<Real>* best_omega;
+  Real* blend_body;                     // [nb] stiffness ratio k_b
+  // Scratch: rows.
+  Real* blend;                          // [nj] w_j
+  Row<Real>* row_start;                 // [nlock + naxis] at q-
+  Row<Real>* row;                       // [nrow] of the Newton matrix
+  Row<Real>* row_force;                 // [nlock] along which joint impulses act
+  Real* axis_start_rate;                // [naxis] ds/dt at q-
+  Real* axis_alpha;                     // [naxis] alpha of the axis row
+  Real* axis_beta;                      // [naxis]
+  Real* lock_start_error;               // [nlock] c(q-), m or rad
+  Real* lock_error;                     // [nlock] c(q+)
+  Real* lambda;                         // [nrow]
+  Real* dlambda;                        // [nrow]
+  Real* best_lambda;                    // [nrow]
+  Real* residual;                       // [nrow] right-hand side residual of each row, m/s
+  Real* compliance;                     // [nrow] diagonal of C
+  Real* row_scale;                      // [nrow] (J M^-1 J^T)_ii; for tangent rows the eigenvalue r_t
+  Real* contact_block;                  // [9 contact_capacity] C' of each contact, and
+  Real* contact_left;                   // [4 contact_capacity] its D on the tangent rows
+  int* contact_start;                   // [nb + 1] contacts of each body, compressed
+  int* contact_list;                    // [2 contact_capacity]
+  std::uint32_t* pair_active;           // [npair] list of pairs near each other
+  Contact<Real>* candidate;             // [candidate capacity] contacts before compaction
+  int* candidate_count;                 // [active pairs]
+  // Scratch: conjugate residuals.
+  Real* pcr_r;                          // [nrow] each
+  Real* pcr_z;
+  Real* pcr_p;
+  Real* pcr_az;
+  Real* pcr_ap;
+  Real* pcr_d;
+  math::Vec3<Real>* pcr_v;              // [nb]
+  math::Vec3<Real>* pcr_w;
+  // Scratch: tree factorisation.
+  Real* node;                           // [nb * kNodeStride] diagonal blocks
+  Real* node_rhs;                       // [nb * kNodeSize]
+  Real* coupling_upper;                 // [coupling_capacity * kCouplingStride] rows of i, columns u_j
+  Real* coupling_lower;                 // [coupling_capacity * kCouplingStride] rows u_j, columns of i
+  int* coupling_start;                  // [nb + 1]
+  int* coupling_body;                   // [coupling_capacity] j, descending within i
+  int* coupling_count;                  // [1]
+  std::uint8_t* coupled;                // [nb * nb] 1 where i and j (j < i) are coupled
+};
+
+// A node of the factorisation is a body and the rows of the joint to its parent.
+inline constexpr int kNodeSize = 12;
+inline constexpr int kNodeStride = kNodeSize * kNodeSize;
+inline constexpr int kCouplingStride = kNodeSize * 6;
+
+enum class FieldKind : std::uint8_t { kState, kParameter, kScratch };
+
+// Calls f(kind, pointer to member, element count) for every array, in a fixed order.
+template <typename Real, typename F>
+void for_each_field(const ModelView<Real>& m, F&& f) {
+  using W = WorldView<Real>;
+  using enum FieldKind;
+  const std::size_t nb = m.body_count, nj = m.joint_count, na = m.axis_count, nc = m.contact_capacity;
+  const std::size_t njoint_rows = m.lock_count + na + m.limit_count, nrow = njoint_rows + 3 * nc;
+  f(kState, &W::x, nb), f(kState, &W::q, nb), f(kState, &W::v, nb), f(kState, &W::omega, nb);
+  f(kState, &W::axis_position, na), f(kState, &W::lambda_joint, njoint_rows);
+  f(kState, &W::limit_side, std::size_t(m.limit_count)), f(kState, &W::control, std::size_t(m.control_count));
+  f(kState, &W::warm, nc), f(kState, &W::warm_count, std::size_t(1));
+  f(kState, &W::time, std::size_t(1)), f(kState, &W::step_index, std::size_t(1));
+  f(kState, &W::outcome, std::size_t(1)), f(kState, &W::record, std::size_t(1));
+  f(kState, &W::contacts, nc), f(kState, &W::lambda_contact, 3 * nc), f(kState, &W::contact_gap, nc);
+  f(kParameter, &W::mass_scale, nb), f(kParameter, &W::friction_scale, std::size_t(1));
+  f(kParameter, &W::gain_scale, std::size_t(m.control_count));
+  f(kParameter, &W::x_initial, nb), f(kParameter, &W::q_initial, nb);
+  f(kScratch, &W::force, nb), f(kScratch, &W::torque, nb);
+  f(kScratch, &W::I_world, nb), f(kScratch, &W::I_inverse, nb), f(kScratch, &W::v_tilde, nb);
+  f(kScratch, &W::omega_tilde, nb), f(kScratch, &W::v_plus, nb), f(kScratch, &W::omega_plus, nb);
+  f(kScratch, &W::x_plus, nb), f(kScratch, &W::q_plus, nb), f(kScratch, &W::D, nb);
+  f(kScratch, &W::K_geometric, nb), f(kScratch, &W::g_linear, nb), f(kScratch, &W::g_angular, nb);
+  f(kScratch, &W::du_linear, nb), f(kScratch, &W::du_angular, nb), f(kScratch, &W::best_v, nb);
+  f(kScratch, &W::best_omega, nb), f(kScratch, &W::blend_body, nb), f(kScratch, &W::blend, nj);
+  f(kScratch, &W::row_start, m.lock_count + na), f(kScratch, &W::row, nrow);
+  f(kScratch, &W::row_force, std::size_t(m.lock_count)), f(kScratch, &W::axis_start_rate, na);
+  f(kScratch, &W::axis_alpha, na), f(kScratch, &W::axis_beta, na);
+  f(kScratch, &W::lock_start_error, std::size_t(m.lock_count));
+  f(kScratch, &W::lock_error, std::size_t(m.lock_count)), f(kScratch, &W::lambda, nrow);
+  f(kScratch, &W::dlambda, nrow), f(kScratch, &W::best_lambda, nrow), f(kScratch, &W::residual, nrow);
+  f(kScratch, &W::compliance, nrow), f(kScratch, &W::row_scale, nrow), f(kScratch, &W::contact_block, 9 * nc);
+  f(kScratch, &W::contact_left, 4 * nc), f(kScratch, &W::contact_start, nb + 1);
+  f(kScratch, &W::contact_list, 2 * nc), f(kScratch, &W::pair_active, std::size_t(m.pair_count));
+  f(kScratch, &W::candidate, 2 * nc), f(kScratch, &W::candidate_count, std::size_t(m.pair_count));
+  f(kScratch, &W::pcr_r, nrow), f(kScratch, &W::pcr_z, nrow), f(kScratch, &W::pcr_p, nrow);
+  f(kScratch, &W::pcr_az, nrow), f(kScratch, &W::pcr_ap, nrow), f(kScratch, &W::pcr_d, nrow);
+  f(kScratch, &W::pcr_v, nb), f(kScratch, &W::pcr_w, nb), f(kScratch, &W::node, nb * kNodeStride);
+  f(kScratch, &W::node_rhs, nb * kNodeSize);
+  f(kScratch, &W::coupling_upper, std::size_t(m.coupling_capacity) * kCouplingStride);
+  f(kScratch, &W::coupling_lower, std::size_t(m.coupling_capacity) * kCouplingStride);
+  f(kScratch, &W::coupling_start, nb + 1), f(kScratch, &W::coupling_body, std::size_t(m.coupling_capacity));
+  f(kScratch, &W::coupling_count, std::size_t(1)), f(kScratch, &W::coupled, nb * nb);
+}
+
+// Everything a step needs beside the model and the world.
+template <typename Real>
+struct StepSettings {
+  Real dt;
+  Real tolerance;                 // m/s: relative tolerance times 9.81 dt
+  JointMode joint_mode;
+  GyroscopicMode gyroscopic_mode;
+  ContactFunction contact_function;
+  FrictionModel friction_model;
+  LinearSolver linear_solver;     // never kAutomatic
+  int max_newton_iterations, max_linear_iterations;
+  Real linear_tolerance;
+  bool line_search, warm_start;
+  Real depenetration_velocity, contact_compliance, contact_margin;
+};
+
+}  // namespace axion::model
