@@ -1,0 +1,230 @@
+#!/usr/bin/env python3
+"""Checks the house against ARCHITECTURE.md: who includes whom, how long files and functions are, and that each room
+says what it is. Exit code 1 and one line a finding ("file:line: rule: text") when something is wrong.
+
+Usage: check_architecture.py [--root DIRECTORY]
+"""
+
+import argparse
+import os
+import pathlib
+import re
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from source_text import cpp_functions, python_functions, strip_cpp_comments  # noqa: E402
+
+MAX_FILE_LINES = 450
+WARN_FILE_LINES = 400
+MAX_FUNCTION_LINES = 80
+WARN_COLUMNS = 120
+
+CPP_SUFFIXES = {'.hpp', '.cpp', '.h', '.cu', '.cuh'}
+CODE_SUFFIXES = CPP_SUFFIXES | {'.py', '.proto', '.sh', '.cmake'}
+SOURCE_ROOMS = ('engine', 'server', 'clients', 'tests', 'deploy', 'proto')
+
+# What a room of the engine may include besides itself: everything left of it in the dependency rule.
+_TO_MODEL = {'base', 'math', 'team', 'model'}
+ENGINE_ROOMS = {
+    'base': set(),
+    'math': {'base'},
+    'team': {'base', 'math'},
+    'model': {'base', 'math', 'team'},
+    'import': _TO_MODEL,
+    'collide': _TO_MODEL,
+    'constraints': _TO_MODEL,
+    'solver': _TO_MODEL | {'collide', 'constraints'},
+    'step': _TO_MODEL | {'collide', 'constraints', 'solver'},
+    'backend': _TO_MODEL | {'collide', 'constraints', 'solver', 'step'},
+}
+# engine.hpp is the face that the backend implements: it declares, so it includes only what its declarations need.
+ENGINE_HPP_ROOMS = {'base', 'model'}
+ENGINE_HPP_USERS = {'backend', 'model'}
+
+# What a room of the server may include of the server; files of the folder itself (main, config) wire everything.
+SERVER_ROOMS = {
+    'schedule': set(),
+    'store': set(),
+    'observe': {'schedule'},
+    'rpc': {'schedule', 'observe', 'store'},
+}
+
+GRPC = re.compile(r'^(grpc|grpcpp|grpc\+\+|google/protobuf|google/rpc)/|\.pb\.h$')
+ABSEIL = re.compile(r'^absl/')
+CUDA = re.compile(r'^(cuda|cub/|thrust/|cooperative_groups|cu[a-z]+\.h|device_launch|device_functions|nv[A-Z]|nvml|nvrtc'
+                  r'|vector_types\.h|mma\.h)')
+THREADS = re.compile(r'^(thread|mutex|shared_mutex|atomic|condition_variable|future|semaphore|barrier|latch|stop_token'
+                     r'|pthread\.h|stdatomic\.h|threads\.h|omp\.h|tbb/.*)$')
+STANDARD = re.compile(r'^[a-z_0-9]+$')
+# Libraries that a room of the engine may use besides the standard one.
+ENGINE_LIBRARIES = {
+    'import': re.compile(r'^tinyxml2\.h$'),
+    'backend': re.compile(r'^(unistd\.h|sched\.h|cpuid\.h|immintrin\.h|sys/[a-z]+\.h)$'),
+}
+GRPC_ROOMS = {'server/rpc', 'server/observe', 'server'}
+THREAD_ROOMS = {'engine/backend', 'server/schedule', 'server/observe'}
+LIBRARY_PREFIXES = ('absl/', 'grpcpp/', 'grpc/', 'google/', 'spdlog/', 'prometheus/', 'axion/v1/')
+
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.MULTILINE)
+PROMISES = re.compile(r'\b(' + '|'.join(('TO' 'DO', 'FIX' 'ME', 'XX' 'X')) + r')\b')
+
+
+def room_of(path):
+    """The room of a file: 'engine/solver', 'server' for its own files, 'clients/cpp', 'tests/...' and so on."""
+    return str(pathlib.PurePosixPath(path).parent if path.count('/') < 2 else '/'.join(path.split('/')[:2]))
+
+
+def source_files(root):
+    """Paths below the source rooms, relative to the root, without what builds leave behind."""
+    for top in SOURCE_ROOMS:
+        for folder, folders, files in os.walk(root / top):
+            folders[:] = sorted(f for f in folders if not f.startswith(('.', 'build')) and f != '__pycache__'
+                                and not f.endswith('.egg-info'))
+            for name in sorted(files):
+                if not name.endswith(('_pb2.py', '_pb2_grpc.py')):
+                    yield (pathlib.Path(folder) / name).relative_to(root).as_posix()
+
+
+def includes(text):
+    """Yields (line, quoted, target) of each #include that is not in a comment."""
+    text = strip_cpp_comments(text)
+    for match in INCLUDE.finditer(text):
+        yield text.count('\n', 0, match.start(2)) + 1, match.group(1) == '"', match.group(2)
+
+
+def engine_face(root):
+    """Headers that a user of the engine may include: engine.hpp and what it includes itself."""
+    face = {'engine/engine.hpp'}
+    header = root / 'engine/engine.hpp'
+    if header.exists():
+        face |= {target for _, quoted, target in includes(header.read_text()) if quoted}
+    return face
+
+
+def check_engine_include(room, path, quoted, target):
+    name = room.partition('/')[2]
+    if GRPC.search(target) or ABSEIL.search(target):
+        return 'engine/ has no gRPC, protobuf or Abseil'
+    if target.startswith('engine/'):
+        if target == 'engine/engine.hpp':
+            return None if name in ENGINE_HPP_USERS else 'engine.hpp is included by its implementation alone'
+        other = target.split('/')[1]
+        allowed = ENGINE_HPP_ROOMS if path == 'engine/engine.hpp' else ENGINE_ROOMS.get(name, set()) | {name}
+        return None if other in allowed else f'{room} may include {sorted(allowed)}, not engine/{other}'
+    if target.startswith(('server/', 'clients/', 'tests/', 'proto/', 'axion/')):
+        return 'the engine knows no server, client, test or message'
+    library = ENGINE_LIBRARIES.get(name)
+    if STANDARD.match(target) or CUDA.search(target) or (library and library.match(target)):
+        return None
+    return f'{room} may not use this library'
+
+
+def check_server_include(room, face, target):
+    name = room.partition('/')[2]
+    if GRPC.search(target) and room not in GRPC_ROOMS:
+        return 'gRPC and protobuf are seen in server/rpc, server/observe and main only'
+    if target.startswith('engine/'):
+        if target in face:
+            return None
+        if target.startswith('engine/import/') and name in ('rpc', ''):
+            return None
+        return 'the server includes engine/engine.hpp (and, in rpc, engine/import/) only'
+    if target.startswith('clients/') or target.startswith('tests/'):
+        return 'the server knows no client and no test'
+    if target.startswith('server/') and name in SERVER_ROOMS:
+        other = target.split('/')[1] if target.count('/') > 1 else ''
+        allowed = SERVER_ROOMS[name] | {name}
+        if other and other not in allowed:
+            return f'{room} may include {sorted(allowed)}, not server/{other}'
+        if not other and name == 'schedule':
+            return 'server/schedule sees only engine.hpp'
+    return None
+
+
+def check_include(root, face, path, quoted, target):
+    """The reason why `path` may not include `target`, or None."""
+    room = room_of(path)
+    if quoted and (target.startswith('.') or not (
+            (root / target).exists() or target.startswith(LIBRARY_PREFIXES) or target.endswith('.pb.h'))):
+        return 'includes of ours are full paths from the root of the repository'
+    if CUDA.search(target) and room != 'engine/backend' and not path.endswith('.cuh'):
+        return 'CUDA headers are for engine/backend and *.cuh'
+    if THREADS.search(target) and not room.startswith(('clients', 'tests')) and room not in THREAD_ROOMS:
+        return f'threads live in {", ".join(sorted(THREAD_ROOMS))}'
+    if path.startswith('engine/'):
+        return check_engine_include(room, path, quoted, target)
+    if path.startswith('server/'):
+        return check_server_include(room, face, target)
+    if path.startswith('clients/') and target.startswith(('engine/', 'server/')):
+        return 'a client knows the messages alone'
+    return None
+
+
+def check_file(root, face, path):
+    """Yields (line, rule, text) of each finding in one file; the rule 'warning' does not fail."""
+    suffix = pathlib.PurePosixPath(path).suffix
+    if suffix not in CODE_SUFFIXES and not path.endswith('CMakeLists.txt'):
+        return
+    text = (root / path).read_text(errors='replace')
+    lines = text.splitlines()
+    if len(lines) > MAX_FILE_LINES:
+        yield 1, 'file length', f'{len(lines)} lines, the limit is {MAX_FILE_LINES}; split where there are two ideas'
+    elif len(lines) > WARN_FILE_LINES:
+        yield 1, 'warning', f'{len(lines)} lines, aim for {WARN_FILE_LINES}'
+    for number, line in enumerate(lines, 1):
+        if PROMISES.search(line):
+            yield number, 'promise', f'keep it or say why not: {line.strip()}'
+        if len(line) > WARN_COLUMNS and suffix in CPP_SUFFIXES and 'http' not in line:
+            yield number, 'warning', f'{len(line)} columns, aim for {WARN_COLUMNS}'
+    if path.startswith('engine/') and path.endswith('CMakeLists.txt') and re.search(r'gRPC|[Pp]rotobuf|absl', text):
+        if path != 'engine/CMakeLists.txt':
+            yield 1, 'include rule', 'engine/ links no gRPC, protobuf or Abseil'
+    functions = python_functions if suffix == '.py' else cpp_functions if suffix in CPP_SUFFIXES else None
+    for first, count in functions(text) if functions else ():
+        if count > MAX_FUNCTION_LINES:
+            yield first, 'function length', f'{count} lines, the limit is {MAX_FUNCTION_LINES}'
+    if suffix in CPP_SUFFIXES:
+        if suffix in ('.hpp', '.cuh') and '#pragma once' not in text:
+            yield 1, 'header', 'has no #pragma once'
+        for number, quoted, target in includes(text):
+            reason = check_include(root, face, path, quoted, target)
+            if reason:
+                yield number, 'include rule', f'{path} includes {target}: {reason}'
+
+
+def rooms(root):
+    """Folders that must say what they are: each top room and the folders directly in engine, server and clients."""
+    for top in SOURCE_ROOMS:
+        if (root / top).is_dir():
+            yield top
+        if top in ('engine', 'server', 'clients'):
+            for path in source_files(root):
+                if path.startswith(top + '/') and path.count('/') >= 2:
+                    yield '/'.join(path.split('/')[:2])
+
+
+def check_tree(root):
+    """All findings of the tree: a list of (path, line, rule, text)."""
+    root = pathlib.Path(root)
+    face = engine_face(root)
+    findings = [(path, *finding) for path in source_files(root) for finding in check_file(root, face, path)]
+    for room in sorted(set(rooms(root))):
+        if not (root / room / 'README.md').is_file():
+            findings.append((room, 1, 'room', 'has no README.md that says what it does and who may call it'))
+    return findings
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('--root', type=pathlib.Path, default=pathlib.Path(__file__).resolve().parents[2])
+    root = parser.parse_args().root
+    findings = check_tree(root)
+    for path, line, rule, text in findings:
+        print(f'{path}:{line}: {rule}: {text}')
+    failures = [finding for finding in findings if finding[2] != 'warning']
+    print(f'{len(list(source_files(root)))} files, {len(failures)} findings')
+    return 1 if failures else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

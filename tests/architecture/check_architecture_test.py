@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""The checker itself: each rule is broken once in a temporary copy of the house, and the checker must see it."""
+
+import pathlib
+import shutil
+import sys
+import tempfile
+import textwrap
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import check_architecture  # noqa: E402
+import source_text  # noqa: E402
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+
+
+class BrokenHouse(unittest.TestCase):
+    """Copies engine/ and server/ as they are, breaks one rule, and compares the findings."""
+
+    def setUp(self):
+        self._folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self._folder.cleanup)
+        self.root = pathlib.Path(self._folder.name)
+        for room in ('engine', 'server', 'clients'):
+            if (REPOSITORY / room).is_dir():
+                shutil.copytree(REPOSITORY / room, self.root / room, ignore=shutil.ignore_patterns('build', '.venv'))
+        self.before = set(check_architecture.check_tree(self.root))
+
+    def added_findings(self, path, text):
+        target = self.root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text)
+        return [f for f in check_architecture.check_tree(self.root)
+                if f not in self.before and f[2] not in ('warning', 'room')]
+
+    def assert_refused(self, path, include, header='#pragma once\n'):
+        findings = self.added_findings(path, f'{header}#include {include}\n')
+        self.assertEqual([f[2] for f in findings], ['include rule'], f'{path} with {include}: {findings}')
+
+    def assert_accepted(self, path, include):
+        self.assertEqual(self.added_findings(path, f'#pragma once\n#include {include}\n'), [])
+
+    def test_engine_that_includes_grpc_is_refused(self):
+        self.assert_refused('engine/solver/extra.hpp', '<grpcpp/grpcpp.h>')
+
+    def test_engine_that_includes_a_message_is_refused(self):
+        self.assert_refused('engine/backend/extra.hpp', '"axion/v1/simulation.pb.h"')
+
+    def test_engine_that_includes_abseil_is_refused(self):
+        self.assert_refused('engine/base/extra.hpp', '"absl/strings/string_view.h"')
+
+    def test_room_that_includes_to_its_right_is_refused(self):
+        (self.root / 'engine/backend').mkdir(parents=True, exist_ok=True)
+        (self.root / 'engine/backend/some.hpp').write_text('#pragma once\n')
+        self.assert_refused('engine/math/extra.hpp', '"engine/backend/some.hpp"')
+
+    def test_room_that_includes_to_its_left_is_accepted(self):
+        self.assert_accepted('engine/solver/extra.hpp', '"engine/base/result.hpp"')
+
+    def test_cuda_header_outside_the_backend_is_refused(self):
+        self.assert_refused('engine/step/extra.hpp', '<cuda_runtime.h>')
+
+    def test_cuda_header_in_a_device_file_is_accepted(self):
+        self.assert_accepted('engine/team/extra.cuh', '<cuda_runtime.h>')
+
+    def test_thread_header_in_the_solver_is_refused(self):
+        self.assert_refused('engine/solver/extra.hpp', '<atomic>')
+
+    def test_thread_header_in_the_backend_is_accepted(self):
+        self.assert_accepted('engine/backend/extra.hpp', '<atomic>')
+
+    def test_relative_include_is_refused(self):
+        self.assert_refused('engine/solver/extra.hpp', '"../base/result.hpp"')
+
+    def test_include_beside_the_file_without_its_path_is_refused(self):
+        self.assert_refused('engine/base/extra.hpp', '"result.hpp"')
+
+    def test_schedule_that_includes_grpc_is_refused(self):
+        self.assert_refused('server/schedule/extra.hpp', '<grpcpp/server.h>')
+
+    def test_schedule_that_includes_rpc_is_refused(self):
+        (self.root / 'server/rpc').mkdir(parents=True, exist_ok=True)
+        (self.root / 'server/rpc/some.hpp').write_text('#pragma once\n')
+        self.assert_refused('server/schedule/extra.hpp', '"server/rpc/some.hpp"')
+
+    def test_server_that_reaches_behind_engine_hpp_is_refused(self):
+        self.assert_refused('server/schedule/extra.hpp', '"engine/math/vec3.hpp"')
+
+    def test_client_that_includes_the_engine_is_refused(self):
+        self.assert_refused('clients/cpp/extra.hpp', '"engine/engine.hpp"')
+
+    def test_include_in_a_comment_is_no_include(self):
+        self.assertEqual(self.added_findings('engine/base/extra.hpp', '#pragma once\n// #include <thread>\n'), [])
+
+    def test_long_file_is_refused(self):
+        findings = self.added_findings('engine/base/extra.hpp', '#pragma once\n' + '\n' * 460)
+        self.assertEqual([f[2] for f in findings], ['file length'])
+
+    def test_long_function_is_refused(self):
+        body = '  x += 1;\n' * 90
+        findings = self.added_findings('engine/base/extra.hpp', f'#pragma once\ninline void f(int x) {{\n{body}}}\n')
+        self.assertEqual([f[2] for f in findings], ['function length'])
+
+    def test_promise_is_refused(self):
+        findings = self.added_findings('engine/base/extra.hpp', '#pragma once\n// TO' + 'DO later\n')
+        self.assertEqual([f[2] for f in findings], ['promise'])
+
+    def test_room_without_a_readme_is_refused(self):
+        (self.root / 'engine/attic').mkdir()
+        (self.root / 'engine/attic/x.hpp').write_text('#pragma once\n')
+        self.assertIn('engine/attic', [f[0] for f in check_architecture.check_tree(self.root) if f[2] == 'room'])
+
+
+class FunctionLengths(unittest.TestCase):
+    def lengths(self, text):
+        return [count for _, count in source_text.cpp_functions(textwrap.dedent(text))]
+
+    def test_functions_in_namespaces_and_classes_are_measured(self):
+        self.assertEqual(self.lengths('''\
+            namespace a::b {
+            template <typename T, int N = 3>
+            class C final : public D<T> {
+             public:
+              int f() const {
+                return 1;
+              }
+              explicit C(int x) : x_{x}, y_(2) {
+                g();
+                h();
+              }
+            };
+            }  // namespace
+            '''), [3, 1, 4])
+
+    def test_braces_in_strings_and_comments_do_not_count(self):
+        self.assertEqual(self.lengths('''\
+            void f() {
+              g("}", '{', R"x(}}}")x");  // }
+              /* { */ int n = 1'000'000;
+            }
+            void g() {}
+            '''), [4, 1])
+
+    def test_lambdas_belong_to_their_function(self):
+        self.assertEqual(self.lengths('''\
+            void f() {
+              auto g = [&](int i) {
+                return i;
+              };
+            }
+            '''), [5])
+
+    def test_tables_and_enums_are_not_functions(self):
+        self.assertEqual(self.lengths('''\
+            enum class E : int { kA, kB };
+            constexpr std::array<int, 3> kTable{1,
+              2,
+              3};
+            #define M(x) { \\
+              x
+            '''), [])
+
+
+if __name__ == '__main__':
+    unittest.main()
