@@ -1,0 +1,35 @@
+// merge_welds: one body of those that are welded together.
+//
+// A body whose joint is kFixed becomes part of its nearest ancestor that can move, the root of its weld. Masses add up
+// by the parallel axis theorem; shapes, joints, actuators, excludes and keyframes are re-indexed and re-expressed. A
+// body that is welded to the world disappears: its mass has no effect and its shapes become shapes of the world.
+// The order of the roots, and of the joints that remain, is kept, so the layout of joint coordinates is too.
+//
+// An exclusion is taken over between the merged bodies, so it then covers everything that is welded to either.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/base/result.hpp"
+#include "engine/model/scene_spec.hpp"
+
+namespace axion::model {
+
+struct Weld {
+  std::string name;             // of the body that was welded
+  int body = kWorldBody;        // what it became part of: index into WeldedScene::scene.bodies, or kWorldBody
+  PoseSpec X_BW;                // pose of the welded frame in that body (in the world, if that is the world)
+};
+
+struct WeldedScene {
+  SceneSpec scene;              // without kFixed joints
+  std::vector<Weld> welds;      // in the order of the bodies that were welded
+  std::vector<int> body_map;    // [body of the input] -> body of `scene`, or kWorldBody
+};
+
+// Validates the scene first (validate_scene.hpp) and fails as that does, and for a weld whose mass or inertia, all
+// parts together, cannot move; the field is then that of the root in `scene`.
+Result<WeldedScene> merge_welds(const SceneSpec& scene);
+
+}  // namespace axion::model

@@ -1,0 +1,43 @@
+// validate_scene: whether a SceneSpec describes a scene that can be compiled.
+//
+// Checks every number for finiteness and range, every index, every name, the joint tree, and the limits below. Pure;
+// may be called by anyone. The first fault found is returned: `field` is its path ("bodies[3].mass") and the message
+// has the value. Safe on hostile input: no recursion, at most O(n log n) in the size of the scene.
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "engine/base/result.hpp"
+#include "engine/model/scene_spec.hpp"
+
+namespace axion::model {
+
+// Limits of a scene. They bound the work and the memory of a compilation, not of a device.
+inline constexpr int kMaxSceneBodies = 4096;
+inline constexpr int kMaxSceneJoints = 4096;
+inline constexpr int kMaxSceneShapes = 16384;
+inline constexpr int kMaxSceneActuators = 16384;
+inline constexpr int kMaxSceneExcludes = 65536;
+inline constexpr int kMaxSceneKeyframes = 1024;
+inline constexpr std::size_t kMaxNameBytes = 256;
+inline constexpr int kMaxSlidesPerJoint = 3;
+inline constexpr int kMaxHingesPerJoint = 3;
+
+// No length, mass, gain, ... may be larger: products of a few of them must stay finite, in float32 as well.
+inline constexpr double kMaxMagnitude = 1e9;
+inline constexpr double kMinMass = 1e-12;        // kg
+inline constexpr double kMinInertia = 1e-15;     // kg m^2, smallest principal moment
+inline constexpr double kMinLength = 1e-9;       // m, of a shape's size
+// Smallest triple product (or sine) of unit axes that counts as linearly independent.
+inline constexpr double kMinAxisVolume = 1e-3;
+// Part of the trace by which principal moments may miss A + B >= C (rounded numbers in files of thin bodies).
+inline constexpr double kInertiaTriangleTolerance = 1e-6;
+
+Status validate_scene(const SceneSpec& scene);
+
+// Whether an inertia (xx yy zz xy xz yz) can belong to a rigid body of positive mass: positive definite with principal
+// moments of at least kMinInertia that satisfy the triangle inequality. `field` is its path in the error.
+Status validate_inertia(const std::array<double, 6>& I, const std::string& field);
+
+}  // namespace axion::model
