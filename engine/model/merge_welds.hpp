@@ -29,7 +29,7 @@ struct WeldedScene {
 };
 
 // Validates the scene first (validate_scene.hpp) and fails as that does, and for a weld whose mass or inertia, all
-// parts together, cannot move; the field is then that of the root in `scene`.
+// parts together, cannot move; the field is then that of the root in the input.
 Result<WeldedScene> merge_welds(const SceneSpec& scene);
 
 }  // namespace axion::model

@@ -79,6 +79,7 @@ template <typename Real>
 struct PairData {
   int shape_a, shape_b;
   Real friction;             // 0 for contact dimension 1
+  int contact_max;           // contacts that this pair of kinds can have
 };
 
 // A compiled model, read only. Arrays are in device memory where the device is a GPU.
@@ -87,6 +88,7 @@ struct ModelView {
   int body_count, joint_count, axis_count, lock_count, limit_count, actuator_count, shape_count, pair_count;
   int control_count;
   int contact_capacity;      // contacts a world can hold
+  int candidate_capacity;    // contacts before compaction: slots for the pairs that are near each other
   int coupling_capacity;     // off-diagonal blocks that the tree factorisation can hold
   math::Vec3<Real> gravity;
   const BodyData<Real>* bodies;

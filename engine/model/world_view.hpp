@@ -179,7 +179,7 @@ void for_each_field(const ModelView<Real>& m, F&& f) {
   f(kScratch, &W::compliance, nrow), f(kScratch, &W::row_scale, nrow), f(kScratch, &W::contact_block, 9 * nc);
   f(kScratch, &W::contact_left, 4 * nc), f(kScratch, &W::contact_start, nb + 1);
   f(kScratch, &W::contact_list, 2 * nc), f(kScratch, &W::pair_active, std::size_t(m.pair_count));
-  f(kScratch, &W::candidate, 2 * nc), f(kScratch, &W::candidate_count, std::size_t(m.pair_count));
+  f(kScratch, &W::candidate, std::size_t(m.candidate_capacity)), f(kScratch, &W::candidate_count, std::size_t(m.pair_count));
   f(kScratch, &W::pcr_r, nrow), f(kScratch, &W::pcr_z, nrow), f(kScratch, &W::pcr_p, nrow);
   f(kScratch, &W::pcr_az, nrow), f(kScratch, &W::pcr_ap, nrow), f(kScratch, &W::pcr_d, nrow);
   f(kScratch, &W::pcr_v, nb), f(kScratch, &W::pcr_w, nb), f(kScratch, &W::node, nb * kNodeStride);

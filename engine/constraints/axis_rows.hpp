@@ -1,0 +1,85 @@
+// Axis rows and limits: everything that acts along one joint coordinate s.
+//
+// Axis row. Armature a, damping d, spring k to s₀, position drive kp to s_t, velocity drive kd to ṡ_t, all implicit:
+//   λ = α − β ṡ⁺,  β = h²(kp + k) + h(kd + d) + a,  α = h[kp(s_t − s⁻) + kd ṡ_t − k(s⁻ − s₀)] + a ṡ⁻
+// as one compliant row J u + λ/β − α/β = 0. β = 0 means that nothing acts: the row is then λ = 0.
+// Limit. The nearer bound as a unilateral row: gap g = s − lower or upper − s, a = (g + off)/h + J u.
+// Jacobians of both are those at q⁻.
+#pragma once
+
+#include "engine/constraints/free_motion.hpp"
+
+namespace axion::constraints {
+
+// Joint rows at q⁻: row_start of locks and axes, lock_start_error, axis_position next to its last value.
+template <typename Real, typename Team>
+AXION_HD inline void start_joints(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w) {
+  team.for_each(m.joint_count, [&](int j) {
+    const model::JointData<Real>& joint = m.joints[j];
+    JointEvaluation<Real> e;
+    evaluate_joint(m, joint, w.x, w.q, w.axis_position, e);
+    for (int i = 0; i < joint.translation_lock_count + joint.rotation_lock_count; ++i) {
+      w.row_start[joint.lock_start + i] = e.lock[i];
+      w.lock_start_error[joint.lock_start + i] = e.error[i];
+    }
+    for (int k = 0; k < joint.axis_count; ++k) {
+      const int axis = joint.axis_start + k;
+      w.row_start[m.lock_count + axis] = e.axis[k];
+      w.row[m.lock_count + axis] = e.axis[k];
+      w.axis_position[axis] = e.coordinate[k];
+      w.axis_start_rate[axis] = row_velocity(e.axis[k], joint.child, joint.parent, w.v, w.omega);
+    }
+  });
+}
+
+// alpha and beta of every axis; needs start_joints.
+template <typename Real, typename Team>
+AXION_HD inline void build_axis_rows(const Team& team, const model::ModelView<Real>& m,
+                                     const model::WorldView<Real>& w, const model::StepSettings<Real>& settings) {
+  team.for_each(m.axis_count, [&](int i) {
+    const model::AxisData<Real>& axis = m.axes[i];
+    const Real h = settings.dt, s = w.axis_position[i];
+    Real beta = h * h * axis.stiffness + h * axis.damping + axis.armature;
+    Real alpha = -h * axis.stiffness * (s - axis.spring_reference) + axis.armature * w.axis_start_rate[i];
+    for (int k = 0; k < axis.actuator_count; ++k) {
+      const model::ActuatorData<Real>& actuator = m.actuators[axis.actuator_start + k];
+      if (actuator.kind == model::ActuatorKind::kMotor) continue;
+      const Real gain = w.gain_scale[actuator.control], gear = actuator.gear;
+      const Real control = clamped_control(actuator, w.control);
+      if (actuator.kind == model::ActuatorKind::kPosition) {
+        beta += gain * gear * gear * (h * h * actuator.kp + h * actuator.kd);
+        alpha += h * gain * gear * actuator.kp * (control - gear * s);
+      } else {
+        beta += gain * gear * gear * h * actuator.kd;
+        alpha += h * gain * gear * actuator.kd * control;
+      }
+    }
+    w.axis_alpha[i] = alpha;
+    w.axis_beta[i] = beta;
+  });
+}
+
+// Signed rows of the limits; needs start_joints. A limit whose nearer side changed forgets its impulse.
+template <typename Real, typename Team>
+AXION_HD inline void build_limit_rows(const Team& team, const model::ModelView<Real>& m,
+                                      const model::WorldView<Real>& w) {
+  team.for_each(m.limit_count, [&](int i) {
+    const int axis = m.limit_axis[i];
+    const Real s = w.axis_position[axis];
+    const int side = s - m.axes[axis].lower <= m.axes[axis].upper - s ? -1 : 1;
+    if (w.limit_side[i] != side) w.lambda_joint[m.lock_count + m.axis_count + i] = 0;
+    w.limit_side[i] = side;
+    const model::Row<Real>& row = w.row_start[m.lock_count + axis];
+    const Real sign = side < 0 ? Real(1) : Real(-1);
+    w.row[m.lock_count + m.axis_count + i] = {sign * row.l, sign * row.k_a, sign * row.k_b};
+  });
+}
+
+// Gap of a limit at q⁻, rad or m.
+template <typename Real>
+AXION_HD inline Real limit_gap(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int i) {
+  const int axis = m.limit_axis[i];
+  return w.limit_side[i] < 0 ? w.axis_position[axis] - m.axes[axis].lower : m.axes[axis].upper - w.axis_position[axis];
+}
+
+}  // namespace axion::constraints

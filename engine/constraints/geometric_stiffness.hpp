@@ -1,0 +1,73 @@
+// Geometric stiffness of joint impulses, and the blending weight that follows from it.
+//
+// An impulse f at the arm r turns with its body: K = (f·r)1 − ½(r fᵀ + f rᵀ). Backward Euler (CURRENT) needs h times
+// its positive part in the Newton matrix, else chains with a heavy end never converge. BLENDED takes from
+// k_b = h λ_max(I^-½ K_b I^-½) the share of J(q⁺) in a joint's impulses: w_j = max over its bodies of max(0, 1 − 2/k_b).
+// f·r > 0 where the impulse pulls outward, as in a loaded chain.
+#pragma once
+
+#include "engine/constraints/free_motion.hpp"
+#include "engine/model/principal_axes.hpp"
+
+namespace axion::constraints {
+
+// Impulse of a joint's translation locks on its child, world frame; rows must be translations of `joint`.
+template <typename Real>
+AXION_HD inline math::Vec3<Real> anchor_impulse(const model::JointData<Real>& joint, const model::Row<Real>* rows,
+                                                const Real* lambda) {
+  math::Vec3<Real> f{};
+  for (int i = 0; i < joint.translation_lock_count; ++i) {
+    f += lambda[joint.lock_start + i] * rows[joint.lock_start + i].l;
+  }
+  return f;
+}
+
+template <typename Real>
+AXION_HD inline math::Mat3<Real> stiffness_of(const math::Vec3<Real>& f, const math::Vec3<Real>& r) {
+  const math::Mat3<Real> rf = math::outer(r, f);
+  const Real d = math::dot(f, r);
+  return math::Mat3<Real>::diagonal(d, d, d) + Real(-0.5) * (rf + math::transpose(rf));
+}
+
+// Σ weight_j K_j over the joints of body b, impulses along `rows`, arms at orientations q. weight null: all one.
+template <typename Real>
+AXION_HD inline math::Mat3<Real> body_stiffness(const model::ModelView<Real>& m, int b, const math::Quat<Real>* q,
+                                                const model::Row<Real>* rows, const Real* lambda, const Real* weight) {
+  math::Mat3<Real> K{};
+  const model::BodyData<Real>& body = m.bodies[b];
+  if (body.joint >= 0) {
+    const model::JointData<Real>& joint = m.joints[body.joint];
+    const Real f = weight ? weight[body.joint] : Real(1);
+    K = K + f * stiffness_of(anchor_impulse(joint, rows, lambda), math::rotate(q[b], joint.p_CA));
+  }
+  for (int k = 0; k < body.child_joint_count; ++k) {
+    const int j = m.child_joints[body.child_joint_start + k];
+    const model::JointData<Real>& joint = m.joints[j];
+    const Real f = weight ? weight[j] : Real(1);
+    K = K + f * stiffness_of(-anchor_impulse(joint, rows, lambda), math::rotate(q[b], joint.p_PA));
+  }
+  return K;
+}
+
+// w_j of every joint from the last step's impulses at q⁻; needs row_start.
+template <typename Real, typename Team>
+AXION_HD inline void blend_weights(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                   Real dt) {
+  team.for_each(m.body_count, [&](int b) {
+    const math::Mat3<Real> K = body_stiffness(m, b, w.q, w.row_start, w.lambda_joint, static_cast<Real*>(nullptr));
+    const math::Mat3<Real> R = math::to_matrix(w.q[b]);
+    const math::Vec3<Real> I = body_inertia(m, w, b);
+    const math::Vec3<Real> s{Real(1) / std::sqrt(I.x), Real(1) / std::sqrt(I.y), Real(1) / std::sqrt(I.z)};
+    math::Mat3<Real> S = math::transpose(R) * (K * R);
+    for (int i = 0; i < 3; ++i) S.row[i] = s[i] * math::scale(S.row[i], s);
+    w.blend_body[b] = dt * model::greatest_eigenvalue(S);
+  });
+  team.for_each(m.joint_count, [&](int j) {
+    const model::JointData<Real>& joint = m.joints[j];
+    Real k = w.blend_body[joint.child];
+    if (joint.parent >= 0 && w.blend_body[joint.parent] > k) k = w.blend_body[joint.parent];
+    w.blend[j] = k > Real(2) ? Real(1) - Real(2) / k : Real(0);
+  });
+}
+
+}  // namespace axion::constraints

@@ -1,0 +1,239 @@
+// Rows of a joint: what its chain of slides and hinges locks, and the coordinates that it leaves free.
+//
+//   parent P ──p_PA──▶ first anchor ──slides──▶ ⟳ hinge 1 ──offset 1──▶ ⟳ hinge 2 ──offset 2──▶ ⟳ hinge 3 ──▶ child C
+//
+// M0 is the parent's image of the child at reference, M_k the frame after hinge k; M_n is the child where the joint
+// holds. The frames between are massless: their angles follow from the two bodies' orientations (`chain_angles`), their
+// rates from the dual axes â_k, θ̇_k = â_k·(ω_C − ω_P).
+//   translation along b: c = b·(p − o_P), p = o_C − Σ R_Mk d_k the child's image of the first anchor;
+//   rotation, no hinge: twice the vector part of the relative quaternion; one hinge: t_i·a_C; two: a_1·a_2 − cos.
+// All Jacobians are exact derivatives of these. Errors are metres for translations and radians for rotations.
+// Rows: the child is body A, the parent body B (model/world_view.hpp). Source: METHOD of the seeds, section Joints;
+// compound joints after Featherstone 2008, Rigid Body Dynamics Algorithms, section 4.4.
+#pragma once
+
+#include "engine/model/world_view.hpp"
+
+namespace axion::constraints {
+
+inline constexpr double kPi = 3.14159265358979323846;
+
+// A joint evaluated at two poses.
+template <typename Real>
+struct JointEvaluation {
+  model::Row<Real> lock[6];
+  Real error[6];                // of each lock, m or rad
+  model::Row<Real> axis[3];
+  Real coordinate[3];           // s of each axis, unwrapped next to the coordinates given
+  Real anchor_error;            // largest translation error, m
+};
+
+// Angle that turns `from` to `to` about the unit vector `axis`.
+template <typename Real>
+AXION_HD inline Real angle_about(const math::Vec3<Real>& axis, const math::Vec3<Real>& from,
+                                 const math::Vec3<Real>& to) {
+  return std::atan2(math::dot(axis, math::cross(from, to)),
+                    math::dot(from, to) - math::dot(axis, from) * math::dot(axis, to));
+}
+
+// value plus the multiple of 2π that brings it next to `near`.
+template <typename Real>
+AXION_HD inline Real unwrap(Real value, Real near) {
+  const Real turn = Real(2 * kPi);
+  return value + turn * std::round((near - value) / turn);
+}
+
+// Axes, duals and angles of the hinges, world frame.
+template <typename Real>
+struct Chain {
+  math::Vec3<Real> a[3], dual[3];
+  Real angle[3];
+  math::Vec3<Real> offset[2];   // R_Mk d_k
+};
+
+// θ_2 of three hinges: a_1·a_3 = A + B cos θ + C sin θ; of its two solutions the one next to `near`.
+template <typename Real>
+AXION_HD inline Real middle_angle(const model::JointData<Real>& joint, Real a1_dot_a3, Real near) {
+  const math::Vec3<Real>&h1 = joint.hinge[0], &h2 = joint.hinge[1], &h3 = joint.hinge[2];
+  const Real A = math::dot(h1, h2) * math::dot(h2, h3);
+  const Real B = math::dot(h1, h3) - A, C = math::dot(h1, math::cross(h2, h3));
+  const Real amplitude = std::sqrt(B * B + C * C);
+  Real cosine = (a1_dot_a3 - A) / amplitude;
+  cosine = cosine > Real(1) ? Real(1) : (cosine < Real(-1) ? Real(-1) : cosine);
+  const Real phase = std::atan2(C, B), spread = std::acos(cosine);
+  const Real first = unwrap(phase + spread, near), second = unwrap(phase - spread, near);
+  return std::abs(first - near) <= std::abs(second - near) ? first : second;
+}
+
+template <typename Real>
+AXION_HD inline void chain_duals(int hinge_count, Chain<Real>& chain) {
+  const math::Vec3<Real>* a = chain.a;
+  if (hinge_count == 1) {
+    chain.dual[0] = a[0];
+  } else if (hinge_count == 2) {
+    const Real c = math::dot(a[0], a[1]), scale = Real(1) / (Real(1) - c * c);
+    chain.dual[0] = scale * (a[0] - c * a[1]);
+    chain.dual[1] = scale * (a[1] - c * a[0]);
+  } else if (hinge_count == 3) {
+    // At gimbal lock the three axes lie in a plane; the bound keeps the rates finite there.
+    Real det = math::dot(a[0], math::cross(a[1], a[2]));
+    if (std::abs(det) < Real(1e-2)) det = det < 0 ? Real(-1e-2) : Real(1e-2);
+    chain.dual[0] = (Real(1) / det) * math::cross(a[1], a[2]);
+    chain.dual[1] = (Real(1) / det) * math::cross(a[2], a[0]);
+    chain.dual[2] = (Real(1) / det) * math::cross(a[0], a[1]);
+  }
+}
+
+// `near` are the coordinates (less their reference) of the hinges, to choose branches and turns.
+template <typename Real>
+AXION_HD inline Chain<Real> evaluate_chain(const model::JointData<Real>& joint, const math::Quat<Real>& q_M0,
+                                           const math::Quat<Real>& q_C, const Real* near) {
+  Chain<Real> chain{};
+  const int n = joint.hinge_count;
+  const math::Vec3<Real>* h = joint.hinge;
+  if (n == 0) return chain;
+  chain.a[0] = math::rotate(q_M0, h[0]);
+  if (n == 1) {
+    chain.angle[0] =
+        angle_about(chain.a[0], math::rotate(q_M0, joint.perpendicular[0]), math::rotate(q_C, joint.perpendicular[0]));
+  } else if (n == 2) {
+    chain.a[1] = math::rotate(q_C, h[1]);
+    chain.angle[0] = angle_about(chain.a[0], math::rotate(q_M0, h[1]), chain.a[1]);
+    chain.angle[1] = angle_about(chain.a[1], chain.a[0], math::rotate(q_C, h[0]));
+  } else {
+    chain.a[2] = math::rotate(q_C, h[2]);
+    chain.angle[1] = middle_angle(joint, math::dot(chain.a[0], chain.a[2]), near[1]);
+    const math::Quat<Real> turn = math::exp_rotation(chain.angle[1] * h[1]);
+    chain.angle[0] = angle_about(h[0], math::rotate(turn, h[2]), math::rotate_inverse(q_M0, chain.a[2]));
+    chain.angle[2] = angle_about(h[2], math::rotate_inverse(q_C, chain.a[0]), math::rotate_inverse(turn, h[0]));
+  }
+  for (int k = 0; k < n; ++k) chain.angle[k] = unwrap(chain.angle[k], near[k]);
+  if (n >= 2) {
+    const math::Quat<Real> q_M1 = q_M0 * math::exp_rotation(chain.angle[0] * h[0]);
+    chain.offset[0] = math::rotate(q_M1, joint.offset[0]);
+    if (n == 3) {
+      chain.a[1] = math::rotate(q_M1, h[1]);
+      chain.offset[1] = math::rotate(q_M1 * math::exp_rotation(chain.angle[1] * h[1]), joint.offset[1]);
+    }
+  }
+  chain_duals(n, chain);
+  return chain;
+}
+
+// The row of c = b·(p − o_P) for a world direction b. Where b turns with the parent, r_P reaches to p itself.
+template <typename Real>
+AXION_HD inline model::Row<Real> translation_row(const math::Vec3<Real>& b, const math::Vec3<Real>& r_C,
+                                                 const math::Vec3<Real>& r_P, const Chain<Real>& chain,
+                                                 int hinge_count) {
+  model::Row<Real> row{b, math::cross(r_C, b), -math::cross(r_P, b)};
+  for (int k = 0; k + 1 < hinge_count; ++k) {
+    const math::Vec3<Real> e = math::cross(chain.offset[k], b);
+    math::Vec3<Real> m{};
+    for (int j = 0; j <= k; ++j) m += math::dot(chain.a[j], e) * chain.dual[j];
+    row.k_a -= m;
+    row.k_b -= e - m;
+  }
+  return row;
+}
+
+template <typename Real>
+AXION_HD inline void rotation_locks(const model::JointData<Real>& joint, const math::Quat<Real>& q_M0,
+                                    const math::Quat<Real>& q_C, const Chain<Real>& chain,
+                                    JointEvaluation<Real>& out) {
+  using math::Vec3;
+  for (int i = 0; i < joint.rotation_lock_count; ++i) {
+    Vec3<Real> k;
+    Real error;
+    if (joint.hinge_count == 0) {
+      math::Quat<Real> r = math::conjugate(q_M0) * q_C;
+      if (r.w < 0) r = {-r.w, -r.x, -r.y, -r.z};
+      const Vec3<Real> e{i == 0 ? Real(1) : Real(0), i == 1 ? Real(1) : Real(0), i == 2 ? Real(1) : Real(0)};
+      error = Real(2) * r.vec()[i];
+      k = math::rotate(q_M0, r.w * e + math::cross(r.vec(), e));
+    } else if (joint.hinge_count == 1) {
+      const Vec3<Real> t = math::rotate(q_M0, joint.perpendicular[i]), a = math::rotate(q_C, joint.hinge[0]);
+      error = math::dot(t, a);
+      k = math::cross(a, t);
+    } else {
+      error = joint.axis_cross_inverse * (math::dot(chain.a[0], chain.a[1]) - joint.axis_dot);
+      k = joint.axis_cross_inverse * math::cross(chain.a[1], chain.a[0]);
+    }
+    const int row = joint.translation_lock_count + i;
+    out.lock[row] = {{}, k, -k};
+    out.error[row] = error;
+  }
+}
+
+// All rows of a joint at given poses. `coordinate` are the last coordinates of its axes (to stay on their branch).
+template <typename Real>
+AXION_HD inline void evaluate_joint(const model::ModelView<Real>& m, const model::JointData<Real>& joint,
+                                    const math::Vec3<Real>* x, const math::Quat<Real>* q, const Real* coordinate,
+                                    JointEvaluation<Real>& out) {
+  using math::Vec3;
+  const Vec3<Real> x_C = x[joint.child], x_P = joint.parent < 0 ? Vec3<Real>{} : x[joint.parent];
+  const math::Quat<Real> q_C = q[joint.child], q_P = joint.parent < 0 ? math::Quat<Real>{} : q[joint.parent];
+  const math::Quat<Real> q_M0 = q_P * joint.q_PM0;
+  Real near[3] = {};
+  for (int k = 0; k < joint.hinge_count; ++k) {
+    const int axis = joint.axis_start + joint.slide_count + k;
+    near[k] = coordinate[axis] - m.axes[axis].reference;
+  }
+  const Chain<Real> chain = evaluate_chain(joint, q_M0, q_C, near);
+
+  const Vec3<Real> r_C = math::rotate(q_C, joint.p_CA);
+  const Vec3<Real> r_anchor = math::rotate(q_P, joint.p_PA);
+  // From differences first: far from the origin x_C - x_P keeps the digits that the sums would lose.
+  Vec3<Real> gap = ((x_C - x_P) + r_C) - r_anchor;
+  for (int k = 0; k + 1 < joint.hinge_count; ++k) gap -= chain.offset[k];
+  const bool sliding = joint.slide_count > 0;
+  const Vec3<Real> r_P = sliding ? r_anchor + gap : r_anchor;
+  out.anchor_error = 0;
+  for (int i = 0; i < joint.translation_lock_count; ++i) {
+    const Vec3<Real> b = sliding ? math::rotate(q_M0, joint.translation_lock[i]) : joint.translation_lock[i];
+    out.lock[i] = translation_row(b, r_C, r_P, chain, joint.hinge_count);
+    out.error[i] = math::dot(b, gap);
+    const Real magnitude = std::abs(out.error[i]);
+    if (magnitude > out.anchor_error) out.anchor_error = magnitude;
+  }
+  rotation_locks(joint, q_M0, q_C, chain, out);
+
+  if (joint.is_ball) {
+    for (int k = 0; k < joint.axis_count; ++k) {
+      const Vec3<Real> e{k == 0 ? Real(1) : Real(0), k == 1 ? Real(1) : Real(0), k == 2 ? Real(1) : Real(0)};
+      out.axis[k] = {{}, e, -e};
+      out.coordinate[k] = 0;
+    }
+    return;
+  }
+  for (int k = 0; k < joint.slide_count; ++k) {
+    const Vec3<Real> b = math::rotate(q_M0, joint.slide_dual[k]);
+    out.axis[k] = translation_row(b, r_C, r_P, chain, joint.hinge_count);
+    out.coordinate[k] = m.axes[joint.axis_start + k].reference + math::dot(b, gap);
+  }
+  for (int k = 0; k < joint.hinge_count; ++k) {
+    const int i = joint.slide_count + k;
+    out.axis[i] = {{}, chain.dual[k], -chain.dual[k]};
+    out.coordinate[i] = m.axes[joint.axis_start + i].reference + chain.angle[k];
+  }
+}
+
+// J u of a row between a child (body A) and a parent (body B, or -1).
+template <typename Real>
+AXION_HD inline Real row_velocity(const model::Row<Real>& row, int a, int b, const math::Vec3<Real>* v,
+                                  const math::Vec3<Real>* omega) {
+  Real s = math::dot(row.l, v[a]) + math::dot(row.k_a, omega[a]);
+  if (b >= 0) s += math::dot(row.k_b, omega[b]) - math::dot(row.l, v[b]);
+  return s;
+}
+
+// ds/dt of the axes of a joint at the world's present state, for queries.
+template <typename Real>
+AXION_HD inline void axis_rates(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int joint_index,
+                                Real* rates) {
+  const model::JointData<Real>& joint = m.joints[joint_index];
+  JointEvaluation<Real> e;
+  evaluate_joint(m, joint, w.x, w.q, w.axis_position, e);
+  for (int k = 0; k < joint.axis_count; ++k) rates[k] = row_velocity(e.axis[k], joint.child, joint.parent, w.v, w.omega);
+}
+
+}  // namespace axion::constraints

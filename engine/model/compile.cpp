@@ -1,0 +1,435 @@
+#include "engine/model/compile.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <string>
+
+#include "engine/model/principal_axes.hpp"
+#include "engine/model/validate_scene.hpp"
+
+namespace axion::model {
+namespace {
+
+using Vec = math::Vec3<double>;
+using Quat = math::Quat<double>;
+using Mat = math::Mat3<double>;
+
+Vec to_vec(const Vec3d& a) { return {a[0], a[1], a[2]}; }
+Quat to_unit_quat(const Quatd& a) { return math::normalized(Quat{a[0], a[1], a[2], a[3]}); }
+
+// Pose of a principal frame: p, q as in p_WC, q_WC.
+struct Frame {
+  Vec p;
+  Quat q;
+};
+
+Frame compose(const Frame& A, const Frame& B) { return {A.p + math::rotate(A.q, B.p), A.q * B.q}; }
+
+// Principal frame of a body in its body frame. Inertia that is diagonal to rounding keeps the body's axes.
+Frame principal_frame(const BodySpec& body, Vec& moments) {
+  const auto& I = body.I_Bcm;
+  Mat A{{{I[0], I[3], I[4]}, {I[3], I[1], I[5]}, {I[4], I[5], I[2]}}};
+  const double noise = 1e-12 * (I[0] + I[1] + I[2]);
+  for (int i = 0; i < 3; ++i) {
+    for (int j = 0; j < 3; ++j) {
+      if (i != j && std::abs(A(i, j)) < noise) A(i, j) = 0;
+    }
+  }
+  Mat V;
+  symmetric_eigen(A, V, moments);
+  return {to_vec(body.p_BoBcm), to_quat(V)};
+}
+
+class Compiler {
+ public:
+  explicit Compiler(WeldedScene welded) { model_.welded = std::move(welded); }
+
+  CompiledModel run() {
+    sort_bodies();
+    add_bodies();
+    add_joints();
+    add_actuators();
+    add_shapes();
+    add_pairs();
+    add_capacities();
+    arrays().gravity = to_vec(scene().gravity);
+    place_bodies();
+    return std::move(model_);
+  }
+
+ private:
+  const SceneSpec& scene() const { return model_.welded.scene; }
+  ModelArrays<double>& arrays() { return model_.arrays; }
+  int internal(int external) const { return external == kWorldBody ? -1 : model_.internal_body[external]; }
+
+  // Depth first along the joints, so that eliminating bodies from last to first follows the tree from its leaves.
+  void sort_bodies() {
+    const int count = static_cast<int>(scene().bodies.size());
+    std::vector<std::vector<int>> children(count);
+    std::vector<char> has_parent(count, 0);
+    for (const JointSpec& joint : scene().joints) {
+      if (joint.kind == JointKind::kFree || joint.parent == kWorldBody) continue;
+      children[joint.parent].push_back(joint.child);
+      has_parent[joint.child] = 1;
+    }
+    std::vector<int> stack;
+    for (int root = count - 1; root >= 0; --root) {
+      if (!has_parent[root]) stack.push_back(root);
+    }
+    model_.internal_body.assign(count, -1);
+    while (!stack.empty()) {
+      const int body = stack.back();
+      stack.pop_back();
+      model_.internal_body[body] = static_cast<int>(model_.external_body.size());
+      model_.external_body.push_back(body);
+      stack.insert(stack.end(), children[body].rbegin(), children[body].rend());
+    }
+  }
+
+  void add_bodies() {
+    for (int external : model_.external_body) {
+      const BodySpec& spec = scene().bodies[external];
+      BodyData<double> body{};
+      body.mass = spec.mass;
+      const Frame X_BC = principal_frame(spec, body.inertia);
+      body.joint = body.parent = -1;
+      arrays().bodies.push_back(body);
+      model_.p_BC.push_back(X_BC.p);
+      model_.q_BC.push_back(X_BC.q);
+      const Frame X_WC = compose({to_vec(spec.X_WB.position), to_unit_quat(spec.X_WB.rotation)}, X_BC);
+      model_.x.push_back(X_WC.p);
+      model_.q.push_back(math::normalized(X_WC.q));
+    }
+  }
+
+  // Rows in the order of the children, so that a node of the factorisation finds its rows together.
+  void add_joints() {
+    model_.joint_of_scene.assign(scene().joints.size(), -1);
+    std::vector<int> scene_joint_of_body(scene().bodies.size(), -1);
+    for (std::size_t j = 0; j < scene().joints.size(); ++j) {
+      if (scene().joints[j].kind != JointKind::kFree) scene_joint_of_body[scene().joints[j].child] = static_cast<int>(j);
+    }
+    for (int external : model_.external_body) {
+      if (scene_joint_of_body[external] >= 0) add_joint(scene_joint_of_body[external]);
+    }
+    const auto& joints = arrays().joints;
+    for (std::size_t b = 0; b < arrays().bodies.size(); ++b) {
+      BodyData<double>& body = arrays().bodies[b];
+      body.child_joint_start = static_cast<int>(arrays().child_joints.size());
+      for (std::size_t j = 0; j < joints.size(); ++j) {
+        if (joints[j].parent == static_cast<int>(b)) arrays().child_joints.push_back(static_cast<int>(j));
+      }
+      body.child_joint_count = static_cast<int>(arrays().child_joints.size()) - body.child_joint_start;
+    }
+  }
+
+  void add_joint(int scene_joint) {
+    const JointSpec& spec = scene().joints[scene_joint];
+    const int index = static_cast<int>(arrays().joints.size());
+    model_.joint_of_scene[scene_joint] = index;
+    JointData<double> joint{};
+    joint.parent = internal(spec.parent), joint.child = internal(spec.child);
+    joint.is_ball = spec.kind == JointKind::kBall;
+    arrays().bodies[joint.child].joint = index;
+    arrays().bodies[joint.child].parent = joint.parent;
+
+    const Frame X_WC{model_.x[joint.child], model_.q[joint.child]};
+    const Frame X_WP = joint.parent < 0 ? Frame{{0, 0, 0}, {}} : Frame{model_.x[joint.parent], model_.q[joint.parent]};
+    joint.q_PM0 = math::normalized(math::conjugate(X_WP.q) * X_WC.q);
+    const auto to_child = [&](const Vec3d& p) {
+      return math::rotate_inverse(model_.q_BC[joint.child], to_vec(p) - model_.p_BC[joint.child]);
+    };
+    Vec first_anchor{}, last_anchor{};  // slides alone are anchored at the child's centre of mass
+    if (joint.is_ball) {
+      first_anchor = last_anchor = to_child(spec.anchor);
+    } else {
+      add_chain(spec, joint, to_child, first_anchor, last_anchor);
+    }
+    joint.p_CA = last_anchor;
+    joint.p_PA = math::rotate_inverse(X_WP.q, X_WC.p + math::rotate(X_WC.q, first_anchor) - X_WP.p);
+    add_locks(joint);
+    add_axes(spec, joint, index);
+    arrays().joints.push_back(joint);
+  }
+
+  template <typename ToChild>
+  void add_chain(const JointSpec& spec, JointData<double>& joint, const ToChild& to_child, Vec& first, Vec& last) {
+    Vec slides[3] = {};
+    for (const AxisSpec& axis : spec.axes) {
+      const Vec direction = math::normalized(math::rotate_inverse(model_.q_BC[joint.child], to_vec(axis.axis)));
+      if (axis.kind == AxisKind::kSlide) {
+        slides[joint.slide_count++] = direction;
+        continue;
+      }
+      const Vec anchor = to_child(axis.anchor);
+      if (joint.hinge_count == 0) {
+        first = anchor;
+      } else {
+        joint.offset[joint.hinge_count - 1] = anchor - last;
+      }
+      last = anchor;
+      joint.hinge[joint.hinge_count++] = direction;
+    }
+    set_slides(joint, slides);
+    if (joint.hinge_count == 1) math::tangent_basis(joint.hinge[0], joint.perpendicular[0], joint.perpendicular[1]);
+    if (joint.hinge_count >= 2) {
+      joint.axis_dot = math::dot(joint.hinge[0], joint.hinge[1]);
+      joint.axis_cross_inverse = 1.0 / math::norm(math::cross(joint.hinge[0], joint.hinge[1]));
+    }
+  }
+
+  // Locked directions complete the slides to a basis; duals read a slide's coordinate from a displacement.
+  static void set_slides(JointData<double>& joint, const Vec (&s)[3]) {
+    Vec* lock = joint.translation_lock;
+    if (joint.slide_count == 1) {
+      joint.slide_dual[0] = s[0];
+      math::tangent_basis(s[0], lock[0], lock[1]);
+    } else if (joint.slide_count == 2) {
+      lock[0] = math::normalized(math::cross(s[0], s[1]));
+      const Mat inv = math::inverse(math::transpose(Mat{{s[0], s[1], lock[0]}}));
+      joint.slide_dual[0] = inv.row[0], joint.slide_dual[1] = inv.row[1];
+    } else if (joint.slide_count == 3) {
+      const Mat inv = math::inverse(math::transpose(Mat{{s[0], s[1], s[2]}}));
+      for (int k = 0; k < 3; ++k) joint.slide_dual[k] = inv.row[k];
+    } else {
+      for (int k = 0; k < 3; ++k) lock[k] = Mat::identity().row[k];
+    }
+  }
+
+  void add_locks(JointData<double>& joint) {
+    joint.lock_start = arrays().lock_count;
+    joint.translation_lock_count = 3 - joint.slide_count;
+    joint.rotation_lock_count = joint.is_ball ? 0 : 3 - joint.hinge_count;
+    arrays().lock_count += joint.translation_lock_count + joint.rotation_lock_count;
+  }
+
+  void add_axes(const JointSpec& spec, JointData<double>& joint, int index) {
+    joint.axis_start = static_cast<int>(arrays().axes.size());
+    if (joint.is_ball) {
+      if (spec.ball_damping > 0 || spec.ball_armature > 0) {
+        for (int k = 0; k < 3; ++k) {
+          AxisData<double> axis{};
+          axis.joint = index, axis.limit = -1;
+          axis.damping = spec.ball_damping, axis.armature = spec.ball_armature;
+          arrays().axes.push_back(axis);
+        }
+      }
+    }
+    for (const AxisSpec& a : spec.axes) {
+      AxisData<double> axis{};
+      axis.joint = index, axis.limit = -1;
+      axis.reference = a.reference, axis.initial_position = a.initial_position;
+      axis.armature = a.armature, axis.damping = a.damping;
+      axis.stiffness = a.stiffness, axis.spring_reference = a.spring_reference;
+      axis.lower = a.lower, axis.upper = a.upper;
+      if (a.limited) {
+        axis.limit = static_cast<int>(arrays().limit_axis.size());
+        arrays().limit_axis.push_back(static_cast<int>(arrays().axes.size()));
+      }
+      arrays().axes.push_back(axis);
+    }
+    joint.axis_count = static_cast<int>(arrays().axes.size()) - joint.axis_start;
+  }
+
+  void add_actuators() {
+    const double infinity = std::numeric_limits<double>::infinity();
+    arrays().control_count = static_cast<int>(scene().actuators.size());
+    for (std::size_t i = 0; i < scene().actuators.size(); ++i) {
+      const ActuatorSpec& spec = scene().actuators[i];
+      ActuatorData<double> actuator{};
+      actuator.kind = spec.kind, actuator.control = static_cast<int>(i);
+      actuator.axis = arrays().joints[model_.joint_of_scene[spec.joint]].axis_start + spec.axis;
+      actuator.gear = spec.gear, actuator.kp = spec.kp, actuator.kd = spec.kd;
+      actuator.lower = spec.control_limited ? spec.control_lower : -infinity;
+      actuator.upper = spec.control_limited ? spec.control_upper : infinity;
+      arrays().actuators.push_back(actuator);
+    }
+    auto& actuators = arrays().actuators;
+    std::stable_sort(actuators.begin(), actuators.end(), [](auto& a, auto& b) { return a.axis < b.axis; });
+    for (std::size_t i = actuators.size(); i-- > 0;) {
+      AxisData<double>& axis = arrays().axes[actuators[i].axis];
+      axis.actuator_start = static_cast<int>(i);
+      ++axis.actuator_count;
+    }
+  }
+
+  void add_shapes() {
+    for (const ShapeSpec& spec : scene().shapes) {
+      ShapeData<double> shape{};
+      shape.kind = spec.kind, shape.body = internal(spec.body);
+      shape.size = to_vec(spec.size);
+      Frame X_CS{to_vec(spec.X_BS.position), to_unit_quat(spec.X_BS.rotation)};
+      if (shape.body >= 0) {
+        const Quat& q_BC = model_.q_BC[shape.body];
+        X_CS.p = math::rotate_inverse(q_BC, X_CS.p - model_.p_BC[shape.body]);
+        X_CS.q = math::normalized(math::conjugate(q_BC) * X_CS.q);
+      }
+      shape.p_CS = X_CS.p, shape.q_CS = X_CS.q;
+      switch (spec.kind) {
+        case ShapeKind::kPlane: shape.bounding_radius = std::numeric_limits<double>::infinity(); break;
+        case ShapeKind::kSphere: shape.bounding_radius = spec.size[0]; break;
+        case ShapeKind::kCapsule: shape.bounding_radius = spec.size[0] + spec.size[1]; break;
+        case ShapeKind::kBox: shape.bounding_radius = math::norm(shape.size); break;
+      }
+      arrays().shapes.push_back(shape);
+    }
+  }
+
+  bool may_collide(int a, int b) const {
+    const ShapeSpec &A = scene().shapes[a], &B = scene().shapes[b];
+    if (A.body == B.body) return false;  // one body, or both the world
+    if ((A.contact_type & B.contact_affinity) == 0 && (B.contact_type & A.contact_affinity) == 0) return false;
+    for (const ContactExcludeSpec& e : scene().excludes) {
+      if ((e.body_a == A.body && e.body_b == B.body) || (e.body_a == B.body && e.body_b == A.body)) return false;
+    }
+    if (!scene().filter_parent_child || A.body == kWorldBody || B.body == kWorldBody) return true;
+    const int ia = internal(A.body), ib = internal(B.body);
+    return model_.arrays.bodies[ia].parent != ib && model_.arrays.bodies[ib].parent != ia;
+  }
+
+  static int contact_max(ShapeKind a, ShapeKind b) {
+    if (a == ShapeKind::kSphere || b == ShapeKind::kSphere) return 1;
+    if (a == ShapeKind::kBox && b == ShapeKind::kBox) return 8;
+    const bool box = a == ShapeKind::kBox || b == ShapeKind::kBox;
+    const bool plane = a == ShapeKind::kPlane || b == ShapeKind::kPlane;
+    if (box && plane) return 8;
+    return box ? 3 : 2;
+  }
+
+  void add_pairs() {
+    const int count = static_cast<int>(scene().shapes.size());
+    for (int a = 0; a < count; ++a) {
+      for (int b = a + 1; b < count; ++b) {
+        if (!may_collide(a, b)) continue;
+        const ShapeSpec &A = scene().shapes[a], &B = scene().shapes[b];
+        const bool frictionless = std::max(A.contact_dimension, B.contact_dimension) < 3;
+        const bool swap = A.body == kWorldBody;  // the first body of a contact is never the world
+        arrays().pairs.push_back(PairData<double>{swap ? b : a, swap ? a : b,
+                                                  frictionless ? 0.0 : std::max(A.friction, B.friction),
+                                                  contact_max(A.kind, B.kind)});
+      }
+    }
+  }
+
+  // A world holds twelve contacts a body, or all that can be where that is fewer; the deepest stay when more are found.
+  void add_capacities() {
+    const int body_count = static_cast<int>(arrays().bodies.size());
+    long long all = 0;
+    for (const auto& pair : arrays().pairs) all += pair.contact_max;
+    const int capacity = static_cast<int>(std::min<long long>(all, 12LL * body_count + 8));
+    arrays().contact_capacity = capacity;
+    arrays().candidate_capacity = static_cast<int>(std::min<long long>(all, 16LL * capacity));
+    arrays().coupling_capacity =
+        static_cast<int>(std::min<long long>(1LL * body_count * (body_count - 1) / 2, 64LL * body_count));
+  }
+
+  // From the reference configuration to the initial state.
+  void place_bodies() {
+    std::vector<double> joint_position;
+    for (const JointSpec& joint : scene().joints) {
+      if (joint.kind == JointKind::kFree) {
+        const PoseSpec& X = scene().bodies[joint.child].X_WB;
+        const Quat q = to_unit_quat(X.rotation);
+        joint_position.insert(joint_position.end(), X.position.begin(), X.position.end());
+        joint_position.insert(joint_position.end(), {q.w, q.x, q.y, q.z});
+      } else if (joint.kind == JointKind::kBall) {
+        joint_position.insert(joint_position.end(), {1, 0, 0, 0});
+      } else {
+        for (const AxisSpec& axis : joint.axes) joint_position.push_back(axis.initial_position);
+      }
+    }
+    const bool at_reference = std::all_of(arrays().axes.begin(), arrays().axes.end(), [](const auto& axis) {
+      return axis.initial_position == axis.reference;
+    });
+    if (!at_reference) forward_kinematics(model_, joint_position.data(), model_.x, model_.q);
+  }
+
+  CompiledModel model_;
+};
+
+// Pose of a child from its joint's coordinates: the chain of slides and hinges of JointData.
+Frame place_child(const CompiledModel& model, const JointData<double>& joint, const Frame& X_WP, const double* s) {
+  const Quat q_M0 = X_WP.q * joint.q_PM0;
+  Vec anchor = X_WP.p + math::rotate(X_WP.q, joint.p_PA);
+  Quat q = q_M0;
+  if (joint.is_ball) {
+    q = q_M0 * math::normalized(Quat{s[0], s[1], s[2], s[3]});
+  } else {
+    const auto value = [&](int k) { return s[k] - model.arrays.axes[joint.axis_start + k].reference; };
+    if (joint.slide_count > 0) {
+      // slide directions from their duals and the locked directions: rows of the inverse basis
+      Mat basis = Mat::identity();
+      for (int k = 0; k < 3; ++k) {
+        basis.row[k] = k < joint.slide_count ? joint.slide_dual[k] : joint.translation_lock[k - joint.slide_count];
+      }
+      const Mat directions = math::inverse(basis);
+      for (int k = 0; k < joint.slide_count; ++k) anchor += math::rotate(q_M0, value(k) * directions.column(k));
+    }
+    for (int k = 0; k < joint.hinge_count; ++k) {
+      if (k > 0) anchor += math::rotate(q, joint.offset[k - 1]);
+      q = q * math::exp_rotation(value(joint.slide_count + k) * joint.hinge[k]);
+    }
+  }
+  q = math::normalized(q);
+  return {anchor - math::rotate(q, joint.p_CA), q};
+}
+
+}  // namespace
+
+Result<CompiledModel> compile(const SceneSpec& scene) {
+  if (Status status = validate_scene(scene); !status.ok()) return status.error();
+  Result<WeldedScene> welded = merge_welds(scene);
+  if (!welded.ok()) return welded.error();
+  return Compiler(std::move(welded).value()).run();
+}
+
+void forward_kinematics(const CompiledModel& model, const double* joint_position, std::vector<Vec>& x,
+                        std::vector<Quat>& q) {
+  const SceneSpec& scene = model.welded.scene;
+  std::vector<const double*> coordinates(model.arrays.joints.size());
+  for (std::size_t j = 0; j < scene.joints.size(); ++j) {
+    const JointSpec& joint = scene.joints[j];
+    if (joint.kind == JointKind::kFree) {
+      const int body = model.internal_body[joint.child];
+      const double* p = joint_position;
+      const Quat q_WB = math::normalized(Quat{p[3], p[4], p[5], p[6]});
+      x[body] = Vec{p[0], p[1], p[2]} + math::rotate(q_WB, model.p_BC[body]);
+      q[body] = math::normalized(q_WB * model.q_BC[body]);
+      joint_position += 7;
+    } else {
+      coordinates[model.joint_of_scene[j]] = joint_position;
+      joint_position += joint.kind == JointKind::kBall ? 4 : joint.axes.size();
+    }
+  }
+  for (std::size_t b = 0; b < model.arrays.bodies.size(); ++b) {  // parents come first
+    const int j = model.arrays.bodies[b].joint;
+    if (j < 0) continue;
+    const JointData<double>& joint = model.arrays.joints[j];
+    const Frame X_WP = joint.parent < 0 ? Frame{{0, 0, 0}, {}} : Frame{x[joint.parent], q[joint.parent]};
+    const Frame X_WC = place_child(model, joint, X_WP, coordinates[j]);
+    x[b] = X_WC.p, q[b] = X_WC.q;
+  }
+}
+
+template <typename Real>
+ModelView<Real> ModelArrays<Real>::view() const {
+  ModelView<Real> m{};
+  m.body_count = static_cast<int>(bodies.size()), m.joint_count = static_cast<int>(joints.size());
+  m.axis_count = static_cast<int>(axes.size()), m.lock_count = lock_count;
+  m.limit_count = static_cast<int>(limit_axis.size()), m.actuator_count = static_cast<int>(actuators.size());
+  m.shape_count = static_cast<int>(shapes.size()), m.pair_count = static_cast<int>(pairs.size());
+  m.control_count = control_count, m.contact_capacity = contact_capacity;
+  m.candidate_capacity = candidate_capacity, m.coupling_capacity = coupling_capacity;
+  m.gravity = gravity;
+  m.bodies = bodies.data(), m.child_joints = child_joints.data(), m.joints = joints.data();
+  m.axes = axes.data(), m.actuators = actuators.data(), m.limit_axis = limit_axis.data();
+  m.shapes = shapes.data(), m.pairs = pairs.data();
+  return m;
+}
+
+template struct ModelArrays<float>;
+template struct ModelArrays<double>;
+
+}  // namespace axion::model

@@ -1,0 +1,72 @@
+#include "engine/model/compile.hpp"
+
+namespace axion::model {
+namespace {
+
+using math::cast;
+
+BodyData<float> convert(const BodyData<double>& a) {
+  return {float(a.mass), cast<float>(a.inertia), a.joint, a.parent, a.child_joint_start, a.child_joint_count};
+}
+
+JointData<float> convert(const JointData<double>& a) {
+  JointData<float> b{};
+  b.parent = a.parent, b.child = a.child;
+  b.slide_count = a.slide_count, b.hinge_count = a.hinge_count, b.is_ball = a.is_ball;
+  b.lock_start = a.lock_start;
+  b.translation_lock_count = a.translation_lock_count, b.rotation_lock_count = a.rotation_lock_count;
+  b.axis_start = a.axis_start, b.axis_count = a.axis_count;
+  b.q_PM0 = cast<float>(a.q_PM0), b.p_PA = cast<float>(a.p_PA), b.p_CA = cast<float>(a.p_CA);
+  for (int k = 0; k < 2; ++k) {
+    b.offset[k] = cast<float>(a.offset[k]);
+    b.perpendicular[k] = cast<float>(a.perpendicular[k]);
+  }
+  for (int k = 0; k < 3; ++k) {
+    b.translation_lock[k] = cast<float>(a.translation_lock[k]);
+    b.slide_dual[k] = cast<float>(a.slide_dual[k]);
+    b.hinge[k] = cast<float>(a.hinge[k]);
+  }
+  b.axis_dot = float(a.axis_dot), b.axis_cross_inverse = float(a.axis_cross_inverse);
+  return b;
+}
+
+AxisData<float> convert(const AxisData<double>& a) {
+  return {a.joint, float(a.reference), float(a.armature), float(a.damping), float(a.stiffness),
+          float(a.spring_reference), a.limit, float(a.lower), float(a.upper), a.actuator_start, a.actuator_count,
+          float(a.initial_position)};
+}
+
+ActuatorData<float> convert(const ActuatorData<double>& a) {
+  return {a.kind, a.axis, a.control, float(a.gear), float(a.kp), float(a.kd), float(a.lower), float(a.upper)};
+}
+
+ShapeData<float> convert(const ShapeData<double>& a) {
+  return {a.kind, a.body, cast<float>(a.size), cast<float>(a.p_CS), cast<float>(a.q_CS), float(a.bounding_radius)};
+}
+
+PairData<float> convert(const PairData<double>& a) {
+  return {a.shape_a, a.shape_b, float(a.friction), a.contact_max};
+}
+
+template <typename T>
+auto convert_all(const std::vector<T>& from) {
+  std::vector<decltype(convert(from.front()))> to;
+  to.reserve(from.size());
+  for (const T& item : from) to.push_back(convert(item));
+  return to;
+}
+
+}  // namespace
+
+ModelArrays<float> to_float(const ModelArrays<double>& a) {
+  ModelArrays<float> b;
+  b.bodies = convert_all(a.bodies), b.child_joints = a.child_joints, b.joints = convert_all(a.joints);
+  b.axes = convert_all(a.axes), b.actuators = convert_all(a.actuators), b.limit_axis = a.limit_axis;
+  b.shapes = convert_all(a.shapes), b.pairs = convert_all(a.pairs);
+  b.lock_count = a.lock_count, b.control_count = a.control_count, b.contact_capacity = a.contact_capacity;
+  b.candidate_capacity = a.candidate_capacity, b.coupling_capacity = a.coupling_capacity;
+  b.gravity = cast<float>(a.gravity);
+  return b;
+}
+
+}  // namespace axion::model

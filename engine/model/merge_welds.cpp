@@ -1,0 +1,177 @@
+#include "engine/model/merge_welds.hpp"
+
+#include <utility>
+
+#include "engine/model/spec_math.hpp"
+#include "engine/model/validate_scene.hpp"
+
+namespace axion::model {
+namespace {
+
+// What a body of the input becomes part of.
+struct Part {
+  int root = kWorldBody;  // body of the input that it moves with, or kWorldBody
+  Pose X_RB;              // its frame in the root's frame, or in the world
+};
+
+class Merger {
+ public:
+  explicit Merger(const SceneSpec& scene) : in_(scene) {}
+  Result<WeldedScene> run();
+
+ private:
+  void find_parts();
+  Status bodies();
+  void joints();
+  void contents();
+  void keyframes();
+  MassProperties mass_of(std::size_t body) const;
+
+  const SceneSpec& in_;
+  std::vector<Part> parts_;       // [body of the input]
+  std::vector<int> joint_map_;    // [joint of the input] -> joint of the result, -1 if it is gone
+  WeldedScene out_;
+};
+
+// The scene is valid, so the joints form a tree; bodies may still come in any order.
+void Merger::find_parts() {
+  std::vector<int> weld_of(in_.bodies.size(), -1);
+  for (std::size_t j = 0; j < in_.joints.size(); ++j) {
+    if (in_.joints[j].kind == JointKind::kFixed) weld_of[in_.joints[j].child] = static_cast<int>(j);
+  }
+  parts_.resize(in_.bodies.size());
+  std::vector<int> root_of(in_.bodies.size(), -2);  // -2: not known yet
+  std::vector<int> path;
+  for (std::size_t start = 0; start < in_.bodies.size(); ++start) {
+    int b = static_cast<int>(start);
+    path.clear();
+    while (b != kWorldBody && root_of[b] == -2 && weld_of[b] >= 0) {
+      path.push_back(b);
+      b = in_.joints[weld_of[b]].parent;
+    }
+    const int root = b == kWorldBody ? kWorldBody : (root_of[b] == -2 ? b : root_of[b]);
+    if (b != kWorldBody) root_of[b] = root;
+    for (int member : path) root_of[member] = root;
+    const Pose X_WB = to_pose(in_.bodies[start].X_WB);
+    parts_[start].root = root;
+    if (root == kWorldBody) {
+      parts_[start].X_RB = X_WB;
+    } else if (root != static_cast<int>(start)) {
+      parts_[start].X_RB = inverse(to_pose(in_.bodies[root].X_WB)) * X_WB;
+    }
+  }
+}
+
+MassProperties Merger::mass_of(std::size_t b) const {
+  const BodySpec& body = in_.bodies[b];
+  return re_express(parts_[b].X_RB, {body.mass, to_vec3(body.p_BoBcm), to_matrix(body.I_Bcm)});
+}
+
+Status Merger::bodies() {
+  std::vector<std::vector<MassProperties>> added(in_.bodies.size());  // [root] what is welded to it
+  out_.body_map.assign(in_.bodies.size(), kWorldBody);
+  for (std::size_t b = 0; b < in_.bodies.size(); ++b) {
+    if (parts_[b].root == static_cast<int>(b)) {
+      out_.body_map[b] = static_cast<int>(out_.scene.bodies.size());
+      out_.scene.bodies.push_back(in_.bodies[b]);
+    } else if (parts_[b].root != kWorldBody) {
+      added[parts_[b].root].push_back(mass_of(b));
+    }
+  }
+  for (std::size_t b = 0; b < in_.bodies.size(); ++b) {
+    if (parts_[b].root == static_cast<int>(b)) continue;
+    out_.body_map[b] = parts_[b].root == kWorldBody ? kWorldBody : out_.body_map[parts_[b].root];
+    out_.welds.push_back({in_.bodies[b].name, out_.body_map[b], to_spec(parts_[b].X_RB)});
+  }
+  for (std::size_t b = 0; b < in_.bodies.size(); ++b) {
+    if (added[b].empty()) continue;  // a body alone keeps its numbers bit for bit; validate_scene has checked them
+    added[b].push_back(mass_of(b));
+    const MassProperties sum = combine(added[b]);
+    BodySpec& root = out_.scene.bodies[out_.body_map[b]];
+    root.mass = sum.mass;
+    root.p_BoBcm = to_spec(sum.p_cm);
+    root.I_Bcm = to_spec(sum.I_cm);
+    const Status status = validate_inertia(root.I_Bcm, "bodies[" + std::to_string(b) + "].I_Bcm");
+    if (!status.ok()) return status;
+  }
+  return {};
+}
+
+// A joint's anchors and axes are in the frame of its child, which is a root and keeps its frame.
+void Merger::joints() {
+  joint_map_.assign(in_.joints.size(), -1);
+  for (std::size_t j = 0; j < in_.joints.size(); ++j) {
+    if (in_.joints[j].kind == JointKind::kFixed) continue;
+    joint_map_[j] = static_cast<int>(out_.scene.joints.size());
+    JointSpec joint = in_.joints[j];
+    if (joint.parent != kWorldBody) joint.parent = out_.body_map[joint.parent];
+    joint.child = out_.body_map[joint.child];
+    out_.scene.joints.push_back(std::move(joint));
+  }
+}
+
+void Merger::contents() {
+  for (ShapeSpec shape : in_.shapes) {
+    if (shape.body != kWorldBody && parts_[shape.body].root != shape.body) {
+      shape.X_BS = to_spec(parts_[shape.body].X_RB * to_pose(shape.X_BS));
+    }
+    if (shape.body != kWorldBody) shape.body = out_.body_map[shape.body];
+    out_.scene.shapes.push_back(std::move(shape));
+  }
+  for (ActuatorSpec actuator : in_.actuators) {
+    actuator.joint = joint_map_[actuator.joint];
+    out_.scene.actuators.push_back(std::move(actuator));
+  }
+  for (ContactExcludeSpec exclude : in_.excludes) {
+    if (exclude.body_a != kWorldBody) exclude.body_a = out_.body_map[exclude.body_a];
+    if (exclude.body_b != kWorldBody) exclude.body_b = out_.body_map[exclude.body_b];
+    // Parts of one body never meet, so nothing is left to exclude.
+    if (exclude.body_a != exclude.body_b) out_.scene.excludes.push_back(exclude);
+  }
+}
+
+// The velocity of a free body is that of its centre of mass, which what is welded to it has moved:
+//   v' = v + ω × R (p' − p)
+void Merger::keyframes() {
+  for (KeyframeSpec key : in_.keyframes) {
+    std::size_t q = 0, v = 0;
+    for (std::size_t j = 0; j < in_.joints.size() && !key.joint_velocity.empty(); ++j) {
+      const JointSpec& joint = in_.joints[j];
+      if (joint.kind == JointKind::kFree) {
+        const double* qj = key.joint_position.data() + q;
+        double* vj = key.joint_velocity.data() + v;
+        const BodySpec& after = out_.scene.bodies[out_.body_map[joint.child]];
+        const math::Vec3<double> moved = to_vec3(after.p_BoBcm) - to_vec3(in_.bodies[joint.child].p_BoBcm);
+        const math::Vec3<double> moved_W = math::rotate(to_quat({qj[3], qj[4], qj[5], qj[6]}), moved);
+        const math::Vec3<double> dv = math::cross(math::Vec3<double>{vj[3], vj[4], vj[5]}, moved_W);
+        for (int i = 0; i < 3; ++i) vj[i] += dv[i];
+      }
+      const std::size_t axes = joint.axes.size();
+      q += joint.kind == JointKind::kFree ? 7 : (joint.kind == JointKind::kBall ? 4 : axes);
+      v += joint.kind == JointKind::kFree ? 6 : (joint.kind == JointKind::kBall ? 3 : axes);
+    }
+    out_.scene.keyframes.push_back(std::move(key));
+  }
+}
+
+Result<WeldedScene> Merger::run() {
+  out_.scene.name = in_.name;
+  out_.scene.gravity = in_.gravity;
+  out_.scene.timestep = in_.timestep;
+  out_.scene.filter_parent_child = in_.filter_parent_child;
+  find_parts();
+  if (Status status = bodies(); !status.ok()) return status.error();
+  joints();
+  contents();
+  keyframes();
+  return std::move(out_);
+}
+
+}  // namespace
+
+Result<WeldedScene> merge_welds(const SceneSpec& scene) {
+  if (Status status = validate_scene(scene); !status.ok()) return status.error();
+  return Merger(scene).run();
+}
+
+}  // namespace axion::model
