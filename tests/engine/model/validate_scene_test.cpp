@@ -1,0 +1,191 @@
+#include "engine/model/validate_scene.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "tests/engine/model/scene_builder.hpp"
+
+namespace axion::model {
+namespace {
+
+using testing::axis;
+using testing::robot;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+// One fault put into a valid scene, the path that must be named and a piece of the message (the value).
+struct Fault {
+  const char* field;
+  const char* value;
+  std::function<void(SceneSpec&)> inject;
+};
+
+void expect_refused(const Fault& fault) {
+  SceneSpec scene = robot();
+  fault.inject(scene);
+  const Status status = validate_scene(scene);
+  ASSERT_FALSE(status.ok()) << fault.field << " was accepted";
+  EXPECT_EQ(status.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(status.error().field, fault.field) << status.error().message;
+  EXPECT_NE(status.error().message.find(fault.value), std::string::npos) << status.error().message;
+}
+
+TEST(ValidateScene, a_valid_scene_is_accepted) {
+  const Status status = validate_scene(robot());
+  EXPECT_TRUE(status.ok()) << status.error().message;
+  EXPECT_TRUE(validate_scene(SceneSpec{}).ok());
+}
+
+TEST(ValidateScene, numbers_that_are_not_finite_or_out_of_range_are_named) {
+  const Fault faults[] = {
+      {"gravity[1]", "nan", [](SceneSpec& s) { s.gravity[1] = kNan; }},
+      {"timestep", "0", [](SceneSpec& s) { s.timestep = 0; }},
+      {"timestep", "-0.1", [](SceneSpec& s) { s.timestep = -0.1; }},
+      {"bodies[3].mass", "-1", [](SceneSpec& s) { s.bodies[3].mass = -1; }},
+      {"bodies[3].mass", "0", [](SceneSpec& s) { s.bodies[3].mass = 0; }},
+      {"bodies[0].mass", "inf", [](SceneSpec& s) { s.bodies[0].mass = kInf; }},
+      {"bodies[0].mass", "1e+300", [](SceneSpec& s) { s.bodies[0].mass = 1e300; }},
+      {"bodies[1].X_WB.position[2]", "nan", [](SceneSpec& s) { s.bodies[1].X_WB.position[2] = kNan; }},
+      {"bodies[1].X_WB.rotation", "0", [](SceneSpec& s) { s.bodies[1].X_WB.rotation = {0, 0, 0, 0}; }},
+      {"bodies[1].p_BoBcm[0]", "inf", [](SceneSpec& s) { s.bodies[1].p_BoBcm[0] = kInf; }},
+      {"bodies[3].I_Bcm", "-1", [](SceneSpec& s) { s.bodies[3].I_Bcm[0] = -1; }},
+      {"bodies[3].I_Bcm", "(0 0 0 0 0 0)", [](SceneSpec& s) { s.bodies[3].I_Bcm = {}; }},
+      {"bodies[3].I_Bcm", "(1 1 2.1 0 0 0)", [](SceneSpec& s) { s.bodies[3].I_Bcm = {1, 1, 2.1, 0, 0, 0}; }},
+      {"bodies[3].I_Bcm", "(1 1 1 2 0 0)", [](SceneSpec& s) { s.bodies[3].I_Bcm = {1, 1, 1, 2, 0, 0}; }},
+      {"shapes[0].size[0]", "0", [](SceneSpec& s) { s.shapes[0].size[0] = 0; }},
+      {"shapes[0].friction", "-0.5", [](SceneSpec& s) { s.shapes[0].friction = -0.5; }},
+      {"shapes[0].contact_dimension", "4", [](SceneSpec& s) { s.shapes[0].contact_dimension = 4; }},
+      {"shapes[1].X_BS.rotation[3]", "nan", [](SceneSpec& s) { s.shapes[1].X_BS.rotation[3] = kNan; }},
+      {"joints[1].axes[0].axis", "0", [](SceneSpec& s) { s.joints[1].axes[0].axis = {0, 0, 0}; }},
+      {"joints[1].axes[0].armature", "-1", [](SceneSpec& s) { s.joints[1].axes[0].armature = -1; }},
+      {"joints[1].axes[0].damping", "-1", [](SceneSpec& s) { s.joints[1].axes[0].damping = -1; }},
+      {"joints[1].axes[0].stiffness", "-1", [](SceneSpec& s) { s.joints[1].axes[0].stiffness = -1; }},
+      {"joints[1].axes[0].reference", "nan", [](SceneSpec& s) { s.joints[1].axes[0].reference = kNan; }},
+      {"joints[1].axes[0].lower", "2 and 1",
+       [](SceneSpec& s) {
+         s.joints[1].axes[0].limited = true;
+         s.joints[1].axes[0].lower = 2;
+         s.joints[1].axes[0].upper = 1;
+       }},
+      {"joints[0].ball_damping", "-2", [](SceneSpec& s) { s.joints[0].ball_damping = -2; }},
+      {"actuators[0].kp", "-1", [](SceneSpec& s) { s.actuators[0].kp = -1; }},
+      {"actuators[0].kd", "-1", [](SceneSpec& s) { s.actuators[0].kd = -1; }},
+      {"actuators[0].gear", "nan", [](SceneSpec& s) { s.actuators[0].gear = kNan; }},
+      {"actuators[0].control_lower", "0 and 0", [](SceneSpec& s) { s.actuators[0].control_limited = true; }},
+      {"keyframes[0].time", "inf", [](SceneSpec& s) { s.keyframes[0].time = kInf; }},
+      {"keyframes[0].joint_position", "it has 9", [](SceneSpec& s) { s.keyframes[0].joint_position.pop_back(); }},
+      {"keyframes[0].joint_position", "nan", [](SceneSpec& s) { s.keyframes[0].joint_position[2] = kNan; }},
+      {"keyframes[0].joint_position", "zero quaternion",
+       [](SceneSpec& s) { s.keyframes[0].joint_position[3] = 0; }},
+      {"keyframes[0].joint_velocity", "it has 1", [](SceneSpec& s) { s.keyframes[0].joint_velocity = {0}; }},
+  };
+  for (const Fault& fault : faults) expect_refused(fault);
+}
+
+TEST(ValidateScene, indices_out_of_range_are_named) {
+  const Fault faults[] = {
+      {"joints[1].parent", "6", [](SceneSpec& s) { s.joints[1].parent = 6; }},
+      {"joints[1].parent", "-2", [](SceneSpec& s) { s.joints[1].parent = -2; }},
+      {"joints[1].child", "-1", [](SceneSpec& s) { s.joints[1].child = -1; }},
+      {"shapes[2].body", "99", [](SceneSpec& s) { s.shapes[2].body = 99; }},
+      {"actuators[0].joint", "6", [](SceneSpec& s) { s.actuators[0].joint = 6; }},
+      {"actuators[0].joint", "0", [](SceneSpec& s) { s.actuators[0].joint = 0; }},
+      {"actuators[0].axis", "1", [](SceneSpec& s) { s.actuators[0].axis = 1; }},
+      {"excludes[0].body_a", "-2", [](SceneSpec& s) { s.excludes[0].body_a = -2; }},
+      {"excludes[0].body_b", "both are 0", [](SceneSpec& s) { s.excludes[0].body_b = 0; }},
+  };
+  for (const Fault& fault : faults) expect_refused(fault);
+}
+
+TEST(ValidateScene, names_must_be_unique_and_not_empty) {
+  const Fault faults[] = {
+      {"bodies[1].name", "torso", [](SceneSpec& s) { s.bodies[1].name = "torso"; }},
+      {"bodies[1].name", "empty", [](SceneSpec& s) { s.bodies[1].name.clear(); }},
+      {"bodies[1].name", "300", [](SceneSpec& s) { s.bodies[1].name.assign(300, 'x'); }},
+      {"joints[1].name", "root", [](SceneSpec& s) { s.joints[1].name = "root"; }},
+      {"joints[3].axes[0].name", "shoulder", [](SceneSpec& s) { s.joints[3].axes[0].name = "shoulder"; }},
+      {"shapes[1].name", "torso", [](SceneSpec& s) { s.shapes[1].name = "torso"; }},
+      {"actuators[1].name", "grip", [](SceneSpec& s) { s.actuators.push_back(s.actuators[0]); }},
+      {"keyframes[1].name", "home", [](SceneSpec& s) { s.keyframes.push_back(s.keyframes[0]); }},
+  };
+  for (const Fault& fault : faults) expect_refused(fault);
+}
+
+TEST(ValidateScene, the_joints_must_form_a_tree) {
+  const Fault faults[] = {
+      {"joints[6].child", "body 1",
+       [](SceneSpec& s) { s.joints.push_back(testing::joint("twice", JointKind::kBall, 0, 1)); }},
+      {"joints[1].parent", "cycle", [](SceneSpec& s) { s.joints[1].parent = 3; }},
+      {"joints[1].parent", "cycle", [](SceneSpec& s) { s.joints[1].parent = 1; }},
+      {"joints[0].parent", "1", [](SceneSpec& s) { s.joints[0].parent = 1; }},
+  };
+  for (const Fault& fault : faults) expect_refused(fault);
+}
+
+TEST(ValidateScene, a_compound_joint_is_a_chain_of_independent_slides_then_hinges) {
+  const Fault faults[] = {
+      {"joints[1].axes[1].kind", "slide after a hinge",
+       [](SceneSpec& s) { s.joints[1].axes.push_back(axis("late", AxisKind::kSlide, {1, 0, 0})); }},
+      {"joints[1].axes", "0",
+       [](SceneSpec& s) { s.joints[1].axes.push_back(axis("same", AxisKind::kHinge, {0, -2, 0})); }},
+      {"joints[3].axes", "three slides",
+       [](SceneSpec& s) {
+         s.joints[3].axes.clear();
+         for (const char* name : {"a", "b", "c", "d"}) {
+           s.joints[3].axes.push_back(axis(name, AxisKind::kSlide, {1, 0, 0}));
+         }
+       }},
+      {"joints[3].axes", "it has 7", [](SceneSpec& s) { s.joints[3].axes.resize(7); }},
+      {"joints[3].axes", "kind fixed", [](SceneSpec& s) { s.joints[3].axes.clear(); }},
+      {"joints[2].axes", "it has 1",
+       [](SceneSpec& s) { s.joints[2].axes = {axis("stray", AxisKind::kHinge, {0, 0, 1})}; }},
+  };
+  for (const Fault& fault : faults) expect_refused(fault);
+
+  SceneSpec planar = robot();
+  planar.joints[1].axes = {axis("x", AxisKind::kSlide, {1, 0, 0}), axis("z", AxisKind::kSlide, {0, 0, 1}),
+                           axis("turn", AxisKind::kHinge, {0, 1, 0})};
+  planar.keyframes.clear();
+  EXPECT_TRUE(validate_scene(planar).ok());
+}
+
+TEST(ValidateScene, a_plane_must_not_move) {
+  expect_refused({"shapes[3].body", "0", [](SceneSpec& s) { s.shapes[3].body = 0; }});
+}
+
+TEST(ValidateScene, a_massless_body_may_be_welded_to_one_that_has_mass) {
+  SceneSpec scene = robot();
+  scene.bodies[2].mass = 0;
+  scene.bodies[2].I_Bcm = {};
+  EXPECT_TRUE(validate_scene(scene).ok());
+  scene.bodies[1].mass = 0;
+  EXPECT_EQ(validate_scene(scene).error().field, "bodies[1].mass");
+}
+
+TEST(ValidateScene, counts_past_a_limit_are_refused) {
+  const Fault faults[] = {
+      {"bodies", "4097", [](SceneSpec& s) { s.bodies.resize(kMaxSceneBodies + 1); }},
+      {"joints", "4097", [](SceneSpec& s) { s.joints.resize(kMaxSceneJoints + 1); }},
+      {"shapes", "16385", [](SceneSpec& s) { s.shapes.resize(kMaxSceneShapes + 1); }},
+      {"actuators", "16385", [](SceneSpec& s) { s.actuators.resize(kMaxSceneActuators + 1); }},
+      {"excludes", "65537", [](SceneSpec& s) { s.excludes.resize(kMaxSceneExcludes + 1); }},
+      {"keyframes", "1025", [](SceneSpec& s) { s.keyframes.resize(kMaxSceneKeyframes + 1); }},
+  };
+  for (const Fault& fault : faults) expect_refused(fault);
+}
+
+TEST(ValidateScene, a_long_chain_needs_no_stack) {
+  SceneSpec scene;
+  for (int b = 0; b < kMaxSceneBodies; ++b) {
+    scene.bodies.push_back(testing::body("link" + std::to_string(b), {0, 0, 0}));
+    scene.joints.push_back(testing::joint("weld" + std::to_string(b), JointKind::kFixed, b - 1, b));
+  }
+  EXPECT_TRUE(validate_scene(scene).ok());
+}
+
+}  // namespace
+}  // namespace axion::model
