@@ -1,0 +1,31 @@
+"""Client of Axion Server: worlds of rigid bodies, stepped on a server, as NumPy arrays.
+
+    import axion
+
+    with axion.Client("127.0.0.1:8470") as client:
+        model = client.create_model(mjcf=open("quadruped.xml").read())
+        with client.create_batch(model, world_count=256) as batch:
+            result = batch.step(control=model.hold_control("stand"), steps=200, outputs=["body_pose"])
+            print(result["body_pose"][:, 0, 2])  # height of the first body of each world, m
+
+SI units and radians; quaternions are w, x, y, z; poses and velocities are in the world frame.
+"""
+
+from axion.batch import Batch
+from axion.client import DEFAULT_TARGET, Client
+from axion.errors import (AbortedError, AxionError, DeadlineExceededError, FailedPreconditionError, FieldViolation,
+                          InternalError, InvalidArgumentError, NotFoundError, PermissionDeniedError,
+                          ResourceExhaustedError, UnauthenticatedError, UnavailableError, UnimplementedError)
+from axion.model import Model
+from axion.options import solver_options
+from axion.results import BatchStats, Contacts, Histogram, Outcome, State, StepResult, WorldStats
+from axion.stream import StepStream
+from axion.tensors import to_array, to_tensor
+
+__all__ = [
+    "AbortedError", "AxionError", "Batch", "BatchStats", "Client", "Contacts", "DEFAULT_TARGET",
+    "DeadlineExceededError", "FailedPreconditionError", "FieldViolation", "Histogram", "InternalError",
+    "InvalidArgumentError", "Model", "NotFoundError", "Outcome", "PermissionDeniedError", "ResourceExhaustedError",
+    "State", "StepResult", "StepStream", "UnauthenticatedError", "UnavailableError", "UnimplementedError",
+    "WorldStats", "solver_options", "to_array", "to_tensor",
+]

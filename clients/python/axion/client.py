@@ -1,0 +1,135 @@
+"""The connection to a server."""
+
+import datetime
+
+import grpc
+
+from axion import options as choices
+from axion.batch import Batch
+from axion.errors import UnavailableError, raises_axion_error
+from axion.model import Model
+from axion.v1 import simulation_pb2, simulation_pb2_grpc
+
+DEFAULT_TARGET = "127.0.0.1:8470"
+_DEFAULT_MAX_MESSAGE_BYTES = 256 << 20
+
+
+def _pages(call, request, items):
+    while True:
+        response = call(request)
+        yield from items(response)
+        if not response.next_page_token:
+            return
+        request.page_token = response.next_page_token
+
+
+class Client:
+    """A client of one server. Thread-safe; as a context manager it closes itself.
+
+    target: "host:port". credentials: grpc.ChannelCredentials for TLS; None connects without.
+    max_message_bytes: the greatest message taken or sent; the server has its own limit (server_info().limits).
+    Connects at the first call. Calls raise AxionError.
+    """
+
+    def __init__(self, target=DEFAULT_TARGET, credentials=None, max_message_bytes=_DEFAULT_MAX_MESSAGE_BYTES):
+        channel_options = [("grpc.max_receive_message_length", max_message_bytes),
+                           ("grpc.max_send_message_length", max_message_bytes)]
+        self.target = target
+        self._channel = (grpc.insecure_channel(target, channel_options) if credentials is None else
+                         grpc.secure_channel(target, credentials, channel_options))
+        self.stub = simulation_pb2_grpc.SimulationStub(self._channel)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        self.close()
+
+    def close(self):
+        """Ends the connection; batches stay on the server until they are deleted or their lease ends."""
+        self._channel.close()
+
+    def wait_until_ready(self, timeout=10.0):
+        """Waits for the connection. Raises UnavailableError if there is none after `timeout` s."""
+        try:
+            grpc.channel_ready_future(self._channel).result(timeout=timeout)
+        except grpc.FutureTimeoutError:
+            raise UnavailableError(grpc.StatusCode.UNAVAILABLE, f"no server at {self.target} within {timeout:g} s") from None
+
+    @raises_axion_error
+    def server_info(self, timeout=None):
+        """axion.v1.ServerInfo: version, devices with their memory, limits, counts, features."""
+        return self.stub.GetServerInfo(simulation_pb2.GetServerInfoRequest(), timeout=timeout)
+
+    @raises_axion_error
+    def create_model(self, mjcf=None, *, scene=None, assets=None, allow_unsupported=False, timeout=None):
+        """Compiles a scene and returns its Model; the same content gives the same model.
+
+        mjcf: text of an MJCF file, or scene: an axion.v1.SceneSpec. assets: dict of file name to bytes (or text) for
+        files that the MJCF includes. allow_unsupported: elements that would change the physics and are not supported
+        become warnings; else InvalidArgumentError names them. See Model.warnings.
+        """
+        if (mjcf is None) == (scene is None):
+            raise TypeError("create_model wants either mjcf or scene")
+        request = simulation_pb2.CreateModelRequest(mjcf=mjcf, scene=scene, allow_unsupported=allow_unsupported)
+        for name, content in (assets or {}).items():
+            request.assets[name] = content.encode() if isinstance(content, str) else bytes(content)
+        return Model(self.stub.CreateModel(request, timeout=timeout))
+
+    @raises_axion_error
+    def get_model(self, name, timeout=None):
+        """The Model of a resource name."""
+        return Model(self.stub.GetModel(simulation_pb2.GetModelRequest(name=name), timeout=timeout))
+
+    @raises_axion_error
+    def list_models(self, page_size=0):
+        """All models on the server: a list of Model."""
+        return [Model(proto) for proto in _pages(self.stub.ListModels,
+                                                 simulation_pb2.ListModelsRequest(page_size=page_size),
+                                                 lambda response: response.models)]
+
+    @raises_axion_error
+    def delete_model(self, model, timeout=None):
+        """Deletes a Model or resource name. FailedPreconditionError while a batch uses it."""
+        name = model if isinstance(model, str) else model.name
+        self.stub.DeleteModel(simulation_pb2.DeleteModelRequest(name=name), timeout=timeout)
+
+    @raises_axion_error
+    def create_batch(self, model, world_count, dt=None, *, preset=None, precision=None, options=None, body_pose=None,
+                     mass_scale=None, friction_scale=None, gain_scale=None, seed=0, joint_position_noise=0.0,
+                     joint_velocity_noise=0.0, idle_ttl=None, timeout=None):
+        """Makes `world_count` worlds of a model and returns their Batch.
+
+        model: a Model or resource name. dt: s; None takes the model's timestep.
+        preset: "default" or "axion_seed". precision: "float32" (default) or "float64". options: dict of further solver
+          options, for example {"tolerance": 1e-4, "joint_mode": "current"} (see axion.solver_options).
+        body_pose: [n, nb, 7] initial poses. mass_scale: [n, nb] > 0. friction_scale: [n] >= 0. gain_scale: [n, nu] >= 0
+          scales motors and drives.
+        seed, joint_position_noise, joint_velocity_noise: uniform noise of this half width (rad or m, and per second) on
+          hinges and slides, in the first state and at reset.
+        idle_ttl: s (or timedelta) after which a batch that nobody names is deleted; None is one hour.
+        """
+        request = simulation_pb2.CreateBatchRequest(
+            model=model if isinstance(model, str) else model.name, world_count=world_count, dt=dt, seed=seed,
+            options=choices.solver_options(**{"preset": preset, "precision": precision, **(options or {})}),
+            overrides=choices.batch_overrides(body_pose=body_pose, mass_scale=mass_scale,
+                                              friction_scale=friction_scale, gain_scale=gain_scale))
+        if joint_position_noise or joint_velocity_noise:
+            request.initial_noise.joint_position = joint_position_noise
+            request.initial_noise.joint_velocity = joint_velocity_noise
+        if idle_ttl is not None:
+            request.idle_ttl.FromTimedelta(idle_ttl if isinstance(idle_ttl, datetime.timedelta)
+                                           else datetime.timedelta(seconds=idle_ttl))
+        return Batch(self, self.stub.CreateBatch(request, timeout=timeout))
+
+    @raises_axion_error
+    def get_batch(self, name, timeout=None):
+        """The Batch of a resource name."""
+        return Batch(self, self.stub.GetBatch(simulation_pb2.GetBatchRequest(name=name), timeout=timeout))
+
+    @raises_axion_error
+    def list_batches(self, page_size=0):
+        """All batches on the server: a list of Batch."""
+        return [Batch(self, proto) for proto in _pages(self.stub.ListBatches,
+                                                       simulation_pb2.ListBatchesRequest(page_size=page_size),
+                                                       lambda response: response.batches)]

@@ -1,0 +1,152 @@
+"""What a call raises when the server refuses it or cannot be reached."""
+
+import dataclasses
+import functools
+
+import grpc
+from google.rpc import error_details_pb2, status_pb2
+
+
+@dataclasses.dataclass(frozen=True)
+class FieldViolation:
+    """A field of the request that is wrong: its path (for example "scene.bodies[3].mass") and why."""
+
+    field: str
+    description: str
+
+
+class AxionError(Exception):
+    """A call failed. A refused call has changed nothing on the server.
+
+    code: grpc.StatusCode. message: a sentence for people. reason, domain, metadata: for programs (google.rpc.ErrorInfo).
+    field_violations: what is wrong with the request, field by field. quota_violations: the limits that were reached.
+    retry_delay: seconds after which to try again, or None if the server does not say.
+    """
+
+    def __init__(self, code, message, *, reason="", domain="", metadata=None, field_violations=(),
+                 quota_violations=(), retry_delay=None):
+        self.code = code
+        self.message = message
+        self.reason = reason
+        self.domain = domain
+        self.metadata = dict(metadata or {})
+        self.field_violations = tuple(field_violations)
+        self.quota_violations = tuple(quota_violations)
+        self.retry_delay = retry_delay
+        super().__init__(str(self))
+
+    def __str__(self):
+        lines = [f"{self.code.name}: {self.message}"]
+        lines += [f"  {violation.field}: {violation.description}" for violation in self.field_violations
+                  if violation.description not in self.message]
+        lines += [f"  limit: {text}" for text in self.quota_violations if text not in self.message]
+        if self.retry_delay is not None:
+            lines.append(f"  try again in {self.retry_delay:g} s")
+        return "\n".join(lines)
+
+
+class InvalidArgumentError(AxionError):
+    """The request is wrong whatever the state of the server; `field_violations` names the fields."""
+
+
+class NotFoundError(AxionError):
+    """A model, batch or keyframe that does not exist (or whose lease ran out)."""
+
+
+class ResourceExhaustedError(AxionError):
+    """A limit is reached; `retry_delay` says when to try again, if that can help."""
+
+
+class AbortedError(AxionError):
+    """`expected_step` is not the step that the worlds are at."""
+
+
+class FailedPreconditionError(AxionError):
+    """The request is right but not in this state, for example deleting a model that a batch uses."""
+
+
+class UnauthenticatedError(AxionError):
+    """The server wants credentials."""
+
+
+class PermissionDeniedError(AxionError):
+    """These credentials may not do this."""
+
+
+class UnavailableError(AxionError):
+    """No server at this address, or it is shutting down."""
+
+
+class DeadlineExceededError(AxionError):
+    """The call took longer than its timeout."""
+
+
+class UnimplementedError(AxionError):
+    """The server does not offer this."""
+
+
+class InternalError(AxionError):
+    """The server or its device failed."""
+
+
+_CLASSES = {
+    grpc.StatusCode.INVALID_ARGUMENT: InvalidArgumentError,
+    grpc.StatusCode.OUT_OF_RANGE: InvalidArgumentError,
+    grpc.StatusCode.NOT_FOUND: NotFoundError,
+    grpc.StatusCode.RESOURCE_EXHAUSTED: ResourceExhaustedError,
+    grpc.StatusCode.ABORTED: AbortedError,
+    grpc.StatusCode.FAILED_PRECONDITION: FailedPreconditionError,
+    grpc.StatusCode.UNAUTHENTICATED: UnauthenticatedError,
+    grpc.StatusCode.PERMISSION_DENIED: PermissionDeniedError,
+    grpc.StatusCode.UNAVAILABLE: UnavailableError,
+    grpc.StatusCode.DEADLINE_EXCEEDED: DeadlineExceededError,
+    grpc.StatusCode.UNIMPLEMENTED: UnimplementedError,
+    grpc.StatusCode.INTERNAL: InternalError,
+}
+
+_DETAILS_KEY = "grpc-status-details-bin"
+
+
+def _unpack(message, any_message):
+    return message if any_message.Is(message.DESCRIPTOR) and any_message.Unpack(message) else None
+
+
+def _details(trailing_metadata):
+    """Keyword arguments of AxionError from the details that came with a status."""
+    found = {}
+    for key, value in trailing_metadata or ():
+        if key != _DETAILS_KEY:
+            continue
+        for detail in status_pb2.Status.FromString(value).details:
+            if info := _unpack(error_details_pb2.ErrorInfo(), detail):
+                found.update(reason=info.reason, domain=info.domain, metadata=info.metadata)
+            elif bad := _unpack(error_details_pb2.BadRequest(), detail):
+                found["field_violations"] = [FieldViolation(v.field, v.description) for v in bad.field_violations]
+            elif quota := _unpack(error_details_pb2.QuotaFailure(), detail):
+                found["quota_violations"] = [f"{v.subject}: {v.description}" for v in quota.violations]
+            elif retry := _unpack(error_details_pb2.RetryInfo(), detail):
+                found["retry_delay"] = retry.retry_delay.seconds + retry.retry_delay.nanos * 1e-9
+    return found
+
+
+def from_rpc_error(error):
+    """The AxionError of a grpc.RpcError."""
+    code = error.code() or grpc.StatusCode.UNKNOWN
+    try:
+        details = _details(error.trailing_metadata())
+    except Exception:  # Details that cannot be read must not hide the error that they belong to.
+        details = {}
+    return _CLASSES.get(code, AxionError)(code, error.details() or "no message", **details)
+
+
+def raises_axion_error(call):
+    """Decorator: a grpc.RpcError inside becomes the AxionError that it says."""
+
+    @functools.wraps(call)
+    def wrapper(*args, **kwargs):
+        try:
+            return call(*args, **kwargs)
+        except grpc.RpcError as error:
+            raise from_rpc_error(error) from error
+
+    return wrapper

@@ -1,0 +1,58 @@
+"""A compiled scene on the server, as the client knows it."""
+
+import numpy as np
+
+from axion.v1 import scene_pb2
+
+
+class Model:
+    """Names, sizes and shapes of an immutable compiled scene.
+
+    name: resource name "models/{id}", the same for the same content. display_name: the scene's own.
+    body_names, joint_names, actuator_names, shape_names: in the order of the tensors' columns.
+    body_count (nb), joint_position_count (nq), joint_velocity_count (nv), control_count (nu).
+    timestep: s, suggested. contact_capacity: contacts that a world can hold. gravity: [3] m/s^2.
+    warnings: each element of the source that was understood only in part.
+    proto: the whole axion.v1.Model (masses, inertias, joint axes, shapes, ...).
+    """
+
+    def __init__(self, proto):
+        self.proto = proto
+        self.name = proto.name
+        self.display_name = proto.display_name
+        self.body_names = [body.name for body in proto.bodies]
+        self.joint_names = [joint.name for joint in proto.joints]
+        self.shape_names = [shape.name for shape in proto.shapes]
+        self.actuator_names = [actuator.name for actuator in proto.actuators]
+        self.body_count = proto.body_count
+        self.joint_position_count = proto.joint_position_count
+        self.joint_velocity_count = proto.joint_velocity_count
+        self.control_count = proto.control_count
+        self.timestep = proto.timestep
+        self.contact_capacity = proto.contact_capacity
+        self.gravity = np.array([proto.gravity.x, proto.gravity.y, proto.gravity.z])
+        self.warnings = list(proto.warnings)
+
+    def __repr__(self):
+        return (f"<axion.Model {self.name} '{self.display_name}': {self.body_count} bodies, nq "
+                f"{self.joint_position_count}, nv {self.joint_velocity_count}, nu {self.control_count}>")
+
+    @property
+    def keyframes(self):
+        """Joint positions of the keyframes: dict of name to float64 [nq]."""
+        return {key.name: np.array(key.joint_position) for key in self.proto.keyframes}
+
+    def joint_positions_of_actuators(self):
+        """Index into joint_position of the coordinate that each actuator drives: int64 [nu]."""
+        joints, actuators = self.proto.joints, self.proto.actuators
+        return np.array([joints[a.joint].position_start + a.axis for a in actuators], dtype=np.int64)
+
+    def hold_control(self, keyframe):
+        """Controls with which position actuators hold a keyframe: float64 [nu].
+
+        Motors and velocity actuators get zero. Raises KeyError if the model has no such keyframe.
+        """
+        targets = self.keyframes[keyframe][self.joint_positions_of_actuators()]
+        gears = np.array([a.gear for a in self.proto.actuators])
+        positions = np.array([a.kind == scene_pb2.ACTUATOR_KIND_POSITION for a in self.proto.actuators])
+        return np.where(positions, gears * targets, 0.0)

@@ -1,0 +1,46 @@
+"""Choices of a batch: words and numbers to axion.v1.SolverOptions and axion.v1.BatchOverrides."""
+
+from axion import tensors
+from axion.v1 import simulation_pb2, solver_pb2
+
+_ENUMS = {
+    "preset": ("SOLVER_PRESET_", solver_pb2.SolverPreset),
+    "precision": ("PRECISION_", solver_pb2.Precision),
+    "joint_mode": ("JOINT_MODE_", solver_pb2.JointMode),
+    "gyroscopic_mode": ("GYROSCOPIC_MODE_", solver_pb2.GyroscopicMode),
+    "contact_function": ("CONTACT_FUNCTION_", solver_pb2.ContactFunction),
+    "friction_model": ("FRICTION_MODEL_", solver_pb2.FrictionModel),
+    "linear_solver": ("LINEAR_SOLVER_", solver_pb2.LinearSolver),
+}
+
+
+def _enum_value(field, word):
+    prefix, enum = _ENUMS[field]
+    names = {name.removeprefix(prefix).lower(): value for name, value in enum.items() if value != 0}
+    if not isinstance(word, str) or word.lower() not in names:
+        raise ValueError(f"{field}: {word!r} is none of {', '.join(names)}")
+    return names[word.lower()]
+
+
+def solver_options(**choices):
+    """An axion.v1.SolverOptions of keyword arguments; None leaves a choice to the preset.
+
+    preset, precision, joint_mode, gyroscopic_mode, contact_function, friction_model and linear_solver are words, for
+    example preset="axion_seed", precision="float64"; the others (tolerance, max_newton_iterations, ...) are numbers
+    or booleans as in proto/axion/v1/solver.proto. Raises TypeError for an unknown name, ValueError for an unknown word.
+    """
+    options = solver_pb2.SolverOptions()
+    known = set(options.DESCRIPTOR.fields_by_name)
+    for field, value in choices.items():
+        if field not in known:
+            raise TypeError(f"unknown solver option {field!r}; there are {', '.join(sorted(known))}")
+        if value is not None:
+            setattr(options, field, _enum_value(field, value) if field in _ENUMS else value)
+    return options
+
+
+def batch_overrides(**arrays):
+    """An axion.v1.BatchOverrides of arrays: body_pose [n, nb, 7], mass_scale [n, nb], friction_scale [n],
+    gain_scale [n, nu]; None leaves the model's own. Raises TypeError for what is not an array of reals."""
+    given = {name: tensors.to_tensor(array, name) for name, array in arrays.items() if array is not None}
+    return simulation_pb2.BatchOverrides(**given) if given else None

@@ -1,0 +1,164 @@
+"""What calls on worlds return."""
+
+import collections.abc
+import enum
+
+import numpy as np
+
+from axion import tensors
+
+
+class Outcome(enum.IntFlag):
+    """Bits of a world's outcome. Over several steps: CONVERGED only if all were, the others if any was."""
+
+    CONVERGED = 1
+    MAX_ITERATIONS = 2     # at least one step stopped above its tolerance
+    CONTACT_OVERFLOW = 4   # more contacts than the model's contact_capacity; the deepest were kept
+    NON_FINITE = 8         # frozen at its last finite state until it is reset
+    FALLBACK = 16          # at least one step was redone with a more robust joint mode
+
+
+class _Fields(collections.abc.Mapping):
+    """Read-only mapping from field names to arrays [n, ...]; the arrays share the bytes of the response."""
+
+    def __init__(self, proto, field_tensors):
+        self.proto = proto
+        self._tensors = field_tensors
+
+    def __getitem__(self, name):
+        if name not in self._tensors:
+            raise KeyError(f"{name!r} was not asked for; there are {', '.join(sorted(self._tensors)) or 'none'}")
+        return tensors.to_array(self._tensors[name])
+
+    def __iter__(self):
+        return iter(sorted(self._tensors))
+
+    def __len__(self):
+        return len(self._tensors)
+
+    @property
+    def time(self):
+        """Simulated time of each world: float64 [n], s."""
+        return np.array(self.proto.time)
+
+    @property
+    def step_index(self):
+        """Steps of each world since its last reset: int64 [n]."""
+        return np.array(self.proto.step_index, dtype=np.int64)
+
+    def __repr__(self):
+        shapes = ", ".join(f"{name} {list(self._tensors[name].shape)}" for name in self)
+        return f"<{type(self).__name__} of {len(self.proto.time)} worlds: {shapes or 'no fields'}>"
+
+
+class StepResult(_Fields):
+    """Answer to a step: a mapping from the outputs asked for to arrays [n, ...] or, with record_every, [n, records, ...];
+    besides `time`, `step_index`, `outcome` and `request_id`."""
+
+    def __init__(self, proto):
+        super().__init__(proto, proto.outputs)
+
+    @property
+    def outcome(self):
+        """Bits of Outcome of each world: uint32 [n]."""
+        return np.array(self.proto.outcome, dtype=np.uint32)
+
+    @property
+    def request_id(self):
+        """The request's."""
+        return self.proto.request_id
+
+    @property
+    def converged(self):
+        """True for each world all of whose steps met the tolerance: bool [n]."""
+        return (self.outcome & Outcome.CONVERGED) != 0
+
+
+class State(_Fields):
+    """Answer to get_state: a mapping from field names to arrays [n, ...], besides `time` and `step_index`."""
+
+    def __init__(self, proto):
+        super().__init__(proto, proto.fields)
+
+
+class Contacts:
+    """Contacts of the last step, by columns of length c: those of the first world asked for, then of the second, ...
+
+    world: [c] index of the world. shape_a, shape_b, body_a, body_b: [c] (body -1 is the world). point, normal: [c, 3] m
+    and unit, world frame, from b to a. gap: [c] m, negative is overlap. normal_impulse: [c] N s. friction_impulse:
+    [c, 3] N s, on a. contact_count: [n] contacts of each world asked for.
+    """
+
+    def __init__(self, proto):
+        self.contact_count = np.array(proto.contact_count, dtype=np.int32)
+        self.world = np.repeat(np.array(proto.world_indices, dtype=np.int32), self.contact_count)
+        for name in ("shape_a", "shape_b", "body_a", "body_b"):
+            setattr(self, name, np.array(getattr(proto, name), dtype=np.int32))
+        for name in ("gap", "normal_impulse"):
+            setattr(self, name, np.array(getattr(proto, name)))
+        for name in ("point", "normal", "friction_impulse"):
+            setattr(self, name, tensors.to_array(getattr(proto, name)))
+
+    def __len__(self):
+        return len(self.gap)
+
+
+class Histogram:
+    """Counts in bins: counts[b] holds bounds[b-1] < v <= bounds[b], the last bin what lies above. `mean` of all values."""
+
+    def __init__(self, proto):
+        self.bounds = np.array(proto.bounds)
+        self.counts = np.array(proto.counts, dtype=np.int64)
+        self.sum = proto.sum
+        self.count = int(self.counts.sum())
+        self.mean = self.sum / self.count if self.count else 0.0
+
+    def quantile(self, fraction):
+        """Upper bound of the bin in which this fraction of the values is reached; infinity for the last bin."""
+        if not self.count:
+            return 0.0
+        bin_index = int(np.searchsorted(np.cumsum(self.counts), fraction * self.count))
+        return float(self.bounds[bin_index]) if bin_index < len(self.bounds) else float("inf")
+
+
+class BatchStats:
+    """Sums over the world-steps of a batch since it was created.
+
+    world_steps, converged, max_iterations, contact_overflow, non_finite, fallback: counts. newton_iterations,
+    linear_iterations, line_search_steps, contacts: Histogram per world-step. residual: dict of Histogram by block
+    (dynamics, joint, contact, friction, control), in multiples of the tolerance. max_penetration, max_joint_error: m.
+    """
+
+    def __init__(self, proto):
+        for name in ("world_steps", "converged", "max_iterations", "contact_overflow", "non_finite", "fallback"):
+            setattr(self, name, getattr(proto, name))
+        for name in ("newton_iterations", "linear_iterations", "line_search_steps", "contacts"):
+            setattr(self, name, Histogram(getattr(proto, name)))
+        self.residual = {block: Histogram(counts) for block, counts in proto.residual.items()}
+        self.max_penetration = proto.max_penetration_meters
+        self.max_joint_error = proto.max_joint_error_meters
+
+    @property
+    def converged_fraction(self):
+        """Share of world-steps that met the tolerance; 1 before the first step."""
+        return self.converged / self.world_steps if self.world_steps else 1.0
+
+
+class WorldStats:
+    """The last step of each world asked for.
+
+    world, newton_iterations, linear_iterations, line_search_steps, contact_count: int32 [n]; outcome: uint32 [n];
+    residual: float64 [n, 5] in m/s or rad/s and residual_normalised in multiples of the tolerance, in the order of
+    residual_blocks; max_penetration, max_joint_error: float64 [n], m.
+    """
+
+    def __init__(self, proto):
+        self.world = np.array(proto.world_indices, dtype=np.int32)
+        for name in ("newton_iterations", "linear_iterations", "line_search_steps", "contact_count"):
+            setattr(self, name, np.array(getattr(proto, name), dtype=np.int32))
+        self.outcome = np.array(proto.outcome, dtype=np.uint32)
+        self.residual = tensors.to_array(proto.residual)
+        self.residual_normalised = tensors.to_array(proto.residual_normalised)
+        self.residual_blocks = list(proto.residual_blocks)
+        self.max_penetration = np.array(proto.max_penetration_meters)
+        self.max_joint_error = np.array(proto.max_joint_error_meters)

@@ -1,0 +1,68 @@
+"""NumPy arrays to and from axion.v1.Tensor: whole buffers, never element by element."""
+
+import sys
+
+import numpy as np
+
+from axion.v1 import tensor_pb2
+
+_DTYPES = {
+    tensor_pb2.DTYPE_FLOAT32: np.dtype("<f4"),
+    tensor_pb2.DTYPE_FLOAT64: np.dtype("<f8"),
+    tensor_pb2.DTYPE_INT32: np.dtype("<i4"),
+    tensor_pb2.DTYPE_UINT32: np.dtype("<u4"),
+    tensor_pb2.DTYPE_INT64: np.dtype("<i8"),
+}
+_CODES = {dtype: code for code, dtype in _DTYPES.items()}
+_REALS = (_CODES[np.dtype("<f4")], _CODES[np.dtype("<f8")])
+
+
+def to_tensor(array, name="array"):
+    """The Tensor of an array of reals.
+
+    array: anything that numpy.asarray takes. float32 and float64 keep their type; integers, booleans and other floats
+    become float64 (the server takes reals only). Other byte orders and layouts are converted.
+    Raises TypeError for what is not a real number array; `name` is named in it.
+    """
+    values = np.asarray(array)
+    dtype = values.dtype.newbyteorder("<") if values.dtype.kind == "f" else values.dtype
+    if _CODES.get(dtype) not in _REALS:
+        if values.dtype.kind not in "biuf":
+            raise TypeError(f"{name}: wants an array of real numbers, not of {values.dtype}")
+        dtype = np.dtype("<f8")
+    values = np.ascontiguousarray(values, dtype=dtype) if values.ndim else values.astype(dtype)
+    return tensor_pb2.Tensor(dtype=_CODES[dtype], shape=values.shape, data=values.tobytes())
+
+
+def to_array(tensor):
+    """The array of a Tensor, read-only and without a copy: it shares the bytes of the message.
+
+    Raises ValueError if the element type is unknown or shape and bytes do not fit each other.
+    """
+    dtype = _DTYPES.get(tensor.dtype)
+    if dtype is None:
+        raise ValueError(f"tensor has the unknown element type {tensor.dtype}")
+    shape = tuple(tensor.shape)
+    expected = dtype.itemsize * int(np.prod(shape, dtype=np.int64))
+    if any(extent < 0 for extent in shape) or len(tensor.data) != expected:
+        raise ValueError(f"tensor of shape {shape} and type {dtype.name} wants {expected} bytes, has {len(tensor.data)}")
+    array = np.frombuffer(tensor.data, dtype=dtype).reshape(shape)
+    return array if sys.byteorder == "little" else array.astype(dtype.newbyteorder("="))
+
+
+def world_indices(worlds, name="worlds"):
+    """A list of indices for `repeated int32 world_indices`; None means all worlds and gives an empty list.
+
+    worlds: None, one index, a slice-free sequence or array of integers, or a boolean mask of the worlds.
+    Raises TypeError for anything else, ValueError for an empty choice (which the server would read as "all").
+    """
+    if worlds is None:
+        return []
+    values = np.atleast_1d(np.asarray(worlds))
+    if values.dtype == np.bool_:
+        values = np.flatnonzero(values)
+    if values.size == 0:
+        raise ValueError(f"{name}: chooses no world; pass None for all")
+    if values.ndim != 1 or values.dtype.kind not in "iu":
+        raise TypeError(f"{name}: wants a list of world indices, not {worlds!r}")
+    return values.tolist()
