@@ -1,0 +1,182 @@
+// axion-bench: how fast the engine steps worlds of one model, in process, without a server.
+//
+// Every world starts from the same state and gets its own random controls (bench_options.hpp), drawn before the clock
+// starts. `steps_per_second` counts world-steps. Figures of the solver come from the engine's own statistics over the
+// timed steps. Exit codes: 0; 1 when the engine refuses something; 2 for a wrong command line.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/engine.hpp"
+#include "engine/import/mjcf.hpp"
+#include "tests/bench/bench_options.hpp"
+
+namespace {
+
+using axion::bench::BenchOptions;
+using axion::bench::BenchReport;
+using axion::bench::ControlRange;
+
+[[noreturn]] void fail(const std::string& what, const axion::Error& error) {
+  std::fprintf(stderr, "axion-bench: %s: %s%s%s\n", what.c_str(), error.field.c_str(), error.field.empty() ? "" : ": ",
+               error.message.c_str());
+  std::exit(1);
+}
+
+template <typename T>
+T take(const std::string& what, axion::Result<T> result) {
+  if (!result.ok()) fail(what, result.error());
+  return std::move(result).value();
+}
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    std::fprintf(stderr, "axion-bench: --model '%s' cannot be read\n", path.c_str());
+    std::exit(2);
+  }
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::shared_ptr<const axion::Model> load_model(const BenchOptions& options) {
+  axion::import::ImportedScene imported = take("import", axion::import::import_mjcf(read_file(options.model)));
+  for (const std::string& warning : imported.warnings) std::fprintf(stderr, "warning: %s\n", warning.c_str());
+  return take("compile", axion::compile_model(imported.scene));
+}
+
+// Motors move around zero, drives around where their joint starts.
+std::vector<ControlRange> control_ranges(const axion::ModelInfo& model, const BenchOptions& options) {
+  std::vector<ControlRange> ranges;
+  for (const axion::model::ActuatorSpec& actuator : model.actuators) {
+    ControlRange range;
+    if (actuator.control_limited) range = {0, actuator.control_lower, actuator.control_upper};
+    if (actuator.kind == axion::model::ActuatorKind::kPosition) {
+      const axion::JointInfo& joint = model.joints[actuator.joint];
+      const double start = options.keyframe < 0
+                               ? joint.axes[actuator.axis].initial_position
+                               : model.keyframes[options.keyframe].joint_position[joint.position_start + actuator.axis];
+      range.centre = actuator.gear * start;
+    }
+    range.centre = std::clamp(range.centre, range.lower, range.upper);
+    ranges.push_back(range);
+  }
+  return ranges;
+}
+
+struct Run {
+  axion::StepStatistics statistics;
+  double wall_seconds = 0;
+};
+
+// Steps all worlds `step_count` times, from `first_step` of the sequence of controls.
+Run run_steps(axion::Engine& engine, axion::Batch& batch, const BenchOptions& options,
+              const std::vector<ControlRange>& ranges, int first_step, int step_count) {
+  Run run;
+  const int actuator_count = static_cast<int>(ranges.size());
+  std::vector<float> control;
+  for (int done = 0; done < step_count;) {
+    const int now = std::min(options.steps_per_launch, step_count - done);
+    control.clear();
+    for (int world = 0; world < options.worlds; ++world) {
+      for (int step = first_step + done; step < first_step + done + now; ++step) {
+        for (int a = 0; a < actuator_count; ++a) {
+          control.push_back(static_cast<float>(axion::bench::random_control(options, ranges[a], world, step, a)));
+        }
+      }
+    }
+    axion::StepRequest request;
+    request.batch = &batch;
+    request.step_count = now;
+    if (actuator_count > 0) {
+      request.control = {.data = reinterpret_cast<const std::byte*>(control.data()),
+                         .dtype = axion::DType::kFloat32,
+                         .world_stride = sizeof(float) * actuator_count * now,
+                         .step_stride = sizeof(float) * actuator_count};
+    }
+    const auto start = std::chrono::steady_clock::now();
+    run.statistics.add(take("step", engine.step({&request, 1})));
+    run.wall_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    done += now;
+  }
+  return run;
+}
+
+// The smallest bound that at least 99 % of the values do not exceed; `highest` if that is above the last bound.
+double newton_p99(const axion::StepStatistics& statistics, double highest) {
+  const auto& counts = statistics.newton_iterations.counts;
+  std::int64_t below = 0;
+  for (std::size_t b = 0; b < axion::kNewtonIterationBounds.size(); ++b) {
+    below += counts[b];
+    if (100 * below >= 99 * statistics.world_steps) return axion::kNewtonIterationBounds[b];
+  }
+  return highest;
+}
+
+BenchReport make_report(const BenchOptions& options, const axion::BatchSpec& spec, const axion::DeviceInfo& device,
+                        const Run& run) {
+  const axion::StepStatistics& s = run.statistics;
+  const double world_steps = static_cast<double>(std::max<std::int64_t>(s.world_steps, 1));
+  BenchReport report;
+  report.engine = "axion";
+  report.model = std::filesystem::path(options.model).filename().string();
+  report.device = device.id;
+  report.device_name = device.name;
+  report.worlds = options.worlds;
+  report.steps = options.steps;
+  report.threads = device.threads;
+  report.dt = spec.dt;
+  report.precision = options.precision;
+  report.wall_seconds = run.wall_seconds;
+  report.newton_iterations_mean = s.newton_iterations.sum / world_steps;
+  report.newton_iterations_p99 = newton_p99(s, spec.options.max_newton_iterations);
+  report.linear_iterations_mean = s.linear_iterations.sum / world_steps;
+  report.contacts_mean = s.contacts.sum / world_steps;
+  report.converged_fraction = static_cast<double>(s.converged) / world_steps;
+  report.non_finite_fraction = static_cast<double>(s.non_finite) / world_steps;
+  report.max_penetration_m = s.max_penetration;
+  report.max_joint_error_m = s.max_joint_error;
+  return report;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const BenchOptions options = axion::bench::parse_options(argc, argv, "axion-bench");
+  std::string note;
+  const std::unique_ptr<axion::Engine> engine =
+      take("--device", axion::create_engine({.device = options.device, .threads = options.threads}, &note));
+  if (!note.empty()) std::fprintf(stderr, "note: %s\n", note.c_str());
+
+  axion::BatchSpec spec;
+  spec.model = load_model(options);
+  const axion::ModelInfo& model = spec.model->info();
+  if (options.keyframe >= static_cast<int>(model.keyframes.size())) {
+    std::fprintf(stderr, "axion-bench: --keyframe is %d, the model has %zu\n", options.keyframe, model.keyframes.size());
+    return 2;
+  }
+  spec.world_count = options.worlds;
+  spec.dt = options.dt > 0 ? options.dt : model.timestep;
+  spec.options = axion::model::make_options(options.preset == "axion_seed" ? axion::model::Preset::kAxionSeed
+                                                                           : axion::model::Preset::kDefault);
+  spec.options.precision = options.precision == "float64" ? axion::model::Precision::kFloat64
+                                                          : axion::model::Precision::kFloat32;
+  const std::unique_ptr<axion::Batch> batch = take("create_batch", engine->create_batch(spec));
+  axion::ResetRequest start;
+  start.keyframe = options.keyframe;
+  const axion::Status status = batch->reset(start);
+  if (!status.ok()) fail("reset", status.error());
+
+  const std::vector<ControlRange> ranges = control_ranges(model, options);
+  run_steps(*engine, *batch, options, ranges, 0, options.warmup_steps);
+  const Run run = run_steps(*engine, *batch, options, ranges, options.warmup_steps, options.steps);
+  axion::bench::print_report(make_report(options, spec, engine->device(), run), options.json);
+  return 0;
+}

@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""axion-bench runs, prints the JSON that is documented, and its figures make sense. Never how long it took.
+
+Usage: bench_smoke_test.py BIN_DIRECTORY MODEL.xml
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+import unittest
+
+BIN = pathlib.Path(sys.argv[1])
+MODEL = sys.argv[2]
+FIELDS = {'model', 'device', 'worlds', 'steps', 'dt', 'precision', 'steps_per_second', 'wall_seconds',
+          'newton_iterations_mean', 'newton_iterations_p99', 'linear_iterations_mean', 'contacts_mean',
+          'converged_fraction', 'max_penetration_m', 'max_joint_error_m'}
+
+
+def run(program, *arguments):
+    return subprocess.run([str(BIN / program), *arguments], capture_output=True, text=True, timeout=120)
+
+
+def report(*extra):
+    done = run('axion-bench', '--model', MODEL, '--worlds', '3', '--steps', '20', '--warmup_steps', '0', '--dt', '0.005',
+               '--device', 'cpu', '--threads', '2', '--json', *extra)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert len(lines) == 1, done.stdout
+    return json.loads(lines[0])
+
+
+class AxionBench(unittest.TestCase):
+    def test_report_has_every_documented_field(self):
+        self.assertLessEqual(FIELDS, set(report()))
+
+    def test_report_repeats_what_was_asked(self):
+        r = report('--precision', 'float64')
+        asked = {'model': pathlib.Path(MODEL).name, 'worlds': 3, 'steps': 20, 'dt': 0.005, 'device': 'cpu', 'threads': 2,
+                 'precision': 'float64'}
+        self.assertEqual({key: r[key] for key in asked}, asked)
+
+    def test_both_precisions_and_presets_converge(self):
+        for precision in ('float32', 'float64'):
+            for preset in ('default', 'axion_seed'):
+                with self.subTest(precision=precision, preset=preset):
+                    r = report('--precision', precision, '--preset', preset)
+                    self.assertGreaterEqual(r['converged_fraction'], 0.9)
+                    self.assertLessEqual(r['converged_fraction'], 1.0)
+                    self.assertEqual(r['non_finite_fraction'], 0.0)
+                    self.assertGreaterEqual(r['newton_iterations_p99'], 1)
+
+    def test_solver_figures_do_not_depend_on_launches_and_threads(self):
+        keys = ('newton_iterations_mean', 'linear_iterations_mean', 'contacts_mean', 'max_penetration_m')
+        one, other = report('--steps_per_launch', '20'), report('--steps_per_launch', '3', '--threads=1')
+        self.assertEqual([one[k] for k in keys], [other[k] for k in keys])
+
+    def test_wrong_command_lines_name_what_is_wrong(self):
+        for arguments, name in ((['--worlds', '0'], '--worlds'), (['--frobnicate', '1'], '--frobnicate'),
+                                (['--dt', 'nan'], '--dt'), (['--device', 'abacus'], 'abacus'),
+                                (['--model', '/nowhere.xml'], '/nowhere.xml'), (['--steps'], '--steps')):
+            with self.subTest(arguments=arguments):
+                done = run('axion-bench', '--model', MODEL, *arguments)
+                self.assertIn(done.returncode, (1, 2))
+                self.assertIn(name, done.stderr)
+
+
+class MujocoBench(unittest.TestCase):
+    def setUp(self):
+        if not (BIN / 'mujoco_bench').exists():
+            self.skipTest('built without C MuJoCo')
+
+    def test_comparison_prints_a_ratio_for_each_row(self):
+        compare = pathlib.Path(__file__).resolve().parent / 'compare.py'
+        done = subprocess.run([sys.executable, str(compare), '--bin', str(BIN), '--model', MODEL, '--worlds', '1', '2',
+                               '--threads', '1', '--steps', '20', '--repeat', '1'],
+                              capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = [line.split('|')[1:-1] for line in done.stdout.splitlines()[2:]]
+        self.assertEqual([row[1].strip() for row in rows], ['1', '2'])
+        for row in rows:
+            self.assertGreater(float(row[5]), 0.0)
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1], verbosity=2)
