@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/model/shape_kind.hpp"
+
 namespace axion::model {
 
 using Vec3d = std::array<double, 3>;
@@ -23,8 +25,6 @@ struct PoseSpec {
 };
 
 inline constexpr int kWorldBody = -1;
-
-enum class ShapeKind : std::uint8_t { kPlane, kSphere, kCapsule, kBox };
 
 struct ShapeSpec {
   std::string name;
