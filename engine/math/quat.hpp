@@ -9,7 +9,7 @@ template <typename Real>
 struct Quat {
   Real w{1}, x{}, y{}, z{};
   AXION_HD constexpr Vec3<Real> vec() const { return {x, y, z}; }
-  AXION_HD constexpr bool operator==(const Quat&) const = default;
+  constexpr bool operator==(const Quat&) const = default;  // defaulted: host and device without the macro
 };
 
 template <typename Real>

@@ -25,7 +25,7 @@ struct Vec3 {
     x *= s, y *= s, z *= s;
     return *this;
   }
-  AXION_HD constexpr bool operator==(const Vec3&) const = default;
+  constexpr bool operator==(const Vec3&) const = default;  // defaulted: host and device without the macro
 };
 
 template <typename Real>
