@@ -1,0 +1,87 @@
+// collide_pair: the narrow phase. Contacts of two shapes whose gap is below a margin.
+//
+// The gap g = n · (p_WA − p_WB) is that of a constraint which is made ahead of touching: contacts with 0 <= g < margin
+// are as good as overlapping ones. The least gap of a pair apart is its distance (boxes: to 4e-4 of the least half
+// extent); of an overlapping pair, the depth along the direction of least overlap (boxes: over the clipped face).
+// Inputs and outputs are SI, in the world frame. Gaps come from differences of positions taken first, so that in
+// float32 a pair far from the origin loses only what its poses have lost.
+//
+// A pure function of its arguments, the same on a host and a device. May be called by the step's collision stage and
+// tests. It does not fail: directions that the geometry leaves open (concentric spheres, crossing axes) are chosen;
+// a contact that overflows the real type is dropped, so that everything returned is finite.
+#pragma once
+
+#include "engine/collide/box_pairs.hpp"
+#include "engine/collide/capsule_box.hpp"
+#include "engine/collide/capsule_pairs.hpp"
+#include "engine/collide/sphere_pairs.hpp"
+
+namespace axion::collide {
+
+// Most contacts that a pair of kinds can have, in either order; for capacities. 0: the two never touch.
+AXION_HD constexpr int max_contacts(model::ShapeKind a, model::ShapeKind b) {
+  using model::ShapeKind;
+  if (b < a) {
+    const ShapeKind swapped = a;
+    a = b;
+    b = swapped;
+  }
+  if (a == ShapeKind::kPlane) {
+    return b == ShapeKind::kPlane ? 0 : (b == ShapeKind::kSphere ? 1 : (b == ShapeKind::kCapsule ? 2 : 8));
+  }
+  if (a == ShapeKind::kSphere) return 1;
+  if (a == ShapeKind::kCapsule) return b == ShapeKind::kCapsule ? 2 : 3;
+  return kMaxPairContacts;
+}
+
+// One canonical order: the kind of a does not come after the kind of b.
+template <typename Real>
+AXION_HD inline void collide_ordered(const Shape<Real>& a, const ShapePose<Real>& X_WA, const Shape<Real>& b,
+                                     const ShapePose<Real>& X_WB, ContactList<Real>& list) {
+  using model::ShapeKind;
+  if (a.kind == ShapeKind::kPlane) {
+    if (b.kind == ShapeKind::kSphere) plane_sphere(X_WA, b, X_WB, list);
+    if (b.kind == ShapeKind::kCapsule) plane_capsule(X_WA, b, X_WB, list);
+    if (b.kind == ShapeKind::kBox) plane_box(X_WA, b, X_WB, list);
+  } else if (a.kind == ShapeKind::kSphere) {
+    if (b.kind == ShapeKind::kSphere) sphere_sphere(a, X_WA, b, X_WB, list);
+    if (b.kind == ShapeKind::kCapsule) sphere_capsule(a, X_WA, b, X_WB, list);
+    if (b.kind == ShapeKind::kBox) sphere_box(a, X_WA, b, X_WB, list);
+  } else if (a.kind == ShapeKind::kCapsule) {
+    if (b.kind == ShapeKind::kCapsule) capsule_capsule(a, X_WA, b, X_WB, list);
+    if (b.kind == ShapeKind::kBox) capsule_box(a, X_WA, b, X_WB, list);
+  } else {
+    box_box(a, X_WA, b, X_WB, list);
+  }
+}
+
+template <typename Real>
+AXION_HD inline bool is_finite(const ContactPoint<Real>& c) {
+  const Real largest = std::numeric_limits<Real>::max();
+  const Real gap = std::abs(c.gap);
+  const auto bounded = [largest](const math::Vec3<Real>& v) {
+    return std::abs(v.x) <= largest && std::abs(v.y) <= largest && std::abs(v.z) <= largest;
+  };
+  return gap <= largest && bounded(c.p_WA) && bounded(c.p_WB) && bounded(c.normal);
+}
+
+// Writes the contacts with gap < margin to `out` (room for kMaxPairContacts) and returns their number. Their order and
+// features are stable under small motions; swapping a and b swaps the points and turns the normals.
+template <typename Real>
+AXION_HD inline int collide_pair(const Shape<Real>& a, const ShapePose<Real>& X_WA, const Shape<Real>& b,
+                                 const ShapePose<Real>& X_WB, Real margin, ContactPoint<Real>* out) {
+  if (!may_touch(a, X_WA, b, X_WB, margin)) return 0;
+  const bool swap = b.kind < a.kind;
+  ContactList<Real> list{out, margin};
+  collide_ordered(swap ? b : a, swap ? X_WB : X_WA, swap ? a : b, swap ? X_WA : X_WB, list);
+  int count = 0;
+  for (int i = 0; i < list.count; ++i) {
+    ContactPoint<Real> c = out[i];
+    if (!is_finite(c)) continue;
+    if (swap) c = {c.p_WB, c.p_WA, -c.normal, c.gap, c.feature};
+    out[count++] = c;
+  }
+  return count;
+}
+
+}  // namespace axion::collide
