@@ -20,14 +20,15 @@
 #include <vector>
 
 #include "engine/base/result.hpp"
+#include "engine/model/fields.hpp"
 #include "engine/model/scene_spec.hpp"
 #include "engine/model/solver_options.hpp"
+#include "engine/model/step_statistics.hpp"
 
 namespace axion {
 
 // ---- Models ---------------------------------------------------------------------------------------------------------
 
-enum class DType : std::uint8_t { kFloat32, kFloat64, kInt32, kUint32, kInt64 };
 std::size_t size_of(DType dtype);
 
 struct BodyInfo {
@@ -81,31 +82,9 @@ Result<std::shared_ptr<const Model>> compile_model(const model::SceneSpec& scene
 
 // ---- Fields ---------------------------------------------------------------------------------------------------------
 
-// Arrays of a batch that can be read. Reals have the batch's precision unless stated.
-enum class Field : std::uint8_t {
-  kBodyPose,        // [nb, 7] x y z, then quaternion w x y z of the body frame, world frame
-  kBodyVelocity,    // [nb, 6] linear velocity of the centre of mass, then angular, world frame
-  kJointPosition,   // [nq] free: x y z qw qx qy qz of the body frame; ball: quaternion; axis: coordinate
-  kJointVelocity,   // [nv] free: as body_velocity; ball: angular velocity, parent frame; axis: rate
-  kJointImpulse,    // [nj, 6] impulse of the last step on the child, force part then torque about its centre of mass
-  kControl,         // [nu] last applied
-  kContactCount,    // [] int32
-  kOutcome,         // [] uint32, bits of Outcome
-  kTime,            // [] float64, s
-  kStepIndex,       // [] int64
-};
-
+// DType, Field and Outcome are in model/fields.hpp.
 std::string_view field_name(Field field);                 // "body_pose", ...
 Result<Field> field_from_name(std::string_view name);
-
-// Bits of the outcome of a world's last step request; OR over its steps, except kConverged (AND over them).
-enum Outcome : std::uint32_t {
-  kConverged = 1u << 0,
-  kMaxIterations = 1u << 1,     // at least one step stopped above its tolerance
-  kContactOverflow = 1u << 2,   // contacts were dropped: the deepest were kept
-  kNonFinite = 1u << 3,         // frozen at its last finite state until it is reset
-  kFallback = 1u << 4,          // at least one step was redone with a more robust joint mode
-};
 
 // ---- Steps ----------------------------------------------------------------------------------------------------------
 
@@ -137,35 +116,7 @@ struct StepRequest {
   std::span<const OutputView> outputs;
 };
 
-// Histograms are binned where the solver runs; the bounds are these, one more bin counts what lies above.
-inline constexpr std::array<double, 9> kNewtonIterationBounds{0, 1, 2, 3, 4, 6, 8, 12, 16};
-inline constexpr std::array<double, 8> kLinearIterationBounds{1, 2, 4, 16, 64, 256, 1024, 4096};
-inline constexpr std::array<double, 6> kLineSearchBounds{0, 1, 2, 5, 10, 20};
-inline constexpr std::array<double, 8> kResidualBounds{1e-4, 1e-3, 1e-2, 1e-1, 1, 10, 100, 1000};
-inline constexpr std::array<double, 8> kContactBounds{0, 1, 2, 4, 8, 16, 32, 64};
-
-enum class ResidualBlock : std::uint8_t { kDynamics, kJoint, kContact, kFriction, kControl };
-inline constexpr int kResidualBlockCount = 5;
-
-template <std::size_t BoundCount>
-struct BinnedCounts {
-  std::array<std::int64_t, BoundCount + 1> counts{};  // counts[b]: bounds[b-1] < value <= bounds[b]
-  double sum = 0;
-};
-
-// What happened in the world-steps of one launch, over all requests; summed in a fixed order.
-struct StepStatistics {
-  std::int64_t world_steps = 0;
-  std::int64_t converged = 0, max_iterations = 0, contact_overflow = 0, non_finite = 0, fallback = 0;  // world-steps
-  BinnedCounts<kNewtonIterationBounds.size()> newton_iterations;
-  BinnedCounts<kLinearIterationBounds.size()> linear_iterations;
-  BinnedCounts<kLineSearchBounds.size()> line_search_steps;
-  std::array<BinnedCounts<kResidualBounds.size()>, kResidualBlockCount> residual;  // multiples of the tolerance
-  BinnedCounts<kContactBounds.size()> contacts;
-  double max_penetration = 0;   // m
-  double max_joint_error = 0;   // m
-  void add(const StepStatistics& other);
-};
+// What a step did, StepStatistics, and the bounds of its histograms are in model/step_statistics.hpp.
 
 // ---- State ----------------------------------------------------------------------------------------------------------
 
