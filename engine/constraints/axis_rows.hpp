@@ -2,7 +2,7 @@
 //
 // Axis row. Armature a, damping d, spring k to s₀, position drive kp to s_t, velocity drive kd to ṡ_t, all implicit:
 //   λ = α − β ṡ⁺,  β = h²(kp + k) + h(kd + d) + a,  α = h[kp(s_t − s⁻) + kd ṡ_t − k(s⁻ − s₀)] + a ṡ⁻
-// as one compliant row J u + λ/β − α/β = 0. β = 0 means that nothing acts: the row is then λ = 0.
+// as one compliant row J u + λ/β − α/β = 0. β = 0 means that nothing acts: the row is then empty, and λ = 0.
 // Limit. The nearer bound as a unilateral row: gap g = s − lower or upper − s, a = (g + off)/h + J u.
 // Jacobians of both are those at q⁻.
 #pragma once
@@ -25,14 +25,13 @@ AXION_HD inline void start_joints(const Team& team, const model::ModelView<Real>
     for (int k = 0; k < joint.axis_count; ++k) {
       const int axis = joint.axis_start + k;
       w.row_start[m.lock_count + axis] = e.axis[k];
-      w.row[m.lock_count + axis] = e.axis[k];
       w.axis_position[axis] = e.coordinate[k];
       w.axis_start_rate[axis] = row_velocity(e.axis[k], joint.child, joint.parent, w.v, w.omega);
     }
   });
 }
 
-// alpha and beta of every axis; needs start_joints.
+// alpha, beta and the row of every axis; needs start_joints.
 template <typename Real, typename Team>
 AXION_HD inline void build_axis_rows(const Team& team, const model::ModelView<Real>& m,
                                      const model::WorldView<Real>& w, const model::StepSettings<Real>& settings) {
@@ -56,6 +55,8 @@ AXION_HD inline void build_axis_rows(const Team& team, const model::ModelView<Re
     }
     w.axis_alpha[i] = alpha;
     w.axis_beta[i] = beta;
+    const int row = m.lock_count + i;
+    w.row[row] = beta > 0 ? w.row_start[row] : model::Row<Real>{};
   });
 }
 

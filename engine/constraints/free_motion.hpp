@@ -5,6 +5,7 @@
 // it as a torque, and in the rotation map for SPLIT. Source: seeds, section Kinematics and dynamics.
 #pragma once
 
+#include "engine/model/step_settings.hpp"
 #include "engine/constraints/joint_rows.hpp"
 #include "engine/constraints/rotation_map.hpp"
 

@@ -203,6 +203,7 @@ class Compiler {
     joint.translation_lock_count = 3 - joint.slide_count;
     joint.rotation_lock_count = joint.is_ball ? 0 : 3 - joint.hinge_count;
     arrays().lock_count += joint.translation_lock_count + joint.rotation_lock_count;
+    arrays().lock_joint.resize(arrays().lock_count, static_cast<int>(arrays().joints.size()));
   }
 
   void add_axes(const JointSpec& spec, JointData<double>& joint, int index) {
@@ -424,7 +425,7 @@ ModelView<Real> ModelArrays<Real>::view() const {
   m.candidate_capacity = candidate_capacity, m.coupling_capacity = coupling_capacity;
   m.gravity = gravity;
   m.bodies = bodies.data(), m.child_joints = child_joints.data(), m.joints = joints.data();
-  m.axes = axes.data(), m.actuators = actuators.data(), m.limit_axis = limit_axis.data();
+  m.axes = axes.data(), m.actuators = actuators.data(), m.lock_joint = lock_joint.data(), m.limit_axis = limit_axis.data();
   m.shapes = shapes.data(), m.pairs = pairs.data();
   return m;
 }

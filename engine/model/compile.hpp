@@ -20,6 +20,7 @@ struct ModelArrays {
   std::vector<JointData<Real>> joints;
   std::vector<AxisData<Real>> axes;
   std::vector<ActuatorData<Real>> actuators;
+  std::vector<int> lock_joint;
   std::vector<int> limit_axis;
   std::vector<ShapeData<Real>> shapes;
   std::vector<PairData<Real>> pairs;

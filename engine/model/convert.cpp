@@ -61,7 +61,8 @@ auto convert_all(const std::vector<T>& from) {
 ModelArrays<float> to_float(const ModelArrays<double>& a) {
   ModelArrays<float> b;
   b.bodies = convert_all(a.bodies), b.child_joints = a.child_joints, b.joints = convert_all(a.joints);
-  b.axes = convert_all(a.axes), b.actuators = convert_all(a.actuators), b.limit_axis = a.limit_axis;
+  b.axes = convert_all(a.axes), b.actuators = convert_all(a.actuators), b.lock_joint = a.lock_joint;
+  b.limit_axis = a.limit_axis;
   b.shapes = convert_all(a.shapes), b.pairs = convert_all(a.pairs);
   b.lock_count = a.lock_count, b.control_count = a.control_count, b.contact_capacity = a.contact_capacity;
   b.candidate_capacity = a.candidate_capacity, b.coupling_capacity = a.coupling_capacity;

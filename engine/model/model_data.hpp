@@ -96,6 +96,7 @@ struct ModelView {
   const JointData<Real>* joints;
   const AxisData<Real>* axes;
   const ActuatorData<Real>* actuators;   // sorted by axis
+  const int* lock_joint;                 // [lock_count] joint of each locked row
   const int* limit_axis;                 // [limit_count] axis of each limit row
   const ShapeData<Real>* shapes;
   const PairData<Real>* pairs;

@@ -69,6 +69,8 @@ struct WorldView {
   Contact<Real>* contacts;              // [contact_capacity] of the last step
   Real* lambda_contact;                 // [3 contact_capacity] of the last step
   Real* contact_gap;                    // [contact_capacity] at the end of the last step, along the normal
+  math::Vec3<Real>* joint_force;        // [nj] impulse of the last request's last step on the child, N s
+  math::Vec3<Real>* joint_torque;       // [nj] about the child's centre of mass, N m s
   // Parameters.
   Real* mass_scale;                     // [nb]
   Real* friction_scale;                 // [1]
@@ -89,11 +91,12 @@ struct WorldView {
   math::Quat<Real>* q_plus;
   math::Mat3<Real>* D;                  // [nb] derivative of the rotation map
   math::Mat3<Real>* K_geometric;        // [nb] h times the positive part of the geometric stiffness
+  math::Mat3<Real>* I_hat_inverse;      // [nb] (I + K_geometric)^-1, for conjugate residuals
   math::Vec3<Real>* g_linear;           // [nb] dynamics residual, N s
   math::Vec3<Real>* g_angular;
   math::Vec3<Real>* du_linear;          // [nb] Newton direction
   math::Vec3<Real>* du_angular;
-  math::Vec3<Real>* best_v;
+  math::Vec3<Real>* best_v;              // best iterate of the Newton loop
   math::Vec3<Real>* best_omega;
   Real* blend_body;                     // [nb] stiffness ratio k_b
   // Scratch: rows.
@@ -109,16 +112,25 @@ struct WorldView {
   Real* lambda;                         // [nrow]
   Real* dlambda;                        // [nrow]
   Real* best_lambda;                    // [nrow]
+  math::Vec3<Real>* kept_v;             // [nb] best result before a fallback
+  math::Vec3<Real>* kept_omega;
+  Real* kept_lambda;                    // [nrow]
   Real* residual;                       // [nrow] right-hand side residual of each row, m/s
   Real* compliance;                     // [nrow] diagonal of C
-  Real* row_scale;                      // [nrow] (J M^-1 J^T)_ii; for tangent rows the eigenvalue r_t
-  Real* contact_block;                  // [9 contact_capacity] C' of each contact, and
-  Real* contact_left;                   // [4 contact_capacity] its D on the tangent rows
+  Real* row_scale;                      // [nrow] (J M^-1 J^T)_ii at q-; of both tangent rows their greatest eigenvalue
+  Real* natural;                        // [nrow] magnitude of each row's natural residual, m/s or rad/s
+  Real* row_tolerance;                  // [nrow] what it may be
+  Real* body_residual;                  // [2 nb] |M^-1 g| of each body, linear and angular
+  Real* body_tolerance;                 // [2 nb]
+  Real* contact_gain;                   // [9 contact_capacity] G: a contact returns dlambda = -(e + G J du)
+  Real* contact_offset;                 // [3 contact_capacity] e
   int* contact_start;                   // [nb + 1] contacts of each body, compressed
   int* contact_list;                    // [2 contact_capacity]
   std::uint32_t* pair_active;           // [npair] list of pairs near each other
   Contact<Real>* candidate;             // [candidate capacity] contacts before compaction
-  int* candidate_count;                 // [active pairs]
+  int* candidate_start;                 // [npair] first slot of each active pair
+  int* candidate_count;                 // [npair] contacts found by each active pair
+  int* candidate_kept;                  // [candidate capacity] slots in use, in order
   // Scratch: conjugate residuals.
   Real* pcr_r;                          // [nrow] each
   Real* pcr_z;
@@ -136,7 +148,7 @@ struct WorldView {
   int* coupling_start;                  // [nb + 1]
   int* coupling_body;                   // [coupling_capacity] j, descending within i
   int* coupling_count;                  // [1]
-  std::uint8_t* coupled;                // [nb * nb] 1 where i and j (j < i) are coupled
+  int* coupling_index;                  // [nb * nb] of (i, j), j < i: where its blocks are, -1 where there are none
 };
 
 // A node of the factorisation is a body and the rows of the joint to its parent.
@@ -148,7 +160,7 @@ enum class FieldKind : std::uint8_t { kState, kParameter, kScratch };
 
 // Calls f(kind, pointer to member, element count) for every array, in a fixed order.
 template <typename Real, typename F>
-void for_each_field(const ModelView<Real>& m, F&& f) {
+AXION_HD inline void for_each_field(const ModelView<Real>& m, F&& f) {
   using W = WorldView<Real>;
   using enum FieldKind;
   const std::size_t nb = m.body_count, nj = m.joint_count, na = m.axis_count, nc = m.contact_capacity;
@@ -160,6 +172,7 @@ void for_each_field(const ModelView<Real>& m, F&& f) {
   f(kState, &W::time, std::size_t(1)), f(kState, &W::step_index, std::size_t(1));
   f(kState, &W::outcome, std::size_t(1)), f(kState, &W::record, std::size_t(1));
   f(kState, &W::contacts, nc), f(kState, &W::lambda_contact, 3 * nc), f(kState, &W::contact_gap, nc);
+  f(kState, &W::joint_force, nj), f(kState, &W::joint_torque, nj);
   f(kParameter, &W::mass_scale, nb), f(kParameter, &W::friction_scale, std::size_t(1));
   f(kParameter, &W::gain_scale, std::size_t(m.control_count));
   f(kParameter, &W::x_initial, nb), f(kParameter, &W::q_initial, nb);
@@ -167,7 +180,8 @@ void for_each_field(const ModelView<Real>& m, F&& f) {
   f(kScratch, &W::I_world, nb), f(kScratch, &W::I_inverse, nb), f(kScratch, &W::v_tilde, nb);
   f(kScratch, &W::omega_tilde, nb), f(kScratch, &W::v_plus, nb), f(kScratch, &W::omega_plus, nb);
   f(kScratch, &W::x_plus, nb), f(kScratch, &W::q_plus, nb), f(kScratch, &W::D, nb);
-  f(kScratch, &W::K_geometric, nb), f(kScratch, &W::g_linear, nb), f(kScratch, &W::g_angular, nb);
+  f(kScratch, &W::K_geometric, nb), f(kScratch, &W::I_hat_inverse, nb);
+  f(kScratch, &W::g_linear, nb), f(kScratch, &W::g_angular, nb);
   f(kScratch, &W::du_linear, nb), f(kScratch, &W::du_angular, nb), f(kScratch, &W::best_v, nb);
   f(kScratch, &W::best_omega, nb), f(kScratch, &W::blend_body, nb), f(kScratch, &W::blend, nj);
   f(kScratch, &W::row_start, m.lock_count + na), f(kScratch, &W::row, nrow);
@@ -176,10 +190,17 @@ void for_each_field(const ModelView<Real>& m, F&& f) {
   f(kScratch, &W::lock_start_error, std::size_t(m.lock_count));
   f(kScratch, &W::lock_error, std::size_t(m.lock_count)), f(kScratch, &W::lambda, nrow);
   f(kScratch, &W::dlambda, nrow), f(kScratch, &W::best_lambda, nrow), f(kScratch, &W::residual, nrow);
-  f(kScratch, &W::compliance, nrow), f(kScratch, &W::row_scale, nrow), f(kScratch, &W::contact_block, 9 * nc);
-  f(kScratch, &W::contact_left, 4 * nc), f(kScratch, &W::contact_start, nb + 1);
+  f(kScratch, &W::kept_v, nb), f(kScratch, &W::kept_omega, nb), f(kScratch, &W::kept_lambda, nrow);
+  f(kScratch, &W::compliance, nrow), f(kScratch, &W::row_scale, nrow), f(kScratch, &W::natural, nrow);
+  f(kScratch, &W::row_tolerance, nrow), f(kScratch, &W::body_residual, 2 * nb);
+  f(kScratch, &W::body_tolerance, 2 * nb);
+    f(kScratch, &W::contact_gain, 9 * nc);
+  f(kScratch, &W::contact_offset, 3 * nc), f(kScratch, &W::contact_start, nb + 1);
   f(kScratch, &W::contact_list, 2 * nc), f(kScratch, &W::pair_active, std::size_t(m.pair_count));
-  f(kScratch, &W::candidate, std::size_t(m.candidate_capacity)), f(kScratch, &W::candidate_count, std::size_t(m.pair_count));
+  f(kScratch, &W::candidate, std::size_t(m.candidate_capacity));
+  f(kScratch, &W::candidate_start, std::size_t(m.pair_count));
+  f(kScratch, &W::candidate_count, std::size_t(m.pair_count));
+  f(kScratch, &W::candidate_kept, std::size_t(m.candidate_capacity));
   f(kScratch, &W::pcr_r, nrow), f(kScratch, &W::pcr_z, nrow), f(kScratch, &W::pcr_p, nrow);
   f(kScratch, &W::pcr_az, nrow), f(kScratch, &W::pcr_ap, nrow), f(kScratch, &W::pcr_d, nrow);
   f(kScratch, &W::pcr_v, nb), f(kScratch, &W::pcr_w, nb), f(kScratch, &W::node, nb * kNodeStride);
@@ -187,23 +208,7 @@ void for_each_field(const ModelView<Real>& m, F&& f) {
   f(kScratch, &W::coupling_upper, std::size_t(m.coupling_capacity) * kCouplingStride);
   f(kScratch, &W::coupling_lower, std::size_t(m.coupling_capacity) * kCouplingStride);
   f(kScratch, &W::coupling_start, nb + 1), f(kScratch, &W::coupling_body, std::size_t(m.coupling_capacity));
-  f(kScratch, &W::coupling_count, std::size_t(1)), f(kScratch, &W::coupled, nb * nb);
+  f(kScratch, &W::coupling_count, std::size_t(1)), f(kScratch, &W::coupling_index, nb * nb);
 }
-
-// Everything a step needs beside the model and the world.
-template <typename Real>
-struct StepSettings {
-  Real dt;
-  Real tolerance;                 // m/s: relative tolerance times 9.81 dt
-  JointMode joint_mode;
-  GyroscopicMode gyroscopic_mode;
-  ContactFunction contact_function;
-  FrictionModel friction_model;
-  LinearSolver linear_solver;     // never kAutomatic
-  int max_newton_iterations, max_linear_iterations;
-  Real linear_tolerance;
-  bool line_search, warm_start;
-  Real depenetration_velocity, contact_compliance, contact_margin;
-};
 
 }  // namespace axion::model

@@ -1,0 +1,134 @@
+// All contacts of a world at the start of a step.
+//
+// Broad phase: the model's pairs whose bounding spheres come within a margin that grows with their speed, so that large
+// steps do not tunnel. Narrow phase: collide_pair into each pair's own slots. Compaction keeps the order of pairs and of
+// features, so that the result does not depend on how the team runs. More than the world holds: the deepest stay.
+#pragma once
+
+#include "engine/collide/collide_pair.hpp"
+#include "engine/team/team.hpp"
+#include "engine/model/step_settings.hpp"
+#include "engine/model/world_view.hpp"
+
+namespace axion::collide {
+
+template <typename Real>
+AXION_HD inline math::Vec3<Real> shape_centre(const model::WorldView<Real>& w, const model::ShapeData<Real>& shape) {
+  return shape.body < 0 ? shape.p_CS : w.x[shape.body] + math::rotate(w.q[shape.body], shape.p_CS);
+}
+
+template <typename Real>
+AXION_HD inline ShapePose<Real> shape_pose(const model::WorldView<Real>& w, const model::ShapeData<Real>& shape) {
+  const math::Quat<Real> q = shape.body < 0 ? shape.q_CS : w.q[shape.body] * shape.q_CS;
+  return {shape_centre(w, shape), math::to_matrix(q)};
+}
+
+// How far the surface of a shape may move in a step, m.
+template <typename Real>
+AXION_HD inline Real reach(const model::WorldView<Real>& w, const model::ShapeData<Real>& shape, Real dt) {
+  if (shape.body < 0) return 0;
+  const Real radius = math::norm(shape.p_CS) + shape.bounding_radius;
+  return dt * (math::norm(w.v[shape.body]) + math::norm(w.omega[shape.body]) * radius + Real(9.81) * dt);
+}
+
+template <typename Real>
+AXION_HD inline Real pair_margin(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                 const model::PairData<Real>& pair, const model::StepSettings<Real>& s) {
+  return s.contact_margin + reach(w, m.shapes[pair.shape_a], s.dt) + reach(w, m.shapes[pair.shape_b], s.dt);
+}
+
+// Whether the bounding spheres come within the margin; a plane is its half space.
+template <typename Real>
+AXION_HD inline bool near_each_other(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                     const model::PairData<Real>& pair, const model::StepSettings<Real>& s) {
+  const model::ShapeData<Real>&a = m.shapes[pair.shape_a], &b = m.shapes[pair.shape_b];
+  const Real margin = pair_margin(m, w, pair, s);
+  const math::Vec3<Real> p = shape_centre(w, a), q = shape_centre(w, b);
+  if (b.kind == model::ShapeKind::kPlane) {
+    const math::Vec3<Real> normal = shape_pose(w, b).R_WS.column(2);
+    return math::dot(normal, p - q) < a.bounding_radius + margin;
+  }
+  const Real distance = a.bounding_radius + b.bounding_radius + margin;
+  const math::Vec3<Real> d = p - q;
+  return math::dot(d, d) < distance * distance;
+}
+
+template <typename Real>
+AXION_HD inline model::Contact<Real> make_contact(const model::WorldView<Real>& w, const model::ShapeData<Real>& a,
+                                                  const model::ShapeData<Real>& b, int pair, Real friction,
+                                                  const ContactPoint<Real>& point) {
+  model::Contact<Real> c{};
+  c.body_a = a.body, c.body_b = b.body, c.pair = pair, c.feature = point.feature;
+  c.normal = point.normal, c.p_WA = point.p_WA, c.gap = point.gap, c.friction = friction;
+  math::tangent_basis(c.normal, c.t1, c.t2);
+  c.r_a = point.p_WA - w.x[a.body];
+  if (b.body >= 0) c.r_b = point.p_WB - w.x[b.body];
+  return c;
+}
+
+// Marks the deepest `capacity` of the kept candidates; rare, so one member of the team does it. Returns capacity.
+template <typename Real>
+AXION_HD inline int keep_deepest(const model::WorldView<Real>& w, int kept, int capacity) {
+  for (int i = 0; i < kept - capacity; ++i) {  // drop the shallowest, one at a time, keeping the order of the rest
+    int shallowest = 0;
+    for (int k = 1; k < kept - i; ++k) {
+      if (w.candidate[w.candidate_kept[k]].gap > w.candidate[w.candidate_kept[shallowest]].gap) shallowest = k;
+    }
+    for (int k = shallowest; k + 1 < kept - i; ++k) w.candidate_kept[k] = w.candidate_kept[k + 1];
+  }
+  return capacity;
+}
+
+struct ContactSearch {
+  int count;
+  bool overflow;
+};
+
+template <typename Real, typename Team>
+AXION_HD inline ContactSearch find_contacts(const Team& team, const model::ModelView<Real>& m,
+                                            const model::WorldView<Real>& w, const model::StepSettings<Real>& s) {
+  const int active = team.filter(
+      m.pair_count, [&](int i) { return near_each_other(m, w, m.pairs[i], s); },
+      [&](int i, int k) { w.pair_active[k] = static_cast<std::uint32_t>(i); });
+  team.for_each(1, [&](int) {
+    int slot = 0;
+    for (int k = 0; k < active; ++k) {
+      w.candidate_start[k] = slot;
+      slot += m.pairs[w.pair_active[k]].contact_max;
+    }
+  });
+  team.for_each(active, [&](int k) {
+    const int index = static_cast<int>(w.pair_active[k]);
+    const model::PairData<Real>& pair = m.pairs[index];
+    const model::ShapeData<Real>&a = m.shapes[pair.shape_a], &b = m.shapes[pair.shape_b];
+    ContactPoint<Real> points[kMaxPairContacts];
+    w.candidate_count[k] = 0;
+    if (w.candidate_start[k] + pair.contact_max > m.candidate_capacity) return;  // counted as an overflow below
+    const int found = collide_pair(Shape<Real>{a.kind, a.size}, shape_pose(w, a), Shape<Real>{b.kind, b.size},
+                                   shape_pose(w, b), pair_margin(m, w, pair, s), points);
+    const int count = found < pair.contact_max ? found : pair.contact_max;
+    for (int i = 0; i < count; ++i) {
+      w.candidate[w.candidate_start[k] + i] =
+          make_contact(w, a, b, index, pair.friction * w.friction_scale[0], points[i]);
+    }
+    w.candidate_count[k] = count;
+  });
+  team.for_each(1, [&](int) {
+    int kept = 0;
+    for (int k = 0; k < active; ++k) {
+      for (int i = 0; i < w.candidate_count[k]; ++i) w.candidate_kept[kept++] = w.candidate_start[k] + i;
+    }
+    w.record->contact_count = kept > m.contact_capacity ? keep_deepest(w, kept, m.contact_capacity) : kept;
+    const int last = active - 1;
+    const bool dropped =
+        kept > m.contact_capacity ||
+        (active > 0 && w.candidate_start[last] + m.pairs[w.pair_active[last]].contact_max > m.candidate_capacity);
+    w.contact_start[0] = dropped ? 1 : 0;  // carried out of the team below; the list of contacts is built later
+  });
+  const int count = w.record->contact_count;
+  const bool overflow = w.contact_start[0] != 0;
+  team.for_each(count, [&](int i) { w.contacts[i] = w.candidate[w.candidate_kept[i]]; });
+  return {count, overflow};
+}
+
+}  // namespace axion::collide

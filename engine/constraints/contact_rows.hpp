@@ -1,0 +1,82 @@
+// Contact rows: Jacobians, arms and normals frozen at q⁻; the gap is linear in u.
+//
+//   normal: a = (g₀ + off)/h + J_n u + Σ̂ λ_n,  b = r_n λ_n,  0 ≤ a ⟂ b ≥ 0
+//   off = max(0, −g₀ − h v_dep) bounds the speed at which overlap is pushed out; Σ̂ = min(Σ/h², 1e-2 r_n).
+//   tangents: J_t u against friction.hpp.
+// r_n = J_n M̃⁻¹ J_nᵀ; r_t the greatest eigenvalue of the tangent block. Rows are (normal, t1, t2) from `base`.
+#pragma once
+
+#include "engine/model/step_settings.hpp"
+#include "engine/constraints/axis_rows.hpp"
+
+namespace axion::constraints {
+
+template <typename Real>
+AXION_HD inline int contact_base(const model::ModelView<Real>& m) {
+  return m.lock_count + m.axis_count + m.limit_count;
+}
+
+// J M⁻¹ Jᵀ between two rows on the same bodies.
+template <typename Real>
+AXION_HD inline Real row_product(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                 const model::Row<Real>& p, const model::Row<Real>& q, int a, int b) {
+  Real s = math::dot(p.l, q.l) / body_mass(m, w, a) + math::dot(p.k_a, w.I_inverse[a] * q.k_a);
+  if (b >= 0) s += math::dot(p.l, q.l) / body_mass(m, w, b) + math::dot(p.k_b, w.I_inverse[b] * q.k_b);
+  return s;
+}
+
+template <typename Real, typename Team>
+AXION_HD inline void build_contact_rows(const Team& team, const model::ModelView<Real>& m,
+                                        const model::WorldView<Real>& w, int contact_count) {
+  const int base = contact_base(m);
+  team.for_each(contact_count, [&](int i) {
+    const model::Contact<Real>& c = w.contacts[i];
+    const math::Vec3<Real> direction[3] = {c.normal, c.t1, c.t2};
+    model::Row<Real>* row = w.row + base + 3 * i;
+    for (int k = 0; k < 3; ++k) {
+      row[k] = {direction[k], math::cross(c.r_a, direction[k]), -math::cross(c.r_b, direction[k])};
+    }
+    w.row_scale[base + 3 * i] = row_product(m, w, row[0], row[0], c.body_a, c.body_b);
+    const Real p = row_product(m, w, row[1], row[1], c.body_a, c.body_b);
+    const Real q = row_product(m, w, row[2], row[2], c.body_a, c.body_b);
+    const Real o = row_product(m, w, row[1], row[2], c.body_a, c.body_b);
+    const Real half = (p - q) / 2;
+    const Real greatest = (p + q) / 2 + std::sqrt(half * half + o * o);
+    w.row_scale[base + 3 * i + 1] = w.row_scale[base + 3 * i + 2] = greatest;
+  });
+}
+
+// Which contacts touch each body, in order of contacts (contact_start, contact_list).
+template <typename Real, typename Team>
+AXION_HD inline void list_contacts_of_bodies(const Team& team, const model::ModelView<Real>& m,
+                                             const model::WorldView<Real>& w, int contact_count) {
+  team.for_each(1, [&](int) {
+    for (int b = 0; b <= m.body_count; ++b) w.contact_start[b] = 0;
+    for (int i = 0; i < contact_count; ++i) {
+      ++w.contact_start[w.contacts[i].body_a + 1];
+      if (w.contacts[i].body_b >= 0) ++w.contact_start[w.contacts[i].body_b + 1];
+    }
+    for (int b = 0; b < m.body_count; ++b) w.contact_start[b + 1] += w.contact_start[b];
+    for (int i = 0; i < contact_count; ++i) {  // starts serve as cursors, and are moved back after
+      w.contact_list[w.contact_start[w.contacts[i].body_a]++] = i;
+      if (w.contacts[i].body_b >= 0) w.contact_list[w.contact_start[w.contacts[i].body_b]++] = i;
+    }
+    for (int b = m.body_count; b > 0; --b) w.contact_start[b] = w.contact_start[b - 1];
+    w.contact_start[0] = 0;
+  });
+}
+
+template <typename Real>
+AXION_HD inline Real contact_compliance(const model::StepSettings<Real>& s, Real r_n) {
+  const Real compliance = s.contact_compliance / (s.dt * s.dt), bound = Real(1e-2) * r_n;
+  return compliance < bound ? compliance : bound;
+}
+
+// (g₀ + off)/h: what the gap asks of the normal velocity. Serves limits too.
+template <typename Real>
+AXION_HD inline Real gap_velocity(const model::StepSettings<Real>& s, Real gap) {
+  const Real excess = -gap - s.dt * s.depenetration_velocity;
+  return (gap + (excess > 0 ? excess : Real(0))) / s.dt;
+}
+
+}  // namespace axion::constraints

@@ -1,0 +1,49 @@
+// StepSettings: dt and solver options in the batch's precision, ready for the step code.
+#pragma once
+
+#include <limits>
+
+#include "engine/model/solver_options.hpp"
+
+namespace axion::model {
+
+template <typename Real>
+struct StepSettings {
+  Real dt;
+  double time_step;               // dt as it was asked, for the clock
+  Real tolerance;                 // m/s: relative tolerance times 9.81 dt
+  JointMode joint_mode;
+  GyroscopicMode gyroscopic_mode;
+  ContactFunction contact_function;
+  FrictionModel friction_model;
+  LinearSolver linear_solver;     // never kAutomatic
+  int max_newton_iterations, max_linear_iterations;
+  Real linear_tolerance;
+  bool line_search, warm_start;
+  Real depenetration_velocity, contact_compliance, contact_margin;
+};
+
+// `options` have been validated. Automatic means the tree factorisation: it is exact for every formulation.
+template <typename Real>
+StepSettings<Real> make_step_settings(const SolverOptions& options, double dt) {
+  StepSettings<Real> s{};
+  s.dt = static_cast<Real>(dt);
+  s.time_step = dt;
+  s.tolerance = static_cast<Real>(options.tolerance * 9.81 * dt);
+  s.joint_mode = options.joint_mode, s.gyroscopic_mode = options.gyroscopic_mode;
+  s.contact_function = options.contact_function, s.friction_model = options.friction_model;
+  s.linear_solver =
+      options.linear_solver == LinearSolver::kAutomatic ? LinearSolver::kTreeDirect : options.linear_solver;
+  s.max_newton_iterations = options.max_newton_iterations;
+  s.max_linear_iterations = options.max_linear_iterations;
+  // Below that the residual shows only rounding.
+  const double floor = 16.0 * std::numeric_limits<Real>::epsilon();
+  s.linear_tolerance = static_cast<Real>(options.linear_tolerance > floor ? options.linear_tolerance : floor);
+  s.line_search = options.line_search, s.warm_start = options.warm_start;
+  s.depenetration_velocity = static_cast<Real>(options.depenetration_velocity);
+  s.contact_compliance = static_cast<Real>(options.contact_compliance);
+  s.contact_margin = static_cast<Real>(options.contact_margin);
+  return s;
+}
+
+}  // namespace axion::model

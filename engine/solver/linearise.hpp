@@ -1,0 +1,122 @@
+// The generalised Jacobian at an iterate: rows, compliance and right-hand side of one Newton iteration.
+//
+//   [M̂  −J_Fᵀ] [Δu]     [g]      M̂ = M̃ + h[Σ w_j K_j]₊, J = J(q⁺)D for locks, J(q⁻) for the rest
+//   [J    C  ] [Δλ] = − [r]
+// `evaluate` must have run at the same iterate. A contact gives a 3×3 block: D₃ J Δu + C₃ Δλ = −r₃, kept both as the
+// diagonal that conjugate residuals need (symmetric laws) and solved for Δλ = −(e + G J Δu), e = C₃⁻¹r₃, G = C₃⁻¹D₃,
+// which the direct solver eliminates. Proximal terms have no right-hand side, so they bias nothing at convergence.
+// Source: seeds, sections Linearisation and Schur complement.
+#pragma once
+
+#include "engine/solver/residual.hpp"
+
+namespace axion::solver {
+
+inline constexpr double kContactProximal = 1e-4;  // of (J M⁻¹ Jᵀ)_ii
+inline constexpr double kReleaseGain = 1e8;       // compliance, in units of r_t, of a tangent row that says λ_f = 0
+
+template <typename Real>
+AXION_HD constexpr Real joint_proximal() {
+  return std::numeric_limits<Real>::digits > 30 ? Real(1e-8) : Real(1e-6);
+}
+
+template <typename Real>
+AXION_HD inline bool symmetric_solver(const Problem<Real>& p) {
+  return p.s.linear_solver == model::LinearSolver::kPcrJacobi;
+}
+
+template <typename Real>
+AXION_HD inline void linearise_bodies_of(const Problem<Real>& p, int b) {
+  using model::JointMode;
+  p.w.D[b] = math::Mat3<Real>::identity();
+  if (!symmetric_solver(p) && p.joint_mode != JointMode::kLinearised) {
+    p.w.D[b] = constraints::rotate_step_derivative(p.s.gyroscopic_mode, p.w.q[b], p.m.bodies[b].inertia,
+                                                   p.w.omega_plus[b], p.s.dt);
+  }
+  if (p.joint_mode == JointMode::kLinearised) return;  // K_geometric is fixed for the attempt
+  p.w.K_geometric[b] = {};
+  if (p.joint_mode == JointMode::kPrevious) return;
+  const Real* weight = p.joint_mode == JointMode::kBlended ? p.w.blend : nullptr;
+  const math::Mat3<Real> K = constraints::body_stiffness(p.m, b, p.w.q_plus, p.w.row, p.w.lambda, weight);
+  p.w.K_geometric[b] = p.s.dt * model::positive_part(K);
+}
+
+template <typename Real>
+AXION_HD inline void linearise_limit(const Problem<Real>& p, int limit) {
+  const int row = p.limit_base() + limit;
+  const Real r = p.w.row_scale[row];
+  const auto f = constraints::complementarity(p.s.contact_function, p.w.residual[row], r * p.w.lambda[row]);
+  p.w.residual[row] = f.phi_over_alpha;
+  p.w.compliance[row] = r * f.beta_over_alpha + Real(kContactProximal) * r;
+}
+
+// C₃ is lower block triangular: the normal row alone, then the tangents with what the normal does to their cone.
+template <typename Real>
+AXION_HD inline void solve_contact_block(const Problem<Real>& p, int i, const constraints::FrictionBlock<Real>& f,
+                                         Real proximal) {
+  const int row = p.contact_base() + 3 * i;
+  Real* G = p.w.contact_gain + 9 * i;
+  Real* e = p.w.contact_offset + 3 * i;
+  const Real n_inverse = Real(1) / p.w.compliance[row];
+  const Real a = f.compliance[0] + proximal, b = f.compliance[1], c = f.compliance[2], d = f.compliance[3] + proximal;
+  const Real det = Real(1) / (a * d - b * c);
+  const Real inverse[4] = {det * d, -det * b, -det * c, det * a};
+  e[0] = n_inverse * p.w.residual[row];
+  G[0] = n_inverse, G[1] = G[2] = 0;
+  const Real t[2] = {f.residual[0] - f.coupling[0] * e[0], f.residual[1] - f.coupling[1] * e[0]};
+  for (int k = 0; k < 2; ++k) {
+    const Real* inv = inverse + 2 * k;
+    e[1 + k] = inv[0] * t[0] + inv[1] * t[1];
+    G[3 + 3 * k] = -(inv[0] * f.coupling[0] + inv[1] * f.coupling[1]) * n_inverse;
+    G[4 + 3 * k] = inv[0] * f.left[0] + inv[1] * f.left[2];
+    G[5 + 3 * k] = inv[0] * f.left[1] + inv[1] * f.left[3];
+  }
+}
+
+template <typename Real>
+AXION_HD inline void linearise_contact(const Problem<Real>& p, int i) {
+  const int row = p.contact_base() + 3 * i;
+  const Real r_n = p.w.row_scale[row], r_t = p.w.row_scale[row + 1], lambda_n = p.w.lambda[row];
+  const auto normal = constraints::complementarity(p.s.contact_function, p.w.residual[row], r_n * lambda_n);
+  p.w.residual[row] = normal.phi_over_alpha;
+  p.w.compliance[row] = r_n * normal.beta_over_alpha + constraints::contact_compliance(p.s, r_n) +
+                        Real(kContactProximal) * r_n;
+  const constraints::Vec2<Real> v{p.w.residual[row + 1], p.w.residual[row + 2]};
+  const constraints::Vec2<Real> lambda{p.w.lambda[row + 1], p.w.lambda[row + 2]};
+  const Real closed = Real(1e-9 * 9.81) * p.s.dt / r_t;
+  constraints::FrictionBlock<Real> f = constraints::friction_block(p.s.friction_model, v, lambda, p.w.contacts[i].friction,
+                                                                   lambda_n, r_t, closed);
+  const bool released = f.left[0] == 0 && f.left[1] == 0 && f.left[3] == 0;
+  if (released && symmetric_solver(p)) {
+    // The same law with the row kept: a compliance so large that it only says λ_f = 0, and the operator stays symmetric.
+    const Real gain = Real(kReleaseGain) * r_t;
+    f = {{1, 0, 0, 1}, {gain, 0, 0, gain}, {0, 0}, {v.x + gain * lambda.x, v.y + gain * lambda.y}};
+  }
+  const Real proximal = Real(kContactProximal) * r_t;
+  p.w.residual[row + 1] = f.residual[0], p.w.residual[row + 2] = f.residual[1];
+  p.w.compliance[row + 1] = p.w.compliance[row + 2] = f.compliance[0] + proximal;
+  if (!symmetric_solver(p)) solve_contact_block(p, i, f, proximal);
+}
+
+template <typename Real, typename Team>
+AXION_HD inline void linearise(const Team& team, const Problem<Real>& p) {
+  team.for_each(p.m.body_count, [&](int b) { linearise_bodies_of(p, b); });
+  team.for_each(p.m.joint_count, [&](int j) {
+    const model::JointData<Real>& joint = p.m.joints[j];
+    for (int i = joint.lock_start; i < joint.lock_start + joint.translation_lock_count + joint.rotation_lock_count; ++i) {
+      model::Row<Real>& row = p.w.row[i];
+      row.k_a = math::transpose_times(p.w.D[joint.child], row.k_a);
+      if (joint.parent >= 0) row.k_b = math::transpose_times(p.w.D[joint.parent], row.k_b);
+      p.w.compliance[i] = joint_proximal<Real>() * p.w.row_scale[i];
+    }
+  });
+  team.for_each(p.m.axis_count, [&](int i) {
+    const int row = p.axis_base() + i;
+    const Real beta = p.w.axis_beta[i];
+    p.w.compliance[row] = beta > 0 ? Real(1) / beta : Real(1);
+  });
+  team.for_each(p.m.limit_count, [&](int i) { linearise_limit(p, i); });
+  team.for_each(p.contact_count, [&](int i) { linearise_contact(p, i); });
+}
+
+}  // namespace axion::solver

@@ -1,0 +1,183 @@
+// Non-smooth Newton on the whole system, with globalisation and its record.
+//
+//   start at the better of u⁻ and ũ with matched impulses; each iteration: linearise, solve, damp, update.
+//   Line search on the merit (largest residual in multiples of its tolerance), at most five halvings; where none
+//   decreases it, the full step. The best iterate is kept. At least one iteration.
+// The rotation of a Newton step is held to half a radian. If the best merit stays above kFallbackMerit the step is done
+// again with impulses along J(q⁺), then with linearised joints; the smallest residual wins, and the outcome says so.
+// Source: seeds, section Numerical solution; thresholds by experiment (engine/README.md).
+#pragma once
+
+#include "engine/solver/pcr.hpp"
+#include "engine/solver/tree_solver.hpp"
+
+namespace axion::solver {
+
+inline constexpr int kMaxHalvings = 5;
+inline constexpr double kMaxRotation = 0.5;     // rad, of one Newton iteration
+inline constexpr double kFallbackMerit = 100.0;
+
+struct NewtonCounts {
+  int iterations = 0, linear_iterations = 0, line_search_steps = 0;
+};
+
+template <typename Real>
+struct NewtonResult {
+  Real merit = 0;       // at most one: converged
+  NewtonCounts counts;
+  bool fallback = false;
+};
+
+template <typename Real, typename Team>
+AXION_HD inline void copy_iterate(const Team& team, const Problem<Real>& p, math::Vec3<Real>* v,
+                                  math::Vec3<Real>* omega, Real* lambda, const math::Vec3<Real>* from_v,
+                                  const math::Vec3<Real>* from_omega, const Real* from_lambda) {
+  team.for_each(p.m.body_count, [&](int b) { v[b] = from_v[b], omega[b] = from_omega[b]; });
+  team.for_each(p.row_count(), [&](int i) { lambda[i] = from_lambda[i]; });
+}
+
+// (u, λ) += t (Δu, Δλ)
+template <typename Real, typename Team>
+AXION_HD inline void advance(const Team& team, const Problem<Real>& p, Real t) {
+  team.for_each(p.m.body_count, [&](int b) {
+    p.w.v_plus[b] += t * p.w.du_linear[b];
+    p.w.omega_plus[b] += t * p.w.du_angular[b];
+  });
+  team.for_each(p.row_count(), [&](int i) { p.w.lambda[i] += t * p.w.dlambda[i]; });
+}
+
+// The share of the Newton step that turns no body by more than kMaxRotation.
+template <typename Real, typename Team>
+AXION_HD inline Real rotation_bound(const Team& team, const Problem<Real>& p) {
+  const Real greatest =
+      p.s.dt * team.template max<Real>(p.m.body_count, [&](int b) { return math::norm(p.w.du_angular[b]); });
+  return greatest > Real(kMaxRotation) ? Real(kMaxRotation) / greatest : Real(1);
+}
+
+// Moves along the Newton direction; returns the new merit.
+template <typename Real, typename Team>
+AXION_HD inline Real take_step(const Team& team, const Problem<Real>& p, Real merit, NewtonCounts& counts) {
+  const Real full = rotation_bound(team, p);
+  Real t = full;
+  advance(team, p, t);
+  Real next = evaluate(team, p);
+  if (!p.s.line_search) return next;
+  int halvings = 0;
+  while (!(next < merit * (Real(1) - Real(1e-4) * t)) && !(next <= Real(1)) && halvings < kMaxHalvings) {
+    advance(team, p, -t / 2);
+    t = t / 2;
+    next = evaluate(team, p);
+    ++halvings;
+  }
+  counts.line_search_steps += halvings;
+  if (halvings == kMaxHalvings && !(next < merit)) {  // the smallest step is worse than the full one
+    advance(team, p, full - t);
+    next = evaluate(team, p);
+  }
+  return next;
+}
+
+// u⁰: whichever of u⁻ and ũ has the lower residual. Returns its merit.
+template <typename Real, typename Team>
+AXION_HD inline Real choose_start(const Team& team, const Problem<Real>& p) {
+  copy_iterate(team, p, p.w.v_plus, p.w.omega_plus, p.w.lambda, p.w.v, p.w.omega, p.w.lambda);
+  const Real from_last = evaluate(team, p);
+  copy_iterate(team, p, p.w.v_plus, p.w.omega_plus, p.w.lambda, p.w.v_tilde, p.w.omega_tilde, p.w.lambda);
+  const Real from_free = evaluate(team, p);
+  if (!(from_last < from_free)) return from_free;
+  copy_iterate(team, p, p.w.v_plus, p.w.omega_plus, p.w.lambda, p.w.v, p.w.omega, p.w.lambda);
+  return evaluate(team, p);
+}
+
+// One attempt from the impulses in `lambda`. Leaves its best iterate in v_plus, omega_plus, lambda, evaluated.
+template <typename Real, typename Team>
+AXION_HD inline Real iterate(const Team& team, const Problem<Real>& p, NewtonCounts& counts) {
+  const auto& w = p.w;
+  Real merit = choose_start(team, p);
+  Real best = merit;
+  copy_iterate(team, p, w.best_v, w.best_omega, w.best_lambda, w.v_plus, w.omega_plus, w.lambda);
+  for (int k = 0; k < p.s.max_newton_iterations; ++k) {
+    linearise(team, p);
+    counts.linear_iterations += symmetric_solver(p) ? solve_pcr(team, p) : solve_tree(team, p);
+    merit = take_step(team, p, merit, counts);
+    ++counts.iterations;
+    if (merit < best || !(best == best)) {
+      best = merit;
+      copy_iterate(team, p, w.best_v, w.best_omega, w.best_lambda, w.v_plus, w.omega_plus, w.lambda);
+    }
+    if (merit <= Real(1) || !(merit == merit)) break;
+  }
+  if (!(merit <= best)) {
+    copy_iterate(team, p, w.v_plus, w.omega_plus, w.lambda, w.best_v, w.best_omega, w.best_lambda);
+    best = evaluate(team, p);
+  }
+  return best;
+}
+
+// Matched impulses of the last step, or zero.
+template <typename Real, typename Team>
+AXION_HD inline void warm_start(const Team& team, const Problem<Real>& p) {
+  const auto& w = p.w;
+  team.for_each(p.contact_base(), [&](int i) { w.lambda[i] = p.s.warm_start ? w.lambda_joint[i] : Real(0); });
+  team.for_each(p.contact_count, [&](int i) {
+    const model::Contact<Real>& c = w.contacts[i];
+    Real* lambda = w.lambda + p.contact_base() + 3 * i;
+    lambda[0] = lambda[1] = lambda[2] = 0;
+    if (!p.s.warm_start) return;
+    for (int k = 0; k < w.warm_count[0]; ++k) {
+      const model::ContactWarmStart<Real>& last = w.warm[k];
+      if (last.pair != c.pair || last.feature != c.feature) continue;
+      lambda[0] = last.normal;
+      lambda[1] = math::dot(last.friction, c.t1);
+      lambda[2] = math::dot(last.friction, c.t2);
+      return;
+    }
+  });
+}
+
+// What a joint mode needs before its first iteration.
+template <typename Real, typename Team>
+AXION_HD inline void prepare_mode(const Team& team, const Problem<Real>& p) {
+  if (p.joint_mode == model::JointMode::kBlended) constraints::blend_weights(team, p.m, p.w, p.s.dt);
+  if (p.joint_mode != model::JointMode::kLinearised) return;
+  team.for_each(p.m.body_count, [&](int b) {
+    const math::Mat3<Real> K =
+        constraints::body_stiffness(p.m, b, p.w.q, p.w.row_start, p.w.lambda_joint, static_cast<Real*>(nullptr));
+    p.w.K_geometric[b] = p.s.dt * model::positive_part(K);
+  });
+}
+
+// Solves the step, falling back to more robust joint modes where the residual stays high.
+template <typename Real, typename Team>
+AXION_HD inline NewtonResult<Real> solve(const Team& team, Problem<Real>& p) {
+  using model::JointMode;
+  NewtonResult<Real> result;
+  const auto& w = p.w;
+  warm_start(team, p);
+  prepare_mode(team, p);
+  result.merit = iterate(team, p, result.counts);
+  const JointMode asked = p.joint_mode;
+  const JointMode chain[2] = {JointMode::kCurrent, JointMode::kLinearised};
+  for (int k = 0; k < 2 && p.m.lock_count > 0; ++k) {
+    if (result.merit <= Real(kFallbackMerit)) break;
+    if (chain[k] == asked || asked == JointMode::kLinearised) continue;
+    const JointMode last = p.joint_mode;
+    copy_iterate(team, p, w.kept_v, w.kept_omega, w.kept_lambda, w.v_plus, w.omega_plus, w.lambda);
+    p.joint_mode = chain[k];
+    warm_start(team, p);
+    prepare_mode(team, p);
+    const Real merit = iterate(team, p, result.counts);
+    if (merit < result.merit || !(result.merit == result.merit)) {
+      result.merit = merit;
+      result.fallback = true;
+      continue;
+    }
+    p.joint_mode = last;
+    prepare_mode(team, p);
+    copy_iterate(team, p, w.v_plus, w.omega_plus, w.lambda, w.kept_v, w.kept_omega, w.kept_lambda);
+    evaluate(team, p);
+  }
+  return result;
+}
+
+}  // namespace axion::solver

@@ -1,0 +1,253 @@
+// The residual of the nonlinear system at an iterate (u, λ), and its stop test.
+//
+//   dynamics  g = M̃(u − ũ) − J_Fᵀλ   reported as |M̃⁻¹g| per body
+//   joints    c(q⁺)/h (LINEARISED: J u + ½c(q⁻)/h)
+//   control   J u + λ/β − α/β
+//   contacts  |min(a, r_n λ_n)|, limits alike; friction r_t|λ_f − proj_c(λ*)|
+// All in m/s or rad/s. A row may be `tolerance`, or what rounding leaves of it where that is more: positions carry 16
+// units in the last place of a metre over h, velocities four of the terms that were summed.
+// J_F: joint impulses act along J(q⁻) (PREVIOUS, LINEARISED), J(q⁺) (CURRENT) or a blend. Source: seeds, section
+// Complete nonlinear system.
+#pragma once
+
+#include <limits>
+
+#include "engine/constraints/contact_rows.hpp"
+#include "engine/constraints/friction.hpp"
+#include "engine/constraints/geometric_stiffness.hpp"
+#include "engine/team/team.hpp"
+
+namespace axion::solver {
+
+// Rounding of a sum of velocities, relative to its terms, and of a position in metres.
+template <typename Real>
+AXION_HD constexpr Real velocity_rounding() {
+  return Real(4) * std::numeric_limits<Real>::epsilon();
+}
+template <typename Real>
+AXION_HD constexpr Real position_rounding() {
+  return Real(16) * std::numeric_limits<Real>::epsilon();
+}
+
+// One step's problem, shared by everything in the solver.
+template <typename Real>
+struct Problem {
+  model::ModelView<Real> m;
+  model::WorldView<Real> w;
+  model::StepSettings<Real> s;
+  model::JointMode joint_mode;  // of this attempt: a fallback changes it
+  int contact_count;
+
+  AXION_HD int axis_base() const { return m.lock_count; }
+  AXION_HD int limit_base() const { return m.lock_count + m.axis_count; }
+  AXION_HD int contact_base() const { return m.lock_count + m.axis_count + m.limit_count; }
+  AXION_HD int row_count() const { return contact_base() + 3 * contact_count; }
+};
+
+// A sum of impulses on a body, and of their magnitudes.
+template <typename Real>
+struct Impulse {
+  math::Vec3<Real> linear{}, angular{};
+  Real linear_size = 0, angular_size = 0;
+
+  AXION_HD void add(const model::Row<Real>& row, Real lambda, bool on_a) {
+    const math::Vec3<Real>& k = on_a ? row.k_a : row.k_b;
+    linear += (on_a ? lambda : -lambda) * row.l;
+    angular += lambda * k;
+    const Real size = std::abs(lambda);
+    linear_size += size;
+    angular_size += size * (std::abs(k.x) + std::abs(k.y) + std::abs(k.z));
+  }
+};
+
+template <typename Real>
+AXION_HD inline void add_joint_impulse(const Problem<Real>& p, int j, bool on_child, const model::Row<Real>* lock_rows,
+                                       const Real* lambda, Impulse<Real>& sum) {
+  const model::JointData<Real>& joint = p.m.joints[j];
+  const int locks = joint.translation_lock_count + joint.rotation_lock_count;
+  for (int i = joint.lock_start; i < joint.lock_start + locks; ++i) sum.add(lock_rows[i], lambda[i], on_child);
+  for (int axis = joint.axis_start; axis < joint.axis_start + joint.axis_count; ++axis) {
+    sum.add(p.w.row[p.axis_base() + axis], lambda[p.axis_base() + axis], on_child);
+    const int limit = p.m.axes[axis].limit;
+    if (limit >= 0) sum.add(p.w.row[p.limit_base() + limit], lambda[p.limit_base() + limit], on_child);
+  }
+}
+
+// Jᵀλ on body b: its joints in order, then its contacts in order. Joint locks act along `lock_rows`.
+template <typename Real>
+AXION_HD inline Impulse<Real> gather_impulse(const Problem<Real>& p, int b, const model::Row<Real>* lock_rows,
+                                             const Real* lambda) {
+  Impulse<Real> sum;
+  const model::BodyData<Real>& body = p.m.bodies[b];
+  if (body.joint >= 0) add_joint_impulse(p, body.joint, true, lock_rows, lambda, sum);
+  for (int k = 0; k < body.child_joint_count; ++k) {
+    add_joint_impulse(p, p.m.child_joints[body.child_joint_start + k], false, lock_rows, lambda, sum);
+  }
+  for (int k = p.w.contact_start[b]; k < p.w.contact_start[b + 1]; ++k) {
+    const int i = p.w.contact_list[k];
+    const bool on_a = p.w.contacts[i].body_a == b;
+    for (int row = p.contact_base() + 3 * i; row < p.contact_base() + 3 * i + 3; ++row) {
+      sum.add(p.w.row[row], lambda[row], on_a);
+    }
+  }
+  return sum;
+}
+
+// J u of a row at the iterate, and the size of what was summed.
+template <typename Real>
+struct RowVelocity {
+  Real value, size;
+};
+
+template <typename Real>
+AXION_HD inline RowVelocity<Real> iterate_velocity(const Problem<Real>& p, const model::Row<Real>& row, int a, int b) {
+  const Real va = math::dot(row.l, p.w.v_plus[a]), wa = math::dot(row.k_a, p.w.omega_plus[a]);
+  if (b < 0) return {va + wa, std::abs(va) + std::abs(wa)};
+  const Real vb = math::dot(row.l, p.w.v_plus[b]), wb = math::dot(row.k_b, p.w.omega_plus[b]);
+  return {(va - vb) + (wa + wb), std::abs(va) + std::abs(wa) + std::abs(vb) + std::abs(wb)};
+}
+
+template <typename Real>
+AXION_HD inline Real greater(Real a, Real b) {
+  return a > b ? a : b;
+}
+
+// Poses of the iterate: q⁺ = q⁻ + h G u⁺.
+template <typename Real, typename Team>
+AXION_HD inline void place_iterate(const Team& team, const Problem<Real>& p) {
+  team.for_each(p.m.body_count, [&](int b) {
+    p.w.x_plus[b] = p.w.x[b] + p.s.dt * p.w.v_plus[b];
+    p.w.q_plus[b] = constraints::rotate_step(p.s.gyroscopic_mode, p.w.q[b], p.m.bodies[b].inertia,
+                                             p.w.omega_plus[b], p.s.dt);
+  });
+}
+
+// Locks of joint j at the iterate: errors, rows of the matrix, rows of the impulses, natural residuals.
+template <typename Real>
+AXION_HD inline void evaluate_locks(const Problem<Real>& p, int j) {
+  const model::JointData<Real>& joint = p.m.joints[j];
+  const int locks = joint.translation_lock_count + joint.rotation_lock_count;
+  constraints::JointEvaluation<Real> e;
+  if (p.joint_mode != model::JointMode::kLinearised) {
+    constraints::evaluate_joint(p.m, joint, p.w.x_plus, p.w.q_plus, p.w.axis_position, e);
+  }
+  const math::Vec3<Real>& x = p.w.x[joint.child];
+  const Real extent = greater(greater(Real(1), std::abs(x.x)), greater(std::abs(x.y), std::abs(x.z)));
+  for (int i = 0; i < locks; ++i) {
+    const int row = joint.lock_start + i;
+    const model::Row<Real>& start = p.w.row_start[row];
+    Real residual, tolerance = greater(p.s.tolerance, position_rounding<Real>() * extent / p.s.dt);
+    if (p.joint_mode == model::JointMode::kLinearised) {
+      p.w.row[row] = p.w.row_force[row] = start;
+      const RowVelocity<Real> v = iterate_velocity(p, start, joint.child, joint.parent);
+      residual = v.value + Real(0.5) * p.w.lock_start_error[row] / p.s.dt;
+    } else {
+      p.w.row[row] = e.lock[i];
+      const Real f = p.joint_mode == model::JointMode::kCurrent
+                         ? Real(1)
+                         : (p.joint_mode == model::JointMode::kPrevious ? Real(0) : p.w.blend[j]);
+      p.w.row_force[row] = {(1 - f) * start.l + f * e.lock[i].l, (1 - f) * start.k_a + f * e.lock[i].k_a,
+                            (1 - f) * start.k_b + f * e.lock[i].k_b};
+      residual = e.error[i] / p.s.dt;
+    }
+    p.w.residual[row] = residual;
+    p.w.natural[row] = std::abs(residual);
+    p.w.row_tolerance[row] = tolerance;
+  }
+}
+
+template <typename Real>
+AXION_HD inline void evaluate_axis(const Problem<Real>& p, int axis) {
+  const int row = p.axis_base() + axis;
+  const Real beta = p.w.axis_beta[axis];
+  p.w.residual[row] = p.w.natural[row] = 0;
+  p.w.row_tolerance[row] = p.s.tolerance;
+  if (!(beta > 0)) return;
+  const model::JointData<Real>& joint = p.m.joints[p.m.axes[axis].joint];
+  const RowVelocity<Real> v = iterate_velocity(p, p.w.row[row], joint.child, joint.parent);
+  const Real lambda = p.w.lambda[row], alpha = p.w.axis_alpha[axis];
+  p.w.residual[row] = v.value + (lambda - alpha) / beta;
+  p.w.natural[row] = std::abs(p.w.residual[row]);
+  p.w.row_tolerance[row] =
+      greater(p.s.tolerance, velocity_rounding<Real>() * (v.size + (std::abs(lambda) + std::abs(alpha)) / beta));
+}
+
+// residual holds a of the complementarity a ⟂ r λ.
+template <typename Real>
+AXION_HD inline void evaluate_unilateral(const Problem<Real>& p, int row, Real gap, Real compliance,
+                                         const RowVelocity<Real>& v) {
+  const Real bias = constraints::gap_velocity(p.s, gap), lambda = p.w.lambda[row];
+  const Real a = bias + v.value + compliance * lambda, b = p.w.row_scale[row] * lambda;
+  p.w.residual[row] = a;
+  p.w.natural[row] = std::abs(a < b ? a : b);
+  p.w.row_tolerance[row] =
+      greater(p.s.tolerance, velocity_rounding<Real>() * (v.size + std::abs(bias) + std::abs(b)));
+}
+
+template <typename Real>
+AXION_HD inline void evaluate_limit(const Problem<Real>& p, int limit) {
+  const int row = p.limit_base() + limit;
+  const model::JointData<Real>& joint = p.m.joints[p.m.axes[p.m.limit_axis[limit]].joint];
+  evaluate_unilateral(p, row, constraints::limit_gap(p.m, p.w, limit), Real(0),
+                      iterate_velocity(p, p.w.row[row], joint.child, joint.parent));
+}
+
+template <typename Real>
+AXION_HD inline void evaluate_contact(const Problem<Real>& p, int i) {
+  const int row = p.contact_base() + 3 * i;
+  const model::Contact<Real>& c = p.w.contacts[i];
+  const Real r_n = p.w.row_scale[row], r_t = p.w.row_scale[row + 1];
+  evaluate_unilateral(p, row, c.gap, constraints::contact_compliance(p.s, r_n),
+                      iterate_velocity(p, p.w.row[row], c.body_a, c.body_b));
+  const RowVelocity<Real> v1 = iterate_velocity(p, p.w.row[row + 1], c.body_a, c.body_b);
+  const RowVelocity<Real> v2 = iterate_velocity(p, p.w.row[row + 2], c.body_a, c.body_b);
+  const Real cone = c.friction * greater(p.w.lambda[row], Real(0));
+  p.w.residual[row + 1] = v1.value, p.w.residual[row + 2] = v2.value;
+  p.w.natural[row + 1] =
+      constraints::friction_residual<Real>({v1.value, v2.value}, {p.w.lambda[row + 1], p.w.lambda[row + 2]}, cone, r_t);
+  p.w.natural[row + 2] = 0;
+  p.w.row_tolerance[row + 1] = p.w.row_tolerance[row + 2] =
+      greater(p.s.tolerance, velocity_rounding<Real>() * (v1.size + v2.size + r_t * cone));
+}
+
+// g of body b and |M̃⁻¹g| with its rounding.
+template <typename Real>
+AXION_HD inline void evaluate_dynamics(const Problem<Real>& p, int b) {
+  const Impulse<Real> impulse = gather_impulse(p, b, p.w.row_force, p.w.lambda);
+  const Real mass = constraints::body_mass(p.m, p.w, b);
+  const math::Vec3<Real> I = constraints::body_inertia(p.m, p.w, b);
+  const math::Vec3<Real> dv = p.w.v_plus[b] - p.w.v_tilde[b], dw = p.w.omega_plus[b] - p.w.omega_tilde[b];
+  p.w.g_linear[b] = mass * dv - impulse.linear;
+  p.w.g_angular[b] = p.w.I_world[b] * dw - impulse.angular;
+  if (p.joint_mode == model::JointMode::kLinearised) {
+    p.w.g_angular[b] += p.w.K_geometric[b] * p.w.omega_plus[b];  // damping by h K₊ of the last impulses
+  }
+  const Real least = I.x < I.y ? (I.x < I.z ? I.x : I.z) : (I.y < I.z ? I.y : I.z);
+  p.w.body_residual[2 * b] = math::norm(p.w.g_linear[b]) / mass;
+  p.w.body_residual[2 * b + 1] = math::norm(p.w.I_inverse[b] * p.w.g_angular[b]);
+  const Real speed = math::norm(p.w.v_plus[b]) + math::norm(p.w.v_tilde[b]);
+  const Real spin = math::norm(p.w.omega_plus[b]) + math::norm(p.w.omega_tilde[b]);
+  p.w.body_tolerance[2 * b] =
+      greater(p.s.tolerance, velocity_rounding<Real>() * (speed + impulse.linear_size / mass));
+  p.w.body_tolerance[2 * b + 1] =
+      greater(p.s.tolerance, velocity_rounding<Real>() * (spin + impulse.angular_size / least));
+}
+
+// Everything above at (v_plus, omega_plus, lambda). Returns the merit: the largest residual in multiples of what it may
+// be; at most one means converged, NaN that the iterate is not finite.
+template <typename Real, typename Team>
+AXION_HD inline Real evaluate(const Team& team, const Problem<Real>& p) {
+  place_iterate(team, p);
+  team.for_each(p.m.joint_count, [&](int j) { evaluate_locks(p, j); });
+  team.for_each(p.m.axis_count, [&](int i) { evaluate_axis(p, i); });
+  team.for_each(p.m.limit_count, [&](int i) { evaluate_limit(p, i); });
+  team.for_each(p.contact_count, [&](int i) { evaluate_contact(p, i); });
+  team.for_each(p.m.body_count, [&](int b) { evaluate_dynamics(p, b); });
+  const Real rows = team.template max<Real>(
+      p.row_count(), [&](int i) { return p.w.natural[i] / p.w.row_tolerance[i]; });
+  const Real bodies = team.template max<Real>(
+      2 * p.m.body_count, [&](int i) { return p.w.body_residual[i] / p.w.body_tolerance[i]; });
+  return rows > bodies || rows != rows ? rows : bodies;
+}
+
+}  // namespace axion::solver

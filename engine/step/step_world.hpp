@@ -1,0 +1,171 @@
+// One step of one world: a table of contents.
+//
+//   rows at q⁻ → free velocity → contacts → rows of contacts → Newton → accept, or freeze
+// Reads control, force and torque; advances the state by dt; leaves the record. A world whose result is not finite keeps
+// its last finite state and is frozen (kNonFiniteBit in *outcome) until somebody resets it.
+#pragma once
+
+#include "engine/collide/find_contacts.hpp"
+#include "engine/solver/newton.hpp"
+#include "engine/step/outcome.hpp"
+
+namespace axion::step {
+
+template <typename Real, typename Team>
+AXION_HD inline void scale_rows(const Team& team, const solver::Problem<Real>& p) {
+  team.for_each(p.m.joint_count, [&](int j) {
+    const model::JointData<Real>& joint = p.m.joints[j];
+    const auto scale = [&](int row, const model::Row<Real>& r) {
+      p.w.row_scale[row] = constraints::row_product(p.m, p.w, r, r, joint.child, joint.parent);
+    };
+    const int locks = joint.translation_lock_count + joint.rotation_lock_count;
+    for (int i = joint.lock_start; i < joint.lock_start + locks; ++i) scale(i, p.w.row_start[i]);
+    for (int axis = joint.axis_start; axis < joint.axis_start + joint.axis_count; ++axis) {
+      scale(p.axis_base() + axis, p.w.row_start[p.axis_base() + axis]);
+      const int limit = p.m.axes[axis].limit;
+      if (limit >= 0) scale(p.limit_base() + limit, p.w.row[p.limit_base() + limit]);
+    }
+  });
+}
+
+// Largest residual of a range of rows, in its units or in multiples of its tolerance.
+template <typename Real, typename Team>
+AXION_HD inline void record_rows(const Team& team, const solver::Problem<Real>& p, int block, int start, int count) {
+  const Real raw = team.template max<Real>(count, [&](int i) { return p.w.natural[start + i]; });
+  const Real normalised = team.template max<Real>(
+      count, [&](int i) { return p.w.natural[start + i] / p.w.row_tolerance[start + i]; });
+  team.for_each(1, [&](int) {
+    model::StepRecord& r = *p.w.record;
+    if (static_cast<float>(raw) > r.residual[block]) r.residual[block] = static_cast<float>(raw);
+    if (static_cast<float>(normalised) > r.residual_normalised[block]) {
+      r.residual_normalised[block] = static_cast<float>(normalised);
+    }
+  });
+}
+
+// Blocks in the order of engine.hpp's ResidualBlock. Limits count as contacts: they are unilateral rows too.
+template <typename Real, typename Team>
+AXION_HD inline void record_residuals(const Team& team, const solver::Problem<Real>& p) {
+  const Real raw = team.template max<Real>(2 * p.m.body_count, [&](int i) { return p.w.body_residual[i]; });
+  const Real normalised = team.template max<Real>(
+      2 * p.m.body_count, [&](int i) { return p.w.body_residual[i] / p.w.body_tolerance[i]; });
+  team.for_each(1, [&](int) {
+    model::StepRecord& r = *p.w.record;
+    for (int k = 0; k < 5; ++k) r.residual[k] = r.residual_normalised[k] = 0;
+    r.residual[0] = static_cast<float>(raw), r.residual_normalised[0] = static_cast<float>(normalised);
+  });
+  record_rows(team, p, 1, 0, p.m.lock_count);
+  record_rows(team, p, 4, p.axis_base(), p.m.axis_count);
+  record_rows(team, p, 2, p.limit_base(), p.m.limit_count);
+  const auto contact_rows = [&](int block, int offset) {
+    const int start = p.contact_base() + offset;
+    const Real r = team.template max<Real>(p.contact_count, [&](int i) { return p.w.natural[start + 3 * i]; });
+    const Real n = team.template max<Real>(
+        p.contact_count, [&](int i) { return p.w.natural[start + 3 * i] / p.w.row_tolerance[start + 3 * i]; });
+    team.for_each(1, [&](int) {
+      model::StepRecord& rec = *p.w.record;
+      if (static_cast<float>(r) > rec.residual[block]) rec.residual[block] = static_cast<float>(r);
+      if (static_cast<float>(n) > rec.residual_normalised[block]) {
+        rec.residual_normalised[block] = static_cast<float>(n);
+      }
+    });
+  };
+  contact_rows(2, 0);
+  contact_rows(3, 1);
+}
+
+template <typename Real>
+AXION_HD inline bool finite(const math::Vec3<Real>& a) {
+  const Real s = a.x + a.y + a.z;
+  return s - s == Real(0);
+}
+
+// Whether the whole iterate is finite.
+template <typename Real, typename Team>
+AXION_HD inline bool iterate_is_finite(const Team& team, const solver::Problem<Real>& p) {
+  const Real bad_bodies = team.template max<Real>(p.m.body_count, [&](int b) {
+    const bool ok = finite(p.w.x_plus[b]) && finite(p.w.v_plus[b]) && finite(p.w.omega_plus[b]) &&
+                    finite(p.w.q_plus[b].vec());
+    return ok ? Real(0) : Real(1);
+  });
+  const Real bad_rows = team.template max<Real>(p.row_count(), [&](int i) {
+    return p.w.lambda[i] - p.w.lambda[i] == Real(0) ? Real(0) : Real(1);
+  });
+  return bad_bodies == Real(0) && bad_rows == Real(0);
+}
+
+// State, coordinates and impulses after the step; penetration and joint error of the new state.
+template <typename Real, typename Team>
+AXION_HD inline void accept(const Team& team, const solver::Problem<Real>& p) {
+  const auto& w = p.w;
+  team.for_each(p.contact_count, [&](int i) {
+    const model::Contact<Real>& c = w.contacts[i];
+    const int row = p.contact_base() + 3 * i;
+    w.contact_gap[i] = c.gap + p.s.dt * constraints::row_velocity(w.row[row], c.body_a, c.body_b, w.v_plus, w.omega_plus);
+    for (int k = 0; k < 3; ++k) w.lambda_contact[3 * i + k] = w.lambda[row + k];
+    w.warm[i] = {c.pair, c.feature, w.lambda[row], w.lambda[row + 1] * c.t1 + w.lambda[row + 2] * c.t2};
+  });
+  team.for_each(p.contact_base(), [&](int i) { w.lambda_joint[i] = w.lambda[i]; });
+  team.for_each(p.m.body_count, [&](int b) {
+    math::Vec3<Real> omega = w.omega_plus[b];
+    if (p.s.gyroscopic_mode == model::GyroscopicMode::kSplit) {  // the momentum is what a free rotation keeps
+      const math::Vec3<Real>& I = p.m.bodies[b].inertia;
+      const math::Vec3<Real> L = math::rotate(w.q[b], math::scale(I, math::rotate_inverse(w.q[b], omega)));
+      const math::Vec3<Real> L_B = math::rotate_inverse(w.q_plus[b], L);
+      omega = math::rotate(w.q_plus[b], math::Vec3<Real>{L_B.x / I.x, L_B.y / I.y, L_B.z / I.z});
+    }
+    w.x[b] = w.x_plus[b], w.q[b] = w.q_plus[b], w.v[b] = w.v_plus[b], w.omega[b] = omega;
+  });
+  team.for_each(p.m.joint_count, [&](int j) {
+    constraints::JointEvaluation<Real> e;
+    constraints::evaluate_joint(p.m, p.m.joints[j], w.x, w.q, w.axis_position, e);
+    for (int k = 0; k < p.m.joints[j].axis_count; ++k) w.axis_position[p.m.joints[j].axis_start + k] = e.coordinate[k];
+    w.blend[j] = e.anchor_error;
+  });
+  const Real joint_error = team.template max<Real>(p.m.joint_count, [&](int j) { return w.blend[j]; });
+  const Real penetration = team.template max<Real>(p.contact_count, [&](int i) { return -w.contact_gap[i]; });
+  team.for_each(1, [&](int) {
+    w.warm_count[0] = p.contact_count;
+    w.record->max_joint_error = static_cast<float>(joint_error);
+    w.record->max_penetration = static_cast<float>(penetration);
+  });
+}
+
+template <typename Real, team::Team Team>
+AXION_HD inline void step_world(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                const model::StepSettings<Real>& settings) {
+  if ((*w.outcome & kNonFiniteBit) != 0) return;
+  constraints::start_joints(team, m, w);
+  constraints::free_motion(team, m, w, settings);
+  constraints::build_axis_rows(team, m, w, settings);
+  constraints::build_limit_rows(team, m, w);
+  const collide::ContactSearch contacts = collide::find_contacts(team, m, w, settings);
+  constraints::build_contact_rows(team, m, w, contacts.count);
+  constraints::list_contacts_of_bodies(team, m, w, contacts.count);
+  solver::Problem<Real> problem{m, w, settings, settings.joint_mode, contacts.count};
+  scale_rows(team, problem);
+  if (settings.linear_solver == model::LinearSolver::kTreeDirect) solver::find_couplings(team, problem);
+
+  const solver::NewtonResult<Real> result = solver::solve(team, problem);
+
+  const bool ok = iterate_is_finite(team, problem);
+  record_residuals(team, problem);
+  if (ok) accept(team, problem);
+  team.for_each(1, [&](int) {
+    model::StepRecord& record = *w.record;
+    record.newton_iterations = result.counts.iterations;
+    record.linear_iterations = result.counts.linear_iterations;
+    record.line_search_steps = result.counts.line_search_steps;
+    record.contact_count = contacts.count;
+    record.outcome = (contacts.overflow ? kContactOverflowBit : 0u) | (result.fallback ? kFallbackBit : 0u);
+    record.outcome |= ok && result.merit <= Real(1) ? kConvergedBit : (ok ? kMaxIterationsBit : kNonFiniteBit);
+    if (!ok) {
+      *w.outcome |= kNonFiniteBit;
+      return;
+    }
+    *w.time += settings.time_step;
+    ++*w.step_index;
+  });
+}
+
+}  // namespace axion::step
