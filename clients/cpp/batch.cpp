@@ -1,0 +1,161 @@
+#include "clients/cpp/batch.hpp"
+
+#include <utility>
+
+#include "clients/cpp/connection.hpp"
+
+namespace axion::client {
+namespace {
+
+using Stub = v1::Simulation::StubInterface;
+
+template <typename Request>
+Request about(const std::string& batch, std::span<const std::int32_t> worlds) {
+  Request request;
+  request.set_batch(batch);
+  request.mutable_world_indices()->Add(worlds.begin(), worlds.end());
+  return request;
+}
+
+}  // namespace
+
+Batch::Batch(std::shared_ptr<Connection> connection, v1::Batch info, bool owned)
+    : connection_(std::move(connection)), info_(std::move(info)), owned_(owned) {}
+
+Batch::~Batch() { remove().IgnoreError(); }
+
+Batch::Batch(Batch&& other) noexcept
+    : connection_(std::move(other.connection_)),
+      info_(std::move(other.info_)),
+      owned_(std::exchange(other.owned_, false)) {}
+
+Batch& Batch::operator=(Batch&& other) noexcept {
+  if (this != &other) {
+    remove().IgnoreError();
+    connection_ = std::move(other.connection_);
+    info_ = std::move(other.info_);
+    owned_ = std::exchange(other.owned_, false);
+  }
+  return *this;
+}
+
+std::int64_t Batch::field_size(std::string_view field) const {
+  for (const v1::FieldInfo& info : info_.fields()) {
+    if (info.name() == field) {
+      std::int64_t size = 1;
+      for (const std::int64_t extent : info.shape()) {
+        size *= extent;
+      }
+      return size;
+    }
+  }
+  return 0;
+}
+
+absl::StatusOr<StepResult> Batch::step(const StepArguments& arguments) const {
+  const auto request = make_step_request(info_, arguments);
+  if (!request.ok()) {
+    return request.status();
+  }
+  auto response = connection_->call(&Stub::Step, *request);
+  if (!response.ok()) {
+    return response.status();
+  }
+  return StepResult(*std::move(response));
+}
+
+StepStream Batch::stream() const { return StepStream(connection_->stub(), info_); }
+
+absl::StatusOr<v1::StateUpdate> Batch::state_update(const StateArguments& state, std::int64_t world_count) const {
+  const struct {
+    const char* field;
+    std::span<const double> values;
+    v1::Tensor* (v1::StateUpdate::*target)();
+    std::int64_t row;  // values for one row of the last dimension; 0: the field has one dimension
+  } parts[] = {
+      {"body_pose", state.body_pose, &v1::StateUpdate::mutable_body_pose, 7},
+      {"body_velocity", state.body_velocity, &v1::StateUpdate::mutable_body_velocity, 6},
+      {"joint_position", state.joint_position, &v1::StateUpdate::mutable_joint_position, 0},
+      {"joint_velocity", state.joint_velocity, &v1::StateUpdate::mutable_joint_velocity, 0},
+  };
+  v1::StateUpdate update;
+  for (const auto& part : parts) {
+    if (part.values.empty()) {
+      continue;
+    }
+    const std::int64_t size = field_size(part.field);
+    auto tensor = part.row > 0 ? make_tensor(part.values, {world_count, size / part.row, part.row}, part.field)
+                               : make_tensor(part.values, {world_count, size}, part.field);
+    if (!tensor.ok()) {
+      return tensor.status();
+    }
+    *(update.*part.target)() = *std::move(tensor);
+  }
+  if (!state.time.empty()) {
+    auto tensor = make_tensor(state.time, {world_count}, "time");
+    if (!tensor.ok()) {
+      return tensor.status();
+    }
+    *update.mutable_time() = *std::move(tensor);
+  }
+  return update;
+}
+
+absl::Status Batch::reset(std::span<const std::int32_t> worlds, const std::string& keyframe,
+                          const StateArguments& state) const {
+  auto request = about<v1::ResetRequest>(name(), worlds);
+  request.set_keyframe(keyframe);
+  auto update = state_update(state, worlds.empty() ? world_count() : std::ssize(worlds));
+  if (!update.ok()) {
+    return update.status();
+  }
+  if (update->ByteSizeLong() > 0) {
+    *request.mutable_state() = *std::move(update);
+  }
+  return connection_->call(&Stub::Reset, request).status();
+}
+
+absl::Status Batch::set_state(const StateArguments& state, std::span<const std::int32_t> worlds) const {
+  auto request = about<v1::SetStateRequest>(name(), worlds);
+  auto update = state_update(state, worlds.empty() ? world_count() : std::ssize(worlds));
+  if (!update.ok()) {
+    return update.status();
+  }
+  *request.mutable_state() = *std::move(update);
+  return connection_->call(&Stub::SetState, request).status();
+}
+
+absl::StatusOr<v1::GetStateResponse> Batch::get_state(const std::vector<std::string>& fields,
+                                                      std::span<const std::int32_t> worlds) const {
+  auto request = about<v1::GetStateRequest>(name(), worlds);
+  request.mutable_fields()->Add(fields.begin(), fields.end());
+  return connection_->call(&Stub::GetState, request);
+}
+
+absl::StatusOr<v1::GetContactsResponse> Batch::contacts(std::span<const std::int32_t> worlds) const {
+  return connection_->call(&Stub::GetContacts, about<v1::GetContactsRequest>(name(), worlds));
+}
+
+absl::StatusOr<v1::GetSolverStatsResponse> Batch::solver_stats(bool batch_only,
+                                                               std::span<const std::int32_t> worlds) const {
+  auto request = about<v1::GetSolverStatsRequest>(name(), worlds);
+  request.set_batch_only(batch_only);
+  return connection_->call(&Stub::GetSolverStats, request);
+}
+
+absl::Status Batch::keep_alive() const {
+  v1::KeepAliveRequest request;
+  request.set_name(name());
+  return connection_->call(&Stub::KeepAlive, request).status();
+}
+
+absl::Status Batch::remove() {
+  if (!std::exchange(owned_, false)) {
+    return absl::OkStatus();
+  }
+  v1::DeleteBatchRequest request;
+  request.set_name(name());
+  return connection_->call(&Stub::DeleteBatch, request).status();
+}
+
+}  // namespace axion::client

@@ -1,0 +1,80 @@
+// N worlds of one model on the server: step, read, write.
+//
+// n is the number of worlds that a call is about: `worlds` (distinct indices), or all when that is empty. A refused call
+// changes nothing. INVALID_ARGUMENT names the field and the value, NOT_FOUND the batch (its lease may have run out),
+// RESOURCE_EXHAUSTED the limit and when to retry, ABORTED an expected_step that does not match.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "axion/v1/simulation.pb.h"
+#include "clients/cpp/step.hpp"
+
+namespace axion::client {
+
+class Connection;
+
+// New state of n worlds; empty parts keep their value. Give body_* or joint_*, not both.
+struct StateArguments {
+  std::span<const double> body_pose = {};       // [n, nb, 7] x y z (m), quaternion w x y z
+  std::span<const double> body_velocity = {};   // [n, nb, 6] linear of the centre of mass, then angular
+  std::span<const double> joint_position = {};  // [n, nq]
+  std::span<const double> joint_velocity = {};  // [n, nv]
+  std::span<const double> time = {};            // [n], s
+};
+
+// A handle; movable. One that Client::create_batch made deletes the worlds when it goes out of scope, unless released.
+// Thread-safe except for moves.
+class Batch {
+ public:
+  Batch(std::shared_ptr<Connection> connection, v1::Batch info, bool owned);
+  ~Batch();
+  Batch(Batch&& other) noexcept;
+  Batch& operator=(Batch&& other) noexcept;
+
+  const std::string& name() const { return info_.name(); }
+  int world_count() const { return info_.world_count(); }
+  double dt() const { return info_.dt(); }         // s
+  const v1::Batch& info() const { return info_; }  // as it was when this handle was made
+  // Elements for one world of a field, for example nb * 7 of "body_pose"; 0 for an unknown field.
+  std::int64_t field_size(std::string_view field) const;
+
+  absl::StatusOr<StepResult> step(const StepArguments& arguments) const;
+  // A stream on which steps are sent ahead of their answers.
+  StepStream stream() const;
+
+  // To the initial state, or a keyframe, with `state` on top. Clears warm starts and outcomes.
+  absl::Status reset(std::span<const std::int32_t> worlds = {}, const std::string& keyframe = "",
+                     const StateArguments& state = {}) const;
+  absl::Status set_state(const StateArguments& state, std::span<const std::int32_t> worlds = {}) const;
+  // No fields: all of them.
+  absl::StatusOr<v1::GetStateResponse> get_state(const std::vector<std::string>& fields = {},
+                                                 std::span<const std::int32_t> worlds = {}) const;
+  absl::StatusOr<v1::GetContactsResponse> contacts(std::span<const std::int32_t> worlds = {}) const;
+  // batch_only leaves out the rows of the worlds.
+  absl::StatusOr<v1::GetSolverStatsResponse> solver_stats(bool batch_only = true,
+                                                          std::span<const std::int32_t> worlds = {}) const;
+  absl::Status keep_alive() const;  // renews the lease; every other call does too
+
+  // Gives up ownership: the worlds stay until they are deleted or their lease ends.
+  void release() { owned_ = false; }
+  // Deletes the worlds now; the destructor does so too but cannot tell whether it worked.
+  absl::Status remove();
+
+ private:
+  absl::StatusOr<v1::StateUpdate> state_update(const StateArguments& state, std::int64_t world_count) const;
+
+  std::shared_ptr<Connection> connection_;
+  v1::Batch info_;
+  bool owned_ = false;
+};
+
+}  // namespace axion::client

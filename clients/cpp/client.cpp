@@ -1,0 +1,133 @@
+#include "clients/cpp/client.hpp"
+
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+
+#include "absl/strings/str_cat.h"
+#include "clients/cpp/connection.hpp"
+
+namespace axion::client {
+namespace {
+
+using Stub = v1::Simulation::StubInterface;
+
+}  // namespace
+
+Client Client::connect(const std::string& target, const ConnectOptions& options) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(options.max_message_bytes);
+  arguments.SetMaxSendMessageSize(options.max_message_bytes);
+  const auto credentials = options.credentials ? options.credentials : grpc::InsecureChannelCredentials();
+  auto channel = grpc::CreateCustomChannel(target, credentials, arguments);
+  return Client(std::make_shared<Connection>(v1::Simulation::NewStub(channel), options.timeout));
+}
+
+absl::StatusOr<v1::ServerInfo> Client::server_info() const {
+  return connection_->call(&Stub::GetServerInfo, v1::GetServerInfoRequest());
+}
+
+absl::StatusOr<v1::Model> Client::create_model(const std::string& mjcf, const CreateModelOptions& options) const {
+  v1::CreateModelRequest request;
+  request.set_mjcf(mjcf);
+  request.set_allow_unsupported(options.allow_unsupported);
+  for (const auto& [name, content] : options.assets) {
+    (*request.mutable_assets())[name] = content;
+  }
+  return create_model(request);
+}
+
+absl::StatusOr<v1::Model> Client::create_model(const v1::CreateModelRequest& request) const {
+  return connection_->call(&Stub::CreateModel, request);
+}
+
+absl::StatusOr<v1::Model> Client::get_model(const std::string& name) const {
+  v1::GetModelRequest request;
+  request.set_name(name);
+  return connection_->call(&Stub::GetModel, request);
+}
+
+absl::StatusOr<std::vector<v1::Model>> Client::list_models() const {
+  std::vector<v1::Model> models;
+  v1::ListModelsRequest request;
+  do {
+    auto page = connection_->call(&Stub::ListModels, request);
+    if (!page.ok()) {
+      return page.status();
+    }
+    models.insert(models.end(), page->models().begin(), page->models().end());
+    request.set_page_token(page->next_page_token());
+  } while (!request.page_token().empty());
+  return models;
+}
+
+absl::Status Client::delete_model(const std::string& name) const {
+  v1::DeleteModelRequest request;
+  request.set_name(name);
+  return connection_->call(&Stub::DeleteModel, request).status();
+}
+
+absl::StatusOr<Batch> Client::create_batch(const std::string& model, int world_count) const {
+  v1::CreateBatchRequest request;
+  request.set_model(model);
+  request.set_world_count(world_count);
+  return create_batch(request);
+}
+
+absl::StatusOr<Batch> Client::create_batch(const v1::CreateBatchRequest& request) const {
+  auto info = connection_->call(&Stub::CreateBatch, request);
+  if (!info.ok()) {
+    return info.status();
+  }
+  return Batch(connection_, *std::move(info), /*owned=*/true);
+}
+
+absl::StatusOr<Batch> Client::get_batch(const std::string& name) const {
+  v1::GetBatchRequest request;
+  request.set_name(name);
+  auto info = connection_->call(&Stub::GetBatch, request);
+  if (!info.ok()) {
+    return info.status();
+  }
+  return Batch(connection_, *std::move(info), /*owned=*/false);
+}
+
+absl::StatusOr<std::vector<v1::Batch>> Client::list_batches() const {
+  std::vector<v1::Batch> batches;
+  v1::ListBatchesRequest request;
+  do {
+    auto page = connection_->call(&Stub::ListBatches, request);
+    if (!page.ok()) {
+      return page.status();
+    }
+    batches.insert(batches.end(), page->batches().begin(), page->batches().end());
+    request.set_page_token(page->next_page_token());
+  } while (!request.page_token().empty());
+  return batches;
+}
+
+absl::Status Client::delete_batch(const std::string& name) const {
+  v1::DeleteBatchRequest request;
+  request.set_name(name);
+  return connection_->call(&Stub::DeleteBatch, request).status();
+}
+
+absl::StatusOr<std::vector<double>> hold_control(const v1::Model& model, const std::string& keyframe) {
+  for (const v1::KeyframeSpec& key : model.keyframes()) {
+    if (key.name() != keyframe) {
+      continue;
+    }
+    std::vector<double> control;
+    for (const v1::ActuatorSpec& actuator : model.actuators()) {
+      const int position = actuator.joint() < model.joints_size()
+                               ? model.joints(actuator.joint()).position_start() + actuator.axis()
+                               : key.joint_position_size();
+      const bool holds =
+          actuator.kind() == v1::ACTUATOR_KIND_POSITION && position >= 0 && position < key.joint_position_size();
+      control.push_back(holds ? actuator.gear() * key.joint_position(position) : 0.0);
+    }
+    return control;
+  }
+  return absl::NotFoundError(absl::StrCat("model ", model.name(), " has no keyframe '", keyframe, "'"));
+}
+
+}  // namespace axion::client

@@ -1,0 +1,73 @@
+// The connection to a server: models and batches.
+//
+//   auto client = axion::client::Client::connect("127.0.0.1:8470");
+//   auto model = client.create_model(mjcf_text);            // absl::StatusOr<v1::Model>
+//   auto batch = client.create_batch(model->name(), 256);   // absl::StatusOr<Batch>: deleted when it goes out of scope
+//   auto result = batch->step({.control = control, .step_count = 200, .outputs = {"body_pose"}});
+//
+// Messages are those of proto/axion/v1. SI units and radians; quaternions are (w, x, y, z); world frame.
+// Thread-safe and cheap to copy (copies share the connection). Calls block; errors are absl::Status (see status.hpp).
+// UNAVAILABLE: no server at this address, or it is shutting down. DEADLINE_EXCEEDED: the call took longer than `timeout`.
+#pragma once
+
+#include <grpcpp/security/credentials.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "axion/v1/simulation.grpc.pb.h"
+#include "clients/cpp/batch.hpp"
+
+namespace axion::client {
+
+inline constexpr char kDefaultTarget[] = "127.0.0.1:8470";
+
+struct ConnectOptions {
+  std::shared_ptr<grpc::ChannelCredentials> credentials;  // absent: no TLS
+  int max_message_bytes = 256 << 20;                       // either direction; the server has its own limit
+  absl::Duration timeout = absl::InfiniteDuration();       // of each call, streams excepted
+};
+
+struct CreateModelOptions {
+  std::map<std::string, std::string> assets;  // files that the MJCF includes, by name: bytes
+  bool allow_unsupported = false;             // elements that are not supported become warnings
+};
+
+class Client {
+ public:
+  // Connects at the first call.
+  static Client connect(const std::string& target = kDefaultTarget, const ConnectOptions& options = {});
+
+  absl::StatusOr<v1::ServerInfo> server_info() const;
+
+  // Compiles MJCF text; the same content gives the same model. Model.warnings lists what was understood in part.
+  absl::StatusOr<v1::Model> create_model(const std::string& mjcf, const CreateModelOptions& options = {}) const;
+  absl::StatusOr<v1::Model> create_model(const v1::CreateModelRequest& request) const;
+  absl::StatusOr<v1::Model> get_model(const std::string& name) const;
+  absl::StatusOr<std::vector<v1::Model>> list_models() const;
+  absl::Status delete_model(const std::string& name) const;  // FAILED_PRECONDITION while a batch uses it
+
+  // Makes worlds of a model, with the model's timestep and the default solver options.
+  absl::StatusOr<Batch> create_batch(const std::string& model, int world_count) const;
+  absl::StatusOr<Batch> create_batch(const v1::CreateBatchRequest& request) const;
+  // A batch that stays when the handle goes out of scope.
+  absl::StatusOr<Batch> get_batch(const std::string& name) const;
+  absl::StatusOr<std::vector<v1::Batch>> list_batches() const;
+  absl::Status delete_batch(const std::string& name) const;
+
+ private:
+  explicit Client(std::shared_ptr<Connection> connection) : connection_(std::move(connection)) {}
+  std::shared_ptr<Connection> connection_;
+};
+
+// Joint positions that a keyframe gives the actuators' joints, as a row of controls [nu]: with it, position actuators
+// hold the keyframe; motors and velocity actuators get zero. NOT_FOUND if the model has no such keyframe.
+absl::StatusOr<std::vector<double>> hold_control(const v1::Model& model, const std::string& keyframe);
+
+}  // namespace axion::client

@@ -1,0 +1,74 @@
+#include "clients/cpp/status.hpp"
+
+#include "absl/strings/cord.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
+
+namespace axion::client {
+namespace {
+
+constexpr char kDetailsUrl[] = "type.googleapis.com/google.rpc.Status";
+
+ErrorDetails parse_details(const std::string& serialized) {
+  ErrorDetails details;
+  google::rpc::Status status;
+  if (!status.ParseFromString(serialized)) {
+    return details;  // Details that cannot be read must not hide the error that they belong to.
+  }
+  for (const google::protobuf::Any& any : status.details()) {
+    google::rpc::ErrorInfo info;
+    google::rpc::BadRequest bad_request;
+    google::rpc::QuotaFailure quota;
+    google::rpc::RetryInfo retry;
+    if (any.UnpackTo(&info)) {
+      details.reason = info.reason();
+    } else if (any.UnpackTo(&bad_request)) {
+      for (const auto& violation : bad_request.field_violations()) {
+        details.field_violations.push_back({violation.field(), violation.description()});
+      }
+    } else if (any.UnpackTo(&quota)) {
+      for (const auto& violation : quota.violations()) {
+        details.quota_violations.push_back(absl::StrCat(violation.subject(), ": ", violation.description()));
+      }
+    } else if (any.UnpackTo(&retry)) {
+      details.retry_delay =
+          absl::Seconds(retry.retry_delay().seconds()) + absl::Nanoseconds(retry.retry_delay().nanos());
+    }
+  }
+  return details;
+}
+
+}  // namespace
+
+absl::Status from_grpc(const grpc::Status& status) {
+  if (status.ok()) {
+    return absl::OkStatus();
+  }
+  const ErrorDetails details = parse_details(status.error_details());
+  std::string message = status.error_message();
+  for (const FieldViolation& violation : details.field_violations) {
+    if (!absl::StrContains(message, violation.description)) {
+      absl::StrAppend(&message, "\n  ", violation.field, ": ", violation.description);
+    }
+  }
+  for (const std::string& violation : details.quota_violations) {
+    absl::StrAppend(&message, "\n  limit ", violation);
+  }
+  if (details.retry_delay) {
+    absl::StrAppend(&message, "\n  try again in ", absl::FormatDuration(*details.retry_delay));
+  }
+  absl::Status result(static_cast<absl::StatusCode>(status.error_code()), message);
+  if (!status.error_details().empty()) {
+    result.SetPayload(kDetailsUrl, absl::Cord(status.error_details()));
+  }
+  return result;
+}
+
+ErrorDetails details_of(const absl::Status& status) {
+  const auto payload = status.GetPayload(kDetailsUrl);
+  return payload ? parse_details(std::string(*payload)) : ErrorDetails{};
+}
+
+}  // namespace axion::client
