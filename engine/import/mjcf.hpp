@@ -3,7 +3,15 @@
 // Understands the part of the format that describes rigid bodies, joints, primitive shapes, motors and keyframes, with
 // its defaults, compiler options and includes. Anything that would change the physics and is not supported is an error
 // unless `allow_unsupported`; anything understood only in part is a warning. Nothing is dropped in silence.
-// Source: the MJCF reference of MuJoCo 2.2. Throws nothing; safe on hostile input (limits below).
+// Source: the MJCF reference of MuJoCo 2.2, with the attributes added since; as in newer versions, `autolimits` is on
+// unless it is switched off (2.2 refuses a range without `limited` then, so no file means something else).
+//
+// A body with several joints has one JointSpec whose axes are those joints in order; a body without any is fixed to its
+// parent (engine/model/merge_welds.hpp makes one body of both). Bodies are in MuJoCo's order, depth first. Unnamed
+// things are called by kind and index ("body3").
+//
+// Errors name the element, its line, the attribute and the value; `field` is "<element>.<attribute>". Throws nothing;
+// safe on hostile input (limits below). May be called by anyone, from any thread.
 #pragma once
 
 #include <functional>
@@ -18,7 +26,8 @@
 namespace axion::import {
 
 struct ImportOptions {
-  bool allow_unsupported = false;  // unsupported elements become warnings
+  // Unsupported elements and attributes become warnings; only what leaves no meaningful scene is refused then.
+  bool allow_unsupported = false;
   std::map<std::string, std::string, std::less<>> assets;  // included files by name: bytes, never paths
 };
 
@@ -29,7 +38,9 @@ struct ImportedScene {
 
 // Limits on hostile input; the error names the limit.
 inline constexpr std::size_t kMaxXmlBytes = 16u << 20;
-inline constexpr int kMaxXmlDepth = 128;
+inline constexpr int kMaxXmlDepth = 96;            // nested elements, includes spliced in (the XML library stops at 100)
+inline constexpr int kMaxXmlElements = 1 << 18;    // of one file
+inline constexpr int kMaxXmlAttributes = 1 << 20;  // of one file
 inline constexpr int kMaxBodies = 4096;
 inline constexpr int kMaxShapes = 16384;
 inline constexpr int kMaxIncludeDepth = 16;

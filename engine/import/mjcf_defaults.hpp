@@ -1,0 +1,41 @@
+// Default classes of MJCF: which layers of attributes an element has.
+//
+// Used inside engine/import only. Throws ImportFailure for unknown, repeated and nameless classes.
+#pragma once
+
+#include <initializer_list>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/import/mjcf_attributes.hpp"
+#include "engine/import/xml_tree.hpp"
+
+namespace axion::import {
+
+class DefaultClasses {
+ public:
+  static constexpr int kMain = 0;
+
+  // Reads the <default> sections of the document; `root` must outlive this.
+  explicit DefaultClasses(const XmlElement& root);
+
+  // The class that the attribute names, or `otherwise` if it is absent.
+  int find(const XmlElement& element, std::string_view attribute, int otherwise) const;
+  // The element on top of the defaults of its own class, or of `childclass` if it names none; the defaults are those
+  // with the element's tag, or with any of `tags`.
+  Attributes attributes(const XmlElement& element, int childclass, std::initializer_list<std::string_view> tags) const;
+
+ private:
+  struct Class {
+    int parent = -1;
+    std::vector<const XmlElement*> elements;
+  };
+  void read(const XmlElement& section, int parent);
+
+  std::vector<Class> classes_;
+  std::map<std::string, int, std::less<>> index_;
+};
+
+}  // namespace axion::import

@@ -1,0 +1,189 @@
+#include "engine/import/mjcf_geom.hpp"
+
+#include <cmath>
+
+#include "engine/import/mjcf_pose.hpp"
+
+namespace axion::import {
+namespace {
+
+using Vec3 = math::Vec3<double>;
+
+constexpr double kPi = 3.14159265358979323846;
+constexpr double kMinLength = 1e-10;  // m
+
+bool is_solid(GeomType type) {
+  return type == GeomType::kSphere || type == GeomType::kCapsule || type == GeomType::kEllipsoid ||
+         type == GeomType::kCylinder || type == GeomType::kBox;
+}
+
+bool is_scene_shape(GeomType type) {
+  return type == GeomType::kPlane || type == GeomType::kSphere || type == GeomType::kCapsule ||
+         type == GeomType::kBox;
+}
+
+int size_count(GeomType type) {
+  switch (type) {
+    case GeomType::kSphere:
+      return 1;
+    case GeomType::kCapsule:
+    case GeomType::kCylinder:
+      return 2;
+    case GeomType::kEllipsoid:
+    case GeomType::kBox:
+      return 3;
+    default:
+      return 0;
+  }
+}
+
+// Places the geom between two points and takes its length from them.
+void read_fromto(const Attributes& a, Geom& geom) {
+  double p[6] = {};
+  if (!a.numbers("fromto", p, 6)) return;
+  if (!is_solid(geom.type) || geom.type == GeomType::kSphere) {
+    a.refuse("fromto", "needs a geom of type capsule, cylinder, ellipsoid or box");
+  }
+  if (a.has("pos")) a.refuse("fromto", "is given together with pos");
+  const Vec3 from{p[0], p[1], p[2]}, to{p[3], p[4], p[5]};
+  const double length = math::norm(from - to);
+  if (!(length > kMinLength)) a.refuse("fromto", "has two points that are the same");
+  geom.X_BG.position = 0.5 * (from + to);
+  geom.X_BG.rotation = rotation_from_z(from - to);
+  const bool across = geom.type == GeomType::kEllipsoid || geom.type == GeomType::kBox;
+  geom.size[across ? 2 : 1] = length / 2;
+  if (across) geom.size[1] = geom.size[0];
+}
+
+void read_size(const Attributes& a, Geom& geom) {
+  a.numbers("size", geom.size, 1);
+  read_fromto(a, geom);
+  for (int i = 0; i < size_count(geom.type); ++i) {
+    if (!(geom.size[static_cast<std::size_t>(i)] > 0)) {
+      a.refuse("size", "must have " + std::to_string(size_count(geom.type)) + " positive numbers for this type");
+    }
+  }
+}
+
+void read_contact(const Attributes& a, Geom& geom, Notes& notes) {
+  geom.contact_type = a.integer("contype", 1);
+  geom.contact_affinity = a.integer("conaffinity", 1);
+  const int dimension = a.integer("condim", 3);
+  if (dimension != 1 && dimension != 3 && dimension != 4 && dimension != 6) {
+    a.refuse("condim", "must be 1, 3, 4 or 6");
+  }
+  geom.contact_dimension = dimension == 1 ? 1 : 3;
+  double friction[3] = {1, 0.005, 0.0001};
+  a.numbers("friction", friction, 1);
+  for (double f : friction) {
+    if (f < 0) a.refuse("friction", "must not be negative");
+  }
+  geom.friction = friction[0];
+  if (geom.contact_type == 0 && geom.contact_affinity == 0) return;
+  if (dimension > 3) {
+    notes.warn(a.where("condim"), "condim", "is taken as 3: there is no torsional or rolling friction");
+  }
+  if (a.integer("priority", 0) != 0) {
+    notes.unsupported(a.where("priority"), "priority", "the friction of a pair is the greater of its two");
+  }
+  double drive[6] = {};
+  if (a.numbers("surfacevel", drive, 1) && (drive[0] || drive[1] || drive[2] || drive[3] || drive[4] || drive[5])) {
+    notes.unsupported(a.where("surfacevel"), "surfacevel", "surfaces do not move in their body");
+  }
+  if (a.number("adhesion", 0) != 0) notes.unsupported(a.where("adhesion"), "adhesion", "contacts do not pull");
+}
+
+void read_mass(const Attributes& a, bool adds_mass, Geom& geom, Notes& notes) {
+  const double density = a.not_negative("density", 1000);
+  const double own_mass = a.not_negative("mass", -0.0);
+  const bool massless = a.has("mass") && own_mass == 0;
+  if (geom.type == GeomType::kMesh || geom.type == GeomType::kSdf) {
+    if (adds_mass && !massless && density > 0) {
+      notes.unsupported(a.element(), "type", "the body needs the mass of a mesh; give the body an inertial");
+    }
+    return;
+  }
+  if (!is_solid(geom.type) || massless) return;
+  if (adds_mass && a.boolean("shellinertia", false)) {
+    notes.unsupported(a.where("shellinertia"), "shellinertia", "geoms are solid");
+  }
+  const double mass = a.has("mass") ? own_mass : density * volume(geom.type, geom.size);
+  const Vec3 I = principal_inertia(geom.type, geom.size, mass);
+  geom.mass = re_express(geom.X_BG, {mass, {}, math::Mat3<double>::diagonal(I.x, I.y, I.z)});
+}
+
+}  // namespace
+
+double volume(GeomType type, const model::Vec3d& s) {
+  switch (type) {
+    case GeomType::kSphere:
+      return 4.0 / 3.0 * kPi * s[0] * s[0] * s[0];
+    case GeomType::kCapsule:
+      return kPi * s[0] * s[0] * (2 * s[1] + 4.0 / 3.0 * s[0]);
+    case GeomType::kCylinder:
+      return kPi * s[0] * s[0] * 2 * s[1];
+    case GeomType::kEllipsoid:
+      return 4.0 / 3.0 * kPi * s[0] * s[1] * s[2];
+    case GeomType::kBox:
+      return 8 * s[0] * s[1] * s[2];
+    default:
+      return 0;
+  }
+}
+
+math::Vec3<double> principal_inertia(GeomType type, const model::Vec3d& s, double mass) {
+  switch (type) {
+    case GeomType::kSphere: {
+      const double I = 0.4 * mass * s[0] * s[0];
+      return {I, I, I};
+    }
+    case GeomType::kCapsule: {
+      // A cylinder and two half spheres whose centres of mass are 3/8 r beyond its ends.
+      const double r = s[0], h = 2 * s[1];
+      const double ball = mass * 4 * r / (4 * r + 3 * h), tube = mass - ball;
+      const double across = tube * (3 * r * r + h * h) / 12 + 0.4 * ball * r * r + ball * h * (3 * r + 2 * h) / 8;
+      return {across, across, tube * r * r / 2 + 0.4 * ball * r * r};
+    }
+    case GeomType::kCylinder: {
+      const double r = s[0], h = 2 * s[1], across = mass * (3 * r * r + h * h) / 12;
+      return {across, across, mass * r * r / 2};
+    }
+    case GeomType::kEllipsoid:
+      return {mass * (s[1] * s[1] + s[2] * s[2]) / 5, mass * (s[0] * s[0] + s[2] * s[2]) / 5,
+              mass * (s[0] * s[0] + s[1] * s[1]) / 5};
+    case GeomType::kBox:
+      return {mass * (s[1] * s[1] + s[2] * s[2]) / 3, mass * (s[0] * s[0] + s[2] * s[2]) / 3,
+              mass * (s[0] * s[0] + s[1] * s[1]) / 3};
+    default:
+      return {};
+  }
+}
+
+Geom read_geom(const Attributes& a, const MjcfSettings& settings, bool adds_mass, Notes& notes) {
+  Geom geom;
+  // The order of GeomType.
+  const int type = a.keyword(
+      "type", {"plane", "hfield", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh", "sdf"}, 2);
+  geom.type = static_cast<GeomType>(type);
+  geom.X_BG = read_pose(a, settings);
+  geom.group = a.integer("group", 0);
+  if (is_solid(geom.type) && (a.has("mesh") || a.has("hfield"))) {
+    const char* name = a.has("mesh") ? "mesh" : "hfield";
+    notes.unsupported(a.where(name), name, "a geom is not fitted to an asset; give its size");
+  }
+  read_size(a, geom);
+  read_contact(a, geom, notes);
+  const bool in_group = geom.group >= settings.inertia_group_first && geom.group <= settings.inertia_group_last;
+  read_mass(a, adds_mass && in_group, geom, notes);
+  if (!in_group) geom.mass = {};
+  const bool can_touch = geom.contact_type != 0 || geom.contact_affinity != 0;
+  geom.is_shape = is_scene_shape(geom.type);
+  if (!geom.is_shape && can_touch) {
+    notes.unsupported(a.element(), "type",
+                      "shapes are plane, sphere, capsule and box; one with contype and conaffinity 0 may be of any "
+                      "type");
+  }
+  return geom;
+}
+
+}  // namespace axion::import

@@ -1,0 +1,34 @@
+// One <geom>: its shape, its place and its mass.
+//
+// Used inside engine/import only. Throws ImportFailure.
+#pragma once
+
+#include "engine/import/mjcf_attributes.hpp"
+#include "engine/import/mjcf_settings.hpp"
+#include "engine/model/spec_math.hpp"
+
+namespace axion::import {
+
+enum class GeomType { kPlane, kHfield, kSphere, kCapsule, kEllipsoid, kCylinder, kBox, kMesh, kSdf };
+
+struct Geom {
+  GeomType type = GeomType::kSphere;
+  model::Pose X_BG;
+  // m. sphere: radius; capsule, cylinder: radius, half length along z; ellipsoid: semi-axes; box: half extents.
+  model::Vec3d size{0, 0, 0};
+  int group = 0;
+  double friction = 1;
+  int contact_dimension = 3;
+  int contact_type = 1, contact_affinity = 1;
+  bool is_shape = false;          // takes part in contacts, or could, and is of a kind that the scene has
+  model::MassProperties mass;     // in the body's frame; zero for planes and height fields
+};
+
+// `adds_mass`: the body takes its inertia from its geoms.
+Geom read_geom(const Attributes& attributes, const MjcfSettings& settings, bool adds_mass, Notes& notes);
+
+// Inertia of a solid of uniform density and the given mass about its centre, in its own frame: the diagonal.
+math::Vec3<double> principal_inertia(GeomType type, const model::Vec3d& size, double mass);
+double volume(GeomType type, const model::Vec3d& size);
+
+}  // namespace axion::import

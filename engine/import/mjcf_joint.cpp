@@ -1,0 +1,126 @@
+#include "engine/import/mjcf_joint.hpp"
+
+#include "engine/model/spec_math.hpp"
+
+namespace axion::import {
+namespace {
+
+using model::AxisKind;
+using model::AxisSpec;
+using model::JointKind;
+using model::JointSpec;
+
+enum Type { kFree, kBall, kSlide, kHinge };
+
+Type type_of(const Attributes& a) {
+  if (a.element().tag == "freejoint") return kFree;
+  return static_cast<Type>(a.keyword("type", {"free", "ball", "slide", "hinge"}, kHinge));
+}
+
+// What no kind of joint here has.
+void check_unsupported(const Attributes& a, Notes& notes) {
+  if (a.not_negative("frictionloss", 0) > 0) {
+    notes.unsupported(a.where("frictionloss"), "frictionloss", "joints have no dry friction");
+  }
+  double springdamper[2] = {0, 0};
+  if (a.numbers("springdamper", springdamper, 2) && springdamper[0] > 0 && springdamper[1] > 0) {
+    notes.unsupported(a.where("springdamper"), "springdamper", "give stiffness and damping instead");
+  }
+  double force[2] = {0, 0};
+  const bool force_range = a.numbers("actuatorfrcrange", force, 2) && (force[0] != 0 || force[1] != 0);
+  if (force_range && a.keyword("actuatorfrclimited", {"false", "true", "auto"}, 2) != 0) {
+    notes.unsupported(a.where("actuatorfrcrange"), "actuatorfrcrange", "forces of joints are not clamped");
+  }
+  if (a.boolean("align", false)) {
+    notes.unsupported(a.element(), "align", "frames of free bodies stay where the document puts them");
+  }
+}
+
+// Only hinges and slides have springs and limits here.
+void check_no_spring_or_limit(const Attributes& a, const char* what, const MjcfSettings& settings, Notes& notes) {
+  if (settings.springs && a.not_negative("stiffness", 0) > 0) {
+    notes.unsupported(a.where("stiffness"), "stiffness", std::string("a ") + what + " joint has no spring");
+  }
+  if (settings.limits && is_limited(a, "limited", "range", settings)) {
+    notes.unsupported(a.where("limited"), "limited", std::string("a ") + what + " joint has no limits");
+  }
+}
+
+JointSpec free_joint(const Attributes& a, const MjcfSettings& settings, Notes& notes) {
+  JointSpec joint;
+  joint.kind = JointKind::kFree;
+  if (a.element().tag == "freejoint") return joint;
+  check_no_spring_or_limit(a, "free", settings, notes);
+  if (settings.dampers && a.not_negative("damping", 0) > 0) {
+    notes.unsupported(a.where("damping"), "damping", "a free joint has no damping");
+  }
+  if (a.not_negative("armature", 0) > 0) {
+    notes.unsupported(a.where("armature"), "armature", "a free joint has no armature");
+  }
+  return joint;
+}
+
+JointSpec ball_joint(const Attributes& a, const MjcfSettings& settings, Notes& notes) {
+  JointSpec joint;
+  joint.kind = JointKind::kBall;
+  joint.anchor = model::to_spec(a.vec3("pos", {}));
+  joint.ball_damping = a.not_negative("damping", 0);
+  joint.ball_armature = a.not_negative("armature", 0);
+  if (!settings.dampers) joint.ball_damping = 0;
+  check_no_spring_or_limit(a, "ball", settings, notes);
+  return joint;
+}
+
+AxisSpec read_axis(const Attributes& a, Type type, const MjcfSettings& settings) {
+  AxisSpec axis;
+  axis.name = a.element().find("name") == nullptr ? "" : a.element().find("name")->value;
+  axis.kind = type == kSlide ? AxisKind::kSlide : AxisKind::kHinge;
+  const math::Vec3<double> direction = a.vec3("axis", {0, 0, 1});
+  const double length = math::norm(direction);
+  if (!(length > 1e-6 && length < 1e100)) a.refuse("axis", "must have a length that is neither zero nor huge");
+  axis.axis = model::to_spec((1 / length) * direction);
+  axis.anchor = model::to_spec(a.vec3("pos", {}));
+  const auto coordinate = [&](double value) { return type == kHinge ? settings.radians(value) : value; };
+  axis.reference = coordinate(a.number("ref", 0));
+  axis.initial_position = axis.reference;
+  axis.spring_reference = coordinate(a.number("springref", 0));
+  axis.armature = a.not_negative("armature", 0);
+  axis.damping = settings.dampers ? a.not_negative("damping", 0) : 0;
+  axis.stiffness = settings.springs ? a.not_negative("stiffness", 0) : 0;
+  double range[2] = {0, 0};
+  a.numbers("range", range, 2);
+  axis.lower = coordinate(range[0]);
+  axis.upper = coordinate(range[1]);
+  axis.limited = is_limited(a, "limited", "range", settings);
+  if (axis.limited && !(range[0] < range[1])) a.refuse("range", "must have the smaller limit first");
+  axis.limited = axis.limited && settings.limits;
+  return axis;
+}
+
+}  // namespace
+
+JointSpec read_joints(std::span<const Attributes> joints, const MjcfSettings& settings, Notes& notes) {
+  JointSpec result;
+  result.kind = joints.empty() ? JointKind::kFixed : JointKind::kAxes;
+  int hinges = 0, slides = 0;
+  for (const Attributes& a : joints) {
+    const Type type = type_of(a);
+    check_unsupported(a, notes);
+    if (type == kFree || type == kBall) {
+      if (joints.size() > 1) {
+        a.refuse("type", "is not supported beside other joints: a free or ball joint must be the body's only one");
+      }
+      return type == kFree ? free_joint(a, settings, notes) : ball_joint(a, settings, notes);
+    }
+    if (type == kSlide && hinges > 0) {
+      a.refuse("type", "is not supported after a hinge of the same body: put slides before hinges, or use two bodies");
+    }
+    if (++(type == kSlide ? slides : hinges) > 3) {
+      a.refuse("type", "is one too many: a body has at most three slides and three hinges");
+    }
+    result.axes.push_back(read_axis(a, type, settings));
+  }
+  return result;
+}
+
+}  // namespace axion::import

@@ -1,0 +1,46 @@
+// The scene while it is being read, and the readers of each section of the document.
+//
+// Used inside engine/import only. The readers throw ImportFailure; they run in the order in which they are declared.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/import/mjcf_attributes.hpp"
+#include "engine/import/mjcf_defaults.hpp"
+#include "engine/import/mjcf_settings.hpp"
+#include "engine/import/xml_tree.hpp"
+#include "engine/model/scene_spec.hpp"
+
+namespace axion::import {
+
+// Where an MJCF joint went: a joint of the scene, and its axis there (0 for free and ball joints).
+struct JointPlace {
+  int joint = 0;
+  int axis = 0;
+};
+
+struct MjcfScene {
+  const XmlElement& root;
+  Notes& notes;
+  MjcfSettings settings;
+  DefaultClasses defaults;
+  model::SceneSpec spec;
+  std::map<std::string, int, std::less<>> body_index;          // by name, with "world"
+  std::map<std::string, JointPlace, std::less<>> joint_place;  // by name
+  std::set<std::string, std::less<>> geom_names;
+  std::vector<const XmlElement*> body_elements;                // [body]
+  std::vector<const XmlElement*> shape_elements;               // [shape]
+};
+
+void read_bodies(MjcfScene& scene);      // <worldbody>
+void read_contacts(MjcfScene& scene);    // <contact>
+void read_equalities(MjcfScene& scene);  // <equality>
+void read_tendons(MjcfScene& scene);     // <tendon>
+void read_actuators(MjcfScene& scene);   // <actuator>
+void read_keyframes(MjcfScene& scene);   // <keyframe>
+void name_the_unnamed(MjcfScene& scene);
+
+}  // namespace axion::import

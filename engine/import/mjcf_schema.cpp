@@ -1,0 +1,228 @@
+#include "engine/import/mjcf_schema.hpp"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+namespace axion::import {
+namespace {
+
+enum class Treatment {
+  kRead,         // checked against the row, and read
+  kIgnored,      // no effect on motion: passed over with all it contains
+  kWarned,       // passed over with a warning
+  kUnsupported,  // would change the motion
+};
+
+// Lists are separated by blanks.
+struct Row {
+  std::string_view context;   // tag of the parent
+  std::string_view tag;
+  Treatment treatment = Treatment::kRead;
+  std::string_view read;      // attributes that are read, or whose value is checked, where the element is
+  std::string_view ignored;   // attributes without effect on motion here
+  std::string_view warned;    // attributes that are not used; a warning unless they are 0
+  std::string_view reason;    // for kWarned, kUnsupported and `warned`
+};
+
+constexpr std::string_view kSoft = "is not used: contacts and limits are rigid";
+constexpr std::string_view kSolver = "is not used: the solver's choices are made for each batch";
+
+constexpr std::string_view kGeomRead =
+    "type pos quat axisangle euler xyaxes zaxis fromto size contype conaffinity condim group priority friction mass "
+    "density shellinertia mesh hfield adhesion surfacevel";
+constexpr std::string_view kGeomIgnored = "material rgba user fitscale fluidshape fluidcoef";
+constexpr std::string_view kGeomWarned = "solref solimp solmix margin gap";
+constexpr std::string_view kJointRead =
+    "type pos axis springdamper limited range stiffness damping armature frictionloss ref springref actuatorfrclimited "
+    "actuatorfrcrange actuatorgravcomp";
+constexpr std::string_view kJointIgnored = "group user";
+constexpr std::string_view kJointWarned = "solreflimit solimplimit solreffriction solimpfriction margin";
+constexpr std::string_view kTendonRead = "limited range stiffness damping frictionloss armature";
+constexpr std::string_view kTendonIgnored =
+    "group springlength width material rgba user actuatorfrclimited actuatorfrcrange";
+constexpr std::string_view kTendonWarned = "solreflimit solimplimit solreffriction solimpfriction margin";
+constexpr std::string_view kDriveRead =
+    "joint jointinparent tendon slidersite cranksite site refsite body ctrllimited ctrlrange forcelimited forcerange "
+    "gear cranklength kp kv dampratio timeconst inheritrange dyntype gaintype biastype dynprm gainprm biasprm actlimited "
+    "actrange actdim actearly delay nsample";
+constexpr std::string_view kDriveIgnored = "group user lengthrange";
+
+constexpr std::string_view kNotPhysics = "";
+
+constexpr Row kRows[] = {
+    {"", "mujoco", Treatment::kRead, "model", "", "", ""},
+    {"mujoco", "compiler", Treatment::kRead,
+     "angle coordinate eulerseq inertiafromgeom inertiagrouprange settotalmass autolimits boundmass boundinertia "
+     "balanceinertia alignfree",
+     "strippath fitaabb meshdir texturedir assetdir discardvisual convexhull usethread fusestatic exactmeshinertia "
+     "saveinertial",
+     "", ""},
+    {"compiler", "lengthrange", Treatment::kIgnored, "", "", "", kNotPhysics},
+    {"mujoco", "option", Treatment::kRead,
+     "timestep gravity density viscosity actuatorgroupdisable collision",
+     "wind apirate magnetic o_margin o_solref o_solimp o_friction sleep_tolerance ccd_tolerance mpr_tolerance ccd_iterations "
+     "mpr_iterations sdf_iterations sdf_initpoints",
+     "integrator cone jacobian solver iterations tolerance ls_iterations ls_tolerance noslip_iterations "
+     "noslip_tolerance impratio",
+     kSolver},
+    {"option", "flag", Treatment::kRead,
+     "constraint limit contact passive spring damper gravity clampctrl filterparent actuation",
+     "equality frictionloss warmstart refsafe sensor midphase nativeccd autoreset energy fwdinv invdiscrete sensornoise "
+     "multiccd island sleep diagexact",
+     "eulerdamp override", kSolver},
+    {"mujoco", "size", Treatment::kIgnored, "", "", "", kNotPhysics},
+    {"mujoco", "visual", Treatment::kIgnored, "", "", "", kNotPhysics},
+    {"mujoco", "statistic", Treatment::kIgnored, "", "", "", kNotPhysics},
+    {"mujoco", "custom", Treatment::kIgnored, "", "", "", kNotPhysics},
+    {"mujoco", "asset", Treatment::kIgnored, "", "", "", kNotPhysics},
+    {"mujoco", "extension", Treatment::kUnsupported, "", "", "", "plugins are not offered"},
+    {"mujoco", "sensor", Treatment::kWarned, "", "", "", "is not taken over: sensors are not evaluated"},
+    {"mujoco", "deformable", Treatment::kRead, "", "", "", ""},
+    {"deformable", "skin", Treatment::kIgnored, "", "", "", kNotPhysics},
+    {"deformable", "flex", Treatment::kUnsupported, "", "", "", "bodies are rigid"},
+
+    {"mujoco", "default", Treatment::kRead, "class", "", "", ""},
+    {"default", "default", Treatment::kRead, "class", "", "", ""},
+    {"default", "geom", Treatment::kRead, kGeomRead, kGeomIgnored, kGeomWarned, kSoft},
+    {"default", "joint", Treatment::kRead, kJointRead, kJointIgnored, kJointWarned, kSoft},
+    {"default", "tendon", Treatment::kRead, kTendonRead, kTendonIgnored, kTendonWarned, kSoft},
+    {"default", "general", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
+    {"default", "motor", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
+    {"default", "position", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
+    {"default", "velocity", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
+    {"default", "intvelocity", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
+    {"default", "damper", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
+    {"default", "cylinder", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
+    {"default", "muscle", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
+    {"default", "adhesion", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
+    {"default", "mesh", Treatment::kIgnored, "", "", "", kNotPhysics},
+    {"default", "material", Treatment::kIgnored, "", "", "", kNotPhysics},
+    {"default", "site", Treatment::kIgnored, "", "", "", kNotPhysics},
+    {"default", "camera", Treatment::kIgnored, "", "", "", kNotPhysics},
+    {"default", "light", Treatment::kIgnored, "", "", "", kNotPhysics},
+    // Pairs and equalities themselves are unsupported, so their defaults have nothing to act on.
+    {"default", "pair", Treatment::kIgnored, "", "", "", kNotPhysics},
+    {"default", "equality", Treatment::kIgnored, "", "", "", kNotPhysics},
+
+    {"mujoco", "worldbody", Treatment::kRead, "childclass", "", "", ""},
+    {"body", "body", Treatment::kRead,
+     "name childclass pos quat axisangle euler xyaxes zaxis mocap gravcomp", "user sleep", "", ""},
+    {"body", "inertial", Treatment::kRead,
+     "pos quat axisangle euler xyaxes zaxis mass diaginertia fullinertia", "", "", ""},
+    {"body", "geom", Treatment::kRead, kGeomRead, kGeomIgnored, kGeomWarned, kSoft},
+    {"body", "joint", Treatment::kRead, kJointRead, kJointIgnored, kJointWarned, kSoft},
+    {"body", "freejoint", Treatment::kRead, "name align", "group", "", ""},
+    {"body", "site", Treatment::kIgnored, "", "", "", kNotPhysics},
+    {"body", "camera", Treatment::kIgnored, "", "", "", kNotPhysics},
+    {"body", "light", Treatment::kIgnored, "", "", "", kNotPhysics},
+    {"body", "frame", Treatment::kUnsupported, "", "", "", "give its content poses in the body instead"},
+    {"body", "replicate", Treatment::kUnsupported, "", "", "", "write its copies out instead"},
+    {"body", "attach", Treatment::kUnsupported, "", "", "", "include the attached model's bodies instead"},
+    {"body", "composite", Treatment::kUnsupported, "", "", "", "write its bodies out instead"},
+    {"body", "flexcomp", Treatment::kUnsupported, "", "", "", "bodies are rigid"},
+    {"body", "plugin", Treatment::kUnsupported, "", "", "", "plugins are not offered"},
+    {"geom", "plugin", Treatment::kUnsupported, "", "", "", "plugins are not offered"},
+
+    {"mujoco", "contact", Treatment::kRead, "", "", "", ""},
+    {"contact", "pair", Treatment::kUnsupported, "", "", "", "contacts follow from contype and conaffinity"},
+    {"contact", "exclude", Treatment::kRead, "name body1 body2", "", "", ""},
+    {"mujoco", "equality", Treatment::kRead, "", "", "", ""},
+    {"equality", "*", Treatment::kRead, "*", "", "", ""},
+    {"mujoco", "tendon", Treatment::kRead, "", "", "", ""},
+    {"tendon", "spatial", Treatment::kRead, kTendonRead, kTendonIgnored, kTendonWarned, kSoft},
+    {"tendon", "fixed", Treatment::kRead, kTendonRead, kTendonIgnored, kTendonWarned, kSoft},
+    {"spatial", "*", Treatment::kIgnored, "", "", "", kNotPhysics},
+    {"fixed", "joint", Treatment::kRead, "joint coef", "", "", ""},
+    {"mujoco", "actuator", Treatment::kRead, "", "", "", ""},
+    {"actuator", "general", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
+    {"actuator", "motor", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
+    {"actuator", "position", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
+    {"actuator", "velocity", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
+    {"actuator", "intvelocity", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
+    {"actuator", "damper", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
+    {"actuator", "cylinder", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
+    {"actuator", "muscle", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
+    {"actuator", "adhesion", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
+    {"actuator", "dcmotor", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
+    {"actuator", "plugin", Treatment::kUnsupported, "", "", "", "plugins are not offered"},
+    {"mujoco", "keyframe", Treatment::kRead, "", "", "", ""},
+    {"keyframe", "key", Treatment::kRead, "name time qpos qvel act mpos mquat", "", "ctrl",
+     "is not taken over: controls start at zero"},
+};
+
+// Tags whose elements have a name and a class where they are used, but not among the defaults.
+constexpr std::string_view kNamedAndClassed = "geom joint spatial fixed general motor position velocity";
+
+bool in_list(std::string_view list, std::string_view word) {
+  if (list == "*") return true;
+  while (!list.empty()) {
+    const std::size_t end = std::min(list.find(' '), list.size());
+    if (list.substr(0, end) == word) return true;
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  return false;
+}
+
+const Row* find_row(std::string_view context, std::string_view tag) {
+  if (context == "worldbody") {
+    // The world has geoms and bodies, but no joint and no inertia.
+    if (tag == "inertial" || tag == "joint" || tag == "freejoint") return nullptr;
+    context = "body";
+  }
+  for (const Row& row : kRows) {
+    if (row.context == context && (row.tag == tag || row.tag == "*")) return &row;
+  }
+  return nullptr;
+}
+
+bool is_zero(const XmlAttribute& attribute) {
+  return attribute.value == "0" || attribute.value == "0.0" || attribute.value == "0.";
+}
+
+void check_attributes(const XmlElement& element, const Row& row, Notes& notes) {
+  for (const XmlAttribute& attribute : element.attributes) {
+    const std::string_view name = attribute.name;
+    if (in_list(row.read, name) || in_list(row.ignored, name)) continue;
+    if (in_list(row.warned, name)) {
+      if (!is_zero(attribute)) notes.warn(element, name, std::string(row.reason));
+      continue;
+    }
+    const bool named = row.context != "default" && in_list(kNamedAndClassed, element.tag);
+    if (named && (name == "name" || name == "class")) continue;
+    refuse(element, name, "is not an attribute that this element has");
+  }
+}
+
+void check_children(const XmlElement& element, Notes& notes) {
+  if (element.has_text) notes.warn(element, "", "contains text, which has no meaning in the format");
+  for (const XmlElement& child : element.children) {
+    const Row* row = find_row(element.tag, child.tag);
+    if (row == nullptr) refuse(child, "", "is not an element that <" + element.tag.substr(0, 64) + "> has");
+    switch (row->treatment) {
+      case Treatment::kRead:
+        check_attributes(child, *row, notes);
+        // What an equality contains is as unsupported as it is.
+        if (element.tag != "equality") check_children(child, notes);
+        break;
+      case Treatment::kIgnored:
+        break;
+      case Treatment::kWarned:
+        notes.warn(child, "", std::string(row->reason));
+        break;
+      case Treatment::kUnsupported:
+        notes.unsupported(child, "", std::string(row->reason));
+        break;
+    }
+  }
+}
+
+}  // namespace
+
+void check_schema(const XmlElement& root, Notes& notes) {
+  if (root.tag != "mujoco") refuse(root, "", "is not the root of a MuJoCo document, which is <mujoco>");
+  check_attributes(root, kRows[0], notes);
+  check_children(root, notes);
+}
+
+}  // namespace axion::import

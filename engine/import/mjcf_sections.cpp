@@ -1,0 +1,254 @@
+// The sections beside the bodies and the actuators: contacts, equalities, tendons, keyframes; and names for the unnamed.
+#include <algorithm>
+#include <utility>
+
+#include "engine/import/mjcf_scene.hpp"
+#include "engine/model/spec_math.hpp"
+#include "engine/model/validate_scene.hpp"
+
+namespace axion::import {
+namespace {
+
+using model::JointKind;
+using model::JointSpec;
+using Vec3 = math::Vec3<double>;
+
+template <typename Visit>
+void for_each_in(const XmlElement& root, std::string_view section_tag, Visit visit) {
+  for (const XmlElement& section : root.children) {
+    if (section.tag != section_tag) continue;
+    for (const XmlElement& element : section.children) visit(element);
+  }
+}
+
+int find_body(const MjcfScene& scene, const XmlElement& element, std::string_view attribute) {
+  const XmlAttribute* name = element.find(attribute);
+  if (name == nullptr) refuse(element, attribute, "is required");
+  const auto found = scene.body_index.find(name->value);
+  if (found == scene.body_index.end()) refuse(element, attribute, "names a body that does not exist");
+  return found->second;
+}
+
+// [body] the body that it is welded to, itself, or the world. Bodies come after their parents.
+std::vector<int> weld_roots(const model::SceneSpec& spec) {
+  std::vector<int> root(spec.bodies.size());
+  for (const JointSpec& joint : spec.joints) {
+    const bool fixed = joint.kind == JointKind::kFixed;
+    const int of_parent = joint.parent == model::kWorldBody ? joint.parent : root[static_cast<std::size_t>(joint.parent)];
+    root[static_cast<std::size_t>(joint.child)] = fixed ? of_parent : joint.child;
+  }
+  return root;
+}
+
+std::size_t position_count(const JointSpec& joint) {
+  return joint.kind == JointKind::kFree ? 7 : (joint.kind == JointKind::kBall ? 4 : joint.axes.size());
+}
+std::size_t velocity_count(const JointSpec& joint) {
+  return joint.kind == JointKind::kFree ? 6 : (joint.kind == JointKind::kBall ? 3 : joint.axes.size());
+}
+
+// Joint coordinates of the reference configuration, which MuJoCo calls qpos0.
+std::vector<double> reference_position(const model::SceneSpec& spec) {
+  std::vector<double> q;
+  for (const JointSpec& joint : spec.joints) {
+    const model::PoseSpec& X_WB = spec.bodies[static_cast<std::size_t>(joint.child)].X_WB;
+    if (joint.kind == JointKind::kFree) {
+      q.insert(q.end(), X_WB.position.begin(), X_WB.position.end());
+      q.insert(q.end(), X_WB.rotation.begin(), X_WB.rotation.end());
+    }
+    if (joint.kind == JointKind::kBall) q.insert(q.end(), {1, 0, 0, 0});
+    for (const model::AxisSpec& axis : joint.axes) q.push_back(axis.reference);
+  }
+  return q;
+}
+
+// MuJoCo's velocity of a free body is that of its origin in the world, then the turning in body axes; of a ball the
+// turning in the child's axes. A scene has the centre of mass in the world, and the turning in world or parent axes.
+void convert_velocities(const model::SceneSpec& spec, const std::vector<double>& q, std::vector<double>& v) {
+  std::size_t at_q = 0, at_v = 0;
+  for (const JointSpec& joint : spec.joints) {
+    const model::BodySpec& child = spec.bodies[static_cast<std::size_t>(joint.child)];
+    if (joint.kind == JointKind::kFree) {
+      const math::Quat<double> R = model::to_quat({q[at_q + 3], q[at_q + 4], q[at_q + 5], q[at_q + 6]});
+      const Vec3 omega = math::rotate(R, Vec3{v[at_v + 3], v[at_v + 4], v[at_v + 5]});
+      const Vec3 dv = math::cross(omega, math::rotate(R, model::to_vec3(child.p_BoBcm)));
+      for (int i = 0; i < 3; ++i) {
+        v[at_v + static_cast<std::size_t>(i)] += dv[i];
+        v[at_v + 3 + static_cast<std::size_t>(i)] = omega[i];
+      }
+    }
+    if (joint.kind == JointKind::kBall) {
+      model::Pose X_PC = model::to_pose(child.X_WB);
+      if (joint.parent != model::kWorldBody) {
+        X_PC = inverse(model::to_pose(spec.bodies[static_cast<std::size_t>(joint.parent)].X_WB)) * X_PC;
+      }
+      const math::Quat<double> turned = model::to_quat({q[at_q], q[at_q + 1], q[at_q + 2], q[at_q + 3]});
+      const Vec3 omega = math::rotate(X_PC.rotation * turned, Vec3{v[at_v], v[at_v + 1], v[at_v + 2]});
+      for (int i = 0; i < 3; ++i) v[at_v + static_cast<std::size_t>(i)] = omega[i];
+    }
+    at_q += position_count(joint);
+    at_v += velocity_count(joint);
+  }
+}
+
+std::vector<double> key_numbers(const XmlElement& element, const char* attribute, std::size_t count) {
+  std::vector<double> numbers = parse_numbers(element, *element.find(attribute));
+  if (numbers.size() != count) {
+    refuse(element, attribute, "has " + std::to_string(numbers.size()) + " numbers; the model has " +
+                                   std::to_string(count));
+  }
+  return numbers;
+}
+
+void read_key(MjcfScene& scene, const XmlElement& element) {
+  if (scene.spec.keyframes.size() >= static_cast<std::size_t>(model::kMaxSceneKeyframes)) {
+    refuse(element, "", "is one keyframe too many: a scene may have " + std::to_string(model::kMaxSceneKeyframes));
+  }
+  const Attributes a(element);
+  model::KeyframeSpec key;
+  key.name = a.text("name", "");
+  key.time = a.number("time", 0);
+  key.joint_position = reference_position(scene.spec);
+  if (a.has("qpos")) key.joint_position = key_numbers(element, "qpos", key.joint_position.size());
+  std::size_t at = 0;
+  for (const JointSpec& joint : scene.spec.joints) {
+    const std::size_t w = joint.kind == JointKind::kFree ? at + 3 : at;
+    at += position_count(joint);
+    if (joint.kind != JointKind::kFree && joint.kind != JointKind::kBall) continue;
+    double norm_sq = 0;
+    for (std::size_t i = w; i < w + 4; ++i) norm_sq += key.joint_position[i] * key.joint_position[i];
+    if (!(norm_sq > 1e-12)) {
+      a.refuse("qpos", "has a zero quaternion at index " + std::to_string(w));
+    }
+  }
+  if (a.has("qvel")) {
+    std::size_t count = 0;
+    for (const JointSpec& joint : scene.spec.joints) count += velocity_count(joint);
+    key.joint_velocity = key_numbers(element, "qvel", count);
+    convert_velocities(scene.spec, key.joint_position, key.joint_velocity);
+  }
+  for (const char* name : {"act", "mpos", "mquat"}) {
+    if (a.has(name) && !parse_numbers(element, *element.find(name)).empty()) {
+      scene.notes.unsupported(element, name, "actuators have no state and bodies are not moved by hand");
+    }
+  }
+  scene.spec.keyframes.push_back(std::move(key));
+}
+
+// Names the unnamed of one kind "<kind><index>", out of the way of names that the document gives.
+class Namer {
+ public:
+  void take(const std::string& name) { taken_.insert(name); }
+  void name(std::string& name, std::string proposal) {
+    if (!name.empty()) return;
+    while (!taken_.insert(proposal).second) proposal += "_";
+    name = std::move(proposal);
+  }
+
+ private:
+  std::set<std::string> taken_{""};
+};
+
+template <typename Items>
+void name_items(Items& items, const std::string& kind) {
+  Namer namer;
+  for (const auto& item : items) namer.take(item.name);
+  for (std::size_t i = 0; i < items.size(); ++i) namer.name(items[i].name, kind + std::to_string(i));
+}
+
+// MJCF joints are the axes of a scene's joints. A joint of one axis has its name, one of several the names of all.
+void name_joints(model::SceneSpec& spec) {
+  Namer joints, axes;
+  for (const JointSpec& joint : spec.joints) {
+    joints.take(joint.name);
+    for (const model::AxisSpec& axis : joint.axes) axes.take(axis.name);
+  }
+  int count = 0;
+  for (JointSpec& joint : spec.joints) {
+    if (joint.kind == JointKind::kFixed) {
+      joints.name(joint.name, spec.bodies[static_cast<std::size_t>(joint.child)].name + "_fixed");
+      continue;
+    }
+    std::string all;
+    for (model::AxisSpec& axis : joint.axes) {
+      axes.name(axis.name, "joint" + std::to_string(count++));
+      all += (all.empty() ? "" : "+") + axis.name;
+    }
+    if (joint.axes.empty()) all = "joint" + std::to_string(count++);
+    if (all.size() > model::kMaxNameBytes / 2) all = "joint" + std::to_string(joint.child);
+    joints.name(joint.name, all);
+  }
+}
+
+}  // namespace
+
+void read_contacts(MjcfScene& scene) {
+  const std::vector<int> root = weld_roots(scene.spec);
+  std::vector<int> parts(scene.spec.bodies.size(), 0);
+  for (int r : root) {
+    if (r != model::kWorldBody) ++parts[static_cast<std::size_t>(r)];
+  }
+  const auto is_welded = [&](int body) {
+    if (body == model::kWorldBody) return false;
+    const int r = root[static_cast<std::size_t>(body)];
+    return r == model::kWorldBody || parts[static_cast<std::size_t>(r)] > 1;
+  };
+  for_each_in(scene.root, "contact", [&](const XmlElement& element) {
+    if (element.tag != "exclude") return;  // the schema has noted pairs
+    const int a = find_body(scene, element, "body1"), b = find_body(scene, element, "body2");
+    if (a == b) return scene.notes.warn(element, "", "excludes a body from itself, which has no effect");
+    if (is_welded(a) || is_welded(b)) {
+      scene.notes.warn(element, "", "covers all that is welded to either body");
+    }
+    if (scene.spec.excludes.size() >= static_cast<std::size_t>(model::kMaxSceneExcludes)) {
+      refuse(element, "", "is one exclude too many: a scene may have " + std::to_string(model::kMaxSceneExcludes));
+    }
+    scene.spec.excludes.push_back({a, b});
+  });
+}
+
+void read_equalities(MjcfScene& scene) {
+  for_each_in(scene.root, "equality", [&](const XmlElement& element) {
+    // Whether it is on may come from the defaults, which are not looked at: only what is off by itself is passed over.
+    if (!Attributes(element).boolean("active", true)) {
+      return scene.notes.warn(element, "", "is inactive and was left out");
+    }
+    scene.notes.unsupported(element, "", "equality constraints are not offered");
+  });
+}
+
+void read_tendons(MjcfScene& scene) {
+  for_each_in(scene.root, "tendon", [&](const XmlElement& element) {
+    const Attributes a = scene.defaults.attributes(element, DefaultClasses::kMain, {"tendon"});
+    for (const char* name : {"stiffness", "damping", "frictionloss", "armature"}) {
+      if (a.not_negative(name, 0) > 0) scene.notes.unsupported(a.where(name), name, "tendons are not offered");
+    }
+    if (!is_limited(a, "limited", "range", scene.settings) || !scene.settings.limits) return;
+    if (element.tag == "fixed") {
+      scene.notes.warn(element, "", "is not taken over: the limits of a fixed tendon do not act");
+    } else {
+      scene.notes.unsupported(element, "range", "tendons are not offered");
+    }
+  });
+}
+
+void read_keyframes(MjcfScene& scene) {
+  std::set<std::string, std::less<>> names;
+  for_each_in(scene.root, "keyframe", [&](const XmlElement& element) {
+    const XmlAttribute* name = element.find("name");
+    if (name != nullptr && !name->value.empty() && !names.insert(name->value).second) {
+      refuse(element, "name", "names a keyframe a second time");
+    }
+    read_key(scene, element);
+  });
+}
+
+void name_the_unnamed(MjcfScene& scene) {
+  name_items(scene.spec.bodies, "body");
+  name_items(scene.spec.shapes, "geom");
+  name_items(scene.spec.actuators, "actuator");
+  name_items(scene.spec.keyframes, "key");
+  name_joints(scene.spec);
+}
+
+}  // namespace axion::import

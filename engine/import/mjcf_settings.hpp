@@ -1,0 +1,42 @@
+// The <compiler> and <option> sections: how the rest of the document is to be read.
+//
+// Used inside engine/import only. Throws ImportFailure.
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "engine/import/mjcf_attributes.hpp"
+#include "engine/import/xml_tree.hpp"
+#include "engine/math/vec3.hpp"
+
+namespace axion::import {
+
+enum class InertiaFrom { kInertial, kGeoms, kWhatIsGiven };  // inertiafromgeom = false, true, auto
+
+struct MjcfSettings {
+  // <compiler>
+  bool degrees = true;
+  std::string euler_sequence = "xyz";
+  InertiaFrom inertia_from = InertiaFrom::kWhatIsGiven;
+  int inertia_group_first = 0, inertia_group_last = 5;
+  bool auto_limits = true;
+  bool balance_inertia = false;
+  double bound_mass = 0;          // kg
+  double bound_inertia = 0;       // kg m^2
+  double total_mass = -1;         // kg; not positive: masses stay as they are
+  // <option>
+  double timestep = 0.002;        // s
+  math::Vec3<double> gravity{0, 0, -9.81};
+  // <flag>
+  bool limits = true, contacts = true, springs = true, dampers = true, clamp_control = true, filter_parent = true;
+
+  double radians(double angle) const { return degrees ? angle * (3.14159265358979323846 / 180.0) : angle; }
+};
+
+MjcfSettings read_settings(const XmlElement& root, Notes& notes);
+
+// Whether a range applies: `limited` is true, or auto with a range given. `limited` and `range` are attribute names.
+bool is_limited(const Attributes& attributes, const char* limited, const char* range, const MjcfSettings& settings);
+
+}  // namespace axion::import

@@ -1,0 +1,42 @@
+// A parsed XML document as plain data: elements, attributes and lines, with included files spliced in.
+//
+// Keeps the importers independent of the XML library and is where hostile documents are stopped: size, depth, element
+// and attribute counts are bounded, document type declarations and entities are refused, and so are NUL bytes and
+// attributes given twice. Used inside engine/import only.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/base/result.hpp"
+
+namespace axion::import {
+
+struct XmlAttribute {
+  std::string name;
+  std::string value;
+};
+
+struct XmlElement {
+  std::string tag;
+  std::string_view file;  // name of the included file, empty for the main document; the caller's string
+  int line = 0;
+  bool has_text = false;  // character data other than white space among the children
+  std::vector<XmlAttribute> attributes;
+  std::vector<XmlElement> children;
+
+  const XmlAttribute* find(std::string_view name) const;
+};
+
+// "<geom name="foot"> (line 12 of legs.xml)"
+std::string describe(const XmlElement& element);
+
+using XmlFiles = std::map<std::string, std::string, std::less<>>;
+
+// The root element. `<include file="name"/>` is replaced by the children of that file's root; each file may be included
+// once. `files` must outlive the result. Fails with the line and what is wrong there.
+Result<XmlElement> read_xml(std::string_view text, const XmlFiles& files);
+
+}  // namespace axion::import
