@@ -1,0 +1,86 @@
+// One world of a scene with its arrays, stepped by a team of the test's choice: the engine without a backend.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "engine/model/compile.hpp"
+#include "engine/step/step_world.hpp"
+#include "engine/team/serial_team.hpp"
+
+namespace axion::testing {
+
+template <typename Real>
+class SingleWorld {
+ public:
+  SingleWorld(const model::SceneSpec& scene, const model::SolverOptions& options, double dt)
+      : compiled_(compile_or_throw(scene)), single_(model::to_float(compiled_.arrays)),
+        settings_(model::make_step_settings<Real>(options, dt)) {
+    model::for_each_field(model(), [&](model::FieldKind, auto member, std::size_t count) {
+      using T = std::remove_pointer_t<std::remove_reference_t<decltype(world_.*member)>>;
+      storage_.push_back(std::make_unique<unsigned char[]>((count + 1) * sizeof(T)));
+      world_.*member = reinterpret_cast<T*>(storage_.back().get());
+    });
+    const model::ModelView<Real> m = model();
+    for (int b = 0; b < m.body_count; ++b) {
+      world_.x[b] = math::cast<Real>(compiled_.x[b]);
+      world_.q[b] = math::normalized(math::cast<Real>(compiled_.q[b]));
+      world_.v[b] = world_.omega[b] = world_.force[b] = world_.torque[b] = {};
+      world_.mass_scale[b] = 1;
+    }
+    world_.friction_scale[0] = 1;
+    std::fill_n(world_.gain_scale, m.control_count, Real(1));
+    for (int a = 0; a < m.axis_count; ++a) world_.axis_position[a] = m.axes[a].initial_position;
+  }
+
+  model::ModelView<Real> model() const {
+    if constexpr (std::is_same_v<Real, float>) {
+      return single_.view();
+    } else {
+      return compiled_.arrays.view();
+    }
+  }
+  const model::CompiledModel& compiled() const { return compiled_; }
+  model::WorldView<Real>& world() { return world_; }
+  model::StepSettings<Real>& settings() { return settings_; }
+  const model::StepRecord& record() const { return *world_.record; }
+  bool converged() const { return (record().outcome & step::kConvergedBit) != 0; }
+
+  template <typename Team = team::SerialTeam>
+  void step(int count = 1) {
+    for (int k = 0; k < count; ++k) step::step_world(Team{}, model(), world_, settings_);
+  }
+
+  // ½uᵀM̃u − Σ m g·x, J.
+  double energy() const {
+    double e = 0;
+    const model::ModelView<Real> m = model();
+    for (int b = 0; b < m.body_count; ++b) {
+      const auto w = math::cast<double>(math::rotate_inverse(world_.q[b], world_.omega[b]));
+      const auto v = math::cast<double>(world_.v[b]), I = math::cast<double>(m.bodies[b].inertia);
+      const double mass = m.bodies[b].mass;
+      e += 0.5 * mass * math::dot(v, v) + 0.5 * math::dot(w, math::scale(I, w)) -
+           mass * math::dot(math::cast<double>(m.gravity), math::cast<double>(world_.x[b]));
+    }
+    return e;
+  }
+
+ private:
+  static model::CompiledModel compile_or_throw(const model::SceneSpec& scene) {
+    auto result = model::compile(scene);
+    if (!result.ok()) throw std::runtime_error(result.error().field + ": " + result.error().message);
+    return std::move(result).value();
+  }
+
+  model::CompiledModel compiled_;
+  model::ModelArrays<float> single_;
+  model::StepSettings<Real> settings_;
+  std::vector<std::unique_ptr<unsigned char[]>> storage_;
+  model::WorldView<Real> world_{};
+};
+
+}  // namespace axion::testing
