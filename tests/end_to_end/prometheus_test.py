@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+"""A real Prometheus scrapes a real axiond: every metric of the public contract is there, and a run moves it.
+
+Usage: prometheus_test.py BIN_DIRECTORY MODEL.xml, with an interpreter that has the package axion installed.
+"""
+
+import json
+import pathlib
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import urllib.error
+import urllib.parse
+import urllib.request
+
+import axion
+
+BIN = pathlib.Path(sys.argv[1])
+MODEL = pathlib.Path(sys.argv[2])
+PATIENCE_SECONDS = 60   # after which a condition that never comes fails the test
+WORLDS, STEPS = 8, 100
+
+# The public contract: name, type, labels.
+METRICS = {
+    'axion_build_info': ('gauge', {'version', 'revision', 'backends'}),
+    'axion_worlds': ('gauge', {'device'}),
+    'axion_batches': ('gauge', {'device'}),
+    'axion_models': ('gauge', set()),
+    'axion_world_steps_total': ('counter', {'device'}),
+    'axion_step_outcomes_total': ('counter', {'outcome'}),
+    'axion_newton_iterations': ('histogram', set()),
+    'axion_linear_iterations': ('histogram', set()),
+    'axion_line_search_steps': ('histogram', set()),
+    'axion_newton_residual': ('histogram', {'block'}),
+    'axion_contacts': ('histogram', set()),
+    'axion_contact_overflows_total': ('counter', set()),
+    'axion_max_penetration_meters': ('gauge', set()),
+    'axion_launch_worlds': ('histogram', {'device'}),
+    'axion_launch_duration_seconds': ('histogram', {'device'}),
+    'axion_queue_depth': ('gauge', set()),
+    'axion_queue_wait_seconds': ('histogram', set()),
+    'axion_rejected_total': ('counter', {'reason'}),
+    'axion_rpc_duration_seconds': ('histogram', {'method', 'code'}),
+    'axion_device_memory_bytes': ('gauge', {'device', 'kind'}),
+}
+# What Prometheus itself adds to a sample.
+SCRAPE_LABELS = {'__name__', 'instance', 'job', 'le'}
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(('127.0.0.1', 0))
+        return probe.getsockname()[1]
+
+
+def fetch(url):
+    with urllib.request.urlopen(url, timeout=5) as answer:
+        return answer.read().decode()
+
+
+def until(what, condition):
+    """Polls until `condition()` is true and returns its value; fails after PATIENCE_SECONDS."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < deadline:
+        try:
+            value = condition()
+            if value:
+                return value
+        except (urllib.error.URLError, ConnectionError):
+            pass
+        time.sleep(0.1)
+    raise AssertionError(f'{what}: not within {PATIENCE_SECONDS} s')
+
+
+def stop(process):
+    process.terminate()
+    try:
+        return process.wait(timeout=30)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
+
+
+class Prometheus:
+    """Debian's prometheus on a free port, scraping one target ten times a second."""
+
+    def __init__(self, folder, target):
+        (folder / 'prometheus.yml').write_text(
+            'global: {scrape_interval: 100ms, scrape_timeout: 100ms}\n'
+            f'scrape_configs: [{{job_name: axion, static_configs: [{{targets: ["{target}"]}}]}}]\n')
+        self.address = f'http://127.0.0.1:{free_port()}'
+        self.log = open(folder / 'prometheus.log', 'w+')
+        self.process = subprocess.Popen(
+            ['prometheus', f'--config.file={folder}/prometheus.yml', f'--storage.tsdb.path={folder}/data',
+             f'--web.listen-address={self.address.removeprefix("http://")}'],
+            stdout=self.log, stderr=subprocess.STDOUT)
+        until('prometheus is ready', lambda: fetch(self.address + '/-/ready'))
+
+    def query(self, expression):
+        """Samples of an instant query: a list of (labels, value)."""
+        url = self.address + '/api/v1/query?' + urllib.parse.urlencode({'query': expression})
+        return [(sample['metric'], float(sample['value'][1])) for sample in json.loads(fetch(url))['data']['result']]
+
+    def total(self, expression):
+        samples = self.query(f'sum({expression})')
+        return samples[0][1] if samples else 0.0
+
+    def stop(self):
+        stop(self.process)
+        self.log.close()
+
+
+class ScrapedServer(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if not shutil.which('prometheus') or not shutil.which('promtool'):
+            raise unittest.SkipTest('prometheus is not installed')
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        listen, metrics = f'127.0.0.1:{free_port()}', f'127.0.0.1:{free_port()}'
+        cls.server = subprocess.Popen(
+            [str(BIN / 'axiond'), f'--listen={listen}', f'--metrics_listen={metrics}', '--device=cpu', '--max_worlds=64'],
+            stderr=subprocess.DEVNULL)
+        cls.addClassCleanup(stop, cls.server)
+        cls.page = f'http://{metrics}/metrics'
+        until('axiond serves metrics', lambda: fetch(cls.page))
+        cls.prometheus = Prometheus(pathlib.Path(cls.folder.name), metrics)
+        cls.addClassCleanup(cls.prometheus.stop)
+        cls.client = axion.Client(listen)
+        cls.addClassCleanup(cls.client.close)
+        cls.client.wait_until_ready(PATIENCE_SECONDS)
+        cls.model = cls.client.create_model(mjcf=MODEL.read_text())
+        cls.batch = cls.client.create_batch(cls.model, world_count=WORLDS, dt=0.005)
+        cls.run_load()
+
+    runs = 0   # calls of run_load
+
+    @classmethod
+    def run_load(cls):
+        cls.runs += 1
+        cls.batch.step(steps=STEPS, outputs=['body_pose'])
+        try:
+            cls.client.create_batch(cls.model, world_count=65)   # over --max_worlds
+            raise AssertionError('65 worlds were accepted with --max_worlds=64')
+        except axion.AxionError:
+            pass
+
+    def test_every_metric_of_the_contract_is_scraped_with_its_labels(self):
+        for name, (kind, labels) in METRICS.items():
+            with self.subTest(metric=name):
+                sample = f'{name}_bucket' if kind == 'histogram' else name
+                samples = until(f'{sample} is scraped', lambda s=sample: self.prometheus.query(s))
+                for found, _ in samples:
+                    self.assertEqual(set(found) - SCRAPE_LABELS, labels)
+
+    def test_no_metric_is_outside_the_contract(self):
+        names = {line.split()[2] for line in fetch(self.page).splitlines() if line.startswith('# TYPE axion_')}
+        self.assertEqual(names - set(METRICS), set())
+
+    def test_types_are_those_of_the_contract(self):
+        types = dict(line.split()[2:4] for line in fetch(self.page).splitlines() if line.startswith('# TYPE '))
+        self.assertEqual({name: types.get(name) for name in METRICS}, {name: kind for name, (kind, _) in METRICS.items()})
+
+    def test_page_passes_promtool(self):
+        done = subprocess.run(['promtool', 'check', 'metrics'], input=fetch(self.page), capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ''))
+
+    def test_a_run_moves_the_counters_by_what_it_did(self):
+        steps = 'axion_world_steps_total'
+        counted = [steps, 'axion_newton_iterations_count', 'axion_linear_iterations_count', 'axion_contacts_count',
+                   'axion_line_search_steps_count', 'axion_newton_residual_count{block="dynamics"}']
+        moving = ['axion_launch_worlds_count', 'axion_launch_duration_seconds_count', 'axion_queue_wait_seconds_count',
+                  'axion_rpc_duration_seconds_count{method="Step",code="OK"}', 'axion_rejected_total']
+        self.until_scraped(counted)
+        before = {name: self.prometheus.total(name) for name in moving}
+        self.run_load()
+        self.until_scraped(counted)
+        until('the other counters moved', lambda: all(self.prometheus.total(n) > before[n] for n in moving))
+
+    def until_scraped(self, counters):
+        """Waits until Prometheus has exactly the world-steps of all runs so far in each of the counters."""
+        expected = {name: self.runs * WORLDS * STEPS for name in counters}
+        until(f'{expected} are scraped', lambda: {name: self.prometheus.total(name) for name in counters} == expected)
+
+    def test_outcomes_are_counted_per_world_step(self):
+        self.until_scraped(['axion_world_steps_total'])
+        converged = self.prometheus.total('axion_step_outcomes_total{outcome="converged"}')
+        self.assertGreater(converged, 0.9 * self.prometheus.total('axion_world_steps_total'))
+
+    def test_gauges_say_what_is_resident(self):
+        until('the batch is scraped', lambda: self.prometheus.total('axion_batches') == 1)
+        self.assertEqual(self.prometheus.total('axion_worlds'), WORLDS)
+        self.assertEqual(self.prometheus.total('axion_models'), 1)
+        self.assertEqual(self.prometheus.total('axion_build_info'), 1)
+        used = self.prometheus.total('axion_device_memory_bytes{kind="used"}')
+        self.assertGreater(used, 0)
+        self.assertGreater(self.prometheus.total('axion_device_memory_bytes{kind="capacity"}'), used)
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1], verbosity=2)
