@@ -30,8 +30,8 @@ inline constexpr char kDefaultTarget[] = "127.0.0.1:8470";
 
 struct ConnectOptions {
   std::shared_ptr<grpc::ChannelCredentials> credentials;  // absent: no TLS
-  int max_message_bytes = 256 << 20;                       // either direction; the server has its own limit
-  absl::Duration timeout = absl::InfiniteDuration();       // of each call, streams excepted
+  int max_message_bytes = 256 << 20;                      // either direction; the server has its own limit
+  absl::Duration timeout = absl::InfiniteDuration();      // of each call, streams excepted
 };
 
 struct CreateModelOptions {

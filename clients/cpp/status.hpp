@@ -13,12 +13,12 @@
 namespace axion::client {
 
 struct FieldViolation {
-  std::string field;        // path in the request, for example "scene.bodies[3].mass"
+  std::string field;  // path in the request, for example "scene.bodies[3].mass"
   std::string description;
 };
 
 struct ErrorDetails {
-  std::string reason;                        // for programs (google.rpc.ErrorInfo)
+  std::string reason;  // for programs (google.rpc.ErrorInfo)
   std::vector<FieldViolation> field_violations;
   std::vector<std::string> quota_violations;  // "limit: description"
   std::optional<absl::Duration> retry_delay;  // when to try again

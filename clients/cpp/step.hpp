@@ -36,13 +36,13 @@ struct StepArguments {
   // [nu] for every world alike, [n, nu] held over the steps or [n, k, nu] one row a step: the number of values tells.
   // Empty keeps the last control (zero at first).
   RealSpan control = {};
-  int step_count = 1;                            // k
-  std::vector<std::string> outputs = {};          // names of fields
-  int record_every = 0;                          // 0: one record, after the last step
-  std::vector<std::int32_t> worlds = {};          // empty: all
-  std::optional<std::int64_t> expected_step = {}; // every world must be at this step index, else ABORTED
-  RealSpan body_wrench = {};                        // [n, nb, 6] force, then torque, world frame, held
-  std::string request_id = {};                    // a repeated one gets the first answer again
+  int step_count = 1;                              // k
+  std::vector<std::string> outputs = {};           // names of fields
+  int record_every = 0;                            // 0: one record, after the last step
+  std::vector<std::int32_t> worlds = {};           // empty: all
+  std::optional<std::int64_t> expected_step = {};  // every world must be at this step index, else ABORTED
+  RealSpan body_wrench = {};                       // [n, nb, 6] force, then torque, world frame, held
+  std::string request_id = {};                     // a repeated one gets the first answer again
 };
 
 // The answer to a step. Views are valid as long as the result is.

@@ -53,9 +53,8 @@ absl::StatusOr<v1::Tensor> make_tensor(std::span<const T> values, std::initializ
     tensor.add_shape(extent);
   }
   if (element_count(tensor) != static_cast<std::int64_t>(values.size())) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, ": has ", values.size(), " values, shape ", shape_text(tensor), " wants ",
-                     element_count(tensor)));
+    return absl::InvalidArgumentError(absl::StrCat(name, ": has ", values.size(), " values, shape ", shape_text(tensor),
+                                                   " wants ", element_count(tensor)));
   }
   tensor.set_data(values.data(), values.size_bytes());
   return tensor;

@@ -1,0 +1,46 @@
+#include "clients/cli/flags.hpp"
+
+#include "absl/flags/flag.h"
+
+using Words = std::vector<std::string>;
+
+ABSL_FLAG(std::string, server, "127.0.0.1:8470", "address of the server, host:port");
+ABSL_FLAG(bool, json, false, "print JSON for programs instead of text for people");
+ABSL_FLAG(absl::Duration, timeout, absl::InfiniteDuration(), "of each call, for example 500ms or 10s");
+
+ABSL_FLAG(int32_t, worlds, 1, "worlds in the batch; for create, 0 makes the model only");
+ABSL_FLAG(double, dt, 0, "time step in seconds; 0 takes the model's");
+ABSL_FLAG(std::string, preset, "", "solver preset: default or axion_seed");
+ABSL_FLAG(std::string, precision, "", "float32 (the default) or float64");
+ABSL_FLAG(double, tolerance, 0, "solver tolerance as a multiple of g dt; 0 takes the preset's");
+ABSL_FLAG(uint64_t, seed, 0, "seed of the initial noise");
+ABSL_FLAG(double, noise, 0, "half width of the uniform noise on initial joint positions, rad or m");
+ABSL_FLAG(absl::Duration, idle_ttl, absl::ZeroDuration(),
+          "the batch is deleted when nobody has named it for this long; 0 takes the server's default");
+ABSL_FLAG(Words, assets, {}, "files that the MJCF includes: name=path or path, separated by commas");
+ABSL_FLAG(bool, allow_unsupported, false, "take scenes with elements that are not supported; they become warnings");
+
+ABSL_FLAG(int32_t, steps, 1, "steps in a call");
+ABSL_FLAG(Words, control, {}, "one row of controls for every world, separated by commas; empty keeps the last");
+ABSL_FLAG(std::string, hold, "", "keyframe whose joint positions the position actuators hold");
+ABSL_FLAG(Words, outputs, {}, "names of fields to return, for example body_pose,joint_velocity");
+ABSL_FLAG(Words, show, {"0"}, "indices of the worlds to print, separated by commas");
+
+ABSL_FLAG(double, seconds, 10, "simulated seconds to run");
+ABSL_FLAG(double, every, 0.02, "simulated seconds between records");
+ABSL_FLAG(Words, trace, Words({"body_pose:0", "body_pose:2"}),
+          "what to record: field:index, where index counts the field's numbers within one world; "
+          "body_pose:2 is the height of the first body");
+ABSL_FLAG(int32_t, trace_worlds, 8, "worlds to record, from the first");
+ABSL_FLAG(std::string, keyframe, "", "reset to this keyframe first");
+ABSL_FLAG(std::string, csv, "", "write the records to this file");
+ABSL_FLAG(std::string, png, "", "draw the records into this file");
+
+ABSL_FLAG(Words, fields, {}, "names of fields to print; empty prints all");
+
+ABSL_FLAG(bool, per_world, false, "also a row for the last step of each world");
+ABSL_FLAG(absl::Duration, interval, absl::Seconds(1), "time between looks");
+ABSL_FLAG(int32_t, count, 0, "looks before it ends; 0 goes on until interrupted");
+
+ABSL_FLAG(int32_t, calls, 200, "calls to measure");
+ABSL_FLAG(int32_t, in_flight, 4, "calls that a stream sends ahead of their answers");

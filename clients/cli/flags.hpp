@@ -1,0 +1,48 @@
+// Flags of the `axion` tool. One namespace of names serves all commands; commands.cpp says which command reads which.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/flags/declare.h"
+#include "absl/time/time.h"
+
+// All commands.
+ABSL_DECLARE_FLAG(std::string, server);
+ABSL_DECLARE_FLAG(bool, json);
+ABSL_DECLARE_FLAG(absl::Duration, timeout);
+// Commands that make a batch.
+ABSL_DECLARE_FLAG(int32_t, worlds);
+ABSL_DECLARE_FLAG(double, dt);
+ABSL_DECLARE_FLAG(std::string, preset);
+ABSL_DECLARE_FLAG(std::string, precision);
+ABSL_DECLARE_FLAG(double, tolerance);
+ABSL_DECLARE_FLAG(uint64_t, seed);
+ABSL_DECLARE_FLAG(double, noise);
+ABSL_DECLARE_FLAG(absl::Duration, idle_ttl);
+ABSL_DECLARE_FLAG(std::vector<std::string>, assets);
+ABSL_DECLARE_FLAG(bool, allow_unsupported);
+// Commands that step.
+ABSL_DECLARE_FLAG(int32_t, steps);
+ABSL_DECLARE_FLAG(std::vector<std::string>, control);
+ABSL_DECLARE_FLAG(std::string, hold);
+ABSL_DECLARE_FLAG(std::vector<std::string>, outputs);
+ABSL_DECLARE_FLAG(std::vector<std::string>, show);
+// run
+ABSL_DECLARE_FLAG(double, seconds);
+ABSL_DECLARE_FLAG(double, every);
+ABSL_DECLARE_FLAG(std::vector<std::string>, trace);
+ABSL_DECLARE_FLAG(int32_t, trace_worlds);
+ABSL_DECLARE_FLAG(std::string, keyframe);
+ABSL_DECLARE_FLAG(std::string, csv);
+ABSL_DECLARE_FLAG(std::string, png);
+// state
+ABSL_DECLARE_FLAG(std::vector<std::string>, fields);
+// stats, watch
+ABSL_DECLARE_FLAG(bool, per_world);
+ABSL_DECLARE_FLAG(absl::Duration, interval);
+ABSL_DECLARE_FLAG(int32_t, count);
+// bench
+ABSL_DECLARE_FLAG(int32_t, calls);
+ABSL_DECLARE_FLAG(int32_t, in_flight);

@@ -1,0 +1,107 @@
+// axion: the command line client of the simulation server. Exit code 0: done; 1: the server refused or is not there;
+// 2: the command line is wrong.
+#include <algorithm>
+#include <iostream>
+#include <string>
+#include <string_view>
+
+#include "absl/flags/flag.h"
+#include "absl/flags/parse.h"
+#include "absl/flags/reflection.h"
+#include "absl/flags/usage.h"
+#include "absl/flags/usage_config.h"
+#include "absl/strings/str_format.h"
+#include "clients/cli/commands.hpp"
+#include "clients/cli/flags.hpp"
+
+namespace axion::cli {
+namespace {
+
+void print_flag(const char* name) {
+  if (const absl::CommandLineFlag* flag = absl::FindCommandLineFlag(name)) {
+    const std::string fallback = flag->DefaultValue();
+    absl::PrintF("  --%-18s %s%s\n", name, flag->Help(), fallback.empty() ? "" : " [" + fallback + "]");
+  }
+}
+
+void print_overview() {
+  absl::PrintF("axion: client of Axion Server\n\nUsage: axion COMMAND [ARGUMENTS] [--FLAG=VALUE ...]\n\n");
+  for (const Command& command : commands()) {
+    absl::PrintF("  %-8s %-30s %s\n", command.name, command.arguments, command.summary);
+  }
+  absl::PrintF("\nEvery command:\n");
+  for (const char* name : {"server", "json", "timeout"}) {
+    print_flag(name);
+  }
+  absl::PrintF("\n`axion help COMMAND` lists the flags of one.\n");
+}
+
+void print_command(const Command& command) {
+  absl::PrintF("axion %s %s\n\n%s\n\n", command.name, command.arguments, command.summary);
+  for (const char* name : command.flags) {
+    print_flag(name);
+  }
+  for (const char* name : {"server", "json", "timeout"}) {
+    print_flag(name);
+  }
+}
+
+const Command* find_command(const std::string& name) {
+  for (const Command& command : commands()) {
+    if (name == command.name) {
+      return &command;
+    }
+  }
+  return nullptr;
+}
+
+// Prints what `axion help ...`, `axion --help` or `axion COMMAND --help` asks for. The exit code.
+int help(const std::vector<std::string>& words) {
+  for (const std::string& word : words) {
+    if (const Command* command = find_command(word)) {
+      print_command(*command);
+      return 0;
+    }
+  }
+  print_overview();
+  return 0;
+}
+
+int run(int argc, char** argv) {
+  const auto asks_help = [](const char* word) {
+    const std::string_view text = word;
+    return text == "--help" || text == "-help" || text == "-h" || text == "help";
+  };
+  if (argc < 2 || std::any_of(argv + 1, argv + argc, asks_help)) {
+    return help({argv + 1, argv + argc});
+  }
+  absl::SetProgramUsageMessage("axion COMMAND [ARGUMENTS] [--FLAG=VALUE ...]; axion help");
+  absl::FlagsUsageConfig usage;
+  usage.version_string = [] { return std::string("axion " AXION_VERSION "\n"); };
+  absl::SetFlagsUsageConfig(usage);
+  const std::vector<char*> positional = absl::ParseCommandLine(argc, argv);
+  const std::vector<std::string> words(positional.begin() + 1, positional.end());
+  const Command* command = words.empty() ? nullptr : find_command(words.front());
+  if (command == nullptr) {
+    std::cerr << "axion: " << (words.empty() ? "no command" : "unknown command '" + words.front() + "'")
+              << "; `axion help` lists them\n";
+    return 2;
+  }
+  client::ConnectOptions options;
+  options.timeout = absl::GetFlag(FLAGS_timeout);
+  const absl::Status status = command->function({client::Client::connect(absl::GetFlag(FLAGS_server), options),
+                                                 {words.begin() + 1, words.end()},
+                                                 absl::GetFlag(FLAGS_json)});
+  if (!status.ok()) {
+    std::cout.flush();
+    std::cerr << "axion " << command->name << ": " << absl::StatusCodeToString(status.code()) << ": "
+              << status.message() << "\n";
+    return 1;
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace axion::cli
+
+int main(int argc, char** argv) { return axion::cli::run(argc, argv); }

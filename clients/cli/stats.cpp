@@ -1,0 +1,174 @@
+// axion stats, watch: what the solver did and does.
+#include <cstdio>
+#include <map>
+
+#include "absl/flags/flag.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+#include "clients/cli/commands.hpp"
+#include "clients/cli/flags.hpp"
+#include "clients/cli/print.hpp"
+#include "clients/cli/target.hpp"
+
+namespace axion::cli {
+namespace {
+
+double share(std::int64_t part, std::int64_t whole) {
+  return whole > 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0.0;
+}
+
+void print_counts(const char* name, const v1::BinnedCounts& counts) {
+  absl::PrintF("  %-22s mean %-9.3g median <= %-6s 99 %% <= %s\n", name, mean_of(counts), quantile_text(counts, 0.5),
+               quantile_text(counts, 0.99));
+}
+
+void print_batch_stats(const v1::BatchSolverStats& stats) {
+  absl::PrintF(
+      "world-steps %d: converged %.3f %%, max iterations %d, contact overflow %d, non finite %d, fallback %d\n",
+      stats.world_steps(), share(stats.converged(), stats.world_steps()), stats.max_iterations(),
+      stats.contact_overflow(), stats.non_finite(), stats.fallback());
+  absl::PrintF("per world-step\n");
+  print_counts("newton iterations", stats.newton_iterations());
+  print_counts("linear iterations", stats.linear_iterations());
+  print_counts("line search steps", stats.line_search_steps());
+  print_counts("contacts", stats.contacts());
+  absl::PrintF("residual, multiples of the tolerance\n");
+  for (const char* block : {"dynamics", "joint", "contact", "friction", "control"}) {
+    if (const auto found = stats.residual().find(block); found != stats.residual().end()) {
+      print_counts(block, found->second);
+    }
+  }
+  absl::PrintF("greatest penetration %.4g m, greatest joint error %.4g m\n", stats.max_penetration_meters(),
+               stats.max_joint_error_meters());
+}
+
+void print_world_stats(const v1::WorldSolverStats& worlds) {
+  absl::PrintF("\nlast step of each world\n%7s %7s %7s %7s %9s %13s %13s  %s\n", "world", "newton", "linear", "line s.",
+               "contacts", "penetration", "joint error", "outcome");
+  for (int i = 0; i < worlds.newton_iterations_size(); ++i) {
+    absl::PrintF("%7d %7d %7d %7d %9d %11.3g m %11.3g m  %s\n", worlds.world_indices(i), worlds.newton_iterations(i),
+                 worlds.linear_iterations(i), worlds.line_search_steps(i), worlds.contact_count(i),
+                 worlds.max_penetration_meters(i), worlds.max_joint_error_meters(i), outcome_text(worlds.outcome(i)));
+  }
+}
+
+struct Look {
+  absl::Time time;
+  v1::BatchSolverStats stats;
+};
+
+// What happened between two looks at a batch, as one line.
+void print_change(const std::string& name, const Look& before, const Look& now, bool json) {
+  const std::int64_t steps = now.stats.world_steps() - before.stats.world_steps();
+  const double rate = static_cast<double>(steps) / std::max(absl::ToDoubleSeconds(now.time - before.time), 1e-9);
+  const std::int64_t converged = now.stats.converged() - before.stats.converged();
+  const auto per_step = [&](const v1::BinnedCounts& after, const v1::BinnedCounts& first) {
+    return steps > 0 ? (after.sum() - first.sum()) / static_cast<double>(steps) : 0.0;
+  };
+  const double newton = per_step(now.stats.newton_iterations(), before.stats.newton_iterations());
+  const double contacts = per_step(now.stats.contacts(), before.stats.contacts());
+  if (json) {
+    print_json({{"time", absl::FormatTime(absl::RFC3339_full, now.time, absl::UTCTimeZone())},
+                {"batch", name},
+                {"world_steps", now.stats.world_steps()},
+                {"world_steps_per_second", rate},
+                {"converged_percent", share(converged, steps)},
+                {"newton_iterations_mean", newton},
+                {"contacts_mean", contacts},
+                {"max_penetration_meters", now.stats.max_penetration_meters()}});
+    return;
+  }
+  absl::PrintF("%s  %-24s %10.0f world-steps/s  converged %7.3f %%  newton %5.2f  contacts %5.2f  penetration %.3g m\n",
+               absl::FormatTime("%H:%M:%S", now.time, absl::LocalTimeZone()), name, rate, share(converged, steps),
+               newton, contacts, now.stats.max_penetration_meters());
+  std::fflush(stdout);
+}
+
+// The named batch, or all that the server has now.
+absl::StatusOr<std::vector<std::string>> batches_to_watch(const Invocation& invocation) {
+  if (!invocation.words.empty()) {
+    return std::vector<std::string>{invocation.words.front()};
+  }
+  const auto batches = invocation.client.list_batches();
+  if (!batches.ok()) {
+    return batches.status();
+  }
+  std::vector<std::string> names;
+  for (const v1::Batch& batch : *batches) {
+    names.push_back(batch.name());
+  }
+  return names;
+}
+
+}  // namespace
+
+absl::Status run_stats(const Invocation& invocation) {
+  if (invocation.words.size() != 1 || !absl::StartsWith(invocation.words.front(), "batches/")) {
+    return usage_error("stats takes one batches/ID");
+  }
+  const auto batch = open_batch(invocation.client, invocation.words.front());
+  if (!batch.ok()) {
+    return batch.status();
+  }
+  const bool per_world = absl::GetFlag(FLAGS_per_world);
+  const auto stats = batch->solver_stats(!per_world);
+  if (!stats.ok()) {
+    return stats.status();
+  }
+  if (invocation.json) {
+    nlohmann::json json = message_json(*stats);
+    if (per_world) {
+      for (const auto& [name, tensor] :
+           {std::pair<const char*, const v1::Tensor&>{"residual", stats->worlds().residual()},
+            {"residual_normalised", stats->worlds().residual_normalised()}}) {
+        json["worlds"][name] = tensor_json(tensor);
+      }
+    }
+    print_json(json);
+    return absl::OkStatus();
+  }
+  print_batch_stats(stats->batch());
+  if (per_world) {
+    print_world_stats(stats->worlds());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status run_watch(const Invocation& invocation) {
+  if (invocation.words.size() > 1) {
+    return usage_error("watch takes at most one batches/ID");
+  }
+  std::map<std::string, Look> looks;
+  const int count = absl::GetFlag(FLAGS_count);
+  // The first look has nothing to compare with, so `count` lines take one look more.
+  for (int round = 0; count == 0 || round <= count; ++round) {
+    if (round > 0) {
+      absl::SleepFor(absl::GetFlag(FLAGS_interval));
+    }
+    const auto names = batches_to_watch(invocation);
+    if (!names.ok()) {
+      return names.status();
+    }
+    for (const std::string& name : *names) {
+      const auto batch = invocation.client.get_batch(name);
+      const auto stats = batch.ok() ? batch->solver_stats() : batch.status();
+      if (!stats.ok()) {
+        if (invocation.words.empty() && absl::IsNotFound(stats.status())) {
+          looks.erase(name);  // deleted since it was listed
+          continue;
+        }
+        return stats.status();
+      }
+      const Look now{absl::Now(), stats->batch()};
+      if (const auto before = looks.find(name); before != looks.end()) {
+        print_change(name, before->second, now, invocation.json);
+      }
+      looks[name] = now;
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace axion::cli

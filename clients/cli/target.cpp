@@ -1,0 +1,166 @@
+#include "clients/cli/target.hpp"
+
+#include <fstream>
+#include <iostream>
+#include <iterator>
+
+#include "absl/flags/flag.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "clients/cli/flags.hpp"
+
+namespace axion::cli {
+namespace {
+
+absl::StatusOr<std::string> read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string content((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  if (!file) {
+    return absl::NotFoundError(absl::StrCat("cannot read the file '", path, "'"));
+  }
+  return content;
+}
+
+absl::StatusOr<client::CreateModelOptions> model_options() {
+  client::CreateModelOptions options;
+  options.allow_unsupported = absl::GetFlag(FLAGS_allow_unsupported);
+  for (const std::string& asset : absl::GetFlag(FLAGS_assets)) {
+    const std::pair<std::string, std::string> name_and_path = absl::StrSplit(asset, absl::MaxSplits('=', 1));
+    const std::string& path = name_and_path.second.empty() ? name_and_path.first : name_and_path.second;
+    auto content = read_file(path);
+    if (!content.ok()) {
+      return content.status();
+    }
+    options.assets[name_and_path.first] = *std::move(content);
+  }
+  return options;
+}
+
+// Sets an enum field from a word such as "axion_seed" and the prefix of the enum's names.
+template <typename Enum, typename Setter>
+absl::Status set_choice(const char* flag, const std::string& word, const char* prefix,
+                        bool (*parse)(const std::string&, Enum*), Setter set) {
+  if (word.empty()) {
+    return absl::OkStatus();
+  }
+  Enum value{};
+  if (!parse(absl::StrCat(prefix, absl::AsciiStrToUpper(word)), &value)) {
+    return usage_error(absl::StrCat("--", flag, "=", word, " is not a choice"));
+  }
+  set(value);
+  return absl::OkStatus();
+}
+
+bool parse_preset(const std::string& name, v1::SolverPreset* value) { return v1::SolverPreset_Parse(name, value); }
+bool parse_precision(const std::string& name, v1::Precision* value) { return v1::Precision_Parse(name, value); }
+
+}  // namespace
+
+absl::Status usage_error(const std::string& message) {
+  return absl::InvalidArgumentError(absl::StrCat(message, "; see `axion help`"));
+}
+
+absl::StatusOr<v1::Model> open_model(const client::Client& client, const std::string& word) {
+  if (absl::StartsWith(word, "models/")) {
+    return client.get_model(word);
+  }
+  const auto text = read_file(word);
+  if (!text.ok()) {
+    return text.status();
+  }
+  const auto options = model_options();
+  if (!options.ok()) {
+    return options.status();
+  }
+  auto model = client.create_model(*text, *options);
+  if (model.ok()) {
+    for (const std::string& warning : model->warnings()) {
+      std::cerr << "warning: " << warning << "\n";
+    }
+  }
+  return model;
+}
+
+absl::StatusOr<client::Batch> make_batch(const client::Client& client, const v1::Model& model) {
+  v1::CreateBatchRequest request;
+  request.set_model(model.name());
+  request.set_world_count(absl::GetFlag(FLAGS_worlds));
+  if (const double dt = absl::GetFlag(FLAGS_dt); dt != 0) {
+    request.set_dt(dt);
+  }
+  v1::SolverOptions& options = *request.mutable_options();
+  if (const auto status = set_choice<v1::SolverPreset>("preset", absl::GetFlag(FLAGS_preset), "SOLVER_PRESET_",
+                                                       parse_preset, [&](auto value) { options.set_preset(value); });
+      !status.ok()) {
+    return status;
+  }
+  if (const auto status = set_choice<v1::Precision>("precision", absl::GetFlag(FLAGS_precision), "PRECISION_",
+                                                    parse_precision, [&](auto value) { options.set_precision(value); });
+      !status.ok()) {
+    return status;
+  }
+  if (const double tolerance = absl::GetFlag(FLAGS_tolerance); tolerance != 0) {
+    options.set_tolerance(tolerance);
+  }
+  request.set_seed(absl::GetFlag(FLAGS_seed));
+  if (const double noise = absl::GetFlag(FLAGS_noise); noise != 0) {
+    request.mutable_initial_noise()->set_joint_position(noise);
+  }
+  if (const absl::Duration ttl = absl::GetFlag(FLAGS_idle_ttl); ttl != absl::ZeroDuration()) {
+    request.mutable_idle_ttl()->set_seconds(absl::ToInt64Seconds(ttl));
+    request.mutable_idle_ttl()->set_nanos(
+        static_cast<std::int32_t>(absl::ToInt64Nanoseconds(ttl - absl::Seconds(absl::ToInt64Seconds(ttl)))));
+  }
+  return client.create_batch(request);
+}
+
+absl::StatusOr<client::Batch> open_batch(const client::Client& client, const std::string& word) {
+  if (absl::StartsWith(word, "batches/")) {
+    return client.get_batch(word);
+  }
+  const auto model = open_model(client, word);
+  if (!model.ok()) {
+    return model.status();
+  }
+  return make_batch(client, *model);
+}
+
+absl::StatusOr<std::vector<double>> control_of_flags(const client::Client& client, const client::Batch& batch) {
+  const auto words = absl::GetFlag(FLAGS_control);
+  const auto keyframe = absl::GetFlag(FLAGS_hold);
+  if (!words.empty() && !keyframe.empty()) {
+    return usage_error("give --control or --hold, not both");
+  }
+  if (!keyframe.empty()) {
+    const auto model = client.get_model(batch.info().model());
+    if (!model.ok()) {
+      return model.status();
+    }
+    return client::hold_control(*model, keyframe);
+  }
+  std::vector<double> control;
+  for (const std::string& word : words) {
+    double value = 0;
+    if (!absl::SimpleAtod(word, &value)) {
+      return usage_error(absl::StrCat("--control: '", word, "' is not a number"));
+    }
+    control.push_back(value);
+  }
+  return control;
+}
+
+absl::StatusOr<std::vector<std::int32_t>> shown_worlds(const client::Batch& batch) {
+  std::vector<std::int32_t> worlds;
+  for (const std::string& word : absl::GetFlag(FLAGS_show)) {
+    std::int32_t index = 0;
+    if (!absl::SimpleAtoi(word, &index) || index < 0 || index >= batch.world_count()) {
+      return usage_error(absl::StrCat("--show: '", word, "' is no world of 0 .. ", batch.world_count() - 1));
+    }
+    worlds.push_back(index);
+  }
+  return worlds;
+}
+
+}  // namespace axion::cli

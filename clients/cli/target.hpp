@@ -1,0 +1,31 @@
+// What a command works on: a batch named on the command line, or worlds made for the length of the command.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "clients/cli/commands.hpp"
+
+namespace axion::cli {
+
+// The words of the command line that are wrong. INVALID_ARGUMENT with this usage.
+absl::Status usage_error(const std::string& message);
+
+// A model of "models/ID" or of an MJCF file (with --assets, --allow_unsupported). Prints the model's warnings to stderr.
+absl::StatusOr<v1::Model> open_model(const client::Client& client, const std::string& word);
+
+// A new batch of the model as the flags say (--worlds, --dt, --preset, ...).
+absl::StatusOr<client::Batch> make_batch(const client::Client& client, const v1::Model& model);
+
+// "batches/ID" (stays afterwards), or a new batch of "models/ID" or a file (deleted when the handle ends).
+absl::StatusOr<client::Batch> open_batch(const client::Client& client, const std::string& word);
+
+// The row of controls that --control or --hold asks for; empty if neither does.
+absl::StatusOr<std::vector<double>> control_of_flags(const client::Client& client, const client::Batch& batch);
+
+// --show as indices.
+absl::StatusOr<std::vector<std::int32_t>> shown_worlds(const client::Batch& batch);
+
+}  // namespace axion::cli
