@@ -1,0 +1,128 @@
+#include "server/schedule/batch_handle.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "server/schedule/failure.hpp"
+#include "server/schedule/initial_noise.hpp"
+
+namespace axion::server::schedule {
+namespace {
+
+constexpr std::array kAllFields{Field::kBodyPose,      Field::kBodyVelocity, Field::kJointPosition,
+                                Field::kJointVelocity, Field::kJointImpulse, Field::kControl,
+                                Field::kContactCount,  Field::kOutcome,      Field::kTime,
+                                Field::kStepIndex};
+
+// Copies one field of some worlds to doubles and back: the noise is computed in double whatever the precision.
+std::vector<double> to_doubles(std::span<const std::byte> bytes, DType dtype) {
+  std::vector<double> values(bytes.size() / size_of(dtype));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (dtype == DType::kFloat64) {
+      std::memcpy(&values[i], bytes.data() + i * sizeof(double), sizeof(double));
+    } else {
+      float value = 0;
+      std::memcpy(&value, bytes.data() + i * sizeof(float), sizeof(float));
+      values[i] = value;
+    }
+  }
+  return values;
+}
+
+}  // namespace
+
+const FieldShape* BatchInfo::find(Field field) const {
+  const auto it = std::find_if(fields.begin(), fields.end(), [&](const FieldShape& f) { return f.field == field; });
+  return it == fields.end() ? nullptr : &*it;
+}
+
+std::shared_ptr<const StepMemory> ReplayCache::find(absl::string_view request_id) const {
+  for (const auto& [id, memory] : entries_) {
+    if (id == request_id) return memory;
+  }
+  return nullptr;
+}
+
+void ReplayCache::put(std::string request_id, std::shared_ptr<const StepMemory> memory) {
+  bytes_ += memory->bytes();
+  entries_.emplace_back(std::move(request_id), std::move(memory));
+  while (entries_.size() > 1 && (entries_.size() > kMaxEntries || bytes_ > kMaxBytes)) {
+    bytes_ -= entries_.front().second->bytes();
+    entries_.pop_front();
+  }
+}
+
+std::size_t element_count(std::span<const std::int64_t> shape) {
+  std::size_t count = 1;
+  for (std::int64_t extent : shape) count *= static_cast<std::size_t>(extent);
+  return count;
+}
+
+std::vector<FieldShape> field_shapes(const Batch& batch) {
+  std::vector<FieldShape> shapes;
+  for (Field field : kAllFields) {
+    FieldShape shape{.field = field, .dtype = batch.field_dtype(field), .shape = batch.field_shape(field)};
+    shape.bytes = element_count(shape.shape) * size_of(shape.dtype);
+    shapes.push_back(std::move(shape));
+  }
+  return shapes;
+}
+
+absl::Status read_fields(const BatchHandle& batch, std::span<const std::int32_t> worlds,
+                         std::span<const OutputView> outputs) {
+  if (const Status status = batch.engine->get(worlds, outputs); !status.ok()) return from_engine(status.error());
+  for (const OutputView& output : outputs) {
+    if (output.field != Field::kOutcome) continue;
+    for (std::size_t i = 0; i < world_count_of(worlds, batch); ++i) {
+      std::uint32_t outcome = 0;
+      std::byte* at = output.data + i * output.world_stride;
+      std::memcpy(&outcome, at, sizeof(outcome));
+      outcome = combine_outcomes(batch.carried_outcome[static_cast<std::size_t>(world_at(worlds, i))], outcome);
+      std::memcpy(at, &outcome, sizeof(outcome));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status reset_worlds(BatchHandle& batch, const ResetRequest& request, std::span<const std::uint64_t> seeds) {
+  if (const Status status = batch.engine->reset(request); !status.ok()) return from_engine(status.error());
+  for (std::size_t i = 0; i < world_count_of(request.world_indices, batch); ++i) {
+    batch.carried_outcome[static_cast<std::size_t>(world_at(request.world_indices, i))] = kConverged;
+  }
+  return batch.info.noise.present() ? add_initial_noise(batch, request.world_indices, seeds) : absl::OkStatus();
+}
+
+absl::Status add_initial_noise(BatchHandle& batch, std::span<const std::int32_t> worlds,
+                               std::span<const std::uint64_t> seeds) {
+  const FieldShape& position = *batch.info.find(Field::kJointPosition);
+  const FieldShape& velocity = *batch.info.find(Field::kJointVelocity);
+  const std::size_t count = world_count_of(worlds, batch);
+  std::vector<std::byte> position_bytes(count * position.bytes), velocity_bytes(count * velocity.bytes);
+  const std::array<OutputView, 2> views{
+      OutputView{.field = Field::kJointPosition, .data = position_bytes.data(), .world_stride = position.bytes},
+      OutputView{.field = Field::kJointVelocity, .data = velocity_bytes.data(), .world_stride = velocity.bytes}};
+  if (const Status status = batch.engine->get(worlds, views); !status.ok()) return from_engine(status.error());
+
+  std::vector<double> q = to_doubles(position_bytes, position.dtype);
+  std::vector<double> v = to_doubles(velocity_bytes, velocity.dtype);
+  const std::size_t nq = element_count(position.shape), nv = element_count(velocity.shape);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto world = static_cast<std::uint64_t>(world_at(worlds, i));
+    const std::uint64_t seed = seeds.empty() ? world_seed(batch.info.seed, world) : seeds[i];
+    perturb(batch.info.model->info(), batch.info.noise, seed, std::span(q).subspan(i * nq, nq),
+            std::span(v).subspan(i * nv, nv));
+  }
+
+  StateUpdate update;
+  const auto bytes_of = [](const std::vector<double>& values) {
+    return reinterpret_cast<const std::byte*>(values.data());
+  };
+  if (nq > 0) update.joint_position = {bytes_of(q), DType::kFloat64, nq * sizeof(double), 0};
+  if (nv > 0) update.joint_velocity = {bytes_of(v), DType::kFloat64, nv * sizeof(double), 0};
+  if (nq == 0 && nv == 0) return absl::OkStatus();
+  const Status status = batch.engine->set_state(worlds, update);
+  return status.ok() ? absl::OkStatus() : from_engine(status.error(), "initial_noise");
+}
+
+}  // namespace axion::server::schedule

@@ -1,0 +1,121 @@
+// A batch as the server knows it: what anybody may read, and what belongs to the device's thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+
+#include "engine/engine.hpp"
+
+namespace axion::server::schedule {
+
+// Uniform noise on the coordinates of hinges and slides: half widths, rad or m, and per second.
+struct InitialNoise {
+  double joint_position = 0, joint_velocity = 0;
+  bool present() const { return joint_position > 0 || joint_velocity > 0; }
+};
+
+struct FieldShape {
+  Field field = Field::kBodyPose;
+  DType dtype = DType::kFloat32;
+  std::vector<std::int64_t> shape;  // of one world
+  std::size_t bytes = 0;            // of one world
+};
+
+// Fixed when the batch is created; read from any thread.
+struct BatchInfo {
+  std::string name, model_name;
+  std::shared_ptr<const Model> model;
+  int world_count = 0;
+  double dt = 0;  // s
+  model::SolverOptions options;
+  std::string device;
+  std::int64_t memory_bytes = 0;
+  DType real = DType::kFloat32;
+  std::vector<FieldShape> fields;
+  std::uint64_t seed = 0;
+  InitialNoise noise;
+  absl::Duration idle_ttl;
+  absl::Time create_time;
+
+  const FieldShape* find(Field field) const;
+};
+
+// What a sink keeps of an answer so that a repeated request can have it again.
+class StepMemory {
+ public:
+  virtual ~StepMemory() = default;
+  virtual std::size_t bytes() const = 0;
+};
+
+// The latest answers of a batch by request id: at most kMaxEntries and, beyond the newest, kMaxBytes.
+class ReplayCache {
+ public:
+  static constexpr std::size_t kMaxEntries = 64;
+  static constexpr std::size_t kMaxBytes = 16 << 20;
+  std::shared_ptr<const StepMemory> find(absl::string_view request_id) const;
+  void put(std::string request_id, std::shared_ptr<const StepMemory> memory);
+  std::size_t size() const { return entries_.size(); }
+
+ private:
+  std::deque<std::pair<std::string, std::shared_ptr<const StepMemory>>> entries_;
+  std::size_t bytes_ = 0;
+};
+
+// Worlds that a batch holds of the server's budget; given back when destroyed.
+class WorldReservation {
+ public:
+  WorldReservation() = default;
+  explicit WorldReservation(std::shared_ptr<void> token) : token_(std::move(token)) {}
+
+ private:
+  std::shared_ptr<void> token_;
+};
+
+struct BatchHandle {
+  BatchInfo info;
+
+  // ---- The device's thread only ----
+  std::unique_ptr<Batch> engine;  // none once the batch is deleted
+  WorldReservation reservation;
+  ReplayCache replays;
+  // A request that is cut into several launches has one outcome: what its earlier launches left, per world.
+  std::vector<std::uint32_t> carried_outcome;
+};
+
+// Outcome of two stretches of one request: OR, except CONVERGED, which is AND. kConverged is the neutral element.
+constexpr std::uint32_t combine_outcomes(std::uint32_t a, std::uint32_t b) {
+  return ((a | b) & ~std::uint32_t{kConverged}) | (a & b & kConverged);
+}
+
+// Index of the i-th world asked for; an empty list is all worlds in order.
+inline std::int32_t world_at(std::span<const std::int32_t> worlds, std::size_t i) {
+  return worlds.empty() ? static_cast<std::int32_t>(i) : worlds[i];
+}
+inline std::size_t world_count_of(std::span<const std::int32_t> worlds, const BatchHandle& batch) {
+  return worlds.empty() ? static_cast<std::size_t>(batch.info.world_count) : worlds.size();
+}
+
+// Shapes of every field that a batch offers.
+std::vector<FieldShape> field_shapes(const Batch& batch);
+std::size_t element_count(std::span<const std::int64_t> shape);
+
+// ---- The device's thread only ----
+// Fields of worlds, with outcomes of whole requests. Errors are the engine's.
+absl::Status read_fields(const BatchHandle& batch, std::span<const std::int32_t> worlds,
+                         std::span<const OutputView> outputs);
+// Resets worlds and adds the batch's initial noise. `seeds` is one per world asked for, or empty: the batch's seed.
+absl::Status reset_worlds(BatchHandle& batch, const ResetRequest& request, std::span<const std::uint64_t> seeds);
+// Adds the initial noise to the worlds as they stand.
+absl::Status add_initial_noise(BatchHandle& batch, std::span<const std::int32_t> worlds,
+                               std::span<const std::uint64_t> seeds);
+
+}  // namespace axion::server::schedule

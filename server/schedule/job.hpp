@@ -1,0 +1,85 @@
+// A piece of work for the device's thread: a step, or anything else that touches a batch.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+
+#include "engine/engine.hpp"
+
+#include "server/schedule/batch_handle.hpp"
+
+namespace axion::server::schedule {
+
+// Set by the thread that learns that nobody waits for an answer any more; read by the device's thread.
+class CancelFlag {
+ public:
+  void set() { cancelled_.store(true, std::memory_order_relaxed); }
+  bool is_set() const { return cancelled_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<bool> cancelled_{false};
+};
+
+// The call that waits for a job.
+struct Call {
+  absl::Time deadline = absl::InfiniteFuture();
+  std::shared_ptr<const CancelFlag> cancel;  // none: cannot be cancelled
+};
+
+// Of the worlds asked for, after the last step.
+struct StepAnswer {
+  std::vector<double> time;  // s
+  std::vector<std::int64_t> step_index;
+  std::vector<std::uint32_t> outcome;
+};
+
+// Who asked for a step. Owns the memory behind the job's views until one of these has been called, which happens once,
+// on the device's thread; they must be quick.
+class StepSink {
+ public:
+  virtual ~StepSink() = default;
+  // The outputs are written. Returns what a repetition of the request should get if `remember`.
+  virtual std::shared_ptr<const StepMemory> succeed(StepAnswer answer, bool remember) = 0;
+  // The request was answered before, with this.
+  virtual void replay(const StepMemory& memory) = 0;
+  // Nothing has been changed, unless the status says so.
+  virtual void fail(const absl::Status& status) = 0;
+};
+
+struct StepWork {
+  std::vector<std::int32_t> world_indices;  // empty: all
+  std::int64_t step_count = 1;
+  InputView control, body_wrench;
+  std::int64_t record_every = 0;            // 0, or a divisor of step_count
+  std::vector<OutputView> outputs;
+  std::optional<std::int64_t> expected_step;
+  std::string request_id;                   // empty: none
+  std::shared_ptr<StepSink> sink;
+};
+
+// Anything else. Exactly one of the two is called, once, on the device's thread. `batch` is none if the job has none.
+struct DeviceWork {
+  std::function<void(Engine& engine, BatchHandle* batch)> run;
+  std::function<void(const absl::Status& status)> refuse;
+};
+
+struct Job {
+  Call call;
+  std::shared_ptr<BatchHandle> batch;  // none for work that makes one
+  std::variant<StepWork, DeviceWork> work;
+
+  // Kept by the batcher.
+  absl::Time admitted_at;
+  std::int64_t steps_done = 0;
+};
+
+}  // namespace axion::server::schedule

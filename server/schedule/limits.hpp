@@ -1,0 +1,17 @@
+// What one server will take. Every limit is named in the error that it causes.
+#pragma once
+
+#include <cstdint>
+
+namespace axion::server::schedule {
+
+struct Limits {
+  std::int64_t max_message_bytes = 64 << 20;   // either direction
+  std::int64_t max_worlds = 65536;             // of all batches together
+  std::int64_t max_models = 1024;
+  std::int64_t max_queue = 1024;               // jobs admitted and not finished
+  std::int64_t max_steps_per_request = 1'000'000;
+  std::int64_t max_stream_in_flight = 64;      // requests of one stream
+};
+
+}  // namespace axion::server::schedule

@@ -1,0 +1,233 @@
+#include "server/schedule/registry.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+#include "server/schedule/failure.hpp"
+
+namespace axion::server::schedule {
+namespace {
+
+constexpr int kDefaultPageSize = 50;
+constexpr int kMaxPageSize = 1000;
+
+// One page of a map in order of creation; `item` turns an entry into what the page holds. The token is the name of the
+// last item, so a page stays right when items before it go.
+template <typename T, typename Map, typename ItemOf>
+absl::StatusOr<Page<T>> page_of(const Map& map, const ResourceIds& ids, int page_size, absl::string_view token,
+                                const ItemOf& item) {
+  if (page_size < 0) {
+    return invalid_field("page_size", absl::StrCat("is ", page_size, "; it must not be negative"));
+  }
+  const int size = page_size == 0 ? kDefaultPageSize : std::min(page_size, kMaxPageSize);
+  std::uint64_t after = 0;
+  if (!token.empty()) {
+    const auto sequence = ids.sequence_of(token);
+    if (!sequence) return invalid_field("page_token", absl::StrCat("\"", token, "\" was not given by this list"));
+    after = *sequence;
+  }
+  Page<T> page;
+  auto it = map.upper_bound(after);
+  std::uint64_t last = after;
+  for (; it != map.end() && page.items.size() < static_cast<std::size_t>(size); ++it) {
+    page.items.push_back(item(it->second));
+    last = it->first;
+  }
+  if (it != map.end()) page.next_token = ids.name_of(last);
+  return page;
+}
+
+}  // namespace
+
+Registry::Registry(const Limits& limits, Observer& observer, std::uint64_t key)
+    : limits_(limits), observer_(observer), model_ids_("models", key), batch_ids_("batches", key) {}
+
+std::shared_ptr<const ModelRecord> Registry::find_content(absl::string_view content) const {
+  absl::MutexLock lock(&mutex_);
+  const auto it = content_.find(content);
+  return it == content_.end() ? nullptr : models_.at(it->second).record;
+}
+
+absl::StatusOr<std::shared_ptr<const ModelRecord>> Registry::add_model(std::string content,
+                                                                       std::shared_ptr<const Model> model,
+                                                                       std::vector<std::string> warnings,
+                                                                       absl::Time now) {
+  absl::MutexLock lock(&mutex_);
+  if (const auto it = content_.find(content); it != content_.end()) return models_.at(it->second).record;
+  if (static_cast<std::int64_t>(models_.size()) >= limits_.max_models) {
+    return limit_reached("max_models", absl::StrCat("max_models: the server holds ", models_.size(),
+                                                    " models, its limit; delete one first"));
+  }
+  const std::uint64_t sequence = next_sequence_++;
+  auto record = std::make_shared<const ModelRecord>(
+      ModelRecord{model_ids_.name_of(sequence), std::move(model), std::move(warnings), now});
+  content_.emplace(content, sequence);
+  models_.emplace(sequence, ModelEntry{record, std::move(content)});
+  report();
+  return record;
+}
+
+absl::StatusOr<std::shared_ptr<const ModelRecord>> Registry::find_model(absl::string_view field,
+                                                                        absl::string_view name) const {
+  const auto sequence = model_ids_.sequence_of(name);
+  absl::MutexLock lock(&mutex_);
+  const auto it = sequence ? models_.find(*sequence) : models_.end();
+  if (it == models_.end()) return not_found(field, name);
+  return it->second.record;
+}
+
+absl::Status Registry::remove_model(absl::string_view name) {
+  const auto sequence = model_ids_.sequence_of(name);
+  absl::MutexLock lock(&mutex_);
+  const auto it = sequence ? models_.find(*sequence) : models_.end();
+  if (it == models_.end()) return not_found("name", name);
+  const auto users = std::count_if(batches_.begin(), batches_.end(),
+                                   [&](const auto& item) { return item.second.handle->info.model_name == name; });
+  if (users > 0) {
+    return make_failure(absl::StatusCode::kFailedPrecondition,
+                        absl::StrCat("name: \"", name, "\" is used by ", users, " batches; delete them first"),
+                        {.reason = std::string(reason::kInUse), .field = "name"});
+  }
+  content_.erase(it->second.content);
+  models_.erase(it);
+  report();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Page<const ModelRecord>> Registry::list_models(int page_size, absl::string_view token) const {
+  absl::MutexLock lock(&mutex_);
+  return page_of<const ModelRecord>(models_, model_ids_, page_size, token,
+                                    [](const ModelEntry& entry) { return entry.record; });
+}
+
+absl::StatusOr<WorldReservation> Registry::reserve_worlds(int count) {
+  absl::MutexLock lock(&mutex_);
+  if (reserved_worlds_ + count > limits_.max_worlds) {
+    return limit_reached("max_worlds", absl::StrCat("world_count: ", count, " worlds beside the ", reserved_worlds_,
+                                                    " that exist pass the limit max_worlds = ", limits_.max_worlds));
+  }
+  reserved_worlds_ += count;
+  // Only the deleter matters: it runs when the last holder of the reservation goes.
+  return WorldReservation(std::shared_ptr<void>(this, [count](void* registry) {
+    static_cast<Registry*>(registry)->release_worlds(count);
+  }));
+}
+
+void Registry::release_worlds(std::int64_t count) {
+  absl::MutexLock lock(&mutex_);
+  reserved_worlds_ -= count;
+}
+
+absl::Status Registry::add_batch(const std::shared_ptr<BatchHandle>& batch, absl::Time now) {
+  const auto model = model_ids_.sequence_of(batch->info.model_name);
+  absl::MutexLock lock(&mutex_);
+  if (!model || !models_.contains(*model)) return not_found("model", batch->info.model_name);
+  const std::uint64_t sequence = next_sequence_++;
+  batch->info.name = batch_ids_.name_of(sequence);
+  batch->info.create_time = now;
+  batches_.emplace(sequence, BatchEntry{batch, now + batch->info.idle_ttl});
+  report();
+  return absl::OkStatus();
+}
+
+std::map<std::uint64_t, Registry::BatchEntry>::iterator Registry::entry_of(absl::string_view name) {
+  const auto sequence = batch_ids_.sequence_of(name);
+  return sequence ? batches_.find(*sequence) : batches_.end();
+}
+
+std::map<std::uint64_t, Registry::BatchEntry>::const_iterator Registry::entry_of(absl::string_view name) const {
+  const auto sequence = batch_ids_.sequence_of(name);
+  return sequence ? batches_.find(*sequence) : batches_.end();
+}
+
+absl::StatusOr<std::shared_ptr<BatchHandle>> Registry::use_batch(absl::string_view field, absl::string_view name,
+                                                                 absl::Time now) {
+  absl::MutexLock lock(&mutex_);
+  const auto it = entry_of(name);
+  if (it == batches_.end()) return not_found(field, name);
+  it->second.expire_time = now + it->second.handle->info.idle_ttl;
+  return it->second.handle;
+}
+
+absl::StatusOr<std::shared_ptr<BatchHandle>> Registry::find_batch(absl::string_view field,
+                                                                  absl::string_view name) const {
+  absl::MutexLock lock(&mutex_);
+  const auto it = entry_of(name);
+  if (it == batches_.end()) return not_found(field, name);
+  return it->second.handle;
+}
+
+absl::StatusOr<Page<BatchHandle>> Registry::list_batches(int page_size, absl::string_view token) const {
+  absl::MutexLock lock(&mutex_);
+  return page_of<BatchHandle>(batches_, batch_ids_, page_size, token,
+                              [](const BatchEntry& entry) { return entry.handle; });
+}
+
+bool Registry::remove_batch(const BatchHandle& batch) {
+  absl::MutexLock lock(&mutex_);
+  const auto it = entry_of(batch.info.name);
+  if (it == batches_.end()) return false;
+  batches_.erase(it);
+  report();
+  return true;
+}
+
+void Registry::touch(const BatchHandle& batch, absl::Time now) {
+  absl::MutexLock lock(&mutex_);
+  const auto it = entry_of(batch.info.name);
+  if (it != batches_.end()) it->second.expire_time = now + batch.info.idle_ttl;
+}
+
+absl::Time Registry::expire_time(const BatchHandle& batch) const {
+  absl::MutexLock lock(&mutex_);
+  const auto it = entry_of(batch.info.name);
+  return it == batches_.end() ? absl::InfinitePast() : it->second.expire_time;
+}
+
+std::vector<std::shared_ptr<BatchHandle>> Registry::take_expired(absl::Time now) {
+  absl::MutexLock lock(&mutex_);
+  std::vector<std::shared_ptr<BatchHandle>> expired;
+  for (auto it = batches_.begin(); it != batches_.end();) {
+    // Handles are given out under this mutex only, so a count of one cannot grow here.
+    if (it->second.expire_time <= now && it->second.handle.use_count() == 1) {
+      expired.push_back(std::move(it->second.handle));
+      it = batches_.erase(it);
+    } else {
+      ++it;
+    }
+  }
+  if (!expired.empty()) report();
+  return expired;
+}
+
+std::vector<std::shared_ptr<BatchHandle>> Registry::take_all() {
+  absl::MutexLock lock(&mutex_);
+  std::vector<std::shared_ptr<BatchHandle>> all;
+  for (auto& item : batches_) all.push_back(std::move(item.second.handle));
+  batches_.clear();
+  report();
+  return all;
+}
+
+absl::Time Registry::next_expiry() const {
+  absl::MutexLock lock(&mutex_);
+  absl::Time next = absl::InfiniteFuture();
+  for (const auto& item : batches_) next = std::min(next, item.second.expire_time);
+  return next;
+}
+
+ResourceCounts Registry::counts_locked() const {
+  ResourceCounts counts{.models = static_cast<std::int64_t>(models_.size()),
+                        .batches = static_cast<std::int64_t>(batches_.size())};
+  for (const auto& item : batches_) counts.worlds += item.second.handle->info.world_count;
+  return counts;
+}
+
+ResourceCounts Registry::counts() const {
+  absl::MutexLock lock(&mutex_);
+  return counts_locked();
+}
+
+}  // namespace axion::server::schedule

@@ -1,0 +1,115 @@
+// Which models and batches exist, under what names, and for how long.
+//
+// Thread safe. Models are deduplicated by content. A batch has a lease: when nobody has named it for its idle_ttl and no
+// job holds it, take_expired gives it to the device's thread, which destroys it. The registry never touches the engine.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+
+#include "engine/engine.hpp"
+
+#include "server/schedule/batch_handle.hpp"
+#include "server/schedule/limits.hpp"
+#include "server/schedule/observer.hpp"
+#include "server/schedule/resource_ids.hpp"
+
+namespace axion::server::schedule {
+
+struct ModelRecord {
+  std::string name;
+  std::shared_ptr<const Model> model;
+  std::vector<std::string> warnings;
+  absl::Time create_time;
+};
+
+template <typename T>
+struct Page {
+  std::vector<std::shared_ptr<T>> items;
+  std::string next_token;  // empty: the last page
+};
+
+class Registry {
+ public:
+  // `key` scrambles ids; `observer` outlives the registry.
+  Registry(const Limits& limits, Observer& observer, std::uint64_t key);
+
+  // ---- Models. `content` is all that decides what the model is; equal content is one model. ----
+  std::shared_ptr<const ModelRecord> find_content(absl::string_view content) const ABSL_LOCKS_EXCLUDED(mutex_);
+  // The record that holds, if somebody else was first. RESOURCE_EXHAUSTED at max_models.
+  absl::StatusOr<std::shared_ptr<const ModelRecord>> add_model(std::string content, std::shared_ptr<const Model> model,
+                                                               std::vector<std::string> warnings, absl::Time now)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // `field` is where the request names it, for the error.
+  absl::StatusOr<std::shared_ptr<const ModelRecord>> find_model(absl::string_view field, absl::string_view name) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // FAILED_PRECONDITION while a batch uses it.
+  absl::Status remove_model(absl::string_view name) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::StatusOr<Page<const ModelRecord>> list_models(int page_size, absl::string_view token) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // ---- Batches ----
+  // RESOURCE_EXHAUSTED when the worlds would pass max_worlds.
+  absl::StatusOr<WorldReservation> reserve_worlds(int count) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Names the batch and lists it. NOT_FOUND if its model was deleted meanwhile.
+  absl::Status add_batch(const std::shared_ptr<BatchHandle>& batch, absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Renews the lease.
+  absl::StatusOr<std::shared_ptr<BatchHandle>> use_batch(absl::string_view field, absl::string_view name, absl::Time now)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // Leaves the lease as it is.
+  absl::StatusOr<std::shared_ptr<BatchHandle>> find_batch(absl::string_view field, absl::string_view name) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::StatusOr<Page<BatchHandle>> list_batches(int page_size, absl::string_view token) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // False if it was not listed any more.
+  bool remove_batch(const BatchHandle& batch) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Work on it has ended: the lease starts anew.
+  void touch(const BatchHandle& batch, absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Time expire_time(const BatchHandle& batch) const ABSL_LOCKS_EXCLUDED(mutex_);
+  // Unlists and returns the batches whose lease has run out and that no job holds.
+  std::vector<std::shared_ptr<BatchHandle>> take_expired(absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
+  std::vector<std::shared_ptr<BatchHandle>> take_all() ABSL_LOCKS_EXCLUDED(mutex_);
+  // InfiniteFuture if there is no batch.
+  absl::Time next_expiry() const ABSL_LOCKS_EXCLUDED(mutex_);
+  ResourceCounts counts() const ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  struct ModelEntry {
+    std::shared_ptr<const ModelRecord> record;
+    std::string content;
+  };
+  struct BatchEntry {
+    std::shared_ptr<BatchHandle> handle;
+    absl::Time expire_time;
+  };
+
+  ResourceCounts counts_locked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void report() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { observer_.on_resources(counts_locked()); }
+  void release_worlds(std::int64_t count) ABSL_LOCKS_EXCLUDED(mutex_);
+  std::map<std::uint64_t, BatchEntry>::iterator entry_of(absl::string_view name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::map<std::uint64_t, BatchEntry>::const_iterator entry_of(absl::string_view name) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const Limits limits_;
+  Observer& observer_;
+  const ResourceIds model_ids_, batch_ids_;
+
+  mutable absl::Mutex mutex_;
+  std::uint64_t next_sequence_ ABSL_GUARDED_BY(mutex_) = 1;
+  std::map<std::uint64_t, ModelEntry> models_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<std::string, std::uint64_t> content_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::uint64_t, BatchEntry> batches_ ABSL_GUARDED_BY(mutex_);
+  std::int64_t reserved_worlds_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace axion::server::schedule

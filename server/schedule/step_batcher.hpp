@@ -1,0 +1,113 @@
+// The one thread that owns a device: it runs what waits, many steps in one launch.
+//
+// submit() may be called from any thread and never blocks. On the device's thread:
+//   - the jobs of a batch run in the order in which they were submitted; batches do not wait for each other;
+//   - waiting steps of distinct batches go into one Engine::step;
+//   - a long step is cut into stretches (launch_plan.hpp), and what comes in meanwhile joins the next launch;
+//   - deadlines, cancellations, expected_step and request_id are looked at before a job's first launch. A job without
+//     request_id is also given up between two launches when nobody waits for it any more: its worlds then stand at the
+//     step they reached. One with request_id runs to its end, so that a repetition finds the answer.
+//   - batches whose lease has run out are destroyed.
+// With max_batch_delay, a launch waits that long for jobs of batches that have none waiting yet.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+
+#include "engine/engine.hpp"
+
+#include "server/schedule/job.hpp"
+#include "server/schedule/job_queue.hpp"
+#include "server/schedule/launch_plan.hpp"
+#include "server/schedule/observer.hpp"
+#include "server/schedule/registry.hpp"
+
+namespace axion::server::schedule {
+
+struct StepBatcherOptions {
+  std::size_t max_queue = 1024;
+  absl::Duration max_batch_delay = absl::ZeroDuration();
+  absl::Duration shared_slice = absl::Milliseconds(10);  // how long a launch may last when other jobs wait
+  absl::Duration alone_slice = absl::Milliseconds(50);   // when none do
+  std::int64_t max_launch_steps = 0;                     // fixes the steps of a launch; 0: paced by the slices
+  std::function<absl::Time()> clock = absl::Now;         // of leases, deadlines and waits
+};
+
+class StepBatcher {
+ public:
+  // `registry` and `observer` outlive the batcher.
+  StepBatcher(std::unique_ptr<Engine> engine, Registry& registry, Observer& observer, StepBatcherOptions options);
+  // As drain without time.
+  ~StepBatcher();
+  StepBatcher(const StepBatcher&) = delete;
+  StepBatcher& operator=(const StepBatcher&) = delete;
+
+  // RESOURCE_EXHAUSTED when the queue is full, UNAVAILABLE once draining. Then nothing of the job is called.
+  absl::Status submit(std::unique_ptr<Job> job);
+  // Takes nothing new, finishes what waits, destroys all batches. False if `limit` passed first; what was left has then
+  // been refused with UNAVAILABLE. A launch in hand is always finished.
+  bool drain(absl::Duration limit) ABSL_LOCKS_EXCLUDED(device_mutex_);
+  // Makes the device's thread look at the clock again.
+  void wake() { queue_.wake(); }
+
+  DeviceInfo device() const ABSL_LOCKS_EXCLUDED(device_mutex_);
+  absl::Time now() const { return options_.clock(); }
+
+ private:
+  // A step that takes part in the launch being made.
+  struct Entry {
+    Job* job = nullptr;
+    Stretch stretch;
+    bool ended = false;
+  };
+
+  void run();
+  absl::Duration idle_timeout() const;
+  void destroy_expired();
+  // Runs and refuses what does not need a launch; the steps that are ready, at most one a batch, are left in `ready`.
+  void collect(std::vector<Job*>& ready);
+  void run_device_work(Job& job);
+  // True if the step is ready for a launch; else it has been answered.
+  bool admit_step(Job& job);
+  bool should_wait(const std::vector<Job*>& ready, absl::Duration& timeout) const;
+  void launch(const std::vector<Job*>& ready);
+  void step_entries(std::span<Entry> entries);
+  void measure(std::span<const Entry> entries, absl::Duration duration, const StepStatistics& statistics);
+  void advance(Entry& entry);
+  void answer(Job& job);
+  void fail(Entry& entry, const Error& error);
+  void end_job(Job& job, const absl::Status& status);
+  void forget_ended();
+  void refuse_all(const absl::Status& status);
+  void update_device_info() ABSL_LOCKS_EXCLUDED(device_mutex_);
+
+  const StepBatcherOptions options_;
+  Registry& registry_;
+  Observer& observer_;
+  JobQueue<std::unique_ptr<Job>> queue_;
+
+  // The device's thread only.
+  std::unique_ptr<Engine> engine_;
+  std::vector<std::unique_ptr<Job>> waiting_;  // in order of admission; null once ended
+  LaunchPacer pacer_;
+
+  mutable absl::Mutex device_mutex_;
+  DeviceInfo device_ ABSL_GUARDED_BY(device_mutex_);
+
+  CancelFlag stop_;  // give up what is left
+  absl::Notification ended_;
+  std::thread thread_;
+};
+
+}  // namespace axion::server::schedule
