@@ -38,9 +38,10 @@ struct ImportedScene {
 
 // Limits on hostile input; the error names the limit.
 inline constexpr std::size_t kMaxXmlBytes = 16u << 20;
-inline constexpr int kMaxXmlDepth = 96;            // nested elements, includes spliced in (the XML library stops at 100)
-inline constexpr int kMaxXmlElements = 1 << 18;    // of one file
+inline constexpr int kMaxXmlDepth = 96;          // nested elements, includes spliced in (the XML library stops at 100)
+inline constexpr int kMaxXmlElements = 1 << 18;  // of one file
 inline constexpr int kMaxXmlAttributes = 1 << 20;  // of one file
+inline constexpr int kMaxXmlElementAttributes = 256;
 inline constexpr int kMaxBodies = 4096;
 inline constexpr int kMaxShapes = 16384;
 inline constexpr int kMaxIncludeDepth = 16;

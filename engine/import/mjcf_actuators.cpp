@@ -12,17 +12,17 @@ namespace {
 // As in MuJoCo: force = gain * control + bias[0] + bias[1] * length + bias[2] * velocity, length = gear * s. The short
 // forms (motor, position, velocity) are ways to fill this; a class has one actuator default that all kinds share.
 struct Drive {
-  int dynamics = 0;             // none
-  int gain_type = 0;            // fixed
-  int bias_type = 0;            // 0 none, 1 affine
+  int dynamics = 0;   // none
+  int gain_type = 0;  // fixed
+  int bias_type = 0;  // 0 none, 1 affine
   double gain[10] = {1};
   double bias[10] = {0};
-  bool is_position = false;     // the last layer was a position, whose kv the next one keeps
+  bool is_position = false;  // the last layer was a position, whose kv the next one keeps
 };
 
 void read_general(const Attributes& a, Drive& drive) {
-  drive.dynamics = a.keyword("dyntype", {"none", "integrator", "filter", "filterexact", "muscle", "user"},
-                             drive.dynamics);
+  drive.dynamics =
+      a.keyword("dyntype", {"none", "integrator", "filter", "filterexact", "muscle", "user"}, drive.dynamics);
   drive.gain_type = a.keyword("gaintype", {"fixed", "affine", "muscle", "user"}, drive.gain_type);
   drive.bias_type = a.keyword("biastype", {"none", "affine", "muscle", "user"}, drive.bias_type);
   a.numbers("gainprm", drive.gain, 1);
@@ -54,11 +54,20 @@ void check_own_attributes(const XmlElement& layer) {
   static constexpr struct {
     const char* attribute;
     const char* tags;
-  } kOwners[] = {{"kp", "position"},       {"kv", "position velocity"}, {"dampratio", "position"},
-                 {"timeconst", "position"}, {"inheritrange", "position general"},
-                 {"dyntype", "general"},   {"gaintype", "general"},     {"biastype", "general"},
-                 {"dynprm", "general"},    {"gainprm", "general"},      {"biasprm", "general"},
-                 {"actlimited", "general"}, {"actrange", "general"},    {"actdim", "general"},
+  } kOwners[] = {{"kp", "position"},
+                 {"kv", "position velocity"},
+                 {"dampratio", "position"},
+                 {"timeconst", "position"},
+                 {"inheritrange", "position general"},
+                 {"dyntype", "general"},
+                 {"gaintype", "general"},
+                 {"biastype", "general"},
+                 {"dynprm", "general"},
+                 {"gainprm", "general"},
+                 {"biasprm", "general"},
+                 {"actlimited", "general"},
+                 {"actrange", "general"},
+                 {"actdim", "general"},
                  {"actearly", "general"}};
   for (const auto& owner : kOwners) {
     if (layer.find(owner.attribute) == nullptr) continue;
@@ -70,8 +79,8 @@ void check_own_attributes(const XmlElement& layer) {
 class ActuatorReader {
  public:
   ActuatorReader(MjcfScene& scene, const XmlElement& element)
-      : s_(scene), a_(scene.defaults.attributes(element, DefaultClasses::kMain,
-                                                {"general", "motor", "position", "velocity"})) {}
+      : s_(scene),
+        a_(scene.defaults.attributes(element, DefaultClasses::kMain, {"general", "motor", "position", "velocity"})) {}
   void read();
 
  private:
@@ -129,7 +138,8 @@ bool ActuatorReader::take_law(const Drive& drive) {
     actuator_.kind = model::ActuatorKind::kVelocity;
     actuator_.kd = gain;
   } else {
-    s_.notes.unsupported(a_.element(), "", "its law is none of gain u, kp (u - length) - kd velocity, kd (u - velocity)");
+    s_.notes.unsupported(a_.element(), "",
+                         "its law is none of gain u, kp (u - length) - kd velocity, kd (u - velocity)");
     return false;
   }
   return true;
@@ -195,8 +205,8 @@ void read_actuators(MjcfScene& scene) {
       if (name != nullptr && !name->value.empty() && !names.insert(name->value).second) {
         refuse(element, "name", "names an actuator a second time");
       }
-      const bool known = element.tag == "general" || element.tag == "motor" || element.tag == "position" ||
-                         element.tag == "velocity";
+      const bool known =
+          element.tag == "general" || element.tag == "motor" || element.tag == "position" || element.tag == "velocity";
       if (known) ActuatorReader(scene, element).read();  // the schema has noted the others
     }
   }

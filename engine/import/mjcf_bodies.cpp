@@ -15,10 +15,10 @@
 namespace axion::import {
 namespace {
 
-using model::MassProperties;
-using model::Pose;
 using math::Mat3;
 using math::Vec3;
+using model::MassProperties;
+using model::Pose;
 
 // What an <inertial> says, in the body's frame.
 MassProperties read_inertial(const XmlElement& element, const MjcfSettings& settings) {

@@ -18,8 +18,7 @@ bool is_solid(GeomType type) {
 }
 
 bool is_scene_shape(GeomType type) {
-  return type == GeomType::kPlane || type == GeomType::kSphere || type == GeomType::kCapsule ||
-         type == GeomType::kBox;
+  return type == GeomType::kPlane || type == GeomType::kSphere || type == GeomType::kCapsule || type == GeomType::kBox;
 }
 
 int size_count(GeomType type) {
@@ -162,8 +161,8 @@ math::Vec3<double> principal_inertia(GeomType type, const model::Vec3d& s, doubl
 Geom read_geom(const Attributes& a, const MjcfSettings& settings, bool adds_mass, Notes& notes) {
   Geom geom;
   // The order of GeomType.
-  const int type = a.keyword(
-      "type", {"plane", "hfield", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh", "sdf"}, 2);
+  const int type =
+      a.keyword("type", {"plane", "hfield", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh", "sdf"}, 2);
   geom.type = static_cast<GeomType>(type);
   geom.X_BG = read_pose(a, settings);
   geom.group = a.integer("group", 0);

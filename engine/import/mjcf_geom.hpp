@@ -20,8 +20,8 @@ struct Geom {
   double friction = 1;
   int contact_dimension = 3;
   int contact_type = 1, contact_affinity = 1;
-  bool is_shape = false;          // takes part in contacts, or could, and is of a kind that the scene has
-  model::MassProperties mass;     // in the body's frame; zero for planes and height fields
+  bool is_shape = false;       // takes part in contacts, or could, and is of a kind that the scene has
+  model::MassProperties mass;  // in the body's frame; zero for planes and height fields
 };
 
 // `adds_mass`: the body takes its inertia from its geoms.

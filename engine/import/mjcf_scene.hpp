@@ -31,8 +31,8 @@ struct MjcfScene {
   std::map<std::string, int, std::less<>> body_index;          // by name, with "world"
   std::map<std::string, JointPlace, std::less<>> joint_place;  // by name
   std::set<std::string, std::less<>> geom_names;
-  std::vector<const XmlElement*> body_elements;                // [body]
-  std::vector<const XmlElement*> shape_elements;               // [shape]
+  std::vector<const XmlElement*> body_elements;   // [body]
+  std::vector<const XmlElement*> shape_elements;  // [shape]
 };
 
 void read_bodies(MjcfScene& scene);      // <worldbody>

@@ -16,13 +16,13 @@ enum class Treatment {
 
 // Lists are separated by blanks.
 struct Row {
-  std::string_view context;   // tag of the parent
+  std::string_view context;  // tag of the parent
   std::string_view tag;
   Treatment treatment = Treatment::kRead;
-  std::string_view read;      // attributes that are read, or whose value is checked, where the element is
-  std::string_view ignored;   // attributes without effect on motion here
-  std::string_view warned;    // attributes that are not used; a warning unless they are 0
-  std::string_view reason;    // for kWarned, kUnsupported and `warned`
+  std::string_view read;     // attributes that are read, or whose value is checked, where the element is
+  std::string_view ignored;  // attributes without effect on motion here
+  std::string_view warned;   // attributes that are not used; a warning unless they are 0
+  std::string_view reason;   // for kWarned, kUnsupported and `warned`
 };
 
 constexpr std::string_view kSoft = "is not used: contacts and limits are rigid";
@@ -44,7 +44,8 @@ constexpr std::string_view kTendonIgnored =
 constexpr std::string_view kTendonWarned = "solreflimit solimplimit solreffriction solimpfriction margin";
 constexpr std::string_view kDriveRead =
     "joint jointinparent tendon slidersite cranksite site refsite body ctrllimited ctrlrange forcelimited forcerange "
-    "gear cranklength kp kv dampratio timeconst inheritrange dyntype gaintype biastype dynprm gainprm biasprm actlimited "
+    "gear cranklength kp kv dampratio timeconst inheritrange dyntype gaintype biastype dynprm gainprm biasprm "
+    "actlimited "
     "actrange actdim actearly delay nsample";
 constexpr std::string_view kDriveIgnored = "group user lengthrange";
 
@@ -59,16 +60,17 @@ constexpr Row kRows[] = {
      "saveinertial",
      "", ""},
     {"compiler", "lengthrange", Treatment::kIgnored, "", "", "", kNotPhysics},
-    {"mujoco", "option", Treatment::kRead,
-     "timestep gravity density viscosity actuatorgroupdisable collision",
-     "wind apirate magnetic o_margin o_solref o_solimp o_friction sleep_tolerance ccd_tolerance mpr_tolerance ccd_iterations "
+    {"mujoco", "option", Treatment::kRead, "timestep gravity density viscosity actuatorgroupdisable collision",
+     "wind apirate magnetic o_margin o_solref o_solimp o_friction sleep_tolerance ccd_tolerance mpr_tolerance "
+     "ccd_iterations "
      "mpr_iterations sdf_iterations sdf_initpoints",
      "integrator cone jacobian solver iterations tolerance ls_iterations ls_tolerance noslip_iterations "
      "noslip_tolerance impratio",
      kSolver},
     {"option", "flag", Treatment::kRead,
      "constraint limit contact passive spring damper gravity clampctrl filterparent actuation",
-     "equality frictionloss warmstart refsafe sensor midphase nativeccd autoreset energy fwdinv invdiscrete sensornoise "
+     "equality frictionloss warmstart refsafe sensor midphase nativeccd autoreset energy fwdinv invdiscrete "
+     "sensornoise "
      "multiccd island sleep diagexact",
      "eulerdamp override", kSolver},
     {"mujoco", "size", Treatment::kIgnored, "", "", "", kNotPhysics},
@@ -106,10 +108,10 @@ constexpr Row kRows[] = {
     {"default", "equality", Treatment::kIgnored, "", "", "", kNotPhysics},
 
     {"mujoco", "worldbody", Treatment::kRead, "childclass", "", "", ""},
-    {"body", "body", Treatment::kRead,
-     "name childclass pos quat axisangle euler xyaxes zaxis mocap gravcomp", "user sleep", "", ""},
-    {"body", "inertial", Treatment::kRead,
-     "pos quat axisangle euler xyaxes zaxis mass diaginertia fullinertia", "", "", ""},
+    {"body", "body", Treatment::kRead, "name childclass pos quat axisangle euler xyaxes zaxis mocap gravcomp",
+     "user sleep", "", ""},
+    {"body", "inertial", Treatment::kRead, "pos quat axisangle euler xyaxes zaxis mass diaginertia fullinertia", "", "",
+     ""},
     {"body", "geom", Treatment::kRead, kGeomRead, kGeomIgnored, kGeomWarned, kSoft},
     {"body", "joint", Treatment::kRead, kJointRead, kJointIgnored, kJointWarned, kSoft},
     {"body", "freejoint", Treatment::kRead, "name align", "group", "", ""},

@@ -34,7 +34,8 @@ std::vector<int> weld_roots(const model::SceneSpec& spec) {
   std::vector<int> root(spec.bodies.size());
   for (const JointSpec& joint : spec.joints) {
     const bool fixed = joint.kind == JointKind::kFixed;
-    const int of_parent = joint.parent == model::kWorldBody ? joint.parent : root[static_cast<std::size_t>(joint.parent)];
+    const int of_parent =
+        joint.parent == model::kWorldBody ? joint.parent : root[static_cast<std::size_t>(joint.parent)];
     root[static_cast<std::size_t>(joint.child)] = fixed ? of_parent : joint.child;
   }
   return root;
@@ -94,8 +95,8 @@ void convert_velocities(const model::SceneSpec& spec, const std::vector<double>&
 std::vector<double> key_numbers(const XmlElement& element, const char* attribute, std::size_t count) {
   std::vector<double> numbers = parse_numbers(element, *element.find(attribute));
   if (numbers.size() != count) {
-    refuse(element, attribute, "has " + std::to_string(numbers.size()) + " numbers; the model has " +
-                                   std::to_string(count));
+    refuse(element, attribute,
+           "has " + std::to_string(numbers.size()) + " numbers; the model has " + std::to_string(count));
   }
   return numbers;
 }

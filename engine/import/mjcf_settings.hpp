@@ -22,11 +22,11 @@ struct MjcfSettings {
   int inertia_group_first = 0, inertia_group_last = 5;
   bool auto_limits = true;
   bool balance_inertia = false;
-  double bound_mass = 0;          // kg
-  double bound_inertia = 0;       // kg m^2
-  double total_mass = -1;         // kg; not positive: masses stay as they are
+  double bound_mass = 0;     // kg
+  double bound_inertia = 0;  // kg m^2
+  double total_mass = -1;    // kg; not positive: masses stay as they are
   // <option>
-  double timestep = 0.002;        // s
+  double timestep = 0.002;  // s
   math::Vec3<double> gravity{0, 0, -9.81};
   // <flag>
   bool limits = true, contacts = true, springs = true, dampers = true, clamp_control = true, filter_parent = true;

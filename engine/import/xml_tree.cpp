@@ -2,6 +2,7 @@
 
 #include <tinyxml2.h>
 
+#include <algorithm>
 #include <optional>
 #include <set>
 
@@ -22,37 +23,74 @@ bool is_name_start(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == ':' || (c & 0x80) != 0;
 }
 
-// What must be known before the XML library allocates or expands anything.
-Status check_text(std::string_view text, std::string_view file) {
-  if (text.size() > kMaxXmlBytes) {
-    return invalid_argument("xml", "The document may have at most " + std::to_string(kMaxXmlBytes) +
-                                       " bytes; it has " + std::to_string(text.size()) + ".");
+// Counts what is about to be allocated, and stops documents that would be expensive to parse, before the XML library sees
+// them. Only as much of XML is understood as that needs.
+class TextCheck {
+ public:
+  TextCheck(std::string_view text, std::string_view file) : text_(text), file_(file) {}
+  Status run();
+
+ private:
+  void skip_to(std::size_t end) {
+    for (; i_ < end; ++i_) line_ += text_[i_] == '\n';
   }
-  int line = 1, elements = 0, equals = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '\n') ++line;
-    if (c == '\0') return invalid_argument("xml", "The document has a NUL byte (" + at(file, line) + ").");
-    if (c == '=' && ++equals > kMaxXmlAttributes) {
-      return invalid_argument("xml", "The document may have at most " + std::to_string(kMaxXmlAttributes) +
-                                         " attributes; it has more (" + at(file, line) + ").");
-    }
-    if (c != '<') continue;
-    const std::string_view rest = text.substr(i);
+  void read_tag();
+  void fail(const std::string& message) {
+    if (!error_) error_ = invalid_argument("xml", message + " (" + at(file_, line_) + ").");
+  }
+  void limit(const char* what, int value, int most) {
+    if (value > most) fail("The document may have at most " + std::to_string(most) + " " + what + "; it has more");
+  }
+
+  std::string_view text_, file_;
+  std::size_t i_ = 0;
+  int line_ = 1, elements_ = 0, attributes_ = 0;
+  std::optional<Error> error_;
+};
+
+Status TextCheck::run() {
+  if (text_.size() > kMaxXmlBytes) {
+    return invalid_argument("xml", "The document may have at most " + std::to_string(kMaxXmlBytes) + " bytes; it has " +
+                                       std::to_string(text_.size()) + ".");
+  }
+  if (text_.find('\0') != std::string_view::npos) {
+    skip_to(text_.find('\0'));
+    fail("The document has a NUL byte");
+  }
+  while (i_ < text_.size() && !error_) {
+    const std::string_view rest = text_.substr(i_);
     if (rest.starts_with("<!--")) {
-      const std::size_t end = rest.find("-->", 4);
-      if (end == std::string_view::npos) return {};  // the XML library reports it with its line
-      for (char skipped : rest.substr(0, end)) line += skipped == '\n';
-      i += end + 2;
-    } else if (rest.starts_with("<!") && !rest.starts_with("<![CDATA[")) {
-      return invalid_argument("xml", "Document type and entity declarations are refused: \"" +
-                                         std::string(rest.substr(0, 20)) + "\" (" + at(file, line) + ").");
-    } else if (rest.size() > 1 && is_name_start(rest[1]) && ++elements > kMaxXmlElements) {
-      return invalid_argument("xml", "The document may have at most " + std::to_string(kMaxXmlElements) +
-                                         " elements; it has more (" + at(file, line) + ").");
+      skip_to(std::min(text_.find("-->", i_ + 4), text_.size()));
+    } else if (rest.starts_with("<![CDATA[")) {
+      skip_to(std::min(text_.find("]]>", i_), text_.size()));
+    } else if (rest.starts_with("<!")) {
+      fail("Document type and entity declarations are refused: \"" + std::string(rest.substr(0, 20)) + "\"");
+    } else if (rest.size() > 1 && rest[0] == '<' && is_name_start(rest[1])) {
+      limit("elements", ++elements_, kMaxXmlElements);
+      read_tag();
+    } else {
+      skip_to(i_ + 1);
     }
   }
-  return {};
+  return error_ ? Status(*error_) : Status();
+}
+
+// To the end of a start tag. The XML library compares the attributes of an element with each other, hence the limit.
+void TextCheck::read_tag() {
+  int own = 0;
+  for (char quote = 0; i_ < text_.size() && !error_; skip_to(i_ + 1)) {
+    const char c = text_[i_];
+    if (quote != 0) {
+      if (c == quote) quote = 0;
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+    } else if (c == '=') {
+      limit("attributes", ++attributes_, kMaxXmlAttributes);
+      limit("attributes in one element", ++own, kMaxXmlElementAttributes);
+    } else if (c == '>') {
+      return;
+    }
+  }
 }
 
 class Reader {
@@ -69,7 +107,6 @@ class Reader {
     if (!error) error = invalid_argument(field, message);
   }
   void convert(const tinyxml2::XMLElement& node, std::string_view file, int depth, std::vector<XmlElement>& out);
-  void attributes_of(const tinyxml2::XMLElement& node, XmlElement& element);
   void children_of(const tinyxml2::XMLElement& node, std::string_view file, int depth, XmlElement* parent,
                    std::vector<XmlElement>& out);
   void include(const XmlElement& element, int depth, std::vector<XmlElement>& out);
@@ -80,7 +117,7 @@ class Reader {
 };
 
 void Reader::read_file(std::string_view text, std::string_view file, int depth, std::vector<XmlElement>& out) {
-  if (Status status = check_text(text, file); !status.ok()) {
+  if (Status status = TextCheck(text, file).run(); !status.ok()) {
     if (!error) error = status.error();
     return;
   }
@@ -93,6 +130,11 @@ void Reader::read_file(std::string_view text, std::string_view file, int depth, 
   if (document.Error()) {
     return fail("xml", std::string("The document is not well-formed: ") + document.ErrorName() + " (" +
                            at(file, document.ErrorLineNum()) + ").");
+  }
+  for (const tinyxml2::XMLNode* node = document.FirstChild(); node != nullptr; node = node->NextSibling()) {
+    if (node->ToText() != nullptr) {
+      return fail("xml", "The document has text outside its root element (" + at(file, node->GetLineNum()) + ").");
+    }
   }
   const tinyxml2::XMLElement* root = document.RootElement();
   if (root == nullptr) return fail("xml", "The document has no root element (" + at(file, 1) + ").");
@@ -110,8 +152,7 @@ void Reader::read_file(std::string_view text, std::string_view file, int depth, 
   open_files_.pop_back();
 }
 
-void Reader::convert(const tinyxml2::XMLElement& node, std::string_view file, int depth,
-                     std::vector<XmlElement>& out) {
+void Reader::convert(const tinyxml2::XMLElement& node, std::string_view file, int depth, std::vector<XmlElement>& out) {
   XmlElement element;
   element.tag = node.Name();
   element.file = file;
@@ -120,23 +161,12 @@ void Reader::convert(const tinyxml2::XMLElement& node, std::string_view file, in
     return fail("xml", "Elements may be nested at most " + std::to_string(kMaxXmlDepth) + " deep; " +
                            describe(element) + " is deeper.");
   }
-  attributes_of(node, element);
-  if (error) return;
+  for (const tinyxml2::XMLAttribute* a = node.FirstAttribute(); a != nullptr; a = a->Next()) {
+    element.attributes.push_back({a->Name(), a->Value()});
+  }
   if (element.tag == "include") return include(element, depth, out);
   children_of(node, file, depth + 1, &element, element.children);
   if (!error) out.push_back(std::move(element));
-}
-
-void Reader::attributes_of(const tinyxml2::XMLElement& node, XmlElement& element) {
-  std::set<std::string_view> seen;
-  for (const tinyxml2::XMLAttribute* a = node.FirstAttribute(); a != nullptr; a = a->Next()) {
-    if (!seen.insert(a->Name()).second) {
-      return fail(element.tag + "." + a->Name(), describe(element) + " gives the attribute \"" + a->Name() +
-                                                     "\" twice; the second value is \"" +
-                                                     std::string(a->Value()).substr(0, kShownBytes) + "\".");
-    }
-    element.attributes.push_back({a->Name(), a->Value()});
-  }
 }
 
 void Reader::children_of(const tinyxml2::XMLElement& node, std::string_view file, int depth, XmlElement* parent,
@@ -153,9 +183,8 @@ void Reader::include(const XmlElement& element, int depth, std::vector<XmlElemen
   const std::string shown(wanted.substr(0, kShownBytes));
   const auto found = files_.find(wanted);
   if (found == files_.end() || wanted.empty()) {
-    return fail("include.file", describe(element) + " asks for the file \"" + shown +
-                                    "\", which is not among the " + std::to_string(files_.size()) +
-                                    " assets of the request.");
+    return fail("include.file", describe(element) + " asks for the file \"" + shown + "\", which is not among the " +
+                                    std::to_string(files_.size()) + " assets of the request.");
   }
   for (std::string_view open : open_files_) {
     if (open == found->first) {

@@ -1,8 +1,8 @@
 // A parsed XML document as plain data: elements, attributes and lines, with included files spliced in.
 //
 // Keeps the importers independent of the XML library and is where hostile documents are stopped: size, depth, element
-// and attribute counts are bounded, document type declarations and entities are refused, and so are NUL bytes and
-// attributes given twice. Used inside engine/import only.
+// and attribute counts are bounded, document type declarations and entities are refused, and so are NUL bytes. Attributes
+// given twice are not well-formed. Used inside engine/import only.
 #pragma once
 
 #include <map>

@@ -28,8 +28,8 @@ class Merger {
   MassProperties mass_of(std::size_t body) const;
 
   const SceneSpec& in_;
-  std::vector<Part> parts_;       // [body of the input]
-  std::vector<int> joint_map_;    // [joint of the input] -> joint of the result, -1 if it is gone
+  std::vector<Part> parts_;     // [body of the input]
+  std::vector<int> joint_map_;  // [joint of the input] -> joint of the result, -1 if it is gone
   WeldedScene out_;
 };
 

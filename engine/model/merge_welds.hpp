@@ -17,15 +17,15 @@
 namespace axion::model {
 
 struct Weld {
-  std::string name;             // of the body that was welded
-  int body = kWorldBody;        // what it became part of: index into WeldedScene::scene.bodies, or kWorldBody
-  PoseSpec X_BW;                // pose of the welded frame in that body (in the world, if that is the world)
+  std::string name;       // of the body that was welded
+  int body = kWorldBody;  // what it became part of: index into WeldedScene::scene.bodies, or kWorldBody
+  PoseSpec X_BW;          // pose of the welded frame in that body (in the world, if that is the world)
 };
 
 struct WeldedScene {
-  SceneSpec scene;              // without kFixed joints
-  std::vector<Weld> welds;      // in the order of the bodies that were welded
-  std::vector<int> body_map;    // [body of the input] -> body of `scene`, or kWorldBody
+  SceneSpec scene;            // without kFixed joints
+  std::vector<Weld> welds;    // in the order of the bodies that were welded
+  std::vector<int> body_map;  // [body of the input] -> body of `scene`, or kWorldBody
 };
 
 // Validates the scene first (validate_scene.hpp) and fails as that does, and for a weld whose mass or inertia, all

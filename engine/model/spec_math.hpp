@@ -37,8 +37,7 @@ inline PoseSpec to_spec(const Pose& X) { return {to_spec(X.position), to_spec(X.
 
 // X_AC = X_AB X_BC
 inline Pose operator*(const Pose& X_AB, const Pose& X_BC) {
-  return {math::normalized(X_AB.rotation * X_BC.rotation),
-          X_AB.position + math::rotate(X_AB.rotation, X_BC.position)};
+  return {math::normalized(X_AB.rotation * X_BC.rotation), X_AB.position + math::rotate(X_AB.rotation, X_BC.position)};
 }
 // X_BA
 inline Pose inverse(const Pose& X_AB) {
@@ -59,9 +58,9 @@ inline std::array<double, 6> to_spec(const math::Mat3<double>& I) {
 
 // Mass, centre of mass and rotational inertia about it, all in one frame.
 struct MassProperties {
-  double mass = 0;                    // kg
-  math::Vec3<double> p_cm{};          // m
-  math::Mat3<double> I_cm{};          // kg m^2
+  double mass = 0;            // kg
+  math::Vec3<double> p_cm{};  // m
+  math::Mat3<double> I_cm{};  // kg m^2
 };
 
 // The same matter, expressed in frame A instead of B.

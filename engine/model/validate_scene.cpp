@@ -91,14 +91,15 @@ void Checker::pose(const std::string& item, const char* leaf, const PoseSpec& X)
   reals(item, rotation.c_str(), X.rotation);
   double norm_sq = 0;
   for (double v : X.rotation) norm_sq += v * v;
-  if (ok() && norm_sq < 1e-12) fail(item, rotation.c_str(), "is a zero quaternion; its norm is " +
-                                                                number(std::sqrt(norm_sq)));
+  if (ok() && norm_sq < 1e-12)
+    fail(item, rotation.c_str(), "is a zero quaternion; its norm is " + number(std::sqrt(norm_sq)));
 }
 
 void Checker::index(const std::string& item, const char* leaf, int value, int first, std::size_t end) {
   if (value < first || value >= static_cast<int>(end)) {
-    fail(item, leaf, "must be an index from " + std::to_string(first) + " to " +
-                         std::to_string(static_cast<int>(end) - 1) + "; it is " + std::to_string(value));
+    fail(item, leaf,
+         "must be an index from " + std::to_string(first) + " to " + std::to_string(static_cast<int>(end) - 1) +
+             "; it is " + std::to_string(value));
   }
 }
 
@@ -111,8 +112,8 @@ void Checker::range(const std::string& item, const char* leaf, double lower, dou
 void Checker::name(const std::string& item, const std::string& value, std::unordered_set<std::string>& seen) {
   if (value.empty()) fail(item, "name", "must not be empty");
   if (value.size() > kMaxNameBytes) {
-    fail(item, "name", "must have at most " + std::to_string(kMaxNameBytes) + " bytes; it has " +
-                           std::to_string(value.size()));
+    fail(item, "name",
+         "must have at most " + std::to_string(kMaxNameBytes) + " bytes; it has " + std::to_string(value.size()));
   }
   if (ok() && !seen.insert(value).second) fail(item, "name", "is used twice: \"" + value + "\"");
 }
@@ -163,8 +164,9 @@ void Checker::joints() {
     if (!ok()) return;
     int& owner = joint_of_body_[static_cast<std::size_t>(scene_.joints[j].child)];
     if (owner >= 0) {
-      fail(item, "child", "already is the child of joints[" + std::to_string(owner) + "]; it is body " +
-                              std::to_string(scene_.joints[j].child));
+      fail(item, "child",
+           "already is the child of joints[" + std::to_string(owner) + "]; it is body " +
+               std::to_string(scene_.joints[j].child));
     }
     owner = static_cast<int>(j);
   }
@@ -282,8 +284,8 @@ void Checker::welds() {
     if (part_count[b] == 0) continue;
     const std::string item = item_name("bodies", b);
     if (mass[b] < kMinMass) {
-      fail(item, "mass", "must be at least " + number(kMinMass) + " with all that is welded to the body; it is " +
-                             number(mass[b]));
+      fail(item, "mass",
+           "must be at least " + number(kMinMass) + " with all that is welded to the body; it is " + number(mass[b]));
     }
     if (part_count[b] > 1 || !ok()) continue;
     const Status status = validate_inertia(scene_.bodies[b].I_Bcm, item + ".I_Bcm");
@@ -308,8 +310,7 @@ void Checker::shapes() {
     if (shape.contact_dimension != 1 && shape.contact_dimension != 3) {
       fail(item, "contact_dimension", "must be 1 or 3; it is " + std::to_string(shape.contact_dimension));
     }
-    if (ok() && shape.kind == ShapeKind::kPlane && shape.body != kWorldBody &&
-        weld_root_[shape.body] != kWorldBody) {
+    if (ok() && shape.kind == ShapeKind::kPlane && shape.body != kWorldBody && weld_root_[shape.body] != kWorldBody) {
       fail(item, "body", "of a plane must be the world or welded to it; it is " + std::to_string(shape.body));
     }
   }
@@ -362,12 +363,14 @@ void Checker::keyframes() {
     name(item, key.name, names);
     real(item, "time", key.time);
     if (key.joint_position.size() != position_count) {
-      fail(item, "joint_position", "must have " + std::to_string(position_count) + " numbers; it has " +
-                                       std::to_string(key.joint_position.size()));
+      fail(item, "joint_position",
+           "must have " + std::to_string(position_count) + " numbers; it has " +
+               std::to_string(key.joint_position.size()));
     }
     if (!key.joint_velocity.empty() && key.joint_velocity.size() != velocity_count) {
-      fail(item, "joint_velocity", "must be empty or have " + std::to_string(velocity_count) + " numbers; it has " +
-                                       std::to_string(key.joint_velocity.size()));
+      fail(item, "joint_velocity",
+           "must be empty or have " + std::to_string(velocity_count) + " numbers; it has " +
+               std::to_string(key.joint_velocity.size()));
     }
     for (double v : key.joint_position) real(item, "joint_position", v);
     for (double v : key.joint_velocity) real(item, "joint_velocity", v);
@@ -383,8 +386,9 @@ void Checker::keyframe_quaternions(const std::string& item, const KeyframeSpec& 
       double norm_sq = 0;
       for (std::size_t i = w; i < w + 4; ++i) norm_sq += key.joint_position[i] * key.joint_position[i];
       if (norm_sq < 1e-12) {
-        fail(item, "joint_position", "has a zero quaternion for joint \"" + joint.name + "\" at index " +
-                                         std::to_string(w) + "; its norm is " + number(std::sqrt(norm_sq)));
+        fail(item, "joint_position",
+             "has a zero quaternion for joint \"" + joint.name + "\" at index " + std::to_string(w) + "; its norm is " +
+                 number(std::sqrt(norm_sq)));
       }
       start = w + 4;
     } else {
@@ -395,8 +399,8 @@ void Checker::keyframe_quaternions(const std::string& item, const KeyframeSpec& 
 
 // Each stage relies on those before it: indices before the tree, the tree before shapes and welds.
 Status Checker::run() {
-  void (Checker::*const stages[])() = {&Checker::counts, &Checker::world,     &Checker::bodies,   &Checker::joints,
-                                       &Checker::tree,   &Checker::welds,     &Checker::shapes,   &Checker::actuators,
+  void (Checker::*const stages[])() = {&Checker::counts,   &Checker::world,    &Checker::bodies, &Checker::joints,
+                                       &Checker::tree,     &Checker::welds,    &Checker::shapes, &Checker::actuators,
                                        &Checker::excludes, &Checker::keyframes};
   for (auto stage : stages) {
     (this->*stage)();
@@ -424,8 +428,8 @@ Status validate_inertia(const std::array<double, 6>& I, const std::string& field
   }
   // A + B >= C for all three moments if (tr I / 2) 1 - I, the second moment of mass, is positive semidefinite.
   if (!is_positive_definite((0.5 + kInertiaTriangleTolerance) * one + (-1 / trace) * to_matrix(I))) {
-    return invalid_argument(field, field + " must have principal moments A + B >= C, as every body has; it is (" +
-                                       text + ").");
+    return invalid_argument(
+        field, field + " must have principal moments A + B >= C, as every body has; it is (" + text + ").");
   }
   return {};
 }

@@ -26,9 +26,9 @@ inline constexpr int kMaxHingesPerJoint = 3;
 
 // No length, mass, gain, ... may be larger: products of a few of them must stay finite, in float32 as well.
 inline constexpr double kMaxMagnitude = 1e9;
-inline constexpr double kMinMass = 1e-12;        // kg
-inline constexpr double kMinInertia = 1e-15;     // kg m^2, smallest principal moment
-inline constexpr double kMinLength = 1e-9;       // m, of a shape's size
+inline constexpr double kMinMass = 1e-12;     // kg
+inline constexpr double kMinInertia = 1e-15;  // kg m^2, smallest principal moment
+inline constexpr double kMinLength = 1e-9;    // m, of a shape's size
 // Smallest triple product (or sine) of unit axes that counts as linearly independent.
 inline constexpr double kMinAxisVolume = 1e-3;
 // Part of the trace by which principal moments may miss A + B >= C (rounded numbers in files of thin bodies).

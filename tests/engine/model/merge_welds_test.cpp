@@ -108,7 +108,8 @@ TEST(MergeWelds, exclusions_follow_the_bodies_and_vanish_within_one) {
 
 TEST(MergeWelds, a_chain_of_welds_in_any_order_is_one_body) {
   SceneSpec scene;
-  scene.bodies = {testing::body("tip", {2, 0, 0}), testing::body("middle", {1, 0, 0}), testing::body("root", {0, 0, 0})};
+  scene.bodies = {testing::body("tip", {2, 0, 0}), testing::body("middle", {1, 0, 0}),
+                  testing::body("root", {0, 0, 0})};
   scene.joints = {testing::joint("a", JointKind::kFixed, 1, 0), testing::joint("b", JointKind::kFixed, 2, 1)};
   const WeldedScene w = merged(scene);
   ASSERT_EQ(w.scene.bodies.size(), 1u);

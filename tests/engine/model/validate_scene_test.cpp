@@ -50,7 +50,10 @@ TEST(ValidateScene, numbers_that_are_not_finite_or_out_of_range_are_named) {
       {"bodies[0].mass", "inf", [](SceneSpec& s) { s.bodies[0].mass = kInf; }},
       {"bodies[0].mass", "1e+300", [](SceneSpec& s) { s.bodies[0].mass = 1e300; }},
       {"bodies[1].X_WB.position[2]", "nan", [](SceneSpec& s) { s.bodies[1].X_WB.position[2] = kNan; }},
-      {"bodies[1].X_WB.rotation", "0", [](SceneSpec& s) { s.bodies[1].X_WB.rotation = {0, 0, 0, 0}; }},
+      {"bodies[1].X_WB.rotation", "0",
+       [](SceneSpec& s) {
+         s.bodies[1].X_WB.rotation = {0, 0, 0, 0};
+       }},
       {"bodies[1].p_BoBcm[0]", "inf", [](SceneSpec& s) { s.bodies[1].p_BoBcm[0] = kInf; }},
       {"bodies[3].I_Bcm", "-1", [](SceneSpec& s) { s.bodies[3].I_Bcm[0] = -1; }},
       {"bodies[3].I_Bcm", "(0 0 0 0 0 0)", [](SceneSpec& s) { s.bodies[3].I_Bcm = {}; }},
@@ -60,7 +63,10 @@ TEST(ValidateScene, numbers_that_are_not_finite_or_out_of_range_are_named) {
       {"shapes[0].friction", "-0.5", [](SceneSpec& s) { s.shapes[0].friction = -0.5; }},
       {"shapes[0].contact_dimension", "4", [](SceneSpec& s) { s.shapes[0].contact_dimension = 4; }},
       {"shapes[1].X_BS.rotation[3]", "nan", [](SceneSpec& s) { s.shapes[1].X_BS.rotation[3] = kNan; }},
-      {"joints[1].axes[0].axis", "0", [](SceneSpec& s) { s.joints[1].axes[0].axis = {0, 0, 0}; }},
+      {"joints[1].axes[0].axis", "0",
+       [](SceneSpec& s) {
+         s.joints[1].axes[0].axis = {0, 0, 0};
+       }},
       {"joints[1].axes[0].armature", "-1", [](SceneSpec& s) { s.joints[1].axes[0].armature = -1; }},
       {"joints[1].axes[0].damping", "-1", [](SceneSpec& s) { s.joints[1].axes[0].damping = -1; }},
       {"joints[1].axes[0].stiffness", "-1", [](SceneSpec& s) { s.joints[1].axes[0].stiffness = -1; }},
@@ -79,8 +85,7 @@ TEST(ValidateScene, numbers_that_are_not_finite_or_out_of_range_are_named) {
       {"keyframes[0].time", "inf", [](SceneSpec& s) { s.keyframes[0].time = kInf; }},
       {"keyframes[0].joint_position", "it has 9", [](SceneSpec& s) { s.keyframes[0].joint_position.pop_back(); }},
       {"keyframes[0].joint_position", "nan", [](SceneSpec& s) { s.keyframes[0].joint_position[2] = kNan; }},
-      {"keyframes[0].joint_position", "zero quaternion",
-       [](SceneSpec& s) { s.keyframes[0].joint_position[3] = 0; }},
+      {"keyframes[0].joint_position", "zero quaternion", [](SceneSpec& s) { s.keyframes[0].joint_position[3] = 0; }},
       {"keyframes[0].joint_velocity", "it has 1", [](SceneSpec& s) { s.keyframes[0].joint_velocity = {0}; }},
   };
   for (const Fault& fault : faults) expect_refused(fault);
@@ -129,9 +134,13 @@ TEST(ValidateScene, the_joints_must_form_a_tree) {
 TEST(ValidateScene, a_compound_joint_is_a_chain_of_independent_slides_then_hinges) {
   const Fault faults[] = {
       {"joints[1].axes[1].kind", "slide after a hinge",
-       [](SceneSpec& s) { s.joints[1].axes.push_back(axis("late", AxisKind::kSlide, {1, 0, 0})); }},
+       [](SceneSpec& s) {
+         s.joints[1].axes.push_back(axis("late", AxisKind::kSlide, {1, 0, 0}));
+       }},
       {"joints[1].axes", "0",
-       [](SceneSpec& s) { s.joints[1].axes.push_back(axis("same", AxisKind::kHinge, {0, -2, 0})); }},
+       [](SceneSpec& s) {
+         s.joints[1].axes.push_back(axis("same", AxisKind::kHinge, {0, -2, 0}));
+       }},
       {"joints[3].axes", "three slides",
        [](SceneSpec& s) {
          s.joints[3].axes.clear();
@@ -142,7 +151,9 @@ TEST(ValidateScene, a_compound_joint_is_a_chain_of_independent_slides_then_hinge
       {"joints[3].axes", "it has 7", [](SceneSpec& s) { s.joints[3].axes.resize(7); }},
       {"joints[3].axes", "kind fixed", [](SceneSpec& s) { s.joints[3].axes.clear(); }},
       {"joints[2].axes", "it has 1",
-       [](SceneSpec& s) { s.joints[2].axes = {axis("stray", AxisKind::kHinge, {0, 0, 1})}; }},
+       [](SceneSpec& s) {
+         s.joints[2].axes = {axis("stray", AxisKind::kHinge, {0, 0, 1})};
+       }},
   };
   for (const Fault& fault : faults) expect_refused(fault);
 

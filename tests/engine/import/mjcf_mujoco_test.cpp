@@ -1,0 +1,395 @@
+// What import_mjcf makes of a file, beside what MuJoCo itself makes of it.
+#include <gtest/gtest.h>
+#include <mujoco/mujoco.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <string>
+
+#include "engine/import/mjcf.hpp"
+#include "engine/model/merge_welds.hpp"
+#include "engine/model/spec_math.hpp"
+
+namespace axion::import {
+namespace {
+
+using model::AxisSpec;
+using model::BodySpec;
+using model::JointKind;
+using model::JointSpec;
+using model::kWorldBody;
+using Mat3 = math::Mat3<double>;
+using Quat = math::Quat<double>;
+using Vec3 = math::Vec3<double>;
+
+constexpr double kTolerance = 1e-6;
+
+struct Freed {
+  void operator()(mjModel* m) const { mj_deleteModel(m); }
+  void operator()(mjData* d) const { mj_deleteData(d); }
+};
+
+Vec3 vec(const mjtNum* v) { return {v[0], v[1], v[2]}; }
+Mat3 mat(const mjtNum* m) { return {{vec(m), vec(m + 3), vec(m + 6)}}; }
+
+void expect_close(double ours, double theirs, const std::string& what) {
+  EXPECT_NEAR(ours, theirs, kTolerance * std::max(1.0, std::abs(theirs))) << what;
+}
+void expect_close(const Vec3& ours, const Vec3& theirs, const std::string& what) {
+  for (int i = 0; i < 3; ++i) expect_close(ours[i], theirs[i], what + " component " + std::to_string(i));
+}
+void expect_close(const Mat3& ours, const Mat3& theirs, const std::string& what) {
+  for (int i = 0; i < 3; ++i) expect_close(ours.row[i], theirs.row[i], what + " row " + std::to_string(i));
+}
+void expect_same_rotation(const Quat& a, const Quat& b, const std::string& what) {
+  expect_close(math::to_matrix(a), math::to_matrix(b), what);
+}
+
+class Comparison {
+ public:
+  explicit Comparison(const std::string& path) {
+    std::ifstream file(path);
+    std::stringstream text;
+    text << file.rdbuf();
+    Result<ImportedScene> imported = import_mjcf(text.str());
+    EXPECT_TRUE(imported.ok()) << imported.error().field << ": " << imported.error().message;
+    char error[1000] = "";
+    m_.reset(mj_loadXML(path.c_str(), nullptr, error, sizeof error));
+    EXPECT_TRUE(m_ != nullptr) << error;
+    if (!imported.ok() || !m_) return;
+    scene_ = std::move(imported).value().scene;
+    Result<model::WeldedScene> welded = model::merge_welds(scene_);
+    EXPECT_TRUE(welded.ok()) << welded.error().message;
+    if (!welded.ok()) return;
+    welded_ = std::move(welded).value();
+    d_.reset(mj_makeData(m_.get()));
+    mj_forward(m_.get(), d_.get());
+    loaded_ = true;
+  }
+
+  void run() {
+    ASSERT_TRUE(loaded_);
+    ASSERT_EQ(static_cast<int>(scene_.bodies.size()) + 1, m_->nbody);
+    compare_options();
+    compare_bodies();
+    compare_joints();
+    compare_shapes();
+    compare_actuators();
+    compare_keyframes();
+  }
+
+ private:
+  void compare_options();
+  void compare_bodies();
+  void compare_merged(int merged, int mujoco);
+  void compare_joints();
+  void compare_axis(const AxisSpec& axis, const BodySpec& child, int j);
+  void compare_shapes();
+  void compare_actuators();
+  void compare_keyframes();
+  Vec3 velocity_of_weld(int merged, Vec3& spin);
+
+  std::unique_ptr<mjModel, Freed> m_;
+  std::unique_ptr<mjData, Freed> d_;
+  model::SceneSpec scene_;
+  model::WeldedScene welded_;
+  bool loaded_ = false;
+};
+
+void Comparison::compare_options() {
+  expect_close(scene_.timestep, m_->opt.timestep, "timestep");
+  const bool gravity = (m_->opt.disableflags & mjDSBL_GRAVITY) == 0;
+  expect_close(model::to_vec3(scene_.gravity), gravity ? vec(m_->opt.gravity) : Vec3{}, "gravity");
+  EXPECT_EQ(scene_.filter_parent_child, (m_->opt.disableflags & mjDSBL_FILTERPARENT) == 0);
+}
+
+// Bodies are in MuJoCo's order, after the world; MuJoCo keeps welded bodies apart and knows the root of each.
+void Comparison::compare_bodies() {
+  for (int b = 1; b < m_->nbody; ++b) {
+    const BodySpec& body = scene_.bodies[b - 1];
+    const char* name = mj_id2name(m_.get(), mjOBJ_BODY, b);
+    if (name != nullptr && *name != '\0') {
+      EXPECT_EQ(body.name, name);
+    }
+    expect_close(model::to_vec3(body.X_WB.position), vec(d_->xpos + 3 * b), body.name + " position");
+    const mjtNum* q = d_->xquat + 4 * b;
+    expect_same_rotation(model::to_quat(body.X_WB.rotation), {q[0], q[1], q[2], q[3]}, body.name + " rotation");
+    const int root = m_->body_weldid[b];
+    if (root == 0) {
+      EXPECT_EQ(welded_.body_map[b - 1], kWorldBody) << body.name;
+    } else {
+      EXPECT_EQ(welded_.body_map[b - 1], welded_.body_map[root - 1]) << body.name;
+      if (root == b) compare_merged(welded_.body_map[b - 1], b);
+    }
+  }
+}
+
+// Adds up MuJoCo's bodies of one weld in the world frame, then looks at the sum from the root's frame.
+void Comparison::compare_merged(int merged, int root) {
+  const BodySpec& body = welded_.scene.bodies[merged];
+  std::vector<model::MassProperties> parts;
+  for (int b = 1; b < m_->nbody; ++b) {
+    if (m_->body_weldid[b] != root) continue;
+    const Mat3 R = mat(d_->ximat + 9 * b);
+    parts.push_back(
+        {m_->body_mass[b], vec(d_->xipos + 3 * b), math::rotate_diagonal(R, vec(m_->body_inertia + 3 * b))});
+  }
+  const model::MassProperties sum = model::combine(parts);
+  const Mat3 R_WB = mat(d_->xmat + 9 * root);
+  expect_close(body.mass, sum.mass, body.name + " mass");
+  expect_close(model::to_vec3(body.p_BoBcm), math::transpose_times(R_WB, sum.p_cm - vec(d_->xpos + 3 * root)),
+               body.name + " centre of mass");
+  expect_close(model::to_matrix(body.I_Bcm), math::transpose(R_WB) * sum.I_cm * R_WB, body.name + " inertia");
+}
+
+void Comparison::compare_axis(const AxisSpec& axis, const BodySpec& child, int j) {
+  const model::Pose X_WB = model::to_pose(child.X_WB);
+  const int dof = m_->jnt_dofadr[j], q = m_->jnt_qposadr[j];
+  EXPECT_EQ(axis.kind == model::AxisKind::kSlide, m_->jnt_type[j] == mjJNT_SLIDE) << axis.name;
+  expect_close(math::rotate(X_WB.rotation, model::to_vec3(axis.axis)), vec(d_->xaxis + 3 * j), axis.name + " axis");
+  expect_close(X_WB * model::to_vec3(axis.anchor), vec(d_->xanchor + 3 * j), axis.name + " anchor");
+  EXPECT_EQ(axis.limited, m_->jnt_limited[j] != 0) << axis.name;
+  if (axis.limited) {
+    expect_close(axis.lower, m_->jnt_range[2 * j], axis.name + " lower limit");
+    expect_close(axis.upper, m_->jnt_range[2 * j + 1], axis.name + " upper limit");
+  }
+  expect_close(axis.reference, m_->qpos0[q], axis.name + " reference");
+  expect_close(axis.initial_position, m_->qpos0[q], axis.name + " initial position");
+  expect_close(axis.spring_reference, m_->qpos_spring[q], axis.name + " spring reference");
+  expect_close(axis.stiffness, m_->jnt_stiffness[j], axis.name + " stiffness");
+  expect_close(axis.damping, m_->dof_damping[dof], axis.name + " damping");
+  expect_close(axis.armature, m_->dof_armature[dof], axis.name + " armature");
+}
+
+void Comparison::compare_joints() {
+  int j = 0;
+  for (const JointSpec& joint : welded_.scene.joints) {
+    const BodySpec& child = welded_.scene.bodies[joint.child];
+    if (joint.kind == JointKind::kAxes) {
+      for (const AxisSpec& axis : joint.axes) {
+        ASSERT_LT(j, m_->njnt);
+        compare_axis(axis, child, j++);
+      }
+      continue;
+    }
+    ASSERT_LT(j, m_->njnt);
+    EXPECT_EQ(joint.kind == JointKind::kFree, m_->jnt_type[j] == mjJNT_FREE) << joint.name;
+    EXPECT_EQ(joint.kind == JointKind::kBall, m_->jnt_type[j] == mjJNT_BALL) << joint.name;
+    if (joint.kind == JointKind::kBall) {
+      expect_close(model::to_pose(child.X_WB) * model::to_vec3(joint.anchor), vec(d_->xanchor + 3 * j), joint.name);
+      expect_close(joint.ball_damping, m_->dof_damping[m_->jnt_dofadr[j]], joint.name + " damping");
+      expect_close(joint.ball_armature, m_->dof_armature[m_->jnt_dofadr[j]], joint.name + " armature");
+    }
+    ++j;
+  }
+  EXPECT_EQ(j, m_->njnt);
+}
+
+bool is_scene_shape(int type) {
+  return type == mjGEOM_PLANE || type == mjGEOM_SPHERE || type == mjGEOM_CAPSULE || type == mjGEOM_BOX;
+}
+
+void Comparison::compare_shapes() {
+  std::size_t s = 0;
+  for (int g = 0; g < m_->ngeom; ++g) {
+    if (!is_scene_shape(m_->geom_type[g])) continue;
+    ASSERT_LT(s, welded_.scene.shapes.size());
+    const model::ShapeSpec& shape = welded_.scene.shapes[s++];
+    model::Pose X_WS = model::to_pose(shape.X_BS);
+    if (shape.body != kWorldBody) X_WS = model::to_pose(welded_.scene.bodies[shape.body].X_WB) * X_WS;
+    expect_close(X_WS.position, vec(d_->geom_xpos + 3 * g), shape.name + " position");
+    expect_close(math::to_matrix(X_WS.rotation), mat(d_->geom_xmat + 9 * g), shape.name + " rotation");
+    const int numbers = shape.kind == model::ShapeKind::kBox ? 3 : (shape.kind == model::ShapeKind::kCapsule ? 2 : 1);
+    for (int i = 0; i < numbers; ++i) expect_close(shape.size[i], m_->geom_size[3 * g + i], shape.name + " size");
+    expect_close(shape.friction, m_->geom_friction[3 * g], shape.name + " friction");
+    EXPECT_EQ(shape.contact_dimension, m_->geom_condim[g] == 1 ? 1 : 3) << shape.name;
+    EXPECT_EQ(static_cast<int>(shape.contact_type), m_->geom_contype[g]) << shape.name;
+    EXPECT_EQ(static_cast<int>(shape.contact_affinity), m_->geom_conaffinity[g]) << shape.name;
+  }
+  EXPECT_EQ(s, welded_.scene.shapes.size());
+  // A body with itself is left out here, and every exclusion of the files is between bodies of joints of their own.
+  EXPECT_EQ(static_cast<int>(scene_.excludes.size()), m_->nexclude);
+}
+
+void Comparison::compare_actuators() {
+  ASSERT_EQ(static_cast<int>(scene_.actuators.size()), m_->nu);
+  for (int a = 0; a < m_->nu; ++a) {
+    const model::ActuatorSpec& actuator = scene_.actuators[a];
+    const JointSpec& joint = scene_.joints[actuator.joint];
+    const char* target = mj_id2name(m_.get(), mjOBJ_JOINT, m_->actuator_trnid[2 * a]);
+    EXPECT_EQ(joint.axes[actuator.axis].name, target) << actuator.name;
+    const mjtNum gear = m_->actuator_gear[6 * a], gain = m_->actuator_gainprm[mjNGAIN * a];
+    const mjtNum* bias = m_->actuator_biasprm + mjNBIAS * a;
+    if (actuator.kind == model::ActuatorKind::kMotor) {
+      expect_close(actuator.gear, gear * gain, actuator.name + " gear");
+    } else {
+      expect_close(actuator.gear, gear, actuator.name + " gear");
+      expect_close(actuator.kp, -bias[1], actuator.name + " kp");
+      expect_close(actuator.kd, -bias[2], actuator.name + " kd");
+    }
+    if (m_->actuator_forcelimited[a] != 0) continue;  // folded into the control's range
+    EXPECT_EQ(actuator.control_limited, m_->actuator_ctrllimited[a] != 0) << actuator.name;
+    if (!actuator.control_limited) continue;
+    expect_close(actuator.control_lower, m_->actuator_ctrlrange[2 * a], actuator.name + " control");
+    expect_close(actuator.control_upper, m_->actuator_ctrlrange[2 * a + 1], actuator.name + " control");
+  }
+}
+
+void Comparison::compare_keyframes() {
+  ASSERT_EQ(static_cast<int>(scene_.keyframes.size()), m_->nkey);
+  for (int k = 0; k < m_->nkey; ++k) {
+    const model::KeyframeSpec& key = welded_.scene.keyframes[k];
+    ASSERT_EQ(static_cast<int>(key.joint_position.size()), m_->nq);
+    for (int i = 0; i < m_->nq; ++i) {
+      // MuJoCo normalises the quaternions of a keyframe, a scene when it is compiled.
+      EXPECT_NEAR(key.joint_position[i], m_->key_qpos[k * m_->nq + i], 1e-4) << key.name << " " << i;
+    }
+    if (key.joint_velocity.empty()) continue;
+    mju_copy(d_->qpos, m_->key_qpos + k * m_->nq, m_->nq);
+    mju_copy(d_->qvel, m_->key_qvel + k * m_->nv, m_->nv);
+    mj_forward(m_.get(), d_.get());
+    int v = 0;
+    for (const JointSpec& joint : welded_.scene.joints) {
+      if (joint.kind == JointKind::kFree) {
+        const std::string what = key.name + " " + joint.name + " velocity";
+        Vec3 spin, velocity = velocity_of_weld(joint.child, spin);
+        expect_close(Vec3{key.joint_velocity[v], key.joint_velocity[v + 1], key.joint_velocity[v + 2]}, velocity, what);
+        expect_close(Vec3{key.joint_velocity[v + 3], key.joint_velocity[v + 4], key.joint_velocity[v + 5]}, spin, what);
+      }
+      v += joint.kind == JointKind::kFree ? 6
+                                          : (joint.kind == JointKind::kBall ? 3 : static_cast<int>(joint.axes.size()));
+    }
+  }
+}
+
+// Momentum over mass of all of MuJoCo's bodies that became the merged one, and how fast they turn.
+Vec3 Comparison::velocity_of_weld(int merged, Vec3& spin) {
+  Vec3 momentum;
+  double mass = 0;
+  for (int b = 1; b < m_->nbody; ++b) {
+    if (welded_.body_map[b - 1] != merged) continue;
+    mjtNum spin_and_velocity[6];
+    mj_objectVelocity(m_.get(), d_.get(), mjOBJ_BODY, b, spin_and_velocity, 0);
+    spin = vec(spin_and_velocity);
+    momentum += m_->body_mass[b] * vec(spin_and_velocity + 3);
+    mass += m_->body_mass[b];
+  }
+  return (1 / mass) * momentum;
+}
+
+void compare_text(const std::string& name, const std::string& xml) {
+  SCOPED_TRACE(xml);
+  const std::filesystem::path path = std::filesystem::path(::testing::TempDir()) / ("axion_" + name + ".xml");
+  std::ofstream(path) << xml;
+  Comparison(path.string()).run();
+  std::filesystem::remove(path);
+}
+
+class PublishedModel : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(PublishedModel, masses_inertias_axes_and_poses_equal_those_of_mujoco) {
+  const std::string path = std::string(AXION_MODELS_DIR) + "/" + GetParam();
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is absent; set AXION_MODELS_DIR";
+  Comparison(path).run();
+}
+
+INSTANTIATE_TEST_SUITE_P(Mjcf, PublishedModel,
+                         ::testing::Values("humanoid.xml", "ant.xml", "hopper.xml", "half_cheetah.xml", "walker2d.xml",
+                                           "nv_ant.xml"),
+                         [](const auto& param) {
+                           std::string name = param.param;
+                           return name.substr(0, name.find('.'));
+                         });
+
+TEST(MjcfBesideMujoco, every_orientation_form_means_the_same) {
+  for (const char* sequence : {"xyz", "zyx", "XYZ", "zXy", "xzx"}) {
+    for (const char* angle : {"degree", "radian"}) {
+      std::string bodies;
+      int i = 0;
+      for (const char* pose : {"euler='.3 .2 -1.1'", "quat='1 2 -3 .5'", "axisangle='1 -1 2 .7'", "zaxis='0 0 -2'",
+                               "zaxis='1 2 -3'", "xyaxes='1 2 0 -1 1 1'", "zaxis='0 0 3'"}) {
+        bodies += "<body name='b" + std::to_string(i++) + "' pos='.1 .2 .3' " + pose +
+                  "><joint axis='1 2 3' pos='.1 0 .2' range='-1 .5' ref='.2' springref='.1' stiffness='2' "
+                  "limited='true'/><geom type='box' size='.1 .2 .3' pos='.1 0 0' " +
+                  pose + "/>";
+      }
+      for (; i > 0; --i) bodies += "</body>";
+      const std::string compiler = std::string("<compiler angle='") + angle + "' eulerseq='" + sequence + "'/>";
+      compare_text("orientations", "<mujoco>" + compiler + "<worldbody>" + bodies + "</worldbody></mujoco>");
+    }
+  }
+}
+
+TEST(MjcfBesideMujoco, every_solid_has_the_same_mass_and_inertia) {
+  std::string geoms;
+  for (const char* type : {"capsule", "cylinder", "box", "ellipsoid"}) {
+    const std::string t = std::string("<geom contype='0' conaffinity='0' type='") + type + "' ";
+    geoms += t + "size='.1 .2 .3' pos='.1 .2 .3' euler='10 20 30'/>" + t + "size='.05' fromto='0 0 0 .1 .2 .3'/>" + t +
+             "size='.1 .2 .3' mass='2.5'/>" + t + "size='.1 .2 .3' density='20'/>";
+  }
+  const std::string sphere = "<geom size='.1' pos='0 1 0'/><geom size='.2' mass='0'/>";
+  compare_text("solids", "<mujoco><worldbody><body><freejoint/>" + geoms + sphere + "</body></worldbody></mujoco>");
+}
+
+TEST(MjcfBesideMujoco, defaults_are_inherited_attribute_by_attribute) {
+  compare_text("defaults", R"(<mujoco>
+    <compiler autolimits='true'/>
+    <default>
+      <geom type='capsule' size='.1 .2' density='500' friction='.5 .1 .1'/>
+      <joint damping='1' armature='.1'/>
+      <general ctrlrange='-1 1' gear='3'/>
+      <default class='a'>
+        <geom size='.05'/>
+        <joint type='slide' axis='1 0 0' stiffness='5'/>
+        <position kp='7'/>
+        <default class='b'><geom type='box' size='.3 .2 .1'/><joint damping='3' range='-.1 .2'/></default>
+      </default>
+      <default class='c'><geom rgba='1 0 0 1' friction='.9'/><joint type='hinge' range='-20 30'/></default>
+    </default>
+    <worldbody>
+      <body childclass='a' name='one'>
+        <joint name='j1'/><geom/>
+        <body name='two'><joint name='j2' class='b'/><geom class='c'/><geom/>
+          <body name='three' childclass='b' euler='0 30 0'><joint name='j3'/><geom/>
+            <body name='four'><joint name='j4' class='c'/><geom class='main' pos='0 0 1'/></body>
+          </body>
+        </body>
+      </body>
+    </worldbody>
+    <actuator>
+      <position joint='j1' class='a'/><motor joint='j2'/><velocity joint='j3' kv='4'/>
+      <general joint='j4' biastype='affine' gainprm='5' biasprm='0 -5 -2' ctrlrange='0 2'/><position joint='j4' kp='9'/>
+    </actuator></mujoco>)");
+}
+
+TEST(MjcfBesideMujoco, compiler_options_correct_masses_in_the_same_way) {
+  const std::string body = R"(<worldbody><geom type='plane' size='1 1 1'/>
+      <body><geom type='box' size='.1 .2 .3' mass='3'/></body>
+      <body name='b' euler='10 20 30'><joint type='ball' pos='.1 .2 .3' damping='2' armature='.3'/>
+        <inertial pos='.1 0 0' mass='.1' fullinertia='.02 .03 .04 .001 .002 .003'/>
+        <geom size='.1' group='2'/><geom size='.2 .1' type='capsule' pos='0 0 1'/>
+        <body name='w' pos='.5 0 0' euler='40 0 0'><geom type='box' size='.3 .1 .2'/></body>
+      </body></worldbody>)";
+  for (const char* compiler : {"", "inertiafromgeom='true'", "inertiafromgeom='true' inertiagrouprange='2 2'",
+                               "inertiafromgeom='auto'", "boundmass='1'", "boundinertia='.035'", "settotalmass='5'",
+                               "boundmass='4' settotalmass='3'", "balanceinertia='true' boundinertia='.025'"}) {
+    compare_text("compiler", std::string("<mujoco><compiler ") + compiler + "/>" + body + "</mujoco>");
+  }
+  compare_text("balance", R"(<mujoco><compiler balanceinertia='true'/><worldbody><body><joint/>
+      <inertial pos='0 0 0' mass='1' diaginertia='1 1 3' euler='10 20 30'/></body></worldbody></mujoco>)");
+}
+
+TEST(MjcfBesideMujoco, keyframe_velocities_are_those_of_the_centre_of_mass) {
+  compare_text("keyframe", R"(<mujoco><option timestep='.001' gravity='1 2 -3'><flag filterparent='disable'/></option>
+    <worldbody><body name='free'><freejoint/><geom size='.1' pos='.3 .2 .1'/>
+      <body name='welded' pos='1 0 0'><geom size='.1'/></body>
+      <body name='arm' pos='0 1 0'><joint type='slide' name='s'/><joint name='h'/><geom size='.1'/></body></body>
+    </worldbody>
+    <keyframe><key name='k' time='2' qpos='1 2 3 .5 .5 -.5 .5 .1 .2' qvel='1 2 3 4 5 6 7 8'/></keyframe></mujoco>)");
+}
+
+}  // namespace
+}  // namespace axion::import

@@ -1,0 +1,296 @@
+#include "engine/import/mjcf.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace axion::import {
+namespace {
+
+using model::ActuatorKind;
+using model::JointKind;
+using model::kWorldBody;
+using ::testing::HasSubstr;
+
+constexpr double kDegree = 3.14159265358979323846 / 180;
+
+ImportedScene imported(const std::string& xml, const ImportOptions& options = {}) {
+  Result<ImportedScene> result = import_mjcf(xml, options);
+  EXPECT_TRUE(result.ok()) << result.error().field << ": " << result.error().message << "\n" << xml;
+  return result.ok() ? std::move(result).value() : ImportedScene{};
+}
+
+// A body on a hinge, with room for more of the document before and after it.
+std::string arm(const std::string& joint = "<joint name='j'/>", const std::string& after = "",
+                const std::string& before = "", const std::string& geom = "<geom name='g' size='.1'/>") {
+  return "<mujoco>" + before + "<worldbody><body name='arm'>" + joint + geom + "</body></worldbody>" + after +
+         "</mujoco>";
+}
+
+testing::AssertionResult is_refused(const std::string& xml, const std::string& field, const std::string& piece) {
+  const Result<ImportedScene> result = import_mjcf(xml);
+  if (result.ok()) return testing::AssertionFailure() << "was accepted: " << xml;
+  const Error& error = result.error();
+  if (error.field != field || error.message.find(piece) == std::string::npos) {
+    return testing::AssertionFailure() << "field \"" << error.field << "\", message: " << error.message;
+  }
+  return testing::AssertionSuccess();
+}
+
+class PublishedModel : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(PublishedModel, loads_without_error) {
+  const std::string path = std::string(AXION_MODELS_DIR) + "/" + GetParam();
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is absent; set AXION_MODELS_DIR";
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  const ImportedScene scene = imported(text.str());
+  EXPECT_FALSE(scene.scene.bodies.empty());
+  for (const std::string& warning : scene.warnings) EXPECT_THAT(warning, HasSubstr("line "));
+}
+
+INSTANTIATE_TEST_SUITE_P(Mjcf, PublishedModel,
+                         ::testing::Values("humanoid.xml", "humanoid_warp_benchmark.xml", "ant.xml", "hopper.xml",
+                                           "half_cheetah.xml", "walker2d.xml"),
+                         [](const auto& param) {
+                           std::string name = param.param;
+                           return name.substr(0, name.find('.'));
+                         });
+
+TEST(Mjcf, the_joints_of_a_body_become_one_joint_with_their_axes_in_order) {
+  const ImportedScene s =
+      imported(arm("<joint name='x' type='slide' axis='1 0 0'/>"
+                   "<joint name='z' type='slide' axis='0 0 1' range='-1 2'/>"
+                   "<joint name='y' axis='0 2 0' range='-90 45' ref='10' springref='20'/>"));
+  ASSERT_EQ(s.scene.joints.size(), 1u);
+  const model::JointSpec& joint = s.scene.joints[0];
+  EXPECT_EQ(joint.name, "x+z+y");
+  EXPECT_EQ(joint.kind, JointKind::kAxes);
+  ASSERT_EQ(joint.axes.size(), 3u);
+  EXPECT_EQ(joint.axes[0].kind, model::AxisKind::kSlide);
+  EXPECT_DOUBLE_EQ(joint.axes[1].upper, 2);
+  EXPECT_EQ(joint.axes[2].kind, model::AxisKind::kHinge);
+  EXPECT_EQ(joint.axes[2].axis, (model::Vec3d{0, 1, 0}));
+  EXPECT_DOUBLE_EQ(joint.axes[2].lower, -90 * kDegree);
+  EXPECT_DOUBLE_EQ(joint.axes[2].reference, 10 * kDegree);
+  EXPECT_DOUBLE_EQ(joint.axes[2].initial_position, 10 * kDegree);
+  EXPECT_DOUBLE_EQ(joint.axes[2].spring_reference, 20 * kDegree);
+  EXPECT_TRUE(joint.axes[2].limited);
+  EXPECT_FALSE(joint.axes[0].limited);
+}
+
+TEST(Mjcf, a_body_without_a_joint_is_fixed_to_its_parent) {
+  const ImportedScene s = imported(
+      "<mujoco><worldbody><body><geom size='.1'/><body><geom size='.1'/></body></body>"
+      "<body><freejoint/><geom size='.1'/></body></worldbody></mujoco>");
+  ASSERT_EQ(s.scene.joints.size(), 3u);
+  EXPECT_EQ(s.scene.joints[0].kind, JointKind::kFixed);
+  EXPECT_EQ(s.scene.joints[0].parent, kWorldBody);
+  EXPECT_EQ(s.scene.joints[1].kind, JointKind::kFixed);
+  EXPECT_EQ(s.scene.joints[1].parent, 0);
+  EXPECT_EQ(s.scene.joints[2].kind, JointKind::kFree);
+}
+
+TEST(Mjcf, unnamed_things_get_names_that_nothing_else_has) {
+  const ImportedScene s = imported(
+      "<mujoco><worldbody><geom type='plane' size='1 1 1'/>"
+      "<body><joint/><geom size='.1'/></body>"
+      "<body name='body0'><joint/><joint axis='1 0 0'/><geom name='geom1' size='.1'/></body>"
+      "</worldbody></mujoco>");
+  EXPECT_EQ(s.scene.bodies[0].name, "body0_");
+  EXPECT_EQ(s.scene.bodies[1].name, "body0");
+  EXPECT_EQ(s.scene.shapes[0].name, "geom0");
+  EXPECT_EQ(s.scene.shapes[1].name, "geom1_");
+  EXPECT_EQ(s.scene.joints[0].name, "joint0");
+  EXPECT_EQ(s.scene.joints[1].name, "joint1+joint2");
+}
+
+TEST(Mjcf, included_files_are_spliced_in_where_they_are_named) {
+  ImportOptions options;
+  options.assets["parts/legs.xml"] =
+      "<mujocoinclude><body name='leg'><joint/><include file='foot.xml'/></body>"
+      "</mujocoinclude>";
+  options.assets["foot.xml"] = "<x><geom name='foot' size='.1'/></x>";
+  const ImportedScene s = imported("<mujoco><worldbody><include file='parts/legs.xml'/></worldbody></mujoco>", options);
+  ASSERT_EQ(s.scene.bodies.size(), 1u);
+  EXPECT_EQ(s.scene.bodies[0].name, "leg");
+  EXPECT_EQ(s.scene.shapes[0].name, "foot");
+}
+
+TEST(Mjcf, errors_in_included_files_name_the_file_and_its_line) {
+  ImportOptions options;
+  options.assets["legs.xml"] = "<x>\n<body><joint/>\n<geom size='-1'/></body></x>";
+  const Result<ImportedScene> result =
+      import_mjcf("<mujoco><worldbody><include file='legs.xml'/></worldbody></mujoco>", options);
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().field, "geom.size");
+  EXPECT_THAT(result.error().message, HasSubstr("line 3 of legs.xml"));
+  EXPECT_THAT(result.error().message, HasSubstr("\"-1\""));
+}
+
+TEST(Mjcf, the_three_affine_laws_of_a_general_actuator_are_recognised) {
+  const auto law = [](const std::string& attributes) {
+    return imported(arm("<joint name='j'/>", "<actuator><general joint='j' gear='2' " + attributes + "/></actuator>"))
+        .scene.actuators.at(0);
+  };
+  EXPECT_EQ(law("gainprm='3'").kind, ActuatorKind::kMotor);
+  EXPECT_DOUBLE_EQ(law("gainprm='3'").gear, 6);
+  EXPECT_EQ(law("gainprm='3' biastype='affine' biasprm='0 -3 -.5'").kind, ActuatorKind::kPosition);
+  EXPECT_DOUBLE_EQ(law("gainprm='3' biastype='affine' biasprm='0 -3 -.5'").kp, 3);
+  EXPECT_DOUBLE_EQ(law("gainprm='3' biastype='affine' biasprm='0 -3 -.5'").kd, 0.5);
+  EXPECT_EQ(law("gainprm='3' biastype='affine' biasprm='0 0 -3'").kind, ActuatorKind::kVelocity);
+  for (const char* other : {"gainprm='3' biastype='affine' biasprm='0 -2 0'", "biastype='affine' biasprm='1 0 0'",
+                            "dyntype='integrator'", "gaintype='affine'"}) {
+    EXPECT_TRUE(
+        is_refused(arm("<joint name='j'/>", std::string("<actuator><general joint='j' ") + other + "/></actuator>"),
+                   "general", "not supported"));
+  }
+}
+
+TEST(Mjcf, a_position_class_keeps_its_gains) {
+  const ImportedScene s = imported(arm("<joint name='j'/>", "<actuator><position joint='j'/></actuator>",
+                                       "<default><position kp='50' kv='2' ctrlrange='-1 1'/></default>"));
+  EXPECT_EQ(s.scene.actuators[0].kind, ActuatorKind::kPosition);
+  EXPECT_DOUBLE_EQ(s.scene.actuators[0].kp, 50);
+  EXPECT_DOUBLE_EQ(s.scene.actuators[0].kd, 2);
+  EXPECT_TRUE(s.scene.actuators[0].control_limited);
+}
+
+TEST(Mjcf, the_force_range_of_a_motor_clamps_its_control) {
+  const auto motor = [](const std::string& attributes) {
+    return imported(arm("<joint name='j'/>", "<actuator><motor joint='j' gear='5' " + attributes + "/></actuator>"))
+        .scene.actuators.at(0);
+  };
+  EXPECT_DOUBLE_EQ(motor("ctrlrange='-1 2' forcerange='-3 .5'").control_lower, -1);
+  EXPECT_DOUBLE_EQ(motor("ctrlrange='-1 2' forcerange='-3 .5'").control_upper, 0.5);
+  EXPECT_DOUBLE_EQ(motor("forcerange='-3 .5'").control_lower, -3);
+  EXPECT_TRUE(motor("forcerange='-3 .5'").control_limited);
+  EXPECT_FALSE(motor("ctrlrange='-3 .5' ctrllimited='false'").control_limited);
+  EXPECT_TRUE(is_refused(arm("<joint name='j'/>", "<actuator><position joint='j' forcerange='-1 1'/></actuator>"),
+                         "position.forcerange", "not supported"));
+}
+
+TEST(Mjcf, flags_switch_off_what_they_name) {
+  const ImportedScene s = imported(
+      arm("<joint name='j' range='-1 1' stiffness='1' damping='2'/>",
+          "<actuator><motor joint='j' ctrlrange='-1 1'/></actuator>",
+          "<option><flag gravity='disable' limit='disable' contact='disable' passive='disable' clampctrl='disable' "
+          "filterparent='disable'/></option><option gravity='0 0 -5' timestep='.01'/>"));
+  EXPECT_EQ(s.scene.gravity, (model::Vec3d{0, 0, 0}));
+  EXPECT_DOUBLE_EQ(s.scene.timestep, 0.01);
+  EXPECT_FALSE(s.scene.filter_parent_child);
+  EXPECT_FALSE(s.scene.joints[0].axes[0].limited);
+  EXPECT_EQ(s.scene.joints[0].axes[0].stiffness, 0);
+  EXPECT_EQ(s.scene.joints[0].axes[0].damping, 0);
+  EXPECT_EQ(s.scene.shapes[0].contact_type, 0u);
+  EXPECT_EQ(s.scene.shapes[0].contact_affinity, 0u);
+  EXPECT_FALSE(s.scene.actuators[0].control_limited);
+}
+
+TEST(Mjcf, what_has_no_effect_on_motion_gives_no_warning) {
+  const ImportedScene s = imported(
+      arm("<joint name='j'/><site name='s'/><camera/><light/>", "<visual><map znear='1'/></visual>",
+          "<custom><numeric name='n' data='1'/></custom><asset><texture name='t'/></asset><statistic extent='1'/>"
+          "<size njmax='5'/>"));
+  EXPECT_TRUE(s.warnings.empty()) << s.warnings.front();
+}
+
+TEST(Mjcf, what_is_understood_in_part_is_a_warning_with_element_line_and_attribute) {
+  const auto warning = [](const std::string& xml) {
+    const ImportedScene s = imported(xml);
+    return s.warnings.empty() ? std::string("no warning") : s.warnings.front();
+  };
+  const std::string soft = arm("<joint name='j'/>", "", "\n", "<geom name='g' size='.1' solref='.1 1'/>");
+  EXPECT_THAT(warning(soft), HasSubstr("<geom name=\"g\"> (line 2): solref=\".1 1\" is not used"));
+  EXPECT_THAT(warning(arm("<joint name='j'/>", "", "", "<geom size='.1' margin='.1'/>")), HasSubstr("margin"));
+  EXPECT_THAT(warning(arm("<joint name='j'/>", "", "", "<geom size='.1' condim='6'/>")), HasSubstr("taken as 3"));
+  EXPECT_THAT(warning(arm("<joint name='j'/>", "", "<option integrator='RK4'/>")), HasSubstr("integrator=\"RK4\""));
+  EXPECT_THAT(warning(arm("<joint name='j'/>", "<sensor><clock/></sensor>")), HasSubstr("sensors"));
+  EXPECT_THAT(warning(arm("<joint name='j'/>",
+                          "<tendon><fixed name='t' range='0 1'><joint joint='j' coef='1'/>"
+                          "</fixed></tendon>")),
+              HasSubstr("<fixed name=\"t\"> (line 1) is not taken over"));
+}
+
+TEST(Mjcf, repeated_warnings_are_counted) {
+  const ImportedScene s =
+      imported(arm("<joint name='j'/>", "", "", "<geom size='.1' solref='.1 1'/><geom size='.1' solref='.2 1'/>"));
+  ASSERT_EQ(s.warnings.size(), 1u);
+  EXPECT_THAT(s.warnings[0], HasSubstr("1 more like it"));
+}
+
+TEST(Mjcf, what_would_change_the_motion_is_an_error_unless_it_is_allowed) {
+  const std::string j = "<joint name='j'/>";
+  const struct {
+    std::string xml;
+    const char* field;
+  } cases[] = {
+      {arm(j, "", "", "<geom type='cylinder' size='.1 .1'/>"), "geom.type"},
+      {arm(j, "", "", "<geom size='.1'/><geom type='mesh' mesh='m'/>"), "geom.type"},
+      {arm(j, "", "", "<geom size='.1' priority='1'/>"), "geom.priority"},
+      {arm(j, "", "", "<geom size='.1' shellinertia='true'/>"), "geom.shellinertia"},
+      {arm("<joint name='j' frictionloss='1'/>"), "joint.frictionloss"},
+      {arm("<joint name='j' springdamper='1 1'/>"), "joint.springdamper"},
+      {arm("<joint name='j' type='ball' range='0 90'/>"), "joint.limited"},
+      {arm("<joint name='j' type='ball' stiffness='1'/>"), "joint.stiffness"},
+      {arm("<joint name='j' type='free' damping='1'/>"), "joint.damping"},
+      {arm(j, "<contact><pair geom1='g' geom2='g'/></contact>"), "pair"},
+      {arm(j, "<equality><joint joint1='j'/></equality>"), "joint"},
+      {arm(j, "<tendon><fixed stiffness='1'><joint joint='j' coef='1'/></fixed></tendon>"), "fixed.stiffness"},
+      {arm(j, "<tendon><spatial range='0 1'><site site='s'/></spatial></tendon>"), "spatial.range"},
+      {arm(j, "<actuator><muscle joint='j'/></actuator>"), "muscle"},
+      {arm(j, "<actuator><motor tendon='t'/></actuator>"), "motor.tendon"},
+      {arm(j, "", "<option density='1.2'/>"), "option.density"},
+      {arm(j, "", "<option><flag actuation='disable'/></option>"), "flag.actuation"},
+      {arm(j, "", "<extension><plugin plugin='p'/></extension>"), "extension"},
+      {"<mujoco><worldbody><frame><body/></frame></worldbody></mujoco>", "frame"},
+      {"<mujoco><worldbody><body mocap='true'><geom size='.1'/></body></worldbody></mujoco>", "body.mocap"},
+      {"<mujoco><worldbody><body gravcomp='1'><geom size='.1'/></body></worldbody></mujoco>", "body.gravcomp"},
+  };
+  for (const auto& c : cases) {
+    EXPECT_TRUE(is_refused(c.xml, c.field, "not supported"));
+    ImportOptions allow;
+    allow.allow_unsupported = true;
+    const ImportedScene s = imported(c.xml, allow);
+    ASSERT_FALSE(s.warnings.empty()) << c.xml;
+    EXPECT_THAT(s.warnings.front(), HasSubstr("left out"));
+  }
+}
+
+TEST(Mjcf, a_chain_that_a_compound_joint_cannot_be_is_refused) {
+  EXPECT_TRUE(is_refused(arm("<joint/><joint type='slide'/>"), "joint.type", "after a hinge"));
+  EXPECT_TRUE(is_refused(arm("<joint/><joint type='ball'/>"), "joint.type", "only one"));
+  EXPECT_TRUE(is_refused(arm("<freejoint/><joint/>"), "freejoint.type", "only one"));
+  EXPECT_TRUE(is_refused(arm("<joint name='a'/><joint name='b'/>"), "body", "linearly dependent"));
+  EXPECT_TRUE(
+      is_refused("<mujoco><worldbody><body><joint/><geom size='.1'/><body><freejoint/><geom size='.1'/></body>"
+                 "</body></worldbody></mujoco>",
+                 "freejoint", "child of the world"));
+}
+
+TEST(Mjcf, a_geom_that_touches_nothing_may_be_of_any_type) {
+  const std::string none = " contype='0' conaffinity='0'/>";
+  const ImportedScene s =
+      imported(arm("<joint name='j'/><inertial pos='0 0 0' mass='1' diaginertia='1 1 1'/>", "", "",
+                   "<geom type='cylinder' size='.1 .1'" + none + "<geom type='mesh' mesh='m'" + none));
+  EXPECT_TRUE(s.scene.shapes.empty());
+  EXPECT_TRUE(s.warnings.empty());
+  EXPECT_TRUE(is_refused(arm("<joint name='j'/>", "", "", "<geom type='mesh' mesh='m'" + none), "geom.type",
+                         "needs the mass of a mesh"));
+}
+
+TEST(Mjcf, an_exclusion_of_a_welded_body_says_what_it_covers) {
+  const ImportedScene s = imported(
+      "<mujoco><worldbody><body name='a'><joint/><geom size='.1'/><body name='b'>"
+      "<geom size='.1'/></body></body><body name='c'><joint/><geom size='.1'/></body>"
+      "</worldbody><contact><exclude body1='b' body2='c'/></contact></mujoco>");
+  ASSERT_EQ(s.warnings.size(), 1u);
+  EXPECT_THAT(s.warnings[0], HasSubstr("welded"));
+}
+
+}  // namespace
+}  // namespace axion::import
