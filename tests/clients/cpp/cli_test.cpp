@@ -1,0 +1,130 @@
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <set>
+
+#include "absl/flags/reflection.h"
+#include "clients/cli/commands.hpp"
+#include "clients/cli/plot.hpp"
+#include "clients/cli/print.hpp"
+#include "clients/cli/trace.hpp"
+#include "clients/cpp/tensor.hpp"
+
+namespace axion::cli {
+namespace {
+
+std::string temporary(const std::string& name) { return testing::TempDir() + "/axion_cli_test_" + name; }
+
+std::string content_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+v1::Tensor tensor_of(const std::vector<double>& values, std::initializer_list<std::int64_t> shape) {
+  return *client::make_tensor(std::span<const double>(values), shape, "x");
+}
+
+// Two worlds, two records, fields of three numbers; channel 2.
+Trace small_trace() {
+  Trace trace({{"body_pose", 2}}, 2);
+  const v1::Tensor tensor = tensor_of({0, 0, 1, 0, 0, 2, 0, 0, 3, 0, 0, 4}, {2, 2, 3});
+  EXPECT_TRUE(trace.append({0.1, 0.2}, {&tensor}).ok());
+  return trace;
+}
+
+TEST(Commands, every_flag_that_help_names_exists) {
+  for (const Command& command : commands()) {
+    for (const char* flag : command.flags) {
+      EXPECT_NE(absl::FindCommandLineFlag(flag), nullptr) << command.name << " --" << flag;
+    }
+  }
+}
+
+TEST(Commands, names_are_distinct) {
+  std::set<std::string> names;
+  for (const Command& command : commands()) {
+    EXPECT_TRUE(names.insert(command.name).second) << command.name;
+  }
+}
+
+TEST(Trace, channel_is_field_and_index) {
+  const auto channel = parse_channel("body_pose:2");
+  ASSERT_TRUE(channel.ok());
+  EXPECT_EQ(channel->field, "body_pose");
+  EXPECT_EQ(channel->index, 2);
+  for (const char* wrong : {"", ":2", "body_pose:", "body_pose:x", "body_pose:-1"}) {
+    EXPECT_FALSE(parse_channel(wrong).ok()) << wrong;
+  }
+}
+
+TEST(Trace, keeps_the_value_of_each_record_and_world) {
+  const Trace trace = small_trace();
+  EXPECT_EQ(trace.value(0, 0, 0), 1);
+  EXPECT_EQ(trace.value(1, 0, 0), 2);
+  EXPECT_EQ(trace.value(0, 1, 0), 3);
+  EXPECT_EQ(trace.value(1, 1, 0), 4);
+}
+
+TEST(Trace, answer_of_another_shape_and_index_past_the_field_are_refused) {
+  Trace trace({{"body_pose", 3}}, 2);
+  const v1::Tensor short_field = tensor_of(std::vector<double>(6), {2, 1, 3});
+  EXPECT_EQ(trace.append({0.1}, {&short_field}).code(), absl::StatusCode::kOutOfRange);
+  const v1::Tensor one_world = tensor_of(std::vector<double>(4), {1, 1, 4});
+  EXPECT_EQ(trace.append({0.1}, {&one_world}).code(), absl::StatusCode::kInternal);
+}
+
+TEST(Trace, csv_has_a_row_for_each_record_and_world) {
+  const std::string path = temporary("trace.csv");
+  ASSERT_TRUE(small_trace().write_csv(path).ok());
+  EXPECT_EQ(content_of(path), "time,world,body_pose:2\n0.1,0,1\n0.1,1,3\n0.2,0,2\n0.2,1,4\n");
+  std::filesystem::remove(path);
+  EXPECT_FALSE(small_trace().write_csv("/nowhere/trace.csv").ok());
+}
+
+TEST(Plot, writes_a_png_also_when_a_value_is_not_finite) {
+  Trace trace = small_trace();
+  const v1::Tensor broken = tensor_of({0, 0, std::numeric_limits<double>::quiet_NaN(), 0, 0, 5}, {2, 1, 3});
+  ASSERT_TRUE(trace.append({0.3}, {&broken}).ok());
+  const std::string path = temporary("trace.png");
+  const auto status = write_png(trace, "two worlds", path);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(content_of(path).substr(0, 8), "\x89PNG\r\n\x1a\n");
+  std::filesystem::remove(path);
+  EXPECT_FALSE(write_png(Trace({{"body_pose", 2}}, 2), "nothing", path).ok());
+}
+
+TEST(Plot, ticks_cover_the_range_in_round_steps) {
+  EXPECT_EQ(nice_ticks(0.0, 10.0, 5), (std::vector<double>{0, 2, 4, 6, 8, 10}));
+  const auto narrow = nice_ticks(0.281, 0.304, 6);
+  EXPECT_LE(narrow.front(), 0.281);
+  EXPECT_GE(narrow.back(), 0.304);
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const auto& ticks : {nice_ticks(3, 3, 5), nice_ticks(infinity, -infinity, 5), nice_ticks(0, 0, 5)}) {
+    EXPECT_GE(ticks.size(), 2u);
+    EXPECT_LT(ticks.front(), ticks.back());
+    EXPECT_LT(ticks.size(), 50u);
+  }
+}
+
+TEST(Print, quantile_is_the_bound_of_its_bin) {
+  v1::BinnedCounts counts;
+  for (const double bound : {1., 2., 4.}) counts.add_bounds(bound);
+  for (const int count : {1, 2, 0, 1}) counts.add_counts(count);
+  counts.set_sum(15);
+  EXPECT_EQ(mean_of(counts), 3.75);
+  EXPECT_EQ(quantile_text(counts, 0.5), "2");
+  EXPECT_EQ(quantile_text(counts, 0.99), ">4");
+  EXPECT_EQ(quantile_text(v1::BinnedCounts(), 0.5), "-");
+}
+
+TEST(Print, tensors_become_nested_lists) {
+  EXPECT_EQ(tensor_json(tensor_of({1, 2, 3, 4}, {2, 2})).dump(), "[[1.0,2.0],[3.0,4.0]]");
+  EXPECT_EQ(outcome_text(v1::OUTCOME_CONVERGED | v1::OUTCOME_FALLBACK), "CONVERGED|FALLBACK");
+  EXPECT_EQ(bytes_text(1536), "1.5 KiB");
+}
+
+}  // namespace
+}  // namespace axion::cli
