@@ -3,6 +3,7 @@
 
 import pathlib
 import shutil
+import subprocess
 import sys
 import tempfile
 import textwrap
@@ -25,18 +26,20 @@ class BrokenHouse(unittest.TestCase):
         for room in ('engine', 'server', 'clients'):
             if (REPOSITORY / room).is_dir():
                 shutil.copytree(REPOSITORY / room, self.root / room, ignore=shutil.ignore_patterns('build', '.venv'))
-        self.before = set(check_architecture.check_tree(self.root))
+        self.face = check_architecture.engine_face(self.root)
 
-    def added_findings(self, path, text):
+    def add(self, path, text):
         target = self.root / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text)
-        return [f for f in check_architecture.check_tree(self.root)
-                if f not in self.before and f[2] not in ('warning', 'room')]
+
+    def added_findings(self, path, text):
+        self.add(path, text)
+        return list(check_architecture.check_file(self.root, self.face, path))
 
     def assert_refused(self, path, include, header='#pragma once\n'):
         findings = self.added_findings(path, f'{header}#include {include}\n')
-        self.assertEqual([f[2] for f in findings], ['include rule'], f'{path} with {include}: {findings}')
+        self.assertEqual([f[1] for f in findings], ['include rule'], f'{path} with {include}: {findings}')
 
     def assert_accepted(self, path, include):
         self.assertEqual(self.added_findings(path, f'#pragma once\n#include {include}\n'), [])
@@ -95,21 +98,32 @@ class BrokenHouse(unittest.TestCase):
 
     def test_long_file_is_refused(self):
         findings = self.added_findings('engine/base/extra.hpp', '#pragma once\n' + '\n' * 460)
-        self.assertEqual([f[2] for f in findings], ['file length'])
+        self.assertEqual([f[1] for f in findings], ['file length'])
 
     def test_long_function_is_refused(self):
         body = '  x += 1;\n' * 90
         findings = self.added_findings('engine/base/extra.hpp', f'#pragma once\ninline void f(int x) {{\n{body}}}\n')
-        self.assertEqual([f[2] for f in findings], ['function length'])
+        self.assertEqual([f[1] for f in findings], ['function length'])
 
     def test_promise_is_refused(self):
         findings = self.added_findings('engine/base/extra.hpp', '#pragma once\n// TO' + 'DO later\n')
-        self.assertEqual([f[2] for f in findings], ['promise'])
+        self.assertEqual([f[1] for f in findings], ['promise'])
 
     def test_room_without_a_readme_is_refused(self):
-        (self.root / 'engine/attic').mkdir()
-        (self.root / 'engine/attic/x.hpp').write_text('#pragma once\n')
+        self.add('engine/attic/x.hpp', '#pragma once\n')
         self.assertIn('engine/attic', [f[0] for f in check_architecture.check_tree(self.root) if f[2] == 'room'])
+
+    def test_program_fails_and_names_the_file_when_a_forbidden_include_is_added(self):
+        def run():
+            return subprocess.run([sys.executable, '-B', check_architecture.__file__, '--root', str(self.root)],
+                                  capture_output=True, text=True)
+
+        line = 'engine/solver/extra.hpp:2: include rule'
+        self.assertNotIn(line, run().stdout)
+        self.add('engine/solver/extra.hpp', '#pragma once\n#include <grpcpp/grpcpp.h>\n')
+        broken = run()
+        self.assertIn(line, broken.stdout)
+        self.assertEqual(broken.returncode, 1)
 
 
 class FunctionLengths(unittest.TestCase):

@@ -159,15 +159,16 @@ int main(int argc, char** argv) {
   spec.model = load_model(options);
   const axion::ModelInfo& model = spec.model->info();
   if (options.keyframe >= static_cast<int>(model.keyframes.size())) {
-    std::fprintf(stderr, "axion-bench: --keyframe is %d, the model has %zu\n", options.keyframe, model.keyframes.size());
+    std::fprintf(stderr, "axion-bench: --keyframe is %d, the model has %zu\n", options.keyframe,
+                 model.keyframes.size());
     return 2;
   }
   spec.world_count = options.worlds;
   spec.dt = options.dt > 0 ? options.dt : model.timestep;
   spec.options = axion::model::make_options(options.preset == "axion_seed" ? axion::model::Preset::kAxionSeed
                                                                            : axion::model::Preset::kDefault);
-  spec.options.precision = options.precision == "float64" ? axion::model::Precision::kFloat64
-                                                          : axion::model::Precision::kFloat32;
+  spec.options.precision =
+      options.precision == "float64" ? axion::model::Precision::kFloat64 : axion::model::Precision::kFloat32;
   const std::unique_ptr<axion::Batch> batch = take("create_batch", engine->create_batch(spec));
   axion::ResetRequest start;
   start.keyframe = options.keyframe;
