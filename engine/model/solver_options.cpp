@@ -39,6 +39,7 @@ SolverOptions make_options(Preset preset) {
     options.contact_function = ContactFunction::kFischerBurmeister;
     options.friction_model = FrictionModel::kScalarFixedPoint;
     options.linear_solver = LinearSolver::kPcrJacobi;
+    options.max_newton_iterations = 16;
   }
   return options;
 }

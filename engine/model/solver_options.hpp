@@ -41,10 +41,10 @@ struct SolverOptions {
   LinearSolver linear_solver = LinearSolver::kAutomatic;
 
   double tolerance = 1e-3;            // of g*dt, the velocity that gravity gives in one step
-  int max_newton_iterations = 16;     // 1 .. 100
+  int max_newton_iterations = 32;     // 1 .. 100
   int max_linear_iterations = 64;     // PCR iterations a Newton iteration, 1 .. 1000
   double linear_tolerance = 1e-10;    // relative PCR residual; at least 16 units in the last place
-  bool line_search = true;            // at most five halvings; else full steps
+  bool line_search = true;            // one halving in later iterations; else full steps
   bool warm_start = true;
 
   double depenetration_velocity = 1.0;   // m/s, the greatest speed at which overlap is pushed out

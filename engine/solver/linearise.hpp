@@ -47,7 +47,7 @@ AXION_HD inline void linearise_limit(const Problem<Real>& p, int limit) {
   const Real r = p.w.row_scale[row];
   const auto f = constraints::complementarity(p.s.contact_function, p.w.residual[row], r * p.w.lambda[row]);
   p.w.residual[row] = f.phi_over_alpha;
-  p.w.compliance[row] = r * f.beta_over_alpha + Real(kContactProximal) * r;
+  p.w.compliance[row] = r * f.beta_over_alpha + p.proximal_scale * Real(kContactProximal) * r;
 }
 
 // C₃ is lower block triangular: the normal row alone, then the tangents with what the normal does to their cone.
@@ -80,7 +80,7 @@ AXION_HD inline void linearise_contact(const Problem<Real>& p, int i) {
   const auto normal = constraints::complementarity(p.s.contact_function, p.w.residual[row], r_n * lambda_n);
   p.w.residual[row] = normal.phi_over_alpha;
   p.w.compliance[row] = r_n * normal.beta_over_alpha + constraints::contact_compliance(p.s, r_n) +
-                        Real(kContactProximal) * r_n;
+                        p.proximal_scale * Real(kContactProximal) * r_n;
   const constraints::Vec2<Real> v{p.w.residual[row + 1], p.w.residual[row + 2]};
   const constraints::Vec2<Real> lambda{p.w.lambda[row + 1], p.w.lambda[row + 2]};
   const Real closed = Real(1e-9 * 9.81) * p.s.dt / r_t;
@@ -92,7 +92,7 @@ AXION_HD inline void linearise_contact(const Problem<Real>& p, int i) {
     const Real gain = Real(kReleaseGain) * r_t;
     f = {{1, 0, 0, 1}, {gain, 0, 0, gain}, {0, 0}, {v.x + gain * lambda.x, v.y + gain * lambda.y}};
   }
-  const Real proximal = Real(kContactProximal) * r_t;
+  const Real proximal = p.proximal_scale * Real(kContactProximal) * r_t;
   p.w.residual[row + 1] = f.residual[0], p.w.residual[row + 2] = f.residual[1];
   p.w.compliance[row + 1] = p.w.compliance[row + 2] = f.compliance[0] + proximal;
   if (!symmetric_solver(p)) solve_contact_block(p, i, f, proximal);
