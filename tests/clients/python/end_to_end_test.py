@@ -1,0 +1,189 @@
+"""The Python package and the axion tool against axiond itself. AXION_AXIOND names its program; the tool lies beside it."""
+
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import numpy as np
+
+import axion
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+SCENE = ROOT / "clients" / "examples" / "models" / "quadruped.xml"
+AXIOND = os.environ.get("AXION_AXIOND", "")
+
+
+def free_ports(count):
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [one.getsockname()[1] for one in sockets]
+    finally:
+        for one in sockets:
+            one.close()
+
+
+@unittest.skipUnless(AXIOND, "AXION_AXIOND does not name the server's program")
+class EndToEnd(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        port, metrics_port = free_ports(2)
+        cls.target = f"127.0.0.1:{port}"
+        cls.metrics = f"http://127.0.0.1:{metrics_port}/metrics"
+        cls.log = cls.enterClassContext(tempfile.TemporaryFile())
+        cls.server = subprocess.Popen([AXIOND, f"--listen={cls.target}", f"--metrics_listen=127.0.0.1:{metrics_port}",
+                                       "--device=cpu"], stdout=cls.log, stderr=subprocess.STDOUT)
+        cls.client = axion.Client(cls.target)
+        try:
+            cls.client.wait_until_ready(timeout=30)
+            cls.model = cls.client.create_model(mjcf=SCENE.read_text())
+        except axion.AxionError:
+            cls.server.kill()
+            cls.log.seek(0)
+            raise AssertionError(f"axiond is not ready:\n{cls.log.read().decode()}") from None
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.client.close()
+        cls.server.send_signal(signal.SIGTERM)
+        code = cls.server.wait(timeout=60)
+        cls.log.seek(0)
+        assert code == 0, f"axiond ended with {code}:\n{cls.log.read().decode()}"
+
+    def batch(self, world_count=4, **arguments):
+        return self.enterContext(self.client.create_batch(self.model, world_count, dt=0.005, **arguments))
+
+    def tool(self, *arguments, code=0):
+        done = subprocess.run([pathlib.Path(AXIOND).with_name("axion"), f"--server={self.target}", *arguments],
+                              capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done.stdout if code == 0 else done.stderr
+
+    def test_model_names_what_the_scene_holds(self):
+        self.assertEqual(self.model.control_count, 12)
+        self.assertEqual(self.model.body_names[0], "trunk")
+        self.assertEqual(self.model.actuator_names[:3], ["fl_abduction", "fl_hip", "fl_knee"])
+        self.assertAlmostEqual(sum(body.mass for body in self.model.proto.bodies), 13.7, places=6)
+        self.assertEqual(self.model.warnings, [])
+
+    def test_robots_stand_for_a_second(self):
+        batch = self.batch()
+        batch.reset(keyframe="stand")
+        result = batch.step(control=self.model.hold_control("stand"), steps=200, record_every=50, outputs=["body_pose"])
+        self.assertEqual(result["body_pose"].shape, (4, 4, self.model.body_count, 7))
+        np.testing.assert_allclose(result["body_pose"][:, :, 0, 2], 0.29, atol=0.02)
+        np.testing.assert_allclose(result.time, 1.0)
+        np.testing.assert_array_equal(result.step_index, 200)
+        self.assertTrue(result.converged.all())
+        stats = batch.solver_stats()
+        self.assertEqual(stats.world_steps, 800)
+        self.assertLess(stats.max_penetration, 2e-3)
+        contacts = batch.contacts()
+        self.assertEqual(contacts.contact_count.tolist(), [4] * 4)
+        load = contacts.normal_impulse[contacts.world == 0].sum() / 0.005
+        self.assertAlmostEqual(load, 13.7 * 9.81, delta=2.0)
+        self.assertEqual(batch.world_stats().residual.shape, (4, 5))
+
+    def test_sequence_of_controls_equals_single_steps(self):
+        control = np.random.default_rng(1).uniform(-0.2, 0.2, (4, 10, 12)).astype(np.float32)
+        together, apart = self.batch(), self.batch()
+        state = together.step(control=control, steps=10, outputs=["body_pose"])["body_pose"]
+        for step in range(10):
+            single = apart.step(control=control[:, step], outputs=["body_pose"])["body_pose"]
+        np.testing.assert_array_equal(state, single)
+
+    def test_stream_equals_calls(self):
+        hold = self.model.hold_control("stand")
+        streamed, called = self.batch(), self.batch()
+        with streamed.stream() as stream:
+            answers = list(stream.map(({"control": hold, "steps": 5, "outputs": ["body_pose"]} for _ in range(8)),
+                                      in_flight=3))
+        for answer in answers:
+            direct = called.step(control=hold, steps=5, outputs=["body_pose"])
+            np.testing.assert_array_equal(answer["body_pose"], direct["body_pose"])
+
+    def test_state_comes_back_as_it_was_set(self):
+        batch = self.batch(precision="float64")
+        positions = np.tile(self.model.keyframes["stand"], (2, 1))
+        positions[:, 2] += [0.1, 0.2]
+        batch.set_state(worlds=[1, 3], joint_position=positions, time=[1.5, 2.5])
+        state = batch.get_state(["joint_position", "time"], worlds=[1, 3])
+        np.testing.assert_allclose(state["joint_position"], positions, atol=1e-12)
+        np.testing.assert_array_equal(state.time, [1.5, 2.5])
+
+    def test_errors_name_what_is_wrong(self):
+        batch = self.batch()
+        with self.assertRaises(axion.InvalidArgumentError) as caught:
+            batch.step(control=np.zeros((4, 11)))
+        self.assertIn("control", [violation.field for violation in caught.exception.field_violations])
+        with self.assertRaises(axion.InvalidArgumentError):
+            batch.step(control=np.full((4, 12), np.nan))
+        with self.assertRaises(axion.AbortedError):
+            batch.step(expected_step=5)
+        with self.assertRaises(axion.NotFoundError):
+            self.client.get_batch("batches/nothing")
+        with self.assertRaises(axion.InvalidArgumentError):
+            self.client.create_model(mjcf="<mujoco><worldbody><body></mujoco>")
+        with self.assertRaises(axion.FailedPreconditionError):
+            self.client.delete_model(self.model)
+        np.testing.assert_array_equal(batch.get_state("time").step_index, 0)
+
+    def test_tool_runs_and_records(self):
+        with tempfile.TemporaryDirectory() as folder:
+            csv, png = pathlib.Path(folder, "run.csv"), pathlib.Path(folder, "run.png")
+            report = json.loads(self.tool("run", str(SCENE), "--worlds=3", "--seconds=0.5", "--every=0.05",
+                                          "--keyframe=stand", "--hold=stand", f"--csv={csv}", f"--png={png}", "--json"))
+            self.assertEqual(report["world_steps"], 300)
+            rows = csv.read_text().splitlines()
+            self.assertEqual(rows[0], "time,world,body_pose:0,body_pose:2")
+            self.assertEqual(len(rows), 1 + 10 * 3)
+            self.assertAlmostEqual(float(rows[-1].split(",")[-1]), 0.29, delta=0.02)
+            self.assertEqual(png.read_bytes()[:4], b"\x89PNG")
+
+    def test_tool_creates_steps_looks_and_deletes(self):
+        made = json.loads(self.tool("create", str(SCENE), "--worlds=2", "--json"))
+        stepped = json.loads(self.tool("step", made["batch"], "--steps=3", "--outputs=body_pose", "--json"))
+        self.assertEqual(stepped["step_index"], [3, 3])
+        self.assertEqual(np.shape(stepped["outputs"]["body_pose"]), (2, self.model.body_count, 7))
+        state = json.loads(self.tool("state", made["batch"], "--show=1", "--fields=joint_position", "--json"))
+        self.assertEqual(np.shape(state["fields"]["joint_position"]), (1, 19))
+        stats = json.loads(self.tool("stats", made["batch"], "--per_world", "--json"))
+        self.assertEqual(stats["batch"]["world_steps"], "6")
+        for command in (["info"], ["models"], ["models", made["model"]], ["batches"], ["batches", made["batch"]],
+                        ["stats", made["batch"], "--per_world"], ["state", made["batch"]],
+                        ["watch", made["batch"], "--count=1", "--interval=10ms"],
+                        ["bench", made["batch"], "--calls=5", "--steps=2"]):
+            self.assertTrue(self.tool(*command).strip(), command)
+        self.tool("delete", made["batch"])
+        self.assertIn("NOT_FOUND", self.tool("step", made["batch"], code=1))
+
+    def test_example_walks_and_draws(self):
+        with tempfile.TemporaryDirectory() as folder:
+            plot = pathlib.Path(folder, "walk.png")
+            done = subprocess.run([sys.executable, "-B", str(ROOT / "clients/examples/python/quadruped_walk.py"),
+                                   "--server", self.target, "--metrics", self.metrics, "--worlds", "4", "--seconds", "5",
+                                   "--plot", str(plot)], capture_output=True, text=True, timeout=200)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertIn("axion_world_steps_total", done.stdout)
+            self.assertEqual(plot.read_bytes()[:4], b"\x89PNG")
+
+    def test_lease_ends_a_batch_that_nobody_names(self):
+        batch = self.client.create_batch(self.model, 1, idle_ttl=0.2)
+        deadline = time.monotonic() + 30
+        while any(other.name == batch.name for other in self.client.list_batches()):
+            self.assertLess(time.monotonic(), deadline, "the batch outlived its lease")
+            time.sleep(0.05)
+        with self.assertRaises(axion.NotFoundError):
+            batch.step()
+
+
+if __name__ == "__main__":
+    unittest.main()
