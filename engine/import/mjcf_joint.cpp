@@ -1,6 +1,7 @@
 #include "engine/import/mjcf_joint.hpp"
 
 #include "engine/model/spec_math.hpp"
+#include "engine/model/validate_scene.hpp"
 
 namespace axion::import {
 namespace {
@@ -102,7 +103,7 @@ AxisSpec read_axis(const Attributes& a, Type type, const MjcfSettings& settings)
 JointSpec read_joints(std::span<const Attributes> joints, const MjcfSettings& settings, Notes& notes) {
   JointSpec result;
   result.kind = joints.empty() ? JointKind::kFixed : JointKind::kAxes;
-  int hinges = 0, slides = 0;
+  int hinges = 0;
   for (const Attributes& a : joints) {
     const Type type = type_of(a);
     check_unsupported(a, notes);
@@ -115,8 +116,10 @@ JointSpec read_joints(std::span<const Attributes> joints, const MjcfSettings& se
     if (type == kSlide && hinges > 0) {
       a.refuse("type", "is not supported after a hinge of the same body: put slides before hinges, or use two bodies");
     }
-    if (++(type == kSlide ? slides : hinges) > 3) {
-      a.refuse("type", "is one too many: a body has at most three slides and three hinges");
+    hinges += type == kHinge;
+    if (result.axes.size() == static_cast<std::size_t>(model::kMaxAxesPerJoint)) {
+      a.refuse("type", "is not supported: a body has at most " + std::to_string(model::kMaxAxesPerJoint) +
+                           " slides and hinges; use two bodies, or a free joint for all six");
     }
     result.axes.push_back(read_axis(a, type, settings));
   }

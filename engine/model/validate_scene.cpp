@@ -190,8 +190,9 @@ void Checker::joint(std::size_t j, std::unordered_set<std::string>& axis_names) 
   if (joint.kind == JointKind::kAxes && joint.axes.empty()) {
     fail(item, "axes", "must not be empty; a joint without freedom is of kind fixed");
   }
-  if (joint.axes.size() > static_cast<std::size_t>(kMaxSlidesPerJoint + kMaxHingesPerJoint)) {
-    fail(item, "axes", "may have three slides and three hinges; it has " + axis_count + " axes");
+  if (joint.axes.size() > static_cast<std::size_t>(kMaxAxesPerJoint)) {
+    fail(item, "axes",
+         "may have at most " + std::to_string(kMaxAxesPerJoint) + " slides and hinges; it has " + axis_count);
   }
   for (std::size_t a = 0; a < joint.axes.size() && ok(); ++a) {
     const std::string axis_item = item + "." + item_name("axes", a);
@@ -217,7 +218,7 @@ void Checker::axis(const std::string& item, const AxisSpec& axis) {
   if (ok() && math::norm(a) < 1e-6) fail(item, "axis", "must not be zero; its length is " + number(math::norm(a)));
 }
 
-// Slides first, then hinges, at most three of each, each set linearly independent.
+// Slides first, then hinges, each set linearly independent.
 void Checker::axes_span_their_space(const std::string& item, const JointSpec& joint) {
   std::vector<math::Vec3<double>> of_kind[2];
   for (std::size_t a = 0; a < joint.axes.size(); ++a) {
@@ -233,9 +234,7 @@ void Checker::axes_span_their_space(const std::string& item, const JointSpec& jo
     double volume = 1;
     if (axes.size() == 2) volume = math::norm(math::cross(axes[0], axes[1]));
     if (axes.size() == 3) volume = std::abs(math::dot(axes[0], math::cross(axes[1], axes[2])));
-    if (axes.size() > 3) {
-      fail(item, "axes", "may have three " + what + "; it has " + std::to_string(axes.size()));
-    } else if (volume < kMinAxisVolume) {
+    if (volume < kMinAxisVolume) {
       fail(item, "axes", "has linearly dependent " + what + "; the volume of their unit axes is " + number(volume));
     }
   }

@@ -21,8 +21,7 @@ inline constexpr int kMaxSceneActuators = 16384;
 inline constexpr int kMaxSceneExcludes = 65536;
 inline constexpr int kMaxSceneKeyframes = 1024;
 inline constexpr std::size_t kMaxNameBytes = 256;
-inline constexpr int kMaxSlidesPerJoint = 3;
-inline constexpr int kMaxHingesPerJoint = 3;
+inline constexpr int kMaxAxesPerJoint = 3;  // slides and hinges together: what the joint rows have room for
 
 // No length, mass, gain, ... may be larger: products of a few of them must stay finite, in float32 as well.
 inline constexpr double kMaxMagnitude = 1e9;

@@ -265,6 +265,8 @@ TEST(Mjcf, a_chain_that_a_compound_joint_cannot_be_is_refused) {
   EXPECT_TRUE(is_refused(arm("<joint/><joint type='slide'/>"), "joint.type", "after a hinge"));
   EXPECT_TRUE(is_refused(arm("<joint/><joint type='ball'/>"), "joint.type", "only one"));
   EXPECT_TRUE(is_refused(arm("<freejoint/><joint/>"), "freejoint.type", "only one"));
+  EXPECT_TRUE(is_refused(arm("<joint type='slide' axis='1 0 0'/><joint type='slide'/><joint/><joint axis='1 0 0'/>"),
+                         "joint.type", "at most 3 slides and hinges"));
   EXPECT_TRUE(is_refused(arm("<joint name='a'/><joint name='b'/>"), "body", "linearly dependent"));
   EXPECT_TRUE(
       is_refused("<mujoco><worldbody><body><joint/><geom size='.1'/><body><freejoint/><geom size='.1'/></body>"
