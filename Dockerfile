@@ -38,5 +38,5 @@ VOLUME /var/lib/axion
 EXPOSE 8470 9470
 ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
 STOPSIGNAL SIGTERM
-HEALTHCHECK --interval=10s --timeout=3s --start-period=10s CMD ["axion", "info"]
+HEALTHCHECK --interval=10s --timeout=3s --start-period=10s CMD ["axion", "info", "--timeout=2s"]
 ENTRYPOINT ["axiond", "--listen=0.0.0.0:8470", "--metrics_listen=0.0.0.0:9470", "--state_dir=/var/lib/axion"]
