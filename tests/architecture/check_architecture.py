@@ -17,7 +17,6 @@ from source_text import cpp_functions, python_functions, strip_cpp_comments  # n
 MAX_FILE_LINES = 450
 WARN_FILE_LINES = 400
 MAX_FUNCTION_LINES = 80
-WARN_COLUMNS = 120
 
 CPP_SUFFIXES = {'.hpp', '.cpp', '.h', '.cu', '.cuh'}
 CODE_SUFFIXES = CPP_SUFFIXES | {'.py', '.proto', '.sh', '.cmake'}
@@ -174,8 +173,6 @@ def check_file(root, face, path):
     for number, line in enumerate(lines, 1):
         if PROMISES.search(line):
             yield number, 'promise', f'keep it or say why not: {line.strip()}'
-        if len(line) > WARN_COLUMNS and suffix in CPP_SUFFIXES and 'http' not in line:
-            yield number, 'warning', f'{len(line)} columns, aim for {WARN_COLUMNS}'
     if path.startswith('engine/') and path.endswith('CMakeLists.txt') and re.search(r'gRPC|[Pp]rotobuf|absl', text):
         if path != 'engine/CMakeLists.txt':
             yield 1, 'include rule', 'engine/ links no gRPC, protobuf or Abseil'
