@@ -1,7 +1,7 @@
 // N worlds of one model on the server: step, read, write.
 //
-// n is the number of worlds that a call is about: `worlds` (distinct indices), or all when that is empty. A refused call
-// changes nothing. INVALID_ARGUMENT names the field and the value, NOT_FOUND the batch (its lease may have run out),
+// n is the number of worlds that a call is about: `worlds` (distinct indices), or all when that is empty. A refused
+// call changes nothing. INVALID_ARGUMENT names the field and the value, NOT_FOUND the batch (its lease may have run out),
 // RESOURCE_EXHAUSTED the limit and when to retry, ABORTED an expected_step that does not match.
 #pragma once
 

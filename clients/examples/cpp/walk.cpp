@@ -1,6 +1,6 @@
 // Walks quadrupeds on a running axiond, over a stream, to controls that are sent ahead.
 //
-// Usage: axion-example-walk FILE.xml [HOST:PORT [WORLDS [SECONDS]]]. Exit code 1 when a robot fell or the server refused.
+// Usage: axion-example-walk FILE.xml [HOST:PORT [WORLDS [SECONDS]]]. Exit code 1: a robot fell or the server refused.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
