@@ -8,8 +8,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 preset="${1:-release}"
 jobs="${AXION_JOBS:-$(nproc)}"
-build="build/$preset"
-venv="$build/venv"
+venv="build/venv"
 
 stage() { printf '\n== %s (%s)\n' "$1" "$(date -u +%H:%M:%S)"; }
 
