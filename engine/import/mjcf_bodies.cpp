@@ -10,6 +10,7 @@
 #include "engine/import/mjcf_scene.hpp"
 #include "engine/model/principal_axes.hpp"
 #include "engine/model/spec_math.hpp"
+#include "engine/model/validate_inertia.hpp"
 #include "engine/model/validate_scene.hpp"
 
 namespace axion::import {

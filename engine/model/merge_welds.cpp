@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/model/spec_math.hpp"
+#include "engine/model/validate_inertia.hpp"
 #include "engine/model/validate_scene.hpp"
 
 namespace axion::model {

@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdio>
 #include <span>
+#include <string>
 
 #include "engine/math/mat3.hpp"
 #include "engine/math/quat.hpp"
@@ -15,6 +17,13 @@
 #include "engine/model/scene_spec.hpp"
 
 namespace axion::model {
+
+// As a person would read it in a message.
+inline std::string to_text(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.9g", value);
+  return text;
+}
 
 inline math::Vec3<double> to_vec3(const Vec3d& a) { return {a[0], a[1], a[2]}; }
 inline Vec3d to_spec(const math::Vec3<double>& a) { return {a.x, a.y, a.z}; }

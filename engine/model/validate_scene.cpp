@@ -1,7 +1,6 @@
 #include "engine/model/validate_scene.hpp"
 
 #include <cmath>
-#include <cstdio>
 #include <optional>
 #include <unordered_set>
 #include <vector>
@@ -10,12 +9,6 @@
 
 namespace axion::model {
 namespace {
-
-std::string number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.9g", value);
-  return text;
-}
 
 // Keeps the first fault. Checks that need earlier ones to have passed ask ok() first.
 class Checker {
@@ -68,13 +61,13 @@ void Checker::fail(const std::string& item, const char* leaf, const std::string&
 
 void Checker::real(const std::string& item, const char* leaf, double value) {
   if (!std::isfinite(value) || std::abs(value) > kMaxMagnitude) {
-    fail(item, leaf, "must be finite and at most " + number(kMaxMagnitude) + " in magnitude; it is " + number(value));
+    fail(item, leaf, "must be finite and at most " + to_text(kMaxMagnitude) + " in magnitude; it is " + to_text(value));
   }
 }
 
 void Checker::at_least(const std::string& item, const char* leaf, double value, double least) {
   real(item, leaf, value);
-  if (ok() && value < least) fail(item, leaf, "must be at least " + number(least) + "; it is " + number(value));
+  if (ok() && value < least) fail(item, leaf, "must be at least " + to_text(least) + "; it is " + to_text(value));
 }
 
 template <std::size_t N>
@@ -92,7 +85,7 @@ void Checker::pose(const std::string& item, const char* leaf, const PoseSpec& X)
   double norm_sq = 0;
   for (double v : X.rotation) norm_sq += v * v;
   if (ok() && norm_sq < 1e-12)
-    fail(item, rotation.c_str(), "is a zero quaternion; its norm is " + number(std::sqrt(norm_sq)));
+    fail(item, rotation.c_str(), "is a zero quaternion; its norm is " + to_text(std::sqrt(norm_sq)));
 }
 
 void Checker::index(const std::string& item, const char* leaf, int value, int first, std::size_t end) {
@@ -105,7 +98,7 @@ void Checker::index(const std::string& item, const char* leaf, int value, int fi
 
 void Checker::range(const std::string& item, const char* leaf, double lower, double upper) {
   if (ok() && !(lower < upper)) {
-    fail(item, leaf, "must be below the upper limit; the limits are " + number(lower) + " and " + number(upper));
+    fail(item, leaf, "must be below the upper limit; the limits are " + to_text(lower) + " and " + to_text(upper));
   }
 }
 
@@ -137,7 +130,7 @@ void Checker::world() {
   reals("", "gravity", scene_.gravity);
   real("", "timestep", scene_.timestep);
   if (ok() && !(scene_.timestep > 0 && scene_.timestep <= 1)) {
-    fail("", "timestep", "must be above 0 and at most 1 s; it is " + number(scene_.timestep));
+    fail("", "timestep", "must be above 0 and at most 1 s; it is " + to_text(scene_.timestep));
   }
 }
 
@@ -215,7 +208,7 @@ void Checker::axis(const std::string& item, const AxisSpec& axis) {
   real(item, "upper", axis.upper);
   if (axis.limited) range(item, "lower", axis.lower, axis.upper);
   const math::Vec3<double> a = to_vec3(axis.axis);
-  if (ok() && math::norm(a) < 1e-6) fail(item, "axis", "must not be zero; its length is " + number(math::norm(a)));
+  if (ok() && math::norm(a) < 1e-6) fail(item, "axis", "must not be zero; its length is " + to_text(math::norm(a)));
 }
 
 // Slides first, then hinges, each set linearly independent.
@@ -235,7 +228,7 @@ void Checker::axes_span_their_space(const std::string& item, const JointSpec& jo
     if (axes.size() == 2) volume = math::norm(math::cross(axes[0], axes[1]));
     if (axes.size() == 3) volume = std::abs(math::dot(axes[0], math::cross(axes[1], axes[2])));
     if (volume < kMinAxisVolume) {
-      fail(item, "axes", "has linearly dependent " + what + "; the volume of their unit axes is " + number(volume));
+      fail(item, "axes", "has linearly dependent " + what + "; the volume of their unit axes is " + to_text(volume));
     }
   }
 }
@@ -284,7 +277,7 @@ void Checker::welds() {
     const std::string item = item_name("bodies", b);
     if (mass[b] < kMinMass) {
       fail(item, "mass",
-           "must be at least " + number(kMinMass) + " with all that is welded to the body; it is " + number(mass[b]));
+           "must be at least " + to_text(kMinMass) + " with all that is welded to the body; it is " + to_text(mass[b]));
     }
     if (part_count[b] > 1 || !ok()) continue;
     const Status status = validate_inertia(scene_.bodies[b].I_Bcm, item + ".I_Bcm");
@@ -387,7 +380,7 @@ void Checker::keyframe_quaternions(const std::string& item, const KeyframeSpec& 
       if (norm_sq < 1e-12) {
         fail(item, "joint_position",
              "has a zero quaternion for joint \"" + joint.name + "\" at index " + std::to_string(w) + "; its norm is " +
-                 number(std::sqrt(norm_sq)));
+                 to_text(std::sqrt(norm_sq)));
       }
       start = w + 4;
     } else {
@@ -408,30 +401,7 @@ Status Checker::run() {
   return {};
 }
 
-// Positive definite by Sylvester's criterion on the matrix scaled by its trace.
-bool is_positive_definite(const math::Mat3<double>& A) {
-  return A(0, 0) > 0 && A(0, 0) * A(1, 1) - A(0, 1) * A(0, 1) > 0 && math::determinant(A) > 0;
-}
-
 }  // namespace
-
-Status validate_inertia(const std::array<double, 6>& I, const std::string& field) {
-  std::string text;
-  for (double v : I) text += (text.empty() ? "" : " ") + number(v);
-  const double trace = I[0] + I[1] + I[2];
-  const math::Mat3<double> one = math::Mat3<double>::identity();
-  // The moments of I are all above kMinInertia if I - kMinInertia 1 is positive definite.
-  if (!(trace > 0) || !is_positive_definite((1 / trace) * to_matrix(I) + (-kMinInertia / trace) * one)) {
-    return invalid_argument(field, field + " must be positive definite with principal moments above " +
-                                       number(kMinInertia) + " kg m^2; it is (" + text + ").");
-  }
-  // A + B >= C for all three moments if (tr I / 2) 1 - I, the second moment of mass, is positive semidefinite.
-  if (!is_positive_definite((0.5 + kInertiaTriangleTolerance) * one + (-1 / trace) * to_matrix(I))) {
-    return invalid_argument(
-        field, field + " must have principal moments A + B >= C, as every body has; it is (" + text + ").");
-  }
-  return {};
-}
 
 Status validate_scene(const SceneSpec& scene) { return Checker(scene).run(); }
 

@@ -5,11 +5,11 @@
 // has the value. Safe on hostile input: no recursion, at most O(n log n) in the size of the scene.
 #pragma once
 
-#include <array>
-#include <string>
+#include <cstddef>
 
 #include "engine/base/result.hpp"
 #include "engine/model/scene_spec.hpp"
+#include "engine/model/validate_inertia.hpp"
 
 namespace axion::model {
 
@@ -25,18 +25,11 @@ inline constexpr int kMaxAxesPerJoint = 3;  // slides and hinges together: what 
 
 // No length, mass, gain, ... may be larger: products of a few of them must stay finite, in float32 as well.
 inline constexpr double kMaxMagnitude = 1e9;
-inline constexpr double kMinMass = 1e-12;     // kg
-inline constexpr double kMinInertia = 1e-15;  // kg m^2, smallest principal moment
-inline constexpr double kMinLength = 1e-9;    // m, of a shape's size
+inline constexpr double kMinMass = 1e-12;   // kg
+inline constexpr double kMinLength = 1e-9;  // m, of a shape's size
 // Smallest triple product (or sine) of unit axes that counts as linearly independent.
 inline constexpr double kMinAxisVolume = 1e-3;
-// Part of the trace by which principal moments may miss A + B >= C (rounded numbers in files of thin bodies).
-inline constexpr double kInertiaTriangleTolerance = 1e-6;
 
 Status validate_scene(const SceneSpec& scene);
-
-// Whether an inertia (xx yy zz xy xz yz) can belong to a rigid body of positive mass: positive definite with principal
-// moments of at least kMinInertia that satisfy the triangle inequality. `field` is its path in the error.
-Status validate_inertia(const std::array<double, 6>& I, const std::string& field);
 
 }  // namespace axion::model
