@@ -3,6 +3,8 @@
 // Axis row. Armature a, damping d, spring k to s₀, position drive kp to s_t, velocity drive kd to ṡ_t, all implicit:
 //   λ = α − β ṡ⁺,  β = h²(kp + k) + h(kd + d) + a,  α = h[kp(s_t − s⁻) + kd ṡ_t − k(s⁻ − s₀)] + a ṡ⁻
 // as one compliant row J u + λ/β − α/β = 0. β = 0 means that nothing acts: the row is then empty, and λ = 0.
+// ṡ⁻ of the armature is the rate that the last step ended with, J(q⁻)u⁺ of its own row: what armature gives to one step
+// it takes from the next, where J(q⁺)u⁺ would lose a J̇u h each step (a joint of several axes then moves wrongly by O(1)).
 // Limit. The nearer bound as a unilateral row: gap g = s − lower or upper − s, a = (g + off)/h + J u.
 // Jacobians of both are those at q⁻.
 #pragma once
@@ -11,7 +13,8 @@
 
 namespace axion::constraints {
 
-// Joint rows at q⁻: row_start of locks and axes, lock_start_error, axis_position next to its last value.
+// Joint rows at q⁻: row_start of locks and axes, lock_start_error, axis_position next to its last value, axis_rate where
+// no step gave it.
 template <typename Real, typename Team>
 AXION_HD inline void start_joints(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w) {
   team.for_each(m.joint_count, [&](int j) {
@@ -26,7 +29,8 @@ AXION_HD inline void start_joints(const Team& team, const model::ModelView<Real>
       const int axis = joint.axis_start + k;
       w.row_start[m.lock_count + axis] = e.axis[k];
       w.axis_position[axis] = e.coordinate[k];
-      w.axis_start_rate[axis] = row_velocity(e.axis[k], joint.child, joint.parent, w.v, w.omega);
+      if (w.axis_rate_known[0] != 0) continue;
+      w.axis_rate[axis] = row_velocity(e.axis[k], joint.child, joint.parent, w.v, w.omega);
     }
   });
 }
@@ -39,7 +43,7 @@ AXION_HD inline void build_axis_rows(const Team& team, const model::ModelView<Re
     const model::AxisData<Real>& axis = m.axes[i];
     const Real h = settings.dt, s = w.axis_position[i];
     Real beta = h * h * axis.stiffness + h * axis.damping + axis.armature;
-    Real alpha = -h * axis.stiffness * (s - axis.spring_reference) + axis.armature * w.axis_start_rate[i];
+    Real alpha = -h * axis.stiffness * (s - axis.spring_reference) + axis.armature * w.axis_rate[i];
     for (int k = 0; k < axis.actuator_count; ++k) {
       const model::ActuatorData<Real>& actuator = m.actuators[axis.actuator_start + k];
       if (actuator.kind == model::ActuatorKind::kMotor) continue;

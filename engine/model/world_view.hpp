@@ -57,6 +57,8 @@ struct WorldView {
   math::Vec3<Real>* v;                  // [nb]
   math::Vec3<Real>* omega;              // [nb]
   Real* axis_position;                  // [naxis] unwrapped coordinate
+  Real* axis_rate;                      // [naxis] ds/dt that the last step ended with, along its own rows
+  int* axis_rate_known;                 // [1] 0 after a state was set: the rates then follow from the velocities
   Real* lambda_joint;                   // [nlock + naxis + nlimit] last impulses
   int* limit_side;                      // [nlimit] side of the last impulse: -1 lower, +1 upper
   Real* control;                        // [nu] last applied
@@ -104,7 +106,6 @@ struct WorldView {
   Row<Real>* row_start;                 // [nlock + naxis] at q-
   Row<Real>* row;                       // [nrow] of the Newton matrix
   Row<Real>* row_force;                 // [nlock] along which joint impulses act
-  Real* axis_start_rate;                // [naxis] ds/dt at q-
   Real* axis_alpha;                     // [naxis] alpha of the axis row
   Real* axis_beta;                      // [naxis]
   Real* lock_start_error;               // [nlock] c(q-), m or rad
@@ -166,7 +167,8 @@ AXION_HD inline void for_each_field(const ModelView<Real>& m, F&& f) {
   const std::size_t nb = m.body_count, nj = m.joint_count, na = m.axis_count, nc = m.contact_capacity;
   const std::size_t njoint_rows = m.lock_count + na + m.limit_count, nrow = njoint_rows + 3 * nc;
   f(kState, &W::x, nb), f(kState, &W::q, nb), f(kState, &W::v, nb), f(kState, &W::omega, nb);
-  f(kState, &W::axis_position, na), f(kState, &W::lambda_joint, njoint_rows);
+  f(kState, &W::axis_position, na), f(kState, &W::axis_rate, na);
+  f(kState, &W::axis_rate_known, std::size_t(1)), f(kState, &W::lambda_joint, njoint_rows);
   f(kState, &W::limit_side, std::size_t(m.limit_count)), f(kState, &W::control, std::size_t(m.control_count));
   f(kState, &W::warm, nc), f(kState, &W::warm_count, std::size_t(1));
   f(kState, &W::time, std::size_t(1)), f(kState, &W::step_index, std::size_t(1));
@@ -185,7 +187,7 @@ AXION_HD inline void for_each_field(const ModelView<Real>& m, F&& f) {
   f(kScratch, &W::du_linear, nb), f(kScratch, &W::du_angular, nb), f(kScratch, &W::best_v, nb);
   f(kScratch, &W::best_omega, nb), f(kScratch, &W::blend_body, nb), f(kScratch, &W::blend, nj);
   f(kScratch, &W::row_start, m.lock_count + na), f(kScratch, &W::row, nrow);
-  f(kScratch, &W::row_force, std::size_t(m.lock_count)), f(kScratch, &W::axis_start_rate, na);
+  f(kScratch, &W::row_force, std::size_t(m.lock_count)), 
   f(kScratch, &W::axis_alpha, na), f(kScratch, &W::axis_beta, na);
   f(kScratch, &W::lock_start_error, std::size_t(m.lock_count));
   f(kScratch, &W::lock_error, std::size_t(m.lock_count)), f(kScratch, &W::lambda, nrow);

@@ -106,6 +106,11 @@ AXION_HD inline void accept(const Team& team, const solver::Problem<Real>& p) {
     w.warm[i] = {c.pair, c.feature, w.lambda[row], w.lambda[row + 1] * c.t1 + w.lambda[row + 2] * c.t2};
   });
   team.for_each(p.contact_base(), [&](int i) { w.lambda_joint[i] = w.lambda[i]; });
+  team.for_each(p.m.axis_count, [&](int i) {
+    const model::JointData<Real>& joint = p.m.joints[p.m.axes[i].joint];
+    w.axis_rate[i] =
+        constraints::row_velocity(w.row_start[p.axis_base() + i], joint.child, joint.parent, w.v_plus, w.omega_plus);
+  });
   team.for_each(p.m.body_count, [&](int b) {
     math::Vec3<Real> omega = w.omega_plus[b];
     if (p.s.gyroscopic_mode == model::GyroscopicMode::kSplit) {  // the momentum is what a free rotation keeps
@@ -126,6 +131,7 @@ AXION_HD inline void accept(const Team& team, const solver::Problem<Real>& p) {
   const Real penetration = team.template max<Real>(p.contact_count, [&](int i) { return -w.contact_gap[i]; });
   team.for_each(1, [&](int) {
     w.warm_count[0] = p.contact_count;
+    w.axis_rate_known[0] = 1;
     w.record->max_joint_error = static_cast<float>(joint_error);
     w.record->max_penetration = static_cast<float>(penetration);
   });
