@@ -1,7 +1,7 @@
 // SolverOptions: every choice of the method that a batch can make, as plain data.
 //
 // A preset fills all of them; each may then be changed alone. `validate` refuses combinations that have no meaning and
-// says why. The method, its equations and the reasons for the defaults are in engine/README.md.
+// says why. The method, its equations and the reasons for the defaults are in engine/METHOD.md.
 #pragma once
 
 #include <cstdint>

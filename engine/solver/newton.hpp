@@ -9,7 +9,7 @@
 // hundredfold proximal term (99.6 %).
 // The rotation of a Newton step is held to half a radian. If the best merit stays above kFallbackMerit the step is done
 // again with impulses along J(q⁺), then with linearised joints; the smallest residual wins, and the outcome says so.
-// Source: seeds, section Numerical solution; thresholds by experiment (engine/README.md).
+// Source: seeds, section Numerical solution; thresholds by experiment (engine/METHOD.md).
 #pragma once
 
 #include "engine/solver/pcr.hpp"
