@@ -1,0 +1,236 @@
+#include "engine/backend/engine_batch.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "engine/backend/checks.hpp"
+#include "engine/backend/text.hpp"
+
+namespace axion::backend {
+namespace {
+
+constexpr double kMaxTimeStep = 1.0;            // s
+constexpr int kMaxWorlds = 1 << 24;
+constexpr int kMaxStepCount = 1 << 24;
+
+DType precision_of(const BatchSpec& spec) {
+  return spec.options.precision == model::Precision::kFloat32 ? DType::kFloat32 : DType::kFloat64;
+}
+
+std::vector<int> pose_quaternions(int body_count) {
+  std::vector<int> columns;
+  for (int b = 0; b < body_count; ++b) columns.push_back(7 * b + 3);
+  return columns;
+}
+
+InputShape pose_shape(const char* name, int rows, int body_count, DType precision) {
+  return {name, rows, 1, 7 * body_count, 7, precision};
+}
+
+}  // namespace
+
+Status check_spec(const BatchSpec& spec) {
+  const auto* model = dynamic_cast<const EngineModel*>(spec.model.get());
+  if (model == nullptr) return invalid_argument("model", "A batch needs a model made by compile_model.");
+  if (spec.world_count < 1 || spec.world_count > kMaxWorlds) {
+    return invalid_argument("world_count",
+                            text("world_count is ", spec.world_count, "; it must be within 1 and ", kMaxWorlds, "."));
+  }
+  if (!(spec.dt >= 1e-6) || !(spec.dt <= kMaxTimeStep)) {
+    return invalid_argument("dt", text("dt is ", spec.dt, " s; it must be within 1e-06 and ", kMaxTimeStep, "."));
+  }
+  if (Status status = model::validate(spec.options); !status.ok()) {
+    Error error = status.error();
+    error.field = "options." + error.field;
+    return error;
+  }
+  const ModelInfo& info = model->info();
+  const int n = spec.world_count, nb = static_cast<int>(info.bodies.size());
+  const DType real = precision_of(spec);
+  const BatchOverrides& o = spec.overrides;
+  const InputShape poses = pose_shape("overrides.body_pose", n, nb, real);
+  if (Status s = check_input(o.body_pose, poses); !s.ok()) return s;
+  if (Status s = check_quaternions(o.body_pose, poses, pose_quaternions(nb)); !s.ok()) return s;
+  if (Status s = check_scale(o.mass_scale, {"overrides.mass_scale", n, 1, nb, 0, real}, false); !s.ok()) return s;
+  if (Status s = check_scale(o.friction_scale, {"overrides.friction_scale", n, 1, 1, 0, real}, true); !s.ok()) return s;
+  const int nu = static_cast<int>(info.actuators.size());
+  return check_scale(o.gain_scale, {"overrides.gain_scale", n, 1, nu, 0, real}, true);
+}
+
+EngineBatch::EngineBatch(const BatchSpec& spec, std::shared_ptr<const EngineModel> model,
+                         std::unique_ptr<BatchMemory> memory, const void* engine)
+    : spec_(spec),
+      model_(std::move(model)),
+      memory_(std::move(memory)),
+      engine_(engine),
+      all_worlds_(spec.world_count),
+      step_index_(spec.world_count) {
+  spec_.overrides = {};
+  std::iota(all_worlds_.begin(), all_worlds_.end(), 0);
+}
+
+int EngineBatch::row_count(std::span<const std::int32_t> worlds) const {
+  return worlds.empty() ? spec_.world_count : static_cast<int>(worlds.size());
+}
+
+std::span<const std::int32_t> EngineBatch::resolve(std::span<const std::int32_t> worlds) const {
+  return worlds.empty() ? std::span<const std::int32_t>(all_worlds_) : worlds;
+}
+
+std::vector<std::int64_t> EngineBatch::field_shape(Field field) const {
+  const ModelInfo& info = model_->info();
+  const auto size = [](const auto& list) { return static_cast<std::int64_t>(list.size()); };
+  switch (field) {
+    case Field::kBodyPose: return {size(info.bodies), 7};
+    case Field::kBodyVelocity: return {size(info.bodies), 6};
+    case Field::kJointPosition: return {info.joint_position_count};
+    case Field::kJointVelocity: return {info.joint_velocity_count};
+    case Field::kJointImpulse: return {size(info.joints), 6};
+    case Field::kControl: return {size(info.actuators)};
+    case Field::kContactCount:
+    case Field::kOutcome:
+    case Field::kTime:
+    case Field::kStepIndex: return {};
+  }
+  return {};
+}
+
+DType EngineBatch::field_dtype(Field field) const {
+  switch (field) {
+    case Field::kContactCount: return DType::kInt32;
+    case Field::kOutcome: return DType::kUint32;
+    case Field::kTime: return DType::kFloat64;
+    case Field::kStepIndex: return DType::kInt64;
+    default: return real_dtype();
+  }
+}
+
+std::int64_t EngineBatch::field_bytes(Field field) const {
+  std::int64_t bytes = static_cast<std::int64_t>(size_of(field_dtype(field)));
+  for (const std::int64_t extent : field_shape(field)) bytes *= extent;
+  return bytes;
+}
+
+// Rows and records must not overlap: they are written at once.
+Status EngineBatch::check_outputs(std::span<const OutputView> out, int rows, int records) const {
+  if (out.size() > static_cast<std::size_t>(step::kMaxJobOutputs)) {
+    return invalid_argument("outputs", text("There are ", out.size(), " outputs; at most ", step::kMaxJobOutputs,
+                                            " may be asked for at once."));
+  }
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const std::string name = text("outputs[", i, "]");
+    if (static_cast<int>(out[i].field) >= kFieldCount) {
+      return invalid_argument(name, text(name, " asks for field number ", static_cast<int>(out[i].field), "."));
+    }
+    const std::size_t bytes = static_cast<std::size_t>(field_bytes(out[i].field));
+    if (bytes == 0) continue;
+    if (out[i].data == nullptr) return invalid_argument(name, text(name, " has no memory to write to."));
+    if ((rows > 1 && out[i].world_stride < bytes) || (records > 1 && out[i].record_stride < bytes)) {
+      return invalid_argument(name, text(name, " has strides of ", out[i].world_stride, " and ", out[i].record_stride,
+                                         " bytes; ", field_name(out[i].field), " takes ", bytes, "."));
+    }
+  }
+  return {};
+}
+
+Status EngineBatch::check_step(const StepRequest& request) const {
+  if (Status s = check_worlds(request.world_indices, spec_.world_count); !s.ok()) return s;
+  if (request.step_count < 1 || request.step_count > kMaxStepCount) {
+    return invalid_argument("step_count", text("step_count is ", request.step_count, "; it must be within 1 and ",
+                                               kMaxStepCount, "."));
+  }
+  if (request.record_every < 0 || (request.record_every > 0 && request.step_count % request.record_every != 0)) {
+    return invalid_argument("record_every", text("record_every is ", request.record_every,
+                                                 "; it must be 0 or divide step_count, ", request.step_count, "."));
+  }
+  const int n = row_count(request.world_indices), k = request.step_count;
+  const int nu = static_cast<int>(model_->info().actuators.size());
+  const int nb = static_cast<int>(model_->info().bodies.size());
+  if (Status s = check_input(request.control, {"control", n, k, nu, 0, real_dtype()}); !s.ok()) return s;
+  InputView held = request.body_wrench;
+  held.step_stride = 0;
+  if (Status s = check_input(held, {"body_wrench", n, 1, 6 * nb, 6, real_dtype()}); !s.ok()) return s;
+  return check_outputs(request.outputs, n, request.record_every > 0 ? k / request.record_every : 1);
+}
+
+StepStatistics EngineBatch::finish_step(const StepRequest& request) {
+  const int n = row_count(request.world_indices);
+  const std::span<const std::int32_t> worlds = resolve(request.world_indices);
+  const std::span<const std::int64_t> reached = memory_->launch_step_indices(n);
+  for (int i = 0; i < n; ++i) step_index_[worlds[i]] = reached[i];
+  const StepStatistics statistics = memory_->launch_statistics(n);
+  cumulative_.add(statistics);
+  return statistics;
+}
+
+Status EngineBatch::check_state(const StateUpdate& state, int rows) const {
+  const bool body = state.body_pose.data != nullptr || state.body_velocity.data != nullptr;
+  const bool joint = state.joint_position.data != nullptr || state.joint_velocity.data != nullptr;
+  if (body && joint) {
+    return invalid_argument("joint_position", "A state is given by body_pose and body_velocity or by joint_position and "
+                                              "joint_velocity, not by both.");
+  }
+  const ModelInfo& info = model_->info();
+  const int nb = static_cast<int>(info.bodies.size());
+  const DType real = real_dtype();
+  const InputShape poses = pose_shape("body_pose", rows, nb, real);
+  const InputShape positions{"joint_position", rows, 1, info.joint_position_count, 0, real};
+  if (Status s = check_input(state.body_pose, poses); !s.ok()) return s;
+  if (Status s = check_quaternions(state.body_pose, poses, pose_quaternions(nb)); !s.ok()) return s;
+  if (Status s = check_input(state.body_velocity, {"body_velocity", rows, 1, 6 * nb, 6, real}); !s.ok()) return s;
+  if (Status s = check_input(state.joint_position, positions); !s.ok()) return s;
+  std::vector<int> quaternions;
+  for (const JointInfo& j : info.joints) {
+    if (j.kind == model::JointKind::kFree) quaternions.push_back(j.position_start + 3);
+    if (j.kind == model::JointKind::kBall) quaternions.push_back(j.position_start);
+  }
+  if (Status s = check_quaternions(state.joint_position, positions, quaternions); !s.ok()) return s;
+  const InputShape rates{"joint_velocity", rows, 1, info.joint_velocity_count, 0, real};
+  if (Status s = check_input(state.joint_velocity, rates); !s.ok()) return s;
+  return check_input(state.time, {"time", rows, 1, 1, 0, DType::kFloat64});
+}
+
+Status EngineBatch::check_one_world(int world) const {
+  if (world >= 0 && world < spec_.world_count) return {};
+  return invalid_argument("world", text("world is ", world, "; the batch has worlds 0 to ", spec_.world_count - 1, "."));
+}
+
+Status EngineBatch::start(const BatchOverrides& overrides) {
+  return memory_->visit(all_worlds_, Access::kReadWrite,
+                        [&](int row, std::byte* block) { start_world(overrides, row, block); });
+}
+
+Status EngineBatch::get(std::span<const std::int32_t> worlds, std::span<const OutputView> out) const {
+  if (Status s = check_worlds(worlds, spec_.world_count); !s.ok()) return s;
+  if (Status s = check_outputs(out, row_count(worlds), 1); !s.ok()) return s;
+  return memory_->visit(resolve(worlds), Access::kRead,
+                        [&](int row, std::byte* block) { get_world(out, row, block); });
+}
+
+Status EngineBatch::set_state(std::span<const std::int32_t> worlds, const StateUpdate& state) {
+  if (Status s = check_worlds(worlds, spec_.world_count); !s.ok()) return s;
+  if (Status s = check_state(state, row_count(worlds)); !s.ok()) return s;
+  return memory_->visit(resolve(worlds), Access::kReadWrite,
+                        [&](int row, std::byte* block) { set_world(state, row, block); });
+}
+
+Status EngineBatch::reset(const ResetRequest& request) {
+  if (Status s = check_worlds(request.world_indices, spec_.world_count); !s.ok()) return s;
+  const int keyframes = static_cast<int>(model_->info().keyframes.size());
+  if (request.keyframe < -1 || request.keyframe >= keyframes) {
+    return invalid_argument("keyframe", text("keyframe is ", request.keyframe, "; the model has ", keyframes,
+                                             ", and -1 is the initial state."));
+  }
+  if (Status s = check_state(request.state, row_count(request.world_indices)); !s.ok()) return s;
+  const std::span<const std::int32_t> worlds = resolve(request.world_indices);
+  const Status status = memory_->visit(worlds, Access::kReadWrite,
+                                       [&](int row, std::byte* block) { reset_world(request, row, block); });
+  if (status.ok()) {
+    for (const std::int32_t world : worlds) step_index_[world] = 0;
+  }
+  return status;
+}
+
+}  // namespace axion::backend

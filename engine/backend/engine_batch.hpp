@@ -1,0 +1,95 @@
+// EngineBatch: the Batch behind engine.hpp's interface, the same for every backend.
+//
+// It checks requests, turns step requests into jobs, and reads and writes worlds through its BatchMemory. Used by one
+// thread at a time, as its engine.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/backend/engine_model.hpp"
+#include "engine/backend/memory.hpp"
+#include "engine/engine.hpp"
+#include "engine/model/world_layout.hpp"
+#include "engine/step/run_steps.hpp"
+
+namespace axion::backend {
+
+class EngineBatch : public Batch {
+ public:
+  EngineBatch(const BatchSpec& spec, std::shared_ptr<const EngineModel> model, std::unique_ptr<BatchMemory> memory,
+              const void* engine);
+
+  const BatchSpec& spec() const final { return spec_; }
+  std::int64_t memory_bytes() const final { return memory_->bytes(); }
+  std::int64_t step_index(int world) const final { return step_index_[world]; }
+  std::vector<std::int64_t> field_shape(Field field) const final;
+  DType field_dtype(Field field) const final;
+  Status get(std::span<const std::int32_t> worlds, std::span<const OutputView> out) const final;
+  Status set_state(std::span<const std::int32_t> worlds, const StateUpdate& state) final;
+  Status reset(const ResetRequest& request) final;
+  BatchStatistics statistics() const final { return {cumulative_, memory_bytes()}; }
+
+  // Which engine made it; requests to another are refused.
+  const void* engine() const { return engine_; }
+  const EngineModel& model() const { return *model_; }
+  BatchMemory& memory() const { return *memory_; }
+  // Checks a step request to this batch; `path` names it in errors.
+  Status check_step(const StepRequest& request) const;
+  // Takes in what a launch did to the worlds of a request.
+  StepStatistics finish_step(const StepRequest& request);
+  // Parameters and initial state of all worlds; `overrides` have been checked.
+  Status start(const BatchOverrides& overrides);
+  std::int64_t field_bytes(Field field) const;
+
+ protected:
+  virtual void start_world(const BatchOverrides& overrides, int row, std::byte* block) const = 0;
+  virtual void reset_world(const ResetRequest& request, int row, std::byte* block) const = 0;
+  virtual void set_world(const StateUpdate& state, int row, std::byte* block) const = 0;
+  virtual void get_world(std::span<const OutputView> out, int row, std::byte* block) const = 0;
+
+  Status check_one_world(int world) const;
+
+ private:
+  Status check_state(const StateUpdate& state, int rows) const;
+  Status check_outputs(std::span<const OutputView> out, int rows, int records) const;
+  int row_count(std::span<const std::int32_t> worlds) const;
+  // `worlds`, or all of them if it is empty.
+  std::span<const std::int32_t> resolve(std::span<const std::int32_t> worlds) const;
+
+  BatchSpec spec_;
+  std::shared_ptr<const EngineModel> model_;
+  std::unique_ptr<BatchMemory> memory_;
+  const void* engine_;
+  std::vector<std::int32_t> all_worlds_;
+  std::vector<std::int64_t> step_index_;
+  StepStatistics cumulative_;
+};
+
+// A batch in one precision.
+template <typename Real>
+class TypedBatch final : public EngineBatch {
+ public:
+  using EngineBatch::EngineBatch;
+  DType real_dtype() const override;
+  Result<std::vector<ContactInfo>> contacts(int world) const override;
+  Result<WorldStatistics> statistics(int world) const override;
+  using EngineBatch::statistics;
+
+  // The request as plain data over host memory; `worlds`, `statistics` and `step_index` are the backend's to fill.
+  step::StepJob<Real> make_job(const StepRequest& request) const;
+
+ private:
+  void start_world(const BatchOverrides& overrides, int row, std::byte* block) const override;
+  void reset_world(const ResetRequest& request, int row, std::byte* block) const override;
+  void set_world(const StateUpdate& state, int row, std::byte* block) const override;
+  void get_world(std::span<const OutputView> out, int row, std::byte* block) const override;
+};
+
+extern template class TypedBatch<float>;
+extern template class TypedBatch<double>;
+
+// Checks a BatchSpec: model, counts, dt, options and overrides.
+Status check_spec(const BatchSpec& spec);
+
+}  // namespace axion::backend

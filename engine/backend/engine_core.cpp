@@ -1,0 +1,96 @@
+#include "engine/backend/engine_core.hpp"
+
+#include <array>
+#include <cmath>
+#include <new>
+#include <set>
+#include <utility>
+
+#include "engine/backend/text.hpp"
+
+namespace axion::backend {
+
+std::string bytes_text(std::int64_t bytes) {
+  constexpr std::array<const char*, 5> kUnits{"bytes", "KiB", "MiB", "GiB", "TiB"};
+  double value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  while (std::abs(value) >= 1024 && unit + 1 < kUnits.size()) value /= 1024, ++unit;
+  return text(std::round(10 * value) / 10, " ", kUnits[unit]);
+}
+
+Result<std::unique_ptr<Batch>> EngineCore::create_batch(const BatchSpec& spec) {
+  if (Status status = check_spec(spec); !status.ok()) return status.error();
+  auto model = std::dynamic_pointer_cast<const EngineModel>(spec.model);
+  try {
+    return spec.options.precision == model::Precision::kFloat32 ? make_batch<float>(spec, std::move(model))
+                                                                : make_batch<double>(spec, std::move(model));
+  } catch (const std::bad_alloc&) {
+    return Error{ErrorCode::kResourceExhausted, "world_count",
+                 text("The machine has no memory left for ", spec.world_count, " worlds.")};
+  }
+}
+
+template <typename Real>
+Result<std::unique_ptr<Batch>> EngineCore::make_batch(const BatchSpec& spec,
+                                                      std::shared_ptr<const EngineModel> model) {
+  const model::WorldBytes bytes = model::world_bytes(model->arrays<Real>().view());
+  // As floating point first: worlds of the greatest models, by the million, pass what an integer holds.
+  const double wanted = double(spec.world_count) * double(bytes.world) +
+                        double(overhead_bytes(*model, bytes, spec.world_count));
+  const std::int64_t free_bytes = budget_->limit - budget_->used;
+  if (wanted > double(free_bytes)) {
+    const double capped = std::fmin(wanted, 9e18);
+    return Error{ErrorCode::kResourceExhausted, "world_count",
+                 text("world_count is ", spec.world_count, "; the batch needs ",
+                      bytes_text(static_cast<std::int64_t>(capped)), " and ", bytes_text(free_bytes), " of ",
+                      bytes_text(budget_->limit), " are free on ", device().id, ".")};
+  }
+  Reservation reservation(budget_, static_cast<std::int64_t>(wanted));
+  const DType precision = sizeof(Real) == sizeof(float) ? DType::kFloat32 : DType::kFloat64;
+  auto memory = allocate(model, precision, bytes, spec.world_count, std::move(reservation));
+  if (!memory.ok()) return memory.error();
+  auto batch = std::make_unique<TypedBatch<Real>>(spec, std::move(model), std::move(memory).value(), this);
+  if (Status status = batch->start(spec.overrides); !status.ok()) return status.error();
+  return std::unique_ptr<Batch>(std::move(batch));
+}
+
+Status EngineCore::check(std::span<const StepRequest> requests) const {
+  std::set<const Batch*> seen;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const std::string path = text("requests[", i, "]");
+    const auto* batch = dynamic_cast<const EngineBatch*>(requests[i].batch);
+    if (batch == nullptr || batch->engine() != this) {
+      return invalid_argument(path + ".batch", path + ".batch is no batch of this engine.");
+    }
+    if (!seen.insert(requests[i].batch).second) {
+      return invalid_argument(path + ".batch", path + ".batch has a request in this launch already.");
+    }
+    if (Status status = batch->check_step(requests[i]); !status.ok()) {
+      if (requests.size() == 1) return status;
+      Error error = status.error();
+      error.field = path + "." + error.field;
+      return error;
+    }
+  }
+  return {};
+}
+
+Result<StepStatistics> EngineCore::step(std::span<const StepRequest> requests) {
+  if (Status status = check(requests); !status.ok()) return status.error();
+  Launch launch;
+  for (const StepRequest& request : requests) {
+    if (auto* batch = dynamic_cast<TypedBatch<float>*>(request.batch)) {
+      launch.float32.push_back({batch->make_job(request), &batch->memory()});
+    } else if (auto* wide = dynamic_cast<TypedBatch<double>*>(request.batch)) {
+      launch.float64.push_back({wide->make_job(request), &wide->memory()});
+    }
+  }
+  if (Status status = run(launch); !status.ok()) return status.error();
+  StepStatistics total;
+  for (const StepRequest& request : requests) {
+    total.add(static_cast<EngineBatch*>(request.batch)->finish_step(request));
+  }
+  return total;
+}
+
+}  // namespace axion::backend

@@ -1,0 +1,55 @@
+// EngineCore: the Engine behind engine.hpp's interface, the same for every backend: checks, memory limits, statistics.
+//
+// A backend says what a batch costs, gives it memory and runs a launch.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/backend/engine_batch.hpp"
+#include "engine/backend/memory.hpp"
+
+namespace axion::backend {
+
+// The jobs of one call of Engine::step, by precision, with the memory of the batch that each is for.
+struct Launch {
+  template <typename Real>
+  struct Item {
+    step::StepJob<Real> job;
+    BatchMemory* memory;
+  };
+  std::vector<Item<float>> float32;
+  std::vector<Item<double>> float64;
+};
+
+class EngineCore : public Engine {
+ public:
+  Result<std::unique_ptr<Batch>> create_batch(const BatchSpec& spec) final;
+  Result<StepStatistics> step(std::span<const StepRequest> requests) final;
+
+ protected:
+  explicit EngineCore(std::int64_t memory_limit) : budget_(std::make_shared<MemoryBudget>()) {
+    budget_->limit = memory_limit;
+  }
+
+  // Bytes that a batch takes beside its `world_count` world blocks, and what scratch would have to grow by.
+  virtual std::int64_t overhead_bytes(const EngineModel& model, model::WorldBytes bytes, int world_count) const = 0;
+  // Memory for a batch; throws std::bad_alloc or returns kResourceExhausted when the device has no more.
+  virtual Result<std::unique_ptr<BatchMemory>> allocate(std::shared_ptr<const EngineModel> model, DType precision,
+                                                        model::WorldBytes bytes, int world_count,
+                                                        Reservation reservation) = 0;
+  // Runs all jobs to their end. kInternal if the device fails.
+  virtual Status run(Launch& launch) = 0;
+
+  const MemoryBudget& budget() const { return *budget_; }
+
+ private:
+  template <typename Real>
+  Result<std::unique_ptr<Batch>> make_batch(const BatchSpec& spec, std::shared_ptr<const EngineModel> model);
+  Status check(std::span<const StepRequest> requests) const;
+
+  std::shared_ptr<MemoryBudget> budget_;
+};
+
+}  // namespace axion::backend

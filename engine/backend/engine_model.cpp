@@ -1,0 +1,108 @@
+#include "engine/backend/engine_model.hpp"
+
+#include <cmath>
+#include <new>
+#include <utility>
+
+namespace axion::backend {
+namespace {
+
+int position_count(const model::JointSpec& joint) {
+  if (joint.kind == model::JointKind::kFree) return 7;
+  return joint.kind == model::JointKind::kBall ? 4 : static_cast<int>(joint.axes.size());
+}
+
+int velocity_count(const model::JointSpec& joint) {
+  if (joint.kind == model::JointKind::kFree) return 6;
+  return joint.kind == model::JointKind::kBall ? 3 : static_cast<int>(joint.axes.size());
+}
+
+template <typename Real>
+UserArrays<Real> make_user_arrays(const model::CompiledModel& compiled) {
+  UserArrays<Real> user;
+  user.external_body = compiled.external_body;
+  for (const auto& p : compiled.p_BC) user.p_BC.push_back(math::cast<Real>(p));
+  for (const auto& q : compiled.q_BC) user.q_BC.push_back(math::cast<Real>(q));
+  const auto& joints = compiled.welded.scene.joints;
+  for (std::size_t j = 0; j < joints.size(); ++j) {
+    user.joints.push_back({joints[j].kind, compiled.joint_of_scene[j], compiled.internal_body[joints[j].child],
+                           user.position_count, user.velocity_count});
+    user.position_count += position_count(joints[j]);
+    user.velocity_count += velocity_count(joints[j]);
+  }
+  return user;
+}
+
+model::Vec3d unit(const model::Vec3d& a) {
+  const double length = std::sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]);
+  return {a[0] / length, a[1] / length, a[2] / length};
+}
+
+// Initial pose of the body frame from that of the principal frame.
+model::PoseSpec body_pose(const model::CompiledModel& compiled, int internal) {
+  const auto q = math::normalized(compiled.q[internal] * math::conjugate(compiled.q_BC[internal]));
+  const auto p = compiled.x[internal] - math::rotate(q, compiled.p_BC[internal]);
+  return {{p.x, p.y, p.z}, {q.w, q.x, q.y, q.z}};
+}
+
+ModelInfo make_info(const model::CompiledModel& compiled, const UserArrays<double>& user) {
+  const model::SceneSpec& scene = compiled.welded.scene;
+  ModelInfo info;
+  info.name = scene.name;
+  for (std::size_t b = 0; b < scene.bodies.size(); ++b) {
+    const model::BodySpec& body = scene.bodies[b];
+    info.bodies.push_back(
+        {body.name, body.mass, body.I_Bcm, body.p_BoBcm, body_pose(compiled, compiled.internal_body[b])});
+  }
+  for (const model::Weld& weld : compiled.welded.welds) info.welds.push_back({weld.name, weld.body, weld.X_BW});
+  for (std::size_t j = 0; j < scene.joints.size(); ++j) {
+    const model::JointSpec& joint = scene.joints[j];
+    JointInfo joint_info{joint.name, joint.kind, joint.parent, joint.child, user.joints[j].position_start,
+                         position_count(joint), user.joints[j].velocity_start, velocity_count(joint), joint.axes};
+    for (model::AxisSpec& axis : joint_info.axes) axis.axis = unit(axis.axis);
+    info.joints.push_back(std::move(joint_info));
+  }
+  info.shapes = scene.shapes;
+  info.actuators = scene.actuators;
+  info.keyframes = scene.keyframes;
+  info.gravity = scene.gravity;
+  info.timestep = scene.timestep;
+  info.joint_position_count = user.position_count;
+  info.joint_velocity_count = user.velocity_count;
+  info.contact_capacity = compiled.arrays.contact_capacity;
+  return info;
+}
+
+}  // namespace
+
+template <typename Real>
+model::UserLayout<Real> UserArrays<Real>::view() const {
+  return {static_cast<int>(joints.size()), position_count, velocity_count, external_body.data(), p_BC.data(),
+          q_BC.data(), joints.data()};
+}
+
+template struct UserArrays<float>;
+template struct UserArrays<double>;
+
+EngineModel::EngineModel(model::CompiledModel compiled)
+    : compiled_(std::move(compiled)),
+      arrays_float_(model::to_float(compiled_.arrays)),
+      user_float_(make_user_arrays<float>(compiled_)),
+      user_double_(make_user_arrays<double>(compiled_)),
+      info_(make_info(compiled_, user_double_)) {}
+
+}  // namespace axion::backend
+
+namespace axion {
+
+Result<std::shared_ptr<const Model>> compile_model(const model::SceneSpec& scene) {
+  try {
+    Result<model::CompiledModel> compiled = model::compile(scene);
+    if (!compiled.ok()) return compiled.error();
+    return std::shared_ptr<const Model>(std::make_shared<backend::EngineModel>(std::move(compiled).value()));
+  } catch (const std::bad_alloc&) {
+    return Error{ErrorCode::kResourceExhausted, "", "There is not enough memory to compile the scene."};
+  }
+}
+
+}  // namespace axion

@@ -1,0 +1,58 @@
+// What a batch occupies on a device, and how much of the device is left.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "engine/engine.hpp"
+
+namespace axion::backend {
+
+// Bytes of a device that batches may take. Shared by an engine and its batches, one thread at a time.
+struct MemoryBudget {
+  std::int64_t limit = 0;
+  std::int64_t used = 0;
+};
+
+// Bytes taken from a budget until this dies.
+class Reservation {
+ public:
+  Reservation() = default;
+  Reservation(std::shared_ptr<MemoryBudget> budget, std::int64_t bytes) : budget_(std::move(budget)), bytes_(bytes) {
+    budget_->used += bytes_;
+  }
+  Reservation(Reservation&& other) noexcept : budget_(std::move(other.budget_)), bytes_(other.bytes_) {}
+  Reservation& operator=(Reservation&&) = delete;
+  ~Reservation() {
+    if (budget_) budget_->used -= bytes_;
+  }
+  std::int64_t bytes() const { return budget_ ? bytes_ : 0; }
+
+ private:
+  std::shared_ptr<MemoryBudget> budget_;
+  std::int64_t bytes_ = 0;
+};
+
+enum class Access { kRead, kReadWrite };
+
+// Where the worlds of a batch lie. One implementation a backend.
+class BatchMemory {
+ public:
+  using Visitor = std::function<void(int row, std::byte* block)>;
+  virtual ~BatchMemory() = default;
+  virtual std::int64_t bytes() const = 0;
+  // Shows each of `worlds` as host memory, in order; kReadWrite keeps what the visitor changes. kInternal if the device
+  // fails.
+  virtual Status visit(std::span<const std::int32_t> worlds, Access access, const Visitor& visitor) = 0;
+  // Of the last launch: what its first `rows` rows did, and the step index that each reached.
+  virtual StepStatistics launch_statistics(int rows) const = 0;
+  virtual std::span<const std::int64_t> launch_step_indices(int rows) const = 0;
+};
+
+// Bytes in words: "3.2 GiB".
+std::string bytes_text(std::int64_t bytes);
+
+}  // namespace axion::backend

@@ -1,0 +1,110 @@
+// The part of a batch that knows its precision.
+#include <algorithm>
+
+#include "engine/backend/checks.hpp"
+#include "engine/backend/engine_batch.hpp"
+#include "engine/backend/world_block.hpp"
+#include "engine/team/serial_team.hpp"
+
+namespace axion::backend {
+namespace {
+
+step::JobInput to_job(const InputView& view) {
+  return {view.data, view.dtype == DType::kFloat64, view.world_stride, view.step_stride};
+}
+
+}  // namespace
+
+template <typename Real>
+DType TypedBatch<Real>::real_dtype() const {
+  return sizeof(Real) == sizeof(float) ? DType::kFloat32 : DType::kFloat64;
+}
+
+template <typename Real>
+step::StepJob<Real> TypedBatch<Real>::make_job(const StepRequest& request) const {
+  step::StepJob<Real> job{};
+  job.m = model().template arrays<Real>().view();
+  job.user = model().template user<Real>().view();
+  job.settings = model::make_step_settings<Real>(spec().options, spec().dt);
+  job.world_stride = model::world_bytes(job.m).world;
+  job.world_indices = request.world_indices.empty() ? nullptr : request.world_indices.data();
+  job.world_count = request.world_indices.empty() ? spec().world_count : static_cast<int>(request.world_indices.size());
+  job.step_count = request.step_count;
+  job.record_every = request.record_every;
+  job.control = to_job(request.control);
+  job.wrench = to_job(request.body_wrench);
+  for (const OutputView& out : request.outputs) {
+    if (field_bytes(out.field) == 0) continue;
+    job.outputs[job.output_count++] = {out.field, out.data, out.world_stride, out.record_stride};
+  }
+  return job;
+}
+
+template <typename Real>
+void TypedBatch<Real>::start_world(const BatchOverrides& overrides, int row, std::byte* block) const {
+  WorldBlock<Real> world(model(), block);
+  world.set_default_parameters();
+  const model::WorldView<Real>& w = world.view();
+  const auto read = [row](const InputView& view, int j) { return static_cast<Real>(read_input(view, row, 0, j)); };
+  if (overrides.body_pose.data != nullptr) world.set_initial_poses(overrides.body_pose, row);
+  const std::vector<int>& external = model().compiled().external_body;
+  for (std::size_t b = 0; overrides.mass_scale.data != nullptr && b < external.size(); ++b) {
+    w.mass_scale[b] = read(overrides.mass_scale, external[b]);
+  }
+  if (overrides.friction_scale.data != nullptr) w.friction_scale[0] = read(overrides.friction_scale, 0);
+  const int nu = static_cast<int>(model().info().actuators.size());
+  for (int i = 0; overrides.gain_scale.data != nullptr && i < nu; ++i) w.gain_scale[i] = read(overrides.gain_scale, i);
+  world.reset(-1);
+}
+
+template <typename Real>
+void TypedBatch<Real>::reset_world(const ResetRequest& request, int row, std::byte* block) const {
+  WorldBlock<Real> world(model(), block);
+  world.reset(request.keyframe);
+  world.set_state(request.state, row);
+}
+
+template <typename Real>
+void TypedBatch<Real>::set_world(const StateUpdate& state, int row, std::byte* block) const {
+  WorldBlock<Real>(model(), block).set_state(state, row);
+}
+
+template <typename Real>
+void TypedBatch<Real>::get_world(std::span<const OutputView> out, int row, std::byte* block) const {
+  const WorldBlock<Real> world(model(), block);
+  const auto m = model().template arrays<Real>().view();
+  const auto user = model().template user<Real>().view();
+  for (const OutputView& o : out) {
+    if (field_bytes(o.field) == 0) continue;
+    step::write_field(team::SerialTeam{}, m, user, world.view(), o.field, o.data + row * o.world_stride);
+  }
+}
+
+template <typename Real>
+Result<std::vector<ContactInfo>> TypedBatch<Real>::contacts(int world) const {
+  if (Status s = check_one_world(world); !s.ok()) return s.error();
+  std::vector<ContactInfo> contacts;
+  const std::int32_t index = world;
+  const Status status = memory().visit({&index, 1}, Access::kRead, [&](int, std::byte* block) {
+    contacts = WorldBlock<Real>(model(), block).contacts();
+  });
+  if (!status.ok()) return status.error();
+  return contacts;
+}
+
+template <typename Real>
+Result<WorldStatistics> TypedBatch<Real>::statistics(int world) const {
+  if (Status s = check_one_world(world); !s.ok()) return s.error();
+  WorldStatistics statistics;
+  const std::int32_t index = world;
+  const Status status = memory().visit({&index, 1}, Access::kRead, [&](int, std::byte* block) {
+    statistics = WorldBlock<Real>(model(), block).statistics();
+  });
+  if (!status.ok()) return status.error();
+  return statistics;
+}
+
+template class TypedBatch<float>;
+template class TypedBatch<double>;
+
+}  // namespace axion::backend

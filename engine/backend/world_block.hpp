@@ -1,0 +1,51 @@
+// WorldBlock: what the host does to the block of one world: start it, set its state, read it.
+//
+// The block is host memory: the batch's own on a CPU, a copy on its way from and to the device on a GPU. Input has been
+// checked before (checks.hpp), so nothing here fails.
+#pragma once
+
+#include <vector>
+
+#include "engine/backend/kinematics.hpp"
+#include "engine/model/world_layout.hpp"
+
+namespace axion::backend {
+
+template <typename Real>
+class WorldBlock {
+ public:
+  // `block` is world_bytes(m).world bytes.
+  WorldBlock(const EngineModel& model, std::byte* block);
+
+  // Parameters without overrides: scales of one, the model's initial poses.
+  void set_default_parameters();
+  // The initial state, or a keyframe; no warm start, impulses, control, outcome or time.
+  void reset(int keyframe);
+  // Row `row` of the views in `state`. Poses and velocities that are set forget the impulses of the last step, so that
+  // what follows depends on the state alone.
+  void set_state(const StateUpdate& state, int row);
+  // Row `row` of [n, nb, 7] to the initial poses.
+  void set_initial_poses(const InputView& body_pose, int row);
+
+  const model::WorldView<Real>& view() const { return w_; }
+  std::vector<ContactInfo> contacts() const;
+  WorldStatistics statistics() const;
+
+ private:
+  void set_poses(const InputView& view, int row, math::Vec3<Real>* x, math::Quat<Real>* q);
+  void set_joints(const double* position, const double* velocity, bool poses_change);
+  void measure_axes();
+  void forget_impulses();
+  std::vector<double> read_reals(Field field, int count) const;
+  BodyStates bodies() const;
+
+  const EngineModel& model_;
+  model::ModelView<Real> m_;
+  model::UserLayout<Real> user_;
+  model::WorldView<Real> w_;
+};
+
+extern template class WorldBlock<float>;
+extern template class WorldBlock<double>;
+
+}  // namespace axion::backend

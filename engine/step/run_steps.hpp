@@ -1,0 +1,165 @@
+// run_steps: k steps of one world, with its inputs, its records and its statistics; the same on every backend.
+//
+// A StepJob is one request as plain data: the model, the arrays of the batch and where inputs come from and outputs go.
+// Row i of a job is the i-th world that the request asks for. Called by a backend with a team for each row; rows touch
+// nothing of each other, so they run in any order and at once. Cannot fail: a world that becomes non-finite freezes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "engine/model/step_settings.hpp"
+#include "engine/model/step_statistics.hpp"
+#include "engine/model/world_layout.hpp"
+#include "engine/step/step_world.hpp"
+#include "engine/step/write_field.hpp"
+
+namespace axion::step {
+
+// Value (i, t, j) is at data + i world_stride + t step_stride + j elements; data null: absent.
+struct JobInput {
+  const std::byte* data = nullptr;
+  bool is_float64 = false;
+  std::size_t world_stride = 0, step_stride = 0;  // bytes
+};
+
+// Record r of row i goes to data + i world_stride + r record_stride.
+struct JobOutput {
+  Field field = Field::kBodyPose;
+  std::byte* data = nullptr;
+  std::size_t world_stride = 0, record_stride = 0;  // bytes
+};
+
+inline constexpr int kMaxJobOutputs = 2 * kFieldCount;
+
+template <typename Real>
+struct StepJob {
+  model::ModelView<Real> m;
+  model::UserLayout<Real> user;
+  model::StepSettings<Real> settings;
+  std::byte* worlds = nullptr;                  // world blocks of the batch (model/world_layout.hpp)
+  std::size_t world_stride = 0;                 // bytes
+  const std::int32_t* world_indices = nullptr;  // [world_count], or null: all in order
+  int world_count = 0;
+  int step_count = 1;
+  int record_every = 0;                         // 0: one record after the last step
+  JobInput control;                             // [nu]
+  JobInput wrench;                              // [nb, 6], user's order of bodies; held
+  JobOutput outputs[kMaxJobOutputs];
+  int output_count = 0;
+  StepStatistics* statistics = nullptr;         // [world_count]
+  std::int64_t* step_index = nullptr;           // [world_count] after the last step
+};
+
+template <typename Real>
+AXION_HD inline Real load(const JobInput& input, const std::byte* row, int i) {
+  if (input.is_float64) {
+    double value;
+    std::memcpy(&value, row + std::size_t(i) * sizeof(double), sizeof(double));
+    return static_cast<Real>(value);
+  }
+  float value;
+  std::memcpy(&value, row + std::size_t(i) * sizeof(float), sizeof(float));
+  return static_cast<Real>(value);
+}
+
+template <typename Real, typename Team>
+AXION_HD inline void load_control(const Team& team, const StepJob<Real>& job, const model::WorldView<Real>& w, int row,
+                                  int step) {
+  const std::byte* data = job.control.data + row * job.control.world_stride + step * job.control.step_stride;
+  team.for_each(job.m.control_count, [&](int i) { w.control[i] = load<Real>(job.control, data, i); });
+}
+
+template <typename Real, typename Team>
+AXION_HD inline void load_wrench(const Team& team, const StepJob<Real>& job, const model::WorldView<Real>& w, int row) {
+  const std::byte* data = job.wrench.data == nullptr ? nullptr : job.wrench.data + row * job.wrench.world_stride;
+  team.for_each(job.m.body_count, [&](int b) {
+    w.force[b] = w.torque[b] = math::Vec3<Real>{};
+    if (data == nullptr) return;
+    const int start = 6 * job.user.external_body[b];
+    for (int k = 0; k < 3; ++k) {
+      w.force[b][k] = load<Real>(job.wrench, data, start + k);
+      w.torque[b][k] = load<Real>(job.wrench, data, start + 3 + k);
+    }
+  });
+}
+
+// What each joint did to its child in the step just made: locks, axes, limits and motors. Needs that step's scratch.
+template <typename Real, typename Team>
+AXION_HD inline void keep_joint_impulses(const Team& team, const StepJob<Real>& job, const model::WorldView<Real>& w) {
+  const model::ModelView<Real>& m = job.m;
+  team.for_each(m.joint_count, [&](int j) {
+    const model::JointData<Real>& joint = m.joints[j];
+    math::Vec3<Real> force{}, torque{};
+    const auto add = [&](const model::Row<Real>& row, Real lambda) {
+      force += lambda * row.l;
+      torque += lambda * row.k_a;
+    };
+    const int locks = joint.translation_lock_count + joint.rotation_lock_count;
+    for (int i = joint.lock_start; i < joint.lock_start + locks; ++i) add(w.row_force[i], w.lambda_joint[i]);
+    for (int axis = joint.axis_start; axis < joint.axis_start + joint.axis_count; ++axis) {
+      const model::Row<Real>& row = w.row_start[m.lock_count + axis];
+      add(row, w.lambda_joint[m.lock_count + axis]);
+      add(row, job.settings.dt * constraints::motor_effort(m, w, axis));
+      const int limit = m.axes[axis].limit;
+      if (limit < 0) continue;
+      const Real lambda = w.lambda_joint[m.lock_count + m.axis_count + limit];
+      add(row, w.limit_side[limit] < 0 ? lambda : -lambda);
+    }
+    w.joint_force[j] = force;
+    w.joint_torque[j] = torque;
+  });
+}
+
+template <typename Real, typename Team>
+AXION_HD inline void write_records(const Team& team, const StepJob<Real>& job, const model::WorldView<Real>& w, int row,
+                                   int record) {
+  for (int k = 0; k < job.output_count; ++k) {
+    const JobOutput& output = job.outputs[k];
+    write_field(team, job.m, job.user, w, output.field,
+                output.data + row * output.world_stride + record * output.record_stride);
+  }
+}
+
+// Steps one world; `w` is its view, with scratch of the team's own.
+template <typename Real, team::Team Team>
+AXION_HD inline void run_steps(const Team& team, const StepJob<Real>& job, const model::WorldView<Real>& w, int row) {
+  StepStatistics* statistics = job.statistics + row;
+  bool frozen = (*w.outcome & kNonFinite) != 0;
+  team.for_each(1, [&](int) {
+    *statistics = StepStatistics{};
+    if (!frozen) *w.outcome = 0;
+  });
+  load_wrench(team, job, w, row);
+  for (int step = 0; step < job.step_count; ++step) {
+    const bool last = step + 1 == job.step_count;
+    const bool records = job.record_every > 0 ? (step + 1) % job.record_every == 0 : last;
+    if (!frozen) {
+      if (job.control.data != nullptr) load_control(team, job, w, row, step);
+      const std::uint32_t before = *w.outcome;
+      step_world(team, job.m, w, job.settings);
+      const std::uint32_t bits = w.record->outcome;
+      frozen = (bits & kNonFinite) != 0;
+      team.for_each(1, [&](int) {
+        const std::uint32_t converged = step == 0 ? bits : (before & bits);
+        *w.outcome = ((before | bits) & ~std::uint32_t(kConverged)) | (converged & kConverged);
+        statistics->count(*w.record);
+      });
+      if (!frozen && (records || last)) keep_joint_impulses(team, job, w);
+    }
+    if (records) write_records(team, job, w, row, job.record_every > 0 ? step / job.record_every : 0);
+  }
+  team.for_each(1, [&](int) {
+    if (job.step_index != nullptr) job.step_index[row] = *w.step_index;
+  });
+}
+
+// Steps row `row` of a job with the scratch of the calling team.
+template <typename Real, team::Team Team>
+AXION_HD inline void run_row(const Team& team, const StepJob<Real>& job, int row, std::byte* scratch) {
+  const int world = job.world_indices == nullptr ? row : job.world_indices[row];
+  run_steps(team, job, model::bind_world(job.m, job.worlds + world * job.world_stride, scratch), row);
+}
+
+}  // namespace axion::step

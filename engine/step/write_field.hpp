@@ -1,0 +1,131 @@
+// write_field: one field of one world, in the order and the frames that users see.
+//
+//   body frame B from the principal frame C:  q_WB = q_WC conj(q_BC),  p_WB = p_WC - R_WB p_BC
+//   ball, from the parent's image M0 of the child at reference:  q = q_BC (conj(q_M0) q_C) conj(q_BC), the identity at reference
+// The destination is any memory; elements are written one by one at their natural size (engine.hpp: Field). Called by
+// run_steps for records and by a backend for queries; needs no scratch. Cannot fail.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+
+#include "engine/constraints/joint_rows.hpp"
+#include "engine/model/fields.hpp"
+#include "engine/model/user_layout.hpp"
+#include "engine/model/world_view.hpp"
+
+namespace axion::step {
+
+// Element i of an array that need not be aligned: messages of a client lie where they lie.
+template <typename T>
+AXION_HD inline void store(std::byte* array, int i, T value) {
+  std::memcpy(array + std::size_t(i) * sizeof(T), &value, sizeof(T));
+}
+
+template <typename Real>
+AXION_HD inline void store(std::byte* array, int i, const math::Vec3<Real>& a) {
+  store(array, i, a.x), store(array, i + 1, a.y), store(array, i + 2, a.z);
+}
+
+template <typename Real>
+AXION_HD inline void store(std::byte* array, int i, const math::Quat<Real>& a) {
+  store(array, i, a.w), store(array, i + 1, a.x), store(array, i + 2, a.y), store(array, i + 3, a.z);
+}
+
+template <typename Real>
+AXION_HD inline void store_pose(const model::UserLayout<Real>& user, const model::WorldView<Real>& w, int b,
+                                std::byte* out, int i) {
+  const math::Quat<Real> q_WB = math::normalized(w.q[b] * math::conjugate(user.q_BC[b]));
+  store(out, i, w.x[b] - math::rotate(q_WB, user.p_BC[b]));
+  store(out, i + 3, q_WB);
+}
+
+template <typename Real>
+AXION_HD inline void store_joint_position(const model::ModelView<Real>& m, const model::UserLayout<Real>& user,
+                                          const model::WorldView<Real>& w, const model::UserJoint& joint,
+                                          std::byte* out) {
+  if (joint.kind == model::JointKind::kFree) {
+    store_pose(user, w, joint.child, out, joint.position_start);
+    return;
+  }
+  const model::JointData<Real>& data = m.joints[joint.joint];
+  if (data.is_ball) {
+    const math::Quat<Real> q_P = data.parent < 0 ? math::Quat<Real>{} : w.q[data.parent];
+    const math::Quat<Real> q_BC = user.q_BC[joint.child];
+    const math::Quat<Real> turn = math::conjugate(q_P * data.q_PM0) * w.q[joint.child];
+    store(out, joint.position_start, math::normalized(q_BC * turn * math::conjugate(q_BC)));
+    return;
+  }
+  constraints::JointEvaluation<Real> e;
+  constraints::evaluate_joint(m, data, w.x, w.q, w.axis_position, e);
+  for (int k = 0; k < data.axis_count; ++k) store(out, joint.position_start + k, e.coordinate[k]);
+}
+
+template <typename Real>
+AXION_HD inline void store_joint_velocity(const model::ModelView<Real>& m, const model::UserLayout<Real>& user,
+                                          const model::WorldView<Real>& w, const model::UserJoint& joint,
+                                          std::byte* out) {
+  const int start = joint.velocity_start;
+  if (joint.kind == model::JointKind::kFree) {
+    store(out, start, w.v[joint.child]);
+    store(out, start + 3, w.omega[joint.child]);
+    return;
+  }
+  const model::JointData<Real>& data = m.joints[joint.joint];
+  if (data.is_ball) {
+    math::Vec3<Real> rate = w.omega[data.child];
+    if (data.parent >= 0) {
+      const math::Quat<Real> q_WB = w.q[data.parent] * math::conjugate(user.q_BC[data.parent]);
+      rate = math::rotate_inverse(q_WB, rate - w.omega[data.parent]);
+    }
+    store(out, start, rate);
+    return;
+  }
+  Real rates[3];
+  constraints::axis_rates(m, w, joint.joint, rates);
+  for (int k = 0; k < data.axis_count; ++k) store(out, start + k, rates[k]);
+}
+
+template <typename Real>
+AXION_HD inline void store_joint_impulse(const model::WorldView<Real>& w, const model::UserJoint& joint, int j,
+                                         std::byte* out) {
+  const bool free = joint.kind == model::JointKind::kFree;
+  store(out, 6 * j, free ? math::Vec3<Real>{} : w.joint_force[joint.joint]);
+  store(out, 6 * j + 3, free ? math::Vec3<Real>{} : w.joint_torque[joint.joint]);
+}
+
+// Writes the field at `out`, row-major, without padding.
+template <typename Real, typename Team>
+AXION_HD inline void write_field(const Team& team, const model::ModelView<Real>& m,
+                                 const model::UserLayout<Real>& user, const model::WorldView<Real>& w, Field field,
+                                 std::byte* out) {
+  switch (field) {
+    case Field::kBodyPose:
+      team.for_each(m.body_count, [&](int b) { store_pose(user, w, b, out, 7 * user.external_body[b]); });
+      return;
+    case Field::kBodyVelocity:
+      team.for_each(m.body_count, [&](int b) {
+        store(out, 6 * user.external_body[b], w.v[b]);
+        store(out, 6 * user.external_body[b] + 3, w.omega[b]);
+      });
+      return;
+    case Field::kJointPosition:
+      team.for_each(user.joint_count, [&](int j) { store_joint_position(m, user, w, user.joints[j], out); });
+      return;
+    case Field::kJointVelocity:
+      team.for_each(user.joint_count, [&](int j) { store_joint_velocity(m, user, w, user.joints[j], out); });
+      return;
+    case Field::kJointImpulse:
+      team.for_each(user.joint_count, [&](int j) { store_joint_impulse(w, user.joints[j], j, out); });
+      return;
+    case Field::kControl:
+      team.for_each(m.control_count, [&](int i) { store(out, i, w.control[i]); });
+      return;
+    case Field::kContactCount: team.for_each(1, [&](int) { store(out, 0, w.record->contact_count); }); return;
+    case Field::kOutcome: team.for_each(1, [&](int) { store(out, 0, *w.outcome); }); return;
+    case Field::kTime: team.for_each(1, [&](int) { store(out, 0, *w.time); }); return;
+    case Field::kStepIndex: team.for_each(1, [&](int) { store(out, 0, *w.step_index); }); return;
+  }
+}
+
+}  // namespace axion::step
