@@ -59,6 +59,7 @@ struct VertexDistance {
   math::Vec3<Real> normal;           // unit, from that box to the vertex
   Real distance;
   bool at_vertex;  // the nearest point is a vertex, too
+  bool facing;     // on the half of its own box that faces the other
 };
 
 template <typename Real>
@@ -67,11 +68,11 @@ AXION_HD inline VertexDistance<Real> vertex_distance(const BoxPair<Real>& pair, 
   const math::Vec3<Real>& own = of_b ? pair.b : pair.a;
   const math::Vec3<Real>& other = of_b ? pair.a : pair.b;
   const math::Vec3<Real> corner{k & 1 ? own.x : -own.x, k & 2 ? own.y : -own.y, k & 4 ? own.z : -own.z};
-  const math::Vec3<Real> p =
-      of_b ? pair.p_AB + pair.R_AB * corner : math::transpose_times(pair.R_AB, corner - pair.p_AB);
+  const math::Vec3<Real> turned = of_b ? pair.R_AB * corner : math::transpose_times(pair.R_AB, corner);
+  const math::Vec3<Real> p = turned + (of_b ? pair.p_AB : -math::transpose_times(pair.R_AB, pair.p_AB));
   const SurfacePoint<Real> q = nearest_on_box(p, other);
   const bool at_vertex = std::abs(p.x) > other.x && std::abs(p.y) > other.y && std::abs(p.z) > other.z;
-  return {p, q.point, q.normal, q.distance, at_vertex};
+  return {p, q.point, q.normal, q.distance, at_vertex, math::dot(q.normal, turned) <= Real(0)};
 }
 
 // The nearest vertex of either box, and the others that are near along the same direction (parallel edges).
@@ -90,7 +91,7 @@ AXION_HD inline void add_vertex_contacts(const BoxPair<Real>& pair, ContactList<
     const VertexDistance<Real> d = vertex_distance(pair, k);
     const bool of_b = k >= 8;
     const math::Vec3<Real> n = direction(d, of_b);
-    if (math::dot(n, n_A) < Real(0.99)) continue;
+    if (!d.facing || math::dot(n, n_A) < Real(0.99)) continue;
     if (of_b && d.at_vertex) continue;  // two vertices: counted as A's
     const ShapePose<Real>& X_WO = of_b ? pair.X_WA : pair.X_WB;
     const math::Vec3<Real> p_WV = X_WO.p_WS + X_WO.R_WS * d.vertex, p_WQ = X_WO.p_WS + X_WO.R_WS * d.nearest;

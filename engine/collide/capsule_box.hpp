@@ -64,12 +64,19 @@ template <typename Real>
 AXION_HD inline void capsule_outside_box(const CapsuleInBox<Real>& c, Real t, const SurfacePoint<Real>& nearest,
                                          ContactList<Real>& list) {
   const ContactPoint<Real> least = c.contact(t, nearest.point, nearest.normal, nearest.distance, 2);
-  // The part over the face or edge: within the box along the directions to which the normal is (nearly) square.
+  // The part over the face: within the box along the directions to which the normal is nearly square. None: the part
+  // over the edge to which it is squarest.
   Real low = -c.half, high = c.half;
   bool over = true;
+  int edge = 0;
   for (int i = 0; i < 3; ++i) {
-    if (std::abs(nearest.normal[i]) < Real(0.1))
-      over = over && clip_to_slab(c.p[i], c.u[i], c.box[i], Real(0), low, high);
+    const Real along = std::abs(nearest.normal[i]);
+    if (along < std::abs(nearest.normal[edge])) edge = i;
+    if (along < Real(0.1)) over = over && clip_to_slab(c.p[i], c.u[i], c.box[i], low, high);
+  }
+  if (!over) {
+    low = -c.half, high = c.half;
+    over = clip_to_slab(c.p[edge], c.u[edge], c.box[edge], low, high);
   }
   if (!over) {
     list.add(least);
@@ -140,7 +147,7 @@ AXION_HD inline void capsule_through_box(const CapsuleInBox<Real>& c, ContactLis
   Real low = -c.half, high = c.half;
   bool over = true;
   for (int i = 0; i < 3; ++i) {
-    if (i != face) over = over && clip_to_slab(c.p[i], c.u[i], c.box[i], Real(0), low, high);
+    if (i != face) over = over && clip_to_slab(c.p[i], c.u[i], c.box[i], low, high);
   }
   if (!over) low = high = sign * c.u[face] < Real(0) ? c.half : -c.half;  // the deepest end
   for (int end = 0; end < (high - low > Real(1e-2) * c.half ? 2 : 1); ++end) {

@@ -6,6 +6,9 @@
 // Inputs and outputs are SI, in the world frame. Gaps come from differences of positions taken first, so that in
 // float32 a pair far from the origin loses only what its poses have lost.
 //
+// At most 1 contact with a sphere, 2 for plane-capsule and capsule-capsule, 3 for capsule-box, 8 for plane-box and
+// box-box. Two planes never touch.
+//
 // A pure function of its arguments, the same on a host and a device. May be called by the step's collision stage and
 // tests. It does not fail: directions that the geometry leaves open (concentric spheres, crossing axes) are chosen;
 // a contact that overflows the real type is dropped, so that everything returned is finite.
@@ -17,22 +20,6 @@
 #include "engine/collide/sphere_pairs.hpp"
 
 namespace axion::collide {
-
-// Most contacts that a pair of kinds can have, in either order; for capacities. 0: the two never touch.
-AXION_HD constexpr int max_contacts(model::ShapeKind a, model::ShapeKind b) {
-  using model::ShapeKind;
-  if (b < a) {
-    const ShapeKind swapped = a;
-    a = b;
-    b = swapped;
-  }
-  if (a == ShapeKind::kPlane) {
-    return b == ShapeKind::kPlane ? 0 : (b == ShapeKind::kSphere ? 1 : (b == ShapeKind::kCapsule ? 2 : 8));
-  }
-  if (a == ShapeKind::kSphere) return 1;
-  if (a == ShapeKind::kCapsule) return b == ShapeKind::kCapsule ? 2 : 3;
-  return kMaxPairContacts;
-}
 
 // One canonical order: the kind of a does not come after the kind of b.
 template <typename Real>

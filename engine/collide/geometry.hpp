@@ -83,13 +83,12 @@ AXION_HD inline void nearest_on_segments(const math::Vec3<Real>& p_ab, const mat
   }
 }
 
-// Shrinks [low, high] to the t with |p + t u| <= half + slack; false if none is left.
+// Shrinks [low, high] to the t with |p + t u| <= half; false if none is left.
 template <typename Real>
-AXION_HD inline bool clip_to_slab(Real p, Real u, Real half, Real slack, Real& low, Real& high) {
-  const Real limit = half + slack;
-  if (std::abs(u) <= tiny_length<Real>()) return std::abs(p) <= limit;
-  const Real t0 = (-limit - p) / u;
-  const Real t1 = (limit - p) / u;
+AXION_HD inline bool clip_to_slab(Real p, Real u, Real half, Real& low, Real& high) {
+  if (std::abs(u) <= tiny_length<Real>()) return std::abs(p) <= half;
+  const Real t0 = (-half - p) / u;
+  const Real t1 = (half - p) / u;
   const Real near = t0 < t1 ? t0 : t1;
   const Real far = t0 < t1 ? t1 : t0;
   low = near > low ? near : low;
