@@ -158,7 +158,8 @@ int Attributes::keyword(std::string_view name, std::initializer_list<std::string
   int index = 0;
   for (std::string_view word : words) {
     if (word == attribute->value) return index;
-    list += (list.empty() ? "" : ", ") + std::string(word);
+    if (!list.empty()) list += ", ";
+    list += word;
     ++index;
   }
   refuse(name, "must be one of: " + list);

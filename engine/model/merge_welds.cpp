@@ -92,7 +92,7 @@ Status Merger::bodies() {
     root.mass = sum.mass;
     root.p_BoBcm = to_spec(sum.p_cm);
     root.I_Bcm = to_spec(sum.I_cm);
-    const Status status = validate_inertia(root.I_Bcm, "bodies[" + std::to_string(b) + "].I_Bcm");
+    Status status = validate_inertia(root.I_Bcm, "bodies[" + std::to_string(b) + "].I_Bcm");
     if (!status.ok()) return status;
   }
   return {};
