@@ -250,19 +250,25 @@ AXION_HD inline void factorise_node(const Team& team, Real* K, int size) {
   }
 }
 
-// Solves K y = column in place; `column` has the given stride.
-template <typename Real>
-AXION_HD inline void solve_column(const Real* K, int size, Real* column, int column_stride) {
+// Solves K Y = B in place for `width` columns side by side; rows of B are `width` apart. Zeros are many (a joint meets its
+// parent through its own rows only) and skipped.
+template <int width, typename Real>
+AXION_HD inline void solve_columns(const Real* K, int size, Real* B) {
   constexpr int stride = model::kNodeSize;
   for (int r = 1; r < size; ++r) {
-    Real s = column[r * column_stride];
-    for (int c = 0; c < r; ++c) s -= K[r * stride + c] * column[c * column_stride];
-    column[r * column_stride] = s;
+    for (int c = 0; c < r; ++c) {
+      const Real factor = K[r * stride + c];
+      if (factor == Real(0)) continue;
+      for (int t = 0; t < width; ++t) B[r * width + t] -= factor * B[c * width + t];
+    }
   }
   for (int r = size - 1; r >= 0; --r) {
-    Real s = column[r * column_stride];
-    for (int c = r + 1; c < size; ++c) s -= K[r * stride + c] * column[c * column_stride];
-    column[r * column_stride] = s * K[r * stride + r];
+    for (int c = r + 1; c < size; ++c) {
+      const Real factor = K[r * stride + c];
+      if (factor == Real(0)) continue;
+      for (int t = 0; t < width; ++t) B[r * width + t] -= factor * B[c * width + t];
+    }
+    for (int t = 0; t < width; ++t) B[r * width + t] *= K[r * stride + r];
   }
 }
 
@@ -290,11 +296,11 @@ AXION_HD inline void eliminate_node(const Team& team, const Problem<Real>& p, in
   Real* K = p.w.node + i * model::kNodeStride;
   Real* rhs = p.w.node_rhs + i * model::kNodeSize;
   factorise_node(team, K, size);
-  team.for_each(6 * count + 1, [&](int k) {
-    if (k == 6 * count) {
-      solve_column(K, size, rhs, 1);
+  team.for_each(count + 1, [&](int k) {
+    if (k == count) {
+      solve_columns<1>(K, size, rhs);
     } else {
-      solve_column(K, size, p.w.coupling_upper + (start + k / 6) * model::kCouplingStride + k % 6, 6);
+      solve_columns<6>(K, size, p.w.coupling_upper + (start + k) * model::kCouplingStride);
     }
   });
   team.for_each(6 * count * count, [&](int k) {
@@ -305,6 +311,7 @@ AXION_HD inline void eliminate_node(const Team& team, const Problem<Real>& p, in
     const Real* Y = p.w.coupling_upper + column_index * model::kCouplingStride;
     Real sum[6] = {};
     for (int c = 0; c < size; ++c) {
+      if (L[c] == Real(0)) continue;
       for (int t = 0; t < 6; ++t) sum[t] += L[c] * Y[c * 6 + t];
     }
     for (int t = 0; t < 6; ++t) target.data[r * target.stride + t] -= sum[t];
