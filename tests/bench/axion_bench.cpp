@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -109,15 +110,15 @@ Run run_steps(axion::Engine& engine, axion::Batch& batch, const BenchOptions& op
   return run;
 }
 
-// The smallest bound that at least 99 % of the values do not exceed; `highest` if that is above the last bound.
-double newton_p99(const axion::StepStatistics& statistics, double highest) {
+// The smallest bound that at least 99 % of the values do not exceed; NaN if that is above the last bound.
+double newton_p99(const axion::StepStatistics& statistics) {
   const auto& counts = statistics.newton_iterations.counts;
   std::int64_t below = 0;
   for (std::size_t b = 0; b < axion::kNewtonIterationBounds.size(); ++b) {
     below += counts[b];
     if (100 * below >= 99 * statistics.world_steps) return axion::kNewtonIterationBounds[b];
   }
-  return highest;
+  return std::numeric_limits<double>::quiet_NaN();
 }
 
 BenchReport make_report(const BenchOptions& options, const axion::BatchSpec& spec, const axion::DeviceInfo& device,
@@ -136,7 +137,7 @@ BenchReport make_report(const BenchOptions& options, const axion::BatchSpec& spe
   report.precision = options.precision;
   report.wall_seconds = run.wall_seconds;
   report.newton_iterations_mean = s.newton_iterations.sum / world_steps;
-  report.newton_iterations_p99 = newton_p99(s, spec.options.max_newton_iterations);
+  report.newton_iterations_p99 = newton_p99(s);
   report.linear_iterations_mean = s.linear_iterations.sum / world_steps;
   report.contacts_mean = s.contacts.sum / world_steps;
   report.converged_fraction = static_cast<double>(s.converged) / world_steps;

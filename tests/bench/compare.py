@@ -78,6 +78,7 @@ def main():
     parser.add_argument('--precision', default='float32')
     parser.add_argument('--preset', default='default')
     options = parser.parse_args()
+    options.bin = options.bin.resolve()
 
     print('| ' + ' | '.join(COLUMNS) + ' |')
     print('|' + ' --- |' * len(COLUMNS))
