@@ -139,8 +139,7 @@ AXION_HD inline Real merge_distance(const FaceFrame<Real>& f) {
   return Real(1e-3) * (r < i ? r : i);
 }
 
-// Adds the contacts of the face; returns the least gap of its polygon, or infinity for none. Nothing is added when the
-// least gap is above `accept`.
+// Adds the contacts of the face if the least gap of its polygon is at most `accept`; returns whether it is.
 template <typename Real>
 AXION_HD inline bool add_face_contacts(const BoxPair<Real>& pair, const FaceAxis<Real>& face, Real accept,
                                        ContactList<Real>& list) {

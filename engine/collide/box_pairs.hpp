@@ -4,7 +4,9 @@
 // box-box. Boxes that overlap: the separating axis of least overlap. Boxes apart: the nearest features. The face of
 // greatest separation is tried first, then the best pair of edges, then all vertices; each is taken only if it attains
 // the distance, so that contacts made ahead of touching have the true distance and direction, and the normal does not
-// jump when a gap closes. Faces are preferred to edges that agree with them, because a face gives a whole patch.
+// jump when a gap closes: but for boxes that meet corner to corner or corner to edge, whose direction apart is that of
+// the nearest points while an overlap has only the axes to choose from. Faces are preferred to edges that agree with
+// them, because a face gives a whole patch.
 #pragma once
 
 #include "engine/collide/box_face.hpp"
