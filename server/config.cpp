@@ -1,0 +1,95 @@
+#include "server/config.hpp"
+
+#include <cstddef>
+
+#include "absl/flags/flag.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+
+ABSL_FLAG(std::string, listen, "127.0.0.1:8470", "host:port of the gRPC service. Port 0 takes a free one.");
+ABSL_FLAG(std::string, metrics_listen, "127.0.0.1:9470",
+          "host:port of the Prometheus page /metrics. Empty: no page.");
+ABSL_FLAG(std::string, device, "auto",
+          "Where worlds are stepped: auto, cpu or cuda:<index>. auto takes a GPU where one is usable.");
+ABSL_FLAG(int, threads, 0, "CPU threads that step worlds. 0: as many as the machine has.");
+ABSL_FLAG(int, max_batch_delay_us, 0,
+          "How long a launch waits for steps of batches that have none waiting yet, in microseconds. 0: not at all; "
+          "what comes in during a launch still shares the next one.");
+ABSL_FLAG(std::int64_t, max_message_bytes, 64 << 20, "Largest message in either direction, in bytes.");
+ABSL_FLAG(std::int64_t, max_worlds, 65536, "Most worlds, of all batches together.");
+ABSL_FLAG(std::int64_t, max_queue, 1024, "Most requests that are admitted and not finished.");
+ABSL_FLAG(std::int64_t, max_models, 1024, "Most models held.");
+ABSL_FLAG(double, drain_timeout_seconds, 30, "How long a drain (SIGTERM, SIGINT) may take to finish work in hand.");
+ABSL_FLAG(std::string, log_level, "info", "trace, debug, info, warning, error or off.");
+
+namespace axion::server {
+namespace {
+
+absl::Status wrong(absl::string_view flag, absl::string_view value, absl::string_view rule) {
+  return absl::InvalidArgumentError(absl::StrCat("--", flag, "=", value, ": ", rule));
+}
+
+absl::Status check_address(absl::string_view flag, const std::string& address) {
+  const std::size_t colon = address.rfind(':');
+  int port = -1;
+  if (colon == std::string::npos || colon == 0 || !absl::SimpleAtoi(address.substr(colon + 1), &port) || port < 0 ||
+      port > 65535) {
+    return wrong(flag, address, "must be host:port with a port from 0 to 65535");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status check_range(absl::string_view flag, std::int64_t value, std::int64_t low, std::int64_t high) {
+  if (value >= low && value <= high) return absl::OkStatus();
+  return wrong(flag, absl::StrCat(value), absl::StrCat("must be from ", low, " to ", high));
+}
+
+absl::Status check_device(const std::string& device) {
+  int index = 0;
+  constexpr absl::string_view kCuda = "cuda:";
+  const bool cuda = device.compare(0, kCuda.size(), kCuda.data(), kCuda.size()) == 0 &&
+                    absl::SimpleAtoi(device.substr(kCuda.size()), &index) && index >= 0;
+  if (device == "auto" || device == "cpu" || cuda) return absl::OkStatus();
+  return wrong("device", device, "must be auto, cpu or cuda:<index>");
+}
+
+}  // namespace
+
+absl::Status validate(const Config& config) {
+  constexpr std::int64_t kMaxInt = 2'147'483'647;
+  absl::Status status = check_address("listen", config.listen);
+  if (!config.metrics_listen.empty()) status.Update(check_address("metrics_listen", config.metrics_listen));
+  status.Update(check_device(config.device));
+  status.Update(check_range("threads", config.threads, 0, 1024));
+  status.Update(check_range("max_batch_delay_us", absl::ToInt64Microseconds(config.max_batch_delay), 0, 1'000'000));
+  // gRPC keeps message limits in an int.
+  status.Update(check_range("max_message_bytes", config.limits.max_message_bytes, 4096, kMaxInt));
+  status.Update(check_range("max_worlds", config.limits.max_worlds, 1, kMaxInt));
+  status.Update(check_range("max_queue", config.limits.max_queue, 1, 1'000'000));
+  status.Update(check_range("max_models", config.limits.max_models, 1, 1'000'000));
+  const double drain = absl::ToDoubleSeconds(config.drain_timeout);
+  if (!(drain >= 0 && drain <= 86400)) {
+    status.Update(wrong("drain_timeout_seconds", absl::StrCat(drain), "must be from 0 to 86400"));
+  }
+  return status;
+}
+
+absl::StatusOr<Config> config_from_flags() {
+  Config config;
+  config.listen = absl::GetFlag(FLAGS_listen);
+  config.metrics_listen = absl::GetFlag(FLAGS_metrics_listen);
+  config.device = absl::GetFlag(FLAGS_device);
+  config.threads = absl::GetFlag(FLAGS_threads);
+  config.max_batch_delay = absl::Microseconds(absl::GetFlag(FLAGS_max_batch_delay_us));
+  config.limits.max_message_bytes = absl::GetFlag(FLAGS_max_message_bytes);
+  config.limits.max_worlds = absl::GetFlag(FLAGS_max_worlds);
+  config.limits.max_queue = absl::GetFlag(FLAGS_max_queue);
+  config.limits.max_models = absl::GetFlag(FLAGS_max_models);
+  config.drain_timeout = absl::Seconds(absl::GetFlag(FLAGS_drain_timeout_seconds));
+  config.log_level = absl::GetFlag(FLAGS_log_level);
+  if (absl::Status status = validate(config); !status.ok()) return status;
+  return config;
+}
+
+}  // namespace axion::server

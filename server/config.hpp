@@ -1,0 +1,32 @@
+// What a server is told to be, from flags.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+#include "server/schedule/limits.hpp"
+
+namespace axion::server {
+
+struct Config {
+  std::string listen = "127.0.0.1:8470";          // host:port; port 0 takes a free one
+  std::string metrics_listen = "127.0.0.1:9470";  // host:port; empty: no metrics page
+  std::string device = "auto";                    // "auto", "cpu", "cuda:<index>"
+  int threads = 0;                                // 0: as many as the machine has
+  absl::Duration max_batch_delay = absl::ZeroDuration();
+  absl::Duration drain_timeout = absl::Seconds(30);
+  std::string log_level = "info";
+  schedule::Limits limits;
+};
+
+// INVALID_ARGUMENT names the flag and its value.
+absl::Status validate(const Config& config);
+
+// Reads the flags of the command line, after absl::ParseCommandLine.
+absl::StatusOr<Config> config_from_flags();
+
+}  // namespace axion::server

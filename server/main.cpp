@@ -1,0 +1,92 @@
+// axiond: the simulation server. Wiring only: flags, engine, server, signals, exit code.
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <utility>
+
+#include "absl/flags/parse.h"
+#include "absl/flags/usage.h"
+#include "absl/flags/usage_config.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "spdlog/spdlog.h"
+
+#include "engine/engine.hpp"
+
+#include "server/config.hpp"
+#include "server/observe/logging.hpp"
+#include "server/server.hpp"
+
+namespace {
+
+using axion::server::observe::quoted;
+
+std::string version_text() {
+  const auto build = axion::server::build_info();
+  return absl::StrCat("axiond ", build.version, " revision ", build.revision, " backends ",
+                      absl::StrJoin(build.backends, ","), "\n");
+}
+
+void set_up_flags(int argc, char** argv) {
+  absl::FlagsUsageConfig usage;
+  usage.contains_help_flags = [](absl::string_view file) { return absl::StrContains(file, "server/"); };
+  usage.contains_helpshort_flags = usage.contains_help_flags;
+  usage.version_string = version_text;
+  absl::SetFlagsUsageConfig(usage);
+  absl::SetProgramUsageMessage("serves rigid body simulation over gRPC; see README.md");
+  absl::ParseCommandLine(argc, argv);
+}
+
+int fail(const std::string& message) {
+  std::fprintf(stderr, "axiond: %s\n", message.c_str());
+  return EXIT_FAILURE;
+}
+
+// Signals are taken by sigwait in main alone; every thread made later inherits the mask.
+sigset_t block_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  return signals;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  set_up_flags(argc, argv);
+  const auto config = axion::server::config_from_flags();
+  if (!config.ok()) return fail(std::string(config.status().message()));
+  if (const auto status = axion::server::observe::set_up_logging(config->log_level); !status.ok()) {
+    return fail(std::string(status.message()));
+  }
+  sigset_t signals = block_signals();
+
+  std::string note;
+  auto engine = axion::create_engine({.device = config->device, .threads = config->threads, .memory_limit_bytes = 0},
+                                     &note);
+  if (!engine.ok()) return fail(absl::StrCat("--device=", config->device, ": ", engine.error().message));
+  const axion::DeviceInfo device = engine.value()->device();
+  spdlog::info("event=device id={} name={} threads={} memory_bytes={} note={}", device.id, quoted(device.name),
+               device.threads, device.memory_total_bytes, quoted(note));
+
+  auto server = axion::server::Server::start(*config, std::move(engine).value());
+  if (!server.ok()) return fail(std::string(server.status().message()));
+  const auto build = axion::server::build_info();
+  spdlog::info("event=serving listen={} metrics={} version={} revision={}", (*server)->address(),
+               config->metrics_listen, build.version, build.revision);
+
+  int signal = 0;
+  sigwait(&signals, &signal);
+  // A second signal ends the program the hard way.
+  std::signal(SIGTERM, SIG_DFL);
+  std::signal(SIGINT, SIG_DFL);
+  pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+  spdlog::info("event=drain signal={} limit_s={}", signal, absl::ToDoubleSeconds(config->drain_timeout));
+  const bool in_time = (*server)->drain(config->drain_timeout);
+  spdlog::info("event=stopped drained={}", in_time);
+  return EXIT_SUCCESS;
+}

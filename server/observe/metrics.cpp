@@ -1,0 +1,179 @@
+#include "server/observe/metrics.hpp"
+
+#include <array>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_join.h"
+#include "spdlog/spdlog.h"
+
+#include "server/schedule/failure.hpp"
+
+namespace axion::server::observe {
+namespace {
+
+using prometheus::Counter;
+using prometheus::Gauge;
+using prometheus::Histogram;
+using Labels = prometheus::Labels;
+using Bounds = Histogram::BucketBoundaries;
+
+Gauge& gauge(prometheus::Registry& registry, const char* name, const char* help, const Labels& labels = {}) {
+  return prometheus::BuildGauge().Name(name).Help(help).Register(registry).Add(labels);
+}
+
+Counter& counter(prometheus::Registry& registry, const char* name, const char* help, const Labels& labels = {}) {
+  return prometheus::BuildCounter().Name(name).Help(help).Register(registry).Add(labels);
+}
+
+Histogram& histogram(prometheus::Registry& registry, const char* name, const char* help, const Bounds& bounds,
+                     const Labels& labels = {}) {
+  return prometheus::BuildHistogram().Name(name).Help(help).Register(registry).Add(labels, bounds);
+}
+
+template <std::size_t Count>
+Bounds bounds_of(const std::array<double, Count>& bounds) {
+  return Bounds(bounds.begin(), bounds.end());
+}
+
+template <std::size_t Count>
+void observe(Histogram& histogram, const BinnedCounts<Count>& binned) {
+  histogram.ObserveMultiple(std::vector<double>(binned.counts.begin(), binned.counts.end()), binned.sum);
+}
+
+// From tens of microseconds (a held pose of a few worlds) to a minute (a long roll-out).
+Bounds duration_bounds() {
+  return {1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1, 3, 10, 30, 60};
+}
+
+Bounds world_bounds() { return {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 65536}; }
+
+// Every reason that a refusal can have, so that each series exists from the start.
+constexpr std::array kReasons{schedule::reason::kInvalidField, schedule::reason::kNotFound,
+                              schedule::reason::kQueueFull,    schedule::reason::kLimitReached,
+                              schedule::reason::kStepMismatch, schedule::reason::kInUse,
+                              schedule::reason::kDraining,     schedule::reason::kCancelled,
+                              schedule::reason::kDeadline,     schedule::reason::kPrecondition,
+                              schedule::reason::kUnsupported,  schedule::reason::kInternal};
+
+}  // namespace
+
+Metrics::Metrics(const BuildInfo& build, const std::string& device)
+    : registry_(std::make_shared<prometheus::Registry>()), device_(device) {
+  prometheus::Registry& r = *registry_;
+  gauge(r, "axion_build_info", "Build of the server; always 1.",
+        {{"version", build.version}, {"revision", build.revision}, {"backends", absl::StrJoin(build.backends, ",")}})
+      .Set(1);
+  worlds_ = &gauge(r, "axion_worlds", "Worlds resident on the device.", {{"device", device}});
+  batches_ = &gauge(r, "axion_batches", "Batches resident on the device.", {{"device", device}});
+  models_ = &gauge(r, "axion_models", "Compiled models.");
+  auto& memory = prometheus::BuildGauge()
+                     .Name("axion_device_memory_bytes")
+                     .Help("Device memory: used by batches, and the capacity for them.")
+                     .Register(r);
+  memory_used_ = &memory.Add({{"device", device}, {"kind", "used"}});
+  memory_capacity_ = &memory.Add({{"device", device}, {"kind", "capacity"}});
+
+  launch_worlds_ = &histogram(r, "axion_launch_worlds", "Worlds in a launch.", world_bounds(), {{"device", device}});
+  launch_duration_ = &histogram(r, "axion_launch_duration_seconds", "Time of a launch, from inputs to results.",
+                                duration_bounds(), {{"device", device}});
+  queue_depth_ = &gauge(r, "axion_queue_depth", "Requests admitted and not finished.");
+  queue_wait_ = &histogram(r, "axion_queue_wait_seconds", "Time from admission of a request to its first launch.",
+                           duration_bounds());
+  rejected_ = &prometheus::BuildCounter().Name("axion_rejected_total").Help("Calls refused, by reason.").Register(r);
+  for (const absl::string_view reason : kReasons) {
+    const std::string label = absl::AsciiStrToLower(reason);
+    rejections_[label] = &rejected_->Add({{"reason", label}});
+  }
+  rpc_duration_ = &prometheus::BuildHistogram()
+                       .Name("axion_rpc_duration_seconds")
+                       .Help("Time of a call in the server; of a StepStream, of each of its answers.")
+                       .Register(r);
+  make_solver_metrics();
+}
+
+void Metrics::make_solver_metrics() {
+  prometheus::Registry& r = *registry_;
+  world_steps_ = &counter(r, "axion_world_steps_total", "Steps of single worlds.", {{"device", device_}});
+  auto& outcomes = prometheus::BuildCounter()
+                       .Name("axion_step_outcomes_total")
+                       .Help("World-steps by outcome; one may count in several.")
+                       .Register(r);
+  converged_ = &outcomes.Add({{"outcome", "converged"}});
+  max_iterations_ = &outcomes.Add({{"outcome", "max_iterations"}});
+  contact_overflow_ = &outcomes.Add({{"outcome", "contact_overflow"}});
+  non_finite_ = &outcomes.Add({{"outcome", "non_finite"}});
+  fallback_ = &outcomes.Add({{"outcome", "fallback"}});
+  newton_iterations_ = &histogram(r, "axion_newton_iterations", "Newton iterations of a world-step.",
+                                  bounds_of(kNewtonIterationBounds));
+  linear_iterations_ = &histogram(r, "axion_linear_iterations", "Iterations of the linear solver of a world-step.",
+                                  bounds_of(kLinearIterationBounds));
+  line_search_ = &histogram(r, "axion_line_search_steps", "Line-search steps of a world-step.",
+                            bounds_of(kLineSearchBounds));
+  auto& residual = prometheus::BuildHistogram()
+                       .Name("axion_newton_residual")
+                       .Help("Residual at the end of a world-step in multiples of the tolerance, by block.")
+                       .Register(r);
+  for (const char* block : {"dynamics", "joint", "contact", "friction", "control"}) {
+    residual_.push_back(&residual.Add({{"block", block}}, bounds_of(kResidualBounds)));
+  }
+  contacts_ = &histogram(r, "axion_contacts", "Contacts of a world-step.", bounds_of(kContactBounds));
+  contact_overflows_ = &counter(r, "axion_contact_overflows_total", "World-steps that dropped contacts.");
+  max_penetration_ = &gauge(r, "axion_max_penetration_meters", "Greatest penetration in the latest launch.");
+}
+
+void Metrics::serve(const std::string& listen) {
+  exposer_ = std::make_unique<prometheus::Exposer>(listen, 2);
+  exposer_->RegisterCollectable(registry_);
+}
+
+void Metrics::on_launch(const schedule::LaunchReport& report) {
+  const StepStatistics& s = report.statistics;
+  launch_worlds_->Observe(static_cast<double>(report.worlds));
+  launch_duration_->Observe(absl::ToDoubleSeconds(report.duration));
+  world_steps_->Increment(static_cast<double>(s.world_steps));
+  converged_->Increment(static_cast<double>(s.converged));
+  max_iterations_->Increment(static_cast<double>(s.max_iterations));
+  contact_overflow_->Increment(static_cast<double>(s.contact_overflow));
+  non_finite_->Increment(static_cast<double>(s.non_finite));
+  fallback_->Increment(static_cast<double>(s.fallback));
+  contact_overflows_->Increment(static_cast<double>(s.contact_overflow));
+  observe(*newton_iterations_, s.newton_iterations);
+  observe(*linear_iterations_, s.linear_iterations);
+  observe(*line_search_, s.line_search_steps);
+  for (std::size_t block = 0; block < residual_.size(); ++block) observe(*residual_[block], s.residual[block]);
+  observe(*contacts_, s.contacts);
+  max_penetration_->Set(s.max_penetration);
+}
+
+void Metrics::on_queue_wait(absl::Duration wait) { queue_wait_->Observe(absl::ToDoubleSeconds(wait)); }
+
+void Metrics::on_queue_depth(std::int64_t jobs) { queue_depth_->Set(static_cast<double>(jobs)); }
+
+void Metrics::on_resources(const schedule::ResourceCounts& counts) {
+  worlds_->Set(static_cast<double>(counts.worlds));
+  batches_->Set(static_cast<double>(counts.batches));
+  models_->Set(static_cast<double>(counts.models));
+}
+
+void Metrics::on_device_memory(std::int64_t used_bytes, std::int64_t capacity_bytes) {
+  memory_used_->Set(static_cast<double>(used_bytes));
+  memory_capacity_->Set(static_cast<double>(capacity_bytes));
+}
+
+void Metrics::on_event(const std::string& line) { spdlog::info("{}", line); }
+
+void Metrics::on_rpc(absl::string_view method, absl::string_view code, absl::string_view reason,
+                     absl::Duration duration) {
+  const std::pair<std::string, std::string> key{std::string(method), std::string(code)};
+  absl::MutexLock lock(&mutex_);
+  prometheus::Histogram*& histogram = rpcs_[key];
+  if (histogram == nullptr) {
+    histogram = &rpc_duration_->Add({{"method", key.first}, {"code", key.second}}, duration_bounds());
+  }
+  histogram->Observe(absl::ToDoubleSeconds(duration));
+  if (reason.empty()) return;
+  const auto it = rejections_.find(absl::AsciiStrToLower(reason));
+  if (it != rejections_.end()) it->second->Increment();
+}
+
+}  // namespace axion::server::observe

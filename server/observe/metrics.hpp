@@ -1,0 +1,77 @@
+// Every metric of the server, served at /metrics by prometheus-cpp.
+//
+// Names and labels are a public contract (README.md). No label has unbounded values: never a world, batch or client.
+// Thread safe. Histograms of a launch are binned where the solver ran and added with one call a launch.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <prometheus/counter.h>
+#include <prometheus/exposer.h>
+#include <prometheus/family.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+
+#include "server/schedule/observer.hpp"
+
+namespace axion::server::observe {
+
+struct BuildInfo {
+  std::string version, revision;
+  std::vector<std::string> backends;
+};
+
+class Metrics final : public schedule::Observer {
+ public:
+  // `device` is the label, e.g. "cpu".
+  Metrics(const BuildInfo& build, const std::string& device);
+
+  // Serves /metrics on host:port until destroyed. Throws std::exception if the port cannot be had.
+  void serve(const std::string& listen);
+
+  void on_launch(const schedule::LaunchReport& report) override;
+  void on_queue_wait(absl::Duration wait) override;
+  void on_queue_depth(std::int64_t jobs) override;
+  void on_resources(const schedule::ResourceCounts& counts) override;
+  void on_device_memory(std::int64_t used_bytes, std::int64_t capacity_bytes) override;
+  void on_event(const std::string& line) override;
+
+  // A call has ended. `method` and `code` are from fixed lists; `reason` is empty unless the call was refused.
+  void on_rpc(absl::string_view method, absl::string_view code, absl::string_view reason, absl::Duration duration)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  const std::shared_ptr<prometheus::Registry>& registry() const { return registry_; }
+
+ private:
+  void make_solver_metrics();
+
+  std::shared_ptr<prometheus::Registry> registry_;
+  const std::string device_;
+
+  prometheus::Gauge *worlds_, *batches_, *models_, *queue_depth_, *max_penetration_, *memory_used_, *memory_capacity_;
+  prometheus::Counter *world_steps_, *contact_overflows_;
+  prometheus::Counter *converged_, *max_iterations_, *contact_overflow_, *non_finite_, *fallback_;
+  prometheus::Histogram *newton_iterations_, *linear_iterations_, *line_search_, *contacts_;
+  std::vector<prometheus::Histogram*> residual_;  // by ResidualBlock
+  prometheus::Histogram *launch_worlds_, *launch_duration_, *queue_wait_;
+
+  prometheus::Family<prometheus::Counter>* rejected_;
+  prometheus::Family<prometheus::Histogram>* rpc_duration_;
+  absl::Mutex mutex_;
+  std::map<std::pair<std::string, std::string>, prometheus::Histogram*> rpcs_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, prometheus::Counter*> rejections_ ABSL_GUARDED_BY(mutex_);
+
+  std::unique_ptr<prometheus::Exposer> exposer_;
+};
+
+}  // namespace axion::server::observe

@@ -1,0 +1,183 @@
+// Batches: create, get, list, delete, keep alive.
+#include <cmath>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+#include "server/rpc/field_names.hpp"
+#include "server/rpc/options_conversion.hpp"
+#include "server/rpc/request_conversion.hpp"
+#include "server/rpc/scene_parts.hpp"
+#include "server/rpc/simulation_service.hpp"
+#include "server/schedule/failure.hpp"
+
+namespace axion::server::rpc {
+namespace {
+
+using schedule::invalid_field;
+
+constexpr absl::Duration kDefaultIdleTtl = absl::Hours(1);
+constexpr absl::Duration kMaxIdleTtl = absl::Hours(24 * 365);
+
+absl::StatusOr<absl::Duration> idle_ttl_of(const v1::CreateBatchRequest& request) {
+  if (!request.has_idle_ttl()) return kDefaultIdleTtl;
+  const auto& wire = request.idle_ttl();
+  const absl::Duration ttl = absl::Seconds(wire.seconds()) + absl::Nanoseconds(wire.nanos());
+  if (ttl <= absl::ZeroDuration() || ttl > kMaxIdleTtl) {
+    return invalid_field("idle_ttl", absl::StrCat("is ", absl::FormatDuration(ttl), "; it must be above 0 and at most ",
+                                                  absl::FormatDuration(kMaxIdleTtl)));
+  }
+  return ttl;
+}
+
+absl::StatusOr<schedule::InitialNoise> noise_of(const v1::CreateBatchRequest& request) {
+  const schedule::InitialNoise noise{request.initial_noise().joint_position(), request.initial_noise().joint_velocity()};
+  for (const auto& [field, value] : {std::pair{"initial_noise.joint_position", noise.joint_position},
+                                     std::pair{"initial_noise.joint_velocity", noise.joint_velocity}}) {
+    if (!std::isfinite(value) || value < 0) {
+      return invalid_field(field, absl::StrCat("is ", value, "; it must be finite and not negative"));
+    }
+  }
+  return noise;
+}
+
+}  // namespace
+
+void SimulationService::fill_batch(const schedule::BatchHandle& batch, v1::Batch& message) const {
+  const schedule::BatchInfo& info = batch.info;
+  message.set_name(info.name);
+  message.set_model(info.model_name);
+  message.set_world_count(info.world_count);
+  message.set_dt(info.dt);
+  fill_options(info.options, *message.mutable_options());
+  message.set_device(info.device);
+  message.set_memory_bytes(info.memory_bytes);
+  fill_duration(info.idle_ttl, *message.mutable_idle_ttl());
+  fill_time(info.create_time, *message.mutable_create_time());
+  fill_time(parts_.registry.expire_time(batch), *message.mutable_expire_time());
+  fill_batch_fields(info, message);
+  message.set_seed(info.seed);
+  if (info.noise.present()) {
+    message.mutable_initial_noise()->set_joint_position(info.noise.joint_position);
+    message.mutable_initial_noise()->set_joint_velocity(info.noise.joint_velocity);
+  }
+}
+
+absl::StatusOr<SimulationService::Work> SimulationService::prepare_batch(const v1::CreateBatchRequest& request,
+                                                                         v1::Batch& response) {
+  const auto record = parts_.registry.find_model("model", request.model());
+  if (!record.ok()) return record.status();
+  if (request.world_count() < 1) {
+    return invalid_field("world_count", absl::StrCat("is ", request.world_count(), "; it must be at least 1"));
+  }
+  const double dt = request.has_dt() ? request.dt() : (*record)->model->info().timestep;
+  if (!std::isfinite(dt) || dt <= 0) {
+    return invalid_field("dt", absl::StrCat("is ", dt, "; it must be finite and above 0"));
+  }
+  const auto options = to_options(request.options());
+  if (!options.ok()) return options.status();
+  const auto ttl = idle_ttl_of(request);
+  if (!ttl.ok()) return ttl.status();
+  const auto noise = noise_of(request);
+  if (!noise.ok()) return noise.status();
+  auto overrides = to_overrides(request.overrides(), (*record)->model->info(), request.world_count());
+  if (!overrides.ok()) return overrides.status();
+  auto reservation = parts_.registry.reserve_worlds(request.world_count());
+  if (!reservation.ok()) return reservation.status();
+
+  auto handle = std::make_shared<schedule::BatchHandle>();
+  handle->reservation = *std::move(reservation);
+  schedule::BatchInfo& info = handle->info;
+  info.model_name = (*record)->name;
+  info.model = (*record)->model;
+  info.world_count = request.world_count();
+  info.dt = dt;
+  info.options = *options;
+  info.idle_ttl = *ttl;
+  info.noise = *noise;
+  info.seed = request.seed();
+  return Work([this, handle, overrides = *overrides, &response](Engine& engine, schedule::BatchHandle*) {
+    schedule::BatchInfo& made = handle->info;
+    auto batch = engine.create_batch({made.model, made.world_count, made.dt, made.options, overrides});
+    if (!batch.ok()) return schedule::from_engine(batch.error());
+    handle->engine = std::move(batch).value();
+    handle->carried_outcome.assign(static_cast<std::size_t>(made.world_count), kConverged);
+    made.device = engine.device().id;
+    made.memory_bytes = handle->engine->memory_bytes();
+    made.real = handle->engine->real_dtype();
+    made.fields = schedule::field_shapes(*handle->engine);
+    if (made.noise.present()) {
+      if (absl::Status status = schedule::add_initial_noise(*handle, {}, {}); !status.ok()) return status;
+    }
+    absl::Status status = parts_.registry.add_batch(handle, parts_.batcher.now());
+    if (status.ok()) fill_batch(*handle, response);
+    return status;
+  });
+}
+
+grpc::ServerUnaryReactor* SimulationService::CreateBatch(grpc::CallbackServerContext* context,
+                                                         const v1::CreateBatchRequest* request, v1::Batch* response) {
+  UnaryCall* call = begin("CreateBatch", context);
+  auto work = prepare_batch(*request, *response);
+  if (work.ok()) {
+    on_device(call, nullptr, *std::move(work));
+  } else {
+    call->finish(work.status());
+  }
+  return call;
+}
+
+grpc::ServerUnaryReactor* SimulationService::GetBatch(grpc::CallbackServerContext* context,
+                                                      const v1::GetBatchRequest* request, v1::Batch* response) {
+  UnaryCall* call = begin("GetBatch", context);
+  const auto batch = parts_.registry.find_batch("name", request->name());
+  if (batch.ok()) fill_batch(**batch, *response);
+  call->finish(batch.status());
+  return call;
+}
+
+grpc::ServerUnaryReactor* SimulationService::ListBatches(grpc::CallbackServerContext* context,
+                                                         const v1::ListBatchesRequest* request,
+                                                         v1::ListBatchesResponse* response) {
+  UnaryCall* call = begin("ListBatches", context);
+  const auto page = parts_.registry.list_batches(request->page_size(), request->page_token());
+  if (page.ok()) {
+    for (const auto& batch : page->items) fill_batch(*batch, *response->add_batches());
+    response->set_next_page_token(page->next_token);
+  }
+  call->finish(page.status());
+  return call;
+}
+
+grpc::ServerUnaryReactor* SimulationService::DeleteBatch(grpc::CallbackServerContext* context,
+                                                         const v1::DeleteBatchRequest* request,
+                                                         google::protobuf::Empty*) {
+  UnaryCall* call = begin("DeleteBatch", context);
+  auto batch = parts_.registry.find_batch("name", request->name());
+  if (!batch.ok()) {
+    call->finish(batch.status());
+    return call;
+  }
+  // In order with the batch's other jobs: those before it finish, those after it find no batch.
+  on_device(call, *std::move(batch), [this](Engine&, schedule::BatchHandle* handle) {
+    parts_.registry.remove_batch(*handle);
+    handle->engine.reset();
+    handle->reservation = {};
+    return absl::OkStatus();
+  });
+  return call;
+}
+
+grpc::ServerUnaryReactor* SimulationService::KeepAlive(grpc::CallbackServerContext* context,
+                                                       const v1::KeepAliveRequest* request,
+                                                       v1::KeepAliveResponse* response) {
+  UnaryCall* call = begin("KeepAlive", context);
+  const auto batch = parts_.registry.use_batch("name", request->name(), parts_.batcher.now());
+  if (batch.ok()) fill_time(parts_.registry.expire_time(**batch), *response->mutable_expire_time());
+  call->finish(batch.status());
+  return call;
+}
+
+}  // namespace axion::server::rpc

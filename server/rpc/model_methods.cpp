@@ -1,0 +1,106 @@
+// Models: create, get, list, delete.
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+#include "engine/import/mjcf.hpp"
+
+#include "server/rpc/scene_conversion.hpp"
+#include "server/rpc/simulation_service.hpp"
+#include "server/schedule/failure.hpp"
+
+namespace axion::server::rpc {
+namespace {
+
+using schedule::invalid_field;
+
+absl::StatusOr<import::ImportedScene> scene_of(const v1::CreateModelRequest& request) {
+  switch (request.source_case()) {
+    case v1::CreateModelRequest::kMjcf: {
+      import::ImportOptions options{.allow_unsupported = request.allow_unsupported(), .assets = {}};
+      for (const auto& [name, bytes] : request.assets()) options.assets.emplace(name, bytes);
+      Result<import::ImportedScene> imported = import::import_mjcf(request.mjcf(), options);
+      if (!imported.ok()) return schedule::from_engine(imported.error(), "mjcf");
+      return std::move(imported).value();
+    }
+    case v1::CreateModelRequest::kScene: {
+      if (!request.assets().empty()) return invalid_field("assets", "are for mjcf; a scene names no files");
+      auto scene = to_scene(request.scene());
+      if (!scene.ok()) return scene.status();
+      return import::ImportedScene{.scene = *std::move(scene), .warnings = {}};
+    }
+    case v1::CreateModelRequest::SOURCE_NOT_SET: break;
+  }
+  return invalid_field("source", "is absent; give mjcf or scene");
+}
+
+// All that decides what the model is and what its creator is told. The message has no maps, so its bytes are the same
+// for the same scene in one build.
+std::string content_of(const import::ImportedScene& imported) {
+  std::string content = to_message(imported.scene).SerializeAsString();
+  for (const std::string& warning : imported.warnings) absl::StrAppend(&content, "\n", warning);
+  return content;
+}
+
+}  // namespace
+
+absl::Status SimulationService::create_model(const v1::CreateModelRequest& request, v1::Model& response) {
+  auto imported = scene_of(request);
+  if (!imported.ok()) return imported.status();
+  std::string content = content_of(*imported);
+  std::shared_ptr<const schedule::ModelRecord> record = parts_.registry.find_content(content);
+  if (record == nullptr) {
+    auto model = compile_model(imported->scene);
+    if (!model.ok()) {
+      return schedule::from_engine(model.error(), request.source_case() == v1::CreateModelRequest::kScene ? "scene" : "");
+    }
+    auto added = parts_.registry.add_model(std::move(content), std::move(model).value(), std::move(imported->warnings),
+                                           parts_.batcher.now());
+    if (!added.ok()) return added.status();
+    record = *std::move(added);
+  }
+  fill_model(*record, response);
+  return absl::OkStatus();
+}
+
+grpc::ServerUnaryReactor* SimulationService::CreateModel(grpc::CallbackServerContext* context,
+                                                         const v1::CreateModelRequest* request, v1::Model* response) {
+  UnaryCall* call = begin("CreateModel", context);
+  const absl::Status status =
+      parts_.compiler.submit([this, call, request, response] { call->finish(create_model(*request, *response)); });
+  if (!status.ok()) call->finish(status);
+  return call;
+}
+
+grpc::ServerUnaryReactor* SimulationService::GetModel(grpc::CallbackServerContext* context,
+                                                      const v1::GetModelRequest* request, v1::Model* response) {
+  UnaryCall* call = begin("GetModel", context);
+  const auto record = parts_.registry.find_model("name", request->name());
+  if (record.ok()) fill_model(**record, *response);
+  call->finish(record.status());
+  return call;
+}
+
+grpc::ServerUnaryReactor* SimulationService::ListModels(grpc::CallbackServerContext* context,
+                                                        const v1::ListModelsRequest* request,
+                                                        v1::ListModelsResponse* response) {
+  UnaryCall* call = begin("ListModels", context);
+  const auto page = parts_.registry.list_models(request->page_size(), request->page_token());
+  if (page.ok()) {
+    for (const auto& record : page->items) fill_model(*record, *response->add_models());
+    response->set_next_page_token(page->next_token);
+  }
+  call->finish(page.status());
+  return call;
+}
+
+grpc::ServerUnaryReactor* SimulationService::DeleteModel(grpc::CallbackServerContext* context,
+                                                         const v1::DeleteModelRequest* request,
+                                                         google::protobuf::Empty*) {
+  UnaryCall* call = begin("DeleteModel", context);
+  call->finish(parts_.registry.remove_model(request->name()));
+  return call;
+}
+
+}  // namespace axion::server::rpc

@@ -1,0 +1,221 @@
+#include "server/rpc/scene_conversion.hpp"
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+#include "server/rpc/field_names.hpp"
+#include "server/rpc/scene_parts.hpp"
+#include "server/schedule/failure.hpp"
+
+namespace axion::server::rpc {
+namespace {
+
+using schedule::invalid_field;
+
+absl::Status unknown_kind(const std::string& path, int value) {
+  return invalid_field(absl::StrCat(path, ".kind"), absl::StrCat("is ", value, "; it must name a kind"));
+}
+
+absl::StatusOr<model::ShapeSpec> to_shape(const std::string& path, const v1::ShapeSpec& message) {
+  if (message.kind() < v1::SHAPE_KIND_PLANE || message.kind() > v1::SHAPE_KIND_BOX) {
+    return unknown_kind(path, message.kind());
+  }
+  model::ShapeSpec shape;
+  shape.name = message.name();
+  shape.kind = static_cast<model::ShapeKind>(message.kind() - 1);  // the same order, after UNSPECIFIED
+  shape.body = message.has_body() ? message.body() : model::kWorldBody;
+  shape.X_BS = to_pose(message.pose());
+  shape.size = to_vec3(message.size());
+  if (message.has_friction()) shape.friction = message.friction();
+  if (message.has_contact_dimension()) shape.contact_dimension = message.contact_dimension();
+  if (message.has_contact_type()) shape.contact_type = message.contact_type();
+  if (message.has_contact_affinity()) shape.contact_affinity = message.contact_affinity();
+  return shape;
+}
+
+absl::StatusOr<model::AxisSpec> to_axis(const std::string& path, const v1::AxisSpec& message) {
+  if (message.kind() < v1::AXIS_KIND_HINGE || message.kind() > v1::AXIS_KIND_SLIDE) {
+    return unknown_kind(path, message.kind());
+  }
+  model::AxisSpec axis;
+  axis.name = message.name();
+  axis.kind = static_cast<model::AxisKind>(message.kind() - 1);
+  if (message.has_axis()) axis.axis = to_vec3(message.axis());
+  axis.anchor = to_vec3(message.anchor());
+  axis.reference = message.reference();
+  axis.initial_position = message.initial_position();
+  axis.armature = message.armature();
+  axis.damping = message.damping();
+  axis.stiffness = message.stiffness();
+  axis.spring_reference = message.spring_reference();
+  axis.limited = message.limited();
+  axis.lower = message.lower();
+  axis.upper = message.upper();
+  return axis;
+}
+
+absl::StatusOr<model::JointSpec> to_joint(const std::string& path, const v1::JointSpec& message) {
+  if (message.kind() < v1::JOINT_KIND_FREE || message.kind() > v1::JOINT_KIND_AXES) {
+    return unknown_kind(path, message.kind());
+  }
+  model::JointSpec joint;
+  joint.name = message.name();
+  joint.kind = static_cast<model::JointKind>(message.kind() - 1);
+  joint.parent = message.has_parent() ? message.parent() : model::kWorldBody;
+  joint.child = message.child();
+  joint.anchor = to_vec3(message.anchor());
+  joint.ball_damping = message.ball_damping();
+  joint.ball_armature = message.ball_armature();
+  for (int i = 0; i < message.axes_size(); ++i) {
+    auto axis = to_axis(absl::StrCat(path, ".axes[", i, "]"), message.axes(i));
+    if (!axis.ok()) return axis.status();
+    joint.axes.push_back(*std::move(axis));
+  }
+  return joint;
+}
+
+absl::StatusOr<model::ActuatorSpec> to_actuator(const std::string& path, const v1::ActuatorSpec& message) {
+  if (message.kind() < v1::ACTUATOR_KIND_MOTOR || message.kind() > v1::ACTUATOR_KIND_VELOCITY) {
+    return unknown_kind(path, message.kind());
+  }
+  model::ActuatorSpec actuator;
+  actuator.name = message.name();
+  actuator.kind = static_cast<model::ActuatorKind>(message.kind() - 1);
+  actuator.joint = message.joint();
+  actuator.axis = message.axis();
+  if (message.has_gear()) actuator.gear = message.gear();
+  actuator.kp = message.kp();
+  actuator.kd = message.kd();
+  actuator.control_limited = message.control_limited();
+  actuator.control_lower = message.control_lower();
+  actuator.control_upper = message.control_upper();
+  return actuator;
+}
+
+model::BodySpec to_body(const v1::BodySpec& message) {
+  const v1::Inertia& inertia = message.inertia();
+  return {.name = message.name(),
+          .X_WB = to_pose(message.pose()),
+          .mass = message.mass(),
+          .p_BoBcm = to_vec3(message.center_of_mass()),
+          .I_Bcm = {inertia.xx(), inertia.yy(), inertia.zz(), inertia.xy(), inertia.xz(), inertia.yz()}};
+}
+
+// Converts each element of a repeated field, naming it in the error.
+template <typename Out, typename Messages, typename Convert>
+absl::Status convert_all(const std::string& path, const Messages& messages, std::vector<Out>& out,
+                         const Convert& convert) {
+  for (int i = 0; i < messages.size(); ++i) {
+    auto item = convert(absl::StrCat(path, "[", i, "]"), messages.Get(i));
+    if (!item.ok()) return item.status();
+    out.push_back(*std::move(item));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<model::SceneSpec> to_scene(const v1::SceneSpec& message) {
+  model::SceneSpec scene;
+  scene.name = message.name();
+  if (message.has_gravity()) scene.gravity = to_vec3(message.gravity());
+  if (message.has_timestep()) scene.timestep = message.timestep();
+  if (message.has_filter_parent_child()) scene.filter_parent_child = message.filter_parent_child();
+  for (const auto& body : message.bodies()) scene.bodies.push_back(to_body(body));
+  absl::Status status = convert_all("scene.joints", message.joints(), scene.joints, to_joint);
+  status.Update(convert_all("scene.shapes", message.shapes(), scene.shapes, to_shape));
+  status.Update(convert_all("scene.actuators", message.actuators(), scene.actuators, to_actuator));
+  if (!status.ok()) return status;
+  for (const auto& exclude : message.excludes()) scene.excludes.push_back({exclude.body_a(), exclude.body_b()});
+  for (const auto& keyframe : message.keyframes()) {
+    scene.keyframes.push_back({keyframe.name(), keyframe.time(),
+                               {keyframe.joint_position().begin(), keyframe.joint_position().end()},
+                               {keyframe.joint_velocity().begin(), keyframe.joint_velocity().end()}});
+  }
+  return scene;
+}
+
+v1::SceneSpec to_message(const model::SceneSpec& scene) {
+  v1::SceneSpec message;
+  message.set_name(scene.name);
+  fill_vec3(scene.gravity, *message.mutable_gravity());
+  message.set_timestep(scene.timestep);
+  message.set_filter_parent_child(scene.filter_parent_child);
+  for (const auto& body : scene.bodies) {
+    auto& out = *message.add_bodies();
+    out.set_name(body.name);
+    fill_pose(body.X_WB, *out.mutable_pose());
+    out.set_mass(body.mass);
+    fill_vec3(body.p_BoBcm, *out.mutable_center_of_mass());
+    fill_inertia(body.I_Bcm, *out.mutable_inertia());
+  }
+  for (const auto& joint : scene.joints) {
+    auto& out = *message.add_joints();
+    out.set_name(joint.name);
+    out.set_kind(static_cast<v1::JointKind>(static_cast<int>(joint.kind) + 1));
+    out.set_parent(joint.parent);
+    out.set_child(joint.child);
+    fill_vec3(joint.anchor, *out.mutable_anchor());
+    out.set_ball_damping(joint.ball_damping);
+    out.set_ball_armature(joint.ball_armature);
+    for (const auto& axis : joint.axes) fill_axis(axis, *out.add_axes());
+  }
+  for (const auto& shape : scene.shapes) fill_shape(shape, *message.add_shapes());
+  for (const auto& actuator : scene.actuators) fill_actuator(actuator, *message.add_actuators());
+  for (const auto& exclude : scene.excludes) {
+    auto& out = *message.add_excludes();
+    out.set_body_a(exclude.body_a);
+    out.set_body_b(exclude.body_b);
+  }
+  for (const auto& keyframe : scene.keyframes) fill_keyframe(keyframe, *message.add_keyframes());
+  return message;
+}
+
+void fill_model(const schedule::ModelRecord& record, v1::Model& message) {
+  const ModelInfo& info = record.model->info();
+  message.set_name(record.name);
+  message.set_display_name(info.name);
+  for (const auto& body : info.bodies) {
+    auto& out = *message.add_bodies();
+    out.set_name(body.name);
+    out.set_mass(body.mass);
+    fill_inertia(body.I_Bcm, *out.mutable_inertia());
+    fill_vec3(body.p_BoBcm, *out.mutable_center_of_mass());
+    fill_pose(body.X_WB, *out.mutable_pose());
+  }
+  for (const auto& weld : info.welds) {
+    auto& out = *message.add_welds();
+    out.set_name(weld.name);
+    out.set_body(weld.body);
+    fill_pose(weld.X_BW, *out.mutable_pose());
+  }
+  for (const auto& joint : info.joints) {
+    auto& out = *message.add_joints();
+    out.set_name(joint.name);
+    out.set_kind(static_cast<v1::JointKind>(static_cast<int>(joint.kind) + 1));
+    out.set_parent(joint.parent);
+    out.set_child(joint.child);
+    out.set_position_start(joint.position_start);
+    out.set_position_count(joint.position_count);
+    out.set_velocity_start(joint.velocity_start);
+    out.set_velocity_count(joint.velocity_count);
+    for (const auto& axis : joint.axes) fill_axis(axis, *out.add_axes());
+  }
+  for (const auto& shape : info.shapes) fill_shape(shape, *message.add_shapes());
+  for (const auto& actuator : info.actuators) fill_actuator(actuator, *message.add_actuators());
+  for (const auto& keyframe : info.keyframes) fill_keyframe(keyframe, *message.add_keyframes());
+  fill_vec3(info.gravity, *message.mutable_gravity());
+  message.set_timestep(info.timestep);
+  message.set_contact_capacity(info.contact_capacity);
+  message.set_body_count(static_cast<int>(info.bodies.size()));
+  message.set_joint_position_count(info.joint_position_count);
+  message.set_joint_velocity_count(info.joint_velocity_count);
+  message.set_control_count(static_cast<int>(info.actuators.size()));
+  fill_model_fields(info, message);
+  for (const auto& warning : record.warnings) message.add_warnings(warning);
+  fill_time(record.create_time, *message.mutable_create_time());
+}
+
+}  // namespace axion::server::rpc

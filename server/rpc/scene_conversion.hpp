@@ -1,0 +1,22 @@
+// Scenes between messages and the engine's types.
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "axion/v1/scene.pb.h"
+#include "axion/v1/simulation.pb.h"
+
+#include "engine/engine.hpp"
+
+#include "server/schedule/registry.hpp"
+
+namespace axion::server::rpc {
+
+// Absent fields take their defaults; an enumeration without a value is refused by its path ("scene.shapes[2].kind").
+// Everything else is for the engine to validate.
+absl::StatusOr<model::SceneSpec> to_scene(const v1::SceneSpec& message);
+// The same scene as a message with every field present; the inverse of to_scene.
+v1::SceneSpec to_message(const model::SceneSpec& scene);
+
+void fill_model(const schedule::ModelRecord& record, v1::Model& message);
+
+}  // namespace axion::server::rpc

@@ -1,0 +1,89 @@
+#include "server/rpc/scene_parts.hpp"
+
+namespace axion::server::rpc {
+
+void fill_vec3(const model::Vec3d& value, v1::Vec3& message) {
+  message.set_x(value[0]);
+  message.set_y(value[1]);
+  message.set_z(value[2]);
+}
+
+void fill_pose(const model::PoseSpec& value, v1::Pose& message) {
+  fill_vec3(value.position, *message.mutable_position());
+  auto& q = *message.mutable_rotation();
+  q.set_w(value.rotation[0]);
+  q.set_x(value.rotation[1]);
+  q.set_y(value.rotation[2]);
+  q.set_z(value.rotation[3]);
+}
+
+void fill_inertia(const std::array<double, 6>& value, v1::Inertia& message) {
+  message.set_xx(value[0]);
+  message.set_yy(value[1]);
+  message.set_zz(value[2]);
+  message.set_xy(value[3]);
+  message.set_xz(value[4]);
+  message.set_yz(value[5]);
+}
+
+void fill_axis(const model::AxisSpec& axis, v1::AxisSpec& message) {
+  message.set_name(axis.name);
+  message.set_kind(static_cast<v1::AxisKind>(static_cast<int>(axis.kind) + 1));
+  fill_vec3(axis.axis, *message.mutable_axis());
+  fill_vec3(axis.anchor, *message.mutable_anchor());
+  message.set_reference(axis.reference);
+  message.set_initial_position(axis.initial_position);
+  message.set_armature(axis.armature);
+  message.set_damping(axis.damping);
+  message.set_stiffness(axis.stiffness);
+  message.set_spring_reference(axis.spring_reference);
+  message.set_limited(axis.limited);
+  message.set_lower(axis.lower);
+  message.set_upper(axis.upper);
+}
+
+void fill_shape(const model::ShapeSpec& shape, v1::ShapeSpec& message) {
+  message.set_name(shape.name);
+  message.set_kind(static_cast<v1::ShapeKind>(static_cast<int>(shape.kind) + 1));
+  message.set_body(shape.body);
+  fill_pose(shape.X_BS, *message.mutable_pose());
+  fill_vec3(shape.size, *message.mutable_size());
+  message.set_friction(shape.friction);
+  message.set_contact_dimension(shape.contact_dimension);
+  message.set_contact_type(shape.contact_type);
+  message.set_contact_affinity(shape.contact_affinity);
+}
+
+void fill_actuator(const model::ActuatorSpec& actuator, v1::ActuatorSpec& message) {
+  message.set_name(actuator.name);
+  message.set_kind(static_cast<v1::ActuatorKind>(static_cast<int>(actuator.kind) + 1));
+  message.set_joint(actuator.joint);
+  message.set_axis(actuator.axis);
+  message.set_gear(actuator.gear);
+  message.set_kp(actuator.kp);
+  message.set_kd(actuator.kd);
+  message.set_control_limited(actuator.control_limited);
+  message.set_control_lower(actuator.control_lower);
+  message.set_control_upper(actuator.control_upper);
+}
+
+void fill_keyframe(const model::KeyframeSpec& keyframe, v1::KeyframeSpec& message) {
+  message.set_name(keyframe.name);
+  message.set_time(keyframe.time);
+  message.mutable_joint_position()->Assign(keyframe.joint_position.begin(), keyframe.joint_position.end());
+  message.mutable_joint_velocity()->Assign(keyframe.joint_velocity.begin(), keyframe.joint_velocity.end());
+}
+
+void fill_time(absl::Time time, google::protobuf::Timestamp& message) {
+  const std::int64_t nanos = absl::ToUnixNanos(time);
+  message.set_seconds(nanos / 1'000'000'000);
+  message.set_nanos(static_cast<int>(nanos % 1'000'000'000));
+}
+
+void fill_duration(absl::Duration duration, google::protobuf::Duration& message) {
+  absl::Duration rest;
+  message.set_seconds(absl::IDivDuration(duration, absl::Seconds(1), &rest));
+  message.set_nanos(static_cast<int>(absl::ToInt64Nanoseconds(rest)));
+}
+
+}  // namespace axion::server::rpc

@@ -1,0 +1,36 @@
+// The small parts of scenes between messages and the engine's types.
+#pragma once
+
+#include <array>
+
+#include "absl/time/time.h"
+#include "axion/v1/scene.pb.h"
+#include "google/protobuf/duration.pb.h"
+#include "google/protobuf/timestamp.pb.h"
+
+#include "engine/engine.hpp"
+
+namespace axion::server::rpc {
+
+inline model::Vec3d to_vec3(const v1::Vec3& message) { return {message.x(), message.y(), message.z()}; }
+
+inline model::PoseSpec to_pose(const v1::Pose& message) {
+  model::PoseSpec pose{.position = to_vec3(message.position())};
+  if (message.has_rotation()) {
+    const v1::Quaternion& q = message.rotation();
+    pose.rotation = {q.w(), q.x(), q.y(), q.z()};
+  }
+  return pose;
+}
+
+void fill_vec3(const model::Vec3d& value, v1::Vec3& message);
+void fill_pose(const model::PoseSpec& value, v1::Pose& message);
+void fill_inertia(const std::array<double, 6>& value, v1::Inertia& message);
+void fill_axis(const model::AxisSpec& axis, v1::AxisSpec& message);
+void fill_shape(const model::ShapeSpec& shape, v1::ShapeSpec& message);
+void fill_actuator(const model::ActuatorSpec& actuator, v1::ActuatorSpec& message);
+void fill_keyframe(const model::KeyframeSpec& keyframe, v1::KeyframeSpec& message);
+void fill_time(absl::Time time, google::protobuf::Timestamp& message);
+void fill_duration(absl::Duration duration, google::protobuf::Duration& message);
+
+}  // namespace axion::server::rpc

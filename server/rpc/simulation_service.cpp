@@ -1,0 +1,100 @@
+#include "server/rpc/simulation_service.hpp"
+
+#include <utility>
+
+#include "server/rpc/scene_parts.hpp"
+#include "server/rpc/step_exchange.hpp"
+#include "server/rpc/step_stream.hpp"
+#include "server/schedule/failure.hpp"
+
+namespace axion::server::rpc {
+
+SimulationService::SimulationService(const ServiceParts& parts) : parts_(parts), start_time_(absl::Now()) {}
+
+void SimulationService::begin_drain() {
+  absl::MutexLock lock(&mutex_);
+  draining_ = true;
+  // Under the mutex, so that no stream is deleted meanwhile; a stream's drain takes no lock of the service.
+  for (StepStreamReactor* stream : streams_) stream->drain();
+}
+
+void SimulationService::forget(StepStreamReactor* stream) {
+  absl::MutexLock lock(&mutex_);
+  streams_.erase(stream);
+}
+
+void SimulationService::on_device(UnaryCall* call, std::shared_ptr<schedule::BatchHandle> batch, Work work) {
+  auto job = std::make_unique<schedule::Job>();
+  job->call = call->call();
+  job->batch = std::move(batch);
+  job->work = schedule::DeviceWork{
+      .run = [call, work = std::move(work)](Engine& engine, schedule::BatchHandle* handle) {
+        call->finish(work(engine, handle));
+      },
+      .refuse = [call](const absl::Status& status) { call->finish(status); }};
+  if (const absl::Status status = parts_.batcher.submit(std::move(job)); !status.ok()) call->finish(status);
+}
+
+void SimulationService::with_batch(UnaryCall* call, const std::string& name, const Prepare& prepare) {
+  auto batch = parts_.registry.use_batch("batch", name, parts_.batcher.now());
+  if (!batch.ok()) return call->finish(batch.status());
+  auto work = prepare(*batch);
+  if (!work.ok()) return call->finish(work.status());
+  on_device(call, *std::move(batch), *std::move(work));
+}
+
+grpc::ServerUnaryReactor* SimulationService::Step(grpc::CallbackServerContext* context, const v1::StepRequest* request,
+                                                  v1::StepResponse* response) {
+  UnaryCall* call = begin("Step", context);
+  const absl::Status status =
+      submit_step(*request, *response, call->call(), parts_.limits, parts_.registry, parts_.batcher,
+                  [call](const absl::Status& outcome) { call->finish(outcome); });
+  if (!status.ok()) call->finish(status);
+  return call;
+}
+
+grpc::ServerBidiReactor<v1::StepRequest, v1::StepResponse>* SimulationService::StepStream(
+    grpc::CallbackServerContext* context) {
+  auto* stream = new StepStreamReactor(*this, *context);
+  absl::MutexLock lock(&mutex_);
+  streams_.insert(stream);
+  stream->start();
+  if (draining_) stream->drain();
+  return stream;
+}
+
+grpc::ServerUnaryReactor* SimulationService::GetServerInfo(grpc::CallbackServerContext* context,
+                                                           const v1::GetServerInfoRequest*, v1::ServerInfo* response) {
+  UnaryCall* call = begin("GetServerInfo", context);
+  response->set_version(parts_.build.version);
+  response->set_revision(parts_.build.revision);
+  for (const std::string& backend : parts_.build.backends) response->add_compiled_backends(backend);
+  const DeviceInfo device = parts_.batcher.device();
+  auto& out = *response->add_devices();
+  out.set_kind(device.kind);
+  out.set_id(device.id);
+  out.set_name(device.name);
+  out.set_memory_total_bytes(device.memory_total_bytes);
+  out.set_memory_used_bytes(device.memory_used_bytes);
+  out.set_threads(device.threads);
+  const schedule::Limits& limits = parts_.limits;
+  auto& wire = *response->mutable_limits();
+  wire.set_max_message_bytes(limits.max_message_bytes);
+  wire.set_max_worlds(limits.max_worlds);
+  wire.set_max_models(limits.max_models);
+  wire.set_max_queue(limits.max_queue);
+  wire.set_max_steps_per_request(limits.max_steps_per_request);
+  wire.set_max_stream_in_flight(limits.max_stream_in_flight);
+  const schedule::ResourceCounts counts = parts_.registry.counts();
+  response->set_world_count(counts.worlds);
+  response->set_batch_count(counts.batches);
+  response->set_model_count(counts.models);
+  for (const char* feature : {"mjcf", "scene_spec", "step_stream", "initial_noise", "contacts", "solver_stats"}) {
+    response->add_features(feature);
+  }
+  fill_time(start_time_, *response->mutable_start_time());
+  call->finish(absl::OkStatus());
+  return call;
+}
+
+}  // namespace axion::server::rpc

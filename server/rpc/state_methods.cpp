@@ -1,0 +1,188 @@
+// State of worlds: reset, get, set, contacts, solver statistics.
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+#include "server/rpc/options_conversion.hpp"
+#include "server/rpc/request_conversion.hpp"
+#include "server/rpc/simulation_service.hpp"
+#include "server/rpc/tensor.hpp"
+#include "server/schedule/failure.hpp"
+
+namespace axion::server::rpc {
+namespace {
+
+using schedule::BatchHandle;
+using schedule::invalid_field;
+
+std::int64_t count_of(const std::vector<std::int32_t>& worlds, const BatchHandle& batch) {
+  return static_cast<std::int64_t>(schedule::world_count_of(worlds, batch));
+}
+
+// -1 for no name.
+absl::StatusOr<int> keyframe_of(const std::string& name, const ModelInfo& model) {
+  if (name.empty()) return -1;
+  for (std::size_t i = 0; i < model.keyframes.size(); ++i) {
+    if (model.keyframes[i].name == name) return static_cast<int>(i);
+  }
+  return invalid_field("keyframe", absl::StrCat("\"", name, "\" is not a keyframe of the model"));
+}
+
+absl::Status check_seeds(const v1::ResetRequest& request, const BatchHandle& batch, std::int64_t count) {
+  if (request.seeds().empty()) return absl::OkStatus();
+  if (!batch.info.noise.present()) return invalid_field("seeds", "are given, but the batch has no initial_noise");
+  if (request.seeds_size() != count) {
+    return invalid_field("seeds", absl::StrCat("has ", request.seeds_size(), " values for ", count, " worlds"));
+  }
+  return absl::OkStatus();
+}
+
+template <typename T>
+void append(const std::array<T, 3>& values, std::vector<double>& out) {
+  out.insert(out.end(), values.begin(), values.end());
+}
+
+absl::Status read_contacts(const BatchHandle& batch, const std::vector<std::int32_t>& worlds,
+                           const schedule::Limits& limits, v1::GetContactsResponse& response) {
+  std::vector<double> point, normal, friction;
+  for (std::int64_t i = 0; i < count_of(worlds, batch); ++i) {
+    const std::int32_t world = schedule::world_at(worlds, static_cast<std::size_t>(i));
+    const auto contacts = batch.engine->contacts(world);
+    if (!contacts.ok()) return schedule::from_engine(contacts.error());
+    response.add_world_indices(world);
+    response.add_contact_count(static_cast<int>(contacts.value().size()));
+    for (const ContactInfo& contact : contacts.value()) {
+      response.add_shape_a(contact.shape_a);
+      response.add_shape_b(contact.shape_b);
+      response.add_body_a(contact.body_a);
+      response.add_body_b(contact.body_b);
+      response.add_gap(contact.gap);
+      response.add_normal_impulse(contact.normal_impulse);
+      append(contact.point, point);
+      append(contact.normal, normal);
+      append(contact.friction_impulse, friction);
+    }
+  }
+  const std::vector<std::int64_t> shape{static_cast<std::int64_t>(point.size() / 3), 3};
+  fill_tensor(point, shape, *response.mutable_point());
+  fill_tensor(normal, shape, *response.mutable_normal());
+  fill_tensor(friction, shape, *response.mutable_friction_impulse());
+  return check_answer_bytes(static_cast<double>(response.ByteSizeLong()), limits);
+}
+
+absl::Status read_world_statistics(const BatchHandle& batch, const std::vector<std::int32_t>& worlds,
+                                   v1::WorldSolverStats& message) {
+  std::vector<double> residual, normalised;
+  for (std::int64_t i = 0; i < count_of(worlds, batch); ++i) {
+    const std::int32_t world = schedule::world_at(worlds, static_cast<std::size_t>(i));
+    const auto result = batch.engine->statistics(world);
+    if (!result.ok()) return schedule::from_engine(result.error());
+    const WorldStatistics& s = result.value();
+    message.add_world_indices(world);
+    message.add_newton_iterations(s.newton_iterations);
+    message.add_linear_iterations(s.linear_iterations);
+    message.add_line_search_steps(s.line_search_steps);
+    message.add_contact_count(s.contact_count);
+    message.add_outcome(s.outcome);
+    message.add_max_penetration_meters(s.max_penetration);
+    message.add_max_joint_error_meters(s.max_joint_error);
+    residual.insert(residual.end(), s.residual.begin(), s.residual.end());
+    normalised.insert(normalised.end(), s.residual_normalised.begin(), s.residual_normalised.end());
+  }
+  const std::vector<std::int64_t> shape{message.world_indices_size(), kResidualBlockCount};
+  fill_tensor(residual, shape, *message.mutable_residual());
+  fill_tensor(normalised, shape, *message.mutable_residual_normalised());
+  for (int block = 0; block < kResidualBlockCount; ++block) message.add_residual_blocks(residual_block_name(block));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+grpc::ServerUnaryReactor* SimulationService::Reset(grpc::CallbackServerContext* context,
+                                                   const v1::ResetRequest* request, v1::ResetResponse*) {
+  UnaryCall* call = begin("Reset", context);
+  with_batch(call, request->batch(), [request](const auto& batch) -> absl::StatusOr<Work> {
+    auto worlds = worlds_of(request->world_indices(), batch->info);
+    if (!worlds.ok()) return worlds.status();
+    const std::int64_t count = count_of(*worlds, *batch);
+    const auto keyframe = keyframe_of(request->keyframe(), batch->info.model->info());
+    if (!keyframe.ok()) return keyframe.status();
+    const auto state = to_state(request->state(), batch->info, count);
+    if (!state.ok()) return state.status();
+    if (absl::Status seeds = check_seeds(*request, *batch, count); !seeds.ok()) return seeds;
+    return Work([request, worlds = *std::move(worlds), keyframe = *keyframe, state = *state](Engine&, BatchHandle* b) {
+      const std::vector<std::uint64_t> seeds(request->seeds().begin(), request->seeds().end());
+      return schedule::reset_worlds(*b, {worlds, keyframe, state}, seeds);
+    });
+  });
+  return call;
+}
+
+grpc::ServerUnaryReactor* SimulationService::GetState(grpc::CallbackServerContext* context,
+                                                      const v1::GetStateRequest* request,
+                                                      v1::GetStateResponse* response) {
+  UnaryCall* call = begin("GetState", context);
+  with_batch(call, request->batch(), [this, request, response](const auto& batch) -> absl::StatusOr<Work> {
+    auto worlds = worlds_of(request->world_indices(), batch->info);
+    if (!worlds.ok()) return worlds.status();
+    auto views = to_reading(*request, batch->info, count_of(*worlds, *batch), parts_.limits, *response);
+    if (!views.ok()) return views.status();
+    return Work([worlds = *std::move(worlds), views = *std::move(views)](Engine&, BatchHandle* b) {
+      return schedule::read_fields(*b, worlds, views);
+    });
+  });
+  return call;
+}
+
+grpc::ServerUnaryReactor* SimulationService::SetState(grpc::CallbackServerContext* context,
+                                                      const v1::SetStateRequest* request, v1::SetStateResponse*) {
+  UnaryCall* call = begin("SetState", context);
+  with_batch(call, request->batch(), [request](const auto& batch) -> absl::StatusOr<Work> {
+    auto worlds = worlds_of(request->world_indices(), batch->info);
+    if (!worlds.ok()) return worlds.status();
+    const auto state = to_state(request->state(), batch->info, count_of(*worlds, *batch));
+    if (!state.ok()) return state.status();
+    return Work([worlds = *std::move(worlds), state = *state](Engine&, BatchHandle* b) {
+      const Status status = b->engine->set_state(worlds, state);
+      return status.ok() ? absl::OkStatus() : schedule::from_engine(status.error(), "state");
+    });
+  });
+  return call;
+}
+
+grpc::ServerUnaryReactor* SimulationService::GetContacts(grpc::CallbackServerContext* context,
+                                                         const v1::GetContactsRequest* request,
+                                                         v1::GetContactsResponse* response) {
+  UnaryCall* call = begin("GetContacts", context);
+  with_batch(call, request->batch(), [this, request, response](const auto& batch) -> absl::StatusOr<Work> {
+    auto worlds = worlds_of(request->world_indices(), batch->info);
+    if (!worlds.ok()) return worlds.status();
+    return Work([this, worlds = *std::move(worlds), response](Engine&, BatchHandle* b) {
+      return read_contacts(*b, worlds, parts_.limits, *response);
+    });
+  });
+  return call;
+}
+
+grpc::ServerUnaryReactor* SimulationService::GetSolverStats(grpc::CallbackServerContext* context,
+                                                            const v1::GetSolverStatsRequest* request,
+                                                            v1::GetSolverStatsResponse* response) {
+  UnaryCall* call = begin("GetSolverStats", context);
+  with_batch(call, request->batch(), [this, request, response](const auto& batch) -> absl::StatusOr<Work> {
+    auto worlds = worlds_of(request->world_indices(), batch->info);
+    if (!worlds.ok()) return worlds.status();
+    return Work([this, request, worlds = *std::move(worlds), response](Engine&, BatchHandle* b) {
+      fill_statistics(b->engine->statistics().steps, *response->mutable_batch());
+      if (request->batch_only()) return absl::OkStatus();
+      absl::Status status = read_world_statistics(*b, worlds, *response->mutable_worlds());
+      status.Update(check_answer_bytes(static_cast<double>(response->ByteSizeLong()), parts_.limits));
+      return status;
+    });
+  });
+  return call;
+}
+
+}  // namespace axion::server::rpc

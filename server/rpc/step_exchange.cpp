@@ -1,0 +1,53 @@
+#include "server/rpc/step_exchange.hpp"
+
+#include <utility>
+
+#include "server/rpc/request_conversion.hpp"
+
+namespace axion::server::rpc {
+namespace {
+
+class StoredResponse final : public schedule::StepMemory {
+ public:
+  explicit StoredResponse(const v1::StepResponse& response) : response_(response) {}
+  std::size_t bytes() const override { return response_.ByteSizeLong(); }
+  const v1::StepResponse& response() const { return response_; }
+
+ private:
+  const v1::StepResponse response_;
+};
+
+}  // namespace
+
+std::shared_ptr<const schedule::StepMemory> StepResponder::succeed(schedule::StepAnswer answer, bool remember) {
+  response_.mutable_time()->Assign(answer.time.begin(), answer.time.end());
+  response_.mutable_step_index()->Assign(answer.step_index.begin(), answer.step_index.end());
+  response_.mutable_outcome()->Assign(answer.outcome.begin(), answer.outcome.end());
+  response_.set_request_id(request_id_);
+  // Copied before `done`: afterwards the response is gRPC's.
+  auto memory = remember ? std::make_shared<const StoredResponse>(response_) : nullptr;
+  done_(absl::OkStatus());
+  return memory;
+}
+
+void StepResponder::replay(const schedule::StepMemory& memory) {
+  response_.CopyFrom(static_cast<const StoredResponse&>(memory).response());
+  done_(absl::OkStatus());
+}
+
+absl::Status submit_step(const v1::StepRequest& request, v1::StepResponse& response, const schedule::Call& call,
+                         const schedule::Limits& limits, schedule::Registry& registry, schedule::StepBatcher& batcher,
+                         std::function<void(const absl::Status&)> done) {
+  auto batch = registry.use_batch("batch", request.batch(), batcher.now());
+  if (!batch.ok()) return batch.status();
+  auto work = to_step(request, (*batch)->info, limits, response);
+  if (!work.ok()) return work.status();
+  work->sink = std::make_shared<StepResponder>(response, request.request_id(), std::move(done));
+  auto job = std::make_unique<schedule::Job>();
+  job->call = call;
+  job->batch = *std::move(batch);
+  job->work = *std::move(work);
+  return batcher.submit(std::move(job));
+}
+
+}  // namespace axion::server::rpc

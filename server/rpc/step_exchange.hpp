@@ -1,0 +1,40 @@
+// One Step request and its answer: what a unary call and a stream have in common.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "axion/v1/simulation.pb.h"
+
+#include "server/schedule/job.hpp"
+#include "server/schedule/limits.hpp"
+#include "server/schedule/registry.hpp"
+#include "server/schedule/step_batcher.hpp"
+
+namespace axion::server::rpc {
+
+// Fills the answer of a step when it has run and then calls `done`, on the device's thread. `response` outlives it.
+class StepResponder final : public schedule::StepSink {
+ public:
+  StepResponder(v1::StepResponse& response, std::string request_id, std::function<void(const absl::Status&)> done)
+      : response_(response), request_id_(std::move(request_id)), done_(std::move(done)) {}
+
+  std::shared_ptr<const schedule::StepMemory> succeed(schedule::StepAnswer answer, bool remember) override;
+  void replay(const schedule::StepMemory& memory) override;
+  void fail(const absl::Status& status) override { done_(status); }
+
+ private:
+  v1::StepResponse& response_;
+  const std::string request_id_;
+  const std::function<void(const absl::Status&)> done_;
+};
+
+// Checks and submits. `request` and `response` outlive the call of `done`, which happens if this returns OK: once, on
+// the device's thread. If this refuses, `done` is not called.
+absl::Status submit_step(const v1::StepRequest& request, v1::StepResponse& response, const schedule::Call& call,
+                         const schedule::Limits& limits, schedule::Registry& registry, schedule::StepBatcher& batcher,
+                         std::function<void(const absl::Status&)> done);
+
+}  // namespace axion::server::rpc

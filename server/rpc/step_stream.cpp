@@ -1,0 +1,144 @@
+#include "server/rpc/step_stream.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/time/clock.h"
+
+#include "server/rpc/status.hpp"
+#include "server/rpc/step_exchange.hpp"
+#include "server/schedule/failure.hpp"
+
+namespace axion::server::rpc {
+namespace {
+
+absl::Status client_gone() {
+  return schedule::make_failure(absl::StatusCode::kCancelled, "the client ended the stream",
+                                {.reason = std::string(schedule::reason::kCancelled)});
+}
+
+}  // namespace
+
+StepStreamReactor::StepStreamReactor(SimulationService& service, grpc::CallbackServerContext& context)
+    : service_(service), context_(context) {}
+
+void StepStreamReactor::start() {
+  absl::MutexLock lock(&mutex_);
+  pump();
+}
+
+void StepStreamReactor::drain() {
+  absl::MutexLock lock(&mutex_);
+  draining_ = true;
+  pump();
+}
+
+void StepStreamReactor::OnReadDone(bool ok) {
+  std::shared_ptr<Exchange> exchange;
+  {
+    absl::MutexLock lock(&mutex_);
+    exchange = std::move(reading_);
+    if (!ok) half_closed_ = true;
+    if (!ok || ending_ || refused_) {
+      pump();
+      return;
+    }
+    exchange->start = absl::Now();
+    exchanges_.push_back(exchange);
+    ++jobs_;
+  }
+  // Outside the mutex: the device's thread may complete the job before submit returns. The order is safe because there
+  // is one read at a time.
+  const ServiceParts& parts = service_.parts_;
+  const absl::Status status = submit_step(
+      exchange->request, exchange->response, call_of(context_, exchange->cancel), parts.limits, parts.registry,
+      parts.batcher, [this, exchange](const absl::Status& outcome) { complete(exchange, outcome); });
+  if (!status.ok()) {
+    complete(exchange, status);
+    return;
+  }
+  absl::MutexLock lock(&mutex_);
+  pump();
+}
+
+void StepStreamReactor::OnWriteDone(bool ok) {
+  absl::MutexLock lock(&mutex_);
+  writing_ = false;
+  exchanges_.pop_front();
+  if (!ok) end(client_gone());
+  pump();
+}
+
+void StepStreamReactor::OnCancel() {
+  absl::MutexLock lock(&mutex_);
+  end(client_gone());
+  pump();
+}
+
+void StepStreamReactor::OnDone() {
+  service_.forget(this);
+  delete this;
+}
+
+void StepStreamReactor::complete(const std::shared_ptr<Exchange>& exchange, const absl::Status& status) {
+  absl::MutexLock lock(&mutex_);
+  --jobs_;
+  take_result(*exchange, status);
+  pump();
+}
+
+void StepStreamReactor::take_result(Exchange& exchange, const absl::Status& status) {
+  exchange.ready = true;
+  exchange.status = status;
+  if (status.ok()) {
+    report_call(service_.parts_.metrics, "StepStream", status, absl::Now() - exchange.start);
+    return;
+  }
+  refused_ = true;
+  // At once, not when it comes to the front: what follows for the same batch must not run.
+  bool after = false;
+  for (const auto& other : exchanges_) {
+    if (after) other->cancel->set();
+    after = after || other.get() == &exchange;
+  }
+}
+
+void StepStreamReactor::end(const absl::Status& status) {
+  if (!ending_) ending_ = status;
+  for (const auto& exchange : exchanges_) exchange->cancel->set();
+}
+
+void StepStreamReactor::pump() {
+  if (finished_) return;
+  if (!ending_ && !writing_ && !exchanges_.empty() && exchanges_.front()->ready) {
+    Exchange& front = *exchanges_.front();
+    if (front.status.ok()) {
+      writing_ = true;
+      StartWrite(&front.response);
+    } else {
+      end(front.status);
+    }
+  }
+  if (!ending_ && exchanges_.empty()) {
+    if (half_closed_) {
+      ending_ = absl::OkStatus();
+    } else if (draining_) {
+      ending_ = schedule::draining();
+    }
+  }
+  if (ending_) {
+    // Jobs in hand refer to this object, so the end waits for them; they have been cancelled.
+    if (jobs_ > 0 || writing_) return;
+    finished_ = true;
+    if (!ending_->ok()) report_call(service_.parts_.metrics, "StepStream", *ending_, absl::ZeroDuration());
+    Finish(to_grpc(*ending_));
+    return;
+  }
+  const auto bound = static_cast<std::size_t>(service_.parts_.limits.max_stream_in_flight);
+  if (reading_ == nullptr && !half_closed_ && !draining_ && !refused_ && exchanges_.size() < bound) {
+    reading_ = std::make_shared<Exchange>();
+    StartRead(&reading_->request);
+  }
+}
+
+}  // namespace axion::server::rpc

@@ -1,0 +1,71 @@
+// One StepStream: requests are taken ahead of their answers, up to a bound, and answered in order.
+//
+//   read -> exchanges_ (in order of arrival) -> device's thread -> ready -> written from the front
+//
+// A refused request ends the stream with its status once the answers before it are written; what came after it is
+// cancelled. The stream ends OK when the client has closed its side and everything is answered. gRPC runs no reaction
+// inside a Start call, so these are made under the mutex.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/server_callback.h>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "axion/v1/simulation.pb.h"
+
+#include "server/rpc/simulation_service.hpp"
+#include "server/schedule/job.hpp"
+
+namespace axion::server::rpc {
+
+class StepStreamReactor final : public grpc::ServerBidiReactor<v1::StepRequest, v1::StepResponse> {
+ public:
+  StepStreamReactor(SimulationService& service, grpc::CallbackServerContext& context);
+  void start() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Reads nothing more; ends with UNAVAILABLE when everything is answered.
+  void drain() ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  struct Exchange {
+    v1::StepRequest request;
+    v1::StepResponse response;
+    absl::Time start;
+    std::shared_ptr<schedule::CancelFlag> cancel = std::make_shared<schedule::CancelFlag>();
+    bool ready = false;
+    absl::Status status;
+  };
+
+  void OnReadDone(bool ok) override ABSL_LOCKS_EXCLUDED(mutex_);
+  void OnWriteDone(bool ok) override ABSL_LOCKS_EXCLUDED(mutex_);
+  void OnCancel() override ABSL_LOCKS_EXCLUDED(mutex_);
+  void OnDone() override;
+
+  void complete(const std::shared_ptr<Exchange>& exchange, const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
+  void take_result(Exchange& exchange, const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Starts what can be started: a write, the end, a read.
+  void pump() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void end(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  SimulationService& service_;
+  grpc::CallbackServerContext& context_;
+
+  absl::Mutex mutex_;
+  std::deque<std::shared_ptr<Exchange>> exchanges_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<Exchange> reading_ ABSL_GUARDED_BY(mutex_);  // a read is in hand
+  int jobs_ ABSL_GUARDED_BY(mutex_) = 0;                       // submitted and not completed
+  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool refused_ ABSL_GUARDED_BY(mutex_) = false;   // a request was refused: take no more
+  bool half_closed_ ABSL_GUARDED_BY(mutex_) = false;
+  bool draining_ ABSL_GUARDED_BY(mutex_) = false;
+  std::optional<absl::Status> ending_ ABSL_GUARDED_BY(mutex_);  // ends with this once nothing is in hand
+  bool finished_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace axion::server::rpc

@@ -1,0 +1,40 @@
+#include "server/rpc/unary_call.hpp"
+
+#include <chrono>
+#include <utility>
+
+#include "spdlog/spdlog.h"
+
+#include "server/observe/logging.hpp"
+#include "server/rpc/status.hpp"
+#include "server/schedule/failure.hpp"
+
+namespace axion::server::rpc {
+
+schedule::Call call_of(const grpc::CallbackServerContext& context, std::shared_ptr<const schedule::CancelFlag> cancel) {
+  schedule::Call call;
+  const auto deadline = context.deadline();
+  if (deadline != std::chrono::system_clock::time_point::max()) call.deadline = absl::FromChrono(deadline);
+  call.cancel = std::move(cancel);
+  return call;
+}
+
+void report_call(observe::Metrics& metrics, const char* method, const absl::Status& status, absl::Duration duration) {
+  const std::string code = absl::StatusCodeToString(status.code());
+  const std::string reason = status.ok() ? "" : schedule::details_of(status).reason;
+  metrics.on_rpc(method, code, reason, duration);
+  const double milliseconds = absl::ToDoubleMilliseconds(duration);
+  if (status.ok()) {
+    spdlog::debug("event=rpc method={} code={} duration_ms={:.3f}", method, code, milliseconds);
+  } else {
+    spdlog::info("event=rpc method={} code={} duration_ms={:.3f} message={}", method, code, milliseconds,
+                 observe::quoted(std::string(status.message())));
+  }
+}
+
+void UnaryCall::finish(const absl::Status& status) {
+  report_call(metrics_, method_, status, absl::Now() - start_);
+  Finish(to_grpc(status));
+}
+
+}  // namespace axion::server::rpc

@@ -1,0 +1,47 @@
+// One unary call in flight: the reactor that gRPC holds, with its deadline, its cancellation and its measurement.
+//
+// finish() is called exactly once, from any thread; the object deletes itself when gRPC is done with it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/server_callback.h>
+
+#include "absl/status/status.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+
+#include "server/observe/metrics.hpp"
+#include "server/schedule/job.hpp"
+
+namespace axion::server::rpc {
+
+// Deadline of a call; its cancel flag is the caller's to set.
+schedule::Call call_of(const grpc::CallbackServerContext& context, std::shared_ptr<const schedule::CancelFlag> cancel);
+
+// Log and metrics of an ended call.
+void report_call(observe::Metrics& metrics, const char* method, const absl::Status& status, absl::Duration duration);
+
+class UnaryCall final : public grpc::ServerUnaryReactor {
+ public:
+  // `method` is a literal.
+  UnaryCall(const char* method, grpc::CallbackServerContext& context, observe::Metrics& metrics)
+      : method_(method), metrics_(metrics), call_(call_of(context, cancel_)) {}
+
+  const schedule::Call& call() const { return call_; }
+  void finish(const absl::Status& status);
+
+ private:
+  void OnCancel() override { cancel_->set(); }
+  void OnDone() override { delete this; }
+
+  const char* method_;
+  observe::Metrics& metrics_;
+  const absl::Time start_ = absl::Now();
+  const std::shared_ptr<schedule::CancelFlag> cancel_ = std::make_shared<schedule::CancelFlag>();
+  const schedule::Call call_;
+};
+
+}  // namespace axion::server::rpc
