@@ -34,21 +34,20 @@ template <typename Real>
 Result<std::unique_ptr<Batch>> EngineCore::make_batch(const BatchSpec& spec,
                                                       std::shared_ptr<const EngineModel> model) {
   const model::WorldBytes bytes = model::world_bytes(model->arrays<Real>().view());
-  // As floating point first: worlds of the greatest models, by the million, pass what an integer holds.
-  const double wanted = double(spec.world_count) * double(bytes.world) +
-                        double(overhead_bytes(*model, bytes, spec.world_count));
+  // At most 2^24 worlds of less than 2^37 bytes each: no overflow.
+  const std::int64_t wanted = spec.world_count * (std::int64_t(bytes.world) + world_overhead_bytes());
+  const std::int64_t growth = scratch_growth_bytes(bytes.scratch);
   const std::int64_t free_bytes = budget_->limit - budget_->used;
-  if (wanted > double(free_bytes)) {
-    const double capped = std::fmin(wanted, 9e18);
+  if (wanted + growth > free_bytes) {
     return Error{ErrorCode::kResourceExhausted, "world_count",
-                 text("world_count is ", spec.world_count, "; the batch needs ",
-                      bytes_text(static_cast<std::int64_t>(capped)), " and ", bytes_text(free_bytes), " of ",
-                      bytes_text(budget_->limit), " are free on ", device().id, ".")};
+                 text("world_count is ", spec.world_count, "; the batch needs ", bytes_text(wanted + growth), " and ",
+                      bytes_text(free_bytes), " of ", bytes_text(budget_->limit), " are free on ", device().id, ".")};
   }
-  Reservation reservation(budget_, static_cast<std::int64_t>(wanted));
+  Reservation reservation(budget_, wanted);
   const DType precision = sizeof(Real) == sizeof(float) ? DType::kFloat32 : DType::kFloat64;
   auto memory = allocate(model, precision, bytes, spec.world_count, std::move(reservation));
   if (!memory.ok()) return memory.error();
+  budget_->used += growth;
   auto batch = std::make_unique<TypedBatch<Real>>(spec, std::move(model), std::move(memory).value(), this);
   if (Status status = batch->start(spec.overrides); !status.ok()) return status.error();
   return std::unique_ptr<Batch>(std::move(batch));

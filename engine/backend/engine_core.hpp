@@ -33,8 +33,10 @@ class EngineCore : public Engine {
     budget_->limit = memory_limit;
   }
 
-  // Bytes that a batch takes beside its `world_count` world blocks, and what scratch would have to grow by.
-  virtual std::int64_t overhead_bytes(const EngineModel& model, model::WorldBytes bytes, int world_count) const = 0;
+  // Bytes that a batch takes for each world beside its block.
+  virtual std::int64_t world_overhead_bytes() const = 0;
+  // Bytes by which the engine's scratch would grow for worlds of this size; it is kept for later batches.
+  virtual std::int64_t scratch_growth_bytes(std::size_t scratch_bytes) const = 0;
   // Memory for a batch; throws std::bad_alloc or returns kResourceExhausted when the device has no more.
   virtual Result<std::unique_ptr<BatchMemory>> allocate(std::shared_ptr<const EngineModel> model, DType precision,
                                                         model::WorldBytes bytes, int world_count,

@@ -108,15 +108,16 @@ class CpuEngine final : public EngineCore {
   }
 
  protected:
-  std::int64_t overhead_bytes(const EngineModel&, model::WorldBytes bytes, int world_count) const override {
-    const std::int64_t growth = std::max<std::int64_t>(0, std::int64_t(bytes.scratch) - std::int64_t(scratch_bytes_));
-    return std::int64_t(world_count) * std::int64_t(sizeof(StepStatistics) + 2 * sizeof(std::int64_t)) +
-           growth * pool_.thread_count();
+  std::int64_t world_overhead_bytes() const override { return sizeof(StepStatistics) + sizeof(std::int64_t); }
+
+  std::int64_t scratch_growth_bytes(std::size_t scratch_bytes) const override {
+    return scratch_bytes > scratch_bytes_ ? std::int64_t(scratch_bytes - scratch_bytes_) * pool_.thread_count() : 0;
   }
 
   Result<std::unique_ptr<BatchMemory>> allocate(std::shared_ptr<const EngineModel>, DType, model::WorldBytes bytes,
                                                 int world_count, Reservation reservation) override {
     auto memory = std::make_unique<CpuMemory>(bytes.world, world_count, std::move(reservation));
+    // Grown last: a batch that does not come to be leaves the engine as it was.
     if (bytes.scratch > scratch_bytes_) {
       std::vector<BlockArray> grown;
       for (int i = 0; i < pool_.thread_count(); ++i) grown.emplace_back(bytes.scratch);

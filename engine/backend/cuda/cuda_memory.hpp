@@ -1,0 +1,74 @@
+// CudaMemory: the worlds of a batch in device memory.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "engine/backend/cuda/buffers.hpp"
+#include "engine/backend/cuda/device_model.hpp"
+#include "engine/backend/memory.hpp"
+#include "engine/model/world_layout.hpp"
+#include "engine/step/run_steps.hpp"
+
+namespace axion::backend {
+
+class CudaMemory : public BatchMemory {
+ public:
+  CudaMemory(int device, model::WorldBytes bytes, int world_count, Reservation reservation)
+      : device_(device), world_bytes_(bytes), world_count_(world_count), reservation_(std::move(reservation)) {}
+
+  // Allocates and zeroes; before anything else.
+  Status allocate();
+
+  std::int64_t bytes() const override { return reservation_.bytes(); }
+  Status visit(std::span<const std::int32_t> worlds, Access access, const Visitor& visitor) override;
+  StepStatistics launch_statistics(int) const override { return statistics_; }
+  std::span<const std::int64_t> launch_step_indices(int rows) const override {
+    return std::span<const std::int64_t>(step_indices_).first(rows);
+  }
+
+  std::size_t scratch_bytes() const { return world_bytes_.scratch; }
+  std::byte* worlds() const { return worlds_.data(); }
+  StepStatistics* row_statistics() const { return reinterpret_cast<StepStatistics*>(row_statistics_.data()); }
+  // What a launch left behind, brought back by the engine.
+  void finish(const StepStatistics& statistics, const std::int64_t* step_indices, int rows) {
+    statistics_ = statistics;
+    std::copy_n(step_indices, rows, step_indices_.begin());
+  }
+
+ private:
+  Status copy_worlds(std::span<const std::int32_t> worlds, bool to_device);
+
+  int device_;
+  model::WorldBytes world_bytes_;
+  int world_count_;
+  DeviceBuffer worlds_;
+  DeviceBuffer row_statistics_;   // [world_count] StepStatistics
+  PinnedBuffer staging_;          // a few worlds on their way from or to the device
+  StepStatistics statistics_;
+  std::vector<std::int64_t> step_indices_;
+  Reservation reservation_;
+};
+
+// With the model's arrays on the device.
+template <typename Real>
+class TypedCudaMemory final : public CudaMemory {
+ public:
+  TypedCudaMemory(int device, std::shared_ptr<const DeviceModel<Real>> model, model::WorldBytes bytes,
+                  int world_count, Reservation reservation)
+      : CudaMemory(device, bytes, world_count, std::move(reservation)), model_(std::move(model)) {}
+
+  // Points a job at the device; inputs, outputs and indices are the engine's to place.
+  void complete(step::StepJob<Real>& job) const {
+    job.m = model_->model();
+    job.user = model_->user();
+    job.worlds = worlds();
+    job.statistics = row_statistics();
+  }
+
+ private:
+  std::shared_ptr<const DeviceModel<Real>> model_;
+};
+
+}  // namespace axion::backend

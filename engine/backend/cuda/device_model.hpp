@@ -1,0 +1,71 @@
+// DeviceModel: a model's arrays in device memory, uploaded once for all batches of that model and precision.
+#pragma once
+
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "engine/backend/cuda/buffers.hpp"
+#include "engine/backend/engine_model.hpp"
+#include "engine/model/world_layout.hpp"
+
+namespace axion::backend {
+
+template <typename Real>
+class DeviceModel {
+ public:
+  static Result<std::shared_ptr<const DeviceModel>> upload(std::shared_ptr<const EngineModel> model) {
+    auto device = std::make_shared<DeviceModel>();
+    device->host_ = model;
+    std::vector<std::byte> image;
+    // First the places of all arrays, then, when the buffer is there, the addresses.
+    for (int pass = 0; pass < 2; ++pass) {
+      image.clear();
+      device->place(*model, image);
+      if (Status status = device->buffer_.reserve(image.size()); !status.ok()) return status.error();
+    }
+    const cudaError_t error = cudaMemcpy(device->buffer_.data(), image.data(), image.size(), cudaMemcpyHostToDevice);
+    if (Status status = cuda_status(error, "upload a model"); !status.ok()) return status.error();
+    return std::shared_ptr<const DeviceModel>(std::move(device));
+  }
+
+  const model::ModelView<Real>& model() const { return m_; }
+  const model::UserLayout<Real>& user() const { return user_; }
+
+ private:
+  void place(const EngineModel& model, std::vector<std::byte>& image) {
+    const auto& arrays = model.arrays<Real>();
+    const auto& user = model.user<Real>();
+    m_ = arrays.view();
+    user_ = user.view();
+    m_.bodies = append(image, arrays.bodies);
+    m_.child_joints = append(image, arrays.child_joints);
+    m_.joints = append(image, arrays.joints);
+    m_.axes = append(image, arrays.axes);
+    m_.actuators = append(image, arrays.actuators);
+    m_.limit_axis = append(image, arrays.limit_axis);
+    m_.lock_joint = append(image, arrays.lock_joint);
+    m_.shapes = append(image, arrays.shapes);
+    m_.pairs = append(image, arrays.pairs);
+    user_.external_body = append(image, user.external_body);
+    user_.p_BC = append(image, user.p_BC);
+    user_.q_BC = append(image, user.q_BC);
+    user_.joints = append(image, user.joints);
+  }
+
+  // Copies an array to the end of the image; returns where it will be on the device.
+  template <typename T>
+  const T* append(std::vector<std::byte>& image, const std::vector<T>& array) const {
+    const std::size_t offset = model::align_up(image.size(), model::kFieldAlignment);
+    image.resize(offset + array.size() * sizeof(T));
+    if (!array.empty()) std::memcpy(image.data() + offset, array.data(), array.size() * sizeof(T));
+    return reinterpret_cast<const T*>(buffer_.data() + offset);
+  }
+
+  std::shared_ptr<const EngineModel> host_;  // keeps the key of the engine's table alive
+  DeviceBuffer buffer_;
+  model::ModelView<Real> m_{};
+  model::UserLayout<Real> user_{};
+};
+
+}  // namespace axion::backend
