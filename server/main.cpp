@@ -21,7 +21,7 @@
 
 namespace {
 
-using axion::server::observe::quoted;
+using axion::server::observe::log_text;
 
 std::string version_text() {
   const auto build = axion::server::build_info();
@@ -70,8 +70,8 @@ int main(int argc, char** argv) {
                                      &note);
   if (!engine.ok()) return fail(absl::StrCat("--device=", config->device, ": ", engine.error().message));
   const axion::DeviceInfo device = engine.value()->device();
-  spdlog::info("event=device id={} name={} threads={} memory_bytes={} note={}", device.id, quoted(device.name),
-               device.threads, device.memory_total_bytes, quoted(note));
+  spdlog::info("event=device id={} name={} threads={} memory_bytes={} note={}", device.id, log_text(device.name),
+               device.threads, device.memory_total_bytes, log_text(note));
 
   auto server = axion::server::Server::start(*config, std::move(engine).value());
   if (!server.ok()) return fail(std::string(server.status().message()));

@@ -25,6 +25,6 @@ absl::Status set_up_logging(const std::string& level) {
   return absl::OkStatus();
 }
 
-std::string quoted(const std::string& text) { return absl::StrCat("\"", absl::CEscape(text), "\""); }
+std::string log_text(const std::string& text) { return absl::StrCat("\"", absl::CEscape(text), "\""); }
 
 }  // namespace axion::server::observe

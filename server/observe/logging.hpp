@@ -12,6 +12,6 @@ absl::Status set_up_logging(const std::string& level);
 
 // `text` as the value of a key: quoted, with quotes, backslashes and control characters escaped, so that nothing that a
 // client sends can start a line of its own.
-std::string quoted(const std::string& text);
+std::string log_text(const std::string& text);
 
 }  // namespace axion::server::observe

@@ -28,7 +28,7 @@ void report_call(observe::Metrics& metrics, const char* method, const absl::Stat
     spdlog::debug("event=rpc method={} code={} duration_ms={:.3f}", method, code, milliseconds);
   } else {
     spdlog::info("event=rpc method={} code={} duration_ms={:.3f} message={}", method, code, milliseconds,
-                 observe::quoted(std::string(status.message())));
+                 observe::log_text(std::string(status.message())));
   }
 }
 
