@@ -356,7 +356,9 @@ Frame place_child(const CompiledModel& model, const JointData<double>& joint, co
   Vec anchor = X_WP.p + math::rotate(X_WP.q, joint.p_PA);
   Quat q = q_M0;
   if (joint.is_ball) {
-    q = q_M0 * math::normalized(Quat{s[0], s[1], s[2], s[3]});
+    // s turns the child's body frame; here it turns the principal frame.
+    const Quat& q_BC = model.q_BC[joint.child];
+    q = q_M0 * (math::conjugate(q_BC) * math::normalized(Quat{s[0], s[1], s[2], s[3]}) * q_BC);
   } else {
     const auto value = [&](int k) { return s[k] - model.arrays.axes[joint.axis_start + k].reference; };
     if (joint.slide_count > 0) {
