@@ -7,7 +7,7 @@
 // full steps leave is cycles between active sets. Two things break them: from the seventh iteration of every sixteen on,
 // one halving where the full step does not decrease the merit; and from the eleventh on, every other iteration with a
 // hundredfold proximal term (99.6 %).
-// The rotation of a Newton step is held to half a radian. If the best merit stays above kFallbackMerit the step is done
+// The rotation of a Newton step is held to half a radian. If joints or dynamics stay above kFallbackMerit the step is done
 // again with impulses along J(q⁺), then with linearised joints; the smallest residual wins, and the outcome says so.
 // Source: seeds, section Numerical solution; thresholds by experiment (engine/METHOD.md).
 #pragma once
@@ -144,7 +144,18 @@ AXION_HD inline void prepare_mode(const Team& team, const Problem<Real>& p) {
   });
 }
 
-// Solves the step, falling back to more robust joint modes where the residual stays high.
+// The share of the merit that another joint mode can change: joints and dynamics. Contacts that cycle do so in any mode,
+// and a linearised joint would only add its own error to theirs.
+template <typename Real, typename Team>
+AXION_HD inline Real joint_merit(const Team& team, const Problem<Real>& p) {
+  const Real locks = team.template max<Real>(
+      p.m.lock_count, [&](int i) { return p.w.natural[i] / p.w.row_tolerance[i]; });
+  const Real bodies = team.template max<Real>(
+      2 * p.m.body_count, [&](int i) { return p.w.body_residual[i] / p.w.body_tolerance[i]; });
+  return locks > bodies || locks != locks ? locks : bodies;
+}
+
+// Solves the step, falling back to more robust joint modes where their residual stays high.
 template <typename Real, typename Team>
 AXION_HD inline NewtonResult<Real> solve(const Team& team, Problem<Real>& p) {
   using model::JointMode;
@@ -156,7 +167,7 @@ AXION_HD inline NewtonResult<Real> solve(const Team& team, Problem<Real>& p) {
   const JointMode asked = p.joint_mode;
   const JointMode chain[2] = {JointMode::kCurrent, JointMode::kLinearised};
   for (int k = 0; k < 2 && p.m.lock_count > 0; ++k) {
-    if (result.merit <= Real(kFallbackMerit)) break;
+    if (joint_merit(team, p) <= Real(kFallbackMerit)) break;
     if (chain[k] == asked || asked == JointMode::kLinearised) continue;
     const JointMode last = p.joint_mode;
     copy_iterate(team, p, w.kept_v, w.kept_omega, w.kept_lambda, w.v_plus, w.omega_plus, w.lambda);
