@@ -12,6 +12,7 @@
 // compound joints after Featherstone 2008, Rigid Body Dynamics Algorithms, section 4.4.
 #pragma once
 
+#include "engine/base/assert.hpp"
 #include "engine/model/world_view.hpp"
 
 namespace axion::constraints {
@@ -170,6 +171,7 @@ AXION_HD inline void evaluate_joint(const model::ModelView<Real>& m, const model
                                     const math::Vec3<Real>* x, const math::Quat<Real>* q, const Real* coordinate,
                                     JointEvaluation<Real>& out) {
   using math::Vec3;
+  AXION_ASSERT(joint.axis_count <= 3 && joint.translation_lock_count + joint.rotation_lock_count <= 6);
   const Vec3<Real> x_C = x[joint.child], x_P = joint.parent < 0 ? Vec3<Real>{} : x[joint.parent];
   const math::Quat<Real> q_C = q[joint.child], q_P = joint.parent < 0 ? math::Quat<Real>{} : q[joint.parent];
   const math::Quat<Real> q_M0 = q_P * joint.q_PM0;

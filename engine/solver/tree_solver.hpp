@@ -11,6 +11,7 @@
 // test decides. Source: Baraff 1996, "Linear-time dynamics using Lagrange multipliers".
 #pragma once
 
+#include "engine/base/assert.hpp"
 #include "engine/solver/linearise.hpp"
 
 namespace axion::solver {
@@ -161,6 +162,7 @@ AXION_HD inline void body_rhs(const Problem<Real>& p, int b, Real* rhs) {
 // K_b and its right-hand side.
 template <typename Real>
 AXION_HD inline void assemble_node(const Problem<Real>& p, int b) {
+  AXION_ASSERT(node_size(p.m, b) <= model::kNodeSize);
   Real* K = p.w.node + b * model::kNodeStride;
   Real* rhs = p.w.node_rhs + b * model::kNodeSize;
   for (int i = 0; i < model::kNodeStride; ++i) K[i] = 0;

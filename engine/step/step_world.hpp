@@ -5,6 +5,7 @@
 // its last finite state and is frozen (kNonFiniteBit in *outcome) until somebody resets it.
 #pragma once
 
+#include "engine/base/assert.hpp"
 #include "engine/collide/find_contacts.hpp"
 #include "engine/solver/newton.hpp"
 #include "engine/step/outcome.hpp"
@@ -146,6 +147,7 @@ AXION_HD inline void step_world(const Team& team, const model::ModelView<Real>& 
   constraints::build_axis_rows(team, m, w, settings);
   constraints::build_limit_rows(team, m, w);
   const collide::ContactSearch contacts = collide::find_contacts(team, m, w, settings);
+  AXION_ASSERT(contacts.count <= m.contact_capacity);
   constraints::build_contact_rows(team, m, w, contacts.count);
   constraints::list_contacts_of_bodies(team, m, w, contacts.count);
   solver::Problem<Real> problem{m, w, settings, settings.joint_mode, contacts.count};
