@@ -45,14 +45,15 @@ def random_poses(stand, world_count, seed):
     random = np.random.default_rng(seed)
     positions = np.tile(stand, (world_count, 1))
     positions[:, 0:2] += random.uniform(-0.5, 0.5, (world_count, 2))
-    positions[:, 2] += random.uniform(0.01, 0.05, world_count)
+    # High enough that the lowest foot starts above the floor: tilt and angles lower it by less than 4 cm.
+    positions[:, 2] += random.uniform(0.04, 0.08, world_count)
     heading = random.uniform(-np.pi, np.pi, world_count) / 2
-    tilt = random.uniform(-0.08, 0.08, (world_count, 2)) / 2
+    tilt = random.uniform(-0.05, 0.05, (world_count, 2)) / 2
     # Heading about z, then a small roll and pitch; the server normalises.
     cos, sin = np.cos(heading), np.sin(heading)
     positions[:, 3:7] = np.stack([cos, cos * tilt[:, 0] - sin * tilt[:, 1], sin * tilt[:, 0] + cos * tilt[:, 1], sin],
                                  axis=1)
-    positions[:, 7:] += random.uniform(-0.1, 0.1, (world_count, len(stand) - 7))
+    positions[:, 7:] += random.uniform(-0.08, 0.08, (world_count, len(stand) - 7))
     return positions
 
 

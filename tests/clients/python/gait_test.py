@@ -29,8 +29,8 @@ class Gait(unittest.TestCase):
         self.angles = gait.Trot().joint_angles(self.times)
 
     def test_standing_is_the_keyframe_of_the_model(self):
-        control = np.array(self.scene.find("keyframe/key").get("ctrl").split(), dtype=float)
-        np.testing.assert_allclose(self.angles[self.times < 2], np.tile(control, (400, 1)), atol=1e-3)
+        stand = np.array(self.scene.find("keyframe/key").get("qpos").split(), dtype=float)[7:]
+        np.testing.assert_allclose(self.angles[self.times < 2], np.tile(stand, (400, 1)), atol=1e-3)
 
     def test_controls_follow_the_order_of_the_actuators(self):
         names = [actuator.get("name") for actuator in self.scene.find("actuator")]
