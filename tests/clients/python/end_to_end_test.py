@@ -123,7 +123,8 @@ class EndToEnd(unittest.TestCase):
         batch = self.batch()
         with self.assertRaises(axion.InvalidArgumentError) as caught:
             batch.step(control=np.zeros((4, 11)))
-        self.assertIn("control", [violation.field for violation in caught.exception.field_violations])
+        self.assertEqual([violation.field for violation in caught.exception.field_violations], ["control.shape"])
+        self.assertIn("11", str(caught.exception))
         with self.assertRaises(axion.InvalidArgumentError):
             batch.step(control=np.full((4, 12), np.nan))
         with self.assertRaises(axion.AbortedError):
