@@ -1,0 +1,112 @@
+// One step of one world: the same bits in whatever order its team runs, frozen when it leaves the finite numbers.
+#include "engine/step/step_world.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <sstream>
+
+#include "engine/import/mjcf.hpp"
+#include "tests/support/scenes.hpp"
+#include "tests/support/single_world.hpp"
+
+namespace axion {
+namespace {
+
+model::SceneSpec quadruped() {
+  std::ifstream file(std::string(AXION_SOURCE_DIR) + "/clients/examples/models/quadruped.xml");
+  std::stringstream text;
+  text << file.rdbuf();
+  auto imported = import::import_mjcf(text.str());
+  EXPECT_TRUE(imported.ok()) << imported.error().message;
+  return imported.value().scene;
+}
+
+// The whole state of a world, as bytes.
+template <typename Real>
+std::string state_bytes(testing::SingleWorld<Real>& world) {
+  std::string bytes;
+  auto& w = world.world();
+  model::for_each_field(world.model(), [&](model::FieldKind kind, auto member, std::size_t count) {
+    if (kind != model::FieldKind::kState) return;
+    const auto* data = w.*member;
+    // Contacts beyond their count are leftovers of earlier steps.
+    using T = std::remove_cv_t<std::remove_pointer_t<decltype(data)>>;
+    if constexpr (std::is_same_v<T, model::Contact<Real>> || std::is_same_v<T, model::ContactWarmStart<Real>>) return;
+    bytes.append(reinterpret_cast<const char*>(data), count * sizeof(T));
+  });
+  return bytes;
+}
+
+template <typename Real, typename Team>
+std::string run_quadruped(model::Preset preset) {
+  testing::SingleWorld<Real> world(quadruped(), model::make_options(preset), 0.005);
+  auto& w = world.world();
+  unsigned seed = 7;
+  for (int k = 0; k < 200; ++k) {
+    for (int i = 0; i < world.model().control_count; ++i) {
+      seed = seed * 1664525u + 1013904223u;
+      w.control[i] = Real(0.5) * (Real(seed >> 8) / Real(1 << 23) - Real(1));
+    }
+    world.template step<Team>();
+  }
+  EXPECT_GT(world.record().contact_count, 0);
+  return state_bytes(world);
+}
+
+template <typename Real>
+void compare_teams(model::Preset preset) {
+  const std::string forward = run_quadruped<Real, team::SerialTeam>(preset);
+  EXPECT_EQ(forward, (run_quadruped<Real, team::ReversedTeam>(preset)));
+  EXPECT_EQ(forward, (run_quadruped<Real, team::ShuffledTeam>(preset)));
+}
+
+TEST(StepWorld, gives_the_same_bits_in_any_order_of_its_team) {
+  compare_teams<float>(model::Preset::kDefault);
+  compare_teams<double>(model::Preset::kDefault);
+}
+
+TEST(StepWorld, gives_the_same_bits_in_any_order_with_conjugate_residuals) {
+  compare_teams<float>(model::Preset::kAxionSeed);
+  compare_teams<double>(model::Preset::kAxionSeed);
+}
+
+TEST(StepWorld, freezes_at_the_last_finite_state) {
+  testing::SingleWorld<float> world(testing::cube_on_plane(0.5), model::make_options(model::Preset::kDefault), 0.005);
+  world.step(3);
+  auto& w = world.world();
+  const auto x = w.x[0];
+  const auto steps = *w.step_index;
+  w.force[0].x = std::numeric_limits<float>::infinity();
+  world.step(2);
+  EXPECT_NE(*w.outcome & step::kNonFiniteBit, 0u);
+  EXPECT_EQ(w.x[0], x);
+  EXPECT_EQ(*w.step_index, steps);
+  EXPECT_TRUE(std::isfinite(w.v[0].x));
+}
+
+TEST(StepWorld, says_when_contacts_were_dropped_and_keeps_the_deepest) {
+  testing::SingleWorld<double> world(testing::box_stack(1, 1), model::make_options(model::Preset::kDefault), 0.005);
+  auto small = world.model();
+  small.contact_capacity = 2;
+  world.world().x[0].z -= 0.001;
+  world.world().q[0] = math::exp_rotation(math::Vec3<double>{0.001, 0, 0});  // one edge is deeper
+  step::step_world(team::SerialTeam{}, small, world.world(), world.settings());
+  EXPECT_NE(world.record().outcome & step::kContactOverflowBit, 0u);
+  ASSERT_EQ(world.record().contact_count, 2);
+  for (int i = 0; i < 2; ++i) EXPECT_LT(world.world().contacts[i].p_WA.y, 0);  // the edge that was turned down
+}
+
+TEST(StepWorld, seed_and_default_agree_where_both_converge) {
+  testing::SingleWorld<double> a(testing::box_stack(2, 1), model::make_options(model::Preset::kDefault), 0.005);
+  testing::SingleWorld<double> b(testing::box_stack(2, 1), model::make_options(model::Preset::kAxionSeed), 0.005);
+  a.step(200);
+  b.step(200);
+  ASSERT_TRUE(a.converged() && b.converged());
+  for (int i = 0; i < 2; ++i) EXPECT_LT(math::norm(a.world().x[i] - b.world().x[i]), 1e-5);
+}
+
+}  // namespace
+}  // namespace axion
