@@ -350,35 +350,6 @@ class Compiler {
   CompiledModel model_;
 };
 
-// Pose of a child from its joint's coordinates: the chain of slides and hinges of JointData.
-Frame place_child(const CompiledModel& model, const JointData<double>& joint, const Frame& X_WP, const double* s) {
-  const Quat q_M0 = X_WP.q * joint.q_PM0;
-  Vec anchor = X_WP.p + math::rotate(X_WP.q, joint.p_PA);
-  Quat q = q_M0;
-  if (joint.is_ball) {
-    // s turns the child's body frame; here it turns the principal frame.
-    const Quat& q_BC = model.q_BC[joint.child];
-    q = q_M0 * (math::conjugate(q_BC) * math::normalized(Quat{s[0], s[1], s[2], s[3]}) * q_BC);
-  } else {
-    const auto value = [&](int k) { return s[k] - model.arrays.axes[joint.axis_start + k].reference; };
-    if (joint.slide_count > 0) {
-      // slide directions from their duals and the locked directions: rows of the inverse basis
-      Mat basis = Mat::identity();
-      for (int k = 0; k < 3; ++k) {
-        basis.row[k] = k < joint.slide_count ? joint.slide_dual[k] : joint.translation_lock[k - joint.slide_count];
-      }
-      const Mat directions = math::inverse(basis);
-      for (int k = 0; k < joint.slide_count; ++k) anchor += math::rotate(q_M0, value(k) * directions.column(k));
-    }
-    for (int k = 0; k < joint.hinge_count; ++k) {
-      if (k > 0) anchor += math::rotate(q, joint.offset[k - 1]);
-      q = q * math::exp_rotation(value(joint.slide_count + k) * joint.hinge[k]);
-    }
-  }
-  q = math::normalized(q);
-  return {anchor - math::rotate(q, joint.p_CA), q};
-}
-
 }  // namespace
 
 Result<CompiledModel> compile(const SceneSpec& scene) {
@@ -387,52 +358,5 @@ Result<CompiledModel> compile(const SceneSpec& scene) {
   if (!welded.ok()) return welded.error();
   return Compiler(std::move(welded).value()).run();
 }
-
-void forward_kinematics(const CompiledModel& model, const double* joint_position, std::vector<Vec>& x,
-                        std::vector<Quat>& q) {
-  const SceneSpec& scene = model.welded.scene;
-  std::vector<const double*> coordinates(model.arrays.joints.size());
-  for (std::size_t j = 0; j < scene.joints.size(); ++j) {
-    const JointSpec& joint = scene.joints[j];
-    if (joint.kind == JointKind::kFree) {
-      const int body = model.internal_body[joint.child];
-      const double* p = joint_position;
-      const Quat q_WB = math::normalized(Quat{p[3], p[4], p[5], p[6]});
-      x[body] = Vec{p[0], p[1], p[2]} + math::rotate(q_WB, model.p_BC[body]);
-      q[body] = math::normalized(q_WB * model.q_BC[body]);
-      joint_position += 7;
-    } else {
-      coordinates[model.joint_of_scene[j]] = joint_position;
-      joint_position += joint.kind == JointKind::kBall ? 4 : joint.axes.size();
-    }
-  }
-  for (std::size_t b = 0; b < model.arrays.bodies.size(); ++b) {  // parents come first
-    const int j = model.arrays.bodies[b].joint;
-    if (j < 0) continue;
-    const JointData<double>& joint = model.arrays.joints[j];
-    const Frame X_WP = joint.parent < 0 ? Frame{{0, 0, 0}, {}} : Frame{x[joint.parent], q[joint.parent]};
-    const Frame X_WC = place_child(model, joint, X_WP, coordinates[j]);
-    x[b] = X_WC.p, q[b] = X_WC.q;
-  }
-}
-
-template <typename Real>
-ModelView<Real> ModelArrays<Real>::view() const {
-  ModelView<Real> m{};
-  m.body_count = static_cast<int>(bodies.size()), m.joint_count = static_cast<int>(joints.size());
-  m.axis_count = static_cast<int>(axes.size()), m.lock_count = lock_count;
-  m.limit_count = static_cast<int>(limit_axis.size()), m.actuator_count = static_cast<int>(actuators.size());
-  m.shape_count = static_cast<int>(shapes.size()), m.pair_count = static_cast<int>(pairs.size());
-  m.control_count = control_count, m.contact_capacity = contact_capacity;
-  m.candidate_capacity = candidate_capacity, m.coupling_capacity = coupling_capacity;
-  m.gravity = gravity;
-  m.bodies = bodies.data(), m.child_joints = child_joints.data(), m.joints = joints.data();
-  m.axes = axes.data(), m.actuators = actuators.data(), m.lock_joint = lock_joint.data(), m.limit_axis = limit_axis.data();
-  m.shapes = shapes.data(), m.pairs = pairs.data();
-  return m;
-}
-
-template struct ModelArrays<float>;
-template struct ModelArrays<double>;
 
 }  // namespace axion::model
