@@ -1,4 +1,5 @@
 // axiond: the simulation server. Wiring only: flags, engine, server, signals, exit code.
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -33,6 +34,9 @@ void set_up_flags(int argc, char** argv) {
   absl::FlagsUsageConfig usage;
   usage.contains_help_flags = [](absl::string_view file) { return absl::StrContains(file, "server/"); };
   usage.contains_helpshort_flags = usage.contains_help_flags;
+  usage.normalize_filename = [](absl::string_view file) {
+    return std::string(file.substr(std::min(file.rfind("server/"), file.size())));
+  };
   usage.version_string = version_text;
   absl::SetFlagsUsageConfig(usage);
   absl::SetProgramUsageMessage("serves rigid body simulation over gRPC; see README.md");

@@ -1,0 +1,98 @@
+#include "tests/server/schedule/fixture.hpp"
+
+namespace axion::server::testing {
+namespace {
+
+using Registry = ScheduleTest;
+
+TEST_F(Registry, equal_content_is_one_model) {
+  const auto first = registry.add_model("a", std::make_shared<FakeModel>(), {"w"}, now());
+  const auto again = registry.add_model("a", std::make_shared<FakeModel>(), {}, now());
+  const auto other = registry.add_model("b", std::make_shared<FakeModel>(), {}, now());
+  ASSERT_TRUE(first.ok() && again.ok() && other.ok());
+  EXPECT_EQ((*first)->name, (*again)->name);
+  EXPECT_NE((*first)->name, (*other)->name);
+  EXPECT_EQ(registry.find_content("a"), *first);
+}
+
+TEST_F(Registry, a_name_is_never_given_again) {
+  const auto first = registry.add_model("a", std::make_shared<FakeModel>(), {}, now());
+  ASSERT_TRUE(registry.remove_model((*first)->name).ok());
+  const auto second = registry.add_model("a", std::make_shared<FakeModel>(), {}, now());
+  EXPECT_NE((*first)->name, (*second)->name);
+  EXPECT_EQ(registry.find_model("name", (*first)->name).status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(Registry, names_that_are_not_ours_are_not_found) {
+  for (const char* name : {"", "models/", "models/0", "batches/0123456789abcdef", "models/0123456789abcdeg",
+                           "models/0123456789abcdef", "models/0123456789ABCDEF"}) {
+    EXPECT_EQ(registry.find_model("name", name).status().code(), absl::StatusCode::kNotFound) << name;
+  }
+}
+
+TEST_F(Registry, a_limit_of_models_is_named) {
+  for (const char* content : {"a", "b", "c"}) {
+    ASSERT_TRUE(registry.add_model(content, std::make_shared<FakeModel>(), {}, now()).ok());
+  }
+  const auto refused = registry.add_model("d", std::make_shared<FakeModel>(), {}, now());
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(schedule::details_of(refused.status()).quota_subject, "max_models");
+}
+
+TEST_F(Registry, the_budget_of_worlds_is_held_until_the_reservation_goes) {
+  {
+    const auto held_worlds = registry.reserve_worlds(60);
+    ASSERT_TRUE(held_worlds.ok());
+    const auto refused = registry.reserve_worlds(41);
+    EXPECT_EQ(refused.status().code(), absl::StatusCode::kResourceExhausted);
+    EXPECT_EQ(schedule::details_of(refused.status()).quota_subject, "max_worlds");
+    EXPECT_TRUE(registry.reserve_worlds(40).ok());
+  }
+  EXPECT_TRUE(registry.reserve_worlds(100).ok());
+}
+
+TEST_F(Registry, a_model_in_use_is_not_deleted) {
+  make_batcher();
+  const Handle batch = make_batch(1);
+  const absl::Status refused = registry.remove_model(record->name);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(schedule::details_of(refused).reason, schedule::reason::kInUse);
+  registry.remove_batch(*batch);
+  EXPECT_TRUE(registry.remove_model(record->name).ok());
+}
+
+TEST_F(Registry, pages_give_every_item_once_in_order_of_creation_even_when_some_go) {
+  make_batcher();
+  std::vector<std::string> names;
+  for (int i = 0; i < 5; ++i) names.push_back(make_batch(1)->info.name);
+  const auto first = registry.list_batches(2, "");
+  ASSERT_TRUE(first.ok());
+  ASSERT_EQ(first->items.size(), 2u);
+  EXPECT_EQ(first->items[0]->info.name, names[0]);
+  registry.remove_batch(*first->items[1]);  // the one that the token names
+  const auto second = registry.list_batches(2, first->next_token);
+  ASSERT_TRUE(second.ok());
+  ASSERT_EQ(second->items.size(), 2u);
+  EXPECT_EQ(second->items[0]->info.name, names[2]);
+  const auto third = registry.list_batches(2, second->next_token);
+  ASSERT_EQ(third->items.size(), 1u);
+  EXPECT_EQ(third->next_token, "");
+}
+
+TEST_F(Registry, bad_pages_are_refused_by_field) {
+  EXPECT_EQ(schedule::details_of(registry.list_batches(-1, "").status()).field, "page_size");
+  EXPECT_EQ(schedule::details_of(registry.list_batches(1, "x").status()).field, "page_token");
+}
+
+TEST_F(Registry, a_replay_cache_keeps_the_newest_and_forgets_the_oldest) {
+  schedule::ReplayCache cache;
+  for (std::size_t i = 0; i < schedule::ReplayCache::kMaxEntries + 3; ++i) {
+    cache.put(std::to_string(i), std::make_shared<Answer>());
+  }
+  EXPECT_EQ(cache.size(), schedule::ReplayCache::kMaxEntries);
+  EXPECT_EQ(cache.find("2"), nullptr);
+  EXPECT_NE(cache.find("3"), nullptr);
+}
+
+}  // namespace
+}  // namespace axion::server::testing

@@ -1,0 +1,258 @@
+#include "tests/server/schedule/fixture.hpp"
+
+namespace axion::server::testing {
+namespace {
+
+using StepBatcher = ScheduleTest;
+
+TEST_F(StepBatcher, waiting_steps_of_several_batches_share_one_launch) {
+  std::optional<Gate> gate;
+  prepare_engine = [&](FakeEngine& e) { gate.emplace(e); };
+  make_batcher();
+  const Handle a = make_batch(2), b = make_batch(3), c = make_batch(4);
+  const auto first = step(a);
+  gate->wait_until_held();
+  const auto of_b = step(b), of_c = step(c), second = step(a);
+  gate->open();
+  for (const auto& sink : {first, of_b, of_c, second}) EXPECT_TRUE(sink->wait().ok());
+  const auto launches = engine->launches();
+  ASSERT_EQ(launches.size(), 2u);
+  EXPECT_EQ(launches[0].parts.size(), 1u);
+  EXPECT_EQ(launches[1].parts.size(), 3u);
+  absl::MutexLock lock(&observer.mutex);
+  EXPECT_EQ(observer.launched_worlds, (std::vector<std::int64_t>{2, 9}));
+}
+
+TEST_F(StepBatcher, jobs_of_one_batch_run_in_the_order_of_submission) {
+  std::optional<Gate> gate;
+  prepare_engine = [&](FakeEngine& e) { gate.emplace(e); };
+  make_batcher();
+  const Handle a = make_batch(1), other = make_batch(1);
+  const auto blocker = step(other);
+  gate->wait_until_held();
+  std::vector<int> order;
+  std::vector<std::shared_ptr<Sink>> sinks;
+  for (int i = 0; i < 4; ++i) {
+    sinks.push_back(std::make_shared<Sink>());
+    sinks.back()->on_end = [&order, i] { order.push_back(i); };
+    ASSERT_TRUE(submit(a, step_of(sinks.back())).ok());
+  }
+  gate->open();
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_TRUE(sinks[static_cast<std::size_t>(i)]->wait().ok());
+    EXPECT_EQ(sinks[static_cast<std::size_t>(i)]->answer.step_index[0], i + 1);
+  }
+  EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3}));
+}
+
+TEST_F(StepBatcher, a_query_sees_the_steps_submitted_before_it_and_none_after) {
+  std::optional<Gate> gate;
+  prepare_engine = [&](FakeEngine& e) { gate.emplace(e); };
+  make_batcher({.max_launch_steps = 2});
+  const Handle a = make_batch(1);
+  const auto before = step(a, 5);
+  gate->wait_until_held();
+  absl::Notification looked;
+  std::int64_t seen = -1;
+  auto job = std::make_unique<schedule::Job>();
+  job->batch = a;
+  job->work = schedule::DeviceWork{.run = [&](Engine&, schedule::BatchHandle* h) { seen = h->engine->step_index(0);
+                                                                                   looked.Notify(); },
+                                   .refuse = [&](const absl::Status&) { looked.Notify(); }};
+  ASSERT_TRUE(batcher->submit(std::move(job)).ok());
+  const auto after = step(a);
+  gate->open();
+  looked.WaitForNotification();
+  EXPECT_EQ(seen, 5);
+  EXPECT_TRUE(after->wait().ok());
+}
+
+TEST_F(StepBatcher, a_short_step_is_not_held_up_by_a_long_one) {
+  std::optional<Gate> gate;
+  prepare_engine = [&](FakeEngine& e) { gate.emplace(e); };
+  make_batcher({.max_launch_steps = 2});
+  const Handle a = make_batch(1), b = make_batch(1);
+  const auto longer = step(a, 100);
+  gate->wait_until_held();
+  auto quick = std::make_shared<Sink>();
+  bool long_was_done = true;
+  quick->on_end = [&] { long_was_done = longer->done.HasBeenNotified(); };
+  ASSERT_TRUE(submit(b, step_of(quick)).ok());
+  gate->open();
+  EXPECT_TRUE(quick->wait().ok());
+  EXPECT_FALSE(long_was_done);
+  EXPECT_TRUE(longer->wait().ok());
+  EXPECT_EQ(longer->answer.step_index[0], 100);
+}
+
+TEST_F(StepBatcher, a_full_queue_refuses_and_says_when_to_retry) {
+  std::optional<Gate> gate;
+  prepare_engine = [&](FakeEngine& e) { gate.emplace(e); };
+  make_batcher({.max_queue = 2});
+  const Handle a = make_batch(1);
+  const auto held_step = step(a);
+  gate->wait_until_held();
+  const auto waiting = step(a);
+  auto sink = std::make_shared<Sink>();
+  const absl::Status refused = submit(a, step_of(sink));
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  const auto details = schedule::details_of(refused);
+  EXPECT_EQ(details.reason, schedule::reason::kQueueFull);
+  EXPECT_EQ(details.quota_subject, "max_queue");
+  EXPECT_GT(details.retry_delay, absl::ZeroDuration());
+  EXPECT_FALSE(sink->done.HasBeenNotified());
+  gate->open();
+  EXPECT_TRUE(waiting->wait().ok());
+}
+
+TEST_F(StepBatcher, a_cancelled_or_late_step_is_not_launched) {
+  std::optional<Gate> gate;
+  prepare_engine = [&](FakeEngine& e) { gate.emplace(e); };
+  make_batcher();
+  const Handle a = make_batch(1), b = make_batch(1), c = make_batch(1);
+  const auto held_step = step(a);
+  gate->wait_until_held();
+  auto flag = std::make_shared<schedule::CancelFlag>();
+  auto cancelled = std::make_shared<Sink>(), late = std::make_shared<Sink>();
+  ASSERT_TRUE(submit(b, step_of(cancelled), {.deadline = absl::InfiniteFuture(), .cancel = flag}).ok());
+  ASSERT_TRUE(submit(c, step_of(late), {.deadline = now() + absl::Seconds(1), .cancel = nullptr}).ok());
+  flag->set();
+  advance(absl::Seconds(2));
+  gate->open();
+  EXPECT_EQ(cancelled->wait().code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(late->wait().code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(engine->launches().size(), 1u);
+}
+
+TEST_F(StepBatcher, a_repeated_request_id_gets_the_first_answer_and_steps_nothing) {
+  make_batcher();
+  const Handle a = make_batch(2);
+  std::vector<std::shared_ptr<Sink>> sinks;
+  for (const char* id : {"one", "two", "one"}) {
+    sinks.push_back(std::make_shared<Sink>());
+    auto work = step_of(sinks.back(), 3);
+    work.request_id = id;
+    ASSERT_TRUE(submit(a, std::move(work)).ok());
+    ASSERT_TRUE(sinks.back()->wait().ok());
+  }
+  EXPECT_FALSE(sinks[1]->replayed);
+  EXPECT_TRUE(sinks[2]->replayed);
+  EXPECT_EQ(sinks[2]->answer.step_index, sinks[0]->answer.step_index);
+  EXPECT_EQ(step(a)->wait(), absl::OkStatus());
+  EXPECT_EQ(sinks[1]->answer.step_index[0], 6);
+}
+
+TEST_F(StepBatcher, an_expected_step_that_does_not_match_aborts_and_changes_nothing) {
+  make_batcher();
+  const Handle a = make_batch(1);
+  ASSERT_TRUE(step(a, 2)->wait().ok());
+  auto sink = std::make_shared<Sink>();
+  auto work = step_of(sink);
+  work.expected_step = 1;
+  ASSERT_TRUE(submit(a, work).ok());
+  EXPECT_EQ(sink->wait().code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(schedule::details_of(sink->status).field, "expected_step");
+  const auto right = std::make_shared<Sink>();
+  work.expected_step = 2;
+  work.sink = right;
+  ASSERT_TRUE(submit(a, work).ok());
+  EXPECT_TRUE(right->wait().ok());
+  EXPECT_EQ(right->answer.step_index[0], 3);
+}
+
+TEST_F(StepBatcher, a_refusal_of_the_engine_falls_on_its_cause_alone) {
+  std::optional<Gate> gate;
+  prepare_engine = [&](FakeEngine& e) { gate.emplace(e); };
+  make_batcher();
+  const Handle a = make_batch(1), b = make_batch(1), c = make_batch(1);
+  const auto held_step = step(a);
+  gate->wait_until_held();
+  const auto good = step(b), bad = step(c);
+  engine->refused = c->engine.get();
+  gate->open();
+  EXPECT_TRUE(good->wait().ok());
+  EXPECT_EQ(bad->wait().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(good->answer.step_index[0], 1);
+}
+
+TEST_F(StepBatcher, a_deleted_batch_is_not_found_by_the_jobs_behind) {
+  std::optional<Gate> gate;
+  prepare_engine = [&](FakeEngine& e) { gate.emplace(e); };
+  make_batcher();
+  const Handle a = make_batch(1);
+  const auto before = step(a);
+  gate->wait_until_held();
+  auto job = std::make_unique<schedule::Job>();
+  job->batch = a;
+  job->work = schedule::DeviceWork{.run = [&](Engine&, schedule::BatchHandle* h) { registry.remove_batch(*h);
+                                                                                   h->engine.reset(); },
+                                   .refuse = [](const absl::Status&) {}};
+  ASSERT_TRUE(batcher->submit(std::move(job)).ok());
+  const auto after = step(a);
+  gate->open();
+  EXPECT_TRUE(before->wait().ok());
+  EXPECT_EQ(after->wait().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(StepBatcher, a_batch_that_nobody_names_is_destroyed_when_its_lease_runs_out) {
+  make_batcher();
+  make_batch(2, absl::Seconds(10));
+  Handle kept = make_batch(3, absl::Seconds(10));
+  const std::string name = kept->info.name;
+  kept.reset();
+  advance(absl::Seconds(9));
+  ASSERT_TRUE(registry.use_batch("batch", name, now()).ok());
+  advance(absl::Seconds(2));
+  batcher->wake();
+  // A job goes through the loop after the lease was looked at.
+  ASSERT_TRUE(on_device(nullptr, [](Engine&, schedule::BatchHandle*) { return absl::OkStatus(); }).ok());
+  EXPECT_EQ(registry.counts().worlds, 3);
+  EXPECT_EQ(batcher->device().memory_used_bytes, 1);
+  EXPECT_TRUE(registry.reserve_worlds(97).ok());
+  advance(absl::Seconds(9));
+  ASSERT_TRUE(on_device(nullptr, [](Engine&, schedule::BatchHandle*) { return absl::OkStatus(); }).ok());
+  EXPECT_EQ(registry.counts().batches, 0);
+}
+
+TEST_F(StepBatcher, a_drain_finishes_what_waits_and_takes_nothing_new) {
+  std::optional<Gate> gate;
+  prepare_engine = [&](FakeEngine& e) { gate.emplace(e); };
+  make_batcher({.max_launch_steps = 3});
+  const Handle a = make_batch(1), b = make_batch(1);
+  const auto first = step(a, 10);
+  gate->wait_until_held();
+  const auto second = step(a), third = step(b, 7);
+  gate->open();
+  EXPECT_TRUE(batcher->drain(absl::InfiniteDuration()));
+  EXPECT_TRUE(first->wait().ok());
+  EXPECT_TRUE(second->wait().ok());
+  EXPECT_TRUE(third->wait().ok());
+  EXPECT_EQ(submit(a, step_of(std::make_shared<Sink>())).code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(registry.counts().batches, 0);
+}
+
+TEST_F(StepBatcher, a_drain_past_its_limit_refuses_what_is_left) {
+  std::optional<Gate> gate;
+  prepare_engine = [&](FakeEngine& e) { gate.emplace(e); };
+  make_batcher({.max_launch_steps = 1});
+  const Handle a = make_batch(1);
+  const auto running = step(a, 1'000'000'000), waiting = step(a);
+  gate->wait_until_held();
+  gate->open();
+  EXPECT_FALSE(batcher->drain(absl::ZeroDuration()));
+  EXPECT_EQ(running->wait().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(waiting->wait().code(), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(StepBatcher, with_a_delay_a_launch_waits_for_the_batches_that_have_nothing_waiting) {
+  make_batcher({.max_batch_delay = absl::Hours(1)});
+  const Handle a = make_batch(1), b = make_batch(1);
+  const auto first = step(a), second = step(b);
+  EXPECT_TRUE(first->wait().ok());
+  EXPECT_TRUE(second->wait().ok());
+  ASSERT_EQ(engine->launches().size(), 1u);
+  EXPECT_EQ(engine->launches()[0].parts.size(), 2u);
+}
+
+}  // namespace
+}  // namespace axion::server::testing
