@@ -144,6 +144,8 @@ class Compiler {
     Vec first_anchor{}, last_anchor{};  // slides alone are anchored at the child's centre of mass
     if (joint.is_ball) {
       first_anchor = last_anchor = to_child(spec.anchor);
+      const Vec no_slides[3] = {};
+      set_slides(joint, no_slides);
     } else {
       add_chain(spec, joint, to_child, first_anchor, last_anchor);
     }
