@@ -25,14 +25,14 @@ template <typename Real>
 __global__ void __launch_bounds__(kBlockThreads) step_kernel(CudaLaunch<Real> launch) {
   using Job = step::StepJob<Real>;
   using View = model::WorldView<Real>;
-  __shared__ team::BlockStorage storage;
+  __shared__ team::CooperativeStorage storage;
   __shared__ alignas(16) unsigned char job_bytes[sizeof(Job)];
   __shared__ alignas(16) unsigned char view_bytes[sizeof(View)];
   __shared__ int shared_row;
   const Job& job = *reinterpret_cast<const Job*>(job_bytes);
   const View& view = *reinterpret_cast<const View*>(view_bytes);
   std::byte* scratch = launch.scratch + blockIdx.x * launch.scratch_stride;
-  const team::BlockTeam team(storage);
+  const team::BlockTeam team(team::CudaBlock{}, storage);
   for (;;) {
     __syncthreads();  // nobody still reads the row, the job or the view of the round before
     if (threadIdx.x == 0) shared_row = atomicAdd(launch.next_row, 1);

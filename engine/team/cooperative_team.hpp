@@ -1,0 +1,104 @@
+// CooperativeTeam: a team of several threads that make the same calls with the same arguments, in step.
+//
+// Block says which of them a thread is, and has their barrier: `thread()`, `threads()`, `sync()`. Each verb begins with a
+// barrier as well as ending in one, so that what step code reads between two verbs has been read by all threads before
+// the next verb writes. Reductions keep the order that team.hpp states for any number of threads, so they give the bits
+// of one thread. What differs between threads must not decide anything: a body writes shared arrays, never a local of
+// its caller. Used by kernels with a CUDA block (block_team.cuh), and by tests with threads of the host.
+#pragma once
+
+#include "engine/team/team.hpp"
+
+namespace axion::team {
+
+inline constexpr int kMaxCooperativeThreads = 256;
+
+// What the threads of one team share. Real is at most a double.
+struct CooperativeStorage {
+  double terms[kMaxCooperativeThreads];
+  double lanes[kSumLanes];
+  int flags[kMaxCooperativeThreads];
+};
+
+template <typename Block>
+class CooperativeTeam {
+ public:
+  AXION_HD CooperativeTeam(Block block, CooperativeStorage& storage) : block_(block), storage_(storage) {}
+
+  template <typename Body>
+  AXION_HD void for_each(int count, Body&& body) const {
+    block_.sync();
+    for (int i = block_.thread(); i < count; i += block_.threads()) body(i);
+    block_.sync();
+  }
+
+  // As many terms at a time as there are threads; then lane l adds those whose index is l modulo the lanes, ascending.
+  template <typename Real, typename Term>
+  AXION_HD Real sum(int count, Term&& term) const {
+    const int thread = block_.thread(), threads = block_.threads();
+    block_.sync();
+    for (int lane = thread; lane < kSumLanes; lane += threads) storage_.lanes[lane] = 0;
+    for (int base = 0; base < count; base += threads) {
+      if (base + thread < count) storage_.terms[thread] = term(base + thread);
+      block_.sync();
+      for (int lane = thread; lane < kSumLanes; lane += threads) {
+        Real partial = static_cast<Real>(storage_.lanes[lane]);
+        const int first = (lane - base % kSumLanes + kSumLanes) % kSumLanes;
+        for (int k = first; k < threads && base + k < count; k += kSumLanes) {
+          partial += static_cast<Real>(storage_.terms[k]);
+        }
+        storage_.lanes[lane] = partial;
+      }
+      block_.sync();
+    }
+    block_.sync();
+    Real total = 0;
+    for (int lane = 0; lane < kSumLanes && lane < count; ++lane) total += static_cast<Real>(storage_.lanes[lane]);
+    return total;
+  }
+
+  // The greatest value does not depend on the order; a NaN stays once it is met.
+  template <typename Real, typename Term>
+  AXION_HD Real max(int count, Term&& term) const {
+    const int thread = block_.thread(), threads = block_.threads();
+    Real greatest = 0;
+    block_.sync();
+    for (int i = thread; i < count; i += threads) greatest = greater(greatest, term(i));
+    storage_.terms[thread] = greatest;
+    block_.sync();
+    for (int k = 0; k < threads && k < count; ++k) greatest = greater(greatest, static_cast<Real>(storage_.terms[k]));
+    return greatest;
+  }
+
+  template <typename KeepFn, typename EmitFn>
+  AXION_HD int filter(int count, KeepFn&& keep, EmitFn&& emit) const {
+    const int thread = block_.thread(), threads = block_.threads();
+    int kept = 0;
+    block_.sync();
+    for (int base = 0; base < count; base += threads) {
+      const int i = base + thread;
+      storage_.flags[thread] = i < count && keep(i) ? 1 : 0;
+      block_.sync();
+      int before = kept;
+      for (int k = 0; k < threads; ++k) {
+        if (k < thread) before += storage_.flags[k];
+        kept += storage_.flags[k];
+      }
+      if (storage_.flags[thread] != 0) emit(i, before);
+      block_.sync();
+    }
+    return kept;
+  }
+
+ private:
+  template <typename Real>
+  AXION_HD static Real greater(Real a, Real b) {
+    if (a != a) return a;
+    return b <= a ? a : b;  // b where it is NaN
+  }
+
+  Block block_;
+  CooperativeStorage& storage_;
+};
+
+}  // namespace axion::team

@@ -1,0 +1,105 @@
+// Teams of several threads give the bits of one thread.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "engine/backend/engine_model.hpp"
+#include "engine/backend/world_block.hpp"
+#include "engine/step/run_steps.hpp"
+#include "engine/team/serial_team.hpp"
+#include "tests/engine/backend/scenes.hpp"
+#include "tests/engine/team/host_block.hpp"
+
+namespace axion::testing {
+namespace {
+
+constexpr int kThreadCounts[] = {1, 3, 8, 32, 64};
+
+TEST(CooperativeTeam, sums_have_the_bits_of_one_thread) {
+  for (const int count : {0, 1, 31, 32, 33, 100, 257}) {
+    const std::vector<double> wide = noise(count, 1e3, 5);
+    const std::vector<float> narrow(wide.begin(), wide.end());
+    const double expected = team::SerialTeam{}.sum<double>(count, [&](int i) { return wide[i]; });
+    const float expected_narrow = team::SerialTeam{}.sum<float>(count, [&](int i) { return narrow[i]; });
+    for (const int threads : kThreadCounts) {
+      run_block(threads, [&](const HostTeam& team) {
+        EXPECT_EQ(team.sum<double>(count, [&](int i) { return wide[i]; }), expected) << count << " " << threads;
+        EXPECT_EQ(team.sum<float>(count, [&](int i) { return narrow[i]; }), expected_narrow) << count << " " << threads;
+      });
+    }
+  }
+}
+
+TEST(CooperativeTeam, the_greatest_term_is_found_and_nan_stays) {
+  std::vector<double> terms = noise(100, 1, 6);
+  terms[77] = 5;
+  for (const int threads : kThreadCounts) {
+    run_block(threads, [&](const HostTeam& team) {
+      EXPECT_EQ(team.max<double>(100, [&](int i) { return terms[i]; }), 5);
+      EXPECT_EQ(team.max<double>(0, [&](int i) { return terms[i]; }), 0);
+      EXPECT_EQ(team.max<double>(3, [](int) { return -1.0; }), 0);
+      EXPECT_TRUE(std::isnan(
+          team.max<double>(100, [&](int i) { return i == 50 ? std::numeric_limits<double>::quiet_NaN() : terms[i]; })));
+    });
+  }
+}
+
+TEST(CooperativeTeam, what_is_kept_keeps_its_order) {
+  for (const int count : {0, 1, 5, 64, 200}) {
+    const auto keep = [](int i) { return i % 3 == 1 || i % 7 == 0; };
+    std::vector<int> expected(count, -1);
+    const int kept = team::SerialTeam{}.filter(count, keep, [&](int i, int k) { expected[k] = i; });
+    for (const int threads : kThreadCounts) {
+      std::vector<int> found(count, -1);
+      run_block(threads, [&](const HostTeam& team) {
+        EXPECT_EQ(team.filter(count, keep, [&](int i, int k) { found[k] = i; }), kept);
+      });
+      EXPECT_EQ(found, expected) << count << " " << threads;
+    }
+  }
+}
+
+// One world ready to step.
+template <typename Real>
+struct World {
+  World(const Model& model, const BatchSpec& spec, int steps) {
+    const auto& engine_model = dynamic_cast<const backend::EngineModel&>(model);
+    job.m = engine_model.arrays<Real>().view();
+    job.user = engine_model.user<Real>().view();
+    job.settings = model::make_step_settings<Real>(spec.options, spec.dt);
+    const model::WorldBytes bytes = model::world_bytes(job.m);
+    block.resize(bytes.world), scratch.resize(bytes.scratch);
+    backend::WorldBlock<Real> world(engine_model, block.data());
+    world.set_default_parameters();
+    world.reset(-1);
+    for (int b = 0; b < job.m.body_count; ++b) world.view().omega[b] = {Real(0.3), Real(-0.2), Real(0.1)};
+    job.worlds = block.data(), job.world_count = 1, job.step_count = steps, job.statistics = &statistics;
+  }
+  step::StepJob<Real> job{};
+  std::vector<std::byte> block, scratch;
+  StepStatistics statistics;
+};
+
+template <typename Real>
+void expect_the_bits_of_one_thread(const model::SceneSpec& scene, model::Preset preset, int threads, int steps) {
+  const auto model = compile_scene(scene);
+  BatchSpec spec;
+  spec.options = model::make_options(preset);
+  World<Real> alone(*model, spec, steps), together(*model, spec, steps);
+  step::run_row(team::SerialTeam{}, alone.job, 0, alone.scratch.data());
+  run_block(threads, [&](const HostTeam& team) { step::run_row(team, together.job, 0, together.scratch.data()); });
+  EXPECT_EQ(together.statistics.world_steps, steps);
+  EXPECT_TRUE(alone.block == together.block) << scene.name << " with " << threads << " threads";
+}
+
+TEST(CooperativeTeam, a_block_of_threads_steps_a_world_to_the_bits_of_one) {
+  expect_the_bits_of_one_thread<float>(box_and_sphere(), model::Preset::kDefault, 3, 60);
+  expect_the_bits_of_one_thread<double>(all_joints(), model::Preset::kDefault, 2, 10);
+  expect_the_bits_of_one_thread<float>(all_joints(), model::Preset::kAxionSeed, 3, 6);
+  expect_the_bits_of_one_thread<float>(quadruped(), model::Preset::kDefault, 4, 6);
+}
+
+}  // namespace
+}  // namespace axion::testing

@@ -1,0 +1,38 @@
+// A block of host threads, in step as those of a CUDA block: shows on any machine what a kernel would do.
+#pragma once
+
+#include <barrier>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "engine/team/cooperative_team.hpp"
+
+namespace axion::testing {
+
+class HostBlock {
+ public:
+  HostBlock(std::barrier<>& barrier, int thread, int threads) : barrier_(&barrier), thread_(thread), threads_(threads) {}
+  int thread() const { return thread_; }
+  int threads() const { return threads_; }
+  void sync() const { barrier_->arrive_and_wait(); }
+
+ private:
+  std::barrier<>* barrier_;
+  int thread_, threads_;
+};
+
+using HostTeam = team::CooperativeTeam<HostBlock>;
+static_assert(team::Team<HostTeam>);
+
+// Runs body(team) in every thread of a block.
+inline void run_block(int threads, const std::function<void(const HostTeam&)>& body) {
+  std::barrier<> barrier(threads);
+  team::CooperativeStorage storage;
+  std::vector<std::jthread> running;
+  for (int thread = 0; thread < threads; ++thread) {
+    running.emplace_back([&, thread] { body(HostTeam(HostBlock(barrier, thread, threads), storage)); });
+  }
+}
+
+}  // namespace axion::testing
