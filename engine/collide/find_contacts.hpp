@@ -61,8 +61,10 @@ AXION_HD inline model::Contact<Real> make_contact(const model::WorldView<Real>& 
   c.body_a = a.body, c.body_b = b.body, c.pair = pair, c.feature = point.feature;
   c.normal = point.normal, c.p_WA = point.p_WA, c.gap = point.gap, c.friction = friction;
   math::tangent_basis(c.normal, c.t1, c.t2);
-  c.r_a = point.p_WA - w.x[a.body];
-  if (b.body >= 0) c.r_b = point.p_WB - w.x[b.body];
+  // Two moving bodies share one point: a friction impulse on either side of a gap would be a couple from nowhere.
+  const math::Vec3<Real> p = b.body < 0 ? point.p_WA : Real(0.5) * (point.p_WA + point.p_WB);
+  c.r_a = p - w.x[a.body];
+  if (b.body >= 0) c.r_b = p - w.x[b.body];
   return c;
 }
 
