@@ -101,6 +101,21 @@ TEST_P(JointRows, vanish_on_admissible_configurations_and_read_their_coordinates
   }
 }
 
+TEST_P(JointRows, lock_as_many_directions_as_the_joint_leaves_none) {
+  std::mt19937 random(3);
+  const auto m = world_.model();
+  const auto& joint = m.joints[0];
+  const int freedom = joint.is_ball ? 3 : joint.axis_count;
+  EXPECT_EQ(m.lock_count, 6 - freedom);
+  pose_at_random(random);
+  const Evaluation e = evaluate();
+  for (int i = 0; i < m.lock_count; ++i) {
+    const auto& row = e.lock[i];
+    const double size = math::norm(row.l) + math::norm(row.k_a);
+    EXPECT_GT(size, 0.5) << "row " << i;  // of unit direction, or a rotation's unit axis to within the error's scale
+  }
+}
+
 TEST_P(JointRows, equal_finite_differences_of_errors_and_coordinates) {
   std::mt19937 random(2);
   const auto m = world_.model();
