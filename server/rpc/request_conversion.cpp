@@ -70,7 +70,8 @@ Shape output_shape(std::int64_t count, std::optional<std::int64_t> records, cons
 absl::Status check_answer_bytes(double bytes, const schedule::Limits& limits) {
   if (bytes <= static_cast<double>(limits.max_message_bytes)) return absl::OkStatus();
   return schedule::limit_reached(
-      "max_message_bytes", absl::StrCat("max_message_bytes: the answer would have ", bytes, " bytes, the limit is ",
+      "max_message_bytes", absl::StrCat("max_message_bytes: the answer would have ", static_cast<std::int64_t>(bytes),
+                                        " bytes, the limit is ",
                                         limits.max_message_bytes, "; ask for fewer worlds, fields or records"));
 }
 

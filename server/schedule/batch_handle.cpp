@@ -86,7 +86,7 @@ absl::Status read_fields(const BatchHandle& batch, std::span<const std::int32_t>
 }
 
 absl::Status reset_worlds(BatchHandle& batch, const ResetRequest& request, std::span<const std::uint64_t> seeds) {
-  if (const Status status = batch.engine->reset(request); !status.ok()) return from_engine(status.error());
+  if (const Status status = batch.engine->reset(request); !status.ok()) return from_engine(status.error(), "state");
   for (std::size_t i = 0; i < world_count_of(request.world_indices, batch); ++i) {
     batch.carried_outcome[static_cast<std::size_t>(world_at(request.world_indices, i))] = kConverged;
   }

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "absl/strings/cord.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
@@ -111,7 +112,11 @@ absl::Status from_engine(const Error& error, absl::string_view prefix) {
   }
   FailureDetails details{.reason = std::string(reason_of(error.code)), .field = field};
   if (error.code == ErrorCode::kResourceExhausted) details.quota_subject = field.empty() ? "device" : field;
-  const std::string message = field.empty() ? error.message : absl::StrCat(field, ": ", error.message);
+  // The engine's sentences often begin with the field; said once, with the whole path, it is enough.
+  std::string message = absl::StrCat(field, field.empty() ? "" : ": ", error.message);
+  if (!error.field.empty() && absl::StartsWith(error.message, error.field)) {
+    message = absl::StrCat(field, ":", absl::string_view(error.message).substr(error.field.size()));
+  }
   return make_failure(code_of(error.code), message, details);
 }
 

@@ -1,0 +1,92 @@
+// Clients that step at once share launches, and each gets the bits that it gets alone.
+#include <cmath>
+#include <thread>
+
+#include "tests/server/rpc/fixture.hpp"
+
+namespace axion::server::testing {
+namespace {
+
+constexpr int kCalls = 30;
+constexpr int kSteps = 4;
+
+class SharedLaunch : public ServerTest {
+ protected:
+  // Steps a fresh batch through a fixed roll-out; returns every answer's outputs, in order.
+  std::vector<std::string> roll_out(const std::string& model, int worlds, double phase) {
+    const auto own = connect();
+    grpc::ClientContext create_context;
+    v1::CreateBatchRequest create;
+    create.set_model(model);
+    create.set_world_count(worlds);
+    create.set_seed(3);
+    create.mutable_initial_noise()->set_joint_position(0.2);
+    v1::Batch batch;
+    EXPECT_TRUE(own->CreateBatch(&create_context, create, &batch).ok());
+    ready.Block();
+    std::vector<std::string> answers;
+    for (int i = 0; i < kCalls; ++i) {
+      v1::StepRequest request;
+      request.set_batch(batch.name());
+      request.set_step_count(kSteps);
+      request.set_record_every(2);
+      for (const char* field : {"body_pose", "body_velocity", "joint_impulse", "outcome"}) request.add_outputs(field);
+      std::vector<float> control;
+      for (int w = 0; w < worlds * kSteps; ++w) control.push_back(static_cast<float>(std::sin(phase + i + 0.1 * w)));
+      fill(*request.mutable_control(), {worlds, kSteps, 1}, control);
+      v1::StepResponse response;
+      grpc::ClientContext context;
+      EXPECT_TRUE(own->Step(&context, request, &response).ok());
+      std::string bytes;
+      for (const auto& field : request.outputs()) bytes += response.outputs().at(field).data();
+      answers.push_back(bytes);
+    }
+    return answers;
+  }
+
+  // Launches by the number of worlds in them, as the metric's buckets: count and sum.
+  std::pair<std::uint64_t, double> launch_worlds() {
+    for (const auto& family : server->metrics().registry()->Collect()) {
+      if (family.name != "axion_launch_worlds") continue;
+      return {family.metric[0].histogram.sample_count, family.metric[0].histogram.sample_sum};
+    }
+    return {0, 0};
+  }
+
+  // Starts the clients' steps together.
+  struct Barrier {
+    absl::Mutex mutex;
+    int missing = 0;
+    void Block() {
+      absl::MutexLock lock(&mutex);
+      --missing;
+      mutex.Await(absl::Condition(+[](int* count) { return *count <= 0; }, &missing));
+    }
+  } ready;
+};
+
+TEST_F(SharedLaunch, clients_that_step_at_once_share_launches_and_get_the_bits_they_get_alone) {
+  Config config;
+  config.max_batch_delay = absl::Milliseconds(200);  // both are always awaited, so every launch is shared
+  start(config);
+  const std::string model = create_model().name();
+  std::vector<std::string> first, second;
+  ready.missing = 2;
+  std::thread other([&] { second = roll_out(model, 7, 1.0); });
+  first = roll_out(model, 5, 0.0);
+  other.join();
+  const auto [launches, worlds] = launch_worlds();
+  EXPECT_EQ(worlds, (5 + 7) * kCalls);
+  EXPECT_LT(launches, 2u * kCalls) << "no launch had more worlds than either batch";
+
+  // Alone: a server of its own for each.
+  start();
+  ready.missing = 1;
+  EXPECT_EQ(roll_out(create_model().name(), 5, 0.0), first);
+  start();
+  ready.missing = 1;
+  EXPECT_EQ(roll_out(create_model().name(), 7, 1.0), second);
+}
+
+}  // namespace
+}  // namespace axion::server::testing

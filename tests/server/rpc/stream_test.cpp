@@ -1,0 +1,110 @@
+#include <thread>
+
+#include "tests/server/rpc/fixture.hpp"
+
+namespace axion::server::testing {
+namespace {
+
+using Stream = ServerTest;
+
+v1::StepRequest request_of(const std::string& batch, const std::string& id) {
+  v1::StepRequest request;
+  request.set_batch(batch);
+  request.set_request_id(id);
+  return request;
+}
+
+TEST_F(Stream, requests_sent_ahead_are_answered_in_order) {
+  start();
+  const v1::Model model = create_model();
+  const std::string a = create_batch(model.name(), 1).name(), b = create_batch(model.name(), 2).name();
+  grpc::ClientContext context;
+  const auto stream = stub->StepStream(&context);
+  constexpr int kCount = 200;  // more than a stream may have in flight
+  for (int i = 0; i < kCount; ++i) {
+    ASSERT_TRUE(stream->Write(request_of(i % 3 == 0 ? b : a, std::to_string(i))));
+  }
+  ASSERT_TRUE(stream->WritesDone());
+  v1::StepResponse response;
+  for (int i = 0; i < kCount; ++i) {
+    ASSERT_TRUE(stream->Read(&response));
+    EXPECT_EQ(response.request_id(), std::to_string(i));
+    EXPECT_EQ(response.step_index_size(), i % 3 == 0 ? 2 : 1);
+  }
+  EXPECT_FALSE(stream->Read(&response));
+  EXPECT_TRUE(stream->Finish().ok());
+}
+
+TEST_F(Stream, a_refused_request_ends_it_after_the_answers_before_and_nothing_after_runs) {
+  start();
+  const std::string batch = create_batch(create_model().name(), 1).name();
+  for (const bool refused_by_device : {true, false}) {
+    grpc::ClientContext context;
+    const auto stream = stub->StepStream(&context);
+    const std::string run = refused_by_device ? "x" : "y";
+    stream->Write(request_of(batch, run + "0"));
+    stream->Write(request_of(batch, run + "1"));
+    v1::StepRequest bad = request_of(batch, run + "2");
+    if (refused_by_device) {
+      bad.set_expected_step(99);
+    } else {
+      bad.add_outputs("nothing");
+    }
+    stream->Write(bad);
+    for (int i = 3; i < 10; ++i) stream->Write(request_of(batch, run + std::to_string(i)));
+    v1::StepResponse response;
+    for (int i = 0; i < 2; ++i) {
+      ASSERT_TRUE(stream->Read(&response));
+      EXPECT_EQ(response.request_id(), run + std::to_string(i));
+    }
+    EXPECT_FALSE(stream->Read(&response));
+    const grpc::Status status = stream->Finish();
+    EXPECT_EQ(status.error_code(), refused_by_device ? grpc::StatusCode::ABORTED : grpc::StatusCode::INVALID_ARGUMENT)
+        << status.error_message();
+    v1::StepResponse next;
+    ASSERT_TRUE(step(request_of(batch, run + "next"), next).ok());
+    EXPECT_EQ(next.step_index(0), refused_by_device ? 3 : 6);
+  }
+}
+
+TEST_F(Stream, a_client_that_goes_away_leaves_the_server_and_the_batch_in_order) {
+  start();
+  const std::string batch = create_batch(create_model().name(), 1).name();
+  {
+    grpc::ClientContext context;
+    const auto stream = stub->StepStream(&context);
+    for (int i = 0; i < 20; ++i) stream->Write(request_of(batch, ""));
+    context.TryCancel();
+    EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::CANCELLED);
+  }
+  v1::StepResponse response;
+  EXPECT_TRUE(step(request_of(batch, ""), response).ok());
+}
+
+TEST_F(Stream, a_drain_answers_what_waits_then_ends_with_unavailable) {
+  LaunchGate gate;
+  start({}, gate.hook());
+  const v1::Model model = create_model();
+  const std::string batch = create_batch(model.name(), 1).name();
+  grpc::ClientContext context, idle_context;
+  const auto stream = stub->StepStream(&context);
+  const auto idle = stub->StepStream(&idle_context);
+  stream->Write(request_of(batch, "a"));
+  gate.held.WaitForNotification();
+  std::thread drain([&] { EXPECT_TRUE(server->drain(absl::Seconds(60))); });
+  while (health() != 2) {
+  }
+  v1::StepResponse refused;
+  EXPECT_EQ(step(request_of(batch, "late"), refused).error_code(), grpc::StatusCode::UNAVAILABLE);
+  gate.open.Notify();
+  v1::StepResponse response;
+  EXPECT_TRUE(stream->Read(&response));
+  EXPECT_EQ(response.request_id(), "a");
+  EXPECT_FALSE(stream->Read(&response));
+  EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(idle->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+  drain.join();
+}
+
+}  // namespace
+}  // namespace axion::server::testing
