@@ -1,14 +1,16 @@
-// Bits of a step's outcome, as engine.hpp gives them to callers.
+// Bits of a step's outcome as plain integers, those of axion::Outcome.
 #pragma once
 
 #include <cstdint>
 
+#include "engine/model/fields.hpp"
+
 namespace axion::step {
 
-inline constexpr std::uint32_t kConvergedBit = 1u << 0;
-inline constexpr std::uint32_t kMaxIterationsBit = 1u << 1;
-inline constexpr std::uint32_t kContactOverflowBit = 1u << 2;
-inline constexpr std::uint32_t kNonFiniteBit = 1u << 3;
-inline constexpr std::uint32_t kFallbackBit = 1u << 4;
+inline constexpr std::uint32_t kConvergedBit = axion::kConverged;
+inline constexpr std::uint32_t kMaxIterationsBit = axion::kMaxIterations;
+inline constexpr std::uint32_t kContactOverflowBit = axion::kContactOverflow;
+inline constexpr std::uint32_t kNonFiniteBit = axion::kNonFinite;
+inline constexpr std::uint32_t kFallbackBit = axion::kFallback;
 
 }  // namespace axion::step

@@ -1,0 +1,11 @@
+# Runs two programs and fails unless both succeed and print the same, and something.
+foreach(which FIRST SECOND)
+  execute_process(COMMAND "${${which}}" OUTPUT_VARIABLE output_${which} RESULT_VARIABLE code)
+  if(NOT code EQUAL 0)
+    message(FATAL_ERROR "${${which}} ended with ${code}")
+  endif()
+endforeach()
+if(output_FIRST STREQUAL "" OR NOT output_FIRST STREQUAL output_SECOND)
+  message(FATAL_ERROR "The outputs differ.\n${FIRST}:\n${output_FIRST}\n${SECOND}:\n${output_SECOND}")
+endif()
+message(STATUS "${output_FIRST}")

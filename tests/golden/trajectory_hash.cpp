@@ -1,0 +1,60 @@
+// Prints a hash of the state of each test scene after some steps, one line a scene, precision and preset.
+#include <cinttypes>
+#include <cstdio>
+
+#include "engine/backend/engine_model.hpp"
+#include "engine/backend/world_block.hpp"
+#include "engine/step/run_steps.hpp"
+#include "engine/team/serial_team.hpp"
+#include "tests/engine/backend/scenes.hpp"
+
+namespace axion::testing {
+namespace {
+
+constexpr int kSteps = 100;
+
+// FNV-1a, 64 bits.
+std::uint64_t hash(const std::vector<std::byte>& bytes) {
+  std::uint64_t h = 14695981039346656037u;
+  for (const std::byte b : bytes) h = (h ^ static_cast<std::uint64_t>(b)) * 1099511628211u;
+  return h;
+}
+
+template <typename Real>
+void print_hash(const model::SceneSpec& scene, model::Preset preset, const char* name) {
+  const auto model = compile_scene(scene);
+  const auto& engine_model = dynamic_cast<const backend::EngineModel&>(*model);
+  step::StepJob<Real> job{};
+  job.m = engine_model.arrays<Real>().view();
+  job.user = engine_model.user<Real>().view();
+  job.settings = model::make_step_settings<Real>(model::make_options(preset), 0.005);
+  const model::WorldBytes bytes = model::world_bytes(job.m);
+  std::vector<std::byte> world(bytes.world), scratch(bytes.scratch), state;
+  backend::WorldBlock<Real> block(engine_model, world.data());
+  block.set_default_parameters();
+  block.reset(-1);
+  for (int b = 0; b < job.m.body_count; ++b) block.view().omega[b] = {Real(0.3), Real(-0.2), Real(0.1)};
+  StepStatistics statistics;
+  job.worlds = world.data(), job.world_count = 1, job.step_count = kSteps, job.statistics = &statistics;
+  step::run_row(team::SerialTeam{}, job, 0, scratch.data());
+  const auto* x = reinterpret_cast<const std::byte*>(block.view().x);
+  const auto* q = reinterpret_cast<const std::byte*>(block.view().q);
+  state.insert(state.end(), x, x + job.m.body_count * sizeof(math::Vec3<Real>));
+  state.insert(state.end(), q, q + job.m.body_count * sizeof(math::Quat<Real>));
+  std::printf("%s float%zu %s %016" PRIx64 "\n", scene.name.c_str(), 8 * sizeof(Real), name, hash(state));
+}
+
+void print_all() {
+  for (const model::SceneSpec& scene : {box_and_sphere(), all_joints(), quadruped()}) {
+    for (const bool seed : {false, true}) {
+      const model::Preset preset = seed ? model::Preset::kAxionSeed : model::Preset::kDefault;
+      print_hash<float>(scene, preset, seed ? "seed" : "default");
+      print_hash<double>(scene, preset, seed ? "seed" : "default");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace axion::testing
+
+int main() { axion::testing::print_all(); }
