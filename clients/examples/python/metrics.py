@@ -36,8 +36,21 @@ def _quantile(buckets, fraction):
     return next(bound for bound, count in ordered if count >= fraction * total)
 
 
+def _value_lines(values):
+    """A line for each value; the series of one name that are zero share a line."""
+    lines, zeros = [], collections.Counter()
+    series = collections.Counter(name for name, _, _ in values)
+    for name, words, value in sorted(values):
+        if value == 0 and series[name] > 1:
+            zeros[name] += 1
+        else:
+            lines.append(f"{name:<36} {words:<42} {value:g}")
+    lines += [f"{name:<36} {count} of its {series[name]} series are 0" for name, count in zeros.items()]
+    return sorted(lines)
+
+
 def digest(samples, prefix="axion_"):
-    """Lines for people: a value for each gauge and counter, count, mean and quantiles for each histogram."""
+    """Lines for people: values of gauges and counters; count, mean and quantiles of histograms."""
     values, histograms = [], collections.defaultdict(lambda: {"buckets": [], "sum": 0.0, "count": 0.0})
     for name, labels, value in samples:
         if not name.startswith(prefix):
@@ -50,7 +63,7 @@ def digest(samples, prefix="axion_"):
             histograms[base, _words(labels)][part] = value
         else:
             values.append((name, _words(labels), value))
-    lines = [f"{name:<36} {words:<42} {value:g}" for name, words, value in sorted(values)]
+    lines = _value_lines(values)
     for (name, words), histogram in sorted(histograms.items()):
         if not histogram["count"]:
             lines.append(f"{name:<36} {words:<42} nothing observed")

@@ -68,6 +68,8 @@ class Metrics(unittest.TestCase):
 axion_worlds{device="cpu"} 256
 other_metric 1
 axion_step_outcomes_total{outcome="converged"} 12
+axion_step_outcomes_total{outcome="fallback"} 0
+axion_step_outcomes_total{outcome="non_finite"} 0
 axion_contacts_bucket{le="2"} 3
 axion_contacts_bucket{le="4"} 4
 axion_contacts_bucket{le="+Inf"} 4
@@ -80,10 +82,11 @@ axion_line_search_steps_count 0
 
     def test_page_becomes_a_line_for_each_metric(self):
         lines = metrics.digest(metrics.parse(self.PAGE))
-        self.assertEqual(len(lines), 4)
+        self.assertEqual(len(lines), 5)
         text = "\n".join(lines)
         self.assertIn("4 observed, mean 2.5, median <= 2, 99 % <= 4", text)
         self.assertIn("nothing observed", text)
+        self.assertIn("2 of its 3 series are 0", text)
         self.assertRegex(text, r"axion_worlds\s+device cpu\s+256")
         self.assertNotIn("other_metric", text)
 
