@@ -40,7 +40,7 @@ bool all_finite(const std::byte* data, int count) {
 
 // The common case, fast: every value is finite in its own type and that is no wider than the batch's.
 bool plainly_finite(const InputView& view, const InputShape& shape) {
-  if (view.dtype == DType::kFloat64 && shape.precision == DType::kFloat32) return false;
+  if (shape.limit > 0 || (view.dtype == DType::kFloat64 && shape.precision == DType::kFloat32)) return false;
   const int steps = view.step_stride == 0 ? 1 : shape.steps;
   for (int i = 0; i < shape.rows; ++i) {
     for (int t = 0; t < steps; ++t) {
@@ -86,9 +86,15 @@ Status check_input(const InputView& view, const InputShape& shape) {
   if (plainly_finite(view, shape)) return {};
   const bool to_float = shape.precision == DType::kFloat32;
   return for_each_value(view, shape, [&](int i, int t, int j, double value) -> Status {
-    if (std::isfinite(value) && (!to_float || std::isfinite(static_cast<float>(value)))) return {};
+    const bool finite = std::isfinite(value) && (!to_float || std::isfinite(static_cast<float>(value)));
+    const bool small = shape.limit == 0 || std::abs(value) <= shape.limit;
+    if (finite && small) return {};
     const std::string name = element_name(shape, i, t, j, view.step_stride != 0);
     if (!std::isfinite(value)) return invalid_argument(name, text(name, " is ", value, "; it must be finite."));
+    if (!small) {
+      return invalid_argument(name, text(name, " is ", value, "; it must be within ", -shape.limit, " and ",
+                                         shape.limit, "."));
+    }
     return invalid_argument(name, text(name, " is ", value, ", which is infinite in the batch's float32."));
   });
 }

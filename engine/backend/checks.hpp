@@ -17,6 +17,7 @@ struct InputShape {
   int columns = 0;                // values a row (and step)
   int inner = 0;                  // last dimension where the row has two, e.g. 7 of [nb, 7]; 0: one dimension
   DType precision = DType::kFloat64;  // values must be finite in it
+  double limit = 0;               // and of at most this magnitude; 0: any
 };
 
 // A value, whatever its type.

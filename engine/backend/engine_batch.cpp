@@ -14,6 +14,7 @@ namespace {
 constexpr double kMaxTimeStep = 1.0;            // s
 constexpr int kMaxWorlds = 1 << 24;
 constexpr int kMaxStepCount = 1 << 24;
+constexpr double kMaxState = 1e30;              // SI; sums and products with the model's lengths stay finite in float32
 
 DType precision_of(const BatchSpec& spec) {
   return spec.options.precision == model::Precision::kFloat32 ? DType::kFloat32 : DType::kFloat64;
@@ -26,7 +27,7 @@ std::vector<int> pose_quaternions(int body_count) {
 }
 
 InputShape pose_shape(const char* name, int rows, int body_count, DType precision) {
-  return {name, rows, 1, 7 * body_count, 7, precision};
+  return {name, rows, 1, 7 * body_count, 7, precision, kMaxState};
 }
 
 }  // namespace
@@ -176,10 +177,10 @@ Status EngineBatch::check_state(const StateUpdate& state, int rows) const {
   const int nb = static_cast<int>(info.bodies.size());
   const DType real = real_dtype();
   const InputShape poses = pose_shape("body_pose", rows, nb, real);
-  const InputShape positions{"joint_position", rows, 1, info.joint_position_count, 0, real};
+  const InputShape positions{"joint_position", rows, 1, info.joint_position_count, 0, real, kMaxState};
   if (Status s = check_input(state.body_pose, poses); !s.ok()) return s;
   if (Status s = check_quaternions(state.body_pose, poses, pose_quaternions(nb)); !s.ok()) return s;
-  if (Status s = check_input(state.body_velocity, {"body_velocity", rows, 1, 6 * nb, 6, real}); !s.ok()) return s;
+  if (Status s = check_input(state.body_velocity, {"body_velocity", rows, 1, 6 * nb, 6, real, kMaxState}); !s.ok()) return s;
   if (Status s = check_input(state.joint_position, positions); !s.ok()) return s;
   std::vector<int> quaternions;
   for (const JointInfo& j : info.joints) {
@@ -187,9 +188,9 @@ Status EngineBatch::check_state(const StateUpdate& state, int rows) const {
     if (j.kind == model::JointKind::kBall) quaternions.push_back(j.position_start);
   }
   if (Status s = check_quaternions(state.joint_position, positions, quaternions); !s.ok()) return s;
-  const InputShape rates{"joint_velocity", rows, 1, info.joint_velocity_count, 0, real};
+  const InputShape rates{"joint_velocity", rows, 1, info.joint_velocity_count, 0, real, kMaxState};
   if (Status s = check_input(state.joint_velocity, rates); !s.ok()) return s;
-  return check_input(state.time, {"time", rows, 1, 1, 0, DType::kFloat64});
+  return check_input(state.time, {"time", rows, 1, 1, 0, DType::kFloat64, kMaxState});
 }
 
 Status EngineBatch::check_one_world(int world) const {

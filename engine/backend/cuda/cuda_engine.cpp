@@ -45,11 +45,13 @@ class CudaEngine final : public EngineCore {
                                                 model::WorldBytes bytes, int world_count,
                                                 Reservation reservation) override {
     if (Status s = cuda_status(cudaSetDevice(index_), "select the device"); !s.ok()) return s.error();
+    auto memory = precision == DType::kFloat32
+                      ? allocate_typed(models_float_, std::move(model), bytes, world_count, std::move(reservation))
+                      : allocate_typed(models_double_, std::move(model), bytes, world_count, std::move(reservation));
+    if (!memory.ok()) return memory;
+    // Grown last: a batch that does not come to be leaves the engine as it was.
     if (Status s = scratch_.reserve(scratch_wanted(bytes.scratch)); !s.ok()) return s.error();
-    if (precision == DType::kFloat32) {
-      return allocate_typed(models_float_, std::move(model), bytes, world_count, std::move(reservation));
-    }
-    return allocate_typed(models_double_, std::move(model), bytes, world_count, std::move(reservation));
+    return memory;
   }
 
   Status run(Launch& launch) override {

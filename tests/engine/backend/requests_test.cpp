@@ -159,6 +159,8 @@ TEST_F(Requests, state_must_be_finite_and_have_rotations) {
   refuse(set_pose, "body_pose[2,1,3]", "quaternion");
   velocity[24 + 6] = kInfinity;
   refuse([&](StateUpdate& s) { s.body_velocity = input(velocity, 24); }, "body_velocity[1,1,0]", "inf");
+  velocity[24 + 6] = -2e30;
+  refuse([&](StateUpdate& s) { s.body_velocity = input(velocity, 24); }, "body_velocity[1,1,0]", "-2e+30");
   for (int k = 7; k < 11; ++k) position[15 + k] = 0;
   refuse([&](StateUpdate& s) { s.joint_position = input(position, 15); }, "joint_position[1,7]", "quaternion");
   time[1] = kNan;

@@ -1,6 +1,7 @@
 // State goes in and comes out in the user's order and frames; reset starts again; a frozen world stays so until then.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -205,6 +206,36 @@ TEST(State, the_impulse_of_a_joint_holds_up_what_hangs_from_it) {
   step(*f.engine, *f.batch, 10);
   const std::vector<double> impulse = read(*f.batch, Field::kJointImpulse);
   expect_near(impulse, {0, 0, 3 * 9.81 * 0.005, 0, 0, 0}, 1e-4);
+}
+
+// Where a point of a body is in the world, from body_pose.
+std::array<double, 3> point(const std::vector<double>& pose, int body, std::array<double, 3> p) {
+  const double* X = pose.data() + 7 * body;
+  const double w = X[3], x = X[4], y = X[5], z = X[6];
+  const double R[3][3] = {{1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)},
+                          {2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)},
+                          {2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)}};
+  std::array<double, 3> out;
+  for (int i = 0; i < 3; ++i) out[i] = X[i] + R[i][0] * p[0] + R[i][1] * p[1] + R[i][2] * p[2];
+  return out;
+}
+
+TEST(State, joints_hold_as_seen_from_the_poses) {
+  for (const Precision precision : {Precision::kFloat32, Precision::kFloat64}) {
+    Fixture f(all_joints(), 2, precision);
+    scatter_worlds(*f.batch);
+    step(*f.engine, *f.batch, 200, {0.5, 0.3, -0.5, -0.3});
+    for (const int world : {0, 1}) {
+      const std::vector<double> pose = read(*f.batch, Field::kBodyPose, {world});
+      const auto ball_on_base = point(pose, 0, {0.3, 0, 0}), ball = point(pose, 1, {-0.2, 0, 0});
+      const auto wrist_on_arm = point(pose, 2, {0.2, 0, 0}), wrist = point(pose, 3, {-0.2, 0, 0});
+      for (int k = 0; k < 3; ++k) {
+        EXPECT_NEAR(ball[k], ball_on_base[k], 2e-5);
+        EXPECT_NEAR(wrist[k], wrist_on_arm[k], 2e-5);
+      }
+      EXPECT_LT(pose[2], 0.5);  // it fell all the while
+    }
+  }
 }
 
 TEST(State, overrides_change_their_world_alone) {
