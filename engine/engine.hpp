@@ -122,6 +122,8 @@ struct StepRequest {
 
 // New state of some worlds; absent parts keep their value. Either body_* or joint_*, not both.
 // Quaternions are normalised; a zero or non-finite one is refused. Joint coordinates place the bodies by the tree.
+// Poses and velocities that are set forget the impulses of the last step: what follows depends on the state alone. A
+// world that is frozen stays so; only a reset revives it.
 struct StateUpdate {
   InputView body_pose;       // [n, nb, 7]
   InputView body_velocity;   // [n, nb, 6]
@@ -168,7 +170,7 @@ struct BatchOverrides {
 struct BatchSpec {
   std::shared_ptr<const Model> model;
   int world_count = 1;
-  double dt = 0.005;          // s
+  double dt = 0.005;          // s, 1e-6 .. 1
   model::SolverOptions options;
   BatchOverrides overrides;
 };
