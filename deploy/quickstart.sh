@@ -13,6 +13,7 @@ bin=build/release/bin
 venv=build/venv
 out=quickstart-out
 server=""
+walker=""
 
 stage() { printf '\n== %s (%s)\n' "$1" "$(date -u +%H:%M:%S)"; }
 fail() { printf 'quickstart: %s\n' "$1" >&2; exit 1; }
@@ -32,6 +33,9 @@ stop_server() {
 }
 
 clean_up() {
+  if [ -n "$walker" ]; then
+    kill -TERM "$walker" 2>/dev/null || true
+  fi
   if [ -n "$server" ]; then
     echo "quickstart: stopping the server" >&2
     stop_server || true
@@ -91,9 +95,12 @@ fi
 cat "$out/info.txt"
 
 stage "Robots"
+# In the background, so that a signal interrupts the wait at once.
 "$venv/bin/python" clients/examples/python/quadruped_walk.py --server "127.0.0.1:$port" \
-  --metrics "http://127.0.0.1:$metrics_port/metrics" --plot "$out/quadruped_walk.png" "$@" ||
-  fail "the walk failed; the server's log is $out/axiond.log"
+  --metrics "http://127.0.0.1:$metrics_port/metrics" --plot "$out/quadruped_walk.png" "$@" &
+walker=$!
+wait "$walker" || fail "the walk failed; the server's log is $out/axiond.log"
+walker=""
 
 stage "Stop"
 code=0
