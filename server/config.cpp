@@ -18,7 +18,7 @@ ABSL_FLAG(int, max_batch_delay_us, 0,
           "what comes in during a launch still shares the next one.");
 ABSL_FLAG(std::int64_t, max_message_bytes, 64 << 20, "Largest message in either direction, in bytes.");
 ABSL_FLAG(std::int64_t, max_worlds, 65536, "Most worlds, of all batches together.");
-ABSL_FLAG(std::int64_t, max_queue, 1024, "Most requests that are admitted and not finished.");
+ABSL_FLAG(std::int64_t, max_queue, 4096, "Most requests that are admitted and not finished.");
 ABSL_FLAG(std::int64_t, max_models, 1024, "Most models held.");
 ABSL_FLAG(double, drain_timeout_seconds, 30, "How long a drain (SIGTERM, SIGINT) may take to finish work in hand.");
 ABSL_FLAG(std::string, log_level, "info", "trace, debug, info, warning, error or off.");

@@ -84,8 +84,9 @@ bool Server::drain(absl::Duration limit) {
   drained_ = true;
   if (grpc_ != nullptr) grpc_->GetHealthCheckService()->SetServingStatus(false);
   service_->begin_drain();
-  const bool in_time = batcher_->drain(limit);
+  // Scenes in hand are few and quick; from here on neither models nor work are taken.
   compiler_->drain();
+  const bool in_time = batcher_->drain(limit);
   if (grpc_ != nullptr) {
     grpc_->Shutdown(absl::ToChronoTime(absl::Now() + kFlushTime));
     grpc_->Wait();

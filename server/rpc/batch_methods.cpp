@@ -147,7 +147,8 @@ grpc::ServerUnaryReactor* SimulationService::ListBatches(grpc::CallbackServerCon
     for (const auto& batch : page->items) fill_batch(*batch, *response->add_batches());
     response->set_next_page_token(page->next_token);
   }
-  call->finish(page.status());
+  call->finish(page.ok() ? check_answer_bytes(static_cast<double>(response->ByteSizeLong()), parts_.limits)
+                         : page.status());
   return call;
 }
 

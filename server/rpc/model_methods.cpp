@@ -6,6 +6,7 @@
 
 #include "engine/import/mjcf.hpp"
 
+#include "server/rpc/request_conversion.hpp"
 #include "server/rpc/scene_conversion.hpp"
 #include "server/rpc/simulation_service.hpp"
 #include "server/schedule/failure.hpp"
@@ -91,7 +92,8 @@ grpc::ServerUnaryReactor* SimulationService::ListModels(grpc::CallbackServerCont
     for (const auto& record : page->items) fill_model(*record, *response->add_models());
     response->set_next_page_token(page->next_token);
   }
-  call->finish(page.status());
+  call->finish(page.ok() ? check_answer_bytes(static_cast<double>(response->ByteSizeLong()), parts_.limits)
+                         : page.status());
   return call;
 }
 

@@ -72,7 +72,7 @@ absl::Status check_answer_bytes(double bytes, const schedule::Limits& limits) {
   return schedule::limit_reached(
       "max_message_bytes", absl::StrCat("max_message_bytes: the answer would have ", static_cast<std::int64_t>(bytes),
                                         " bytes, the limit is ",
-                                        limits.max_message_bytes, "; ask for fewer worlds, fields or records"));
+                                        limits.max_message_bytes, "; ask for less: fewer worlds, fields, records, or a smaller page"));
 }
 
 absl::StatusOr<std::vector<std::int32_t>> worlds_of(const google::protobuf::RepeatedField<std::int32_t>& indices,

@@ -36,7 +36,7 @@
 namespace axion::server::schedule {
 
 struct StepBatcherOptions {
-  std::size_t max_queue = 1024;
+  std::size_t max_queue = 4096;
   absl::Duration max_batch_delay = absl::ZeroDuration();
   absl::Duration shared_slice = absl::Milliseconds(10);  // how long a launch may last when other jobs wait
   absl::Duration alone_slice = absl::Milliseconds(50);   // when none do

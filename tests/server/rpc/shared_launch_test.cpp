@@ -88,5 +88,41 @@ TEST_F(SharedLaunch, clients_that_step_at_once_share_launches_and_get_the_bits_t
   EXPECT_EQ(roll_out(create_model().name(), 7, 1.0), second);
 }
 
+TEST_F(SharedLaunch, one_long_request_gives_the_bits_of_many_short_ones) {
+  start();
+  const std::string model = create_model().name();
+  constexpr int kWorlds = 3, kLong = 120;
+  std::vector<double> control;
+  for (int i = 0; i < kWorlds * kLong; ++i) control.push_back(std::sin(0.37 * i));
+  const std::string whole = create_batch(model, kWorlds).name(), pieces = create_batch(model, kWorlds).name();
+  v1::StepRequest request;
+  request.set_batch(whole);
+  request.set_step_count(kLong);
+  request.set_record_every(1);
+  request.add_outputs("body_pose");
+  fill(*request.mutable_control(), {kWorlds, kLong, 1}, control);
+  v1::StepResponse at_once;
+  ASSERT_TRUE(step(request, at_once).ok());
+  const auto records = values_of<float>(at_once.outputs().at("body_pose"));
+  std::uint32_t converged = v1::OUTCOME_CONVERGED;
+  for (int i = 0; i < kLong; ++i) {
+    request.set_batch(pieces);
+    request.set_step_count(1);
+    request.set_record_every(0);
+    std::vector<double> now;
+    for (int w = 0; w < kWorlds; ++w) now.push_back(control[std::size_t(w * kLong + i)]);
+    fill(*request.mutable_control(), {kWorlds, 1}, now);
+    v1::StepResponse one;
+    ASSERT_TRUE(step(request, one).ok());
+    converged &= one.outcome(1);
+    const auto pose = values_of<float>(one.outputs().at("body_pose"));
+    for (int w = 0; w < kWorlds; ++w) {
+      const float* recorded = records.data() + (w * kLong + i) * 14;
+      ASSERT_EQ(std::memcmp(recorded, pose.data() + w * 14, 14 * sizeof(float)), 0) << "step " << i << " world " << w;
+    }
+  }
+  EXPECT_EQ(at_once.outcome(1) & v1::OUTCOME_CONVERGED, converged);
+}
+
 }  // namespace
 }  // namespace axion::server::testing
