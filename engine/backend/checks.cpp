@@ -92,8 +92,8 @@ Status check_input(const InputView& view, const InputShape& shape) {
     const std::string name = element_name(shape, i, t, j, view.step_stride != 0);
     if (!std::isfinite(value)) return invalid_argument(name, text(name, " is ", value, "; it must be finite."));
     if (!small) {
-      return invalid_argument(name, text(name, " is ", value, "; it must be within ", -shape.limit, " and ",
-                                         shape.limit, "."));
+      return invalid_argument(
+          name, text(name, " is ", value, "; it must be within ", -shape.limit, " and ", shape.limit, "."));
     }
     return invalid_argument(name, text(name, " is ", value, ", which is infinite in the batch's float32."));
   });
@@ -120,8 +120,8 @@ Status check_scale(const InputView& view, const InputShape& shape, bool zero_all
     const bool large_enough = zero_allowed ? value >= 0 : value >= 1 / kMaxScale;
     if (large_enough && value <= kMaxScale) return {};
     const std::string name = element_name(shape, i, t, j, false);
-    return invalid_argument(
-        name, text(name, " is ", value, "; it must be within ", zero_allowed ? 0 : 1 / kMaxScale, " and ", kMaxScale, "."));
+    return invalid_argument(name, text(name, " is ", value, "; it must be within ", zero_allowed ? 0 : 1 / kMaxScale,
+                                       " and ", kMaxScale, "."));
   });
 }
 

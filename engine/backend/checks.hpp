@@ -11,13 +11,13 @@ namespace axion::backend {
 
 // What an InputView must be. Row i, step t, value j; value_shape splits j into the indices that an error names.
 struct InputShape {
-  const char* name = "";          // as users know it, e.g. "body_pose"
+  const char* name = "";  // as users know it, e.g. "body_pose"
   int rows = 0;
-  int steps = 1;                  // looked at only where step_stride is not 0
-  int columns = 0;                // values a row (and step)
-  int inner = 0;                  // last dimension where the row has two, e.g. 7 of [nb, 7]; 0: one dimension
+  int steps = 1;                      // looked at only where step_stride is not 0
+  int columns = 0;                    // values a row (and step)
+  int inner = 0;                      // last dimension where the row has two, e.g. 7 of [nb, 7]; 0: one dimension
   DType precision = DType::kFloat64;  // values must be finite in it
-  double limit = 0;               // and of at most this magnitude; 0: any
+  double limit = 0;                   // and of at most this magnitude; 0: any
 };
 
 // A value, whatever its type.

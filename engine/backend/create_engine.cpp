@@ -63,8 +63,7 @@ Result<std::unique_ptr<Engine>> create_engine(const EngineOptions& options, std:
   }
   const int index = cuda_index(options.device);
   if (index >= 0) return create_cuda(options, index);
-  return invalid_argument("device",
-                          text("device is \"", options.device, "\"; it must be auto, cpu or cuda:<index>."));
+  return invalid_argument("device", text("device is \"", options.device, "\"; it must be auto, cpu or cuda:<index>."));
 }
 
 }  // namespace axion

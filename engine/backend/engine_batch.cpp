@@ -11,10 +11,10 @@
 namespace axion::backend {
 namespace {
 
-constexpr double kMaxTimeStep = 1.0;            // s
+constexpr double kMaxTimeStep = 1.0;  // s
 constexpr int kMaxWorlds = 1 << 24;
 constexpr int kMaxStepCount = 1 << 24;
-constexpr double kMaxState = 1e30;              // SI; sums and products with the model's lengths stay finite in float32
+constexpr double kMaxState = 1e30;  // SI; sums and products with the model's lengths stay finite in float32
 
 DType precision_of(const BatchSpec& spec) {
   return spec.options.precision == model::Precision::kFloat32 ? DType::kFloat32 : DType::kFloat64;
@@ -84,27 +84,39 @@ std::vector<std::int64_t> EngineBatch::field_shape(Field field) const {
   const ModelInfo& info = model_->info();
   const auto size = [](const auto& list) { return static_cast<std::int64_t>(list.size()); };
   switch (field) {
-    case Field::kBodyPose: return {size(info.bodies), 7};
-    case Field::kBodyVelocity: return {size(info.bodies), 6};
-    case Field::kJointPosition: return {info.joint_position_count};
-    case Field::kJointVelocity: return {info.joint_velocity_count};
-    case Field::kJointImpulse: return {size(info.joints), 6};
-    case Field::kControl: return {size(info.actuators)};
+    case Field::kBodyPose:
+      return {size(info.bodies), 7};
+    case Field::kBodyVelocity:
+      return {size(info.bodies), 6};
+    case Field::kJointPosition:
+      return {info.joint_position_count};
+    case Field::kJointVelocity:
+      return {info.joint_velocity_count};
+    case Field::kJointImpulse:
+      return {size(info.joints), 6};
+    case Field::kControl:
+      return {size(info.actuators)};
     case Field::kContactCount:
     case Field::kOutcome:
     case Field::kTime:
-    case Field::kStepIndex: return {};
+    case Field::kStepIndex:
+      return {};
   }
   return {};
 }
 
 DType EngineBatch::field_dtype(Field field) const {
   switch (field) {
-    case Field::kContactCount: return DType::kInt32;
-    case Field::kOutcome: return DType::kUint32;
-    case Field::kTime: return DType::kFloat64;
-    case Field::kStepIndex: return DType::kInt64;
-    default: return real_dtype();
+    case Field::kContactCount:
+      return DType::kInt32;
+    case Field::kOutcome:
+      return DType::kUint32;
+    case Field::kTime:
+      return DType::kFloat64;
+    case Field::kStepIndex:
+      return DType::kInt64;
+    default:
+      return real_dtype();
   }
 }
 
@@ -139,8 +151,8 @@ Status EngineBatch::check_outputs(std::span<const OutputView> out, int rows, int
 Status EngineBatch::check_step(const StepRequest& request) const {
   if (Status s = check_worlds(request.world_indices, spec_.world_count); !s.ok()) return s;
   if (request.step_count < 1 || request.step_count > kMaxStepCount) {
-    return invalid_argument("step_count", text("step_count is ", request.step_count, "; it must be within 1 and ",
-                                               kMaxStepCount, "."));
+    return invalid_argument(
+        "step_count", text("step_count is ", request.step_count, "; it must be within 1 and ", kMaxStepCount, "."));
   }
   if (request.record_every < 0 || (request.record_every > 0 && request.step_count % request.record_every != 0)) {
     return invalid_argument("record_every", text("record_every is ", request.record_every,
@@ -170,8 +182,9 @@ Status EngineBatch::check_state(const StateUpdate& state, int rows) const {
   const bool body = state.body_pose.data != nullptr || state.body_velocity.data != nullptr;
   const bool joint = state.joint_position.data != nullptr || state.joint_velocity.data != nullptr;
   if (body && joint) {
-    return invalid_argument("joint_position", "A state is given by body_pose and body_velocity or by joint_position and "
-                                              "joint_velocity, not by both.");
+    return invalid_argument("joint_position",
+                            "A state is given by body_pose and body_velocity or by joint_position and "
+                            "joint_velocity, not by both.");
   }
   const ModelInfo& info = model_->info();
   const int nb = static_cast<int>(info.bodies.size());
@@ -180,7 +193,8 @@ Status EngineBatch::check_state(const StateUpdate& state, int rows) const {
   const InputShape positions{"joint_position", rows, 1, info.joint_position_count, 0, real, kMaxState};
   if (Status s = check_input(state.body_pose, poses); !s.ok()) return s;
   if (Status s = check_quaternions(state.body_pose, poses, pose_quaternions(nb)); !s.ok()) return s;
-  if (Status s = check_input(state.body_velocity, {"body_velocity", rows, 1, 6 * nb, 6, real, kMaxState}); !s.ok()) return s;
+  if (Status s = check_input(state.body_velocity, {"body_velocity", rows, 1, 6 * nb, 6, real, kMaxState}); !s.ok())
+    return s;
   if (Status s = check_input(state.joint_position, positions); !s.ok()) return s;
   std::vector<int> quaternions;
   for (const JointInfo& j : info.joints) {
@@ -195,7 +209,8 @@ Status EngineBatch::check_state(const StateUpdate& state, int rows) const {
 
 Status EngineBatch::check_one_world(int world) const {
   if (world >= 0 && world < spec_.world_count) return {};
-  return invalid_argument("world", text("world is ", world, "; the batch has worlds 0 to ", spec_.world_count - 1, "."));
+  return invalid_argument("world",
+                          text("world is ", world, "; the batch has worlds 0 to ", spec_.world_count - 1, "."));
 }
 
 Status EngineBatch::start(const BatchOverrides& overrides) {
@@ -206,8 +221,7 @@ Status EngineBatch::start(const BatchOverrides& overrides) {
 Status EngineBatch::get(std::span<const std::int32_t> worlds, std::span<const OutputView> out) const {
   if (Status s = check_worlds(worlds, spec_.world_count); !s.ok()) return s;
   if (Status s = check_outputs(out, row_count(worlds), 1); !s.ok()) return s;
-  return memory_->visit(resolve(worlds), Access::kRead,
-                        [&](int row, std::byte* block) { get_world(out, row, block); });
+  return memory_->visit(resolve(worlds), Access::kRead, [&](int row, std::byte* block) { get_world(out, row, block); });
 }
 
 Status EngineBatch::set_state(std::span<const std::int32_t> worlds, const StateUpdate& state) {
@@ -226,8 +240,8 @@ Status EngineBatch::reset(const ResetRequest& request) {
   }
   if (Status s = check_state(request.state, row_count(request.world_indices)); !s.ok()) return s;
   const std::span<const std::int32_t> worlds = resolve(request.world_indices);
-  const Status status = memory_->visit(worlds, Access::kReadWrite,
-                                       [&](int row, std::byte* block) { reset_world(request, row, block); });
+  const Status status =
+      memory_->visit(worlds, Access::kReadWrite, [&](int row, std::byte* block) { reset_world(request, row, block); });
   if (status.ok()) {
     for (const std::int32_t world : worlds) step_index_[world] = 0;
   }

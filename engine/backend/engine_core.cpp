@@ -31,8 +31,7 @@ Result<std::unique_ptr<Batch>> EngineCore::create_batch(const BatchSpec& spec) {
 }
 
 template <typename Real>
-Result<std::unique_ptr<Batch>> EngineCore::make_batch(const BatchSpec& spec,
-                                                      std::shared_ptr<const EngineModel> model) {
+Result<std::unique_ptr<Batch>> EngineCore::make_batch(const BatchSpec& spec, std::shared_ptr<const EngineModel> model) {
   const model::WorldBytes bytes = model::world_bytes(model->arrays<Real>().view());
   // At most 2^24 worlds of less than 2^37 bytes each: no overflow.
   const std::int64_t wanted = spec.world_count * (std::int64_t(bytes.world) + world_overhead_bytes());

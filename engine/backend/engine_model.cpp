@@ -57,8 +57,15 @@ ModelInfo make_info(const model::CompiledModel& compiled, const UserArrays<doubl
   for (const model::Weld& weld : compiled.welded.welds) info.welds.push_back({weld.name, weld.body, weld.X_BW});
   for (std::size_t j = 0; j < scene.joints.size(); ++j) {
     const model::JointSpec& joint = scene.joints[j];
-    JointInfo joint_info{joint.name, joint.kind, joint.parent, joint.child, user.joints[j].position_start,
-                         position_count(joint), user.joints[j].velocity_start, velocity_count(joint), joint.axes};
+    JointInfo joint_info{joint.name,
+                         joint.kind,
+                         joint.parent,
+                         joint.child,
+                         user.joints[j].position_start,
+                         position_count(joint),
+                         user.joints[j].velocity_start,
+                         velocity_count(joint),
+                         joint.axes};
     for (model::AxisSpec& axis : joint_info.axes) axis.axis = unit(axis.axis);
     info.joints.push_back(std::move(joint_info));
   }
@@ -77,8 +84,13 @@ ModelInfo make_info(const model::CompiledModel& compiled, const UserArrays<doubl
 
 template <typename Real>
 model::UserLayout<Real> UserArrays<Real>::view() const {
-  return {static_cast<int>(joints.size()), position_count, velocity_count, external_body.data(), p_BC.data(),
-          q_BC.data(), joints.data()};
+  return {static_cast<int>(joints.size()),
+          position_count,
+          velocity_count,
+          external_body.data(),
+          p_BC.data(),
+          q_BC.data(),
+          joints.data()};
 }
 
 template struct UserArrays<float>;

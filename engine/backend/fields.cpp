@@ -27,9 +27,11 @@ std::size_t size_of(DType dtype) {
   switch (dtype) {
     case DType::kFloat32:
     case DType::kInt32:
-    case DType::kUint32: return 4;
+    case DType::kUint32:
+      return 4;
     case DType::kFloat64:
-    case DType::kInt64: return 8;
+    case DType::kInt64:
+      return 8;
   }
   return 0;
 }

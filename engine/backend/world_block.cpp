@@ -50,7 +50,8 @@ void WorldBlock<Real>::reset(int keyframe) {
   model::for_each_field(m_, [this](model::FieldKind kind, auto member, std::size_t count) {
     using Element = std::remove_reference_t<decltype(*(w_.*member))>;
     static_assert(std::is_trivially_copyable_v<Element>);
-    if (kind == model::FieldKind::kState && count > 0) std::memset(static_cast<void*>(w_.*member), 0, count * sizeof(Element));
+    if (kind == model::FieldKind::kState && count > 0)
+      std::memset(static_cast<void*>(w_.*member), 0, count * sizeof(Element));
   });
   std::copy_n(w_.x_initial, m_.body_count, w_.x);
   std::copy_n(w_.q_initial, m_.body_count, w_.q);

@@ -50,8 +50,8 @@ struct StepStatistics {
   BinnedCounts<kLineSearchBounds.size()> line_search_steps;
   std::array<BinnedCounts<kResidualBounds.size()>, kResidualBlockCount> residual;  // multiples of the tolerance
   BinnedCounts<kContactBounds.size()> contacts;
-  double max_penetration = 0;   // m
-  double max_joint_error = 0;   // m
+  double max_penetration = 0;  // m
+  double max_joint_error = 0;  // m
 
   AXION_HD void add(const StepStatistics& other) {
     world_steps += other.world_steps;

@@ -11,21 +11,21 @@ namespace axion::model {
 
 // A joint in the scene's order, and where its coordinates are in joint_position and joint_velocity.
 struct UserJoint {
-  JointKind kind;             // never kFixed: welded bodies are one
-  int joint;                  // index into ModelView::joints, -1 for a free joint
-  int child;                  // internal body
+  JointKind kind;  // never kFixed: welded bodies are one
+  int joint;       // index into ModelView::joints, -1 for a free joint
+  int child;       // internal body
   int position_start, velocity_start;
 };
 
 template <typename Real>
 struct UserLayout {
-  int joint_count;            // joints of the scene, free ones too
-  int position_count;         // nq
-  int velocity_count;         // nv
-  const int* external_body;   // [nb] place of an internal body in body_pose
+  int joint_count;               // joints of the scene, free ones too
+  int position_count;            // nq
+  int velocity_count;            // nv
+  const int* external_body;      // [nb] place of an internal body in body_pose
   const math::Vec3<Real>* p_BC;  // [nb] internal order: centre of mass in the body frame, m
   const math::Quat<Real>* q_BC;  // [nb] internal order: principal frame in the body frame
-  const UserJoint* joints;    // [joint_count]
+  const UserJoint* joints;       // [joint_count]
 };
 
 }  // namespace axion::model

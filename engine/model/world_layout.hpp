@@ -21,7 +21,7 @@ AXION_HD constexpr std::size_t align_up(std::size_t size, std::size_t alignment)
 }
 
 struct WorldBytes {
-  std::size_t world = 0;    // state and parameters
+  std::size_t world = 0;  // state and parameters
   std::size_t scratch = 0;
 };
 

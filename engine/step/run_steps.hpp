@@ -43,13 +43,13 @@ struct StepJob {
   const std::int32_t* world_indices = nullptr;  // [world_count], or null: all in order
   int world_count = 0;
   int step_count = 1;
-  int record_every = 0;                         // 0: one record after the last step
-  JobInput control;                             // [nu]
-  JobInput wrench;                              // [nb, 6], user's order of bodies; held
+  int record_every = 0;  // 0: one record after the last step
+  JobInput control;      // [nu]
+  JobInput wrench;       // [nb, 6], user's order of bodies; held
   JobOutput outputs[kMaxJobOutputs];
   int output_count = 0;
-  StepStatistics* statistics = nullptr;         // [world_count]
-  std::int64_t* step_index = nullptr;           // [world_count] after the last step
+  StepStatistics* statistics = nullptr;  // [world_count]
+  std::int64_t* step_index = nullptr;    // [world_count] after the last step
 };
 
 template <typename Real>

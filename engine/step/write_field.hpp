@@ -1,7 +1,8 @@
 // write_field: one field of one world, in the order and the frames that users see.
 //
 //   body frame B from the principal frame C:  q_WB = q_WC conj(q_BC),  p_WB = p_WC - R_WB p_BC
-//   ball, from the parent's image M0 of the child at reference:  q = q_BC (conj(q_M0) q_C) conj(q_BC), the identity at reference
+//   ball, from the parent's image M0 of the child at reference, where it reads the identity:
+//     q = q_BC (conj(q_M0) q_C) conj(q_BC)
 // The destination is any memory; elements are written one by one at their natural size (engine.hpp: Field). Called by
 // run_steps for records and by a backend for queries; needs no scratch. Cannot fail.
 #pragma once
@@ -96,9 +97,8 @@ AXION_HD inline void store_joint_impulse(const model::WorldView<Real>& w, const 
 
 // Writes the field at `out`, row-major, without padding.
 template <typename Real, typename Team>
-AXION_HD inline void write_field(const Team& team, const model::ModelView<Real>& m,
-                                 const model::UserLayout<Real>& user, const model::WorldView<Real>& w, Field field,
-                                 std::byte* out) {
+AXION_HD inline void write_field(const Team& team, const model::ModelView<Real>& m, const model::UserLayout<Real>& user,
+                                 const model::WorldView<Real>& w, Field field, std::byte* out) {
   switch (field) {
     case Field::kBodyPose:
       team.for_each(m.body_count, [&](int b) { store_pose(user, w, b, out, 7 * user.external_body[b]); });
@@ -121,10 +121,18 @@ AXION_HD inline void write_field(const Team& team, const model::ModelView<Real>&
     case Field::kControl:
       team.for_each(m.control_count, [&](int i) { store(out, i, w.control[i]); });
       return;
-    case Field::kContactCount: team.for_each(1, [&](int) { store(out, 0, w.record->contact_count); }); return;
-    case Field::kOutcome: team.for_each(1, [&](int) { store(out, 0, *w.outcome); }); return;
-    case Field::kTime: team.for_each(1, [&](int) { store(out, 0, *w.time); }); return;
-    case Field::kStepIndex: team.for_each(1, [&](int) { store(out, 0, *w.step_index); }); return;
+    case Field::kContactCount:
+      team.for_each(1, [&](int) { store(out, 0, w.record->contact_count); });
+      return;
+    case Field::kOutcome:
+      team.for_each(1, [&](int) { store(out, 0, *w.outcome); });
+      return;
+    case Field::kTime:
+      team.for_each(1, [&](int) { store(out, 0, *w.time); });
+      return;
+    case Field::kStepIndex:
+      team.for_each(1, [&](int) { store(out, 0, *w.step_index); });
+      return;
   }
 }
 

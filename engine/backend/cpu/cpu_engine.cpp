@@ -94,9 +94,7 @@ std::string processor_name() {
   return "CPU";
 }
 
-std::int64_t physical_memory() {
-  return std::int64_t(sysconf(_SC_PHYS_PAGES)) * std::int64_t(sysconf(_SC_PAGE_SIZE));
-}
+std::int64_t physical_memory() { return std::int64_t(sysconf(_SC_PHYS_PAGES)) * std::int64_t(sysconf(_SC_PAGE_SIZE)); }
 
 class CpuEngine final : public EngineCore {
  public:
@@ -183,8 +181,7 @@ class CpuEngine final : public EngineCore {
 Result<std::unique_ptr<Engine>> create_cpu_engine(const EngineOptions& options) {
   const int available = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   const std::int64_t limit = options.memory_limit_bytes > 0 ? options.memory_limit_bytes : physical_memory();
-  return std::unique_ptr<Engine>(
-      std::make_unique<CpuEngine>(options.threads > 0 ? options.threads : available, limit));
+  return std::unique_ptr<Engine>(std::make_unique<CpuEngine>(options.threads > 0 ? options.threads : available, limit));
 }
 
 }  // namespace axion::backend

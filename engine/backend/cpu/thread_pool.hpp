@@ -35,8 +35,8 @@ class ThreadPool {
   std::mutex mutex_;
   std::condition_variable_any wake_;
   std::condition_variable idle_;
-  std::uint64_t round_ = 0;       // of run(); a worker takes part once in each
-  int busy_ = 0;                  // workers that have not finished the round
+  std::uint64_t round_ = 0;  // of run(); a worker takes part once in each
+  int busy_ = 0;             // workers that have not finished the round
   const Task* task_ = nullptr;
   int count_ = 0;
   std::atomic<int> next_{0};

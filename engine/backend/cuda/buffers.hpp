@@ -14,8 +14,7 @@ namespace axion::backend {
 
 inline Status cuda_status(cudaError_t error, const char* what) {
   if (error == cudaSuccess) return {};
-  const ErrorCode code =
-      error == cudaErrorMemoryAllocation ? ErrorCode::kResourceExhausted : ErrorCode::kInternal;
+  const ErrorCode code = error == cudaErrorMemoryAllocation ? ErrorCode::kResourceExhausted : ErrorCode::kInternal;
   return Error{code, "", text("The GPU failed to ", what, ": ", cudaGetErrorString(error), ".")};
 }
 

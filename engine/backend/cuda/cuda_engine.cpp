@@ -107,7 +107,8 @@ class CudaEngine final : public EngineCore {
     launch.scratch = scratch_.data();
     launch.scratch_stride = stride;
     const std::size_t room = scratch_.size() / stride;  // at least one: the largest batch made it so
-    const int blocks = static_cast<int>(std::min<std::size_t>({room, std::size_t(resident), std::size_t(launch.row_count)}));
+    const int blocks =
+        static_cast<int>(std::min<std::size_t>({room, std::size_t(resident), std::size_t(launch.row_count)}));
     return cuda_status(launch_steps(launch, blocks, stream_), "start a launch");
   }
 
@@ -137,10 +138,10 @@ class CudaEngine final : public EngineCore {
 
   int index_;
   std::string name_;
-  int blocks_[2];          // resident blocks of the whole device, float32 and float64
+  int blocks_[2];  // resident blocks of the whole device, float32 and float64
   cudaStream_t stream_ = nullptr;
   cudaEvent_t done_ = nullptr;
-  DeviceBuffer scratch_;   // shared by all launches: they follow each other on one stream
+  DeviceBuffer scratch_;  // shared by all launches: they follow each other on one stream
   LaunchStage stage_;
   Models<float> models_float_;
   Models<double> models_double_;
@@ -174,11 +175,10 @@ Result<std::unique_ptr<Engine>> create_cuda_engine(const EngineOptions& options,
     return unusable(index, cudaGetErrorString(error));
   }
   const std::int64_t usable = static_cast<std::int64_t>(kUsableMemory * static_cast<double>(free_bytes));
-  const std::int64_t limit =
-      options.memory_limit_bytes > 0 ? std::min(options.memory_limit_bytes, usable) : usable;
-  auto engine = std::make_unique<CudaEngine>(index, properties.name, limit,
-                                             blocks_float * properties.multiProcessorCount,
-                                             blocks_double * properties.multiProcessorCount);
+  const std::int64_t limit = options.memory_limit_bytes > 0 ? std::min(options.memory_limit_bytes, usable) : usable;
+  auto engine =
+      std::make_unique<CudaEngine>(index, properties.name, limit, blocks_float * properties.multiProcessorCount,
+                                   blocks_double * properties.multiProcessorCount);
   if (Status status = engine->open(); !status.ok()) return unusable(index, status.error().message);
   return std::unique_ptr<Engine>(std::move(engine));
 }

@@ -44,8 +44,8 @@ class CudaMemory : public BatchMemory {
   model::WorldBytes world_bytes_;
   int world_count_;
   DeviceBuffer worlds_;
-  DeviceBuffer row_statistics_;   // [world_count] StepStatistics
-  PinnedBuffer staging_;          // a few worlds on their way from or to the device
+  DeviceBuffer row_statistics_;  // [world_count] StepStatistics
+  PinnedBuffer staging_;         // a few worlds on their way from or to the device
   StepStatistics statistics_;
   std::vector<std::int64_t> step_indices_;
   Reservation reservation_;
@@ -55,8 +55,8 @@ class CudaMemory : public BatchMemory {
 template <typename Real>
 class TypedCudaMemory final : public CudaMemory {
  public:
-  TypedCudaMemory(int device, std::shared_ptr<const DeviceModel<Real>> model, model::WorldBytes bytes,
-                  int world_count, Reservation reservation)
+  TypedCudaMemory(int device, std::shared_ptr<const DeviceModel<Real>> model, model::WorldBytes bytes, int world_count,
+                  Reservation reservation)
       : CudaMemory(device, bytes, world_count, std::move(reservation)), model_(std::move(model)) {}
 
   // Points a job at the device; inputs, outputs and indices are the engine's to place.

@@ -12,12 +12,12 @@ namespace axion::backend {
 template <typename Real>
 struct CudaLaunch {
   const step::StepJob<Real>* jobs;
-  const int* row_start;       // [job_count + 1] first row of each job
+  const int* row_start;  // [job_count + 1] first row of each job
   int job_count;
   int row_count;
-  int* next_row;              // [1] zero before the launch
-  std::byte* scratch;         // [blocks] scratch blocks
-  std::size_t scratch_stride; // bytes
+  int* next_row;               // [1] zero before the launch
+  std::byte* scratch;          // [blocks] scratch blocks
+  std::size_t scratch_stride;  // bytes
 };
 
 // Consecutive rows whose statistics make one sum.

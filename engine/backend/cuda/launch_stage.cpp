@@ -13,16 +13,24 @@ template <typename Real>
 std::size_t record_bytes(const step::StepJob<Real>& job, Field field) {
   const std::size_t real = sizeof(Real), nb = job.m.body_count;
   switch (field) {
-    case Field::kBodyPose: return 7 * nb * real;
-    case Field::kBodyVelocity: return 6 * nb * real;
-    case Field::kJointPosition: return job.user.position_count * real;
-    case Field::kJointVelocity: return job.user.velocity_count * real;
-    case Field::kJointImpulse: return 6 * job.user.joint_count * real;
-    case Field::kControl: return job.m.control_count * real;
+    case Field::kBodyPose:
+      return 7 * nb * real;
+    case Field::kBodyVelocity:
+      return 6 * nb * real;
+    case Field::kJointPosition:
+      return job.user.position_count * real;
+    case Field::kJointVelocity:
+      return job.user.velocity_count * real;
+    case Field::kJointImpulse:
+      return 6 * job.user.joint_count * real;
+    case Field::kControl:
+      return job.m.control_count * real;
     case Field::kContactCount:
-    case Field::kOutcome: return 4;
+    case Field::kOutcome:
+      return 4;
     case Field::kTime:
-    case Field::kStepIndex: return 8;
+    case Field::kStepIndex:
+      return 8;
   }
   return 0;
 }
@@ -152,8 +160,7 @@ void LaunchStage::unpack_table(std::vector<Launch::Item<Real>>& items, const Tab
     StepStatistics total;
     const StepStatistics* sums = at<const StepStatistics>(out_host_, sums_) + place.group;
     for (int g = 0; g < place.group_count; ++g) total.add(sums[g]);
-    static_cast<CudaMemory*>(items[i].memory)
-        ->finish(total, at<const std::int64_t>(out_host_, place.step_index), n);
+    static_cast<CudaMemory*>(items[i].memory)->finish(total, at<const std::int64_t>(out_host_, place.step_index), n);
   }
 }
 

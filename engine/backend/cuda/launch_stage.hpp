@@ -45,7 +45,7 @@ class LaunchStage {
     step::JobOutput caller[step::kMaxJobOutputs];    // host memory
     int records, group, group_count;
   };
-  struct Table {                                     // of one precision
+  struct Table {  // of one precision
     std::size_t jobs = 0, row_start = 0, next_row = 0;
     int job_count = 0, row_count = 0;
     std::vector<Place> places;

@@ -57,7 +57,8 @@ SceneSpec box_and_sphere() {
   scene.joints = {joint("box", JointKind::kFree, model::kWorldBody, 0),
                   joint("sphere", JointKind::kFree, model::kWorldBody, 1)};
   scene.shapes = {shape("floor", ShapeKind::kPlane, model::kWorldBody, {}),
-                  shape("box", ShapeKind::kBox, 0, {0.1, 0.2, 0.15}), shape("sphere", ShapeKind::kSphere, 1, {0.2, 0, 0})};
+                  shape("box", ShapeKind::kBox, 0, {0.1, 0.2, 0.15}),
+                  shape("sphere", ShapeKind::kSphere, 1, {0.2, 0, 0})};
   return scene;
 }
 
@@ -127,11 +128,21 @@ std::vector<double> read(const Batch& batch, Field field, std::vector<std::int32
   for (std::size_t i = 0; i < n * count; ++i) {
     const std::byte* p = bytes.data() + i * size;
     switch (batch.field_dtype(field)) {
-      case DType::kFloat32: values.push_back(*reinterpret_cast<const float*>(p)); break;
-      case DType::kFloat64: values.push_back(*reinterpret_cast<const double*>(p)); break;
-      case DType::kInt32: values.push_back(*reinterpret_cast<const std::int32_t*>(p)); break;
-      case DType::kUint32: values.push_back(*reinterpret_cast<const std::uint32_t*>(p)); break;
-      case DType::kInt64: values.push_back(static_cast<double>(*reinterpret_cast<const std::int64_t*>(p))); break;
+      case DType::kFloat32:
+        values.push_back(*reinterpret_cast<const float*>(p));
+        break;
+      case DType::kFloat64:
+        values.push_back(*reinterpret_cast<const double*>(p));
+        break;
+      case DType::kInt32:
+        values.push_back(*reinterpret_cast<const std::int32_t*>(p));
+        break;
+      case DType::kUint32:
+        values.push_back(*reinterpret_cast<const std::uint32_t*>(p));
+        break;
+      case DType::kInt64:
+        values.push_back(static_cast<double>(*reinterpret_cast<const std::int64_t*>(p)));
+        break;
     }
   }
   return values;

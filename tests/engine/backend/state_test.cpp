@@ -127,7 +127,8 @@ TEST(State, what_follows_a_set_state_depends_on_that_state_alone) {
   check(f.batch->set_state({}, state));
   step(*f.engine, *f.batch, 20);
   const std::vector<double> after = read(*f.batch, Field::kBodyPose);
-  EXPECT_EQ(std::vector<double>(after.begin(), after.begin() + 14), std::vector<double>(after.begin() + 14, after.end()));
+  EXPECT_EQ(std::vector<double>(after.begin(), after.begin() + 14),
+            std::vector<double>(after.begin() + 14, after.end()));
 }
 
 TEST(State, reset_gives_the_bits_of_a_new_batch) {
@@ -196,7 +197,8 @@ TEST(State, resting_contacts_carry_the_weight_along_upward_normals) {
 
 TEST(State, the_impulse_of_a_joint_holds_up_what_hangs_from_it) {
   model::SceneSpec scene = all_joints();
-  scene.joints[0].kind = model::JointKind::kAxes;  // base: a hinge on the world, vertical, so it holds all of the weight
+  scene.joints[0].kind =
+      model::JointKind::kAxes;  // base: a hinge on the world, vertical, so it holds all of the weight
   model::AxisSpec axis;
   axis.name = "yaw";
   scene.joints[0].axes = {axis};

@@ -52,7 +52,9 @@ TEST(Steps, world_result_does_not_depend_on_its_batch) {
 TEST(Steps, world_result_does_not_depend_on_what_else_is_in_the_launch) {
   const auto engine = cpu_engine(2);
   const auto quad = compile_scene(quadruped()), joints = compile_scene(all_joints());
-  const auto make = [&](const auto& model, int n, Precision p) { return take(engine->create_batch(batch_spec(model, n, p))); };
+  const auto make = [&](const auto& model, int n, Precision p) {
+    return take(engine->create_batch(batch_spec(model, n, p)));
+  };
   const auto shared_a = make(quad, 3, Precision::kFloat32), alone_a = make(quad, 3, Precision::kFloat32);
   const auto shared_b = make(joints, 7, Precision::kFloat64), alone_b = make(joints, 7, Precision::kFloat64);
   for (Batch* batch : {shared_a.get(), alone_a.get(), shared_b.get(), alone_b.get()}) scatter_worlds(*batch);
@@ -138,7 +140,8 @@ TEST(Steps, records_are_the_states_that_separate_calls_would_see) {
     const std::vector<double> pose = read(*b, Field::kBodyPose), time = read(*b, Field::kTime);
     for (int i = 0; i < 3; ++i) {
       EXPECT_EQ(times[i * 4 + r], time[i]);
-      for (int k = 0; k < 14; ++k) EXPECT_EQ(poses[(i * 4 + r) * 14 + k], pose[i * 14 + k]) << i << " " << r << " " << k;
+      for (int k = 0; k < 14; ++k)
+        EXPECT_EQ(poses[(i * 4 + r) * 14 + k], pose[i * 14 + k]) << i << " " << r << " " << k;
     }
   }
 }
@@ -151,8 +154,8 @@ TEST(Steps, a_wrench_accelerates_the_body_it_names) {
   const auto engine = cpu_engine();
   const auto batch = take(engine->create_batch(batch_spec(compile_scene(scene), 1)));
   std::vector<double> wrench(4 * 6);
-  wrench[2 * 6 + 1] = 4;   // body 2: 4 N along y, mass 1
-  wrench[3 * 6 + 5] = 0.1; // body 3: 0.1 N m about z, I_zz = 0.02
+  wrench[2 * 6 + 1] = 4;    // body 2: 4 N along y, mass 1
+  wrench[3 * 6 + 5] = 0.1;  // body 3: 0.1 N m about z, I_zz = 0.02
   StepRequest request;
   request.batch = batch.get(), request.step_count = 10, request.body_wrench = input(wrench, 24);
   take(engine->step({&request, 1}));

@@ -12,7 +12,8 @@ namespace axion::testing {
 
 class HostBlock {
  public:
-  HostBlock(std::barrier<>& barrier, int thread, int threads) : barrier_(&barrier), thread_(thread), threads_(threads) {}
+  HostBlock(std::barrier<>& barrier, int thread, int threads)
+      : barrier_(&barrier), thread_(thread), threads_(threads) {}
   int thread() const { return thread_; }
   int threads() const { return threads_; }
   void sync() const { barrier_->arrive_and_wait(); }
