@@ -151,6 +151,10 @@ absl::Status run_watch(const Invocation& invocation) {
     if (!names.ok()) {
       return names.status();
     }
+    if (names->empty() && !invocation.json) {
+      absl::PrintF("%s  no batches\n", absl::FormatTime("%H:%M:%S", absl::Now(), absl::LocalTimeZone()));
+      std::fflush(stdout);
+    }
     for (const std::string& name : *names) {
       const auto batch = invocation.client.get_batch(name);
       const auto stats = batch.ok() ? batch->solver_stats() : batch.status();
