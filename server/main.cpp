@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"
@@ -30,7 +31,8 @@ std::string version_text() {
                       absl::StrJoin(build.backends, ","), "\n");
 }
 
-void set_up_flags(int argc, char** argv) {
+// Returns what is left of the command line besides flags.
+std::vector<char*> parse_flags(int argc, char** argv) {
   absl::FlagsUsageConfig usage;
   usage.contains_help_flags = [](absl::string_view file) { return absl::StrContains(file, "server/"); };
   usage.contains_helpshort_flags = usage.contains_help_flags;
@@ -40,7 +42,8 @@ void set_up_flags(int argc, char** argv) {
   usage.version_string = version_text;
   absl::SetFlagsUsageConfig(usage);
   absl::SetProgramUsageMessage("serves rigid body simulation over gRPC; see README.md");
-  absl::ParseCommandLine(argc, argv);
+  const std::vector<char*> all = absl::ParseCommandLine(argc, argv);
+  return {all.begin() + 1, all.end()};
 }
 
 int fail(const std::string& message) {
@@ -61,7 +64,8 @@ sigset_t block_signals() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  set_up_flags(argc, argv);
+  const std::vector<char*> rest = parse_flags(argc, argv);
+  if (!rest.empty()) return fail(absl::StrCat("takes flags only; \"", rest.front(), "\" is none"));
   const auto config = axion::server::config_from_flags();
   if (!config.ok()) return fail(std::string(config.status().message()));
   if (const auto status = axion::server::observe::set_up_logging(config->log_level); !status.ok()) {
