@@ -23,6 +23,16 @@ TEST_F(Service, says_what_it_is_and_serves) {
   EXPECT_EQ(health("axion.v1.Simulation"), 1);
 }
 
+TEST_F(Service, is_found_by_reflection) {
+  start();
+  const std::string list_services("\x3a\x00", 2);  // ServerReflectionRequest.list_services, field 7, empty
+  std::string response;
+  const grpc::Status status =
+      raw_call("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", list_services, response);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_NE(response.find("axion.v1.Simulation"), std::string::npos);
+}
+
 TEST_F(Service, a_model_names_everything_that_can_be_addressed) {
   start();
   const v1::Model model = create_model();
