@@ -74,8 +74,8 @@ int main(int argc, char** argv) {
   sigset_t signals = block_signals();
 
   std::string note;
-  auto engine = axion::create_engine({.device = config->device, .threads = config->threads, .memory_limit_bytes = 0},
-                                     &note);
+  auto engine =
+      axion::create_engine({.device = config->device, .threads = config->threads, .memory_limit_bytes = 0}, &note);
   if (!engine.ok()) return fail(absl::StrCat("--device=", config->device, ": ", engine.error().message));
   const axion::DeviceInfo device = engine.value()->device();
   spdlog::info("event=device id={} name={} threads={} memory_bytes={} note={}", device.id, log_text(device.name),

@@ -1,7 +1,7 @@
 #include "server/observe/logging.hpp"
 
-#include <array>
 #include <algorithm>
+#include <array>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"

@@ -41,19 +41,16 @@ void observe(Histogram& histogram, const BinnedCounts<Count>& binned) {
 }
 
 // From tens of microseconds (a held pose of a few worlds) to a minute (a long roll-out).
-Bounds duration_bounds() {
-  return {1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1, 3, 10, 30, 60};
-}
+Bounds duration_bounds() { return {1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1, 3, 10, 30, 60}; }
 
 Bounds world_bounds() { return {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 65536}; }
 
 // Every reason that a refusal can have, so that each series exists from the start.
-constexpr std::array kReasons{schedule::reason::kInvalidField, schedule::reason::kNotFound,
-                              schedule::reason::kQueueFull,    schedule::reason::kLimitReached,
-                              schedule::reason::kStepMismatch, schedule::reason::kInUse,
-                              schedule::reason::kDraining,     schedule::reason::kCancelled,
-                              schedule::reason::kDeadline,     schedule::reason::kPrecondition,
-                              schedule::reason::kUnsupported,  schedule::reason::kInternal};
+constexpr std::array kReasons{
+    schedule::reason::kInvalidField, schedule::reason::kNotFound,     schedule::reason::kQueueFull,
+    schedule::reason::kLimitReached, schedule::reason::kStepMismatch, schedule::reason::kInUse,
+    schedule::reason::kDraining,     schedule::reason::kCancelled,    schedule::reason::kDeadline,
+    schedule::reason::kPrecondition, schedule::reason::kUnsupported,  schedule::reason::kInternal};
 
 }  // namespace
 
@@ -103,12 +100,12 @@ void Metrics::make_solver_metrics() {
   contact_overflow_ = &outcomes.Add({{"outcome", "contact_overflow"}});
   non_finite_ = &outcomes.Add({{"outcome", "non_finite"}});
   fallback_ = &outcomes.Add({{"outcome", "fallback"}});
-  newton_iterations_ = &histogram(r, "axion_newton_iterations", "Newton iterations of a world-step.",
-                                  bounds_of(kNewtonIterationBounds));
+  newton_iterations_ =
+      &histogram(r, "axion_newton_iterations", "Newton iterations of a world-step.", bounds_of(kNewtonIterationBounds));
   linear_iterations_ = &histogram(r, "axion_linear_iterations", "Iterations of the linear solver of a world-step.",
                                   bounds_of(kLinearIterationBounds));
-  line_search_ = &histogram(r, "axion_line_search_steps", "Line-search steps of a world-step.",
-                            bounds_of(kLineSearchBounds));
+  line_search_ =
+      &histogram(r, "axion_line_search_steps", "Line-search steps of a world-step.", bounds_of(kLineSearchBounds));
   auto& residual = prometheus::BuildHistogram()
                        .Name("axion_newton_residual")
                        .Help("Residual at the end of a world-step in multiples of the tolerance, by block.")

@@ -33,7 +33,8 @@ absl::StatusOr<absl::Duration> idle_ttl_of(const v1::CreateBatchRequest& request
 }
 
 absl::StatusOr<schedule::InitialNoise> noise_of(const v1::CreateBatchRequest& request) {
-  const schedule::InitialNoise noise{request.initial_noise().joint_position(), request.initial_noise().joint_velocity()};
+  const schedule::InitialNoise noise{request.initial_noise().joint_position(),
+                                     request.initial_noise().joint_velocity()};
   for (const auto& [field, value] : {std::pair{"initial_noise.joint_position", noise.joint_position},
                                      std::pair{"initial_noise.joint_velocity", noise.joint_velocity}}) {
     if (!std::isfinite(value) || value < 0) {

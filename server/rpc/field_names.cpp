@@ -14,16 +14,26 @@ namespace {
 
 const char* description(Field field) {
   switch (field) {
-    case Field::kBodyPose: return "x y z (m), then quaternion w x y z, of the body frame in the world";
-    case Field::kBodyVelocity: return "linear velocity of the centre of mass (m/s), then angular (rad/s), world frame";
-    case Field::kJointPosition: return "joint coordinates: free x y z w x y z, ball w x y z, axis rad or m";
-    case Field::kJointVelocity: return "joint rates: free as body_velocity, ball rad/s in the parent, axis rad/s or m/s";
-    case Field::kJointImpulse: return "last step's impulse on the child (N s), then torque part about its centre of mass";
-    case Field::kControl: return "last control applied, in the order of the actuators";
-    case Field::kContactCount: return "contacts of the last step";
-    case Field::kOutcome: return "bits of Outcome of the last step request";
-    case Field::kTime: return "simulated time, s";
-    case Field::kStepIndex: return "steps since the last reset";
+    case Field::kBodyPose:
+      return "x y z (m), then quaternion w x y z, of the body frame in the world";
+    case Field::kBodyVelocity:
+      return "linear velocity of the centre of mass (m/s), then angular (rad/s), world frame";
+    case Field::kJointPosition:
+      return "joint coordinates: free x y z w x y z, ball w x y z, axis rad or m";
+    case Field::kJointVelocity:
+      return "joint rates: free as body_velocity, ball rad/s in the parent, axis rad/s or m/s";
+    case Field::kJointImpulse:
+      return "last step's impulse on the child (N s), then torque part about its centre of mass";
+    case Field::kControl:
+      return "last control applied, in the order of the actuators";
+    case Field::kContactCount:
+      return "contacts of the last step";
+    case Field::kOutcome:
+      return "bits of Outcome of the last step request";
+    case Field::kTime:
+      return "simulated time, s";
+    case Field::kStepIndex:
+      return "steps since the last reset";
   }
   return "";
 }

@@ -31,7 +31,8 @@ absl::StatusOr<import::ImportedScene> scene_of(const v1::CreateModelRequest& req
       if (!scene.ok()) return scene.status();
       return import::ImportedScene{.scene = *std::move(scene), .warnings = {}};
     }
-    case v1::CreateModelRequest::SOURCE_NOT_SET: break;
+    case v1::CreateModelRequest::SOURCE_NOT_SET:
+      break;
   }
   return invalid_field("source", "is absent; give mjcf or scene");
 }
@@ -54,7 +55,8 @@ absl::Status SimulationService::create_model(const v1::CreateModelRequest& reque
   if (record == nullptr) {
     auto model = compile_model(imported->scene);
     if (!model.ok()) {
-      return schedule::from_engine(model.error(), request.source_case() == v1::CreateModelRequest::kScene ? "scene" : "");
+      return schedule::from_engine(model.error(),
+                                   request.source_case() == v1::CreateModelRequest::kScene ? "scene" : "");
     }
     auto added = parts_.registry.add_model(std::move(content), std::move(model).value(), std::move(imported->warnings),
                                            parts_.batcher.now());

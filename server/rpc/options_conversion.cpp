@@ -43,12 +43,12 @@ absl::StatusOr<model::SolverOptions> to_options(const v1::SolverOptions& message
   model::SolverOptions o = model::make_options(preset);
   status.Update(choose("precision", message.precision(), model::Precision::kFloat64, o.precision));
   status.Update(choose("joint_mode", message.joint_mode(), model::JointMode::kBlended, o.joint_mode));
-  status.Update(choose("gyroscopic_mode", message.gyroscopic_mode(), model::GyroscopicMode::kExplicit,
-                       o.gyroscopic_mode));
-  status.Update(choose("contact_function", message.contact_function(), model::ContactFunction::kMinimumMap,
-                       o.contact_function));
-  status.Update(choose("friction_model", message.friction_model(), model::FrictionModel::kNaturalMap,
-                       o.friction_model));
+  status.Update(
+      choose("gyroscopic_mode", message.gyroscopic_mode(), model::GyroscopicMode::kExplicit, o.gyroscopic_mode));
+  status.Update(
+      choose("contact_function", message.contact_function(), model::ContactFunction::kMinimumMap, o.contact_function));
+  status.Update(
+      choose("friction_model", message.friction_model(), model::FrictionModel::kNaturalMap, o.friction_model));
   status.Update(choose("linear_solver", message.linear_solver(), model::LinearSolver::kTreeDirect, o.linear_solver));
   if (!status.ok()) return status;
   if (message.has_tolerance()) o.tolerance = message.tolerance();

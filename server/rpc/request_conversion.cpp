@@ -23,22 +23,23 @@ constexpr double kFixedBytes = 4096, kWorldBytes = 32;
 absl::Status check_counts(const v1::StepRequest& request, const schedule::Limits& limits) {
   const std::int64_t steps = request.has_step_count() ? request.step_count() : 1;
   if (steps < 1 || steps > limits.max_steps_per_request) {
-    return invalid_field("step_count", absl::StrCat("is ", steps, "; it must be from 1 to ",
-                                                    limits.max_steps_per_request));
+    return invalid_field("step_count",
+                         absl::StrCat("is ", steps, "; it must be from 1 to ", limits.max_steps_per_request));
   }
   const std::int64_t every = request.record_every();
   if (every < 0 || (every > 0 && steps % every != 0)) {
     return invalid_field("record_every", absl::StrCat("is ", every, "; it must be 0 or divide step_count = ", steps));
   }
   if (request.request_id().size() > kMaxRequestIdLength) {
-    return invalid_field("request_id", absl::StrCat("has ", request.request_id().size(),
-                                                    " characters; at most ", kMaxRequestIdLength, " are taken"));
+    return invalid_field("request_id", absl::StrCat("has ", request.request_id().size(), " characters; at most ",
+                                                    kMaxRequestIdLength, " are taken"));
   }
   return absl::OkStatus();
 }
 
 // Sets `view` if the tensor is present.
-absl::Status take(absl::string_view field, bool present, const v1::Tensor& tensor, const Shape& shape, InputView& view) {
+absl::Status take(absl::string_view field, bool present, const v1::Tensor& tensor, const Shape& shape,
+                  InputView& view) {
   if (!present) return absl::OkStatus();
   auto input = real_input(field, tensor, shape);
   if (input.ok()) view = *input;
@@ -71,8 +72,8 @@ absl::Status check_answer_bytes(double bytes, const schedule::Limits& limits) {
   if (bytes <= static_cast<double>(limits.max_message_bytes)) return absl::OkStatus();
   return schedule::limit_reached(
       "max_message_bytes", absl::StrCat("max_message_bytes: the answer would have ", static_cast<std::int64_t>(bytes),
-                                        " bytes, the limit is ",
-                                        limits.max_message_bytes, "; ask for less: fewer worlds, fields, records, or a smaller page"));
+                                        " bytes, the limit is ", limits.max_message_bytes,
+                                        "; ask for less: fewer worlds, fields, records, or a smaller page"));
 }
 
 absl::StatusOr<std::vector<std::int32_t>> worlds_of(const google::protobuf::RepeatedField<std::int32_t>& indices,
@@ -108,8 +109,8 @@ absl::StatusOr<schedule::StepWork> to_step(const v1::StepRequest& request, const
                                                                           : work.world_indices.size());
   const auto bodies = static_cast<std::int64_t>(batch.model->info().bodies.size());
   status.Update(take_control(request, batch, count, work.step_count, work.control));
-  status.Update(take("body_wrench", request.has_body_wrench(), request.body_wrench(), {count, bodies, 6},
-                     work.body_wrench));
+  status.Update(
+      take("body_wrench", request.has_body_wrench(), request.body_wrench(), {count, bodies, 6}, work.body_wrench));
   const auto fields = fields_of("outputs", request.outputs());
   status.Update(fields.status());
   if (!status.ok()) return status;
@@ -137,8 +138,8 @@ absl::StatusOr<StateUpdate> to_state(const v1::StateUpdate& message, const sched
   const ModelInfo& model = batch.model->info();
   const auto bodies = static_cast<std::int64_t>(model.bodies.size());
   StateUpdate state;
-  absl::Status status = take("state.body_pose", message.has_body_pose(), message.body_pose(), {count, bodies, 7},
-                             state.body_pose);
+  absl::Status status =
+      take("state.body_pose", message.has_body_pose(), message.body_pose(), {count, bodies, 7}, state.body_pose);
   status.Update(take("state.body_velocity", message.has_body_velocity(), message.body_velocity(), {count, bodies, 6},
                      state.body_velocity));
   status.Update(take("state.joint_position", message.has_joint_position(), message.joint_position(),
@@ -167,9 +168,9 @@ absl::StatusOr<BatchOverrides> to_overrides(const v1::BatchOverrides& message, c
   return overrides;
 }
 
-absl::StatusOr<std::vector<OutputView>> to_reading(const v1::GetStateRequest& request,
-                                                   const schedule::BatchInfo& batch, std::int64_t count,
-                                                   const schedule::Limits& limits, v1::GetStateResponse& response) {
+absl::StatusOr<std::vector<OutputView>> to_reading(const v1::GetStateRequest& request, const schedule::BatchInfo& batch,
+                                                   std::int64_t count, const schedule::Limits& limits,
+                                                   v1::GetStateResponse& response) {
   auto fields = fields_of("fields", request.fields());
   if (!fields.ok()) return fields.status();
   if (fields->empty()) {
@@ -187,7 +188,8 @@ absl::StatusOr<std::vector<OutputView>> to_reading(const v1::GetStateRequest& re
   }
   response.mutable_time()->Resize(static_cast<int>(count), 0);
   response.mutable_step_index()->Resize(static_cast<int>(count), 0);
-  views.push_back({Field::kTime, reinterpret_cast<std::byte*>(response.mutable_time()->mutable_data()), sizeof(double), 0});
+  views.push_back(
+      {Field::kTime, reinterpret_cast<std::byte*>(response.mutable_time()->mutable_data()), sizeof(double), 0});
   views.push_back({Field::kStepIndex, reinterpret_cast<std::byte*>(response.mutable_step_index()->mutable_data()),
                    sizeof(std::int64_t), 0});
   return views;

@@ -36,9 +36,9 @@ absl::StatusOr<BatchOverrides> to_overrides(const v1::BatchOverrides& message, c
                                             std::int64_t count);
 
 // Makes the tensors of a reading of state in `response` and returns the views to fill. No names: all fields.
-absl::StatusOr<std::vector<OutputView>> to_reading(const v1::GetStateRequest& request,
-                                                   const schedule::BatchInfo& batch, std::int64_t count,
-                                                   const schedule::Limits& limits, v1::GetStateResponse& response);
+absl::StatusOr<std::vector<OutputView>> to_reading(const v1::GetStateRequest& request, const schedule::BatchInfo& batch,
+                                                   std::int64_t count, const schedule::Limits& limits,
+                                                   v1::GetStateResponse& response);
 
 // RESOURCE_EXHAUSTED if an answer of this size cannot be sent.
 absl::Status check_answer_bytes(double bytes, const schedule::Limits& limits);

@@ -130,7 +130,8 @@ absl::StatusOr<model::SceneSpec> to_scene(const v1::SceneSpec& message) {
   if (!status.ok()) return status;
   for (const auto& exclude : message.excludes()) scene.excludes.push_back({exclude.body_a(), exclude.body_b()});
   for (const auto& keyframe : message.keyframes()) {
-    scene.keyframes.push_back({keyframe.name(), keyframe.time(),
+    scene.keyframes.push_back({keyframe.name(),
+                               keyframe.time(),
                                {keyframe.joint_position().begin(), keyframe.joint_position().end()},
                                {keyframe.joint_velocity().begin(), keyframe.joint_velocity().end()}});
   }

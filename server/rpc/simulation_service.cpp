@@ -28,9 +28,8 @@ void SimulationService::on_device(UnaryCall* call, std::shared_ptr<schedule::Bat
   job->call = call->call();
   job->batch = std::move(batch);
   job->work = schedule::DeviceWork{
-      .run = [call, work = std::move(work)](Engine& engine, schedule::BatchHandle* handle) {
-        call->finish(work(engine, handle));
-      },
+      .run = [call, work = std::move(work)](Engine& engine,
+                                            schedule::BatchHandle* handle) { call->finish(work(engine, handle)); },
       .refuse = [call](const absl::Status& status) { call->finish(status); }};
   if (const absl::Status status = parts_.batcher.submit(std::move(job)); !status.ok()) call->finish(status);
 }

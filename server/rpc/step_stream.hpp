@@ -61,7 +61,7 @@ class StepStreamReactor final : public grpc::ServerBidiReactor<v1::StepRequest, 
   std::shared_ptr<Exchange> reading_ ABSL_GUARDED_BY(mutex_);  // a read is in hand
   int jobs_ ABSL_GUARDED_BY(mutex_) = 0;                       // submitted and not completed
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
-  bool refused_ ABSL_GUARDED_BY(mutex_) = false;   // a request was refused: take no more
+  bool refused_ ABSL_GUARDED_BY(mutex_) = false;  // a request was refused: take no more
   bool half_closed_ ABSL_GUARDED_BY(mutex_) = false;
   bool draining_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<absl::Status> ending_ ABSL_GUARDED_BY(mutex_);  // ends with this once nothing is in hand

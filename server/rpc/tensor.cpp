@@ -40,16 +40,23 @@ absl::Status check_finite(absl::string_view field, const std::string& data, std:
 
 v1::DType to_wire(DType dtype) {
   switch (dtype) {
-    case DType::kFloat32: return v1::DTYPE_FLOAT32;
-    case DType::kFloat64: return v1::DTYPE_FLOAT64;
-    case DType::kInt32: return v1::DTYPE_INT32;
-    case DType::kUint32: return v1::DTYPE_UINT32;
-    case DType::kInt64: return v1::DTYPE_INT64;
+    case DType::kFloat32:
+      return v1::DTYPE_FLOAT32;
+    case DType::kFloat64:
+      return v1::DTYPE_FLOAT64;
+    case DType::kInt32:
+      return v1::DTYPE_INT32;
+    case DType::kUint32:
+      return v1::DTYPE_UINT32;
+    case DType::kInt64:
+      return v1::DTYPE_INT64;
   }
   return v1::DTYPE_UNSPECIFIED;
 }
 
-std::string shape_text(std::span<const std::int64_t> shape) { return absl::StrCat("[", absl::StrJoin(shape, ", "), "]"); }
+std::string shape_text(std::span<const std::int64_t> shape) {
+  return absl::StrCat("[", absl::StrJoin(shape, ", "), "]");
+}
 
 absl::StatusOr<InputView> real_input(absl::string_view field, const v1::Tensor& tensor,
                                      std::span<const std::int64_t> shape, bool sequence) {
@@ -67,9 +74,9 @@ absl::StatusOr<InputView> real_input(absl::string_view field, const v1::Tensor& 
   const DType dtype = tensor.dtype() == v1::DTYPE_FLOAT32 ? DType::kFloat32 : DType::kFloat64;
   const std::size_t bytes = schedule::element_count(shape) * size_of(dtype);
   if (tensor.data().size() != bytes) {
-    return invalid_field(absl::StrCat(field, ".data"), absl::StrCat("has ", tensor.data().size(), " bytes; a ",
-                                                                    shape_text(shape), " tensor of ",
-                                                                    v1::DType_Name(tensor.dtype()), " has ", bytes));
+    return invalid_field(absl::StrCat(field, ".data"),
+                         absl::StrCat("has ", tensor.data().size(), " bytes; a ", shape_text(shape), " tensor of ",
+                                      v1::DType_Name(tensor.dtype()), " has ", bytes));
   }
   const absl::Status finite = dtype == DType::kFloat32 ? check_finite<float>(field, tensor.data(), shape)
                                                        : check_finite<double>(field, tensor.data(), shape);

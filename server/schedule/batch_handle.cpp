@@ -10,10 +10,9 @@
 namespace axion::server::schedule {
 namespace {
 
-constexpr std::array kAllFields{Field::kBodyPose,      Field::kBodyVelocity, Field::kJointPosition,
-                                Field::kJointVelocity, Field::kJointImpulse, Field::kControl,
-                                Field::kContactCount,  Field::kOutcome,      Field::kTime,
-                                Field::kStepIndex};
+constexpr std::array kAllFields{
+    Field::kBodyPose, Field::kBodyVelocity, Field::kJointPosition, Field::kJointVelocity, Field::kJointImpulse,
+    Field::kControl,  Field::kContactCount, Field::kOutcome,       Field::kTime,          Field::kStepIndex};
 
 // Copies one field of some worlds to doubles and back: the noise is computed in double whatever the precision.
 std::vector<double> to_doubles(std::span<const std::byte> bytes, DType dtype) {

@@ -27,24 +27,36 @@ std::string payload(const absl::Status& status, absl::string_view url) {
 
 absl::StatusCode code_of(ErrorCode code) {
   switch (code) {
-    case ErrorCode::kInvalidArgument: return absl::StatusCode::kInvalidArgument;
-    case ErrorCode::kNotFound: return absl::StatusCode::kNotFound;
-    case ErrorCode::kResourceExhausted: return absl::StatusCode::kResourceExhausted;
-    case ErrorCode::kFailedPrecondition: return absl::StatusCode::kFailedPrecondition;
-    case ErrorCode::kUnimplemented: return absl::StatusCode::kUnimplemented;
-    case ErrorCode::kInternal: return absl::StatusCode::kInternal;
+    case ErrorCode::kInvalidArgument:
+      return absl::StatusCode::kInvalidArgument;
+    case ErrorCode::kNotFound:
+      return absl::StatusCode::kNotFound;
+    case ErrorCode::kResourceExhausted:
+      return absl::StatusCode::kResourceExhausted;
+    case ErrorCode::kFailedPrecondition:
+      return absl::StatusCode::kFailedPrecondition;
+    case ErrorCode::kUnimplemented:
+      return absl::StatusCode::kUnimplemented;
+    case ErrorCode::kInternal:
+      return absl::StatusCode::kInternal;
   }
   return absl::StatusCode::kInternal;
 }
 
 absl::string_view reason_of(ErrorCode code) {
   switch (code) {
-    case ErrorCode::kInvalidArgument: return reason::kInvalidField;
-    case ErrorCode::kNotFound: return reason::kNotFound;
-    case ErrorCode::kResourceExhausted: return reason::kLimitReached;
-    case ErrorCode::kFailedPrecondition: return reason::kPrecondition;
-    case ErrorCode::kUnimplemented: return reason::kUnsupported;
-    case ErrorCode::kInternal: return reason::kInternal;
+    case ErrorCode::kInvalidArgument:
+      return reason::kInvalidField;
+    case ErrorCode::kNotFound:
+      return reason::kNotFound;
+    case ErrorCode::kResourceExhausted:
+      return reason::kLimitReached;
+    case ErrorCode::kFailedPrecondition:
+      return reason::kPrecondition;
+    case ErrorCode::kUnimplemented:
+      return reason::kUnsupported;
+    case ErrorCode::kInternal:
+      return reason::kInternal;
   }
   return reason::kInternal;
 }
@@ -85,19 +97,16 @@ absl::Status not_found(absl::string_view field, absl::string_view resource) {
 }
 
 absl::Status limit_reached(absl::string_view limit, absl::string_view message, absl::Duration retry_delay) {
-  return make_failure(absl::StatusCode::kResourceExhausted, message,
-                      {.reason = std::string(reason::kLimitReached),
-                       .quota_subject = std::string(limit),
-                       .retry_delay = retry_delay});
+  return make_failure(
+      absl::StatusCode::kResourceExhausted, message,
+      {.reason = std::string(reason::kLimitReached), .quota_subject = std::string(limit), .retry_delay = retry_delay});
 }
 
 absl::Status queue_full(std::size_t capacity, absl::Duration retry_delay) {
-  return make_failure(absl::StatusCode::kResourceExhausted,
-                      absl::StrCat("max_queue: ", capacity, " requests wait already; try again in ",
-                                   absl::FormatDuration(retry_delay)),
-                      {.reason = std::string(reason::kQueueFull),
-                       .quota_subject = "max_queue",
-                       .retry_delay = retry_delay});
+  return make_failure(
+      absl::StatusCode::kResourceExhausted,
+      absl::StrCat("max_queue: ", capacity, " requests wait already; try again in ", absl::FormatDuration(retry_delay)),
+      {.reason = std::string(reason::kQueueFull), .quota_subject = "max_queue", .retry_delay = retry_delay});
 }
 
 absl::Status draining() {

@@ -33,8 +33,8 @@ inline constexpr absl::string_view kInternal = "INTERNAL";
 // What a refusal carries besides its code and message. Empty or zero where it does not apply.
 struct FailureDetails {
   std::string reason{};
-  std::string field{};                          // path in the request
-  std::string quota_subject{};                   // the limit that was reached
+  std::string field{};          // path in the request
+  std::string quota_subject{};  // the limit that was reached
   absl::Duration retry_delay = absl::ZeroDuration();
 };
 

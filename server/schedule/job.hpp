@@ -59,10 +59,10 @@ struct StepWork {
   std::vector<std::int32_t> world_indices;  // empty: all
   std::int64_t step_count = 1;
   InputView control, body_wrench;
-  std::int64_t record_every = 0;            // 0, or a divisor of step_count
+  std::int64_t record_every = 0;  // 0, or a divisor of step_count
   std::vector<OutputView> outputs;
   std::optional<std::int64_t> expected_step;
-  std::string request_id;                   // empty: none
+  std::string request_id;  // empty: none
   std::shared_ptr<StepSink> sink;
 };
 

@@ -17,15 +17,16 @@ namespace axion::server::schedule {
 
 struct Stretch {
   std::int64_t step_count = 0;
-  std::int64_t first_record = 0;   // records that earlier stretches wrote
-  std::int64_t record_count = 0;   // records that this one writes
-  StepRequest request;             // outputs refer to `outputs`
+  std::int64_t first_record = 0;  // records that earlier stretches wrote
+  std::int64_t record_count = 0;  // records that this one writes
+  StepRequest request;            // outputs refer to `outputs`
   std::vector<OutputView> outputs;
 };
 
 // The next stretch of a step of which `steps_done` are done, at most `cap` >= 1 steps long. `stretch.request` points into
 // `stretch` and `work`: neither may move while it is used.
-void plan_stretch(const StepWork& work, BatchHandle& batch, std::int64_t steps_done, std::int64_t cap, Stretch& stretch);
+void plan_stretch(const StepWork& work, BatchHandle& batch, std::int64_t steps_done, std::int64_t cap,
+                  Stretch& stretch);
 
 // Chooses how many steps a launch may take so that it lasts about as long as wanted, from what launches lasted before.
 class LaunchPacer {

@@ -26,8 +26,8 @@ class Observer {
  public:
   virtual ~Observer() = default;
   virtual void on_launch(const LaunchReport& report) = 0;
-  virtual void on_queue_wait(absl::Duration wait) = 0;       // from admission to the first launch or the query
-  virtual void on_queue_depth(std::int64_t jobs) = 0;        // admitted and not finished
+  virtual void on_queue_wait(absl::Duration wait) = 0;  // from admission to the first launch or the query
+  virtual void on_queue_depth(std::int64_t jobs) = 0;   // admitted and not finished
   virtual void on_resources(const ResourceCounts& counts) = 0;
   virtual void on_device_memory(std::int64_t used_bytes, std::int64_t capacity_bytes) = 0;
   // One line of the log about something that no call reports, e.g. a lease that ran out.

@@ -110,9 +110,8 @@ absl::StatusOr<WorldReservation> Registry::reserve_worlds(int count) {
   }
   reserved_worlds_ += count;
   // Only the deleter matters: it runs when the last holder of the reservation goes.
-  return WorldReservation(std::shared_ptr<void>(this, [count](void* registry) {
-    static_cast<Registry*>(registry)->release_worlds(count);
-  }));
+  return WorldReservation(std::shared_ptr<void>(
+      this, [count](void* registry) { static_cast<Registry*>(registry)->release_worlds(count); }));
 }
 
 void Registry::release_worlds(std::int64_t count) {

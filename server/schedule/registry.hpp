@@ -64,8 +64,8 @@ class Registry {
   // Names the batch and lists it. NOT_FOUND if its model was deleted meanwhile.
   absl::Status add_batch(const std::shared_ptr<BatchHandle>& batch, absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
   // Renews the lease.
-  absl::StatusOr<std::shared_ptr<BatchHandle>> use_batch(absl::string_view field, absl::string_view name, absl::Time now)
-      ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::StatusOr<std::shared_ptr<BatchHandle>> use_batch(absl::string_view field, absl::string_view name,
+                                                         absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
   // Leaves the lease as it is.
   absl::StatusOr<std::shared_ptr<BatchHandle>> find_batch(absl::string_view field, absl::string_view name) const
       ABSL_LOCKS_EXCLUDED(mutex_);

@@ -8,8 +8,8 @@
 #include <optional>
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 
@@ -26,7 +26,8 @@ class ResourceIds {
 
   // Nothing if the text is not a name of this collection; whether the resource exists is for the registry to say.
   std::optional<std::uint64_t> sequence_of(absl::string_view name) const {
-    if (name.size() != collection_.size() + 17 || !absl::StartsWith(name, collection_) || name[collection_.size()] != '/') {
+    if (name.size() != collection_.size() + 17 || !absl::StartsWith(name, collection_) ||
+        name[collection_.size()] != '/') {
       return std::nullopt;
     }
     std::uint64_t value = 0;

@@ -40,10 +40,10 @@ absl::Status check_expected_step(const BatchHandle& batch, const StepWork& work)
     const std::int32_t world = world_at(work.world_indices, i);
     const std::int64_t at = batch.engine->step_index(world);
     if (at != *work.expected_step) {
-      return make_failure(absl::StatusCode::kAborted,
-                          absl::StrCat("expected_step: is ", *work.expected_step, " but world ", world,
-                                       " is at step ", at),
-                          {.reason = std::string(reason::kStepMismatch), .field = "expected_step"});
+      return make_failure(
+          absl::StatusCode::kAborted,
+          absl::StrCat("expected_step: is ", *work.expected_step, " but world ", world, " is at step ", at),
+          {.reason = std::string(reason::kStepMismatch), .field = "expected_step"});
     }
   }
   return absl::OkStatus();
@@ -148,8 +148,7 @@ absl::Duration StepBatcher::idle_timeout() const {
 void StepBatcher::destroy_expired() {
   const auto expired = registry_.take_expired(options_.clock());
   for (const auto& batch : expired) {
-    observer_.on_event(absl::StrCat("event=batch_expired batch=", batch->info.name,
-                                    " worlds=", batch->info.world_count,
+    observer_.on_event(absl::StrCat("event=batch_expired batch=", batch->info.name, " worlds=", batch->info.world_count,
                                     " idle_ttl=", absl::FormatDuration(batch->info.idle_ttl)));
     batch->engine.reset();
     batch->reservation = {};

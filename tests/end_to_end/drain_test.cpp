@@ -102,8 +102,7 @@ std::string make_batch(v1::Simulation::Stub& stub, int worlds) {
 // Sends steps until the stream ends, kills the server after the first answer, and looks at how everything ends.
 void terminate_during_stream(int drain_seconds, int steps_per_request) {
   ServerProcess server({"--drain_timeout_seconds=" + std::to_string(drain_seconds)});
-  const auto stub =
-      v1::Simulation::NewStub(grpc::CreateChannel(server.address(), grpc::InsecureChannelCredentials()));
+  const auto stub = v1::Simulation::NewStub(grpc::CreateChannel(server.address(), grpc::InsecureChannelCredentials()));
   const std::string batch = make_batch(*stub, 16);
   grpc::ClientContext context;
   const auto stream = stub->StepStream(&context);
@@ -139,8 +138,7 @@ TEST(Drain, sigterm_during_a_stream_answers_what_is_pending_and_exits_zero) { te
 TEST(Drain, sigterm_with_more_work_than_the_limit_allows_ends_it_unavailable_and_exits_zero) {
   // The first request is quick so that there is an answer; those behind it would take minutes.
   ServerProcess server({"--drain_timeout_seconds=1"});
-  const auto stub =
-      v1::Simulation::NewStub(grpc::CreateChannel(server.address(), grpc::InsecureChannelCredentials()));
+  const auto stub = v1::Simulation::NewStub(grpc::CreateChannel(server.address(), grpc::InsecureChannelCredentials()));
   const std::string batch = make_batch(*stub, 256);
   grpc::ClientContext context;
   const auto stream = stub->StepStream(&context);

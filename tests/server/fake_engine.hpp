@@ -65,13 +65,18 @@ class FakeBatch final : public Batch {
 
   std::vector<std::int64_t> field_shape(Field field) const override {
     switch (field) {
-      case Field::kBodyPose: return {1, 7};
+      case Field::kBodyPose:
+        return {1, 7};
       case Field::kBodyVelocity:
-      case Field::kJointImpulse: return {1, 6};
+      case Field::kJointImpulse:
+        return {1, 6};
       case Field::kJointPosition:
-      case Field::kJointVelocity: return {1};
-      case Field::kControl: return {2};
-      default: return {};
+      case Field::kJointVelocity:
+        return {1};
+      case Field::kControl:
+        return {2};
+      default:
+        return {};
     }
   }
   DType field_dtype(Field field) const override {
@@ -84,19 +89,33 @@ class FakeBatch final : public Batch {
     const FakeWorld& w = worlds[world];
     const double time = static_cast<double>(w.step) * spec_.dt;
     switch (field) {
-      case Field::kJointPosition: std::memcpy(at, &w.x, sizeof w.x); break;
-      case Field::kJointVelocity: std::memcpy(at, &w.rate, sizeof w.rate); break;
-      case Field::kControl: std::memcpy(at, w.control.data(), sizeof w.control); break;
-      case Field::kOutcome: std::memcpy(at, &w.outcome, sizeof w.outcome); break;
-      case Field::kTime: std::memcpy(at, &time, sizeof time); break;
-      case Field::kStepIndex: std::memcpy(at, &w.step, sizeof w.step); break;
-      default: break;
+      case Field::kJointPosition:
+        std::memcpy(at, &w.x, sizeof w.x);
+        break;
+      case Field::kJointVelocity:
+        std::memcpy(at, &w.rate, sizeof w.rate);
+        break;
+      case Field::kControl:
+        std::memcpy(at, w.control.data(), sizeof w.control);
+        break;
+      case Field::kOutcome:
+        std::memcpy(at, &w.outcome, sizeof w.outcome);
+        break;
+      case Field::kTime:
+        std::memcpy(at, &time, sizeof time);
+        break;
+      case Field::kStepIndex:
+        std::memcpy(at, &w.step, sizeof w.step);
+        break;
+      default:
+        break;
     }
   }
 
   Status get(std::span<const std::int32_t> indices, std::span<const OutputView> out) const override {
     for (const OutputView& view : out) {
-      for (std::size_t i = 0; i < count(indices); ++i) write(at(indices, i), view.field, view.data + i * view.world_stride);
+      for (std::size_t i = 0; i < count(indices); ++i)
+        write(at(indices, i), view.field, view.data + i * view.world_stride);
     }
     return {};
   }
@@ -150,7 +169,12 @@ class FakeEngine final : public Engine {
   const Batch* refused = nullptr;
 
   DeviceInfo device() const override {
-    return {.kind = "cpu", .id = "cpu", .name = "fake", .memory_total_bytes = 1000, .memory_used_bytes = live_, .threads = 1};
+    return {.kind = "cpu",
+            .id = "cpu",
+            .name = "fake",
+            .memory_total_bytes = 1000,
+            .memory_used_bytes = live_,
+            .threads = 1};
   }
   Result<std::unique_ptr<Batch>> create_batch(const BatchSpec& spec) override {
     return std::unique_ptr<Batch>(new FakeBatch(spec, &live_));

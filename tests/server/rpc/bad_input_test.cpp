@@ -81,7 +81,8 @@ TEST_F(BadInput, a_malformed_or_hostile_mjcf_is_refused) {
   refused("<mujoco><worldbody>", "");
   refused("not xml at all", "");
   refused("<mujoco><include file=\"a.xml\"/></mujoco>", "a.xml",
-          {{"a.xml", "<mujoco><include file=\"b.xml\"/></mujoco>"}, {"b.xml", "<mujoco><include file=\"a.xml\"/></mujoco>"}});
+          {{"a.xml", "<mujoco><include file=\"b.xml\"/></mujoco>"},
+           {"b.xml", "<mujoco><include file=\"a.xml\"/></mujoco>"}});
   refused("<mujoco><include file=\"/etc/passwd\"/></mujoco>", "/etc/passwd");
   refused(with_body("<geom type=\"sphere\" size=\"0.1\" mass=\"-1\"/>"), "-1");
   refused(with_body("<geom type=\"sphere\" size=\"0.1\" mass=\"nan\"/>"), "nan");
@@ -112,46 +113,81 @@ TEST_F(BadInput, a_wrong_tensor_is_refused_by_field_and_value) {
   const auto control = [&](const std::function<void(v1::Tensor&)>& make) {
     return bad_step([&](v1::StepRequest& request) { make(*request.mutable_control()); });
   };
-  expect(control([](v1::Tensor& t) { fill(t, {3, 2}, std::vector<float>(6)); }), StatusCode::INVALID_ARGUMENT,
-         "control.shape", "[3, 2]");
+  expect(control([](v1::Tensor& t) {
+           fill(t, {3, 2}, std::vector<float>(6));
+         }),
+         StatusCode::INVALID_ARGUMENT, "control.shape", "[3, 2]");
   expect(control([](v1::Tensor& t) { fill(t, {3}, std::vector<float>(3)); }), StatusCode::INVALID_ARGUMENT,
          "control.shape", "[3]");
-  expect(control([](v1::Tensor& t) { fill(t, {3, 2, 1}, std::vector<float>(6)); }), StatusCode::INVALID_ARGUMENT,
-         "control.shape", "[3, 2, 1]");
-  expect(control([](v1::Tensor& t) { fill(t, {-3, -1}, std::vector<float>(3)); }), StatusCode::INVALID_ARGUMENT,
-         "control.shape", "[-3, -1]");
-  expect(control([](v1::Tensor& t) { fill(t, {3, 1}, std::vector<float>(2)); }), StatusCode::INVALID_ARGUMENT,
-         "control.data", "8 bytes");
-  expect(control([](v1::Tensor& t) { fill(t, {3, 1}, std::vector<float>(3)); t.set_dtype(v1::DTYPE_INT32); }),
+  expect(control([](v1::Tensor& t) {
+           fill(t, {3, 2, 1}, std::vector<float>(6));
+         }),
+         StatusCode::INVALID_ARGUMENT, "control.shape", "[3, 2, 1]");
+  expect(control([](v1::Tensor& t) {
+           fill(t, {-3, -1}, std::vector<float>(3));
+         }),
+         StatusCode::INVALID_ARGUMENT, "control.shape", "[-3, -1]");
+  expect(control([](v1::Tensor& t) {
+           fill(t, {3, 1}, std::vector<float>(2));
+         }),
+         StatusCode::INVALID_ARGUMENT, "control.data", "8 bytes");
+  expect(control([](v1::Tensor& t) {
+           fill(t, {3, 1}, std::vector<float>(3));
+           t.set_dtype(v1::DTYPE_INT32);
+         }),
          StatusCode::INVALID_ARGUMENT, "control.dtype", "DTYPE_INT32");
-  expect(control([](v1::Tensor& t) { fill(t, {3, 1}, std::vector<float>(3)); t.set_dtype(v1::DType(77)); }),
+  expect(control([](v1::Tensor& t) {
+           fill(t, {3, 1}, std::vector<float>(3));
+           t.set_dtype(v1::DType(77));
+         }),
          StatusCode::INVALID_ARGUMENT, "control.dtype", "77");
-  expect(control([](v1::Tensor& t) { fill(t, {3, 1}, std::vector<float>{0, NAN, 0}); }), StatusCode::INVALID_ARGUMENT,
-         "control", "[1, 0] is nan");
-  expect(control([](v1::Tensor& t) { fill(t, {3, 1}, std::vector<double>{0, 0, -INFINITY}); }),
+  expect(control([](v1::Tensor& t) {
+           fill(t, {3, 1}, std::vector<float>{0, NAN, 0});
+         }),
+         StatusCode::INVALID_ARGUMENT, "control", "[1, 0] is nan");
+  expect(control([](v1::Tensor& t) {
+           fill(t, {3, 1}, std::vector<double>{0, 0, -INFINITY});
+         }),
          StatusCode::INVALID_ARGUMENT, "control", "[2, 0] is -inf");
-  expect(bad_step([](v1::StepRequest& r) { fill(*r.mutable_body_wrench(), {3, 2, 5}, std::vector<float>(30)); }),
+  expect(bad_step([](v1::StepRequest& r) {
+           fill(*r.mutable_body_wrench(), {3, 2, 5}, std::vector<float>(30));
+         }),
          StatusCode::INVALID_ARGUMENT, "body_wrench.shape", "[3, 2, 5]");
 }
 
 TEST_F(BadInput, wrong_worlds_counts_and_names_are_refused) {
-  expect(bad_step([](v1::StepRequest& r) { r.add_world_indices(0); r.add_world_indices(3); }),
+  expect(bad_step([](v1::StepRequest& r) {
+           r.add_world_indices(0);
+           r.add_world_indices(3);
+         }),
          StatusCode::INVALID_ARGUMENT, "world_indices[1]", "3");
   expect(bad_step([](v1::StepRequest& r) { r.add_world_indices(-1); }), StatusCode::INVALID_ARGUMENT,
          "world_indices[0]", "-1");
-  expect(bad_step([](v1::StepRequest& r) { r.add_world_indices(1); r.add_world_indices(1); }),
+  expect(bad_step([](v1::StepRequest& r) {
+           r.add_world_indices(1);
+           r.add_world_indices(1);
+         }),
          StatusCode::INVALID_ARGUMENT, "world_indices[1]", "1");
   expect(bad_step([](v1::StepRequest& r) { r.set_step_count(0); }), StatusCode::INVALID_ARGUMENT, "step_count", "0");
   expect(bad_step([](v1::StepRequest& r) { r.set_step_count(-5); }), StatusCode::INVALID_ARGUMENT, "step_count", "-5");
   expect(bad_step([](v1::StepRequest& r) { r.set_step_count(2'000'000); }), StatusCode::INVALID_ARGUMENT, "step_count",
          "2000000");
-  expect(bad_step([](v1::StepRequest& r) { r.set_step_count(10); r.set_record_every(3); }),
+  expect(bad_step([](v1::StepRequest& r) {
+           r.set_step_count(10);
+           r.set_record_every(3);
+         }),
          StatusCode::INVALID_ARGUMENT, "record_every", "3");
   expect(bad_step([](v1::StepRequest& r) { r.set_record_every(-1); }), StatusCode::INVALID_ARGUMENT, "record_every",
          "-1");
-  expect(bad_step([](v1::StepRequest& r) { r.add_outputs("time"); r.add_outputs("body_posse"); }),
+  expect(bad_step([](v1::StepRequest& r) {
+           r.add_outputs("time");
+           r.add_outputs("body_posse");
+         }),
          StatusCode::INVALID_ARGUMENT, "outputs[1]", "body_posse");
-  expect(bad_step([](v1::StepRequest& r) { r.add_outputs("time"); r.add_outputs("time"); }),
+  expect(bad_step([](v1::StepRequest& r) {
+           r.add_outputs("time");
+           r.add_outputs("time");
+         }),
          StatusCode::INVALID_ARGUMENT, "outputs[1]", "time");
   expect(bad_step([](v1::StepRequest& r) { r.set_request_id(std::string(200, 'x')); }), StatusCode::INVALID_ARGUMENT,
          "request_id", "200");
@@ -231,11 +267,15 @@ TEST_F(BadInput, a_state_that_is_none_is_refused) {
     return stub->SetState(&context, request, &response);
   };
   std::vector<double> q(3 * 8, 0.0);
-  expect(set([&](v1::StateUpdate& s) { fill(*s.mutable_joint_position(), {3, 8}, q); }), StatusCode::INVALID_ARGUMENT,
-         "", "state.joint_position");
+  expect(set([&](v1::StateUpdate& s) {
+           fill(*s.mutable_joint_position(), {3, 8}, q);
+         }),
+         StatusCode::INVALID_ARGUMENT, "", "state.joint_position");
   q[10] = NAN;
-  expect(set([&](v1::StateUpdate& s) { fill(*s.mutable_joint_position(), {3, 8}, q); }), StatusCode::INVALID_ARGUMENT,
-         "state.joint_position", "[1, 2] is nan");
+  expect(set([&](v1::StateUpdate& s) {
+           fill(*s.mutable_joint_position(), {3, 8}, q);
+         }),
+         StatusCode::INVALID_ARGUMENT, "state.joint_position", "[1, 2] is nan");
   expect(set([&](v1::StateUpdate& s) {
            fill(*s.mutable_joint_velocity(), {3, 7}, std::vector<double>(21));
            fill(*s.mutable_body_velocity(), {3, 2, 6}, std::vector<double>(36));

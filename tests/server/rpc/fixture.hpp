@@ -117,8 +117,7 @@ class ServerTest : public ::testing::Test {
     config.metrics_listen = "";
     auto engine = create_engine({.device = "cpu", .threads = 2, .memory_limit_bytes = memory_limit});
     ASSERT_TRUE(engine.ok());
-    auto started =
-        Server::start(config, std::make_unique<HookedEngine>(std::move(engine).value(), std::move(hook)));
+    auto started = Server::start(config, std::make_unique<HookedEngine>(std::move(engine).value(), std::move(hook)));
     ASSERT_TRUE(started.ok()) << started.status();
     server = *std::move(started);
     stub = connect();

@@ -264,9 +264,8 @@ TEST_F(Service, a_repeated_request_id_gets_the_same_answer_and_steps_nothing) {
 
 TEST_F(Service, a_keep_alive_moves_the_end_of_the_lease) {
   start();
-  const v1::Batch batch = create_batch(create_model().name(), 1, [](v1::CreateBatchRequest& request) {
-    request.mutable_idle_ttl()->set_seconds(1000);
-  });
+  const v1::Batch batch = create_batch(
+      create_model().name(), 1, [](v1::CreateBatchRequest& request) { request.mutable_idle_ttl()->set_seconds(1000); });
   EXPECT_EQ(batch.expire_time().seconds() - batch.create_time().seconds(), 1000);
   v1::KeepAliveRequest request;
   request.set_name(batch.name());

@@ -60,7 +60,8 @@ class SharedLaunch : public ServerTest {
     void Block() {
       absl::MutexLock lock(&mutex);
       --missing;
-      mutex.Await(absl::Condition(+[](int* count) { return *count <= 0; }, &missing));
+      mutex.Await(absl::Condition(
+          +[](int* count) { return *count <= 0; }, &missing));
     }
   } ready;
 };

@@ -130,8 +130,16 @@ class ScheduleTest : public ::testing::Test {
     auto job = std::make_unique<schedule::Job>();
     job->call = std::move(call);
     job->batch = std::move(batch);
-    job->work = schedule::DeviceWork{.run = [&](Engine& e, schedule::BatchHandle* b) { status = work(e, b); done.Notify(); },
-                                     .refuse = [&](const absl::Status& s) { status = s; done.Notify(); }};
+    job->work = schedule::DeviceWork{.run =
+                                         [&](Engine& e, schedule::BatchHandle* b) {
+                                           status = work(e, b);
+                                           done.Notify();
+                                         },
+                                     .refuse =
+                                         [&](const absl::Status& s) {
+                                           status = s;
+                                           done.Notify();
+                                         }};
     if (absl::Status submitted = batcher->submit(std::move(job)); !submitted.ok()) return submitted;
     done.WaitForNotification();
     return status;

@@ -5,10 +5,10 @@ namespace axion::server::testing {
 namespace {
 
 struct Result {
-  std::vector<double> positions;          // by world, record
-  std::vector<std::uint32_t> outcomes;    // by world, record
+  std::vector<double> positions;        // by world, record
+  std::vector<std::uint32_t> outcomes;  // by world, record
   schedule::StepAnswer answer;
-  std::uint32_t outcome_read = 0;         // of world 0 afterwards
+  std::uint32_t outcome_read = 0;  // of world 0 afterwards
 
   bool operator==(const Result& o) const {
     return positions == o.positions && outcomes == o.outcomes && answer.outcome == o.answer.outcome &&
@@ -25,7 +25,8 @@ class Stretches : public ScheduleTest {
     make_batcher({.max_launch_steps = cap});
     const Handle batch = make_batch(3);
     std::vector<double> control(2 * kSteps * 2);
-    for (std::size_t i = 0; i < control.size(); ++i) control[i] = (i % 7 == 3) ? -2.0 : 0.1 * static_cast<double>(i % 5);
+    for (std::size_t i = 0; i < control.size(); ++i)
+      control[i] = (i % 7 == 3) ? -2.0 : 0.1 * static_cast<double>(i % 5);
     const std::size_t records = record_every == 0 ? 1 : kSteps / static_cast<std::size_t>(record_every);
     Result result;
     result.positions.resize(2 * records);
