@@ -8,7 +8,8 @@
 // one halving where the full step does not decrease the merit; and from the eleventh on, every other iteration with a
 // hundredfold proximal term (99.6 %).
 // The rotation of a Newton step is held to half a radian. If joints or dynamics stay above kFallbackMerit the step is done
-// again with impulses along J(q⁺), then with linearised joints; the smallest residual wins, and the outcome says so.
+// again with impulses along J(q⁺), then with linearised joints; the smallest residual wins, and the outcome says so. So it is
+// where a body turned by more than kMaxTurn beyond its last velocity.
 // Source: seeds, section Numerical solution; thresholds by experiment (engine/METHOD.md).
 #pragma once
 
@@ -21,6 +22,7 @@ inline constexpr int kSearchPeriod = 16, kSearchStart = 6;  // of every 16 itera
 inline constexpr int kDampingStart = 10;        // from the eleventh iteration on, every other one is damped
 inline constexpr double kDampingGain = 100.0;   // by this multiple of the proximal term
 inline constexpr double kMaxRotation = 0.5;     // rad, of one Newton iteration
+inline constexpr double kMaxTurn = 2.0;         // rad, of a step beyond the last velocity
 inline constexpr double kFallbackMerit = 100.0;
 
 struct NewtonCounts {
@@ -73,11 +75,20 @@ AXION_HD inline Real take_step(const Team& team, const Problem<Real>& p, int k, 
   return evaluate(team, p);
 }
 
-// u⁰: whichever of u⁻ and ũ has the lower residual. Returns its merit.
+// How far the iterate turns any body beyond where u⁻ would, rad.
+template <typename Real, typename Team>
+AXION_HD inline Real turn_from_last(const Team& team, const Problem<Real>& p, const math::Vec3<Real>* omega) {
+  return p.s.dt *
+         team.template max<Real>(p.m.body_count, [&](int b) { return math::norm(omega[b] - p.w.omega[b]); });
+}
+
+// u⁰: whichever of u⁻ and ũ has the lower residual; ũ only where it does not turn a body out of the reach of Newton's
+// linearisation, as motors on light links with much armature do. Returns its merit.
 template <typename Real, typename Team>
 AXION_HD inline Real choose_start(const Team& team, const Problem<Real>& p) {
   copy_iterate(team, p, p.w.v_plus, p.w.omega_plus, p.w.lambda, p.w.v, p.w.omega, p.w.lambda);
   const Real from_last = evaluate(team, p);
+  if (turn_from_last(team, p, p.w.omega_tilde) > Real(kMaxRotation)) return from_last;
   copy_iterate(team, p, p.w.v_plus, p.w.omega_plus, p.w.lambda, p.w.v_tilde, p.w.omega_tilde, p.w.lambda);
   const Real from_free = evaluate(team, p);
   if (!(from_last < from_free)) return from_free;
@@ -144,15 +155,17 @@ AXION_HD inline void prepare_mode(const Team& team, const Problem<Real>& p) {
   });
 }
 
-// The share of the merit that another joint mode can change: joints and dynamics. Contacts that cycle do so in any mode,
-// and a linearised joint would only add its own error to theirs.
+// Whether another joint mode should try. Contacts that cycle do so in any mode, and a linearised joint would only add its
+// own error to theirs, so joints and dynamics decide. So does a turn: poses repeat after a full one, so position-level rows
+// have roots that whirl bodies round within a step; no step that Newton can follow turns so far from the last velocity.
 template <typename Real, typename Team>
-AXION_HD inline Real joint_merit(const Team& team, const Problem<Real>& p) {
+AXION_HD inline bool joints_failed(const Team& team, const Problem<Real>& p) {
+  if (turn_from_last(team, p, p.w.omega_plus) > Real(kMaxTurn)) return true;
   const Real locks = team.template max<Real>(
       p.m.lock_count, [&](int i) { return p.w.natural[i] / p.w.row_tolerance[i]; });
   const Real bodies = team.template max<Real>(
       2 * p.m.body_count, [&](int i) { return p.w.body_residual[i] / p.w.body_tolerance[i]; });
-  return locks > bodies || locks != locks ? locks : bodies;
+  return !(locks <= Real(kFallbackMerit)) || !(bodies <= Real(kFallbackMerit));
 }
 
 // Solves the step, falling back to more robust joint modes where their residual stays high.
@@ -167,7 +180,8 @@ AXION_HD inline NewtonResult<Real> solve(const Team& team, Problem<Real>& p) {
   const JointMode asked = p.joint_mode;
   const JointMode chain[2] = {JointMode::kCurrent, JointMode::kLinearised};
   for (int k = 0; k < 2 && p.m.lock_count > 0; ++k) {
-    if (joint_merit(team, p) <= Real(kFallbackMerit)) break;
+    if (!joints_failed(team, p)) break;
+    const bool whirled = turn_from_last(team, p, w.omega_plus) > Real(kMaxTurn);
     if (chain[k] == asked || asked == JointMode::kLinearised) continue;
     const JointMode last = p.joint_mode;
     copy_iterate(team, p, w.kept_v, w.kept_omega, w.kept_lambda, w.v_plus, w.omega_plus, w.lambda);
@@ -175,7 +189,8 @@ AXION_HD inline NewtonResult<Real> solve(const Team& team, Problem<Real>& p) {
     warm_start(team, p);
     prepare_mode(team, p);
     const Real merit = iterate(team, p, result.counts);
-    if (merit < result.merit || !(result.merit == result.merit)) {
+    const bool whirls = turn_from_last(team, p, w.omega_plus) > Real(kMaxTurn);
+    if (whirls == whirled ? merit < result.merit || !(result.merit == result.merit) : whirled) {
       result.merit = merit;
       result.fallback = true;
       continue;
