@@ -198,6 +198,7 @@ Status EngineBatch::check_state(const StateUpdate& state, int rows) const {
   if (Status s = check_input(state.joint_position, positions); !s.ok()) return s;
   std::vector<int> quaternions;
   for (const JointInfo& j : info.joints) {
+    if (j.position_count == 0) continue;
     if (j.kind == model::JointKind::kFree) quaternions.push_back(j.position_start + 3);
     if (j.kind == model::JointKind::kBall) quaternions.push_back(j.position_start);
   }

@@ -4,18 +4,10 @@
 #include <new>
 #include <utility>
 
+#include "engine/model/loop_joints.hpp"
+
 namespace axion::backend {
 namespace {
-
-int position_count(const model::JointSpec& joint) {
-  if (joint.kind == model::JointKind::kFree) return 7;
-  return joint.kind == model::JointKind::kBall ? 4 : static_cast<int>(joint.axes.size());
-}
-
-int velocity_count(const model::JointSpec& joint) {
-  if (joint.kind == model::JointKind::kFree) return 6;
-  return joint.kind == model::JointKind::kBall ? 3 : static_cast<int>(joint.axes.size());
-}
 
 template <typename Real>
 UserArrays<Real> make_user_arrays(const model::CompiledModel& compiled) {
@@ -25,10 +17,12 @@ UserArrays<Real> make_user_arrays(const model::CompiledModel& compiled) {
   for (const auto& q : compiled.q_BC) user.q_BC.push_back(math::cast<Real>(q));
   const auto& joints = compiled.welded.scene.joints;
   for (std::size_t j = 0; j < joints.size(); ++j) {
+    const bool loop = compiled.closes_loop[j];
+    const int positions = model::position_count(joints[j], loop);
     user.joints.push_back({joints[j].kind, compiled.joint_of_scene[j], compiled.internal_body[joints[j].child],
-                           user.position_count, user.velocity_count});
-    user.position_count += position_count(joints[j]);
-    user.velocity_count += velocity_count(joints[j]);
+                           user.position_count, user.velocity_count, positions > 0});
+    user.position_count += positions;
+    user.velocity_count += model::velocity_count(joints[j], loop);
   }
   return user;
 }
@@ -62,9 +56,9 @@ ModelInfo make_info(const model::CompiledModel& compiled, const UserArrays<doubl
                          joint.parent,
                          joint.child,
                          user.joints[j].position_start,
-                         position_count(joint),
+                         model::position_count(joint, compiled.closes_loop[j]),
                          user.joints[j].velocity_start,
-                         velocity_count(joint),
+                         model::velocity_count(joint, compiled.closes_loop[j]),
                          joint.axes};
     for (model::AxisSpec& axis : joint_info.axes) axis.axis = unit(axis.axis);
     info.joints.push_back(std::move(joint_info));

@@ -110,7 +110,7 @@ template <typename Real>
 void WorldBlock<Real>::set_joints(const double* position, const double* velocity, bool poses_change) {
   std::vector<double> unit(position, position + user_.position_count);
   for (const model::UserJoint& joint : model_.user<double>().joints) {
-    if (joint.kind == model::JointKind::kAxes) continue;
+    if (joint.kind == model::JointKind::kAxes || !joint.has_coordinates) continue;
     double* q = unit.data() + joint.position_start + (joint.kind == model::JointKind::kFree ? 3 : 0);
     const math::Quat<double> n = unit_quaternion(q);
     q[0] = n.w, q[1] = n.x, q[2] = n.y, q[3] = n.z;

@@ -13,7 +13,7 @@ namespace axion::constraints {
 
 template <typename Real>
 AXION_HD inline int contact_base(const model::ModelView<Real>& m) {
-  return m.lock_count + m.axis_count + m.limit_count;
+  return m.lock_count + m.axis_count + m.limit_count + m.effort_count;
 }
 
 // J M⁻¹ Jᵀ between two rows on the same bodies.

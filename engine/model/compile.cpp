@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "engine/model/loop_joints.hpp"
 #include "engine/model/principal_axes.hpp"
 #include "engine/model/validate_scene.hpp"
 
@@ -44,13 +45,17 @@ Frame principal_frame(const BodySpec& body, Vec& moments) {
 
 class Compiler {
  public:
-  explicit Compiler(WeldedScene welded) { model_.welded = std::move(welded); }
+  explicit Compiler(WeldedScene welded) {
+    model_.welded = std::move(welded);
+    model_.closes_loop = find_loop_joints(scene());
+  }
 
   CompiledModel run() {
     sort_bodies();
     add_bodies();
     add_joints();
     add_actuators();
+    add_efforts();
     add_shapes();
     add_pairs();
     add_capacities();
@@ -69,8 +74,9 @@ class Compiler {
     const int count = static_cast<int>(scene().bodies.size());
     std::vector<std::vector<int>> children(count);
     std::vector<char> has_parent(count, 0);
-    for (const JointSpec& joint : scene().joints) {
-      if (joint.kind == JointKind::kFree || joint.parent == kWorldBody) continue;
+    for (std::size_t j = 0; j < scene().joints.size(); ++j) {
+      const JointSpec& joint = scene().joints[j];
+      if (model_.closes_loop[j] || joint.kind == JointKind::kFree || joint.parent == kWorldBody) continue;
       children[joint.parent].push_back(joint.child);
       has_parent[joint.child] = 1;
     }
@@ -109,19 +115,38 @@ class Compiler {
     model_.joint_of_scene.assign(scene().joints.size(), -1);
     std::vector<int> scene_joint_of_body(scene().bodies.size(), -1);
     for (std::size_t j = 0; j < scene().joints.size(); ++j) {
-      if (scene().joints[j].kind != JointKind::kFree) scene_joint_of_body[scene().joints[j].child] = static_cast<int>(j);
+      if (scene().joints[j].kind == JointKind::kFree || model_.closes_loop[j]) continue;
+      scene_joint_of_body[scene().joints[j].child] = static_cast<int>(j);
     }
     for (int external : model_.external_body) {
       if (scene_joint_of_body[external] >= 0) add_joint(scene_joint_of_body[external]);
     }
+    const std::size_t tree_joint_count = arrays().joints.size();
+    for (std::size_t j = 0; j < scene().joints.size(); ++j) {
+      if (model_.closes_loop[j]) add_joint(static_cast<int>(j));
+    }
+    arrays().loop_count = static_cast<int>(arrays().joints.size() - tree_joint_count);
+    list_joints_of_bodies(tree_joint_count);
+  }
+
+  void list_joints_of_bodies(std::size_t tree_joint_count) {
     const auto& joints = arrays().joints;
-    for (std::size_t b = 0; b < arrays().bodies.size(); ++b) {
+    for (int b = 0; b < static_cast<int>(arrays().bodies.size()); ++b) {
       BodyData<double>& body = arrays().bodies[b];
       body.child_joint_start = static_cast<int>(arrays().child_joints.size());
+      body.loop_start = static_cast<int>(arrays().body_loops.size());
       for (std::size_t j = 0; j < joints.size(); ++j) {
-        if (joints[j].parent == static_cast<int>(b)) arrays().child_joints.push_back(static_cast<int>(j));
+        const int index = static_cast<int>(j);
+        if (j >= tree_joint_count && joints[j].child == b) arrays().body_loops.push_back(index);
+        if (joints[j].parent != b) continue;
+        if (j >= tree_joint_count) {
+          arrays().body_loops.push_back(~index);
+        } else {
+          arrays().child_joints.push_back(index);
+        }
       }
       body.child_joint_count = static_cast<int>(arrays().child_joints.size()) - body.child_joint_start;
+      body.loop_count = static_cast<int>(arrays().body_loops.size()) - body.loop_start;
     }
   }
 
@@ -132,8 +157,11 @@ class Compiler {
     JointData<double> joint{};
     joint.parent = internal(spec.parent), joint.child = internal(spec.child);
     joint.is_ball = spec.kind == JointKind::kBall;
-    arrays().bodies[joint.child].joint = index;
-    arrays().bodies[joint.child].parent = joint.parent;
+    joint.lock_stiffness = spec.lock_stiffness, joint.lock_damping = spec.lock_damping;
+    if (!model_.closes_loop[scene_joint]) {
+      arrays().bodies[joint.child].joint = index;
+      arrays().bodies[joint.child].parent = joint.parent;
+    }
 
     const Frame X_WC{model_.x[joint.child], model_.q[joint.child]};
     const Frame X_WP = joint.parent < 0 ? Frame{{0, 0, 0}, {}} : Frame{model_.x[joint.parent], model_.q[joint.parent]};
@@ -142,7 +170,7 @@ class Compiler {
       return math::rotate_inverse(model_.q_BC[joint.child], to_vec(p) - model_.p_BC[joint.child]);
     };
     Vec first_anchor{}, last_anchor{};  // slides alone are anchored at the child's centre of mass
-    if (joint.is_ball) {
+    if (spec.axes.empty()) {  // a ball, or a fixed joint
       first_anchor = last_anchor = to_child(spec.anchor);
       const Vec no_slides[3] = {};
       set_slides(joint, no_slides);
@@ -217,6 +245,7 @@ class Compiler {
           axis.joint = index, axis.limit = -1;
           axis.damping = spec.ball_damping, axis.armature = spec.ball_armature;
           arrays().axes.push_back(axis);
+          friction_loss_.push_back(0);
         }
       }
     }
@@ -232,6 +261,7 @@ class Compiler {
         arrays().limit_axis.push_back(static_cast<int>(arrays().axes.size()));
       }
       arrays().axes.push_back(axis);
+      friction_loss_.push_back(a.friction_loss);
     }
     joint.axis_count = static_cast<int>(arrays().axes.size()) - joint.axis_start;
   }
@@ -247,6 +277,9 @@ class Compiler {
       actuator.gear = spec.gear, actuator.kp = spec.kp, actuator.kd = spec.kd;
       actuator.lower = spec.control_limited ? spec.control_lower : -infinity;
       actuator.upper = spec.control_limited ? spec.control_upper : infinity;
+      actuator.effort_limited = spec.effort_limited;
+      actuator.effort_lower = spec.effort_limited ? spec.effort_lower : -infinity;
+      actuator.effort_upper = spec.effort_limited ? spec.effort_upper : infinity;
       arrays().actuators.push_back(actuator);
     }
     auto& actuators = arrays().actuators;
@@ -255,6 +288,21 @@ class Compiler {
       AxisData<double>& axis = arrays().axes[actuators[i].axis];
       axis.actuator_start = static_cast<int>(i);
       ++axis.actuator_count;
+    }
+  }
+
+  // Bounded rows of each axis: its dry friction, then its drives with effort limits.
+  void add_efforts() {
+    for (std::size_t i = 0; i < arrays().axes.size(); ++i) {
+      AxisData<double>& axis = arrays().axes[i];
+      axis.effort_start = static_cast<int>(arrays().efforts.size());
+      if (friction_loss_[i] > 0) arrays().efforts.push_back({static_cast<int>(i), -1, friction_loss_[i]});
+      for (int k = axis.actuator_start; k < axis.actuator_start + axis.actuator_count; ++k) {
+        const ActuatorData<double>& actuator = arrays().actuators[k];
+        if (!actuator.effort_limited || actuator.kind == ActuatorKind::kMotor) continue;
+        arrays().efforts.push_back({static_cast<int>(i), k, 0.0});
+      }
+      axis.effort_count = static_cast<int>(arrays().efforts.size()) - axis.effort_start;
     }
   }
 
@@ -289,8 +337,14 @@ class Compiler {
     }
     if (!scene().filter_parent_child || A.body == kWorldBody || B.body == kWorldBody) return true;
     const int ia = internal(A.body), ib = internal(B.body);
-    return model_.arrays.bodies[ia].parent != ib && model_.arrays.bodies[ib].parent != ia;
+    for (const JointData<double>& joint : model_.arrays.joints) {
+      if ((joint.parent == ia && joint.child == ib) || (joint.parent == ib && joint.child == ia)) return false;
+    }
+    return true;
   }
+
+  // Two springs, or two dampers, in a row; 0 is rigid.
+  static double in_series(double a, double b) { return a == 0 || b == 0 ? a + b : a * b / (a + b); }
 
   static int contact_max(ShapeKind a, ShapeKind b) {
     if (a == ShapeKind::kSphere || b == ShapeKind::kSphere) return 1;
@@ -309,9 +363,14 @@ class Compiler {
         const ShapeSpec &A = scene().shapes[a], &B = scene().shapes[b];
         const bool frictionless = std::max(A.contact_dimension, B.contact_dimension) < 3;
         const bool swap = A.body == kWorldBody;  // the first body of a contact is never the world
-        arrays().pairs.push_back(PairData<double>{swap ? b : a, swap ? a : b,
-                                                  frictionless ? 0.0 : std::max(A.friction, B.friction),
-                                                  contact_max(A.kind, B.kind)});
+        PairData<double> pair{};
+        pair.shape_a = swap ? b : a, pair.shape_b = swap ? a : b;
+        pair.friction = frictionless ? 0.0 : std::max(A.friction, B.friction);
+        pair.restitution = std::max(A.restitution, B.restitution);
+        pair.stiffness = in_series(A.contact_stiffness, B.contact_stiffness);
+        pair.damping = in_series(A.contact_damping, B.contact_damping);
+        pair.contact_max = contact_max(A.kind, B.kind);
+        arrays().pairs.push_back(pair);
       }
     }
   }
@@ -324,14 +383,17 @@ class Compiler {
     const int capacity = static_cast<int>(std::min<long long>(all, 12LL * body_count + 8));
     arrays().contact_capacity = capacity;
     arrays().candidate_capacity = static_cast<int>(std::min<long long>(all, 16LL * capacity));
+    const long long node_count = body_count + arrays().loop_count;  // of the factorisation: bodies and loop joints
     arrays().coupling_capacity =
-        static_cast<int>(std::min<long long>(1LL * body_count * (body_count - 1) / 2, 64LL * body_count));
+        static_cast<int>(std::min<long long>(node_count * (node_count - 1) / 2, 64LL * node_count));
   }
 
   // From the reference configuration to the initial state.
   void place_bodies() {
     std::vector<double> joint_position;
-    for (const JointSpec& joint : scene().joints) {
+    for (std::size_t j = 0; j < scene().joints.size(); ++j) {
+      const JointSpec& joint = scene().joints[j];
+      if (position_count(joint, model_.closes_loop[j]) == 0) continue;
       if (joint.kind == JointKind::kFree) {
         const PoseSpec& X = scene().bodies[joint.child].X_WB;
         const Quat q = to_unit_quat(X.rotation);
@@ -350,6 +412,7 @@ class Compiler {
   }
 
   CompiledModel model_;
+  std::vector<double> friction_loss_;  // [axis]
 };
 
 }  // namespace

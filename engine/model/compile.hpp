@@ -17,15 +17,17 @@ template <typename Real>
 struct ModelArrays {
   std::vector<BodyData<Real>> bodies;
   std::vector<int> child_joints;
+  std::vector<int> body_loops;
   std::vector<JointData<Real>> joints;
   std::vector<AxisData<Real>> axes;
   std::vector<ActuatorData<Real>> actuators;
   std::vector<int> lock_joint;
   std::vector<int> limit_axis;
+  std::vector<EffortData<Real>> efforts;
   std::vector<ShapeData<Real>> shapes;
   std::vector<PairData<Real>> pairs;
   int lock_count = 0, control_count = 0, contact_capacity = 0, candidate_capacity = 0;
-  int coupling_capacity = 0;
+  int coupling_capacity = 0, loop_count = 0;
   math::Vec3<Real> gravity{};
   ModelView<Real> view() const;  // pointers into the vectors: valid while they live
 };
@@ -34,6 +36,7 @@ struct CompiledModel {
   WeldedScene welded;                      // the scene that users see: its bodies are the order of body_pose
   std::vector<int> external_body;          // [internal] -> index into welded.scene.bodies
   std::vector<int> internal_body;          // [external]
+  std::vector<bool> closes_loop;           // [scene joint]
   std::vector<int> joint_of_scene;         // [scene joint] -> index into arrays.joints, -1 for a free joint
   std::vector<math::Vec3<double>> p_BC;    // [internal] centre of mass in the body frame
   std::vector<math::Quat<double>> q_BC;    // [internal] principal frame in the body frame

@@ -1,5 +1,6 @@
 // What a compiled model answers: its view, and the poses that joint coordinates give.
 #include "engine/model/compile.hpp"
+#include "engine/model/loop_joints.hpp"
 
 namespace axion::model {
 namespace {
@@ -60,7 +61,7 @@ void forward_kinematics(const CompiledModel& model, const double* joint_position
       joint_position += 7;
     } else {
       coordinates[model.joint_of_scene[j]] = joint_position;
-      joint_position += joint.kind == JointKind::kBall ? 4 : joint.axes.size();
+      joint_position += position_count(joint, model.closes_loop[j]);
     }
   }
   for (std::size_t b = 0; b < model.arrays.bodies.size(); ++b) {  // parents come first
@@ -80,11 +81,14 @@ ModelView<Real> ModelArrays<Real>::view() const {
   m.axis_count = static_cast<int>(axes.size()), m.lock_count = lock_count;
   m.limit_count = static_cast<int>(limit_axis.size()), m.actuator_count = static_cast<int>(actuators.size());
   m.shape_count = static_cast<int>(shapes.size()), m.pair_count = static_cast<int>(pairs.size());
+  m.effort_count = static_cast<int>(efforts.size()), m.loop_count = loop_count;
   m.control_count = control_count, m.contact_capacity = contact_capacity;
   m.candidate_capacity = candidate_capacity, m.coupling_capacity = coupling_capacity;
   m.gravity = gravity;
-  m.bodies = bodies.data(), m.child_joints = child_joints.data(), m.joints = joints.data();
+  m.bodies = bodies.data(), m.child_joints = child_joints.data(), m.body_loops = body_loops.data();
+  m.joints = joints.data();
   m.axes = axes.data(), m.actuators = actuators.data(), m.lock_joint = lock_joint.data(), m.limit_axis = limit_axis.data();
+  m.efforts = efforts.data();
   m.shapes = shapes.data(), m.pairs = pairs.data();
   return m;
 }

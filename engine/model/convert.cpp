@@ -6,7 +6,8 @@ namespace {
 using math::cast;
 
 BodyData<float> convert(const BodyData<double>& a) {
-  return {float(a.mass), cast<float>(a.inertia), a.joint, a.parent, a.child_joint_start, a.child_joint_count};
+  return {float(a.mass), cast<float>(a.inertia), a.joint, a.parent, a.child_joint_start, a.child_joint_count,
+          a.loop_start, a.loop_count};
 }
 
 JointData<float> convert(const JointData<double>& a) {
@@ -16,6 +17,7 @@ JointData<float> convert(const JointData<double>& a) {
   b.lock_start = a.lock_start;
   b.translation_lock_count = a.translation_lock_count, b.rotation_lock_count = a.rotation_lock_count;
   b.axis_start = a.axis_start, b.axis_count = a.axis_count;
+  b.lock_stiffness = float(a.lock_stiffness), b.lock_damping = float(a.lock_damping);
   b.q_PM0 = cast<float>(a.q_PM0), b.p_PA = cast<float>(a.p_PA), b.p_CA = cast<float>(a.p_CA);
   for (int k = 0; k < 2; ++k) {
     b.offset[k] = cast<float>(a.offset[k]);
@@ -32,20 +34,24 @@ JointData<float> convert(const JointData<double>& a) {
 
 AxisData<float> convert(const AxisData<double>& a) {
   return {a.joint, float(a.reference), float(a.armature), float(a.damping), float(a.stiffness),
-          float(a.spring_reference), a.limit, float(a.lower), float(a.upper), a.actuator_start, a.actuator_count,
-          float(a.initial_position)};
+          float(a.spring_reference), a.limit, float(a.lower), float(a.upper), a.effort_start, a.effort_count,
+          a.actuator_start, a.actuator_count, float(a.initial_position)};
 }
 
 ActuatorData<float> convert(const ActuatorData<double>& a) {
-  return {a.kind, a.axis, a.control, float(a.gear), float(a.kp), float(a.kd), float(a.lower), float(a.upper)};
+  return {a.kind, a.axis, a.control, float(a.gear), float(a.kp), float(a.kd), float(a.lower), float(a.upper),
+          a.effort_limited, float(a.effort_lower), float(a.effort_upper)};
 }
+
+EffortData<float> convert(const EffortData<double>& a) { return {a.axis, a.actuator, float(a.friction_loss)}; }
 
 ShapeData<float> convert(const ShapeData<double>& a) {
   return {a.kind, a.body, cast<float>(a.size), cast<float>(a.p_CS), cast<float>(a.q_CS), float(a.bounding_radius)};
 }
 
 PairData<float> convert(const PairData<double>& a) {
-  return {a.shape_a, a.shape_b, float(a.friction), a.contact_max};
+  return {a.shape_a, a.shape_b, float(a.friction), float(a.restitution), float(a.stiffness), float(a.damping),
+          a.contact_max};
 }
 
 template <typename T>
@@ -62,10 +68,11 @@ ModelArrays<float> to_float(const ModelArrays<double>& a) {
   ModelArrays<float> b;
   b.bodies = convert_all(a.bodies), b.child_joints = a.child_joints, b.joints = convert_all(a.joints);
   b.axes = convert_all(a.axes), b.actuators = convert_all(a.actuators), b.lock_joint = a.lock_joint;
-  b.limit_axis = a.limit_axis;
+  b.limit_axis = a.limit_axis, b.efforts = convert_all(a.efforts), b.body_loops = a.body_loops;
   b.shapes = convert_all(a.shapes), b.pairs = convert_all(a.pairs);
   b.lock_count = a.lock_count, b.control_count = a.control_count, b.contact_capacity = a.contact_capacity;
   b.candidate_capacity = a.candidate_capacity, b.coupling_capacity = a.coupling_capacity;
+  b.loop_count = a.loop_count;
   b.gravity = cast<float>(a.gravity);
   return b;
 }

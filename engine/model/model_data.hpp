@@ -19,9 +19,10 @@ struct BodyData {
   int joint = -1;            // the joint whose child this is, or -1
   int parent = -1;           // that joint's parent body, or -1 for the world
   int child_joint_start = 0, child_joint_count = 0;  // range in ModelView::child_joints: joints whose parent this is
+  int loop_start = 0, loop_count = 0;                // range in ModelView::body_loops
 };
 
-// A chain of slides, then hinges, between two bodies; or a ball. See constraints/joint_rows.hpp for its equations.
+// A chain of slides, then hinges, between two bodies; or a ball; or neither, fixed. Equations: constraints/joint_rows.hpp.
 // M0 is the child's reference orientation carried by the parent; hinge k turns about axis a_k.
 template <typename Real>
 struct JointData {
@@ -31,6 +32,7 @@ struct JointData {
   int lock_start;                 // first locked row
   int translation_lock_count, rotation_lock_count;
   int axis_start, axis_count;     // in ModelView::axes; a ball has three axes that only carry damping and armature
+  Real lock_stiffness, lock_damping;  // of the locked directions; stiffness 0 is rigid
   math::Quat<Real> q_PM0;
   math::Vec3<Real> p_PA;          // first anchor, parent frame
   math::Vec3<Real> p_CA;          // last anchor, child frame
@@ -51,6 +53,7 @@ struct AxisData {
   Real armature, damping, stiffness, spring_reference;
   int limit;                 // index of its limit row, or -1
   Real lower, upper;
+  int effort_start, effort_count;      // range in ModelView::efforts
   int actuator_start, actuator_count;  // range in ModelView::actuators
   Real initial_position;
 };
@@ -62,6 +65,16 @@ struct ActuatorData {
   int control;               // index in the control vector, the order that users see
   Real gear, kp, kd;
   Real lower, upper;         // clamp of the control; ±infinity where there is none
+  bool effort_limited;
+  Real effort_lower, effort_upper;  // clamp of the effort before gear
+};
+
+// A row whose impulse is bounded both ways: dry friction, or a position or velocity drive with an effort limit.
+template <typename Real>
+struct EffortData {
+  int axis;
+  int actuator;              // index into ModelView::actuators, -1 for dry friction
+  Real friction_loss;        // greatest dry friction, N m or N
 };
 
 template <typename Real>
@@ -79,6 +92,8 @@ template <typename Real>
 struct PairData {
   int shape_a, shape_b;
   Real friction;             // 0 for contact dimension 1
+  Real restitution;
+  Real stiffness, damping;   // of both shapes in series; stiffness 0 is rigid
   int contact_max;           // contacts that this pair of kinds can have
 };
 
@@ -86,6 +101,8 @@ struct PairData {
 template <typename Real>
 struct ModelView {
   int body_count, joint_count, axis_count, lock_count, limit_count, actuator_count, shape_count, pair_count;
+  int effort_count;          // rows with bounded impulses
+  int loop_count;            // joints that close loops: the last of the joints
   int control_count;
   int contact_capacity;      // contacts a world can hold
   int candidate_capacity;    // contacts before compaction: slots for the pairs that are near each other
@@ -93,11 +110,13 @@ struct ModelView {
   math::Vec3<Real> gravity;
   const BodyData<Real>* bodies;
   const int* child_joints;
+  const int* body_loops;                 // loop joints of each body: j where it is the child, ~j where the parent
   const JointData<Real>* joints;
   const AxisData<Real>* axes;
   const ActuatorData<Real>* actuators;   // sorted by axis
   const int* lock_joint;                 // [lock_count] joint of each locked row
   const int* limit_axis;                 // [limit_count] axis of each limit row
+  const EffortData<Real>* efforts;       // [effort_count] sorted by axis
   const ShapeData<Real>* shapes;
   const PairData<Real>* pairs;
 };

@@ -33,6 +33,10 @@ struct ShapeSpec {
   PoseSpec X_BS;                  // shape frame in its body's frame; a plane's normal is +z, a capsule's axis z
   Vec3d size{0, 0, 0};            // m. sphere: radius; capsule: radius, half length; box: half extents; plane: unused
   double friction = 1.0;          // sliding coefficient; a pair takes the maximum of its two (MuJoCo's rule)
+  double restitution = 0.0;       // 0 .. 1, share of the approach speed given back; a pair takes the maximum of its two
+  // Normal spring and damper, in series with those of the other shape. Stiffness 0 is rigid (its damping must be 0).
+  double contact_stiffness = 0.0; // N/m
+  double contact_damping = 0.0;   // N s/m
   int contact_dimension = 3;      // 1 frictionless, 3 with friction; a pair takes the maximum of its two
   std::uint32_t contact_type = 1;       // a pair may touch if (type_a & affinity_b) || (type_b & affinity_a)
   std::uint32_t contact_affinity = 1;
@@ -61,6 +65,7 @@ struct AxisSpec {
   double damping = 0.0;           // d >= 0, N m s/rad or N s/m
   double stiffness = 0.0;         // k >= 0, N m/rad or N/m
   double spring_reference = 0.0;  // s_0
+  double friction_loss = 0.0;     // greatest dry friction >= 0, N m or N
   bool limited = false;
   double lower = 0.0;             // limits of s, lower < upper, used when `limited`
   double upper = 0.0;
@@ -68,7 +73,7 @@ struct AxisSpec {
 
 enum class JointKind : std::uint8_t {
   kFree,   // six degrees of freedom, no rows; the parent must be the world
-  kFixed,  // welds the child to its parent: compile() makes them one body
+  kFixed,  // welds the child to its parent: compile() makes them one body, unless it closes a loop or is compliant
   kBall,   // three rotations about `anchor`
   kAxes,   // zero to three hinges and slides in a chain, in the order given; slides come before hinges
 };
@@ -77,10 +82,16 @@ struct JointSpec {
   std::string name;
   JointKind kind = JointKind::kFree;
   int parent = kWorldBody;        // index into SceneSpec::bodies, or kWorldBody
-  int child = 0;                  // every body is the child of at most one joint; a body of none is free
-  Vec3d anchor{0, 0, 0};          // m, child body frame: centre of a ball
+  // A body of no joint is free. Of several joints with one child the first carries it; the others close loops, as does a
+  // joint whose parent hangs on its child. Nothing acts along a loop joint's axes and they have no coordinates: drives,
+  // springs, limits, friction and armature belong on the joints of the tree.
+  int child = 0;
+  Vec3d anchor{0, 0, 0};          // m, child body frame: centre of a ball, point where a fixed joint holds
   double ball_damping = 0.0;      // N m s/rad, ball only
   double ball_armature = 0.0;     // kg m^2, ball only
+  // Spring and damper of the locked directions, N/m and N s/m (N m/rad and N m s/rad for rotations). Stiffness 0 is rigid.
+  double lock_stiffness = 0.0;
+  double lock_damping = 0.0;
   std::vector<AxisSpec> axes;     // kAxes only
 };
 
@@ -101,6 +112,9 @@ struct ActuatorSpec {
   bool control_limited = false;   // clamp the control to [control_lower, control_upper]
   double control_lower = 0.0;
   double control_upper = 0.0;
+  bool effort_limited = false;    // clamp the effort before gear to [effort_lower, effort_upper], N m or N
+  double effort_lower = 0.0;
+  double effort_upper = 0.0;
 };
 
 struct ContactExcludeSpec {

@@ -15,7 +15,11 @@ enum class Precision : std::uint8_t { kFloat32, kFloat64 };
 enum class Preset : std::uint8_t {
   kDefault,    // blended joints, split rotation, natural-map friction, direct solve along the tree
   kAxionSeed,  // J(q+), implicit gyroscopic term, Fischer-Burmeister, scalar W, Schur complement with Jacobi PCR
+  kVelocity,   // rows at velocity level with Baumgarte's correction
 };
+
+// What a row asks for at the end of the step: the constraint itself, or its rate and a share of its error.
+enum class ConstraintLevel : std::uint8_t { kPosition, kVelocity };
 
 // Where the joint impulses act and how their rows are linearised.
 enum class JointMode : std::uint8_t {
@@ -28,13 +32,26 @@ enum class JointMode : std::uint8_t {
 enum class GyroscopicMode : std::uint8_t { kSplit, kImplicit, kExplicit };
 enum class ContactFunction : std::uint8_t { kFischerBurmeister, kMinimumMap };
 enum class FrictionModel : std::uint8_t { kScalarFixedPoint, kNaturalMap };
-enum class LinearSolver : std::uint8_t { kAutomatic, kPcrJacobi, kTreeDirect };
+enum class LinearSolver : std::uint8_t {
+  kAutomatic,   // kTreeDirect; kTreeKrylov in steps whose couplings exceed what the factorisation can hold
+  kPcrJacobi,   // conjugate residuals on the Schur complement, diagonal preconditioner; symmetric systems only
+  kTreeDirect,  // factorisation along the joint tree, loops and contacts between moving bodies as fill
+  kPcrBlock,    // conjugate residuals, one block a joint or contact; symmetric systems only
+  kPcrTree,     // conjugate residuals, preconditioned by the factorisation of the tree; symmetric systems only
+  kTreeKrylov,  // factorisation of the tree, BiCGStab on the rows that close loops or join moving bodies
+  kDenseDirect, // LU with pivoting of the whole system: small worlds, and an oracle
+};
+
+constexpr bool is_conjugate_residual(LinearSolver solver) {
+  return solver == LinearSolver::kPcrJacobi || solver == LinearSolver::kPcrBlock || solver == LinearSolver::kPcrTree;
+}
 
 struct SolverOptions {
   Preset preset = Preset::kDefault;
   Precision precision = Precision::kFloat32;
 
-  JointMode joint_mode = JointMode::kBlended;
+  ConstraintLevel constraint_level = ConstraintLevel::kPosition;
+  JointMode joint_mode = JointMode::kBlended;  // at velocity level: kPrevious
   GyroscopicMode gyroscopic_mode = GyroscopicMode::kSplit;
   ContactFunction contact_function = ContactFunction::kFischerBurmeister;
   FrictionModel friction_model = FrictionModel::kNaturalMap;
@@ -46,7 +63,11 @@ struct SolverOptions {
   double linear_tolerance = 1e-10;    // relative PCR residual; at least 16 units in the last place
   bool line_search = true;            // one halving in later iterations; else full steps
   bool warm_start = true;
+  // Half of the forces on jointed bodies in the first step after a state is set: second order in dt with joint modes
+  // kPrevious and kBlended (velocities are then those of mid-step). The other modes and free bodies never use it.
+  bool half_step_start = true;
 
+  double baumgarte = 0.2;                // 0 .. 1, share of an error that velocity level takes back in a step
   double depenetration_velocity = 1.0;   // m/s, the greatest speed at which overlap is pushed out
   double contact_compliance = 1e-7;      // m/N, capped at 1e-2 dt^2 of the contact's own inverse mass
   double contact_margin = 0.01;          // m; contacts are made this far ahead of touching, more at speed

@@ -12,6 +12,7 @@ struct StepSettings {
   Real dt;
   double time_step;               // dt as it was asked, for the clock
   Real tolerance;                 // m/s: relative tolerance times 9.81 dt
+  ConstraintLevel constraint_level;
   JointMode joint_mode;
   GyroscopicMode gyroscopic_mode;
   ContactFunction contact_function;
@@ -20,6 +21,8 @@ struct StepSettings {
   int max_newton_iterations, max_linear_iterations;
   Real linear_tolerance;
   bool line_search, warm_start;
+  bool half_step_start;           // where the joint mode has use for it
+  Real baumgarte;
   Real depenetration_velocity, contact_compliance, contact_margin;
 };
 
@@ -30,6 +33,7 @@ StepSettings<Real> make_step_settings(const SolverOptions& options, double dt) {
   s.dt = static_cast<Real>(dt);
   s.time_step = dt;
   s.tolerance = static_cast<Real>(options.tolerance * 9.81 * dt);
+  s.constraint_level = options.constraint_level;
   s.joint_mode = options.joint_mode, s.gyroscopic_mode = options.gyroscopic_mode;
   s.contact_function = options.contact_function, s.friction_model = options.friction_model;
   s.linear_solver =
@@ -40,6 +44,9 @@ StepSettings<Real> make_step_settings(const SolverOptions& options, double dt) {
   const double floor = 16.0 * std::numeric_limits<Real>::epsilon();
   s.linear_tolerance = static_cast<Real>(options.linear_tolerance > floor ? options.linear_tolerance : floor);
   s.line_search = options.line_search, s.warm_start = options.warm_start;
+  s.half_step_start = options.half_step_start && options.constraint_level == ConstraintLevel::kPosition &&
+                      (options.joint_mode == JointMode::kPrevious || options.joint_mode == JointMode::kBlended);
+  s.baumgarte = static_cast<Real>(options.baumgarte);
   s.depenetration_velocity = static_cast<Real>(options.depenetration_velocity);
   s.contact_compliance = static_cast<Real>(options.contact_compliance);
   s.contact_margin = static_cast<Real>(options.contact_margin);

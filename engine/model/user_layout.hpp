@@ -11,10 +11,11 @@ namespace axion::model {
 
 // A joint in the scene's order, and where its coordinates are in joint_position and joint_velocity.
 struct UserJoint {
-  JointKind kind;  // never kFixed: welded bodies are one
+  JointKind kind;  // kFixed only where it closes a loop or is compliant
   int joint;       // index into ModelView::joints, -1 for a free joint
   int child;       // internal body
   int position_start, velocity_start;
+  bool has_coordinates;  // false for fixed joints and those that close loops
 };
 
 template <typename Real>

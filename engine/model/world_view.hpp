@@ -2,7 +2,7 @@
 //
 // One list of fields drives allocation, views and snapshots (for_each_field). State and parameters belong to a world for
 // its life; scratch is only meaningful inside a step, so that a CPU thread can lend the same scratch to all its worlds.
-// Vectors are in world axes unless said; row order is locks, axes, limits, then three rows a contact (n, t1, t2).
+// Vectors are in world axes unless said; row order is locks, axes, limits, efforts, then three a contact (n, t1, t2).
 #pragma once
 
 #include <cstddef>
@@ -37,6 +37,7 @@ struct ContactWarmStart {
   int pair;
   std::uint32_t feature;
   Real normal;
+  Real approach;                        // m/s, speed at which the bodies met and have not parted yet
   math::Vec3<Real> friction;            // world axes
 };
 
@@ -59,7 +60,7 @@ struct WorldView {
   Real* axis_position;                  // [naxis] unwrapped coordinate
   Real* axis_rate;                      // [naxis] ds/dt that the last step ended with, along its own rows
   int* axis_rate_known;                 // [1] 0 after a state was set: the rates then follow from the velocities
-  Real* lambda_joint;                   // [nlock + naxis + nlimit] last impulses
+  Real* lambda_joint;                   // [nlock + naxis + nlimit + neffort] last impulses
   int* limit_side;                      // [nlimit] side of the last impulse: -1 lower, +1 upper
   Real* control;                        // [nu] last applied
   ContactWarmStart<Real>* warm;         // [contact_capacity]
@@ -108,6 +109,11 @@ struct WorldView {
   Row<Real>* row_force;                 // [nlock] along which joint impulses act
   Real* axis_alpha;                     // [naxis] alpha of the axis row
   Real* axis_beta;                      // [naxis]
+  Real* effort_alpha;                   // [neffort] velocity that an effort row aims at, m/s or rad/s
+  Real* effort_compliance;              // [neffort]
+  Real* effort_lower;                   // [neffort] bounds of the impulse
+  Real* effort_upper;
+  Real* contact_rebound;                // [contact_capacity] least parting speed asked of a contact, m/s
   Real* lock_start_error;               // [nlock] c(q-), m or rad
   Real* lock_error;                     // [nlock] c(q+)
   Real* lambda;                         // [nrow]
@@ -165,7 +171,8 @@ AXION_HD inline void for_each_field(const ModelView<Real>& m, F&& f) {
   using W = WorldView<Real>;
   using enum FieldKind;
   const std::size_t nb = m.body_count, nj = m.joint_count, na = m.axis_count, nc = m.contact_capacity;
-  const std::size_t njoint_rows = m.lock_count + na + m.limit_count, nrow = njoint_rows + 3 * nc;
+  const std::size_t ne = m.effort_count;
+  const std::size_t njoint_rows = m.lock_count + na + m.limit_count + ne, nrow = njoint_rows + 3 * nc;
   f(kState, &W::x, nb), f(kState, &W::q, nb), f(kState, &W::v, nb), f(kState, &W::omega, nb);
   f(kState, &W::axis_position, na), f(kState, &W::axis_rate, na);
   f(kState, &W::axis_rate_known, std::size_t(1)), f(kState, &W::lambda_joint, njoint_rows);
@@ -187,8 +194,10 @@ AXION_HD inline void for_each_field(const ModelView<Real>& m, F&& f) {
   f(kScratch, &W::du_linear, nb), f(kScratch, &W::du_angular, nb), f(kScratch, &W::best_v, nb);
   f(kScratch, &W::best_omega, nb), f(kScratch, &W::blend_body, nb), f(kScratch, &W::blend, nj);
   f(kScratch, &W::row_start, m.lock_count + na), f(kScratch, &W::row, nrow);
-  f(kScratch, &W::row_force, std::size_t(m.lock_count)), 
+  f(kScratch, &W::row_force, std::size_t(m.lock_count));
   f(kScratch, &W::axis_alpha, na), f(kScratch, &W::axis_beta, na);
+  f(kScratch, &W::effort_alpha, ne), f(kScratch, &W::effort_compliance, ne);
+  f(kScratch, &W::effort_lower, ne), f(kScratch, &W::effort_upper, ne), f(kScratch, &W::contact_rebound, nc);
   f(kScratch, &W::lock_start_error, std::size_t(m.lock_count));
   f(kScratch, &W::lock_error, std::size_t(m.lock_count)), f(kScratch, &W::lambda, nrow);
   f(kScratch, &W::dlambda, nrow), f(kScratch, &W::best_lambda, nrow), f(kScratch, &W::residual, nrow);
@@ -196,7 +205,7 @@ AXION_HD inline void for_each_field(const ModelView<Real>& m, F&& f) {
   f(kScratch, &W::compliance, nrow), f(kScratch, &W::row_scale, nrow), f(kScratch, &W::natural, nrow);
   f(kScratch, &W::row_tolerance, nrow), f(kScratch, &W::body_residual, 2 * nb);
   f(kScratch, &W::body_tolerance, 2 * nb);
-    f(kScratch, &W::contact_gain, 9 * nc);
+  f(kScratch, &W::contact_gain, 9 * nc);
   f(kScratch, &W::contact_offset, 3 * nc), f(kScratch, &W::contact_start, nb + 1);
   f(kScratch, &W::contact_list, 2 * nc), f(kScratch, &W::pair_active, std::size_t(m.pair_count));
   f(kScratch, &W::candidate, std::size_t(m.candidate_capacity));

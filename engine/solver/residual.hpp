@@ -41,7 +41,8 @@ struct Problem {
 
   AXION_HD int axis_base() const { return m.lock_count; }
   AXION_HD int limit_base() const { return m.lock_count + m.axis_count; }
-  AXION_HD int contact_base() const { return m.lock_count + m.axis_count + m.limit_count; }
+  AXION_HD int effort_base() const { return m.lock_count + m.axis_count + m.limit_count; }
+  AXION_HD int contact_base() const { return effort_base() + m.effort_count; }
   AXION_HD int row_count() const { return contact_base() + 3 * contact_count; }
 };
 

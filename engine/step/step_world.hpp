@@ -104,7 +104,7 @@ AXION_HD inline void accept(const Team& team, const solver::Problem<Real>& p) {
     const int row = p.contact_base() + 3 * i;
     w.contact_gap[i] = c.gap + p.s.dt * constraints::row_velocity(w.row[row], c.body_a, c.body_b, w.v_plus, w.omega_plus);
     for (int k = 0; k < 3; ++k) w.lambda_contact[3 * i + k] = w.lambda[row + k];
-    w.warm[i] = {c.pair, c.feature, w.lambda[row], w.lambda[row + 1] * c.t1 + w.lambda[row + 2] * c.t2};
+    w.warm[i] = {c.pair, c.feature, w.lambda[row], Real(0), w.lambda[row + 1] * c.t1 + w.lambda[row + 2] * c.t2};
   });
   team.for_each(p.contact_base(), [&](int i) { w.lambda_joint[i] = w.lambda[i]; });
   team.for_each(p.m.axis_count, [&](int i) {

@@ -45,6 +45,7 @@ template <typename Real>
 AXION_HD inline void store_joint_position(const model::ModelView<Real>& m, const model::UserLayout<Real>& user,
                                           const model::WorldView<Real>& w, const model::UserJoint& joint,
                                           std::byte* out) {
+  if (!joint.has_coordinates) return;
   if (joint.kind == model::JointKind::kFree) {
     store_pose(user, w, joint.child, out, joint.position_start);
     return;
@@ -66,6 +67,7 @@ template <typename Real>
 AXION_HD inline void store_joint_velocity(const model::ModelView<Real>& m, const model::UserLayout<Real>& user,
                                           const model::WorldView<Real>& w, const model::UserJoint& joint,
                                           std::byte* out) {
+  if (!joint.has_coordinates) return;
   const int start = joint.velocity_start;
   if (joint.kind == model::JointKind::kFree) {
     store(out, start, w.v[joint.child]);

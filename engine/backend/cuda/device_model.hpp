@@ -40,10 +40,12 @@ class DeviceModel {
     user_ = user.view();
     m_.bodies = append(image, arrays.bodies);
     m_.child_joints = append(image, arrays.child_joints);
+    m_.body_loops = append(image, arrays.body_loops);
     m_.joints = append(image, arrays.joints);
     m_.axes = append(image, arrays.axes);
     m_.actuators = append(image, arrays.actuators);
     m_.limit_axis = append(image, arrays.limit_axis);
+    m_.efforts = append(image, arrays.efforts);
     m_.lock_joint = append(image, arrays.lock_joint);
     m_.shapes = append(image, arrays.shapes);
     m_.pairs = append(image, arrays.pairs);
