@@ -37,6 +37,23 @@ inline model::SceneSpec cube_on_plane(double friction) {
   return scene;
 }
 
+inline model::ShapeSpec sphere_shape(const std::string& name, int body, double radius, double friction) {
+  model::ShapeSpec shape;
+  shape.name = name, shape.kind = model::ShapeKind::kSphere, shape.body = body, shape.size = {radius, 0, 0};
+  shape.friction = friction;
+  return shape;
+}
+
+// A solid sphere of 1 kg at rest on a plane.
+inline model::SceneSpec sphere_on_plane(double radius, double friction) {
+  model::SceneSpec scene;
+  scene.bodies = {solid_box("sphere", 1, {radius, radius, radius}, {0, 0, radius})};
+  const double I = 0.4 * radius * radius;
+  scene.bodies[0].I_Bcm = {I, I, I, 0, 0, 0};
+  scene.shapes = {ground_plane(friction), sphere_shape("sphere", 0, radius, friction)};
+  return scene;
+}
+
 // Boxes of half side 0.1 m one on another; the last weighs `top_mass`, the others 1 kg.
 inline model::SceneSpec box_stack(int count, double top_mass) {
   model::SceneSpec scene;

@@ -1,0 +1,116 @@
+// Bodies that come to rest on each other: forces of statics, penetration, drift.
+#include <cmath>
+
+#include "tests/physics/exact_options.hpp"
+#include "tests/support/scenes.hpp"
+#include "tests/support/single_world.hpp"
+#include "tests/support/validation.hpp"
+
+namespace axion {
+namespace {
+
+using testing::allowed;
+using testing::as_made;
+using testing::epsilon;
+using testing::Validation;
+
+constexpr double kGravity = 9.81;
+
+template <typename Real>
+class TwoBoxes : public ::testing::Test {};
+TYPED_TEST_SUITE(TwoBoxes, testing::Precisions, testing::PrecisionNames);
+
+// The greatest of each figure in any step of 5 s, after 2 s in which the boxes settle; and of the forces' mean.
+struct Resting {
+  double force = 0, mean_force = 0, penetration = 0, drift = 0, corner_force = 0;
+  void take_greatest(const Resting& r) {
+    force = std::max(force, r.force), mean_force = std::max(mean_force, r.mean_force);
+    penetration = std::max(penetration, r.penetration), drift = std::max(drift, r.drift);
+    corner_force = std::max(corner_force, r.corner_force);
+  }
+};
+
+// 100 kg on 1 kg on a plane.
+template <typename Real>
+Resting rest(const model::SolverOptions& options, double h) {
+  testing::SingleWorld<Real> world(testing::box_stack(2, 100), options, h);
+  auto& w = world.world();
+  world.step(static_cast<int>(2 / h));
+  const math::Vec3<Real> start[] = {w.x[0], w.x[1]};
+  Resting worst;
+  const int steps = static_cast<int>(5 / h);
+  double sum_both = 0, sum_top = 0;
+  for (int k = 0; k < steps; ++k) {
+    world.step();
+    double under_both = 0, under_top = 0;
+    for (int i = 0; i < world.record().contact_count; ++i) {
+      const double force = w.lambda_contact[3 * i] / as_made<Real>(h);
+      (w.contacts[i].body_b < 0 ? under_both : under_top) += force;
+      worst.corner_force = std::max(worst.corner_force, force);
+      worst.penetration = std::max(worst.penetration, -double(w.contact_gap[i]));
+    }
+    worst.force = std::max({worst.force, std::abs(under_both / (101 * kGravity) - 1),
+                            std::abs(under_top / (100 * kGravity) - 1)});
+    sum_both += under_both / steps, sum_top += under_top / steps;
+    for (int b = 0; b < 2; ++b) worst.drift = std::max(worst.drift, double(math::norm(w.x[b] - start[b])));
+  }
+  worst.mean_force =
+      std::max(std::abs(sum_both / (101 * kGravity) - 1), std::abs(sum_top / (100 * kGravity) - 1));
+  return worst;
+}
+
+TYPED_TEST(TwoBoxes, carry_the_weight_above_them_without_penetration_or_drift) {
+  using Real = TypeParam;
+  Resting worst;
+  for (const double h : {1e-3, 1.0 / 60}) worst.take_greatest(rest<Real>(testing::exact_options(), h));
+  // float32: heights of z = 0.3 m round by ε/2 · z, and rows at position level ask for the velocity that undoes it within
+  // the step: ±ε z/h, which is a force of ε z/(g h²) of the weight above in single steps, 3.7e-3 at 1 ms. It has no
+  // mean over N = 5000 steps: what is left is a whole change of velocity, 1/N of it, and the stop test's 4ε on the
+  // light box between forces of a hundred times its weight, 8 corners · 4ε = 4e-6. Gaps round alike: 16ε m in the
+  // stop test.
+  const double in_a_step = epsilon<float>() * 0.3 / (kGravity * 1e-6);
+  const Validation<Real> row("two boxes");
+  row.at_most("normal forces against the weight above, every step, relative", worst.force,
+              allowed<Real>(1e-6, in_a_step));
+  row.at_most("the same, mean of 5 s", worst.mean_force, allowed<Real>(1e-6, in_a_step / 5000 + 32 * epsilon<float>()));
+  row.at_most("penetration, m", worst.penetration, allowed<Real>(1e-6, 2e-6));
+  row.at_most("drift in 5 s, m", worst.drift, allowed<Real>(1e-9, 2e-6));
+}
+
+// With the contact compliance of preset DEFAULT each corner sinks by it times its force; the answer is otherwise the same.
+TYPED_TEST(TwoBoxes, sink_by_no_more_than_the_compliance_of_preset_default) {
+  using Real = TypeParam;
+  const model::SolverOptions options = model::make_options(model::Preset::kDefault);
+  Resting worst;
+  double excess = 0;
+  for (const double h : {1e-3, 1.0 / 60}) {
+    const Resting r = rest<Real>(options, h);
+    worst.take_greatest(r);
+    excess = std::max(excess, r.penetration / (options.contact_compliance * r.corner_force));
+  }
+  // float32: compliance takes the noise of position rows away (the test above says what it would be); the stop test's
+  // rounding stays. The stop test itself may leave a thousandth of g·h, in either precision.
+  const Validation<Real> row("two boxes");
+  row.at_most("preset DEFAULT: normal forces against the weight above, every step, relative", worst.force,
+              allowed<Real>(1e-6, 1e-3));
+  row.at_most("preset DEFAULT: penetration over compliance · greatest force", excess, 1.01);
+  row.at_most("preset DEFAULT: drift in 5 s, m", worst.drift, allowed<Real>(1e-9, 2e-6));
+}
+
+TEST(BouncelessDrop, leaves_no_energy_and_no_overlap) {
+  testing::SingleWorld<float> world(testing::box_stack(1, 1), model::make_options(model::Preset::kDefault), 0.005);
+  auto& w = world.world();
+  w.x[0].z += 1;
+  double deepest = 0;
+  for (int k = 0; k < 400; ++k) {
+    world.step();
+    deepest = std::max(deepest, double(world.record().max_penetration));
+    ASSERT_TRUE(world.converged()) << "step " << k;
+  }
+  std::printf("deepest %.1e m, height %.6f m\n", deepest, double(w.x[0].z));
+  EXPECT_NEAR(w.x[0].z, 0.1, 1e-5);
+  EXPECT_LT(deepest, 1e-4);
+}
+
+}  // namespace
+}  // namespace axion
