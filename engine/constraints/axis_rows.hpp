@@ -1,4 +1,4 @@
-// Axis rows and limits: everything that acts along one joint coordinate s.
+// Axis rows, limits and effort rows: everything that acts along one joint coordinate s.
 //
 // Axis row. Armature a, damping d, spring k to s₀, position drive kp to s_t, velocity drive kd to ṡ_t, all implicit:
 //   λ = α − β ṡ⁺,  β = h²(kp + k) + h(kd + d) + a,  α = h[kp(s_t − s⁻) + kd ṡ_t − k(s⁻ − s₀)] + a ṡ⁻
@@ -6,7 +6,9 @@
 // ṡ⁻ of the armature is the rate that the last step ended with, J(q⁻)u⁺ of its own row: what armature gives to one step
 // it takes from the next, where J(q⁺)u⁺ would lose a J̇u h each step (a joint of several axes then moves wrongly by O(1)).
 // Limit. The nearer bound as a unilateral row: gap g = s − lower or upper − s, a = (g + off)/h + J u.
-// Jacobians of both are those at q⁻.
+// Effort row. Dry friction (α = 0, β = ∞) and drives whose effort is limited: the same row with its impulse held within
+// bounds, λ = proj_[l,u](λ − (J u + λ/β − α/β)/(r + 1/β)); the box form of friction in one dimension.
+// Forces act for w.force_step, which is h but for a first step (constraints/free_motion.hpp). Jacobians are those at q⁻.
 #pragma once
 
 #include "engine/constraints/free_motion.hpp"
@@ -35,32 +37,65 @@ AXION_HD inline void start_joints(const Team& team, const model::ModelView<Real>
   });
 }
 
+// What a position or velocity drive adds to α and β at coordinate s.
+template <typename Real>
+struct Drive {
+  Real alpha, beta;
+};
+
+template <typename Real>
+AXION_HD inline Drive<Real> evaluate_drive(const model::ActuatorData<Real>& actuator, const model::WorldView<Real>& w,
+                                           Real s, Real dt) {
+  const Real h = w.force_step[0], gain = w.gain_scale[actuator.control], gear = actuator.gear;
+  const Real control = clamped_control(actuator, w.control);
+  if (actuator.kind == model::ActuatorKind::kPosition) {
+    return {h * gain * gear * actuator.kp * (control - gear * s),
+            h * gain * gear * gear * (dt * actuator.kp + actuator.kd)};
+  }
+  return {h * gain * gear * actuator.kd * control, h * gain * gear * gear * actuator.kd};
+}
+
 // alpha, beta and the row of every axis; needs start_joints.
 template <typename Real, typename Team>
 AXION_HD inline void build_axis_rows(const Team& team, const model::ModelView<Real>& m,
                                      const model::WorldView<Real>& w, const model::StepSettings<Real>& settings) {
   team.for_each(m.axis_count, [&](int i) {
     const model::AxisData<Real>& axis = m.axes[i];
-    const Real h = settings.dt, s = w.axis_position[i];
-    Real beta = h * h * axis.stiffness + h * axis.damping + axis.armature;
+    const Real h = w.force_step[0], s = w.axis_position[i];
+    Real beta = h * (settings.dt * axis.stiffness + axis.damping) + axis.armature;
     Real alpha = -h * axis.stiffness * (s - axis.spring_reference) + axis.armature * w.axis_rate[i];
     for (int k = 0; k < axis.actuator_count; ++k) {
       const model::ActuatorData<Real>& actuator = m.actuators[axis.actuator_start + k];
-      if (actuator.kind == model::ActuatorKind::kMotor) continue;
-      const Real gain = w.gain_scale[actuator.control], gear = actuator.gear;
-      const Real control = clamped_control(actuator, w.control);
-      if (actuator.kind == model::ActuatorKind::kPosition) {
-        beta += gain * gear * gear * (h * h * actuator.kp + h * actuator.kd);
-        alpha += h * gain * gear * actuator.kp * (control - gear * s);
-      } else {
-        beta += gain * gear * gear * h * actuator.kd;
-        alpha += h * gain * gear * actuator.kd * control;
-      }
+      if (actuator.kind == model::ActuatorKind::kMotor || actuator.effort_limited) continue;
+      const Drive<Real> drive = evaluate_drive(actuator, w, s, settings.dt);
+      alpha += drive.alpha, beta += drive.beta;
     }
     w.axis_alpha[i] = alpha;
     w.axis_beta[i] = beta;
     const int row = m.lock_count + i;
     w.row[row] = beta > 0 ? w.row_start[row] : model::Row<Real>{};
+  });
+}
+
+// Rows and bounds of dry friction and of drives with effort limits; needs start_joints.
+template <typename Real, typename Team>
+AXION_HD inline void build_effort_rows(const Team& team, const model::ModelView<Real>& m,
+                                       const model::WorldView<Real>& w, const model::StepSettings<Real>& settings) {
+  const int base = m.lock_count + m.axis_count + m.limit_count;
+  team.for_each(m.effort_count, [&](int i) {
+    const model::EffortData<Real>& effort = m.efforts[i];
+    const Real h = w.force_step[0];
+    w.row[base + i] = w.row_start[m.lock_count + effort.axis];
+    w.effort_alpha[i] = w.effort_compliance[i] = 0;
+    w.effort_lower[i] = -h * effort.friction_loss, w.effort_upper[i] = h * effort.friction_loss;
+    if (effort.actuator < 0) return;
+    const model::ActuatorData<Real>& actuator = m.actuators[effort.actuator];
+    const Drive<Real> drive = evaluate_drive(actuator, w, w.axis_position[effort.axis], settings.dt);
+    if (!(drive.beta > 0)) return;  // a drive without gain has the bounds 0 and 0 from above
+    w.effort_alpha[i] = drive.alpha / drive.beta;
+    w.effort_compliance[i] = Real(1) / drive.beta;
+    const Real p = h * actuator.gear * actuator.effort_lower, q = h * actuator.gear * actuator.effort_upper;
+    w.effort_lower[i] = p < q ? p : q, w.effort_upper[i] = p < q ? q : p;
   });
 }
 

@@ -1,7 +1,12 @@
 // Contact rows: Jacobians, arms and normals frozen at q⁻; the gap is linear in u.
 //
-//   normal: a = (g₀ + off)/h + J_n u + Σ̂ λ_n,  b = r_n λ_n,  0 ≤ a ⟂ b ≥ 0
-//   off = max(0, −g₀ − h v_dep) bounds the speed at which overlap is pushed out; Σ̂ = min(Σ/h², 1e-2 r_n).
+//   normal: a = J_n u − v_n + Σ̂ λ_n,  b = r_n λ_n,  0 ≤ a ⟂ b ≥ 0
+//   v_n = max(−(f g₀ + off)/h, e v_impact), the least parting speed: f = 1 while the bodies are apart; of an overlap the
+//   share f = 1 at position level, Baumgarte's Υ at velocity level, ERP = hk/(hk + b) where the contact has a spring.
+//   off = max(0, −f g₀ − h v_dep) bounds the speed at which overlap is pushed out.
+//   Σ̂ = min(Σ/h², 1e-2 r_n), and 1/(h(hk + b)) with a spring.
+// Restitution acts when the bodies have met: a contact found ahead lets them come together exactly, and the next step
+// asks for e times the speed at which they came. Asking for it ahead would cost O(h) of the rebound's height.
 //   tangents: J_t u against friction.hpp.
 // r_n = J_n M̃⁻¹ J_nᵀ; r_t the greatest eigenvalue of the tangent block. Rows are (normal, t1, t2) from `base`.
 #pragma once
@@ -72,11 +77,63 @@ AXION_HD inline Real contact_compliance(const model::StepSettings<Real>& s, Real
   return compliance < bound ? compliance : bound;
 }
 
-// (g₀ + off)/h: what the gap asks of the normal velocity. Serves limits too.
+// A spring and damper as ERP and CFM: λ = −h k c⁺ − b (c⁺ − c⁻) is c⁺/h − (1 − ERP) c⁻/h + CFM λ = 0, its velocity level
+// J u + ERP c⁻/h + CFM λ = 0. Rigid where k = 0: the share of the error that the level takes back, and no compliance.
 template <typename Real>
-AXION_HD inline Real gap_velocity(const model::StepSettings<Real>& s, Real gap) {
-  const Real excess = -gap - s.dt * s.depenetration_velocity;
-  return (gap + (excess > 0 ? excess : Real(0))) / s.dt;
+struct Softness {
+  Real erp, cfm;
+};
+
+template <typename Real>
+AXION_HD inline Softness<Real> softness(const model::StepSettings<Real>& s, Real stiffness, Real damping) {
+  const bool velocity_level = s.constraint_level == model::ConstraintLevel::kVelocity;
+  if (!(stiffness > 0)) return {velocity_level ? s.baumgarte : Real(1), 0};
+  const Real sum = s.dt * stiffness + damping;
+  return {s.dt * stiffness / sum, Real(1) / (s.dt * sum)};
+}
+
+// (f g₀ + off)/h: what the gap asks of the normal velocity, f = `share` of an overlap. Serves limits too.
+template <typename Real>
+AXION_HD inline Real gap_velocity(const model::StepSettings<Real>& s, Real gap, Real share) {
+  const Real g = gap < 0 ? share * gap : gap, excess = -g - s.dt * s.depenetration_velocity;
+  return (g + (excess > 0 ? excess : Real(0))) / s.dt;
+}
+
+// Slower than this bodies come together without a rebound: twice what gravity adds in a step.
+template <typename Real>
+AXION_HD inline Real least_impact(const model::StepSettings<Real>& s) {
+  return Real(2 * 9.81) * s.dt;
+}
+
+// contact_rebound: e times the speed of bodies that met in the last step, or that are found overlapping as they approach.
+// Needs the contacts' rows and the last step's impulses.
+template <typename Real, typename Team>
+AXION_HD inline void find_rebounds(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                   const model::StepSettings<Real>& s, int contact_count) {
+  const int base = contact_base(m);
+  team.for_each(contact_count, [&](int i) {
+    const model::Contact<Real>& c = w.contacts[i];
+    const Real e = m.pairs[c.pair].restitution;
+    w.contact_rebound[i] = 0;
+    if (!(e > 0)) return;
+    for (int k = 0; k < w.warm_count[0]; ++k) {
+      if (w.warm[k].pair == c.pair && w.warm[k].feature == c.feature) w.contact_rebound[i] = e * w.warm[k].approach;
+    }
+    const Real speed = -row_velocity(w.row[base + 3 * i], c.body_a, c.body_b, w.v, w.omega);
+    if (w.contact_rebound[i] == 0 && c.gap <= 0 && speed > least_impact(s)) w.contact_rebound[i] = e * speed;
+  });
+}
+
+// The speed at which the bodies of contact i met in the step just solved, to rebound in the next; 0 where they did not.
+// w.v and w.omega must still be those before the step.
+template <typename Real>
+AXION_HD inline Real impact_speed(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                  const model::StepSettings<Real>& s, int i) {
+  const model::Contact<Real>& c = w.contacts[i];
+  const int row = contact_base(m) + 3 * i;
+  if (!(m.pairs[c.pair].restitution > 0) || w.contact_rebound[i] > 0 || !(w.lambda[row] > 0)) return 0;
+  const Real speed = -row_velocity(w.row[row], c.body_a, c.body_b, w.v, w.omega);
+  return speed > least_impact(s) ? speed : Real(0);
 }
 
 }  // namespace axion::constraints

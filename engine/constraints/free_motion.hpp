@@ -3,6 +3,9 @@
 //   ũ = u⁻ + h M̃⁻¹ f_ext,  M̃ = GᵀMG = diag(m 1, R I Rᵀ)
 // f_ext holds gravity, external wrenches and plain motor efforts; the gyroscopic torque is here for the modes that treat
 // it as a torque, and in the rotation map for SPLIT. Source: seeds, section Kinematics and dynamics.
+// Joint modes that send impulses along J(q⁻) are leapfrogs: velocities belong to the middle of a step, so from a state
+// that was set the first step takes half of the forces (force_step). That makes them second order. Free bodies keep
+// the whole step, which is exact for their velocities under constant forces.
 #pragma once
 
 #include "engine/model/step_settings.hpp"
@@ -21,11 +24,15 @@ AXION_HD inline math::Vec3<Real> body_inertia(const model::ModelView<Real>& m, c
   return w.mass_scale[b] * m.bodies[b].inertia;
 }
 
+template <typename Real>
+AXION_HD inline Real clamp(Real value, Real lower, Real upper) {
+  return value < lower ? lower : (value > upper ? upper : value);
+}
+
 // The control of an actuator within its range.
 template <typename Real>
 AXION_HD inline Real clamped_control(const model::ActuatorData<Real>& actuator, const Real* control) {
-  const Real c = control[actuator.control];
-  return c < actuator.lower ? actuator.lower : (c > actuator.upper ? actuator.upper : c);
+  return clamp(control[actuator.control], actuator.lower, actuator.upper);
 }
 
 // Effort of the plain motors on an axis, N or N m.
@@ -35,9 +42,23 @@ AXION_HD inline Real motor_effort(const model::ModelView<Real>& m, const model::
   for (int k = 0; k < m.axes[axis].actuator_count; ++k) {
     const model::ActuatorData<Real>& actuator = m.actuators[m.axes[axis].actuator_start + k];
     if (actuator.kind != model::ActuatorKind::kMotor) continue;
-    effort += actuator.gear * w.gain_scale[actuator.control] * clamped_control(actuator, w.control);
+    const Real force = w.gain_scale[actuator.control] * clamped_control(actuator, w.control);
+    effort += actuator.gear * clamp(force, actuator.effort_lower, actuator.effort_upper);
   }
   return effort;
+}
+
+template <typename Real>
+AXION_HD inline bool is_jointed(const model::BodyData<Real>& body) {
+  return body.joint >= 0 || body.child_joint_count > 0 || body.loop_count > 0;
+}
+
+template <typename Real, typename Team>
+AXION_HD inline void choose_force_step(const Team& team, const model::WorldView<Real>& w,
+                                       const model::StepSettings<Real>& s) {
+  team.for_each(1, [&](int) {
+    w.force_step[0] = s.half_step_start && w.axis_rate_known[0] == 0 ? Real(0.5) * s.dt : s.dt;
+  });
 }
 
 // Adds what the motors of a joint do to one of its two bodies.
@@ -54,7 +75,7 @@ AXION_HD inline void add_motor_wrench(const model::ModelView<Real>& m, const mod
   }
 }
 
-// Needs row_start of the axes. Writes I_world, I_inverse, v_tilde, omega_tilde.
+// Needs row_start of the axes and force_step. Writes I_world, I_inverse, v_tilde, omega_tilde.
 template <typename Real, typename Team>
 AXION_HD inline void free_motion(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                  const model::StepSettings<Real>& s) {
@@ -70,9 +91,10 @@ AXION_HD inline void free_motion(const Team& team, const model::ModelView<Real>&
     for (int k = 0; k < body.child_joint_count; ++k) {
       add_motor_wrench(m, w, m.child_joints[body.child_joint_start + k], false, force, torque);
     }
-    w.v_tilde[b] = w.v[b] + s.dt * (m.gravity + (Real(1) / mass) * force);
+    const Real h = is_jointed(body) ? w.force_step[0] : s.dt;
+    w.v_tilde[b] = w.v[b] + h * (m.gravity + (Real(1) / mass) * force);
     w.omega_tilde[b] =
-        gyroscopic_velocity(s.gyroscopic_mode, w.q[b], I, w.omega[b], s.dt) + s.dt * (w.I_inverse[b] * torque);
+        gyroscopic_velocity(s.gyroscopic_mode, w.q[b], I, w.omega[b], s.dt) + h * (w.I_inverse[b] * torque);
   });
 }
 

@@ -83,6 +83,7 @@ struct WorldView {
   // Scratch: inputs of the step.
   math::Vec3<Real>* force;              // [nb] external wrench about the centre of mass
   math::Vec3<Real>* torque;             // [nb]
+  Real* force_step;                     // [1] time that forces act on jointed bodies in this step: dt, or half of it
   // Scratch: bodies. *_plus is the iterate, *_tilde the free velocity.
   math::Mat3<Real>* I_world;            // [nb] at q-
   math::Mat3<Real>* I_inverse;          // [nb]
@@ -115,7 +116,7 @@ struct WorldView {
   Real* effort_upper;
   Real* contact_rebound;                // [contact_capacity] least parting speed asked of a contact, m/s
   Real* lock_start_error;               // [nlock] c(q-), m or rad
-  Real* lock_error;                     // [nlock] c(q+)
+  Real* lock_compliance;                // [nlock] of soft joints, (m/s)/(N s)
   Real* lambda;                         // [nrow]
   Real* dlambda;                        // [nrow]
   Real* best_lambda;                    // [nrow]
@@ -186,6 +187,7 @@ AXION_HD inline void for_each_field(const ModelView<Real>& m, F&& f) {
   f(kParameter, &W::gain_scale, std::size_t(m.control_count));
   f(kParameter, &W::x_initial, nb), f(kParameter, &W::q_initial, nb);
   f(kScratch, &W::force, nb), f(kScratch, &W::torque, nb);
+  f(kScratch, &W::force_step, std::size_t(1));
   f(kScratch, &W::I_world, nb), f(kScratch, &W::I_inverse, nb), f(kScratch, &W::v_tilde, nb);
   f(kScratch, &W::omega_tilde, nb), f(kScratch, &W::v_plus, nb), f(kScratch, &W::omega_plus, nb);
   f(kScratch, &W::x_plus, nb), f(kScratch, &W::q_plus, nb), f(kScratch, &W::D, nb);
@@ -199,7 +201,7 @@ AXION_HD inline void for_each_field(const ModelView<Real>& m, F&& f) {
   f(kScratch, &W::effort_alpha, ne), f(kScratch, &W::effort_compliance, ne);
   f(kScratch, &W::effort_lower, ne), f(kScratch, &W::effort_upper, ne), f(kScratch, &W::contact_rebound, nc);
   f(kScratch, &W::lock_start_error, std::size_t(m.lock_count));
-  f(kScratch, &W::lock_error, std::size_t(m.lock_count)), f(kScratch, &W::lambda, nrow);
+  f(kScratch, &W::lock_compliance, std::size_t(m.lock_count)), f(kScratch, &W::lambda, nrow);
   f(kScratch, &W::dlambda, nrow), f(kScratch, &W::best_lambda, nrow), f(kScratch, &W::residual, nrow);
   f(kScratch, &W::kept_v, nb), f(kScratch, &W::kept_omega, nb), f(kScratch, &W::kept_lambda, nrow);
   f(kScratch, &W::compliance, nrow), f(kScratch, &W::row_scale, nrow), f(kScratch, &W::natural, nrow);

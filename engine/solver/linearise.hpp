@@ -29,7 +29,7 @@ template <typename Real>
 AXION_HD inline void linearise_bodies_of(const Problem<Real>& p, int b) {
   using model::JointMode;
   p.w.D[b] = math::Mat3<Real>::identity();
-  if (!symmetric_solver(p) && p.joint_mode != JointMode::kLinearised) {
+  if (!symmetric_solver(p) && !has_start_rows(p)) {
     p.w.D[b] = constraints::rotate_step_derivative(p.s.gyroscopic_mode, p.w.q[b], p.m.bodies[b].inertia,
                                                    p.w.omega_plus[b], p.s.dt);
   }
@@ -39,6 +39,22 @@ AXION_HD inline void linearise_bodies_of(const Problem<Real>& p, int b) {
   const Real* weight = p.joint_mode == JointMode::kBlended ? p.w.blend : nullptr;
   const math::Mat3<Real> K = constraints::body_stiffness(p.m, b, p.w.q_plus, p.w.row, p.w.lambda, weight);
   p.w.K_geometric[b] = p.s.dt * model::positive_part(K);
+}
+
+// A row at its bound keeps it: a compliance so large that it only says Δλ = bound − λ. A row without compliance takes a
+// proximal one, for dry friction on axes that contacts hold too.
+template <typename Real>
+AXION_HD inline void linearise_effort(const Problem<Real>& p, int effort) {
+  const int row = p.effort_base() + effort;
+  const BoundedImpulse<Real> next = bounded_impulse(p, effort, p.w.residual[row]);
+  const Real proximal = p.proximal_scale * Real(kContactProximal) * p.w.row_scale[row];
+  if (next.held == next.free) {
+    const Real compliance = p.w.effort_compliance[effort];
+    p.w.compliance[row] = compliance > proximal ? compliance : compliance + proximal;
+    return;
+  }
+  p.w.compliance[row] = Real(kReleaseGain) * (p.w.row_scale[row] + p.w.effort_compliance[effort]);
+  p.w.residual[row] = p.w.compliance[row] * (p.w.lambda[row] - next.held);
 }
 
 template <typename Real>
@@ -79,8 +95,9 @@ AXION_HD inline void linearise_contact(const Problem<Real>& p, int i) {
   const Real r_n = p.w.row_scale[row], r_t = p.w.row_scale[row + 1], lambda_n = p.w.lambda[row];
   const auto normal = constraints::complementarity(p.s.contact_function, p.w.residual[row], r_n * lambda_n);
   p.w.residual[row] = normal.phi_over_alpha;
-  p.w.compliance[row] = r_n * normal.beta_over_alpha + constraints::contact_compliance(p.s, r_n) +
-                        p.proximal_scale * Real(kContactProximal) * r_n;
+  const model::PairData<Real>& pair = p.m.pairs[p.w.contacts[i].pair];
+  p.w.compliance[row] = r_n * normal.beta_over_alpha + constraints::softness(p.s, pair.stiffness, pair.damping).cfm +
+                        constraints::contact_compliance(p.s, r_n) + p.proximal_scale * Real(kContactProximal) * r_n;
   const constraints::Vec2<Real> v{p.w.residual[row + 1], p.w.residual[row + 2]};
   const constraints::Vec2<Real> lambda{p.w.lambda[row + 1], p.w.lambda[row + 2]};
   const Real closed = Real(1e-9 * 9.81) * p.s.dt / r_t;
@@ -107,7 +124,7 @@ AXION_HD inline void linearise(const Team& team, const Problem<Real>& p) {
       model::Row<Real>& row = p.w.row[i];
       row.k_a = math::transpose_times(p.w.D[joint.child], row.k_a);
       if (joint.parent >= 0) row.k_b = math::transpose_times(p.w.D[joint.parent], row.k_b);
-      p.w.compliance[i] = joint_proximal<Real>() * p.w.row_scale[i];
+      p.w.compliance[i] = p.w.lock_compliance[i] + joint_proximal<Real>() * p.w.row_scale[i];
     }
   });
   team.for_each(p.m.axis_count, [&](int i) {
@@ -116,6 +133,7 @@ AXION_HD inline void linearise(const Team& team, const Problem<Real>& p) {
     p.w.compliance[row] = beta > 0 ? Real(1) / beta : Real(1);
   });
   team.for_each(p.m.limit_count, [&](int i) { linearise_limit(p, i); });
+  team.for_each(p.m.effort_count, [&](int i) { linearise_effort(p, i); });
   team.for_each(p.contact_count, [&](int i) { linearise_contact(p, i); });
 }
 

@@ -179,7 +179,8 @@ AXION_HD inline NewtonResult<Real> solve(const Team& team, Problem<Real>& p) {
   result.merit = iterate(team, p, result.counts);
   const JointMode asked = p.joint_mode;
   const JointMode chain[2] = {JointMode::kCurrent, JointMode::kLinearised};
-  for (int k = 0; k < 2 && p.m.lock_count > 0; ++k) {
+  const bool may_fall_back = p.m.lock_count > 0 && p.s.constraint_level == model::ConstraintLevel::kPosition;
+  for (int k = 0; k < 2 && may_fall_back; ++k) {
     if (!joints_failed(team, p)) break;
     const bool whirled = turn_from_last(team, p, w.omega_plus) > Real(kMaxTurn);
     if (chain[k] == asked || asked == JointMode::kLinearised) continue;

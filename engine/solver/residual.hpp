@@ -1,8 +1,8 @@
 // The residual of the nonlinear system at an iterate (u, λ), and its stop test.
 //
 //   dynamics  g = M̃(u − ũ) − J_Fᵀλ   reported as |M̃⁻¹g| per body
-//   joints    c(q⁺)/h (LINEARISED: J u + ½c(q⁻)/h)
-//   control   J u + λ/β − α/β
+//   joints    c(q⁺)/h (LINEARISED: J u + ½c(q⁻)/h; velocity level: J u + Υc(q⁻)/h); soft ones as in contact_rows.hpp
+//   control   J u + λ/β − α/β; with bounded impulse (r + 1/β)|λ − proj(λ*)|
 //   contacts  |min(a, r_n λ_n)|, limits alike; friction r_t|λ_f − proj_c(λ*)|
 // All in m/s or rad/s. A row may be `tolerance`, or what rounding leaves of it where that is more: positions carry 16
 // units in the last place of a metre over h, velocities four of the terms that were summed.
@@ -45,6 +45,12 @@ struct Problem {
   AXION_HD int contact_base() const { return effort_base() + m.effort_count; }
   AXION_HD int row_count() const { return contact_base() + 3 * contact_count; }
 };
+
+// Whether joint rows are those at q⁻: velocities stay on them and no turn within the step matters.
+template <typename Real>
+AXION_HD inline bool has_start_rows(const Problem<Real>& p) {
+  return p.joint_mode == model::JointMode::kLinearised || p.s.constraint_level == model::ConstraintLevel::kVelocity;
+}
 
 // A sum of impulses on a body, and of their magnitudes.
 template <typename Real>
@@ -130,19 +136,22 @@ AXION_HD inline void evaluate_locks(const Problem<Real>& p, int j) {
   const model::JointData<Real>& joint = p.m.joints[j];
   const int locks = joint.translation_lock_count + joint.rotation_lock_count;
   constraints::JointEvaluation<Real> e;
-  if (p.joint_mode != model::JointMode::kLinearised) {
-    constraints::evaluate_joint(p.m, joint, p.w.x_plus, p.w.q_plus, p.w.axis_position, e);
-  }
+  const bool at_start = has_start_rows(p);
+  if (!at_start) constraints::evaluate_joint(p.m, joint, p.w.x_plus, p.w.q_plus, p.w.axis_position, e);
+  constraints::Softness<Real> soft = constraints::softness(p.s, joint.lock_stiffness, joint.lock_damping);
+  if (p.joint_mode == model::JointMode::kLinearised && soft.erp == Real(1)) soft.erp = Real(0.5);
   const math::Vec3<Real>& x = p.w.x[joint.child];
   const Real extent = greater(greater(Real(1), std::abs(x.x)), greater(std::abs(x.y), std::abs(x.z)));
   for (int i = 0; i < locks; ++i) {
     const int row = joint.lock_start + i;
     const model::Row<Real>& start = p.w.row_start[row];
     Real residual, tolerance = greater(p.s.tolerance, position_rounding<Real>() * extent / p.s.dt);
-    if (p.joint_mode == model::JointMode::kLinearised) {
+    if (at_start) {
       p.w.row[row] = p.w.row_force[row] = start;
       const RowVelocity<Real> v = iterate_velocity(p, start, joint.child, joint.parent);
-      residual = v.value + Real(0.5) * p.w.lock_start_error[row] / p.s.dt;
+      const Real push = soft.erp * p.w.lock_start_error[row] / p.s.dt;
+      residual = v.value + push;
+      tolerance = greater(p.s.tolerance, velocity_rounding<Real>() * (v.size + std::abs(push)));
     } else {
       p.w.row[row] = e.lock[i];
       const Real f = p.joint_mode == model::JointMode::kCurrent
@@ -150,8 +159,10 @@ AXION_HD inline void evaluate_locks(const Problem<Real>& p, int j) {
                          : (p.joint_mode == model::JointMode::kPrevious ? Real(0) : p.w.blend[j]);
       p.w.row_force[row] = {(1 - f) * start.l + f * e.lock[i].l, (1 - f) * start.k_a + f * e.lock[i].k_a,
                             (1 - f) * start.k_b + f * e.lock[i].k_b};
-      residual = e.error[i] / p.s.dt;
+      residual = (e.error[i] - (1 - soft.erp) * p.w.lock_start_error[row]) / p.s.dt;
     }
+    residual += soft.cfm * p.w.lambda[row];
+    p.w.lock_compliance[row] = soft.cfm;
     p.w.residual[row] = residual;
     p.w.natural[row] = std::abs(residual);
     p.w.row_tolerance[row] = tolerance;
@@ -174,11 +185,37 @@ AXION_HD inline void evaluate_axis(const Problem<Real>& p, int axis) {
       greater(p.s.tolerance, velocity_rounding<Real>() * (v.size + (std::abs(lambda) + std::abs(alpha)) / beta));
 }
 
-// residual holds a of the complementarity a ⟂ r λ.
+// Where the impulse of an effort row would go without its bounds, and where its bounds let it go.
 template <typename Real>
-AXION_HD inline void evaluate_unilateral(const Problem<Real>& p, int row, Real gap, Real compliance,
+struct BoundedImpulse {
+  Real free, held;
+};
+
+template <typename Real>
+AXION_HD inline BoundedImpulse<Real> bounded_impulse(const Problem<Real>& p, int effort, Real residual) {
+  const int row = p.effort_base() + effort;
+  const Real star = p.w.lambda[row] - residual / (p.w.row_scale[row] + p.w.effort_compliance[effort]);
+  return {star, constraints::clamp(star, p.w.effort_lower[effort], p.w.effort_upper[effort])};
+}
+
+template <typename Real>
+AXION_HD inline void evaluate_effort(const Problem<Real>& p, int effort) {
+  const int row = p.effort_base() + effort;
+  const model::JointData<Real>& joint = p.m.joints[p.m.axes[p.m.efforts[effort].axis].joint];
+  const RowVelocity<Real> v = iterate_velocity(p, p.w.row[row], joint.child, joint.parent);
+  const Real compliance = p.w.effort_compliance[effort], lambda = p.w.lambda[row], aim = p.w.effort_alpha[effort];
+  p.w.residual[row] = v.value + compliance * lambda - aim;
+  const Real off = lambda - bounded_impulse(p, effort, p.w.residual[row]).held;
+  p.w.natural[row] = (p.w.row_scale[row] + compliance) * std::abs(off);
+  p.w.row_tolerance[row] =
+      greater(p.s.tolerance, velocity_rounding<Real>() * (v.size + compliance * std::abs(lambda) + std::abs(aim)));
+}
+
+// residual holds a of the complementarity a ⟂ r λ; the parting speed is at least −bias.
+template <typename Real>
+AXION_HD inline void evaluate_unilateral(const Problem<Real>& p, int row, Real bias, Real compliance,
                                          const RowVelocity<Real>& v) {
-  const Real bias = constraints::gap_velocity(p.s, gap), lambda = p.w.lambda[row];
+  const Real lambda = p.w.lambda[row];
   const Real a = bias + v.value + compliance * lambda, b = p.w.row_scale[row] * lambda;
   p.w.residual[row] = a;
   p.w.natural[row] = std::abs(a < b ? a : b);
@@ -190,7 +227,8 @@ template <typename Real>
 AXION_HD inline void evaluate_limit(const Problem<Real>& p, int limit) {
   const int row = p.limit_base() + limit;
   const model::JointData<Real>& joint = p.m.joints[p.m.axes[p.m.limit_axis[limit]].joint];
-  evaluate_unilateral(p, row, constraints::limit_gap(p.m, p.w, limit), Real(0),
+  const Real share = constraints::softness(p.s, Real(0), Real(0)).erp;
+  evaluate_unilateral(p, row, constraints::gap_velocity(p.s, constraints::limit_gap(p.m, p.w, limit), share), Real(0),
                       iterate_velocity(p, p.w.row[row], joint.child, joint.parent));
 }
 
@@ -199,7 +237,11 @@ AXION_HD inline void evaluate_contact(const Problem<Real>& p, int i) {
   const int row = p.contact_base() + 3 * i;
   const model::Contact<Real>& c = p.w.contacts[i];
   const Real r_n = p.w.row_scale[row], r_t = p.w.row_scale[row + 1];
-  evaluate_unilateral(p, row, c.gap, constraints::contact_compliance(p.s, r_n),
+  const model::PairData<Real>& pair = p.m.pairs[c.pair];
+  const constraints::Softness<Real> soft = constraints::softness(p.s, pair.stiffness, pair.damping);
+  Real bias = constraints::gap_velocity(p.s, c.gap, soft.erp);
+  if (p.w.contact_rebound[i] > 0 && bias > -p.w.contact_rebound[i]) bias = -p.w.contact_rebound[i];
+  evaluate_unilateral(p, row, bias, soft.cfm + constraints::contact_compliance(p.s, r_n),
                       iterate_velocity(p, p.w.row[row], c.body_a, c.body_b));
   const RowVelocity<Real> v1 = iterate_velocity(p, p.w.row[row + 1], c.body_a, c.body_b);
   const RowVelocity<Real> v2 = iterate_velocity(p, p.w.row[row + 2], c.body_a, c.body_b);
@@ -243,6 +285,7 @@ AXION_HD inline Real evaluate(const Team& team, const Problem<Real>& p) {
   team.for_each(p.m.joint_count, [&](int j) { evaluate_locks(p, j); });
   team.for_each(p.m.axis_count, [&](int i) { evaluate_axis(p, i); });
   team.for_each(p.m.limit_count, [&](int i) { evaluate_limit(p, i); });
+  team.for_each(p.m.effort_count, [&](int i) { evaluate_effort(p, i); });
   team.for_each(p.contact_count, [&](int i) { evaluate_contact(p, i); });
   team.for_each(p.m.body_count, [&](int b) { evaluate_dynamics(p, b); });
   const Real rows = team.template max<Real>(

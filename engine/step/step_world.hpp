@@ -25,6 +25,9 @@ AXION_HD inline void scale_rows(const Team& team, const solver::Problem<Real>& p
       scale(p.axis_base() + axis, p.w.row_start[p.axis_base() + axis]);
       const int limit = p.m.axes[axis].limit;
       if (limit >= 0) scale(p.limit_base() + limit, p.w.row[p.limit_base() + limit]);
+      for (int e = p.m.axes[axis].effort_start; e < p.m.axes[axis].effort_start + p.m.axes[axis].effort_count; ++e) {
+        scale(p.effort_base() + e, p.w.row[p.effort_base() + e]);
+      }
     }
   });
 }
@@ -57,6 +60,7 @@ AXION_HD inline void record_residuals(const Team& team, const solver::Problem<Re
   });
   record_rows(team, p, 1, 0, p.m.lock_count);
   record_rows(team, p, 4, p.axis_base(), p.m.axis_count);
+  record_rows(team, p, 4, p.effort_base(), p.m.effort_count);
   record_rows(team, p, 2, p.limit_base(), p.m.limit_count);
   const auto contact_rows = [&](int block, int offset) {
     const int start = p.contact_base() + offset;
@@ -104,7 +108,8 @@ AXION_HD inline void accept(const Team& team, const solver::Problem<Real>& p) {
     const int row = p.contact_base() + 3 * i;
     w.contact_gap[i] = c.gap + p.s.dt * constraints::row_velocity(w.row[row], c.body_a, c.body_b, w.v_plus, w.omega_plus);
     for (int k = 0; k < 3; ++k) w.lambda_contact[3 * i + k] = w.lambda[row + k];
-    w.warm[i] = {c.pair, c.feature, w.lambda[row], Real(0), w.lambda[row + 1] * c.t1 + w.lambda[row + 2] * c.t2};
+    w.warm[i] = {c.pair, c.feature, w.lambda[row], constraints::impact_speed(p.m, w, p.s, i),
+                 w.lambda[row + 1] * c.t1 + w.lambda[row + 2] * c.t2};
   });
   team.for_each(p.contact_base(), [&](int i) { w.lambda_joint[i] = w.lambda[i]; });
   team.for_each(p.m.axis_count, [&](int i) {
@@ -143,12 +148,15 @@ AXION_HD inline void step_world(const Team& team, const model::ModelView<Real>& 
                                 const model::StepSettings<Real>& settings) {
   if ((*w.outcome & kNonFiniteBit) != 0) return;
   constraints::start_joints(team, m, w);
+  constraints::choose_force_step(team, w, settings);
   constraints::free_motion(team, m, w, settings);
   constraints::build_axis_rows(team, m, w, settings);
   constraints::build_limit_rows(team, m, w);
+  constraints::build_effort_rows(team, m, w, settings);
   const collide::ContactSearch contacts = collide::find_contacts(team, m, w, settings);
   AXION_ASSERT(contacts.count <= m.contact_capacity);
   constraints::build_contact_rows(team, m, w, contacts.count);
+  constraints::find_rebounds(team, m, w, settings, contacts.count);
   constraints::list_contacts_of_bodies(team, m, w, contacts.count);
   solver::Problem<Real> problem{m, w, settings, settings.joint_mode, contacts.count};
   scale_rows(team, problem);
