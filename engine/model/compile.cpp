@@ -8,7 +8,6 @@
 
 #include "engine/model/loop_joints.hpp"
 #include "engine/model/principal_axes.hpp"
-#include "engine/model/validate_scene.hpp"
 
 namespace axion::model {
 namespace {
@@ -47,7 +46,7 @@ class Compiler {
  public:
   explicit Compiler(WeldedScene welded) {
     model_.welded = std::move(welded);
-    model_.closes_loop = find_loop_joints(scene());
+    model_.closes_loop = model_.welded.closes_loop;
   }
 
   CompiledModel run() {
@@ -418,7 +417,6 @@ class Compiler {
 }  // namespace
 
 Result<CompiledModel> compile(const SceneSpec& scene) {
-  if (Status status = validate_scene(scene); !status.ok()) return status.error();
   Result<WeldedScene> welded = merge_welds(scene);
   if (!welded.ok()) return welded.error();
   return Compiler(std::move(welded).value()).run();

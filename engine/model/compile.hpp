@@ -1,6 +1,6 @@
 // compile: from a SceneSpec to what the step code reads.
 //
-// validate_scene refuses what is wrong, merge_welds makes one body of those that are welded, and compile sorts bodies
+// merge_welds refuses what is wrong (by validate_scene) and makes one body of those that are welded; compile sorts bodies
 // along the joint tree, finds principal axes, lays out rows and lists the shape pairs that may ever touch.
 #pragma once
 

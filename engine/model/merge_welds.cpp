@@ -1,7 +1,9 @@
 #include "engine/model/merge_welds.hpp"
 
+#include <algorithm>
 #include <utility>
 
+#include "engine/model/loop_joints.hpp"
 #include "engine/model/spec_math.hpp"
 #include "engine/model/validate_inertia.hpp"
 #include "engine/model/validate_scene.hpp"
@@ -17,28 +19,30 @@ struct Part {
 
 class Merger {
  public:
-  explicit Merger(const SceneSpec& scene) : in_(scene) {}
+  explicit Merger(const SceneSpec& scene) : in_(scene), closes_loop_(find_loop_joints(scene)) {}
   Result<WeldedScene> run();
 
  private:
   void find_parts();
   Status bodies();
   void joints();
+  JointSpec moved_loop_joint(const JointSpec& joint) const;
   void contents();
   void keyframes();
   MassProperties mass_of(std::size_t body) const;
 
   const SceneSpec& in_;
-  std::vector<Part> parts_;     // [body of the input]
-  std::vector<int> joint_map_;  // [joint of the input] -> joint of the result, -1 if it is gone
+  const std::vector<bool> closes_loop_;  // [joint of the input]
+  std::vector<Part> parts_;              // [body of the input]
+  std::vector<int> joint_map_;           // [joint of the input] -> joint of the result, -1 if it is gone
   WeldedScene out_;
 };
 
-// The scene is valid, so the joints form a tree; bodies may still come in any order.
+// The scene is valid, so the joints that close no loop form a tree; bodies may still come in any order.
 void Merger::find_parts() {
   std::vector<int> weld_of(in_.bodies.size(), -1);
   for (std::size_t j = 0; j < in_.joints.size(); ++j) {
-    if (in_.joints[j].kind == JointKind::kFixed) weld_of[in_.joints[j].child] = static_cast<int>(j);
+    if (is_weld(in_.joints[j], closes_loop_[j])) weld_of[in_.joints[j].child] = static_cast<int>(j);
   }
   parts_.resize(in_.bodies.size());
   std::vector<int> root_of(in_.bodies.size(), -2);  // -2: not known yet
@@ -98,17 +102,39 @@ Status Merger::bodies() {
   return {};
 }
 
-// A joint's anchors and axes are in the frame of its child, which is a root and keeps its frame.
+// Anchors and axes of a joint of the tree are in the frame of its child, which is a root and keeps its frame.
 void Merger::joints() {
   joint_map_.assign(in_.joints.size(), -1);
   for (std::size_t j = 0; j < in_.joints.size(); ++j) {
-    if (in_.joints[j].kind == JointKind::kFixed) continue;
+    if (is_weld(in_.joints[j], closes_loop_[j])) continue;
     joint_map_[j] = static_cast<int>(out_.scene.joints.size());
-    JointSpec joint = in_.joints[j];
+    JointSpec joint = closes_loop_[j] ? moved_loop_joint(in_.joints[j]) : in_.joints[j];
     if (joint.parent != kWorldBody) joint.parent = out_.body_map[joint.parent];
     joint.child = out_.body_map[joint.child];
     out_.scene.joints.push_back(std::move(joint));
+    out_.closes_loop.push_back(closes_loop_[j]);
   }
+}
+
+// The joint in the frame of what its child is part of. A child that is part of the world changes places with the parent;
+// validate_scene has seen to it that the axes are then of one kind, and that the parent can move.
+JointSpec Merger::moved_loop_joint(const JointSpec& in) const {
+  JointSpec joint = in;
+  const bool turn_round = parts_[in.child].root == kWorldBody;
+  if (!turn_round && parts_[in.child].root == in.child) return joint;
+  if (turn_round) {
+    std::swap(joint.parent, joint.child);
+    std::reverse(joint.axes.begin(), joint.axes.end());
+  }
+  const Part& part = parts_[joint.child];
+  const Pose X_WR = to_pose(in_.bodies[part.root].X_WB);
+  const Pose X_RC = inverse(X_WR) * to_pose(in_.bodies[in.child].X_WB);
+  joint.anchor = to_spec(X_RC * to_vec3(in.anchor));
+  for (AxisSpec& axis : joint.axes) {
+    axis.anchor = to_spec(X_RC * to_vec3(axis.anchor));
+    axis.axis = to_spec((turn_round ? -1.0 : 1.0) * math::rotate(X_RC.rotation, to_vec3(axis.axis)));
+  }
+  return joint;
 }
 
 void Merger::contents() {
@@ -147,9 +173,8 @@ void Merger::keyframes() {
         const math::Vec3<double> dv = math::cross(math::Vec3<double>{vj[3], vj[4], vj[5]}, moved_W);
         for (int i = 0; i < 3; ++i) vj[i] += dv[i];
       }
-      const std::size_t axes = joint.axes.size();
-      q += joint.kind == JointKind::kFree ? 7 : (joint.kind == JointKind::kBall ? 4 : axes);
-      v += joint.kind == JointKind::kFree ? 6 : (joint.kind == JointKind::kBall ? 3 : axes);
+      q += static_cast<std::size_t>(position_count(joint, closes_loop_[j]));
+      v += static_cast<std::size_t>(velocity_count(joint, closes_loop_[j]));
     }
     out_.scene.keyframes.push_back(std::move(key));
   }

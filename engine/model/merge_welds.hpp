@@ -1,9 +1,13 @@
 // merge_welds: one body of those that are welded together.
 //
-// A body whose joint is kFixed becomes part of its nearest ancestor that can move, the root of its weld. Masses add up
-// by the parallel axis theorem; shapes, joints, actuators, excludes and keyframes are re-indexed and re-expressed. A
-// body that is welded to the world disappears: its mass has no effect and its shapes become shapes of the world.
-// The order of the roots, and of the joints that remain, is kept, so the layout of joint coordinates is too.
+// A body whose joint is a weld (is_weld of loop_joints.hpp: fixed, rigid, in the tree) becomes part of its nearest ancestor
+// that can move, the root of its weld. Masses add up by the parallel axis theorem; shapes, joints, actuators, excludes
+// and keyframes are re-indexed and re-expressed. A body that is welded to the world disappears: its mass has no effect
+// and its shapes become shapes of the world. The order of the roots, and of the joints that remain, is kept, so the
+// layout of joint coordinates is too.
+//
+// A loop joint stays one, with the bodies that its two have become part of. Where its child has become part of the world
+// it is turned round: parent and child change places, hinges come in the opposite order and axes point the other way.
 //
 // An exclusion is taken over between the merged bodies, so it then covers everything that is welded to either.
 #pragma once
@@ -23,9 +27,10 @@ struct Weld {
 };
 
 struct WeldedScene {
-  SceneSpec scene;            // without kFixed joints
-  std::vector<Weld> welds;    // in the order of the bodies that were welded
-  std::vector<int> body_map;  // [body of the input] -> body of `scene`, or kWorldBody
+  SceneSpec scene;                // without welds; fixed joints that close loops or are compliant remain
+  std::vector<Weld> welds;        // in the order of the bodies that were welded
+  std::vector<int> body_map;      // [body of the input] -> body of `scene`, or kWorldBody
+  std::vector<bool> closes_loop;  // [joint of `scene`] whether it closed a loop in the input
 };
 
 // Validates the scene first (validate_scene.hpp) and fails as that does, and for a weld whose mass or inertia, all

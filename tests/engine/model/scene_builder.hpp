@@ -73,4 +73,17 @@ inline SceneSpec robot() {
   return scene;
 }
 
+// A crank (0) and a rocker (2) on the ground, a coupler (1) on the crank, and a hinge that closes the loop to the rocker.
+// All hinges turn about y; the bars are 1 m long.
+inline SceneSpec four_bar() {
+  SceneSpec scene;
+  scene.name = "four-bar";
+  scene.bodies = {body("crank", {0, 0, 0}), body("coupler", {0, 0, 1}), body("rocker", {1, 0, 0})};
+  scene.joints = {joint("crank", JointKind::kAxes, kWorldBody, 0), joint("coupler", JointKind::kAxes, 0, 1),
+                  joint("rocker", JointKind::kAxes, kWorldBody, 2), joint("closure", JointKind::kAxes, 1, 2)};
+  for (JointSpec& j : scene.joints) j.axes = {axis(j.name, AxisKind::kHinge, {0, 1, 0})};
+  scene.joints[3].axes[0].anchor = {0, 0, 1};  // in the rocker
+  return scene;
+}
+
 }  // namespace axion::model::testing

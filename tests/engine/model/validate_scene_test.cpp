@@ -120,15 +120,112 @@ TEST(ValidateScene, names_must_be_unique_and_not_empty) {
   for (const Fault& fault : faults) expect_refused(fault);
 }
 
-TEST(ValidateScene, the_joints_must_form_a_tree) {
+TEST(ValidateScene, bodies_that_no_joint_can_join_are_refused) {
   const Fault faults[] = {
-      {"joints[6].child", "body 1",
-       [](SceneSpec& s) { s.joints.push_back(testing::joint("twice", JointKind::kBall, 0, 1)); }},
-      {"joints[1].parent", "cycle", [](SceneSpec& s) { s.joints[1].parent = 3; }},
-      {"joints[1].parent", "cycle", [](SceneSpec& s) { s.joints[1].parent = 1; }},
+      {"joints[6].child", "joints[0] too, and a body with a free joint has no other joint; it is body 0",
+       [](SceneSpec& s) { s.joints.push_back(testing::joint("twice", JointKind::kBall, 1, 0)); }},
+      {"joints[6].child", "joints[1] too, and a body with a free joint has no other joint; it is body 1",
+       [](SceneSpec& s) { s.joints.push_back(testing::joint("late", JointKind::kFree, kWorldBody, 1)); }},
+      {"joints[6].child", "joints[0] too",
+       [](SceneSpec& s) { s.joints.push_back(testing::joint("again", JointKind::kFree, kWorldBody, 0)); }},
+      {"joints[1].parent", "both are 1", [](SceneSpec& s) { s.joints[1].parent = 1; }},
       {"joints[0].parent", "1", [](SceneSpec& s) { s.joints[0].parent = 1; }},
   };
   for (const Fault& fault : faults) expect_refused(fault);
+}
+
+TEST(ValidateScene, nothing_may_act_along_a_loop_joint) {
+  const auto four_bar = [](const std::function<void(SceneSpec&)>& change) {
+    return [change](SceneSpec& s) {
+      s = testing::four_bar();
+      change(s);
+    };
+  };
+  const auto loop_ball = [&](const std::function<void(JointSpec&)>& change) {
+    return four_bar([change](SceneSpec& s) {
+      s.joints[3].kind = JointKind::kBall;
+      s.joints[3].axes.clear();
+      change(s.joints[3]);
+    });
+  };
+  const auto loop_axis = [&](const std::function<void(AxisSpec&)>& change) {
+    return four_bar([change](SceneSpec& s) { change(s.joints[3].axes[0]); });
+  };
+  const char* why = "nothing may act along a loop joint";
+  const Fault faults[] = {
+      {"joints[3].axes[0].armature", why, loop_axis([](AxisSpec& a) { a.armature = 0.1; })},
+      {"joints[3].axes[0].damping", "it is 0.1", loop_axis([](AxisSpec& a) { a.damping = 0.1; })},
+      {"joints[3].axes[0].stiffness", why, loop_axis([](AxisSpec& a) { a.stiffness = 0.1; })},
+      {"joints[3].axes[0].friction_loss", why, loop_axis([](AxisSpec& a) { a.friction_loss = 0.1; })},
+      {"joints[3].axes[0].limited", why, loop_axis([](AxisSpec& a) { a.limited = true, a.upper = 1; })},
+      {"joints[3].ball_damping", why, loop_ball([](JointSpec& j) { j.ball_damping = 0.1; })},
+      {"joints[3].ball_armature", why, loop_ball([](JointSpec& j) { j.ball_armature = 0.1; })},
+      {"actuators[0].joint", why, four_bar([](SceneSpec& s) {
+         ActuatorSpec motor;
+         motor.name = "motor";
+         motor.joint = 3;
+         s.actuators = {motor};
+       })},
+  };
+  for (const Fault& fault : faults) expect_refused(fault);
+  EXPECT_TRUE(validate_scene(testing::four_bar()).ok()) << validate_scene(testing::four_bar()).error().message;
+}
+
+TEST(ValidateScene, a_loop_joint_must_hold_two_bodies_that_move_apart) {
+  const Fault faults[] = {
+      {"joints[6].child", "bodies 2 and 1",  // the hand is welded to the arm
+       [](SceneSpec& s) { s.joints.push_back(testing::joint("twice", JointKind::kBall, 2, 1)); }},
+      {"joints[6].child", "bodies -1 and 4",  // the post is welded to the world
+       [](SceneSpec& s) { s.joints.push_back(testing::joint("twice", JointKind::kFixed, kWorldBody, 4)); }},
+      {"joints[6].child", "is welded to the world",
+       [](SceneSpec& s) {
+         s.joints.push_back(testing::joint("chain", JointKind::kAxes, 5, 4));
+         s.joints[6].axes = {axis("rail", AxisKind::kSlide, {1, 0, 0}), axis("turn", AxisKind::kHinge, {0, 1, 0})};
+       }},
+  };
+  for (const Fault& fault : faults) expect_refused(fault);
+}
+
+TEST(ValidateScene, springs_friction_and_bounds_out_of_range_are_named) {
+  const Fault faults[] = {
+      {"shapes[0].restitution", "2", [](SceneSpec& s) { s.shapes[0].restitution = 2; }},
+      {"shapes[0].restitution", "-0.5", [](SceneSpec& s) { s.shapes[0].restitution = -0.5; }},
+      {"shapes[0].restitution", "nan", [](SceneSpec& s) { s.shapes[0].restitution = kNan; }},
+      {"shapes[0].contact_stiffness", "-1", [](SceneSpec& s) { s.shapes[0].contact_stiffness = -1; }},
+      {"shapes[0].contact_damping", "-1", [](SceneSpec& s) { s.shapes[0].contact_damping = -1; }},
+      {"shapes[0].contact_damping", "contact_stiffness is above 0",
+       [](SceneSpec& s) { s.shapes[0].contact_damping = 3; }},
+      {"joints[1].axes[0].friction_loss", "-1", [](SceneSpec& s) { s.joints[1].axes[0].friction_loss = -1; }},
+      {"joints[1].axes[0].friction_loss", "inf", [](SceneSpec& s) { s.joints[1].axes[0].friction_loss = kInf; }},
+      {"joints[1].lock_stiffness", "-1", [](SceneSpec& s) { s.joints[1].lock_stiffness = -1; }},
+      {"joints[1].lock_damping", "-1", [](SceneSpec& s) { s.joints[1].lock_damping = -1; }},
+      {"joints[1].lock_damping", "lock_stiffness is above 0", [](SceneSpec& s) { s.joints[1].lock_damping = 3; }},
+      {"joints[0].lock_stiffness", "a free joint locks nothing", [](SceneSpec& s) { s.joints[0].lock_stiffness = 5; }},
+      {"actuators[0].effort_lower", "0 and 0", [](SceneSpec& s) { s.actuators[0].effort_limited = true; }},
+      {"actuators[0].effort_lower", "2 and 1",
+       [](SceneSpec& s) {
+         s.actuators[0].effort_limited = true;
+         s.actuators[0].effort_lower = 2, s.actuators[0].effort_upper = 1;
+       }},
+      {"actuators[0].effort_upper", "inf", [](SceneSpec& s) { s.actuators[0].effort_upper = kInf; }},
+  };
+  for (const Fault& fault : faults) expect_refused(fault);
+
+  SceneSpec bounds = robot();
+  bounds.shapes[0].restitution = 1;
+  bounds.shapes[0].contact_stiffness = 1e4, bounds.shapes[0].contact_damping = 10;
+  bounds.joints[1].lock_stiffness = 1e5, bounds.joints[1].lock_damping = 100;
+  bounds.joints[1].axes[0].friction_loss = 0.3;
+  bounds.actuators[0].effort_limited = true, bounds.actuators[0].effort_lower = -1;
+  EXPECT_TRUE(validate_scene(bounds).ok()) << validate_scene(bounds).error().message;
+}
+
+TEST(ValidateScene, joints_that_close_loops_have_no_place_in_keyframes) {
+  SceneSpec scene = testing::four_bar();
+  scene.keyframes = {{"folded", 0, {0.1, 0.2, 0.3}, {1, 2, 3}}};
+  EXPECT_TRUE(validate_scene(scene).ok()) << validate_scene(scene).error().message;
+  scene.keyframes[0].joint_position.push_back(0.4);
+  EXPECT_EQ(validate_scene(scene).error().field, "keyframes[0].joint_position");
 }
 
 TEST(ValidateScene, a_compound_joint_is_a_chain_of_independent_slides_then_hinges) {

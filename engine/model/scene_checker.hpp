@@ -1,0 +1,70 @@
+// SceneChecker: the checks behind validate_scene, in the order in which they rely on each other.
+//
+// For validate_scene.cpp alone, which owns the order. Keeps the first fault; checks that need earlier ones to have
+// passed ask ok() first. validate_joints.cpp has the checks of joints, loops and welds.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "engine/base/result.hpp"
+#include "engine/model/scene_spec.hpp"
+
+namespace axion::model {
+
+class SceneChecker {
+ public:
+  explicit SceneChecker(const SceneSpec& scene) : scene_(scene) {}
+  Status run();
+
+ private:
+  bool ok() const { return !error_.has_value(); }
+  static std::string item_name(const char* list, std::size_t i);
+  void fail(const std::string& item, const char* leaf, const std::string& message);
+  void real(const std::string& item, const char* leaf, double value);
+  void at_least(const std::string& item, const char* leaf, double value, double least);
+  // A spring and its damper, in series with a rigid thing: a damper alone would have nothing to act on.
+  void compliance(const std::string& item, const char* stiffness_leaf, double stiffness, const char* damping_leaf,
+                  double damping);
+  template <std::size_t N>
+  void reals(const std::string& item, const char* leaf, const std::array<double, N>& values) {
+    for (std::size_t i = 0; i < N; ++i)
+      real(item, (std::string(leaf) + "[" + std::to_string(i) + "]").c_str(), values[i]);
+  }
+  void pose(const std::string& item, const char* leaf, const PoseSpec& X);
+  void index(const std::string& item, const char* leaf, int value, int first, std::size_t end);
+  void range(const std::string& item, const char* leaf, double lower, double upper);
+  void name(const std::string& item, const std::string& value, std::unordered_set<std::string>& seen);
+  void count(const char* list, std::size_t value, int limit);
+
+  void counts();
+  void world();
+  void bodies();
+  void shapes();
+  void actuators();
+  void excludes();
+  void keyframes();
+  void keyframe_quaternions(const std::string& item, const KeyframeSpec& key);
+
+  // validate_joints.cpp
+  void joints();
+  void joint(std::size_t j, std::unordered_set<std::string>& axis_names);
+  void axis(const std::string& item, const AxisSpec& axis);
+  void axes_span_their_space(const std::string& item, const JointSpec& joint);
+  void tree();
+  void loops();
+  void nothing_acts_along(const std::string& item, const JointSpec& joint);
+  void welds();
+
+  const SceneSpec& scene_;
+  std::optional<Error> error_;
+  std::vector<bool> closes_loop_;   // [joint]
+  std::vector<int> joint_of_body_;  // the joint that carries it; -1: none
+  std::vector<int> weld_root_;      // body that this one moves with, or kWorldBody
+};
+
+}  // namespace axion::model
