@@ -47,10 +47,12 @@ Resting rest(const model::SolverOptions& options, double h) {
       const double force = w.lambda_contact[3 * i] / as_made<Real>(h);
       (w.contacts[i].body_b < 0 ? under_both : under_top) += force;
       worst.corner_force = std::max(worst.corner_force, force);
-      worst.penetration = std::max(worst.penetration, -double(w.contact_gap[i]));
+      worst.penetration = std::max(worst.penetration, -double(w.contact_gap[i]));  // along the normal of the step
     }
     worst.force = std::max({worst.force, std::abs(under_both / (101 * kGravity) - 1),
                             std::abs(under_top / (100 * kGravity) - 1)});
+    // What the gaps are in the poses that the step made.
+    worst.penetration = std::max({worst.penetration, 0.1 - double(w.x[0].z), 0.2 - (double(w.x[1].z) - double(w.x[0].z))});
     sum_both += under_both / steps, sum_top += under_top / steps;
     for (int b = 0; b < 2; ++b) worst.drift = std::max(worst.drift, double(math::norm(w.x[b] - start[b])));
   }

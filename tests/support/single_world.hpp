@@ -55,6 +55,35 @@ class SingleWorld {
     for (int k = 0; k < count; ++k) step::step_world(Team{}, model(), world_, settings_);
   }
 
+  // Where the material point of a body is now that was at p_W in the initial poses; bodies as in the scene.
+  math::Vec3<double> carried(int body, const math::Vec3<double>& p_W) const {
+    const int b = compiled_.internal_body[body];
+    return math::cast<double>(world_.x[b]) + math::rotate(rotation(body), p_W - compiled_.x[b]);
+  }
+  // How a body has turned since its initial pose.
+  math::Quat<double> rotation(int body) const {
+    const int b = compiled_.internal_body[body];
+    return math::normalized(math::cast<double>(world_.q[b]) * math::conjugate(compiled_.q[b]));
+  }
+
+  // Linear momentum, N s, and angular momentum about the world's origin, N m s, of all bodies.
+  struct Momentum {
+    math::Vec3<double> linear{}, angular{};
+  };
+  Momentum momentum() const {
+    Momentum sum;
+    const model::ModelView<Real> m = model();
+    for (int b = 0; b < m.body_count; ++b) {
+      const auto q = math::normalized(math::cast<double>(world_.q[b]));
+      const auto p = double(m.bodies[b].mass) * math::cast<double>(world_.v[b]);
+      const auto w = math::rotate_inverse(q, math::cast<double>(world_.omega[b]));
+      sum.linear += p;
+      sum.angular += math::cross(math::cast<double>(world_.x[b]), p) +
+                     math::rotate(q, math::scale(math::cast<double>(m.bodies[b].inertia), w));
+    }
+    return sum;
+  }
+
   // ½uᵀM̃u − Σ m g·x, J.
   double energy() const {
     double e = 0;

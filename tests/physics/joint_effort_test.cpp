@@ -1,0 +1,144 @@
+// Dry friction, effort limits and soft joints against closed answers, in both precisions.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/physics/exact_options.hpp"
+#include "tests/support/scenes.hpp"
+#include "tests/support/single_world.hpp"
+#include "tests/support/validation.hpp"
+
+namespace axion {
+namespace {
+
+using testing::Validation;
+
+constexpr double kGravity = 9.81;
+
+// 1 kg on a slide along x, without gravity along it, with a motor.
+model::SceneSpec cart(double friction_loss) {
+  model::SceneSpec scene;
+  scene.bodies = {testing::solid_box("cart", 1, {0.1, 0.1, 0.1}, {0, 0, 0})};
+  model::JointSpec joint;
+  joint.name = "rail", joint.kind = model::JointKind::kAxes, joint.parent = model::kWorldBody, joint.child = 0;
+  joint.axes = {testing::slide("rail", {1, 0, 0})};
+  joint.axes[0].friction_loss = friction_loss;
+  scene.joints = {joint};
+  model::ActuatorSpec motor;
+  motor.name = "motor";
+  scene.actuators = {motor};
+  return scene;
+}
+
+model::SolverOptions whole_steps() {
+  model::SolverOptions options = testing::exact_options();
+  options.half_step_start = false;  // forces act from the first step, so that velocities are those of the closed formula
+  return options;
+}
+
+template <typename Real>
+class JointEffort : public ::testing::Test {};
+TYPED_TEST_SUITE(JointEffort, testing::Precisions, testing::PrecisionNames);
+
+TYPED_TEST(JointEffort, dry_friction_holds_below_its_loss_and_slides_above) {
+  const Validation<TypeParam> validation("dry friction of an axis");
+  for (const double h : {1e-3, 1.0 / 60}) {
+    const int steps = 200;
+    testing::SingleWorld<TypeParam> held(cart(5), whole_steps(), h), moved(cart(5), whole_steps(), h);
+    held.world().control[0] = TypeParam(4.999);
+    moved.world().control[0] = TypeParam(-7);
+    for (int k = 0; k < steps; ++k) {
+      held.step(), moved.step();
+      ASSERT_TRUE(held.converged() && moved.converged()) << "h " << h << " step " << k;
+    }
+    validation.at_most("speed under 0.9998 of the loss, m/s", std::abs(double(held.world().v[0].x)), 1e-12);
+    const double speed = -2 * testing::as_made<TypeParam>(h) * steps;
+    // float32: each step rounds its velocity once, and its tangent row at four units in the last place.
+    validation.at_most("speed under 1.4 times the loss against (F − f)t/m, relative",
+                       std::abs(moved.world().v[0].x / speed - 1), testing::allowed<TypeParam>(1e-10, 1e-5));
+  }
+}
+
+TYPED_TEST(JointEffort, dry_friction_stops_a_coasting_axis_for_good) {
+  const Validation<TypeParam> validation("coasting against dry friction");
+  testing::SingleWorld<TypeParam> world(cart(5), whole_steps(), 1e-3);
+  world.world().v[0].x = 1;
+  int stop = 0;
+  for (int k = 1; k <= 400; ++k) {
+    world.step();
+    ASSERT_TRUE(world.converged());
+    if (stop == 0 && std::abs(double(world.world().v[0].x)) < 1e-6) stop = k;
+  }
+  validation.at_most("steps from m v₀/f to the stop", std::abs(stop - 200.0), 1);
+  validation.at_most("speed after the stop, m/s", std::abs(double(world.world().v[0].x)), 1e-12);
+}
+
+TYPED_TEST(JointEffort, a_drive_gives_its_limit_until_it_reaches_its_speed) {
+  const Validation<TypeParam> validation("effort limit of a drive");
+  model::SceneSpec scene = cart(0);
+  scene.joints[0].axes[0].axis = {0, 0, 1};
+  model::ActuatorSpec& drive = scene.actuators[0];
+  drive.kind = model::ActuatorKind::kVelocity, drive.gear = 2, drive.kd = 1e5;
+  drive.effort_limited = true, drive.effort_lower = -8, drive.effort_upper = 10;
+  testing::SingleWorld<TypeParam> world(scene, whole_steps(), 1e-3);
+  world.world().control[0] = 2;  // gear ds/dt = 2
+  world.step(50);
+  ASSERT_TRUE(world.converged());
+  validation.at_most("speed under the limit against (2·10 − mg)t/m, relative",
+                     std::abs(world.world().v[0].z / ((20 - kGravity) * 0.05) - 1),
+                     testing::allowed<TypeParam>(1e-10, 1e-5));
+  world.step(200);
+  ASSERT_TRUE(world.converged());
+  const int row = world.model().lock_count + world.model().axis_count + world.model().limit_count;
+  validation.at_most("speed once reached against 1 less the drive's droop, m/s",
+                     std::abs(world.world().v[0].z - (1 - kGravity / 4e5)), testing::allowed<TypeParam>(1e-9, 1e-6));
+  validation.at_most("effort once reached against mg, relative",
+                     std::abs(world.world().lambda_joint[row] / (1e-3 * kGravity) - 1),
+                     testing::allowed<TypeParam>(1e-9, 2e-4));
+}
+
+TYPED_TEST(JointEffort, a_motor_gives_no_more_than_its_limit) {
+  const Validation<TypeParam> validation("effort limit of a motor");
+  model::SceneSpec scene = cart(0);
+  model::ActuatorSpec& motor = scene.actuators[0];
+  motor.gear = 2, motor.effort_limited = true, motor.effort_lower = -3, motor.effort_upper = 4;
+  for (const double control : {10.0, -10.0}) {
+    testing::SingleWorld<TypeParam> world(scene, whole_steps(), 1e-3);
+    world.world().control[0] = TypeParam(control);
+    world.step(100);
+    const double force = control > 0 ? 8 : -6;
+    validation.at_most("speed against gear · limit · t/m, relative",
+                       std::abs(world.world().v[0].x / (force * 0.1) - 1), testing::allowed<TypeParam>(1e-10, 1e-5));
+  }
+}
+
+// A body held by a soft weld sags by mg/k, whatever the level and mode.
+TYPED_TEST(JointEffort, a_soft_weld_sags_by_its_spring) {
+  const Validation<TypeParam> validation("soft weld");
+  model::SceneSpec scene;
+  scene.bodies = {testing::solid_box("weight", 1, {0.1, 0.1, 0.1}, {0, 0, 0})};
+  model::JointSpec joint;
+  joint.name = "bracket", joint.kind = model::JointKind::kFixed, joint.parent = model::kWorldBody, joint.child = 0;
+  joint.lock_stiffness = 1e4, joint.lock_damping = 100;
+  scene.joints = {joint};
+  const auto sag = [&](const model::SolverOptions& options, double h) {
+    testing::SingleWorld<TypeParam> world(scene, options, h);
+    world.step(2000);
+    EXPECT_TRUE(world.converged());
+    return -double(world.world().x[0].z);
+  };
+  model::SolverOptions velocity = model::make_options(model::Preset::kVelocity);
+  velocity.tolerance = 1e-11;
+  for (const double h : {1e-3, 1.0 / 60}) {
+    for (const auto mode : {model::JointMode::kBlended, model::JointMode::kCurrent, model::JointMode::kLinearised}) {
+      validation.at_most("sag at position level against mg/k, relative",
+                         std::abs(sag(testing::exact_options(mode), h) / (kGravity / 1e4) - 1),
+                         testing::allowed<TypeParam>(1e-9, 1e-3));
+    }
+    validation.at_most("sag at velocity level against mg/k, relative",
+                       std::abs(sag(velocity, h) / (kGravity / 1e4) - 1), testing::allowed<TypeParam>(1e-9, 1e-3));
+  }
+}
+
+}  // namespace
+}  // namespace axion
