@@ -53,6 +53,8 @@ struct JointInfo {
   int position_start = 0, position_count = 0;  // range in joint_position
   int velocity_start = 0, velocity_count = 0;  // range in joint_velocity
   std::vector<model::AxisSpec> axes;  // as compiled: unit axes
+  bool closes_loop = false;           // rows, but no coordinates (model/loop_joints.hpp)
+  double lock_stiffness = 0, lock_damping = 0;  // of the locked directions; stiffness 0 is rigid
 };
 
 struct ModelInfo {

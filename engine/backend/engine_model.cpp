@@ -59,7 +59,10 @@ ModelInfo make_info(const model::CompiledModel& compiled, const UserArrays<doubl
                          model::position_count(joint, compiled.closes_loop[j]),
                          user.joints[j].velocity_start,
                          model::velocity_count(joint, compiled.closes_loop[j]),
-                         joint.axes};
+                         joint.axes,
+                         compiled.closes_loop[j],
+                         joint.lock_stiffness,
+                         joint.lock_damping};
     for (model::AxisSpec& axis : joint_info.axes) axis.axis = unit(axis.axis);
     info.joints.push_back(std::move(joint_info));
   }
