@@ -35,16 +35,17 @@ AXION_HD inline math::Mat3<Real> body_stiffness(const model::ModelView<Real>& m,
                                                 const model::Row<Real>* rows, const Real* lambda, const Real* weight) {
   math::Mat3<Real> K{};
   const model::BodyData<Real>& body = m.bodies[b];
-  if (body.joint >= 0) {
-    const model::JointData<Real>& joint = m.joints[body.joint];
-    const Real f = weight ? weight[body.joint] : Real(1);
-    K = K + f * stiffness_of(anchor_impulse(joint, rows, lambda), math::rotate(q[b], joint.p_CA));
-  }
-  for (int k = 0; k < body.child_joint_count; ++k) {
-    const int j = m.child_joints[body.child_joint_start + k];
+  const auto add = [&](int j, bool is_child) {
     const model::JointData<Real>& joint = m.joints[j];
-    const Real f = weight ? weight[j] : Real(1);
-    K = K + f * stiffness_of(-anchor_impulse(joint, rows, lambda), math::rotate(q[b], joint.p_PA));
+    const math::Vec3<Real> f = anchor_impulse(joint, rows, lambda);
+    const math::Vec3<Real> r = math::rotate(q[b], is_child ? joint.p_CA : joint.p_PA);
+    K = K + (weight ? weight[j] : Real(1)) * stiffness_of(is_child ? f : -f, r);
+  };
+  if (body.joint >= 0) add(body.joint, true);
+  for (int k = 0; k < body.child_joint_count; ++k) add(m.child_joints[body.child_joint_start + k], false);
+  for (int k = body.loop_start; k < body.loop_start + body.loop_count; ++k) {
+    const int loop = m.body_loops[k];
+    add(loop >= 0 ? loop : ~loop, loop >= 0);
   }
   return K;
 }

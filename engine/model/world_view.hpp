@@ -149,17 +149,17 @@ struct WorldView {
   math::Vec3<Real>* pcr_v;              // [nb]
   math::Vec3<Real>* pcr_w;
   // Scratch: tree factorisation.
-  Real* node;                           // [nb * kNodeStride] diagonal blocks
-  Real* node_rhs;                       // [nb * kNodeSize]
+  Real* node;                           // [nn * kNodeStride] diagonal blocks; nn nodes, loop joints and bodies
+  Real* node_rhs;                       // [nn * kNodeSize]
   Real* coupling_upper;                 // [coupling_capacity * kCouplingStride] rows of i, columns u_j
   Real* coupling_lower;                 // [coupling_capacity * kCouplingStride] rows u_j, columns of i
-  int* coupling_start;                  // [nb + 1]
-  int* coupling_body;                   // [coupling_capacity] j, descending within i
-  int* coupling_count;                  // [1]
-  int* coupling_index;                  // [nb * nb] of (i, j), j < i: where its blocks are, -1 where there are none
+  int* coupling_start;                  // [nn]
+  int* coupling_node;                   // [coupling_capacity] j, descending within i
+  int* coupling_count;                  // [1] or its complement where some did not fit
+  int* coupling_index;                  // [nn * nn] of (i, j), j < i: where its blocks are, -1 where there are none
 };
 
-// A node of the factorisation is a body and the rows of the joint to its parent.
+// A node of the factorisation is a body and the rows of the joint to its parent, or a joint that closes a loop.
 inline constexpr int kNodeSize = 12;
 inline constexpr int kNodeStride = kNodeSize * kNodeSize;
 inline constexpr int kCouplingStride = kNodeSize * 6;
@@ -172,7 +172,7 @@ AXION_HD inline void for_each_field(const ModelView<Real>& m, F&& f) {
   using W = WorldView<Real>;
   using enum FieldKind;
   const std::size_t nb = m.body_count, nj = m.joint_count, na = m.axis_count, nc = m.contact_capacity;
-  const std::size_t ne = m.effort_count;
+  const std::size_t ne = m.effort_count, nn = nb + m.loop_count;
   const std::size_t njoint_rows = m.lock_count + na + m.limit_count + ne, nrow = njoint_rows + 3 * nc;
   f(kState, &W::x, nb), f(kState, &W::q, nb), f(kState, &W::v, nb), f(kState, &W::omega, nb);
   f(kState, &W::axis_position, na), f(kState, &W::axis_rate, na);
@@ -216,12 +216,12 @@ AXION_HD inline void for_each_field(const ModelView<Real>& m, F&& f) {
   f(kScratch, &W::candidate_kept, std::size_t(m.candidate_capacity));
   f(kScratch, &W::pcr_r, nrow), f(kScratch, &W::pcr_z, nrow), f(kScratch, &W::pcr_p, nrow);
   f(kScratch, &W::pcr_az, nrow), f(kScratch, &W::pcr_ap, nrow), f(kScratch, &W::pcr_d, nrow);
-  f(kScratch, &W::pcr_v, nb), f(kScratch, &W::pcr_w, nb), f(kScratch, &W::node, nb * kNodeStride);
-  f(kScratch, &W::node_rhs, nb * kNodeSize);
+  f(kScratch, &W::pcr_v, nb), f(kScratch, &W::pcr_w, nb), f(kScratch, &W::node, nn * kNodeStride);
+  f(kScratch, &W::node_rhs, nn * kNodeSize);
   f(kScratch, &W::coupling_upper, std::size_t(m.coupling_capacity) * kCouplingStride);
   f(kScratch, &W::coupling_lower, std::size_t(m.coupling_capacity) * kCouplingStride);
-  f(kScratch, &W::coupling_start, nb + 1), f(kScratch, &W::coupling_body, std::size_t(m.coupling_capacity));
-  f(kScratch, &W::coupling_count, std::size_t(1)), f(kScratch, &W::coupling_index, nb * nb);
+  f(kScratch, &W::coupling_start, nn), f(kScratch, &W::coupling_node, std::size_t(m.coupling_capacity));
+  f(kScratch, &W::coupling_count, std::size_t(1)), f(kScratch, &W::coupling_index, nn * nn);
 }
 
 }  // namespace axion::model

@@ -4,7 +4,9 @@
 //   [J    C  ] [Δλ] = − [r]
 // `evaluate` must have run at the same iterate. A contact gives a 3×3 block: D₃ J Δu + C₃ Δλ = −r₃, kept both as the
 // diagonal that conjugate residuals need (symmetric laws) and solved for Δλ = −(e + G J Δu), e = C₃⁻¹r₃, G = C₃⁻¹D₃,
-// which the direct solver eliminates. Proximal terms have no right-hand side, so they bias nothing at convergence.
+// which the direct solver eliminates. Proximal terms have no right-hand side, so they bias nothing at convergence;
+// but those of loop joints, whose impulses redundant rows leave undetermined: there they are a compliance, a millionth of what
+// the tolerance allows, that keeps such impulses from wandering off step by step.
 // Source: seeds, sections Linearisation and Schur complement.
 #pragma once
 
@@ -22,7 +24,7 @@ AXION_HD constexpr Real joint_proximal() {
 
 template <typename Real>
 AXION_HD inline bool symmetric_solver(const Problem<Real>& p) {
-  return p.s.linear_solver == model::LinearSolver::kPcrJacobi;
+  return model::is_conjugate_residual(p.s.linear_solver);
 }
 
 template <typename Real>
@@ -124,7 +126,9 @@ AXION_HD inline void linearise(const Team& team, const Problem<Real>& p) {
       model::Row<Real>& row = p.w.row[i];
       row.k_a = math::transpose_times(p.w.D[joint.child], row.k_a);
       if (joint.parent >= 0) row.k_b = math::transpose_times(p.w.D[joint.parent], row.k_b);
-      p.w.compliance[i] = p.w.lock_compliance[i] + joint_proximal<Real>() * p.w.row_scale[i];
+      const Real proximal = joint_proximal<Real>() * p.w.row_scale[i];
+      p.w.compliance[i] = p.w.lock_compliance[i] + proximal;
+      if (j >= p.m.joint_count - p.m.loop_count) p.w.residual[i] += proximal * p.w.lambda[i];
     }
   });
   team.for_each(p.m.axis_count, [&](int i) {

@@ -13,8 +13,7 @@
 // Source: seeds, section Numerical solution; thresholds by experiment (engine/METHOD.md).
 #pragma once
 
-#include "engine/solver/pcr.hpp"
-#include "engine/solver/tree_solver.hpp"
+#include "engine/solver/linear_solver.hpp"
 
 namespace axion::solver {
 
@@ -106,7 +105,7 @@ AXION_HD inline Real iterate(const Team& team, Problem<Real>& p, NewtonCounts& c
   for (int k = 0; k < p.s.max_newton_iterations; ++k) {
     p.proximal_scale = k >= kDampingStart && k % 2 == 1 ? Real(kDampingGain) : Real(1);
     linearise(team, p);
-    counts.linear_iterations += symmetric_solver(p) ? solve_pcr(team, p) : solve_tree(team, p);
+    counts.linear_iterations += solve_linear(team, p);
     merit = take_step(team, p, k, merit, counts);
     ++counts.iterations;
     if (merit < best || !(best == best)) {

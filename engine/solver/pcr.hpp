@@ -7,6 +7,7 @@
 #pragma once
 
 #include "engine/solver/linearise.hpp"
+#include "engine/solver/tree_nodes.hpp"
 
 namespace axion::solver {
 
@@ -18,25 +19,6 @@ AXION_HD inline void expand(const Team& team, const Problem<Real>& p, const Real
     p.w.pcr_v[b] = (Real(1) / constraints::body_mass(p.m, p.w, b)) * sum.linear;
     p.w.pcr_w[b] = p.w.I_hat_inverse[b] * sum.angular;
   });
-}
-
-// The two bodies of a row.
-template <typename Real>
-AXION_HD inline void bodies_of_row(const Problem<Real>& p, int row, int& a, int& b) {
-  if (row >= p.contact_base()) {
-    const model::Contact<Real>& c = p.w.contacts[(row - p.contact_base()) / 3];
-    a = c.body_a, b = c.body_b;
-    return;
-  }
-  int j;
-  if (row >= p.limit_base()) {
-    j = p.m.axes[p.m.limit_axis[row - p.limit_base()]].joint;
-  } else if (row >= p.axis_base()) {
-    j = p.m.axes[row - p.axis_base()].joint;
-  } else {
-    j = p.m.lock_joint[row];
-  }
-  a = p.m.joints[j].child, b = p.m.joints[j].parent;
 }
 
 // y = J v + C x

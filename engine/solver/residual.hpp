@@ -68,6 +68,16 @@ struct Impulse {
   }
 };
 
+// Calls f with each row of a joint that solvers may eliminate by itself, Δλ = −(r + J Δu)/C: limits and efforts of its axes.
+template <typename Real, typename F>
+AXION_HD inline void for_each_condensed_row(const Problem<Real>& p, const model::JointData<Real>& joint, F&& f) {
+  for (int i = joint.axis_start; i < joint.axis_start + joint.axis_count; ++i) {
+    const model::AxisData<Real>& axis = p.m.axes[i];
+    if (axis.limit >= 0) f(p.limit_base() + axis.limit);
+    for (int e = 0; e < axis.effort_count; ++e) f(p.effort_base() + axis.effort_start + e);
+  }
+}
+
 template <typename Real>
 AXION_HD inline void add_joint_impulse(const Problem<Real>& p, int j, bool on_child, const model::Row<Real>* lock_rows,
                                        const Real* lambda, Impulse<Real>& sum) {
@@ -76,9 +86,8 @@ AXION_HD inline void add_joint_impulse(const Problem<Real>& p, int j, bool on_ch
   for (int i = joint.lock_start; i < joint.lock_start + locks; ++i) sum.add(lock_rows[i], lambda[i], on_child);
   for (int axis = joint.axis_start; axis < joint.axis_start + joint.axis_count; ++axis) {
     sum.add(p.w.row[p.axis_base() + axis], lambda[p.axis_base() + axis], on_child);
-    const int limit = p.m.axes[axis].limit;
-    if (limit >= 0) sum.add(p.w.row[p.limit_base() + limit], lambda[p.limit_base() + limit], on_child);
   }
+  for_each_condensed_row(p, joint, [&](int row) { sum.add(p.w.row[row], lambda[row], on_child); });
 }
 
 // Jᵀλ on body b: its joints in order, then its contacts in order. Joint locks act along `lock_rows`.
@@ -90,6 +99,10 @@ AXION_HD inline Impulse<Real> gather_impulse(const Problem<Real>& p, int b, cons
   if (body.joint >= 0) add_joint_impulse(p, body.joint, true, lock_rows, lambda, sum);
   for (int k = 0; k < body.child_joint_count; ++k) {
     add_joint_impulse(p, p.m.child_joints[body.child_joint_start + k], false, lock_rows, lambda, sum);
+  }
+  for (int k = body.loop_start; k < body.loop_start + body.loop_count; ++k) {
+    const int loop = p.m.body_loops[k];
+    add_joint_impulse(p, loop >= 0 ? loop : ~loop, loop >= 0, lock_rows, lambda, sum);
   }
   for (int k = p.w.contact_start[b]; k < p.w.contact_start[b + 1]; ++k) {
     const int i = p.w.contact_list[k];

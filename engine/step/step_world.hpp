@@ -160,7 +160,7 @@ AXION_HD inline void step_world(const Team& team, const model::ModelView<Real>& 
   constraints::list_contacts_of_bodies(team, m, w, contacts.count);
   solver::Problem<Real> problem{m, w, settings, settings.joint_mode, contacts.count};
   scale_rows(team, problem);
-  if (settings.linear_solver == model::LinearSolver::kTreeDirect) solver::find_couplings(team, problem);
+  solver::prepare_linear_solver(team, problem);
 
   const solver::NewtonResult<Real> result = solver::solve(team, problem);
 

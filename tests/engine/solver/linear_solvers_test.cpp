@@ -69,7 +69,7 @@ class LinearSolvers : public ::testing::Test {
     constraints::list_contacts_of_bodies(Team{}, m, w, contacts);
     problem_ = std::make_unique<Problem>(Problem{m, w, s, s.joint_mode, contacts});
     step::scale_rows(Team{}, *problem_);
-    solver::find_couplings(Team{}, *problem_);
+    solver::find_couplings(Team{}, *problem_, solver::Scope::kWhole);
     solver::warm_start(Team{}, *problem_);
     solver::prepare_mode(Team{}, *problem_);
     solver::choose_start(Team{}, *problem_);

@@ -1,0 +1,229 @@
+// Blocks and right-hand sides of the nodes of the factorisation along the joint tree.
+//
+//   body   K_i = [A_ii  −Fᵀ]   A_ii = M̂_i + Σ Jᵀ G J over its contacts, limits and efforts
+//                [J      C ]
+//   loop   K_l = C, coupled to its bodies by −Fᵀ (their rows) and J (their columns)
+// Limits and efforts are condensed into the bodies, Δλ = −(r + J Δu)/C; so are contacts, Δλ = −(e + G J Δu).
+#pragma once
+
+#include "engine/base/assert.hpp"
+#include "engine/solver/tree_nodes.hpp"
+
+namespace axion::solver {
+
+// What a factorised system is solved for: K (Δu, Δλ) = −(g, r), e for the contacts. Null parts are zero.
+template <typename Real>
+struct TreeRhs {
+  const math::Vec3<Real>*linear, *angular;  // [nb] g
+  const Real* row;                          // [nrow] r of joint rows, limits and efforts
+  const Real* contact;                      // [3 contact_count] e
+};
+
+// A row as six numbers against one of its bodies.
+template <typename Real>
+AXION_HD inline void row_against(const model::Row<Real>& row, bool on_a, Real (&out)[6]) {
+  const math::Vec3<Real>& k = on_a ? row.k_a : row.k_b;
+  for (int i = 0; i < 3; ++i) {
+    out[i] = on_a ? row.l[i] : -row.l[i];
+    out[3 + i] = k[i];
+  }
+}
+
+// block (6 x 6 in the first six rows and columns of a matrix with the given stride) += J_rowᵀ g J_column
+template <typename Real>
+AXION_HD inline void add_product(Real* block, int stride, const Real (&row)[6], Real g, const Real (&column)[6]) {
+  for (int r = 0; r < 6; ++r) {
+    const Real t = g * row[r];
+    for (int c = 0; c < 6; ++c) block[r * stride + c] += t * column[c];
+  }
+}
+
+// Adds Jᵀ G J of contact i, rows against one body and columns against another (or the same).
+template <typename Real>
+AXION_HD inline void add_contact(const Problem<Real>& p, int i, bool row_on_a, bool column_on_a, Real* block,
+                                 int stride) {
+  const model::Row<Real>* rows = p.w.row + p.contact_base() + 3 * i;
+  const Real* G = p.w.contact_gain + 9 * i;
+  Real J_row[3][6], J_column[3][6];
+  for (int k = 0; k < 3; ++k) {
+    row_against(rows[k], row_on_a, J_row[k]);
+    row_against(rows[k], column_on_a, J_column[k]);
+  }
+  for (int k = 0; k < 3; ++k) {
+    for (int l = 0; l < 3; ++l) {
+      if (G[3 * k + l] != Real(0)) add_product(block, stride, J_row[k], G[3 * k + l], J_column[l]);
+    }
+  }
+}
+
+// Adds the condensed rows of joint j.
+template <typename Real>
+AXION_HD inline void add_condensed(const Problem<Real>& p, int j, bool row_on_child, bool column_on_child, Real* block,
+                                   int stride) {
+  for_each_condensed_row(p, p.m.joints[j], [&](int row) {
+    Real J_row[6], J_column[6];
+    row_against(p.w.row[row], row_on_child, J_row);
+    row_against(p.w.row[row], column_on_child, J_column);
+    add_product(block, stride, J_row, Real(1) / p.w.compliance[row], J_column);
+  });
+}
+
+// Right-hand side of a body's velocity: −g − Σ Jᵀe over its contacts and condensed rows.
+template <typename Real>
+AXION_HD inline void body_rhs(const Problem<Real>& p, const TreeRhs<Real>& given, Scope scope, int b, Real* rhs) {
+  Impulse<Real> sum;
+  const model::BodyData<Real>& body = p.m.bodies[b];
+  const auto add_joint = [&](int j, bool on_child) {
+    for_each_condensed_row(p, p.m.joints[j], [&](int row) {
+      sum.add(p.w.row[row], given.row[row] / p.w.compliance[row], on_child);
+    });
+  };
+  if (given.row != nullptr) {
+    if (body.joint >= 0) add_joint(body.joint, true);
+    for (int k = 0; k < body.child_joint_count; ++k) add_joint(p.m.child_joints[body.child_joint_start + k], false);
+  }
+  for (int k = p.w.contact_start[b]; given.contact != nullptr && k < p.w.contact_start[b + 1]; ++k) {
+    const int i = p.w.contact_list[k];
+    const model::Contact<Real>& c = p.w.contacts[i];
+    if (!in_scope(c, scope)) continue;
+    for (int r = 0; r < 3; ++r) {
+      sum.add(p.w.row[p.contact_base() + 3 * i + r], given.contact[3 * i + r], c.body_a == b);
+    }
+  }
+  const math::Vec3<Real> linear = given.linear == nullptr ? math::Vec3<Real>{} : given.linear[b];
+  const math::Vec3<Real> angular = given.angular == nullptr ? math::Vec3<Real>{} : given.angular[b];
+  for (int k = 0; k < 3; ++k) {
+    rhs[k] = -(linear[k] + sum.linear[k]);
+    rhs[3 + k] = -(angular[k] + sum.angular[k]);
+  }
+}
+
+// node_rhs of one node; what it has no unknown for is zero.
+template <typename Real>
+AXION_HD inline void assemble_rhs(const Problem<Real>& p, const TreeRhs<Real>& given, Scope scope, int node) {
+  Real* rhs = p.w.node_rhs + node * model::kNodeSize;
+  const int offset = node_row_offset(p.m, node), j = joint_of_node(p.m, node);
+  for (int k = 0; k < model::kNodeSize; ++k) rhs[k] = 0;
+  if (offset > 0) body_rhs(p, given, scope, node - p.m.loop_count, rhs);
+  for (int k = 0; given.row != nullptr && k < joint_row_count(p.m, j); ++k) {
+    rhs[offset + k] = -given.row[node_row(p, p.m.joints[j], k)];
+  }
+}
+
+// K of a loop joint's node: its compliance.
+template <typename Real>
+AXION_HD inline void assemble_loop(const Problem<Real>& p, int node) {
+  Real* K = p.w.node + node * model::kNodeStride;
+  const int j = joint_of_node(p.m, node);
+  AXION_ASSERT(joint_row_count(p.m, j) <= 6);
+  for (int i = 0; i < model::kNodeStride; ++i) K[i] = 0;
+  for (int k = 0; k < joint_row_count(p.m, j); ++k) {
+    K[k * model::kNodeSize + k] = p.w.compliance[node_row(p, p.m.joints[j], k)];
+  }
+}
+
+// K of a body's node.
+template <typename Real>
+AXION_HD inline void assemble_body(const Problem<Real>& p, Scope scope, int node) {
+  AXION_ASSERT(node_size(p.m, node) <= model::kNodeSize);
+  const int b = node - p.m.loop_count, stride = model::kNodeSize;
+  Real* K = p.w.node + node * model::kNodeStride;
+  for (int i = 0; i < model::kNodeStride; ++i) K[i] = 0;
+  const Real mass = constraints::body_mass(p.m, p.w, b);
+  for (int r = 0; r < 3; ++r) {
+    K[r * stride + r] = mass;
+    for (int c = 0; c < 3; ++c) K[(3 + r) * stride + 3 + c] = p.w.I_world[b](r, c) + p.w.K_geometric[b](r, c);
+  }
+  for (int k = p.w.contact_start[b]; k < p.w.contact_start[b + 1]; ++k) {
+    const model::Contact<Real>& c = p.w.contacts[p.w.contact_list[k]];
+    const bool on_a = c.body_a == b;
+    if (in_scope(c, scope)) add_contact(p, p.w.contact_list[k], on_a, on_a, K, stride);
+  }
+  const model::BodyData<Real>& body = p.m.bodies[b];
+  for (int k = 0; k < body.child_joint_count; ++k) {
+    add_condensed(p, p.m.child_joints[body.child_joint_start + k], false, false, K, stride);
+  }
+  if (body.joint < 0) return;
+  add_condensed(p, body.joint, true, true, K, stride);
+  for (int k = 0; k < joint_row_count(p.m, body.joint); ++k) {
+    const int row = node_row(p, p.m.joints[body.joint], k);
+    K[(6 + k) * stride + 6 + k] = p.w.compliance[row];
+    Real J[6], F[6];
+    row_against(p.w.row[row], true, J);
+    row_against(impulse_row(p, row), true, F);
+    for (int c = 0; c < 6; ++c) {
+      K[(6 + k) * stride + c] = J[c];
+      K[c * stride + 6 + k] = -F[c];
+    }
+  }
+}
+
+template <typename Real>
+AXION_HD inline void assemble_node(const Problem<Real>& p, Scope scope, int node) {
+  if (node < p.m.loop_count) {
+    assemble_loop(p, node);
+  } else {
+    assemble_body(p, scope, node);
+  }
+}
+
+// Blocks between body i and body j < i: contacts, and the joint whose parent j is.
+template <typename Real>
+AXION_HD inline void couple_bodies(const Problem<Real>& p, Scope scope, int i, int j, Real* upper, Real* lower) {
+  for (int k = p.w.contact_start[i]; k < p.w.contact_start[i + 1]; ++k) {
+    const model::Contact<Real>& c = p.w.contacts[p.w.contact_list[k]];
+    if ((c.body_a != j && c.body_b != j) || !in_scope(c, scope)) continue;
+    const bool i_is_a = c.body_a == i;
+    add_contact(p, p.w.contact_list[k], i_is_a, !i_is_a, upper, 6);
+    add_contact(p, p.w.contact_list[k], !i_is_a, i_is_a, lower, model::kNodeSize);
+  }
+  if (p.m.bodies[i].parent != j) return;
+  const int joint = p.m.bodies[i].joint;
+  add_condensed(p, joint, true, false, upper, 6);
+  add_condensed(p, joint, false, true, lower, model::kNodeSize);
+  for (int k = 0; k < joint_row_count(p.m, joint); ++k) {
+    const int row = node_row(p, p.m.joints[joint], k);
+    Real J[6], F[6];
+    row_against(p.w.row[row], false, J);
+    row_against(impulse_row(p, row), false, F);
+    for (int c = 0; c < 6; ++c) {
+      upper[(6 + k) * 6 + c] = J[c];
+      lower[c * model::kNodeSize + 6 + k] = -F[c];
+    }
+  }
+}
+
+// Blocks between body b and the multipliers of a loop.
+template <typename Real>
+AXION_HD inline void couple_loop(const Problem<Real>& p, int b, int loop, Real* upper, Real* lower) {
+  const int j = joint_of_loop(p.m, loop);
+  const model::JointData<Real>& joint = p.m.joints[j];
+  if (joint.child != b && joint.parent != b) return;
+  for (int k = 0; k < joint_row_count(p.m, j); ++k) {
+    const int row = node_row(p, joint, k);
+    Real J[6], F[6];
+    row_against(p.w.row[row], joint.child == b, J);
+    row_against(impulse_row(p, row), joint.child == b, F);
+    for (int c = 0; c < 6; ++c) {
+      upper[c * 6 + k] = -F[c];
+      lower[k * model::kNodeSize + c] = J[c];
+    }
+  }
+}
+
+// Both blocks of coupling `index` between node i and an earlier one: upper (rows of i, columns of its first six unknowns),
+// lower (its first six rows, columns of i). Between two loops there is only fill.
+template <typename Real>
+AXION_HD inline void assemble_coupling(const Problem<Real>& p, Scope scope, int i, int index) {
+  const int j = p.w.coupling_node[index], loops = p.m.loop_count;
+  Real* upper = p.w.coupling_upper + index * model::kCouplingStride;  // [12][6]
+  Real* lower = p.w.coupling_lower + index * model::kCouplingStride;  // [6][12]
+  for (int k = 0; k < model::kCouplingStride; ++k) upper[k] = lower[k] = 0;
+  if (j >= loops) {
+    couple_bodies(p, scope, i - loops, j - loops, upper, lower);
+  } else if (i >= loops) {
+    couple_loop(p, i - loops, j, upper, lower);
+  }
+}
+
+}  // namespace axion::solver

@@ -1,0 +1,169 @@
+// Nodes of the factorisation along the joint tree, and which of them meet.
+//
+// A node is a body with the rows of the joint to its parent, at most 12 unknowns (u_i, λ_i), or a joint that closes a
+// loop, with its at most 6 multipliers. Loop joints are nodes 0 to L − 1, bodies L to L + nb − 1 in their order, and
+// nodes are eliminated from the highest: children before parents, bodies before loops. A node couples to earlier nodes
+// through their first six unknowns: the velocity of a body, the multipliers of a loop.
+// The scope of a factorisation is the whole system, or its tree: without loop joints and contacts between moving bodies,
+// so that it needs no fill.
+#pragma once
+
+#include "engine/solver/residual.hpp"
+
+namespace axion::solver {
+
+enum class Scope { kWhole, kTree };
+
+template <typename Real>
+AXION_HD inline int node_count(const model::ModelView<Real>& m) {
+  return m.loop_count + m.body_count;
+}
+
+template <typename Real>
+AXION_HD inline int node_of_body(const model::ModelView<Real>& m, int b) {
+  return m.loop_count + b;
+}
+
+// The joint of a loop's node.
+template <typename Real>
+AXION_HD inline int joint_of_loop(const model::ModelView<Real>& m, int loop) {
+  return m.joint_count - m.loop_count + loop;
+}
+
+// The joint whose rows a node holds, or -1.
+template <typename Real>
+AXION_HD inline int joint_of_node(const model::ModelView<Real>& m, int node) {
+  return node < m.loop_count ? joint_of_loop(m, node) : m.bodies[node - m.loop_count].joint;
+}
+
+// Locks and axes of a joint, the rows that a node keeps.
+template <typename Real>
+AXION_HD inline int joint_row_count(const model::ModelView<Real>& m, int j) {
+  if (j < 0) return 0;
+  return m.joints[j].translation_lock_count + m.joints[j].rotation_lock_count + m.joints[j].axis_count;
+}
+
+// Where a node's rows begin among its unknowns: after a body's velocity.
+template <typename Real>
+AXION_HD inline int node_row_offset(const model::ModelView<Real>& m, int node) {
+  return node < m.loop_count ? 0 : 6;
+}
+
+template <typename Real>
+AXION_HD inline int node_size(const model::ModelView<Real>& m, int node) {
+  return node_row_offset(m, node) + joint_row_count(m, joint_of_node(m, node));
+}
+
+// The k-th row that a node keeps of a joint: its index among all rows.
+template <typename Real>
+AXION_HD inline int node_row(const Problem<Real>& p, const model::JointData<Real>& joint, int k) {
+  const int locks = joint.translation_lock_count + joint.rotation_lock_count;
+  return k < locks ? joint.lock_start + k : p.axis_base() + joint.axis_start + (k - locks);
+}
+
+// The row along which the impulse of joint row `row` acts.
+template <typename Real>
+AXION_HD inline const model::Row<Real>& impulse_row(const Problem<Real>& p, int row) {
+  return row < p.axis_base() ? p.w.row_force[row] : p.w.row[row];
+}
+
+// The two bodies of a row; b is -1 for the world.
+template <typename Real>
+AXION_HD inline void bodies_of_row(const Problem<Real>& p, int row, int& a, int& b) {
+  if (row >= p.contact_base()) {
+    const model::Contact<Real>& c = p.w.contacts[(row - p.contact_base()) / 3];
+    a = c.body_a, b = c.body_b;
+    return;
+  }
+  int j;
+  if (row >= p.effort_base()) {
+    j = p.m.axes[p.m.efforts[row - p.effort_base()].axis].joint;
+  } else if (row >= p.limit_base()) {
+    j = p.m.axes[p.m.limit_axis[row - p.limit_base()]].joint;
+  } else if (row >= p.axis_base()) {
+    j = p.m.axes[row - p.axis_base()].joint;
+  } else {
+    j = p.m.lock_joint[row];
+  }
+  a = p.m.joints[j].child, b = p.m.joints[j].parent;
+}
+
+template <typename Real>
+AXION_HD inline bool in_scope(const model::Contact<Real>& c, Scope scope) {
+  return scope == Scope::kWhole || c.body_b < 0;
+}
+
+// Nodes from this on are eliminated.
+template <typename Real>
+AXION_HD inline int first_node(const model::ModelView<Real>& m, Scope scope) {
+  return scope == Scope::kWhole ? 0 : m.loop_count;
+}
+
+// Marks the pairs of nodes that rows couple. One thread.
+template <typename Real>
+AXION_HD inline void mark_couplings(const Problem<Real>& p, Scope scope) {
+  const int n = node_count(p.m), loops = p.m.loop_count;
+  const auto mark = [&](int i, int j) { p.w.coupling_index[i > j ? i * n + j : j * n + i] = 0; };
+  for (int b = 0; b < p.m.body_count; ++b) {
+    if (p.m.bodies[b].parent >= 0) mark(loops + b, loops + p.m.bodies[b].parent);
+  }
+  if (scope == Scope::kTree) return;
+  for (int l = 0; l < loops; ++l) {
+    const model::JointData<Real>& joint = p.m.joints[joint_of_loop(p.m, l)];
+    mark(loops + joint.child, l);
+    if (joint.parent >= 0) mark(loops + joint.parent, l);
+  }
+  for (int i = 0; i < p.contact_count; ++i) {
+    const model::Contact<Real>& c = p.w.contacts[i];
+    if (c.body_b >= 0) mark(loops + c.body_a, loops + c.body_b);
+  }
+}
+
+// Which nodes are coupled, with fill: coupling_index, coupling_start, coupling_node. Once a step, after the contacts.
+// coupling_count is negative, the complement of the count, where some did not fit: the factorisation then leaves them out.
+template <typename Real, typename Team>
+AXION_HD inline void find_couplings(const Team& team, const Problem<Real>& p, Scope scope) {
+  const int n = node_count(p.m);
+  int* index = p.w.coupling_index;
+  team.for_each(n * n, [&](int i) { index[i] = -1; });
+  team.for_each(1, [&](int) {
+    mark_couplings(p, scope);
+    int count = 0;
+    bool complete = true;
+    for (int i = n - 1; i >= 0; --i) {
+      p.w.coupling_start[i] = count;
+      int first = -1;
+      for (int j = i - 1; j >= 0; --j) {
+        if (index[i * n + j] < 0) continue;
+        if (count == p.m.coupling_capacity) {
+          index[i * n + j] = -1;
+          complete = false;
+          continue;
+        }
+        index[i * n + j] = count;
+        p.w.coupling_node[count++] = j;
+        if (first < 0) {
+          first = j;
+        } else {
+          index[first * n + j] = 0;  // eliminating i couples what it meets
+        }
+      }
+    }
+    p.w.coupling_count[0] = complete ? count : ~count;
+  });
+}
+
+// Couplings of node i are coupling_start[i] up to this.
+template <typename Real>
+AXION_HD inline int coupling_end(const Problem<Real>& p, int i) {
+  if (i > 0) return p.w.coupling_start[i - 1];
+  const int count = p.w.coupling_count[0];
+  return count < 0 ? ~count : count;
+}
+
+template <typename Real>
+AXION_HD inline bool couplings_complete(const Problem<Real>& p) {
+  return p.w.coupling_count[0] >= 0;
+}
+
+}  // namespace axion::solver

@@ -1,0 +1,97 @@
+// Scenes that hold every kind of row and every shape of graph that the linear solvers meet.
+#pragma once
+
+#include <string>
+
+#include "tests/support/scenes.hpp"
+
+namespace axion::testing {
+
+inline model::JointSpec hinge_joint(const std::string& name, int parent, int child, model::Vec3d axis,
+                                    model::Vec3d anchor) {
+  model::JointSpec joint;
+  joint.name = name, joint.kind = model::JointKind::kAxes, joint.parent = parent, joint.child = child;
+  joint.axes = {hinge(name + "_axis", axis, anchor)};
+  return joint;
+}
+
+inline model::JointSpec ball_joint(const std::string& name, int parent, int child, model::Vec3d anchor) {
+  model::JointSpec joint;
+  joint.name = name, joint.kind = model::JointKind::kBall, joint.parent = parent, joint.child = child;
+  joint.anchor = anchor;
+  return joint;
+}
+
+// A tree of five bodies over a plane with a loose box that touches two of them: branches, limits, contacts with the world
+// and between bodies; springs, dampers, dry friction and drives with and without effort limits.
+inline model::SceneSpec mixed_scene() {
+  model::SceneSpec scene;
+  scene.shapes = {ground_plane(0.6)};
+  const model::Vec3d half{0.1, 0.1, 0.1};
+  const model::Vec3d at[6] = {{0, 0, 0.099},     {0.25, 0, 0.15}, {0.5, 0.02, 0.099},
+                              {-0.25, 0, 0.3}, {-0.5, 0, 0.4},  {0.25, 0.03, 0.348}};
+  for (int i = 0; i < 6; ++i) {
+    const std::string name = "body" + std::to_string(i);
+    scene.bodies.push_back(solid_box(name, 1.0 + 0.3 * i, half, at[i]));
+    scene.shapes.push_back(box_shape(name, i, half, 0.6));
+  }
+  const int parent[5] = {-1, 0, 1, 0, 3};
+  for (int i = 1; i < 5; ++i) {
+    model::JointSpec joint =
+        hinge_joint("joint" + std::to_string(i), parent[i], i, {0, 1, 0.2 * i}, {i < 3 ? -0.12 : 0.12, 0, 0});
+    joint.axes[0].damping = 0.1 * (i % 2), joint.axes[0].armature = i == 3 ? 0.01 : 0;
+    joint.axes[0].limited = i < 3, joint.axes[0].lower = -0.001, joint.axes[0].upper = 1;
+    joint.axes[0].friction_loss = i == 4 ? 0.3 : 0;
+    scene.joints.push_back(joint);
+  }
+  for (int i = 0; i < 3; ++i) {
+    model::ActuatorSpec actuator;
+    actuator.name = "drive" + std::to_string(i), actuator.joint = i + 1;
+    actuator.kind = i == 2 ? model::ActuatorKind::kVelocity : model::ActuatorKind::kPosition;
+    actuator.kp = i == 2 ? 0 : 20, actuator.kd = 0.5;
+    actuator.effort_limited = i > 0, actuator.effort_lower = -0.5, actuator.effort_upper = i == 1 ? 100 : 0.7;
+    scene.actuators.push_back(actuator);
+  }
+  return scene;
+}
+
+// Crank, coupler and rocker between two hinges of the world, all about y: three of the closing joint's five rows depend on
+// the others.
+inline model::SceneSpec four_bar() {
+  model::SceneSpec scene;
+  scene.bodies = {solid_box("crank", 1, {0.1, 0.02, 0.02}, {0.1, 0, 1}),
+                  solid_box("coupler", 2, {0.25, 0.02, 0.02}, {0.45, 0, 1}),
+                  solid_box("rocker", 1.5, {0.02, 0.02, 0.2}, {0.7, 0, 0.8})};
+  scene.joints = {hinge_joint("crank", -1, 0, {0, 1, 0}, {-0.1, 0, 0}),
+                  hinge_joint("coupler", 0, 1, {0, 1, 0}, {-0.25, 0, 0}),
+                  hinge_joint("rocker", 1, 2, {0, 1, 0}, {0, 0, 0.2}),
+                  hinge_joint("closing", -1, 2, {0, 1, 0}, {0, 0, -0.2})};
+  return scene;
+}
+
+// A free ring of bars joined by ball joints, above a plane; the last joint closes it. With `chord` a bar across too.
+inline model::SceneSpec ring_of_bars(int count, bool chord) {
+  model::SceneSpec scene;
+  scene.shapes = {ground_plane(0.5)};
+  const double pi = 3.14159265358979323846, apothem = 0.2 / std::tan(pi / count);
+  for (int i = 0; i < count; ++i) {
+    const double angle = 2 * pi * i / count;
+    const std::string name = "bar" + std::to_string(i);
+    model::BodySpec bar = solid_box(name, 1 + 0.1 * i, {0.2, 0.03, 0.03},
+                                    {apothem * std::sin(angle), -apothem * std::cos(angle), 0.029});
+    bar.X_WB.rotation = {std::cos(angle / 2), 0, 0, std::sin(angle / 2)};
+    scene.bodies.push_back(bar);
+    scene.shapes.push_back(box_shape(name, i, {0.17, 0.03, 0.03}, 0.5));
+    if (i > 0) scene.joints.push_back(ball_joint("pin" + std::to_string(i), i - 1, i, {-0.2, 0, 0}));
+  }
+  scene.joints.push_back(ball_joint("closing", count - 1, 0, {-0.2, 0, 0}));
+  if (!chord) return scene;
+  const int opposite = count / 2;
+  model::BodySpec bar = solid_box("chord", 1, {0.03, apothem - 0.05, 0.03}, {0, 0, 0.2});
+  scene.bodies.push_back(bar);
+  scene.joints.push_back(ball_joint("chord0", 0, count, {0, -apothem, -0.17}));
+  scene.joints.push_back(ball_joint("chord1", opposite, count, {0, apothem, -0.17}));
+  return scene;
+}
+
+}  // namespace axion::testing
