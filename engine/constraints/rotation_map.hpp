@@ -149,4 +149,17 @@ AXION_HD inline math::Vec3<Real> gyroscopic_velocity(model::GyroscopicMode mode,
   return math::rotate(q, w);
 }
 
+// The angular velocity at q⁺ of the momentum that ω has at q: what a free rotation keeps. Its size is restored after the
+// rounding of four rotations, which would otherwise add up (float32: 0.4 % in 2·10⁴ steps).
+template <typename Real>
+AXION_HD inline math::Vec3<Real> carry_momentum(const math::Quat<Real>& q, const math::Quat<Real>& q_plus,
+                                                const math::Vec3<Real>& I, const math::Vec3<Real>& omega) {
+  const math::Vec3<Real> before = math::scale(I, math::rotate_inverse(q, omega));
+  const math::Vec3<Real> L = math::rotate_inverse(q_plus, math::rotate(q, before));
+  const math::Vec3<Real> carried = math::rotate(q_plus, math::Vec3<Real>{L.x / I.x, L.y / I.y, L.z / I.z});
+  const math::Vec3<Real> after = math::scale(I, math::rotate_inverse(q_plus, carried));
+  const Real size = math::dot(after, after);
+  return size > 0 ? std::sqrt(math::dot(before, before) / size) * carried : carried;
+}
+
 }  // namespace axion::constraints

@@ -119,11 +119,8 @@ AXION_HD inline void accept(const Team& team, const solver::Problem<Real>& p) {
   });
   team.for_each(p.m.body_count, [&](int b) {
     math::Vec3<Real> omega = w.omega_plus[b];
-    if (p.s.gyroscopic_mode == model::GyroscopicMode::kSplit) {  // the momentum is what a free rotation keeps
-      const math::Vec3<Real>& I = p.m.bodies[b].inertia;
-      const math::Vec3<Real> L = math::rotate(w.q[b], math::scale(I, math::rotate_inverse(w.q[b], omega)));
-      const math::Vec3<Real> L_B = math::rotate_inverse(w.q_plus[b], L);
-      omega = math::rotate(w.q_plus[b], math::Vec3<Real>{L_B.x / I.x, L_B.y / I.y, L_B.z / I.z});
+    if (p.s.gyroscopic_mode == model::GyroscopicMode::kSplit) {
+      omega = constraints::carry_momentum(w.q[b], w.q_plus[b], p.m.bodies[b].inertia, omega);
     }
     w.x[b] = w.x_plus[b], w.q[b] = w.q_plus[b], w.v[b] = w.v_plus[b], w.omega[b] = omega;
   });
