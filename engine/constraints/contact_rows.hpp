@@ -4,7 +4,7 @@
 //   v_n = max(−(f g₀ + off)/h, e v_impact), the least parting speed: f = 1 while the bodies are apart; of an overlap the
 //   share f = 1 at position level, Baumgarte's Υ at velocity level, ERP = hk/(hk + b) where the contact has a spring.
 //   off = max(0, −f g₀ − h v_dep) bounds the speed at which overlap is pushed out.
-//   Σ̂ = min(Σ/h², 1e-2 r_n), and 1/(h(hk + b)) with a spring.
+//   Σ̂ = min(Σ/h², 1e-2 r_n) but for rebounds, and 1/(h(hk + b)) with a spring.
 // Restitution acts when the bodies have met: a contact found ahead lets them come together exactly, and the next step
 // asks for e times the speed at which they came. Asking for it ahead would cost O(h) of the rebound's height.
 //   tangents: J_t u against friction.hpp.
@@ -71,12 +71,6 @@ AXION_HD inline void list_contacts_of_bodies(const Team& team, const model::Mode
   });
 }
 
-template <typename Real>
-AXION_HD inline Real contact_compliance(const model::StepSettings<Real>& s, Real r_n) {
-  const Real compliance = s.contact_compliance / (s.dt * s.dt), bound = Real(1e-2) * r_n;
-  return compliance < bound ? compliance : bound;
-}
-
 // A spring and damper as ERP and CFM: λ = −h k c⁺ − b (c⁺ − c⁻) is c⁺/h − (1 − ERP) c⁻/h + CFM λ = 0, its velocity level
 // J u + ERP c⁻/h + CFM λ = 0. Rigid where k = 0: the share of the error that the level takes back, and no compliance.
 template <typename Real>
@@ -90,6 +84,15 @@ AXION_HD inline Softness<Real> softness(const model::StepSettings<Real>& s, Real
   if (!(stiffness > 0)) return {velocity_level ? s.baumgarte : Real(1), 0};
   const Real sum = s.dt * stiffness + damping;
   return {s.dt * stiffness / sum, Real(1) / (s.dt * sum)};
+}
+
+// Σ̂ and the spring's CFM of contact i. A rebound is asked of a rigid contact: Σ̂ may take a hundredth of an impact's speed.
+template <typename Real>
+AXION_HD inline Real normal_compliance(const model::WorldView<Real>& w, const model::StepSettings<Real>& s, int i,
+                                       Real spring_cfm, Real r_n) {
+  if (w.contact_rebound[i] > 0) return spring_cfm;
+  const Real compliance = s.contact_compliance / (s.dt * s.dt), bound = Real(1e-2) * r_n;
+  return spring_cfm + (compliance < bound ? compliance : bound);
 }
 
 // (f g₀ + off)/h: what the gap asks of the normal velocity, f = `share` of an overlap. Serves limits too.
@@ -133,7 +136,9 @@ AXION_HD inline Real impact_speed(const model::ModelView<Real>& m, const model::
   const int row = contact_base(m) + 3 * i;
   if (!(m.pairs[c.pair].restitution > 0) || w.contact_rebound[i] > 0 || !(w.lambda[row] > 0)) return 0;
   const Real speed = -row_velocity(w.row[row], c.body_a, c.body_b, w.v, w.omega);
-  return speed > least_impact(s) ? speed : Real(0);
+  if (!(speed > least_impact(s))) return 0;
+  const Real gain = -row_velocity(w.row[row], c.body_a, c.body_b, w.v_tilde, w.omega_tilde) - speed;
+  return speed + clamp(c.gap / (s.dt * speed), Real(0), Real(1)) * gain;  // with what forces add until they meet
 }
 
 }  // namespace axion::constraints

@@ -98,8 +98,9 @@ AXION_HD inline void linearise_contact(const Problem<Real>& p, int i) {
   const auto normal = constraints::complementarity(p.s.contact_function, p.w.residual[row], r_n * lambda_n);
   p.w.residual[row] = normal.phi_over_alpha;
   const model::PairData<Real>& pair = p.m.pairs[p.w.contacts[i].pair];
-  p.w.compliance[row] = r_n * normal.beta_over_alpha + constraints::softness(p.s, pair.stiffness, pair.damping).cfm +
-                        constraints::contact_compliance(p.s, r_n) + p.proximal_scale * Real(kContactProximal) * r_n;
+  const Real cfm = constraints::softness(p.s, pair.stiffness, pair.damping).cfm;
+  p.w.compliance[row] = r_n * normal.beta_over_alpha + constraints::normal_compliance(p.w, p.s, i, cfm, r_n) +
+                        p.proximal_scale * Real(kContactProximal) * r_n;
   const constraints::Vec2<Real> v{p.w.residual[row + 1], p.w.residual[row + 2]};
   const constraints::Vec2<Real> lambda{p.w.lambda[row + 1], p.w.lambda[row + 2]};
   const Real closed = Real(1e-9 * 9.81) * p.s.dt / r_t;

@@ -254,7 +254,7 @@ AXION_HD inline void evaluate_contact(const Problem<Real>& p, int i) {
   const constraints::Softness<Real> soft = constraints::softness(p.s, pair.stiffness, pair.damping);
   Real bias = constraints::gap_velocity(p.s, c.gap, soft.erp);
   if (p.w.contact_rebound[i] > 0 && bias > -p.w.contact_rebound[i]) bias = -p.w.contact_rebound[i];
-  evaluate_unilateral(p, row, bias, soft.cfm + constraints::contact_compliance(p.s, r_n),
+  evaluate_unilateral(p, row, bias, constraints::normal_compliance(p.w, p.s, i, soft.cfm, r_n),
                       iterate_velocity(p, p.w.row[row], c.body_a, c.body_b));
   const RowVelocity<Real> v1 = iterate_velocity(p, p.w.row[row + 1], c.body_a, c.body_b);
   const RowVelocity<Real> v2 = iterate_velocity(p, p.w.row[row + 2], c.body_a, c.body_b);
