@@ -38,10 +38,12 @@ void fill_counts(const std::array<double, Count>& bounds, const BinnedCounts<Cou
 
 absl::StatusOr<model::SolverOptions> to_options(const v1::SolverOptions& message) {
   auto preset = model::Preset::kDefault;
-  absl::Status status = choose("preset", message.preset(), model::Preset::kAxionSeed, preset);
+  absl::Status status = choose("preset", message.preset(), model::Preset::kVelocity, preset);
   if (!status.ok()) return status;
   model::SolverOptions o = model::make_options(preset);
   status.Update(choose("precision", message.precision(), model::Precision::kFloat64, o.precision));
+  status.Update(
+      choose("constraint_level", message.constraint_level(), model::ConstraintLevel::kVelocity, o.constraint_level));
   status.Update(choose("joint_mode", message.joint_mode(), model::JointMode::kBlended, o.joint_mode));
   status.Update(
       choose("gyroscopic_mode", message.gyroscopic_mode(), model::GyroscopicMode::kExplicit, o.gyroscopic_mode));
@@ -49,7 +51,7 @@ absl::StatusOr<model::SolverOptions> to_options(const v1::SolverOptions& message
       choose("contact_function", message.contact_function(), model::ContactFunction::kMinimumMap, o.contact_function));
   status.Update(
       choose("friction_model", message.friction_model(), model::FrictionModel::kNaturalMap, o.friction_model));
-  status.Update(choose("linear_solver", message.linear_solver(), model::LinearSolver::kTreeDirect, o.linear_solver));
+  status.Update(choose("linear_solver", message.linear_solver(), model::LinearSolver::kDenseDirect, o.linear_solver));
   if (!status.ok()) return status;
   if (message.has_tolerance()) o.tolerance = message.tolerance();
   if (message.has_max_newton_iterations()) o.max_newton_iterations = message.max_newton_iterations();
@@ -57,6 +59,8 @@ absl::StatusOr<model::SolverOptions> to_options(const v1::SolverOptions& message
   if (message.has_linear_tolerance()) o.linear_tolerance = message.linear_tolerance();
   if (message.has_line_search()) o.line_search = message.line_search();
   if (message.has_warm_start()) o.warm_start = message.warm_start();
+  if (message.has_half_step_start()) o.half_step_start = message.half_step_start();
+  if (message.has_baumgarte()) o.baumgarte = message.baumgarte();
   if (message.has_depenetration_velocity()) o.depenetration_velocity = message.depenetration_velocity();
   if (message.has_contact_compliance()) o.contact_compliance = message.contact_compliance();
   if (message.has_contact_margin()) o.contact_margin = message.contact_margin();
@@ -65,8 +69,9 @@ absl::StatusOr<model::SolverOptions> to_options(const v1::SolverOptions& message
 }
 
 void fill_options(const model::SolverOptions& o, v1::SolverOptions& message) {
-  message.set_preset(o.preset == model::Preset::kDefault ? v1::SOLVER_PRESET_DEFAULT : v1::SOLVER_PRESET_AXION_SEED);
+  message.set_preset(to_wire_choice<v1::SolverPreset>(o.preset));
   message.set_precision(to_wire_choice<v1::Precision>(o.precision));
+  message.set_constraint_level(to_wire_choice<v1::ConstraintLevel>(o.constraint_level));
   message.set_joint_mode(to_wire_choice<v1::JointMode>(o.joint_mode));
   message.set_gyroscopic_mode(to_wire_choice<v1::GyroscopicMode>(o.gyroscopic_mode));
   message.set_contact_function(to_wire_choice<v1::ContactFunction>(o.contact_function));
@@ -78,6 +83,8 @@ void fill_options(const model::SolverOptions& o, v1::SolverOptions& message) {
   message.set_linear_tolerance(o.linear_tolerance);
   message.set_line_search(o.line_search);
   message.set_warm_start(o.warm_start);
+  message.set_half_step_start(o.half_step_start);
+  message.set_baumgarte(o.baumgarte);
   message.set_depenetration_velocity(o.depenetration_velocity);
   message.set_contact_compliance(o.contact_compliance);
   message.set_contact_margin(o.contact_margin);

@@ -32,6 +32,9 @@ absl::StatusOr<model::ShapeSpec> to_shape(const std::string& path, const v1::Sha
   if (message.has_contact_dimension()) shape.contact_dimension = message.contact_dimension();
   if (message.has_contact_type()) shape.contact_type = message.contact_type();
   if (message.has_contact_affinity()) shape.contact_affinity = message.contact_affinity();
+  shape.restitution = message.restitution();
+  shape.contact_stiffness = message.contact_stiffness();
+  shape.contact_damping = message.contact_damping();
   return shape;
 }
 
@@ -50,6 +53,7 @@ absl::StatusOr<model::AxisSpec> to_axis(const std::string& path, const v1::AxisS
   axis.damping = message.damping();
   axis.stiffness = message.stiffness();
   axis.spring_reference = message.spring_reference();
+  axis.friction_loss = message.friction_loss();
   axis.limited = message.limited();
   axis.lower = message.lower();
   axis.upper = message.upper();
@@ -68,6 +72,8 @@ absl::StatusOr<model::JointSpec> to_joint(const std::string& path, const v1::Joi
   joint.anchor = to_vec3(message.anchor());
   joint.ball_damping = message.ball_damping();
   joint.ball_armature = message.ball_armature();
+  joint.lock_stiffness = message.lock_stiffness();
+  joint.lock_damping = message.lock_damping();
   for (int i = 0; i < message.axes_size(); ++i) {
     auto axis = to_axis(absl::StrCat(path, ".axes[", i, "]"), message.axes(i));
     if (!axis.ok()) return axis.status();
@@ -91,6 +97,9 @@ absl::StatusOr<model::ActuatorSpec> to_actuator(const std::string& path, const v
   actuator.control_limited = message.control_limited();
   actuator.control_lower = message.control_lower();
   actuator.control_upper = message.control_upper();
+  actuator.effort_limited = message.effort_limited();
+  actuator.effort_lower = message.effort_lower();
+  actuator.effort_upper = message.effort_upper();
   return actuator;
 }
 
@@ -161,6 +170,8 @@ v1::SceneSpec to_message(const model::SceneSpec& scene) {
     fill_vec3(joint.anchor, *out.mutable_anchor());
     out.set_ball_damping(joint.ball_damping);
     out.set_ball_armature(joint.ball_armature);
+    out.set_lock_stiffness(joint.lock_stiffness);
+    out.set_lock_damping(joint.lock_damping);
     for (const auto& axis : joint.axes) fill_axis(axis, *out.add_axes());
   }
   for (const auto& shape : scene.shapes) fill_shape(shape, *message.add_shapes());
@@ -202,6 +213,9 @@ void fill_model(const schedule::ModelRecord& record, v1::Model& message) {
     out.set_position_count(joint.position_count);
     out.set_velocity_start(joint.velocity_start);
     out.set_velocity_count(joint.velocity_count);
+    out.set_closes_loop(joint.closes_loop);
+    out.set_lock_stiffness(joint.lock_stiffness);
+    out.set_lock_damping(joint.lock_damping);
     for (const auto& axis : joint.axes) fill_axis(axis, *out.add_axes());
   }
   for (const auto& shape : info.shapes) fill_shape(shape, *message.add_shapes());

@@ -37,6 +37,7 @@ void fill_axis(const model::AxisSpec& axis, v1::AxisSpec& message) {
   message.set_damping(axis.damping);
   message.set_stiffness(axis.stiffness);
   message.set_spring_reference(axis.spring_reference);
+  message.set_friction_loss(axis.friction_loss);
   message.set_limited(axis.limited);
   message.set_lower(axis.lower);
   message.set_upper(axis.upper);
@@ -52,6 +53,9 @@ void fill_shape(const model::ShapeSpec& shape, v1::ShapeSpec& message) {
   message.set_contact_dimension(shape.contact_dimension);
   message.set_contact_type(shape.contact_type);
   message.set_contact_affinity(shape.contact_affinity);
+  message.set_restitution(shape.restitution);
+  message.set_contact_stiffness(shape.contact_stiffness);
+  message.set_contact_damping(shape.contact_damping);
 }
 
 void fill_actuator(const model::ActuatorSpec& actuator, v1::ActuatorSpec& message) {
@@ -65,6 +69,9 @@ void fill_actuator(const model::ActuatorSpec& actuator, v1::ActuatorSpec& messag
   message.set_control_limited(actuator.control_limited);
   message.set_control_lower(actuator.control_lower);
   message.set_control_upper(actuator.control_upper);
+  message.set_effort_limited(actuator.effort_limited);
+  message.set_effort_lower(actuator.effort_lower);
+  message.set_effort_upper(actuator.effort_upper);
 }
 
 void fill_keyframe(const model::KeyframeSpec& keyframe, v1::KeyframeSpec& message) {
