@@ -7,6 +7,7 @@
 
 #include "engine/backend/checks.hpp"
 #include "engine/backend/text.hpp"
+#include "engine/model/batch_view.hpp"
 
 namespace axion::backend {
 namespace {
@@ -46,6 +47,13 @@ Status check_spec(const BatchSpec& spec) {
     Error error = status.error();
     error.field = "options." + error.field;
     return error;
+  }
+  const std::int64_t unknowns = model::unknown_count(model->arrays<double>().view());
+  if (spec.options.linear_solver == model::LinearSolver::kDenseDirect && unknowns > model::kMaxDenseUnknowns) {
+    return invalid_argument("options.linear_solver",
+                            text("options.linear_solver is DENSE_DIRECT, which takes worlds of at most ",
+                                 model::kMaxDenseUnknowns, " unknowns; this model has ", unknowns,
+                                 " with all the contacts that it can hold. AUTOMATIC takes it."));
   }
   const ModelInfo& info = model->info();
   const int n = spec.world_count, nb = static_cast<int>(info.bodies.size());

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/backend/text.hpp"
+#include "engine/model/batch_view.hpp"
 
 namespace axion::backend {
 
@@ -32,7 +33,7 @@ Result<std::unique_ptr<Batch>> EngineCore::create_batch(const BatchSpec& spec) {
 
 template <typename Real>
 Result<std::unique_ptr<Batch>> EngineCore::make_batch(const BatchSpec& spec, std::shared_ptr<const EngineModel> model) {
-  const model::WorldBytes bytes = model::world_bytes(model->arrays<Real>().view());
+  const model::WorldBytes bytes = model::world_bytes(model::batch_view(model->arrays<Real>().view(), spec.options));
   // At most 2^24 worlds of less than 2^37 bytes each: no overflow.
   const std::int64_t wanted = spec.world_count * (std::int64_t(bytes.world) + world_overhead_bytes());
   const std::int64_t growth = scratch_growth_bytes(bytes.scratch);

@@ -4,6 +4,7 @@
 #include "engine/backend/checks.hpp"
 #include "engine/backend/engine_batch.hpp"
 #include "engine/backend/world_block.hpp"
+#include "engine/model/batch_view.hpp"
 #include "engine/team/serial_team.hpp"
 
 namespace axion::backend {
@@ -23,7 +24,7 @@ DType TypedBatch<Real>::real_dtype() const {
 template <typename Real>
 step::StepJob<Real> TypedBatch<Real>::make_job(const StepRequest& request) const {
   step::StepJob<Real> job{};
-  job.m = model().template arrays<Real>().view();
+  job.m = model::batch_view(model().template arrays<Real>().view(), spec().options);
   job.user = model().template user<Real>().view();
   job.settings = model::make_step_settings<Real>(spec().options, spec().dt);
   job.world_stride = model::world_bytes(job.m).world;

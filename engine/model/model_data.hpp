@@ -107,6 +107,7 @@ struct ModelView {
   int contact_capacity;      // contacts a world can hold
   int candidate_capacity;    // contacts before compaction: slots for the pairs that are near each other
   int coupling_capacity;     // off-diagonal blocks that the tree factorisation can hold
+  int dense_unknowns;        // of the dense solver's matrix; 0 where the batch does not use it (batch_view.hpp)
   math::Vec3<Real> gravity;
   const BodyData<Real>* bodies;
   const int* child_joints;

@@ -17,7 +17,7 @@ struct StepSettings {
   GyroscopicMode gyroscopic_mode;
   ContactFunction contact_function;
   FrictionModel friction_model;
-  LinearSolver linear_solver;     // never kAutomatic
+  LinearSolver linear_solver;     // kAutomatic until a step knows its contacts (solver/linear_solver.hpp)
   int max_newton_iterations, max_linear_iterations;
   Real linear_tolerance;
   bool line_search, warm_start;
@@ -26,7 +26,7 @@ struct StepSettings {
   Real depenetration_velocity, contact_compliance, contact_margin;
 };
 
-// `options` have been validated. Automatic means the tree factorisation: it is exact for every formulation.
+// `options` have been validated.
 template <typename Real>
 StepSettings<Real> make_step_settings(const SolverOptions& options, double dt) {
   StepSettings<Real> s{};
@@ -36,8 +36,7 @@ StepSettings<Real> make_step_settings(const SolverOptions& options, double dt) {
   s.constraint_level = options.constraint_level;
   s.joint_mode = options.joint_mode, s.gyroscopic_mode = options.gyroscopic_mode;
   s.contact_function = options.contact_function, s.friction_model = options.friction_model;
-  s.linear_solver =
-      options.linear_solver == LinearSolver::kAutomatic ? LinearSolver::kTreeDirect : options.linear_solver;
+  s.linear_solver = options.linear_solver;
   s.max_newton_iterations = options.max_newton_iterations;
   s.max_linear_iterations = options.max_linear_iterations;
   // Below that the residual shows only rounding.

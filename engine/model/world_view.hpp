@@ -139,15 +139,24 @@ struct WorldView {
   int* candidate_start;                 // [npair] first slot of each active pair
   int* candidate_count;                 // [npair] contacts found by each active pair
   int* candidate_kept;                  // [candidate capacity] slots in use, in order
-  // Scratch: conjugate residuals.
-  Real* pcr_r;                          // [nrow] each
+  // Scratch: conjugate residuals, and the Krylov iteration on links, six slots each (solver/closing_links.hpp).
+  Real* pcr_r;                          // [the greater of nrow and 6 (nloop + contact_capacity)] each
   Real* pcr_z;
   Real* pcr_p;
   Real* pcr_az;
   Real* pcr_ap;
   Real* pcr_d;
+  Real* pcr_q;
   math::Vec3<Real>* pcr_v;              // [nb]
   math::Vec3<Real>* pcr_w;
+  Real* contact_block;                  // [9 contact_capacity] inverse of each contact's block
+  Real* body_inverse;                   // [36 nb] of each body, velocity block of the tree's inverse
+  int* link_start;                      // [contact_capacity] first contact of each group that joins two bodies
+  int* link_of_contact;                 // [contact_capacity] its group, -1 with the world
+  int* link_count;                      // [1] groups
+  Real* link_gain;                      // [36 contact_capacity] H of each group
+  Real* link_offset;                    // [6 contact_capacity] h of each group
+  Real* link_block;                     // [36 (nloop + contact_capacity)] inverse of each link's block
   // Scratch: tree factorisation.
   Real* node;                           // [nn * kNodeStride] diagonal blocks; nn nodes, loop joints and bodies
   Real* node_rhs;                       // [nn * kNodeSize]
@@ -157,6 +166,10 @@ struct WorldView {
   int* coupling_node;                   // [coupling_capacity] j, descending within i
   int* coupling_count;                  // [1] or its complement where some did not fit
   int* coupling_index;                  // [nn * nn] of (i, j), j < i: where its blocks are, -1 where there are none
+  // Scratch: dense solve, only in batches that use it.
+  Real* dense;                          // [dense_unknowns^2] row-major
+  Real* dense_rhs;                      // [dense_unknowns]
+  int* dense_pivot;                     // [1] row of the present pivot
 };
 
 // A node of the factorisation is a body and the rows of the joint to its parent, or a joint that closes a loop.
@@ -214,14 +227,20 @@ AXION_HD inline void for_each_field(const ModelView<Real>& m, F&& f) {
   f(kScratch, &W::candidate_start, std::size_t(m.pair_count));
   f(kScratch, &W::candidate_count, std::size_t(m.pair_count));
   f(kScratch, &W::candidate_kept, std::size_t(m.candidate_capacity));
-  f(kScratch, &W::pcr_r, nrow), f(kScratch, &W::pcr_z, nrow), f(kScratch, &W::pcr_p, nrow);
-  f(kScratch, &W::pcr_az, nrow), f(kScratch, &W::pcr_ap, nrow), f(kScratch, &W::pcr_d, nrow);
+  const std::size_t nlink = m.loop_count + nc, nk = nrow > 6 * nlink ? nrow : 6 * nlink;
+  f(kScratch, &W::pcr_r, nk), f(kScratch, &W::pcr_z, nk), f(kScratch, &W::pcr_p, nk);
+  f(kScratch, &W::pcr_az, nk), f(kScratch, &W::pcr_ap, nk), f(kScratch, &W::pcr_d, nk), f(kScratch, &W::pcr_q, nk);
+  f(kScratch, &W::contact_block, 9 * nc), f(kScratch, &W::body_inverse, 36 * nb);
+  f(kScratch, &W::link_start, nc), f(kScratch, &W::link_of_contact, nc), f(kScratch, &W::link_count, std::size_t(1));
+  f(kScratch, &W::link_gain, 36 * nc), f(kScratch, &W::link_offset, 6 * nc), f(kScratch, &W::link_block, 36 * nlink);
   f(kScratch, &W::pcr_v, nb), f(kScratch, &W::pcr_w, nb), f(kScratch, &W::node, nn * kNodeStride);
   f(kScratch, &W::node_rhs, nn * kNodeSize);
   f(kScratch, &W::coupling_upper, std::size_t(m.coupling_capacity) * kCouplingStride);
   f(kScratch, &W::coupling_lower, std::size_t(m.coupling_capacity) * kCouplingStride);
   f(kScratch, &W::coupling_start, nn), f(kScratch, &W::coupling_node, std::size_t(m.coupling_capacity));
   f(kScratch, &W::coupling_count, std::size_t(1)), f(kScratch, &W::coupling_index, nn * nn);
+  const std::size_t nd = m.dense_unknowns;
+  f(kScratch, &W::dense, nd * nd), f(kScratch, &W::dense_rhs, nd), f(kScratch, &W::dense_pivot, std::size_t(1));
 }
 
 }  // namespace axion::model

@@ -184,17 +184,23 @@ AXION_HD inline void read_velocities(const Team& team, const Problem<Real>& p, m
   });
 }
 
-// Impulses of all rows in scope, from node_rhs and the velocities read of it.
+// Impulses of the joint rows that nodes in scope keep, from node_rhs.
 template <typename Real, typename Team>
-AXION_HD inline void read_impulses(const Team& team, const Problem<Real>& p, Scope scope, const TreeRhs<Real>& rhs,
-                                   const math::Vec3<Real>* v, const math::Vec3<Real>* omega, Real* x) {
+AXION_HD inline void read_joint_impulses(const Team& team, const Problem<Real>& p, Scope scope, Real* x) {
   const int first = first_node(p.m, scope);
-  const auto velocity = [&](int row, int a, int b) { return constraints::row_velocity(p.w.row[row], a, b, v, omega); };
   team.for_each(node_count(p.m) - first, [&](int k) {
     const int node = first + k, j = joint_of_node(p.m, node);
     const Real* z = p.w.node_rhs + node * model::kNodeSize + node_row_offset(p.m, node);
     for (int i = 0; i < joint_row_count(p.m, j); ++i) x[node_row(p, p.m.joints[j], i)] = z[i];
   });
+}
+
+// Impulses of limits, efforts and contacts in scope, which follow from the velocities.
+template <typename Real, typename Team>
+AXION_HD inline void read_condensed_impulses(const Team& team, const Problem<Real>& p, Scope scope,
+                                             const TreeRhs<Real>& rhs, const math::Vec3<Real>* v,
+                                             const math::Vec3<Real>* omega, Real* x) {
+  const auto velocity = [&](int row, int a, int b) { return constraints::row_velocity(p.w.row[row], a, b, v, omega); };
   team.for_each(p.contact_base() - p.limit_base(), [&](int i) {
     const int row = p.limit_base() + i;
     int a, b;
@@ -226,7 +232,8 @@ AXION_HD inline int solve_tree(const Team& team, const Problem<Real>& p) {
   const TreeRhs<Real> rhs = newton_rhs(p);
   factorise_and_solve(team, p, Scope::kWhole, rhs);
   read_velocities(team, p, p.w.du_linear, p.w.du_angular);
-  read_impulses(team, p, Scope::kWhole, rhs, p.w.du_linear, p.w.du_angular, p.w.dlambda);
+  read_joint_impulses(team, p, Scope::kWhole, p.w.dlambda);
+  read_condensed_impulses(team, p, Scope::kWhole, rhs, p.w.du_linear, p.w.du_angular, p.w.dlambda);
   return 1;
 }
 

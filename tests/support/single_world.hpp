@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "engine/model/batch_view.hpp"
 #include "engine/model/compile.hpp"
 #include "engine/step/step_world.hpp"
 #include "engine/team/serial_team.hpp"
@@ -18,7 +19,7 @@ template <typename Real>
 class SingleWorld {
  public:
   SingleWorld(const model::SceneSpec& scene, const model::SolverOptions& options, double dt)
-      : compiled_(compile_or_throw(scene)), single_(model::to_float(compiled_.arrays)),
+      : compiled_(compile_or_throw(scene)), single_(model::to_float(compiled_.arrays)), options_(options),
         settings_(model::make_step_settings<Real>(options, dt)) {
     model::for_each_field(model(), [&](model::FieldKind, auto member, std::size_t count) {
       using T = std::remove_pointer_t<std::remove_reference_t<decltype(world_.*member)>>;
@@ -39,9 +40,9 @@ class SingleWorld {
 
   model::ModelView<Real> model() const {
     if constexpr (std::is_same_v<Real, float>) {
-      return single_.view();
+      return model::batch_view(single_.view(), options_);
     } else {
-      return compiled_.arrays.view();
+      return model::batch_view(compiled_.arrays.view(), options_);
     }
   }
   const model::CompiledModel& compiled() const { return compiled_; }
@@ -107,6 +108,7 @@ class SingleWorld {
 
   model::CompiledModel compiled_;
   model::ModelArrays<float> single_;
+  model::SolverOptions options_;
   model::StepSettings<Real> settings_;
   std::vector<std::unique_ptr<unsigned char[]>> storage_;
   model::WorldView<Real> world_{};
