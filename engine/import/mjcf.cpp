@@ -21,7 +21,11 @@ const XmlElement* element_of(const MjcfScene& scene, const std::string& path) {
   std::from_chars(path.data() + open + 1, path.data() + path.size(), index);
   const std::string list = path.substr(0, open);
   if (list == "shapes" && index < scene.shape_elements.size()) return scene.shape_elements[index];
-  if (list == "joints" && index < scene.spec.joints.size()) {
+  const std::size_t tree_joints = scene.spec.joints.size() - scene.loop_elements.size();
+  if (list == "joints" && index >= tree_joints && index < scene.spec.joints.size()) {
+    return scene.loop_elements[index - tree_joints];
+  }
+  if (list == "joints" && index < tree_joints) {
     index = static_cast<std::size_t>(scene.spec.joints[index].child);
   } else if (list != "bodies") {
     return nullptr;
@@ -42,7 +46,7 @@ void check_scene(const MjcfScene& scene) {
 ImportedScene import_tree(const XmlElement& root, const ImportOptions& options) {
   Notes notes(options.allow_unsupported);
   check_schema(root, notes);
-  MjcfScene scene{root, notes, read_settings(root, notes), DefaultClasses(root), {}, {}, {}, {}, {}, {}};
+  MjcfScene scene{root, notes, read_settings(root, notes), DefaultClasses(root), {}, {}, {}, {}, {}, {}, {}};
   const XmlAttribute* name = root.find("model");
   scene.spec.name = name == nullptr ? "" : name->value;
   scene.spec.gravity = model::to_spec(scene.settings.gravity);
@@ -50,11 +54,11 @@ ImportedScene import_tree(const XmlElement& root, const ImportOptions& options) 
   scene.spec.filter_parent_child = scene.settings.filter_parent;
   read_bodies(scene);
   read_contacts(scene);
-  read_equalities(scene);
   read_tendons(scene);
   read_actuators(scene);
   read_keyframes(scene);
   name_the_unnamed(scene);
+  read_equalities(scene);
   check_scene(scene);
   return {std::move(scene.spec), notes.take()};
 }

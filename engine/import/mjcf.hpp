@@ -1,14 +1,15 @@
 // MJCF (MuJoCo XML) to SceneSpec.
 //
-// Understands the part of the format that describes rigid bodies, joints, primitive shapes, motors and keyframes, with
+// Understands the part of the format that describes rigid bodies, joints, loops, primitive shapes, motors and drives, and keyframes, with
 // its defaults, compiler options and includes. Anything that would change the physics and is not supported is an error
 // unless `allow_unsupported`; anything understood only in part is a warning. Nothing is dropped in silence.
 // Source: the MJCF reference of MuJoCo 2.2, with the attributes added since; as in newer versions, `autolimits` is on
 // unless it is switched off (2.2 refuses a range without `limited` then, so no file means something else).
 //
 // A body with several joints has one JointSpec whose axes are those joints in order; a body without any is fixed to its
-// parent (engine/model/merge_welds.hpp makes one body of both). Bodies are in MuJoCo's order, depth first. Unnamed
-// things are called by kind and index ("body3").
+// parent (engine/model/merge_welds.hpp makes one body of both). Bodies are in MuJoCo's order, depth first. Equalities
+// that connect or weld bodies are joints that close loops, after those of the tree. Unnamed things are called by kind and
+// index ("body3").
 //
 // Errors name the element, its line, the attribute and the value; `field` is "<element>.<attribute>". Throws nothing;
 // safe on hostile input (limits below). May be called by anyone, from any thread.

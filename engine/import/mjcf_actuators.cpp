@@ -159,19 +159,15 @@ void ActuatorReader::read_limits(const Drive& drive) {
     actuator_.control_upper = control[1];
   }
   if (!force_limited) return;
-  // The force of a motor is gain * control, so clamping it is clamping the control once more.
-  const double lower = force[0] / drive.gain[0], upper = force[1] / drive.gain[0];
-  if (actuator_.kind != model::ActuatorKind::kMotor || !(drive.gain[0] > 0)) {
-    s_.notes.unsupported(a_.where("forcerange"), "forcerange", "only the force of motors is clamped");
+  // The gain of a motor is part of its gear here, so its force before gear is the control.
+  const double gain = actuator_.kind == model::ActuatorKind::kMotor ? drive.gain[0] : 1;
+  if (gain == 0) {
+    s_.notes.unsupported(a_.where("forcerange"), "forcerange", "the actuator has no gain");
     return;
   }
-  const bool was_limited = actuator_.control_limited;
-  actuator_.control_limited = true;
-  actuator_.control_lower = was_limited ? std::clamp(lower, control[0], control[1]) : lower;
-  actuator_.control_upper = was_limited ? std::clamp(upper, control[0], control[1]) : upper;
-  if (!(actuator_.control_lower < actuator_.control_upper)) {
-    a_.refuse("forcerange", "leaves no room for the control within ctrlrange");
-  }
+  actuator_.effort_limited = true;
+  actuator_.effort_lower = force[gain > 0 ? 0 : 1] / gain;
+  actuator_.effort_upper = force[gain > 0 ? 1 : 0] / gain;
 }
 
 void ActuatorReader::read() {

@@ -20,9 +20,6 @@ Type type_of(const Attributes& a) {
 
 // What no kind of joint here has.
 void check_unsupported(const Attributes& a, Notes& notes) {
-  if (a.not_negative("frictionloss", 0) > 0) {
-    notes.unsupported(a.where("frictionloss"), "frictionloss", "joints have no dry friction");
-  }
   double springdamper[2] = {0, 0};
   if (a.numbers("springdamper", springdamper, 2) && springdamper[0] > 0 && springdamper[1] > 0) {
     notes.unsupported(a.where("springdamper"), "springdamper", "give stiffness and damping instead");
@@ -37,13 +34,17 @@ void check_unsupported(const Attributes& a, Notes& notes) {
   }
 }
 
-// Only hinges and slides have springs and limits here.
-void check_no_spring_or_limit(const Attributes& a, const char* what, const MjcfSettings& settings, Notes& notes) {
+// Only hinges and slides have springs, limits and dry friction here.
+void check_no_spring_limit_or_friction(const Attributes& a, const char* what, const MjcfSettings& settings,
+                                       Notes& notes) {
   if (settings.springs && a.not_negative("stiffness", 0) > 0) {
     notes.unsupported(a.where("stiffness"), "stiffness", std::string("a ") + what + " joint has no spring");
   }
   if (settings.limits && is_limited(a, "limited", "range", settings)) {
     notes.unsupported(a.where("limited"), "limited", std::string("a ") + what + " joint has no limits");
+  }
+  if (settings.dry_friction && a.not_negative("frictionloss", 0) > 0) {
+    notes.unsupported(a.where("frictionloss"), "frictionloss", std::string("a ") + what + " joint has no dry friction");
   }
 }
 
@@ -51,7 +52,7 @@ JointSpec free_joint(const Attributes& a, const MjcfSettings& settings, Notes& n
   JointSpec joint;
   joint.kind = JointKind::kFree;
   if (a.element().tag == "freejoint") return joint;
-  check_no_spring_or_limit(a, "free", settings, notes);
+  check_no_spring_limit_or_friction(a, "free", settings, notes);
   if (settings.dampers && a.not_negative("damping", 0) > 0) {
     notes.unsupported(a.where("damping"), "damping", "a free joint has no damping");
   }
@@ -68,7 +69,7 @@ JointSpec ball_joint(const Attributes& a, const MjcfSettings& settings, Notes& n
   joint.ball_damping = a.not_negative("damping", 0);
   joint.ball_armature = a.not_negative("armature", 0);
   if (!settings.dampers) joint.ball_damping = 0;
-  check_no_spring_or_limit(a, "ball", settings, notes);
+  check_no_spring_limit_or_friction(a, "ball", settings, notes);
   return joint;
 }
 
@@ -87,6 +88,7 @@ AxisSpec read_axis(const Attributes& a, Type type, const MjcfSettings& settings)
   axis.spring_reference = coordinate(a.number("springref", 0));
   axis.armature = a.not_negative("armature", 0);
   axis.damping = settings.dampers ? a.not_negative("damping", 0) : 0;
+  axis.friction_loss = settings.dry_friction ? a.not_negative("frictionloss", 0) : 0;
   axis.stiffness = settings.springs ? a.not_negative("stiffness", 0) : 0;
   double range[2] = {0, 0};
   a.numbers("range", range, 2);

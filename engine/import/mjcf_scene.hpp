@@ -33,14 +33,19 @@ struct MjcfScene {
   std::set<std::string, std::less<>> geom_names;
   std::vector<const XmlElement*> body_elements;   // [body]
   std::vector<const XmlElement*> shape_elements;  // [shape]
+  std::vector<const XmlElement*> loop_elements;   // of the last joints, those that equalities became
 };
 
-void read_bodies(MjcfScene& scene);      // <worldbody>
-void read_contacts(MjcfScene& scene);    // <contact>
-void read_equalities(MjcfScene& scene);  // <equality>
-void read_tendons(MjcfScene& scene);     // <tendon>
-void read_actuators(MjcfScene& scene);   // <actuator>
-void read_keyframes(MjcfScene& scene);   // <keyframe>
+// [body] the body that it is welded to, itself, or the world, by the joints of the tree.
+std::vector<int> weld_roots(const model::SceneSpec& spec);
+
+void read_bodies(MjcfScene& scene);     // <worldbody>
+void read_contacts(MjcfScene& scene);   // <contact>
+void read_tendons(MjcfScene& scene);    // <tendon>
+void read_actuators(MjcfScene& scene);  // <actuator>
+void read_keyframes(MjcfScene& scene);  // <keyframe>
 void name_the_unnamed(MjcfScene& scene);
+// <equality>; its joints come after those of the tree, and have no joint coordinates.
+void read_equalities(MjcfScene& scene);
 
 }  // namespace axion::import

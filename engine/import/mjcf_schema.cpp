@@ -26,6 +26,7 @@ struct Row {
 };
 
 constexpr std::string_view kSoft = "is not used: contacts and limits are rigid";
+constexpr std::string_view kRigid = "is not used: the bodies are held rigidly";
 constexpr std::string_view kSolver = "is not used: the solver's choices are made for each batch";
 
 constexpr std::string_view kGeomRead =
@@ -68,8 +69,8 @@ constexpr Row kRows[] = {
      "noslip_tolerance impratio",
      kSolver},
     {"option", "flag", Treatment::kRead,
-     "constraint limit contact passive spring damper gravity clampctrl filterparent actuation",
-     "equality frictionloss warmstart refsafe sensor midphase nativeccd autoreset energy fwdinv invdiscrete "
+     "constraint equality frictionloss limit contact passive spring damper gravity clampctrl filterparent actuation",
+     "warmstart refsafe sensor midphase nativeccd autoreset energy fwdinv invdiscrete "
      "sensornoise "
      "multiccd island sleep diagexact",
      "eulerdamp override", kSolver},
@@ -103,9 +104,9 @@ constexpr Row kRows[] = {
     {"default", "site", Treatment::kIgnored, "", "", "", kNotPhysics},
     {"default", "camera", Treatment::kIgnored, "", "", "", kNotPhysics},
     {"default", "light", Treatment::kIgnored, "", "", "", kNotPhysics},
-    // Pairs and equalities themselves are unsupported, so their defaults have nothing to act on.
+    // Pairs themselves are unsupported, so their defaults have nothing to act on.
     {"default", "pair", Treatment::kIgnored, "", "", "", kNotPhysics},
-    {"default", "equality", Treatment::kIgnored, "", "", "", kNotPhysics},
+    {"default", "equality", Treatment::kRead, "active", "", "solref solimp", kRigid},
 
     {"mujoco", "worldbody", Treatment::kRead, "childclass", "", "", ""},
     {"body", "body", Treatment::kRead, "name childclass pos quat axisangle euler xyaxes zaxis mocap gravcomp",
@@ -130,7 +131,10 @@ constexpr Row kRows[] = {
     {"contact", "pair", Treatment::kUnsupported, "", "", "", "contacts follow from contype and conaffinity"},
     {"contact", "exclude", Treatment::kRead, "name body1 body2", "", "", ""},
     {"mujoco", "equality", Treatment::kRead, "", "", "", ""},
-    {"equality", "*", Treatment::kRead, "*", "", "", ""},
+    {"equality", "connect", Treatment::kRead, "active body1 body2 anchor site1 site2", "", "solref solimp", kRigid},
+    {"equality", "weld", Treatment::kRead, "active body1 body2 anchor relpose torquescale site1 site2", "",
+     "solref solimp", kRigid},
+    {"equality", "*", Treatment::kRead, "*", "", "", ""},  // the reader says why not, unless they are inactive
     {"mujoco", "tendon", Treatment::kRead, "", "", "", ""},
     {"tendon", "spatial", Treatment::kRead, kTendonRead, kTendonIgnored, kTendonWarned, kSoft},
     {"tendon", "fixed", Treatment::kRead, kTendonRead, kTendonIgnored, kTendonWarned, kSoft},
@@ -154,7 +158,7 @@ constexpr Row kRows[] = {
 };
 
 // Tags whose elements have a name and a class where they are used, but not among the defaults.
-constexpr std::string_view kNamedAndClassed = "geom joint spatial fixed general motor position velocity";
+constexpr std::string_view kNamedAndClassed = "geom joint spatial fixed general motor position velocity connect weld";
 
 bool in_list(std::string_view list, std::string_view word) {
   if (list == "*") return true;
@@ -204,8 +208,8 @@ void check_children(const XmlElement& element, Notes& notes) {
     switch (row->treatment) {
       case Treatment::kRead:
         check_attributes(child, *row, notes);
-        // What an equality contains is as unsupported as it is.
-        if (element.tag != "equality") check_children(child, notes);
+        // What other equalities contain is as unsupported as they are.
+        if (row->tag != "*") check_children(child, notes);
         break;
       case Treatment::kIgnored:
         break;

@@ -1,4 +1,4 @@
-// The sections beside the bodies and the actuators: contacts, equalities, tendons, keyframes; and names for the unnamed.
+// The sections beside the bodies and the actuators: contacts, tendons, keyframes; and names for the unnamed.
 #include <algorithm>
 #include <utility>
 
@@ -27,18 +27,6 @@ int find_body(const MjcfScene& scene, const XmlElement& element, std::string_vie
   const auto found = scene.body_index.find(name->value);
   if (found == scene.body_index.end()) refuse(element, attribute, "names a body that does not exist");
   return found->second;
-}
-
-// [body] the body that it is welded to, itself, or the world. Bodies come after their parents.
-std::vector<int> weld_roots(const model::SceneSpec& spec) {
-  std::vector<int> root(spec.bodies.size());
-  for (const JointSpec& joint : spec.joints) {
-    const bool fixed = joint.kind == JointKind::kFixed;
-    const int of_parent =
-        joint.parent == model::kWorldBody ? joint.parent : root[static_cast<std::size_t>(joint.parent)];
-    root[static_cast<std::size_t>(joint.child)] = fixed ? of_parent : joint.child;
-  }
-  return root;
 }
 
 std::size_t position_count(const JointSpec& joint) {
@@ -183,6 +171,20 @@ void name_joints(model::SceneSpec& spec) {
 
 }  // namespace
 
+// Bodies come after their parents; of several joints with one child the first carries it, and equalities come last.
+std::vector<int> weld_roots(const model::SceneSpec& spec) {
+  std::vector<int> root(spec.bodies.size());
+  std::vector<char> is_carried(spec.bodies.size(), 0);
+  for (const JointSpec& joint : spec.joints) {
+    const std::size_t child = static_cast<std::size_t>(joint.child);
+    if (std::exchange(is_carried[child], 1) != 0) continue;
+    const int of_parent =
+        joint.parent == model::kWorldBody ? joint.parent : root[static_cast<std::size_t>(joint.parent)];
+    root[child] = joint.kind == JointKind::kFixed ? of_parent : joint.child;
+  }
+  return root;
+}
+
 void read_contacts(MjcfScene& scene) {
   const std::vector<int> root = weld_roots(scene.spec);
   std::vector<int> parts(scene.spec.bodies.size(), 0);
@@ -205,16 +207,6 @@ void read_contacts(MjcfScene& scene) {
       refuse(element, "", "is one exclude too many: a scene may have " + std::to_string(model::kMaxSceneExcludes));
     }
     scene.spec.excludes.push_back({a, b});
-  });
-}
-
-void read_equalities(MjcfScene& scene) {
-  for_each_in(scene.root, "equality", [&](const XmlElement& element) {
-    // Whether it is on may come from the defaults, which are not looked at: only what is off by itself is passed over.
-    if (!Attributes(element).boolean("active", true)) {
-      return scene.notes.warn(element, "", "is inactive and was left out");
-    }
-    scene.notes.unsupported(element, "", "equality constraints are not offered");
   });
 }
 

@@ -37,6 +37,8 @@ void read_flags(const XmlElement& element, MjcfSettings& s, Notes& notes) {
   const auto enabled = [&](const char* name, bool now) { return a.keyword(name, {"disable", "enable"}, now) == 1; };
   s.limits = enabled("limit", s.limits) && enabled("constraint", true);
   s.contacts = enabled("contact", s.contacts) && enabled("constraint", true);
+  s.equalities = enabled("equality", s.equalities) && enabled("constraint", true);
+  s.dry_friction = enabled("frictionloss", s.dry_friction) && enabled("constraint", true);
   const bool passive = enabled("passive", true);
   s.springs = enabled("spring", s.springs) && passive;
   s.dampers = enabled("damper", s.dampers) && passive;

@@ -30,6 +30,7 @@ struct MjcfSettings {
   math::Vec3<double> gravity{0, 0, -9.81};
   // <flag>
   bool limits = true, contacts = true, springs = true, dampers = true, clamp_control = true, filter_parent = true;
+  bool equalities = true, dry_friction = true;
 
   double radians(double angle) const { return degrees ? angle * (3.14159265358979323846 / 180.0) : angle; }
 };

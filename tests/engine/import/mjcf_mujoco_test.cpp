@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <mujoco/mujoco.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -10,6 +11,7 @@
 #include <string>
 
 #include "engine/import/mjcf.hpp"
+#include "engine/model/loop_joints.hpp"
 #include "engine/model/merge_welds.hpp"
 #include "engine/model/spec_math.hpp"
 
@@ -65,6 +67,7 @@ class Comparison {
     EXPECT_TRUE(welded.ok()) << welded.error().message;
     if (!welded.ok()) return;
     welded_ = std::move(welded).value();
+    closes_loop_ = model::find_loop_joints(scene_);
     d_.reset(mj_makeData(m_.get()));
     mj_forward(m_.get(), d_.get());
     loaded_ = true;
@@ -76,6 +79,7 @@ class Comparison {
     compare_options();
     compare_bodies();
     compare_joints();
+    compare_equalities();
     compare_shapes();
     compare_actuators();
     compare_keyframes();
@@ -86,6 +90,7 @@ class Comparison {
   void compare_bodies();
   void compare_merged(int merged, int mujoco);
   void compare_joints();
+  void compare_equalities();
   void compare_axis(const AxisSpec& axis, const BodySpec& child, int j);
   void compare_shapes();
   void compare_actuators();
@@ -95,6 +100,7 @@ class Comparison {
   std::unique_ptr<mjModel, Freed> m_;
   std::unique_ptr<mjData, Freed> d_;
   model::SceneSpec scene_;
+  std::vector<bool> closes_loop_;  // [joint of scene_]
   model::WeldedScene welded_;
   bool loaded_ = false;
 };
@@ -162,11 +168,37 @@ void Comparison::compare_axis(const AxisSpec& axis, const BodySpec& child, int j
   expect_close(axis.stiffness, m_->jnt_stiffness[j], axis.name + " stiffness");
   expect_close(axis.damping, m_->dof_damping[dof], axis.name + " damping");
   expect_close(axis.armature, m_->dof_armature[dof], axis.name + " armature");
+  expect_close(axis.friction_loss, m_->dof_frictionloss[dof], axis.name + " dry friction");
+}
+
+// The anchors that MuJoCo finds in both bodies are one point of the reference configuration: ours.
+void Comparison::compare_equalities() {
+  int e = 0;
+  for (std::size_t i = 0; i < scene_.joints.size(); ++i) {
+    if (!closes_loop_[i]) continue;
+    const JointSpec& joint = scene_.joints[i];
+    ASSERT_LT(e, m_->neq);
+    const bool is_weld = m_->eq_type[e] == mjEQ_WELD;
+    EXPECT_EQ(joint.kind, is_weld ? JointKind::kFixed : JointKind::kBall) << joint.name;
+    const int ids[2] = {m_->eq_obj1id[e], m_->eq_obj2id[e]};
+    EXPECT_EQ(std::minmax(joint.parent + 1, joint.child + 1), std::minmax(ids[0], ids[1])) << joint.name;
+    const mjtNum* data = m_->eq_data + mjNEQDATA * e;
+    const Vec3 ours = model::to_pose(scene_.bodies[joint.child].X_WB) * model::to_vec3(joint.anchor);
+    const auto theirs = [&](int body, const mjtNum* p) {
+      return vec(d_->xpos + 3 * body) + mat(d_->xmat + 9 * body) * vec(p);
+    };
+    expect_close(ours, theirs(ids[is_weld ? 1 : 0], data), joint.name + " anchor");
+    if (!is_weld) expect_close(ours, theirs(ids[1], data + 3), joint.name + " anchor in the other body");
+    ++e;
+  }
+  EXPECT_EQ(e, m_->neq);
 }
 
 void Comparison::compare_joints() {
   int j = 0;
-  for (const JointSpec& joint : welded_.scene.joints) {
+  for (std::size_t i = 0; i < welded_.scene.joints.size(); ++i) {
+    const JointSpec& joint = welded_.scene.joints[i];
+    if (welded_.closes_loop[i]) continue;
     const BodySpec& child = welded_.scene.bodies[joint.child];
     if (joint.kind == JointKind::kAxes) {
       for (const AxisSpec& axis : joint.axes) {
@@ -230,7 +262,12 @@ void Comparison::compare_actuators() {
       expect_close(actuator.kp, -bias[1], actuator.name + " kp");
       expect_close(actuator.kd, -bias[2], actuator.name + " kd");
     }
-    if (m_->actuator_forcelimited[a] != 0) continue;  // folded into the control's range
+    EXPECT_EQ(actuator.effort_limited, m_->actuator_forcelimited[a] != 0) << actuator.name;
+    if (actuator.effort_limited) {
+      const double of_motor = actuator.kind == model::ActuatorKind::kMotor ? gain : 1;  // its gain is in its gear
+      expect_close(of_motor * actuator.effort_lower, m_->actuator_forcerange[2 * a], actuator.name + " force");
+      expect_close(of_motor * actuator.effort_upper, m_->actuator_forcerange[2 * a + 1], actuator.name + " force");
+    }
     EXPECT_EQ(actuator.control_limited, m_->actuator_ctrllimited[a] != 0) << actuator.name;
     if (!actuator.control_limited) continue;
     expect_close(actuator.control_lower, m_->actuator_ctrlrange[2 * a], actuator.name + " control");
@@ -389,6 +426,36 @@ TEST(MjcfBesideMujoco, keyframe_velocities_are_those_of_the_centre_of_mass) {
       <body name='arm' pos='0 1 0'><joint type='slide' name='s'/><joint name='h'/><geom size='.1'/></body></body>
     </worldbody>
     <keyframe><key name='k' time='2' qpos='1 2 3 .5 .5 -.5 .5 .1 .2' qvel='1 2 3 4 5 6 7 8'/></keyframe></mujoco>)");
+}
+
+TEST(MjcfBesideMujoco, equalities_hold_the_same_points_of_the_same_bodies) {
+  compare_text("equalities", R"(<mujoco><worldbody>
+  <body name="crank" euler="10 20 30"><joint axis="0 1 0" frictionloss=".3"/><geom size=".1"/>
+    <body name="coupler" pos="0 .2 1" euler="-40 5 0"><joint axis="0 1 0" ref="25"/><geom size=".1"/></body></body>
+  <body name="rocker" pos="1 0 0" euler="0 90 0"><joint axis="0 1 0"/><joint axis="1 0 0"/><geom size=".1"/></body>
+  <body name="ball" pos="0 5 0" euler="30 0 60"><freejoint/><geom size=".1"/></body>
+</worldbody><equality>
+  <connect body1="coupler" body2="rocker" anchor=".1 .2 .3"/>
+  <connect body1="ball" body2="coupler" anchor="-.1 .2 .3"/>
+  <connect body1="crank" anchor=".3 .2 .1"/>
+  <weld body1="crank" body2="rocker" anchor=".5 0 .1"/>
+  <weld body1="coupler" body2="ball" anchor=".5 0 .1"/>
+</equality></mujoco>)");
+}
+
+TEST(MjcfBesideMujoco, force_ranges_bound_the_same_efforts) {
+  compare_text(
+      "forces",
+      R"(<mujoco><compiler autolimits="true"/><default><default class="servo"><position forcerange="-7 8"/></default></default><worldbody>
+  <body><joint name="a"/><geom size=".1"/><body pos="0 0 1"><joint name="b" axis="0 1 0"/><geom size=".1"/></body></body>
+</worldbody><actuator>
+  <motor joint="a" gear="3" forcerange="-2 5"/>
+  <motor joint="a" gear="-3" ctrlrange="-1 1" forcerange="-2 .5"/>
+  <general joint="b" gear="2" gainprm="4" forcerange="-2 5"/>
+  <position class="servo" joint="b" kp="30" gear="2"/>
+  <position class="servo" joint="b" kp="30" forcelimited="false"/>
+  <velocity joint="a" kv="3" forcerange="-1 2"/>
+</actuator></mujoco>)");
 }
 
 }  // namespace

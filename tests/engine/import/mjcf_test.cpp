@@ -160,18 +160,46 @@ TEST(Mjcf, a_position_class_keeps_its_gains) {
   EXPECT_TRUE(s.scene.actuators[0].control_limited);
 }
 
-TEST(Mjcf, the_force_range_of_a_motor_clamps_its_control) {
-  const auto motor = [](const std::string& attributes) {
-    return imported(arm("<joint name='j'/>", "<actuator><motor joint='j' gear='5' " + attributes + "/></actuator>"))
+TEST(Mjcf, the_force_range_of_an_actuator_bounds_its_effort_before_gear) {
+  const auto actuator = [](const std::string& attributes, const std::string& before = "") {
+    return imported(arm("<joint name='j'/>", "<actuator><" + attributes + "/></actuator>", before))
         .scene.actuators.at(0);
   };
-  EXPECT_DOUBLE_EQ(motor("ctrlrange='-1 2' forcerange='-3 .5'").control_lower, -1);
-  EXPECT_DOUBLE_EQ(motor("ctrlrange='-1 2' forcerange='-3 .5'").control_upper, 0.5);
-  EXPECT_DOUBLE_EQ(motor("forcerange='-3 .5'").control_lower, -3);
-  EXPECT_TRUE(motor("forcerange='-3 .5'").control_limited);
-  EXPECT_FALSE(motor("ctrlrange='-3 .5' ctrllimited='false'").control_limited);
-  EXPECT_TRUE(is_refused(arm("<joint name='j'/>", "<actuator><position joint='j' forcerange='-1 1'/></actuator>"),
-                         "position.forcerange", "not supported"));
+  const model::ActuatorSpec motor = actuator("motor joint='j' gear='5' ctrlrange='-1 2' forcerange='-3 .5'");
+  EXPECT_DOUBLE_EQ(motor.control_lower, -1);
+  EXPECT_DOUBLE_EQ(motor.control_upper, 2);
+  EXPECT_TRUE(motor.effort_limited);
+  EXPECT_DOUBLE_EQ(motor.effort_lower, -3);
+  EXPECT_DOUBLE_EQ(motor.effort_upper, 0.5);
+  const model::ActuatorSpec servo = actuator("position joint='j' kp='50' gear='2' forcerange='-4 4'");
+  EXPECT_TRUE(servo.effort_limited);
+  EXPECT_DOUBLE_EQ(servo.effort_upper, 4);
+  // The gain of a general motor becomes part of its gear.
+  const model::ActuatorSpec general = actuator("general joint='j' gear='2' gainprm='-4' forcerange='-8 2'");
+  EXPECT_DOUBLE_EQ(general.gear, -8);
+  EXPECT_DOUBLE_EQ(general.effort_lower, -0.5);
+  EXPECT_DOUBLE_EQ(general.effort_upper, 2);
+  EXPECT_FALSE(actuator("motor joint='j' forcerange='-3 3' forcelimited='false'").effort_limited);
+  EXPECT_FALSE(actuator("motor joint='j'").effort_limited);
+  const std::string manual = "<compiler autolimits='false'/>";
+  EXPECT_TRUE(actuator("motor joint='j' forcerange='-3 3' forcelimited='true'", manual).effort_limited);
+  EXPECT_TRUE(is_refused(arm("<joint name='j'/>", "<actuator><motor joint='j' forcerange='-3 3'/></actuator>", manual),
+                         "motor.forcerange", "autolimits"));
+  EXPECT_TRUE(is_refused(arm("<joint name='j'/>", "<actuator><motor joint='j' forcerange='3 -3'/></actuator>"),
+                         "motor.forcerange", "smaller limit first"));
+  EXPECT_TRUE(
+      is_refused(arm("<joint name='j'/>", "<actuator><general joint='j' gainprm='0' forcerange='-3 3'/></actuator>"),
+                 "general.forcerange", "no gain"));
+}
+
+TEST(Mjcf, dry_friction_of_hinges_and_slides_is_taken_over) {
+  const std::string joints = "<joint name='s' type='slide' frictionloss='3'/><joint name='h' frictionloss='.25'/>";
+  const ImportedScene s = imported(arm(joints));
+  EXPECT_DOUBLE_EQ(s.scene.joints[0].axes[0].friction_loss, 3);
+  EXPECT_DOUBLE_EQ(s.scene.joints[0].axes[1].friction_loss, 0.25);
+  EXPECT_TRUE(s.warnings.empty());
+  const ImportedScene off = imported(arm(joints, "", "<option><flag frictionloss='disable'/></option>"));
+  EXPECT_DOUBLE_EQ(off.scene.joints[0].axes[0].friction_loss, 0);
 }
 
 TEST(Mjcf, flags_switch_off_what_they_name) {
@@ -233,7 +261,8 @@ TEST(Mjcf, what_would_change_the_motion_is_an_error_unless_it_is_allowed) {
       {arm(j, "", "", "<geom size='.1'/><geom type='mesh' mesh='m'/>"), "geom.type"},
       {arm(j, "", "", "<geom size='.1' priority='1'/>"), "geom.priority"},
       {arm(j, "", "", "<geom size='.1' shellinertia='true'/>"), "geom.shellinertia"},
-      {arm("<joint name='j' frictionloss='1'/>"), "joint.frictionloss"},
+      {arm("<joint name='j' type='ball' frictionloss='1'/>"), "joint.frictionloss"},
+      {arm("<joint name='j' type='free' frictionloss='1'/>"), "joint.frictionloss"},
       {arm("<joint name='j' springdamper='1 1'/>"), "joint.springdamper"},
       {arm("<joint name='j' type='ball' range='0 90'/>"), "joint.limited"},
       {arm("<joint name='j' type='ball' stiffness='1'/>"), "joint.stiffness"},

@@ -1,0 +1,194 @@
+// The <equality> section: points that two bodies share, and bodies that are held together, as joints that close loops.
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "engine/import/mjcf_scene.hpp"
+#include "engine/model/spec_math.hpp"
+#include "engine/model/validate_scene.hpp"
+
+namespace axion::import {
+namespace {
+
+using math::Vec3;
+using model::JointKind;
+using model::JointSpec;
+using model::Pose;
+
+constexpr double kSamePose = 1e-6;  // m and rad, as files round
+
+class EqualityReader {
+ public:
+  EqualityReader(MjcfScene& scene, const XmlElement& element)
+      : s_(scene),
+        e_(element),
+        a_(scene.defaults.attributes(element, DefaultClasses::kMain, {"equality"})),
+        is_weld_(element.tag == "weld") {}
+
+  // The joint, or false where there is none to make and that has been noted.
+  bool read(JointSpec& joint);
+
+ private:
+  bool is_supported();
+  int body(const char* attribute, bool required);
+  Pose pose_of(int body) const;
+  bool poses_agree(int body1, int body2);
+  bool can_be_child(int body) const;
+  void warn_of_filtered_contacts(int body1, int body2);
+
+  MjcfScene& s_;
+  const XmlElement& e_;
+  Attributes a_;
+  bool is_weld_;
+};
+
+bool EqualityReader::is_supported() {
+  for (const char* site : {"site1", "site2"}) {
+    if (e_.find(site) == nullptr) continue;
+    s_.notes.unsupported(e_, site, "give body1, body2 and anchor instead");
+    return false;
+  }
+  if (is_weld_ && a_.not_negative("torquescale", 1) == 0) {
+    s_.notes.unsupported(e_, "torquescale", "a weld without torque is a connect");
+    return false;
+  }
+  return true;
+}
+
+int EqualityReader::body(const char* attribute, bool required) {
+  const XmlAttribute* name = e_.find(attribute);
+  if (name == nullptr) {
+    if (required) refuse(e_, attribute, "is required");
+    return model::kWorldBody;
+  }
+  const auto found = s_.body_index.find(name->value);
+  if (found == s_.body_index.end()) refuse(e_, attribute, "names a body that does not exist");
+  return found->second;
+}
+
+Pose EqualityReader::pose_of(int body) const {
+  return body == model::kWorldBody ? Pose{} : model::to_pose(s_.spec.bodies[static_cast<std::size_t>(body)].X_WB);
+}
+
+// relpose is the pose of body2 in body1; without a rotation it means that of the reference configuration, which is the
+// only one that a joint can hold.
+bool EqualityReader::poses_agree(int body1, int body2) {
+  double given[7] = {};
+  a_.numbers("relpose", given, 7);
+  const double* q = given + 3;
+  if (q[0] == 0 && q[1] == 0 && q[2] == 0 && q[3] == 0) return true;
+  const Pose X_12 = inverse(pose_of(body1)) * pose_of(body2);
+  const math::Quat<double> turn = math::conjugate(X_12.rotation) * model::to_quat({q[0], q[1], q[2], q[3]});
+  const double angle = 2 * std::sqrt(turn.x * turn.x + turn.y * turn.y + turn.z * turn.z);
+  if (math::norm(Vec3<double>{given[0], given[1], given[2]} - X_12.position) < kSamePose && angle < kSamePose) {
+    return true;
+  }
+  s_.notes.unsupported(e_, "relpose", "bodies are held as they are in the reference configuration");
+  return false;
+}
+
+// A joint is described in its child's frame, and a body with a free joint has no other joint.
+bool EqualityReader::can_be_child(int body) const {
+  if (body == model::kWorldBody) return false;
+  return std::none_of(s_.spec.joints.begin(), s_.spec.joints.end(),
+                      [&](const JointSpec& joint) { return joint.child == body && joint.kind == JointKind::kFree; });
+}
+
+void EqualityReader::warn_of_filtered_contacts(int body1, int body2) {
+  if (!s_.spec.filter_parent_child || body1 == model::kWorldBody || body2 == model::kWorldBody) return;
+  std::uint32_t type[2] = {0, 0}, affinity[2] = {0, 0};  // of all shapes of either body
+  for (const model::ShapeSpec& shape : s_.spec.shapes) {
+    if (shape.body != body1 && shape.body != body2) continue;
+    type[shape.body == body2] |= shape.contact_type;
+    affinity[shape.body == body2] |= shape.contact_affinity;
+  }
+  if ((type[0] & affinity[1]) == 0 && (type[1] & affinity[0]) == 0) return;
+  s_.notes.warn(e_, "", "makes neighbours of its bodies, which then do not collide with each other");
+}
+
+bool EqualityReader::read(JointSpec& joint) {
+  if (!is_supported()) return false;
+  const int body1 = body("body1", true), body2 = body("body2", false);
+  if (body1 == body2) refuse(e_, "body2", "must be another body than body1");
+  if (!is_weld_ && !a_.has("anchor")) refuse(e_, "anchor", "is required");
+  if (is_weld_ && !poses_agree(body1, body2)) return false;
+  // The anchor of a connect is in body1, that of a weld in body2. Either body may be the child of the joint.
+  const int anchored = is_weld_ ? body2 : body1, other = is_weld_ ? body1 : body2;
+  const bool swap = !can_be_child(anchored);
+  joint.child = swap ? other : anchored;
+  joint.parent = swap ? anchored : other;
+  if (!can_be_child(joint.child)) {
+    s_.notes.unsupported(e_, "",
+                         "one of its bodies must be carried by hinges, slides or a ball; a free body can have "
+                         "such joints in place of its free joint");
+    return false;
+  }
+  const Vec3<double> anchor = a_.vec3("anchor", {});
+  joint.kind = is_weld_ ? JointKind::kFixed : JointKind::kBall;
+  joint.anchor = model::to_spec(inverse(pose_of(joint.child)) * (pose_of(anchored) * anchor));
+  joint.name = e_.find("name") == nullptr ? "" : e_.find("name")->value;
+  const std::vector<int> root = weld_roots(s_.spec);
+  const int parent_root =
+      joint.parent == model::kWorldBody ? joint.parent : root[static_cast<std::size_t>(joint.parent)];
+  if (parent_root == root[static_cast<std::size_t>(joint.child)]) {
+    s_.notes.warn(e_, "", "joins what is one body already, which has no effect");
+    return false;
+  }
+  if (a_.not_negative("torquescale", 1) != 1) {
+    s_.notes.warn(a_.where("torquescale"), "torquescale", "is not used: welds are rigid");
+  }
+  warn_of_filtered_contacts(body1, body2);
+  return true;
+}
+
+// A name that no joint has yet.
+std::string unused_name(const model::SceneSpec& spec, std::string name) {
+  const auto taken = [&] {
+    return std::any_of(spec.joints.begin(), spec.joints.end(), [&](const auto& joint) { return joint.name == name; });
+  };
+  while (taken()) name += "_";
+  return name;
+}
+
+const char* why_unsupported(std::string_view tag) {
+  if (tag == "joint") return "coordinates of joints are not coupled";
+  if (tag == "tendon") return "tendons are not offered";
+  return "bodies are rigid";
+}
+
+}  // namespace
+
+void read_equalities(MjcfScene& scene) {
+  std::set<std::string, std::less<>> names;
+  for (const XmlElement& section : scene.root.children) {
+    if (section.tag != "equality") continue;
+    for (const XmlElement& element : section.children) {
+      const XmlAttribute* name = element.find("name");
+      if (name != nullptr && !name->value.empty() && !names.insert(name->value).second) {
+        refuse(element, "name", "names an equality a second time");
+      }
+      const Attributes a = scene.defaults.attributes(element, DefaultClasses::kMain, {"equality"});
+      if (!a.boolean("active", true)) {
+        scene.notes.warn(element, "", "is inactive and was left out");
+        continue;
+      }
+      if (!scene.settings.equalities) continue;
+      if (element.tag != "connect" && element.tag != "weld") {
+        scene.notes.unsupported(element, "", why_unsupported(element.tag));
+        continue;
+      }
+      JointSpec joint;
+      if (!EqualityReader(scene, element).read(joint)) continue;
+      if (scene.spec.joints.size() >= static_cast<std::size_t>(model::kMaxSceneJoints)) {
+        refuse(element, "", "is one joint too many: a scene may have " + std::to_string(model::kMaxSceneJoints));
+      }
+      const std::string proposal = element.tag + std::to_string(scene.loop_elements.size());
+      joint.name = unused_name(scene.spec, joint.name.empty() ? proposal : joint.name);
+      scene.spec.joints.push_back(std::move(joint));
+      scene.loop_elements.push_back(&element);
+    }
+  }
+}
+
+}  // namespace axion::import

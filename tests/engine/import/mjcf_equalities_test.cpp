@@ -1,0 +1,157 @@
+// What becomes of the <equality> section.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "engine/import/mjcf.hpp"
+#include "engine/model/compile.hpp"
+#include "engine/model/loop_joints.hpp"
+
+namespace axion::import {
+namespace {
+
+using model::JointKind;
+using model::JointSpec;
+using ::testing::HasSubstr;
+
+// A four-bar but for its last joint: a crank and a rocker on the ground, a coupler on the crank, all 1 m long, the rocker
+// turned by 90 degrees about y; besides a free ball. Keyframes have the coordinates of three hinges and the ball.
+std::string linkage(const std::string& equality, const std::string& before = "") {
+  return "<mujoco>" + before + R"(<worldbody>
+  <body name="crank"><joint name="crank" axis="0 1 0"/><geom name="rod" size=".1" contype="0"/>
+    <body name="coupler" pos="0 0 1"><joint name="coupler" axis="0 1 0"/><geom size=".1" contype="0"/></body></body>
+  <body name="rocker" pos="1 0 0" euler="0 90 0"><joint name="rocker" axis="0 1 0"/><geom size=".1" contype="0"/></body>
+  <body name="ball" pos="0 5 0"><freejoint/><geom size=".1"/></body>
+  <body name="post" pos="0 0 3"><geom size=".1"/></body>
+</worldbody><equality>)" +
+         equality + R"(</equality><keyframe><key qpos="1 2 3 0 5 0 1 0 0 0"/></keyframe></mujoco>)";
+}
+
+ImportedScene imported(const std::string& xml, bool allow_unsupported = false) {
+  ImportOptions options;
+  options.allow_unsupported = allow_unsupported;
+  Result<ImportedScene> result = import_mjcf(xml, options);
+  EXPECT_TRUE(result.ok()) << result.error().field << ": " << result.error().message << "\n" << xml;
+  return result.ok() ? std::move(result).value() : ImportedScene{};
+}
+
+// The joint that the only equality became.
+JointSpec loop_of(const std::string& equality) {
+  const ImportedScene s = imported(linkage(equality));
+  const std::vector<bool> loops = model::find_loop_joints(s.scene);
+  EXPECT_EQ(std::count(loops.begin(), loops.end(), true), 1) << equality;
+  EXPECT_TRUE(!loops.empty() && loops.back()) << equality;
+  const Result<model::CompiledModel> compiled = model::compile(s.scene);
+  EXPECT_TRUE(compiled.ok()) << compiled.error().message;
+  return s.scene.joints.empty() ? JointSpec{} : s.scene.joints.back();
+}
+
+void expect_near(const model::Vec3d& a, const model::Vec3d& b) {
+  for (int i = 0; i < 3; ++i) EXPECT_NEAR(a[i], b[i], 1e-9) << "component " << i;
+}
+
+void expect_refused(const std::string& equality, const std::string& field, const std::string& part) {
+  const Result<ImportedScene> result = import_mjcf(linkage(equality));
+  ASSERT_FALSE(result.ok()) << equality << " was accepted";
+  EXPECT_EQ(result.error().field, field) << result.error().message;
+  EXPECT_THAT(result.error().message, HasSubstr(part));
+}
+
+TEST(MjcfEqualities, a_connect_is_a_ball_at_its_anchor_in_the_first_body) {
+  const JointSpec joint = loop_of("<connect name='pin' body1='rocker' body2='coupler' anchor='-1 0 0'/>");
+  EXPECT_EQ(joint.name, "pin");
+  EXPECT_EQ(joint.kind, JointKind::kBall);
+  EXPECT_EQ(joint.child, 2);
+  EXPECT_EQ(joint.parent, 1);
+  expect_near(joint.anchor, {-1, 0, 0});
+}
+
+TEST(MjcfEqualities, a_body_that_cannot_be_a_child_is_the_parent) {
+  // The anchor is the origin of the ball, 1 m beside that of the rocker and 5 m to its left, in the rocker's axes.
+  const JointSpec free = loop_of("<connect body1='ball' body2='rocker' anchor='0 0 0'/>");
+  EXPECT_EQ(free.name, "connect0");
+  EXPECT_EQ(free.child, 2);
+  EXPECT_EQ(free.parent, 3);
+  expect_near(free.anchor, {0, 5, -1});
+  const JointSpec world = loop_of("<connect body1='world' body2='rocker' anchor='1 0 2'/>");
+  EXPECT_EQ(world.child, 2);
+  EXPECT_EQ(world.parent, model::kWorldBody);
+  expect_near(world.anchor, {-2, 0, 0});
+  EXPECT_EQ(loop_of("<connect body1='rocker' anchor='1 0 2'/>").parent, model::kWorldBody);
+}
+
+TEST(MjcfEqualities, a_weld_is_a_fixed_joint_at_its_anchor_in_the_second_body) {
+  const JointSpec joint = loop_of("<weld body1='coupler' body2='rocker' anchor='0 0 .5'/>");
+  EXPECT_EQ(joint.kind, JointKind::kFixed);
+  EXPECT_EQ(joint.name, "weld0");
+  EXPECT_EQ(joint.child, 2);
+  expect_near(joint.anchor, {0, 0, 0.5});
+}
+
+TEST(MjcfEqualities, a_relative_pose_must_be_that_of_the_reference_configuration) {
+  loop_of("<weld body1='coupler' body2='rocker' relpose='1 0 -1 .70710678 0 .70710678 0'/>");
+  loop_of("<weld body1='coupler' body2='rocker' relpose='7 7 7 0 0 0 0'/>");
+  expect_refused("<weld body1='coupler' body2='rocker' relpose='1 0 -1.01 .70710678 0 .70710678 0'/>", "weld.relpose",
+                 "reference configuration");
+  expect_refused("<weld body1='coupler' body2='rocker' relpose='1 0 -1 1 0 0 0'/>", "weld.relpose", "not supported");
+}
+
+TEST(MjcfEqualities, those_that_are_inactive_or_switched_off_are_left_out) {
+  for (const std::string& xml : {linkage("<connect body1='rocker' body2='coupler' anchor='0 0 0' active='false'/>"),
+                                 linkage("<connect body1='rocker' body2='coupler' anchor='0 0 0'/>",
+                                         "<default><equality active='false'/></default>"),
+                                 linkage("<connect body1='rocker' body2='coupler' anchor='0 0 0'/>",
+                                         "<option><flag equality='disable'/></option>"),
+                                 linkage("<joint joint1='crank' active='false'/>")}) {
+    const ImportedScene s = imported(xml);
+    EXPECT_EQ(s.scene.joints.size(), 5u) << xml;
+  }
+  EXPECT_THAT(imported(linkage("<joint joint1='crank' active='false'/>")).warnings.at(0), HasSubstr("inactive"));
+}
+
+TEST(MjcfEqualities, what_a_loop_joint_cannot_be_is_refused_with_the_reason) {
+  expect_refused("<joint joint1='crank' joint2='rocker'/>", "joint", "not coupled");
+  expect_refused("<tendon tendon1='t'/>", "tendon", "tendons");
+  expect_refused("<flex flex='f'/>", "flex", "rigid");
+  expect_refused("<connect site1='a' site2='b'/>", "connect.site1", "not supported");
+  expect_refused("<weld body1='coupler' body2='rocker' torquescale='0'/>", "weld.torquescale", "a connect");
+  expect_refused("<connect body1='ball' anchor='0 0 0'/>", "connect", "free joint");
+  expect_refused("<connect body1='rocker' body2='coupler'/>", "connect.anchor", "required");
+  expect_refused("<connect body2='coupler' anchor='0 0 0'/>", "connect.body1", "required");
+  expect_refused("<connect body1='rocker' body2='cupler' anchor='0 0 0'/>", "connect.body2", "does not exist");
+  expect_refused("<connect body1='rocker' body2='rocker' anchor='0 0 0'/>", "connect.body2", "another body");
+  expect_refused("<connect body1='rocker' body2='coupler' anchor='0 0'/>", "connect.anchor", "0 0");
+  expect_refused("<connect body1='rocker' body2='coupler' anchor='0 0 0' anker='1'/>", "connect.anker", "attribute");
+  expect_refused(
+      "<connect name='a' body1='rocker' body2='coupler' anchor='0 0 0'/><weld name='a' body1='rocker' body2='crank'/>",
+      "weld.name", "second time");
+  const ImportedScene allowed = imported(linkage("<joint joint1='crank' joint2='rocker'/>"), true);
+  EXPECT_THAT(allowed.warnings.at(0), HasSubstr("left out"));
+}
+
+TEST(MjcfEqualities, what_is_understood_in_part_is_a_warning) {
+  const auto warning = [](const std::string& equality) {
+    const ImportedScene s = imported(linkage(equality));
+    return s.warnings.empty() ? std::string("no warning") : s.warnings.front();
+  };
+  EXPECT_THAT(warning("<connect body1='rocker' body2='coupler' anchor='0 0 0' solref='.02 1'/>"), HasSubstr("rigid"));
+  EXPECT_THAT(warning("<weld body1='rocker' body2='coupler' torquescale='5'/>"), HasSubstr("torquescale"));
+  EXPECT_THAT(warning("<weld body1='post' body2='world'/>"), HasSubstr("no effect"));
+  EXPECT_THAT(warning("<connect body1='rocker' body2='ball' anchor='0 0 0'/>"), HasSubstr("do not collide"));
+  EXPECT_EQ(warning("<connect body1='rocker' body2='coupler' anchor='0 0 0'/>"), "no warning");
+}
+
+TEST(MjcfEqualities, names_of_equalities_do_not_rename_joints) {
+  const ImportedScene s =
+      imported(linkage("<connect name='crank' body1='rocker' body2='coupler' anchor='0 0 0'/>"
+                       "<connect body1='rocker' body2='crank' anchor='0 0 0'/>"));
+  ASSERT_EQ(s.scene.joints.size(), 7u);
+  EXPECT_EQ(s.scene.joints[0].name, "crank");
+  EXPECT_EQ(s.scene.joints[5].name, "crank_");
+  EXPECT_EQ(s.scene.joints[6].name, "connect1");
+}
+
+}  // namespace
+}  // namespace axion::import
