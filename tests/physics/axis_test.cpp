@@ -17,7 +17,8 @@ using testing::exact_options;
 using testing::Validation;
 
 constexpr double kGravity = 9.81;
-constexpr std::pair<JointMode, const char*> kModes[] = {{JointMode::kCurrent, "CURRENT"}, {JointMode::kBlended, "DEFAULT"}};
+constexpr std::pair<JointMode, const char*> kModes[] = {{JointMode::kCurrent, "CURRENT"},
+                                                        {JointMode::kBlended, "DEFAULT"}};
 
 // 1 kg on a rail along an axis.
 model::SceneSpec slider(const model::Vec3d& axis) {
@@ -64,7 +65,8 @@ TYPED_TEST(JointLimit, stops_a_pushed_slider_and_returns_the_push) {
     const double rounding = epsilon<float>() / 2 * 0.1;
     const Validation<Real> row("joint limit");
     row.at_most(std::string(name) + ": |v| at the limit, m/s", speed, allowed<Real>(1e-12, rounding / h));
-    row.at_most(std::string(name) + ": violation in any step, m", violation, allowed<Real>(1e-9, 16 * epsilon<float>()));
+    row.at_most(std::string(name) + ": violation in any step, m", violation,
+                allowed<Real>(1e-9, 16 * epsilon<float>()));
     row.at_most(std::string(name) + ": rest away from the limit, m", place, allowed<Real>(1e-9, 16 * epsilon<float>()));
     row.at_most(std::string(name) + ": reaction against 10 N, N", reaction, allowed<Real>(1e-6, rounding / (h * h)));
   }

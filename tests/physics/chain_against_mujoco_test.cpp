@@ -88,7 +88,9 @@ TEST_P(ChainAgainstMujoco, error_falls_linearly_with_dt) {
 
 INSTANTIATE_TEST_SUITE_P(Modes, ChainAgainstMujoco,
                          ::testing::Values(model::JointMode::kBlended, model::JointMode::kCurrent),
-                         [](const auto& info) { return info.param == model::JointMode::kBlended ? "blended" : "current"; });
+                         [](const auto& info) {
+                           return info.param == model::JointMode::kBlended ? "blended" : "current";
+                         });
 
 }  // namespace
 }  // namespace axion

@@ -123,8 +123,8 @@ Turned turn_box(GyroscopicMode mode, double h) {
     world.step();
     const Vec3<double> next = world.momentum().angular;
     const Vec3<double> turning = h * math::cross(math::cast<double>(world.world().omega[0]), next);
-    t.balance = std::max(t.balance, std::abs(math::dot(L, L) - math::dot(next, next) - math::dot(turning, turning)) /
-                                        math::dot(L, L));
+    t.balance = std::max(
+        t.balance, std::abs(math::dot(L, L) - math::dot(next, next) - math::dot(turning, turning)) / math::dot(L, L));
     t.momentum_lost = std::max(t.momentum_lost, math::norm(next - start) / math::norm(start));
     t.energy_off = std::max(t.energy_off, std::abs(world.energy() / E - 1));
     t.energy_rise = std::max(t.energy_rise, world.energy() / last - 1);

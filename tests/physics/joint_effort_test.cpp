@@ -32,7 +32,8 @@ model::SceneSpec cart(double friction_loss) {
 
 model::SolverOptions whole_steps() {
   model::SolverOptions options = testing::exact_options();
-  options.half_step_start = false;  // forces act from the first step, so that velocities are those of the closed formula
+  options.half_step_start =
+      false;  // forces act from the first step, so that velocities are those of the closed formula
   return options;
 }
 
@@ -107,8 +108,8 @@ TYPED_TEST(JointEffort, a_motor_gives_no_more_than_its_limit) {
     world.world().control[0] = TypeParam(control);
     world.step(100);
     const double force = control > 0 ? 8 : -6;
-    validation.at_most("speed against gear · limit · t/m, relative",
-                       std::abs(world.world().v[0].x / (force * 0.1) - 1), testing::allowed<TypeParam>(1e-10, 1e-5));
+    validation.at_most("speed against gear · limit · t/m, relative", std::abs(world.world().v[0].x / (force * 0.1) - 1),
+                       testing::allowed<TypeParam>(1e-10, 1e-5));
   }
 }
 

@@ -37,7 +37,8 @@ double extrapolated_error(const model::SceneSpec& scene, JointMode mode, const A
 template <typename Real>
 double order(const model::SceneSpec& scene, JointMode mode, const Answer& a, const std::vector<double>& steps) {
   std::vector<double> errors;
-  for (const double h : steps) errors.push_back(distance(centre_at<Real>(scene, exact_options(mode), h, a.time), a.x, a.z));
+  for (const double h : steps)
+    errors.push_back(distance(centre_at<Real>(scene, exact_options(mode), h, a.time), a.x, a.z));
   return testing::fitted_order(steps, errors);
 }
 
@@ -88,7 +89,8 @@ TYPED_TEST(PointPendulum, extrapolates_to_the_continuum_no_farther_than_backward
   const Validation<Real> row("point pendulum");
   const model::SceneSpec scene = point_pendulum<Real>();
   for (const Answer& a : kPointPendulum) {
-    const double backward_euler = std::hypot(a.be_x - a.x, a.be_z - a.z), rounding = allowed<Real>(1e-7, rounding_of(a));
+    const double backward_euler = std::hypot(a.be_x - a.x, a.be_z - a.z),
+                 rounding = allowed<Real>(1e-7, rounding_of(a));
     const Vec3<double> p = centre_at<Real>(scene, exact_options(), a.be_h, a.time);
     row.at_most("DEFAULT against the continuum, as a share of backward Euler's error" + step_of(a),
                 distance(p, a.x, a.z) / backward_euler, 1 + rounding / backward_euler);
@@ -131,9 +133,12 @@ template <typename Real>
 void check_continuum(const Validation<Real>& row, const DoublePendulum& pendulum, const Answer& a) {
   const std::string at = a.time == 0.25 ? " at .25 s" : " at .5 s";
   const model::SceneSpec scene = pendulum.scene();
-  const double bound = allowed<Real>(1e-4, 1e-4 + 3 * kHalfSecondRounding);  // R = 2x(h/2) − x(h) adds up to three errors
-  row.at_most("CURRENT, R of 1 and .5 ms" + at + ", m", extrapolated_error<Real>(scene, JointMode::kCurrent, a, 1e-3), bound);
-  row.at_most("DEFAULT, R of 1 and .5 ms" + at + ", m", extrapolated_error<Real>(scene, JointMode::kBlended, a, 1e-3), bound);
+  const double bound =
+      allowed<Real>(1e-4, 1e-4 + 3 * kHalfSecondRounding);  // R = 2x(h/2) − x(h) adds up to three errors
+  row.at_most("CURRENT, R of 1 and .5 ms" + at + ", m", extrapolated_error<Real>(scene, JointMode::kCurrent, a, 1e-3),
+              bound);
+  row.at_most("DEFAULT, R of 1 and .5 ms" + at + ", m", extrapolated_error<Real>(scene, JointMode::kBlended, a, 1e-3),
+              bound);
   const double euler = distance(centre_at<Real>(scene, exact_options(JointMode::kCurrent), 1e-3, a.time), a.x, a.z);
   const double ours = distance(centre_at<Real>(scene, exact_options(), 1e-3, a.time), a.x, a.z);
   row.at_most("DEFAULT at 1 ms" + at + ", as a share of CURRENT's error", ours / euler, 1);
@@ -151,8 +156,8 @@ void check_gap(const Validation<Real>& row, const DoublePendulum& pendulum) {
       gap = std::max(gap, testing::hinge_gap(world));
     }
     // float32: the stop test leaves 16ε m on position rows, and poses of 2 m round by 2ε m.
-    row.at_most(std::string(mode == JointMode::kCurrent ? "CURRENT" : "DEFAULT") + ": greatest hinge gap in 2 s, m", gap,
-                allowed<Real>(1e-9, 20 * epsilon<float>()));
+    row.at_most(std::string(mode == JointMode::kCurrent ? "CURRENT" : "DEFAULT") + ": greatest hinge gap in 2 s, m",
+                gap, allowed<Real>(1e-9, 20 * epsilon<float>()));
   }
 }
 
@@ -163,9 +168,9 @@ TYPED_TEST(UnequalDoublePendulum, meets_the_continuum_and_keeps_its_hinges_close
     // Above 2.5 ms the thousandfold mass asks for some of CURRENT in the blend, which falls faster than any order. Below,
     // the error is 1e-6 m and less, which is the rounding of float32: there it has no order to be seen.
     if (std::is_same_v<TypeParam, float>) continue;
-    row.at_least(std::string("order of DEFAULT at ") + (a.time == 0.25 ? ".25" : ".5") + " s over 2.5 to .625 ms",
-                 order<TypeParam>(testing::kUnequalPendulum.scene(), JointMode::kBlended, a, {2.5e-3, 1.25e-3, 6.25e-4}),
-                 1.9);
+    row.at_least(
+        std::string("order of DEFAULT at ") + (a.time == 0.25 ? ".25" : ".5") + " s over 2.5 to .625 ms",
+        order<TypeParam>(testing::kUnequalPendulum.scene(), JointMode::kBlended, a, {2.5e-3, 1.25e-3, 6.25e-4}), 1.9);
   }
   check_gap(row, testing::kUnequalPendulum);
 }
@@ -178,7 +183,8 @@ TYPED_TEST(EqualDoublePendulum, meets_the_continuum_with_second_order_under_defa
   const Validation<TypeParam> row("equal double pendulum");
   check_continuum(row, testing::kEqualPendulum, kEqual);
   row.at_least("order of DEFAULT at .5 s over 20 to 5 ms",
-               order<TypeParam>(testing::kEqualPendulum.scene(), JointMode::kBlended, kEqual, {0.02, 0.01, 0.005}), 1.9);
+               order<TypeParam>(testing::kEqualPendulum.scene(), JointMode::kBlended, kEqual, {0.02, 0.01, 0.005}),
+               1.9);
   check_gap(row, testing::kEqualPendulum);
 }
 
@@ -195,7 +201,8 @@ TYPED_TEST(EqualDoublePendulum, keeps_its_energy_over_ten_thousand_steps_under_d
   // float32: rounding of positions, ε/2 · 2 m a step against a weight of 10 N, is 1.2e-6 J; as a walk of 10⁴ steps 1.2e-4 J,
   // 6e-6 of the depth of 20 J. The same bound holds for it.
   const Validation<Real> row("equal double pendulum");
-  row.at_most("DEFAULT: drift of the mean energy over 10⁴ steps of 10 ms, share of its depth", std::abs(late - early), 1e-4);
+  row.at_most("DEFAULT: drift of the mean energy over 10⁴ steps of 10 ms, share of its depth", std::abs(late - early),
+              1e-4);
   row.at_most("DEFAULT: energy against the start in every one of them, share of its depth", greatest, 1e-3);
 }
 

@@ -47,7 +47,8 @@ double hinge_gap(const SingleWorld<Real>& world) {
 
 // Where the centre of the last body is at a time, from rest in the scene's initial poses.
 template <typename Real>
-math::Vec3<double> centre_at(const model::SceneSpec& scene, const model::SolverOptions& options, double h, double time) {
+math::Vec3<double> centre_at(const model::SceneSpec& scene, const model::SolverOptions& options, double h,
+                             double time) {
   SingleWorld<Real> world(scene, options, h);
   world.step(steps_of(time, h));
   return math::cast<double>(world.world().x[world.model().body_count - 1]);

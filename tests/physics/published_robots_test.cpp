@@ -26,7 +26,8 @@ class PublishedRobots : public ::testing::TestWithParam<Robot> {
     text << file.rdbuf();
     const auto imported = import::import_mjcf(text.str());
     ASSERT_TRUE(imported.ok()) << imported.error().message;
-    testing::SingleWorld<Real> world(imported.value().scene, model::make_options(model::Preset::kDefault), GetParam().dt);
+    testing::SingleWorld<Real> world(imported.value().scene, model::make_options(model::Preset::kDefault),
+                                     GetParam().dt);
     auto& w = world.world();
     const int steps = 500;
     const double start = world.energy();
@@ -45,9 +46,10 @@ class PublishedRobots : public ::testing::TestWithParam<Robot> {
       joint_error = std::max(joint_error, double(world.record().max_joint_error));
       highest = std::max(highest, world.energy() - start);
     }
-    std::printf("%s, %s: converged %.1f %%, penetration %.1e m, joint error %.1e m, energy at most %.1f J above the start\n",
-                GetParam().file, sizeof(Real) == 4 ? "float32" : "float64", 100.0 * converged / steps, penetration,
-                joint_error, highest);
+    std::printf(
+        "%s, %s: converged %.1f %%, penetration %.1e m, joint error %.1e m, energy at most %.1f J above the start\n",
+        GetParam().file, sizeof(Real) == 4 ? "float32" : "float64", 100.0 * converged / steps, penetration, joint_error,
+        highest);
     EXPECT_GE(converged, steps * 97 / 100);
     EXPECT_LT(penetration, 2e-3);
     EXPECT_LT(joint_error, 1e-4);
@@ -61,12 +63,13 @@ TEST_P(PublishedRobots, converge_hold_together_and_stay_sane_in_float32) { run<f
 TEST_P(PublishedRobots, converge_hold_together_and_stay_sane_in_float64) { run<double>(); }
 
 INSTANTIATE_TEST_SUITE_P(Files, PublishedRobots,
-                         ::testing::Values(Robot{"humanoid.xml", 0.005}, Robot{"ant.xml", 0.01}, Robot{"ant.xml", 0.005},
-                                           Robot{"hopper.xml", 0.002}, Robot{"half_cheetah.xml", 0.01},
-                                           Robot{"walker2d.xml", 0.002}),
+                         ::testing::Values(Robot{"humanoid.xml", 0.005}, Robot{"ant.xml", 0.01},
+                                           Robot{"ant.xml", 0.005}, Robot{"hopper.xml", 0.002},
+                                           Robot{"half_cheetah.xml", 0.01}, Robot{"walker2d.xml", 0.002}),
                          [](const auto& info) {
                            std::string name = info.param.file;
-                           name = name.substr(0, name.find('.')) + "_" + std::to_string(int(info.param.dt * 1000)) + "ms";
+                           name =
+                               name.substr(0, name.find('.')) + "_" + std::to_string(int(info.param.dt * 1000)) + "ms";
                            return name;
                          });
 

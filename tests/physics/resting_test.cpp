@@ -1,5 +1,6 @@
 // Bodies that come to rest on each other: forces of statics, penetration, drift.
 #include <cmath>
+#include <cstdio>
 
 #include "tests/physics/exact_options.hpp"
 #include "tests/support/scenes.hpp"
@@ -49,15 +50,15 @@ Resting rest(const model::SolverOptions& options, double h) {
       worst.corner_force = std::max(worst.corner_force, force);
       worst.penetration = std::max(worst.penetration, -double(w.contact_gap[i]));  // along the normal of the step
     }
-    worst.force = std::max({worst.force, std::abs(under_both / (101 * kGravity) - 1),
-                            std::abs(under_top / (100 * kGravity) - 1)});
+    worst.force = std::max(
+        {worst.force, std::abs(under_both / (101 * kGravity) - 1), std::abs(under_top / (100 * kGravity) - 1)});
     // What the gaps are in the poses that the step made.
-    worst.penetration = std::max({worst.penetration, 0.1 - double(w.x[0].z), 0.2 - (double(w.x[1].z) - double(w.x[0].z))});
+    worst.penetration =
+        std::max({worst.penetration, 0.1 - double(w.x[0].z), 0.2 - (double(w.x[1].z) - double(w.x[0].z))});
     sum_both += under_both / steps, sum_top += under_top / steps;
     for (int b = 0; b < 2; ++b) worst.drift = std::max(worst.drift, double(math::norm(w.x[b] - start[b])));
   }
-  worst.mean_force =
-      std::max(std::abs(sum_both / (101 * kGravity) - 1), std::abs(sum_top / (100 * kGravity) - 1));
+  worst.mean_force = std::max(std::abs(sum_both / (101 * kGravity) - 1), std::abs(sum_top / (100 * kGravity) - 1));
   return worst;
 }
 
@@ -97,6 +98,41 @@ TYPED_TEST(TwoBoxes, sink_by_no_more_than_the_compliance_of_preset_default) {
               allowed<Real>(1e-6, 1e-3));
   row.at_most("preset DEFAULT: penetration over compliance · greatest force", excess, 1.01);
   row.at_most("preset DEFAULT: drift in 5 s, m", worst.drift, allowed<Real>(1e-9, 2e-6));
+}
+
+template <typename Real>
+class Restitution : public ::testing::Test {};
+TYPED_TEST_SUITE(Restitution, testing::Precisions, testing::PrecisionNames);
+
+// Height that a sphere reaches again after it fell 1 m.
+template <typename Real>
+double rebound_height(double e, double h) {
+  model::SceneSpec scene = testing::sphere_on_plane(0.1, 0.5);
+  scene.bodies[0].X_WB.position[2] += 1;
+  for (model::ShapeSpec& shape : scene.shapes) shape.restitution = e;
+  testing::SingleWorld<Real> world(scene, model::make_options(model::Preset::kVelocity), h);
+  auto& w = world.world();
+  const double fall = std::sqrt(2 / kGravity);
+  world.step(static_cast<int>((fall + 0.01) / h));  // it has met the ground
+  double top = 0;
+  for (int k = 0; k < static_cast<int>(fall / h); ++k) {
+    world.step();
+    top = std::max(top, double(w.x[0].z) - 0.1);
+  }
+  return top;
+}
+
+TYPED_TEST(Restitution, throws_a_dropped_sphere_back_to_the_square_of_its_coefficient) {
+  using Real = TypeParam;
+  const double h = 1e-4;
+  // The same figures in float32: 4515 steps round a speed of 4.4 m/s by ε/2 each, at most 3e-4 of it and 6e-4 of the height.
+  const Validation<Real> row("restitution");
+  row.at_most("e = 0: height of the rebound, m", rebound_height<Real>(0, h), 1e-4);
+  for (const double e : {0.3, 0.6, 1.0}) {
+    char name[80];
+    std::snprintf(name, sizeof(name), "e = %.1f: height of the rebound against e² · 1 m, relative", e);
+    row.at_most(name, std::abs(rebound_height<Real>(e, h) / (e * e) - 1), 0.01);
+  }
 }
 
 TEST(BouncelessDrop, leaves_no_energy_and_no_overlap) {

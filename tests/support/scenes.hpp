@@ -96,8 +96,7 @@ inline model::SceneSpec pendulum_chain(int count, double last_mass = 1.0) {
 }
 
 // Two bodies joined by one joint of the given axes; the first hangs from nothing.
-inline model::SceneSpec two_bodies(std::vector<model::AxisSpec> axes,
-                                   model::JointKind kind = model::JointKind::kAxes) {
+inline model::SceneSpec two_bodies(std::vector<model::AxisSpec> axes, model::JointKind kind = model::JointKind::kAxes) {
   model::SceneSpec scene;
   scene.bodies = {solid_box("parent", 2, {0.2, 0.1, 0.15}, {0.3, -0.2, 1}),
                   solid_box("child", 1, {0.1, 0.25, 0.05}, {0.7, 0.1, 1.2})};
