@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "tests/support/scenes.hpp"
 
@@ -92,6 +93,44 @@ inline model::SceneSpec ring_of_bars(int count, bool chord) {
   scene.joints.push_back(ball_joint("chord0", 0, count, {0, -apothem, -0.17}));
   scene.joints.push_back(ball_joint("chord1", opposite, count, {0, apothem, -0.17}));
   return scene;
+}
+
+// A joint of the tree, or one that closes a loop, between two bodies.
+struct NamedJoint {
+  std::string name;
+  model::SceneSpec scene;
+};
+
+// Every number of slides and hinges that a joint can have, balls and compliant welds; each rigid and soft, in the tree and
+// closing a loop next to a ball.
+inline std::vector<NamedJoint> joints_of_every_kind() {
+  using model::JointKind;
+  const model::AxisSpec slides[3] = {slide("s0", {1, 0.2, 0}), slide("s1", {0, 1, 0.3}), slide("s2", {0.1, 0, 1})};
+  const model::AxisSpec hinges[3] = {hinge("h0", {0, 1, 0.1}, {-0.1, 0.05, 0}), hinge("h1", {1, 0, 0.2}, {-0.05, 0, 0.1}),
+                                     hinge("h2", {0.1, 0.2, 1}, {0, 0.1, 0})};
+  std::vector<NamedJoint> joints;
+  for (int kind = -2; kind < 16; ++kind) {
+    const int slide_count = kind / 4, hinge_count = kind % 4;
+    if (kind == 0 || (kind > 0 && slide_count + hinge_count > 3)) continue;  // a weld is -1; a joint has three axes
+    std::vector<model::AxisSpec> axes;
+    for (int k = 0; kind > 0 && k < slide_count; ++k) axes.push_back(slides[k]);
+    for (int k = 0; kind > 0 && k < hinge_count; ++k) axes.push_back(hinges[k]);
+    if (kind > 0) axes[0].damping = 0.3, axes[0].stiffness = 5, axes[0].armature = 0.02;
+    const JointKind joint_kind = kind == -2 ? JointKind::kBall : kind == -1 ? JointKind::kFixed : JointKind::kAxes;
+    const std::string name = kind == -2   ? "Ball"
+                             : kind == -1 ? "Weld"
+                                          : "Slides" + std::to_string(slide_count) + "Hinges" + std::to_string(hinge_count);
+    for (const bool soft : {false, true}) {
+      if (kind == -1 && !soft) continue;  // a rigid weld of the tree makes one body of two
+      model::SceneSpec scene = two_bodies(axes, joint_kind);
+      if (soft) scene.joints[0].lock_stiffness = 400, scene.joints[0].lock_damping = 3;
+      joints.push_back({name + (soft ? "Soft" : "Rigid"), scene});
+      for (auto& axis : scene.joints[0].axes) axis.damping = axis.stiffness = axis.armature = 0;
+      scene.joints.insert(scene.joints.begin(), ball_joint("carrier", 0, 1, {0.1, 0.1, 0.1}));
+      joints.push_back({name + (soft ? "Soft" : "Rigid") + "Loop", scene});
+    }
+  }
+  return joints;
 }
 
 }  // namespace axion::testing
