@@ -10,7 +10,8 @@ const std::vector<Command>& commands() {
       {"create",
        "FILE.xml|models/ID",
        "make a model of an MJCF file, and a batch of worlds of it",
-       {"worlds", "dt", "preset", "precision", "tolerance", "seed", "noise", "idle_ttl", "assets", "allow_unsupported"},
+       {"worlds", "dt", "preset", "precision", "tolerance", "options", "seed", "noise", "idle_ttl", "assets",
+        "allow_unsupported"},
        run_create},
       {"delete", "models/ID|batches/ID ...", "delete batches and models", {}, run_delete},
       {"step",
@@ -22,7 +23,7 @@ const std::vector<Command>& commands() {
        "batches/ID|models/ID|FILE.xml",
        "step for some simulated seconds with a progress bar, and record",
        {"seconds", "every", "control", "hold", "keyframe", "trace", "trace_worlds", "csv", "png", "worlds", "dt",
-        "preset", "precision", "tolerance", "seed", "noise", "assets", "allow_unsupported"},
+        "preset", "precision", "tolerance", "options", "seed", "noise", "assets", "allow_unsupported"},
        run_run},
       {"state", "batches/ID", "print the state of worlds", {"fields", "show"}, run_state},
       {"stats", "batches/ID", "what the solver did", {"per_world", "show"}, run_stats},
@@ -30,7 +31,7 @@ const std::vector<Command>& commands() {
       {"bench",
        "batches/ID|models/ID|FILE.xml",
        "measure latency and throughput of the calls",
-       {"calls", "steps", "in_flight", "outputs", "hold", "worlds", "dt", "preset", "precision"},
+       {"calls", "steps", "in_flight", "outputs", "hold", "worlds", "dt", "preset", "precision", "options"},
        run_bench},
   };
   return table;

@@ -10,9 +10,12 @@ ABSL_FLAG(absl::Duration, timeout, absl::InfiniteDuration(), "of each call, for 
 
 ABSL_FLAG(int32_t, worlds, 1, "worlds in the batch; for create, 0 makes the model only");
 ABSL_FLAG(double, dt, 0, "time step in seconds; 0 takes the model's");
-ABSL_FLAG(std::string, preset, "", "solver preset: default or axion_seed");
+ABSL_FLAG(std::string, preset, "", "solver preset: default, axion_seed or velocity");
 ABSL_FLAG(std::string, precision, "", "float32 (the default) or float64");
 ABSL_FLAG(double, tolerance, 0, "solver tolerance as a multiple of g dt; 0 takes the preset's");
+ABSL_FLAG(Words, options, {},
+          "further solver options, name=value separated by commas, for example joint_mode=current,baumgarte=0.3; the "
+          "names and choices are in clients/README.md");
 ABSL_FLAG(uint64_t, seed, 0, "seed of the initial noise");
 ABSL_FLAG(double, noise, 0, "half width of the uniform noise on initial joint positions, rad or m");
 ABSL_FLAG(absl::Duration, idle_ttl, absl::ZeroDuration(),

@@ -18,6 +18,7 @@ ABSL_DECLARE_FLAG(double, dt);
 ABSL_DECLARE_FLAG(std::string, preset);
 ABSL_DECLARE_FLAG(std::string, precision);
 ABSL_DECLARE_FLAG(double, tolerance);
+ABSL_DECLARE_FLAG(std::vector<std::string>, options);
 ABSL_DECLARE_FLAG(uint64_t, seed);
 ABSL_DECLARE_FLAG(double, noise);
 ABSL_DECLARE_FLAG(absl::Duration, idle_ttl);

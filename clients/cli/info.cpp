@@ -11,6 +11,20 @@
 namespace axion::cli {
 namespace {
 
+// What besides its coordinates there is to say about a joint.
+std::string joint_notes(const v1::JointInfo& joint) {
+  std::string notes = joint.closes_loop() ? "  closes a loop" : "";
+  if (joint.lock_stiffness() > 0) {
+    absl::StrAppendFormat(&notes, "  soft: %g, %g", joint.lock_stiffness(), joint.lock_damping());
+  }
+  for (const v1::AxisSpec& axis : joint.axes()) {
+    if (axis.friction_loss() > 0) {
+      absl::StrAppendFormat(&notes, "  dry friction %g", axis.friction_loss());
+    }
+  }
+  return notes;
+}
+
 void print_model(const v1::Model& model) {
   absl::PrintF("%s  %s\n  %d bodies, nq %d, nv %d, nu %d, %d shapes, contacts up to %d, timestep %g s\n", model.name(),
                model.display_name(), model.body_count(), model.joint_position_count(), model.joint_velocity_count(),
@@ -22,14 +36,18 @@ void print_model(const v1::Model& model) {
   }
   absl::PrintF("\n  joints (joint_position from, number; joint_velocity from, number)\n");
   for (const v1::JointInfo& joint : model.joints()) {
-    absl::PrintF("    %-24s %-18s %4d %2d  %4d %2d\n", joint.name(), v1::JointKind_Name(joint.kind()),
-                 joint.position_start(), joint.position_count(), joint.velocity_start(), joint.velocity_count());
+    absl::PrintF("    %-24s %-18s %4d %2d  %4d %2d%s\n", joint.name(), v1::JointKind_Name(joint.kind()),
+                 joint.position_start(), joint.position_count(), joint.velocity_start(), joint.velocity_count(),
+                 joint_notes(joint));
   }
   absl::PrintF("\n  actuators (in the order of control)\n");
   for (const v1::ActuatorSpec& actuator : model.actuators()) {
     absl::PrintF("    %-24s %-24s", actuator.name(), v1::ActuatorKind_Name(actuator.kind()));
     if (actuator.control_limited()) {
       absl::PrintF(" %g .. %g", actuator.control_lower(), actuator.control_upper());
+    }
+    if (actuator.effort_limited()) {
+      absl::PrintF(" effort %g .. %g", actuator.effort_lower(), actuator.effort_upper());
     }
     absl::PrintF("\n");
   }

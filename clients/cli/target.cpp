@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "clients/cli/flags.hpp"
+#include "clients/cli/solver_choices.hpp"
 
 namespace axion::cli {
 namespace {
@@ -37,24 +38,6 @@ absl::StatusOr<client::CreateModelOptions> model_options() {
   }
   return options;
 }
-
-// Sets an enum field from a word such as "axion_seed" and the prefix of the enum's names.
-template <typename Enum, typename Setter>
-absl::Status set_choice(const char* flag, const std::string& word, const char* prefix,
-                        bool (*parse)(const std::string&, Enum*), Setter set) {
-  if (word.empty()) {
-    return absl::OkStatus();
-  }
-  Enum value{};
-  if (!parse(absl::StrCat(prefix, absl::AsciiStrToUpper(word)), &value)) {
-    return usage_error(absl::StrCat("--", flag, "=", word, " is not a choice"));
-  }
-  set(value);
-  return absl::OkStatus();
-}
-
-bool parse_preset(const std::string& name, v1::SolverPreset* value) { return v1::SolverPreset_Parse(name, value); }
-bool parse_precision(const std::string& name, v1::Precision* value) { return v1::Precision_Parse(name, value); }
 
 }  // namespace
 
@@ -90,19 +73,8 @@ absl::StatusOr<client::Batch> make_batch(const client::Client& client, const v1:
   if (const double dt = absl::GetFlag(FLAGS_dt); dt != 0) {
     request.set_dt(dt);
   }
-  v1::SolverOptions& options = *request.mutable_options();
-  if (const auto status = set_choice<v1::SolverPreset>("preset", absl::GetFlag(FLAGS_preset), "SOLVER_PRESET_",
-                                                       parse_preset, [&](auto value) { options.set_preset(value); });
-      !status.ok()) {
+  if (const auto status = set_solver_options_of_flags(*request.mutable_options()); !status.ok()) {
     return status;
-  }
-  if (const auto status = set_choice<v1::Precision>("precision", absl::GetFlag(FLAGS_precision), "PRECISION_",
-                                                    parse_precision, [&](auto value) { options.set_precision(value); });
-      !status.ok()) {
-    return status;
-  }
-  if (const double tolerance = absl::GetFlag(FLAGS_tolerance); tolerance != 0) {
-    options.set_tolerance(tolerance);
   }
   request.set_seed(absl::GetFlag(FLAGS_seed));
   if (const double noise = absl::GetFlag(FLAGS_noise); noise != 0) {

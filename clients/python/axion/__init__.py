@@ -19,6 +19,7 @@ from axion.errors import (AbortedError, AxionError, DeadlineExceededError, Faile
 from axion.model import Model
 from axion.options import solver_options
 from axion.results import BatchStats, Contacts, Histogram, Outcome, State, StepResult, WorldStats
+from axion.scene import Scene
 from axion.stream import StepStream
 from axion.tensors import to_array, to_tensor
 
@@ -26,6 +27,6 @@ __all__ = [
     "AbortedError", "AxionError", "Batch", "BatchStats", "Client", "Contacts", "DEFAULT_TARGET",
     "DeadlineExceededError", "FailedPreconditionError", "FieldViolation", "Histogram", "InternalError",
     "InvalidArgumentError", "Model", "NotFoundError", "Outcome", "PermissionDeniedError", "ResourceExhaustedError",
-    "State", "StepResult", "StepStream", "UnauthenticatedError", "UnavailableError", "UnimplementedError",
+    "Scene", "State", "StepResult", "StepStream", "UnauthenticatedError", "UnavailableError", "UnimplementedError",
     "WorldStats", "solver_options", "to_array", "to_tensor",
 ]

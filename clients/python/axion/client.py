@@ -8,6 +8,7 @@ from axion import options as choices
 from axion.batch import Batch
 from axion.errors import UnavailableError, raises_axion_error
 from axion.model import Model
+from axion.scene import Scene
 from axion.v1 import simulation_pb2, simulation_pb2_grpc
 
 DEFAULT_TARGET = "127.0.0.1:8470"
@@ -65,13 +66,14 @@ class Client:
     def create_model(self, mjcf=None, *, scene=None, assets=None, allow_unsupported=False, timeout=None):
         """Compiles a scene and returns its Model; the same content gives the same model.
 
-        mjcf: text of an MJCF file, or scene: an axion.v1.SceneSpec. assets: dict of file name to bytes (or text) for
-        files that the MJCF includes. allow_unsupported: elements that would change the physics and are not supported
+        mjcf: text of an MJCF file, or scene: an axion.Scene or axion.v1.SceneSpec. assets: dict of file name to bytes
+        (or text) for files that the MJCF includes. allow_unsupported: elements that would change the physics and are not supported
         become warnings; else InvalidArgumentError names them. See Model.warnings.
         """
         if (mjcf is None) == (scene is None):
             raise TypeError("create_model wants either mjcf or scene")
-        request = simulation_pb2.CreateModelRequest(mjcf=mjcf, scene=scene, allow_unsupported=allow_unsupported)
+        message = scene.proto if isinstance(scene, Scene) else scene
+        request = simulation_pb2.CreateModelRequest(mjcf=mjcf, scene=message, allow_unsupported=allow_unsupported)
         for name, content in (assets or {}).items():
             request.assets[name] = content.encode() if isinstance(content, str) else bytes(content)
         return Model(self.stub.CreateModel(request, timeout=timeout))
@@ -101,8 +103,8 @@ class Client:
         """Makes `world_count` worlds of a model and returns their Batch.
 
         model: a Model or resource name. dt: s; None takes the model's timestep.
-        preset: "default" or "axion_seed". precision: "float32" (default) or "float64". options: dict of further solver
-          options, for example {"tolerance": 1e-4, "joint_mode": "current"} (see axion.solver_options).
+        preset: "default", "axion_seed" or "velocity". precision: "float32" (default) or "float64". options: dict of
+          further solver options, for example {"tolerance": 1e-4, "joint_mode": "current"} (see axion.solver_options).
         body_pose: [n, nb, 7] initial poses. mass_scale: [n, nb] > 0. friction_scale: [n] >= 0. gain_scale: [n, nu] >= 0
           scales motors and drives.
         seed, joint_position_noise, joint_velocity_noise: uniform noise of this half width (rad or m, and per second) on

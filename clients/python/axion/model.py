@@ -9,7 +9,8 @@ class Model:
     """Names, sizes and shapes of an immutable compiled scene.
 
     name: resource name "models/{id}", the same for the same content. display_name: the scene's own.
-    body_names, joint_names, actuator_names, shape_names: in the order of the tensors' columns.
+    body_names, joint_names, actuator_names, shape_names: in the order of the tensors' columns; joints that close loops
+    have none. loop_joint_names: those joints.
     body_count (nb), joint_position_count (nq), joint_velocity_count (nv), control_count (nu).
     timestep: s, suggested. contact_capacity: contacts that a world can hold. gravity: [3] m/s^2.
     warnings: each element of the source that was understood only in part.
@@ -22,6 +23,7 @@ class Model:
         self.display_name = proto.display_name
         self.body_names = [body.name for body in proto.bodies]
         self.joint_names = [joint.name for joint in proto.joints]
+        self.loop_joint_names = [joint.name for joint in proto.joints if joint.closes_loop]
         self.shape_names = [shape.name for shape in proto.shapes]
         self.actuator_names = [actuator.name for actuator in proto.actuators]
         self.body_count = proto.body_count
@@ -46,6 +48,11 @@ class Model:
         """Index into joint_position of the coordinate that each actuator drives: int64 [nu]."""
         joints, actuators = self.proto.joints, self.proto.actuators
         return np.array([joints[a.joint].position_start + a.axis for a in actuators], dtype=np.int64)
+
+    def effort_limits(self):
+        """Lower and upper bound of each actuator's effort before gear, infinite where it has none: float64 [nu, 2]."""
+        return np.array([(a.effort_lower, a.effort_upper) if a.effort_limited else (-np.inf, np.inf)
+                         for a in self.proto.actuators]).reshape(-1, 2)
 
     def hold_control(self, keyframe):
         """Controls with which position actuators hold a keyframe: float64 [nu].

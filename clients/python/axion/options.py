@@ -6,6 +6,7 @@ from axion.v1 import simulation_pb2, solver_pb2
 _ENUMS = {
     "preset": ("SOLVER_PRESET_", solver_pb2.SolverPreset),
     "precision": ("PRECISION_", solver_pb2.Precision),
+    "constraint_level": ("CONSTRAINT_LEVEL_", solver_pb2.ConstraintLevel),
     "joint_mode": ("JOINT_MODE_", solver_pb2.JointMode),
     "gyroscopic_mode": ("GYROSCOPIC_MODE_", solver_pb2.GyroscopicMode),
     "contact_function": ("CONTACT_FUNCTION_", solver_pb2.ContactFunction),
@@ -25,9 +26,10 @@ def _enum_value(field, word):
 def solver_options(**choices):
     """An axion.v1.SolverOptions of keyword arguments; None leaves a choice to the preset.
 
-    preset, precision, joint_mode, gyroscopic_mode, contact_function, friction_model and linear_solver are words, for
-    example preset="axion_seed", precision="float64"; the others (tolerance, max_newton_iterations, ...) are numbers
-    or booleans as in proto/axion/v1/solver.proto. Raises TypeError for an unknown name, ValueError for an unknown word.
+    preset, precision, constraint_level, joint_mode, gyroscopic_mode, contact_function, friction_model and linear_solver
+    are words, for example preset="velocity", precision="float64"; the others (tolerance, max_newton_iterations,
+    baumgarte, ...) are numbers or booleans as in proto/axion/v1/solver.proto; clients/README.md tells what each does.
+    Raises TypeError for an unknown name, ValueError for an unknown word.
     """
     options = solver_pb2.SolverOptions()
     known = set(options.DESCRIPTOR.fields_by_name)

@@ -10,6 +10,7 @@
 #include "clients/cli/commands.hpp"
 #include "clients/cli/plot.hpp"
 #include "clients/cli/print.hpp"
+#include "clients/cli/solver_choices.hpp"
 #include "clients/cli/trace.hpp"
 #include "clients/cpp/tensor.hpp"
 
@@ -51,6 +52,52 @@ TEST(Commands, names_are_distinct) {
   for (const Command& command : commands()) {
     EXPECT_TRUE(names.insert(command.name).second) << command.name;
   }
+}
+
+TEST(SolverChoices, every_option_can_be_set_by_its_name) {
+  const auto* descriptor = v1::SolverOptions::descriptor();
+  for (int i = 0; i < descriptor->field_count(); ++i) {
+    const auto* field = descriptor->field(i);
+    v1::SolverOptions options;
+    std::string word = "0.5";
+    if (field->cpp_type() == field->CPPTYPE_BOOL) word = "false";
+    if (field->cpp_type() == field->CPPTYPE_INT32) word = "7";
+    if (field->cpp_type() == field->CPPTYPE_ENUM) {
+      const std::string unspecified = field->enum_type()->value(0)->name(),
+                        first = field->enum_type()->value(1)->name();
+      word = first.substr(unspecified.size() - std::string("UNSPECIFIED").size());
+    }
+    const absl::Status status = set_solver_option(field->name(), word, options);
+    EXPECT_TRUE(status.ok()) << status;
+    EXPECT_TRUE(options.GetReflection()->HasField(options, field)) << field->name() << "=" << word;
+  }
+}
+
+TEST(SolverChoices, words_are_choices_in_either_case_and_numbers) {
+  v1::SolverOptions options;
+  ASSERT_TRUE(set_solver_option("preset", "velocity", options).ok());
+  ASSERT_TRUE(set_solver_option("linear_solver", "PCR_Tree", options).ok());
+  ASSERT_TRUE(set_solver_option("half_step_start", "false", options).ok());
+  ASSERT_TRUE(set_solver_option("baumgarte", "0.3", options).ok());
+  EXPECT_EQ(options.preset(), v1::SOLVER_PRESET_VELOCITY);
+  EXPECT_EQ(options.linear_solver(), v1::LINEAR_SOLVER_PCR_TREE);
+  EXPECT_TRUE(options.has_half_step_start() && !options.half_step_start());
+  EXPECT_EQ(options.baumgarte(), 0.3);
+}
+
+TEST(SolverChoices, what_is_no_choice_is_refused_with_those_that_there_are) {
+  v1::SolverOptions options;
+  const auto message = [&](const char* name, const char* word) {
+    return std::string(set_solver_option(name, word, options).message());
+  };
+  EXPECT_NE(message("preset", "seed").find("default, axion_seed, velocity"), std::string::npos)
+      << message("preset", "");
+  EXPECT_NE(message("joint_mod", "current").find("joint_mode"), std::string::npos);
+  EXPECT_NE(message("baumgarte", "much").find("baumgarte=much"), std::string::npos);
+  EXPECT_NE(message("line_search", "perhaps").find("true, false"), std::string::npos);
+  EXPECT_NE(message("max_newton_iterations", "1.5").find("1.5"), std::string::npos);
+  EXPECT_NE(message("preset", "unspecified").find("none of"), std::string::npos);
+  EXPECT_EQ(options.ByteSizeLong(), 0u);
 }
 
 TEST(Trace, channel_is_field_and_index) {
