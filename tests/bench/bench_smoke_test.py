@@ -88,5 +88,25 @@ class MujocoBench(unittest.TestCase):
             self.assertGreater(float(row[5]), 0.0)
 
 
+@unittest.skipUnless((BIN / 'rpc_bench').exists(), 'rpc_bench needs the server and the client')
+class RpcBench(unittest.TestCase):
+    def test_server_and_engine_agree_and_every_way_is_reported(self):
+        # The program itself compares the bits of both sides after every step, and fails where they differ.
+        done = run('rpc_bench', '--axiond', str(BIN / 'axiond'), '--model', MODEL, '--worlds', '1', '--worlds', '3',
+                   '--repeat', '2')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = [line.split(' | ') for line in done.stdout.splitlines()[2:]]
+        self.assertEqual([row[0].strip('| ') for row in rows], ['1'] * 4 + ['3'] * 4)
+        self.assertEqual([row[1].split()[0].strip(',') for row in rows],
+                         ['engine', 'Step', 'StepStream', 'KeepAlive'] * 2)
+
+    def test_wrong_command_line_is_named(self):
+        for arguments in (['--model', MODEL], ['--worlds', 'x'], ['--colour', 'red']):
+            with self.subTest(arguments=arguments):
+                done = run('rpc_bench', *arguments)
+                self.assertEqual(done.returncode, 2)
+                self.assertIn('--', done.stderr)
+
+
 if __name__ == '__main__':
     unittest.main(argv=sys.argv[:1], verbosity=2)

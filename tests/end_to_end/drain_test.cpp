@@ -1,9 +1,5 @@
 // The program axiond from outside: SIGTERM in the middle of a stream.
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
@@ -17,73 +13,13 @@
 #include <gtest/gtest.h>
 
 #include "axion/v1/simulation.grpc.pb.h"
-
-extern char** environ;
+#include "tests/support/server_process.hpp"
 
 namespace axion::end_to_end {
 namespace {
 
 constexpr const char* kPendulum = R"(<mujoco><worldbody><body name="rod"><joint name="pivot" type="hinge" axis="0 1 0"/>
   <geom type="capsule" fromto="0 0 0 0 0 -1" size="0.05"/></body></worldbody></mujoco>)";
-
-// axiond as a child process, on a port that it chose.
-class ServerProcess {
- public:
-  explicit ServerProcess(std::vector<std::string> flags) {
-    flags.insert(flags.begin(), {AXIOND_PATH, "--listen=127.0.0.1:0", "--metrics_listen=", "--device=cpu"});
-    std::vector<char*> arguments;
-    for (std::string& flag : flags) arguments.push_back(flag.data());
-    arguments.push_back(nullptr);
-    int ends[2];
-    EXPECT_EQ(pipe(ends), 0);
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
-    posix_spawn_file_actions_addclose(&actions, ends[0]);
-    EXPECT_EQ(posix_spawn(&pid_, AXIOND_PATH, &actions, nullptr, arguments.data(), environ), 0);
-    posix_spawn_file_actions_destroy(&actions);
-    close(ends[1]);
-    log_ = fdopen(ends[0], "r");
-    address_ = await("event=serving", "listen=");
-  }
-  ~ServerProcess() {
-    if (!reaped_) {
-      kill(pid_, SIGKILL);
-      waitpid(pid_, nullptr, 0);
-    }
-    std::fclose(log_);
-  }
-
-  const std::string& address() const { return address_; }
-  void terminate() const { kill(pid_, SIGTERM); }
-
-  // Reads the log up to a line with `event`; the value after `key` in it.
-  std::string await(const std::string& event, const std::string& key) {
-    char line[4096];
-    while (std::fgets(line, sizeof line, log_) != nullptr) {
-      const std::string text(line);
-      if (text.find(event) == std::string::npos) continue;
-      const std::size_t at = text.find(key) + key.size();
-      return text.substr(at, text.find_first_of(" \n", at) - at);
-    }
-    ADD_FAILURE() << "the server ended without " << event;
-    return "";
-  }
-
-  // Its exit code; -1 if a signal ended it.
-  int wait() {
-    int status = 0;
-    waitpid(pid_, &status, 0);
-    reaped_ = true;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  }
-
- private:
-  pid_t pid_ = 0;
-  std::FILE* log_ = nullptr;
-  std::string address_;
-  bool reaped_ = false;
-};
 
 std::string make_batch(v1::Simulation::Stub& stub, int worlds) {
   grpc::ClientContext model_context, batch_context;
@@ -101,7 +37,7 @@ std::string make_batch(v1::Simulation::Stub& stub, int worlds) {
 
 // Sends steps until the stream ends, kills the server after the first answer, and looks at how everything ends.
 void terminate_during_stream(int drain_seconds, int steps_per_request) {
-  ServerProcess server({"--drain_timeout_seconds=" + std::to_string(drain_seconds)});
+  testing::ServerProcess server(AXIOND_PATH, {"--drain_timeout_seconds=" + std::to_string(drain_seconds)});
   const auto stub = v1::Simulation::NewStub(grpc::CreateChannel(server.address(), grpc::InsecureChannelCredentials()));
   const std::string batch = make_batch(*stub, 16);
   grpc::ClientContext context;
@@ -137,7 +73,7 @@ TEST(Drain, sigterm_during_a_stream_answers_what_is_pending_and_exits_zero) { te
 
 TEST(Drain, sigterm_with_more_work_than_the_limit_allows_ends_it_unavailable_and_exits_zero) {
   // The first request is quick so that there is an answer; those behind it would take minutes.
-  ServerProcess server({"--drain_timeout_seconds=1"});
+  testing::ServerProcess server(AXIOND_PATH, {"--drain_timeout_seconds=1"});
   const auto stub = v1::Simulation::NewStub(grpc::CreateChannel(server.address(), grpc::InsecureChannelCredentials()));
   const std::string batch = make_batch(*stub, 256);
   grpc::ClientContext context;
