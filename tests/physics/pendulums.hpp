@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/physics/exact_options.hpp"
+#include "tests/support/fitted_order.hpp"
 #include "tests/support/scenes.hpp"
 #include "tests/support/single_world.hpp"
 
@@ -76,17 +77,6 @@ double step_and_energy(SingleWorld<Real>& world) {
               mass * math::dot(math::cast<double>(m.gravity), math::cast<double>(x[b]));
   }
   return energy;
-}
-
-// Slope of log(error) over log(h), least squares.
-inline double fitted_order(const std::vector<double>& h, const std::vector<double>& error) {
-  double x = 0, y = 0, xx = 0, xy = 0;
-  const double n = static_cast<double>(h.size());
-  for (std::size_t i = 0; i < h.size(); ++i) {
-    const double a = std::log(h[i]), b = std::log(error[i]);
-    x += a, y += b, xx += a * a, xy += a * b;
-  }
-  return (n * xy - x * y) / (n * xx - x * x);
 }
 
 }  // namespace axion::testing

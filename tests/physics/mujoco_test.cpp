@@ -1,0 +1,279 @@
+// The same MJCF in C MuJoCo and here: what the models are made of, and smooth motions, whose errors fall with dt.
+//
+// MuJoCo runs with its fourth order integrator and steps so small that it counts as exact. Contacts and limits are off in
+// both, because MuJoCo's are soft.
+#include <mujoco/mujoco.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "engine/import/mjcf.hpp"
+#include "engine/model/spec_math.hpp"
+#include "tests/physics/exact_options.hpp"
+#include "tests/support/fitted_order.hpp"
+#include "tests/support/single_world.hpp"
+#include "tests/support/validation.hpp"
+
+namespace axion {
+namespace {
+
+using math::Mat3;
+using math::Quat;
+using math::Vec3;
+using model::JointMode;
+using testing::allowed;
+using testing::epsilon;
+using testing::Validation;
+
+constexpr std::pair<JointMode, const char*> kModes[] = {{JointMode::kCurrent, "CURRENT"},
+                                                        {JointMode::kBlended, "DEFAULT"}};
+
+// Three links with offset anchors, oblique axes, armature, damping and springs; a universal joint in the middle.
+constexpr const char* kChain = R"(<mujoco>
+  <compiler angle="radian"/>
+  <option gravity="0 0 -9.81"/>
+  <worldbody>
+    <body pos="0 0 2">
+      <joint name="a" type="hinge" axis="0 1 0" damping="0.05" armature="0.01"/>
+      <geom type="capsule" fromto="0 0 0 0.4 0.05 0" size="0.04" contype="0" conaffinity="0"/>
+      <body pos="0.4 0.05 0">
+        <joint name="b" type="hinge" axis="0 1 0.2" stiffness="1" damping="0.02"/>
+        <joint name="c" type="hinge" axis="1 0 0" pos="0.02 0 0" armature="0.005"/>
+        <geom type="box" pos="0.2 0 0" size="0.2 0.05 0.03" contype="0" conaffinity="0"/>
+        <body pos="0.4 0 0">
+          <joint name="d" type="hinge" axis="0 1 -0.3" damping="0.01"/>
+          <geom type="capsule" fromto="0 0 0 0.3 0 -0.1" size="0.03" contype="0" conaffinity="0"/>
+        </body>
+      </body>
+    </body>
+  </worldbody>
+</mujoco>)";
+
+Vec3<double> vec(const mjtNum* v) { return {v[0], v[1], v[2]}; }
+Mat3<double> mat(const mjtNum* m) { return {{vec(m), vec(m + 3), vec(m + 6)}}; }
+
+// A text in both: MuJoCo's model and data, and the scene.
+class Both {
+ public:
+  explicit Both(const std::string& xml) {
+    const auto path =
+        std::filesystem::path(::testing::TempDir()) / ("axion_" + std::to_string(std::hash<std::string>{}(xml)));
+    std::ofstream(path) << xml;
+    char error[1000] = "";
+    m_.reset(mj_loadXML(path.c_str(), nullptr, error, sizeof(error)));
+    std::filesystem::remove(path);
+    if (!m_) throw std::runtime_error(error);
+    auto imported = import::import_mjcf(xml);
+    if (!imported.ok()) throw std::runtime_error(imported.error().message);
+    scene_ = std::move(imported).value().scene;
+    m_->opt.integrator = mjINT_RK4;
+    m_->opt.disableflags |= mjDSBL_CONTACT | mjDSBL_LIMIT;
+    d_.reset(mj_makeData(m_.get()));
+    mj_forward(m_.get(), d_.get());
+  }
+
+  mjModel& m() { return *m_; }
+  mjData& d() { return *d_; }
+  const model::SceneSpec& scene() const { return scene_; }
+
+  // The scene without anything that may touch, and without limits.
+  model::SceneSpec smooth_scene() const {
+    model::SceneSpec scene = scene_;
+    scene.shapes.clear();
+    for (model::JointSpec& joint : scene.joints) {
+      for (model::AxisSpec& axis : joint.axes) axis.limited = false;
+    }
+    return scene;
+  }
+
+ private:
+  struct Freed {
+    void operator()(mjModel* m) const { mj_deleteModel(m); }
+    void operator()(mjData* d) const { mj_deleteData(d); }
+  };
+  std::unique_ptr<mjModel, Freed> m_;
+  std::unique_ptr<mjData, Freed> d_;
+  model::SceneSpec scene_;
+};
+
+std::string published(const std::string& file) {
+  std::ifstream in(std::string(AXION_MODELS_DIR) + "/" + file);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+// Small controls that differ from motor to motor and do not change in time.
+double steady_control(int i) { return 0.2 * std::sin(1.0 + 2.0 * i); }
+
+// Coordinates of all hinges and slides in MuJoCo's order, then the frame of the first body.
+std::vector<double> coordinates(Both& both) {
+  std::vector<double> result;
+  for (int j = 0; j < both.m().njnt; ++j) {
+    if (both.m().jnt_type[j] == mjJNT_HINGE || both.m().jnt_type[j] == mjJNT_SLIDE) {
+      result.push_back(both.d().qpos[both.m().jnt_qposadr[j]]);
+    }
+  }
+  for (int i = 0; i < 3; ++i) result.push_back(both.d().xpos[3 + i]);
+  for (int i = 0; i < 9; ++i) result.push_back(both.d().xmat[9 + i]);
+  return result;
+}
+
+template <typename Real>
+std::vector<double> coordinates(const model::SceneSpec& scene, testing::SingleWorld<Real>& world) {
+  std::vector<double> result;
+  const model::CompiledModel& compiled = world.compiled();
+  for (std::size_t j = 0; j < compiled.welded.scene.joints.size(); ++j) {
+    const model::JointSpec& joint = compiled.welded.scene.joints[j];
+    if (joint.kind != model::JointKind::kAxes) continue;
+    const int start = compiled.arrays.joints[compiled.joint_of_scene[j]].axis_start;
+    for (std::size_t k = 0; k < joint.axes.size(); ++k) result.push_back(world.world().axis_position[start + k]);
+  }
+  const model::Pose X_WB = model::to_pose(scene.bodies[0].X_WB);
+  const Vec3<double> p = world.carried(0, X_WB.position);
+  const Mat3<double> R = math::to_matrix(world.rotation(0) * X_WB.rotation);
+  for (int i = 0; i < 3; ++i) result.push_back(p[i]);
+  for (int i = 0; i < 9; ++i) result.push_back(R.row[i / 3][i % 3]);
+  return result;
+}
+
+std::vector<double> exact_motion(Both& both, double duration) {
+  both.m().opt.timestep = 1e-4;
+  for (int i = 0; i < both.m().nu; ++i) both.d().ctrl[i] = steady_control(i);
+  const int steps = static_cast<int>(std::lround(duration / both.m().opt.timestep));
+  for (int k = 0; k < steps; ++k) mj_step(&both.m(), &both.d());
+  mj_forward(&both.m(), &both.d());
+  return coordinates(both);
+}
+
+template <typename Real>
+double motion_error(const model::SceneSpec& scene, const std::vector<double>& exact, JointMode mode, double duration,
+                    double h) {
+  model::SolverOptions options = testing::exact_options(mode);
+  options.tolerance = 1e-9;
+  testing::SingleWorld<Real> world(scene, options, h);
+  for (int i = 0; i < world.model().control_count; ++i) world.world().control[i] = Real(steady_control(i));
+  world.step(static_cast<int>(std::lround(duration / h)));
+  const std::vector<double> ours = coordinates(scene, world);
+  EXPECT_EQ(ours.size(), exact.size());
+  double error = 0;
+  for (std::size_t i = 0; i < std::min(ours.size(), exact.size()); ++i) {
+    error = std::max(error, std::abs(ours[i] - exact[i]));
+  }
+  return error;
+}
+
+template <typename Real>
+class AgainstMujoco : public ::testing::Test {
+ protected:
+  // Errors at three steps, the order between them, and the extent of the motion.
+  void check_motion(const std::string& name, const std::string& xml, double duration) {
+    Both both(xml);
+    const std::vector<double> start = coordinates(both), exact = exact_motion(both, duration);
+    double moved = 0;
+    for (std::size_t i = 0; i < exact.size(); ++i) moved = std::max(moved, std::abs(exact[i] - start[i]));
+    EXPECT_GT(moved, 0.1) << name << " hardly moves";
+    const model::SceneSpec scene = both.smooth_scene();
+    const Validation<Real> row("against C MuJoCo");
+    const std::vector<double> steps{1e-3, 5e-4, 2.5e-4};
+    for (const auto& [mode, mode_name] : kModes) {
+      std::vector<double> errors;
+      for (const double h : steps) errors.push_back(motion_error<Real>(scene, exact, mode, duration, h));
+      row.at_most(name + ", " + mode_name + ": error at 1 ms, share of the motion", errors.front() / moved, 0.02);
+      row.at_least(name + ", " + mode_name + ": order over 1 to .25 ms", testing::fitted_order(steps, errors), 0.9);
+    }
+  }
+
+  void check_model(const std::string& file);
+};
+TYPED_TEST_SUITE(AgainstMujoco, testing::Precisions, testing::PrecisionNames);
+
+double greatest(double a, double b) { return std::max(a, std::abs(b)); }
+
+double difference(const Vec3<double>& a, const Vec3<double>& b) { return math::norm(a - b); }
+double difference(const Mat3<double>& a, const Mat3<double>& b) {
+  double sum = 0;
+  for (int i = 0; i < 3; ++i) sum += math::dot(a.row[i] - b.row[i], a.row[i] - b.row[i]);
+  return std::sqrt(sum);
+}
+
+// The compiled model in `Real` beside MuJoCo's, whose welded bodies are added up.
+template <typename Real>
+void AgainstMujoco<Real>::check_model(const std::string& file) {
+  Both both(published(file));
+  const mjModel& m = both.m();
+  const mjData& d = both.d();
+  testing::SingleWorld<Real> world(both.scene(), testing::exact_options(), 1e-3);
+  const model::CompiledModel& compiled = world.compiled();
+  const auto view = world.model();
+  double mass = 0, inertia = 0, pose = 0, axis = 0;
+  for (int root = 1; root < m.nbody; ++root) {
+    if (m.body_weldid[root] != root) continue;
+    std::vector<model::MassProperties> parts;
+    for (int b = root; b < m.nbody; ++b) {
+      if (m.body_weldid[b] != root) continue;
+      parts.push_back({m.body_mass[b], vec(d.xipos + 3 * b),
+                       math::rotate_diagonal(mat(d.ximat + 9 * b), vec(m.body_inertia + 3 * b))});
+    }
+    const model::MassProperties sum = model::combine(parts);
+    const int b = compiled.internal_body[compiled.welded.body_map[root - 1]];
+    const Quat<double> q = math::cast<double>(world.world().q[b]);
+    const Vec3<double> x = math::cast<double>(world.world().x[b]);
+    mass = greatest(mass, double(view.bodies[b].mass) / sum.mass - 1);
+    const Mat3<double> I = math::rotate_diagonal(math::to_matrix(q), math::cast<double>(view.bodies[b].inertia));
+    inertia = greatest(inertia, difference(I, sum.I_cm) / difference(sum.I_cm, Mat3<double>{}));
+    const Quat<double> q_WB = q * math::conjugate(compiled.q_BC[b]);
+    pose = greatest(pose, difference(x, sum.p_cm));
+    pose = greatest(pose, difference(x - math::rotate(q_WB, compiled.p_BC[b]), vec(d.xpos + 3 * root)));
+    pose = greatest(pose, difference(math::to_matrix(q_WB), mat(d.xmat + 9 * root)));
+  }
+  int j = 0;
+  for (std::size_t s = 0; s < compiled.welded.scene.joints.size(); ++s) {
+    if (compiled.joint_of_scene[s] < 0) {
+      ++j;  // a free joint has no rows
+      continue;
+    }
+    const model::JointData<Real>& joint = view.joints[compiled.joint_of_scene[s]];
+    const Quat<double> q = math::cast<double>(world.world().q[joint.child]);
+    for (int k = 0; k < joint.slide_count + joint.hinge_count; ++k, ++j) {
+      const auto& a = k < joint.slide_count ? joint.slide_dual[k] : joint.hinge[k - joint.slide_count];
+      axis = greatest(axis, difference(math::rotate(q, math::cast<double>(a)), vec(d.xaxis + 3 * j)));
+    }
+  }
+  EXPECT_EQ(j, m.njnt);
+  // float32: every number is rounded once, by ε/2; the tensor of inertia is turned by a rounded quaternion, 4ε.
+  const Validation<Real> row("against C MuJoCo");
+  row.at_most(file + ": masses, relative", mass, 1e-6);
+  row.at_most(file + ": inertias, relative", inertia, 1e-6);
+  row.at_most(file + ": joint axes", axis, 1e-6);
+  row.at_most(file + ": initial poses, m and rotation matrix", pose, 1e-6);
+}
+
+// CURRENT and DEFAULT are first order here: springs, dampers and armature are implicit in both. float32: the errors that are
+// compared are 1e-4 of the motion and more, and 2000 steps of rounding ε/2 come together to 1.2e-4 with one sign only.
+TYPED_TEST(AgainstMujoco, a_chain_with_springs_and_armature_moves_alike) { this->check_motion("chain", kChain, 0.5); }
+
+TYPED_TEST(AgainstMujoco, published_models_are_the_same) {
+  for (const char* file : {"humanoid.xml", "ant.xml", "hopper.xml"}) {
+    if (published(file).empty()) GTEST_SKIP() << file << " is not in " << AXION_MODELS_DIR;
+    this->check_model(file);
+  }
+}
+
+TYPED_TEST(AgainstMujoco, published_models_move_alike) {
+  for (const char* file : {"humanoid.xml", "ant.xml", "hopper.xml"}) {
+    if (published(file).empty()) GTEST_SKIP() << file << " is not in " << AXION_MODELS_DIR;
+    this->check_motion(file, published(file), 0.2);
+  }
+}
+
+}  // namespace
+}  // namespace axion
