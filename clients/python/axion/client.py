@@ -67,8 +67,8 @@ class Client:
         """Compiles a scene and returns its Model; the same content gives the same model.
 
         mjcf: text of an MJCF file, or scene: an axion.Scene or axion.v1.SceneSpec. assets: dict of file name to bytes
-        (or text) for files that the MJCF includes. allow_unsupported: elements that would change the physics and are not supported
-        become warnings; else InvalidArgumentError names them. See Model.warnings.
+        (or text) for files that the MJCF includes. allow_unsupported: elements that would change the physics and are
+        not supported become warnings; else InvalidArgumentError names them. See Model.warnings.
         """
         if (mjcf is None) == (scene is None):
             raise TypeError("create_model wants either mjcf or scene")
