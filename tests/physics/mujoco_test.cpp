@@ -182,13 +182,16 @@ class AgainstMujoco : public ::testing::Test {
     for (std::size_t i = 0; i < exact.size(); ++i) moved = std::max(moved, std::abs(exact[i] - start[i]));
     EXPECT_GT(moved, 0.1) << name << " hardly moves";
     const model::SceneSpec scene = both.smooth_scene();
+    // float32: at .25 ms errors are 1e-4 of the motion and more, and rounding of 2000 steps, ε/2 each, is up to a fifth of
+    // that when its signs lean one way: it takes log2(1.2)/2 = 0.13 from the slope over two halvings.
     const Validation<Real> row("against C MuJoCo");
     const std::vector<double> steps{1e-3, 5e-4, 2.5e-4};
     for (const auto& [mode, mode_name] : kModes) {
       std::vector<double> errors;
       for (const double h : steps) errors.push_back(motion_error<Real>(scene, exact, mode, duration, h));
       row.at_most(name + ", " + mode_name + ": error at 1 ms, share of the motion", errors.front() / moved, 0.02);
-      row.at_least(name + ", " + mode_name + ": order over 1 to .25 ms", testing::fitted_order(steps, errors), 0.9);
+      row.at_least(name + ", " + mode_name + ": order over 1 to .25 ms", testing::fitted_order(steps, errors),
+                   allowed<Real>(0.9, 0.77));
     }
   }
 
@@ -257,8 +260,7 @@ void AgainstMujoco<Real>::check_model(const std::string& file) {
   row.at_most(file + ": initial poses, m and rotation matrix", pose, 1e-6);
 }
 
-// CURRENT and DEFAULT are first order here: springs, dampers and armature are implicit in both. float32: the errors that are
-// compared are 1e-4 of the motion and more, and 2000 steps of rounding ε/2 come together to 1.2e-4 with one sign only.
+// CURRENT and DEFAULT are first order here: springs, dampers and armature are implicit in both.
 TYPED_TEST(AgainstMujoco, a_chain_with_springs_and_armature_moves_alike) { this->check_motion("chain", kChain, 0.5); }
 
 TYPED_TEST(AgainstMujoco, published_models_are_the_same) {

@@ -109,7 +109,7 @@ TYPED_TEST_SUITE(UnequalDoublePendulum, testing::Precisions, testing::PrecisionN
 
 constexpr Answer kUnequal[] = {{0.25, 1.457536007, -0.301721502, 1e-3, 1.457275666, -0.302843883},
                                {0.5, 1.060768982, -1.057792265, 1e-3, 1.059937797, -1.058713722}};
-constexpr Answer kEqual = {0.5, testing::kEqualPendulumX, testing::kEqualPendulumZ, 0, 0, 0};
+constexpr Answer kEqual = {testing::kEqualPendulumTime, testing::kEqualPendulumX, testing::kEqualPendulumZ, 0, 0, 0};
 
 // float32, h = 1 ms, N = 500 steps: rows at position level ask in each step for the velocity that undoes the rounding of
 // positions of 2 m, ε m/h = 1.2e-4 m/s. It acts against the constraint and is undone by the next, so that what stays is

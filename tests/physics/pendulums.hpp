@@ -34,7 +34,8 @@ struct DoublePendulum {
 inline constexpr DoublePendulum kEqualPendulum{1, 1, 10};
 inline constexpr DoublePendulum kUnequalPendulum{1000, 1.0 / 12, 9.81};
 
-// Centre of the second rod of the equal pendulum at 0.5 s.
+// Centre of the second rod of the equal pendulum at a time.
+inline constexpr double kEqualPendulumTime = 0.5;
 inline constexpr double kEqualPendulumX = 1.207161713, kEqualPendulumZ = -0.801331888;
 
 inline int steps_of(double time, double h) { return static_cast<int>(std::lround(time / h)); }
