@@ -151,8 +151,9 @@ struct WorldView {
   math::Vec3<Real>* pcr_w;
   Real* contact_block;                  // [9 contact_capacity] inverse of each contact's block
   Real* body_inverse;                   // [36 nb] of each body, velocity block of the tree's inverse
+  int* tree_parent;                     // [nb] body that each hangs on in Scope::kTree (solver/tree_nodes.hpp)
   int* link_start;                      // [contact_capacity] first contact of each group that joins two bodies
-  int* link_of_contact;                 // [contact_capacity] its group, -1 with the world
+  int* link_of_contact;                 // [contact_capacity] its group, -1 where the tree has it
   int* link_count;                      // [1] groups
   Real* link_gain;                      // [36 contact_capacity] H of each group
   Real* link_offset;                    // [6 contact_capacity] h of each group
@@ -231,6 +232,7 @@ AXION_HD inline void for_each_field(const ModelView<Real>& m, F&& f) {
   f(kScratch, &W::pcr_r, nk), f(kScratch, &W::pcr_z, nk), f(kScratch, &W::pcr_p, nk);
   f(kScratch, &W::pcr_az, nk), f(kScratch, &W::pcr_ap, nk), f(kScratch, &W::pcr_d, nk), f(kScratch, &W::pcr_q, nk);
   f(kScratch, &W::contact_block, 9 * nc), f(kScratch, &W::body_inverse, 36 * nb);
+  f(kScratch, &W::tree_parent, nb);
   f(kScratch, &W::link_start, nc), f(kScratch, &W::link_of_contact, nc), f(kScratch, &W::link_count, std::size_t(1));
   f(kScratch, &W::link_gain, 36 * nc), f(kScratch, &W::link_offset, 6 * nc), f(kScratch, &W::link_block, 36 * nlink);
   f(kScratch, &W::pcr_v, nb), f(kScratch, &W::pcr_w, nb), f(kScratch, &W::node, nn * kNodeStride);

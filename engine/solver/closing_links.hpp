@@ -1,4 +1,5 @@
-// Links: what closes loops or joins moving bodies, beyond the tree and contacts with the world. Six slots each.
+// Links: what a factorisation of Scope::kTree (tree_nodes.hpp) leaves out, loop joints and some of the contacts between
+// moving bodies. Six slots each.
 //
 // A loop joint is a link whose slots are its multipliers. Contacts between the same two bodies that follow each other are
 // one link, whose slots are the wrench y = Σ J_aᵀ λ that they give to body a, about its centre: their four or eight points
@@ -14,7 +15,7 @@
 
 namespace axion::solver {
 
-// Groups of contacts: link_start, link_of_contact, link_count. Once a step.
+// Groups of contacts: link_start, link_of_contact, link_count. Once a step, after find_couplings.
 template <typename Real, typename Team>
 AXION_HD inline void find_links(const Team& team, const Problem<Real>& p) {
   team.for_each(1, [&](int) {
@@ -22,7 +23,7 @@ AXION_HD inline void find_links(const Team& team, const Problem<Real>& p) {
     for (int i = 0; i < p.contact_count; ++i) {
       const model::Contact<Real>& c = p.w.contacts[i];
       p.w.link_of_contact[i] = -1;
-      if (c.body_b < 0) continue;
+      if (in_scope(p, i, Scope::kTree)) continue;
       const bool joins = i > 0 && p.w.contacts[i - 1].body_a == c.body_a && p.w.contacts[i - 1].body_b == c.body_b;
       if (!joins) p.w.link_start[count++] = i;
       p.w.link_of_contact[i] = count - 1;

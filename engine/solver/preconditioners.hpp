@@ -2,9 +2,9 @@
 //
 //   PCR_JACOBI  the inverse of S's diagonal.
 //   PCR_BLOCK   the inverse of S's diagonal blocks: one block holds the rows of a joint, one those of a contact.
-//   PCR_TREE    the inverse of S's block over the rows of the tree's joints and of contacts with the world, exact, by the
-//               factorisation along the tree: with g = 0, r = −x the Newton system of the tree says S_tree Δλ = x. Blocks
-//               as above for loop joints and contacts between bodies.
+//   PCR_TREE    the inverse of S's block over the rows in Scope::kTree (tree_nodes.hpp: joints of the tree, contacts with
+//               the world, contacts on which bodies hang), exact, by the factorisation along the tree: with g = 0,
+//               r = −x the Newton system in that scope says S_tree Δλ = x. Blocks as above for all other rows.
 // A joint's block holds its first 12 rows (locks, axes, limits, efforts); what a joint has beyond that stands alone.
 // Source: Saad 2003, Iterative Methods for Sparse Linear Systems, sections 10.2 and 14.1.
 #pragma once
@@ -79,7 +79,7 @@ AXION_HD inline void apply_contact_block(const Problem<Real>& p, int i, const Re
 template <typename Real, typename Team>
 AXION_HD inline void prepare_tree_preconditioner(const Team& team, const Problem<Real>& p) {
   team.for_each(p.contact_count, [&](int i) {
-    if (!in_scope(p.w.contacts[i], Scope::kTree)) {
+    if (!in_scope(p, i, Scope::kTree)) {
       invert_contact_block(p, i);
       return;
     }
@@ -108,7 +108,7 @@ AXION_HD inline void apply_tree_preconditioner(const Team& team, const Problem<R
     apply_joint_block(p, joint_of_loop(p.m, l), p.w.node + l * model::kNodeStride, x, y);
   });
   team.for_each(p.contact_count, [&](int i) {
-    if (!in_scope(p.w.contacts[i], Scope::kTree)) apply_contact_block(p, i, x, y);
+    if (!in_scope(p, i, Scope::kTree)) apply_contact_block(p, i, x, y);
   });
 }
 

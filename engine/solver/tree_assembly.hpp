@@ -85,7 +85,7 @@ AXION_HD inline void body_rhs(const Problem<Real>& p, const TreeRhs<Real>& given
   for (int k = p.w.contact_start[b]; given.contact != nullptr && k < p.w.contact_start[b + 1]; ++k) {
     const int i = p.w.contact_list[k];
     const model::Contact<Real>& c = p.w.contacts[i];
-    if (!in_scope(c, scope)) continue;
+    if (!in_scope(p, i, scope)) continue;
     for (int r = 0; r < 3; ++r) {
       sum.add(p.w.row[p.contact_base() + 3 * i + r], given.contact[3 * i + r], c.body_a == b);
     }
@@ -137,7 +137,7 @@ AXION_HD inline void assemble_body(const Problem<Real>& p, Scope scope, int node
   for (int k = p.w.contact_start[b]; k < p.w.contact_start[b + 1]; ++k) {
     const model::Contact<Real>& c = p.w.contacts[p.w.contact_list[k]];
     const bool on_a = c.body_a == b;
-    if (in_scope(c, scope)) add_contact(p, p.w.contact_list[k], on_a, on_a, K, stride);
+    if (in_scope(p, p.w.contact_list[k], scope)) add_contact(p, p.w.contact_list[k], on_a, on_a, K, stride);
   }
   const model::BodyData<Real>& body = p.m.bodies[b];
   for (int k = 0; k < body.child_joint_count; ++k) {
@@ -172,7 +172,7 @@ template <typename Real>
 AXION_HD inline void couple_bodies(const Problem<Real>& p, Scope scope, int i, int j, Real* upper, Real* lower) {
   for (int k = p.w.contact_start[i]; k < p.w.contact_start[i + 1]; ++k) {
     const model::Contact<Real>& c = p.w.contacts[p.w.contact_list[k]];
-    if ((c.body_a != j && c.body_b != j) || !in_scope(c, scope)) continue;
+    if ((c.body_a != j && c.body_b != j) || !in_scope(p, p.w.contact_list[k], scope)) continue;
     const bool i_is_a = c.body_a == i;
     add_contact(p, p.w.contact_list[k], i_is_a, !i_is_a, upper, 6);
     add_contact(p, p.w.contact_list[k], !i_is_a, i_is_a, lower, model::kNodeSize);

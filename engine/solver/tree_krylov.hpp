@@ -1,6 +1,6 @@
-// The tree factorised once, BiCGStab on the links that close loops or join moving bodies; for every formulation.
+// The tree factorised once, BiCGStab on the links that it leaves out (closing_links.hpp); for every formulation.
 //
-//   [K  −F_cᵀ] [Δu, Δλ_tree]     [g, r]     K the system of the tree and of contacts with the world (Scope::kTree)
+//   [K  −F_cᵀ] [Δu, Δλ_tree]     [g, r]     K the system in Scope::kTree
 //   [J_c  C_c] [y          ] = − [r_c ]     y the slots of the links (closing_links.hpp)
 // Eliminating the tree leaves (C_c + J_c K⁻¹ F_cᵀ) y = −r_c − J_c u₀, u₀ = −K⁻¹(g, r); each product is one substitution
 // through the factors. Preconditioned from the left by one block a link, in which its two bodies move as the tree lets

@@ -4,8 +4,9 @@
 // loop, with its at most 6 multipliers. Loop joints are nodes 0 to L − 1, bodies L to L + nb − 1 in their order, and
 // nodes are eliminated from the highest: children before parents, bodies before loops. A node couples to earlier nodes
 // through their first six unknowns: the velocity of a body, the multipliers of a loop.
-// The scope of a factorisation is the whole system, or its tree: without loop joints and contacts between moving bodies,
-// so that it needs no fill.
+// The scope of a factorisation is the whole system, or a tree of it that needs no fill: the joint tree, contacts with the
+// world, and of the contacts between moving bodies those that hang a body without a parent on one before it, as boxes of
+// a stack hang on each other. Loop joints and all other contacts are out of that scope.
 #pragma once
 
 #include "engine/solver/residual.hpp"
@@ -88,9 +89,38 @@ AXION_HD inline void bodies_of_row(const Problem<Real>& p, int row, int& a, int&
   a = p.m.joints[j].child, b = p.m.joints[j].parent;
 }
 
+// Whether contact i takes part. Scope::kTree needs tree_parent.
 template <typename Real>
-AXION_HD inline bool in_scope(const model::Contact<Real>& c, Scope scope) {
-  return scope == Scope::kWhole || c.body_b < 0;
+AXION_HD inline bool in_scope(const Problem<Real>& p, int i, Scope scope) {
+  const int a = p.w.contacts[i].body_a, b = p.w.contacts[i].body_b;
+  if (scope == Scope::kWhole || b < 0) return true;
+  return p.w.tree_parent[a > b ? a : b] == (a > b ? b : a);
+}
+
+// tree_parent: the body that each hangs on in Scope::kTree: by its joint, else by its contacts with the body before it with
+// which it has most.
+template <typename Real, typename Team>
+AXION_HD inline void find_tree_parents(const Team& team, const Problem<Real>& p) {
+  team.for_each(p.m.body_count, [&](int b) {
+    p.w.tree_parent[b] = p.m.bodies[b].parent;
+    if (p.m.bodies[b].parent >= 0) return;
+    const int start = p.w.contact_start[b], end = p.w.contact_start[b + 1];
+    const auto other = [&](int k) {
+      const model::Contact<Real>& c = p.w.contacts[p.w.contact_list[k]];
+      return c.body_a == b ? c.body_b : c.body_a;
+    };
+    int most = 0;
+    for (int k = start; k < end; ++k) {
+      const int candidate = other(k);
+      if (candidate < 0 || candidate > b) continue;
+      int count = 0;
+      for (int i = start; i < end; ++i) count += other(i) == candidate;
+      if (count > most || (count == most && candidate > p.w.tree_parent[b])) {
+        most = count;
+        p.w.tree_parent[b] = candidate;
+      }
+    }
+  });
 }
 
 // Nodes from this on are eliminated.
@@ -104,8 +134,9 @@ template <typename Real>
 AXION_HD inline void mark_couplings(const Problem<Real>& p, Scope scope) {
   const int n = node_count(p.m), loops = p.m.loop_count;
   const auto mark = [&](int i, int j) { p.w.coupling_index[i > j ? i * n + j : j * n + i] = 0; };
+  const auto parent = [&](int b) { return scope == Scope::kTree ? p.w.tree_parent[b] : p.m.bodies[b].parent; };
   for (int b = 0; b < p.m.body_count; ++b) {
-    if (p.m.bodies[b].parent >= 0) mark(loops + b, loops + p.m.bodies[b].parent);
+    if (parent(b) >= 0) mark(loops + b, loops + parent(b));
   }
   if (scope == Scope::kTree) return;
   for (int l = 0; l < loops; ++l) {
@@ -125,6 +156,7 @@ template <typename Real, typename Team>
 AXION_HD inline void find_couplings(const Team& team, const Problem<Real>& p, Scope scope) {
   const int n = node_count(p.m);
   int* index = p.w.coupling_index;
+  if (scope == Scope::kTree) find_tree_parents(team, p);
   team.for_each(n * n, [&](int i) { index[i] = -1; });
   team.for_each(1, [&](int) {
     mark_couplings(p, scope);

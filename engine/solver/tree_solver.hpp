@@ -209,7 +209,7 @@ AXION_HD inline void read_condensed_impulses(const Team& team, const Problem<Rea
   });
   team.for_each(p.contact_count, [&](int i) {
     const model::Contact<Real>& c = p.w.contacts[i];
-    if (!in_scope(c, scope)) return;
+    if (!in_scope(p, i, scope)) return;
     const int row = p.contact_base() + 3 * i;
     Real s[3];
     for (int k = 0; k < 3; ++k) s[k] = velocity(row + k, c.body_a, c.body_b);

@@ -65,14 +65,14 @@ int joint_of(const solver::Problem<double>& p, int row) {
   return p.m.axes[p.m.efforts[row - p.effort_base()].axis].joint;
 }
 
-// One group for each joint, one for each contact; with `tree` the joints of the tree and contacts with the world are one.
+// One group for each joint, one for each contact; with `tree` all that is in the tree's scope is one.
 std::vector<int> groups(const solver::Problem<double>& p, bool tree) {
   std::vector<int> group;
   const int joints = p.m.joint_count, first_loop = joints - p.m.loop_count;
   for (int i = 0; i < p.row_count(); ++i) {
     const bool joint_row = i < p.contact_base();
     const int contact = (i - p.contact_base()) / 3;
-    const bool in_tree = joint_row ? joint_of(p, i) < first_loop : p.w.contacts[contact].body_b < 0;
+    const bool in_tree = joint_row ? joint_of(p, i) < first_loop : solver::in_scope(p, contact, solver::Scope::kTree);
     group.push_back(tree && in_tree ? -1 : joint_row ? joint_of(p, i) : joints + contact);
   }
   return group;
