@@ -10,7 +10,7 @@ from google.rpc import error_details_pb2
 
 import axion
 from axion import tensors
-from axion.v1 import tensor_pb2
+from axion.v1 import solver_pb2, tensor_pb2
 from fake_server import FakeServer, abort
 
 
@@ -82,6 +82,19 @@ class Calls(unittest.TestCase):
         self.assertEqual(list(request.overrides.friction_scale.shape), [4])
         self.assertEqual((request.initial_noise.joint_position, request.idle_ttl.seconds), (0.1, 60))
 
+    def test_every_option_has_a_word_or_a_number(self):
+        for field in solver_pb2.SolverOptions.DESCRIPTOR.fields:
+            if field.enum_type is None:
+                choices = [True if field.type == field.TYPE_BOOL else 3]
+            else:
+                prefix = field.enum_type.values[0].name.removesuffix("UNSPECIFIED")
+                choices = [value.name.removeprefix(prefix).lower() for value in field.enum_type.values[1:]]
+            for number, choice in enumerate(choices, start=1):
+                options = axion.solver_options(**{field.name: choice})
+                self.assertEqual([given.name for given, _ in options.ListFields()], [field.name])
+                if field.enum_type is not None:
+                    self.assertEqual(getattr(options, field.name), number, choice)
+
     def test_choices_not_made_are_not_sent(self):
         self.batch()
         request = self.simulation.requests[-1]
@@ -89,7 +102,7 @@ class Calls(unittest.TestCase):
         self.assertEqual(request.options.ByteSize(), 0)
 
     def test_unknown_choices_are_refused_before_they_are_sent(self):
-        with self.assertRaisesRegex(ValueError, "'seed' is none of default, axion_seed"):
+        with self.assertRaisesRegex(ValueError, "'seed' is none of default, axion_seed, velocity"):
             self.batch(preset="seed")
         with self.assertRaisesRegex(TypeError, "'tolerence'"):
             self.batch(options={"tolerence": 1})

@@ -1,10 +1,7 @@
-"""The Python package and the axion tool against axiond itself. AXION_AXIOND names its program; the tool lies beside it."""
+"""The Python package and the axion tool against axiond itself; see axiond_case.py."""
 
 import json
-import os
 import pathlib
-import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -14,58 +11,19 @@ import unittest
 import numpy as np
 
 import axion
+from axiond_case import ROOT, AxiondCase
 
-ROOT = pathlib.Path(__file__).resolve().parents[3]
 SCENE = ROOT / "clients" / "examples" / "models" / "quadruped.xml"
-AXIOND = os.environ.get("AXION_AXIOND", "")
 
 
-def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
-    finally:
-        for one in sockets:
-            one.close()
-
-
-@unittest.skipUnless(AXIOND, "AXION_AXIOND does not name the server's program")
-class EndToEnd(unittest.TestCase):
+class EndToEnd(AxiondCase):
     @classmethod
     def setUpClass(cls):
-        port, metrics_port = free_ports(2)
-        cls.target = f"127.0.0.1:{port}"
-        cls.metrics = f"http://127.0.0.1:{metrics_port}/metrics"
-        cls.log = cls.enterClassContext(tempfile.TemporaryFile())
-        cls.server = subprocess.Popen([AXIOND, f"--listen={cls.target}", f"--metrics_listen=127.0.0.1:{metrics_port}",
-                                       "--device=cpu"], stdout=cls.log, stderr=subprocess.STDOUT)
-        cls.client = axion.Client(cls.target)
-        try:
-            cls.client.wait_until_ready(timeout=30)
-            cls.model = cls.client.create_model(mjcf=SCENE.read_text())
-        except axion.AxionError:
-            cls.server.kill()
-            cls.log.seek(0)
-            raise AssertionError(f"axiond is not ready:\n{cls.log.read().decode()}") from None
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.client.close()
-        cls.server.send_signal(signal.SIGTERM)
-        code = cls.server.wait(timeout=60)
-        cls.log.seek(0)
-        assert code == 0, f"axiond ended with {code}:\n{cls.log.read().decode()}"
+        super().setUpClass()
+        cls.model = cls.client.create_model(mjcf=SCENE.read_text())
 
     def batch(self, world_count=4, **arguments):
         return self.enterContext(self.client.create_batch(self.model, world_count, dt=0.005, **arguments))
-
-    def tool(self, *arguments, code=0):
-        done = subprocess.run([pathlib.Path(AXIOND).with_name("axion"), f"--server={self.target}", *arguments],
-                              capture_output=True, text=True, timeout=120)
-        self.assertEqual(done.returncode, code, done.stderr)
-        return done.stdout if code == 0 else done.stderr
 
     def test_model_names_what_the_scene_holds(self):
         self.assertEqual(self.model.control_count, 12)
