@@ -1,4 +1,4 @@
-"""What tests against axiond share: a server for each test case. AXION_AXIOND names its program; the tool lies beside it."""
+"""What tests against axiond share: a server for each case. AXION_AXIOND names its program; the tool lies beside it."""
 
 import os
 import pathlib
