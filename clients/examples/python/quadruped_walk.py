@@ -33,7 +33,7 @@ def arguments():
     parser.add_argument("--worlds", type=int, default=256)
     parser.add_argument("--seconds", type=float, default=10.0, help="simulated, of which 2 s standing (%(default)s)")
     parser.add_argument("--dt", type=float, default=0.005, help="time step, s (%(default)s)")
-    parser.add_argument("--preset", default="default", help="solver preset: default or axion_seed (%(default)s)")
+    parser.add_argument("--preset", default="default", help="solver preset: default, axion_seed or velocity (%(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="of the initial poses (%(default)s)")
     parser.add_argument("--plot", type=pathlib.Path, default=pathlib.Path("quadruped_walk.png"),
                         help="PNG to write (%(default)s)")
