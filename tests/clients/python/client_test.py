@@ -1,5 +1,6 @@
 """The Python client against a server in this process: what is sent, what comes back, what is raised."""
 
+import pathlib
 import threading
 import unittest
 
@@ -94,6 +95,20 @@ class Calls(unittest.TestCase):
                 self.assertEqual([given.name for given, _ in options.ListFields()], [field.name])
                 if field.enum_type is not None:
                     self.assertEqual(getattr(options, field.name), number, choice)
+
+    def test_every_option_and_choice_is_told_of_in_the_readme(self):
+        readme = (pathlib.Path(__file__).resolve().parents[3] / "clients" / "README.md").read_text()
+        rows = {row.split("|")[1].strip(): row for row in readme.splitlines() if row.startswith("| `")}
+        for field in solver_pb2.SolverOptions.DESCRIPTOR.fields:
+            words = []
+            if field.enum_type is not None:
+                prefix = field.enum_type.values[0].name.removesuffix("UNSPECIFIED")
+                words = [value.name.removeprefix(prefix).lower() for value in field.enum_type.values[1:]]
+            if field.name == "preset":
+                self.assertLessEqual({f"`{word}`" for word in words}, set(rows))
+                continue
+            for word in words + [field.name]:
+                self.assertIn(word, rows[f"`{field.name}`"])
 
     def test_choices_not_made_are_not_sent(self):
         self.batch()

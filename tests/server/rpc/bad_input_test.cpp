@@ -109,6 +109,44 @@ TEST_F(BadInput, a_scene_without_source_or_with_an_unknown_kind_is_refused) {
   expect(stub->CreateModel(&third, request, &response), StatusCode::INVALID_ARGUMENT, "scene.bodies[0].mass", "-3");
 }
 
+TEST_F(BadInput, a_scene_with_a_rebound_of_more_than_all_or_a_spring_along_a_loop_is_refused) {
+  v1::CreateModelRequest request;
+  auto& scene = *request.mutable_scene();
+  for (const char* name : {"a", "b"}) {
+    auto& body = *scene.add_bodies();
+    body.set_name(name);
+    body.set_mass(1);
+    body.mutable_inertia()->set_xx(1);
+    body.mutable_inertia()->set_yy(1);
+    body.mutable_inertia()->set_zz(1);
+  }
+  for (const int child : {0, 1, 1}) {
+    auto& joint = *scene.add_joints();
+    joint.set_name("joint" + std::to_string(scene.joints_size()));
+    joint.set_kind(v1::JOINT_KIND_BALL);
+    joint.set_parent(scene.joints_size() == 2 ? 0 : -1);
+    joint.set_child(child);
+  }
+  auto& shape = *scene.add_shapes();
+  shape.set_name("s");
+  shape.set_kind(v1::SHAPE_KIND_SPHERE);
+  shape.mutable_size()->set_x(0.1);
+  v1::Model response;
+  const auto create_scene = [&] {
+    grpc::ClientContext context;
+    return stub->CreateModel(&context, request, &response);
+  };
+  EXPECT_TRUE(create_scene().ok());
+  EXPECT_TRUE(response.joints(2).closes_loop());
+  EXPECT_EQ(response.joints(2).position_count(), 0);
+  EXPECT_EQ(response.joint_position_count(), 8);
+  shape.set_restitution(2);
+  expect(create_scene(), StatusCode::INVALID_ARGUMENT, "scene.shapes[0].restitution", "2");
+  shape.set_restitution(1);
+  scene.mutable_joints(2)->set_ball_damping(0.5);
+  expect(create_scene(), StatusCode::INVALID_ARGUMENT, "scene.joints[2].ball_damping", "0.5");
+}
+
 TEST_F(BadInput, a_wrong_tensor_is_refused_by_field_and_value) {
   const auto control = [&](const std::function<void(v1::Tensor&)>& make) {
     return bad_step([&](v1::StepRequest& request) { make(*request.mutable_control()); });
@@ -223,6 +261,20 @@ TEST_F(BadInput, a_batch_that_makes_no_sense_is_refused) {
          StatusCode::INVALID_ARGUMENT, "options.tolerance", "-1");
   expect(create_worlds([](v1::CreateBatchRequest& r) { r.mutable_options()->set_joint_mode(v1::JointMode(9)); }),
          StatusCode::INVALID_ARGUMENT, "options.joint_mode", "9");
+  expect(create_worlds([](v1::CreateBatchRequest& r) {
+           r.mutable_options()->set_preset(v1::SOLVER_PRESET_VELOCITY);
+           r.mutable_options()->set_joint_mode(v1::JOINT_MODE_BLENDED);
+         }),
+         StatusCode::INVALID_ARGUMENT, "options.joint_mode", "must be PREVIOUS");
+  expect(create_worlds([](v1::CreateBatchRequest& r) {
+           r.mutable_options()->set_joint_mode(v1::JOINT_MODE_CURRENT);
+           r.mutable_options()->set_linear_solver(v1::LINEAR_SOLVER_PCR_TREE);
+         }),
+         StatusCode::INVALID_ARGUMENT, "options.linear_solver", "NATURAL_MAP");
+  expect(create_worlds([](v1::CreateBatchRequest& r) { r.mutable_options()->set_linear_solver(v1::LinearSolver(8)); }),
+         StatusCode::INVALID_ARGUMENT, "options.linear_solver", "8");
+  expect(create_worlds([](v1::CreateBatchRequest& r) { r.mutable_options()->set_baumgarte(1.5); }),
+         StatusCode::INVALID_ARGUMENT, "options.baumgarte", "1.5");
   expect(create_worlds([](v1::CreateBatchRequest& r) { r.mutable_idle_ttl()->set_seconds(-1); }),
          StatusCode::INVALID_ARGUMENT, "idle_ttl", "-1s");
   expect(create_worlds([](v1::CreateBatchRequest& r) { r.mutable_initial_noise()->set_joint_position(-2); }),
