@@ -90,7 +90,8 @@ TYPED_TEST(KaneTop, turns_as_the_closed_solution_with_and_without_gravity) {
     row.at_most(std::string(name) + ": ω(1 s) in the body, R of 1 and .5 ms, rad/s", worst_omega,
                 allowed<Real>(1e-3, 1e-3 + 5 * omega_rounding));
     if (mode != GyroscopicMode::kSplit) {
-      row.at_least(std::string(name) + ": order of q(1 s), 1 and .5 ms", order, 0.9);
+      // float32: rounding of 2.2e-4 in an error of 1.2e-3 at .5 ms is up to log2(1.18) = 0.24 of the order.
+      row.at_least(std::string(name) + ": order of q(1 s), 1 and .5 ms", order, allowed<Real>(0.9, 0.66));
       continue;
     }
     // The splitting is exact for a body with two equal inertias: the reference has nine digits.
