@@ -41,7 +41,7 @@ CASES = {
         'of the velocities of the two steps that meet there.',
     'four-bar windows':
         'IFToMM A02, two windows of rods of 1 m and 1 kg with three-dimensional hinges (redundant rows), the tops at '
-        '1 m/s; singular whenever it lies flat, which it does three times in 2 s.',
+        '1 m/s; singular whenever it lies flat, which it does twice in 2 s.',
     'crank-rocker four-bar':
         'Crank .2, coupler .5, rocker .4, ground .5 m; the crank is driven at 2π rad/s for 3 s.',
     'torque-free top':
@@ -135,7 +135,7 @@ def cells(figure):
         return '', ''
     relation = '≤' if figure.relation == '<=' else '≥'
     mark = '' if holds(figure) else ' **fails**'
-    return f'{float(figure.measured):.2g}{mark}', f'{relation} {float(figure.allowed):.2g}'
+    return f'{float(figure.measured):.3g}{mark}', f'{relation} {float(figure.allowed):.3g}'
 
 
 def case_section(case, figures):
