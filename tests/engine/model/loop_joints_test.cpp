@@ -137,6 +137,21 @@ TEST(LoopJoints, a_loop_follows_its_child_into_a_weld) {
   EXPECT_EQ(model.joint_of_scene[0], 3);
 }
 
+// As the document counts it: the lid is carried by its weld, so the hinge closes a loop and has no coordinate, also when
+// the weld has left it the only joint of the two bodies.
+TEST(LoopJoints, a_loop_stays_one_when_a_weld_takes_away_the_joint_that_carried_its_child) {
+  SceneSpec scene;
+  scene.bodies = {body("box", {0, 0, 0}), body("lid", {0, 0, 1}), body("door", {1, 0, 1})};
+  scene.joints = {joint("weld", JointKind::kFixed, 0, 1), joint("hinge", JointKind::kAxes, 2, 1)};
+  scene.joints[1].axes = {axis("hinge", AxisKind::kHinge, {0, 1, 0})};
+  const WeldedScene w = merged(scene);
+  EXPECT_EQ(w.closes_loop, (std::vector<bool>{true}));
+  EXPECT_EQ(w.scene.joints[0].child, 0);
+  const CompiledModel model = compiled(scene);
+  EXPECT_EQ(model.arrays.loop_count, 1);
+  EXPECT_EQ(model.arrays.bodies[model.internal_body[0]].joint, -1);
+}
+
 TEST(LoopJoints, a_loop_whose_child_became_part_of_the_world_is_turned_round) {
   SceneSpec scene = four_bar();
   scene.bodies.push_back(body("post", {1, 0, 2}));
