@@ -166,6 +166,12 @@ struct WorldView {
   int* coupling_start;                  // [nn]
   int* coupling_node;                   // [coupling_capacity] j, descending within i
   int* coupling_count;                  // [1] or its complement where some did not fit
+  int* coupling_fill;                   // [1] couplings that elimination adds to those of the rows
+  int* body_rank;                       // [nb] place of each body in the order of the nodes
+  int* body_of_rank;                    // [nb]
+  int* order_degree;                    // [nn] while bodies are ordered: nodes that each meets
+  int* order_list;                      // [nn]
+  int* order_children;                  // [nb] children of its joints that are not eliminated yet
   int* coupling_index;                  // [nn * nn] of (i, j), j < i: where its blocks are, -1 where there are none
   // Scratch: dense solve, only in batches that use it.
   Real* dense;                          // [dense_unknowns^2] row-major
@@ -240,6 +246,8 @@ AXION_HD inline void for_each_field(const ModelView<Real>& m, F&& f) {
   f(kScratch, &W::coupling_upper, std::size_t(m.coupling_capacity) * kCouplingStride);
   f(kScratch, &W::coupling_lower, std::size_t(m.coupling_capacity) * kCouplingStride);
   f(kScratch, &W::coupling_start, nn), f(kScratch, &W::coupling_node, std::size_t(m.coupling_capacity));
+  f(kScratch, &W::coupling_fill, std::size_t(1)), f(kScratch, &W::body_rank, nb), f(kScratch, &W::body_of_rank, nb);
+  f(kScratch, &W::order_degree, nn), f(kScratch, &W::order_list, nn), f(kScratch, &W::order_children, nb);
   f(kScratch, &W::coupling_count, std::size_t(1)), f(kScratch, &W::coupling_index, nn * nn);
   const std::size_t nd = m.dense_unknowns;
   f(kScratch, &W::dense, nd * nd), f(kScratch, &W::dense_rhs, nd), f(kScratch, &W::dense_pivot, std::size_t(1));

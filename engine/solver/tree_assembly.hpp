@@ -102,9 +102,9 @@ AXION_HD inline void body_rhs(const Problem<Real>& p, const TreeRhs<Real>& given
 template <typename Real>
 AXION_HD inline void assemble_rhs(const Problem<Real>& p, const TreeRhs<Real>& given, Scope scope, int node) {
   Real* rhs = p.w.node_rhs + node * model::kNodeSize;
-  const int offset = node_row_offset(p.m, node), j = joint_of_node(p.m, node);
+  const int offset = node_row_offset(p.m, node), j = joint_of_node(p, node);
   for (int k = 0; k < model::kNodeSize; ++k) rhs[k] = 0;
-  if (offset > 0) body_rhs(p, given, scope, node - p.m.loop_count, rhs);
+  if (offset > 0) body_rhs(p, given, scope, body_of_node(p, node), rhs);
   for (int k = 0; given.row != nullptr && k < joint_row_count(p.m, j); ++k) {
     rhs[offset + k] = -given.row[node_row(p, p.m.joints[j], k)];
   }
@@ -114,7 +114,7 @@ AXION_HD inline void assemble_rhs(const Problem<Real>& p, const TreeRhs<Real>& g
 template <typename Real>
 AXION_HD inline void assemble_loop(const Problem<Real>& p, int node) {
   Real* K = p.w.node + node * model::kNodeStride;
-  const int j = joint_of_node(p.m, node);
+  const int j = joint_of_node(p, node);
   AXION_ASSERT(joint_row_count(p.m, j) <= 6);
   for (int i = 0; i < model::kNodeStride; ++i) K[i] = 0;
   for (int k = 0; k < joint_row_count(p.m, j); ++k) {
@@ -125,8 +125,8 @@ AXION_HD inline void assemble_loop(const Problem<Real>& p, int node) {
 // K of a body's node.
 template <typename Real>
 AXION_HD inline void assemble_body(const Problem<Real>& p, Scope scope, int node) {
-  AXION_ASSERT(node_size(p.m, node) <= model::kNodeSize);
-  const int b = node - p.m.loop_count, stride = model::kNodeSize;
+  AXION_ASSERT(node_size(p, node) <= model::kNodeSize);
+  const int b = body_of_node(p, node), stride = model::kNodeSize;
   Real* K = p.w.node + node * model::kNodeStride;
   for (int i = 0; i < model::kNodeStride; ++i) K[i] = 0;
   const Real mass = constraints::body_mass(p.m, p.w, b);
@@ -167,7 +167,7 @@ AXION_HD inline void assemble_node(const Problem<Real>& p, Scope scope, int node
   }
 }
 
-// Blocks between body i and body j < i: contacts, and the joint whose parent j is.
+// Blocks between body i and body j of an earlier node: contacts, and the joint whose parent j is.
 template <typename Real>
 AXION_HD inline void couple_bodies(const Problem<Real>& p, Scope scope, int i, int j, Real* upper, Real* lower) {
   for (int k = p.w.contact_start[i]; k < p.w.contact_start[i + 1]; ++k) {
@@ -220,9 +220,9 @@ AXION_HD inline void assemble_coupling(const Problem<Real>& p, Scope scope, int 
   Real* lower = p.w.coupling_lower + index * model::kCouplingStride;  // [6][12]
   for (int k = 0; k < model::kCouplingStride; ++k) upper[k] = lower[k] = 0;
   if (j >= loops) {
-    couple_bodies(p, scope, i - loops, j - loops, upper, lower);
+    couple_bodies(p, scope, body_of_node(p, i), body_of_node(p, j), upper, lower);
   } else if (i >= loops) {
-    couple_loop(p, i - loops, j, upper, lower);
+    couple_loop(p, body_of_node(p, i), j, upper, lower);
   }
 }
 

@@ -19,7 +19,7 @@ inline constexpr int kKrylovPatience = 12;  // iterations without a smaller resi
 template <typename Real, typename Team>
 AXION_HD inline void invert_tree_diagonal(const Team& team, const Problem<Real>& p) {
   for (int b = 0; b < p.m.body_count; ++b) {
-    const int node = node_of_body(p.m, b), size = node_size(p.m, node);
+    const int node = node_of_body(p, b), size = node_size(p, node);
     const int start = p.w.coupling_start[node], count = coupling_end(p, node) - start;
     team.for_each(6, [&](int column) {
       Real y[model::kNodeSize] = {};
@@ -32,7 +32,7 @@ AXION_HD inline void invert_tree_diagonal(const Team& team, const Problem<Real>&
           passed[r] = 0;
           for (int c = 0; c < size; ++c) passed[r] += L[r * model::kNodeSize + c] * y[c];
         }
-        multiply(p.w.body_inverse + 36 * (p.w.coupling_node[start] - p.m.loop_count), 6, 6, passed, moved);
+        multiply(p.w.body_inverse + 36 * body_of_node(p, p.w.coupling_node[start]), 6, 6, passed, moved);
       }
       const Real* Y = p.w.coupling_upper + start * model::kCouplingStride;
       for (int r = 0; r < 6; ++r) {

@@ -1,9 +1,9 @@
 // Nodes of the factorisation along the joint tree, and which of them meet.
 //
 // A node is a body with the rows of the joint to its parent, at most 12 unknowns (u_i, λ_i), or a joint that closes a
-// loop, with its at most 6 multipliers. Loop joints are nodes 0 to L − 1, bodies L to L + nb − 1 in their order, and
-// nodes are eliminated from the highest: children before parents, bodies before loops. A node couples to earlier nodes
-// through their first six unknowns: the velocity of a body, the multipliers of a loop.
+// loop, with its at most 6 multipliers. Loop joints are nodes 0 to L − 1, bodies L to L + nb − 1 in the order that
+// tree_ordering.hpp gives them, and nodes are eliminated from the highest: children before parents, bodies before loops. A
+// node couples to earlier nodes through their first six unknowns: the velocity of a body, the multipliers of a loop.
 // The scope of a factorisation is the whole system, or a tree of it that needs no fill: the joint tree, contacts with the
 // world, and of the contacts between moving bodies those that hang a body without a parent on one before it, as boxes of
 // a stack hang on each other. Loop joints and all other contacts are out of that scope.
@@ -21,8 +21,13 @@ AXION_HD inline int node_count(const model::ModelView<Real>& m) {
 }
 
 template <typename Real>
-AXION_HD inline int node_of_body(const model::ModelView<Real>& m, int b) {
-  return m.loop_count + b;
+AXION_HD inline int node_of_body(const Problem<Real>& p, int b) {
+  return p.m.loop_count + p.w.body_rank[b];
+}
+
+template <typename Real>
+AXION_HD inline int body_of_node(const Problem<Real>& p, int node) {
+  return p.w.body_of_rank[node - p.m.loop_count];
 }
 
 // The joint of a loop's node.
@@ -33,8 +38,8 @@ AXION_HD inline int joint_of_loop(const model::ModelView<Real>& m, int loop) {
 
 // The joint whose rows a node holds, or -1.
 template <typename Real>
-AXION_HD inline int joint_of_node(const model::ModelView<Real>& m, int node) {
-  return node < m.loop_count ? joint_of_loop(m, node) : m.bodies[node - m.loop_count].joint;
+AXION_HD inline int joint_of_node(const Problem<Real>& p, int node) {
+  return node < p.m.loop_count ? joint_of_loop(p.m, node) : p.m.bodies[body_of_node(p, node)].joint;
 }
 
 // Locks and axes of a joint, the rows that a node keeps.
@@ -51,8 +56,8 @@ AXION_HD inline int node_row_offset(const model::ModelView<Real>& m, int node) {
 }
 
 template <typename Real>
-AXION_HD inline int node_size(const model::ModelView<Real>& m, int node) {
-  return node_row_offset(m, node) + joint_row_count(m, joint_of_node(m, node));
+AXION_HD inline int node_size(const Problem<Real>& p, int node) {
+  return node_row_offset(p.m, node) + joint_row_count(p.m, joint_of_node(p, node));
 }
 
 // The k-th row that a node keeps of a joint: its index among all rows.
@@ -127,62 +132,6 @@ AXION_HD inline void find_tree_parents(const Team& team, const Problem<Real>& p)
 template <typename Real>
 AXION_HD inline int first_node(const model::ModelView<Real>& m, Scope scope) {
   return scope == Scope::kWhole ? 0 : m.loop_count;
-}
-
-// Marks the pairs of nodes that rows couple. One thread.
-template <typename Real>
-AXION_HD inline void mark_couplings(const Problem<Real>& p, Scope scope) {
-  const int n = node_count(p.m), loops = p.m.loop_count;
-  const auto mark = [&](int i, int j) { p.w.coupling_index[i > j ? i * n + j : j * n + i] = 0; };
-  const auto parent = [&](int b) { return scope == Scope::kTree ? p.w.tree_parent[b] : p.m.bodies[b].parent; };
-  for (int b = 0; b < p.m.body_count; ++b) {
-    if (parent(b) >= 0) mark(loops + b, loops + parent(b));
-  }
-  if (scope == Scope::kTree) return;
-  for (int l = 0; l < loops; ++l) {
-    const model::JointData<Real>& joint = p.m.joints[joint_of_loop(p.m, l)];
-    mark(loops + joint.child, l);
-    if (joint.parent >= 0) mark(loops + joint.parent, l);
-  }
-  for (int i = 0; i < p.contact_count; ++i) {
-    const model::Contact<Real>& c = p.w.contacts[i];
-    if (c.body_b >= 0) mark(loops + c.body_a, loops + c.body_b);
-  }
-}
-
-// Which nodes are coupled, with fill: coupling_index, coupling_start, coupling_node. Once a step, after the contacts.
-// coupling_count is negative, the complement of the count, where some did not fit: the factorisation then leaves them out.
-template <typename Real, typename Team>
-AXION_HD inline void find_couplings(const Team& team, const Problem<Real>& p, Scope scope) {
-  const int n = node_count(p.m);
-  int* index = p.w.coupling_index;
-  if (scope == Scope::kTree) find_tree_parents(team, p);
-  team.for_each(n * n, [&](int i) { index[i] = -1; });
-  team.for_each(1, [&](int) {
-    mark_couplings(p, scope);
-    int count = 0;
-    bool complete = true;
-    for (int i = n - 1; i >= 0; --i) {
-      p.w.coupling_start[i] = count;
-      int first = -1;
-      for (int j = i - 1; j >= 0; --j) {
-        if (index[i * n + j] < 0) continue;
-        if (count == p.m.coupling_capacity) {
-          index[i * n + j] = -1;
-          complete = false;
-          continue;
-        }
-        index[i * n + j] = count;
-        p.w.coupling_node[count++] = j;
-        if (first < 0) {
-          first = j;
-        } else {
-          index[first * n + j] = 0;  // eliminating i couples what it meets
-        }
-      }
-    }
-    p.w.coupling_count[0] = complete ? count : ~count;
-  });
 }
 
 // Couplings of node i are coupling_start[i] up to this.

@@ -1,9 +1,9 @@
 // Direct solve of the Newton system, ordered along the joint tree.
 //
 // Contacts, limits and efforts are eliminated into their bodies first (tree_assembly.hpp). What is left is a sparse system
-// of nodes (tree_nodes.hpp), each with at most 12 unknowns; eliminating them from the last body to the first follows the
-// tree from its leaves, without fill for a tree that touches only the world. Contacts between moving bodies and loop
-// joints add couplings, found symbolically once a step. General LU without pivoting: A_ii is dominated by the mass, so
+// of nodes (tree_nodes.hpp), each with at most 12 unknowns; eliminating them from the last to the first follows the tree
+// from its leaves, without fill for a tree that touches only the world. Contacts between moving bodies and loop joints add
+// couplings, found symbolically once a step (tree_ordering.hpp). General LU without pivoting: A_ii is dominated by the mass, so
 // K_i is quasi-definite up to friction's unsymmetry; a pivot that vanishes is replaced and Newton's residual test decides.
 // Rows of a loop may depend on those before them (a planar mechanism in space): all that their pivot then holds is their
 // compliance, below which no pivot of a symmetric system can be, so that is its least value and rounding cannot hide it.
@@ -12,6 +12,7 @@
 
 #include "engine/solver/linearise.hpp"
 #include "engine/solver/tree_assembly.hpp"
+#include "engine/solver/tree_ordering.hpp"
 
 namespace axion::solver {
 
@@ -39,7 +40,7 @@ AXION_HD constexpr Real least_factor() {
 template <typename Real, typename Team>
 AXION_HD inline void factorise_node(const Team& team, const Problem<Real>& p, int node) {
   constexpr int stride = model::kNodeSize;
-  const int size = node_size(p.m, node);
+  const int size = node_size(p, node);
   Real* K = p.w.node + node * model::kNodeStride;
   for (int k = 0; k < size; ++k) {
     team.for_each(1, [&](int) { K[k * stride + k] = Real(1) / bounded_pivot(p, node, k, K[k * stride + k]); });
@@ -95,7 +96,7 @@ AXION_HD inline Block<Real> node_block(const Problem<Real>& p, int row, int colu
 // rhs_q −= L_q z for the nodes q that node i meets, z its own solved right-hand side.
 template <typename Real, typename Team>
 AXION_HD inline void pass_rhs(const Team& team, const Problem<Real>& p, int i) {
-  const int size = node_size(p.m, i), start = p.w.coupling_start[i], count = coupling_end(p, i) - start;
+  const int size = node_size(p, i), start = p.w.coupling_start[i], count = coupling_end(p, i) - start;
   const Real* z = p.w.node_rhs + i * model::kNodeSize;
   team.for_each(6 * count, [&](int k) {
     const int index = start + k / 6, r = k % 6;
@@ -109,7 +110,7 @@ AXION_HD inline void pass_rhs(const Team& team, const Problem<Real>& p, int i) {
 // Eliminates node i: Y_j = K⁻¹ U_j, then A_pq −= L_p Y_q and rhs_p −= L_p z for all p, q that it meets.
 template <typename Real, typename Team>
 AXION_HD inline void eliminate_node(const Team& team, const Problem<Real>& p, int i) {
-  const int size = node_size(p.m, i), start = p.w.coupling_start[i], count = coupling_end(p, i) - start;
+  const int size = node_size(p, i), start = p.w.coupling_start[i], count = coupling_end(p, i) - start;
   Real* K = p.w.node + i * model::kNodeStride;
   factorise_node(team, p, i);
   team.for_each(count + 1, [&](int k) {
@@ -145,7 +146,7 @@ AXION_HD inline void eliminate_node(const Team& team, const Problem<Real>& p, in
 template <typename Real, typename Team>
 AXION_HD inline void substitute_back(const Team& team, const Problem<Real>& p, Scope scope) {
   for (int i = first_node(p.m, scope); i < node_count(p.m); ++i) {
-    const int size = node_size(p.m, i), start = p.w.coupling_start[i], end = coupling_end(p, i);
+    const int size = node_size(p, i), start = p.w.coupling_start[i], end = coupling_end(p, i);
     Real* z = p.w.node_rhs + i * model::kNodeSize;
     team.for_each(size, [&](int r) {
       for (int k = start; k < end; ++k) {
@@ -180,7 +181,7 @@ AXION_HD inline void solve_again(const Team& team, const Problem<Real>& p, Scope
   team.for_each(count, [&](int k) { assemble_rhs(p, rhs, scope, first + k); });
   for (int i = node_count(p.m) - 1; i >= first; --i) {
     team.for_each(1, [&](int) {
-      solve_columns<1>(p.w.node + i * model::kNodeStride, node_size(p.m, i), p.w.node_rhs + i * model::kNodeSize);
+      solve_columns<1>(p.w.node + i * model::kNodeStride, node_size(p, i), p.w.node_rhs + i * model::kNodeSize);
     });
     pass_rhs(team, p, i);
   }
@@ -192,7 +193,7 @@ template <typename Real, typename Team>
 AXION_HD inline void read_velocities(const Team& team, const Problem<Real>& p, math::Vec3<Real>* v,
                                      math::Vec3<Real>* omega) {
   team.for_each(p.m.body_count, [&](int b) {
-    const Real* z = p.w.node_rhs + node_of_body(p.m, b) * model::kNodeSize;
+    const Real* z = p.w.node_rhs + node_of_body(p, b) * model::kNodeSize;
     v[b] = {z[0], z[1], z[2]};
     omega[b] = {z[3], z[4], z[5]};
   });
@@ -203,7 +204,7 @@ template <typename Real, typename Team>
 AXION_HD inline void read_joint_impulses(const Team& team, const Problem<Real>& p, Scope scope, Real* x) {
   const int first = first_node(p.m, scope);
   team.for_each(node_count(p.m) - first, [&](int k) {
-    const int node = first + k, j = joint_of_node(p.m, node);
+    const int node = first + k, j = joint_of_node(p, node);
     const Real* z = p.w.node_rhs + node * model::kNodeSize + node_row_offset(p.m, node);
     for (int i = 0; i < joint_row_count(p.m, j); ++i) x[node_row(p, p.m.joints[j], i)] = z[i];
   });
