@@ -1,6 +1,8 @@
 // Scenes that hold every kind of row and every shape of graph that the linear solvers meet.
 #pragma once
 
+#include <cmath>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -92,6 +94,36 @@ inline model::SceneSpec ring_of_bars(int count, bool chord) {
   scene.bodies.push_back(bar);
   scene.joints.push_back(ball_joint("chord0", 0, count, {0, -apothem, -0.17}));
   scene.joints.push_back(ball_joint("chord1", opposite, count, {0, apothem, -0.17}));
+  return scene;
+}
+
+// Spheres of radius 5 cm in a block of the given spacing above a plane, between four walls.
+inline model::SceneSpec sphere_pile(int side, int layers, double spacing) {
+  model::SceneSpec scene;
+  scene.shapes = {ground_plane(0.5)};
+  const double width = side * (spacing / 2);
+  for (int k = 0; k < 4; ++k) {
+    const double angle = 1.5707963267948966 * k;
+    model::ShapeSpec wall = ground_plane(0.5);
+    wall.name = "wall" + std::to_string(k);
+    wall.X_BS.position = {-width * std::cos(angle), -width * std::sin(angle), 0};
+    const double half = std::sqrt(0.5);  // turns +z to the inside
+    wall.X_BS.rotation = {half, -half * std::sin(angle), half * std::cos(angle), 0};
+    scene.shapes.push_back(wall);
+  }
+  std::mt19937 random(1);
+  std::uniform_real_distribution<double> jitter(-0.002, 0.002);
+  for (int i = 0; i < side * side * layers; ++i) {
+    const int x = i % side, y = i / side % side, z = i / side / side;
+    const std::string name = "sphere" + std::to_string(i);
+    model::BodySpec body = solid_box(name, 0.5, {0.05, 0.05, 0.05},
+                                              {spacing * (x - 0.5 * (side - 1)) + jitter(random),
+                                               spacing * (y - 0.5 * (side - 1)) + jitter(random), 0.06 + spacing * z});
+    const double I = 0.4 * 0.5 * 0.05 * 0.05;
+    body.I_Bcm = {I, I, I, 0, 0, 0};
+    scene.bodies.push_back(body);
+    scene.shapes.push_back(sphere_shape(name, i, 0.05, 0.5));
+  }
   return scene;
 }
 

@@ -56,6 +56,29 @@ TEST(TreeSolver, velocities_of_a_loop_with_redundant_rows_equal_the_dense_solve)
   }
 }
 
+TEST(TreeSolver, equals_the_dense_solve_of_a_pile) { expect_equal_to_dense(testing::sphere_pile(3, 2, 0.1), 1e-6); }
+
+TEST(TreeSolver, bodies_that_fill_are_ordered_by_degree_children_first) {
+  System pile(testing::sphere_pile(3, 3, 0.1), model::make_options(model::Preset::kDefault), 1);
+  const auto& p = pile.problem();
+  for (int b = 0; b < p.m.body_count; ++b) p.w.body_rank[b] = p.w.body_of_rank[b] = b;
+  for (int i = 0; i < p.m.body_count * p.m.body_count; ++i) p.w.coupling_index[i] = -1;
+  solver::fill_couplings(p, solver::mark_couplings(p, solver::Scope::kWhole));
+  const int unordered = p.w.coupling_count[0];
+  solver::find_couplings(Team{}, p, solver::Scope::kWhole);
+  EXPECT_LT(p.w.coupling_count[0], unordered * 3 / 4);
+
+  for (unsigned seed = 1; seed <= 3; ++seed) {
+    System tree(testing::ring_of_bars(6, true), model::make_options(model::Preset::kDefault), seed);
+    const auto& q = tree.problem();
+    for (int b = 0; b < q.m.body_count; ++b) {
+      EXPECT_EQ(q.w.body_of_rank[q.w.body_rank[b]], b);
+      const int parent = q.m.bodies[b].parent;
+      EXPECT_LT(parent < 0 ? -1 : q.w.body_rank[parent], q.w.body_rank[b]);
+    }
+  }
+}
+
 TEST(TreeSolver, couplings_between_moving_bodies_take_part) {
   System system(testing::mixed_scene(), model::make_options(model::Preset::kDefault), 1);
   const auto& p = system.problem();
