@@ -38,7 +38,7 @@ enum class LinearSolver : std::uint8_t {
   kTreeDirect,  // factorisation along the joint tree, loops and contacts between moving bodies as fill
   kPcrBlock,    // conjugate residuals, one block a joint or contact; symmetric systems only
   kPcrTree,     // conjugate residuals, preconditioned by the factorisation of the tree; symmetric systems only
-  kTreeKrylov,  // factorisation of the tree, BiCGStab on the rows that close loops or join moving bodies
+  kTreeKrylov,  // factorisation of a tree without fill, BiCGStab on the loops and contacts between bodies left out
   kDenseDirect, // LU with pivoting of the whole system: small worlds, and an oracle
 };
 
@@ -59,8 +59,8 @@ struct SolverOptions {
 
   double tolerance = 1e-3;            // of g*dt, the velocity that gravity gives in one step
   int max_newton_iterations = 32;     // 1 .. 100
-  int max_linear_iterations = 64;     // PCR iterations a Newton iteration, 1 .. 1000
-  double linear_tolerance = 1e-10;    // relative PCR residual; at least 16 units in the last place
+  int max_linear_iterations = 64;     // of PCR or BiCGStab, a Newton iteration, 1 .. 1000
+  double linear_tolerance = 1e-10;    // their relative residual; at least 16 units in the last place
   bool line_search = true;            // one halving in later iterations; else full steps
   bool warm_start = true;
   // Half of the forces on jointed bodies in the first step after a state is set: second order in dt with joint modes

@@ -135,8 +135,8 @@ class NewtonSystem {
     const auto m = world_.model();
     auto& w = world_.world();
     const auto s = world_.settings();
-    constraints::choose_force_step(Team{}, w, s);
     constraints::start_joints(Team{}, m, w);
+    constraints::choose_force_steps(Team{}, m, w, s);
     constraints::free_motion(Team{}, m, w, s);
     constraints::build_axis_rows(Team{}, m, w, s);
     constraints::build_limit_rows(Team{}, m, w);
