@@ -126,6 +126,7 @@ class Compiler {
     }
     arrays().loop_count = static_cast<int>(arrays().joints.size() - tree_joint_count);
     list_joints_of_bodies(tree_joint_count);
+    find_trees();
   }
 
   void list_joints_of_bodies(std::size_t tree_joint_count) {
@@ -146,6 +147,25 @@ class Compiler {
       }
       body.child_joint_count = static_cast<int>(arrays().child_joints.size()) - body.child_joint_start;
       body.loop_count = static_cast<int>(arrays().body_loops.size()) - body.loop_start;
+    }
+  }
+
+  // Bodies of a tree follow each other, its root first.
+  void find_trees() {
+    auto& bodies = arrays().bodies;
+    for (std::size_t b = 0; b < bodies.size(); ++b) {
+      bodies[b].tree_start = bodies[b].parent < 0 ? static_cast<int>(b) : bodies[bodies[b].parent].tree_start;
+      bodies[b].tree_size = 0;
+      ++bodies[bodies[b].tree_start].tree_size;
+    }
+    for (BodyData<double>& body : bodies) {
+      const BodyData<double>& root = bodies[body.tree_start];
+      body.tree_size = root.tree_size;
+      if (&body == &root) {
+        body.inverse_start = arrays().inverse_blocks;
+        arrays().inverse_blocks += body.tree_size * body.tree_size;
+      }
+      body.inverse_start = root.inverse_start;
     }
   }
 

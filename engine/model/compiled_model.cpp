@@ -84,6 +84,7 @@ ModelView<Real> ModelArrays<Real>::view() const {
   m.effort_count = static_cast<int>(efforts.size()), m.loop_count = loop_count;
   m.control_count = control_count, m.contact_capacity = contact_capacity;
   m.candidate_capacity = candidate_capacity, m.coupling_capacity = coupling_capacity;
+  m.inverse_blocks = inverse_blocks;
   m.gravity = gravity;
   m.bodies = bodies.data(), m.child_joints = child_joints.data(), m.body_loops = body_loops.data();
   m.joints = joints.data();

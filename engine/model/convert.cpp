@@ -7,7 +7,7 @@ using math::cast;
 
 BodyData<float> convert(const BodyData<double>& a) {
   return {float(a.mass), cast<float>(a.inertia), a.joint, a.parent, a.child_joint_start, a.child_joint_count,
-          a.loop_start, a.loop_count};
+          a.loop_start, a.loop_count, a.tree_start, a.tree_size, a.inverse_start};
 }
 
 JointData<float> convert(const JointData<double>& a) {
@@ -72,7 +72,7 @@ ModelArrays<float> to_float(const ModelArrays<double>& a) {
   b.shapes = convert_all(a.shapes), b.pairs = convert_all(a.pairs);
   b.lock_count = a.lock_count, b.control_count = a.control_count, b.contact_capacity = a.contact_capacity;
   b.candidate_capacity = a.candidate_capacity, b.coupling_capacity = a.coupling_capacity;
-  b.loop_count = a.loop_count;
+  b.loop_count = a.loop_count, b.inverse_blocks = a.inverse_blocks;
   b.gravity = cast<float>(a.gravity);
   return b;
 }

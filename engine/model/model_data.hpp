@@ -20,6 +20,8 @@ struct BodyData {
   int parent = -1;           // that joint's parent body, or -1 for the world
   int child_joint_start = 0, child_joint_count = 0;  // range in ModelView::child_joints: joints whose parent this is
   int loop_start = 0, loop_count = 0;                // range in ModelView::body_loops
+  int tree_start = 0, tree_size = 1;  // bodies of its joint tree: they follow each other
+  int inverse_start = 0;              // first 6x6 block of its tree in WorldView::inverse
 };
 
 // A chain of slides, then hinges, between two bodies; or a ball; or neither, fixed. Equations: constraints/joint_rows.hpp.
@@ -107,6 +109,7 @@ struct ModelView {
   int contact_capacity;      // contacts a world can hold
   int candidate_capacity;    // contacts before compaction: slots for the pairs that are near each other
   int coupling_capacity;     // off-diagonal blocks that the tree factorisation can hold
+  int inverse_blocks;        // 6x6 blocks of the inverses of all joint trees
   int dense_unknowns;        // of the dense solver's matrix; 0 where the batch does not use it (batch_view.hpp)
   math::Vec3<Real> gravity;
   const BodyData<Real>* bodies;

@@ -177,6 +177,13 @@ struct WorldView {
   Real* dense;                          // [dense_unknowns^2] row-major
   Real* dense_rhs;                      // [dense_unknowns]
   int* dense_pivot;                     // [1] row of the present pivot
+  // Scratch: sweeps over contacts.
+  Real* joint_upper;                    // [nb * kCouplingStride] blocks to the parent, joints alone
+  Real* joint_lower;
+  Real* transfer;                       // [36 nb] impulse on the parent for one on each body
+  Real* inverse;                        // [36 inverse_blocks] V: velocities for impulses, by columns of each tree
+  Real* sweep_velocity;                 // [6 nb] change of velocities since the sweeps' start
+  Real* sweep_last;                     // [6 nb] the same after the last sweep
 };
 
 // A node of the factorisation is a body and the rows of the joint to its parent, or a joint that closes a loop.
@@ -251,6 +258,9 @@ AXION_HD inline void for_each_field(const ModelView<Real>& m, F&& f) {
   f(kScratch, &W::coupling_count, std::size_t(1)), f(kScratch, &W::coupling_index, nn * nn);
   const std::size_t nd = m.dense_unknowns;
   f(kScratch, &W::dense, nd * nd), f(kScratch, &W::dense_rhs, nd), f(kScratch, &W::dense_pivot, std::size_t(1));
+  f(kScratch, &W::joint_upper, nb * kCouplingStride), f(kScratch, &W::joint_lower, nb * kCouplingStride);
+  f(kScratch, &W::transfer, 36 * nb), f(kScratch, &W::inverse, 36 * std::size_t(m.inverse_blocks));
+  f(kScratch, &W::sweep_velocity, 6 * nb), f(kScratch, &W::sweep_last, 6 * nb);
 }
 
 }  // namespace axion::model

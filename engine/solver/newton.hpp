@@ -13,15 +13,19 @@
 // Source: seeds, section Numerical solution; thresholds by experiment (engine/METHOD.md).
 #pragma once
 
+#include "engine/solver/contact_sweeps.hpp"
 #include "engine/solver/linear_solver.hpp"
 
 namespace axion::solver {
 
 inline constexpr int kSearchPeriod = 16, kSearchStart = 6;  // of every 16 iterations, those from the seventh on search
-inline constexpr int kDampingStart = 10;        // from the eleventh iteration on, every other one is damped
-inline constexpr double kDampingGain = 100.0;   // by this multiple of the proximal term
-inline constexpr double kMaxRotation = 0.5;     // rad, of one Newton iteration
-inline constexpr double kMaxTurn = 2.0;         // rad, of a step beyond the last velocity
+inline constexpr int kDampingStart = 10;                    // from the eleventh iteration on, every other one is damped
+inline constexpr double kDampingGain = 100.0;               // by this multiple of the proximal term
+inline constexpr double kSweepMerit = 1000.0;     // from this merit on a step starts with sweeps over its contacts
+inline constexpr int kSweeps = 100;               // at most, in one linearisation of the joints
+inline constexpr double kCautiousMomentum = 0.8;  // of sweeps that follow a failure
+inline constexpr int kPatience = 2;      // Newton steps without a decrease before the best iterate is taken up again
+inline constexpr double kMaxTurn = 2.0;  // rad, of a step beyond the last velocity
 inline constexpr double kFallbackMerit = 100.0;
 
 struct NewtonCounts {
@@ -30,36 +34,10 @@ struct NewtonCounts {
 
 template <typename Real>
 struct NewtonResult {
-  Real merit = 0;       // at most one: converged
+  Real merit = 0;  // at most one: converged
   NewtonCounts counts;
   bool fallback = false;
 };
-
-template <typename Real, typename Team>
-AXION_HD inline void copy_iterate(const Team& team, const Problem<Real>& p, math::Vec3<Real>* v,
-                                  math::Vec3<Real>* omega, Real* lambda, const math::Vec3<Real>* from_v,
-                                  const math::Vec3<Real>* from_omega, const Real* from_lambda) {
-  team.for_each(p.m.body_count, [&](int b) { v[b] = from_v[b], omega[b] = from_omega[b]; });
-  team.for_each(p.row_count(), [&](int i) { lambda[i] = from_lambda[i]; });
-}
-
-// (u, λ) += t (Δu, Δλ)
-template <typename Real, typename Team>
-AXION_HD inline void advance(const Team& team, const Problem<Real>& p, Real t) {
-  team.for_each(p.m.body_count, [&](int b) {
-    p.w.v_plus[b] += t * p.w.du_linear[b];
-    p.w.omega_plus[b] += t * p.w.du_angular[b];
-  });
-  team.for_each(p.row_count(), [&](int i) { p.w.lambda[i] += t * p.w.dlambda[i]; });
-}
-
-// The share of the Newton step that turns no body by more than kMaxRotation.
-template <typename Real, typename Team>
-AXION_HD inline Real rotation_bound(const Team& team, const Problem<Real>& p) {
-  const Real greatest =
-      p.s.dt * team.template max<Real>(p.m.body_count, [&](int b) { return math::norm(p.w.du_angular[b]); });
-  return greatest > Real(kMaxRotation) ? Real(kMaxRotation) / greatest : Real(1);
-}
 
 // Moves along the Newton direction in iteration k; returns the new merit.
 template <typename Real, typename Team>
@@ -77,8 +55,7 @@ AXION_HD inline Real take_step(const Team& team, const Problem<Real>& p, int k, 
 // How far the iterate turns any body beyond where u⁻ would, rad.
 template <typename Real, typename Team>
 AXION_HD inline Real turn_from_last(const Team& team, const Problem<Real>& p, const math::Vec3<Real>* omega) {
-  return p.s.dt *
-         team.template max<Real>(p.m.body_count, [&](int b) { return math::norm(omega[b] - p.w.omega[b]); });
+  return p.s.dt * team.template max<Real>(p.m.body_count, [&](int b) { return math::norm(omega[b] - p.w.omega[b]); });
 }
 
 // u⁰: whichever of u⁻ and ũ has the lower residual; ũ only where it does not turn a body out of the reach of Newton's
@@ -95,30 +72,64 @@ AXION_HD inline Real choose_start(const Team& team, const Problem<Real>& p) {
   return evaluate(team, p);
 }
 
+// Whether sweeps can look for the active set: something unilateral, no loops, and the natural map's law.
+template <typename Real>
+AXION_HD inline bool may_sweep(const Problem<Real>& p) {
+  return p.row_count() > p.limit_base() && p.m.loop_count == 0 && !symmetric_solver(p) &&
+         p.s.friction_model == model::FrictionModel::kNaturalMap;
+}
+
+template <typename Real, typename Team>
+AXION_HD inline Real keep_best(const Team& team, const Problem<Real>& p, Real merit) {
+  const auto& w = p.w;
+  copy_iterate(team, p, w.best_v, w.best_omega, w.best_lambda, w.v_plus, w.omega_plus, w.lambda);
+  return merit;
+}
+
+template <typename Real, typename Team>
+AXION_HD inline Real return_to_best(const Team& team, const Problem<Real>& p) {
+  const auto& w = p.w;
+  copy_iterate(team, p, w.v_plus, w.omega_plus, w.lambda, w.best_v, w.best_omega, w.best_lambda);
+  return evaluate(team, p);
+}
+
 // One attempt from the impulses in `lambda`. Leaves its best iterate in v_plus, omega_plus, lambda, evaluated.
 template <typename Real, typename Team>
 AXION_HD inline Real iterate(const Team& team, Problem<Real>& p, NewtonCounts& counts) {
-  const auto& w = p.w;
   Real merit = choose_start(team, p);
-  Real best = merit;
-  copy_iterate(team, p, w.best_v, w.best_omega, w.best_lambda, w.v_plus, w.omega_plus, w.lambda);
+  Real best = keep_best(team, p, merit);
+  const bool able = may_sweep(p);
+  bool sweeping = able && merit > Real(kSweepMerit);
+  int failures = 0, tried = 0;  // since the best iterate: Newton steps without a decrease, and remedies
+  int patience = kPatience;
   for (int k = 0; k < p.s.max_newton_iterations; ++k) {
-    p.proximal_scale = k >= kDampingStart && k % 2 == 1 ? Real(kDampingGain) : Real(1);
-    linearise(team, p);
-    counts.linear_iterations += solve_linear(team, p);
-    merit = take_step(team, p, k, merit, counts);
-    ++counts.iterations;
-    if (merit < best || !(best == best)) {
-      best = merit;
-      copy_iterate(team, p, w.best_v, w.best_omega, w.best_lambda, w.v_plus, w.omega_plus, w.lambda);
+    const bool swept = sweeping;
+    if (sweeping) {
+      const int made = sweep_contacts(team, p, kSweeps, tried > 0 ? Real(kCautiousMomentum) : Real(1));
+      merit = evaluate(team, p);
+      ++counts.linear_iterations;
+      sweeping = merit < best / 2;
+      patience = made < kSweeps ? 0 : kPatience;
+    } else {
+      const int damping = able ? tried - 1 : (k >= kDampingStart ? k % 2 : 0);
+      p.proximal_scale = damping <= 0 ? Real(1) : Real(kDampingGain);
+      linearise(team, p);
+      counts.linear_iterations += solve_linear(team, p);
+      merit = take_step(team, p, able ? 0 : k, merit, counts);
     }
+    ++counts.iterations;
     if (merit <= Real(1) || !(merit == merit)) break;
+    if (merit < best || !(best == best)) {
+      best = keep_best(team, p, merit);
+      failures = tried = 0;
+    } else if (able && !swept && ++failures > patience) {
+      merit = return_to_best(team, p);
+      failures = 0;
+      sweeping = tried == 0;
+      ++tried;
+    }
   }
-  if (!(merit <= best)) {
-    copy_iterate(team, p, w.v_plus, w.omega_plus, w.lambda, w.best_v, w.best_omega, w.best_lambda);
-    best = evaluate(team, p);
-  }
-  return best;
+  return merit <= best ? merit : return_to_best(team, p);
 }
 
 // Matched impulses of the last step, or zero.
@@ -160,10 +171,10 @@ AXION_HD inline void prepare_mode(const Team& team, const Problem<Real>& p) {
 template <typename Real, typename Team>
 AXION_HD inline bool joints_failed(const Team& team, const Problem<Real>& p) {
   if (turn_from_last(team, p, p.w.omega_plus) > Real(kMaxTurn)) return true;
-  const Real locks = team.template max<Real>(
-      p.m.lock_count, [&](int i) { return p.w.natural[i] / p.w.row_tolerance[i]; });
-  const Real bodies = team.template max<Real>(
-      2 * p.m.body_count, [&](int i) { return p.w.body_residual[i] / p.w.body_tolerance[i]; });
+  const Real locks =
+      team.template max<Real>(p.m.lock_count, [&](int i) { return p.w.natural[i] / p.w.row_tolerance[i]; });
+  const Real bodies =
+      team.template max<Real>(2 * p.m.body_count, [&](int i) { return p.w.body_residual[i] / p.w.body_tolerance[i]; });
   return !(locks <= Real(kFallbackMerit)) || !(bodies <= Real(kFallbackMerit));
 }
 

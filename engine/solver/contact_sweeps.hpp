@@ -1,0 +1,302 @@
+// Sweeps over the unilateral rows with the joints linearised once: what finds sticking, sliding and open contacts.
+//
+// Newton's full steps take eight to ten iterations, or cycle, where controls change at every step and a robot lies on many
+// frictional contacts: the joints are almost linear then, and it is the active set that is looked for. With the joint
+// tree's inverse V (joint_inverse.hpp) the velocities are u = u₀ + V Jᵀ(λ − λ₀), and each contact in turn is solved as if it
+// were alone: nonlinear block Gauss-Seidel (Jean 1999; Acary and Brogliato 2008). A sweep costs a few per cent of a
+// factorisation. It converges steadily where Newton cycles, and Newton finishes from there in one or two iterations.
+// One contact: kLocalPasses of a projected normal step and an exact 2×2 stick solve, or a projected step onto the cone where
+// it does not hold. Limits and bounded rows: one projected step. What a sweep solves is the law of residual.hpp itself.
+#pragma once
+
+#include "engine/solver/iterate.hpp"
+#include "engine/solver/joint_inverse.hpp"
+
+namespace axion::solver {
+
+inline constexpr int kLocalPasses = 3;
+inline constexpr double kSweepTolerance = 0.5;  // largest change of a row in a sweep, of its tolerance
+inline constexpr double kSweepGrowth = 1.21;    // of |f|² from a sweep to the next, beyond which momentum starts anew
+inline constexpr int kPlainSweeps = 2;          // before the first that is accelerated
+
+// Bodies of a row of limits, efforts or contacts.
+struct RowBodies {
+  int a, b;
+};
+
+template <typename Real>
+AXION_HD inline RowBodies row_bodies(const Problem<Real>& p, int row) {
+  RowBodies on;
+  bodies_of_row(p, row, on.a, on.b);
+  return on;
+}
+
+// J u of a row, u being six numbers a body.
+template <typename Real>
+AXION_HD inline Real swept_velocity(const Problem<Real>& p, const model::Row<Real>& row, const RowBodies& on) {
+  const Real* a = p.w.sweep_velocity + 6 * on.a;
+  Real v = 0;
+  for (int k = 0; k < 3; ++k) v += row.l[k] * a[k] + row.k_a[k] * a[3 + k];
+  if (on.b < 0) return v;
+  const Real* b = p.w.sweep_velocity + 6 * on.b;
+  for (int k = 0; k < 3; ++k) v += row.k_b[k] * b[3 + k] - row.l[k] * b[k];
+  return v;
+}
+
+// J_row V Jᵀ of two rows on the same bodies.
+template <typename Real>
+AXION_HD inline Real inverse_product(const Problem<Real>& p, const model::Row<Real>& row,
+                                     const model::Row<Real>& column, const RowBodies& on) {
+  const int bodies[2] = {on.a, on.b};
+  Real sum = 0;
+  for (int j = 0; j < (on.b < 0 ? 1 : 2); ++j) {
+    Real f[6];
+    row_against(column, j == 0, f);
+    for (int i = 0; i < (on.b < 0 ? 1 : 2); ++i) {
+      const int start = p.m.bodies[bodies[j]].tree_start;
+      if (p.m.bodies[bodies[i]].tree_start != start) continue;
+      Real J[6];
+      row_against(row, i == 0, J);
+      for (int c = 0; c < 6; ++c) {
+        const Real* column_of = inverse_column(p, bodies[j], c) + 6 * (bodies[i] - start);
+        for (int r = 0; r < 6; ++r) sum += J[r] * column_of[r] * f[c];
+      }
+    }
+  }
+  return sum;
+}
+
+// Adds V times an impulse on body b to the velocities.
+template <typename Real, typename Team>
+AXION_HD inline void push_body(const Team& team, const Problem<Real>& p, int b, const Real (&f)[6]) {
+  const Real* column = inverse_column(p, b, 0);
+  const int start = p.m.bodies[b].tree_start, length = 6 * p.m.bodies[b].tree_size;
+  Real* u = p.w.sweep_velocity + 6 * start;
+  team.for_each(length, [&](int k) {
+    u[k] += column[k] * f[0] + column[length + k] * f[1] + column[2 * length + k] * f[2] +
+            column[3 * length + k] * f[3] + column[4 * length + k] * f[4] + column[5 * length + k] * f[5];
+  });
+}
+
+// Applies impulses along `count` rows from `row` on.
+template <typename Real, typename Team>
+AXION_HD inline void push_rows(const Team& team, const Problem<Real>& p, int row, int count, const RowBodies& on,
+                               const Real* change) {
+  Real f_a[6] = {}, f_b[6] = {};
+  for (int k = 0; k < count; ++k) {
+    Real J[6];
+    row_against(p.w.row[row + k], true, J);
+    for (int c = 0; c < 6; ++c) f_a[c] += J[c] * change[k];
+    row_against(p.w.row[row + k], false, J);
+    for (int c = 0; c < 6; ++c) f_b[c] += J[c] * change[k];
+  }
+  push_body(team, p, on.a, f_a);
+  if (on.b >= 0) push_body(team, p, on.b, f_b);
+}
+
+template <typename Real>
+struct ContactImpulse {
+  Real n, x, y;
+};
+
+// One contact alone: block G of V, velocities v at its impulse `last`. `c` is the compliance of the normal row, v.n its a.
+template <typename Real>
+AXION_HD inline ContactImpulse<Real> solve_contact_alone(const Real* G, Real c, Real mu, const ContactImpulse<Real>& v,
+                                                         const ContactImpulse<Real>& last, const Real (&least)[2]) {
+  ContactImpulse<Real> l = last;
+  Real an = v.n, vx = v.x, vy = v.y;
+  const Real g_n = greater(G[0], least[0]) + c, half = (G[4] - G[8]) / 2;
+  const Real g_t = greater((G[4] + G[8]) / 2 + std::sqrt(half * half + G[5] * G[7]), least[1]);
+  const Real det = G[4] * G[8] - G[5] * G[7];
+  for (int pass = 0; pass < kLocalPasses; ++pass) {
+    const Real n = greater(l.n - an / g_n, Real(0)), dn = n - l.n, cone = mu * n;
+    l.n = n, an += (G[0] + c) * dn, vx += G[3] * dn, vy += G[6] * dn;
+    Real x = l.x - vx / g_t, y = l.y - vy / g_t;
+    if (det > Real(1e-6) * g_t * g_t) x = l.x - (G[8] * vx - G[5] * vy) / det, y = l.y - (G[4] * vy - G[7] * vx) / det;
+    if (x * x + y * y > cone * cone) {
+      x = l.x - vx / g_t, y = l.y - vy / g_t;
+      const Real size = std::sqrt(x * x + y * y);
+      if (size > cone) x *= cone / size, y *= cone / size;
+    }
+    const Real dx = x - l.x, dy = y - l.y;
+    l.x = x, l.y = y, an += G[1] * dx + G[2] * dy, vx += G[4] * dx + G[5] * dy, vy += G[7] * dx + G[8] * dy;
+  }
+  return l;
+}
+
+// pcr_r: what a row's velocity is measured from; pcr_p: its compliance; pcr_d: (J V Jᵀ)_ii; pcr_z: its impulse before.
+// contact_gain: J V Jᵀ of each contact. Needs `evaluate` at (v_plus, omega_plus, lambda).
+template <typename Real, typename Team>
+AXION_HD inline void note_rows(const Team& team, const Problem<Real>& p) {
+  const auto note = [&](int row, Real compliance) {
+    p.w.pcr_p[row] = compliance, p.w.pcr_z[row] = p.w.lambda[row];
+    p.w.pcr_r[row] = p.w.residual[row] - compliance * p.w.lambda[row];
+  };
+  team.for_each(p.m.limit_count, [&](int i) { note(p.limit_base() + i, Real(0)); });
+  team.for_each(p.m.effort_count, [&](int i) { note(p.effort_base() + i, p.w.effort_compliance[i]); });
+  team.for_each(p.contact_count, [&](int i) {
+    const int row = p.contact_base() + 3 * i;
+    const model::PairData<Real>& pair = p.m.pairs[p.w.contacts[i].pair];
+    const Real cfm = constraints::softness(p.s, pair.stiffness, pair.damping).cfm;
+    note(row, constraints::normal_compliance(p.w, p.s, i, cfm, p.w.row_scale[row]));
+    note(row + 1, Real(0));
+    note(row + 2, Real(0));
+  });
+}
+
+template <typename Real, typename Team>
+AXION_HD inline void start_sweeps(const Team& team, const Problem<Real>& p) {
+  team.for_each(p.m.body_count, [&](int b) {
+    Real* u = p.w.sweep_velocity + 6 * b;
+    for (int k = 0; k < 3; ++k) {
+      u[k] = p.w.du_linear[b][k];
+      u[3 + k] = p.w.du_angular[b][k];
+    }
+  });
+  team.for_each(p.m.limit_count + p.m.effort_count, [&](int i) {
+    const int row = p.limit_base() + i;
+    const model::Row<Real>& r = p.w.row[row];
+    p.w.pcr_d[row] = greater(inverse_product(p, r, r, row_bodies(p, row)), Real(1e-6) * p.w.row_scale[row]);
+  });
+  team.for_each(p.contact_count, [&](int i) {
+    const int row = p.contact_base() + 3 * i;
+    for (int k = 0; k < 9; ++k) {
+      p.w.contact_gain[9 * i + k] = inverse_product(p, p.w.row[row + k / 3], p.w.row[row + k % 3], row_bodies(p, row));
+    }
+  });
+}
+
+// One row with bounds on its impulse. Returns how far its velocity moved, in multiples of its tolerance.
+template <typename Real, typename Team>
+AXION_HD inline Real sweep_row(const Team& team, const Problem<Real>& p, int row) {
+  const RowBodies on = row_bodies(p, row);
+  const Real last = p.w.lambda[row], v = p.w.pcr_r[row] + swept_velocity(p, p.w.row[row], on) + p.w.pcr_p[row] * last;
+  Real next = last - v / (p.w.pcr_d[row] + p.w.pcr_p[row]);
+  if (row < p.effort_base()) {
+    next = greater(next, Real(0));
+  } else {
+    const int effort = row - p.effort_base();
+    next = constraints::clamp(next, p.w.effort_lower[effort], p.w.effort_upper[effort]);
+  }
+  const Real change[1] = {next - last};
+  if (change[0] == Real(0)) return 0;
+  push_rows(team, p, row, 1, on, change);
+  team.for_each(1, [&](int) { p.w.lambda[row] = next; });
+  return p.w.row_scale[row] * std::abs(change[0]) / p.w.row_tolerance[row];
+}
+
+template <typename Real, typename Team>
+AXION_HD inline Real sweep_contact(const Team& team, const Problem<Real>& p, int i) {
+  const int row = p.contact_base() + 3 * i;
+  const RowBodies on = row_bodies(p, row);
+  const Real* lambda = p.w.lambda + row;
+  const ContactImpulse<Real> last{lambda[0], lambda[1], lambda[2]};
+  const ContactImpulse<Real> v{p.w.pcr_r[row] + swept_velocity(p, p.w.row[row], on) + p.w.pcr_p[row] * last.n,
+                               p.w.pcr_r[row + 1] + swept_velocity(p, p.w.row[row + 1], on),
+                               p.w.pcr_r[row + 2] + swept_velocity(p, p.w.row[row + 2], on)};
+  if (v.n >= Real(0) && last.n == Real(0) && last.x == Real(0) && last.y == Real(0)) return 0;
+  const Real least[2] = {Real(1e-6) * p.w.row_scale[row], Real(1e-6) * p.w.row_scale[row + 1]};
+  const ContactImpulse<Real> next =
+      solve_contact_alone(p.w.contact_gain + 9 * i, p.w.pcr_p[row], p.w.contacts[i].friction, v, last, least);
+  const Real change[3] = {next.n - last.n, next.x - last.x, next.y - last.y};
+  push_rows(team, p, row, 3, on, change);
+  team.for_each(1, [&](int) { p.w.lambda[row] = next.n, p.w.lambda[row + 1] = next.x, p.w.lambda[row + 2] = next.y; });
+  const Real moved = greater(p.w.row_scale[row] * std::abs(change[0]),
+                             p.w.row_scale[row + 1] * greater(std::abs(change[1]), std::abs(change[2])));
+  return moved / p.w.row_tolerance[row];
+}
+
+// pcr_az: impulses before the sweep.
+template <typename Real, typename Team>
+AXION_HD inline void note_sweep(const Team& team, const Problem<Real>& p) {
+  team.for_each(p.row_count() - p.limit_base(),
+                [&](int i) { p.w.pcr_az[p.limit_base() + i] = p.w.lambda[p.limit_base() + i]; });
+}
+
+// Nesterov's momentum with restart (O'Donoghue and Candes 2015), in the norm of the rows' scales. A sweep has taken x to g,
+// f = g − x; the next starts from g + m (g − g_last). Momentum starts anew where it points against what the sweep did, or where
+// |f| grew. Velocities are affine in λ and follow by the same combination. pcr_ap: g_last, sweep_last: velocities of g_last.
+template <typename Real>
+struct Momentum {
+  Real greatest;  // m is at most this
+  Real theta = 1;
+  Real size = 0;  // |f|² of the last sweep
+};
+
+template <typename Real, typename Team>
+AXION_HD inline void accelerate(const Team& team, const Problem<Real>& p, int sweep, Momentum<Real>& momentum) {
+  const int base = p.limit_base(), count = p.row_count() - base;
+  const auto f = [&](int i) { return p.w.lambda[i] - p.w.pcr_az[i]; };
+  const Real size =
+      team.template sum<Real>(count, [&](int k) { return p.w.row_scale[base + k] * f(base + k) * f(base + k); });
+  Real m = 0;
+  if (sweep >= kPlainSweeps) {
+    const Real along = team.template sum<Real>(count, [&](int k) {
+      return p.w.row_scale[base + k] * f(base + k) * (p.w.lambda[base + k] - p.w.pcr_ap[base + k]);
+    });
+    if (along < Real(0) || size > Real(kSweepGrowth) * momentum.size) momentum.theta = 1;
+    const Real next = (1 + std::sqrt(1 + 4 * momentum.theta * momentum.theta)) / 2;
+    m = (momentum.theta - 1) / next;
+    if (m > momentum.greatest) m = momentum.greatest;
+    momentum.theta = next;
+  }
+  momentum.size = size;
+  const auto move = [&](Real& value, Real& last) {
+    const Real g = value;
+    if (m != Real(0)) value = g + m * (g - last);
+    last = g;
+  };
+  team.for_each(count, [&](int k) { move(p.w.lambda[base + k], p.w.pcr_ap[base + k]); });
+  team.for_each(6 * p.m.body_count, [&](int i) { move(p.w.sweep_velocity[i], p.w.sweep_last[i]); });
+}
+
+// Right-hand side of the joint system at the iterate, with the impulses of `change` along the unilateral rows added.
+template <typename Real, typename Team>
+AXION_HD inline void set_joint_rhs(const Team& team, const Problem<Real>& p, const Real* change) {
+  team.for_each(p.m.body_count, [&](int b) {
+    Real* rhs = body_unknowns(p, b);
+    const Impulse<Real> sum = gather_impulse(p, b, p.w.row_force, change);
+    for (int k = 0; k < 3; ++k) {
+      rhs[k] = sum.linear[k] - p.w.g_linear[b][k];
+      rhs[3 + k] = sum.angular[k] - p.w.g_angular[b][k];
+    }
+    for (int k = 0; k < joint_row_count(p.m, p.m.bodies[b].joint); ++k) {
+      rhs[6 + k] = -p.w.residual[node_row(p, p.m.joints[p.m.bodies[b].joint], k)];
+    }
+  });
+}
+
+// From (v_plus, omega_plus, lambda), evaluated, to the iterate after at most `count` sweeps. Returns how many were made;
+// the caller evaluates. One factorisation of the joints, contacts left out.
+template <typename Real, typename Team>
+AXION_HD inline int sweep_contacts(const Team& team, const Problem<Real>& p, int count, Real greatest_momentum) {
+  note_rows(team, p);
+  linearise(team, p);
+  solve_joints(team, p);
+  invert_joints(team, p);
+  start_sweeps(team, p);
+  int made = 0;
+  Momentum<Real> momentum{greatest_momentum};
+  for (bool moving = true; made < count && moving; ++made) {
+    note_sweep(team, p);
+    Real moved = 0;
+    for (int i = 0; i < p.m.limit_count + p.m.effort_count; ++i) {
+      moved = greater(moved, sweep_row(team, p, p.limit_base() + i));
+    }
+    for (int i = 0; i < p.contact_count; ++i) moved = greater(moved, sweep_contact(team, p, i));
+    moving = moved > Real(kSweepTolerance);
+    if (moving && made + 1 < count) accelerate(team, p, made, momentum);
+  }
+  team.for_each(p.limit_base(), [&](int i) { p.w.dlambda[i] = 0; });
+  team.for_each(p.row_count() - p.limit_base(), [&](int i) {
+    const int row = p.limit_base() + i;
+    p.w.dlambda[row] = p.w.lambda[row] - p.w.pcr_z[row];
+    p.w.lambda[row] = p.w.pcr_z[row];
+  });
+  set_joint_rhs(team, p, p.w.dlambda);
+  solve_joints_again(team, p);
+  advance(team, p, rotation_bound(team, p));
+  return made;
+}
+
+}  // namespace axion::solver
