@@ -53,6 +53,7 @@ void WorldBlock<Real>::reset(int keyframe) {
     if (kind == model::FieldKind::kState && count > 0)
       std::memset(static_cast<void*>(w_.*member), 0, count * sizeof(Element));
   });
+  *w_.state_is_new = 1;
   std::copy_n(w_.x_initial, m_.body_count, w_.x);
   std::copy_n(w_.q_initial, m_.body_count, w_.q);
   for (int i = 0; i < m_.axis_count; ++i) w_.axis_position[i] = m_.axes[i].initial_position;
@@ -144,12 +145,12 @@ void WorldBlock<Real>::measure_axes() {
 
 template <typename Real>
 void WorldBlock<Real>::forget_impulses() {
-  std::fill_n(w_.lambda_joint, m_.lock_count + m_.axis_count + m_.limit_count, Real(0));
+  std::fill_n(w_.lambda_joint, m_.lock_count + m_.axis_count + m_.limit_count + m_.effort_count, Real(0));
   std::fill_n(w_.limit_side, m_.limit_count, 0);
   std::fill_n(w_.joint_force, m_.joint_count, math::Vec3<Real>{});
   std::fill_n(w_.joint_torque, m_.joint_count, math::Vec3<Real>{});
   *w_.warm_count = 0;
-  *w_.axis_rate_known = 0;  // the rates follow from the velocities that were set
+  *w_.state_is_new = 1;
 }
 
 template <typename Real>

@@ -8,7 +8,7 @@
 // Limit. The nearer bound as a unilateral row: gap g = s − lower or upper − s, a = (g + off)/h + J u.
 // Effort row. Dry friction (α = 0, β = ∞) and drives whose effort is limited: the same row with its impulse held within
 // bounds, λ = proj_[l,u](λ − (J u + λ/β − α/β)/(r + 1/β)); the box form of friction in one dimension.
-// Forces act for w.force_step, which is h but for a first step (constraints/free_motion.hpp). Jacobians are those at q⁻.
+// Forces act for joint_force_step, which is h but after a state was set (geometric_stiffness.hpp). Jacobians are those at q⁻.
 #pragma once
 
 #include "engine/constraints/free_motion.hpp"
@@ -31,13 +31,13 @@ AXION_HD inline void start_joints(const Team& team, const model::ModelView<Real>
       const int axis = joint.axis_start + k;
       w.row_start[m.lock_count + axis] = e.axis[k];
       w.axis_position[axis] = e.coordinate[k];
-      if (w.axis_rate_known[0] != 0) continue;
+      if (w.state_is_new[0] == 0) continue;
       w.axis_rate[axis] = row_velocity(e.axis[k], joint.child, joint.parent, w.v, w.omega);
     }
   });
 }
 
-// What a position or velocity drive adds to α and β at coordinate s.
+// What a position or velocity drive adds to α and β at coordinate s, acting for the time h.
 template <typename Real>
 struct Drive {
   Real alpha, beta;
@@ -45,8 +45,8 @@ struct Drive {
 
 template <typename Real>
 AXION_HD inline Drive<Real> evaluate_drive(const model::ActuatorData<Real>& actuator, const model::WorldView<Real>& w,
-                                           Real s, Real dt) {
-  const Real h = w.force_step[0], gain = w.gain_scale[actuator.control], gear = actuator.gear;
+                                           Real s, Real h, Real dt) {
+  const Real gain = w.gain_scale[actuator.control], gear = actuator.gear;
   const Real control = clamped_control(actuator, w.control);
   if (actuator.kind == model::ActuatorKind::kPosition) {
     return {h * gain * gear * actuator.kp * (control - gear * s),
@@ -61,13 +61,13 @@ AXION_HD inline void build_axis_rows(const Team& team, const model::ModelView<Re
                                      const model::WorldView<Real>& w, const model::StepSettings<Real>& settings) {
   team.for_each(m.axis_count, [&](int i) {
     const model::AxisData<Real>& axis = m.axes[i];
-    const Real h = w.force_step[0], s = w.axis_position[i];
+    const Real h = w.joint_force_step[axis.joint], s = w.axis_position[i];
     Real beta = h * (settings.dt * axis.stiffness + axis.damping) + axis.armature;
     Real alpha = -h * axis.stiffness * (s - axis.spring_reference) + axis.armature * w.axis_rate[i];
     for (int k = 0; k < axis.actuator_count; ++k) {
       const model::ActuatorData<Real>& actuator = m.actuators[axis.actuator_start + k];
       if (actuator.kind == model::ActuatorKind::kMotor || actuator.effort_limited) continue;
-      const Drive<Real> drive = evaluate_drive(actuator, w, s, settings.dt);
+      const Drive<Real> drive = evaluate_drive(actuator, w, s, h, settings.dt);
       alpha += drive.alpha, beta += drive.beta;
     }
     w.axis_alpha[i] = alpha;
@@ -84,13 +84,13 @@ AXION_HD inline void build_effort_rows(const Team& team, const model::ModelView<
   const int base = m.lock_count + m.axis_count + m.limit_count;
   team.for_each(m.effort_count, [&](int i) {
     const model::EffortData<Real>& effort = m.efforts[i];
-    const Real h = w.force_step[0];
+    const Real h = w.joint_force_step[m.axes[effort.axis].joint];
     w.row[base + i] = w.row_start[m.lock_count + effort.axis];
     w.effort_alpha[i] = w.effort_compliance[i] = 0;
     w.effort_lower[i] = -h * effort.friction_loss, w.effort_upper[i] = h * effort.friction_loss;
     if (effort.actuator < 0) return;
     const model::ActuatorData<Real>& actuator = m.actuators[effort.actuator];
-    const Drive<Real> drive = evaluate_drive(actuator, w, w.axis_position[effort.axis], settings.dt);
+    const Drive<Real> drive = evaluate_drive(actuator, w, w.axis_position[effort.axis], h, settings.dt);
     if (!(drive.beta > 0)) return;  // a drive without gain has the bounds 0 and 0 from above
     w.effort_alpha[i] = drive.alpha / drive.beta;
     w.effort_compliance[i] = Real(1) / drive.beta;

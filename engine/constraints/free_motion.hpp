@@ -3,9 +3,7 @@
 //   ũ = u⁻ + h M̃⁻¹ f_ext,  M̃ = GᵀMG = diag(m 1, R I Rᵀ)
 // f_ext holds gravity, external wrenches and plain motor efforts; the gyroscopic torque is here for the modes that treat
 // it as a torque, and in the rotation map for SPLIT. Source: seeds, section Kinematics and dynamics.
-// Joint modes that send impulses along J(q⁻) are leapfrogs: velocities belong to the middle of a step, so from a state
-// that was set the first step takes half of the forces (force_step). That makes them second order. Free bodies keep
-// the whole step, which is exact for their velocities under constant forces.
+// Forces act for body_force_step and joint_force_step (geometric_stiffness.hpp), which are h but after a state was set.
 #pragma once
 
 #include "engine/model/step_settings.hpp"
@@ -48,34 +46,21 @@ AXION_HD inline Real motor_effort(const model::ModelView<Real>& m, const model::
   return effort;
 }
 
+// Adds the impulse of a joint's motors on one of its two bodies.
 template <typename Real>
-AXION_HD inline bool is_jointed(const model::BodyData<Real>& body) {
-  return body.joint >= 0 || body.child_joint_count > 0 || body.loop_count > 0;
-}
-
-template <typename Real, typename Team>
-AXION_HD inline void choose_force_step(const Team& team, const model::WorldView<Real>& w,
-                                       const model::StepSettings<Real>& s) {
-  team.for_each(1, [&](int) {
-    w.force_step[0] = s.half_step_start && w.axis_rate_known[0] == 0 ? Real(0.5) * s.dt : s.dt;
-  });
-}
-
-// Adds what the motors of a joint do to one of its two bodies.
-template <typename Real>
-AXION_HD inline void add_motor_wrench(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int j,
-                                      bool on_child, math::Vec3<Real>& force, math::Vec3<Real>& torque) {
+AXION_HD inline void add_motor_impulse(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int j,
+                                      bool on_child, math::Vec3<Real>& linear, math::Vec3<Real>& angular) {
   const model::JointData<Real>& joint = m.joints[j];
   for (int k = 0; k < joint.axis_count; ++k) {
     const int axis = joint.axis_start + k;
-    const Real effort = motor_effort(m, w, axis);
+    const Real impulse = w.joint_force_step[j] * motor_effort(m, w, axis);
     const model::Row<Real>& row = w.row_start[m.lock_count + axis];
-    force += (on_child ? effort : -effort) * row.l;
-    torque += effort * (on_child ? row.k_a : row.k_b);
+    linear += (on_child ? impulse : -impulse) * row.l;
+    angular += impulse * (on_child ? row.k_a : row.k_b);
   }
 }
 
-// Needs row_start of the axes and force_step. Writes I_world, I_inverse, v_tilde, omega_tilde.
+// Needs row_start of the axes and the force steps. Writes I_world, I_inverse, v_tilde, omega_tilde.
 template <typename Real, typename Team>
 AXION_HD inline void free_motion(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                  const model::StepSettings<Real>& s) {
@@ -85,16 +70,15 @@ AXION_HD inline void free_motion(const Team& team, const model::ModelView<Real>&
     const Real mass = body_mass(m, w, b);
     w.I_world[b] = math::rotate_diagonal(R, I);
     w.I_inverse[b] = math::rotate_diagonal(R, math::Vec3<Real>{Real(1) / I.x, Real(1) / I.y, Real(1) / I.z});
-    math::Vec3<Real> force = w.force[b], torque = w.torque[b];
+    const Real h = w.body_force_step[b];
+    math::Vec3<Real> linear = h * w.force[b], angular = h * w.torque[b];
     const model::BodyData<Real>& body = m.bodies[b];
-    if (body.joint >= 0) add_motor_wrench(m, w, body.joint, true, force, torque);
+    if (body.joint >= 0) add_motor_impulse(m, w, body.joint, true, linear, angular);
     for (int k = 0; k < body.child_joint_count; ++k) {
-      add_motor_wrench(m, w, m.child_joints[body.child_joint_start + k], false, force, torque);
+      add_motor_impulse(m, w, m.child_joints[body.child_joint_start + k], false, linear, angular);
     }
-    const Real h = is_jointed(body) ? w.force_step[0] : s.dt;
-    w.v_tilde[b] = w.v[b] + h * (m.gravity + (Real(1) / mass) * force);
-    w.omega_tilde[b] =
-        gyroscopic_velocity(s.gyroscopic_mode, w.q[b], I, w.omega[b], s.dt) + h * (w.I_inverse[b] * torque);
+    w.v_tilde[b] = w.v[b] + h * m.gravity + (Real(1) / mass) * linear;
+    w.omega_tilde[b] = gyroscopic_velocity(s.gyroscopic_mode, w.q[b], I, w.omega[b], s.dt) + w.I_inverse[b] * angular;
   });
 }
 

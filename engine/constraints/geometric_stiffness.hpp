@@ -50,6 +50,11 @@ AXION_HD inline math::Mat3<Real> body_stiffness(const model::ModelView<Real>& m,
   return K;
 }
 
+template <typename Real>
+AXION_HD inline Real blend_weight(Real k) {
+  return k > Real(2) ? Real(1) - Real(2) / k : Real(0);
+}
+
 // w_j of every joint from the last step's impulses at q⁻; needs row_start.
 template <typename Real, typename Team>
 AXION_HD inline void blend_weights(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
@@ -67,7 +72,39 @@ AXION_HD inline void blend_weights(const Team& team, const model::ModelView<Real
     const model::JointData<Real>& joint = m.joints[j];
     Real k = w.blend_body[joint.child];
     if (joint.parent >= 0 && w.blend_body[joint.parent] > k) k = w.blend_body[joint.parent];
-    w.blend[j] = k > Real(2) ? Real(1) - Real(2) / k : Real(0);
+    w.blend[j] = blend_weight(k);
+  });
+}
+
+template <typename Real>
+AXION_HD inline bool is_jointed(const model::BodyData<Real>& body) {
+  return body.joint >= 0 || body.child_joint_count > 0 || body.loop_count > 0;
+}
+
+// Blending weights, and the times that forces act in this step. Impulses along J(q⁻) make a leapfrog, whose velocities belong
+// to the middle of a step: from a state that was set, whose velocities belong to its instant, the first step takes half of
+// the forces, and owes the other half. A blended joint leaves the leapfrog by its weight w and then owes no more than
+// (1 − w)/2: what is paid back acts in the step in which w is first seen. Debts only fall, so that weights that come and go
+// do not shake the forces. Free bodies take whole steps, which are exact for their velocities under constant forces.
+// Needs start_joints.
+template <typename Real, typename Team>
+AXION_HD inline void choose_force_steps(const Team& team, const model::ModelView<Real>& m,
+                                        const model::WorldView<Real>& w, const model::StepSettings<Real>& s) {
+  const bool blended = s.joint_mode == model::JointMode::kBlended;
+  if (blended) blend_weights(team, m, w, s.dt);
+  const bool is_new = w.state_is_new[0] != 0;
+  const auto take = [&](bool leapfrogs, Real weight, Real& debt) {
+    const Real before = is_new ? Real(0) : debt, owed = leapfrogs ? (1 - weight) / 2 : Real(0);
+    debt = is_new || owed < before ? owed : before;
+    return (1 + before - debt) * s.dt;
+  };
+  team.for_each(m.body_count, [&](int b) {
+    const Real weight = blended && !is_new ? blend_weight(w.blend_body[b]) : Real(0);
+    w.body_force_step[b] = take(s.half_step_start && is_jointed(m.bodies[b]), weight, w.body_force_debt[b]);
+  });
+  team.for_each(m.joint_count, [&](int j) {
+    const Real weight = blended && !is_new ? w.blend[j] : Real(0);
+    w.joint_force_step[j] = take(s.half_step_start, weight, w.joint_force_debt[j]);
   });
 }
 

@@ -59,7 +59,9 @@ struct WorldView {
   math::Vec3<Real>* omega;              // [nb]
   Real* axis_position;                  // [naxis] unwrapped coordinate
   Real* axis_rate;                      // [naxis] ds/dt that the last step ended with, along its own rows
-  int* axis_rate_known;                 // [1] 0 after a state was set: the rates then follow from the velocities
+  int* state_is_new;                    // [1] 1 until the first step after a state was set: it knows no axis rates
+  Real* body_force_debt;                // [nb] share of a step's forces that a leapfrog still owes (free_motion.hpp)
+  Real* joint_force_debt;               // [nj]
   Real* lambda_joint;                   // [nlock + naxis + nlimit + neffort] last impulses
   int* limit_side;                      // [nlimit] side of the last impulse: -1 lower, +1 upper
   Real* control;                        // [nu] last applied
@@ -83,7 +85,8 @@ struct WorldView {
   // Scratch: inputs of the step.
   math::Vec3<Real>* force;              // [nb] external wrench about the centre of mass
   math::Vec3<Real>* torque;             // [nb]
-  Real* force_step;                     // [1] time that forces act on jointed bodies in this step: dt, or half of it
+  Real* body_force_step;                // [nb] time that gravity and wrenches act in this step (free_motion.hpp)
+  Real* joint_force_step;               // [nj] and what acts along a joint's axes
   // Scratch: bodies. *_plus is the iterate, *_tilde the free velocity.
   math::Mat3<Real>* I_world;            // [nb] at q-
   math::Mat3<Real>* I_inverse;          // [nb]
@@ -203,7 +206,8 @@ AXION_HD inline void for_each_field(const ModelView<Real>& m, F&& f) {
   const std::size_t njoint_rows = m.lock_count + na + m.limit_count + ne, nrow = njoint_rows + 3 * nc;
   f(kState, &W::x, nb), f(kState, &W::q, nb), f(kState, &W::v, nb), f(kState, &W::omega, nb);
   f(kState, &W::axis_position, na), f(kState, &W::axis_rate, na);
-  f(kState, &W::axis_rate_known, std::size_t(1)), f(kState, &W::lambda_joint, njoint_rows);
+  f(kState, &W::state_is_new, std::size_t(1)), f(kState, &W::body_force_debt, nb), f(kState, &W::joint_force_debt, nj);
+  f(kState, &W::lambda_joint, njoint_rows);
   f(kState, &W::limit_side, std::size_t(m.limit_count)), f(kState, &W::control, std::size_t(m.control_count));
   f(kState, &W::warm, nc), f(kState, &W::warm_count, std::size_t(1));
   f(kState, &W::time, std::size_t(1)), f(kState, &W::step_index, std::size_t(1));
@@ -214,7 +218,7 @@ AXION_HD inline void for_each_field(const ModelView<Real>& m, F&& f) {
   f(kParameter, &W::gain_scale, std::size_t(m.control_count));
   f(kParameter, &W::x_initial, nb), f(kParameter, &W::q_initial, nb);
   f(kScratch, &W::force, nb), f(kScratch, &W::torque, nb);
-  f(kScratch, &W::force_step, std::size_t(1));
+  f(kScratch, &W::body_force_step, nb), f(kScratch, &W::joint_force_step, nj);
   f(kScratch, &W::I_world, nb), f(kScratch, &W::I_inverse, nb), f(kScratch, &W::v_tilde, nb);
   f(kScratch, &W::omega_tilde, nb), f(kScratch, &W::v_plus, nb), f(kScratch, &W::omega_plus, nb);
   f(kScratch, &W::x_plus, nb), f(kScratch, &W::q_plus, nb), f(kScratch, &W::D, nb);

@@ -153,10 +153,9 @@ AXION_HD inline void warm_start(const Team& team, const Problem<Real>& p) {
   });
 }
 
-// What a joint mode needs before its first iteration.
+// What a joint mode needs before its first iteration; the weights of BLENDED are those that choose_force_steps found.
 template <typename Real, typename Team>
 AXION_HD inline void prepare_mode(const Team& team, const Problem<Real>& p) {
-  if (p.joint_mode == model::JointMode::kBlended) constraints::blend_weights(team, p.m, p.w, p.s.dt);
   if (p.joint_mode != model::JointMode::kLinearised) return;
   team.for_each(p.m.body_count, [&](int b) {
     const math::Mat3<Real> K =

@@ -101,7 +101,7 @@ AXION_HD inline void keep_joint_impulses(const Team& team, const StepJob<Real>& 
     for (int axis = joint.axis_start; axis < joint.axis_start + joint.axis_count; ++axis) {
       const model::Row<Real>& row = w.row_start[m.lock_count + axis];
       add(row, w.lambda_joint[m.lock_count + axis]);
-      add(row, w.force_step[0] * constraints::motor_effort(m, w, axis));
+      add(row, w.joint_force_step[j] * constraints::motor_effort(m, w, axis));
       const int first = m.lock_count + m.axis_count + m.limit_count + m.axes[axis].effort_start;
       for (int k = 0; k < m.axes[axis].effort_count; ++k) add(row, w.lambda_joint[first + k]);
       const int limit = m.axes[axis].limit;

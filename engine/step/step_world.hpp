@@ -134,7 +134,7 @@ AXION_HD inline void accept(const Team& team, const solver::Problem<Real>& p) {
   const Real penetration = team.template max<Real>(p.contact_count, [&](int i) { return -w.contact_gap[i]; });
   team.for_each(1, [&](int) {
     w.warm_count[0] = p.contact_count;
-    w.axis_rate_known[0] = 1;
+    w.state_is_new[0] = 0;
     w.record->max_joint_error = static_cast<float>(joint_error);
     w.record->max_penetration = static_cast<float>(penetration);
   });
@@ -145,7 +145,7 @@ AXION_HD inline void step_world(const Team& team, const model::ModelView<Real>& 
                                 const model::StepSettings<Real>& settings) {
   if ((*w.outcome & kNonFiniteBit) != 0) return;
   constraints::start_joints(team, m, w);
-  constraints::choose_force_step(team, w, settings);
+  constraints::choose_force_steps(team, m, w, settings);
   constraints::free_motion(team, m, w, settings);
   constraints::build_axis_rows(team, m, w, settings);
   constraints::build_limit_rows(team, m, w);

@@ -34,6 +34,7 @@ class SingleWorld {
       world_.mass_scale[b] = 1;
     }
     world_.friction_scale[0] = 1;
+    world_.state_is_new[0] = 1;
     std::fill_n(world_.gain_scale, m.control_count, Real(1));
     for (int a = 0; a < m.axis_count; ++a) world_.axis_position[a] = m.axes[a].initial_position;
   }

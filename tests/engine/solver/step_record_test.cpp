@@ -38,7 +38,7 @@ void check(const Case& given, const model::SolverOptions& options, unsigned seed
   }
   for (int i = 0; i < m.control_count; ++i) w.control[i] = u(random);
   for (int step = 0; step < 3; ++step) {
-    w.steps_since_set[0] = 0;  // armature then acts on the rates of the state
+    w.state_is_new[0] = 1;  // armature then acts on the rates of the state
     testing::RecordOracle oracle(world);
     world.step();
     if ((world.record().outcome & step::kFallbackBit) != 0) return;  // its joints have another residual
