@@ -177,6 +177,25 @@ AXION_HD inline bool joints_failed(const Team& team, const Problem<Real>& p) {
   return !(locks <= Real(kFallbackMerit)) || !(bodies <= Real(kFallbackMerit));
 }
 
+// What an attempt is worth beside those of other joint modes: its merit, and what its poses leave of the locks, which the
+// rows of LINEARISED do not ask for.
+template <typename Real, typename Team>
+AXION_HD inline Real rank_attempt(const Team& team, const Problem<Real>& p, Real merit) {
+  if (p.joint_mode != model::JointMode::kLinearised) return merit;
+  const Real poses = team.template max<Real>(p.m.joint_count, [&](int j) {
+    const model::JointData<Real>& joint = p.m.joints[j];
+    if (joint.lock_stiffness > 0) return Real(0);  // its locks give way by design
+    constraints::JointEvaluation<Real> e;
+    constraints::evaluate_joint(p.m, joint, p.w.x_plus, p.w.q_plus, p.w.axis_position, e);
+    Real worst = 0;
+    for (int i = 0; i < joint.translation_lock_count + joint.rotation_lock_count; ++i) {
+      worst = greater(worst, std::abs(e.error[i]) / (p.s.dt * p.s.tolerance));
+    }
+    return worst;
+  });
+  return greater(merit, poses);
+}
+
 // Solves the step, falling back to more robust joint modes where their residual stays high.
 template <typename Real, typename Team>
 AXION_HD inline NewtonResult<Real> solve(const Team& team, Problem<Real>& p) {
@@ -186,6 +205,7 @@ AXION_HD inline NewtonResult<Real> solve(const Team& team, Problem<Real>& p) {
   warm_start(team, p);
   prepare_mode(team, p);
   result.merit = iterate(team, p, result.counts);
+  Real rank = rank_attempt(team, p, result.merit);
   const JointMode asked = p.joint_mode;
   const JointMode chain[2] = {JointMode::kCurrent, JointMode::kLinearised};
   const bool may_fall_back = p.m.lock_count > 0 && p.s.constraint_level == model::ConstraintLevel::kPosition;
@@ -200,8 +220,9 @@ AXION_HD inline NewtonResult<Real> solve(const Team& team, Problem<Real>& p) {
     prepare_mode(team, p);
     const Real merit = iterate(team, p, result.counts);
     const bool whirls = turn_from_last(team, p, w.omega_plus) > Real(kMaxTurn);
-    if (whirls == whirled ? merit < result.merit || !(result.merit == result.merit) : whirled) {
-      result.merit = merit;
+    const Real attempt = rank_attempt(team, p, merit);
+    if (whirls == whirled ? attempt < rank || !(rank == rank) : whirled) {
+      result.merit = merit, rank = attempt;
       result.fallback = true;
       continue;
     }
