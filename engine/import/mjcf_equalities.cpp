@@ -34,7 +34,6 @@ class EqualityReader {
   int body(const char* attribute, bool required);
   Pose pose_of(int body) const;
   bool poses_agree(int body1, int body2);
-  bool can_be_child(int body) const;
   void warn_of_filtered_contacts(int body1, int body2);
 
   MjcfScene& s_;
@@ -88,13 +87,6 @@ bool EqualityReader::poses_agree(int body1, int body2) {
   return false;
 }
 
-// A joint is described in its child's frame, and a body with a free joint has no other joint.
-bool EqualityReader::can_be_child(int body) const {
-  if (body == model::kWorldBody) return false;
-  return std::none_of(s_.spec.joints.begin(), s_.spec.joints.end(),
-                      [&](const JointSpec& joint) { return joint.child == body && joint.kind == JointKind::kFree; });
-}
-
 void EqualityReader::warn_of_filtered_contacts(int body1, int body2) {
   if (!s_.spec.filter_parent_child || body1 == model::kWorldBody || body2 == model::kWorldBody) return;
   std::uint32_t type[2] = {0, 0}, affinity[2] = {0, 0};  // of all shapes of either body
@@ -115,15 +107,9 @@ bool EqualityReader::read(JointSpec& joint) {
   if (is_weld_ && !poses_agree(body1, body2)) return false;
   // The anchor of a connect is in body1, that of a weld in body2. Either body may be the child of the joint.
   const int anchored = is_weld_ ? body2 : body1, other = is_weld_ ? body1 : body2;
-  const bool swap = !can_be_child(anchored);
+  const bool swap = anchored == model::kWorldBody;  // which is no joint's child
   joint.child = swap ? other : anchored;
   joint.parent = swap ? anchored : other;
-  if (!can_be_child(joint.child)) {
-    s_.notes.unsupported(e_, "",
-                         "one of its bodies must be carried by hinges, slides or a ball; a free body can have "
-                         "such joints in place of its free joint");
-    return false;
-  }
   const Vec3<double> anchor = a_.vec3("anchor", {});
   joint.kind = is_weld_ ? JointKind::kFixed : JointKind::kBall;
   joint.anchor = model::to_spec(inverse(pose_of(joint.child)) * (pose_of(anchored) * anchor));

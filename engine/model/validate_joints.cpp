@@ -102,10 +102,10 @@ void SceneChecker::tree() {
   for (std::size_t j = 0; j < scene_.joints.size() && ok(); ++j) {
     const JointSpec& joint = scene_.joints[j];
     int& first = first_joint[joint.child];
-    if (first >= 0 && (joint.kind == JointKind::kFree || scene_.joints[first].kind == JointKind::kFree)) {
+    if (first >= 0 && joint.kind == JointKind::kFree) {
       fail(item_name("joints", j), "child",
            "is the child of joints[" + std::to_string(first) +
-               "] too, and a body with a free joint has no other joint; it is body " + std::to_string(joint.child));
+               "] already, and a free joint must be the first of its body; it is body " + std::to_string(joint.child));
     }
     if (first < 0) first = static_cast<int>(j);
     if (!closes_loop_[j]) joint_of_body_[joint.child] = static_cast<int>(j);

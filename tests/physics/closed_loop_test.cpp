@@ -232,5 +232,29 @@ TYPED_TEST(CrankRocker, follows_freudensteins_equation) {
   }
 }
 
+// The same double pendulum, once carried by its joints, once of free bodies whose hinges close loops: one motion.
+TEST(FreeBodiesInLoops, move_as_a_tree_of_joints) {
+  const model::SceneSpec tree = testing::pendulum_chain(2);
+  model::SceneSpec loops = tree;
+  for (int b = 0; b < 2; ++b) {
+    model::JointSpec free;
+    free.name = "free" + std::to_string(b), free.kind = model::JointKind::kFree, free.child = b;
+    loops.joints.insert(loops.joints.begin() + b, free);
+  }
+  testing::SingleWorld<double> one(tree, loop_options(JointMode::kBlended), 1e-3),
+      other(loops, loop_options(JointMode::kBlended), 1e-3);
+  ASSERT_EQ(other.model().loop_count, 2);
+  double apart = 0;
+  for (int k = 0; k < 1000; ++k) {
+    one.step(), other.step();
+    ASSERT_TRUE(one.converged() && other.converged()) << "step " << k;
+    for (int b = 0; b < 2; ++b) {
+      const int i = one.compiled().internal_body[b], j = other.compiled().internal_body[b];
+      apart = std::max(apart, math::norm(one.world().x[i] - other.world().x[j]));
+    }
+  }
+  Validation<double>("loops of free bodies").at_most("double pendulum against that of a tree, 1 s, m", apart, 1e-7);
+}
+
 }  // namespace
 }  // namespace axion

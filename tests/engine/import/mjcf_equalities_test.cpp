@@ -68,13 +68,13 @@ TEST(MjcfEqualities, a_connect_is_a_ball_at_its_anchor_in_the_first_body) {
   expect_near(joint.anchor, {-1, 0, 0});
 }
 
-TEST(MjcfEqualities, a_body_that_cannot_be_a_child_is_the_parent) {
-  // The anchor is the origin of the ball, 1 m beside that of the rocker and 5 m to its left, in the rocker's axes.
-  const JointSpec free = loop_of("<connect body1='ball' body2='rocker' anchor='0 0 0'/>");
+TEST(MjcfEqualities, the_world_is_the_parent_and_a_free_body_may_be_the_child) {
+  const JointSpec free = loop_of("<connect body1='ball' body2='rocker' anchor='0 .5 0'/>");
   EXPECT_EQ(free.name, "connect0");
-  EXPECT_EQ(free.child, 2);
-  EXPECT_EQ(free.parent, 3);
-  expect_near(free.anchor, {0, 5, -1});
+  EXPECT_EQ(free.child, 3);
+  EXPECT_EQ(free.parent, 2);
+  expect_near(free.anchor, {0, 0.5, 0});
+  EXPECT_EQ(loop_of("<connect body1='ball' anchor='0 0 0'/>").parent, model::kWorldBody);
   const JointSpec world = loop_of("<connect body1='world' body2='rocker' anchor='1 0 2'/>");
   EXPECT_EQ(world.child, 2);
   EXPECT_EQ(world.parent, model::kWorldBody);
@@ -117,7 +117,6 @@ TEST(MjcfEqualities, what_a_loop_joint_cannot_be_is_refused_with_the_reason) {
   expect_refused("<flex flex='f'/>", "flex", "rigid");
   expect_refused("<connect site1='a' site2='b'/>", "connect.site1", "not supported");
   expect_refused("<weld body1='coupler' body2='rocker' torquescale='0'/>", "weld.torquescale", "a connect");
-  expect_refused("<connect body1='ball' anchor='0 0 0'/>", "connect", "free joint");
   expect_refused("<connect body1='rocker' body2='coupler'/>", "connect.anchor", "required");
   expect_refused("<connect body2='coupler' anchor='0 0 0'/>", "connect.body1", "required");
   expect_refused("<connect body1='rocker' body2='cupler' anchor='0 0 0'/>", "connect.body2", "does not exist");

@@ -122,11 +122,9 @@ TEST(ValidateScene, names_must_be_unique_and_not_empty) {
 
 TEST(ValidateScene, bodies_that_no_joint_can_join_are_refused) {
   const Fault faults[] = {
-      {"joints[6].child", "joints[0] too, and a body with a free joint has no other joint; it is body 0",
-       [](SceneSpec& s) { s.joints.push_back(testing::joint("twice", JointKind::kBall, 1, 0)); }},
-      {"joints[6].child", "joints[1] too, and a body with a free joint has no other joint; it is body 1",
+      {"joints[6].child", "joints[1] already, and a free joint must be the first of its body; it is body 1",
        [](SceneSpec& s) { s.joints.push_back(testing::joint("late", JointKind::kFree, kWorldBody, 1)); }},
-      {"joints[6].child", "joints[0] too",
+      {"joints[6].child", "joints[0] already",
        [](SceneSpec& s) { s.joints.push_back(testing::joint("again", JointKind::kFree, kWorldBody, 0)); }},
       {"joints[1].parent", "both are 1", [](SceneSpec& s) { s.joints[1].parent = 1; }},
       {"joints[0].parent", "1", [](SceneSpec& s) { s.joints[0].parent = 1; }},
