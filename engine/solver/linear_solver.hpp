@@ -16,6 +16,7 @@ template <typename Real, typename Team>
 AXION_HD inline void prepare_linear_solver(const Team& team, Problem<Real>& p) {
   using model::LinearSolver;
   LinearSolver& solver = p.s.linear_solver;
+  keep_body_order(team, p);  // whatever solves, others may use the nodes of bodies
   if (solver == LinearSolver::kAutomatic || solver == LinearSolver::kTreeDirect) {
     find_couplings(team, p, Scope::kWhole);
     if (solver == LinearSolver::kAutomatic) {

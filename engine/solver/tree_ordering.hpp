@@ -115,13 +115,19 @@ AXION_HD inline void order_bodies(const Problem<Real>& p) {
   }
 }
 
+// Bodies in their own order.
+template <typename Real, typename Team>
+AXION_HD inline void keep_body_order(const Team& team, const Problem<Real>& p) {
+  team.for_each(p.m.body_count, [&](int b) { p.w.body_rank[b] = p.w.body_of_rank[b] = b; });
+}
+
 // body_rank, body_of_rank, coupling_index, coupling_start, coupling_node, coupling_count.
 template <typename Real, typename Team>
 AXION_HD inline void find_couplings(const Team& team, const Problem<Real>& p, Scope scope) {
   const int n = node_count(p.m);
   const auto clear = [&] { team.for_each(n * n, [&](int i) { p.w.coupling_index[i] = -1; }); };
   if (scope == Scope::kTree) find_tree_parents(team, p);
-  team.for_each(p.m.body_count, [&](int b) { p.w.body_rank[b] = p.w.body_of_rank[b] = b; });
+  keep_body_order(team, p);
   clear();
   team.for_each(1, [&](int) { p.w.coupling_fill[0] = fill_couplings(p, mark_couplings(p, scope)); });
   if (p.w.coupling_fill[0] == 0) return;
