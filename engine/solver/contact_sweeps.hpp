@@ -17,6 +17,7 @@ namespace axion::solver {
 inline constexpr int kLocalPasses = 3;
 inline constexpr double kSweepTolerance = 0.5;  // largest change of a row in a sweep, of its tolerance
 inline constexpr double kSweepGrowth = 1.21;    // of |f|² from a sweep to the next, beyond which momentum starts anew
+inline constexpr double kSweepExcess = 4.0;     // of |f|² over its least
 inline constexpr int kPlainSweeps = 2;          // before the first that is accelerated
 
 // Bodies of a row of limits, efforts or contacts.
@@ -220,7 +221,8 @@ template <typename Real>
 struct Momentum {
   Real greatest;  // m is at most this
   Real theta = 1;
-  Real size = 0;  // |f|² of the last sweep
+  Real size = 0;   // |f|² of the last sweep
+  Real least = 0;  // and the least since momentum started anew
 };
 
 template <typename Real, typename Team>
@@ -234,13 +236,15 @@ AXION_HD inline void accelerate(const Team& team, const Problem<Real>& p, int sw
     const Real along = team.template sum<Real>(count, [&](int k) {
       return p.w.row_scale[base + k] * f(base + k) * (p.w.lambda[base + k] - p.w.pcr_ap[base + k]);
     });
-    if (along < Real(0) || size > Real(kSweepGrowth) * momentum.size) momentum.theta = 1;
+    const bool grew = size > Real(kSweepGrowth) * momentum.size || size > Real(kSweepExcess) * momentum.least;
+    if (along < Real(0) || grew) momentum.theta = 1, momentum.least = size;
     const Real next = (1 + std::sqrt(1 + 4 * momentum.theta * momentum.theta)) / 2;
     m = (momentum.theta - 1) / next;
     if (m > momentum.greatest) m = momentum.greatest;
     momentum.theta = next;
   }
   momentum.size = size;
+  if (sweep < kPlainSweeps || size < momentum.least) momentum.least = size;
   const auto move = [&](Real& value, Real& last) {
     const Real g = value;
     if (m != Real(0)) value = g + m * (g - last);

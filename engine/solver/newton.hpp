@@ -21,9 +21,10 @@ namespace axion::solver {
 inline constexpr int kSearchPeriod = 16, kSearchStart = 6;  // of every 16 iterations, those from the seventh on search
 inline constexpr int kDampingStart = 10;                    // from the eleventh iteration on, every other one is damped
 inline constexpr double kDampingGain = 100.0;               // by this multiple of the proximal term
-inline constexpr double kSweepMerit = 1000.0;     // from this merit on a step starts with sweeps over its contacts
-inline constexpr int kSweeps = 100;               // at most, in one linearisation of the joints
+inline constexpr double kSweepMerit = 100.0;      // from this merit on a step starts with sweeps over its contacts
+inline constexpr int kSweeps = 200;               // at most, in one linearisation of the joints
 inline constexpr double kCautiousMomentum = 0.8;  // of sweeps that follow a failure
+inline constexpr double kStalledGain = 0.1;
 inline constexpr int kPatience = 2;      // Newton steps without a decrease before the best iterate is taken up again
 inline constexpr double kMaxTurn = 2.0;  // rad, of a step beyond the last velocity
 inline constexpr double kFallbackMerit = 100.0;
@@ -102,8 +103,10 @@ AXION_HD inline Real iterate(const Team& team, Problem<Real>& p, NewtonCounts& c
   bool sweeping = able && merit > Real(kSweepMerit);
   int failures = 0, tried = 0;  // since the best iterate: Newton steps without a decrease, and remedies
   int patience = kPatience;
+  bool stalled = false;
   for (int k = 0; k < p.s.max_newton_iterations; ++k) {
     const bool swept = sweeping;
+    const Real last = merit;
     if (sweeping) {
       const int made = sweep_contacts(team, p, kSweeps, tried > 0 ? Real(kCautiousMomentum) : Real(1));
       merit = evaluate(team, p);
@@ -112,17 +115,19 @@ AXION_HD inline Real iterate(const Team& team, Problem<Real>& p, NewtonCounts& c
       patience = made < kSweeps ? 0 : kPatience;
     } else {
       const int damping = able ? tried - 1 : (k >= kDampingStart ? k % 2 : 0);
-      p.proximal_scale = damping <= 0 ? Real(1) : Real(kDampingGain);
+      p.proximal_scale = stalled ? Real(kStalledGain) : (damping <= 0 ? Real(1) : Real(kDampingGain));
       linearise(team, p);
       counts.linear_iterations += solve_linear(team, p);
       merit = take_step(team, p, able ? 0 : k, merit, counts);
     }
     ++counts.iterations;
     if (merit <= Real(1) || !(merit == merit)) break;
-    if (merit < best || !(best == best)) {
-      best = keep_best(team, p, merit);
-      failures = tried = 0;
-    } else if (able && !swept && ++failures > patience) {
+    const bool lower = merit < best || !(best == best);
+    stalled = able && !swept && merit > Real(0.9) * best && merit < Real(1.1) * best;
+    if (!(merit > Real(0.9) * best)) failures = tried = 0;
+    if (lower) best = keep_best(team, p, merit);
+    const bool falling = !swept && merit < last / 2;  // on its way back from a worse iterate
+    if (!lower && !stalled && !falling && able && !swept && ++failures > patience) {
       merit = return_to_best(team, p);
       failures = 0;
       sweeping = tried == 0;

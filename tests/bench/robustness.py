@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""The robustness table: every scene at every time step with every preset, and a soak that counts worlds that end non-finite.
+
+  tests/bench/robustness.py --bin build/release/bin --models MODELS --out docs/robustness.md
+  tests/bench/robustness.py --bin build/release/bin --models MODELS --soak 1e7
+
+Each cell is one run of axion-robustness, one process of one thread; cells run side by side. A run repeats bit for bit on one
+machine, times apart. Exit code 1 when a cell fails to run, or a soak met a world that ended non-finite.
+"""
+
+import argparse
+import concurrent.futures
+import datetime
+import json
+import os
+import pathlib
+import platform
+import subprocess
+import sys
+
+TIME_STEPS = [0.001, 0.005, 0.01, 0.02, 0.05, 0.1]
+PRESETS = ['default', 'axion_seed', 'velocity']
+# A hundred bodies cost what a hundred small scenes do, and conjugate residuals cost many times a direct solve.
+SHARE = {'sphere_pile': 0.1, 'axion_seed': 0.25}
+EXPLANATION = """\
+A world-step is one step of one world. *converged*: share of world-steps whose residuals all are within tolerance. *Newton*: mean and
+99 % quantile of the iterations, each of which factorises once; sweeps over contacts count as one with the factorisation that they
+begin with. *linear*: of the linear solver, which for direct solves are one a Newton iteration. *fallback*: share of world-steps
+redone with a more robust joint mode. *penetration* and *joint error*: the greatest of any step. *energy*: the most that the bodies'
+energy rose above where an episode began and what motors and drives gave, as a share of Σ m g · 1 m; armature and joint springs hold
+energy that it does not count, so only scenes without them (boxes, chain, four-bar, spheres, wheeled robot) must show none.
+
+Robots move under new uniform random controls of a tenth of their range at every step. The wheeled robot weighs 120 kg, drives
+straight or skids at 2 m/s, and climbs a step of 0.16 m.
+"""
+
+
+def output_of(command):
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout.strip() if done.returncode == 0 else 'unknown'
+
+
+def processor():
+    try:
+        for line in pathlib.Path('/proc/cpuinfo').read_text(encoding='utf-8').splitlines():
+            if line.startswith('model name'):
+                return line.split(':', 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def run_cell(options, scene, dt, preset, steps, first_episode=0):
+    command = [str(options.bin / 'axion-robustness'), '--scene', scene, '--dt', str(dt), '--preset', preset, '--models',
+               str(options.models), '--steps', str(steps), '--precision', options.precision, '--first_episode',
+               str(first_episode)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(f'{" ".join(command)}: exit code {done.returncode}: {done.stderr.strip()}')
+    return json.loads(done.stdout)
+
+
+def run_table(options, scenes):
+    cells = [(scene, dt, preset) for preset in options.presets for scene in scenes for dt in options.dt]
+
+    def one(cell):
+        scene, dt, preset = cell
+        steps = options.steps * SHARE.get(scene, 1) * SHARE.get(preset, 1)
+        return run_cell(options, scene, dt, preset, max(20, int(steps)))
+
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        return list(pool.map(one, cells))
+
+
+def percent(share):
+    return '100 %' if share == 1 else f'{100 * share:.2f} %'
+
+
+def table_of(rows):
+    lines = ['| scene | h | world-steps | converged | Newton | linear | fallback | non-finite | penetration | joint error | '
+             'energy |', '| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |']
+    for r in rows:
+        lines.append(
+            f'| {r["scene"]} | {1000 * r["dt"]:g} ms | {r["world_steps"]} | {percent(r["converged"])} | '
+            f'{r["newton_mean"]:.2f}, {r["newton_p99"]} | {r["linear_mean"]:.1f}, {r["linear_p99"]} | '
+            f'{percent(r["fallback"]) if r["fallback"] else "0"} | {r["non_finite"]} | {r["max_penetration_m"]:.1e} m | '
+            f'{r["max_joint_error_m"]:.1e} m | {max(0, r["energy_gained"]):.1e} |')
+    return '\n'.join(lines)
+
+
+def write_page(options, rows):
+    commit = output_of(['git', '-C', str(pathlib.Path(__file__).parent), 'rev-parse', '--short', 'HEAD'])
+    command = 'tests/bench/robustness.py ' + ' '.join(options.command)
+    parts = ['# Robustness', '', EXPLANATION,
+             f'{processor()}, {options.precision}, commit {commit}, {datetime.date.today()}:', '', '```sh', command, '```']
+    for preset in options.presets:
+        parts += ['', f'## {preset.upper()}', '', table_of([r for r in rows if r['preset'] == preset])]
+    pathlib.Path(options.out).write_text('\n'.join(parts) + '\n', encoding='utf-8')
+
+
+def soak(options, scenes):
+    cells = [(scene, dt) for scene in scenes for dt in options.dt]
+    steps = [max(1, int(options.soak / len(cells) * SHARE.get(scene, 1.1))) for scene, _ in cells]
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        rows = list(pool.map(lambda k: run_cell(options, *cells[k], 'default', steps[k], 1000), range(len(cells))))
+    for r in rows:
+        print(f'{r["scene"]:15s} {1000 * r["dt"]:5g} ms {r["world_steps"]:9d} world-steps, converged {percent(r["converged"])}, '
+              f'non-finite {r["non_finite"]}', flush=True)
+    total, bad = sum(r['world_steps'] for r in rows), sum(r['non_finite'] for r in rows)
+    print(f'{total} world-steps, {bad} non-finite, converged {percent(sum(r["converged"] * r["world_steps"] for r in rows) / total)}')
+    return 1 if bad else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('--bin', type=pathlib.Path, required=True, help='directory of axion-robustness')
+    parser.add_argument('--models', type=pathlib.Path, required=True, help='directory of the robots\' MJCF files')
+    parser.add_argument('--out', help='page to write; without it the tables are printed')
+    parser.add_argument('--steps', type=int, default=1000, help='world-steps a cell, fewer where they are slow')
+    parser.add_argument('--scenes', nargs='+', help='default: all')
+    parser.add_argument('--dt', nargs='+', type=float, default=TIME_STEPS)
+    parser.add_argument('--presets', nargs='+', default=PRESETS, choices=PRESETS)
+    parser.add_argument('--precision', default='float32', choices=['float32', 'float64'])
+    parser.add_argument('--jobs', type=int, default=os.cpu_count())
+    parser.add_argument('--soak', type=float, help='steps this many world-steps over the scenes with DEFAULT instead')
+    options = parser.parse_args()
+    options.command = sys.argv[1:]
+    scenes = options.scenes or subprocess.run([str(options.bin / 'axion-robustness'), '--list'], capture_output=True, text=True,
+                                              check=True).stdout.split()
+    try:
+        if options.soak:
+            return soak(options, scenes)
+        rows = run_table(options, scenes)
+    except RuntimeError as error:
+        print(error, file=sys.stderr)
+        return 1
+    if options.out:
+        write_page(options, rows)
+    else:
+        for preset in options.presets:
+            print(f'{preset}\n{table_of([r for r in rows if r["preset"] == preset])}')
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
