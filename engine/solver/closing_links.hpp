@@ -100,8 +100,7 @@ template <typename Real>
 AXION_HD inline void twist_of_group(const Problem<Real>& p, int group, const math::Vec3<Real>* v,
                                     const math::Vec3<Real>* omega, Real (&out)[6]) {
   const model::Contact<Real>& c = p.w.contacts[p.w.link_start[group]];
-  const math::Vec3<Real> linear =
-      v[c.body_a] - v[c.body_b] - math::cross(omega[c.body_b], offset_of_group(p, group));
+  const math::Vec3<Real> linear = v[c.body_a] - v[c.body_b] - math::cross(omega[c.body_b], offset_of_group(p, group));
   const math::Vec3<Real> angular = omega[c.body_a] - omega[c.body_b];
   for (int k = 0; k < 3; ++k) out[k] = linear[k], out[3 + k] = angular[k];
 }

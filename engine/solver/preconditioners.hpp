@@ -84,13 +84,13 @@ AXION_HD inline void prepare_tree_preconditioner(const Team& team, const Problem
       return;
     }
     Real* G = p.w.contact_gain + 9 * i;
-    for (int k = 0; k < 9; ++k) G[k] = k % 4 == 0 ? Real(1) / p.w.compliance[p.contact_base() + 3 * i + k / 4] : Real(0);
+    for (int k = 0; k < 9; ++k)
+      G[k] = k % 4 == 0 ? Real(1) / p.w.compliance[p.contact_base() + 3 * i + k / 4] : Real(0);
   });
   factorise_and_solve(team, p, Scope::kTree, TreeRhs<Real>{});
   // Loops are no nodes of the tree: their place among the nodes is free.
-  team.for_each(p.m.loop_count, [&](int l) {
-    invert_joint_block(p, joint_of_loop(p.m, l), p.w.node + l * model::kNodeStride);
-  });
+  team.for_each(p.m.loop_count,
+                [&](int l) { invert_joint_block(p, joint_of_loop(p.m, l), p.w.node + l * model::kNodeStride); });
 }
 
 template <typename Real, typename Team>
@@ -104,9 +104,8 @@ AXION_HD inline void apply_tree_preconditioner(const Team& team, const Problem<R
   read_joint_impulses(team, p, Scope::kTree, y);
   read_condensed_impulses(team, p, Scope::kTree, rhs, p.w.pcr_v, p.w.pcr_w, y);
   team.for_each(p.row_count(), [&](int i) { y[i] = -y[i]; });
-  team.for_each(p.m.loop_count, [&](int l) {
-    apply_joint_block(p, joint_of_loop(p.m, l), p.w.node + l * model::kNodeStride, x, y);
-  });
+  team.for_each(p.m.loop_count,
+                [&](int l) { apply_joint_block(p, joint_of_loop(p.m, l), p.w.node + l * model::kNodeStride, x, y); });
   team.for_each(p.contact_count, [&](int i) {
     if (!in_scope(p, i, Scope::kTree)) apply_contact_block(p, i, x, y);
   });
@@ -120,8 +119,11 @@ AXION_HD inline void prepare_preconditioner(const Team& team, const Problem<Real
       team.for_each(p.m.joint_count, [&](int j) { invert_joint_block(p, j, p.w.node + j * model::kNodeStride); });
       team.for_each(p.contact_count, [&](int i) { invert_contact_block(p, i); });
       return;
-    case model::LinearSolver::kPcrTree: prepare_tree_preconditioner(team, p); return;
-    default: team.for_each(p.row_count(), [&](int i) { p.w.pcr_d[i] = Real(1) / schur_diagonal(p, i); });
+    case model::LinearSolver::kPcrTree:
+      prepare_tree_preconditioner(team, p);
+      return;
+    default:
+      team.for_each(p.row_count(), [&](int i) { p.w.pcr_d[i] = Real(1) / schur_diagonal(p, i); });
   }
 }
 
@@ -133,8 +135,11 @@ AXION_HD inline void precondition(const Team& team, const Problem<Real>& p, cons
       team.for_each(p.m.joint_count, [&](int j) { apply_joint_block(p, j, p.w.node + j * model::kNodeStride, x, y); });
       team.for_each(p.contact_count, [&](int i) { apply_contact_block(p, i, x, y); });
       return;
-    case model::LinearSolver::kPcrTree: apply_tree_preconditioner(team, p, x, y); return;
-    default: team.for_each(p.row_count(), [&](int i) { y[i] = p.w.pcr_d[i] * x[i]; });
+    case model::LinearSolver::kPcrTree:
+      apply_tree_preconditioner(team, p, x, y);
+      return;
+    default:
+      team.for_each(p.row_count(), [&](int i) { y[i] = p.w.pcr_d[i] * x[i]; });
   }
 }
 

@@ -74,9 +74,8 @@ AXION_HD inline void body_rhs(const Problem<Real>& p, const TreeRhs<Real>& given
   Impulse<Real> sum;
   const model::BodyData<Real>& body = p.m.bodies[b];
   const auto add_joint = [&](int j, bool on_child) {
-    for_each_condensed_row(p, p.m.joints[j], [&](int row) {
-      sum.add(p.w.row[row], given.row[row] / p.w.compliance[row], on_child);
-    });
+    for_each_condensed_row(p, p.m.joints[j],
+                           [&](int row) { sum.add(p.w.row[row], given.row[row] / p.w.compliance[row], on_child); });
   };
   if (given.row != nullptr) {
     if (body.joint >= 0) add_joint(body.joint, true);

@@ -27,8 +27,8 @@ const Scene kScenes[] = {
     {"two loops", [] { return testing::ring_of_bars(6, true); }},
 };
 
-constexpr LinearSolver kSolvers[] = {LinearSolver::kAutomatic, LinearSolver::kPcrJacobi,  LinearSolver::kTreeDirect,
-                                     LinearSolver::kPcrBlock,  LinearSolver::kPcrTree,    LinearSolver::kTreeKrylov,
+constexpr LinearSolver kSolvers[] = {LinearSolver::kAutomatic,  LinearSolver::kPcrJacobi, LinearSolver::kTreeDirect,
+                                     LinearSolver::kPcrBlock,   LinearSolver::kPcrTree,   LinearSolver::kTreeKrylov,
                                      LinearSolver::kDenseDirect};
 
 model::SolverOptions options_of(LinearSolver solver, bool symmetric) {
@@ -46,7 +46,8 @@ void expect_equal_to_dense(const Scene& scene, LinearSolver solver, bool symmetr
     const int iterations = solver::solve_linear(Team{}, system.problem());
     const System::Vector exact = system.dense_solution();
     const double du = system.velocity_difference(exact), dl = system.impulse_difference(exact);
-    if (seed == 1) std::printf("%s, solver %d: %d iterations, %.1e %.1e\n", scene.name, int(solver), iterations, du, dl);
+    if (seed == 1)
+      std::printf("%s, solver %d: %d iterations, %.1e %.1e\n", scene.name, int(solver), iterations, du, dl);
     EXPECT_LT(du, 1e-6) << scene.name << ", solver " << int(solver) << ", seed " << seed;
     EXPECT_LT(dl, 1e-5) << scene.name << ", solver " << int(solver) << ", seed " << seed;
   }

@@ -99,7 +99,8 @@ class NewtonSystem {
       const int row = p.contact_base() + 3 * c;
       for (int k = 0; k < 3; ++k) {
         A.row(nu + row + k).setZero();
-        for (int l = 0; l < 3; ++l) A.row(nu + row + k).head(nu) += p.w.contact_gain[9 * c + 3 * k + l] * J.row(row + l);
+        for (int l = 0; l < 3; ++l)
+          A.row(nu + row + k).head(nu) += p.w.contact_gain[9 * c + 3 * k + l] * J.row(row + l);
         A(nu + row + k, nu + row + k) = 1;
         rhs[nu + row + k] = -p.w.contact_offset[3 * c + k];
       }
@@ -127,7 +128,9 @@ class NewtonSystem {
     const int n = row_count();
     return (solution() - exact).tail(n).cwiseAbs().maxCoeff() / exact.tail(n).cwiseAbs().maxCoeff();
   }
-  double difference(const Vector& exact) const { return std::max(velocity_difference(exact), impulse_difference(exact)); }
+  double difference(const Vector& exact) const {
+    return std::max(velocity_difference(exact), impulse_difference(exact));
+  }
 
  private:
   // The parts of a step up to the first linearisation.

@@ -159,9 +159,9 @@ TEST(Preconditioners, are_symmetric_positive_definite) {
 
 TEST(Preconditioners, rows_beyond_a_joints_block_stand_alone) {
   // Three hinges with limits, dry friction and two limited drives each: 3 + 3 + 3 + 9 rows, of which 12 make the block.
-  model::SceneSpec scene = testing::two_bodies({testing::hinge("h0", {0, 1, 0.1}, {0, 0, 0}),
-                                                testing::hinge("h1", {1, 0, 0.2}, {0, 0, 0}),
-                                                testing::hinge("h2", {0.1, 0.2, 1}, {0, 0, 0})});
+  model::SceneSpec scene =
+      testing::two_bodies({testing::hinge("h0", {0, 1, 0.1}, {0, 0, 0}), testing::hinge("h1", {1, 0, 0.2}, {0, 0, 0}),
+                           testing::hinge("h2", {0.1, 0.2, 1}, {0, 0, 0})});
   for (int k = 0; k < 3; ++k) {
     auto& axis = scene.joints[0].axes[k];
     axis.limited = true, axis.lower = -0.01, axis.upper = 2, axis.friction_loss = 0.1, axis.damping = 0.1;

@@ -17,7 +17,7 @@ namespace {
 
 using model::LinearSolver;
 
-const char* const kNames[] = {"AUTOMATIC", "PCR_JACOBI", "TREE_DIRECT", "PCR_BLOCK",
+const char* const kNames[] = {"AUTOMATIC", "PCR_JACOBI",  "TREE_DIRECT", "PCR_BLOCK",
                               "PCR_TREE",  "TREE_KRYLOV", "DENSE_DIRECT"};
 
 model::SceneSpec humanoid() {
@@ -52,11 +52,12 @@ void measure(const char* name, const model::SceneSpec& scene, LinearSolver solve
     newton += world.record().newton_iterations, linear += world.record().linear_iterations;
     contacts += world.record().contact_count;
   }
-  std::printf("%-16s %-7s %-6s %-12s contacts %6.1f  converged %5.1f %%  Newton %5.2f  linear/Newton %6.1f  "
-              "ms/step %8.3f  ms/Newton %7.3f\n",
-              name, sizeof(Real) == 4 ? "float32" : "float64", symmetric ? "seed" : "default", kNames[int(solver)],
-              contacts / steps, 100.0 * converged / steps, newton / steps, newton > 0 ? linear / newton : 0.0,
-              1e3 * seconds / steps, newton > 0 ? 1e3 * seconds / newton : 0.0);
+  std::printf(
+      "%-16s %-7s %-6s %-12s contacts %6.1f  converged %5.1f %%  Newton %5.2f  linear/Newton %6.1f  "
+      "ms/step %8.3f  ms/Newton %7.3f\n",
+      name, sizeof(Real) == 4 ? "float32" : "float64", symmetric ? "seed" : "default", kNames[int(solver)],
+      contacts / steps, 100.0 * converged / steps, newton / steps, newton > 0 ? linear / newton : 0.0,
+      1e3 * seconds / steps, newton > 0 ? 1e3 * seconds / newton : 0.0);
   std::fflush(stdout);
 }
 

@@ -31,7 +31,7 @@ inline model::SceneSpec mixed_scene() {
   model::SceneSpec scene;
   scene.shapes = {ground_plane(0.6)};
   const model::Vec3d half{0.1, 0.1, 0.1};
-  const model::Vec3d at[6] = {{0, 0, 0.099},     {0.25, 0, 0.15}, {0.5, 0.02, 0.099},
+  const model::Vec3d at[6] = {{0, 0, 0.099},   {0.25, 0, 0.15}, {0.5, 0.02, 0.099},
                               {-0.25, 0, 0.3}, {-0.5, 0, 0.4},  {0.25, 0.03, 0.348}};
   for (int i = 0; i < 6; ++i) {
     const std::string name = "body" + std::to_string(i);
@@ -65,10 +65,9 @@ inline model::SceneSpec four_bar() {
   scene.bodies = {solid_box("crank", 1, {0.1, 0.02, 0.02}, {0.1, 0, 1}),
                   solid_box("coupler", 2, {0.25, 0.02, 0.02}, {0.45, 0, 1}),
                   solid_box("rocker", 1.5, {0.02, 0.02, 0.2}, {0.7, 0, 0.8})};
-  scene.joints = {hinge_joint("crank", -1, 0, {0, 1, 0}, {-0.1, 0, 0}),
-                  hinge_joint("coupler", 0, 1, {0, 1, 0}, {-0.25, 0, 0}),
-                  hinge_joint("rocker", 1, 2, {0, 1, 0}, {0, 0, 0.2}),
-                  hinge_joint("closing", -1, 2, {0, 1, 0}, {0, 0, -0.2})};
+  scene.joints = {
+      hinge_joint("crank", -1, 0, {0, 1, 0}, {-0.1, 0, 0}), hinge_joint("coupler", 0, 1, {0, 1, 0}, {-0.25, 0, 0}),
+      hinge_joint("rocker", 1, 2, {0, 1, 0}, {0, 0, 0.2}), hinge_joint("closing", -1, 2, {0, 1, 0}, {0, 0, -0.2})};
   return scene;
 }
 
@@ -80,8 +79,8 @@ inline model::SceneSpec ring_of_bars(int count, bool chord) {
   for (int i = 0; i < count; ++i) {
     const double angle = 2 * pi * i / count;
     const std::string name = "bar" + std::to_string(i);
-    model::BodySpec bar = solid_box(name, 1 + 0.1 * i, {0.2, 0.03, 0.03},
-                                    {apothem * std::sin(angle), -apothem * std::cos(angle), 0.029});
+    model::BodySpec bar =
+        solid_box(name, 1 + 0.1 * i, {0.2, 0.03, 0.03}, {apothem * std::sin(angle), -apothem * std::cos(angle), 0.029});
     bar.X_WB.rotation = {std::cos(angle / 2), 0, 0, std::sin(angle / 2)};
     scene.bodies.push_back(bar);
     scene.shapes.push_back(box_shape(name, i, {0.17, 0.03, 0.03}, 0.5));
@@ -117,8 +116,8 @@ inline model::SceneSpec sphere_pile(int side, int layers, double spacing) {
     const int x = i % side, y = i / side % side, z = i / side / side;
     const std::string name = "sphere" + std::to_string(i);
     model::BodySpec body = solid_box(name, 0.5, {0.05, 0.05, 0.05},
-                                              {spacing * (x - 0.5 * (side - 1)) + jitter(random),
-                                               spacing * (y - 0.5 * (side - 1)) + jitter(random), 0.06 + spacing * z});
+                                     {spacing * (x - 0.5 * (side - 1)) + jitter(random),
+                                      spacing * (y - 0.5 * (side - 1)) + jitter(random), 0.06 + spacing * z});
     const double I = 0.4 * 0.5 * 0.05 * 0.05;
     body.I_Bcm = {I, I, I, 0, 0, 0};
     scene.bodies.push_back(body);
@@ -138,7 +137,8 @@ struct NamedJoint {
 inline std::vector<NamedJoint> joints_of_every_kind() {
   using model::JointKind;
   const model::AxisSpec slides[3] = {slide("s0", {1, 0.2, 0}), slide("s1", {0, 1, 0.3}), slide("s2", {0.1, 0, 1})};
-  const model::AxisSpec hinges[3] = {hinge("h0", {0, 1, 0.1}, {-0.1, 0.05, 0}), hinge("h1", {1, 0, 0.2}, {-0.05, 0, 0.1}),
+  const model::AxisSpec hinges[3] = {hinge("h0", {0, 1, 0.1}, {-0.1, 0.05, 0}),
+                                     hinge("h1", {1, 0, 0.2}, {-0.05, 0, 0.1}),
                                      hinge("h2", {0.1, 0.2, 1}, {0, 0.1, 0})};
   std::vector<NamedJoint> joints;
   for (int kind = -2; kind < 16; ++kind) {
@@ -149,9 +149,10 @@ inline std::vector<NamedJoint> joints_of_every_kind() {
     for (int k = 0; kind > 0 && k < hinge_count; ++k) axes.push_back(hinges[k]);
     if (kind > 0) axes[0].damping = 0.3, axes[0].stiffness = 5, axes[0].armature = 0.02;
     const JointKind joint_kind = kind == -2 ? JointKind::kBall : kind == -1 ? JointKind::kFixed : JointKind::kAxes;
-    const std::string name = kind == -2   ? "Ball"
-                             : kind == -1 ? "Weld"
-                                          : "Slides" + std::to_string(slide_count) + "Hinges" + std::to_string(hinge_count);
+    const std::string name = kind == -2 ? "Ball"
+                             : kind == -1
+                                 ? "Weld"
+                                 : "Slides" + std::to_string(slide_count) + "Hinges" + std::to_string(hinge_count);
     for (const bool soft : {false, true}) {
       if (kind == -1 && !soft) continue;  // a rigid weld of the tree makes one body of two
       model::SceneSpec scene = two_bodies(axes, joint_kind);

@@ -25,7 +25,8 @@ void expect_reported(const char* block, float reported, double exact) {
 }
 
 // Throws the world about, steps it a few times and compares the record of each. Notes the greatest residuals met.
-void check(const Case& given, const model::SolverOptions& options, unsigned seed, double (&greatest)[5], int& compared) {
+void check(const Case& given, const model::SolverOptions& options, unsigned seed, double (&greatest)[5],
+           int& compared) {
   SCOPED_TRACE(std::string(given.name) + ", joint mode " + std::to_string(int(options.joint_mode)) + ", seed " +
                std::to_string(seed));
   testing::SingleWorld<double> world(given.scene, options, 0.005);
@@ -77,7 +78,7 @@ TEST(StepRecord, residuals_equal_those_recomputed_from_states_and_impulses) {
       }
     }
   }
-  EXPECT_GT(compared, 80);  // of 120
+  EXPECT_GT(compared, 80);                                                    // of 120
   for (int k = 0; k < 5; ++k) EXPECT_GT(greatest[k], 1e-3) << "block " << k;  // there was something to compare
 }
 
