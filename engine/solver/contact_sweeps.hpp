@@ -5,8 +5,8 @@
 // tree's inverse V (joint_inverse.hpp) the velocities are u = u₀ + V Jᵀ(λ − λ₀), and each contact in turn is solved as if it
 // were alone: nonlinear block Gauss-Seidel (Jean 1999; Acary and Brogliato 2008). A sweep costs a few per cent of a
 // factorisation. It converges steadily where Newton cycles, and Newton finishes from there in one or two iterations.
-// One contact: kLocalPasses of a projected normal step and an exact 2×2 stick solve, or a projected step onto the cone where
-// it does not hold. Limits and bounded rows: one projected step. What a sweep solves is the law of residual.hpp itself.
+// One contact: a projected normal step, then an exact 2×2 solve for sticking, or a projected step onto the cone where it does
+// not stick. Limits and bounded rows: one projected step. What a sweep solves is the law of residual.hpp itself.
 #pragma once
 
 #include "engine/solver/iterate.hpp"
@@ -14,7 +14,7 @@
 
 namespace axion::solver {
 
-inline constexpr int kLocalPasses = 3;
+inline constexpr double kLeastMobility = 1e-6;  // of a row in V, relative to its own bodies' alone
 inline constexpr double kSweepTolerance = 0.5;  // largest change of a row in a sweep, of its tolerance
 inline constexpr double kSweepGrowth = 1.21;    // of |f|² from a sweep to the next, beyond which momentum starts anew
 inline constexpr double kSweepExcess = 4.0;     // of |f|² over its least
@@ -100,33 +100,40 @@ struct ContactImpulse {
   Real n, x, y;
 };
 
-// One contact alone: block G of V, velocities v at its impulse `last`. `c` is the compliance of the normal row, v.n its a.
+// What solve_contact_alone divides by: the block's normal entry, its greatest tangent eigenvalue and its tangent determinant,
+// inverted; the last is zero where the tangents' block is singular.
 template <typename Real>
-AXION_HD inline ContactImpulse<Real> solve_contact_alone(const Real* G, Real c, Real mu, const ContactImpulse<Real>& v,
-                                                         const ContactImpulse<Real>& last, const Real (&least)[2]) {
-  ContactImpulse<Real> l = last;
-  Real an = v.n, vx = v.x, vy = v.y;
-  const Real g_n = greater(G[0], least[0]) + c, half = (G[4] - G[8]) / 2;
-  const Real g_t = greater((G[4] + G[8]) / 2 + std::sqrt(half * half + G[5] * G[7]), least[1]);
-  const Real det = G[4] * G[8] - G[5] * G[7];
-  for (int pass = 0; pass < kLocalPasses; ++pass) {
-    const Real n = greater(l.n - an / g_n, Real(0)), dn = n - l.n, cone = mu * n;
-    l.n = n, an += (G[0] + c) * dn, vx += G[3] * dn, vy += G[6] * dn;
-    Real x = l.x - vx / g_t, y = l.y - vy / g_t;
-    if (det > Real(1e-6) * g_t * g_t) x = l.x - (G[8] * vx - G[5] * vy) / det, y = l.y - (G[4] * vy - G[7] * vx) / det;
-    if (x * x + y * y > cone * cone) {
-      x = l.x - vx / g_t, y = l.y - vy / g_t;
-      const Real size = std::sqrt(x * x + y * y);
-      if (size > cone) x *= cone / size, y *= cone / size;
-    }
-    const Real dx = x - l.x, dy = y - l.y;
-    l.x = x, l.y = y, an += G[1] * dx + G[2] * dy, vx += G[4] * dx + G[5] * dy, vy += G[7] * dx + G[8] * dy;
+AXION_HD inline void invert_swept_block(const Problem<Real>& p, int i) {
+  const int row = p.contact_base() + 3 * i;
+  const Real* G = p.w.contact_gain + 9 * i;
+  Real* inverse = p.w.contact_offset + 3 * i;
+  const Real half = (G[4] - G[8]) / 2, det = G[4] * G[8] - G[5] * G[7];
+  const Real g_n = greater(G[0], Real(kLeastMobility) * p.w.row_scale[row]);
+  const Real g_t =
+      greater((G[4] + G[8]) / 2 + std::sqrt(half * half + G[5] * G[7]), Real(kLeastMobility) * p.w.row_scale[row + 1]);
+  inverse[0] = Real(1) / (g_n + p.w.pcr_p[row]);
+  inverse[1] = Real(1) / g_t;
+  inverse[2] = det > Real(kLeastMobility) * g_t * g_t ? Real(1) / det : Real(0);
+}
+
+// One contact alone: its block G of V, the inverses above, velocities v at its impulse `last`; v.n is its a.
+template <typename Real>
+AXION_HD inline ContactImpulse<Real> solve_contact_alone(const Real* G, const Real* inverse, Real mu,
+                                                         const ContactImpulse<Real>& v,
+                                                         const ContactImpulse<Real>& last) {
+  const Real n = greater(last.n - v.n * inverse[0], Real(0)), dn = n - last.n, cone = mu * n;
+  const Real vx = v.x + G[3] * dn, vy = v.y + G[6] * dn;
+  if (inverse[2] > Real(0)) {
+    const Real x = last.x - (G[8] * vx - G[5] * vy) * inverse[2], y = last.y - (G[4] * vy - G[7] * vx) * inverse[2];
+    if (x * x + y * y <= cone * cone) return {n, x, y};
   }
-  return l;
+  const Real x = last.x - vx * inverse[1], y = last.y - vy * inverse[1], size = std::sqrt(x * x + y * y);
+  const Real share = size > cone ? cone / size : Real(1);
+  return {n, share * x, share * y};
 }
 
 // pcr_r: what a row's velocity is measured from; pcr_p: its compliance; pcr_d: (J V Jᵀ)_ii; pcr_z: its impulse before.
-// contact_gain: J V Jᵀ of each contact. Needs `evaluate` at (v_plus, omega_plus, lambda).
+// contact_gain: J V Jᵀ of each contact; contact_offset: its inverses. Needs `evaluate` at (v_plus, omega_plus, lambda).
 template <typename Real, typename Team>
 AXION_HD inline void note_rows(const Team& team, const Problem<Real>& p) {
   const auto note = [&](int row, Real compliance) {
@@ -157,13 +164,14 @@ AXION_HD inline void start_sweeps(const Team& team, const Problem<Real>& p) {
   team.for_each(p.m.limit_count + p.m.effort_count, [&](int i) {
     const int row = p.limit_base() + i;
     const model::Row<Real>& r = p.w.row[row];
-    p.w.pcr_d[row] = greater(inverse_product(p, r, r, row_bodies(p, row)), Real(1e-6) * p.w.row_scale[row]);
+    p.w.pcr_d[row] = greater(inverse_product(p, r, r, row_bodies(p, row)), Real(kLeastMobility) * p.w.row_scale[row]);
   });
   team.for_each(p.contact_count, [&](int i) {
     const int row = p.contact_base() + 3 * i;
     for (int k = 0; k < 9; ++k) {
       p.w.contact_gain[9 * i + k] = inverse_product(p, p.w.row[row + k / 3], p.w.row[row + k % 3], row_bodies(p, row));
     }
+    invert_swept_block(p, i);
   });
 }
 
@@ -196,9 +204,8 @@ AXION_HD inline Real sweep_contact(const Team& team, const Problem<Real>& p, int
                                p.w.pcr_r[row + 1] + swept_velocity(p, p.w.row[row + 1], on),
                                p.w.pcr_r[row + 2] + swept_velocity(p, p.w.row[row + 2], on)};
   if (v.n >= Real(0) && last.n == Real(0) && last.x == Real(0) && last.y == Real(0)) return 0;
-  const Real least[2] = {Real(1e-6) * p.w.row_scale[row], Real(1e-6) * p.w.row_scale[row + 1]};
   const ContactImpulse<Real> next =
-      solve_contact_alone(p.w.contact_gain + 9 * i, p.w.pcr_p[row], p.w.contacts[i].friction, v, last, least);
+      solve_contact_alone(p.w.contact_gain + 9 * i, p.w.contact_offset + 3 * i, p.w.contacts[i].friction, v, last);
   const Real change[3] = {next.n - last.n, next.x - last.x, next.y - last.y};
   push_rows(team, p, row, 3, on, change);
   team.for_each(1, [&](int) { p.w.lambda[row] = next.n, p.w.lambda[row + 1] = next.x, p.w.lambda[row + 2] = next.y; });

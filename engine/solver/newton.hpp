@@ -1,12 +1,13 @@
 // Non-smooth Newton on the whole system, with globalisation and its record.
 //
-//   start at the better of u⁻ and ũ with matched impulses; each iteration: linearise, solve, damp, update.
+//   start at the better of u⁻ and ũ with matched impulses; where the merit is high sweeps over the contacts find which stick,
+//   slide and open (contact_sweeps.hpp); then Newton: linearise, solve, update.
 //   The merit is the largest residual in multiples of its tolerance. The best iterate is kept. At least one iteration.
-// Full steps come first: on redundant frictional contacts a search that insists on decrease ends in tiny steps (85 % of
-// the steps of a humanoid on the floor converged with five halvings from the first iteration on, 96 % with none). What
-// full steps leave is cycles between active sets. Two things break them: from the seventh iteration of every sixteen on,
-// one halving where the full step does not decrease the merit; and from the eleventh on, every other iteration with a
-// hundredfold proximal term (99.6 %).
+// Newton's steps are full: on redundant frictional contacts a search that insists on decrease ends in tiny steps. Where they do
+// not lower the merit the best iterate is taken up again, by cautious sweeps, then with a hundredfold proximal term; where it
+// stalls, with a tenth of it. A system that cannot sweep (may_sweep) searches as its full steps cycle: from the seventh
+// iteration of every sixteen on one halving where a full step does not decrease the merit; and from the eleventh on, every
+// other iteration with a hundredfold proximal term.
 // The rotation of a Newton step is held to half a radian. If joints or dynamics stay above kFallbackMerit the step is done
 // again with impulses along J(q⁺), then with linearised joints; the smallest residual wins, and the outcome says so. So it is
 // where a body turned by more than kMaxTurn beyond its last velocity.
@@ -24,7 +25,7 @@ inline constexpr double kDampingGain = 100.0;               // by this multiple 
 inline constexpr double kSweepMerit = 100.0;      // from this merit on a step starts with sweeps over its contacts
 inline constexpr int kSweeps = 200;               // at most, in one linearisation of the joints
 inline constexpr double kCautiousMomentum = 0.8;  // of sweeps that follow a failure
-inline constexpr double kStalledGain = 0.1;
+inline constexpr double kStalledGain = 0.1;       // of the proximal term, where the merit stalls
 inline constexpr int kPatience = 2;      // Newton steps without a decrease before the best iterate is taken up again
 inline constexpr double kMaxTurn = 2.0;  // rad, of a step beyond the last velocity
 inline constexpr double kFallbackMerit = 100.0;

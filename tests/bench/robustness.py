@@ -90,7 +90,7 @@ def table_of(rows):
 
 def write_page(options, rows):
     commit = output_of(['git', '-C', str(pathlib.Path(__file__).parent), 'rev-parse', '--short', 'HEAD'])
-    command = 'tests/bench/robustness.py ' + ' '.join(options.command)
+    command = f'tests/bench/robustness.py --bin build/release/bin --models MODELS --steps {options.steps} --out docs/robustness.md'
     parts = ['# Robustness', '', EXPLANATION,
              f'{processor()}, {options.precision}, commit {commit}, {datetime.date.today()}:', '', '```sh', command, '```']
     for preset in options.presets:
@@ -124,7 +124,6 @@ def main():
     parser.add_argument('--jobs', type=int, default=os.cpu_count())
     parser.add_argument('--soak', type=float, help='steps this many world-steps over the scenes with DEFAULT instead')
     options = parser.parse_args()
-    options.command = sys.argv[1:]
     scenes = options.scenes or subprocess.run([str(options.bin / 'axion-robustness'), '--list'], capture_output=True, text=True,
                                               check=True).stdout.split()
     try:
