@@ -56,7 +56,7 @@ AXION_HD inline bool is_finite(const ContactPoint<Real>& c) {
 // Writes the contacts with gap < margin to `out` (room for kMaxPairContacts) and returns their number. Their order and
 // features are stable under small motions; swapping a and b swaps the points and turns the normals.
 template <typename Real>
-AXION_HD inline int collide_pair(const Shape<Real>& a, const ShapePose<Real>& X_WA, const Shape<Real>& b,
+AXION_HD_CALL int collide_pair(const Shape<Real>& a, const ShapePose<Real>& X_WA, const Shape<Real>& b,
                                  const ShapePose<Real>& X_WB, Real margin, ContactPoint<Real>* out) {
   if (!may_touch(a, X_WA, b, X_WB, margin)) return 0;
   const bool swap = b.kind < a.kind;

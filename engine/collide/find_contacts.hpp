@@ -54,7 +54,7 @@ AXION_HD inline bool near_each_other(const model::ModelView<Real>& m, const mode
 }
 
 template <typename Real>
-AXION_HD inline model::Contact<Real> make_contact(const model::WorldView<Real>& w, const model::ShapeData<Real>& a,
+AXION_HD_CALL model::Contact<Real> make_contact(const model::WorldView<Real>& w, const model::ShapeData<Real>& a,
                                                   const model::ShapeData<Real>& b, int pair, Real friction,
                                                   const ContactPoint<Real>& point) {
   model::Contact<Real> c{};
@@ -87,7 +87,7 @@ struct ContactSearch {
 };
 
 template <typename Real, typename Team>
-AXION_HD inline ContactSearch find_contacts(const Team& team, const model::ModelView<Real>& m,
+AXION_HD_CALL ContactSearch find_contacts(const Team& team, const model::ModelView<Real>& m,
                                             const model::WorldView<Real>& w, const model::StepSettings<Real>& s) {
   const int active = team.filter(
       m.pair_count, [&](int i) { return near_each_other(m, w, m.pairs[i], s); },

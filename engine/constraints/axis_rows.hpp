@@ -18,7 +18,7 @@ namespace axion::constraints {
 // Joint rows at q⁻: row_start of locks and axes, lock_start_error, axis_position next to its last value, axis_rate where
 // no step gave it.
 template <typename Real, typename Team>
-AXION_HD inline void start_joints(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w) {
+AXION_HD_CALL void start_joints(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w) {
   team.for_each(m.joint_count, [&](int j) {
     const model::JointData<Real>& joint = m.joints[j];
     JointEvaluation<Real> e;

@@ -62,7 +62,7 @@ AXION_HD inline void add_motor_impulse(const model::ModelView<Real>& m, const mo
 
 // Needs row_start of the axes and the force steps. Writes I_world, I_inverse, v_tilde, omega_tilde.
 template <typename Real, typename Team>
-AXION_HD inline void free_motion(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+AXION_HD_CALL void free_motion(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                  const model::StepSettings<Real>& s) {
   team.for_each(m.body_count, [&](int b) {
     const math::Mat3<Real> R = math::to_matrix(w.q[b]);

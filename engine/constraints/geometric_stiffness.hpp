@@ -31,7 +31,7 @@ AXION_HD inline math::Mat3<Real> stiffness_of(const math::Vec3<Real>& f, const m
 
 // Σ weight_j K_j over the joints of body b, impulses along `rows`, arms at orientations q. weight null: all one.
 template <typename Real>
-AXION_HD inline math::Mat3<Real> body_stiffness(const model::ModelView<Real>& m, int b, const math::Quat<Real>* q,
+AXION_HD_CALL math::Mat3<Real> body_stiffness(const model::ModelView<Real>& m, int b, const math::Quat<Real>* q,
                                                 const model::Row<Real>* rows, const Real* lambda, const Real* weight) {
   math::Mat3<Real> K{};
   const model::BodyData<Real>& body = m.bodies[b];
@@ -88,7 +88,7 @@ AXION_HD inline bool is_jointed(const model::BodyData<Real>& body) {
 // do not shake the forces. Free bodies take whole steps, which are exact for their velocities under constant forces.
 // Needs start_joints.
 template <typename Real, typename Team>
-AXION_HD inline void choose_force_steps(const Team& team, const model::ModelView<Real>& m,
+AXION_HD_CALL void choose_force_steps(const Team& team, const model::ModelView<Real>& m,
                                         const model::WorldView<Real>& w, const model::StepSettings<Real>& s) {
   const bool blended = s.joint_mode == model::JointMode::kBlended;
   if (blended) blend_weights(team, m, w, s.dt);

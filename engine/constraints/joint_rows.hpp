@@ -87,7 +87,7 @@ AXION_HD inline void chain_duals(int hinge_count, Chain<Real>& chain) {
 
 // `near` are the coordinates (less their reference) of the hinges, to choose branches and turns.
 template <typename Real>
-AXION_HD inline Chain<Real> evaluate_chain(const model::JointData<Real>& joint, const math::Quat<Real>& q_M0,
+AXION_HD_CALL Chain<Real> evaluate_chain(const model::JointData<Real>& joint, const math::Quat<Real>& q_M0,
                                            const math::Quat<Real>& q_C, const Real* near) {
   Chain<Real> chain{};
   const int n = joint.hinge_count;
@@ -167,7 +167,7 @@ AXION_HD inline void rotation_locks(const model::JointData<Real>& joint, const m
 
 // All rows of a joint at given poses. `coordinate` are the last coordinates of its axes (to stay on their branch).
 template <typename Real>
-AXION_HD inline void evaluate_joint(const model::ModelView<Real>& m, const model::JointData<Real>& joint,
+AXION_HD_CALL void evaluate_joint(const model::ModelView<Real>& m, const model::JointData<Real>& joint,
                                     const math::Vec3<Real>* x, const math::Quat<Real>* q, const Real* coordinate,
                                     JointEvaluation<Real>& out) {
   using math::Vec3;

@@ -111,14 +111,14 @@ AXION_HD inline math::Mat3<Real> split_derivative(const math::Quat<Real>& q, con
 }
 
 template <typename Real>
-AXION_HD inline math::Quat<Real> rotate_step(model::GyroscopicMode mode, const math::Quat<Real>& q,
+AXION_HD_CALL math::Quat<Real> rotate_step(model::GyroscopicMode mode, const math::Quat<Real>& q,
                                              const math::Vec3<Real>& I, const math::Vec3<Real>& omega, Real h) {
   if (mode == model::GyroscopicMode::kSplit) return split_rotation(q, I, omega, h);
   return math::normalized(math::exp_rotation(h * omega) * q);
 }
 
 template <typename Real>
-AXION_HD inline math::Mat3<Real> rotate_step_derivative(model::GyroscopicMode mode, const math::Quat<Real>& q,
+AXION_HD_CALL math::Mat3<Real> rotate_step_derivative(model::GyroscopicMode mode, const math::Quat<Real>& q,
                                                         const math::Vec3<Real>& I, const math::Vec3<Real>& omega,
                                                         Real h) {
   if (mode == model::GyroscopicMode::kSplit) return split_derivative(q, I, omega, h);
@@ -128,7 +128,7 @@ AXION_HD inline math::Mat3<Real> rotate_step_derivative(model::GyroscopicMode mo
 // ω after a free step with the gyroscopic torque, for the modes that put it into the free velocity.
 // IMPLICIT: backward Euler in the body frame, I(ω − ω⁻) + h ω × Iω = 0, Newton (Catto 2015, "Numerical methods").
 template <typename Real>
-AXION_HD inline math::Vec3<Real> gyroscopic_velocity(model::GyroscopicMode mode, const math::Quat<Real>& q,
+AXION_HD_CALL math::Vec3<Real> gyroscopic_velocity(model::GyroscopicMode mode, const math::Quat<Real>& q,
                                                      const math::Vec3<Real>& I, const math::Vec3<Real>& omega, Real h) {
   using math::Mat3, math::Vec3;
   if (mode == model::GyroscopicMode::kSplit) return omega;
@@ -152,7 +152,7 @@ AXION_HD inline math::Vec3<Real> gyroscopic_velocity(model::GyroscopicMode mode,
 // The angular velocity at q⁺ of the momentum that ω has at q: what a free rotation keeps. Its size is restored after the
 // rounding of four rotations, which would otherwise add up (float32: 0.4 % in 2·10⁴ steps).
 template <typename Real>
-AXION_HD inline math::Vec3<Real> carry_momentum(const math::Quat<Real>& q, const math::Quat<Real>& q_plus,
+AXION_HD_CALL math::Vec3<Real> carry_momentum(const math::Quat<Real>& q, const math::Quat<Real>& q_plus,
                                                 const math::Vec3<Real>& I, const math::Vec3<Real>& omega) {
   const math::Vec3<Real> before = math::scale(I, math::rotate_inverse(q, omega));
   const math::Vec3<Real> L = math::rotate_inverse(q_plus, math::rotate(q, before));

@@ -13,7 +13,7 @@ inline constexpr int kJacobiSweeps = 5;
 
 // d: eigenvalues in the order of V's columns. A diagonal matrix returns V = 1 exactly.
 template <typename Real>
-AXION_HD inline void symmetric_eigen(math::Mat3<Real> A, math::Mat3<Real>& V, math::Vec3<Real>& d) {
+AXION_HD_CALL void symmetric_eigen(math::Mat3<Real> A, math::Mat3<Real>& V, math::Vec3<Real>& d) {
   V = math::Mat3<Real>::identity();
   const int p_of[3] = {0, 0, 1}, q_of[3] = {1, 2, 2};
   for (int sweep = 0; sweep < kJacobiSweeps; ++sweep) {

@@ -52,7 +52,7 @@ AXION_HD inline math::Vec3<Real> offset_of_group(const Problem<Real>& p, int gro
 
 // H and h of each group.
 template <typename Real, typename Team>
-AXION_HD inline void assemble_links(const Team& team, const Problem<Real>& p) {
+AXION_HD_CALL void assemble_links(const Team& team, const Problem<Real>& p) {
   team.for_each(p.w.link_count[0], [&](int group) {
     Real* H = p.w.link_gain + 36 * group;
     Real* h = p.w.link_offset + 6 * group;
@@ -71,7 +71,7 @@ AXION_HD inline void assemble_links(const Team& team, const Problem<Real>& p) {
 
 // The impulse that links with slots y give to body b.
 template <typename Real>
-AXION_HD inline Impulse<Real> gather_links(const Problem<Real>& p, int b, const Real* y) {
+AXION_HD_CALL Impulse<Real> gather_links(const Problem<Real>& p, int b, const Real* y) {
   Impulse<Real> sum;
   const model::BodyData<Real>& body = p.m.bodies[b];
   for (int k = body.loop_start; k < body.loop_start + body.loop_count; ++k) {
@@ -148,7 +148,7 @@ AXION_HD inline Real loop_mobility(const Problem<Real>& p, const model::JointDat
 
 // link_block: inverses of C + J X Fᵀ for loops and of 1 + H S for groups. Needs body_inverse and assemble_links.
 template <typename Real, typename Team>
-AXION_HD inline void invert_link_blocks(const Team& team, const Problem<Real>& p) {
+AXION_HD_CALL void invert_link_blocks(const Team& team, const Problem<Real>& p) {
   team.for_each(p.m.loop_count, [&](int l) {
     const int j = joint_of_loop(p.m, l), size = joint_row_count(p.m, j);
     const model::JointData<Real>& joint = p.m.joints[j];
@@ -181,7 +181,7 @@ AXION_HD inline void invert_link_blocks(const Team& team, const Problem<Real>& p
 // out = block (J v + C y) for loops and block (y + H w) for groups, at velocities v, omega; with y null the right-hand sides
 // r and h stand in for C y and y.
 template <typename Real, typename Team>
-AXION_HD inline void contract_links(const Team& team, const Problem<Real>& p, const math::Vec3<Real>* v,
+AXION_HD_CALL void contract_links(const Team& team, const Problem<Real>& p, const math::Vec3<Real>* v,
                                     const math::Vec3<Real>* omega, const Real* y, Real* out) {
   team.for_each(p.m.loop_count, [&](int l) {
     const int j = joint_of_loop(p.m, l), size = joint_row_count(p.m, j);

@@ -46,7 +46,7 @@ AXION_HD inline Real swept_velocity(const Problem<Real>& p, const model::Row<Rea
 
 // J_row V Jᵀ of two rows on the same bodies.
 template <typename Real>
-AXION_HD inline Real inverse_product(const Problem<Real>& p, const model::Row<Real>& row,
+AXION_HD_CALL Real inverse_product(const Problem<Real>& p, const model::Row<Real>& row,
                                      const model::Row<Real>& column, const RowBodies& on) {
   const int bodies[2] = {on.a, on.b};
   Real sum = 0;
@@ -69,7 +69,7 @@ AXION_HD inline Real inverse_product(const Problem<Real>& p, const model::Row<Re
 
 // Adds V times an impulse on body b to the velocities.
 template <typename Real, typename Team>
-AXION_HD inline void push_body(const Team& team, const Problem<Real>& p, int b, const Real (&f)[6]) {
+AXION_HD_CALL void push_body(const Team& team, const Problem<Real>& p, int b, const Real (&f)[6]) {
   const Real* column = inverse_column(p, b, 0);
   const int start = p.m.bodies[b].tree_start, length = 6 * p.m.bodies[b].tree_size;
   Real* u = p.w.sweep_velocity + 6 * start;
@@ -81,7 +81,7 @@ AXION_HD inline void push_body(const Team& team, const Problem<Real>& p, int b, 
 
 // Applies impulses along `count` rows from `row` on.
 template <typename Real, typename Team>
-AXION_HD inline void push_rows(const Team& team, const Problem<Real>& p, int row, int count, const RowBodies& on,
+AXION_HD_CALL void push_rows(const Team& team, const Problem<Real>& p, int row, int count, const RowBodies& on,
                                const Real* change) {
   Real f_a[6] = {}, f_b[6] = {};
   for (int k = 0; k < count; ++k) {
@@ -135,7 +135,7 @@ AXION_HD inline ContactImpulse<Real> solve_contact_alone(const Real* G, const Re
 // pcr_r: what a row's velocity is measured from; pcr_p: its compliance; pcr_d: (J V Jᵀ)_ii; pcr_z: its impulse before.
 // contact_gain: J V Jᵀ of each contact; contact_offset: its inverses. Needs `evaluate` at (v_plus, omega_plus, lambda).
 template <typename Real, typename Team>
-AXION_HD inline void note_rows(const Team& team, const Problem<Real>& p) {
+AXION_HD_CALL void note_rows(const Team& team, const Problem<Real>& p) {
   const auto note = [&](int row, Real compliance) {
     p.w.pcr_p[row] = compliance, p.w.pcr_z[row] = p.w.lambda[row];
     p.w.pcr_r[row] = p.w.residual[row] - compliance * p.w.lambda[row];
@@ -153,7 +153,7 @@ AXION_HD inline void note_rows(const Team& team, const Problem<Real>& p) {
 }
 
 template <typename Real, typename Team>
-AXION_HD inline void start_sweeps(const Team& team, const Problem<Real>& p) {
+AXION_HD_CALL void start_sweeps(const Team& team, const Problem<Real>& p) {
   team.for_each(p.m.body_count, [&](int b) {
     Real* u = p.w.sweep_velocity + 6 * b;
     for (int k = 0; k < 3; ++k) {
@@ -195,7 +195,7 @@ AXION_HD inline Real sweep_row(const Team& team, const Problem<Real>& p, int row
 }
 
 template <typename Real, typename Team>
-AXION_HD inline Real sweep_contact(const Team& team, const Problem<Real>& p, int i) {
+AXION_HD_CALL Real sweep_contact(const Team& team, const Problem<Real>& p, int i) {
   const int row = p.contact_base() + 3 * i;
   const RowBodies on = row_bodies(p, row);
   const Real* lambda = p.w.lambda + row;
@@ -280,7 +280,7 @@ AXION_HD inline void set_joint_rhs(const Team& team, const Problem<Real>& p, con
 // From (v_plus, omega_plus, lambda), evaluated, to the iterate after at most `count` sweeps. Returns how many were made;
 // the caller evaluates. One factorisation of the joints, contacts left out.
 template <typename Real, typename Team>
-AXION_HD inline int sweep_contacts(const Team& team, const Problem<Real>& p, int count, Real greatest_momentum) {
+AXION_HD_CALL int sweep_contacts(const Team& team, const Problem<Real>& p, int count, Real greatest_momentum) {
   note_rows(team, p);
   linearise(team, p);
   solve_joints(team, p);

@@ -113,7 +113,7 @@ AXION_HD inline void eliminate_column(const Team& team, const Problem<Real>& p, 
 
 // Solves for du and dlambda. Returns the number of linear solves, one.
 template <typename Real, typename Team>
-AXION_HD inline int solve_dense(const Team& team, const Problem<Real>& p) {
+AXION_HD_CALL int solve_dense(const Team& team, const Problem<Real>& p) {
   const int nu = 6 * p.m.body_count, n = nu + p.row_count();
   AXION_ASSERT(n <= p.m.dense_unknowns);
   Real* x = p.w.dense_rhs;

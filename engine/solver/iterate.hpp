@@ -8,7 +8,7 @@ namespace axion::solver {
 inline constexpr double kMaxRotation = 0.5;  // rad, of one Newton iteration
 
 template <typename Real, typename Team>
-AXION_HD inline void copy_iterate(const Team& team, const Problem<Real>& p, math::Vec3<Real>* v,
+AXION_HD_CALL void copy_iterate(const Team& team, const Problem<Real>& p, math::Vec3<Real>* v,
                                   math::Vec3<Real>* omega, Real* lambda, const math::Vec3<Real>* from_v,
                                   const math::Vec3<Real>* from_omega, const Real* from_lambda) {
   team.for_each(p.m.body_count, [&](int b) { v[b] = from_v[b], omega[b] = from_omega[b]; });

@@ -24,7 +24,7 @@ AXION_HD inline Real* body_unknowns(const Problem<Real>& p, int b) {
 
 // Node b with its joint rows alone, right-hand side −g and −r; and both blocks to its parent.
 template <typename Real>
-AXION_HD inline void assemble_joint_node(const Problem<Real>& p, int b) {
+AXION_HD_CALL void assemble_joint_node(const Problem<Real>& p, int b) {
   constexpr int stride = model::kNodeSize;
   Real* K = p.w.node + node_of_body(p, b) * model::kNodeStride;
   Real* rhs = body_unknowns(p, b);
@@ -72,7 +72,7 @@ AXION_HD inline Real parent_share(const Problem<Real>& p, int i, int r) {
 
 // From solved nodes to du and the joint part of dlambda, root to leaves.
 template <typename Real, typename Team>
-AXION_HD inline void substitute_joints(const Team& team, const Problem<Real>& p) {
+AXION_HD_CALL void substitute_joints(const Team& team, const Problem<Real>& p) {
   for (int i = 0; i < p.m.body_count; ++i) {
     const int parent = p.m.bodies[i].parent;
     if (parent < 0) continue;
@@ -95,7 +95,7 @@ AXION_HD inline void substitute_joints(const Team& team, const Problem<Real>& p)
 
 // Factorises and solves for −g and the joint residuals: du and the joint part of dlambda.
 template <typename Real, typename Team>
-AXION_HD inline void solve_joints(const Team& team, const Problem<Real>& p) {
+AXION_HD_CALL void solve_joints(const Team& team, const Problem<Real>& p) {
   team.for_each(p.m.body_count, [&](int b) { assemble_joint_node(p, b); });
   for (int i = p.m.body_count - 1; i >= 0; --i) {
     const int size = node_size(p, node_of_body(p, i)), parent = p.m.bodies[i].parent;
@@ -124,7 +124,7 @@ AXION_HD inline void solve_joints(const Team& team, const Problem<Real>& p) {
 
 // Solves again, with the factors of solve_joints, for impulses on the bodies in the first six of each node_rhs.
 template <typename Real, typename Team>
-AXION_HD inline void solve_joints_again(const Team& team, const Problem<Real>& p) {
+AXION_HD_CALL void solve_joints_again(const Team& team, const Problem<Real>& p) {
   for (int i = p.m.body_count - 1; i >= 0; --i) {
     const int parent = p.m.bodies[i].parent;
     team.for_each(1, [&](int) {
@@ -148,7 +148,7 @@ AXION_HD inline Real* inverse_column(const Problem<Real>& p, int b, int c) {
 
 // P_i into V_ii and S_i into `transfer`.
 template <typename Real>
-AXION_HD inline void start_inverse(const Problem<Real>& p, int i) {
+AXION_HD_CALL void start_inverse(const Problem<Real>& p, int i) {
   const int size = node_size(p, node_of_body(p, i)), at = 6 * (i - p.m.bodies[i].tree_start);
   Real Z[model::kCouplingStride] = {};
   for (int c = 0; c < 6; ++c) Z[6 * c + c] = 1;
@@ -166,7 +166,7 @@ AXION_HD inline void start_inverse(const Problem<Real>& p, int i) {
 
 // V of every tree, after solve_joints.
 template <typename Real, typename Team>
-AXION_HD inline void invert_joints(const Team& team, const Problem<Real>& p) {
+AXION_HD_CALL void invert_joints(const Team& team, const Problem<Real>& p) {
   team.for_each(p.m.body_count, [&](int i) { start_inverse(p, i); });
   for (int i = 0; i < p.m.body_count; ++i) {
     const int parent = p.m.bodies[i].parent, start = p.m.bodies[i].tree_start;

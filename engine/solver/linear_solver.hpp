@@ -13,7 +13,7 @@
 namespace axion::solver {
 
 template <typename Real, typename Team>
-AXION_HD inline void prepare_linear_solver(const Team& team, Problem<Real>& p) {
+AXION_HD_CALL void prepare_linear_solver(const Team& team, Problem<Real>& p) {
   using model::LinearSolver;
   LinearSolver& solver = p.s.linear_solver;
   keep_body_order(team, p);  // whatever solves, others may use the nodes of bodies
@@ -29,7 +29,7 @@ AXION_HD inline void prepare_linear_solver(const Team& team, Problem<Real>& p) {
 
 // Returns the iterations taken, one for a direct solve.
 template <typename Real, typename Team>
-AXION_HD inline int solve_linear(const Team& team, const Problem<Real>& p) {
+AXION_HD_CALL int solve_linear(const Team& team, const Problem<Real>& p) {
   if (model::is_conjugate_residual(p.s.linear_solver)) return solve_pcr(team, p);
   if (p.s.linear_solver == model::LinearSolver::kDenseDirect) return solve_dense(team, p);
   if (p.s.linear_solver == model::LinearSolver::kTreeKrylov) return solve_tree_krylov(team, p);

@@ -92,7 +92,7 @@ AXION_HD inline void solve_contact_block(const Problem<Real>& p, int i, const co
 }
 
 template <typename Real>
-AXION_HD inline void linearise_contact(const Problem<Real>& p, int i) {
+AXION_HD_CALL void linearise_contact(const Problem<Real>& p, int i) {
   const int row = p.contact_base() + 3 * i;
   const Real r_n = p.w.row_scale[row], r_t = p.w.row_scale[row + 1], lambda_n = p.w.lambda[row];
   const auto normal = constraints::complementarity(p.s.contact_function, p.w.residual[row], r_n * lambda_n);
@@ -119,7 +119,7 @@ AXION_HD inline void linearise_contact(const Problem<Real>& p, int i) {
 }
 
 template <typename Real, typename Team>
-AXION_HD inline void linearise(const Team& team, const Problem<Real>& p) {
+AXION_HD_CALL void linearise(const Team& team, const Problem<Real>& p) {
   team.for_each(p.m.body_count, [&](int b) { linearise_bodies_of(p, b); });
   team.for_each(p.m.joint_count, [&](int j) {
     const model::JointData<Real>& joint = p.m.joints[j];

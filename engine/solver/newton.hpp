@@ -97,7 +97,7 @@ AXION_HD inline Real return_to_best(const Team& team, const Problem<Real>& p) {
 
 // One attempt from the impulses in `lambda`. Leaves its best iterate in v_plus, omega_plus, lambda, evaluated.
 template <typename Real, typename Team>
-AXION_HD inline Real iterate(const Team& team, Problem<Real>& p, NewtonCounts& counts) {
+AXION_HD_CALL Real iterate(const Team& team, Problem<Real>& p, NewtonCounts& counts) {
   Real merit = choose_start(team, p);
   Real best = keep_best(team, p, merit);
   const bool able = may_sweep(p);

@@ -28,7 +28,7 @@ AXION_HD inline void start_pcr(const Team& team, const Problem<Real>& p) {
 
 // Solves for du and dlambda. Returns the iterations taken.
 template <typename Real, typename Team>
-AXION_HD inline int solve_pcr(const Team& team, const Problem<Real>& p) {
+AXION_HD_CALL int solve_pcr(const Team& team, const Problem<Real>& p) {
   const int n = p.row_count();
   const auto& w = p.w;
   const auto dot = [&](const Real* x, const Real* y) {

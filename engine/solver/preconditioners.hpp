@@ -94,7 +94,7 @@ AXION_HD inline void prepare_tree_preconditioner(const Team& team, const Problem
 }
 
 template <typename Real, typename Team>
-AXION_HD inline void apply_tree_preconditioner(const Team& team, const Problem<Real>& p, const Real* x, Real* y) {
+AXION_HD_CALL void apply_tree_preconditioner(const Team& team, const Problem<Real>& p, const Real* x, Real* y) {
   team.for_each(3 * p.contact_count, [&](int i) {
     p.w.contact_offset[i] = p.w.contact_gain[9 * (i / 3) + 4 * (i % 3)] * x[p.contact_base() + i];
   });
@@ -113,7 +113,7 @@ AXION_HD inline void apply_tree_preconditioner(const Team& team, const Problem<R
 
 // Needs prepare_schur.
 template <typename Real, typename Team>
-AXION_HD inline void prepare_preconditioner(const Team& team, const Problem<Real>& p) {
+AXION_HD_CALL void prepare_preconditioner(const Team& team, const Problem<Real>& p) {
   switch (p.s.linear_solver) {
     case model::LinearSolver::kPcrBlock:
       team.for_each(p.m.joint_count, [&](int j) { invert_joint_block(p, j, p.w.node + j * model::kNodeStride); });
@@ -129,7 +129,7 @@ AXION_HD inline void prepare_preconditioner(const Team& team, const Problem<Real
 
 // y = approximately S⁻¹ x; uses pcr_v and pcr_w.
 template <typename Real, typename Team>
-AXION_HD inline void precondition(const Team& team, const Problem<Real>& p, const Real* x, Real* y) {
+AXION_HD_CALL void precondition(const Team& team, const Problem<Real>& p, const Real* x, Real* y) {
   switch (p.s.linear_solver) {
     case model::LinearSolver::kPcrBlock:
       team.for_each(p.m.joint_count, [&](int j) { apply_joint_block(p, j, p.w.node + j * model::kNodeStride, x, y); });

@@ -92,7 +92,7 @@ AXION_HD inline void add_joint_impulse(const Problem<Real>& p, int j, bool on_ch
 
 // Jᵀλ on body b: its joints in order, then its contacts in order. Joint locks act along `lock_rows`.
 template <typename Real>
-AXION_HD inline Impulse<Real> gather_impulse(const Problem<Real>& p, int b, const model::Row<Real>* lock_rows,
+AXION_HD_CALL Impulse<Real> gather_impulse(const Problem<Real>& p, int b, const model::Row<Real>* lock_rows,
                                              const Real* lambda) {
   Impulse<Real> sum;
   const model::BodyData<Real>& body = p.m.bodies[b];
@@ -145,7 +145,7 @@ AXION_HD inline void place_iterate(const Team& team, const Problem<Real>& p) {
 
 // Locks of joint j at the iterate: errors, rows of the matrix, rows of the impulses, natural residuals.
 template <typename Real>
-AXION_HD inline void evaluate_locks(const Problem<Real>& p, int j) {
+AXION_HD_CALL void evaluate_locks(const Problem<Real>& p, int j) {
   const model::JointData<Real>& joint = p.m.joints[j];
   const int locks = joint.translation_lock_count + joint.rotation_lock_count;
   constraints::JointEvaluation<Real> e;
@@ -246,7 +246,7 @@ AXION_HD inline void evaluate_limit(const Problem<Real>& p, int limit) {
 }
 
 template <typename Real>
-AXION_HD inline void evaluate_contact(const Problem<Real>& p, int i) {
+AXION_HD_CALL void evaluate_contact(const Problem<Real>& p, int i) {
   const int row = p.contact_base() + 3 * i;
   const model::Contact<Real>& c = p.w.contacts[i];
   const Real r_n = p.w.row_scale[row], r_t = p.w.row_scale[row + 1];
@@ -293,7 +293,7 @@ AXION_HD inline void evaluate_dynamics(const Problem<Real>& p, int b) {
 // Everything above at (v_plus, omega_plus, lambda). Returns the merit: the largest residual in multiples of what it may
 // be; at most one means converged, NaN that the iterate is not finite.
 template <typename Real, typename Team>
-AXION_HD inline Real evaluate(const Team& team, const Problem<Real>& p) {
+AXION_HD_CALL Real evaluate(const Team& team, const Problem<Real>& p) {
   place_iterate(team, p);
   team.for_each(p.m.joint_count, [&](int j) { evaluate_locks(p, j); });
   team.for_each(p.m.axis_count, [&](int i) { evaluate_axis(p, i); });

@@ -18,7 +18,7 @@ AXION_HD constexpr Real least_pivot() {
 // A⁻¹ of a symmetric positive definite matrix by Cholesky, A = L Lᵀ. A pivot that rounding leaves below zero is replaced by
 // the least positive one.
 template <typename Real>
-AXION_HD inline void invert_positive(Real* A, int n, int stride) {
+AXION_HD_CALL void invert_positive(Real* A, int n, int stride) {
   for (int k = 0; k < n; ++k) {
     Real pivot = A[k * stride + k];
     for (int c = 0; c < k; ++c) pivot -= A[k * stride + c] * A[k * stride + c];
@@ -52,7 +52,7 @@ AXION_HD inline void invert_positive(Real* A, int n, int stride) {
 
 // A⁻¹ of a general matrix of at most kMaxSmallMatrix rows, by Gauss and Jordan with partial pivoting.
 template <typename Real>
-AXION_HD inline void invert_general(Real* A, int n, int stride) {
+AXION_HD_CALL void invert_general(Real* A, int n, int stride) {
   int exchanged[kMaxSmallMatrix];
   for (int k = 0; k < n; ++k) {
     int best = k;

@@ -158,7 +158,7 @@ AXION_HD inline void assemble_body(const Problem<Real>& p, Scope scope, int node
 }
 
 template <typename Real>
-AXION_HD inline void assemble_node(const Problem<Real>& p, Scope scope, int node) {
+AXION_HD_CALL void assemble_node(const Problem<Real>& p, Scope scope, int node) {
   if (node < p.m.loop_count) {
     assemble_loop(p, node);
   } else {
@@ -213,7 +213,7 @@ AXION_HD inline void couple_loop(const Problem<Real>& p, int b, int loop, Real* 
 // Both blocks of coupling `index` between node i and an earlier one: upper (rows of i, columns of its first six unknowns),
 // lower (its first six rows, columns of i). Between two loops there is only fill.
 template <typename Real>
-AXION_HD inline void assemble_coupling(const Problem<Real>& p, Scope scope, int i, int index) {
+AXION_HD_CALL void assemble_coupling(const Problem<Real>& p, Scope scope, int i, int index) {
   const int j = p.w.coupling_node[index], loops = p.m.loop_count;
   Real* upper = p.w.coupling_upper + index * model::kCouplingStride;  // [12][6]
   Real* lower = p.w.coupling_lower + index * model::kCouplingStride;  // [6][12]

@@ -104,7 +104,7 @@ AXION_HD inline int iterate_links(const Team& team, const Problem<Real>& p) {
 
 // Solves for du and dlambda. Returns the iterations taken, at least one.
 template <typename Real, typename Team>
-AXION_HD inline int solve_tree_krylov(const Team& team, const Problem<Real>& p) {
+AXION_HD_CALL int solve_tree_krylov(const Team& team, const Problem<Real>& p) {
   const TreeRhs<Real> rhs = newton_rhs(p);
   const Real* y = p.w.pcr_d;
   factorise_and_solve(team, p, Scope::kTree, rhs);

@@ -123,7 +123,7 @@ AXION_HD inline void keep_body_order(const Team& team, const Problem<Real>& p) {
 
 // body_rank, body_of_rank, coupling_index, coupling_start, coupling_node, coupling_count.
 template <typename Real, typename Team>
-AXION_HD inline void find_couplings(const Team& team, const Problem<Real>& p, Scope scope) {
+AXION_HD_CALL void find_couplings(const Team& team, const Problem<Real>& p, Scope scope) {
   const int n = node_count(p.m);
   const auto clear = [&] { team.for_each(n * n, [&](int i) { p.w.coupling_index[i] = -1; }); };
   if (scope == Scope::kTree) find_tree_parents(team, p);

@@ -38,7 +38,7 @@ AXION_HD constexpr Real least_factor() {
 
 // K = L U in place, unit lower triangle; the diagonal of U is stored inverted.
 template <typename Real, typename Team>
-AXION_HD inline void factorise_node(const Team& team, const Problem<Real>& p, int node) {
+AXION_HD_CALL void factorise_node(const Team& team, const Problem<Real>& p, int node) {
   constexpr int stride = model::kNodeSize;
   const int size = node_size(p, node);
   Real* K = p.w.node + node * model::kNodeStride;
@@ -57,7 +57,7 @@ AXION_HD inline void factorise_node(const Team& team, const Problem<Real>& p, in
 // Solves K Y = B in place for `width` columns side by side; rows of B are `width` apart. Zeros are many (a joint meets its
 // parent through its own rows only) and skipped.
 template <int width, typename Real>
-AXION_HD inline void solve_columns(const Real* K, int size, Real* B) {
+AXION_HD_CALL void solve_columns(const Real* K, int size, Real* B) {
   constexpr int stride = model::kNodeSize;
   for (int r = 1; r < size; ++r) {
     for (int c = 0; c < r; ++c) {
@@ -109,7 +109,7 @@ AXION_HD inline void pass_rhs(const Team& team, const Problem<Real>& p, int i) {
 
 // Eliminates node i: Y_j = K⁻¹ U_j, then A_pq −= L_p Y_q and rhs_p −= L_p z for all p, q that it meets.
 template <typename Real, typename Team>
-AXION_HD inline void eliminate_node(const Team& team, const Problem<Real>& p, int i) {
+AXION_HD_CALL void eliminate_node(const Team& team, const Problem<Real>& p, int i) {
   const int size = node_size(p, i), start = p.w.coupling_start[i], count = coupling_end(p, i) - start;
   Real* K = p.w.node + i * model::kNodeStride;
   factorise_node(team, p, i);
@@ -144,7 +144,7 @@ AXION_HD inline void eliminate_node(const Team& team, const Problem<Real>& p, in
 
 // From the last nodes back to the first: node_rhs becomes the solution.
 template <typename Real, typename Team>
-AXION_HD inline void substitute_back(const Team& team, const Problem<Real>& p, Scope scope) {
+AXION_HD_CALL void substitute_back(const Team& team, const Problem<Real>& p, Scope scope) {
   for (int i = first_node(p.m, scope); i < node_count(p.m); ++i) {
     const int size = node_size(p, i), start = p.w.coupling_start[i], end = coupling_end(p, i);
     Real* z = p.w.node_rhs + i * model::kNodeSize;
@@ -243,7 +243,7 @@ AXION_HD inline TreeRhs<Real> newton_rhs(const Problem<Real>& p) {
 
 // Solves for du and dlambda. Returns the number of linear solves, one.
 template <typename Real, typename Team>
-AXION_HD inline int solve_tree(const Team& team, const Problem<Real>& p) {
+AXION_HD_CALL int solve_tree(const Team& team, const Problem<Real>& p) {
   const TreeRhs<Real> rhs = newton_rhs(p);
   factorise_and_solve(team, p, Scope::kWhole, rhs);
   read_velocities(team, p, p.w.du_linear, p.w.du_angular);

@@ -49,7 +49,7 @@ AXION_HD inline void record_rows(const Team& team, const solver::Problem<Real>& 
 
 // Blocks in the order of engine.hpp's ResidualBlock. Limits count as contacts: they are unilateral rows too.
 template <typename Real, typename Team>
-AXION_HD inline void record_residuals(const Team& team, const solver::Problem<Real>& p) {
+AXION_HD_CALL void record_residuals(const Team& team, const solver::Problem<Real>& p) {
   const Real raw = team.template max<Real>(2 * p.m.body_count, [&](int i) { return p.w.body_residual[i]; });
   const Real normalised = team.template max<Real>(
       2 * p.m.body_count, [&](int i) { return p.w.body_residual[i] / p.w.body_tolerance[i]; });
@@ -101,7 +101,7 @@ AXION_HD inline bool iterate_is_finite(const Team& team, const solver::Problem<R
 
 // State, coordinates and impulses after the step; penetration and joint error of the new state.
 template <typename Real, typename Team>
-AXION_HD inline void accept(const Team& team, const solver::Problem<Real>& p) {
+AXION_HD_CALL void accept(const Team& team, const solver::Problem<Real>& p) {
   const auto& w = p.w;
   team.for_each(p.contact_count, [&](int i) {
     const model::Contact<Real>& c = w.contacts[i];

@@ -99,7 +99,7 @@ AXION_HD inline void store_joint_impulse(const model::WorldView<Real>& w, const 
 
 // Writes the field at `out`, row-major, without padding.
 template <typename Real, typename Team>
-AXION_HD inline void write_field(const Team& team, const model::ModelView<Real>& m, const model::UserLayout<Real>& user,
+AXION_HD_CALL void write_field(const Team& team, const model::ModelView<Real>& m, const model::UserLayout<Real>& user,
                                  const model::WorldView<Real>& w, Field field, std::byte* out) {
   switch (field) {
     case Field::kBodyPose:
