@@ -103,17 +103,15 @@ AXION_HD_CALL Real iterate(const Team& team, Problem<Real>& p, NewtonCounts& cou
   const bool able = may_sweep(p);
   bool sweeping = able && merit > Real(kSweepMerit);
   int failures = 0, tried = 0;  // since the best iterate: Newton steps without a decrease, and remedies
-  int patience = kPatience;
   bool stalled = false;
   for (int k = 0; k < p.s.max_newton_iterations; ++k) {
     const bool swept = sweeping;
     const Real last = merit;
     if (sweeping) {
-      const int made = sweep_contacts(team, p, kSweeps, tried > 0 ? Real(kCautiousMomentum) : Real(1));
+      sweep_contacts(team, p, kSweeps, tried > 0 ? Real(kCautiousMomentum) : Real(1));
       merit = evaluate(team, p);
       ++counts.linear_iterations;
       sweeping = merit < best / 2;
-      patience = made < kSweeps ? 0 : kPatience;
     } else {
       const int damping = able ? tried - 1 : (k >= kDampingStart ? k % 2 : 0);
       p.proximal_scale = stalled ? Real(kStalledGain) : (damping <= 0 ? Real(1) : Real(kDampingGain));
@@ -128,7 +126,7 @@ AXION_HD_CALL Real iterate(const Team& team, Problem<Real>& p, NewtonCounts& cou
     if (!(merit > Real(0.9) * best)) failures = tried = 0;
     if (lower) best = keep_best(team, p, merit);
     const bool falling = !swept && merit < last / 2;  // on its way back from a worse iterate
-    if (!lower && !stalled && !falling && able && !swept && ++failures > patience) {
+    if (!lower && !stalled && !falling && able && !swept && ++failures > kPatience) {
       merit = return_to_best(team, p);
       failures = 0;
       sweeping = tried == 0;

@@ -32,7 +32,7 @@ SceneSpec sphere_pile(int episode) {
                   plane("east", {wall, 0, 0}, {s, 0, -s, 0}), plane("south", {0, -wall, 0}, {s, -s, 0, 0}),
                   plane("north", {0, wall, 0}, {s, s, 0, 0})};
   for (int i = 0; i < 100; ++i) {
-    const auto shift = [&](int k) { return 0.03 * noise(1, episode, i, k); };
+    const auto shift = [&](int k) { return 0.015 * noise(1, episode, i, k); };
     model::BodySpec body;
     body.name = "sphere" + std::to_string(i), body.mass = 1, body.I_Bcm = {0.004, 0.004, 0.004, 0, 0, 0};
     body.X_WB.position = {0.24 * (i % 5 - 2) + shift(0), 0.24 * (i / 5 % 5 - 2) + shift(1), 0.15 + 0.27 * (i / 25)};
