@@ -28,7 +28,8 @@ A world-step is one step of one world. *converged*: share of world-steps whose r
 begin with. *linear*: of the linear solver, which for direct solves are one a Newton iteration. *fallback*: share of world-steps
 redone with a more robust joint mode. *penetration* and *joint error*: the greatest of any step. *energy*: the most that the bodies'
 energy rose above where an episode began and what motors and drives gave, as a share of Σ m g · 1 m; armature and joint springs hold
-energy that it does not count, so only scenes without them (boxes, chain, four-bar, spheres, wheeled robot) must show none.
+energy that it does not count (ant.xml), and the leapfrog of DEFAULT lets the energy of a swinging mechanism oscillate by O(h²) (four-bar).
+What contacts and friction alone may add is seen in the boxes, the spheres and the wheeled robot: none beyond rounding.
 
 Robots move under new uniform random controls of a tenth of their range at every step. The wheeled robot weighs 120 kg, drives
 straight or skids at 2 m/s, and climbs a step of 0.16 m.
@@ -88,11 +89,24 @@ def table_of(rows):
     return '\n'.join(lines)
 
 
+def misses(rows):
+    """Cells of DEFAULT outside the goal: 99.9 % converged, 99 % from 50 ms on, and at most 3 Newton iterations on average."""
+    found = []
+    for r in rows:
+        if r['preset'] != 'default':
+            continue
+        if r['converged'] < (0.999 if r['dt'] < 0.05 else 0.99) or r['newton_mean'] > 3:
+            found.append(f'{r["scene"]} at {1000 * r["dt"]:g} ms ({percent(r["converged"])}, {r["newton_mean"]:.2f})')
+    return ', '.join(found) or 'none'
+
+
 def write_page(options, rows):
     commit = output_of(['git', '-C', str(pathlib.Path(__file__).parent), 'rev-parse', '--short', 'HEAD'])
     command = f'tests/bench/robustness.py --bin build/release/bin --models MODELS --steps {options.steps} --out docs/robustness.md'
     parts = ['# Robustness', '', EXPLANATION,
              f'{processor()}, {options.precision}, commit {commit}, {datetime.date.today()}:', '', '```sh', command, '```']
+    parts += ['', 'Goal of DEFAULT: 99.9 % converged, 99 % from 50 ms on, and a Newton mean of 3. Cells that miss it: ' +
+              misses(rows) + '.']
     for preset in options.presets:
         parts += ['', f'## {preset.upper()}', '', table_of([r for r in rows if r['preset'] == preset])]
     pathlib.Path(options.out).write_text('\n'.join(parts) + '\n', encoding='utf-8')
