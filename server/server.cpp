@@ -82,6 +82,7 @@ absl::Status Server::listen(const Config& config) {
 bool Server::drain(absl::Duration limit) {
   if (drained_) return true;
   drained_ = true;
+  batcher_->close();  // before the health says so: whoever reads NOT_SERVING is refused work
   if (grpc_ != nullptr) grpc_->GetHealthCheckService()->SetServingStatus(false);
   service_->begin_drain();
   // Scenes in hand are few and quick; from here on neither models nor work are taken.

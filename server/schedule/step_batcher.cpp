@@ -95,7 +95,7 @@ absl::Status StepBatcher::submit(std::unique_ptr<Job> job) {
 }
 
 bool StepBatcher::drain(absl::Duration limit) {
-  queue_.close();
+  close();
   const bool in_time = ended_.WaitForNotificationWithTimeout(limit);
   stop_.set();
   if (thread_.joinable()) thread_.join();

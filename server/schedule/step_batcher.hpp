@@ -55,6 +55,8 @@ class StepBatcher {
 
   // RESOURCE_EXHAUSTED when the queue is full, UNAVAILABLE once draining. Then nothing of the job is called.
   absl::Status submit(std::unique_ptr<Job> job);
+  // Takes nothing new from now on; drain() does so too.
+  void close() { queue_.close(); }
   // Takes nothing new, finishes what waits, destroys all batches. False if `limit` passed first; what was left has then
   // been refused with UNAVAILABLE. A launch in hand is always finished.
   bool drain(absl::Duration limit) ABSL_LOCKS_EXCLUDED(device_mutex_);

@@ -71,6 +71,20 @@ void terminate_during_stream(int drain_seconds, int steps_per_request) {
 
 TEST(Drain, sigterm_during_a_stream_answers_what_is_pending_and_exits_zero) { terminate_during_stream(30, 10); }
 
+// Returns once a request before it keeps the batch busy: a step of its own then runs out of time behind it.
+void wait_until_busy(v1::Simulation::Stub& stub, const std::string& batch) {
+  while (true) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(1));
+    v1::StepRequest request;
+    request.set_batch(batch);
+    v1::StepResponse response;
+    const grpc::Status status = stub.Step(&context, request, &response);
+    if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) return;
+    ASSERT_TRUE(status.ok()) << status.error_message();
+  }
+}
+
 TEST(Drain, sigterm_with_more_work_than_the_limit_allows_ends_it_unavailable_and_exits_zero) {
   // The first request is quick so that there is an answer; those behind it would take minutes.
   testing::ServerProcess server(AXIOND_PATH, {"--drain_timeout_seconds=1"});
@@ -85,6 +99,7 @@ TEST(Drain, sigterm_with_more_work_than_the_limit_allows_ends_it_unavailable_and
   ASSERT_TRUE(stream->Write(request));
   v1::StepResponse response;
   ASSERT_TRUE(stream->Read(&response));
+  wait_until_busy(*stub, batch);
   const auto killed = std::chrono::steady_clock::now();
   server.terminate();
   EXPECT_FALSE(stream->Read(&response));
