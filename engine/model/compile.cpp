@@ -167,6 +167,7 @@ class Compiler {
       }
       body.inverse_start = root.inverse_start;
     }
+    if (arrays().inverse_blocks > kMaxInverseBlocks) arrays().inverse_blocks = 0;
   }
 
   void add_joint(int scene_joint) {

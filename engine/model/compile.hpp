@@ -12,6 +12,9 @@
 
 namespace axion::model {
 
+// A world's scratch keeps at most this many blocks of the trees' inverses, 2.3 MB in float32; models with more do without.
+inline constexpr int kMaxInverseBlocks = 16384;
+
 // Host copy of a model in one precision, and its view.
 template <typename Real>
 struct ModelArrays {

@@ -109,7 +109,7 @@ struct ModelView {
   int contact_capacity;      // contacts a world can hold
   int candidate_capacity;    // contacts before compaction: slots for the pairs that are near each other
   int coupling_capacity;     // off-diagonal blocks that the tree factorisation can hold
-  int inverse_blocks;        // 6x6 blocks of the inverses of all joint trees
+  int inverse_blocks;        // 6x6 blocks of the inverses of all joint trees; 0 where they would be too many to keep
   int dense_unknowns;        // of the dense solver's matrix; 0 where the batch does not use it (batch_view.hpp)
   math::Vec3<Real> gravity;
   const BodyData<Real>* bodies;

@@ -74,10 +74,11 @@ AXION_HD inline Real choose_start(const Team& team, const Problem<Real>& p) {
   return evaluate(team, p);
 }
 
-// Whether sweeps can look for the active set: something unilateral, no loops, and the natural map's law.
+// Whether sweeps can look for the active set: something unilateral, no loops, trees that are not huge, and the
+// natural map's law.
 template <typename Real>
 AXION_HD inline bool may_sweep(const Problem<Real>& p) {
-  return p.row_count() > p.limit_base() && p.m.loop_count == 0 && !symmetric_solver(p) &&
+  return p.row_count() > p.limit_base() && p.m.loop_count == 0 && p.m.inverse_blocks > 0 && !symmetric_solver(p) &&
          p.s.friction_model == model::FrictionModel::kNaturalMap;
 }
 

@@ -166,8 +166,10 @@ int main(int argc, char** argv) {
   }
   spec.world_count = options.worlds;
   spec.dt = options.dt > 0 ? options.dt : model.timestep;
-  spec.options = axion::model::make_options(options.preset == "axion_seed" ? axion::model::Preset::kAxionSeed
-                                                                           : axion::model::Preset::kDefault);
+  using axion::model::Preset;
+  spec.options = axion::model::make_options(options.preset == "axion_seed"  ? Preset::kAxionSeed
+                                            : options.preset == "velocity" ? Preset::kVelocity
+                                                                            : Preset::kDefault);
   spec.options.precision =
       options.precision == "float64" ? axion::model::Precision::kFloat64 : axion::model::Precision::kFloat32;
   const std::unique_ptr<axion::Batch> batch = take("create_batch", engine->create_batch(spec));

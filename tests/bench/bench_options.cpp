@@ -65,7 +65,7 @@ std::vector<Flag> make_flags(BenchOptions& o) {
       {"--device", "auto, cpu or cuda:0", any_text(o.device)},
       {"--threads", "CPU threads; 0 takes all", number(o.threads, 0, 4096)},
       {"--precision", "float32 or float64", choice(o.precision, {"float32", "float64"})},
-      {"--preset", "solver preset: default or axion_seed", choice(o.preset, {"default", "axion_seed"})},
+      {"--preset", "solver preset: default, axion_seed or velocity", choice(o.preset, {"default", "axion_seed", "velocity"})},
       {"--keyframe", "index of the keyframe to start from; -1 is the initial state", number(o.keyframe, -1, 100'000)},
       {"--control_fraction", "part of its range that a control moves in", number(o.control_fraction, 0.0, 1.0)},
       {"--seed", "seed of the controls", number(o.seed, std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max())},
