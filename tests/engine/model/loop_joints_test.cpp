@@ -8,6 +8,7 @@
 #include "engine/model/compile.hpp"
 #include "engine/model/merge_welds.hpp"
 #include "engine/model/spec_math.hpp"
+#include "tests/engine/model/merged_scene.hpp"
 #include "tests/engine/model/scene_builder.hpp"
 
 namespace axion::model {
@@ -22,16 +23,6 @@ CompiledModel compiled(const SceneSpec& scene) {
   Result<CompiledModel> result = compile(scene);
   EXPECT_TRUE(result.ok()) << result.error().message;
   return std::move(result).value();
-}
-
-WeldedScene merged(const SceneSpec& scene) {
-  Result<WeldedScene> result = merge_welds(scene);
-  EXPECT_TRUE(result.ok()) << result.error().message;
-  return std::move(result).value();
-}
-
-void expect_near(const Vec3d& a, const Vec3d& b) {
-  for (int i = 0; i < 3; ++i) EXPECT_NEAR(a[i], b[i], 1e-12) << "component " << i;
 }
 
 TEST(LoopJoints, the_first_joint_of_a_body_carries_it_and_later_ones_close_loops) {

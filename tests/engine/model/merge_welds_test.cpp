@@ -7,22 +7,13 @@
 
 #include "engine/model/spec_math.hpp"
 #include "engine/model/validate_scene.hpp"
+#include "tests/engine/model/merged_scene.hpp"
 #include "tests/engine/model/scene_builder.hpp"
 
 namespace axion::model {
 namespace {
 
 using testing::robot;
-
-WeldedScene merged(const SceneSpec& scene) {
-  Result<WeldedScene> result = merge_welds(scene);
-  EXPECT_TRUE(result.ok()) << result.error().message;
-  return std::move(result).value();
-}
-
-void expect_near(const Vec3d& a, const Vec3d& b) {
-  for (int i = 0; i < 3; ++i) EXPECT_NEAR(a[i], b[i], 1e-12) << "component " << i;
-}
 
 TEST(MergeWelds, bodies_and_joints_are_re_indexed_in_order) {
   const WeldedScene w = merged(robot());
