@@ -109,8 +109,9 @@ AXION_HD inline void invert_swept_block(const Problem<Real>& p, int i) {
   Real* inverse = p.w.contact_offset + 3 * i;
   const Real half = (G[4] - G[8]) / 2, det = G[4] * G[8] - G[5] * G[7];
   const Real g_n = greater(G[0], Real(kLeastMobility) * p.w.row_scale[row]);
-  const Real g_t =
-      greater((G[4] + G[8]) / 2 + std::sqrt(half * half + G[5] * G[7]), Real(kLeastMobility) * p.w.row_scale[row + 1]);
+  // Of an isotropic block, as between spheres, the difference is zero and the rest rounding of either sign.
+  const Real greatest = (G[4] + G[8]) / 2 + std::sqrt(greater(half * half + G[5] * G[7], Real(0)));
+  const Real g_t = greater(greatest, Real(kLeastMobility) * p.w.row_scale[row + 1]);
   inverse[0] = Real(1) / (g_n + p.w.pcr_p[row]);
   inverse[1] = Real(1) / g_t;
   inverse[2] = det > Real(kLeastMobility) * g_t * g_t ? Real(1) / det : Real(0);
