@@ -217,6 +217,7 @@ struct EngineOptions {
   std::string device = "auto";  // "auto", "cpu", "cuda:<index>"; auto takes a GPU where one is usable
   int threads = 0;              // CPU; 0: as many as the machine has
   std::int64_t memory_limit_bytes = 0;  // 0: what the device has
+  std::string instruction_set = {};     // CPU: "x86-64", "x86-64-v3" or "x86-64-v4"; empty: the widest usable. Same bits
 };
 
 class Engine {

@@ -13,7 +13,7 @@
 
 namespace axion::model {
 
-inline constexpr std::size_t kFieldAlignment = 16;
+inline constexpr std::size_t kFieldAlignment = 64;  // a vector register
 inline constexpr std::size_t kBlockAlignment = 128;
 
 AXION_HD constexpr std::size_t align_up(std::size_t size, std::size_t alignment) {

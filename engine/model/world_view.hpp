@@ -187,12 +187,34 @@ struct WorldView {
   Real* inverse;                        // [36 inverse_blocks] V: velocities for impulses, by columns of each tree
   Real* sweep_velocity;                 // [6 nb] change of velocities since the sweeps' start
   Real* sweep_last;                     // [6 nb] the same after the last sweep
+  int* sweep_body;                      // [2 nsweep] bodies a and b of each row that is swept
+  Real* row_velocity;                   // [delassus_rows] change of J u of each row that is swept
+  Real* row_last;                       // [delassus_rows] the same after the last sweep
+  Real* delassus;                       // [delassus_rows^2] J V J^T by columns, those that were needed
+  int* delassus_known;                  // [delassus_rows] whether a row's column is there
+  Real* delassus_push;                  // [4 * 6 nb] velocities of all bodies for impulses along up to three rows
 };
 
 // A node of the factorisation is a body and the rows of the joint to its parent, or a joint that closes a loop.
 inline constexpr int kNodeSize = 12;
 inline constexpr int kNodeStride = kNodeSize * kNodeSize;
 inline constexpr int kCouplingStride = kNodeSize * 6;
+
+// Order of the greatest Delassus matrix that a world keeps: 144 KiB in float32. Columns are padded to whole vectors.
+inline constexpr int kMaxDelassusRows = 192;
+inline constexpr int kDelassusPadding = 16;
+
+// Rows that sweeps pass over when all contacts are there; and how many of them fit in the Delassus matrix.
+template <typename Real>
+AXION_HD inline int most_swept_rows(const ModelView<Real>& m) {
+  return m.limit_count + m.effort_count + 3 * m.contact_capacity;
+}
+template <typename Real>
+AXION_HD inline int delassus_rows(const ModelView<Real>& m) {
+  if (m.inverse_blocks == 0) return 0;
+  const int rows = (most_swept_rows(m) + kDelassusPadding - 1) / kDelassusPadding * kDelassusPadding;
+  return rows < kMaxDelassusRows ? rows : kMaxDelassusRows;
+}
 
 enum class FieldKind : std::uint8_t { kState, kParameter, kScratch };
 
@@ -265,6 +287,11 @@ AXION_HD inline void for_each_field(const ModelView<Real>& m, F&& f) {
   f(kScratch, &W::joint_upper, nb * kCouplingStride), f(kScratch, &W::joint_lower, nb * kCouplingStride);
   f(kScratch, &W::transfer, 36 * nb), f(kScratch, &W::inverse, 36 * std::size_t(m.inverse_blocks));
   f(kScratch, &W::sweep_velocity, 6 * nb), f(kScratch, &W::sweep_last, 6 * nb);
+  const std::size_t nr = delassus_rows(m);
+  f(kScratch, &W::sweep_body, 2 * std::size_t(most_swept_rows(m)));
+  f(kScratch, &W::row_velocity, nr), f(kScratch, &W::row_last, nr);
+  f(kScratch, &W::delassus, nr * nr), f(kScratch, &W::delassus_known, nr);
+  f(kScratch, &W::delassus_push, 24 * nb);
 }
 
 }  // namespace axion::model

@@ -10,7 +10,7 @@
 #pragma once
 
 #include "engine/solver/iterate.hpp"
-#include "engine/solver/joint_inverse.hpp"
+#include "engine/solver/sweep_velocities.hpp"
 
 namespace axion::solver {
 
@@ -19,81 +19,6 @@ inline constexpr double kSweepTolerance = 0.5;  // largest change of a row in a 
 inline constexpr double kSweepGrowth = 1.21;    // of |f|² from a sweep to the next, beyond which momentum starts anew
 inline constexpr double kSweepExcess = 4.0;     // of |f|² over its least
 inline constexpr int kPlainSweeps = 2;          // before the first that is accelerated
-
-// Bodies of a row of limits, efforts or contacts.
-struct RowBodies {
-  int a, b;
-};
-
-template <typename Real>
-AXION_HD inline RowBodies row_bodies(const Problem<Real>& p, int row) {
-  RowBodies on;
-  bodies_of_row(p, row, on.a, on.b);
-  return on;
-}
-
-// J u of a row, u being six numbers a body.
-template <typename Real>
-AXION_HD inline Real swept_velocity(const Problem<Real>& p, const model::Row<Real>& row, const RowBodies& on) {
-  const Real* a = p.w.sweep_velocity + 6 * on.a;
-  Real v = 0;
-  for (int k = 0; k < 3; ++k) v += row.l[k] * a[k] + row.k_a[k] * a[3 + k];
-  if (on.b < 0) return v;
-  const Real* b = p.w.sweep_velocity + 6 * on.b;
-  for (int k = 0; k < 3; ++k) v += row.k_b[k] * b[3 + k] - row.l[k] * b[k];
-  return v;
-}
-
-// J_row V Jᵀ of two rows on the same bodies.
-template <typename Real>
-AXION_HD_CALL Real inverse_product(const Problem<Real>& p, const model::Row<Real>& row,
-                                     const model::Row<Real>& column, const RowBodies& on) {
-  const int bodies[2] = {on.a, on.b};
-  Real sum = 0;
-  for (int j = 0; j < (on.b < 0 ? 1 : 2); ++j) {
-    Real f[6];
-    row_against(column, j == 0, f);
-    for (int i = 0; i < (on.b < 0 ? 1 : 2); ++i) {
-      const int start = p.m.bodies[bodies[j]].tree_start;
-      if (p.m.bodies[bodies[i]].tree_start != start) continue;
-      Real J[6];
-      row_against(row, i == 0, J);
-      for (int c = 0; c < 6; ++c) {
-        const Real* column_of = inverse_column(p, bodies[j], c) + 6 * (bodies[i] - start);
-        for (int r = 0; r < 6; ++r) sum += J[r] * column_of[r] * f[c];
-      }
-    }
-  }
-  return sum;
-}
-
-// Adds V times an impulse on body b to the velocities.
-template <typename Real, typename Team>
-AXION_HD_CALL void push_body(const Team& team, const Problem<Real>& p, int b, const Real (&f)[6]) {
-  const Real* column = inverse_column(p, b, 0);
-  const int start = p.m.bodies[b].tree_start, length = 6 * p.m.bodies[b].tree_size;
-  Real* u = p.w.sweep_velocity + 6 * start;
-  team.for_each(length, [&](int k) {
-    u[k] += column[k] * f[0] + column[length + k] * f[1] + column[2 * length + k] * f[2] +
-            column[3 * length + k] * f[3] + column[4 * length + k] * f[4] + column[5 * length + k] * f[5];
-  });
-}
-
-// Applies impulses along `count` rows from `row` on.
-template <typename Real, typename Team>
-AXION_HD_CALL void push_rows(const Team& team, const Problem<Real>& p, int row, int count, const RowBodies& on,
-                               const Real* change) {
-  Real f_a[6] = {}, f_b[6] = {};
-  for (int k = 0; k < count; ++k) {
-    Real J[6];
-    row_against(p.w.row[row + k], true, J);
-    for (int c = 0; c < 6; ++c) f_a[c] += J[c] * change[k];
-    row_against(p.w.row[row + k], false, J);
-    for (int c = 0; c < 6; ++c) f_b[c] += J[c] * change[k];
-  }
-  push_body(team, p, on.a, f_a);
-  if (on.b >= 0) push_body(team, p, on.b, f_b);
-}
 
 template <typename Real>
 struct ContactImpulse {
@@ -153,34 +78,34 @@ AXION_HD_CALL void note_rows(const Team& team, const Problem<Real>& p) {
   });
 }
 
-template <typename Real, typename Team>
-AXION_HD_CALL void start_sweeps(const Team& team, const Problem<Real>& p) {
-  team.for_each(p.m.body_count, [&](int b) {
-    Real* u = p.w.sweep_velocity + 6 * b;
-    for (int k = 0; k < 3; ++k) {
-      u[k] = p.w.du_linear[b][k];
-      u[3 + k] = p.w.du_angular[b][k];
-    }
-  });
-  team.for_each(p.m.limit_count + p.m.effort_count, [&](int i) {
-    const int row = p.limit_base() + i;
-    const model::Row<Real>& r = p.w.row[row];
-    p.w.pcr_d[row] = greater(inverse_product(p, r, r, row_bodies(p, row)), Real(kLeastMobility) * p.w.row_scale[row]);
-  });
-  team.for_each(p.contact_count, [&](int i) {
-    const int row = p.contact_base() + 3 * i;
-    for (int k = 0; k < 9; ++k) {
-      p.w.contact_gain[9 * i + k] = inverse_product(p, p.w.row[row + k / 3], p.w.row[row + k % 3], row_bodies(p, row));
-    }
-    invert_swept_block(p, i);
+// What a row or contact is divided by, from its block of J V Jᵀ.
+template <typename Velocities, typename Real, typename Team>
+AXION_HD inline void note_row_block(const Team& team, const Problem<Real>& p, int row) {
+  team.for_each(1, [&](int) {
+    p.w.pcr_d[row] = greater(Velocities::block(p, row, 0, 0), Real(kLeastMobility) * p.w.row_scale[row]);
   });
 }
 
-// One row with bounds on its impulse. Returns how far its velocity moved, in multiples of its tolerance.
+template <typename Velocities, typename Real>
+AXION_HD inline void note_contact_block(const Problem<Real>& p, int i) {
+  const int row = p.contact_base() + 3 * i;
+  for (int k = 0; k < 9; ++k) p.w.contact_gain[9 * i + k] = Velocities::block(p, row, k / 3, k % 3);
+  invert_swept_block(p, i);
+}
+
+// All blocks at once, where `prepare` does not make them when they are needed.
 template <typename Real, typename Team>
+AXION_HD_CALL void note_all_blocks(const Team& team, const Problem<Real>& p) {
+  for (int i = 0; i < p.m.limit_count + p.m.effort_count; ++i) note_row_block<TreeVelocities>(team, p, p.limit_base() + i);
+  team.for_each(p.contact_count, [&](int i) { note_contact_block<TreeVelocities>(p, i); });
+}
+
+// One row with bounds on its impulse. Returns how far its velocity moved, in multiples of its tolerance.
+template <typename Velocities, typename Real, typename Team>
 AXION_HD inline Real sweep_row(const Team& team, const Problem<Real>& p, int row) {
-  const RowBodies on = row_bodies(p, row);
-  const Real last = p.w.lambda[row], v = p.w.pcr_r[row] + swept_velocity(p, p.w.row[row], on) + p.w.pcr_p[row] * last;
+  const Real last = p.w.lambda[row], v = p.w.pcr_r[row] + Velocities::velocity(p, row) + p.w.pcr_p[row] * last;
+  if (row < p.effort_base() && v >= Real(0) && last == Real(0)) return 0;
+  if (Velocities::prepare(team, p, row, 1)) note_row_block<Velocities>(team, p, row);
   Real next = last - v / (p.w.pcr_d[row] + p.w.pcr_p[row]);
   if (row < p.effort_base()) {
     next = greater(next, Real(0));
@@ -190,25 +115,25 @@ AXION_HD inline Real sweep_row(const Team& team, const Problem<Real>& p, int row
   }
   const Real change[1] = {next - last};
   if (change[0] == Real(0)) return 0;
-  push_rows(team, p, row, 1, on, change);
+  Velocities::push(team, p, row, 1, change);
   team.for_each(1, [&](int) { p.w.lambda[row] = next; });
   return p.w.row_scale[row] * std::abs(change[0]) / p.w.row_tolerance[row];
 }
 
-template <typename Real, typename Team>
+template <typename Velocities, typename Real, typename Team>
 AXION_HD_CALL Real sweep_contact(const Team& team, const Problem<Real>& p, int i) {
   const int row = p.contact_base() + 3 * i;
-  const RowBodies on = row_bodies(p, row);
   const Real* lambda = p.w.lambda + row;
   const ContactImpulse<Real> last{lambda[0], lambda[1], lambda[2]};
-  const ContactImpulse<Real> v{p.w.pcr_r[row] + swept_velocity(p, p.w.row[row], on) + p.w.pcr_p[row] * last.n,
-                               p.w.pcr_r[row + 1] + swept_velocity(p, p.w.row[row + 1], on),
-                               p.w.pcr_r[row + 2] + swept_velocity(p, p.w.row[row + 2], on)};
-  if (v.n >= Real(0) && last.n == Real(0) && last.x == Real(0) && last.y == Real(0)) return 0;
+  const Real v_n = p.w.pcr_r[row] + Velocities::velocity(p, row) + p.w.pcr_p[row] * last.n;
+  if (v_n >= Real(0) && last.n == Real(0) && last.x == Real(0) && last.y == Real(0)) return 0;
+  if (Velocities::prepare(team, p, row, 3)) team.for_each(1, [&](int) { note_contact_block<Velocities>(p, i); });
+  const ContactImpulse<Real> v{v_n, p.w.pcr_r[row + 1] + Velocities::velocity(p, row + 1),
+                               p.w.pcr_r[row + 2] + Velocities::velocity(p, row + 2)};
   const ContactImpulse<Real> next =
       solve_contact_alone(p.w.contact_gain + 9 * i, p.w.contact_offset + 3 * i, p.w.contacts[i].friction, v, last);
   const Real change[3] = {next.n - last.n, next.x - last.x, next.y - last.y};
-  push_rows(team, p, row, 3, on, change);
+  Velocities::push(team, p, row, 3, change);
   team.for_each(1, [&](int) { p.w.lambda[row] = next.n, p.w.lambda[row + 1] = next.x, p.w.lambda[row + 2] = next.y; });
   const Real moved = greater(p.w.row_scale[row] * std::abs(change[0]),
                              p.w.row_scale[row + 1] * greater(std::abs(change[1]), std::abs(change[2])));
@@ -224,7 +149,7 @@ AXION_HD inline void note_sweep(const Team& team, const Problem<Real>& p) {
 
 // Nesterov's momentum with restart (O'Donoghue and Candes 2015), in the norm of the rows' scales. A sweep has taken x to g,
 // f = g − x; the next starts from g + m (g − g_last). Momentum starts anew where it points against what the sweep did, or where
-// |f| grew. Velocities are affine in λ and follow by the same combination. pcr_ap: g_last, sweep_last: velocities of g_last.
+// |f| grew. Velocities are affine in λ and follow by the same combination. pcr_ap: g_last.
 template <typename Real>
 struct Momentum {
   Real greatest;  // m is at most this
@@ -233,7 +158,7 @@ struct Momentum {
   Real least = 0;  // and the least since momentum started anew
 };
 
-template <typename Real, typename Team>
+template <typename Velocities, typename Real, typename Team>
 AXION_HD inline void accelerate(const Team& team, const Problem<Real>& p, int sweep, Momentum<Real>& momentum) {
   const int base = p.limit_base(), count = p.row_count() - base;
   const auto f = [&](int i) { return p.w.lambda[i] - p.w.pcr_az[i]; };
@@ -259,7 +184,12 @@ AXION_HD inline void accelerate(const Team& team, const Problem<Real>& p, int sw
     last = g;
   };
   team.for_each(count, [&](int k) { move(p.w.lambda[base + k], p.w.pcr_ap[base + k]); });
-  team.for_each(6 * p.m.body_count, [&](int i) { move(p.w.sweep_velocity[i], p.w.sweep_last[i]); });
+  Real *v = Velocities::values(p), *v_last = Velocities::last(p);
+  team.for_each(Velocities::size(p), [=](int i) {
+    const Real g = v[i];
+    v[i] = m != Real(0) ? g + m * (g - v_last[i]) : g;
+    v_last[i] = g;
+  });
 }
 
 // Right-hand side of the joint system at the iterate, with the impulses of `change` along the unilateral rows added.
@@ -278,26 +208,39 @@ AXION_HD inline void set_joint_rhs(const Team& team, const Problem<Real>& p, con
   });
 }
 
-// From (v_plus, omega_plus, lambda), evaluated, to the iterate after at most `count` sweeps. Returns how many were made;
-// the caller evaluates. One factorisation of the joints, contacts left out.
-template <typename Real, typename Team>
-AXION_HD_CALL int sweep_contacts(const Team& team, const Problem<Real>& p, int count, Real greatest_momentum) {
-  note_rows(team, p);
-  linearise(team, p);
-  solve_joints(team, p);
-  invert_joints(team, p);
-  start_sweeps(team, p);
+template <typename Velocities, typename Real, typename Team>
+AXION_HD_CALL int make_sweeps(const Team& team, const Problem<Real>& p, int count, Real greatest_momentum) {
+  Velocities::start(team, p);
   int made = 0;
   Momentum<Real> momentum{greatest_momentum};
   for (bool moving = true; made < count && moving; ++made) {
     note_sweep(team, p);
     Real moved = 0;
-    for (int i = 0; i < p.m.limit_count + p.m.effort_count; ++i) {
-      moved = greater(moved, sweep_row(team, p, p.limit_base() + i));
+    for (int row = p.limit_base(); row < p.contact_base(); ++row) {
+      moved = greater(moved, sweep_row<Velocities>(team, p, row));
     }
-    for (int i = 0; i < p.contact_count; ++i) moved = greater(moved, sweep_contact(team, p, i));
+    for (int i = 0; i < p.contact_count; ++i) moved = greater(moved, sweep_contact<Velocities>(team, p, i));
     moving = moved > Real(kSweepTolerance);
-    if (moving && made + 1 < count) accelerate(team, p, made, momentum);
+    if (moving && made + 1 < count) accelerate<Velocities>(team, p, made, momentum);
+  }
+  return made;
+}
+
+// From (v_plus, omega_plus, lambda), evaluated, to the iterate after at most `count` sweeps. Returns how many were made;
+// the caller evaluates. One factorisation of the joints, contacts left out.
+template <typename Real, typename Team>
+AXION_HD_CALL int sweep_contacts(const Team& team, const Problem<Real>& p, int count, Real greatest_momentum) {
+  note_rows(team, p);
+  note_bodies(team, p);
+  linearise(team, p);
+  solve_joints(team, p);
+  invert_joints(team, p);
+  int made;
+  if (DelassusVelocities::serves(p)) {
+    made = make_sweeps<DelassusVelocities>(team, p, count, greatest_momentum);
+  } else {
+    note_all_blocks(team, p);
+    made = make_sweeps<TreeVelocities>(team, p, count, greatest_momentum);
   }
   team.for_each(p.limit_base(), [&](int i) { p.w.dlambda[i] = 0; });
   team.for_each(p.row_count() - p.limit_base(), [&](int i) {

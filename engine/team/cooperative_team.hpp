@@ -52,9 +52,12 @@ class CooperativeTeam {
       block_.sync();
     }
     block_.sync();
-    Real total = 0;
-    for (int lane = 0; lane < kSumLanes && lane < count; ++lane) total += static_cast<Real>(storage_.lanes[lane]);
-    return total;
+    Real lanes[kSumLanes];
+    for (int lane = 0; lane < kSumLanes; ++lane) lanes[lane] = static_cast<Real>(storage_.lanes[lane]);
+    for (int width = kSumLanes / 2; width > 0; width /= 2) {
+      for (int lane = 0; lane < width; ++lane) lanes[lane] += lanes[lane + width];
+    }
+    return lanes[0];
   }
 
   // The greatest value does not depend on the order; a NaN stays once it is met.

@@ -27,10 +27,15 @@ class OrderedTeam {
   template <typename Real, typename Term>
   AXION_HD Real sum(int count, Term&& term) const {
     Real lanes[kSumLanes] = {};
-    for (int i = 0; i < count; ++i) lanes[i % kSumLanes] += term(i);
-    Real total = 0;
-    for (int lane = 0; lane < kSumLanes && lane < count; ++lane) total += lanes[lane];
-    return total;
+    int i = 0;
+    for (; i + kSumLanes <= count; i += kSumLanes) {
+      for (int lane = 0; lane < kSumLanes; ++lane) lanes[lane] += term(i + lane);
+    }
+    for (int lane = 0; i + lane < count; ++lane) lanes[lane] += term(i + lane);
+    for (int width = kSumLanes / 2; width > 0; width /= 2) {
+      for (int lane = 0; lane < width; ++lane) lanes[lane] += lanes[lane + width];
+    }
+    return lanes[0];
   }
 
   template <typename Real, typename Term>

@@ -153,7 +153,8 @@ int main(int argc, char** argv) {
   const BenchOptions options = axion::bench::parse_options(argc, argv, "axion-bench");
   std::string note;
   const std::unique_ptr<axion::Engine> engine =
-      take("--device", axion::create_engine({.device = options.device, .threads = options.threads}, &note));
+      take("--device", axion::create_engine({.device = options.device, .threads = options.threads, .memory_limit_bytes = 0,
+                                            .instruction_set = options.instruction_set}, &note));
   if (!note.empty()) std::fprintf(stderr, "note: %s\n", note.c_str());
 
   axion::BatchSpec spec;

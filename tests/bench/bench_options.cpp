@@ -64,6 +64,7 @@ std::vector<Flag> make_flags(BenchOptions& o) {
       {"--dt", "time step in seconds; 0 takes the model's", number(o.dt, 0.0, 1.0)},
       {"--device", "auto, cpu or cuda:0", any_text(o.device)},
       {"--threads", "CPU threads; 0 takes all", number(o.threads, 0, 4096)},
+      {"--instruction_set", "of the CPU: x86-64, x86-64-v3 or x86-64-v4; empty takes the widest", any_text(o.instruction_set)},
       {"--precision", "float32 or float64", choice(o.precision, {"float32", "float64"})},
       {"--preset", "solver preset: default, axion_seed or velocity", choice(o.preset, {"default", "axion_seed", "velocity"})},
       {"--keyframe", "index of the keyframe to start from; -1 is the initial state", number(o.keyframe, -1, 100'000)},

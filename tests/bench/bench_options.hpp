@@ -19,6 +19,7 @@ struct BenchOptions {
   double dt = 0;                // s; 0: the model's own
   std::string device = "auto";  // "auto", "cpu", "cuda:0"; mujoco_bench knows the CPU alone
   int threads = 0;              // 0: as many as the machine has
+  std::string instruction_set;  // empty: the widest that the machine has
   std::string precision = "float32";
   std::string preset = "default";
   int keyframe = -1;              // -1: the model's initial state

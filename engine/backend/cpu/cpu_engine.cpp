@@ -12,6 +12,7 @@
 #include "engine/backend/cpu/run_row.hpp"
 #include "engine/backend/cpu/thread_pool.hpp"
 #include "engine/backend/engine_core.hpp"
+#include "engine/backend/text.hpp"
 
 namespace axion::backend {
 namespace {
@@ -98,8 +99,8 @@ std::int64_t physical_memory() { return std::int64_t(sysconf(_SC_PHYS_PAGES)) * 
 
 class CpuEngine final : public EngineCore {
  public:
-  CpuEngine(int threads, std::int64_t memory_limit)
-      : EngineCore(memory_limit), name_(processor_name()), pool_(threads), scratch_(threads) {}
+  CpuEngine(int threads, std::int64_t memory_limit, const RowRunner& runner)
+      : EngineCore(memory_limit), name_(processor_name()), runner_(runner), pool_(threads), scratch_(threads) {}
 
   DeviceInfo device() const override {
     return {"cpu", "cpu", name_, budget().limit, budget().used, pool_.thread_count()};
@@ -133,7 +134,7 @@ class CpuEngine final : public EngineCore {
     const int chunk = std::clamp(rows / (8 * pool_.thread_count()), 1, kMaxChunkRows);
     pool_.run((rows + chunk - 1) / chunk, [&](int worker, int index) {
       const int end = std::min(rows, (index + 1) * chunk);
-      for (int row = index * chunk; row < end; ++row) run_row(parts, row, scratch_[worker].data());
+      for (int row = index * chunk; row < end; ++row) run_row(runner_, parts, row, scratch_[worker].data());
     });
     return {};
   }
@@ -159,18 +160,19 @@ class CpuEngine final : public EngineCore {
     }
   }
 
-  static void run_row(const std::vector<Part>& parts, int row, std::byte* scratch) {
+  static void run_row(const RowRunner& runner, const std::vector<Part>& parts, int row, std::byte* scratch) {
     const auto after = std::upper_bound(parts.begin(), parts.end(), row,
                                         [](int value, const Part& part) { return value < part.start; });
     const Part& part = *std::prev(after);
     if (part.narrow != nullptr) {
-      run_row_on_cpu(*part.narrow, row - part.start, scratch);
+      runner.run_narrow(*part.narrow, row - part.start, scratch);
     } else {
-      run_row_on_cpu(*part.wide, row - part.start, scratch);
+      runner.run_wide(*part.wide, row - part.start, scratch);
     }
   }
 
   std::string name_;
+  const RowRunner runner_;
   ThreadPool pool_;
   std::size_t scratch_bytes_ = 0;
   std::vector<BlockArray> scratch_;  // one a thread
@@ -181,7 +183,22 @@ class CpuEngine final : public EngineCore {
 Result<std::unique_ptr<Engine>> create_cpu_engine(const EngineOptions& options) {
   const int available = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   const std::int64_t limit = options.memory_limit_bytes > 0 ? options.memory_limit_bytes : physical_memory();
-  return std::unique_ptr<Engine>(std::make_unique<CpuEngine>(options.threads > 0 ? options.threads : available, limit));
+  const std::vector<RowRunner> runners = usable_row_runners();
+  RowRunner runner = runners.back();
+  if (!options.instruction_set.empty()) {
+    const auto named = std::find_if(runners.begin(), runners.end(), [&](const RowRunner& candidate) {
+      return candidate.instruction_set == options.instruction_set;
+    });
+    if (named == runners.end()) {
+      std::string names;
+      for (const RowRunner& candidate : runners) names += std::string(names.empty() ? "" : ", ") + candidate.instruction_set;
+      return invalid_argument("instruction_set", text("instruction_set is \"", options.instruction_set,
+                                                      "\"; this build and machine have ", names, "."));
+    }
+    runner = *named;
+  }
+  const int threads = options.threads > 0 ? options.threads : available;
+  return std::unique_ptr<Engine>(std::make_unique<CpuEngine>(threads, limit, runner));
 }
 
 }  // namespace axion::backend

@@ -1,15 +1,31 @@
 #include "engine/backend/cpu/run_row.hpp"
 
-#include "engine/team/serial_team.hpp"
-
 namespace axion::backend {
 
-void run_row_on_cpu(const step::StepJob<float>& job, int row, std::byte* scratch) {
-  step::run_row(team::SerialTeam{}, job, row, scratch);
-}
+#define AXION_DECLARE_RUNNER(name)                               \
+  void run_narrow_##name(const void* job, int row, std::byte*);  \
+  void run_wide_##name(const void* job, int row, std::byte*);
 
-void run_row_on_cpu(const step::StepJob<double>& job, int row, std::byte* scratch) {
-  step::run_row(team::SerialTeam{}, job, row, scratch);
+// One pair of functions of run_row_for.cpp. The job crosses as an address, because each build of the step has types of its own.
+#define AXION_RUNNER(text, name)                                                                                        \
+  RowRunner {                                                                                                           \
+    text, [](const step::StepJob<float>& job, int row, std::byte* scratch) { run_narrow_##name(&job, row, scratch); },  \
+        [](const step::StepJob<double>& job, int row, std::byte* scratch) { run_wide_##name(&job, row, scratch); }      \
+  }
+
+AXION_DECLARE_RUNNER(baseline)
+#ifdef AXION_WITH_X86_64_LEVELS
+AXION_DECLARE_RUNNER(x86_64_v3)
+AXION_DECLARE_RUNNER(x86_64_v4)
+
+std::vector<RowRunner> usable_row_runners() {
+  std::vector<RowRunner> runners{AXION_RUNNER("x86-64", baseline)};
+  if (__builtin_cpu_supports("x86-64-v3")) runners.push_back(AXION_RUNNER("x86-64-v3", x86_64_v3));
+  if (__builtin_cpu_supports("x86-64-v4")) runners.push_back(AXION_RUNNER("x86-64-v4", x86_64_v4));
+  return runners;
 }
+#else
+std::vector<RowRunner> usable_row_runners() { return {AXION_RUNNER("generic", baseline)}; }
+#endif
 
 }  // namespace axion::backend

@@ -40,6 +40,7 @@ TEST(Devices, unknown_devices_and_bad_limits_are_refused) {
     EXPECT_EQ(engine.error().code, ErrorCode::kInvalidArgument) << device;
     EXPECT_EQ(engine.error().field, "device");
   }
+  EXPECT_EQ(create_engine({.device = "cpu", .instruction_set = "mmx"}).error().field, "instruction_set");
   EXPECT_EQ(create_engine({.device = "cpu", .threads = -1}).error().field, "threads");
   EXPECT_EQ(create_engine({.device = "cpu", .memory_limit_bytes = -1}).error().field, "memory_limit_bytes");
 }

@@ -206,6 +206,25 @@ TEST(Steps, reversed_and_shuffled_teams_give_the_same_bits) {
   }
 }
 
+TEST(Steps, every_instruction_set_gives_the_same_bits) {
+  for (const model::SceneSpec& scene : {box_and_sphere(), all_joints(), quadruped()}) {
+    const auto model = compile_scene(scene);
+    for (const Precision precision : {Precision::kFloat32, Precision::kFloat64}) {
+      std::vector<double> first;
+      for (const char* name : {"", "x86-64", "x86-64-v3", "x86-64-v4"}) {
+        const auto engine = create_engine({.device = "cpu", .threads = 1, .instruction_set = name});
+        if (!engine.ok()) continue;  // this machine has not got it
+        const auto batch = take(engine.value()->create_batch(batch_spec(model, 3, precision)));
+        scatter_worlds(*batch);
+        step(*engine.value(), *batch, 60);
+        const std::vector<double> poses = read(*batch, Field::kBodyPose);
+        if (first.empty()) first = poses;
+        EXPECT_EQ(poses, first) << name;
+      }
+    }
+  }
+}
+
 TEST(Steps, statistics_count_every_world_step_once) {
   const auto engine = cpu_engine(3);
   const auto batch = take(engine->create_batch(batch_spec(compile_scene(box_and_sphere()), 70)));
