@@ -4,14 +4,18 @@
 // starts. `steps_per_second` counts world-steps. Figures of the solver come from the engine's own statistics over the
 // timed steps. Exit codes: 0; 1 when the engine refuses something; 2 for a wrong command line.
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,6 +57,15 @@ std::shared_ptr<const axion::Model> load_model(const BenchOptions& options) {
   return take("compile", axion::compile_model(imported.scene));
 }
 
+// Index of the body that --watch names, or the end of the program.
+int watched_body(const axion::ModelInfo& model, const BenchOptions& options) {
+  for (std::size_t b = 0; b < model.bodies.size(); ++b) {
+    if (model.bodies[b].name == options.watch) return static_cast<int>(b);
+  }
+  std::fprintf(stderr, "axion-bench: --watch '%s' is no body of the model\n", options.watch.c_str());
+  std::exit(2);
+}
+
 // Motors move around zero, drives around where their joint starts.
 std::vector<ControlRange> control_ranges(const axion::ModelInfo& model, const BenchOptions& options) {
   std::vector<ControlRange> ranges;
@@ -66,6 +79,7 @@ std::vector<ControlRange> control_ranges(const axion::ModelInfo& model, const Be
                                : model.keyframes[options.keyframe].joint_position[joint.position_start + actuator.axis];
       range.centre = actuator.gear * start;
     }
+    if (!std::isnan(options.control_centre)) range.centre = options.control_centre;
     range.centre = std::clamp(range.centre, range.lower, range.upper);
     ranges.push_back(range);
   }
@@ -77,9 +91,59 @@ struct Run {
   double wall_seconds = 0;
 };
 
-// Steps all worlds `step_count` times, from `first_step` of the sequence of controls.
+// Room for the poses of every body after every step of a launch, and what becomes of the watched one's.
+class PoseRecorder {
+ public:
+  PoseRecorder(const axion::Batch& batch, int watched, const BenchOptions& options)
+      : body_count_(static_cast<int>(batch.spec().model->info().bodies.size())),
+        watched_(watched),
+        is_float_(batch.real_dtype() == axion::DType::kFloat32),
+        real_(is_float_ ? sizeof(float) : sizeof(double)),
+        watch_(options.steps, batch.spec().dt),
+        bytes_(pose_bytes() * options.steps_per_launch * options.worlds) {}
+
+  // The request records into this until take().
+  void record(axion::StepRequest& request) {
+    view_ = {axion::Field::kBodyPose, bytes_.data(), pose_bytes() * request.step_count, pose_bytes()};
+    request.record_every = 1;
+    request.outputs = {&view_, 1};
+  }
+  void take(int first_step, int step_count, int world_count) {
+    for (int world = 0; world < world_count; ++world) {
+      for (int step = 0; step < step_count; ++step) {
+        const std::byte* at = bytes_.data() + pose_bytes() * (static_cast<std::size_t>(world) * step_count + step);
+        std::array<double, 7> pose;
+        for (int i = 0; i < 7; ++i) pose[i] = value(at + real_ * (7 * watched_ + i));
+        watch_.see(world, first_step + step, pose);
+      }
+    }
+  }
+  const axion::bench::Watch& watch() const { return watch_; }
+
+ private:
+  std::size_t pose_bytes() const { return 7 * real_ * body_count_; }
+  double value(const std::byte* at) const {
+    if (!is_float_) return read<double>(at);
+    return read<float>(at);
+  }
+  template <typename Real>
+  static Real read(const std::byte* at) {
+    Real real;
+    std::memcpy(&real, at, sizeof real);
+    return real;
+  }
+
+  const int body_count_, watched_;
+  const bool is_float_;
+  const std::size_t real_;
+  axion::bench::Watch watch_;
+  std::vector<std::byte> bytes_;
+  axion::OutputView view_;
+};
+
+// Steps all worlds `step_count` times, from `first_step` of the sequence of controls. `recorder` may be null.
 Run run_steps(axion::Engine& engine, axion::Batch& batch, const BenchOptions& options,
-              const std::vector<ControlRange>& ranges, int first_step, int step_count) {
+              const std::vector<ControlRange>& ranges, int first_step, int step_count, PoseRecorder* recorder) {
   Run run;
   const int actuator_count = static_cast<int>(ranges.size());
   std::vector<float> control;
@@ -102,9 +166,11 @@ Run run_steps(axion::Engine& engine, axion::Batch& batch, const BenchOptions& op
                          .world_stride = sizeof(float) * actuator_count * now,
                          .step_stride = sizeof(float) * actuator_count};
     }
+    if (recorder != nullptr) recorder->record(request);
     const auto start = std::chrono::steady_clock::now();
     run.statistics.add(take("step", engine.step({&request, 1})));
     run.wall_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (recorder != nullptr) recorder->take(done, now, options.worlds);
     done += now;
   }
   return run;
@@ -180,8 +246,14 @@ int main(int argc, char** argv) {
   if (!status.ok()) fail("reset", status.error());
 
   const std::vector<ControlRange> ranges = control_ranges(model, options);
-  run_steps(*engine, *batch, options, ranges, 0, options.warmup_steps);
-  const Run run = run_steps(*engine, *batch, options, ranges, options.warmup_steps, options.steps);
-  axion::bench::print_report(make_report(options, spec, engine->device(), run), options.json);
+  std::optional<PoseRecorder> recorder;
+  if (!options.watch.empty()) recorder.emplace(*batch, watched_body(model, options), options);
+  run_steps(*engine, *batch, options, ranges, 0, options.warmup_steps, nullptr);
+  const Run run = run_steps(*engine, *batch, options, ranges, options.warmup_steps, options.steps,
+                            recorder ? &*recorder : nullptr);
+  BenchReport report = make_report(options, spec, engine->device(), run);
+  report.memory_bytes = static_cast<double>(batch->memory_bytes());
+  if (recorder) recorder->watch().report(report);
+  axion::bench::print_report(report, options.json);
   return 0;
 }

@@ -69,6 +69,10 @@ std::vector<Flag> make_flags(BenchOptions& o) {
       {"--preset", "solver preset: default, axion_seed or velocity", choice(o.preset, {"default", "axion_seed", "velocity"})},
       {"--keyframe", "index of the keyframe to start from; -1 is the initial state", number(o.keyframe, -1, 100'000)},
       {"--control_fraction", "part of its range that a control moves in", number(o.control_fraction, 0.0, 1.0)},
+      {"--control_centre", "centre of every control; default: zero for motors, the start for drives",
+       number(o.control_centre, -1e6, 1e6)},
+      {"--control_hold", "steps for which a drawn control stays", number(o.control_hold, 1, kMany)},
+      {"--watch", "free body whose motion is reported", any_text(o.watch)},
       {"--seed", "seed of the controls", number(o.seed, std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max())},
   };
 }
@@ -129,10 +133,41 @@ BenchOptions parse_options(int argc, char** argv, const char* program) {
   return options;
 }
 
+BenchOptions::BenchOptions() : control_centre(std::numeric_limits<double>::quiet_NaN()) {}
+
 BenchReport::BenchReport() {
   constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
   newton_iterations_mean = newton_iterations_p99 = linear_iterations_mean = contacts_mean = kUnknown;
-  converged_fraction = non_finite_fraction = max_penetration_m = max_joint_error_m = kUnknown;
+  converged_fraction = non_finite_fraction = max_penetration_m = max_joint_error_m = memory_bytes = kUnknown;
+  watched_height_min_m = watched_height_max_m = watched_tilt_max_rad = kUnknown;
+  watched_x_end_min_m = watched_height_end_min_m = watched_speed_end_m_s = kUnknown;
+}
+
+void Watch::see(int world, int step, const std::array<double, 7>& pose) {
+  const double height = pose[2];
+  for (const double value : pose) finite_ = finite_ && std::isfinite(value);
+  if (!seen_) height_min_ = height_max_ = height;
+  seen_ = true;
+  height_min_ = std::min(height_min_, height), height_max_ = std::max(height_max_, height);
+  const double up = 1 - 2 * (pose[4] * pose[4] + pose[5] * pose[5]);  // z axis of the body along the world's
+  tilt_max_ = std::max(tilt_max_, std::acos(std::clamp(up, -1.0, 1.0)));
+  if (static_cast<std::size_t>(world) >= last_.size()) last_.resize(world + 1, pose);
+  const std::array<double, 7>& last = last_[world];
+  if (step > 0 && 10 * step >= 9 * step_count_) {
+    speed_end_ = std::max(speed_end_, std::hypot(pose[0] - last[0], pose[1] - last[1], pose[2] - last[2]) / dt_);
+  }
+  last_[world] = pose;
+}
+
+void Watch::report(BenchReport& report) const {
+  if (!seen_ || !finite_) return;  // what is not finite stays unknown
+  report.watched_height_min_m = height_min_, report.watched_height_max_m = height_max_;
+  report.watched_tilt_max_rad = tilt_max_, report.watched_speed_end_m_s = speed_end_;
+  report.watched_x_end_min_m = last_.front()[0], report.watched_height_end_min_m = last_.front()[2];
+  for (const auto& pose : last_) {
+    report.watched_x_end_min_m = std::min(report.watched_x_end_min_m, pose[0]);
+    report.watched_height_end_min_m = std::min(report.watched_height_end_min_m, pose[2]);
+  }
 }
 
 void print_report(const BenchReport& r, bool json) {
@@ -157,6 +192,13 @@ void print_report(const BenchReport& r, bool json) {
       {"non_finite_fraction", json_number(r.non_finite_fraction)},
       {"max_penetration_m", json_number(r.max_penetration_m)},
       {"max_joint_error_m", json_number(r.max_joint_error_m)},
+      {"memory_bytes", json_number(r.memory_bytes)},
+      {"watched_height_min_m", json_number(r.watched_height_min_m)},
+      {"watched_height_max_m", json_number(r.watched_height_max_m)},
+      {"watched_tilt_max_rad", json_number(r.watched_tilt_max_rad)},
+      {"watched_x_end_min_m", json_number(r.watched_x_end_min_m)},
+      {"watched_height_end_min_m", json_number(r.watched_height_end_min_m)},
+      {"watched_speed_end_m_s", json_number(r.watched_speed_end_m_s)},
   };
   if (!json) {
     for (const auto& [name, value] : fields) std::printf("%-24s %s\n", name, value.c_str());
@@ -184,7 +226,7 @@ double noise(std::uint64_t seed, std::uint64_t world, std::uint64_t step, std::u
 
 double random_control(const BenchOptions& options, const ControlRange& range, int world, int step, int actuator) {
   const double half = 0.5 * (range.upper - range.lower) * options.control_fraction;
-  const double value = range.centre + half * noise(options.seed, world, step, actuator);
+  const double value = range.centre + half * noise(options.seed, world, step / options.control_hold, actuator);
   return std::clamp(value, range.lower, range.upper);
 }
 

@@ -4,6 +4,7 @@
 // lacks its value or has one out of range ends the program with exit code 2 and a line that names it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -24,8 +25,12 @@ struct BenchOptions {
   std::string preset = "default";
   int keyframe = -1;              // -1: the model's initial state
   double control_fraction = 0.1;  // controls are drawn from this part of their range
+  double control_centre;          // of every control; NaN: zero for motors, where their joint starts for drives
+  int control_hold = 1;           // steps for which a drawn control stays
+  std::string watch;              // a free body whose motion is reported; empty: none
   std::uint64_t seed = 1;
   bool json = false;  // one JSON object a line; else lines for people
+  BenchOptions();
 };
 
 // Parses or ends the program. `program` is what --help calls it.
@@ -50,7 +55,30 @@ struct BenchReport {
   double non_finite_fraction;
   double max_penetration_m;
   double max_joint_error_m;
+  double memory_bytes;  // of the batch on its device
+  // Of the watched body's origin after each timed step, over all worlds.
+  double watched_height_min_m, watched_height_max_m;
+  double watched_tilt_max_rad;       // of its z axis from the world's
+  double watched_x_end_min_m;        // least of the worlds after the last step
+  double watched_height_end_min_m;
+  double watched_speed_end_m_s;      // greatest change of position a time in the last tenth of the steps
   BenchReport();
+};
+
+// Gathers what a report says of the watched body.
+class Watch {
+ public:
+  Watch(int step_count, double dt) : step_count_(step_count), dt_(dt) {}
+  // Pose x y z (m), quaternion w x y z, of one world after timed step `step`, from 0. Steps of a world come in order.
+  void see(int world, int step, const std::array<double, 7>& pose);
+  void report(BenchReport& report) const;
+
+ private:
+  const int step_count_;
+  const double dt_;
+  std::vector<std::array<double, 7>> last_;  // [world]
+  double height_min_ = 0, height_max_ = 0, tilt_max_ = 0, speed_end_ = 0;
+  bool seen_ = false, finite_ = true;
 };
 
 // Prints the report as one JSON object, or as `name  value` lines.

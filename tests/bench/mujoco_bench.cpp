@@ -1,16 +1,20 @@
 // mujoco_bench: C MuJoCo stepping the same file with the same controls, for the table of compare.py.
 //
 // Each thread steps its own worlds to the end, the order that suits MuJoCo best. float64, with the integrator and solver
-// of the file. Its solver has no yes or no of convergence, so those fields stay null.
+// of the file. Its solver has no yes or no of convergence, so those fields stay null; `non_finite_fraction` is the share of
+// steps since it gave a world up, which it then puts back to its start.
 #include <mujoco/mujoco.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -37,11 +41,12 @@ std::atomic<long> warning_count{0};
 // Sums over the world-steps of one thread.
 struct Tally {
   double iterations = 0, contacts = 0, max_penetration = 0;
+  double diverged = 0;  // steps from the first on in which MuJoCo gave a world up and put it back to its start
   double seconds = 0;
 };
 
 // Motors move around zero, drives around where their joint starts: the same rule as axion_bench.cpp.
-std::vector<ControlRange> control_ranges(const mjModel& m, const mjData& start) {
+std::vector<ControlRange> control_ranges(const mjModel& m, const mjData& start, const BenchOptions& options) {
   std::vector<ControlRange> ranges;
   for (int a = 0; a < m.nu; ++a) {
     ControlRange range;
@@ -50,14 +55,44 @@ std::vector<ControlRange> control_ranges(const mjModel& m, const mjData& start) 
     if (position && m.actuator_trntype[a] == mjTRN_JOINT) {
       range.centre = m.actuator_gear[6 * a] * start.qpos[m.jnt_qposadr[m.actuator_trnid[2 * a]]];
     }
+    if (!std::isnan(options.control_centre)) range.centre = options.control_centre;
     range.centre = std::clamp(range.centre, range.lower, range.upper);
     ranges.push_back(range);
   }
   return ranges;
 }
 
+// The body that --watch names: its coordinates, and who gathers them. Threads take turns.
+struct Watched {
+  int qpos_address = -1;  // -1: none
+  axion::bench::Watch watch;
+  std::mutex mutex;
+
+  void see(int world, int step, const mjData& d) {
+    if (qpos_address < 0 || step < 0) return;
+    std::array<double, 7> pose;
+    std::copy_n(d.qpos + qpos_address, 7, pose.begin());
+    const std::lock_guard lock(mutex);
+    watch.see(world, step, pose);
+  }
+};
+
+int watched_address(const mjModel& m, const std::string& name) {
+  if (name.empty()) return -1;
+  const int body = mj_name2id(&m, mjOBJ_BODY, name.c_str());
+  if (body < 0 || m.body_jntnum[body] == 0 || m.jnt_type[m.body_jntadr[body]] != mjJNT_FREE) {
+    std::fprintf(stderr, "mujoco_bench: --watch '%s' is no free body of the model\n", name.c_str());
+    std::exit(2);
+  }
+  return m.jnt_qposadr[m.body_jntadr[body]];
+}
+
+bool gave_up(const mjData& d) {
+  return d.warning[mjWARN_BADQPOS].number + d.warning[mjWARN_BADQVEL].number + d.warning[mjWARN_BADQACC].number > 0;
+}
+
 void step_world(const mjModel& m, mjData& d, const BenchOptions& options, const std::vector<ControlRange>& ranges,
-                int world, int first_step, int step_count, Tally& tally) {
+                int world, int first_step, int step_count, Watched& watched, Tally& tally) {
   std::vector<mjtNum> control(static_cast<std::size_t>(step_count) * m.nu);
   for (int step = 0; step < step_count; ++step) {
     for (int a = 0; a < m.nu; ++a) {
@@ -68,6 +103,8 @@ void step_world(const mjModel& m, mjData& d, const BenchOptions& options, const 
   for (int step = 0; step < step_count; ++step) {
     mju_copy(d.ctrl, control.data() + step * m.nu, m.nu);
     mj_step(&m, &d);
+    watched.see(world, first_step + step - options.warmup_steps, d);
+    tally.diverged += gave_up(d);
     tally.iterations += d.solver_iter;
     tally.contacts += d.ncon;
     for (int c = 0; c < d.ncon; ++c) tally.max_penetration = std::max(tally.max_penetration, -d.contact[c].dist);
@@ -77,13 +114,14 @@ void step_world(const mjModel& m, mjData& d, const BenchOptions& options, const 
 
 // Runs all worlds on `thread_count` threads; returns the sums and, as seconds, those of the slowest thread.
 Tally run(const mjModel& m, std::vector<DataPointer>& worlds, const BenchOptions& options,
-          const std::vector<ControlRange>& ranges, int thread_count, int first_step, int step_count) {
+          const std::vector<ControlRange>& ranges, int thread_count, int first_step, int step_count,
+          Watched& watched) {
   std::vector<Tally> tallies(thread_count);
   std::vector<std::thread> threads;
   for (int t = 0; t < thread_count; ++t) {
     threads.emplace_back([&, t] {
       for (int w = t; w < static_cast<int>(worlds.size()); w += thread_count) {
-        step_world(m, *worlds[w], options, ranges, w, first_step, step_count, tallies[t]);
+        step_world(m, *worlds[w], options, ranges, w, first_step, step_count, watched, tallies[t]);
       }
     });
   }
@@ -92,6 +130,7 @@ Tally run(const mjModel& m, std::vector<DataPointer>& worlds, const BenchOptions
   for (const Tally& tally : tallies) {
     total.iterations += tally.iterations;
     total.contacts += tally.contacts;
+    total.diverged += tally.diverged;
     total.max_penetration = std::max(total.max_penetration, tally.max_penetration);
     total.seconds = std::max(total.seconds, tally.seconds);
   }
@@ -122,9 +161,10 @@ int main(int argc, char** argv) {
     worlds.emplace_back(mj_makeData(model.get()));
     if (options.keyframe >= 0) mj_resetDataKeyframe(model.get(), worlds.back().get(), options.keyframe);
   }
-  const std::vector<ControlRange> ranges = control_ranges(*model, *worlds.front());
-  run(*model, worlds, options, ranges, thread_count, 0, options.warmup_steps);
-  const Tally tally = run(*model, worlds, options, ranges, thread_count, options.warmup_steps, options.steps);
+  const std::vector<ControlRange> ranges = control_ranges(*model, *worlds.front(), options);
+  Watched watched{watched_address(*model, options.watch), {options.steps, model->opt.timestep}, {}};
+  run(*model, worlds, options, ranges, thread_count, 0, options.warmup_steps, watched);
+  const Tally tally = run(*model, worlds, options, ranges, thread_count, options.warmup_steps, options.steps, watched);
 
   const double world_steps = static_cast<double>(options.worlds) * options.steps;
   BenchReport report;
@@ -140,6 +180,8 @@ int main(int argc, char** argv) {
   report.newton_iterations_mean = tally.iterations / world_steps;
   report.contacts_mean = tally.contacts / world_steps;
   report.max_penetration_m = tally.max_penetration;
+  report.non_finite_fraction = tally.diverged / world_steps;
+  watched.watch.report(report);
   axion::bench::print_report(report, options.json);
   if (warning_count > 0) std::fprintf(stderr, "mujoco_bench: %ld warnings of MuJoCo\n", warning_count.load());
   return 0;

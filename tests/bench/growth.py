@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""How the time of a world-step grows with the number of worlds, and with the number of bodies in a pile of spheres.
+
+Worlds: the same robot in 64 to 65,536 worlds, as far as memory allows. Piles: 100 to 3,000 spheres in a box of their own
+proportions, one world, once they lie. Each row also says how much memory the batch takes, and how many contacts and
+Newton iterations its steps had: what grows with those is not the engine's bookkeeping.
+
+Usage: growth.py --bin BUILD/bin --model FILE [--worlds 64 1024] [--spheres 100 300] [--device cpu] [--threads 1]
+"""
+
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+RADIUS, SPACING = 0.1, 0.24  # m
+
+
+def pile(count):
+    """MJCF of `count` spheres of 1 kg above the floor of a box that is as wide as the pile will be high."""
+    side = max(2, round(5 * (count / 100) ** (1 / 3)))  # spheres along each side of a layer
+    wall = SPACING * side / 2
+    parts = ['<mujoco model="pile"><option timestep="0.005"/><worldbody>',
+             '<geom name="floor" type="plane" size="9 9 1" friction=".5"/>']
+    for name, x, y, quat in (('west', -wall, 0, '.70710678 0 .70710678 0'), ('east', wall, 0, '.70710678 0 -.70710678 0'),
+                             ('south', 0, -wall, '.70710678 -.70710678 0 0'),
+                             ('north', 0, wall, '.70710678 .70710678 0 0')):
+        parts.append(f'<geom name="{name}" type="plane" size="9 9 1" pos="{x:g} {y:g} 0" quat="{quat}" friction=".5"/>')
+    for i in range(count):
+        # A shift of its own for each sphere, a function of its index: none lies straight above another.
+        shift = [0.015 * ((i * factor % 997) / 498.5 - 1) for factor in (389, 617)]
+        x = SPACING * (i % side - (side - 1) / 2) + shift[0]
+        y = SPACING * (i // side % side - (side - 1) / 2) + shift[1]
+        z = 0.12 + 0.22 * (i // side ** 2)
+        parts.append(f'<body name="sphere{i}" pos="{x:.6f} {y:.6f} {z:.6f}"><freejoint/>'
+                     f'<geom type="sphere" size="{RADIUS}" mass="1" friction=".5"/></body>')
+    return '\n'.join(parts + ['</worldbody></mujoco>'])
+
+
+def run(options, model, worlds, steps, warmup):
+    """The best report of several runs; None, with the reason, where the program refuses."""
+    best = None
+    for _ in range(options.repeat):
+        done = subprocess.run(
+            [str(options.bin / 'axion-bench'), '--json', '--model', str(model), '--worlds', str(worlds), '--steps', str(steps),
+             '--warmup_steps', str(warmup), '--device', options.device, '--threads', str(options.threads),
+             '--steps_per_launch', str(max(1, min(steps, 4096 // worlds)))], capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            return None, done.stderr.strip().splitlines()[-1]
+        report = json.loads(done.stdout)
+        if best is None or report['steps_per_second'] > best['steps_per_second']:
+            best = report
+    return best, ''
+
+
+def print_table(first, rows, base_of):
+    """Rows of (size, report, reason); base_of(size) is what the time of a step is divided by."""
+    print(f'| {first} | us a world-step | to the first row, over its size | contacts | Newton | converged | memory a world, MiB |')
+    print('| ---: | ---: | ---: | ---: | ---: | ---: | ---: |')
+    base = None
+    for size, report, reason in rows:
+        if report is None:
+            print(f'| {size} | {reason} | | | | | |', flush=True)
+            continue
+        micros = 1e6 / report['steps_per_second']
+        base = base or micros / base_of(size)
+        print(f'| {size} | {micros:,.1f} | {micros / base_of(size) / base:.2f} | {report["contacts_mean"]:.1f} | '
+              f'{report["newton_iterations_mean"]:.2f} | {report["converged_fraction"]:.4f} | '
+              f'{report["memory_bytes"] / report["worlds"] / 2 ** 20:.3f} |', flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('--bin', type=pathlib.Path, default=pathlib.Path('build/release/bin'))
+    parser.add_argument('--model', type=pathlib.Path, required=True, help='MJCF of the robot')
+    parser.add_argument('--worlds', nargs='*', type=int, default=[64, 256, 1024, 4096, 16384, 65536])
+    parser.add_argument('--spheres', nargs='*', type=int, default=[100, 300, 1000, 3000])
+    parser.add_argument('--world_steps', type=int, default=65536, help='world-steps of a row, at least one step a world')
+    parser.add_argument('--seconds_lying', type=float, default=1.0, help='simulated time before a pile is measured')
+    parser.add_argument('--pile_steps', type=int, default=50)
+    parser.add_argument('--repeat', type=int, default=3)
+    parser.add_argument('--device', default='cpu')
+    parser.add_argument('--threads', type=int, default=1)
+    options = parser.parse_args()
+
+    failed = False
+    if options.worlds:
+        rows = []
+        for worlds in options.worlds:
+            steps = max(1, options.world_steps // worlds)
+            rows.append((worlds, *run(options, options.model, worlds, steps, min(steps, 20))))
+        print_table('worlds', rows, lambda size: 1)
+        failed |= any(report is None for _, report, _ in rows)
+    if options.spheres:
+        print()
+        rows = []
+        with tempfile.TemporaryDirectory() as folder:
+            for count in options.spheres:
+                model = pathlib.Path(folder) / f'pile{count}.xml'
+                model.write_text(pile(count), encoding='utf-8')
+                rows.append((count, *run(options, model, 1, options.pile_steps, round(options.seconds_lying / 0.005))))
+        print_table('spheres', rows, lambda size: size)
+        failed |= any(report is None for _, report, _ in rows)
+    return 1 if failed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
