@@ -1,4 +1,6 @@
 // axiond: the simulation server. Wiring only: flags, engine, server, signals, exit code.
+#include <malloc.h>
+
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
@@ -13,6 +15,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/synchronization/mutex.h"
 #include "spdlog/spdlog.h"
 
 #include "engine/engine.hpp"
@@ -61,11 +64,23 @@ sigset_t block_signals() {
   return signals;
 }
 
+// Answers are megabytes and alike: memory that one gave back serves the next, without the kernel clearing its pages anew.
+// Beyond this much at the top of the heap it goes back to the machine.
+void keep_memory() {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  mallopt(M_TRIM_THRESHOLD, 256 << 20);
+#endif
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::vector<char*> rest = parse_flags(argc, argv);
   if (!rest.empty()) return fail(absl::StrCat("takes flags only; \"", rest.front(), "\" is none"));
+  keep_memory();
+  // Debian builds Abseil with its search for deadlocks, which takes a lock of its own at every lock.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   const auto config = axion::server::config_from_flags();
   if (!config.ok()) return fail(std::string(config.status().message()));
   if (const auto status = axion::server::observe::set_up_logging(config->log_level); !status.ok()) {

@@ -17,6 +17,10 @@ namespace {
 constexpr const char* kServiceName = "axion.v1.Simulation";
 // How long finished answers may take to reach their clients once all work is done.
 constexpr absl::Duration kFlushTime = absl::Seconds(1);
+// Bytes of a call that may be under way unread, and of one frame. With gRPC's own 64 KiB and 16 KiB the two ends of an answer
+// of megabytes wake each other dozens of times before it is through.
+constexpr int kStreamWindowBytes = 16 << 20;
+constexpr int kFrameBytes = 1 << 20;
 // Scenes that may wait for the compiler.
 constexpr std::size_t kCompileQueue = 64;
 
@@ -66,6 +70,8 @@ absl::Status Server::listen(const Config& config) {
   builder.AddListeningPort(config.listen, grpc::InsecureServerCredentials(), &port);
   // Two servers on one port would share its clients; an address in use is an error instead.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kStreamWindowBytes);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, kFrameBytes);
   builder.SetMaxReceiveMessageSize(static_cast<int>(config.limits.max_message_bytes));
   builder.SetMaxSendMessageSize(static_cast<int>(config.limits.max_message_bytes));
   builder.RegisterService(service_.get());

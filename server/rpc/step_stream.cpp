@@ -81,19 +81,22 @@ void StepStreamReactor::OnDone() {
 }
 
 void StepStreamReactor::complete(const std::shared_ptr<Exchange>& exchange, const absl::Status& status) {
-  absl::MutexLock lock(&mutex_);
-  --jobs_;
-  take_result(*exchange, status);
-  pump();
+  const absl::Duration duration = absl::Now() - exchange->start;
+  observe::Metrics& metrics = service_.parts_.metrics;  // outlives this object, which may end with the mutex released
+  {
+    absl::MutexLock lock(&mutex_);
+    --jobs_;
+    take_result(*exchange, status);
+    pump();
+  }
+  // Once the answer is on its way: measuring takes as long as a step of a small world.
+  if (status.ok()) report_call(metrics, "StepStream", status, duration);
 }
 
 void StepStreamReactor::take_result(Exchange& exchange, const absl::Status& status) {
   exchange.ready = true;
   exchange.status = status;
-  if (status.ok()) {
-    report_call(service_.parts_.metrics, "StepStream", status, absl::Now() - exchange.start);
-    return;
-  }
+  if (status.ok()) return;
   refused_ = true;
   // At once, not when it comes to the front: what follows for the same batch must not run.
   bool after = false;

@@ -80,6 +80,7 @@ struct Job {
   // Kept by the batcher.
   absl::Time admitted_at;
   std::int64_t steps_done = 0;
+  StepAnswer answer;  // of a step: as of its last launch
 };
 
 }  // namespace axion::server::schedule

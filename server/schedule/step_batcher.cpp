@@ -1,6 +1,7 @@
 #include "server/schedule/step_batcher.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -69,6 +70,20 @@ void carry_into_records(const BatchHandle& batch, const StepWork& work, const St
 template <typename T>
 OutputView view_of(Field field, std::vector<T>& values) {
   return {.field = field, .data = reinterpret_cast<std::byte*>(values.data()), .world_stride = sizeof(T)};
+}
+
+std::array<OutputView, 3> views_of(StepAnswer& answer) {
+  return {view_of(Field::kTime, answer.time), view_of(Field::kStepIndex, answer.step_index),
+          view_of(Field::kOutcome, answer.outcome)};
+}
+
+// The launch itself writes the answer, on the threads that step, where it makes one record or none: the answer is of its
+// last step. False where it makes several.
+bool write_answer(StepAnswer& answer, Stretch& stretch) {
+  if (stretch.request.record_every > 0) return false;
+  for (const OutputView& view : views_of(answer)) stretch.outputs.push_back(view);
+  stretch.request.outputs = stretch.outputs;
+  return true;
 }
 
 }  // namespace
@@ -240,12 +255,15 @@ void StepBatcher::launch(const std::vector<Job*>& ready) {
     const auto& work = std::get<StepWork>(job.work);
     entries[i].job = &job;
     if (job.steps_done == 0) {
+      const std::size_t count = world_count_of(work.world_indices, *job.batch);
+      job.answer.time.resize(count), job.answer.step_index.resize(count), job.answer.outcome.resize(count);
       observer_.on_queue_wait(options_.clock() - job.admitted_at);
-      for (std::size_t w = 0; w < world_count_of(work.world_indices, *job.batch); ++w) {
+      for (std::size_t w = 0; w < count; ++w) {
         job.batch->carried_outcome[static_cast<std::size_t>(world_at(work.world_indices, w))] = kConverged;
       }
     }
     plan_stretch(work, *job.batch, job.steps_done, cap, entries[i].stretch);
+    entries[i].answer_written = write_answer(job.answer, entries[i].stretch);
   }
   step_entries(entries);
   for (Entry& entry : entries) {
@@ -288,33 +306,32 @@ void StepBatcher::advance(Entry& entry) {
   BatchHandle& batch = *job.batch;
   if (job.steps_done > 0) carry_into_records(batch, work, entry.stretch);
   job.steps_done += entry.stretch.step_count;
-  if (job.steps_done == work.step_count) {
-    answer(job);
-    return;
-  }
-  std::vector<std::uint32_t> outcome(world_count_of(work.world_indices, batch));
-  const OutputView view = view_of(Field::kOutcome, outcome);
-  if (const absl::Status status = read_fields(batch, work.world_indices, std::span(&view, 1)); !status.ok()) {
+  if (const absl::Status status = complete_answer(entry); !status.ok()) {
     end_job(job, status);
-    return;
+  } else if (job.steps_done == work.step_count) {
+    answer(job);
+  } else {
+    for (std::size_t i = 0; i < job.answer.outcome.size(); ++i) {
+      batch.carried_outcome[static_cast<std::size_t>(world_at(work.world_indices, i))] = job.answer.outcome[i];
+    }
   }
-  for (std::size_t i = 0; i < outcome.size(); ++i) {
-    batch.carried_outcome[static_cast<std::size_t>(world_at(work.world_indices, i))] = outcome[i];
+}
+
+absl::Status StepBatcher::complete_answer(const Entry& entry) {
+  Job& job = *entry.job;
+  const auto& work = std::get<StepWork>(job.work);
+  if (!entry.answer_written) return read_fields(*job.batch, work.world_indices, views_of(job.answer));
+  for (std::size_t i = 0; i < job.answer.outcome.size(); ++i) {
+    const auto world = static_cast<std::size_t>(world_at(work.world_indices, i));
+    job.answer.outcome[i] = combine_outcomes(job.batch->carried_outcome[world], job.answer.outcome[i]);
   }
+  return absl::OkStatus();
 }
 
 void StepBatcher::answer(Job& job) {
   auto& work = std::get<StepWork>(job.work);
-  const std::size_t count = world_count_of(work.world_indices, *job.batch);
-  StepAnswer answer{std::vector<double>(count), std::vector<std::int64_t>(count), std::vector<std::uint32_t>(count)};
-  const std::vector<OutputView> views{view_of(Field::kTime, answer.time), view_of(Field::kStepIndex, answer.step_index),
-                                      view_of(Field::kOutcome, answer.outcome)};
-  if (const absl::Status status = read_fields(*job.batch, work.world_indices, views); !status.ok()) {
-    end_job(job, status);
-    return;
-  }
   registry_.touch(*job.batch, options_.clock());
-  auto memory = work.sink->succeed(std::move(answer), !work.request_id.empty());
+  auto memory = work.sink->succeed(std::move(job.answer), !work.request_id.empty());
   if (memory != nullptr) job.batch->replays.put(work.request_id, std::move(memory));
   end_job(job, absl::OkStatus());
 }

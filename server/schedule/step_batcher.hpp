@@ -71,6 +71,7 @@ class StepBatcher {
   struct Entry {
     Job* job = nullptr;
     Stretch stretch;
+    bool answer_written = false;  // by the launch, into the job's answer
     bool ended = false;
   };
 
@@ -87,6 +88,8 @@ class StepBatcher {
   void step_entries(std::span<Entry> entries);
   void measure(std::span<const Entry> entries, absl::Duration duration, const StepStatistics& statistics);
   void advance(Entry& entry);
+  // The job's answer as of the stretch just made, with the outcome of the request so far.
+  absl::Status complete_answer(const Entry& entry);
   void answer(Job& job);
   void fail(Entry& entry, const Error& error);
   void end_job(Job& job, const absl::Status& status);

@@ -11,8 +11,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -21,7 +19,7 @@
 #include <vector>
 
 #include "engine/engine.hpp"
-#include "engine/import/mjcf.hpp"
+#include "tests/bench/bench_engine.hpp"
 #include "tests/bench/bench_options.hpp"
 
 namespace {
@@ -29,33 +27,7 @@ namespace {
 using axion::bench::BenchOptions;
 using axion::bench::BenchReport;
 using axion::bench::ControlRange;
-
-[[noreturn]] void fail(const std::string& what, const axion::Error& error) {
-  std::fprintf(stderr, "axion-bench: %s: %s%s%s\n", what.c_str(), error.field.c_str(), error.field.empty() ? "" : ": ",
-               error.message.c_str());
-  std::exit(1);
-}
-
-template <typename T>
-T take(const std::string& what, axion::Result<T> result) {
-  if (!result.ok()) fail(what, result.error());
-  return std::move(result).value();
-}
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    std::fprintf(stderr, "axion-bench: --model '%s' cannot be read\n", path.c_str());
-    std::exit(2);
-  }
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-std::shared_ptr<const axion::Model> load_model(const BenchOptions& options) {
-  axion::import::ImportedScene imported = take("import", axion::import::import_mjcf(read_file(options.model)));
-  for (const std::string& warning : imported.warnings) std::fprintf(stderr, "warning: %s\n", warning.c_str());
-  return take("compile", axion::compile_model(imported.scene));
-}
+using axion::bench::take;
 
 // Index of the body that --watch names, or the end of the program.
 int watched_body(const axion::ModelInfo& model, const BenchOptions& options) {
@@ -64,26 +36,6 @@ int watched_body(const axion::ModelInfo& model, const BenchOptions& options) {
   }
   std::fprintf(stderr, "axion-bench: --watch '%s' is no body of the model\n", options.watch.c_str());
   std::exit(2);
-}
-
-// Motors move around zero, drives around where their joint starts.
-std::vector<ControlRange> control_ranges(const axion::ModelInfo& model, const BenchOptions& options) {
-  std::vector<ControlRange> ranges;
-  for (const axion::model::ActuatorSpec& actuator : model.actuators) {
-    ControlRange range;
-    if (actuator.control_limited) range = {0, actuator.control_lower, actuator.control_upper};
-    if (actuator.kind == axion::model::ActuatorKind::kPosition) {
-      const axion::JointInfo& joint = model.joints[actuator.joint];
-      const double start = options.keyframe < 0
-                               ? joint.axes[actuator.axis].initial_position
-                               : model.keyframes[options.keyframe].joint_position[joint.position_start + actuator.axis];
-      range.centre = actuator.gear * start;
-    }
-    if (!std::isnan(options.control_centre)) range.centre = options.control_centre;
-    range.centre = std::clamp(range.centre, range.lower, range.upper);
-    ranges.push_back(range);
-  }
-  return ranges;
 }
 
 struct Run {
@@ -146,17 +98,9 @@ Run run_steps(axion::Engine& engine, axion::Batch& batch, const BenchOptions& op
               const std::vector<ControlRange>& ranges, int first_step, int step_count, PoseRecorder* recorder) {
   Run run;
   const int actuator_count = static_cast<int>(ranges.size());
-  std::vector<float> control;
   for (int done = 0; done < step_count;) {
     const int now = std::min(options.steps_per_launch, step_count - done);
-    control.clear();
-    for (int world = 0; world < options.worlds; ++world) {
-      for (int step = first_step + done; step < first_step + done + now; ++step) {
-        for (int a = 0; a < actuator_count; ++a) {
-          control.push_back(static_cast<float>(axion::bench::random_control(options, ranges[a], world, step, a)));
-        }
-      }
-    }
+    const std::vector<float> control = axion::bench::draw_controls(options, ranges, first_step + done, now);
     axion::StepRequest request;
     request.batch = &batch;
     request.step_count = now;
@@ -223,29 +167,11 @@ int main(int argc, char** argv) {
                                             .instruction_set = options.instruction_set}, &note));
   if (!note.empty()) std::fprintf(stderr, "note: %s\n", note.c_str());
 
-  axion::BatchSpec spec;
-  spec.model = load_model(options);
+  const axion::BatchSpec spec = axion::bench::make_spec(options);
   const axion::ModelInfo& model = spec.model->info();
-  if (options.keyframe >= static_cast<int>(model.keyframes.size())) {
-    std::fprintf(stderr, "axion-bench: --keyframe is %d, the model has %zu\n", options.keyframe,
-                 model.keyframes.size());
-    return 2;
-  }
-  spec.world_count = options.worlds;
-  spec.dt = options.dt > 0 ? options.dt : model.timestep;
-  using axion::model::Preset;
-  spec.options = axion::model::make_options(options.preset == "axion_seed"  ? Preset::kAxionSeed
-                                            : options.preset == "velocity" ? Preset::kVelocity
-                                                                            : Preset::kDefault);
-  spec.options.precision =
-      options.precision == "float64" ? axion::model::Precision::kFloat64 : axion::model::Precision::kFloat32;
-  const std::unique_ptr<axion::Batch> batch = take("create_batch", engine->create_batch(spec));
-  axion::ResetRequest start;
-  start.keyframe = options.keyframe;
-  const axion::Status status = batch->reset(start);
-  if (!status.ok()) fail("reset", status.error());
+  const std::unique_ptr<axion::Batch> batch = axion::bench::make_batch(*engine, spec, options);
 
-  const std::vector<ControlRange> ranges = control_ranges(model, options);
+  const std::vector<ControlRange> ranges = axion::bench::control_ranges(model, options);
   std::optional<PoseRecorder> recorder;
   if (!options.watch.empty()) recorder.emplace(*batch, watched_body(model, options), options);
   run_steps(*engine, *batch, options, ranges, 0, options.warmup_steps, nullptr);

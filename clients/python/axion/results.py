@@ -36,15 +36,21 @@ class _Fields(collections.abc.Mapping):
     def __len__(self):
         return len(self._tensors)
 
+    def _of_each_world(self, name, dtype):
+        """A list of the message as an array; where it was asked for as a field too, that one, without a walk over it."""
+        if name in self._tensors and len(self._tensors[name].shape) == 1:  # two dimensions: it was recorded
+            return tensors.to_array(self._tensors[name])
+        return np.fromiter(getattr(self.proto, name), dtype, len(getattr(self.proto, name)))
+
     @property
     def time(self):
         """Simulated time of each world: float64 [n], s."""
-        return np.array(self.proto.time)
+        return self._of_each_world("time", np.float64)
 
     @property
     def step_index(self):
         """Steps of each world since its last reset: int64 [n]."""
-        return np.array(self.proto.step_index, dtype=np.int64)
+        return self._of_each_world("step_index", np.int64)
 
     def __repr__(self):
         shapes = ", ".join(f"{name} {list(self._tensors[name].shape)}" for name in self)
@@ -61,7 +67,7 @@ class StepResult(_Fields):
     @property
     def outcome(self):
         """Bits of Outcome of each world: uint32 [n]."""
-        return np.array(self.proto.outcome, dtype=np.uint32)
+        return self._of_each_world("outcome", np.uint32)
 
     @property
     def request_id(self):
