@@ -19,6 +19,15 @@ inline constexpr double kSweepTolerance = 0.5;  // largest change of a row in a 
 inline constexpr double kSweepGrowth = 1.21;    // of |f|² from a sweep to the next, beyond which momentum starts anew
 inline constexpr double kSweepExcess = 4.0;     // of |f|² over its least
 inline constexpr int kPlainSweeps = 2;          // before the first that is accelerated
+inline constexpr int kMeanStretch = 50;         // sweeps over which a mean is taken
+
+// How to sweep: at most `count` times, with momentum up to `momentum`, from means or not.
+template <typename Real>
+struct SweepPlan {
+  int count;
+  Real momentum = 1;
+  bool means = false;
+};
 
 template <typename Real>
 struct ContactImpulse {
@@ -192,6 +201,33 @@ AXION_HD inline void accelerate(const Team& team, const Problem<Real>& p, int sw
   });
 }
 
+// dlambda: the sum of the impulses since the last mean.
+template <typename Real, typename Team>
+AXION_HD inline void add_to_mean(const Team& team, const Problem<Real>& p, bool first) {
+  team.for_each(p.row_count() - p.limit_base(), [&](int k) {
+    const int row = p.limit_base() + k;
+    p.w.dlambda[row] = (first ? Real(0) : p.w.dlambda[row]) + p.w.lambda[row];
+  });
+}
+
+// Moves impulses and velocities to the mean of the stretch; every law's impulses are a convex set.
+template <typename Velocities, typename Real, typename Team>
+AXION_HD_CALL void move_to_mean(const Team& team, const Problem<Real>& p) {
+  const auto move = [&](int row, int count) {
+    Real change[3] = {};
+    bool moves = false;
+    for (int k = 0; k < count; ++k) {
+      change[k] = p.w.dlambda[row + k] / Real(kMeanStretch) - p.w.lambda[row + k];
+      moves = moves || change[k] != Real(0);
+    }
+    if (!moves) return;
+    Velocities::push(team, p, row, count, change);
+    team.for_each(count, [&](int k) { p.w.lambda[row + k] += change[k]; });
+  };
+  for (int row = p.limit_base(); row < p.contact_base(); ++row) move(row, 1);
+  for (int i = 0; i < p.contact_count; ++i) move(p.contact_base() + 3 * i, 3);
+}
+
 // Right-hand side of the joint system at the iterate, with the impulses of `change` along the unilateral rows added.
 template <typename Real, typename Team>
 AXION_HD inline void set_joint_rhs(const Team& team, const Problem<Real>& p, const Real* change) {
@@ -209,11 +245,11 @@ AXION_HD inline void set_joint_rhs(const Team& team, const Problem<Real>& p, con
 }
 
 template <typename Velocities, typename Real, typename Team>
-AXION_HD_CALL int make_sweeps(const Team& team, const Problem<Real>& p, int count, Real greatest_momentum) {
+AXION_HD_CALL int make_sweeps(const Team& team, const Problem<Real>& p, const SweepPlan<Real>& plan) {
   Velocities::start(team, p);
   int made = 0;
-  Momentum<Real> momentum{greatest_momentum};
-  for (bool moving = true; made < count && moving; ++made) {
+  Momentum<Real> momentum{plan.momentum};
+  for (bool moving = true; made < plan.count && moving; ++made) {
     note_sweep(team, p);
     Real moved = 0;
     for (int row = p.limit_base(); row < p.contact_base(); ++row) {
@@ -221,15 +257,21 @@ AXION_HD_CALL int make_sweeps(const Team& team, const Problem<Real>& p, int coun
     }
     for (int i = 0; i < p.contact_count; ++i) moved = greater(moved, sweep_contact<Velocities>(team, p, i));
     moving = moved > Real(kSweepTolerance);
-    if (moving && made + 1 < count) accelerate<Velocities>(team, p, made, momentum);
+    if (!moving || made + 1 == plan.count) continue;
+    if (plan.means) add_to_mean(team, p, made % kMeanStretch == 0);
+    if (plan.means && (made + 1) % kMeanStretch == 0) {
+      move_to_mean<Velocities>(team, p);
+      momentum.theta = 1;
+    }
+    accelerate<Velocities>(team, p, made, momentum);
   }
   return made;
 }
 
-// From (v_plus, omega_plus, lambda), evaluated, to the iterate after at most `count` sweeps. Returns how many were made;
+// From (v_plus, omega_plus, lambda), evaluated, to the iterate after the sweeps of `plan`. Returns how many were made;
 // the caller evaluates. One factorisation of the joints, contacts left out.
 template <typename Real, typename Team>
-AXION_HD_CALL int sweep_contacts(const Team& team, const Problem<Real>& p, int count, Real greatest_momentum) {
+AXION_HD_CALL int sweep_contacts(const Team& team, const Problem<Real>& p, const SweepPlan<Real>& plan) {
   note_rows(team, p);
   note_bodies(team, p);
   linearise(team, p);
@@ -237,10 +279,10 @@ AXION_HD_CALL int sweep_contacts(const Team& team, const Problem<Real>& p, int c
   invert_joints(team, p);
   int made;
   if (DelassusVelocities::serves(p)) {
-    made = make_sweeps<DelassusVelocities>(team, p, count, greatest_momentum);
+    made = make_sweeps<DelassusVelocities>(team, p, plan);
   } else {
     note_all_blocks(team, p);
-    made = make_sweeps<TreeVelocities>(team, p, count, greatest_momentum);
+    made = make_sweeps<TreeVelocities>(team, p, plan);
   }
   team.for_each(p.limit_base(), [&](int i) { p.w.dlambda[i] = 0; });
   team.for_each(p.row_count() - p.limit_base(), [&](int i) {

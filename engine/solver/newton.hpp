@@ -1,7 +1,8 @@
 // Non-smooth Newton on the whole system, with globalisation and its record.
 //
 //   start at the better of u⁻ and ũ with matched impulses; where the merit is high sweeps over the contacts find which stick,
-//   slide and open (contact_sweeps.hpp); then Newton: linearise, solve, update.
+//   slide and open (contact_sweeps.hpp); then Newton: linearise, solve, update. Where there are no joints sweeps come first
+//   whatever the merit, and go on.
 //   The merit is the largest residual in multiples of its tolerance. The best iterate is kept. At least one iteration.
 // Newton's steps are full: on redundant frictional contacts a search that insists on decrease ends in tiny steps. Where they do
 // not lower the merit the best iterate is taken up again, by cautious sweeps, then with a hundredfold proximal term; where it
@@ -24,6 +25,9 @@ inline constexpr int kDampingStart = 10;                    // from the eleventh
 inline constexpr double kDampingGain = 100.0;               // by this multiple of the proximal term
 inline constexpr double kSweepMerit = 100.0;      // from this merit on a step starts with sweeps over its contacts
 inline constexpr int kSweeps = 200;               // at most, in one linearisation of the joints
+inline constexpr int kFreeSweeps = 400;           // at first, where there are no joints
+inline constexpr int kPatientSweeps = 1600;       // and then, cautiously and from means,
+inline constexpr int kPatientRounds = 3;          // at most so often
 inline constexpr double kCautiousMomentum = 0.8;  // of sweeps that follow a failure
 inline constexpr double kStalledGain = 0.1;       // of the proximal term, where the merit stalls
 inline constexpr int kPatience = 2;      // Newton steps without a decrease before the best iterate is taken up again
@@ -96,23 +100,34 @@ AXION_HD inline Real return_to_best(const Team& team, const Problem<Real>& p) {
   return evaluate(team, p);
 }
 
+// The sweeps of an attempt's linearisation `round`, `tried` remedies since the best iterate. Without joints nothing waits to be
+// linearised anew: sweeps settle on the step's own solution, which Newton seldom finds where hundreds of contacts are redundant.
+template <typename Real>
+AXION_HD inline SweepPlan<Real> plan_sweeps(const Problem<Real>& p, int round, int tried) {
+  if (p.m.joint_count > 0) return {kSweeps, tried > 0 ? Real(kCautiousMomentum) : Real(1)};
+  if (round == 0) return {kFreeSweeps};
+  return {kPatientSweeps, Real(kCautiousMomentum), true};
+}
+
 // One attempt from the impulses in `lambda`. Leaves its best iterate in v_plus, omega_plus, lambda, evaluated.
 template <typename Real, typename Team>
 AXION_HD_CALL Real iterate(const Team& team, Problem<Real>& p, NewtonCounts& counts) {
   Real merit = choose_start(team, p);
   Real best = keep_best(team, p, merit);
   const bool able = may_sweep(p);
-  bool sweeping = able && merit > Real(kSweepMerit);
+  const bool jointed = p.m.joint_count > 0;
+  bool sweeping = able && merit > (jointed ? Real(kSweepMerit) : Real(1));
   int failures = 0, tried = 0;  // since the best iterate: Newton steps without a decrease, and remedies
+  int rounds = 0;               // of sweeps
   bool stalled = false;
   for (int k = 0; k < p.s.max_newton_iterations; ++k) {
     const bool swept = sweeping;
     const Real last = merit;
     if (sweeping) {
-      sweep_contacts(team, p, kSweeps, tried > 0 ? Real(kCautiousMomentum) : Real(1));
+      sweep_contacts(team, p, plan_sweeps(p, rounds++, tried));
       merit = evaluate(team, p);
       ++counts.linear_iterations;
-      sweeping = merit < best / 2;
+      sweeping = merit < best / 2 || (!jointed && rounds <= kPatientRounds);
     } else {
       const int damping = able ? tried - 1 : (k >= kDampingStart ? k % 2 : 0);
       p.proximal_scale = stalled ? Real(kStalledGain) : (damping <= 0 ? Real(1) : Real(kDampingGain));
