@@ -1,8 +1,8 @@
 // Non-smooth Newton on the whole system, with globalisation and its record.
 //
 //   start at the better of u⁻ and ũ with matched impulses; where the merit is high sweeps over the contacts find which stick,
-//   slide and open (contact_sweeps.hpp); then Newton: linearise, solve, update. Where there are no joints sweeps come first
-//   whatever the merit, and go on.
+//   slide and open (contact_sweeps.hpp); then Newton: linearise, solve, update. A pile of bodies without joints is left
+//   to sweeps altogether, unless they fail.
 //   The merit is the largest residual in multiples of its tolerance. The best iterate is kept. At least one iteration.
 // Newton's steps are full: on redundant frictional contacts a search that insists on decrease ends in tiny steps. Where they do
 // not lower the merit the best iterate is taken up again, by cautious sweeps, then with a hundredfold proximal term; where it
@@ -25,7 +25,7 @@ inline constexpr int kDampingStart = 10;                    // from the eleventh
 inline constexpr double kDampingGain = 100.0;               // by this multiple of the proximal term
 inline constexpr double kSweepMerit = 100.0;      // from this merit on a step starts with sweeps over its contacts
 inline constexpr int kSweeps = 200;               // at most, in one linearisation of the joints
-inline constexpr int kFreeSweeps = 400;           // at first, where there are no joints
+inline constexpr int kPileSweeps = 400;           // where a step is left to sweeps,
 inline constexpr int kPatientSweeps = 1600;       // and then, cautiously and from means,
 inline constexpr int kPatientRounds = 3;          // at most so often
 inline constexpr double kCautiousMomentum = 0.8;  // of sweeps that follow a failure
@@ -100,12 +100,25 @@ AXION_HD inline Real return_to_best(const Team& team, const Problem<Real>& p) {
   return evaluate(team, p);
 }
 
-// The sweeps of an attempt's linearisation `round`, `tried` remedies since the best iterate. Without joints nothing waits to be
-// linearised anew: sweeps settle on the step's own solution, which Newton seldom finds where hundreds of contacts are redundant.
+// Whether to leave a step to sweeps: no joints, so that nothing waits to be linearised anew and sweeps settle on the step's own
+// solution; and more pairs of bodies touch than a tree of them would have. On a stack, which is a tree, Newton is exact without
+// fill; among the hundreds of redundant contacts of a pile it seldom finds the way.
+template <typename Real, typename Team>
+AXION_HD inline bool leaves_to_sweeps(const Team& team, const Problem<Real>& p) {
+  if (p.m.joint_count > 0) return false;
+  const Real pairs = team.template sum<Real>(p.contact_count, [&](int i) {
+    const model::Contact<Real>*c = p.w.contacts + i, *last = c - 1;  // contacts of a pair follow each other
+    const bool first = i == 0 || c->body_a != last->body_a || c->body_b != last->body_b;
+    return c->body_b >= 0 && first ? Real(1) : Real(0);
+  });
+  return pairs >= Real(p.m.body_count);
+}
+
+// Sweeps after `rounds` of them and `tried` remedies.
 template <typename Real>
-AXION_HD inline SweepPlan<Real> plan_sweeps(const Problem<Real>& p, int round, int tried) {
-  if (p.m.joint_count > 0) return {kSweeps, tried > 0 ? Real(kCautiousMomentum) : Real(1)};
-  if (round == 0) return {kFreeSweeps};
+AXION_HD inline SweepPlan<Real> plan_sweeps(bool settles, int rounds, int tried) {
+  if (!settles) return {kSweeps, tried > 0 ? Real(kCautiousMomentum) : Real(1)};
+  if (rounds == 0) return {kPileSweeps};
   return {kPatientSweeps, Real(kCautiousMomentum), true};
 }
 
@@ -115,8 +128,8 @@ AXION_HD_CALL Real iterate(const Team& team, Problem<Real>& p, NewtonCounts& cou
   Real merit = choose_start(team, p);
   Real best = keep_best(team, p, merit);
   const bool able = may_sweep(p);
-  const bool jointed = p.m.joint_count > 0;
-  bool sweeping = able && merit > (jointed ? Real(kSweepMerit) : Real(1));
+  const bool settles = able && leaves_to_sweeps(team, p);
+  bool sweeping = able && merit > (settles ? Real(1) : Real(kSweepMerit));
   int failures = 0, tried = 0;  // since the best iterate: Newton steps without a decrease, and remedies
   int rounds = 0;               // of sweeps
   bool stalled = false;
@@ -124,10 +137,10 @@ AXION_HD_CALL Real iterate(const Team& team, Problem<Real>& p, NewtonCounts& cou
     const bool swept = sweeping;
     const Real last = merit;
     if (sweeping) {
-      sweep_contacts(team, p, plan_sweeps(p, rounds++, tried));
+      sweep_contacts(team, p, plan_sweeps<Real>(settles, rounds++, tried));
       merit = evaluate(team, p);
       ++counts.linear_iterations;
-      sweeping = merit < best / 2 || (!jointed && rounds <= kPatientRounds);
+      sweeping = merit < best / 2 || (settles && rounds <= kPatientRounds);
     } else {
       const int damping = able ? tried - 1 : (k >= kDampingStart ? k % 2 : 0);
       p.proximal_scale = stalled ? Real(kStalledGain) : (damping <= 0 ? Real(1) : Real(kDampingGain));
