@@ -193,6 +193,13 @@ struct WorldView {
   Real* delassus;                       // [delassus_rows^2] J V J^T by columns, those that were needed
   int* delassus_known;                  // [delassus_rows] whether a row's column is there
   Real* delassus_push;                  // [4 * 6 nb] velocities of all bodies for impulses along up to three rows
+  Real* active_matrix;                  // [kMaxActiveRows * kActiveStride] D of the active rows, and right-hand side
+  Real* active_change;                  // [delassus_rows] impulses before a step on them, then what it changed
+  Real* active_lambda;                  // [delassus_rows] impulses to go back to
+  Real* active_velocity;                // [delassus_rows] and velocities
+  int* active_row;                      // [kMaxActiveRows]
+  int* active_kind;                     // [kMaxActiveRows]
+  int* active_count;                    // [1]
 };
 
 // A node of the factorisation is a body and the rows of the joint to its parent, or a joint that closes a loop.
@@ -203,6 +210,8 @@ inline constexpr int kCouplingStride = kNodeSize * 6;
 // Order of the greatest Delassus matrix that a world keeps: 144 KiB in float32. Columns are padded to whole vectors.
 inline constexpr int kMaxDelassusRows = 192;
 inline constexpr int kDelassusPadding = 16;
+inline constexpr int kMaxActiveRows = 63;  // of a Newton step on the active rows alone
+inline constexpr int kActiveStride = 64;   // and its right-hand side
 
 // Rows that sweeps pass over when all contacts are there; and how many of them fit in the Delassus matrix.
 template <typename Real>
@@ -292,6 +301,10 @@ AXION_HD inline void for_each_field(const ModelView<Real>& m, F&& f) {
   f(kScratch, &W::row_velocity, nr), f(kScratch, &W::row_last, nr);
   f(kScratch, &W::delassus, nr * nr), f(kScratch, &W::delassus_known, nr);
   f(kScratch, &W::delassus_push, 24 * nb);
+  const std::size_t na_max = nr > 0 ? kMaxActiveRows : 0;
+  f(kScratch, &W::active_matrix, na_max * kActiveStride), f(kScratch, &W::active_change, nr);
+  f(kScratch, &W::active_lambda, nr), f(kScratch, &W::active_velocity, nr);
+  f(kScratch, &W::active_row, na_max), f(kScratch, &W::active_kind, na_max), f(kScratch, &W::active_count, std::size_t(1));
 }
 
 }  // namespace axion::model

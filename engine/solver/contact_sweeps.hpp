@@ -10,23 +10,28 @@
 #pragma once
 
 #include "engine/solver/iterate.hpp"
-#include "engine/solver/sweep_velocities.hpp"
+#include "engine/solver/active_set_step.hpp"
 
 namespace axion::solver {
 
 inline constexpr double kLeastMobility = 1e-6;  // of a row in V, relative to its own bodies' alone
-inline constexpr double kSweepTolerance = 0.5;  // largest change of a row in a sweep, of its tolerance
+inline constexpr double kSweepTolerance = 0.5;  // largest residual that a row's turn in a sweep found, of its tolerance
 inline constexpr double kSweepGrowth = 1.21;    // of |f|² from a sweep to the next, beyond which momentum starts anew
 inline constexpr double kSweepExcess = 4.0;     // of |f|² over its least
 inline constexpr int kPlainSweeps = 2;          // before the first that is accelerated
 inline constexpr int kMeanStretch = 50;         // sweeps over which a mean is taken
+inline constexpr int kFirstActiveStep = 5;      // sweep after which the active set is first solved as a whole,
+inline constexpr int kActiveStepPeriod = 4;     // and after how many more,
+inline constexpr int kActiveStepPause = 12;     // or where that did not help, twice as many each time
 
-// How to sweep: at most `count` times, with momentum up to `momentum`, from means or not.
+// How to sweep: at most `count` times, with momentum up to `momentum`, from means or not; `again` with the factorisation that
+// the last call in this step left, which serves as long as poses have hardly moved since.
 template <typename Real>
 struct SweepPlan {
   int count;
   Real momentum = 1;
   bool means = false;
+  bool again = false;
 };
 
 template <typename Real>
@@ -109,7 +114,14 @@ AXION_HD_CALL void note_all_blocks(const Team& team, const Problem<Real>& p) {
   team.for_each(p.contact_count, [&](int i) { note_contact_block<TreeVelocities>(p, i); });
 }
 
-// One row with bounds on its impulse. Returns how far its velocity moved, in multiples of its tolerance.
+template <typename Real>
+AXION_HD inline Real lesser(Real a, Real b) {
+  return a < b ? a : b;
+}
+
+// One row with bounds on its impulse. Returns, in multiples of its tolerance, what it left before: no natural residual is
+// greater than the velocity left, nor, in velocity units, than the impulse that was missing. In bodies that are held stiffly
+// the impulse alone would ask for more than rounding leaves.
 template <typename Velocities, typename Real, typename Team>
 AXION_HD inline Real sweep_row(const Team& team, const Problem<Real>& p, int row) {
   const Real last = p.w.lambda[row], v = p.w.pcr_r[row] + Velocities::velocity(p, row) + p.w.pcr_p[row] * last;
@@ -126,7 +138,7 @@ AXION_HD inline Real sweep_row(const Team& team, const Problem<Real>& p, int row
   if (change[0] == Real(0)) return 0;
   Velocities::push(team, p, row, 1, change);
   team.for_each(1, [&](int) { p.w.lambda[row] = next; });
-  return p.w.row_scale[row] * std::abs(change[0]) / p.w.row_tolerance[row];
+  return lesser(p.w.row_scale[row] * std::abs(change[0]), std::abs(v)) / p.w.row_tolerance[row];
 }
 
 template <typename Velocities, typename Real, typename Team>
@@ -144,9 +156,10 @@ AXION_HD_CALL Real sweep_contact(const Team& team, const Problem<Real>& p, int i
   const Real change[3] = {next.n - last.n, next.x - last.x, next.y - last.y};
   Velocities::push(team, p, row, 3, change);
   team.for_each(1, [&](int) { p.w.lambda[row] = next.n, p.w.lambda[row + 1] = next.x, p.w.lambda[row + 2] = next.y; });
-  const Real moved = greater(p.w.row_scale[row] * std::abs(change[0]),
-                             p.w.row_scale[row + 1] * greater(std::abs(change[1]), std::abs(change[2])));
-  return moved / p.w.row_tolerance[row];
+  const Real off_n = lesser(p.w.row_scale[row] * std::abs(change[0]), std::abs(v.n));
+  const Real off_t = lesser(p.w.row_scale[row + 1] * greater(std::abs(change[1]), std::abs(change[2])),
+                            greater(std::abs(v.x), std::abs(v.y)));
+  return greater(off_n, off_t) / p.w.row_tolerance[row];
 }
 
 // pcr_az: impulses before the sweep.
@@ -162,6 +175,7 @@ AXION_HD inline void note_sweep(const Team& team, const Problem<Real>& p) {
 template <typename Real>
 struct Momentum {
   Real greatest;  // m is at most this
+  int first = 0;  // sweep since which it has not started anew for another's sake
   Real theta = 1;
   Real size = 0;   // |f|² of the last sweep
   Real least = 0;  // and the least since momentum started anew
@@ -174,7 +188,7 @@ AXION_HD inline void accelerate(const Team& team, const Problem<Real>& p, int sw
   const Real size =
       team.template sum<Real>(count, [&](int k) { return p.w.row_scale[base + k] * f(base + k) * f(base + k); });
   Real m = 0;
-  if (sweep >= kPlainSweeps) {
+  if (sweep - momentum.first >= kPlainSweeps) {
     const Real along = team.template sum<Real>(count, [&](int k) {
       return p.w.row_scale[base + k] * f(base + k) * (p.w.lambda[base + k] - p.w.pcr_ap[base + k]);
     });
@@ -186,7 +200,7 @@ AXION_HD inline void accelerate(const Team& team, const Problem<Real>& p, int sw
     momentum.theta = next;
   }
   momentum.size = size;
-  if (sweep < kPlainSweeps || size < momentum.least) momentum.least = size;
+  if (sweep - momentum.first < kPlainSweeps || size < momentum.least) momentum.least = size;
   const auto move = [&](Real& value, Real& last) {
     const Real g = value;
     if (m != Real(0)) value = g + m * (g - last);
@@ -244,11 +258,47 @@ AXION_HD inline void set_joint_rhs(const Team& team, const Problem<Real>& p, con
   });
 }
 
+// Newton steps between sweeps: when the next may be made, and what the last sweep found before the last one.
+template <typename Real>
+struct ActiveSetSteps {
+  int next = kFirstActiveStep, pause = kActiveStepPause;
+  Real before = -1;  // negative: the last sweep did not follow such a step
+};
+
+// After a sweep that found `moved`. A step that did not lower it is taken back, and the next one waits longer. Returns
+// whether the impulses are now other than what the sweep left.
+template <typename Real, typename Team>
+AXION_HD_CALL bool try_active_set(const Team& team, const Problem<Real>& p, int sweep, Real moved,
+                                  Momentum<Real>& momentum, ActiveSetSteps<Real>& steps) {
+  const int base = p.limit_base(), rows = p.row_count() - base;
+  if (steps.before >= Real(0)) {
+    const bool worse = !(moved < steps.before);
+    steps.before = -1;
+    if (!worse) {
+      momentum = {momentum.greatest, sweep};
+    } else {
+      team.for_each(rows, [&](int i) { p.w.lambda[base + i] = p.w.active_lambda[i]; });
+      team.for_each(rows, [&](int i) { p.w.row_velocity[i] = p.w.active_velocity[i]; });
+      steps.next = sweep + steps.pause;
+      steps.pause *= 2;
+      return true;
+    }
+  }
+  if (sweep < steps.next) return false;
+  team.for_each(rows, [&](int i) { p.w.active_lambda[i] = p.w.lambda[base + i]; });
+  team.for_each(rows, [&](int i) { p.w.active_velocity[i] = p.w.row_velocity[i]; });
+  steps.next = sweep + kActiveStepPeriod;
+  if (!step_active_set(team, p)) return false;
+  steps.before = moved;
+  return true;
+}
+
 template <typename Velocities, typename Real, typename Team>
 AXION_HD_CALL int make_sweeps(const Team& team, const Problem<Real>& p, const SweepPlan<Real>& plan) {
   Velocities::start(team, p);
   int made = 0;
   Momentum<Real> momentum{plan.momentum};
+  ActiveSetSteps<Real> steps;
   for (bool moving = true; made < plan.count && moving; ++made) {
     note_sweep(team, p);
     Real moved = 0;
@@ -263,6 +313,9 @@ AXION_HD_CALL int make_sweeps(const Team& team, const Problem<Real>& p, const Sw
       move_to_mean<Velocities>(team, p);
       momentum.theta = 1;
     }
+    if constexpr (Velocities::kHasMatrix) {
+      if (try_active_set(team, p, made, moved, momentum, steps)) continue;
+    }
     accelerate<Velocities>(team, p, made, momentum);
   }
   return made;
@@ -273,15 +326,22 @@ AXION_HD_CALL int make_sweeps(const Team& team, const Problem<Real>& p, const Sw
 template <typename Real, typename Team>
 AXION_HD_CALL int sweep_contacts(const Team& team, const Problem<Real>& p, const SweepPlan<Real>& plan) {
   note_rows(team, p);
-  note_bodies(team, p);
-  linearise(team, p);
-  solve_joints(team, p);
-  invert_joints(team, p);
+  if (plan.again) {
+    team.for_each(p.row_count(), [&](int i) { p.w.dlambda[i] = 0; });
+    set_joint_rhs(team, p, p.w.dlambda);
+    solve_joints_again(team, p);
+  } else {
+    note_bodies(team, p);
+    linearise(team, p);
+    solve_joints(team, p);
+    invert_joints(team, p);
+  }
   int made;
   if (DelassusVelocities::serves(p)) {
+    if (!plan.again) DelassusVelocities::forget(team, p);
     made = make_sweeps<DelassusVelocities>(team, p, plan);
   } else {
-    note_all_blocks(team, p);
+    if (!plan.again) note_all_blocks(team, p);
     made = make_sweeps<TreeVelocities>(team, p, plan);
   }
   team.for_each(p.limit_base(), [&](int i) { p.w.dlambda[i] = 0; });

@@ -28,6 +28,7 @@ inline constexpr int kSweeps = 200;               // at most, in one linearisati
 inline constexpr int kPileSweeps = 400;           // where a step is left to sweeps,
 inline constexpr int kPatientSweeps = 1600;       // and then, cautiously and from means,
 inline constexpr int kPatientRounds = 3;          // at most so often
+inline constexpr double kAgainMerit = 100.0;      // below this merit sweeps that follow sweeps keep their linearisation
 inline constexpr double kCautiousMomentum = 0.8;  // of sweeps that follow a failure
 inline constexpr double kStalledGain = 0.1;       // of the proximal term, where the merit stalls
 inline constexpr int kPatience = 2;      // Newton steps without a decrease before the best iterate is taken up again
@@ -132,16 +133,20 @@ AXION_HD_CALL Real iterate(const Team& team, Problem<Real>& p, NewtonCounts& cou
   bool sweeping = able && merit > (settles ? Real(1) : Real(kSweepMerit));
   int failures = 0, tried = 0;  // since the best iterate: Newton steps without a decrease, and remedies
   int rounds = 0;               // of sweeps
-  bool stalled = false;
+  bool stalled = false, factors_left = false;
   for (int k = 0; k < p.s.max_newton_iterations; ++k) {
     const bool swept = sweeping;
     const Real last = merit;
     if (sweeping) {
-      sweep_contacts(team, p, plan_sweeps<Real>(settles, rounds++, tried));
+      SweepPlan<Real> plan = plan_sweeps<Real>(settles, rounds++, tried);
+      plan.again = factors_left && merit < Real(kAgainMerit);
+      sweep_contacts(team, p, plan);
+      factors_left = true;
       merit = evaluate(team, p);
       ++counts.linear_iterations;
       sweeping = merit < best / 2 || (settles && rounds <= kPatientRounds);
     } else {
+      factors_left = false;
       const int damping = able ? tried - 1 : (k >= kDampingStart ? k % 2 : 0);
       p.proximal_scale = stalled ? Real(kStalledGain) : (damping <= 0 ? Real(1) : Real(kDampingGain));
       linearise(team, p);

@@ -38,6 +38,8 @@ AXION_HD inline void note_bodies(const Team& team, const Problem<Real>& p) {
 }
 
 struct TreeVelocities {
+  static constexpr bool kHasMatrix = false;
+
   template <typename Real>
   AXION_HD static Real* values(const Problem<Real>& p) {
     return p.w.sweep_velocity;
@@ -131,6 +133,8 @@ struct TreeVelocities {
 };
 
 struct DelassusVelocities {
+  static constexpr bool kHasMatrix = true;
+
   template <typename Real>
   AXION_HD static Real* values(const Problem<Real>& p) {
     return p.w.row_velocity;
@@ -156,13 +160,18 @@ struct DelassusVelocities {
   AXION_HD static void start(const Team& team, const Problem<Real>& p) {
     const int rows = p.row_count() - p.limit_base();
     team.for_each(size(p), [&](int i) {
-      p.w.delassus_known[i] = 0;
       p.w.row_velocity[i] = 0;
       if (i >= rows) return;
       const RowBodies on = swept_bodies(p, p.limit_base() + i);
       p.w.row_velocity[i] =
           constraints::row_velocity(p.w.row[p.limit_base() + i], on.a, on.b, p.w.du_linear, p.w.du_angular);
     });
+  }
+
+  // After another factorisation no column holds.
+  template <typename Real, typename Team>
+  AXION_HD static void forget(const Team& team, const Problem<Real>& p) {
+    team.for_each(size(p), [&](int i) { p.w.delassus_known[i] = 0; });
   }
 
   // Velocities of all bodies for a unit impulse along each of the rows, in lanes of four.
