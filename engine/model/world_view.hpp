@@ -164,8 +164,8 @@ struct WorldView {
   // Scratch: tree factorisation.
   Real* node;                           // [nn * kNodeStride] diagonal blocks; nn nodes, loop joints and bodies
   Real* node_rhs;                       // [nn * kNodeSize]
-  Real* coupling_upper;                 // [coupling_capacity * kCouplingStride] rows of i, columns u_j
-  Real* coupling_lower;                 // [coupling_capacity * kCouplingStride] rows u_j, columns of i
+  Real* coupling_upper;                 // [coupling_capacity * kCouplingStride] [12][8] rows of i, columns u_j
+  Real* coupling_lower;                 // [coupling_capacity * kCouplingStride] [6][12] rows u_j, columns of i
   int* coupling_start;                  // [nn]
   int* coupling_node;                   // [coupling_capacity] j, descending within i
   int* coupling_count;                  // [1] or its complement where some did not fit
@@ -183,7 +183,7 @@ struct WorldView {
   // Scratch: sweeps over contacts.
   Real* joint_upper;                    // [nb * kCouplingStride] blocks to the parent, joints alone
   Real* joint_lower;
-  Real* transfer;                       // [36 nb] impulse on the parent for one on each body
+  Real* transfer;                       // [nb * kCouplingStride] between each body and its parent (solver/joint_inverse.hpp)
   Real* inverse;                        // [36 inverse_blocks] V: velocities for impulses, by columns of each tree
   Real* sweep_velocity;                 // [6 nb] change of velocities since the sweeps' start
   Real* sweep_last;                     // [6 nb] the same after the last sweep
@@ -204,8 +204,9 @@ struct WorldView {
 
 // A node of the factorisation is a body and the rows of the joint to its parent, or a joint that closes a loop.
 inline constexpr int kNodeSize = 12;
-inline constexpr int kNodeStride = kNodeSize * kNodeSize;
-inline constexpr int kCouplingStride = kNodeSize * 6;
+inline constexpr int kNodeStride = 2 * kNodeSize * kNodeSize;  // its matrix, then factors (solver/node_factors.hpp)
+inline constexpr int kPanelWidth = 8;                          // columns kept side by side: six of a coupling, and two
+inline constexpr int kCouplingStride = kNodeSize * kPanelWidth;
 
 // Order of the greatest Delassus matrix that a world keeps: 144 KiB in float32. Columns are padded to whole vectors.
 inline constexpr int kMaxDelassusRows = 192;
@@ -294,7 +295,7 @@ AXION_HD inline void for_each_field(const ModelView<Real>& m, F&& f) {
   const std::size_t nd = m.dense_unknowns;
   f(kScratch, &W::dense, nd * nd), f(kScratch, &W::dense_rhs, nd), f(kScratch, &W::dense_pivot, std::size_t(1));
   f(kScratch, &W::joint_upper, nb * kCouplingStride), f(kScratch, &W::joint_lower, nb * kCouplingStride);
-  f(kScratch, &W::transfer, 36 * nb), f(kScratch, &W::inverse, 36 * std::size_t(m.inverse_blocks));
+  f(kScratch, &W::transfer, nb * kCouplingStride), f(kScratch, &W::inverse, 36 * std::size_t(m.inverse_blocks));
   f(kScratch, &W::sweep_velocity, 6 * nb), f(kScratch, &W::sweep_last, 6 * nb);
   const std::size_t nr = delassus_rows(m);
   f(kScratch, &W::sweep_body, 2 * std::size_t(most_swept_rows(m)));

@@ -30,8 +30,9 @@ AXION_HD_CALL void assemble_joint_node(const Problem<Real>& p, int b) {
   Real* rhs = body_unknowns(p, b);
   Real* upper = p.w.joint_upper + b * model::kCouplingStride;
   Real* lower = p.w.joint_lower + b * model::kCouplingStride;
-  for (int i = 0; i < model::kNodeStride; ++i) K[i] = 0;
+  clear_node(K, node_size(p, node_of_body(p, b)));
   for (int i = 0; i < model::kCouplingStride; ++i) upper[i] = lower[i] = 0;
+  for (int k = 6; k < model::kNodeSize; ++k) rhs[k] = 0;
   const Real mass = constraints::body_mass(p.m, p.w, b);
   for (int r = 0; r < 3; ++r) {
     K[r * stride + r] = mass;
@@ -54,13 +55,13 @@ AXION_HD_CALL void assemble_joint_node(const Problem<Real>& p, int b) {
     for (int c = 0; c < 6; ++c) {
       K[(6 + k) * stride + c] = J[c];
       K[c * stride + 6 + k] = -F[c];
-      upper[(6 + k) * 6 + c] = J_parent[c];
+      upper[(6 + k) * model::kPanelWidth + c] = J_parent[c];
       lower[c * model::kNodeSize + 6 + k] = -F_parent[c];
     }
   }
 }
 
-// rhs of the parent −= L K⁻¹ rhs of node i; `solved` says that rhs already is K⁻¹ rhs.
+// What node i, solved, takes from row r of its parent's right-hand side.
 template <typename Real>
 AXION_HD inline Real parent_share(const Problem<Real>& p, int i, int r) {
   const Real* lower = p.w.joint_lower + i * model::kCouplingStride + r * model::kNodeSize;
@@ -79,7 +80,7 @@ AXION_HD_CALL void substitute_joints(const Team& team, const Problem<Real>& p) {
     Real* z = body_unknowns(p, i);
     const Real* x = body_unknowns(p, parent);
     team.for_each(node_size(p, node_of_body(p, i)), [&](int r) {
-      const Real* Y = p.w.joint_upper + i * model::kCouplingStride + 6 * r;
+      const Real* Y = p.w.joint_upper + i * model::kCouplingStride + model::kPanelWidth * r;
       for (int c = 0; c < 6; ++c) z[r] -= Y[c] * x[c];
     });
   }
@@ -96,27 +97,26 @@ AXION_HD_CALL void substitute_joints(const Team& team, const Problem<Real>& p) {
 // Factorises and solves for −g and the joint residuals: du and the joint part of dlambda.
 template <typename Real, typename Team>
 AXION_HD_CALL void solve_joints(const Team& team, const Problem<Real>& p) {
+  constexpr int rows = product_rows<Real>();
   team.for_each(p.m.body_count, [&](int b) { assemble_joint_node(p, b); });
   for (int i = p.m.body_count - 1; i >= 0; --i) {
     const int size = node_size(p, node_of_body(p, i)), parent = p.m.bodies[i].parent;
     Real* K = p.w.node + node_of_body(p, i) * model::kNodeStride;
     Real* upper = p.w.joint_upper + i * model::kCouplingStride;
+    Real* z = body_unknowns(p, i);
     factorise_node(team, p, node_of_body(p, i));
-    team.for_each(parent < 0 ? 1 : 2, [&](int k) {
-      if (k == 0) {
-        solve_columns<1>(K, size, body_unknowns(p, i));
-      } else {
-        solve_columns<6>(K, size, upper);
-      }
-    });
-    if (parent < 0) continue;
-    team.for_each(6, [&](int r) {
-      const Real* lower = p.w.joint_lower + i * model::kCouplingStride + r * model::kNodeSize;
-      Real* target = p.w.node + node_of_body(p, parent) * model::kNodeStride + r * model::kNodeSize;
-      for (int c = 0; c < size; ++c) {
-        for (int t = 0; t < 6; ++t) target[t] -= lower[c] * upper[c * 6 + t];
-      }
-      body_unknowns(p, parent)[r] -= parent_share(p, i, r);
+    if (parent < 0) {
+      team.for_each(1, [&](int) { solve_column(K, size, z); });
+      continue;
+    }
+    team.for_each(model::kNodeSize, [&](int r) { upper[model::kPanelWidth * r + kRhsColumn] = z[r]; });
+    team.for_each(panel_chunks<Real>(), [&](int part) { solve_panel(K, size, upper, part); });
+    team.for_each(model::kNodeSize, [&](int r) { z[r] = upper[model::kPanelWidth * r + kRhsColumn]; });
+    team.for_each(6 / rows, [&](int k) {
+      const int r = k * rows;
+      subtract_product<rows>(p.w.joint_lower + i * model::kCouplingStride + r * model::kNodeSize, upper,
+                             p.w.node + node_of_body(p, parent) * model::kNodeStride + r * model::kNodeSize,
+                             model::kNodeSize, body_unknowns(p, parent) + r, Real(0));
     });
   }
   substitute_joints(team, p);
@@ -128,8 +128,8 @@ AXION_HD_CALL void solve_joints_again(const Team& team, const Problem<Real>& p) 
   for (int i = p.m.body_count - 1; i >= 0; --i) {
     const int parent = p.m.bodies[i].parent;
     team.for_each(1, [&](int) {
-      solve_columns<1>(p.w.node + node_of_body(p, i) * model::kNodeStride, node_size(p, node_of_body(p, i)),
-                       body_unknowns(p, i));
+      solve_column(p.w.node + node_of_body(p, i) * model::kNodeStride, node_size(p, node_of_body(p, i)),
+                   body_unknowns(p, i));
     });
     if (parent < 0) continue;
     team.for_each(6, [&](int r) { body_unknowns(p, parent)[r] -= parent_share(p, i, r); });
@@ -146,22 +146,74 @@ AXION_HD inline Real* inverse_column(const Problem<Real>& p, int b, int c) {
          6 * body.tree_size * c;
 }
 
-// P_i into V_ii and S_i into `transfer`.
+// S_i, rows of 6 in panels' width, and T_i, columns likewise.
+template <typename Real>
+AXION_HD inline Real* transfer_to_parent(const Problem<Real>& p, int i) {
+  return p.w.transfer + model::kCouplingStride * i;
+}
+template <typename Real>
+AXION_HD inline Real* transfer_from_parent(const Problem<Real>& p, int i) {
+  return p.w.transfer + model::kCouplingStride * i + kHalfNode * model::kPanelWidth;
+}
+
+// P_i into V_ii; S_i and T_i.
 template <typename Real>
 AXION_HD_CALL void start_inverse(const Problem<Real>& p, int i) {
-  const int size = node_size(p, node_of_body(p, i)), at = 6 * (i - p.m.bodies[i].tree_start);
+  constexpr int width = model::kPanelWidth;
+  const int at = 6 * (i - p.m.bodies[i].tree_start), length = 6 * p.m.bodies[i].tree_size;
   Real Z[model::kCouplingStride] = {};
-  for (int c = 0; c < 6; ++c) Z[6 * c + c] = 1;
-  solve_columns<6>(p.w.node + node_of_body(p, i) * model::kNodeStride, size, Z);
-  for (int r = 0; r < 6; ++r) {
-    const Real* lower = p.w.joint_lower + i * model::kCouplingStride + r * model::kNodeSize;
-    for (int c = 0; c < 6; ++c) {
-      inverse_column(p, i, c)[at + r] = Z[6 * r + c];
-      Real sum = 0;
-      for (int k = 6; k < size; ++k) sum -= lower[k] * Z[6 * k + c];
-      p.w.transfer[kBodyBlock * i + 6 * r + c] = sum;
-    }
+  for (int c = 0; c < 6; ++c) Z[width * c + c] = 1;
+  const int node = node_of_body(p, i), size = node_size(p, node);
+  for (int part = 0; part < panel_chunks<Real>(); ++part) {
+    solve_panel(p.w.node + node * model::kNodeStride, size, Z, part);
   }
+  Real* V = inverse_column(p, i, 0) + at;
+  for (int r = 0; r < 6; ++r) {
+    for (int c = 0; c < 6; ++c) V[length * c + r] = Z[width * r + c];
+  }
+  if (p.m.bodies[i].parent < 0) return;
+  Real* S = transfer_to_parent(p, i);
+  Real* T = transfer_from_parent(p, i);
+  const Real* Y = p.w.joint_upper + i * model::kCouplingStride;
+  for (int k = 0; k < kHalfNode * width; ++k) S[k] = 0;
+  subtract_product<kHalfNode>(p.w.joint_lower + i * model::kCouplingStride, Z, S, width, static_cast<Real*>(nullptr),
+                              Real(0));
+  for (int c = 0; c < 6; ++c) {
+    for (int r = 0; r < 6; ++r) T[width * c + r] = -Y[width * r + c];
+    T[width * c + 6] = T[width * c + 7] = 0;
+  }
+}
+
+// Entries [0, count) of a column: the combination of six columns `length` apart that S says, its elements a panel's width
+// apart. `count` is even.
+template <typename Real>
+AXION_HD inline void combine_columns(const Real* from, int length, const Real* S, int count, Real* column) {
+  Real s[6];
+  for (int c = 0; c < 6; ++c) s[c] = S[model::kPanelWidth * c];
+  const auto combine = [&](auto lanes, int x) {
+    Chunk<Real, lanes> sum = s[0] * load_chunk<lanes>(from + x);
+    for_constants<5>([&](auto c) AXION_INLINED { sum = sum + s[c + 1] * load_chunk<lanes>(from + (c + 1) * length + x); });
+    store_chunk<lanes>(column + x, sum);
+  };
+  constexpr int wide = chunk_lanes<Real>(8), narrow = chunk_lanes<Real>(2);
+  int x = 0;
+  for (; x + wide <= count; x += wide) combine(std::integral_constant<int, wide>{}, x);
+  for (; x < count; x += narrow) combine(std::integral_constant<int, narrow>{}, x);
+}
+
+// Six entries of a column: T times the six that are its parent's, and P where there is one.
+template <typename Real>
+AXION_HD inline void move_with_parent(const Real* T, const Real* parent, bool add, Real* entry) {
+  constexpr int lanes = chunk_lanes<Real>(8);
+  for_constants<(kHalfNode + lanes - 1) / lanes>([&](auto part) AXION_INLINED {
+    constexpr int before = lanes * part;
+    Chunk<Real, lanes> sum{};
+    for_constants<6>([&](auto c) AXION_INLINED { sum = sum + load_chunk<lanes>(T + model::kPanelWidth * c + before) * parent[c]; });
+    Real tail[lanes] = {};
+    if (add) std::memcpy(tail, entry + before, sizeof(Real) * (kHalfNode - before < lanes ? kHalfNode - before : lanes));
+    sum = sum + load_chunk<lanes>(tail);
+    store_first_lanes<kHalfNode - before, lanes>(entry + before, sum);
+  });
 }
 
 // V of every tree, after solve_joints.
@@ -169,32 +221,17 @@ template <typename Real, typename Team>
 AXION_HD_CALL void invert_joints(const Team& team, const Problem<Real>& p) {
   team.for_each(p.m.body_count, [&](int i) { start_inverse(p, i); });
   for (int i = 0; i < p.m.body_count; ++i) {
-    const int parent = p.m.bodies[i].parent, start = p.m.bodies[i].tree_start;
+    const int parent = p.m.bodies[i].parent, start = p.m.bodies[i].tree_start, length = 6 * p.m.bodies[i].tree_size;
     if (parent < 0) continue;
     const int before = 6 * (i - start), at_parent = 6 * (parent - start);
-    const Real* T = p.w.joint_upper + i * model::kCouplingStride;  // −T_i, its first six rows
-    const Real* S = p.w.transfer + kBodyBlock * i;
+    Real* V = inverse_column(p, start, 0);
+    const Real* T = transfer_from_parent(p, i);
     team.for_each(before + 6, [&](int k) {
-      if (k < before) {  // row i of an earlier column
-        Real* column = inverse_column(p, start + k / 6, k % 6);
-        for (int r = 0; r < 6; ++r) {
-          Real sum = 0;
-          for (int c = 0; c < 6; ++c) sum -= T[6 * r + c] * column[at_parent + c];
-          column[before + r] = sum;
-        }
-        return;
+      Real* column = V + length * k;
+      if (k >= before) {
+        combine_columns(V + length * at_parent, length, transfer_to_parent(p, i) + k - before, before, column);
       }
-      Real* column = inverse_column(p, i, k - before);
-      const Real* from[6];
-      for (int c = 0; c < 6; ++c) from[c] = inverse_column(p, parent, c);
-      for (int x = 0; x < before; ++x) {
-        Real sum = 0;
-        for (int c = 0; c < 6; ++c) sum += from[c][x] * S[6 * c + (k - before)];
-        column[x] = sum;
-      }
-      for (int r = 0; r < 6; ++r) {
-        for (int c = 0; c < 6; ++c) column[before + r] -= T[6 * r + c] * column[at_parent + c];
-      }
+      move_with_parent(T, column + at_parent, k >= before, column + before);
     });
   }
 }

@@ -109,13 +109,20 @@ AXION_HD inline void assemble_rhs(const Problem<Real>& p, const TreeRhs<Real>& g
   }
 }
 
+// What a node has no unknown for are rows of the identity (node_factors.hpp).
+template <typename Real>
+AXION_HD inline void clear_node(Real* K, int size) {
+  for (int i = 0; i < model::kNodeSize * model::kNodeSize; ++i) K[i] = 0;
+  for (int k = size; k < model::kNodeSize; ++k) K[k * model::kNodeSize + k] = 1;
+}
+
 // K of a loop joint's node: its compliance.
 template <typename Real>
 AXION_HD inline void assemble_loop(const Problem<Real>& p, int node) {
   Real* K = p.w.node + node * model::kNodeStride;
   const int j = joint_of_node(p, node);
   AXION_ASSERT(joint_row_count(p.m, j) <= 6);
-  for (int i = 0; i < model::kNodeStride; ++i) K[i] = 0;
+  clear_node(K, joint_row_count(p.m, j));
   for (int k = 0; k < joint_row_count(p.m, j); ++k) {
     K[k * model::kNodeSize + k] = p.w.compliance[node_row(p, p.m.joints[j], k)];
   }
@@ -127,7 +134,7 @@ AXION_HD inline void assemble_body(const Problem<Real>& p, Scope scope, int node
   AXION_ASSERT(node_size(p, node) <= model::kNodeSize);
   const int b = body_of_node(p, node), stride = model::kNodeSize;
   Real* K = p.w.node + node * model::kNodeStride;
-  for (int i = 0; i < model::kNodeStride; ++i) K[i] = 0;
+  clear_node(K, node_size(p, node));
   const Real mass = constraints::body_mass(p.m, p.w, b);
   for (int r = 0; r < 3; ++r) {
     K[r * stride + r] = mass;
@@ -173,12 +180,12 @@ AXION_HD inline void couple_bodies(const Problem<Real>& p, Scope scope, int i, i
     const model::Contact<Real>& c = p.w.contacts[p.w.contact_list[k]];
     if ((c.body_a != j && c.body_b != j) || !in_scope(p, p.w.contact_list[k], scope)) continue;
     const bool i_is_a = c.body_a == i;
-    add_contact(p, p.w.contact_list[k], i_is_a, !i_is_a, upper, 6);
+    add_contact(p, p.w.contact_list[k], i_is_a, !i_is_a, upper, model::kPanelWidth);
     add_contact(p, p.w.contact_list[k], !i_is_a, i_is_a, lower, model::kNodeSize);
   }
   if (p.m.bodies[i].parent != j) return;
   const int joint = p.m.bodies[i].joint;
-  add_condensed(p, joint, true, false, upper, 6);
+  add_condensed(p, joint, true, false, upper, model::kPanelWidth);
   add_condensed(p, joint, false, true, lower, model::kNodeSize);
   for (int k = 0; k < joint_row_count(p.m, joint); ++k) {
     const int row = node_row(p, p.m.joints[joint], k);
@@ -186,7 +193,7 @@ AXION_HD inline void couple_bodies(const Problem<Real>& p, Scope scope, int i, i
     row_against(p.w.row[row], false, J);
     row_against(impulse_row(p, row), false, F);
     for (int c = 0; c < 6; ++c) {
-      upper[(6 + k) * 6 + c] = J[c];
+      upper[(6 + k) * model::kPanelWidth + c] = J[c];
       lower[c * model::kNodeSize + 6 + k] = -F[c];
     }
   }
@@ -204,7 +211,7 @@ AXION_HD inline void couple_loop(const Problem<Real>& p, int b, int loop, Real* 
     row_against(p.w.row[row], joint.child == b, J);
     row_against(impulse_row(p, row), joint.child == b, F);
     for (int c = 0; c < 6; ++c) {
-      upper[c * 6 + k] = -F[c];
+      upper[c * model::kPanelWidth + k] = -F[c];
       lower[k * model::kNodeSize + c] = J[c];
     }
   }
@@ -215,7 +222,7 @@ AXION_HD inline void couple_loop(const Problem<Real>& p, int b, int loop, Real* 
 template <typename Real>
 AXION_HD_CALL void assemble_coupling(const Problem<Real>& p, Scope scope, int i, int index) {
   const int j = p.w.coupling_node[index], loops = p.m.loop_count;
-  Real* upper = p.w.coupling_upper + index * model::kCouplingStride;  // [12][6]
+  Real* upper = p.w.coupling_upper + index * model::kCouplingStride;  // [12][8]
   Real* lower = p.w.coupling_lower + index * model::kCouplingStride;  // [6][12]
   for (int k = 0; k < model::kCouplingStride; ++k) upper[k] = lower[k] = 0;
   if (j >= loops) {

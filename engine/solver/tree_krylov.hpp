@@ -24,7 +24,7 @@ AXION_HD inline void invert_tree_diagonal(const Team& team, const Problem<Real>&
     team.for_each(6, [&](int column) {
       Real y[model::kNodeSize] = {};
       y[column] = 1;
-      solve_columns<1>(p.w.node + node * model::kNodeStride, size, y);
+      solve_column(p.w.node + node * model::kNodeStride, size, y);
       Real passed[6], moved[6] = {};
       if (count > 0) {  // the parent; a tree has no other
         const Real* L = p.w.coupling_lower + start * model::kCouplingStride;
@@ -37,7 +37,7 @@ AXION_HD inline void invert_tree_diagonal(const Team& team, const Problem<Real>&
       const Real* Y = p.w.coupling_upper + start * model::kCouplingStride;
       for (int r = 0; r < 6; ++r) {
         Real sum = y[r];
-        for (int c = 0; c < 6 && count > 0; ++c) sum += Y[6 * r + c] * moved[c];
+        for (int c = 0; c < 6 && count > 0; ++c) sum += Y[model::kPanelWidth * r + c] * moved[c];
         p.w.body_inverse[36 * b + 6 * r + column] = sum;
       }
     });

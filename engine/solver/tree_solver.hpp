@@ -11,6 +11,7 @@
 #pragma once
 
 #include "engine/solver/linearise.hpp"
+#include "engine/solver/node_factors.hpp"
 #include "engine/solver/tree_assembly.hpp"
 #include "engine/solver/tree_ordering.hpp"
 
@@ -20,7 +21,9 @@ namespace axion::solver {
 template <typename Real>
 AXION_HD inline Real bounded_pivot(const Problem<Real>& p, int node, int k, Real pivot) {
   if (node < p.m.loop_count) {
-    const Real least = p.w.compliance[node_row(p, p.m.joints[joint_of_loop(p.m, node)], k)];
+    const int j = joint_of_loop(p.m, node);
+    if (k >= joint_row_count(p.m, j)) return pivot;
+    const Real least = p.w.compliance[node_row(p, p.m.joints[j], k)];
     return pivot > least ? pivot : least;
   }
   const Real least = std::numeric_limits<Real>::min() * Real(1e6);
@@ -36,43 +39,15 @@ AXION_HD constexpr Real least_factor() {
   return std::numeric_limits<Real>::digits > 30 ? Real(1e-154) : Real(1e-20);
 }
 
-// K = L U in place, unit lower triangle; the diagonal of U is stored inverted.
+// Factors of a node's matrix.
 template <typename Real, typename Team>
 AXION_HD_CALL void factorise_node(const Team& team, const Problem<Real>& p, int node) {
-  constexpr int stride = model::kNodeSize;
-  const int size = node_size(p, node);
   Real* K = p.w.node + node * model::kNodeStride;
-  for (int k = 0; k < size; ++k) {
-    team.for_each(1, [&](int) { K[k * stride + k] = Real(1) / bounded_pivot(p, node, k, K[k * stride + k]); });
-    team.for_each(size - k - 1, [&](int i) {
-      Real* row = K + (k + 1 + i) * stride;
-      const Real factor = row[k] * K[k * stride + k];
-      row[k] = factor;
-      if (factor == Real(0)) return;
-      for (int c = k + 1; c < size; ++c) row[c] -= factor * K[k * stride + c];
-    });
-  }
-}
-
-// Solves K Y = B in place for `width` columns side by side; rows of B are `width` apart. Zeros are many (a joint meets its
-// parent through its own rows only) and skipped.
-template <int width, typename Real>
-AXION_HD_CALL void solve_columns(const Real* K, int size, Real* B) {
-  constexpr int stride = model::kNodeSize;
-  for (int r = 1; r < size; ++r) {
-    for (int c = 0; c < r; ++c) {
-      const Real factor = K[r * stride + c];
-      if (factor == Real(0)) continue;
-      for (int t = 0; t < width; ++t) B[r * width + t] -= factor * B[c * width + t];
-    }
-  }
-  for (int r = size - 1; r >= 0; --r) {
-    for (int c = r + 1; c < size; ++c) {
-      const Real factor = K[r * stride + c];
-      if (factor == Real(0)) continue;
-      for (int t = 0; t < width; ++t) B[r * width + t] -= factor * B[c * width + t];
-    }
-    for (int t = 0; t < width; ++t) B[r * width + t] *= K[r * stride + r];
+  const auto bound = [&](int k, Real pivot) { return bounded_pivot(p, node, k, pivot); };
+  if (node_size(p, node) <= kHalfNode) {
+    factorise<kHalfNode>(team, K, bound);
+  } else {
+    factorise<model::kNodeSize>(team, K, bound);
   }
 }
 
@@ -89,7 +64,7 @@ AXION_HD inline Block<Real> node_block(const Problem<Real>& p, int row, int colu
   const int high = row > column ? row : column, low = row > column ? column : row;
   const int index = p.w.coupling_index[high * node_count(p.m) + low];
   if (index < 0) return {nullptr, 0};
-  if (row > column) return {p.w.coupling_upper + index * model::kCouplingStride, 6};
+  if (row > column) return {p.w.coupling_upper + index * model::kCouplingStride, model::kPanelWidth};
   return {p.w.coupling_lower + index * model::kCouplingStride, model::kNodeSize};
 }
 
@@ -107,39 +82,48 @@ AXION_HD inline void pass_rhs(const Team& team, const Problem<Real>& p, int i) {
   });
 }
 
+// Y = K⁻¹ U for the panels of node i, and z = K⁻¹ rhs, which takes a free column of the first of them.
+template <typename Real, typename Team>
+AXION_HD inline void solve_panels(const Team& team, const Problem<Real>& p, int i) {
+  constexpr int parts = panel_chunks<Real>(), lanes = chunk_lanes<Real>(4);
+  const int size = node_size(p, i), start = p.w.coupling_start[i], count = coupling_end(p, i) - start;
+  const Real* K = p.w.node + i * model::kNodeStride;
+  Real* rhs = p.w.node_rhs + i * model::kNodeSize;
+  if (count == 0) {
+    team.for_each(1, [&](int) { solve_column(K, size, rhs); });
+    return;
+  }
+  Real* first = p.w.coupling_upper + start * model::kCouplingStride;
+  team.for_each(model::kNodeSize, [&](int r) { first[model::kPanelWidth * r + kRhsColumn] = rhs[r]; });
+  team.for_each(count * parts, [&](int k) {
+    Real* Y = p.w.coupling_upper + (start + k / parts) * model::kCouplingStride;
+    solve_panel(K, size, Y, k % parts);
+  });
+  team.for_each(count * model::kCouplingStride / lanes, [&](int k) {
+    for (Real* block : {p.w.coupling_upper, p.w.coupling_lower}) {
+      Real* at = block + start * model::kCouplingStride + k * lanes;
+      store_chunk<lanes>(at, without_small<lanes>(load_chunk<lanes>(at), least_factor<Real>()));
+    }
+  });
+  team.for_each(model::kNodeSize, [&](int r) { rhs[r] = first[model::kPanelWidth * r + kRhsColumn]; });
+}
+
 // Eliminates node i: Y_j = K⁻¹ U_j, then A_pq −= L_p Y_q and rhs_p −= L_p z for all p, q that it meets.
 template <typename Real, typename Team>
 AXION_HD_CALL void eliminate_node(const Team& team, const Problem<Real>& p, int i) {
-  const int size = node_size(p, i), start = p.w.coupling_start[i], count = coupling_end(p, i) - start;
-  Real* K = p.w.node + i * model::kNodeStride;
+  constexpr int rows = product_rows<Real>(), tasks = 6 / rows;
+  const int start = p.w.coupling_start[i], count = coupling_end(p, i) - start;
   factorise_node(team, p, i);
-  team.for_each(count + 1, [&](int k) {
-    if (k == count) {
-      solve_columns<1>(K, size, p.w.node_rhs + i * model::kNodeSize);
-    } else {
-      Real* Y = p.w.coupling_upper + (start + k) * model::kCouplingStride;
-      solve_columns<6>(K, size, Y);
-      for (int r = 0; r < 6 * size; ++r) {
-        if (std::abs(Y[r]) < least_factor<Real>()) Y[r] = 0;
-      }
-    }
+  solve_panels(team, p, i);
+  team.for_each(tasks * count * count, [&](int k) {
+    const int r = k % tasks * rows, row_index = start + k / tasks / count, column_index = start + k / tasks % count;
+    const int row_node = p.w.coupling_node[row_index];
+    const Block<Real> target = node_block(p, row_node, p.w.coupling_node[column_index]);
+    Real* rhs = column_index == start ? p.w.node_rhs + row_node * model::kNodeSize + r : nullptr;
+    subtract_product<rows>(p.w.coupling_lower + row_index * model::kCouplingStride + r * model::kNodeSize,
+                           p.w.coupling_upper + column_index * model::kCouplingStride,
+                           target.data == nullptr ? nullptr : target.data + r * target.stride, target.stride, rhs, least_factor<Real>());
   });
-  team.for_each(6 * count * count, [&](int k) {
-    const int r = k % 6, row_index = start + (k / 6) / count, column_index = start + (k / 6) % count;
-    const Block<Real> target = node_block(p, p.w.coupling_node[row_index], p.w.coupling_node[column_index]);
-    if (target.data == nullptr) return;
-    const Real* L = p.w.coupling_lower + row_index * model::kCouplingStride + r * model::kNodeSize;
-    const Real* Y = p.w.coupling_upper + column_index * model::kCouplingStride;
-    Real sum[6] = {};
-    for (int c = 0; c < size; ++c) {
-      if (std::abs(L[c]) < least_factor<Real>()) continue;
-      for (int t = 0; t < 6; ++t) sum[t] += L[c] * Y[c * 6 + t];
-    }
-    for (int t = 0; t < 6; ++t) {
-      if (std::abs(sum[t]) >= least_factor<Real>()) target.data[r * target.stride + t] -= sum[t];
-    }
-  });
-  pass_rhs(team, p, i);
 }
 
 // From the last nodes back to the first: node_rhs becomes the solution.
@@ -150,7 +134,7 @@ AXION_HD_CALL void substitute_back(const Team& team, const Problem<Real>& p, Sco
     Real* z = p.w.node_rhs + i * model::kNodeSize;
     team.for_each(size, [&](int r) {
       for (int k = start; k < end; ++k) {
-        const Real* Y = p.w.coupling_upper + k * model::kCouplingStride + 6 * r;
+        const Real* Y = p.w.coupling_upper + k * model::kCouplingStride + model::kPanelWidth * r;
         const Real* x = p.w.node_rhs + p.w.coupling_node[k] * model::kNodeSize;
         for (int c = 0; c < 6; ++c) z[r] -= Y[c] * x[c];
       }
@@ -181,7 +165,7 @@ AXION_HD inline void solve_again(const Team& team, const Problem<Real>& p, Scope
   team.for_each(count, [&](int k) { assemble_rhs(p, rhs, scope, first + k); });
   for (int i = node_count(p.m) - 1; i >= first; --i) {
     team.for_each(1, [&](int) {
-      solve_columns<1>(p.w.node + i * model::kNodeStride, node_size(p, i), p.w.node_rhs + i * model::kNodeSize);
+      solve_column(p.w.node + i * model::kNodeStride, node_size(p, i), p.w.node_rhs + i * model::kNodeSize);
     });
     pass_rhs(team, p, i);
   }

@@ -1,0 +1,106 @@
+// A chunk: as many neighbouring numbers as one register of the processor holds, so that loops over the rows of small
+// matrices are a few instructions. Everything done to chunks is elementwise: how many lanes they have changes no bit.
+//
+// On a CPU lanes follow from the instruction set that a file is compiled for (vectors as g++ and clang extend the language
+// by them); in CUDA a chunk is one number, and threads share out the chunks. Memory needs no alignment.
+#pragma once
+
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "engine/base/macros.hpp"
+
+// A function or lambda whose arrays are to become registers: it must end up in its caller.
+#if defined(__CUDACC__)
+#define AXION_INLINED
+#else
+#define AXION_INLINED __attribute__((always_inline))
+#endif
+
+namespace axion::solver {
+
+// Lanes of a chunk, at most `most`; both powers of two.
+template <typename Real>
+AXION_HD constexpr int chunk_lanes(int most) {
+#if defined(__CUDACC__)
+  return most < 1 ? most : 1;
+#else
+#if defined(__AVX__)
+  constexpr int lanes = 32 / sizeof(Real);
+#else
+  constexpr int lanes = 16 / sizeof(Real);
+#endif
+  return lanes < most ? lanes : most;
+#endif
+}
+
+namespace detail {
+template <typename Real, int lanes>
+struct ChunkType {
+#if !defined(__CUDACC__)
+  using Type [[gnu::vector_size(lanes * sizeof(Real))]] = Real;
+#endif
+};
+template <typename Real>
+struct ChunkType<Real, 1> {
+  using Type = Real;
+};
+}  // namespace detail
+
+template <typename Real, int lanes>
+using Chunk = typename detail::ChunkType<Real, lanes>::Type;
+
+template <int lanes, typename Real>
+AXION_HD inline Chunk<Real, lanes> load_chunk(const Real* from) {
+  Chunk<Real, lanes> a;
+  std::memcpy(&a, from, sizeof(a));
+  return a;
+}
+
+template <int lanes, typename Real>
+AXION_HD inline void store_chunk(Real* to, const Chunk<Real, lanes>& a) {
+  std::memcpy(to, &a, sizeof(a));
+}
+
+// Numbers smaller than `least` become zero.
+template <int lanes, typename Real>
+AXION_HD inline Chunk<Real, lanes> without_small(const Chunk<Real, lanes>& a, Real least) {
+  return a < least && a > -least ? Chunk<Real, lanes>{} : a;
+}
+
+// The first `count` lanes; zero for the rest.
+template <int count, int lanes, typename Real>
+AXION_HD inline Chunk<Real, lanes> first_lanes(Chunk<Real, lanes> a) {
+  if constexpr (lanes == 1) {
+    return count > 0 ? a : Real(0);
+  } else {
+    for (int i = count > 0 ? count : 0; i < lanes; ++i) a[i] = 0;
+    return a;
+  }
+}
+
+// Stores no more than `count` lanes.
+template <int count, int lanes, typename Real>
+AXION_HD inline void store_first_lanes(Real* to, const Chunk<Real, lanes>& a) {
+  constexpr int stored = count < lanes ? count : lanes;
+  if constexpr (stored > 0) std::memcpy(to, &a, stored * sizeof(Real));
+}
+
+template <int lanes, typename Real>
+AXION_HD inline Real lane(const Chunk<Real, lanes>& a, int i) {
+  if constexpr (lanes == 1) {
+    return a;
+  } else {
+    return a[i];
+  }
+}
+
+// f(std::integral_constant<int, i>) for i from 0 to count − 1.
+template <int count, typename F>
+AXION_HD AXION_INLINED inline void for_constants(F&& f) {
+  [&]<int... i>(std::integer_sequence<int, i...>) AXION_INLINED { (f(std::integral_constant<int, i>{}), ...); }
+  (std::make_integer_sequence<int, count>{});
+}
+
+}  // namespace axion::solver

@@ -1,0 +1,131 @@
+// Dense factors of one node of the factorisation along the joint tree, and what is solved with them.
+//
+// A node's matrix has kNodeSize columns a row, of which the first `padded` matter: 6 or 12, what it has no unknown for being
+// rows of the identity. Its factors are U, in place, and after it L by columns, factor L_rk at kNodeSize k + r, with the inverse of
+// U's diagonal in place of its own ones. What is below the diagonal of U is of no use. Columns that are solved for come as panels of
+// kPanelWidth, rows side by side. All sums run in the order of their indices in elimination. Called by tree_solver.hpp,
+// tree_krylov.hpp, joint_inverse.hpp.
+#pragma once
+
+#include "engine/model/world_view.hpp"
+#include "engine/solver/chunk.hpp"
+
+namespace axion::solver {
+
+inline constexpr int kHalfNode = 6;
+
+// Unknowns that the factors of a node with `size` of them have.
+AXION_HD constexpr int padded_size(int size) { return size <= kHalfNode ? kHalfNode : model::kNodeSize; }
+
+// One row of K less its share of row k, and the factor.
+template <int padded, typename Real, typename Index>
+AXION_HD AXION_INLINED inline void eliminate_row(Real* K, Index k, int r) {
+  constexpr int stride = model::kNodeSize, lanes = chunk_lanes<Real>(4);
+  Real* L = K + stride * stride;
+  const Real factor = K[r * stride + k] * L[k * stride + k];
+  L[k * stride + r] = factor;
+  for (int c = (k + 1) / lanes * lanes; c < padded; c += lanes) {
+    const auto row = load_chunk<lanes>(K + r * stride + c), pivot_row = load_chunk<lanes>(K + k * stride + c);
+    store_chunk<lanes>(K + r * stride + c, row - factor * pivot_row);
+  }
+}
+
+// K = L U without exchanges; bound(k, pivot) is the pivot that is used. On a CPU each pivot has code of its own.
+template <int padded, typename Real, typename Team, typename Bound>
+AXION_HD inline void factorise(const Team& team, Real* K, Bound&& bound) {
+  constexpr int stride = model::kNodeSize;
+  Real* L = K + stride * stride;
+  const auto eliminate = [&](auto k) AXION_INLINED {
+    team.for_each(1, [&](int) { L[k * stride + k] = Real(1) / bound(k, K[k * stride + k]); });
+    team.for_each(padded - k - 1, [&](int i) { eliminate_row<padded>(K, k, k + 1 + i); });
+  };
+  if constexpr (chunk_lanes<Real>(2) == 1) {
+    for (int k = 0; k < padded; ++k) eliminate(k);
+  } else {
+    for_constants<padded>(eliminate);
+  }
+}
+
+// Solves K Y = B in place for one chunk of columns; rows of B are `width` apart.
+template <int padded, int lanes, int width, typename Real>
+AXION_HD inline void solve_chunk(const Real* K, Real* B) {
+  constexpr int stride = model::kNodeSize;
+  const Real* L = K + stride * stride;
+  Chunk<Real, lanes> b[padded];
+  for_constants<padded>([&](auto r) AXION_INLINED { b[r] = load_chunk<lanes>(B + r * width); });
+  for_constants<padded>([&](auto k) AXION_INLINED {
+    for_constants<padded - k - 1>([&](auto i) AXION_INLINED { b[k + 1 + i] = b[k + 1 + i] - L[k * stride + k + 1 + i] * b[k]; });
+  });
+  for_constants<padded>([&](auto i) AXION_INLINED {
+    constexpr int k = padded - 1 - i;
+    b[k] = L[k * stride + k] * b[k];
+    for_constants<k>([&](auto r) AXION_INLINED { b[r] = b[r] - K[r * stride + k] * b[k]; });
+  });
+  for_constants<padded>([&](auto r) AXION_INLINED { store_chunk<lanes>(B + r * width, b[r]); });
+}
+
+// Solves K y = b in place.
+template <typename Real>
+AXION_HD_CALL void solve_column(const Real* K, int size, Real* b) {
+  if (size <= kHalfNode) {
+    solve_chunk<kHalfNode, 1, 1>(K, b);
+  } else {
+    solve_chunk<model::kNodeSize, 1, 1>(K, b);
+  }
+}
+
+// Chunks of a panel.
+template <typename Real>
+AXION_HD constexpr int panel_chunks() {
+  return model::kPanelWidth / chunk_lanes<Real>(model::kPanelWidth);
+}
+
+// Solves K Y = B in place for chunk `part` of a panel.
+template <typename Real>
+AXION_HD_CALL void solve_panel(const Real* K, int size, Real* B, int part) {
+  constexpr int lanes = chunk_lanes<Real>(model::kPanelWidth), width = model::kPanelWidth;
+  if (size <= kHalfNode) {
+    solve_chunk<kHalfNode, lanes, width>(K, B + lanes * part);
+  } else {
+    solve_chunk<model::kNodeSize, lanes, width>(K, B + lanes * part);
+  }
+}
+
+// The column of a panel that a right-hand side may take.
+inline constexpr int kRhsColumn = 6;
+
+// block −= L Y for `rows` rows: L of 12 columns, Y a panel, block of 6 columns, rows `stride` apart, or none. Where rhs is given it
+// loses what the right-hand side's column of Y says. Products smaller than `least` are zero.
+template <int rows, typename Real>
+AXION_HD inline void subtract_product(const Real* L, const Real* Y, Real* block, int stride, Real* rhs, Real least) {
+  constexpr int lanes = chunk_lanes<Real>(model::kPanelWidth), parts = (kRhsColumn + lanes) / lanes;
+  Chunk<Real, lanes> sum[rows][parts] = {};
+  for (int c = 0; c < model::kNodeSize; ++c) {
+    for_constants<parts>([&](auto part) AXION_INLINED {
+      const auto y = load_chunk<lanes>(Y + c * model::kPanelWidth + lanes * part);
+      for_constants<rows>([&](auto r) AXION_INLINED { sum[r][part] = sum[r][part] + L[r * model::kNodeSize + c] * y; });
+    });
+  }
+  for_constants<rows>([&](auto r) AXION_INLINED {
+    for_constants<parts>([&](auto part) AXION_INLINED {
+      constexpr int before = lanes * part;
+      const auto product = without_small<lanes>(sum[r][part], least);
+      if constexpr (before <= kRhsColumn && kRhsColumn < before + lanes) {
+        if (rhs != nullptr) rhs[r] -= lane<lanes, Real>(product, kRhsColumn - before);
+      }
+      if constexpr (before < kHalfNode) {
+        if (block == nullptr) return;
+        Real* at = block + r * stride + before;
+        store_chunk<lanes>(at, load_chunk<lanes>(at) - first_lanes<kHalfNode - before, lanes, Real>(product));
+      }
+    });
+  });
+}
+
+// Rows of a product that one call takes: all on a CPU, in registers; in CUDA one a thread.
+template <typename Real>
+AXION_HD constexpr int product_rows() {
+  return chunk_lanes<Real>(2) == 1 ? 1 : kHalfNode;
+}
+
+}  // namespace axion::solver
