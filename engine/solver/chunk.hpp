@@ -69,6 +69,15 @@ AXION_HD inline Chunk<Real, lanes> without_small(const Chunk<Real, lanes>& a, Re
   return a < least && a > -least ? Chunk<Real, lanes>{} : a;
 }
 
+// The chunk of f(std::integral_constant<int, i>) for i from `first` on.
+template <int lanes, int first, typename Real, typename F>
+AXION_HD AXION_INLINED inline Chunk<Real, lanes> chunk_of(F&& f) {
+  return [&]<int... i>(std::integer_sequence<int, i...>) AXION_INLINED {
+    return Chunk<Real, lanes>{f(std::integral_constant<int, first + i>{})...};
+  }
+  (std::make_integer_sequence<int, lanes>{});
+}
+
 // The first `count` lanes; zero for the rest.
 template <int count, int lanes, typename Real>
 AXION_HD inline Chunk<Real, lanes> first_lanes(Chunk<Real, lanes> a) {

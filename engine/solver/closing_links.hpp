@@ -54,18 +54,18 @@ AXION_HD inline math::Vec3<Real> offset_of_group(const Problem<Real>& p, int gro
 template <typename Real, typename Team>
 AXION_HD_CALL void assemble_links(const Team& team, const Problem<Real>& p) {
   team.for_each(p.w.link_count[0], [&](int group) {
-    Real* H = p.w.link_gain + 36 * group;
+    Real H[6 * model::kPanelWidth] = {};
     Real* h = p.w.link_offset + 6 * group;
-    for (int k = 0; k < 36; ++k) H[k] = 0;
     for (int k = 0; k < 6; ++k) h[k] = 0;
     for (int i = p.w.link_start[group]; i < p.contact_count && p.w.link_of_contact[i] == group; ++i) {
-      add_contact(p, i, true, true, H, 6);
+      add_contact(p, i, true, true, H, model::kPanelWidth);
       for (int k = 0; k < 3; ++k) {
         Real J[6];
         row_against(p.w.row[p.contact_base() + 3 * i + k], true, J);
         for (int r = 0; r < 6; ++r) h[r] += J[r] * p.w.contact_offset[3 * i + k];
       }
     }
+    for (int k = 0; k < 36; ++k) p.w.link_gain[36 * group + k] = H[k / 6 * model::kPanelWidth + k % 6];
   });
 }
 

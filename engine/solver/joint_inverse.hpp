@@ -201,17 +201,16 @@ AXION_HD inline void combine_columns(const Real* from, int length, const Real* S
   for (; x < count; x += narrow) combine(std::integral_constant<int, narrow>{}, x);
 }
 
-// Six entries of a column: T times the six that are its parent's, and P where there is one.
+// Six entries of a column: T times the six that are its parent's.
 template <typename Real>
-AXION_HD inline void move_with_parent(const Real* T, const Real* parent, bool add, Real* entry) {
-  constexpr int lanes = chunk_lanes<Real>(8);
+AXION_HD inline void move_with_parent(const Real* T, const Real* parent, Real* entry) {
+  constexpr int lanes = chunk_lanes<Real>(model::kPanelWidth);
   for_constants<(kHalfNode + lanes - 1) / lanes>([&](auto part) AXION_INLINED {
     constexpr int before = lanes * part;
-    Chunk<Real, lanes> sum{};
-    for_constants<6>([&](auto c) AXION_INLINED { sum = sum + load_chunk<lanes>(T + model::kPanelWidth * c + before) * parent[c]; });
-    Real tail[lanes] = {};
-    if (add) std::memcpy(tail, entry + before, sizeof(Real) * (kHalfNode - before < lanes ? kHalfNode - before : lanes));
-    sum = sum + load_chunk<lanes>(tail);
+    Chunk<Real, lanes> sum = parent[0] * load_chunk<lanes>(T + before);
+    for_constants<5>([&](auto c) AXION_INLINED {
+      sum = sum + parent[c + 1] * load_chunk<lanes>(T + model::kPanelWidth * (c + 1) + before);
+    });
     store_first_lanes<kHalfNode - before, lanes>(entry + before, sum);
   });
 }
@@ -228,10 +227,14 @@ AXION_HD_CALL void invert_joints(const Team& team, const Problem<Real>& p) {
     const Real* T = transfer_from_parent(p, i);
     team.for_each(before + 6, [&](int k) {
       Real* column = V + length * k;
-      if (k >= before) {
-        combine_columns(V + length * at_parent, length, transfer_to_parent(p, i) + k - before, before, column);
+      if (k < before) {
+        move_with_parent(T, column + at_parent, column + before);
+        return;
       }
-      move_with_parent(T, column + at_parent, k >= before, column + before);
+      combine_columns(V + length * at_parent, length, transfer_to_parent(p, i) + k - before, before, column);
+      Real moved[kHalfNode];
+      move_with_parent(T, column + at_parent, moved);
+      for (int r = 0; r < kHalfNode; ++r) column[before + r] += moved[r];
     });
   }
 }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "engine/base/assert.hpp"
+#include "engine/solver/node_factors.hpp"
 #include "engine/solver/tree_nodes.hpp"
 
 namespace axion::solver {
@@ -29,31 +30,52 @@ AXION_HD inline void row_against(const model::Row<Real>& row, bool on_a, Real (&
   }
 }
 
-// block (6 x 6 in the first six rows and columns of a matrix with the given stride) += J_rowᵀ g J_column
-template <typename Real>
-AXION_HD inline void add_product(Real* block, int stride, const Real (&row)[6], Real g, const Real (&column)[6]) {
-  for (int r = 0; r < 6; ++r) {
-    const Real t = g * row[r];
-    for (int c = 0; c < 6; ++c) block[r * stride + c] += t * column[c];
-  }
+// A chunk of a row as six numbers against one of its bodies, the entries from `before` on; zero beyond them.
+template <int lanes, int before, typename Real>
+AXION_HD AXION_INLINED inline Chunk<Real, lanes> row_chunk(const model::Row<Real>& row, bool on_a) {
+  const math::Vec3<Real>& k = on_a ? row.k_a : row.k_b;
+  const Real sign = on_a ? Real(1) : Real(-1);
+  return chunk_of<lanes, before, Real>([&](auto i) AXION_INLINED {
+    if constexpr (i < 3) {
+      return sign * row.l[i];
+    } else if constexpr (i < kHalfNode) {
+      return k[i - 3];
+    } else {
+      return Real(0);
+    }
+  });
 }
 
-// Adds Jᵀ G J of contact i, rows against one body and columns against another (or the same).
+// block (6 x 6 in the first six rows and columns of a matrix with the given stride) += Σ_k J_kᵀ (Σ_l G_kl J_l), rows J_k
+// against one body, columns J_l against another (or the same).
+template <int rows, typename Real>
+AXION_HD inline void add_product(const model::Row<Real>* J, const Real* G, bool row_on_a, bool column_on_a, Real* block,
+                                 int stride) {
+  constexpr int lanes = chunk_lanes<Real>(model::kPanelWidth), parts = (kHalfNode + lanes - 1) / lanes;
+  for_constants<parts>([&](auto part) AXION_INLINED {
+    constexpr int before = lanes * part;
+    Chunk<Real, lanes> J_column[rows], GJ[rows];
+    for_constants<rows>([&](auto l) AXION_INLINED { J_column[l] = row_chunk<lanes, before>(J[l], column_on_a); });
+    for_constants<rows>([&](auto k) AXION_INLINED {
+      GJ[k] = G[rows * k] * J_column[0];
+      for_constants<rows - 1>([&](auto l) AXION_INLINED { GJ[k] = GJ[k] + G[rows * k + l + 1] * J_column[l + 1]; });
+    });
+    for (int r = 0; r < 6; ++r) {
+      auto sum = load_chunk<lanes>(block + r * stride + before);
+      for_constants<rows>([&](auto k) AXION_INLINED {
+        const Real J_r = r >= 3 ? (row_on_a ? J[k].k_a : J[k].k_b)[r - 3] : row_on_a ? J[k].l[r] : -J[k].l[r];
+        sum = sum + J_r * GJ[k];
+      });
+      store_chunk<lanes>(block + r * stride + before, sum);
+    }
+  });
+}
+
+// Adds Jᵀ G J of contact i.
 template <typename Real>
 AXION_HD inline void add_contact(const Problem<Real>& p, int i, bool row_on_a, bool column_on_a, Real* block,
                                  int stride) {
-  const model::Row<Real>* rows = p.w.row + p.contact_base() + 3 * i;
-  const Real* G = p.w.contact_gain + 9 * i;
-  Real J_row[3][6], J_column[3][6];
-  for (int k = 0; k < 3; ++k) {
-    row_against(rows[k], row_on_a, J_row[k]);
-    row_against(rows[k], column_on_a, J_column[k]);
-  }
-  for (int k = 0; k < 3; ++k) {
-    for (int l = 0; l < 3; ++l) {
-      if (G[3 * k + l] != Real(0)) add_product(block, stride, J_row[k], G[3 * k + l], J_column[l]);
-    }
-  }
+  add_product<3>(p.w.row + p.contact_base() + 3 * i, p.w.contact_gain + 9 * i, row_on_a, column_on_a, block, stride);
 }
 
 // Adds the condensed rows of joint j.
@@ -61,10 +83,8 @@ template <typename Real>
 AXION_HD inline void add_condensed(const Problem<Real>& p, int j, bool row_on_child, bool column_on_child, Real* block,
                                    int stride) {
   for_each_condensed_row(p, p.m.joints[j], [&](int row) {
-    Real J_row[6], J_column[6];
-    row_against(p.w.row[row], row_on_child, J_row);
-    row_against(p.w.row[row], column_on_child, J_column);
-    add_product(block, stride, J_row, Real(1) / p.w.compliance[row], J_column);
+    const Real gain = Real(1) / p.w.compliance[row];
+    add_product<1>(p.w.row + row, &gain, row_on_child, column_on_child, block, stride);
   });
 }
 
