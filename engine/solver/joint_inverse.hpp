@@ -110,7 +110,7 @@ AXION_HD_CALL void solve_joints(const Team& team, const Problem<Real>& p) {
       continue;
     }
     team.for_each(model::kNodeSize, [&](int r) { upper[model::kPanelWidth * r + kRhsColumn] = z[r]; });
-    team.for_each(panel_chunks<Real>(), [&](int part) { solve_panel(K, size, upper, part); });
+    team.for_each(panel_chunks<Real>(), [&](int part) { solve_panel(K, size, upper, part, Real(0)); });
     team.for_each(model::kNodeSize, [&](int r) { z[r] = upper[model::kPanelWidth * r + kRhsColumn]; });
     team.for_each(6 / rows, [&](int k) {
       const int r = k * rows;
@@ -165,7 +165,7 @@ AXION_HD_CALL void start_inverse(const Problem<Real>& p, int i) {
   for (int c = 0; c < 6; ++c) Z[width * c + c] = 1;
   const int node = node_of_body(p, i), size = node_size(p, node);
   for (int part = 0; part < panel_chunks<Real>(); ++part) {
-    solve_panel(p.w.node + node * model::kNodeStride, size, Z, part);
+    solve_panel(p.w.node + node * model::kNodeStride, size, Z, part, Real(0));
   }
   Real* V = inverse_column(p, i, 0) + at;
   for (int r = 0; r < 6; ++r) {

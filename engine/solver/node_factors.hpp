@@ -19,10 +19,10 @@ AXION_HD constexpr int padded_size(int size) { return size <= kHalfNode ? kHalfN
 
 // One row of K less its share of row k, and the factor.
 template <int padded, typename Real, typename Index>
-AXION_HD AXION_INLINED inline void eliminate_row(Real* K, Index k, int r) {
+AXION_HD AXION_INLINED inline void eliminate_row(Real* K, Index k, int r, Real inverse) {
   constexpr int stride = model::kNodeSize, lanes = chunk_lanes<Real>(4);
   Real* L = K + stride * stride;
-  const Real factor = K[r * stride + k] * L[k * stride + k];
+  const Real factor = K[r * stride + k] * inverse;
   L[k * stride + r] = factor;
   for (int c = (k + 1) / lanes * lanes; c < padded; c += lanes) {
     const auto row = load_chunk<lanes>(K + r * stride + c), pivot_row = load_chunk<lanes>(K + k * stride + c);
@@ -37,7 +37,8 @@ AXION_HD inline void factorise(const Team& team, Real* K, Bound&& bound) {
   Real* L = K + stride * stride;
   const auto eliminate = [&](auto k) AXION_INLINED {
     team.for_each(1, [&](int) { L[k * stride + k] = Real(1) / bound(k, K[k * stride + k]); });
-    team.for_each(padded - k - 1, [&](int i) { eliminate_row<padded>(K, k, k + 1 + i); });
+    const Real inverse = L[k * stride + k];
+    team.for_each(padded - k - 1, [&](int i) AXION_INLINED { eliminate_row<padded>(K, k, k + 1 + i, inverse); });
   };
   if constexpr (chunk_lanes<Real>(2) == 1) {
     for (int k = 0; k < padded; ++k) eliminate(k);
@@ -46,9 +47,9 @@ AXION_HD inline void factorise(const Team& team, Real* K, Bound&& bound) {
   }
 }
 
-// Solves K Y = B in place for one chunk of columns; rows of B are `width` apart.
+// Solves K Y = B in place for one chunk of columns; rows of B are `width` apart. What is smaller than `least` becomes zero.
 template <int padded, int lanes, int width, typename Real>
-AXION_HD inline void solve_chunk(const Real* K, Real* B) {
+AXION_HD inline void solve_chunk(const Real* K, Real* B, Real least) {
   constexpr int stride = model::kNodeSize;
   const Real* L = K + stride * stride;
   Chunk<Real, lanes> b[padded];
@@ -61,16 +62,18 @@ AXION_HD inline void solve_chunk(const Real* K, Real* B) {
     b[k] = L[k * stride + k] * b[k];
     for_constants<k>([&](auto r) AXION_INLINED { b[r] = b[r] - K[r * stride + k] * b[k]; });
   });
-  for_constants<padded>([&](auto r) AXION_INLINED { store_chunk<lanes>(B + r * width, b[r]); });
+  for_constants<padded>([&](auto r) AXION_INLINED {
+    store_chunk<lanes>(B + r * width, without_small<lanes>(b[r], least));
+  });
 }
 
 // Solves K y = b in place.
 template <typename Real>
 AXION_HD_CALL void solve_column(const Real* K, int size, Real* b) {
   if (size <= kHalfNode) {
-    solve_chunk<kHalfNode, 1, 1>(K, b);
+    solve_chunk<kHalfNode, 1, 1>(K, b, Real(0));
   } else {
-    solve_chunk<model::kNodeSize, 1, 1>(K, b);
+    solve_chunk<model::kNodeSize, 1, 1>(K, b, Real(0));
   }
 }
 
@@ -80,14 +83,14 @@ AXION_HD constexpr int panel_chunks() {
   return model::kPanelWidth / chunk_lanes<Real>(model::kPanelWidth);
 }
 
-// Solves K Y = B in place for chunk `part` of a panel.
+// Solves K Y = B in place for chunk `part` of a panel. What is smaller than `least` becomes zero.
 template <typename Real>
-AXION_HD_CALL void solve_panel(const Real* K, int size, Real* B, int part) {
+AXION_HD_CALL void solve_panel(const Real* K, int size, Real* B, int part, Real least) {
   constexpr int lanes = chunk_lanes<Real>(model::kPanelWidth), width = model::kPanelWidth;
   if (size <= kHalfNode) {
-    solve_chunk<kHalfNode, lanes, width>(K, B + lanes * part);
+    solve_chunk<kHalfNode, lanes, width>(K, B + lanes * part, least);
   } else {
-    solve_chunk<model::kNodeSize, lanes, width>(K, B + lanes * part);
+    solve_chunk<model::kNodeSize, lanes, width>(K, B + lanes * part, least);
   }
 }
 
@@ -95,7 +98,7 @@ AXION_HD_CALL void solve_panel(const Real* K, int size, Real* B, int part) {
 inline constexpr int kRhsColumn = 6;
 
 // block −= L Y for `rows` rows: L of 12 columns, Y a panel, block of 6 columns, rows `stride` apart, or none. Where rhs is given it
-// loses what the right-hand side's column of Y says. Products smaller than `least` are zero.
+// loses what the right-hand side's column of Y says. What is smaller than `least` becomes zero.
 template <int rows, typename Real>
 AXION_HD inline void subtract_product(const Real* L, const Real* Y, Real* block, int stride, Real* rhs, Real least) {
   constexpr int lanes = chunk_lanes<Real>(model::kPanelWidth), parts = (kRhsColumn + lanes) / lanes;
@@ -109,14 +112,15 @@ AXION_HD inline void subtract_product(const Real* L, const Real* Y, Real* block,
   for_constants<rows>([&](auto r) AXION_INLINED {
     for_constants<parts>([&](auto part) AXION_INLINED {
       constexpr int before = lanes * part;
-      const auto product = without_small<lanes>(sum[r][part], least);
+      const auto& product = sum[r][part];
       if constexpr (before <= kRhsColumn && kRhsColumn < before + lanes) {
         if (rhs != nullptr) rhs[r] -= lane<lanes, Real>(product, kRhsColumn - before);
       }
       if constexpr (before < kHalfNode) {
         if (block == nullptr) return;
         Real* at = block + r * stride + before;
-        store_chunk<lanes>(at, load_chunk<lanes>(at) - first_lanes<kHalfNode - before, lanes, Real>(product));
+        const auto left = load_chunk<lanes>(at) - first_lanes<kHalfNode - before, lanes, Real>(product);
+        store_chunk<lanes>(at, without_small<lanes>(left, least));
       }
     });
   });

@@ -129,6 +129,14 @@ AXION_HD inline void assemble_rhs(const Problem<Real>& p, const TreeRhs<Real>& g
   }
 }
 
+// What fill leaves of a coupling shrinks by the ratio of a contact's compliance to its bodies' with every node between: soon
+// it is a subnormal number, which means nothing and costs a hundred times as much. Factors below this are zero, so that
+// their products are normal numbers; what they stand for is of the order of one, or of a body's mass.
+template <typename Real>
+AXION_HD constexpr Real least_factor() {
+  return std::numeric_limits<Real>::digits > 30 ? Real(1e-154) : Real(1e-20);
+}
+
 // What a node has no unknown for are rows of the identity (node_factors.hpp).
 template <typename Real>
 AXION_HD inline void clear_node(Real* K, int size) {
@@ -249,6 +257,10 @@ AXION_HD_CALL void assemble_coupling(const Problem<Real>& p, Scope scope, int i,
     couple_bodies(p, scope, body_of_node(p, i), body_of_node(p, j), upper, lower);
   } else if (i >= loops) {
     couple_loop(p, body_of_node(p, i), j, upper, lower);
+  }
+  constexpr int lanes = chunk_lanes<Real>(model::kPanelWidth);
+  for (int k = 0; k < 6 * model::kNodeSize; k += lanes) {
+    store_chunk<lanes>(lower + k, without_small<lanes>(load_chunk<lanes>(lower + k), least_factor<Real>()));
   }
 }
 

@@ -31,14 +31,6 @@ AXION_HD inline Real bounded_pivot(const Problem<Real>& p, int node, int k, Real
   return pivot < 0 ? -least : least;
 }
 
-// What fill leaves of a coupling shrinks by the ratio of a contact's compliance to its bodies' with every node between: soon
-// it is a subnormal number, which means nothing and costs a hundred times as much. Factors below this are zero, so that
-// their products are normal numbers; what they stand for is of the order of one, or of a body's mass.
-template <typename Real>
-AXION_HD constexpr Real least_factor() {
-  return std::numeric_limits<Real>::digits > 30 ? Real(1e-154) : Real(1e-20);
-}
-
 // Factors of a node's matrix.
 template <typename Real, typename Team>
 AXION_HD_CALL void factorise_node(const Team& team, const Problem<Real>& p, int node) {
@@ -85,7 +77,7 @@ AXION_HD inline void pass_rhs(const Team& team, const Problem<Real>& p, int i) {
 // Y = K⁻¹ U for the panels of node i, and z = K⁻¹ rhs, which takes a free column of the first of them.
 template <typename Real, typename Team>
 AXION_HD inline void solve_panels(const Team& team, const Problem<Real>& p, int i) {
-  constexpr int parts = panel_chunks<Real>(), lanes = chunk_lanes<Real>(4);
+  constexpr int parts = panel_chunks<Real>();
   const int size = node_size(p, i), start = p.w.coupling_start[i], count = coupling_end(p, i) - start;
   const Real* K = p.w.node + i * model::kNodeStride;
   Real* rhs = p.w.node_rhs + i * model::kNodeSize;
@@ -97,13 +89,7 @@ AXION_HD inline void solve_panels(const Team& team, const Problem<Real>& p, int 
   team.for_each(model::kNodeSize, [&](int r) { first[model::kPanelWidth * r + kRhsColumn] = rhs[r]; });
   team.for_each(count * parts, [&](int k) {
     Real* Y = p.w.coupling_upper + (start + k / parts) * model::kCouplingStride;
-    solve_panel(K, size, Y, k % parts);
-  });
-  team.for_each(count * model::kCouplingStride / lanes, [&](int k) {
-    for (Real* block : {p.w.coupling_upper, p.w.coupling_lower}) {
-      Real* at = block + start * model::kCouplingStride + k * lanes;
-      store_chunk<lanes>(at, without_small<lanes>(load_chunk<lanes>(at), least_factor<Real>()));
-    }
+    solve_panel(K, size, Y, k % parts, least_factor<Real>());
   });
   team.for_each(model::kNodeSize, [&](int r) { rhs[r] = first[model::kPanelWidth * r + kRhsColumn]; });
 }
