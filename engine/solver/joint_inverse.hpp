@@ -114,7 +114,7 @@ AXION_HD_CALL void solve_joints(const Team& team, const Problem<Real>& p) {
     team.for_each(model::kNodeSize, [&](int r) { z[r] = upper[model::kPanelWidth * r + kRhsColumn]; });
     team.for_each(6 / rows, [&](int k) {
       const int r = k * rows;
-      subtract_product<rows>(p.w.joint_lower + i * model::kCouplingStride + r * model::kNodeSize, upper,
+      subtract_product<rows, kHalfNode>(p.w.joint_lower + i * model::kCouplingStride + r * model::kNodeSize, upper,
                              p.w.node + node_of_body(p, parent) * model::kNodeStride + r * model::kNodeSize,
                              model::kNodeSize, body_unknowns(p, parent) + r, Real(0));
     });
@@ -176,7 +176,7 @@ AXION_HD_CALL void start_inverse(const Problem<Real>& p, int i) {
   Real* T = transfer_from_parent(p, i);
   const Real* Y = p.w.joint_upper + i * model::kCouplingStride;
   for (int k = 0; k < kHalfNode * width; ++k) S[k] = 0;
-  subtract_product<kHalfNode>(p.w.joint_lower + i * model::kCouplingStride, Z, S, width, static_cast<Real*>(nullptr),
+  subtract_product<kHalfNode, kHalfNode>(p.w.joint_lower + i * model::kCouplingStride, Z, S, width, static_cast<Real*>(nullptr),
                               Real(0));
   for (int c = 0; c < 6; ++c) {
     for (int r = 0; r < 6; ++r) T[width * c + r] = -Y[width * r + c];
@@ -190,9 +190,11 @@ template <typename Real>
 AXION_HD inline void combine_columns(const Real* from, int length, const Real* S, int count, Real* column) {
   Real s[6];
   for (int c = 0; c < 6; ++c) s[c] = S[model::kPanelWidth * c];
-  const auto combine = [&](auto lanes, int x) {
+  const auto combine = [&](auto lanes, int x) AXION_INLINED {
     Chunk<Real, lanes> sum = s[0] * load_chunk<lanes>(from + x);
-    for_constants<5>([&](auto c) AXION_INLINED { sum = sum + s[c + 1] * load_chunk<lanes>(from + (c + 1) * length + x); });
+    for_constants<5>([&](auto c) AXION_INLINED {
+      sum = sum + s[c + 1] * load_chunk<lanes>(from + (c + 1) * length + x);
+    });
     store_chunk<lanes>(column + x, sum);
   };
   constexpr int wide = chunk_lanes<Real>(8), narrow = chunk_lanes<Real>(2);
@@ -201,23 +203,27 @@ AXION_HD inline void combine_columns(const Real* from, int length, const Real* S
   for (; x < count; x += narrow) combine(std::integral_constant<int, narrow>{}, x);
 }
 
-// Six entries of a column: T times the six that are its parent's.
-template <typename Real>
-AXION_HD inline void move_with_parent(const Real* T, const Real* parent, Real* entry) {
-  constexpr int lanes = chunk_lanes<Real>(model::kPanelWidth);
-  for_constants<(kHalfNode + lanes - 1) / lanes>([&](auto part) AXION_INLINED {
-    constexpr int before = lanes * part;
-    Chunk<Real, lanes> sum = parent[0] * load_chunk<lanes>(T + before);
-    for_constants<5>([&](auto c) AXION_INLINED {
-      sum = sum + parent[c + 1] * load_chunk<lanes>(T + model::kPanelWidth * (c + 1) + before);
-    });
-    store_first_lanes<kHalfNode - before, lanes>(entry + before, sum);
+// Six entries of each of `columns` columns `length` apart: T times the six that are its parent's.
+template <int columns, typename Real>
+AXION_HD inline void move_with_parent(const Real* T, const Real* parent, int length, Real* entry, int entry_length) {
+  constexpr int lanes = chunk_lanes<Real>(model::kPanelWidth), parts = (kHalfNode + lanes - 1) / lanes;
+  Chunk<Real, lanes> t[kHalfNode][parts];
+  for_constants<kHalfNode * parts>([&](auto i) AXION_INLINED {
+    t[i / parts][i % parts] = load_chunk<lanes>(T + model::kPanelWidth * (i / parts) + lanes * (i % parts));
   });
+  for (int k = 0; k < columns; ++k, parent += length, entry += entry_length) {
+    for_constants<parts>([&](auto part) AXION_INLINED {
+      Chunk<Real, lanes> sum = parent[0] * t[0][part];
+      for_constants<5>([&](auto c) AXION_INLINED { sum = sum + parent[c + 1] * t[c + 1][part]; });
+      store_first_lanes<kHalfNode - lanes * part, lanes>(entry + lanes * part, sum);
+    });
+  }
 }
 
-// V of every tree, after solve_joints.
+// V of every tree, after solve_joints. A CPU takes the six columns of a body at a time, in CUDA each is a thread's.
 template <typename Real, typename Team>
 AXION_HD_CALL void invert_joints(const Team& team, const Problem<Real>& p) {
+  constexpr int columns = product_rows<Real>();
   team.for_each(p.m.body_count, [&](int i) { start_inverse(p, i); });
   for (int i = 0; i < p.m.body_count; ++i) {
     const int parent = p.m.bodies[i].parent, start = p.m.bodies[i].tree_start, length = 6 * p.m.bodies[i].tree_size;
@@ -225,16 +231,22 @@ AXION_HD_CALL void invert_joints(const Team& team, const Problem<Real>& p) {
     const int before = 6 * (i - start), at_parent = 6 * (parent - start);
     Real* V = inverse_column(p, start, 0);
     const Real* T = transfer_from_parent(p, i);
-    team.for_each(before + 6, [&](int k) {
+    team.for_each((before + 6) / columns, [&](int task) {
+      const int k = task * columns;
       Real* column = V + length * k;
       if (k < before) {
-        move_with_parent(T, column + at_parent, column + before);
+        move_with_parent<columns>(T, column + at_parent, length, column + before, length);
         return;
       }
-      combine_columns(V + length * at_parent, length, transfer_to_parent(p, i) + k - before, before, column);
-      Real moved[kHalfNode];
-      move_with_parent(T, column + at_parent, moved);
-      for (int r = 0; r < kHalfNode; ++r) column[before + r] += moved[r];
+      for (int c = 0; c < columns; ++c) {
+        combine_columns(V + length * at_parent, length, transfer_to_parent(p, i) + k + c - before, before,
+                        column + length * c);
+      }
+      Real moved[columns][kHalfNode];
+      move_with_parent<columns>(T, column + at_parent, length, moved[0], kHalfNode);
+      for (int c = 0; c < columns; ++c) {
+        for (int r = 0; r < kHalfNode; ++r) column[length * c + before + r] += moved[c][r];
+      }
     });
   }
 }

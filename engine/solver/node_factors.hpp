@@ -97,13 +97,13 @@ AXION_HD_CALL void solve_panel(const Real* K, int size, Real* B, int part, Real 
 // The column of a panel that a right-hand side may take.
 inline constexpr int kRhsColumn = 6;
 
-// block −= L Y for `rows` rows: L of 12 columns, Y a panel, block of 6 columns, rows `stride` apart, or none. Where rhs is given it
+// block −= L Y for `rows` rows: L of 12 columns, those before `first` zero, Y a panel, block of 6 columns, rows `stride` apart, or none. Where rhs is given it
 // loses what the right-hand side's column of Y says. What is smaller than `least` becomes zero.
-template <int rows, typename Real>
+template <int rows, int first = 0, typename Real>
 AXION_HD inline void subtract_product(const Real* L, const Real* Y, Real* block, int stride, Real* rhs, Real least) {
   constexpr int lanes = chunk_lanes<Real>(model::kPanelWidth), parts = (kRhsColumn + lanes) / lanes;
   Chunk<Real, lanes> sum[rows][parts] = {};
-  for (int c = 0; c < model::kNodeSize; ++c) {
+  for (int c = first; c < model::kNodeSize; ++c) {
     for_constants<parts>([&](auto part) AXION_INLINED {
       const auto y = load_chunk<lanes>(Y + c * model::kPanelWidth + lanes * part);
       for_constants<rows>([&](auto r) AXION_INLINED { sum[r][part] = sum[r][part] + L[r * model::kNodeSize + c] * y; });
