@@ -115,8 +115,8 @@ AXION_HD_CALL void solve_joints(const Team& team, const Problem<Real>& p) {
     team.for_each(6 / rows, [&](int k) {
       const int r = k * rows;
       subtract_product<rows, kHalfNode>(p.w.joint_lower + i * model::kCouplingStride + r * model::kNodeSize, upper,
-                             p.w.node + node_of_body(p, parent) * model::kNodeStride + r * model::kNodeSize,
-                             model::kNodeSize, body_unknowns(p, parent) + r, Real(0));
+                                        p.w.node + node_of_body(p, parent) * model::kNodeStride + r * model::kNodeSize,
+                                        model::kNodeSize, body_unknowns(p, parent) + r, Real(0));
     });
   }
   substitute_joints(team, p);
@@ -176,8 +176,8 @@ AXION_HD_CALL void start_inverse(const Problem<Real>& p, int i) {
   Real* T = transfer_from_parent(p, i);
   const Real* Y = p.w.joint_upper + i * model::kCouplingStride;
   for (int k = 0; k < kHalfNode * width; ++k) S[k] = 0;
-  subtract_product<kHalfNode, kHalfNode>(p.w.joint_lower + i * model::kCouplingStride, Z, S, width, static_cast<Real*>(nullptr),
-                              Real(0));
+  subtract_product<kHalfNode, kHalfNode>(p.w.joint_lower + i * model::kCouplingStride, Z, S, width,
+                                         static_cast<Real*>(nullptr), Real(0));
   for (int c = 0; c < 6; ++c) {
     for (int r = 0; r < 6; ++r) T[width * c + r] = -Y[width * r + c];
     T[width * c + 6] = T[width * c + 7] = 0;
@@ -192,9 +192,8 @@ AXION_HD inline void combine_columns(const Real* from, int length, const Real* S
   for (int c = 0; c < 6; ++c) s[c] = S[model::kPanelWidth * c];
   const auto combine = [&](auto lanes, int x) AXION_INLINED {
     Chunk<Real, lanes> sum = s[0] * load_chunk<lanes>(from + x);
-    for_constants<5>([&](auto c) AXION_INLINED {
-      sum = sum + s[c + 1] * load_chunk<lanes>(from + (c + 1) * length + x);
-    });
+    for_constants<5>([&](auto c)
+                         AXION_INLINED { sum = sum + s[c + 1] * load_chunk<lanes>(from + (c + 1) * length + x); });
     store_chunk<lanes>(column + x, sum);
   };
   constexpr int wide = chunk_lanes<Real>(8), narrow = chunk_lanes<Real>(2);

@@ -1,10 +1,10 @@
 // Dense factors of one node of the factorisation along the joint tree, and what is solved with them.
 //
-// A node's matrix has kNodeSize columns a row, of which the first `padded` matter: 6 or 12, what it has no unknown for being
-// rows of the identity. Its factors are U, in place, and after it L by columns, factor L_rk at kNodeSize k + r, with the inverse of
-// U's diagonal in place of its own ones. What is below the diagonal of U is of no use. Columns that are solved for come as panels of
-// kPanelWidth, rows side by side. All sums run in the order of their indices in elimination. Called by tree_solver.hpp,
-// tree_krylov.hpp, joint_inverse.hpp.
+// A node's matrix has kNodeSize columns a row, of which the first `padded` matter: 6 or 12, what it has no unknown for
+// being rows of the identity. Its factors are U, in place, and after it L by columns, factor L_rk at kNodeSize k + r,
+// with the inverse of U's diagonal in place of its own ones: scalars written into rows that are read as vectors just
+// after would stall. What is below the diagonal of U is of no use. Columns that are solved for come as panels of
+// kPanelWidth, rows side by side. Called by tree_solver.hpp, tree_krylov.hpp and joint_inverse.hpp.
 #pragma once
 
 #include "engine/model/world_view.hpp"
@@ -55,16 +55,16 @@ AXION_HD inline void solve_chunk(const Real* K, Real* B, Real least) {
   Chunk<Real, lanes> b[padded];
   for_constants<padded>([&](auto r) AXION_INLINED { b[r] = load_chunk<lanes>(B + r * width); });
   for_constants<padded>([&](auto k) AXION_INLINED {
-    for_constants<padded - k - 1>([&](auto i) AXION_INLINED { b[k + 1 + i] = b[k + 1 + i] - L[k * stride + k + 1 + i] * b[k]; });
+    for_constants<padded - k - 1>(
+        [&](auto i) AXION_INLINED { b[k + 1 + i] = b[k + 1 + i] - L[k * stride + k + 1 + i] * b[k]; });
   });
   for_constants<padded>([&](auto i) AXION_INLINED {
     constexpr int k = padded - 1 - i;
     b[k] = L[k * stride + k] * b[k];
     for_constants<k>([&](auto r) AXION_INLINED { b[r] = b[r] - K[r * stride + k] * b[k]; });
   });
-  for_constants<padded>([&](auto r) AXION_INLINED {
-    store_chunk<lanes>(B + r * width, without_small<lanes>(b[r], least));
-  });
+  for_constants<padded>([&](auto r)
+                            AXION_INLINED { store_chunk<lanes>(B + r * width, without_small<lanes>(b[r], least)); });
 }
 
 // Solves K y = b in place.

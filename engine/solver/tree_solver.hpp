@@ -108,7 +108,8 @@ AXION_HD_CALL void eliminate_node(const Team& team, const Problem<Real>& p, int 
     Real* rhs = column_index == start ? p.w.node_rhs + row_node * model::kNodeSize + r : nullptr;
     subtract_product<rows>(p.w.coupling_lower + row_index * model::kCouplingStride + r * model::kNodeSize,
                            p.w.coupling_upper + column_index * model::kCouplingStride,
-                           target.data == nullptr ? nullptr : target.data + r * target.stride, target.stride, rhs, least_factor<Real>());
+                           target.data == nullptr ? nullptr : target.data + r * target.stride, target.stride, rhs,
+                           least_factor<Real>());
   });
 }
 
