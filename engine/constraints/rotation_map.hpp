@@ -17,30 +17,69 @@ namespace axion::constraints {
 // Order of the split: `base` has the median moment; `outer` (half steps) is the nearer of the other two.
 template <typename Real>
 struct SplitAxes {
-  int base, outer, inner;
-  Real rate_outer, rate_inner;  // 1/I_i - 1/I_base
+  int outer, inner, base;
+  Real handed;                              // +1 where (outer, inner, base) is right-handed, else -1
+  Real rate_outer, rate_inner, rate_base;   // 1/I_outer - 1/I_base, 1/I_inner - 1/I_base, 1/I_base
 };
 
 template <typename Real>
 AXION_HD inline SplitAxes<Real> split_axes(const math::Vec3<Real>& I) {
-  int order[3] = {0, 1, 2};
-  if (I[order[0]] > I[order[1]]) { const int t = order[0]; order[0] = order[1], order[1] = t; }
-  if (I[order[1]] > I[order[2]]) { const int t = order[1]; order[1] = order[2], order[2] = t; }
-  if (I[order[0]] > I[order[1]]) { const int t = order[0]; order[0] = order[1], order[1] = t; }
-  SplitAxes<Real> s{order[1], order[0], order[2], 0, 0};
-  s.rate_outer = Real(1) / I[s.outer] - Real(1) / I[s.base];
-  s.rate_inner = Real(1) / I[s.inner] - Real(1) / I[s.base];
-  if (std::abs(s.rate_outer) > std::abs(s.rate_inner)) {
-    const int axis = s.outer;
-    const Real rate = s.rate_outer;
-    s.outer = s.inner, s.inner = axis, s.rate_outer = s.rate_inner, s.rate_inner = rate;
-  }
-  return s;
+  int low = 0, base = 1, high = 2;
+  Real handed = 1;
+  const auto exchange = [&](int& a, int& b) {
+    const int t = a;
+    a = b, b = t, handed = -handed;
+  };
+  if (I[low] > I[base]) exchange(low, base);
+  if (I[base] > I[high]) exchange(base, high);
+  if (I[low] > I[base]) exchange(low, base);
+  const Real rate_base = Real(1) / I[base];
+  const Real rate_low = Real(1) / I[low] - rate_base, rate_high = Real(1) / I[high] - rate_base;
+  // (low, base, high) has the sign `handed`: (high, low, base) has it too, (low, high, base) the other.
+  if (std::abs(rate_low) > std::abs(rate_high)) return {high, low, base, handed, rate_high, rate_low, rate_base};
+  return {low, high, base, -handed, rate_low, rate_high, rate_base};
 }
 
+// Half of a turn about an axis: cosine and sine.
 template <typename Real>
-AXION_HD inline math::Vec3<Real> unit(int axis) {
-  return {axis == 0 ? Real(1) : Real(0), axis == 1 ? Real(1) : Real(0), axis == 2 ? Real(1) : Real(0)};
+struct HalfTurn {
+  Real c, s;
+  AXION_HD_SMALL Real cos_whole() const { return c * c - s * s; }
+  AXION_HD_SMALL Real sin_whole() const { return 2 * c * s; }
+};
+
+template <typename Real>
+AXION_HD_SMALL inline HalfTurn<Real> half_turn(Real angle) {
+  const Real half = Real(0.5) * angle, half_sq = half * half;
+  if (half_sq <= Real(1)) return {math::turn_series<0>(half_sq), half * math::turn_series<1>(half_sq)};
+  return {std::cos(half), std::sin(half)};
+}
+
+// (a, b), coordinates that follow the axis of a turn in right-handed order, of a vector seen from the turned frame.
+template <typename Real>
+AXION_HD_SMALL inline void turn_frame(Real c, Real s, Real& a, Real& b) {
+  const Real before = a;
+  a = c * before + s * b, b = c * b - s * before;
+}
+
+// The three turns about body axes: their rotations, L before each, in coordinates (outer, inner, base).
+template <typename Real>
+struct SplitTurns {
+  HalfTurn<Real> first, second, third;
+  Real L_inner, L_base;  // after the first turn
+};
+
+template <typename Real>
+AXION_HD_SMALL inline SplitTurns<Real> split_turns(const SplitAxes<Real>& s, const math::Vec3<Real>& L_B, Real h) {
+  SplitTurns<Real> turns;
+  Real L_outer = L_B[s.outer], L_inner = L_B[s.inner], L_base = L_B[s.base];
+  turns.first = half_turn(h / 2 * s.rate_outer * L_outer);
+  turn_frame(turns.first.cos_whole(), s.handed * turns.first.sin_whole(), L_inner, L_base);
+  turns.L_inner = L_inner, turns.L_base = L_base;
+  turns.second = half_turn(h * s.rate_inner * L_inner);
+  turn_frame(turns.second.cos_whole(), s.handed * turns.second.sin_whole(), L_base, L_outer);
+  turns.third = half_turn(h / 2 * s.rate_outer * L_outer);
+  return turns;
 }
 
 // q⁺ of the split map; I are the principal moments.
@@ -48,66 +87,73 @@ template <typename Real>
 AXION_HD inline math::Quat<Real> split_rotation(const math::Quat<Real>& q, const math::Vec3<Real>& I,
                                                 const math::Vec3<Real>& omega, Real h) {
   const SplitAxes<Real> s = split_axes(I);
-  math::Vec3<Real> L_B = math::scale(I, math::rotate_inverse(q, omega));
-  const math::Vec3<Real> L = math::rotate(q, L_B);
-  math::Quat<Real> r = q;
-  const int axes[3] = {s.outer, s.inner, s.outer};
-  const Real rates[3] = {h / 2 * s.rate_outer, h * s.rate_inner, h / 2 * s.rate_outer};
-  for (int k = 0; k < 3; ++k) {
-    const Real angle = rates[k] * L_B[axes[k]];
-    if (angle == Real(0)) continue;
-    const math::Quat<Real> turn = math::exp_rotation(angle * unit<Real>(axes[k]));
-    r = r * turn;
-    L_B = math::rotate_inverse(turn, L_B);
-  }
-  return math::normalized(math::exp_rotation((h / I[s.base]) * L) * r);
+  const math::Vec3<Real> L_B = math::scale(I, math::rotate_inverse(q, omega));
+  const math::Quat<Real> rest = math::exp_rotation(h * s.rate_base * math::rotate(q, L_B));
+  if (s.rate_outer == Real(0) && s.rate_inner == Real(0)) return math::normalized(rest * q);
+  const SplitTurns<Real> turns = split_turns(s, L_B, h);
+  // q times a turn about a body axis: two turns, of (w, that axis) and of the two axes that follow it.
+  const math::Vec3<Real> v = q.vec();
+  Real w = q.w, outer = v[s.outer], inner = v[s.inner], base = v[s.base];
+  turn_frame(turns.first.c, turns.first.s, outer, w);
+  turn_frame(turns.first.c, s.handed * turns.first.s, inner, base);
+  turn_frame(turns.second.c, turns.second.s, inner, w);
+  turn_frame(turns.second.c, s.handed * turns.second.s, base, outer);
+  turn_frame(turns.third.c, turns.third.s, outer, w);
+  turn_frame(turns.third.c, s.handed * turns.third.s, inner, base);
+  math::Vec3<Real> turned;
+  turned[s.outer] = outer, turned[s.inner] = inner, turned[s.base] = base;
+  return math::normalized(rest * math::Quat<Real>{w, turned.x, turned.y, turned.z});
 }
 
 // The left Jacobian of the exponential map: δ exp(r) = exp(left_jacobian(r) δr) exp(r).
 template <typename Real>
 AXION_HD inline math::Mat3<Real> left_jacobian(const math::Vec3<Real>& r) {
   const Real a_sq = math::dot(r, r);
-  Real c1 = Real(0.5) - a_sq / Real(24), c2 = Real(1) / Real(6) - a_sq / Real(120);
-  if (a_sq > Real(1e-4)) {
+  Real c1, c2;
+  if (a_sq <= Real(1)) {
+    c1 = Real(1) / Real(2) * math::turn_series<2>(a_sq), c2 = Real(1) / Real(6) * math::turn_series<3>(a_sq);
+  } else {
     const Real a = std::sqrt(a_sq);
-    c1 = (Real(1) - std::cos(a)) / a_sq;
-    c2 = (a - std::sin(a)) / (a_sq * a);
+    c1 = (Real(1) - std::cos(a)) / a_sq, c2 = (a - std::sin(a)) / (a_sq * a);
   }
-  const math::Mat3<Real> S = math::skew(r);
-  return math::Mat3<Real>::identity() + c1 * S + c2 * (S * S);
+  const Real d = Real(1) - c2 * a_sq;  // 1 + c1 [r]× + c2 [r]×², [r]×² = r rᵀ − r²
+  const math::Vec3<Real> u = c1 * r, w = c2 * r;
+  return {{{d + w.x * r.x, w.x * r.y - u.z, w.x * r.z + u.y},
+           {w.y * r.x + u.z, d + w.y * r.y, w.y * r.z - u.x},
+           {w.z * r.x - u.y, w.z * r.y + u.x, d + w.z * r.z}}};
 }
 
-// D of the split map, by the chain rule through its four rotations.
+// D of the split map, by the chain rule through its four rotations. d_*: derivatives of L's body coordinates against ω; V: left
+// variation of the product of the three turns, in body axes at q⁻.
 template <typename Real>
 AXION_HD inline math::Mat3<Real> split_derivative(const math::Quat<Real>& q, const math::Vec3<Real>& I,
                                                   const math::Vec3<Real>& omega, Real h) {
   using math::Mat3, math::Vec3;
   const SplitAxes<Real> s = split_axes(I);
   const Mat3<Real> R = math::to_matrix(q);
-  Vec3<Real> L_B = math::scale(I, math::transpose_times(R, omega));
-  const Vec3<Real> L = R * L_B;
-  // dL/dω = R I Rᵀ; dL_B/dω = I Rᵀ
-  Mat3<Real> dL_B{{I.x * R.column(0), I.y * R.column(1), I.z * R.column(2)}};
-  const Mat3<Real> dL = R * dL_B;
-  Mat3<Real> body_turn = Mat3<Real>::identity();  // product of the turns so far
-  Mat3<Real> variation{};                         // its left variation, body axes at q⁻
-  const int axes[3] = {s.outer, s.inner, s.outer};
-  const Real rates[3] = {h / 2 * s.rate_outer, h * s.rate_inner, h / 2 * s.rate_outer};
-  for (int k = 0; k < 3; ++k) {
-    const Vec3<Real> e = unit<Real>(axes[k]);
-    const Real angle = rates[k] * L_B[axes[k]];
-    const Vec3<Real> d_angle = rates[k] * dL_B.row[axes[k]];
-    variation = variation + math::outer(body_turn * e, d_angle);
-    const Mat3<Real> turn = math::to_matrix(math::exp_rotation(angle * e));
-    body_turn = body_turn * turn;
-    L_B = math::transpose_times(turn, L_B);
-    const Vec3<Real> swing = math::cross(e, L_B);
-    dL_B = math::transpose(turn) * dL_B + Real(-1) * math::outer(swing, d_angle);
-  }
-  const Vec3<Real> spatial = (h / I[s.base]) * L;
-  const Mat3<Real> E = math::to_matrix(math::exp_rotation(spatial));
-  const Mat3<Real> total = (h / I[s.base]) * (left_jacobian(spatial) * dL) + E * (R * variation);
-  return (Real(1) / h) * total;
+  const Vec3<Real> L_B = math::scale(I, math::transpose_times(R, omega));
+  const Mat3<Real> dL_B{{I.x * R.column(0), I.y * R.column(1), I.z * R.column(2)}};
+  const Vec3<Real> spatial = (h * s.rate_base) * (R * L_B);
+  const Mat3<Real> slow = s.rate_base * (left_jacobian(spatial) * (R * dL_B));  // of the last rotation
+  if (s.rate_outer == Real(0) && s.rate_inner == Real(0)) return slow;
+
+  const SplitTurns<Real> turns = split_turns(s, L_B, h);
+  const Real C1 = turns.first.cos_whole(), S1 = s.handed * turns.first.sin_whole();
+  const Real C2 = turns.second.cos_whole(), S2 = s.handed * turns.second.sin_whole();
+  const Vec3<Real> d_outer = dL_B.row[s.outer], d_inner = dL_B.row[s.inner], d_base = dL_B.row[s.base];
+  // Angles of the turns over h, each with the change of L by the turns before.
+  const Vec3<Real> angle1 = (Real(0.5) * s.rate_outer) * d_outer;
+  const Vec3<Real> d_inner1 = C1 * d_inner + S1 * d_base + (s.handed * h * turns.L_base) * angle1;
+  const Vec3<Real> d_base1 = C1 * d_base - S1 * d_inner - (s.handed * h * turns.L_inner) * angle1;
+  const Vec3<Real> angle2 = s.rate_inner * d_inner1;
+  const Real L_base2 = C2 * turns.L_base + S2 * L_B[s.outer];
+  const Vec3<Real> d_outer2 = C2 * d_outer - S2 * d_base1 - (s.handed * h * L_base2) * angle2;
+  const Vec3<Real> angle3 = (Real(0.5) * s.rate_outer) * d_outer2;
+  Mat3<Real> V;
+  V.row[s.outer] = angle1 + C2 * angle3;
+  V.row[s.inner] = C1 * angle2 + (S1 * S2) * angle3;
+  V.row[s.base] = S1 * angle2 - (C1 * S2) * angle3;
+  return slow + math::to_matrix(math::exp_rotation(spatial)) * (R * V);
 }
 
 template <typename Real>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/math/mat3.hpp"
+#include "engine/math/turn_series.hpp"
 
 namespace axion::math {
 
@@ -48,16 +49,14 @@ AXION_HD_SMALL constexpr Mat3<Real> to_matrix(const Quat<Real>& q) {
 // The rotation by the rotation vector r (axis times angle): the exponential map.
 template <typename Real>
 AXION_HD_SMALL inline Quat<Real> exp_rotation(const Vec3<Real>& r) {
-  const Real angle_sq = dot(r, r);
-  // Below 1e-4 rad² the series of sin(a/2)/a is exact to float64 rounding and has no division by a small angle.
-  if (angle_sq < Real(1e-4)) {
-    const Real s = Real(0.5) - angle_sq / Real(48) + angle_sq * angle_sq / Real(3840);
-    const Real c = Real(1) - angle_sq / Real(8) + angle_sq * angle_sq / Real(384);
-    return {c, s * r.x, s * r.y, s * r.z};
+  const Real half_sq = Real(0.25) * dot(r, r);
+  if (half_sq <= Real(1)) {
+    const Real s = Real(0.5) * turn_series<1>(half_sq);
+    return {turn_series<0>(half_sq), s * r.x, s * r.y, s * r.z};
   }
-  const Real angle = std::sqrt(angle_sq);
-  const Real s = std::sin(angle / 2) / angle;
-  return {std::cos(angle / 2), s * r.x, s * r.y, s * r.z};
+  const Real half = std::sqrt(half_sq);
+  const Real s = Real(0.5) * std::sin(half) / half;
+  return {std::cos(half), s * r.x, s * r.y, s * r.z};
 }
 
 template <typename To, typename From>
