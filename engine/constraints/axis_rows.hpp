@@ -22,7 +22,11 @@ AXION_HD_CALL void start_joints(const Team& team, const model::ModelView<Real>& 
   team.for_each(m.joint_count, [&](int j) {
     const model::JointData<Real>& joint = m.joints[j];
     JointEvaluation<Real> e;
-    evaluate_joint(m, joint, w.x, w.q, w.axis_position, e);
+    if (w.state_is_new[0] != 0) {
+      evaluate_joint(m, joint, w.x, w.q, w.axis_position, e);
+    } else {  // the last step left the coordinates of these poses
+      evaluate_joint<JointParts::kRows>(m, joint, w.x, w.q, w.axis_position, e);
+    }
     for (int i = 0; i < joint.translation_lock_count + joint.rotation_lock_count; ++i) {
       w.row_start[joint.lock_start + i] = e.lock[i];
       w.lock_start_error[joint.lock_start + i] = e.error[i];

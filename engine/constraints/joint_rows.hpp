@@ -19,6 +19,15 @@ namespace axion::constraints {
 
 inline constexpr double kPi = 3.14159265358979323846;
 
+// What of a joint is asked for. Angles of hinges cost more than rows: a solver's iterations, which need locks alone, do without
+// wherever hinges share their anchor or are at most two.
+enum class JointParts {
+  kAll,          // locks, axes, coordinates
+  kLocks,        // locks and their errors
+  kCoordinates,  // coordinates and anchor_error
+  kRows,         // locks and axes; the coordinates given are those of the poses
+};
+
 // A joint evaluated at two poses.
 template <typename Real>
 struct JointEvaluation {
@@ -50,6 +59,7 @@ struct Chain {
   math::Vec3<Real> a[3], dual[3];
   Real angle[3];
   math::Vec3<Real> offset[2];   // R_Mk d_k
+  int offset_count;             // of those that are not zero, rounded up to all: 0, or one less than the hinges
 };
 
 // θ_2 of three hinges: a_1·a_3 = A + B cos θ + C sin θ; of its two solutions the one next to `near`.
@@ -85,49 +95,79 @@ AXION_HD inline void chain_duals(int hinge_count, Chain<Real>& chain) {
   }
 }
 
-// `near` are the coordinates (less their reference) of the hinges, to choose branches and turns.
+// v turned about a unit vector, from what angle_about takes as the angle's sine and cosine times a common size.
 template <typename Real>
-AXION_HD_CALL Chain<Real> evaluate_chain(const model::JointData<Real>& joint, const math::Quat<Real>& q_M0,
-                                           const math::Quat<Real>& q_C, const Real* near) {
-  Chain<Real> chain{};
+AXION_HD inline math::Vec3<Real> turn_about(const math::Vec3<Real>& axis, Real sine, Real cosine,
+                                            const math::Vec3<Real>& v) {
+  const Real size = std::sqrt(sine * sine + cosine * cosine);
+  if (!(size > 0)) return v;
+  const Real s = sine / size, c = cosine / size;
+  return c * v + s * math::cross(axis, v) + ((1 - c) * math::dot(axis, v)) * axis;
+}
+
+// Angles of two or three hinges; those of three on the branch next to `near`.
+template <typename Real>
+AXION_HD inline void chain_angles(const model::JointData<Real>& joint, const math::Quat<Real>& q_M0,
+                                  const math::Quat<Real>& q_C, const Real* near, Chain<Real>& chain) {
   const int n = joint.hinge_count;
   const math::Vec3<Real>* h = joint.hinge;
-  if (n == 0) return chain;
-  chain.a[0] = math::rotate(q_M0, h[0]);
   if (n == 1) {
     chain.angle[0] =
         angle_about(chain.a[0], math::rotate(q_M0, joint.perpendicular[0]), math::rotate(q_C, joint.perpendicular[0]));
   } else if (n == 2) {
-    chain.a[1] = math::rotate(q_C, h[1]);
     chain.angle[0] = angle_about(chain.a[0], math::rotate(q_M0, h[1]), chain.a[1]);
     chain.angle[1] = angle_about(chain.a[1], chain.a[0], math::rotate(q_C, h[0]));
   } else {
-    chain.a[2] = math::rotate(q_C, h[2]);
     chain.angle[1] = middle_angle(joint, math::dot(chain.a[0], chain.a[2]), near[1]);
     const math::Quat<Real> turn = math::exp_rotation(chain.angle[1] * h[1]);
     chain.angle[0] = angle_about(h[0], math::rotate(turn, h[2]), math::rotate_inverse(q_M0, chain.a[2]));
     chain.angle[2] = angle_about(h[2], math::rotate_inverse(q_C, chain.a[0]), math::rotate_inverse(turn, h[0]));
   }
   for (int k = 0; k < n; ++k) chain.angle[k] = unwrap(chain.angle[k], near[k]);
-  if (n >= 2) {
-    const math::Quat<Real> q_M1 = q_M0 * math::exp_rotation(chain.angle[0] * h[0]);
-    chain.offset[0] = math::rotate(q_M1, joint.offset[0]);
-    if (n == 3) {
-      chain.a[1] = math::rotate(q_M1, h[1]);
-      chain.offset[1] = math::rotate(q_M1 * math::exp_rotation(chain.angle[1] * h[1]), joint.offset[1]);
-    }
+}
+
+// What of the chain `parts` need. `near` are the coordinates (less their reference) of the hinges, to choose branches and
+// turns.
+template <JointParts parts, typename Real>
+AXION_HD_CALL void evaluate_chain(const model::JointData<Real>& joint, const math::Quat<Real>& q_M0,
+                                  const math::Quat<Real>& q_C, const Real* near, Chain<Real>& chain) {
+  const int n = joint.hinge_count;
+  const math::Vec3<Real>* h = joint.hinge;
+  chain.offset_count = 0;
+  if (n == 0 || (n == 1 && parts == JointParts::kLocks)) return;
+  for (int k = 0; k + 1 < n; ++k) {
+    if (math::dot(joint.offset[k], joint.offset[k]) > 0) chain.offset_count = n - 1;
   }
-  chain_duals(n, chain);
-  return chain;
+  const bool has_offsets = chain.offset_count > 0;
+  if (n == 3 && parts == JointParts::kLocks && !has_offsets) return;
+  chain.a[0] = math::rotate(q_M0, h[0]);
+  if (n > 1) chain.a[n - 1] = math::rotate(q_C, h[n - 1]);
+  constexpr bool kAngles = parts == JointParts::kAll || parts == JointParts::kCoordinates;
+  if (parts == JointParts::kRows) {
+    for (int k = 0; k < n; ++k) chain.angle[k] = near[k];
+  } else if (kAngles || n == 3) {
+    chain_angles(joint, q_M0, q_C, near, chain);
+  }
+  if (n == 3 && (has_offsets || parts != JointParts::kCoordinates)) {
+    const math::Quat<Real> q_M1 = q_M0 * math::exp_rotation(chain.angle[0] * h[0]);
+    chain.a[1] = math::rotate(q_M1, h[1]);
+    chain.offset[0] = math::rotate(q_M1, joint.offset[0]);
+    chain.offset[1] = math::rotate(q_M1 * math::exp_rotation(chain.angle[1] * h[1]), joint.offset[1]);
+  } else if (n == 2 && has_offsets) {
+    const math::Vec3<Real> from = math::rotate(q_M0, h[1]);
+    const Real sine = math::dot(chain.a[0], math::cross(from, chain.a[1]));
+    const Real cosine = math::dot(from, chain.a[1]) - math::dot(chain.a[0], from) * math::dot(chain.a[0], chain.a[1]);
+    chain.offset[0] = turn_about(chain.a[0], sine, cosine, math::rotate(q_M0, joint.offset[0]));
+  }
+  if (parts != JointParts::kCoordinates && (has_offsets || parts != JointParts::kLocks)) chain_duals(n, chain);
 }
 
 // The row of c = b·(p − o_P) for a world direction b. Where b turns with the parent, r_P reaches to p itself.
 template <typename Real>
 AXION_HD inline model::Row<Real> translation_row(const math::Vec3<Real>& b, const math::Vec3<Real>& r_C,
-                                                 const math::Vec3<Real>& r_P, const Chain<Real>& chain,
-                                                 int hinge_count) {
+                                                 const math::Vec3<Real>& r_P, const Chain<Real>& chain) {
   model::Row<Real> row{b, math::cross(r_C, b), -math::cross(r_P, b)};
-  for (int k = 0; k + 1 < hinge_count; ++k) {
+  for (int k = 0; k < chain.offset_count; ++k) {
     const math::Vec3<Real> e = math::cross(chain.offset[k], b);
     math::Vec3<Real> m{};
     for (int j = 0; j <= k; ++j) m += math::dot(chain.a[j], e) * chain.dual[j];
@@ -139,66 +179,39 @@ AXION_HD inline model::Row<Real> translation_row(const math::Vec3<Real>& b, cons
 
 template <typename Real>
 AXION_HD inline void rotation_locks(const model::JointData<Real>& joint, const math::Quat<Real>& q_M0,
-                                    const math::Quat<Real>& q_C, const Chain<Real>& chain,
-                                    JointEvaluation<Real>& out) {
+                                    const math::Quat<Real>& q_C, JointEvaluation<Real>& out) {
   using math::Vec3;
-  for (int i = 0; i < joint.rotation_lock_count; ++i) {
-    Vec3<Real> k;
-    Real error;
-    if (joint.hinge_count == 0) {
-      math::Quat<Real> r = math::conjugate(q_M0) * q_C;
-      if (r.w < 0) r = {-r.w, -r.x, -r.y, -r.z};
+  const int first = joint.translation_lock_count;
+  const auto lock = [&](int i, Real error, const Vec3<Real>& k) {
+    out.error[first + i] = error;
+    out.lock[first + i] = {{}, k, -k};
+  };
+  if (joint.hinge_count == 0) {
+    math::Quat<Real> r = math::conjugate(q_M0) * q_C;
+    if (r.w < 0) r = {-r.w, -r.x, -r.y, -r.z};
+    for (int i = 0; i < joint.rotation_lock_count; ++i) {
       const Vec3<Real> e{i == 0 ? Real(1) : Real(0), i == 1 ? Real(1) : Real(0), i == 2 ? Real(1) : Real(0)};
-      error = Real(2) * r.vec()[i];
-      k = math::rotate(q_M0, r.w * e + math::cross(r.vec(), e));
-    } else if (joint.hinge_count == 1) {
-      const Vec3<Real> t = math::rotate(q_M0, joint.perpendicular[i]), a = math::rotate(q_C, joint.hinge[0]);
-      error = math::dot(t, a);
-      k = math::cross(a, t);
-    } else {
-      error = joint.axis_cross_inverse * (math::dot(chain.a[0], chain.a[1]) - joint.axis_dot);
-      k = joint.axis_cross_inverse * math::cross(chain.a[1], chain.a[0]);
+      lock(i, Real(2) * r.vec()[i], math::rotate(q_M0, r.w * e + math::cross(r.vec(), e)));
     }
-    const int row = joint.translation_lock_count + i;
-    out.lock[row] = {{}, k, -k};
-    out.error[row] = error;
+  } else if (joint.hinge_count == 1) {
+    const Vec3<Real> a = math::rotate(q_C, joint.hinge[0]);
+    for (int i = 0; i < joint.rotation_lock_count; ++i) {
+      const Vec3<Real> t = math::rotate(q_M0, joint.perpendicular[i]);
+      lock(i, math::dot(t, a), math::cross(a, t));
+    }
+  } else if (joint.rotation_lock_count > 0) {
+    const Vec3<Real> a0 = math::rotate(q_M0, joint.hinge[0]), a1 = math::rotate(q_C, joint.hinge[1]);
+    lock(0, joint.axis_cross_inverse * (math::dot(a0, a1) - joint.axis_dot),
+         joint.axis_cross_inverse * math::cross(a1, a0));
   }
 }
 
-// All rows of a joint at given poses. `coordinate` are the last coordinates of its axes (to stay on their branch).
+// Rows along the axes of a joint, and their coordinates.
 template <typename Real>
-AXION_HD_CALL void evaluate_joint(const model::ModelView<Real>& m, const model::JointData<Real>& joint,
-                                    const math::Vec3<Real>* x, const math::Quat<Real>* q, const Real* coordinate,
-                                    JointEvaluation<Real>& out) {
+AXION_HD inline void axis_rows(const model::ModelView<Real>& m, const model::JointData<Real>& joint,
+                               const math::Quat<Real>& q_M0, const math::Vec3<Real>& r_C, const math::Vec3<Real>& r_P,
+                               const math::Vec3<Real>& gap, const Chain<Real>& chain, JointEvaluation<Real>& out) {
   using math::Vec3;
-  AXION_ASSERT(joint.axis_count <= 3 && joint.translation_lock_count + joint.rotation_lock_count <= 6);
-  const Vec3<Real> x_C = x[joint.child], x_P = joint.parent < 0 ? Vec3<Real>{} : x[joint.parent];
-  const math::Quat<Real> q_C = q[joint.child], q_P = joint.parent < 0 ? math::Quat<Real>{} : q[joint.parent];
-  const math::Quat<Real> q_M0 = q_P * joint.q_PM0;
-  Real near[3] = {};
-  for (int k = 0; k < joint.hinge_count; ++k) {
-    const int axis = joint.axis_start + joint.slide_count + k;
-    near[k] = coordinate[axis] - m.axes[axis].reference;
-  }
-  const Chain<Real> chain = evaluate_chain(joint, q_M0, q_C, near);
-
-  const Vec3<Real> r_C = math::rotate(q_C, joint.p_CA);
-  const Vec3<Real> r_anchor = math::rotate(q_P, joint.p_PA);
-  // From differences first: far from the origin x_C - x_P keeps the digits that the sums would lose.
-  Vec3<Real> gap = ((x_C - x_P) + r_C) - r_anchor;
-  for (int k = 0; k + 1 < joint.hinge_count; ++k) gap -= chain.offset[k];
-  const bool sliding = joint.slide_count > 0;
-  const Vec3<Real> r_P = sliding ? r_anchor + gap : r_anchor;
-  out.anchor_error = 0;
-  for (int i = 0; i < joint.translation_lock_count; ++i) {
-    const Vec3<Real> b = sliding ? math::rotate(q_M0, joint.translation_lock[i]) : joint.translation_lock[i];
-    out.lock[i] = translation_row(b, r_C, r_P, chain, joint.hinge_count);
-    out.error[i] = math::dot(b, gap);
-    const Real magnitude = std::abs(out.error[i]);
-    if (magnitude > out.anchor_error) out.anchor_error = magnitude;
-  }
-  rotation_locks(joint, q_M0, q_C, chain, out);
-
   if (joint.is_ball) {
     for (int k = 0; k < joint.axis_count; ++k) {
       const Vec3<Real> e{k == 0 ? Real(1) : Real(0), k == 1 ? Real(1) : Real(0), k == 2 ? Real(1) : Real(0)};
@@ -209,7 +222,7 @@ AXION_HD_CALL void evaluate_joint(const model::ModelView<Real>& m, const model::
   }
   for (int k = 0; k < joint.slide_count; ++k) {
     const Vec3<Real> b = math::rotate(q_M0, joint.slide_dual[k]);
-    out.axis[k] = translation_row(b, r_C, r_P, chain, joint.hinge_count);
+    out.axis[k] = translation_row(b, r_C, r_P, chain);
     out.coordinate[k] = m.axes[joint.axis_start + k].reference + math::dot(b, gap);
   }
   for (int k = 0; k < joint.hinge_count; ++k) {
@@ -217,6 +230,43 @@ AXION_HD_CALL void evaluate_joint(const model::ModelView<Real>& m, const model::
     out.axis[i] = {{}, chain.dual[k], -chain.dual[k]};
     out.coordinate[i] = m.axes[joint.axis_start + i].reference + chain.angle[k];
   }
+}
+
+// `parts` of a joint at given poses. `coordinate` are the last coordinates of its axes (to stay on their branch).
+template <JointParts parts = JointParts::kAll, typename Real>
+AXION_HD_CALL void evaluate_joint(const model::ModelView<Real>& m, const model::JointData<Real>& joint,
+                                  const math::Vec3<Real>* x, const math::Quat<Real>* q, const Real* coordinate,
+                                  JointEvaluation<Real>& out) {
+  using math::Vec3;
+  AXION_ASSERT(joint.axis_count <= 3 && joint.translation_lock_count + joint.rotation_lock_count <= 6);
+  const Vec3<Real> x_C = x[joint.child], x_P = joint.parent < 0 ? Vec3<Real>{} : x[joint.parent];
+  const math::Quat<Real> q_C = q[joint.child], q_P = joint.parent < 0 ? math::Quat<Real>{} : q[joint.parent];
+  const math::Quat<Real> q_M0 = q_P * joint.q_PM0;
+  Real near[3] = {};
+  for (int k = 0; k < joint.hinge_count; ++k) {
+    const int axis = joint.axis_start + joint.slide_count + k;
+    near[k] = coordinate[axis] - m.axes[axis].reference;
+  }
+  Chain<Real> chain;
+  evaluate_chain<parts>(joint, q_M0, q_C, near, chain);
+
+  const Vec3<Real> r_C = math::rotate(q_C, joint.p_CA);
+  const Vec3<Real> r_anchor = math::rotate(q_P, joint.p_PA);
+  // From differences first: far from the origin x_C - x_P keeps the digits that the sums would lose.
+  Vec3<Real> gap = ((x_C - x_P) + r_C) - r_anchor;
+  for (int k = 0; k < chain.offset_count; ++k) gap -= chain.offset[k];
+  const bool sliding = joint.slide_count > 0;
+  const Vec3<Real> r_P = sliding ? r_anchor + gap : r_anchor;
+  out.anchor_error = 0;
+  for (int i = 0; i < joint.translation_lock_count; ++i) {
+    const Vec3<Real> b = sliding ? math::rotate(q_M0, joint.translation_lock[i]) : joint.translation_lock[i];
+    if constexpr (parts != JointParts::kCoordinates) out.lock[i] = translation_row(b, r_C, r_P, chain);
+    out.error[i] = math::dot(b, gap);
+    const Real magnitude = std::abs(out.error[i]);
+    if (magnitude > out.anchor_error) out.anchor_error = magnitude;
+  }
+  if constexpr (parts != JointParts::kCoordinates) rotation_locks(joint, q_M0, q_C, out);
+  if constexpr (parts != JointParts::kLocks) axis_rows(m, joint, q_M0, r_C, r_P, gap, chain, out);
 }
 
 // J u of a row between a child (body A) and a parent (body B, or -1).

@@ -224,7 +224,7 @@ AXION_HD inline Real rank_attempt(const Team& team, const Problem<Real>& p, Real
     const model::JointData<Real>& joint = p.m.joints[j];
     if (joint.lock_stiffness > 0) return Real(0);  // its locks give way by design
     constraints::JointEvaluation<Real> e;
-    constraints::evaluate_joint(p.m, joint, p.w.x_plus, p.w.q_plus, p.w.axis_position, e);
+    constraints::evaluate_joint<constraints::JointParts::kLocks>(p.m, joint, p.w.x_plus, p.w.q_plus, p.w.axis_position, e);
     Real worst = 0;
     for (int i = 0; i < joint.translation_lock_count + joint.rotation_lock_count; ++i) {
       worst = greater(worst, std::abs(e.error[i]) / (p.s.dt * p.s.tolerance));

@@ -58,7 +58,8 @@ struct Impulse {
   math::Vec3<Real> linear{}, angular{};
   Real linear_size = 0, angular_size = 0;
 
-  AXION_HD void add(const model::Row<Real>& row, Real lambda, bool on_a) {
+  AXION_HD_SMALL void add(const model::Row<Real>& row, Real lambda, bool on_a) {
+    if (lambda == Real(0)) return;  // open contacts and limits, which are most
     const math::Vec3<Real>& k = on_a ? row.k_a : row.k_b;
     linear += (on_a ? lambda : -lambda) * row.l;
     angular += lambda * k;
@@ -150,7 +151,9 @@ AXION_HD_CALL void evaluate_locks(const Problem<Real>& p, int j) {
   const int locks = joint.translation_lock_count + joint.rotation_lock_count;
   constraints::JointEvaluation<Real> e;
   const bool at_start = has_start_rows(p);
-  if (!at_start) constraints::evaluate_joint(p.m, joint, p.w.x_plus, p.w.q_plus, p.w.axis_position, e);
+  if (!at_start) {
+    constraints::evaluate_joint<constraints::JointParts::kLocks>(p.m, joint, p.w.x_plus, p.w.q_plus, p.w.axis_position, e);
+  }
   constraints::Softness<Real> soft = constraints::softness(p.s, joint.lock_stiffness, joint.lock_damping);
   if (p.joint_mode == model::JointMode::kLinearised && soft.erp == Real(1)) soft.erp = Real(0.5);
   const math::Vec3<Real>& x = p.w.x[joint.child];

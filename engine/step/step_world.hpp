@@ -126,7 +126,7 @@ AXION_HD_CALL void accept(const Team& team, const solver::Problem<Real>& p) {
   });
   team.for_each(p.m.joint_count, [&](int j) {
     constraints::JointEvaluation<Real> e;
-    constraints::evaluate_joint(p.m, p.m.joints[j], w.x, w.q, w.axis_position, e);
+    constraints::evaluate_joint<constraints::JointParts::kCoordinates>(p.m, p.m.joints[j], w.x, w.q, w.axis_position, e);
     for (int k = 0; k < p.m.joints[j].axis_count; ++k) w.axis_position[p.m.joints[j].axis_start + k] = e.coordinate[k];
     w.blend[j] = e.anchor_error;
   });
