@@ -12,29 +12,25 @@
 
 namespace axion::collide {
 
+// Where shape i is, and how far its surface may move in a step.
 template <typename Real>
-AXION_HD inline math::Vec3<Real> shape_centre(const model::WorldView<Real>& w, const model::ShapeData<Real>& shape) {
-  return shape.body < 0 ? shape.p_CS : w.x[shape.body] + math::rotate(w.q[shape.body], shape.p_CS);
-}
-
-template <typename Real>
-AXION_HD inline ShapePose<Real> shape_pose(const model::WorldView<Real>& w, const model::ShapeData<Real>& shape) {
-  const math::Quat<Real> q = shape.body < 0 ? shape.q_CS : w.q[shape.body] * shape.q_CS;
-  return {shape_centre(w, shape), math::to_matrix(q)};
-}
-
-// How far the surface of a shape may move in a step, m.
-template <typename Real>
-AXION_HD inline Real reach(const model::WorldView<Real>& w, const model::ShapeData<Real>& shape, Real dt) {
-  if (shape.body < 0) return 0;
+AXION_HD inline void place_shape(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int i, Real dt) {
+  const model::ShapeData<Real>& shape = m.shapes[i];
+  if (shape.body < 0) {
+    w.shape_centre[i] = shape.p_CS, w.shape_axes[i] = math::to_matrix(shape.q_CS), w.shape_reach[i] = 0;
+    return;
+  }
+  const math::Quat<Real>& q = w.q[shape.body];
   const Real radius = math::norm(shape.p_CS) + shape.bounding_radius;
-  return dt * (math::norm(w.v[shape.body]) + math::norm(w.omega[shape.body]) * radius + Real(9.81) * dt);
+  w.shape_centre[i] = w.x[shape.body] + math::rotate(q, shape.p_CS);
+  w.shape_axes[i] = math::to_matrix(q * shape.q_CS);
+  w.shape_reach[i] = dt * (math::norm(w.v[shape.body]) + math::norm(w.omega[shape.body]) * radius + Real(9.81) * dt);
 }
 
 template <typename Real>
-AXION_HD inline Real pair_margin(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
-                                 const model::PairData<Real>& pair, const model::StepSettings<Real>& s) {
-  return s.contact_margin + reach(w, m.shapes[pair.shape_a], s.dt) + reach(w, m.shapes[pair.shape_b], s.dt);
+AXION_HD inline Real pair_margin(const model::WorldView<Real>& w, const model::PairData<Real>& pair,
+                                 const model::StepSettings<Real>& s) {
+  return s.contact_margin + w.shape_reach[pair.shape_a] + w.shape_reach[pair.shape_b];
 }
 
 // Whether the bounding spheres come within the margin; a plane is its half space.
@@ -42,14 +38,12 @@ template <typename Real>
 AXION_HD inline bool near_each_other(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                      const model::PairData<Real>& pair, const model::StepSettings<Real>& s) {
   const model::ShapeData<Real>&a = m.shapes[pair.shape_a], &b = m.shapes[pair.shape_b];
-  const Real margin = pair_margin(m, w, pair, s);
-  const math::Vec3<Real> p = shape_centre(w, a), q = shape_centre(w, b);
+  const Real margin = pair_margin(w, pair, s);
+  const math::Vec3<Real> d = w.shape_centre[pair.shape_a] - w.shape_centre[pair.shape_b];
   if (b.kind == model::ShapeKind::kPlane) {
-    const math::Vec3<Real> normal = shape_pose(w, b).R_WS.column(2);
-    return math::dot(normal, p - q) < a.bounding_radius + margin;
+    return math::dot(w.shape_axes[pair.shape_b].column(2), d) < a.bounding_radius + margin;
   }
   const Real distance = a.bounding_radius + b.bounding_radius + margin;
-  const math::Vec3<Real> d = p - q;
   return math::dot(d, d) < distance * distance;
 }
 
@@ -89,6 +83,7 @@ struct ContactSearch {
 template <typename Real, typename Team>
 AXION_HD_CALL ContactSearch find_contacts(const Team& team, const model::ModelView<Real>& m,
                                             const model::WorldView<Real>& w, const model::StepSettings<Real>& s) {
+  team.for_each(m.shape_count, [&](int i) { place_shape(m, w, i, s.dt); });
   const int active = team.filter(
       m.pair_count, [&](int i) { return near_each_other(m, w, m.pairs[i], s); },
       [&](int i, int k) { w.pair_active[k] = static_cast<std::uint32_t>(i); });
@@ -106,8 +101,10 @@ AXION_HD_CALL ContactSearch find_contacts(const Team& team, const model::ModelVi
     ContactPoint<Real> points[kMaxPairContacts];
     w.candidate_count[k] = 0;
     if (w.candidate_start[k] + pair.contact_max > m.candidate_capacity) return;  // counted as an overflow below
-    const int found = collide_pair(Shape<Real>{a.kind, a.size}, shape_pose(w, a), Shape<Real>{b.kind, b.size},
-                                   shape_pose(w, b), pair_margin(m, w, pair, s), points);
+    const ShapePose<Real> X_WA{w.shape_centre[pair.shape_a], w.shape_axes[pair.shape_a]};
+    const ShapePose<Real> X_WB{w.shape_centre[pair.shape_b], w.shape_axes[pair.shape_b]};
+    const int found = collide_pair(Shape<Real>{a.kind, a.size}, X_WA, Shape<Real>{b.kind, b.size}, X_WB,
+                                   pair_margin(w, pair, s), points);
     const int count = found < pair.contact_max ? found : pair.contact_max;
     for (int i = 0; i < count; ++i) {
       w.candidate[w.candidate_start[k] + i] =

@@ -36,6 +36,7 @@ AXION_HD_CALL math::Mat3<Real> body_stiffness(const model::ModelView<Real>& m, i
   math::Mat3<Real> K{};
   const model::BodyData<Real>& body = m.bodies[b];
   const auto add = [&](int j, bool is_child) {
+    if (weight && weight[j] == Real(0)) return;
     const model::JointData<Real>& joint = m.joints[j];
     const math::Vec3<Real> f = anchor_impulse(joint, rows, lambda);
     const math::Vec3<Real> r = math::rotate(q[b], is_child ? joint.p_CA : joint.p_PA);
@@ -61,8 +62,14 @@ AXION_HD inline void blend_weights(const Team& team, const model::ModelView<Real
                                    Real dt) {
   team.for_each(m.body_count, [&](int b) {
     const math::Mat3<Real> K = body_stiffness(m, b, w.q, w.row_start, w.lambda_joint, static_cast<Real*>(nullptr));
-    const math::Mat3<Real> R = math::to_matrix(w.q[b]);
     const math::Vec3<Real> I = body_inertia(m, w, b);
+    // λ_max of a symmetric matrix is at most the root of its sum of squares. Most bodies are far from any weight.
+    const Real least = I.x < I.y ? (I.x < I.z ? I.x : I.z) : (I.y < I.z ? I.y : I.z), bound = Real(1.9) * least / dt;
+    if (math::dot(K.row[0], K.row[0]) + math::dot(K.row[1], K.row[1]) + math::dot(K.row[2], K.row[2]) < bound * bound) {
+      w.blend_body[b] = 0;
+      return;
+    }
+    const math::Mat3<Real> R = math::to_matrix(w.q[b]);
     const math::Vec3<Real> s{Real(1) / std::sqrt(I.x), Real(1) / std::sqrt(I.y), Real(1) / std::sqrt(I.z)};
     math::Mat3<Real> S = math::transpose(R) * (K * R);
     for (int i = 0; i < 3; ++i) S.row[i] = s[i] * math::scale(S.row[i], s);

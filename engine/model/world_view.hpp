@@ -87,6 +87,10 @@ struct WorldView {
   math::Vec3<Real>* torque;             // [nb]
   Real* body_force_step;                // [nb] time that gravity and wrenches act in this step (free_motion.hpp)
   Real* joint_force_step;               // [nj] and what acts along a joint's axes
+  // Scratch: shapes at q-.
+  math::Vec3<Real>* shape_centre;       // [nshape]
+  math::Mat3<Real>* shape_axes;         // [nshape] shape to world
+  Real* shape_reach;                    // [nshape] how far its surface may move in the step, m
   // Scratch: bodies. *_plus is the iterate, *_tilde the free velocity.
   math::Mat3<Real>* I_world;            // [nb] at q-
   math::Mat3<Real>* I_inverse;          // [nb]
@@ -105,7 +109,7 @@ struct WorldView {
   math::Vec3<Real>* du_angular;
   math::Vec3<Real>* best_v;              // best iterate of the Newton loop
   math::Vec3<Real>* best_omega;
-  Real* blend_body;                     // [nb] stiffness ratio k_b
+  Real* blend_body;                     // [nb] stiffness ratio k_b; 0 where it is too low for any weight
   // Scratch: rows.
   Real* blend;                          // [nj] w_j
   Row<Real>* row_start;                 // [nlock + naxis] at q-
@@ -251,6 +255,8 @@ AXION_HD inline void for_each_field(const ModelView<Real>& m, F&& f) {
   f(kParameter, &W::x_initial, nb), f(kParameter, &W::q_initial, nb);
   f(kScratch, &W::force, nb), f(kScratch, &W::torque, nb);
   f(kScratch, &W::body_force_step, nb), f(kScratch, &W::joint_force_step, nj);
+  const std::size_t ns = std::size_t(m.shape_count);
+  f(kScratch, &W::shape_centre, ns), f(kScratch, &W::shape_axes, ns), f(kScratch, &W::shape_reach, ns);
   f(kScratch, &W::I_world, nb), f(kScratch, &W::I_inverse, nb), f(kScratch, &W::v_tilde, nb);
   f(kScratch, &W::omega_tilde, nb), f(kScratch, &W::v_plus, nb), f(kScratch, &W::omega_plus, nb);
   f(kScratch, &W::x_plus, nb), f(kScratch, &W::q_plus, nb), f(kScratch, &W::D, nb);
