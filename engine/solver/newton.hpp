@@ -1,6 +1,6 @@
 // Non-smooth Newton on the whole system, with globalisation and its record.
 //
-//   start at the better of u⁻ and ũ with matched impulses; where the merit is high sweeps over the contacts find which stick,
+//   start at u⁻ with matched impulses; where the merit is high sweeps over the contacts find which stick,
 //   slide and open (contact_sweeps.hpp); then Newton: linearise, solve, update. A pile of bodies without joints is left
 //   to sweeps altogether, unless they fail.
 //   The merit is the largest residual in multiples of its tolerance. The best iterate is kept. At least one iteration.
@@ -65,16 +65,10 @@ AXION_HD inline Real turn_from_last(const Team& team, const Problem<Real>& p, co
   return p.s.dt * team.template max<Real>(p.m.body_count, [&](int b) { return math::norm(omega[b] - p.w.omega[b]); });
 }
 
-// u⁰: whichever of u⁻ and ũ has the lower residual; ũ only where it does not turn a body out of the reach of Newton's
-// linearisation, as motors on light links with much armature do. Returns its merit.
+// u⁰ = u⁻: with the matched impulses it satisfies the contacts' laws nearly as it did at the end of the last step, while ũ
+// breaks them all, even where its largest residual is lower. Returns its merit.
 template <typename Real, typename Team>
-AXION_HD inline Real choose_start(const Team& team, const Problem<Real>& p) {
-  copy_iterate(team, p, p.w.v_plus, p.w.omega_plus, p.w.lambda, p.w.v, p.w.omega, p.w.lambda);
-  const Real from_last = evaluate(team, p);
-  if (turn_from_last(team, p, p.w.omega_tilde) > Real(kMaxRotation)) return from_last;
-  copy_iterate(team, p, p.w.v_plus, p.w.omega_plus, p.w.lambda, p.w.v_tilde, p.w.omega_tilde, p.w.lambda);
-  const Real from_free = evaluate(team, p);
-  if (!(from_last < from_free)) return from_free;
+AXION_HD inline Real start_at_last(const Team& team, const Problem<Real>& p) {
   copy_iterate(team, p, p.w.v_plus, p.w.omega_plus, p.w.lambda, p.w.v, p.w.omega, p.w.lambda);
   return evaluate(team, p);
 }
@@ -126,7 +120,7 @@ AXION_HD inline SweepPlan<Real> plan_sweeps(bool settles, int rounds, int tried)
 // One attempt from the impulses in `lambda`. Leaves its best iterate in v_plus, omega_plus, lambda, evaluated.
 template <typename Real, typename Team>
 AXION_HD_CALL Real iterate(const Team& team, Problem<Real>& p, NewtonCounts& counts) {
-  Real merit = choose_start(team, p);
+  Real merit = start_at_last(team, p);
   Real best = keep_best(team, p, merit);
   const bool able = may_sweep(p);
   const bool settles = able && leaves_to_sweeps(team, p);

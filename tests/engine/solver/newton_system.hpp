@@ -153,7 +153,7 @@ class NewtonSystem {
     solver::prepare_linear_solver(Team{}, *problem_);
     solver::warm_start(Team{}, *problem_);
     solver::prepare_mode(Team{}, *problem_);
-    solver::choose_start(Team{}, *problem_);
+    solver::start_at_last(Team{}, *problem_);
     solver::linearise(Team{}, *problem_);
   }
 
