@@ -40,13 +40,17 @@ AXION_HD inline void capsule_capsule(const Shape<Real>& a, const ShapePose<Real>
   const math::Vec3<Real> u = X_WA.R_WS.column(2), v = X_WB.R_WS.column(2);
   const math::Vec3<Real> p_AB = X_WB.p_WS - X_WA.p_WS;
   const Real half_a = a.size.y, half_b = b.size.y, radius_a = a.size.x, radius_b = b.size.x;
-  const math::Vec3<Real> fallback = crossing_normal(X_WA, X_WB, -p_AB);
-  const auto contact_at = [&](Real s, Real t, std::uint32_t feature) {
-    return ball_contact(X_WA.p_WS + s * u, radius_a, X_WB.p_WS + t * v, radius_b, s * u - t * v - p_AB, fallback,
-                        feature);
-  };
   Real s = 0, t = 0;
   nearest_on_segments(p_AB, u, half_a, v, half_b, s, t);
+  const math::Vec3<Real> apart = s * u - t * v - p_AB;
+  const Real near = Real(1.001) * (radius_a + radius_b + list.margin);  // most pairs are farther, and end here
+  if (near > Real(0) && math::dot(apart, apart) > near * near) return;
+
+  const math::Vec3<Real> fallback = crossing_normal(X_WA, X_WB, -p_AB);
+  const auto contact_at = [&](Real on_a, Real on_b, std::uint32_t feature) {
+    return ball_contact(X_WA.p_WS + on_a * u, radius_a, X_WB.p_WS + on_b * v, radius_b, on_a * u - on_b * v - p_AB, fallback,
+                        feature);
+  };
   const ContactPoint<Real> nearest = contact_at(s, t, 0);
 
   const math::Vec3<Real> w = math::cross(u, v);

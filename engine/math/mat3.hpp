@@ -9,6 +9,7 @@ template <typename Real>
 struct Mat3 {
   Vec3<Real> row[3];
 
+  constexpr bool operator==(const Mat3&) const = default;  // defaulted: host and device without the macro
   AXION_HD_SMALL constexpr Real& operator()(int i, int j) { return row[i][j]; }
   AXION_HD_SMALL constexpr const Real& operator()(int i, int j) const { return row[i][j]; }
   AXION_HD_SMALL constexpr Vec3<Real> column(int j) const { return {row[0][j], row[1][j], row[2][j]}; }

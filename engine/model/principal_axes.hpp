@@ -52,6 +52,7 @@ AXION_HD inline Real greatest_eigenvalue(const math::Mat3<Real>& A) {
 // A with its negative eigenvalues dropped.
 template <typename Real>
 AXION_HD inline math::Mat3<Real> positive_part(const math::Mat3<Real>& A) {
+  if (A == math::Mat3<Real>{}) return A;
   math::Mat3<Real> V;
   math::Vec3<Real> d;
   symmetric_eigen(A, V, d);

@@ -2,6 +2,8 @@
 // in tests, to show that no body depends on another's turn.
 #pragma once
 
+#include <limits>
+
 #include "engine/team/team.hpp"
 
 namespace axion::team {
@@ -41,12 +43,13 @@ class OrderedTeam {
   template <typename Real, typename Term>
   AXION_HD Real max(int count, Term&& term) const {
     Real greatest = 0;
+    bool is_nan = false;  // apart, so that each term costs one comparison that nothing waits for
     for (int i = 0; i < count; ++i) {
       const Real value = term(i);
-      greatest = (value > greatest || value != value) ? value : greatest;
-      if (greatest != greatest) return greatest;
+      greatest = value > greatest ? value : greatest;
+      is_nan |= value != value;
     }
-    return greatest;
+    return is_nan ? std::numeric_limits<Real>::quiet_NaN() : greatest;
   }
 
   template <typename KeepFn, typename EmitFn>
