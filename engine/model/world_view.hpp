@@ -197,7 +197,7 @@ struct WorldView {
   Real* delassus;                       // [delassus_rows^2] J V J^T by columns, those that were needed
   int* delassus_known;                  // [delassus_rows] whether a row's column is there
   Real* delassus_push;                  // [4 * 6 nb] velocities of all bodies for impulses along up to three rows
-  Real* active_matrix;                  // [kMaxActiveRows * kActiveStride] D of the active rows, and right-hand side
+  Real* active_matrix;                  // [kActiveStride^2] D of the active rows by columns, and right-hand side
   Real* active_change;                  // [delassus_rows] impulses before a step on them, then what it changed
   Real* active_lambda;                  // [delassus_rows] impulses to go back to
   Real* active_velocity;                // [delassus_rows] and velocities
@@ -309,7 +309,7 @@ AXION_HD inline void for_each_field(const ModelView<Real>& m, F&& f) {
   f(kScratch, &W::delassus, nr * nr), f(kScratch, &W::delassus_known, nr);
   f(kScratch, &W::delassus_push, 24 * nb);
   const std::size_t na_max = nr > 0 ? kMaxActiveRows : 0;
-  f(kScratch, &W::active_matrix, na_max * kActiveStride), f(kScratch, &W::active_change, nr);
+  f(kScratch, &W::active_matrix, nr > 0 ? kActiveStride * kActiveStride : 0), f(kScratch, &W::active_change, nr);
   f(kScratch, &W::active_lambda, nr), f(kScratch, &W::active_velocity, nr);
   f(kScratch, &W::active_row, na_max), f(kScratch, &W::active_kind, na_max), f(kScratch, &W::active_count, std::size_t(1));
 }

@@ -20,9 +20,10 @@ inline constexpr double kSweepGrowth = 1.21;    // of |f|² from a sweep to the 
 inline constexpr double kSweepExcess = 4.0;     // of |f|² over its least
 inline constexpr int kPlainSweeps = 2;          // before the first that is accelerated
 inline constexpr int kMeanStretch = 50;         // sweeps over which a mean is taken
-inline constexpr int kFirstActiveStep = 5;      // sweep after which the active set is first solved as a whole,
-inline constexpr int kActiveStepPeriod = 4;     // and after how many more,
-inline constexpr int kActiveStepPause = 12;     // or where that did not help, twice as many each time
+inline constexpr int kFirstActiveStep = 2;      // sweep after which the active set is first solved as a whole,
+inline constexpr int kActiveStepPeriod = 3;     // and after how many more,
+inline constexpr int kActiveStepPause = 4;      // or where that did not help, twice as many each time
+inline constexpr double kFirstStepGrowth = 30;  // of what sweeps find, by the first: sweeps settle sooner from its active set
 
 // How to sweep: at most `count` times, with momentum up to `momentum`, from means or not; `again` with the factorisation that
 // the last call in this step left, which serves as long as poses have hardly moved since.
@@ -262,7 +263,8 @@ AXION_HD inline void set_joint_rhs(const Team& team, const Problem<Real>& p, con
 template <typename Real>
 struct ActiveSetSteps {
   int next = kFirstActiveStep, pause = kActiveStepPause;
-  Real before = -1;  // negative: the last sweep did not follow such a step
+  Real before = -1;  // what to stay below; negative: the last sweep did not follow such a step
+  Real growth = kFirstStepGrowth;
 };
 
 // After a sweep that found `moved`. A step that did not lower it is taken back, and the next one waits longer. Returns
@@ -289,7 +291,8 @@ AXION_HD_CALL bool try_active_set(const Team& team, const Problem<Real>& p, int 
   team.for_each(rows, [&](int i) { p.w.active_velocity[i] = p.w.row_velocity[i]; });
   steps.next = sweep + kActiveStepPeriod;
   if (!step_active_set(team, p)) return false;
-  steps.before = moved;
+  steps.before = steps.growth * moved;
+  steps.growth = 1;
   return true;
 }
 
