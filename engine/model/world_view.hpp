@@ -187,7 +187,8 @@ struct WorldView {
   // Scratch: sweeps over contacts.
   Real* joint_upper;                    // [nb * kCouplingStride] blocks to the parent, joints alone
   Real* joint_lower;
-  Real* transfer;                       // [nb * kCouplingStride] between each body and its parent (solver/joint_inverse.hpp)
+  Real* transfer;                       // [nb * kTransferStride] between each body and its parent (solver/joint_inverse.hpp)
+  Real* response;                       // [nb * kNodeSize] velocities and joint impulses for impulses on swept rows
   Real* inverse;                        // [36 inverse_blocks] V: velocities for impulses, by columns of each tree
   Real* sweep_velocity;                 // [6 nb] change of velocities since the sweeps' start
   Real* sweep_last;                     // [6 nb] the same after the last sweep
@@ -196,7 +197,7 @@ struct WorldView {
   Real* row_last;                       // [delassus_rows] the same after the last sweep
   Real* delassus;                       // [delassus_rows^2] J V J^T by columns, those that were needed
   int* delassus_known;                  // [delassus_rows] whether a row's column is there
-  Real* delassus_push;                  // [4 * 6 nb] velocities of all bodies for impulses along up to three rows
+  Real* delassus_push;                  // [4 * 6 (nb + 2)] velocities of all bodies for impulses along up to three rows
   Real* active_matrix;                  // [kActiveStride^2] D of the active rows by columns, and right-hand side
   Real* active_change;                  // [delassus_rows] impulses before a step on them, then what it changed
   Real* active_lambda;                  // [delassus_rows] impulses to go back to
@@ -211,6 +212,7 @@ inline constexpr int kNodeSize = 12;
 inline constexpr int kNodeStride = 2 * kNodeSize * kNodeSize;  // its matrix, then factors (solver/node_factors.hpp)
 inline constexpr int kPanelWidth = 8;                          // columns kept side by side: six of a coupling, and two
 inline constexpr int kCouplingStride = kNodeSize * kPanelWidth;
+inline constexpr int kTransferStride = 2 * 6 * kNodeSize + 6 * kPanelWidth;
 
 // Order of the greatest Delassus matrix that a world keeps: 144 KiB in float32. Columns are padded to whole vectors.
 inline constexpr int kMaxDelassusRows = 192;
@@ -301,13 +303,14 @@ AXION_HD inline void for_each_field(const ModelView<Real>& m, F&& f) {
   const std::size_t nd = m.dense_unknowns;
   f(kScratch, &W::dense, nd * nd), f(kScratch, &W::dense_rhs, nd), f(kScratch, &W::dense_pivot, std::size_t(1));
   f(kScratch, &W::joint_upper, nb * kCouplingStride), f(kScratch, &W::joint_lower, nb * kCouplingStride);
-  f(kScratch, &W::transfer, nb * kCouplingStride), f(kScratch, &W::inverse, 36 * std::size_t(m.inverse_blocks));
+  f(kScratch, &W::transfer, nb * kTransferStride), f(kScratch, &W::response, nb * kNodeSize),
+      f(kScratch, &W::inverse, 36 * std::size_t(m.inverse_blocks));
   f(kScratch, &W::sweep_velocity, 6 * nb), f(kScratch, &W::sweep_last, 6 * nb);
   const std::size_t nr = delassus_rows(m);
   f(kScratch, &W::sweep_body, 2 * std::size_t(most_swept_rows(m)));
   f(kScratch, &W::row_velocity, nr), f(kScratch, &W::row_last, nr);
   f(kScratch, &W::delassus, nr * nr), f(kScratch, &W::delassus_known, nr);
-  f(kScratch, &W::delassus_push, 24 * nb);
+  f(kScratch, &W::delassus_push, 24 * (nb + 2));
   const std::size_t na_max = nr > 0 ? kMaxActiveRows : 0;
   f(kScratch, &W::active_matrix, nr > 0 ? kActiveStride * kActiveStride : 0), f(kScratch, &W::active_change, nr);
   f(kScratch, &W::active_lambda, nr), f(kScratch, &W::active_velocity, nr);

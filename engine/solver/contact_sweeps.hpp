@@ -243,16 +243,12 @@ AXION_HD_CALL void move_to_mean(const Team& team, const Problem<Real>& p) {
   for (int i = 0; i < p.contact_count; ++i) move(p.contact_base() + 3 * i, 3);
 }
 
-// Right-hand side of the joint system at the iterate, with the impulses of `change` along the unilateral rows added.
+// Right-hand side of the joint system at the iterate.
 template <typename Real, typename Team>
-AXION_HD inline void set_joint_rhs(const Team& team, const Problem<Real>& p, const Real* change) {
+AXION_HD inline void set_joint_rhs(const Team& team, const Problem<Real>& p) {
   team.for_each(p.m.body_count, [&](int b) {
     Real* rhs = body_unknowns(p, b);
-    const Impulse<Real> sum = gather_impulse(p, b, p.w.row_force, change);
-    for (int k = 0; k < 3; ++k) {
-      rhs[k] = sum.linear[k] - p.w.g_linear[b][k];
-      rhs[3 + k] = sum.angular[k] - p.w.g_angular[b][k];
-    }
+    for (int k = 0; k < 3; ++k) rhs[k] = -p.w.g_linear[b][k], rhs[3 + k] = -p.w.g_angular[b][k];
     for (int k = 0; k < joint_row_count(p.m, p.m.bodies[b].joint); ++k) {
       rhs[6 + k] = -p.w.residual[node_row(p, p.m.joints[p.m.bodies[b].joint], k)];
     }
@@ -330,31 +326,31 @@ template <typename Real, typename Team>
 AXION_HD_CALL int sweep_contacts(const Team& team, const Problem<Real>& p, const SweepPlan<Real>& plan) {
   note_rows(team, p);
   if (plan.again) {
-    team.for_each(p.row_count(), [&](int i) { p.w.dlambda[i] = 0; });
-    set_joint_rhs(team, p, p.w.dlambda);
+    set_joint_rhs(team, p);
     solve_joints_again(team, p);
   } else {
     note_bodies(team, p);
-    linearise(team, p);
+    linearise_joints(team, p);
     solve_joints(team, p);
-    invert_joints(team, p);
+    invert_nodes(team, p);
   }
   int made;
   if (DelassusVelocities::serves(p)) {
     if (!plan.again) DelassusVelocities::forget(team, p);
     made = make_sweeps<DelassusVelocities>(team, p, plan);
   } else {
-    if (!plan.again) note_all_blocks(team, p);
+    if (!plan.again) {
+      invert_joints(team, p);
+      note_all_blocks(team, p);
+    }
     made = make_sweeps<TreeVelocities>(team, p, plan);
   }
-  team.for_each(p.limit_base(), [&](int i) { p.w.dlambda[i] = 0; });
   team.for_each(p.row_count() - p.limit_base(), [&](int i) {
     const int row = p.limit_base() + i;
     p.w.dlambda[row] = p.w.lambda[row] - p.w.pcr_z[row];
     p.w.lambda[row] = p.w.pcr_z[row];
   });
-  set_joint_rhs(team, p, p.w.dlambda);
-  solve_joints_again(team, p);
+  respond(team, p);
   advance(team, p, rotation_bound(team, p));
   return made;
 }

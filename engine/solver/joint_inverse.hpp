@@ -6,10 +6,12 @@
 // for one of its parent) and S_i (impulse on the parent for one on i), 6×6 each, and from the root outward
 //   V_ij = T_i V_pj,  V_ji = V_jp S_i  (j before i in its tree),  V_ii = P_i + T_i V_pi.
 // V is kept as one column of 6 n entries for each of the 6 n impulse components of a tree of n bodies, so that an impulse is
-// applied by adding whole columns. Source: the recursion of the operational space inertia, Kreutz-Delgado et al. 1992.
-// Called by contact_sweeps.hpp, after `linearise`, for models without loop joints.
+// applied by adding whole columns. Few impulses need no V: they are passed to the root by S and from there to all by T.
+// Source: the recursion of the operational space inertia, Kreutz-Delgado et al. 1992.
+// Called by contact_sweeps.hpp and sweep_velocities.hpp, after `linearise`, for models without loop joints.
 #pragma once
 
+#include "engine/math/quad.hpp"
 #include "engine/solver/tree_solver.hpp"
 
 namespace axion::solver {
@@ -146,42 +148,143 @@ AXION_HD inline Real* inverse_column(const Problem<Real>& p, int b, int c) {
          6 * body.tree_size * c;
 }
 
-// S_i, rows of 6 in panels' width, and T_i, columns likewise.
+// Z_i: velocity of body i and impulses of its joint for an impulse on it while its parent stands still; its first six rows
+// are P_i. T_i: the same for a velocity of the parent. Both by columns of kNodeSize. S_i: rows of a panel's width.
 template <typename Real>
-AXION_HD inline Real* transfer_to_parent(const Problem<Real>& p, int i) {
-  return p.w.transfer + model::kCouplingStride * i;
+AXION_HD inline Real* node_inverse(const Problem<Real>& p, int i) {
+  return p.w.transfer + model::kTransferStride * i;
 }
 template <typename Real>
 AXION_HD inline Real* transfer_from_parent(const Problem<Real>& p, int i) {
-  return p.w.transfer + model::kCouplingStride * i + kHalfNode * model::kPanelWidth;
+  return node_inverse(p, i) + kHalfNode * model::kNodeSize;
+}
+template <typename Real>
+AXION_HD inline Real* transfer_to_parent(const Problem<Real>& p, int i) {
+  return transfer_from_parent(p, i) + kHalfNode * model::kNodeSize;
 }
 
-// P_i into V_ii; S_i and T_i.
+// Z_i, T_i and S_i from the factors of solve_joints.
 template <typename Real>
-AXION_HD_CALL void start_inverse(const Problem<Real>& p, int i) {
-  constexpr int width = model::kPanelWidth;
-  const int at = 6 * (i - p.m.bodies[i].tree_start), length = 6 * p.m.bodies[i].tree_size;
-  Real Z[model::kCouplingStride] = {};
-  for (int c = 0; c < 6; ++c) Z[width * c + c] = 1;
+AXION_HD_CALL void invert_node(const Problem<Real>& p, int i) {
+  constexpr int width = model::kPanelWidth, rows = model::kNodeSize;
+  Real Y[model::kCouplingStride] = {};
+  for (int c = 0; c < 6; ++c) Y[width * c + c] = 1;
   const int node = node_of_body(p, i), size = node_size(p, node);
   for (int part = 0; part < panel_chunks<Real>(); ++part) {
-    solve_panel(p.w.node + node * model::kNodeStride, size, Z, part, Real(0));
+    solve_panel(p.w.node + node * model::kNodeStride, size, Y, part, Real(0));
   }
-  Real* V = inverse_column(p, i, 0) + at;
-  for (int r = 0; r < 6; ++r) {
-    for (int c = 0; c < 6; ++c) V[length * c + r] = Z[width * r + c];
+  Real* Z = node_inverse(p, i);
+  for (int c = 0; c < 6; ++c) {
+    for (int r = 0; r < rows; ++r) Z[rows * c + r] = Y[width * r + c];
   }
   if (p.m.bodies[i].parent < 0) return;
-  Real* S = transfer_to_parent(p, i);
-  Real* T = transfer_from_parent(p, i);
-  const Real* Y = p.w.joint_upper + i * model::kCouplingStride;
-  for (int k = 0; k < kHalfNode * width; ++k) S[k] = 0;
-  subtract_product<kHalfNode, kHalfNode>(p.w.joint_lower + i * model::kCouplingStride, Z, S, width,
-                                         static_cast<Real*>(nullptr), Real(0));
+  Real *T = transfer_from_parent(p, i), *S = transfer_to_parent(p, i);
+  const Real* upper = p.w.joint_upper + i * model::kCouplingStride;
   for (int c = 0; c < 6; ++c) {
-    for (int r = 0; r < 6; ++r) T[width * c + r] = -Y[width * r + c];
-    T[width * c + 6] = T[width * c + 7] = 0;
+    for (int r = 0; r < rows; ++r) T[rows * c + r] = -upper[width * r + c];
   }
+  for (int k = 0; k < kHalfNode * width; ++k) S[k] = 0;
+  subtract_product<kHalfNode, kHalfNode>(p.w.joint_lower + i * model::kCouplingStride, Y, S, width,
+                                         static_cast<Real*>(nullptr), Real(0));
+}
+
+template <typename Real, typename Team>
+AXION_HD inline void invert_nodes(const Team& team, const Problem<Real>& p) {
+  team.for_each(p.m.body_count, [&](int i) { invert_node(p, i); });
+}
+
+// u += V f in the tree of body b, for four impulses on it at once: f [2][6][4], of which the first half is given and the
+// second room, u [body][6][4]. What bodies have for another's impulse must have reached them before (push_down).
+template <typename Real, typename Team>
+AXION_HD_CALL void push_up(const Team& team, const Problem<Real>& p, int b, Real* f, Real* u) {
+  using math::Quad;
+  int turn = 0;
+  for (int i = b; i >= 0; i = p.m.bodies[i].parent, turn = 1 - turn) {
+    const Real *Z = node_inverse(p, i), *S = transfer_to_parent(p, i), *impulse = f + 24 * turn;
+    Real *next = f + 24 * (1 - turn), *velocity = u + 24 * i;
+    team.for_each(p.m.bodies[i].parent < 0 ? 6 : 12, [=](int k) {
+      const int r = k < 6 ? k : k - 6;
+      const Real* factor = k < 6 ? Z + r : S + model::kPanelWidth * r;
+      const int step = k < 6 ? model::kNodeSize : 1;
+      Real* to = (k < 6 ? velocity : next) + 4 * r;
+      Quad<Real> sum{};
+      if (k < 6) sum = Quad<Real>::load(to);
+      for (int c = 0; c < 6; ++c) sum.add_product(factor[step * c], Quad<Real>::load(impulse + 4 * c));
+      sum.store(to);
+    });
+  }
+}
+
+// What push_up has left on the way to the root reaches every body of the tree.
+template <typename Real, typename Team>
+AXION_HD_CALL void push_down(const Team& team, const Problem<Real>& p, int tree_start, int tree_size, Real* u) {
+  using math::Quad;
+  for (int i = tree_start + 1; i < tree_start + tree_size; ++i) {
+    const int parent = p.m.bodies[i].parent;
+    if (parent < 0) continue;
+    const Real *T = transfer_from_parent(p, i), *from = u + 24 * parent;
+    Real* to = u + 24 * i;
+    team.for_each(6, [=](int r) {
+      Quad<Real> sum = Quad<Real>::load(to + 4 * r);
+      for (int c = 0; c < 6; ++c) sum.add_product(T[model::kNodeSize * c + r], Quad<Real>::load(from + 4 * c));
+      sum.store(to + 4 * r);
+    });
+  }
+}
+
+// Impulses on body b along the rows that sweeps solve, of those in lambda.
+template <typename Real>
+AXION_HD_CALL Impulse<Real> gather_swept_impulse(const Problem<Real>& p, int b, const Real* lambda) {
+  Impulse<Real> sum;
+  const model::BodyData<Real>& body = p.m.bodies[b];
+  const auto add_joint = [&](int j, bool on_child) {
+    for_each_condensed_row(p, p.m.joints[j], [&](int row) { sum.add(p.w.row[row], lambda[row], on_child); });
+  };
+  if (body.joint >= 0) add_joint(body.joint, true);
+  for (int k = 0; k < body.child_joint_count; ++k) add_joint(p.m.child_joints[body.child_joint_start + k], false);
+  add_contact_impulses(p, b, lambda, sum);
+  return sum;
+}
+
+// Adds to du, and to the joint part of dlambda, what the swept rows' dlambda does to the joint tree.
+template <typename Real, typename Team>
+AXION_HD_CALL void respond(const Team& team, const Problem<Real>& p) {
+  constexpr int lanes = chunk_lanes<Real>(4), rows = model::kNodeSize;
+  team.for_each(p.m.body_count, [&](int b) {
+    const Impulse<Real> sum = gather_swept_impulse(p, b, p.w.dlambda);
+    Real* f = body_unknowns(p, b);
+    for (int k = 0; k < 3; ++k) f[k] = sum.linear[k], f[3 + k] = sum.angular[k];
+  });
+  for (int i = p.m.body_count - 1; i >= 0; --i) {
+    const int parent = p.m.bodies[i].parent;
+    if (parent < 0) continue;
+    const Real *S = transfer_to_parent(p, i), *f = body_unknowns(p, i);
+    Real* to = body_unknowns(p, parent);
+    team.for_each(6, [=](int r) {
+      Real sum = to[r];
+      for (int c = 0; c < 6; ++c) sum += S[model::kPanelWidth * r + c] * f[c];
+      to[r] = sum;
+    });
+  }
+  for (int i = 0; i < p.m.body_count; ++i) {
+    const int parent = p.m.bodies[i].parent;
+    const Real *Z = node_inverse(p, i), *T = transfer_from_parent(p, i), *f = body_unknowns(p, i);
+    const Real* from = p.w.response + rows * (parent < 0 ? i : parent);
+    Real* x = p.w.response + rows * i;
+    team.for_each(rows / lanes, [=](int part) {
+      Chunk<Real, lanes> sum{};
+      for (int c = 0; c < 6; ++c) sum = sum + f[c] * load_chunk<lanes>(Z + rows * c + lanes * part);
+      for (int c = 0; c < 6 && parent >= 0; ++c) sum = sum + from[c] * load_chunk<lanes>(T + rows * c + lanes * part);
+      store_chunk<lanes>(x + lanes * part, sum);
+    });
+  }
+  team.for_each(p.m.body_count, [&](int b) {
+    const Real* x = p.w.response + rows * b;
+    for (int k = 0; k < 3; ++k) p.w.du_linear[b][k] += x[k], p.w.du_angular[b][k] += x[3 + k];
+    if (p.m.bodies[b].joint < 0) return;
+    const model::JointData<Real>& joint = p.m.joints[p.m.bodies[b].joint];
+    for (int k = 0; k < joint_row_count(p.m, p.m.bodies[b].joint); ++k) p.w.dlambda[node_row(p, joint, k)] += x[6 + k];
+  });
 }
 
 // Entries [0, count) of a column: the combination of six columns `length` apart that S says, its elements a panel's width
@@ -208,7 +311,7 @@ AXION_HD inline void move_with_parent(const Real* T, const Real* parent, int len
   constexpr int lanes = chunk_lanes<Real>(model::kPanelWidth), parts = (kHalfNode + lanes - 1) / lanes;
   Chunk<Real, lanes> t[kHalfNode][parts];
   for_constants<kHalfNode * parts>([&](auto i) AXION_INLINED {
-    t[i / parts][i % parts] = load_chunk<lanes>(T + model::kPanelWidth * (i / parts) + lanes * (i % parts));
+    t[i / parts][i % parts] = load_chunk<lanes>(T + model::kNodeSize * (i / parts) + lanes * (i % parts));
   });
   for (int k = 0; k < columns; ++k, parent += length, entry += entry_length) {
     for_constants<parts>([&](auto part) AXION_INLINED {
@@ -219,11 +322,17 @@ AXION_HD inline void move_with_parent(const Real* T, const Real* parent, int len
   }
 }
 
-// V of every tree, after solve_joints. A CPU takes the six columns of a body at a time, in CUDA each is a thread's.
+// V of every tree, after invert_nodes. A CPU takes the six columns of a body at a time, in CUDA each is a thread's.
 template <typename Real, typename Team>
 AXION_HD_CALL void invert_joints(const Team& team, const Problem<Real>& p) {
   constexpr int columns = product_rows<Real>();
-  team.for_each(p.m.body_count, [&](int i) { start_inverse(p, i); });
+  team.for_each(p.m.body_count, [&](int i) {
+    const int at = 6 * (i - p.m.bodies[i].tree_start), length = 6 * p.m.bodies[i].tree_size;
+    Real* V = inverse_column(p, i, 0) + at;
+    for (int c = 0; c < 6; ++c) {
+      for (int r = 0; r < 6; ++r) V[length * c + r] = node_inverse(p, i)[model::kNodeSize * c + r];
+    }
+  });
   for (int i = 0; i < p.m.body_count; ++i) {
     const int parent = p.m.bodies[i].parent, start = p.m.bodies[i].tree_start, length = 6 * p.m.bodies[i].tree_size;
     if (parent < 0) continue;

@@ -118,8 +118,9 @@ AXION_HD_CALL void linearise_contact(const Problem<Real>& p, int i) {
   if (!symmetric_solver(p)) solve_contact_block(p, i, f, proximal);
 }
 
+// Bodies, locks and axes: all that stays the same where contacts, limits and efforts are swept.
 template <typename Real, typename Team>
-AXION_HD_CALL void linearise(const Team& team, const Problem<Real>& p) {
+AXION_HD_CALL void linearise_joints(const Team& team, const Problem<Real>& p) {
   team.for_each(p.m.body_count, [&](int b) { linearise_bodies_of(p, b); });
   team.for_each(p.m.joint_count, [&](int j) {
     const model::JointData<Real>& joint = p.m.joints[j];
@@ -137,6 +138,11 @@ AXION_HD_CALL void linearise(const Team& team, const Problem<Real>& p) {
     const Real beta = p.w.axis_beta[i];
     p.w.compliance[row] = beta > 0 ? Real(1) / beta : Real(1);
   });
+}
+
+template <typename Real, typename Team>
+AXION_HD_CALL void linearise(const Team& team, const Problem<Real>& p) {
+  linearise_joints(team, p);
   team.for_each(p.m.limit_count, [&](int i) { linearise_limit(p, i); });
   team.for_each(p.m.effort_count, [&](int i) { linearise_effort(p, i); });
   team.for_each(p.contact_count, [&](int i) { linearise_contact(p, i); });

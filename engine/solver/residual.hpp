@@ -91,6 +91,17 @@ AXION_HD inline void add_joint_impulse(const Problem<Real>& p, int j, bool on_ch
   for_each_condensed_row(p, joint, [&](int row) { sum.add(p.w.row[row], lambda[row], on_child); });
 }
 
+template <typename Real>
+AXION_HD inline void add_contact_impulses(const Problem<Real>& p, int b, const Real* lambda, Impulse<Real>& sum) {
+  for (int k = p.w.contact_start[b]; k < p.w.contact_start[b + 1]; ++k) {
+    const int i = p.w.contact_list[k];
+    const bool on_a = p.w.contacts[i].body_a == b;
+    for (int row = p.contact_base() + 3 * i; row < p.contact_base() + 3 * i + 3; ++row) {
+      sum.add(p.w.row[row], lambda[row], on_a);
+    }
+  }
+}
+
 // Jᵀλ on body b: its joints in order, then its contacts in order. Joint locks act along `lock_rows`.
 template <typename Real>
 AXION_HD_CALL Impulse<Real> gather_impulse(const Problem<Real>& p, int b, const model::Row<Real>* lock_rows,
@@ -105,13 +116,7 @@ AXION_HD_CALL Impulse<Real> gather_impulse(const Problem<Real>& p, int b, const 
     const int loop = p.m.body_loops[k];
     add_joint_impulse(p, loop >= 0 ? loop : ~loop, loop >= 0, lock_rows, lambda, sum);
   }
-  for (int k = p.w.contact_start[b]; k < p.w.contact_start[b + 1]; ++k) {
-    const int i = p.w.contact_list[k];
-    const bool on_a = p.w.contacts[i].body_a == b;
-    for (int row = p.contact_base() + 3 * i; row < p.contact_base() + 3 * i + 3; ++row) {
-      sum.add(p.w.row[row], lambda[row], on_a);
-    }
-  }
+  add_contact_impulses(p, b, lambda, sum);
   return sum;
 }
 

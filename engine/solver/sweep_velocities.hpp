@@ -14,7 +14,6 @@
 // Called by contact_sweeps.hpp alone.
 #pragma once
 
-#include "engine/math/quad.hpp"
 #include "engine/solver/joint_inverse.hpp"
 
 namespace axion::solver {
@@ -177,27 +176,21 @@ struct DelassusVelocities {
   // Velocities of all bodies for a unit impulse along each of the rows, in lanes of four.
   template <typename Real, typename Team>
   AXION_HD static void push_bodies(const Team& team, const Problem<Real>& p, int row, int count) {
-    using math::Quad;
-    team.for_each(24 * p.m.body_count, [&](int i) { p.w.delassus_push[i] = 0; });
+    Real *u = p.w.delassus_push, *f = u + 24 * p.m.body_count;
     const RowBodies on = swept_bodies(p, row);
+    team.for_each(24 * p.m.body_count, [=](int i) { u[i] = 0; });
     for (int side = 0; side < (on.b < 0 ? 1 : 2); ++side) {
-      Real lanes[6][4] = {};
-      for (int k = 0; k < count; ++k) {
-        Real J[6];
-        row_against(p.w.row[row + k], side == 0, J);
-        for (int c = 0; c < 6; ++c) lanes[c][k] = J[c];
-      }
-      const int b = side == 0 ? on.a : on.b, length = 6 * p.m.bodies[b].tree_size;
-      const Real* column = inverse_column(p, b, 0);
-      Real* u = p.w.delassus_push + 24 * p.m.bodies[b].tree_start;
-      Quad<Real> f[6];
-      for (int c = 0; c < 6; ++c) f[c] = Quad<Real>::load(lanes[c]);
-      team.for_each(length, [&](int i) {
-        Quad<Real> sum = Quad<Real>::load(u + 4 * i);
-        for (int c = 0; c < 6; ++c) sum.add_product(column[c * length + i], f[c]);
-        sum.store(u + 4 * i);
+      team.for_each(4, [&](int k) {
+        Real J[6] = {};
+        if (k < count) row_against(p.w.row[row + k], side == 0, J);
+        for (int c = 0; c < 6; ++c) f[4 * c + k] = J[c];
       });
+      push_up(team, p, side == 0 ? on.a : on.b, f, u);
     }
+    const model::BodyData<Real>& a = p.m.bodies[on.a];
+    push_down(team, p, a.tree_start, a.tree_size, u);
+    if (on.b < 0 || p.m.bodies[on.b].tree_start == a.tree_start) return;
+    push_down(team, p, p.m.bodies[on.b].tree_start, p.m.bodies[on.b].tree_size, u);
   }
 
   template <typename Real, typename Team>
@@ -211,17 +204,15 @@ struct DelassusVelocities {
       if (i < p.row_count() - base) {
         const RowBodies on = swept_bodies(p, base + i);
         const model::Row<Real>& r = p.w.row[base + i];
+        // Half of the rows, limits and efforts of turning axes, have no linear part.
+        const bool moves = r.l.x != Real(0) || r.l.y != Real(0) || r.l.z != Real(0);
         const Real* a = p.w.delassus_push + 24 * on.a;
-        for (int k = 0; k < 3; ++k) {
-          sum.add_product(r.l[k], math::Quad<Real>::load(a + 4 * k));
-          sum.add_product(r.k_a[k], math::Quad<Real>::load(a + 12 + 4 * k));
-        }
+        for (int k = 0; k < 3 && moves; ++k) sum.add_product(r.l[k], math::Quad<Real>::load(a + 4 * k));
+        for (int k = 0; k < 3; ++k) sum.add_product(r.k_a[k], math::Quad<Real>::load(a + 12 + 4 * k));
         if (on.b >= 0) {
           const Real* b = p.w.delassus_push + 24 * on.b;
-          for (int k = 0; k < 3; ++k) {
-            sum.add_product(-r.l[k], math::Quad<Real>::load(b + 4 * k));
-            sum.add_product(r.k_b[k], math::Quad<Real>::load(b + 12 + 4 * k));
-          }
+          for (int k = 0; k < 3 && moves; ++k) sum.add_product(-r.l[k], math::Quad<Real>::load(b + 4 * k));
+          for (int k = 0; k < 3; ++k) sum.add_product(r.k_b[k], math::Quad<Real>::load(b + 12 + 4 * k));
         }
       }
       for (int k = 0; k < count; ++k) p.w.delassus[(first + k) * length + i] = sum[k];
