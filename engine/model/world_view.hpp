@@ -303,9 +303,8 @@ AXION_HD inline void for_each_field(const ModelView<Real>& m, F&& f) {
   const std::size_t nd = m.dense_unknowns;
   f(kScratch, &W::dense, nd * nd), f(kScratch, &W::dense_rhs, nd), f(kScratch, &W::dense_pivot, std::size_t(1));
   f(kScratch, &W::joint_upper, nb * kCouplingStride), f(kScratch, &W::joint_lower, nb * kCouplingStride);
-  f(kScratch, &W::transfer, nb * kTransferStride), f(kScratch, &W::response, nb * kNodeSize),
-      f(kScratch, &W::inverse, 36 * std::size_t(m.inverse_blocks));
-  f(kScratch, &W::sweep_velocity, 6 * nb), f(kScratch, &W::sweep_last, 6 * nb);
+  f(kScratch, &W::transfer, nb * kTransferStride), f(kScratch, &W::inverse, 36 * std::size_t(m.inverse_blocks));
+  f(kScratch, &W::response, nb * kNodeSize), f(kScratch, &W::sweep_velocity, 6 * nb), f(kScratch, &W::sweep_last, 6 * nb);
   const std::size_t nr = delassus_rows(m);
   f(kScratch, &W::sweep_body, 2 * std::size_t(most_swept_rows(m)));
   f(kScratch, &W::row_velocity, nr), f(kScratch, &W::row_last, nr);
