@@ -97,8 +97,9 @@ AXION_HD_CALL void solve_panel(const Real* K, int size, Real* B, int part, Real 
 // The column of a panel that a right-hand side may take.
 inline constexpr int kRhsColumn = 6;
 
-// block −= L Y for `rows` rows: L of 12 columns, those before `first` zero, Y a panel, block of 6 columns, rows `stride` apart, or none. Where rhs is given it
-// loses what the right-hand side's column of Y says. What is smaller than `least` becomes zero.
+// block −= L Y for `rows` rows: L of 12 columns, those before `first` zero, Y a panel, block of 6 columns, rows `stride`
+// apart, or none. Where rhs is given it loses what the right-hand side's column of Y says. What is smaller than `least`
+// becomes zero.
 template <int rows, int first = 0, typename Real>
 AXION_HD inline void subtract_product(const Real* L, const Real* Y, Real* block, int stride, Real* rhs, Real least) {
   constexpr int lanes = chunk_lanes<Real>(model::kPanelWidth), parts = (kRhsColumn + lanes) / lanes;
