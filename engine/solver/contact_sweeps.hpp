@@ -15,7 +15,7 @@
 namespace axion::solver {
 
 inline constexpr double kLeastMobility = 1e-6;  // of a row in V, relative to its own bodies' alone
-inline constexpr double kSweepTolerance = 0.5;  // largest residual that a row's turn in a sweep found, of its tolerance
+inline constexpr double kSweepTolerance = 0.5;  // largest change of a row in a sweep, of its tolerance
 inline constexpr double kSweepGrowth = 1.21;    // of |f|² from a sweep to the next, beyond which momentum starts anew
 inline constexpr double kSweepExcess = 4.0;     // of |f|² over its least
 inline constexpr int kPlainSweeps = 2;          // before the first that is accelerated
@@ -115,14 +115,7 @@ AXION_HD_CALL void note_all_blocks(const Team& team, const Problem<Real>& p) {
   team.for_each(p.contact_count, [&](int i) { note_contact_block<TreeVelocities>(p, i); });
 }
 
-template <typename Real>
-AXION_HD inline Real lesser(Real a, Real b) {
-  return a < b ? a : b;
-}
-
-// One row with bounds on its impulse. Returns, in multiples of its tolerance, what it left before: no natural residual is
-// greater than the velocity left, nor, in velocity units, than the impulse that was missing. In bodies that are held stiffly
-// the impulse alone would ask for more than rounding leaves.
+// One row with bounds on its impulse. Returns how far its velocity moved, in multiples of its tolerance.
 template <typename Velocities, typename Real, typename Team>
 AXION_HD inline Real sweep_row(const Team& team, const Problem<Real>& p, int row) {
   const Real last = p.w.lambda[row], v = p.w.pcr_r[row] + Velocities::velocity(p, row) + p.w.pcr_p[row] * last;
@@ -139,7 +132,7 @@ AXION_HD inline Real sweep_row(const Team& team, const Problem<Real>& p, int row
   if (change[0] == Real(0)) return 0;
   Velocities::push(team, p, row, 1, change);
   team.for_each(1, [&](int) { p.w.lambda[row] = next; });
-  return lesser(p.w.row_scale[row] * std::abs(change[0]), std::abs(v)) / p.w.row_tolerance[row];
+  return p.w.row_scale[row] * std::abs(change[0]) / p.w.row_tolerance[row];
 }
 
 template <typename Velocities, typename Real, typename Team>
@@ -157,10 +150,9 @@ AXION_HD_CALL Real sweep_contact(const Team& team, const Problem<Real>& p, int i
   const Real change[3] = {next.n - last.n, next.x - last.x, next.y - last.y};
   Velocities::push(team, p, row, 3, change);
   team.for_each(1, [&](int) { p.w.lambda[row] = next.n, p.w.lambda[row + 1] = next.x, p.w.lambda[row + 2] = next.y; });
-  const Real off_n = lesser(p.w.row_scale[row] * std::abs(change[0]), std::abs(v.n));
-  const Real off_t = lesser(p.w.row_scale[row + 1] * greater(std::abs(change[1]), std::abs(change[2])),
-                            greater(std::abs(v.x), std::abs(v.y)));
-  return greater(off_n, off_t) / p.w.row_tolerance[row];
+  const Real moved = greater(p.w.row_scale[row] * std::abs(change[0]),
+                             p.w.row_scale[row + 1] * greater(std::abs(change[1]), std::abs(change[2])));
+  return moved / p.w.row_tolerance[row];
 }
 
 // pcr_az: impulses before the sweep.
