@@ -148,8 +148,9 @@ TYPED_TEST(FourBarWindows, swing_through_their_singular_pose_and_stay_parallel) 
       row.at_least("CURRENT: order, 1 and .5 ms",
                    std::log2(math::norm(coarse.top - answer) / math::norm(fine.top - answer)), 0.9);
     } else {
+      const double backward_euler = std::abs(-0.190138 - answer.x);
       row.at_most("DEFAULT: B0 at 1 s, h 1 ms, against the continuum, share of backward Euler's error",
-                  math::norm(coarse.top - answer) / std::abs(-0.190138 - answer.x), 1);
+                  math::norm(coarse.top - answer) / backward_euler, allowed<Real>(1, 1 + 0.05 / backward_euler));
       row.at_most("DEFAULT: B0 at 1 s, R of 1 and .5 ms, m", left, allowed<Real>(1e-4, 0.05));
     }
     row.at_most(at + ": verticals and couplers parallel before and after singular passes, 2 s, rad",

@@ -90,7 +90,7 @@ inline double improve_direction(const Placed& a, const Placed& b, Vec& n, std::m
 }
 
 // The greatest separation, which is the signed distance, by search: spread directions and `start`, then steps from the
-// best of them, again and again until `enough` is reached or thirty searches have not.
+// best of them, again and again until `enough` is reached or two hundred searches have not.
 inline double searched_distance(const Placed& a, const Placed& b, const Vec& start, double enough,
                                 std::mt19937& random) {
   if (b.shape.kind == ShapeKind::kPlane) return separation(a, b, b.X.R_WS.column(2));
@@ -102,7 +102,7 @@ inline double searched_distance(const Placed& a, const Placed& b, const Vec& sta
     if (s > best) best = s, n = d;
   }
   best = improve_direction(a, b, n, random);
-  for (int i = 1; i < 30 && best < enough; ++i) best = improve_direction(a, b, n, random);
+  for (int i = 1; i < 200 && best < enough; ++i) best = improve_direction(a, b, n, random);
   return best;
 }
 
