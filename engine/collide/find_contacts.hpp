@@ -1,8 +1,11 @@
-// All contacts of a world at the start of a step.
+// All contacts of a world at the start of a step, as far as the step may close them.
 //
-// Broad phase: the model's pairs whose bounding spheres come within a margin that grows with their speed, so that large
-// steps do not tunnel. Narrow phase: collide_pair into each pair's own slots. Compaction keeps the order of pairs and of
-// features, so that the result does not depend on how the team runs. More than the world holds: the deepest stay.
+// Broad phase: the model's pairs whose bounding spheres, carried along by the bodies' relative velocity, come within the
+// margin of each other in the step. Narrow phase: collide_pair into each pair's own slots, the candidates. Of these the
+// step's contacts are those that overlap or that the last velocities bring within the margin,
+//   g₀ + h J_n u⁻ < margin,
+// and after the solve review_contacts.hpp adds those that the result would break. Compaction keeps the order of pairs and
+// of features, so that the result does not depend on how the team runs. More than the world holds: the deepest stay.
 #pragma once
 
 #include "engine/collide/collide_pair.hpp"
@@ -12,39 +15,78 @@
 
 namespace axion::collide {
 
-// Where shape i is, and how far its surface may move in a step.
+// Velocities that motion within the step is foreseen from: the last ones, and those of a solve where there is one.
+enum class Foresight { kLast, kLastAndSolved };
+
+// How far a shape's surface moves in a step by its body's turning.
+template <typename Real>
+AXION_HD inline Real turning_reach(const model::ShapeData<Real>& shape, const math::Vec3<Real>* omega, Real dt) {
+  if (shape.body < 0) return 0;
+  return dt * math::norm(omega[shape.body]) * (math::norm(shape.p_CS) + shape.bounding_radius);
+}
+
 template <typename Real>
 AXION_HD inline void place_shape(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int i, Real dt) {
   const model::ShapeData<Real>& shape = m.shapes[i];
+  w.shape_reach[i] = turning_reach(shape, w.omega, dt);
   if (shape.body < 0) {
-    w.shape_centre[i] = shape.p_CS, w.shape_axes[i] = math::to_matrix(shape.q_CS), w.shape_reach[i] = 0;
+    w.shape_centre[i] = shape.p_CS, w.shape_axes[i] = math::to_matrix(shape.q_CS);
     return;
   }
   const math::Quat<Real>& q = w.q[shape.body];
-  const Real radius = math::norm(shape.p_CS) + shape.bounding_radius;
   w.shape_centre[i] = w.x[shape.body] + math::rotate(q, shape.p_CS);
   w.shape_axes[i] = math::to_matrix(q * shape.q_CS);
-  w.shape_reach[i] = dt * (math::norm(w.v[shape.body]) + math::norm(w.omega[shape.body]) * radius + Real(9.81) * dt);
 }
 
+// What shape a moves beside shape b in a step, but for their turning.
 template <typename Real>
-AXION_HD inline Real pair_margin(const model::WorldView<Real>& w, const model::PairData<Real>& pair,
-                                 const model::StepSettings<Real>& s) {
-  return s.contact_margin + w.shape_reach[pair.shape_a] + w.shape_reach[pair.shape_b];
+AXION_HD inline math::Vec3<Real> relative_travel(const model::ShapeData<Real>& a, const model::ShapeData<Real>& b,
+                                                 const math::Vec3<Real>* v, Real dt) {
+  return b.body < 0 ? dt * v[a.body] : dt * (v[a.body] - v[b.body]);
 }
 
-// Whether the bounding spheres come within the margin; a plane is its half space.
+// Gaps below this are candidates. Gravity has no part in it: it moves both bodies of a pair alike, and what it and other forces
+// add to the gap towards the world is made up for after the solve (review_contacts.hpp).
+template <typename Real>
+AXION_HD inline Real pair_margin(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                 const model::PairData<Real>& pair, const model::StepSettings<Real>& s,
+                                 Foresight foresight) {
+  const model::ShapeData<Real>&a = m.shapes[pair.shape_a], &b = m.shapes[pair.shape_b];
+  Real travel = math::norm(relative_travel(a, b, w.v, s.dt));
+  if (foresight == Foresight::kLastAndSolved) {
+    const Real solved = math::norm(relative_travel(a, b, w.v_plus, s.dt));
+    if (solved > travel) travel = solved;
+  }
+  return s.contact_margin + w.shape_reach[pair.shape_a] + w.shape_reach[pair.shape_b] + travel;
+}
+
+// Whether bounding spheres whose centres are d apart, the first moving by `travel`, come within `distance` centre to centre; a
+// plane is its half space.
+template <typename Real>
+AXION_HD inline bool come_near(const math::Vec3<Real>& d, const math::Vec3<Real>& travel, Real distance) {
+  const Real along = -math::dot(d, travel), length2 = math::dot(travel, travel);
+  const Real t = along <= Real(0) ? Real(0) : (along >= length2 ? Real(1) : along / length2);
+  const math::Vec3<Real> nearest = d + t * travel;
+  return math::dot(nearest, nearest) < distance * distance;
+}
+
 template <typename Real>
 AXION_HD inline bool near_each_other(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
-                                     const model::PairData<Real>& pair, const model::StepSettings<Real>& s) {
+                                     const model::PairData<Real>& pair, const model::StepSettings<Real>& s,
+                                     Foresight foresight) {
   const model::ShapeData<Real>&a = m.shapes[pair.shape_a], &b = m.shapes[pair.shape_b];
-  const Real margin = pair_margin(w, pair, s);
+  const Real margin = s.contact_margin + w.shape_reach[pair.shape_a] + w.shape_reach[pair.shape_b];
   const math::Vec3<Real> d = w.shape_centre[pair.shape_a] - w.shape_centre[pair.shape_b];
-  if (b.kind == model::ShapeKind::kPlane) {
-    return math::dot(w.shape_axes[pair.shape_b].column(2), d) < a.bounding_radius + margin;
-  }
-  const Real distance = a.bounding_radius + b.bounding_radius + margin;
-  return math::dot(d, d) < distance * distance;
+  const auto near = [&](const math::Vec3<Real>* v) {
+    const math::Vec3<Real> travel = relative_travel(a, b, v, s.dt);
+    if (b.kind == model::ShapeKind::kPlane) {
+      const math::Vec3<Real> normal = w.shape_axes[pair.shape_b].column(2);
+      const Real closing = math::dot(normal, travel);
+      return math::dot(normal, d) + (closing < 0 ? closing : Real(0)) < a.bounding_radius + margin;
+    }
+    return come_near(d, travel, a.bounding_radius + b.bounding_radius + margin);
+  };
+  return near(w.v) || (foresight == Foresight::kLastAndSolved && near(w.v_plus));
 }
 
 template <typename Real>
@@ -62,9 +104,21 @@ AXION_HD_CALL model::Contact<Real> make_contact(const model::WorldView<Real>& w,
   return c;
 }
 
-// Marks the deepest `capacity` of the kept candidates; rare, so one member of the team does it. Returns capacity.
+// The gap of a contact after a step at velocities (v, omega), by the law of its row: linear.
 template <typename Real>
-AXION_HD inline int keep_deepest(const model::WorldView<Real>& w, int kept, int capacity) {
+AXION_HD inline Real gap_after(const model::Contact<Real>& c, const math::Vec3<Real>* v, const math::Vec3<Real>* omega,
+                               Real dt) {
+  math::Vec3<Real> relative = v[c.body_a] + math::cross(omega[c.body_a], c.r_a);
+  if (c.body_b >= 0) relative -= v[c.body_b] + math::cross(omega[c.body_b], c.r_b);
+  return c.gap + dt * math::dot(c.normal, relative);
+}
+
+// What candidate_use says of a slot.
+inline constexpr int kNoCandidate = 0, kCandidate = 1, kChosen = 2;
+
+// Marks the deepest `capacity` of the kept candidates; rare, so one member of the team does it.
+template <typename Real>
+AXION_HD inline void keep_deepest(const model::WorldView<Real>& w, int kept, int capacity) {
   for (int i = 0; i < kept - capacity; ++i) {  // drop the shallowest, one at a time, keeping the order of the rest
     int shallowest = 0;
     for (int k = 1; k < kept - i; ++k) {
@@ -72,20 +126,20 @@ AXION_HD inline int keep_deepest(const model::WorldView<Real>& w, int kept, int 
     }
     for (int k = shallowest; k + 1 < kept - i; ++k) w.candidate_kept[k] = w.candidate_kept[k + 1];
   }
-  return capacity;
 }
 
 struct ContactSearch {
-  int count;
-  bool overflow;
+  int slots;      // of candidates
+  int count;      // contacts
+  bool overflow;  // some were dropped
 };
 
+// Pairs near each other into pair_active, their slots into candidate_start. Sets slots and overflow.
 template <typename Real, typename Team>
-AXION_HD_CALL ContactSearch find_contacts(const Team& team, const model::ModelView<Real>& m,
-                                            const model::WorldView<Real>& w, const model::StepSettings<Real>& s) {
-  team.for_each(m.shape_count, [&](int i) { place_shape(m, w, i, s.dt); });
+AXION_HD inline int find_near_pairs(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                    const model::StepSettings<Real>& s, Foresight foresight, ContactSearch& search) {
   const int active = team.filter(
-      m.pair_count, [&](int i) { return near_each_other(m, w, m.pairs[i], s); },
+      m.pair_count, [&](int i) { return near_each_other(m, w, m.pairs[i], s, foresight); },
       [&](int i, int k) { w.pair_active[k] = static_cast<std::uint32_t>(i); });
   team.for_each(1, [&](int) {
     int slot = 0;
@@ -94,40 +148,69 @@ AXION_HD_CALL ContactSearch find_contacts(const Team& team, const model::ModelVi
       slot += m.pairs[w.pair_active[k]].contact_max;
     }
   });
+  if (active > 0) {
+    const int last = active - 1, end = w.candidate_start[last] + m.pairs[w.pair_active[last]].contact_max;
+    search.overflow = end > m.candidate_capacity;
+    search.slots = search.overflow ? m.candidate_capacity : end;
+  }
+  return active;
+}
+
+// All candidates: contact_use is kCandidate, or kChosen for the contacts that the last velocities close.
+template <typename Real, typename Team>
+AXION_HD_CALL ContactSearch find_candidates(const Team& team, const model::ModelView<Real>& m,
+                                            const model::WorldView<Real>& w, const model::StepSettings<Real>& s,
+                                            Foresight foresight) {
+  ContactSearch search{0, 0, false};
+  const int active = find_near_pairs(team, m, w, s, foresight, search);
   team.for_each(active, [&](int k) {
     const int index = static_cast<int>(w.pair_active[k]);
     const model::PairData<Real>& pair = m.pairs[index];
     const model::ShapeData<Real>&a = m.shapes[pair.shape_a], &b = m.shapes[pair.shape_b];
     ContactPoint<Real> points[kMaxPairContacts];
-    w.candidate_count[k] = 0;
-    if (w.candidate_start[k] + pair.contact_max > m.candidate_capacity) return;  // counted as an overflow below
+    const int start = w.candidate_start[k];
+    if (start + pair.contact_max > m.candidate_capacity) {  // counted as an overflow
+      for (int slot = start; slot < m.candidate_capacity; ++slot) w.candidate_use[slot] = kNoCandidate;
+      return;
+    }
     const ShapePose<Real> X_WA{w.shape_centre[pair.shape_a], w.shape_axes[pair.shape_a]};
     const ShapePose<Real> X_WB{w.shape_centre[pair.shape_b], w.shape_axes[pair.shape_b]};
     const int found = collide_pair(Shape<Real>{a.kind, a.size}, X_WA, Shape<Real>{b.kind, b.size}, X_WB,
-                                   pair_margin(w, pair, s), points);
-    const int count = found < pair.contact_max ? found : pair.contact_max;
-    for (int i = 0; i < count; ++i) {
-      w.candidate[w.candidate_start[k] + i] =
-          make_contact(w, a, b, index, pair.friction * w.friction_scale[0], points[i]);
+                                   pair_margin(m, w, pair, s, foresight), points);
+    for (int i = 0; i < pair.contact_max; ++i) {
+      w.candidate_use[start + i] = kNoCandidate;
+      if (i >= found) continue;
+      model::Contact<Real>& c = w.candidate[start + i];
+      c = make_contact(w, a, b, index, pair.friction * w.friction_scale[0], points[i]);
+      const bool closes = c.gap <= Real(0) || gap_after(c, w.v, w.omega, s.dt) < s.contact_margin;
+      w.candidate_use[start + i] = closes ? kChosen : kCandidate;
     }
-    w.candidate_count[k] = count;
   });
-  team.for_each(1, [&](int) {
-    int kept = 0;
-    for (int k = 0; k < active; ++k) {
-      for (int i = 0; i < w.candidate_count[k]; ++i) w.candidate_kept[kept++] = w.candidate_start[k] + i;
-    }
-    w.record->contact_count = kept > m.contact_capacity ? keep_deepest(w, kept, m.contact_capacity) : kept;
-    const int last = active - 1;
-    const bool dropped =
-        kept > m.contact_capacity ||
-        (active > 0 && w.candidate_start[last] + m.pairs[w.pair_active[last]].contact_max > m.candidate_capacity);
-    w.contact_start[0] = dropped ? 1 : 0;  // carried out of the team below; the list of contacts is built later
-  });
-  const int count = w.record->contact_count;
-  const bool overflow = w.contact_start[0] != 0;
-  team.for_each(count, [&](int i) { w.contacts[i] = w.candidate[w.candidate_kept[i]]; });
-  return {count, overflow};
+  return search;
+}
+
+// The chosen candidates become the step's contacts.
+template <typename Real, typename Team>
+AXION_HD_CALL void gather_contacts(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                   ContactSearch& search) {
+  const int kept = team.filter(
+      search.slots, [&](int slot) { return w.candidate_use[slot] == kChosen; },
+      [&](int slot, int k) { w.candidate_kept[k] = slot; });
+  search.count = kept;
+  if (kept > m.contact_capacity) {
+    search.count = m.contact_capacity, search.overflow = true;
+    team.for_each(1, [&](int) { keep_deepest(w, kept, m.contact_capacity); });
+  }
+  team.for_each(search.count, [&](int i) { w.contacts[i] = w.candidate[w.candidate_kept[i]]; });
+}
+
+template <typename Real, typename Team>
+AXION_HD_CALL ContactSearch find_contacts(const Team& team, const model::ModelView<Real>& m,
+                                          const model::WorldView<Real>& w, const model::StepSettings<Real>& s) {
+  team.for_each(m.shape_count, [&](int i) { place_shape(m, w, i, s.dt); });
+  ContactSearch search = find_candidates(team, m, w, s, Foresight::kLast);
+  gather_contacts(team, m, w, search);
+  return search;
 }
 
 }  // namespace axion::collide

@@ -90,7 +90,7 @@ struct WorldView {
   // Scratch: shapes at q-.
   math::Vec3<Real>* shape_centre;       // [nshape]
   math::Mat3<Real>* shape_axes;         // [nshape] shape to world
-  Real* shape_reach;                    // [nshape] how far its surface may move in the step, m
+  Real* shape_reach;                    // [nshape] how far its surface may move in the step by turning, m
   // Scratch: bodies. *_plus is the iterate, *_tilde the free velocity.
   math::Mat3<Real>* I_world;            // [nb] at q-
   math::Mat3<Real>* I_inverse;          // [nb]
@@ -144,7 +144,7 @@ struct WorldView {
   std::uint32_t* pair_active;           // [npair] list of pairs near each other
   Contact<Real>* candidate;             // [candidate capacity] contacts before compaction
   int* candidate_start;                 // [npair] first slot of each active pair
-  int* candidate_count;                 // [npair] contacts found by each active pair
+  int* candidate_use;                   // [candidate capacity] nothing, a candidate, or chosen (collide/find_contacts.hpp)
   int* candidate_kept;                  // [candidate capacity] slots in use, in order
   // Scratch: conjugate residuals, and the Krylov iteration on links, six slots each (solver/closing_links.hpp).
   Real* pcr_r;                          // [the greater of nrow and 6 (nloop + contact_capacity)] each
@@ -283,7 +283,7 @@ AXION_HD inline void for_each_field(const ModelView<Real>& m, F&& f) {
   f(kScratch, &W::contact_list, 2 * nc), f(kScratch, &W::pair_active, std::size_t(m.pair_count));
   f(kScratch, &W::candidate, std::size_t(m.candidate_capacity));
   f(kScratch, &W::candidate_start, std::size_t(m.pair_count));
-  f(kScratch, &W::candidate_count, std::size_t(m.pair_count));
+  f(kScratch, &W::candidate_use, std::size_t(m.candidate_capacity));
   f(kScratch, &W::candidate_kept, std::size_t(m.candidate_capacity));
   const std::size_t nlink = m.loop_count + nc, nk = nrow > 6 * nlink ? nrow : 6 * nlink;
   f(kScratch, &W::pcr_r, nk), f(kScratch, &W::pcr_z, nk), f(kScratch, &W::pcr_p, nk);

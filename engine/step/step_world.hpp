@@ -1,12 +1,12 @@
 // One step of one world: a table of contents.
 //
-//   rows at q⁻ → free velocity → contacts → rows of contacts → Newton → accept, or freeze
+//   rows at q⁻ → free velocity → contacts → rows of contacts → Newton → review of contacts → accept, or freeze
 // Reads control, force and torque; advances the state by dt; leaves the record. A world whose result is not finite keeps
 // its last finite state and is frozen (kNonFiniteBit in *outcome) until somebody resets it.
 #pragma once
 
 #include "engine/base/assert.hpp"
-#include "engine/collide/find_contacts.hpp"
+#include "engine/collide/review_contacts.hpp"
 #include "engine/solver/newton.hpp"
 #include "engine/step/outcome.hpp"
 
@@ -140,6 +140,29 @@ AXION_HD_CALL void accept(const Team& team, const solver::Problem<Real>& p) {
   });
 }
 
+// Solves the step with the contacts that it is thought to close, and again with those that its result would break.
+template <typename Real, typename Team>
+AXION_HD inline solver::NewtonResult<Real> solve_contacts(const Team& team, solver::Problem<Real>& p,
+                                                          collide::ContactSearch& contacts) {
+  const solver::Problem<Real> asked = p;
+  solver::NewtonCounts counts;
+  for (int review = 0;; ++review) {
+    AXION_ASSERT(contacts.count <= p.m.contact_capacity);
+    p = asked;
+    p.contact_count = contacts.count;
+    constraints::build_contact_rows(team, p.m, p.w, contacts.count);
+    constraints::find_rebounds(team, p.m, p.w, p.s, contacts.count);
+    constraints::list_contacts_of_bodies(team, p.m, p.w, contacts.count);
+    solver::prepare_linear_solver(team, p);
+    solver::NewtonResult<Real> result = solver::solve(team, p);
+    counts.iterations += result.counts.iterations;
+    counts.linear_iterations += result.counts.linear_iterations;
+    counts.line_search_steps += result.counts.line_search_steps;
+    result.counts = counts;
+    if (review == collide::kReviews || !collide::review_contacts(team, p.m, p.w, p.s, review, contacts)) return result;
+  }
+}
+
 template <typename Real, team::Team Team>
 AXION_HD inline void step_world(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                 const model::StepSettings<Real>& settings) {
@@ -150,18 +173,13 @@ AXION_HD inline void step_world(const Team& team, const model::ModelView<Real>& 
   constraints::build_axis_rows(team, m, w, settings);
   constraints::build_limit_rows(team, m, w);
   constraints::build_effort_rows(team, m, w, settings);
-  const collide::ContactSearch contacts = collide::find_contacts(team, m, w, settings);
-  AXION_ASSERT(contacts.count <= m.contact_capacity);
-  constraints::build_contact_rows(team, m, w, contacts.count);
-  constraints::find_rebounds(team, m, w, settings, contacts.count);
-  constraints::list_contacts_of_bodies(team, m, w, contacts.count);
+  collide::ContactSearch contacts = collide::find_contacts(team, m, w, settings);
   solver::Problem<Real> problem{m, w, settings, settings.joint_mode, contacts.count};
   scale_rows(team, problem);
-  solver::prepare_linear_solver(team, problem);
+  const solver::NewtonResult<Real> result = solve_contacts(team, problem, contacts);
 
-  const solver::NewtonResult<Real> result = solver::solve(team, problem);
-
-  const bool ok = iterate_is_finite(team, problem);
+  // A residual that is not finite leaves nothing to go by, even at an iterate that is: forces may be infinite.
+  const bool ok = result.merit - result.merit == Real(0) && iterate_is_finite(team, problem);
   record_residuals(team, problem);
   if (ok) accept(team, problem);
   team.for_each(1, [&](int) {

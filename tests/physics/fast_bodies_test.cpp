@@ -1,4 +1,5 @@
-// Contact margins grow with speed: what would pass through a wall within one step is found before and stopped.
+// What would pass through a wall within one step is stopped, however it came to that speed; and contacts that no step closes
+// are not in it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -56,6 +57,67 @@ TYPED_TEST(FastBodies, do_not_tunnel) {
   }
   // Its centre stays before the wall's face, at half its least thickness or more.
   validation.at_most("centre of the bullet beyond the wall's middle, m", furthest, -0.01);
+}
+
+// From rest, by a force: nothing that is known before the step says that it will come to the wall.
+TYPED_TEST(FastBodies, do_not_tunnel_when_a_force_drives_them_through_in_one_step) {
+  const Validation<TypeParam> validation("pushed bullet against a thin wall");
+  double furthest = -1;
+  for (const auto kind : {model::ShapeKind::kSphere, model::ShapeKind::kCapsule, model::ShapeKind::kBox}) {
+    for (const bool wall_moves : {false, true}) {
+      for (const double h : {0.01, 0.1, 0.3}) {
+        testing::SingleWorld<TypeParam> world(wall_and_bullet(kind, wall_moves),
+                                              model::make_options(model::Preset::kDefault), h);
+        for (int k = 0; k < 3; ++k) {
+          world.world().force[0] = {TypeParam(k == 0 ? 0.3 / (h * h) : 0), 0, 0};  // 3 m in the first step
+          world.step();
+          EXPECT_TRUE(world.converged());
+          const double wall = wall_moves ? double(world.world().x[1].x) : 0;
+          furthest = std::max(furthest, double(world.world().x[0].x) - wall);
+        }
+      }
+    }
+  }
+  validation.at_most("centre of the bullet beyond the wall's middle, m", furthest, -0.01);
+}
+
+// Two balls 0.3 m apart fall past a wall: gravity moves both alike, and neither comes near the other or the wall.
+TYPED_TEST(FastBodies, that_fall_side_by_side_are_no_contacts_even_in_large_steps) {
+  model::SceneSpec scene;
+  for (int i = 0; i < 2; ++i) {
+    scene.bodies.push_back(testing::solid_box(i == 0 ? "left" : "right", 1, {0.1, 0.1, 0.1}, {0.3 * i, 0, 0}));
+    model::ShapeSpec ball;
+    ball.name = scene.bodies.back().name, ball.body = i, ball.kind = model::ShapeKind::kSphere, ball.size = {0.1, 0, 0};
+    scene.shapes.push_back(ball);
+  }
+  scene.shapes.push_back(testing::box_shape("wall", model::kWorldBody, {5, 0.01, 5}, 0.3));
+  scene.shapes.back().X_BS.position = {0, 0.2, 0};
+  testing::SingleWorld<TypeParam> world(scene, model::make_options(model::Preset::kDefault), 0.2);
+  for (int k = 0; k < 3; ++k) {
+    world.step();
+    EXPECT_TRUE(world.converged());
+    EXPECT_EQ(world.record().contact_count, 0);
+  }
+}
+
+// A ball dropped from 0.5 m, in steps in which gravity alone would carry it through the floor.
+TYPED_TEST(FastBodies, land_on_the_floor_in_large_steps) {
+  const Validation<TypeParam> validation("ball dropped in large steps");
+  double deepest = 0;
+  for (const double h : {0.1, 0.2, 0.3, 0.5}) {
+    for (const double height : {0.001, 0.05, 0.5}) {
+      model::SceneSpec scene = testing::cube_on_plane(0.5);
+      testing::SingleWorld<TypeParam> world(scene, model::make_options(model::Preset::kDefault), h);
+      const double rest = double(world.world().x[0].z);
+      world.world().x[0].z += TypeParam(height);
+      for (int k = 0; k < 8; ++k) {
+        world.step();
+        EXPECT_TRUE(world.converged());
+        deepest = std::max(deepest, rest - double(world.world().x[0].z));
+      }
+    }
+  }
+  validation.at_most("depth below the floor, m", deepest, 1e-3);
 }
 
 }  // namespace
