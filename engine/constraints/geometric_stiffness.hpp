@@ -2,7 +2,10 @@
 //
 // An impulse f at the arm r turns with its body: K = (f·r)1 − ½(r fᵀ + f rᵀ). Backward Euler (CURRENT) needs h times
 // its positive part in the Newton matrix, else chains with a heavy end never converge. BLENDED takes from
-// k_b = h λ_max(I^-½ K_b I^-½) the share of J(q⁺) in a joint's impulses: w_j = max over its bodies of max(0, 1 − 2/k_b).
+// k_b = h λ_max(Z_b^-½ K_b Z_b^-½) the share of J(q⁺) in a joint's impulses: w_j = max over its bodies of max(0, 1 − 2/k_b).
+// Z_b is the body's inertia I_b, and where that alone gives a weight the inertia that it turns with: dampers, springs and drives
+// are solved implicitly and hold it to its neighbours, locked directions carry them along. A stiffly driven robot keeps J(q⁻)
+// at time steps ten times as long, and Newton one iteration in place of twelve.
 // f·r > 0 where the impulse pulls outward, as in a loaded chain.
 #pragma once
 
@@ -56,6 +59,78 @@ AXION_HD inline Real blend_weight(Real k) {
   return k > Real(2) ? Real(1) - Real(2) / k : Real(0);
 }
 
+// What an axis adds to the inertia about it against motion that explicit forces excite: armature, and what is solved implicitly.
+// With damping d, spring k and an explicit stiffness K, x⁺(I + hd + h²k) − x(2I + hd − h²K) + x⁻I = 0 is stable for
+// h²K < 4 (I + hd/2 + h²k/4).
+template <typename Real>
+AXION_HD inline Real axis_support(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int i, Real dt) {
+  const model::AxisData<Real>& axis = m.axes[i];
+  Real damping = axis.damping, stiffness = axis.stiffness;
+  for (int k = axis.actuator_start; k < axis.actuator_start + axis.actuator_count; ++k) {
+    const model::ActuatorData<Real>& actuator = m.actuators[k];
+    if (actuator.kind == model::ActuatorKind::kMotor || actuator.effort_limited) continue;
+    const Real gain = w.gain_scale[actuator.control] * actuator.gear * actuator.gear;
+    damping += gain * actuator.kd;
+    if (actuator.kind == model::ActuatorKind::kPosition) stiffness += gain * actuator.kp;
+  }
+  return axis.armature + dt / 2 * damping + dt * dt / 4 * stiffness;
+}
+
+// What joint j lets its child turn beside its parent, for a torque, as axis_support holds it; locked directions give hardly.
+template <typename Real>
+AXION_HD_CALL math::Mat3<Real> joint_give(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int j, Real dt) {
+  const model::JointData<Real>& joint = m.joints[j];
+  const math::Vec3<Real> I = body_inertia(m, w, joint.child);
+  const Real least = I.x < I.y ? (I.x < I.z ? I.x : I.z) : (I.y < I.z ? I.y : I.z);
+  const auto inverse = [&](Real support) { return Real(1) / (support + Real(1e-2) * least); };
+  const Real locked = Real(1e-3) / least;
+  math::Mat3<Real> give = math::Mat3<Real>::diagonal(locked, locked, locked);
+  if (joint.is_ball) {
+    const Real c = inverse(joint.axis_count > 0 ? axis_support(m, w, joint.axis_start, dt) : Real(0));
+    return give + math::Mat3<Real>::diagonal(c, c, c);
+  }
+  for (int k = joint.slide_count; k < joint.axis_count; ++k) {
+    const math::Vec3<Real>& a = w.row_start[m.lock_count + joint.axis_start + k].k_a;
+    const Real length2 = math::dot(a, a);
+    give = give + inverse(axis_support(m, w, joint.axis_start + k, dt)) / (length2 * length2) * math::outer(a, a);
+  }
+  return give;
+}
+
+// Inertia against turning of every body with what its joints lend of all the others', as springs in series and parallel, into
+// I_hat_inverse; from the leaves to the roots, then back. K_geometric holds what children lend.
+template <typename Real>
+AXION_HD_CALL void supported_inertias(const model::ModelView<Real>& m, const model::WorldView<Real>& w, Real dt) {
+  math::Mat3<Real>* Z = w.I_hat_inverse;
+  for (int b = 0; b < m.body_count; ++b) Z[b] = math::rotate_diagonal(math::to_matrix(w.q[b]), body_inertia(m, w, b));
+  for (int b = m.body_count - 1; b >= 0; --b) {
+    if (m.bodies[b].parent < 0) continue;
+    w.K_geometric[b] = math::inverse(joint_give(m, w, m.bodies[b].joint, dt) + math::inverse(Z[b]));
+    Z[m.bodies[b].parent] = Z[m.bodies[b].parent] + w.K_geometric[b];
+  }
+  for (int b = 0; b < m.body_count; ++b) {
+    const int parent = m.bodies[b].parent;
+    if (m.bodies[b].joint < 0) continue;
+    math::Mat3<Real> give = joint_give(m, w, m.bodies[b].joint, dt);
+    if (parent >= 0) give = give + math::inverse(Z[parent] + Real(-1) * w.K_geometric[b]);
+    Z[b] = Z[b] + math::inverse(give);
+  }
+}
+
+// λ_max of Z⁻¹K, both symmetric, Z positive definite with Z = LLᵀ.
+template <typename Real>
+AXION_HD inline Real greatest_ratio(const math::Mat3<Real>& K, const math::Mat3<Real>& Z) {
+  const Real l00 = std::sqrt(Z(0, 0)), l10 = Z(1, 0) / l00, l20 = Z(2, 0) / l00;
+  const Real l11 = std::sqrt(Z(1, 1) - l10 * l10), l21 = (Z(2, 1) - l20 * l10) / l11;
+  const Real l22 = std::sqrt(Z(2, 2) - l20 * l20 - l21 * l21);
+  const auto solve = [&](const math::Vec3<Real>& v) {
+    const Real x = v.x / l00, y = (v.y - l10 * x) / l11;
+    return math::Vec3<Real>{x, y, (v.z - l20 * x - l21 * y) / l22};
+  };
+  const math::Mat3<Real> half = math::transpose(math::Mat3<Real>{{solve(K.row[0]), solve(K.row[1]), solve(K.row[2])}});
+  return model::greatest_eigenvalue(math::Mat3<Real>{{solve(half.row[0]), solve(half.row[1]), solve(half.row[2])}});
+}
+
 // w_j of every joint from the last step's impulses at q⁻; needs row_start.
 template <typename Real, typename Team>
 AXION_HD inline void blend_weights(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
@@ -75,6 +150,14 @@ AXION_HD inline void blend_weights(const Team& team, const model::ModelView<Real
     for (int i = 0; i < 3; ++i) S.row[i] = s[i] * math::scale(S.row[i], s);
     w.blend_body[b] = dt * model::greatest_eigenvalue(S);
   });
+  if (team.template max<Real>(m.body_count, [&](int b) { return w.blend_body[b]; }) > Real(2)) {
+    team.for_each(1, [&](int) { supported_inertias(m, w, dt); });
+    team.for_each(m.body_count, [&](int b) {
+      if (!(w.blend_body[b] > Real(2))) return;
+      const math::Mat3<Real> K = body_stiffness(m, b, w.q, w.row_start, w.lambda_joint, static_cast<Real*>(nullptr));
+      w.blend_body[b] = dt * greatest_ratio(K, w.I_hat_inverse[b]);
+    });
+  }
   team.for_each(m.joint_count, [&](int j) {
     const model::JointData<Real>& joint = m.joints[j];
     Real k = w.blend_body[joint.child];
