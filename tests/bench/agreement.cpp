@@ -1,8 +1,10 @@
-// axion-agreement: steps the same worlds on two devices, or on one with two numbers of threads, and compares the bits of
-// every field after every launch.
+// axion-agreement: steps the same worlds on two devices, or on one with two numbers of threads or two instruction sets, and
+// compares the bits of every field after every launch.
 //
 //   axion-agreement --model FILE [flags of axion-bench] [--right cuda:0] [--right_threads N] [--right_steps_per_launch K]
-// --device, --threads and --steps_per_launch are the left side's; the right side's launches may be cut elsewhere.
+//                   [--right_instruction_set x86-64] [--right_seed N]
+// --device, --threads and --steps_per_launch are the left side's; the right side's launches may be cut elsewhere. Another seed gives it
+// other controls: a check that differences are seen.
 //
 // At the first launch after which anything differs it prints the world and, of that world, every field that differs, in the
 // order in which a step computes them, with the element, both values and their distance in units in the last place; then it
@@ -13,11 +15,13 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstdint>
 #include <cstring>
 #include <limits>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/engine.hpp"
@@ -37,8 +41,8 @@ constexpr std::array kFields{Field::kStepIndex,     Field::kTime,         Field:
                              Field::kJointPosition, Field::kOutcome};
 
 struct Side {
-  std::string device;
-  int threads = 0, steps_per_launch = 0;
+  std::string device, instruction_set;
+  int threads = 0, steps_per_launch = 0, seed = -1;  // seed -1: the left side's
   std::unique_ptr<axion::Engine> engine;
   std::unique_ptr<axion::Batch> batch;
 };
@@ -46,10 +50,13 @@ struct Side {
 // Takes the flags of the right side out of the command line; what is left is axion-bench's.
 std::vector<char*> take_right_flags(int argc, char** argv, Side& right) {
   std::vector<char*> rest;
+  const std::array<std::pair<std::string, int*>, 3> numbers{{{"--right_threads", &right.threads},
+                                                             {"--right_steps_per_launch", &right.steps_per_launch},
+                                                             {"--right_seed", &right.seed}}};
   for (int i = 0; i < argc; ++i) {
     const std::string flag = argv[i];
-    const bool known = flag == "--right" || flag == "--right_threads" || flag == "--right_steps_per_launch";
-    if (!known) {
+    const auto number = std::find_if(numbers.begin(), numbers.end(), [&](const auto& n) { return n.first == flag; });
+    if (number == numbers.end() && flag != "--right" && flag != "--right_instruction_set") {
       rest.push_back(argv[i]);
       continue;
     }
@@ -57,28 +64,33 @@ std::vector<char*> take_right_flags(int argc, char** argv, Side& right) {
       std::fprintf(stderr, "axion-agreement: %s has no value\n", flag.c_str());
       std::exit(2);
     }
+    if (number == numbers.end()) {
+      (flag == "--right" ? right.device : right.instruction_set) = argv[i];
+      continue;
+    }
     char* end = nullptr;
-    const long number = std::strtol(argv[i], &end, 10);
-    if (flag == "--right") {
-      right.device = argv[i];
-    } else if (*end != '\0' || number < 0 || number > 100'000) {
+    const long value = std::strtol(argv[i], &end, 10);
+    if (end == argv[i] || *end != '\0' || value < 0 || value > 100'000) {
       std::fprintf(stderr, "axion-agreement: %s is '%s', must be a number from 0 to 100000\n", flag.c_str(), argv[i]);
       std::exit(2);
-    } else {
-      (flag == "--right_threads" ? right.threads : right.steps_per_launch) = static_cast<int>(number);
     }
+    *number->second = static_cast<int>(value);
   }
   return rest;
 }
 
 void open(Side& side, const axion::BatchSpec& spec, const BenchOptions& options) {
-  side.engine = take(side.device, axion::create_engine({.device = side.device, .threads = side.threads}));
+  side.engine = take(side.device, axion::create_engine({.device = side.device,
+                                                          .threads = side.threads,
+                                                          .memory_limit_bytes = 0,
+                                                          .instruction_set = side.instruction_set}));
   side.batch = axion::bench::make_batch(*side.engine, spec, options);
 }
 
 // Steps [first, first + count) of a side, in launches of its own length.
-void advance(Side& side, const BenchOptions& options, const std::vector<axion::bench::ControlRange>& ranges, int first,
+void advance(Side& side, BenchOptions options, const std::vector<axion::bench::ControlRange>& ranges, int first,
              int count) {
+  if (side.seed >= 0) options.seed = static_cast<std::uint64_t>(side.seed);
   for (int done = 0; done < count;) {
     const int now = std::min(side.steps_per_launch, count - done);
     const std::vector<float> control = axion::bench::draw_controls(options, ranges, first + done, now);
@@ -186,6 +198,7 @@ int main(int argc, char** argv) {
   std::vector<char*> rest = take_right_flags(argc, argv, right);
   const BenchOptions options =
       axion::bench::parse_options(static_cast<int>(rest.size()), rest.data(), "axion-agreement");
+  left.instruction_set = options.instruction_set;
   left.device = options.device, left.threads = options.threads, left.steps_per_launch = options.steps_per_launch;
   if (right.device.empty()) right.device = left.device;
   if (right.steps_per_launch == 0) right.steps_per_launch = left.steps_per_launch;
@@ -204,7 +217,7 @@ int main(int argc, char** argv) {
     }
   }
   std::printf("same bits: %s, %d worlds, %d steps, %s, dt %g s, %s and %s\n", options.model.c_str(), options.worlds,
-              options.steps, options.precision.c_str(), spec.dt, left.engine->device().name.c_str(),
-              right.engine->device().name.c_str());
+              options.steps, options.precision.c_str(), spec.dt, left.engine->device().id.c_str(),
+              right.engine->device().id.c_str());
   return 0;
 }

@@ -157,6 +157,20 @@ BenchReport make_report(const BenchOptions& options, const axion::BatchSpec& spe
   return report;
 }
 
+// Counts of the model. A joint locks what its axes leave of six directions; a free joint locks none.
+void count_model(const axion::ModelInfo& model, BenchReport& report) {
+  report.bodies = static_cast<double>(model.bodies.size());
+  report.shapes = static_cast<double>(model.shapes.size());
+  report.joint_rows = report.axis_rows = report.limit_rows = 0;
+  for (const axion::JointInfo& joint : model.joints) {
+    if (joint.kind == axion::model::JointKind::kFree) continue;
+    const double axes = static_cast<double>(joint.axes.size());
+    report.joint_rows += joint.kind == axion::model::JointKind::kBall ? 3 : 6 - axes;
+    report.axis_rows += axes;
+    for (const axion::model::AxisSpec& axis : joint.axes) report.limit_rows += axis.limited;
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -179,6 +193,7 @@ int main(int argc, char** argv) {
                             recorder ? &*recorder : nullptr);
   BenchReport report = make_report(options, spec, engine->device(), run);
   report.memory_bytes = static_cast<double>(batch->memory_bytes());
+  count_model(model, report);
   if (recorder) recorder->watch().report(report);
   axion::bench::print_report(report, options.json);
   return 0;

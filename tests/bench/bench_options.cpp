@@ -139,6 +139,7 @@ BenchReport::BenchReport() {
   constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
   newton_iterations_mean = newton_iterations_p99 = linear_iterations_mean = contacts_mean = kUnknown;
   converged_fraction = non_finite_fraction = max_penetration_m = max_joint_error_m = memory_bytes = kUnknown;
+  bodies = shapes = joint_rows = axis_rows = limit_rows = kUnknown;
   watched_height_min_m = watched_height_max_m = watched_tilt_max_rad = kUnknown;
   watched_x_end_min_m = watched_height_end_min_m = watched_speed_end_m_s = kUnknown;
 }
@@ -193,6 +194,11 @@ void print_report(const BenchReport& r, bool json) {
       {"max_penetration_m", json_number(r.max_penetration_m)},
       {"max_joint_error_m", json_number(r.max_joint_error_m)},
       {"memory_bytes", json_number(r.memory_bytes)},
+      {"bodies", json_number(r.bodies)},
+      {"shapes", json_number(r.shapes)},
+      {"joint_rows", json_number(r.joint_rows)},
+      {"axis_rows", json_number(r.axis_rows)},
+      {"limit_rows", json_number(r.limit_rows)},
       {"watched_height_min_m", json_number(r.watched_height_min_m)},
       {"watched_height_max_m", json_number(r.watched_height_max_m)},
       {"watched_tilt_max_rad", json_number(r.watched_tilt_max_rad)},

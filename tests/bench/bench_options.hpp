@@ -56,6 +56,7 @@ struct BenchReport {
   double max_penetration_m;
   double max_joint_error_m;
   double memory_bytes;  // of the batch on its device
+  double bodies, shapes, joint_rows, axis_rows, limit_rows;  // of a world: counts of the model
   // Of the watched body's origin after each timed step, over all worlds.
   double watched_height_min_m, watched_height_max_m;
   double watched_tilt_max_rad;       // of its z axis from the world's
