@@ -79,7 +79,7 @@ class MujocoBench(unittest.TestCase):
     def test_comparison_prints_a_ratio_for_each_row(self):
         compare = pathlib.Path(__file__).resolve().parent / 'compare.py'
         done = subprocess.run([sys.executable, str(compare), '--bin', str(BIN), '--model', MODEL, '--worlds', '1', '2',
-                               '--threads', '1', '--steps', '20', '--repeat', '1'],
+                               '--threads', '1', '--steps', '20', '--warmup_steps', '5', '--repeat', '1'],
                               capture_output=True, text=True, timeout=120)
         self.assertEqual(done.returncode, 0, done.stderr)
         rows = [line.split('|')[1:-1] for line in done.stdout.splitlines()[2:]]

@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""The benchmarks of speed run, and their checks of correctness hold; never how long anything took.
+
+Usage: speed_smoke_test.py BIN_DIRECTORY MODEL.xml
+"""
+
+import pathlib
+import subprocess
+import sys
+import unittest
+
+BIN = pathlib.Path(sys.argv[1]).resolve()
+MODEL = sys.argv[2]
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def agreement(*extra):
+    return subprocess.run([str(BIN / 'axion-agreement'), '--model', MODEL, '--worlds', '3', '--steps', '30', '--device', 'cpu',
+                           '--threads', '1', '--steps_per_launch', '10', *extra],
+                          capture_output=True, text=True, timeout=120, check=False)
+
+
+def script(name, *arguments):
+    return subprocess.run([sys.executable, '-B', str(HERE / name), '--bin', str(BIN), *map(str, arguments)],
+                          capture_output=True, text=True, timeout=280, check=False)
+
+
+def rows_of(text):
+    """Cells of the rows of the tables in a text, heads and rules left out."""
+    lines = [line.strip('| \n').split(' | ') for line in text.splitlines() if line.startswith('| ')]
+    return [[cell.strip() for cell in line] for line in lines if not set(line[0]) <= set('-: |')]
+
+
+class Agreement(unittest.TestCase):
+    def test_bits_do_not_depend_on_threads_launches_and_instruction_sets(self):
+        for extra in (['--right_threads', '2'], ['--right_steps_per_launch', '7'], ['--right_instruction_set', 'x86-64'],
+                      ['--precision', 'float64', '--right_threads', '2']):
+            with self.subTest(extra=extra):
+                done = agreement(*extra)
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                self.assertIn('same bits', done.stdout)
+
+    def test_difference_is_seen_and_named(self):
+        done = agreement('--right_seed', '2', '--steps_per_launch', '1')
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn('differ first: world 0 after step 1', done.stdout)
+        self.assertIn('field control: ', done.stdout)
+        self.assertIn('ulp', done.stdout)
+
+    def test_wrong_command_lines_name_what_is_wrong(self):
+        for extra, name in ((['--right', 'abacus'], 'abacus'), (['--right_threads', 'x'], '--right_threads'),
+                            (['--right_seed'], '--right_seed')):
+            with self.subTest(extra=extra):
+                done = agreement(*extra)
+                self.assertIn(done.returncode, (1, 2))
+                self.assertIn(name, done.stderr)
+
+
+class Gpu(unittest.TestCase):
+    def test_what_needs_no_gpu_runs(self):
+        done = script('gpu.py', '--parts', 'agreement', 'sanitizer', 'table', '--device', 'cpu', '--agreement_models',
+                      'wheeled_robot.xml', '--agreement_worlds', 2, '--agreement_steps', 20, '--presets', 'default',
+                      '--table_model', MODEL, '--worlds', 1, 3, '--world_steps', 60, '--warmup_steps', 5, '--steps_per_launch', 10)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        rows = rows_of(done.stdout)
+        self.assertEqual([row[3] for row in rows if row[0] == 'wheeled_robot.xml'], ['same bits'] * 2)
+        self.assertEqual([row[0] for row in rows if row[0] in ('1', '3')], ['1', '3'])
+
+
+class Growth(unittest.TestCase):
+    def test_every_size_has_a_row(self):
+        done = script('growth.py', '--model', MODEL, '--worlds', 2, 4, '--spheres', 8, 12, '--world_steps', 20, '--pile_steps', 5,
+                      '--seconds_lying', 0.2, '--repeat', 1)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        rows = [row for row in rows_of(done.stdout) if row[0].isdigit()]
+        self.assertEqual([row[0] for row in rows], ['2', '4', '8', '12'])
+        for row in rows:
+            self.assertGreater(float(row[6]), 0.0)  # memory
+
+
+class Floor(unittest.TestCase):
+    def test_phases_add_up(self):
+        done = script('floor.py', '--model', MODEL, '--steps', 30)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        counts = {row[0]: float(row[2].replace(',', '')) for row in rows_of(done.stdout) if len(row) == 5 and row[0] != 'phase'}
+        total = counts.pop('all')
+        self.assertAlmostEqual(sum(counts.values()), total, delta=len(counts))
+        self.assertGreater(min(counts.values()), 0.0)
+
+
+class LargestStep(unittest.TestCase):
+    def test_wheeled_robot_gets_over_the_step_at_ten_milliseconds(self):
+        # The scene's own checks decide what is held: at 10 ms, and not at 900 ms, at which it moves 1.8 m in a step.
+        done = script('largest_step.py', '--scenes', 'step', '--grid_ms', 10, 900, '--worlds_held', 1, '--worlds', 1, '--repeat', 1)
+        rows = {row[1]: row[2] for row in rows_of(done.stdout)}
+        self.assertEqual(rows.get('axion'), '10', done.stdout + done.stderr)
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1], verbosity=2)
