@@ -4,6 +4,7 @@
 Usage: speed_smoke_test.py BIN_DIRECTORY MODEL.xml
 """
 
+import json
 import pathlib
 import subprocess
 import sys
@@ -80,12 +81,20 @@ class Growth(unittest.TestCase):
 
 class Floor(unittest.TestCase):
     def test_phases_add_up(self):
-        done = script('floor.py', '--model', MODEL, '--steps', 30)
+        done = script('floor.py', '--model', MODEL, '--steps', 30, '--worlds', 2, '--warmup_steps', 5, '--repeat', 1)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        counts = {row[0]: float(row[2].replace(',', '')) for row in rows_of(done.stdout) if len(row) == 5 and row[0] != 'phase'}
+        counts = {row[0]: float(row[2].replace(',', '')) for row in rows_of(done.stdout) if len(row) == 6 and row[0] != 'phase'}
         total = counts.pop('all')
         self.assertAlmostEqual(sum(counts.values()), total, delta=len(counts))
-        self.assertGreater(min(counts.values()), 0.0)
+        self.assertGreater(min(counts[name] for name in counts if 'active set' not in name), 0.0)
+
+    def test_counted_numbers_step_worlds_to_the_bits_of_plain_ones(self):
+        done = subprocess.run([str(BIN / 'axion-count'), '--model', MODEL, '--worlds', '2', '--steps', '40', '--warmup_steps', '10'],
+                              capture_output=True, text=True, timeout=120, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        report = json.loads(done.stdout)
+        self.assertTrue(report['same_bits'])
+        self.assertGreater(report['functions']['solver::evaluate']['operations'], 1000)
 
 
 class LargestStep(unittest.TestCase):

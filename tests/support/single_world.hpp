@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -40,8 +41,8 @@ class SingleWorld {
   }
 
   model::ModelView<Real> model() const {
-    if constexpr (std::is_same_v<Real, float>) {
-      return model::batch_view(single_.view(), options_);
+    if constexpr (sizeof(Real) == sizeof(float)) {  // float itself, or one that counts its operations
+      return std::bit_cast<model::ModelView<Real>>(model::batch_view(single_.view(), options_));
     } else {
       return model::batch_view(compiled_.arrays.view(), options_);
     }

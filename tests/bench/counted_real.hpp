@@ -1,0 +1,172 @@
+// CountedReal: a float32 that counts what is done to it; CountingTeam: a team of one thread that books the counts on the
+// function whose loop it runs.
+//
+// Include this before any header of the engine: its templates name functions of std, which are looked up where they stand.
+// One addition, subtraction, multiplication, division or root is one operation, a sine or the like kSeriesOperations of them;
+// signs, comparisons, indices and moves are none. What a function does outside of a team's verbs is booked on `elsewhere`.
+// Everything is as float32 does it, chunks and quads lane by lane, so a counted world ends in the engine's own bits.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace axion::bench {
+
+inline constexpr int kSeriesOperations = 20;
+
+struct Tally {
+  std::int64_t loops = 0, operations = 0, quotients = 0;  // quotients: of the operations, divisions and roots
+};
+
+inline Tally elsewhere, *tally = &elsewhere;
+inline std::map<std::string, Tally> tallies;
+inline bool counting = false;
+
+constexpr void count(int operations, int quotients = 0) {
+  if (std::is_constant_evaluated() || !counting) return;
+  tally->operations += operations, tally->quotients += quotients;
+}
+
+struct CountedReal {
+  float value;
+
+  constexpr CountedReal() = default;
+  template <typename T>
+    requires std::is_arithmetic_v<T>
+  constexpr CountedReal(T x) : value(static_cast<float>(x)) {}
+  template <typename T>
+    requires std::is_arithmetic_v<T>
+  constexpr explicit operator T() const {
+    return static_cast<T>(value);
+  }
+
+  friend constexpr CountedReal operator+(CountedReal a, CountedReal b) { return count(1), a.value + b.value; }
+  friend constexpr CountedReal operator-(CountedReal a, CountedReal b) { return count(1), a.value - b.value; }
+  friend constexpr CountedReal operator*(CountedReal a, CountedReal b) { return count(1), a.value * b.value; }
+  friend constexpr CountedReal operator/(CountedReal a, CountedReal b) { return count(1, 1), a.value / b.value; }
+  friend constexpr CountedReal operator-(CountedReal a) { return -a.value; }
+  friend constexpr CountedReal operator+(CountedReal a) { return a; }
+  constexpr CountedReal& operator+=(CountedReal b) { return *this = *this + b; }
+  constexpr CountedReal& operator-=(CountedReal b) { return *this = *this - b; }
+  constexpr CountedReal& operator*=(CountedReal b) { return *this = *this * b; }
+  constexpr CountedReal& operator/=(CountedReal b) { return *this = *this / b; }
+  friend constexpr bool operator==(CountedReal a, CountedReal b) { return a.value == b.value; }
+  friend constexpr auto operator<=>(CountedReal a, CountedReal b) { return a.value <=> b.value; }
+};
+static_assert(sizeof(CountedReal) == sizeof(float) && std::is_trivially_copyable_v<CountedReal>);
+
+}  // namespace axion::bench
+
+namespace std {
+using axion::bench::CountedReal;
+template <>
+struct numeric_limits<CountedReal> : numeric_limits<float> {};
+inline CountedReal abs(CountedReal a) { return std::abs(a.value); }
+inline CountedReal copysign(CountedReal a, CountedReal b) { return std::copysign(a.value, b.value); }
+inline CountedReal round(CountedReal a) { return std::round(a.value); }
+inline CountedReal floor(CountedReal a) { return std::floor(a.value); }
+inline CountedReal fmin(CountedReal a, CountedReal b) { return std::fmin(a.value, b.value); }
+inline CountedReal fmax(CountedReal a, CountedReal b) { return std::fmax(a.value, b.value); }
+inline CountedReal sqrt(CountedReal a) { return axion::bench::count(1, 1), std::sqrt(a.value); }
+inline CountedReal sin(CountedReal a) { return axion::bench::count(axion::bench::kSeriesOperations), std::sin(a.value); }
+inline CountedReal cos(CountedReal a) { return axion::bench::count(axion::bench::kSeriesOperations), std::cos(a.value); }
+inline CountedReal acos(CountedReal a) {
+  return axion::bench::count(axion::bench::kSeriesOperations), std::acos(a.value);
+}
+inline CountedReal asin(CountedReal a) {
+  return axion::bench::count(axion::bench::kSeriesOperations), std::asin(a.value);
+}
+inline CountedReal atan2(CountedReal a, CountedReal b) {
+  return axion::bench::count(axion::bench::kSeriesOperations), std::atan2(a.value, b.value);
+}
+inline CountedReal hypot(CountedReal a, CountedReal b) { return axion::bench::count(4, 1), std::hypot(a.value, b.value); }
+}  // namespace std
+
+#include "engine/math/quad.hpp"
+#include "engine/solver/chunk.hpp"
+#include "engine/team/serial_team.hpp"
+
+namespace axion::solver {
+// Chunks of one number, as in CUDA.
+template <>
+constexpr int chunk_lanes<bench::CountedReal>(int most) {
+  return most < 1 ? most : 1;
+}
+}  // namespace axion::solver
+
+namespace axion::math {
+template <>
+struct Quad<bench::CountedReal> {
+  bench::CountedReal lanes[4];
+
+  static Quad load(const bench::CountedReal* from) { return {{from[0], from[1], from[2], from[3]}}; }
+  void store(bench::CountedReal* to) const {
+    for (int k = 0; k < 4; ++k) to[k] = lanes[k];
+  }
+  bench::CountedReal operator[](int k) const { return lanes[k]; }
+  void add_product(bench::CountedReal factor, const Quad& other) {
+    for (int k = 0; k < 4; ++k) lanes[k] += factor * other.lanes[k];
+  }
+};
+}  // namespace axion::math
+
+namespace axion::bench {
+
+// The function that a lambda is in, without its namespaces and arguments: what is between the last of "::" before the first
+// of "<(" of its type's name, and that.
+template <typename Body>
+std::string function_of() {
+  std::string_view name = __PRETTY_FUNCTION__;
+  name.remove_prefix(name.find("Body = ") + 7);
+  const std::size_t end = name.find_first_of("<(");
+  name = name.substr(0, end);
+  const std::size_t space = name.rfind("axion::");
+  if (space != std::string_view::npos) name.remove_prefix(space + 7);
+  return std::string(name);
+}
+
+class CountingTeam {
+ public:
+  template <typename Body>
+  void for_each(int count, Body&& body) const {
+    const Booking booking(tally_of<std::remove_cvref_t<Body>>());
+    serial_.for_each(count, body);
+  }
+  template <typename Real, typename Body>
+  Real sum(int count, Body&& body) const {
+    const Booking booking(tally_of<std::remove_cvref_t<Body>>());
+    return serial_.template sum<Real>(count, body);
+  }
+  template <typename Real, typename Body>
+  Real max(int count, Body&& body) const {
+    const Booking booking(tally_of<std::remove_cvref_t<Body>>());
+    return serial_.template max<Real>(count, body);
+  }
+  template <typename Body, typename Emit>
+  int filter(int count, Body&& keep, Emit&& emit) const {
+    const Booking booking(tally_of<std::remove_cvref_t<Body>>());
+    return serial_.filter(count, keep, emit);
+  }
+
+ private:
+  struct Booking {
+    Tally* const before;
+    explicit Booking(Tally& on) : before(tally) { tally = &on, on.loops += counting; }
+    ~Booking() { tally = before; }
+  };
+  template <typename Body>
+  static Tally& tally_of() {
+    static Tally& found = tallies[function_of<Body>()];
+    return found;
+  }
+  team::SerialTeam serial_;
+};
+
+}  // namespace axion::bench
