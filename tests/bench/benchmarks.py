@@ -1,21 +1,36 @@
 #!/usr/bin/env python3
-"""Writes the figures of docs/benchmarks.md: runs the benchmarks of this folder and puts their tables between the page's marks.
+"""All benchmarks in one command: runs them and writes their tables between the marks of docs/benchmarks.md and docs/floor.md.
 
-A part that is not run keeps its figures, with the machine and the commit that they are of. gpu takes the report that gpu.py
-wrote on a machine with a GPU (--gpu_report).
+Parts, about ten minutes together on two idle cores (--parts chooses):
+  compare       humanoid.xml, 1, 64 and 256 worlds, Axion beside C MuJoCo in turns, with ratios
+  largest_step  simulated seconds a wall second at the largest time step that each holds
+  growth        64 to 65,536 worlds, as memory allows; piles of 100 to 3,000 spheres
+  rpc           Step and StepStream of 1, 256 and 4,096 humanoids beside the engine alone and an empty call
+  agreement     bits between numbers of threads and instruction sets
+  profile       where a humanoid's step spends its time, where perf is installed
+  floor         docs/floor.md
+  gpu           the report that gpu.py wrote on a machine with a GPU (--gpu_report); not run unless asked for
+The page's table of goals is then made anew from the figures on it. A part that is not run keeps its figures, with the machine and
+the commit that they are of.
 
-Usage: benchmarks.py --bin BUILD/bin --models DIRECTORY_OF_humanoid.xml [--parts compare largest_step growth rpc gpu]
+Usage: benchmarks.py --bin BUILD/bin --models DIRECTORY_OF_humanoid.xml [--parts compare growth ...]
 """
 
 import argparse
 import datetime
+import math
 import pathlib
+import re
+import shutil
 import subprocess
 import sys
+import tempfile
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = pathlib.Path(__file__).resolve().parent
-PARTS = ['compare', 'largest_step', 'growth', 'rpc', 'gpu']
+PARTS = ['compare', 'largest_step', 'growth', 'rpc', 'agreement', 'profile', 'floor', 'gpu']
+OWN_MODELS = sorted((ROOT / 'clients/examples/models').glob('*.xml')) + [HERE / 'wheeled_robot.xml']
 
 
 def output_of(command):
@@ -28,62 +43,197 @@ def processor():
     return f'{names[0]}, {len(names)} cores' if names else 'unknown processor'
 
 
-def commands(options):
-    """Command of each part, and the same as a reader of the page would type it."""
-    humanoid, shown = options.models / 'humanoid.xml', 'MODELS/humanoid.xml'
-    bin_shown = 'build/release/bin'
-
-    def both(program, arguments):
-        pretty = [str(a).replace(str(humanoid), shown).replace(str(options.models), 'MODELS').replace(str(options.bin), bin_shown)
-                  for a in arguments]
-        return [program, *arguments], ' '.join([str(program).replace(str(HERE), 'tests/bench').replace(str(options.bin), bin_shown),
-                                                *pretty])
-
+def command_of(part, options):
+    humanoid = options.models / 'humanoid.xml'
+    quick = options.quick
+    compare = [HERE / 'compare.py', '--bin', options.bin, '--model', humanoid, '--worlds', 1, 64, 256, '--threads', 1, 2]
+    largest = [HERE / 'largest_step.py', '--bin', options.bin, '--models', options.models]
+    growth = [HERE / 'growth.py', '--bin', options.bin, '--model', humanoid]
+    rpc = [options.bin / 'rpc_bench', '--axiond', options.bin / 'axiond', '--model', humanoid, '--worlds', 1, '--worlds', 256,
+           '--worlds', 4096]
+    floor = [HERE / 'floor.py', '--bin', options.bin, '--model', humanoid]
     return {
-        'compare': both(HERE / 'compare.py', ['--bin', options.bin, '--model', humanoid, '--worlds', 1, 256, '--threads', 1, 2]),
-        'largest_step': both(HERE / 'largest_step.py', ['--bin', options.bin, '--models', options.models]),
-        'growth': both(HERE / 'growth.py', ['--bin', options.bin, '--model', humanoid]),
-        'rpc': both(options.bin / 'rpc_bench', ['--axiond', options.bin / 'axiond', '--model', humanoid, '--worlds', 1, '--worlds',
-                                                256, '--worlds', 4096]),
-    }
+        'compare': compare + (['--repeat', 1, '--steps', 512] if quick else []),
+        'largest_step': largest + (['--repeat', 1, '--scenes', 'step', '--grid_ms', 5, 10, '--worlds', 2] if quick else []),
+        'growth': growth + (['--repeat', 1, '--worlds', 2, 4, '--spheres', 8, 12, '--seconds_lying', 0.1] if quick else []),
+        'rpc': rpc[:-4] + ['--repeat', 2] if quick else rpc,
+        'floor': floor + (['--repeat', 1, '--steps', 20, '--warmup_steps', 5] if quick else ['--out', ROOT / 'docs/floor.md']),
+    }[part]
 
 
-def replace_part(page, part, text):
+def shown(command, options):
+    """A command as a reader of the page would type it."""
+    text = ' '.join(map(str, command))
+    for path, name in ((HERE, 'tests/bench'), (options.bin, 'build/release/bin'), (options.models, 'MODELS'), (ROOT, '.')):
+        text = text.replace(str(path), name)
+    return text
+
+
+def run_agreement(options):
+    """Returns (command, table, whether all bits agree)."""
+    program = options.bin / 'axion-agreement'
+    lines = ['| model | precision | one thread beside two | widest instruction set beside x86-64 |', '| --- | --- | --- | --- |']
+    good = True
+    for model in OWN_MODELS + [options.models / 'humanoid.xml']:
+        for precision in ('float32', 'float64'):
+            cells = []
+            for right in (['--right_threads', 2], ['--right_instruction_set', 'x86-64']):
+                command = [program, '--model', model, '--worlds', 16, '--steps', 20 if options.quick else 200, '--device', 'cpu',
+                           '--threads', 1, '--precision', precision, *right]
+                done = subprocess.run([str(a) for a in command], capture_output=True, text=True, check=False)
+                good &= done.returncode == 0
+                said = ' '.join((done.stdout or done.stderr).split())
+                cells.append('same bits' if done.returncode == 0 else said)
+            lines.append(f'| {model.name} | {precision} | {cells[0]} | {cells[1]} |')
+    command = [program, '--model', options.models / 'humanoid.xml', '--device', 'cpu', '--threads', 1, '--right_threads', 2]
+    return command, '\n'.join(lines), good
+
+
+def run_profile(options):
+    """Shares of functions of a humanoid's steps, sampled; those that are inlined count to their callers."""
+    bench = [options.bin / 'axion-bench', '--model', options.models / 'humanoid.xml', '--worlds', 64, '--steps', 20 if options.quick
+             else 300, '--threads', 1]
+    if not shutil.which('perf'):
+        return bench, 'Not sampled: perf is not installed.', True
+    with tempfile.TemporaryDirectory() as folder:
+        data = pathlib.Path(folder) / 'perf.data'
+        sampled = subprocess.run([str(a) for a in ['perf', 'record', '-q', '-o', data, *bench]], capture_output=True, text=True,
+                                 check=False)
+        report = output_of(['perf', 'report', '-i', data, '--stdio', '--no-children', '--percent-limit', 1, '-F', 'overhead,symbol',
+                            '-g', 'none'])
+    if sampled.returncode != 0:
+        return bench, 'Not sampled: this machine does not let perf.', True
+    lines = ['| function | share |', '| --- | ---: |']
+    for line in report.splitlines():
+        found = re.match(r'\s*([\d.]+)%\s+\[.\]\s+(.*)', line)
+        if found:
+            name = re.sub(r'<.*|\(.*|axion::', '', found[2].removeprefix('void ').removeprefix('float ').removeprefix('int '))
+            lines.append(f'| `{name.strip()}` | {found[1]} % |')
+    return ['perf', 'record', *bench], '\n'.join(lines), True
+
+
+def run_part(part, options):
+    """(command, text, whether it went well)."""
+    if part == 'agreement':
+        return run_agreement(options)
+    if part == 'profile':
+        return run_profile(options)
+    command = command_of(part, options)
+    done = subprocess.run([str(a) for a in command], capture_output=True, text=True, check=False)
+    good = done.returncode == 0 and (part == 'floor' or bool(done.stdout.strip()))
+    if not good:
+        sys.stderr.write(f'{part}: exit code {done.returncode}\n{done.stderr}')
+    return command, done.stdout.strip(), good
+
+
+def part_of(page, part):
+    """What stands between a part's marks."""
     start, end = f'<!-- {part} -->', f'<!-- end of {part} -->'
     if start not in page or end not in page:
         raise RuntimeError(f'the page has no marks {start} and {end}')
+    return page.split(start)[1].split(end)[0]
+
+
+def replace_part(page, part, text):
+    part_of(page, part)
+    start, end = f'<!-- {part} -->', f'<!-- end of {part} -->'
     return page.split(start)[0] + start + '\n' + text + '\n' + end + page.split(end, 1)[1]
+
+
+def rows_of(text):
+    """Cells of the tables in a text, heads included."""
+    lines = [line for line in text.splitlines() if line.startswith('| ')]
+    return [[cell.strip() for cell in line.split('|')[1:-1]] for line in lines if not set(line) <= set('-:| ')]
+
+
+def number(text):
+    return float(text.replace(',', ''))
+
+
+def goal_rows(page):
+    """(what, goal, measured, whether it is met or None) from the figures on the page."""
+    compare = [row for row in rows_of(part_of(page, 'compare')) if row[0] == 'humanoid.xml' and row[5] != '-']
+    for worlds, goal in (('256', 3.0), ('1', 1.0)):
+        ratios = [(number(row[5]), row[2], number(row[11])) for row in compare if row[1] == worlds]
+        if ratios:
+            yield (f'humanoid.xml on the CPU, {worlds} world{"s" * (worlds != "1")}: steps/s over C MuJoCo\'s', f'≥ {goal:g}',
+                   ', '.join(f'{r:.2f} ({threads} thread{"s" * (threads != "1")})' for r, threads, _ in ratios), min(ratios)[0] >= goal)
+            yield (f'converged, {worlds} world{"s" * (worlds != "1")}', '≥ 99.9 %', f'{100 * min(r[2] for r in ratios):.2f} %',
+                   min(r[2] for r in ratios) >= 0.999)
+    scenes = re.findall(r'^(\w+): ([\d.]+) times C MuJoCo at the largest time step of each, ([\d.]+) times at the fastest$',
+                        part_of(page, 'largest_step'), re.M)
+    for scene, largest, fastest in scenes:
+        name = {'standing': 'humanoid standing on position drives', 'step': 'wheeled robot over a step'}.get(scene, scene)
+        yield (f'{name}: simulated s a wall s at the largest time step held, over C MuJoCo\'s', '≥ 20',
+               f'{largest} ({fastest} at the fastest held)', float(largest) >= 20)
+    gpu = part_of(page, 'gpu')
+    rate = [number(row[1]) for row in rows_of(gpu) if row[0] == '8192' and len(row) == 7]
+    alone = re.findall(r'one world, \d+ steps? a launch: ([\d.]+) ms', gpu)
+    yield ('humanoid.xml on an H200, 8,192 worlds, steps/s', '≥ 10 M', f'{rate[0]:,.0f}' if rate else 'not measured',
+           rate[0] >= 1e7 if rate else None)
+    yield ('humanoid.xml on an H200, one world, ms a step', '≤ 0.1', min(alone, key=float) if alone else 'not measured',
+           min(map(float, alone)) <= 0.1 if alone else None)
+    agreement = part_of(page, 'agreement')
+    yield ('determinism', 'on, always', 'the same bits in every run' if 'same bits' in agreement and 'differ' not in agreement
+           else 'not measured', 'differ' not in agreement if 'same bits' in agreement else None)
+    rpc = {(row[0], row[1]): row for row in rows_of(part_of(page, 'rpc'))}
+    if ('4096', 'Step') in rpc:
+        ratio = number(rpc['4096', 'Step'][4])
+        yield ('Step of 4,096 humanoids through gRPC, over the engine\'s time', '≤ 1.1', f'{ratio:.2f}', ratio <= 1.1)
+    if ('1', 'StepStream') in rpc:
+        extra = number(rpc['1', 'StepStream'][5])
+        yield ('one world through StepStream, p50, over engine and empty call, µs', '≤ 20', f'{extra:.0f}', extra <= 20)
+    growth = [row for row in rows_of(part_of(page, 'growth')) if row[0].isdigit() and len(row) == 7 and row[1]]
+    worlds = [row for row in growth if int(row[0]) in (64, 256, 1024, 4096, 16384, 65536)]
+    if len(worlds) > 1:
+        times = [number(row[1]) for row in worlds]
+        yield (f'time of a world-step from {worlds[0][0]} to {worlds[-1][0]} worlds', 'flat (greatest over least ≤ 1.2)',
+               f'{max(times) / min(times):.2f}', max(times) / min(times) <= 1.2)
+    piles = [(int(row[0]), number(row[1])) for row in growth if int(row[0]) in (100, 300, 1000, 3000)]
+    if len(piles) > 1:
+        power = math.log(piles[-1][1] / piles[0][1]) / math.log(piles[-1][0] / piles[0][0])
+        yield (f'piles of {piles[0][0]} to {piles[-1][0]} spheres: time of a step grows with the power', '≤ 1.2 (near-linear)',
+               f'{power:.2f}', power <= 1.2)
+
+
+def goals(page):
+    lines = ['| goal | asked | measured | |', '| --- | --- | --- | --- |']
+    for what, asked, measured, met in goal_rows(page):
+        lines.append(f'| {what} | {asked} | {measured} | {"" if met is None else "met" if met else "**missed**"} |')
+    return '\n'.join(lines)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--bin', type=pathlib.Path, default=ROOT / 'build/release/bin')
     parser.add_argument('--models', type=pathlib.Path, help='directory of humanoid.xml; needed by every part but gpu')
-    parser.add_argument('--parts', nargs='+', choices=PARTS, default=PARTS[:-1])
+    parser.add_argument('--parts', nargs='*', choices=PARTS, default=PARTS[:-1], help='none: only the table of goals')
     parser.add_argument('--gpu_report', type=pathlib.Path)
     parser.add_argument('--page', type=pathlib.Path, default=ROOT / 'docs/benchmarks.md')
+    parser.add_argument('--quick', action='store_true', help='that every part runs, in seconds; its figures mean nothing')
     options = parser.parse_args()
-    if options.models is None and options.parts != ['gpu']:
+    if options.models is None and set(options.parts) - {'gpu'}:
         parser.error('--models is missing')
     if 'gpu' in options.parts and options.gpu_report is None:
         parser.error('--gpu_report is missing')
+    options.bin = options.bin.resolve()
+    options.models = options.models.resolve() if options.models else None
     commit = output_of(['git', '-C', ROOT, 'describe', '--always', '--dirty'])
     failed = False
     for part in options.parts:
+        start = time.monotonic()
         if part == 'gpu':
-            text = options.gpu_report.read_text(encoding='utf-8').replace('\n## ', '\n### ').strip()
+            text, good = options.gpu_report.read_text(encoding='utf-8').replace('\n## ', '\n### ').strip(), True
         else:
-            command, shown = commands(options)[part]
-            done = subprocess.run([str(a) for a in command], capture_output=True, text=True, check=False)
-            sys.stderr.write(done.stderr)
-            if done.returncode not in (0, 1) or not done.stdout.strip():
-                print(f'{part}: exit code {done.returncode}', file=sys.stderr)
-                failed = True
-                continue
-            text = f'{processor()}, commit {commit}, {datetime.date.today()}:\n\n```sh\n{shown}\n```\n\n{done.stdout.strip()}'
-        page = options.page.read_text(encoding='utf-8')
-        options.page.write_text(replace_part(page, part, text), encoding='utf-8')
-        print(f'{part}: written', flush=True)
+            command, text, good = run_part(part, options)
+            text = f'{processor()}, commit {commit}, {datetime.date.today()}:\n\n```sh\n{shown(command, options)}\n```\n\n{text}'
+        failed |= not good
+        if good and part != 'floor':
+            page = options.page.read_text(encoding='utf-8')
+            options.page.write_text(replace_part(page, part, text), encoding='utf-8')
+        print(f'{part}: {"written" if good else "failed"}, {time.monotonic() - start:.0f} s', flush=True)
+    page = options.page.read_text(encoding='utf-8')
+    options.page.write_text(replace_part(page, 'goals', goals(page)), encoding='utf-8')
     return 1 if failed else 0
 
 

@@ -68,7 +68,8 @@ def build(options, report):
                  '-DAXION_BUILD_CLIENTS=OFF', '-DAXION_BUILD_TESTS=OFF']
     if options.prefix:
         configure.append(f'-DCMAKE_PREFIX_PATH={options.prefix}')
-    for command in (configure, ['ninja', '-C', options.build, 'axion-bench', 'axion-agreement']):
+    jobs = [f'-j{options.jobs}'] if options.jobs else []
+    for command in (configure, ['ninja', '-C', options.build, *jobs, 'axion-bench', 'axion-agreement']):
         done = run(command)
         if done.returncode != 0:
             report.say(f'build failed: {" ".join(map(str, command))}\n{(done.stdout + done.stderr)[-3000:]}')
@@ -165,6 +166,7 @@ def main():
     parser.add_argument('--bin', type=pathlib.Path, help='directory of the programs; default: of --build')
     parser.add_argument('--prefix', help='directory of libraries that are not installed (CMAKE_PREFIX_PATH)')
     parser.add_argument('--architecture', help='of the GPU, e.g. 90; default: of the one that is there')
+    parser.add_argument('--jobs', type=int, help='compilers at once; default: as Ninja chooses')
     parser.add_argument('--agreement_models', nargs='+', help='file names; default: all there are')
     parser.add_argument('--agreement_worlds', type=int, default=16)
     parser.add_argument('--agreement_steps', type=int, default=200)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How the time of a world-step grows with the number of worlds, and with the number of bodies in a pile of spheres.
 
-Worlds: the same robot in 64 to 65,536 worlds, as far as memory allows. Piles: 100 to 3,000 spheres in a box of their own
+Worlds: the same robot in 64 to 65,536 worlds, as far as memory allows, all through the same few steps from the start. Piles: 100 to 3,000 spheres in a box of their own
 proportions, one world, once they lie. Each row also says how much memory the batch takes, and how many contacts and
 Newton iterations its steps had: what grows with those is not the engine's bookkeeping.
 
@@ -39,10 +39,10 @@ def pile(count):
     return '\n'.join(parts + ['</worldbody></mujoco>'])
 
 
-def run(options, model, worlds, steps, warmup):
+def run(options, model, worlds, steps, warmup, repeat):
     """The best report of several runs; None, with the reason, where the program refuses."""
     best = None
-    for _ in range(options.repeat):
+    for _ in range(repeat):
         done = subprocess.run(
             [str(options.bin / 'axion-bench'), '--json', '--model', str(model), '--worlds', str(worlds), '--steps', str(steps),
              '--warmup_steps', str(warmup), '--device', options.device, '--threads', str(options.threads),
@@ -53,6 +53,15 @@ def run(options, model, worlds, steps, warmup):
         if best is None or report['steps_per_second'] > best['steps_per_second']:
             best = report
     return best, ''
+
+
+def free_memory():
+    """Bytes; enough for anything where the system does not say."""
+    try:
+        lines = pathlib.Path('/proc/meminfo').read_text(encoding='ascii').splitlines()
+    except OSError:
+        return float('inf')
+    return next((1024 * int(line.split()[1]) for line in lines if line.startswith('MemAvailable')), float('inf'))
 
 
 def print_table(first, rows, base_of):
@@ -77,10 +86,12 @@ def main():
     parser.add_argument('--model', type=pathlib.Path, required=True, help='MJCF of the robot')
     parser.add_argument('--worlds', nargs='*', type=int, default=[64, 256, 1024, 4096, 16384, 65536])
     parser.add_argument('--spheres', nargs='*', type=int, default=[100, 300, 1000, 3000])
-    parser.add_argument('--world_steps', type=int, default=65536, help='world-steps of a row, at least one step a world')
+    parser.add_argument('--steps', type=int, default=8, help='timed, of each world')
+    parser.add_argument('--warmup_steps', type=int, default=4, help='of each world before')
+    parser.add_argument('--available_gib', type=float, help='memory for a batch; default: four fifths of what is free')
     parser.add_argument('--seconds_lying', type=float, default=1.0, help='simulated time before a pile is measured')
-    parser.add_argument('--pile_steps', type=int, default=50)
-    parser.add_argument('--repeat', type=int, default=3)
+    parser.add_argument('--pile_steps', type=int, default=30)
+    parser.add_argument('--repeat', type=int, default=5, help='runs of a row, of which the best counts; one where runs are long')
     parser.add_argument('--device', default='cpu')
     parser.add_argument('--threads', type=int, default=1)
     options = parser.parse_args()
@@ -88,9 +99,15 @@ def main():
     failed = False
     if options.worlds:
         rows = []
+        available = options.available_gib * 2 ** 30 if options.available_gib else 0.8 * free_memory()
         for worlds in options.worlds:
-            steps = max(1, options.world_steps // worlds)
-            rows.append((worlds, *run(options, options.model, worlds, steps, min(steps, 20))))
+            known = [report for _, report, _ in rows if report]
+            needed = worlds * max((report['memory_bytes'] / report['worlds'] for report in known), default=0)
+            if needed > available:
+                print(f'{worlds} worlds left out: they need {needed / 2 ** 30:.1f} GiB', file=sys.stderr)
+                continue
+            repeat = options.repeat if worlds <= 4096 else 1 + (worlds <= 16384)
+            rows.append((worlds, *run(options, options.model, worlds, options.steps, options.warmup_steps, repeat)))
         print_table('worlds', rows, lambda size: 1)
         failed |= any(report is None for _, report, _ in rows)
     if options.spheres:
@@ -100,7 +117,9 @@ def main():
             for count in options.spheres:
                 model = pathlib.Path(folder) / f'pile{count}.xml'
                 model.write_text(pile(count), encoding='utf-8')
-                rows.append((count, *run(options, model, 1, options.pile_steps, round(options.seconds_lying / 0.005))))
+                repeat = min(options.repeat, 3) if count < 1000 else 1
+                warmup = round(options.seconds_lying / 0.005)
+                rows.append((count, *run(options, model, 1, options.pile_steps, warmup, repeat)))
         print_table('spheres', rows, lambda size: size)
         failed |= any(report is None for _, report, _ in rows)
     return 1 if failed else 0

@@ -28,8 +28,8 @@ def script(name, *arguments):
 
 def rows_of(text):
     """Cells of the rows of the tables in a text, heads and rules left out."""
-    lines = [line.strip('| \n').split(' | ') for line in text.splitlines() if line.startswith('| ')]
-    return [[cell.strip() for cell in line] for line in lines if not set(line[0]) <= set('-: |')]
+    lines = [[cell.strip() for cell in line.strip().split('|')[1:-1]] for line in text.splitlines() if line.startswith('| ')]
+    return [line for line in lines if not set(line[0]) <= set('-: ')]
 
 
 class Agreement(unittest.TestCase):
@@ -70,13 +70,21 @@ class Gpu(unittest.TestCase):
 
 class Growth(unittest.TestCase):
     def test_every_size_has_a_row(self):
-        done = script('growth.py', '--model', MODEL, '--worlds', 2, 4, '--spheres', 8, 12, '--world_steps', 20, '--pile_steps', 5,
+        done = script('growth.py', '--model', MODEL, '--worlds', 2, 4, '--spheres', 8, 12, '--steps', 5, '--pile_steps', 5,
                       '--seconds_lying', 0.2, '--repeat', 1)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         rows = [row for row in rows_of(done.stdout) if row[0].isdigit()]
         self.assertEqual([row[0] for row in rows], ['2', '4', '8', '12'])
         for row in rows:
             self.assertGreater(float(row[6]), 0.0)  # memory
+        self.assertEqual(rows[0][3], rows[1][3])  # contacts: the same steps whatever the number of worlds
+
+    def test_what_memory_does_not_hold_is_left_out(self):
+        done = script('growth.py', '--model', MODEL, '--worlds', 2, 10_000_000, '--spheres', '--steps', 2, '--repeat', 1,
+                      '--available_gib', 0.001)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual([row[0] for row in rows_of(done.stdout) if row[0].isdigit()], ['2'])
+        self.assertIn('10000000 worlds left out', done.stderr)
 
 
 class Floor(unittest.TestCase):
