@@ -13,9 +13,9 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstdint>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -36,8 +36,8 @@ using axion::bench::BenchOptions;
 using axion::bench::take;
 
 // What a step computes first comes first.
-constexpr std::array kFields{Field::kStepIndex,     Field::kTime,         Field::kControl,      Field::kContactCount,
-                             Field::kJointImpulse,  Field::kBodyVelocity, Field::kBodyPose,     Field::kJointVelocity,
+constexpr std::array kFields{Field::kStepIndex,     Field::kTime,         Field::kControl,  Field::kContactCount,
+                             Field::kJointImpulse,  Field::kBodyVelocity, Field::kBodyPose, Field::kJointVelocity,
                              Field::kJointPosition, Field::kOutcome};
 
 struct Side {
@@ -81,9 +81,9 @@ std::vector<char*> take_right_flags(int argc, char** argv, Side& right) {
 
 void open(Side& side, const axion::BatchSpec& spec, const BenchOptions& options) {
   side.engine = take(side.device, axion::create_engine({.device = side.device,
-                                                          .threads = side.threads,
-                                                          .memory_limit_bytes = 0,
-                                                          .instruction_set = side.instruction_set}));
+                                                        .threads = side.threads,
+                                                        .memory_limit_bytes = 0,
+                                                        .instruction_set = side.instruction_set}));
   side.batch = axion::bench::make_batch(*side.engine, spec, options);
 }
 

@@ -53,7 +53,7 @@ def command_of(part, options):
            '--worlds', 4096]
     floor = [HERE / 'floor.py', '--bin', options.bin, '--model', humanoid]
     return {
-        'compare': compare + (['--repeat', 1, '--steps', 512] if quick else []),
+        'compare': compare + (['--repeat', 1, '--steps', 256, '--warmup_steps', 2] if quick else []),
         'largest_step': largest + (['--repeat', 1, '--scenes', 'step', '--grid_ms', 5, 10, '--worlds', 2] if quick else []),
         'growth': growth + (['--repeat', 1, '--worlds', 2, 4, '--spheres', 8, 12, '--seconds_lying', 0.1] if quick else []),
         'rpc': rpc[:-4] + ['--repeat', 2] if quick else rpc,
@@ -99,16 +99,18 @@ def run_profile(options):
         data = pathlib.Path(folder) / 'perf.data'
         sampled = subprocess.run([str(a) for a in ['perf', 'record', '-q', '-o', data, *bench]], capture_output=True, text=True,
                                  check=False)
-        report = output_of(['perf', 'report', '-i', data, '--stdio', '--no-children', '--percent-limit', 1, '-F', 'overhead,symbol',
+        report = output_of(['perf', 'report', '-i', data, '--stdio', '--no-children', '--percent-limit', '0.3', '-F', 'overhead,symbol',
                             '-g', 'none'])
     if sampled.returncode != 0:
         return bench, 'Not sampled: this machine does not let perf.', True
-    lines = ['| function | share |', '| --- | ---: |']
+    shares = {}
     for line in report.splitlines():
         found = re.match(r'\s*([\d.]+)%\s+\[.\]\s+(.*)', line)
         if found:
-            name = re.sub(r'<.*|\(.*|axion::', '', found[2].removeprefix('void ').removeprefix('float ').removeprefix('int '))
-            lines.append(f'| `{name.strip()}` | {found[1]} % |')
+            name = re.sub(r'<.*|\(.*|\w*axion\w*::', '', re.sub(r'^(void|float|int|bool) ', '', found[2])).strip()
+            shares[name] = shares.get(name, 0) + float(found[1])
+    lines = ['| function | share |', '| --- | ---: |']
+    lines += [f'| `{name}` | {share:.1f} % |' for name, share in sorted(shares.items(), key=lambda item: -item[1])[:15]]
     return ['perf', 'record', *bench], '\n'.join(lines), True
 
 

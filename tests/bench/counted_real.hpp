@@ -39,13 +39,11 @@ struct CountedReal {
 
   constexpr CountedReal() = default;
   template <typename T>
-    requires std::is_arithmetic_v<T>
+  requires std::is_arithmetic_v<T>
   constexpr CountedReal(T x) : value(static_cast<float>(x)) {}
   template <typename T>
-    requires std::is_arithmetic_v<T>
-  constexpr explicit operator T() const {
-    return static_cast<T>(value);
-  }
+  requires std::is_arithmetic_v<T>
+  constexpr explicit operator T() const { return static_cast<T>(value); }
 
   friend constexpr CountedReal operator+(CountedReal a, CountedReal b) { return count(1), a.value + b.value; }
   friend constexpr CountedReal operator-(CountedReal a, CountedReal b) { return count(1), a.value - b.value; }
@@ -75,8 +73,12 @@ inline CountedReal floor(CountedReal a) { return std::floor(a.value); }
 inline CountedReal fmin(CountedReal a, CountedReal b) { return std::fmin(a.value, b.value); }
 inline CountedReal fmax(CountedReal a, CountedReal b) { return std::fmax(a.value, b.value); }
 inline CountedReal sqrt(CountedReal a) { return axion::bench::count(1, 1), std::sqrt(a.value); }
-inline CountedReal sin(CountedReal a) { return axion::bench::count(axion::bench::kSeriesOperations), std::sin(a.value); }
-inline CountedReal cos(CountedReal a) { return axion::bench::count(axion::bench::kSeriesOperations), std::cos(a.value); }
+inline CountedReal sin(CountedReal a) {
+  return axion::bench::count(axion::bench::kSeriesOperations), std::sin(a.value);
+}
+inline CountedReal cos(CountedReal a) {
+  return axion::bench::count(axion::bench::kSeriesOperations), std::cos(a.value);
+}
 inline CountedReal acos(CountedReal a) {
   return axion::bench::count(axion::bench::kSeriesOperations), std::acos(a.value);
 }
@@ -86,7 +88,9 @@ inline CountedReal asin(CountedReal a) {
 inline CountedReal atan2(CountedReal a, CountedReal b) {
   return axion::bench::count(axion::bench::kSeriesOperations), std::atan2(a.value, b.value);
 }
-inline CountedReal hypot(CountedReal a, CountedReal b) { return axion::bench::count(4, 1), std::hypot(a.value, b.value); }
+inline CountedReal hypot(CountedReal a, CountedReal b) {
+  return axion::bench::count(4, 1), std::hypot(a.value, b.value);
+}
 }  // namespace std
 
 #include "engine/math/quad.hpp"

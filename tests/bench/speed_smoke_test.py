@@ -1,17 +1,22 @@
 #!/usr/bin/env python3
 """The benchmarks of speed run, and their checks of correctness hold; never how long anything took.
 
-Usage: speed_smoke_test.py BIN_DIRECTORY MODEL.xml
+Usage: speed_smoke_test.py BIN_DIRECTORY MODEL.xml [DIRECTORY_OF_humanoid.xml]
 """
 
 import json
 import pathlib
 import subprocess
 import sys
+import tempfile
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import benchmarks  # noqa: E402  beside this file
 
 BIN = pathlib.Path(sys.argv[1]).resolve()
 MODEL = sys.argv[2]
+MODELS = pathlib.Path(sys.argv[3]) if len(sys.argv) > 3 else None
 HERE = pathlib.Path(__file__).resolve().parent
 
 
@@ -111,6 +116,42 @@ class LargestStep(unittest.TestCase):
         done = script('largest_step.py', '--scenes', 'step', '--grid_ms', 10, 900, '--worlds_held', 1, '--worlds', 1, '--repeat', 1)
         rows = {row[1]: row[2] for row in rows_of(done.stdout)}
         self.assertEqual(rows.get('axion'), '10', done.stdout + done.stderr)
+
+    def test_a_time_step_that_nobody_holds_gives_no_ratio(self):
+        done = script('largest_step.py', '--scenes', 'step', '--grid_ms', 900, '--worlds_held', 1, '--worlds', 1, '--repeat', 1)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn('step: no ratio', done.stdout)
+
+
+class Goals(unittest.TestCase):
+    def test_a_goal_is_met_or_missed_by_the_figures_on_the_page(self):
+        heads = '| humanoid.xml | {} | 1 | 9 | 9 | {} | - | 1 | 1 | 1 | 1 | {} |'
+        growth = '\n'.join(f'| {size} | {time} | 1 | 1 | 1 | 1 | 1 |' for size, time in ((64, 10), (4096, 13), (100, 1), (3000, 30)))
+        figures = {'compare': heads.format(256, 3.1, 0.9995) + '\n' + heads.format(1, 0.9, 0.99),
+                   'largest_step': 'step: 21.0 times C MuJoCo at the largest time step of each, 22.0 times at the fastest',
+                   'growth': growth, 'rpc': '| 4096 | Step | 1 | 1 | 1.05 | 1 |\n| 1 | StepStream | 1 | 1 | 2 | 21 |',
+                   'agreement': 'same bits', 'gpu': '', 'goals': ''}
+        page = '\n'.join(f'<!-- {part} -->\n{text}\n<!-- end of {part} -->' for part, text in figures.items())
+        verdicts = [row[3] for row in rows_of(benchmarks.goals(page))[1:]]
+        met, missed = 'met', '**missed**'
+        self.assertEqual(verdicts, [met, met, missed, missed, met, '', '', met, met, missed, missed, met])
+
+    def test_the_page_has_a_place_for_every_part(self):
+        page = (HERE.parents[1] / 'docs/benchmarks.md').read_text(encoding='utf-8')
+        for part in [part for part in benchmarks.PARTS if part != 'floor'] + ['goals']:
+            self.assertEqual(page.count(f'<!-- {part} -->'), 1)
+            self.assertIn('anew', benchmarks.part_of(benchmarks.replace_part(page, part, 'anew'), part))
+
+    @unittest.skipUnless(MODELS and (MODELS / 'humanoid.xml').exists() and (BIN / 'rpc_bench').exists() and
+                         (BIN / 'mujoco_bench').exists(), 'needs humanoid.xml, the server and C MuJoCo')
+    def test_one_command_runs_every_part(self):
+        with tempfile.TemporaryDirectory() as folder:
+            page = pathlib.Path(folder) / 'page.md'
+            page.write_text((HERE.parents[1] / 'docs/benchmarks.md').read_text(encoding='utf-8'), encoding='utf-8')
+            done = script('benchmarks.py', '--models', MODELS, '--quick', '--page', page)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertEqual(done.stdout.count(': written'), len(benchmarks.PARTS) - 1)
+            self.assertIn('rpc_bench --axiond', benchmarks.part_of(page.read_text(encoding='utf-8'), 'rpc'))
 
 
 if __name__ == '__main__':
