@@ -97,8 +97,8 @@ def describe(say, ours, counts, phases):
 
     say(f'{ours["model"]}, dt {ours["dt"]:g} s: {ours["bodies"]:.0f} bodies, {ours["joint_rows"]:.0f} locked, '
         f'{ours["axis_rows"]:.0f} axis and {ours["limit_rows"]:.0f} limit rows, {counts["contacts_mean"]:.1f} contacts, '
-        f'{counts["newton_iterations_mean"]:.2f} Newton iterations on average. In a world-step: {loops("invert_joints") / max(1, ours["bodies"]):.2f} '
-        f'factorisations of the joint tree, {loops("note_sweep"):.1f} sweeps, {loops("DelassusVelocities::push"):.0f} changes '
+        f'{counts["newton_iterations_mean"]:.2f} Newton iterations on average. In a world-step: '
+        f'{loops("invert_joints") / max(1, ours["bodies"]):.2f} factorisations of the joint tree, {loops("note_sweep"):.1f} sweeps, {loops("DelassusVelocities::push"):.0f} changes '
         f'of a contact\'s or row\'s impulse in them, {loops("DelassusVelocities::push_bodies") / 2:.1f} columns of D made (three '
         f'for a contact), {loops("list_active_rows"):.1f} steps on the active set.\n')
     total, near, verbs = (sum(p[i] for p in phases) for i in (3, 4, 2))

@@ -83,7 +83,8 @@ def run(options, side, scene, dt, worlds, watch):
     program, path = side
     steps = math.ceil(scene['seconds'] / dt)
     arguments = [str(options.bin / program), '--json', '--model', str(path), '--dt', f'{dt:g}', '--worlds', str(worlds),
-                 '--steps', str(steps), '--warmup_steps', '0', '--control_fraction', '0.02', '--control_hold', str(round(2 / dt)), '--threads', str(options.threads),
+                 '--steps', str(steps), '--warmup_steps', '0', '--control_fraction', '0.02',
+                 '--control_hold', str(max(1, round(2 / dt))), '--threads', str(options.threads),
                  '--device', 'cpu', *scene['control']]
     if watch:
         arguments += ['--watch', scene['watch']]
