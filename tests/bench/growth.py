@@ -2,8 +2,8 @@
 """How the time of a world-step grows with the number of worlds, and with the number of bodies in a pile of spheres.
 
 Worlds: the same robot in 64 to 65,536 worlds, as far as memory allows, all through the same few steps from the start. Piles:
-100 to 3,000 spheres in a box of their own proportions, one world, once they lie. Each row also says how much memory the batch takes, and how many contacts and
-Newton iterations its steps had: what grows with those is not the engine's bookkeeping.
+100 to 3,000 spheres in a box of their own proportions, one world, once they lie. Each row also says how much memory the batch
+takes, and how many contacts and Newton iterations its steps had: what grows with those is not the engine's bookkeeping.
 
 Usage: growth.py --bin BUILD/bin --model FILE [--worlds 64 1024] [--spheres 100 300] [--device cpu] [--threads 1]
 """
