@@ -20,12 +20,14 @@ import sys
 PHASES = [
     ('rows, free motion, contacts', ['constraints::*', 'collide::*', 'step::scale_rows'], 0.5, 'inputs and rows of bodies'),
     ('residuals', ['solver::evaluate', 'solver::place_iterate', 'solver::start_at_last'], 0.5, 'rows, velocities, impulses'),
-    ('linearisation', ['solver::linearise', 'solver::set_joint_rhs', 'solver::note_*'], 0.5, 'rows'),
+    ('linearisation', ['solver::linearise*', 'solver::set_joint_rhs', 'solver::note_*'], 0.5, 'rows'),
     ('factorisation of the tree, and solves', ['solver::solve_joints*', 'solver::substitute_*', 'solver::factorise*',
                                                'solver::eliminate_node', 'solver::solve_panels', 'solver::read_*'], 0.5,
      'a row of a node stays in registers, the pivot row is read'),
-    ('inverse V of the tree', ['solver::invert_joints'], 0.45, 'six columns read for one; transfer blocks stay in registers'),
-    ('columns of D = J V Jt', ['solver::DelassusVelocities::push_bodies', 'solver::DelassusVelocities::prepare'], 0.3,
+    ('inverses of the nodes', ['solver::invert_*'], 0.45, 'six columns read for one'),
+    ('impulses along the tree', ['solver::push_up', 'solver::push_down', 'solver::respond'], 0.3,
+     'four lanes share what they multiply'),
+    ('columns of D = J V Jt', ['solver::DelassusVelocities::prepare', 'solver::DelassusVelocities::push_bodies'], 0.3,
      'four lanes share what they multiply'),
     ('sweeps: D times the change of a contact', ['solver::DelassusVelocities::push', 'solver::DelassusVelocities::start'], 0.85,
      'three columns and the velocities, in and out, for six operations'),
@@ -98,8 +100,8 @@ def describe(say, ours, counts, phases):
     say(f'{ours["model"]}, dt {ours["dt"]:g} s: {ours["bodies"]:.0f} bodies, {ours["joint_rows"]:.0f} locked, '
         f'{ours["axis_rows"]:.0f} axis and {ours["limit_rows"]:.0f} limit rows, {counts["contacts_mean"]:.1f} contacts, '
         f'{counts["newton_iterations_mean"]:.2f} Newton iterations on average. In a world-step: '
-        f'{loops("invert_joints") / max(1, ours["bodies"]):.2f} factorisations of the joint tree, {loops("note_sweep"):.1f} sweeps, {loops("DelassusVelocities::push"):.0f} changes '
-        f'of a contact\'s or row\'s impulse in them, {loops("DelassusVelocities::push_bodies") / 2:.1f} columns of D made (three '
+        f'{loops("invert_nodes"):.2f} factorisations of the joint tree, {loops("note_sweep"):.1f} sweeps, {loops("DelassusVelocities::push"):.0f} changes '
+        f'of a contact\'s or row\'s impulse in them, {loops("DelassusVelocities::prepare"):.1f} times columns of D made (three '
         f'for a contact), {loops("list_active_rows"):.1f} steps on the active set.\n')
     total, near, verbs = (sum(p[i] for p in phases) for i in (3, 4, 2))
     say('| phase | verbs | operations | share | numbers of near memory an operation | bytes of near memory |')
