@@ -6,6 +6,7 @@ Usage: speed_smoke_test.py BIN_DIRECTORY MODEL.xml [DIRECTORY_OF_humanoid.xml]
 
 import json
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -71,6 +72,21 @@ class Gpu(unittest.TestCase):
         rows = rows_of(done.stdout)
         self.assertEqual([row[3] for row in rows if row[0] == 'wheeled_robot.xml'], ['same bits'] * 2)
         self.assertEqual([row[0] for row in rows if row[0] in ('1', '3')], ['1', '3'])
+
+
+    @unittest.skipIf(shutil.which('nvidia-smi'), 'there is a GPU')
+    def test_without_a_gpu_it_asks_for_an_architecture(self):
+        done = script('gpu.py', '--parts', 'build')
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn('--architecture', done.stdout)
+
+    def test_wrong_parts_and_devices_are_named(self):
+        done = script('gpu.py', '--parts', 'bild')
+        self.assertEqual(done.returncode, 2)
+        self.assertIn('bild', done.stderr)
+        done = script('gpu.py', '--parts', 'table', '--device', 'abacus', '--table_model', MODEL, '--worlds', 1)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn('abacus', done.stdout)
 
 
 class Growth(unittest.TestCase):
