@@ -153,7 +153,8 @@ def warp(options, report):
     """mujoco_warp in this interpreter's installation, in a process of its own."""
     done = run([sys.executable, pathlib.Path(__file__).with_name('warp_bench.py'), '--model', options.table_model, '--worlds',
                 *options.worlds, '--world_steps', options.world_steps, '--warmup_steps', options.warmup_steps], timeout=600)
-    report.say((done.stdout or done.stderr[-500:]).strip())
+    lines = [line for line in done.stdout.splitlines() if line.startswith(('|', 'mujoco')) or not line]  # not warp's own log
+    report.say('\n'.join(lines).strip() or done.stderr.strip()[-500:])
     return True
 
 
