@@ -1,7 +1,8 @@
 // axion-count: the operations of a world-step, counted by stepping a world whose numbers count them (counted_real.hpp).
 //
 //   axion-count --model FILE [--worlds N] [--steps N] [--warmup_steps N] [--seed N] [--control_fraction F]
-// Flags are axion-bench's; the worlds, their controls and the steps are the same. Float32, preset default. Prints one JSON object:
+// Flags are axion-bench's; the worlds, their controls and the steps are the same, but for rounding of the initial poses. Float32,
+// preset default and the initial state are the only choices. Prints one JSON object:
 // `functions`, by the function of the engine whose loops they are, loops, operations, and divisions and roots among them, each a
 // world-step; `elsewhere`, what is outside of all loops; means of contacts and Newton iterations; `same_bits`, whether every
 // world ended in the bits of the engine's own float32. Exit codes: 0; 1 if not; 2 for a wrong command line.
@@ -62,6 +63,13 @@ void print_tally(const char* name, const Tally& tally, double steps) {
 
 int main(int argc, char** argv) {
   const BenchOptions options = axion::bench::parse_options(argc, argv, "axion-count");
+  if (options.precision != "float32" || options.preset != "default" || options.keyframe >= 0) {
+    std::fprintf(stderr,
+                 "axion-count: --precision is '%s', --preset '%s', --keyframe %d: only float32, default and -1 are "
+                 "counted\n",
+                 options.precision.c_str(), options.preset.c_str(), options.keyframe);
+    return 2;
+  }
   const axion::BatchSpec spec = axion::bench::make_spec(options);
   const std::vector<ControlRange> ranges = axion::bench::control_ranges(spec.model->info(), options);
   std::ifstream file(options.model, std::ios::binary);

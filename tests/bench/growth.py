@@ -90,7 +90,7 @@ def main():
     parser.add_argument('--warmup_steps', type=int, default=4, help='of each world before')
     parser.add_argument('--available_gib', type=float, help='memory for a batch; default: four fifths of what is free')
     parser.add_argument('--seconds_lying', type=float, default=1.0, help='simulated time before a pile is measured')
-    parser.add_argument('--pile_steps', type=int, default=30)
+    parser.add_argument('--pile_steps', type=int, default=30, help='timed; fewer from 300 spheres on, at least five')
     parser.add_argument('--repeat', type=int, default=5, help='runs of a row, of which the best counts; one where runs are long')
     parser.add_argument('--device', default='cpu')
     parser.add_argument('--threads', type=int, default=1)
@@ -119,7 +119,8 @@ def main():
                 model.write_text(pile(count), encoding='utf-8')
                 repeat = min(options.repeat, 3) if count < 1000 else 1
                 warmup = round(options.seconds_lying / 0.005)
-                rows.append((count, *run(options, model, 1, options.pile_steps, warmup, repeat)))
+                steps = max(5, options.pile_steps * 300 // max(300, count))  # as long as a few seconds a step allow
+                rows.append((count, *run(options, model, 1, steps, warmup, repeat)))
         print_table('spheres', rows, lambda size: size)
         failed |= any(report is None for _, report, _ in rows)
     return 1 if failed else 0

@@ -125,6 +125,12 @@ class Floor(unittest.TestCase):
         self.assertTrue(report['same_bits'])
         self.assertGreater(report['functions']['solver::evaluate']['operations'], 1000)
 
+    def test_what_is_not_counted_is_refused(self):
+        done = subprocess.run([str(BIN / 'axion-count'), '--model', MODEL, '--precision', 'float64'], capture_output=True, text=True,
+                              timeout=120, check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn('float64', done.stderr)
+
 
 class LargestStep(unittest.TestCase):
     def test_wheeled_robot_gets_over_the_step_at_ten_milliseconds(self):
