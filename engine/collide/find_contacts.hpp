@@ -1,93 +1,19 @@
 // All contacts of a world at the start of a step, as far as the step may close them.
 //
-// Broad phase: the model's pairs whose bounding spheres, carried along by the bodies' relative velocity, come within the
-// margin of each other in the step. Narrow phase: collide_pair into each pair's own slots, the candidates. Of these the
-// step's contacts are those that overlap or that the last velocities bring within the margin,
+// Broad phase (near_pairs.hpp, broad_phase.hpp): the model's pairs whose bounding spheres, carried along by the bodies'
+// relative velocity, come within the margin of each other in the step. Narrow phase: collide_pair into each pair's own
+// slots, the candidates. Of these the step's contacts are those that overlap or that the last velocities bring within the
+// margin,
 //   g₀ + h J_n u⁻ < margin,
 // and after the solve review_contacts.hpp adds those that the result would break. Compaction keeps the order of pairs and
 // of features, so that the result does not depend on how the team runs. More than the world holds: the deepest stay.
 #pragma once
 
+#include "engine/collide/broad_phase.hpp"
 #include "engine/collide/collide_pair.hpp"
 #include "engine/team/team.hpp"
-#include "engine/model/step_settings.hpp"
-#include "engine/model/world_view.hpp"
 
 namespace axion::collide {
-
-// Velocities that motion within the step is foreseen from: the last ones, and those of a solve where there is one.
-enum class Foresight { kLast, kLastAndSolved };
-
-// How far a shape's surface moves in a step by its body's turning.
-template <typename Real>
-AXION_HD inline Real turning_reach(const model::ShapeData<Real>& shape, const math::Vec3<Real>* omega, Real dt) {
-  if (shape.body < 0) return 0;
-  return dt * math::norm(omega[shape.body]) * (math::norm(shape.p_CS) + shape.bounding_radius);
-}
-
-template <typename Real>
-AXION_HD inline void place_shape(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int i, Real dt) {
-  const model::ShapeData<Real>& shape = m.shapes[i];
-  w.shape_reach[i] = turning_reach(shape, w.omega, dt);
-  if (shape.body < 0) {
-    w.shape_centre[i] = shape.p_CS, w.shape_axes[i] = math::to_matrix(shape.q_CS);
-    return;
-  }
-  const math::Quat<Real>& q = w.q[shape.body];
-  w.shape_centre[i] = w.x[shape.body] + math::rotate(q, shape.p_CS);
-  w.shape_axes[i] = math::to_matrix(q * shape.q_CS);
-}
-
-// What shape a moves beside shape b in a step, but for their turning.
-template <typename Real>
-AXION_HD inline math::Vec3<Real> relative_travel(const model::ShapeData<Real>& a, const model::ShapeData<Real>& b,
-                                                 const math::Vec3<Real>* v, Real dt) {
-  return b.body < 0 ? dt * v[a.body] : dt * (v[a.body] - v[b.body]);
-}
-
-// Gaps below this are candidates. Gravity has no part in it: it moves both bodies of a pair alike, and what it and other forces
-// add to the gap towards the world is made up for after the solve (review_contacts.hpp).
-template <typename Real>
-AXION_HD inline Real pair_margin(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
-                                 const model::PairData<Real>& pair, const model::StepSettings<Real>& s,
-                                 Foresight foresight) {
-  const model::ShapeData<Real>&a = m.shapes[pair.shape_a], &b = m.shapes[pair.shape_b];
-  Real travel = math::norm(relative_travel(a, b, w.v, s.dt));
-  if (foresight == Foresight::kLastAndSolved) {
-    const Real solved = math::norm(relative_travel(a, b, w.v_plus, s.dt));
-    if (solved > travel) travel = solved;
-  }
-  return s.contact_margin + w.shape_reach[pair.shape_a] + w.shape_reach[pair.shape_b] + travel;
-}
-
-// Whether bounding spheres whose centres are d apart, the first moving by `travel`, come within `distance` centre to centre; a
-// plane is its half space.
-template <typename Real>
-AXION_HD inline bool come_near(const math::Vec3<Real>& d, const math::Vec3<Real>& travel, Real distance) {
-  const Real along = -math::dot(d, travel), length2 = math::dot(travel, travel);
-  const Real t = along <= Real(0) ? Real(0) : (along >= length2 ? Real(1) : along / length2);
-  const math::Vec3<Real> nearest = d + t * travel;
-  return math::dot(nearest, nearest) < distance * distance;
-}
-
-template <typename Real>
-AXION_HD inline bool near_each_other(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
-                                     const model::PairData<Real>& pair, const model::StepSettings<Real>& s,
-                                     Foresight foresight) {
-  const model::ShapeData<Real>&a = m.shapes[pair.shape_a], &b = m.shapes[pair.shape_b];
-  const Real margin = s.contact_margin + w.shape_reach[pair.shape_a] + w.shape_reach[pair.shape_b];
-  const math::Vec3<Real> d = w.shape_centre[pair.shape_a] - w.shape_centre[pair.shape_b];
-  const auto near = [&](const math::Vec3<Real>* v) {
-    const math::Vec3<Real> travel = relative_travel(a, b, v, s.dt);
-    if (b.kind == model::ShapeKind::kPlane) {
-      const math::Vec3<Real> normal = w.shape_axes[pair.shape_b].column(2);
-      const Real closing = math::dot(normal, travel);
-      return math::dot(normal, d) + (closing < 0 ? closing : Real(0)) < a.bounding_radius + margin;
-    }
-    return come_near(d, travel, a.bounding_radius + b.bounding_radius + margin);
-  };
-  return near(w.v) || (foresight == Foresight::kLastAndSolved && near(w.v_plus));
-}
 
 template <typename Real>
 AXION_HD_CALL model::Contact<Real> make_contact(const model::WorldView<Real>& w, const model::ShapeData<Real>& a,
@@ -134,13 +60,26 @@ struct ContactSearch {
   bool overflow;  // some were dropped
 };
 
-// Pairs near each other into pair_active, their slots into candidate_start. Sets slots and overflow.
+// Pairs near each other into pair_active, in their order; returns how many.
+template <typename Real, typename Team>
+AXION_HD inline int list_near_pairs(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                    const model::StepSettings<Real>& s, Foresight foresight) {
+  if (model::sweeps_pairs(m)) return sweep_pairs(team, m, w, s, foresight);
+  const int capacity = model::active_pair_capacity(m);
+  return team.filter(
+      m.pair_count,
+      [&](int i) { return near_each_other(m, w, m.pairs[i].shape_a, m.pairs[i].shape_b, s, foresight); },
+      [&](int i, int k) {
+        if (k < capacity) w.pair_active[k] = static_cast<std::uint32_t>(i);
+      });
+}
+
+// The same, and their slots into candidate_start. Sets slots and overflow; returns how many pairs are kept.
 template <typename Real, typename Team>
 AXION_HD inline int find_near_pairs(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                     const model::StepSettings<Real>& s, Foresight foresight, ContactSearch& search) {
-  const int active = team.filter(
-      m.pair_count, [&](int i) { return near_each_other(m, w, m.pairs[i], s, foresight); },
-      [&](int i, int k) { w.pair_active[k] = static_cast<std::uint32_t>(i); });
+  const int found = list_near_pairs(team, m, w, s, foresight), capacity = model::active_pair_capacity(m);
+  const int active = found < capacity ? found : capacity;
   team.for_each(1, [&](int) {
     int slot = 0;
     for (int k = 0; k < active; ++k) {
@@ -150,13 +89,13 @@ AXION_HD inline int find_near_pairs(const Team& team, const model::ModelView<Rea
   });
   if (active > 0) {
     const int last = active - 1, end = w.candidate_start[last] + m.pairs[w.pair_active[last]].contact_max;
-    search.overflow = end > m.candidate_capacity;
-    search.slots = search.overflow ? m.candidate_capacity : end;
+    search.overflow = end > m.candidate_capacity || found > active;
+    search.slots = end > m.candidate_capacity ? m.candidate_capacity : end;
   }
   return active;
 }
 
-// All candidates: contact_use is kCandidate, or kChosen for the contacts that the last velocities close.
+// All candidates: candidate_use is kCandidate, or kChosen for the contacts that the last velocities close.
 template <typename Real, typename Team>
 AXION_HD_CALL ContactSearch find_candidates(const Team& team, const model::ModelView<Real>& m,
                                             const model::WorldView<Real>& w, const model::StepSettings<Real>& s,

@@ -108,6 +108,26 @@ AXION_HD inline Real least_impact(const model::StepSettings<Real>& s) {
   return Real(2 * 9.81) * s.dt;
 }
 
+// What the last step kept of a contact, null where it had none: they are in the order of their pairs, as contacts are.
+template <typename Real>
+AXION_HD inline const model::ContactWarmStart<Real>* find_last(const model::WorldView<Real>& w,
+                                                               const model::Contact<Real>& c) {
+  const int count = w.warm_count[0];
+  int first = 0;
+  for (int end = count; first < end;) {
+    const int middle = first + (end - first) / 2;
+    if (w.warm[middle].pair < c.pair) {
+      first = middle + 1;
+    } else {
+      end = middle;
+    }
+  }
+  for (int k = first; k < count && w.warm[k].pair == c.pair; ++k) {
+    if (w.warm[k].feature == c.feature) return &w.warm[k];
+  }
+  return nullptr;
+}
+
 // contact_rebound: e times the speed of bodies that met in the last step, or that are found overlapping as they approach.
 // Needs the contacts' rows and the last step's impulses.
 template <typename Real, typename Team>
@@ -119,9 +139,7 @@ AXION_HD inline void find_rebounds(const Team& team, const model::ModelView<Real
     const Real e = m.pairs[c.pair].restitution;
     w.contact_rebound[i] = 0;
     if (!(e > 0)) return;
-    for (int k = 0; k < w.warm_count[0]; ++k) {
-      if (w.warm[k].pair == c.pair && w.warm[k].feature == c.feature) w.contact_rebound[i] = e * w.warm[k].approach;
-    }
+    if (const model::ContactWarmStart<Real>* last = find_last(w, c)) w.contact_rebound[i] = e * last->approach;
     const Real speed = -row_velocity(w.row[base + 3 * i], c.body_a, c.body_b, w.v, w.omega);
     if (w.contact_rebound[i] == 0 && c.gap <= 0 && speed > least_impact(s)) w.contact_rebound[i] = e * speed;
   });

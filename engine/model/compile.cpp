@@ -378,6 +378,7 @@ class Compiler {
   void add_pairs() {
     const int count = static_cast<int>(scene().shapes.size());
     for (int a = 0; a < count; ++a) {
+      arrays().pair_row.push_back(static_cast<int>(arrays().pairs.size()));
       for (int b = a + 1; b < count; ++b) {
         if (!may_collide(a, b)) continue;
         const ShapeSpec &A = scene().shapes[a], &B = scene().shapes[b];
@@ -393,6 +394,7 @@ class Compiler {
         arrays().pairs.push_back(pair);
       }
     }
+    arrays().pair_row.push_back(static_cast<int>(arrays().pairs.size()));
   }
 
   // A world holds twelve contacts a body, or all that can be where that is fewer; the deepest stay when more are found.

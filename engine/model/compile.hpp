@@ -29,6 +29,7 @@ struct ModelArrays {
   std::vector<EffortData<Real>> efforts;
   std::vector<ShapeData<Real>> shapes;
   std::vector<PairData<Real>> pairs;
+  std::vector<int> pair_row;
   int lock_count = 0, control_count = 0, contact_capacity = 0, candidate_capacity = 0;
   int coupling_capacity = 0, loop_count = 0, inverse_blocks = 0;
   math::Vec3<Real> gravity{};

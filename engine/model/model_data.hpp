@@ -122,7 +122,8 @@ struct ModelView {
   const int* limit_axis;                 // [limit_count] axis of each limit row
   const EffortData<Real>* efforts;       // [effort_count] sorted by axis
   const ShapeData<Real>* shapes;
-  const PairData<Real>* pairs;
+  const PairData<Real>* pairs;           // [pair_count] sorted by their lower shape, then the other
+  const int* pair_row;                   // [shape_count + 1] first pair of each lower shape
 };
 
 }  // namespace axion::model

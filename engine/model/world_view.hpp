@@ -141,9 +141,15 @@ struct WorldView {
   Real* contact_offset;                 // [3 contact_capacity] e
   int* contact_start;                   // [nb + 1] contacts of each body, compressed
   int* contact_list;                    // [2 contact_capacity]
-  std::uint32_t* pair_active;           // [npair] list of pairs near each other
+  std::uint32_t* pair_active;           // [active_pair_capacity] list of pairs near each other
+  std::uint32_t* pair_found;            // [the same] before they are sorted, where pairs are swept (collide/broad_phase.hpp)
+  math::Vec3<Real>* shape_low;          // [nshape] box that a shape stays in within the step
+  math::Vec3<Real>* shape_high;         // [nshape]
+  int* bucket_start;                    // [nshape + 1]
+  int* bucket_shape;                    // [nshape] shapes by buckets of their lower ends
+  int* near_start;                      // [nshape + 1] pairs found by each shape
   Contact<Real>* candidate;             // [candidate capacity] contacts before compaction
-  int* candidate_start;                 // [npair] first slot of each active pair
+  int* candidate_start;                 // [active_pair_capacity] first slot of each active pair
   int* candidate_use;                   // [candidate capacity] nothing, a candidate, or chosen (collide/find_contacts.hpp)
   int* candidate_kept;                  // [candidate capacity] slots in use, in order
   // Scratch: conjugate residuals, and the Krylov iteration on links, six slots each (solver/closing_links.hpp).
@@ -232,6 +238,19 @@ AXION_HD inline int delassus_rows(const ModelView<Real>& m) {
   return rows < kMaxDelassusRows ? rows : kMaxDelassusRows;
 }
 
+// Whether near pairs are found by sorting shapes rather than by testing the whole list: cheaper from some ninety free shapes on.
+inline constexpr int kMaxTestedPairs = 4096;
+template <typename Real>
+AXION_HD inline bool sweeps_pairs(const ModelView<Real>& m) {
+  return m.pair_count > kMaxTestedPairs;
+}
+
+// Pairs that can be near each other at once: each takes one slot of a candidate or more.
+template <typename Real>
+AXION_HD inline int active_pair_capacity(const ModelView<Real>& m) {
+  return m.pair_count < m.candidate_capacity ? m.pair_count : m.candidate_capacity;
+}
+
 enum class FieldKind : std::uint8_t { kState, kParameter, kScratch };
 
 // Calls f(kind, pointer to member, element count) for every array, in a fixed order.
@@ -278,18 +297,18 @@ AXION_HD inline void for_each_field(const ModelView<Real>& m, F&& f) {
   f(kScratch, &W::compliance, nrow), f(kScratch, &W::row_scale, nrow), f(kScratch, &W::natural, nrow);
   f(kScratch, &W::row_tolerance, nrow), f(kScratch, &W::body_residual, 2 * nb);
   f(kScratch, &W::body_tolerance, 2 * nb);
-  f(kScratch, &W::contact_gain, 9 * nc);
-  f(kScratch, &W::contact_offset, 3 * nc), f(kScratch, &W::contact_start, nb + 1);
-  f(kScratch, &W::contact_list, 2 * nc), f(kScratch, &W::pair_active, std::size_t(m.pair_count));
-  f(kScratch, &W::candidate, std::size_t(m.candidate_capacity));
-  f(kScratch, &W::candidate_start, std::size_t(m.pair_count));
-  f(kScratch, &W::candidate_use, std::size_t(m.candidate_capacity));
-  f(kScratch, &W::candidate_kept, std::size_t(m.candidate_capacity));
+  f(kScratch, &W::contact_gain, 9 * nc), f(kScratch, &W::contact_offset, 3 * nc), f(kScratch, &W::contact_start, nb + 1);
+  const std::size_t np = active_pair_capacity(m), ns_swept = sweeps_pairs(m) ? ns + 1 : 0;
+  f(kScratch, &W::contact_list, 2 * nc), f(kScratch, &W::pair_active, np), f(kScratch, &W::candidate_start, np);
+  f(kScratch, &W::pair_found, sweeps_pairs(m) ? np : 0), f(kScratch, &W::near_start, ns_swept);
+  f(kScratch, &W::shape_low, ns_swept), f(kScratch, &W::shape_high, ns_swept);
+  f(kScratch, &W::bucket_start, ns_swept), f(kScratch, &W::bucket_shape, ns_swept);
+  const std::size_t nt = m.candidate_capacity;
+  f(kScratch, &W::candidate, nt), f(kScratch, &W::candidate_use, nt), f(kScratch, &W::candidate_kept, nt);
   const std::size_t nlink = m.loop_count + nc, nk = nrow > 6 * nlink ? nrow : 6 * nlink;
   f(kScratch, &W::pcr_r, nk), f(kScratch, &W::pcr_z, nk), f(kScratch, &W::pcr_p, nk);
   f(kScratch, &W::pcr_az, nk), f(kScratch, &W::pcr_ap, nk), f(kScratch, &W::pcr_d, nk), f(kScratch, &W::pcr_q, nk);
-  f(kScratch, &W::contact_block, 9 * nc), f(kScratch, &W::body_inverse, 36 * nb);
-  f(kScratch, &W::tree_parent, nb);
+  f(kScratch, &W::contact_block, 9 * nc), f(kScratch, &W::body_inverse, 36 * nb), f(kScratch, &W::tree_parent, nb);
   f(kScratch, &W::link_start, nc), f(kScratch, &W::link_of_contact, nc), f(kScratch, &W::link_count, std::size_t(1));
   f(kScratch, &W::link_gain, 36 * nc), f(kScratch, &W::link_offset, 6 * nc), f(kScratch, &W::link_block, 36 * nlink);
   f(kScratch, &W::pcr_v, nb), f(kScratch, &W::pcr_w, nb), f(kScratch, &W::node, nn * kNodeStride);
@@ -299,8 +318,8 @@ AXION_HD inline void for_each_field(const ModelView<Real>& m, F&& f) {
   f(kScratch, &W::coupling_start, nn), f(kScratch, &W::coupling_node, std::size_t(m.coupling_capacity));
   f(kScratch, &W::coupling_fill, std::size_t(1)), f(kScratch, &W::body_rank, nb), f(kScratch, &W::body_of_rank, nb);
   f(kScratch, &W::order_degree, nn), f(kScratch, &W::order_list, nn), f(kScratch, &W::order_children, nb);
-  f(kScratch, &W::coupling_count, std::size_t(1)), f(kScratch, &W::coupling_index, nn * nn);
   const std::size_t nd = m.dense_unknowns;
+  f(kScratch, &W::coupling_count, std::size_t(1)), f(kScratch, &W::coupling_index, nn * nn);
   f(kScratch, &W::dense, nd * nd), f(kScratch, &W::dense_rhs, nd), f(kScratch, &W::dense_pivot, std::size_t(1));
   f(kScratch, &W::joint_upper, nb * kCouplingStride), f(kScratch, &W::joint_lower, nb * kCouplingStride);
   f(kScratch, &W::transfer, nb * kTransferStride), f(kScratch, &W::inverse, 36 * std::size_t(m.inverse_blocks));

@@ -1,6 +1,6 @@
 // The linear solve of one Newton iteration, by the solver that the options choose.
 //
-// `prepare_linear_solver` runs once a step, after the contacts are known, and settles what AUTOMATIC means in this step:
+// `prepare_linear_solver` runs once a step, before its first linear solve, and settles what AUTOMATIC means in this step:
 // the choice follows from the world alone, never from who shares its batch. `linearise` must have run at the iterate
 // before `solve_linear`, which leaves Δu in du_linear and du_angular and Δλ in dlambda, and cannot fail: a system that is
 // singular gives a poor direction, and Newton's residual test decides.
@@ -16,6 +16,7 @@ template <typename Real, typename Team>
 AXION_HD_CALL void prepare_linear_solver(const Team& team, Problem<Real>& p) {
   using model::LinearSolver;
   LinearSolver& solver = p.s.linear_solver;
+  p.solver_ready = true;
   keep_body_order(team, p);  // whatever solves, others may use the nodes of bodies
   if (solver == LinearSolver::kAutomatic || solver == LinearSolver::kTreeDirect) {
     find_couplings(team, p, Scope::kWhole);
@@ -27,9 +28,10 @@ AXION_HD_CALL void prepare_linear_solver(const Team& team, Problem<Real>& p) {
   if (solver == LinearSolver::kTreeKrylov) find_links(team, p);
 }
 
-// Returns the iterations taken, one for a direct solve.
+// Returns the iterations taken, one for a direct solve. Steps that sweeps settle never come here, and never order their nodes.
 template <typename Real, typename Team>
-AXION_HD_CALL int solve_linear(const Team& team, const Problem<Real>& p) {
+AXION_HD_CALL int solve_linear(const Team& team, Problem<Real>& p) {
+  if (!p.solver_ready) prepare_linear_solver(team, p);
   if (model::is_conjugate_residual(p.s.linear_solver)) return solve_pcr(team, p);
   if (p.s.linear_solver == model::LinearSolver::kDenseDirect) return solve_dense(team, p);
   if (p.s.linear_solver == model::LinearSolver::kTreeKrylov) return solve_tree_krylov(team, p);

@@ -174,14 +174,11 @@ AXION_HD inline void warm_start(const Team& team, const Problem<Real>& p) {
     Real* lambda = w.lambda + p.contact_base() + 3 * i;
     lambda[0] = lambda[1] = lambda[2] = 0;
     if (!p.s.warm_start) return;
-    for (int k = 0; k < w.warm_count[0]; ++k) {
-      const model::ContactWarmStart<Real>& last = w.warm[k];
-      if (last.pair != c.pair || last.feature != c.feature) continue;
-      lambda[0] = last.normal;
-      lambda[1] = math::dot(last.friction, c.t1);
-      lambda[2] = math::dot(last.friction, c.t2);
-      return;
-    }
+    const model::ContactWarmStart<Real>* last = constraints::find_last(w, c);
+    if (last == nullptr) return;
+    lambda[0] = last->normal;
+    lambda[1] = math::dot(last->friction, c.t1);
+    lambda[2] = math::dot(last->friction, c.t2);
   });
 }
 

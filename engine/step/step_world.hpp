@@ -153,7 +153,7 @@ AXION_HD inline solver::NewtonResult<Real> solve_contacts(const Team& team, solv
     constraints::build_contact_rows(team, p.m, p.w, contacts.count);
     constraints::find_rebounds(team, p.m, p.w, p.s, contacts.count);
     constraints::list_contacts_of_bodies(team, p.m, p.w, contacts.count);
-    solver::prepare_linear_solver(team, p);
+    solver::keep_body_order(team, p);
     solver::NewtonResult<Real> result = solver::solve(team, p);
     counts.iterations += result.counts.iterations;
     counts.linear_iterations += result.counts.linear_iterations;

@@ -49,6 +49,7 @@ class DeviceModel {
     m_.lock_joint = append(image, arrays.lock_joint);
     m_.shapes = append(image, arrays.shapes);
     m_.pairs = append(image, arrays.pairs);
+    m_.pair_row = append(image, arrays.pair_row);
     user_.external_body = append(image, user.external_body);
     user_.p_BC = append(image, user.p_BC);
     user_.q_BC = append(image, user.q_BC);

@@ -1,0 +1,93 @@
+// Whether two shapes may come near each other within a step: where they are, how they move, and the test of their spheres.
+#pragma once
+
+#include "engine/math/mat3.hpp"
+#include "engine/model/step_settings.hpp"
+#include "engine/model/world_view.hpp"
+
+namespace axion::collide {
+
+// Velocities that motion within the step is foreseen from: the last ones, and those of a solve where there is one.
+enum class Foresight { kLast, kLastAndSolved };
+
+// How far a shape's surface moves in a step by its body's turning.
+template <typename Real>
+AXION_HD inline Real turning_reach(const model::ShapeData<Real>& shape, const math::Vec3<Real>* omega, Real dt) {
+  if (shape.body < 0) return 0;
+  return dt * math::norm(omega[shape.body]) * (math::norm(shape.p_CS) + shape.bounding_radius);
+}
+
+template <typename Real>
+AXION_HD inline void place_shape(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int i, Real dt) {
+  const model::ShapeData<Real>& shape = m.shapes[i];
+  w.shape_reach[i] = turning_reach(shape, w.omega, dt);
+  if (shape.body < 0) {
+    w.shape_centre[i] = shape.p_CS, w.shape_axes[i] = math::to_matrix(shape.q_CS);
+    return;
+  }
+  const math::Quat<Real>& q = w.q[shape.body];
+  w.shape_centre[i] = w.x[shape.body] + math::rotate(q, shape.p_CS);
+  w.shape_axes[i] = math::to_matrix(q * shape.q_CS);
+}
+
+// What shape a moves beside shape b in a step, but for their turning.
+template <typename Real>
+AXION_HD inline math::Vec3<Real> relative_travel(const model::ShapeData<Real>& a, const model::ShapeData<Real>& b,
+                                                 const math::Vec3<Real>* v, Real dt) {
+  return b.body < 0 ? dt * v[a.body] : dt * (v[a.body] - v[b.body]);
+}
+
+// Gaps below this are candidates. Gravity has no part in it: it moves both bodies of a pair alike, and what it and other forces
+// add to the gap towards the world is made up for after the solve (review_contacts.hpp).
+template <typename Real>
+AXION_HD inline Real pair_margin(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                 const model::PairData<Real>& pair, const model::StepSettings<Real>& s,
+                                 Foresight foresight) {
+  const model::ShapeData<Real>&a = m.shapes[pair.shape_a], &b = m.shapes[pair.shape_b];
+  Real travel = math::norm(relative_travel(a, b, w.v, s.dt));
+  if (foresight == Foresight::kLastAndSolved) {
+    const Real solved = math::norm(relative_travel(a, b, w.v_plus, s.dt));
+    if (solved > travel) travel = solved;
+  }
+  return s.contact_margin + w.shape_reach[pair.shape_a] + w.shape_reach[pair.shape_b] + travel;
+}
+
+// Whether bounding spheres whose centres are d apart, the first moving by `travel`, come within `distance` centre to centre; a
+// plane is its half space.
+template <typename Real>
+AXION_HD inline bool come_near(const math::Vec3<Real>& d, const math::Vec3<Real>& travel, Real distance) {
+  const Real along = -math::dot(d, travel), length2 = math::dot(travel, travel);
+  const Real t = along <= Real(0) ? Real(0) : (along >= length2 ? Real(1) : along / length2);
+  const math::Vec3<Real> nearest = d + t * travel;
+  return math::dot(nearest, nearest) < distance * distance;
+}
+
+template <typename Real>
+AXION_HD inline bool near_each_other(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int shape_a,
+                                     int shape_b, const model::StepSettings<Real>& s, Foresight foresight) {
+  const model::ShapeData<Real>&a = m.shapes[shape_a], &b = m.shapes[shape_b];
+  const Real margin = s.contact_margin + w.shape_reach[shape_a] + w.shape_reach[shape_b];
+  const math::Vec3<Real> d = w.shape_centre[shape_a] - w.shape_centre[shape_b];
+  const auto near = [&](const math::Vec3<Real>* v) {
+    const math::Vec3<Real> travel = relative_travel(a, b, v, s.dt);
+    if (b.kind == model::ShapeKind::kPlane) {
+      const math::Vec3<Real> normal = w.shape_axes[shape_b].column(2);
+      const Real closing = math::dot(normal, travel);
+      return math::dot(normal, d) + (closing < 0 ? closing : Real(0)) < a.bounding_radius + margin;
+    }
+    return come_near(d, travel, a.bounding_radius + b.bounding_radius + margin);
+  };
+  return near(w.v) || (foresight == Foresight::kLastAndSolved && near(w.v_plus));
+}
+
+// Shapes of a pair in their own order, which is that of the list of pairs.
+template <typename Real>
+AXION_HD inline int lower_shape(const model::PairData<Real>& pair) {
+  return pair.shape_a < pair.shape_b ? pair.shape_a : pair.shape_b;
+}
+template <typename Real>
+AXION_HD inline int upper_shape(const model::PairData<Real>& pair) {
+  return pair.shape_a < pair.shape_b ? pair.shape_b : pair.shape_a;
+}
+
+}  // namespace axion::collide
