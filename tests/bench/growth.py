@@ -2,8 +2,9 @@
 """How the time of a world-step grows with the number of worlds, and with the number of bodies in a pile of spheres.
 
 Worlds: the same robot in 64 to 65,536 worlds, as far as memory allows, all through the same few steps from the start. Piles:
-100 to 3,000 spheres in a box of their own proportions, one world, once they lie. Each row also says how much memory the batch
-takes, and how many contacts and Newton iterations its steps had: what grows with those is not the engine's bookkeeping.
+100 to 3,000 spheres in a box of their own proportions, one world, half a second after they were let go, when the last have
+landed. Each row also says how much memory the batch takes, and how many contacts and Newton iterations its steps had: what grows
+with those is not the engine's bookkeeping.
 
 Usage: growth.py --bin BUILD/bin --model FILE [--worlds 64 1024] [--spheres 100 300] [--device cpu] [--threads 1]
 """
@@ -89,7 +90,7 @@ def main():
     parser.add_argument('--steps', type=int, default=8, help='timed, of each world')
     parser.add_argument('--warmup_steps', type=int, default=4, help='of each world before')
     parser.add_argument('--available_gib', type=float, help='memory for a batch; default: four fifths of what is free')
-    parser.add_argument('--seconds_lying', type=float, default=1.0, help='simulated time before a pile is measured')
+    parser.add_argument('--seconds_lying', type=float, default=0.5, help='simulated time before a pile is measured')
     parser.add_argument('--pile_steps', type=int, default=30, help='timed; fewer from 300 spheres on, at least five')
     parser.add_argument('--repeat', type=int, default=5, help='runs of a row, of which the best counts; one where runs are long')
     parser.add_argument('--device', default='cpu')
