@@ -117,9 +117,15 @@ AXION_HD_CALL void supported_inertias(const model::ModelView<Real>& m, const mod
   }
 }
 
-// λ_max of Z⁻¹K, both symmetric, Z positive definite with Z = LLᵀ.
+// The root of the sum of squares, no less than any eigenvalue.
 template <typename Real>
-AXION_HD inline Real greatest_ratio(const math::Mat3<Real>& K, const math::Mat3<Real>& Z) {
+AXION_HD inline Real sum_root(const math::Mat3<Real>& S) {
+  return std::sqrt(math::dot(S.row[0], S.row[0]) + math::dot(S.row[1], S.row[1]) + math::dot(S.row[2], S.row[2]));
+}
+
+// λ_max of Z⁻¹K, both symmetric, Z positive definite with Z = LLᵀ; 0 where it is below `least`.
+template <typename Real>
+AXION_HD inline Real greatest_ratio(const math::Mat3<Real>& K, const math::Mat3<Real>& Z, Real least) {
   const Real l00 = std::sqrt(Z(0, 0)), l10 = Z(1, 0) / l00, l20 = Z(2, 0) / l00;
   const Real l11 = std::sqrt(Z(1, 1) - l10 * l10), l21 = (Z(2, 1) - l20 * l10) / l11;
   const Real l22 = std::sqrt(Z(2, 2) - l20 * l20 - l21 * l21);
@@ -128,7 +134,8 @@ AXION_HD inline Real greatest_ratio(const math::Mat3<Real>& K, const math::Mat3<
     return math::Vec3<Real>{x, y, (v.z - l20 * x - l21 * y) / l22};
   };
   const math::Mat3<Real> half = math::transpose(math::Mat3<Real>{{solve(K.row[0]), solve(K.row[1]), solve(K.row[2])}});
-  return model::greatest_eigenvalue(math::Mat3<Real>{{solve(half.row[0]), solve(half.row[1]), solve(half.row[2])}});
+  const math::Mat3<Real> S{{solve(half.row[0]), solve(half.row[1]), solve(half.row[2])}};
+  return sum_root(S) < least ? Real(0) : model::greatest_eigenvalue(S);
 }
 
 // w_j of every joint from the last step's impulses at q⁻; needs row_start.
@@ -148,14 +155,14 @@ AXION_HD inline void blend_weights(const Team& team, const model::ModelView<Real
     const math::Vec3<Real> s{Real(1) / std::sqrt(I.x), Real(1) / std::sqrt(I.y), Real(1) / std::sqrt(I.z)};
     math::Mat3<Real> S = math::transpose(R) * (K * R);
     for (int i = 0; i < 3; ++i) S.row[i] = s[i] * math::scale(S.row[i], s);
-    w.blend_body[b] = dt * model::greatest_eigenvalue(S);
+    w.blend_body[b] = dt * sum_root(S);  // no less than the ratio of its own inertia
   });
   if (team.template max<Real>(m.body_count, [&](int b) { return w.blend_body[b]; }) > Real(2)) {
     team.for_each(1, [&](int) { supported_inertias(m, w, dt); });
     team.for_each(m.body_count, [&](int b) {
       if (!(w.blend_body[b] > Real(2))) return;
       const math::Mat3<Real> K = body_stiffness(m, b, w.q, w.row_start, w.lambda_joint, static_cast<Real*>(nullptr));
-      w.blend_body[b] = dt * greatest_ratio(K, w.I_hat_inverse[b]);
+      w.blend_body[b] = dt * greatest_ratio(K, w.I_hat_inverse[b], Real(1.9) / dt);
     });
   }
   team.for_each(m.joint_count, [&](int j) {
