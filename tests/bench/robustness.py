@@ -24,8 +24,8 @@ PRESETS = ['default', 'axion_seed', 'velocity']
 SHARE = {'sphere_pile': 0.1, 'axion_seed': 0.25}
 EXPLANATION = """\
 A world-step is one step of one world. *converged*: share of world-steps whose residuals all are within tolerance. *Newton*: mean and
-99 % quantile of the iterations, each of which factorises once; sweeps over contacts count as one with the factorisation that they
-begin with. *linear*: of the linear solver, which for direct solves are one a Newton iteration. *fallback*: share of world-steps
+99 % quantile of the iterations: a linearisation and its solution, or a round of sweeps over contacts, with the linearisation that it
+begins with or the last round's. *linear*: of the linear solver, which for direct solves are one a Newton iteration. *fallback*: share of world-steps
 redone with a more robust joint mode. *penetration* and *joint error*: the greatest of any step. *energy*: the most that the bodies'
 energy rose above where an episode began and what motors and drives gave, as a share of Σ m g · 1 m; armature and joint springs hold
 energy that it does not count (ant.xml), and the leapfrog of DEFAULT lets the energy of a swinging mechanism oscillate by O(h²) (four-bar).
