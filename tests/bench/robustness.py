@@ -29,7 +29,7 @@ begins with or the last round's. *linear*: of the linear solver, which for direc
 redone with a more robust joint mode. *penetration* and *joint error*: the greatest of any step. *energy*: the most that the bodies'
 energy rose above where an episode began and what motors and drives gave, as a share of Σ m g · 1 m; armature and joint springs hold
 energy that it does not count (ant.xml), and the leapfrog of DEFAULT lets the energy of a swinging mechanism oscillate by O(h²) (four-bar).
-What contacts and friction alone may add is seen in the boxes, the spheres and the wheeled robot: at most 5e-6.
+What contacts and friction alone may add is seen in the boxes, the spheres and the wheeled robot: at most 6e-6.
 
 Robots move under new uniform random controls of a tenth of their range at every step. The wheeled robot weighs 120 kg, drives
 straight or skids at 2 m/s, and climbs a step of 0.16 m.
