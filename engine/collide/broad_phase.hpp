@@ -8,6 +8,7 @@
 // Source: Baraff 1992, sort and sweep.
 #pragma once
 
+#include "engine/base/partition_point.hpp"
 #include "engine/collide/near_pairs.hpp"
 
 namespace axion::collide {
@@ -90,16 +91,8 @@ AXION_HD inline void fill_buckets(const model::ModelView<Real>& m, const model::
 template <typename Real>
 AXION_HD inline int find_pair(const model::ModelView<Real>& m, int i, int j) {
   const int a = i < j ? i : j, b = i < j ? j : i;
-  int first = m.pair_row[a];
   const int end = m.pair_row[a + 1];
-  for (int last = end; first < last;) {
-    const int middle = first + (last - first) / 2;
-    if (upper_shape(m.pairs[middle]) < b) {
-      first = middle + 1;
-    } else {
-      last = middle;
-    }
-  }
+  const int first = partition_point(m.pair_row[a], end, [&](int k) { return upper_shape(m.pairs[k]) < b; });
   return first < end && upper_shape(m.pairs[first]) == b ? first : -1;
 }
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "engine/collide/find_contacts.hpp"
+#include "engine/model/find_contact.hpp"
 
 namespace axion::collide {
 
@@ -23,24 +24,6 @@ AXION_HD inline Real unforeseen_travel(const model::ModelView<Real>& m, const mo
   return dt * (math::norm(w.v_plus[b] - w.v[b]) + math::norm(w.omega_plus[b] - w.omega[b]) * radius);
 }
 
-// Whether a candidate is among the step's contacts, which are in the order of their pairs.
-template <typename Real>
-AXION_HD inline bool is_contact(const model::WorldView<Real>& w, int count, const model::Contact<Real>& c) {
-  int first = 0;
-  for (int end = count; first < end;) {
-    const int middle = first + (end - first) / 2;
-    if (w.contacts[middle].pair < c.pair) {
-      first = middle + 1;
-    } else {
-      end = middle;
-    }
-  }
-  for (int i = first; i < count && w.contacts[i].pair == c.pair; ++i) {
-    if (w.contacts[i].feature == c.feature) return true;
-  }
-  return false;
-}
-
 // Looks for candidates along the result's velocities, too; those that are contacts stay chosen.
 template <typename Real, typename Team>
 AXION_HD_CALL void search_again(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
@@ -52,7 +35,9 @@ AXION_HD_CALL void search_again(const Team& team, const model::ModelView<Real>& 
   });
   search = find_candidates(team, m, w, s, Foresight::kLastAndSolved);
   team.for_each(search.slots, [&](int slot) {
-    if (w.candidate_use[slot] == kCandidate && is_contact(w, count, w.candidate[slot])) w.candidate_use[slot] = kChosen;
+    const model::Contact<Real>& c = w.candidate[slot];
+    if (w.candidate_use[slot] != kCandidate) return;
+    if (model::find_contact(w.contacts, count, c.pair, c.feature) >= 0) w.candidate_use[slot] = kChosen;
   });
   search.count = count;
 }

@@ -11,8 +11,9 @@
 // r_n = J_n M̃⁻¹ J_nᵀ; r_t the greatest eigenvalue of the tangent block. Rows are (normal, t1, t2) from `base`.
 #pragma once
 
-#include "engine/model/step_settings.hpp"
 #include "engine/constraints/axis_rows.hpp"
+#include "engine/model/find_contact.hpp"
+#include "engine/model/step_settings.hpp"
 
 namespace axion::constraints {
 
@@ -108,24 +109,12 @@ AXION_HD inline Real least_impact(const model::StepSettings<Real>& s) {
   return Real(2 * 9.81) * s.dt;
 }
 
-// What the last step kept of a contact, null where it had none: they are in the order of their pairs, as contacts are.
+// What the last step kept of a contact, null where it had none.
 template <typename Real>
 AXION_HD inline const model::ContactWarmStart<Real>* find_last(const model::WorldView<Real>& w,
                                                                const model::Contact<Real>& c) {
-  const int count = w.warm_count[0];
-  int first = 0;
-  for (int end = count; first < end;) {
-    const int middle = first + (end - first) / 2;
-    if (w.warm[middle].pair < c.pair) {
-      first = middle + 1;
-    } else {
-      end = middle;
-    }
-  }
-  for (int k = first; k < count && w.warm[k].pair == c.pair; ++k) {
-    if (w.warm[k].feature == c.feature) return &w.warm[k];
-  }
-  return nullptr;
+  const int i = model::find_contact(w.warm, w.warm_count[0], c.pair, c.feature);
+  return i < 0 ? nullptr : w.warm + i;
 }
 
 // contact_rebound: e times the speed of bodies that met in the last step, or that are found overlapping as they approach.
