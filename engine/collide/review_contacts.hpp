@@ -24,22 +24,24 @@ AXION_HD inline Real unforeseen_travel(const model::ModelView<Real>& m, const mo
   return dt * (math::norm(w.v_plus[b] - w.v[b]) + math::norm(w.omega_plus[b] - w.omega[b]) * radius);
 }
 
-// Looks for candidates along the result's velocities, too; those that are contacts stay chosen.
+// Looks for candidates along the result's velocities, too. Chosen are those that are contacts already: others, even where the
+// last velocities would close their gap, are for the result to judge.
 template <typename Real, typename Team>
 AXION_HD_CALL void search_again(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                 const model::StepSettings<Real>& s, ContactSearch& search) {
-  const int count = search.count;
+  const ContactSearch last = search;
   team.for_each(m.shape_count, [&](int i) {
     const Real reach = turning_reach(m.shapes[i], w.omega_plus, s.dt);
     if (reach > w.shape_reach[i]) w.shape_reach[i] = reach;
   });
   search = find_candidates(team, m, w, s, Foresight::kLastAndSolved);
   team.for_each(search.slots, [&](int slot) {
+    if (w.candidate_use[slot] == kNoCandidate) return;
     const model::Contact<Real>& c = w.candidate[slot];
-    if (w.candidate_use[slot] != kCandidate) return;
-    if (model::find_contact(w.contacts, count, c.pair, c.feature) >= 0) w.candidate_use[slot] = kChosen;
+    const bool is_contact = model::find_contact(w.contacts, last.count, c.pair, c.feature) >= 0;
+    w.candidate_use[slot] = is_contact ? kChosen : kCandidate;
   });
-  search.count = count;
+  search.count = last.count, search.overflow |= last.overflow;
 }
 
 // Returns whether contacts were added to `search`. Needs the result in v_plus and omega_plus; `review` counts from 0.

@@ -1,0 +1,166 @@
+// A review adds the contacts that a result breaks and no others, for results drawn at random.
+#include "engine/collide/review_contacts.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/engine/collide/random_heap.hpp"
+#include "tests/support/validation.hpp"
+
+namespace axion {
+namespace {
+
+using Team = team::SerialTeam;
+
+template <typename Real>
+class ReviewContacts : public ::testing::Test {};
+TYPED_TEST_SUITE(ReviewContacts, testing::Precisions, testing::PrecisionNames);
+
+constexpr double kBall = 0.1;  // radius, m
+
+// Balls strewn at random, so thinly that a step's contacts fit.
+model::SceneSpec strewn_balls(int count, std::mt19937& random) {
+  std::uniform_real_distribution<double> unit(0, 1);
+  model::SceneSpec scene;
+  for (int i = 0; i < count; ++i) {
+    const std::string name = "ball" + std::to_string(i);
+    scene.bodies.push_back(testing::solid_box(name, 1, {kBall, kBall, kBall},
+                                              {3 * unit(random), 3 * unit(random), 3 * unit(random)}));
+    scene.shapes.push_back(testing::sphere_shape(name, i, kBall, 0.5));
+  }
+  return scene;
+}
+
+template <typename Real>
+struct Searched {
+  testing::SingleWorld<Real> world;
+  collide::ContactSearch search;
+
+  // Contacts are found along velocities of the size `last`; the result differs from them by `change`.
+  Searched(const model::SceneSpec& scene, double last, double change, std::mt19937& random)
+      : world(scene, model::make_options(model::Preset::kDefault), 0.05) {
+    auto& w = world.world();
+    for (int b = 0; b < world.model().body_count; ++b) {
+      w.v[b] = testing::random_vector<Real>(last, random);
+      w.v_plus[b] = w.v[b] + testing::random_vector<Real>(change, random);
+      w.omega[b] = w.omega_plus[b] = {};
+    }
+    search = collide::find_contacts(Team{}, world.model(), w, world.settings());
+  }
+  bool review(int number) {
+    return collide::review_contacts(Team{}, world.model(), world.world(), world.settings(), number, search);
+  }
+  bool has(int pair) {
+    return model::find_contact(world.world().contacts, search.count, pair, 0u) >= 0;
+  }
+  Real gap_after(const model::Contact<Real>& c) {
+    return collide::gap_after(c, world.world().v_plus, world.world().omega_plus, world.settings().dt);
+  }
+};
+
+// Whether two balls on their straight ways along the result come within `distance` of each other.
+template <typename Real>
+bool meet(Searched<Real>& s, const model::PairData<Real>& pair, double distance) {
+  const auto& w = s.world.world();
+  const double h = double(s.world.settings().dt);
+  const int a = s.world.model().shapes[pair.shape_a].body, b = s.world.model().shapes[pair.shape_b].body;
+  const auto d = math::cast<double>(w.x[a]) - math::cast<double>(w.x[b]);
+  const auto travel = h * (math::cast<double>(w.v_plus[a]) - math::cast<double>(w.v_plus[b]));
+  for (int k = 0; k <= 100; ++k) {
+    if (math::norm(d + 0.01 * k * travel) < distance) return true;
+  }
+  return false;
+}
+
+TYPED_TEST(ReviewContacts, balls_that_the_result_sends_through_each_other_are_contacts_after_it) {
+  std::mt19937 random(1);
+  int meetings = 0, added = 0;
+  for (int round = 0; round < 60; ++round) {
+    Searched<TypeParam> s(strewn_balls(60, random), round % 3, round % 2 == 0 ? 20 : 2, random);
+    const auto m = s.world.model();
+    const int before = s.search.count;
+    s.review(0);
+    ASSERT_FALSE(s.search.overflow);
+    added += s.search.count - before;
+    for (int i = 0; i < m.pair_count; ++i) {
+      if (!meet(s, m.pairs[i], 2 * kBall - 1e-4)) continue;
+      ++meetings;
+      EXPECT_TRUE(s.has(i)) << "round " << round << " pair " << i;
+    }
+  }
+  EXPECT_GT(meetings, 300);
+  EXPECT_GT(added, 200);
+}
+
+TYPED_TEST(ReviewContacts, contacts_stay_and_those_that_are_added_are_broken_by_the_result) {
+  std::mt19937 random(2);
+  for (int round = 0; round < 60; ++round) {
+    Searched<TypeParam> s(strewn_balls(60, random), 1, round % 2 == 0 ? 20 : 0.5, random);
+    const auto m = s.world.model();
+    std::vector<bool> before(m.pair_count);
+    for (int i = 0; i < m.pair_count; ++i) before[i] = s.has(i);
+    const bool changed = s.review(0);
+    bool more = false;
+    for (int i = 0; i < m.pair_count; ++i) {
+      EXPECT_FALSE(before[i] && !s.has(i)) << "round " << round << " pair " << i;
+      more |= s.has(i) && !before[i];
+    }
+    EXPECT_EQ(changed, more);
+    for (int k = 0; changed && k < s.search.count; ++k) {
+      const auto& c = s.world.world().contacts[k];
+      EXPECT_TRUE(before[c.pair] || s.gap_after(c) < 0) << "round " << round << " pair " << c.pair;
+    }
+    EXPECT_FALSE(s.review(1)) << "a second look at the same result";
+  }
+}
+
+TYPED_TEST(ReviewContacts, a_result_like_the_last_velocities_needs_none) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 20; ++round) {
+    Searched<TypeParam> s(strewn_balls(60, random), 5, 0, random);
+    EXPECT_FALSE(s.review(0));
+  }
+}
+
+// The first ball is pushed through the second; a third is near the second, which leaves it.
+TYPED_TEST(ReviewContacts, the_last_review_takes_all_candidates) {
+  std::mt19937 random(4);
+  model::SceneSpec scene = strewn_balls(3, random);
+  for (int i = 0; i < 3; ++i) scene.bodies[i].X_WB.position = {i == 0 ? -0.5 : i == 1 ? 0 : 2 * kBall + 1e-3, 0, 0};
+  for (const int number : {0, collide::kReviews - 1}) {
+    Searched<TypeParam> s(scene, 0, 0, random);
+    s.world.world().v_plus[0] = {8, 0, 0};  // 0.4 m in the step, 0.1 m into the second
+    s.world.world().v[1] = s.world.world().v_plus[1] = {-1, 0, 0};
+    ASSERT_EQ(collide::find_contacts(Team{}, s.world.model(), s.world.world(), s.world.settings()).count, 0);
+    s.search.count = 0;
+    EXPECT_TRUE(s.review(number));
+    EXPECT_EQ(s.search.count, number == 0 ? 1 : 2);
+  }
+}
+
+TYPED_TEST(ReviewContacts, an_overflow_is_not_forgotten) {
+  std::mt19937 random(5);
+  Searched<TypeParam> s(strewn_balls(2, random), 0, 0, random);
+  s.world.world().x[0] = {0, 0, 0}, s.world.world().x[1] = {3, 0, 0};
+  s.world.world().v_plus[0] = {-20, 0, 0};  // candidates are looked for again, and there are none
+  s.search.overflow = true;
+  EXPECT_FALSE(s.review(0));
+  EXPECT_TRUE(s.search.overflow);
+}
+
+TYPED_TEST(ReviewContacts, what_is_not_finite_is_left_to_the_step) {
+  std::mt19937 random(6);
+  for (const double speed : {std::numeric_limits<double>::infinity(), std::nan("")}) {
+    Searched<TypeParam> s(strewn_balls(2, random), 0, 0, random);
+    s.world.world().v_plus[0] = {TypeParam(speed), 0, 0};
+    EXPECT_FALSE(s.review(0));
+  }
+}
+
+}  // namespace
+}  // namespace axion
