@@ -179,6 +179,36 @@ TYPED_TEST(Math, exponential_is_exact_for_small_angles) {
   EXPECT_LE(worst, 2 * this->kEpsilon);
 }
 
+// Against Taylor's sum in long double with twice the terms, which at x = 1 is exact to 2⁻⁶⁴.
+template <int n>
+long double series(long double x) {
+  long double sum = 1, term = 1;
+  for (int k = 1; k <= 20; ++k) sum += term *= -x / ((n + 2 * k - 1) * (n + 2 * k));
+  return sum;
+}
+
+template <int n, typename Real>
+double series_error(Real x) {
+  return std::abs(double(turn_series<n>(x) - series<n>(x)));
+}
+
+TYPED_TEST(Math, turn_series_are_exact_to_rounding_on_both_sides_of_their_switch) {
+  double worst = 0;
+  for (int i = 0; i <= 4096; ++i) {
+    const TypeParam x = TypeParam(i) / 4096;  // 1/64, where the number of terms changes, is among them
+    for (const TypeParam at : {x, std::nextafter(x, TypeParam(2)) > 1 ? x : std::nextafter(x, TypeParam(2))}) {
+      worst = std::max({worst, series_error<0>(at), series_error<1>(at), series_error<2>(at), series_error<3>(at)});
+    }
+  }
+  std::printf("  greatest error %.1e, %.2f roundings\n", worst, worst / this->kEpsilon);
+  EXPECT_LE(worst, this->kEpsilon);  // half of one left out, and half of one of the last sum
+  const long double root = std::sqrt(0.7L);
+  EXPECT_NEAR(double(series<0>(0.7L)), double(std::cos(root)), 1e-16);
+  EXPECT_NEAR(double(series<1>(0.7L)), double(std::sin(root) / root), 1e-16);
+  EXPECT_NEAR(double(series<2>(0.7L)), double(2 * (1 - std::cos(root)) / 0.7L), 1e-16);
+  EXPECT_NEAR(double(series<3>(0.7L)), double(6 * (root - std::sin(root)) / (0.7L * root)), 1e-16);
+}
+
 // A tiny rotation changes the quaternion by its first order, without loss: steps of a slow body add up.
 TYPED_TEST(Math, normalising_a_quaternion_keeps_its_direction) {
   for (int i = 0; i < kSamples; ++i) {
