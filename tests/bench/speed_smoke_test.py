@@ -13,7 +13,8 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import benchmarks  # noqa: E402  beside this file
+from benchmarks import rows_of  # noqa: E402  beside this file
+import benchmarks  # noqa: E402
 
 BIN = pathlib.Path(sys.argv[1]).resolve()
 MODEL = sys.argv[2]
@@ -30,12 +31,6 @@ def agreement(*extra):
 def script(name, *arguments):
     return subprocess.run([sys.executable, '-B', str(HERE / name), '--bin', str(BIN), *map(str, arguments)],
                           capture_output=True, text=True, timeout=280, check=False)
-
-
-def rows_of(text):
-    """Cells of the rows of the tables in a text, heads and rules left out."""
-    lines = [[cell.strip() for cell in line.strip().split('|')[1:-1]] for line in text.splitlines() if line.startswith('| ')]
-    return [line for line in lines if not set(line[0]) <= set('-: ')]
 
 
 class Agreement(unittest.TestCase):
@@ -72,7 +67,6 @@ class Gpu(unittest.TestCase):
         rows = rows_of(done.stdout)
         self.assertEqual([row[3] for row in rows if row[0] == 'wheeled_robot.xml'], ['same bits'] * 2)
         self.assertEqual([row[0] for row in rows if row[0] in ('1', '3')], ['1', '3'])
-
 
     @unittest.skipIf(shutil.which('nvidia-smi'), 'there is a GPU')
     def test_without_a_gpu_it_asks_for_an_architecture(self):
