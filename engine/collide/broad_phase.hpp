@@ -74,17 +74,26 @@ AXION_HD inline bool boxes_overlap(const model::WorldView<Real>& w, int i, int j
          low_i.z <= high_j.z && low_j.z <= high_i.z;
 }
 
+// Sorts things by keys in [0, keys), those of one key in their own order: start[k] is the first place of key k, start[keys] their
+// number; place(i, at) puts thing i in its place. One thread.
+template <typename Key, typename Place>
+AXION_HD inline void sort_by_key(int count, int keys, int* start, Key&& key, Place&& place) {
+  for (int k = 0; k <= keys; ++k) start[k] = 0;
+  for (int i = 0; i < count; ++i) ++start[key(i) + 1];
+  for (int k = 0; k < keys; ++k) start[k + 1] += start[k];
+  for (int i = 0; i < count; ++i) place(i, start[key(i)]++);
+  for (int k = keys; k > 0; --k) start[k] = start[k - 1];  // they served as cursors
+  start[0] = 0;
+}
+
 // Shapes by buckets of their lower ends: bucket_start, bucket_shape. One thread.
 template <typename Real>
 AXION_HD inline void fill_buckets(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                   const SweepAxis<Real>& sweep) {
-  const int n = m.shape_count;
-  for (int k = 0; k <= n; ++k) w.bucket_start[k] = 0;
-  for (int i = 0; i < n; ++i) ++w.bucket_start[bucket_of(m, sweep, w.shape_low[i][sweep.axis]) + 1];
-  for (int k = 0; k < n; ++k) w.bucket_start[k + 1] += w.bucket_start[k];
-  for (int i = 0; i < n; ++i) w.bucket_shape[w.bucket_start[bucket_of(m, sweep, w.shape_low[i][sweep.axis])]++] = i;
-  for (int k = n; k > 0; --k) w.bucket_start[k] = w.bucket_start[k - 1];  // they served as cursors
-  w.bucket_start[0] = 0;
+  sort_by_key(
+      m.shape_count, m.shape_count, w.bucket_start,
+      [&](int i) { return bucket_of(m, sweep, w.shape_low[i][sweep.axis]); },
+      [&](int i, int at) { w.bucket_shape[at] = i; });
 }
 
 // Index of the pair of two shapes, -1 where they never touch.
@@ -122,13 +131,9 @@ AXION_HD inline void sort_pairs(const Team& team, const model::ModelView<Real>& 
                                 int count) {
   const int n = m.shape_count;
   team.for_each(1, [&](int) {
-    const auto row = [&](int k) { return lower_shape(m.pairs[w.pair_found[k]]); };
-    for (int i = 0; i <= n; ++i) w.near_start[i] = 0;
-    for (int k = 0; k < count; ++k) ++w.near_start[row(k) + 1];
-    for (int i = 0; i < n; ++i) w.near_start[i + 1] += w.near_start[i];
-    for (int k = 0; k < count; ++k) w.pair_active[w.near_start[row(k)]++] = w.pair_found[k];
-    for (int i = n; i > 0; --i) w.near_start[i] = w.near_start[i - 1];
-    w.near_start[0] = 0;
+    sort_by_key(
+        count, n, w.near_start, [&](int k) { return lower_shape(m.pairs[w.pair_found[k]]); },
+        [&](int k, int at) { w.pair_active[at] = w.pair_found[k]; });
   });
   team.for_each(n, [&](int i) {
     for (int k = w.near_start[i] + 1; k < w.near_start[i + 1]; ++k) {
@@ -140,7 +145,8 @@ AXION_HD inline void sort_pairs(const Team& team, const model::ModelView<Real>& 
   });
 }
 
-// pair_active as the list of all pairs would give it; returns how many are near, of which it holds at most its capacity.
+// pair_active as the list of all pairs would give it. Returns how many are near; where they are more than its capacity, it holds
+// as many of them, which need not be the first in the list.
 template <typename Real, typename Team>
 AXION_HD_CALL int sweep_pairs(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                               const model::StepSettings<Real>& s, Foresight foresight) {
