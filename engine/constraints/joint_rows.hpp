@@ -206,8 +206,8 @@ AXION_HD inline void rotation_locks(const model::JointData<Real>& joint, const m
   }
 }
 
-// Rows along the axes of a joint, and their coordinates.
-template <typename Real>
+// Coordinates of the axes of a joint, and with `rows` their rows.
+template <bool rows, typename Real>
 AXION_HD inline void axis_rows(const model::ModelView<Real>& m, const model::JointData<Real>& joint,
                                const math::Quat<Real>& q_M0, const math::Vec3<Real>& r_C, const math::Vec3<Real>& r_P,
                                const math::Vec3<Real>& gap, const Chain<Real>& chain, JointEvaluation<Real>& out) {
@@ -215,19 +215,19 @@ AXION_HD inline void axis_rows(const model::ModelView<Real>& m, const model::Joi
   if (joint.is_ball) {
     for (int k = 0; k < joint.axis_count; ++k) {
       const Vec3<Real> e{k == 0 ? Real(1) : Real(0), k == 1 ? Real(1) : Real(0), k == 2 ? Real(1) : Real(0)};
-      out.axis[k] = {{}, e, -e};
+      if constexpr (rows) out.axis[k] = {{}, e, -e};
       out.coordinate[k] = 0;
     }
     return;
   }
   for (int k = 0; k < joint.slide_count; ++k) {
     const Vec3<Real> b = math::rotate(q_M0, joint.slide_dual[k]);
-    out.axis[k] = translation_row(b, r_C, r_P, chain);
+    if constexpr (rows) out.axis[k] = translation_row(b, r_C, r_P, chain);
     out.coordinate[k] = m.axes[joint.axis_start + k].reference + math::dot(b, gap);
   }
   for (int k = 0; k < joint.hinge_count; ++k) {
     const int i = joint.slide_count + k;
-    out.axis[i] = {{}, chain.dual[k], -chain.dual[k]};
+    if constexpr (rows) out.axis[i] = {{}, chain.dual[k], -chain.dual[k]};
     out.coordinate[i] = m.axes[joint.axis_start + i].reference + chain.angle[k];
   }
 }
@@ -266,7 +266,9 @@ AXION_HD_CALL void evaluate_joint(const model::ModelView<Real>& m, const model::
     if (magnitude > out.anchor_error) out.anchor_error = magnitude;
   }
   if constexpr (parts != JointParts::kCoordinates) rotation_locks(joint, q_M0, q_C, out);
-  if constexpr (parts != JointParts::kLocks) axis_rows(m, joint, q_M0, r_C, r_P, gap, chain, out);
+  if constexpr (parts != JointParts::kLocks) {
+    axis_rows<parts != JointParts::kCoordinates>(m, joint, q_M0, r_C, r_P, gap, chain, out);
+  }
 }
 
 // J u of a row between a child (body A) and a parent (body B, or -1).
