@@ -54,6 +54,8 @@ AXION_HD_CALL math::Mat3<Real> body_stiffness(const model::ModelView<Real>& m, i
   return K;
 }
 
+inline constexpr double kNoWeight = 1.9;  // k_b below this gives none, whatever rounding makes of it
+
 template <typename Real>
 AXION_HD inline Real blend_weight(Real k) {
   return k > Real(2) ? Real(1) - Real(2) / k : Real(0);
@@ -76,12 +78,17 @@ AXION_HD inline Real axis_support(const model::ModelView<Real>& m, const model::
   return axis.armature + dt / 2 * damping + dt * dt / 4 * stiffness;
 }
 
+template <typename Real>
+AXION_HD inline Real least_moment(const math::Vec3<Real>& I) {
+  return I.x < I.y ? (I.x < I.z ? I.x : I.z) : (I.y < I.z ? I.y : I.z);
+}
+
 // What joint j lets its child turn beside its parent, for a torque, as axis_support holds it; locked directions give hardly.
 template <typename Real>
 AXION_HD_CALL math::Mat3<Real> joint_give(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int j, Real dt) {
   const model::JointData<Real>& joint = m.joints[j];
   const math::Vec3<Real> I = body_inertia(m, w, joint.child);
-  const Real least = I.x < I.y ? (I.x < I.z ? I.x : I.z) : (I.y < I.z ? I.y : I.z);
+  const Real least = least_moment(I);
   const auto inverse = [&](Real support) { return Real(1) / (support + Real(1e-2) * least); };
   const Real locked = Real(1e-3) / least;
   math::Mat3<Real> give = math::Mat3<Real>::diagonal(locked, locked, locked);
@@ -117,10 +124,10 @@ AXION_HD_CALL void supported_inertias(const model::ModelView<Real>& m, const mod
   }
 }
 
-// The root of the sum of squares, no less than any eigenvalue.
+// Of all entries; its root is no less than any eigenvalue's size (Frobenius norm).
 template <typename Real>
-AXION_HD inline Real sum_root(const math::Mat3<Real>& S) {
-  return std::sqrt(math::dot(S.row[0], S.row[0]) + math::dot(S.row[1], S.row[1]) + math::dot(S.row[2], S.row[2]));
+AXION_HD inline Real sum_of_squares(const math::Mat3<Real>& S) {
+  return math::dot(S.row[0], S.row[0]) + math::dot(S.row[1], S.row[1]) + math::dot(S.row[2], S.row[2]);
 }
 
 // λ_max of Z⁻¹K, both symmetric, Z positive definite with Z = LLᵀ; 0 where it is below `least`.
@@ -135,7 +142,7 @@ AXION_HD inline Real greatest_ratio(const math::Mat3<Real>& K, const math::Mat3<
   };
   const math::Mat3<Real> half = math::transpose(math::Mat3<Real>{{solve(K.row[0]), solve(K.row[1]), solve(K.row[2])}});
   const math::Mat3<Real> S{{solve(half.row[0]), solve(half.row[1]), solve(half.row[2])}};
-  return sum_root(S) < least ? Real(0) : model::greatest_eigenvalue(S);
+  return std::sqrt(sum_of_squares(S)) < least ? Real(0) : model::greatest_eigenvalue(S);
 }
 
 // w_j of every joint from the last step's impulses at q⁻; needs row_start.
@@ -145,9 +152,9 @@ AXION_HD inline void blend_weights(const Team& team, const model::ModelView<Real
   team.for_each(m.body_count, [&](int b) {
     const math::Mat3<Real> K = body_stiffness(m, b, w.q, w.row_start, w.lambda_joint, static_cast<Real*>(nullptr));
     const math::Vec3<Real> I = body_inertia(m, w, b);
-    // λ_max of a symmetric matrix is at most the root of its sum of squares. Most bodies are far from any weight.
-    const Real least = I.x < I.y ? (I.x < I.z ? I.x : I.z) : (I.y < I.z ? I.y : I.z), bound = Real(1.9) * least / dt;
-    if (math::dot(K.row[0], K.row[0]) + math::dot(K.row[1], K.row[1]) + math::dot(K.row[2], K.row[2]) < bound * bound) {
+    // Most bodies are far from any weight: h λ_max(K) is far below the least moment.
+    const Real bound = Real(kNoWeight) * least_moment(I) / dt;
+    if (sum_of_squares(K) < bound * bound) {
       w.blend_body[b] = 0;
       return;
     }
@@ -155,14 +162,14 @@ AXION_HD inline void blend_weights(const Team& team, const model::ModelView<Real
     const math::Vec3<Real> s{Real(1) / std::sqrt(I.x), Real(1) / std::sqrt(I.y), Real(1) / std::sqrt(I.z)};
     math::Mat3<Real> S = math::transpose(R) * (K * R);
     for (int i = 0; i < 3; ++i) S.row[i] = s[i] * math::scale(S.row[i], s);
-    w.blend_body[b] = dt * sum_root(S);  // no less than the ratio of its own inertia
+    w.blend_body[b] = dt * std::sqrt(sum_of_squares(S));  // no less than the ratio of its own inertia
   });
   if (team.template max<Real>(m.body_count, [&](int b) { return w.blend_body[b]; }) > Real(2)) {
     team.for_each(1, [&](int) { supported_inertias(m, w, dt); });
     team.for_each(m.body_count, [&](int b) {
       if (!(w.blend_body[b] > Real(2))) return;
       const math::Mat3<Real> K = body_stiffness(m, b, w.q, w.row_start, w.lambda_joint, static_cast<Real*>(nullptr));
-      w.blend_body[b] = dt * greatest_ratio(K, w.I_hat_inverse[b], Real(1.9) / dt);
+      w.blend_body[b] = dt * greatest_ratio(K, w.I_hat_inverse[b], Real(kNoWeight) / dt);
     });
   }
   team.for_each(m.joint_count, [&](int j) {
