@@ -42,7 +42,7 @@ AXION_HD inline Real gap_after(const model::Contact<Real>& c, const math::Vec3<R
 // What candidate_use says of a slot.
 inline constexpr int kNoCandidate = 0, kCandidate = 1, kChosen = 2;
 
-// Marks the deepest `capacity` of the kept candidates; rare, so one member of the team does it.
+// Leaves the deepest `capacity` of candidate_kept there; rare, so one member of the team does it.
 template <typename Real>
 AXION_HD inline void keep_deepest(const model::WorldView<Real>& w, int kept, int capacity) {
   for (int i = 0; i < kept - capacity; ++i) {  // drop the shallowest, one at a time, keeping the order of the rest

@@ -62,7 +62,7 @@ AXION_HD_SMALL inline void turn_frame(Real c, Real s, Real& a, Real& b) {
   a = c * before + s * b, b = c * b - s * before;
 }
 
-// The three turns about body axes: their rotations, L before each, in coordinates (outer, inner, base).
+// The three turns about body axes outer, inner, outer, and what of L they leave in these axes.
 template <typename Real>
 struct SplitTurns {
   HalfTurn<Real> first, second, third;

@@ -203,7 +203,7 @@ struct WorldView {
   Real* row_last;                       // [delassus_rows] the same after the last sweep
   Real* delassus;                       // [delassus_rows^2] J V J^T by columns, those that were needed
   int* delassus_known;                  // [delassus_rows] whether a row's column is there
-  Real* delassus_push;                  // [4 * 6 (nb + 2)] velocities of all bodies for impulses along up to three rows
+  Real* delassus_push;                  // [4 * 6 (nb + 2)] velocities of all bodies for impulses along up to three rows, and room
   Real* active_matrix;                  // [kActiveStride^2] D of the active rows by columns, and right-hand side
   Real* active_change;                  // [delassus_rows] impulses before a step on them, then what it changed
   Real* active_lambda;                  // [delassus_rows] impulses to go back to

@@ -1,6 +1,6 @@
 // The linear solve of one Newton iteration, by the solver that the options choose.
 //
-// `prepare_linear_solver` runs once a step, before its first linear solve, and settles what AUTOMATIC means in this step:
+// `prepare_linear_solver` runs once for a step's contacts, before their first linear solve, and settles what AUTOMATIC means:
 // the choice follows from the world alone, never from who shares its batch. `linearise` must have run at the iterate
 // before `solve_linear`, which leaves Δu in du_linear and du_angular and Δλ in dlambda, and cannot fail: a system that is
 // singular gives a poor direction, and Newton's residual test decides.
