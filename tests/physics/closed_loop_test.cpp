@@ -138,10 +138,10 @@ TYPED_TEST(FourBarWindows, swing_through_their_singular_pose_and_stay_parallel) 
   // best. Lying flat, verticals may then be √(2δ) apart and rows that are singular there take that up in a step: √(2δ)/h,
   // 1 rad/s at 1 ms (rounding the state alone in float64 does nothing like it, nor does an earlier stop). That motion beside the
   // motion takes its energy from it, ½ I_a apart², I_a = 3/3 + 2/12 kg m² of rods about their ends and centres, at most in the
-  // three steps before and the three after; rows damp it. Of I = 3 kg m² at ω = 4.9 rad/s, what is lost in ω is seen for the 0.29 s
-  // that remain: the error goes with the square of `apart`. Over starts that differ by millionths it is 0.02 to 0.08 m s²
-  // apart², the bound 0.07 and `rounding`; R adds three
-  // such errors, 0.05 m for 0.5 rad/s. In float64 δ is what the stop test leaves, 1e-11 m. CURRENT damps what is not the motion and shows none of it.
+  // three steps before and the three after; rows damp it. Of I = 3 kg m² at ω = 4.9 rad/s, what is lost in ω is seen for the
+  // 0.29 s that remain: the error goes with the square of `apart`. Over starts that differ by millionths it is 0.02 to 0.08 m s²
+  // apart², the bound 0.07 and `rounding`; R adds three such errors, 0.05 m for 0.5 rad/s. In float64 δ is what the stop test
+  // leaves, 1e-11 m. CURRENT damps what is not the motion and shows none of it.
   const double rounding = 1000 * epsilon<float>(), gap = 64 * epsilon<float>();
   const Validation<Real> row("four-bar windows");
   for (const auto& [mode, name] : kModes) {

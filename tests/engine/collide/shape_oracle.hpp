@@ -59,66 +59,42 @@ inline double point_distance(const Placed& a, const Vec& p_W) {
          std::min(std::max({q.x, q.y, q.z}), 0.0);
 }
 
-// Directions spread evenly over the sphere (Fibonacci).
-inline const std::vector<Vec>& directions(int count) {
-  static std::vector<Vec> all;
-  if (static_cast<int>(all.size()) != count) {
-    all.clear();
-    for (int i = 0; i < count; ++i) {
-      const double z = 1 - (2 * i + 1.0) / count, r = std::sqrt(1 - z * z),
-                   angle = i * std::numbers::pi * (3 - std::sqrt(5.0));
-      all.push_back({r * std::cos(angle), r * std::sin(angle), z});
-    }
-  }
-  return all;
+// Half edges of a shape that is a sum of segments and a ball: three of a box, one of a capsule, none of a sphere.
+inline void add_half_edges(const Placed& a, std::vector<Vec>& edges) {
+  const int count = a.shape.kind == ShapeKind::kBox ? 3 : (a.shape.kind == ShapeKind::kCapsule ? 1 : 0);
+  const Vec size = count == 3 ? a.shape.size : Vec{0, 0, a.shape.size.y};
+  for (int k = 3 - count; k < 3; ++k) edges.push_back(size[k] * a.X.R_WS.column(k));
 }
 
-// One search for a better direction than n: random steps, which grow with success and shrink without it.
-inline double improve_direction(const Placed& a, const Placed& b, Vec& n, std::mt19937& random) {
-  std::normal_distribution<double> normal;
-  double best = separation(a, b, n), step = 0.1;
-  for (int i = 0; i < 2000 && step > 1e-10; ++i) {
-    const Vec tried = math::normalized(n + step * Vec{normal(random), normal(random), normal(random)});
-    const double s = separation(a, b, tried);
-    if (s > best) {
-      best = s, n = tried, step *= 1.6;
-    } else {
-      step *= 0.93;
-    }
-  }
-  return best;
-}
-
-// The greatest separation, which is the signed distance, by search: spread directions and `start`, then steps from the
-// best of them, again and again until `enough` is reached or two hundred searches have not.
-inline double searched_distance(const Placed& a, const Placed& b, const Vec& start, double enough,
-                                std::mt19937& random) {
+// Signed distance of two shapes: the greatest separation over all directions. Their Minkowski difference is a sum of at most six
+// segments ±e_k and a ball, and the direction is the normal of one of its features: a face, e_i × e_j; an edge, from it to
+// the point d = p_a − p_b; a vertex, the same. All are tried, and a direction that is not the best can only give less.
+inline double signed_distance(const Placed& a, const Placed& b) {
   if (b.shape.kind == ShapeKind::kPlane) return separation(a, b, b.X.R_WS.column(2));
   if (a.shape.kind == ShapeKind::kPlane) return separation(a, b, -a.X.R_WS.column(2));
-  Vec n = math::normalized(start);
-  double best = separation(a, b, n);
-  for (const Vec& d : directions(300)) {
-    const double s = separation(a, b, d);
-    if (s > best) best = s, n = d;
-  }
-  best = improve_direction(a, b, n, random);
-  for (int i = 1; i < 200 && best < enough; ++i) best = improve_direction(a, b, n, random);
-  return best;
-}
-
-// Distance of a capsule to a shape apart from its axis: the distance along the axis is convex.
-inline double axis_distance(const Placed& capsule, const Placed& other) {
-  const auto at = [&](double t) { return point_distance(other, capsule.X.p_WS + t * capsule.X.R_WS.column(2)); };
-  double low = -capsule.shape.size.y, high = capsule.shape.size.y;
-  for (int i = 0; i < 100; ++i) {
-    const double t = (2 * low + high) / 3, u = (low + 2 * high) / 3;
-    if (at(t) < at(u)) {
-      high = u;
-    } else {
-      low = t;
+  std::vector<Vec> edges;
+  add_half_edges(a, edges), add_half_edges(b, edges);
+  double best = separation(a, b, {1, 0, 0});  // of balls about one centre, and segments along one line, any across
+  const auto attempt = [&](const Vec& n) {
+    if (math::norm(n) > 1e-15) best = std::max(best, separation(a, b, math::normalized(n)));
+  };
+  const int count = static_cast<int>(edges.size());
+  for (int i = 0; i < count; ++i) {
+    Vec t1, t2;
+    math::tangent_basis(math::normalized(edges[i]), t1, t2);
+    attempt(t1);
+    for (int j = 0; j < i; ++j) {
+      const Vec n = math::cross(edges[i], edges[j]);
+      attempt(n), attempt(-n);
     }
   }
-  return at(low) - capsule.shape.size.x;
+  for (int signs = 0; signs < 1 << count; ++signs) {
+    Vec from_vertex = a.X.p_WS - b.X.p_WS;
+    for (int k = 0; k < count; ++k) from_vertex += (signs >> k & 1) != 0 ? edges[k] : -edges[k];
+    attempt(from_vertex);
+    for (const Vec& edge : edges) attempt(from_vertex - math::dot(from_vertex, edge) / math::dot(edge, edge) * edge);
+  }
+  return best;
 }
 
 inline math::Quat<double> random_rotation(std::mt19937& random) {
