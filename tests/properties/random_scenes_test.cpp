@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <random>
 #include <vector>
 
 #include "engine/model/spec_math.hpp"
@@ -90,7 +91,7 @@ Vec contact_impulse(World& world, int i, int first = 0) {
 
 // Steps seen by a law, and those of them that converged: a law that is hardly ever tried proves nothing.
 struct Tally {
-  int steps = 0, converged = 0, contacts = 0, parted = 0;
+  int steps = 0, converged = 0, contacts = 0;
   ~Tally() {
     std::printf("%d steps, %.3f %% converged, %d contacts\n", steps, 100.0 * converged / std::max(steps, 1), contacts);
   }
@@ -173,35 +174,60 @@ TEST(RandomScenes, fall_and_are_held_by_gravity_and_the_ground_alone) {
   EXPECT_GT(tally.converged, 0.99 * tally.steps);
 }
 
-// Steps two versions of a scene side by side; `point` and `vector` take the first's to the second's. Ends at the first step
-// in which one of them has not converged or has fallen back to another joint mode, as what follows depends on that. Where
-// they part, the seed is printed and counted: Coulomb's law and limits can have several solutions, or almost, between which
-// the rounding of another frame decides.
-void expect_alike(std::uint32_t seed, const RandomScene& a, const RandomScene& b, const std::vector<int>& place, Tally& tally,
-                  const std::function<Vec(const Vec&)>& point, const std::function<Vec(const Vec&)>& vector) {
+// Two versions of a scene; `point` and `vector` take the first's to the second's, and `place` its bodies' numbers.
+struct Versions {
+  const RandomScene &first, &second;
+  const std::vector<int>& place;
+  std::function<Vec(const Vec&)> point, vector;
+};
+
+bool are_alike(const Versions& versions, World& first, World& second) {
+  for (int i = 0; i < first.model().body_count; ++i) {
+    const int j = second.compiled().internal_body[versions.place[first.compiled().external_body[i]]];
+    const auto &w = first.world(), &u = second.world();
+    const double x = math::norm(u.x[j] - versions.point(w.x[i])), v = math::norm(u.v[j] - versions.vector(w.v[i]));
+    const double omega = math::norm(u.omega[j] - versions.vector(w.omega[i]));
+    if (!(x <= 1e-8 && v <= 1e-6 && omega <= 1e-5)) return false;
+  }
+  return true;
+}
+
+// Whether the first version's equations of a step have the second's solution, too: the first must come to it from other guesses
+// of the contacts' impulses, in which the equations have no part.
+bool solves_the_first_too(const Versions& versions, const model::SolverOptions& options, World& second, int step) {
+  std::mt19937 random(1);
+  std::uniform_real_distribution<double> unit(0, 1);
+  for (int trial = 0; trial < 300; ++trial) {
+    World first(versions.first.scene, options, versions.first.dt);
+    start(versions.first, first);
+    first.step(step);
+    for (int i = 0; i < first.world().warm_count[0]; ++i) {
+      auto& guess = first.world().warm[i];
+      guess.normal *= 3 * unit(random);
+      for (int k = 0; k < 3; ++k) guess.friction[k] = (2 * unit(random) - 1) * guess.normal;
+    }
+    first.step();
+    if (first.converged() && are_alike(versions, first, second)) return true;
+  }
+  return false;
+}
+
+// Steps two versions of a scene side by side. Ends at the first step in which one of them has not converged or has fallen back
+// to another joint mode, as what follows depends on that. Coulomb's law and limits can have several solutions, between which the
+// order of contacts decides or the rounding of another frame: where the versions part, both must have both.
+void expect_alike(const Versions& versions, Tally& tally) {
   const model::SolverOptions options = strict_options(1e-9);
-  World first(a.scene, options, a.dt), second(b.scene, options, b.dt);
-  start(a, first), start(b, second);
+  World first(versions.first.scene, options, versions.first.dt), second(versions.second.scene, options, versions.second.dt);
+  start(versions.first, first), start(versions.second, second);
   for (int step = 0; step < kSteps; ++step) {
     first.step(), second.step();
     if (!tally.count(first) || !tally.count(second)) return;
     if (((first.record().outcome | second.record().outcome) & step::kFallbackBit) != 0) return;
-    for (int i = 0; i < first.model().body_count; ++i) {
-      const int j = second.compiled().internal_body[place[first.compiled().external_body[i]]];
-      const auto &w = first.world(), &u = second.world();
-      const double x = math::norm(u.x[j] - point(w.x[i])), v = math::norm(u.v[j] - vector(w.v[i]));
-      const double omega = math::norm(u.omega[j] - vector(w.omega[i]));
-      if (x <= 1e-8 && v <= 1e-6 && omega <= 1e-5) continue;
-      std::printf("AXION_RANDOM_SEED=%u AXION_RANDOM_SCENES=1 parts in step %d, body %d, by %.1e m, %.1e m/s, %.1e rad/s\n",
-                  seed, step, i, x, v, omega);
-      ++tally.parted;
-      return;
-    }
+    if (are_alike(versions, first, second)) continue;
+    EXPECT_TRUE(solves_the_first_too(versions, options, second, step)) << "they part in step " << step;
+    return;
   }
 }
-
-// One scene in a thousand may part; of 12,000 one does.
-void expect_few_parted(const Tally& tally) { EXPECT_LE(tally.parted, from_environment("AXION_RANDOM_SCENES", 1000) / 1000); }
 
 TEST(RandomScenes, turn_and_move_as_one) {
   Tally tally;
@@ -211,11 +237,12 @@ TEST(RandomScenes, turn_and_move_as_one) {
     const RandomScene scene = testing::draw_scene(seed, Forces::kAll);
     std::vector<int> same(scene.scene.bodies.size());
     for (std::size_t b = 0; b < same.size(); ++b) same[b] = static_cast<int>(b);
-    expect_alike(seed, scene, testing::place_elsewhere(scene, model::to_spec(q), model::to_spec(p)), same, tally,
-                 [&](const Vec& x) { return math::rotate(q, x) + p; }, [&](const Vec& v) { return math::rotate(q, v); });
+    const RandomScene other = testing::place_elsewhere(scene, model::to_spec(q), model::to_spec(p));
+    expect_alike({scene, other, same, [&](const Vec& x) { return math::rotate(q, x) + p; },
+                  [&](const Vec& v) { return math::rotate(q, v); }},
+                 tally);
   });
   EXPECT_GT(tally.converged, 0.99 * tally.steps);
-  expect_few_parted(tally);
 }
 
 TEST(RandomScenes, do_not_depend_on_how_they_are_numbered) {
@@ -225,10 +252,9 @@ TEST(RandomScenes, do_not_depend_on_how_they_are_numbered) {
     const RandomScene scene = testing::draw_scene(seed, Forces::kAll);
     std::vector<int> place;
     const RandomScene other = testing::renumber(scene, seed, place);
-    expect_alike(seed, scene, other, place, tally, identity, identity);
+    expect_alike({scene, other, place, identity, identity}, tally);
   });
   EXPECT_GT(tally.converged, 0.99 * tally.steps);
-  expect_few_parted(tally);
 }
 
 }  // namespace
