@@ -49,6 +49,7 @@ class SingleWorld {
   }
   const model::CompiledModel& compiled() const { return compiled_; }
   model::WorldView<Real>& world() { return world_; }
+  const model::WorldView<Real>& world() const { return world_; }
   model::StepSettings<Real>& settings() { return settings_; }
   const model::StepRecord& record() const { return *world_.record; }
   bool converged() const { return (record().outcome & step::kConvergedBit) != 0; }
