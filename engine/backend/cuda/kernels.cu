@@ -22,7 +22,7 @@ __device__ int find_job(const CudaLaunch<Real>& launch, int row) {
 
 // Views and job lie in shared memory: every thread reads them all the time, and they are the same for all.
 template <typename Real>
-__global__ void __launch_bounds__(kBlockThreads) step_kernel(CudaLaunch<Real> launch) {
+__global__ void __launch_bounds__(kBlockThreads, kResidentBlocks) step_kernel(CudaLaunch<Real> launch) {
   using Job = step::StepJob<Real>;
   using View = model::WorldView<Real>;
   __shared__ team::CooperativeStorage storage;

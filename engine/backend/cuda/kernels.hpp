@@ -27,6 +27,9 @@ struct StatisticsGroup {
 };
 
 inline constexpr int kBlockThreads = 64;
+// Blocks that a multiprocessor's 65536 registers must suffice for: 168 a thread. The functions that the kernel calls are held to
+// as many by --maxrregcount in engine/backend's CMakeLists.txt.
+inline constexpr int kResidentBlocks = 6;
 
 // Blocks of the step kernel that one multiprocessor holds at once.
 template <typename Real>
