@@ -14,9 +14,17 @@
 #include <iterator>
 
 #include "engine/import/mjcf.hpp"
+#include "engine/step/step_world.hpp"
 #include "tests/bench/bench_engine.hpp"
 #include "tests/bench/bench_options.hpp"
 #include "tests/support/single_world.hpp"
+
+template <>
+void axion::testing::step_once(const bench::CountingTeam& team, const model::ModelView<bench::CountedReal>& m,
+                               const model::WorldView<bench::CountedReal>& w,
+                               const model::StepSettings<bench::CountedReal>& settings) {
+  step::step_world(team, m, w, settings);
+}
 
 namespace {
 

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/constraints/free_motion.hpp"
 #include "tests/bench/bench_options.hpp"
 #include "tests/bench/robustness_scenes.hpp"
 #include "tests/support/single_world.hpp"

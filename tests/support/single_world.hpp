@@ -11,8 +11,9 @@
 
 #include "engine/model/batch_view.hpp"
 #include "engine/model/compile.hpp"
-#include "engine/step/step_world.hpp"
+#include "engine/step/outcome.hpp"
 #include "engine/team/serial_team.hpp"
+#include "tests/support/compiled_step.hpp"
 
 namespace axion::testing {
 
@@ -56,7 +57,7 @@ class SingleWorld {
 
   template <typename Team = team::SerialTeam>
   void step(int count = 1) {
-    for (int k = 0; k < count; ++k) step::step_world(Team{}, model(), world_, settings_);
+    for (int k = 0; k < count; ++k) step_once(Team{}, model(), world_, settings_);
   }
 
   // Where the material point of a body is now that was at p_W in the initial poses; bodies as in the scene.

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <random>
 
+#include "engine/collide/collide_pair.hpp"
 #include "tests/engine/collide/random_heap.hpp"
 #include "tests/support/validation.hpp"
 

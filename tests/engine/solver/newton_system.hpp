@@ -9,6 +9,7 @@
 #include <memory>
 #include <random>
 
+#include "engine/step/step_world.hpp"
 #include "tests/support/scenes.hpp"
 #include "tests/support/single_world.hpp"
 

@@ -93,7 +93,7 @@ TEST(StepWorld, says_when_contacts_were_dropped_and_keeps_the_deepest) {
   small.contact_capacity = 2;
   world.world().x[0].z -= 0.001;
   world.world().q[0] = math::exp_rotation(math::Vec3<double>{0.001, 0, 0});  // one edge is deeper
-  step::step_world(team::SerialTeam{}, small, world.world(), world.settings());
+  testing::step_once(team::SerialTeam{}, small, world.world(), world.settings());
   EXPECT_NE(world.record().outcome & step::kContactOverflowBit, 0u);
   ASSERT_EQ(world.record().contact_count, 2);
   for (int i = 0; i < 2; ++i) EXPECT_LT(world.world().contacts[i].p_WA.y, 0);  // the edge that was turned down

@@ -11,6 +11,7 @@
 #include "engine/team/serial_team.hpp"
 #include "tests/engine/backend/scenes.hpp"
 #include "tests/engine/team/host_block.hpp"
+#include "tests/support/compiled_step.hpp"
 
 namespace axion::testing {
 namespace {
@@ -88,7 +89,7 @@ void expect_the_bits_of_one_thread(const model::SceneSpec& scene, model::Preset 
   BatchSpec spec;
   spec.options = model::make_options(preset);
   World<Real> alone(*model, spec, steps), together(*model, spec, steps);
-  step::run_row(team::SerialTeam{}, alone.job, 0, alone.scratch.data());
+  run_row_of(team::SerialTeam{}, alone.job, 0, alone.scratch.data());
   run_block(threads, [&](const HostTeam& team) { step::run_row(team, together.job, 0, together.scratch.data()); });
   EXPECT_EQ(together.statistics.world_steps, steps);
   EXPECT_TRUE(alone.block == together.block) << scene.name << " with " << threads << " threads";

@@ -1,0 +1,29 @@
+// Compiled once for each team, AXION_TEAM (CMakeLists.txt).
+#include "tests/support/compiled_step.hpp"
+
+#include "engine/step/run_steps.hpp"
+#include "engine/team/serial_team.hpp"
+
+namespace axion::testing {
+
+template <typename Real, typename Team>
+void step_once(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+               const model::StepSettings<Real>& settings) {
+  step::step_world(team, m, w, settings);
+}
+
+template <typename Real, typename Team>
+void run_row_of(const Team& team, const step::StepJob<Real>& job, int row, std::byte* scratch) {
+  step::run_row(team, job, row, scratch);
+}
+
+using CompiledTeam = team::AXION_TEAM;
+
+template void step_once(const CompiledTeam&, const model::ModelView<float>&, const model::WorldView<float>&,
+                        const model::StepSettings<float>&);
+template void step_once(const CompiledTeam&, const model::ModelView<double>&, const model::WorldView<double>&,
+                        const model::StepSettings<double>&);
+template void run_row_of(const CompiledTeam&, const step::StepJob<float>&, int, std::byte*);
+template void run_row_of(const CompiledTeam&, const step::StepJob<double>&, int, std::byte*);
+
+}  // namespace axion::testing

@@ -1,0 +1,29 @@
+// The step by the teams of engine/team/serial_team.hpp, in float and double, compiled once for all tests and programs that
+// step worlds without a backend (compiled_step.cpp; link axion_compiled_step).
+//
+// Instantiated in each of them, the step was most of what a build compiled. Who steps by another team or in other numbers
+// specialises step_once for it.
+#pragma once
+
+#include <cstddef>
+
+#include "engine/model/step_settings.hpp"
+#include "engine/model/world_view.hpp"
+
+namespace axion::step {
+template <typename Real>
+struct StepJob;
+}
+
+namespace axion::testing {
+
+// step::step_world
+template <typename Real, typename Team>
+void step_once(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+               const model::StepSettings<Real>& settings);
+
+// step::run_row
+template <typename Real, typename Team>
+void run_row_of(const Team& team, const step::StepJob<Real>& job, int row, std::byte* scratch);
+
+}  // namespace axion::testing
