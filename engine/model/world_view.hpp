@@ -139,6 +139,7 @@ struct WorldView {
   Real* body_tolerance;                 // [2 nb]
   Real* contact_gain;                   // [9 contact_capacity] G: a contact returns dlambda = -(e + G J du)
   Real* contact_offset;                 // [3 contact_capacity] e
+  ContactWarmStart<Real>* solved;       // [contact_capacity] contacts of the last solve, while a step is solved again
   int* contact_start;                   // [nb + 1] contacts of each body, compressed
   int* contact_list;                    // [2 contact_capacity]
   std::uint32_t* pair_active;           // [active_pair_capacity] list of pairs near each other
@@ -297,7 +298,7 @@ AXION_HD inline void for_each_field(const ModelView<Real>& m, F&& f) {
   f(kScratch, &W::compliance, nrow), f(kScratch, &W::row_scale, nrow), f(kScratch, &W::natural, nrow);
   f(kScratch, &W::row_tolerance, nrow), f(kScratch, &W::body_residual, 2 * nb);
   f(kScratch, &W::body_tolerance, 2 * nb);
-  f(kScratch, &W::contact_gain, 9 * nc), f(kScratch, &W::contact_offset, 3 * nc), f(kScratch, &W::contact_start, nb + 1);
+  f(kScratch, &W::solved, nc), f(kScratch, &W::contact_gain, 9 * nc), f(kScratch, &W::contact_offset, 3 * nc), f(kScratch, &W::contact_start, nb + 1);
   const std::size_t np = active_pair_capacity(m), ns_swept = sweeps_pairs(m) ? ns + 1 : 0;
   f(kScratch, &W::contact_list, 2 * nc), f(kScratch, &W::pair_active, np), f(kScratch, &W::candidate_start, np);
   f(kScratch, &W::pair_found, sweeps_pairs(m) ? np : 0), f(kScratch, &W::near_start, ns_swept);

@@ -65,14 +65,6 @@ AXION_HD inline Real turn_from_last(const Team& team, const Problem<Real>& p, co
   return p.s.dt * team.template max<Real>(p.m.body_count, [&](int b) { return math::norm(omega[b] - p.w.omega[b]); });
 }
 
-// u⁰ = u⁻: with the matched impulses it satisfies the contacts' laws nearly as it did at the end of the last step, while ũ
-// breaks them all, even where its largest residual is lower. Returns its merit.
-template <typename Real, typename Team>
-AXION_HD inline Real start_at_last(const Team& team, const Problem<Real>& p) {
-  copy_iterate(team, p, p.w.v_plus, p.w.omega_plus, p.w.lambda, p.w.v, p.w.omega, p.w.lambda);
-  return evaluate(team, p);
-}
-
 // Whether sweeps can look for the active set: something unilateral, no loops, trees that are not huge, and the
 // natural map's law.
 template <typename Real>
@@ -117,14 +109,14 @@ AXION_HD inline SweepPlan<Real> plan_sweeps(bool settles, int rounds, int tried)
   return {kPatientSweeps, Real(kCautiousMomentum), true};
 }
 
-// One attempt from the impulses in `lambda`. Leaves its best iterate in v_plus, omega_plus, lambda, evaluated.
+// One attempt from v_plus, omega_plus, lambda. Leaves its best iterate in v_plus, omega_plus, lambda, evaluated.
 template <typename Real, typename Team>
-AXION_HD_CALL Real iterate(const Team& team, Problem<Real>& p, NewtonCounts& counts) {
-  Real merit = start_at_last(team, p);
+AXION_HD_CALL Real iterate(const Team& team, Problem<Real>& p, NewtonCounts& counts, bool resumed) {
+  Real merit = evaluate(team, p);
   Real best = keep_best(team, p, merit);
   const bool able = may_sweep(p);
   const bool settles = able && leaves_to_sweeps(team, p);
-  bool sweeping = able && merit > (settles ? Real(1) : Real(kSweepMerit));
+  bool sweeping = able && (resumed || merit > (settles ? Real(1) : Real(kSweepMerit)));
   int failures = 0, tried = 0;  // since the best iterate: Newton steps without a decrease, and remedies
   int rounds = 0;               // of sweeps
   bool stalled = false, factors_left = false;
@@ -138,7 +130,7 @@ AXION_HD_CALL Real iterate(const Team& team, Problem<Real>& p, NewtonCounts& cou
       factors_left = true;
       merit = evaluate(team, p);
       ++counts.linear_iterations;
-      sweeping = merit < best / 2 || (settles && rounds <= kPatientRounds);
+      sweeping = merit < best / 2 || (resumed && rounds == 1) || (settles && rounds <= kPatientRounds);
     } else {
       factors_left = false;
       const int damping = able ? tried - 1 : (k >= kDampingStart ? k % 2 : 0);
@@ -164,22 +156,36 @@ AXION_HD_CALL Real iterate(const Team& team, Problem<Real>& p, NewtonCounts& cou
   return merit <= best ? merit : return_to_best(team, p);
 }
 
+// Contact impulses of those among `kept` that are the same contacts, else zero.
+template <typename Real, typename Team>
+AXION_HD inline void match_impulses(const Team& team, const Problem<Real>& p, const model::ContactWarmStart<Real>* kept,
+                                    int count) {
+  team.for_each(p.contact_count, [&](int i) {
+    const model::Contact<Real>& c = p.w.contacts[i];
+    Real* lambda = p.w.lambda + p.contact_base() + 3 * i;
+    lambda[0] = lambda[1] = lambda[2] = 0;
+    const int last = model::find_contact(kept, count, c.pair, c.feature);
+    if (last < 0) return;
+    lambda[0] = kept[last].normal;
+    lambda[1] = math::dot(kept[last].friction, c.t1);
+    lambda[2] = math::dot(kept[last].friction, c.t2);
+  });
+}
+
 // Matched impulses of the last step, or zero.
 template <typename Real, typename Team>
 AXION_HD inline void warm_start(const Team& team, const Problem<Real>& p) {
   const auto& w = p.w;
   team.for_each(p.contact_base(), [&](int i) { w.lambda[i] = p.s.warm_start ? w.lambda_joint[i] : Real(0); });
-  team.for_each(p.contact_count, [&](int i) {
-    const model::Contact<Real>& c = w.contacts[i];
-    Real* lambda = w.lambda + p.contact_base() + 3 * i;
-    lambda[0] = lambda[1] = lambda[2] = 0;
-    if (!p.s.warm_start) return;
-    const model::ContactWarmStart<Real>* last = constraints::find_last(w, c);
-    if (last == nullptr) return;
-    lambda[0] = last->normal;
-    lambda[1] = math::dot(last->friction, c.t1);
-    lambda[2] = math::dot(last->friction, c.t2);
-  });
+  match_impulses(team, p, w.warm, p.s.warm_start ? w.warm_count[0] : 0);
+}
+
+// Contact i with its impulse.
+template <typename Real>
+AXION_HD inline model::ContactWarmStart<Real> kept_contact(const Problem<Real>& p, int i, Real approach) {
+  const model::Contact<Real>& c = p.w.contacts[i];
+  const Real* lambda = p.w.lambda + p.contact_base() + 3 * i;
+  return {c.pair, c.feature, lambda[0], approach, lambda[1] * c.t1 + lambda[2] * c.t2};
 }
 
 // What a joint mode needs before its first iteration; the weights of BLENDED are those that choose_force_steps found.
@@ -225,15 +231,24 @@ AXION_HD inline Real rank_attempt(const Team& team, const Problem<Real>& p, Real
   return greater(merit, poses);
 }
 
-// Solves the step, falling back to more robust joint modes where their residual stays high.
+// Solves the step, falling back to more robust joint modes where their residual stays high. Starts at u⁻ or, where the
+// step was solved with other contacts, which `solved` counts, at what came of it.
 template <typename Real, typename Team>
-AXION_HD inline NewtonResult<Real> solve(const Team& team, Problem<Real>& p) {
+AXION_HD inline NewtonResult<Real> solve(const Team& team, Problem<Real>& p, int solved = -1) {
   using model::JointMode;
   NewtonResult<Real> result;
   const auto& w = p.w;
-  warm_start(team, p);
+  const auto start_at_last = [&] {
+    warm_start(team, p);
+    copy_iterate(team, p, w.v_plus, w.omega_plus, w.lambda, w.v, w.omega, w.lambda);
+  };
+  if (solved < 0) {
+    start_at_last();
+  } else {
+    match_impulses(team, p, w.solved, solved);
+  }
   prepare_mode(team, p);
-  result.merit = iterate(team, p, result.counts);
+  result.merit = iterate(team, p, result.counts, solved >= 0);
   Real rank = rank_attempt(team, p, result.merit);
   const JointMode asked = p.joint_mode;
   const JointMode chain[2] = {JointMode::kCurrent, JointMode::kLinearised};
@@ -245,9 +260,9 @@ AXION_HD inline NewtonResult<Real> solve(const Team& team, Problem<Real>& p) {
     const JointMode last = p.joint_mode;
     copy_iterate(team, p, w.kept_v, w.kept_omega, w.kept_lambda, w.v_plus, w.omega_plus, w.lambda);
     p.joint_mode = chain[k];
-    warm_start(team, p);
+    start_at_last();
     prepare_mode(team, p);
-    const Real merit = iterate(team, p, result.counts);
+    const Real merit = iterate(team, p, result.counts, false);
     const bool whirls = turn_from_last(team, p, w.omega_plus) > Real(kMaxTurn);
     const Real attempt = rank_attempt(team, p, merit);
     if (whirls == whirled ? attempt < rank || !(rank == rank) : whirled) {

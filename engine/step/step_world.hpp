@@ -108,8 +108,7 @@ AXION_HD_CALL void accept(const Team& team, const solver::Problem<Real>& p) {
     const int row = p.contact_base() + 3 * i;
     w.contact_gap[i] = c.gap + p.s.dt * constraints::row_velocity(w.row[row], c.body_a, c.body_b, w.v_plus, w.omega_plus);
     for (int k = 0; k < 3; ++k) w.lambda_contact[3 * i + k] = w.lambda[row + k];
-    w.warm[i] = {c.pair, c.feature, w.lambda[row], constraints::impact_speed(p.m, w, p.s, i),
-                 w.lambda[row + 1] * c.t1 + w.lambda[row + 2] * c.t2};
+    w.warm[i] = solver::kept_contact(p, i, constraints::impact_speed(p.m, w, p.s, i));
   });
   team.for_each(p.contact_base(), [&](int i) { w.lambda_joint[i] = w.lambda[i]; });
   team.for_each(p.m.axis_count, [&](int i) {
@@ -146,6 +145,7 @@ AXION_HD inline solver::NewtonResult<Real> solve_contacts(const Team& team, solv
                                                           collide::ContactSearch& contacts) {
   const solver::Problem<Real> asked = p;
   solver::NewtonCounts counts;
+  int solved = -1;  // contacts of the last solve
   for (int review = 0;; ++review) {
     AXION_ASSERT(contacts.count <= p.m.contact_capacity);
     p = asked;
@@ -154,12 +154,15 @@ AXION_HD inline solver::NewtonResult<Real> solve_contacts(const Team& team, solv
     constraints::find_rebounds(team, p.m, p.w, p.s, contacts.count);
     constraints::list_contacts_of_bodies(team, p.m, p.w, contacts.count);
     solver::keep_body_order(team, p);
-    solver::NewtonResult<Real> result = solver::solve(team, p);
+    solver::NewtonResult<Real> result = solver::solve(team, p, solved);
     counts.iterations += result.counts.iterations;
     counts.linear_iterations += result.counts.linear_iterations;
     counts.line_search_steps += result.counts.line_search_steps;
     result.counts = counts;
-    if (review == collide::kReviews || !collide::review_contacts(team, p.m, p.w, p.s, review, contacts)) return result;
+    if (review == collide::kReviews) return result;
+    solved = p.contact_count;
+    team.for_each(solved, [&](int i) { p.w.solved[i] = solver::kept_contact(p, i, Real(0)); });
+    if (!collide::review_contacts(team, p.m, p.w, p.s, review, contacts)) return result;
   }
 }
 
