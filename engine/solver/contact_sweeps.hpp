@@ -15,7 +15,8 @@
 namespace axion::solver {
 
 inline constexpr double kLeastMobility = 1e-6;  // of a row in V, relative to its own bodies' alone
-inline constexpr double kSweepTolerance = 0.5;  // largest change of a row in a sweep, of its tolerance
+inline constexpr double kSweepTolerance = 0.5;  // largest residual that a sweep finds of a row, of its tolerance,
+inline constexpr double kFinalTolerance = 0.1;  // and where what is left of the joints hardly adds to it
 inline constexpr double kSweepGrowth = 1.21;    // of |f|² from a sweep to the next, beyond which momentum starts anew
 inline constexpr double kSweepExcess = 4.0;     // of |f|² over its least
 inline constexpr int kPlainSweeps = 2;          // before the first that is accelerated
@@ -25,11 +26,12 @@ inline constexpr int kActiveStepPeriod = 3;     // and after how many more,
 inline constexpr int kActiveStepPause = 4;      // or where that did not help, twice as many each time
 inline constexpr double kFirstStepGrowth = 30;  // of what sweeps find, by the first: sweeps settle sooner from its active set
 
-// How to sweep: at most `count` times, with momentum up to `momentum`, from means or not; `again` with the factorisation that
+// How to sweep: at most `count` times, until `tolerance`, with momentum up to `momentum`, from means or not; `again` with the factorisation that
 // the last call in this step left, which serves as long as poses have hardly moved since.
 template <typename Real>
 struct SweepPlan {
   int count;
+  Real tolerance = Real(kSweepTolerance);
   Real momentum = 1;
   bool means = false;
   bool again = false;
@@ -115,24 +117,26 @@ AXION_HD_CALL void note_all_blocks(const Team& team, const Problem<Real>& p) {
   team.for_each(p.contact_count, [&](int i) { note_contact_block<TreeVelocities>(p, i); });
 }
 
-// One row with bounds on its impulse. Returns how far its velocity moved, in multiples of its tolerance.
+// One row with bounds on its impulse. Returns its natural residual before, in multiples of its tolerance.
 template <typename Velocities, typename Real, typename Team>
 AXION_HD inline Real sweep_row(const Team& team, const Problem<Real>& p, int row) {
   const Real last = p.w.lambda[row], v = p.w.pcr_r[row] + Velocities::velocity(p, row) + p.w.pcr_p[row] * last;
   if (row < p.effort_base() && v >= Real(0) && last == Real(0)) return 0;
   if (Velocities::prepare(team, p, row, 1)) note_row_block<Velocities>(team, p, row);
-  Real next = last - v / (p.w.pcr_d[row] + p.w.pcr_p[row]);
+  Real next = last - v / (p.w.pcr_d[row] + p.w.pcr_p[row]), residual;
   if (row < p.effort_base()) {
     next = greater(next, Real(0));
+    residual = unilateral_residual(v, p.w.row_scale[row] * last);
   } else {
     const int effort = row - p.effort_base();
     next = constraints::clamp(next, p.w.effort_lower[effort], p.w.effort_upper[effort]);
+    residual = effort_residual(p, effort, v);
   }
   const Real change[1] = {next - last};
   if (change[0] == Real(0)) return 0;
   Velocities::push(team, p, row, 1, change);
   team.for_each(1, [&](int) { p.w.lambda[row] = next; });
-  return p.w.row_scale[row] * std::abs(change[0]) / p.w.row_tolerance[row];
+  return residual / p.w.row_tolerance[row];
 }
 
 template <typename Velocities, typename Real, typename Team>
@@ -145,14 +149,15 @@ AXION_HD_CALL Real sweep_contact(const Team& team, const Problem<Real>& p, int i
   if (Velocities::prepare(team, p, row, 3)) team.for_each(1, [&](int) { note_contact_block<Velocities>(p, i); });
   const ContactImpulse<Real> v{v_n, p.w.pcr_r[row + 1] + Velocities::velocity(p, row + 1),
                                p.w.pcr_r[row + 2] + Velocities::velocity(p, row + 2)};
+  const Real mu = p.w.contacts[i].friction;
   const ContactImpulse<Real> next =
-      solve_contact_alone(p.w.contact_gain + 9 * i, p.w.contact_offset + 3 * i, p.w.contacts[i].friction, v, last);
+      solve_contact_alone(p.w.contact_gain + 9 * i, p.w.contact_offset + 3 * i, mu, v, last);
+  const Real normal = unilateral_residual(v.n, p.w.row_scale[row] * last.n) / p.w.row_tolerance[row];
+  const Real slip = constraints::friction_residual<Real>({v.x, v.y}, {last.x, last.y}, mu * last.n, p.w.row_scale[row + 1]);
   const Real change[3] = {next.n - last.n, next.x - last.x, next.y - last.y};
   Velocities::push(team, p, row, 3, change);
   team.for_each(1, [&](int) { p.w.lambda[row] = next.n, p.w.lambda[row + 1] = next.x, p.w.lambda[row + 2] = next.y; });
-  const Real moved = greater(p.w.row_scale[row] * std::abs(change[0]),
-                             p.w.row_scale[row + 1] * greater(std::abs(change[1]), std::abs(change[2])));
-  return moved / p.w.row_tolerance[row];
+  return greater(normal, slip / p.w.row_tolerance[row + 1]);
 }
 
 // pcr_az: impulses before the sweep.
@@ -255,14 +260,14 @@ struct ActiveSetSteps {
   Real growth = kFirstStepGrowth;
 };
 
-// After a sweep that found `moved`. A step that did not lower it is taken back, and the next one waits longer. Returns
+// After a sweep with the greatest residual `found`. A step that did not lower it is taken back, and the next one waits longer. Returns
 // whether the impulses are now other than what the sweep left.
 template <typename Real, typename Team>
-AXION_HD_CALL bool try_active_set(const Team& team, const Problem<Real>& p, int sweep, Real moved,
+AXION_HD_CALL bool try_active_set(const Team& team, const Problem<Real>& p, int sweep, Real found,
                                   Momentum<Real>& momentum, ActiveSetSteps<Real>& steps) {
   const int base = p.limit_base(), rows = p.row_count() - base;
   if (steps.before >= Real(0)) {
-    const bool worse = !(moved < steps.before);
+    const bool worse = !(found < steps.before);
     steps.before = -1;
     if (!worse) {
       momentum = {momentum.greatest, sweep};
@@ -279,25 +284,25 @@ AXION_HD_CALL bool try_active_set(const Team& team, const Problem<Real>& p, int 
   team.for_each(rows, [&](int i) { p.w.active_velocity[i] = p.w.row_velocity[i]; });
   steps.next = sweep + kActiveStepPeriod;
   if (!step_active_set(team, p)) return false;
-  steps.before = steps.growth * moved;
+  steps.before = steps.growth * found;
   steps.growth = 1;
   return true;
 }
 
 template <typename Velocities, typename Real, typename Team>
-AXION_HD_CALL int make_sweeps(const Team& team, const Problem<Real>& p, const SweepPlan<Real>& plan) {
+AXION_HD_CALL void make_sweeps(const Team& team, const Problem<Real>& p, const SweepPlan<Real>& plan) {
   Velocities::start(team, p);
-  int made = 0;
   Momentum<Real> momentum{plan.momentum};
   ActiveSetSteps<Real> steps;
-  for (bool moving = true; made < plan.count && moving; ++made) {
+  bool moving = true;
+  for (int made = 0; made < plan.count && moving; ++made) {
     note_sweep(team, p);
-    Real moved = 0;
+    Real found = 0;
     for (int row = p.limit_base(); row < p.contact_base(); ++row) {
-      moved = greater(moved, sweep_row<Velocities>(team, p, row));
+      found = greater(found, sweep_row<Velocities>(team, p, row));
     }
-    for (int i = 0; i < p.contact_count; ++i) moved = greater(moved, sweep_contact<Velocities>(team, p, i));
-    moving = moved > Real(kSweepTolerance);
+    for (int i = 0; i < p.contact_count; ++i) found = greater(found, sweep_contact<Velocities>(team, p, i));
+    moving = found > plan.tolerance;
     if (!moving || made + 1 == plan.count) continue;
     if (plan.means) add_to_mean(team, p, made % kMeanStretch == 0);
     if (plan.means && (made + 1) % kMeanStretch == 0) {
@@ -305,17 +310,16 @@ AXION_HD_CALL int make_sweeps(const Team& team, const Problem<Real>& p, const Sw
       momentum.theta = 1;
     }
     if constexpr (Velocities::kHasMatrix) {
-      if (try_active_set(team, p, made, moved, momentum, steps)) continue;
+      if (try_active_set(team, p, made, found, momentum, steps)) continue;
     }
     accelerate<Velocities>(team, p, made, momentum);
   }
-  return made;
 }
 
-// From (v_plus, omega_plus, lambda), evaluated, to the iterate after the sweeps of `plan`. Returns how many were made;
-// the caller evaluates. One factorisation of the joints, contacts left out.
+// From (v_plus, omega_plus, lambda), evaluated, to the iterate after the sweeps of `plan`, or towards it. Returns which share of
+// the way; the caller evaluates. One factorisation of the joints, contacts left out.
 template <typename Real, typename Team>
-AXION_HD_CALL int sweep_contacts(const Team& team, const Problem<Real>& p, const SweepPlan<Real>& plan) {
+AXION_HD_CALL Real sweep_contacts(const Team& team, const Problem<Real>& p, const SweepPlan<Real>& plan) {
   note_rows(team, p);
   if (plan.again) {
     set_joint_rhs(team, p);
@@ -326,16 +330,15 @@ AXION_HD_CALL int sweep_contacts(const Team& team, const Problem<Real>& p, const
     solve_joints(team, p);
     invert_nodes(team, p);
   }
-  int made;
   if (DelassusVelocities::serves(p)) {
     if (!plan.again) DelassusVelocities::forget(team, p);
-    made = make_sweeps<DelassusVelocities>(team, p, plan);
+    make_sweeps<DelassusVelocities>(team, p, plan);
   } else {
     if (!plan.again) {
       invert_joints(team, p);
       note_all_blocks(team, p);
     }
-    made = make_sweeps<TreeVelocities>(team, p, plan);
+    make_sweeps<TreeVelocities>(team, p, plan);
   }
   team.for_each(p.row_count() - p.limit_base(), [&](int i) {
     const int row = p.limit_base() + i;
@@ -343,8 +346,9 @@ AXION_HD_CALL int sweep_contacts(const Team& team, const Problem<Real>& p, const
     p.w.lambda[row] = p.w.pcr_z[row];
   });
   respond(team, p);
-  advance(team, p, rotation_bound(team, p));
-  return made;
+  const Real share = rotation_bound(team, p);
+  advance(team, p, share);
+  return share;
 }
 
 }  // namespace axion::solver

@@ -104,9 +104,10 @@ AXION_HD inline bool leaves_to_sweeps(const Team& team, const Problem<Real>& p) 
 // Sweeps after `rounds` of them and `tried` remedies.
 template <typename Real>
 AXION_HD inline SweepPlan<Real> plan_sweeps(bool settles, int rounds, int tried) {
-  if (!settles) return {kSweeps, tried > 0 ? Real(kCautiousMomentum) : Real(1)};
+  const Real first = Real(kSweepTolerance), later = Real(kFinalTolerance);
+  if (!settles) return {kSweeps, rounds == 0 ? first : later, tried > 0 ? Real(kCautiousMomentum) : Real(1)};
   if (rounds == 0) return {kPileSweeps};
-  return {kPatientSweeps, Real(kCautiousMomentum), true};
+  return {kPatientSweeps, first, Real(kCautiousMomentum), true};
 }
 
 // One attempt from v_plus, omega_plus, lambda. Leaves its best iterate in v_plus, omega_plus, lambda, evaluated.
@@ -126,11 +127,11 @@ AXION_HD_CALL Real iterate(const Team& team, Problem<Real>& p, NewtonCounts& cou
     if (sweeping) {
       SweepPlan<Real> plan = plan_sweeps<Real>(settles, rounds++, tried);
       plan.again = factors_left && merit < Real(kAgainMerit);
-      sweep_contacts(team, p, plan);
+      const bool whole = sweep_contacts(team, p, plan) == Real(1);
       factors_left = true;
       merit = evaluate(team, p);
       ++counts.linear_iterations;
-      sweeping = merit < best / 2 || (resumed && rounds == 1) || (settles && rounds <= kPatientRounds);
+      sweeping = merit < best / 2 || !whole || (resumed && rounds == 1) || (settles && rounds <= kPatientRounds);
     } else {
       factors_left = false;
       const int damping = able ? tried - 1 : (k >= kDampingStart ? k % 2 : 0);

@@ -220,6 +220,20 @@ AXION_HD inline BoundedImpulse<Real> bounded_impulse(const Problem<Real>& p, int
   return {star, constraints::clamp(star, p.w.effort_lower[effort], p.w.effort_upper[effort])};
 }
 
+// Natural residual of an effort row whose residual is given.
+template <typename Real>
+AXION_HD inline Real effort_residual(const Problem<Real>& p, int effort, Real residual) {
+  const int row = p.effort_base() + effort;
+  const Real off = p.w.lambda[row] - bounded_impulse(p, effort, residual).held;
+  return (p.w.row_scale[row] + p.w.effort_compliance[effort]) * std::abs(off);
+}
+
+// Natural residual of a ⟂ b ≥ 0.
+template <typename Real>
+AXION_HD inline Real unilateral_residual(Real a, Real b) {
+  return std::abs(a < b ? a : b);
+}
+
 template <typename Real>
 AXION_HD inline void evaluate_effort(const Problem<Real>& p, int effort) {
   const int row = p.effort_base() + effort;
@@ -227,8 +241,7 @@ AXION_HD inline void evaluate_effort(const Problem<Real>& p, int effort) {
   const RowVelocity<Real> v = iterate_velocity(p, p.w.row[row], joint.child, joint.parent);
   const Real compliance = p.w.effort_compliance[effort], lambda = p.w.lambda[row], aim = p.w.effort_alpha[effort];
   p.w.residual[row] = v.value + compliance * lambda - aim;
-  const Real off = lambda - bounded_impulse(p, effort, p.w.residual[row]).held;
-  p.w.natural[row] = (p.w.row_scale[row] + compliance) * std::abs(off);
+  p.w.natural[row] = effort_residual(p, effort, p.w.residual[row]);
   p.w.row_tolerance[row] =
       greater(p.s.tolerance, velocity_rounding<Real>() * (v.size + compliance * std::abs(lambda) + std::abs(aim)));
 }
@@ -240,7 +253,7 @@ AXION_HD inline void evaluate_unilateral(const Problem<Real>& p, int row, Real b
   const Real lambda = p.w.lambda[row];
   const Real a = bias + v.value + compliance * lambda, b = p.w.row_scale[row] * lambda;
   p.w.residual[row] = a;
-  p.w.natural[row] = std::abs(a < b ? a : b);
+  p.w.natural[row] = unilateral_residual(a, b);
   p.w.row_tolerance[row] =
       greater(p.s.tolerance, velocity_rounding<Real>() * (v.size + std::abs(bias) + std::abs(b)));
 }
