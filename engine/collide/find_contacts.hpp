@@ -3,8 +3,8 @@
 // Broad phase (near_pairs.hpp, broad_phase.hpp): the model's pairs whose bounding spheres, carried along by the bodies'
 // relative velocity, come within the margin of each other in the step. Narrow phase: collide_pair into each pair's own
 // slots, the candidates. Of these the step's contacts are those that overlap or that the last velocities bring within the
-// margin,
-//   g₀ + h J_n u⁻ < margin,
+// margin, and gravity against the world; two bodies fall alike:
+//   g₀ + h J_n (u⁻ + h g) < margin,
 // and after the solve review_contacts.hpp adds those that the result would break. Compaction keeps the order of pairs and
 // of features, so that the result does not depend on how the team runs. More than the world holds: the deepest stay.
 #pragma once
@@ -121,7 +121,8 @@ AXION_HD_CALL ContactSearch find_candidates(const Team& team, const model::Model
       if (i >= found) continue;
       model::Contact<Real>& c = w.candidate[start + i];
       c = make_contact(w, a, b, index, pair.friction * w.friction_scale[0], points[i]);
-      const bool closes = c.gap <= Real(0) || gap_after(c, w.v, w.omega, s.dt) < s.contact_margin;
+      const Real fall = c.body_b < 0 ? s.dt * s.dt * math::dot(c.normal, m.gravity) : Real(0);
+      const bool closes = c.gap <= Real(0) || gap_after(c, w.v, w.omega, s.dt) + fall < s.contact_margin;
       w.candidate_use[start + i] = closes ? kChosen : kCandidate;
     }
   });
