@@ -25,17 +25,18 @@ AXION_HD inline math::Vec3<Real> anchor_impulse(const model::JointData<Real>& jo
   return f;
 }
 
+// −∂(r × f)/∂θ = (f·r)1 − r fᵀ, whose symmetric part is K.
 template <typename Real>
-AXION_HD inline math::Mat3<Real> stiffness_of(const math::Vec3<Real>& f, const math::Vec3<Real>& r) {
-  const math::Mat3<Real> rf = math::outer(r, f);
+AXION_HD inline math::Mat3<Real> torque_derivative(const math::Vec3<Real>& f, const math::Vec3<Real>& r) {
   const Real d = math::dot(f, r);
-  return math::Mat3<Real>::diagonal(d, d, d) + Real(-0.5) * (rf + math::transpose(rf));
+  return math::Mat3<Real>::diagonal(d, d, d) + Real(-1) * math::outer(r, f);
 }
 
-// Σ weight_j K_j over the joints of body b, impulses along `rows`, arms at orientations q. weight null: all one.
+// Σ weight_j (f·r)1 − r fᵀ over the joints of body b, impulses along `rows`, arms at orientations q. weight null: all one.
 template <typename Real>
-AXION_HD_CALL math::Mat3<Real> body_stiffness(const model::ModelView<Real>& m, int b, const math::Quat<Real>* q,
-                                                const model::Row<Real>* rows, const Real* lambda, const Real* weight) {
+AXION_HD_CALL math::Mat3<Real> body_torque_derivative(const model::ModelView<Real>& m, int b, const math::Quat<Real>* q,
+                                                        const model::Row<Real>* rows, const Real* lambda,
+                                                        const Real* weight) {
   math::Mat3<Real> K{};
   const model::BodyData<Real>& body = m.bodies[b];
   const auto add = [&](int j, bool is_child) {
@@ -43,7 +44,7 @@ AXION_HD_CALL math::Mat3<Real> body_stiffness(const model::ModelView<Real>& m, i
     const model::JointData<Real>& joint = m.joints[j];
     const math::Vec3<Real> f = anchor_impulse(joint, rows, lambda);
     const math::Vec3<Real> r = math::rotate(q[b], is_child ? joint.p_CA : joint.p_PA);
-    K = K + (weight ? weight[j] : Real(1)) * stiffness_of(is_child ? f : -f, r);
+    K = K + (weight ? weight[j] : Real(1)) * torque_derivative(is_child ? f : -f, r);
   };
   if (body.joint >= 0) add(body.joint, true);
   for (int k = 0; k < body.child_joint_count; ++k) add(m.child_joints[body.child_joint_start + k], false);
@@ -59,6 +60,13 @@ inline constexpr double kNoWeight = 1.9;  // k_b below this gives none, whatever
 template <typename Real>
 AXION_HD inline Real blend_weight(Real k) {
   return k > Real(2) ? Real(1) - Real(2) / k : Real(0);
+}
+
+// Σ K_j of body b from the last impulses at q⁻.
+template <typename Real>
+AXION_HD inline math::Mat3<Real> start_stiffness(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int b) {
+  return math::symmetric_part(
+      body_torque_derivative(m, b, w.q, w.row_start, w.lambda_joint, static_cast<const Real*>(nullptr)));
 }
 
 // What an axis adds to the inertia about it against motion that explicit forces excite: armature, and what is solved implicitly.
@@ -150,7 +158,7 @@ template <typename Real, typename Team>
 AXION_HD inline void blend_weights(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                    Real dt) {
   team.for_each(m.body_count, [&](int b) {
-    const math::Mat3<Real> K = body_stiffness(m, b, w.q, w.row_start, w.lambda_joint, static_cast<Real*>(nullptr));
+    const math::Mat3<Real> K = start_stiffness(m, w, b);
     const math::Vec3<Real> I = body_inertia(m, w, b);
     // Most bodies are far from any weight: h λ_max(K) is far below the least moment.
     const Real bound = Real(kNoWeight) * least_moment(I) / dt;
@@ -168,7 +176,7 @@ AXION_HD inline void blend_weights(const Team& team, const model::ModelView<Real
     team.for_each(1, [&](int) { supported_inertias(m, w, dt); });
     team.for_each(m.body_count, [&](int b) {
       if (!(w.blend_body[b] > Real(2))) return;
-      const math::Mat3<Real> K = body_stiffness(m, b, w.q, w.row_start, w.lambda_joint, static_cast<Real*>(nullptr));
+      const math::Mat3<Real> K = start_stiffness(m, w, b);
       w.blend_body[b] = dt * greatest_ratio(K, w.I_hat_inverse[b], Real(kNoWeight) / dt);
     });
   }

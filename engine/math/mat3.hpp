@@ -42,6 +42,11 @@ template <typename Real>
 AXION_HD_SMALL constexpr Mat3<Real> transpose(const Mat3<Real>& A) {
   return {{A.column(0), A.column(1), A.column(2)}};
 }
+
+template <typename Real>
+AXION_HD_SMALL constexpr Mat3<Real> symmetric_part(const Mat3<Real>& A) {
+  return Real(0.5) * (A + transpose(A));
+}
 // a bᵀ
 template <typename Real>
 AXION_HD_SMALL constexpr Mat3<Real> outer(const Vec3<Real>& a, const Vec3<Real>& b) {

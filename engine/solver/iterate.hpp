@@ -25,11 +25,16 @@ AXION_HD inline void advance(const Team& team, const Problem<Real>& p, Real t) {
   team.for_each(p.row_count(), [&](int i) { p.w.lambda[i] += t * p.w.dlambda[i]; });
 }
 
+// How far the Newton step turns a body at most, rad.
+template <typename Real, typename Team>
+AXION_HD inline Real step_turn(const Team& team, const Problem<Real>& p) {
+  return p.s.dt * team.template max<Real>(p.m.body_count, [&](int b) { return math::norm(p.w.du_angular[b]); });
+}
+
 // The share of the Newton step that turns no body by more than kMaxRotation.
 template <typename Real, typename Team>
 AXION_HD inline Real rotation_bound(const Team& team, const Problem<Real>& p) {
-  const Real greatest =
-      p.s.dt * team.template max<Real>(p.m.body_count, [&](int b) { return math::norm(p.w.du_angular[b]); });
+  const Real greatest = step_turn(team, p);
   return greatest > Real(kMaxRotation) ? Real(kMaxRotation) / greatest : Real(1);
 }
 

@@ -28,7 +28,7 @@ inline constexpr int kSweeps = 200;               // at most, in one linearisati
 inline constexpr int kPileSweeps = 400;           // where a step is left to sweeps,
 inline constexpr int kPatientSweeps = 1600;       // and then, cautiously and from means,
 inline constexpr int kPatientRounds = 3;          // at most so often
-inline constexpr double kAgainMerit = 100.0;      // below this merit sweeps that follow sweeps keep their linearisation
+inline constexpr double kAgainMerit = 1.0;        // below this merit, times the turn since, sweeps keep their linearisation
 inline constexpr double kCautiousMomentum = 0.8;  // of sweeps that follow a failure
 inline constexpr double kStalledGain = 0.1;       // of the proximal term, where the merit stalls
 inline constexpr int kPatience = 2;      // Newton steps without a decrease before the best iterate is taken up again
@@ -121,13 +121,15 @@ AXION_HD_CALL Real iterate(const Team& team, Problem<Real>& p, NewtonCounts& cou
   int failures = 0, tried = 0;  // since the best iterate: Newton steps without a decrease, and remedies
   int rounds = 0;               // of sweeps
   bool stalled = false, factors_left = false;
+  Real turned = 0;  // since those factors, rad
   for (int k = 0; k < p.s.max_newton_iterations; ++k) {
     const bool swept = sweeping;
     const Real last = merit;
     if (sweeping) {
       SweepPlan<Real> plan = plan_sweeps<Real>(settles, rounds++, tried);
-      plan.again = factors_left && merit < Real(kAgainMerit);
+      plan.again = factors_left && merit * turned < Real(kAgainMerit);
       const bool whole = sweep_contacts(team, p, plan) == Real(1);
+      turned = (plan.again ? turned : Real(0)) + step_turn(team, p);
       factors_left = true;
       merit = evaluate(team, p);
       ++counts.linear_iterations;
@@ -181,6 +183,14 @@ AXION_HD inline void warm_start(const Team& team, const Problem<Real>& p) {
   match_impulses(team, p, w.warm, p.s.warm_start ? w.warm_count[0] : 0);
 }
 
+// u⁰ = u⁻: with the matched impulses it satisfies the contacts' laws nearly as it did at the end of the last step, while ũ
+// breaks them all, even where its largest residual is lower.
+template <typename Real, typename Team>
+AXION_HD inline void start_at_last(const Team& team, const Problem<Real>& p) {
+  warm_start(team, p);
+  copy_iterate(team, p, p.w.v_plus, p.w.omega_plus, p.w.lambda, p.w.v, p.w.omega, p.w.lambda);
+}
+
 // Contact i with its impulse.
 template <typename Real>
 AXION_HD inline model::ContactWarmStart<Real> kept_contact(const Problem<Real>& p, int i, Real approach) {
@@ -194,9 +204,7 @@ template <typename Real, typename Team>
 AXION_HD inline void prepare_mode(const Team& team, const Problem<Real>& p) {
   if (p.joint_mode != model::JointMode::kLinearised) return;
   team.for_each(p.m.body_count, [&](int b) {
-    const math::Mat3<Real> K =
-        constraints::body_stiffness(p.m, b, p.w.q, p.w.row_start, p.w.lambda_joint, static_cast<Real*>(nullptr));
-    p.w.K_geometric[b] = p.s.dt * model::positive_part(K);
+    p.w.K_geometric[b] = p.s.dt * model::positive_part(constraints::start_stiffness(p.m, p.w, b));
   });
 }
 
@@ -239,12 +247,8 @@ AXION_HD inline NewtonResult<Real> solve(const Team& team, Problem<Real>& p, int
   using model::JointMode;
   NewtonResult<Real> result;
   const auto& w = p.w;
-  const auto start_at_last = [&] {
-    warm_start(team, p);
-    copy_iterate(team, p, w.v_plus, w.omega_plus, w.lambda, w.v, w.omega, w.lambda);
-  };
   if (solved < 0) {
-    start_at_last();
+    start_at_last(team, p);
   } else {
     match_impulses(team, p, w.solved, solved);
   }
@@ -261,7 +265,7 @@ AXION_HD inline NewtonResult<Real> solve(const Team& team, Problem<Real>& p, int
     const JointMode last = p.joint_mode;
     copy_iterate(team, p, w.kept_v, w.kept_omega, w.kept_lambda, w.v_plus, w.omega_plus, w.lambda);
     p.joint_mode = chain[k];
-    start_at_last();
+    start_at_last(team, p);
     prepare_mode(team, p);
     const Real merit = iterate(team, p, result.counts, false);
     const bool whirls = turn_from_last(team, p, w.omega_plus) > Real(kMaxTurn);

@@ -150,6 +150,14 @@ AXION_HD inline void place_iterate(const Team& team, const Problem<Real>& p) {
   });
 }
 
+// The share of J(q⁺) in a lock's impulse. BLENDED leaves rotations at J(q⁻): it is anchors' impulses at an arm that need the
+// new pose, and what a rotation lock's torque does as its two bodies turn couples them beyond what Newton's matrix holds.
+template <typename Real>
+AXION_HD inline Real impulse_blend(const Problem<Real>& p, int j, bool is_translation) {
+  if (p.joint_mode == model::JointMode::kCurrent) return 1;
+  return p.joint_mode == model::JointMode::kPrevious || !is_translation ? Real(0) : p.w.blend[j];
+}
+
 // Locks of joint j at the iterate: errors, rows of the matrix, rows of the impulses, natural residuals.
 template <typename Real>
 AXION_HD_CALL void evaluate_locks(const Problem<Real>& p, int j) {
@@ -176,9 +184,7 @@ AXION_HD_CALL void evaluate_locks(const Problem<Real>& p, int j) {
       tolerance = greater(p.s.tolerance, velocity_rounding<Real>() * (v.size + std::abs(push)));
     } else {
       p.w.row[row] = e.lock[i];
-      const Real f = p.joint_mode == model::JointMode::kCurrent
-                         ? Real(1)
-                         : (p.joint_mode == model::JointMode::kPrevious ? Real(0) : p.w.blend[j]);
+      const Real f = impulse_blend(p, j, i < joint.translation_lock_count);
       p.w.row_force[row] = {(1 - f) * start.l + f * e.lock[i].l, (1 - f) * start.k_a + f * e.lock[i].k_a,
                             (1 - f) * start.k_b + f * e.lock[i].k_b};
       residual = (e.error[i] - (1 - soft.erp) * p.w.lock_start_error[row]) / p.s.dt;

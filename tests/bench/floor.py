@@ -19,7 +19,7 @@ import sys
 # Phase, functions whose operations are its, numbers of near memory an operation, and why.
 PHASES = [
     ('rows, free motion, contacts', ['constraints::*', 'collide::*', 'step::scale_rows'], 0.5, 'inputs and rows of bodies'),
-    ('residuals', ['solver::evaluate', 'solver::place_iterate', 'solver::start_at_last'], 0.5, 'rows, velocities, impulses'),
+    ('residuals', ['solver::evaluate', 'solver::place_iterate'], 0.5, 'rows, velocities, impulses'),
     ('linearisation', ['solver::linearise*', 'solver::set_joint_rhs', 'solver::note_*'], 0.5, 'rows'),
     ('factorisation of the tree, and solves', ['solver::solve_joints*', 'solver::substitute_*', 'solver::factorise*',
                                                'solver::eliminate_node', 'solver::solve_panels', 'solver::read_*'], 0.5,

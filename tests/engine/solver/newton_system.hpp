@@ -152,9 +152,9 @@ class NewtonSystem {
     problem_ = std::make_unique<solver::Problem<Real>>(solver::Problem<Real>{m, w, s, s.joint_mode, contacts});
     step::scale_rows(Team{}, *problem_);
     solver::prepare_linear_solver(Team{}, *problem_);
-    solver::warm_start(Team{}, *problem_);
-    solver::prepare_mode(Team{}, *problem_);
     solver::start_at_last(Team{}, *problem_);
+    solver::prepare_mode(Team{}, *problem_);
+    solver::evaluate(Team{}, *problem_);
     solver::linearise(Team{}, *problem_);
   }
 
