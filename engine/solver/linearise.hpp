@@ -3,8 +3,9 @@
 //   [M̂  −J_Fᵀ] [Δu]     [g]      M̂ = M̃ − ∂(J_Fᵀλ)/∂u, J = J(q⁺)D for locks, J(q⁻) for the rest
 //   [J    C  ] [Δλ] = − [r]
 // In M̂ anchors' impulses turn exactly, −∂(r × f)/∂θ D h = h((f·r)1 − r fᵀ)D, so that Newton is quadratic, plus the least shift
-// that leaves a body a tenth of its inertia in every direction, as an indefinite M̂ leads anywhere. Conjugate residuals, which
-// need symmetry, and damped iterations take the positive part h[Σ w_j K_j]₊ in its place (geometric_stiffness.hpp).
+// by which no direction loses more inertia than neighbours may lend, as an indefinite system leads anywhere. Conjugate
+// residuals, which need symmetry, damped iterations and attempts that went astray (exact_turning) take the positive part
+// h[Σ w_j K_j]₊ in its place (geometric_stiffness.hpp).
 // `evaluate` must have run at the same iterate. A contact gives a 3×3 block: D₃ J Δu + C₃ Δλ = −r₃, kept both as the
 // diagonal that conjugate residuals need (symmetric laws) and solved for Δλ = −(e + G J Δu), e = C₃⁻¹r₃, G = C₃⁻¹D₃,
 // which the direct solver eliminates. Proximal terms have no right-hand side, so they bias nothing at convergence;
@@ -18,7 +19,7 @@
 namespace axion::solver {
 
 inline constexpr double kContactProximal = 1e-4;  // of (J M⁻¹ Jᵀ)_ii
-inline constexpr double kLeastInertia = 0.1;      // of a body, that geometric stiffness leaves it in any direction
+inline constexpr double kLentInertia = 5;         // multiples of its own that neighbours are taken to lend a body
 inline constexpr double kReleaseGain = 1e8;       // compliance, in units of r_t, of a tangent row that says λ_f = 0
 
 template <typename Real>
@@ -46,12 +47,12 @@ AXION_HD inline void linearise_bodies_of(const Problem<Real>& p, int b) {
   const math::Mat3<Real> K = constraints::body_torque_derivative(p.m, b, p.w.q_plus, p.w.row, p.w.lambda, weight);
   if (K == math::Mat3<Real>{}) return;
   const math::Mat3<Real> S = math::symmetric_part(K);
-  if (symmetric_solver(p) || p.proximal_scale > Real(1)) {
+  if (symmetric_solver(p) || p.proximal_scale > Real(1) || !p.exact_turning) {
     p.w.K_geometric[b] = p.s.dt * model::positive_part(S);
     return;
   }
-  const math::Mat3<Real> kept = S + (Real(1 - kLeastInertia) / p.s.dt) * p.w.I_world[b];
-  p.w.K_geometric[b] = p.s.dt * (K * p.w.D[b] + model::positive_part(kept) + Real(-1) * kept);
+  const math::Mat3<Real> held = S + (Real(kLentInertia) / p.s.dt) * p.w.I_world[b];
+  p.w.K_geometric[b] = p.s.dt * (K * p.w.D[b] + model::positive_part(held) + Real(-1) * held);
 }
 
 // A row at its bound keeps it: a compliance so large that it only says Δλ = bound − λ. A row without compliance takes a

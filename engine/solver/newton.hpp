@@ -9,6 +9,7 @@
 // stalls, with a tenth of it. A system that cannot sweep (may_sweep) searches as its full steps cycle: from the seventh
 // iteration of every sixteen on one halving where a full step does not decrease the merit; and from the eleventh on, every
 // other iteration with a hundredfold proximal term.
+// An iterate that is not finite is taken back once, and the attempt goes on with the positive part of the geometric stiffness.
 // The rotation of a Newton step is held to half a radian. If joints or dynamics stay above kFallbackMerit the step is done
 // again with impulses along J(q⁺), then with linearised joints; the smallest residual wins, and the outcome says so. So it is
 // where a body turned by more than kMaxTurn beyond its last velocity.
@@ -105,9 +106,10 @@ AXION_HD inline bool leaves_to_sweeps(const Team& team, const Problem<Real>& p) 
 template <typename Real>
 AXION_HD inline SweepPlan<Real> plan_sweeps(bool settles, int rounds, int tried) {
   const Real first = Real(kSweepTolerance), later = Real(kFinalTolerance);
-  if (!settles) return {kSweeps, rounds == 0 ? first : later, tried > 0 ? Real(kCautiousMomentum) : Real(1)};
-  if (rounds == 0) return {kPileSweeps};
-  return {kPatientSweeps, first, Real(kCautiousMomentum), true};
+  if (!settles && tried > 0) return {kPatientSweeps, later, Real(kCautiousMomentum), true};
+  if (!settles) return {kSweeps, rounds == 0 ? first : later};
+  if (rounds == 0) return {kPileSweeps, later};
+  return {kPatientSweeps, later, Real(kCautiousMomentum), true};
 }
 
 // One attempt from v_plus, omega_plus, lambda. Leaves its best iterate in v_plus, omega_plus, lambda, evaluated.
@@ -122,6 +124,7 @@ AXION_HD_CALL Real iterate(const Team& team, Problem<Real>& p, NewtonCounts& cou
   int rounds = 0;               // of sweeps
   bool stalled = false, factors_left = false;
   Real turned = 0;  // since those factors, rad
+  p.exact_turning = true;
   for (int k = 0; k < p.s.max_newton_iterations; ++k) {
     const bool swept = sweeping;
     const Real last = merit;
@@ -143,6 +146,12 @@ AXION_HD_CALL Real iterate(const Team& team, Problem<Real>& p, NewtonCounts& cou
       merit = take_step(team, p, able ? 0 : k, merit, counts);
     }
     ++counts.iterations;
+    if (!(merit == merit) && best == best && p.exact_turning) {
+      p.exact_turning = factors_left = false;
+      sweeping = swept;
+      merit = return_to_best(team, p);
+      continue;
+    }
     if (merit <= Real(1) || !(merit == merit)) break;
     const bool lower = merit < best || !(best == best);
     stalled = able && !swept && merit > Real(0.9) * best && merit < Real(1.1) * best;

@@ -38,6 +38,7 @@ struct Problem {
   model::JointMode joint_mode;  // of this attempt: a fallback changes it
   int contact_count;
   Real proximal_scale = 1;      // of this iteration's proximal terms on contacts and limits
+  bool exact_turning = true;    // whether Newton's matrix holds how anchors' impulses turn, or its positive part
   bool solver_ready = false;    // whether the linear solver is prepared for these contacts
 
   AXION_HD int axis_base() const { return m.lock_count; }
