@@ -27,8 +27,10 @@ struct Linearised {
 
 class Jacobian {
  public:
-  Jacobian(const model::SceneSpec& scene, const model::SolverOptions& options, unsigned seed)
+  // `blend`: the share of J(q⁺) in all joints' impulses, or those that their weights say.
+  Jacobian(const model::SceneSpec& scene, const model::SolverOptions& options, unsigned seed, double blend = -1)
       : system_(scene, options, seed) {
+    for (int j = 0; j < problem().m.joint_count && blend >= 0; ++j) problem().w.blend[j] = blend;
     move_iterate(seed);
     functions_ = std::make_unique<Functions>(system_.problem());
     value_ = functions_->rows(system_.problem());
@@ -211,6 +213,32 @@ TEST_P(JointRows, equal_finite_differences_in_every_formulation) {
 
 INSTANTIATE_TEST_SUITE_P(EveryKind, JointRows, ::testing::ValuesIn(testing::joints_of_every_kind()),
                          [](const auto& info) { return info.param.name; });
+
+// Of joints that do not slide and whose hinges share their anchor: elsewhere an impulse's direction or arm hangs on both bodies.
+bool anchors_are_fixed(const solver::Problem<double>& p) {
+  for (int j = 0; j < p.m.joint_count; ++j) {
+    const auto& joint = p.m.joints[j];
+    if (joint.slide_count > 0 || math::norm(joint.offset[0]) > 0 || math::norm(joint.offset[1]) > 0) return false;
+  }
+  return true;
+}
+
+TEST(Jacobian, of_dynamics_equals_finite_differences_where_anchors_impulses_turn) {
+  int tested = 0;
+  for (const testing::NamedJoint& joint : testing::joints_of_every_kind()) {
+    SCOPED_TRACE(joint.name);
+    Jacobian jacobian(joint.scene, options_of(kFormulations[3]), 1, 0.7);
+    if (!anchors_are_fixed(jacobian.problem())) continue;
+    double turning = 0;
+    for (int b = 0; b < jacobian.problem().m.body_count; ++b) {
+      for (int k = 0; k < 3; ++k) turning += math::norm(jacobian.problem().w.K_geometric[b].row[k]);
+    }
+    EXPECT_GT(turning, 1e-6);
+    jacobian.check_dynamics(true);
+    ++tested;
+  }
+  EXPECT_GE(tested, 8);
+}
 
 TEST(Jacobian, of_limits_and_bounded_efforts_equals_finite_differences) {
   bool free = false, held = false;
