@@ -102,7 +102,7 @@ struct WorldView {
   math::Quat<Real>* q_plus;
   math::Mat3<Real>* D;                  // [nb] derivative of the rotation map
   math::Mat3<Real>* K_geometric;        // [nb] h times how joints' impulses turn: what M̂ has beyond M̃
-  math::Mat3<Real>* I_hat_inverse;      // [nb] (I + K_geometric)^-1, for conjugate residuals
+  math::Mat3<Real>* I_hat_inverse;      // [nb] (I + K_geometric)^-1, for conjugate residuals; else Z (geometric_stiffness.hpp)
   math::Vec3<Real>* g_linear;           // [nb] dynamics residual, N s
   math::Vec3<Real>* g_angular;
   math::Vec3<Real>* du_linear;          // [nb] Newton direction

@@ -19,7 +19,8 @@
 namespace axion::solver {
 
 inline constexpr double kContactProximal = 1e-4;  // of (J M⁻¹ Jᵀ)_ii
-inline constexpr double kLentInertia = 5;         // multiples of its own that neighbours are taken to lend a body
+inline constexpr double kLentInertia = 5;         // multiples of its own that neighbours are taken to lend a body,
+inline constexpr double kSupportedInertia = 2;    // or of what BLENDED knows that they do (supported_inertias)
 inline constexpr double kReleaseGain = 1e8;       // compliance, in units of r_t, of a tangent row that says λ_f = 0
 
 template <typename Real>
@@ -51,7 +52,10 @@ AXION_HD inline void linearise_bodies_of(const Problem<Real>& p, int b) {
     p.w.K_geometric[b] = p.s.dt * model::positive_part(S);
     return;
   }
-  const math::Mat3<Real> held = S + (Real(kLentInertia) / p.s.dt) * p.w.I_world[b];
+  // Where BLENDED weighs a joint at all, I_hat_inverse holds the inertias that bodies turn with.
+  const math::Mat3<Real> lent = p.joint_mode == JointMode::kBlended ? Real(kSupportedInertia) * p.w.I_hat_inverse[b]
+                                                                    : Real(kLentInertia) * p.w.I_world[b];
+  const math::Mat3<Real> held = S + (Real(1) / p.s.dt) * lent;
   p.w.K_geometric[b] = p.s.dt * (K * p.w.D[b] + model::positive_part(held) + Real(-1) * held);
 }
 

@@ -27,10 +27,12 @@ struct Linearised {
 
 class Jacobian {
  public:
-  // `blend`: the share of J(q⁺) in all joints' impulses, or those that their weights say.
+  // `blend`: the share of J(q⁺) in all joints' impulses, or those that their weights say. A weight comes with the inertias
+  // that bodies turn with.
   Jacobian(const model::SceneSpec& scene, const model::SolverOptions& options, unsigned seed, double blend = -1)
       : system_(scene, options, seed) {
     for (int j = 0; j < problem().m.joint_count && blend >= 0; ++j) problem().w.blend[j] = blend;
+    if (blend >= 0) constraints::supported_inertias(problem().m, problem().w, problem().s.dt);
     move_iterate(seed);
     functions_ = std::make_unique<Functions>(system_.problem());
     value_ = functions_->rows(system_.problem());
