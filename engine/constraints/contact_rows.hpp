@@ -109,14 +109,6 @@ AXION_HD inline Real least_impact(const model::StepSettings<Real>& s) {
   return Real(2 * 9.81) * s.dt;
 }
 
-// What the last step kept of a contact, null where it had none.
-template <typename Real>
-AXION_HD inline const model::ContactWarmStart<Real>* find_last(const model::WorldView<Real>& w,
-                                                               const model::Contact<Real>& c) {
-  const int i = model::find_contact(w.warm, w.warm_count[0], c.pair, c.feature);
-  return i < 0 ? nullptr : w.warm + i;
-}
-
 // contact_rebound: e times the speed of bodies that met in the last step, or that are found overlapping as they approach.
 // Needs the contacts' rows and the last step's impulses.
 template <typename Real, typename Team>
@@ -128,7 +120,8 @@ AXION_HD inline void find_rebounds(const Team& team, const model::ModelView<Real
     const Real e = m.pairs[c.pair].restitution;
     w.contact_rebound[i] = 0;
     if (!(e > 0)) return;
-    if (const model::ContactWarmStart<Real>* last = find_last(w, c)) w.contact_rebound[i] = e * last->approach;
+    const int last = model::find_contact(w.warm, w.warm_count[0], c.pair, c.feature);
+    if (last >= 0) w.contact_rebound[i] = e * w.warm[last].approach;
     const Real speed = -row_velocity(w.row[base + 3 * i], c.body_a, c.body_b, w.v, w.omega);
     if (w.contact_rebound[i] == 0 && c.gap <= 0 && speed > least_impact(s)) w.contact_rebound[i] = e * speed;
   });

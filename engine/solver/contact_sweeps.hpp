@@ -26,8 +26,8 @@ inline constexpr int kActiveStepPeriod = 3;     // and after how many more,
 inline constexpr int kActiveStepPause = 4;      // or where that did not help, twice as many each time
 inline constexpr double kFirstStepGrowth = 30;  // of what sweeps find, by the first: sweeps settle sooner from its active set
 
-// How to sweep: at most `count` times, until `tolerance`, with momentum up to `momentum`, from means or not; `again` with the factorisation that
-// the last call in this step left, which serves as long as poses have hardly moved since.
+// How to sweep: at most `count` times, until `tolerance`, with momentum up to `momentum`, from means or not; `again` with
+// the factorisation that the last call in this step left, which serves as long as poses have hardly moved since.
 template <typename Real>
 struct SweepPlan {
   int count;
@@ -260,8 +260,8 @@ struct ActiveSetSteps {
   Real growth = kFirstStepGrowth;
 };
 
-// After a sweep with the greatest residual `found`. A step that did not lower it is taken back, and the next one waits longer. Returns
-// whether the impulses are now other than what the sweep left.
+// After a sweep with the greatest residual `found`. A step that did not lower it is taken back, and the next one waits longer.
+// Returns whether the impulses are now other than what the sweep left.
 template <typename Real, typename Team>
 AXION_HD_CALL bool try_active_set(const Team& team, const Problem<Real>& p, int sweep, Real found,
                                   Momentum<Real>& momentum, ActiveSetSteps<Real>& steps) {
@@ -316,8 +316,8 @@ AXION_HD_CALL void make_sweeps(const Team& team, const Problem<Real>& p, const S
   }
 }
 
-// From (v_plus, omega_plus, lambda), evaluated, to the iterate after the sweeps of `plan`, or towards it. Returns which share of
-// the way; the caller evaluates. One factorisation of the joints, contacts left out.
+// From (v_plus, omega_plus, lambda), evaluated, to the iterate after the sweeps of `plan`, or towards it. Returns which share
+// of the way; the caller evaluates. One factorisation of the joints, contacts left out.
 template <typename Real, typename Team>
 AXION_HD_CALL Real sweep_contacts(const Team& team, const Problem<Real>& p, const SweepPlan<Real>& plan) {
   note_rows(team, p);

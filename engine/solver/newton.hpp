@@ -16,6 +16,7 @@
 // Source: seeds, section Numerical solution; thresholds by experiment (engine/METHOD.md).
 #pragma once
 
+#include "engine/model/find_contact.hpp"
 #include "engine/solver/contact_sweeps.hpp"
 #include "engine/solver/linear_solver.hpp"
 

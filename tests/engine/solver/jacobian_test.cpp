@@ -242,6 +242,35 @@ TEST(Jacobian, of_dynamics_equals_finite_differences_where_anchors_impulses_turn
   EXPECT_GE(tested, 8);
 }
 
+// What is taken where the exact derivative led astray: a symmetric matrix without a negative eigenvalue.
+TEST(Jacobian, without_exact_turning_adds_to_no_body_less_than_nothing) {
+  bool unsymmetric = false;
+  for (const testing::NamedJoint& joint : testing::joints_of_every_kind()) {
+    SCOPED_TRACE(joint.name);
+    Jacobian jacobian(joint.scene, options_of(kFormulations[3]), 1, 0.7);
+    auto& p = jacobian.system().problem();
+    const auto turning = [&](int b) {
+      Eigen::Matrix3d K;
+      for (int r = 0; r < 3; ++r) {
+        for (int c = 0; c < 3; ++c) K(r, c) = p.w.K_geometric[b](r, c);
+      }
+      return K;
+    };
+    for (int b = 0; b < p.m.body_count; ++b) {
+      unsymmetric |= (turning(b) - turning(b).transpose()).norm() > 1e-3 * turning(b).norm();
+    }
+    p.exact_turning = false;
+    solver::evaluate(team::SerialTeam{}, p);
+    solver::linearise(team::SerialTeam{}, p);
+    for (int b = 0; b < p.m.body_count; ++b) {
+      const Eigen::Matrix3d K = turning(b);
+      EXPECT_LE((K - K.transpose()).norm(), 1e-14 * K.norm());
+      EXPECT_GE(Eigen::SelfAdjointEigenSolver<Eigen::Matrix3d>(K).eigenvalues().minCoeff(), -1e-14 * K.norm());
+    }
+  }
+  EXPECT_TRUE(unsymmetric);
+}
+
 TEST(Jacobian, of_limits_and_bounded_efforts_equals_finite_differences) {
   bool free = false, held = false;
   for (unsigned seed = 1; seed <= 8; ++seed) {
