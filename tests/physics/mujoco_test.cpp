@@ -2,15 +2,8 @@
 //
 // MuJoCo runs with its fourth order integrator and steps so small that it counts as exact. Contacts and limits are off in
 // both, because MuJoCo's are soft.
-#include <mujoco/mujoco.h>
-
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
-#include <functional>
-#include <memory>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -19,6 +12,8 @@
 #include "engine/model/spec_math.hpp"
 #include "tests/physics/exact_options.hpp"
 #include "tests/support/fitted_order.hpp"
+#include "tests/support/mujoco_model.hpp"
+#include "tests/support/published_model.hpp"
 #include "tests/support/single_world.hpp"
 #include "tests/support/validation.hpp"
 
@@ -31,6 +26,7 @@ using math::Vec3;
 using model::JointMode;
 using testing::allowed;
 using testing::epsilon;
+using testing::published_model;
 using testing::Validation;
 
 constexpr std::pair<JointMode, const char*> kModes[] = {{JointMode::kCurrent, "CURRENT"},
@@ -63,14 +59,7 @@ Mat3<double> mat(const mjtNum* m) { return {{vec(m), vec(m + 3), vec(m + 6)}}; }
 // A text in both: MuJoCo's model and data, and the scene.
 class Both {
  public:
-  explicit Both(const std::string& xml) {
-    const auto path =
-        std::filesystem::path(::testing::TempDir()) / ("axion_" + std::to_string(std::hash<std::string>{}(xml)));
-    std::ofstream(path) << xml;
-    char error[1000] = "";
-    m_.reset(mj_loadXML(path.c_str(), nullptr, error, sizeof(error)));
-    std::filesystem::remove(path);
-    if (!m_) throw std::runtime_error(error);
+  explicit Both(const std::string& xml) : m_(testing::load_mujoco(xml)) {
     auto imported = import::import_mjcf(xml);
     if (!imported.ok()) throw std::runtime_error(imported.error().message);
     scene_ = std::move(imported).value().scene;
@@ -95,21 +84,10 @@ class Both {
   }
 
  private:
-  struct Freed {
-    void operator()(mjModel* m) const { mj_deleteModel(m); }
-    void operator()(mjData* d) const { mj_deleteData(d); }
-  };
-  std::unique_ptr<mjModel, Freed> m_;
-  std::unique_ptr<mjData, Freed> d_;
+  testing::MujocoModel m_;
+  testing::MujocoData d_;
   model::SceneSpec scene_;
 };
-
-std::string published(const std::string& file) {
-  std::ifstream in(std::string(AXION_MODELS_DIR) + "/" + file);
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
 
 // Small controls that differ from motor to motor and do not change in time.
 double steady_control(int i) { return 0.2 * std::sin(1.0 + 2.0 * i); }
@@ -211,7 +189,7 @@ double difference(const Mat3<double>& a, const Mat3<double>& b) {
 // The compiled model in `Real` beside MuJoCo's, whose welded bodies are added up.
 template <typename Real>
 void AgainstMujoco<Real>::check_model(const std::string& file) {
-  Both both(published(file));
+  Both both(published_model(file));
   const mjModel& m = both.m();
   const mjData& d = both.d();
   testing::SingleWorld<Real> world(both.scene(), testing::exact_options(), 1e-3);
@@ -265,15 +243,15 @@ TYPED_TEST(AgainstMujoco, a_chain_with_springs_and_armature_moves_alike) { this-
 
 TYPED_TEST(AgainstMujoco, published_models_are_the_same) {
   for (const char* file : {"humanoid.xml", "ant.xml", "hopper.xml"}) {
-    if (published(file).empty()) GTEST_SKIP() << file << " is not in " << AXION_MODELS_DIR;
+    if (published_model(file).empty()) GTEST_SKIP() << file << " is not in " << AXION_MODELS_DIR;
     this->check_model(file);
   }
 }
 
 TYPED_TEST(AgainstMujoco, published_models_move_alike) {
   for (const char* file : {"humanoid.xml", "ant.xml", "hopper.xml"}) {
-    if (published(file).empty()) GTEST_SKIP() << file << " is not in " << AXION_MODELS_DIR;
-    this->check_motion(file, published(file), 0.2);
+    if (published_model(file).empty()) GTEST_SKIP() << file << " is not in " << AXION_MODELS_DIR;
+    this->check_motion(file, published_model(file), 0.2);
   }
 }
 

@@ -2,10 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
-#include <fstream>
-#include <sstream>
 
 #include "engine/import/mjcf.hpp"
+#include "tests/support/published_model.hpp"
 #include "tests/support/single_world.hpp"
 
 namespace axion {
@@ -20,11 +19,9 @@ class PublishedRobots : public ::testing::TestWithParam<Robot> {
  protected:
   template <typename Real>
   void run() {
-    std::ifstream file(std::string(AXION_MODELS_DIR) + "/" + GetParam().file);
-    if (!file) GTEST_SKIP() << GetParam().file << " is not in " << AXION_MODELS_DIR;
-    std::stringstream text;
-    text << file.rdbuf();
-    const auto imported = import::import_mjcf(text.str());
+    const std::string text = testing::published_model(GetParam().file);
+    if (text.empty()) GTEST_SKIP() << GetParam().file << " is not in " << AXION_MODELS_DIR;
+    const auto imported = import::import_mjcf(text);
     ASSERT_TRUE(imported.ok()) << imported.error().message;
     testing::SingleWorld<Real> world(imported.value().scene, model::make_options(model::Preset::kDefault),
                                      GetParam().dt);

@@ -1,10 +1,10 @@
 // What import_mjcf makes of a file, beside what MuJoCo itself makes of it.
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <string>
 
 #include "tests/engine/import/mujoco_comparison.hpp"
+#include "tests/support/published_model.hpp"
 
 namespace axion::import {
 namespace {
@@ -12,9 +12,9 @@ namespace {
 class PublishedModel : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(PublishedModel, masses_inertias_axes_and_poses_equal_those_of_mujoco) {
-  const std::string path = std::string(AXION_MODELS_DIR) + "/" + GetParam();
-  if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is absent; set AXION_MODELS_DIR";
-  Comparison(path).run();
+  const std::string text = testing::published_model(GetParam());
+  if (text.empty()) GTEST_SKIP() << GetParam() << " is not in " << AXION_MODELS_DIR;
+  Comparison(text).run();
 }
 
 INSTANTIATE_TEST_SUITE_P(Mjcf, PublishedModel,
@@ -39,7 +39,7 @@ TEST(MjcfBesideMujoco, every_orientation_form_means_the_same) {
       }
       for (; i > 0; --i) bodies += "</body>";
       const std::string compiler = std::string("<compiler angle='") + angle + "' eulerseq='" + sequence + "'/>";
-      compare_text("orientations", "<mujoco>" + compiler + "<worldbody>" + bodies + "</worldbody></mujoco>");
+      compare("<mujoco>" + compiler + "<worldbody>" + bodies + "</worldbody></mujoco>");
     }
   }
 }
@@ -52,11 +52,11 @@ TEST(MjcfBesideMujoco, every_solid_has_the_same_mass_and_inertia) {
              "size='.1 .2 .3' mass='2.5'/>" + t + "size='.1 .2 .3' density='20'/>";
   }
   const std::string sphere = "<geom size='.1' pos='0 1 0'/><geom size='.2' mass='0'/>";
-  compare_text("solids", "<mujoco><worldbody><body><freejoint/>" + geoms + sphere + "</body></worldbody></mujoco>");
+  compare("<mujoco><worldbody><body><freejoint/>" + geoms + sphere + "</body></worldbody></mujoco>");
 }
 
 TEST(MjcfBesideMujoco, defaults_are_inherited_attribute_by_attribute) {
-  compare_text("defaults", R"(<mujoco>
+  compare(R"(<mujoco>
     <compiler autolimits='true'/>
     <default>
       <geom type='capsule' size='.1 .2' density='500' friction='.5 .1 .1'/>
@@ -97,14 +97,14 @@ TEST(MjcfBesideMujoco, compiler_options_correct_masses_in_the_same_way) {
   for (const char* compiler : {"", "inertiafromgeom='true'", "inertiafromgeom='true' inertiagrouprange='2 2'",
                                "inertiafromgeom='auto'", "boundmass='1'", "boundinertia='.035'", "settotalmass='5'",
                                "boundmass='4' settotalmass='3'", "balanceinertia='true' boundinertia='.025'"}) {
-    compare_text("compiler", std::string("<mujoco><compiler ") + compiler + "/>" + body + "</mujoco>");
+    compare(std::string("<mujoco><compiler ") + compiler + "/>" + body + "</mujoco>");
   }
-  compare_text("balance", R"(<mujoco><compiler balanceinertia='true'/><worldbody><body><joint/>
+  compare(R"(<mujoco><compiler balanceinertia='true'/><worldbody><body><joint/>
       <inertial pos='0 0 0' mass='1' diaginertia='1 1 3' euler='10 20 30'/></body></worldbody></mujoco>)");
 }
 
 TEST(MjcfBesideMujoco, keyframe_velocities_are_those_of_the_centre_of_mass) {
-  compare_text("keyframe", R"(<mujoco><option timestep='.001' gravity='1 2 -3'><flag filterparent='disable'/></option>
+  compare(R"(<mujoco><option timestep='.001' gravity='1 2 -3'><flag filterparent='disable'/></option>
     <worldbody><body name='free'><freejoint/><geom size='.1' pos='.3 .2 .1'/>
       <body name='welded' pos='1 0 0'><geom size='.1'/></body>
       <body name='arm' pos='0 1 0'><joint type='slide' name='s'/><joint name='h'/><geom size='.1'/></body></body>
@@ -113,7 +113,7 @@ TEST(MjcfBesideMujoco, keyframe_velocities_are_those_of_the_centre_of_mass) {
 }
 
 TEST(MjcfBesideMujoco, equalities_hold_the_same_points_of_the_same_bodies) {
-  compare_text("equalities", R"(<mujoco><worldbody>
+  compare(R"(<mujoco><worldbody>
   <body name="crank" euler="10 20 30"><joint axis="0 1 0" frictionloss=".3"/><geom size=".1"/>
     <body name="coupler" pos="0 .2 1" euler="-40 5 0"><joint axis="0 1 0" ref="25"/><geom size=".1"/></body></body>
   <body name="rocker" pos="1 0 0" euler="0 90 0"><joint axis="0 1 0"/><joint axis="1 0 0"/><geom size=".1"/></body>
@@ -128,9 +128,7 @@ TEST(MjcfBesideMujoco, equalities_hold_the_same_points_of_the_same_bodies) {
 }
 
 TEST(MjcfBesideMujoco, force_ranges_bound_the_same_efforts) {
-  compare_text(
-      "forces",
-      R"(<mujoco><compiler autolimits="true"/><default><default class="servo"><position forcerange="-7 8"/></default></default><worldbody>
+  compare(R"(<mujoco><compiler autolimits="true"/><default><default class="servo"><position forcerange="-7 8"/></default></default><worldbody>
   <body><joint name="a"/><geom size=".1"/><body pos="0 0 1"><joint name="b" axis="0 1 0"/><geom size=".1"/></body></body>
 </worldbody><actuator>
   <motor joint="a" gear="3" forcerange="-2 5"/>

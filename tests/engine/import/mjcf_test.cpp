@@ -3,9 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
-#include <sstream>
+#include "tests/support/published_model.hpp"
 
 namespace axion::import {
 namespace {
@@ -30,25 +28,22 @@ std::string arm(const std::string& joint = "<joint name='j'/>", const std::strin
          "</mujoco>";
 }
 
-testing::AssertionResult is_refused(const std::string& xml, const std::string& field, const std::string& piece) {
+::testing::AssertionResult is_refused(const std::string& xml, const std::string& field, const std::string& piece) {
   const Result<ImportedScene> result = import_mjcf(xml);
-  if (result.ok()) return testing::AssertionFailure() << "was accepted: " << xml;
+  if (result.ok()) return ::testing::AssertionFailure() << "was accepted: " << xml;
   const Error& error = result.error();
   if (error.field != field || error.message.find(piece) == std::string::npos) {
-    return testing::AssertionFailure() << "field \"" << error.field << "\", message: " << error.message;
+    return ::testing::AssertionFailure() << "field \"" << error.field << "\", message: " << error.message;
   }
-  return testing::AssertionSuccess();
+  return ::testing::AssertionSuccess();
 }
 
 class PublishedModel : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(PublishedModel, loads_without_error) {
-  const std::string path = std::string(AXION_MODELS_DIR) + "/" + GetParam();
-  if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is absent; set AXION_MODELS_DIR";
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  const ImportedScene scene = imported(text.str());
+  const std::string text = testing::published_model(GetParam());
+  if (text.empty()) GTEST_SKIP() << GetParam() << " is not in " << AXION_MODELS_DIR;
+  const ImportedScene scene = imported(text);
   EXPECT_FALSE(scene.scene.bodies.empty());
   for (const std::string& warning : scene.warnings) EXPECT_THAT(warning, HasSubstr("line "));
 }

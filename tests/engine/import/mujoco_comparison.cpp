@@ -4,9 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "engine/import/mjcf.hpp"
 #include "engine/model/loop_joints.hpp"
@@ -48,16 +45,10 @@ bool is_scene_shape(int type) {
 
 }  // namespace
 
-Comparison::Comparison(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  Result<ImportedScene> imported = import_mjcf(text.str());
+Comparison::Comparison(const std::string& xml) : m_(testing::load_mujoco(xml)) {
+  Result<ImportedScene> imported = import_mjcf(xml);
   EXPECT_TRUE(imported.ok()) << imported.error().field << ": " << imported.error().message;
-  char error[1000] = "";
-  m_.reset(mj_loadXML(path.c_str(), nullptr, error, sizeof error));
-  EXPECT_TRUE(m_ != nullptr) << error;
-  if (!imported.ok() || !m_) return;
+  if (!imported.ok()) return;
   scene_ = std::move(imported).value().scene;
   Result<model::WeldedScene> welded = model::merge_welds(scene_);
   EXPECT_TRUE(welded.ok()) << welded.error().message;
@@ -289,12 +280,9 @@ Vec3 Comparison::velocity_of_weld(int merged, Vec3& spin) {
   return (1 / mass) * momentum;
 }
 
-void compare_text(const std::string& name, const std::string& xml) {
+void compare(const std::string& xml) {
   SCOPED_TRACE(xml);
-  const std::filesystem::path path = std::filesystem::path(::testing::TempDir()) / ("axion_" + name + ".xml");
-  std::ofstream(path) << xml;
-  Comparison(path.string()).run();
-  std::filesystem::remove(path);
+  Comparison(xml).run();
 }
 
 }  // namespace axion::import

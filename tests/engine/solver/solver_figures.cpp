@@ -4,12 +4,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
-#include <fstream>
-#include <iterator>
 #include <random>
 
 #include "engine/import/mjcf.hpp"
 #include "tests/engine/solver/solver_scenes.hpp"
+#include "tests/support/published_model.hpp"
 #include "tests/support/single_world.hpp"
 
 namespace axion {
@@ -21,9 +20,7 @@ const char* const kNames[] = {"AUTOMATIC", "PCR_JACOBI",  "TREE_DIRECT", "PCR_BL
                               "PCR_TREE",  "TREE_KRYLOV", "DENSE_DIRECT"};
 
 model::SceneSpec humanoid() {
-  std::ifstream file(std::string(AXION_MODELS_DIR) + "/humanoid.xml");
-  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  auto imported = import::import_mjcf(text);
+  auto imported = import::import_mjcf(testing::published_model("humanoid.xml"));
   if (!imported.ok()) {
     std::fprintf(stderr, "humanoid.xml: %s\n", imported.error().message.c_str());
     std::exit(1);
