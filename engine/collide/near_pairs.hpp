@@ -10,21 +10,23 @@ namespace axion::collide {
 // Velocities that motion within the step is foreseen from: the last ones, and those of a solve where there is one.
 enum class Foresight { kLast, kLastAndSolved };
 
-// How far a shape's surface moves in a step by its body's turning.
+// How far a shape's surface moves in a step by its body's turning, m.
 template <typename Real>
 AXION_HD inline Real turning_reach(const model::ShapeData<Real>& shape, const math::Vec3<Real>* omega, Real dt) {
   if (shape.body < 0) return 0;
   return dt * math::norm(omega[shape.body]) * (math::norm(shape.p_CS) + shape.bounding_radius);
 }
 
+// Bodies fall towards the world's shapes, whose reach in a step is therefore what gravity adds to it; two bodies fall alike.
 template <typename Real>
 AXION_HD inline void place_shape(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int i, Real dt) {
   const model::ShapeData<Real>& shape = m.shapes[i];
-  w.shape_reach[i] = turning_reach(shape, w.omega, dt);
   if (shape.body < 0) {
+    w.shape_reach[i] = dt * dt * math::norm(m.gravity);
     w.shape_centre[i] = shape.p_CS, w.shape_axes[i] = math::to_matrix(shape.q_CS);
     return;
   }
+  w.shape_reach[i] = turning_reach(shape, w.omega, dt);
   const math::Quat<Real>& q = w.q[shape.body];
   w.shape_centre[i] = w.x[shape.body] + math::rotate(q, shape.p_CS);
   w.shape_axes[i] = math::to_matrix(q * shape.q_CS);
@@ -37,8 +39,7 @@ AXION_HD inline math::Vec3<Real> relative_travel(const model::ShapeData<Real>& a
   return b.body < 0 ? dt * v[a.body] : dt * (v[a.body] - v[b.body]);
 }
 
-// Gaps below this are candidates. Gravity has no part in it: it moves both bodies of a pair alike, and what it and other forces
-// add to the gap towards the world is made up for after the solve (review_contacts.hpp).
+// Gaps below this are candidates. What forces other than gravity add is made up for after the solve (review_contacts.hpp).
 template <typename Real>
 AXION_HD inline Real pair_margin(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                  const model::PairData<Real>& pair, const model::StepSettings<Real>& s,

@@ -90,7 +90,7 @@ struct WorldView {
   // Scratch: shapes at q-.
   math::Vec3<Real>* shape_centre;       // [nshape]
   math::Mat3<Real>* shape_axes;         // [nshape] shape to world
-  Real* shape_reach;                    // [nshape] how far its surface may move in the step by turning, m
+  Real* shape_reach;                    // [nshape] how far its surface may move in the step, by turning; by gravity beside the world's, m
   // Scratch: bodies. *_plus is the iterate, *_tilde the free velocity.
   math::Mat3<Real>* I_world;            // [nb] at q-
   math::Mat3<Real>* I_inverse;          // [nb]

@@ -1,8 +1,8 @@
 // Non-smooth Newton on the whole system, with globalisation and its record.
 //
-//   start at u⁻ with matched impulses; where the merit is high sweeps over the contacts find which stick,
-//   slide and open (contact_sweeps.hpp); then Newton: linearise, solve, update. A pile of bodies without joints is left
-//   to sweeps altogether, unless they fail.
+//   start at u⁻, or half of it before an impact, with matched impulses; where the merit is high sweeps over the contacts
+//   find which stick, slide and open (contact_sweeps.hpp); then Newton: linearise, solve, update. A pile of bodies without
+//   joints is left to sweeps altogether, unless they fail.
 //   The merit is the largest residual in multiples of its tolerance. The best iterate is kept. At least one iteration.
 // Newton's steps are full: on redundant frictional contacts a search that insists on decrease ends in tiny steps. Where they do
 // not lower the merit the best iterate is taken up again, by cautious sweeps, then with a hundredfold proximal term; where it
@@ -33,6 +33,7 @@ inline constexpr int kPatientRounds = 3;          // there at most so often
 inline constexpr double kAgainMerit = 1.0;        // below this merit, times the turn since, sweeps keep their linearisation
 inline constexpr double kCautiousMomentum = 0.8;  // of sweeps that follow a failure
 inline constexpr double kStalledGain = 0.1;       // of the proximal term, where the merit stalls
+inline constexpr double kImpactDepth = 0.1;       // of the margin: from this depth on a step starts at half of u⁻
 inline constexpr int kPatience = 2;      // Newton steps without a decrease before the best iterate is taken up again
 inline constexpr double kMaxTurn = 2.0;  // rad, of a step beyond the last velocity
 inline constexpr double kFallbackMerit = 100.0;
@@ -193,12 +194,26 @@ AXION_HD inline void warm_start(const Team& team, const Problem<Real>& p) {
   match_impulses(team, p, w.warm, p.s.warm_start ? w.warm_count[0] : 0);
 }
 
+// The gap of contact i after a step at velocities (v, omega), m.
+template <typename Real>
+AXION_HD inline Real gap_at(const Problem<Real>& p, int i, const math::Vec3<Real>* v, const math::Vec3<Real>* omega) {
+  const model::Contact<Real>& c = p.w.contacts[i];
+  return c.gap + p.s.dt * constraints::row_velocity(p.w.row[p.contact_base() + 3 * i], c.body_a, c.body_b, v, omega);
+}
+
 // u⁰ = u⁻: with the matched impulses it satisfies the contacts' laws nearly as it did at the end of the last step, while ũ
-// breaks them all, even where its largest residual is lower.
+// breaks them all, even where its largest residual is lower. Where it would run bodies into each other they are going to be
+// stopped, in part: half of it then is nearer to what becomes of them, so that Newton linearises at less of a turn.
 template <typename Real, typename Team>
 AXION_HD inline void start_at_last(const Team& team, const Problem<Real>& p) {
+  const auto& w = p.w;
   warm_start(team, p);
-  copy_iterate(team, p, p.w.v_plus, p.w.omega_plus, p.w.lambda, p.w.v, p.w.omega, p.w.lambda);
+  copy_iterate(team, p, w.v_plus, w.omega_plus, w.lambda, w.v, w.omega, w.lambda);
+  const Real depth = team.template max<Real>(p.contact_count, [&](int i) { return -gap_at(p, i, w.v, w.omega); });
+  if (!(depth > Real(kImpactDepth) * p.s.contact_margin)) return;
+  team.for_each(p.m.body_count, [&](int b) {
+    w.v_plus[b] = Real(0.5) * w.v[b], w.omega_plus[b] = Real(0.5) * w.omega[b];
+  });
 }
 
 // Contact i with its impulse.

@@ -104,9 +104,8 @@ template <typename Real, typename Team>
 AXION_HD_CALL void accept(const Team& team, const solver::Problem<Real>& p) {
   const auto& w = p.w;
   team.for_each(p.contact_count, [&](int i) {
-    const model::Contact<Real>& c = w.contacts[i];
     const int row = p.contact_base() + 3 * i;
-    w.contact_gap[i] = c.gap + p.s.dt * constraints::row_velocity(w.row[row], c.body_a, c.body_b, w.v_plus, w.omega_plus);
+    w.contact_gap[i] = solver::gap_at(p, i, w.v_plus, w.omega_plus);
     for (int k = 0; k < 3; ++k) w.lambda_contact[3 * i + k] = w.lambda[row + k];
     w.warm[i] = solver::kept_contact(p, i, constraints::impact_speed(p.m, w, p.s, i));
   });

@@ -119,6 +119,28 @@ TYPED_TEST(ReviewContacts, contacts_stay_and_those_that_are_added_are_broken_by_
   }
 }
 
+// Balls at rest over the ground, within a step's fall and beyond; a far pair, one as near over the other. The ground is a
+// plane, then a box.
+TYPED_TEST(ReviewContacts, what_hangs_within_a_steps_fall_over_the_world_is_a_contact_at_once_and_two_that_fall_alike_are_not) {
+  std::mt19937 random(7);
+  const double fall = 0.05 * 0.05 * 9.81;
+  for (const bool plane : {true, false}) {
+    model::SceneSpec scene = strewn_balls(4, random);
+    scene.bodies[0].X_WB.position = {0, 0, kBall + 0.9 * fall};
+    scene.bodies[1].X_WB.position = {2, 0, kBall + 1.5 * fall};
+    scene.bodies[2].X_WB.position = {4, 0, 5};
+    scene.bodies[3].X_WB.position = {4, 0, 5 + 2 * kBall + 0.5 * fall};
+    scene.shapes.push_back(plane ? testing::ground_plane(0.5) : testing::box_shape("ground", model::kWorldBody, {9, 9, 1}, 0.5));
+    if (!plane) scene.shapes.back().X_BS.position = {0, 0, -1};
+    Searched<TypeParam> s(scene, 0, 0, random);
+    ASSERT_LT(double(s.world.settings().contact_margin), 0.45 * fall);  // else the margin decides
+    ASSERT_EQ(s.search.count, 1) << (plane ? "plane" : "box");
+    const auto& contact = s.world.world().contacts[0];
+    EXPECT_EQ(contact.body_b, -1);
+    EXPECT_NEAR(double(contact.gap), 0.9 * fall, 1e-6);
+  }
+}
+
 TYPED_TEST(ReviewContacts, a_result_like_the_last_velocities_needs_none) {
   std::mt19937 random(3);
   for (int round = 0; round < 20; ++round) {
