@@ -76,14 +76,20 @@ AXION_HD inline FrictionBlock<Real> friction_block(model::FrictionModel law, con
   return natural_map(v, lambda, mu, cone, r_t);
 }
 
-// r_t |λ_f − proj_c(λ*)|, the natural residual of either law, m/s.
+// |r_t (λ_f − proj_c(λ*))|², of the natural residual of either law, m²/s².
+template <typename Real>
+AXION_HD inline Real friction_residual_squared(const Vec2<Real>& v, const Vec2<Real>& lambda, Real cone, Real r_t) {
+  const Vec2<Real> held{r_t * lambda.x, r_t * lambda.y}, star{held.x - v.x, held.y - v.y};
+  const Real limit = r_t * cone, size2 = star.x * star.x + star.y * star.y;
+  const Real f = size2 > limit * limit ? limit / std::sqrt(size2) : Real(1);
+  const Real ex = held.x - f * star.x, ey = held.y - f * star.y;
+  return ex * ex + ey * ey;
+}
+
+// The natural residual of either law, m/s.
 template <typename Real>
 AXION_HD inline Real friction_residual(const Vec2<Real>& v, const Vec2<Real>& lambda, Real cone, Real r_t) {
-  const Vec2<Real> star{lambda.x - v.x / r_t, lambda.y - v.y / r_t};
-  const Real size = std::sqrt(star.x * star.x + star.y * star.y);
-  const Real f = size > cone ? cone / size : Real(1);
-  const Real ex = lambda.x - f * star.x, ey = lambda.y - f * star.y;
-  return r_t * std::sqrt(ex * ex + ey * ey);
+  return std::sqrt(friction_residual_squared(v, lambda, cone, r_t));
 }
 
 }  // namespace axion::constraints

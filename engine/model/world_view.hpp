@@ -207,11 +207,10 @@ struct WorldView {
   Real* delassus_push;                  // [4 * 6 (nb + 2)] velocities of all bodies for impulses along up to three rows, and room
   Real* active_matrix;                  // [kActiveStride^2] D of the active rows by columns, and right-hand side
   Real* active_change;                  // [delassus_rows] impulses before a step on them, then what it changed
-  Real* active_lambda;                  // [delassus_rows] impulses to go back to
-  Real* active_velocity;                // [delassus_rows] and velocities
+  Real* active_cut;                     // [delassus_rows] of each unknown: friction's share while sliding, then what its bound cuts off a step
   int* active_row;                      // [kMaxActiveRows]
   int* active_kind;                     // [kMaxActiveRows]
-  int* active_count;                    // [1]
+  int* active_count;                    // [3]
 };
 
 // A node of the factorisation is a body and the rows of the joint to its parent, or a joint that closes a loop.
@@ -332,8 +331,8 @@ AXION_HD inline void for_each_field(const ModelView<Real>& m, F&& f) {
   f(kScratch, &W::delassus_push, 24 * (nb + 2));
   const std::size_t na_max = nr > 0 ? kMaxActiveRows : 0;
   f(kScratch, &W::active_matrix, nr > 0 ? kActiveStride * kActiveStride : 0), f(kScratch, &W::active_change, nr);
-  f(kScratch, &W::active_lambda, nr), f(kScratch, &W::active_velocity, nr);
-  f(kScratch, &W::active_row, na_max), f(kScratch, &W::active_kind, na_max), f(kScratch, &W::active_count, std::size_t(1));
+  f(kScratch, &W::active_cut, nr);
+  f(kScratch, &W::active_row, na_max), f(kScratch, &W::active_kind, na_max), f(kScratch, &W::active_count, std::size_t(3));
 }
 
 }  // namespace axion::model

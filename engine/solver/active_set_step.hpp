@@ -6,31 +6,79 @@
 //   sliding contacts: two unknowns, of the normal with friction along its present direction d, column D_n + μ (d·D_t), and of
 //   friction across it, column t·D_t, t ⊥ d. Slip stays opposite to friction: t·v + t·D x + y |v_t|/(μ λ_n) = 0, as d turns
 //   by y/(μ λ_n). With d held instead, slip that turns takes as many steps as sweeps.
-// solved densely; then normals are kept from pulling and friction in its cone. Only a step that lowers what the next sweep
-// finds is kept (contact_sweeps.hpp). Needs the columns of all active rows, which sweeps have made when their impulses changed.
+// solved densely. Redundant contacts leave directions in which little velocity takes large impulses, so that the whole step
+// often leads far out of the cones where solutions within them exist, and what is cut off there by contact upsets all others.
+// So the step is held to the share of it that keeps every law, as far as the first impulse that meets its bound; a chain of
+// steps goes on from there, that contact sliding or open. Needs the columns of all active rows, which sweeps have made when
+// their impulses changed.
 #pragma once
 
+#include "engine/solver/chunk.hpp"
 #include "engine/solver/sweep_velocities.hpp"
 
 namespace axion::solver {
 
 inline constexpr double kStickingShare = 0.999;  // of its cone, that friction of a sticking contact stays within
-template <typename Real>
-AXION_HD constexpr Real active_proximal() {      // of each row's own entry: redundant contacts have no other pivot
-  return sizeof(Real) == sizeof(float) ? Real(1e-5) : Real(1e-9);
-}
+inline constexpr int kActiveChain = 3;           // steps in a chain, at most
+inline constexpr double kLongStep = 0.5;         // share of a step from which on sweeps should look again
+inline constexpr double kActiveProximal = 3e-5;  // of each row's own entry: redundant contacts have no other pivot,
+inline constexpr double kFineProximal = 1e-6;    // and where directions that move little have to settle, too
 
 enum ActiveKind : int { kSingleRow, kSlidingNormal, kSlidingAcross };
 
-// The unknowns: active_row, active_kind. Returns how many there are, or kMaxActiveRows + 1 where they are too many.
+// Contacts whose friction has met its cone in a chain of steps, and slides in the rest of it.
+struct HeldContacts {
+  int contact[kActiveChain];
+  int count = 0;
+
+  AXION_HD bool has(int i) const {
+    for (int k = 0; k < count; ++k) {
+      if (contact[k] == i) return true;
+    }
+    return false;
+  }
+};
+
+enum class ContactState { kOpen, kFrictionless, kSticks, kSlides };
+
+template <typename Real>
+AXION_HD inline ContactState state_of_contact(const Problem<Real>& p, int i, const HeldContacts& held) {
+  const int row = p.contact_base() + 3 * i;
+  const Real* lambda = p.w.lambda + row;
+  if (!(lambda[0] > Real(0))) return ContactState::kOpen;
+  const Real within = Real(kStickingShare) * p.w.contacts[i].friction * lambda[0];
+  if (!(within > Real(0))) return ContactState::kFrictionless;
+  const Real* v = p.w.row_velocity + (row - p.limit_base());
+  const Real along = lambda[1] * (p.w.pcr_r[row + 1] + v[1]) + lambda[2] * (p.w.pcr_r[row + 2] + v[2]);
+  const bool inside = lambda[1] * lambda[1] + lambda[2] * lambda[2] < within * within;
+  return (inside || along > Real(0)) && !held.has(i) ? ContactState::kSticks : ContactState::kSlides;
+}
+
+// How many unknowns there are: those of sticking contacts come first, by three; then single ones; then those of sliding contacts, by
+// two. `all` is more than kMaxActiveRows where they are too many.
+struct ActiveCount {
+  int sticking, single, all;
+};
+
+// The unknowns: active_row, active_kind.
 template <typename Real, typename Team>
-AXION_HD inline int list_active_rows(const Team& team, const Problem<Real>& p) {
+AXION_HD inline ActiveCount list_active_rows(const Team& team, const Problem<Real>& p, const HeldContacts& held) {
+  int* counts = p.w.active_count;
   team.for_each(1, [&](int) {
     int count = 0;
     const auto add = [&](int row, ActiveKind kind) {
       if (count < model::kMaxActiveRows) p.w.active_row[count] = row, p.w.active_kind[count] = kind;
       ++count;
     };
+    const auto for_contacts = [&](ContactState state, auto&& f) {
+      for (int i = 0; i < p.contact_count; ++i) {
+        if (state_of_contact(p, i, held) == state) f(p.contact_base() + 3 * i);
+      }
+    };
+    for_contacts(ContactState::kSticks, [&](int row) {
+      for (int k = 0; k < 3; ++k) add(row + k, kSingleRow);
+    });
+    counts[0] = count;
     for (int row = p.limit_base(); row < p.effort_base(); ++row) {
       if (p.w.lambda[row] > Real(0)) add(row, kSingleRow);
     }
@@ -39,137 +87,194 @@ AXION_HD inline int list_active_rows(const Team& team, const Problem<Real>& p) {
       const Real lambda = p.w.lambda[row];
       if (lambda > p.w.effort_lower[e] && lambda < p.w.effort_upper[e]) add(row, kSingleRow);
     }
-    for (int i = 0; i < p.contact_count; ++i) {
-      const int row = p.contact_base() + 3 * i;
-      const Real* lambda = p.w.lambda + row;
-      if (!(lambda[0] > Real(0))) continue;
-      const Real within = Real(kStickingShare) * p.w.contacts[i].friction * lambda[0];
-      const Real* v = p.w.row_velocity + (row - p.limit_base());
-      const Real along = lambda[1] * (p.w.pcr_r[row + 1] + v[1]) + lambda[2] * (p.w.pcr_r[row + 2] + v[2]);
-      const bool inside = lambda[1] * lambda[1] + lambda[2] * lambda[2] < within * within;
-      if (within > Real(0) && (inside || along > Real(0))) {
-        for (int k = 0; k < 3; ++k) add(row + k, kSingleRow);
-      } else {
-        add(row, kSlidingNormal);
-        if (within > Real(0)) add(row, kSlidingAcross);
-      }
-    }
-    p.w.active_count[0] = count;
+    for_contacts(ContactState::kFrictionless, [&](int row) { add(row, kSlidingNormal); });
+    counts[1] = count - counts[0];
+    for_contacts(ContactState::kSlides, [&](int row) { add(row, kSlidingNormal), add(row, kSlidingAcross); });
+    counts[2] = count;
   });
-  return p.w.active_count[0];
+  return {counts[0], counts[1], counts[2]};
 }
 
-// Friction of a sliding contact over its normal's impulse. An unknown across it is in units of the normal's impulse too.
-template <typename Real>
-struct SlidingShare {
-  Real x, y;
-};
+// Friction of a sliding contact over its normal's impulse, at the place of its two unknowns; an unknown across it is in units of the
+// normal's impulse too.
+template <typename Real, typename Team>
+AXION_HD inline void note_sliding_shares(const Team& team, const Problem<Real>& p, const ActiveCount& count, Real* share) {
+  const int first = count.sticking + count.single;
+  team.for_each((count.all - first) / 2, [&](int i) {
+    const int k = first + 2 * i;
+    const Real* lambda = p.w.lambda + p.w.active_row[k];
+    share[k] = lambda[1] / lambda[0], share[k + 1] = lambda[2] / lambda[0];
+  });
+}
 
-template <typename Real>
-AXION_HD inline SlidingShare<Real> sliding_share(const Problem<Real>& p, int row) {
-  const Real* lambda = p.w.lambda + row;
-  return {lambda[1] / lambda[0], lambda[2] / lambda[0]};
+// Rows of a column: effect(row) is what its unknown does to a row, from p.limit_base() on.
+template <typename Real, typename Effect>
+AXION_HD inline void fill_active_rows(const Problem<Real>& p, const ActiveCount& count, const Real* share, Real* out,
+                                      Effect&& effect) {
+  const int *rows = p.w.active_row, base = p.limit_base(), single = count.sticking + count.single;
+  for (int i = 0; i < count.sticking; i += 3) {
+    const int on = rows[i] - base;
+    out[i] = effect(on), out[i + 1] = effect(on + 1), out[i + 2] = effect(on + 2);
+  }
+  for (int i = count.sticking; i < single; ++i) out[i] = effect(rows[i] - base);
+  for (int i = single; i < count.all; i += 2) {
+    const int on = rows[i] - base;
+    out[i] = effect(on), out[i + 1] = share[i] * effect(on + 2) - share[i + 1] * effect(on + 1);
+  }
 }
 
 // What the k-th unknown does to each active row, with its diagonal. By columns: A[k kActiveStride + i].
 template <typename Real>
-AXION_HD inline void fill_active_column(const Problem<Real>& p, int count, int k) {
+AXION_HD inline void fill_active_column(const Problem<Real>& p, const ActiveCount& count, const Real* share, int k,
+                                        Real proximal) {
   const int length = DelassusVelocities::size(p), base = p.limit_base(), row = p.w.active_row[k];
-  const int kind = p.w.active_kind[k];
   const Real* column = p.w.delassus + (row - base) * length;
   Real* out = p.w.active_matrix + k * model::kActiveStride;
-  Real n = 1, x = 0, y = 0;
-  if (kind != kSingleRow) {
-    const SlidingShare<Real> share = sliding_share(p, row);
-    const bool across = kind == kSlidingAcross;
-    n = across ? Real(0) : Real(1), x = across ? -share.y : share.x, y = across ? share.x : share.y;
+  if (k < count.sticking + count.single) {
+    fill_active_rows(p, count, share, out, [=](int on) { return column[on]; });
+    out[k] += p.w.pcr_p[row] + proximal * p.w.row_scale[row];
+    return;
   }
-  const auto effect = [=](int on) { return n * column[on] + x * column[length + on] + y * column[2 * length + on]; };
-  const int* rows = p.w.active_row;
-  if (kind == kSingleRow) {
-    for (int i = 0; i < count; ++i) out[i] = column[rows[i] - base];
-  } else {
-    for (int i = 0; i < count; ++i) out[i] = effect(rows[i] - base);
+  const Real *x_column = column + length, *y_column = x_column + length;
+  if (p.w.active_kind[k] == kSlidingNormal) {
+    const Real x = share[k], y = share[k + 1];
+    fill_active_rows(p, count, share, out, [=](int on) { return column[on] + x * x_column[on] + y * y_column[on]; });
+    out[k] += p.w.pcr_p[row] + proximal * p.w.row_scale[row];
+    return;
   }
-  for (int i = 0; i < count; ++i) {
-    if (p.w.active_kind[i] != kSlidingAcross) continue;
-    const SlidingShare<Real> share = sliding_share(p, rows[i]);
-    out[i] = share.x * effect(rows[i] - base + 2) - share.y * effect(rows[i] - base + 1);
-  }
-  if (kind == kSlidingAcross) {  // |v_t| |d|/λ_n, v_t along −d
-    const Real vx = p.w.pcr_r[row + 1] + p.w.row_velocity[row - base + 1];
-    const Real vy = p.w.pcr_r[row + 2] + p.w.row_velocity[row - base + 2];
-    out[k] += active_proximal<Real>() * (x * x + y * y) * p.w.row_scale[row + 1] - (y * vx - x * vy) / p.w.lambda[row];
-  } else {
-    out[k] += p.w.pcr_p[row] + active_proximal<Real>() * p.w.row_scale[row];
-  }
+  const Real x = -share[k], y = share[k - 1];
+  fill_active_rows(p, count, share, out, [=](int on) { return x * x_column[on] + y * y_column[on]; });
+  const Real vx = p.w.pcr_r[row + 1] + p.w.row_velocity[row - base + 1];
+  const Real vy = p.w.pcr_r[row + 2] + p.w.row_velocity[row - base + 2];
+  // |v_t| |d|/λ_n, v_t along −d
+  out[k] += proximal * (x * x + y * y) * p.w.row_scale[row + 1] - (y * vx - x * vy) / p.w.lambda[row];
 }
 
 // What the i-th active row lacks.
 template <typename Real>
-AXION_HD inline Real active_residual(const Problem<Real>& p, int i) {
+AXION_HD inline Real active_residual(const Problem<Real>& p, const Real* share, int i) {
   const int row = p.w.active_row[i];
   const Real *v = p.w.row_velocity + (row - p.limit_base()), *r = p.w.pcr_r + row;
   if (p.w.active_kind[i] != kSlidingAcross) return -(r[0] + v[0] + p.w.pcr_p[row] * p.w.lambda[row]);
-  const SlidingShare<Real> share = sliding_share(p, row);
-  return share.y * (r[1] + v[1]) - share.x * (r[2] + v[2]);
+  return share[i] * (r[1] + v[1]) - share[i - 1] * (r[2] + v[2]);
 }
 
-// Solves A x = b, by elimination without pivoting: A by columns, b the column after the last, and x in its place. Whole
-// vectors of rows from the pivot's on are combined with `multipliers`, which are zero down to the pivot.
+// Those lanes of a chunk of rows from `start` on that lie beyond row k, or before it; zero for the rest.
+template <bool beyond, int lanes, typename Real>
+AXION_HD inline Chunk<Real, lanes> rows_off(const Chunk<Real, lanes>& a, int start, int k) {
+  const Chunk<Real, lanes> at = chunk_of<lanes, 0, Real>([](auto i) { return Real(decltype(i)::value); });
+  const Real limit = Real(k - start);
+  if constexpr (beyond) {
+    return at > limit ? a : Chunk<Real, lanes>{};
+  } else {
+    return at < limit ? a : Chunk<Real, lanes>{};
+  }
+}
+
+// Solves A x = b, by elimination without pivoting: A by columns, b the column after the last, and x in its place. Rows are
+// combined by chunks with `multipliers`, which are zero down to the pivot; what stands beyond the last row takes no part.
 template <typename Real, typename Team>
 AXION_HD inline void solve_active_rows(const Team& team, Real* A, Real* multipliers, int count) {
-  constexpr int stride = model::kActiveStride, vector = 8;
+  constexpr int stride = model::kActiveStride, lanes = chunk_lanes<Real>(8);
   for (int k = 0; k < count; ++k) {
-    const Real* pivot = A + k * stride;
+    Real* pivot = A + k * stride;
     const Real inverse = Real(1) / pivot[k];
-    const int start = k / vector * vector;
-    team.for_each((count - start + vector - 1) / vector, [=](int chunk) {
-      for (int lane = 0; lane < vector; ++lane) {
-        const int i = start + chunk * vector + lane;
-        multipliers[i] = i > k && i < count ? pivot[i] * inverse : Real(0);
-      }
+    const int start = k / lanes * lanes;
+    team.for_each((count - start + lanes - 1) / lanes, [=](int chunk) {
+      const int i = start + chunk * lanes;
+      const Chunk<Real, lanes> m = load_chunk<lanes>(pivot + i) * inverse;
+      store_chunk<lanes>(multipliers + i, chunk == 0 ? rows_off<true, lanes, Real>(m, i, k) : m);
     });
     team.for_each(count - k, [=](int j) {
       Real* column = A + (k + 1 + j) * stride;
       const Real factor = column[k];
-      for (int i = start; i < count; i += vector) {
-        for (int lane = 0; lane < vector; ++lane) column[i + lane] -= factor * multipliers[i + lane];
+      for (int i = start; i < count; i += lanes) {
+        store_chunk<lanes>(column + i, load_chunk<lanes>(column + i) - factor * load_chunk<lanes>(multipliers + i));
       }
     });
   }
   Real* b = A + count * stride;
   for (int k = count - 1; k >= 0; --k) {
     const Real *column = A + k * stride, x = b[k] / column[k];
+    team.for_each(k / lanes + 1, [=](int chunk) {
+      const int i = chunk * lanes;
+      const Chunk<Real, lanes> above = rows_off<false, lanes, Real>(load_chunk<lanes>(column + i), i, k);
+      store_chunk<lanes>(b + i, load_chunk<lanes>(b + i) - x * above);
+    });
     team.for_each(1, [=](int) { b[k] = x; });
-    team.for_each(k, [=](int i) { b[i] -= x * column[i]; });
   }
 }
 
-// Moves lambda and the velocities by one step. Returns whether there was one to make.
+// Share of a step from l to l + d with which friction meets the cone |l_t| = μ l_n, from a point within; above one: none.
+template <typename Real>
+AXION_HD inline Real share_to_cone(const Real* l, const Real* d, Real mu) {
+  const Real a = d[1] * d[1] + d[2] * d[2] - mu * mu * d[0] * d[0];
+  const Real b = l[1] * d[1] + l[2] * d[2] - mu * mu * l[0] * d[0];
+  const Real rest = l[1] * l[1] + l[2] * l[2] - mu * mu * l[0] * l[0], c = rest < Real(0) ? rest : Real(0);
+  const Real square = b * b - a * c;
+  if (b > Real(0)) return square >= Real(0) ? -c / (b + std::sqrt(square)) : Real(2);
+  return a > Real(0) ? (std::sqrt(square) - b) / a : Real(2);
+}
+
+// Where a step stops.
+template <typename Real>
+struct StepEnd {
+  Real share;
+  bool on_cone;  // there friction meets its cone, else another bound
+};
+
+// Share of the step x with which unknown k meets the bound of its impulse, or friction its cone; above one: none.
+template <typename Real>
+AXION_HD inline StepEnd<Real> end_of_step(const Problem<Real>& p, const Real* x, int k) {
+  const int row = p.w.active_row[k], kind = p.w.active_kind[k];
+  const Real lambda = p.w.lambda[row];
+  const auto share_to = [&](Real bound) { return (bound - lambda) / x[k]; };
+  if (kind == kSlidingAcross) return {Real(2), false};
+  if (row >= p.effort_base() && row < p.contact_base()) {
+    const int e = row - p.effort_base();
+    return {x[k] == Real(0) ? Real(2) : share_to(x[k] < Real(0) ? p.w.effort_lower[e] : p.w.effort_upper[e]), false};
+  }
+  const int part = row < p.contact_base() ? 0 : (row - p.contact_base()) % 3;
+  if (part != 0) return {Real(2), false};
+  const Real share = x[k] < Real(0) ? share_to(Real(0)) : Real(2);
+  if (row < p.contact_base() || kind != kSingleRow) return {share, false};
+  const Real cone = share_to_cone(p.w.lambda + row, x + k, p.w.contacts[(row - p.contact_base()) / 3].friction);
+  return cone < share ? StepEnd<Real>{cone, true} : StepEnd<Real>{share, false};
+}
+
+// What a step came to.
+template <typename Real>
+struct ActiveStep {
+  bool made = false;  // false: nothing is active, too much of it, or no solution
+  Real share = 0;     // of the whole step
+  int on_cone = -1;   // contact whose friction stopped it
+};
+
+// λ along the share of x, unknown `stopped` (-1: none) at the bound that it meets.
 template <typename Real, typename Team>
-AXION_HD_CALL bool step_active_set(const Team& team, const Problem<Real>& p) {
-  const int count = list_active_rows(team, p), base = p.limit_base();
-  if (count == 0 || count > model::kMaxActiveRows) return false;
-  Real *x = p.w.active_matrix + count * model::kActiveStride, *change = p.w.active_change;
-  team.for_each(count, [&](int k) { fill_active_column(p, count, k); });
-  team.for_each(count, [&](int i) { x[i] = active_residual(p, i); });
-  solve_active_rows(team, p.w.active_matrix, change, count);
-  const int rows = p.row_count() - base;
-  team.for_each(rows, [&](int r) { change[r] = p.w.lambda[base + r]; });
+AXION_HD_CALL void move_active_impulses(const Team& team, const Problem<Real>& p, const Real* x, int count, Real share,
+                                        int stopped, bool on_cone) {
+  const int base = p.limit_base();
   team.for_each(count, [&](int i) {
-    const int row = p.w.active_row[i];
+    const int row = p.w.active_row[i], kind = p.w.active_kind[i];
     Real* lambda = p.w.lambda + row;
-    if (p.w.active_kind[i] == kSingleRow) {
-      lambda[0] += x[i];
-    } else if (p.w.active_kind[i] == kSlidingNormal) {
+    const Real step = share * x[i];
+    if (kind == kSingleRow) {
+      lambda[0] += step;
+    } else if (kind == kSlidingNormal) {
       const bool across = i + 1 < count && p.w.active_kind[i + 1] == kSlidingAcross;
-      const Real y = across ? x[i + 1] / lambda[0] : Real(0);
-      const Real share = greater(Real(0), Real(1) + x[i] / lambda[0]) / std::sqrt(Real(1) + y * y);
+      const Real y = across ? share * x[i + 1] / lambda[0] : Real(0);
+      const Real gain = greater(Real(0), Real(1) + step / lambda[0]) / std::sqrt(Real(1) + y * y);
       const Real turned[2] = {lambda[1] - y * lambda[2], lambda[2] + y * lambda[1]};
-      lambda[0] = greater(Real(0), lambda[0] + x[i]), lambda[1] = share * turned[0], lambda[2] = share * turned[1];
+      lambda[0] = greater(Real(0), lambda[0] + step), lambda[1] = gain * turned[0], lambda[2] = gain * turned[1];
     }
   });
+  if (stopped >= 0 && !on_cone) {
+    const int row = p.w.active_row[stopped], e = row - p.effort_base();
+    const bool bounded = row >= p.effort_base() && row < p.contact_base();
+    const Real bound = !bounded ? Real(0) : (x[stopped] < Real(0) ? p.w.effort_lower[e] : p.w.effort_upper[e]);
+    team.for_each(1, [&](int) { p.w.lambda[row] = bound; });
+  }
   team.for_each(p.m.limit_count, [&](int i) { p.w.lambda[base + i] = greater(p.w.lambda[base + i], Real(0)); });
   team.for_each(p.m.effort_count, [&](int e) {
     Real& lambda = p.w.lambda[p.effort_base() + e];
@@ -182,14 +287,57 @@ AXION_HD_CALL bool step_active_set(const Team& team, const Problem<Real>& p) {
     const Real size = std::sqrt(lambda[1] * lambda[1] + lambda[2] * lambda[2]);
     if (size > cone) lambda[1] *= cone / size, lambda[2] *= cone / size;
   });
+}
+
+// Moves lambda and the velocities by one step, or the share of it that keeps every law.
+template <typename Real, typename Team>
+AXION_HD_CALL ActiveStep<Real> step_active_set(const Team& team, const Problem<Real>& p, const HeldContacts& held,
+                                              Real proximal = Real(kActiveProximal)) {
+  const ActiveCount active = list_active_rows(team, p, held);
+  const int count = active.all, base = p.limit_base();
+  if (count == 0 || count > model::kMaxActiveRows) return {};
+  Real *x = p.w.active_matrix + count * model::kActiveStride, *change = p.w.active_change, *cut = p.w.active_cut;
+  Real* share = cut;  // until the steps are cut
+  note_sliding_shares(team, p, active, share);
+  team.for_each(count, [&](int k) { fill_active_column(p, active, share, k, proximal); });
+  team.for_each(count, [&](int i) { x[i] = active_residual(p, share, i); });
+  solve_active_rows(team, p.w.active_matrix, change, count);
+  const Real size = team.template max<Real>(count, [&](int i) { return std::abs(x[i]); });
+  if (!(size - size == Real(0))) return {};
+  team.for_each(count, [&](int i) {
+    const Real end = end_of_step(p, x, i).share;
+    cut[i] = end < Real(1) ? Real(1) - end : Real(0);
+  });
+  const Real most = team.template max<Real>(count, [&](int i) { return cut[i]; });
+  const Real behind = team.template max<Real>(count, [&](int i) { return cut[i] == most ? Real(count - i) : Real(0); });
+  const int stopped = most > Real(0) ? count - static_cast<int>(behind) : -1;
+  ActiveStep<Real> step{true, Real(1) - most, -1};
+  const bool on_cone = stopped >= 0 && end_of_step(p, x, stopped).on_cone;
+  if (on_cone) step.on_cone = (p.w.active_row[stopped] - p.contact_base()) / 3;
+  const int rows = p.row_count() - base;
+  team.for_each(rows, [&](int r) { change[r] = p.w.lambda[base + r]; });
+  move_active_impulses(team, p, x, count, step.share, stopped, on_cone);
   team.for_each(rows, [&](int r) { change[r] = p.w.lambda[base + r] - change[r]; });
   const int length = DelassusVelocities::size(p);
   for (int r = 0; r < rows; ++r) {
-    const Real x = change[r];
-    if (x == Real(0)) continue;
+    const Real impulse = change[r];
+    if (impulse == Real(0)) continue;
     const Real* column = p.w.delassus + r * length;
     Real* v = p.w.row_velocity;
-    team.for_each(length, [=](int i) { v[i] += column[i] * x; });
+    team.for_each(length, [=](int i) { v[i] += column[i] * impulse; });
+  }
+  return step;
+}
+
+// Steps until one may be made in whole, or nearly. Returns whether the impulses are now other than what sweeps left.
+template <typename Real, typename Team>
+AXION_HD_CALL bool follow_active_set(const Team& team, const Problem<Real>& p, Real proximal) {
+  HeldContacts held;
+  for (int k = 0; k < kActiveChain; ++k) {
+    const ActiveStep<Real> step = step_active_set(team, p, held, proximal);
+    if (!step.made) return k > 0;
+    if (step.share >= Real(kLongStep)) return true;
+    if (step.on_cone >= 0) held.contact[held.count++] = step.on_cone;
   }
   return true;
 }

@@ -15,16 +15,17 @@
 namespace axion::solver {
 
 inline constexpr double kLeastMobility = 1e-6;  // of a row in V, relative to its own bodies' alone
-inline constexpr double kSweepTolerance = 0.5;  // largest residual that a sweep finds of a row, of its tolerance,
-inline constexpr double kFinalTolerance = 0.1;  // and where what is left of the joints hardly adds to it
+inline constexpr double kSweepTolerance = 0.2;  // largest residual of a row where sweeps stop, of its tolerance,
+inline constexpr double kFinalTolerance = 0.1;  // where what is left of the joints hardly adds to it,
+inline constexpr double kFineTolerance = 0.02;  // and where the steps of joints do not settle for what contacts leave
 inline constexpr double kSweepGrowth = 1.21;    // of |f|² from a sweep to the next, beyond which momentum starts anew
 inline constexpr double kSweepExcess = 4.0;     // of |f|² over its least
 inline constexpr int kPlainSweeps = 2;          // before the first that is accelerated
 inline constexpr int kMeanStretch = 50;         // sweeps over which a mean is taken
-inline constexpr int kFirstActiveStep = 2;      // sweep, from zero, after which the active set is first solved whole,
-inline constexpr int kActiveStepPeriod = 3;     // and after how many more,
-inline constexpr int kActiveStepPause = 4;      // or where that did not help, twice as many each time
-inline constexpr double kFirstStepGrowth = 30;  // of what sweeps find, by the first: sweeps settle sooner from its active set
+inline constexpr int kFirstActiveStep = 2;        // sweep, from zero, after which the active set is first solved whole,
+inline constexpr double kActiveStepPause = 1;     // and after how many more,
+inline constexpr double kActivePauseGrowth = 1.2;  // each time so much more,
+inline constexpr int kActiveChains = 8;            // so often at most: where they cycle, momentum settles
 
 // How to sweep: at most `count` times, until `tolerance`, with momentum up to `momentum`, from means or not; `again` with
 // the factorisation that the last call in this step left, which serves as long as poses have hardly moved since.
@@ -34,6 +35,7 @@ struct SweepPlan {
   Real tolerance = Real(kSweepTolerance);
   Real momentum = 1;
   bool means = false;
+  Real proximal = Real(kActiveProximal);  // of steps on the active set
   bool again = false;
 };
 
@@ -117,11 +119,11 @@ AXION_HD_CALL void note_all_blocks(const Team& team, const Problem<Real>& p) {
   team.for_each(p.contact_count, [&](int i) { note_contact_block<TreeVelocities>(p, i); });
 }
 
-// One row with bounds on its impulse. Returns its natural residual before, in multiples of its tolerance.
+// One row with bounds on its impulse. Returns whether its natural residual was above `share` of its tolerance.
 template <typename Velocities, typename Real, typename Team>
-AXION_HD inline Real sweep_row(const Team& team, const Problem<Real>& p, int row) {
+AXION_HD inline bool sweep_row(const Team& team, const Problem<Real>& p, int row, Real share) {
   const Real last = p.w.lambda[row], v = p.w.pcr_r[row] + Velocities::velocity(p, row) + p.w.pcr_p[row] * last;
-  if (row < p.effort_base() && v >= Real(0) && last == Real(0)) return 0;
+  if (row < p.effort_base() && v >= Real(0) && last == Real(0)) return false;
   if (Velocities::prepare(team, p, row, 1)) note_row_block<Velocities>(team, p, row);
   Real next = last - v / (p.w.pcr_d[row] + p.w.pcr_p[row]), residual;
   if (row < p.effort_base()) {
@@ -133,31 +135,33 @@ AXION_HD inline Real sweep_row(const Team& team, const Problem<Real>& p, int row
     residual = effort_residual(p, effort, v);
   }
   const Real change[1] = {next - last};
-  if (change[0] == Real(0)) return 0;
+  if (change[0] == Real(0)) return false;
   Velocities::push(team, p, row, 1, change);
   team.for_each(1, [&](int) { p.w.lambda[row] = next; });
-  return residual / p.w.row_tolerance[row];
+  return residual > share * p.w.row_tolerance[row];
 }
 
+// The same of a contact.
 template <typename Velocities, typename Real, typename Team>
-AXION_HD_CALL Real sweep_contact(const Team& team, const Problem<Real>& p, int i) {
+AXION_HD_CALL bool sweep_contact(const Team& team, const Problem<Real>& p, int i, Real share) {
   const int row = p.contact_base() + 3 * i;
   const Real* lambda = p.w.lambda + row;
   const ContactImpulse<Real> last{lambda[0], lambda[1], lambda[2]};
   const Real v_n = p.w.pcr_r[row] + Velocities::velocity(p, row) + p.w.pcr_p[row] * last.n;
-  if (v_n >= Real(0) && last.n == Real(0) && last.x == Real(0) && last.y == Real(0)) return 0;
+  if (v_n >= Real(0) && last.n == Real(0) && last.x == Real(0) && last.y == Real(0)) return false;
   if (Velocities::prepare(team, p, row, 3)) team.for_each(1, [&](int) { note_contact_block<Velocities>(p, i); });
   const ContactImpulse<Real> v{v_n, p.w.pcr_r[row + 1] + Velocities::velocity(p, row + 1),
                                p.w.pcr_r[row + 2] + Velocities::velocity(p, row + 2)};
   const Real mu = p.w.contacts[i].friction;
   const ContactImpulse<Real> next =
       solve_contact_alone(p.w.contact_gain + 9 * i, p.w.contact_offset + 3 * i, mu, v, last);
-  const Real normal = unilateral_residual(v.n, p.w.row_scale[row] * last.n) / p.w.row_tolerance[row];
-  const Real slip = constraints::friction_residual<Real>({v.x, v.y}, {last.x, last.y}, mu * last.n, p.w.row_scale[row + 1]);
+  const Real normal = unilateral_residual(v.n, p.w.row_scale[row] * last.n), slip_bound = share * p.w.row_tolerance[row + 1];
+  const Real slip2 = constraints::friction_residual_squared<Real>({v.x, v.y}, {last.x, last.y}, mu * last.n,
+                                                                  p.w.row_scale[row + 1]);
   const Real change[3] = {next.n - last.n, next.x - last.x, next.y - last.y};
   Velocities::push(team, p, row, 3, change);
   team.for_each(1, [&](int) { p.w.lambda[row] = next.n, p.w.lambda[row + 1] = next.x, p.w.lambda[row + 2] = next.y; });
-  return greater(normal, slip / p.w.row_tolerance[row + 1]);
+  return normal > share * p.w.row_tolerance[row] || slip2 > slip_bound * slip_bound;
 }
 
 // pcr_az: impulses before the sweep.
@@ -252,40 +256,24 @@ AXION_HD inline void set_joint_rhs(const Team& team, const Problem<Real>& p) {
   });
 }
 
-// Newton steps between sweeps: when the next may be made, and what the last sweep found before the last one.
+// Chains of steps on the active set between sweeps: when the next is made, in sweeps, how long to wait for the one after, and how
+// many were made.
 template <typename Real>
 struct ActiveSetSteps {
-  int next = kFirstActiveStep, pause = kActiveStepPause;
-  Real before = -1;  // what to stay below; negative: the last sweep did not follow such a step
-  Real growth = kFirstStepGrowth;
+  Real next = Real(kFirstActiveStep), pause = Real(kActiveStepPause);
+  int made = 0;
 };
 
-// After a sweep with the greatest residual `found`. A step that did not lower it is taken back, and the next one waits longer.
-// Returns whether the impulses are now other than what the sweep left.
+// After a sweep. Returns whether the impulses are now other than what it left.
 template <typename Real, typename Team>
-AXION_HD_CALL bool try_active_set(const Team& team, const Problem<Real>& p, int sweep, Real found,
-                                  Momentum<Real>& momentum, ActiveSetSteps<Real>& steps) {
-  const int base = p.limit_base(), rows = p.row_count() - base;
-  if (steps.before >= Real(0)) {
-    const bool worse = !(found < steps.before);
-    steps.before = -1;
-    if (!worse) {
-      momentum = {momentum.greatest, sweep};
-    } else {
-      team.for_each(rows, [&](int i) { p.w.lambda[base + i] = p.w.active_lambda[i]; });
-      team.for_each(rows, [&](int i) { p.w.row_velocity[i] = p.w.active_velocity[i]; });
-      steps.next = sweep + steps.pause;
-      steps.pause *= 2;
-      return true;
-    }
-  }
-  if (sweep < steps.next) return false;
-  team.for_each(rows, [&](int i) { p.w.active_lambda[i] = p.w.lambda[base + i]; });
-  team.for_each(rows, [&](int i) { p.w.active_velocity[i] = p.w.row_velocity[i]; });
-  steps.next = sweep + kActiveStepPeriod;
-  if (!step_active_set(team, p)) return false;
-  steps.before = steps.growth * found;
-  steps.growth = 1;
+AXION_HD inline bool try_active_set(const Team& team, const Problem<Real>& p, int sweep, Real proximal,
+                                    Momentum<Real>& momentum, ActiveSetSteps<Real>& steps) {
+  if (Real(sweep) < steps.next || steps.made == kActiveChains) return false;
+  steps.next = Real(sweep) + steps.pause;
+  steps.pause *= Real(kActivePauseGrowth);
+  ++steps.made;
+  if (!follow_active_set(team, p, proximal)) return false;
+  momentum = {momentum.greatest, sweep};
   return true;
 }
 
@@ -297,12 +285,11 @@ AXION_HD_CALL void make_sweeps(const Team& team, const Problem<Real>& p, const S
   bool moving = true;
   for (int made = 0; made < plan.count && moving; ++made) {
     note_sweep(team, p);
-    Real found = 0;
+    moving = false;
     for (int row = p.limit_base(); row < p.contact_base(); ++row) {
-      found = greater(found, sweep_row<Velocities>(team, p, row));
+      moving |= sweep_row<Velocities>(team, p, row, plan.tolerance);
     }
-    for (int i = 0; i < p.contact_count; ++i) found = greater(found, sweep_contact<Velocities>(team, p, i));
-    moving = found > plan.tolerance;
+    for (int i = 0; i < p.contact_count; ++i) moving |= sweep_contact<Velocities>(team, p, i, plan.tolerance);
     if (!moving || made + 1 == plan.count) continue;
     if (plan.means) add_to_mean(team, p, made % kMeanStretch == 0);
     if (plan.means && (made + 1) % kMeanStretch == 0) {
@@ -310,7 +297,7 @@ AXION_HD_CALL void make_sweeps(const Team& team, const Problem<Real>& p, const S
       momentum.theta = 1;
     }
     if constexpr (Velocities::kHasMatrix) {
-      if (try_active_set(team, p, made, found, momentum, steps)) continue;
+      if (try_active_set(team, p, made, plan.proximal, momentum, steps)) continue;
     }
     accelerate<Velocities>(team, p, made, momentum);
   }

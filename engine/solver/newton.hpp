@@ -30,6 +30,8 @@ inline constexpr int kSweeps = 200;               // at most, in one linearisati
 inline constexpr int kPileSweeps = 400;           // where a step is left to sweeps,
 inline constexpr int kPatientSweeps = 1600;       // or cautious ones from means: next there, and after failures
 inline constexpr int kPatientRounds = 3;          // there at most so often
+inline constexpr int kSweepRounds = 10;           // before Newton has to lower the merit in place of them
+inline constexpr double kSlowRound = 0.25;        // of the merit before it, that a round leaves: the next looks closer
 inline constexpr double kAgainMerit = 1.0;        // below this merit, times the turn since, sweeps keep their linearisation
 inline constexpr double kCautiousMomentum = 0.8;  // of sweeps that follow a failure
 inline constexpr double kStalledGain = 0.1;       // of the proximal term, where the merit stalls
@@ -104,11 +106,12 @@ AXION_HD inline bool leaves_to_sweeps(const Team& team, const Problem<Real>& p) 
   return pairs >= Real(p.m.body_count);
 }
 
-// Sweeps after `rounds` of them and `tried` remedies.
+// Sweeps after `rounds` of them and `tried` remedies; `slow`: the last hardly lowered the merit.
 template <typename Real>
-AXION_HD inline SweepPlan<Real> plan_sweeps(bool settles, int rounds, int tried) {
+AXION_HD inline SweepPlan<Real> plan_sweeps(bool settles, int rounds, int tried, bool slow) {
   const Real first = Real(kSweepTolerance), later = Real(kFinalTolerance);
   if (!settles && tried > 0) return {kPatientSweeps, later, Real(kCautiousMomentum), true};
+  if (!settles && slow) return {kSweeps, Real(kFineTolerance), Real(1), false, Real(kFineProximal)};
   if (!settles) return {kSweeps, rounds == 0 ? first : later};
   if (rounds == 0) return {kPileSweeps, later};
   return {kPatientSweeps, later, Real(kCautiousMomentum), true};
@@ -125,20 +128,22 @@ AXION_HD_CALL Real iterate(const Team& team, Problem<Real>& p, NewtonCounts& cou
   int failures = 0, tried = 0;  // since the best iterate: Newton steps without a decrease, and remedies
   int rounds = 0;               // of sweeps
   bool stalled = false, factors_left = false;
-  Real turned = 0;  // since those factors, rad
+  Real turned = 0;       // since those factors, rad
+  Real before = merit;  // the last iteration
   p.exact_turning = true;
   for (int k = 0; k < p.s.max_newton_iterations; ++k) {
     const bool swept = sweeping;
     const Real last = merit;
     if (sweeping) {
-      SweepPlan<Real> plan = plan_sweeps<Real>(settles, rounds++, tried);
+      SweepPlan<Real> plan = plan_sweeps<Real>(settles, rounds, tried, rounds > 1 && merit > Real(kSlowRound) * before);
+      ++rounds;
       plan.again = factors_left && merit * turned < Real(kAgainMerit);
       const bool whole = sweep_contacts(team, p, plan) == Real(1);
       turned = (plan.again ? turned : Real(0)) + step_turn(team, p);
       factors_left = true;
       merit = evaluate(team, p);
       ++counts.linear_iterations;
-      sweeping = merit < best / 2 || !whole || (resumed && rounds == 1) || (settles && rounds <= kPatientRounds);
+      sweeping = merit < best / 2 || !whole || rounds <= (settles ? kPatientRounds : kSweepRounds);
     } else {
       factors_left = false;
       const int damping = able ? tried - 1 : (k >= kDampingStart ? k % 2 : 0);
@@ -148,6 +153,7 @@ AXION_HD_CALL Real iterate(const Team& team, Problem<Real>& p, NewtonCounts& cou
       merit = take_step(team, p, able ? 0 : k, merit, counts);
     }
     ++counts.iterations;
+    before = last;
     if (!(merit == merit) && best == best && p.exact_turning) {
       p.exact_turning = factors_left = false;
       sweeping = swept;
