@@ -1,9 +1,11 @@
 // Principal axes of a symmetric 3x3 matrix by Jacobi rotations, and the positive part of one.
 //
 // A = V diag(d) Vᵀ with V a rotation. The sweeps are fixed in number and order, so the result is the same bits on every
-// backend; five sweeps reach rounding for any symmetric 3x3 matrix (quadratic convergence).
+// backend; five sweeps reach rounding for any symmetric 3x3 matrix (quadratic convergence), and most entries sooner.
 // Source: Golub and Van Loan, Matrix Computations, section 8.5.
 #pragma once
+
+#include <limits>
 
 #include "engine/math/quat.hpp"
 
@@ -19,8 +21,12 @@ AXION_HD_CALL void symmetric_eigen(math::Mat3<Real> A, math::Mat3<Real>& V, math
   for (int sweep = 0; sweep < kJacobiSweeps; ++sweep) {
     for (int k = 0; k < 3; ++k) {
       const int p = p_of[k], q = q_of[k];
-      if (A(p, q) == Real(0)) continue;
-      const Real theta = (A(q, q) - A(p, p)) / (Real(2) * A(p, q));
+      const Real gap = A(q, q) - A(p, p);
+      if (std::abs(A(p, q)) <= std::numeric_limits<Real>::epsilon() / 4 * std::abs(gap)) {  // no rotation that rounding sees
+        A(p, q) = A(q, p) = 0;
+        continue;
+      }
+      const Real theta = gap / (Real(2) * A(p, q));
       const Real t = (theta >= 0 ? Real(1) : Real(-1)) / (std::abs(theta) + std::sqrt(theta * theta + Real(1)));
       const Real c = Real(1) / std::sqrt(t * t + Real(1)), s = t * c;
       for (int i = 0; i < 3; ++i) {
@@ -49,10 +55,18 @@ AXION_HD inline Real greatest_eigenvalue(const math::Mat3<Real>& A) {
   return e > d.z ? e : d.z;
 }
 
-// A with its negative eigenvalues dropped.
+// Whether all leading minors are positive.
+template <typename Real>
+AXION_HD inline bool is_positive_definite(const math::Mat3<Real>& A) {
+  const Real minor = A(0, 0) * A(1, 1) - A(0, 1) * A(0, 1);
+  const Real last = math::dot(A.row[0], math::cross(A.row[1], A.row[2]));
+  return A(0, 0) > Real(0) && minor > Real(0) && last > Real(0);
+}
+
+// A with its negative eigenvalues dropped: A itself where it has none.
 template <typename Real>
 AXION_HD inline math::Mat3<Real> positive_part(const math::Mat3<Real>& A) {
-  if (A == math::Mat3<Real>{}) return A;
+  if (is_positive_definite(A) || A == math::Mat3<Real>{}) return A;
   math::Mat3<Real> V;
   math::Vec3<Real> d;
   symmetric_eigen(A, V, d);
