@@ -141,11 +141,15 @@ std::map<std::uint64_t, Registry::BatchEntry>::const_iterator Registry::entry_of
   return sequence ? batches_.find(*sequence) : batches_.end();
 }
 
+absl::Status Registry::no_batch(absl::string_view field, absl::string_view name) const {
+  return ended_ ? draining() : not_found(field, name);
+}
+
 absl::StatusOr<std::shared_ptr<BatchHandle>> Registry::use_batch(absl::string_view field, absl::string_view name,
                                                                  absl::Time now) {
   absl::MutexLock lock(&mutex_);
   const auto it = entry_of(name);
-  if (it == batches_.end()) return not_found(field, name);
+  if (it == batches_.end()) return no_batch(field, name);
   it->second.expire_time = now + it->second.handle->info.idle_ttl;
   return it->second.handle;
 }
@@ -154,7 +158,7 @@ absl::StatusOr<std::shared_ptr<BatchHandle>> Registry::find_batch(absl::string_v
                                                                   absl::string_view name) const {
   absl::MutexLock lock(&mutex_);
   const auto it = entry_of(name);
-  if (it == batches_.end()) return not_found(field, name);
+  if (it == batches_.end()) return no_batch(field, name);
   return it->second.handle;
 }
 
@@ -206,6 +210,7 @@ std::vector<std::shared_ptr<BatchHandle>> Registry::take_all() {
   std::vector<std::shared_ptr<BatchHandle>> all;
   for (auto& item : batches_) all.push_back(std::move(item.second.handle));
   batches_.clear();
+  ended_ = true;
   report();
   return all;
 }

@@ -78,6 +78,7 @@ class Registry {
   absl::Time expire_time(const BatchHandle& batch) const ABSL_LOCKS_EXCLUDED(mutex_);
   // Unlists and returns the batches whose lease has run out and that no job holds.
   std::vector<std::shared_ptr<BatchHandle>> take_expired(absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Unlists and returns all batches, at the end: who asks for one from then on is told that the server drains, UNAVAILABLE.
   std::vector<std::shared_ptr<BatchHandle>> take_all() ABSL_LOCKS_EXCLUDED(mutex_);
   // InfiniteFuture if there is no batch.
   absl::Time next_expiry() const ABSL_LOCKS_EXCLUDED(mutex_);
@@ -95,6 +96,7 @@ class Registry {
 
   ResourceCounts counts_locked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void report() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { observer_.on_resources(counts_locked()); }
+  absl::Status no_batch(absl::string_view field, absl::string_view name) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void release_worlds(std::int64_t count) ABSL_LOCKS_EXCLUDED(mutex_);
   std::map<std::uint64_t, BatchEntry>::iterator entry_of(absl::string_view name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::map<std::uint64_t, BatchEntry>::const_iterator entry_of(absl::string_view name) const
@@ -110,6 +112,7 @@ class Registry {
   absl::flat_hash_map<std::string, std::uint64_t> content_ ABSL_GUARDED_BY(mutex_);
   std::map<std::uint64_t, BatchEntry> batches_ ABSL_GUARDED_BY(mutex_);
   std::int64_t reserved_worlds_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;  // all batches were taken
 };
 
 }  // namespace axion::server::schedule

@@ -61,6 +61,18 @@ TEST_F(Registry, a_model_in_use_is_not_deleted) {
   EXPECT_TRUE(registry.remove_model(record->name).ok());
 }
 
+// A call that arrives while a server ends must not hear that its batch never was.
+TEST_F(Registry, who_asks_for_a_batch_after_all_were_taken_hears_that_the_server_drains) {
+  make_batcher();
+  const std::string name = make_batch(1)->info.name;
+  EXPECT_EQ(registry.find_batch("batch", "batches/0123456789abcdef").status().code(), absl::StatusCode::kNotFound);
+  ASSERT_EQ(registry.take_all().size(), 1u);
+  for (const absl::Status& status : {registry.use_batch("batch", name, now()).status(), registry.find_batch("batch", name).status()}) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
+    EXPECT_EQ(schedule::details_of(status).reason, schedule::reason::kDraining);
+  }
+}
+
 TEST_F(Registry, pages_give_every_item_once_in_order_of_creation_even_when_some_go) {
   make_batcher();
   std::vector<std::string> names;
