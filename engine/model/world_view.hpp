@@ -90,7 +90,7 @@ struct WorldView {
   // Scratch: shapes at q-.
   math::Vec3<Real>* shape_centre;       // [nshape]
   math::Mat3<Real>* shape_axes;         // [nshape] shape to world
-  Real* shape_reach;                    // [nshape] how far its surface may move in the step, by turning; by gravity beside the world's, m
+  Real* shape_reach;                    // [nshape] m: how far it turns its surface in the step; of the world's, how far gravity reaches
   // Scratch: bodies. *_plus is the iterate, *_tilde the free velocity.
   math::Mat3<Real>* I_world;            // [nb] at q-
   math::Mat3<Real>* I_inverse;          // [nb]
@@ -207,7 +207,7 @@ struct WorldView {
   Real* delassus_push;                  // [4 * 6 (nb + 2)] velocities of all bodies for impulses along up to three rows, and room
   Real* active_matrix;                  // [kActiveStride^2] D of the active rows by columns, and right-hand side
   Real* active_change;                  // [delassus_rows] impulses before a step on them, then what it changed
-  Real* active_cut;                     // [delassus_rows] of each unknown: friction's share while sliding, then what its bound cuts off a step
+  Real* active_cut;                     // [delassus_rows] friction's share of sliding unknowns, then what bounds cut off a step
   int* active_row;                      // [kMaxActiveRows]
   int* active_kind;                     // [kMaxActiveRows]
   int* active_count;                    // [3]

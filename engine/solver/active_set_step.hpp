@@ -54,8 +54,8 @@ AXION_HD inline ContactState state_of_contact(const Problem<Real>& p, int i, con
   return (inside || along > Real(0)) && !held.has(i) ? ContactState::kSticks : ContactState::kSlides;
 }
 
-// How many unknowns there are: those of sticking contacts come first, by three; then single ones; then those of sliding contacts, by
-// two. `all` is more than kMaxActiveRows where they are too many.
+// How many unknowns there are: those of sticking contacts come first, by three; then single ones; then those of sliding
+// contacts, by two. `all` is more than kMaxActiveRows where they are too many.
 struct ActiveCount {
   int sticking, single, all;
 };
@@ -95,8 +95,8 @@ AXION_HD inline ActiveCount list_active_rows(const Team& team, const Problem<Rea
   return {counts[0], counts[1], counts[2]};
 }
 
-// Friction of a sliding contact over its normal's impulse, at the place of its two unknowns; an unknown across it is in units of the
-// normal's impulse too.
+// Friction of a sliding contact over its normal's impulse, at the place of its two unknowns; an unknown across it is in
+// units of the normal's impulse too.
 template <typename Real, typename Team>
 AXION_HD inline void note_sliding_shares(const Team& team, const Problem<Real>& p, const ActiveCount& count, Real* share) {
   const int first = count.sticking + count.single;

@@ -256,8 +256,8 @@ AXION_HD inline void set_joint_rhs(const Team& team, const Problem<Real>& p) {
   });
 }
 
-// Chains of steps on the active set between sweeps: when the next is made, in sweeps, how long to wait for the one after, and how
-// many were made.
+// Chains of steps on the active set between sweeps: when the next is made, in sweeps, how long to wait for the one after,
+// and how many were made.
 template <typename Real>
 struct ActiveSetSteps {
   Real next = Real(kFirstActiveStep), pause = Real(kActiveStepPause);

@@ -31,7 +31,8 @@ template <typename Real>
 math::Mat3<Real> draw(std::mt19937& random, bool positive) {
   std::uniform_real_distribution<double> unit(-1, 1);
   const double turn = std::pow(10.0, 4 * (std::abs(unit(random)) - 1)), size = std::pow(10.0, 3 * unit(random));
-  const Eigen::Matrix3d R = Eigen::AngleAxisd(3 * turn, Eigen::Vector3d(unit(random), unit(random), unit(random)).normalized()).matrix();
+  const Eigen::Vector3d axis(unit(random), unit(random), unit(random));
+  const Eigen::Matrix3d R = Eigen::AngleAxisd(3 * turn, axis.normalized()).matrix();
   Eigen::Vector3d d;
   for (int i = 0; i < 3; ++i) d[i] = size * std::pow(10.0, -3 + 3 * unit(random)) * (!positive && unit(random) < 0 ? -1 : 1);
   if (unit(random) < -0.6) d[1] = d[0];

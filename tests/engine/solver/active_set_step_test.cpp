@@ -96,8 +96,8 @@ model::SceneSpec train_of_balls() {
   return scene;
 }
 
-// Where a few sweeps have found the active set, four chains of steps settle it to rounding, slip that turns and all. In a scene or two of
-// 24 a contact opens on the way that should not, and sweeps close it again.
+// Where a few sweeps have found the active set, four chains of steps settle it to rounding, slip that turns and all. In a
+// scene or two of 24 a contact opens on the way that should not, and sweeps close it again.
 TYPED_TEST(ActiveSetStep, settles_what_sweeps_have_found) {
   int settled = 0, unsettled_before = 0, sticking = 0, sliding = 0;
   for (unsigned seed = 1; seed <= 24; ++seed) {
@@ -125,7 +125,8 @@ TYPED_TEST(ActiveSetStep, meets_the_cone_where_friction_leaves_it) {
   for (int i = 0; i < 2000; ++i) {
     const double mu = 0.1 + 0.9 * std::abs(unit(random)), n = 0.1 + std::abs(unit(random));
     const double angle = 3.2 * unit(random), within = i % 3 == 0 ? 1 : std::abs(unit(random));
-    const TypeParam l[3] = {TypeParam(n), TypeParam(within * mu * n * std::cos(angle)), TypeParam(within * mu * n * std::sin(angle))};
+    const double size = within * mu * n;
+    const TypeParam l[3] = {TypeParam(n), TypeParam(size * std::cos(angle)), TypeParam(size * std::sin(angle))};
     TypeParam d[3];
     for (TypeParam& x : d) x = TypeParam(unit(random));
     const auto excess = [&](double t) {

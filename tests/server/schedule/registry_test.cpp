@@ -67,7 +67,8 @@ TEST_F(Registry, who_asks_for_a_batch_after_all_were_taken_hears_that_the_server
   const std::string name = make_batch(1)->info.name;
   EXPECT_EQ(registry.find_batch("batch", "batches/0123456789abcdef").status().code(), absl::StatusCode::kNotFound);
   ASSERT_EQ(registry.take_all().size(), 1u);
-  for (const absl::Status& status : {registry.use_batch("batch", name, now()).status(), registry.find_batch("batch", name).status()}) {
+  const absl::Status used = registry.use_batch("batch", name, now()).status(), found = registry.find_batch("batch", name).status();
+  for (const absl::Status& status : {used, found}) {
     EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
     EXPECT_EQ(schedule::details_of(status).reason, schedule::reason::kDraining);
   }
