@@ -52,7 +52,7 @@ TYPED_TEST(PrincipalAxes, turn_a_diagonal_into_the_matrix) {
     math::Vec3<TypeParam> d;
     model::symmetric_eigen(A, V, d);
     const Eigen::Matrix3d turned = dense(V) * Eigen::Vector3d(d.x, d.y, d.z).asDiagonal() * dense(V).transpose();
-    const double rounding = 20 * testing::epsilon<TypeParam>();
+    const double rounding = 20 * testing::epsilon<TypeParam>();  // fifteen rotations, each rounds entries by ε/2 or so
     EXPECT_LE((turned - dense(A)).norm(), rounding * dense(A).norm()) << i;
     EXPECT_LE((dense(V) * dense(V).transpose() - Eigen::Matrix3d::Identity()).norm(), rounding) << i;
     EXPECT_GT(dense(V).determinant(), 0) << i;
@@ -69,6 +69,8 @@ TYPED_TEST(PrincipalAxes, of_a_diagonal_matrix_are_its_own) {
 
 TYPED_TEST(PrincipalAxes, positive_part_drops_negative_eigenvalues_and_nothing_else) {
   std::mt19937 random(2);
+  // Fifteen rotations round there and back. Minors are products of elimination's pivots, which are no less than the least
+  // eigenvalue: where that is far above rounding they are positive, and nearer to it either answer is right.
   int whole = 0, part = 0;
   for (int i = 0; i < 2000; ++i) {
     const auto A = draw<TypeParam>(random, i % 2 == 0);
