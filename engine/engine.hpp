@@ -211,6 +211,8 @@ struct DeviceInfo {
   std::int64_t memory_total_bytes = 0;
   std::int64_t memory_used_bytes = 0;   // by this engine's batches
   int threads = 0;              // CPU threads that step worlds; 0 on a GPU
+  int block_threads = 0;        // GPU: threads of a world in the last launch's last grid; 0 before and on a CPU
+  std::int64_t near_bytes = 0;  // GPU: shared memory that holds scratch of a world, likewise
 };
 
 struct EngineOptions {
@@ -218,6 +220,8 @@ struct EngineOptions {
   int threads = 0;              // CPU; 0: as many as the machine has
   std::int64_t memory_limit_bytes = 0;  // 0: what the device has
   std::string instruction_set = {};     // CPU: "x86-64", "x86-64-v3" or "x86-64-v4"; empty: the widest usable. Same bits
+  int block_threads = 0;         // GPU: threads of a world, 32, 64, 128 or 256; 0: the engine's choice. Same bits
+  std::int64_t near_bytes = -1;  // GPU: of a world's scratch in shared memory; -1: the engine's choice. Same bits
 };
 
 class Engine {

@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "engine/backend/cpu/cpu_engine.hpp"
+#include "engine/backend/cuda/launch_plan.hpp"
 #include "engine/backend/text.hpp"
 #ifdef AXION_WITH_CUDA
 #include "engine/backend/cuda/cuda_engine.hpp"
@@ -53,6 +54,15 @@ Result<std::unique_ptr<Engine>> create_engine(const EngineOptions& options, std:
   if (options.memory_limit_bytes < 0) {
     return invalid_argument("memory_limit_bytes",
                             text("memory_limit_bytes is ", options.memory_limit_bytes, "; it must not be negative."));
+  }
+  constexpr auto kSizes = backend::kBlockThreads;
+  if (options.block_threads != 0 && std::find(kSizes.begin(), kSizes.end(), options.block_threads) == kSizes.end()) {
+    return invalid_argument("block_threads", text("block_threads is ", options.block_threads,
+                                                  "; it must be 0, 32, 64, 128 or 256, and 0 leaves the choice."));
+  }
+  if (options.near_bytes < -1) {
+    return invalid_argument("near_bytes", text("near_bytes is ", options.near_bytes,
+                                               "; it must be -1, which leaves the choice, or more."));
   }
   if (options.device == "cpu") return backend::create_cpu_engine(options);
   if (options.device == "auto") {

@@ -1,6 +1,7 @@
 // BlockTeam: a team of one CUDA block, made by the kernels in engine/backend alone.
 //
-// The block is one-dimensional, of at most kMaxCooperativeThreads threads; one BlockTeam lives in it at a time.
+// The block is one-dimensional, of one warp or of whole warps up to kMaxCooperativeThreads threads; one BlockTeam lives
+// in it at a time.
 #pragma once
 
 #include "engine/team/cooperative_team.hpp"
@@ -26,7 +27,12 @@ class CudaBlock {
   }
   AXION_HD void sync() const {
 #if defined(__CUDA_ARCH__)
-    __syncthreads();
+    // All threads of a warp at once: cheaper than a barrier that counts warps.
+    if (blockDim.x <= 32) {
+      __syncwarp();
+    } else {
+      __syncthreads();
+    }
 #endif
   }
 };

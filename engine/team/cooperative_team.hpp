@@ -1,11 +1,13 @@
 // CooperativeTeam: a team of several threads that make the same calls with the same arguments, in step.
 //
-// Block says which of them a thread is, and has their barrier: `thread()`, `threads()`, `sync()`. Each verb begins with a
-// barrier as well as ending in one, so that what step code reads between two verbs has been read by all threads before
-// the next verb writes. Reductions keep the order that team.hpp states for any number of threads, so they give the bits
-// of one thread. What differs between threads must not decide anything: a body writes shared arrays, never a local of
-// its caller. Used by kernels with a CUDA block (block_team.cuh), and by tests with threads of the host.
+// Block says which of them a thread is, and has their barrier: `thread()`, `threads()`, `sync()`. Each verb begins with
+// a barrier as well as ending in one, so that what step code reads between two verbs has been read by all threads
+// before the next verb writes. Reductions keep the order that team.hpp states for any number of threads, so they give
+// the bits of one thread. What differs between threads must not decide anything: a body writes shared arrays, never a
+// local of its caller. Used by kernels with a CUDA block (block_team.cuh), and by tests with threads of the host.
 #pragma once
+
+#include <cstddef>
 
 #include "engine/team/team.hpp"
 
@@ -13,17 +15,19 @@ namespace axion::team {
 
 inline constexpr int kMaxCooperativeThreads = 256;
 
-// What the threads of one team share. Real is at most a double.
-struct CooperativeStorage {
-  double terms[kMaxCooperativeThreads];
-  double lanes[kSumLanes];
-  int flags[kMaxCooperativeThreads];
-};
+// Bytes that the threads of one team share, for their reductions: a double a lane and a thread, and an int a thread.
+// Little, as a block of one warp has a twelfth of a multiprocessor's shared memory.
+AXION_HD constexpr std::size_t cooperative_bytes(int threads) {
+  return kSumLanes * sizeof(double) + std::size_t(threads) * (sizeof(double) + sizeof(int));
+}
 
 template <typename Block>
 class CooperativeTeam {
  public:
-  AXION_HD CooperativeTeam(Block block, CooperativeStorage& storage) : block_(block), storage_(storage) {}
+  // `storage`: cooperative_bytes of the block's threads, aligned to a double, the same for all of them. Real is at most
+  // a double.
+  AXION_HD CooperativeTeam(Block block, std::byte* storage)
+      : block_(block), lanes_(reinterpret_cast<double*>(storage)) {}
 
   template <typename Body>
   AXION_HD void for_each(int count, Body&& body) const {
@@ -37,23 +41,23 @@ class CooperativeTeam {
   AXION_HD Real sum(int count, Term&& term) const {
     const int thread = block_.thread(), threads = block_.threads();
     block_.sync();
-    for (int lane = thread; lane < kSumLanes; lane += threads) storage_.lanes[lane] = 0;
+    for (int lane = thread; lane < kSumLanes; lane += threads) lanes_[lane] = 0;
     for (int base = 0; base < count; base += threads) {
-      if (base + thread < count) storage_.terms[thread] = term(base + thread);
+      if (base + thread < count) terms()[thread] = term(base + thread);
       block_.sync();
       for (int lane = thread; lane < kSumLanes; lane += threads) {
-        Real partial = static_cast<Real>(storage_.lanes[lane]);
+        Real partial = static_cast<Real>(lanes_[lane]);
         const int first = (lane - base % kSumLanes + kSumLanes) % kSumLanes;
         for (int k = first; k < threads && base + k < count; k += kSumLanes) {
-          partial += static_cast<Real>(storage_.terms[k]);
+          partial += static_cast<Real>(terms()[k]);
         }
-        storage_.lanes[lane] = partial;
+        lanes_[lane] = partial;
       }
       block_.sync();
     }
     block_.sync();
     Real lanes[kSumLanes];
-    for (int lane = 0; lane < kSumLanes; ++lane) lanes[lane] = static_cast<Real>(storage_.lanes[lane]);
+    for (int lane = 0; lane < kSumLanes; ++lane) lanes[lane] = static_cast<Real>(lanes_[lane]);
     for (int width = kSumLanes / 2; width > 0; width /= 2) {
       for (int lane = 0; lane < width; ++lane) lanes[lane] += lanes[lane + width];
     }
@@ -67,9 +71,9 @@ class CooperativeTeam {
     Real greatest = 0;
     block_.sync();
     for (int i = thread; i < count; i += threads) greatest = greater(greatest, term(i));
-    storage_.terms[thread] = greatest;
+    terms()[thread] = greatest;
     block_.sync();
-    for (int k = 0; k < threads && k < count; ++k) greatest = greater(greatest, static_cast<Real>(storage_.terms[k]));
+    for (int k = 0; k < threads && k < count; ++k) greatest = greater(greatest, static_cast<Real>(terms()[k]));
     return greatest;
   }
 
@@ -80,14 +84,14 @@ class CooperativeTeam {
     block_.sync();
     for (int base = 0; base < count; base += threads) {
       const int i = base + thread;
-      storage_.flags[thread] = i < count && keep(i) ? 1 : 0;
+      flags()[thread] = i < count && keep(i) ? 1 : 0;
       block_.sync();
       int before = kept;
       for (int k = 0; k < threads; ++k) {
-        if (k < thread) before += storage_.flags[k];
-        kept += storage_.flags[k];
+        if (k < thread) before += flags()[k];
+        kept += flags()[k];
       }
-      if (storage_.flags[thread] != 0) emit(i, before);
+      if (flags()[thread] != 0) emit(i, before);
       block_.sync();
     }
     return kept;
@@ -100,8 +104,11 @@ class CooperativeTeam {
     return b <= a ? a : b;  // b where it is NaN
   }
 
+  AXION_HD double* terms() const { return lanes_ + kSumLanes; }                                    // [threads]
+  AXION_HD int* flags() const { return reinterpret_cast<int*>(terms() + block_.threads()); }  // [threads]
+
   Block block_;
-  CooperativeStorage& storage_;
+  double* lanes_;  // [kSumLanes]
 };
 
 }  // namespace axion::team

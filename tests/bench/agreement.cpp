@@ -43,6 +43,7 @@ constexpr std::array kFields{Field::kStepIndex,     Field::kTime,         Field:
 struct Side {
   std::string device, instruction_set;
   int threads = 0, steps_per_launch = 0, seed = -1;  // seed -1: the left side's
+  int block_threads = 0, near_bytes = -1;            // as in axion::EngineOptions
   std::unique_ptr<axion::Engine> engine;
   std::unique_ptr<axion::Batch> batch;
 };
@@ -50,7 +51,9 @@ struct Side {
 // Takes the flags of the right side out of the command line; what is left is axion-bench's.
 std::vector<char*> take_right_flags(int argc, char** argv, Side& right) {
   std::vector<char*> rest;
-  const std::array<std::pair<std::string, int*>, 3> numbers{{{"--right_threads", &right.threads},
+  const std::array<std::pair<std::string, int*>, 5> numbers{{{"--right_threads", &right.threads},
+                                                             {"--right_block_threads", &right.block_threads},
+                                                             {"--right_near_bytes", &right.near_bytes},
                                                              {"--right_steps_per_launch", &right.steps_per_launch},
                                                              {"--right_seed", &right.seed}}};
   for (int i = 0; i < argc; ++i) {
@@ -70,8 +73,8 @@ std::vector<char*> take_right_flags(int argc, char** argv, Side& right) {
     }
     char* end = nullptr;
     const long value = std::strtol(argv[i], &end, 10);
-    if (end == argv[i] || *end != '\0' || value < 0 || value > 100'000) {
-      std::fprintf(stderr, "axion-agreement: %s is '%s', must be a number from 0 to 100000\n", flag.c_str(), argv[i]);
+    if (end == argv[i] || *end != '\0' || value < 0 || value > 1'000'000) {
+      std::fprintf(stderr, "axion-agreement: %s is '%s', must be a number from 0 to 1000000\n", flag.c_str(), argv[i]);
       std::exit(2);
     }
     *number->second = static_cast<int>(value);
@@ -83,7 +86,9 @@ void open(Side& side, const axion::BatchSpec& spec, const BenchOptions& options)
   side.engine = take(side.device, axion::create_engine({.device = side.device,
                                                         .threads = side.threads,
                                                         .memory_limit_bytes = 0,
-                                                        .instruction_set = side.instruction_set}));
+                                                        .instruction_set = side.instruction_set,
+                                                        .block_threads = side.block_threads,
+                                                        .near_bytes = side.near_bytes}));
   side.batch = axion::bench::make_batch(*side.engine, spec, options);
 }
 
@@ -199,6 +204,7 @@ int main(int argc, char** argv) {
   const BenchOptions options =
       axion::bench::parse_options(static_cast<int>(rest.size()), rest.data(), "axion-agreement");
   left.instruction_set = options.instruction_set;
+  left.block_threads = options.block_threads, left.near_bytes = static_cast<int>(options.near_bytes);
   left.device = options.device, left.threads = options.threads, left.steps_per_launch = options.steps_per_launch;
   if (right.device.empty()) right.device = left.device;
   if (right.steps_per_launch == 0) right.steps_per_launch = left.steps_per_launch;

@@ -143,6 +143,7 @@ BenchReport make_report(const BenchOptions& options, const axion::BatchSpec& spe
   report.worlds = options.worlds;
   report.steps = options.steps;
   report.threads = device.threads;
+  report.block_threads = device.block_threads, report.near_bytes = device.near_bytes;
   report.dt = spec.dt;
   report.precision = options.precision;
   report.wall_seconds = run.wall_seconds;
@@ -178,7 +179,9 @@ int main(int argc, char** argv) {
   std::string note;
   const std::unique_ptr<axion::Engine> engine =
       take("--device", axion::create_engine({.device = options.device, .threads = options.threads, .memory_limit_bytes = 0,
-                                            .instruction_set = options.instruction_set}, &note));
+                                            .instruction_set = options.instruction_set,
+                                            .block_threads = options.block_threads,
+                                            .near_bytes = options.near_bytes}, &note));
   if (!note.empty()) std::fprintf(stderr, "note: %s\n", note.c_str());
 
   const axion::BatchSpec spec = axion::bench::make_spec(options);

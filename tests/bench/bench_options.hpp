@@ -21,6 +21,8 @@ struct BenchOptions {
   std::string device = "auto";  // "auto", "cpu", "cuda:0"; mujoco_bench knows the CPU alone
   int threads = 0;              // 0: as many as the machine has
   std::string instruction_set;  // empty: the widest that the machine has
+  int block_threads = 0;        // GPU: threads of a world; 0: the engine's choice
+  std::int64_t near_bytes = -1;  // GPU: of a world's scratch in shared memory; -1: the engine's choice
   std::string precision = "float32";
   std::string preset = "default";
   int keyframe = -1;              // -1: the model's initial state
@@ -45,6 +47,8 @@ struct BenchReport {
   int worlds = 0;
   int steps = 0;
   int threads = 0;  // 0 on a GPU
+  int block_threads = 0;        // of a world on a GPU; 0 on a CPU
+  std::int64_t near_bytes = 0;  // of a world in shared memory, likewise
   double dt = 0;
   std::string precision;
   double wall_seconds = 0;  // of the timed steps alone

@@ -7,6 +7,8 @@ Parts, in this order (--parts chooses):
   agreement   CPU and GPU step the same worlds; every field's bits are compared. Where they differ, worlds are stepped again a
               step a launch, and the first step, world and field are named. Part of the exit code.
   sanitizer   compute-sanitizer's memcheck, racecheck and synccheck over a few steps of a few worlds. Part of the exit code.
+  shapes      steps per second over threads of a world and its bytes in shared memory, for one world, some and many: whether
+              engine/backend/cuda/launch_plan.cpp chooses well; and that all shapes end in the same bits. Part of the exit code.
   table       steps per second and memory over the number of worlds; time of a step of one world
   warp        mujoco_warp on the same file in the same table, where that package is installed
 TinyXML-2 that is not installed may be unpacked anywhere: --prefix DIRECTORY. Without a GPU, --device cpu --bin BUILD/bin tries
@@ -23,7 +25,9 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PARTS = ['build', 'agreement', 'sanitizer', 'table', 'warp']
+PARTS = ['build', 'agreement', 'sanitizer', 'shapes', 'table', 'warp']
+BLOCK_THREADS = [32, 64, 128, 256]
+NEAR_KIB = [0, 4, 8, 12, 16, 24, 32, 48, 72, 100, 216]
 OWN_MODELS = sorted((ROOT / 'clients/examples/models').glob('*.xml')) + [ROOT / 'tests/bench/wheeled_robot.xml']
 SANITIZERS = ['memcheck', 'racecheck', 'synccheck']
 
@@ -120,10 +124,48 @@ def sanitize(options, report):
     return clean
 
 
-def bench(options, model, worlds, steps, steps_per_launch):
+def bench(options, model, worlds, steps, steps_per_launch, *more):
     done = run([options.bin / 'axion-bench', '--json', '--model', model, '--device', options.device, '--worlds', worlds, '--steps',
-                steps, '--steps_per_launch', steps_per_launch, '--warmup_steps', options.warmup_steps], timeout=300)
+                steps, '--steps_per_launch', steps_per_launch, '--warmup_steps', options.warmup_steps, *more], timeout=300)
     return json.loads(done.stdout) if done.returncode == 0 else done.stderr.strip().splitlines()[-1:]
+
+
+def same_bits(options, model, threads, near_bytes):
+    """Whether a shape ends in the bits of the shape that the engine chooses; what is said where it does not."""
+    done = run([options.bin / 'axion-agreement', '--model', model, '--device', options.device, '--right', options.device,
+                '--right_block_threads', threads, '--right_near_bytes', near_bytes, '--worlds', 8, '--steps', 50,
+                '--steps_per_launch', 10], timeout=300)
+    return done.returncode == 0, ' '.join((done.stdout or done.stderr).split())[-200:]
+
+
+def shapes(options, report):
+    """Steps per second of every shape. What does not fit is refused by the engine and left empty here."""
+    good = measured = True
+    for model in options.shape_models:
+        for worlds in options.shape_worlds:
+            steps = max(options.steps_per_launch, min(1000, options.shape_world_steps // worlds))
+            chosen = bench(options, model, worlds, steps, options.steps_per_launch)
+            if not isinstance(chosen, dict):
+                report.say(f'{model.name}, {worlds} worlds: {" ".join(chosen)}')
+                measured = False
+                continue
+            report.say(f'\n{model.name}, {worlds} worlds: the engine chooses {chosen["block_threads"]} threads and '
+                       f'{chosen["near_bytes"] / 1024:.1f} KiB near, {chosen["steps_per_second"]:,.0f} steps/s\n')
+            report.say('| threads | ' + ' | '.join(f'{near} KiB' for near in NEAR_KIB) + ' |')
+            report.say('| ---: ' * (len(NEAR_KIB) + 1) + '|')
+            for threads in BLOCK_THREADS:
+                row = [bench(options, model, worlds, steps, options.steps_per_launch, '--block_threads', threads, '--near_bytes',
+                             1024 * near) for near in NEAR_KIB]
+                report.say(f'| {threads} | ' + ' | '.join(f'{r["steps_per_second"]:,.0f}' if isinstance(r, dict) else ''
+                                                         for r in row) + ' |')
+        for threads in BLOCK_THREADS:
+            for near in (0, 8, 32):
+                same, said = same_bits(options, model, threads, 1024 * near)
+                good &= same
+                if not same:
+                    report.say(f'{model.name}, {threads} threads, {near} KiB near: {said}')
+    report.say('\nall shapes end in the same bits' if good else '\nSHAPES DIFFER')
+    return good and measured
 
 
 def table(options, report):
@@ -177,18 +219,22 @@ def main():
     parser.add_argument('--table_model', type=pathlib.Path, help='default: humanoid.xml of --models')
     parser.add_argument('--worlds', nargs='+', type=int, default=[1, 64, 512, 2048, 4096, 8192, 16384, 32768, 65536])
     parser.add_argument('--world_steps', type=int, default=4_000_000, help='of a row of the table')
+    parser.add_argument('--shape_models', nargs='+', type=pathlib.Path, help='default: humanoid.xml and the quadruped')
+    parser.add_argument('--shape_worlds', nargs='+', type=int, default=[1, 1024, 8192])
+    parser.add_argument('--shape_world_steps', type=int, default=1_000_000, help='of each figure of the shapes')
     parser.add_argument('--warmup_steps', type=int, default=200, help='until robots lie')
     parser.add_argument('--steps_per_launch', type=int, default=50)
     parser.add_argument('--out', type=pathlib.Path)
     options = parser.parse_args()
     options.bin = (options.bin or options.build / 'bin').resolve()
     options.table_model = options.table_model or (options.models or pathlib.Path('.')) / 'humanoid.xml'
+    options.shape_models = options.shape_models or [options.table_model, OWN_MODELS[0].with_name('quadruped.xml')]
 
     report = Report()
     commit = run(['git', '-C', ROOT, 'describe', '--always', '--dirty']).stdout.strip()
     report.say(f'commit {commit or "unknown"}, {gpu()[0] or "no GPU"}')
     good = True
-    work = {'build': build, 'agreement': agreement, 'sanitizer': sanitize, 'table': table, 'warp': warp}
+    work = {'build': build, 'agreement': agreement, 'sanitizer': sanitize, 'shapes': shapes, 'table': table, 'warp': warp}
     for part in PARTS:
         if part not in options.parts:
             continue

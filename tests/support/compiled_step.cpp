@@ -13,6 +13,11 @@ void step_once(const Team& team, const model::ModelView<Real>& m, const model::W
 }
 
 template <typename Real, typename Team>
+void run_steps_of(const Team& team, const step::StepJob<Real>& job, const model::WorldView<Real>& w, int row) {
+  step::run_steps(team, job, w, row);
+}
+
+template <typename Real, typename Team>
 void run_row_of(const Team& team, const step::StepJob<Real>& job, int row, std::byte* scratch) {
   step::run_row(team, job, row, scratch);
 }
@@ -23,6 +28,8 @@ template void step_once(const CompiledTeam&, const model::ModelView<float>&, con
                         const model::StepSettings<float>&);
 template void step_once(const CompiledTeam&, const model::ModelView<double>&, const model::WorldView<double>&,
                         const model::StepSettings<double>&);
+template void run_steps_of(const CompiledTeam&, const step::StepJob<float>&, const model::WorldView<float>&, int);
+template void run_steps_of(const CompiledTeam&, const step::StepJob<double>&, const model::WorldView<double>&, int);
 template void run_row_of(const CompiledTeam&, const step::StepJob<float>&, int, std::byte*);
 template void run_row_of(const CompiledTeam&, const step::StepJob<double>&, int, std::byte*);
 

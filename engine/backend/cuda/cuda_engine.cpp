@@ -12,10 +12,22 @@ namespace {
 // Left to the driver, models and the packed launches.
 constexpr double kUsableMemory = 0.9;
 
+// The step kernel of one precision: what it takes, and the shapes that its launches choose from.
+struct KernelChoice {
+  KernelUse use{};
+  std::vector<BlockShape> shapes;
+};
+
 class CudaEngine final : public EngineCore {
  public:
-  CudaEngine(int index, std::string name, std::int64_t memory_limit, int blocks_float, int blocks_double)
-      : EngineCore(memory_limit), index_(index), name_(std::move(name)), blocks_{blocks_float, blocks_double} {}
+  CudaEngine(int index, std::string name, std::int64_t memory_limit, const DeviceLimits& limits, KernelChoice narrow,
+             KernelChoice wide)
+      : EngineCore(memory_limit),
+        index_(index),
+        name_(std::move(name)),
+        limits_(limits),
+        narrow_(std::move(narrow)),
+        wide_(std::move(wide)) {}
 
   ~CudaEngine() override {
     if (done_ != nullptr) cudaEventDestroy(done_);
@@ -30,7 +42,8 @@ class CudaEngine final : public EngineCore {
   }
 
   DeviceInfo device() const override {
-    return {"cuda", text("cuda:", index_), name_, budget().limit, budget().used, 0};
+    return {"cuda", text("cuda:", index_), name_, budget().limit, budget().used, 0, last_shape_.threads,
+            std::int64_t(last_shape_.near_bytes)};
   }
 
  protected:
@@ -56,15 +69,20 @@ class CudaEngine final : public EngineCore {
 
   Status run(Launch& launch) override {
     if (Status s = cuda_status(cudaSetDevice(index_), "select the device"); !s.ok()) return s;
+    int worlds = 0;
+    for (const auto& item : launch.float32) worlds += item.job.world_count;
+    for (const auto& item : launch.float64) worlds += item.job.world_count;
+    const std::vector<JobGroup> narrow = group(launch.float32, narrow_, worlds);
+    const std::vector<JobGroup> wide = group(launch.float64, wide_, worlds);
     const std::size_t stride_float = scratch_stride(launch.float32);
     const std::size_t stride_double = scratch_stride(launch.float64);
-    if (Status s = stage_.pack(launch); !s.ok()) return s;
+    if (Status s = stage_.pack(launch, narrow, wide); !s.ok()) return s;
     if (Status s = copy(stage_.in_device().data(), stage_.in_host().data(), stage_.in_bytes(), cudaMemcpyHostToDevice);
         !s.ok()) {
       return s;
     }
-    if (Status s = start<float>(stride_float, blocks_[0]); !s.ok()) return s;
-    if (Status s = start<double>(stride_double, blocks_[1]); !s.ok()) return s;
+    if (Status s = start<float>(narrow, stride_float, narrow_.use); !s.ok()) return s;
+    if (Status s = start<double>(wide, stride_double, wide_.use); !s.ok()) return s;
     if (stage_.group_count() > 0) {
       const cudaError_t error = launch_statistics(stage_.groups(), stage_.sums(), stage_.group_count(), stream_);
       if (Status s = cuda_status(error, "sum the statistics"); !s.ok()) return s;
@@ -87,8 +105,11 @@ class CudaEngine final : public EngineCore {
   // As many scratch blocks as the device runs at once, within a quarter of the memory; at least one.
   std::size_t scratch_wanted(std::size_t scratch_bytes) const {
     const std::size_t most = std::size_t(budget().limit) / 4 / std::max<std::size_t>(scratch_bytes, 1);
-    const std::size_t blocks = std::max(blocks_[0], blocks_[1]);
-    return scratch_bytes * std::clamp<std::size_t>(most, 1, blocks);
+    int blocks = 1;
+    for (const auto* kernel : {&narrow_, &wide_}) {
+      for (const BlockShape& shape : kernel->shapes) blocks = std::max(blocks, shape.blocks);
+    }
+    return scratch_bytes * std::clamp<std::size_t>(most, 1, std::size_t(blocks) * limits_.multiprocessors);
   }
 
   template <typename Real>
@@ -100,16 +121,37 @@ class CudaEngine final : public EngineCore {
     return stride;
   }
 
+  // Puts the jobs in the order of their groups.
   template <typename Real>
-  Status start(std::size_t stride, int resident) {
-    CudaLaunch<Real> launch = stage_.device_launch<Real>();
-    if (launch.row_count == 0) return {};
-    launch.scratch = scratch_.data();
-    launch.scratch_stride = stride;
-    const std::size_t room = scratch_.size() / stride;  // at least one: the largest batch made it so
-    const int blocks =
-        static_cast<int>(std::min<std::size_t>({room, std::size_t(resident), std::size_t(launch.row_count)}));
-    return cuda_status(launch_steps(launch, blocks, stream_), "start a launch");
+  std::vector<JobGroup> group(std::vector<Launch::Item<Real>>& items, const KernelChoice& kernel, int worlds) {
+    std::vector<PlannedJob> jobs;
+    for (const auto& item : items) {
+      auto* memory = static_cast<TypedCudaMemory<Real>*>(item.memory);
+      jobs.push_back({&memory->clocks(item.job.m, limits_, kernel.shapes), item.job.world_count});
+    }
+    JobOrder order = group_jobs(kernel.shapes, jobs, limits_.multiprocessors, worlds);
+    std::vector<Launch::Item<Real>> ordered;
+    for (const int i : order.order) ordered.push_back(items[i]);
+    items = std::move(ordered);
+    return std::move(order.groups);
+  }
+
+  // A grid for each group, one after the other: they share the scratch.
+  template <typename Real>
+  Status start(const std::vector<JobGroup>& groups, std::size_t stride, const KernelUse& use) {
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      ResidentLaunch<Real> launch = stage_.device_launch<Real>(static_cast<int>(g));
+      launch.scratch = scratch_.data();
+      launch.scratch_stride = stride;
+      const BlockShape& shape = groups[g].shape;
+      const std::size_t room = scratch_.size() / stride;  // at least one: the largest batch made it so
+      const std::size_t resident = std::size_t(shape.blocks) * limits_.multiprocessors;
+      const auto blocks = std::min<std::size_t>({room, resident, std::size_t(launch.row_count)});
+      const cudaError_t error = launch_steps(launch, shape, limits_, use, static_cast<int>(blocks), stream_);
+      if (Status s = cuda_status(error, "start a launch"); !s.ok()) return s;
+      last_shape_ = shape;
+    }
+    return {};
   }
 
   Status copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
@@ -138,7 +180,9 @@ class CudaEngine final : public EngineCore {
 
   int index_;
   std::string name_;
-  int blocks_[2];  // resident blocks of the whole device, float32 and float64
+  const DeviceLimits limits_;
+  const KernelChoice narrow_, wide_;  // float32 and float64
+  BlockShape last_shape_{};
   cudaStream_t stream_ = nullptr;
   cudaEvent_t done_ = nullptr;
   DeviceBuffer scratch_;  // shared by all launches: they follow each other on one stream
@@ -149,6 +193,25 @@ class CudaEngine final : public EngineCore {
 
 Error unusable(int index, const std::string& why) {
   return {ErrorCode::kFailedPrecondition, "device", text("cuda:", index, " cannot be used: ", why, ".")};
+}
+
+template <typename Real>
+cudaError_t choose_shapes(const DeviceLimits& limits, const ShapeWish& wish, KernelChoice* kernel) {
+  const cudaError_t error = prepare_steps<Real>(limits, &kernel->use);
+  if (error == cudaSuccess) kernel->shapes = block_shapes(limits, kernel->use, wish);
+  return error;
+}
+
+// Why a kernel has no shape: the wish, or the device.
+Error no_shape(int index, const DeviceLimits& limits, const KernelUse& use, const ShapeWish& wish) {
+  std::size_t most = 0;
+  for (const BlockShape& shape : block_shapes(limits, use, {wish.threads, -1})) most = std::max(most, shape.near_bytes);
+  if (wish.near_bytes > 0 && most > 0) {
+    return invalid_argument("near_bytes", text("near_bytes is ", wish.near_bytes, "; a block on cuda:", index,
+                                               " can have at most ", most, "."));
+  }
+  return unusable(index, text("no block of ", wish.threads > 0 ? text(wish.threads, " threads ") : "the step's kernel ",
+                              "fits on a multiprocessor"));
 }
 
 }  // namespace
@@ -162,23 +225,26 @@ Result<std::unique_ptr<Engine>> create_cuda_engine(const EngineOptions& options,
   if (index >= count) return unusable(index, text("the machine has ", count, " CUDA devices"));
   cudaDeviceProp properties{};
   std::size_t free_bytes = 0, total_bytes = 0;
-  int blocks_float = 0, blocks_double = 0;
   cudaError_t error = cudaSetDevice(index);
   if (error == cudaSuccess) error = cudaGetDeviceProperties(&properties, index);
   if (error == cudaSuccess) error = cudaMemGetInfo(&free_bytes, &total_bytes);
-  // Fails on a device that no kernel here was compiled for.
-  if (error == cudaSuccess) error = resident_blocks<float>(&blocks_float);
-  if (error == cudaSuccess) error = resident_blocks<double>(&blocks_double);
-  if (error == cudaSuccess && (blocks_float < 1 || blocks_double < 1)) error = cudaErrorInvalidConfiguration;
+  const DeviceLimits limits{properties.multiProcessorCount, properties.sharedMemPerMultiprocessor,
+                            properties.sharedMemPerBlockOptin, properties.reservedSharedMemPerBlock,
+                            std::size_t(properties.l2CacheSize)};
+  const ShapeWish wish{options.block_threads, options.near_bytes};
+  KernelChoice narrow, wide;
+  if (error == cudaSuccess) error = choose_shapes<float>(limits, wish, &narrow);
+  if (error == cudaSuccess) error = choose_shapes<double>(limits, wish, &wide);
   if (error != cudaSuccess) {
     cudaGetLastError();
     return unusable(index, cudaGetErrorString(error));
   }
+  for (const KernelChoice* kernel : {&narrow, &wide}) {
+    if (kernel->shapes.empty()) return no_shape(index, limits, kernel->use, wish);
+  }
   const std::int64_t usable = static_cast<std::int64_t>(kUsableMemory * static_cast<double>(free_bytes));
   const std::int64_t limit = options.memory_limit_bytes > 0 ? std::min(options.memory_limit_bytes, usable) : usable;
-  auto engine =
-      std::make_unique<CudaEngine>(index, properties.name, limit, blocks_float * properties.multiProcessorCount,
-                                   blocks_double * properties.multiProcessorCount);
+  auto engine = std::make_unique<CudaEngine>(index, properties.name, limit, limits, std::move(narrow), std::move(wide));
   if (Status status = engine->open(); !status.ok()) return unusable(index, status.error().message);
   return std::unique_ptr<Engine>(std::move(engine));
 }

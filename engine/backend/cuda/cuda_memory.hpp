@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "engine/backend/cuda/buffers.hpp"
 #include "engine/backend/cuda/device_model.hpp"
+#include "engine/backend/cuda/launch_plan.hpp"
 #include "engine/backend/memory.hpp"
 #include "engine/model/world_layout.hpp"
 #include "engine/step/run_steps.hpp"
@@ -69,8 +72,23 @@ class TypedCudaMemory final : public CudaMemory {
     job.statistics = row_statistics();
   }
 
+  // Of the batch's model, in the engine's shapes; made at the first launch.
+  const std::vector<double>& clocks(const model::ModelView<Real>& m, const DeviceLimits& device,
+                                    std::span<const BlockShape> shapes) {
+    if (clocks_.empty()) clocks_ = verb_clocks(m, device, shapes);
+    return clocks_;
+  }
+  // Made anew only where a launch has other near memory than the one before.
+  const model::WorldPlaces& places(const model::ModelView<Real>& m, std::size_t near_bytes) {
+    if (places_of_ != near_bytes) places_ = model::place_fields(m, near_bytes), places_of_ = near_bytes;
+    return places_;
+  }
+
  private:
   std::shared_ptr<const DeviceModel<Real>> model_;
+  std::vector<double> clocks_;
+  model::WorldPlaces places_{};
+  std::optional<std::size_t> places_of_;
 };
 
 }  // namespace axion::backend

@@ -5,53 +5,38 @@
 namespace axion::backend {
 namespace {
 
-// The job that a row belongs to.
-template <typename Real>
-__device__ int find_job(const CudaLaunch<Real>& launch, int row) {
-  int first = 0, last = launch.job_count - 1;
-  while (first < last) {
-    const int middle = (first + last + 1) / 2;
-    if (launch.row_start[middle] <= row) {
-      first = middle;
-    } else {
-      last = middle - 1;
-    }
-  }
-  return first;
-}
+// Threads that a multiprocessor's 65,536 registers suffice for at 168 each; the functions that the kernel calls are
+// held to as many by --maxrregcount in engine/backend's CMakeLists.txt. No block is that large: the bound is there for
+// the registers.
+constexpr int kResidentThreads = 384;
 
-// Views and job lie in shared memory: every thread reads them all the time, and they are the same for all.
-template <typename Real>
-__global__ void __launch_bounds__(kBlockThreads, kResidentBlocks) step_kernel(CudaLaunch<Real> launch) {
-  using Job = step::StepJob<Real>;
-  using View = model::WorldView<Real>;
-  __shared__ team::CooperativeStorage storage;
-  __shared__ alignas(16) unsigned char job_bytes[sizeof(Job)];
-  __shared__ alignas(16) unsigned char view_bytes[sizeof(View)];
-  __shared__ int shared_row;
-  const Job& job = *reinterpret_cast<const Job*>(job_bytes);
-  const View& view = *reinterpret_cast<const View*>(view_bytes);
-  std::byte* scratch = launch.scratch + blockIdx.x * launch.scratch_stride;
-  const team::BlockTeam team(team::CudaBlock{}, storage);
-  for (;;) {
-    __syncthreads();  // nobody still reads the row, the job or the view of the round before
-    if (threadIdx.x == 0) shared_row = atomicAdd(launch.next_row, 1);
-    __syncthreads();
-    const int launch_row = shared_row;
-    if (launch_row >= launch.row_count) return;
-    const int index = find_job(launch, launch_row);
-    const unsigned char* source = reinterpret_cast<const unsigned char*>(launch.jobs + index);
-    for (unsigned i = threadIdx.x; i < sizeof(Job); i += blockDim.x) job_bytes[i] = source[i];
-    __syncthreads();
-    const int row = launch_row - launch.row_start[index];
-    if (threadIdx.x == 0) {
-      const int world = job.world_indices == nullptr ? row : job.world_indices[row];
-      const View bound = model::bind_world(job.m, job.worlds + world * job.world_stride, scratch);
-      memcpy(view_bytes, &bound, sizeof(View));
-    }
-    __syncthreads();
+struct TakeRow {
+  int* next;
+  AXION_HD int operator()() const {
+#if defined(__CUDA_ARCH__)
+    return atomicAdd(next, 1);
+#else
+    return (*next)++;
+#endif
+  }
+};
+
+struct RunSteps {
+  template <typename Team, typename Real>
+  AXION_HD void operator()(const Team& team, const step::StepJob<Real>& job, const model::WorldView<Real>& view,
+                             int row) const {
     step::run_steps(team, job, view, row);
   }
+};
+
+template <typename Real>
+__global__ void __launch_bounds__(kResidentThreads, 1) step_kernel(ResidentLaunch<Real> launch) {
+  extern __shared__ __align__(128) std::byte shared[];  // the team's storage, then near memory (dynamic_shared_bytes)
+  __shared__ ResidentState<Real> state;
+  const team::BlockTeam team(team::CudaBlock{}, shared);
+  std::byte* near = shared + near_offset(static_cast<int>(blockDim.x));
+  std::byte* far = launch.scratch + blockIdx.x * launch.scratch_stride;
+  run_resident(team, launch, state, near, far, TakeRow{launch.next_row}, RunSteps{});
 }
 
 __global__ void statistics_kernel(const StatisticsGroup* groups, StepStatistics* sums, int group_count) {
@@ -65,13 +50,32 @@ __global__ void statistics_kernel(const StatisticsGroup* groups, StepStatistics*
 }  // namespace
 
 template <typename Real>
-cudaError_t resident_blocks(int* blocks_per_multiprocessor) {
-  return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks_per_multiprocessor, step_kernel<Real>, kBlockThreads, 0);
+cudaError_t prepare_steps(const DeviceLimits& device, KernelUse* use) {
+  cudaFuncAttributes attributes{};
+  cudaError_t error = cudaFuncGetAttributes(&attributes, step_kernel<Real>);
+  if (error != cudaSuccess) return error;
+  use->static_shared = attributes.sharedSizeBytes;
+  if (device.shared_per_block < use->static_shared) return cudaErrorInvalidConfiguration;
+  const int dynamic = static_cast<int>(device.shared_per_block - use->static_shared);
+  error = cudaFuncSetAttribute(step_kernel<Real>, cudaFuncAttributeMaxDynamicSharedMemorySize, dynamic);
+  for (std::size_t i = 0; i < kBlockThreads.size() && error == cudaSuccess; ++i) {
+    error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&use->most_blocks[i], step_kernel<Real>, kBlockThreads[i],
+                                                          near_offset(kBlockThreads[i]));
+  }
+  return error;
 }
 
 template <typename Real>
-cudaError_t launch_steps(const CudaLaunch<Real>& launch, int blocks, cudaStream_t stream) {
-  step_kernel<Real><<<blocks, kBlockThreads, 0, stream>>>(launch);
+cudaError_t launch_steps(const ResidentLaunch<Real>& launch, const BlockShape& shape, const DeviceLimits& device,
+                         const KernelUse& use, int blocks, cudaStream_t stream) {
+  // What is not shared memory is first cache: only as much is asked for as the blocks need.
+  const std::size_t dynamic = dynamic_shared_bytes(shape);
+  const std::size_t needed = shape.blocks * (dynamic + use.static_shared + device.reserved_per_block);
+  const std::size_t percent = (100 * needed + device.shared_per_multiprocessor - 1) / device.shared_per_multiprocessor;
+  const cudaError_t error = cudaFuncSetAttribute(step_kernel<Real>, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                                 static_cast<int>(percent < 100 ? percent : 100));
+  if (error != cudaSuccess) return error;
+  step_kernel<Real><<<blocks, shape.threads, dynamic, stream>>>(launch);
   return cudaGetLastError();
 }
 
@@ -82,9 +86,11 @@ cudaError_t launch_statistics(const StatisticsGroup* groups, StepStatistics* sum
   return cudaGetLastError();
 }
 
-template cudaError_t resident_blocks<float>(int*);
-template cudaError_t resident_blocks<double>(int*);
-template cudaError_t launch_steps<float>(const CudaLaunch<float>&, int, cudaStream_t);
-template cudaError_t launch_steps<double>(const CudaLaunch<double>&, int, cudaStream_t);
+template cudaError_t prepare_steps<float>(const DeviceLimits&, KernelUse*);
+template cudaError_t prepare_steps<double>(const DeviceLimits&, KernelUse*);
+template cudaError_t launch_steps<float>(const ResidentLaunch<float>&, const BlockShape&, const DeviceLimits&,
+                                         const KernelUse&, int, cudaStream_t);
+template cudaError_t launch_steps<double>(const ResidentLaunch<double>&, const BlockShape&, const DeviceLimits&,
+                                          const KernelUse&, int, cudaStream_t);
 
 }  // namespace axion::backend

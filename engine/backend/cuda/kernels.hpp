@@ -1,24 +1,12 @@
-// The kernels of the CUDA backend as host code sees them. Pointers in a CudaLaunch are device memory.
+// The kernels of the CUDA backend as host code sees them. Pointers in a ResidentLaunch are device memory.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
-#include "engine/step/run_steps.hpp"
+#include "engine/backend/cuda/launch_plan.hpp"
+#include "engine/backend/cuda/resident_block.hpp"
 
 namespace axion::backend {
-
-// Rows of all jobs of one precision. A fixed number of blocks is resident; each takes the next row until none is left,
-// so that scratch is needed for a block and not for a world.
-template <typename Real>
-struct CudaLaunch {
-  const step::StepJob<Real>* jobs;
-  const int* row_start;  // [job_count + 1] first row of each job
-  int job_count;
-  int row_count;
-  int* next_row;               // [1] zero before the launch
-  std::byte* scratch;          // [blocks] scratch blocks
-  std::size_t scratch_stride;  // bytes
-};
 
 // Consecutive rows whose statistics make one sum.
 struct StatisticsGroup {
@@ -26,17 +14,16 @@ struct StatisticsGroup {
   int count;
 };
 
-inline constexpr int kBlockThreads = 64;
-// Blocks that a multiprocessor's 65536 registers must suffice for: 168 a thread. The functions that the kernel calls are held to
-// as many by --maxrregcount in engine/backend's CMakeLists.txt.
-inline constexpr int kResidentBlocks = 6;
-
-// Blocks of the step kernel that one multiprocessor holds at once.
+// What the step kernel takes of a multiprocessor, as the runtime says, and leave to launch it with all the shared
+// memory that a block can have. To be asked once, before the first launch; fails on a device that no kernel here was
+// compiled for.
 template <typename Real>
-cudaError_t resident_blocks(int* blocks_per_multiprocessor);
+cudaError_t prepare_steps(const DeviceLimits& device, KernelUse* use);
 
+// `blocks` blocks of the shape's threads, of which shape.blocks shall fit on a multiprocessor together.
 template <typename Real>
-cudaError_t launch_steps(const CudaLaunch<Real>& launch, int blocks, cudaStream_t stream);
+cudaError_t launch_steps(const ResidentLaunch<Real>& launch, const BlockShape& shape, const DeviceLimits& device,
+                         const KernelUse& use, int blocks, cudaStream_t stream);
 
 // sums[g] = the rows of groups[g], added in their order.
 cudaError_t launch_statistics(const StatisticsGroup* groups, StepStatistics* sums, int group_count,

@@ -39,11 +39,11 @@ int steps_of(const step::JobInput& input, int step_count) { return input.step_st
 
 }  // namespace
 
-Status LaunchStage::pack(Launch& launch) {
+Status LaunchStage::pack(Launch& launch, std::span<const JobGroup> narrow, std::span<const JobGroup> wide) {
   in_bytes_ = out_bytes_ = 0;
   group_count_ = 0;
-  plan(launch.float32, narrow_);
-  plan(launch.float64, wide_);
+  plan(launch.float32, narrow, narrow_);
+  plan(launch.float64, wide, wide_);
   groups_ = add(in_bytes_, group_count_ * sizeof(StatisticsGroup));
   sums_ = add(out_bytes_, group_count_ * sizeof(StepStatistics));
   if (Status s = in_host_.reserve(in_bytes_); !s.ok()) return s;
@@ -56,16 +56,17 @@ Status LaunchStage::pack(Launch& launch) {
 }
 
 template <typename Real>
-void LaunchStage::plan(const std::vector<Launch::Item<Real>>& items, Table& table) {
+void LaunchStage::plan(const std::vector<Launch::Item<Real>>& items, std::span<const JobGroup> groups, Table& table) {
   table.places.clear();
-  table.job_count = static_cast<int>(items.size());
-  table.row_count = 0;
+  table.groups.assign(groups.begin(), groups.end());
+  table.row_starts.assign(1, 0);
   table.jobs = add(in_bytes_, items.size() * sizeof(step::StepJob<Real>));
   table.row_start = add(in_bytes_, (items.size() + 1) * sizeof(int));
-  table.next_row = add(in_bytes_, sizeof(int));
+  table.next_row = add(in_bytes_, groups.size() * sizeof(int));
+  table.fields = add(in_bytes_, items.size() * sizeof(model::WorldPlaces));
   for (const auto& item : items) {
     table.places.push_back(plan_job(item.job));
-    table.row_count += item.job.world_count;
+    table.row_starts.push_back(table.row_starts.back() + item.job.world_count);
   }
 }
 
@@ -94,18 +95,22 @@ LaunchStage::Place LaunchStage::plan_job(const step::StepJob<Real>& job) {
 
 template <typename Real>
 void LaunchStage::fill(std::vector<Launch::Item<Real>>& items, const Table& table) {
-  int row = 0;
-  int* row_start = at<int>(in_host_, table.row_start);
-  *at<int>(in_host_, table.next_row) = 0;
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    static_cast<TypedCudaMemory<Real>*>(items[i].memory)->complete(items[i].job);
-    fill_job(items[i].job, table.places[i]);
-    std::memcpy(in_host_.data() + table.jobs + i * sizeof(step::StepJob<Real>), &items[i].job,
-                sizeof(step::StepJob<Real>));
-    row_start[i] = row;
-    row += items[i].job.world_count;
+  std::copy(table.row_starts.begin(), table.row_starts.end(), at<int>(in_host_, table.row_start));
+  for (int g = 0; g < static_cast<int>(table.groups.size()); ++g) fill_group(items, table, g);
+}
+
+template <typename Real>
+void LaunchStage::fill_group(std::vector<Launch::Item<Real>>& items, const Table& table, int group) {
+  const JobGroup& jobs = table.groups[group];
+  at<int>(in_host_, table.next_row)[group] = table.row_starts[jobs.first];
+  for (int i = jobs.first; i < jobs.first + jobs.count; ++i) {
+    step::StepJob<Real>& job = items[i].job;
+    auto* memory = static_cast<TypedCudaMemory<Real>*>(items[i].memory);
+    at<model::WorldPlaces>(in_host_, table.fields)[i] = memory->places(job.m, jobs.shape.near_bytes);
+    memory->complete(job);
+    fill_job(job, table.places[i]);
+    std::memcpy(in_host_.data() + table.jobs + i * sizeof(step::StepJob<Real>), &job, sizeof(step::StepJob<Real>));
   }
-  row_start[items.size()] = row;
 }
 
 template <typename Real>
@@ -178,18 +183,21 @@ void LaunchStage::unpack_outputs(const Place& place, int rows) const {
 }
 
 template <typename Real>
-CudaLaunch<Real> LaunchStage::device_launch() const {
+ResidentLaunch<Real> LaunchStage::device_launch(int group) const {
   const Table& table = sizeof(Real) == sizeof(float) ? narrow_ : wide_;
-  CudaLaunch<Real> launch{};
-  launch.jobs = at<const step::StepJob<Real>>(in_device_, table.jobs);
-  launch.row_start = at<const int>(in_device_, table.row_start);
-  launch.next_row = at<int>(in_device_, table.next_row);
-  launch.job_count = table.job_count;
-  launch.row_count = table.row_count;
+  const auto [shape, first, count] = table.groups[group];
+  ResidentLaunch<Real> launch{};
+  launch.jobs = at<const step::StepJob<Real>>(in_device_, table.jobs) + first;
+  launch.places = at<const model::WorldPlaces>(in_device_, table.fields) + first;
+  launch.row_start = at<const int>(in_device_, table.row_start) + first;
+  launch.next_row = at<int>(in_device_, table.next_row) + group;
+  launch.job_count = count;
+  launch.first_row = table.row_starts[first];
+  launch.row_count = table.row_starts[first + count] - launch.first_row;
   return launch;
 }
 
-template CudaLaunch<float> LaunchStage::device_launch() const;
-template CudaLaunch<double> LaunchStage::device_launch() const;
+template ResidentLaunch<float> LaunchStage::device_launch(int) const;
+template ResidentLaunch<double> LaunchStage::device_launch(int) const;
 
 }  // namespace axion::backend

@@ -1,11 +1,12 @@
 // LaunchStage: all inputs of a launch packed for one copy to the device, all its results for one copy back.
 //
-//   in:  job records, row starts, row counter, statistics groups | world indices, controls, wrenches of each job
+//   in:  job records, places of fields, row starts, row counters, statistics groups | world indices, controls, wrenches of each job
 //   out: sums of statistics | step indices and outputs of each job
 // Used by the CUDA engine for one launch at a time. Buffers grow when a larger launch comes and are kept.
 #pragma once
 
 #include <cstring>
+#include <span>
 #include <vector>
 
 #include "engine/backend/cuda/buffers.hpp"
@@ -17,14 +18,15 @@ namespace axion::backend {
 
 class LaunchStage {
  public:
-  // Packs the jobs and points them at the device. kResourceExhausted if they do not fit; nothing has run then.
-  Status pack(Launch& launch);
+  // Packs the jobs, which lie in the order of their groups, and points them at the device. kResourceExhausted if they do not
+  // fit; nothing has run then.
+  Status pack(Launch& launch, std::span<const JobGroup> narrow, std::span<const JobGroup> wide);
   // Hands each job's results to its caller's memory and to its batch.
   void unpack(Launch& launch) const;
 
-  // For the kernels, in device memory. Scratch is the engine's.
+  // One group's for the kernels, in device memory. Scratch is the engine's.
   template <typename Real>
-  CudaLaunch<Real> device_launch() const;
+  ResidentLaunch<Real> device_launch(int group) const;
   const StatisticsGroup* groups() const { return at<const StatisticsGroup>(in_device_, groups_); }
   StepStatistics* sums() const { return at<StepStatistics>(out_device_, sums_); }
   int group_count() const { return group_count_; }
@@ -46,17 +48,20 @@ class LaunchStage {
     int records, group, group_count;
   };
   struct Table {  // of one precision
-    std::size_t jobs = 0, row_start = 0, next_row = 0;
-    int job_count = 0, row_count = 0;
+    std::size_t jobs = 0, fields = 0, row_start = 0, next_row = 0;
     std::vector<Place> places;
+    std::vector<JobGroup> groups;
+    std::vector<int> row_starts;
   };
 
   template <typename Real>
-  void plan(const std::vector<Launch::Item<Real>>& items, Table& table);
+  void plan(const std::vector<Launch::Item<Real>>& items, std::span<const JobGroup> groups, Table& table);
   template <typename Real>
   Place plan_job(const step::StepJob<Real>& job);
   template <typename Real>
   void fill(std::vector<Launch::Item<Real>>& items, const Table& table);
+  template <typename Real>
+  void fill_group(std::vector<Launch::Item<Real>>& items, const Table& table, int group);
   template <typename Real>
   void fill_job(step::StepJob<Real>& job, const Place& place);
   void fill_input(step::JobInput& input, std::size_t offset, int rows, int steps, int columns);

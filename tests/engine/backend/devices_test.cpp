@@ -43,6 +43,8 @@ TEST(Devices, unknown_devices_and_bad_limits_are_refused) {
   EXPECT_EQ(create_engine({.device = "cpu", .instruction_set = "mmx"}).error().field, "instruction_set");
   EXPECT_EQ(create_engine({.device = "cpu", .threads = -1}).error().field, "threads");
   EXPECT_EQ(create_engine({.device = "cpu", .memory_limit_bytes = -1}).error().field, "memory_limit_bytes");
+  EXPECT_EQ(create_engine({.device = "cpu", .block_threads = 48}).error().field, "block_threads");
+  EXPECT_EQ(create_engine({.device = "cpu", .near_bytes = -2}).error().field, "near_bytes");
 }
 
 TEST(Devices, the_cpu_is_always_compiled) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <barrier>
+#include <cstddef>
 #include <functional>
 #include <thread>
 #include <vector>
@@ -29,10 +30,10 @@ static_assert(team::Team<HostTeam>);
 // Runs body(team) in every thread of a block.
 inline void run_block(int threads, const std::function<void(const HostTeam&)>& body) {
   std::barrier<> barrier(threads);
-  team::CooperativeStorage storage;
+  std::vector<std::byte> storage(team::cooperative_bytes(threads));
   std::vector<std::jthread> running;
   for (int thread = 0; thread < threads; ++thread) {
-    running.emplace_back([&, thread] { body(HostTeam(HostBlock(barrier, thread, threads), storage)); });
+    running.emplace_back([&, thread] { body(HostTeam(HostBlock(barrier, thread, threads), storage.data())); });
   }
 }
 
