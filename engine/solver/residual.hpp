@@ -29,17 +29,34 @@ AXION_HD constexpr Real position_rounding() {
   return Real(16) * std::numeric_limits<Real>::epsilon();
 }
 
+// How a problem holds the views of its model and world. On a CPU as copies, which a function reads with one load less. On a GPU,
+// where every thread has a problem of its own, as references to the block's: copies would be a kilobyte and a half of each
+// thread's stack, read from there by every function.
+#if defined(__CUDACC__)
+template <typename View>
+using Held = const View&;
+#else
+template <typename View>
+using Held = View;
+#endif
+
 // One step's problem, shared by everything in the solver.
 template <typename Real>
 struct Problem {
-  model::ModelView<Real> m;
-  model::WorldView<Real> w;
+  Held<model::ModelView<Real>> m;
+  Held<model::WorldView<Real>> w;
   model::StepSettings<Real> s;
   model::JointMode joint_mode;  // of this attempt: a fallback changes it
   int contact_count;
   Real proximal_scale = 1;      // of this iteration's proximal terms on contacts and limits
   bool exact_turning = true;    // whether Newton's matrix holds how anchors' impulses turn, or its positive part
   bool solver_ready = false;    // whether the linear solver is prepared for these contacts
+
+  // What a solve changes of its problem, as `other` has it; of the same world.
+  AXION_HD void restart(const Problem& other) {
+    s = other.s, joint_mode = other.joint_mode, contact_count = other.contact_count;
+    proximal_scale = other.proximal_scale, exact_turning = other.exact_turning, solver_ready = other.solver_ready;
+  }
 
   AXION_HD int axis_base() const { return m.lock_count; }
   AXION_HD int limit_base() const { return m.lock_count + m.axis_count; }

@@ -147,7 +147,7 @@ AXION_HD inline solver::NewtonResult<Real> solve_contacts(const Team& team, solv
   int solved = -1;  // contacts of the last solve
   for (int review = 0;; ++review) {
     AXION_ASSERT(contacts.count <= p.m.contact_capacity);
-    p = asked;
+    p.restart(asked);
     p.contact_count = contacts.count;
     constraints::build_contact_rows(team, p.m, p.w, contacts.count);
     constraints::find_rebounds(team, p.m, p.w, p.s, contacts.count);
