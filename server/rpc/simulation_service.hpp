@@ -1,6 +1,6 @@
 // The service axion.v1.Simulation on gRPC's callback API.
 //
-// Reactors only convert and enqueue: whatever touches a batch is a job for the device's thread, and scenes are compiled
+// Reactors only convert and submit: whatever touches a batch is a job for the device's owner, and scenes are compiled
 // on a thread of their own. Everything given to the constructor outlives the service.
 #pragma once
 

@@ -15,7 +15,7 @@
 
 namespace axion::server::rpc {
 
-// Fills the answer of a step when it has run and then calls `done`, on the device's thread. `response` outlives it.
+// Fills the answer of a step when it has run and then calls `done`, as the device's owner. `response` outlives it.
 class StepResponder final : public schedule::StepSink {
  public:
   StepResponder(v1::StepResponse& response, std::string request_id, std::function<void(const absl::Status&)> done)
@@ -31,8 +31,8 @@ class StepResponder final : public schedule::StepSink {
   const std::function<void(const absl::Status&)> done_;
 };
 
-// Checks and submits. `request` and `response` outlive the call of `done`, which happens if this returns OK: once, on
-// the device's thread. If this refuses, `done` is not called.
+// Checks and submits. `request` and `response` outlive the call of `done`, which happens if this returns OK: once,
+// within this call (schedule::Call::lends_thread) or on the device's thread. If this refuses, `done` is not called.
 absl::Status submit_step(const v1::StepRequest& request, v1::StepResponse& response, const schedule::Call& call,
                          const schedule::Limits& limits, schedule::Registry& registry, schedule::StepBatcher& batcher,
                          std::function<void(const absl::Status&)> done);

@@ -12,6 +12,10 @@
 namespace axion::server::rpc {
 namespace {
 
+// One of so many steps of a client that waits for every answer is left to the device's thread; and so many steps must
+// have been waited for before a client that sent ahead counts as one that waits.
+constexpr int kPhaseSteps = 32;
+
 absl::Status client_gone() {
   return schedule::make_failure(absl::StatusCode::kCancelled, "the client ended the stream",
                                 {.reason = std::string(schedule::reason::kCancelled)});
@@ -33,8 +37,16 @@ void StepStreamReactor::drain() {
   pump();
 }
 
+bool StepStreamReactor::lends_thread() {
+  if (jobs_ > 0) phase_ = -kPhaseSteps;
+  const bool lends = phase_ > 0;
+  phase_ = phase_ + 1 == kPhaseSteps ? 0 : phase_ + 1;
+  return lends;
+}
+
 void StepStreamReactor::OnReadDone(bool ok) {
   std::shared_ptr<Exchange> exchange;
+  schedule::Call call;
   {
     absl::MutexLock lock(&mutex_);
     exchange = std::move(reading_);
@@ -44,15 +56,17 @@ void StepStreamReactor::OnReadDone(bool ok) {
       return;
     }
     exchange->start = absl::Now();
+    call = call_of(context_, exchange->cancel);
+    call.lends_thread = lends_thread();
     exchanges_.push_back(exchange);
     ++jobs_;
   }
-  // Outside the mutex: the device's thread may complete the job before submit returns. The order is safe because there
-  // is one read at a time.
+  // Outside the mutex: the job may be completed before submit returns, here or elsewhere. The order is safe because
+  // there is one read at a time.
   const ServiceParts& parts = service_.parts_;
-  const absl::Status status = submit_step(
-      exchange->request, exchange->response, call_of(context_, exchange->cancel), parts.limits, parts.registry,
-      parts.batcher, [this, exchange](const absl::Status& outcome) { complete(exchange, outcome); });
+  const absl::Status status =
+      submit_step(exchange->request, exchange->response, call, parts.limits, parts.registry, parts.batcher,
+                  [this, exchange](const absl::Status& outcome) { complete(exchange, outcome); });
   if (!status.ok()) {
     complete(exchange, status);
     return;

@@ -1,10 +1,15 @@
 // One StepStream: requests are taken ahead of their answers, up to a bound, and answered in order.
 //
-//   read -> exchanges_ (in order of arrival) -> device's thread -> ready -> written from the front
+//   read -> exchanges_ (in order of arrival) -> device's owner -> ready -> written from the front
 //
 // A refused request ends the stream with its status once the answers before it are written; what came after it is
 // cancelled. The stream ends OK when the client has closed its side and everything is answered. gRPC runs no reaction
 // inside a Start call, so these are made under the mutex.
+//
+// A client that waits for every answer is served best by the thread that read the request: nobody is woken, and as the
+// next read begins with the answer, the transport's acknowledgement goes with it. For one that sends ahead that thread
+// should go on to read instead. Which it is shows where a request is read while an earlier one runs, so now and then a
+// step is left to the device's thread to see.
 #pragma once
 
 #include <deque>
@@ -49,6 +54,8 @@ class StepStreamReactor final : public grpc::ServerBidiReactor<v1::StepRequest, 
 
   void complete(const std::shared_ptr<Exchange>& exchange, const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
   void take_result(Exchange& exchange, const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether the request just read may run on the thread that read it.
+  bool lends_thread() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Starts what can be started: a write, the end, a read.
   void pump() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void end(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -60,6 +67,8 @@ class StepStreamReactor final : public grpc::ServerBidiReactor<v1::StepRequest, 
   std::deque<std::shared_ptr<Exchange>> exchanges_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<Exchange> reading_ ABSL_GUARDED_BY(mutex_);  // a read is in hand
   int jobs_ ABSL_GUARDED_BY(mutex_) = 0;                       // submitted and not completed
+  // Above 0 a step may run on the thread that read it. Counts steps, from far below 0 where one was sent ahead.
+  int phase_ ABSL_GUARDED_BY(mutex_) = 0;
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool refused_ ABSL_GUARDED_BY(mutex_) = false;  // a request was refused: take no more
   bool half_closed_ ABSL_GUARDED_BY(mutex_) = false;

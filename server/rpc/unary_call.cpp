@@ -16,6 +16,7 @@ schedule::Call call_of(const grpc::CallbackServerContext& context, std::shared_p
   const auto deadline = context.deadline();
   if (deadline != std::chrono::system_clock::time_point::max()) call.deadline = absl::FromChrono(deadline);
   call.cancel = std::move(cancel);
+  call.lends_thread = true;
   return call;
 }
 

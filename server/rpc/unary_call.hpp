@@ -18,7 +18,7 @@
 
 namespace axion::server::rpc {
 
-// Deadline of a call; its cancel flag is the caller's to set.
+// Deadline of a call, which lends its thread; its cancel flag is the caller's to set.
 schedule::Call call_of(const grpc::CallbackServerContext& context, std::shared_ptr<const schedule::CancelFlag> cancel);
 
 // Log and metrics of an ended call.

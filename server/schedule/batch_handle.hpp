@@ -1,6 +1,7 @@
-// A batch as the server knows it: what anybody may read, and what belongs to the device's thread.
+// A batch as the server knows it: what anybody may read, and what belongs to the device's owner.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -83,7 +84,11 @@ class WorldReservation {
 struct BatchHandle {
   BatchInfo info;
 
-  // ---- The device's thread only ----
+  // ---- Written by the device's owner, read from any thread ----
+  // What a step of one world took in the latest launch that was this batch's alone, s; 0 until there was one.
+  std::atomic<double> world_step_time = 0;
+
+  // ---- The device's owner only ----
   std::unique_ptr<Batch> engine;  // none once the batch is deleted
   WorldReservation reservation;
   ReplayCache replays;
@@ -108,7 +113,7 @@ inline std::size_t world_count_of(std::span<const std::int32_t> worlds, const Ba
 std::vector<FieldShape> field_shapes(const Batch& batch);
 std::size_t element_count(std::span<const std::int64_t> shape);
 
-// ---- The device's thread only ----
+// ---- The device's owner only ----
 // Fields of worlds, with outcomes of whole requests. Errors are the engine's.
 absl::Status read_fields(const BatchHandle& batch, std::span<const std::int32_t> worlds,
                          std::span<const OutputView> outputs);

@@ -1,4 +1,4 @@
-// A piece of work for the device's thread: a step, or anything else that touches a batch.
+// A piece of work for the owner of the device (step_batcher.hpp): a step, or anything else that touches a batch.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@
 
 namespace axion::server::schedule {
 
-// Set by the thread that learns that nobody waits for an answer any more; read by the device's thread.
+// Set by the thread that learns that nobody waits for an answer any more; read by the device's owner.
 class CancelFlag {
  public:
   void set() { cancelled_.store(true, std::memory_order_relaxed); }
@@ -33,6 +33,7 @@ class CancelFlag {
 struct Call {
   absl::Time deadline = absl::InfiniteFuture();
   std::shared_ptr<const CancelFlag> cancel;  // none: cannot be cancelled
+  bool lends_thread = false;                 // a short step may run within submit(), on the thread that calls it
 };
 
 // Of the worlds asked for, after the last step.
@@ -43,7 +44,7 @@ struct StepAnswer {
 };
 
 // Who asked for a step. Owns the memory behind the job's views until one of these has been called, which happens once,
-// on the device's thread; they must be quick.
+// by the device's owner: with Call::lends_thread perhaps within submit(). They must be quick.
 class StepSink {
  public:
   virtual ~StepSink() = default;
@@ -66,7 +67,7 @@ struct StepWork {
   std::shared_ptr<StepSink> sink;
 };
 
-// Anything else. Exactly one of the two is called, once, on the device's thread. `batch` is none if the job has none.
+// Anything else. Exactly one of the two is called, once, by the device's owner. `batch` is none if the job has none.
 struct DeviceWork {
   std::function<void(Engine& engine, BatchHandle* batch)> run;
   std::function<void(const absl::Status& status)> refuse;

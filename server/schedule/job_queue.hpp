@@ -1,7 +1,11 @@
-// A bounded, closable queue of work between many producers and one consumer.
+// A bounded, closable queue of work between many producers and one consumer, and who may do the work.
 //
 // The bound counts what is admitted and not yet finished, not merely what has not been fetched: the consumer may fetch
 // everything at once to choose among it. Refuses instead of blocking; a producer is a thread that must not wait.
+//
+// At most one thread owns the work at a time. The consumer does, except while it waits in a fetch with nothing left to
+// do: then a producer may own it, do its item itself and release it. That wakes nobody, where a push wakes the consumer.
+// What an owner wrote is seen by the next.
 #pragma once
 
 #include <cstddef>
@@ -33,10 +37,42 @@ class JobQueue {
     return absl::OkStatus();
   }
 
+  // As push, except that where the consumer waits and has no reason to wake up, the caller becomes the owner: `owner`
+  // is then true and `item` is admitted but still the caller's, who finishes it and releases the work.
+  absl::Status push_or_own(T& item, bool& owner) ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    if (closed_) return draining();
+    if (admitted_ >= capacity_) return queue_full(capacity_, retry_delay_);
+    ++admitted_;
+    owner = offered_ && !lent_ && !has_news();
+    if (owner) {
+      lent_ = true;
+    } else {
+      waiting_.push_back(std::move(item));
+    }
+    return absl::OkStatus();
+  }
+
+  // Ends what push_or_own began. `left`: there is work in hand that the consumer must go on with.
+  void release(bool left) ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    lent_ = false;
+    woken_ = woken_ || left;
+  }
+
   // Appends all that waits to `out`. Waits until there is something, the queue is closed, it is woken, or `timeout`.
+  // The consumer owns the work when it calls and when this returns; between, while `out` is empty, others may own it
+  // and leave work in `out`.
   void fetch(std::vector<T>& out, absl::Duration timeout) ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
-    if (timeout > absl::ZeroDuration()) mutex_.AwaitWithTimeout(absl::Condition(this, &JobQueue::has_news), timeout);
+    if (timeout > absl::ZeroDuration()) {
+      offered_ = out.empty();
+      if (!mutex_.AwaitWithTimeout(absl::Condition(this, &JobQueue::consumer_may_go_on), timeout)) {
+        woken_ = true;  // from here on no producer becomes the owner, so that the consumer does
+        mutex_.Await(absl::Condition(this, &JobQueue::consumer_may_go_on));
+      }
+      offered_ = false;
+    }
     woken_ = false;
     out.insert(out.end(), std::make_move_iterator(waiting_.begin()), std::make_move_iterator(waiting_.end()));
     waiting_.clear();
@@ -78,6 +114,7 @@ class JobQueue {
 
  private:
   bool has_news() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return !waiting_.empty() || closed_ || woken_; }
+  bool consumer_may_go_on() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return has_news() && !lent_; }
 
   const std::size_t capacity_;
   mutable absl::Mutex mutex_;
@@ -86,6 +123,8 @@ class JobQueue {
   absl::Duration retry_delay_ ABSL_GUARDED_BY(mutex_) = absl::Milliseconds(20);
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
   bool woken_ ABSL_GUARDED_BY(mutex_) = false;
+  bool offered_ ABSL_GUARDED_BY(mutex_) = false;  // the consumer waits with nothing left to do
+  bool lent_ ABSL_GUARDED_BY(mutex_) = false;     // a producer owns the work
 };
 
 }  // namespace axion::server::schedule

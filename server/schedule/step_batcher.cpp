@@ -104,9 +104,26 @@ StepBatcher::~StepBatcher() { drain(absl::ZeroDuration()); }
 
 absl::Status StepBatcher::submit(std::unique_ptr<Job> job) {
   job->admitted_at = options_.clock();
-  const absl::Status status = queue_.push(job);
-  if (status.ok()) observer_.on_queue_depth(static_cast<std::int64_t>(queue_.depth()));
+  bool owner = false;
+  const absl::Status status = may_run_on_lent_thread(*job) ? queue_.push_or_own(job, owner) : queue_.push(job);
+  if (!status.ok()) return status;
+  observer_.on_queue_depth(static_cast<std::int64_t>(queue_.depth()));
+  if (owner) {
+    waiting_.push_back(std::move(job));
+    run_waiting();
+    queue_.release(!waiting_.empty());
+  }
   return status;
+}
+
+bool StepBatcher::may_run_on_lent_thread(const Job& job) const {
+  const auto* work = std::get_if<StepWork>(&job.work);
+  // With a delay a step may have to wait for others, which only the device's thread does.
+  if (work == nullptr || !job.call.lends_thread || options_.max_batch_delay > absl::ZeroDuration()) return false;
+  const double world_step_time = job.batch->world_step_time.load(std::memory_order_relaxed);
+  const double time = world_step_time * static_cast<double>(world_count_of(work->world_indices, *job.batch)) *
+                      static_cast<double>(work->step_count);
+  return world_step_time > 0 && time <= absl::ToDoubleSeconds(options_.short_step);
 }
 
 bool StepBatcher::drain(absl::Duration limit) {
@@ -130,16 +147,12 @@ void StepBatcher::update_device_info() {
 }
 
 void StepBatcher::run() {
-  std::vector<Job*> ready;
   absl::Duration timeout = absl::ZeroDuration();
   while (true) {
     queue_.fetch(waiting_, timeout);
-    timeout = absl::ZeroDuration();
     destroy_expired();
     if (stop_.is_set()) refuse_all(draining());
-    collect(ready);
-    if (!ready.empty() && !should_wait(ready, timeout)) launch(ready);
-    forget_ended();
+    timeout = run_waiting();
     if (!waiting_.empty()) continue;
     // Closed is asked first: what was admitted before the queue closed is seen by the fetch that follows.
     if (queue_.closed()) {
@@ -154,6 +167,15 @@ void StepBatcher::run() {
   }
   update_device_info();
   ended_.Notify();
+}
+
+absl::Duration StepBatcher::run_waiting() {
+  absl::Duration timeout = absl::ZeroDuration();
+  std::vector<Job*> ready;
+  collect(ready);
+  if (!ready.empty() && !should_wait(ready, timeout)) launch(ready);
+  forget_ended();
+  return timeout;
 }
 
 absl::Duration StepBatcher::idle_timeout() const {
@@ -297,6 +319,10 @@ void StepBatcher::measure(std::span<const Entry> entries, absl::Duration duratio
     world_steps += worlds * entry.stretch.step_count;
   }
   pacer_.measured(world_steps, duration);
+  if (entries.size() == 1) {
+    entries.front().job->batch->world_step_time.store(
+        absl::ToDoubleSeconds(duration) / static_cast<double>(world_steps), std::memory_order_relaxed);
+  }
   observer_.on_launch(report);
 }
 

@@ -1,6 +1,9 @@
-// The one thread that owns a device: it runs what waits, many steps in one launch.
+// Who owns a device runs what waits for it, many steps in one launch.
 //
-// submit() may be called from any thread and never blocks. On the device's thread:
+// One thread at a time owns the device: a thread of its own, except that while that has nothing to do a short step may
+// be run by the thread that submits it, if its call lends it. To wake another thread takes a good part of the time of
+// such a step. What comes meanwhile waits for the device's thread, so a lent thread runs one step and goes. submit() may
+// be called from any thread and waits for no other. Whoever owns the device:
 //   - the jobs of a batch run in the order in which they were submitted; batches do not wait for each other;
 //   - waiting steps of distinct batches go into one Engine::step;
 //   - a long step is cut into stretches (launch_plan.hpp), and what comes in meanwhile joins the next launch;
@@ -40,6 +43,7 @@ struct StepBatcherOptions {
   absl::Duration max_batch_delay = absl::ZeroDuration();
   absl::Duration shared_slice = absl::Milliseconds(10);  // how long a launch may last when other jobs wait
   absl::Duration alone_slice = absl::Milliseconds(50);   // when none do
+  absl::Duration short_step = absl::Microseconds(250);   // the longest step that runs on a lent thread
   std::int64_t max_launch_steps = 0;                     // fixes the steps of a launch; 0: paced by the slices
   std::function<absl::Time()> clock = absl::Now;         // of leases, deadlines and waits
 };
@@ -53,7 +57,8 @@ class StepBatcher {
   StepBatcher(const StepBatcher&) = delete;
   StepBatcher& operator=(const StepBatcher&) = delete;
 
-  // RESOURCE_EXHAUSTED when the queue is full, UNAVAILABLE once draining. Then nothing of the job is called.
+  // RESOURCE_EXHAUSTED when the queue is full, UNAVAILABLE once draining. Then nothing of the job is called. The caller
+  // holds no lock that the job's sink takes.
   absl::Status submit(std::unique_ptr<Job> job);
   // Takes nothing new from now on; drain() does so too.
   void close() { queue_.close(); }
@@ -76,6 +81,10 @@ class StepBatcher {
   };
 
   void run();
+  // One round over what is in hand; at most one launch. With max_batch_delay the time to wait for more before the next.
+  absl::Duration run_waiting();
+  // Whether a thread that serves the network may run the job instead of the device's thread.
+  bool may_run_on_lent_thread(const Job& job) const;
   absl::Duration idle_timeout() const;
   void destroy_expired();
   // Runs and refuses what does not need a launch; the steps that are ready, at most one a batch, are left in `ready`.
@@ -102,7 +111,7 @@ class StepBatcher {
   Observer& observer_;
   JobQueue<std::unique_ptr<Job>> queue_;
 
-  // The device's thread only.
+  // The device's owner only: it is handed on through the queue.
   std::unique_ptr<Engine> engine_;
   std::vector<std::unique_ptr<Job>> waiting_;  // in order of admission; null once ended
   LaunchPacer pacer_;

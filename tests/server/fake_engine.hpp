@@ -163,7 +163,7 @@ struct FakeLaunch {
 
 class FakeEngine final : public Engine {
  public:
-  // Called on the device's thread before a launch; may block to let a test arrange what waits.
+  // Called by the device's owner before a launch; may block to let a test arrange what waits.
   std::function<void()> before_step;
   // A request of this batch makes a launch fail.
   const Batch* refused = nullptr;

@@ -1,4 +1,8 @@
+#include <algorithm>
 #include <thread>
+#include <vector>
+
+#include "absl/synchronization/mutex.h"
 
 #include "tests/server/rpc/fixture.hpp"
 
@@ -33,6 +37,35 @@ TEST_F(Stream, requests_sent_ahead_are_answered_in_order) {
   }
   EXPECT_FALSE(stream->Read(&response));
   EXPECT_TRUE(stream->Finish().ok());
+}
+
+TEST_F(Stream, whose_client_waits_for_every_answer_has_its_steps_run_where_they_were_read) {
+  absl::Mutex mutex;
+  std::vector<std::thread::id> threads;
+  start({}, [&] {
+    absl::MutexLock lock(&mutex);
+    threads.push_back(std::this_thread::get_id());
+  });
+  const std::string batch = create_batch(create_model().name(), 1).name();
+  grpc::ClientContext context;
+  const auto stream = stub->StepStream(&context);
+  constexpr int kCount = 400;
+  v1::StepResponse response;
+  for (int i = 0; i < kCount; ++i) {
+    ASSERT_TRUE(stream->Write(request_of(batch, "")));
+    ASSERT_TRUE(stream->Read(&response));
+    ASSERT_EQ(response.step_index(0), i + 1);
+  }
+  ASSERT_TRUE(stream->WritesDone());
+  EXPECT_FALSE(stream->Read(&response));
+  EXPECT_TRUE(stream->Finish().ok());
+  absl::MutexLock lock(&mutex);
+  ASSERT_EQ(threads.size(), static_cast<std::size_t>(kCount));
+  // A first step is the device's own thread's. How many others are depends on how often it has not gone to sleep yet.
+  const auto by_device = std::count(threads.begin(), threads.end(), threads.front());
+  EXPECT_LT(by_device, kCount / 2);
+  // Some always are, to see whether the client has come to send ahead.
+  EXPECT_GE(by_device, kCount / 50);
 }
 
 TEST_F(Stream, a_refused_request_ends_it_after_the_answers_before_and_nothing_after_runs) {
