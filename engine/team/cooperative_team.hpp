@@ -15,10 +15,10 @@ namespace axion::team {
 
 inline constexpr int kMaxCooperativeThreads = 256;
 
-// Bytes that the threads of one team share, for their reductions: a double a lane and a thread, and an int a thread.
-// Little, as a block of one warp has a twelfth of a multiprocessor's shared memory.
+// Bytes that the threads of one team share, for their reductions: a double a lane and a thread. Little, as a block of one
+// warp has a twelfth of a multiprocessor's shared memory.
 AXION_HD constexpr std::size_t cooperative_bytes(int threads) {
-  return kSumLanes * sizeof(double) + std::size_t(threads) * (sizeof(double) + sizeof(int));
+  return (kSumLanes + std::size_t(threads)) * sizeof(double);
 }
 
 template <typename Block>
@@ -26,8 +26,7 @@ class CooperativeTeam {
  public:
   // `storage`: cooperative_bytes of the block's threads, aligned to a double, the same for all of them. Real is at most
   // a double.
-  AXION_HD CooperativeTeam(Block block, std::byte* storage)
-      : block_(block), lanes_(reinterpret_cast<double*>(storage)) {}
+  AXION_HD CooperativeTeam(Block block, std::byte* storage) : block_(block), storage_(storage) {}
 
   template <typename Body>
   AXION_HD void for_each(int count, Body&& body) const {
@@ -40,75 +39,90 @@ class CooperativeTeam {
   template <typename Real, typename Term>
   AXION_HD Real sum(int count, Term&& term) const {
     const int thread = block_.thread(), threads = block_.threads();
+    Real *lanes = numbers<Real>(), *terms = lanes + kSumLanes;
     block_.sync();
-    for (int lane = thread; lane < kSumLanes; lane += threads) lanes_[lane] = 0;
+    for (int lane = thread; lane < kSumLanes; lane += threads) lanes[lane] = 0;
     for (int base = 0; base < count; base += threads) {
-      if (base + thread < count) terms()[thread] = term(base + thread);
+      if (base + thread < count) terms[thread] = term(base + thread);
       block_.sync();
       for (int lane = thread; lane < kSumLanes; lane += threads) {
-        Real partial = static_cast<Real>(lanes_[lane]);
+        Real partial = lanes[lane];
         const int first = (lane - base % kSumLanes + kSumLanes) % kSumLanes;
-        for (int k = first; k < threads && base + k < count; k += kSumLanes) {
-          partial += static_cast<Real>(terms()[k]);
-        }
-        lanes_[lane] = partial;
+        for (int k = first; k < threads && base + k < count; k += kSumLanes) partial += terms[k];
+        lanes[lane] = partial;
       }
       block_.sync();
     }
     block_.sync();
-    Real lanes[kSumLanes];
-    for (int lane = 0; lane < kSumLanes; ++lane) lanes[lane] = static_cast<Real>(lanes_[lane]);
-    for (int width = kSumLanes / 2; width > 0; width /= 2) {
-      for (int lane = 0; lane < width; ++lane) lanes[lane] += lanes[lane + width];
-    }
-    return lanes[0];
+    return fold(lanes, [](Real a, Real b) { return a + b; });
   }
 
-  // The greatest value does not depend on the order; a NaN stays once it is met.
+  // The greatest value does not depend on the order; a NaN stays once it is met. Lane l has the terms of the threads that
+  // are l modulo the lanes.
   template <typename Real, typename Term>
   AXION_HD Real max(int count, Term&& term) const {
     const int thread = block_.thread(), threads = block_.threads();
+    Real *lanes = numbers<Real>(), *terms = lanes + kSumLanes;
     Real greatest = 0;
     block_.sync();
     for (int i = thread; i < count; i += threads) greatest = greater(greatest, term(i));
-    terms()[thread] = greatest;
+    terms[thread] = greatest;
     block_.sync();
-    for (int k = 0; k < threads && k < count; ++k) greatest = greater(greatest, static_cast<Real>(terms()[k]));
-    return greatest;
+    for (int lane = thread; lane < kSumLanes; lane += threads) {
+      greatest = 0;
+      for (int k = lane; k < threads; k += kSumLanes) greatest = greater(greatest, terms[k]);
+      lanes[lane] = greatest;
+    }
+    block_.sync();
+    return fold(lanes, [](Real a, Real b) { return greater(a, b); });
   }
 
   template <typename KeepFn, typename EmitFn>
   AXION_HD int filter(int count, KeepFn&& keep, EmitFn&& emit) const {
     const int thread = block_.thread(), threads = block_.threads();
-    int kept = 0;
+    int kept = 0, *flags = numbers<int>();
     block_.sync();
     for (int base = 0; base < count; base += threads) {
       const int i = base + thread;
-      flags()[thread] = i < count && keep(i) ? 1 : 0;
+      flags[thread] = i < count && keep(i) ? 1 : 0;
       block_.sync();
       int before = kept;
       for (int k = 0; k < threads; ++k) {
-        if (k < thread) before += flags()[k];
-        kept += flags()[k];
+        if (k < thread) before += flags[k];
+        kept += flags[k];
       }
-      if (flags()[thread] != 0) emit(i, before);
+      if (flags[thread] != 0) emit(i, before);
       block_.sync();
     }
     return kept;
   }
 
  private:
+  // The upper half of the lanes to the lower until one is left, by each thread for itself: loads of all lanes at once.
+  template <typename Real, typename Op>
+  AXION_HD static Real fold(const Real* from, Op&& op) {
+    Real lanes[kSumLanes];
+    for (int lane = 0; lane < kSumLanes; ++lane) lanes[lane] = from[lane];
+    for (int width = kSumLanes / 2; width > 0; width /= 2) {
+      for (int lane = 0; lane < width; ++lane) lanes[lane] = op(lanes[lane], lanes[lane + width]);
+    }
+    return lanes[0];
+  }
+
   template <typename Real>
   AXION_HD static Real greater(Real a, Real b) {
     if (a != a) return a;
     return b <= a ? a : b;  // b where it is NaN
   }
 
-  AXION_HD double* terms() const { return lanes_ + kSumLanes; }                                    // [threads]
-  AXION_HD int* flags() const { return reinterpret_cast<int*>(terms() + block_.threads()); }  // [threads]
+  // [kSumLanes] lanes, then [threads] terms; or, in the same bytes, flags.
+  template <typename T>
+  AXION_HD T* numbers() const {
+    return reinterpret_cast<T*>(storage_);
+  }
 
   Block block_;
-  double* lanes_;  // [kSumLanes]
+  std::byte* storage_;
 };
 
 }  // namespace axion::team
