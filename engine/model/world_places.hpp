@@ -48,13 +48,13 @@ AXION_HD inline void bind_field(WorldView<Real>* view, int i, const Place& place
 // Calls f(pointer to member, thousandths of a step's accesses) for every field of scratch, the most accessed a byte
 // first.
 //
-// Counted with every load and store of the step booked on its field (the compiler's thread sanitizer, its calls
-// answered by a counter; float32, preset default, robots that have lain down): humanoid.xml thrice, the quadruped and
-// the wheeled robot of this repository twice each, ant.xml and half_cheetah.xml once, piles of boxes with half a share.
-// Of 971 kB that a step of humanoid.xml moves, state and parameters have 2 %, so they stay where they are. With 15 KiB
-// near, this one order covers 46 % of humanoid.xml's accesses, with 35 KiB 64 %, with 52 KiB 74 %, as an order of its
-// own would; of other robots' mostly a few hundredths less than orders of their own, at worst two thirds of them. What
-// the default preset does not use comes last.
+// Counted by tests/bench/accesses.py, every load and store of the step booked on its field (float32, preset default,
+// robots that have lain down): humanoid.xml thrice, the quadruped and the wheeled robot of this repository twice each,
+// ant.xml and half_cheetah.xml once, piles of 30 and of 120 boxes with a weight of 0.5 and 0.05. Of 971 kB that a
+// step of humanoid.xml moves, state and parameters have 2 %, so they stay where they are. With 15 KiB near, this one
+// order covers 46 % of humanoid.xml's accesses, with 35 KiB 65 %, with 52 KiB 74 %, as an order of its own would; of
+// other robots' mostly a few hundredths less than orders of their own, at worst seven tenths of them. What the default
+// preset does not use comes last.
 template <typename Real, typename F>
 void for_each_heat(F&& f) {
   using W = WorldView<Real>;

@@ -4,8 +4,8 @@
 // Flags are axion-bench's; the worlds, their controls and the steps are the same, but for rounding of the initial poses. Float32,
 // preset default and the initial state are the only choices. Prints one JSON object:
 // `functions`, by the function of the engine whose loops they are, loops, operations, and divisions and roots among them, each a
-// world-step; `elsewhere`, what is outside of all loops; means of contacts and Newton iterations; `same_bits`, whether every
-// world ended in the bits of the engine's own float32. Exit codes: 0; 1 if not; 2 for a wrong command line.
+// world-step; `elsewhere`, what is outside of all loops; `rounds` that teams of 32 to 256 threads take for the loops; means of
+// contacts and Newton iterations; `same_bits`, whether every world ended in the bits of the engine's own float32. Exit codes: 0; 1 if not; 2 for a wrong command line.
 #include "tests/bench/counted_real.hpp"
 
 #include <cstdio>
@@ -99,6 +99,10 @@ int main(int argc, char** argv) {
   }
   std::printf("}, ");
   print_tally("elsewhere", axion::bench::elsewhere, steps);
-  std::printf("}\n");
+  std::printf(", \"rounds\": {");
+  for (std::size_t i = 0; i < axion::bench::rounds.size(); ++i) {
+    std::printf("%s\"%d\": %.6g", i == 0 ? "" : ", ", axion::bench::kTeamThreads[i], axion::bench::rounds[i] / steps);
+  }
+  std::printf("}}\n");
   return same ? 0 : 1;
 }

@@ -7,6 +7,8 @@
 // Everything is as float32 does it, chunks and quads lane by lane, so a counted world ends in the engine's own bits.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -137,33 +139,42 @@ std::string function_of() {
   return std::string(name);
 }
 
+// Rounds that teams of so many threads take for the verbs counted: ceil(items / threads) each, at least one.
+inline constexpr std::array<int, 4> kTeamThreads{32, 64, 128, 256};
+inline std::array<std::int64_t, 4> rounds{};
+
 class CountingTeam {
  public:
   template <typename Body>
   void for_each(int count, Body&& body) const {
-    const Booking booking(tally_of<std::remove_cvref_t<Body>>());
+    const Booking booking(tally_of<std::remove_cvref_t<Body>>(), count);
     serial_.for_each(count, body);
   }
   template <typename Real, typename Body>
   Real sum(int count, Body&& body) const {
-    const Booking booking(tally_of<std::remove_cvref_t<Body>>());
+    const Booking booking(tally_of<std::remove_cvref_t<Body>>(), count);
     return serial_.template sum<Real>(count, body);
   }
   template <typename Real, typename Body>
   Real max(int count, Body&& body) const {
-    const Booking booking(tally_of<std::remove_cvref_t<Body>>());
+    const Booking booking(tally_of<std::remove_cvref_t<Body>>(), count);
     return serial_.template max<Real>(count, body);
   }
   template <typename Body, typename Emit>
   int filter(int count, Body&& keep, Emit&& emit) const {
-    const Booking booking(tally_of<std::remove_cvref_t<Body>>());
+    const Booking booking(tally_of<std::remove_cvref_t<Body>>(), count);
     return serial_.filter(count, keep, emit);
   }
 
  private:
   struct Booking {
     Tally* const before;
-    explicit Booking(Tally& on) : before(tally) { tally = &on, on.loops += counting; }
+    Booking(Tally& on, int items) : before(tally) {
+      tally = &on, on.loops += counting;
+      for (std::size_t i = 0; counting && i < rounds.size(); ++i) {
+        rounds[i] += std::max(1, (items + kTeamThreads[i] - 1) / kTeamThreads[i]);
+      }
+    }
     ~Booking() { tally = before; }
   };
   template <typename Body>

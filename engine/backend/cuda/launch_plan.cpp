@@ -8,11 +8,11 @@ namespace {
 
 constexpr int kWarp = 32;
 
-// Counted over the loops of a step, chunks of one number as in CUDA: a verb of n items takes ceil(n / threads)
-// rounds, and on average 1 + width / 8 / threads, the width being bodies, axes and limits together.
-// humanoid.xml, width 55: 1.22 rounds with 32 threads, 1.01 with 64, 0.99 with 128 or 256; a heap of 120 boxes: 1.61,
-// 1.26, 1.08, 0.99; robots with fewer joints: at most 1.04 and 1.00.
-constexpr double kRoundsPerWidth = 1.0 / 8;
+// Counted by axion-count (tests/bench/count_operations.cpp): a verb of n items takes ceil(n / threads) rounds, and on
+// average about 1 + width / 6 / threads, the width being bodies, axes and limits together. humanoid.xml, width 55: 1.26
+// rounds with 32 threads, 1.03 with 64, 1.01 with 128 or 256; a heap of 120 boxes: 1.69, 1.34, 1.16, 1.07; robots with
+// fewer joints: at most 1.06 and 1.03.
+constexpr double kRoundsPerWidth = 1.0 / 6;
 
 // Assumed, in clocks, of H100 and its kind: what a round computes, thirty instructions that wait for each other; loads
 // in a row that it waits for; latencies of shared memory, of the second cache and of device memory; two barriers a

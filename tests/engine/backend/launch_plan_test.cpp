@@ -75,9 +75,9 @@ TEST(LaunchPlan, a_wish_is_granted_or_nothing_is) {
     ASSERT_EQ(none.size(), 1u);
     EXPECT_EQ(none[0].near_bytes, 0u);
     EXPECT_EQ(none[0].blocks, 12);
-    const auto some = backend::block_shapes(device.limits, kUse, {.threads = 64, .near_bytes = 30001});
+    const auto some = backend::block_shapes(device.limits, kUse, {.threads = 64, .near_bytes = 31001});
     ASSERT_EQ(some.size(), 1u);
-    EXPECT_EQ(some[0].near_bytes, model::align_up(30001, model::kFieldAlignment));
+    EXPECT_EQ(some[0].near_bytes, model::align_up(31001, model::kFieldAlignment));
     EXPECT_EQ(some[0].blocks, device.name == "H200" ? 6 : device.name == "A100" ? 4 : 2);
     EXPECT_TRUE(backend::block_shapes(device.limits, kUse, {.near_bytes = 1 << 20}).empty());
     EXPECT_TRUE(backend::block_shapes(device.limits, kUse, {.threads = 48}).empty());
