@@ -68,6 +68,13 @@ class Gpu(unittest.TestCase):
         self.assertEqual([row[3] for row in rows if row[0] == 'wheeled_robot.xml'], ['same bits'] * 2)
         self.assertEqual([row[0] for row in rows if row[0] in ('1', '3')], ['1', '3'])
 
+    def test_every_shape_of_a_block_is_tried(self):
+        done = script('gpu.py', '--parts', 'shapes', '--device', 'cpu', '--shape_models', MODEL, '--shape_worlds', 2,
+                      '--shape_world_steps', 2, '--warmup_steps', 0, '--steps_per_launch', 2)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual([row[0] for row in rows_of(done.stdout)[1:]], ['32', '64', '128', '256'])
+        self.assertIn('same bits', done.stdout)
+
     @unittest.skipIf(shutil.which('nvidia-smi'), 'there is a GPU')
     def test_without_a_gpu_it_asks_for_an_architecture(self):
         done = script('gpu.py', '--parts', 'build')

@@ -8,11 +8,15 @@ namespace {
 
 constexpr int kWarp = 32;
 
-// Counted by axion-count (tests/bench/count_operations.cpp): a verb of n items takes ceil(n / threads) rounds, and on
-// average about 1 + width / 6 / threads, the width being bodies, axes and limits together. humanoid.xml, width 55: 1.26
-// rounds with 32 threads, 1.03 with 64, 1.01 with 128 or 256; a heap of 120 boxes: 1.69, 1.34, 1.16, 1.07; robots with
-// fewer joints: at most 1.06 and 1.03.
-constexpr double kRoundsPerWidth = 1.0 / 6;
+// Rounds of a verb, ceil(items / threads), on average. Counted by axion-count (tests/bench/count_operations.cpp) with 32,
+// 64, 128 and 256 threads: humanoid.xml 1.26, 1.03, 1.01, 1.01 (here 1.27, 1.07, 1.02, 1.00); a heap of 120 boxes 1.69,
+// 1.34, 1.16, 1.07 (1.63, 1.31, 1.08, 1.02); robots with fewer joints at most 1.06, 1.03, 1.01, 1.00 (1.12, 1.03, 1.01,
+// 1.00). A heap of 30 boxes, 1.42, 1.18, 1.07, 1.03, is underrated (1.08 and less): its contacts are many for its bodies.
+template <typename Real>
+double rounds_of_verb(const model::ModelView<Real>& m, int threads) {
+  const double x = double(m.body_count + m.axis_count + m.limit_count) / threads;
+  return 1 + x * std::min(1.0 / 6, x / 11);
+}
 
 // Assumed, in clocks, of H100 and its kind: what a round computes, thirty instructions that wait for each other; loads
 // in a row that it waits for; latencies of shared memory, of the second cache and of device memory; two barriers a
@@ -55,7 +59,6 @@ std::vector<BlockShape> block_shapes(const DeviceLimits& device, const KernelUse
 template <typename Real>
 std::vector<double> verb_clocks(const model::ModelView<Real>& m, const DeviceLimits& device,
                                 std::span<const BlockShape> shapes) {
-  const double width = m.body_count + m.axis_count + m.limit_count;
   std::vector<double> clocks;
   for (const BlockShape& shape : shapes) {
     const model::WorldPlaces places = model::place_fields(m, shape.near_bytes);
@@ -63,7 +66,7 @@ std::vector<double> verb_clocks(const model::ModelView<Real>& m, const DeviceLim
     const double cached = touched > double(device.l2_bytes) ? double(device.l2_bytes) / touched : 1;
     const double far = cached * kCacheClocks + (1 - cached) * kDeviceClocks;
     const double share = places.near_share / 1000.0;
-    const double rounds = 1 + kRoundsPerWidth * width / shape.threads;
+    const double rounds = rounds_of_verb(m, shape.threads);
     const double load = share * kNearClocks + (1 - share) * far;
     clocks.push_back(rounds * (kWorkClocks + kLoadsInRow * load) + barrier_clocks(shape.threads));
   }
