@@ -70,6 +70,8 @@ def build(options, report):
     configure = ['cmake', '-G', 'Ninja', '-S', ROOT, '-B', options.build, '-DCMAKE_BUILD_TYPE=Release', '-DAXION_CUDA=ON',
                  f'-DCMAKE_CUDA_ARCHITECTURES={options.architecture or architecture}', '-DAXION_BUILD_SERVER=OFF',
                  '-DAXION_BUILD_CLIENTS=OFF', '-DAXION_BUILD_TESTS=OFF']
+    if options.registers:
+        configure.append(f'-DAXION_CUDA_REGISTERS={options.registers}')
     if options.prefix:
         configure.append(f'-DCMAKE_PREFIX_PATH={options.prefix}')
     jobs = [f'-j{options.jobs}'] if options.jobs else []
@@ -209,6 +211,7 @@ def main():
     parser.add_argument('--bin', type=pathlib.Path, help='directory of the programs; default: of --build')
     parser.add_argument('--prefix', help='directory of libraries that are not installed (CMAKE_PREFIX_PATH)')
     parser.add_argument('--architecture', help='of the GPU, e.g. 90; default: of the one that is there')
+    parser.add_argument('--registers', type=int, help='of a thread, e.g. 96, 128, 168; default: as the build has it')
     parser.add_argument('--jobs', type=int, help='compilers at once; default: as Ninja chooses')
     parser.add_argument('--agreement_models', nargs='+', help='file names; default: all there are')
     parser.add_argument('--agreement_worlds', type=int, default=16)

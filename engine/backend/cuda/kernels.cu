@@ -5,10 +5,10 @@
 namespace axion::backend {
 namespace {
 
-// Threads that a multiprocessor's 65,536 registers suffice for at 168 each; the functions that the kernel calls are
-// held to as many by --maxrregcount in engine/backend's CMakeLists.txt. No block is that large: the bound is there for
-// the registers.
-constexpr int kResidentThreads = 384;
+// Threads that a multiprocessor's 65,536 registers suffice for, as many warps on each of its four schedulers; the functions
+// that the kernel calls are held to as many registers by --maxrregcount (engine/backend/CMakeLists.txt). No block is that
+// large: the bound is there for the registers.
+constexpr int kResidentThreads = 65536 / AXION_CUDA_REGISTERS / 128 * 128;
 
 struct TakeRow {
   int* next;

@@ -27,8 +27,8 @@ constexpr std::size_t kKi = 1024;
 const std::vector<Device> kDevices{{"H200", {132, 228 * kKi, 227 * kKi, kKi, 50 * kKi* kKi}},
                                    {"A100", {108, 164 * kKi, 163 * kKi, kKi, 40 * kKi* kKi}},
                                    {"RTX 4090", {128, 100 * kKi, 99 * kKi, kKi, 72 * kKi* kKi}}};
-// 65,536 registers at 168 a thread hold 12 warps.
-const KernelUse kUse{2256, {12, 6, 3, 1}};
+// 65,536 registers at 128 a thread hold 16 warps.
+const KernelUse kUse{2256, {16, 8, 4, 2}};
 
 model::ModelView<float> view_of(const std::shared_ptr<const Model>& model) {
   return dynamic_cast<const backend::EngineModel&>(*model).arrays<float>().view();
@@ -74,7 +74,7 @@ TEST(LaunchPlan, a_wish_is_granted_or_nothing_is) {
     const auto none = backend::block_shapes(device.limits, kUse, {.threads = 32, .near_bytes = 0});
     ASSERT_EQ(none.size(), 1u);
     EXPECT_EQ(none[0].near_bytes, 0u);
-    EXPECT_EQ(none[0].blocks, 12);
+    EXPECT_EQ(none[0].blocks, 16);
     const auto some = backend::block_shapes(device.limits, kUse, {.threads = 64, .near_bytes = 31001});
     ASSERT_EQ(some.size(), 1u);
     EXPECT_EQ(some[0].near_bytes, model::align_up(31001, model::kFieldAlignment));
@@ -86,7 +86,7 @@ TEST(LaunchPlan, a_wish_is_granted_or_nothing_is) {
 
 TEST(LaunchPlan, a_kernel_of_which_no_block_fits_has_no_shape) {
   EXPECT_TRUE(backend::block_shapes(kDevices[0].limits, {2256, {0, 0, 0, 0}}, {}).empty());
-  EXPECT_TRUE(backend::block_shapes(kDevices[0].limits, {300 * kKi, {12, 6, 3, 1}}, {}).empty());
+  EXPECT_TRUE(backend::block_shapes(kDevices[0].limits, {300 * kKi, {16, 8, 4, 2}}, {}).empty());
 }
 
 TEST(LaunchPlan, few_worlds_get_all_near_memory_and_many_worlds_get_many_blocks) {
