@@ -202,15 +202,21 @@ struct WorldView {
   int* sweep_body;                      // [2 nsweep] bodies a and b of each row that is swept
   Real* row_velocity;                   // [delassus_rows] change of J u of each row that is swept
   Real* row_last;                       // [delassus_rows] the same after the last sweep
-  Real* delassus;                       // [delassus_rows^2] J V J^T by columns, those that were needed
+  Real* delassus;                       // [delassus_rows^2 + 1] J V J^T by columns, those that were needed
   int* delassus_known;                  // [delassus_rows] whether a row's column is there
-  Real* delassus_push;                  // [4 * 6 (nb + 2)] velocities of all bodies for impulses along up to three rows, and room
+  Real* delassus_push;                  // [2][nb][6][kPushLanes] velocities of bodies for impulses along as many rows; the impulses
+  int* sweep_lane;                      // [kPushLanes] those rows,
+  int* sweep_unit;                      // [kPushLanes] the first of each that are swept together,
+  int* sweep_lane_count;                // [2] and how many there are of both
+  int* sweep_touched;                   // [nb] whether they act on a body or on one that hangs on it
   Real* active_matrix;                  // [kActiveStride^2] D of the active rows by columns, and right-hand side
-  Real* active_change;                  // [delassus_rows] impulses before a step on them, then what it changed
+  Real* active_change;                  // [delassus_rows] multipliers of elimination, impulses before the step, what it changed
+  Real* active_multiplier;              // [delassus_rows] multipliers of its every other column
   Real* active_cut;                     // [delassus_rows] friction's share of sliding unknowns, then what bounds cut off a step
-  int* active_row;                      // [kMaxActiveRows]
-  int* active_kind;                     // [kMaxActiveRows]
+  int* active_row;                      // [delassus_rows + 1] no more than kMaxActiveRows are used
+  int* active_kind;                     // [delassus_rows + 1]
   int* active_count;                    // [3]
+  int* active_state;                    // [contact_capacity] whether a contact sticks, slides or is open
 };
 
 // A node of the factorisation is a body and the rows of the joint to its parent, or a joint that closes a loop.
@@ -223,6 +229,7 @@ inline constexpr int kTransferStride = 2 * 6 * kNodeSize + 6 * kPanelWidth;
 // Order of the greatest Delassus matrix that a world keeps: 144 KiB in float32. Columns are padded to whole vectors.
 inline constexpr int kMaxDelassusRows = 192;
 inline constexpr int kDelassusPadding = 16;
+inline constexpr int kPushLanes = 16;      // impulses that are passed through the joint tree at once
 inline constexpr int kMaxActiveRows = 63;  // of a Newton step on the active rows alone
 inline constexpr int kActiveStride = 64;   // and its right-hand side
 
@@ -324,15 +331,15 @@ AXION_HD inline void for_each_field(const ModelView<Real>& m, F&& f) {
   f(kScratch, &W::joint_upper, nb * kCouplingStride), f(kScratch, &W::joint_lower, nb * kCouplingStride);
   f(kScratch, &W::transfer, nb * kTransferStride), f(kScratch, &W::inverse, 36 * std::size_t(m.inverse_blocks));
   f(kScratch, &W::response, nb * kNodeSize), f(kScratch, &W::sweep_velocity, 6 * nb), f(kScratch, &W::sweep_last, 6 * nb);
-  const std::size_t nr = delassus_rows(m);
+  const std::size_t nr = delassus_rows(m), nl = kPushLanes;
   f(kScratch, &W::sweep_body, 2 * std::size_t(most_swept_rows(m)));
   f(kScratch, &W::row_velocity, nr), f(kScratch, &W::row_last, nr);
-  f(kScratch, &W::delassus, nr * nr), f(kScratch, &W::delassus_known, nr);
-  f(kScratch, &W::delassus_push, 24 * (nb + 2));
-  const std::size_t na_max = nr > 0 ? kMaxActiveRows : 0;
+  f(kScratch, &W::delassus, nr > 0 ? nr * nr + 1 : 0), f(kScratch, &W::delassus_known, nr);
+  f(kScratch, &W::delassus_push, nr > 0 ? 12 * nb * nl : 0), f(kScratch, &W::sweep_lane, nl), f(kScratch, &W::sweep_unit, nl);
+  f(kScratch, &W::sweep_lane_count, std::size_t(2)), f(kScratch, &W::sweep_touched, nb);
   f(kScratch, &W::active_matrix, nr > 0 ? kActiveStride * kActiveStride : 0), f(kScratch, &W::active_change, nr);
-  f(kScratch, &W::active_cut, nr);
-  f(kScratch, &W::active_row, na_max), f(kScratch, &W::active_kind, na_max), f(kScratch, &W::active_count, std::size_t(3));
+  f(kScratch, &W::active_multiplier, nr), f(kScratch, &W::active_cut, nr), f(kScratch, &W::active_state, nr > 0 ? nc : 0);
+  f(kScratch, &W::active_row, nr + 1), f(kScratch, &W::active_kind, nr + 1), f(kScratch, &W::active_count, std::size_t(3));
 }
 
 }  // namespace axion::model

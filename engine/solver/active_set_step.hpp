@@ -39,19 +39,19 @@ struct HeldContacts {
   }
 };
 
-enum class ContactState { kOpen, kFrictionless, kSticks, kSlides };
+enum ContactState : int { kOpen, kFrictionless, kSticks, kSlides };
 
 template <typename Real>
 AXION_HD inline ContactState state_of_contact(const Problem<Real>& p, int i, const HeldContacts& held) {
   const int row = p.contact_base() + 3 * i;
   const Real* lambda = p.w.lambda + row;
-  if (!(lambda[0] > Real(0))) return ContactState::kOpen;
+  if (!(lambda[0] > Real(0))) return kOpen;
   const Real within = Real(kStickingShare) * p.w.contacts[i].friction * lambda[0];
-  if (!(within > Real(0))) return ContactState::kFrictionless;
+  if (!(within > Real(0))) return kFrictionless;
   const Real* v = p.w.row_velocity + (row - p.limit_base());
   const Real along = lambda[1] * (p.w.pcr_r[row + 1] + v[1]) + lambda[2] * (p.w.pcr_r[row + 2] + v[2]);
   const bool inside = lambda[1] * lambda[1] + lambda[2] * lambda[2] < within * within;
-  return (inside || along > Real(0)) && !held.has(i) ? ContactState::kSticks : ContactState::kSlides;
+  return (inside || along > Real(0)) && !held.has(i) ? kSticks : kSlides;
 }
 
 // How many unknowns there are: those of sticking contacts come first, by three; then single ones; then those of sliding
@@ -63,33 +63,35 @@ struct ActiveCount {
 // The unknowns: active_row, active_kind.
 template <typename Real, typename Team>
 AXION_HD inline ActiveCount list_active_rows(const Team& team, const Problem<Real>& p, const HeldContacts& held) {
-  int* counts = p.w.active_count;
+  int *counts = p.w.active_count, *states = p.w.active_state;
+  team.for_each(p.contact_count, [&](int i) { states[i] = state_of_contact(p, i, held); });
   team.for_each(1, [&](int) {
     int count = 0;
-    const auto add = [&](int row, ActiveKind kind) {
-      if (count < model::kMaxActiveRows) p.w.active_row[count] = row, p.w.active_kind[count] = kind;
-      ++count;
+    // Written wherever it would stand, and kept where it belongs: nobody can foresee which rows are active.
+    const auto add = [&](bool active, int row, ActiveKind kind) {
+      p.w.active_row[count] = row, p.w.active_kind[count] = kind;
+      count += active ? 1 : 0;
     };
-    const auto for_contacts = [&](ContactState state, auto&& f) {
-      for (int i = 0; i < p.contact_count; ++i) {
-        if (state_of_contact(p, i, held) == state) f(p.contact_base() + 3 * i);
-      }
-    };
-    for_contacts(ContactState::kSticks, [&](int row) {
-      for (int k = 0; k < 3; ++k) add(row + k, kSingleRow);
-    });
+    for (int i = 0; i < p.contact_count; ++i) {
+      for (int k = 0; k < 3; ++k) add(states[i] == kSticks, p.contact_base() + 3 * i + k, kSingleRow);
+    }
     counts[0] = count;
     for (int row = p.limit_base(); row < p.effort_base(); ++row) {
-      if (p.w.lambda[row] > Real(0)) add(row, kSingleRow);
+      add(p.w.lambda[row] > Real(0), row, kSingleRow);
     }
     for (int row = p.effort_base(); row < p.contact_base(); ++row) {
       const int e = row - p.effort_base();
       const Real lambda = p.w.lambda[row];
-      if (lambda > p.w.effort_lower[e] && lambda < p.w.effort_upper[e]) add(row, kSingleRow);
+      add(lambda > p.w.effort_lower[e] && lambda < p.w.effort_upper[e], row, kSingleRow);
     }
-    for_contacts(ContactState::kFrictionless, [&](int row) { add(row, kSlidingNormal); });
+    for (int i = 0; i < p.contact_count; ++i) {
+      add(states[i] == kFrictionless, p.contact_base() + 3 * i, kSlidingNormal);
+    }
     counts[1] = count - counts[0];
-    for_contacts(ContactState::kSlides, [&](int row) { add(row, kSlidingNormal), add(row, kSlidingAcross); });
+    for (int i = 0; i < p.contact_count; ++i) {
+      const int row = p.contact_base() + 3 * i;
+      add(states[i] == kSlides, row, kSlidingNormal), add(states[i] == kSlides, row, kSlidingAcross);
+    }
     counts[2] = count;
   });
   return {counts[0], counts[1], counts[2]};
@@ -107,19 +109,24 @@ AXION_HD inline void note_sliding_shares(const Team& team, const Problem<Real>& 
   });
 }
 
-// Rows of a column: effect(row) is what its unknown does to a row, from p.limit_base() on.
+// Rows of a column: effect(lanes, row) is what its unknown does to `lanes` rows from `row` on, p.limit_base() being zero. Of a
+// contact four at once, where a register holds them; the fourth, which may be anybody's, gives way to what follows.
 template <typename Real, typename Effect>
 AXION_HD inline void fill_active_rows(const Problem<Real>& p, const ActiveCount& count, const Real* share, Real* out,
                                       Effect&& effect) {
+  constexpr int lanes = chunk_lanes<Real>(4) == 4 ? 4 : 1;
   const int *rows = p.w.active_row, base = p.limit_base(), single = count.sticking + count.single;
-  for (int i = 0; i < count.sticking; i += 3) {
-    const int on = rows[i] - base;
-    out[i] = effect(on), out[i + 1] = effect(on + 1), out[i + 2] = effect(on + 2);
-  }
-  for (int i = count.sticking; i < single; ++i) out[i] = effect(rows[i] - base);
+  const auto contact_rows = [&](int on, Real* to) AXION_INLINED {
+    for (int k = 0; k < 3; k += lanes) {
+      store_chunk<lanes>(to + k, effect(std::integral_constant<int, lanes>{}, on + k));
+    }
+  };
+  for (int i = 0; i < count.sticking; i += 3) contact_rows(rows[i] - base, out + i);
+  for (int i = count.sticking; i < single; ++i) out[i] = effect(std::integral_constant<int, 1>{}, rows[i] - base);
   for (int i = single; i < count.all; i += 2) {
-    const int on = rows[i] - base;
-    out[i] = effect(on), out[i + 1] = share[i] * effect(on + 2) - share[i + 1] * effect(on + 1);
+    Real of[4];
+    contact_rows(rows[i] - base, of);
+    out[i] = of[0], out[i + 1] = share[i] * of[2] - share[i + 1] * of[1];
   }
 }
 
@@ -131,19 +138,23 @@ AXION_HD inline void fill_active_column(const Problem<Real>& p, const ActiveCoun
   const Real* column = p.w.delassus + (row - base) * length;
   Real* out = p.w.active_matrix + k * model::kActiveStride;
   if (k < count.sticking + count.single) {
-    fill_active_rows(p, count, share, out, [=](int on) { return column[on]; });
+    fill_active_rows(p, count, share, out, [=](auto lanes, int on) AXION_INLINED { return load_chunk<lanes>(column + on); });
     out[k] += p.w.pcr_p[row] + proximal * p.w.row_scale[row];
     return;
   }
   const Real *x_column = column + length, *y_column = x_column + length;
   if (p.w.active_kind[k] == kSlidingNormal) {
     const Real x = share[k], y = share[k + 1];
-    fill_active_rows(p, count, share, out, [=](int on) { return column[on] + x * x_column[on] + y * y_column[on]; });
+    fill_active_rows(p, count, share, out, [=](auto lanes, int on) AXION_INLINED {
+      return load_chunk<lanes>(column + on) + x * load_chunk<lanes>(x_column + on) + y * load_chunk<lanes>(y_column + on);
+    });
     out[k] += p.w.pcr_p[row] + proximal * p.w.row_scale[row];
     return;
   }
   const Real x = -share[k], y = share[k - 1];
-  fill_active_rows(p, count, share, out, [=](int on) { return x * x_column[on] + y * y_column[on]; });
+  fill_active_rows(p, count, share, out, [=](auto lanes, int on) AXION_INLINED {
+    return x * load_chunk<lanes>(x_column + on) + y * load_chunk<lanes>(y_column + on);
+  });
   const Real vx = p.w.pcr_r[row + 1] + p.w.row_velocity[row - base + 1];
   const Real vy = p.w.pcr_r[row + 2] + p.w.row_velocity[row - base + 2];
   // |v_t| |d|/λ_n, v_t along −d
@@ -171,37 +182,53 @@ AXION_HD inline Chunk<Real, lanes> rows_off(const Chunk<Real, lanes>& a, int sta
   }
 }
 
-// Solves A x = b, by elimination without pivoting: A by columns, b the column after the last, and x in its place. Rows are
-// combined by chunks with `multipliers`, which are zero down to the pivot; what stands beyond the last row takes no part.
+// Solves A x = b, by elimination without pivoting: A by columns, b the column after the last, and x in its place. Two columns
+// at a time, and rows by chunks with the columns' multipliers m and n, which are zero down to their pivots; what stands beyond
+// the last row takes no part.
 template <typename Real, typename Team>
-AXION_HD inline void solve_active_rows(const Team& team, Real* A, Real* multipliers, int count) {
-  constexpr int stride = model::kActiveStride, lanes = chunk_lanes<Real>(8);
-  for (int k = 0; k < count; ++k) {
-    Real* pivot = A + k * stride;
-    const Real inverse = Real(1) / pivot[k];
-    const int start = k / lanes * lanes;
-    team.for_each((count - start + lanes - 1) / lanes, [=](int chunk) {
+AXION_HD inline void solve_active_rows(const Team& team, Real* A, Real* m, Real* n, int count) {
+  constexpr int stride = model::kActiveStride, lanes = chunk_lanes<Real>(16);
+  using Rows = Chunk<Real, lanes>;
+  for (int k = 0; k < count; k += 2) {
+    const bool two = k + 1 < count;
+    Real *first = A + k * stride, *second = first + stride;
+    const Real inverse = Real(1) / first[k], factor = second[k];
+    const int start = k / lanes * lanes, chunks = (count - start + lanes - 1) / lanes;
+    team.for_each(chunks, [=](int chunk) {
       const int i = start + chunk * lanes;
-      const Chunk<Real, lanes> m = load_chunk<lanes>(pivot + i) * inverse;
-      store_chunk<lanes>(multipliers + i, chunk == 0 ? rows_off<true, lanes, Real>(m, i, k) : m);
+      const Rows all = load_chunk<lanes>(first + i) * inverse, below = chunk == 0 ? rows_off<true, lanes, Real>(all, i, k) : all;
+      store_chunk<lanes>(m + i, below);
+      store_chunk<lanes>(second + i, load_chunk<lanes>(second + i) - factor * below);
     });
-    team.for_each(count - k, [=](int j) {
-      Real* column = A + (k + 1 + j) * stride;
-      const Real factor = column[k];
+    if (!two) break;
+    const Real next_inverse = Real(1) / second[k + 1];
+    team.for_each(chunks, [=](int chunk) {
+      const int i = start + chunk * lanes;
+      const Rows all = load_chunk<lanes>(second + i) * next_inverse;
+      store_chunk<lanes>(n + i, i <= k + 1 ? rows_off<true, lanes, Real>(all, i, k + 1) : all);
+    });
+    team.for_each(count - k - 1, [=](int j) {
+      Real* column = second + (j + 1) * stride;
+      const Real x = column[k], y = column[k + 1] - x * m[k + 1];
       for (int i = start; i < count; i += lanes) {
-        store_chunk<lanes>(column + i, load_chunk<lanes>(column + i) - factor * load_chunk<lanes>(multipliers + i));
+        store_chunk<lanes>(column + i,
+                           load_chunk<lanes>(column + i) - x * load_chunk<lanes>(m + i) - y * load_chunk<lanes>(n + i));
       }
     });
   }
   Real* b = A + count * stride;
-  for (int k = count - 1; k >= 0; --k) {
-    const Real *column = A + k * stride, x = b[k] / column[k];
-    team.for_each(k / lanes + 1, [=](int chunk) {
+  for (int k = count - 1; k >= 0; k -= 2) {
+    const Real *last = A + k * stride, *next = k > 0 ? last - stride : last;
+    const Real x = b[k] / last[k], y = k > 0 ? (b[k - 1] - x * last[k - 1]) / next[k - 1] : Real(0);
+    team.for_each((k - 1 + lanes - 1) / lanes, [=](int chunk) {
       const int i = chunk * lanes;
-      const Chunk<Real, lanes> above = rows_off<false, lanes, Real>(load_chunk<lanes>(column + i), i, k);
-      store_chunk<lanes>(b + i, load_chunk<lanes>(b + i) - x * above);
+      const auto above = [=](const Real* column) { return rows_off<false, lanes, Real>(load_chunk<lanes>(column + i), i, k - 1); };
+      store_chunk<lanes>(b + i, load_chunk<lanes>(b + i) - x * above(last) - y * above(next));
     });
-    team.for_each(1, [=](int) { b[k] = x; });
+    team.for_each(1, [=](int) {
+      b[k] = x;
+      if (k > 0) b[k - 1] = y;
+    });
   }
 }
 
@@ -238,7 +265,11 @@ AXION_HD inline StepEnd<Real> end_of_step(const Problem<Real>& p, const Real* x,
   if (part != 0) return {Real(2), false};
   const Real share = x[k] < Real(0) ? share_to(Real(0)) : Real(2);
   if (row < p.contact_base() || kind != kSingleRow) return {share, false};
-  const Real cone = share_to_cone(p.w.lambda + row, x + k, p.w.contacts[(row - p.contact_base()) / 3].friction);
+  const Real* l = p.w.lambda + row;
+  const Real mu = p.w.contacts[(row - p.contact_base()) / 3].friction;
+  const Real n = mu * (l[0] + x[k]), t1 = l[1] + x[k + 1], t2 = l[2] + x[k + 2];
+  if (n >= Real(0) && t1 * t1 + t2 * t2 <= n * n) return {Real(2), false};  // a cone is convex
+  const Real cone = share_to_cone(l, x + k, mu);
   return cone < share ? StepEnd<Real>{cone, true} : StepEnd<Real>{share, false};
 }
 
@@ -283,9 +314,10 @@ AXION_HD_CALL void move_active_impulses(const Team& team, const Problem<Real>& p
   team.for_each(p.contact_count, [&](int i) {
     Real* lambda = p.w.lambda + p.contact_base() + 3 * i;
     lambda[0] = greater(lambda[0], Real(0));
-    const Real cone = p.w.contacts[i].friction * lambda[0];
-    const Real size = std::sqrt(lambda[1] * lambda[1] + lambda[2] * lambda[2]);
-    if (size > cone) lambda[1] *= cone / size, lambda[2] *= cone / size;
+    const Real cone = p.w.contacts[i].friction * lambda[0], square = lambda[1] * lambda[1] + lambda[2] * lambda[2];
+    if (!(square > cone * cone)) return;
+    const Real share = cone / std::sqrt(square);
+    lambda[1] *= share, lambda[2] *= share;
   });
 }
 
@@ -301,14 +333,13 @@ AXION_HD_CALL ActiveStep<Real> step_active_set(const Team& team, const Problem<R
   note_sliding_shares(team, p, active, share);
   team.for_each(count, [&](int k) { fill_active_column(p, active, share, k, proximal); });
   team.for_each(count, [&](int i) { x[i] = active_residual(p, share, i); });
-  solve_active_rows(team, p.w.active_matrix, change, count);
-  const Real size = team.template max<Real>(count, [&](int i) { return std::abs(x[i]); });
-  if (!(size - size == Real(0))) return {};
+  solve_active_rows(team, p.w.active_matrix, change, p.w.active_multiplier, count);
   team.for_each(count, [&](int i) {
-    const Real end = end_of_step(p, x, i).share;
-    cut[i] = end < Real(1) ? Real(1) - end : Real(0);
+    const Real end = end_of_step(p, x, i).share, whole = x[i] - x[i];  // zero, or NaN where there is no solution
+    cut[i] = end < Real(1) ? Real(1) - end + whole : whole;
   });
   const Real most = team.template max<Real>(count, [&](int i) { return cut[i]; });
+  if (!(most == most)) return {};
   const Real behind = team.template max<Real>(count, [&](int i) { return cut[i] == most ? Real(count - i) : Real(0); });
   const int stopped = most > Real(0) ? count - static_cast<int>(behind) : -1;
   ActiveStep<Real> step{true, Real(1) - most, -1};
@@ -318,13 +349,12 @@ AXION_HD_CALL ActiveStep<Real> step_active_set(const Team& team, const Problem<R
   team.for_each(rows, [&](int r) { change[r] = p.w.lambda[base + r]; });
   move_active_impulses(team, p, x, count, step.share, stopped, on_cone);
   team.for_each(rows, [&](int r) { change[r] = p.w.lambda[base + r] - change[r]; });
-  const int length = DelassusVelocities::size(p);
-  for (int r = 0; r < rows; ++r) {
-    const Real impulse = change[r];
-    if (impulse == Real(0)) continue;
-    const Real* column = p.w.delassus + r * length;
-    Real* v = p.w.row_velocity;
-    team.for_each(length, [=](int i) { v[i] += column[i] * impulse; });
+  for (int row = base; row < p.row_count(); row += swept_together(p, row)) {
+    const Real* by = change + (row - base);
+    const int count = swept_together(p, row);
+    if (by[0] != Real(0) || (count == 3 && (by[1] != Real(0) || by[2] != Real(0)))) {
+      DelassusVelocities::push(team, p, row, count, by);
+    }
   }
   return step;
 }

@@ -26,7 +26,9 @@ AXION_HD constexpr int chunk_lanes(int most) {
 #if defined(__CUDACC__)
   return most < 1 ? most : 1;
 #else
-#if defined(__AVX__)
+#if defined(__AVX512F__)
+  constexpr int lanes = 64 / sizeof(Real);
+#elif defined(__AVX__)
   constexpr int lanes = 32 / sizeof(Real);
 #else
   constexpr int lanes = 16 / sizeof(Real);

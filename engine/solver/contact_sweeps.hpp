@@ -97,17 +97,14 @@ AXION_HD_CALL void note_rows(const Team& team, const Problem<Real>& p) {
   });
 }
 
-// What a row or contact is divided by, from its block of J V Jᵀ.
-template <typename Velocities, typename Real, typename Team>
-AXION_HD inline void note_row_block(const Team& team, const Problem<Real>& p, int row) {
-  team.for_each(1, [&](int) {
-    p.w.pcr_d[row] = greater(Velocities::block(p, row, 0, 0), Real(kLeastMobility) * p.w.row_scale[row]);
-  });
-}
-
+// What the row or contact that begins with `row` is divided by, from its block of J V Jᵀ.
 template <typename Velocities, typename Real>
-AXION_HD inline void note_contact_block(const Problem<Real>& p, int i) {
-  const int row = p.contact_base() + 3 * i;
+AXION_HD inline void note_block(const Problem<Real>& p, int row) {
+  if (row < p.contact_base()) {
+    p.w.pcr_d[row] = greater(Velocities::block(p, row, 0, 0), Real(kLeastMobility) * p.w.row_scale[row]);
+    return;
+  }
+  const int i = (row - p.contact_base()) / 3;
   for (int k = 0; k < 9; ++k) p.w.contact_gain[9 * i + k] = Velocities::block(p, row, k / 3, k % 3);
   invert_swept_block(p, i);
 }
@@ -115,16 +112,25 @@ AXION_HD inline void note_contact_block(const Problem<Real>& p, int i) {
 // All blocks at once, where `prepare` does not make them when they are needed.
 template <typename Real, typename Team>
 AXION_HD_CALL void note_all_blocks(const Team& team, const Problem<Real>& p) {
-  for (int i = 0; i < p.m.limit_count + p.m.effort_count; ++i) note_row_block<TreeVelocities>(team, p, p.limit_base() + i);
-  team.for_each(p.contact_count, [&](int i) { note_contact_block<TreeVelocities>(p, i); });
+  const int single = p.contact_base() - p.limit_base();
+  team.for_each(single + p.contact_count, [&](int i) {
+    note_block<TreeVelocities>(p, p.limit_base() + (i < single ? i : single + 3 * (i - single)));
+  });
+}
+
+// The block of the row or contact that begins with `row`, where it is not there yet.
+template <typename Velocities, typename Real, typename Team>
+AXION_HD inline void prepare_block(const Team& team, const Problem<Real>& p, int row) {
+  const int units = Velocities::prepare(team, p, row);
+  if (units > 0) team.for_each(units, [&](int k) { note_block<Velocities>(p, p.w.sweep_unit[k]); });
 }
 
 // One row with bounds on its impulse. Returns whether its natural residual was above `share` of its tolerance.
 template <typename Velocities, typename Real, typename Team>
 AXION_HD inline bool sweep_row(const Team& team, const Problem<Real>& p, int row, Real share) {
-  const Real last = p.w.lambda[row], v = p.w.pcr_r[row] + Velocities::velocity(p, row) + p.w.pcr_p[row] * last;
-  if (row < p.effort_base() && v >= Real(0) && last == Real(0)) return false;
-  if (Velocities::prepare(team, p, row, 1)) note_row_block<Velocities>(team, p, row);
+  const Real last = p.w.lambda[row], v = swept_velocity<Velocities>(p, row);
+  if (stays_open(p, row, v)) return false;
+  prepare_block<Velocities>(team, p, row);
   Real next = last - v / (p.w.pcr_d[row] + p.w.pcr_p[row]), residual;
   if (row < p.effort_base()) {
     next = greater(next, Real(0));
@@ -147,9 +153,9 @@ AXION_HD_CALL bool sweep_contact(const Team& team, const Problem<Real>& p, int i
   const int row = p.contact_base() + 3 * i;
   const Real* lambda = p.w.lambda + row;
   const ContactImpulse<Real> last{lambda[0], lambda[1], lambda[2]};
-  const Real v_n = p.w.pcr_r[row] + Velocities::velocity(p, row) + p.w.pcr_p[row] * last.n;
-  if (v_n >= Real(0) && last.n == Real(0) && last.x == Real(0) && last.y == Real(0)) return false;
-  if (Velocities::prepare(team, p, row, 3)) team.for_each(1, [&](int) { note_contact_block<Velocities>(p, i); });
+  const Real v_n = swept_velocity<Velocities>(p, row);
+  if (stays_open(p, row, v_n)) return false;
+  prepare_block<Velocities>(team, p, row);
   const ContactImpulse<Real> v{v_n, p.w.pcr_r[row + 1] + Velocities::velocity(p, row + 1),
                                p.w.pcr_r[row + 2] + Velocities::velocity(p, row + 2)};
   const Real mu = p.w.contacts[i].friction;

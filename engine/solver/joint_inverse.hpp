@@ -11,7 +11,6 @@
 // Called by contact_sweeps.hpp and sweep_velocities.hpp, after `linearise`, for models without loop joints.
 #pragma once
 
-#include "engine/math/quad.hpp"
 #include "engine/solver/tree_solver.hpp"
 
 namespace axion::solver {
@@ -193,41 +192,52 @@ AXION_HD inline void invert_nodes(const Team& team, const Problem<Real>& p) {
   team.for_each(p.m.body_count, [&](int i) { invert_node(p, i); });
 }
 
-// u += V f in the tree of body b, for four impulses on it at once: f [2][6][4], of which the first half is given and the
-// second room, u [body][6][4]. What bodies have for another's impulse must have reached them before (push_down).
-template <typename Real, typename Team>
-AXION_HD_CALL void push_up(const Team& team, const Problem<Real>& p, int b, Real* f, Real* u) {
-  using math::Quad;
-  int turn = 0;
-  for (int i = b; i >= 0; i = p.m.bodies[i].parent, turn = 1 - turn) {
-    const Real *Z = node_inverse(p, i), *S = transfer_to_parent(p, i), *impulse = f + 24 * turn;
-    Real *next = f + 24 * (1 - turn), *velocity = u + 24 * i;
-    team.for_each(p.m.bodies[i].parent < 0 ? 6 : 12, [=](int k) {
-      const int r = k < 6 ? k : k - 6;
-      const Real* factor = k < 6 ? Z + r : S + model::kPanelWidth * r;
-      const int step = k < 6 ? model::kNodeSize : 1;
-      Real* to = (k < 6 ? velocity : next) + 4 * r;
-      Quad<Real> sum{};
-      if (k < 6) sum = Quad<Real>::load(to);
-      for (int c = 0; c < 6; ++c) sum.add_product(factor[step * c], Quad<Real>::load(impulse + 4 * c));
-      sum.store(to);
+// The same for as many impulses at once as there are lanes: f [body][6][lanes] impulses on bodies, u [body][6][lanes] the
+// velocities that they give to all. touched[i] is whether body i, or one that hangs on it, has an impulse; f of the other bodies
+// is not read. f is used up.
+template <int lanes, typename Real, typename Team>
+AXION_HD_CALL void push_lanes(const Team& team, const Problem<Real>& p, const int* touched, Real* f, Real* u) {
+  constexpr int width = chunk_lanes<Real>(lanes), parts = lanes / width, rows = product_rows<Real>(), block = 6 * lanes;
+  const auto add_products = [](const Real* factor, int step, const Chunk<Real, width>(&from)[6], Chunk<Real, width> sum)
+                                AXION_INLINED {
+    for_constants<6>([&](auto c) AXION_INLINED { sum = sum + factor[step * c] * from[c]; });
+    return sum;
+  };
+  const auto load_six = [](const Real* from, Chunk<Real, width>(&to)[6]) AXION_INLINED {
+    for_constants<6>([&](auto c) AXION_INLINED { to[c] = load_chunk<width>(from + lanes * c); });
+  };
+  for (int i = p.m.body_count - 1; i >= 0; --i) {
+    const int parent = p.m.bodies[i].parent;
+    if (parent < 0 || touched[i] == 0) continue;
+    const Real *S = transfer_to_parent(p, i), *from = f + block * i;
+    Real* to = f + block * parent;
+    team.for_each(6 / rows * parts, [=](int task) {
+      const int first = task / parts * rows, at = task % parts * width;
+      Chunk<Real, width> impulse[6];
+      load_six(from + at, impulse);
+      for_constants<rows>([&](auto k) AXION_INLINED {
+        Real* out = to + lanes * (first + k) + at;
+        store_chunk<width>(out, add_products(S + model::kPanelWidth * (first + k), 1, impulse, load_chunk<width>(out)));
+      });
     });
   }
-}
-
-// What push_up has left on the way to the root reaches every body of the tree.
-template <typename Real, typename Team>
-AXION_HD_CALL void push_down(const Team& team, const Problem<Real>& p, int tree_start, int tree_size, Real* u) {
-  using math::Quad;
-  for (int i = tree_start + 1; i < tree_start + tree_size; ++i) {
+  for (int i = 0; i < p.m.body_count; ++i) {
     const int parent = p.m.bodies[i].parent;
-    if (parent < 0) continue;
-    const Real *T = transfer_from_parent(p, i), *from = u + 24 * parent;
-    Real* to = u + 24 * i;
-    team.for_each(6, [=](int r) {
-      Quad<Real> sum = Quad<Real>::load(to + 4 * r);
-      for (int c = 0; c < 6; ++c) sum.add_product(T[model::kNodeSize * c + r], Quad<Real>::load(from + 4 * c));
-      sum.store(to + 4 * r);
+    const bool moves = touched[p.m.bodies[i].tree_start] != 0, pushed = touched[i] != 0;
+    const Real *Z = node_inverse(p, i), *T = transfer_from_parent(p, i), *impulse = f + block * i, *from = u + block * parent;
+    Real* to = u + block * i;
+    team.for_each(6 / rows * parts, [=](int task) {
+      const int first = task / parts * rows, at = task % parts * width;
+      Chunk<Real, width> six[6], sum[rows] = {};
+      if (pushed) {
+        load_six(impulse + at, six);
+        for_constants<rows>([&](auto k) AXION_INLINED { sum[k] = add_products(Z + first + k, model::kNodeSize, six, sum[k]); });
+      }
+      if (moves && parent >= 0) {
+        load_six(from + at, six);
+        for_constants<rows>([&](auto k) AXION_INLINED { sum[k] = add_products(T + first + k, model::kNodeSize, six, sum[k]); });
+      }
+      for_constants<rows>([&](auto k) AXION_INLINED { store_chunk<width>(to + lanes * (first + k) + at, sum[k]); });
     });
   }
 }

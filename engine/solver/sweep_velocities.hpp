@@ -6,7 +6,8 @@
 // An impulse on three rows costs 3 n in the first, n rows in all, and 36 m and the gathering of each row's velocity in the
 // second, m bodies in the trees it touches: the first is for articulated bodies, the second for piles.
 //   start(team, p)             after invert_joints, with du_linear and du_angular: the velocities without new impulses
-//   prepare(team, p, row, n)   before the first solve of n rows from `row` on: whether their block was not there yet
+//   prepare(team, p, row)      before the row or contact that begins with `row` is solved: how many rows and contacts have their
+//                              block from now on that had none before. Those are in sweep_unit, by their first rows.
 //   block(p, row, k, l)        (J V Jᵀ) of rows row + k and row + l
 //   velocity(p, row)           change of J u since the sweeps' start
 //   push(team, p, row, n, x)   impulses x along n rows from `row` on
@@ -34,6 +35,27 @@ AXION_HD inline void note_bodies(const Team& team, const Problem<Real>& p) {
   team.for_each(p.row_count() - p.limit_base(), [&](int i) {
     bodies_of_row(p, p.limit_base() + i, p.w.sweep_body[2 * i], p.w.sweep_body[2 * i + 1]);
   });
+}
+
+// Rows from `row` on that are solved together.
+template <typename Real>
+AXION_HD inline int swept_together(const Problem<Real>& p, int row) {
+  return row < p.contact_base() ? 1 : 3;
+}
+
+// What a row's impulse, taken as it is, leaves of its velocity; of a contact its normal.
+template <typename Velocities, typename Real>
+AXION_HD inline Real swept_velocity(const Problem<Real>& p, int row) {
+  return p.w.pcr_r[row] + Velocities::velocity(p, row) + p.w.pcr_p[row] * p.w.lambda[row];
+}
+
+// Whether a limit, an effort or the contact that begins with `row` has nothing to do at that velocity.
+template <typename Real>
+AXION_HD inline bool stays_open(const Problem<Real>& p, int row, Real velocity) {
+  const Real* lambda = p.w.lambda + row;
+  if (!(velocity >= Real(0)) || lambda[0] != Real(0)) return false;
+  if (row < p.contact_base()) return row < p.effort_base();
+  return lambda[1] == Real(0) && lambda[2] == Real(0);
 }
 
 struct TreeVelocities {
@@ -65,8 +87,8 @@ struct TreeVelocities {
 
   // Blocks are made at the start.
   template <typename Real, typename Team>
-  AXION_HD static bool prepare(const Team&, const Problem<Real>&, int, int) {
-    return false;
+  AXION_HD static int prepare(const Team&, const Problem<Real>&, int) {
+    return 0;
   }
 
   template <typename Real>
@@ -173,51 +195,36 @@ struct DelassusVelocities {
     team.for_each(size(p), [&](int i) { p.w.delassus_known[i] = 0; });
   }
 
-  // Velocities of all bodies for a unit impulse along each of the rows, in lanes of four.
+  // The columns of a row or contact, and in the lanes that are left those of the next that have none and will not stay open as
+  // velocities are now: one passage through the tree serves them all.
   template <typename Real, typename Team>
-  AXION_HD static void push_bodies(const Team& team, const Problem<Real>& p, int row, int count) {
-    Real *u = p.w.delassus_push, *f = u + 24 * p.m.body_count;
-    const RowBodies on = swept_bodies(p, row);
-    team.for_each(24 * p.m.body_count, [=](int i) { u[i] = 0; });
-    for (int side = 0; side < (on.b < 0 ? 1 : 2); ++side) {
-      team.for_each(4, [&](int k) {
-        Real J[6] = {};
-        if (k < count) row_against(p.w.row[row + k], side == 0, J);
-        for (int c = 0; c < 6; ++c) f[4 * c + k] = J[c];
-      });
-      push_up(team, p, side == 0 ? on.a : on.b, f, u);
+  AXION_HD_CALL static int prepare(const Team& team, const Problem<Real>& p, int row) {
+    const int base = p.limit_base();
+    if (p.w.delassus_known[row - base] != 0) return 0;
+    const int single = p.contact_base() - base, all = single + p.contact_count;
+    const int start = row < p.contact_base() ? row - base : single + (row - p.contact_base()) / 3;
+    const auto row_of = [&](int k) {
+      const int unit = start + k < all ? start + k : start + k - all;
+      return base + (unit < single ? unit : single + 3 * (unit - single));
+    };
+    const int found = team.filter(
+        all,
+        [&](int k) {
+          const int on = row_of(k);
+          if (p.w.delassus_known[on - base] != 0) return false;
+          return k == 0 || !stays_open(p, on, swept_velocity<DelassusVelocities>(p, on));
+        },
+        [&](int k, int place) {
+          if (place < model::kPushLanes) p.w.sweep_unit[place] = row_of(k);
+        });
+    team.for_each(1, [&](int) { fill_lanes(p, found); });
+    const int lanes = p.w.sweep_lane_count[0], units = p.w.sweep_lane_count[1];
+    if (lanes <= kFewLanes) {
+      make_columns<kFewLanes>(team, p, lanes);
+    } else {
+      make_columns<model::kPushLanes>(team, p, lanes);
     }
-    const model::BodyData<Real>& a = p.m.bodies[on.a];
-    push_down(team, p, a.tree_start, a.tree_size, u);
-    if (on.b < 0 || p.m.bodies[on.b].tree_start == a.tree_start) return;
-    push_down(team, p, p.m.bodies[on.b].tree_start, p.m.bodies[on.b].tree_size, u);
-  }
-
-  template <typename Real, typename Team>
-  AXION_HD_CALL static bool prepare(const Team& team, const Problem<Real>& p, int row, int count) {
-    const int base = p.limit_base(), first = row - base, length = size(p);
-    if (p.w.delassus_known[first] != 0) return false;
-    push_bodies(team, p, row, count);
-    team.for_each(length, [&](int i) {
-      math::Quad<Real> sum{};
-      if (i == first) p.w.delassus_known[i] = 1;
-      if (i < p.row_count() - base) {
-        const RowBodies on = swept_bodies(p, base + i);
-        const model::Row<Real>& r = p.w.row[base + i];
-        // Half of the rows, limits and efforts of turning axes, have no linear part.
-        const bool moves = r.l.x != Real(0) || r.l.y != Real(0) || r.l.z != Real(0);
-        const Real* a = p.w.delassus_push + 24 * on.a;
-        for (int k = 0; k < 3 && moves; ++k) sum.add_product(r.l[k], math::Quad<Real>::load(a + 4 * k));
-        for (int k = 0; k < 3; ++k) sum.add_product(r.k_a[k], math::Quad<Real>::load(a + 12 + 4 * k));
-        if (on.b >= 0) {
-          const Real* b = p.w.delassus_push + 24 * on.b;
-          for (int k = 0; k < 3 && moves; ++k) sum.add_product(-r.l[k], math::Quad<Real>::load(b + 4 * k));
-          for (int k = 0; k < 3; ++k) sum.add_product(r.k_b[k], math::Quad<Real>::load(b + 12 + 4 * k));
-        }
-      }
-      for (int k = 0; k < count; ++k) p.w.delassus[(first + k) * length + i] = sum[k];
-    });
-    return true;
+    return units;
   }
 
   template <typename Real>
@@ -245,6 +252,73 @@ struct DelassusVelocities {
         v[i] += column[i] * x + column[length + i] * y + column[2 * length + i] * z;
       });
     }
+  }
+
+ private:
+  static constexpr int kFewLanes = 4;
+
+  // The lanes of the units found: as many as fit, their columns known from now on. Bodies that they touch.
+  template <typename Real>
+  AXION_HD static void fill_lanes(const Problem<Real>& p, int found) {
+    int lanes = 0, units = 0;
+    for (int b = 0; b < p.m.body_count; ++b) p.w.sweep_touched[b] = 0;
+    for (; units < found && units < model::kPushLanes; ++units) {
+      const int row = p.w.sweep_unit[units], count = swept_together(p, row);
+      if (lanes + count > model::kPushLanes) break;
+      for (int k = 0; k < count; ++k) p.w.sweep_lane[lanes++] = row + k;
+      p.w.delassus_known[row - p.limit_base()] = 1;
+      const RowBodies on = swept_bodies(p, row);
+      p.w.sweep_touched[on.a] = 1;
+      if (on.b >= 0) p.w.sweep_touched[on.b] = 1;
+    }
+    for (int b = p.m.body_count - 1; b >= 0; --b) {
+      const int parent = p.m.bodies[b].parent;
+      if (parent >= 0 && p.w.sweep_touched[b] != 0) p.w.sweep_touched[parent] = 1;
+    }
+    p.w.sweep_lane_count[0] = lanes, p.w.sweep_lane_count[1] = units;
+  }
+
+  // J V for the rows of the lanes, and from it their columns of D.
+  template <int lanes, typename Real, typename Team>
+  AXION_HD static void make_columns(const Team& team, const Problem<Real>& p, int used) {
+    constexpr int width = chunk_lanes<Real>(lanes), parts = lanes / width, block = 6 * lanes;
+    const int base = p.limit_base(), length = size(p), rows = p.row_count() - base, bodies = p.m.body_count;
+    Real *u = p.w.delassus_push, *f = u + block * bodies;
+    const int *lane_row = p.w.sweep_lane, *touched = p.w.sweep_touched;
+    team.for_each(bodies * 6 * parts, [=](int i) {
+      if (touched[i / (6 * parts)] != 0) store_chunk<width>(f + width * i, Chunk<Real, width>{});
+    });
+    team.for_each(used, [&](int lane) {
+      const RowBodies on = swept_bodies(p, lane_row[lane]);
+      Real J[6];
+      row_against(p.w.row[lane_row[lane]], true, J);
+      for (int c = 0; c < 6; ++c) f[block * on.a + lanes * c + lane] = J[c];
+      if (on.b < 0) return;
+      row_against(p.w.row[lane_row[lane]], false, J);
+      for (int c = 0; c < 6; ++c) f[block * on.b + lanes * c + lane] = J[c];
+    });
+    push_lanes<lanes>(team, p, touched, f, u);
+    team.for_each(length * parts, [&](int task) {
+      const int i = task / parts, at = task % parts * width;
+      Chunk<Real, width> sum{};
+      if (i < rows) {
+        const RowBodies on = swept_bodies(p, base + i);
+        const model::Row<Real>& r = p.w.row[base + i];
+        // Half of the rows, limits and efforts of turning axes, have no linear part.
+        const bool moves = r.l.x != Real(0) || r.l.y != Real(0) || r.l.z != Real(0);
+        const auto add = [&](Real factor, int body, int c)
+                             AXION_INLINED { sum = sum + factor * load_chunk<width>(u + block * body + lanes * c + at); };
+        for (int k = 0; k < 3 && moves; ++k) add(r.l[k], on.a, k);
+        for (int k = 0; k < 3; ++k) add(r.k_a[k], on.a, 3 + k);
+        if (on.b >= 0) {
+          for (int k = 0; k < 3 && moves; ++k) add(-r.l[k], on.b, k);
+          for (int k = 0; k < 3; ++k) add(r.k_b[k], on.b, 3 + k);
+        }
+      }
+      for (int k = 0; k < width && at + k < used; ++k) {
+        p.w.delassus[(lane_row[at + k] - base) * length + i] = lane<width, Real>(sum, k);
+      }
+    });
   }
 };
 

@@ -96,7 +96,6 @@ inline CountedReal hypot(CountedReal a, CountedReal b) {
 }
 }  // namespace std
 
-#include "engine/math/quad.hpp"
 #include "engine/solver/chunk.hpp"
 #include "engine/team/serial_team.hpp"
 
@@ -107,22 +106,6 @@ constexpr int chunk_lanes<bench::CountedReal>(int most) {
   return most < 1 ? most : 1;
 }
 }  // namespace axion::solver
-
-namespace axion::math {
-template <>
-struct Quad<bench::CountedReal> {
-  bench::CountedReal lanes[4];
-
-  static Quad load(const bench::CountedReal* from) { return {{from[0], from[1], from[2], from[3]}}; }
-  void store(bench::CountedReal* to) const {
-    for (int k = 0; k < 4; ++k) to[k] = lanes[k];
-  }
-  bench::CountedReal operator[](int k) const { return lanes[k]; }
-  void add_product(bench::CountedReal factor, const Quad& other) {
-    for (int k = 0; k < 4; ++k) lanes[k] += factor * other.lanes[k];
-  }
-};
-}  // namespace axion::math
 
 namespace axion::bench {
 

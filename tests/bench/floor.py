@@ -25,10 +25,11 @@ PHASES = [
                                                'solver::eliminate_node', 'solver::solve_panels', 'solver::read_*'], 0.5,
      'a row of a node stays in registers, the pivot row is read'),
     ('inverses of the nodes', ['solver::invert_*'], 0.45, 'six columns read for one'),
-    ('impulses along the tree', ['solver::push_up', 'solver::push_down', 'solver::respond'], 0.3,
-     'four lanes share what they multiply'),
-    ('columns of D = J V Jt', ['solver::DelassusVelocities::prepare', 'solver::DelassusVelocities::push_bodies'], 0.3,
-     'four lanes share what they multiply'),
+    ('impulses along the tree', ['solver::push_lanes', 'solver::respond'], 0.3,
+     'sixteen lanes share what they multiply'),
+    ('columns of D = J V Jt', ['solver::DelassusVelocities::prepare', 'solver::DelassusVelocities::make_columns',
+                                 'solver::DelassusVelocities::fill_lanes'], 0.3,
+     'sixteen lanes share what they multiply'),
     ('sweeps: D times the change of a contact', ['solver::DelassusVelocities::push', 'solver::DelassusVelocities::start'], 0.85,
      'three columns and the velocities, in and out, for six operations'),
     ('sweeps: contacts solved alone, pivots', ['elsewhere', 'solver::sweep_*'], 0.5, 'a block of nine, velocities, impulses'),
@@ -101,8 +102,8 @@ def describe(say, ours, counts, phases):
         f'{ours["axis_rows"]:.0f} axis and {ours["limit_rows"]:.0f} limit rows, {counts["contacts_mean"]:.1f} contacts, '
         f'{counts["newton_iterations_mean"]:.2f} Newton iterations on average. In a world-step: '
         f'{loops("invert_nodes"):.2f} factorisations of the joint tree, {loops("note_sweep"):.1f} sweeps, {loops("DelassusVelocities::push"):.0f} changes '
-        f'of a contact\'s or row\'s impulse in them, {loops("DelassusVelocities::prepare"):.1f} times columns of D made (three '
-        f'for a contact), {loops("list_active_rows"):.1f} steps on the active set.\n')
+        f'of a contact\'s or row\'s impulse, {loops("note_sliding_shares"):.1f} steps on the active set, '
+        f'{loops("DelassusVelocities::prepare") / 2:.1f} passages through the joint tree for columns of D.\n')
     total, near, verbs = (sum(p[i] for p in phases) for i in (3, 4, 2))
     say('| phase | verbs | operations | share | numbers of near memory an operation | bytes of near memory |')
     say('| --- | ---: | ---: | ---: | --- | ---: |')

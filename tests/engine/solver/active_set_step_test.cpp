@@ -30,7 +30,7 @@ TYPED_TEST(ActiveSetStep, solves_systems_of_any_size_whatever_stands_beyond_them
   for (int count = 1; count <= model::kMaxActiveRows; ++count) {
     Eigen::MatrixXd dense(count, count);
     Eigen::VectorXd b(count);
-    std::vector<Real> A(kStride * kStride, std::numeric_limits<Real>::quiet_NaN()), multipliers(kStride);
+    std::vector<Real> A(kStride * kStride, std::numeric_limits<Real>::quiet_NaN()), multipliers(2 * kStride);
     for (int k = 0; k <= count; ++k) {
       for (int i = 0; i < count; ++i) {
         const Real entry = Real(uniform(random) + (i == k ? 2.0 * count : 0));
@@ -39,8 +39,8 @@ TYPED_TEST(ActiveSetStep, solves_systems_of_any_size_whatever_stands_beyond_them
       }
     }
     std::vector<Real> other = A;
-    solver::solve_active_rows(team::SerialTeam{}, A.data(), multipliers.data(), count);
-    solver::solve_active_rows(team::ShuffledTeam{}, other.data(), multipliers.data(), count);
+    solver::solve_active_rows(team::SerialTeam{}, A.data(), multipliers.data(), multipliers.data() + kStride, count);
+    solver::solve_active_rows(team::ShuffledTeam{}, other.data(), multipliers.data(), multipliers.data() + kStride, count);
     const Eigen::VectorXd exact = dense.partialPivLu().solve(b);
     for (int i = 0; i < count; ++i) {
       EXPECT_NEAR(A[kStride * count + i], exact[i], 100 * testing::epsilon<Real>()) << i << " of " << count;
@@ -148,6 +148,39 @@ TYPED_TEST(ActiveSetStep, meets_the_cone_where_friction_leaves_it) {
     EXPECT_LE(excess(share / 2), rounding) << i;
   }
   EXPECT_GT(meets, 500);
+}
+
+// Columns of D, made for many rows at once or for few, are what the whole inverse of the trees does to each row.
+TYPED_TEST(ActiveSetStep, has_the_columns_of_rows_that_sweeps_met) {
+  int most = 0, least = 1000, known = 0;
+  for (unsigned seed = 1; seed <= 12; ++seed) {
+    Swept<TypeParam> swept(testing::mixed_scene(), seed, 0);
+    const auto& p = swept.system.problem();
+    const int base = p.limit_base(), rows = p.row_count() - base, length = solver::DelassusVelocities::size(p);
+    for (int row = base; row < p.row_count(); row += solver::swept_together(p, row)) {
+      if (p.w.delassus_known[row - base] != 0) continue;
+      const int units = solver::DelassusVelocities::prepare(team::SerialTeam{}, p, row);
+      ASSERT_GE(units, 1);
+      most = std::max(most, p.w.sweep_lane_count[0]), least = std::min(least, p.w.sweep_lane_count[0]);
+      ASSERT_NE(p.w.delassus_known[row - base], 0);
+      ASSERT_EQ(solver::DelassusVelocities::prepare(team::SerialTeam{}, p, row), 0);
+    }
+    solver::invert_joints(team::SerialTeam{}, p);
+    for (int r = 0; r < rows; ++r) {
+      ++known;
+      std::fill_n(p.w.sweep_velocity, 6 * p.m.body_count, TypeParam(0));
+      const TypeParam impulse[1] = {1};
+      solver::TreeVelocities::push(team::SerialTeam{}, p, base + r, 1, impulse);
+      for (int i = 0; i < rows; ++i) {
+        const double scale = std::sqrt(double(p.w.row_scale[base + r]) * p.w.row_scale[base + i]);
+        EXPECT_NEAR(p.w.delassus[r * length + i], solver::TreeVelocities::velocity(p, base + i),
+                    1e3 * testing::epsilon<TypeParam>() * scale) << "row " << i << " for " << r;
+      }
+    }
+  }
+  EXPECT_GT(most, 12);
+  EXPECT_LE(least, 4);
+  EXPECT_GT(known, 100);
 }
 
 // Impulses stay lawful and velocities are those of the impulses, wherever the step is made from.

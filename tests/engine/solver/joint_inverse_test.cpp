@@ -111,20 +111,40 @@ TEST(JointInverse, has_the_velocities_of_every_tree_for_each_impulse_in_its_colu
   });
 }
 
-TEST(JointInverse, passes_four_impulses_on_a_body_to_its_tree) {
+// Bodies 0 to `pushed` have impulses of their own.
+template <int lanes, typename Team>
+void expect_velocities_for_impulses(const Team& team, JointSystem& joints, int pushed) {
+  auto& p = joints.system.problem();
+  const int bodies = p.m.body_count;
+  const double greatest = joints.inverse.topLeftCorner(joints.velocities, joints.velocities).cwiseAbs().maxCoeff();
+  // What is not touched is not read, and what is written had something else before.
+  std::vector<double> f(6 * lanes * bodies, std::nan("")), u(6 * lanes * bodies, std::nan(""));
+  std::vector<int> touched(bodies);
+  Matrix impulse = Matrix::Zero(joints.velocities + joints.rows, lanes);
+  for (int b = bodies - 1; b >= 0; --b) {
+    touched[b] = touched[b] != 0 || b <= pushed;
+    if (touched[b] != 0 && p.m.bodies[b].parent >= 0) touched[p.m.bodies[b].parent] = 1;
+  }
+  for (int b = 0; b < bodies; ++b) {
+    for (int i = 0; i < 6 * lanes && touched[b] != 0; ++i) {
+      f[6 * lanes * b + i] = b <= pushed ? std::sin(1 + i + b) : 0;
+      impulse(6 * b + i / lanes, i % lanes) = f[6 * lanes * b + i];
+    }
+  }
+  solver::push_lanes<lanes>(team, p, touched.data(), f.data(), u.data());
+  const Matrix exact = joints.inverse * impulse;
+  for (int i = 0; i < joints.velocities; ++i) {
+    for (int k = 0; k < lanes; ++k) {
+      EXPECT_NEAR(u[lanes * i + k], exact(i, k), 1e-9 * bodies * greatest) << lanes << " lanes, up to " << pushed << ", " << i;
+    }
+  }
+}
+
+TEST(JointInverse, passes_impulses_on_bodies_to_their_trees_in_lanes) {
   for_each_system([](const auto& team, JointSystem& joints) {
-    auto& p = joints.system.problem();
-    const double greatest = joints.inverse.topLeftCorner(joints.velocities, joints.velocities).cwiseAbs().maxCoeff();
-    for (int b = 0; b < p.m.body_count; ++b) {
-      std::vector<double> f(48), u(24 * p.m.body_count);
-      Matrix impulse = Matrix::Zero(joints.velocities + joints.rows, 4);
-      for (int i = 0; i < 24; ++i) f[i] = std::sin(1 + i + b), impulse(6 * b + i / 4, i % 4) = f[i];
-      solver::push_up(team, p, b, f.data(), u.data());
-      solver::push_down(team, p, p.m.bodies[b].tree_start, p.m.bodies[b].tree_size, u.data());
-      const Matrix exact = joints.inverse * impulse;
-      for (int i = 0; i < joints.velocities; ++i) {
-        for (int k = 0; k < 4; ++k) EXPECT_NEAR(u[4 * i + k], exact(i, k), 1e-9 * greatest) << "body " << b << ", " << i;
-      }
+    for (int pushed = 0; pushed < joints.system.problem().m.body_count; ++pushed) {
+      expect_velocities_for_impulses<4>(team, joints, pushed);
+      expect_velocities_for_impulses<model::kPushLanes>(team, joints, pushed);
     }
   });
 }
