@@ -1,6 +1,8 @@
 // Whether two shapes may come near each other within a step: where they are, how they move, and the test of their spheres.
 #pragma once
 
+#include <limits>
+
 #include "engine/math/mat3.hpp"
 #include "engine/model/step_settings.hpp"
 #include "engine/model/world_view.hpp"
@@ -17,19 +19,38 @@ AXION_HD inline Real turning_reach(const model::ShapeData<Real>& shape, const ma
   return dt * math::norm(omega[shape.body]) * (math::norm(shape.p_CS) + shape.bounding_radius);
 }
 
+// How far from its centre any of a shape may come within a step, if its body moves at `v`; planes have no end.
+template <typename Real>
+AXION_HD inline Real shape_range(const model::ShapeData<Real>& shape, Real reach, const math::Vec3<Real>* v, Real dt) {
+  if (shape.kind == model::ShapeKind::kPlane) return std::numeric_limits<Real>::infinity();
+  return shape.bounding_radius + reach + (shape.body < 0 ? Real(0) : dt * math::norm(v[shape.body]));
+}
+
 // Bodies fall towards the world's shapes, whose reach in a step is therefore what gravity adds to it; two bodies fall alike.
 template <typename Real>
 AXION_HD inline void place_shape(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int i, Real dt) {
   const model::ShapeData<Real>& shape = m.shapes[i];
   if (shape.body < 0) {
     w.shape_reach[i] = dt * dt * math::norm(m.gravity);
+    w.shape_range[i] = shape_range(shape, w.shape_reach[i], w.v, dt);
     w.shape_centre[i] = shape.p_CS, w.shape_axes[i] = math::to_matrix(shape.q_CS);
     return;
   }
   w.shape_reach[i] = turning_reach(shape, w.omega, dt);
+  w.shape_range[i] = shape_range(shape, w.shape_reach[i], w.v, dt);
   const math::Quat<Real>& q = w.q[shape.body];
   w.shape_centre[i] = w.x[shape.body] + math::rotate(q, shape.p_CS);
   w.shape_axes[i] = math::to_matrix(q * shape.q_CS);
+}
+
+// After a solve: what a shape reaches along its result's velocities, too.
+template <typename Real>
+AXION_HD inline void reach_as_solved(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int i, Real dt) {
+  const model::ShapeData<Real>& shape = m.shapes[i];
+  const Real reach = turning_reach(shape, w.omega_plus, dt);
+  if (reach > w.shape_reach[i]) w.shape_reach[i] = reach;
+  const Real last = shape_range(shape, w.shape_reach[i], w.v, dt), solved = shape_range(shape, w.shape_reach[i], w.v_plus, dt);
+  w.shape_range[i] = last > solved ? last : solved;
 }
 
 // What shape a moves beside shape b in a step, but for their turning.
@@ -66,9 +87,11 @@ AXION_HD inline bool come_near(const math::Vec3<Real>& d, const math::Vec3<Real>
 template <typename Real>
 AXION_HD inline bool near_each_other(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int shape_a,
                                      int shape_b, const model::StepSettings<Real>& s, Foresight foresight) {
+  const math::Vec3<Real> d = w.shape_centre[shape_a] - w.shape_centre[shape_b];
+  const Real range = s.contact_margin + w.shape_range[shape_a] + w.shape_range[shape_b];
+  if (math::dot(d, d) >= range * range) return false;  // most pairs, and nothing else is read of them
   const model::ShapeData<Real>&a = m.shapes[shape_a], &b = m.shapes[shape_b];
   const Real margin = s.contact_margin + w.shape_reach[shape_a] + w.shape_reach[shape_b];
-  const math::Vec3<Real> d = w.shape_centre[shape_a] - w.shape_centre[shape_b];
   const auto near = [&](const math::Vec3<Real>* v) {
     const math::Vec3<Real> travel = relative_travel(a, b, v, s.dt);
     if (b.kind == model::ShapeKind::kPlane) {

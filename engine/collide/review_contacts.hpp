@@ -30,10 +30,7 @@ template <typename Real, typename Team>
 AXION_HD_CALL void search_again(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                 const model::StepSettings<Real>& s, ContactSearch& search) {
   const ContactSearch last = search;
-  team.for_each(m.shape_count, [&](int i) {
-    const Real reach = turning_reach(m.shapes[i], w.omega_plus, s.dt);
-    if (reach > w.shape_reach[i]) w.shape_reach[i] = reach;
-  });
+  team.for_each(m.shape_count, [&](int i) { reach_as_solved(m, w, i, s.dt); });
   search = find_candidates(team, m, w, s, Foresight::kLastAndSolved);
   team.for_each(search.slots, [&](int slot) {
     if (w.candidate_use[slot] == kNoCandidate) return;

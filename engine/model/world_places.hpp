@@ -58,11 +58,12 @@ AXION_HD inline void bind_field(WorldView<Real>* view, int i, const Place& place
 template <typename Real, typename F>
 void for_each_heat(F&& f) {
   using W = WorldView<Real>;
-  f(&W::row_velocity, 58), f(&W::delassus_push, 125), f(&W::active_change, 44), f(&W::node_rhs, 28);
+  f(&W::row_velocity, 58), f(&W::delassus_push, 125), f(&W::active_change, 22), f(&W::active_multiplier, 22), f(&W::node_rhs, 28);
   f(&W::omega_plus, 8), f(&W::v_plus, 8), f(&W::body_of_rank, 3), f(&W::I_inverse, 14), f(&W::contact_start, 1);
   f(&W::du_angular, 3), f(&W::lambda, 23), f(&W::body_rank, 1), f(&W::shape_centre, 3), f(&W::du_linear, 2);
-  f(&W::active_row, 4), f(&W::D, 7), f(&W::node, 195), f(&W::row_force, 20), f(&W::blend, 1), f(&W::x_plus, 2);
-  f(&W::row_start, 20), f(&W::shape_reach, 1), f(&W::body_residual, 1), f(&W::q_plus, 2), f(&W::body_tolerance, 1);
+  f(&W::active_row, 4), f(&W::active_state, 1), f(&W::sweep_lane, 1), f(&W::sweep_unit, 0), f(&W::sweep_lane_count, 0),
+  f(&W::sweep_touched, 1), f(&W::D, 7), f(&W::node, 195), f(&W::row_force, 20), f(&W::blend, 1), f(&W::x_plus, 2);
+  f(&W::row_start, 20), f(&W::shape_reach, 1), f(&W::shape_range, 2), f(&W::body_residual, 1), f(&W::q_plus, 2), f(&W::body_tolerance, 1);
   f(&W::g_linear, 1), f(&W::g_angular, 1), f(&W::joint_upper, 35), f(&W::v_tilde, 1), f(&W::omega_tilde, 1);
   f(&W::active_cut, 3), f(&W::response, 4), f(&W::I_world, 3), f(&W::active_matrix, 100), f(&W::transfer, 52);
   f(&W::active_kind, 1), f(&W::shape_axes, 3), f(&W::blend_body, 0), f(&W::lock_compliance, 1);

@@ -91,6 +91,7 @@ struct WorldView {
   math::Vec3<Real>* shape_centre;       // [nshape]
   math::Mat3<Real>* shape_axes;         // [nshape] shape to world
   Real* shape_reach;                    // [nshape] m: how far it turns its surface in the step; of the world's, how far gravity reaches
+  Real* shape_range;                    // [nshape] m: how far from its centre any of it may come in the step; infinite of planes
   // Scratch: bodies. *_plus is the iterate, *_tilde the free velocity.
   math::Mat3<Real>* I_world;            // [nb] at q-
   math::Mat3<Real>* I_inverse;          // [nb]
@@ -284,7 +285,7 @@ AXION_HD inline void for_each_field(const ModelView<Real>& m, F&& f) {
   f(kScratch, &W::force, nb), f(kScratch, &W::torque, nb);
   f(kScratch, &W::body_force_step, nb), f(kScratch, &W::joint_force_step, nj);
   const std::size_t ns = std::size_t(m.shape_count);
-  f(kScratch, &W::shape_centre, ns), f(kScratch, &W::shape_axes, ns), f(kScratch, &W::shape_reach, ns);
+  f(kScratch, &W::shape_centre, ns), f(kScratch, &W::shape_axes, ns), f(kScratch, &W::shape_reach, ns), f(kScratch, &W::shape_range, ns);
   f(kScratch, &W::I_world, nb), f(kScratch, &W::I_inverse, nb), f(kScratch, &W::v_tilde, nb);
   f(kScratch, &W::omega_tilde, nb), f(kScratch, &W::v_plus, nb), f(kScratch, &W::omega_plus, nb);
   f(kScratch, &W::x_plus, nb), f(kScratch, &W::q_plus, nb), f(kScratch, &W::D, nb);
