@@ -128,8 +128,8 @@ AXION_HD inline void prepare_block(const Team& team, const Problem<Real>& p, int
 // One row with bounds on its impulse. Returns whether its natural residual was above `share` of its tolerance.
 template <typename Velocities, typename Real, typename Team>
 AXION_HD inline bool sweep_row(const Team& team, const Problem<Real>& p, int row, Real share) {
-  const Real last = p.w.lambda[row], v = swept_velocity<Velocities>(p, row);
-  if (stays_open(p, row, v)) return false;
+  const Real last = p.w.lambda[row], v = p.w.pcr_r[row] + Velocities::velocity(p, row) + p.w.pcr_p[row] * last;
+  if (row < p.effort_base() && v >= Real(0) && last == Real(0)) return false;
   prepare_block<Velocities>(team, p, row);
   Real next = last - v / (p.w.pcr_d[row] + p.w.pcr_p[row]), residual;
   if (row < p.effort_base()) {
@@ -153,8 +153,8 @@ AXION_HD_CALL bool sweep_contact(const Team& team, const Problem<Real>& p, int i
   const int row = p.contact_base() + 3 * i;
   const Real* lambda = p.w.lambda + row;
   const ContactImpulse<Real> last{lambda[0], lambda[1], lambda[2]};
-  const Real v_n = swept_velocity<Velocities>(p, row);
-  if (stays_open(p, row, v_n)) return false;
+  const Real v_n = p.w.pcr_r[row] + Velocities::velocity(p, row) + p.w.pcr_p[row] * last.n;
+  if (v_n >= Real(0) && last.n == Real(0) && last.x == Real(0) && last.y == Real(0)) return false;
   prepare_block<Velocities>(team, p, row);
   const ContactImpulse<Real> v{v_n, p.w.pcr_r[row + 1] + Velocities::velocity(p, row + 1),
                                p.w.pcr_r[row + 2] + Velocities::velocity(p, row + 2)};

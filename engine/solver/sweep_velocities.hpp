@@ -43,21 +43,6 @@ AXION_HD inline int swept_together(const Problem<Real>& p, int row) {
   return row < p.contact_base() ? 1 : 3;
 }
 
-// What a row's impulse, taken as it is, leaves of its velocity; of a contact its normal.
-template <typename Velocities, typename Real>
-AXION_HD inline Real swept_velocity(const Problem<Real>& p, int row) {
-  return p.w.pcr_r[row] + Velocities::velocity(p, row) + p.w.pcr_p[row] * p.w.lambda[row];
-}
-
-// Whether a limit, an effort or the contact that begins with `row` has nothing to do at that velocity.
-template <typename Real>
-AXION_HD inline bool stays_open(const Problem<Real>& p, int row, Real velocity) {
-  const Real* lambda = p.w.lambda + row;
-  if (!(velocity >= Real(0)) || lambda[0] != Real(0)) return false;
-  if (row < p.contact_base()) return row < p.effort_base();
-  return lambda[1] == Real(0) && lambda[2] == Real(0);
-}
-
 struct TreeVelocities {
   static constexpr bool kHasMatrix = false;
 
@@ -212,7 +197,7 @@ struct DelassusVelocities {
         [&](int k) {
           const int on = row_of(k);
           if (p.w.delassus_known[on - base] != 0) return false;
-          return k == 0 || !stays_open(p, on, swept_velocity<DelassusVelocities>(p, on));
+          return k == 0 || would_move(p, on);
         },
         [&](int k, int place) {
           if (place < model::kPushLanes) p.w.sweep_unit[place] = row_of(k);
@@ -256,6 +241,15 @@ struct DelassusVelocities {
 
  private:
   static constexpr int kFewLanes = 4;
+
+  // Whether a sweep would do something with the row, or contact, that begins with `row`, as velocities are.
+  template <typename Real>
+  AXION_HD static bool would_move(const Problem<Real>& p, int row) {
+    const Real* lambda = p.w.lambda + row;
+    const bool bounded = row >= p.effort_base() && row < p.contact_base();
+    if (bounded || lambda[0] != Real(0) || p.w.pcr_r[row] + velocity(p, row) < Real(0)) return true;
+    return row >= p.contact_base() && (lambda[1] != Real(0) || lambda[2] != Real(0));
+  }
 
   // The lanes of the units found: as many as fit, their columns known from now on. Bodies that they touch.
   template <typename Real>
