@@ -30,9 +30,7 @@ class JobQueue {
   // RESOURCE_EXHAUSTED when full, UNAVAILABLE when closed; `item` is moved from only on success.
   absl::Status push(T& item) ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
-    if (closed_) return draining();
-    if (admitted_ >= capacity_) return queue_full(capacity_, retry_delay_);
-    ++admitted_;
+    if (absl::Status status = admit(); !status.ok()) return status;
     waiting_.push_back(std::move(item));
     return absl::OkStatus();
   }
@@ -41,9 +39,7 @@ class JobQueue {
   // is then true and `item` is admitted but still the caller's, who finishes it and releases the work.
   absl::Status push_or_own(T& item, bool& owner) ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
-    if (closed_) return draining();
-    if (admitted_ >= capacity_) return queue_full(capacity_, retry_delay_);
-    ++admitted_;
+    if (absl::Status status = admit(); !status.ok()) return status;
     owner = offered_ && !lent_ && !has_news();
     if (owner) {
       lent_ = true;
@@ -113,6 +109,13 @@ class JobQueue {
   }
 
  private:
+  // Counts one more, if there is room.
+  absl::Status admit() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (closed_) return draining();
+    if (admitted_ >= capacity_) return queue_full(capacity_, retry_delay_);
+    ++admitted_;
+    return absl::OkStatus();
+  }
   bool has_news() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return !waiting_.empty() || closed_ || woken_; }
   bool consumer_may_go_on() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return has_news() && !lent_; }
 

@@ -9,7 +9,8 @@ namespace {
 constexpr int kWarp = 32;
 
 // Rounds of a verb, ceil(items / threads), on average. Counted by axion-count (tests/bench/count_operations.cpp) with 32,
-// 64, 128 and 256 threads: humanoid.xml 1.26, 1.03, 1.01, 1.01 (here 1.27, 1.07, 1.02, 1.00); a heap of 120 boxes 1.69,
+// 64, 128 and 256 threads: humanoid.xml 1.26, 1.03, 1.01, 1.01 (here 1.27, 1.07, 1.02, 1.00), and since columns of D are made
+// for sixteen rows at once, in fewer and wider verbs, 1.39, 1.14, 1.03, 1.01, which this underrates; a heap of 120 boxes 1.69,
 // 1.34, 1.16, 1.07 (1.63, 1.31, 1.08, 1.02); robots with fewer joints at most 1.06, 1.03, 1.01, 1.00 (1.12, 1.03, 1.01,
 // 1.00). A heap of 30 boxes, 1.42, 1.18, 1.07, 1.03, is underrated (1.08 and less): its contacts are many for its bodies.
 template <typename Real>
