@@ -13,6 +13,7 @@
 #pragma once
 
 #include "engine/base/assert.hpp"
+#include "engine/math/angle_functions.hpp"
 #include "engine/model/world_view.hpp"
 
 namespace axion::constraints {
@@ -42,8 +43,8 @@ struct JointEvaluation {
 template <typename Real>
 AXION_HD inline Real angle_about(const math::Vec3<Real>& axis, const math::Vec3<Real>& from,
                                  const math::Vec3<Real>& to) {
-  return std::atan2(math::dot(axis, math::cross(from, to)),
-                    math::dot(from, to) - math::dot(axis, from) * math::dot(axis, to));
+  return math::arc_tangent(math::dot(axis, math::cross(from, to)),
+                           math::dot(from, to) - math::dot(axis, from) * math::dot(axis, to));
 }
 
 // value plus the multiple of 2π that brings it next to `near`.
@@ -71,7 +72,7 @@ AXION_HD inline Real middle_angle(const model::JointData<Real>& joint, Real a1_d
   const Real amplitude = std::sqrt(B * B + C * C);
   Real cosine = (a1_dot_a3 - A) / amplitude;
   cosine = cosine > Real(1) ? Real(1) : (cosine < Real(-1) ? Real(-1) : cosine);
-  const Real phase = std::atan2(C, B), spread = std::acos(cosine);
+  const Real phase = math::arc_tangent(C, B), spread = math::arc_cosine(cosine);
   const Real first = unwrap(phase + spread, near), second = unwrap(phase - spread, near);
   return std::abs(first - near) <= std::abs(second - near) ? first : second;
 }

@@ -9,6 +9,7 @@
 // D = ∂θ⁺/∂(hω), the spatial variation of q⁺, is what the Newton matrix needs: δc = J(q⁺) [h δv; h D δω].
 #pragma once
 
+#include "engine/math/angle_functions.hpp"
 #include "engine/math/quat.hpp"
 #include "engine/model/solver_options.hpp"
 
@@ -52,7 +53,8 @@ template <typename Real>
 AXION_HD_SMALL inline HalfTurn<Real> half_turn(Real angle) {
   const Real half = Real(0.5) * angle, half_sq = half * half;
   if (half_sq <= Real(1)) return {math::turn_series<0>(half_sq), half * math::turn_series<1>(half_sq)};
-  return {std::cos(half), std::sin(half)};
+  const math::SineCosine<Real> turn = math::sine_cosine(half);
+  return {turn.cosine, turn.sine};
 }
 
 // (a, b), coordinates that follow the axis of a turn in right-handed order, of a vector seen from the turned frame.
@@ -114,7 +116,8 @@ AXION_HD inline math::Mat3<Real> left_jacobian(const math::Vec3<Real>& r) {
     c1 = Real(1) / Real(2) * math::turn_series<2>(a_sq), c2 = Real(1) / Real(6) * math::turn_series<3>(a_sq);
   } else {
     const Real a = std::sqrt(a_sq);
-    c1 = (Real(1) - std::cos(a)) / a_sq, c2 = (a - std::sin(a)) / (a_sq * a);
+    const math::SineCosine<Real> turn = math::sine_cosine(a);
+    c1 = (Real(1) - turn.cosine) / a_sq, c2 = (a - turn.sine) / (a_sq * a);
   }
   const Real d = Real(1) - c2 * a_sq;  // 1 + c1 [r]× + c2 [r]×², [r]×² = r rᵀ − r²
   const math::Vec3<Real> u = c1 * r, w = c2 * r;

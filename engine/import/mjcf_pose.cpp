@@ -3,6 +3,7 @@
 #include <cctype>
 #include <cmath>
 
+#include "engine/math/angle_functions.hpp"
 #include "engine/model/principal_axes.hpp"
 
 namespace axion::import {
@@ -75,7 +76,7 @@ math::Quat<double> rotation_from_z(const math::Vec3<double>& v) {
   const Vec3 axis{-v.y, v.x, 0};  // z × v
   const double sine = math::norm(axis);
   if (sine < kMinLength * math::norm(v)) return v.z >= 0 ? Quat{} : Quat{0, 1, 0, 0};
-  return math::exp_rotation((std::atan2(sine, v.z) / sine) * axis);
+  return math::exp_rotation((math::arc_tangent(sine, v.z) / sine) * axis);
 }
 
 model::Pose read_pose(const Attributes& attributes, const MjcfSettings& settings) {

@@ -1,8 +1,8 @@
 // Quat: a unit quaternion (w, x, y, z) as a rotation; R_AB takes components in B to components in A.
 #pragma once
 
+#include "engine/math/angle_functions.hpp"
 #include "engine/math/mat3.hpp"
-#include "engine/math/turn_series.hpp"
 
 namespace axion::math {
 
@@ -55,8 +55,9 @@ AXION_HD_SMALL inline Quat<Real> exp_rotation(const Vec3<Real>& r) {
     return {turn_series<0>(half_sq), s * r.x, s * r.y, s * r.z};
   }
   const Real half = std::sqrt(half_sq);
-  const Real s = Real(0.5) * std::sin(half) / half;
-  return {std::cos(half), s * r.x, s * r.y, s * r.z};
+  const SineCosine<Real> turn = sine_cosine(half);
+  const Real s = Real(0.5) * turn.sine / half;
+  return {turn.cosine, s * r.x, s * r.y, s * r.z};
 }
 
 template <typename To, typename From>

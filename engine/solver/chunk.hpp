@@ -2,7 +2,8 @@
 // matrices are a few instructions. Everything done to chunks is elementwise: how many lanes they have changes no bit.
 //
 // On a CPU lanes follow from the instruction set that a file is compiled for (vectors as g++ and clang extend the language
-// by them); in CUDA a chunk is one number, and threads share out the chunks. Memory needs no alignment.
+// by them), whatever its alignment; in CUDA a chunk is one number, loaded as one (a memcpy there moves bytes, as it knows of no
+// alignment), and threads share out the chunks.
 #pragma once
 
 #include <cstring>
@@ -55,14 +56,22 @@ using Chunk = typename detail::ChunkType<Real, lanes>::Type;
 
 template <int lanes, typename Real>
 AXION_HD inline Chunk<Real, lanes> load_chunk(const Real* from) {
+#if defined(__CUDACC__)
+  return *from;
+#else
   Chunk<Real, lanes> a;
   std::memcpy(&a, from, sizeof(a));
   return a;
+#endif
 }
 
 template <int lanes, typename Real>
 AXION_HD inline void store_chunk(Real* to, const Chunk<Real, lanes>& a) {
+#if defined(__CUDACC__)
+  *to = a;
+#else
   std::memcpy(to, &a, sizeof(a));
+#endif
 }
 
 // Numbers smaller than `least` become zero.
@@ -95,7 +104,13 @@ AXION_HD inline Chunk<Real, lanes> first_lanes(Chunk<Real, lanes> a) {
 template <int count, int lanes, typename Real>
 AXION_HD inline void store_first_lanes(Real* to, const Chunk<Real, lanes>& a) {
   constexpr int stored = count < lanes ? count : lanes;
-  if constexpr (stored > 0) std::memcpy(to, &a, stored * sizeof(Real));
+  if constexpr (stored > 0) {
+#if defined(__CUDACC__)
+    *to = a;
+#else
+    std::memcpy(to, &a, stored * sizeof(Real));
+#endif
+  }
 }
 
 template <int lanes, typename Real>
