@@ -1,0 +1,57 @@
+// Block: the warps of one block, and what they have in common.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "tests/ptx/memory.hpp"
+#include "tests/ptx/races.hpp"
+#include "tests/ptx/warp.hpp"
+
+namespace axion::ptx {
+
+// What a device program did wrong; says the function, the line and the address.
+struct DeviceError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct Dim {
+  U32 x = 1, y = 1, z = 1;
+};
+
+struct Options {
+  bool traffic = false;  // counts sectors and wavefronts
+  bool races = false;    // looks for races
+  // Backward branches of a warp between two barriers, after which it is taken to run for ever.
+  U64 backward_limit = 50'000'000;
+};
+
+class Block {
+ public:
+  Block(Memory& memory, const Options& options) : memory(memory), options(options) {}
+
+  // static_shared: of the module; before the first run.
+  void open(U32 static_shared) { static_end = memory.shared() + static_shared; }
+  // Runs a block of an entry; `parameters`: the entry's, laid out as its slots are.
+  void run(const Function& entry, Dim grid, Dim threads, Dim index, U32 dynamic_shared, const AlignedBytes& parameters);
+
+  Memory& memory;
+  const Options& options;
+  Races races;
+  Dim grid, threads, index;
+  U64 static_end = 0, shared_end = 0;  // of static and of dynamic shared memory
+  U32 epoch = 0;
+  const Function* entry = nullptr;
+  U32 local_used = 0;  // the deepest frame's end
+
+ private:
+  void fill_memory(U32 count, const AlignedBytes& parameters);
+  [[noreturn]] void fail_waiting() const;
+
+  std::vector<std::unique_ptr<Warp>> warps_;
+};
+
+}  // namespace axion::ptx
