@@ -112,24 +112,18 @@ U32 far_sectors(Warp& w, const Addresses& address) {
   return distinct(keys, count);
 }
 
-// 32 banks of 4 bytes; 8 bytes go in two halves of the warp, 16 in four. Words of one bank go one after another.
+// 32 banks of 4 bytes: different words of one bank go one after another, a word goes to all that want it at once.
 U32 wavefronts(Warp& w, const Addresses& address, U32 bytes) {
-  const int parts = static_cast<int>(std::max(1u, bytes / 4)), size = kLanes / parts;
-  U32 total = 0;
-  for (int part = 0; part < parts; ++part) {
-    std::array<U64, 4 * kLanes> keys;
-    std::size_t count = 0;
-    for (int l = part * size; l < (part + 1) * size; ++l) {
-      if ((w.exec >> l & 1) == 0) continue;
-      for (int k = 0; k < parts; ++k) keys[count++] = address[l] / 4 + k;
-    }
-    const U32 words = distinct(keys, count);
-    std::array<U32, 32> banks{};
-    U32 most = 0;
-    for (U32 k = 0; k < words; ++k) most = std::max(most, ++banks[keys[k] % 32]);
-    total += most;
-  }
-  return total;
+  std::array<U64, 4 * kLanes> keys;
+  std::size_t count = 0;
+  w.each([&](int l) {
+    for (U32 k = 0; k < std::max(1u, bytes / 4); ++k) keys[count++] = address[l] / 4 + k;
+  });
+  const U32 words = distinct(keys, count);
+  std::array<U32, 32> banks{};
+  U32 most = 0;
+  for (U32 k = 0; k < words; ++k) most = std::max(most, ++banks[keys[k] % 32]);
+  return most;
 }
 
 void count_traffic(Warp& w, Counts& counts, Place place, const Addresses& address, U32 bytes) {

@@ -1,0 +1,52 @@
+#include "tests/ptx/profile.hpp"
+
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace axion::ptx {
+namespace {
+
+void add(Counts& sum, const Counts& c) {
+  sum.issued += c.issued, sum.lanes += c.lanes;
+  sum.local += c.local, sum.shared += c.shared, sum.far += c.far;
+  sum.sectors += c.sectors, sum.local_sectors += c.local_sectors, sum.wavefronts += c.wavefronts;
+}
+
+void add(Sum& sum, const Counts& c, Class kind) {
+  add(sum.counts, c);
+  sum.classes[static_cast<std::size_t>(kind)] += c.issued;
+}
+
+std::string readable(const std::string& name) {
+  const std::size_t start = name.find("_ZN");
+  int status = 0;
+  char* text = abi::__cxa_demangle(name.c_str() + (start == name.npos ? 0 : start), nullptr, nullptr, &status);
+  std::string result = status == 0 ? text : name;
+  std::free(text);
+  // Without the arguments.
+  if (const std::size_t end = result.find(">("); end != result.npos) result.erase(end + 1);
+  return result;
+}
+
+}  // namespace
+
+Profile make_profile(const Module& module) {
+  Profile profile;
+  for (const auto& [name, function] : module.functions) {
+    FunctionSum f;
+    f.name = readable(name);
+    for (std::size_t k = 0; k < function->code.size(); ++k) {
+      add(f.sum, function->counts[k], function->code[k].kind);
+      add(profile.total, function->counts[k], function->code[k].kind);
+    }
+    if (f.sum.counts.issued > 0) profile.functions.push_back(std::move(f));
+  }
+  std::sort(profile.functions.begin(), profile.functions.end(), [](const FunctionSum& a, const FunctionSum& b) {
+    return a.sum.warp_instructions() > b.sum.warp_instructions();
+  });
+  return profile;
+}
+
+}  // namespace axion::ptx

@@ -1,0 +1,105 @@
+// axion-ptx-profile: steps worlds on the emulated GPU and prints what a step of one world takes in warp instructions, by
+// class and by function, and what that bounds.
+//
+//   axion-ptx-profile --model FILE [--worlds 2] [--steps 20] [--warmup_steps 20] [flags of axion-bench]
+//
+// The bounds: a multiprocessor issues four warp instructions a clock, whatever they are, and serves one wavefront of shared
+// memory. PTX is not the machine's own code: the assembler merges some instructions and writes others (div, sqrt, integers
+// of 64 bits) as several.
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+#include "tests/bench/bench_engine.hpp"
+#include "tests/ptx/profile.hpp"
+#include "tests/ptx/runtime.hpp"
+
+namespace {
+
+using axion::bench::BenchOptions;
+using axion::bench::take;
+namespace ptx = axion::ptx;
+
+// An H200's multiprocessors, warp instructions a clock of each, and clock.
+constexpr double kMultiprocessors = 132, kIssued = 4, kHertz = 1.755e9;
+constexpr std::size_t kFunctions = 25;
+
+void advance(axion::Engine& engine, axion::Batch& batch, const BenchOptions& options,
+             const std::vector<axion::bench::ControlRange>& ranges, int first, int count) {
+  for (int done = 0; done < count;) {
+    const int now = std::min(options.steps_per_launch, count - done);
+    const std::vector<float> control = axion::bench::draw_controls(options, ranges, first + done, now);
+    axion::StepRequest request;
+    request.batch = &batch;
+    request.step_count = now;
+    if (!ranges.empty()) {
+      const std::size_t row = sizeof(float) * ranges.size();
+      request.control = {reinterpret_cast<const std::byte*>(control.data()), axion::DType::kFloat32, row * now, row};
+    }
+    take("step", engine.step({&request, 1}));
+    done += now;
+  }
+}
+
+void print(const ptx::Profile& profile, double steps) {
+  const ptx::Sum& total = profile.total;
+  const double issued = static_cast<double>(total.warp_instructions()) / steps;
+  const double lanes = static_cast<double>(total.counts.lanes) / static_cast<double>(total.counts.issued);
+  std::printf("a step of one world:\n");
+  std::printf("  %12.0f warp instructions (and %.0f ld.param, st.param)\n", issued,
+              static_cast<double>(total.counts.issued) / steps - issued);
+  std::printf("  %12.0f world-steps/s at most by issue: %.0f multiprocessors, %.0f a clock, %.3f GHz\n",
+              kMultiprocessors * kIssued * kHertz / issued, kMultiprocessors, kIssued, kHertz / 1e9);
+  std::printf("  %12.0f world-steps/s at most by wavefronts of shared memory, one a clock\n",
+              kMultiprocessors * kHertz * steps / static_cast<double>(total.counts.wavefronts));
+  std::printf("  %12.1f active lanes of 32\n", lanes);
+  const auto row = [&](const char* name, ptx::U64 count) {
+    std::printf("  %12.0f %s\n", static_cast<double>(count) / steps, name);
+  };
+  row("accesses of far memory by warps", total.counts.far);
+  row("sectors of 32 bytes in far memory", total.counts.sectors);
+  row("accesses of local memory", total.counts.local);
+  row("sectors of 32 bytes in local memory", total.counts.local_sectors);
+  row("accesses of shared memory", total.counts.shared);
+  row("wavefronts of shared memory", total.counts.wavefronts);
+  std::printf("by class:\n");
+  for (int k = 0; k < ptx::kClasses; ++k) {
+    if (total.classes[k] > 0) row(std::string(ptx::kClassNames[k]).c_str(), total.classes[k]);
+  }
+  std::printf("by function (itself): warp instructions, part, lanes; accesses: far, local, shared; wavefronts\n");
+  for (std::size_t k = 0; k < std::min(kFunctions, profile.functions.size()); ++k) {
+    const ptx::FunctionSum& f = profile.functions[k];
+    const ptx::Counts& c = f.sum.counts;
+    std::printf("  %10.0f %5.1f%% %5.1f %8.0f %8.0f %8.0f %8.0f  %.150s\n", double(f.sum.warp_instructions()) / steps,
+                100.0 * double(f.sum.warp_instructions()) / double(total.warp_instructions()),
+                double(c.lanes) / double(c.issued), double(c.far) / steps, double(c.local) / steps,
+                double(c.shared) / steps, double(c.wavefronts) / steps, f.name.c_str());
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  BenchOptions options = axion::bench::parse_options(argc, argv, "axion-ptx-profile");
+  ptx::runtime_options().traffic = true;
+  const axion::BatchSpec spec = axion::bench::make_spec(options);
+  const std::vector<axion::bench::ControlRange> ranges = axion::bench::control_ranges(spec.model->info(), options);
+  const auto engine = take("engine", axion::create_engine({.device = "cuda:0",
+                                                           .threads = 0,
+                                                           .memory_limit_bytes = 0,
+                                                           .instruction_set = "",
+                                                           .block_threads = options.block_threads,
+                                                           .near_bytes = static_cast<int>(options.near_bytes)}));
+  const auto batch = axion::bench::make_batch(*engine, spec, options);
+  advance(*engine, *batch, options, ranges, 0, options.warmup_steps);
+  ptx::Machine& machine = ptx::Runtime::get().machine();
+  machine.clear_counts();
+  advance(*engine, *batch, options, ranges, options.warmup_steps, options.steps);
+  const axion::DeviceInfo device = engine->device();
+  std::printf("%s, %d worlds, %d steps after %d, %s, %d threads a world, %lld bytes near\n", options.model.c_str(),
+              options.worlds, options.steps, options.warmup_steps, options.precision.c_str(), device.block_threads,
+              static_cast<long long>(device.near_bytes));
+  print(ptx::make_profile(machine.module()), double(options.worlds) * options.steps);
+  for (const std::string& text : machine.module().inexact) std::printf("bits left open: %s\n", text.c_str());
+  return 0;
+}
