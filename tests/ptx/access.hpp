@@ -31,8 +31,8 @@ inline void find_addresses(Warp& w, const Instruction& i, Addresses& address) {
   }
 }
 
-// `bytes` from each running lane's address: in live memory of the instruction's space, aligned to their number; of local
-// memory the thread's own, below the end of its frame. Throws DeviceError with the function, the line and the address.
+// `bytes` from each running lane's address: in live memory of the instruction's space, aligned to their number; of
+// local memory the thread's own, below the end of its frame. Throws DeviceError: the function, the line, the address.
 void check_access(Warp& w, const Instruction& i, const Addresses& address, U32 bytes);
 
 // For Races.

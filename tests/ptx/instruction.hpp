@@ -1,7 +1,7 @@
 // One PTX instruction as the interpreter runs it: its handler and where its operands lie.
 //
-// A register is an array of 32 lanes, of 2, 4 or 8 bytes each; a predicate register is a mask of 32 bits. An immediate is
-// an array of 32 equal lanes among its function's constants, so that handlers see no difference.
+// A register is an array of 32 lanes, of 2, 4 or 8 bytes each; a predicate register is a mask of 32 bits. An immediate
+// is an array of 32 equal lanes among its function's constants, so that handlers see no difference.
 #pragma once
 
 #include <array>
@@ -57,8 +57,8 @@ enum Base : U32 { kRegisters = 0, kConstants = 1, kSpecials = 2 };
 inline constexpr Operand operand(Base base, U32 offset) { return U32(base) << 30 | offset; }
 inline constexpr Operand kNoOperand = 0xffffffffu;
 
-// How a memory instruction finds its address, to which it adds `value`.
-enum class Addressing : U8 { kRegister64, kRegister32, kConstant, kLane };  // kLane: in the frame's part of local memory
+// How a memory instruction finds its address, to which it adds `value`; kLane: in the frame's part of local memory.
+enum class Addressing : U8 { kRegister64, kRegister32, kConstant, kLane };
 
 enum class Space : U8 { kGeneric, kGlobal, kShared, kLocal, kParam };
 

@@ -1,8 +1,8 @@
 // The memory that a device program may touch: allocations, shared memory and each thread's local memory.
 //
 // Every address is one of the host, in whatever space PTX names it. Shared memory lies below 4 GiB, because PTX also
-// holds its addresses in 32 bits. An allocation's addresses are never given out again, so that its use after its release
-// is found.
+// holds its addresses in 32 bits. An allocation's addresses are never given out again, so that its use after its
+// release is found.
 #pragma once
 
 #include <map>
@@ -31,8 +31,8 @@ class Memory {
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
 
-  // Aligned to 256 bytes. The first 16 MiB are filled with 0xff: a float that nobody wrote is no number there. 0 when there
-  // is no room.
+  // Aligned to 256 bytes. The first 16 MiB are filled with 0xff: a float that nobody wrote is no number there. 0 when
+  // there is no room.
   U64 allocate(U64 bytes, std::string name = "allocation");
   // False when no allocation starts there.
   bool release(U64 address);

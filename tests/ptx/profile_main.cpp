@@ -1,11 +1,11 @@
-// axion-ptx-profile: steps worlds on the emulated GPU and prints what a step of one world takes in warp instructions, by
-// class and by function, and what that bounds.
+// axion-ptx-profile: steps worlds on the emulated GPU and prints what a step of one world takes in warp instructions,
+// by class and by function, and what that bounds.
 //
 //   axion-ptx-profile --model FILE [--worlds 2] [--steps 20] [--warmup_steps 20] [flags of axion-bench]
 //
-// The bounds: a multiprocessor issues four warp instructions a clock, whatever they are, and serves one wavefront of shared
-// memory. PTX is not the machine's own code: the assembler merges some instructions and writes others (div, sqrt, integers
-// of 64 bits) as several.
+// The bounds: a multiprocessor issues four warp instructions a clock, whatever they are, and serves one wavefront of
+// shared memory. PTX is not the machine's own code: the assembler merges some instructions and writes others (div, sqrt,
+// integers of 64 bits) as several.
 #include <algorithm>
 #include <cstdio>
 #include <vector>

@@ -1,7 +1,6 @@
 #include "tests/ptx/runtime.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -18,6 +17,8 @@ std::string read_file(const char* path) {
   text << file.rdbuf();
   return text.str();
 }
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 Options options_from_environment() {
   Options options;
@@ -50,13 +51,13 @@ std::string plain_name(std::string name) {
   constexpr std::string_view kStatic = "__nv_static_", kGlobal = "_GLOBAL__N_";
   if (name.starts_with(kStatic)) {
     std::size_t at = kStatic.size(), count = 0;
-    while (at < name.size() && std::isdigit(static_cast<unsigned char>(name[at]))) count = 10 * count + (name[at++] - '0');
+    while (at < name.size() && is_digit(name[at])) count = 10 * count + (name[at++] - '0');
     name.erase(0, std::min(name.size(), at + 2 + count));
     if (name.starts_with("__")) name.erase(0, 1);
   }
   for (std::size_t at = name.find(kGlobal); at != name.npos; at = name.find(kGlobal, at + 1)) {
     std::size_t first = at, count = 0;
-    while (first > 0 && std::isdigit(static_cast<unsigned char>(name[first - 1]))) --first;
+    while (first > 0 && is_digit(name[first - 1])) --first;
     for (std::size_t k = first; k < at; ++k) count = 10 * count + (name[k] - '0');
     if (count < kGlobal.size() || at + count > name.size()) continue;
     name.replace(first, at + count - first, "@");

@@ -105,7 +105,7 @@ SceneSpec quadruped() {
 std::shared_ptr<const Model> compile_scene(const SceneSpec& scene) { return take(compile_model(scene)); }
 
 std::unique_ptr<Engine> cpu_engine(int threads, std::int64_t memory_limit) {
-  return take(create_engine({.device = "cpu", .threads = threads, .memory_limit_bytes = memory_limit}));
+  return take(create_engine({.device = AXION_TEST_DEVICE, .threads = threads, .memory_limit_bytes = memory_limit}));
 }
 
 BatchSpec batch_spec(std::shared_ptr<const Model> model, int worlds, model::Precision precision) {

@@ -28,6 +28,7 @@ model::SceneSpec all_joints();
 model::SceneSpec quadruped();
 
 std::shared_ptr<const Model> compile_scene(const model::SceneSpec& scene);
+// On AXION_TEST_DEVICE: "cpu", or in tests/ptx the emulated GPU, which has no threads to choose.
 std::unique_ptr<Engine> cpu_engine(int threads = 1, std::int64_t memory_limit = 0);
 
 BatchSpec batch_spec(std::shared_ptr<const Model> model, int worlds,
