@@ -4,8 +4,8 @@
 //   axion-ptx-profile --model FILE [--worlds 2] [--steps 20] [--warmup_steps 20] [flags of axion-bench]
 //
 // The bounds: a multiprocessor issues four warp instructions a clock, whatever they are, and serves one wavefront of
-// shared memory. PTX is not the machine's own code: the assembler merges some instructions and writes others (div, sqrt,
-// integers of 64 bits) as several.
+// shared memory. PTX is not the machine's own code: the assembler merges some instructions and writes others (div,
+// sqrt, integers of 64 bits) as several.
 #include <algorithm>
 #include <cstdio>
 #include <vector>
