@@ -28,7 +28,8 @@ void Block::run(const Function& kernel, Dim grid_size, Dim block_size, Dim block
   for (U32 w = 0; w < warps; ++w) warps_[w]->start(kernel, w * kLanes, std::min<U32>(kLanes, count - w * kLanes));
   for (;;) {
     U32 alive = 0, waiting = 0;
-    for (U32 w = 0; w < warps; ++w) {
+    for (U32 k = 0; k < warps; ++k) {
+      const U32 w = options.order == Order::kBackward ? warps - 1 - k : k;
       warps_[w]->run();
       alive += std::popcount(warps_[w]->alive);
       waiting += std::popcount(warps_[w]->waiting_block);

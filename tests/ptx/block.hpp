@@ -22,7 +22,12 @@ struct Dim {
   U32 x = 1, y = 1, z = 1;
 };
 
+// How the threads of a warp go on between barriers: together, or one after another as far as it gets, the first or the
+// last of them first. A program without races gives the same in every order.
+enum class Order { kLockstep, kForward, kBackward };
+
 struct Options {
+  Order order = Order::kLockstep;
   bool traffic = false;  // counts sectors and wavefronts
   bool races = false;    // looks for races
   // Backward branches of a warp between two barriers, after which it is taken to run for ever.

@@ -206,6 +206,19 @@ TEST(Machine, lockstep_does_not_order_the_threads_of_a_warp) {
   EXPECT_FALSE(without.machine.races().empty());
 }
 
+TEST(Machine, threads_may_run_one_after_another) {
+  // Each adds to what its neighbour below wrote: only forward does every neighbour come first.
+  const std::string text = entry("add.s64 %rd2, %rd1, -8;\n setp.eq.s32 %p1, %r1, 0;\n mov.b64 %rd4, 0;\n"
+                                 "@!%p1 ld.global.u64 %rd4, [%rd2];\n add.s64 %rd4, %rd4, 1;\n"
+                                 "st.global.u64 [%rd1], %rd4;\n bar.warp.sync -1;\n ret;");
+  Options options;
+  EXPECT_EQ(Program(text, options).run(32)[31], 1u);
+  options.order = Order::kForward;
+  EXPECT_EQ(Program(text, options).run(32)[31], 32u);
+  options.order = Order::kBackward;
+  EXPECT_EQ(Program(text, options).run(32)[31], 1u);
+}
+
 TEST(Machine, atomics_give_each_thread_a_number_of_its_own) {
   Program program(entry("atom.global.add.u32 %r3, [%rd0+4], 1;\n bar.sync 0;\n cvt.u64.u32 %rd3, %r3;\n"
                         "setp.eq.s32 %p1, %r1, 0;\n @!%p1 st.global.u64 [%rd1], %rd3;\n ret;"));

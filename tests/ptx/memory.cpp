@@ -68,6 +68,11 @@ const Region* Memory::find(U64 address) const {
   return address < region.end ? &region : nullptr;
 }
 
+U64 Memory::last_allocation() const {
+  const auto after = regions_.lower_bound(arena_ + kArenaBytes);
+  return after != regions_.begin() && in_arena(std::prev(after)->first) ? std::prev(after)->first : 0;
+}
+
 bool Memory::holds(U64 address, U64 bytes) const {
   const Region* region = find(address);
   return region != nullptr && bytes <= region->end - address;

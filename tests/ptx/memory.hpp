@@ -44,6 +44,8 @@ class Memory {
   bool holds(U64 address, U64 bytes) const;
   bool in_arena(U64 address) const { return address >= arena_ && address < arena_ + kArenaBytes; }
   U64 allocated() const { return allocated_; }
+  // The youngest that lives; 0: none.
+  U64 last_allocation() const;
   // Changes when a region goes or comes.
   U64 version() const { return version_; }
 

@@ -1,8 +1,8 @@
 // Races: two threads of a block that touch a byte between two barriers, one of them writing.
 //
 // Threads of a warp are ordered by bar.warp.sync, threads of a block by bar.sync; lockstep orders nothing, as on
-// devices whose threads are scheduled one by one. A write of what the byte holds already is let pass. Of the readers of a byte
-// two are kept, of different warps where there are such.
+// devices whose threads are scheduled one by one. A write of what the byte holds already is let pass. Of the readers of
+// a byte two are kept, of different warps where there are such.
 #pragma once
 
 #include <memory>

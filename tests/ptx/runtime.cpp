@@ -26,6 +26,8 @@ Options options_from_environment() {
   const std::string_view words = list == nullptr ? "" : list;
   options.races = words.find("races") != words.npos;
   options.traffic = words.find("traffic") != words.npos;
+  if (words.find("forward") != words.npos) options.order = Order::kForward;
+  if (words.find("backward") != words.npos) options.order = Order::kBackward;
   return options;
 }
 

@@ -16,7 +16,8 @@
 
 namespace axion::ptx {
 
-// Before the first use; else from the environment: AXION_PTX is a list of "races" and "traffic".
+// Before the first use; else from the environment: AXION_PTX is a list of "races", "traffic", and "forward" or
+// "backward" (Order).
 Options& runtime_options();
 
 class Runtime {

@@ -90,6 +90,11 @@ bool Warp::select() {
   active = 0;
   const U32 ready = alive & ~waiting_warp & ~waiting_block;
   if (ready == 0) return false;
+  if (const Order order = block.options.order; order != Order::kLockstep) {
+    const int l = order == Order::kForward ? std::countr_zero(ready) : kLanes - 1 - std::countl_zero(ready);
+    enter(lane_frame_[l], 1u << l, lane_pc_[l], kNever);
+    return true;
+  }
   Frame* deepest = nullptr;
   for (U32 rest = ready; rest != 0; rest &= rest - 1) {
     Frame* f = lane_frame_[std::countr_zero(rest)];

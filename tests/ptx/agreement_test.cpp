@@ -1,0 +1,178 @@
+// The CUDA backend on the emulated GPU against the CPU: the same requests give the same bits, and no threads race.
+//
+// AXION_PTX_SCENES in the environment draws another number of random scenes, for longer searches by hand.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "tests/bench/robustness_scenes.hpp"
+#include "tests/engine/backend/scenes.hpp"
+#include "tests/engine/solver/solver_scenes.hpp"
+#include "tests/properties/random_scenes.hpp"
+#include "tests/ptx/profile.hpp"
+#include "tests/ptx/runtime.hpp"
+
+namespace axion::testing {
+namespace {
+
+using model::LinearSolver;
+using model::Precision;
+
+const bool kLooksForRaces = ptx::runtime_options().races = true;
+
+std::unique_ptr<Engine> gpu_engine(int block_threads, std::int64_t near_bytes = -1) {
+  return take(create_engine({.device = "cuda:0",
+                             .threads = 0,
+                             .memory_limit_bytes = std::int64_t(1) << 30,
+                             .instruction_set = "",
+                             .block_threads = block_threads,
+                             .near_bytes = near_bytes}));
+}
+
+// The name of the first field of a world that differs; empty when all are the same.
+std::string difference(const Batch& a, const Batch& b) {
+  for (int w = 0; w < a.spec().world_count; ++w) {
+    if (state_bytes(a, w) == state_bytes(b, w)) continue;
+    for (int f = 0; f < kFieldCount; ++f) {
+      const Field field = static_cast<Field>(f);
+      const std::vector<double> x = read(a, field, {w}), y = read(b, field, {w});
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        if (x[i] == y[i]) continue;
+        return "world " + std::to_string(w) + ", " + std::string(field_name(field)) + "[" + std::to_string(i) +
+               "]: " + std::to_string(x[i]) + " and " + std::to_string(y[i]);
+      }
+    }
+    return "world " + std::to_string(w) + ": bits of what compares equal";
+  }
+  return "";
+}
+
+struct Pair {
+  Pair(const BatchSpec& spec, int block_threads, std::int64_t near_bytes = -1)
+      : cpu(cpu_engine_on("cpu")), gpu(gpu_engine(block_threads, near_bytes)),
+        left(take(cpu->create_batch(spec))), right(take(gpu->create_batch(spec))) {}
+
+  static std::unique_ptr<Engine> cpu_engine_on(const std::string& device) {
+    return take(create_engine({.device = device, .threads = 1}));
+  }
+  template <typename F>
+  void both(F&& f) {
+    f(*cpu, *left);
+    f(*gpu, *right);
+  }
+  // Steps both in launches; says what differs first.
+  std::string run(int launches, int steps, const std::vector<double>& control = {}) {
+    for (int k = 0; k < launches; ++k) {
+      both([&](Engine& engine, Batch& batch) { step(engine, batch, steps, control); });
+      if (const std::string text = difference(*left, *right); !text.empty()) {
+        return "launch " + std::to_string(k) + ", " + text;
+      }
+    }
+    return "";
+  }
+
+  std::unique_ptr<Engine> cpu, gpu;
+  std::unique_ptr<Batch> left, right;
+};
+
+TEST(Agreement, scenes_drawn_at_random) {
+  const char* wanted = std::getenv("AXION_PTX_SCENES");
+  const int count = wanted == nullptr ? 9 : std::atoi(wanted);
+  constexpr int kThreads[] = {32, 64, 128};
+  constexpr std::int64_t kNear[] = {-1, 0, 4096};
+  for (int seed = 0; seed < count; ++seed) {
+    const RandomScene drawn = draw_scene(seed, Forces::kAll);
+    const Precision precision = seed % 2 == 0 ? Precision::kFloat32 : Precision::kFloat64;
+    BatchSpec spec = batch_spec(compile_scene(drawn.scene), 2, precision);
+    spec.dt = drawn.dt;
+    Pair pair(spec, kThreads[seed % 3], kNear[seed / 3 % 3]);
+    pair.both([](Engine&, Batch& batch) { scatter_worlds(batch); });
+    std::vector<double> control = drawn.control;
+    control.insert(control.end(), drawn.control.begin(), drawn.control.end());
+    ASSERT_EQ(pair.run(3, 8, control), "") << "seed " << seed;
+  }
+}
+
+TEST(Agreement, every_linear_solver) {
+  constexpr LinearSolver kSolvers[] = {LinearSolver::kAutomatic, LinearSolver::kPcrJacobi, LinearSolver::kTreeDirect,
+                                       LinearSolver::kPcrBlock,  LinearSolver::kPcrTree,   LinearSolver::kTreeKrylov,
+                                       LinearSolver::kDenseDirect};
+  for (const LinearSolver solver : kSolvers) {
+    for (const Precision precision : {Precision::kFloat32, Precision::kFloat64}) {
+      for (const model::SceneSpec& scene : {four_bar(), mixed_scene()}) {
+        BatchSpec spec = batch_spec(compile_scene(scene), 2, precision);
+        spec.options = model::make_options(model::Preset::kAxionSeed);
+        spec.options.precision = precision;
+        spec.options.linear_solver = solver;
+        Pair pair(spec, 64);
+        ASSERT_EQ(pair.run(1, 3), "") << "solver " << int(solver) << ", " << int(precision);
+      }
+    }
+  }
+}
+
+TEST(Agreement, every_preset) {
+  for (const model::Preset preset : {model::Preset::kDefault, model::Preset::kAxionSeed, model::Preset::kVelocity}) {
+    for (const Precision precision : {Precision::kFloat32, Precision::kFloat64}) {
+      BatchSpec spec = batch_spec(compile_scene(all_joints()), 2, precision);
+      spec.options = model::make_options(preset);
+      spec.options.precision = precision;
+      Pair pair(spec, 32);
+      pair.both([](Engine&, Batch& batch) { scatter_worlds(batch); });
+      ASSERT_EQ(pair.run(3, 5), "") << int(preset) << ", " << int(precision);
+    }
+  }
+}
+
+TEST(Agreement, scenes_that_are_hard_to_solve) {
+  for (const bench::RobustnessScene& scene : bench::robustness_scenes()) {
+    if (!scene.model.empty()) continue;  // robots of files: axion-agreement-emulated
+    const model::SceneSpec spec = bench::build_scene(scene, "", 1);
+    Pair pair(batch_spec(compile_scene(spec), 1, Precision::kFloat32), 64);
+    ASSERT_EQ(pair.run(2, 2, bench::constant_controls(scene, spec, 1)), "") << scene.name;
+  }
+}
+
+TEST(Agreement, batches_of_both_precisions_in_one_launch) {
+  const auto cpu = Pair::cpu_engine_on("cpu"), gpu = gpu_engine(0);
+  const auto quad = compile_scene(quadruped()), joints = compile_scene(all_joints());
+  std::vector<std::unique_ptr<Batch>> left, right;
+  for (const auto& [engine, batches] : {std::pair{cpu.get(), &left}, std::pair{gpu.get(), &right}}) {
+    batches->push_back(take(engine->create_batch(batch_spec(quad, 3, Precision::kFloat32))));
+    batches->push_back(take(engine->create_batch(batch_spec(joints, 2, Precision::kFloat64))));
+    batches->push_back(take(engine->create_batch(batch_spec(joints, 5, Precision::kFloat32))));
+    for (const auto& batch : *batches) scatter_worlds(*batch);
+    const std::vector<std::int32_t> some{4, 0, 2};
+    std::vector<StepRequest> requests(3);
+    for (int k = 0; k < 3; ++k) requests[k].batch = (*batches)[k].get(), requests[k].step_count = 3 + 2 * k;
+    requests[2].world_indices = some;
+    for (int round = 0; round < 2; ++round) take(engine->step(requests));
+    ResetRequest reset;
+    const std::vector<std::int32_t> one{1};
+    reset.world_indices = one;
+    check((*batches)[0]->reset(reset));
+    take(engine->step(requests));
+  }
+  for (int k = 0; k < 3; ++k) EXPECT_EQ(difference(*left[k], *right[k]), "") << k;
+}
+
+TEST(Agreement, a_world_that_is_not_finite_freezes_alone) {
+  BatchSpec spec = batch_spec(compile_scene(all_joints()), 2, Precision::kFloat32);
+  Pair pair(spec, 64);
+  pair.both([](Engine& engine, Batch& batch) {
+    const std::vector<double> velocity(batch.field_shape(Field::kBodyVelocity)[0] * 6, 1e30);
+    StateUpdate state;
+    state.body_velocity = input(velocity, static_cast<int>(velocity.size()));
+    const std::int32_t world = 1;
+    check(batch.set_state({&world, 1}, state));
+    step(engine, batch, 5);
+  });
+  EXPECT_EQ(read(*pair.left, Field::kOutcome), read(*pair.right, Field::kOutcome));
+  EXPECT_EQ(state_bytes(*pair.left, 0), state_bytes(*pair.right, 0));
+}
+
+}  // namespace
+}  // namespace axion::testing
