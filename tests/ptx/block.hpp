@@ -36,7 +36,8 @@ struct Options {
 
 class Block {
  public:
-  Block(Memory& memory, const Options& options) : memory(memory), options(options) {}
+  Block(Memory& memory, const Module& module, const Options& options)
+      : memory(memory), module(module), options(options) {}
 
   // static_shared: of the module; before the first run.
   void open(U32 static_shared) { static_end = memory.shared() + static_shared; }
@@ -44,6 +45,7 @@ class Block {
   void run(const Function& entry, Dim grid, Dim threads, Dim index, U32 dynamic_shared, const AlignedBytes& parameters);
 
   Memory& memory;
+  const Module& module;
   const Options& options;
   Races races;
   Dim grid, threads, index;

@@ -77,6 +77,7 @@ struct Instruction {
   Space space = Space::kGeneric;
   U16 list = 0;  // of Function::lists: the registers of a vector
   U32 line = 0;  // in the PTX
+  U32 source = 0, source_file = 0;  // line and file (Module::files) that it was compiled from; 0: not said
 };
 
 }  // namespace axion::ptx

@@ -7,7 +7,7 @@ namespace axion::ptx {
 Machine::Machine(std::string_view text, const Options& options)
     : options_(options),
       module_(parse_module(text, memory_.shared(), memory_.dynamic_shared())),
-      block_(memory_, options_) {
+      block_(memory_, module_, options_) {
   if (module_.static_shared > Memory::kStaticShared) throw ParseError("too many static shared variables");
   for (std::size_t k = 0; k < module_.storage.size(); ++k) {
     const U64 begin = reinterpret_cast<U64>(module_.storage[k]->data());
@@ -48,18 +48,21 @@ void Machine::clear_counts() {
   }
 }
 
-std::string Machine::function_at(U32 line) const {
+std::string Machine::place_of(U32 line) const {
   for (const auto& [name, f] : module_.functions) {
-    if (!f->code.empty() && f->code.front().line <= line && line <= f->code.back().line) return name;
+    if (f->code.empty() || line < f->code.front().line || f->code.back().line < line) continue;
+    for (const Instruction& i : f->code) {
+      if (i.line == line) return name + ", line " + std::to_string(line) + " " + module_.source(i);
+    }
   }
-  return "?";
+  return "line " + std::to_string(line);
 }
 
 std::string Machine::describe(const Races::Race& race) const {
   char address[32];
   std::snprintf(address, sizeof address, "0x%llx", static_cast<unsigned long long>(race.address));
   const auto who = [&](const Races::Access& a) {
-    return "thread " + std::to_string(a.thread) + " in " + function_at(a.line) + ", line " + std::to_string(a.line);
+    return "thread " + std::to_string(a.thread) + " in " + place_of(a.line);
   };
   return who(race.now) + " " + race.kind + " by " + who(race.before) + ", at " + address;
 }

@@ -25,7 +25,7 @@ class Machine {
 
  private:
   void forget_places(U64 shared_end);
-  std::string function_at(U32 line) const;
+  std::string place_of(U32 line) const;
 
   const Options options_;
   Memory memory_;

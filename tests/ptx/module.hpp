@@ -73,9 +73,12 @@ struct Module {
   std::vector<std::unique_ptr<AlignedBytes>> storage;  // of global variables, with their names beside
   std::vector<std::string> storage_names;
   U32 static_shared = 0;             // of all entries: each variable has a place of its own
+  std::map<U32, std::string> files;  // that it was compiled from (.file), by number
   std::vector<std::string> inexact;  // instructions whose bits the PTX ISA leaves open, with their lines
 
   const Function& entry(std::string_view name) const;
+  // "engine/math/vec.hpp:12", without folders above the last `engine`; empty where the PTX does not say it.
+  std::string source(const Instruction& i) const;
 };
 
 // Reads a module. Static shared variables begin at `static_shared`, dynamic shared memory at `dynamic_shared`, both

@@ -81,6 +81,10 @@ void BodyParser::parse_statement() {
 
 void BodyParser::parse_directive() {
   const std::string_view word = cursor_.take();
+  if (word == ".loc") {
+    parse_location();
+    return;
+  }
   if (word == ".reg") {
     declare_registers();
   } else if (word == ".local" || word == ".param") {
@@ -98,6 +102,20 @@ void BodyParser::parse_directive() {
     cursor_.fail("unknown directive '" + std::string(word) + "'");
   }
   cursor_.expect(";");
+}
+
+// .loc file line column [, function_name label [+ number], inlined_at file line column], without a semicolon.
+void BodyParser::parse_location() {
+  const auto number = [&] { return static_cast<U32>(number_bits(cursor_.take(), cursor_)); };
+  source_file_ = number(), source_ = number();
+  number();
+  if (!cursor_.take_if(",")) return;
+  cursor_.expect("function_name");
+  cursor_.take();
+  if (cursor_.take_if("+")) number();
+  cursor_.expect(",");
+  cursor_.expect("inlined_at");
+  for (int k = 0; k < 3; ++k) number();
 }
 
 void BodyParser::declare_registers() {

@@ -51,6 +51,7 @@ class BodyParser {
   void parse_statement();
   void parse_directive();
   void declare_registers();
+  void parse_location();
   Register new_register(int width);
   Slot new_slot(Slot slot);
   void end_function();
@@ -90,6 +91,7 @@ class BodyParser {
   std::vector<std::pair<U32, std::string_view>> branches_;  // instruction and label
   std::map<std::pair<int, U64>, Operand> constants_;
   U32 local_top_ = 0;
+  U32 source_ = 0, source_file_ = 0;
   bool done_ = false;
 };
 

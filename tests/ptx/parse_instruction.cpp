@@ -7,6 +7,7 @@ namespace axion::ptx {
 void BodyParser::parse_instruction() {
   Instruction i;
   i.line = cursor_.line();
+  i.source = source_, i.source_file = source_file_;
   const bool guarded = cursor_.take_if("@");
   if (guarded) {
     i.guard_negated = cursor_.take_if("!");

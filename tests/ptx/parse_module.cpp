@@ -33,6 +33,14 @@ class ModuleParser {
       parse_variable();
     } else if (word == ".shared") {
       parse_shared();
+    } else if (word == ".file") {
+      const U32 number = static_cast<U32>(number_bits(cursor_.take(), cursor_));
+      const std::string_view name = cursor_.take();
+      module_.files[number] = std::string(name.substr(1, name.size() - 2));
+      while (cursor_.take_if(",")) cursor_.take();  // time and size
+    } else if (word == ".section") {
+      cursor_.take();  // for debuggers
+      while (!cursor_.take_if("}")) cursor_.take();
     } else {
       cursor_.fail("unknown directive '" + std::string(word) + "'");
     }
@@ -155,6 +163,13 @@ const Function& Module::entry(std::string_view name) const {
     throw ParseError("the module has no entry '" + std::string(name) + "'");
   }
   return *found->second;
+}
+
+std::string Module::source(const Instruction& i) const {
+  const auto file = files.find(i.source_file);
+  if (i.source == 0 || file == files.end()) return "";
+  const std::size_t at = file->second.rfind("/engine/");
+  return (at == std::string::npos ? file->second : file->second.substr(at + 1)) + ":" + std::to_string(i.source);
 }
 
 Module parse_module(std::string_view text, U64 static_shared, U64 dynamic_shared) {

@@ -34,18 +34,26 @@ std::string readable(const std::string& name) {
 
 Profile make_profile(const Module& module) {
   Profile profile;
+  std::map<std::pair<U32, U32>, NamedSum> lines;
   for (const auto& [name, function] : module.functions) {
-    FunctionSum f;
+    NamedSum f;
     f.name = readable(name);
     for (std::size_t k = 0; k < function->code.size(); ++k) {
       add(f.sum, function->counts[k], function->code[k].kind);
       add(profile.total, function->counts[k], function->code[k].kind);
+      if (function->counts[k].issued == 0) continue;
+      NamedSum& line = lines[{function->code[k].source_file, function->code[k].source}];
+      if (line.name.empty()) line.name = module.source(function->code[k]);
+      add(line.sum, function->counts[k], function->code[k].kind);
     }
     if (f.sum.counts.issued > 0) profile.functions.push_back(std::move(f));
   }
-  std::sort(profile.functions.begin(), profile.functions.end(), [](const FunctionSum& a, const FunctionSum& b) {
+  for (auto& [place, line] : lines) profile.lines.push_back(std::move(line));
+  const auto more = [](const NamedSum& a, const NamedSum& b) {
     return a.sum.warp_instructions() > b.sum.warp_instructions();
-  });
+  };
+  std::sort(profile.functions.begin(), profile.functions.end(), more);
+  std::sort(profile.lines.begin(), profile.lines.end(), more);
   return profile;
 }
 

@@ -16,14 +16,16 @@ struct Sum {
   U64 warp_instructions() const { return counts.issued - classes[int(Class::kParameter)]; }
 };
 
-struct FunctionSum {
-  std::string name;  // as in C++ where it can be said so
+struct NamedSum {
+  std::string name;
   Sum sum;
 };
 
 struct Profile {
   Sum total;
-  std::vector<FunctionSum> functions;  // those that ran, the one with the most warp instructions first
+  // What ran, the one with the most warp instructions first: functions, by their names in C++ where they have such, and
+  // lines of the source.
+  std::vector<NamedSum> functions, lines;
 };
 
 Profile make_profile(const Module& module);

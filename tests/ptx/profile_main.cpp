@@ -1,5 +1,5 @@
 // axion-ptx-profile: steps worlds on the emulated GPU and prints what a step of one world takes in warp instructions,
-// by class and by function, and what that bounds.
+// by class, function and line of the source, and what that bounds.
 //
 //   axion-ptx-profile --model FILE [--worlds 2] [--steps 20] [--warmup_steps 20] [flags of axion-bench]
 //
@@ -22,7 +22,7 @@ namespace ptx = axion::ptx;
 
 // An H200's multiprocessors, warp instructions a clock of each, and clock.
 constexpr double kMultiprocessors = 132, kIssued = 4, kHertz = 1.755e9;
-constexpr std::size_t kFunctions = 25;
+constexpr std::size_t kRows = 40;
 
 void advance(axion::Engine& engine, axion::Batch& batch, const BenchOptions& options,
              const std::vector<axion::bench::ControlRange>& ranges, int first, int count) {
@@ -38,6 +38,18 @@ void advance(axion::Engine& engine, axion::Batch& batch, const BenchOptions& opt
     }
     take("step", engine.step({&request, 1}));
     done += now;
+  }
+}
+
+void print(const char* what, const std::vector<ptx::NamedSum>& sums, const ptx::Sum& total, double steps) {
+  std::printf("by %s: warp instructions, part, lanes; accesses: far, local, shared; sectors of far, wavefronts\n", what);
+  for (std::size_t k = 0; k < std::min(kRows, sums.size()); ++k) {
+    const ptx::Counts& c = sums[k].sum.counts;
+    const double issued = static_cast<double>(sums[k].sum.warp_instructions());
+    std::printf("  %9.0f %5.1f%% %5.1f %7.0f %7.0f %7.0f %7.0f %7.0f  %.130s\n", issued / steps,
+                100.0 * issued / double(total.warp_instructions()), double(c.lanes) / double(c.issued),
+                double(c.far) / steps, double(c.local) / steps, double(c.shared) / steps, double(c.sectors) / steps,
+                double(c.wavefronts) / steps, sums[k].name.c_str());
   }
 }
 
@@ -66,15 +78,8 @@ void print(const ptx::Profile& profile, double steps) {
   for (int k = 0; k < ptx::kClasses; ++k) {
     if (total.classes[k] > 0) row(std::string(ptx::kClassNames[k]).c_str(), total.classes[k]);
   }
-  std::printf("by function (itself): warp instructions, part, lanes; accesses: far, local, shared; wavefronts\n");
-  for (std::size_t k = 0; k < std::min(kFunctions, profile.functions.size()); ++k) {
-    const ptx::FunctionSum& f = profile.functions[k];
-    const ptx::Counts& c = f.sum.counts;
-    std::printf("  %10.0f %5.1f%% %5.1f %8.0f %8.0f %8.0f %8.0f  %.150s\n", double(f.sum.warp_instructions()) / steps,
-                100.0 * double(f.sum.warp_instructions()) / double(total.warp_instructions()),
-                double(c.lanes) / double(c.issued), double(c.far) / steps, double(c.local) / steps,
-                double(c.shared) / steps, double(c.wavefronts) / steps, f.name.c_str());
-  }
+  print("function (itself)", profile.functions, total, steps);
+  print("line of the source", profile.lines, total, steps);
 }
 
 }  // namespace

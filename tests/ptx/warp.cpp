@@ -234,12 +234,12 @@ void Warp::make_masks() {
 std::string Warp::place(int lane) const {
   const Function& f = *lane_frame_[lane]->function;
   const U32 at = lane_pc_[lane] == 0 ? 0 : lane_pc_[lane] - 1;
-  return f.name + ", line " + std::to_string(f.code[at].line);
+  return f.name + ", line " + std::to_string(f.code[at].line) + " " + block.module.source(f.code[at]);
 }
 
 void Warp::fail(const Instruction& i, const std::string& why) const {
-  throw DeviceError(why + " in " + frame->function->name + ", line " + std::to_string(i.line) + ", block " +
-                    std::to_string(block.index.x) + ", threads from " + std::to_string(first_thread));
+  throw DeviceError(why + " in " + frame->function->name + ", line " + std::to_string(i.line) + " " +
+                    block.module.source(i) + ", block " + std::to_string(block.index.x) + ", threads from " + std::to_string(first_thread));
 }
 
 }  // namespace axion::ptx

@@ -88,6 +88,7 @@ class Warp {
   void wait_warp(U32 members);        // bar.warp.sync
   void wait_block();                  // bar.sync
   void release_block();               // by the block, when all of its threads wait
+  // Throws DeviceError with the function, the line and what stands there in the source.
   [[noreturn]] void fail(const Instruction& i, const std::string& why) const;
   std::string place(int lane) const;  // function and line of a thread
 
