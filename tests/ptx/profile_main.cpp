@@ -42,7 +42,8 @@ void advance(axion::Engine& engine, axion::Batch& batch, const BenchOptions& opt
 }
 
 void print(const char* what, const std::vector<ptx::NamedSum>& sums, const ptx::Sum& total, double steps) {
-  std::printf("by %s: warp instructions, part, lanes; accesses: far, local, shared; sectors of far, wavefronts\n", what);
+  std::printf("by %s: warp instructions, part, lanes; accesses: far, local, shared; sectors of far, wavefronts\n",
+              what);
   for (std::size_t k = 0; k < std::min(kRows, sums.size()); ++k) {
     const ptx::Counts& c = sums[k].sum.counts;
     const double issued = static_cast<double>(sums[k].sum.warp_instructions());

@@ -239,7 +239,8 @@ std::string Warp::place(int lane) const {
 
 void Warp::fail(const Instruction& i, const std::string& why) const {
   throw DeviceError(why + " in " + frame->function->name + ", line " + std::to_string(i.line) + " " +
-                    block.module.source(i) + ", block " + std::to_string(block.index.x) + ", threads from " + std::to_string(first_thread));
+                    block.module.source(i) + ", block " + std::to_string(block.index.x) + ", threads from " +
+                    std::to_string(first_thread));
 }
 
 }  // namespace axion::ptx
