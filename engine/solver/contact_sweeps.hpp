@@ -20,6 +20,7 @@ inline constexpr double kFinalTolerance = 0.1;  // where what is left of the joi
 inline constexpr double kFineTolerance = 0.02;  // and where the steps of joints do not settle for what contacts leave
 inline constexpr double kSweepGrowth = 1.21;    // of |f|² from a sweep to the next, beyond which momentum starts anew
 inline constexpr double kSweepExcess = 4.0;     // of |f|² over its least
+inline constexpr int kLongSweeps = 24;          // after which they are hard to settle
 inline constexpr int kPlainSweeps = 2;          // before the first that is accelerated
 inline constexpr int kMeanStretch = 50;         // sweeps over which a mean is taken
 inline constexpr int kFirstActiveStep = 2;        // sweep, from zero, after which the active set is first solved whole,
@@ -37,6 +38,7 @@ struct SweepPlan {
   bool means = false;
   Real proximal = Real(kActiveProximal);  // of steps on the active set
   bool again = false;
+  Real coarse = 0;  // tolerance from the kLongSweeps-th sweep on, where that is more
 };
 
 template <typename Real>
@@ -292,10 +294,11 @@ AXION_HD_CALL void make_sweeps(const Team& team, const Problem<Real>& p, const S
   for (int made = 0; made < plan.count && moving; ++made) {
     note_sweep(team, p);
     moving = false;
+    const Real tolerance = made >= kLongSweeps ? greater(plan.tolerance, plan.coarse) : plan.tolerance;
     for (int row = p.limit_base(); row < p.contact_base(); ++row) {
-      moving |= sweep_row<Velocities>(team, p, row, plan.tolerance);
+      moving |= sweep_row<Velocities>(team, p, row, tolerance);
     }
-    for (int i = 0; i < p.contact_count; ++i) moving |= sweep_contact<Velocities>(team, p, i, plan.tolerance);
+    for (int i = 0; i < p.contact_count; ++i) moving |= sweep_contact<Velocities>(team, p, i, tolerance);
     if (!moving || made + 1 == plan.count) continue;
     if (plan.means) add_to_mean(team, p, made % kMeanStretch == 0);
     if (plan.means && (made + 1) % kMeanStretch == 0) {

@@ -10,8 +10,8 @@
 // iteration of every sixteen on one halving where a full step does not decrease the merit; and from the eleventh on, every
 // other iteration with a hundredfold proximal term.
 // An iterate that is not finite is taken back once, and the attempt goes on with the positive part of the geometric stiffness.
-// The rotation of a Newton step is held to half a radian. If joints or dynamics stay above kFallbackMerit the step is done
-// again with impulses along J(q⁺), then with linearised joints; the smallest residual wins, and the outcome says so. So it is
+// The rotation of a Newton step is held to half a radian; wheels may spin (is_wheel). If joints or dynamics stay above
+// kFallbackMerit the step is done again with impulses along J(q⁺), then with linearised joints; the smallest residual wins, and the outcome says so. So it is
 // where a body turned by more than kMaxTurn beyond its last velocity.
 // Source: seeds, section Numerical solution; thresholds by experiment (engine/METHOD.md).
 #pragma once
@@ -27,6 +27,7 @@ inline constexpr int kDampingStart = 10;                    // from the eleventh
 inline constexpr double kDampingGain = 100.0;               // by this multiple of the proximal term
 inline constexpr double kSweepMerit = 100.0;      // from this merit on a step starts with sweeps over its contacts
 inline constexpr int kSweeps = 200;               // at most, in one linearisation of the joints
+inline constexpr double kCoarse = 3e-4;           // of the merit: where many sweeps may stop, as joints have to settle, too
 inline constexpr int kPileSweeps = 400;           // where a step is left to sweeps,
 inline constexpr int kPatientSweeps = 1600;       // or cautious ones from means: next there, and after failures
 inline constexpr int kPatientRounds = 3;          // there at most so often
@@ -67,7 +68,7 @@ AXION_HD inline Real take_step(const Team& team, const Problem<Real>& p, int k, 
 // How far the iterate turns any body beyond where u⁻ would, rad.
 template <typename Real, typename Team>
 AXION_HD inline Real turn_from_last(const Team& team, const Problem<Real>& p, const math::Vec3<Real>* omega) {
-  return p.s.dt * team.template max<Real>(p.m.body_count, [&](int b) { return math::norm(omega[b] - p.w.omega[b]); });
+  return greatest_turn(team, p, Real(kMaxTurn), [&](int b) { return omega[b] - p.w.omega[b]; });
 }
 
 // Whether sweeps can look for the active set: something unilateral, no loops, trees that are not huge, and the
@@ -137,6 +138,7 @@ AXION_HD_CALL Real iterate(const Team& team, Problem<Real>& p, NewtonCounts& cou
     if (sweeping) {
       SweepPlan<Real> plan = plan_sweeps<Real>(settles, rounds, tried, rounds > 1 && merit > Real(kSlowRound) * before);
       ++rounds;
+      if (!settles && tried == 0) plan.coarse = Real(kCoarse) * merit;
       plan.again = factors_left && merit * turned < Real(kAgainMerit);
       const bool whole = sweep_contacts(team, p, plan) == Real(1);
       turned = (plan.again ? turned : Real(0)) + step_turn(team, p);
