@@ -210,7 +210,7 @@ struct WorldView {
   int* sweep_unit;                      // [kPushLanes] the first of each that are swept together,
   int* sweep_lane_count;                // [2] and how many there are of both
   int* sweep_touched;                   // [nb] whether they act on a body or on one that hangs on it
-  Real* active_matrix;                  // [kActiveStride^2] D of the active rows by columns, and right-hand side
+  Real* active_matrix;                  // [kActiveStride (kActiveStride + 1)] D of the active rows by columns, and right-hand side
   Real* active_change;                  // [delassus_rows] multipliers of elimination, impulses before the step, what it changed
   Real* active_multiplier;              // [delassus_rows] multipliers of its every other column
   Real* active_cut;                     // [delassus_rows] friction's share of sliding unknowns, then what bounds cut off a step
@@ -220,19 +220,20 @@ struct WorldView {
   int* active_state;                    // [contact_capacity] whether a contact sticks, slides or is open
 };
 
-// A node of the factorisation is a body and the rows of the joint to its parent, or a joint that closes a loop.
+// A node of the factorisation is a body and the rows of the joint to its parent, or a joint that closes a loop. What is
+// kept of each is eight numbers apart from the next, so that threads of a GPU that take a node each meet in fewer banks.
 inline constexpr int kNodeSize = 12;
-inline constexpr int kNodeStride = 2 * kNodeSize * kNodeSize;  // its matrix, then factors (solver/node_factors.hpp)
+inline constexpr int kNodeStride = 2 * kNodeSize * kNodeSize + 8;  // its matrix, then factors (solver/node_factors.hpp)
 inline constexpr int kPanelWidth = 8;                          // columns kept side by side: six of a coupling, and two
-inline constexpr int kCouplingStride = kNodeSize * kPanelWidth;
-inline constexpr int kTransferStride = 2 * 6 * kNodeSize + 6 * kPanelWidth;
+inline constexpr int kCouplingStride = kNodeSize * kPanelWidth + 8;
+inline constexpr int kTransferStride = 2 * 6 * kNodeSize + 6 * kPanelWidth + 8;
 
 // Order of the greatest Delassus matrix that a world keeps: 144 KiB in float32. Columns are padded to whole vectors.
 inline constexpr int kMaxDelassusRows = 192;
 inline constexpr int kDelassusPadding = 16;
 inline constexpr int kPushLanes = 16;      // impulses that are passed through the joint tree at once
 inline constexpr int kMaxActiveRows = 63;  // of a Newton step on the active rows alone
-inline constexpr int kActiveStride = 64;   // and its right-hand side
+inline constexpr int kActiveStride = 64;   // and its right-hand side; one more on a GPU (solver/active_set_step.hpp)
 
 // Rows that sweeps pass over when all contacts are there; and how many of them fit in the Delassus matrix.
 template <typename Real>
@@ -338,7 +339,7 @@ AXION_HD inline void for_each_field(const ModelView<Real>& m, F&& f) {
   f(kScratch, &W::delassus, nr > 0 ? nr * nr + 1 : 0), f(kScratch, &W::delassus_known, nr);
   f(kScratch, &W::delassus_push, nr > 0 ? 12 * nb * nl : 0), f(kScratch, &W::sweep_lane, nl), f(kScratch, &W::sweep_unit, nl);
   f(kScratch, &W::sweep_lane_count, std::size_t(2)), f(kScratch, &W::sweep_touched, nb);
-  f(kScratch, &W::active_matrix, nr > 0 ? kActiveStride * kActiveStride : 0), f(kScratch, &W::active_change, nr);
+  f(kScratch, &W::active_matrix, nr > 0 ? kActiveStride * (kActiveStride + 1) : 0), f(kScratch, &W::active_change, nr);
   f(kScratch, &W::active_multiplier, nr), f(kScratch, &W::active_cut, nr), f(kScratch, &W::active_state, nr > 0 ? nc : 0);
   f(kScratch, &W::active_row, nr + 1), f(kScratch, &W::active_kind, nr + 1), f(kScratch, &W::active_count, std::size_t(3));
 }

@@ -130,13 +130,20 @@ AXION_HD inline void fill_active_rows(const Problem<Real>& p, const ActiveCount&
   }
 }
 
-// What the k-th unknown does to each active row, with its diagonal. By columns: A[k kActiveStride + i].
+// From column to column of the active rows' matrix: whole vectors on a CPU; in CUDA odd, as threads that take a column each
+// would else meet in one bank.
+template <typename Real>
+AXION_HD constexpr int active_stride() {
+  return shared_out_singly<Real>() ? model::kActiveStride + 1 : model::kActiveStride;
+}
+
+// What the k-th unknown does to each active row, with its diagonal. By columns: A[k active_stride + i].
 template <typename Real>
 AXION_HD inline void fill_active_column(const Problem<Real>& p, const ActiveCount& count, const Real* share, int k,
                                         Real proximal) {
   const int length = DelassusVelocities::size(p), base = p.limit_base(), row = p.w.active_row[k];
   const Real* column = p.w.delassus + (row - base) * length;
-  Real* out = p.w.active_matrix + k * model::kActiveStride;
+  Real* out = p.w.active_matrix + k * active_stride<Real>();
   if (k < count.sticking + count.single) {
     fill_active_rows(p, count, share, out, [=](auto lanes, int on) AXION_INLINED { return load_chunk<lanes>(column + on); });
     out[k] += p.w.pcr_p[row] + proximal * p.w.row_scale[row];
@@ -187,7 +194,7 @@ AXION_HD inline Chunk<Real, lanes> rows_off(const Chunk<Real, lanes>& a, int sta
 // the last row takes no part.
 template <typename Real, typename Team>
 AXION_HD inline void solve_active_rows(const Team& team, Real* A, Real* m, Real* n, int count) {
-  constexpr int stride = model::kActiveStride, lanes = chunk_lanes<Real>(16);
+  constexpr int stride = active_stride<Real>(), lanes = chunk_lanes<Real>(16);
   using Rows = Chunk<Real, lanes>;
   for (int k = 0; k < count; k += 2) {
     const bool two = k + 1 < count;
@@ -328,7 +335,7 @@ AXION_HD_CALL ActiveStep<Real> step_active_set(const Team& team, const Problem<R
   const ActiveCount active = list_active_rows(team, p, held);
   const int count = active.all, base = p.limit_base();
   if (count == 0 || count > model::kMaxActiveRows) return {};
-  Real *x = p.w.active_matrix + count * model::kActiveStride, *change = p.w.active_change, *cut = p.w.active_cut;
+  Real *x = p.w.active_matrix + count * active_stride<Real>(), *change = p.w.active_change, *cut = p.w.active_cut;
   Real* share = cut;  // until the steps are cut
   note_sliding_shares(team, p, active, share);
   team.for_each(count, [&](int k) { fill_active_column(p, active, share, k, proximal); });

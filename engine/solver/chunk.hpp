@@ -38,6 +38,12 @@ AXION_HD constexpr int chunk_lanes(int most) {
 #endif
 }
 
+// Whether a chunk is one number, as in CUDA: what has rows of numbers is then shared out number by number.
+template <typename Real>
+AXION_HD constexpr bool shared_out_singly() {
+  return chunk_lanes<Real>(2) == 1;
+}
+
 namespace detail {
 template <typename Real, int lanes>
 struct ChunkType {

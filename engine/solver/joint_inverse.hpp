@@ -98,7 +98,6 @@ AXION_HD_CALL void substitute_joints(const Team& team, const Problem<Real>& p) {
 // Factorises and solves for −g and the joint residuals: du and the joint part of dlambda.
 template <typename Real, typename Team>
 AXION_HD_CALL void solve_joints(const Team& team, const Problem<Real>& p) {
-  constexpr int rows = product_rows<Real>();
   team.for_each(p.m.body_count, [&](int b) { assemble_joint_node(p, b); });
   for (int i = p.m.body_count - 1; i >= 0; --i) {
     const int size = node_size(p, node_of_body(p, i)), parent = p.m.bodies[i].parent;
@@ -113,12 +112,20 @@ AXION_HD_CALL void solve_joints(const Team& team, const Problem<Real>& p) {
     team.for_each(model::kNodeSize, [&](int r) { upper[model::kPanelWidth * r + kRhsColumn] = z[r]; });
     team.for_each(panel_chunks<Real>(), [&](int part) { solve_panel(K, size, upper, part, Real(0)); });
     team.for_each(model::kNodeSize, [&](int r) { z[r] = upper[model::kPanelWidth * r + kRhsColumn]; });
-    team.for_each(6 / rows, [&](int k) {
-      const int r = k * rows;
-      subtract_product<rows, kHalfNode>(p.w.joint_lower + i * model::kCouplingStride + r * model::kNodeSize, upper,
-                                        p.w.node + node_of_body(p, parent) * model::kNodeStride + r * model::kNodeSize,
-                                        model::kNodeSize, body_unknowns(p, parent) + r, Real(0));
-    });
+    const Real* lower = p.w.joint_lower + i * model::kCouplingStride;
+    Real *parent_node = p.w.node + node_of_body(p, parent) * model::kNodeStride, *parent_rhs = body_unknowns(p, parent);
+    if constexpr (shared_out_singly<Real>()) {
+      constexpr int columns = kRhsColumn + 1;
+      team.for_each(6 * columns, [&](int k) {
+        const int r = k / columns, c = k % columns;
+        subtract_product_entry<kHalfNode>(lower + r * model::kNodeSize, upper + c,
+                                          c < kRhsColumn ? parent_node + r * model::kNodeSize + c : parent_rhs + r);
+      });
+    } else {
+      team.for_each(1, [&](int) {
+        subtract_product<kHalfNode, kHalfNode>(lower, upper, parent_node, model::kNodeSize, parent_rhs, Real(0));
+      });
+    }
   }
   substitute_joints(team, p);
 }
@@ -187,9 +194,42 @@ AXION_HD_CALL void invert_node(const Problem<Real>& p, int i) {
                                          static_cast<Real*>(nullptr), Real(0));
 }
 
+// Column c of the same, its solution in registers.
+template <typename Real>
+AXION_HD inline void invert_node_column(const Problem<Real>& p, int i, int c) {
+  constexpr int width = model::kPanelWidth, rows = model::kNodeSize;
+  const int node = node_of_body(p, i);
+  const Real* K = p.w.node + node * model::kNodeStride;
+  Real y[rows] = {}, half[kHalfNode];
+  for_constants<kHalfNode>([&](auto r) { half[r] = y[r] = c == r ? Real(1) : Real(0); });
+  if (node_size(p, node) <= kHalfNode) {
+    solve_rows<kHalfNode, 1>(K, half);
+    for_constants<kHalfNode>([&](auto r) { y[r] = half[r]; });
+  } else {
+    solve_rows<rows, 1>(K, y);
+  }
+  Real* Z = node_inverse(p, i) + rows * c;
+  for_constants<rows>([&](auto r) { Z[r] = y[r]; });
+  if (p.m.bodies[i].parent < 0) return;
+  Real *T = transfer_from_parent(p, i) + rows * c, *S = transfer_to_parent(p, i) + c;
+  const Real* upper = p.w.joint_upper + i * model::kCouplingStride + c;
+  for (int r = 0; r < rows; ++r) T[r] = -upper[width * r];
+  const Real* lower = p.w.joint_lower + i * model::kCouplingStride;
+  for (int r = 0; r < kHalfNode; ++r, lower += rows) {
+    Real sum = 0;
+    for_constants<rows - kHalfNode>([&](auto k) { sum = sum + lower[kHalfNode + k] * y[kHalfNode + k]; });
+    S[width * r] = Real(0) - sum;
+  }
+}
+
+// A CPU takes a node at a time, in CUDA a thread has a column of it.
 template <typename Real, typename Team>
 AXION_HD inline void invert_nodes(const Team& team, const Problem<Real>& p) {
-  team.for_each(p.m.body_count, [&](int i) { invert_node(p, i); });
+  if constexpr (shared_out_singly<Real>()) {
+    team.for_each(6 * p.m.body_count, [&](int k) { invert_node_column(p, k / 6, k % 6); });
+  } else {
+    team.for_each(p.m.body_count, [&](int i) { invert_node(p, i); });
+  }
 }
 
 // The same for as many impulses at once as there are lanes: f [body][6][lanes] impulses on bodies, u [body][6][lanes] the

@@ -30,30 +30,39 @@ AXION_HD AXION_INLINED inline void eliminate_row(Real* K, Index k, int r, Real i
   }
 }
 
-// K = L U without exchanges; bound(k, pivot) is the pivot that is used. On a CPU each pivot has code of its own.
+// K = L U without exchanges; bound(k, pivot) is the pivot that is used. Each pivot has code of its own. In CUDA a thread takes
+// an entry at a time of what is left of K, and every thread the pivot's inverse.
 template <int padded, typename Real, typename Team, typename Bound>
 AXION_HD inline void factorise(const Team& team, Real* K, Bound&& bound) {
   constexpr int stride = model::kNodeSize;
   Real* L = K + stride * stride;
   const auto eliminate = [&](auto k) AXION_INLINED {
-    team.for_each(1, [&](int) { L[k * stride + k] = Real(1) / bound(k, K[k * stride + k]); });
-    const Real inverse = L[k * stride + k];
-    team.for_each(padded - k - 1, [&](int i) AXION_INLINED { eliminate_row<padded>(K, k, k + 1 + i, inverse); });
+    if constexpr (shared_out_singly<Real>()) {
+      constexpr int left = padded - 1 - decltype(k)::value;
+      const Real inverse = Real(1) / bound(k, K[k * stride + k]);
+      team.for_each(left > 0 ? left * left : 1, [&](int i) {
+        if (i == 0) L[k * stride + k] = inverse;
+        if constexpr (left > 0) {
+          const int r = k + 1 + i / left, c = k + 1 + i % left;
+          const Real factor = K[r * stride + k] * inverse;
+          if (c == k + 1) L[k * stride + r] = factor;
+          K[r * stride + c] = K[r * stride + c] - factor * K[k * stride + c];
+        }
+      });
+    } else {
+      team.for_each(1, [&](int) { L[k * stride + k] = Real(1) / bound(k, K[k * stride + k]); });
+      const Real inverse = L[k * stride + k];
+      team.for_each(padded - k - 1, [&](int i) AXION_INLINED { eliminate_row<padded>(K, k, k + 1 + i, inverse); });
+    }
   };
-  if constexpr (chunk_lanes<Real>(2) == 1) {
-    for (int k = 0; k < padded; ++k) eliminate(k);
-  } else {
-    for_constants<padded>(eliminate);
-  }
+  for_constants<padded>(eliminate);
 }
 
-// Solves K Y = B in place for one chunk of columns; rows of B are `width` apart. What is smaller than `least` becomes zero.
-template <int padded, int lanes, int width, typename Real>
-AXION_HD inline void solve_chunk(const Real* K, Real* B, Real least) {
+// Solves K y = b in place, for as many columns as a chunk has lanes.
+template <int padded, int lanes, typename Real>
+AXION_HD AXION_INLINED inline void solve_rows(const Real* K, Chunk<Real, lanes> (&b)[padded]) {
   constexpr int stride = model::kNodeSize;
   const Real* L = K + stride * stride;
-  Chunk<Real, lanes> b[padded];
-  for_constants<padded>([&](auto r) AXION_INLINED { b[r] = load_chunk<lanes>(B + r * width); });
   for_constants<padded>([&](auto k) AXION_INLINED {
     for_constants<padded - k - 1>(
         [&](auto i) AXION_INLINED { b[k + 1 + i] = b[k + 1 + i] - L[k * stride + k + 1 + i] * b[k]; });
@@ -63,6 +72,14 @@ AXION_HD inline void solve_chunk(const Real* K, Real* B, Real least) {
     b[k] = L[k * stride + k] * b[k];
     for_constants<k>([&](auto r) AXION_INLINED { b[r] = b[r] - K[r * stride + k] * b[k]; });
   });
+}
+
+// Solves K Y = B in place for one chunk of columns; rows of B are `width` apart. What is smaller than `least` becomes zero.
+template <int padded, int lanes, int width, typename Real>
+AXION_HD inline void solve_chunk(const Real* K, Real* B, Real least) {
+  Chunk<Real, lanes> b[padded];
+  for_constants<padded>([&](auto r) AXION_INLINED { b[r] = load_chunk<lanes>(B + r * width); });
+  solve_rows<padded, lanes>(K, b);
   for_constants<padded>([&](auto r)
                             AXION_INLINED { store_chunk<lanes>(B + r * width, without_small<lanes>(b[r], least)); });
 }
@@ -127,10 +144,18 @@ AXION_HD inline void subtract_product(const Real* L, const Real* Y, Real* block,
   });
 }
 
+// One entry of that: L a row, Y a column of a panel.
+template <int first = 0, typename Real>
+AXION_HD inline void subtract_product_entry(const Real* L, const Real* Y, Real* entry) {
+  Real sum = 0;
+  for (int c = first; c < model::kNodeSize; ++c) sum = sum + L[c] * Y[c * model::kPanelWidth];
+  *entry = *entry - sum;
+}
+
 // Rows of a product that one call takes: all on a CPU, in registers; in CUDA one a thread.
 template <typename Real>
 AXION_HD constexpr int product_rows() {
-  return chunk_lanes<Real>(2) == 1 ? 1 : kHalfNode;
+  return shared_out_singly<Real>() ? 1 : kHalfNode;
 }
 
 }  // namespace axion::solver
