@@ -35,6 +35,16 @@ class CudaBlock {
     }
 #endif
   }
+  // The value of the thread of this warp whose number differs in the bits of `mask`. All threads of the warp call it.
+  template <typename T>
+  AXION_HD T exchange(T value, int mask) const {
+#if defined(__CUDA_ARCH__)
+    return __shfl_xor_sync(0xffffffffu, value, mask);
+#else
+    (void)mask;
+    return value;
+#endif
+  }
 };
 
 using BlockTeam = CooperativeTeam<CudaBlock>;

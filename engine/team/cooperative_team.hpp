@@ -1,6 +1,7 @@
 // CooperativeTeam: a team of several threads that make the same calls with the same arguments, in step.
 //
-// Block says which of them a thread is, and has their barrier: `thread()`, `threads()`, `sync()`. Each verb begins with
+// Block says which of them a thread is, and has their barrier: `thread()`, `threads()`, `sync()`; where threads come in
+// warps of kSumLanes, also `exchange(value, mask)`, which partial results are folded by without memory. Each verb begins with
 // a barrier as well as ending in one, so that what step code reads between two verbs has been read by all threads
 // before the next verb writes. Reductions keep the order that team.hpp states for any number of threads, so they give
 // the bits of one thread. What differs between threads must not decide anything: a body writes shared arrays, never a
@@ -39,6 +40,14 @@ class CooperativeTeam {
   template <typename Real, typename Term>
   AXION_HD Real sum(int count, Term&& term) const {
     const int thread = block_.thread(), threads = block_.threads();
+    const auto add = [](Real a, Real b) { return a + b; };
+    if constexpr (kExchanges) {
+      if (threads == kSumLanes) {
+        Real lane = 0;
+        for (int i = thread; i < count; i += threads) lane += term(i);
+        return fold_lane(lane, add);
+      }
+    }
     Real *lanes = numbers<Real>(), *terms = lanes + kSumLanes;
     block_.sync();
     for (int lane = thread; lane < kSumLanes; lane += threads) lanes[lane] = 0;
@@ -54,7 +63,7 @@ class CooperativeTeam {
       block_.sync();
     }
     block_.sync();
-    return fold(lanes, [](Real a, Real b) { return a + b; });
+    return fold(lanes, add);
   }
 
   // The greatest value does not depend on the order; a NaN stays once it is met. Lane l has the terms of the threads that
@@ -62,8 +71,15 @@ class CooperativeTeam {
   template <typename Real, typename Term>
   AXION_HD Real max(int count, Term&& term) const {
     const int thread = block_.thread(), threads = block_.threads();
+    const auto larger = [](Real a, Real b) { return greater(a, b); };
     Real *lanes = numbers<Real>(), *terms = lanes + kSumLanes;
     Real greatest = 0;
+    if constexpr (kExchanges) {
+      if (threads == kSumLanes) {
+        for (int i = thread; i < count; i += threads) greatest = greater(greatest, term(i));
+        return fold_lane(greatest, larger);
+      }
+    }
     block_.sync();
     for (int i = thread; i < count; i += threads) greatest = greater(greatest, term(i));
     terms[thread] = greatest;
@@ -74,7 +90,7 @@ class CooperativeTeam {
       lanes[lane] = greatest;
     }
     block_.sync();
-    return fold(lanes, [](Real a, Real b) { return greater(a, b); });
+    return fold(lanes, larger);
   }
 
   template <typename KeepFn, typename EmitFn>
@@ -98,15 +114,29 @@ class CooperativeTeam {
   }
 
  private:
-  // The upper half of the lanes to the lower until one is left, by each thread for itself: loads of all lanes at once.
+  static constexpr bool kExchanges = requires(const Block& block) { block.exchange(0.0f, 1); };
+
+  // The upper half of the lanes to the lower until one is left. Every thread has a lane: as the operations' order of operands
+  // changes no bit, each gets the result.
   template <typename Real, typename Op>
-  AXION_HD static Real fold(const Real* from, Op&& op) {
-    Real lanes[kSumLanes];
-    for (int lane = 0; lane < kSumLanes; ++lane) lanes[lane] = from[lane];
-    for (int width = kSumLanes / 2; width > 0; width /= 2) {
-      for (int lane = 0; lane < width; ++lane) lanes[lane] = op(lanes[lane], lanes[lane + width]);
+  AXION_HD Real fold_lane(Real lane, Op&& op) const {
+    for (int width = kSumLanes / 2; width > 0; width /= 2) lane = op(lane, block_.exchange(lane, width));
+    return lane;
+  }
+
+  // The same of lanes in memory: a thread for itself, with loads of all lanes at once, or the threads of a warp together.
+  template <typename Real, typename Op>
+  AXION_HD Real fold(const Real* from, Op&& op) const {
+    if constexpr (kExchanges) {
+      return fold_lane(from[block_.thread() % kSumLanes], op);
+    } else {
+      Real lanes[kSumLanes];
+      for (int lane = 0; lane < kSumLanes; ++lane) lanes[lane] = from[lane];
+      for (int width = kSumLanes / 2; width > 0; width /= 2) {
+        for (int lane = 0; lane < width; ++lane) lanes[lane] = op(lanes[lane], lanes[lane + width]);
+      }
+      return lanes[0];
     }
-    return lanes[0];
   }
 
   template <typename Real>

@@ -40,16 +40,17 @@ enum class Class : U8 {
   kBranch,
   kCall,  // call, ret, exit
   kBarrier,
+  kShuffle,
   kParameter,  // ld.param and st.param
   kLoad,
   kStore,
   kAtomic,
 };
-inline constexpr int kClasses = 20;
+inline constexpr int kClasses = 21;
 inline constexpr std::array<std::string_view, kClasses> kClassNames{
     "f32 add, mul, fma", "f32 div", "f32 sqrt",  "f32 rcp",  "f64 add, mul, fma", "f64 div", "f64 sqrt",
     "f64 rcp",           "f other", "conversion", "integer", "predicate",         "move",    "branch",
-    "call, return",      "barrier", "parameter", "load",     "store",             "atomic"};
+    "call, return",      "barrier", "shuffle",   "parameter", "load",             "store",   "atomic"};
 
 // Where an operand lies: which of a warp's three memories, and how many bytes from its start.
 using Operand = U32;

@@ -10,7 +10,7 @@
 namespace axion::ptx {
 
 struct Opcode {
-  enum class Form : U8 { kPlain, kLoad, kStore, kMove, kConvert, kBranch, kCall, kAtomic };
+  enum class Form : U8 { kPlain, kLoad, kStore, kMove, kConvert, kBranch, kCall, kAtomic, kShuffle };
   Form form = Form::kPlain;
   Class kind = Class::kMove;
   // Bytes of the registers d, a, b, c; 1: a predicate; 0: no such operand.

@@ -23,6 +23,7 @@ void warp_barrier(Warp& w, const Instruction& i) {
   w.each([&](int l) {
     if (members[l] != first) w.fail(i, "threads of a warp wait with different members");
   });
+  if (w.shuffling != 0) w.fail(i, "a barrier of the warp while threads of it wait in a shuffle");
   w.wait_warp(first);
 }
 
@@ -53,6 +54,20 @@ void active_lanes(Warp& w, const Instruction& i) {
   w.map<U32>(i.d, [=](int) { return lanes; });
 }
 
+void exchange(Warp& w, const Instruction& i) {
+  const U32 *distance = w.lanes<U32>(i.b), *clamp = w.lanes<U32>(i.c);
+  const U32* members = w.lanes<U32>(static_cast<Operand>(i.value));
+  const auto p = static_cast<Operand>(static_cast<U64>(i.value) >> 32);
+  w.each([&](int l) {
+    if (clamp[l] != kLanes - 1 || members[l] != kAllLanes) w.fail(i, "a shuffle of parts of a warp");
+  });
+  if (p != kNoOperand) w.set_predicate(p, kAllLanes);  // every lane has a source
+  w.each([&](int l) {
+    w.shuffles[l] = {w.lanes<U32>(i.a)[l], (static_cast<U32>(l) ^ distance[l]) % kLanes, w.lanes<U32>(i.d) + l};
+  });
+  w.wait_shuffle(i);
+}
+
 }  // namespace
 
 Handler assertion_failed() { return failed_assertion; }
@@ -76,6 +91,9 @@ void add_control_opcodes(OpcodeTable& t) {
                            "fence.sc.cta", "fence.sc.gpu"}) {
     t[name] = plain(Class::kBarrier, {}, nothing);
   }
+  o = plain(Class::kShuffle, {4, 4, 4, 4}, exchange);
+  o.form = Opcode::Form::kShuffle;
+  t["shfl.sync.bfly.b32"] = o;
   t["activemask.b32"] = plain(Class::kInteger, {4, 0, 0, 0}, active_lanes);
 }
 

@@ -66,6 +66,7 @@ class BodyParser {
   void parse_atomic(const Opcode& opcode, Instruction& i);
   void parse_branch(Instruction& i);
   void parse_call(Instruction& i);
+  void parse_shuffle(const Opcode& opcode, Instruction& i);
   void parse_address(const Opcode& opcode, Instruction& i);
   int parse_list(Instruction& i);  // {a, b}; returns the registers' width
   std::vector<Slot> parse_slots();

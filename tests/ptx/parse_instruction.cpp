@@ -35,6 +35,7 @@ void BodyParser::parse_instruction() {
     case Form::kLoad: parse_load(opcode, i); break;
     case Form::kStore: parse_store(opcode, i); break;
     case Form::kAtomic: parse_atomic(opcode, i); break;
+    case Form::kShuffle: parse_shuffle(opcode, i); break;
     case Form::kBranch: parse_branch(i); break;
     case Form::kCall: parse_call(i); break;
   }
@@ -160,6 +161,20 @@ void BodyParser::parse_atomic(const Opcode& opcode, Instruction& i) {
   if (opcode.widths[3] == 0) return;
   cursor_.expect(",");
   i.c = source(opcode.widths[3]);
+}
+
+// d|p, a, b, c, members: the places of p and the members are the halves of the instruction's value.
+void BodyParser::parse_shuffle(const Opcode& opcode, Instruction& i) {
+  i.d = destination(opcode.widths[0]);
+  const U64 p = cursor_.take_if("|") ? destination(1) : kNoOperand;
+  cursor_.expect(",");
+  i.a = source(opcode.widths[1]);
+  cursor_.expect(",");
+  i.b = source(opcode.widths[2]);
+  cursor_.expect(",");
+  i.c = source(opcode.widths[3]);
+  cursor_.expect(",");
+  i.value = static_cast<S64>(p << 32 | source(4));
 }
 
 void BodyParser::parse_address(const Opcode& opcode, Instruction& i) {

@@ -16,7 +16,7 @@ void Warp::start(const Function& entry, U32 first, U32 lanes) {
   while (!frames_.empty()) pop(frames_.back().get());
   first_thread = first, index = first / kLanes;
   alive = lanes == kLanes ? kAllLanes : (1u << lanes) - 1;
-  waiting_warp = waiting_block = 0;
+  waiting_warp = waiting_block = shuffling = 0;
   carry = 0, warp_epoch = 0, backward_ = 0, active = 0, stop_ = 0;
   for (U32 l = 0; l < kLanes; ++l) local[l] = block.memory.local(first + (l < lanes ? l : 0));
   bind_specials();
@@ -213,6 +213,16 @@ void Warp::wait_warp(U32 members) {
   if (met && exec == alive) return;  // all at once: they go on
   park(active, pc + 1);
   active = 0, stop_ = 0;
+}
+
+void Warp::wait_shuffle(const Instruction& i) {
+  if ((waiting_warp & ~shuffling) != 0) fail(i, "a shuffle while threads of the warp wait at a barrier");
+  shuffling |= exec;
+  if (shuffling == kAllLanes) {
+    for (const Shuffle& s : shuffles) *s.to = shuffles[s.from].value;
+    shuffling = 0;
+  }
+  wait_warp(kAllLanes);
 }
 
 void Warp::wait_block() {

@@ -86,6 +86,7 @@ class Warp {
   void leave();                       // ret
   void end_threads();                 // exit
   void wait_warp(U32 members);        // bar.warp.sync
+  void wait_shuffle(const Instruction& i);  // until all lanes have their Shuffle: then all are made
   void wait_block();                  // bar.sync
   void release_block();               // by the block, when all of its threads wait
   // Throws DeviceError with the function, the line and what stands there in the source.
@@ -103,6 +104,13 @@ class Warp {
   alignas(64) std::array<U64, kLanes> local{};  // address of each lane's local memory
   alignas(64) std::array<U64, kLanes> mask64{};
   U32 alive = 0, waiting_warp = 0, waiting_block = 0, barrier_members = 0;
+  // What a lane gives, whose it takes, and where that goes: lanes may be in frames of their own.
+  struct Shuffle {
+    U32 value, from;
+    U32* to;
+  };
+  std::array<Shuffle, kLanes> shuffles{};
+  U32 shuffling = 0;
   U32 first_thread = 0, index = 0;
   U32 warp_epoch = 0;
 
