@@ -9,6 +9,7 @@ Parts, about ten minutes together on two idle cores (--parts chooses):
   agreement     bits between numbers of threads and instruction sets
   profile       where a humanoid's step spends its time, where perf is installed
   floor         docs/floor.md
+  emulated_gpu  warp instructions and memory of a humanoid's step on the emulated GPU, and its bits beside the CPU's
   gpu           the report that gpu.py wrote on a machine with a GPU (--gpu_report); not run unless asked for
 The page's table of goals is then made anew from the figures on it. A part that is not run keeps its figures, with the machine and
 the commit that they are of.
@@ -29,7 +30,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = pathlib.Path(__file__).resolve().parent
-PARTS = ['compare', 'largest_step', 'growth', 'rpc', 'agreement', 'profile', 'floor', 'gpu']
+PARTS = ['compare', 'largest_step', 'growth', 'rpc', 'agreement', 'profile', 'floor', 'emulated_gpu', 'gpu']
 OWN_MODELS = sorted((ROOT / 'clients/examples/models').glob('*.xml')) + [HERE / 'wheeled_robot.xml']
 
 
@@ -114,12 +115,43 @@ def run_profile(options):
     return ['perf', 'record', *bench], '\n'.join(lines), True
 
 
+def run_emulated_gpu(options):
+    """What a world-step takes on the emulated GPU for some shapes of a block, and whether its bits are the CPU's."""
+    program, humanoid = options.bin / 'axion-ptx-profile', options.models / 'humanoid.xml'
+    profile = [program, '--model', humanoid, '--worlds', 2, '--warmup_steps', 2 if options.quick else 20, '--steps', 2 if options.quick
+               else 20]
+    if not program.exists():
+        return profile, 'Not counted: built without nvcc.', True
+    wanted = {'warp instructions': 'warp instructions', 'active lanes': 'active lanes of 32',
+              'wavefronts of shared memory': 'wavefronts of shared memory', 'sectors of far memory':
+              'sectors of 32 bytes in far memory', 'world-steps/s at most, by issue': 'world-steps/s at most by issue',
+              'by shared memory': 'world-steps/s at most by wavefronts'}
+    lines = [f'| threads | near memory, bytes | {" | ".join(wanted)} | bits |', '| --- ' * (len(wanted) + 3) + '|']
+    good = True
+    for threads, near in ((32, -1), (32, 12000), (64, -1)):
+        shape = ['--block_threads', threads, '--near_bytes', near]
+        said = output_of([*profile, *shape])
+        values = [re.search(rf'^\s*([\d.]+) {re.escape(text)}', said, re.MULTILINE) for text in wanted.values()]
+        budget = re.search(r'(\d+) bytes near', said)
+        agreement = [options.bin / 'axion-agreement-emulated', '--model', humanoid, '--worlds', 2, '--steps', 2 if options.quick else 20,
+                     '--warmup_steps', 0, '--device', 'cpu', '--threads', 1, '--right', 'cuda:0', '--right_block_threads', threads,
+                     '--right_near_bytes', near]
+        agrees = subprocess.run([str(a) for a in agreement], capture_output=True, check=False).returncode == 0
+        good &= agrees and budget is not None and None not in values
+        cells = [f'{float(value[1]):,.1f}'.removesuffix('.0') if value else '-' for value in values]
+        lines.append(f'| {threads} | {int(budget[1]) if budget else 0:,} | {" | ".join(cells)} | '
+                     f'{"those of the CPU" if agrees else "**differ**"} |')
+    return profile, '\n'.join(lines), good
+
+
 def run_part(part, options):
     """(command, text, whether it went well)."""
     if part == 'agreement':
         return run_agreement(options)
     if part == 'profile':
         return run_profile(options)
+    if part == 'emulated_gpu':
+        return run_emulated_gpu(options)
     command = command_of(part, options)
     done = subprocess.run([str(a) for a in command], capture_output=True, text=True, check=False)
     good = done.returncode == 0 and (part == 'floor' or bool(done.stdout.strip()))
