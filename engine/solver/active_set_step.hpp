@@ -9,7 +9,7 @@
 // solved densely. Redundant contacts leave directions in which little velocity takes large impulses, so that the whole step
 // often leads far out of the cones where solutions within them exist, and what is cut off there by contact upsets all others.
 // So the step is held to the share of it that keeps every law, as far as the first impulse that meets its bound; a chain of
-// steps goes on from there, that contact sliding or open. Needs the columns of all active rows, which sweeps have made when
+// steps goes on from there, that contact sliding or open, and those that would meet theirs within the next tenth. Needs the columns of all active rows, which sweeps have made when
 // their impulses changed.
 #pragma once
 
@@ -20,16 +20,22 @@ namespace axion::solver {
 
 inline constexpr double kStickingShare = 0.999;  // of its cone, that friction of a sticking contact stays within
 inline constexpr int kActiveChain = 3;           // steps in a chain, at most
+inline constexpr int kMostHeld = 12;             // contacts held to slide in a chain, at most
+inline constexpr double kTogether = 0.1;         // of a step: bounds met within it of the first are met with the first
 inline constexpr double kLongStep = 0.5;         // share of a step from which on sweeps should look again
 inline constexpr double kActiveProximal = 3e-5;  // of each row's own entry: redundant contacts have no other pivot,
 inline constexpr double kFineProximal = 1e-6;    // and where directions that move little have to settle, too
 
 enum ActiveKind : int { kSingleRow, kSlidingNormal, kSlidingAcross };
 
-// Contacts whose friction has met its cone in a chain of steps, and slides in the rest of it.
+// Contacts whose friction has met its cone in a chain of steps, and slides in the rest of it; as many as fit.
 struct HeldContacts {
-  int contact[kActiveChain];
+  int contact[kMostHeld];
   int count = 0;
+
+  AXION_HD void add(int i) {
+    if (count < kMostHeld) contact[count++] = i;
+  }
 
   AXION_HD bool has(int i) const {
     for (int k = 0; k < count; ++k) {
@@ -285,13 +291,15 @@ template <typename Real>
 struct ActiveStep {
   bool made = false;  // false: nothing is active, too much of it, or no solution
   Real share = 0;     // of the whole step
-  int on_cone = -1;   // contact whose friction stopped it
 };
 
-// λ along the share of x, unknown `stopped` (-1: none) at the bound that it meets.
+// What unknowns meet with the first that stops a step.
+enum StepMeets : int { kMeetsNothing, kMeetsBound, kMeetsCone };
+
+// λ along the share of x, those of the first `stopped` unknowns that meet a bound there at that bound.
 template <typename Real, typename Team>
 AXION_HD_CALL void move_active_impulses(const Team& team, const Problem<Real>& p, const Real* x, int count, Real share,
-                                        int stopped, bool on_cone) {
+                                        const Real* meets, int stopped) {
   const int base = p.limit_base();
   team.for_each(count, [&](int i) {
     const int row = p.w.active_row[i], kind = p.w.active_kind[i];
@@ -307,12 +315,12 @@ AXION_HD_CALL void move_active_impulses(const Team& team, const Problem<Real>& p
       lambda[0] = greater(Real(0), lambda[0] + step), lambda[1] = gain * turned[0], lambda[2] = gain * turned[1];
     }
   });
-  if (stopped >= 0 && !on_cone) {
-    const int row = p.w.active_row[stopped], e = row - p.effort_base();
+  team.for_each(stopped, [&](int i) {
+    if (meets[i] != Real(kMeetsBound)) return;
+    const int row = p.w.active_row[i], e = row - p.effort_base();
     const bool bounded = row >= p.effort_base() && row < p.contact_base();
-    const Real bound = !bounded ? Real(0) : (x[stopped] < Real(0) ? p.w.effort_lower[e] : p.w.effort_upper[e]);
-    team.for_each(1, [&](int) { p.w.lambda[row] = bound; });
-  }
+    p.w.lambda[row] = !bounded ? Real(0) : (x[i] < Real(0) ? p.w.effort_lower[e] : p.w.effort_upper[e]);
+  });
   team.for_each(p.m.limit_count, [&](int i) { p.w.lambda[base + i] = greater(p.w.lambda[base + i], Real(0)); });
   team.for_each(p.m.effort_count, [&](int e) {
     Real& lambda = p.w.lambda[p.effort_base() + e];
@@ -330,7 +338,7 @@ AXION_HD_CALL void move_active_impulses(const Team& team, const Problem<Real>& p
 
 // Moves lambda and the velocities by one step, or the share of it that keeps every law.
 template <typename Real, typename Team>
-AXION_HD_CALL ActiveStep<Real> step_active_set(const Team& team, const Problem<Real>& p, const HeldContacts& held,
+AXION_HD_CALL ActiveStep<Real> step_active_set(const Team& team, const Problem<Real>& p, HeldContacts& held,
                                               Real proximal = Real(kActiveProximal)) {
   const ActiveCount active = list_active_rows(team, p, held);
   const int count = active.all, base = p.limit_base();
@@ -347,14 +355,19 @@ AXION_HD_CALL ActiveStep<Real> step_active_set(const Team& team, const Problem<R
   });
   const Real most = team.template max<Real>(count, [&](int i) { return cut[i]; });
   if (!(most == most)) return {};
-  const Real behind = team.template max<Real>(count, [&](int i) { return cut[i] == most ? Real(count - i) : Real(0); });
-  const int stopped = most > Real(0) ? count - static_cast<int>(behind) : -1;
-  ActiveStep<Real> step{true, Real(1) - most, -1};
-  const bool on_cone = stopped >= 0 && end_of_step(p, x, stopped).on_cone;
-  if (on_cone) step.on_cone = (p.w.active_row[stopped] - p.contact_base()) / 3;
+  const ActiveStep<Real> step{true, Real(1) - most};
+  Real* meets = p.w.active_multiplier;  // of each unknown
+  const int stopped = most > Real(0) ? count : 0;
+  team.for_each(stopped, [&](int i) {
+    const bool stops = cut[i] > Real(0) && cut[i] >= most - Real(kTogether);
+    meets[i] = Real(!stops ? kMeetsNothing : (end_of_step(p, x, i).on_cone ? kMeetsCone : kMeetsBound));
+  });
+  for (int i = 0; i < stopped; ++i) {
+    if (meets[i] == Real(kMeetsCone)) held.add((p.w.active_row[i] - p.contact_base()) / 3);
+  }
   const int rows = p.row_count() - base;
   team.for_each(rows, [&](int r) { change[r] = p.w.lambda[base + r]; });
-  move_active_impulses(team, p, x, count, step.share, stopped, on_cone);
+  move_active_impulses(team, p, x, count, step.share, meets, stopped);
   team.for_each(rows, [&](int r) { change[r] = p.w.lambda[base + r] - change[r]; });
   for (int row = base; row < p.row_count(); row += swept_together(p, row)) {
     const Real* by = change + (row - base);
@@ -374,7 +387,6 @@ AXION_HD_CALL bool follow_active_set(const Team& team, const Problem<Real>& p, R
     const ActiveStep<Real> step = step_active_set(team, p, held, proximal);
     if (!step.made) return k > 0;
     if (step.share >= Real(kLongStep)) return true;
-    if (step.on_cone >= 0) held.contact[held.count++] = step.on_cone;
   }
   return true;
 }

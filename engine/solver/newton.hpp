@@ -11,8 +11,8 @@
 // other iteration with a hundredfold proximal term.
 // An iterate that is not finite is taken back once, and the attempt goes on with the positive part of the geometric stiffness.
 // The rotation of a Newton step is held to half a radian; wheels may spin (is_wheel). If joints or dynamics stay above
-// kFallbackMerit the step is done again with impulses along J(q⁺), then with linearised joints; the smallest residual wins, and the outcome says so. So it is
-// where a body turned by more than kMaxTurn beyond its last velocity.
+// kFallbackMerit the step is done again with impulses along J(q⁺), then with linearised joints; the smallest residual wins, and
+// the outcome says so. So it is where a body turned by more than kMaxTurn beyond its last velocity.
 // Source: seeds, section Numerical solution; thresholds by experiment (engine/METHOD.md).
 #pragma once
 
