@@ -70,6 +70,7 @@ void for_each_heat(F&& f) {
   f(&W::axis_alpha, 0), f(&W::row, 56), f(&W::sweep_last, 1), f(&W::row_scale, 6), f(&W::active_count, 0);
   f(&W::joint_lower, 16), f(&W::row_tolerance, 5), f(&W::natural, 4), f(&W::K_geometric, 1), f(&W::active_state, 1);
   f(&W::dlambda, 4), f(&W::delassus_known, 1), f(&W::sweep_unit, 0), f(&W::pcr_az, 6), f(&W::body_force_step, 0);
+  f(&W::sweep_moves, 0), f(&W::sweep_list, 1), f(&W::sweep_movers, 0);
   f(&W::best_v, 0), f(&W::best_omega, 0), f(&W::sweep_body, 5), f(&W::pcr_ap, 4), f(&W::residual, 2);
   f(&W::delassus, 77), f(&W::pcr_r, 4), f(&W::force, 0), f(&W::torque, 0), f(&W::contact_offset, 1);
   f(&W::inverse, 13), f(&W::contact_gain, 4), f(&W::pcr_p, 2), f(&W::sweep_lane_count, 0), f(&W::best_lambda, 1);

@@ -210,6 +210,9 @@ struct WorldView {
   int* sweep_unit;                      // [kPushLanes] the first of each that are swept together,
   int* sweep_lane_count;                // [2] and how many there are of both
   int* sweep_touched;                   // [nb] whether they act on a body or on one that hangs on it
+  int* sweep_moves;                     // [swept units] whether a row, or contact, was above its tolerance in the last sweep of all
+  int* sweep_list;                      // [swept units] first rows of those that are swept,
+  int* sweep_movers;                    // [nb] and bodies that they move
   Real* active_matrix;                  // [kActiveStride (kActiveStride + 1)] D of the active rows by columns, and right-hand side
   Real* active_change;                  // [delassus_rows] multipliers of elimination, impulses before the step, what it changed
   Real* active_multiplier;              // [delassus_rows] multipliers of its every other column
@@ -334,7 +337,9 @@ AXION_HD inline void for_each_field(const ModelView<Real>& m, F&& f) {
   f(kScratch, &W::transfer, nb * kTransferStride), f(kScratch, &W::inverse, 36 * std::size_t(m.inverse_blocks));
   f(kScratch, &W::response, nb * kNodeSize), f(kScratch, &W::sweep_velocity, 6 * nb), f(kScratch, &W::sweep_last, 6 * nb);
   const std::size_t nr = delassus_rows(m), nl = kPushLanes;
-  f(kScratch, &W::sweep_body, 2 * std::size_t(most_swept_rows(m)));
+  const std::size_t units = std::size_t(m.limit_count) + m.effort_count + m.contact_capacity;
+  f(kScratch, &W::sweep_body, 2 * std::size_t(most_swept_rows(m))), f(kScratch, &W::sweep_moves, units);
+  f(kScratch, &W::sweep_list, units), f(kScratch, &W::sweep_movers, nb);
   f(kScratch, &W::row_velocity, nr), f(kScratch, &W::row_last, nr);
   f(kScratch, &W::delassus, nr > 0 ? nr * nr + 1 : 0), f(kScratch, &W::delassus_known, nr);
   f(kScratch, &W::delassus_push, nr > 0 ? 12 * nb * nl : 0), f(kScratch, &W::sweep_lane, nl), f(kScratch, &W::sweep_unit, nl);

@@ -39,6 +39,7 @@ struct SweepPlan {
   Real proximal = Real(kActiveProximal);  // of steps on the active set
   bool again = false;
   Real coarse = 0;  // tolerance from the kLongSweeps-th sweep on, where that is more
+  bool local = false;  // where there are many contacts: over those that are not settled yet
 };
 
 template <typename Real>
@@ -191,7 +192,26 @@ struct Momentum {
   Real least = 0;  // and the least since momentum started anew
 };
 
-template <typename Velocities, typename Real, typename Team>
+// m after a sweep with |f|² = size; `along` is f · (g − g_last), in the same norm.
+template <typename Real>
+AXION_HD inline Real next_coefficient(Momentum<Real>& momentum, Real size, Real along) {
+  const bool grew = size > Real(kSweepGrowth) * momentum.size || size > Real(kSweepExcess) * momentum.least;
+  if (along < Real(0) || grew) momentum.theta = 1, momentum.least = size;
+  const Real next = (1 + std::sqrt(1 + 4 * momentum.theta * momentum.theta)) / 2;
+  const Real m = (momentum.theta - 1) / next;
+  momentum.theta = next;
+  return m < momentum.greatest ? m : momentum.greatest;
+}
+
+// A quantity at g after a sweep, `last` after the one before.
+template <typename Real>
+AXION_HD inline void extrapolate(Real m, Real& value, Real& last) {
+  const Real g = value;
+  value = m != Real(0) ? g + m * (g - last) : g;
+  last = g;
+}
+
+template <typename Real, typename Team>
 AXION_HD inline void accelerate(const Team& team, const Problem<Real>& p, int sweep, Momentum<Real>& momentum) {
   const int base = p.limit_base(), count = p.row_count() - base;
   const auto f = [&](int i) { return p.w.lambda[i] - p.w.pcr_az[i]; };
@@ -202,27 +222,13 @@ AXION_HD inline void accelerate(const Team& team, const Problem<Real>& p, int sw
     const Real along = team.template sum<Real>(count, [&](int k) {
       return p.w.row_scale[base + k] * f(base + k) * (p.w.lambda[base + k] - p.w.pcr_ap[base + k]);
     });
-    const bool grew = size > Real(kSweepGrowth) * momentum.size || size > Real(kSweepExcess) * momentum.least;
-    if (along < Real(0) || grew) momentum.theta = 1, momentum.least = size;
-    const Real next = (1 + std::sqrt(1 + 4 * momentum.theta * momentum.theta)) / 2;
-    m = (momentum.theta - 1) / next;
-    if (m > momentum.greatest) m = momentum.greatest;
-    momentum.theta = next;
+    m = next_coefficient(momentum, size, along);
   }
   momentum.size = size;
   if (sweep - momentum.first < kPlainSweeps || size < momentum.least) momentum.least = size;
-  const auto move = [&](Real& value, Real& last) {
-    const Real g = value;
-    if (m != Real(0)) value = g + m * (g - last);
-    last = g;
-  };
-  team.for_each(count, [&](int k) { move(p.w.lambda[base + k], p.w.pcr_ap[base + k]); });
-  Real *v = Velocities::values(p), *v_last = Velocities::last(p);
-  team.for_each(Velocities::size(p), [=](int i) {
-    const Real g = v[i];
-    v[i] = m != Real(0) ? g + m * (g - v_last[i]) : g;
-    v_last[i] = g;
-  });
+  team.for_each(count, [&](int k) { extrapolate(m, p.w.lambda[base + k], p.w.pcr_ap[base + k]); });
+  Real *v = p.w.row_velocity, *v_last = p.w.row_last;
+  team.for_each(DelassusVelocities::size(p), [=](int i) { extrapolate(m, v[i], v_last[i]); });
 }
 
 // dlambda: the sum of the impulses since the last mean.
@@ -235,7 +241,7 @@ AXION_HD inline void add_to_mean(const Team& team, const Problem<Real>& p, bool 
 }
 
 // Moves impulses and velocities to the mean of the stretch; every law's impulses are a convex set.
-template <typename Velocities, typename Real, typename Team>
+template <typename Real, typename Team>
 AXION_HD_CALL void move_to_mean(const Team& team, const Problem<Real>& p) {
   const auto move = [&](int row, int count) {
     Real change[3] = {};
@@ -245,7 +251,7 @@ AXION_HD_CALL void move_to_mean(const Team& team, const Problem<Real>& p) {
       moves = moves || change[k] != Real(0);
     }
     if (!moves) return;
-    Velocities::push(team, p, row, count, change);
+    DelassusVelocities::push(team, p, row, count, change);
     team.for_each(count, [&](int k) { p.w.lambda[row + k] += change[k]; });
   };
   for (int row = p.limit_base(); row < p.contact_base(); ++row) move(row, 1);
@@ -285,9 +291,10 @@ AXION_HD inline bool try_active_set(const Team& team, const Problem<Real>& p, in
   return true;
 }
 
-template <typename Velocities, typename Real, typename Team>
+// Sweeps on the rows' own velocities, with steps on the active set, until `plan` is done.
+template <typename Real, typename Team>
 AXION_HD_CALL void make_sweeps(const Team& team, const Problem<Real>& p, const SweepPlan<Real>& plan) {
-  Velocities::start(team, p);
+  DelassusVelocities::start(team, p);
   Momentum<Real> momentum{plan.momentum};
   ActiveSetSteps<Real> steps;
   bool moving = true;
@@ -296,55 +303,18 @@ AXION_HD_CALL void make_sweeps(const Team& team, const Problem<Real>& p, const S
     moving = false;
     const Real tolerance = made >= kLongSweeps ? greater(plan.tolerance, plan.coarse) : plan.tolerance;
     for (int row = p.limit_base(); row < p.contact_base(); ++row) {
-      moving |= sweep_row<Velocities>(team, p, row, tolerance);
+      moving |= sweep_row<DelassusVelocities>(team, p, row, tolerance);
     }
-    for (int i = 0; i < p.contact_count; ++i) moving |= sweep_contact<Velocities>(team, p, i, tolerance);
+    for (int i = 0; i < p.contact_count; ++i) moving |= sweep_contact<DelassusVelocities>(team, p, i, tolerance);
     if (!moving || made + 1 == plan.count) continue;
     if (plan.means) add_to_mean(team, p, made % kMeanStretch == 0);
     if (plan.means && (made + 1) % kMeanStretch == 0) {
-      move_to_mean<Velocities>(team, p);
+      move_to_mean(team, p);
       momentum.theta = 1;
     }
-    if constexpr (Velocities::kHasMatrix) {
-      if (try_active_set(team, p, made, plan.proximal, momentum, steps)) continue;
-    }
-    accelerate<Velocities>(team, p, made, momentum);
+    if (try_active_set(team, p, made, plan.proximal, momentum, steps)) continue;
+    accelerate(team, p, made, momentum);
   }
-}
-
-// From (v_plus, omega_plus, lambda), evaluated, to the iterate after the sweeps of `plan`, or towards it. Returns which share
-// of the way; the caller evaluates. One factorisation of the joints, contacts left out.
-template <typename Real, typename Team>
-AXION_HD_CALL Real sweep_contacts(const Team& team, const Problem<Real>& p, const SweepPlan<Real>& plan) {
-  note_rows(team, p);
-  if (plan.again) {
-    set_joint_rhs(team, p);
-    solve_joints_again(team, p);
-  } else {
-    note_bodies(team, p);
-    linearise_joints(team, p);
-    solve_joints(team, p);
-    invert_nodes(team, p);
-  }
-  if (DelassusVelocities::serves(p)) {
-    if (!plan.again) DelassusVelocities::forget(team, p);
-    make_sweeps<DelassusVelocities>(team, p, plan);
-  } else {
-    if (!plan.again) {
-      invert_joints(team, p);
-      note_all_blocks(team, p);
-    }
-    make_sweeps<TreeVelocities>(team, p, plan);
-  }
-  team.for_each(p.row_count() - p.limit_base(), [&](int i) {
-    const int row = p.limit_base() + i;
-    p.w.dlambda[row] = p.w.lambda[row] - p.w.pcr_z[row];
-    p.w.lambda[row] = p.w.pcr_z[row];
-  });
-  respond(team, p);
-  const Real share = rotation_bound(team, p);
-  advance(team, p, share);
-  return share;
 }
 
 }  // namespace axion::solver

@@ -17,8 +17,8 @@
 #pragma once
 
 #include "engine/model/find_contact.hpp"
-#include "engine/solver/contact_sweeps.hpp"
 #include "engine/solver/linear_solver.hpp"
+#include "engine/solver/sweep_round.hpp"
 
 namespace axion::solver {
 
@@ -29,6 +29,7 @@ inline constexpr double kSweepMerit = 100.0;      // from this merit on a step s
 inline constexpr int kSweeps = 200;               // at most, in one linearisation of the joints
 inline constexpr double kCoarse = 3e-4;           // of the merit: where many sweeps may stop, as joints have to settle, too
 inline constexpr int kPileSweeps = 400;           // where a step is left to sweeps,
+inline constexpr double kPileTolerance = 0.5;     // no row of a pile is linearised anew after them
 inline constexpr int kPatientSweeps = 1600;       // or cautious ones from means: next there, and after failures
 inline constexpr int kPatientRounds = 3;          // there at most so often
 inline constexpr int kSweepRounds = 10;           // before Newton has to lower the merit in place of them
@@ -114,8 +115,8 @@ AXION_HD inline SweepPlan<Real> plan_sweeps(bool settles, int rounds, int tried,
   if (!settles && tried > 0) return {kPatientSweeps, later, Real(kCautiousMomentum), true};
   if (!settles && slow) return {kSweeps, Real(kFineTolerance), Real(1), false, Real(kFineProximal)};
   if (!settles) return {kSweeps, rounds == 0 ? first : later};
-  if (rounds == 0) return {kPileSweeps, later};
-  return {kPatientSweeps, later, Real(kCautiousMomentum), true};
+  if (rounds == 0) return {kPileSweeps, Real(kPileTolerance)};
+  return {kPatientSweeps, Real(kPileTolerance), Real(kCautiousMomentum), true};
 }
 
 // One attempt from v_plus, omega_plus, lambda. Leaves its best iterate in v_plus, omega_plus, lambda, evaluated.
@@ -139,6 +140,7 @@ AXION_HD_CALL Real iterate(const Team& team, Problem<Real>& p, NewtonCounts& cou
       SweepPlan<Real> plan = plan_sweeps<Real>(settles, rounds, tried, rounds > 1 && merit > Real(kSlowRound) * before);
       ++rounds;
       if (!settles && tried == 0) plan.coarse = Real(kCoarse) * merit;
+      plan.local = settles;
       plan.again = factors_left && merit * turned < Real(kAgainMerit);
       const bool whole = sweep_contacts(team, p, plan) == Real(1);
       turned = (plan.again ? turned : Real(0)) + step_turn(team, p);

@@ -1,0 +1,50 @@
+// One round of sweeps: the joints linearised and inverted, sweeps in the form that serves, and the iterate that they lead to.
+//
+// Called by newton.hpp alone.
+#pragma once
+
+#include "engine/solver/contact_sweeps.hpp"
+#include "engine/solver/listed_sweeps.hpp"
+
+namespace axion::solver {
+
+// From (v_plus, omega_plus, lambda), evaluated, to the iterate after the sweeps of `plan`, or towards it. Returns which share
+// of the way; the caller evaluates. One factorisation of the joints, contacts left out.
+template <typename Real, typename Team>
+AXION_HD_CALL Real sweep_contacts(const Team& team, const Problem<Real>& p, const SweepPlan<Real>& plan) {
+  note_rows(team, p);
+  if (plan.again) {
+    set_joint_rhs(team, p);
+    solve_joints_again(team, p);
+  } else {
+    note_bodies(team, p);
+    linearise_joints(team, p);
+    solve_joints(team, p);
+    invert_nodes(team, p);
+  }
+  if (DelassusVelocities::serves(p)) {
+    if (!plan.again) DelassusVelocities::forget(team, p);
+    make_sweeps(team, p, plan);
+  } else {
+    if (!plan.again) {
+      invert_joints(team, p);
+      note_all_blocks(team, p);
+    }
+    if (FreeVelocities::serves(p)) {
+      sweep_where_needed<FreeVelocities>(team, p, plan);
+    } else {
+      sweep_where_needed<TreeVelocities>(team, p, plan);
+    }
+  }
+  team.for_each(p.row_count() - p.limit_base(), [&](int i) {
+    const int row = p.limit_base() + i;
+    p.w.dlambda[row] = p.w.lambda[row] - p.w.pcr_z[row];
+    p.w.lambda[row] = p.w.pcr_z[row];
+  });
+  respond(team, p);
+  const Real share = rotation_bound(team, p);
+  advance(team, p, share);
+  return share;
+}
+
+}  // namespace axion::solver
