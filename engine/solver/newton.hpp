@@ -29,7 +29,8 @@ inline constexpr double kSweepMerit = 100.0;      // from this merit on a step s
 inline constexpr int kSweeps = 200;               // at most, in one linearisation of the joints
 inline constexpr double kCoarse = 3e-4;           // of the merit: where many sweeps may stop, as joints have to settle, too
 inline constexpr int kPileSweeps = 400;           // where a step is left to sweeps,
-inline constexpr double kPileTolerance = 0.5;     // no row of a pile is linearised anew after them
+inline constexpr double kPileTolerance = 0.5;     // no row of a pile is linearised anew after them;
+inline constexpr double kPileMomentum = 0.9;      // more is hardly faster, and circles sooner;
 inline constexpr int kPatientSweeps = 1600;       // or cautious ones from means: next there, and after failures
 inline constexpr int kPatientRounds = 3;          // there at most so often
 inline constexpr int kSweepRounds = 10;           // before Newton has to lower the merit in place of them
@@ -115,7 +116,7 @@ AXION_HD inline SweepPlan<Real> plan_sweeps(bool settles, int rounds, int tried,
   if (!settles && tried > 0) return {kPatientSweeps, later, Real(kCautiousMomentum), true};
   if (!settles && slow) return {kSweeps, Real(kFineTolerance), Real(1), false, Real(kFineProximal)};
   if (!settles) return {kSweeps, rounds == 0 ? first : later};
-  if (rounds == 0) return {kPileSweeps, Real(kPileTolerance)};
+  if (rounds == 0) return {kPileSweeps, Real(kPileTolerance), Real(kPileMomentum)};
   return {kPatientSweeps, Real(kPileTolerance), Real(kCautiousMomentum), true};
 }
 
