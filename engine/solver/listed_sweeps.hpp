@@ -171,7 +171,8 @@ AXION_HD_CALL int follow_list(const Team& team, const Problem<Real>& p, const Sw
       for_each_listed_row(p, k, [&](int row) { p.w.pcr_az[row] = p.w.lambda[row]; });
     });
     moving = false;
-    for (int k = 0; k < list.units; ++k) moving |= sweep_unit<Velocities>(team, p, p.w.sweep_list[k], plan.tolerance);
+    const Real share = made >= kLongSweeps ? greater(plan.tolerance, plan.coarse) : plan.tolerance;
+    for (int k = 0; k < list.units; ++k) moving |= sweep_unit<Velocities>(team, p, p.w.sweep_list[k], share);
     if (plan.means) {
       team.for_each(list.units, [&](int k) {
         for_each_listed_row(p, k, [&](int row) {
@@ -195,13 +196,15 @@ template <typename Velocities, typename Real, typename Team>
 AXION_HD_CALL void sweep_where_needed(const Team& team, const Problem<Real>& p, const SweepPlan<Real>& plan) {
   Velocities::start(team, p);
   Momentum<Real> momentum{plan.momentum};
-  int left = plan.count * swept_units(p);
+  const int units = swept_units(p);
+  int left = plan.count * units;
   while (left > 0) {
+    const bool is_long = (plan.count - kLongSweeps) * units >= left;
     renew_velocities(team, p);
-    if (!sweep_all<Velocities>(team, p, plan.tolerance)) return;
+    if (!sweep_all<Velocities>(team, p, is_long ? greater(plan.tolerance, plan.coarse) : plan.tolerance)) return;
     const SweptList list = list_units(team, p, !plan.local);
     begin_stretch(team, p, list, momentum);
-    left -= swept_units(p) + follow_list<Velocities>(team, p, plan, list, momentum);
+    left -= units + follow_list<Velocities>(team, p, plan, list, momentum);
   }
 }
 
