@@ -336,14 +336,12 @@ AXION_HD inline void for_each_field(const ModelView<Real>& m, F&& f) {
   f(kScratch, &W::joint_upper, nb * kCouplingStride), f(kScratch, &W::joint_lower, nb * kCouplingStride);
   f(kScratch, &W::transfer, nb * kTransferStride), f(kScratch, &W::inverse, 36 * std::size_t(m.inverse_blocks));
   f(kScratch, &W::response, nb * kNodeSize), f(kScratch, &W::sweep_velocity, 6 * nb), f(kScratch, &W::sweep_last, 6 * nb);
-  const std::size_t nr = delassus_rows(m), nl = kPushLanes;
-  const std::size_t units = std::size_t(m.limit_count) + m.effort_count + m.contact_capacity;
+  const std::size_t nr = delassus_rows(m), nl = kPushLanes, units = most_swept_rows(m) - 2 * m.contact_capacity;
   f(kScratch, &W::sweep_body, 2 * std::size_t(most_swept_rows(m))), f(kScratch, &W::sweep_moves, units);
-  f(kScratch, &W::sweep_list, units), f(kScratch, &W::sweep_movers, nb);
-  f(kScratch, &W::row_velocity, nr), f(kScratch, &W::row_last, nr);
+  f(kScratch, &W::row_velocity, nr), f(kScratch, &W::row_last, nr), f(kScratch, &W::sweep_list, units);
   f(kScratch, &W::delassus, nr > 0 ? nr * nr + 1 : 0), f(kScratch, &W::delassus_known, nr);
   f(kScratch, &W::delassus_push, nr > 0 ? 12 * nb * nl : 0), f(kScratch, &W::sweep_lane, nl), f(kScratch, &W::sweep_unit, nl);
-  f(kScratch, &W::sweep_lane_count, std::size_t(2)), f(kScratch, &W::sweep_touched, nb);
+  f(kScratch, &W::sweep_lane_count, std::size_t(2)), f(kScratch, &W::sweep_touched, nb), f(kScratch, &W::sweep_movers, nb);
   f(kScratch, &W::active_matrix, nr > 0 ? kActiveStride * (kActiveStride + 1) : 0), f(kScratch, &W::active_change, nr);
   f(kScratch, &W::active_multiplier, nr), f(kScratch, &W::active_cut, nr), f(kScratch, &W::active_state, nr > 0 ? nc : 0);
   f(kScratch, &W::active_row, nr + 1), f(kScratch, &W::active_kind, nr + 1), f(kScratch, &W::active_count, std::size_t(3));
