@@ -294,7 +294,7 @@ struct ActiveStep {
 };
 
 // What unknowns meet with the first that stops a step.
-enum StepMeets : int { kMeetsNothing, kMeetsBound, kMeetsCone };
+inline constexpr int kMeetsNothing = 0, kMeetsBound = 1, kMeetsCone = 2;
 
 // λ along the share of x, those of the first `stopped` unknowns that meet a bound there at that bound.
 template <typename Real, typename Team>
