@@ -134,8 +134,8 @@ def run_emulated_gpu(options):
         values = [re.search(rf'^\s*([\d.]+) {re.escape(text)}', said, re.MULTILINE) for text in wanted.values()]
         budget = re.search(r'(\d+) bytes near', said)
         agreement = [options.bin / 'axion-agreement-emulated', '--model', humanoid, '--worlds', 2, '--steps', 2 if options.quick else 20,
-                     '--warmup_steps', 0, '--device', 'cpu', '--threads', 1, '--right', 'cuda:0', '--right_block_threads', threads,
-                     '--right_near_bytes', near]
+                     '--warmup_steps', 0, '--device', 'cpu', '--threads', 1, '--right', 'cuda:0', '--right_block_threads', threads]
+        agreement += ['--right_near_bytes', near] if near >= 0 else []
         agrees = subprocess.run([str(a) for a in agreement], capture_output=True, check=False).returncode == 0
         good &= agrees and budget is not None and None not in values
         cells = [f'{float(value[1]):,.1f}'.removesuffix('.0') if value else '-' for value in values]
