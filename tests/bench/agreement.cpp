@@ -99,13 +99,7 @@ void advance(Side& side, BenchOptions options, const std::vector<axion::bench::C
   for (int done = 0; done < count;) {
     const int now = std::min(side.steps_per_launch, count - done);
     const std::vector<float> control = axion::bench::draw_controls(options, ranges, first + done, now);
-    axion::StepRequest request;
-    request.batch = side.batch.get();
-    request.step_count = now;
-    if (!ranges.empty()) {
-      const std::size_t row = sizeof(float) * ranges.size();
-      request.control = {reinterpret_cast<const std::byte*>(control.data()), DType::kFloat32, row * now, row};
-    }
+    const axion::StepRequest request = axion::bench::step_request(*side.batch, ranges, control, now);
     take("step on " + side.device, side.engine->step({&request, 1}));
     done += now;
   }

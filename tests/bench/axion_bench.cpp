@@ -97,19 +97,10 @@ class PoseRecorder {
 Run run_steps(axion::Engine& engine, axion::Batch& batch, const BenchOptions& options,
               const std::vector<ControlRange>& ranges, int first_step, int step_count, PoseRecorder* recorder) {
   Run run;
-  const int actuator_count = static_cast<int>(ranges.size());
   for (int done = 0; done < step_count;) {
     const int now = std::min(options.steps_per_launch, step_count - done);
     const std::vector<float> control = axion::bench::draw_controls(options, ranges, first_step + done, now);
-    axion::StepRequest request;
-    request.batch = &batch;
-    request.step_count = now;
-    if (actuator_count > 0) {
-      request.control = {.data = reinterpret_cast<const std::byte*>(control.data()),
-                         .dtype = axion::DType::kFloat32,
-                         .world_stride = sizeof(float) * actuator_count * now,
-                         .step_stride = sizeof(float) * actuator_count};
-    }
+    axion::StepRequest request = axion::bench::step_request(batch, ranges, control, now);
     if (recorder != nullptr) recorder->record(request);
     const auto start = std::chrono::steady_clock::now();
     run.statistics.add(take("step", engine.step({&request, 1})));

@@ -92,4 +92,16 @@ std::vector<float> draw_controls(const BenchOptions& options, const std::vector<
   return control;
 }
 
+StepRequest step_request(Batch& batch, const std::vector<ControlRange>& ranges, const std::vector<float>& control,
+                         int step_count) {
+  StepRequest request;
+  request.batch = &batch;
+  request.step_count = step_count;
+  if (!ranges.empty()) {
+    const std::size_t row = sizeof(float) * ranges.size();
+    request.control = {reinterpret_cast<const std::byte*>(control.data()), DType::kFloat32, row * step_count, row};
+  }
+  return request;
+}
+
 }  // namespace axion::bench

@@ -33,4 +33,8 @@ std::vector<ControlRange> control_ranges(const ModelInfo& model, const BenchOpti
 std::vector<float> draw_controls(const BenchOptions& options, const std::vector<ControlRange>& ranges, int first_step,
                                  int step_count);
 
+// `step_count` steps of all worlds of the batch under controls that draw_controls gave, which the request refers to.
+StepRequest step_request(Batch& batch, const std::vector<ControlRange>& ranges, const std::vector<float>& control,
+                         int step_count);
+
 }  // namespace axion::bench

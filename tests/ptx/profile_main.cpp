@@ -29,13 +29,7 @@ void advance(axion::Engine& engine, axion::Batch& batch, const BenchOptions& opt
   for (int done = 0; done < count;) {
     const int now = std::min(options.steps_per_launch, count - done);
     const std::vector<float> control = axion::bench::draw_controls(options, ranges, first + done, now);
-    axion::StepRequest request;
-    request.batch = &batch;
-    request.step_count = now;
-    if (!ranges.empty()) {
-      const std::size_t row = sizeof(float) * ranges.size();
-      request.control = {reinterpret_cast<const std::byte*>(control.data()), axion::DType::kFloat32, row * now, row};
-    }
+    const axion::StepRequest request = axion::bench::step_request(batch, ranges, control, now);
     take("step", engine.step({&request, 1}));
     done += now;
   }
