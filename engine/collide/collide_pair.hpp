@@ -64,10 +64,12 @@ AXION_HD_CALL int collide_pair(const Shape<Real>& a, const ShapePose<Real>& X_WA
   collide_ordered(swap ? b : a, swap ? X_WB : X_WA, swap ? a : b, swap ? X_WA : X_WB, list);
   int count = 0;
   for (int i = 0; i < list.count; ++i) {
-    ContactPoint<Real> c = out[i];
-    if (!is_finite(c)) continue;
-    if (swap) c = {c.p_WB, c.p_WA, -c.normal, c.gap, c.feature};
-    out[count++] = c;
+    if (!is_finite(out[i])) continue;
+    ContactPoint<Real>& c = out[count++];
+    if (count != i + 1) c = out[i];
+    if (!swap) continue;
+    const math::Vec3<Real> p_WA = c.p_WB;
+    c.p_WB = c.p_WA, c.p_WA = p_WA, c.normal = -c.normal;
   }
   return count;
 }
