@@ -173,7 +173,8 @@ AXION_HD inline Real* transfer_to_parent(const Problem<Real>& p, int i) {
 template <typename Real>
 AXION_HD_CALL void invert_node(const Problem<Real>& p, int i) {
   constexpr int width = model::kPanelWidth, rows = model::kNodeSize;
-  Real Y[model::kCouplingStride] = {};
+  Real Y[model::kCouplingStride];
+  for (int k = 0; k < model::kCouplingStride; ++k) Y[k] = 0;
   for (int c = 0; c < 6; ++c) Y[width * c + c] = 1;
   const int node = node_of_body(p, i), size = node_size(p, node);
   for (int part = 0; part < panel_chunks<Real>(); ++part) {
