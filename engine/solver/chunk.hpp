@@ -135,4 +135,35 @@ AXION_HD AXION_INLINED inline void for_constants(F&& f) {
   (std::make_integer_sequence<int, count>{});
 }
 
+#if !defined(__CUDACC__)
+// Calls store(std::integral_constant<int, i>, column) with each column i of four rows a, b, c, d, a chunk each.
+template <int lanes, typename Real, typename Store>
+AXION_INLINED inline void for_columns_of_four(const Chunk<Real, lanes>& a, const Chunk<Real, lanes>& b,
+                                              const Chunk<Real, lanes>& c, const Chunk<Real, lanes>& d, Store&& store) {
+  using Row = Chunk<Real, lanes>;
+  // Of every four lanes of x and y, or of their upper halves: x₀ y₀ x₁ y₁, and x₀ x₁ y₀ y₁.
+  const auto woven = [](const Row& x, const Row& y, auto high) AXION_INLINED {
+    return [&]<int... i>(std::integer_sequence<int, i...>) AXION_INLINED {
+      return __builtin_shufflevector(x, y, (i / 4 * 4 + 2 * decltype(high)::value + i % 4 / 2 + i % 2 * lanes)...);
+    }
+    (std::make_integer_sequence<int, lanes>{});
+  };
+  const auto joined = [](const Row& x, const Row& y, auto high) AXION_INLINED {
+    return [&]<int... i>(std::integer_sequence<int, i...>) AXION_INLINED {
+      return __builtin_shufflevector(x, y, (i / 4 * 4 + 2 * decltype(high)::value + i % 2 + i % 4 / 2 * lanes)...);
+    }
+    (std::make_integer_sequence<int, lanes>{});
+  };
+  constexpr std::integral_constant<int, 0> low{};
+  constexpr std::integral_constant<int, 1> high{};
+  const Row ab = woven(a, b, low), cd = woven(c, d, low), ab_high = woven(a, b, high), cd_high = woven(c, d, high);
+  const Row fours[4] = {joined(ab, cd, low), joined(ab, cd, high), joined(ab_high, cd_high, low), joined(ab_high, cd_high, high)};
+  for_constants<lanes>([&](auto i) AXION_INLINED {
+    constexpr int part = i / 4 * 4;
+    const Row& of = fours[i % 4];
+    store(i, Chunk<Real, 4>(__builtin_shufflevector(of, of, part, part + 1, part + 2, part + 3)));
+  });
+}
+#endif
+
 }  // namespace axion::solver

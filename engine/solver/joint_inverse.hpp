@@ -169,6 +169,27 @@ AXION_HD inline Real* transfer_to_parent(const Problem<Real>& p, int i) {
   return transfer_from_parent(p, i) + kHalfNode * model::kNodeSize;
 }
 
+// f of the first `columns` columns of a matrix by rows of `width` numbers, each of `rows` numbers, one after the other.
+template <int rows, int columns, int width, typename Real, typename F>
+AXION_HD inline void write_columns(const Real* from, Real* to, F&& f) {
+  constexpr int lanes = chunk_lanes<Real>(width);
+  if constexpr (lanes >= 4) {
+    static_assert(rows % 4 == 0);
+    for_constants<rows / 4 * (width / lanes)>([&](auto i) AXION_INLINED {
+      constexpr int row = i % (rows / 4) * 4, first = i / (rows / 4) * lanes;
+      const auto chunk = [&](int r) AXION_INLINED { return load_chunk<lanes>(from + width * (row + r) + first); };
+      for_columns_of_four<lanes, Real>(chunk(0), chunk(1), chunk(2), chunk(3),
+                                       [&](auto c, const Chunk<Real, 4>& column) AXION_INLINED {
+        if constexpr (first + c < columns) store_chunk<4>(to + rows * (first + c) + row, f(column));
+      });
+    });
+  } else {
+    for (int c = 0; c < columns; ++c) {
+      for (int r = 0; r < rows; ++r) to[rows * c + r] = f(from[width * r + c]);
+    }
+  }
+}
+
 // Z_i, T_i and S_i from the factors of solve_joints.
 template <typename Real>
 AXION_HD_CALL void invert_node(const Problem<Real>& p, int i) {
@@ -180,16 +201,12 @@ AXION_HD_CALL void invert_node(const Problem<Real>& p, int i) {
   for (int part = 0; part < panel_chunks<Real>(); ++part) {
     solve_panel(p.w.node + node * model::kNodeStride, size, Y, part, Real(0));
   }
-  Real* Z = node_inverse(p, i);
-  for (int c = 0; c < 6; ++c) {
-    for (int r = 0; r < rows; ++r) Z[rows * c + r] = Y[width * r + c];
-  }
+  const auto same = [](const auto& x) AXION_INLINED { return x; };
+  const auto negative = [](const auto& x) AXION_INLINED { return -x; };
+  write_columns<rows, kHalfNode, width>(Y, node_inverse(p, i), same);
   if (p.m.bodies[i].parent < 0) return;
-  Real *T = transfer_from_parent(p, i), *S = transfer_to_parent(p, i);
-  const Real* upper = p.w.joint_upper + i * model::kCouplingStride;
-  for (int c = 0; c < 6; ++c) {
-    for (int r = 0; r < rows; ++r) T[rows * c + r] = -upper[width * r + c];
-  }
+  Real* S = transfer_to_parent(p, i);
+  write_columns<rows, kHalfNode, width>(p.w.joint_upper + i * model::kCouplingStride, transfer_from_parent(p, i), negative);
   for (int k = 0; k < kHalfNode * width; ++k) S[k] = 0;
   subtract_product<kHalfNode, kHalfNode>(p.w.joint_lower + i * model::kCouplingStride, Y, S, width,
                                          static_cast<Real*>(nullptr), Real(0));

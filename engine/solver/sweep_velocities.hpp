@@ -321,27 +321,42 @@ struct DelassusVelocities {
       for (int c = 0; c < 6; ++c) f[block * on.b + lanes * c + lane] = J[c];
     });
     push_lanes<lanes>(team, p, touched, f, u);
-    team.for_each(length * parts, [&](int task) {
-      const int i = task / parts, at = task % parts * width;
+    const int* on = p.w.sweep_body;
+    const model::Row<Real>* row = p.w.row + base;
+    const auto velocities = [=](int i, int at) AXION_INLINED {
       Chunk<Real, width> sum{};
-      if (i < rows) {
-        const RowBodies on = swept_bodies(p, base + i);
-        const model::Row<Real>& r = p.w.row[base + i];
-        // Half of the rows, limits and efforts of turning axes, have no linear part.
-        const bool moves = r.l.x != Real(0) || r.l.y != Real(0) || r.l.z != Real(0);
-        const auto add = [&](Real factor, int body, int c)
-                             AXION_INLINED { sum = sum + factor * load_chunk<width>(u + block * body + lanes * c + at); };
-        for (int k = 0; k < 3 && moves; ++k) add(r.l[k], on.a, k);
-        for (int k = 0; k < 3; ++k) add(r.k_a[k], on.a, 3 + k);
-        if (on.b >= 0) {
-          for (int k = 0; k < 3 && moves; ++k) add(-r.l[k], on.b, k);
-          for (int k = 0; k < 3; ++k) add(r.k_b[k], on.b, 3 + k);
+      if (i >= rows) return sum;
+      const int a = on[2 * i], b = on[2 * i + 1];
+      const model::Row<Real>& r = row[i];
+      // Half of the rows, limits and efforts of turning axes, have no linear part.
+      const bool moves = r.l.x != Real(0) || r.l.y != Real(0) || r.l.z != Real(0);
+      const auto add = [&](Real factor, int body, int c)
+                           AXION_INLINED { sum = sum + factor * load_chunk<width>(u + block * body + lanes * c + at); };
+      for (int k = 0; k < 3 && moves; ++k) add(r.l[k], a, k);
+      for (int k = 0; k < 3; ++k) add(r.k_a[k], a, 3 + k);
+      if (b < 0) return sum;
+      for (int k = 0; k < 3 && moves; ++k) add(-r.l[k], b, k);
+      for (int k = 0; k < 3; ++k) add(r.k_b[k], b, 3 + k);
+      return sum;
+    };
+    Real* D = p.w.delassus;
+    if constexpr (width >= 4) {
+      team.for_each(length / 4 * parts, [=](int task) AXION_INLINED {
+        const int i = task / parts * 4, at = task % parts * width;
+        for_columns_of_four<width, Real>(velocities(i, at), velocities(i + 1, at), velocities(i + 2, at), velocities(i + 3, at),
+                                         [=](auto k, const Chunk<Real, 4>& column) AXION_INLINED {
+          if (at + k < used) store_chunk<4>(D + (lane_row[at + k] - base) * length + i, column);
+        });
+      });
+    } else {
+      team.for_each(length * parts, [=](int task) {
+        const int i = task / parts, at = task % parts * width;
+        const Chunk<Real, width> sum = velocities(i, at);
+        for (int k = 0; k < width && at + k < used; ++k) {
+          D[(lane_row[at + k] - base) * length + i] = lane<width, Real>(sum, k);
         }
-      }
-      for (int k = 0; k < width && at + k < used; ++k) {
-        p.w.delassus[(lane_row[at + k] - base) * length + i] = lane<width, Real>(sum, k);
-      }
-    });
+      });
+    }
   }
 };
 
