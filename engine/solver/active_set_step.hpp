@@ -195,6 +195,41 @@ AXION_HD inline Chunk<Real, lanes> rows_off(const Chunk<Real, lanes>& a, int sta
   }
 }
 
+// Subtracts from the columns after `second`, to b, what its column k and the next take of them, by multipliers m and n, in the
+// rows of `known` chunks from `start` on, or in all where that is zero.
+template <int lanes, int known, typename Real, typename Team>
+AXION_HD inline void reduce_columns_by(const Team& team, Real* second, const Real* m, const Real* n, int k, int start, int count) {
+  Chunk<Real, lanes> of_m[known + 1], of_n[known + 1];  // in registers while the columns pass
+  for_constants<known>([&](auto i) AXION_INLINED {
+    of_m[i] = load_chunk<lanes>(m + start + i * lanes), of_n[i] = load_chunk<lanes>(n + start + i * lanes);
+  });
+  const Real next = m[k + 1];
+  team.for_each(count - k - 1, [=](int j) {
+    Real* column = second + (j + 1) * active_stride<Real>();
+    const Real x = column[k], y = column[k + 1] - x * next;
+    for_constants<known>([&](auto i) AXION_INLINED {
+      Real* at = column + start + i * lanes;
+      store_chunk<lanes>(at, load_chunk<lanes>(at) - x * of_m[i] - y * of_n[i]);
+    });
+    for (int i = start; known == 0 && i < count; i += lanes) {
+      store_chunk<lanes>(column + i,
+                         load_chunk<lanes>(column + i) - x * load_chunk<lanes>(m + i) - y * load_chunk<lanes>(n + i));
+    }
+  });
+}
+
+template <int lanes, typename Real, typename Team>
+AXION_HD inline void reduce_columns(const Team& team, Real* second, const Real* m, const Real* n, int k, int start, int count) {
+  if constexpr (!shared_out_singly<Real>()) {
+    const int chunks = (count - start + lanes - 1) / lanes;
+    if (chunks == 1) return reduce_columns_by<lanes, 1>(team, second, m, n, k, start, count);
+    if (chunks == 2) return reduce_columns_by<lanes, 2>(team, second, m, n, k, start, count);
+    if (chunks == 3) return reduce_columns_by<lanes, 3>(team, second, m, n, k, start, count);
+    if (chunks == 4) return reduce_columns_by<lanes, 4>(team, second, m, n, k, start, count);
+  }
+  reduce_columns_by<lanes, 0>(team, second, m, n, k, start, count);
+}
+
 // Solves A x = b, by elimination without pivoting: A by columns, b the column after the last, and x in its place. Two columns
 // at a time, and rows by chunks with the columns' multipliers m and n, which are zero down to their pivots; what stands beyond
 // the last row takes no part.
@@ -220,14 +255,7 @@ AXION_HD inline void solve_active_rows(const Team& team, Real* A, Real* m, Real*
       const Rows all = load_chunk<lanes>(second + i) * next_inverse;
       store_chunk<lanes>(n + i, i <= k + 1 ? rows_off<true, lanes, Real>(all, i, k + 1) : all);
     });
-    team.for_each(count - k - 1, [=](int j) {
-      Real* column = second + (j + 1) * stride;
-      const Real x = column[k], y = column[k + 1] - x * m[k + 1];
-      for (int i = start; i < count; i += lanes) {
-        store_chunk<lanes>(column + i,
-                           load_chunk<lanes>(column + i) - x * load_chunk<lanes>(m + i) - y * load_chunk<lanes>(n + i));
-      }
-    });
+    reduce_columns<lanes>(team, second, m, n, k, start, count);
   }
   Real* b = A + count * stride;
   for (int k = count - 1; k >= 0; k -= 2) {

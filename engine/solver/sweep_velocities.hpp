@@ -257,13 +257,16 @@ struct DelassusVelocities {
     const int length = size(p);
     const Real* column = p.w.delassus + (row - p.limit_base()) * length;
     Real* v = p.w.row_velocity;
+    constexpr int lanes = chunk_lanes<Real>(model::kDelassusPadding);
+    const auto part = [](const Real* from, int i) AXION_INLINED { return load_chunk<lanes>(from + lanes * i); };
     if (count == 1) {
       const Real x = change[0];
-      team.for_each(length, [=](int i) { v[i] += column[i] * x; });
+      team.for_each(length / lanes, [=](int i) { store_chunk<lanes>(v + lanes * i, part(v, i) + part(column, i) * x); });
     } else {
       const Real x = change[0], y = change[1], z = change[2];
-      team.for_each(length, [=](int i) {
-        v[i] += column[i] * x + column[length + i] * y + column[2 * length + i] * z;
+      const Real *second = column + length, *third = second + length;
+      team.for_each(length / lanes, [=](int i) {
+        store_chunk<lanes>(v + lanes * i, part(v, i) + (part(column, i) * x + part(second, i) * y + part(third, i) * z));
       });
     }
   }
