@@ -84,12 +84,11 @@ AXION_HD inline bool come_near(const math::Vec3<Real>& d, const math::Vec3<Real>
   return math::dot(nearest, nearest) < distance * distance;
 }
 
+// Whether two shapes that are in reach come near each other in the step.
 template <typename Real>
-AXION_HD inline bool near_each_other(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int shape_a,
-                                     int shape_b, const model::StepSettings<Real>& s, Foresight foresight) {
+AXION_HD inline bool meet_in_reach(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int shape_a,
+                                   int shape_b, const model::StepSettings<Real>& s, Foresight foresight) {
   const math::Vec3<Real> d = w.shape_centre[shape_a] - w.shape_centre[shape_b];
-  const Real range = s.contact_margin + w.shape_range[shape_a] + w.shape_range[shape_b];
-  if (math::dot(d, d) >= range * range) return false;  // most pairs, and nothing else is read of them
   const model::ShapeData<Real>&a = m.shapes[shape_a], &b = m.shapes[shape_b];
   const Real margin = s.contact_margin + w.shape_reach[shape_a] + w.shape_reach[shape_b];
   const auto near = [&](const math::Vec3<Real>* v) {
@@ -102,6 +101,15 @@ AXION_HD inline bool near_each_other(const model::ModelView<Real>& m, const mode
     return come_near(d, travel, a.bounding_radius + b.bounding_radius + margin);
   };
   return near(w.v) || (foresight == Foresight::kLastAndSolved && near(w.v_plus));
+}
+
+template <typename Real>
+AXION_HD_SMALL inline bool near_each_other(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int shape_a,
+                                           int shape_b, const model::StepSettings<Real>& s, Foresight foresight) {
+  const math::Vec3<Real> d = w.shape_centre[shape_a] - w.shape_centre[shape_b];
+  const Real range = s.contact_margin + w.shape_range[shape_a] + w.shape_range[shape_b];
+  if (math::dot(d, d) >= range * range) return false;  // most pairs, and nothing else is read of them
+  return meet_in_reach(m, w, shape_a, shape_b, s, foresight);
 }
 
 // Shapes of a pair in their own order, which is that of the list of pairs.

@@ -135,11 +135,12 @@ AXION_HD AXION_INLINED inline void for_constants(F&& f) {
   (std::make_integer_sequence<int, count>{});
 }
 
-#if !defined(__CUDACC__)
-// Calls store(std::integral_constant<int, i>, column) with each column i of four rows a, b, c, d, a chunk each.
+// Calls store(std::integral_constant<int, i>, column) with each column i of four rows a, b, c, d, a chunk each, of four lanes or
+// more; so never in CUDA.
 template <int lanes, typename Real, typename Store>
-AXION_INLINED inline void for_columns_of_four(const Chunk<Real, lanes>& a, const Chunk<Real, lanes>& b,
-                                              const Chunk<Real, lanes>& c, const Chunk<Real, lanes>& d, Store&& store) {
+AXION_HD AXION_INLINED inline void for_columns_of_four(const Chunk<Real, lanes>& a, const Chunk<Real, lanes>& b,
+                                                       const Chunk<Real, lanes>& c, const Chunk<Real, lanes>& d, Store&& store) {
+#if !defined(__CUDACC__)
   using Row = Chunk<Real, lanes>;
   // Of every four lanes of x and y, or of their upper halves: x₀ y₀ x₁ y₁, and x₀ x₁ y₀ y₁.
   const auto woven = [](const Row& x, const Row& y, auto high) AXION_INLINED {
@@ -163,7 +164,7 @@ AXION_INLINED inline void for_columns_of_four(const Chunk<Real, lanes>& a, const
     const Row& of = fours[i % 4];
     store(i, Chunk<Real, 4>(__builtin_shufflevector(of, of, part, part + 1, part + 2, part + 3)));
   });
-}
 #endif
+}
 
 }  // namespace axion::solver

@@ -72,79 +72,6 @@ AXION_HD inline Real parent_share(const Problem<Real>& p, int i, int r) {
   return sum;
 }
 
-// From solved nodes to du and the joint part of dlambda, root to leaves.
-template <typename Real, typename Team>
-AXION_HD_CALL void substitute_joints(const Team& team, const Problem<Real>& p) {
-  for (int i = 0; i < p.m.body_count; ++i) {
-    const int parent = p.m.bodies[i].parent;
-    if (parent < 0) continue;
-    Real* z = body_unknowns(p, i);
-    const Real* x = body_unknowns(p, parent);
-    team.for_each(node_size(p, node_of_body(p, i)), [&](int r) {
-      const Real* Y = p.w.joint_upper + i * model::kCouplingStride + model::kPanelWidth * r;
-      for (int c = 0; c < 6; ++c) z[r] -= Y[c] * x[c];
-    });
-  }
-  team.for_each(p.m.body_count, [&](int b) {
-    const Real* z = body_unknowns(p, b);
-    p.w.du_linear[b] = {z[0], z[1], z[2]};
-    p.w.du_angular[b] = {z[3], z[4], z[5]};
-    if (p.m.bodies[b].joint < 0) return;
-    const model::JointData<Real>& joint = p.m.joints[p.m.bodies[b].joint];
-    for (int k = 0; k < joint_row_count(p.m, p.m.bodies[b].joint); ++k) p.w.dlambda[node_row(p, joint, k)] = z[6 + k];
-  });
-}
-
-// Factorises and solves for −g and the joint residuals: du and the joint part of dlambda.
-template <typename Real, typename Team>
-AXION_HD_CALL void solve_joints(const Team& team, const Problem<Real>& p) {
-  team.for_each(p.m.body_count, [&](int b) { assemble_joint_node(p, b); });
-  for (int i = p.m.body_count - 1; i >= 0; --i) {
-    const int size = node_size(p, node_of_body(p, i)), parent = p.m.bodies[i].parent;
-    Real* K = p.w.node + node_of_body(p, i) * model::kNodeStride;
-    Real* upper = p.w.joint_upper + i * model::kCouplingStride;
-    Real* z = body_unknowns(p, i);
-    factorise_node(team, p, node_of_body(p, i));
-    if (parent < 0) {
-      team.for_each(1, [&](int) { solve_column(K, size, z); });
-      continue;
-    }
-    team.for_each(model::kNodeSize, [&](int r) { upper[model::kPanelWidth * r + kRhsColumn] = z[r]; });
-    team.for_each(panel_chunks<Real>(), [&](int part) { solve_panel(K, size, upper, part, Real(0)); });
-    team.for_each(model::kNodeSize, [&](int r) { z[r] = upper[model::kPanelWidth * r + kRhsColumn]; });
-    const Real* lower = p.w.joint_lower + i * model::kCouplingStride;
-    Real *parent_node = p.w.node + node_of_body(p, parent) * model::kNodeStride, *parent_rhs = body_unknowns(p, parent);
-    if constexpr (shared_out_singly<Real>()) {
-      constexpr int columns = kRhsColumn + 1;
-      team.for_each(6 * columns, [&](int k) {
-        const int r = k / columns, c = k % columns;
-        subtract_product_entry<kHalfNode>(lower + r * model::kNodeSize, upper + c,
-                                          c < kRhsColumn ? parent_node + r * model::kNodeSize + c : parent_rhs + r);
-      });
-    } else {
-      team.for_each(1, [&](int) {
-        subtract_product<kHalfNode, kHalfNode>(lower, upper, parent_node, model::kNodeSize, parent_rhs, Real(0));
-      });
-    }
-  }
-  substitute_joints(team, p);
-}
-
-// Solves again, with the factors of solve_joints, for impulses on the bodies in the first six of each node_rhs.
-template <typename Real, typename Team>
-AXION_HD_CALL void solve_joints_again(const Team& team, const Problem<Real>& p) {
-  for (int i = p.m.body_count - 1; i >= 0; --i) {
-    const int parent = p.m.bodies[i].parent;
-    team.for_each(1, [&](int) {
-      solve_column(p.w.node + node_of_body(p, i) * model::kNodeStride, node_size(p, node_of_body(p, i)),
-                   body_unknowns(p, i));
-    });
-    if (parent < 0) continue;
-    team.for_each(6, [&](int r) { body_unknowns(p, parent)[r] -= parent_share(p, i, r); });
-  }
-  substitute_joints(team, p);
-}
-
 // Entry r of the column of V that belongs to component c of an impulse on body b is at this + 6 (i − tree_start) + r for
 // the velocity of body i.
 template <typename Real>
@@ -248,6 +175,83 @@ AXION_HD inline void invert_nodes(const Team& team, const Problem<Real>& p) {
   } else {
     team.for_each(p.m.body_count, [&](int i) { invert_node(p, i); });
   }
+}
+
+// From solved nodes to du and the joint part of dlambda, root to leaves.
+template <typename Real, typename Team>
+AXION_HD_CALL void substitute_joints(const Team& team, const Problem<Real>& p) {
+  constexpr int lanes = chunk_lanes<Real>(4);
+  for (int i = 0; i < p.m.body_count; ++i) {
+    const int parent = p.m.bodies[i].parent;
+    if (parent < 0) continue;
+    Real* z = body_unknowns(p, i);
+    const Real* x = body_unknowns(p, parent);
+    const Real* T = transfer_from_parent(p, i);
+    team.for_each(model::kNodeSize / lanes, [=](int part) {
+      Chunk<Real, lanes> sum = load_chunk<lanes>(z + lanes * part);
+      for (int c = 0; c < 6; ++c) sum = sum + x[c] * load_chunk<lanes>(T + model::kNodeSize * c + lanes * part);
+      store_chunk<lanes>(z + lanes * part, sum);
+    });
+  }
+  team.for_each(p.m.body_count, [&](int b) {
+    const Real* z = body_unknowns(p, b);
+    p.w.du_linear[b] = {z[0], z[1], z[2]};
+    p.w.du_angular[b] = {z[3], z[4], z[5]};
+    if (p.m.bodies[b].joint < 0) return;
+    const model::JointData<Real>& joint = p.m.joints[p.m.bodies[b].joint];
+    for (int k = 0; k < joint_row_count(p.m, p.m.bodies[b].joint); ++k) p.w.dlambda[node_row(p, joint, k)] = z[6 + k];
+  });
+}
+
+// Factorises, inverts the nodes, and solves for −g and the joint residuals: du and the joint part of dlambda.
+template <typename Real, typename Team>
+AXION_HD_CALL void solve_joints(const Team& team, const Problem<Real>& p) {
+  team.for_each(p.m.body_count, [&](int b) { assemble_joint_node(p, b); });
+  for (int i = p.m.body_count - 1; i >= 0; --i) {
+    const int size = node_size(p, node_of_body(p, i)), parent = p.m.bodies[i].parent;
+    Real* K = p.w.node + node_of_body(p, i) * model::kNodeStride;
+    Real* upper = p.w.joint_upper + i * model::kCouplingStride;
+    Real* z = body_unknowns(p, i);
+    factorise_node(team, p, node_of_body(p, i));
+    if (parent < 0) {
+      team.for_each(1, [&](int) { solve_column(K, size, z); });
+      continue;
+    }
+    team.for_each(model::kNodeSize, [&](int r) { upper[model::kPanelWidth * r + kRhsColumn] = z[r]; });
+    team.for_each(panel_chunks<Real>(), [&](int part) { solve_panel(K, size, upper, part, Real(0)); });
+    team.for_each(model::kNodeSize, [&](int r) { z[r] = upper[model::kPanelWidth * r + kRhsColumn]; });
+    const Real* lower = p.w.joint_lower + i * model::kCouplingStride;
+    Real *parent_node = p.w.node + node_of_body(p, parent) * model::kNodeStride, *parent_rhs = body_unknowns(p, parent);
+    if constexpr (shared_out_singly<Real>()) {
+      constexpr int columns = kRhsColumn + 1;
+      team.for_each(6 * columns, [&](int k) {
+        const int r = k / columns, c = k % columns;
+        subtract_product_entry<kHalfNode>(lower + r * model::kNodeSize, upper + c,
+                                          c < kRhsColumn ? parent_node + r * model::kNodeSize + c : parent_rhs + r);
+      });
+    } else {
+      team.for_each(1, [&](int) {
+        subtract_product<kHalfNode, kHalfNode>(lower, upper, parent_node, model::kNodeSize, parent_rhs, Real(0));
+      });
+    }
+  }
+  invert_nodes(team, p);
+  substitute_joints(team, p);
+}
+
+// Solves again, with the factors of solve_joints, for impulses on the bodies in the first six of each node_rhs.
+template <typename Real, typename Team>
+AXION_HD_CALL void solve_joints_again(const Team& team, const Problem<Real>& p) {
+  for (int i = p.m.body_count - 1; i >= 0; --i) {
+    const int parent = p.m.bodies[i].parent;
+    team.for_each(1, [&](int) {
+      solve_column(p.w.node + node_of_body(p, i) * model::kNodeStride, node_size(p, node_of_body(p, i)),
+                   body_unknowns(p, i));
+    });
+    if (parent < 0) continue;
+    team.for_each(6, [&](int r) { body_unknowns(p, parent)[r] -= parent_share(p, i, r); });
+  }
+  substitute_joints(team, p);
 }
 
 // The same for as many impulses at once as there are lanes: f [body][6][lanes] impulses on bodies, u [body][6][lanes] the

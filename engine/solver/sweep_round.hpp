@@ -20,7 +20,6 @@ AXION_HD_CALL Real sweep_contacts(const Team& team, const Problem<Real>& p, cons
     note_bodies(team, p);
     linearise_joints(team, p);
     solve_joints(team, p);
-    invert_nodes(team, p);
   }
   if (DelassusVelocities::serves(p)) {
     if (!plan.again) DelassusVelocities::forget(team, p);

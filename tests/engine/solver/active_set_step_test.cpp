@@ -63,7 +63,6 @@ struct Swept {
     solver::note_bodies(Team{}, p);
     solver::linearise_joints(Team{}, p);
     solver::solve_joints(Team{}, p);
-    solver::invert_nodes(Team{}, p);
     solver::DelassusVelocities::forget(Team{}, p);
     solver::DelassusVelocities::start(Team{}, p);
     for (int k = 0; k < sweeps; ++k) sweep(1);

@@ -34,7 +34,6 @@ struct JointSystem {
     K.bottomRightCorner(rows, rows) = Matrix(system.compliance().head(rows).asDiagonal());
     inverse = K.fullPivLu().inverse();
     solver::solve_joints(team, p);
-    solver::invert_nodes(team, p);
   }
 
   static model::SolverOptions options_of(model::JointMode mode) {
