@@ -35,7 +35,7 @@ PHASES = [
     ('sweeps: contacts solved alone, pivots', ['elsewhere', 'solver::sweep_*'], 0.5, 'a block of nine, velocities, impulses'),
     ('sweeps: momentum', ['solver::accelerate', 'solver::add_to_mean', 'solver::move_to_mean'], 0.75,
      'impulses and velocities, this sweep and the last'),
-    ('active set: elimination', ['solver::solve_active_rows'], 1.0,
+    ('active set: elimination', ['solver::solve_active_rows', 'solver::reduce_columns_by'], 1.0,
      'a row in and out and the pivot row for two operations, half of it kept'),
     ('active set: the rest', ['solver::*active*'], 1.0, 'columns of D again'),
     ('the end', ['*'], 0.5, 'acceptance, residuals for the record, warm start'),
