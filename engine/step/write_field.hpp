@@ -3,7 +3,8 @@
 //   body frame B from the principal frame C:  q_WB = q_WC conj(q_BC),  p_WB = p_WC - R_WB p_BC
 //   ball, from the parent's image M0 of the child at reference, where it reads the identity:
 //     q = q_BC (conj(q_M0) q_C) conj(q_BC)
-// The destination is any memory; elements are written one by one at their natural size (engine.hpp: Field). Called by
+// The destination is any memory of the host, or memory of a device that is aligned to 8 bytes; elements are written one by
+// one at their natural size (engine.hpp: Field). Called by
 // run_steps for records and by a backend for queries; needs no scratch. Cannot fail.
 #pragma once
 
@@ -17,10 +18,15 @@
 
 namespace axion::step {
 
-// Element i of an array that need not be aligned: messages of a client lie where they lie.
+// Element i of an array that need not be aligned on the host, where messages of a client lie where they lie. A device would
+// move unaligned numbers byte by byte.
 template <typename T>
 AXION_HD inline void store(std::byte* array, int i, T value) {
+#if defined(__CUDA_ARCH__)
+  reinterpret_cast<T*>(array)[i] = value;
+#else
   std::memcpy(array + std::size_t(i) * sizeof(T), &value, sizeof(T));
+#endif
 }
 
 template <typename Real>

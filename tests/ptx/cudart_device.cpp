@@ -77,7 +77,7 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
 }
 cudaError_t cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }
 cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) { return Runtime::get().sticky_error; }
-cudaError_t cudaEventSynchronize(cudaEvent_t) { return Runtime::get().sticky_error; }
+cudaError_t cudaEventQuery(cudaEvent_t) { return Runtime::get().sticky_error; }
 
 cudaError_t cudaGetLastError() {
   Runtime& r = Runtime::get();

@@ -38,6 +38,8 @@ cudaError_t cudaMallocHost(void** p, size_t bytes) {
   *p = std::aligned_alloc(kPinnedAlign, (bytes + kPinnedAlign - 1) / kPinnedAlign * kPinnedAlign);
   if (*p == nullptr) return r.fail(cudaErrorMemoryAllocation, "no room for " + std::to_string(bytes));
   r.pinned[*p] = bytes;
+  const U64 begin = reinterpret_cast<U64>(*p);
+  if (bytes > 0) r.machine().memory().add({begin, begin + bytes, "pinned memory"});
   return cudaSuccess;
 }
 
@@ -46,6 +48,7 @@ cudaError_t cudaFreeHost(void* p) {
   const std::lock_guard lock(r.mutex);
   if (p == nullptr) return cudaSuccess;
   if (r.pinned.erase(p) == 0) return r.fail(cudaErrorInvalidValue, "what cudaFreeHost gets is no allocation");
+  r.machine().memory().remove(reinterpret_cast<U64>(p));
   std::free(p);
   return cudaSuccess;
 }

@@ -61,6 +61,11 @@ void Memory::add(Region region) {
   ++version_;
 }
 
+void Memory::remove(U64 begin) {
+  regions_.erase(begin);
+  ++version_;
+}
+
 const Region* Memory::find(U64 address) const {
   auto after = regions_.upper_bound(address);
   if (after == regions_.begin()) return nullptr;

@@ -36,8 +36,9 @@ class Memory {
   U64 allocate(U64 bytes, std::string name = "allocation");
   // False when no allocation starts there.
   bool release(U64 address);
-  // Makes memory of the host known, e.g. a module's variables.
+  // Makes memory of the host known, e.g. a module's variables, or pinned memory.
   void add(Region region);
+  void remove(U64 begin);
 
   // The allocation that an address lies in, or null.
   const Region* find(U64 address) const;

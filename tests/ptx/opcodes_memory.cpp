@@ -90,8 +90,10 @@ void add_access(OpcodeTable& t, const std::string& type) {
     in.space = out.space = space;
     in.kind = space == Space::kParam ? Class::kParameter : Class::kLoad;
     out.kind = space == Space::kParam ? Class::kParameter : Class::kStore;
-    t["ld" + std::string(name) + vector + "." + type] = in;
-    t["st" + std::string(name) + vector + "." + type] = out;
+    for (const char* order : {"", ".volatile"}) {  // accesses take place in the order of the code anyway
+      t["ld" + std::string(order) + std::string(name) + vector + "." + type] = in;
+      t["st" + std::string(order) + std::string(name) + vector + "." + type] = out;
+    }
   }
   constant.space = Space::kGlobal, constant.kind = Class::kLoad;
   t["ld.global.nc" + vector + "." + type] = constant;

@@ -103,6 +103,7 @@ cudaError_t Runtime::launch(const void* host_function, dim3 grid, dim3 block, vo
                                            std::to_string(use->most_dynamic_shared));
   }
   const Opened opened(*this);
+  ++launches;
   const std::size_t races = machine().races().size();
   try {
     machine().launch(*use->entry, {grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, static_cast<U32>(shared),
@@ -131,6 +132,7 @@ cudaError_t Runtime::copy(void* to, const void* from, size_t bytes, cudaMemcpyKi
   if (wrong(to, to_device)) return fail(cudaErrorInvalidValue, "a copy to where it may not go");
   if (wrong(from, from_device)) return fail(cudaErrorInvalidValue, "a copy from where it may not read");
   std::memmove(to, from, bytes);
+  ++copies;
   return cudaSuccess;
 }
 

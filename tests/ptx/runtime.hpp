@@ -42,6 +42,7 @@ class Runtime {
   std::recursive_mutex mutex;
   cudaError_t last_error = cudaSuccess, sticky_error = cudaSuccess;
   std::map<const void*, size_t> pinned;
+  U64 launches = 0, copies = 0;  // calls that did something
   struct Call {
     dim3 grid, block;
     size_t shared = 0;

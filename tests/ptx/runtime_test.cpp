@@ -61,6 +61,35 @@ TEST(Runtime, auto_takes_the_gpu_and_a_batch_has_its_memory_there) {
   EXPECT_THAT(refused.error().message, HasSubstr("1 CUDA devices"));
 }
 
+TEST(Runtime, a_step_like_the_one_before_is_one_launch_and_no_copy) {
+  const auto engine = take(create_engine({.device = "cuda:0"}));
+  const auto model = compile_scene(all_joints());
+  auto batch = take(engine->create_batch(batch_spec(model, 3)));
+  auto other = take(engine->create_batch(batch_spec(model, 70)));
+  const std::size_t stride = 7 * model->info().bodies.size() * sizeof(double);
+  std::vector<std::byte> poses(3 * stride);
+  const OutputView output{Field::kBodyPose, poses.data(), stride, 0};
+  StepRequest request;
+  const auto expect_calls = [&](Batch& of, std::span<const OutputView> outputs, ptx::U64 copies) {
+    request.batch = &of, request.outputs = outputs;
+    ptx::Runtime& runtime = ptx::Runtime::get();
+    const ptx::U64 launches_before = runtime.launches, copies_before = runtime.copies;
+    const StepStatistics statistics = take(engine->step({&request, 1}));
+    EXPECT_EQ(statistics.world_steps, of.spec().world_count);
+    EXPECT_EQ(runtime.launches - launches_before, 1u);
+    EXPECT_EQ(runtime.copies - copies_before, copies);
+  };
+  expect_calls(*batch, {&output, 1}, 1);  // its tables
+  const std::vector<std::byte> first = poses;
+  expect_calls(*batch, {&output, 1}, 0);
+  EXPECT_NE(poses, first);
+  expect_calls(*batch, {&output, 1}, 0);
+  expect_calls(*other, {}, 1);
+  expect_calls(*other, {}, 0);
+  expect_calls(*batch, {&output, 1}, 1);
+  EXPECT_EQ(batch->step_index(2), 4);
+}
+
 // Last: the error stays.
 TEST(Runtime, what_a_kernel_does_wrong_is_the_launchs_error) {
   const auto engine = take(create_engine({.device = "cuda:0"}));

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/backend/cuda/launch_stage.hpp"
+#include "engine/backend/cuda/launch_wait.hpp"
 
 namespace axion::backend {
 namespace {
@@ -16,6 +17,7 @@ constexpr double kUsableMemory = 0.9;
 struct KernelChoice {
   KernelUse use{};
   std::vector<BlockShape> shapes;
+  BlockShape last{};  // that it was launched with
 };
 
 class CudaEngine final : public EngineCore {
@@ -36,9 +38,7 @@ class CudaEngine final : public EngineCore {
 
   Status open() {
     if (Status s = cuda_status(cudaStreamCreate(&stream_), "make a stream"); !s.ok()) return s;
-    // A waiting thread sleeps; it does not take a core from the server.
-    return cuda_status(cudaEventCreateWithFlags(&done_, cudaEventBlockingSync | cudaEventDisableTiming),
-                       "make an event");
+    return cuda_status(cudaEventCreateWithFlags(&done_, cudaEventDisableTiming), "make an event");
   }
 
   DeviceInfo device() const override {
@@ -74,33 +74,30 @@ class CudaEngine final : public EngineCore {
     for (const auto& item : launch.float64) worlds += item.job.world_count;
     const std::vector<JobGroup> narrow = group(launch.float32, narrow_, worlds);
     const std::vector<JobGroup> wide = group(launch.float64, wide_, worlds);
-    const std::size_t stride_float = scratch_stride(launch.float32);
-    const std::size_t stride_double = scratch_stride(launch.float64);
     if (Status s = stage_.pack(launch, narrow, wide); !s.ok()) return s;
-    if (Status s = copy(stage_.in_device().data(), stage_.in_host().data(), stage_.in_bytes(), cudaMemcpyHostToDevice);
-        !s.ok()) {
-      return s;
-    }
-    if (Status s = start<float>(narrow, stride_float, narrow_.use); !s.ok()) return s;
-    if (Status s = start<double>(wide, stride_double, wide_.use); !s.ok()) return s;
-    if (stage_.group_count() > 0) {
-      const cudaError_t error = launch_statistics(stage_.groups(), stage_.sums(), stage_.group_count(), stream_);
-      if (Status s = cuda_status(error, "sum the statistics"); !s.ok()) return s;
-    }
-    if (Status s =
-            copy(stage_.out_host().data(), stage_.out_device().data(), stage_.out_bytes(), cudaMemcpyDeviceToHost);
-        !s.ok()) {
-      return s;
-    }
-    if (Status s = cuda_status(cudaEventRecord(done_, stream_), "mark the end of a launch"); !s.ok()) return s;
-    if (Status s = cuda_status(cudaEventSynchronize(done_), "step"); !s.ok()) return s;
-    stage_.unpack(launch);
-    return {};
+    const Status status = run_packed(launch, narrow, wide);
+    // What was started ends before the caller's memory and the stage are used for anything else.
+    if (!status.ok()) cudaStreamSynchronize(stream_);
+    return status;
   }
 
  private:
   template <typename Real>
   using Models = std::map<const EngineModel*, std::weak_ptr<const DeviceModel<Real>>>;
+
+  Status run_packed(Launch& launch, const std::vector<JobGroup>& narrow, const std::vector<JobGroup>& wide) {
+    if (Status s = stage_.upload(stream_); !s.ok()) return s;
+    if (Status s = start<float>(narrow, scratch_stride(launch.float32), narrow_); !s.ok()) return s;
+    if (Status s = start<double>(wide, scratch_stride(launch.float64), wide_); !s.ok()) return s;
+    if (Status s = cuda_status(cudaEventRecord(done_, stream_), "mark the end of a launch"); !s.ok()) return s;
+    LaunchWait wait(stage_.row_group_count());
+    return stage_.unpack(launch, [&](unsigned* flag, unsigned number) -> Status {
+      cudaError_t state = cudaErrorNotReady;
+      if (wait.until(flag, number, [&] { return (state = cudaEventQuery(done_)) != cudaErrorNotReady; })) return {};
+      if (state != cudaSuccess) return cuda_status(state, "step");
+      return Error{ErrorCode::kInternal, "", "The GPU ended a launch without all of its worlds."};
+    });
+  }
 
   // As many scratch blocks as the device runs at once, within a quarter of the memory; at least one.
   std::size_t scratch_wanted(std::size_t scratch_bytes) const {
@@ -138,7 +135,7 @@ class CudaEngine final : public EngineCore {
 
   // A grid for each group, one after the other: they share the scratch.
   template <typename Real>
-  Status start(const std::vector<JobGroup>& groups, std::size_t stride, const KernelUse& use) {
+  Status start(const std::vector<JobGroup>& groups, std::size_t stride, KernelChoice& kernel) {
     for (std::size_t g = 0; g < groups.size(); ++g) {
       ResidentLaunch<Real> launch = stage_.device_launch<Real>(static_cast<int>(g));
       launch.scratch = scratch_.data();
@@ -147,16 +144,13 @@ class CudaEngine final : public EngineCore {
       const std::size_t room = scratch_.size() / stride;  // at least one: the largest batch made it so
       const std::size_t resident = std::size_t(shape.blocks) * limits_.multiprocessors;
       const auto blocks = std::min<std::size_t>({room, resident, std::size_t(launch.row_count)});
-      const cudaError_t error = launch_steps(launch, shape, limits_, use, static_cast<int>(blocks), stream_);
+      cudaError_t error = shape == kernel.last ? cudaSuccess : prefer_shared<Real>(shape, limits_, kernel.use);
+      if (error == cudaSuccess) error = launch_steps(launch, shape, static_cast<int>(blocks), stream_);
       if (Status s = cuda_status(error, "start a launch"); !s.ok()) return s;
-      last_shape_ = shape;
+      stage_.started<Real>(static_cast<int>(g), static_cast<int>(blocks));
+      last_shape_ = kernel.last = shape;
     }
     return {};
-  }
-
-  Status copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
-    if (bytes == 0) return {};
-    return cuda_status(cudaMemcpyAsync(to, from, bytes, kind, stream_), "copy a launch");
   }
 
   template <typename Real>
@@ -181,7 +175,7 @@ class CudaEngine final : public EngineCore {
   int index_;
   std::string name_;
   const DeviceLimits limits_;
-  const KernelChoice narrow_, wide_;  // float32 and float64
+  KernelChoice narrow_, wide_;  // float32 and float64
   BlockShape last_shape_{};
   cudaStream_t stream_ = nullptr;
   cudaEvent_t done_ = nullptr;

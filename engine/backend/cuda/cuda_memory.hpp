@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <span>
@@ -34,11 +35,12 @@ class CudaMemory : public BatchMemory {
   std::size_t scratch_bytes() const { return world_bytes_.scratch; }
   std::byte* worlds() const { return worlds_.data(); }
   StepStatistics* row_statistics() const { return reinterpret_cast<StepStatistics*>(row_statistics_.data()); }
-  // What a launch left behind, brought back by the engine.
-  void finish(const StepStatistics& statistics, const std::int64_t* step_indices, int rows) {
-    statistics_ = statistics;
-    std::copy_n(step_indices, rows, step_indices_.begin());
+  // What a launch left behind, brought back by the engine: the step index with which the packet of each row begins, and the
+  // sum over all rows.
+  void keep_step_indices(const std::byte* packets, std::size_t packet_bytes, int first, int count) {
+    for (int i = first; i < first + count; ++i) std::memcpy(&step_indices_[i], packets + i * packet_bytes, 8);
   }
+  void keep_statistics(const StepStatistics& statistics) { statistics_ = statistics; }
 
  private:
   Status copy_worlds(std::span<const std::int32_t> worlds, bool to_device);
@@ -70,6 +72,7 @@ class TypedCudaMemory final : public CudaMemory {
     job.user = model_->user();
     job.worlds = worlds();
     job.statistics = row_statistics();
+    job.step_index = nullptr;  // packets have it
   }
 
   // Of the batch's model, in the engine's shapes; made at the first launch.

@@ -1,4 +1,4 @@
-// The only file that nvcc compiles: the step for a team of one block, and the sums of its statistics.
+// The only file that nvcc compiles: the step for a team of one block.
 #include "engine/backend/cuda/kernels.hpp"
 #include "engine/team/block_team.cuh"
 
@@ -10,14 +10,32 @@ namespace {
 // large: the bound is there for the registers.
 constexpr int kResidentThreads = 65536 / AXION_CUDA_REGISTERS / 128 * 128;
 
-struct TakeRow {
-  int* next;
-  AXION_HD int operator()() const {
+// On the host, where nvcc reads this too, nothing runs it.
+struct CudaSignals {
+  template <typename Real>
+  AXION_HD int take(const ResidentLaunch<Real>& launch) const {
 #if defined(__CUDA_ARCH__)
-    return atomicAdd(next, 1);
+    return static_cast<int>(atomicAdd(launch.taken, 1u) - launch.taken_before);
 #else
-    return (*next)++;
+    return launch.row_count;
 #endif
+  }
+  // The fences of both make one thread's enough for its block: barriers order the others' accesses before and behind it.
+  AXION_HD int arrive(int* counter) const {
+#if defined(__CUDA_ARCH__)
+    __threadfence_system();  // the packet too, which the host reads when another block raises the flag
+    const int before = atomicAdd(counter, 1);
+    __threadfence();
+    return before;
+#else
+    return *counter;
+#endif
+  }
+  AXION_HD void raise(unsigned* flag, unsigned value) const {
+#if defined(__CUDA_ARCH__)
+    __threadfence_system();
+#endif
+    *static_cast<volatile unsigned*>(flag) = value;
   }
 };
 
@@ -36,15 +54,7 @@ __global__ void __launch_bounds__(kResidentThreads, 1) step_kernel(ResidentLaunc
   const team::BlockTeam team(team::CudaBlock{}, shared);
   std::byte* near = shared + near_offset(static_cast<int>(blockDim.x));
   std::byte* far = launch.scratch + blockIdx.x * launch.scratch_stride;
-  run_resident(team, launch, state, near, far, TakeRow{launch.next_row}, RunSteps{});
-}
-
-__global__ void statistics_kernel(const StatisticsGroup* groups, StepStatistics* sums, int group_count) {
-  const int g = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
-  if (g >= group_count) return;
-  StepStatistics sum;
-  for (int i = 0; i < groups[g].count; ++i) sum.add(groups[g].first[i]);
-  sums[g] = sum;
+  run_resident(team, launch, state, near, far, CudaSignals{}, RunSteps{});
 }
 
 }  // namespace
@@ -66,31 +76,26 @@ cudaError_t prepare_steps(const DeviceLimits& device, KernelUse* use) {
 }
 
 template <typename Real>
-cudaError_t launch_steps(const ResidentLaunch<Real>& launch, const BlockShape& shape, const DeviceLimits& device,
-                         const KernelUse& use, int blocks, cudaStream_t stream) {
-  // What is not shared memory is first cache: only as much is asked for as the blocks need.
-  const std::size_t dynamic = dynamic_shared_bytes(shape);
-  const std::size_t needed = shape.blocks * (dynamic + use.static_shared + device.reserved_per_block);
-  const std::size_t percent = (100 * needed + device.shared_per_multiprocessor - 1) / device.shared_per_multiprocessor;
-  const cudaError_t error = cudaFuncSetAttribute(step_kernel<Real>, cudaFuncAttributePreferredSharedMemoryCarveout,
-                                                 static_cast<int>(percent < 100 ? percent : 100));
-  if (error != cudaSuccess) return error;
-  step_kernel<Real><<<blocks, shape.threads, dynamic, stream>>>(launch);
-  return cudaGetLastError();
+cudaError_t prefer_shared(const BlockShape& shape, const DeviceLimits& device, const KernelUse& use) {
+  const std::size_t block = dynamic_shared_bytes(shape) + use.static_shared + device.reserved_per_block;
+  const std::size_t percent =
+      (100 * shape.blocks * block + device.shared_per_multiprocessor - 1) / device.shared_per_multiprocessor;
+  return cudaFuncSetAttribute(step_kernel<Real>, cudaFuncAttributePreferredSharedMemoryCarveout,
+                              static_cast<int>(percent < 100 ? percent : 100));
 }
 
-cudaError_t launch_statistics(const StatisticsGroup* groups, StepStatistics* sums, int group_count,
-                              cudaStream_t stream) {
-  constexpr int kThreads = 32;
-  statistics_kernel<<<(group_count + kThreads - 1) / kThreads, kThreads, 0, stream>>>(groups, sums, group_count);
+template <typename Real>
+cudaError_t launch_steps(const ResidentLaunch<Real>& launch, const BlockShape& shape, int blocks,
+                         cudaStream_t stream) {
+  step_kernel<Real><<<blocks, shape.threads, dynamic_shared_bytes(shape), stream>>>(launch);
   return cudaGetLastError();
 }
 
 template cudaError_t prepare_steps<float>(const DeviceLimits&, KernelUse*);
 template cudaError_t prepare_steps<double>(const DeviceLimits&, KernelUse*);
-template cudaError_t launch_steps<float>(const ResidentLaunch<float>&, const BlockShape&, const DeviceLimits&,
-                                         const KernelUse&, int, cudaStream_t);
-template cudaError_t launch_steps<double>(const ResidentLaunch<double>&, const BlockShape&, const DeviceLimits&,
-                                          const KernelUse&, int, cudaStream_t);
+template cudaError_t prefer_shared<float>(const BlockShape&, const DeviceLimits&, const KernelUse&);
+template cudaError_t prefer_shared<double>(const BlockShape&, const DeviceLimits&, const KernelUse&);
+template cudaError_t launch_steps<float>(const ResidentLaunch<float>&, const BlockShape&, int, cudaStream_t);
+template cudaError_t launch_steps<double>(const ResidentLaunch<double>&, const BlockShape&, int, cudaStream_t);
 
 }  // namespace axion::backend

@@ -8,25 +8,20 @@
 
 namespace axion::backend {
 
-// Consecutive rows whose statistics make one sum.
-struct StatisticsGroup {
-  const StepStatistics* first;
-  int count;
-};
-
 // What the step kernel takes of a multiprocessor, as the runtime says, and leave to launch it with all the shared
 // memory that a block can have. To be asked once, before the first launch; fails on a device that no kernel here was
 // compiled for.
 template <typename Real>
 cudaError_t prepare_steps(const DeviceLimits& device, KernelUse* use);
 
-// `blocks` blocks of the shape's threads, of which shape.blocks shall fit on a multiprocessor together.
+// Asks for as much of a multiprocessor as shared memory as launches of this shape need; what is left is first cache.
 template <typename Real>
-cudaError_t launch_steps(const ResidentLaunch<Real>& launch, const BlockShape& shape, const DeviceLimits& device,
-                         const KernelUse& use, int blocks, cudaStream_t stream);
+cudaError_t prefer_shared(const BlockShape& shape, const DeviceLimits& device, const KernelUse& use);
 
-// sums[g] = the rows of groups[g], added in their order.
-cudaError_t launch_statistics(const StatisticsGroup* groups, StepStatistics* sums, int group_count,
-                              cudaStream_t stream);
+// `blocks` blocks of the shape's threads, of which shape.blocks shall fit on a multiprocessor together. Adds
+// launch.row_count + blocks to *launch.taken.
+template <typename Real>
+cudaError_t launch_steps(const ResidentLaunch<Real>& launch, const BlockShape& shape, int blocks,
+                         cudaStream_t stream);
 
 }  // namespace axion::backend

@@ -38,6 +38,7 @@ struct BlockShape {
   int threads;
   int blocks;              // on a multiprocessor at once
   std::size_t near_bytes;  // of each block, a multiple of kFieldAlignment
+  bool operator==(const BlockShape&) const = default;
 };
 
 // Shared memory that a block asks for when it is launched: its team's storage, then, at near_offset, the near memory.

@@ -1,11 +1,16 @@
-// LaunchStage: all inputs of a launch packed for one copy to the device, all its results for one copy back.
+// LaunchStage: where a launch's requests and results lie, and how they cross between host and device.
 //
-//   in:  job records, places of fields, row starts, row counters, statistics groups | world indices, controls, wrenches of each job
-//   out: sums of statistics | step indices and outputs of each job
+//   tables   job records, places of fields, row starts, results of each job: in device memory. Packed anew for each launch and
+//            copied only if they are not those of the launch before: steps of the same requests copy nothing
+//   inputs   world indices, controls, wrenches of each job: pinned memory of the host, which blocks read when they need it
+//   packets  of each row its step index and its outputs: device memory, and pinned memory to which a block moves a row's
+//            packet as soon as the row is done; behind them the sums of statistics of each group of rows
+//   signals  counters in device memory; a flag for each group of rows in pinned memory, behind which its packets can be read
 // Used by the CUDA engine for one launch at a time. Buffers grow when a larger launch comes and are kept.
 #pragma once
 
 #include <cstring>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -21,34 +26,34 @@ class LaunchStage {
   // Packs the jobs, which lie in the order of their groups, and points them at the device. kResourceExhausted if they do not
   // fit; nothing has run then.
   Status pack(Launch& launch, std::span<const JobGroup> narrow, std::span<const JobGroup> wide);
-  // Hands each job's results to its caller's memory and to its batch.
-  void unpack(Launch& launch) const;
-
-  // One group's for the kernels, in device memory. Scratch is the engine's.
+  // Before the launch's grids, on their stream.
+  Status upload(cudaStream_t stream);
+  // One group's for the kernels. Scratch is the engine's.
   template <typename Real>
   ResidentLaunch<Real> device_launch(int group) const;
-  const StatisticsGroup* groups() const { return at<const StatisticsGroup>(in_device_, groups_); }
-  StepStatistics* sums() const { return at<StepStatistics>(out_device_, sums_); }
-  int group_count() const { return group_count_; }
+  // After that group's grid has been started.
+  template <typename Real>
+  void started(int group, int blocks);
 
-  const PinnedBuffer& in_host() const { return in_host_; }
-  const DeviceBuffer& in_device() const { return in_device_; }
-  const PinnedBuffer& out_host() const { return out_host_; }
-  const DeviceBuffer& out_device() const { return out_device_; }
-  std::size_t in_bytes() const { return in_bytes_; }
-  std::size_t out_bytes() const { return out_bytes_; }
+  // Hands each job's results to its caller's memory and to its batch, group of rows by group of rows as they are done.
+  // `wait` returns when the given flag has the launch's number; its error ends this.
+  using Wait = std::function<Status(unsigned* flag, unsigned number)>;
+  Status unpack(Launch& launch, const Wait& wait) const;
+  int row_group_count() const { return row_group_count_; }
 
  private:
-  // Where the parts of one job are, in bytes from the start of `in` or `out`.
+  // Where the parts of one job are, in bytes from the start of their buffers.
   struct Place {
-    std::size_t indices, control, wrench, step_index;
-    std::size_t outputs[step::kMaxJobOutputs];
+    std::size_t indices, control, wrench;            // inputs
+    std::size_t packets, packet_bytes;               // of all its rows; of one
+    std::size_t sums;                                // beside the packets, on the host
+    std::size_t outputs[step::kMaxJobOutputs];       // in a packet
     std::size_t output_bytes[step::kMaxJobOutputs];  // of one record
     step::JobOutput caller[step::kMaxJobOutputs];    // host memory
-    int records, group, group_count;
+    int records, first_group, group_count;
   };
   struct Table {  // of one precision
-    std::size_t jobs = 0, fields = 0, row_start = 0, next_row = 0;
+    std::size_t jobs = 0, fields = 0, results = 0, row_start = 0;
     std::vector<Place> places;
     std::vector<JobGroup> groups;
     std::vector<int> row_starts;
@@ -58,17 +63,25 @@ class LaunchStage {
   void plan(const std::vector<Launch::Item<Real>>& items, std::span<const JobGroup> groups, Table& table);
   template <typename Real>
   Place plan_job(const step::StepJob<Real>& job);
+  Status reserve();
   template <typename Real>
   void fill(std::vector<Launch::Item<Real>>& items, const Table& table);
-  template <typename Real>
-  void fill_group(std::vector<Launch::Item<Real>>& items, const Table& table, int group);
   template <typename Real>
   void fill_job(step::StepJob<Real>& job, const Place& place);
   void fill_input(step::JobInput& input, std::size_t offset, int rows, int steps, int columns);
   template <typename Real>
-  void unpack_table(std::vector<Launch::Item<Real>>& items, const Table& table) const;
-  void unpack_outputs(const Place& place, int rows) const;
+  Status unpack_table(std::vector<Launch::Item<Real>>& items, const Table& table, const Wait& wait) const;
+  void unpack_rows(const Place& place, int first, int count) const;
 
+  template <typename Real>
+  const Table& table() const {
+    return sizeof(Real) == sizeof(float) ? narrow_ : wide_;
+  }
+  // Of the grid that a group of jobs is: threads tell the groups of a precision apart.
+  template <typename Real>
+  std::size_t counter(int group) const {
+    return group + (sizeof(Real) == sizeof(float) ? 0 : kBlockThreads.size());
+  }
   static std::size_t add(std::size_t& end, std::size_t bytes) {
     const std::size_t offset = model::align_up(end, model::kFieldAlignment);
     end = offset + bytes;
@@ -79,11 +92,20 @@ class LaunchStage {
     return reinterpret_cast<T*>(memory.data() + offset);
   }
 
-  PinnedBuffer in_host_, out_host_;
-  DeviceBuffer in_device_, out_device_;
-  std::size_t in_bytes_ = 0, out_bytes_ = 0, groups_ = 0, sums_ = 0;
-  int group_count_ = 0;
+  std::size_t table_bytes_ = 0, input_bytes_ = 0, packet_bytes_ = 0, result_bytes_ = 0;
+  int row_group_count_ = 0;
   Table narrow_, wide_;
+  std::vector<std::byte> packed_, uploaded_;  // tables of this launch; what the device has
+  PinnedBuffer tables_staging_;
+  DeviceBuffer tables_;
+  PinnedBuffer inputs_;
+  DeviceBuffer packets_;
+  PinnedBuffer results_;  // packets, then sums
+  DeviceBuffer arrived_;  // [row groups] int
+  PinnedBuffer ready_;    // [row groups] unsigned
+  DeviceBuffer taken_;    // [2 kBlockThreads] unsigned, one for each grid that a launch can have
+  std::array<unsigned, 2 * kBlockThreads.size()> taken_before_{};
+  unsigned number_ = 0;  // of this launch
 };
 
 }  // namespace axion::backend

@@ -1,8 +1,12 @@
 // What the CUDA kernel does, done by threads of the host: worlds end in the bits of a plain run wherever their scratch
-// lies and whoever steps them, and no block writes beyond its memory.
+// lies and whoever steps them, no block writes beyond its memory, and every row's results are handed over.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <bit>
+#include <cstring>
+#include <deque>
 #include <string>
 #include <thread>
 
@@ -73,30 +77,67 @@ class Guarded {
   std::vector<std::byte> memory_;
 };
 
+struct HostSignals {
+  template <typename Real>
+  int take(const backend::ResidentLaunch<Real>& launch) const {
+    return static_cast<int>(std::atomic_ref(*launch.taken).fetch_add(1) - launch.taken_before);
+  }
+  int arrive(int* counter) const { return std::atomic_ref(*counter).fetch_add(1); }
+  void raise(unsigned* flag, unsigned value) const { std::atomic_ref(*flag).store(value); }
+};
+
+constexpr int kPacketWords = 3;     // a step index, a time, a count of contacts
+constexpr unsigned kNumber = 7;     // of the launch
+constexpr unsigned kTaken = ~1u;    // a counter that runs over
+
+// What the host gets of one job.
+struct Results {
+  explicit Results(int rows)
+      : packets(rows * kPacketWords, -1), host_packets(packets), sums((rows + kStatisticsGroup - 1) / kStatisticsGroup) {}
+  std::vector<std::int64_t> packets, host_packets;
+  std::vector<StepStatistics> sums;
+};
+
 // A launch of some jobs with so much near memory, as the engine packs it.
 template <typename Real>
 struct Launch {
   Launch(const std::vector<const Worlds<Real>*>& all, std::size_t near_bytes) {
     for (const auto* worlds : all) {
-      jobs.push_back(worlds->job);
+      results.emplace_back(worlds->job.world_count);
+      add_job(worlds->job, results.back());
       places.push_back(model::place_fields(worlds->job.m, near_bytes));
       row_start.push_back(row_start.back() + worlds->job.world_count);
       near = std::max(near, places.back().near_bytes), far = std::max(far, places.back().far_bytes);
     }
-    next = row_start[0];
+    arrived.resize(groups), ready.resize(groups);
+  }
+  void add_job(step::StepJob<Real> job, Results& result) {
+    constexpr std::size_t kBytes = kPacketWords * sizeof(std::int64_t);
+    auto* first = reinterpret_cast<std::byte*>(result.packets.data());
+    job.outputs[0] = {Field::kTime, first + 8, kBytes, 8};
+    job.outputs[1] = {Field::kContactCount, first + 16, kBytes, 8};
+    job.output_count = 2;
+    jobs.push_back(job);
+    job_results.push_back(
+        {first, reinterpret_cast<std::byte*>(result.host_packets.data()), kBytes, result.sums.data(), std::size_t(groups)});
+    groups += static_cast<int>(result.sums.size());
   }
   backend::ResidentLaunch<Real> view() {
-    return {jobs.data(),      places.data(), row_start.data(),
-            int(jobs.size()), row_start[0],  row_start.back() - row_start[0],
-            nullptr,          nullptr,       0};
+    return {jobs.data(),  places.data(), job_results.data(), row_start.data(),
+            int(jobs.size()), row_start[0], row_start.back() - row_start[0],
+            &taken, kTaken, arrived.data(), ready.data(), kNumber, nullptr, 0};
   }
-  int take() { return next.fetch_add(1); }
 
   std::vector<step::StepJob<Real>> jobs;
   std::vector<model::WorldPlaces> places;
+  std::deque<Results> results;  // [jobs]
+  std::vector<backend::JobResults> job_results;
   std::vector<int> row_start{40};  // launches of a group begin in the middle of a table
   std::size_t near = 0, far = 0;
-  std::atomic<int> next;
+  int groups = 0;
+  unsigned taken = kTaken;
+  std::vector<int> arrived;
+  std::vector<unsigned> ready;
 };
 
 template <typename Real>
@@ -104,7 +145,7 @@ void run_alone(Launch<Real>& launch) {
   Guarded near(launch.near), far(launch.far);
   backend::ResidentState<Real> state;
   backend::run_resident(
-      team::SerialTeam{}, launch.view(), state, near.data(), far.data(), [&] { return launch.take(); },
+      team::SerialTeam{}, launch.view(), state, near.data(), far.data(), HostSignals{},
       [](const auto&... arguments) { run_steps_of(arguments...); });
   EXPECT_TRUE(near.is_whole() && far.is_whole());
 }
@@ -119,7 +160,7 @@ void run_blocks(Launch<Real>& launch, int blocks, int threads) {
       backend::ResidentState<Real> state;
       run_block(threads, [&](const HostTeam& team) {
         backend::run_resident(
-            team, view, state, near.data(), far.data(), [&] { return launch.take(); },
+            team, view, state, near.data(), far.data(), HostSignals{},
             [](const auto&... arguments) { run_steps_by_block(arguments...); });
       });
       EXPECT_TRUE(near.is_whole() && far.is_whole());
@@ -176,12 +217,70 @@ TEST(ResidentBlock, blocks_share_out_the_worlds_of_several_models) {
   }
 }
 
+bool same_bits(const StepStatistics& a, const StepStatistics& b) { return std::memcmp(&a, &b, sizeof a) == 0; }
+
+// The sums of a job's groups, and the packets, as the host finds them.
+template <typename Real>
+void expect_results(const Worlds<Real>& worlds, const Results& results, int steps) {
+  const auto count = worlds.statistics.size();
+  for (std::size_t g = 0; g < results.sums.size(); ++g) {
+    StepStatistics sum;
+    for (std::size_t i = g * kStatisticsGroup; i < std::min(count, (g + 1) * kStatisticsGroup); ++i) {
+      sum.add(worlds.statistics[i]);
+    }
+    EXPECT_TRUE(same_bits(results.sums[g], sum)) << g;
+    EXPECT_GT(sum.world_steps, 0);
+  }
+  for (std::size_t row = 0; row < count; ++row) {
+    const std::int64_t* packet = results.host_packets.data() + row * kPacketWords;
+    double time = 0;
+    std::memcpy(&time, packet + 1, sizeof time);
+    EXPECT_EQ(packet[0], steps) << row;
+    EXPECT_NEAR(time, 0.005 * steps, 1e-9) << row;
+  }
+}
+
+TEST(ResidentBlock, every_row_hands_its_packet_over_and_every_group_of_rows_its_statistics) {
+  constexpr int kSteps = 2, kRows = 2 * kStatisticsGroup + 5;
+  Worlds<float> falling(box_and_sphere(), model::Preset::kDefault, kRows, kSteps);
+  Worlds<float> few(box_and_sphere(), model::Preset::kDefault, 3, kSteps);
+  for (const int blocks : {1, 3}) {
+    Launch<float> launch({&few, &falling}, 1000);
+    run_blocks(launch, blocks, 2);
+    expect_results(few, launch.results[0], kSteps);
+    expect_results(falling, launch.results[1], kSteps);
+    EXPECT_THAT(launch.ready, ::testing::Each(kNumber));
+    EXPECT_THAT(launch.arrived, ::testing::Each(0));  // for the next launch
+    EXPECT_EQ(launch.taken, kTaken + kRows + 3 + blocks);
+    falling.restart(), few.restart();
+  }
+}
+
+TEST(ResidentBlock, a_sum_by_words_is_the_sum_of_statistics) {
+  using backend::StatisticsWord;
+  std::vector<StepStatistics> rows(kStatisticsGroup);
+  StepStatistics expected;
+  for (int i = 0; i < kStatisticsGroup; ++i) {
+    auto* words = reinterpret_cast<std::int64_t*>(&rows[i]);
+    for (int k = 0; k < backend::kStatisticsWords; ++k) {
+      const double value = 1.0 / (1 + (7 * i + 13 * k) % 29);
+      words[k] = backend::kind_of_statistics_word(k) == StatisticsWord::kCount ? i * k : std::bit_cast<std::int64_t>(value);
+    }
+    expected.add(rows[i]);
+  }
+  StepStatistics sum;
+  for (int k = 0; k < backend::kStatisticsWords; ++k) backend::sum_statistics_word(k, rows.data(), kStatisticsGroup, &sum);
+  EXPECT_TRUE(same_bits(sum, expected));
+}
+
 TEST(ResidentBlock, a_block_with_no_row_left_to_take_ends) {
   Worlds<float> worlds(box_and_sphere(), model::Preset::kDefault, 1, 1);
   Launch<float> launch({&worlds}, 1000);
-  launch.next = 41;
+  launch.taken = kTaken + 1;
   run_alone(launch);
   EXPECT_EQ(worlds.blocks, worlds.start);
+  EXPECT_EQ(launch.ready[0], 0u);
+  EXPECT_EQ(launch.taken, kTaken + 2);
 }
 
 }  // namespace
