@@ -18,6 +18,8 @@ namespace axion::solver {
 inline constexpr int kShortStretch = 12;   // sweeps of a list at least, if it does not settle before,
 inline constexpr int kStretchVisits = 2;   // and until it has cost as much as so many sweeps of all,
 inline constexpr int kLongStretch = 100;   // but no more
+inline constexpr int kMeanUnit = 60;       // sweeps over which a mean is taken: once, twice and so on
+inline constexpr int kMeanUnits = 4;       // up to so many times as many, then once again: circles have periods of their own
 
 // Units: rows that are solved together. Limits and bounded rows alone, contacts by three.
 template <typename Real>
@@ -154,14 +156,15 @@ AXION_HD inline void accelerate_listed(const Team& team, const Problem<Real>& p,
   });
 }
 
-// Sweeps over the list until it is settled or the stretch ends; from there, with means, to the mean of the stretch, as
-// move_to_mean does: velocities are renewed next. Returns how many units were passed over. dlambda: the sum of the impulses.
+// Sweeps over the list until it is settled or the stretch ends; from there, with means, to the mean of the stretch, which is
+// `means` sweeps long, as move_to_mean does: velocities are renewed next. Returns how many units were passed over. dlambda: the
+// sum of the impulses.
 template <typename Velocities, typename Real, typename Team>
 AXION_HD_CALL int follow_list(const Team& team, const Problem<Real>& p, const SweepPlan<Real>& plan, const SweptList& list,
-                              Momentum<Real>& momentum) {
+                              int means, Momentum<Real>& momentum) {
   const int enough = kStretchVisits * swept_units(p);
   const auto goes_on = [&](int made) {
-    if (plan.means) return made < kMeanStretch;
+    if (plan.means) return made < means;
     if (!plan.local) return made < plan.count;
     return made < kShortStretch || (made < kLongStretch && made * list.units < enough);
   };
@@ -182,9 +185,9 @@ AXION_HD_CALL int follow_list(const Team& team, const Problem<Real>& p, const Sw
     }
     if (moving) accelerate_listed(team, p, list, momentum);
   }
-  if (plan.means && made == kMeanStretch) {
+  if (plan.means && made == means) {
     team.for_each(list.units, [&](int k) {
-      for_each_listed_row(p, k, [&](int row) { p.w.lambda[row] = p.w.dlambda[row] / Real(kMeanStretch); });
+      for_each_listed_row(p, k, [&](int row) { p.w.lambda[row] = p.w.dlambda[row] / Real(means); });
     });
     momentum.theta = 1;
   }
@@ -198,13 +201,13 @@ AXION_HD_CALL void sweep_where_needed(const Team& team, const Problem<Real>& p, 
   Momentum<Real> momentum{plan.momentum};
   const int units = swept_units(p);
   int left = plan.count * units;
-  while (left > 0) {
+  for (int stretch = 0; left > 0; ++stretch) {
     const bool is_long = (plan.count - kLongSweeps) * units >= left;
     renew_velocities(team, p);
     if (!sweep_all<Velocities>(team, p, is_long ? greater(plan.tolerance, plan.coarse) : plan.tolerance)) return;
     const SweptList list = list_units(team, p, !plan.local);
     begin_stretch(team, p, list, momentum);
-    left -= units + follow_list<Velocities>(team, p, plan, list, momentum);
+    left -= units + follow_list<Velocities>(team, p, plan, list, kMeanUnit * (1 + stretch % kMeanUnits), momentum);
   }
 }
 
