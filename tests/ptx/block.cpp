@@ -28,12 +28,16 @@ void Block::run(const Function& kernel, Dim grid_size, Dim block_size, Dim block
   for (U32 w = 0; w < warps; ++w) warps_[w]->start(kernel, w * kLanes, std::min<U32>(kLanes, count - w * kLanes));
   for (;;) {
     U32 alive = 0, waiting = 0;
+    U64 most = 0;
     for (U32 k = 0; k < warps; ++k) {
       const U32 w = options.order == Order::kBackward ? warps - 1 - k : k;
+      const U64 before = warps_[w]->issued;
       warps_[w]->run();
+      most = std::max(most, warps_[w]->issued - before);
       alive += std::popcount(warps_[w]->alive);
       waiting += std::popcount(warps_[w]->waiting_block);
     }
+    longest += most;
     if (alive == 0) return;
     // A barrier counts all threads of the block: one that has ended never comes.
     if (waiting != count) fail_waiting();

@@ -26,9 +26,22 @@ struct Dim {
 // last of them first. A program without races gives the same in every order.
 enum class Order { kLockstep, kForward, kBackward };
 
+class Block;
+
+// What one access of a warp took, for who asks of what it was.
+struct Traffic {
+  Place place;
+  bool writes;
+  U64 address;         // of its first thread
+  U32 bytes;           // of all its threads
+  U32 units;           // sectors of far or local memory, or wavefronts of shared memory
+  const U64* sectors;  // their numbers, of far or local memory; those of local memory are the warp's own
+};
+
 struct Options {
   Order order = Order::kLockstep;
   bool traffic = false;  // counts sectors and wavefronts
+  std::function<void(const Block&, const Traffic&)> observe;  // called with each access, where traffic is counted
   bool races = false;    // looks for races
   // Backward branches of a warp between two barriers, after which it is taken to run for ever.
   U64 backward_limit = 50'000'000;
@@ -53,6 +66,7 @@ class Block {
   U32 epoch = 0;
   const Function* entry = nullptr;
   U32 local_used = 0;  // the deepest frame's end
+  U64 longest = 0;     // instructions, of the warp that has most of them between two barriers of the block
 
  private:
   void fill_memory(U32 count, const AlignedBytes& parameters);

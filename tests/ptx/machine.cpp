@@ -43,6 +43,7 @@ void Machine::forget_places(U64 shared_end) {
 }
 
 void Machine::clear_counts() {
+  block_.longest = 0;
   for (const auto& entry : module_.functions) {
     std::fill(entry.second->counts.begin(), entry.second->counts.end(), Counts{});
   }

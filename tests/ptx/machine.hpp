@@ -21,6 +21,7 @@ class Machine {
   const Module& module() const { return module_; }
   const std::vector<Races::Race>& races() const { return block_.races.found(); }
   std::string describe(const Races::Race& race) const;
+  U64 longest() const { return block_.longest; }
   void clear_counts();
 
  private:

@@ -38,20 +38,25 @@ Profile make_profile(const Module& module) {
   for (const auto& [name, function] : module.functions) {
     NamedSum f;
     f.name = readable(name);
+    std::map<std::pair<U32, U32>, NamedSum> own;
     for (std::size_t k = 0; k < function->code.size(); ++k) {
       add(f.sum, function->counts[k], function->code[k].kind);
       add(profile.total, function->counts[k], function->code[k].kind);
       if (function->counts[k].issued == 0) continue;
-      NamedSum& line = lines[{function->code[k].source_file, function->code[k].source}];
-      if (line.name.empty()) line.name = module.source(function->code[k]);
-      add(line.sum, function->counts[k], function->code[k].kind);
+      for (auto* map : {&lines, &own}) {
+        NamedSum& line = (*map)[{function->code[k].source_file, function->code[k].source}];
+        if (line.name.empty()) line.name = module.source(function->code[k]);
+        add(line.sum, function->counts[k], function->code[k].kind);
+      }
     }
+    for (auto& [place, line] : own) f.lines.push_back(std::move(line));
     if (f.sum.counts.issued > 0) profile.functions.push_back(std::move(f));
   }
   for (auto& [place, line] : lines) profile.lines.push_back(std::move(line));
   const auto more = [](const NamedSum& a, const NamedSum& b) {
     return a.sum.warp_instructions() > b.sum.warp_instructions();
   };
+  for (NamedSum& f : profile.functions) std::sort(f.lines.begin(), f.lines.end(), more);
   std::sort(profile.functions.begin(), profile.functions.end(), more);
   std::sort(profile.lines.begin(), profile.lines.end(), more);
   return profile;

@@ -19,6 +19,7 @@ struct Sum {
 struct NamedSum {
   std::string name;
   Sum sum;
+  std::vector<NamedSum> lines;  // of a function, those of the source that it is made of
 };
 
 struct Profile {

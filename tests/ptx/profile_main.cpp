@@ -10,7 +10,11 @@
 #include <cstdio>
 #include <vector>
 
+#include "engine/backend/engine_model.hpp"
+#include "engine/model/batch_view.hpp"
 #include "tests/bench/bench_engine.hpp"
+#include "tests/ptx/cache_model.hpp"
+#include "tests/ptx/field_traffic.hpp"
 #include "tests/ptx/profile.hpp"
 #include "tests/ptx/runtime.hpp"
 
@@ -22,7 +26,9 @@ namespace ptx = axion::ptx;
 
 // An H200's multiprocessors, warp instructions a clock of each, and clock.
 constexpr double kMultiprocessors = 132, kIssued = 4, kHertz = 1.755e9;
-constexpr std::size_t kRows = 40;
+constexpr std::size_t kRows = 40, kListed = 10;  // functions whose lines are printed
+// First caches that a world may have, what shared memory leaves of 256 KiB, divided.
+constexpr int kCachesKib[] = {2, 4, 8, 15, 40, 64};
 
 void advance(axion::Engine& engine, axion::Batch& batch, const BenchOptions& options,
              const std::vector<axion::bench::ControlRange>& ranges, int first, int count) {
@@ -45,6 +51,18 @@ void print(const char* what, const std::vector<ptx::NamedSum>& sums, const ptx::
                 100.0 * issued / double(total.warp_instructions()), double(c.lanes) / double(c.issued),
                 double(c.far) / steps, double(c.local) / steps, double(c.shared) / steps, double(c.sectors) / steps,
                 double(c.wavefronts) / steps, sums[k].name.c_str());
+  }
+}
+
+void print(const char* memory, ptx::U64 ptx::FieldSum::*units, std::vector<ptx::FieldSum> fields, double steps) {
+  std::stable_sort(fields.begin(), fields.end(),
+                   [&](const ptx::FieldSum& a, const ptx::FieldSum& b) { return a.*units > b.*units; });
+  std::printf("by field: %s, those a 32 bytes of the field, accesses, bytes moved; bytes of the field\n", memory);
+  for (const ptx::FieldSum& f : fields) {
+    if (f.*units == 0) break;
+    const double each = f.bytes == 0 ? 0 : 32 * double(f.*units) / steps / double(f.bytes);
+    std::printf("  %9.1f %8.2f %9.1f %9.0f %8zu  %s\n", double(f.*units) / steps, each, double(f.accesses) / steps,
+                double(f.moved) / steps, f.bytes, f.name.c_str());
   }
 }
 
@@ -75,14 +93,25 @@ void print(const ptx::Profile& profile, double steps) {
   }
   print("function (itself)", profile.functions, total, steps);
   print("line of the source", profile.lines, total, steps);
+  for (std::size_t k = 0; k < std::min(kListed, profile.functions.size()); ++k) {
+    print(("line of " + profile.functions[k].name).c_str(), profile.functions[k].lines, total, steps);
+  }
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  BenchOptions options = axion::bench::parse_options(argc, argv, "axion-ptx-profile");
-  ptx::runtime_options().traffic = true;
+// Steps the worlds and prints what the steps after the warm-up took.
+template <typename Real>
+int run(const BenchOptions& options) {
   const axion::BatchSpec spec = axion::bench::make_spec(options);
+  const auto& model = dynamic_cast<const axion::backend::EngineModel&>(*spec.model);
+  ptx::FieldTraffic<Real> fields(axion::model::batch_view(model.arrays<Real>().view(), spec.options));
+  std::vector<ptx::CacheModel> caches;
+  for (const int kib : kCachesKib) caches.emplace_back(ptx::U64(kib) << 10);
+  ptx::runtime_options().traffic = true;
+  ptx::runtime_options().observe = [&](const ptx::Block& block, const ptx::Traffic& traffic) {
+    ptx::U64 passed = 0;  // the least cache
+    for (std::size_t k = caches.size(); k-- > 0;) passed = caches[k].add(traffic);
+    fields.add(block, traffic, passed);
+  };
   const std::vector<axion::bench::ControlRange> ranges = axion::bench::control_ranges(spec.model->info(), options);
   const auto engine = take("engine", axion::create_engine({.device = "cuda:0",
                                                            .threads = 0,
@@ -94,12 +123,31 @@ int main(int argc, char** argv) {
   advance(*engine, *batch, options, ranges, 0, options.warmup_steps);
   ptx::Machine& machine = ptx::Runtime::get().machine();
   machine.clear_counts();
+  fields.clear();
+  for (ptx::CacheModel& cache : caches) cache.clear();
   advance(*engine, *batch, options, ranges, options.warmup_steps, options.steps);
   const axion::DeviceInfo device = engine->device();
   std::printf("%s, %d worlds, %d steps after %d, %s, %d threads a world, %lld bytes near\n", options.model.c_str(),
               options.worlds, options.steps, options.warmup_steps, options.precision.c_str(), device.block_threads,
               static_cast<long long>(device.near_bytes));
-  print(ptx::make_profile(machine.module()), double(options.worlds) * options.steps);
+  const double steps = double(options.worlds) * options.steps;
+  print(ptx::make_profile(machine.module()), steps);
+  std::printf("%12.0f instructions of a step's longest warp, from barrier to barrier\n", double(machine.longest()) / steps);
+  std::printf("%12.0f sectors of far and local memory that the worlds touch\n", double(caches[0].touched()));
+  for (const ptx::CacheModel& cache : caches) {
+    std::printf("%12.0f sectors a step of one world beyond a first cache of %llu bytes\n", double(cache.passed()) / steps,
+                static_cast<unsigned long long>(cache.bytes()));
+  }
+  print("sectors beyond the least first cache", &ptx::FieldSum::passed, fields.sums(), steps);
+  print("sectors of far memory", &ptx::FieldSum::sectors, fields.sums(), steps);
+  print("wavefronts of shared memory", &ptx::FieldSum::wavefronts, fields.sums(), steps);
   for (const std::string& text : machine.module().inexact) std::printf("bits left open: %s\n", text.c_str());
   return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const BenchOptions options = axion::bench::parse_options(argc, argv, "axion-ptx-profile");
+  return options.precision == "float32" ? run<float>(options) : run<double>(options);
 }

@@ -126,7 +126,7 @@ inline void Warp::step() {
   const Instruction& i = code_[pc];
   Counts& counts = counts_[pc];
   next_ = pc + 1;
-  ++counts.issued;
+  ++counts.issued, ++issued;
   if (i.guard == kNoOperand) {
     counts.lanes += active_count_;
     i.run(*this, i);
@@ -219,7 +219,9 @@ void Warp::wait_shuffle(const Instruction& i) {
   if ((waiting_warp & ~shuffling) != 0) fail(i, "a shuffle while threads of the warp wait at a barrier");
   shuffling |= exec;
   if (shuffling == kAllLanes) {
-    for (const Shuffle& s : shuffles) *s.to = shuffles[s.from].value;
+    U32 all = 0;
+    for (const Shuffle& s : shuffles) all |= s.value;
+    for (const Shuffle& s : shuffles) *s.to = s.from < kLanes ? shuffles[s.from].value : all;
     shuffling = 0;
   }
   wait_warp(kAllLanes);

@@ -103,6 +103,7 @@ class Warp {
   U32 carry = 0;  // CC.CF of each lane
   alignas(64) std::array<U64, kLanes> local{};  // address of each lane's local memory
   alignas(64) std::array<U64, kLanes> mask64{};
+  U64 issued = 0;
   U32 alive = 0, waiting_warp = 0, waiting_block = 0, barrier_members = 0;
   // What a lane gives, whose it takes, and where that goes: lanes may be in frames of their own.
   struct Shuffle {
