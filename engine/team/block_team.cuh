@@ -45,6 +45,21 @@ class CudaBlock {
     return value;
 #endif
   }
+  // Bit l of the result is the flag of the warp's l-th thread. All threads of the warp call it.
+  AXION_HD unsigned ballot(bool flag) const {
+#if defined(__CUDA_ARCH__)
+    return __ballot_sync(0xffffffffu, flag);
+#else
+    return flag ? 1u : 0u;
+#endif
+  }
+  AXION_HD static int bit_count(unsigned bits) {
+#if defined(__CUDA_ARCH__)
+    return __popc(bits);
+#else
+    return static_cast<int>(bits);
+#endif
+  }
 };
 
 using BlockTeam = CooperativeTeam<CudaBlock>;

@@ -1,7 +1,8 @@
 // CooperativeTeam: a team of several threads that make the same calls with the same arguments, in step.
 //
 // Block says which of them a thread is, and has their barrier: `thread()`, `threads()`, `sync()`; where threads come in
-// warps of kSumLanes, also `exchange(value, mask)`, which partial results are folded by without memory. Each verb begins with
+// warps of kSumLanes, also `exchange(value, mask)`, which partial results are folded by without memory, and `ballot(flag)`,
+// which tells a thread who of its warp keeps what. Each verb begins with
 // a barrier as well as ending in one, so that what step code reads between two verbs has been read by all threads
 // before the next verb writes. Reductions keep the order that team.hpp states for any number of threads, so they give
 // the bits of one thread. What differs between threads must not decide anything: a body writes shared arrays, never a
@@ -33,6 +34,15 @@ class CooperativeTeam {
   AXION_HD void for_each(int count, Body&& body) const {
     block_.sync();
     for (int i = block_.thread(); i < count; i += block_.threads()) body(i);
+    block_.sync();
+  }
+
+  // body(thread, meet) by all threads at once; meet() is a barrier, which all of them reach equally often. For code that is
+  // written for threads that keep numbers in registers from one barrier to the next; no other team has it.
+  template <typename Body>
+  AXION_HD void together(Body&& body) const {
+    block_.sync();
+    body(block_.thread(), [this] { block_.sync(); });
     block_.sync();
   }
 
@@ -93,9 +103,32 @@ class CooperativeTeam {
     return fold(lanes, larger);
   }
 
+  // The first i in [from, count) with keep(i), or count. Where threads can vote alone.
+  template <typename KeepFn>
+  AXION_HD int first(int from, int count, KeepFn&& keep) const {
+    const int thread = block_.thread(), threads = block_.threads(), warps = threads / kSumLanes;
+    block_.sync();
+    for (int base = from; base < count; base += threads) {
+      const int i = base + thread;
+      unsigned votes = block_.ballot(i < count && keep(i));
+      int warp = 0;
+      if (warps > 1) {
+        unsigned* shared = numbers<unsigned>();  // of each warp
+        if (thread % kSumLanes == 0) shared[thread / kSumLanes] = votes;
+        block_.sync();
+        while (warp < warps - 1 && shared[warp] == 0) ++warp;
+        votes = shared[warp];
+        block_.sync();
+      }
+      if (votes != 0) return base + warp * kSumLanes + block_.bit_count((votes & (0u - votes)) - 1);
+    }
+    return count;
+  }
+
   template <typename KeepFn, typename EmitFn>
   AXION_HD int filter(int count, KeepFn&& keep, EmitFn&& emit) const {
     const int thread = block_.thread(), threads = block_.threads();
+    if constexpr (kVotes) return filter_by_warps(count, keep, emit);
     int kept = 0, *flags = numbers<int>();
     block_.sync();
     for (int base = 0; base < count; base += threads) {
@@ -115,6 +148,36 @@ class CooperativeTeam {
 
  private:
   static constexpr bool kExchanges = requires(const Block& block) { block.exchange(0.0f, 1); };
+  static constexpr bool kVotes = requires(const Block& block) { block.bit_count(block.ballot(true)); };
+
+  // filter where threads come in warps, which count their own.
+  template <typename KeepFn, typename EmitFn>
+  AXION_HD int filter_by_warps(int count, KeepFn&& keep, EmitFn&& emit) const {
+    const int thread = block_.thread(), threads = block_.threads(), lane = thread % kSumLanes;
+    const unsigned below = (1u << lane) - 1;
+    int kept = 0;
+    block_.sync();
+    for (int base = 0; base < count; base += threads) {
+      const int i = base + thread;
+      const bool keeps = i < count && keep(i);
+      const unsigned mine = block_.ballot(keeps);
+      int before = kept + block_.bit_count(mine & below);
+      if (threads == kSumLanes) {
+        kept += block_.bit_count(mine);
+      } else {
+        int* counts = numbers<int>();  // of each warp
+        if (lane == 0) counts[thread / kSumLanes] = block_.bit_count(mine);
+        block_.sync();
+        for (int k = 0; k < threads / kSumLanes; ++k) {
+          if (k < thread / kSumLanes) before += counts[k];
+          kept += counts[k];
+        }
+      }
+      if (keeps) emit(i, before);
+      block_.sync();
+    }
+    return kept;
+  }
 
   // The upper half of the lanes to the lower until one is left. Every thread has a lane: as the operations' order of operands
   // changes no bit, each gets the result.

@@ -233,6 +233,18 @@ TEST(Machine, a_shuffle_gives_each_lane_another_ones_value) {
               HasSubstr("wait in a shuffle"));
 }
 
+TEST(Machine, a_vote_tells_each_lane_who_votes) {
+  const std::string text = entry("setp.lt.u32 %p1, %r1, 8;\n @%p1 bra $l;\n add.s32 %r1, %r1, 0;\n"
+                                 "$l: vote.sync.ballot.b32 %r3, %p1, -1;\n cvt.u64.u32 %rd3, %r3;\n"
+                                 "st.global.u64 [%rd1], %rd3;\n ret;");
+  for (const Order order : {Order::kLockstep, Order::kForward, Order::kBackward}) {
+    Options options;
+    options.order = order;
+    const std::vector<U64> out = Program(text, options).run(64);
+    for (U64 t = 0; t < 64; ++t) EXPECT_EQ(out[t], t < 32 ? 0xffu : 0u);
+  }
+}
+
 TEST(Machine, atomics_give_each_thread_a_number_of_its_own) {
   Program program(entry("atom.global.add.u32 %r3, [%rd0+4], 1;\n bar.sync 0;\n cvt.u64.u32 %rd3, %r3;\n"
                         "setp.eq.s32 %p1, %r1, 0;\n @!%p1 st.global.u64 [%rd1], %rd3;\n ret;"));

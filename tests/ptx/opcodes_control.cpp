@@ -68,6 +68,17 @@ void exchange(Warp& w, const Instruction& i) {
   w.wait_shuffle(i);
 }
 
+// Bit l of what every lane gets is the predicate of lane l: a shuffle from all lanes at once.
+void ballot(Warp& w, const Instruction& i) {
+  const U32 votes = w.predicate(i.a);
+  const U32* members = w.lanes<U32>(i.b);
+  w.each([&](int l) {
+    if (members[l] != kAllLanes) w.fail(i, "a vote of parts of a warp");
+    w.shuffles[l] = {votes & (U32(1) << l), kLanes, w.lanes<U32>(i.d) + l};
+  });
+  w.wait_shuffle(i);
+}
+
 }  // namespace
 
 Handler assertion_failed() { return failed_assertion; }
@@ -94,6 +105,7 @@ void add_control_opcodes(OpcodeTable& t) {
   o = plain(Class::kShuffle, {4, 4, 4, 4}, exchange);
   o.form = Opcode::Form::kShuffle;
   t["shfl.sync.bfly.b32"] = o;
+  t["vote.sync.ballot.b32"] = plain(Class::kShuffle, {4, 1, 4, 0}, ballot);
   t["activemask.b32"] = plain(Class::kInteger, {4, 0, 0, 0}, active_lanes);
 }
 

@@ -60,6 +60,48 @@ TEST(CooperativeTeam, what_is_kept_keeps_its_order) {
       });
       EXPECT_EQ(found, expected) << count << " " << threads;
     }
+    for (const int threads : {32, 64, 128}) {
+      std::vector<int> found(count, -1);
+      run_voting_block(threads, [&](const VotingTeam& team) {
+        EXPECT_EQ(team.filter(count, keep, [&](int i, int k) { found[k] = i; }), kept);
+      });
+      EXPECT_EQ(found, expected) << count << " " << threads << ", voting";
+    }
+  }
+}
+
+TEST(CooperativeTeam, threads_that_vote_find_the_first) {
+  for (const int threads : {32, 64, 128}) {
+    run_voting_block(threads, [&](const VotingTeam& team) {
+      for (const int at : {0, 5, 31, 32, 63, 64, 100, 199}) {
+        EXPECT_EQ(team.first(0, 200, [&](int i) { return i >= at && i % 2 == at % 2; }), at) << threads;
+        EXPECT_EQ(team.first(at, 200, [](int) { return true; }), at);
+        EXPECT_EQ(team.first(at, at, [](int) { return true; }), at);
+        EXPECT_EQ(team.first(0, at, [](int) { return false; }), at);
+      }
+    });
+  }
+}
+
+TEST(CooperativeTeam, threads_together_meet_and_keep_what_they_have) {
+  for (const int threads : kThreadCounts) {
+    std::vector<int> left(threads), sums(threads);
+    run_block(threads, [&](const HostTeam& team) {
+      team.together([&](int thread, auto&& meet) {
+        int own = thread;
+        for (int turn = 0; turn < 3; ++turn) {
+          left[thread] = own;
+          meet();
+          own += left[(thread + 1) % threads];
+          meet();
+        }
+        sums[thread] = own;
+      });
+    });
+    // Binomial weights of itself and its next three.
+    for (int t = 0; t < threads; ++t) {
+      EXPECT_EQ(sums[t], t + 3 * ((t + 1) % threads) + 3 * ((t + 2) % threads) + (t + 3) % threads) << threads;
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <barrier>
+#include <bit>
 #include <cstddef>
 #include <functional>
 #include <thread>
@@ -24,6 +25,26 @@ class HostBlock {
   int thread_, threads_;
 };
 
+// The same in warps whose threads vote, as a CUDA block's do.
+class VotingBlock : public HostBlock {
+ public:
+  VotingBlock(const HostBlock& block, std::vector<char>& flags) : HostBlock(block), flags_(&flags) {}
+  unsigned ballot(bool flag) const {
+    (*flags_)[thread()] = flag ? 1 : 0;
+    sync();
+    unsigned bits = 0;
+    const int first = thread() / team::kSumLanes * team::kSumLanes;
+    for (int l = 0; l < team::kSumLanes; ++l) bits |= unsigned((*flags_)[first + l]) << l;
+    sync();
+    return bits;
+  }
+  static int bit_count(unsigned bits) { return std::popcount(bits); }
+
+ private:
+  std::vector<char>* flags_;
+};
+using VotingTeam = team::CooperativeTeam<VotingBlock>;
+
 using HostTeam = team::CooperativeTeam<HostBlock>;
 static_assert(team::Team<HostTeam>);
 
@@ -34,6 +55,19 @@ inline void run_block(int threads, const std::function<void(const HostTeam&)>& b
   std::vector<std::jthread> running;
   for (int thread = 0; thread < threads; ++thread) {
     running.emplace_back([&, thread] { body(HostTeam(HostBlock(barrier, thread, threads), storage.data())); });
+  }
+}
+
+// The same of whole warps that vote.
+inline void run_voting_block(int threads, const std::function<void(const VotingTeam&)>& body) {
+  std::barrier<> barrier(threads);
+  std::vector<std::byte> storage(team::cooperative_bytes(threads));
+  std::vector<char> flags(threads);
+  std::vector<std::jthread> running;
+  for (int thread = 0; thread < threads; ++thread) {
+    running.emplace_back([&, thread] {
+      body(VotingTeam(VotingBlock(HostBlock(barrier, thread, threads), flags), storage.data()));
+    });
   }
 }
 
