@@ -176,6 +176,7 @@ struct WorldView {
   // Scratch: tree factorisation.
   Real* node;                           // [nn * kNodeStride] diagonal blocks; nn nodes, loop joints and bodies
   Real* node_rhs;                       // [nn * kNodeSize]
+  Real* thread_work;                    // [kThreadWork] the matrix that threads of a GPU have at hand
   Real* coupling_upper;                 // [coupling_capacity * kCouplingStride] [12][8] rows of i, columns u_j
   Real* coupling_lower;                 // [coupling_capacity * kCouplingStride] [6][12] rows u_j, columns of i
   int* coupling_start;                  // [nn]
@@ -235,6 +236,7 @@ inline constexpr int kTransferStride = 2 * 6 * kNodeSize + 6 * kPanelWidth + 8;
 inline constexpr int kMaxDelassusRows = 192;
 inline constexpr int kDelassusPadding = 16;
 inline constexpr int kPushLanes = 16;      // impulses that are passed through the joint tree at once
+inline constexpr int kThreadWork = 1024;   // numbers: a node of the joint tree, or up to 31 active rows
 inline constexpr int kMaxActiveRows = 63;  // of a Newton step on the active rows alone
 inline constexpr int kActiveStride = 64;   // and its right-hand side; one more on a GPU (solver/active_set_step.hpp)
 
@@ -324,7 +326,7 @@ AXION_HD inline void for_each_field(const ModelView<Real>& m, F&& f) {
   f(kScratch, &W::link_start, nc), f(kScratch, &W::link_of_contact, nc), f(kScratch, &W::link_count, std::size_t(1));
   f(kScratch, &W::link_gain, 36 * nc), f(kScratch, &W::link_offset, 6 * nc), f(kScratch, &W::link_block, 36 * nlink);
   f(kScratch, &W::pcr_v, nb), f(kScratch, &W::pcr_w, nb), f(kScratch, &W::node, nn * kNodeStride);
-  f(kScratch, &W::node_rhs, nn * kNodeSize);
+  f(kScratch, &W::node_rhs, nn * kNodeSize), f(kScratch, &W::thread_work, std::size_t(kThreadWork));
   f(kScratch, &W::coupling_upper, std::size_t(m.coupling_capacity) * kCouplingStride);
   f(kScratch, &W::coupling_lower, std::size_t(m.coupling_capacity) * kCouplingStride);
   f(kScratch, &W::coupling_start, nn), f(kScratch, &W::coupling_node, std::size_t(m.coupling_capacity));

@@ -13,62 +13,20 @@
 // their impulses changed.
 #pragma once
 
-#include "engine/solver/chunk.hpp"
-#include "engine/solver/sweep_velocities.hpp"
+#include "engine/solver/active_set_threads.hpp"
 
 namespace axion::solver {
 
-inline constexpr double kStickingShare = 0.999;  // of its cone, that friction of a sticking contact stays within
 inline constexpr int kActiveChain = 3;           // steps in a chain, at most
-inline constexpr int kMostHeld = 12;             // contacts held to slide in a chain, at most
 inline constexpr double kTogether = 0.1;         // of a step: bounds met within it of the first are met with the first
 inline constexpr double kLongStep = 0.5;         // share of a step from which on sweeps should look again
 inline constexpr double kActiveProximal = 3e-5;  // of each row's own entry: redundant contacts have no other pivot,
 inline constexpr double kFineProximal = 1e-6;    // and where directions that move little have to settle, too
 
-enum ActiveKind : int { kSingleRow, kSlidingNormal, kSlidingAcross };
-
-// Contacts whose friction has met its cone in a chain of steps, and slides in the rest of it; as many as fit.
-struct HeldContacts {
-  int contact[kMostHeld];
-  int count = 0;
-
-  AXION_HD void add(int i) {
-    if (count < kMostHeld) contact[count++] = i;
-  }
-
-  AXION_HD bool has(int i) const {
-    for (int k = 0; k < count; ++k) {
-      if (contact[k] == i) return true;
-    }
-    return false;
-  }
-};
-
-enum ContactState : int { kOpen, kFrictionless, kSticks, kSlides };
-
-template <typename Real>
-AXION_HD inline ContactState state_of_contact(const Problem<Real>& p, int i, const HeldContacts& held) {
-  const int row = p.contact_base() + 3 * i;
-  const Real* lambda = p.w.lambda + row;
-  if (!(lambda[0] > Real(0))) return kOpen;
-  const Real within = Real(kStickingShare) * p.w.contacts[i].friction * lambda[0];
-  if (!(within > Real(0))) return kFrictionless;
-  const Real* v = p.w.row_velocity + (row - p.limit_base());
-  const Real along = lambda[1] * (p.w.pcr_r[row + 1] + v[1]) + lambda[2] * (p.w.pcr_r[row + 2] + v[2]);
-  const bool inside = lambda[1] * lambda[1] + lambda[2] * lambda[2] < within * within;
-  return (inside || along > Real(0)) && !held.has(i) ? kSticks : kSlides;
-}
-
-// How many unknowns there are: those of sticking contacts come first, by three; then single ones; then those of sliding
-// contacts, by two. `all` is more than kMaxActiveRows where they are too many.
-struct ActiveCount {
-  int sticking, single, all;
-};
-
 // The unknowns: active_row, active_kind.
 template <typename Real, typename Team>
 AXION_HD inline ActiveCount list_active_rows(const Team& team, const Problem<Real>& p, const HeldContacts& held) {
+  if constexpr (shared_out_to_threads<Real>()) return share_out_listing(team, p, held);
   int *counts = p.w.active_count, *states = p.w.active_state;
   team.for_each(p.contact_count, [&](int i) { states[i] = state_of_contact(p, i, held); });
   team.for_each(1, [&](int) {
@@ -136,23 +94,23 @@ AXION_HD inline void fill_active_rows(const Problem<Real>& p, const ActiveCount&
   }
 }
 
-// From column to column of the active rows' matrix: whole vectors on a CPU; in CUDA odd, as threads that take a column each
-// would else meet in one bank.
+// From column to column of the active rows' matrix: whole vectors on a CPU; in CUDA as near each other as they can be, and odd,
+// as columns that a warp has at once would else meet in one bank.
 template <typename Real>
-AXION_HD constexpr int active_stride() {
-  return shared_out_singly<Real>() ? model::kActiveStride + 1 : model::kActiveStride;
+AXION_HD constexpr int active_stride(int count) {
+  return shared_out_to_threads<Real>() ? count | 1 : model::kActiveStride;
 }
 
-// What the k-th unknown does to each active row, with its diagonal. By columns: A[k active_stride + i].
+// What the k-th unknown does to each active row, with its diagonal. By columns: A[k kActiveStride + i].
 template <typename Real>
 AXION_HD inline void fill_active_column(const Problem<Real>& p, const ActiveCount& count, const Real* share, int k,
                                         Real proximal) {
   const int length = DelassusVelocities::size(p), base = p.limit_base(), row = p.w.active_row[k];
   const Real* column = p.w.delassus + (row - base) * length;
-  Real* out = p.w.active_matrix + k * active_stride<Real>();
+  Real* out = p.w.active_matrix + k * model::kActiveStride;
   if (k < count.sticking + count.single) {
     fill_active_rows(p, count, share, out, [=](auto lanes, int on) AXION_INLINED { return load_chunk<lanes>(column + on); });
-    out[k] += p.w.pcr_p[row] + proximal * p.w.row_scale[row];
+    out[k] += active_diagonal(p, share, k, proximal);
     return;
   }
   const Real *x_column = column + length, *y_column = x_column + length;
@@ -161,26 +119,14 @@ AXION_HD inline void fill_active_column(const Problem<Real>& p, const ActiveCoun
     fill_active_rows(p, count, share, out, [=](auto lanes, int on) AXION_INLINED {
       return load_chunk<lanes>(column + on) + x * load_chunk<lanes>(x_column + on) + y * load_chunk<lanes>(y_column + on);
     });
-    out[k] += p.w.pcr_p[row] + proximal * p.w.row_scale[row];
+    out[k] += active_diagonal(p, share, k, proximal);
     return;
   }
   const Real x = -share[k], y = share[k - 1];
   fill_active_rows(p, count, share, out, [=](auto lanes, int on) AXION_INLINED {
     return x * load_chunk<lanes>(x_column + on) + y * load_chunk<lanes>(y_column + on);
   });
-  const Real vx = p.w.pcr_r[row + 1] + p.w.row_velocity[row - base + 1];
-  const Real vy = p.w.pcr_r[row + 2] + p.w.row_velocity[row - base + 2];
-  // |v_t| |d|/λ_n, v_t along −d
-  out[k] += proximal * (x * x + y * y) * p.w.row_scale[row + 1] - (y * vx - x * vy) / p.w.lambda[row];
-}
-
-// What the i-th active row lacks.
-template <typename Real>
-AXION_HD inline Real active_residual(const Problem<Real>& p, const Real* share, int i) {
-  const int row = p.w.active_row[i];
-  const Real *v = p.w.row_velocity + (row - p.limit_base()), *r = p.w.pcr_r + row;
-  if (p.w.active_kind[i] != kSlidingAcross) return -(r[0] + v[0] + p.w.pcr_p[row] * p.w.lambda[row]);
-  return share[i] * (r[1] + v[1]) - share[i - 1] * (r[2] + v[2]);
+  out[k] += active_diagonal(p, share, k, proximal);
 }
 
 // Those lanes of a chunk of rows from `start` on that lie beyond row k, or before it; zero for the rest.
@@ -205,7 +151,7 @@ AXION_HD inline void reduce_columns_by(const Team& team, Real* second, const Rea
   });
   const Real next = m[k + 1];
   team.for_each(count - k - 1, [=](int j) {
-    Real* column = second + (j + 1) * active_stride<Real>();
+    Real* column = second + (j + 1) * model::kActiveStride;
     const Real x = column[k], y = column[k + 1] - x * next;
     for_constants<known>([&](auto i) AXION_INLINED {
       Real* at = column + start + i * lanes;
@@ -235,7 +181,7 @@ AXION_HD inline void reduce_columns(const Team& team, Real* second, const Real* 
 // the last row takes no part.
 template <typename Real, typename Team>
 AXION_HD inline void solve_active_rows(const Team& team, Real* A, Real* m, Real* n, int count) {
-  constexpr int stride = active_stride<Real>(), lanes = chunk_lanes<Real>(16);
+  constexpr int stride = model::kActiveStride, lanes = chunk_lanes<Real>(16);
   using Rows = Chunk<Real, lanes>;
   for (int k = 0; k < count; k += 2) {
     const bool two = k + 1 < count;
@@ -371,12 +317,19 @@ AXION_HD_CALL ActiveStep<Real> step_active_set(const Team& team, const Problem<R
   const ActiveCount active = list_active_rows(team, p, held);
   const int count = active.all, base = p.limit_base();
   if (count == 0 || count > model::kMaxActiveRows) return {};
-  Real *x = p.w.active_matrix + count * active_stride<Real>(), *change = p.w.active_change, *cut = p.w.active_cut;
+  const int stride = active_stride<Real>(count);
+  const bool fits = shared_out_to_threads<Real>() && (count + 1) * stride <= model::kThreadWork;
+  Real *A = fits ? p.w.thread_work : p.w.active_matrix, *x = A + count * stride, *change = p.w.active_change, *cut = p.w.active_cut;
   Real* share = cut;  // until the steps are cut
   note_sliding_shares(team, p, active, share);
-  team.for_each(count, [&](int k) { fill_active_column(p, active, share, k, proximal); });
-  team.for_each(count, [&](int i) { x[i] = active_residual(p, share, i); });
-  solve_active_rows(team, p.w.active_matrix, change, p.w.active_multiplier, count);
+  if constexpr (shared_out_to_threads<Real>()) {
+    share_out_filling(team, p, active, share, proximal, A, stride);
+    share_out_elimination(team, A, count, stride);
+  } else {
+    team.for_each(count, [&](int k) { fill_active_column(p, active, share, k, proximal); });
+    team.for_each(count, [&](int i) { x[i] = active_residual(p, share, i); });
+    solve_active_rows(team, A, change, p.w.active_multiplier, count);
+  }
   team.for_each(count, [&](int i) {
     const Real end = end_of_step(p, x, i).share, whole = x[i] - x[i];  // zero, or NaN where there is no solution
     cut[i] = end < Real(1) ? Real(1) - end + whole : whole;
@@ -397,11 +350,15 @@ AXION_HD_CALL ActiveStep<Real> step_active_set(const Team& team, const Problem<R
   team.for_each(rows, [&](int r) { change[r] = p.w.lambda[base + r]; });
   move_active_impulses(team, p, x, count, step.share, meets, stopped);
   team.for_each(rows, [&](int r) { change[r] = p.w.lambda[base + r] - change[r]; });
-  for (int row = base; row < p.row_count(); row += swept_together(p, row)) {
-    const Real* by = change + (row - base);
-    const int count = swept_together(p, row);
-    if (by[0] != Real(0) || (count == 3 && (by[1] != Real(0) || by[2] != Real(0)))) {
-      DelassusVelocities::push(team, p, row, count, by);
+  if constexpr (shared_out_to_threads<Real>()) {
+    share_out_pushes(team, p, change);
+  } else {
+    for (int row = base; row < p.row_count(); row += swept_together(p, row)) {
+      const Real* by = change + (row - base);
+      const int count = swept_together(p, row);
+      if (by[0] != Real(0) || (count == 3 && (by[1] != Real(0) || by[2] != Real(0)))) {
+        DelassusVelocities::push(team, p, row, count, by);
+      }
     }
   }
   return step;

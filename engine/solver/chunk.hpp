@@ -13,10 +13,13 @@
 #include "engine/base/macros.hpp"
 
 // A function or lambda whose arrays are to become registers: it must end up in its caller.
+// AXION_UNROLLED is for loops over what follows at equal distances: in CUDA four turns at a time, whose loads go together.
 #if defined(__CUDACC__)
 #define AXION_INLINED
+#define AXION_UNROLLED _Pragma("unroll 4")
 #else
 #define AXION_INLINED __attribute__((always_inline))
+#define AXION_UNROLLED
 #endif
 
 namespace axion::solver {
@@ -42,6 +45,16 @@ AXION_HD constexpr int chunk_lanes(int most) {
 template <typename Real>
 AXION_HD constexpr bool shared_out_singly() {
   return chunk_lanes<Real>(2) == 1;
+}
+
+// Whether the threads of a warp share out the work on one matrix (joint_threads.hpp, active_set_threads.hpp): in CUDA alone.
+template <typename Real>
+AXION_HD constexpr bool shared_out_to_threads() {
+#if defined(__CUDACC__)
+  return true;
+#else
+  return false;
+#endif
 }
 
 namespace detail {
@@ -77,6 +90,34 @@ AXION_HD inline void store_chunk(Real* to, const Chunk<Real, lanes>& a) {
   *to = a;
 #else
   std::memcpy(to, &a, sizeof(a));
+#endif
+}
+
+// Four numbers at once, in CUDA by loads of 16 bytes; `from`, or `to`, is aligned to them.
+template <typename Real>
+AXION_HD inline void load_four(const Real* from, Real* to) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (sizeof(Real) == 4) {
+    const float4 v = *reinterpret_cast<const float4*>(from);
+    to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
+  } else {
+    const double2 low = *reinterpret_cast<const double2*>(from), high = *reinterpret_cast<const double2*>(from + 2);
+    to[0] = low.x, to[1] = low.y, to[2] = high.x, to[3] = high.y;
+  }
+#else
+  for (int i = 0; i < 4; ++i) to[i] = from[i];
+#endif
+}
+template <typename Real>
+AXION_HD inline void store_four(Real* to, Real a, Real b, Real c, Real d) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (sizeof(Real) == 4) {
+    *reinterpret_cast<float4*>(to) = {a, b, c, d};
+  } else {
+    *reinterpret_cast<double2*>(to) = {a, b}, *reinterpret_cast<double2*>(to + 2) = {c, d};
+  }
+#else
+  to[0] = a, to[1] = b, to[2] = c, to[3] = d;
 #endif
 }
 

@@ -24,7 +24,7 @@ TYPED_TEST_SUITE(ActiveSetStep, testing::Precisions, testing::PrecisionNames);
 
 TYPED_TEST(ActiveSetStep, solves_systems_of_any_size_whatever_stands_beyond_them) {
   using Real = TypeParam;
-  constexpr int kStride = solver::active_stride<Real>();
+  constexpr int kStride = model::kActiveStride;
   std::mt19937 random(1);
   std::uniform_real_distribution<double> uniform(-1, 1);
   for (int count = 1; count <= model::kMaxActiveRows; ++count) {
