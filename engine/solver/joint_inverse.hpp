@@ -11,7 +11,7 @@
 // Called by contact_sweeps.hpp and sweep_velocities.hpp, after `linearise`, for models without loop joints.
 #pragma once
 
-#include "engine/solver/tree_solver.hpp"
+#include "engine/solver/joint_threads.hpp"
 
 namespace axion::solver {
 
@@ -139,42 +139,22 @@ AXION_HD_CALL void invert_node(const Problem<Real>& p, int i) {
                                          static_cast<Real*>(nullptr), Real(0));
 }
 
-// Column c of the same, its solution in registers.
-template <typename Real>
-AXION_HD inline void invert_node_column(const Problem<Real>& p, int i, int c) {
-  constexpr int width = model::kPanelWidth, rows = model::kNodeSize;
-  const int node = node_of_body(p, i);
-  const Real* K = p.w.node + node * model::kNodeStride;
-  Real y[rows] = {}, half[kHalfNode];
-  for_constants<kHalfNode>([&](auto r) { half[r] = y[r] = c == r ? Real(1) : Real(0); });
-  if (node_size(p, node) <= kHalfNode) {
-    solve_rows<kHalfNode, 1>(K, half);
-    for_constants<kHalfNode>([&](auto r) { y[r] = half[r]; });
-  } else {
-    solve_rows<rows, 1>(K, y);
-  }
-  Real* Z = node_inverse(p, i) + rows * c;
-  for_constants<rows>([&](auto r) { Z[r] = y[r]; });
-  if (p.m.bodies[i].parent < 0) return;
-  Real *T = transfer_from_parent(p, i) + rows * c, *S = transfer_to_parent(p, i) + c;
-  const Real* upper = p.w.joint_upper + i * model::kCouplingStride + c;
-  for (int r = 0; r < rows; ++r) T[r] = -upper[width * r];
-  const Real* lower = p.w.joint_lower + i * model::kCouplingStride;
-  for (int r = 0; r < kHalfNode; ++r, lower += rows) {
-    Real sum = 0;
-    for_constants<rows - kHalfNode>([&](auto k) { sum = sum + lower[kHalfNode + k] * y[kHalfNode + k]; });
-    S[width * r] = Real(0) - sum;
-  }
-}
-
-// A CPU takes a node at a time, in CUDA a thread has a column of it.
 template <typename Real, typename Team>
 AXION_HD inline void invert_nodes(const Team& team, const Problem<Real>& p) {
-  if constexpr (shared_out_singly<Real>()) {
-    team.for_each(6 * p.m.body_count, [&](int k) { invert_node_column(p, k / 6, k % 6); });
-  } else {
-    team.for_each(p.m.body_count, [&](int i) { invert_node(p, i); });
-  }
+  team.for_each(p.m.body_count, [&](int i) { invert_node(p, i); });
+}
+
+// du and the joint part of dlambda, from node_rhs.
+template <typename Real, typename Team>
+AXION_HD inline void read_joint_solution(const Team& team, const Problem<Real>& p) {
+  team.for_each(p.m.body_count, [&](int b) {
+    const Real* z = body_unknowns(p, b);
+    p.w.du_linear[b] = {z[0], z[1], z[2]};
+    p.w.du_angular[b] = {z[3], z[4], z[5]};
+    if (p.m.bodies[b].joint < 0) return;
+    const model::JointData<Real>& joint = p.m.joints[p.m.bodies[b].joint];
+    for (int k = 0; k < joint_row_count(p.m, p.m.bodies[b].joint); ++k) p.w.dlambda[node_row(p, joint, k)] = z[6 + k];
+  });
 }
 
 // From solved nodes to du and the joint part of dlambda, root to leaves.
@@ -193,65 +173,62 @@ AXION_HD_CALL void substitute_joints(const Team& team, const Problem<Real>& p) {
       store_chunk<lanes>(z + lanes * part, sum);
     });
   }
-  team.for_each(p.m.body_count, [&](int b) {
-    const Real* z = body_unknowns(p, b);
-    p.w.du_linear[b] = {z[0], z[1], z[2]};
-    p.w.du_angular[b] = {z[3], z[4], z[5]};
-    if (p.m.bodies[b].joint < 0) return;
-    const model::JointData<Real>& joint = p.m.joints[p.m.bodies[b].joint];
-    for (int k = 0; k < joint_row_count(p.m, p.m.bodies[b].joint); ++k) p.w.dlambda[node_row(p, joint, k)] = z[6 + k];
-  });
+  read_joint_solution(team, p);
 }
 
 // Factorises, inverts the nodes, and solves for −g and the joint residuals: du and the joint part of dlambda.
 template <typename Real, typename Team>
 AXION_HD_CALL void solve_joints(const Team& team, const Problem<Real>& p) {
-  team.for_each(p.m.body_count, [&](int b) { assemble_joint_node(p, b); });
-  for (int i = p.m.body_count - 1; i >= 0; --i) {
-    const int size = node_size(p, node_of_body(p, i)), parent = p.m.bodies[i].parent;
-    Real* K = p.w.node + node_of_body(p, i) * model::kNodeStride;
-    Real* upper = p.w.joint_upper + i * model::kCouplingStride;
-    Real* z = body_unknowns(p, i);
-    factorise_node(team, p, node_of_body(p, i));
-    if (parent < 0) {
-      team.for_each(1, [&](int) { solve_column(K, size, z); });
-      continue;
-    }
-    team.for_each(model::kNodeSize, [&](int r) { upper[model::kPanelWidth * r + kRhsColumn] = z[r]; });
-    team.for_each(panel_chunks<Real>(), [&](int part) { solve_panel(K, size, upper, part, Real(0)); });
-    team.for_each(model::kNodeSize, [&](int r) { z[r] = upper[model::kPanelWidth * r + kRhsColumn]; });
-    const Real* lower = p.w.joint_lower + i * model::kCouplingStride;
-    Real *parent_node = p.w.node + node_of_body(p, parent) * model::kNodeStride, *parent_rhs = body_unknowns(p, parent);
-    if constexpr (shared_out_singly<Real>()) {
-      constexpr int columns = kRhsColumn + 1;
-      team.for_each(6 * columns, [&](int k) {
-        const int r = k / columns, c = k % columns;
-        subtract_product_entry<kHalfNode>(lower + r * model::kNodeSize, upper + c,
-                                          c < kRhsColumn ? parent_node + r * model::kNodeSize + c : parent_rhs + r);
-      });
-    } else {
+  if constexpr (shared_out_to_threads<Real>()) {
+    reduce_joints(team, p);
+    read_joint_solution(team, p);
+    return;
+  } else {
+    team.for_each(p.m.body_count, [&](int b) { assemble_joint_node(p, b); });
+    for (int i = p.m.body_count - 1; i >= 0; --i) {
+      const int size = node_size(p, node_of_body(p, i)), parent = p.m.bodies[i].parent;
+      Real* K = p.w.node + node_of_body(p, i) * model::kNodeStride;
+      Real* upper = p.w.joint_upper + i * model::kCouplingStride;
+      Real* z = body_unknowns(p, i);
+      factorise_node(team, p, node_of_body(p, i));
+      if (parent < 0) {
+        team.for_each(1, [&](int) { solve_column(K, size, z); });
+        continue;
+      }
+      team.for_each(model::kNodeSize, [&](int r) { upper[model::kPanelWidth * r + kRhsColumn] = z[r]; });
+      team.for_each(panel_chunks<Real>(), [&](int part) { solve_panel(K, size, upper, part, Real(0)); });
+      team.for_each(model::kNodeSize, [&](int r) { z[r] = upper[model::kPanelWidth * r + kRhsColumn]; });
+      const Real* lower = p.w.joint_lower + i * model::kCouplingStride;
+      Real *parent_node = p.w.node + node_of_body(p, parent) * model::kNodeStride,
+           *parent_rhs = body_unknowns(p, parent);
       team.for_each(1, [&](int) {
         subtract_product<kHalfNode, kHalfNode>(lower, upper, parent_node, model::kNodeSize, parent_rhs, Real(0));
       });
     }
+    invert_nodes(team, p);
+    substitute_joints(team, p);
   }
-  invert_nodes(team, p);
-  substitute_joints(team, p);
 }
 
 // Solves again, with the factors of solve_joints, for impulses on the bodies in the first six of each node_rhs.
 template <typename Real, typename Team>
 AXION_HD_CALL void solve_joints_again(const Team& team, const Problem<Real>& p) {
-  for (int i = p.m.body_count - 1; i >= 0; --i) {
-    const int parent = p.m.bodies[i].parent;
-    team.for_each(1, [&](int) {
-      solve_column(p.w.node + node_of_body(p, i) * model::kNodeStride, node_size(p, node_of_body(p, i)),
-                   body_unknowns(p, i));
-    });
-    if (parent < 0) continue;
-    team.for_each(6, [&](int r) { body_unknowns(p, parent)[r] -= parent_share(p, i, r); });
+  if constexpr (shared_out_to_threads<Real>()) {
+    reduce_joints_again(team, p);
+    read_joint_solution(team, p);
+    return;
+  } else {
+    for (int i = p.m.body_count - 1; i >= 0; --i) {
+      const int parent = p.m.bodies[i].parent;
+      team.for_each(1, [&](int) {
+        solve_column(p.w.node + node_of_body(p, i) * model::kNodeStride, node_size(p, node_of_body(p, i)),
+                     body_unknowns(p, i));
+      });
+      if (parent < 0) continue;
+      team.for_each(6, [&](int r) { body_unknowns(p, parent)[r] -= parent_share(p, i, r); });
+    }
+    substitute_joints(team, p);
   }
-  substitute_joints(team, p);
 }
 
 // The same for as many impulses at once as there are lanes: f [body][6][lanes] impulses on bodies, u [body][6][lanes] the
@@ -259,48 +236,58 @@ AXION_HD_CALL void solve_joints_again(const Team& team, const Problem<Real>& p) 
 // is not read. f is used up.
 template <int lanes, typename Real, typename Team>
 AXION_HD_CALL void push_lanes(const Team& team, const Problem<Real>& p, const int* touched, Real* f, Real* u) {
-  constexpr int width = chunk_lanes<Real>(lanes), parts = lanes / width, rows = product_rows<Real>(), block = 6 * lanes;
-  const auto add_products = [](const Real* factor, int step, const Chunk<Real, width>(&from)[6], Chunk<Real, width> sum)
-                                AXION_INLINED {
-    for_constants<6>([&](auto c) AXION_INLINED { sum = sum + factor[step * c] * from[c]; });
-    return sum;
-  };
-  const auto load_six = [](const Real* from, Chunk<Real, width>(&to)[6]) AXION_INLINED {
-    for_constants<6>([&](auto c) AXION_INLINED { to[c] = load_chunk<width>(from + lanes * c); });
-  };
-  for (int i = p.m.body_count - 1; i >= 0; --i) {
-    const int parent = p.m.bodies[i].parent;
-    if (parent < 0 || touched[i] == 0) continue;
-    const Real *S = transfer_to_parent(p, i), *from = f + block * i;
-    Real* to = f + block * parent;
-    team.for_each(6 / rows * parts, [=](int task) {
-      const int first = task / parts * rows, at = task % parts * width;
-      Chunk<Real, width> impulse[6];
-      load_six(from + at, impulse);
-      for_constants<rows>([&](auto k) AXION_INLINED {
-        Real* out = to + lanes * (first + k) + at;
-        store_chunk<width>(out, add_products(S + model::kPanelWidth * (first + k), 1, impulse, load_chunk<width>(out)));
+  if constexpr (shared_out_to_threads<Real>()) {
+    push_four_lanes<lanes>(team, p, touched, f, u);
+    return;
+  } else {
+    constexpr int width = chunk_lanes<Real>(lanes), parts = lanes / width, rows = product_rows<Real>(),
+                  block = 6 * lanes;
+    const auto add_products = [](const Real* factor, int step, const Chunk<Real, width>(&from)[6],
+                                 Chunk<Real, width> sum) AXION_INLINED {
+      for_constants<6>([&](auto c) AXION_INLINED { sum = sum + factor[step * c] * from[c]; });
+      return sum;
+    };
+    const auto load_six = [](const Real* from, Chunk<Real, width>(&to)[6]) AXION_INLINED {
+      for_constants<6>([&](auto c) AXION_INLINED { to[c] = load_chunk<width>(from + lanes * c); });
+    };
+    for (int i = p.m.body_count - 1; i >= 0; --i) {
+      const int parent = p.m.bodies[i].parent;
+      if (parent < 0 || touched[i] == 0) continue;
+      const Real *S = transfer_to_parent(p, i), *from = f + block * i;
+      Real* to = f + block * parent;
+      team.for_each(6 / rows * parts, [=](int task) {
+        const int first = task / parts * rows, at = task % parts * width;
+        Chunk<Real, width> impulse[6];
+        load_six(from + at, impulse);
+        for_constants<rows>([&](auto k) AXION_INLINED {
+          Real* out = to + lanes * (first + k) + at;
+          store_chunk<width>(out,
+                             add_products(S + model::kPanelWidth * (first + k), 1, impulse, load_chunk<width>(out)));
+        });
       });
-    });
-  }
-  for (int i = 0; i < p.m.body_count; ++i) {
-    const int parent = p.m.bodies[i].parent;
-    const bool moves = touched[p.m.bodies[i].tree_start] != 0, pushed = touched[i] != 0;
-    const Real *Z = node_inverse(p, i), *T = transfer_from_parent(p, i), *impulse = f + block * i, *from = u + block * parent;
-    Real* to = u + block * i;
-    team.for_each(6 / rows * parts, [=](int task) {
-      const int first = task / parts * rows, at = task % parts * width;
-      Chunk<Real, width> six[6], sum[rows] = {};
-      if (pushed) {
-        load_six(impulse + at, six);
-        for_constants<rows>([&](auto k) AXION_INLINED { sum[k] = add_products(Z + first + k, model::kNodeSize, six, sum[k]); });
-      }
-      if (moves && parent >= 0) {
-        load_six(from + at, six);
-        for_constants<rows>([&](auto k) AXION_INLINED { sum[k] = add_products(T + first + k, model::kNodeSize, six, sum[k]); });
-      }
-      for_constants<rows>([&](auto k) AXION_INLINED { store_chunk<width>(to + lanes * (first + k) + at, sum[k]); });
-    });
+    }
+    for (int i = 0; i < p.m.body_count; ++i) {
+      const int parent = p.m.bodies[i].parent;
+      const bool moves = touched[p.m.bodies[i].tree_start] != 0, pushed = touched[i] != 0;
+      const Real *Z = node_inverse(p, i), *T = transfer_from_parent(p, i), *impulse = f + block * i,
+                 *from = u + block * parent;
+      Real* to = u + block * i;
+      team.for_each(6 / rows * parts, [=](int task) {
+        const int first = task / parts * rows, at = task % parts * width;
+        Chunk<Real, width> six[6], sum[rows] = {};
+        if (pushed) {
+          load_six(impulse + at, six);
+          for_constants<rows>(
+              [&](auto k) AXION_INLINED { sum[k] = add_products(Z + first + k, model::kNodeSize, six, sum[k]); });
+        }
+        if (moves && parent >= 0) {
+          load_six(from + at, six);
+          for_constants<rows>(
+              [&](auto k) AXION_INLINED { sum[k] = add_products(T + first + k, model::kNodeSize, six, sum[k]); });
+        }
+        for_constants<rows>([&](auto k) AXION_INLINED { store_chunk<width>(to + lanes * (first + k) + at, sum[k]); });
+      });
+    }
   }
 }
 
@@ -318,38 +305,50 @@ AXION_HD_CALL Impulse<Real> gather_swept_impulse(const Problem<Real>& p, int b, 
   return sum;
 }
 
+// From impulses on bodies, in each node_rhs, to all that they move, in `response`.
+template <typename Real, typename Team>
+AXION_HD inline void pass_along_tree(const Team& team, const Problem<Real>& p) {
+  if constexpr (shared_out_to_threads<Real>()) {
+    pass_responses(team, p);
+    return;
+  } else {
+    constexpr int lanes = chunk_lanes<Real>(4), rows = model::kNodeSize;
+    for (int i = p.m.body_count - 1; i >= 0; --i) {
+      const int parent = p.m.bodies[i].parent;
+      if (parent < 0) continue;
+      const Real *S = transfer_to_parent(p, i), *f = body_unknowns(p, i);
+      Real* to = body_unknowns(p, parent);
+      team.for_each(6, [=](int r) {
+        Real sum = to[r];
+        for (int c = 0; c < 6; ++c) sum += S[model::kPanelWidth * r + c] * f[c];
+        to[r] = sum;
+      });
+    }
+    for (int i = 0; i < p.m.body_count; ++i) {
+      const int parent = p.m.bodies[i].parent;
+      const Real *Z = node_inverse(p, i), *T = transfer_from_parent(p, i), *f = body_unknowns(p, i);
+      const Real* from = p.w.response + rows * (parent < 0 ? i : parent);
+      Real* x = p.w.response + rows * i;
+      team.for_each(rows / lanes, [=](int part) {
+        Chunk<Real, lanes> sum{};
+        for (int c = 0; c < 6; ++c) sum = sum + f[c] * load_chunk<lanes>(Z + rows * c + lanes * part);
+        for (int c = 0; c < 6 && parent >= 0; ++c) sum = sum + from[c] * load_chunk<lanes>(T + rows * c + lanes * part);
+        store_chunk<lanes>(x + lanes * part, sum);
+      });
+    }
+  }
+}
+
 // Adds to du, and to the joint part of dlambda, what the swept rows' dlambda does to the joint tree.
 template <typename Real, typename Team>
 AXION_HD_CALL void respond(const Team& team, const Problem<Real>& p) {
-  constexpr int lanes = chunk_lanes<Real>(4), rows = model::kNodeSize;
+  constexpr int rows = model::kNodeSize;
   team.for_each(p.m.body_count, [&](int b) {
     const Impulse<Real> sum = gather_swept_impulse(p, b, p.w.dlambda);
     Real* f = body_unknowns(p, b);
     for (int k = 0; k < 3; ++k) f[k] = sum.linear[k], f[3 + k] = sum.angular[k];
   });
-  for (int i = p.m.body_count - 1; i >= 0; --i) {
-    const int parent = p.m.bodies[i].parent;
-    if (parent < 0) continue;
-    const Real *S = transfer_to_parent(p, i), *f = body_unknowns(p, i);
-    Real* to = body_unknowns(p, parent);
-    team.for_each(6, [=](int r) {
-      Real sum = to[r];
-      for (int c = 0; c < 6; ++c) sum += S[model::kPanelWidth * r + c] * f[c];
-      to[r] = sum;
-    });
-  }
-  for (int i = 0; i < p.m.body_count; ++i) {
-    const int parent = p.m.bodies[i].parent;
-    const Real *Z = node_inverse(p, i), *T = transfer_from_parent(p, i), *f = body_unknowns(p, i);
-    const Real* from = p.w.response + rows * (parent < 0 ? i : parent);
-    Real* x = p.w.response + rows * i;
-    team.for_each(rows / lanes, [=](int part) {
-      Chunk<Real, lanes> sum{};
-      for (int c = 0; c < 6; ++c) sum = sum + f[c] * load_chunk<lanes>(Z + rows * c + lanes * part);
-      for (int c = 0; c < 6 && parent >= 0; ++c) sum = sum + from[c] * load_chunk<lanes>(T + rows * c + lanes * part);
-      store_chunk<lanes>(x + lanes * part, sum);
-    });
-  }
+  pass_along_tree(team, p);
   team.for_each(p.m.body_count, [&](int b) {
     const Real* x = p.w.response + rows * b;
     for (int k = 0; k < 3; ++k) p.w.du_linear[b][k] += x[k], p.w.du_angular[b][k] += x[3 + k];

@@ -144,14 +144,6 @@ AXION_HD inline void subtract_product(const Real* L, const Real* Y, Real* block,
   });
 }
 
-// One entry of that: L a row, Y a column of a panel.
-template <int first = 0, typename Real>
-AXION_HD inline void subtract_product_entry(const Real* L, const Real* Y, Real* entry) {
-  Real sum = 0;
-  for (int c = first; c < model::kNodeSize; ++c) sum = sum + L[c] * Y[c * model::kPanelWidth];
-  *entry = *entry - sum;
-}
-
 // Rows of a product that one call takes: all on a CPU, in registers; in CUDA one a thread.
 template <typename Real>
 AXION_HD constexpr int product_rows() {

@@ -17,7 +17,15 @@
 
 namespace axion::solver {
 
-// What the k-th pivot of a node is at least, in magnitude; loops also know its sign.
+// What a pivot of a body's node is at least, in magnitude.
+template <typename Real>
+AXION_HD inline Real bounded_body_pivot(Real pivot) {
+  const Real least = std::numeric_limits<Real>::min() * Real(1e6);
+  if (std::abs(pivot) >= least) return pivot;
+  return pivot < 0 ? -least : least;
+}
+
+// The k-th pivot of a node; loops also know the sign of theirs.
 template <typename Real>
 AXION_HD inline Real bounded_pivot(const Problem<Real>& p, int node, int k, Real pivot) {
   if (node < p.m.loop_count) {
@@ -26,9 +34,7 @@ AXION_HD inline Real bounded_pivot(const Problem<Real>& p, int node, int k, Real
     const Real least = p.w.compliance[node_row(p, p.m.joints[j], k)];
     return pivot > least ? pivot : least;
   }
-  const Real least = std::numeric_limits<Real>::min() * Real(1e6);
-  if (std::abs(pivot) >= least) return pivot;
-  return pivot < 0 ? -least : least;
+  return bounded_body_pivot(pivot);
 }
 
 // Factors of a node's matrix.
