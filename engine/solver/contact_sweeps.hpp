@@ -50,18 +50,18 @@ struct ContactImpulse {
 // What solve_contact_alone divides by: the block's normal entry, its greatest tangent eigenvalue and its tangent determinant,
 // inverted; the last is zero where the tangents' block is singular.
 template <typename Real>
-AXION_HD inline void invert_swept_block(const Problem<Real>& p, int i) {
+AXION_HD inline void invert_swept_block(const Problem<Real>& p, int i, const Real* G) {
   const int row = p.contact_base() + 3 * i;
-  const Real* G = p.w.contact_gain + 9 * i;
   Real* inverse = p.w.contact_offset + 3 * i;
+  const Real *scale = p.w.row_scale + row, compliance = p.w.pcr_p[row];
   const Real half = (G[4] - G[8]) / 2, det = G[4] * G[8] - G[5] * G[7];
-  const Real g_n = greater(G[0], Real(kLeastMobility) * p.w.row_scale[row]);
+  const Real g_n = greater(G[0], Real(kLeastMobility) * scale[0]);
   // Of an isotropic block, as between spheres, the difference is zero and the rest rounding of either sign.
   const Real greatest = (G[4] + G[8]) / 2 + std::sqrt(greater(half * half + G[5] * G[7], Real(0)));
-  const Real g_t = greater(greatest, Real(kLeastMobility) * p.w.row_scale[row + 1]);
-  inverse[0] = Real(1) / (g_n + p.w.pcr_p[row]);
-  inverse[1] = Real(1) / g_t;
-  inverse[2] = det > Real(kLeastMobility) * g_t * g_t ? Real(1) / det : Real(0);
+  const Real g_t = greater(greatest, Real(kLeastMobility) * scale[1]);
+  const Real inverses[3] = {Real(1) / (g_n + compliance), Real(1) / g_t,
+                            det > Real(kLeastMobility) * g_t * g_t ? Real(1) / det : Real(0)};
+  for (int k = 0; k < 3; ++k) inverse[k] = inverses[k];
 }
 
 // One contact alone: its block G of V, the inverses above, velocities v at its impulse `last`; v.n is its a.
@@ -108,8 +108,11 @@ AXION_HD inline void note_block(const Problem<Real>& p, int row) {
     return;
   }
   const int i = (row - p.contact_base()) / 3;
-  for (int k = 0; k < 9; ++k) p.w.contact_gain[9 * i + k] = Velocities::block(p, row, k / 3, k % 3);
-  invert_swept_block(p, i);
+  Real G[9];  // all before any is stored: a GPU's compiler would else find the next one's place anew
+  for (int k = 0; k < 9; ++k) G[k] = Velocities::block(p, row, k / 3, k % 3);
+  Real* kept = p.w.contact_gain + 9 * i;
+  for (int k = 0; k < 9; ++k) kept[k] = G[k];
+  invert_swept_block(p, i, G);
 }
 
 // All blocks at once, where `prepare` does not make them when they are needed.
@@ -291,6 +294,47 @@ AXION_HD inline bool try_active_set(const Team& team, const Problem<Real>& p, in
   return true;
 }
 
+// A sweep as threads of a GPU make it: the same passes over the rows that have something to do, which threads look for
+// together, and no address found twice. A GPU's compiler knows nothing of what a store to one array leaves alone.
+template <typename Real, typename Team>
+AXION_HD_CALL bool share_out_sweep(const Team& team, const Problem<Real>& p, Real share) {
+  const int base = p.limit_base(), efforts = p.effort_base() - base, single = p.contact_base() - base;
+  const int contacts = p.contact_count, length = DelassusVelocities::size(p);
+  Real *lambda = p.w.lambda + base, *velocity = p.w.row_velocity;
+  const Real *r = p.w.pcr_r + base, *compliance = p.w.pcr_p + base, *tolerance = p.w.row_tolerance + base;
+  const Real *scale = p.w.row_scale + base, *D = p.w.delassus, *gain = p.w.contact_gain, *inverse = p.w.contact_offset;
+  const int* known = p.w.delassus_known;
+  bool moving = false;
+  for (int row = 0; row < single; ++row) {
+    row = team.first(row, single, [=](int i) {
+      return i >= efforts || lambda[i] != Real(0) || !(r[i] + velocity[i] + compliance[i] * lambda[i] >= Real(0));
+    });
+    if (row < single) moving |= sweep_row<DelassusVelocities>(team, p, base + row, share);
+  }
+  for (int i = 0; i < contacts; ++i) {
+    const int row = single + 3 * i;
+    const ContactImpulse<Real> last{lambda[row], lambda[row + 1], lambda[row + 2]};
+    const ContactImpulse<Real> v{r[row] + velocity[row] + compliance[row] * last.n, r[row + 1] + velocity[row + 1],
+                                 r[row + 2] + velocity[row + 2]};
+    if (v.n >= Real(0) && last.n == Real(0) && last.x == Real(0) && last.y == Real(0)) continue;
+    if (known[row] == 0) prepare_block<DelassusVelocities>(team, p, base + row);
+    const Real mu = p.w.contacts[i].friction, tolerance_n = tolerance[row], bound = share * tolerance[row + 1];
+    const Real scale_n = scale[row], scale_t = scale[row + 1];
+    const ContactImpulse<Real> next = solve_contact_alone(gain + 9 * i, inverse + 3 * i, mu, v, last);
+    const Real slip2 =
+        constraints::friction_residual_squared<Real>({v.x, v.y}, {last.x, last.y}, mu * last.n, scale_t);
+    moving |= unilateral_residual(v.n, scale_n * last.n) > share * tolerance_n || slip2 > bound * bound;
+    const Real n = next.n - last.n, x = next.x - last.x, y = next.y - last.y;
+    const Real* column = D + row * length;
+    team.for_each(length, [=](int k) {
+      const Real *by_n = column + k, *by_x = by_n + length, *by_y = by_x + length;
+      velocity[k] += *by_n * n + *by_x * x + *by_y * y;
+      if (k < 3) lambda[row + k] = k == 0 ? next.n : k == 1 ? next.x : next.y;
+    });
+  }
+  return moving;
+}
+
 // Sweeps on the rows' own velocities, with steps on the active set, until `plan` is done.
 template <typename Real, typename Team>
 AXION_HD_CALL void make_sweeps(const Team& team, const Problem<Real>& p, const SweepPlan<Real>& plan) {
@@ -302,10 +346,14 @@ AXION_HD_CALL void make_sweeps(const Team& team, const Problem<Real>& p, const S
     note_sweep(team, p);
     moving = false;
     const Real tolerance = made >= kLongSweeps ? greater(plan.tolerance, plan.coarse) : plan.tolerance;
-    for (int row = p.limit_base(); row < p.contact_base(); ++row) {
-      moving |= sweep_row<DelassusVelocities>(team, p, row, tolerance);
+    if constexpr (shared_out_to_threads<Real>()) {
+      moving = share_out_sweep(team, p, tolerance);
+    } else {
+      for (int row = p.limit_base(); row < p.contact_base(); ++row) {
+        moving |= sweep_row<DelassusVelocities>(team, p, row, tolerance);
+      }
+      for (int i = 0; i < p.contact_count; ++i) moving |= sweep_contact<DelassusVelocities>(team, p, i, tolerance);
     }
-    for (int i = 0; i < p.contact_count; ++i) moving |= sweep_contact<DelassusVelocities>(team, p, i, tolerance);
     if (!moving || made + 1 == plan.count) continue;
     if (plan.means) add_to_mean(team, p, made % kMeanStretch == 0);
     if (plan.means && (made + 1) % kMeanStretch == 0) {

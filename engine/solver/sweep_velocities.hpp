@@ -287,19 +287,22 @@ struct DelassusVelocities {
   template <typename Real>
   AXION_HD static void fill_lanes(const Problem<Real>& p, int found) {
     int lanes = 0, units = 0;
-    for (int b = 0; b < p.m.body_count; ++b) p.w.sweep_touched[b] = 0;
+    const int bodies = p.m.body_count, base = p.limit_base(), contacts = p.contact_base();
+    const model::BodyData<Real>* body = p.m.bodies;
+    const int *unit = p.w.sweep_unit, *sweep_body = p.w.sweep_body;
+    int *touched = p.w.sweep_touched, *known = p.w.delassus_known, *lane_row = p.w.sweep_lane;
+    for (int b = 0; b < bodies; ++b) touched[b] = 0;
     for (; units < found && units < model::kPushLanes; ++units) {
-      const int row = p.w.sweep_unit[units], count = swept_together(p, row);
+      const int row = unit[units], count = row < contacts ? 1 : 3;
       if (lanes + count > model::kPushLanes) break;
-      for (int k = 0; k < count; ++k) p.w.sweep_lane[lanes++] = row + k;
-      p.w.delassus_known[row - p.limit_base()] = 1;
-      const RowBodies on = swept_bodies(p, row);
-      p.w.sweep_touched[on.a] = 1;
-      if (on.b >= 0) p.w.sweep_touched[on.b] = 1;
+      for (int k = 0; k < count; ++k) lane_row[lanes++] = row + k;
+      known[row - base] = 1;
+      const int *on = sweep_body + 2 * (row - base), a = on[0], b = on[1];
+      touched[a] = 1;
+      if (b >= 0) touched[b] = 1;
     }
-    for (int b = p.m.body_count - 1; b >= 0; --b) {
-      const int parent = p.m.bodies[b].parent;
-      if (parent >= 0 && p.w.sweep_touched[b] != 0) p.w.sweep_touched[parent] = 1;
+    for (int b = bodies - 1; b >= 0; --b) {
+      if (touched[b] != 0 && body[b].parent >= 0) touched[body[b].parent] = 1;
     }
     p.w.sweep_lane_count[0] = lanes, p.w.sweep_lane_count[1] = units;
   }
@@ -311,9 +314,15 @@ struct DelassusVelocities {
     const int base = p.limit_base(), length = size(p), rows = p.row_count() - base, bodies = p.m.body_count;
     Real *u = p.w.delassus_push, *f = u + block * bodies;
     const int *lane_row = p.w.sweep_lane, *touched = p.w.sweep_touched;
-    team.for_each(bodies * 6 * parts, [=](int i) {
-      if (touched[i / (6 * parts)] != 0) store_chunk<width>(f + width * i, Chunk<Real, width>{});
-    });
+    if constexpr (shared_out_to_threads<Real>()) {
+      team.for_each(bodies * block / 4, [=](int i) {
+        if (touched[i / (block / 4)] != 0) store_four(f + 4 * i, Real(0), Real(0), Real(0), Real(0));
+      });
+    } else {
+      team.for_each(bodies * 6 * parts, [=](int i) {
+        if (touched[i / (6 * parts)] != 0) store_chunk<width>(f + width * i, Chunk<Real, width>{});
+      });
+    }
     team.for_each(used, [&](int lane) {
       const RowBodies on = swept_bodies(p, lane_row[lane]);
       Real J[6];
