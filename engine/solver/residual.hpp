@@ -15,6 +15,7 @@
 #include "engine/constraints/contact_rows.hpp"
 #include "engine/constraints/friction.hpp"
 #include "engine/constraints/geometric_stiffness.hpp"
+#include "engine/solver/chunk.hpp"
 #include "engine/team/team.hpp"
 
 namespace axion::solver {
@@ -336,6 +337,37 @@ AXION_HD inline void evaluate_dynamics(const Problem<Real>& p, int b) {
       greater(p.s.tolerance, velocity_rounding<Real>() * (spin + impulse.angular_size / least));
 }
 
+// The greatest of a[i] / b[i], or NaN where one is not a number. On a CPU by chunks: a division takes as long for eight numbers.
+template <typename Real, typename Team>
+AXION_HD inline Real greatest_ratio(const Team& team, const Real* a, const Real* b, int count) {
+  if constexpr (shared_out_singly<Real>()) {
+    return team.template max<Real>(count, [&](int i) { return a[i] / b[i]; });
+  } else {
+    constexpr int lanes = chunk_lanes<Real>(8), span = 32 * lanes;
+    return team.template max<Real>((count + span - 1) / span, [&](int part) {
+      Chunk<Real, lanes> greatest{}, undefined{};
+      int i = part * span;
+      const int end = i + span < count ? i + span : count;
+      for (; i + lanes <= end; i += lanes) {
+        const Chunk<Real, lanes> ratio = load_chunk<lanes>(a + i) / load_chunk<lanes>(b + i);
+        greatest = ratio > greatest ? ratio : greatest;
+        undefined = ratio == ratio ? undefined : ratio;
+      }
+      Real most = 0, odd = 0;
+      for (int k = 0; k < lanes; ++k) {
+        most = greatest[k] > most ? greatest[k] : most;
+        odd += undefined[k];
+      }
+      for (; i < end; ++i) {
+        const Real ratio = a[i] / b[i];
+        most = ratio > most ? ratio : most;
+        odd = ratio == ratio ? odd : ratio;
+      }
+      return most + odd;
+    });
+  }
+}
+
 // Everything above at (v_plus, omega_plus, lambda). Returns the merit: the largest residual in multiples of what it may
 // be; at most one means converged, NaN that the iterate is not finite.
 template <typename Real, typename Team>
@@ -347,10 +379,8 @@ AXION_HD_CALL Real evaluate(const Team& team, const Problem<Real>& p) {
   team.for_each(p.m.effort_count, [&](int i) { evaluate_effort(p, i); });
   team.for_each(p.contact_count, [&](int i) { evaluate_contact(p, i); });
   team.for_each(p.m.body_count, [&](int b) { evaluate_dynamics(p, b); });
-  const Real rows = team.template max<Real>(
-      p.row_count(), [&](int i) { return p.w.natural[i] / p.w.row_tolerance[i]; });
-  const Real bodies = team.template max<Real>(
-      2 * p.m.body_count, [&](int i) { return p.w.body_residual[i] / p.w.body_tolerance[i]; });
+  const Real rows = greatest_ratio(team, p.w.natural, p.w.row_tolerance, p.row_count());
+  const Real bodies = greatest_ratio(team, p.w.body_residual, p.w.body_tolerance, 2 * p.m.body_count);
   return rows > bodies || rows != rows ? rows : bodies;
 }
 

@@ -36,8 +36,7 @@ AXION_HD inline void scale_rows(const Team& team, const solver::Problem<Real>& p
 template <typename Real, typename Team>
 AXION_HD inline void record_rows(const Team& team, const solver::Problem<Real>& p, int block, int start, int count) {
   const Real raw = team.template max<Real>(count, [&](int i) { return p.w.natural[start + i]; });
-  const Real normalised = team.template max<Real>(
-      count, [&](int i) { return p.w.natural[start + i] / p.w.row_tolerance[start + i]; });
+  const Real normalised = solver::greatest_ratio(team, p.w.natural + start, p.w.row_tolerance + start, count);
   team.for_each(1, [&](int) {
     model::StepRecord& r = *p.w.record;
     if (static_cast<float>(raw) > r.residual[block]) r.residual[block] = static_cast<float>(raw);
@@ -51,8 +50,7 @@ AXION_HD inline void record_rows(const Team& team, const solver::Problem<Real>& 
 template <typename Real, typename Team>
 AXION_HD_CALL void record_residuals(const Team& team, const solver::Problem<Real>& p) {
   const Real raw = team.template max<Real>(2 * p.m.body_count, [&](int i) { return p.w.body_residual[i]; });
-  const Real normalised = team.template max<Real>(
-      2 * p.m.body_count, [&](int i) { return p.w.body_residual[i] / p.w.body_tolerance[i]; });
+  const Real normalised = solver::greatest_ratio(team, p.w.body_residual, p.w.body_tolerance, 2 * p.m.body_count);
   team.for_each(1, [&](int) {
     model::StepRecord& r = *p.w.record;
     for (int k = 0; k < 5; ++k) r.residual[k] = r.residual_normalised[k] = 0;
