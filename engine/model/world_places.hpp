@@ -52,7 +52,7 @@ AXION_HD inline void bind_field(WorldView<Real>* view, int i, const Place& place
 // lain down; humanoid.xml thrice, the quadruped and the wheeled robot of this repository and ant.xml once): fields by the
 // sectors that a first cache of 2 KiB, what one of sixteen worlds has beside 12 KB of near memory, lets pass; shares are of
 // the warps' accesses to fields, of which state and parameters have 4 %. What none of these accesses, fields of piles and of
-// other presets, comes last, as accesses.py once ordered them.
+// other presets, comes last, in the order of accesses on a CPU.
 template <typename Real, typename F>
 void for_each_heat(F&& f) {
   using W = WorldView<Real>;
