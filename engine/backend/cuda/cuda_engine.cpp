@@ -93,7 +93,13 @@ class CudaEngine final : public EngineCore {
     LaunchWait wait(stage_.row_group_count());
     return stage_.unpack(launch, [&](unsigned* flag, unsigned number) -> Status {
       cudaError_t state = cudaErrorNotReady;
-      if (wait.until(flag, number, [&] { return (state = cudaEventQuery(done_)) != cudaErrorNotReady; })) return {};
+      const auto ended = [&] {
+        state = cudaEventQuery(done_);
+        if (state != cudaErrorNotReady) return true;
+        cudaGetLastError();  // the runtime keeps it as the last error; the next launch shall not report it
+        return false;
+      };
+      if (wait.until(flag, number, ended)) return {};
       if (state != cudaSuccess) return cuda_status(state, "step");
       return Error{ErrorCode::kInternal, "", "The GPU ended a launch without all of its worlds."};
     });
