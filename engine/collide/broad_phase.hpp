@@ -1,178 +1,133 @@
-// Pairs near each other in worlds of many shapes: sort and sweep along one axis, by buckets.
+// Pairs near each other in worlds of many shapes: each shape looks for those after it in the cells around it
+// (shape_grid.hpp).
 //
-// Each shape has a box that holds it from where it is to where its velocity takes it, widened by its radius, its reach and half
-// the margin; boxes of pairs that come near each other overlap. Along the axis on which shapes are spread furthest they are
-// sorted into as many buckets as there are shapes, by their lower ends; a shape looks for those that begin within its own
-// interval. Every pair is found once, tested exactly as in the list of all pairs, and put in that list's order: what is found
-// is the same. O(n) memory; for n shapes of one size spread in space n^(5/3) comparisons of boxes and n of spheres.
-// Source: Baraff 1992, sort and sweep.
+// What has no end is met by all: shapes test the few that are so. Each pair is found once, by the lower of its
+// shapes, and tested exactly as in the list of all pairs, whose order is that of lower shapes. So what is found is
+// the same, each shape has its own stretch of it, and no more than a shape's own few pairs are to be sorted. Shapes
+// without end, and those with more pairs than they have slots, get their stretch from the list of all. O(n) memory;
+// O(n) comparisons where no box overlaps more than a few others of its size or greater.
 #pragma once
 
 #include "engine/base/partition_point.hpp"
-#include "engine/collide/near_pairs.hpp"
+#include "engine/collide/shape_grid.hpp"
 
 namespace axion::collide {
 
-// The axis that is swept and its buckets.
+// Index of the pair of shapes a < b, -1 where they never touch. Of b's place in the row of a is known how many can be
+// before it and after it; where all touch these say it.
 template <typename Real>
-struct SweepAxis {
-  int axis;
-  Real low, scale;  // bucket of x: scale (x − low)
-};
-
-template <typename Real, typename Team>
-AXION_HD inline SweepAxis<Real> choose_axis(const Team& team, const model::ModelView<Real>& m,
-                                            const model::WorldView<Real>& w) {
-  SweepAxis<Real> best{0, 0, 0};
-  Real widest = 0;
-  for (int axis = 0; axis < 3; ++axis) {
-    const Real middle = w.x[0][axis];
-    const Real below = team.template max<Real>(m.body_count, [&](int b) { return middle - w.x[b][axis]; });
-    const Real above = team.template max<Real>(m.body_count, [&](int b) { return w.x[b][axis] - middle; });
-    const Real width = below + above;
-    if (!(width > widest) || !(width <= std::numeric_limits<Real>::max())) continue;
-    widest = width;
-    best = {axis, middle - below, Real(m.shape_count) / width};
-  }
-  return best;
-}
-
-template <typename Real>
-AXION_HD inline int bucket_of(const model::ModelView<Real>& m, const SweepAxis<Real>& sweep, Real x) {
-  const Real bucket = sweep.scale * (x - sweep.low);
-  if (!(bucket > Real(0))) return 0;
-  return bucket < Real(m.shape_count - 1) ? static_cast<int>(bucket) : m.shape_count - 1;
-}
-
-// The box that shape i stays in while it moves. A little more than the tests of pairs allow for, so that rounding here
-// decides nothing.
-template <typename Real>
-AXION_HD inline void bound_shape(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
-                                 const model::StepSettings<Real>& s, Foresight foresight, int i) {
-  const model::ShapeData<Real>& shape = m.shapes[i];
-  const Real size = shape.bounding_radius + w.shape_reach[i] + s.contact_margin / 2;
-  for (int axis = 0; axis < 3; ++axis) {
-    const Real centre = w.shape_centre[i][axis];
-    Real low = centre, high = centre;
-    const auto cover = [&](const math::Vec3<Real>* v) {
-      const Real end = centre + s.dt * v[shape.body][axis];
-      low = end < low ? end : low, high = end > high ? end : high;
-    };
-    if (shape.body >= 0) {
-      cover(w.v);
-      if (foresight == Foresight::kLastAndSolved) cover(w.v_plus);
-    }
-    const Real margin = size + Real(1e-4) * (size + std::abs(centre) + (high - low));
-    w.shape_low[i][axis] = low - margin, w.shape_high[i][axis] = high + margin;
-  }
-}
-
-template <typename Real>
-AXION_HD inline bool boxes_overlap(const model::WorldView<Real>& w, int i, int j) {
-  const math::Vec3<Real>&low_i = w.shape_low[i], &high_i = w.shape_high[i], &low_j = w.shape_low[j], &high_j = w.shape_high[j];
-  return low_i.x <= high_j.x && low_j.x <= high_i.x && low_i.y <= high_j.y && low_j.y <= high_i.y &&
-         low_i.z <= high_j.z && low_j.z <= high_i.z;
-}
-
-// Sorts things by keys in [0, keys), those of one key in their own order: start[k] is the first place of key k, start[keys] their
-// number; place(i, at) puts thing i in its place. One thread.
-template <typename Key, typename Place>
-AXION_HD inline void sort_by_key(int count, int keys, int* start, Key&& key, Place&& place) {
-  for (int k = 0; k <= keys; ++k) start[k] = 0;
-  for (int i = 0; i < count; ++i) ++start[key(i) + 1];
-  for (int k = 0; k < keys; ++k) start[k + 1] += start[k];
-  for (int i = 0; i < count; ++i) place(i, start[key(i)]++);
-  for (int k = keys; k > 0; --k) start[k] = start[k - 1];  // they served as cursors
-  start[0] = 0;
-}
-
-// Shapes by buckets of their lower ends: bucket_start, bucket_shape. One thread.
-template <typename Real>
-AXION_HD inline void fill_buckets(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
-                                  const SweepAxis<Real>& sweep) {
-  sort_by_key(
-      m.shape_count, m.shape_count, w.bucket_start,
-      [&](int i) { return bucket_of(m, sweep, w.shape_low[i][sweep.axis]); },
-      [&](int i, int at) { w.bucket_shape[at] = i; });
-}
-
-// Index of the pair of two shapes, -1 where they never touch.
-template <typename Real>
-AXION_HD inline int find_pair(const model::ModelView<Real>& m, int i, int j) {
-  const int a = i < j ? i : j, b = i < j ? j : i;
-  const int end = m.pair_row[a + 1];
-  const int first = partition_point(m.pair_row[a], end, [&](int k) { return upper_shape(m.pairs[k]) < b; });
+AXION_HD inline int find_pair(const model::ModelView<Real>& m, int a, int b) {
+  const int start = m.pair_row[a], end = m.pair_row[a + 1];
+  const int least = end - (m.shape_count - b), most = start + (b - a - 1);
+  if (least == most) return most;
+  const int last = most < end ? most : end;
+  const int first =
+      partition_point(least > start ? least : start, last, [&](int k) { return upper_shape(m.pairs[k]) < b; });
   return first < end && upper_shape(m.pairs[first]) == b ? first : -1;
 }
 
-// Calls f(pair) for the pairs of shape i with those that begin after it.
-template <typename Real, typename F>
-AXION_HD inline void for_each_partner(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
-                                      const model::StepSettings<Real>& s, Foresight foresight,
-                                      const SweepAxis<Real>& sweep, int i, F&& f) {
-  const Real low = w.shape_low[i][sweep.axis], high = w.shape_high[i][sweep.axis];
-  const int end = w.bucket_start[bucket_of(m, sweep, high) + 1];
-  for (int k = w.bucket_start[bucket_of(m, sweep, low)]; k < end; ++k) {
-    const int j = w.bucket_shape[k];
-    const Real start = w.shape_low[j][sweep.axis];
-    if (start < low || (start == low && j <= i) || !boxes_overlap(w, i, j)) continue;
-    if (m.shapes[i].body == m.shapes[j].body) continue;
-    const int a = i < j ? i : j, b = i < j ? j : i;
-    const bool swap = m.shapes[a].body < 0;  // the first is never the world
-    if (!near_each_other(m, w, swap ? b : a, swap ? a : b, s, foresight)) continue;
+inline constexpr int kBatch = 16;  // shapes whose boxes overlap one, gathered before they are tested
+
+// The pairs of shape i with those after it, sorted, into its slots. Returns how many; -1 where they are to be had
+// from the list.
+template <typename Real>
+AXION_HD inline int find_row(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                             const model::StepSettings<Real>& s, Foresight foresight, const Grid<Real>& grid,
+                             int endless, int i) {
+  if (is_endless(w, i)) return -1;
+  std::uint32_t* slots = w.pair_found + i * model::kRowSlots;
+  int count = 0;
+  const auto meet = [&](int j) {  // returns whether there may be more
+    if (m.shapes[i].body == m.shapes[j].body) return true;
+    const bool swap = m.shapes[i].body < 0;  // the first is never the world
+    if (!near_each_other(m, w, swap ? j : i, swap ? i : j, s, foresight)) return true;
     const int pair = find_pair(m, i, j);
-    if (pair >= 0) f(pair);
+    if (pair < 0) return true;
+    if (count == model::kRowSlots) return false;
+    int at = count++;
+    for (; at > 0 && slots[at - 1] > static_cast<std::uint32_t>(pair); --at) slots[at] = slots[at - 1];
+    slots[at] = static_cast<std::uint32_t>(pair);
+    return true;
+  };
+  const math::Vec3<Real> low = w.shape_low[i], high = w.shape_high[i];
+  int met[kBatch], batch = 0;
+  const auto meet_batch = [&] {
+    bool more = true;
+    for (int k = 0; k < batch && more; ++k) more = meet(met[k]);
+    batch = 0;
+    return more;
+  };
+  const bool gathered = for_each_place(m, w, grid, i, [&](int k, std::uint32_t row) {
+    const model::GridPlace<Real>& place = w.grid_place[k];
+    met[batch] = place.shape;
+    batch += (place.shape > i) & (place.row == row) & boxes_overlap(low, high, place.low, place.high);
+    return batch < kBatch || meet_batch();
+  });
+  if (!gathered || !meet_batch()) return -1;
+  for (int k = endless - 1; k >= 0 && w.long_row[k] > i; --k) {
+    if (!meet(w.long_row[k])) return -1;
+  }
+  return count;
+}
+
+// Where stretches begin, in near_start, without those that come from the list. One thread.
+template <typename Real>
+AXION_HD inline void add_up_rows(const model::ModelView<Real>& m, const model::WorldView<Real>& w) {
+  int end = 0;
+  w.near_start[0] = 0;
+  for (int i = 0; i < m.shape_count; ++i) {
+    const int count = w.near_start[i + 1];
+    end += count > 0 ? count : 0;
+    w.near_start[i + 1] = end;
   }
 }
 
-// pair_found becomes pair_active in the order of the list of all pairs; near_start is used up.
+// The stretches of the `count` shapes in long_row from the list of all pairs, and in long_start how many they are up
+// to each.
 template <typename Real, typename Team>
-AXION_HD inline void sort_pairs(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
-                                int count) {
-  const int n = m.shape_count;
-  team.for_each(1, [&](int) {
-    sort_by_key(
-        count, n, w.near_start, [&](int k) { return lower_shape(m.pairs[w.pair_found[k]]); },
-        [&](int k, int at) { w.pair_active[at] = w.pair_found[k]; });
-  });
-  team.for_each(n, [&](int i) {
-    for (int k = w.near_start[i] + 1; k < w.near_start[i + 1]; ++k) {
-      const std::uint32_t pair = w.pair_active[k];
-      int at = k;
-      for (; at > w.near_start[i] && w.pair_active[at - 1] > pair; --at) w.pair_active[at] = w.pair_active[at - 1];
-      w.pair_active[at] = pair;
-    }
-  });
+AXION_HD inline int list_long_rows(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                   const model::StepSettings<Real>& s, Foresight foresight, int count) {
+  const int capacity = model::active_pair_capacity(m);
+  int found = 0;
+  team.for_each(1, [&](int) { w.long_start[0] = 0; });
+  for (int k = 0; k < count; ++k) {
+    const int i = w.long_row[k], first = m.pair_row[i], start = w.near_start[i] + found;
+    const model::PairData<Real>* row = m.pairs + first;
+    found += team.filter(
+        m.pair_row[i + 1] - first,
+        [&](int p) { return near_each_other(m, w, row[p].shape_a, row[p].shape_b, s, foresight); },
+        [&](int p, int at) {
+          if (start + at < capacity) w.pair_active[start + at] = static_cast<std::uint32_t>(first + p);
+        });
+    team.for_each(1, [&](int) { w.long_start[k + 1] = found; });
+  }
+  return found;
 }
 
-// pair_active as the list of all pairs would give it. Returns how many are near; where they are more than its capacity, it holds
-// as many of them, which need not be the first in the list.
+// pair_active as the list of all pairs would give it. Returns how many are near; where they are more than its
+// capacity, it holds the first of them.
 template <typename Real, typename Team>
-AXION_HD_CALL int sweep_pairs(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
-                              const model::StepSettings<Real>& s, Foresight foresight) {
+AXION_HD_CALL int pairs_from_grid(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                  const model::StepSettings<Real>& s, Foresight foresight) {
   const int n = m.shape_count, capacity = model::active_pair_capacity(m);
-  const SweepAxis<Real> sweep = choose_axis(team, m, w);
   team.for_each(n, [&](int i) { bound_shape(m, w, s, foresight, i); });
-  team.for_each(1, [&](int) { fill_buckets(m, w, sweep); });
+  const int endless = team.filter(
+      n, [&](int i) { return is_endless(w, i); }, [&](int i, int k) { w.long_row[k] = i; });
+  const Grid<Real> grid = build_grid(team, m, w);
+  team.for_each(n, [&](int i) { w.near_start[i + 1] = find_row(m, w, s, foresight, grid, endless, i); });
+  const int longs = team.filter(
+      n, [&](int i) { return w.near_start[i + 1] < 0; }, [&](int i, int k) { w.long_row[k] = i; });
+  team.for_each(1, [&](int) { add_up_rows(m, w); });
+  const int listed = list_long_rows(team, m, w, s, foresight, longs);
   team.for_each(n, [&](int i) {
-    int count = 0;
-    for_each_partner(m, w, s, foresight, sweep, i, [&](int) { ++count; });
-    w.near_start[i + 1] = count;
+    const int count = w.near_start[i + 1] - w.near_start[i];
+    if (count == 0) return;
+    const int before = partition_point(0, longs, [&](int k) { return w.long_row[k] < i; });
+    const int start = w.near_start[i] + w.long_start[before];
+    const std::uint32_t* slots = w.pair_found + i * model::kRowSlots;
+    for (int k = 0; k < count && start + k < capacity; ++k) w.pair_active[start + k] = slots[k];
   });
-  team.for_each(1, [&](int) {
-    w.near_start[0] = 0;
-    for (int i = 0; i < n; ++i) w.near_start[i + 1] += w.near_start[i];
-  });
-  const int found = w.near_start[n], kept = found < capacity ? found : capacity;
-  team.for_each(n, [&](int i) {
-    int k = w.near_start[i];
-    for_each_partner(m, w, s, foresight, sweep, i, [&](int pair) {
-      if (k < capacity) w.pair_found[k] = static_cast<std::uint32_t>(pair);
-      ++k;
-    });
-  });
-  sort_pairs(team, m, w, kept);
-  return found;
+  return w.near_start[n] + listed;
 }
 
 }  // namespace axion::collide

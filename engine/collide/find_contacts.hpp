@@ -63,7 +63,7 @@ struct ContactSearch {
 template <typename Real, typename Team>
 AXION_HD inline int list_near_pairs(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                     const model::StepSettings<Real>& s, Foresight foresight) {
-  if (model::sweeps_pairs(m)) return sweep_pairs(team, m, w, s, foresight);
+  if (model::uses_grid(m)) return pairs_from_grid(team, m, w, s, foresight);
   const int capacity = model::active_pair_capacity(m);
   return team.filter(
       m.pair_count,

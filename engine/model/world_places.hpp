@@ -76,10 +76,11 @@ void for_each_heat(F&& f) {
   f(&W::active_multiplier, 3), f(&W::candidate_kept, 0), f(&W::pcr_d, 0), f(&W::I_hat_inverse, 0);
   f(&W::sweep_velocity, 0), f(&W::joint_upper, 0), f(&W::active_matrix, 0), f(&W::sweep_last, 0);
   f(&W::active_count, 0), f(&W::sweep_moves, 0), f(&W::sweep_list, 0), f(&W::sweep_movers, 0), f(&W::inverse, 0);
-  f(&W::shape_low, 0), f(&W::shape_high, 0), f(&W::bucket_shape, 0), f(&W::near_start, 0), f(&W::bucket_start, 0);
-  f(&W::pair_found, 0), f(&W::effort_alpha, 0), f(&W::effort_compliance, 0), f(&W::effort_lower, 0);
-  f(&W::effort_upper, 0), f(&W::kept_v, 0), f(&W::kept_omega, 0), f(&W::kept_lambda, 0), f(&W::pcr_q, 0);
-  f(&W::contact_block, 0), f(&W::body_inverse, 0), f(&W::tree_parent, 0), f(&W::link_start, 0);
+  f(&W::shape_low, 0), f(&W::shape_high, 0), f(&W::bucket_start, 0), f(&W::grid_place, 0);
+  f(&W::near_start, 0), f(&W::shape_side, 0), f(&W::entry_bucket, 0), f(&W::entry_row, 0), f(&W::long_row, 0);
+  f(&W::long_start, 0), f(&W::pair_found, 0), f(&W::effort_alpha, 0), f(&W::effort_compliance, 0);
+  f(&W::effort_lower, 0), f(&W::effort_upper, 0), f(&W::kept_v, 0), f(&W::kept_omega, 0), f(&W::kept_lambda, 0);
+  f(&W::pcr_q, 0), f(&W::contact_block, 0), f(&W::body_inverse, 0), f(&W::tree_parent, 0), f(&W::link_start, 0);
   f(&W::link_of_contact, 0), f(&W::link_count, 0), f(&W::link_gain, 0), f(&W::link_offset, 0), f(&W::link_block, 0);
   f(&W::pcr_v, 0), f(&W::pcr_w, 0), f(&W::coupling_upper, 0), f(&W::coupling_lower, 0), f(&W::coupling_start, 0);
   f(&W::coupling_node, 0), f(&W::coupling_fill, 0), f(&W::order_degree, 0), f(&W::order_list, 0);

@@ -41,6 +41,14 @@ struct ContactWarmStart {
   math::Vec3<Real> friction;            // world axes
 };
 
+// A shape in a row of the grid's cells (collide/shape_grid.hpp) with its box: those of a row are read one by one.
+template <typename Real>
+struct GridPlace {
+  math::Vec3<Real> low, high;
+  int shape;
+  std::uint32_t row;
+};
+
 // What the last step of a world did.
 struct StepRecord {
   int newton_iterations, linear_iterations, line_search_steps, contact_count;
@@ -144,12 +152,17 @@ struct WorldView {
   int* contact_start;                   // [nb + 1] contacts of each body, compressed
   int* contact_list;                    // [2 contact_capacity]
   std::uint32_t* pair_active;           // [active_pair_capacity] list of pairs near each other
-  std::uint32_t* pair_found;            // [the same] before they are sorted, where pairs are swept (collide/broad_phase.hpp)
-  math::Vec3<Real>* shape_low;          // [nshape] box that a shape stays in within the step
+  math::Vec3<Real>* shape_low;          // [nshape] box that a shape stays in within the step (collide/shape_grid.hpp)
   math::Vec3<Real>* shape_high;         // [nshape]
-  int* bucket_start;                    // [nshape + 1]
-  int* bucket_shape;                    // [nshape] shapes by buckets of their lower ends
-  int* near_start;                      // [nshape + 1] pairs found by each shape
+  Real* shape_side;                     // [nshape] its longest side
+  int* entry_bucket;                    // [kGridLevels nshape] bucket of each shape in each level, or -1
+  std::uint32_t* entry_row;             // [the same] row of cells
+  int* bucket_start;                    // [bucket_count + 1]
+  GridPlace<Real>* grid_place;          // [kGridLevels nshape] entries by buckets
+  int* near_start;                      // [nshape + 1] pairs found with each as their lower shape,
+  std::uint32_t* pair_found;            // [kRowSlots nshape] those pairs
+  int* long_row;                        // [nshape] shapes without end; then those whose pairs come from the list,
+  int* long_start;                      // [nshape + 1] and how many those are
   Contact<Real>* candidate;             // [candidate capacity] contacts before compaction
   int* candidate_start;                 // [active_pair_capacity] first slot of each active pair
   int* candidate_use;                   // [candidate capacity] nothing, a candidate, or chosen (collide/find_contacts.hpp)
@@ -252,11 +265,21 @@ AXION_HD inline int delassus_rows(const ModelView<Real>& m) {
   return rows < kMaxDelassusRows ? rows : kMaxDelassusRows;
 }
 
-// Whether near pairs are found by sorting shapes rather than by testing the whole list: cheaper from some ninety free shapes on.
+// Whether near pairs are found by cells rather than by testing the whole list: cheaper from some ninety free shapes on.
 inline constexpr int kMaxTestedPairs = 4096;
 template <typename Real>
-AXION_HD inline bool sweeps_pairs(const ModelView<Real>& m) {
+AXION_HD inline bool uses_grid(const ModelView<Real>& m) {
   return m.pair_count > kMaxTestedPairs;
+}
+
+// The grid's levels of cells, the pairs that are kept of a shape while all are counted, and its buckets: a power of
+// two, two to four times the shapes, so that few cells share one.
+inline constexpr int kGridLevels = 8;
+inline constexpr int kRowSlots = 64;
+AXION_HD inline int bucket_count(int shape_count) {
+  int count = 4;
+  while (count < 2 * shape_count) count *= 2;
+  return count;
 }
 
 // Pairs that can be near each other at once: each takes one slot of a candidate or more.
@@ -266,6 +289,19 @@ AXION_HD inline int active_pair_capacity(const ModelView<Real>& m) {
 }
 
 enum class FieldKind : std::uint8_t { kState, kParameter, kScratch };
+
+// Those that find pairs by cells: for_each_field's.
+template <typename Real, typename F>
+AXION_HD inline void for_each_grid_field(const ModelView<Real>& m, F&& f) {
+  using W = WorldView<Real>;
+  using enum FieldKind;
+  const std::size_t n = uses_grid(m) ? m.shape_count : 0, starts = n > 0 ? n + 1 : 0, entries = kGridLevels * n;
+  f(kScratch, &W::shape_low, n), f(kScratch, &W::shape_high, n), f(kScratch, &W::shape_side, n);
+  f(kScratch, &W::entry_bucket, entries), f(kScratch, &W::entry_row, entries), f(kScratch, &W::grid_place, entries);
+  f(kScratch, &W::bucket_start, n > 0 ? std::size_t(bucket_count(m.shape_count)) + 1 : 0);
+  f(kScratch, &W::near_start, starts), f(kScratch, &W::pair_found, kRowSlots * n);
+  f(kScratch, &W::long_row, n), f(kScratch, &W::long_start, starts);
+}
 
 // Calls f(kind, pointer to member, element count) for every array, in a fixed order.
 template <typename Real, typename F>
@@ -312,11 +348,9 @@ AXION_HD inline void for_each_field(const ModelView<Real>& m, F&& f) {
   f(kScratch, &W::row_tolerance, nrow), f(kScratch, &W::body_residual, 2 * nb);
   f(kScratch, &W::body_tolerance, 2 * nb);
   f(kScratch, &W::solved, nc), f(kScratch, &W::contact_gain, 9 * nc), f(kScratch, &W::contact_offset, 3 * nc), f(kScratch, &W::contact_start, nb + 1);
-  const std::size_t np = active_pair_capacity(m), ns_swept = sweeps_pairs(m) ? ns + 1 : 0;
+  const std::size_t np = active_pair_capacity(m);
   f(kScratch, &W::contact_list, 2 * nc), f(kScratch, &W::pair_active, np), f(kScratch, &W::candidate_start, np);
-  f(kScratch, &W::pair_found, sweeps_pairs(m) ? np : 0), f(kScratch, &W::near_start, ns_swept);
-  f(kScratch, &W::shape_low, ns_swept), f(kScratch, &W::shape_high, ns_swept);
-  f(kScratch, &W::bucket_start, ns_swept), f(kScratch, &W::bucket_shape, ns_swept);
+  for_each_grid_field(m, f);
   const std::size_t nt = m.candidate_capacity;
   f(kScratch, &W::candidate, nt), f(kScratch, &W::candidate_use, nt), f(kScratch, &W::candidate_kept, nt);
   const std::size_t nlink = m.loop_count + nc, nk = nrow > 6 * nlink ? nrow : 6 * nlink;
