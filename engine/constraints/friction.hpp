@@ -11,6 +11,7 @@
 #pragma once
 
 #include "engine/constraints/contact_function.hpp"
+#include "engine/math/lanes.hpp"
 
 namespace axion::constraints {
 
@@ -76,13 +77,14 @@ AXION_HD inline FrictionBlock<Real> friction_block(model::FrictionModel law, con
   return natural_map(v, lambda, mu, cone, r_t);
 }
 
-// |r_t (λ_f − proj_c(λ*))|², of the natural residual of either law, m²/s².
-template <typename Real>
-AXION_HD inline Real friction_residual_squared(const Vec2<Real>& v, const Vec2<Real>& lambda, Real cone, Real r_t) {
-  const Vec2<Real> held{r_t * lambda.x, r_t * lambda.y}, star{held.x - v.x, held.y - v.y};
-  const Real limit = r_t * cone, size2 = star.x * star.x + star.y * star.y;
-  const Real f = size2 > limit * limit ? limit / std::sqrt(size2) : Real(1);
-  const Real ex = held.x - f * star.x, ey = held.y - f * star.y;
+// |r_t (λ_f − proj_c(λ*))|², of the natural residual of either law, m²/s². Of one contact, or of one in each lane.
+template <typename Number>
+AXION_HD inline Number friction_residual_squared(const Vec2<Number>& v, const Vec2<Number>& lambda, const Number& cone,
+                                                 const Number& r_t) {
+  const Vec2<Number> held{r_t * lambda.x, r_t * lambda.y}, star{held.x - v.x, held.y - v.y};
+  const Number limit = r_t * cone, size2 = star.x * star.x + star.y * star.y;
+  const Number f = size2 > limit * limit ? limit / math::root(size2) : math::constant<Number>(1);
+  const Number ex = held.x - f * star.x, ey = held.y - f * star.y;
   return ex * ex + ey * ey;
 }
 

@@ -76,6 +76,8 @@ void for_each_heat(F&& f) {
   f(&W::active_multiplier, 3), f(&W::candidate_kept, 0), f(&W::pcr_d, 0), f(&W::I_hat_inverse, 0);
   f(&W::sweep_velocity, 0), f(&W::joint_upper, 0), f(&W::active_matrix, 0), f(&W::sweep_last, 0);
   f(&W::active_count, 0), f(&W::sweep_moves, 0), f(&W::sweep_list, 0), f(&W::sweep_movers, 0), f(&W::inverse, 0);
+  f(&W::slot_start, 0), f(&W::slot_number, 0), f(&W::slot_body, 0), f(&W::slot_contact, 0), f(&W::slot_moves, 0);
+  f(&W::slot_step, 0), f(&W::slot_along, 0), f(&W::slot_colour, 0), f(&W::slot_taken, 0);
   f(&W::shape_low, 0), f(&W::shape_high, 0), f(&W::bucket_start, 0), f(&W::grid_place, 0);
   f(&W::near_start, 0), f(&W::shape_side, 0), f(&W::entry_bucket, 0), f(&W::entry_row, 0), f(&W::long_row, 0);
   f(&W::long_start, 0), f(&W::pair_found, 0), f(&W::effort_alpha, 0), f(&W::effort_compliance, 0);

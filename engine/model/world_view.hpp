@@ -212,8 +212,8 @@ struct WorldView {
   Real* transfer;                       // [nb * kTransferStride] between each body and its parent (solver/joint_inverse.hpp)
   Real* response;                       // [nb * kNodeSize] velocities and joint impulses for impulses on swept rows
   Real* inverse;                        // [36 inverse_blocks] V: velocities for impulses, by columns of each tree
-  Real* sweep_velocity;                 // [6 nb] change of velocities since the sweeps' start
-  Real* sweep_last;                     // [6 nb] the same after the last sweep
+  Real* sweep_velocity;                 // [8 (nb + 1)] change of velocities since the sweeps' start, six a body, or eight and the world's
+  Real* sweep_last;                     // [the same] after the last sweep
   int* sweep_body;                      // [2 nsweep] bodies a and b of each row that is swept
   Real* row_velocity;                   // [delassus_rows] change of J u of each row that is swept
   Real* row_last;                       // [delassus_rows] the same after the last sweep
@@ -227,6 +227,15 @@ struct WorldView {
   int* sweep_moves;                     // [swept units] whether a row, or contact, was above its tolerance in the last sweep of all
   int* sweep_list;                      // [swept units] first rows of those that are swept,
   int* sweep_movers;                    // [nb] and bodies that they move
+  Real* slot_number;                    // [slot_groups kSlotFields kSlotLanes] what sweeps need of contacts (solver/contact_slots.hpp)
+  int* slot_body;                       // [2 kSlotLanes slot_groups] bodies a, then b, of each group; nb for none
+  int* slot_contact;                    // [kSlotLanes slot_groups] -1 where there is none
+  Real* slot_moves;                     // [the same] whether the last visit found it above its tolerance,
+  Real* slot_step;                      // [the same] |f|², by what the visit changed,
+  Real* slot_along;                     // [the same] and that along the last two sweeps
+  int* slot_colour;                     // [contact_capacity] where there are slots
+  std::uint64_t* slot_taken;            // [nb] colours that a body's contacts have, where there are slots
+  int* slot_start;                      // [2 (kMaxColours + 1)] first group of each colour: of all contacts, of those listed
   Real* active_matrix;                  // [kActiveStride (kActiveStride + 1)] D of the active rows by columns, and right-hand side
   Real* active_change;                  // [delassus_rows] multipliers of elimination, impulses before the step, what it changed
   Real* active_multiplier;              // [delassus_rows] multipliers of its every other column
@@ -265,6 +274,18 @@ AXION_HD inline int delassus_rows(const ModelView<Real>& m) {
   return rows < kMaxDelassusRows ? rows : kMaxDelassusRows;
 }
 
+// Groups of contacts that sweeps of free bodies take at once (solver/contact_slots.hpp): of all contacts and of a quarter of them, and
+// what colours leave empty. Sixty-four colours are enough for a box that lies among boxes, with four contacts on a side.
+inline constexpr int kSlotLanes = 16;
+inline constexpr int kSlotFields = 74;
+inline constexpr int kMaxColours = 64;
+template <typename Real>
+AXION_HD inline int slot_groups(const ModelView<Real>& m) {
+  if (m.joint_count != 0 || m.inverse_blocks == 0) return 0;
+  const int contacts = m.contact_capacity, most = contacts < kMaxColours ? contacts : kMaxColours;
+  return 5 * contacts / (4 * kSlotLanes) + most;
+}
+
 // Whether near pairs are found by cells rather than by testing the whole list: cheaper from some ninety free shapes on.
 inline constexpr int kMaxTestedPairs = 4096;
 template <typename Real>
@@ -301,6 +322,29 @@ AXION_HD inline void for_each_grid_field(const ModelView<Real>& m, F&& f) {
   f(kScratch, &W::bucket_start, n > 0 ? std::size_t(bucket_count(m.shape_count)) + 1 : 0);
   f(kScratch, &W::near_start, starts), f(kScratch, &W::pair_found, kRowSlots * n);
   f(kScratch, &W::long_row, n), f(kScratch, &W::long_start, starts);
+}
+
+// Those of sweeps over contacts, as above.
+template <typename Real, typename F>
+AXION_HD inline void for_each_sweep_field(const ModelView<Real>& m, F&& f) {
+  using W = WorldView<Real>;
+  using enum FieldKind;
+  const std::size_t nb = m.body_count, nc = m.contact_capacity;
+  f(kScratch, &W::sweep_velocity, 8 * (nb + 1)), f(kScratch, &W::sweep_last, 8 * (nb + 1));
+  const std::size_t nr = delassus_rows(m), nl = kPushLanes, units = most_swept_rows(m) - 2 * m.contact_capacity;
+  f(kScratch, &W::sweep_body, 2 * std::size_t(most_swept_rows(m))), f(kScratch, &W::sweep_moves, units);
+  f(kScratch, &W::row_velocity, nr), f(kScratch, &W::row_last, nr), f(kScratch, &W::sweep_list, units);
+  f(kScratch, &W::delassus, nr > 0 ? nr * nr + 1 : 0), f(kScratch, &W::delassus_known, nr);
+  f(kScratch, &W::delassus_push, nr > 0 ? 12 * nb * nl : 0), f(kScratch, &W::sweep_lane, nl), f(kScratch, &W::sweep_unit, nl);
+  f(kScratch, &W::sweep_lane_count, std::size_t(2)), f(kScratch, &W::sweep_touched, nb), f(kScratch, &W::sweep_movers, nb);
+  f(kScratch, &W::active_matrix, nr > 0 ? kActiveStride * (kActiveStride + 1) : 0), f(kScratch, &W::active_change, nr);
+  f(kScratch, &W::active_multiplier, nr), f(kScratch, &W::active_cut, nr), f(kScratch, &W::active_state, nr > 0 ? nc : 0);
+  f(kScratch, &W::active_row, nr + 1), f(kScratch, &W::active_kind, nr + 1), f(kScratch, &W::active_count, std::size_t(3));
+  const std::size_t groups = slot_groups(m), slots = kSlotLanes * groups;
+  f(kScratch, &W::slot_number, kSlotFields * slots), f(kScratch, &W::slot_body, 2 * slots), f(kScratch, &W::slot_contact, slots);
+  f(kScratch, &W::slot_moves, slots), f(kScratch, &W::slot_step, slots), f(kScratch, &W::slot_along, slots);
+  f(kScratch, &W::slot_colour, groups > 0 ? nc : 0), f(kScratch, &W::slot_taken, groups > 0 ? nb : 0);
+  f(kScratch, &W::slot_start, groups > 0 ? 2 * std::size_t(kMaxColours + 1) : 0);
 }
 
 // Calls f(kind, pointer to member, element count) for every array, in a fixed order.
@@ -371,16 +415,8 @@ AXION_HD inline void for_each_field(const ModelView<Real>& m, F&& f) {
   f(kScratch, &W::dense, nd * nd), f(kScratch, &W::dense_rhs, nd), f(kScratch, &W::dense_pivot, std::size_t(1));
   f(kScratch, &W::joint_upper, nb * kCouplingStride), f(kScratch, &W::joint_lower, nb * kCouplingStride);
   f(kScratch, &W::transfer, nb * kTransferStride), f(kScratch, &W::inverse, 36 * std::size_t(m.inverse_blocks));
-  f(kScratch, &W::response, nb * kNodeSize), f(kScratch, &W::sweep_velocity, 6 * nb), f(kScratch, &W::sweep_last, 6 * nb);
-  const std::size_t nr = delassus_rows(m), nl = kPushLanes, units = most_swept_rows(m) - 2 * m.contact_capacity;
-  f(kScratch, &W::sweep_body, 2 * std::size_t(most_swept_rows(m))), f(kScratch, &W::sweep_moves, units);
-  f(kScratch, &W::row_velocity, nr), f(kScratch, &W::row_last, nr), f(kScratch, &W::sweep_list, units);
-  f(kScratch, &W::delassus, nr > 0 ? nr * nr + 1 : 0), f(kScratch, &W::delassus_known, nr);
-  f(kScratch, &W::delassus_push, nr > 0 ? 12 * nb * nl : 0), f(kScratch, &W::sweep_lane, nl), f(kScratch, &W::sweep_unit, nl);
-  f(kScratch, &W::sweep_lane_count, std::size_t(2)), f(kScratch, &W::sweep_touched, nb), f(kScratch, &W::sweep_movers, nb);
-  f(kScratch, &W::active_matrix, nr > 0 ? kActiveStride * (kActiveStride + 1) : 0), f(kScratch, &W::active_change, nr);
-  f(kScratch, &W::active_multiplier, nr), f(kScratch, &W::active_cut, nr), f(kScratch, &W::active_state, nr > 0 ? nc : 0);
-  f(kScratch, &W::active_row, nr + 1), f(kScratch, &W::active_kind, nr + 1), f(kScratch, &W::active_count, std::size_t(3));
+  f(kScratch, &W::response, nb * kNodeSize);
+  for_each_sweep_field(m, f);
 }
 
 }  // namespace axion::model

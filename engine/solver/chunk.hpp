@@ -176,11 +176,9 @@ AXION_HD AXION_INLINED inline void for_constants(F&& f) {
   (std::make_integer_sequence<int, count>{});
 }
 
-// Calls store(std::integral_constant<int, i>, column) with each column i of four rows a, b, c, d, a chunk each, of four lanes or
-// more; so never in CUDA.
-template <int lanes, typename Real, typename Store>
-AXION_HD AXION_INLINED inline void for_columns_of_four(const Chunk<Real, lanes>& a, const Chunk<Real, lanes>& b,
-                                                       const Chunk<Real, lanes>& c, const Chunk<Real, lanes>& d, Store&& store) {
+// Transposes every four lanes of four rows of four lanes or more; so never in CUDA.
+template <int lanes, typename Real>
+AXION_HD AXION_INLINED inline void transpose_fours(Chunk<Real, lanes> (&rows)[4]) {
 #if !defined(__CUDACC__)
   using Row = Chunk<Real, lanes>;
   // Of every four lanes of x and y, or of their upper halves: x₀ y₀ x₁ y₁, and x₀ x₁ y₀ y₁.
@@ -198,14 +196,77 @@ AXION_HD AXION_INLINED inline void for_columns_of_four(const Chunk<Real, lanes>&
   };
   constexpr std::integral_constant<int, 0> low{};
   constexpr std::integral_constant<int, 1> high{};
-  const Row ab = woven(a, b, low), cd = woven(c, d, low), ab_high = woven(a, b, high), cd_high = woven(c, d, high);
-  const Row fours[4] = {joined(ab, cd, low), joined(ab, cd, high), joined(ab_high, cd_high, low), joined(ab_high, cd_high, high)};
-  for_constants<lanes>([&](auto i) AXION_INLINED {
-    constexpr int part = i / 4 * 4;
-    const Row& of = fours[i % 4];
-    store(i, Chunk<Real, 4>(__builtin_shufflevector(of, of, part, part + 1, part + 2, part + 3)));
-  });
+  const Row ab = woven(rows[0], rows[1], low), cd = woven(rows[2], rows[3], low);
+  const Row ab_high = woven(rows[0], rows[1], high), cd_high = woven(rows[2], rows[3], high);
+  rows[0] = joined(ab, cd, low), rows[1] = joined(ab, cd, high);
+  rows[2] = joined(ab_high, cd_high, low), rows[3] = joined(ab_high, cd_high, high);
 #endif
+}
+
+// Lanes 4 part to 4 part + 3.
+template <int part, int lanes, typename Real>
+AXION_HD AXION_INLINED inline Chunk<Real, 4> four_of(const Chunk<Real, lanes>& a) {
+#if !defined(__CUDACC__)
+  return __builtin_shufflevector(a, a, 4 * part, 4 * part + 1, 4 * part + 2, 4 * part + 3);
+#endif
+}
+
+// Calls store(std::integral_constant<int, i>, column) with each column i of four rows a, b, c, d, a chunk each, of four lanes or
+// more; so never in CUDA.
+template <int lanes, typename Real, typename Store>
+AXION_HD AXION_INLINED inline void for_columns_of_four(const Chunk<Real, lanes>& a, const Chunk<Real, lanes>& b,
+                                                       const Chunk<Real, lanes>& c, const Chunk<Real, lanes>& d, Store&& store) {
+  Chunk<Real, lanes> rows[4] = {a, b, c, d};
+  transpose_fours<lanes, Real>(rows);
+  for_constants<lanes>([&](auto i) AXION_INLINED { store(i, four_of<i / 4, lanes, Real>(rows[i % 4])); });
+}
+
+// Side by side: as many fours as `lanes` hold, the next `stride` after the one before.
+template <int lanes, int stride, typename Real>
+AXION_HD AXION_INLINED inline Chunk<Real, lanes> join_fours(const Chunk<Real, 4>* fours) {
+#if !defined(__CUDACC__)
+  if constexpr (lanes == 4) {
+    return fours[0];
+  } else {
+    constexpr int half = lanes / 2;
+    const Chunk<Real, half> low = join_fours<half, stride, Real>(fours);
+    const Chunk<Real, half> high = join_fours<half, stride, Real>(fours + half / 4 * stride);
+    return [&]<int... i>(std::integer_sequence<int, i...>) AXION_INLINED {
+      return __builtin_shufflevector(low, high, i...);
+    }
+    (std::make_integer_sequence<int, lanes>{});
+  }
+#endif
+}
+
+// Four numbers of each lane, at(lane) being where they begin, aligned to 16 bytes: number k of all lanes in to[k].
+template <int lanes, typename Real, typename At>
+AXION_HD AXION_INLINED inline void load_fours(At&& at, Chunk<Real, lanes> (&to)[4]) {
+  if constexpr (lanes == 1) {
+    load_four(at(0), to);
+  } else if constexpr (lanes < 4) {
+    for (int k = 0; k < 4; ++k) to[k] = chunk_of<lanes, 0, Real>([&](auto i) AXION_INLINED { return at(i)[k]; });
+  } else {
+    Chunk<Real, 4> fours[lanes];
+    for_constants<lanes>([&](auto i) AXION_INLINED { fours[i] = load_chunk<4>(at(i)); });
+    for_constants<4>([&](auto k) AXION_INLINED { to[k] = join_fours<lanes, 4, Real>(fours + k); });
+    transpose_fours<lanes, Real>(to);
+  }
+}
+
+// The other way round; lanes one after the other.
+template <int lanes, typename Real, typename At>
+AXION_HD AXION_INLINED inline void store_fours(At&& at, const Chunk<Real, lanes> (&from)[4]) {
+  if constexpr (lanes == 1) {
+    store_four(at(0), from[0], from[1], from[2], from[3]);
+  } else if constexpr (lanes < 4) {
+    for (int i = 0; i < lanes; ++i) {
+      for (int k = 0; k < 4; ++k) at(i)[k] = from[k][i];
+    }
+  } else {
+    for_columns_of_four<lanes, Real>(from[0], from[1], from[2], from[3],
+                                     [&](auto i, const Chunk<Real, 4>& four) AXION_INLINED { store_chunk<4>(at(i), four); });
+  }
 }
 
 }  // namespace axion::solver

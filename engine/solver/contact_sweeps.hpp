@@ -42,18 +42,16 @@ struct SweepPlan {
   bool local = false;  // where there are many contacts: over those that are not settled yet
 };
 
-template <typename Real>
+// Number: of one contact, or of one in each lane.
+template <typename Number>
 struct ContactImpulse {
-  Real n, x, y;
+  Number n, x, y;
 };
 
-// What solve_contact_alone divides by: the block's normal entry, its greatest tangent eigenvalue and its tangent determinant,
-// inverted; the last is zero where the tangents' block is singular.
+// What solve_contact_alone divides by: the block's normal entry with the row's compliance, its greatest tangent eigenvalue and
+// its tangent determinant, inverted; the last is zero where the tangents' block is singular.
 template <typename Real>
-AXION_HD inline void invert_swept_block(const Problem<Real>& p, int i, const Real* G) {
-  const int row = p.contact_base() + 3 * i;
-  Real* inverse = p.w.contact_offset + 3 * i;
-  const Real *scale = p.w.row_scale + row, compliance = p.w.pcr_p[row];
+AXION_HD inline void invert_swept_block(const Real* G, Real compliance, const Real* scale, Real* inverse) {
   const Real half = (G[4] - G[8]) / 2, det = G[4] * G[8] - G[5] * G[7];
   const Real g_n = greater(G[0], Real(kLeastMobility) * scale[0]);
   // Of an isotropic block, as between spheres, the difference is zero and the rest rounding of either sign.
@@ -65,19 +63,44 @@ AXION_HD inline void invert_swept_block(const Problem<Real>& p, int i, const Rea
 }
 
 // One contact alone: its block G of V, the inverses above, velocities v at its impulse `last`; v.n is its a.
-template <typename Real>
-AXION_HD inline ContactImpulse<Real> solve_contact_alone(const Real* G, const Real* inverse, Real mu,
-                                                         const ContactImpulse<Real>& v,
-                                                         const ContactImpulse<Real>& last) {
-  const Real n = greater(last.n - v.n * inverse[0], Real(0)), dn = n - last.n, cone = mu * n;
-  const Real vx = v.x + G[3] * dn, vy = v.y + G[6] * dn;
-  if (inverse[2] > Real(0)) {
-    const Real x = last.x - (G[8] * vx - G[5] * vy) * inverse[2], y = last.y - (G[4] * vy - G[7] * vx) * inverse[2];
-    if (x * x + y * y <= cone * cone) return {n, x, y};
+template <typename Number>
+AXION_HD AXION_INLINED inline ContactImpulse<Number> solve_contact_alone(const Number* G, const Number* inverse, const Number& mu,
+                                                                         const ContactImpulse<Number>& v,
+                                                                         const ContactImpulse<Number>& last) {
+  const Number zero{}, n = greater<Number>(last.n - v.n * inverse[0], zero), dn = n - last.n, cone = mu * n;
+  const Number vx = v.x + G[3] * dn, vy = v.y + G[6] * dn;
+  const Number held_x = last.x - (G[8] * vx - G[5] * vy) * inverse[2];
+  const Number held_y = last.y - (G[4] * vy - G[7] * vx) * inverse[2];
+  const auto holds = (inverse[2] > zero) & (held_x * held_x + held_y * held_y <= cone * cone);
+  if constexpr (std::is_same_v<std::remove_cv_t<decltype(holds)>, int>) {  // of one contact: nothing else is needed
+    if (holds) return {n, held_x, held_y};
   }
-  const Real x = last.x - vx * inverse[1], y = last.y - vy * inverse[1], size = std::sqrt(x * x + y * y);
-  const Real share = size > cone ? cone / size : Real(1);
-  return {n, share * x, share * y};
+  const Number x = last.x - vx * inverse[1], y = last.y - vy * inverse[1], size = math::root<Number>(x * x + y * y);
+  const Number share = size > cone ? cone / size : math::constant<Number>(1);
+  return {n, holds ? held_x : share * x, holds ? held_y : share * y};
+}
+
+// What else a sweep asks of a contact; tolerances are of its residuals' natural sizes, m/s.
+template <typename Number>
+struct ContactLaw {
+  Number mu, scale_n, scale_t, tolerance_n, tolerance_t;
+};
+
+template <typename Number>
+struct SweptContact {
+  ContactImpulse<Number> next;
+  decltype(Number{} > Number{}) moving;  // whether a natural residual was above its tolerance
+};
+
+template <typename Number>
+AXION_HD AXION_INLINED inline SweptContact<Number> solve_swept_contact(const Number* G, const Number* inverse,
+                                                                       const ContactLaw<Number>& law,
+                                                                       const ContactImpulse<Number>& v,
+                                                                       const ContactImpulse<Number>& last) {
+  const Number normal = unilateral_residual<Number>(v.n, law.scale_n * last.n);
+  const Number slip2 = constraints::friction_residual_squared<Number>({v.x, v.y}, {last.x, last.y}, law.mu * last.n, law.scale_t);
+  const auto moving = (normal > law.tolerance_n) | (slip2 > law.tolerance_t * law.tolerance_t);
+  return {solve_contact_alone(G, inverse, law.mu, v, last), static_cast<decltype(Number{} > Number{})>(moving)};
 }
 
 // pcr_r: what a row's velocity is measured from; pcr_p: its compliance; pcr_d: (J V Jᵀ)_ii; pcr_z: its impulse before.
@@ -112,7 +135,7 @@ AXION_HD inline void note_block(const Problem<Real>& p, int row) {
   for (int k = 0; k < 9; ++k) G[k] = Velocities::block(p, row, k / 3, k % 3);
   Real* kept = p.w.contact_gain + 9 * i;
   for (int k = 0; k < 9; ++k) kept[k] = G[k];
-  invert_swept_block(p, i, G);
+  invert_swept_block(G, p.w.pcr_p[row], p.w.row_scale + row, p.w.contact_offset + 3 * i);
 }
 
 // All blocks at once, where `prepare` does not make them when they are needed.
@@ -164,16 +187,13 @@ AXION_HD_CALL bool sweep_contact(const Team& team, const Problem<Real>& p, int i
   prepare_block<Velocities>(team, p, row);
   const ContactImpulse<Real> v{v_n, p.w.pcr_r[row + 1] + Velocities::velocity(p, row + 1),
                                p.w.pcr_r[row + 2] + Velocities::velocity(p, row + 2)};
-  const Real mu = p.w.contacts[i].friction;
-  const ContactImpulse<Real> next =
-      solve_contact_alone(p.w.contact_gain + 9 * i, p.w.contact_offset + 3 * i, mu, v, last);
-  const Real normal = unilateral_residual(v.n, p.w.row_scale[row] * last.n), slip_bound = share * p.w.row_tolerance[row + 1];
-  const Real slip2 = constraints::friction_residual_squared<Real>({v.x, v.y}, {last.x, last.y}, mu * last.n,
-                                                                  p.w.row_scale[row + 1]);
-  const Real change[3] = {next.n - last.n, next.x - last.x, next.y - last.y};
+  const Real *scale = p.w.row_scale + row, *tolerance = p.w.row_tolerance + row;
+  const ContactLaw<Real> law{p.w.contacts[i].friction, scale[0], scale[1], share * tolerance[0], share * tolerance[1]};
+  const auto [next, moving] = solve_swept_contact(p.w.contact_gain + 9 * i, p.w.contact_offset + 3 * i, law, v, last);
+  const Real change[3] = {next.n - last.n, next.x - last.x, next.y - last.y}, to[3] = {next.n, next.x, next.y};
   Velocities::push(team, p, row, 3, change);
-  team.for_each(1, [&](int) { p.w.lambda[row] = next.n, p.w.lambda[row + 1] = next.x, p.w.lambda[row + 2] = next.y; });
-  return normal > share * p.w.row_tolerance[row] || slip2 > slip_bound * slip_bound;
+  team.for_each(1, [&](int) { p.w.lambda[row] = to[0], p.w.lambda[row + 1] = to[1], p.w.lambda[row + 2] = to[2]; });
+  return moving;
 }
 
 // pcr_az: impulses before the sweep.
@@ -318,12 +338,11 @@ AXION_HD_CALL bool share_out_sweep(const Team& team, const Problem<Real>& p, Rea
                                  r[row + 2] + velocity[row + 2]};
     if (v.n >= Real(0) && last.n == Real(0) && last.x == Real(0) && last.y == Real(0)) continue;
     if (known[row] == 0) prepare_block<DelassusVelocities>(team, p, base + row);
-    const Real mu = p.w.contacts[i].friction, tolerance_n = tolerance[row], bound = share * tolerance[row + 1];
-    const Real scale_n = scale[row], scale_t = scale[row + 1];
-    const ContactImpulse<Real> next = solve_contact_alone(gain + 9 * i, inverse + 3 * i, mu, v, last);
-    const Real slip2 =
-        constraints::friction_residual_squared<Real>({v.x, v.y}, {last.x, last.y}, mu * last.n, scale_t);
-    moving |= unilateral_residual(v.n, scale_n * last.n) > share * tolerance_n || slip2 > bound * bound;
+    const ContactLaw<Real> law{p.w.contacts[i].friction, scale[row], scale[row + 1], share * tolerance[row],
+                               share * tolerance[row + 1]};
+    const SweptContact<Real> swept = solve_swept_contact(gain + 9 * i, inverse + 3 * i, law, v, last);
+    const ContactImpulse<Real> next = swept.next;
+    moving |= swept.moving;
     const Real n = next.n - last.n, x = next.x - last.x, y = next.y - last.y;
     const Real* column = D + row * length;
     team.for_each(length, [=](int k) {

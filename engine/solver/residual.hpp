@@ -253,10 +253,10 @@ AXION_HD inline Real effort_residual(const Problem<Real>& p, int effort, Real re
   return (p.w.row_scale[row] + p.w.effort_compliance[effort]) * std::abs(off);
 }
 
-// Natural residual of a ⟂ b ≥ 0.
-template <typename Real>
-AXION_HD inline Real unilateral_residual(Real a, Real b) {
-  return std::abs(a < b ? a : b);
+// Natural residual of a ⟂ b ≥ 0, of one row or of one in each lane.
+template <typename Number>
+AXION_HD inline Number unilateral_residual(const Number& a, const Number& b) {
+  return math::magnitude<Number>(a < b ? a : b);
 }
 
 template <typename Real>

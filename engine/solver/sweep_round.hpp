@@ -5,8 +5,20 @@
 
 #include "engine/solver/contact_sweeps.hpp"
 #include "engine/solver/listed_sweeps.hpp"
+#include "engine/solver/slot_sweeps.hpp"
 
 namespace axion::solver {
+
+// Where columns of D are too long.
+template <typename Real, typename Team>
+AXION_HD_CALL void sweep_many(const Team& team, const Problem<Real>& p, const SweepPlan<Real>& plan) {
+  if (SlotSweeps::serves(p)) {
+    const SlotSweeps sweeps = SlotSweeps::start(team, p);
+    if (sweeps.all.colours >= 0) return sweep_where_needed(team, p, plan, sweeps);
+  }
+  if (!plan.again) note_all_blocks(team, p);
+  sweep_where_needed(team, p, plan, UnitSweeps::start(team, p));
+}
 
 // From (v_plus, omega_plus, lambda), evaluated, to the iterate after the sweeps of `plan`, or towards it. Returns which share
 // of the way; the caller evaluates. One factorisation of the joints, contacts left out.
@@ -25,15 +37,8 @@ AXION_HD_CALL Real sweep_contacts(const Team& team, const Problem<Real>& p, cons
     if (!plan.again) DelassusVelocities::forget(team, p);
     make_sweeps(team, p, plan);
   } else {
-    if (!plan.again) {
-      invert_joints(team, p);
-      note_all_blocks(team, p);
-    }
-    if (FreeVelocities::serves(p)) {
-      sweep_where_needed<FreeVelocities>(team, p, plan);
-    } else {
-      sweep_where_needed<TreeVelocities>(team, p, plan);
-    }
+    if (!plan.again) invert_joints(team, p);
+    sweep_many(team, p, plan);
   }
   team.for_each(p.row_count() - p.limit_base(), [&](int i) {
     const int row = p.limit_base() + i;

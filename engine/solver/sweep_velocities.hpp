@@ -1,11 +1,10 @@
-// What sweeps over contacts need of V, the inverse of the joint tree (joint_inverse.hpp), in three forms with one interface.
+// What sweeps over contacts need of V, the inverse of the joint tree (joint_inverse.hpp), in two forms with one interface.
 //
 //   DelassusVelocities  the rows' own velocities J u, moved by columns of the Delassus matrix D = J V Jᵀ. A column is made when
 //                       the impulse of its row first changes: most contacts stay open and most limits far away.
 //   TreeVelocities      the bodies' velocities u, moved by columns of V; nothing grows with the square of the rows.
 // An impulse on three rows costs 3 n in the first, n rows in all, and 36 m and the gathering of each row's velocity in the
 // second, m bodies in the trees it touches: the first is for articulated bodies, the second for many of them.
-//   FreeVelocities      the second where no body has a joint, and V is two blocks a body: piles.
 //   start(team, p)             after invert_joints: what it needs before the first sweep
 //   prepare(team, p, row)      before the row or contact that begins with `row` is solved: how many rows and contacts have their
 //                              block from now on that had none before. Those are in sweep_unit, by their first rows.
@@ -13,7 +12,7 @@
 //   velocity(p, row)           change of J u since the sweeps' start
 //   push(team, p, row, n, x)   impulses x along n rows from `row` on
 // Velocities are made by DelassusVelocities::start, from du_linear and du_angular and so without new impulses, and by
-// renew_velocities (listed_sweeps.hpp).
+// UnitSweeps::renew (listed_sweeps.hpp). Free bodies, whose V is two blocks each, have sweeps of their own (slot_sweeps.hpp).
 // Called by contact_sweeps.hpp, listed_sweeps.hpp and sweep_round.hpp alone.
 #pragma once
 
@@ -114,66 +113,6 @@ struct TreeVelocities {
     }
     push_body(team, p, on.a, f_a);
     if (on.b >= 0) push_body(team, p, on.b, f_b);
-  }
-};
-
-// The same of bodies without joints, where V is a block of linear and one of angular velocities for each body.
-struct FreeVelocities : TreeVelocities {
-  template <typename Real>
-  AXION_HD static bool serves(const Problem<Real>& p) {
-    return p.m.joint_count == 0;
-  }
-
-  // What push reads of V, close together: in `response`, three columns for angular velocities, then 1/m.
-  template <typename Real, typename Team>
-  AXION_HD static void start(const Team& team, const Problem<Real>& p) {
-    team.for_each(p.m.body_count, [&](int b) {
-      const Real* V = inverse_column(p, b, 0);
-      Real* packed = p.w.response + kPacked * b;
-      for (int k = 0; k < 9; ++k) packed[k] = V[6 * (3 + k / 3) + 3 + k % 3];
-      packed[9] = V[0];
-    });
-  }
-
-  template <typename Real>
-  AXION_HD static Real velocity(const Problem<Real>& p, int row) {
-    const RowBodies on = swept_bodies(p, row);
-    const model::Row<Real>& r = p.w.row[row];
-    const Real* a = p.w.sweep_velocity + 6 * on.a;
-    if (on.b < 0) return dot(r.l, a[0], a[1], a[2]) + dot(r.k_a, a[3], a[4], a[5]);
-    const Real* b = p.w.sweep_velocity + 6 * on.b;
-    return dot(r.l, a[0] - b[0], a[1] - b[1], a[2] - b[2]) +
-           (dot(r.k_a, a[3], a[4], a[5]) + dot(r.k_b, b[3], b[4], b[5]));
-  }
-
-  template <typename Real, typename Team>
-  AXION_HD static void push(const Team& team, const Problem<Real>& p, int row, int count, const Real* change) {
-    const RowBodies on = swept_bodies(p, row);
-    const model::Row<Real>* r = p.w.row + row;
-    math::Vec3<Real> f{}, on_a{}, on_b{};
-    for (int k = 0; k < count; ++k) f += change[k] * r[k].l, on_a += change[k] * r[k].k_a, on_b += change[k] * r[k].k_b;
-    team.for_each(on.b < 0 ? 1 : 2, [&](int side) {
-      if (side == 0) push_body(p, on.a, f, on_a);
-      if (side == 1) push_body(p, on.b, -f, on_b);
-    });
-  }
-
- private:
-  static constexpr int kPacked = model::kNodeSize;
-  static_assert(kPacked >= 10);
-
-  template <typename Real>
-  AXION_HD_SMALL static Real dot(const math::Vec3<Real>& a, Real x, Real y, Real z) {
-    return a.x * x + a.y * y + a.z * z;
-  }
-
-  template <typename Real>
-  AXION_HD_SMALL static void push_body(const Problem<Real>& p, int b, const math::Vec3<Real>& f,
-                                       const math::Vec3<Real>& torque) {
-    const Real* V = p.w.response + kPacked * b;
-    Real* u = p.w.sweep_velocity + 6 * b;
-    u[0] += V[9] * f.x, u[1] += V[9] * f.y, u[2] += V[9] * f.z;
-    for (int k = 0; k < 3; ++k) u[3 + k] += V[k] * torque.x + V[3 + k] * torque.y + V[6 + k] * torque.z;
   }
 };
 

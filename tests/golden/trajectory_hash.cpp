@@ -7,6 +7,7 @@
 #include "engine/step/run_steps.hpp"
 #include "engine/team/serial_team.hpp"
 #include "tests/engine/backend/scenes.hpp"
+#include "tests/support/scenes.hpp"
 
 namespace axion::testing {
 namespace {
@@ -44,8 +45,13 @@ void print_hash(const model::SceneSpec& scene, model::Preset preset, const char*
   std::printf("%s float%zu %s %016" PRIx64 "\n", scene.name.c_str(), 8 * sizeof(Real), name, hash(state));
 }
 
+model::SceneSpec named(const char* name, model::SceneSpec scene) {
+  scene.name = name;
+  return scene;
+}
+
 void print_all() {
-  for (const model::SceneSpec& scene : {box_and_sphere(), all_joints(), quadruped()}) {
+  for (const model::SceneSpec& scene : {box_and_sphere(), all_joints(), quadruped(), named("heap", heap(27, 0.5))}) {
     for (const bool seed : {false, true}) {
       const model::Preset preset = seed ? model::Preset::kAxionSeed : model::Preset::kDefault;
       print_hash<float>(scene, preset, seed ? "seed" : "default");

@@ -56,6 +56,23 @@ std::string run_quadruped(model::Preset preset) {
   return state_bytes(world);
 }
 
+// Free bodies among each other, whose contacts sweeps take by colours.
+template <typename Real, typename Team>
+std::string run_heap() {
+  testing::SingleWorld<Real> world(testing::heap(27, 0.5), model::make_options(model::Preset::kDefault), 0.01);
+  world.template step<Team>(20);
+  EXPECT_GT(world.record().contact_count, 64);
+  EXPECT_TRUE(world.converged());
+  return state_bytes(world);
+}
+
+template <typename Real>
+void compare_teams_on_heap() {
+  const std::string forward = run_heap<Real, team::SerialTeam>();
+  EXPECT_EQ(forward, (run_heap<Real, team::ReversedTeam>()));
+  EXPECT_EQ(forward, (run_heap<Real, team::ShuffledTeam>()));
+}
+
 template <typename Real>
 void compare_teams(model::Preset preset) {
   const std::string forward = run_quadruped<Real, team::SerialTeam>(preset);
@@ -66,6 +83,11 @@ void compare_teams(model::Preset preset) {
 TEST(StepWorld, gives_the_same_bits_in_any_order_of_its_team) {
   compare_teams<float>(model::Preset::kDefault);
   compare_teams<double>(model::Preset::kDefault);
+}
+
+TEST(StepWorld, gives_the_same_bits_of_a_heap_in_any_order_of_its_team) {
+  compare_teams_on_heap<float>();
+  compare_teams_on_heap<double>();
 }
 
 TEST(StepWorld, gives_the_same_bits_in_any_order_with_conjugate_residuals) {
