@@ -57,12 +57,8 @@ struct Swept {
 
   Swept(const model::SceneSpec& scene, unsigned seed, int sweeps)
       : system(scene, model::make_options(model::Preset::kDefault), seed) {
-    auto& p = system.problem();
-    solver::keep_body_order(Team{}, p);
-    solver::note_rows(Team{}, p);
-    solver::note_bodies(Team{}, p);
-    solver::linearise_joints(Team{}, p);
-    solver::solve_joints(Team{}, p);
+    system.ready_for_sweeps();
+    const auto& p = system.problem();
     solver::DelassusVelocities::forget(Team{}, p);
     solver::DelassusVelocities::start(Team{}, p);
     for (int k = 0; k < sweeps; ++k) sweep(1);

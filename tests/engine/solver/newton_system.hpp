@@ -44,6 +44,16 @@ class NewtonSystem {
   int velocity_count() const { return 6 * problem_->m.body_count; }
   int row_count() const { return problem_->row_count(); }
 
+  // What a round of sweeps does before it chooses among them: joints linearised and solved, contacts left out.
+  void ready_for_sweeps() {
+    auto& p = *problem_;
+    solver::keep_body_order(Team{}, p);
+    solver::note_rows(Team{}, p);
+    solver::note_bodies(Team{}, p);
+    solver::linearise_joints(Team{}, p);
+    solver::solve_joints(Team{}, p);
+  }
+
   // J (matrix rows) and F (impulse rows).
   Matrix rows(bool along_impulses) const {
     const auto& p = *problem_;

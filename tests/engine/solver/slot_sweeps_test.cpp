@@ -39,12 +39,8 @@ struct Readied {
 
   explicit Readied(const model::SceneSpec& scene, unsigned seed = 1)
       : system(scene, model::make_options(model::Preset::kDefault), seed) {
-    auto& p = system.problem();
-    solver::keep_body_order(Team{}, p);
-    solver::note_rows(Team{}, p);
-    solver::note_bodies(Team{}, p);
-    solver::linearise_joints(Team{}, p);
-    solver::solve_joints(Team{}, p);
+    system.ready_for_sweeps();
+    const auto& p = problem();
     solver::invert_joints(Team{}, p);
     solver::note_all_blocks(Team{}, p);
   }
