@@ -40,20 +40,33 @@ def pile(count):
     return '\n'.join(parts + ['</worldbody></mujoco>'])
 
 
-def run(options, model, worlds, steps, warmup, repeat):
-    """The best report of several runs; None, with the reason, where the program refuses."""
-    best = None
-    for _ in range(repeat):
+class Row:
+    """The best report of several runs, or the reason why the program refuses."""
+
+    def __init__(self, size, repeat, *run):
+        self.size, self.repeat, self.run = size, repeat, run
+        self.report, self.reason = None, ''
+
+    def measure(self, options):
+        model, worlds, steps, warmup = self.run
         done = subprocess.run(
             [str(options.bin / 'axion-bench'), '--json', '--model', str(model), '--worlds', str(worlds), '--steps', str(steps),
              '--warmup_steps', str(warmup), '--device', options.device, '--threads', str(options.threads),
              '--steps_per_launch', str(max(1, min(steps, 4096 // worlds)))], capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            return None, done.stderr.strip().splitlines()[-1]
+            self.report, self.reason, self.repeat = None, done.stderr.strip().splitlines()[-1], 0
+            return
         report = json.loads(done.stdout)
-        if best is None or report['steps_per_second'] > best['steps_per_second']:
-            best = report
-    return best, ''
+        if self.report is None or report['steps_per_second'] > self.report['steps_per_second']:
+            self.report = report
+
+
+def measure_in_turns(rows, options, first=0):
+    """Run `first` and later ones of each row, a run of each in turn: a machine that slows down for a while slows all of them."""
+    for turn in range(first, max((row.repeat for row in rows), default=0)):
+        for row in rows:
+            if turn < row.repeat:
+                row.measure(options)
 
 
 def free_memory():
@@ -66,13 +79,14 @@ def free_memory():
 
 
 def print_table(first, rows, base_of):
-    """Rows of (size, report, reason); base_of(size) is what the time of a step is divided by."""
+    """base_of(size) is what the time of a step is divided by."""
     print(f'| {first} | us a world-step | to the first row, over its size | contacts | Newton | converged | memory a world, MiB |')
     print('| ---: | ---: | ---: | ---: | ---: | ---: | ---: |')
     base = None
-    for size, report, reason in rows:
+    for row in rows:
+        size, report = row.size, row.report
         if report is None:
-            print(f'| {size} | {reason} | | | | | |', flush=True)
+            print(f'| {size} | {row.reason} | | | | | |', flush=True)
             continue
         micros = 1e6 / report['steps_per_second']
         base = base or micros / base_of(size)
@@ -92,7 +106,7 @@ def main():
     parser.add_argument('--available_gib', type=float, help='memory for a batch; default: four fifths of what is free')
     parser.add_argument('--seconds_lying', type=float, default=0.5, help='simulated time before a pile is measured')
     parser.add_argument('--pile_steps', type=int, default=30, help='timed; fewer from 300 spheres on, at least five')
-    parser.add_argument('--repeat', type=int, default=5, help='runs of a row, of which the best counts; one where runs are long')
+    parser.add_argument('--repeat', type=int, default=5, help='runs of a row, in turns, of which the best counts; two at most where worlds are many')
     parser.add_argument('--device', default='cpu')
     parser.add_argument('--threads', type=int, default=1)
     options = parser.parse_args()
@@ -102,15 +116,17 @@ def main():
         rows = []
         available = options.available_gib * 2 ** 30 if options.available_gib else 0.8 * free_memory()
         for worlds in options.worlds:
-            known = [report for _, report, _ in rows if report]
+            known = [row.report for row in rows if row.report]
             needed = worlds * max((report['memory_bytes'] / report['worlds'] for report in known), default=0)
             if needed > available:
                 print(f'{worlds} worlds left out: they need {needed / 2 ** 30:.1f} GiB', file=sys.stderr)
                 continue
-            repeat = options.repeat if worlds <= 4096 else 1 + (worlds <= 16384)
-            rows.append((worlds, *run(options, options.model, worlds, options.steps, options.warmup_steps, repeat)))
+            repeat = min(options.repeat, 2 if worlds > 4096 else options.repeat)
+            rows.append(Row(worlds, repeat, options.model, worlds, options.steps, options.warmup_steps))
+            rows[-1].measure(options)  # memory that the next will take follows from it
+        measure_in_turns(rows, options, first=1)
         print_table('worlds', rows, lambda size: 1)
-        failed |= any(report is None for _, report, _ in rows)
+        failed |= any(row.report is None for row in rows)
     if options.spheres:
         print()
         rows = []
@@ -118,12 +134,12 @@ def main():
             for count in options.spheres:
                 model = pathlib.Path(folder) / f'pile{count}.xml'
                 model.write_text(pile(count), encoding='utf-8')
-                repeat = min(options.repeat, 3) if count < 1000 else 1
                 warmup = round(options.seconds_lying / 0.005)
                 steps = max(5, options.pile_steps * 300 // max(300, count))  # as long as a few seconds a step allow
-                rows.append((count, *run(options, model, 1, steps, warmup, repeat)))
+                rows.append(Row(count, options.repeat, model, 1, steps, warmup))
+            measure_in_turns(rows, options)
         print_table('spheres', rows, lambda size: size)
-        failed |= any(report is None for _, report, _ in rows)
+        failed |= any(row.report is None for row in rows)
     return 1 if failed else 0
 
 
