@@ -59,19 +59,18 @@ void StepStreamReactor::OnReadDone(bool ok) {
     call = call_of(context_, exchange->cancel);
     call.lends_thread = lends_thread();
     exchanges_.push_back(exchange);
+    submitting_ = exchange;
     ++jobs_;
   }
   // Outside the mutex: the job may be completed before submit returns, here or elsewhere. The order is safe because
-  // there is one read at a time.
+  // nothing is read until this request has its place in the queue, is answered or refused.
   const ServiceParts& parts = service_.parts_;
   const absl::Status status =
       submit_step(exchange->request, exchange->response, call, parts.limits, parts.registry, parts.batcher,
                   [this, exchange](const absl::Status& outcome) { complete(exchange, outcome); });
-  if (!status.ok()) {
-    complete(exchange, status);
-    return;
-  }
-  absl::MutexLock lock(&mutex_);
+  if (!status.ok()) complete(exchange, status);
+  absl::MutexLock lock(&mutex_);  // gRPC ends no stream before its reactions have returned
+  if (submitting_ == exchange) submitting_ = nullptr;
   pump();
 }
 
@@ -152,7 +151,8 @@ void StepStreamReactor::pump() {
     return;
   }
   const auto bound = static_cast<std::size_t>(service_.parts_.limits.max_stream_in_flight);
-  if (reading_ == nullptr && !half_closed_ && !draining_ && !refused_ && exchanges_.size() < bound) {
+  const bool submitting = submitting_ != nullptr && !submitting_->ready;
+  if (reading_ == nullptr && !submitting && !half_closed_ && !draining_ && !refused_ && exchanges_.size() < bound) {
     reading_ = std::make_shared<Exchange>();
     StartRead(&reading_->request);
   }

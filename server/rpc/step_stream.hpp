@@ -66,6 +66,8 @@ class StepStreamReactor final : public grpc::ServerBidiReactor<v1::StepRequest, 
   absl::Mutex mutex_;
   std::deque<std::shared_ptr<Exchange>> exchanges_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<Exchange> reading_ ABSL_GUARDED_BY(mutex_);  // a read is in hand
+  // The last that was read, until submit has returned: it may yet be refused, and what follows must come after it.
+  std::shared_ptr<Exchange> submitting_ ABSL_GUARDED_BY(mutex_);
   int jobs_ ABSL_GUARDED_BY(mutex_) = 0;                       // submitted and not completed
   // Above 0 a step may run on the thread that read it. Counts steps, from far below 0 where one was sent ahead.
   int phase_ ABSL_GUARDED_BY(mutex_) = 0;

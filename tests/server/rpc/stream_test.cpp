@@ -100,6 +100,41 @@ TEST_F(Stream, a_refused_request_ends_it_after_the_answers_before_and_nothing_af
   }
 }
 
+// Answers are written, and end their exchanges, while the refused request is still being read.
+TEST_F(Stream, a_refused_request_among_many_is_the_last_whatever_the_timing) {
+  start();
+  const std::string batch = create_batch(create_model().name(), 1).name();
+  std::int64_t steps = 0;
+  for (int round = 0; round < 200; ++round) {
+    const int before = 1 + round % 8;
+    const auto id = [round](int i) { return std::to_string(round) + "." + std::to_string(i); };
+    grpc::ClientContext context;
+    const auto stream = stub->StepStream(&context);
+    for (int i = 0; i < before; ++i) stream->Write(request_of(batch, id(i)));
+    v1::StepRequest bad = request_of(batch, id(before));
+    const bool refused_by_device = round % 16 >= 8;
+    if (refused_by_device) {
+      bad.set_expected_step(1'000'000);
+    } else {
+      bad.add_outputs("nothing");
+    }
+    stream->Write(bad);
+    for (int i = 1; i < 9; ++i) stream->Write(request_of(batch, id(before + i)));
+    v1::StepResponse response;
+    for (int i = 0; i < before; ++i) {
+      ASSERT_TRUE(stream->Read(&response));
+      EXPECT_EQ(response.request_id(), id(i));
+    }
+    EXPECT_FALSE(stream->Read(&response));
+    EXPECT_EQ(stream->Finish().error_code(),
+              refused_by_device ? grpc::StatusCode::ABORTED : grpc::StatusCode::INVALID_ARGUMENT);
+    v1::StepResponse next;
+    ASSERT_TRUE(step(request_of(batch, ""), next).ok());
+    steps += before + 1;
+    ASSERT_EQ(next.step_index(0), steps) << "round " << round << ": what followed the refused request ran";
+  }
+}
+
 TEST_F(Stream, a_client_that_goes_away_leaves_the_server_and_the_batch_in_order) {
   start();
   const std::string batch = create_batch(create_model().name(), 1).name();
