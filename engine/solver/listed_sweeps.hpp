@@ -41,12 +41,6 @@ struct SweptList {
 // Visits one unit after another, on velocities of the bodies; momentum in sums over the rows.
 struct UnitSweeps {
   template <typename Real, typename Team>
-  AXION_HD static UnitSweeps start(const Team& team, const Problem<Real>& p) {
-    TreeVelocities::start(team, p);
-    return {};
-  }
-
-  template <typename Real, typename Team>
   AXION_HD static bool sweep_unit(const Team& team, const Problem<Real>& p, int row, Real share) {
     if (row < p.contact_base()) return sweep_row<TreeVelocities>(team, p, row, share);
     return sweep_contact<TreeVelocities>(team, p, (row - p.contact_base()) / 3, share);

@@ -17,7 +17,7 @@ AXION_HD_CALL void sweep_many(const Team& team, const Problem<Real>& p, const Sw
     if (sweeps.all.colours >= 0) return sweep_where_needed(team, p, plan, sweeps);
   }
   if (!plan.again) note_all_blocks(team, p);
-  sweep_where_needed(team, p, plan, UnitSweeps::start(team, p));
+  sweep_where_needed(team, p, plan, UnitSweeps{});
 }
 
 // From (v_plus, omega_plus, lambda), evaluated, to the iterate after the sweeps of `plan`, or towards it. Returns which share

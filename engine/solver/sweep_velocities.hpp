@@ -5,14 +5,13 @@
 //   TreeVelocities      the bodies' velocities u, moved by columns of V; nothing grows with the square of the rows.
 // An impulse on three rows costs 3 n in the first, n rows in all, and 36 m and the gathering of each row's velocity in the
 // second, m bodies in the trees it touches: the first is for articulated bodies, the second for many of them.
-//   start(team, p)             after invert_joints: what it needs before the first sweep
 //   prepare(team, p, row)      before the row or contact that begins with `row` is solved: how many rows and contacts have their
 //                              block from now on that had none before. Those are in sweep_unit, by their first rows.
 //   block(p, row, k, l)        (J V Jᵀ) of rows row + k and row + l
 //   velocity(p, row)           change of J u since the sweeps' start
 //   push(team, p, row, n, x)   impulses x along n rows from `row` on
-// Velocities are made by DelassusVelocities::start, from du_linear and du_angular and so without new impulses, and by
-// UnitSweeps::renew (listed_sweeps.hpp). Free bodies, whose V is two blocks each, have sweeps of their own (slot_sweeps.hpp).
+// Velocities are made by DelassusVelocities::start, from du_linear and du_angular and so without new impulses, before its first
+// sweep, and by UnitSweeps::renew (listed_sweeps.hpp). Free bodies, whose V is two blocks each, have sweeps of their own (slot_sweeps.hpp).
 // Called by contact_sweeps.hpp, listed_sweeps.hpp and sweep_round.hpp alone.
 #pragma once
 
@@ -45,9 +44,6 @@ AXION_HD inline int swept_together(const Problem<Real>& p, int row) {
 }
 
 struct TreeVelocities {
-  template <typename Real, typename Team>
-  AXION_HD static void start(const Team&, const Problem<Real>&) {}
-
   // Blocks are made at the start.
   template <typename Real, typename Team>
   AXION_HD static int prepare(const Team&, const Problem<Real>&, int) {
