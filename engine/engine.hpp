@@ -63,6 +63,7 @@ struct ModelInfo {
   std::vector<WeldInfo> welds;
   std::vector<JointInfo> joints;
   std::vector<model::ShapeSpec> shapes;   // body indices refer to `bodies`
+  std::vector<model::MeshSpec> meshes;    // the hulls that shapes of kind mesh collide with
   std::vector<model::ActuatorSpec> actuators;  // in the order of control
   std::vector<model::KeyframeSpec> keyframes;
   model::Vec3d gravity{};
@@ -70,6 +71,7 @@ struct ModelInfo {
   int joint_position_count = 0;       // nq
   int joint_velocity_count = 0;       // nv
   int contact_capacity = 0;           // contacts a world can hold; more raises CONTACT_OVERFLOW
+  std::vector<std::string> warnings;  // what was simplified
 };
 
 // An immutable compiled scene.

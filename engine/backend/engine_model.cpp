@@ -67,6 +67,8 @@ ModelInfo make_info(const model::CompiledModel& compiled, const UserArrays<doubl
     info.joints.push_back(std::move(joint_info));
   }
   info.shapes = scene.shapes;
+  info.meshes = scene.meshes;
+  info.warnings = compiled.warnings;
   info.actuators = scene.actuators;
   info.keyframes = scene.keyframes;
   info.gravity = scene.gravity;

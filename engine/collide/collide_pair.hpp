@@ -3,12 +3,13 @@
 // The gap g = n · (p_WA − p_WB) is that of a constraint which is made ahead of touching: contacts with 0 <= g < margin
 // are as good as overlapping ones. The least gap of a pair apart is its distance (boxes: to 4e-4 of the least half
 // extent and 1e-3 of the gap; capsules: to 1e-4 of the radii); of an overlapping pair, the depth along the direction of
-// least overlap (boxes: over the clipped face).
+// least overlap (boxes: over the clipped face; cylinders, ellipsoids and meshes: along a direction out of the overlap, which is
+// that of least overlap while it is small beside the shapes; convex_pairs.hpp).
 // Inputs and outputs are SI, in the world frame. Gaps come from differences of positions taken first, so that in
 // float32 a pair far from the origin loses only what its poses have lost.
 //
-// At most 1 contact with a sphere, 2 for plane-capsule and capsule-capsule, 3 for capsule-box, 8 for plane-box and
-// box-box. Two planes never touch.
+// At most 1 contact with a sphere or an ellipsoid, 2 for plane-capsule and capsule-capsule, 3 for capsule-box, 8 for plane-box
+// and box-box, 4 for other pairs with a cylinder or a mesh. Two planes never touch.
 //
 // A pure function of its arguments, the same on a host and a device. May be called by the step's collision stage and
 // tests. It does not fail: directions that the geometry leaves open (concentric spheres, crossing axes) are chosen;
@@ -18,16 +19,36 @@
 #include "engine/collide/box_pairs.hpp"
 #include "engine/collide/capsule_box.hpp"
 #include "engine/collide/capsule_pairs.hpp"
+#include "engine/collide/convex_pairs.hpp"
+#include "engine/collide/convex_plane.hpp"
 #include "engine/collide/sphere_pairs.hpp"
 
 namespace axion::collide {
+
+// Pairs in which b is a cylinder, an ellipsoid or a mesh. A call of its own: worlds without such shapes pay nothing for it.
+template <typename Real>
+AXION_HD_CALL void collide_convex(const Shape<Real>& a, const ShapePose<Real>& X_WA, const Shape<Real>& b,
+                                  const ShapePose<Real>& X_WB, ContactList<Real>& list) {
+  using model::ShapeKind;
+  if (a.kind == ShapeKind::kPlane) {
+    if (b.kind == ShapeKind::kCylinder) plane_cylinder(X_WA, b, X_WB, list);
+    if (b.kind == ShapeKind::kEllipsoid) plane_ellipsoid(X_WA, b, X_WB, list);
+    if (b.kind == ShapeKind::kMesh) plane_mesh(X_WA, b, X_WB, list);
+  } else if (a.kind == ShapeKind::kSphere && b.kind == ShapeKind::kCylinder) {
+    sphere_cylinder(a, X_WA, b, X_WB, list);
+  } else {
+    convex_convex(a, X_WA, b, X_WB, list);
+  }
+}
 
 // One canonical order: the kind of a does not come after the kind of b.
 template <typename Real>
 AXION_HD inline void collide_ordered(const Shape<Real>& a, const ShapePose<Real>& X_WA, const Shape<Real>& b,
                                      const ShapePose<Real>& X_WB, ContactList<Real>& list) {
   using model::ShapeKind;
-  if (a.kind == ShapeKind::kPlane) {
+  if (b.kind > ShapeKind::kBox) {
+    collide_convex(a, X_WA, b, X_WB, list);
+  } else if (a.kind == ShapeKind::kPlane) {
     if (b.kind == ShapeKind::kSphere) plane_sphere(X_WA, b, X_WB, list);
     if (b.kind == ShapeKind::kCapsule) plane_capsule(X_WA, b, X_WB, list);
     if (b.kind == ShapeKind::kBox) plane_box(X_WA, b, X_WB, list);

@@ -9,7 +9,7 @@
 namespace axion::collide {
 
 inline constexpr int kMaxPairContacts = 8;
-inline constexpr std::uint32_t kFeatureCount = 64;
+inline constexpr std::uint32_t kFeatureCount = 64;  // of pairs of planes, spheres, capsules and boxes
 
 // World frame, SI. The points lie on the surfaces of the first (a) and the second shape (b).
 template <typename Real>
@@ -17,7 +17,7 @@ struct ContactPoint {
   math::Vec3<Real> p_WA, p_WB;
   math::Vec3<Real> normal;  // unit, from b to a
   Real gap;                 // normal · (p_WA − p_WB); negative: overlap
-  std::uint32_t feature;    // which geometric feature of the pair touches, 0 to kFeatureCount - 1; for warm starts
+  std::uint32_t feature;    // which geometric feature of the pair touches; for warm starts
 };
 
 // Keeps the contacts whose gap is below the margin, at most kMaxPairContacts, in the order in which they come.

@@ -94,6 +94,11 @@ AXION_HD inline int find_near_pairs(const Team& team, const model::ModelView<Rea
   return active;
 }
 
+template <typename Real>
+AXION_HD_SMALL inline Shape<Real> shape_of(const model::ModelView<Real>& m, const model::ShapeData<Real>& shape) {
+  return {shape.kind, shape.size, {m.hull_vertices + shape.hull_start, shape.hull_stride, shape.hull_count}};
+}
+
 // All candidates: candidate_use is kCandidate, or kChosen for the contacts that the last velocities close.
 template <typename Real, typename Team>
 AXION_HD_CALL ContactSearch find_candidates(const Team& team, const model::ModelView<Real>& m,
@@ -113,8 +118,8 @@ AXION_HD_CALL ContactSearch find_candidates(const Team& team, const model::Model
     }
     const ShapePose<Real> X_WA{w.shape_centre[pair.shape_a], w.shape_axes[pair.shape_a]};
     const ShapePose<Real> X_WB{w.shape_centre[pair.shape_b], w.shape_axes[pair.shape_b]};
-    const int found = collide_pair(Shape<Real>{a.kind, a.size}, X_WA, Shape<Real>{b.kind, b.size}, X_WB,
-                                   pair_margin(m, w, pair, s, foresight), points);
+    const int found =
+        collide_pair(shape_of(m, a), X_WA, shape_of(m, b), X_WB, pair_margin(m, w, pair, s, foresight), points);
     for (int i = 0; i < pair.contact_max; ++i) {
       w.candidate_use[start + i] = kNoCandidate;
       if (i >= found) continue;

@@ -1,7 +1,8 @@
 // Shape and ShapePose: what the narrow phase knows of a shape; and the bounding sphere test before it.
 //
-// Sizes in metres. Plane: unused, the half space below its local z = 0; sphere: x radius; capsule: x radius, y half
-// length of its axis (local z); box: half extents.
+// Sizes in metres. Plane: unused, the half space below its local z = 0; sphere: x radius; capsule and cylinder: x radius, y half
+// length of the axis (local z); box: half extents; ellipsoid: semi-axes; mesh: x the depth of its origin below the nearest face of
+// the hull, y the distance to the farthest vertex.
 #pragma once
 
 #include <limits>
@@ -11,10 +12,20 @@
 
 namespace axion::collide {
 
+// Vertices of a convex hull, in a mesh's shape frame, whose origin is inside: `stride` numbers x, then as many y and z. The stride
+// is a multiple of kHullLanes; beyond `count` the first vertex is repeated.
+inline constexpr int kHullLanes = 8;
+template <typename Real>
+struct Hull {
+  const Real* x = nullptr;
+  int stride = 0, count = 0;
+};
+
 template <typename Real>
 struct Shape {
   model::ShapeKind kind;
   math::Vec3<Real> size;
+  Hull<Real> hull = {};  // of a mesh
 };
 
 template <typename Real>
@@ -33,6 +44,14 @@ AXION_HD inline Real bounding_radius(const Shape<Real>& shape) {
       return shape.size.x + shape.size.y;
     case model::ShapeKind::kBox:
       return math::norm(shape.size);
+    case model::ShapeKind::kCylinder:
+      return std::sqrt(shape.size.x * shape.size.x + shape.size.y * shape.size.y);
+    case model::ShapeKind::kEllipsoid: {
+      const Real xy = shape.size.x > shape.size.y ? shape.size.x : shape.size.y;
+      return xy > shape.size.z ? xy : shape.size.z;
+    }
+    case model::ShapeKind::kMesh:
+      return shape.size.y;
     case model::ShapeKind::kPlane:
       break;
   }

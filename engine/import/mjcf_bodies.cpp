@@ -41,6 +41,26 @@ MassProperties read_inertial(const XmlElement& element, const MjcfSettings& sett
   return re_express(X_BI, own);
 }
 
+model::ShapeKind shape_kind(GeomType type) {
+  using model::ShapeKind;
+  switch (type) {
+    case GeomType::kPlane:
+      return ShapeKind::kPlane;
+    case GeomType::kCapsule:
+      return ShapeKind::kCapsule;
+    case GeomType::kBox:
+      return ShapeKind::kBox;
+    case GeomType::kCylinder:
+      return ShapeKind::kCylinder;
+    case GeomType::kEllipsoid:
+      return ShapeKind::kEllipsoid;
+    case GeomType::kMesh:
+      return ShapeKind::kMesh;
+    default:
+      return ShapeKind::kSphere;
+  }
+}
+
 // boundmass, boundinertia, balanceinertia, and the check that a body can have these moments.
 void correct_mass(const XmlElement& source, const MjcfSettings& settings, MassProperties& mass) {
   mass.mass = std::max(mass.mass, settings.bound_mass);
@@ -129,7 +149,7 @@ std::vector<MassProperties> BodyReader::read_geoms(const XmlElement& element, in
   for (const XmlElement& child : element.children) {
     if (child.tag != "geom") continue;
     const Attributes a = s_.defaults.attributes(child, childclass, {"geom"});
-    const Geom geom = read_geom(a, s_.settings, adds_mass, s_.notes);
+    const Geom geom = read_geom(a, s_.settings, adds_mass, s_.meshes, s_.spec.meshes, s_.notes);
     if (adds_mass && geom.mass.mass > 0) masses.push_back(geom.mass);
     const XmlAttribute* name = child.find("name");
     if (name != nullptr && !name->value.empty() && !s_.geom_names.insert(name->value).second) {
@@ -141,10 +161,8 @@ std::vector<MassProperties> BodyReader::read_geoms(const XmlElement& element, in
     }
     model::ShapeSpec shape;
     shape.name = name == nullptr ? "" : name->value;
-    shape.kind = geom.type == GeomType::kPlane     ? model::ShapeKind::kPlane
-                 : geom.type == GeomType::kSphere  ? model::ShapeKind::kSphere
-                 : geom.type == GeomType::kCapsule ? model::ShapeKind::kCapsule
-                                                   : model::ShapeKind::kBox;
+    shape.kind = shape_kind(geom.type);
+    shape.mesh = geom.mesh;
     shape.body = body;
     shape.X_BS = to_spec(geom.X_BG);
     shape.size = geom.size;

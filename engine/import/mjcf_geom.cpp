@@ -1,5 +1,6 @@
 #include "engine/import/mjcf_geom.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "engine/import/mjcf_pose.hpp"
@@ -18,7 +19,7 @@ bool is_solid(GeomType type) {
 }
 
 bool is_scene_shape(GeomType type) {
-  return type == GeomType::kPlane || type == GeomType::kSphere || type == GeomType::kCapsule || type == GeomType::kBox;
+  return type == GeomType::kPlane || is_solid(type) || type == GeomType::kMesh;
 }
 
 int size_count(GeomType type) {
@@ -92,13 +93,79 @@ void read_contact(const Attributes& a, Geom& geom, Notes& notes) {
   if (a.number("adhesion", 0) != 0) notes.unsupported(a.where("adhesion"), "adhesion", "contacts do not pull");
 }
 
+// Takes the size and place of a solid from the mesh that it stands for: from the box of the same inertia, or of its bounds.
+void fit_to_mesh(const Attributes& a, const MjcfSettings& settings, const MeshAssets::Mesh& mesh, Geom& geom) {
+  if (mesh.no_mass) a.refuse("mesh", "cannot be fitted: its inertia " + *mesh.no_mass);
+  const Vec3 I = mesh.mass.moments;
+  model::Pose X_MG = mesh.mass.X_MC;
+  Vec3 half;
+  if (settings.fit_bounds) {
+    const model::Pose X_CM = model::inverse(mesh.mass.X_MC);
+    Vec3 low = X_CM * model::to_vec3(mesh.data.vertices.front()), high = low;
+    for (const model::Vec3d& v : mesh.data.vertices) {
+      const Vec3 p = X_CM * model::to_vec3(v);
+      for (int k = 0; k < 3; ++k) low[k] = std::min(low[k], p[k]), high[k] = std::max(high[k], p[k]);
+    }
+    half = 0.5 * (high - low);
+    X_MG.position = mesh.mass.X_MC * (0.5 * (low + high));
+  } else {
+    const double per_volume = 6.0 / mesh.mass.volume;
+    for (int k = 0; k < 3; ++k) half[k] = 0.5 * std::sqrt(per_volume * std::max(0.0, I.x + I.y + I.z - 2 * I[k]));
+  }
+  const double scale = a.number("fitscale", 1);
+  const bool bounds = settings.fit_bounds;
+  switch (geom.type) {
+    case GeomType::kSphere:
+      geom.size = {bounds ? std::max({half.x, half.y, half.z}) : (half.x + half.y + half.z) / 3, 0, 0};
+      break;
+    case GeomType::kCapsule: {
+      const double r = bounds ? std::max(half.x, half.y) : (half.x + half.y) / 2;
+      geom.size = {r, std::max(0.0, bounds ? half.z - r : half.z - r / 2), 0};
+      break;
+    }
+    case GeomType::kCylinder:
+      geom.size = {bounds ? std::max(half.x, half.y) : (half.x + half.y) / 2, half.z, 0};
+      break;
+    default:
+      geom.size = model::to_spec(half);
+  }
+  for (double& s : geom.size) s *= scale;
+  geom.X_BG = geom.X_BG * X_MG;
+}
+
+// A mesh: its mass, and, where it takes part in contacts, its hull.
+void read_mesh_geom(const Attributes& a, bool adds_mass, bool can_touch, MeshAssets& meshes,
+                    std::vector<model::MeshSpec>& scene_meshes, Geom& geom, Notes& notes) {
+  const double density = a.not_negative("density", 1000);
+  const double own_mass = a.not_negative("mass", -0.0);
+  const bool weighs = adds_mass && (a.has("mass") ? own_mass > 0 : density > 0);
+  if (!a.has("mesh")) a.refuse("mesh", "is required of a geom of this type");
+  if (!weighs && !can_touch) return;
+  if (!meshes.is_given(a)) {
+    notes.unsupported(a.where("mesh"), "mesh", "its file was not sent along: files come by name beside the document");
+    return;
+  }
+  MeshAssets::Mesh& mesh = meshes.get(a);
+  geom.X_BG = geom.X_BG * mesh.mass.X_MC;
+  if (weighs) {
+    if (mesh.no_mass) a.refuse("mesh", "has no mass: its inertia " + *mesh.no_mass);
+    const double mass = a.has("mass") ? own_mass : density * mesh.mass.volume;
+    const Vec3 I = (mass / mesh.mass.volume) * mesh.mass.moments;
+    geom.mass = re_express(geom.X_BG, {mass, {}, math::Mat3<double>::diagonal(I.x, I.y, I.z)});
+  }
+  if (!can_touch) return;
+  geom.mesh = a.text("mesh", "");
+  if (!mesh.in_scene) scene_meshes.push_back(meshes.hull_of(a, mesh, notes));
+}
+
 void read_mass(const Attributes& a, bool adds_mass, Geom& geom, Notes& notes) {
   const double density = a.not_negative("density", 1000);
   const double own_mass = a.not_negative("mass", -0.0);
   const bool massless = a.has("mass") && own_mass == 0;
-  if (geom.type == GeomType::kMesh || geom.type == GeomType::kSdf) {
+  if (geom.type == GeomType::kMesh) return;  // it is read with its mesh
+  if (geom.type == GeomType::kSdf) {
     if (adds_mass && !massless && density > 0) {
-      notes.unsupported(a.element(), "type", "the body needs the mass of a mesh; give the body an inertial");
+      notes.unsupported(a.element(), "type", "the body needs the mass of a distance field; give the body an inertial");
     }
     return;
   }
@@ -158,7 +225,8 @@ math::Vec3<double> principal_inertia(GeomType type, const model::Vec3d& s, doubl
   }
 }
 
-Geom read_geom(const Attributes& a, const MjcfSettings& settings, bool adds_mass, Notes& notes) {
+Geom read_geom(const Attributes& a, const MjcfSettings& settings, bool adds_mass, MeshAssets& meshes,
+               std::vector<model::MeshSpec>& scene_meshes, Notes& notes) {
   Geom geom;
   // The order of GeomType.
   const int type =
@@ -166,21 +234,30 @@ Geom read_geom(const Attributes& a, const MjcfSettings& settings, bool adds_mass
   geom.type = static_cast<GeomType>(type);
   geom.X_BG = read_pose(a, settings);
   geom.group = a.integer("group", 0);
-  if (is_solid(geom.type) && (a.has("mesh") || a.has("hfield"))) {
+  if (is_solid(geom.type) && a.has("mesh") && meshes.is_given(a)) {
+    fit_to_mesh(a, settings, meshes.get(a), geom);
+  } else if (is_solid(geom.type) && (a.has("mesh") || a.has("hfield"))) {
     const char* name = a.has("mesh") ? "mesh" : "hfield";
-    notes.unsupported(a.where(name), name, "a geom is not fitted to an asset; give its size");
+    notes.unsupported(a.where(name), name, "a geom is not fitted to this asset, whose file was not sent along; give its size");
+    read_size(a, geom);
+  } else {
+    read_size(a, geom);
   }
-  read_size(a, geom);
   read_contact(a, geom, notes);
   const bool in_group = geom.group >= settings.inertia_group_first && geom.group <= settings.inertia_group_last;
   read_mass(a, adds_mass && in_group, geom, notes);
-  if (!in_group) geom.mass = {};
   const bool can_touch = geom.contact_type != 0 || geom.contact_affinity != 0;
+  if (geom.type == GeomType::kMesh) {
+    read_mesh_geom(a, adds_mass && in_group, can_touch, meshes, scene_meshes, geom, notes);
+    geom.is_shape = !geom.mesh.empty();
+    return geom;
+  }
+  if (!in_group) geom.mass = {};
   geom.is_shape = is_scene_shape(geom.type);
   if (!geom.is_shape && can_touch) {
     notes.unsupported(a.element(), "type",
-                      "shapes are plane, sphere, capsule and box; one with contype and conaffinity 0 may be of any "
-                      "type");
+                      "shapes are plane, sphere, capsule, box, cylinder, ellipsoid and mesh; one with contype and conaffinity 0 may be "
+                      "of any type");
   }
   return geom;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "engine/import/mjcf_attributes.hpp"
+#include "engine/import/mjcf_meshes.hpp"
 #include "engine/import/mjcf_settings.hpp"
 #include "engine/model/spec_math.hpp"
 
@@ -20,12 +21,14 @@ struct Geom {
   double friction = 1;
   int contact_dimension = 3;
   int contact_type = 1, contact_affinity = 1;
+  std::string mesh;            // of a mesh
   bool is_shape = false;       // takes part in contacts, or could, and is of a kind that the scene has
   model::MassProperties mass;  // in the body's frame; zero for planes and height fields
 };
 
-// `adds_mass`: the body takes its inertia from its geoms.
-Geom read_geom(const Attributes& attributes, const MjcfSettings& settings, bool adds_mass, Notes& notes);
+// `adds_mass`: the body takes its inertia from its geoms. Hulls of meshes that take part in contacts are added to `scene_meshes`.
+Geom read_geom(const Attributes& attributes, const MjcfSettings& settings, bool adds_mass, MeshAssets& meshes,
+               std::vector<model::MeshSpec>& scene_meshes, Notes& notes);
 
 // Inertia of a solid of uniform density and the given mass about its centre, in its own frame: the diagonal.
 math::Vec3<double> principal_inertia(GeomType type, const model::Vec3d& size, double mass);

@@ -10,6 +10,7 @@
 
 #include "engine/import/mjcf_attributes.hpp"
 #include "engine/import/mjcf_defaults.hpp"
+#include "engine/import/mjcf_meshes.hpp"
 #include "engine/import/mjcf_settings.hpp"
 #include "engine/import/xml_tree.hpp"
 #include "engine/model/scene_spec.hpp"
@@ -27,6 +28,7 @@ struct MjcfScene {
   Notes& notes;
   MjcfSettings settings;
   DefaultClasses defaults;
+  MeshAssets meshes;
   model::SceneSpec spec;
   std::map<std::string, int, std::less<>> body_index;          // by name, with "world"
   std::map<std::string, JointPlace, std::less<>> joint_place;  // by name

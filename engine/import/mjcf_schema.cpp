@@ -31,9 +31,12 @@ constexpr std::string_view kSolver = "is not used: the solver's choices are made
 
 constexpr std::string_view kGeomRead =
     "type pos quat axisangle euler xyaxes zaxis fromto size contype conaffinity condim group priority friction mass "
-    "density shellinertia mesh hfield adhesion surfacevel";
-constexpr std::string_view kGeomIgnored = "material rgba user fitscale fluidshape fluidcoef";
+    "density shellinertia mesh fitscale hfield adhesion surfacevel";
+constexpr std::string_view kGeomIgnored = "material rgba user fluidshape fluidcoef";
 constexpr std::string_view kGeomWarned = "solref solimp solmix margin gap";
+constexpr std::string_view kMeshRead =
+    "file content_type vertex face refpos refquat scale inertia maxhullvert builtin";
+constexpr std::string_view kMeshIgnored = "normal texcoord facenormal facetexcoord smoothnormal params material octree_maxdepth";
 constexpr std::string_view kJointRead =
     "type pos axis springdamper limited range stiffness damping armature frictionloss ref springref actuatorfrclimited "
     "actuatorfrcrange actuatorgravcomp";
@@ -56,8 +59,8 @@ constexpr Row kRows[] = {
     {"", "mujoco", Treatment::kRead, "model", "", "", ""},
     {"mujoco", "compiler", Treatment::kRead,
      "angle coordinate eulerseq inertiafromgeom inertiagrouprange settotalmass autolimits boundmass boundinertia "
-     "balanceinertia alignfree",
-     "strippath fitaabb meshdir texturedir assetdir discardvisual convexhull usethread fusestatic exactmeshinertia "
+     "balanceinertia alignfree fitaabb meshdir assetdir",
+     "strippath texturedir discardvisual convexhull usethread fusestatic exactmeshinertia "
      "saveinertial",
      "", ""},
     {"compiler", "lengthrange", Treatment::kIgnored, "", "", "", kNotPhysics},
@@ -78,7 +81,14 @@ constexpr Row kRows[] = {
     {"mujoco", "visual", Treatment::kIgnored, "", "", "", kNotPhysics},
     {"mujoco", "statistic", Treatment::kIgnored, "", "", "", kNotPhysics},
     {"mujoco", "custom", Treatment::kIgnored, "", "", "", kNotPhysics},
-    {"mujoco", "asset", Treatment::kIgnored, "", "", "", kNotPhysics},
+    {"mujoco", "asset", Treatment::kRead, "", "", "", ""},
+    {"asset", "mesh", Treatment::kRead, kMeshRead, kMeshIgnored, "", ""},
+    {"asset", "texture", Treatment::kIgnored, "", "", "", kNotPhysics},
+    {"asset", "material", Treatment::kIgnored, "", "", "", kNotPhysics},
+    {"asset", "hfield", Treatment::kIgnored, "", "", "", kNotPhysics},
+    {"asset", "skin", Treatment::kIgnored, "", "", "", kNotPhysics},
+    {"asset", "model", Treatment::kIgnored, "", "", "", kNotPhysics},
+    {"mesh", "plugin", Treatment::kUnsupported, "", "", "", "plugins are not offered"},
     {"mujoco", "extension", Treatment::kUnsupported, "", "", "", "plugins are not offered"},
     {"mujoco", "sensor", Treatment::kWarned, "", "", "", "is not taken over: sensors are not evaluated"},
     {"mujoco", "deformable", Treatment::kRead, "", "", "", ""},
@@ -99,7 +109,7 @@ constexpr Row kRows[] = {
     {"default", "cylinder", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
     {"default", "muscle", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
     {"default", "adhesion", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
-    {"default", "mesh", Treatment::kIgnored, "", "", "", kNotPhysics},
+    {"default", "mesh", Treatment::kRead, "scale maxhullvert inertia", kMeshIgnored, "", ""},
     {"default", "material", Treatment::kIgnored, "", "", "", kNotPhysics},
     {"default", "site", Treatment::kIgnored, "", "", "", kNotPhysics},
     {"default", "camera", Treatment::kIgnored, "", "", "", kNotPhysics},
@@ -158,7 +168,7 @@ constexpr Row kRows[] = {
 };
 
 // Tags whose elements have a name and a class where they are used, but not among the defaults.
-constexpr std::string_view kNamedAndClassed = "geom joint spatial fixed general motor position velocity connect weld";
+constexpr std::string_view kNamedAndClassed = "geom mesh joint spatial fixed general motor position velocity connect weld";
 
 bool in_list(std::string_view list, std::string_view word) {
   if (list == "*") return true;

@@ -22,6 +22,8 @@ void read_compiler(const XmlElement& element, MjcfSettings& s, Notes& notes) {
   }
   s.inertia_group_first = static_cast<int>(group[0]);
   s.inertia_group_last = static_cast<int>(group[1]);
+  s.mesh_directory = a.text("meshdir", a.text("assetdir", s.mesh_directory));
+  s.fit_bounds = a.boolean("fitaabb", s.fit_bounds);
   s.total_mass = a.number("settotalmass", s.total_mass);
   s.auto_limits = a.boolean("autolimits", s.auto_limits);
   s.bound_mass = a.not_negative("boundmass", s.bound_mass);

@@ -24,6 +24,8 @@ struct MjcfSettings {
   bool balance_inertia = false;
   double bound_mass = 0;     // kg
   double bound_inertia = 0;  // kg m^2
+  std::string mesh_directory;  // before the names of mesh files
+  bool fit_bounds = false;   // geoms are fitted to the bounding box of a mesh, not to its inertia
   double total_mass = -1;    // kg; not positive: masses stay as they are
   // <option>
   double timestep = 0.002;  // s

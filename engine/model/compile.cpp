@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "engine/model/compile_hulls.hpp"
 #include "engine/model/loop_joints.hpp"
 #include "engine/model/principal_axes.hpp"
 
@@ -44,8 +45,10 @@ Frame principal_frame(const BodySpec& body, Vec& moments) {
 
 class Compiler {
  public:
-  explicit Compiler(WeldedScene welded) {
+  Compiler(WeldedScene welded, CompiledHulls hulls) : hulls_(std::move(hulls)) {
     model_.welded = std::move(welded);
+    model_.warnings = std::move(hulls_.warnings);
+    arrays().hull_vertices = std::move(hulls_.vertices);
     model_.closes_loop = model_.welded.closes_loop;
   }
 
@@ -338,12 +341,8 @@ class Compiler {
         X_CS.q = math::normalized(math::conjugate(q_BC) * X_CS.q);
       }
       shape.p_CS = X_CS.p, shape.q_CS = X_CS.q;
-      switch (spec.kind) {
-        case ShapeKind::kPlane: shape.bounding_radius = std::numeric_limits<double>::infinity(); break;
-        case ShapeKind::kSphere: shape.bounding_radius = spec.size[0]; break;
-        case ShapeKind::kCapsule: shape.bounding_radius = spec.size[0] + spec.size[1]; break;
-        case ShapeKind::kBox: shape.bounding_radius = math::norm(shape.size); break;
-      }
+      if (spec.kind == ShapeKind::kMesh) place_hull(hulls_, spec.mesh, shape);
+      shape.bounding_radius = bounding_radius(spec.kind, shape.size);
       arrays().shapes.push_back(shape);
     }
   }
@@ -368,6 +367,8 @@ class Compiler {
 
   static int contact_max(ShapeKind a, ShapeKind b) {
     if (a == ShapeKind::kSphere || b == ShapeKind::kSphere) return 1;
+    if (a == ShapeKind::kEllipsoid || b == ShapeKind::kEllipsoid) return 1;
+    if (a > ShapeKind::kBox || b > ShapeKind::kBox) return 4;  // a cylinder or a mesh
     if (a == ShapeKind::kBox && b == ShapeKind::kBox) return 8;
     const bool box = a == ShapeKind::kBox || b == ShapeKind::kBox;
     const bool plane = a == ShapeKind::kPlane || b == ShapeKind::kPlane;
@@ -434,6 +435,7 @@ class Compiler {
   }
 
   CompiledModel model_;
+  CompiledHulls hulls_;
   std::vector<double> friction_loss_;  // [axis]
 };
 
@@ -442,7 +444,9 @@ class Compiler {
 Result<CompiledModel> compile(const SceneSpec& scene) {
   Result<WeldedScene> welded = merge_welds(scene);
   if (!welded.ok()) return welded.error();
-  return Compiler(std::move(welded).value()).run();
+  Result<CompiledHulls> hulls = compile_hulls(welded.value().scene.meshes);
+  if (!hulls.ok()) return hulls.error();
+  return Compiler(std::move(welded).value(), std::move(hulls).value()).run();
 }
 
 }  // namespace axion::model

@@ -4,6 +4,7 @@
 // along the joint tree, finds principal axes, lays out rows and lists the shape pairs that may ever touch.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "engine/base/result.hpp"
@@ -28,6 +29,7 @@ struct ModelArrays {
   std::vector<int> limit_axis;
   std::vector<EffortData<Real>> efforts;
   std::vector<ShapeData<Real>> shapes;
+  std::vector<Real> hull_vertices;
   std::vector<PairData<Real>> pairs;
   std::vector<int> pair_row;
   int lock_count = 0, control_count = 0, contact_capacity = 0, candidate_capacity = 0;
@@ -47,6 +49,7 @@ struct CompiledModel {
   std::vector<math::Vec3<double>> x;       // [internal] initial centre of mass, world
   std::vector<math::Quat<double>> q;       // [internal] initial principal frame
   ModelArrays<double> arrays;
+  std::vector<std::string> warnings;       // what a user should know of what was simplified
 };
 
 // Validates and compiles. Errors name a path in SceneSpec.

@@ -90,6 +90,7 @@ ModelView<Real> ModelArrays<Real>::view() const {
   m.joints = joints.data();
   m.axes = axes.data(), m.actuators = actuators.data(), m.lock_joint = lock_joint.data(), m.limit_axis = limit_axis.data();
   m.efforts = efforts.data();
+  m.hull_vertices = hull_vertices.data();
   m.shapes = shapes.data(), m.pairs = pairs.data(), m.pair_row = pair_row.data();
   return m;
 }

@@ -46,7 +46,8 @@ ActuatorData<float> convert(const ActuatorData<double>& a) {
 EffortData<float> convert(const EffortData<double>& a) { return {a.axis, a.actuator, float(a.friction_loss)}; }
 
 ShapeData<float> convert(const ShapeData<double>& a) {
-  return {a.kind, a.body, cast<float>(a.size), cast<float>(a.p_CS), cast<float>(a.q_CS), float(a.bounding_radius)};
+  return {a.kind, a.body, cast<float>(a.size), cast<float>(a.p_CS), cast<float>(a.q_CS), float(a.bounding_radius),
+          a.hull_start, a.hull_stride, a.hull_count};
 }
 
 PairData<float> convert(const PairData<double>& a) {
@@ -70,6 +71,7 @@ ModelArrays<float> to_float(const ModelArrays<double>& a) {
   b.axes = convert_all(a.axes), b.actuators = convert_all(a.actuators), b.lock_joint = a.lock_joint;
   b.limit_axis = a.limit_axis, b.efforts = convert_all(a.efforts), b.body_loops = a.body_loops;
   b.shapes = convert_all(a.shapes), b.pairs = convert_all(a.pairs), b.pair_row = a.pair_row;
+  b.hull_vertices.assign(a.hull_vertices.begin(), a.hull_vertices.end());
   b.lock_count = a.lock_count, b.control_count = a.control_count, b.contact_capacity = a.contact_capacity;
   b.candidate_capacity = a.candidate_capacity, b.coupling_capacity = a.coupling_capacity;
   b.loop_count = a.loop_count, b.inverse_blocks = a.inverse_blocks;

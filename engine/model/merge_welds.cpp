@@ -145,6 +145,7 @@ void Merger::contents() {
     if (shape.body != kWorldBody) shape.body = out_.body_map[shape.body];
     out_.scene.shapes.push_back(std::move(shape));
   }
+  out_.scene.meshes = in_.meshes;
   for (ActuatorSpec actuator : in_.actuators) {
     actuator.joint = joint_map_[actuator.joint];
     out_.scene.actuators.push_back(std::move(actuator));

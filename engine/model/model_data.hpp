@@ -87,6 +87,7 @@ struct ShapeData {
   math::Vec3<Real> p_CS;     // shape frame in the body's principal frame (in the world for the world's shapes)
   math::Quat<Real> q_CS;
   Real bounding_radius;      // m about p_CS; infinite for a plane
+  int hull_start = 0, hull_stride = 0, hull_count = 0;  // of a mesh: in ModelView::hull_vertices (collide/shape.hpp)
 };
 
 // Two shapes that may touch.
@@ -122,6 +123,7 @@ struct ModelView {
   const int* limit_axis;                 // [limit_count] axis of each limit row
   const EffortData<Real>* efforts;       // [effort_count] sorted by axis
   const ShapeData<Real>* shapes;
+  const Real* hull_vertices;             // x, y and z of each hull, hull_stride numbers each
   const PairData<Real>* pairs;           // [pair_count] sorted by their lower shape, then the other
   const int* pair_row;                   // [shape_count + 1] first pair of each lower shape
 };

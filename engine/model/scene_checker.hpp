@@ -44,6 +44,7 @@ class SceneChecker {
   void counts();
   void world();
   void bodies();
+  void meshes();
   void shapes();
   void actuators();
   void excludes();
@@ -64,6 +65,7 @@ class SceneChecker {
   std::optional<Error> error_;
   std::vector<bool> closes_loop_;   // [joint]
   std::vector<int> joint_of_body_;  // the joint that carries it; -1: none
+  std::unordered_set<std::string> mesh_names_;
   std::vector<int> weld_root_;      // body that this one moves with, or kWorldBody
 };
 

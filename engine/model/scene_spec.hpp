@@ -30,8 +30,10 @@ struct ShapeSpec {
   std::string name;
   ShapeKind kind = ShapeKind::kSphere;
   int body = kWorldBody;          // index into SceneSpec::bodies, or kWorldBody
-  PoseSpec X_BS;                  // shape frame in its body's frame; a plane's normal is +z, a capsule's axis z
-  Vec3d size{0, 0, 0};            // m. sphere: radius; capsule: radius, half length; box: half extents; plane: unused
+  PoseSpec X_BS;                  // shape frame in its body's frame; a plane's normal is +z, a capsule's or cylinder's axis z
+  // m. Sphere: radius; capsule, cylinder: radius, half length; box: half extents; ellipsoid: semi-axes; plane, mesh: unused.
+  Vec3d size{0, 0, 0};
+  std::string mesh;               // kMesh: the name of one of SceneSpec::meshes; the shape is its convex hull
   double friction = 1.0;          // sliding coefficient; a pair takes the maximum of its two (MuJoCo's rule)
   double restitution = 0.0;       // 0 .. 1, share of the approach speed given back; a pair takes the maximum of its two
   // Normal spring and damper, in series with those of the other shape. Stiffness 0 is rigid (its damping must be 0).
@@ -40,6 +42,12 @@ struct ShapeSpec {
   int contact_dimension = 3;      // 1 frictionless, 3 with friction; a pair takes the maximum of its two
   std::uint32_t contact_type = 1;       // a pair may touch if (type_a & affinity_b) || (type_b & affinity_a)
   std::uint32_t contact_affinity = 1;
+};
+
+// Points whose convex hull is a shape, in the frame of the shape. More vertices than model/convex_hull.hpp allows are simplified.
+struct MeshSpec {
+  std::string name;
+  std::vector<Vec3d> vertices;    // m
 };
 
 struct BodySpec {
@@ -137,6 +145,7 @@ struct SceneSpec {
   std::vector<BodySpec> bodies;
   std::vector<JointSpec> joints;
   std::vector<ShapeSpec> shapes;
+  std::vector<MeshSpec> meshes;
   std::vector<ActuatorSpec> actuators;
   std::vector<ContactExcludeSpec> excludes;
   std::vector<KeyframeSpec> keyframes;

@@ -5,6 +5,7 @@
 
 namespace axion::model {
 
-enum class ShapeKind : std::uint8_t { kPlane, kSphere, kCapsule, kBox };
+// A pair with a kind after kBox belongs to the convex family of engine/collide.
+enum class ShapeKind : std::uint8_t { kPlane, kSphere, kCapsule, kBox, kCylinder, kEllipsoid, kMesh };
 
 }  // namespace axion::model

@@ -84,6 +84,7 @@ void SceneChecker::counts() {
   count("bodies", scene_.bodies.size(), kMaxSceneBodies);
   count("joints", scene_.joints.size(), kMaxSceneJoints);
   count("shapes", scene_.shapes.size(), kMaxSceneShapes);
+  count("meshes", scene_.meshes.size(), kMaxSceneMeshes);
   count("actuators", scene_.actuators.size(), kMaxSceneActuators);
   count("excludes", scene_.excludes.size(), kMaxSceneExcludes);
   count("keyframes", scene_.keyframes.size(), kMaxSceneKeyframes);
@@ -110,6 +111,13 @@ void SceneChecker::bodies() {
   }
 }
 
+// Their points are checked where hulls are made of them (convex_hull.hpp).
+void SceneChecker::meshes() {
+  for (std::size_t i = 0; i < scene_.meshes.size() && ok(); ++i) {
+    name(item_name("meshes", i), scene_.meshes[i].name, mesh_names_);
+  }
+}
+
 void SceneChecker::shapes() {
   std::unordered_set<std::string> names;
   for (std::size_t s = 0; s < scene_.shapes.size() && ok(); ++s) {
@@ -119,9 +127,15 @@ void SceneChecker::shapes() {
     index(item, "body", shape.body, kWorldBody, scene_.bodies.size());
     pose(item, "X_BS", shape.X_BS);
     reals(item, "size", shape.size);
-    static constexpr int kSizes[] = {0, 1, 2, 3};  // plane, sphere, capsule, box
+    static constexpr int kSizes[] = {0, 1, 2, 3, 2, 3, 0};  // the order of ShapeKind
     for (int i = 0; i < kSizes[static_cast<int>(shape.kind)]; ++i) {
       at_least(item, ("size[" + std::to_string(i) + "]").c_str(), shape.size[i], kMinLength);
+    }
+    if (ok() && shape.kind == ShapeKind::kMesh && !mesh_names_.contains(shape.mesh)) {
+      fail(item, "mesh", "must name one of the scene's meshes; it is \"" + shape.mesh + "\"");
+    }
+    if (ok() && shape.kind != ShapeKind::kMesh && !shape.mesh.empty()) {
+      fail(item, "mesh", "is for shapes of kind mesh; it is \"" + shape.mesh + "\"");
     }
     at_least(item, "friction", shape.friction, 0);
     at_least(item, "restitution", shape.restitution, 0);
@@ -227,8 +241,8 @@ void SceneChecker::keyframe_quaternions(const std::string& item, const KeyframeS
 Status SceneChecker::run() {
   void (SceneChecker::*const stages[])() = {&SceneChecker::counts,   &SceneChecker::world,    &SceneChecker::bodies,
                                             &SceneChecker::joints,   &SceneChecker::tree,     &SceneChecker::loops,
-                                            &SceneChecker::welds,    &SceneChecker::shapes,   &SceneChecker::actuators,
-                                            &SceneChecker::excludes, &SceneChecker::keyframes};
+                                            &SceneChecker::welds,    &SceneChecker::meshes,   &SceneChecker::shapes,
+                                            &SceneChecker::actuators, &SceneChecker::excludes, &SceneChecker::keyframes};
   for (auto stage : stages) {
     (this->*stage)();
     if (!ok()) return *error_;

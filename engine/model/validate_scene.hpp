@@ -18,6 +18,7 @@ namespace axion::model {
 inline constexpr int kMaxSceneBodies = 4096;
 inline constexpr int kMaxSceneJoints = 4096;
 inline constexpr int kMaxSceneShapes = 16384;
+inline constexpr int kMaxSceneMeshes = 4096;
 inline constexpr int kMaxSceneActuators = 16384;
 inline constexpr int kMaxSceneExcludes = 65536;
 inline constexpr int kMaxSceneKeyframes = 1024;

@@ -48,6 +48,7 @@ class DeviceModel {
     m_.efforts = append(image, arrays.efforts);
     m_.lock_joint = append(image, arrays.lock_joint);
     m_.shapes = append(image, arrays.shapes);
+    m_.hull_vertices = append(image, arrays.hull_vertices);
     m_.pairs = append(image, arrays.pairs);
     m_.pair_row = append(image, arrays.pair_row);
     user_.external_body = append(image, user.external_body);

@@ -1,0 +1,287 @@
+// Contacts of two convex shapes that have no closed form together: one nearest point, or up to four of faces.
+//
+// The direction of contact, the unit normal n from B to A, decides everything: the gap is the separation along it,
+//   g = -(h_A(-n) + h_B(n)),  h the support functions of the whole shapes,
+// which no direction makes greater than the distance, and the least depth is minus its greatest value. Where the cores are apart
+// n is the direction of their nearest points (gjk.hpp). Where they overlap, it is that of the face of their difference by which
+// they come apart (portal.hpp). Cylinders among shapes that no ball thickens are shrunk by a skin while they touch, so that
+// lines and rims have a direction at a gap of nothing, too; apart it passes within a thousandth of their size to that of the whole
+// shapes. Then the polygons that look at each other give further points (convex_face.hpp).
+// Called by collide_pair alone; normals point from the second to the first.
+#pragma once
+
+#include "engine/collide/convex_face.hpp"
+#include "engine/collide/portal.hpp"
+
+namespace axion::collide {
+
+// Direction of contact and the places of it, before they are moved to the surfaces; in A.
+template <typename Real>
+struct Approach {
+  math::Vec3<Real> n;
+  Difference<Real> points;
+  bool near;  // false: farther apart than the margin
+};
+
+template <typename Real>
+AXION_HD inline Approach<Real> approach_of(const Nearest<Real>& nearest) {
+  return {(Real(1) / nearest.length) * nearest.v, weighted(nearest.simplex), true};
+}
+
+// Cores that overlap.
+template <typename Real>
+AXION_HD inline Approach<Real> approach_from_within(const ConvexPair<Real>& pair, const Nearest<Real>& nearest) {
+  const Portal<Real> portal = way_out(pair);
+  if (portal.found) return {-portal.out, portal_points(portal), true};
+  // Flat cores, which have no inside: square to all that is known of them.
+  const Difference<Real> points = weighted(nearest.simplex);
+  const math::Vec3<Real> p = -pair.p_AB;
+  math::Vec3<Real> axis = pair.a.kind == model::ShapeKind::kCapsule ? math::Vec3<Real>{0, 0, 1} : p;
+  if (pair.a.kind == model::ShapeKind::kCapsule && pair.b.kind == model::ShapeKind::kCapsule) {
+    const math::Vec3<Real> across = math::cross(axis, pair.R_AB.column(2));
+    if (math::norm(across) > Real(1e-3)) {
+      return {(math::dot(across, p) < Real(0) ? Real(-1) : Real(1)) / math::norm(across) * across, points, true};
+    }
+  }
+  if (!(math::norm(axis) > tiny_length<Real>())) axis = {1, 0, 0};
+  math::Vec3<Real> n, other;
+  math::tangent_basis(math::normalized(axis), n, other);
+  return {math::dot(n, p) < Real(0) ? -n : n, points, true};
+}
+
+// Greatest separation along n of the whole shapes is at most this.
+template <typename Real>
+AXION_HD inline Real separation_along(const ConvexPair<Real>& pair, const math::Vec3<Real>& n) {
+  return math::dot(n, nearest_along(pair, n).w()) - pair.radius_a - pair.radius_b;
+}
+
+// Shapes whose cores are whole, or thickened by balls.
+template <typename Real>
+AXION_HD inline Approach<Real> approach_of_cores(const ConvexPair<Real>& pair, Real near, Real far) {
+  const Nearest<Real> nearest = nearest_points(pair, far);
+  if (nearest.bound > far) return {{}, {}, false};
+  if (!(nearest.length > Real(0))) return approach_from_within(pair, nearest);
+  Approach<Real> approach = approach_of(nearest);
+  if (nearest.length >= near || nearest.simplex.count == 3) return approach;
+  // Nearly touching by an edge or a vertex: rounding turns the direction, which a face beside them keeps.
+  const Portal<Real> portal = way_out(pair);
+  if (!portal.found || math::dot(portal.out, approach.n) > Real(-0.1)) return approach;
+  const Real share = nearest.length / near;
+  approach.n = math::normalized(share * approach.n - (Real(1) - share) * portal.out);
+  return approach;
+}
+
+// Of two directions the one along which the shapes are farther apart; between them where that is little.
+template <typename Real>
+AXION_HD inline math::Vec3<Real> better_of(const ConvexPair<Real>& pair, const math::Vec3<Real>& n, const math::Vec3<Real>& other,
+                                           Real near) {
+  const Real gain = separation_along(pair, other) - separation_along(pair, n) - Real(0.1) * near;
+  if (!(gain > Real(0)) || !(math::dot(n, other) > Real(-0.1))) return n;
+  const Real share = gain < near ? gain / near : Real(1);
+  return math::normalized(share * other + (Real(1) - share) * n);
+}
+
+// With a cylinder, and no ball about either.
+template <typename Real>
+AXION_HD inline Approach<Real> approach_of_shrunk(ConvexPair<Real> pair, Real skin_a, Real skin_b, Real near, Real far) {
+  pair.skin_a = skin_a, pair.skin_b = skin_b;
+  const Real skin = skin_a + skin_b;
+  const Nearest<Real> shrunk = nearest_points(pair, far + Real(2) * skin);
+  pair.skin_a = pair.skin_b = Real(0);
+  if (shrunk.bound > far + Real(2) * skin) return {{}, {}, false};
+  if (!(shrunk.length > Real(0))) return approach_from_within(pair, shrunk);
+  Approach<Real> approach = approach_of(shrunk);
+  Real separation = separation_along(pair, approach.n);
+  // Of sides and caps the skin takes as much as it is thick; a rim it moves, and then the direction is not quite its own.
+  if (separation < near && shrunk.length - skin > separation + Real(0.1) * near) {
+    const Portal<Real> portal = way_out(pair);
+    if (portal.found) approach.n = better_of(pair, approach.n, -portal.out, near);
+    separation = separation_along(pair, approach.n);
+  }
+  if (!(separation > Real(0))) return approach;
+  const Nearest<Real> whole = nearest_points(pair, far);
+  if (whole.bound > far) return {{}, {}, false};
+  if (!(whole.length > Real(0))) return approach;
+  const Approach<Real> apart = approach_of(whole);
+  if (whole.length >= near) return apart;
+  const Real share = whole.length / near;
+  approach.n = math::normalized(share * apart.n + (Real(1) - share) * approach.n);
+  return approach;
+}
+
+// Points of the polygons of both shapes, in the frame of the normal: x and y places, z heights along it.
+template <typename Real>
+struct FacePair {
+  Polygon<Real> a, b;
+  math::Vec3<Real> n, t1, t2;
+};
+
+template <typename Real>
+AXION_HD inline void into_plane(Polygon<Real>& polygon, const math::Vec3<Real>& origin, const math::Mat3<Real>& R,
+                                const FacePair<Real>& faces) {
+  for (int i = 0; i < polygon.count; ++i) {
+    const math::Vec3<Real> p = origin + R * polygon.point[i].p;
+    polygon.point[i].p = {math::dot(faces.t1, p), math::dot(faces.t2, p), math::dot(faces.n, p)};
+  }
+  if (area(polygon) >= Real(0)) return;
+  for (int i = 0, k = polygon.count - 1; i < k; ++i, --k) {
+    const NamedPoint<Real> swapped = polygon.point[i];
+    polygon.point[i] = polygon.point[k], polygon.point[k] = swapped;
+  }
+}
+
+template <typename Real>
+AXION_HD inline ContactPoint<Real> contact_at(const ConvexPair<Real>& pair, const FacePair<Real>& faces, Real x, Real y,
+                                              Real height_a, Real height_b, std::uint32_t feature) {
+  const math::Vec3<Real> across = x * faces.t1 + y * faces.t2;
+  const math::Mat3<Real>& R = pair.X_WA.R_WS;
+  return {pair.X_WA.p_WS + R * (across + height_a * faces.n), pair.X_WA.p_WS + R * (across + height_b * faces.n),
+          R * faces.n, height_a - height_b, feature};
+}
+
+// A place of the common polygon: its gap is the difference of the heights.
+template <typename Real>
+struct FaceContact {
+  Real height_a, height_b;
+  std::uint32_t feature;
+};
+
+// Two lines side by side: the ends of what they have in common. Crossing ones have none.
+template <typename Real>
+AXION_HD inline bool clip_line(const Polygon<Real>& line, ClippedPolygon<Real>& clipped) {
+  const math::Vec3<Real>&p = line.point[0].p, &q = line.point[1].p;
+  const math::Vec3<Real>&r = clipped.point[0], &s = clipped.point[1];
+  const Real x = q.x - p.x, y = q.y - p.y, u = s.x - r.x, v = s.y - r.y;
+  const Real lengths = std::sqrt((x * x + y * y) * (u * u + v * v));
+  if (!(std::abs(x * v - y * u) < Real(0.035) * lengths)) return false;
+  const math::Vec3<Real> across{-y, x, 0};
+  const bool same = x * u + y * v > Real(0);
+  // Ends of `line`, as edges square to it: what is between them stays.
+  clip_to_edge(p, p - across, same ? 0 : 1, Real(0), clipped);
+  clip_to_edge(q, q + across, same ? 1 : 0, Real(0), clipped);
+  return clipped.count >= 2;
+}
+
+// Adds up to four contacts of the polygons; `nearest` is among them where they leave it out.
+template <typename Real>
+AXION_HD_CALL void add_faces(const ConvexPair<Real>& pair, FacePair<Real>& faces, const ContactPoint<Real>& nearest,
+                             const math::Vec3<Real>& nearest_A, Real same, ContactList<Real>& list) {
+  const Real area_a = area(faces.a), area_b = area(faces.b);
+  const Real least_area = Real(1e-4) * same;  // of slivers; only a scale of lengths squared is needed
+  const bool flat_a = area_a > least_area * same, flat_b = area_b > least_area * same;
+  // The one that is clipped, and the one that clips, which has an area if any has.
+  const bool b_clips = flat_b || !flat_a;
+  const Polygon<Real>&clipped = b_clips ? faces.a : faces.b, &clipping = b_clips ? faces.b : faces.a;
+  ClippedPolygon<Real> common;
+  for (int i = 0; i < clipped.count; ++i) common.add(clipped.point[i].p, i);
+  if (flat_a || flat_b) {
+    for (int i = 0; i < clipping.count; ++i) {
+      clip_to_edge(clipping.point[i].p, clipping.point[i + 1 == clipping.count ? 0 : i + 1].p, i, Real(0.1) * same, common);
+    }
+  } else if (clipped.count != 2 || clipping.count != 2 || !clip_line(clipping, common)) {
+    common.count = 0;
+  }
+  math::Vec3<Real> place[kClippedPoints + 1];
+  FaceContact<Real> contact[kClippedPoints + 1];
+  int count = 0;
+  Real least = std::numeric_limits<Real>::max();
+  for (int i = 0; i < common.count; ++i) {
+    const math::Vec3<Real>& p = common.point[i];
+    const Real other = height_at(clipping, p, flat_a || flat_b ? least_area * same : Real(0));
+    const Real gap = b_clips ? p.z - other : other - p.z;
+    if (!(gap < list.margin)) continue;
+    bool known = false;
+    for (int k = 0; k < count; ++k) {
+      const Real x = place[k].x - p.x, y = place[k].y - p.y;
+      known = known || x * x + y * y < same * same;
+    }
+    if (known) continue;
+    const int before = common.line[i == 0 ? common.count - 1 : i - 1], after = common.line[i];
+    const auto own = [&](int line) { return clipped.point[line].name; };
+    const auto its = [&](int line) { return clipping.point[line - kFacePoints].name; };
+    const bool own_before = before < kFacePoints, own_after = after < kFacePoints;
+    int what = 3, name_own = 0, name_its = 0;
+    if (own_after && own_before) {
+      what = b_clips ? 1 : 2, name_own = own(after);
+    } else if (!own_after && !own_before) {
+      what = b_clips ? 2 : 1, name_its = its(after);
+    } else {
+      what = own_before ? 3 : 4, name_own = own(own_before ? before : after), name_its = its(own_before ? after : before);
+      if (!b_clips) what += 2;
+    }
+    place[count] = {p.x, p.y, gap};
+    contact[count] = {b_clips ? p.z : other, b_clips ? other : p.z,
+                      face_feature(what, b_clips ? name_own : name_its, b_clips ? name_its : name_own)};
+    least = gap < least ? gap : least;
+    ++count;
+  }
+  if (count == 0) {
+    list.add(nearest);
+    return;
+  }
+  const int polygon_count = count;
+  if (nearest.gap < least - Real(0.5) * same && nearest.gap < list.margin) {  // put first: it is the deepest
+    place[count++] = {math::dot(faces.t1, nearest_A), math::dot(faces.t2, nearest_A), nearest.gap};
+  }
+  int chosen[4];
+  const int kept = choose_four(place, count, Real(0.25) * same, chosen);
+  for (int k = 0; k < kept; ++k) {
+    const int i = chosen[k];
+    if (i == polygon_count) {
+      list.add(nearest);
+    } else {
+      list.add(contact_at(pair, faces, place[i].x, place[i].y, contact[i].height_a, contact[i].height_b, contact[i].feature));
+    }
+  }
+}
+
+// The shape with the one smooth surface of the kind has one contact.
+template <typename Real>
+AXION_HD inline bool has_face(const Shape<Real>& shape) {
+  return shape.kind != model::ShapeKind::kSphere && shape.kind != model::ShapeKind::kEllipsoid;
+}
+
+template <typename Real>
+AXION_HD_CALL void convex_convex(const Shape<Real>& a, const ShapePose<Real>& X_WA, const Shape<Real>& b,
+                                 const ShapePose<Real>& X_WB, ContactList<Real>& list) {
+  const ConvexPair<Real> pair{a, b, math::transpose_times(X_WA.R_WS, X_WB.p_WS - X_WA.p_WS),
+                              math::transpose(X_WA.R_WS) * X_WB.R_WS, X_WA, core_radius(a), core_radius(b), Real(0), Real(0)};
+  const Real radius = pair.radius_a + pair.radius_b;
+  const Real least_a = least_size(a), least_b = least_size(b), least = least_a < least_b ? least_a : least_b;
+  const Real far = list.margin + radius;
+  const bool round_a = a.kind == model::ShapeKind::kCylinder, round_b = b.kind == model::ShapeKind::kCylinder;
+  const bool shrinks = (round_a || round_b) && !(radius > Real(0));
+  const Approach<Real> approach =
+      shrinks ? approach_of_shrunk(pair, round_a ? Real(0.1) * least_a : Real(0), round_b ? Real(0.1) * least_b : Real(0),
+                                   Real(1e-3) * least, far)
+              : approach_of_cores(pair, Real(1e-3) * least, far);
+  if (!approach.near) return;
+  const math::Vec3<Real>& n = approach.n;
+  // To the surfaces: along the normal, to the planes that hold the shapes.
+  const Difference<Real> touching = nearest_along(pair, n);
+  const math::Vec3<Real>&on_a = approach.points.a, &on_b = approach.points.b;
+  const math::Vec3<Real> p_A = on_a + (math::dot(n, touching.a - on_a) - pair.radius_a) * n;
+  const math::Vec3<Real> p_B = on_b + (math::dot(n, touching.b - on_b) + pair.radius_b) * n;
+  const Real gap = math::dot(n, touching.w()) - radius;
+  if (!(gap < list.margin)) return;
+  const ContactPoint<Real> nearest{X_WA.p_WS + X_WA.R_WS * p_A, X_WA.p_WS + X_WA.R_WS * p_B, X_WA.R_WS * n, gap,
+                                   kNearestFeature};
+  if (!has_face(a) || !has_face(b)) {
+    list.add(nearest);
+    return;
+  }
+  const Real reach_a = bounding_radius(a), reach_b = bounding_radius(b);
+  const auto inclination = [&](Real reach) { return clamp(list.margin / reach, Real(0.03), Real(1)); };
+  FacePair<Real> faces{face_polygon(a, -n, inclination(reach_a)),
+                       face_polygon(b, math::transpose_times(pair.R_AB, n), inclination(reach_b)), n, {}, {}};
+  if (faces.a.count < 2 || faces.b.count < 2) {
+    list.add(nearest);
+    return;
+  }
+  math::tangent_basis(n, faces.t1, faces.t2);
+  into_plane(faces.a, math::Vec3<Real>{0, 0, 0}, math::Mat3<Real>::identity(), faces);
+  into_plane(faces.b, pair.p_AB, pair.R_AB, faces);
+  add_faces(pair, faces, nearest, p_A, Real(1e-3) * least, list);
+}
+
+}  // namespace axion::collide

@@ -1,0 +1,29 @@
+// Triangle meshes as files have them: binary STL, OBJ, and MuJoCo's own MSH.
+//
+// Hostile input: counts are checked against the size of the file before anything is allocated, indices against the vertices.
+// Used inside engine/import only.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/base/result.hpp"
+#include "engine/model/scene_spec.hpp"
+
+namespace axion::import {
+
+struct MeshData {
+  std::vector<model::Vec3d> vertices;
+  std::vector<std::array<int, 3>> faces;  // empty: only points are given
+};
+
+inline constexpr int kMaxMeshFaces = 1 << 20;
+
+enum class MeshFormat { kStl, kObj, kMsh };
+
+// The message of an error continues "the file ...".
+Result<MeshData> read_mesh(std::string_view bytes, MeshFormat format);
+
+}  // namespace axion::import
