@@ -253,8 +253,10 @@ Geom read_geom(const Attributes& a, const MjcfSettings& settings, bool adds_mass
     return geom;
   }
   if (!in_group) geom.mass = {};
-  geom.is_shape = is_scene_shape(geom.type);
-  if (!geom.is_shape && can_touch) {
+  // Cylinders and ellipsoids that touch nothing are for the eye.
+  const bool for_the_eye = !can_touch && (geom.type == GeomType::kCylinder || geom.type == GeomType::kEllipsoid);
+  geom.is_shape = is_scene_shape(geom.type) && !for_the_eye;
+  if (!is_scene_shape(geom.type) && can_touch) {
     notes.unsupported(a.element(), "type",
                       "shapes are plane, sphere, capsule, box, cylinder, ellipsoid and mesh; one with contype and conaffinity 0 may be "
                       "of any type");

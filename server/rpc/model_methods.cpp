@@ -1,6 +1,7 @@
 // Models: create, get, list, delete.
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 
@@ -58,8 +59,10 @@ absl::Status SimulationService::create_model(const v1::CreateModelRequest& reque
       return schedule::from_engine(model.error(),
                                    request.source_case() == v1::CreateModelRequest::kScene ? "scene" : "");
     }
-    auto added = parts_.registry.add_model(std::move(content), std::move(model).value(), std::move(imported->warnings),
-                                           parts_.batcher.now());
+    std::vector<std::string> warnings = std::move(imported->warnings);
+    const std::vector<std::string>& simplified = (*model.value()).info().warnings;
+    warnings.insert(warnings.end(), simplified.begin(), simplified.end());
+    auto added = parts_.registry.add_model(std::move(content), std::move(model).value(), std::move(warnings), parts_.batcher.now());
     if (!added.ok()) return added.status();
     record = *std::move(added);
   }

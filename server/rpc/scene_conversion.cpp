@@ -19,7 +19,7 @@ absl::Status unknown_kind(const std::string& path, int value) {
 }
 
 absl::StatusOr<model::ShapeSpec> to_shape(const std::string& path, const v1::ShapeSpec& message) {
-  if (message.kind() < v1::SHAPE_KIND_PLANE || message.kind() > v1::SHAPE_KIND_BOX) {
+  if (message.kind() < v1::SHAPE_KIND_PLANE || message.kind() > v1::SHAPE_KIND_MESH) {
     return unknown_kind(path, message.kind());
   }
   model::ShapeSpec shape;
@@ -35,7 +35,20 @@ absl::StatusOr<model::ShapeSpec> to_shape(const std::string& path, const v1::Sha
   shape.restitution = message.restitution();
   shape.contact_stiffness = message.contact_stiffness();
   shape.contact_damping = message.contact_damping();
+  shape.mesh = message.mesh();
   return shape;
+}
+
+absl::StatusOr<model::MeshSpec> to_mesh(const std::string& path, const v1::MeshSpec& message) {
+  if (message.vertices_size() % 3 != 0) {
+    return invalid_field(absl::StrCat(path, ".vertices"),
+                         absl::StrCat("must have three numbers for each vertex; it has ", message.vertices_size()));
+  }
+  model::MeshSpec mesh{message.name(), {}};
+  for (int i = 0; i < message.vertices_size(); i += 3) {
+    mesh.vertices.push_back({message.vertices(i), message.vertices(i + 1), message.vertices(i + 2)});
+  }
+  return mesh;
 }
 
 absl::StatusOr<model::AxisSpec> to_axis(const std::string& path, const v1::AxisSpec& message) {
@@ -135,6 +148,7 @@ absl::StatusOr<model::SceneSpec> to_scene(const v1::SceneSpec& message) {
   for (const auto& body : message.bodies()) scene.bodies.push_back(to_body(body));
   absl::Status status = convert_all("scene.joints", message.joints(), scene.joints, to_joint);
   status.Update(convert_all("scene.shapes", message.shapes(), scene.shapes, to_shape));
+  status.Update(convert_all("scene.meshes", message.meshes(), scene.meshes, to_mesh));
   status.Update(convert_all("scene.actuators", message.actuators(), scene.actuators, to_actuator));
   if (!status.ok()) return status;
   for (const auto& exclude : message.excludes()) scene.excludes.push_back({exclude.body_a(), exclude.body_b()});
@@ -175,6 +189,7 @@ v1::SceneSpec to_message(const model::SceneSpec& scene) {
     for (const auto& axis : joint.axes) fill_axis(axis, *out.add_axes());
   }
   for (const auto& shape : scene.shapes) fill_shape(shape, *message.add_shapes());
+  for (const auto& mesh : scene.meshes) fill_mesh(mesh, *message.add_meshes());
   for (const auto& actuator : scene.actuators) fill_actuator(actuator, *message.add_actuators());
   for (const auto& exclude : scene.excludes) {
     auto& out = *message.add_excludes();
@@ -219,6 +234,7 @@ void fill_model(const schedule::ModelRecord& record, v1::Model& message) {
     for (const auto& axis : joint.axes) fill_axis(axis, *out.add_axes());
   }
   for (const auto& shape : info.shapes) fill_shape(shape, *message.add_shapes());
+  for (const auto& mesh : info.meshes) fill_mesh(mesh, *message.add_meshes());
   for (const auto& actuator : info.actuators) fill_actuator(actuator, *message.add_actuators());
   for (const auto& keyframe : info.keyframes) fill_keyframe(keyframe, *message.add_keyframes());
   fill_vec3(info.gravity, *message.mutable_gravity());

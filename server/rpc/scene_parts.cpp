@@ -56,6 +56,15 @@ void fill_shape(const model::ShapeSpec& shape, v1::ShapeSpec& message) {
   message.set_restitution(shape.restitution);
   message.set_contact_stiffness(shape.contact_stiffness);
   message.set_contact_damping(shape.contact_damping);
+  message.set_mesh(shape.mesh);
+}
+
+void fill_mesh(const model::MeshSpec& mesh, v1::MeshSpec& message) {
+  message.set_name(mesh.name);
+  message.mutable_vertices()->Reserve(static_cast<int>(3 * mesh.vertices.size()));
+  for (const model::Vec3d& vertex : mesh.vertices) {
+    for (double x : vertex) message.add_vertices(x);
+  }
 }
 
 void fill_actuator(const model::ActuatorSpec& actuator, v1::ActuatorSpec& message) {

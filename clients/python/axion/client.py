@@ -7,6 +7,7 @@ import grpc
 from axion import options as choices
 from axion.batch import Batch
 from axion.errors import UnavailableError, raises_axion_error
+from axion.files import read_mjcf
 from axion.model import Model
 from axion.scene import Scene
 from axion.v1 import simulation_pb2, simulation_pb2_grpc
@@ -65,15 +66,19 @@ class Client:
         return self.stub.GetServerInfo(simulation_pb2.GetServerInfoRequest(), timeout=timeout)
 
     @raises_axion_error
-    def create_model(self, mjcf=None, *, scene=None, assets=None, allow_unsupported=False, timeout=None):
+    def create_model(self, mjcf=None, *, path=None, scene=None, assets=None, allow_unsupported=False, timeout=None):
         """Compiles a scene and returns its Model; the same content gives the same model.
 
-        mjcf: text of an MJCF file, or scene: an axion.Scene or axion.v1.SceneSpec. assets: dict of file name to bytes
-        (or text) for files that the MJCF includes. allow_unsupported: elements that would change the physics and are
+        mjcf: text of an MJCF file; or path: where such a file is, which is sent with the files that it refers to (read_mjcf);
+        or scene: an axion.Scene or axion.v1.SceneSpec. assets: dict of file name to bytes (or text) for files that the MJCF
+        includes, and for its meshes; with a path, beside those that are found. allow_unsupported: elements that would change the physics and are
         not supported become warnings; else InvalidArgumentError names them. See Model.warnings.
         """
-        if (mjcf is None) == (scene is None):
-            raise TypeError("create_model wants either mjcf or scene")
+        if sum(source is not None for source in (mjcf, path, scene)) != 1:
+            raise TypeError("create_model wants one of mjcf, path and scene")
+        if path is not None:
+            mjcf, found = read_mjcf(path)
+            assets = {**found, **(assets or {})}
         message = scene.proto if isinstance(scene, Scene) else scene
         request = simulation_pb2.CreateModelRequest(mjcf=mjcf, scene=message, allow_unsupported=allow_unsupported)
         for name, content in (assets or {}).items():

@@ -3,7 +3,9 @@
 from axion.v1 import scene_pb2
 
 _SHAPES = {"plane": scene_pb2.SHAPE_KIND_PLANE, "sphere": scene_pb2.SHAPE_KIND_SPHERE,
-           "capsule": scene_pb2.SHAPE_KIND_CAPSULE, "box": scene_pb2.SHAPE_KIND_BOX}
+           "capsule": scene_pb2.SHAPE_KIND_CAPSULE, "box": scene_pb2.SHAPE_KIND_BOX,
+           "cylinder": scene_pb2.SHAPE_KIND_CYLINDER, "ellipsoid": scene_pb2.SHAPE_KIND_ELLIPSOID,
+           "mesh": scene_pb2.SHAPE_KIND_MESH}
 _ACTUATORS = {"motor": scene_pb2.ACTUATOR_KIND_MOTOR, "position": scene_pb2.ACTUATOR_KIND_POSITION,
               "velocity": scene_pb2.ACTUATOR_KIND_VELOCITY}
 _WORLD = -1
@@ -60,7 +62,8 @@ class Scene:
         return len(self.proto.bodies) - 1
 
     def shape(self, kind, name, body=None, *, size=(), position=(0, 0, 0), rotation=(1, 0, 0, 0), **choices):
-        """A "plane", "sphere" (size r), "capsule" (r, half length) or "box" (half extents) in the frame of its body.
+        """A "plane", "sphere" (size r), "capsule" or "cylinder" (r, half length), "box" (half extents), "ellipsoid"
+        (semi-axes) or "mesh" (mesh="name of a mesh", no size) in the frame of its body.
 
         Further: friction, restitution, contact_stiffness, contact_damping, contact_dimension, contact_type,
         contact_affinity.
@@ -69,6 +72,11 @@ class Scene:
         self.proto.shapes.add(name=name, kind=_kind(_SHAPES, kind), body=_WORLD if body is None else body,
                               pose=_pose(position, rotation), size=_vec3((*size, 0, 0, 0)[:3]), **choices)
         return len(self.proto.shapes) - 1
+
+    def mesh(self, name, vertices):
+        """Points, each of three numbers, whose convex hull shapes of kind "mesh" have. Returns the name."""
+        self.proto.meshes.add(name=name, vertices=[x for vertex in vertices for x in vertex])
+        return name
 
     def _joint(self, kind, name, child, parent, anchor=(0, 0, 0), **choices):
         self.proto.joints.add(name=name, kind=kind, child=child, parent=_WORLD if parent is None else parent,

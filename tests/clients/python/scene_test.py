@@ -60,8 +60,8 @@ class Builder(unittest.TestCase):
         scene = pendulum()
         with self.assertRaisesRegex(ValueError, "dampng"):
             scene.hinge("wrong", 0, dampng=1)
-        with self.assertRaisesRegex(ValueError, "'cylinder' is none of plane"):
-            scene.shape("cylinder", "wrong")
+        with self.assertRaisesRegex(ValueError, "'cone' is none of plane"):
+            scene.shape("cone", "wrong")
         with self.assertRaisesRegex(ValueError, "'muscle' is none of motor"):
             scene.actuator("muscle", "wrong", 0)
         with self.assertRaisesRegex(ValueError, "has 2 numbers"):

@@ -252,7 +252,7 @@ TEST(Mjcf, what_would_change_the_motion_is_an_error_unless_it_is_allowed) {
     std::string xml;
     const char* field;
   } cases[] = {
-      {arm(j, "", "", "<geom type='cylinder' size='.1 .1'/>"), "geom.type"},
+      {arm(j, "", "", "<geom size='.1'/><geom type='hfield' hfield='h'/>"), "geom.type"},
       {arm(j, "", "", "<geom size='.1'/><geom type='mesh' mesh='m'/>"), "geom.type"},
       {arm(j, "", "", "<geom size='.1' priority='1'/>"), "geom.priority"},
       {arm(j, "", "", "<geom size='.1' shellinertia='true'/>"), "geom.shellinertia"},
@@ -305,8 +305,7 @@ TEST(Mjcf, a_geom_that_touches_nothing_may_be_of_any_type) {
                    "<geom type='cylinder' size='.1 .1'" + none + "<geom type='mesh' mesh='m'" + none));
   EXPECT_TRUE(s.scene.shapes.empty());
   EXPECT_TRUE(s.warnings.empty());
-  EXPECT_TRUE(is_refused(arm("<joint name='j'/>", "", "", "<geom type='mesh' mesh='m'" + none), "geom.type",
-                         "needs the mass of a mesh"));
+  EXPECT_TRUE(is_refused(arm("<joint name='j'/>", "", "", "<geom type='mesh' mesh='m'" + none), "geom.mesh", "names no mesh"));
 }
 
 TEST(Mjcf, an_exclusion_of_a_welded_body_says_what_it_covers) {

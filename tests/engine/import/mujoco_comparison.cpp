@@ -39,8 +39,16 @@ void expect_same_rotation(const Quat& a, const Quat& b, const std::string& what)
   expect_close(math::to_matrix(a), math::to_matrix(b), what);
 }
 
-bool is_scene_shape(int type) {
-  return type == mjGEOM_PLANE || type == mjGEOM_SPHERE || type == mjGEOM_CAPSULE || type == mjGEOM_BOX;
+bool is_scene_shape(const mjModel& m, int g) {
+  const int type = m.geom_type[g];
+  if (type == mjGEOM_PLANE || type == mjGEOM_SPHERE || type == mjGEOM_CAPSULE || type == mjGEOM_BOX) return true;
+  return type != mjGEOM_HFIELD && (m.geom_contype[g] != 0 || m.geom_conaffinity[g] != 0);
+}
+
+// Of the sizes of a kind.
+int number_count(model::ShapeKind kind) {
+  static constexpr int kCounts[] = {0, 1, 2, 3, 2, 3, 0};
+  return kCounts[static_cast<int>(kind)];
 }
 
 }  // namespace
@@ -190,15 +198,14 @@ void Comparison::compare_joints() {
 void Comparison::compare_shapes() {
   std::size_t s = 0;
   for (int g = 0; g < m_->ngeom; ++g) {
-    if (!is_scene_shape(m_->geom_type[g])) continue;
+    if (!is_scene_shape(*m_, g)) continue;
     ASSERT_LT(s, welded_.scene.shapes.size());
     const model::ShapeSpec& shape = welded_.scene.shapes[s++];
     model::Pose X_WS = model::to_pose(shape.X_BS);
     if (shape.body != kWorldBody) X_WS = model::to_pose(welded_.scene.bodies[shape.body].X_WB) * X_WS;
     expect_close(X_WS.position, vec(d_->geom_xpos + 3 * g), shape.name + " position");
     expect_close(math::to_matrix(X_WS.rotation), mat(d_->geom_xmat + 9 * g), shape.name + " rotation");
-    const int numbers = shape.kind == model::ShapeKind::kBox ? 3 : (shape.kind == model::ShapeKind::kCapsule ? 2 : 1);
-    for (int i = 0; i < numbers; ++i) expect_close(shape.size[i], m_->geom_size[3 * g + i], shape.name + " size");
+    for (int i = 0; i < number_count(shape.kind); ++i) expect_close(shape.size[i], m_->geom_size[3 * g + i], shape.name + " size");
     expect_close(shape.friction, m_->geom_friction[3 * g], shape.name + " friction");
     EXPECT_EQ(shape.contact_dimension, m_->geom_condim[g] == 1 ? 1 : 3) << shape.name;
     EXPECT_EQ(static_cast<int>(shape.contact_type), m_->geom_contype[g]) << shape.name;

@@ -1,0 +1,217 @@
+// Meshes of MJCF: their mass, frame and hull beside MuJoCo's, the files they come in, and files that are wrong.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <string>
+
+#include "engine/import/mesh_data.hpp"
+#include "engine/import/mjcf.hpp"
+#include "engine/model/compile.hpp"
+#include "engine/model/principal_axes.hpp"
+#include "engine/model/spec_math.hpp"
+
+namespace axion::import {
+namespace {
+
+using model::Vec3d;
+
+std::string scene_of(const std::string& assets, const std::string& geom, const std::string& compiler = "") {
+  return "<mujoco><compiler " + compiler + "/><asset>" + assets + "</asset><worldbody><body name=\"b\" pos=\"0 0 1\"><freejoint/>" +
+         geom + "</body></worldbody></mujoco>";
+}
+
+const char* const kWedge =
+    "<mesh name=\"m\" vertex=\"0 0 0 .3 0 0 0 .2 0 0 0 .4 .3 .2 0\" scale=\"1 1.5 .7\" refpos=\".1 0 0\" refquat=\"1 .2 .3 0\"/>";
+
+std::string dented(const std::string& inertia) {
+  return "<mesh name=\"m\" inertia=\"" + inertia +
+         "\" vertex=\"-.1 -.1 -.2 .1 -.1 -.2 .1 .1 -.2 -.1 .1 -.2 0 0 .3 0 0 .1\" "
+         "face=\"0 2 1 0 3 2 0 1 5 1 4 5 1 2 4 2 3 4 3 0 4 0 5 4\"/>";
+}
+
+ImportedScene read(const std::string& xml, const ImportOptions& options = {}) {
+  Result<ImportedScene> imported = import_mjcf(xml, options);
+  EXPECT_TRUE(imported.ok()) << imported.error().message;
+  return imported.ok() ? std::move(imported).value() : ImportedScene{};
+}
+
+std::string error_of(const std::string& xml, const ImportOptions& options = {}) {
+  const Result<ImportedScene> imported = import_mjcf(xml, options);
+  return imported.ok() ? "" : imported.error().message;
+}
+
+// What MuJoCo 3's compiler gives the same document: mass, centre of mass in the body, principal moments in order.
+struct Reference {
+  double mass;
+  Vec3d centre, moments;
+};
+
+void expect_mass(const std::string& xml, const Reference& reference) {
+  const ImportedScene imported = read(xml);
+  ASSERT_EQ(imported.scene.bodies.size(), 1u);
+  const model::BodySpec& body = imported.scene.bodies[0];
+  EXPECT_NEAR(body.mass, reference.mass, 1e-6 * reference.mass);  // MuJoCo keeps vertices as floats
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(body.p_BoBcm[i], reference.centre[i], 1e-6);
+  math::Mat3<double> V;
+  math::Vec3<double> d;
+  model::symmetric_eigen(model::to_matrix(body.I_Bcm), V, d);
+  double moments[3] = {d.x, d.y, d.z};
+  std::sort(moments, moments + 3);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(moments[i], reference.moments[i], 1e-6 * reference.moments[2]);
+}
+
+TEST(MjcfMesh, mass_centre_and_inertia_are_those_of_mujoco) {
+  const std::string geom = "<geom type=\"mesh\" mesh=\"m\"/>";
+  expect_mass(scene_of(kWedge, "<geom type=\"mesh\" mesh=\"m\" pos=\".1 .2 .3\" euler=\"30 10 20\"/>"),
+              {8.400000584125529,
+               {0.021131547840287257, 0.29240663919975796, 0.41625766578925316},
+               {0.04959262918492666, 0.08243462357597968, 0.10125867790401898}});
+  expect_mass(scene_of(dented("convex"), geom),
+              {6.666667064030973, {0, 0, -0.07499999925494194}, {0.026666669050852538, 0.07583334197600716, 0.07583334197600716}});
+  const Reference dent{6.000000342726715,
+                       {0, 0.005555555776313498, -0.08333333291941218},
+                       {0.02376421955914761, 0.06348148857976955, 0.06505060458912955}};
+  expect_mass(scene_of(dented("exact"), geom), dent);
+  expect_mass(scene_of(dented("legacy"), geom), dent);
+  expect_mass(scene_of(dented("shell"), geom),
+              {252.8776440387099,
+               {0, 0.0013775524701465274, -0.05684835976921024},
+               {1.5908396400873681, 4.738957241918054, 4.804245767105076}});
+}
+
+TEST(MjcfMesh, solids_that_are_new_as_shapes_weigh_what_mujoco_says) {
+  expect_mass(scene_of("", "<geom type=\"cylinder\" size=\".1 .2\" pos=\".1 0 0\" euler=\"10 20 30\"/>"),
+              {12.566370614359174, {0.1, 0, 0}, {0.06283185307179588, 0.19896753472735362, 0.19896753472735362}});
+  expect_mass(scene_of("", "<geom type=\"ellipsoid\" size=\".1 .2 .05\" density=\"500\"/>"),
+              {2.0943951023931957, {0, 0, 0}, {0.005235987755982991, 0.017802358370342167, 0.020943951023931963}});
+}
+
+TEST(MjcfMesh, becomes_a_shape_in_the_frame_of_its_mass) {
+  const ImportedScene imported = read(scene_of(kWedge, "<geom name=\"g\" type=\"mesh\" mesh=\"m\" pos=\".1 .2 .3\" euler=\"30 10 20\"/>"));
+  ASSERT_EQ(imported.scene.shapes.size(), 1u);
+  const model::ShapeSpec& shape = imported.scene.shapes[0];
+  EXPECT_EQ(shape.kind, model::ShapeKind::kMesh);
+  EXPECT_EQ(shape.mesh, "m");
+  const Vec3d centre{0.021131547840287257, 0.29240663919975796, 0.41625766578925316};
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(shape.X_BS.position[i], centre[i], 1e-6);
+  ASSERT_EQ(imported.scene.meshes.size(), 1u);
+  EXPECT_EQ(imported.scene.meshes[0].vertices.size(), 5u);
+  EXPECT_TRUE(model::compile(imported.scene).ok());
+}
+
+TEST(MjcfMesh, gives_its_size_to_a_solid_that_is_fitted_to_it) {
+  const ImportedScene imported = read(scene_of(kWedge, "<geom type=\"capsule\" mesh=\"m\"/>"));
+  ASSERT_EQ(imported.scene.shapes.size(), 1u);
+  EXPECT_EQ(imported.scene.shapes[0].kind, model::ShapeKind::kCapsule);
+  EXPECT_NEAR(imported.scene.shapes[0].size[0], 0.09232793615279442, 1e-7);
+  EXPECT_NEAR(imported.scene.shapes[0].size[1], 0.10858275065749702, 1e-7);
+  EXPECT_NEAR(imported.scene.bodies[0].mass, 9.112531530271651, 1e-5);
+}
+
+// A tetrahedron in each of the formats.
+constexpr float kCorners[4][3] = {{0, 0, 0}, {0.3f, 0, 0}, {0, 0.2f, 0}, {0, 0, 0.4f}};
+constexpr int kFaces[4][3] = {{0, 2, 1}, {0, 1, 3}, {1, 2, 3}, {2, 0, 3}};
+
+template <typename T>
+void append(std::string& bytes, const T& value) {
+  bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+std::string stl() {
+  std::string bytes(80, ' ');
+  append(bytes, std::uint32_t{4});
+  for (const auto& face : kFaces) {
+    for (int i = 0; i < 3; ++i) append(bytes, 0.0f);
+    for (int corner : face) {
+      for (float x : kCorners[corner]) append(bytes, x);
+    }
+    append(bytes, std::uint16_t{0});
+  }
+  return bytes;
+}
+
+std::string msh() {
+  std::string bytes;
+  for (std::int32_t count : {4, 0, 0, 4}) append(bytes, count);
+  for (const auto& corner : kCorners) append(bytes, corner);
+  for (const auto& face : kFaces) append(bytes, face);
+  return bytes;
+}
+
+const char* const kObj =
+    "# tetrahedron\nv 0 0 0\nv 0.3 0 0\r\nv 0 0.2 0\nv 0 0 0.4 1.0\nvn 0 0 1\nf 1/1/1 3/2/1 2//1\nf 1 2 4\nf 2 3 4\nf -2 -4 -1\n";
+
+TEST(MjcfMesh, reads_stl_obj_and_msh_by_name_with_or_without_the_directory) {
+  const double volume = 0.3 * 0.2 * 0.4 / 6;
+  const struct {
+    const char *file, *key, *compiler;
+    std::string bytes;
+  } cases[] = {{"t.stl", "t.stl", "", stl()},
+               {"parts/t.STL", "meshes/parts/t.STL", "meshdir=\"meshes\"", stl()},
+               {"parts/t.obj", "t.obj", "meshdir=\"meshes/\"", kObj},
+               {"t.msh", "t.msh", "assetdir=\"a\"", msh()}};
+  for (const auto& c : cases) {
+    ImportOptions options;
+    options.assets[c.key] = c.bytes;
+    const ImportedScene imported =
+        read(scene_of("<mesh file=\"" + std::string(c.file) + "\"/>", "<geom type=\"mesh\" mesh=\"t\"/>", c.compiler), options);
+    ASSERT_EQ(imported.scene.bodies.size(), 1u) << c.file;
+    EXPECT_NEAR(imported.scene.bodies[0].mass, 1000 * volume, 1e-5) << c.file;
+    ASSERT_EQ(imported.scene.meshes.size(), 1u) << c.file;
+    EXPECT_EQ(imported.scene.meshes[0].vertices.size(), 4u) << c.file;
+  }
+}
+
+TEST(MjcfMesh, that_is_only_seen_needs_no_file) {
+  const ImportedScene imported = read(scene_of(
+      "<mesh file=\"absent.stl\"/>", "<geom type=\"mesh\" mesh=\"absent\" contype=\"0\" conaffinity=\"0\" mass=\"0\"/><geom size=\".1\"/>"));
+  EXPECT_EQ(imported.scene.shapes.size(), 1u);
+  EXPECT_TRUE(imported.warnings.empty());
+}
+
+TEST(MjcfMesh, that_is_wrong_is_refused_with_its_line_and_the_reason) {
+  const std::string geom = "<geom type=\"mesh\" mesh=\"m\"/>";
+  const auto vertices = [&](const std::string& v) { return scene_of("<mesh name=\"m\" vertex=\"" + v + "\"/>", geom); };
+  EXPECT_NE(error_of(scene_of("<mesh name=\"m\" file=\"a.stl\"/>", geom)).find("was not sent along"), std::string::npos);
+  EXPECT_NE(error_of(scene_of("<mesh name=\"o\" file=\"a.stl\"/>", geom)).find("names no mesh"), std::string::npos);
+  EXPECT_NE(error_of(vertices("0 0 0 1 0 0 0 1 0")).find("four or more vertices"), std::string::npos);
+  EXPECT_NE(error_of(vertices("0 0 0 1 0 0 0 1 0 1 1 0")).find("span a volume"), std::string::npos);
+  EXPECT_NE(error_of(vertices("0 0 0 1 0 0 0 1 0 0 0 nan")).find("vertex"), std::string::npos);
+  EXPECT_NE(error_of(scene_of("<mesh name=\"m\" vertex=\"0 0 0 1 0 0 0 1 0 0 0 1\" face=\"0 1 7\"/>", geom)).find("not there"),
+            std::string::npos);
+  EXPECT_NE(error_of(scene_of("<mesh name=\"m\" inertia=\"exact\" vertex=\"0 0 0 1 0 0 0 1 0 0 0 1\" face=\"0 1 2\"/>", geom))
+                .find("closed surface"),
+            std::string::npos);
+  EXPECT_NE(error_of(scene_of(dented("solid"), geom)).find("inertia"), std::string::npos);
+  EXPECT_NE(error_of(scene_of(dented("exact") + dented("exact"), geom)).find("a second time"), std::string::npos);
+}
+
+// Every beginning of a file, and files with wrong bytes, are refused or read, and nothing else happens.
+TEST(MjcfMesh, files_cut_off_or_with_wrong_bytes_do_no_harm) {
+  std::mt19937 random(5);
+  for (const auto& [name, whole] : {std::pair<std::string, std::string>{"m.stl", stl()}, {"m.obj", kObj}, {"m.msh", msh()}}) {
+    const std::string xml = scene_of("<mesh file=\"" + name + "\"/>", "<geom type=\"mesh\" mesh=\"m\"/>");
+    const auto offer = [&](const std::string& bytes) {
+      ImportOptions options;
+      options.assets[name] = bytes;
+      const Result<ImportedScene> imported = import_mjcf(xml, options);
+      if (!imported.ok()) {
+        EXPECT_FALSE(imported.error().message.empty());
+        return;
+      }
+      EXPECT_TRUE(model::compile(imported.value().scene).ok());
+    };
+    for (std::size_t length = 0; length <= whole.size(); ++length) offer(whole.substr(0, length));
+    for (int i = 0; i < 2000; ++i) {
+      std::string bytes = whole;
+      for (int k = 0; k < 1 + i % 4; ++k) bytes[random() % bytes.size()] = static_cast<char>(random());
+      offer(bytes);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace axion::import
