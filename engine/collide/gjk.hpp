@@ -45,7 +45,8 @@ AXION_HD inline math::Vec3<Real> nearest_of_triangle(const math::Vec3<Real>& p, 
   const math::Vec3<Real> n = math::cross(q - p, r - p);
   const Real n2 = math::dot(n, n);
   // Areas of the origin's projection with each edge: all positive means inside.
-  const Real wp = math::dot(n, math::cross(q, r)), wq = math::dot(n, math::cross(r, p)), wr = math::dot(n, math::cross(p, q));
+  const Real wp = math::dot(n, math::cross(q, r - q)), wq = math::dot(n, math::cross(r, p - r)),
+             wr = math::dot(n, math::cross(p, q - p));
   if (wp > Real(0) && wq > Real(0) && wr > Real(0)) {
     const Real sum = Real(1) / (wp + wq + wr);
     weight[0] = wp * sum, weight[1] = wq * sum, weight[2] = wr * sum;
