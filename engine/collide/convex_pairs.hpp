@@ -66,7 +66,7 @@ AXION_HD inline Approach<Real> approach_of_cores(const ConvexPair<Real>& pair, R
   // Nearly touching by an edge or a vertex: rounding turns the direction, which a face beside them keeps.
   const Portal<Real> portal = way_out(pair);
   if (!portal.found || math::dot(portal.out, approach.n) > Real(-0.1)) return approach;
-  const Real share = nearest.length / near;
+  const Real share = (nearest.length / near) * (nearest.length / near);
   approach.n = math::normalized(share * approach.n - (Real(1) - share) * portal.out);
   return approach;
 }
@@ -104,7 +104,7 @@ AXION_HD inline Approach<Real> approach_of_shrunk(ConvexPair<Real> pair, Real sk
   if (!(whole.length > Real(0))) return approach;
   const Approach<Real> apart = approach_of(whole);
   if (whole.length >= near) return apart;
-  const Real share = whole.length / near;
+  const Real share = (whole.length / near) * (whole.length / near);
   approach.n = math::normalized(share * apart.n + (Real(1) - share) * approach.n);
   return approach;
 }
@@ -250,11 +250,14 @@ AXION_HD_CALL void convex_convex(const Shape<Real>& a, const ShapePose<Real>& X_
   const Real least_a = least_size(a), least_b = least_size(b), least = least_a < least_b ? least_a : least_b;
   const Real far = list.margin + radius;
   const bool round_a = a.kind == model::ShapeKind::kCylinder, round_b = b.kind == model::ShapeKind::kCylinder;
+  // Nearer than this rounding would turn the direction of two points by more than half a thousandth.
+  const Real blur = Real(2000) * std::numeric_limits<Real>::epsilon() * extent(pair), part = Real(1e-3) * least;
+  const Real near = blur > part ? blur : part;
   const bool shrinks = (round_a || round_b) && !(radius > Real(0));
   const Approach<Real> approach =
       shrinks ? approach_of_shrunk(pair, round_a ? Real(0.1) * least_a : Real(0), round_b ? Real(0.1) * least_b : Real(0),
-                                   Real(1e-3) * least, far)
-              : approach_of_cores(pair, Real(1e-3) * least, far);
+                                   near, far)
+              : approach_of_cores(pair, near, far);
   if (!approach.near) return;
   const math::Vec3<Real>& n = approach.n;
   // To the surfaces: along the normal, to the planes that hold the shapes.

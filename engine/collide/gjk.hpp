@@ -122,6 +122,11 @@ AXION_HD inline Real extent(const ConvexPair<Real>& pair) {
   return math::norm(pair.p_AB) + bounding_radius(pair.a) + bounding_radius(pair.b);
 }
 
+template <typename Real>
+AXION_HD inline Nearest<Real> overlap(const math::Vec3<Real>& v, const Simplex<Real>& simplex) {
+  return {v, Real(0), Real(0), simplex};
+}
+
 // The nearest points of the cores, or what is known when they are farther apart than `far`.
 template <typename Real>
 AXION_HD_CALL Nearest<Real> nearest_points(const ConvexPair<Real>& pair, Real far) {
@@ -129,7 +134,7 @@ AXION_HD_CALL Nearest<Real> nearest_points(const ConvexPair<Real>& pair, Real fa
   constexpr Real kTolerance = sizeof(Real) == sizeof(float) ? Real(2e-6) : Real(1e-11);
   const Real size = extent(pair), noise = Real(4) * kEpsilon * size;
   Nearest<Real> result{};
-  Simplex<Real>& simplex = result.simplex;
+  Simplex<Real> simplex{};
   const math::Vec3<Real> start = math::norm(pair.p_AB) > noise ? -pair.p_AB : math::Vec3<Real>{0, 0, size};
   simplex.point[0] = nearest_along(pair, start);
   simplex.weight[0] = Real(1), simplex.count = 1;
@@ -137,26 +142,19 @@ AXION_HD_CALL Nearest<Real> nearest_points(const ConvexPair<Real>& pair, Real fa
   Real length = math::norm(v);
   result.bound = -std::numeric_limits<Real>::max();
   for (int round = 0; round < kGjkRounds; ++round) {
-    if (!(length > noise)) {
-      result.length = 0, result.v = v, result.bound = 0;
-      return result;
-    }
+    if (!(length > noise)) return overlap(v, simplex);
     const Difference<Real> next = nearest_along(pair, v);
     const Real along = math::dot(v, next.w()) / length;
-    if (along > result.bound) result.bound = along;
+    // Lengths that differ by rounding are those of directions that may differ by its root: the one that separates most is kept.
+    if (along > result.bound) result = {v, length, along, simplex};
     if (along > far || length - along <= kTolerance * length + noise) break;
-    Simplex<Real> grown = simplex;
-    grown.point[grown.count++] = next;
+    simplex.point[simplex.count++] = next;
     math::Vec3<Real> nearer{};
-    if (!reduce(grown, nearer)) {
-      result.length = 0, result.v = v, result.bound = 0;
-      return result;
-    }
+    if (!reduce(simplex, nearer)) return overlap(v, simplex);
     const Real shorter = math::norm(nearer);
-    if (!(shorter < length)) break;  // rounding: it gets no better
-    simplex = grown, v = nearer, length = shorter;
+    if (!(shorter <= (Real(1) + Real(4) * kEpsilon) * length)) break;
+    v = nearer, length = shorter;
   }
-  result.v = v, result.length = length;
   return result;
 }
 

@@ -47,8 +47,7 @@ class Compiler {
  public:
   Compiler(WeldedScene welded, CompiledHulls hulls) : hulls_(std::move(hulls)) {
     model_.welded = std::move(welded);
-    model_.warnings = std::move(hulls_.warnings);
-    arrays().hull_vertices = std::move(hulls_.vertices);
+    model_.warnings = std::move(hulls_.warnings), arrays().hull_vertices = std::move(hulls_.vertices);
     model_.closes_loop = model_.welded.closes_loop;
   }
 
@@ -341,8 +340,7 @@ class Compiler {
         X_CS.q = math::normalized(math::conjugate(q_BC) * X_CS.q);
       }
       shape.p_CS = X_CS.p, shape.q_CS = X_CS.q;
-      if (spec.kind == ShapeKind::kMesh) place_hull(hulls_, spec.mesh, shape);
-      shape.bounding_radius = bounding_radius(spec.kind, shape.size);
+      complete_shape(hulls_, spec, shape);
       arrays().shapes.push_back(shape);
     }
   }
@@ -366,8 +364,8 @@ class Compiler {
   static double in_series(double a, double b) { return a == 0 || b == 0 ? a + b : a * b / (a + b); }
 
   static int contact_max(ShapeKind a, ShapeKind b) {
-    if (a == ShapeKind::kSphere || b == ShapeKind::kSphere) return 1;
-    if (a == ShapeKind::kEllipsoid || b == ShapeKind::kEllipsoid) return 1;
+    const auto round = [](ShapeKind kind) { return kind == ShapeKind::kSphere || kind == ShapeKind::kEllipsoid; };
+    if (round(a) || round(b)) return 1;
     if (a > ShapeKind::kBox || b > ShapeKind::kBox) return 4;  // a cylinder or a mesh
     if (a == ShapeKind::kBox && b == ShapeKind::kBox) return 8;
     const bool box = a == ShapeKind::kBox || b == ShapeKind::kBox;

@@ -12,6 +12,27 @@ namespace {
 
 constexpr int kHullLanes = 8;  // vertices are looked at this many at once (collide/shape.hpp)
 
+// Of a mesh `size` is that of complete_shape.
+double bounding_radius(ShapeKind kind, const math::Vec3<double>& size) {
+  switch (kind) {
+    case ShapeKind::kPlane:
+      return std::numeric_limits<double>::infinity();
+    case ShapeKind::kSphere:
+      return size.x;
+    case ShapeKind::kCapsule:
+      return size.x + size.y;
+    case ShapeKind::kBox:
+      return math::norm(size);
+    case ShapeKind::kCylinder:
+      return std::sqrt(size.x * size.x + size.y * size.y);
+    case ShapeKind::kEllipsoid:
+      return std::max({size.x, size.y, size.z});
+    case ShapeKind::kMesh:
+      return size.y;
+  }
+  return 0;
+}
+
 }  // namespace
 
 Result<CompiledHulls> compile_hulls(std::vector<MeshSpec>& meshes) {
@@ -42,31 +63,14 @@ Result<CompiledHulls> compile_hulls(std::vector<MeshSpec>& meshes) {
   return hulls;
 }
 
-void place_hull(const CompiledHulls& hulls, const std::string& mesh, ShapeData<double>& shape) {
-  const CompiledHull& hull = hulls.by_name.find(mesh)->second;
-  shape.p_CS += math::rotate(shape.q_CS, hull.centroid);
-  shape.size = {hull.depth, hull.radius, 0};
-  shape.hull_start = hull.start, shape.hull_stride = hull.stride, shape.hull_count = hull.count;
-}
-
-double bounding_radius(ShapeKind kind, const math::Vec3<double>& size) {
-  switch (kind) {
-    case ShapeKind::kPlane:
-      return std::numeric_limits<double>::infinity();
-    case ShapeKind::kSphere:
-      return size.x;
-    case ShapeKind::kCapsule:
-      return size.x + size.y;
-    case ShapeKind::kBox:
-      return math::norm(size);
-    case ShapeKind::kCylinder:
-      return std::sqrt(size.x * size.x + size.y * size.y);
-    case ShapeKind::kEllipsoid:
-      return std::max({size.x, size.y, size.z});
-    case ShapeKind::kMesh:
-      return size.y;
+void complete_shape(const CompiledHulls& hulls, const ShapeSpec& spec, ShapeData<double>& shape) {
+  if (shape.kind == ShapeKind::kMesh) {
+    const CompiledHull& hull = hulls.by_name.find(spec.mesh)->second;
+    shape.p_CS += math::rotate(shape.q_CS, hull.centroid);
+    shape.size = {hull.depth, hull.radius, 0};
+    shape.hull_start = hull.start, shape.hull_stride = hull.stride, shape.hull_count = hull.count;
   }
-  return 0;
+  shape.bounding_radius = bounding_radius(shape.kind, shape.size);
 }
 
 }  // namespace axion::model

@@ -27,10 +27,8 @@ struct CompiledHulls {
 // Leaves of each mesh the vertices of its hull.
 Result<CompiledHulls> compile_hulls(std::vector<MeshSpec>& meshes);
 
-// Moves a shape to its hull's centroid, and gives it the hull.
-void place_hull(const CompiledHulls& hulls, const std::string& mesh, ShapeData<double>& shape);
-
-// Radius of the sphere about a shape's origin that holds it; infinite for a plane. For a mesh, `size` is that of place_hull.
-double bounding_radius(ShapeKind kind, const math::Vec3<double>& size);
+// What follows from a shape's kind, once it is in its place: the radius about its origin that holds it, infinite for a plane; and
+// of a mesh its hull, whose centroid its origin is moved to.
+void complete_shape(const CompiledHulls& hulls, const ShapeSpec& spec, ShapeData<double>& shape);
 
 }  // namespace axion::model

@@ -39,15 +39,9 @@ absl::StatusOr<model::ShapeSpec> to_shape(const std::string& path, const v1::Sha
   return shape;
 }
 
-absl::StatusOr<model::MeshSpec> to_mesh(const std::string& path, const v1::MeshSpec& message) {
-  if (message.vertices_size() % 3 != 0) {
-    return invalid_field(absl::StrCat(path, ".vertices"),
-                         absl::StrCat("must have three numbers for each vertex; it has ", message.vertices_size()));
-  }
+model::MeshSpec to_mesh(const v1::MeshSpec& message) {
   model::MeshSpec mesh{message.name(), {}};
-  for (int i = 0; i < message.vertices_size(); i += 3) {
-    mesh.vertices.push_back({message.vertices(i), message.vertices(i + 1), message.vertices(i + 2)});
-  }
+  for (const v1::Vec3& vertex : message.vertices()) mesh.vertices.push_back(to_vec3(vertex));
   return mesh;
 }
 
@@ -146,9 +140,9 @@ absl::StatusOr<model::SceneSpec> to_scene(const v1::SceneSpec& message) {
   if (message.has_timestep()) scene.timestep = message.timestep();
   if (message.has_filter_parent_child()) scene.filter_parent_child = message.filter_parent_child();
   for (const auto& body : message.bodies()) scene.bodies.push_back(to_body(body));
+  for (const auto& mesh : message.meshes()) scene.meshes.push_back(to_mesh(mesh));
   absl::Status status = convert_all("scene.joints", message.joints(), scene.joints, to_joint);
   status.Update(convert_all("scene.shapes", message.shapes(), scene.shapes, to_shape));
-  status.Update(convert_all("scene.meshes", message.meshes(), scene.meshes, to_mesh));
   status.Update(convert_all("scene.actuators", message.actuators(), scene.actuators, to_actuator));
   if (!status.ok()) return status;
   for (const auto& exclude : message.excludes()) scene.excludes.push_back({exclude.body_a(), exclude.body_b()});

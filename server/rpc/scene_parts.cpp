@@ -61,10 +61,7 @@ void fill_shape(const model::ShapeSpec& shape, v1::ShapeSpec& message) {
 
 void fill_mesh(const model::MeshSpec& mesh, v1::MeshSpec& message) {
   message.set_name(mesh.name);
-  message.mutable_vertices()->Reserve(static_cast<int>(3 * mesh.vertices.size()));
-  for (const model::Vec3d& vertex : mesh.vertices) {
-    for (double x : vertex) message.add_vertices(x);
-  }
+  for (const model::Vec3d& vertex : mesh.vertices) fill_vec3(vertex, *message.add_vertices());
 }
 
 void fill_actuator(const model::ActuatorSpec& actuator, v1::ActuatorSpec& message) {

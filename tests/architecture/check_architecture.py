@@ -58,6 +58,7 @@ STANDARD = re.compile(r'^[a-z_0-9]+$')
 # Libraries that a room of the engine may use besides the standard one.
 ENGINE_LIBRARIES = {
     'import': re.compile(r'^tinyxml2\.h$'),
+    'model': re.compile(r'^libqhull_r/qhull_ra\.h$'),
     'backend': re.compile(r'^(unistd\.h|sched\.h|cpuid\.h|immintrin\.h|sys/[a-z]+\.h)$'),
 }
 GRPC_ROOMS = {'server/rpc', 'server/observe', 'server'}

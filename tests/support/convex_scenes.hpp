@@ -18,7 +18,8 @@ inline model::MeshSpec hull_mesh(int which) {
   if (which % 3 == 0) {
     for (int k = 0; k < 8; ++k) {
       const double top = (k & 4) != 0 ? 0.7 : 1.0;
-      mesh.vertices.push_back({(k & 1) != 0 ? 0.1 * top : -0.1 * top, (k & 2) != 0 ? 0.08 * top : -0.08 * top, (k & 4) != 0 ? 0.06 : -0.06});
+      mesh.vertices.push_back({(k & 1) != 0 ? 0.1 * top : -0.1 * top, (k & 2) != 0 ? 0.08 * top : -0.08 * top,
+                               (k & 4) != 0 ? 0.06 : -0.06});
     }
   } else if (which % 3 == 1) {
     for (int k = 0; k < 40; ++k) {

@@ -69,10 +69,11 @@ class Client:
     def create_model(self, mjcf=None, *, path=None, scene=None, assets=None, allow_unsupported=False, timeout=None):
         """Compiles a scene and returns its Model; the same content gives the same model.
 
-        mjcf: text of an MJCF file; or path: where such a file is, which is sent with the files that it refers to (read_mjcf);
-        or scene: an axion.Scene or axion.v1.SceneSpec. assets: dict of file name to bytes (or text) for files that the MJCF
-        includes, and for its meshes; with a path, beside those that are found. allow_unsupported: elements that would change the physics and are
-        not supported become warnings; else InvalidArgumentError names them. See Model.warnings.
+        mjcf: text of an MJCF file; or path: where such a file is, which is sent with the files that it refers to
+        (read_mjcf); or scene: an axion.Scene or axion.v1.SceneSpec. assets: dict of file name to bytes (or text) for files
+        that the MJCF includes, and for its meshes; with a path, beside those that are found. allow_unsupported: elements
+        that would change the physics and are not supported become warnings; else InvalidArgumentError names them. See
+        Model.warnings.
         """
         if sum(source is not None for source in (mjcf, path, scene)) != 1:
             raise TypeError("create_model wants one of mjcf, path and scene")

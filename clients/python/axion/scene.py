@@ -75,7 +75,7 @@ class Scene:
 
     def mesh(self, name, vertices):
         """Points, each of three numbers, whose convex hull shapes of kind "mesh" have. Returns the name."""
-        self.proto.meshes.add(name=name, vertices=[x for vertex in vertices for x in vertex])
+        self.proto.meshes.add(name=name, vertices=[_vec3(vertex) for vertex in vertices])
         return name
 
     def _joint(self, kind, name, child, parent, anchor=(0, 0, 0), **choices):

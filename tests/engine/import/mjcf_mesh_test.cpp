@@ -166,8 +166,9 @@ TEST(MjcfMesh, reads_stl_obj_and_msh_by_name_with_or_without_the_directory) {
 }
 
 TEST(MjcfMesh, that_is_only_seen_needs_no_file) {
-  const ImportedScene imported = read(scene_of(
-      "<mesh file=\"absent.stl\"/>", "<geom type=\"mesh\" mesh=\"absent\" contype=\"0\" conaffinity=\"0\" mass=\"0\"/><geom size=\".1\"/>"));
+  const ImportedScene imported =
+      read(scene_of("<mesh file=\"absent.stl\"/>",
+                    "<geom type=\"mesh\" mesh=\"absent\" contype=\"0\" conaffinity=\"0\" mass=\"0\"/><geom size=\".1\"/>"));
   EXPECT_EQ(imported.scene.shapes.size(), 1u);
   EXPECT_TRUE(imported.warnings.empty());
 }

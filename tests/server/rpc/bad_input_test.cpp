@@ -143,6 +143,20 @@ TEST_F(BadInput, a_scene_with_a_rebound_of_more_than_all_or_a_spring_along_a_loo
   shape.set_restitution(2);
   expect(create_scene(), StatusCode::INVALID_ARGUMENT, "scene.shapes[0].restitution", "2");
   shape.set_restitution(1);
+  shape.set_kind(v1::SHAPE_KIND_MESH);
+  shape.set_mesh("hull");
+  expect(create_scene(), StatusCode::INVALID_ARGUMENT, "scene.shapes[0].mesh", "hull");
+  auto& mesh = *scene.add_meshes();
+  mesh.set_name("hull");
+  for (int i = 0; i < 4; ++i) mesh.add_vertices()->set_x(i);
+  expect(create_scene(), StatusCode::INVALID_ARGUMENT, "scene.meshes[0].vertices", "span a volume");
+  mesh.mutable_vertices(1)->set_y(1);
+  mesh.mutable_vertices(2)->set_z(1);
+  EXPECT_TRUE(create_scene().ok());
+  EXPECT_EQ(response.meshes(0).vertices_size(), 4);
+  EXPECT_EQ(response.shapes(0).mesh(), "hull");
+  shape.set_kind(v1::SHAPE_KIND_SPHERE);
+  shape.clear_mesh();
   scene.mutable_joints(2)->set_ball_damping(0.5);
   expect(create_scene(), StatusCode::INVALID_ARGUMENT, "scene.joints[2].ball_damping", "0.5");
 }

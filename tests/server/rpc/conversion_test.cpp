@@ -92,6 +92,7 @@ TEST(Conversion, messages_have_a_field_for_each_of_the_engine_s) {
   EXPECT_EQ(v1::JointSpec::descriptor()->field_count(), field_count<model::JointSpec>());
   EXPECT_EQ(v1::AxisSpec::descriptor()->field_count(), field_count<model::AxisSpec>());
   EXPECT_EQ(v1::ShapeSpec::descriptor()->field_count(), field_count<model::ShapeSpec>());
+  EXPECT_EQ(v1::MeshSpec::descriptor()->field_count(), field_count<model::MeshSpec>());
   EXPECT_EQ(v1::ActuatorSpec::descriptor()->field_count(), field_count<model::ActuatorSpec>());
   EXPECT_EQ(v1::ContactExcludeSpec::descriptor()->field_count(), field_count<model::ContactExcludeSpec>());
   EXPECT_EQ(v1::KeyframeSpec::descriptor()->field_count(), field_count<model::KeyframeSpec>());

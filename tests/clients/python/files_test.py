@@ -1,0 +1,48 @@
+"""Files of a scene: what is collected of an MJCF file and sent along."""
+
+import os
+import tempfile
+import unittest
+
+import axion
+
+
+class ReadMjcf(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def write(self, name, content):
+        path = os.path.join(self.folder.name, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+        return path
+
+    def test_includes_and_meshes_are_named_as_the_document_names_them(self):
+        self.write("parts/arm.xml", "<mujoco><asset><mesh file='arm.stl'/><mesh file='sub/b.OBJ'/></asset>"
+                                    "<include file='parts/leg.xml'/></mujoco>")
+        self.write("parts/leg.xml", "<mujoco><asset><mesh file='absent.stl'/><texture file='t.png'/></asset></mujoco>")
+        self.write("meshes/arm.stl", b"\x00\xffsolid")
+        self.write("meshes/sub/b.OBJ", "v 0 0 0")
+        self.write("meshes/t.png", "no mesh")
+        main = self.write("robot.xml", "<mujoco><compiler meshdir='meshes'/><include file='./parts/arm.xml'/></mujoco>")
+        text, assets = axion.read_mjcf(main)
+        self.assertIn("compiler", text)
+        self.assertEqual(sorted(assets), ["./parts/arm.xml", "meshes/arm.stl", "meshes/sub/b.OBJ", "parts/leg.xml"])
+        self.assertEqual(assets["meshes/arm.stl"], b"\x00\xffsolid")
+
+    def test_a_file_that_is_no_document_is_sent_for_the_server_to_refuse(self):
+        main = self.write("robot.xml", "<mujoco><include file='robot.xml'/><worldbody>")
+        text, assets = axion.read_mjcf(main)
+        self.assertTrue(text.startswith("<mujoco>"))
+        self.assertEqual(assets, {})
+
+    def test_includes_in_a_circle_end(self):
+        main = self.write("a.xml", "<mujoco><include file='b.xml'/></mujoco>")
+        self.write("b.xml", "<mujoco><include file='a.xml'/></mujoco>")
+        self.assertEqual(sorted(axion.read_mjcf(main)[1]), ["a.xml", "b.xml"])
+
+
+if __name__ == "__main__":
+    unittest.main()
