@@ -36,6 +36,8 @@ inline double support(const Placed& a, const Vec& n) {
       return std::abs(local.x) * size.x + std::abs(local.y) * size.y + std::abs(local.z) * size.z;
     case ShapeKind::kPlane:
       break;
+    default:
+      break;
   }
   return local.z > 1 - 1e-5 ? 0 : INFINITY;
 }
