@@ -121,7 +121,10 @@ AXION_HD inline Real height_at(const Polygon<Real>& polygon, const math::Vec3<Re
     if (!(whole > least_area)) continue;
     const Real wp = turn(at, q, r) / whole, wq = turn(at, r, p) / whole, wr = turn(at, p, q) / whole;
     const Real least = wp < wq ? (wp < wr ? wp : wr) : (wq < wr ? wq : wr);
-    if (least > best) best = least, height = wp * p.z + wq * q.z + wr * r.z;
+    if (!(least > best)) continue;
+    // Beyond the triangle, by the slack of a clip or of a sliver: the height of a point in it, which is within the shape.
+    const Real a = wp > Real(0) ? wp : Real(0), b = wq > Real(0) ? wq : Real(0), c = wr > Real(0) ? wr : Real(0);
+    best = least, height = (a * p.z + b * q.z + c * r.z) / (a + b + c);
   }
   return height;
 }

@@ -60,7 +60,7 @@ template <typename Real>
 AXION_HD inline Approach<Real> approach_of_cores(const ConvexPair<Real>& pair, Real near, Real far) {
   const Nearest<Real> nearest = nearest_points(pair, far);
   if (nearest.bound > far) return {{}, {}, false};
-  if (!(nearest.length > Real(0))) return approach_from_within(pair, nearest);
+  if (!(nearest.length > Real(0)) || !(nearest.bound > Real(0))) return approach_from_within(pair, nearest);
   Approach<Real> approach = approach_of(nearest);
   if (nearest.length >= near || nearest.simplex.count == 3) return approach;
   // Nearly touching by an edge or a vertex: rounding turns the direction, which a face beside them keeps.
@@ -101,7 +101,7 @@ AXION_HD inline Approach<Real> approach_of_shrunk(ConvexPair<Real> pair, Real sk
   if (!(separation > Real(0))) return approach;
   const Nearest<Real> whole = nearest_points(pair, far);
   if (whole.bound > far) return {{}, {}, false};
-  if (!(whole.length > Real(0))) return approach;
+  if (!(whole.length > Real(0)) || !(whole.bound > Real(0))) return approach;
   const Approach<Real> apart = approach_of(whole);
   if (whole.length >= near) return apart;
   const Real share = (whole.length / near) * (whole.length / near);

@@ -142,7 +142,7 @@ AXION_HD_CALL Nearest<Real> nearest_points(const ConvexPair<Real>& pair, Real fa
   Real length = math::norm(v);
   result.bound = -std::numeric_limits<Real>::max();
   for (int round = 0; round < kGjkRounds; ++round) {
-    if (!(length > noise)) return overlap(v, simplex);
+    if (!(length > noise)) return result.bound > noise ? result : overlap(v, simplex);
     const Difference<Real> next = nearest_along(pair, v);
     const Real along = math::dot(v, next.w()) / length;
     // Lengths that differ by rounding are those of directions that may differ by its root: the one that separates most is kept.
@@ -150,7 +150,8 @@ AXION_HD_CALL Nearest<Real> nearest_points(const ConvexPair<Real>& pair, Real fa
     if (along > far || length - along <= kTolerance * length + noise) break;
     simplex.point[simplex.count++] = next;
     math::Vec3<Real> nearer{};
-    if (!reduce(simplex, nearer)) return overlap(v, simplex);
+    // A direction that separates them proves that they are apart, whatever rounding says of a flat tetrahedron.
+    if (!reduce(simplex, nearer)) return result.bound > noise ? result : overlap(v, simplex);
     const Real shorter = math::norm(nearer);
     if (!(shorter <= (Real(1) + Real(4) * kEpsilon) * length)) break;
     v = nearer, length = shorter;
