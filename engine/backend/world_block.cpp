@@ -6,6 +6,7 @@
 
 #include "engine/backend/checks.hpp"
 #include "engine/constraints/joint_rows.hpp"
+#include "engine/model/shape_pairs.hpp"
 #include "engine/step/write_field.hpp"
 #include "engine/team/serial_team.hpp"
 
@@ -176,7 +177,7 @@ std::vector<ContactInfo> WorldBlock<Real>::contacts() const {
   std::vector<ContactInfo> contacts;
   for (int i = 0; i < w_.record->contact_count; ++i) {
     const model::Contact<Real>& c = w_.contacts[i];
-    const model::PairData<Real>& pair = m_.pairs[c.pair];
+    const model::PairData<Real> pair = model::pair_data(m_, c.pair);
     const Real* lambda = w_.lambda_contact + 3 * i;
     const math::Vec3<Real> friction = lambda[1] * c.t1 + lambda[2] * c.t2;
     ContactInfo info;

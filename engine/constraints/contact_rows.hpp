@@ -13,6 +13,7 @@
 
 #include "engine/constraints/axis_rows.hpp"
 #include "engine/model/find_contact.hpp"
+#include "engine/model/shape_pairs.hpp"
 #include "engine/model/step_settings.hpp"
 
 namespace axion::constraints {
@@ -117,7 +118,7 @@ AXION_HD inline void find_rebounds(const Team& team, const model::ModelView<Real
   const int base = contact_base(m);
   team.for_each(contact_count, [&](int i) {
     const model::Contact<Real>& c = w.contacts[i];
-    const Real e = m.pairs[c.pair].restitution;
+    const Real e = model::pair_data(m, c.pair).restitution;
     w.contact_rebound[i] = 0;
     if (!(e > 0)) return;
     const int last = model::find_contact(w.warm, w.warm_count[0], c.pair, c.feature);
@@ -134,7 +135,7 @@ AXION_HD inline Real impact_speed(const model::ModelView<Real>& m, const model::
                                   const model::StepSettings<Real>& s, int i) {
   const model::Contact<Real>& c = w.contacts[i];
   const int row = contact_base(m) + 3 * i;
-  if (!(m.pairs[c.pair].restitution > 0) || w.contact_rebound[i] > 0) return 0;
+  if (!(model::pair_data(m, c.pair).restitution > 0) || w.contact_rebound[i] > 0) return 0;
   const Real speed = -row_velocity(w.row[row], c.body_a, c.body_b, w.v, w.omega);
   if (!(speed > least_impact(s))) return 0;
   // What a converged solve leaves of an impulse of a contact that is still open is not a meeting; one that a step only

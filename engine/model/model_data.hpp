@@ -89,6 +89,15 @@ struct ShapeData {
   Real bounding_radius;      // m about p_CS; infinite for a plane
 };
 
+// What a shape brings to its contacts, and which others it may touch (shape_pairs.hpp). Double in either precision, so that
+// a pair's numbers do not depend on whether they were worked out when the model was compiled or in a step.
+struct ShapeContactData {
+  double friction, restitution, stiffness, damping;
+  std::uint32_t type, affinity;
+  int dimension, priority;
+  int part;                  // what exclusions are about: 0 the world itself, 1 + i the body i of the scene as it was given
+};
+
 // Two shapes that may touch.
 template <typename Real>
 struct PairData {
@@ -102,7 +111,8 @@ struct PairData {
 // A compiled model, read only. Arrays are in device memory where the device is a GPU.
 template <typename Real>
 struct ModelView {
-  int body_count, joint_count, axis_count, lock_count, limit_count, actuator_count, shape_count, pair_count;
+  int body_count, joint_count, axis_count, lock_count, limit_count, actuator_count, shape_count;
+  int pair_count;            // of the list of pairs; -1 where there is none, as they are too many (shape_pairs.hpp)
   int effort_count;          // rows with bounded impulses
   int loop_count;            // joints that close loops: the last of the joints
   int control_count;
@@ -122,8 +132,12 @@ struct ModelView {
   const int* limit_axis;                 // [limit_count] axis of each limit row
   const EffortData<Real>* efforts;       // [effort_count] sorted by axis
   const ShapeData<Real>* shapes;
+  const ShapeContactData* shape_contacts;  // [shape_count]
+  const int* neighbour_start;            // [body_count + 1] bodies that do not touch a body as a joint connects them:
+  const int* neighbours;                 // internal indices, rising
+  const int* exclude_start;              // [parts + 1] parts that do not touch a part as an exclusion says:
+  const int* excludes;                   // rising
   const PairData<Real>* pairs;           // [pair_count] sorted by their lower shape, then the other
-  const int* pair_row;                   // [shape_count + 1] first pair of each lower shape
 };
 
 }  // namespace axion::model

@@ -22,7 +22,7 @@ struct Row {
 template <typename Real>
 struct Contact {
   int body_a, body_b;                   // internal indices, -1 the world; a is never the world
-  int pair;                             // index into ModelView::pairs
+  int pair;                             // number of the pair (shape_pairs.hpp)
   std::uint32_t feature;
   math::Vec3<Real> normal, t1, t2;      // unit, right-handed; normal from b to a
   math::Vec3<Real> p_WA;                // on the surface of a, at the start of the step
@@ -161,7 +161,7 @@ struct WorldView {
   GridPlace<Real>* grid_place;          // [kGridLevels nshape] entries by buckets
   int* near_start;                      // [nshape + 1] pairs found with each as their lower shape,
   std::uint32_t* pair_found;            // [kRowSlots nshape] those pairs
-  int* long_row;                        // [nshape] shapes without end; then those whose pairs come from the list,
+  int* long_row;                        // [nshape] shapes without end; then those that are tried with all after them,
   int* long_start;                      // [nshape + 1] and how many those are
   Contact<Real>* candidate;             // [candidate capacity] contacts before compaction
   int* candidate_start;                 // [active_pair_capacity] first slot of each active pair
@@ -198,10 +198,16 @@ struct WorldView {
   int* coupling_fill;                   // [1] couplings that elimination adds to those of the rows
   int* body_rank;                       // [nb] place of each body in the order of the nodes
   int* body_of_rank;                    // [nb]
+  int* edge_start;                      // [nn + 1] edges: couplings of rows, by the lower of their nodes,
+  int* edge_node;                       // [edge_capacity] the other of each
+  int* node_mark;                       // [nn] the last node that came by, while couplings are found
+  int* node_first;                      // [nn] the next node that each couples to, the greatest
   int* order_degree;                    // [nn] while bodies are ordered: nodes that each meets
   int* order_list;                      // [nn]
   int* order_children;                  // [nb] children of its joints that are not eliminated yet
-  int* coupling_index;                  // [nn * nn] of (i, j), j < i: where its blocks are, -1 where there are none
+  int* order_head;                      // [nn] first cell of what each meets: nodes, and nodes gone whose neighbours it meets
+  int* order_cell;                      // [4 edge_capacity] cells: node, next cell
+  int* order_winner;                    // [2 order_leaves(nb)] tree of the body to eliminate next
   // Scratch: dense solve, only in batches that use it.
   Real* dense;                          // [dense_unknowns^2] row-major
   Real* dense_rhs;                      // [dense_unknowns]
@@ -286,11 +292,10 @@ AXION_HD inline int slot_groups(const ModelView<Real>& m) {
   return 5 * contacts / (4 * kSlotLanes) + most;
 }
 
-// Whether near pairs are found by cells rather than by testing the whole list: cheaper from some ninety free shapes on.
-inline constexpr int kMaxTestedPairs = 4096;
+// Whether near pairs are found by cells rather than by testing the list of all, which a model of many does not have.
 template <typename Real>
 AXION_HD inline bool uses_grid(const ModelView<Real>& m) {
-  return m.pair_count > kMaxTestedPairs;
+  return m.pair_count < 0;
 }
 
 // The grid's levels of cells, the pairs that are kept of a shape while all are counted, and its buckets: a power of
@@ -306,7 +311,20 @@ AXION_HD inline int bucket_count(int shape_count) {
 // Pairs that can be near each other at once: each takes one slot of a candidate or more.
 template <typename Real>
 AXION_HD inline int active_pair_capacity(const ModelView<Real>& m) {
-  return m.pair_count < m.candidate_capacity ? m.pair_count : m.candidate_capacity;
+  return m.pair_count >= 0 && m.pair_count < m.candidate_capacity ? m.pair_count : m.candidate_capacity;
+}
+
+// Couplings that rows can make, before those that are met twice are one: joints, two a loop, contacts.
+template <typename Real>
+AXION_HD inline int edge_capacity(const ModelView<Real>& m) {
+  return m.body_count + 2 * m.loop_count + m.contact_capacity;
+}
+
+// Leaves of a tree over bodies: a power of two.
+AXION_HD inline int order_leaves(int body_count) {
+  int count = 1;
+  while (count < body_count) count *= 2;
+  return count;
 }
 
 enum class FieldKind : std::uint8_t { kState, kParameter, kScratch };
@@ -411,7 +429,11 @@ AXION_HD inline void for_each_field(const ModelView<Real>& m, F&& f) {
   f(kScratch, &W::coupling_fill, std::size_t(1)), f(kScratch, &W::body_rank, nb), f(kScratch, &W::body_of_rank, nb);
   f(kScratch, &W::order_degree, nn), f(kScratch, &W::order_list, nn), f(kScratch, &W::order_children, nb);
   const std::size_t nd = m.dense_unknowns;
-  f(kScratch, &W::coupling_count, std::size_t(1)), f(kScratch, &W::coupling_index, nn * nn);
+  const std::size_t nedge = edge_capacity(m);
+  f(kScratch, &W::edge_start, nn + 1), f(kScratch, &W::edge_node, nedge), f(kScratch, &W::node_mark, nn);
+  f(kScratch, &W::node_first, nn), f(kScratch, &W::order_head, nn), f(kScratch, &W::order_cell, 4 * nedge);
+  f(kScratch, &W::order_winner, 2 * std::size_t(order_leaves(m.body_count)));
+  f(kScratch, &W::coupling_count, std::size_t(1));
   f(kScratch, &W::dense, nd * nd), f(kScratch, &W::dense_rhs, nd), f(kScratch, &W::dense_pivot, std::size_t(1));
   f(kScratch, &W::joint_upper, nb * kCouplingStride), f(kScratch, &W::joint_lower, nb * kCouplingStride);
   f(kScratch, &W::transfer, nb * kTransferStride), f(kScratch, &W::inverse, 36 * std::size_t(m.inverse_blocks));

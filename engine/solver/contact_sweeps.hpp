@@ -115,7 +115,7 @@ AXION_HD_CALL void note_rows(const Team& team, const Problem<Real>& p) {
   team.for_each(p.m.effort_count, [&](int i) { note(p.effort_base() + i, p.w.effort_compliance[i]); });
   team.for_each(p.contact_count, [&](int i) {
     const int row = p.contact_base() + 3 * i;
-    const model::PairData<Real>& pair = p.m.pairs[p.w.contacts[i].pair];
+    const model::PairData<Real> pair = model::pair_data(p.m, p.w.contacts[i].pair);
     const Real cfm = constraints::softness(p.s, pair.stiffness, pair.damping).cfm;
     note(row, constraints::normal_compliance(p.w, p.s, i, cfm, p.w.row_scale[row]));
     note(row + 1, Real(0));

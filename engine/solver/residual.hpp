@@ -297,7 +297,7 @@ AXION_HD_CALL void evaluate_contact(const Problem<Real>& p, int i) {
   const int row = p.contact_base() + 3 * i;
   const model::Contact<Real>& c = p.w.contacts[i];
   const Real r_n = p.w.row_scale[row], r_t = p.w.row_scale[row + 1];
-  const model::PairData<Real>& pair = p.m.pairs[c.pair];
+  const model::PairData<Real> pair = model::pair_data(p.m, c.pair);
   const constraints::Softness<Real> soft = constraints::softness(p.s, pair.stiffness, pair.damping);
   Real bias = constraints::gap_velocity(p.s, c.gap, soft.erp);
   if (p.w.contact_rebound[i] > 0 && bias > -p.w.contact_rebound[i]) bias = -p.w.contact_rebound[i];

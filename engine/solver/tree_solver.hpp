@@ -60,7 +60,7 @@ template <typename Real>
 AXION_HD inline Block<Real> node_block(const Problem<Real>& p, int row, int column) {
   if (row == column) return {p.w.node + row * model::kNodeStride, model::kNodeSize};
   const int high = row > column ? row : column, low = row > column ? column : row;
-  const int index = p.w.coupling_index[high * node_count(p.m) + low];
+  const int index = find_coupling(p, high, low);
   if (index < 0) return {nullptr, 0};
   if (row > column) return {p.w.coupling_upper + index * model::kCouplingStride, model::kPanelWidth};
   return {p.w.coupling_lower + index * model::kCouplingStride, model::kNodeSize};
