@@ -18,7 +18,12 @@ struct Drive {
   double gain[10] = {1};
   double bias[10] = {0};
   bool is_position = false;  // the last layer was a position, whose kv the next one keeps
+  const XmlElement* other = nullptr;  // a default of a kind of actuator that is not offered, and still has a say
 };
+
+bool is_offered(std::string_view tag) {
+  return tag == "general" || tag == "motor" || tag == "position" || tag == "velocity";
+}
 
 void read_general(const Attributes& a, Drive& drive) {
   drive.dynamics =
@@ -33,6 +38,13 @@ void read_general(const Attributes& a, Drive& drive) {
 void read_layer(const XmlElement& layer, Drive& drive) {
   const Attributes a(layer);
   const bool keeps_kv = std::exchange(drive.is_position, layer.tag == "position");
+  if (!is_offered(layer.tag)) {
+    drive.other = &layer;
+    return;
+  }
+  // A motor sets its whole law; a position or velocity takes its gain from the default if it has none of its own.
+  const char* gain = layer.tag == "position" ? "kp" : "kv";
+  if (layer.tag == "motor" || (layer.tag != "general" && layer.find(gain) != nullptr)) drive.other = nullptr;
   if (layer.tag == "general") return read_general(a, drive);
   drive.dynamics = drive.gain_type = 0;
   drive.bias_type = layer.tag == "motor" ? 0 : 1;
@@ -59,6 +71,9 @@ void check_own_attributes(const XmlElement& layer) {
                  {"dampratio", "position"},
                  {"timeconst", "position"},
                  {"inheritrange", "position general"},
+                 {"input", "general"},
+                 {"velrange", "general"},
+                 {"ffrange", "general"},
                  {"dyntype", "general"},
                  {"gaintype", "general"},
                  {"biastype", "general"},
@@ -69,6 +84,7 @@ void check_own_attributes(const XmlElement& layer) {
                  {"actrange", "general"},
                  {"actdim", "general"},
                  {"actearly", "general"}};
+  if (!is_offered(layer.tag)) return;
   for (const auto& owner : kOwners) {
     if (layer.find(owner.attribute) == nullptr) continue;
     if (std::string_view(owner.tags).find(layer.tag) != std::string_view::npos) continue;
@@ -80,7 +96,9 @@ class ActuatorReader {
  public:
   ActuatorReader(MjcfScene& scene, const XmlElement& element)
       : s_(scene),
-        a_(scene.defaults.attributes(element, DefaultClasses::kMain, {"general", "motor", "position", "velocity"})) {}
+        a_(scene.defaults.attributes(element, DefaultClasses::kMain,
+                                     {"general", "motor", "position", "velocity", "intvelocity", "damper", "cylinder",
+                                      "muscle", "adhesion", "dcmotor", "pid", "orientation"})) {}
   void read();
 
  private:
@@ -96,6 +114,18 @@ class ActuatorReader {
 };
 
 void ActuatorReader::check_supported() {
+  static constexpr const char* kInputs = "pos vel ff none";
+  for (const char* name : {"armature", "damping"}) {
+    double values[3] = {0, 0, 0};
+    if (a_.numbers(name, values, 1) && (values[0] != 0 || values[1] != 0 || values[2] != 0)) {
+      s_.notes.unsupported(a_.where(name), name, "give it to the joint instead");
+    }
+  }
+  // What a control is called; the law says what it does.
+  const std::string input = a_.text("input", "none");
+  if (std::string_view(kInputs).find(input) == std::string_view::npos) {
+    s_.notes.unsupported(a_.where("input"), "input", "a control is a force, a position or a velocity");
+  }
   for (const char* name : {"dampratio", "timeconst", "inheritrange", "delay"}) {
     if (a_.number(name, 0) != 0) s_.notes.unsupported(a_.where(name), name, "give the gains and the range themselves");
   }
@@ -122,6 +152,10 @@ bool ActuatorReader::find_joint() {
 
 // Recognises the laws that a scene has; false if it is none of them and was noted.
 bool ActuatorReader::take_law(const Drive& drive) {
+  if (drive.other != nullptr) {
+    s_.notes.unsupported(*drive.other, "", "this kind of actuator is not offered, and a drive has it as its default");
+    return false;
+  }
   const double b0 = drive.bias_type == 1 ? drive.bias[0] : 0;
   const double b1 = drive.bias_type == 1 ? drive.bias[1] : 0;
   const double b2 = drive.bias_type == 1 ? drive.bias[2] : 0;
@@ -201,9 +235,7 @@ void read_actuators(MjcfScene& scene) {
       if (name != nullptr && !name->value.empty() && !names.insert(name->value).second) {
         refuse(element, "name", "names an actuator a second time");
       }
-      const bool known =
-          element.tag == "general" || element.tag == "motor" || element.tag == "position" || element.tag == "velocity";
-      if (known) ActuatorReader(scene, element).read();  // the schema has noted the others
+      if (is_offered(element.tag)) ActuatorReader(scene, element).read();  // the schema has noted the others
     }
   }
 }

@@ -61,6 +61,11 @@ void Notes::unsupported(const XmlElement& element, std::string_view attribute, c
   warn(element, attribute, "is not supported and was left out: " + what);
 }
 
+void Notes::unknown(const XmlElement& element, std::string_view attribute, const std::string& what) {
+  if (!allow_unsupported_) refuse(element, attribute, what);
+  warn(element, attribute, what + " and was left out");
+}
+
 std::vector<std::string> Notes::take() const {
   std::vector<std::string> texts;
   for (const Note& note : notes_) {

@@ -150,6 +150,7 @@ std::vector<MassProperties> BodyReader::read_geoms(const XmlElement& element, in
     shape.size = geom.size;
     shape.friction = geom.friction;
     shape.contact_dimension = geom.contact_dimension;
+    shape.contact_priority = geom.priority;
     shape.contact_type = s_.settings.contacts ? static_cast<std::uint32_t>(geom.contact_type) : 0;
     shape.contact_affinity = s_.settings.contacts ? static_cast<std::uint32_t>(geom.contact_affinity) : 0;
     s_.spec.shapes.push_back(shape);

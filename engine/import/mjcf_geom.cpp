@@ -37,13 +37,15 @@ int size_count(GeomType type) {
 }
 
 // Places the geom between two points and takes its length from them.
-void read_fromto(const Attributes& a, Geom& geom) {
+void read_fromto(const Attributes& a, Geom& geom, Notes& notes) {
   double p[6] = {};
   if (!a.numbers("fromto", p, 6)) return;
   if (!is_solid(geom.type) || geom.type == GeomType::kSphere) {
     a.refuse("fromto", "needs a geom of type capsule, cylinder, ellipsoid or box");
   }
-  if (a.has("pos")) a.refuse("fromto", "is given together with pos");
+  if (math::norm(a.vec3("pos", {})) > 0) {
+    notes.warn(a.where("pos"), "pos", "is not used, as fromto says where the geom is");
+  }
   const Vec3 from{p[0], p[1], p[2]}, to{p[3], p[4], p[5]};
   const double length = math::norm(from - to);
   if (!(length > kMinLength)) a.refuse("fromto", "has two points that are the same");
@@ -54,9 +56,9 @@ void read_fromto(const Attributes& a, Geom& geom) {
   if (across) geom.size[1] = geom.size[0];
 }
 
-void read_size(const Attributes& a, Geom& geom) {
+void read_size(const Attributes& a, Geom& geom, Notes& notes) {
   a.numbers("size", geom.size, 1);
-  read_fromto(a, geom);
+  read_fromto(a, geom, notes);
   for (int i = 0; i < size_count(geom.type); ++i) {
     if (!(geom.size[static_cast<std::size_t>(i)] > 0)) {
       a.refuse("size", "must have " + std::to_string(size_count(geom.type)) + " positive numbers for this type");
@@ -72,6 +74,7 @@ void read_contact(const Attributes& a, Geom& geom, Notes& notes) {
     a.refuse("condim", "must be 1, 3, 4 or 6");
   }
   geom.contact_dimension = dimension == 1 ? 1 : 3;
+  geom.priority = a.integer("priority", 0);
   double friction[3] = {1, 0.005, 0.0001};
   a.numbers("friction", friction, 1);
   for (double f : friction) {
@@ -81,9 +84,6 @@ void read_contact(const Attributes& a, Geom& geom, Notes& notes) {
   if (geom.contact_type == 0 && geom.contact_affinity == 0) return;
   if (dimension > 3) {
     notes.warn(a.where("condim"), "condim", "is taken as 3: there is no torsional or rolling friction");
-  }
-  if (a.integer("priority", 0) != 0) {
-    notes.unsupported(a.where("priority"), "priority", "the friction of a pair is the greater of its two");
   }
   double drive[6] = {};
   if (a.numbers("surfacevel", drive, 1) && (drive[0] || drive[1] || drive[2] || drive[3] || drive[4] || drive[5])) {
@@ -170,7 +170,7 @@ Geom read_geom(const Attributes& a, const MjcfSettings& settings, bool adds_mass
     const char* name = a.has("mesh") ? "mesh" : "hfield";
     notes.unsupported(a.where(name), name, "a geom is not fitted to an asset; give its size");
   }
-  read_size(a, geom);
+  read_size(a, geom, notes);
   read_contact(a, geom, notes);
   const bool in_group = geom.group >= settings.inertia_group_first && geom.group <= settings.inertia_group_last;
   read_mass(a, adds_mass && in_group, geom, notes);

@@ -18,7 +18,7 @@ struct Geom {
   model::Vec3d size{0, 0, 0};
   int group = 0;
   double friction = 1;
-  int contact_dimension = 3;
+  int contact_dimension = 3, priority = 0;
   int contact_type = 1, contact_affinity = 1;
   bool is_shape = false;       // takes part in contacts, or could, and is of a kind that the scene has
   model::MassProperties mass;  // in the body's frame; zero for planes and height fields

@@ -24,6 +24,9 @@ void check_unsupported(const Attributes& a, Notes& notes) {
   if (a.numbers("springdamper", springdamper, 2) && springdamper[0] > 0 && springdamper[1] > 0) {
     notes.unsupported(a.where("springdamper"), "springdamper", "give stiffness and damping instead");
   }
+  if (a.number("springyield", 0) != 0) {
+    notes.unsupported(a.where("springyield"), "springyield", "springs do not yield");
+  }
   double force[2] = {0, 0};
   const bool force_range = a.numbers("actuatorfrcrange", force, 2) && (force[0] != 0 || force[1] != 0);
   if (force_range && a.keyword("actuatorfrclimited", {"false", "true", "auto"}, 2) != 0) {
@@ -34,13 +37,13 @@ void check_unsupported(const Attributes& a, Notes& notes) {
   }
 }
 
-// Only hinges and slides have springs, limits and dry friction here.
+// Only hinges and slides have springs, limits and dry friction here; of free joints the format has no limits either.
 void check_no_spring_limit_or_friction(const Attributes& a, const char* what, const MjcfSettings& settings,
                                        Notes& notes) {
   if (settings.springs && a.not_negative("stiffness", 0) > 0) {
     notes.unsupported(a.where("stiffness"), "stiffness", std::string("a ") + what + " joint has no spring");
   }
-  if (settings.limits && is_limited(a, "limited", "range", settings)) {
+  if (settings.limits && type_of(a) == kBall && is_limited(a, "limited", "range", settings)) {
     notes.unsupported(a.where("limited"), "limited", std::string("a ") + what + " joint has no limits");
   }
   if (settings.dry_friction && a.not_negative("frictionloss", 0) > 0) {
@@ -62,18 +65,26 @@ JointSpec free_joint(const Attributes& a, const MjcfSettings& settings, Notes& n
   return joint;
 }
 
+// A number that is not negative and, as what is beyond it would not move otherwise, at most the greatest of a scene.
+double bounded(const Attributes& a, const char* name, Notes& notes) {
+  const double value = a.not_negative(name, 0);
+  if (value <= model::kMaxMagnitude) return value;
+  notes.warn(a.where(name), name, "is taken as 1e9, the greatest that a scene has");
+  return model::kMaxMagnitude;
+}
+
 JointSpec ball_joint(const Attributes& a, const MjcfSettings& settings, Notes& notes) {
   JointSpec joint;
   joint.kind = JointKind::kBall;
   joint.anchor = model::to_spec(a.vec3("pos", {}));
-  joint.ball_damping = a.not_negative("damping", 0);
-  joint.ball_armature = a.not_negative("armature", 0);
+  joint.ball_damping = bounded(a, "damping", notes);
+  joint.ball_armature = bounded(a, "armature", notes);
   if (!settings.dampers) joint.ball_damping = 0;
   check_no_spring_limit_or_friction(a, "ball", settings, notes);
   return joint;
 }
 
-AxisSpec read_axis(const Attributes& a, Type type, const MjcfSettings& settings) {
+AxisSpec read_axis(const Attributes& a, Type type, const MjcfSettings& settings, Notes& notes) {
   AxisSpec axis;
   axis.name = a.element().find("name") == nullptr ? "" : a.element().find("name")->value;
   axis.kind = type == kSlide ? AxisKind::kSlide : AxisKind::kHinge;
@@ -86,10 +97,10 @@ AxisSpec read_axis(const Attributes& a, Type type, const MjcfSettings& settings)
   axis.reference = coordinate(a.number("ref", 0));
   axis.initial_position = axis.reference;
   axis.spring_reference = coordinate(a.number("springref", 0));
-  axis.armature = a.not_negative("armature", 0);
-  axis.damping = settings.dampers ? a.not_negative("damping", 0) : 0;
-  axis.friction_loss = settings.dry_friction ? a.not_negative("frictionloss", 0) : 0;
-  axis.stiffness = settings.springs ? a.not_negative("stiffness", 0) : 0;
+  axis.armature = bounded(a, "armature", notes);
+  axis.damping = settings.dampers ? bounded(a, "damping", notes) : 0;
+  axis.friction_loss = settings.dry_friction ? bounded(a, "frictionloss", notes) : 0;
+  axis.stiffness = settings.springs ? bounded(a, "stiffness", notes) : 0;
   double range[2] = {0, 0};
   a.numbers("range", range, 2);
   axis.lower = coordinate(range[0]);
@@ -123,7 +134,7 @@ JointSpec read_joints(std::span<const Attributes> joints, const MjcfSettings& se
       a.refuse("type", "is not supported: a body has at most " + std::to_string(model::kMaxAxesPerJoint) +
                            " slides and hinges; use two bodies, or a free joint for all six");
     }
-    result.axes.push_back(read_axis(a, type, settings));
+    result.axes.push_back(read_axis(a, type, settings, notes));
   }
   return result;
 }

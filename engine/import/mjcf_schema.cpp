@@ -32,23 +32,23 @@ constexpr std::string_view kSolver = "is not used: the solver's choices are made
 constexpr std::string_view kGeomRead =
     "type pos quat axisangle euler xyaxes zaxis fromto size contype conaffinity condim group priority friction mass "
     "density shellinertia mesh hfield adhesion surfacevel";
-constexpr std::string_view kGeomIgnored = "material rgba user fitscale fluidshape fluidcoef";
+constexpr std::string_view kGeomIgnored = "material rgba user fitscale fluidshape fluidcoef castshadow";
 constexpr std::string_view kGeomWarned = "solref solimp solmix margin gap";
 constexpr std::string_view kJointRead =
     "type pos axis springdamper limited range stiffness damping armature frictionloss ref springref actuatorfrclimited "
-    "actuatorfrcrange actuatorgravcomp";
+    "actuatorfrcrange actuatorgravcomp springyield";
 constexpr std::string_view kJointIgnored = "group user";
 constexpr std::string_view kJointWarned = "solreflimit solimplimit solreffriction solimpfriction margin";
 constexpr std::string_view kTendonRead = "limited range stiffness damping frictionloss armature";
 constexpr std::string_view kTendonIgnored =
-    "group springlength width material rgba user actuatorfrclimited actuatorfrcrange";
+    "group springlength springyield width material rgba user actuatorfrclimited actuatorfrcrange";
 constexpr std::string_view kTendonWarned = "solreflimit solimplimit solreffriction solimpfriction margin";
 constexpr std::string_view kDriveRead =
     "joint jointinparent tendon slidersite cranksite site refsite body ctrllimited ctrlrange forcelimited forcerange "
     "gear cranklength kp kv dampratio timeconst inheritrange dyntype gaintype biastype dynprm gainprm biasprm "
-    "actlimited "
-    "actrange actdim actearly delay nsample";
-constexpr std::string_view kDriveIgnored = "group user lengthrange";
+    "actlimited actrange actdim actearly delay input velrange ffrange armature damping";
+// Samples and how they are interpolated say how a delay is made.
+constexpr std::string_view kDriveIgnored = "group user lengthrange nsample interp";
 
 constexpr std::string_view kNotPhysics = "";
 
@@ -58,7 +58,7 @@ constexpr Row kRows[] = {
      "angle coordinate eulerseq inertiafromgeom inertiagrouprange settotalmass autolimits boundmass boundinertia "
      "balanceinertia alignfree",
      "strippath fitaabb meshdir texturedir assetdir discardvisual convexhull usethread fusestatic exactmeshinertia "
-     "saveinertial",
+     "saveinertial savecanonical savecompiled passthrough conflict",
      "", ""},
     {"compiler", "lengthrange", Treatment::kIgnored, "", "", "", kNotPhysics},
     {"mujoco", "option", Treatment::kRead, "timestep gravity density viscosity actuatorgroupdisable collision",
@@ -73,7 +73,7 @@ constexpr Row kRows[] = {
      "warmstart refsafe sensor midphase nativeccd autoreset energy fwdinv invdiscrete "
      "sensornoise "
      "multiccd island sleep diagexact",
-     "eulerdamp override", kSolver},
+     "eulerdamp override ipc speculative", kSolver},
     {"mujoco", "size", Treatment::kIgnored, "", "", "", kNotPhysics},
     {"mujoco", "visual", Treatment::kIgnored, "", "", "", kNotPhysics},
     {"mujoco", "statistic", Treatment::kIgnored, "", "", "", kNotPhysics},
@@ -94,11 +94,16 @@ constexpr Row kRows[] = {
     {"default", "motor", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
     {"default", "position", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
     {"default", "velocity", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
-    {"default", "intvelocity", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
-    {"default", "damper", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
-    {"default", "cylinder", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
-    {"default", "muscle", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
-    {"default", "adhesion", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
+    // Other kinds of actuators are refused where a drive has them as its default (mjcf_actuators.cpp).
+    {"default", "intvelocity", Treatment::kRead, "*", "", "", ""},
+    {"default", "damper", Treatment::kRead, "*", "", "", ""},
+    {"default", "cylinder", Treatment::kRead, "*", "", "", ""},
+    {"default", "muscle", Treatment::kRead, "*", "", "", ""},
+    {"default", "adhesion", Treatment::kRead, "*", "", "", ""},
+    {"default", "dcmotor", Treatment::kRead, "*", "", "", ""},
+    {"default", "pid", Treatment::kRead, "*", "", "", ""},
+    {"default", "orientation", Treatment::kRead, "*", "", "", ""},
+    {"default", "texture", Treatment::kIgnored, "", "", "", kNotPhysics},
     {"default", "mesh", Treatment::kIgnored, "", "", "", kNotPhysics},
     {"default", "material", Treatment::kIgnored, "", "", "", kNotPhysics},
     {"default", "site", Treatment::kIgnored, "", "", "", kNotPhysics},
@@ -151,9 +156,11 @@ constexpr Row kRows[] = {
     {"actuator", "muscle", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
     {"actuator", "adhesion", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
     {"actuator", "dcmotor", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
+    {"actuator", "pid", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
+    {"actuator", "orientation", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
     {"actuator", "plugin", Treatment::kUnsupported, "", "", "", "plugins are not offered"},
     {"mujoco", "keyframe", Treatment::kRead, "", "", "", ""},
-    {"keyframe", "key", Treatment::kRead, "name time qpos qvel act mpos mquat", "", "ctrl",
+    {"keyframe", "key", Treatment::kRead, "name time qpos qvel act mpos mquat", "plastic", "ctrl",
      "is not taken over: controls start at zero"},
 };
 
@@ -182,6 +189,13 @@ const Row* find_row(std::string_view context, std::string_view tag) {
   return nullptr;
 }
 
+// What describes an element and does not move it, whatever version of the format has it; names with a colon belong to
+// other formats (xml:, xmlns:).
+bool is_description(std::string_view name) {
+  return name.find(':') != std::string_view::npos ||
+         in_list("xmlns rgba material user group info castshadow visible label description comment id", name);
+}
+
 bool is_zero(const XmlAttribute& attribute) {
   return attribute.value == "0" || attribute.value == "0.0" || attribute.value == "0.";
 }
@@ -196,7 +210,11 @@ void check_attributes(const XmlElement& element, const Row& row, Notes& notes) {
     }
     const bool named = row.context != "default" && in_list(kNamedAndClassed, element.tag);
     if (named && (name == "name" || name == "class")) continue;
-    refuse(element, name, "is not an attribute that this element has");
+    if (is_description(name)) {
+      notes.warn(element, name, "is not known here; it cannot change the motion");
+      continue;
+    }
+    notes.unknown(element, name, "is not an attribute that this element has");
   }
 }
 

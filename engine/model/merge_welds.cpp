@@ -153,7 +153,10 @@ void Merger::contents() {
   out_.part_excludes = in_.excludes;
   std::vector<int> size(in_.bodies.size() + 1, 0);  // [1 + root, or 0 for the world] bodies that are one with it
   for (const Part& part : parts_) ++size[part.root + 1];
-  const auto is_whole = [&](int body) { return body == kWorldBody ? size[0] == 0 : size[parts_[body].root + 1] == 1; };
+  const auto is_whole = [&](int body) {
+    if (body == kWorldBody) return size[0] == 0;
+    return parts_[body].root != kWorldBody && size[parts_[body].root + 1] == 1;
+  };
   for (const ContactExcludeSpec& exclude : in_.excludes) {
     if (!is_whole(exclude.body_a) || !is_whole(exclude.body_b)) continue;
     const auto merged = [&](int body) { return body == kWorldBody ? body : out_.body_map[body]; };

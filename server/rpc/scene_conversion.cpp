@@ -30,6 +30,7 @@ absl::StatusOr<model::ShapeSpec> to_shape(const std::string& path, const v1::Sha
   shape.size = to_vec3(message.size());
   if (message.has_friction()) shape.friction = message.friction();
   if (message.has_contact_dimension()) shape.contact_dimension = message.contact_dimension();
+  shape.contact_priority = message.contact_priority();
   if (message.has_contact_type()) shape.contact_type = message.contact_type();
   if (message.has_contact_affinity()) shape.contact_affinity = message.contact_affinity();
   shape.restitution = message.restitution();

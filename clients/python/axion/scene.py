@@ -62,8 +62,8 @@ class Scene:
     def shape(self, kind, name, body=None, *, size=(), position=(0, 0, 0), rotation=(1, 0, 0, 0), **choices):
         """A "plane", "sphere" (size r), "capsule" (r, half length) or "box" (half extents) in the frame of its body.
 
-        Further: friction, restitution, contact_stiffness, contact_damping, contact_dimension, contact_type,
-        contact_affinity.
+        Further: friction, restitution, contact_stiffness, contact_damping, contact_dimension, contact_priority,
+        contact_type, contact_affinity.
         """
         size = (size,) if isinstance(size, (int, float)) else tuple(size)
         self.proto.shapes.add(name=name, kind=_kind(_SHAPES, kind), body=_WORLD if body is None else body,
