@@ -46,7 +46,7 @@ void check_scene(const MjcfScene& scene) {
 ImportedScene import_tree(const XmlElement& root, const ImportOptions& options) {
   Notes notes(options.allow_unsupported);
   check_schema(root, notes);
-  MjcfScene scene{root, notes, read_settings(root, notes), DefaultClasses(root), {}, {}, {}, {}, {}, {}, {}};
+  MjcfScene scene{root, notes, read_settings(root, notes), DefaultClasses(root), {}, {}, {}, {}, {}, {}, {}, {}};
   const XmlAttribute* name = root.find("model");
   scene.spec.name = name == nullptr ? "" : name->value;
   scene.spec.gravity = model::to_spec(scene.settings.gravity);

@@ -1,9 +1,11 @@
 // The <actuator> section: motors and the affine drives that are springs and dampers about a set point.
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <utility>
 
 #include "engine/import/mjcf_scene.hpp"
+#include "engine/model/spec_math.hpp"
 #include "engine/model/validate_scene.hpp"
 
 namespace axion::import {
@@ -52,13 +54,46 @@ void read_layer(const XmlElement& layer, Drive& drive) {
   if (layer.tag == "position") {
     drive.gain[0] = a.not_negative("kp", drive.gain[0]);
     drive.bias[1] = -drive.gain[0];
-    drive.bias[2] = -a.not_negative("kv", keeps_kv ? -drive.bias[2] : 0);
+    const double kept = keeps_kv ? drive.bias[2] : 0;
+    if (layer.find("kv") != nullptr && layer.find("dampratio") != nullptr) {
+      refuse(layer, "dampratio", "is given together with kv");
+    }
+    drive.bias[2] = layer.find("kv") != nullptr          ? -a.not_negative("kv", 0)
+                    : layer.find("dampratio") != nullptr ? a.not_negative("dampratio", 0)
+                                                         : kept;
   }
   if (layer.tag == "velocity") {
     std::fill(std::begin(drive.bias), std::end(drive.bias), 0.0);
     drive.gain[0] = a.not_negative("kv", drive.gain[0]);
     drive.bias[2] = -drive.gain[0];
   }
+}
+
+// What moves along an axis in the reference configuration, all that hangs on it and its armature: kg m^2 or kg.
+double reflected_mass(const model::SceneSpec& spec, int joint_index, int axis_index) {
+  const model::JointSpec& joint = spec.joints[static_cast<std::size_t>(joint_index)];
+  const model::AxisSpec& axis = joint.axes[static_cast<std::size_t>(axis_index)];
+  const model::Pose X_WC = model::to_pose(spec.bodies[static_cast<std::size_t>(joint.child)].X_WB);
+  const math::Vec3<double> n = math::rotate(X_WC.rotation, model::to_vec3(axis.axis));
+  const math::Vec3<double> anchor = X_WC * model::to_vec3(axis.anchor);
+  std::vector<char> moves(spec.bodies.size(), 0);
+  moves[static_cast<std::size_t>(joint.child)] = 1;
+  double sum = axis.armature;
+  for (const model::JointSpec& other : spec.joints) {  // parents come before their children
+    const bool hangs = other.parent != model::kWorldBody && moves[static_cast<std::size_t>(other.parent)] != 0;
+    if (hangs) moves[static_cast<std::size_t>(other.child)] = 1;
+  }
+  for (std::size_t b = 0; b < spec.bodies.size(); ++b) {
+    if (moves[b] == 0) continue;
+    const model::BodySpec& body = spec.bodies[b];
+    const model::Pose X_WB = model::to_pose(body.X_WB);
+    sum += axis.kind == model::AxisKind::kSlide ? body.mass : 0;
+    if (axis.kind == model::AxisKind::kSlide) continue;
+    const math::Vec3<double> n_B = math::rotate_inverse(X_WB.rotation, n);
+    const math::Vec3<double> arm = math::cross(n, X_WB * model::to_vec3(body.p_BoBcm) - anchor);
+    sum += math::dot(n_B, model::to_matrix(body.I_Bcm) * n_B) + body.mass * math::dot(arm, arm);
+  }
+  return sum;
 }
 
 // Which attributes a short form has.
@@ -106,6 +141,7 @@ class ActuatorReader {
   bool find_joint();
   bool take_law(const Drive& drive);
   void read_limits(const Drive& drive);
+  void inherit_range(double (&control)[2]);
   bool given(const char* attribute) const { return a_.element().find(attribute) != nullptr; }
 
   MjcfScene& s_;
@@ -126,8 +162,8 @@ void ActuatorReader::check_supported() {
   if (std::string_view(kInputs).find(input) == std::string_view::npos) {
     s_.notes.unsupported(a_.where("input"), "input", "a control is a force, a position or a velocity");
   }
-  for (const char* name : {"dampratio", "timeconst", "inheritrange", "delay"}) {
-    if (a_.number(name, 0) != 0) s_.notes.unsupported(a_.where(name), name, "give the gains and the range themselves");
+  for (const char* name : {"timeconst", "delay"}) {
+    if (a_.number(name, 0) != 0) s_.notes.unsupported(a_.where(name), name, "an actuator has no state of its own");
   }
 }
 
@@ -164,10 +200,16 @@ bool ActuatorReader::take_law(const Drive& drive) {
   if (affine && b1 == 0 && b2 == 0) {
     actuator_.kind = model::ActuatorKind::kMotor;
     actuator_.gear *= gain;
-  } else if (affine && gain > 0 && b1 == -gain && b2 <= 0) {
+  } else if (affine && gain > 0 && b1 == -gain) {
     actuator_.kind = model::ActuatorKind::kPosition;
     actuator_.kp = gain;
     actuator_.kd = -b2;
+    // Above zero it is a share of critical damping of what the drive moves in the reference configuration.
+    if (b2 > 0 && actuator_.gear == 0) a_.refuse("gear", "must not be zero for a ratio of damping");
+    if (b2 > 0) {
+      const double mass = reflected_mass(s_.spec, actuator_.joint, actuator_.axis) / (actuator_.gear * actuator_.gear);
+      actuator_.kd = 2 * b2 * std::sqrt(gain * mass);
+    }
   } else if (affine && gain > 0 && b1 == 0 && b2 == -gain) {
     actuator_.kind = model::ActuatorKind::kVelocity;
     actuator_.kd = gain;
@@ -179,11 +221,29 @@ bool ActuatorReader::take_law(const Drive& drive) {
   return true;
 }
 
+// Controls go as far as the joint's range, or a multiple of it about its middle.
+void ActuatorReader::inherit_range(double (&control)[2]) {
+  const double share = a_.not_negative("inheritrange", 0);
+  if (actuator_.kind != model::ActuatorKind::kPosition) {
+    s_.notes.unsupported(a_.where("inheritrange"), "inheritrange", "only controls of positions have the range of a joint");
+    return;
+  }
+  const model::AxisSpec& axis =
+      s_.spec.joints[static_cast<std::size_t>(actuator_.joint)].axes[static_cast<std::size_t>(actuator_.axis)];
+  if (!(axis.lower < axis.upper)) a_.refuse("inheritrange", "needs a joint that has a range");
+  if (given("inheritrange") && given("ctrlrange")) a_.refuse("ctrlrange", "is given together with inheritrange");
+  const double middle = 0.5 * (axis.lower + axis.upper), half = 0.5 * (axis.upper - axis.lower) * share;
+  control[0] = middle - half;
+  control[1] = middle + half;
+}
+
 void ActuatorReader::read_limits(const Drive& drive) {
   double control[2] = {0, 0}, force[2] = {0, 0};
   a_.numbers("ctrlrange", control, 2);
   a_.numbers("forcerange", force, 2);
-  const bool limited = is_limited(a_, "ctrllimited", "ctrlrange", s_.settings);
+  const bool inherits = a_.number("inheritrange", 0) != 0 && a_.keyword("ctrllimited", {"false", "true", "auto"}, 2) != 0;
+  if (inherits) inherit_range(control);
+  const bool limited = inherits ? control[0] < control[1] : is_limited(a_, "ctrllimited", "ctrlrange", s_.settings);
   const bool force_limited = is_limited(a_, "forcelimited", "forcerange", s_.settings);
   if (limited && !(control[0] < control[1])) a_.refuse("ctrlrange", "must have the smaller limit first");
   if (force_limited && !(force[0] < force[1])) a_.refuse("forcerange", "must have the smaller limit first");
@@ -224,7 +284,41 @@ void ActuatorReader::read() {
   s_.spec.actuators.push_back(actuator_);
 }
 
+// A range of the force along an axis is that of its one actuator; without an actuator there is nothing to limit.
+void limit_forces(MjcfScene& scene) {
+  for (const ForceRange& range : scene.force_ranges) {
+    model::ActuatorSpec* one = nullptr;
+    int count = 0;
+    for (model::ActuatorSpec& actuator : scene.spec.actuators) {
+      if (actuator.joint != range.place.joint || actuator.axis != range.place.axis) continue;
+      one = &actuator;
+      ++count;
+    }
+    if (count == 0 || one->gear == 0) continue;
+    double lower = range.lower / one->gear, upper = range.upper / one->gear;
+    if (lower > upper) std::swap(lower, upper);
+    if (one->effort_limited) lower = std::max(lower, one->effort_lower), upper = std::min(upper, one->effort_upper);
+    if (count > 1 || !(lower < upper)) {
+      const char* reason = count > 1 ? "the forces of several actuators together are not clamped"
+                                     : "it leaves the actuator no range of forces";
+      scene.notes.unsupported(*range.element, "actuatorfrcrange", reason);
+      continue;
+    }
+    one->effort_limited = true;
+    one->effort_lower = lower;
+    one->effort_upper = upper;
+  }
+}
+
 }  // namespace
+
+void read_force_range(const Attributes& joint, const JointPlace& place, MjcfScene& scene) {
+  if (!is_limited(joint, "actuatorfrclimited", "actuatorfrcrange", scene.settings)) return;
+  double range[2] = {0, 0};
+  joint.numbers("actuatorfrcrange", range, 2);
+  if (!(range[0] < range[1])) joint.refuse("actuatorfrcrange", "must have the smaller limit first");
+  scene.force_ranges.push_back({place, range[0], range[1], &joint.where("actuatorfrcrange")});
+}
 
 void read_actuators(MjcfScene& scene) {
   std::set<std::string, std::less<>> names;
@@ -238,6 +332,7 @@ void read_actuators(MjcfScene& scene) {
       if (is_offered(element.tag)) ActuatorReader(scene, element).read();  // the schema has noted the others
     }
   }
+  limit_forces(scene);
 }
 
 }  // namespace axion::import

@@ -37,15 +37,13 @@ int size_count(GeomType type) {
 }
 
 // Places the geom between two points and takes its length from them.
-void read_fromto(const Attributes& a, Geom& geom, Notes& notes) {
+void read_fromto(const Attributes& a, Geom& geom) {
   double p[6] = {};
   if (!a.numbers("fromto", p, 6)) return;
   if (!is_solid(geom.type) || geom.type == GeomType::kSphere) {
     a.refuse("fromto", "needs a geom of type capsule, cylinder, ellipsoid or box");
   }
-  if (math::norm(a.vec3("pos", {})) > 0) {
-    notes.warn(a.where("pos"), "pos", "is not used, as fromto says where the geom is");
-  }
+  if (math::norm(a.vec3("pos", {})) > 0) a.refuse("fromto", "is given together with pos");
   const Vec3 from{p[0], p[1], p[2]}, to{p[3], p[4], p[5]};
   const double length = math::norm(from - to);
   if (!(length > kMinLength)) a.refuse("fromto", "has two points that are the same");
@@ -56,9 +54,9 @@ void read_fromto(const Attributes& a, Geom& geom, Notes& notes) {
   if (across) geom.size[1] = geom.size[0];
 }
 
-void read_size(const Attributes& a, Geom& geom, Notes& notes) {
+void read_size(const Attributes& a, Geom& geom) {
   a.numbers("size", geom.size, 1);
-  read_fromto(a, geom, notes);
+  read_fromto(a, geom);
   for (int i = 0; i < size_count(geom.type); ++i) {
     if (!(geom.size[static_cast<std::size_t>(i)] > 0)) {
       a.refuse("size", "must have " + std::to_string(size_count(geom.type)) + " positive numbers for this type");
@@ -158,7 +156,8 @@ math::Vec3<double> principal_inertia(GeomType type, const model::Vec3d& s, doubl
   }
 }
 
-Geom read_geom(const Attributes& a, const MjcfSettings& settings, bool adds_mass, Notes& notes) {
+Geom read_geom(const Attributes& a, const MjcfSettings& settings, const model::Pose* X_BF, bool adds_mass,
+               Notes& notes) {
   Geom geom;
   // The order of GeomType.
   const int type =
@@ -170,7 +169,8 @@ Geom read_geom(const Attributes& a, const MjcfSettings& settings, bool adds_mass
     const char* name = a.has("mesh") ? "mesh" : "hfield";
     notes.unsupported(a.where(name), name, "a geom is not fitted to an asset; give its size");
   }
-  read_size(a, geom, notes);
+  read_size(a, geom);
+  if (X_BF != nullptr) geom.X_BG = *X_BF * geom.X_BG;
   read_contact(a, geom, notes);
   const bool in_group = geom.group >= settings.inertia_group_first && geom.group <= settings.inertia_group_last;
   read_mass(a, adds_mass && in_group, geom, notes);

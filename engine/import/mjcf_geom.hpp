@@ -24,8 +24,10 @@ struct Geom {
   model::MassProperties mass;  // in the body's frame; zero for planes and height fields
 };
 
-// `adds_mass`: the body takes its inertia from its geoms.
-Geom read_geom(const Attributes& attributes, const MjcfSettings& settings, bool adds_mass, Notes& notes);
+// `X_BF`: the frame in which the geom is given, in the body's; null for the body's own. `adds_mass`: the body takes its inertia
+// from its geoms.
+Geom read_geom(const Attributes& attributes, const MjcfSettings& settings, const model::Pose* X_BF, bool adds_mass,
+               Notes& notes);
 
 // Inertia of a solid of uniform density and the given mass about its centre, in its own frame: the diagonal.
 math::Vec3<double> principal_inertia(GeomType type, const model::Vec3d& size, double mass);

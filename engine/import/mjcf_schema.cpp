@@ -124,8 +124,8 @@ constexpr Row kRows[] = {
     {"body", "site", Treatment::kIgnored, "", "", "", kNotPhysics},
     {"body", "camera", Treatment::kIgnored, "", "", "", kNotPhysics},
     {"body", "light", Treatment::kIgnored, "", "", "", kNotPhysics},
-    {"body", "frame", Treatment::kUnsupported, "", "", "", "give its content poses in the body instead"},
-    {"body", "replicate", Treatment::kUnsupported, "", "", "", "write its copies out instead"},
+    {"body", "frame", Treatment::kRead, "name childclass pos quat axisangle euler xyaxes zaxis", "", "", ""},
+    {"body", "replicate", Treatment::kRead, "count sep offset euler childclass", "", "", ""},
     {"body", "attach", Treatment::kUnsupported, "", "", "", "include the attached model's bodies instead"},
     {"body", "composite", Treatment::kUnsupported, "", "", "", "write its bodies out instead"},
     {"body", "flexcomp", Treatment::kUnsupported, "", "", "", "bodies are rigid"},
@@ -177,6 +177,7 @@ bool in_list(std::string_view list, std::string_view word) {
   return false;
 }
 
+// `context` is what contains the element, through frames and replicates.
 const Row* find_row(std::string_view context, std::string_view tag) {
   if (context == "worldbody") {
     // The world has geoms and bodies, but no joint and no inertia.
@@ -218,16 +219,19 @@ void check_attributes(const XmlElement& element, const Row& row, Notes& notes) {
   }
 }
 
-void check_children(const XmlElement& element, Notes& notes) {
+bool is_frame(std::string_view tag) { return tag == "frame" || tag == "replicate"; }
+
+void check_children(const XmlElement& element, std::string_view context, Notes& notes) {
   if (element.has_text) notes.warn(element, "", "contains text, which has no meaning in the format");
   for (const XmlElement& child : element.children) {
-    const Row* row = find_row(element.tag, child.tag);
+    const Row* row = find_row(context, child.tag);
+    if (is_frame(element.tag) && child.tag == "inertial") row = nullptr;
     if (row == nullptr) refuse(child, "", "is not an element that <" + element.tag.substr(0, 64) + "> has");
     switch (row->treatment) {
       case Treatment::kRead:
         check_attributes(child, *row, notes);
         // What other equalities contain is as unsupported as they are.
-        if (row->tag != "*") check_children(child, notes);
+        if (row->tag != "*") check_children(child, is_frame(child.tag) ? context : child.tag, notes);
         break;
       case Treatment::kIgnored:
         break;
@@ -246,7 +250,7 @@ void check_children(const XmlElement& element, Notes& notes) {
 void check_schema(const XmlElement& root, Notes& notes) {
   if (root.tag != "mujoco") refuse(root, "", "is not the root of a MuJoCo document, which is <mujoco>");
   check_attributes(root, kRows[0], notes);
-  check_children(root, notes);
+  check_children(root, root.tag, notes);
 }
 
 }  // namespace axion::import
