@@ -63,6 +63,7 @@ Status validate(const SolverOptions& o) {
   if (Status s = check_range("max_linear_iterations", o.max_linear_iterations, 1, 1000); !s.ok()) return s;
   if (Status s = check_range("linear_tolerance", o.linear_tolerance, 1e-16, 1.0); !s.ok()) return s;
   if (Status s = check_range("depenetration_velocity", o.depenetration_velocity, 0.0, 1e6); !s.ok()) return s;
+  if (Status s = check_range("limit_recovery_time", o.limit_recovery_time, 0.0, 1e6); !s.ok()) return s;
   if (Status s = check_range("contact_compliance", o.contact_compliance, 0.0, 1.0); !s.ok()) return s;
   if (Status s = check_range("contact_margin", o.contact_margin, 0.0, 10.0); !s.ok()) return s;
   if (Status s = check_range("baumgarte", o.baumgarte, 0.0, 1.0); !s.ok()) return s;

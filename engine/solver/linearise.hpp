@@ -113,9 +113,8 @@ AXION_HD_CALL void linearise_contact(const Problem<Real>& p, int i) {
   const Real r_n = p.w.row_scale[row], r_t = p.w.row_scale[row + 1], lambda_n = p.w.lambda[row];
   const auto normal = constraints::complementarity(p.s.contact_function, p.w.residual[row], r_n * lambda_n);
   p.w.residual[row] = normal.phi_over_alpha;
-  const model::PairData<Real> pair = model::pair_data(p.m, p.w.contacts[i].pair);
-  const Real cfm = constraints::softness(p.s, pair.stiffness, pair.damping).cfm;
-  p.w.compliance[row] = r_n * normal.beta_over_alpha + constraints::normal_compliance(p.w, p.s, i, cfm, r_n) +
+  p.w.compliance[row] = r_n * normal.beta_over_alpha +
+                        constraints::normal_law(p.m, p.w, p.s, i, r_n, lambda_n).compliance +
                         p.proximal_scale * Real(kContactProximal) * r_n;
   const constraints::Vec2<Real> v{p.w.residual[row + 1], p.w.residual[row + 2]};
   const constraints::Vec2<Real> lambda{p.w.lambda[row + 1], p.w.lambda[row + 2]};

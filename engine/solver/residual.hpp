@@ -271,24 +271,23 @@ AXION_HD inline void evaluate_effort(const Problem<Real>& p, int effort) {
       greater(p.s.tolerance, velocity_rounding<Real>() * (v.size + compliance * std::abs(lambda) + std::abs(aim)));
 }
 
-// residual holds a of the complementarity a ⟂ r λ; the parting speed is at least −bias.
+// residual holds a of the complementarity a ⟂ r λ.
 template <typename Real>
-AXION_HD inline void evaluate_unilateral(const Problem<Real>& p, int row, Real bias, Real compliance,
+AXION_HD inline void evaluate_unilateral(const Problem<Real>& p, int row, const constraints::NormalLaw<Real>& law,
                                          const RowVelocity<Real>& v) {
   const Real lambda = p.w.lambda[row];
-  const Real a = bias + v.value + compliance * lambda, b = p.w.row_scale[row] * lambda;
+  const Real a = law.bias + v.value + law.compliance * lambda, b = p.w.row_scale[row] * lambda;
   p.w.residual[row] = a;
   p.w.natural[row] = unilateral_residual(a, b);
   p.w.row_tolerance[row] =
-      greater(p.s.tolerance, velocity_rounding<Real>() * (v.size + std::abs(bias) + std::abs(b)));
+      greater(p.s.tolerance, velocity_rounding<Real>() * (v.size + std::abs(law.bias) + std::abs(b)));
 }
 
 template <typename Real>
 AXION_HD inline void evaluate_limit(const Problem<Real>& p, int limit) {
   const int row = p.limit_base() + limit;
   const model::JointData<Real>& joint = p.m.joints[p.m.axes[p.m.limit_axis[limit]].joint];
-  const Real share = constraints::softness(p.s, Real(0), Real(0)).erp;
-  evaluate_unilateral(p, row, constraints::gap_velocity(p.s, constraints::limit_gap(p.m, p.w, limit), share), Real(0),
+  evaluate_unilateral(p, row, constraints::limit_law(p.m, p.w, p.s, limit),
                       iterate_velocity(p, p.w.row[row], joint.child, joint.parent));
 }
 
@@ -297,11 +296,7 @@ AXION_HD_CALL void evaluate_contact(const Problem<Real>& p, int i) {
   const int row = p.contact_base() + 3 * i;
   const model::Contact<Real>& c = p.w.contacts[i];
   const Real r_n = p.w.row_scale[row], r_t = p.w.row_scale[row + 1];
-  const model::PairData<Real> pair = model::pair_data(p.m, c.pair);
-  const constraints::Softness<Real> soft = constraints::softness(p.s, pair.stiffness, pair.damping);
-  Real bias = constraints::gap_velocity(p.s, c.gap, soft.erp);
-  if (p.w.contact_rebound[i] > 0 && bias > -p.w.contact_rebound[i]) bias = -p.w.contact_rebound[i];
-  evaluate_unilateral(p, row, bias, constraints::normal_compliance(p.w, p.s, i, soft.cfm, r_n),
+  evaluate_unilateral(p, row, constraints::normal_law(p.m, p.w, p.s, i, r_n, p.w.lambda[row]),
                       iterate_velocity(p, p.w.row[row], c.body_a, c.body_b));
   const RowVelocity<Real> v1 = iterate_velocity(p, p.w.row[row + 1], c.body_a, c.body_b);
   const RowVelocity<Real> v2 = iterate_velocity(p, p.w.row[row + 2], c.body_a, c.body_b);

@@ -24,7 +24,7 @@ AXION_HD_CALL void sweep_many(const Team& team, const Problem<Real>& p, const Sw
 // of the way; the caller evaluates. One factorisation of the joints, contacts left out.
 template <typename Real, typename Team>
 AXION_HD_CALL Real sweep_contacts(const Team& team, const Problem<Real>& p, const SweepPlan<Real>& plan) {
-  note_rows(team, p);
+  note_rows(team, p, plan.again);
   if (plan.again) {
     set_joint_rhs(team, p);
     solve_joints_again(team, p);
