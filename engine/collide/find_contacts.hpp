@@ -57,6 +57,7 @@ struct ContactSearch {
   int slots;      // of candidates
   int count;      // contacts
   bool overflow;  // some were dropped
+  int pairs = 0;  // near each other
 };
 
 // Pairs near each other into pair_active, in their order; returns how many.
@@ -102,6 +103,7 @@ AXION_HD_CALL ContactSearch find_candidates(const Team& team, const model::Model
                                             Foresight foresight) {
   ContactSearch search{0, 0, false};
   const int active = find_near_pairs(team, m, w, s, foresight, search);
+  search.pairs = active;
   team.for_each(active, [&](int k) {
     const int index = static_cast<int>(w.pair_active[k]);
     const model::PairData<Real> pair = model::pair_data(m, index);

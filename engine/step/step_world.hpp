@@ -1,6 +1,7 @@
 // One step of one world: a table of contents.
 //
 //   rows at q⁻ → free velocity → contacts → rows of contacts → Newton → review of contacts → accept, or freeze
+// A result that leaves anything through each other that was no contact has not converged.
 // Reads control, force and torque; advances the state by dt; leaves the record. A world whose result is not finite keeps
 // its last finite state and is frozen (kNonFiniteBit in *outcome) until somebody resets it.
 #pragma once
@@ -136,9 +137,15 @@ AXION_HD_CALL void accept(const Team& team, const solver::Problem<Real>& p) {
   });
 }
 
+template <typename Real>
+struct SolvedContacts {
+  solver::NewtonResult<Real> newton;
+  bool complete;  // whether nothing overlaps that was left out
+};
+
 // Solves the step with the contacts that it is thought to close, and again with those that its result would break.
 template <typename Real, typename Team>
-AXION_HD inline solver::NewtonResult<Real> solve_contacts(const Team& team, solver::Problem<Real>& p,
+AXION_HD inline SolvedContacts<Real> solve_contacts(const Team& team, solver::Problem<Real>& p,
                                                           collide::ContactSearch& contacts) {
   const solver::Problem<Real> asked = p;
   solver::NewtonCounts counts;
@@ -156,10 +163,14 @@ AXION_HD inline solver::NewtonResult<Real> solve_contacts(const Team& team, solv
     counts.linear_iterations += result.counts.linear_iterations;
     counts.line_search_steps += result.counts.line_search_steps;
     result.counts = counts;
-    if (review == collide::kReviews) return result;
     solved = p.contact_count;
-    team.for_each(solved, [&](int i) { p.w.solved[i] = solver::kept_contact(p, i, Real(0)); });
-    if (!collide::review_contacts(team, p.m, p.w, p.s, review, contacts)) return result;
+    const int missed = collide::find_missed(team, p.m, p.w, p.s, contacts);
+    if (missed > 0 && review < collide::kReviews && contacts.count < p.m.contact_capacity) {
+      team.for_each(solved, [&](int i) { p.w.solved[i] = solver::kept_contact(p, i, Real(0)); });
+      collide::add_missed(team, p.m, p.w, review, missed, contacts);
+      continue;
+    }
+    return {result, missed == 0};
   }
 }
 
@@ -176,20 +187,23 @@ AXION_HD inline void step_world(const Team& team, const model::ModelView<Real>& 
   collide::ContactSearch contacts = collide::find_contacts(team, m, w, settings);
   solver::Problem<Real> problem{m, w, settings, settings.joint_mode, contacts.count};
   scale_rows(team, problem);
-  const solver::NewtonResult<Real> result = solve_contacts(team, problem, contacts);
+  const SolvedContacts<Real> solved = solve_contacts(team, problem, contacts);
+  const solver::NewtonResult<Real>& result = solved.newton;
 
   // A residual that is not finite leaves nothing to go by, even at an iterate that is: forces may be infinite.
   const bool ok = result.merit - result.merit == Real(0) && iterate_is_finite(team, problem);
   record_residuals(team, problem);
+  const Real depth = ok ? collide::solved_depth(team, m, w, settings, contacts) : Real(0);
   if (ok) accept(team, problem);
   team.for_each(1, [&](int) {
     model::StepRecord& record = *w.record;
+    if (ok && static_cast<float>(depth) > record.max_penetration) record.max_penetration = static_cast<float>(depth);
     record.newton_iterations = result.counts.iterations;
     record.linear_iterations = result.counts.linear_iterations;
     record.line_search_steps = result.counts.line_search_steps;
     record.contact_count = contacts.count;
     record.outcome = (contacts.overflow ? kContactOverflowBit : 0u) | (result.fallback ? kFallbackBit : 0u);
-    record.outcome |= ok && result.merit <= Real(1) ? kConvergedBit : (ok ? kMaxIterationsBit : kNonFiniteBit);
+    record.outcome |= ok && solved.complete && result.merit <= Real(1) ? kConvergedBit : (ok ? kMaxIterationsBit : kNonFiniteBit);
     if (!ok) {
       *w.outcome |= kNonFiniteBit;
       return;
