@@ -9,8 +9,8 @@
 // `evaluate` must have run at the same iterate. A contact gives a 3×3 block: D₃ J Δu + C₃ Δλ = −r₃, kept both as the
 // diagonal that conjugate residuals need (symmetric laws) and solved for Δλ = −(e + G J Δu), e = C₃⁻¹r₃, G = C₃⁻¹D₃,
 // which the direct solver eliminates. Proximal terms have no right-hand side, so they bias nothing at convergence;
-// but those of loop joints, whose impulses redundant rows leave undetermined: there they are a compliance, a millionth of what
-// the tolerance allows, that keeps such impulses from wandering off step by step.
+// but those of loop joints, whose impulses redundant rows leave undetermined: there they are a compliance that keeps such
+// impulses from wandering off step by step, as far as it takes a tenth of a row's tolerance.
 // Source: seeds, sections Linearisation and Schur complement.
 #pragma once
 
@@ -19,6 +19,7 @@
 namespace axion::solver {
 
 inline constexpr double kContactProximal = 1e-4;  // of (J M⁻¹ Jᵀ)_ii
+inline constexpr double kLoopBias = 0.1;          // of a row's tolerance that a loop's compliance may take
 inline constexpr double kLentInertia = 5;         // multiples of its own that neighbours are taken to lend a body,
 inline constexpr double kSupportedInertia = 2;    // or of what BLENDED knows that they do (supported_inertias)
 inline constexpr double kReleaseGain = 1e8;       // compliance, in units of r_t, of a tangent row that says λ_f = 0
@@ -145,7 +146,9 @@ AXION_HD_CALL void linearise_joints(const Team& team, const Problem<Real>& p) {
       if (joint.parent >= 0) row.k_b = math::transpose_times(p.w.D[joint.parent], row.k_b);
       const Real proximal = joint_proximal<Real>() * p.w.row_scale[i];
       p.w.compliance[i] = p.w.lock_compliance[i] + proximal;
-      if (j >= p.m.joint_count - p.m.loop_count) p.w.residual[i] += proximal * p.w.lambda[i];
+      if (j < p.m.joint_count - p.m.loop_count) continue;
+      const Real most = Real(kLoopBias) * p.w.row_tolerance[i];
+      p.w.residual[i] += constraints::clamp(proximal * p.w.lambda[i], -most, most);
     }
   });
   team.for_each(p.m.axis_count, [&](int i) {

@@ -200,7 +200,8 @@ AXION_HD_CALL void evaluate_locks(const Problem<Real>& p, int j) {
       const RowVelocity<Real> v = iterate_velocity(p, start, joint.child, joint.parent);
       const Real push = soft.erp * p.w.lock_start_error[row] / p.s.dt;
       residual = v.value + push;
-      tolerance = greater(p.s.tolerance, velocity_rounding<Real>() * (v.size + std::abs(push)));
+      const Real impulse = p.w.row_scale[row] * std::abs(p.w.lambda[row]);  // what the velocities were summed of
+      tolerance = greater(p.s.tolerance, velocity_rounding<Real>() * (v.size + std::abs(push) + impulse));
     } else {
       p.w.row[row] = e.lock[i];
       const Real f = impulse_blend(p, j, i < joint.translation_lock_count);
