@@ -6,7 +6,6 @@ Usage: speed_smoke_test.py BIN_DIRECTORY MODEL.xml [DIRECTORY_OF_humanoid.xml]
 
 import json
 import pathlib
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -56,38 +55,6 @@ class Agreement(unittest.TestCase):
                 done = agreement(*extra)
                 self.assertIn(done.returncode, (1, 2))
                 self.assertIn(name, done.stderr)
-
-
-class Gpu(unittest.TestCase):
-    def test_what_needs_no_gpu_runs(self):
-        done = script('gpu.py', '--parts', 'agreement', 'sanitizer', 'table', '--device', 'cpu', '--agreement_models',
-                      'wheeled_robot.xml', '--agreement_worlds', 2, '--agreement_steps', 20, '--presets', 'default',
-                      '--table_model', MODEL, '--worlds', 1, 3, '--world_steps', 60, '--warmup_steps', 5, '--steps_per_launch', 10)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        rows = rows_of(done.stdout)
-        self.assertEqual([row[3] for row in rows if row[0] == 'wheeled_robot.xml'], ['same bits'] * 2)
-        self.assertEqual([row[0] for row in rows if row[0] in ('1', '3')], ['1', '3'])
-
-    def test_every_shape_of_a_block_is_tried(self):
-        done = script('gpu.py', '--parts', 'shapes', '--device', 'cpu', '--shape_models', MODEL, '--shape_worlds', 2,
-                      '--shape_world_steps', 2, '--warmup_steps', 0, '--steps_per_launch', 2)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertEqual([row[0] for row in rows_of(done.stdout)[1:]], ['32', '64', '128', '256'])
-        self.assertIn('same bits', done.stdout)
-
-    @unittest.skipIf(shutil.which('nvidia-smi'), 'there is a GPU')
-    def test_without_a_gpu_it_asks_for_an_architecture(self):
-        done = script('gpu.py', '--parts', 'build')
-        self.assertEqual(done.returncode, 1, done.stderr)
-        self.assertIn('--architecture', done.stdout)
-
-    def test_wrong_parts_and_devices_are_named(self):
-        done = script('gpu.py', '--parts', 'bild')
-        self.assertEqual(done.returncode, 2)
-        self.assertIn('bild', done.stderr)
-        done = script('gpu.py', '--parts', 'table', '--device', 'abacus', '--table_model', MODEL, '--worlds', 1)
-        self.assertEqual(done.returncode, 1, done.stdout)
-        self.assertIn('abacus', done.stdout)
 
 
 class Growth(unittest.TestCase):
