@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """All benchmarks in one command: runs them and writes their tables between the marks of docs/benchmarks.md and docs/floor.md.
 
-Parts, about ten minutes together on two idle cores (--parts chooses):
+Parts, about a quarter of an hour together on two idle cores (--parts chooses):
   compare       humanoid.xml, 1, 64 and 256 worlds, Axion beside C MuJoCo in turns, with ratios
+  robots        six robots, 1 and 256 worlds, beside C MuJoCo and the newest MuJoCo from PyPI, which it installs; at 5 and 20 ms
   largest_step  simulated seconds a wall second at the largest time step that each holds
   growth        64 to 65,536 worlds, as memory allows; piles of 100 to 3,000 spheres
   rpc           Step and StepStream of 1, 256 and 4,096 humanoids beside the engine alone and an empty call
@@ -30,7 +31,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = pathlib.Path(__file__).resolve().parent
-PARTS = ['compare', 'largest_step', 'growth', 'rpc', 'agreement', 'profile', 'floor', 'emulated_gpu', 'gpu']
+PARTS = ['compare', 'robots', 'largest_step', 'growth', 'rpc', 'agreement', 'profile', 'floor', 'emulated_gpu', 'gpu']
 OWN_MODELS = sorted((ROOT / 'clients/examples/models').glob('*.xml')) + [HERE / 'wheeled_robot.xml']
 
 
@@ -48,6 +49,7 @@ def command_of(part, options):
     humanoid = options.models / 'humanoid.xml'
     quick = options.quick
     compare = [HERE / 'compare.py', '--bin', options.bin, '--model', humanoid, '--worlds', 1, 64, 256, '--threads', 1, 2]
+    robots = [HERE / 'robots.py', '--bin', options.bin, '--models', options.models]
     largest = [HERE / 'largest_step.py', '--bin', options.bin, '--models', options.models]
     growth = [HERE / 'growth.py', '--bin', options.bin, '--model', humanoid]
     rpc = [options.bin / 'rpc_bench', '--axiond', options.bin / 'axiond', '--model', humanoid, '--worlds', 1, '--worlds', 256,
@@ -55,6 +57,8 @@ def command_of(part, options):
     floor = [HERE / 'floor.py', '--bin', options.bin, '--model', humanoid]
     return {
         'compare': compare + (['--repeat', 1, '--steps', 256, '--warmup_steps', 2] if quick else []),
+        'robots': robots + (['--repeat', 1, '--world_steps', 40, '--least_seconds', 0.1, '--warmup_seconds', 0.1, '--worlds', 2, '--robots',
+                             'humanoid.xml', '--mujoco_python', sys.executable] if quick else []),
         'largest_step': largest + (['--repeat', 1, '--scenes', 'step', '--grid_ms', 5, 10, '--worlds', 2] if quick else []),
         'growth': growth + (['--repeat', 1, '--worlds', 2, 4, '--spheres', 8, 12, '--seconds_lying', 0.1] if quick else []),
         'rpc': rpc[:-4] + ['--repeat', 2] if quick else rpc,

@@ -9,11 +9,13 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from benchmarks import rows_of  # noqa: E402  beside this file
 import benchmarks  # noqa: E402
+import robots  # noqa: E402
 
 BIN = pathlib.Path(sys.argv[1]).resolve()
 MODEL = sys.argv[2]
@@ -55,6 +57,35 @@ class Agreement(unittest.TestCase):
                 done = agreement(*extra)
                 self.assertIn(done.returncode, (1, 2))
                 self.assertIn(name, done.stderr)
+
+
+class Robots(unittest.TestCase):
+    def run_robots(self, *extra):
+        return script('robots.py', '--models', pathlib.Path(MODEL).parent, '--robots', pathlib.Path(MODEL).name, '--worlds', 1, 2,
+                      '--repeat', 1, '--world_steps', 80, '--least_seconds', 0.2, '--warmup_seconds', 0.1, *extra)
+
+    def test_every_robot_has_a_row_without_any_mujoco_from_elsewhere(self):
+        done = self.run_robots('--mujoco_python', '/nowhere/python')
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertRegex(done.stdout, 'The newest MuJoCo was not measured: .*/nowhere/python')
+        rows = rows_of(done.stdout)
+        self.assertEqual([row[1] for row in rows[1:]], ['1', '2'])
+        for row in rows[1:]:
+            self.assertGreater(benchmarks.number(row[3]), 0)
+            self.assertEqual([row[6], row[7], row[12]], ['-'] * 3)
+            self.assertEqual(row[5] != '-', (BIN / 'mujoco_bench').exists())
+
+    def test_a_robot_without_a_file_is_left_out_with_a_word(self):
+        done = self.run_robots('--mujoco_python', '/nowhere/python', '--robots', 'nobody.xml')
+        self.assertIn('nobody.xml: not measured', done.stdout)
+
+    def test_all_programs_step_the_same_seconds_under_the_same_controls(self):
+        options = types.SimpleNamespace(models=pathlib.Path('.'), least_seconds=1, world_steps=51200, warmup_seconds=1)
+        for worlds in (1, 256):
+            flags = [dict(zip(a[::2], a[1::2])) for a in (robots.arguments(options, 'x.xml', worlds, 1, dt) for dt in (0.005, 0.020))]
+            for flag in ('--steps', '--warmup_steps', '--control_hold'):
+                seconds = {round(float(f['--dt']) * int(f[flag]), 9) for f in flags}
+                self.assertEqual(len(seconds), 1, f'{flag}: {seconds}')
 
 
 class Growth(unittest.TestCase):
