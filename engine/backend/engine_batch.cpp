@@ -186,7 +186,29 @@ StepStatistics EngineBatch::finish_step(const StepRequest& request) {
   return statistics;
 }
 
+Status EngineBatch::check_snapshots(const StateUpdate& state, int rows) const {
+  for (const InputView& other : {state.body_pose, state.body_velocity, state.joint_position, state.joint_velocity, state.time}) {
+    if (other.data == nullptr) continue;
+    return invalid_argument("snapshot", "snapshot is all of a state; it is given alone.");
+  }
+  const int count = static_cast<int>(state.snapshots.size());
+  if (count != rows && count != 1) {
+    return invalid_argument("snapshot", text("snapshot has ", count, " values for ", rows, " worlds; give one a world, or one for all."));
+  }
+  for (int i = 0; i < count; ++i) {
+    if (Status s = check_snapshot(state.snapshots[i], text("snapshot[", i, "]")); !s.ok()) return s;
+  }
+  return {};
+}
+
+Status EngineBatch::take_snapshots(std::span<const std::int32_t> worlds, std::span<const std::string_view> snapshots) {
+  return memory_->visit(worlds, Access::kReadWrite, [&](int row, std::byte* block) {
+    step_index_[worlds[row]] = read_snapshot(snapshots[snapshots.size() == 1 ? 0 : row], block);
+  });
+}
+
 Status EngineBatch::check_state(const StateUpdate& state, int rows) const {
+  if (!state.snapshots.empty()) return check_snapshots(state, rows);
   const bool body = state.body_pose.data != nullptr || state.body_velocity.data != nullptr;
   const bool joint = state.joint_position.data != nullptr || state.joint_velocity.data != nullptr;
   if (body && joint) {
@@ -233,9 +255,21 @@ Status EngineBatch::get(std::span<const std::int32_t> worlds, std::span<const Ou
   return memory_->visit(resolve(worlds), Access::kRead, [&](int row, std::byte* block) { get_world(out, row, block); });
 }
 
+Result<std::vector<std::string>> EngineBatch::snapshots(std::span<const std::int32_t> worlds,
+                                                        std::span<const std::uint32_t> outcomes) const {
+  if (Status s = check_worlds(worlds, spec_.world_count); !s.ok()) return s.error();
+  std::vector<std::string> snapshots(row_count(worlds));
+  const Status status = memory_->visit(resolve(worlds), Access::kRead, [&](int row, std::byte* block) {
+    snapshots[row] = write_snapshot(block, outcomes.empty() ? nullptr : &outcomes[row]);
+  });
+  if (!status.ok()) return status.error();
+  return snapshots;
+}
+
 Status EngineBatch::set_state(std::span<const std::int32_t> worlds, const StateUpdate& state) {
   if (Status s = check_worlds(worlds, spec_.world_count); !s.ok()) return s;
   if (Status s = check_state(state, row_count(worlds)); !s.ok()) return s;
+  if (!state.snapshots.empty()) return take_snapshots(resolve(worlds), state.snapshots);
   return memory_->visit(resolve(worlds), Access::kReadWrite,
                         [&](int row, std::byte* block) { set_world(state, row, block); });
 }
@@ -249,6 +283,10 @@ Status EngineBatch::reset(const ResetRequest& request) {
   }
   if (Status s = check_state(request.state, row_count(request.world_indices)); !s.ok()) return s;
   const std::span<const std::int32_t> worlds = resolve(request.world_indices);
+  if (!request.state.snapshots.empty()) {
+    if (request.keyframe >= 0) return invalid_argument("keyframe", "A world starts at a keyframe or at a snapshot, not at both.");
+    return take_snapshots(worlds, request.state.snapshots);
+  }
   const Status status =
       memory_->visit(worlds, Access::kReadWrite, [&](int row, std::byte* block) { reset_world(request, row, block); });
   if (status.ok()) {
