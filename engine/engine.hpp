@@ -71,6 +71,7 @@ struct ModelInfo {
   int joint_position_count = 0;       // nq
   int joint_velocity_count = 0;       // nv
   int contact_capacity = 0;           // contacts a world can hold; more raises CONTACT_OVERFLOW
+  std::vector<std::string> warnings;  // what may surprise in the scene (model/scene_warnings.hpp)
   model::SceneSpec scene;             // what it was compiled from; compiled again it is the same model
   model::Fingerprint fingerprint{};   // of all in it that decides how worlds move (model/fingerprint.hpp)
 };

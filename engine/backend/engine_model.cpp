@@ -6,6 +6,7 @@
 
 #include "engine/base/hash.hpp"
 #include "engine/model/loop_joints.hpp"
+#include "engine/model/scene_warnings.hpp"
 
 namespace axion::backend {
 namespace {
@@ -75,6 +76,7 @@ ModelInfo make_info(const model::CompiledModel& compiled, const UserArrays<doubl
   info.joint_position_count = user.position_count;
   info.joint_velocity_count = user.velocity_count;
   info.contact_capacity = compiled.arrays.contact_capacity;
+  info.warnings = model::scene_warnings(source);
   info.scene = source;
   info.fingerprint = model::fingerprint(source);
   return info;

@@ -3,13 +3,15 @@
 #include <cmath>
 #include <string>
 
+#include "engine/model/spec_math.hpp"
+
 namespace axion::model {
 namespace {
 
 Status check_range(const char* field, double value, double lower, double upper) {
   if (std::isfinite(value) && value >= lower && value <= upper) return {};
-  return invalid_argument(field, std::string(field) + " is " + std::to_string(value) + ", must be from " +
-                                     std::to_string(lower) + " to " + std::to_string(upper));
+  return invalid_argument(field, std::string(field) + " is " + to_text(value) + ", must be from " + to_text(lower) +
+                                     " to " + to_text(upper));
 }
 
 // Conjugate residuals need a symmetric operator; a friction law or joint mode without one is refused here.

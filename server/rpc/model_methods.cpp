@@ -8,6 +8,7 @@
 
 #include "server/rpc/request_conversion.hpp"
 #include "server/rpc/scene_conversion.hpp"
+#include "server/rpc/scene_overrides.hpp"
 #include "server/rpc/simulation_service.hpp"
 #include "server/schedule/failure.hpp"
 
@@ -50,6 +51,7 @@ std::string content_of(const import::ImportedScene& imported) {
 absl::Status SimulationService::create_model(const v1::CreateModelRequest& request, v1::Model& response) {
   auto imported = scene_of(request);
   if (!imported.ok()) return imported.status();
+  if (absl::Status overrides = apply_overrides(request, imported->scene); !overrides.ok()) return overrides;
   std::string content = content_of(*imported);
   std::shared_ptr<const schedule::ModelRecord> record = parts_.registry.find_content(content);
   if (record == nullptr) {
@@ -58,6 +60,8 @@ absl::Status SimulationService::create_model(const v1::CreateModelRequest& reque
       return schedule::from_engine(model.error(),
                                    request.source_case() == v1::CreateModelRequest::kScene ? "scene" : "");
     }
+    const std::vector<std::string>& own = model.value()->info().warnings;  // follow from the scene: no part of content
+    imported->warnings.insert(imported->warnings.end(), own.begin(), own.end());
     auto added = parts_.registry.add_model(std::move(content), std::move(model).value(), std::move(imported->warnings),
                                            parts_.batcher.now());
     if (!added.ok()) return added.status();
@@ -79,10 +83,20 @@ grpc::ServerUnaryReactor* SimulationService::CreateModel(grpc::CallbackServerCon
 grpc::ServerUnaryReactor* SimulationService::GetModel(grpc::CallbackServerContext* context,
                                                       const v1::GetModelRequest* request, v1::Model* response) {
   UnaryCall* call = begin("GetModel", context);
-  const auto record = parts_.registry.find_model("name", request->name());
-  if (record.ok()) fill_model(**record, *response);
-  call->finish(record.status());
+  call->finish(get_model(*request, *response));
   return call;
+}
+
+absl::Status SimulationService::get_model(const v1::GetModelRequest& request, v1::Model& response) const {
+  if (!v1::ModelView_IsValid(request.view())) {
+    return invalid_field("view", absl::StrCat("is ", static_cast<int>(request.view()), "; it must be a ModelView: BASIC or FULL"));
+  }
+  const auto record = parts_.registry.find_model("name", request.name());
+  if (!record.ok()) return record.status();
+  fill_model(**record, response);
+  if (request.view() != v1::MODEL_VIEW_FULL) return absl::OkStatus();
+  *response.mutable_scene() = to_message((*record)->model->info().scene);
+  return check_answer_bytes(static_cast<double>(response.ByteSizeLong()), parts_.limits);
 }
 
 grpc::ServerUnaryReactor* SimulationService::ListModels(grpc::CallbackServerContext* context,

@@ -2,8 +2,10 @@
 
 #include <array>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 #include "server/schedule/failure.hpp"
 
@@ -15,7 +17,11 @@ template <typename Choice>
 absl::Status choose(const char* field, int wire, Choice last, Choice& choice) {
   if (wire == 0) return absl::OkStatus();
   if (wire < 0 || wire > static_cast<int>(last) + 1) {
-    return schedule::invalid_field(absl::StrCat("options.", field), absl::StrCat("is ", wire, ", which is no choice"));
+    const auto& choices = *v1::SolverOptions::descriptor()->FindFieldByName(field)->enum_type();
+    std::vector<std::string> names;
+    for (int i = 1; i < choices.value_count(); ++i) names.push_back(choices.value(i)->name());
+    return schedule::invalid_field(absl::StrCat("options.", field), absl::StrCat("is ", wire, ", which is no choice; there are ",
+                                                                                 absl::StrJoin(names, ", ")));
   }
   choice = static_cast<Choice>(wire - 1);
   return absl::OkStatus();

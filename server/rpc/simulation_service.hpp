@@ -100,6 +100,7 @@ class SimulationService final : public v1::Simulation::CallbackService {
   using Prepare = std::function<absl::StatusOr<Work>(const std::shared_ptr<schedule::BatchHandle>&)>;
   void with_batch(UnaryCall* call, const std::string& name, const Prepare& prepare);
   absl::Status create_model(const v1::CreateModelRequest& request, v1::Model& response);
+  absl::Status get_model(const v1::GetModelRequest& request, v1::Model& response) const;
   absl::StatusOr<Work> prepare_batch(const v1::CreateBatchRequest& request, v1::Batch& response);
   void fill_batch(const schedule::BatchHandle& batch, v1::Batch& message) const;
   void forget(StepStreamReactor* stream) ABSL_LOCKS_EXCLUDED(mutex_);

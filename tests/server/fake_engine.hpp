@@ -119,6 +119,10 @@ class FakeBatch final : public Batch {
     }
     return {};
   }
+  Result<std::vector<std::string>> snapshots(std::span<const std::int32_t> indices,
+                                             std::span<const std::uint32_t>) const override {
+    return std::vector<std::string>(count(indices));
+  }
   Status set_state(std::span<const std::int32_t> indices, const StateUpdate& state) override {
     for (std::size_t i = 0; i < count(indices); ++i) {
       if (state.joint_position.data) worlds[at(indices, i)].x = real(state.joint_position, i, 0, 0);
