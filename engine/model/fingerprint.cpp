@@ -40,8 +40,9 @@ void add(Hash& hash, const BodySpec& body) {
 }
 
 void add(Hash& hash, const ShapeSpec& shape) {
-  const auto& [name, kind, body, X_BS, size, friction, restitution, stiffness, damping, dimension, type, affinity] = shape;
-  add_all(hash, kind, body, X_BS, size, friction, restitution, stiffness, damping, dimension, type, affinity);
+  const auto& [name, kind, body, X_BS, size, friction, restitution, stiffness, damping, dimension, priority, type, affinity] =
+      shape;
+  add_all(hash, kind, body, X_BS, size, friction, restitution, stiffness, damping, dimension, priority, type, affinity);
 }
 
 void add(Hash& hash, const AxisSpec& spec) {
