@@ -151,9 +151,11 @@ class ActuatorReader {
 
 void ActuatorReader::check_supported() {
   static constexpr const char* kInputs = "pos vel ff none";
+  static constexpr const char* kNoState = "an actuator has no state of its own";
   for (const char* name : {"armature", "damping"}) {
-    double values[3] = {0, 0, 0};
-    if (a_.numbers(name, values, 1) && (values[0] != 0 || values[1] != 0 || values[2] != 0)) {
+    double values[8] = {};
+    const auto is_given = [](double value) { return value != 0; };
+    if (a_.numbers(name, values, 1) && std::any_of(std::begin(values), std::end(values), is_given)) {
       s_.notes.unsupported(a_.where(name), name, "give it to the joint instead");
     }
   }
@@ -162,8 +164,12 @@ void ActuatorReader::check_supported() {
   if (std::string_view(kInputs).find(input) == std::string_view::npos) {
     s_.notes.unsupported(a_.where("input"), "input", "a control is a force, a position or a velocity");
   }
-  for (const char* name : {"timeconst", "delay"}) {
-    if (a_.number(name, 0) != 0) s_.notes.unsupported(a_.where(name), name, "an actuator has no state of its own");
+  if (a_.number("delay", 0) != 0) s_.notes.unsupported(a_.where("delay"), "delay", kNoState);
+  for (const XmlElement* layer : a_.layers()) {  // of other kinds it is something else
+    const Attributes own(*layer);
+    if (layer->tag == "position" && own.number("timeconst", 0) != 0) {
+      s_.notes.unsupported(*layer, "timeconst", kNoState);
+    }
   }
 }
 
