@@ -119,6 +119,7 @@ struct ActuatorSpec {
   double effort_upper = 0.0;
 };
 
+// The shapes of two bodies do not touch each other; those of what is welded to either do.
 struct ContactExcludeSpec {
   int body_a = 0;
   int body_b = 0;
