@@ -19,7 +19,7 @@ struct Drive {
   int bias_type = 0;  // 0 none, 1 affine
   double gain[10] = {1};
   double bias[10] = {0};
-  bool is_position = false;  // the last layer was a position, whose kv the next one keeps
+  bool is_position = false;           // the last layer was a position, whose kv the next one keeps
   const XmlElement* other = nullptr;  // a default of a kind of actuator that is not offered, and still has a say
 };
 
@@ -69,31 +69,47 @@ void read_layer(const XmlElement& layer, Drive& drive) {
   }
 }
 
+// Mass, first moment and moments of inertia about the origin of the world, in its axes, of each body and all that hangs on it.
+struct Hanging {
+  double mass = 0;
+  math::Vec3<double> moment{};
+  math::Mat3<double> inertia{};
+  void add(const Hanging& other) {
+    mass += other.mass, moment += other.moment;
+    inertia = inertia + other.inertia;
+  }
+};
+
+std::vector<Hanging> sum_hanging(const model::SceneSpec& spec) {
+  std::vector<Hanging> sums;
+  for (const model::BodySpec& body : spec.bodies) {
+    const model::MassProperties own =
+        re_express(model::to_pose(body.X_WB), {body.mass, model::to_vec3(body.p_BoBcm), model::to_matrix(body.I_Bcm)});
+    const math::Vec3<double>& c = own.p_cm;
+    const math::Mat3<double> of_point{{{c.y * c.y + c.z * c.z, -c.x * c.y, -c.x * c.z},
+                                       {-c.x * c.y, c.x * c.x + c.z * c.z, -c.y * c.z},
+                                       {-c.x * c.z, -c.y * c.z, c.x * c.x + c.y * c.y}}};
+    sums.push_back({own.mass, own.mass * c, own.I_cm + own.mass * of_point});
+  }
+  for (std::size_t j = spec.joints.size(); j-- > 0;) {  // children come after their parents
+    const model::JointSpec& joint = spec.joints[j];
+    if (joint.parent == model::kWorldBody) continue;
+    sums[static_cast<std::size_t>(joint.parent)].add(sums[static_cast<std::size_t>(joint.child)]);
+  }
+  return sums;
+}
+
 // What moves along an axis in the reference configuration, all that hangs on it and its armature: kg m^2 or kg.
-double reflected_mass(const model::SceneSpec& spec, int joint_index, int axis_index) {
+double reflected_mass(const model::SceneSpec& spec, const std::vector<Hanging>& sums, int joint_index, int axis_index) {
   const model::JointSpec& joint = spec.joints[static_cast<std::size_t>(joint_index)];
   const model::AxisSpec& axis = joint.axes[static_cast<std::size_t>(axis_index)];
+  const Hanging& hanging = sums[static_cast<std::size_t>(joint.child)];
+  if (axis.kind == model::AxisKind::kSlide) return axis.armature + hanging.mass;
   const model::Pose X_WC = model::to_pose(spec.bodies[static_cast<std::size_t>(joint.child)].X_WB);
   const math::Vec3<double> n = math::rotate(X_WC.rotation, model::to_vec3(axis.axis));
-  const math::Vec3<double> anchor = X_WC * model::to_vec3(axis.anchor);
-  std::vector<char> moves(spec.bodies.size(), 0);
-  moves[static_cast<std::size_t>(joint.child)] = 1;
-  double sum = axis.armature;
-  for (const model::JointSpec& other : spec.joints) {  // parents come before their children
-    const bool hangs = other.parent != model::kWorldBody && moves[static_cast<std::size_t>(other.parent)] != 0;
-    if (hangs) moves[static_cast<std::size_t>(other.child)] = 1;
-  }
-  for (std::size_t b = 0; b < spec.bodies.size(); ++b) {
-    if (moves[b] == 0) continue;
-    const model::BodySpec& body = spec.bodies[b];
-    const model::Pose X_WB = model::to_pose(body.X_WB);
-    sum += axis.kind == model::AxisKind::kSlide ? body.mass : 0;
-    if (axis.kind == model::AxisKind::kSlide) continue;
-    const math::Vec3<double> n_B = math::rotate_inverse(X_WB.rotation, n);
-    const math::Vec3<double> arm = math::cross(n, X_WB * model::to_vec3(body.p_BoBcm) - anchor);
-    sum += math::dot(n_B, model::to_matrix(body.I_Bcm) * n_B) + body.mass * math::dot(arm, arm);
-  }
-  return sum;
+  const math::Vec3<double> arm = math::cross(n, X_WC * model::to_vec3(axis.anchor));
+  return axis.armature + math::dot(n, hanging.inertia * n) - 2 * math::dot(math::cross(n, hanging.moment), arm) +
+         hanging.mass * math::dot(arm, arm);
 }
 
 // Which attributes a short form has.
@@ -129,8 +145,9 @@ void check_own_attributes(const XmlElement& layer) {
 
 class ActuatorReader {
  public:
-  ActuatorReader(MjcfScene& scene, const XmlElement& element)
+  ActuatorReader(MjcfScene& scene, const std::vector<Hanging>& hanging, const XmlElement& element)
       : s_(scene),
+        hanging_(hanging),
         a_(scene.defaults.attributes(element, DefaultClasses::kMain,
                                      {"general", "motor", "position", "velocity", "intvelocity", "damper", "cylinder",
                                       "muscle", "adhesion", "dcmotor", "pid", "orientation"})) {}
@@ -145,6 +162,7 @@ class ActuatorReader {
   bool given(const char* attribute) const { return a_.element().find(attribute) != nullptr; }
 
   MjcfScene& s_;
+  const std::vector<Hanging>& hanging_;  // [body]
   Attributes a_;
   model::ActuatorSpec actuator_;
 };
@@ -213,7 +231,8 @@ bool ActuatorReader::take_law(const Drive& drive) {
     // Above zero it is a share of critical damping of what the drive moves in the reference configuration.
     if (b2 > 0 && actuator_.gear == 0) a_.refuse("gear", "must not be zero for a ratio of damping");
     if (b2 > 0) {
-      const double mass = reflected_mass(s_.spec, actuator_.joint, actuator_.axis) / (actuator_.gear * actuator_.gear);
+      const double mass = reflected_mass(s_.spec, hanging_, actuator_.joint, actuator_.axis) /
+                          (actuator_.gear * actuator_.gear);
       actuator_.kd = 2 * b2 * std::sqrt(gain * mass);
     }
   } else if (affine && gain > 0 && b1 == 0 && b2 == -gain) {
@@ -231,7 +250,8 @@ bool ActuatorReader::take_law(const Drive& drive) {
 void ActuatorReader::inherit_range(double (&control)[2]) {
   const double share = a_.not_negative("inheritrange", 0);
   if (actuator_.kind != model::ActuatorKind::kPosition) {
-    s_.notes.unsupported(a_.where("inheritrange"), "inheritrange", "only controls of positions have the range of a joint");
+    s_.notes.unsupported(a_.where("inheritrange"), "inheritrange",
+                         "only controls of positions have the range of a joint");
     return;
   }
   const model::AxisSpec& axis =
@@ -247,7 +267,8 @@ void ActuatorReader::read_limits(const Drive& drive) {
   double control[2] = {0, 0}, force[2] = {0, 0};
   a_.numbers("ctrlrange", control, 2);
   a_.numbers("forcerange", force, 2);
-  const bool inherits = a_.number("inheritrange", 0) != 0 && a_.keyword("ctrllimited", {"false", "true", "auto"}, 2) != 0;
+  const bool inherits =
+      a_.number("inheritrange", 0) != 0 && a_.keyword("ctrllimited", {"false", "true", "auto"}, 2) != 0;
   if (inherits) inherit_range(control);
   const bool limited = inherits ? control[0] < control[1] : is_limited(a_, "ctrllimited", "ctrlrange", s_.settings);
   const bool force_limited = is_limited(a_, "forcelimited", "forcerange", s_.settings);
@@ -327,6 +348,7 @@ void read_force_range(const Attributes& joint, const JointPlace& place, MjcfScen
 }
 
 void read_actuators(MjcfScene& scene) {
+  const std::vector<Hanging> hanging = sum_hanging(scene.spec);
   std::set<std::string, std::less<>> names;
   for (const XmlElement& section : scene.root.children) {
     if (section.tag != "actuator") continue;
@@ -335,7 +357,7 @@ void read_actuators(MjcfScene& scene) {
       if (name != nullptr && !name->value.empty() && !names.insert(name->value).second) {
         refuse(element, "name", "names an actuator a second time");
       }
-      if (is_offered(element.tag)) ActuatorReader(scene, element).read();  // the schema has noted the others
+      if (is_offered(element.tag)) ActuatorReader(scene, hanging, element).read();  // the schema has noted the others
     }
   }
   limit_forces(scene);

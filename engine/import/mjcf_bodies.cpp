@@ -219,7 +219,8 @@ void BodyReader::read_joint(const XmlElement& element, int parent, int index, co
   std::vector<MjcfJoint> joints;
   contents_.for_each(element, outer, [&](const XmlElement& child, const Place& place) {
     if (child.tag != "joint" && child.tag != "freejoint") return;
-    Attributes a = child.tag == "joint" ? s_.defaults.attributes(child, place.childclass, {"joint"}) : Attributes(child);
+    Attributes a =
+        child.tag == "joint" ? s_.defaults.attributes(child, place.childclass, {"joint"}) : Attributes(child);
     joints.push_back({std::move(a), place.in_frame ? place.X_BF : Pose{}, place.in_frame, copy_name(child, place)});
   });
   std::vector<model::JointSpec> chain = read_joints(joints, s_.settings, s_.notes);

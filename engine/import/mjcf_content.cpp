@@ -21,12 +21,15 @@ void ContentReader::for_each(const XmlElement& element, const Place& place, cons
     } else if (child.tag == "replicate") {
       replicate(child, place, visit);
     } else {
-      if (!place.suffix.empty() && ++copies_ > kMaxXmlElements) {
-        refuse(child, "", "has too many copies: all of a document may be " + std::to_string(kMaxXmlElements));
-      }
+      if (!place.suffix.empty()) count_copy(child);
       visit(child, place);
     }
   }
+}
+
+void ContentReader::count_copy(const XmlElement& element) {
+  if (++copies_ <= kMaxXmlElements) return;
+  refuse(element, "", "has too many copies: all of a document may be " + std::to_string(kMaxXmlElements));
 }
 
 // Each copy is moved from the one before it by offset and euler; its number goes to the end of names, as wide as the last.
@@ -42,6 +45,7 @@ void ContentReader::replicate(const XmlElement& element, const Place& place, con
   copy.in_frame = true;
   copy.childclass = defaults_.find(element, "childclass", place.childclass);
   for (int i = 0; i < count; ++i) {
+    count_copy(element);  // it may contain nothing
     const std::string number = std::to_string(i);
     copy.suffix = separator + std::string(width - number.size(), '0') + number + place.suffix;
     for_each(element, copy, visit);

@@ -25,11 +25,12 @@ struct Place {
 // The name of a copy, "" where the element has none.
 std::string copy_name(const XmlElement& element, const Place& place);
 
-// Walks through contents; `copies_left` bounds how many elements all walks of a document visit as copies.
+// Walks through contents. All walks of a document together meet at most kMaxXmlElements copies.
 class ContentReader {
  public:
   using Visit = std::function<void(const XmlElement&, const Place&)>;
-  ContentReader(const DefaultClasses& defaults, const MjcfSettings& settings) : defaults_(defaults), settings_(settings) {}
+  ContentReader(const DefaultClasses& defaults, const MjcfSettings& settings)
+      : defaults_(defaults), settings_(settings) {}
 
   // Calls visit(child, place) for all that `element`, at `place`, contains but frames and replicates. Recursion is bounded by
   // kMaxXmlDepth.
@@ -37,6 +38,7 @@ class ContentReader {
 
  private:
   void replicate(const XmlElement& element, const Place& place, const Visit& visit);
+  void count_copy(const XmlElement& element);
 
   const DefaultClasses& defaults_;
   const MjcfSettings& settings_;

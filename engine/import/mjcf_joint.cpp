@@ -121,7 +121,8 @@ AxisSpec read_axis(const MjcfJoint& source, Type type, const MjcfSettings& setti
 
 // Whether an axis can be the next of a joint: slides come before hinges, and the directions of each span a space.
 bool joins(const JointSpec& joint, const AxisSpec& axis) {
-  if (joint.kind != JointKind::kAxes || joint.axes.size() == static_cast<std::size_t>(model::kMaxAxesPerJoint)) return false;
+  if (joint.kind != JointKind::kAxes || joint.axes.size() == static_cast<std::size_t>(model::kMaxAxesPerJoint))
+    return false;
   std::vector<math::Vec3<double>> same{model::to_vec3(axis.axis)};
   for (const AxisSpec& a : joint.axes) {
     if (axis.kind == AxisKind::kSlide && a.kind == AxisKind::kHinge) return false;

@@ -78,7 +78,9 @@ class ContactCompiler {
   // The list of pairs, if they are few.
   void list_pairs() {
     const ModelView<double> m = a_.view();
-    const auto meets_none = [&](int i) { return a_.shape_contacts[at(i)].type == 0 && a_.shape_contacts[at(i)].affinity == 0; };
+    const auto meets_none = [&](int i) {
+      return a_.shape_contacts[at(i)].type == 0 && a_.shape_contacts[at(i)].affinity == 0;
+    };
     std::vector<int> shapes;
     for (int i = 0; i < m.shape_count; ++i) {
       if (!meets_none(i)) shapes.push_back(i);
@@ -168,9 +170,12 @@ class ContactCompiler {
   // How many contacts a shape has, in the closest of packings that robots and piles come to.
   static long long usual_contacts(ShapeKind kind) {
     switch (kind) {
-      case ShapeKind::kSphere: return 3;
-      case ShapeKind::kCapsule: return 4;
-      default: return 8;
+      case ShapeKind::kSphere:
+        return 3;
+      case ShapeKind::kCapsule:
+        return 4;
+      default:
+        return 8;
     }
   }
 

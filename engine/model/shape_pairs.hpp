@@ -13,7 +13,8 @@
 
 namespace axion::model {
 
-inline constexpr int kMaxListedPairs = 4096;  // from some ninety free shapes on the grid finds them faster than the list
+inline constexpr int kMaxListedPairs =
+    4096;  // from some ninety free shapes on the grid finds them faster than the list
 inline constexpr int kMaxListingShapes = 512;  // that may touch any; all their pairs are tried for the list
 inline constexpr int kMostShapes = 46340;      // the square of the shapes is an int; scenes may have 16384
 

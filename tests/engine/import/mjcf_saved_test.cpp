@@ -42,13 +42,15 @@ model::CompiledModel compiled(const ImportedScene& scene) {
 
 TEST(SavedMjcf, general_actuators_are_the_short_forms_that_they_were_written_from) {
   const std::string joint = "<joint name='a' range='-1 2' limited='true'/>";
-  const auto made = imported(arm(joint, "<motor joint='a' gear='3'/><position joint='a' kp='5' kv='1'/>"
-                                        "<position joint='a' kp='5' inheritrange='1'/><velocity joint='a' kv='3'/>"));
-  const auto saved = imported(arm(joint, "<general joint='a' gear='3'/>"
-                                         "<general joint='a' input='pos' biastype='affine' gainprm='5' biasprm='0 -5 -1'/>"
-                                         "<general joint='a' ctrlrange='-1 2' input='pos' biastype='affine' gainprm='5' "
-                                         "biasprm='0 -5'/><general joint='a' input='vel' biastype='affine' gainprm='3' "
-                                         "biasprm='0 0 -3' nsample='2' interp='linear'/>"));
+  const auto made = imported(arm(joint,
+                                 "<motor joint='a' gear='3'/><position joint='a' kp='5' kv='1'/>"
+                                 "<position joint='a' kp='5' inheritrange='1'/><velocity joint='a' kv='3'/>"));
+  const auto saved = imported(arm(joint,
+                                  "<general joint='a' gear='3'/>"
+                                  "<general joint='a' input='pos' biastype='affine' gainprm='5' biasprm='0 -5 -1'/>"
+                                  "<general joint='a' ctrlrange='-1 2' input='pos' biastype='affine' gainprm='5' "
+                                  "biasprm='0 -5'/><general joint='a' input='vel' biastype='affine' gainprm='3' "
+                                  "biasprm='0 0 -3' nsample='2' interp='linear'/>"));
   EXPECT_THAT(saved.warnings, IsEmpty());
   ASSERT_EQ(made.scene.actuators.size(), saved.scene.actuators.size());
   for (std::size_t i = 0; i < made.scene.actuators.size(); ++i) {
@@ -76,10 +78,13 @@ TEST(SavedMjcf, a_default_that_limits_joints_does_not_reach_a_free_joint) {
 TEST(SavedMjcf, defaults_of_actuators_that_no_drive_has_are_passed_over) {
   const std::string muscle =
       "<default><default class='m'><muscle force='10' timeconst='.01 .04'/></default>"
-      "<default class='g'><general dyntype='muscle' gaintype='muscle' biastype='muscle' gainprm='.75 1.05 10'/></default>"
-      "<default class='d'><damper kv='3'/><adhesion gain='2'/><cylinder area='1'/><intvelocity kp='1'/></default></default>";
+      "<default class='g'><general dyntype='muscle' gaintype='muscle' biastype='muscle' gainprm='.75 1.05 "
+      "10'/></default>"
+      "<default class='d'><damper kv='3'/><adhesion gain='2'/><cylinder area='1'/><intvelocity "
+      "kp='1'/></default></default>";
   const std::string joint = "<joint name='a'/>";
-  const auto s = imported(arm(joint, "<motor joint='a'/><motor joint='a' class='m'/><position joint='a' class='m' kp='2'/>", muscle));
+  const auto s = imported(
+      arm(joint, "<motor joint='a'/><motor joint='a' class='m'/><position joint='a' class='m' kp='2'/>", muscle));
   ASSERT_EQ(s.scene.actuators.size(), 3u);
   EXPECT_EQ(s.scene.actuators[1].kind, ActuatorKind::kMotor);
   EXPECT_EQ(s.scene.actuators[1].gear, 1);
@@ -116,7 +121,8 @@ TEST(SavedMjcf, numbers_beyond_the_greatest_are_that_where_more_would_change_not
 }
 
 TEST(SavedMjcf, attributes_that_describe_are_a_warning_and_misspelt_ones_an_error) {
-  const auto s = imported(arm("<joint name='a' info='left' xml:id='7'/>", "", "<default><geom castshadow='false'/></default>"));
+  const auto s =
+      imported(arm("<joint name='a' info='left' xml:id='7'/>", "", "<default><geom castshadow='false'/></default>"));
   EXPECT_EQ(s.warnings.size(), 2u);
   EXPECT_THAT(s.warnings[0], HasSubstr("cannot change the motion"));
   EXPECT_THAT(imported("<mujoco><compiler savecanonical='true' conflict='merge'/></mujoco>").warnings, IsEmpty());
@@ -161,18 +167,21 @@ TEST(SavedMjcf, joints_that_no_one_joint_can_be_become_a_chain) {
   const struct {
     const char* joints;
     std::vector<std::size_t> axes;  // of each joint of the chain; 0 for a ball
-  } cases[] = {{"<joint name='a'/><joint name='b' pos='.3 0 0'/>", {1, 1}},
-               {"<joint name='a'/><joint name='b' axis='1 0 0'/><joint name='c' axis='0 1 0'/><joint name='d'/>", {3, 1}},
-               {"<joint name='a' type='slide'/><joint name='b'/><joint name='c' type='slide' axis='1 0 0'/>", {2, 1}},
-               {"<joint name='a' type='ball'/><joint name='b' type='slide'/>", {0, 1}},
-               {"<joint name='a' type='slide' axis='1 0 0'/><joint name='b' type='slide' axis='0 1 0'/>"
-                "<joint name='c' type='slide'/><joint name='d' axis='1 0 0'/><joint name='e' axis='0 1 0'/><joint name='f'/>",
-                {3, 3}}};
+  } cases[] = {
+      {"<joint name='a'/><joint name='b' pos='.3 0 0'/>", {1, 1}},
+      {"<joint name='a'/><joint name='b' axis='1 0 0'/><joint name='c' axis='0 1 0'/><joint name='d'/>", {3, 1}},
+      {"<joint name='a' type='slide'/><joint name='b'/><joint name='c' type='slide' axis='1 0 0'/>", {2, 1}},
+      {"<joint name='a' type='ball'/><joint name='b' type='slide'/>", {0, 1}},
+      {"<joint name='a' type='slide' axis='1 0 0'/><joint name='b' type='slide' axis='0 1 0'/>"
+       "<joint name='c' type='slide'/><joint name='d' axis='1 0 0'/><joint name='e' axis='0 1 0'/><joint name='f'/>",
+       {3, 3}}};
   for (const auto& c : cases) {
-    const auto s = imported(std::string("<mujoco><worldbody><body name='base'><joint name='base'/><geom size='.1'/>"
-                                        "<body name='foot' pos='1 0 0'>") +
-                            c.joints + "<geom size='.1'/><body name='toe' pos='1 0 0'><joint name='toe'/><geom size='.1'/></body></body>"
-                                       "</body></worldbody><actuator><motor joint='b'/></actuator></mujoco>");
+    const auto s =
+        imported(std::string("<mujoco><worldbody><body name='base'><joint name='base'/><geom size='.1'/>"
+                             "<body name='foot' pos='1 0 0'>") +
+                 c.joints +
+                 "<geom size='.1'/><body name='toe' pos='1 0 0'><joint name='toe'/><geom size='.1'/></body></body>"
+                 "</body></worldbody><actuator><motor joint='b'/></actuator></mujoco>");
     ASSERT_EQ(s.scene.joints.size(), 2 + c.axes.size()) << c.joints;
     double mass = 0;
     int above = 0;
@@ -203,8 +212,8 @@ TEST(SavedMjcf, frames_move_what_they_contain) {
       "<frame pos='1 2 3' euler='0 0 90' childclass='a'><body name='b' pos='1 0 0'><frame euler='90 0 0' pos='0 0 1'>"
       "<joint name='j' pos='.1 .2 .3' axis='0 0 1'/><geom pos='0 1 0'/>"
       "<geom type='capsule' size='.1' fromto='0 0 0 0 0 1'/></frame></body></frame></worldbody></mujoco>");
-  using ::testing::Pointwise;
   using ::testing::DoubleNear;
+  using ::testing::Pointwise;
   const model::BodySpec& body = s.scene.bodies.at(0);
   EXPECT_THAT(body.X_WB.position, Pointwise(DoubleNear(1e-9), {1., 3., 3.}));
   EXPECT_THAT(s.scene.joints[0].axes[0].anchor, Pointwise(DoubleNear(1e-9), {.1, -.3, 1.2}));
@@ -212,9 +221,11 @@ TEST(SavedMjcf, frames_move_what_they_contain) {
   EXPECT_THAT(s.scene.shapes[0].X_BS.position, Pointwise(DoubleNear(1e-9), {0., 0., 2.}));
   EXPECT_EQ(s.scene.shapes[0].size[0], .3);
   EXPECT_THAT(s.scene.shapes[1].X_BS.position, Pointwise(DoubleNear(1e-9), {0., -.5, 1.}));
-  EXPECT_THAT(refusal("<mujoco><worldbody><frame><joint/></frame></worldbody></mujoco>"), HasSubstr("is not an element"));
-  EXPECT_THAT(refusal("<mujoco><worldbody><body><frame><inertial pos='0 0 0' mass='1'/></frame></body></worldbody></mujoco>"),
+  EXPECT_THAT(refusal("<mujoco><worldbody><frame><joint/></frame></worldbody></mujoco>"),
               HasSubstr("is not an element"));
+  EXPECT_THAT(
+      refusal("<mujoco><worldbody><body><frame><inertial pos='0 0 0' mass='1'/></frame></body></worldbody></mujoco>"),
+      HasSubstr("is not an element"));
 }
 
 TEST(SavedMjcf, replicates_are_copies_each_moved_from_the_last) {
@@ -224,8 +235,8 @@ TEST(SavedMjcf, replicates_are_copies_each_moved_from_the_last) {
       "<replicate count='11' offset='.1 0 0'><geom name='h' size='.01'/></replicate>"
       "<replicate count='2' offset='1 0 0'><replicate count='2' offset='0 1 0' sep='_'><geom name='n' size='.1'/>"
       "</replicate></replicate></worldbody></mujoco>");
-  using ::testing::Pointwise;
   using ::testing::DoubleNear;
+  using ::testing::Pointwise;
   ASSERT_EQ(s.scene.bodies.size(), 3u);
   EXPECT_EQ(s.scene.bodies[2].name, "b-2");
   EXPECT_THAT(s.scene.bodies[1].X_WB.position, Pointwise(DoubleNear(1e-9), {0., 0., 0.}));
@@ -240,19 +251,27 @@ TEST(SavedMjcf, replicates_are_copies_each_moved_from_the_last) {
   EXPECT_EQ(s.scene.shapes[13].name, "n_01");
   std::string many = "<geom size='.1' contype='0' conaffinity='0'/>";
   for (int i = 0; i < 5; ++i) many = "<replicate count='16384'>" + many + "</replicate>";
-  EXPECT_THAT(refusal("<mujoco><worldbody><body><joint/>" + many + "</body></worldbody></mujoco>"), HasSubstr("too many"));
+  EXPECT_THAT(refusal("<mujoco><worldbody><body><joint/>" + many + "</body></worldbody></mujoco>"),
+              HasSubstr("too many"));
+  std::string nothing;
+  for (int i = 0; i < 5; ++i) nothing = "<replicate count='16384'>" + nothing + "</replicate>";
+  EXPECT_THAT(refusal("<mujoco><worldbody>" + nothing + "</worldbody></mujoco>"), HasSubstr("too many copies"));
   EXPECT_THAT(refusal("<mujoco><worldbody><replicate count='0'/></worldbody></mujoco>"), HasSubstr("replicate.count"));
 }
 
 TEST(SavedMjcf, drives_inherit_ranges_and_take_damping_ratios) {
   const auto two = [](const std::string& actuators) {
-    return "<mujoco><worldbody><body name='p'><joint name='a' range='-60 90' armature='.1'/><geom size='.1' pos='.5 0 0' "
-           "mass='2'/><body pos='1 0 0'><joint name='b' axis='0 1 0'/><geom type='box' size='.1 .2 .3' mass='3'/></body>"
-           "</body></worldbody><actuator>" + actuators + "</actuator></mujoco>";
+    return "<mujoco><worldbody><body name='p'><joint name='a' range='-60 90' armature='.1'/><geom size='.1' pos='.5 0 "
+           "0' "
+           "mass='2'/><body pos='1 0 0'><joint name='b' axis='0 1 0'/><geom type='box' size='.1 .2 .3' "
+           "mass='3'/></body>"
+           "</body></worldbody><actuator>" +
+           actuators + "</actuator></mujoco>";
   };
-  const auto s = imported(two("<position joint='a' kp='10' inheritrange='.5'/><position joint='a' kp='10' dampratio='1'/>"
-                              "<position joint='a' kp='10' dampratio='.5' gear='2'/><position joint='b' kp='7' dampratio='2'/>"
-                              "<general joint='b' gainprm='7' biastype='affine' biasprm='0 -7 2'/>"));
+  const auto s =
+      imported(two("<position joint='a' kp='10' inheritrange='.5'/><position joint='a' kp='10' dampratio='1'/>"
+                   "<position joint='a' kp='10' dampratio='.5' gear='2'/><position joint='b' kp='7' dampratio='2'/>"
+                   "<general joint='b' gainprm='7' biastype='affine' biasprm='0 -7 2'/>"));
   const auto& u = s.scene.actuators;
   ASSERT_EQ(u.size(), 5u);
   EXPECT_TRUE(u[0].control_limited);
@@ -280,8 +299,11 @@ TEST(SavedMjcf, the_force_range_of_a_joint_is_that_of_its_actuator) {
   EXPECT_EQ(limits("<motor joint='a' gear='-2'/>"), (std::pair{5., -3.}));
   EXPECT_EQ(limits("<position joint='a' kp='9' forcerange='-1 10'/>"), (std::pair{-1., 5.}));
   EXPECT_THAT(imported(arm(joint)).warnings, IsEmpty());
-  EXPECT_THAT(imported(arm("<joint name='a' actuatorfrcrange='-3 5' actuatorfrclimited='false'/>", "<motor joint='a'/>"))
-                  .scene.actuators[0].effort_limited, false);
+  EXPECT_THAT(
+      imported(arm("<joint name='a' actuatorfrcrange='-3 5' actuatorfrclimited='false'/>", "<motor joint='a'/>"))
+          .scene.actuators[0]
+          .effort_limited,
+      false);
   EXPECT_THAT(refusal(arm(joint, "<motor joint='a'/><motor joint='a'/>")), HasSubstr("several actuators"));
   EXPECT_THAT(refusal(arm(joint, "<motor joint='a' forcerange='7 9'/>")), HasSubstr("no range of forces"));
 }

@@ -153,11 +153,13 @@ TEST(CompileContacts, pairs_are_those_of_the_rules_with_a_list_and_without) {
 
 TEST(CompileContacts, an_exclusion_of_a_fixed_base_leaves_the_floor) {
   SceneSpec scene;
-  scene.bodies = {testing::solid_box("base", 1, {0.1, 0.1, 0.1}, {0, 0, 0.1}), testing::solid_box("ball", 1, {0.1, 0.1, 0.1}, {1, 0, 1})};
+  scene.bodies = {testing::solid_box("base", 1, {0.1, 0.1, 0.1}, {0, 0, 0.1}),
+                  testing::solid_box("ball", 1, {0.1, 0.1, 0.1}, {1, 0, 1})};
   JointSpec weld;
   weld.name = "weld", weld.kind = JointKind::kFixed, weld.child = 0;
   scene.joints = {weld};
-  scene.shapes = {testing::ground_plane(1), testing::box_shape("base", 0, {0.1, 0.1, 0.1}, 1), testing::sphere_shape("ball", 1, 0.1, 1)};
+  scene.shapes = {testing::ground_plane(1), testing::box_shape("base", 0, {0.1, 0.1, 0.1}, 1),
+                  testing::sphere_shape("ball", 1, 0.1, 1)};
   scene.excludes = {{1, 0}};
   const CompiledModel model = compiled(scene);
   ASSERT_EQ(model.arrays.pairs.size(), 1u);

@@ -19,7 +19,8 @@ using Problem = solver::Problem<double>;
 class DenseGraph {
  public:
   explicit DenseGraph(const Problem& p) : p_(p), n_(solver::node_count(p.m)), meets_(n_ * n_, false) {
-    solver::for_each_edge(p, solver::Scope::kWhole, [&](int i, int j) { meets_[i * n_ + j] = meets_[j * n_ + i] = true; });
+    solver::for_each_edge(p, solver::Scope::kWhole,
+                          [&](int i, int j) { meets_[i * n_ + j] = meets_[j * n_ + i] = true; });
   }
   bool meet(int i, int j) const { return meets_[i * n_ + j]; }
 
@@ -85,14 +86,12 @@ struct RandomContacts {
       if (c.body_b == c.body_a) c.body_b = -1;
     }
   }
-  Problem problem() {
-    return {world.model(), world.world(), world.settings(), model::JointMode::kCurrent, count};
-  }
+  Problem problem() { return {world.model(), world.world(), world.settings(), model::JointMode::kCurrent, count}; }
 };
 
 std::vector<model::SceneSpec> scenes() {
-  return {testing::sphere_pile(3, 3, 0.1), testing::ring_of_bars(6, true), testing::four_bar(),
-          testing::mixed_scene(), testing::sphere_pile(2, 1, 0.1), testing::sphere_pile(5, 4, 0.1)};
+  return {testing::sphere_pile(3, 3, 0.1), testing::ring_of_bars(6, true),  testing::four_bar(),
+          testing::mixed_scene(),          testing::sphere_pile(2, 1, 0.1), testing::sphere_pile(5, 4, 0.1)};
 }
 
 TEST(TreeOrdering, is_that_of_least_exact_degrees_and_its_couplings_those_of_elimination) {
