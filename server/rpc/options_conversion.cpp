@@ -68,6 +68,7 @@ absl::StatusOr<model::SolverOptions> to_options(const v1::SolverOptions& message
   if (message.has_half_step_start()) o.half_step_start = message.half_step_start();
   if (message.has_baumgarte()) o.baumgarte = message.baumgarte();
   if (message.has_depenetration_velocity()) o.depenetration_velocity = message.depenetration_velocity();
+  if (message.has_limit_recovery_time()) o.limit_recovery_time = message.limit_recovery_time();
   if (message.has_contact_compliance()) o.contact_compliance = message.contact_compliance();
   if (message.has_contact_margin()) o.contact_margin = message.contact_margin();
   if (const Status valid = model::validate(o); !valid.ok()) return schedule::from_engine(valid.error(), "options");
@@ -92,6 +93,7 @@ void fill_options(const model::SolverOptions& o, v1::SolverOptions& message) {
   message.set_half_step_start(o.half_step_start);
   message.set_baumgarte(o.baumgarte);
   message.set_depenetration_velocity(o.depenetration_velocity);
+  message.set_limit_recovery_time(o.limit_recovery_time);
   message.set_contact_compliance(o.contact_compliance);
   message.set_contact_margin(o.contact_margin);
 }
