@@ -7,7 +7,7 @@
 // forces, drives or impacts add within the step, and margins need no allowance for them. What became a contact stays one for
 // the rest of the step, wherever later results go.
 //
-// Gaps are linear in u, and exactly so while bodies do not turn: a plane between two convex shapes stays between them. Where
+// Gaps are linear in u, and nearly so while bodies do not turn: a plane between two convex shapes stays between them. Where
 // shapes turn so far that they may overlap in spite of it, a pair without contacts is looked at in the result's poses. What
 // overlaps there becomes a contact with the rows of those poses and the gap that they lead back to, g⁺ − h J⁺u⁺.
 #pragma once
@@ -94,6 +94,12 @@ AXION_HD inline Real depth_of(const ContactPoint<Real>* points, int count) {
   return depth;
 }
 
+// Whether the result runs the surfaces of a candidate into each other.
+template <typename Real>
+AXION_HD inline bool is_broken(const model::WorldView<Real>& w, const model::StepSettings<Real>& s, int slot) {
+  return gap_after(w.candidate[slot], w.v_plus, w.omega_plus, s.dt) < -s.dt * s.tolerance;
+}
+
 // Contacts of active pair k in the result's poses into its slots, where it has no contact yet and overlaps.
 template <typename Real>
 AXION_HD_CALL void find_turned(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
@@ -103,6 +109,9 @@ AXION_HD_CALL void find_turned(const model::ModelView<Real>& m, const model::Wor
   if (start + pair.contact_max > m.candidate_capacity) return;
   const int listed = partition_point(0, search.count, [&](int i) { return w.contacts[i].pair < index; });
   if (listed < search.count && w.contacts[listed].pair == index) return;
+  for (int slot = start; slot < start + pair.contact_max; ++slot) {
+    if (w.candidate_use[slot] == kCandidate && is_broken(w, s, slot)) return;  // found anyway
+  }
   ContactPoint<Real> points[kMaxPairContacts];
   const int found = collide_turned(m, w, s, pair, points);
   if (!(depth_of(points, found) > Real(kTurnedDepth) * s.contact_margin)) return;
@@ -134,8 +143,7 @@ AXION_HD_CALL int find_missed(const Team& team, const model::ModelView<Real>& m,
       search.slots,
       [&](int slot) {
         const int use = w.candidate_use[slot];
-        return use == kTurned || (use == kCandidate &&
-                                  gap_after(w.candidate[slot], w.v_plus, w.omega_plus, s.dt) < -s.dt * s.tolerance);
+        return use == kTurned || (use == kCandidate && is_broken(w, s, slot));
       },
       [&](int slot, int k) { w.candidate_kept[k] = slot; });
 }
