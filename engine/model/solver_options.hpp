@@ -71,7 +71,7 @@ struct SolverOptions {
   double depenetration_velocity = 1.0;   // m/s, the greatest speed at which overlap is pushed out
   // s; a joint beyond its limit comes back at its overlap over this, by at most half a radian in a step, or at
   // depenetration_velocity where that is faster.
-  double limit_recovery_time = 0.04;
+  double limit_recovery_time = 0.05;
   double contact_compliance = 1e-7;      // m/N, capped at 1e-2 dt^2 of the contact's own inverse mass
   double contact_margin = 0.01;          // m; contacts are made this far ahead of touching, more at speed
 };
