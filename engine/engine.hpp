@@ -231,7 +231,7 @@ struct DeviceInfo {
 
 struct EngineOptions {
   std::string device = "auto";  // "auto", "cpu", "cuda:<index>"; auto takes a GPU where one is usable
-  int threads = 0;              // CPU; 0: as many as the machine has
+  int threads = 0;              // CPU; 0: as many as the machine has. GPU: of the host that pack inputs, at most 8
   std::int64_t memory_limit_bytes = 0;  // 0: what the device has
   std::string instruction_set = {};     // CPU: "x86-64", "x86-64-v3" or "x86-64-v4"; empty: the widest usable. Same bits
   int block_threads = 0;         // GPU: threads of a world, 32, 64, 128 or 256; 0: the engine's choice. Same bits

@@ -27,6 +27,12 @@ std::vector<int> pose_quaternions(int body_count) {
   return columns;
 }
 
+// One value over all steps.
+InputView held(InputView view) {
+  view.step_stride = 0;
+  return view;
+}
+
 InputShape pose_shape(const char* name, int rows, int body_count, DType precision) {
   return {name, rows, 1, 7 * body_count, 7, precision, kMaxState};
 }
@@ -166,14 +172,41 @@ Status EngineBatch::check_step(const StepRequest& request) const {
     return invalid_argument("record_every", text("record_every is ", request.record_every,
                                                  "; it must be 0 or divide step_count, ", request.step_count, "."));
   }
+  for (const auto& [view, name] : {std::pair(&request.control, "control"), std::pair(&request.body_wrench, "body_wrench")}) {
+    if (Status s = check_type(*view, name); !s.ok()) return s;
+  }
   const int n = row_count(request.world_indices), k = request.step_count;
-  const int nu = static_cast<int>(model_->info().actuators.size());
-  const int nb = static_cast<int>(model_->info().bodies.size());
-  if (Status s = check_input(request.control, {"control", n, k, nu, 0, real_dtype()}); !s.ok()) return s;
-  InputView held = request.body_wrench;
-  held.step_stride = 0;
-  if (Status s = check_input(held, {"body_wrench", n, 1, 6 * nb, 6, real_dtype()}); !s.ok()) return s;
   return check_outputs(request.outputs, n, request.record_every > 0 ? k / request.record_every : 1);
+}
+
+InputShape EngineBatch::control_shape(const StepRequest& request) const {
+  const int nu = static_cast<int>(model_->info().actuators.size());
+  return {"control", row_count(request.world_indices), request.step_count, nu, 0, real_dtype()};
+}
+
+InputShape EngineBatch::wrench_shape(const StepRequest& request) const {
+  const int nb = static_cast<int>(model_->info().bodies.size());
+  return {"body_wrench", row_count(request.world_indices), 1, 6 * nb, 6, real_dtype()};
+}
+
+std::size_t EngineBatch::input_bytes(const StepRequest& request) const {
+  const std::size_t control = packed_bytes(request.control, control_shape(request));
+  return model::align_up(control, model::kFieldAlignment) +
+         model::align_up(packed_bytes(held(request.body_wrench), wrench_shape(request)), model::kFieldAlignment);
+}
+
+Status EngineBatch::take_inputs(StepRequest& request, std::byte* to, ThreadPool* pool) const {
+  request.body_wrench = held(request.body_wrench);
+  const auto take = [&](InputView& view, const InputShape& shape) -> Status {
+    if (Status s = check_input(view, shape, to, pool); !s.ok() || to == nullptr || view.data == nullptr) return s;
+    const std::size_t record = shape.columns * size_of(view.dtype), bytes = packed_bytes(view, shape);
+    const bool has_steps = view.step_stride != 0;
+    view = {to, view.dtype, has_steps ? record * shape.steps : record, has_steps ? record : 0};
+    to += model::align_up(bytes, model::kFieldAlignment);
+    return {};
+  };
+  if (Status s = take(request.control, control_shape(request)); !s.ok()) return s;
+  return take(request.body_wrench, wrench_shape(request));
 }
 
 StepStatistics EngineBatch::finish_step(const StepRequest& request) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/backend/engine_model.hpp"
+#include "engine/backend/input_pass.hpp"
 #include "engine/backend/memory.hpp"
 #include "engine/engine.hpp"
 #include "engine/model/world_layout.hpp"
@@ -36,8 +37,12 @@ class EngineBatch : public Batch {
   const void* engine() const { return engine_; }
   const EngineModel& model() const { return *model_; }
   BatchMemory& memory() const { return *memory_; }
-  // Checks a step request to this batch; `path` names it in errors.
+  // Checks all of a step request to this batch but the values of its inputs.
   Status check_step(const StepRequest& request) const;
+  // Bytes of its inputs where they are packed (input_pass.hpp). check_step has passed.
+  std::size_t input_bytes(const StepRequest& request) const;
+  // Checks the values of its inputs, which are made to point to a packed copy where `to` is not nullptr.
+  Status take_inputs(StepRequest& request, std::byte* to, ThreadPool* pool) const;
   // Takes in what a launch did to the worlds of a request.
   StepStatistics finish_step(const StepRequest& request);
   // Parameters and initial state of all worlds; `overrides` have been checked.
@@ -62,6 +67,8 @@ class EngineBatch : public Batch {
   Status take_snapshots(std::span<const std::int32_t> worlds, std::span<const std::string_view> snapshots);
   Status check_outputs(std::span<const OutputView> out, int rows, int records) const;
   int row_count(std::span<const std::int32_t> worlds) const;
+  InputShape control_shape(const StepRequest& request) const;
+  InputShape wrench_shape(const StepRequest& request) const;
   // `worlds`, or all of them if it is empty.
   std::span<const std::int32_t> resolve(std::span<const std::int32_t> worlds) const;
 

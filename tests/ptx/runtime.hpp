@@ -5,6 +5,7 @@
 // why on stderr.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -38,6 +39,9 @@ class Runtime {
   cudaError_t launch(const void* host_function, dim3 grid, dim3 block, void** arguments, size_t shared);
   cudaError_t copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind);
   cudaError_t fail(cudaError_t error, const std::string& why);
+
+  // Called with a kernel's arguments in place of the kernel, where it is set: a device that computes nothing, to time the host by.
+  std::function<void(void** arguments)> instead;
 
   std::recursive_mutex mutex;
   cudaError_t last_error = cudaSuccess, sticky_error = cudaSuccess;
