@@ -158,6 +158,11 @@ absl::Status run_run(const Invocation& invocation) {
   if (invocation.words.size() != 1) {
     return usage_error("run takes one batches/ID, models/ID or MJCF file");
   }
+  for (const std::string& path : {absl::GetFlag(FLAGS_csv), absl::GetFlag(FLAGS_png)}) {
+    if (const auto status = check_writable(path); !status.ok()) {
+      return status;  // before minutes of stepping whose records would be lost
+    }
+  }
   auto batch = open_batch(invocation.client, invocation.words.front());
   if (!batch.ok()) {
     return batch.status();

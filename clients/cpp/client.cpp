@@ -40,6 +40,8 @@ absl::StatusOr<v1::Model> Client::create_model(const std::string& mjcf, const Cr
   for (const auto& [name, content] : options.assets) {
     (*request.mutable_assets())[name] = content;
   }
+  request.mutable_shape_overrides()->Add(options.shape_overrides.begin(), options.shape_overrides.end());
+  request.mutable_joint_overrides()->Add(options.joint_overrides.begin(), options.joint_overrides.end());
   return create_model(request);
 }
 
@@ -47,9 +49,10 @@ absl::StatusOr<v1::Model> Client::create_model(const v1::CreateModelRequest& req
   return connection_->call(&Stub::CreateModel, request);
 }
 
-absl::StatusOr<v1::Model> Client::get_model(const std::string& name) const {
+absl::StatusOr<v1::Model> Client::get_model(const std::string& name, v1::ModelView view) const {
   v1::GetModelRequest request;
   request.set_name(name);
+  request.set_view(view);
   return connection_->call(&Stub::GetModel, request);
 }
 

@@ -56,10 +56,10 @@ Status check_spec(const BatchSpec& spec) {
   }
   const std::int64_t unknowns = model::unknown_count(model->arrays<double>().view());
   if (spec.options.linear_solver == model::LinearSolver::kDenseDirect && unknowns > model::kMaxDenseUnknowns) {
-    return invalid_argument("options.linear_solver",
-                            text("options.linear_solver is DENSE_DIRECT, which takes worlds of at most ",
-                                 model::kMaxDenseUnknowns, " unknowns; this model has ", unknowns,
-                                 " with all the contacts that it can hold. AUTOMATIC takes it."));
+    return invalid_argument(
+        "options.linear_solver",
+        text("options.linear_solver is DENSE_DIRECT, which takes worlds of at most ", model::kMaxDenseUnknowns,
+             " unknowns; this model has ", unknowns, " with all the contacts that it can hold. AUTOMATIC takes it."));
   }
   const ModelInfo& info = model->info();
   const int n = spec.world_count, nb = static_cast<int>(info.bodies.size());
@@ -220,13 +220,15 @@ StepStatistics EngineBatch::finish_step(const StepRequest& request) {
 }
 
 Status EngineBatch::check_snapshots(const StateUpdate& state, int rows) const {
-  for (const InputView& other : {state.body_pose, state.body_velocity, state.joint_position, state.joint_velocity, state.time}) {
+  for (const InputView& other :
+       {state.body_pose, state.body_velocity, state.joint_position, state.joint_velocity, state.time}) {
     if (other.data == nullptr) continue;
     return invalid_argument("snapshot", "snapshot is all of a state; it is given alone.");
   }
   const int count = static_cast<int>(state.snapshots.size());
   if (count != rows && count != 1) {
-    return invalid_argument("snapshot", text("snapshot has ", count, " values for ", rows, " worlds; give one a world, or one for all."));
+    return invalid_argument(
+        "snapshot", text("snapshot has ", count, " values for ", rows, " worlds; give one a world, or one for all."));
   }
   for (int i = 0; i < count; ++i) {
     if (Status s = check_snapshot(state.snapshots[i], text("snapshot[", i, "]")); !s.ok()) return s;
@@ -317,7 +319,8 @@ Status EngineBatch::reset(const ResetRequest& request) {
   if (Status s = check_state(request.state, row_count(request.world_indices)); !s.ok()) return s;
   const std::span<const std::int32_t> worlds = resolve(request.world_indices);
   if (!request.state.snapshots.empty()) {
-    if (request.keyframe >= 0) return invalid_argument("keyframe", "A world starts at a keyframe or at a snapshot, not at both.");
+    if (request.keyframe >= 0)
+      return invalid_argument("keyframe", "A world starts at a keyframe or at a snapshot, not at both.");
     return take_snapshots(worlds, request.state.snapshots);
   }
   const Status status =

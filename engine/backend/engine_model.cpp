@@ -41,7 +41,8 @@ model::PoseSpec body_pose(const model::CompiledModel& compiled, int internal) {
   return {{p.x, p.y, p.z}, {q.w, q.x, q.y, q.z}};
 }
 
-ModelInfo make_info(const model::CompiledModel& compiled, const UserArrays<double>& user, const model::SceneSpec& source) {
+ModelInfo make_info(const model::CompiledModel& compiled, const UserArrays<double>& user,
+                    const model::SceneSpec& source) {
   const model::SceneSpec& scene = compiled.welded.scene;
   ModelInfo info;
   info.name = scene.name;

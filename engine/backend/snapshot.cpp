@@ -45,11 +45,11 @@ void for_each_kept(const model::ModelView<Real>& m, const SnapshotHeader& header
     using Member = decltype(member);
     if (kind == model::FieldKind::kScratch) return;
     std::size_t used = count;
-    if constexpr (std::is_same_v<Member, model::ContactWarmStart<Real>* W::*>) {
+    if constexpr (std::is_same_v<Member, model::ContactWarmStart<Real> * W::*>) {
       if (member == &W::warm) used = header.warm_count;
-    } else if constexpr (std::is_same_v<Member, model::Contact<Real>* W::*>) {
+    } else if constexpr (std::is_same_v<Member, model::Contact<Real> * W::*>) {
       if (member == &W::contacts) used = header.contact_count;
-    } else if constexpr (std::is_same_v<Member, Real* W::*>) {
+    } else if constexpr (std::is_same_v<Member, Real * W::*>) {
       if (member == &W::lambda_contact) used = 3 * std::size_t(header.contact_count);
       if (member == &W::contact_gap) used = header.contact_count;
     }
@@ -103,13 +103,16 @@ template <typename Real>
 class Inspection {
  public:
   using W = model::WorldView<Real>;
-  Inspection(const model::ModelView<Real>& m, const W& w, const SnapshotHeader& header) : m_(m), w_(w), header_(header) {}
+  Inspection(const model::ModelView<Real>& m, const W& w, const SnapshotHeader& header)
+      : m_(m), w_(w), header_(header) {}
 
   const char* run() {
     for_each_kept(m_, header_, [this](auto member, std::size_t used, std::size_t) { inspect(member, used); });
     check(w_.warm_count[0] == static_cast<int>(header_.warm_count), "counts of contacts that differ from its header's");
-    check(w_.record->contact_count == static_cast<int>(header_.contact_count), "counts of contacts that differ from its header's");
-    for (int i = 0; i < m_.limit_count; ++i) check(std::abs(w_.limit_side[i]) <= 1, "a side of a limit that there is not");
+    check(w_.record->contact_count == static_cast<int>(header_.contact_count),
+          "counts of contacts that differ from its header's");
+    for (int i = 0; i < m_.limit_count; ++i)
+      check(std::abs(w_.limit_side[i]) <= 1, "a side of a limit that there is not");
     for (int b = 0; b < m_.body_count; ++b) check_scale(w_.mass_scale[b], 1 / kMaxScale);
     check_scale(w_.friction_scale[0], 0);
     for (int i = 0; i < m_.control_count; ++i) check_scale(w_.gain_scale[i], 0);
@@ -121,7 +124,8 @@ class Inspection {
     if (!right && wrong_ == nullptr) wrong_ = wrong;
   }
   void check_scale(Real scale, double least) {
-    check(scale >= least / kScaleSlack && scale <= kMaxScale * kScaleSlack, "a scale of mass, friction or gain out of range");
+    check(scale >= least / kScaleSlack && scale <= kMaxScale * kScaleSlack,
+          "a scale of mass, friction or gain out of range");
   }
   void check_pair(int pair) { check(pair >= 0 && pair < m_.pair_count, "a pair of shapes that the model has not"); }
 
@@ -131,18 +135,20 @@ class Inspection {
     const auto* values = w_.*member;
     using Element = std::remove_cv_t<std::remove_pointer_t<decltype(values)>>;
     if constexpr (std::is_same_v<Element, model::StepRecord>) {
-      const bool counts = values->newton_iterations >= 0 && values->linear_iterations >= 0 && values->line_search_steps >= 0;
+      const bool counts =
+          values->newton_iterations >= 0 && values->linear_iterations >= 0 && values->line_search_steps >= 0;
       check(counts && (values->outcome & ~kKnownOutcomes) == 0, "a record of the last step that no step leaves");
     } else if constexpr (std::is_same_v<Element, model::Contact<Real>>) {
       for (std::size_t i = 0; i < used; ++i) {
         check_pair(values[i].pair);
         check(values[i].body_a >= 0 && values[i].body_a < m_.body_count && values[i].body_b >= -1 &&
-                  values[i].body_b < m_.body_count, "a contact of a body that the model has not");
+                  values[i].body_b < m_.body_count,
+              "a contact of a body that the model has not");
       }
     } else if constexpr (requires { finite(*values); } && !std::is_integral_v<Element>) {
-      if constexpr (std::is_same_v<Member, Real* W::*>) {
+      if constexpr (std::is_same_v<Member, Real * W::*>) {
         if (member == &W::lambda_contact || member == &W::contact_gap) return;
-      } else if constexpr (std::is_same_v<Member, math::Vec3<Real>* W::*>) {
+      } else if constexpr (std::is_same_v<Member, math::Vec3<Real> * W::*>) {
         if (member == &W::joint_force || member == &W::joint_torque) return;
       }
       for (std::size_t i = 0; i < used; ++i) {
@@ -157,12 +163,12 @@ class Inspection {
   // Integers need a rule each. Without one no snapshot is taken, so that a new array is not forgotten here.
   template <typename Member, typename Element>
   void inspect_other(Member member, const Element* values, std::size_t used) {
-    if constexpr (std::is_same_v<Member, int* W::*>) {
+    if constexpr (std::is_same_v<Member, int * W::*>) {
       if (member == &W::warm_count || member == &W::limit_side) return;  // in run()
       if (member == &W::state_is_new) return check(values[0] == 0 || values[0] == 1, "a mark that is neither 0 nor 1");
-    } else if constexpr (std::is_same_v<Member, std::int64_t* W::*>) {
+    } else if constexpr (std::is_same_v<Member, std::int64_t * W::*>) {
       if (member == &W::step_index) return check(values[0] >= 0, "a negative step index");
-    } else if constexpr (std::is_same_v<Member, std::uint32_t* W::*>) {
+    } else if constexpr (std::is_same_v<Member, std::uint32_t * W::*>) {
       if (member == &W::outcome) return check((values[0] & ~kKnownOutcomes) == 0, "an outcome that there is not");
     }
     check(used == 0, "an array that this engine has no rule for");
@@ -183,7 +189,8 @@ Status check_frame(std::string_view bytes, const std::string& name) {
   }
   const SnapshotHeader header = header_of(bytes);
   if (header.version != kSnapshotVersion) {
-    return refuse(name, text("has version ", header.version, " of the format; this engine reads version ", kSnapshotVersion, "."));
+    return refuse(name, text("has version ", header.version, " of the format; this engine reads version ",
+                             kSnapshotVersion, "."));
   }
   if (header.bytes != bytes.size()) {
     return refuse(name, text("has ", bytes.size(), " bytes of ", header.bytes, ": it is not whole."));
@@ -203,8 +210,8 @@ Status check_origin(const SnapshotHeader& header, const SnapshotHeader& common, 
     return refuse(name, "was taken of a world of another model than the batch's.");
   }
   if (header.real_bytes != common.real_bytes) {
-    return refuse(name, text("was taken in float", 8 * std::min(header.real_bytes, 8u), "; the batch has precision float",
-                             8 * common.real_bytes, "."));
+    return refuse(name, text("was taken in float", 8 * std::min(header.real_bytes, 8u),
+                             "; the batch has precision float", 8 * common.real_bytes, "."));
   }
   if (header.layout != common.layout) {
     return refuse(name, "was taken by another version of the engine, whose worlds have other arrays.");
@@ -220,7 +227,8 @@ Status check_origin(const SnapshotHeader& header, const SnapshotHeader& common, 
                  {"gyroscopic_mode", header.gyroscopic_mode, common.gyroscopic_mode},
                  {"half_step_start", header.half_step_start, common.half_step_start}};
   for (const auto& choice : choices) {
-    if (choice.taken != choice.here) return refuse(name, text("was taken with another ", choice.option, " than the batch's."));
+    if (choice.taken != choice.here)
+      return refuse(name, text("was taken with another ", choice.option, " than the batch's."));
   }
   return {};
 }
@@ -300,10 +308,11 @@ Status check_snapshot(const SnapshotHeader& common, const EngineModel& model, st
   return {};
 }
 
-#define AXION_SNAPSHOT(Real)                                                                                            \
-  template SnapshotHeader snapshot_header<Real>(const EngineModel&, const BatchSpec&);                                 \
-  template std::string write_snapshot<Real>(const SnapshotHeader&, const EngineModel&, std::byte*, const std::uint32_t*); \
-  template std::int64_t read_snapshot<Real>(const EngineModel&, std::string_view, std::byte*);                         \
+#define AXION_SNAPSHOT(Real)                                                                       \
+  template SnapshotHeader snapshot_header<Real>(const EngineModel&, const BatchSpec&);             \
+  template std::string write_snapshot<Real>(const SnapshotHeader&, const EngineModel&, std::byte*, \
+                                            const std::uint32_t*);                                 \
+  template std::int64_t read_snapshot<Real>(const EngineModel&, std::string_view, std::byte*);     \
   template Status check_snapshot<Real>(const SnapshotHeader&, const EngineModel&, std::string_view, const std::string&)
 AXION_SNAPSHOT(float);
 AXION_SNAPSHOT(double);

@@ -54,7 +54,8 @@ void add(Hash& hash, const AxisSpec& spec) {
 }
 
 void add(Hash& hash, const JointSpec& joint) {
-  const auto& [name, kind, parent, child, anchor, ball_damping, ball_armature, lock_stiffness, lock_damping, axes] = joint;
+  const auto& [name, kind, parent, child, anchor, ball_damping, ball_armature, lock_stiffness, lock_damping, axes] =
+      joint;
   add_all(hash, kind, parent, child, anchor, ball_damping, ball_armature, lock_stiffness, lock_damping);
   hash.add(std::uint64_t(axes.size()));
   for (const AxisSpec& axis : axes) add(hash, axis);
@@ -83,7 +84,8 @@ void add_specs(Hash& hash, const std::vector<Spec>& specs) {
 }  // namespace
 
 Fingerprint fingerprint(const SceneSpec& scene) {
-  const auto& [name, gravity, timestep, filter_parent_child, bodies, joints, shapes, actuators, excludes, keyframes] = scene;
+  const auto& [name, gravity, timestep, filter_parent_child, bodies, joints, shapes, actuators, excludes, keyframes] =
+      scene;
   Hash hash;
   add_all(hash, gravity, filter_parent_child);
   add_specs(hash, bodies);

@@ -24,9 +24,9 @@ std::vector<std::string> scene_warnings(const SceneSpec& scene) {
     }
   }
   if (outside.empty()) return {};
-  std::string text = outside.size() == 1 ? "a joint starts outside its limits and is pushed back: "
-                                         : std::to_string(outside.size()) +
-                                               " joints start outside their limits and are pushed back: ";
+  std::string text = outside.size() == 1
+                         ? "a joint starts outside its limits and is pushed back: "
+                         : std::to_string(outside.size()) + " joints start outside their limits and are pushed back: ";
   for (std::size_t i = 0; i < std::min(outside.size(), kMostListed); ++i) text += (i > 0 ? ", " : "") + outside[i];
   if (outside.size() > kMostListed) text += ", and " + std::to_string(outside.size() - kMostListed) + " more";
   return {text};

@@ -110,7 +110,8 @@ std::string known_names(const std::vector<std::string>& names) {
   constexpr std::size_t kMost = 20;
   if (names.empty()) return "there are none";
   const std::size_t shown = std::min(names.size(), kMost);
-  std::string text = absl::StrCat("there are ", absl::StrJoin(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
+  std::string text = absl::StrCat(
+      "there are ", absl::StrJoin(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
   if (shown < names.size()) absl::StrAppend(&text, " and ", names.size() - shown, " more");
   return text;
 }

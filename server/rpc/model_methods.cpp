@@ -89,7 +89,8 @@ grpc::ServerUnaryReactor* SimulationService::GetModel(grpc::CallbackServerContex
 
 absl::Status SimulationService::get_model(const v1::GetModelRequest& request, v1::Model& response) const {
   if (!v1::ModelView_IsValid(request.view())) {
-    return invalid_field("view", absl::StrCat("is ", static_cast<int>(request.view()), "; it must be a ModelView: BASIC or FULL"));
+    return invalid_field(
+        "view", absl::StrCat("is ", static_cast<int>(request.view()), "; it must be a ModelView: BASIC or FULL"));
   }
   const auto record = parts_.registry.find_model("name", request.name());
   if (!record.ok()) return record.status();

@@ -20,8 +20,9 @@ absl::Status choose(const char* field, int wire, Choice last, Choice& choice) {
     const auto& choices = *v1::SolverOptions::descriptor()->FindFieldByName(field)->enum_type();
     std::vector<std::string> names;
     for (int i = 1; i < choices.value_count(); ++i) names.push_back(choices.value(i)->name());
-    return schedule::invalid_field(absl::StrCat("options.", field), absl::StrCat("is ", wire, ", which is no choice; there are ",
-                                                                                 absl::StrJoin(names, ", ")));
+    return schedule::invalid_field(
+        absl::StrCat("options.", field),
+        absl::StrCat("is ", wire, ", which is no choice; there are ", absl::StrJoin(names, ", ")));
   }
   choice = static_cast<Choice>(wire - 1);
   return absl::OkStatus();

@@ -230,7 +230,8 @@ void fill_model(const schedule::ModelRecord& record, v1::Model& message) {
   message.set_joint_velocity_count(info.joint_velocity_count);
   message.set_control_count(static_cast<int>(info.actuators.size()));
   fill_model_fields(info, message);
-  message.set_fingerprint(absl::StrCat(absl::Hex(info.fingerprint[0], absl::kZeroPad16), absl::Hex(info.fingerprint[1], absl::kZeroPad16)));
+  message.set_fingerprint(
+      absl::StrCat(absl::Hex(info.fingerprint[0], absl::kZeroPad16), absl::Hex(info.fingerprint[1], absl::kZeroPad16)));
   for (const auto& warning : record.warnings) message.add_warnings(warning);
   fill_time(record.create_time, *message.mutable_create_time());
 }

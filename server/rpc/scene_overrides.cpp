@@ -27,15 +27,16 @@ absl::Status check_compliance(const std::string& path, const char* leaf, const s
                               double damping) {
   if (stiffness > 0 || damping == 0) return absl::OkStatus();
   return invalid_field(absl::StrCat(path, ".", leaf, "_damping"),
-                       absl::StrCat("leaves \"", item, "\" with damping ", damping, " and stiffness 0, which is rigid; give ",
-                                    leaf, "_stiffness too"));
+                       absl::StrCat("leaves \"", item, "\" with damping ", damping,
+                                    " and stiffness 0, which is rigid; give ", leaf, "_stiffness too"));
 }
 
 absl::Status no_such(const std::string& path, const char* what, const std::string& name,
                      const std::vector<std::string>& names) {
   return schedule::make_failure(
       absl::StatusCode::kNotFound,
-      absl::StrCat(path, ".name: there is no ", what, " \"", name.substr(0, 64), "\" in the scene; ", known_names(names)),
+      absl::StrCat(path, ".name: there is no ", what, " \"", name.substr(0, 64), "\" in the scene; ",
+                   known_names(names)),
       {.reason = std::string(schedule::reason::kNotFound), .field = absl::StrCat(path, ".name")});
 }
 
@@ -43,8 +44,10 @@ absl::Status apply(const std::string& path, const v1::ShapeOverride& change, std
   constexpr double kAny = std::numeric_limits<double>::infinity();
   absl::Status status;
   if (change.has_restitution()) status.Update(check_value(path + ".restitution", change.restitution(), 1));
-  if (change.has_contact_stiffness()) status.Update(check_value(path + ".contact_stiffness", change.contact_stiffness(), kAny));
-  if (change.has_contact_damping()) status.Update(check_value(path + ".contact_damping", change.contact_damping(), kAny));
+  if (change.has_contact_stiffness())
+    status.Update(check_value(path + ".contact_stiffness", change.contact_stiffness(), kAny));
+  if (change.has_contact_damping())
+    status.Update(check_value(path + ".contact_damping", change.contact_damping(), kAny));
   if (!status.ok()) return status;
   bool found = change.name().empty();
   std::vector<std::string> names;
@@ -63,7 +66,8 @@ absl::Status apply(const std::string& path, const v1::ShapeOverride& change, std
 
 // A joint goes by its own name and by those of its axes: a scene file may name the axes alone.
 bool goes_by(const model::JointSpec& joint, const std::string& name) {
-  return joint.name == name || std::any_of(joint.axes.begin(), joint.axes.end(), [&](const auto& a) { return a.name == name; });
+  return joint.name == name ||
+         std::any_of(joint.axes.begin(), joint.axes.end(), [&](const auto& a) { return a.name == name; });
 }
 
 absl::Status apply(const std::string& path, const v1::JointOverride& change, std::vector<model::JointSpec>& joints) {
@@ -93,7 +97,8 @@ absl::Status apply(const std::string& path, const v1::JointOverride& change, std
 template <typename Overrides, typename Items>
 absl::Status apply_all(const char* path, const Overrides& overrides, Items& items) {
   for (int i = 0; i < overrides.size(); ++i) {
-    if (absl::Status status = apply(absl::StrCat(path, "[", i, "]"), overrides.Get(i), items); !status.ok()) return status;
+    if (absl::Status status = apply(absl::StrCat(path, "[", i, "]"), overrides.Get(i), items); !status.ok())
+      return status;
   }
   return absl::OkStatus();
 }

@@ -37,8 +37,10 @@ absl::StatusOr<int> keyframe_of(const std::string& name, const ModelInfo& model)
 // A world starts as a snapshot says, or otherwise.
 absl::Status check_snapshots(const v1::ResetRequest& request) {
   if (request.state().snapshot().empty()) return absl::OkStatus();
-  if (!request.keyframe().empty()) return invalid_field("keyframe", "is given beside state.snapshot; a world starts at one of them");
-  if (!request.seeds().empty()) return invalid_field("seeds", "are given beside state.snapshot, which no noise is added to");
+  if (!request.keyframe().empty())
+    return invalid_field("keyframe", "is given beside state.snapshot; a world starts at one of them");
+  if (!request.seeds().empty())
+    return invalid_field("seeds", "are given beside state.snapshot, which no noise is added to");
   return absl::OkStatus();
 }
 

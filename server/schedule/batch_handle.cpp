@@ -92,7 +92,8 @@ absl::Status read_snapshots(const BatchHandle& batch, std::span<const std::int32
     std::vector<std::int32_t> group;
     for (std::size_t i = start; i < std::min(count, start + kGroup); ++i) group.push_back(world_at(worlds, i));
     std::vector<std::uint32_t> outcomes(group.size());
-    const OutputView view{.field = Field::kOutcome, .data = reinterpret_cast<std::byte*>(outcomes.data()),
+    const OutputView view{.field = Field::kOutcome,
+                          .data = reinterpret_cast<std::byte*>(outcomes.data()),
                           .world_stride = sizeof(std::uint32_t)};
     if (absl::Status status = read_fields(batch, group, {&view, 1}); !status.ok()) return status;
     auto snapshots = batch.engine->snapshots(group, outcomes);
@@ -105,7 +106,8 @@ absl::Status read_snapshots(const BatchHandle& batch, std::span<const std::int32
 }
 
 absl::Status set_worlds(BatchHandle& batch, std::span<const std::int32_t> worlds, const StateUpdate& state) {
-  if (const Status status = batch.engine->set_state(worlds, state); !status.ok()) return from_engine(status.error(), "state");
+  if (const Status status = batch.engine->set_state(worlds, state); !status.ok())
+    return from_engine(status.error(), "state");
   for (std::size_t i = 0; !state.snapshots.empty() && i < world_count_of(worlds, batch); ++i) {
     batch.carried_outcome[static_cast<std::size_t>(world_at(worlds, i))] = kConverged;  // the snapshot has the whole
   }
@@ -117,7 +119,9 @@ absl::Status reset_worlds(BatchHandle& batch, const ResetRequest& request, std::
   for (std::size_t i = 0; i < world_count_of(request.world_indices, batch); ++i) {
     batch.carried_outcome[static_cast<std::size_t>(world_at(request.world_indices, i))] = kConverged;
   }
-  return batch.info.noise.present() && request.state.snapshots.empty() ? add_initial_noise(batch, request.world_indices, seeds) : absl::OkStatus();
+  return batch.info.noise.present() && request.state.snapshots.empty()
+             ? add_initial_noise(batch, request.world_indices, seeds)
+             : absl::OkStatus();
 }
 
 absl::Status add_initial_noise(BatchHandle& batch, std::span<const std::int32_t> worlds,

@@ -32,6 +32,21 @@ model::SceneSpec heap() {
   return scene;
 }
 
+// Spheres side by side on the floor, each a little lower than it stands: more than ninety, whose near pairs cells find.
+model::SceneSpec many_spheres() {
+  model::SceneSpec scene = box_and_sphere();
+  const model::BodySpec body = scene.bodies[1];
+  const model::ShapeSpec shape = scene.shapes[2];
+  for (int i = 0; i < 110; ++i) {
+    scene.bodies.push_back(body);
+    scene.bodies.back().name += std::to_string(i);
+    scene.bodies.back().X_WB.position = {2 + 0.39 * (i % 11), 0.39 * (i / 11), 0.21};
+    scene.shapes.push_back(shape);
+    scene.shapes.back().name += std::to_string(i), scene.shapes.back().body = i + 2;
+  }
+  return scene;
+}
+
 model::SceneSpec humanoid() {
   std::ifstream file(AXION_MODELS_DIR "/humanoid.xml");
   std::stringstream text;
@@ -46,7 +61,9 @@ StateUpdate from(const std::string& snapshot) {
   return state;
 }
 
-std::string snapshot_of(const Batch& batch, std::int32_t world) { return take(batch.snapshots({&world, 1}, {})).front(); }
+std::string snapshot_of(const Batch& batch, std::int32_t world) {
+  return take(batch.snapshots({&world, 1}, {})).front();
+}
 
 Status set(Batch& batch, std::int32_t world, const std::string& snapshot) {
   return batch.set_state({&world, 1}, from(snapshot));
@@ -56,8 +73,8 @@ std::string contact_text(const Batch& batch, int world) {
   std::ostringstream out;
   out.precision(17);
   for (const ContactInfo& c : take(batch.contacts(world))) {
-    out << c.shape_a << ' ' << c.shape_b << ' ' << c.body_a << ' ' << c.body_b << ' ' << c.point[0] << ' ' << c.normal[2]
-        << ' ' << c.gap << ' ' << c.normal_impulse << ' ' << c.friction_impulse[1] << '\n';
+    out << c.shape_a << ' ' << c.shape_b << ' ' << c.body_a << ' ' << c.body_b << ' ' << c.point[0] << ' '
+        << c.normal[2] << ' ' << c.gap << ' ' << c.normal_impulse << ' ' << c.friction_impulse[1] << '\n';
   }
   return out.str();
 }
@@ -127,8 +144,23 @@ TEST(Snapshot, a_heap_goes_on_with_the_same_bits_anywhere) {
   }
 }
 
+TEST(Snapshot, a_scene_of_many_shapes_goes_on_with_the_same_bits) {
+  if (emulated()) GTEST_SKIP() << "an emulated GPU would take long";
+  const auto engine = cpu_engine(2);
+  const auto batch = take(engine->create_batch(batch_spec(compile_scene(many_spheres()), 2, Precision::kFloat32)));
+  step(*engine, *batch, 40);
+  ASSERT_GT(take(batch->contacts(0)).size(), 150u) << "with the floor and with each other";
+  const std::string taken = snapshot_of(*batch, 0);
+  step(*engine, *batch, 20);
+  const std::string later = everything(*batch, 0);
+  check(set(*batch, 1, taken));
+  step(*engine, *batch, 20);
+  EXPECT_EQ(everything(*batch, 1), later);
+}
+
 TEST(Snapshot, a_humanoid_goes_on_with_the_same_bits_anywhere) {
-  if (emulated() || humanoid().bodies.empty()) GTEST_SKIP() << "no humanoid.xml, or an emulated GPU, which would take long";
+  if (emulated() || humanoid().bodies.empty())
+    GTEST_SKIP() << "no humanoid.xml, or an emulated GPU, which would take long";
   for (const Precision precision : {Precision::kFloat32, Precision::kFloat64}) {
     expect_the_same_bits(humanoid(), precision, 250, 200);
   }
@@ -278,7 +310,8 @@ TEST(Snapshot, no_single_bit_may_flip_and_no_byte_be_missing) {
     EXPECT_EQ(status.error().field, "snapshot[0]");
   }
   EXPECT_EQ(accepted, 0);
-  for (std::size_t size = 0; size < good.size(); size += 1 + size / 16) EXPECT_FALSE(set(*f.batch, 1, good.substr(0, size)).ok());
+  for (std::size_t size = 0; size < good.size(); size += 1 + size / 16)
+    EXPECT_FALSE(set(*f.batch, 1, good.substr(0, size)).ok());
   EXPECT_FALSE(set(*f.batch, 1, good + 'Z').ok());
   EXPECT_EQ(everything(*f.batch, 0) + everything(*f.batch, 1), f.before);
 }
@@ -298,7 +331,8 @@ TEST(Snapshot, bytes_changed_on_purpose_harm_their_own_world_at_most) {
       std::string bytes = good;
       for (int k = 0; k <= i % 3; ++k) {
         draw = draw * 1664525u + 1013904223u;
-        const std::size_t at = sizeof(backend::SnapshotHeader) + (draw >> 8) % (bytes.size() - sizeof(backend::SnapshotHeader) - 9);
+        const std::size_t at =
+            sizeof(backend::SnapshotHeader) + (draw >> 8) % (bytes.size() - sizeof(backend::SnapshotHeader) - 9);
         bytes[at] = static_cast<char>(i % 5 == 0 ? 0xff : bytes[at] ^ (1 << (draw & 7)));
       }
       check(set(*f.batch, 1, neighbour));
