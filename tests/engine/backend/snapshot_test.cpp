@@ -149,7 +149,7 @@ TEST(Snapshot, a_scene_of_many_shapes_goes_on_with_the_same_bits) {
   const auto engine = cpu_engine(2);
   const auto batch = take(engine->create_batch(batch_spec(compile_scene(many_spheres()), 2, Precision::kFloat32)));
   step(*engine, *batch, 40);
-  ASSERT_GT(take(batch->contacts(0)).size(), 150u) << "with the floor and with each other";
+  ASSERT_GT(take(batch->contacts(0)).size(), 100u) << "with the floor, after they pushed each other apart";
   const std::string taken = snapshot_of(*batch, 0);
   step(*engine, *batch, 20);
   const std::string later = everything(*batch, 0);
