@@ -6,6 +6,7 @@
 
 #include "engine/import/mjcf.hpp"
 
+#include "server/rpc/page_bytes.hpp"
 #include "server/rpc/request_conversion.hpp"
 #include "server/rpc/scene_conversion.hpp"
 #include "server/rpc/scene_overrides.hpp"
@@ -38,6 +39,9 @@ absl::StatusOr<import::ImportedScene> scene_of(const v1::CreateModelRequest& req
   return invalid_field("source", "is absent; give mjcf or scene");
 }
 
+// Names of models are all as long as this one.
+constexpr absl::string_view kNameOfAModel = "models/0123456789abcdef";
+
 // All that decides what the model is and what its creator is told. The message has no maps, so its bytes are the same
 // for the same scene in one build.
 std::string content_of(const import::ImportedScene& imported) {
@@ -62,6 +66,12 @@ absl::Status SimulationService::create_model(const v1::CreateModelRequest& reque
     }
     const std::vector<std::string>& own = model.value()->info().warnings;  // follow from the scene: no part of content
     imported->warnings.insert(imported->warnings.end(), own.begin(), own.end());
+    // What cannot be described to anybody, alone on a page of ListModels, is not kept either.
+    const schedule::ModelRecord described{std::string(kNameOfAModel), model.value(), imported->warnings,
+                                          parts_.batcher.now()};
+    fill_model(described, response);
+    if (absl::Status fits = check_page(response.ByteSizeLong(), parts_.limits); !fits.ok()) return fits;
+    response.Clear();
     auto added = parts_.registry.add_model(std::move(content), std::move(model).value(), std::move(imported->warnings),
                                            parts_.batcher.now());
     if (!added.ok()) return added.status();
@@ -71,20 +81,14 @@ absl::Status SimulationService::create_model(const v1::CreateModelRequest& reque
   return absl::OkStatus();
 }
 
-grpc::ServerUnaryReactor* SimulationService::CreateModel(grpc::CallbackServerContext* context,
-                                                         const v1::CreateModelRequest* request, v1::Model* response) {
-  UnaryCall* call = begin("CreateModel", context);
+void SimulationService::CreateModel(UnaryCall* call, const v1::CreateModelRequest* request, v1::Model* response) {
   const absl::Status status =
       parts_.compiler.submit([this, call, request, response] { call->finish(create_model(*request, *response)); });
   if (!status.ok()) call->finish(status);
-  return call;
 }
 
-grpc::ServerUnaryReactor* SimulationService::GetModel(grpc::CallbackServerContext* context,
-                                                      const v1::GetModelRequest* request, v1::Model* response) {
-  UnaryCall* call = begin("GetModel", context);
+void SimulationService::GetModel(UnaryCall* call, const v1::GetModelRequest* request, v1::Model* response) {
   call->finish(get_model(*request, *response));
-  return call;
 }
 
 absl::Status SimulationService::get_model(const v1::GetModelRequest& request, v1::Model& response) const {
@@ -100,26 +104,21 @@ absl::Status SimulationService::get_model(const v1::GetModelRequest& request, v1
   return check_answer_bytes(static_cast<double>(response.ByteSizeLong()), parts_.limits);
 }
 
-grpc::ServerUnaryReactor* SimulationService::ListModels(grpc::CallbackServerContext* context,
-                                                        const v1::ListModelsRequest* request,
-                                                        v1::ListModelsResponse* response) {
-  UnaryCall* call = begin("ListModels", context);
+void SimulationService::ListModels(UnaryCall* call, const v1::ListModelsRequest* request,
+                                   v1::ListModelsResponse* response) {
   const auto page = parts_.registry.list_models(request->page_size(), request->page_token());
   if (page.ok()) {
-    for (const auto& record : page->items) fill_model(*record, *response->add_models());
-    response->set_next_page_token(page->next_token);
+    fill_page(*page, parts_.limits, *response->mutable_models(), *response->mutable_next_page_token(),
+              [](const schedule::ModelRecord& record, v1::Model& message) {
+                fill_model(record, message);
+                return absl::string_view(record.name);
+              });
   }
-  call->finish(page.ok() ? check_answer_bytes(static_cast<double>(response->ByteSizeLong()), parts_.limits)
-                         : page.status());
-  return call;
+  call->finish(page.status());
 }
 
-grpc::ServerUnaryReactor* SimulationService::DeleteModel(grpc::CallbackServerContext* context,
-                                                         const v1::DeleteModelRequest* request,
-                                                         google::protobuf::Empty*) {
-  UnaryCall* call = begin("DeleteModel", context);
+void SimulationService::DeleteModel(UnaryCall* call, const v1::DeleteModelRequest* request, google::protobuf::Empty*) {
   call->finish(parts_.registry.remove_model(request->name()));
-  return call;
 }
 
 }  // namespace axion::server::rpc

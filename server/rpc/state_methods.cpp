@@ -31,7 +31,7 @@ absl::StatusOr<int> keyframe_of(const std::string& name, const ModelInfo& model)
   }
   std::vector<std::string> names;
   for (const auto& keyframe : model.keyframes) names.push_back(keyframe.name);
-  return invalid_field("keyframe", absl::StrCat("\"", name, "\" is not a keyframe of the model; ", known_names(names)));
+  return invalid_field("keyframe", absl::StrCat("\"", schedule::shown(name), "\" is not a keyframe of the model; ", known_names(names)));
 }
 
 // A world starts as a snapshot says, or otherwise.
@@ -125,9 +125,7 @@ absl::Status read_world_statistics(const BatchHandle& batch, const std::vector<s
 
 }  // namespace
 
-grpc::ServerUnaryReactor* SimulationService::Reset(grpc::CallbackServerContext* context,
-                                                   const v1::ResetRequest* request, v1::ResetResponse*) {
-  UnaryCall* call = begin("Reset", context);
+void SimulationService::Reset(UnaryCall* call, const v1::ResetRequest* request, v1::ResetResponse*) {
   with_batch(call, request->batch(), [request](const auto& batch) -> absl::StatusOr<Work> {
     auto worlds = worlds_of(request->world_indices(), batch->info);
     if (!worlds.ok()) return worlds.status();
@@ -143,13 +141,9 @@ grpc::ServerUnaryReactor* SimulationService::Reset(grpc::CallbackServerContext* 
       return schedule::reset_worlds(*b, {worlds, keyframe, state}, seeds);
     });
   });
-  return call;
 }
 
-grpc::ServerUnaryReactor* SimulationService::GetState(grpc::CallbackServerContext* context,
-                                                      const v1::GetStateRequest* request,
-                                                      v1::GetStateResponse* response) {
-  UnaryCall* call = begin("GetState", context);
+void SimulationService::GetState(UnaryCall* call, const v1::GetStateRequest* request, v1::GetStateResponse* response) {
   with_batch(call, request->batch(), [this, request, response](const auto& batch) -> absl::StatusOr<Work> {
     auto worlds = worlds_of(request->world_indices(), batch->info);
     if (!worlds.ok()) return worlds.status();
@@ -161,12 +155,9 @@ grpc::ServerUnaryReactor* SimulationService::GetState(grpc::CallbackServerContex
       return status;
     });
   });
-  return call;
 }
 
-grpc::ServerUnaryReactor* SimulationService::SetState(grpc::CallbackServerContext* context,
-                                                      const v1::SetStateRequest* request, v1::SetStateResponse*) {
-  UnaryCall* call = begin("SetState", context);
+void SimulationService::SetState(UnaryCall* call, const v1::SetStateRequest* request, v1::SetStateResponse*) {
   with_batch(call, request->batch(), [request](const auto& batch) -> absl::StatusOr<Work> {
     auto worlds = worlds_of(request->world_indices(), batch->info);
     if (!worlds.ok()) return worlds.status();
@@ -176,13 +167,10 @@ grpc::ServerUnaryReactor* SimulationService::SetState(grpc::CallbackServerContex
       return schedule::set_worlds(*b, worlds, state);
     });
   });
-  return call;
 }
 
-grpc::ServerUnaryReactor* SimulationService::GetContacts(grpc::CallbackServerContext* context,
-                                                         const v1::GetContactsRequest* request,
-                                                         v1::GetContactsResponse* response) {
-  UnaryCall* call = begin("GetContacts", context);
+void SimulationService::GetContacts(UnaryCall* call, const v1::GetContactsRequest* request,
+                                    v1::GetContactsResponse* response) {
   with_batch(call, request->batch(), [this, request, response](const auto& batch) -> absl::StatusOr<Work> {
     auto worlds = worlds_of(request->world_indices(), batch->info);
     if (!worlds.ok()) return worlds.status();
@@ -190,13 +178,10 @@ grpc::ServerUnaryReactor* SimulationService::GetContacts(grpc::CallbackServerCon
       return read_contacts(*b, worlds, parts_.limits, *response);
     });
   });
-  return call;
 }
 
-grpc::ServerUnaryReactor* SimulationService::GetSolverStats(grpc::CallbackServerContext* context,
-                                                            const v1::GetSolverStatsRequest* request,
-                                                            v1::GetSolverStatsResponse* response) {
-  UnaryCall* call = begin("GetSolverStats", context);
+void SimulationService::GetSolverStats(UnaryCall* call, const v1::GetSolverStatsRequest* request,
+                                       v1::GetSolverStatsResponse* response) {
   with_batch(call, request->batch(), [this, request, response](const auto& batch) -> absl::StatusOr<Work> {
     auto worlds = worlds_of(request->world_indices(), batch->info);
     if (!worlds.ok()) return worlds.status();
@@ -208,7 +193,6 @@ grpc::ServerUnaryReactor* SimulationService::GetSolverStats(grpc::CallbackServer
       return status;
     });
   });
-  return call;
 }
 
 }  // namespace axion::server::rpc
