@@ -231,8 +231,8 @@ bool ActuatorReader::take_law(const Drive& drive) {
     // Above zero it is a share of critical damping of what the drive moves in the reference configuration.
     if (b2 > 0 && actuator_.gear == 0) a_.refuse("gear", "must not be zero for a ratio of damping");
     if (b2 > 0) {
-      const double mass = reflected_mass(s_.spec, hanging_, actuator_.joint, actuator_.axis) /
-                          (actuator_.gear * actuator_.gear);
+      const double mass =
+          reflected_mass(s_.spec, hanging_, actuator_.joint, actuator_.axis) / (actuator_.gear * actuator_.gear);
       actuator_.kd = 2 * b2 * std::sqrt(gain * mass);
     }
   } else if (affine && gain > 0 && b1 == 0 && b2 == -gain) {

@@ -79,6 +79,7 @@ class BodyReader {
     for (const XmlElement& section : s_.root.children) {
       if (section.tag == "worldbody") read_children(section, model::kWorldBody, world_place(section), {});
     }
+    keep_ends_of_chains_apart();
     if (s_.settings.total_mass > 0) scale_masses();
   }
 
@@ -97,9 +98,11 @@ class BodyReader {
   int add_body(const XmlElement& element, model::BodySpec body);
   int add_part(const XmlElement& element, int body, int number);
   void add_joint(model::JointSpec joint, int parent, int child);
+  void keep_ends_of_chains_apart();
   void scale_masses();
 
   MjcfScene& s_;
+  std::vector<model::ContactExcludeSpec> chains_;  // parents and bodies with parts between them
   ContentReader contents_;
 };
 
@@ -247,8 +250,30 @@ void BodyReader::read_joint(const XmlElement& element, int parent, int index, co
   }
   if (chain.size() == 1) return;
   s_.notes.warn(element, "", "has joints that are not one joint here; between them are bodies of 1e-4 of its mass");
-  // Parent and body are neighbours no more.
-  if (parent != model::kWorldBody && s_.spec.filter_parent_child) s_.spec.excludes.push_back({parent, index});
+  chains_.push_back({parent, index});
+}
+
+// With a part between them, parent and body are neighbours no more: they, and what is welded to either, are kept apart as
+// neighbours are. Nothing is a neighbour of the world.
+void BodyReader::keep_ends_of_chains_apart() {
+  if (chains_.empty() || !s_.spec.filter_parent_child) return;
+  const std::vector<int> root = weld_roots(s_.spec);
+  std::vector<std::vector<int>> members(root.size());
+  for (std::size_t b = 0; b < root.size(); ++b) {
+    if (root[b] != model::kWorldBody) members[static_cast<std::size_t>(root[b])].push_back(static_cast<int>(b));
+  }
+  for (const model::ContactExcludeSpec& ends : chains_) {
+    if (ends.body_a == model::kWorldBody || root[static_cast<std::size_t>(ends.body_a)] == model::kWorldBody) continue;
+    for (int a : members[static_cast<std::size_t>(root[static_cast<std::size_t>(ends.body_a)])]) {
+      for (int b : members[static_cast<std::size_t>(ends.body_b)]) {
+        if (s_.spec.excludes.size() >= static_cast<std::size_t>(model::kMaxSceneExcludes)) {
+          refuse(*s_.body_elements[static_cast<std::size_t>(b)], "",
+                 "needs one exclude too many: a scene may have " + std::to_string(model::kMaxSceneExcludes));
+        }
+        s_.spec.excludes.push_back({a, b});
+      }
+    }
+  }
 }
 
 // settotalmass: all bodies, also those that cannot move.

@@ -201,6 +201,17 @@ TEST(SavedMjcf, joints_that_no_one_joint_can_be_become_a_chain) {
     // Base and foot stay apart, as parent and child do; base and toe may touch.
     EXPECT_EQ(compiled(s).arrays.pairs.size(), 1u) << c.joints;
   }
+  // What is welded to either end is kept apart as well; of a base that cannot move nothing is.
+  const std::string chain =
+      "<body name='foot' pos='1 0 0'><joint name='a'/><joint name='b' pos='.3 0 0'/><geom size='.1'/>"
+      "<body name='sole'><geom size='.1'/></body></body>";
+  const std::string base = "<geom size='.1'/><body name='plate'><geom size='.1'/></body>" + chain + "</body>";
+  const auto pairs = [&](const std::string& joint) {
+    return compiled(imported("<mujoco><worldbody><body name='base'>" + joint + base + "</worldbody></mujoco>"))
+        .arrays.pairs.size();
+  };
+  EXPECT_EQ(pairs("<joint name='base'/>"), 0u);
+  EXPECT_EQ(pairs(""), 4u);
   EXPECT_THAT(refusal("<mujoco><worldbody><body><joint/><freejoint/><geom size='.1'/></body></worldbody></mujoco>"),
               HasSubstr("only one"));
 }
