@@ -298,6 +298,13 @@ TEST(SavedMjcf, drives_inherit_ranges_and_take_damping_ratios) {
   EXPECT_THAT(refusal(two("<position joint='b' kv='1' dampratio='1'/>")), HasSubstr("together with kv"));
 }
 
+TEST(SavedMjcf, an_include_beside_the_file_is_found_by_its_name) {
+  ImportOptions options;
+  options.assets["common/arm.xml"] = arm("<joint name='a'/>");
+  EXPECT_TRUE(import_mjcf("<mujoco><include file='./common/arm.xml'/></mujoco>", options).ok());
+  EXPECT_FALSE(import_mjcf("<mujoco><include file='./arm.xml'/></mujoco>", options).ok());
+}
+
 TEST(SavedMjcf, the_force_range_of_a_joint_is_that_of_its_actuator) {
   const std::string joint = "<joint name='a' actuatorfrcrange='-3 5'/>";
   const auto limits = [&](const std::string& actuators) {
