@@ -2,7 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "engine/import/mjcf.hpp"
 #include "engine/model/compile.hpp"
@@ -20,8 +23,8 @@ ImportedScene imported(const std::string& xml, bool allow_unsupported = false) {
   ImportOptions options;
   options.allow_unsupported = allow_unsupported;
   Result<ImportedScene> result = import_mjcf(xml, options);
-  EXPECT_TRUE(result.ok()) << result.error().field << ": " << result.error().message << "\n" << xml;
-  return result.ok() ? std::move(result).value() : ImportedScene{};
+  if (!result.ok()) throw std::runtime_error(result.error().field + ": " + result.error().message + "\n" + xml);
+  return std::move(result).value();
 }
 
 std::string refusal(const std::string& xml) {
@@ -36,7 +39,7 @@ std::string arm(const std::string& joint, const std::string& actuators = "", con
 
 model::CompiledModel compiled(const ImportedScene& scene) {
   Result<model::CompiledModel> result = model::compile(scene.scene);
-  EXPECT_TRUE(result.ok()) << result.error().field << ": " << result.error().message;
+  if (!result.ok()) throw std::runtime_error(result.error().field + ": " + result.error().message);
   return std::move(result).value();
 }
 
