@@ -10,7 +10,8 @@ Parts, about a quarter of an hour together on two idle cores (--parts chooses):
   agreement     bits between numbers of threads and instruction sets
   profile       where a humanoid's step spends its time, where perf is installed
   floor         docs/floor.md
-  emulated_gpu  warp instructions and memory of a humanoid's step on the emulated GPU, and its bits beside the CPU's
+  emulated_gpu  instructions and memory of a humanoid's step counted on the emulated GPU, PTX and machine code, what may be expected
+                of a GPU, and its bits beside the CPU's; takes nvdisasm, from PyPI where it is not installed
   gpu           the report that gpu.py wrote on a machine with a GPU (--gpu_report); not run unless asked for
 The page's table of goals is then made anew from the figures on it. A part that is not run keeps its figures, with the machine and
 the commit that they are of.
@@ -120,32 +121,27 @@ def run_profile(options):
 
 
 def run_emulated_gpu(options):
-    """What a world-step takes on the emulated GPU for some shapes of a block, and whether its bits are the CPU's."""
-    program, humanoid = options.bin / 'axion-ptx-profile', options.models / 'humanoid.xml'
-    profile = [program, '--model', humanoid, '--worlds', 2, '--warmup_steps', 2 if options.quick else 20, '--steps', 2 if options.quick
-               else 20]
-    if not program.exists():
-        return profile, 'Not counted: built without nvcc.', True
-    wanted = {'warp instructions': 'warp instructions', 'active lanes': 'active lanes of 32',
-              'wavefronts of shared memory': 'wavefronts of shared memory', 'sectors of far memory':
-              'sectors of 32 bytes in far memory', 'world-steps/s at most, by issue': 'world-steps/s at most by issue',
-              'by shared memory': 'world-steps/s at most by wavefronts'}
-    lines = [f'| threads | near memory, bytes | {" | ".join(wanted)} | bits |', '| --- ' * (len(wanted) + 3) + '|']
-    good = True
-    for threads, near in ((32, -1), (32, 12000), (64, -1)):
-        shape = ['--block_threads', threads, '--near_bytes', near]
-        said = output_of([*profile, *shape])
-        values = [re.search(rf'^\s*([\d.]+) {re.escape(text)}', said, re.MULTILINE) for text in wanted.values()]
-        budget = re.search(r'(\d+) bytes near', said)
+    """What a world-step takes at the shape that the engine would choose, in PTX and machine code, and whether its bits are the CPU's."""
+    humanoid = options.models / 'humanoid.xml'
+    count = [HERE.parent / 'ptx/sass.py', '--bin', options.bin, '--model', humanoid]
+    if not (options.bin / 'axion-ptx-profile').exists():
+        return count, 'Not counted: built without nvcc.', True
+    steps = ['--worlds', 1, '--steps', 2, '--warmup_steps', 2] if options.quick else []
+    done = subprocess.run([str(a) for a in [*count, *steps]], capture_output=True, text=True, check=False)
+    good = done.returncode == 0
+    if not good:
+        sys.stderr.write(done.stderr)
+    lines = [done.stdout.strip(), '']
+    near = re.search(r'(\d+) threads, ([\d,]+) bytes near', done.stdout)
+    for threads, budget in ((near[1], near[2].replace(',', '')),) * (near is not None) + ((32, -1), (64, -1)):
+        shape = ['--right_block_threads', threads, *(['--right_near_bytes', budget] if int(budget) >= 0 else [])]
         agreement = [options.bin / 'axion-agreement-emulated', '--model', humanoid, '--worlds', 2, '--steps', 2 if options.quick else 20,
-                     '--warmup_steps', 0, '--device', 'cpu', '--threads', 1, '--right', 'cuda:0', '--right_block_threads', threads]
-        agreement += ['--right_near_bytes', near] if near >= 0 else []
+                     '--warmup_steps', 0, '--device', 'cpu', '--threads', 1, '--right', 'cuda:0', *shape]
         agrees = subprocess.run([str(a) for a in agreement], capture_output=True, check=False).returncode == 0
-        good &= agrees and budget is not None and None not in values
-        cells = [f'{float(value[1]):,.1f}'.removesuffix('.0') if value else '-' for value in values]
-        lines.append(f'| {threads} | {int(budget[1]) if budget else 0:,} | {" | ".join(cells)} | '
-                     f'{"those of the CPU" if agrees else "**differ**"} |')
-    return profile, '\n'.join(lines), good
+        good &= agrees
+        lines.append(f'{threads} threads, {f"{int(budget):,} bytes" if int(budget) >= 0 else "all"} near: '
+                     f'{"the bits of the CPU" if agrees else "bits **differ** from the CPU"}.')
+    return count, '\n'.join(lines), good
 
 
 def run_part(part, options):

@@ -11,34 +11,16 @@
 #include <cstdio>
 #include <vector>
 
-#include "engine/backend/cuda/resident_block.hpp"
-#include "engine/backend/engine_batch.hpp"
 #include "tests/bench/bench_engine.hpp"
-#include "tests/ptx/runtime.hpp"
-
-namespace {
+#include "tests/ptx/null_device.hpp"
 
 using axion::bench::take;
 
-// Every group of rows is ready; packets and statistics are what they were.
+namespace {
+
 template <typename Real>
-void hand_over_all(const axion::backend::ResidentLaunch<Real>& launch) {
-  for (int job = 0; job < launch.job_count; ++job) {
-    const int rows = launch.row_start[job + 1] - launch.row_start[job];
-    const int groups = (rows + axion::kStatisticsGroup - 1) / axion::kStatisticsGroup;
-    for (int g = 0; g < groups; ++g) launch.ready[launch.results[job].first_group + g] = launch.number;
-  }
-}
-
-}  // namespace
-
-int main(int argc, char** argv) {
-  const axion::bench::BenchOptions options = axion::bench::parse_options(argc, argv, "axion-launch-bench");
-  const bool narrow = options.precision == "float32";
-  axion::ptx::Runtime::get().instead = [narrow](void** arguments) {
-    narrow ? hand_over_all(*static_cast<const axion::backend::ResidentLaunch<float>*>(arguments[0]))
-           : hand_over_all(*static_cast<const axion::backend::ResidentLaunch<double>*>(arguments[0]));
-  };
+int run(const axion::bench::BenchOptions& options) {
+  const axion::ptx::NullDevice<Real> null_device;
   const auto engine = take("engine", axion::create_engine({.device = "cuda:0",
                                                            .threads = options.threads,
                                                            .memory_limit_bytes = 0,
@@ -66,4 +48,11 @@ int main(int argc, char** argv) {
               options.worlds, steps, control.size() * sizeof(float) / 1e6, milliseconds[1],
               milliseconds[1 + (milliseconds.size() - 1) / 2], milliseconds.size() - 1);
   return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const axion::bench::BenchOptions options = axion::bench::parse_options(argc, argv, "axion-launch-bench");
+  return options.precision == "float32" ? run<float>(options) : run<double>(options);
 }

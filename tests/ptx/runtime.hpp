@@ -47,6 +47,7 @@ class Runtime {
   cudaError_t last_error = cudaSuccess, sticky_error = cudaSuccess;
   std::map<const void*, size_t> pinned;
   U64 launches = 0, copies = 0;  // calls that did something
+  dim3 last_grid;                // of the last launch
   struct Call {
     dim3 grid, block;
     size_t shared = 0;
