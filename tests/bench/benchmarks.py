@@ -126,7 +126,7 @@ def run_emulated_gpu(options):
     count = [HERE.parent / 'ptx/sass.py', '--bin', options.bin, '--model', humanoid]
     if not (options.bin / 'axion-ptx-profile').exists():
         return count, 'Not counted: built without nvcc.', True
-    steps = ['--worlds', 1, '--steps', 2, '--warmup_steps', 2] if options.quick else []
+    steps = ['--worlds', 1, '--steps', 2, '--warmup_steps', 2, '--ptx_only'] if options.quick else []
     done = subprocess.run([str(a) for a in [*count, *steps]], capture_output=True, text=True, check=False)
     good = done.returncode == 0
     if not good:

@@ -160,7 +160,7 @@ def say(options, figures, sums, why):
         row(f'PTX: {name}', f'{figures[name]:,.0f}')
     sectors = figures['sectors of 32 bytes in far memory'] + figures['sectors of 32 bytes in local memory']
     row('world-steps/s at most, by PTX instructions issued', f'{MULTIPROCESSORS * ISSUED * HERTZ / figures["warp instructions"]:,.0f}')
-    row('world-steps/s at most, by sectors at 5.5 TB/s', f'{CACHE_BYTES_A_SECOND / SECTOR / sectors:,.0f}')
+    row('world-steps/s at most, by sectors at 5.5 TB/s without a first cache', f'{CACHE_BYTES_A_SECOND / SECTOR / sectors:,.0f}')
     if sums is None:
         print(f'\nMachine code was not counted: {why}')
         return
@@ -188,6 +188,7 @@ def main():
     parser.add_argument('--ptx', type=pathlib.Path, help="default: the build's")
     parser.add_argument('--ptxas', help='default: that on the PATH or of /usr/local/cuda')
     parser.add_argument('--nvdisasm')
+    parser.add_argument('--ptx_only', action='store_true', help='leave machine code out')
     parser.add_argument('--venv', type=pathlib.Path, help='where nvdisasm is installed if it has to be; default: beside --bin')
     options = parser.parse_args()
     options.bin = options.bin.resolve()
@@ -196,7 +197,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         counts, cubin = pathlib.Path(folder) / 'counts', pathlib.Path(folder) / 'kernels.cubin'
         figures, sums = figures_of(options, counts), None
-        program, why = disassembler(options)
+        program, why = (None, 'not asked for') if options.ptx_only else disassembler(options)
         if program:
             ptxas = options.ptxas or shutil.which('ptxas') or '/usr/local/cuda/bin/ptxas'
             run([ptxas, '-arch=sm_90', '--compile-only', f'--maxrregcount={options.registers}', '--fmad=false', '-lineinfo', ptx, '-o',

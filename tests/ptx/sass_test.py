@@ -17,7 +17,8 @@ def instruction(operation, stall):
 
 
 CODE = ['.text._Zf:', '        .type           _Zf,@function', *instruction('MOV R1, c[0x0][0x28]', 1),
-        '	//## File "/somewhere/of/engine/math/vec3.hpp", line 12', *instruction('@!P0 FADD R1, R2, R3', 4), *instruction('R2UR UR4, R2', 2),
+        '	//## File "/somewhere/of/engine/math/vec3.hpp", line 12', *instruction('@!P0 FADD R1, R2, R3', 4),
+        *instruction('R2UR UR4, R2', 2),
         '.L_x_7:', '	//## File "/somewhere/of/engine/math/vec3.hpp", line 13 inlined at "a", line 3', *instruction('@P1 BRA `(.L_x_7)', 5),
         '	//## File "/elsewhere.hpp", line 1', *instruction('EXIT', 5),
         '.text._Zg:', '	//## File "/somewhere/of/engine/math/vec3.hpp", line 12', *instruction('FMUL R1, R2, R3', 3),
