@@ -5,6 +5,7 @@
 #include "absl/flags/flag.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "clients/cli/commands.hpp"
 #include "clients/cli/flags.hpp"
@@ -142,6 +143,14 @@ absl::StatusOr<std::vector<Channel>> channels_of_flags(const client::Batch& batc
     auto channel = parse_channel(word);
     if (!channel.ok()) {
       return channel.status();
+    }
+    if (batch.field_size(channel->field) == 0) {
+      std::vector<std::string> names;
+      for (const v1::FieldInfo& field : batch.info().fields()) {
+        names.push_back(field.name());
+      }
+      return usage_error(absl::StrCat("--trace=", word, ": the batch has no numbers of '", channel->field,
+                                      "'; there are ", absl::StrJoin(names, ", ")));
     }
     if (channel->index >= batch.field_size(channel->field)) {
       return usage_error(absl::StrCat("--trace=", word, ": the field ", channel->field, " has ",

@@ -4,6 +4,7 @@
 #include <grpcpp/security/credentials.h>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "clients/cpp/connection.hpp"
 
 namespace axion::client {
@@ -137,7 +138,12 @@ absl::StatusOr<std::vector<double>> hold_control(const v1::Model& model, const s
     }
     return control;
   }
-  return absl::NotFoundError(absl::StrCat("model ", model.name(), " has no keyframe '", keyframe, "'"));
+  std::vector<std::string> names;
+  for (const v1::KeyframeSpec& key : model.keyframes()) {
+    names.push_back(key.name());
+  }
+  return absl::NotFoundError(absl::StrCat("model ", model.name(), " has no keyframe '", keyframe, "'; there are ",
+                                          names.empty() ? "none" : absl::StrJoin(names, ", ")));
 }
 
 }  // namespace axion::client

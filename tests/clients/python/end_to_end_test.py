@@ -133,6 +133,8 @@ class EndToEnd(AxiondCase):
             said = self.tool(*command, code=2)
             self.assertTrue(said.startswith("axion"), (command, said))
             self.assertNotIn("INVALID_ARGUMENT", said, command)
+        self.assertIn("there are body_pose, body_velocity", self.tool("run", str(SCENE), "--trace=body_poses:2", code=2))
+        self.assertIn("there are stand", self.tool("run", str(SCENE), "--hold=sit", code=1))
         self.assertIn("INVALID_ARGUMENT", self.tool("create", str(SCENE), "--tolerance=5", code=1))
 
     def test_tool_finds_a_file_that_it_cannot_write_before_it_steps(self):
