@@ -35,8 +35,8 @@ struct ConnectOptions {
 };
 
 struct CreateModelOptions {
-  std::map<std::string, std::string> assets;  // files that the MJCF includes, by name: bytes
-  bool allow_unsupported = false;             // elements that are not supported become warnings
+  std::map<std::string, std::string> assets;            // files that the MJCF includes, by name: bytes
+  bool allow_unsupported = false;                       // elements that are not supported become warnings
   std::vector<v1::ShapeOverride> shape_overrides = {};  // what MJCF has no words for: restitution, soft contacts
   std::vector<v1::JointOverride> joint_overrides = {};  // soft joints
 };
