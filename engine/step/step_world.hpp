@@ -23,10 +23,11 @@ AXION_HD inline void scale_rows(const Team& team, const solver::Problem<Real>& p
     for (int i = joint.lock_start; i < joint.lock_start + locks; ++i) scale(i, p.w.row_start[i]);
     for (int axis = joint.axis_start; axis < joint.axis_start + joint.axis_count; ++axis) {
       scale(p.axis_base() + axis, p.w.row_start[p.axis_base() + axis]);
+      const Real bare = p.w.row_scale[p.axis_base() + axis], held = bare / (1 + bare * p.w.axis_beta[axis]);
       const int limit = p.m.axes[axis].limit;
-      if (limit >= 0) scale(p.limit_base() + limit, p.w.row[p.limit_base() + limit]);
+      if (limit >= 0) p.w.row_scale[p.limit_base() + limit] = held;
       for (int e = p.m.axes[axis].effort_start; e < p.m.axes[axis].effort_start + p.m.axes[axis].effort_count; ++e) {
-        scale(p.effort_base() + e, p.w.row[p.effort_base() + e]);
+        p.w.row_scale[p.effort_base() + e] = held;
       }
     }
   });
