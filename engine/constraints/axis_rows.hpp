@@ -74,6 +74,7 @@ AXION_HD inline void build_axis_rows(const Team& team, const model::ModelView<Re
       const Drive<Real> drive = evaluate_drive(actuator, w, s, h, settings.dt);
       alpha += drive.alpha, beta += drive.beta;
     }
+    if (beta > 0) alpha += h * motor_effort(m, w, i);
     w.axis_alpha[i] = alpha;
     w.axis_beta[i] = beta;
     const int row = m.lock_count + i;

@@ -53,6 +53,7 @@ AXION_HD inline void add_motor_impulse(const model::ModelView<Real>& m, const mo
   const model::JointData<Real>& joint = m.joints[j];
   for (int k = 0; k < joint.axis_count; ++k) {
     const int axis = joint.axis_start + k;
+    if (w.axis_beta[axis] > 0) continue;
     const Real impulse = w.joint_force_step[j] * motor_effort(m, w, axis);
     const model::Row<Real>& row = w.row_start[m.lock_count + axis];
     linear += (on_child ? impulse : -impulse) * row.l;

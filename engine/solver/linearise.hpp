@@ -144,9 +144,11 @@ AXION_HD_CALL void linearise_joints(const Team& team, const Problem<Real>& p) {
       model::Row<Real>& row = p.w.row[i];
       row.k_a = math::transpose_times(p.w.D[joint.child], row.k_a);
       if (joint.parent >= 0) row.k_b = math::transpose_times(p.w.D[joint.parent], row.k_b);
+      p.w.compliance[i] = p.w.lock_compliance[i];
+      if (j < p.m.joint_count - p.m.loop_count) continue;
       const Real proximal = joint_proximal<Real>() * p.w.row_scale[i];
-      p.w.compliance[i] = p.w.lock_compliance[i] + proximal;
-      if (j >= p.m.joint_count - p.m.loop_count) p.w.residual[i] += proximal * p.w.lambda[i];
+      p.w.compliance[i] += proximal;
+      p.w.residual[i] += proximal * p.w.lambda[i];
     }
   });
   team.for_each(p.m.axis_count, [&](int i) {

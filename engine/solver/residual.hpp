@@ -249,7 +249,9 @@ AXION_HD inline BoundedImpulse<Real> bounded_impulse(const Problem<Real>& p, int
 template <typename Real>
 AXION_HD inline Real effort_residual(const Problem<Real>& p, int effort, Real residual) {
   const int row = p.effort_base() + effort;
-  const Real off = p.w.lambda[row] - bounded_impulse(p, effort, residual).held;
+  const BoundedImpulse<Real> next = bounded_impulse(p, effort, residual);
+  if (next.held == next.free) return std::abs(residual);
+  const Real off = p.w.lambda[row] - next.held;
   return (p.w.row_scale[row] + p.w.effort_compliance[effort]) * std::abs(off);
 }
 
@@ -268,7 +270,7 @@ AXION_HD inline void evaluate_effort(const Problem<Real>& p, int effort) {
   p.w.residual[row] = v.value + compliance * lambda - aim;
   p.w.natural[row] = effort_residual(p, effort, p.w.residual[row]);
   p.w.row_tolerance[row] =
-      greater(p.s.tolerance, velocity_rounding<Real>() * (v.size + compliance * std::abs(lambda) + std::abs(aim)));
+      greater(p.s.tolerance, velocity_rounding<Real>() * (v.size + (compliance + p.w.row_scale[row]) * std::abs(lambda) + std::abs(aim)));
 }
 
 // residual holds a of the complementarity a ⟂ r λ; the parting speed is at least −bias.

@@ -170,8 +170,8 @@ AXION_HD inline void step_world(const Team& team, const model::ModelView<Real>& 
   if ((*w.outcome & kNonFiniteBit) != 0) return;
   constraints::start_joints(team, m, w);
   constraints::choose_force_steps(team, m, w, settings);
-  constraints::free_motion(team, m, w, settings);
   constraints::build_axis_rows(team, m, w, settings);
+  constraints::free_motion(team, m, w, settings);
   constraints::build_limit_rows(team, m, w);
   constraints::build_effort_rows(team, m, w, settings);
   collide::ContactSearch contacts = collide::find_contacts(team, m, w, settings);
