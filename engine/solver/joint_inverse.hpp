@@ -339,12 +339,12 @@ AXION_HD inline void pass_along_tree(const Team& team, const Problem<Real>& p) {
   }
 }
 
-// Adds to du, and to the joint part of dlambda, what the swept rows' dlambda does to the joint tree.
-template <typename Real, typename Team>
-AXION_HD_CALL void respond(const Team& team, const Problem<Real>& p) {
+// Adds to du, and to the joint part of dlambda, what impulses do to the joint tree; impulse(b) is that on body b.
+template <typename Real, typename Team, typename F>
+AXION_HD_CALL void spread_impulses(const Team& team, const Problem<Real>& p, F&& impulse) {
   constexpr int rows = model::kNodeSize;
   team.for_each(p.m.body_count, [&](int b) {
-    const Impulse<Real> sum = gather_swept_impulse(p, b, p.w.dlambda);
+    const Impulse<Real> sum = impulse(b);
     Real* f = body_unknowns(p, b);
     for (int k = 0; k < 3; ++k) f[k] = sum.linear[k], f[3 + k] = sum.angular[k];
   });
@@ -356,6 +356,12 @@ AXION_HD_CALL void respond(const Team& team, const Problem<Real>& p) {
     const model::JointData<Real>& joint = p.m.joints[p.m.bodies[b].joint];
     for (int k = 0; k < joint_row_count(p.m, p.m.bodies[b].joint); ++k) p.w.dlambda[node_row(p, joint, k)] += x[6 + k];
   });
+}
+
+// The same for the swept rows' dlambda.
+template <typename Real, typename Team>
+AXION_HD_CALL void respond(const Team& team, const Problem<Real>& p) {
+  spread_impulses(team, p, [&](int b) { return gather_swept_impulse(p, b, p.w.dlambda); });
 }
 
 // Entries [0, count) of a column: the combination of six columns `length` apart that S says, its elements a panel's width

@@ -77,7 +77,8 @@ AXION_HD inline Real turn_from_last(const Team& team, const Problem<Real>& p, co
 // natural map's law.
 template <typename Real>
 AXION_HD inline bool may_sweep(const Problem<Real>& p) {
-  return p.row_count() > p.limit_base() && p.m.loop_count == 0 && p.m.inverse_blocks > 0 && !symmetric_solver(p) &&
+  if (p.m.loop_count > 0 && !(loops_fit(p) && DelassusVelocities::serves(p))) return false;
+  return p.row_count() > p.limit_base() && p.m.inverse_blocks > 0 && !symmetric_solver(p) &&
          p.s.friction_model == model::FrictionModel::kNaturalMap;
 }
 
