@@ -34,7 +34,7 @@ AXION_HD_CALL void assemble_joint_node(const Problem<Real>& p, int b) {
   clear_node(K, node_size(p, node_of_body(p, b)));
   for (int i = 0; i < model::kCouplingStride; ++i) upper[i] = lower[i] = 0;
   for (int k = 6; k < model::kNodeSize; ++k) rhs[k] = 0;
-  const Real mass = constraints::body_mass(p.m, p.w, b);
+  const Real mass = matrix_mass(p, b);
   for (int r = 0; r < 3; ++r) {
     K[r * stride + r] = mass;
     for (int c = 0; c < 3; ++c) K[(3 + r) * stride + 3 + c] = p.w.I_world[b](r, c) + p.w.K_geometric[b](r, c);

@@ -28,20 +28,10 @@ AXION_HD constexpr Real joint_proximal() {
   return std::numeric_limits<Real>::digits > 30 ? Real(1e-8) : Real(1e-6);
 }
 
+// K_geometric at the iterate.
 template <typename Real>
-AXION_HD inline bool symmetric_solver(const Problem<Real>& p) {
-  return model::is_conjugate_residual(p.s.linear_solver);
-}
-
-template <typename Real>
-AXION_HD inline void linearise_bodies_of(const Problem<Real>& p, int b) {
+AXION_HD inline void linearise_turning(const Problem<Real>& p, int b) {
   using model::JointMode;
-  p.w.D[b] = math::Mat3<Real>::identity();
-  if (!symmetric_solver(p) && !has_start_rows(p)) {
-    p.w.D[b] = constraints::rotate_step_derivative(p.s.gyroscopic_mode, p.w.q[b], p.m.bodies[b].inertia,
-                                                   p.w.omega_plus[b], p.s.dt);
-  }
-  if (p.joint_mode == JointMode::kLinearised) return;  // K_geometric is fixed for the attempt
   p.w.K_geometric[b] = {};
   if (p.joint_mode == JointMode::kPrevious) return;
   const Real* weight = p.joint_mode == JointMode::kBlended ? p.w.blend : nullptr;
@@ -57,6 +47,19 @@ AXION_HD inline void linearise_bodies_of(const Problem<Real>& p, int b) {
                                                                     : Real(kLentInertia) * p.w.I_world[b];
   const math::Mat3<Real> held = S + (Real(1) / p.s.dt) * lent;
   p.w.K_geometric[b] = p.s.dt * (K * p.w.D[b] + model::positive_part(held) + Real(-1) * held);
+}
+
+template <typename Real>
+AXION_HD inline void linearise_bodies_of(const Problem<Real>& p, int b) {
+  p.w.D[b] = math::Mat3<Real>::identity();
+  if (!symmetric_solver(p) && !has_start_rows(p)) {
+    p.w.D[b] = constraints::rotate_step_derivative(p.s.gyroscopic_mode, p.w.q[b], p.m.bodies[b].inertia,
+                                                   p.w.omega_plus[b], p.s.dt);
+  }
+  if (p.joint_mode == model::JointMode::kLinearised) return;  // K_geometric is fixed for the attempt
+  linearise_turning(p, b);
+  const Real inertia = lent(p, p.m.bodies[b].lent_inertia);
+  if (inertia > 0) p.w.K_geometric[b] = p.w.K_geometric[b] + math::Mat3<Real>::diagonal(inertia, inertia, inertia);
 }
 
 // A row at its bound keeps it: a compliance so large that it only says Δλ = bound − λ. A row without compliance takes a

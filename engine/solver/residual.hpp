@@ -72,6 +72,23 @@ AXION_HD inline bool has_start_rows(const Problem<Real>& p) {
   return p.joint_mode == model::JointMode::kLinearised || p.s.constraint_level == model::ConstraintLevel::kVelocity;
 }
 
+template <typename Real>
+AXION_HD inline bool symmetric_solver(const Problem<Real>& p) {
+  return model::is_conjugate_residual(p.s.linear_solver);
+}
+
+// What the matrix lends a body that is light beside the armature that holds it; nothing to conjugate residuals, whose operator
+// takes the bodies as they are, nor in float64, which resolves them.
+template <typename Real>
+AXION_HD inline Real lent(const Problem<Real>& p, Real amount) {
+  return std::numeric_limits<Real>::digits > 30 || symmetric_solver(p) ? Real(0) : amount;
+}
+
+template <typename Real>
+AXION_HD inline Real matrix_mass(const Problem<Real>& p, int b) {
+  return constraints::body_mass(p.m, p.w, b) + lent(p, p.m.bodies[b].lent_mass);
+}
+
 // A sum of impulses on a body, and of their magnitudes.
 template <typename Real>
 struct Impulse {
@@ -333,10 +350,14 @@ AXION_HD inline void evaluate_dynamics(const Problem<Real>& p, int b) {
   p.w.body_residual[2 * b + 1] = math::norm(p.w.I_inverse[b] * p.w.g_angular[b]);
   const Real speed = math::norm(p.w.v_plus[b]) + math::norm(p.w.v_tilde[b]);
   const Real spin = math::norm(p.w.omega_plus[b]) + math::norm(p.w.omega_tilde[b]);
-  p.w.body_tolerance[2 * b] =
-      greater(p.s.tolerance, velocity_rounding<Real>() * (speed + impulse.linear_size / mass));
+  // What Newton's matrix lends a body it gives impulses of its own: times what rounding leaves of velocities and poses.
+  const Real placed = position_rounding<Real>() / p.s.dt;
+  const Real lent_mass = lent(p, p.m.bodies[b].lent_mass), lent_inertia = lent(p, p.m.bodies[b].lent_inertia);
+  p.w.body_tolerance[2 * b] = greater(p.s.tolerance, velocity_rounding<Real>() * (speed + impulse.linear_size / mass) +
+                                                         lent_mass / mass * (velocity_rounding<Real>() * speed + placed));
   p.w.body_tolerance[2 * b + 1] =
-      greater(p.s.tolerance, velocity_rounding<Real>() * (spin + impulse.angular_size / least));
+      greater(p.s.tolerance, velocity_rounding<Real>() * (spin + impulse.angular_size / least) +
+                                 lent_inertia / least * (velocity_rounding<Real>() * spin + placed));
 }
 
 // The greatest of a[i] / b[i], or NaN where one is not a number. On a CPU by chunks: a division takes as long for eight numbers.

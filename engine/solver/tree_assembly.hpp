@@ -206,7 +206,7 @@ AXION_HD inline void assemble_body(const Problem<Real>& p, Scope scope, int node
   const int b = body_of_node(p, node), stride = model::kNodeSize;
   Real* K = p.w.node + node * model::kNodeStride;
   clear_node(K, node_size(p, node));
-  const Real mass = constraints::body_mass(p.m, p.w, b);
+  const Real mass = matrix_mass(p, b);
   for (int r = 0; r < 3; ++r) {
     K[r * stride + r] = mass;
     for (int c = 0; c < 3; ++c) K[(3 + r) * stride + 3 + c] = p.w.I_world[b](r, c) + p.w.K_geometric[b](r, c);
