@@ -233,12 +233,19 @@ AXION_HD_CALL void evaluate_locks(const Problem<Real>& p, int j) {
   }
 }
 
+// Least tolerance of a row along a joint's coordinate. In a closed mechanism a rate follows from poses, by locks that carry their
+// rounding over h, and rows along the coordinates of a loop, more than it has freedoms, meet only as nearly as that.
+template <typename Real>
+AXION_HD inline Real coordinate_tolerance(const Problem<Real>& p) {
+  return p.m.loop_count > 0 ? greater(p.s.tolerance, velocity_rounding<Real>() / p.s.dt) : p.s.tolerance;
+}
+
 template <typename Real>
 AXION_HD inline void evaluate_axis(const Problem<Real>& p, int axis) {
   const int row = p.axis_base() + axis;
   const Real beta = p.w.axis_beta[axis];
   p.w.residual[row] = p.w.natural[row] = 0;
-  p.w.row_tolerance[row] = p.s.tolerance;
+  p.w.row_tolerance[row] = coordinate_tolerance(p);
   if (!(beta > 0)) return;
   const model::JointData<Real>& joint = p.m.joints[p.m.axes[axis].joint];
   const RowVelocity<Real> v = iterate_velocity(p, p.w.row[row], joint.child, joint.parent);
@@ -246,7 +253,7 @@ AXION_HD inline void evaluate_axis(const Problem<Real>& p, int axis) {
   p.w.residual[row] = v.value + (lambda - alpha) / beta;
   p.w.natural[row] = std::abs(p.w.residual[row]);
   p.w.row_tolerance[row] =
-      greater(p.s.tolerance, velocity_rounding<Real>() * (v.size + (std::abs(lambda) + std::abs(alpha)) / beta));
+      greater(coordinate_tolerance(p), velocity_rounding<Real>() * (v.size + (std::abs(lambda) + std::abs(alpha)) / beta));
 }
 
 // Where the impulse of an effort row would go without its bounds, and where its bounds let it go.
@@ -287,19 +294,20 @@ AXION_HD inline void evaluate_effort(const Problem<Real>& p, int effort) {
   p.w.residual[row] = v.value + compliance * lambda - aim;
   p.w.natural[row] = effort_residual(p, effort, p.w.residual[row]);
   p.w.row_tolerance[row] =
-      greater(p.s.tolerance, velocity_rounding<Real>() * (v.size + (compliance + p.w.row_scale[row]) * std::abs(lambda) + std::abs(aim)));
+      greater(coordinate_tolerance(p),
+              velocity_rounding<Real>() * (v.size + (compliance + p.w.row_scale[row]) * std::abs(lambda) + std::abs(aim)));
 }
 
 // residual holds a of the complementarity a ⟂ r λ; the parting speed is at least −bias.
 template <typename Real>
 AXION_HD inline void evaluate_unilateral(const Problem<Real>& p, int row, Real bias, Real compliance,
-                                         const RowVelocity<Real>& v) {
+                                         const RowVelocity<Real>& v, Real tolerance) {
   const Real lambda = p.w.lambda[row];
   const Real a = bias + v.value + compliance * lambda, b = p.w.row_scale[row] * lambda;
   p.w.residual[row] = a;
   p.w.natural[row] = unilateral_residual(a, b);
   p.w.row_tolerance[row] =
-      greater(p.s.tolerance, velocity_rounding<Real>() * (v.size + std::abs(bias) + std::abs(b)));
+      greater(tolerance, velocity_rounding<Real>() * (v.size + std::abs(bias) + std::abs(b)));
 }
 
 template <typename Real>
@@ -308,7 +316,7 @@ AXION_HD inline void evaluate_limit(const Problem<Real>& p, int limit) {
   const model::JointData<Real>& joint = p.m.joints[p.m.axes[p.m.limit_axis[limit]].joint];
   const Real share = constraints::softness(p.s, Real(0), Real(0)).erp;
   evaluate_unilateral(p, row, constraints::gap_velocity(p.s, constraints::limit_gap(p.m, p.w, limit), share), Real(0),
-                      iterate_velocity(p, p.w.row[row], joint.child, joint.parent));
+                      iterate_velocity(p, p.w.row[row], joint.child, joint.parent), coordinate_tolerance(p));
 }
 
 template <typename Real>
@@ -321,7 +329,7 @@ AXION_HD_CALL void evaluate_contact(const Problem<Real>& p, int i) {
   Real bias = constraints::gap_velocity(p.s, c.gap, soft.erp);
   if (p.w.contact_rebound[i] > 0 && bias > -p.w.contact_rebound[i]) bias = -p.w.contact_rebound[i];
   evaluate_unilateral(p, row, bias, constraints::normal_compliance(p.w, p.s, i, soft.cfm, r_n),
-                      iterate_velocity(p, p.w.row[row], c.body_a, c.body_b));
+                      iterate_velocity(p, p.w.row[row], c.body_a, c.body_b), p.s.tolerance);
   const RowVelocity<Real> v1 = iterate_velocity(p, p.w.row[row + 1], c.body_a, c.body_b);
   const RowVelocity<Real> v2 = iterate_velocity(p, p.w.row[row + 2], c.body_a, c.body_b);
   const Real cone = c.friction * greater(p.w.lambda[row], Real(0));
