@@ -5,6 +5,8 @@
 // its last finite state and is frozen (kNonFiniteBit in *outcome) until somebody resets it.
 #pragma once
 
+#include <type_traits>
+
 #include "engine/base/assert.hpp"
 #include "engine/collide/review_contacts.hpp"
 #include "engine/solver/newton.hpp"
@@ -98,6 +100,25 @@ AXION_HD inline bool iterate_is_finite(const Team& team, const solver::Problem<R
   return bad_bodies == Real(0) && bad_rows == Real(0);
 }
 
+// Orientation and angular velocity of body b after the step. Rests are those of free bodies; what holds others decides with
+// tolerances far above rounding. A state that was set has none.
+template <typename Real>
+AXION_HD inline void accept_turning(const solver::Problem<Real>& p, int b) {
+  const auto& w = p.w;
+  const math::Vec3<Real>& inertia = p.m.bodies[b].inertia;
+  const bool split = p.s.gyroscopic_mode == model::GyroscopicMode::kSplit;
+  if (split && !std::is_same_v<constraints::Wide<Real>, Real> && !constraints::is_jointed(p.m.bodies[b])) {
+    constraints::Turning<Real> start{w.q[b], w.q_rest[b], w.omega_plus[b], w.omega_rest[b]};
+    if (w.state_is_new[0] != 0) start.q_rest = {0, 0, 0, 0}, start.omega_rest = {};
+    const constraints::Turning<Real> end = constraints::turn_freely(start, inertia, p.s.dt);
+    w.q[b] = end.q, w.q_rest[b] = end.q_rest, w.omega[b] = end.omega, w.omega_rest[b] = end.omega_rest;
+    return;
+  }
+  const math::Vec3<Real> omega = w.omega_plus[b];
+  w.omega[b] = split ? constraints::carry_momentum(w.q[b], w.q_plus[b], inertia, omega) : omega;
+  w.q[b] = w.q_plus[b];
+}
+
 // State, coordinates and impulses after the step; penetration and joint error of the new state.
 template <typename Real, typename Team>
 AXION_HD_CALL void accept(const Team& team, const solver::Problem<Real>& p) {
@@ -115,11 +136,8 @@ AXION_HD_CALL void accept(const Team& team, const solver::Problem<Real>& p) {
         constraints::row_velocity(w.row_start[p.axis_base() + i], joint.child, joint.parent, w.v_plus, w.omega_plus);
   });
   team.for_each(p.m.body_count, [&](int b) {
-    math::Vec3<Real> omega = w.omega_plus[b];
-    if (p.s.gyroscopic_mode == model::GyroscopicMode::kSplit) {
-      omega = constraints::carry_momentum(w.q[b], w.q_plus[b], p.m.bodies[b].inertia, omega);
-    }
-    w.x[b] = w.x_plus[b], w.q[b] = w.q_plus[b], w.v[b] = w.v_plus[b], w.omega[b] = omega;
+    w.x[b] = w.x_plus[b], w.v[b] = w.v_plus[b];
+    accept_turning(p, b);
   });
   team.for_each(p.m.joint_count, [&](int j) {
     constraints::JointEvaluation<Real> e;
