@@ -8,7 +8,7 @@
 // V is kept as one column of 6 n entries for each of the 6 n impulse components of a tree of n bodies, so that an impulse is
 // applied by adding whole columns. Few impulses need no V: they are passed to the root by S and from there to all by T.
 // Source: the recursion of the operational space inertia, Kreutz-Delgado et al. 1992.
-// Called by contact_sweeps.hpp and sweep_velocities.hpp, after `linearise`, for models without loop joints.
+// Called by contact_sweeps.hpp, sweep_velocities.hpp and loop_response.hpp, after `linearise`. Loop joints are no part of it.
 #pragma once
 
 #include "engine/solver/joint_threads.hpp"
