@@ -11,6 +11,8 @@
 // which the direct solver eliminates. Proximal terms have no right-hand side, so they bias nothing at convergence;
 // but those of loop joints, whose impulses redundant rows leave undetermined: there they are a compliance, a millionth of what
 // the tolerance allows, that keeps such impulses from wandering off step by step.
+// Locks have one where there are loops, as those of a closed mechanism may depend on each other. Those of trees never do, and
+// between links of nearly no mass it would be far above what armature lets an impulse do, so that nothing would converge.
 // Source: seeds, sections Linearisation and Schur complement.
 #pragma once
 
@@ -148,10 +150,10 @@ AXION_HD_CALL void linearise_joints(const Team& team, const Problem<Real>& p) {
       row.k_a = math::transpose_times(p.w.D[joint.child], row.k_a);
       if (joint.parent >= 0) row.k_b = math::transpose_times(p.w.D[joint.parent], row.k_b);
       p.w.compliance[i] = p.w.lock_compliance[i];
-      if (j < p.m.joint_count - p.m.loop_count) continue;
+      if (p.m.loop_count == 0) continue;
       const Real proximal = joint_proximal<Real>() * p.w.row_scale[i];
       p.w.compliance[i] += proximal;
-      p.w.residual[i] += proximal * p.w.lambda[i];
+      if (j >= p.m.joint_count - p.m.loop_count) p.w.residual[i] += proximal * p.w.lambda[i];
     }
   });
   team.for_each(p.m.axis_count, [&](int i) {

@@ -2,12 +2,13 @@
 // links of nearly no mass behind heavy armature. Nearly every step must converge, in both precisions, at a robot's own time step.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
 
 #include "engine/import/mjcf.hpp"
-#include "tests/support/scenes.hpp"
 #include "tests/support/single_world.hpp"
+#include "tests/support/validation.hpp"
 
 namespace axion {
 namespace {
