@@ -2,7 +2,9 @@
 //
 // Axis row. Armature a, damping d, spring k to s₀, position drive kp to s_t, velocity drive kd to ṡ_t, all implicit:
 //   λ = α − β ṡ⁺,  β = h²(kp + k) + h(kd + d) + a,  α = h[kp(s_t − s⁻) + kd ṡ_t − k(s⁻ − s₀)] + a ṡ⁻
-// as one compliant row J u + λ/β − α/β = 0. β = 0 means that nothing acts: the row is then empty, and λ = 0.
+// as one compliant row J u + λ/β − α/β = 0. β = 0 means that nothing acts: the row is then empty, and λ = 0. Else motors on
+// the axis, whose effort is τ, act by it too, α += hτ: they push armature as much as bodies, and a link of 1e-13 kg m² would leave
+// with 5e7 rad/s for the row to take back.
 // ṡ⁻ of the armature is the rate that the last step ended with, J(q⁻)u⁺ of its own row: what armature gives to one step
 // it takes from the next, where J(q⁺)u⁺ would lose a J̇u h each step (a joint of several axes then moves wrongly by O(1)).
 // Limit. The nearer bound as a unilateral row: gap g = s − lower or upper − s, a = (g + off)/h + J u.
@@ -74,6 +76,7 @@ AXION_HD inline void build_axis_rows(const Team& team, const model::ModelView<Re
       const Drive<Real> drive = evaluate_drive(actuator, w, s, h, settings.dt);
       alpha += drive.alpha, beta += drive.beta;
     }
+    if (beta > 0) alpha += h * motor_effort(m, w, i);
     w.axis_alpha[i] = alpha;
     w.axis_beta[i] = beta;
     const int row = m.lock_count + i;

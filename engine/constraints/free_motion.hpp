@@ -1,7 +1,7 @@
 // Bodies at the start of a step: world inertia, and the free velocity ũ that they would have without constraints.
 //
 //   ũ = u⁻ + h M̃⁻¹ f_ext,  M̃ = GᵀMG = diag(m 1, R I Rᵀ)
-// f_ext holds gravity, external wrenches and plain motor efforts; the gyroscopic torque is here for the modes that treat
+// f_ext holds gravity, external wrenches and the efforts of motors whose axis has no row; the gyroscopic torque is here for the modes that treat
 // it as a torque, and in the rotation map for SPLIT. Source: seeds, section Kinematics and dynamics.
 // Forces act for body_force_step and joint_force_step (geometric_stiffness.hpp), which are h but after a state was set.
 #pragma once
@@ -46,6 +46,12 @@ AXION_HD inline Real motor_effort(const model::ModelView<Real>& m, const model::
   return effort;
 }
 
+// Of that, what acts on the bodies by itself: nothing where the axis row takes it (axis_rows.hpp). Needs axis_beta.
+template <typename Real>
+AXION_HD inline Real plain_motor_effort(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int axis) {
+  return w.axis_beta[axis] > 0 ? Real(0) : motor_effort(m, w, axis);
+}
+
 // Adds the impulse of a joint's motors on one of its two bodies.
 template <typename Real>
 AXION_HD inline void add_motor_impulse(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int j,
@@ -53,14 +59,14 @@ AXION_HD inline void add_motor_impulse(const model::ModelView<Real>& m, const mo
   const model::JointData<Real>& joint = m.joints[j];
   for (int k = 0; k < joint.axis_count; ++k) {
     const int axis = joint.axis_start + k;
-    const Real impulse = w.joint_force_step[j] * motor_effort(m, w, axis);
+    const Real impulse = w.joint_force_step[j] * plain_motor_effort(m, w, axis);
     const model::Row<Real>& row = w.row_start[m.lock_count + axis];
     linear += (on_child ? impulse : -impulse) * row.l;
     angular += impulse * (on_child ? row.k_a : row.k_b);
   }
 }
 
-// Needs row_start of the axes and the force steps. Writes I_world, I_inverse, v_tilde, omega_tilde.
+// Needs row_start of the axes, axis_beta and the force steps. Writes I_world, I_inverse, v_tilde, omega_tilde.
 template <typename Real, typename Team>
 AXION_HD_CALL void free_motion(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                  const model::StepSettings<Real>& s) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "engine/model/compile_contacts.hpp"
+#include "engine/model/lent_inertia.hpp"
 #include "engine/model/loop_joints.hpp"
 #include "engine/model/principal_axes.hpp"
 
@@ -127,6 +128,7 @@ class Compiler {
     arrays().loop_count = static_cast<int>(arrays().joints.size() - tree_joint_count);
     list_joints_of_bodies(tree_joint_count);
     find_trees();
+    lend_inertia(arrays().bodies, arrays().joints, arrays().axes);
   }
 
   void list_joints_of_bodies(std::size_t tree_joint_count) {

@@ -7,7 +7,8 @@ using math::cast;
 
 BodyData<float> convert(const BodyData<double>& a) {
   return {float(a.mass), cast<float>(a.inertia), a.joint, a.parent, a.child_joint_start, a.child_joint_count,
-          a.loop_start, a.loop_count, a.tree_start, a.tree_size, a.inverse_start};
+          a.loop_start, a.loop_count, a.tree_start, a.tree_size, a.inverse_start, float(a.lent_mass),
+          float(a.lent_inertia)};
 }
 
 JointData<float> convert(const JointData<double>& a) {

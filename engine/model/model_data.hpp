@@ -22,6 +22,7 @@ struct BodyData {
   int loop_start = 0, loop_count = 0;                // range in ModelView::body_loops
   int tree_start = 0, tree_size = 1;  // bodies of its joint tree: they follow each other
   int inverse_start = 0;              // first 6x6 block of its tree in WorldView::inverse
+  Real lent_mass = 0, lent_inertia = 0;  // kg, kg m^2, that Newton's matrix adds in float32 (model/lent_inertia.hpp)
 };
 
 // A chain of slides, then hinges, between two bodies; or a ball; or neither, fixed. Equations: constraints/joint_rows.hpp.

@@ -65,6 +65,8 @@ struct WorldView {
   math::Quat<Real>* q;                  // [nb] principal frame
   math::Vec3<Real>* v;                  // [nb]
   math::Vec3<Real>* omega;              // [nb]
+  math::Quat<Real>* q_rest;             // [nb] what rounding left of the q and omega of bodies without joints
+  math::Vec3<Real>* omega_rest;         // [nb] (constraints/rotation_map.hpp)
   Real* axis_position;                  // [naxis] unwrapped coordinate
   Real* axis_rate;                      // [naxis] ds/dt that the last step ended with, along its own rows
   int* state_is_new;                    // [1] 1 until the first step after a state was set: it knows no axis rates
@@ -374,6 +376,7 @@ AXION_HD inline void for_each_field(const ModelView<Real>& m, F&& f) {
   const std::size_t ne = m.effort_count, nn = nb + m.loop_count;
   const std::size_t njoint_rows = m.lock_count + na + m.limit_count + ne, nrow = njoint_rows + 3 * nc;
   f(kState, &W::x, nb), f(kState, &W::q, nb), f(kState, &W::v, nb), f(kState, &W::omega, nb);
+  f(kState, &W::q_rest, nb), f(kState, &W::omega_rest, nb);
   f(kState, &W::axis_position, na), f(kState, &W::axis_rate, na);
   f(kState, &W::state_is_new, std::size_t(1)), f(kState, &W::body_force_debt, nb), f(kState, &W::joint_force_debt, nj);
   f(kState, &W::lambda_joint, njoint_rows);

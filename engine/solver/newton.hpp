@@ -75,11 +75,12 @@ AXION_HD inline Real turn_from_last(const Team& team, const Problem<Real>& p, co
   return greatest_turn(team, p, Real(kMaxTurn), [&](int b) { return omega[b] - p.w.omega[b]; });
 }
 
-// Whether sweeps can look for the active set: something unilateral, no loops, trees that are not huge, and the
-// natural map's law.
+// Whether sweeps can look for the active set: something unilateral, trees that are not huge, the natural map's law, and where
+// there are loops few enough of them, and rows that fit in the Delassus matrix.
 template <typename Real>
 AXION_HD inline bool may_sweep(const Problem<Real>& p) {
-  return p.row_count() > p.limit_base() && p.m.loop_count == 0 && p.m.inverse_blocks > 0 && !symmetric_solver(p) &&
+  if (p.m.loop_count > 0 && !(loops_fit(p) && DelassusVelocities::serves(p))) return false;
+  return p.row_count() > p.limit_base() && p.m.inverse_blocks > 0 && !symmetric_solver(p) &&
          p.s.friction_model == model::FrictionModel::kNaturalMap;
 }
 

@@ -90,7 +90,8 @@ AXION_HD inline void load_wrench(const Team& team, const StepJob<Real>& job, con
   });
 }
 
-// What each joint did to its child in the step just made: locks, axes, limits, efforts and motors. Needs that step's scratch.
+// What each joint did to its child in the step just made: locks, axes, limits, efforts and motors (by the axis row, or
+// plain). Needs that step's scratch.
 template <typename Real, typename Team>
 AXION_HD inline void keep_joint_impulses(const Team& team, const StepJob<Real>& job, const model::WorldView<Real>& w) {
   const model::ModelView<Real>& m = job.m;
@@ -106,7 +107,7 @@ AXION_HD inline void keep_joint_impulses(const Team& team, const StepJob<Real>& 
     for (int axis = joint.axis_start; axis < joint.axis_start + joint.axis_count; ++axis) {
       const model::Row<Real>& row = w.row_start[m.lock_count + axis];
       add(row, w.lambda_joint[m.lock_count + axis]);
-      add(row, w.joint_force_step[j] * constraints::motor_effort(m, w, axis));
+      add(row, w.joint_force_step[j] * constraints::plain_motor_effort(m, w, axis));
       const int first = m.lock_count + m.axis_count + m.limit_count + m.axes[axis].effort_start;
       for (int k = 0; k < m.axes[axis].effort_count; ++k) add(row, w.lambda_joint[first + k]);
       const int limit = m.axes[axis].limit;

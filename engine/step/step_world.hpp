@@ -6,6 +6,8 @@
 // its last finite state and is frozen (kNonFiniteBit in *outcome) until somebody resets it.
 #pragma once
 
+#include <type_traits>
+
 #include "engine/base/assert.hpp"
 #include "engine/collide/review_contacts.hpp"
 #include "engine/solver/newton.hpp"
@@ -24,10 +26,11 @@ AXION_HD inline void scale_rows(const Team& team, const solver::Problem<Real>& p
     for (int i = joint.lock_start; i < joint.lock_start + locks; ++i) scale(i, p.w.row_start[i]);
     for (int axis = joint.axis_start; axis < joint.axis_start + joint.axis_count; ++axis) {
       scale(p.axis_base() + axis, p.w.row_start[p.axis_base() + axis]);
+      const Real bare = p.w.row_scale[p.axis_base() + axis], held = bare / (1 + bare * p.w.axis_beta[axis]);
       const int limit = p.m.axes[axis].limit;
-      if (limit >= 0) scale(p.limit_base() + limit, p.w.row[p.limit_base() + limit]);
+      if (limit >= 0) p.w.row_scale[p.limit_base() + limit] = held;
       for (int e = p.m.axes[axis].effort_start; e < p.m.axes[axis].effort_start + p.m.axes[axis].effort_count; ++e) {
-        scale(p.effort_base() + e, p.w.row[p.effort_base() + e]);
+        p.w.row_scale[p.effort_base() + e] = held;
       }
     }
   });
@@ -98,6 +101,25 @@ AXION_HD inline bool iterate_is_finite(const Team& team, const solver::Problem<R
   return bad_bodies == Real(0) && bad_rows == Real(0);
 }
 
+// Orientation and angular velocity of body b after the step. Rests are those of free bodies; what holds others decides with
+// tolerances far above rounding. A state that was set has none.
+template <typename Real>
+AXION_HD inline void accept_turning(const solver::Problem<Real>& p, int b) {
+  const auto& w = p.w;
+  const math::Vec3<Real>& inertia = p.m.bodies[b].inertia;
+  const bool split = p.s.gyroscopic_mode == model::GyroscopicMode::kSplit;
+  if (split && !std::is_same_v<constraints::Wide<Real>, Real> && !constraints::is_jointed(p.m.bodies[b])) {
+    constraints::Turning<Real> start{w.q[b], w.q_rest[b], w.omega_plus[b], w.omega_rest[b]};
+    if (w.state_is_new[0] != 0) start.q_rest = {0, 0, 0, 0}, start.omega_rest = {};
+    const constraints::Turning<Real> end = constraints::turn_freely(start, inertia, p.s.dt);
+    w.q[b] = end.q, w.q_rest[b] = end.q_rest, w.omega[b] = end.omega, w.omega_rest[b] = end.omega_rest;
+    return;
+  }
+  const math::Vec3<Real> omega = w.omega_plus[b];
+  w.omega[b] = split ? constraints::carry_momentum(w.q[b], w.q_plus[b], inertia, omega) : omega;
+  w.q[b] = w.q_plus[b];
+}
+
 // State, coordinates and impulses after the step; penetration and joint error of the new state.
 template <typename Real, typename Team>
 AXION_HD_CALL void accept(const Team& team, const solver::Problem<Real>& p) {
@@ -115,11 +137,8 @@ AXION_HD_CALL void accept(const Team& team, const solver::Problem<Real>& p) {
         constraints::row_velocity(w.row_start[p.axis_base() + i], joint.child, joint.parent, w.v_plus, w.omega_plus);
   });
   team.for_each(p.m.body_count, [&](int b) {
-    math::Vec3<Real> omega = w.omega_plus[b];
-    if (p.s.gyroscopic_mode == model::GyroscopicMode::kSplit) {
-      omega = constraints::carry_momentum(w.q[b], w.q_plus[b], p.m.bodies[b].inertia, omega);
-    }
-    w.x[b] = w.x_plus[b], w.q[b] = w.q_plus[b], w.v[b] = w.v_plus[b], w.omega[b] = omega;
+    w.x[b] = w.x_plus[b], w.v[b] = w.v_plus[b];
+    accept_turning(p, b);
   });
   team.for_each(p.m.joint_count, [&](int j) {
     constraints::JointEvaluation<Real> e;
@@ -180,8 +199,8 @@ AXION_HD inline void step_world(const Team& team, const model::ModelView<Real>& 
   if ((*w.outcome & kNonFiniteBit) != 0) return;
   constraints::start_joints(team, m, w);
   constraints::choose_force_steps(team, m, w, settings);
-  constraints::free_motion(team, m, w, settings);
   constraints::build_axis_rows(team, m, w, settings);
+  constraints::free_motion(team, m, w, settings);
   constraints::build_limit_rows(team, m, w);
   constraints::build_effort_rows(team, m, w, settings);
   collide::ContactSearch contacts = collide::find_contacts(team, m, w, settings);
