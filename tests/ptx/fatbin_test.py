@@ -2,8 +2,9 @@
 """The kernels in the engine's library are machine code and PTX for the architectures that the build names, and the build names what
 nvcc knows.
 
-Reads the fat binaries in the library: a header (magic number, version, its own size, the size of all), then entries (kind,
-version, size of the entry's header, size of its data, ..., architecture at byte 28). `cuobjdump -all -lelf -lptx` prints the same, where it is installed.
+Reads the fat binaries in the library: a header (magic number, version, its own size, the size of all), then entries (kind, version,
+size of the entry's header, size of its data, ..., architecture at byte 28). `cuobjdump -all -lelf -lptx` prints the same, where it is
+installed.
 
 Usage: fatbin_test.py LIBRARY ARCHITECTURES
 """
