@@ -17,8 +17,9 @@ static_assert(std::endian::native == std::endian::little, "snapshots are the arr
 constexpr char kMagic[8] = {'A', 'X', 'I', 'O', 'N', 'S', 'N', 'P'};
 constexpr std::size_t kTailBytes = sizeof(std::uint64_t) + 1;
 constexpr std::uint32_t kKnownOutcomes = kConverged | kMaxIterations | kContactOverflow | kNonFinite | kFallback;
-constexpr double kMaxScale = 1e6, kScaleSlack = 1 + 1e-6;  // as requests may set them (checks.cpp), rounded to float32
-constexpr double kUnitSlack = 1e-3;                        // |q|^2 - 1 of a rotation
+constexpr double kMaxScale = 1e6, kScaleSlack = 1 + 1e-6;   // as requests may set them (checks.cpp), rounded to float32
+constexpr std::int64_t kMostSteps = std::int64_t(1) << 62;  // so that counting on cannot overflow
+constexpr double kUnitSlack = 1e-3;                         // |q|^2 - 1 of a rotation
 
 std::span<const std::byte> as_bytes(std::string_view text) {
   return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
@@ -112,7 +113,7 @@ class Inspection {
     check(w_.record->contact_count == static_cast<int>(header_.contact_count),
           "counts of contacts that differ from its header's");
     for (int i = 0; i < m_.limit_count; ++i)
-      check(std::abs(w_.limit_side[i]) <= 1, "a side of a limit that there is not");
+      check(w_.limit_side[i] >= -1 && w_.limit_side[i] <= 1, "a side of a limit that there is not");
     for (int b = 0; b < m_.body_count; ++b) check_scale(w_.mass_scale[b], 1 / kMaxScale);
     check_scale(w_.friction_scale[0], 0);
     for (int i = 0; i < m_.control_count; ++i) check_scale(w_.gain_scale[i], 0);
@@ -167,7 +168,9 @@ class Inspection {
       if (member == &W::warm_count || member == &W::limit_side) return;  // in run()
       if (member == &W::state_is_new) return check(values[0] == 0 || values[0] == 1, "a mark that is neither 0 nor 1");
     } else if constexpr (std::is_same_v<Member, std::int64_t * W::*>) {
-      if (member == &W::step_index) return check(values[0] >= 0, "a negative step index");
+      if (member == &W::step_index) {
+        return check(values[0] >= 0 && values[0] < kMostSteps, "a step index that no world reaches");
+      }
     } else if constexpr (std::is_same_v<Member, std::uint32_t * W::*>) {
       if (member == &W::outcome) return check((values[0] & ~kKnownOutcomes) == 0, "an outcome that there is not");
     }

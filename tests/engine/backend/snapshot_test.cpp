@@ -388,5 +388,29 @@ TEST(Snapshot, counts_indices_and_numbers_that_lead_astray_are_refused) {
   expect(x + 24 * nb + 32 * nb, std::numeric_limits<double>::infinity(), "finite");
 }
 
+// Whatever stands in the four or eight bytes of an integer, the world that takes it is one that the step can walk.
+TEST(Snapshot, extremes_in_every_word_are_refused_or_harmless) {
+  if (emulated()) GTEST_SKIP() << "the checks are the host's, whatever the device";
+  Refusal f(all_joints());
+  const std::string good = snapshot_of(*f.batch, 0), neighbour = snapshot_of(*f.batch, 1);
+  step_all(*f.engine, *f.batch, 1, 0.1);
+  const std::string expected = everything(*f.batch, 1);
+  int taken = 0;
+  for (const std::int32_t extreme :
+       {std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max(), -2}) {
+    for (std::size_t at = sizeof(backend::SnapshotHeader); at + 9 + 4 <= good.size(); at += 4) {
+      std::string bytes = good;
+      std::memcpy(bytes.data() + at, &extreme, sizeof(extreme));
+      check(set(*f.batch, 1, neighbour));
+      if (!set(*f.batch, 0, signed_again(bytes)).ok()) continue;
+      ++taken;
+      step_all(*f.engine, *f.batch, 1, 0.1);
+      ASSERT_EQ(everything(*f.batch, 1), expected) << "byte " << at;
+      take(f.batch->contacts(0));
+    }
+  }
+  EXPECT_GT(taken, 0);
+}
+
 }  // namespace
 }  // namespace axion::testing
