@@ -14,6 +14,7 @@
 
 #include "server/net/descriptors.hpp"
 #include "server/net/listener.hpp"
+#include "server/net/memory_share.hpp"
 #include "server/observe/logging.hpp"
 
 namespace axion::server {
@@ -109,6 +110,11 @@ absl::Status Server::listen(const Config& config) {
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder.SetMaxReceiveMessageSize(static_cast<int>(config.limits.max_message_bytes));
   builder.SetMaxSendMessageSize(static_cast<int>(config.limits.max_message_bytes));
+  // gRPC buffers a message whole before it looks at its length, and a length goes up to 4 GB. When all that is buffered passes
+  // this share, calls that hold some end with RESOURCE_EXHAUSTED.
+  grpc::ResourceQuota quota("axiond");
+  quota.Resize(net::transport_share(net::process_memory(), static_cast<std::size_t>(config.limits.max_message_bytes)));
+  builder.SetResourceQuota(quota);
   builder.RegisterService(wire_.get());
   grpc_ = builder.BuildAndStart();
   if (grpc_ == nullptr) return absl::InternalError("gRPC does not start");

@@ -24,6 +24,7 @@ import grpc
 import h2.config
 import h2.connection
 import h2.events
+import h2.exceptions
 
 from axion.v1 import simulation_pb2 as sim
 from axion.v1 import simulation_pb2_grpc, state_pb2
@@ -131,7 +132,6 @@ def send_frames(server, path, body, *headers):
                                 ('te', 'trailers'), ('content-type', 'application/grpc'), *headers])
     sent, found, ended = 0, {}, False
     with socket.create_connection(('127.0.0.1', server.port)) as wire:
-        wire.settimeout(0.02)
         end = time.monotonic() + PATIENCE_SECONDS
         while not ended and time.monotonic() < end:
             size = min(connection.local_flow_control_window(1), connection.max_outbound_frame_size, len(body) - sent)
@@ -139,16 +139,22 @@ def send_frames(server, path, body, *headers):
                 connection.send_data(1, body[sent:sent + size], end_stream=sent + size == len(body))
                 sent += size
             with contextlib.suppress(OSError):
+                wire.settimeout(PATIENCE_SECONDS)
                 wire.sendall(connection.data_to_send())
             try:
+                wire.settimeout(0.001 if sent < len(body) else 0.02)
                 data = wire.recv(1 << 16)
             except TimeoutError:
                 continue
             except OSError:
                 break
+            try:
+                events = connection.receive_data(data)
+            except h2.exceptions.ProtocolError:   # what was under way when the server ended the connection
+                break
             if not data:
                 break
-            for event in connection.receive_data(data):
+            for event in events:
                 if isinstance(event, (h2.events.ResponseReceived, h2.events.TrailersReceived)):
                     found.update({k.decode(): v.decode() for k, v in event.headers})
                 ended = ended or isinstance(event, (h2.events.StreamEnded, h2.events.StreamReset))
@@ -265,6 +271,15 @@ class Messages(unittest.TestCase):
             status, _ = send_frames(server, SERVICE + 'StepStream', good + message(bomb(5, 31), compressed=True))
             self.assertEqual(status, grpc.StatusCode.INVALID_ARGUMENT.value[0])
             self.assertLess(server.peak_bytes() - before, 4 * (8 << 20))
+            self.assertTrue(server.answers())
+
+    def test_a_message_far_above_the_limit_is_not_buffered_whole(self):
+        with Server('--max_message_bytes=1048576', limits=[(resource.RLIMIT_AS, 2 << 30, 2 << 30)]) as server:
+            before = server.peak_bytes()
+            status, _ = send_frames(server, SERVICE + 'Step', message(bytes(500 << 20)))
+            self.assertNotEqual(status, 0)
+            # An eighth of what the process may have, and some slack for what is on its way.
+            self.assertLess(server.peak_bytes() - before, 400 << 20)
             self.assertTrue(server.answers())
 
     def test_a_message_that_cannot_be_parsed_is_refused_on_every_method_and_counted(self):
