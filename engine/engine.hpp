@@ -126,10 +126,10 @@ struct StepRequest {
 
 // ---- State ----------------------------------------------------------------------------------------------------------
 
-// New state of some worlds; absent parts keep their value. Either body_* or joint_*, not both.
-// Quaternions are normalised; a zero or non-finite one is refused. Joint coordinates place the bodies by the tree.
-// Poses and velocities that are set forget the impulses of the last step: what follows depends on the state alone. A
-// world that is frozen stays so; only a reset revives it.
+// New state of some worlds; absent parts keep their value. Either body_* or joint_*, not both. Velocities are those at the instant of
+// the poses, as they are read. Quaternions are normalised; a zero or non-finite one is refused. Joint coordinates place the bodies
+// by the tree. Poses and velocities that are set forget the impulses of the last step: what follows depends on the state alone.
+// A world that is frozen stays so; only a reset revives it.
 struct StateUpdate {
   InputView body_pose;       // [n, nb, 7]
   InputView body_velocity;   // [n, nb, 6]

@@ -26,15 +26,6 @@ AXION_HD inline int contact_base(const model::ModelView<Real>& m) {
   return m.lock_count + m.axis_count + m.limit_count + m.effort_count;
 }
 
-// J M⁻¹ Jᵀ between two rows on the same bodies.
-template <typename Real>
-AXION_HD inline Real row_product(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
-                                 const model::Row<Real>& p, const model::Row<Real>& q, int a, int b) {
-  Real s = math::dot(p.l, q.l) / body_mass(m, w, a) + math::dot(p.k_a, w.I_inverse[a] * q.k_a);
-  if (b >= 0) s += math::dot(p.l, q.l) / body_mass(m, w, b) + math::dot(p.k_b, w.I_inverse[b] * q.k_b);
-  return s;
-}
-
 template <typename Real, typename Team>
 AXION_HD inline void build_contact_rows(const Team& team, const model::ModelView<Real>& m,
                                         const model::WorldView<Real>& w, int contact_count) {
@@ -152,6 +143,15 @@ AXION_HD inline Real least_impact(const model::StepSettings<Real>& s) {
   return Real(2 * 9.81) * s.dt;
 }
 
+// J(ũ − u⁻) of a contact over the share of a step that forces act in: what a whole step of them adds, m/s.
+template <typename Real>
+AXION_HD inline Real contact_gain_of_forces(const model::WorldView<Real>& w, const model::StepSettings<Real>& s,
+                                            const model::Row<Real>& row, const model::Contact<Real>& c) {
+  const Real before = row_velocity(row, c.body_a, c.body_b, w.v, w.omega);
+  const Real after = row_velocity(row, c.body_a, c.body_b, w.v_tilde, w.omega_tilde);
+  return (after - before) * (s.dt / w.body_force_step[c.body_a]);
+}
+
 // contact_rebound: e times the speed of bodies that met in the last step, or that are found overlapping as they approach.
 // Needs the contacts' rows and the last step's impulses.
 template <typename Real, typename Team>
@@ -165,6 +165,11 @@ AXION_HD inline void find_rebounds(const Team& team, const model::ModelView<Real
     if (!(e > 0)) return;
     const int last = model::find_contact(w.warm, w.warm_count[0], c.pair, c.feature);
     if (last >= 0) w.contact_rebound[i] = e * w.warm[last].approach;
+    const Real owed = w.body_force_debt[c.body_a];
+    if (w.contact_rebound[i] > 0 && owed > 0) {  // a leapfrog parts half a step after the bodies met
+      const Real parting = w.contact_rebound[i] + (1 - owed) * contact_gain_of_forces(w, s, w.row[base + 3 * i], c);
+      w.contact_rebound[i] = parting > 0 ? parting : Real(0);
+    }
     const Real speed = -row_velocity(w.row[base + 3 * i], c.body_a, c.body_b, w.v, w.omega);
     if (w.contact_rebound[i] == 0 && c.gap <= 0 && speed > least_impact(s)) w.contact_rebound[i] = e * speed;
   });
@@ -184,8 +189,12 @@ AXION_HD inline Real impact_speed(const model::ModelView<Real>& m, const model::
   // just reaches is found in the next.
   const Real r = row_product(m, w, w.row[row], w.row[row], c.body_a, c.body_b);
   if (!(w.lambda[row] * r > Real(0.01) * least_impact(s))) return 0;
-  const Real gain = -row_velocity(w.row[row], c.body_a, c.body_b, w.v_tilde, w.omega_tilde) - speed;
-  return speed + clamp(c.gap / (s.dt * speed), Real(0), Real(1)) * gain;  // with what forces add until they meet
+  const Real until = clamp(c.gap / (s.dt * speed), Real(0), Real(1)), owed = w.body_time_owed[c.body_a] / s.dt;
+  if (owed == Real(0) && w.body_force_debt[c.body_a] == Real(0)) {
+    const Real gain = -row_velocity(w.row[row], c.body_a, c.body_b, w.v_tilde, w.omega_tilde) - speed;
+    return speed + until * gain;  // with what forces add until they meet
+  }
+  return speed - (owed + until) * contact_gain_of_forces(w, s, w.row[row], c);
 }
 
 }  // namespace axion::constraints

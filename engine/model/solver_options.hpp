@@ -63,8 +63,9 @@ struct SolverOptions {
   double linear_tolerance = 1e-10;    // their relative residual; at least 16 units in the last place
   bool line_search = true;            // one halving in later iterations; else full steps
   bool warm_start = true;
-  // Half of the forces on jointed bodies in the first step after a state is set: second order in dt with joint modes
-  // kPrevious and kBlended (velocities are then those of mid-step). The other modes and free bodies never use it.
+  // Half of the forces in the first step after a state is set, the other half with the next step's: second order in dt with
+  // joint modes kPrevious and kBlended. Velocities that are read and set belong to the instant of the poses all the same. The
+  // other modes never use it.
   bool half_step_start = true;
 
   double baumgarte = 0.2;                // 0 .. 1, share of an error that velocity level takes back in a step

@@ -67,14 +67,20 @@ struct WorldView {
   math::Vec3<Real>* omega;              // [nb]
   math::Quat<Real>* q_rest;             // [nb] what rounding left of the q and omega of bodies without joints
   math::Vec3<Real>* omega_rest;         // [nb] (constraints/rotation_map.hpp)
+  math::Vec3<Real>* v_at_pose;          // [nb] what clients read: v and omega may belong to the middle of the last step
+  math::Vec3<Real>* omega_at_pose;      // [nb] (step/synchronise.hpp)
   Real* axis_position;                  // [naxis] unwrapped coordinate
-  Real* axis_rate;                      // [naxis] ds/dt that the last step ended with, along its own rows
+  Real* axis_rate;                      // [naxis] ds/dt of the last step that armature goes on from (axis_rows.hpp)
+  Real* axis_row_rate;                  // [naxis] J u of the last step along its own rows
   int* state_is_new;                    // [1] 1 until the first step after a state was set: it knows no axis rates
   Real* body_force_debt;                // [nb] share of a step's forces that a leapfrog still owes (free_motion.hpp)
   Real* joint_force_debt;               // [nj]
   Real* lambda_joint;                   // [nlock + naxis + nlimit + neffort] last impulses
   int* limit_side;                      // [nlimit] side of the last impulse: -1 lower, +1 upper
   Real* control;                        // [nu] last applied
+  Real* control_before;                 // [nu] what the last step was made with: half of its effort may be owed yet
+  math::Vec3<Real>* force_before;       // [nb] likewise its wrench
+  math::Vec3<Real>* torque_before;      // [nb]
   ContactWarmStart<Real>* warm;         // [contact_capacity]
   int* warm_count;                      // [1]
   double* time;                         // [1]
@@ -97,6 +103,8 @@ struct WorldView {
   math::Vec3<Real>* torque;             // [nb]
   Real* body_force_step;                // [nb] time that gravity and wrenches act in this step (free_motion.hpp)
   Real* joint_force_step;               // [nj] and what acts along a joint's axes
+  Real* body_time_owed;                 // [nb] of these, what the last step owed with its own wrench, s
+  Real* joint_time_owed;                // [nj] likewise with its own controls
   // Scratch: shapes at q-.
   math::Vec3<Real>* shape_centre;       // [nshape]
   math::Mat3<Real>* shape_axes;         // [nshape] shape to world
@@ -126,6 +134,9 @@ struct WorldView {
   Row<Real>* row_start;                 // [nlock + naxis] at q-
   Row<Real>* row;                       // [nrow] of the Newton matrix
   Row<Real>* row_force;                 // [nlock] along which joint impulses act
+  Real* axis_weight;                    // [naxis] share of backward Euler in springs, dampers and drives (axis_laws.hpp)
+  Real* axis_bias;                      // [naxis] how far J(q-)u+ is from the mean of ds/dt over the step
+  Real* axis_impulse;                   // [naxis] of motors, and of what else acts along an axis without a row
   Real* axis_alpha;                     // [naxis] alpha of the axis row
   Real* axis_beta;                      // [naxis]
   Real* effort_alpha;                   // [neffort] velocity that an effort row aims at, m/s or rad/s
@@ -377,10 +388,12 @@ AXION_HD inline void for_each_field(const ModelView<Real>& m, F&& f) {
   const std::size_t njoint_rows = m.lock_count + na + m.limit_count + ne, nrow = njoint_rows + 3 * nc;
   f(kState, &W::x, nb), f(kState, &W::q, nb), f(kState, &W::v, nb), f(kState, &W::omega, nb);
   f(kState, &W::q_rest, nb), f(kState, &W::omega_rest, nb);
-  f(kState, &W::axis_position, na), f(kState, &W::axis_rate, na);
+  f(kState, &W::v_at_pose, nb), f(kState, &W::omega_at_pose, nb);
+  f(kState, &W::axis_position, na), f(kState, &W::axis_rate, na), f(kState, &W::axis_row_rate, na);
   f(kState, &W::state_is_new, std::size_t(1)), f(kState, &W::body_force_debt, nb), f(kState, &W::joint_force_debt, nj);
   f(kState, &W::lambda_joint, njoint_rows);
   f(kState, &W::limit_side, std::size_t(m.limit_count)), f(kState, &W::control, std::size_t(m.control_count));
+  f(kState, &W::control_before, std::size_t(m.control_count)), f(kState, &W::force_before, nb), f(kState, &W::torque_before, nb);
   f(kState, &W::warm, nc), f(kState, &W::warm_count, std::size_t(1));
   f(kState, &W::time, std::size_t(1)), f(kState, &W::step_index, std::size_t(1));
   f(kState, &W::outcome, std::size_t(1)), f(kState, &W::record, std::size_t(1));
@@ -391,6 +404,7 @@ AXION_HD inline void for_each_field(const ModelView<Real>& m, F&& f) {
   f(kParameter, &W::x_initial, nb), f(kParameter, &W::q_initial, nb);
   f(kScratch, &W::force, nb), f(kScratch, &W::torque, nb);
   f(kScratch, &W::body_force_step, nb), f(kScratch, &W::joint_force_step, nj);
+  f(kScratch, &W::body_time_owed, nb), f(kScratch, &W::joint_time_owed, nj);
   const std::size_t ns = std::size_t(m.shape_count);
   f(kScratch, &W::shape_centre, ns), f(kScratch, &W::shape_axes, ns), f(kScratch, &W::shape_reach, ns), f(kScratch, &W::shape_range, ns);
   f(kScratch, &W::I_world, nb), f(kScratch, &W::I_inverse, nb), f(kScratch, &W::v_tilde, nb);
@@ -402,6 +416,7 @@ AXION_HD inline void for_each_field(const ModelView<Real>& m, F&& f) {
   f(kScratch, &W::best_omega, nb), f(kScratch, &W::blend_body, nb), f(kScratch, &W::blend, nj);
   f(kScratch, &W::row_start, m.lock_count + na), f(kScratch, &W::row, nrow);
   f(kScratch, &W::row_force, std::size_t(m.lock_count));
+  f(kScratch, &W::axis_weight, na), f(kScratch, &W::axis_bias, na), f(kScratch, &W::axis_impulse, na);
   f(kScratch, &W::axis_alpha, na), f(kScratch, &W::axis_beta, na);
   f(kScratch, &W::effort_alpha, ne), f(kScratch, &W::effort_compliance, ne);
   f(kScratch, &W::effort_lower, ne), f(kScratch, &W::effort_upper, ne), f(kScratch, &W::contact_rebound, nc);

@@ -14,7 +14,7 @@
 
 #include "engine/constraints/contact_rows.hpp"
 #include "engine/constraints/friction.hpp"
-#include "engine/constraints/geometric_stiffness.hpp"
+#include "engine/constraints/force_steps.hpp"
 #include "engine/solver/chunk.hpp"
 #include "engine/team/team.hpp"
 

@@ -133,13 +133,16 @@ AXION_HD_CALL void accept(const Team& team, const solver::Problem<Real>& p) {
   team.for_each(p.contact_base(), [&](int i) { w.lambda_joint[i] = w.lambda[i]; });
   team.for_each(p.m.axis_count, [&](int i) {
     const model::JointData<Real>& joint = p.m.joints[p.m.axes[i].joint];
-    w.axis_rate[i] =
+    w.axis_row_rate[i] =
         constraints::row_velocity(w.row_start[p.axis_base() + i], joint.child, joint.parent, w.v_plus, w.omega_plus);
+    w.axis_rate[i] = w.axis_row_rate[i] + w.axis_bias[i];
   });
   team.for_each(p.m.body_count, [&](int b) {
     w.x[b] = w.x_plus[b], w.v[b] = w.v_plus[b];
     accept_turning(p, b);
+    w.force_before[b] = w.force[b], w.torque_before[b] = w.torque[b];
   });
+  team.for_each(p.m.control_count, [&](int i) { w.control_before[i] = w.control[i]; });
   team.for_each(p.m.joint_count, [&](int j) {
     constraints::JointEvaluation<Real> e;
     constraints::evaluate_joint<constraints::JointParts::kCoordinates>(p.m, p.m.joints[j], w.x, w.q, w.axis_position, e);
@@ -198,6 +201,8 @@ AXION_HD inline void step_world(const Team& team, const model::ModelView<Real>& 
                                 const model::StepSettings<Real>& settings) {
   if ((*w.outcome & kNonFiniteBit) != 0) return;
   constraints::start_joints(team, m, w);
+  constraints::turn_inertias(team, m, w);
+  constraints::weigh_axes(team, m, w, settings);
   constraints::choose_force_steps(team, m, w, settings);
   constraints::build_axis_rows(team, m, w, settings);
   constraints::free_motion(team, m, w, settings);

@@ -80,7 +80,7 @@ TYPED_TEST(FastBodies, do_not_tunnel_when_a_force_drives_them_through_in_one_ste
   Flight flight;
   for (const double h : {0.01, 0.1, 0.3}) {
     fly<TypeParam>(h, 3, flight, [&](auto& w, int k) {
-      w.force[0] = {TypeParam(k == 0 ? 0.3 / (h * h) : 0), 0, 0};  // 3 m in the first step
+      w.force[0] = {TypeParam(k == 0 ? 0.6 / (h * h) : 0), 0, 0};  // 3 m in the first step, which takes half of it
     });
   }
   EXPECT_EQ(flight.unconverged, 0);
@@ -101,7 +101,7 @@ TYPED_TEST(FastBodies, do_not_tunnel_when_a_force_turns_their_way_into_a_body) {
     testing::SingleWorld<TypeParam> world(scene, model::make_options(model::Preset::kDefault), h);
     const double speed = 3 / h;  // 3 m in a step, along x and y
     world.world().v[0] = {TypeParam(speed), TypeParam(speed), 0};
-    world.world().force[0] = {0, TypeParam(-0.1 * speed / h), 0};
+    world.world().force[0] = {0, TypeParam(-0.2 * speed / h), 0};  // the first step takes half of it
     world.step();
     EXPECT_TRUE(world.converged());
     EXPECT_EQ(world.record().contact_count, 1);
