@@ -45,6 +45,9 @@ trap clean_up EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
+# A driver that works names its devices; in a container the device may be there without the driver's tools.
+has_gpu() { [ -e /dev/nvidia0 ] || nvidia-smi -L 2>/dev/null | grep -q '^GPU'; }
+
 # Changes when the Python package or the messages do, so that it is installed again only then.
 package_stamp() { find clients/python proto/axion -type f \( -name '*.py' -o -name '*.toml' -o -name '*.proto' \) \
   -not -path '*/build/*' -print0 | sort -z | xargs -0 sha256sum | sha256sum; }
@@ -53,7 +56,15 @@ stage "Debian packages"
 deploy/setup.sh
 
 stage "Build (some minutes the first time)"
-cmake --preset release
+# Kernels take longer to build than all the rest: they are built where a GPU is found, and for it alone.
+if [ "${AXION_DEVICE:-auto}" != cpu ] && has_gpu; then
+  echo "a GPU was found: CUDA is built for it if there is an nvcc"
+  cuda=(-DAXION_CUDA=AUTO -DCMAKE_CUDA_ARCHITECTURES=native)
+else
+  echo "no GPU is used here: CUDA is not built (deploy/test.sh and the preset release do)"
+  cuda=(-DAXION_CUDA=OFF)
+fi
+cmake --preset release "${cuda[@]}"
 cmake --build --preset release --parallel "$jobs" --target axiond axion
 
 stage "Python environment $venv"

@@ -57,7 +57,7 @@ for folder in "${CUDA_PATH:-}" /usr/local/cuda; do
   if [ -z "$nvcc" ] && [ -x "$folder/bin/nvcc" ]; then nvcc="$folder/bin/nvcc"; fi
 done
 if [ -n "$nvcc" ]; then
-  echo "setup: CUDA will be built by $nvcc ($("$nvcc" --version | sed -n 's/.*release \([0-9.]*\).*/\1/p'))"
+  echo "setup: CUDA can be built by $nvcc ($("$nvcc" --version | sed -n 's/.*release \([0-9.]*\).*/\1/p'))"
 else
   echo "setup: nvcc was not found, so the CUDA backend will NOT be built; the CPU backend does everything it does"
 fi

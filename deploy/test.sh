@@ -20,7 +20,8 @@ stage "Python package"
 "$venv/bin/pip" install --quiet --disable-pip-version-check './clients/python[test]'
 
 stage "Configure"
-cmake --preset "$preset" -DAXION_PYTHON="$PWD/$venv/bin/python"
+# The quick start may have left a build for the GPU of this machine alone.
+cmake --preset "$preset" -U CMAKE_CUDA_ARCHITECTURES -DAXION_PYTHON="$PWD/$venv/bin/python"
 
 stage "Build"
 cmake --build --preset "$preset" --parallel "$jobs"

@@ -21,6 +21,7 @@
 
 #include "engine/base/result.hpp"
 #include "engine/model/fields.hpp"
+#include "engine/model/fingerprint.hpp"
 #include "engine/model/scene_spec.hpp"
 #include "engine/model/solver_options.hpp"
 #include "engine/model/step_statistics.hpp"
@@ -71,7 +72,9 @@ struct ModelInfo {
   int joint_position_count = 0;       // nq
   int joint_velocity_count = 0;       // nv
   int contact_capacity = 0;           // contacts a world can hold; more raises CONTACT_OVERFLOW
-  std::vector<std::string> warnings;  // what was simplified
+  std::vector<std::string> warnings;  // what may surprise in the scene (model/scene_warnings.hpp), and what of it was simplified
+  model::SceneSpec scene;             // what it was compiled from; compiled again it is the same model
+  model::Fingerprint fingerprint{};   // of all in it that decides how worlds move (model/fingerprint.hpp)
 };
 
 // An immutable compiled scene.
@@ -124,23 +127,28 @@ struct StepRequest {
 
 // ---- State ----------------------------------------------------------------------------------------------------------
 
-// New state of some worlds; absent parts keep their value. Either body_* or joint_*, not both.
-// Quaternions are normalised; a zero or non-finite one is refused. Joint coordinates place the bodies by the tree.
-// Poses and velocities that are set forget the impulses of the last step: what follows depends on the state alone. A
-// world that is frozen stays so; only a reset revives it.
+// New state of some worlds; absent parts keep their value. Either body_* or joint_*, not both. Velocities are those at the instant of
+// the poses, as they are read. Quaternions are normalised; a zero or non-finite one is refused. Joint coordinates place the bodies
+// by the tree. Poses and velocities that are set forget the impulses of the last step: what follows depends on the state alone.
+// A world that is frozen stays so; only a reset revives it.
 struct StateUpdate {
   InputView body_pose;       // [n, nb, 7]
   InputView body_velocity;   // [n, nb, 6]
   InputView joint_position;  // [n, nq]
   InputView joint_velocity;  // [n, nv]
   InputView time;            // [n], s
+  // Snapshots (Batch::snapshots): one a world, or one for all, and nothing beside them. They replace all that a world
+  // carries, frozen or not: state, impulses, time, step index, outcome, scales and initial poses. INVALID_ARGUMENT unless
+  // taken of a world of the same model, precision, dt and choices that decide what the state means (constraint_level,
+  // joint_mode, gyroscopic_mode, half_step_start); the same bits follow where all other options are the same too.
+  std::vector<std::string_view> snapshots = {};
 };
 
 // How worlds start again. Clears warm starts, impulses, controls and outcomes.
 struct ResetRequest {
   std::span<const std::int32_t> world_indices;  // empty: all
   int keyframe = -1;                            // -1: the initial state
-  StateUpdate state;                            // applied on top
+  StateUpdate state;                            // applied on top; with snapshots no keyframe
 };
 
 struct ContactInfo {
@@ -197,6 +205,11 @@ class Batch {
   virtual DType field_dtype(Field field) const = 0;
   // Worlds empty: all. `out` receives records as in OutputView.
   virtual Status get(std::span<const std::int32_t> worlds, std::span<const OutputView> out) const = 0;
+  // All that each world carries, as bytes: the same bits follow from them in any world of any batch with the same model
+  // and options, on any device. `outcomes`, one a world or empty, stand for the worlds' own: a request may have been made
+  // by several launches.
+  virtual Result<std::vector<std::string>> snapshots(std::span<const std::int32_t> worlds,
+                                                     std::span<const std::uint32_t> outcomes) const = 0;
   virtual Status set_state(std::span<const std::int32_t> worlds, const StateUpdate& state) = 0;
   virtual Status reset(const ResetRequest& request) = 0;
   virtual Result<std::vector<ContactInfo>> contacts(int world) const = 0;
@@ -219,7 +232,7 @@ struct DeviceInfo {
 
 struct EngineOptions {
   std::string device = "auto";  // "auto", "cpu", "cuda:<index>"; auto takes a GPU where one is usable
-  int threads = 0;              // CPU; 0: as many as the machine has
+  int threads = 0;              // CPU; 0: as many as the machine has. GPU: of the host that pack inputs, at most 8
   std::int64_t memory_limit_bytes = 0;  // 0: what the device has
   std::string instruction_set = {};     // CPU: "x86-64", "x86-64-v3" or "x86-64-v4"; empty: the widest usable. Same bits
   int block_threads = 0;         // GPU: threads of a world, 32, 64, 128 or 256; 0: the engine's choice. Same bits

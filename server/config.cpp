@@ -19,6 +19,8 @@ ABSL_FLAG(std::int64_t, max_message_bytes, 64 << 20, "Largest message in either 
 ABSL_FLAG(std::int64_t, max_worlds, 65536, "Most worlds, of all batches together.");
 ABSL_FLAG(std::int64_t, max_queue, 4096, "Most requests that are admitted and not finished.");
 ABSL_FLAG(std::int64_t, max_models, 1024, "Most models held.");
+ABSL_FLAG(std::int64_t, max_connections, 0,
+          "Most connections of clients. 0: three quarters of what the limit of open files allows, at most 16384.");
 ABSL_FLAG(double, drain_timeout_seconds, 30, "How long a drain (SIGTERM, SIGINT) may take to finish work in hand.");
 ABSL_FLAG(std::string, log_level, "info", "trace, debug, info, warning, error or off.");
 
@@ -67,6 +69,7 @@ absl::Status validate(const Config& config) {
   status.Update(check_range("max_worlds", config.limits.max_worlds, 1, kMaxInt));
   status.Update(check_range("max_queue", config.limits.max_queue, 1, 1'000'000));
   status.Update(check_range("max_models", config.limits.max_models, 1, 1'000'000));
+  status.Update(check_range("max_connections", config.limits.max_connections, 0, 1'000'000));
   const double drain = absl::ToDoubleSeconds(config.drain_timeout);
   if (!(drain >= 0 && drain <= 86400)) {
     status.Update(wrong("drain_timeout_seconds", absl::StrCat(drain), "must be from 0 to 86400"));
@@ -85,6 +88,7 @@ absl::StatusOr<Config> config_from_flags() {
   config.limits.max_worlds = absl::GetFlag(FLAGS_max_worlds);
   config.limits.max_queue = absl::GetFlag(FLAGS_max_queue);
   config.limits.max_models = absl::GetFlag(FLAGS_max_models);
+  config.limits.max_connections = absl::GetFlag(FLAGS_max_connections);
   config.drain_timeout = absl::Seconds(absl::GetFlag(FLAGS_drain_timeout_seconds));
   config.log_level = absl::GetFlag(FLAGS_log_level);
   if (absl::Status status = validate(config); !status.ok()) return status;

@@ -1,5 +1,6 @@
 // axiond: the simulation server. Wiring only: flags, engine, server, signals, exit code.
 #include <malloc.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -16,17 +17,24 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
 #include "spdlog/spdlog.h"
 
 #include "engine/engine.hpp"
 
 #include "server/config.hpp"
 #include "server/observe/logging.hpp"
+#include "server/rpc/library_logs.hpp"
 #include "server/server.hpp"
 
 namespace {
 
 using axion::server::observe::log_text;
+
+// Of sysexits.h: "temporary failure", an invitation to start the program again.
+constexpr int kExitDeaf = 75;
+// What the log may take to be written at the end.
+constexpr absl::Duration kLogTime = absl::Seconds(1);
 
 std::string version_text() {
   const auto build = axion::server::build_info();
@@ -50,16 +58,20 @@ std::vector<char*> parse_flags(int argc, char** argv) {
 }
 
 int fail(const std::string& message) {
+  axion::server::observe::flush_logs(kLogTime);
   std::fprintf(stderr, "axiond: %s\n", message.c_str());
   return EXIT_FAILURE;
 }
 
+// A reader of our log or of an answer that went away is an error of that write, not the end of the program.
 // Signals are taken by sigwait in main alone; every thread made later inherits the mask.
 sigset_t block_signals() {
+  std::signal(SIGPIPE, SIG_IGN);
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   return signals;
 }
@@ -86,6 +98,7 @@ int main(int argc, char** argv) {
   if (const auto status = axion::server::observe::set_up_logging(config->log_level); !status.ok()) {
     return fail(std::string(status.message()));
   }
+  axion::server::rpc::take_library_logs();
   sigset_t signals = block_signals();
 
   std::string note;
@@ -96,7 +109,11 @@ int main(int argc, char** argv) {
   spdlog::info("event=device id={} name={} threads={} memory_bytes={} note={}", device.id, log_text(device.name),
                device.threads, device.memory_total_bytes, log_text(note));
 
-  auto server = axion::server::Server::start(*config, std::move(engine).value());
+  absl::Notification deaf;
+  auto server = axion::server::Server::start(*config, std::move(engine).value(), [&deaf] {
+    deaf.Notify();
+    kill(getpid(), SIGTERM);
+  });
   if (!server.ok()) return fail(std::string(server.status().message()));
   const auto build = axion::server::build_info();
   spdlog::info("event=serving listen={} metrics={} version={} revision={}", (*server)->address(),
@@ -107,9 +124,12 @@ int main(int argc, char** argv) {
   // A second signal ends the program the hard way.
   std::signal(SIGTERM, SIG_DFL);
   std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGHUP, SIG_DFL);
   pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
   spdlog::info("event=drain signal={} limit_s={}", signal, absl::ToDoubleSeconds(config->drain_timeout));
   const bool in_time = (*server)->drain(config->drain_timeout);
-  spdlog::info("event=stopped drained={}", in_time);
-  return EXIT_SUCCESS;
+  const int code = deaf.HasBeenNotified() ? kExitDeaf : EXIT_SUCCESS;
+  spdlog::info("event=stopped drained={} code={}", in_time, code);
+  axion::server::observe::flush_logs(kLogTime);
+  return code;
 }

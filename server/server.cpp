@@ -1,7 +1,7 @@
 #include "server/server.hpp"
 
+#include <algorithm>
 #include <cstddef>
-#include <exception>
 #include <random>
 #include <utility>
 
@@ -10,6 +10,12 @@
 #include <grpcpp/health_check_service_interface.h>
 
 #include "absl/strings/str_cat.h"
+#include "spdlog/spdlog.h"
+
+#include "server/net/descriptors.hpp"
+#include "server/net/listener.hpp"
+#include "server/net/memory_share.hpp"
+#include "server/observe/logging.hpp"
 
 namespace axion::server {
 namespace {
@@ -21,6 +27,15 @@ constexpr absl::Duration kFlushTime = absl::Seconds(1);
 // of megabytes wake each other dozens of times before it is through.
 constexpr int kStreamWindowBytes = 16 << 20;
 constexpr int kFrameBytes = 1 << 20;
+// A connection that has not said a word of HTTP/2 by then is closed, and one whose other end does not answer.
+constexpr int kHandshakeMilliseconds = 20'000;
+constexpr int kKeepAliveMilliseconds = 60'000, kKeepAliveTimeoutMilliseconds = 20'000;
+// Clients may ask as often whether the server is there.
+constexpr int kLeastPingMilliseconds = 10'000;
+// Calls of one connection at once; a client keeps further ones until some have ended.
+constexpr int kMaxConcurrentCalls = 1024;
+// Of the metrics page at once; fewer where descriptors are few.
+constexpr std::size_t kMaxScrapers = 64;
 // Scenes that may wait for the compiler.
 constexpr std::size_t kCompileQueue = 64;
 
@@ -46,54 +61,146 @@ Server::Server(const Config& config, std::unique_ptr<Engine> engine)
   compiler_ = std::make_unique<schedule::Worker>(kCompileQueue);
   service_ = std::make_unique<rpc::SimulationService>(
       rpc::ServiceParts{registry_, *batcher_, *compiler_, metrics_, config.limits, build_info()});
+  wire_ = std::make_unique<rpc::WireService>(*service_);
 }
 
-absl::StatusOr<std::unique_ptr<Server>> Server::start(const Config& config, std::unique_ptr<Engine> engine) {
+absl::StatusOr<std::unique_ptr<Server>> Server::start(const Config& config, std::unique_ptr<Engine> engine,
+                                                      std::function<void()> deaf) {
   std::unique_ptr<Server> server(new Server(config, std::move(engine)));
+  server->deaf_ = std::move(deaf);
   if (absl::Status status = server->listen(config); !status.ok()) return status;
   return server;
 }
 
-absl::Status Server::listen(const Config& config) {
-  if (!config.metrics_listen.empty()) {
-    try {
-      metrics_.serve(config.metrics_listen);
-    } catch (const std::exception& failure) {
-      return absl::UnavailableError(
-          absl::StrCat("--metrics_listen=", config.metrics_listen, ": cannot listen: ", failure.what()));
-    }
+absl::Status Server::listen_for_scrapers(const std::string& address, std::size_t max_visitors) {
+  auto listener = net::Listener::open(address);
+  if (!listener.ok()) {
+    return absl::UnavailableError(
+        absl::StrCat("--metrics_listen=", address, ": cannot listen there: ", listener.status().message()));
   }
+  metrics_.serve(*std::move(listener), max_visitors);
+  return absl::OkStatus();
+}
+
+absl::Status Server::listen(const Config& config) {
+  auto listener = net::Listener::open(config.listen);
+  if (!listener.ok()) {
+    return absl::UnavailableError(
+        absl::StrCat("--listen=", config.listen, ": cannot listen there: ", listener.status().message()));
+  }
+  const int port = listener->port();
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
-  int port = 0;
-  builder.AddListeningPort(config.listen, grpc::InsecureServerCredentials(), &port);
-  // Two servers on one port would share its clients; an address in use is an error instead.
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  entrance_ = builder.experimental().AddExternalConnectionAcceptor(
+      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, grpc::InsecureServerCredentials());
   builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kStreamWindowBytes);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, kFrameBytes);
+  // gRPC inflates a message before it looks at its length, and megabytes on the wire become gigabytes: none is inflated, and
+  // a call that announces a compression ends with UNIMPLEMENTED. Tensors of floats compress badly anyway.
+  builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
+  for (int algorithm = GRPC_COMPRESS_NONE + 1; algorithm < GRPC_COMPRESS_ALGORITHMS_COUNT; ++algorithm) {
+    builder.SetCompressionAlgorithmSupportStatus(static_cast<grpc_compression_algorithm>(algorithm), false);
+  }
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxConcurrentCalls);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMilliseconds);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepAliveMilliseconds);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepAliveTimeoutMilliseconds);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kLeastPingMilliseconds);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder.SetMaxReceiveMessageSize(static_cast<int>(config.limits.max_message_bytes));
   builder.SetMaxSendMessageSize(static_cast<int>(config.limits.max_message_bytes));
-  builder.RegisterService(service_.get());
+  // gRPC buffers a message whole before it looks at its length, and a length goes up to 4 GB. When all that is buffered passes
+  // this share, calls that hold some end with RESOURCE_EXHAUSTED.
+  grpc::ResourceQuota quota("axiond");
+  quota.Resize(net::transport_share(net::process_memory(), static_cast<std::size_t>(config.limits.max_message_bytes)));
+  builder.SetResourceQuota(quota);
+  builder.RegisterService(wire_.get());
   grpc_ = builder.BuildAndStart();
-  if (grpc_ == nullptr || port == 0) {
-    return absl::UnavailableError(absl::StrCat("--listen=", config.listen, ": cannot listen there"));
+  if (grpc_ == nullptr) return absl::InternalError("gRPC does not start");
+
+  // With all of the server's own files open.
+  const std::size_t limit = net::raise_descriptor_limit(), open = net::open_descriptors();
+  const std::size_t share = net::connection_share(limit, open);
+  const auto wanted = static_cast<std::size_t>(config.limits.max_connections);
+  if (share == 0 || wanted > share) {
+    return absl::ResourceExhaustedError(absl::StrCat("--max_connections=", wanted, ": the limit of open files, ", limit,
+                                                     ", leaves ", share, " connections; raise it (ulimit -n)"));
+  }
+  if (!config.metrics_listen.empty()) {
+    const std::size_t scrapers = std::min<std::size_t>(kMaxScrapers, (limit - open - share) / 2);
+    if (absl::Status status = listen_for_scrapers(config.metrics_listen, scrapers); !status.ok()) return status;
   }
   address_ = absl::StrCat(config.listen.substr(0, config.listen.rfind(':')), ":", port);
-  grpc_->GetHealthCheckService()->SetServingStatus(kServiceName, true);
-  grpc_->GetHealthCheckService()->SetServingStatus(true);
+  set_accepting(true);
+  accept_from(*std::move(listener), wanted == 0 ? share : wanted);
   return absl::OkStatus();
+}
+
+void Server::accept_from(net::Listener listener, std::size_t max_connections) {
+  // A client of gRPC that is answered so in HTTP/1.1 gives up at once, with UNAVAILABLE and the status; a GOAWAY would have it
+  // connect again dozens of times a second.
+  const std::string text =
+      absl::StrCat("max_connections: the server has ", max_connections, " connections, its limit\n");
+  const net::AcceptorOptions options{
+      .max_connections = max_connections,
+      .farewell = absl::StrCat("HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain\r\nContent-Length: ",
+                               text.size(), "\r\nConnection: close\r\n\r\n", text)};
+  net::AcceptorEvents events;
+  events.take = [this](int descriptor) {
+    grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
+    connection.fd = descriptor;
+    entrance_->HandleNewConnection(&connection);
+  };
+  events.count = [this](std::size_t open, std::size_t turned_away) {
+    metrics_.on_connections(open, turned_away);
+    if (turned_away > 0) spdlog::warn("event=connections_refused count={} open={}", turned_away, open);
+  };
+  events.stalled = [this](const std::string& reason) {
+    spdlog::error("event=accept_failed reason={}", observe::log_text(reason));
+    set_accepting(false);
+  };
+  events.recovered = [this] {
+    spdlog::warn("event=accept_recovered");
+    set_accepting(true);
+  };
+  events.gave_up = [this] {
+    if (deaf_) deaf_();
+  };
+  spdlog::debug("event=accepting max_connections={}", max_connections);
+  acceptor_ = std::make_unique<net::Acceptor>(std::move(listener), options, std::move(events));
+}
+
+void Server::set_accepting(bool accepting) {
+  absl::MutexLock lock(&health_mutex_);
+  accepting_ = accepting;
+  report_health();
+}
+
+void Server::set_draining() {
+  absl::MutexLock lock(&health_mutex_);
+  draining_ = true;
+  report_health();
+}
+
+void Server::report_health() {
+  if (grpc_ == nullptr) return;
+  const bool serving = accepting_ && !draining_;
+  grpc_->GetHealthCheckService()->SetServingStatus(kServiceName, serving);
+  grpc_->GetHealthCheckService()->SetServingStatus(serving);
 }
 
 bool Server::drain(absl::Duration limit) {
   if (drained_) return true;
   drained_ = true;
   batcher_->close();  // before the health says so: whoever reads NOT_SERVING is refused work
-  if (grpc_ != nullptr) grpc_->GetHealthCheckService()->SetServingStatus(false);
+  set_draining();
   service_->begin_drain();
   // Scenes in hand are few and quick; from here on neither models nor work are taken.
   compiler_->drain();
   const bool in_time = batcher_->drain(limit);
+  // Up to here newcomers were let in to be told; a connection that gRPC does not take any more would stay open.
+  if (acceptor_ != nullptr) acceptor_->stop();
   if (grpc_ != nullptr) {
     grpc_->Shutdown(absl::ToChronoTime(absl::Now() + kFlushTime));
     grpc_->Wait();

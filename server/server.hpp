@@ -3,20 +3,26 @@
 // Serving starts in start() and ends in drain() or the destructor. One thread at a time calls these.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
 #include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 
 #include "engine/engine.hpp"
 
 #include "server/config.hpp"
+#include "server/net/acceptor.hpp"
 #include "server/observe/metrics.hpp"
 #include "server/rpc/simulation_service.hpp"
+#include "server/rpc/wire_service.hpp"
 #include "server/schedule/registry.hpp"
 #include "server/schedule/step_batcher.hpp"
 #include "server/schedule/worker.hpp"
@@ -28,8 +34,11 @@ observe::BuildInfo build_info();
 
 class Server {
  public:
-  // UNAVAILABLE if an address cannot be had. Health is SERVING once this returns.
-  static absl::StatusOr<std::unique_ptr<Server>> start(const Config& config, std::unique_ptr<Engine> engine);
+  // UNAVAILABLE if an address cannot be had, RESOURCE_EXHAUSTED if the limit of open files is too low. Health is SERVING once
+  // this returns. `deaf` is called once, on a thread of the server's, when connections cannot be accepted for half a minute:
+  // a new process may help, this one does not help itself.
+  static absl::StatusOr<std::unique_ptr<Server>> start(const Config& config, std::unique_ptr<Engine> engine,
+                                                       std::function<void()> deaf = {});
   // As drain without time.
   ~Server();
 
@@ -45,15 +54,29 @@ class Server {
  private:
   Server(const Config& config, std::unique_ptr<Engine> engine);
   absl::Status listen(const Config& config);
+  absl::Status listen_for_scrapers(const std::string& address, std::size_t max_visitors);
+  void accept_from(net::Listener listener, std::size_t max_connections);
+  // Health is what both say.
+  void set_accepting(bool accepting) ABSL_LOCKS_EXCLUDED(health_mutex_);
+  void set_draining() ABSL_LOCKS_EXCLUDED(health_mutex_);
+  void report_health() ABSL_EXCLUSIVE_LOCKS_REQUIRED(health_mutex_);
 
   observe::Metrics metrics_;
   schedule::Registry registry_;
   std::unique_ptr<schedule::StepBatcher> batcher_;
   std::unique_ptr<schedule::Worker> compiler_;
   std::unique_ptr<rpc::SimulationService> service_;
+  std::unique_ptr<rpc::WireService> wire_;
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> entrance_;  // where gRPC takes accepted connections
   std::unique_ptr<grpc::Server> grpc_;
+  std::unique_ptr<net::Acceptor> acceptor_;
+  std::function<void()> deaf_;
   std::string address_;
   bool drained_ = false;
+
+  absl::Mutex health_mutex_;
+  bool accepting_ ABSL_GUARDED_BY(health_mutex_) = false;
+  bool draining_ ABSL_GUARDED_BY(health_mutex_) = false;
 };
 
 }  // namespace axion::server

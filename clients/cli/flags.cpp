@@ -20,8 +20,14 @@ ABSL_FLAG(uint64_t, seed, 0, "seed of the initial noise");
 ABSL_FLAG(double, noise, 0, "half width of the uniform noise on initial joint positions, rad or m");
 ABSL_FLAG(absl::Duration, idle_ttl, absl::ZeroDuration(),
           "the batch is deleted when nobody has named it for this long; 0 takes the server's default");
-ABSL_FLAG(Words, assets, {}, "files that the MJCF includes: name=path or path, separated by commas");
+ABSL_FLAG(Words, assets, {}, "files that the MJCF includes, and its meshes: name=path or path, separated by commas");
 ABSL_FLAG(bool, allow_unsupported, false, "take scenes with elements that are not supported; they become warnings");
+
+ABSL_FLAG(
+    Words, shape_overrides, {},
+    "what MJCF has no words for, NAME.CHANGE=VALUE separated by commas; CHANGE is restitution, contact_stiffness or "
+    "contact_damping, no NAME is every shape: ball.restitution=0.8,.contact_stiffness=1e5");
+ABSL_FLAG(Words, joint_overrides, {}, "likewise for joints: lock_stiffness or lock_damping");
 
 ABSL_FLAG(int32_t, steps, 1, "steps in a call");
 ABSL_FLAG(Words, control, {}, "one row of controls for every world, separated by commas; empty keeps the last");

@@ -24,6 +24,8 @@ ABSL_DECLARE_FLAG(double, noise);
 ABSL_DECLARE_FLAG(absl::Duration, idle_ttl);
 ABSL_DECLARE_FLAG(std::vector<std::string>, assets);
 ABSL_DECLARE_FLAG(bool, allow_unsupported);
+ABSL_DECLARE_FLAG(std::vector<std::string>, shape_overrides);
+ABSL_DECLARE_FLAG(std::vector<std::string>, joint_overrides);
 // Commands that step.
 ABSL_DECLARE_FLAG(int32_t, steps);
 ABSL_DECLARE_FLAG(std::vector<std::string>, control);

@@ -1,5 +1,5 @@
-// axion: the command line client of the simulation server. Exit code 0: done; 1: the server refused or is not there;
-// 2: the command line is wrong.
+// axion: the command line client of the simulation server. Exit code 0: done; 1: the server refused or is not there, or a
+// file of this machine cannot be read or written; 2: the command line is wrong.
 #include <algorithm>
 #include <iostream>
 #include <string>
@@ -13,6 +13,7 @@
 #include "absl/strings/str_format.h"
 #include "clients/cli/commands.hpp"
 #include "clients/cli/flags.hpp"
+#include "clients/cli/local_errors.hpp"
 
 namespace axion::cli {
 namespace {
@@ -67,6 +68,45 @@ int help(const std::vector<std::string>& words) {
   return 0;
 }
 
+// Looks at every flag before they are parsed: a fault ends absl's own parser with exit code 1.
+absl::Status check_flags(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    std::string_view word = argv[i];
+    if (word == "--") {
+      break;
+    }
+    if (word.size() < 2 || word[0] != '-') {
+      continue;
+    }
+    word.remove_prefix(word[1] == '-' ? 2 : 1);
+    const std::size_t equals = word.find('=');
+    const std::string name(word.substr(0, equals));
+    absl::CommandLineFlag* flag = absl::FindCommandLineFlag(name);
+    if (flag == nullptr && name.starts_with("no")) {
+      flag = absl::FindCommandLineFlag(name.substr(2));
+      if (flag != nullptr && flag->IsOfType<bool>() && equals == std::string_view::npos) {
+        continue;
+      }
+      flag = nullptr;
+    }
+    if (flag == nullptr) {
+      return usage_error("there is no flag --" + name);
+    }
+    if (equals == std::string_view::npos && flag->IsOfType<bool>()) {
+      continue;
+    }
+    if (equals == std::string_view::npos && i + 1 == argc) {
+      return usage_error("--" + name + " has no value");
+    }
+    const std::string value(equals == std::string_view::npos ? argv[++i] : word.substr(equals + 1));
+    std::string error;
+    if (!flag->ParseFrom(value, &error)) {
+      return usage_error("--" + name + "=" + value + " is no value of this flag" + (error.empty() ? "" : ": " + error));
+    }
+  }
+  return absl::OkStatus();
+}
+
 int run(int argc, char** argv) {
   const auto asks_help = [](const char* word) {
     const std::string_view text = word;
@@ -79,6 +119,10 @@ int run(int argc, char** argv) {
   absl::FlagsUsageConfig usage;
   usage.version_string = [] { return std::string("axion " AXION_VERSION "\n"); };
   absl::SetFlagsUsageConfig(usage);
+  if (const absl::Status flags = check_flags(argc, argv); !flags.ok()) {
+    std::cerr << "axion: " << flags.message() << "\n";
+    return 2;
+  }
   const std::vector<char*> positional = absl::ParseCommandLine(argc, argv);
   const std::vector<std::string> words(positional.begin() + 1, positional.end());
   const Command* command = words.empty() ? nullptr : find_command(words.front());
@@ -94,9 +138,10 @@ int run(int argc, char** argv) {
                                                  absl::GetFlag(FLAGS_json)});
   if (!status.ok()) {
     std::cout.flush();
-    std::cerr << "axion " << command->name << ": " << absl::StatusCodeToString(status.code()) << ": "
-              << status.message() << "\n";
-    return 1;
+    const bool local = is_usage_error(status) || is_file_error(status);
+    std::cerr << "axion " << command->name << ": "
+              << (local ? std::string() : absl::StatusCodeToString(status.code()) + ": ") << status.message() << "\n";
+    return is_usage_error(status) ? 2 : 1;
   }
   return 0;
 }

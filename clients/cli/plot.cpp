@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "clients/cli/local_errors.hpp"
 
 namespace axion::cli {
 namespace {
@@ -171,7 +172,7 @@ absl::Status write_png(const Trace& trace, const std::string& title, const std::
   }
   const cairo_status_t status = cairo_surface_write_to_png(surface.get(), path.c_str());
   if (status != CAIRO_STATUS_SUCCESS) {
-    return absl::UnavailableError(absl::StrCat("cannot write '", path, "': ", cairo_status_to_string(status)));
+    return file_error(absl::StrCat("cannot write the file '", path, "': ", cairo_status_to_string(status)));
   }
   return absl::OkStatus();
 }

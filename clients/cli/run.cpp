@@ -5,6 +5,7 @@
 #include "absl/flags/flag.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "clients/cli/commands.hpp"
 #include "clients/cli/flags.hpp"
@@ -143,6 +144,14 @@ absl::StatusOr<std::vector<Channel>> channels_of_flags(const client::Batch& batc
     if (!channel.ok()) {
       return channel.status();
     }
+    if (batch.field_size(channel->field) == 0) {
+      std::vector<std::string> names;
+      for (const v1::FieldInfo& field : batch.info().fields()) {
+        names.push_back(field.name());
+      }
+      return usage_error(absl::StrCat("--trace=", word, ": the batch has no numbers of '", channel->field,
+                                      "'; there are ", absl::StrJoin(names, ", ")));
+    }
     if (channel->index >= batch.field_size(channel->field)) {
       return usage_error(absl::StrCat("--trace=", word, ": the field ", channel->field, " has ",
                                       batch.field_size(channel->field), " numbers a world"));
@@ -157,6 +166,11 @@ absl::StatusOr<std::vector<Channel>> channels_of_flags(const client::Batch& batc
 absl::Status run_run(const Invocation& invocation) {
   if (invocation.words.size() != 1) {
     return usage_error("run takes one batches/ID, models/ID or MJCF file");
+  }
+  for (const std::string& path : {absl::GetFlag(FLAGS_csv), absl::GetFlag(FLAGS_png)}) {
+    if (const auto status = check_writable(path); !status.ok()) {
+      return status;  // before minutes of stepping whose records would be lost
+    }
   }
   auto batch = open_batch(invocation.client, invocation.words.front());
   if (!batch.ok()) {

@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "clients/cli/flags.hpp"
 #include "clients/cli/solver_choices.hpp"
@@ -19,9 +20,51 @@ absl::StatusOr<std::string> read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string content((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   if (!file) {
-    return absl::NotFoundError(absl::StrCat("cannot read the file '", path, "'"));
+    return file_error(absl::StrCat("cannot read the file '", path, "'"));
   }
   return content;
+}
+
+// "ball.restitution=0.8" as an Override. Names may hold dots: the last one before the value's '=' counts.
+template <typename Override>
+absl::StatusOr<Override> parse_override(const char* flag, const std::string& word) {
+  const std::size_t equals = word.rfind('=');
+  const std::size_t dot = equals == std::string::npos ? std::string::npos : word.rfind('.', equals);
+  double value = 0;
+  if (dot == std::string::npos || !absl::SimpleAtod(word.substr(equals + 1), &value)) {
+    return usage_error(absl::StrCat("--", flag, ": '", word, "' is not NAME.CHANGE=VALUE"));
+  }
+  Override change;
+  const std::string leaf = word.substr(dot + 1, equals - dot - 1);
+  const auto* field = Override::descriptor()->FindFieldByName(leaf);
+  if (field == nullptr || field->cpp_type() != google::protobuf::FieldDescriptor::CPPTYPE_DOUBLE) {
+    std::vector<std::string> names;
+    for (int i = 1; i < Override::descriptor()->field_count(); ++i) {
+      names.push_back(Override::descriptor()->field(i)->name());
+    }
+    return usage_error(absl::StrCat("--", flag, ": '", leaf, "' is none of ", absl::StrJoin(names, ", ")));
+  }
+  change.set_name(word.substr(0, dot));
+  change.GetReflection()->SetDouble(&change, field, value);
+  return change;
+}
+
+template <typename Override>
+absl::Status parse_overrides(const char* flag, const std::vector<std::string>& words,
+                             std::vector<Override>& overrides) {
+  for (const std::string& word : words) {
+    auto change = parse_override<Override>(flag, word);
+    if (!change.ok()) {
+      return change.status();
+    }
+    // Changes of one name after another are one: a damper comes with its spring.
+    if (!overrides.empty() && overrides.back().name() == change->name()) {
+      overrides.back().MergeFrom(*change);
+    } else {
+      overrides.push_back(*std::move(change));
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<client::CreateModelOptions> model_options() {
@@ -36,14 +79,15 @@ absl::StatusOr<client::CreateModelOptions> model_options() {
     }
     options.assets[name_and_path.first] = *std::move(content);
   }
+  auto status = parse_overrides("shape_overrides", absl::GetFlag(FLAGS_shape_overrides), options.shape_overrides);
+  status.Update(parse_overrides("joint_overrides", absl::GetFlag(FLAGS_joint_overrides), options.joint_overrides));
+  if (!status.ok()) {
+    return status;
+  }
   return options;
 }
 
 }  // namespace
-
-absl::Status usage_error(const std::string& message) {
-  return absl::InvalidArgumentError(absl::StrCat(message, "; see `axion help`"));
-}
 
 absl::StatusOr<v1::Model> open_model(const client::Client& client, const std::string& word) {
   if (absl::StartsWith(word, "models/")) {

@@ -7,11 +7,9 @@
 
 #include "absl/status/statusor.h"
 #include "clients/cli/commands.hpp"
+#include "clients/cli/local_errors.hpp"
 
 namespace axion::cli {
-
-// The words of the command line that are wrong. INVALID_ARGUMENT with this usage.
-absl::Status usage_error(const std::string& message);
 
 // A model of "models/ID" or of an MJCF file (with --assets, --allow_unsupported). Its warnings go to stderr.
 absl::StatusOr<v1::Model> open_model(const client::Client& client, const std::string& word);

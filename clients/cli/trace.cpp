@@ -5,6 +5,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "clients/cli/local_errors.hpp"
 #include "clients/cpp/tensor.hpp"
 
 namespace axion::cli {
@@ -14,7 +15,7 @@ absl::StatusOr<Channel> parse_channel(const std::string& word) {
   Channel channel{word.substr(0, colon), 0};
   if (channel.field.empty() || (colon != std::string::npos &&
                                 (!absl::SimpleAtoi(word.substr(colon + 1), &channel.index) || channel.index < 0))) {
-    return absl::InvalidArgumentError(absl::StrCat("--trace: '", word, "' is not field:index"));
+    return usage_error(absl::StrCat("--trace: '", word, "' is not field:index"));
   }
   return channel;
 }
@@ -64,7 +65,7 @@ absl::Status Trace::write_csv(const std::string& path) const {
     }
   }
   file.close();
-  return file ? absl::OkStatus() : absl::UnavailableError(absl::StrCat("cannot write '", path, "'"));
+  return file ? absl::OkStatus() : file_error(absl::StrCat("cannot write the file '", path, "'"));
 }
 
 }  // namespace axion::cli

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "absl/flags/flag.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -173,6 +174,14 @@ absl::Status run_state(const Invocation& invocation) {
       json["fields"][name] = tensor_json(tensor);
     } else {
       print_field(name, tensor, *worlds, false);
+    }
+  }
+  for (int i = 0; i < state->snapshot_size(); ++i) {
+    if (invocation.json) {
+      json["snapshot"].push_back(absl::Base64Escape(state->snapshot(i)));
+    } else {
+      absl::PrintF("snapshot of world %d: %d bytes (--json prints them in base64)\n",
+                   (*worlds)[static_cast<std::size_t>(i)], state->snapshot(i).size());
     }
   }
   if (invocation.json) {

@@ -98,6 +98,7 @@ absl::StatusOr<v1::StateUpdate> Batch::state_update(const StateArguments& state,
     }
     *update.mutable_time() = *std::move(tensor);
   }
+  update.mutable_snapshot()->Add(state.snapshot.begin(), state.snapshot.end());
   return update;
 }
 

@@ -29,6 +29,8 @@ struct StateArguments {
   std::span<const double> joint_position = {};  // [n, nq]
   std::span<const double> joint_velocity = {};  // [n, nv]
   std::span<const double> time = {};            // [n], s
+  // What get_state({"snapshot"}) gave: [n], or one for all worlds; alone. All that a world carries: the same bits follow.
+  std::span<const std::string> snapshot = {};
 };
 
 // A handle; movable. One that Client::create_batch made deletes the worlds when it goes out of scope, unless released.
@@ -55,7 +57,7 @@ class Batch {
   absl::Status reset(std::span<const std::int32_t> worlds = {}, const std::string& keyframe = "",
                      const StateArguments& state = {}) const;
   absl::Status set_state(const StateArguments& state, std::span<const std::int32_t> worlds = {}) const;
-  // No fields: all of them.
+  // No fields: all of them, without "snapshot", whose answer is the response's snapshot().
   absl::StatusOr<v1::GetStateResponse> get_state(const std::vector<std::string>& fields = {},
                                                  std::span<const std::int32_t> worlds = {}) const;
   absl::StatusOr<v1::GetContactsResponse> contacts(std::span<const std::int32_t> worlds = {}) const;

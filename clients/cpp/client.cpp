@@ -4,6 +4,7 @@
 #include <grpcpp/security/credentials.h>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "clients/cpp/connection.hpp"
 
 namespace axion::client {
@@ -40,6 +41,8 @@ absl::StatusOr<v1::Model> Client::create_model(const std::string& mjcf, const Cr
   for (const auto& [name, content] : options.assets) {
     (*request.mutable_assets())[name] = content;
   }
+  request.mutable_shape_overrides()->Add(options.shape_overrides.begin(), options.shape_overrides.end());
+  request.mutable_joint_overrides()->Add(options.joint_overrides.begin(), options.joint_overrides.end());
   return create_model(request);
 }
 
@@ -47,9 +50,10 @@ absl::StatusOr<v1::Model> Client::create_model(const v1::CreateModelRequest& req
   return connection_->call(&Stub::CreateModel, request);
 }
 
-absl::StatusOr<v1::Model> Client::get_model(const std::string& name) const {
+absl::StatusOr<v1::Model> Client::get_model(const std::string& name, v1::ModelView view) const {
   v1::GetModelRequest request;
   request.set_name(name);
+  request.set_view(view);
   return connection_->call(&Stub::GetModel, request);
 }
 
@@ -134,7 +138,12 @@ absl::StatusOr<std::vector<double>> hold_control(const v1::Model& model, const s
     }
     return control;
   }
-  return absl::NotFoundError(absl::StrCat("model ", model.name(), " has no keyframe '", keyframe, "'"));
+  std::vector<std::string> names;
+  for (const v1::KeyframeSpec& key : model.keyframes()) {
+    names.push_back(key.name());
+  }
+  return absl::NotFoundError(absl::StrCat("model ", model.name(), " has no keyframe '", keyframe, "'; there are ",
+                                          names.empty() ? "none" : absl::StrJoin(names, ", ")));
 }
 
 }  // namespace axion::client

@@ -35,8 +35,10 @@ struct ConnectOptions {
 };
 
 struct CreateModelOptions {
-  std::map<std::string, std::string> assets;  // files that the MJCF includes, by name: bytes
-  bool allow_unsupported = false;             // elements that are not supported become warnings
+  std::map<std::string, std::string> assets;            // files that the MJCF includes, and its meshes, by name: bytes
+  bool allow_unsupported = false;                       // elements that are not supported become warnings
+  std::vector<v1::ShapeOverride> shape_overrides = {};  // what MJCF has no words for: restitution, soft contacts
+  std::vector<v1::JointOverride> joint_overrides = {};  // soft joints
 };
 
 class Client {
@@ -49,7 +51,8 @@ class Client {
   // Compiles MJCF text; the same content gives the same model. Model.warnings lists what was understood in part.
   absl::StatusOr<v1::Model> create_model(const std::string& mjcf, const CreateModelOptions& options = {}) const;
   absl::StatusOr<v1::Model> create_model(const v1::CreateModelRequest& request) const;
-  absl::StatusOr<v1::Model> get_model(const std::string& name) const;
+  // FULL has the scene that the model was compiled from; create_model of it makes the same model.
+  absl::StatusOr<v1::Model> get_model(const std::string& name, v1::ModelView view = v1::MODEL_VIEW_BASIC) const;
   absl::StatusOr<std::vector<v1::Model>> list_models() const;
   absl::Status delete_model(const std::string& name) const;  // FAILED_PRECONDITION while a batch uses it
 

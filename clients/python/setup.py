@@ -1,17 +1,31 @@
-"""Builds the package: the messages and stubs of proto/axion/v1 are generated while it is built, never kept."""
+"""Builds the package: the messages, the service and their types are generated from proto/axion/v1, never kept."""
 
 import pathlib
+import re
+import shutil
 import sys
+import tempfile
 
 from setuptools import setup
 from setuptools.command.build_py import build_py
+from setuptools.command.sdist import sdist
 
 HERE = pathlib.Path(__file__).resolve().parent
-PROTO_ROOT = HERE.parents[1] / "proto"
+# Beside this file in a source distribution; in a checkout it is the repository's.
+PROTO_ROOT = next((root for root in (HERE / "proto", HERE.parents[1] / "proto") if (root / "axion" / "v1").is_dir()),
+                  HERE / "proto")
+
+
+def message_files():
+    files = sorted(PROTO_ROOT.glob("axion/v1/*.proto"))
+    if not files:
+        sys.exit(f"setup.py: no messages at {PROTO_ROOT}/axion/v1: install from a checkout of the whole repository or "
+                 "from a source distribution")
+    return files
 
 
 class BuildWithMessages(build_py):
-    """build_py that also writes axion/v1/*_pb2*.py into the build (into the sources for an editable install)."""
+    """build_py that also writes axion/v1 into the build (into the sources for an editable install)."""
 
     def run(self):
         super().run()
@@ -21,16 +35,45 @@ class BuildWithMessages(build_py):
         from grpc_tools import protoc
         import grpc_tools
 
-        names = sorted(path.relative_to(PROTO_ROOT).as_posix() for path in PROTO_ROOT.glob("axion/v1/*.proto"))
-        if not names:
-            sys.exit(f"setup.py: no messages at {PROTO_ROOT}/axion/v1: install from a checkout of the whole repository")
         includes = pathlib.Path(grpc_tools.__file__).parent / "_proto"
         output.mkdir(parents=True, exist_ok=True)
-        arguments = ["protoc", f"-I{PROTO_ROOT}", f"-I{includes}", f"--python_out={output}",
-                     f"--pyi_out={output}", f"--grpc_python_out={output}", *names]
-        if protoc.main(arguments) != 0:
-            sys.exit("setup.py: the message compiler failed; its own message is above")
+        with tempfile.TemporaryDirectory() as folder:
+            descriptors = pathlib.Path(folder) / "descriptors"
+            arguments = ["protoc", f"-I{PROTO_ROOT}", f"-I{includes}", f"--python_out={output}", f"--pyi_out={output}",
+                         f"--grpc_python_out={output}", f"--descriptor_set_out={descriptors}", "--include_imports",
+                         *(path.relative_to(PROTO_ROOT).as_posix() for path in message_files())]
+            if protoc.main(arguments) != 0:
+                sys.exit("setup.py: the message compiler failed; its own message is above")
+            self.write_service_types(descriptors, output)
+        for types in (output / "axion" / "v1").glob("*_pb2.pyi"):  # protoc leaves the arguments of mappings out
+            text = re.sub(r"(?<! as )\b_Mapping\b(?!\[)", "_Mapping[str, _Any]", types.read_text())
+            types.write_text("from typing import Any as _Any\n" + text)
         (output / "axion" / "v1" / "__init__.py").write_text('"""Generated from proto/axion/v1."""\n')
 
+    def write_service_types(self, descriptors, output):
+        from google.protobuf import descriptor_pb2
 
-setup(cmdclass={"build_py": BuildWithMessages})
+        sys.path.insert(0, str(HERE))
+        from stubs import service_stub
+
+        files = descriptor_pb2.FileDescriptorSet.FromString(descriptors.read_bytes()).file
+        module_of = {f".{file.package}.{message.name}": file.name.removesuffix(".proto").replace("/", ".") + "_pb2"
+                     for file in files for message in file.message_type}
+        for file in files:
+            stub = output / (file.name.removesuffix(".proto") + "_pb2_grpc")
+            if file.service:
+                stub.with_suffix(".pyi").write_text(service_stub(file, module_of))
+
+
+class SourcesWithMessages(sdist):
+    """sdist that takes the messages along, which lie outside of this folder in a checkout."""
+
+    def make_release_tree(self, base_dir, files):
+        super().make_release_tree(base_dir, files)
+        target = pathlib.Path(base_dir) / "proto" / "axion" / "v1"
+        target.mkdir(parents=True, exist_ok=True)
+        for path in message_files():
+            shutil.copyfile(path, target / path.name)
+
+
+setup(cmdclass={"build_py": BuildWithMessages, "sdist": SourcesWithMessages})

@@ -2,9 +2,9 @@
 
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <vector>
 
+#include "engine/backend/input_pass.hpp"
 #include "engine/backend/text.hpp"
 
 namespace axion::backend {
@@ -25,32 +25,6 @@ Status for_each_value(const InputView& view, const InputShape& shape, Visit&& vi
     }
   }
   return {};
-}
-
-template <typename T>
-bool all_finite(const std::byte* data, int count) {
-  T sum = 0;  // zero times anything but a finite number is NaN
-  for (int j = 0; j < count; ++j) {
-    T value;
-    std::memcpy(&value, data + std::size_t(j) * sizeof(T), sizeof(T));
-    sum += value * T(0);
-  }
-  return sum == T(0);
-}
-
-// The common case, fast: every value is finite in its own type and that is no wider than the batch's.
-bool plainly_finite(const InputView& view, const InputShape& shape) {
-  if (shape.limit > 0 || (view.dtype == DType::kFloat64 && shape.precision == DType::kFloat32)) return false;
-  const int steps = view.step_stride == 0 ? 1 : shape.steps;
-  for (int i = 0; i < shape.rows; ++i) {
-    for (int t = 0; t < steps; ++t) {
-      const std::byte* data = view.data + i * view.world_stride + t * view.step_stride;
-      const bool ok = view.dtype == DType::kFloat32 ? all_finite<float>(data, shape.columns)
-                                                    : all_finite<double>(data, shape.columns);
-      if (!ok) return false;
-    }
-  }
-  return true;
 }
 
 }  // namespace
@@ -78,12 +52,15 @@ std::string element_name(const InputShape& shape, int row, int step, int column,
   return name + "]";
 }
 
-Status check_input(const InputView& view, const InputShape& shape) {
+Status check_type(const InputView& view, const char* name) {
+  if (view.data == nullptr || view.dtype == DType::kFloat32 || view.dtype == DType::kFloat64) return {};
+  return invalid_argument(name, text(name, " must be float32 or float64."));
+}
+
+Status check_input(const InputView& view, const InputShape& shape, std::byte* to, ThreadPool* pool) {
   if (view.data == nullptr) return {};
-  if (view.dtype != DType::kFloat32 && view.dtype != DType::kFloat64) {
-    return invalid_argument(shape.name, text(shape.name, " must be float32 or float64."));
-  }
-  if (plainly_finite(view, shape)) return {};
+  if (Status status = check_type(view, shape.name); !status.ok()) return status;
+  if (pass_input(view, shape, to, pool)) return {};
   const bool to_float = shape.precision == DType::kFloat32;
   return for_each_value(view, shape, [&](int i, int t, int j, double value) -> Status {
     const bool finite = std::isfinite(value) && (!to_float || std::isfinite(static_cast<float>(value)));

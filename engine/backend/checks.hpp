@@ -9,6 +9,8 @@
 
 namespace axion::backend {
 
+class ThreadPool;
+
 // What an InputView must be. Row i, step t, value j; value_shape splits j into the indices that an error names.
 struct InputShape {
   const char* name = "";  // as users know it, e.g. "body_pose"
@@ -26,8 +28,11 @@ double read_input(const InputView& view, int row, int step, int column);
 // "body_pose[3,1,4]"
 std::string element_name(const InputShape& shape, int row, int step, int column, bool has_steps);
 
-// INVALID_ARGUMENT unless absent, or of a real type and finite throughout.
-Status check_input(const InputView& view, const InputShape& shape);
+// INVALID_ARGUMENT unless absent or of a real type.
+Status check_type(const InputView& view, const char* name);
+
+// INVALID_ARGUMENT unless absent, or of a real type and finite throughout. `to` and `pool` as in input_pass.hpp.
+Status check_input(const InputView& view, const InputShape& shape, std::byte* to = nullptr, ThreadPool* pool = nullptr);
 
 // No quaternion is zero; `columns` says where in a row each starts. Needs check_input.
 Status check_quaternions(const InputView& view, const InputShape& shape, std::span<const int> columns);

@@ -27,6 +27,12 @@ std::vector<int> pose_quaternions(int body_count) {
   return columns;
 }
 
+// One value over all steps.
+InputView held(InputView view) {
+  view.step_stride = 0;
+  return view;
+}
+
 InputShape pose_shape(const char* name, int rows, int body_count, DType precision) {
   return {name, rows, 1, 7 * body_count, 7, precision, kMaxState};
 }
@@ -50,10 +56,10 @@ Status check_spec(const BatchSpec& spec) {
   }
   const std::int64_t unknowns = model::unknown_count(model->arrays<double>().view());
   if (spec.options.linear_solver == model::LinearSolver::kDenseDirect && unknowns > model::kMaxDenseUnknowns) {
-    return invalid_argument("options.linear_solver",
-                            text("options.linear_solver is DENSE_DIRECT, which takes worlds of at most ",
-                                 model::kMaxDenseUnknowns, " unknowns; this model has ", unknowns,
-                                 " with all the contacts that it can hold. AUTOMATIC takes it."));
+    return invalid_argument(
+        "options.linear_solver",
+        text("options.linear_solver is DENSE_DIRECT, which takes worlds of at most ", model::kMaxDenseUnknowns,
+             " unknowns; this model has ", unknowns, " with all the contacts that it can hold. AUTOMATIC takes it."));
   }
   const ModelInfo& info = model->info();
   const int n = spec.world_count, nb = static_cast<int>(info.bodies.size());
@@ -166,14 +172,41 @@ Status EngineBatch::check_step(const StepRequest& request) const {
     return invalid_argument("record_every", text("record_every is ", request.record_every,
                                                  "; it must be 0 or divide step_count, ", request.step_count, "."));
   }
+  for (const auto& [view, name] : {std::pair(&request.control, "control"), std::pair(&request.body_wrench, "body_wrench")}) {
+    if (Status s = check_type(*view, name); !s.ok()) return s;
+  }
   const int n = row_count(request.world_indices), k = request.step_count;
-  const int nu = static_cast<int>(model_->info().actuators.size());
-  const int nb = static_cast<int>(model_->info().bodies.size());
-  if (Status s = check_input(request.control, {"control", n, k, nu, 0, real_dtype()}); !s.ok()) return s;
-  InputView held = request.body_wrench;
-  held.step_stride = 0;
-  if (Status s = check_input(held, {"body_wrench", n, 1, 6 * nb, 6, real_dtype()}); !s.ok()) return s;
   return check_outputs(request.outputs, n, request.record_every > 0 ? k / request.record_every : 1);
+}
+
+InputShape EngineBatch::control_shape(const StepRequest& request) const {
+  const int nu = static_cast<int>(model_->info().actuators.size());
+  return {"control", row_count(request.world_indices), request.step_count, nu, 0, real_dtype()};
+}
+
+InputShape EngineBatch::wrench_shape(const StepRequest& request) const {
+  const int nb = static_cast<int>(model_->info().bodies.size());
+  return {"body_wrench", row_count(request.world_indices), 1, 6 * nb, 6, real_dtype()};
+}
+
+std::size_t EngineBatch::input_bytes(const StepRequest& request) const {
+  const std::size_t control = packed_bytes(request.control, control_shape(request));
+  return model::align_up(control, model::kFieldAlignment) +
+         model::align_up(packed_bytes(held(request.body_wrench), wrench_shape(request)), model::kFieldAlignment);
+}
+
+Status EngineBatch::take_inputs(StepRequest& request, std::byte* to, ThreadPool* pool) const {
+  request.body_wrench = held(request.body_wrench);
+  const auto take = [&](InputView& view, const InputShape& shape) -> Status {
+    if (Status s = check_input(view, shape, to, pool); !s.ok() || to == nullptr || view.data == nullptr) return s;
+    const std::size_t record = shape.columns * size_of(view.dtype), bytes = packed_bytes(view, shape);
+    const bool has_steps = view.step_stride != 0;
+    view = {to, view.dtype, has_steps ? record * shape.steps : record, has_steps ? record : 0};
+    to += model::align_up(bytes, model::kFieldAlignment);
+    return {};
+  };
+  if (Status s = take(request.control, control_shape(request)); !s.ok()) return s;
+  return take(request.body_wrench, wrench_shape(request));
 }
 
 StepStatistics EngineBatch::finish_step(const StepRequest& request) {
@@ -186,7 +219,31 @@ StepStatistics EngineBatch::finish_step(const StepRequest& request) {
   return statistics;
 }
 
+Status EngineBatch::check_snapshots(const StateUpdate& state, int rows) const {
+  for (const InputView& other :
+       {state.body_pose, state.body_velocity, state.joint_position, state.joint_velocity, state.time}) {
+    if (other.data == nullptr) continue;
+    return invalid_argument("snapshot", "snapshot is all of a state; it is given alone.");
+  }
+  const int count = static_cast<int>(state.snapshots.size());
+  if (count != rows && count != 1) {
+    return invalid_argument(
+        "snapshot", text("snapshot has ", count, " values for ", rows, " worlds; give one a world, or one for all."));
+  }
+  for (int i = 0; i < count; ++i) {
+    if (Status s = check_snapshot(state.snapshots[i], text("snapshot[", i, "]")); !s.ok()) return s;
+  }
+  return {};
+}
+
+Status EngineBatch::take_snapshots(std::span<const std::int32_t> worlds, std::span<const std::string_view> snapshots) {
+  return memory_->visit(worlds, Access::kReadWrite, [&](int row, std::byte* block) {
+    step_index_[worlds[row]] = read_snapshot(snapshots[snapshots.size() == 1 ? 0 : row], block);
+  });
+}
+
 Status EngineBatch::check_state(const StateUpdate& state, int rows) const {
+  if (!state.snapshots.empty()) return check_snapshots(state, rows);
   const bool body = state.body_pose.data != nullptr || state.body_velocity.data != nullptr;
   const bool joint = state.joint_position.data != nullptr || state.joint_velocity.data != nullptr;
   if (body && joint) {
@@ -233,9 +290,21 @@ Status EngineBatch::get(std::span<const std::int32_t> worlds, std::span<const Ou
   return memory_->visit(resolve(worlds), Access::kRead, [&](int row, std::byte* block) { get_world(out, row, block); });
 }
 
+Result<std::vector<std::string>> EngineBatch::snapshots(std::span<const std::int32_t> worlds,
+                                                        std::span<const std::uint32_t> outcomes) const {
+  if (Status s = check_worlds(worlds, spec_.world_count); !s.ok()) return s.error();
+  std::vector<std::string> snapshots(row_count(worlds));
+  const Status status = memory_->visit(resolve(worlds), Access::kRead, [&](int row, std::byte* block) {
+    snapshots[row] = write_snapshot(block, outcomes.empty() ? nullptr : &outcomes[row]);
+  });
+  if (!status.ok()) return status.error();
+  return snapshots;
+}
+
 Status EngineBatch::set_state(std::span<const std::int32_t> worlds, const StateUpdate& state) {
   if (Status s = check_worlds(worlds, spec_.world_count); !s.ok()) return s;
   if (Status s = check_state(state, row_count(worlds)); !s.ok()) return s;
+  if (!state.snapshots.empty()) return take_snapshots(resolve(worlds), state.snapshots);
   return memory_->visit(resolve(worlds), Access::kReadWrite,
                         [&](int row, std::byte* block) { set_world(state, row, block); });
 }
@@ -249,6 +318,11 @@ Status EngineBatch::reset(const ResetRequest& request) {
   }
   if (Status s = check_state(request.state, row_count(request.world_indices)); !s.ok()) return s;
   const std::span<const std::int32_t> worlds = resolve(request.world_indices);
+  if (!request.state.snapshots.empty()) {
+    if (request.keyframe >= 0)
+      return invalid_argument("keyframe", "A world starts at a keyframe or at a snapshot, not at both.");
+    return take_snapshots(worlds, request.state.snapshots);
+  }
   const Status status =
       memory_->visit(worlds, Access::kReadWrite, [&](int row, std::byte* block) { reset_world(request, row, block); });
   if (status.ok()) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/backend/engine_model.hpp"
+#include "engine/backend/input_pass.hpp"
 #include "engine/backend/memory.hpp"
 #include "engine/engine.hpp"
 #include "engine/model/world_layout.hpp"
@@ -26,6 +27,8 @@ class EngineBatch : public Batch {
   std::vector<std::int64_t> field_shape(Field field) const final;
   DType field_dtype(Field field) const final;
   Status get(std::span<const std::int32_t> worlds, std::span<const OutputView> out) const final;
+  Result<std::vector<std::string>> snapshots(std::span<const std::int32_t> worlds,
+                                             std::span<const std::uint32_t> outcomes) const final;
   Status set_state(std::span<const std::int32_t> worlds, const StateUpdate& state) final;
   Status reset(const ResetRequest& request) final;
   BatchStatistics statistics() const final { return {cumulative_, memory_bytes()}; }
@@ -34,8 +37,12 @@ class EngineBatch : public Batch {
   const void* engine() const { return engine_; }
   const EngineModel& model() const { return *model_; }
   BatchMemory& memory() const { return *memory_; }
-  // Checks a step request to this batch; `path` names it in errors.
+  // Checks all of a step request to this batch but the values of its inputs.
   Status check_step(const StepRequest& request) const;
+  // Bytes of its inputs where they are packed (input_pass.hpp). check_step has passed.
+  std::size_t input_bytes(const StepRequest& request) const;
+  // Checks the values of its inputs, which are made to point to a packed copy where `to` is not nullptr.
+  Status take_inputs(StepRequest& request, std::byte* to, ThreadPool* pool) const;
   // Takes in what a launch did to the worlds of a request.
   StepStatistics finish_step(const StepRequest& request);
   // Parameters and initial state of all worlds; `overrides` have been checked.
@@ -47,13 +54,21 @@ class EngineBatch : public Batch {
   virtual void reset_world(const ResetRequest& request, int row, std::byte* block) const = 0;
   virtual void set_world(const StateUpdate& state, int row, std::byte* block) const = 0;
   virtual void get_world(std::span<const OutputView> out, int row, std::byte* block) const = 0;
+  virtual std::string write_snapshot(std::byte* block, const std::uint32_t* outcome) const = 0;
+  virtual Status check_snapshot(std::string_view snapshot, const std::string& name) const = 0;
+  virtual std::int64_t read_snapshot(std::string_view snapshot, std::byte* block) const = 0;
 
   Status check_one_world(int world) const;
 
  private:
   Status check_state(const StateUpdate& state, int rows) const;
+  Status check_snapshots(const StateUpdate& state, int rows) const;
+  // Snapshots that have been checked.
+  Status take_snapshots(std::span<const std::int32_t> worlds, std::span<const std::string_view> snapshots);
   Status check_outputs(std::span<const OutputView> out, int rows, int records) const;
   int row_count(std::span<const std::int32_t> worlds) const;
+  InputShape control_shape(const StepRequest& request) const;
+  InputShape wrench_shape(const StepRequest& request) const;
   // `worlds`, or all of them if it is empty.
   std::span<const std::int32_t> resolve(std::span<const std::int32_t> worlds) const;
 
@@ -84,6 +99,9 @@ class TypedBatch final : public EngineBatch {
   void reset_world(const ResetRequest& request, int row, std::byte* block) const override;
   void set_world(const StateUpdate& state, int row, std::byte* block) const override;
   void get_world(std::span<const OutputView> out, int row, std::byte* block) const override;
+  std::string write_snapshot(std::byte* block, const std::uint32_t* outcome) const override;
+  Status check_snapshot(std::string_view snapshot, const std::string& name) const override;
+  std::int64_t read_snapshot(std::string_view snapshot, std::byte* block) const override;
 };
 
 extern template class TypedBatch<float>;

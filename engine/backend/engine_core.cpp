@@ -10,6 +10,17 @@
 #include "engine/model/batch_view.hpp"
 
 namespace axion::backend {
+namespace {
+
+// What is wrong with one of several requests says with which.
+Status of_request(const Status& status, std::size_t index, std::size_t count) {
+  if (count == 1) return status;
+  Error error = status.error();
+  error.field = text("requests[", index, "].", error.field);
+  return error;
+}
+
+}  // namespace
 
 std::string bytes_text(std::int64_t bytes) {
   constexpr std::array<const char*, 5> kUnits{"bytes", "KiB", "MiB", "GiB", "TiB"};
@@ -64,18 +75,31 @@ Status EngineCore::check(std::span<const StepRequest> requests) const {
     if (!seen.insert(requests[i].batch).second) {
       return invalid_argument(path + ".batch", path + ".batch has a request in this launch already.");
     }
-    if (Status status = batch->check_step(requests[i]); !status.ok()) {
-      if (requests.size() == 1) return status;
-      Error error = status.error();
-      error.field = path + "." + error.field;
-      return error;
-    }
+    if (Status status = batch->check_step(requests[i]); !status.ok()) return of_request(status, i, requests.size());
   }
   return {};
 }
 
-Result<StepStatistics> EngineCore::step(std::span<const StepRequest> requests) {
-  if (Status status = check(requests); !status.ok()) return status.error();
+Status EngineCore::take_inputs(std::span<StepRequest> requests) {
+  const auto batch = [](const StepRequest& request) { return static_cast<const EngineBatch*>(request.batch); };
+  std::size_t bytes = 0;
+  for (const StepRequest& request : requests) bytes += batch(request)->input_bytes(request);
+  const Result<InputRoom> room = input_room(bytes);
+  if (!room.ok()) return room.error();
+  std::byte* to = room.value().data;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const std::size_t own = batch(requests[i])->input_bytes(requests[i]);
+    const Status status = batch(requests[i])->take_inputs(requests[i], to, room.value().pool);
+    if (!status.ok()) return of_request(status, i, requests.size());
+    if (to != nullptr) to += own;
+  }
+  return {};
+}
+
+Result<StepStatistics> EngineCore::step(std::span<const StepRequest> asked) {
+  if (Status status = check(asked); !status.ok()) return status.error();
+  std::vector<StepRequest> requests(asked.begin(), asked.end());
+  if (Status status = take_inputs(requests); !status.ok()) return status.error();
   Launch launch;
   for (const StepRequest& request : requests) {
     if (auto* batch = dynamic_cast<TypedBatch<float>*>(request.batch)) {

@@ -41,6 +41,13 @@ class EngineCore : public Engine {
   virtual Result<std::unique_ptr<BatchMemory>> allocate(std::shared_ptr<const EngineModel> model, DType precision,
                                                         model::WorldBytes bytes, int world_count,
                                                         Reservation reservation) = 0;
+  // Memory that a launch's controls and wrenches, so many bytes, are packed into while they are checked, for devices that want that;
+  // and threads that take part. Nothing of the last launch is in use when it is asked for.
+  struct InputRoom {
+    std::byte* data = nullptr;  // aligned to kFieldAlignment; nullptr: jobs read the caller's memory
+    ThreadPool* pool = nullptr;
+  };
+  virtual Result<InputRoom> input_room(std::size_t) { return InputRoom{}; }
   // Runs all jobs to their end. kInternal if the device fails.
   virtual Status run(Launch& launch) = 0;
 
@@ -50,6 +57,8 @@ class EngineCore : public Engine {
   template <typename Real>
   Result<std::unique_ptr<Batch>> make_batch(const BatchSpec& spec, std::shared_ptr<const EngineModel> model);
   Status check(std::span<const StepRequest> requests) const;
+  // Checks the values of all inputs and packs them where the backend wants it; requests then point there.
+  Status take_inputs(std::span<StepRequest> requests);
 
   std::shared_ptr<MemoryBudget> budget_;
 };

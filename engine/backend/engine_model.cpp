@@ -4,7 +4,9 @@
 #include <new>
 #include <utility>
 
+#include "engine/base/hash.hpp"
 #include "engine/model/loop_joints.hpp"
+#include "engine/model/scene_warnings.hpp"
 
 namespace axion::backend {
 namespace {
@@ -39,7 +41,8 @@ model::PoseSpec body_pose(const model::CompiledModel& compiled, int internal) {
   return {{p.x, p.y, p.z}, {q.w, q.x, q.y, q.z}};
 }
 
-ModelInfo make_info(const model::CompiledModel& compiled, const UserArrays<double>& user) {
+ModelInfo make_info(const model::CompiledModel& compiled, const UserArrays<double>& user,
+                    const model::SceneSpec& source) {
   const model::SceneSpec& scene = compiled.welded.scene;
   ModelInfo info;
   info.name = scene.name;
@@ -68,7 +71,6 @@ ModelInfo make_info(const model::CompiledModel& compiled, const UserArrays<doubl
   }
   info.shapes = scene.shapes;
   info.meshes = scene.meshes;
-  info.warnings = compiled.warnings;
   info.actuators = scene.actuators;
   info.keyframes = scene.keyframes;
   info.gravity = scene.gravity;
@@ -76,7 +78,19 @@ ModelInfo make_info(const model::CompiledModel& compiled, const UserArrays<doubl
   info.joint_position_count = user.position_count;
   info.joint_velocity_count = user.velocity_count;
   info.contact_capacity = compiled.arrays.contact_capacity;
+  info.warnings = model::scene_warnings(source);
+  info.warnings.insert(info.warnings.end(), compiled.warnings.begin(), compiled.warnings.end());
+  info.scene = source;
+  info.fingerprint = model::fingerprint(source);
   return info;
+}
+
+std::uint64_t hash_of_pairs(const model::ModelView<double>& m) {
+  Hash hash;
+  for (int i = 0; i < m.pair_count; ++i) {
+    hash.add(std::uint64_t(std::uint32_t(m.pairs[i].shape_a)) << 32 | std::uint32_t(m.pairs[i].shape_b));
+  }
+  return hash.value();
 }
 
 }  // namespace
@@ -95,12 +109,13 @@ model::UserLayout<Real> UserArrays<Real>::view() const {
 template struct UserArrays<float>;
 template struct UserArrays<double>;
 
-EngineModel::EngineModel(model::CompiledModel compiled)
+EngineModel::EngineModel(model::CompiledModel compiled, const model::SceneSpec& scene)
     : compiled_(std::move(compiled)),
       arrays_float_(model::to_float(compiled_.arrays)),
       user_float_(make_user_arrays<float>(compiled_)),
       user_double_(make_user_arrays<double>(compiled_)),
-      info_(make_info(compiled_, user_double_)) {}
+      info_(make_info(compiled_, user_double_, scene)),
+      pairs_hash_(hash_of_pairs(compiled_.arrays.view())) {}
 
 }  // namespace axion::backend
 
@@ -110,7 +125,7 @@ Result<std::shared_ptr<const Model>> compile_model(const model::SceneSpec& scene
   try {
     Result<model::CompiledModel> compiled = model::compile(scene);
     if (!compiled.ok()) return compiled.error();
-    return std::shared_ptr<const Model>(std::make_shared<backend::EngineModel>(std::move(compiled).value()));
+    return std::shared_ptr<const Model>(std::make_shared<backend::EngineModel>(std::move(compiled).value(), scene));
   } catch (const std::bad_alloc&) {
     return Error{ErrorCode::kResourceExhausted, "", "There is not enough memory to compile the scene."};
   }

@@ -26,10 +26,13 @@ struct UserArrays {
 
 class EngineModel final : public Model {
  public:
-  explicit EngineModel(model::CompiledModel compiled);
+  // `scene` is what was compiled.
+  EngineModel(model::CompiledModel compiled, const model::SceneSpec& scene);
 
   const ModelInfo& info() const override { return info_; }
   const model::CompiledModel& compiled() const { return compiled_; }
+  // Of the pairs of shapes that may touch, in their order: worlds name contacts by their pair.
+  std::uint64_t pairs_hash() const { return pairs_hash_; }
 
   template <typename Real>
   const model::ModelArrays<Real>& arrays() const {
@@ -54,6 +57,7 @@ class EngineModel final : public Model {
   UserArrays<float> user_float_;
   UserArrays<double> user_double_;
   ModelInfo info_;
+  std::uint64_t pairs_hash_;
 };
 
 }  // namespace axion::backend

@@ -3,6 +3,7 @@
 
 #include "engine/backend/checks.hpp"
 #include "engine/backend/engine_batch.hpp"
+#include "engine/backend/snapshot.hpp"
 #include "engine/backend/world_block.hpp"
 #include "engine/model/batch_view.hpp"
 #include "engine/team/serial_team.hpp"
@@ -79,6 +80,21 @@ void TypedBatch<Real>::get_world(std::span<const OutputView> out, int row, std::
     if (field_bytes(o.field) == 0) continue;
     step::write_field(team::SerialTeam{}, m, user, world.view(), o.field, o.data + row * o.world_stride);
   }
+}
+
+template <typename Real>
+std::string TypedBatch<Real>::write_snapshot(std::byte* block, const std::uint32_t* outcome) const {
+  return backend::write_snapshot<Real>(snapshot_header<Real>(model(), spec()), model(), block, outcome);
+}
+
+template <typename Real>
+Status TypedBatch<Real>::check_snapshot(std::string_view snapshot, const std::string& name) const {
+  return backend::check_snapshot<Real>(snapshot_header<Real>(model(), spec()), model(), snapshot, name);
+}
+
+template <typename Real>
+std::int64_t TypedBatch<Real>::read_snapshot(std::string_view snapshot, std::byte* block) const {
+  return backend::read_snapshot<Real>(model(), snapshot, block);
 }
 
 template <typename Real>

@@ -6,6 +6,7 @@
 
 #include "engine/backend/checks.hpp"
 #include "engine/constraints/joint_rows.hpp"
+#include "engine/model/shape_pairs.hpp"
 #include "engine/step/write_field.hpp"
 #include "engine/team/serial_team.hpp"
 
@@ -65,12 +66,19 @@ void WorldBlock<Real>::reset(int keyframe) {
   const std::vector<double> position =
       frame.joint_position.empty() ? read_reals(Field::kJointPosition, user_.position_count) : frame.joint_position;
   set_joints(position.data(), velocity.data(), true);
+  std::copy_n(w_.v, m_.body_count, w_.v_at_pose);
+  std::copy_n(w_.omega, m_.body_count, w_.omega_at_pose);
   *w_.time = frame.time;
 }
 
 template <typename Real>
 void WorldBlock<Real>::set_state(const StateUpdate& state, int row) {
   if (state.time.data != nullptr) *w_.time = read_input(state.time, row, 0, 0);
+  const bool positions = state.joint_position.data != nullptr, velocities = state.joint_velocity.data != nullptr;
+  if (!positions && !velocities && state.body_pose.data == nullptr && state.body_velocity.data == nullptr) return;
+  // What is kept of a state is what clients read of it: velocities at the instant of its poses.
+  std::copy_n(w_.v_at_pose, m_.body_count, w_.v);
+  std::copy_n(w_.omega_at_pose, m_.body_count, w_.omega);
   if (state.body_pose.data != nullptr) {
     set_poses(state.body_pose, row, w_.x, w_.q);
     measure_axes();
@@ -82,7 +90,6 @@ void WorldBlock<Real>::set_state(const StateUpdate& state, int row) {
       w_.omega[b][k] = static_cast<Real>(read_input(state.body_velocity, row, 0, start + 3 + k));
     }
   }
-  const bool positions = state.joint_position.data != nullptr, velocities = state.joint_velocity.data != nullptr;
   if (positions || velocities) {
     std::vector<double> position = read_row(state.joint_position, row, user_.position_count);
     std::vector<double> velocity = read_row(state.joint_velocity, row, user_.velocity_count);
@@ -90,9 +97,7 @@ void WorldBlock<Real>::set_state(const StateUpdate& state, int row) {
     if (!velocities) velocity = read_reals(Field::kJointVelocity, user_.velocity_count);
     set_joints(position.data(), velocity.data(), positions);
   }
-  if (positions || velocities || state.body_pose.data != nullptr || state.body_velocity.data != nullptr) {
-    forget_impulses();
-  }
+  forget_impulses();
 }
 
 template <typename Real>
@@ -151,6 +156,8 @@ void WorldBlock<Real>::forget_impulses() {
   std::fill_n(w_.joint_torque, m_.joint_count, math::Vec3<Real>{});
   *w_.warm_count = 0;
   *w_.state_is_new = 1;
+  std::copy_n(w_.v, m_.body_count, w_.v_at_pose);
+  std::copy_n(w_.omega, m_.body_count, w_.omega_at_pose);
 }
 
 template <typename Real>
@@ -176,7 +183,7 @@ std::vector<ContactInfo> WorldBlock<Real>::contacts() const {
   std::vector<ContactInfo> contacts;
   for (int i = 0; i < w_.record->contact_count; ++i) {
     const model::Contact<Real>& c = w_.contacts[i];
-    const model::PairData<Real>& pair = m_.pairs[c.pair];
+    const model::PairData<Real> pair = model::pair_data(m_, c.pair);
     const Real* lambda = w_.lambda_contact + 3 * i;
     const math::Vec3<Real> friction = lambda[1] * c.t1 + lambda[2] * c.t2;
     ContactInfo info;

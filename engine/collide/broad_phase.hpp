@@ -2,34 +2,30 @@
 // (shape_grid.hpp).
 //
 // What has no end is met by all: shapes test the few that are so. Each pair is found once, by the lower of its
-// shapes, and tested exactly as in the list of all pairs, whose order is that of lower shapes. So what is found is
-// the same, each shape has its own stretch of it, and no more than a shape's own few pairs are to be sorted. Shapes
-// without end, and those with more pairs than they have slots, get their stretch from the list of all. O(n) memory;
-// O(n) comparisons where no box overlaps more than a few others of its size or greater.
+// shapes, and tested exactly as a list of all pairs would be, in whose order pairs have their numbers (shape_pairs.hpp).
+// So what is found is the same, each shape has its own stretch of it, and no more than a shape's own few pairs are to be
+// sorted. Shapes without end, and those with more pairs than they have slots, are tried with all shapes after them. O(n)
+// memory; O(n) comparisons where no box overlaps more than a few others of its size or greater.
 #pragma once
 
 #include "engine/base/partition_point.hpp"
 #include "engine/collide/shape_grid.hpp"
+#include "engine/model/shape_pairs.hpp"
 
 namespace axion::collide {
 
-// Index of the pair of shapes a < b, -1 where they never touch. Of b's place in the row of a is known how many can be
-// before it and after it; where all touch these say it.
+// Whether shapes i and j may touch and come near each other.
 template <typename Real>
-AXION_HD inline int find_pair(const model::ModelView<Real>& m, int a, int b) {
-  const int start = m.pair_row[a], end = m.pair_row[a + 1];
-  const int least = end - (m.shape_count - b), most = start + (b - a - 1);
-  if (least == most) return most;
-  const int last = most < end ? most : end;
-  const int first =
-      partition_point(least > start ? least : start, last, [&](int k) { return upper_shape(m.pairs[k]) < b; });
-  return first < end && upper_shape(m.pairs[first]) == b ? first : -1;
+AXION_HD inline bool are_near(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int i, int j,
+                              const model::StepSettings<Real>& s, Foresight foresight) {
+  if (m.shapes[i].body == m.shapes[j].body) return false;
+  const bool swap = m.shapes[i].body < 0;  // the first is never the world
+  return near_each_other(m, w, swap ? j : i, swap ? i : j, s, foresight) && model::may_touch(m, i, j);
 }
 
 inline constexpr int kBatch = 16;  // shapes whose boxes overlap one, gathered before they are tested
 
-// The pairs of shape i with those after it, sorted, into its slots. Returns how many; -1 where they are to be had
-// from the list.
+// The pairs of shape i with those after it, sorted, into its slots. Returns how many; -1 where all are to be tried.
 template <typename Real>
 AXION_HD inline int find_row(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                              const model::StepSettings<Real>& s, Foresight foresight, const Grid<Real>& grid,
@@ -38,15 +34,12 @@ AXION_HD inline int find_row(const model::ModelView<Real>& m, const model::World
   std::uint32_t* slots = w.pair_found + i * model::kRowSlots;
   int count = 0;
   const auto meet = [&](int j) {  // returns whether there may be more
-    if (m.shapes[i].body == m.shapes[j].body) return true;
-    const bool swap = m.shapes[i].body < 0;  // the first is never the world
-    if (!near_each_other(m, w, swap ? j : i, swap ? i : j, s, foresight)) return true;
-    const int pair = find_pair(m, i, j);
-    if (pair < 0) return true;
+    if (!are_near(m, w, i, j, s, foresight)) return true;
     if (count == model::kRowSlots) return false;
+    const std::uint32_t pair = static_cast<std::uint32_t>(i * m.shape_count + j);
     int at = count++;
-    for (; at > 0 && slots[at - 1] > static_cast<std::uint32_t>(pair); --at) slots[at] = slots[at - 1];
-    slots[at] = static_cast<std::uint32_t>(pair);
+    for (; at > 0 && slots[at - 1] > pair; --at) slots[at] = slots[at - 1];
+    slots[at] = pair;
     return true;
   };
   const math::Vec3<Real> low = w.shape_low[i], high = w.shape_high[i];
@@ -70,7 +63,7 @@ AXION_HD inline int find_row(const model::ModelView<Real>& m, const model::World
   return count;
 }
 
-// Where stretches begin, in near_start, without those that come from the list. One thread.
+// Where stretches begin, in near_start, without those of shapes that are tried with all. One thread.
 template <typename Real>
 AXION_HD inline void add_up_rows(const model::ModelView<Real>& m, const model::WorldView<Real>& w) {
   int end = 0;
@@ -82,8 +75,8 @@ AXION_HD inline void add_up_rows(const model::ModelView<Real>& m, const model::W
   }
 }
 
-// The stretches of the `count` shapes in long_row from the list of all pairs, and in long_start how many they are up
-// to each.
+// The stretches of the `count` shapes in long_row, each tried with all after it, and in long_start how many they are up to
+// each.
 template <typename Real, typename Team>
 AXION_HD inline int list_long_rows(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                    const model::StepSettings<Real>& s, Foresight foresight, int count) {
@@ -91,20 +84,19 @@ AXION_HD inline int list_long_rows(const Team& team, const model::ModelView<Real
   int found = 0;
   team.for_each(1, [&](int) { w.long_start[0] = 0; });
   for (int k = 0; k < count; ++k) {
-    const int i = w.long_row[k], first = m.pair_row[i], start = w.near_start[i] + found;
-    const model::PairData<Real>* row = m.pairs + first;
+    const int i = w.long_row[k], after = i + 1, start = w.near_start[i] + found;
     found += team.filter(
-        m.pair_row[i + 1] - first,
-        [&](int p) { return near_each_other(m, w, row[p].shape_a, row[p].shape_b, s, foresight); },
+        m.shape_count - after, [&](int p) { return are_near(m, w, i, after + p, s, foresight); },
         [&](int p, int at) {
-          if (start + at < capacity) w.pair_active[start + at] = static_cast<std::uint32_t>(first + p);
+          if (start + at >= capacity) return;
+          w.pair_active[start + at] = static_cast<std::uint32_t>(i * m.shape_count + after + p);
         });
     team.for_each(1, [&](int) { w.long_start[k + 1] = found; });
   }
   return found;
 }
 
-// pair_active as the list of all pairs would give it. Returns how many are near; where they are more than its
+// pair_active as a list of all pairs would give it. Returns how many are near; where they are more than its
 // capacity, it holds the first of them.
 template <typename Real, typename Team>
 AXION_HD_CALL int pairs_from_grid(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,

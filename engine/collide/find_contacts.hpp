@@ -57,6 +57,7 @@ struct ContactSearch {
   int slots;      // of candidates
   int count;      // contacts
   bool overflow;  // some were dropped
+  int pairs = 0;  // near each other
 };
 
 // Pairs near each other into pair_active, in their order; returns how many.
@@ -83,11 +84,12 @@ AXION_HD inline int find_near_pairs(const Team& team, const model::ModelView<Rea
     int slot = 0;
     for (int k = 0; k < active; ++k) {
       w.candidate_start[k] = slot;
-      slot += m.pairs[w.pair_active[k]].contact_max;
+      slot += model::pair_contact_max(m, static_cast<int>(w.pair_active[k]));
     }
   });
   if (active > 0) {
-    const int last = active - 1, end = w.candidate_start[last] + m.pairs[w.pair_active[last]].contact_max;
+    const int last = active - 1;
+    const int end = w.candidate_start[last] + model::pair_contact_max(m, static_cast<int>(w.pair_active[last]));
     search.overflow = end > m.candidate_capacity || found > active;
     search.slots = end > m.candidate_capacity ? m.candidate_capacity : end;
   }
@@ -106,9 +108,10 @@ AXION_HD_CALL ContactSearch find_candidates(const Team& team, const model::Model
                                             Foresight foresight) {
   ContactSearch search{0, 0, false};
   const int active = find_near_pairs(team, m, w, s, foresight, search);
+  search.pairs = active;
   team.for_each(active, [&](int k) {
     const int index = static_cast<int>(w.pair_active[k]);
-    const model::PairData<Real>& pair = m.pairs[index];
+    const model::PairData<Real> pair = model::pair_data(m, index);
     const model::ShapeData<Real>&a = m.shapes[pair.shape_a], &b = m.shapes[pair.shape_b];
     ContactPoint<Real> points[kMaxPairContacts];
     const int start = w.candidate_start[k];

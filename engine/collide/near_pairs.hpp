@@ -112,14 +112,4 @@ AXION_HD_SMALL inline bool near_each_other(const model::ModelView<Real>& m, cons
   return meet_in_reach(m, w, shape_a, shape_b, s, foresight);
 }
 
-// Shapes of a pair in their own order, which is that of the list of pairs.
-template <typename Real>
-AXION_HD inline int lower_shape(const model::PairData<Real>& pair) {
-  return pair.shape_a < pair.shape_b ? pair.shape_a : pair.shape_b;
-}
-template <typename Real>
-AXION_HD inline int upper_shape(const model::PairData<Real>& pair) {
-  return pair.shape_a < pair.shape_b ? pair.shape_b : pair.shape_a;
-}
-
 }  // namespace axion::collide

@@ -2,16 +2,21 @@
 //
 // Axis row. Armature a, damping d, spring k to s₀, position drive kp to s_t, velocity drive kd to ṡ_t, all implicit:
 //   λ = α − β ṡ⁺,  β = h²(kp + k) + h(kd + d) + a,  α = h[kp(s_t − s⁻) + kd ṡ_t − k(s⁻ − s₀)] + a ṡ⁻
-// as one compliant row J u + λ/β − α/β = 0. β = 0 means that nothing acts: the row is then empty, and λ = 0.
+// by backward Euler; in a leapfrog by the trapezoidal rule where that can follow them (axis_laws.hpp, integrate_law). They are one
+// compliant row J u + λ/β − α/β = 0. β = 0 means that nothing waits for ṡ⁺: the row is then empty, and λ = 0. Else motors on the axis
+// act by it too, α += their impulse: they push armature as much as bodies, and a link of 1e-13 kg m² would leave with 5e7 rad/s for
+// the row to take back.
 // ṡ⁻ of the armature is the rate that the last step ended with, J(q⁻)u⁺ of its own row: what armature gives to one step
-// it takes from the next, where J(q⁺)u⁺ would lose a J̇u h each step (a joint of several axes then moves wrongly by O(1)).
+// it takes from the next, where J(q⁺)u⁺ would lose a J̇u h each step (a joint of several axes then moves wrongly by O(1)). A
+// leapfrog adds half of J̇u h, by what it was in the last step, or (ṡ⁺ − ṡ⁻)/h would be wrong by its change, of first order.
 // Limit. The nearer bound as a unilateral row: gap g = s − lower or upper − s, a = (g + off)/h + J u.
 // Effort row. Dry friction (α = 0, β = ∞) and drives whose effort is limited: the same row with its impulse held within
 // bounds, λ = proj_[l,u](λ − (J u + λ/β − α/β)/(r + 1/β)); the box form of friction in one dimension.
-// Forces act for joint_force_step, which is h but after a state was set (geometric_stiffness.hpp). Jacobians are those at q⁻.
+// Forces act for joint_force_step, which is h but after a state was set (force_steps.hpp). Jacobians are those at q⁻.
 #pragma once
 
-#include "engine/constraints/free_motion.hpp"
+#include "engine/constraints/axis_laws.hpp"
+#include "engine/constraints/rotation_map.hpp"
 
 namespace axion::constraints {
 
@@ -41,63 +46,155 @@ AXION_HD_CALL void start_joints(const Team& team, const model::ModelView<Real>& 
   });
 }
 
-// What a position or velocity drive adds to α and β at coordinate s, acting for the time h.
+// The controls that a joint's drives follow in this step, of one actuator: the mean of the last step's and this one's by the times
+// that either acts.
 template <typename Real>
-struct Drive {
+AXION_HD inline Real drive_control(const model::ModelView<Real>&, const model::WorldView<Real>& w,
+                                   const model::ActuatorData<Real>& actuator, int joint) {
+  const Real owed = w.joint_time_owed[joint], control = clamped_control(actuator, w.control);
+  if (!(owed > 0)) return control;
+  const Real share = owed / w.joint_force_step[joint];
+  return control + share * (clamped_control(actuator, w.control_before) - control);
+}
+
+// What acts along an axis as λ = α − β ṡ⁺, by backward Euler over the time h, with its law.
+template <typename Real>
+struct AxisStep {
+  AxisLaw<Real> law;
   Real alpha, beta;
 };
 
 template <typename Real>
-AXION_HD inline Drive<Real> evaluate_drive(const model::ActuatorData<Real>& actuator, const model::WorldView<Real>& w,
-                                           Real s, Real h, Real dt) {
-  const Real gain = w.gain_scale[actuator.control], gear = actuator.gear;
-  const Real control = clamped_control(actuator, w.control);
-  if (actuator.kind == model::ActuatorKind::kPosition) {
-    return {h * gain * gear * actuator.kp * (control - gear * s),
-            h * gain * gear * gear * (dt * actuator.kp + actuator.kd)};
-  }
-  return {h * gain * gear * actuator.kd * control, h * gain * gear * gear * actuator.kd};
+AXION_HD inline AxisStep<Real> step_joint(const model::AxisData<Real>& axis, Real s, Real h, Real dt) {
+  return {{axis.stiffness, axis.damping}, -h * axis.stiffness * (s - axis.spring_reference),
+          h * (dt * axis.stiffness + axis.damping)};
 }
 
-// alpha, beta and the row of every axis; needs start_joints.
+template <typename Real>
+AXION_HD inline AxisStep<Real> step_drive(const model::ActuatorData<Real>& actuator, const model::WorldView<Real>& w, Real s,
+                                          Real control, Real h, Real dt) {
+  const Real gain = w.gain_scale[actuator.control], gear = actuator.gear;
+  if (actuator.kind == model::ActuatorKind::kPosition) {
+    return {drive_law(actuator, w), h * gain * gear * actuator.kp * (control - gear * s),
+            h * gain * gear * gear * (dt * actuator.kp + actuator.kd)};
+  }
+  return {drive_law(actuator, w), h * gain * gear * actuator.kd * control, h * gain * gear * gear * actuator.kd};
+}
+
+// The same with the share `weight` of backward Euler, the rest by the trapezoidal rule: that gives half a step's damping to ṡ⁻, here
+// `rate`, and makes an armature of h²K/4 of a spring.
+template <typename Real>
+AXION_HD inline AxisStep<Real> share_out(const AxisStep<Real>& step, Real rate, Real h, Real dt, Real weight) {
+  if (weight == Real(1)) return step;
+  const Real even = 1 - weight, early = even / 2 * dt, lag = even / 4 * dt * dt * step.law.stiffness;
+  return {step.law, step.alpha + (lag - early * step.law.damping) * rate,
+          (h - early) * step.law.damping + weight * dt * h * step.law.stiffness + lag};
+}
+
+// Share of backward Euler on axis i, whose own law asks for `stiff` of it: joints that blend take it with them.
+template <typename Real>
+AXION_HD inline Real euler_share(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                 const model::StepSettings<Real>& s, int i, Real stiff) {
+  if (!s.half_step_start) return 1;
+  const Real joint = s.joint_mode == model::JointMode::kBlended && w.state_is_new[0] == 0 ? w.blend[m.axes[i].joint] : Real(0);
+  return stiff + (1 - stiff) * joint;
+}
+
+// axis_rate, axis_bias of armature. J(q⁻)u⁺ is half of J̇u h less than the mean of ds/dt over the step, by what J̇u was in the last
+// step; a new state foresees it from where its velocities lead.
+template <typename Real, typename Team>
+AXION_HD_CALL void start_rates(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                               const model::StepSettings<Real>& s) {
+  const bool is_new = w.state_is_new[0] != 0;
+  if (is_new && s.half_step_start) {
+    team.for_each(m.body_count, [&](int b) {
+      const math::Vec3<Real> I = m.bodies[b].inertia;
+      w.x_plus[b] = w.x[b] + s.dt * w.v[b];
+      w.q_plus[b] = rotate_step(s.gyroscopic_mode, w.q[b], I, w.omega[b], s.dt);
+      w.omega_plus[b] = s.gyroscopic_mode == model::GyroscopicMode::kSplit
+                            ? carry_momentum(w.q[b], w.q_plus[b], I, w.omega[b])
+                            : w.omega[b];
+    });
+  }
+  team.for_each(m.joint_count, [&](int j) {
+    const model::JointData<Real>& joint = m.joints[j];
+    JointEvaluation<Real> e;
+    bool foreseen = false;
+    for (int i = joint.axis_start; i < joint.axis_start + joint.axis_count; ++i) {
+      w.axis_bias[i] = 0;
+      if (!s.half_step_start || !(m.axes[i].armature > 0)) continue;
+      const Real rate = row_velocity(w.row_start[m.lock_count + i], joint.child, joint.parent, w.v, w.omega);
+      if (!is_new) {
+        w.axis_bias[i] = (rate - w.axis_row_rate[i]) / 2;
+        continue;
+      }
+      if (!foreseen) evaluate_joint(m, joint, w.x_plus, w.q_plus, w.axis_position, e);
+      foreseen = true;
+      const Real next = row_velocity(e.axis[i - joint.axis_start], joint.child, joint.parent, w.v, w.omega_plus);
+      w.axis_bias[i] = (next - rate) / 2;
+    }
+  });
+}
+
+// alpha, beta, the row and axis_impulse of every axis; needs start_joints, turn_inertias and choose_force_steps.
 template <typename Real, typename Team>
 AXION_HD inline void build_axis_rows(const Team& team, const model::ModelView<Real>& m,
                                      const model::WorldView<Real>& w, const model::StepSettings<Real>& settings) {
+  start_rates(team, m, w, settings);
   team.for_each(m.axis_count, [&](int i) {
     const model::AxisData<Real>& axis = m.axes[i];
+    const model::JointData<Real>& joint = m.joints[axis.joint];
+    const int row = m.lock_count + i;
     const Real h = w.joint_force_step[axis.joint], s = w.axis_position[i];
-    Real beta = h * (settings.dt * axis.stiffness + axis.damping) + axis.armature;
-    Real alpha = -h * axis.stiffness * (s - axis.spring_reference) + axis.armature * w.axis_rate[i];
+    const Real weight = euler_share(m, w, settings, i, w.axis_weight[i]);
+    const Real rate = row_velocity(w.row_start[row], joint.child, joint.parent, w.v, w.omega);
+    const AxisStep<Real> own = share_out(step_joint(axis, s, h, settings.dt), rate, h, settings.dt, weight);
+    Real beta = own.beta + axis.armature, alpha = own.alpha + axis.armature * (w.axis_rate[i] - w.axis_bias[i]);
     for (int k = 0; k < axis.actuator_count; ++k) {
       const model::ActuatorData<Real>& actuator = m.actuators[axis.actuator_start + k];
       if (actuator.kind == model::ActuatorKind::kMotor || actuator.effort_limited) continue;
-      const Drive<Real> drive = evaluate_drive(actuator, w, s, h, settings.dt);
+      const Real control = drive_control(m, w, actuator, axis.joint);
+      const AxisStep<Real> drive =
+          share_out(step_drive(actuator, w, s, control, h, settings.dt), rate, h, settings.dt, weight);
       alpha += drive.alpha, beta += drive.beta;
     }
     w.axis_alpha[i] = alpha;
     w.axis_beta[i] = beta;
-    const int row = m.lock_count + i;
+    w.axis_impulse[i] = motor_impulse(m, w, i);
+    if (beta > 0) {
+      w.axis_alpha[i] += w.axis_impulse[i];
+      w.axis_impulse[i] = 0;
+    } else if (settings.half_step_start) {
+      w.axis_impulse[i] += alpha;  // damping of the first half step
+    }
     w.row[row] = beta > 0 ? w.row_start[row] : model::Row<Real>{};
   });
 }
 
-// Rows and bounds of dry friction and of drives with effort limits; needs start_joints.
+// Rows and bounds of dry friction and of drives with effort limits; needs what build_axis_rows needs.
 template <typename Real, typename Team>
 AXION_HD inline void build_effort_rows(const Team& team, const model::ModelView<Real>& m,
                                        const model::WorldView<Real>& w, const model::StepSettings<Real>& settings) {
   const int base = m.lock_count + m.axis_count + m.limit_count;
   team.for_each(m.effort_count, [&](int i) {
     const model::EffortData<Real>& effort = m.efforts[i];
-    const Real h = w.joint_force_step[m.axes[effort.axis].joint];
-    w.row[base + i] = w.row_start[m.lock_count + effort.axis];
+    const int j = m.axes[effort.axis].joint;
+    const Real h = w.joint_force_step[j];
+    const model::Row<Real>& row = w.row_start[m.lock_count + effort.axis];
+    w.row[base + i] = row;
     w.effort_alpha[i] = w.effort_compliance[i] = 0;
     w.effort_lower[i] = -h * effort.friction_loss, w.effort_upper[i] = h * effort.friction_loss;
     if (effort.actuator < 0) return;
     const model::ActuatorData<Real>& actuator = m.actuators[effort.actuator];
-    const Drive<Real> drive = evaluate_drive(actuator, w, w.axis_position[effort.axis], h, settings.dt);
-    if (!(drive.beta > 0)) return;  // a drive without gain has the bounds 0 and 0 from above
-    w.effort_alpha[i] = drive.alpha / drive.beta;
-    w.effort_compliance[i] = Real(1) / drive.beta;
+    const AxisStep<Real> whole =
+        step_drive(actuator, w, w.axis_position[effort.axis], drive_control(m, w, actuator, j), h, settings.dt);
+    const Real stiff = stiff_share(m, w, effort.axis, whole.law, settings.dt);
+    const Real rate = row_velocity(row, m.joints[j].child, m.joints[j].parent, w.v, w.omega);
+    AxisStep<Real> law = share_out(whole, rate, h, settings.dt, euler_share(m, w, settings, effort.axis, stiff));
+    if (!(law.beta > 0)) law = whole;  // bounds want a row, in the first half step of a damper too
+    if (!(law.beta > 0)) return;       // a drive without gain has the bounds 0 and 0 from above
+    w.effort_alpha[i] = law.alpha / law.beta;
+    w.effort_compliance[i] = Real(1) / law.beta;
     const Real p = h * actuator.gear * actuator.effort_lower, q = h * actuator.gear * actuator.effort_upper;
     w.effort_lower[i] = p < q ? p : q, w.effort_upper[i] = p < q ? q : p;
   });

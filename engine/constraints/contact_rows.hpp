@@ -1,10 +1,11 @@
 // Contact rows: Jacobians, arms and normals frozen at q⁻; the gap is linear in u.
 //
-//   normal: a = J_n u − v_n + Σ̂ λ_n,  b = r_n λ_n,  0 ≤ a ⟂ b ≥ 0
-//   v_n = max(−(f g₀ + off)/h, e v_impact), the least parting speed: f = 1 while the bodies are apart; of an overlap the
-//   share f = 1 at position level, Baumgarte's Υ at velocity level, ERP = hk/(hk + b) where the contact has a spring.
-//   off = max(0, −f g₀ − h v_dep) bounds the speed at which overlap is pushed out.
+//   normal: a = J_n u + max(Σ̂ λ_n − v_n, −v_out),  b = r_n λ_n,  0 ≤ a ⟂ b ≥ 0
+//   v_n = max(−f g₀/h, e v_impact), the parting speed that the gap asks for: f = 1 while the bodies are apart; of an overlap
+//   the share f = 1 at position level, Baumgarte's Υ at velocity level, ERP = hk/(hk + b) where the contact has a spring.
 //   Σ̂ = min(Σ/h², 1e-2 r_n) but for rebounds, and 1/(h(hk + b)) with a spring.
+//   v_out = max(v_dep, e v_impact) bounds the speed at which bodies part, not what the contact carries: a body at rest sags
+//   until Σ̂ λ_n is what v_n asks, whatever it weighs, and an overlap beyond what λ_n explains is pushed out at v_out.
 // Restitution acts when the bodies have met: a contact found ahead lets them come together exactly, and the next step
 // asks for e times the speed at which they came. Asking for it ahead would cost O(h) of the rebound's height.
 //   tangents: J_t u against friction.hpp.
@@ -13,22 +14,16 @@
 
 #include "engine/constraints/axis_rows.hpp"
 #include "engine/model/find_contact.hpp"
+#include "engine/model/shape_pairs.hpp"
 #include "engine/model/step_settings.hpp"
 
 namespace axion::constraints {
 
+inline constexpr double kGreatestRecovery = 0.5;  // rad, by which a step turns a joint back from beyond its limit
+
 template <typename Real>
 AXION_HD inline int contact_base(const model::ModelView<Real>& m) {
   return m.lock_count + m.axis_count + m.limit_count + m.effort_count;
-}
-
-// J M⁻¹ Jᵀ between two rows on the same bodies.
-template <typename Real>
-AXION_HD inline Real row_product(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
-                                 const model::Row<Real>& p, const model::Row<Real>& q, int a, int b) {
-  Real s = math::dot(p.l, q.l) / body_mass(m, w, a) + math::dot(p.k_a, w.I_inverse[a] * q.k_a);
-  if (b >= 0) s += math::dot(p.l, q.l) / body_mass(m, w, b) + math::dot(p.k_b, w.I_inverse[b] * q.k_b);
-  return s;
 }
 
 template <typename Real, typename Team>
@@ -87,26 +82,74 @@ AXION_HD inline Softness<Real> softness(const model::StepSettings<Real>& s, Real
   return {s.dt * stiffness / sum, Real(1) / (s.dt * sum)};
 }
 
-// Σ̂ and the spring's CFM of contact i. A rebound is asked of a rigid contact: Σ̂ may take a hundredth of an impact's speed.
+// a = J_n u + bias + compliance λ, for one side of the kink that the bound on the parting speed makes.
 template <typename Real>
-AXION_HD inline Real normal_compliance(const model::WorldView<Real>& w, const model::StepSettings<Real>& s, int i,
-                                       Real spring_cfm, Real r_n) {
-  if (w.contact_rebound[i] > 0) return spring_cfm;
-  const Real compliance = s.contact_compliance / (s.dt * s.dt), bound = Real(1e-2) * r_n;
-  return spring_cfm + (compliance < bound ? compliance : bound);
+struct NormalLaw {
+  Real bias, compliance;
+};
+
+// The greater of both sides at impulse λ: what the gap asks for, or parting at `fastest`, whatever the impulse. Both grow with
+// λ and with u, so the law is as monotone as its sides, and the side may be chosen anew at every iterate.
+template <typename Real>
+AXION_HD inline NormalLaw<Real> bounded_parting(const NormalLaw<Real>& asked, Real fastest, Real lambda) {
+  if (asked.bias + asked.compliance * lambda >= -fastest) return asked;
+  return {-fastest, 0};
 }
 
-// (f g₀ + off)/h: what the gap asks of the normal velocity, f = `share` of an overlap. Serves limits too.
+// f g₀/h: what the gap asks of the normal velocity, f = `share` of an overlap. Serves limits too.
 template <typename Real>
 AXION_HD inline Real gap_velocity(const model::StepSettings<Real>& s, Real gap, Real share) {
-  const Real g = gap < 0 ? share * gap : gap, excess = -g - s.dt * s.depenetration_velocity;
-  return (g + (excess > 0 ? excess : Real(0))) / s.dt;
+  return (gap < 0 ? share * gap : gap) / s.dt;
+}
+
+// The law of contact i at normal impulse λ. A rebound is asked of a rigid contact: Σ̂ may take a hundredth of an impact's speed.
+template <typename Real>
+AXION_HD inline NormalLaw<Real> normal_law(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                           const model::StepSettings<Real>& s, int i, Real r_n, Real lambda) {
+  const model::Contact<Real>& c = w.contacts[i];
+  const model::PairData<Real> pair = model::pair_data(m, c.pair);
+  const Softness<Real> soft = softness(s, pair.stiffness, pair.damping);
+  const Real rebound = w.contact_rebound[i], v_dep = s.depenetration_velocity;
+  NormalLaw<Real> law{gap_velocity(s, c.gap, soft.erp), soft.cfm};
+  if (rebound > 0) {
+    if (law.bias > -rebound) law.bias = -rebound;
+  } else {
+    const Real compliance = s.contact_compliance / (s.dt * s.dt), bound = Real(1e-2) * r_n;
+    law.compliance += compliance < bound ? compliance : bound;
+  }
+  return bounded_parting(law, rebound > v_dep ? rebound : v_dep, lambda);
+}
+
+// The law of limit i: a rigid contact along its axis, but for the speed at which it is pushed out. A joint may start far
+// beyond its limits, in its own units and not in metres, so that speed follows the overlap: all of it in the recovery time.
+// No step turns a joint back further than Newton can follow.
+template <typename Real>
+AXION_HD inline NormalLaw<Real> limit_law(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                          const model::StepSettings<Real>& s, int i) {
+  const Real gap = limit_gap(m, w, i), share = softness(s, Real(0), Real(0)).erp;
+  const NormalLaw<Real> law{gap_velocity(s, gap, share), 0};
+  if (!(gap < 0)) return law;
+  const model::JointData<Real>& joint = m.joints[m.axes[m.limit_axis[i]].joint];
+  const bool is_hinge = m.limit_axis[i] - joint.axis_start >= joint.slide_count;
+  Real fastest = -gap / s.limit_recovery_time;
+  const Real furthest = Real(kGreatestRecovery) / s.dt;
+  if (is_hinge && fastest > furthest) fastest = furthest;
+  return bounded_parting(law, fastest > s.depenetration_velocity ? fastest : s.depenetration_velocity, Real(0));
 }
 
 // Slower than this bodies come together without a rebound: twice what gravity adds in a step.
 template <typename Real>
 AXION_HD inline Real least_impact(const model::StepSettings<Real>& s) {
   return Real(2 * 9.81) * s.dt;
+}
+
+// J(ũ − u⁻) of a contact over the share of a step that forces act in: what a whole step of them adds, m/s.
+template <typename Real>
+AXION_HD inline Real contact_gain_of_forces(const model::WorldView<Real>& w, const model::StepSettings<Real>& s,
+                                            const model::Row<Real>& row, const model::Contact<Real>& c) {
+  const Real before = row_velocity(row, c.body_a, c.body_b, w.v, w.omega);
+  const Real after = row_velocity(row, c.body_a, c.body_b, w.v_tilde, w.omega_tilde);
+  return (after - before) * (s.dt / w.body_force_step[c.body_a]);
 }
 
 // contact_rebound: e times the speed of bodies that met in the last step, or that are found overlapping as they approach.
@@ -117,11 +160,16 @@ AXION_HD inline void find_rebounds(const Team& team, const model::ModelView<Real
   const int base = contact_base(m);
   team.for_each(contact_count, [&](int i) {
     const model::Contact<Real>& c = w.contacts[i];
-    const Real e = m.pairs[c.pair].restitution;
+    const Real e = model::pair_data(m, c.pair).restitution;
     w.contact_rebound[i] = 0;
     if (!(e > 0)) return;
     const int last = model::find_contact(w.warm, w.warm_count[0], c.pair, c.feature);
     if (last >= 0) w.contact_rebound[i] = e * w.warm[last].approach;
+    const Real owed = w.body_force_debt[c.body_a];
+    if (w.contact_rebound[i] > 0 && owed > 0) {  // a leapfrog parts half a step after the bodies met
+      const Real parting = w.contact_rebound[i] + (1 - owed) * contact_gain_of_forces(w, s, w.row[base + 3 * i], c);
+      w.contact_rebound[i] = parting > 0 ? parting : Real(0);
+    }
     const Real speed = -row_velocity(w.row[base + 3 * i], c.body_a, c.body_b, w.v, w.omega);
     if (w.contact_rebound[i] == 0 && c.gap <= 0 && speed > least_impact(s)) w.contact_rebound[i] = e * speed;
   });
@@ -134,15 +182,19 @@ AXION_HD inline Real impact_speed(const model::ModelView<Real>& m, const model::
                                   const model::StepSettings<Real>& s, int i) {
   const model::Contact<Real>& c = w.contacts[i];
   const int row = contact_base(m) + 3 * i;
-  if (!(m.pairs[c.pair].restitution > 0) || w.contact_rebound[i] > 0) return 0;
+  if (!(model::pair_data(m, c.pair).restitution > 0) || w.contact_rebound[i] > 0) return 0;
   const Real speed = -row_velocity(w.row[row], c.body_a, c.body_b, w.v, w.omega);
   if (!(speed > least_impact(s))) return 0;
   // What a converged solve leaves of an impulse of a contact that is still open is not a meeting; one that a step only
   // just reaches is found in the next.
   const Real r = row_product(m, w, w.row[row], w.row[row], c.body_a, c.body_b);
   if (!(w.lambda[row] * r > Real(0.01) * least_impact(s))) return 0;
-  const Real gain = -row_velocity(w.row[row], c.body_a, c.body_b, w.v_tilde, w.omega_tilde) - speed;
-  return speed + clamp(c.gap / (s.dt * speed), Real(0), Real(1)) * gain;  // with what forces add until they meet
+  const Real until = clamp(c.gap / (s.dt * speed), Real(0), Real(1)), owed = w.body_time_owed[c.body_a] / s.dt;
+  if (owed == Real(0) && w.body_force_debt[c.body_a] == Real(0)) {
+    const Real gain = -row_velocity(w.row[row], c.body_a, c.body_b, w.v_tilde, w.omega_tilde) - speed;
+    return speed + until * gain;  // with what forces add until they meet
+  }
+  return speed - (owed + until) * contact_gain_of_forces(w, s, w.row[row], c);
 }
 
 }  // namespace axion::constraints

@@ -1,9 +1,10 @@
 // Bodies at the start of a step: world inertia, and the free velocity ũ that they would have without constraints.
 //
 //   ũ = u⁻ + h M̃⁻¹ f_ext,  M̃ = GᵀMG = diag(m 1, R I Rᵀ)
-// f_ext holds gravity, external wrenches and plain motor efforts; the gyroscopic torque is here for the modes that treat
-// it as a torque, and in the rotation map for SPLIT. Source: seeds, section Kinematics and dynamics.
-// Forces act for body_force_step and joint_force_step (geometric_stiffness.hpp), which are h but after a state was set.
+// f_ext holds gravity, external wrenches and the efforts of motors whose axis has no row; the gyroscopic torque is here for the
+// modes that treat it as a torque, and in the rotation map for SPLIT. Source: seeds, section Kinematics and dynamics.
+// Forces act for body_force_step and joint_force_step (force_steps.hpp), h but after a state was set; of these the time that the
+// last step owed with its own wrench and controls.
 #pragma once
 
 #include "engine/model/step_settings.hpp"
@@ -27,55 +28,89 @@ AXION_HD inline Real clamp(Real value, Real lower, Real upper) {
   return value < lower ? lower : (value > upper ? upper : value);
 }
 
+// Whether a body has joints, its own, those of others or such that close loops.
+template <typename Real>
+AXION_HD inline bool is_jointed(const model::BodyData<Real>& body) {
+  return body.joint >= 0 || body.child_joint_count > 0 || body.loop_count > 0;
+}
+
+// J M⁻¹ Jᵀ between two rows on the same bodies.
+template <typename Real>
+AXION_HD inline Real row_product(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                 const model::Row<Real>& p, const model::Row<Real>& q, int a, int b) {
+  Real s = math::dot(p.l, q.l) / body_mass(m, w, a) + math::dot(p.k_a, w.I_inverse[a] * q.k_a);
+  if (b >= 0) s += math::dot(p.l, q.l) / body_mass(m, w, b) + math::dot(p.k_b, w.I_inverse[b] * q.k_b);
+  return s;
+}
+
 // The control of an actuator within its range.
 template <typename Real>
 AXION_HD inline Real clamped_control(const model::ActuatorData<Real>& actuator, const Real* control) {
   return clamp(control[actuator.control], actuator.lower, actuator.upper);
 }
 
-// Effort of the plain motors on an axis, N or N m.
+// Effort of the plain motors on an axis under given controls, N or N m.
 template <typename Real>
-AXION_HD inline Real motor_effort(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int axis) {
+AXION_HD inline Real motor_effort(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int axis,
+                                  const Real* control) {
   Real effort = 0;
   for (int k = 0; k < m.axes[axis].actuator_count; ++k) {
     const model::ActuatorData<Real>& actuator = m.actuators[m.axes[axis].actuator_start + k];
     if (actuator.kind != model::ActuatorKind::kMotor) continue;
-    const Real force = w.gain_scale[actuator.control] * clamped_control(actuator, w.control);
+    const Real force = w.gain_scale[actuator.control] * clamped_control(actuator, control);
     effort += actuator.gear * clamp(force, actuator.effort_lower, actuator.effort_upper);
   }
   return effort;
 }
 
-// Adds the impulse of a joint's motors on one of its two bodies.
+// Impulse of the plain motors on an axis in this step, N s or N m s: what the last step owed, with its controls, and the rest.
 template <typename Real>
-AXION_HD inline void add_motor_impulse(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int j,
+AXION_HD inline Real motor_impulse(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int axis) {
+  const int j = m.axes[axis].joint;
+  const Real owed = w.joint_time_owed[j];
+  const Real impulse = (w.joint_force_step[j] - owed) * motor_effort(m, w, axis, w.control);
+  return owed > 0 ? impulse + owed * motor_effort(m, w, axis, w.control_before) : impulse;
+}
+
+// Adds the impulse along a joint's axes on one of its two bodies.
+template <typename Real>
+AXION_HD inline void add_axis_impulse(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int j,
                                       bool on_child, math::Vec3<Real>& linear, math::Vec3<Real>& angular) {
   const model::JointData<Real>& joint = m.joints[j];
   for (int k = 0; k < joint.axis_count; ++k) {
     const int axis = joint.axis_start + k;
-    const Real impulse = w.joint_force_step[j] * motor_effort(m, w, axis);
+    const Real impulse = w.axis_impulse[axis];
     const model::Row<Real>& row = w.row_start[m.lock_count + axis];
     linear += (on_child ? impulse : -impulse) * row.l;
     angular += impulse * (on_child ? row.k_a : row.k_b);
   }
 }
 
-// Needs row_start of the axes and the force steps. Writes I_world, I_inverse, v_tilde, omega_tilde.
+// World inertias at q⁻ and their inverses.
+template <typename Real, typename Team>
+AXION_HD inline void turn_inertias(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w) {
+  team.for_each(m.body_count, [&](int b) {
+    const math::Mat3<Real> R = math::to_matrix(w.q[b]);
+    const math::Vec3<Real> I = body_inertia(m, w, b);
+    w.I_world[b] = math::rotate_diagonal(R, I);
+    w.I_inverse[b] = math::rotate_diagonal(R, math::Vec3<Real>{Real(1) / I.x, Real(1) / I.y, Real(1) / I.z});
+  });
+}
+
+// Needs turn_inertias, the force steps and axis_impulse. Writes v_tilde, omega_tilde.
 template <typename Real, typename Team>
 AXION_HD_CALL void free_motion(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                  const model::StepSettings<Real>& s) {
   team.for_each(m.body_count, [&](int b) {
-    const math::Mat3<Real> R = math::to_matrix(w.q[b]);
     const math::Vec3<Real> I = body_inertia(m, w, b);
     const Real mass = body_mass(m, w, b);
-    w.I_world[b] = math::rotate_diagonal(R, I);
-    w.I_inverse[b] = math::rotate_diagonal(R, math::Vec3<Real>{Real(1) / I.x, Real(1) / I.y, Real(1) / I.z});
-    const Real h = w.body_force_step[b];
-    math::Vec3<Real> linear = h * w.force[b], angular = h * w.torque[b];
+    const Real h = w.body_force_step[b], owed = w.body_time_owed[b];
+    math::Vec3<Real> linear = (h - owed) * w.force[b], angular = (h - owed) * w.torque[b];
+    if (owed > 0) linear += owed * w.force_before[b], angular += owed * w.torque_before[b];
     const model::BodyData<Real>& body = m.bodies[b];
-    if (body.joint >= 0) add_motor_impulse(m, w, body.joint, true, linear, angular);
+    if (body.joint >= 0) add_axis_impulse(m, w, body.joint, true, linear, angular);
     for (int k = 0; k < body.child_joint_count; ++k) {
-      add_motor_impulse(m, w, m.child_joints[body.child_joint_start + k], false, linear, angular);
+      add_axis_impulse(m, w, m.child_joints[body.child_joint_start + k], false, linear, angular);
     }
     w.v_tilde[b] = w.v[b] + h * m.gravity + (Real(1) / mass) * linear;
     w.omega_tilde[b] = gyroscopic_velocity(s.gyroscopic_mode, w.q[b], I, w.omega[b], s.dt) + w.I_inverse[b] * angular;

@@ -10,7 +10,7 @@
 // f·r > 0 where the impulse pulls outward, as in a loaded chain.
 #pragma once
 
-#include "engine/constraints/free_motion.hpp"
+#include "engine/constraints/axis_laws.hpp"
 #include "engine/model/principal_axes.hpp"
 
 namespace axion::constraints {
@@ -70,21 +70,14 @@ AXION_HD inline math::Mat3<Real> start_stiffness(const model::ModelView<Real>& m
       body_torque_derivative(m, b, w.q, w.row_start, w.lambda_joint, static_cast<const Real*>(nullptr)));
 }
 
-// What an axis adds to the inertia about it against motion that explicit forces excite: armature, and what is solved implicitly.
-// With damping d, spring k and an explicit stiffness K, x⁺(I + hd + h²k) − x(2I + hd − h²K) + x⁻I = 0 is stable for
-// h²K < 4 (I + hd/2 + h²k/4).
+// What an axis adds to the inertia about it against motion that explicit forces excite: armature, and the share of backward Euler
+// in its laws. With damping d, spring k and an explicit stiffness K, x⁺(I + hd + h²k) − x(2I + hd − h²K) + x⁻I = 0 is stable for
+// h²K < 4 (I + hd/2 + h²k/4); of the trapezoidal rule's laws nothing is lent, h²K < 4I.
 template <typename Real>
 AXION_HD inline Real axis_support(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int i, Real dt) {
-  const model::AxisData<Real>& axis = m.axes[i];
-  Real damping = axis.damping, stiffness = axis.stiffness;
-  for (int k = axis.actuator_start; k < axis.actuator_start + axis.actuator_count; ++k) {
-    const model::ActuatorData<Real>& actuator = m.actuators[k];
-    if (actuator.kind == model::ActuatorKind::kMotor || actuator.effort_limited) continue;
-    const Real gain = w.gain_scale[actuator.control] * actuator.gear * actuator.gear;
-    damping += gain * actuator.kd;
-    if (actuator.kind == model::ActuatorKind::kPosition) stiffness += gain * actuator.kp;
-  }
-  return axis.armature + dt / 2 * damping + dt * dt / 4 * stiffness;
+  const AxisLaw<Real> law = axis_law(m, w, i);
+  const Real weight = w.axis_weight[i];
+  return m.axes[i].armature + weight * dt / 2 * law.damping + weight * dt * dt / 4 * law.stiffness;
 }
 
 template <typename Real>
@@ -186,38 +179,6 @@ AXION_HD inline void blend_weights(const Team& team, const model::ModelView<Real
     Real k = w.blend_body[joint.child];
     if (joint.parent >= 0 && w.blend_body[joint.parent] > k) k = w.blend_body[joint.parent];
     w.blend[j] = blend_weight(k);
-  });
-}
-
-template <typename Real>
-AXION_HD inline bool is_jointed(const model::BodyData<Real>& body) {
-  return body.joint >= 0 || body.child_joint_count > 0 || body.loop_count > 0;
-}
-
-// Blending weights, and the times that forces act in this step. Impulses along J(q⁻) make a leapfrog, whose velocities belong
-// to the middle of a step: from a state that was set, whose velocities belong to its instant, the first step takes half of
-// the forces, and owes the other half. A blended joint leaves the leapfrog by its weight w and then owes no more than
-// (1 − w)/2: what is paid back acts in the step in which w is first seen. Debts only fall, so that weights that come and go
-// do not shake the forces. Free bodies take whole steps, which are exact for their velocities under constant forces.
-// Needs start_joints.
-template <typename Real, typename Team>
-AXION_HD_CALL void choose_force_steps(const Team& team, const model::ModelView<Real>& m,
-                                        const model::WorldView<Real>& w, const model::StepSettings<Real>& s) {
-  const bool blended = s.joint_mode == model::JointMode::kBlended;
-  if (blended) blend_weights(team, m, w, s.dt);
-  const bool is_new = w.state_is_new[0] != 0;
-  const auto take = [&](bool leapfrogs, Real weight, Real& debt) {
-    const Real before = is_new ? Real(0) : debt, owed = leapfrogs ? (1 - weight) / 2 : Real(0);
-    debt = is_new || owed < before ? owed : before;
-    return (1 + before - debt) * s.dt;
-  };
-  team.for_each(m.body_count, [&](int b) {
-    const Real weight = blended && !is_new ? blend_weight(w.blend_body[b]) : Real(0);
-    w.body_force_step[b] = take(s.half_step_start && is_jointed(m.bodies[b]), weight, w.body_force_debt[b]);
-  });
-  team.for_each(m.joint_count, [&](int j) {
-    const Real weight = blended && !is_new ? w.blend[j] : Real(0);
-    w.joint_force_step[j] = take(s.half_step_start, weight, w.joint_force_debt[j]);
   });
 }
 

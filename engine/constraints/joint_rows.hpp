@@ -281,14 +281,14 @@ AXION_HD inline Real row_velocity(const model::Row<Real>& row, int a, int b, con
   return s;
 }
 
-// ds/dt of the axes of a joint at the world's present state, for queries.
+// ds/dt of the axes of a joint at the world's present poses, for queries.
 template <typename Real>
 AXION_HD inline void axis_rates(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int joint_index,
                                 Real* rates) {
   const model::JointData<Real>& joint = m.joints[joint_index];
   JointEvaluation<Real> e;
   evaluate_joint(m, joint, w.x, w.q, w.axis_position, e);
-  for (int k = 0; k < joint.axis_count; ++k) rates[k] = row_velocity(e.axis[k], joint.child, joint.parent, w.v, w.omega);
+  for (int k = 0; k < joint.axis_count; ++k) rates[k] = row_velocity(e.axis[k], joint.child, joint.parent, w.v_at_pose, w.omega_at_pose);
 }
 
 }  // namespace axion::constraints

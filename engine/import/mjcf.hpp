@@ -7,8 +7,9 @@
 // Source: the MJCF reference of MuJoCo 2.2, with the attributes added since; as in newer versions, `autolimits` is on
 // unless it is switched off (2.2 refuses a range without `limited` then, so no file means something else).
 //
-// A body with several joints has one JointSpec whose axes are those joints in order; a body without any is fixed to its
-// parent (engine/model/merge_welds.hpp makes one body of both). Bodies are in MuJoCo's order, depth first. Equalities
+// A body with several joints has one JointSpec whose axes are those joints in order, or a chain of them with parts of the body
+// between where one cannot be all; a body without any is fixed to its parent (engine/model/merge_welds.hpp makes one body of
+// both). Bodies are in MuJoCo's order, depth first, parts after what they are parts of. Equalities
 // that connect or weld bodies are joints that close loops, after those of the tree. Unnamed things are called by kind and
 // index ("body3").
 //
@@ -30,7 +31,7 @@ namespace axion::import {
 struct ImportOptions {
   // Unsupported elements and attributes become warnings; only what leaves no meaningful scene is refused then.
   bool allow_unsupported = false;
-  std::map<std::string, std::string, std::less<>> assets;  // included files by name: bytes, never paths
+  std::map<std::string, std::string, std::less<>> assets;  // included files and meshes by name: bytes, never paths
 };
 
 struct ImportedScene {

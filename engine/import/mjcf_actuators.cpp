@@ -1,9 +1,11 @@
 // The <actuator> section: motors and the affine drives that are springs and dampers about a set point.
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <utility>
 
 #include "engine/import/mjcf_scene.hpp"
+#include "engine/model/spec_math.hpp"
 #include "engine/model/validate_scene.hpp"
 
 namespace axion::import {
@@ -17,8 +19,13 @@ struct Drive {
   int bias_type = 0;  // 0 none, 1 affine
   double gain[10] = {1};
   double bias[10] = {0};
-  bool is_position = false;  // the last layer was a position, whose kv the next one keeps
+  bool is_position = false;           // the last layer was a position, whose kv the next one keeps
+  const XmlElement* other = nullptr;  // a default of a kind of actuator that is not offered, and still has a say
 };
+
+bool is_offered(std::string_view tag) {
+  return tag == "general" || tag == "motor" || tag == "position" || tag == "velocity";
+}
 
 void read_general(const Attributes& a, Drive& drive) {
   drive.dynamics =
@@ -33,6 +40,13 @@ void read_general(const Attributes& a, Drive& drive) {
 void read_layer(const XmlElement& layer, Drive& drive) {
   const Attributes a(layer);
   const bool keeps_kv = std::exchange(drive.is_position, layer.tag == "position");
+  if (!is_offered(layer.tag)) {
+    drive.other = &layer;
+    return;
+  }
+  // A motor sets its whole law; a position or velocity takes its gain from the default if it has none of its own.
+  const char* gain = layer.tag == "position" ? "kp" : "kv";
+  if (layer.tag == "motor" || (layer.tag != "general" && layer.find(gain) != nullptr)) drive.other = nullptr;
   if (layer.tag == "general") return read_general(a, drive);
   drive.dynamics = drive.gain_type = 0;
   drive.bias_type = layer.tag == "motor" ? 0 : 1;
@@ -40,13 +54,62 @@ void read_layer(const XmlElement& layer, Drive& drive) {
   if (layer.tag == "position") {
     drive.gain[0] = a.not_negative("kp", drive.gain[0]);
     drive.bias[1] = -drive.gain[0];
-    drive.bias[2] = -a.not_negative("kv", keeps_kv ? -drive.bias[2] : 0);
+    const double kept = keeps_kv ? drive.bias[2] : 0;
+    if (layer.find("kv") != nullptr && layer.find("dampratio") != nullptr) {
+      refuse(layer, "dampratio", "is given together with kv");
+    }
+    drive.bias[2] = layer.find("kv") != nullptr          ? -a.not_negative("kv", 0)
+                    : layer.find("dampratio") != nullptr ? a.not_negative("dampratio", 0)
+                                                         : kept;
   }
   if (layer.tag == "velocity") {
     std::fill(std::begin(drive.bias), std::end(drive.bias), 0.0);
     drive.gain[0] = a.not_negative("kv", drive.gain[0]);
     drive.bias[2] = -drive.gain[0];
   }
+}
+
+// Mass, first moment and moments of inertia about the origin of the world, in its axes, of each body and all that hangs on it.
+struct Hanging {
+  double mass = 0;
+  math::Vec3<double> moment{};
+  math::Mat3<double> inertia{};
+  void add(const Hanging& other) {
+    mass += other.mass, moment += other.moment;
+    inertia = inertia + other.inertia;
+  }
+};
+
+std::vector<Hanging> sum_hanging(const model::SceneSpec& spec) {
+  std::vector<Hanging> sums;
+  for (const model::BodySpec& body : spec.bodies) {
+    const model::MassProperties own =
+        re_express(model::to_pose(body.X_WB), {body.mass, model::to_vec3(body.p_BoBcm), model::to_matrix(body.I_Bcm)});
+    const math::Vec3<double>& c = own.p_cm;
+    const math::Mat3<double> of_point{{{c.y * c.y + c.z * c.z, -c.x * c.y, -c.x * c.z},
+                                       {-c.x * c.y, c.x * c.x + c.z * c.z, -c.y * c.z},
+                                       {-c.x * c.z, -c.y * c.z, c.x * c.x + c.y * c.y}}};
+    sums.push_back({own.mass, own.mass * c, own.I_cm + own.mass * of_point});
+  }
+  for (std::size_t j = spec.joints.size(); j-- > 0;) {  // children come after their parents
+    const model::JointSpec& joint = spec.joints[j];
+    if (joint.parent == model::kWorldBody) continue;
+    sums[static_cast<std::size_t>(joint.parent)].add(sums[static_cast<std::size_t>(joint.child)]);
+  }
+  return sums;
+}
+
+// What moves along an axis in the reference configuration, all that hangs on it and its armature: kg m^2 or kg.
+double reflected_mass(const model::SceneSpec& spec, const std::vector<Hanging>& sums, int joint_index, int axis_index) {
+  const model::JointSpec& joint = spec.joints[static_cast<std::size_t>(joint_index)];
+  const model::AxisSpec& axis = joint.axes[static_cast<std::size_t>(axis_index)];
+  const Hanging& hanging = sums[static_cast<std::size_t>(joint.child)];
+  if (axis.kind == model::AxisKind::kSlide) return axis.armature + hanging.mass;
+  const model::Pose X_WC = model::to_pose(spec.bodies[static_cast<std::size_t>(joint.child)].X_WB);
+  const math::Vec3<double> n = math::rotate(X_WC.rotation, model::to_vec3(axis.axis));
+  const math::Vec3<double> arm = math::cross(n, X_WC * model::to_vec3(axis.anchor));
+  return axis.armature + math::dot(n, hanging.inertia * n) - 2 * math::dot(math::cross(n, hanging.moment), arm) +
+         hanging.mass * math::dot(arm, arm);
 }
 
 // Which attributes a short form has.
@@ -59,6 +122,9 @@ void check_own_attributes(const XmlElement& layer) {
                  {"dampratio", "position"},
                  {"timeconst", "position"},
                  {"inheritrange", "position general"},
+                 {"input", "general"},
+                 {"velrange", "general"},
+                 {"ffrange", "general"},
                  {"dyntype", "general"},
                  {"gaintype", "general"},
                  {"biastype", "general"},
@@ -69,6 +135,7 @@ void check_own_attributes(const XmlElement& layer) {
                  {"actrange", "general"},
                  {"actdim", "general"},
                  {"actearly", "general"}};
+  if (!is_offered(layer.tag)) return;
   for (const auto& owner : kOwners) {
     if (layer.find(owner.attribute) == nullptr) continue;
     if (std::string_view(owner.tags).find(layer.tag) != std::string_view::npos) continue;
@@ -78,9 +145,12 @@ void check_own_attributes(const XmlElement& layer) {
 
 class ActuatorReader {
  public:
-  ActuatorReader(MjcfScene& scene, const XmlElement& element)
+  ActuatorReader(MjcfScene& scene, const std::vector<Hanging>& hanging, const XmlElement& element)
       : s_(scene),
-        a_(scene.defaults.attributes(element, DefaultClasses::kMain, {"general", "motor", "position", "velocity"})) {}
+        hanging_(hanging),
+        a_(scene.defaults.attributes(element, DefaultClasses::kMain,
+                                     {"general", "motor", "position", "velocity", "intvelocity", "damper", "cylinder",
+                                      "muscle", "adhesion", "dcmotor", "pid", "orientation"})) {}
   void read();
 
  private:
@@ -88,16 +158,36 @@ class ActuatorReader {
   bool find_joint();
   bool take_law(const Drive& drive);
   void read_limits(const Drive& drive);
+  void inherit_range(double (&control)[2]);
   bool given(const char* attribute) const { return a_.element().find(attribute) != nullptr; }
 
   MjcfScene& s_;
+  const std::vector<Hanging>& hanging_;  // [body]
   Attributes a_;
   model::ActuatorSpec actuator_;
 };
 
 void ActuatorReader::check_supported() {
-  for (const char* name : {"dampratio", "timeconst", "inheritrange", "delay"}) {
-    if (a_.number(name, 0) != 0) s_.notes.unsupported(a_.where(name), name, "give the gains and the range themselves");
+  static constexpr const char* kInputs = "pos vel ff none";
+  static constexpr const char* kNoState = "an actuator has no state of its own";
+  for (const char* name : {"armature", "damping"}) {
+    double values[8] = {};
+    const auto is_given = [](double value) { return value != 0; };
+    if (a_.numbers(name, values, 1) && std::any_of(std::begin(values), std::end(values), is_given)) {
+      s_.notes.unsupported(a_.where(name), name, "give it to the joint instead");
+    }
+  }
+  // What a control is called; the law says what it does.
+  const std::string input = a_.text("input", "none");
+  if (std::string_view(kInputs).find(input) == std::string_view::npos) {
+    s_.notes.unsupported(a_.where("input"), "input", "a control is a force, a position or a velocity");
+  }
+  if (a_.number("delay", 0) != 0) s_.notes.unsupported(a_.where("delay"), "delay", kNoState);
+  for (const XmlElement* layer : a_.layers()) {  // of other kinds it is something else
+    const Attributes own(*layer);
+    if (layer->tag == "position" && own.number("timeconst", 0) != 0) {
+      s_.notes.unsupported(*layer, "timeconst", kNoState);
+    }
   }
 }
 
@@ -122,6 +212,10 @@ bool ActuatorReader::find_joint() {
 
 // Recognises the laws that a scene has; false if it is none of them and was noted.
 bool ActuatorReader::take_law(const Drive& drive) {
+  if (drive.other != nullptr) {
+    s_.notes.unsupported(*drive.other, "", "this kind of actuator is not offered, and a drive has it as its default");
+    return false;
+  }
   const double b0 = drive.bias_type == 1 ? drive.bias[0] : 0;
   const double b1 = drive.bias_type == 1 ? drive.bias[1] : 0;
   const double b2 = drive.bias_type == 1 ? drive.bias[2] : 0;
@@ -130,10 +224,17 @@ bool ActuatorReader::take_law(const Drive& drive) {
   if (affine && b1 == 0 && b2 == 0) {
     actuator_.kind = model::ActuatorKind::kMotor;
     actuator_.gear *= gain;
-  } else if (affine && gain > 0 && b1 == -gain && b2 <= 0) {
+  } else if (affine && gain > 0 && b1 == -gain) {
     actuator_.kind = model::ActuatorKind::kPosition;
     actuator_.kp = gain;
     actuator_.kd = -b2;
+    // Above zero it is a share of critical damping of what the drive moves in the reference configuration.
+    if (b2 > 0 && actuator_.gear == 0) a_.refuse("gear", "must not be zero for a ratio of damping");
+    if (b2 > 0) {
+      const double mass =
+          reflected_mass(s_.spec, hanging_, actuator_.joint, actuator_.axis) / (actuator_.gear * actuator_.gear);
+      actuator_.kd = 2 * b2 * std::sqrt(gain * mass);
+    }
   } else if (affine && gain > 0 && b1 == 0 && b2 == -gain) {
     actuator_.kind = model::ActuatorKind::kVelocity;
     actuator_.kd = gain;
@@ -145,11 +246,31 @@ bool ActuatorReader::take_law(const Drive& drive) {
   return true;
 }
 
+// Controls go as far as the joint's range, or a multiple of it about its middle.
+void ActuatorReader::inherit_range(double (&control)[2]) {
+  const double share = a_.not_negative("inheritrange", 0);
+  if (actuator_.kind != model::ActuatorKind::kPosition) {
+    s_.notes.unsupported(a_.where("inheritrange"), "inheritrange",
+                         "only controls of positions have the range of a joint");
+    return;
+  }
+  const model::AxisSpec& axis =
+      s_.spec.joints[static_cast<std::size_t>(actuator_.joint)].axes[static_cast<std::size_t>(actuator_.axis)];
+  if (!(axis.lower < axis.upper)) a_.refuse("inheritrange", "needs a joint that has a range");
+  if (given("inheritrange") && given("ctrlrange")) a_.refuse("ctrlrange", "is given together with inheritrange");
+  const double middle = 0.5 * (axis.lower + axis.upper), half = 0.5 * (axis.upper - axis.lower) * share;
+  control[0] = middle - half;
+  control[1] = middle + half;
+}
+
 void ActuatorReader::read_limits(const Drive& drive) {
   double control[2] = {0, 0}, force[2] = {0, 0};
   a_.numbers("ctrlrange", control, 2);
   a_.numbers("forcerange", force, 2);
-  const bool limited = is_limited(a_, "ctrllimited", "ctrlrange", s_.settings);
+  const bool inherits =
+      a_.number("inheritrange", 0) != 0 && a_.keyword("ctrllimited", {"false", "true", "auto"}, 2) != 0;
+  if (inherits) inherit_range(control);
+  const bool limited = inherits ? control[0] < control[1] : is_limited(a_, "ctrllimited", "ctrlrange", s_.settings);
   const bool force_limited = is_limited(a_, "forcelimited", "forcerange", s_.settings);
   if (limited && !(control[0] < control[1])) a_.refuse("ctrlrange", "must have the smaller limit first");
   if (force_limited && !(force[0] < force[1])) a_.refuse("forcerange", "must have the smaller limit first");
@@ -190,9 +311,44 @@ void ActuatorReader::read() {
   s_.spec.actuators.push_back(actuator_);
 }
 
+// A range of the force along an axis is that of its one actuator; without an actuator there is nothing to limit.
+void limit_forces(MjcfScene& scene) {
+  for (const ForceRange& range : scene.force_ranges) {
+    model::ActuatorSpec* one = nullptr;
+    int count = 0;
+    for (model::ActuatorSpec& actuator : scene.spec.actuators) {
+      if (actuator.joint != range.place.joint || actuator.axis != range.place.axis) continue;
+      one = &actuator;
+      ++count;
+    }
+    if (count == 0 || one->gear == 0) continue;
+    double lower = range.lower / one->gear, upper = range.upper / one->gear;
+    if (lower > upper) std::swap(lower, upper);
+    if (one->effort_limited) lower = std::max(lower, one->effort_lower), upper = std::min(upper, one->effort_upper);
+    if (count > 1 || !(lower < upper)) {
+      const char* reason = count > 1 ? "the forces of several actuators together are not clamped"
+                                     : "it leaves the actuator no range of forces";
+      scene.notes.unsupported(*range.element, "actuatorfrcrange", reason);
+      continue;
+    }
+    one->effort_limited = true;
+    one->effort_lower = lower;
+    one->effort_upper = upper;
+  }
+}
+
 }  // namespace
 
+void read_force_range(const Attributes& joint, const JointPlace& place, MjcfScene& scene) {
+  if (!is_limited(joint, "actuatorfrclimited", "actuatorfrcrange", scene.settings)) return;
+  double range[2] = {0, 0};
+  joint.numbers("actuatorfrcrange", range, 2);
+  if (!(range[0] < range[1])) joint.refuse("actuatorfrcrange", "must have the smaller limit first");
+  scene.force_ranges.push_back({place, range[0], range[1], &joint.where("actuatorfrcrange")});
+}
+
 void read_actuators(MjcfScene& scene) {
+  const std::vector<Hanging> hanging = sum_hanging(scene.spec);
   std::set<std::string, std::less<>> names;
   for (const XmlElement& section : scene.root.children) {
     if (section.tag != "actuator") continue;
@@ -201,11 +357,10 @@ void read_actuators(MjcfScene& scene) {
       if (name != nullptr && !name->value.empty() && !names.insert(name->value).second) {
         refuse(element, "name", "names an actuator a second time");
       }
-      const bool known =
-          element.tag == "general" || element.tag == "motor" || element.tag == "position" || element.tag == "velocity";
-      if (known) ActuatorReader(scene, element).read();  // the schema has noted the others
+      if (is_offered(element.tag)) ActuatorReader(scene, hanging, element).read();  // the schema has noted the others
     }
   }
+  limit_forces(scene);
 }
 
 }  // namespace axion::import

@@ -19,7 +19,7 @@ std::string subject(const XmlElement& element, std::string_view attribute) {
   std::string text = describe(element);
   if (attribute.empty()) return text;
   const XmlAttribute* given = element.find(attribute);
-  text += ": " + std::string(attribute);
+  text += ": " + shown(attribute);
   if (given != nullptr) text += "=\"" + shown(given->value) + "\"";
   return text;
 }
@@ -44,8 +44,8 @@ double parse_number(const XmlElement& element, const XmlAttribute& attribute, st
 }  // namespace
 
 void refuse(const XmlElement& element, std::string_view attribute, const std::string& what) {
-  std::string field = element.tag;
-  if (!attribute.empty()) field += "." + std::string(attribute);
+  std::string field = shown(element.tag);
+  if (!attribute.empty()) field += "." + shown(attribute);
   throw ImportFailure{invalid_argument(field, subject(element, attribute) + " " + what + ".")};
 }
 
@@ -59,6 +59,11 @@ void Notes::warn(const XmlElement& element, std::string_view attribute, const st
 void Notes::unsupported(const XmlElement& element, std::string_view attribute, const std::string& what) {
   if (!allow_unsupported_) refuse(element, attribute, "is not supported: " + what);
   warn(element, attribute, "is not supported and was left out: " + what);
+}
+
+void Notes::unknown(const XmlElement& element, std::string_view attribute, const std::string& what) {
+  if (!allow_unsupported_) refuse(element, attribute, what);
+  warn(element, attribute, what + " and was left out");
 }
 
 std::vector<std::string> Notes::take() const {

@@ -35,6 +35,8 @@ class Notes {
   void warn(const XmlElement& element, std::string_view attribute, const std::string& what);
   // A warning if unsupported things are allowed, else a refusal.
   void unsupported(const XmlElement& element, std::string_view attribute, const std::string& what);
+  // The same of what the format does not have.
+  void unknown(const XmlElement& element, std::string_view attribute, const std::string& what);
   std::vector<std::string> take() const;
 
  private:

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "engine/import/mjcf.hpp"
+#include "engine/import/mjcf_content.hpp"
 #include "engine/import/mjcf_geom.hpp"
 #include "engine/import/mjcf_joint.hpp"
 #include "engine/import/mjcf_pose.hpp"
@@ -89,78 +90,96 @@ void correct_mass(const XmlElement& source, const MjcfSettings& settings, MassPr
 
 class BodyReader {
  public:
-  explicit BodyReader(MjcfScene& scene) : s_(scene) {}
+  explicit BodyReader(MjcfScene& scene) : s_(scene), contents_(scene.defaults, scene.settings) {}
 
   void read_world() {
     for (const XmlElement& section : s_.root.children) {
-      if (section.tag == "worldbody") read_geoms(section, model::kWorldBody, world_class(section), false);
+      if (section.tag == "worldbody") read_geoms(section, model::kWorldBody, world_place(section), false);
     }
     for (const XmlElement& section : s_.root.children) {
-      if (section.tag != "worldbody") continue;
-      for (const XmlElement& child : section.children) {
-        if (child.tag == "body") read_body(child, model::kWorldBody, world_class(section), {});
-      }
+      if (section.tag == "worldbody") read_children(section, model::kWorldBody, world_place(section), {});
     }
+    keep_ends_of_chains_apart();
     if (s_.settings.total_mass > 0) scale_masses();
   }
 
  private:
-  int world_class(const XmlElement& section) const {
-    return s_.defaults.find(section, "childclass", DefaultClasses::kMain);
+  Place world_place(const XmlElement& section) const {
+    Place place;
+    place.childclass = s_.defaults.find(section, "childclass", DefaultClasses::kMain);
+    return place;
   }
   // Recursion is bounded by kMaxXmlDepth.
-  void read_body(const XmlElement& element, int parent, int outer_class, const Pose& X_WP);
-  std::vector<MassProperties> read_geoms(const XmlElement& element, int body, int childclass, bool adds_mass);
-  void read_mass(const XmlElement& element, int body, int childclass);
-  void read_joint(const XmlElement& element, int parent, int body, int childclass);
+  void read_children(const XmlElement& element, int parent, const Place& place, const Pose& X_WP);
+  void read_body(const XmlElement& element, int parent, const Place& outer, const Pose& X_WP);
+  std::vector<MassProperties> read_geoms(const XmlElement& element, int body, const Place& place, bool adds_mass);
+  void read_mass(const XmlElement& element, int body, const Place& place);
+  void read_joint(const XmlElement& element, int parent, int body, const Place& place);
+  int add_body(const XmlElement& element, model::BodySpec body);
+  int add_part(const XmlElement& element, int body, int number);
+  void add_joint(model::JointSpec joint, int parent, int child);
+  void keep_ends_of_chains_apart();
   void scale_masses();
 
   MjcfScene& s_;
+  std::vector<model::ContactExcludeSpec> chains_;  // parents and bodies with parts between them
+  ContentReader contents_;
 };
 
-void BodyReader::read_body(const XmlElement& element, int parent, int outer_class, const Pose& X_WP) {
+void BodyReader::read_children(const XmlElement& element, int parent, const Place& place, const Pose& X_WP) {
+  contents_.for_each(element, place, [&](const XmlElement& child, const Place& at) {
+    if (child.tag == "body") read_body(child, parent, at, X_WP);
+  });
+}
+
+int BodyReader::add_body(const XmlElement& element, model::BodySpec body) {
   const int index = static_cast<int>(s_.spec.bodies.size());
   if (index >= kMaxBodies) {
     refuse(element, "", "is one body too many: a scene may have " + std::to_string(kMaxBodies));
   }
-  const Attributes a(element);
-  const int childclass = s_.defaults.find(element, "childclass", outer_class);
-  const Pose X_WB = X_WP * read_pose(a, s_.settings);
-  model::BodySpec body;
-  body.X_WB = to_spec(X_WB);
-  body.name = a.text("name", "");
   if (!body.name.empty() && !s_.body_index.emplace(body.name, index).second) {
     refuse(element, "name", "names a body a second time");
   }
-  if (a.boolean("mocap", false)) s_.notes.unsupported(element, "mocap", "a body follows its joints or stands still");
-  if (a.number("gravcomp", 0) != 0) s_.notes.unsupported(element, "gravcomp", "gravity acts on every body alike");
-  s_.spec.bodies.push_back(body);
+  s_.spec.bodies.push_back(std::move(body));
   s_.body_elements.push_back(&element);
-  read_mass(element, index, childclass);
-  read_joint(element, parent, index, childclass);
-  for (const XmlElement& child : element.children) {
-    if (child.tag == "body") read_body(child, index, childclass, X_WB);
-  }
+  return index;
 }
 
-std::vector<MassProperties> BodyReader::read_geoms(const XmlElement& element, int body, int childclass,
+void BodyReader::read_body(const XmlElement& element, int parent, const Place& outer, const Pose& X_WP) {
+  const Attributes a(element);
+  Place place;
+  place.childclass = s_.defaults.find(element, "childclass", outer.childclass);
+  place.suffix = outer.suffix;
+  const Pose X_PB = read_pose(a, s_.settings);
+  const Pose X_WB = X_WP * (outer.in_frame ? outer.X_BF * X_PB : X_PB);
+  model::BodySpec body;
+  body.X_WB = to_spec(X_WB);
+  body.name = copy_name(element, outer);
+  const int index = add_body(element, std::move(body));
+  if (a.boolean("mocap", false)) s_.notes.unsupported(element, "mocap", "a body follows its joints or stands still");
+  if (a.number("gravcomp", 0) != 0) s_.notes.unsupported(element, "gravcomp", "gravity acts on every body alike");
+  read_mass(element, index, place);
+  read_joint(element, parent, index, place);
+  read_children(element, index, place, X_WB);
+}
+
+std::vector<MassProperties> BodyReader::read_geoms(const XmlElement& element, int body, const Place& outer,
                                                    bool adds_mass) {
   std::vector<MassProperties> masses;
-  for (const XmlElement& child : element.children) {
-    if (child.tag != "geom") continue;
-    const Attributes a = s_.defaults.attributes(child, childclass, {"geom"});
-    const Geom geom = read_geom(a, s_.settings, adds_mass, s_.meshes, s_.spec.meshes, s_.notes);
+  contents_.for_each(element, outer, [&](const XmlElement& child, const Place& place) {
+    if (child.tag != "geom") return;
+    const Attributes a = s_.defaults.attributes(child, place.childclass, {"geom"});
+    const Geom geom = read_geom(a, s_.settings, place.in_frame ? &place.X_BF : nullptr, adds_mass, s_.meshes, s_.spec.meshes,
+                                s_.notes);
     if (adds_mass && geom.mass.mass > 0) masses.push_back(geom.mass);
-    const XmlAttribute* name = child.find("name");
-    if (name != nullptr && !name->value.empty() && !s_.geom_names.insert(name->value).second) {
-      refuse(child, "name", "names a geom a second time");
-    }
-    if (!geom.is_shape) continue;
+    const std::string name = copy_name(child, place);
+    if (!name.empty() && !s_.geom_names.insert(name).second) refuse(child, "name", "names a geom a second time");
+    if (!geom.is_shape) return;
     if (static_cast<int>(s_.spec.shapes.size()) >= kMaxShapes) {
       refuse(child, "", "is one shape too many: a scene may have " + std::to_string(kMaxShapes));
     }
     model::ShapeSpec shape;
-    shape.name = name == nullptr ? "" : name->value;
+    shape.name = name;
     shape.kind = shape_kind(geom.type);
     shape.mesh = geom.mesh;
     shape.body = body;
@@ -168,15 +187,16 @@ std::vector<MassProperties> BodyReader::read_geoms(const XmlElement& element, in
     shape.size = geom.size;
     shape.friction = geom.friction;
     shape.contact_dimension = geom.contact_dimension;
+    shape.contact_priority = geom.priority;
     shape.contact_type = s_.settings.contacts ? static_cast<std::uint32_t>(geom.contact_type) : 0;
     shape.contact_affinity = s_.settings.contacts ? static_cast<std::uint32_t>(geom.contact_affinity) : 0;
     s_.spec.shapes.push_back(shape);
     s_.shape_elements.push_back(&child);
-  }
+  });
   return masses;
 }
 
-void BodyReader::read_mass(const XmlElement& element, int index, int childclass) {
+void BodyReader::read_mass(const XmlElement& element, int index, const Place& place) {
   const XmlElement* inertial = nullptr;
   for (const XmlElement& child : element.children) {
     if (child.tag != "inertial") continue;
@@ -185,7 +205,7 @@ void BodyReader::read_mass(const XmlElement& element, int index, int childclass)
   }
   const InertiaFrom from = s_.settings.inertia_from;
   const bool from_geoms = from == InertiaFrom::kGeoms || (from == InertiaFrom::kWhatIsGiven && inertial == nullptr);
-  const std::vector<MassProperties> parts = read_geoms(element, index, childclass, from_geoms);
+  const std::vector<MassProperties> parts = read_geoms(element, index, place, from_geoms);
   MassProperties mass;
   if (inertial != nullptr) mass = read_inertial(*inertial, s_.settings);
   if (!parts.empty()) mass = model::combine(parts);
@@ -196,31 +216,83 @@ void BodyReader::read_mass(const XmlElement& element, int index, int childclass)
   body.I_Bcm = model::to_spec(mass.I_cm);
 }
 
-void BodyReader::read_joint(const XmlElement& element, int parent, int index, int childclass) {
-  std::vector<Attributes> joints;
-  std::vector<std::string> names;
-  for (const XmlElement& child : element.children) {
-    if (child.tag == "joint") joints.push_back(s_.defaults.attributes(child, childclass, {"joint"}));
-    if (child.tag == "freejoint") joints.push_back(Attributes(child));
-    if (child.tag != "joint" && child.tag != "freejoint") continue;
-    const XmlAttribute* name = child.find("name");
-    names.push_back(name == nullptr ? "" : name->value);
+// A part of a body at its origin, for the first of joints that no one joint can be: as light as does not matter to the body's
+// motion, and heavy enough for the numbers of float32.
+int BodyReader::add_part(const XmlElement& element, int body, int number) {
+  constexpr double kShare = 1e-4;
+  model::BodySpec& whole = s_.spec.bodies[static_cast<std::size_t>(body)];
+  model::BodySpec part = whole;
+  if (!part.name.empty()) part.name += "_part" + std::to_string(number);
+  part.mass = kShare * whole.mass, whole.mass -= part.mass;
+  for (std::size_t i = 0; i < part.I_Bcm.size(); ++i) {
+    part.I_Bcm[i] = kShare * whole.I_Bcm[i];
+    whole.I_Bcm[i] -= part.I_Bcm[i];
   }
-  model::JointSpec joint = read_joints(joints, s_.settings, s_.notes);
-  if (joint.kind == model::JointKind::kFree && parent != model::kWorldBody) {
-    refuse(joints.front().element(), "", "is a free joint of a body that is not a child of the world");
-  }
+  return add_body(element, std::move(part));
+}
+
+void BodyReader::add_joint(model::JointSpec joint, int parent, int child) {
   joint.parent = parent;
-  joint.child = index;
-  const int joint_index = static_cast<int>(s_.spec.joints.size());
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (names[i].empty()) continue;
-    if (!s_.joint_place.emplace(names[i], JointPlace{joint_index, static_cast<int>(i)}).second) {
-      refuse(joints[i].element(), "name", "names a joint a second time");
+  joint.child = child;
+  s_.spec.joints.push_back(std::move(joint));
+}
+
+void BodyReader::read_joint(const XmlElement& element, int parent, int index, const Place& outer) {
+  std::vector<MjcfJoint> joints;
+  contents_.for_each(element, outer, [&](const XmlElement& child, const Place& place) {
+    if (child.tag != "joint" && child.tag != "freejoint") return;
+    Attributes a =
+        child.tag == "joint" ? s_.defaults.attributes(child, place.childclass, {"joint"}) : Attributes(child);
+    joints.push_back({std::move(a), place.in_frame ? place.X_BF : Pose{}, place.in_frame, copy_name(child, place)});
+  });
+  std::vector<model::JointSpec> chain = read_joints(joints, s_.settings, s_.notes);
+  if (chain.front().kind == model::JointKind::kFree && parent != model::kWorldBody) {
+    refuse(joints.front().attributes.element(), "", "is a free joint of a body that is not a child of the world");
+  }
+  std::size_t at = 0;  // in joints
+  int above = parent;
+  for (std::size_t k = 0; k < chain.size(); ++k) {
+    const int joint_index = static_cast<int>(s_.spec.joints.size());
+    const std::size_t count = chain[k].kind == model::JointKind::kAxes ? chain[k].axes.size() : 1;
+    for (std::size_t i = 0; i < count && at < joints.size(); ++i, ++at) {
+      const JointPlace place{joint_index, static_cast<int>(i)};
+      if (chain[k].kind == model::JointKind::kAxes) read_force_range(joints[at].attributes, place, s_);
+      if (joints[at].name.empty()) continue;
+      if (!s_.joint_place.emplace(joints[at].name, place).second) {
+        refuse(joints[at].attributes.element(), "name", "names a joint a second time");
+      }
+    }
+    const bool is_last = k + 1 == chain.size();
+    const int child = is_last ? index : add_part(element, index, static_cast<int>(k));
+    add_joint(std::move(chain[k]), above, child);
+    above = child;
+  }
+  if (chain.size() == 1) return;
+  s_.notes.warn(element, "", "has joints that are not one joint here; between them are bodies of 1e-4 of its mass");
+  chains_.push_back({parent, index});
+}
+
+// With a part between them, parent and body are neighbours no more: they, and what is welded to either, are kept apart as
+// neighbours are. Nothing is a neighbour of the world.
+void BodyReader::keep_ends_of_chains_apart() {
+  if (chains_.empty() || !s_.spec.filter_parent_child) return;
+  const std::vector<int> root = weld_roots(s_.spec);
+  std::vector<std::vector<int>> members(root.size());
+  for (std::size_t b = 0; b < root.size(); ++b) {
+    if (root[b] != model::kWorldBody) members[static_cast<std::size_t>(root[b])].push_back(static_cast<int>(b));
+  }
+  for (const model::ContactExcludeSpec& ends : chains_) {
+    if (ends.body_a == model::kWorldBody || root[static_cast<std::size_t>(ends.body_a)] == model::kWorldBody) continue;
+    for (int a : members[static_cast<std::size_t>(root[static_cast<std::size_t>(ends.body_a)])]) {
+      for (int b : members[static_cast<std::size_t>(ends.body_b)]) {
+        if (s_.spec.excludes.size() >= static_cast<std::size_t>(model::kMaxSceneExcludes)) {
+          refuse(*s_.body_elements[static_cast<std::size_t>(b)], "",
+                 "needs one exclude too many: a scene may have " + std::to_string(model::kMaxSceneExcludes));
+        }
+        s_.spec.excludes.push_back({a, b});
+      }
     }
   }
-  if (joint.kind == model::JointKind::kFree || joint.kind == model::JointKind::kBall) joint.name = names.front();
-  s_.spec.joints.push_back(std::move(joint));
 }
 
 // settotalmass: all bodies, also those that cannot move.

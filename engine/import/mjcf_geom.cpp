@@ -44,7 +44,7 @@ void read_fromto(const Attributes& a, Geom& geom) {
   if (!is_solid(geom.type) || geom.type == GeomType::kSphere) {
     a.refuse("fromto", "needs a geom of type capsule, cylinder, ellipsoid or box");
   }
-  if (a.has("pos")) a.refuse("fromto", "is given together with pos");
+  if (math::norm(a.vec3("pos", {})) > 0) a.refuse("fromto", "is given together with pos");
   const Vec3 from{p[0], p[1], p[2]}, to{p[3], p[4], p[5]};
   const double length = math::norm(from - to);
   if (!(length > kMinLength)) a.refuse("fromto", "has two points that are the same");
@@ -73,6 +73,7 @@ void read_contact(const Attributes& a, Geom& geom, Notes& notes) {
     a.refuse("condim", "must be 1, 3, 4 or 6");
   }
   geom.contact_dimension = dimension == 1 ? 1 : 3;
+  geom.priority = a.integer("priority", 0);
   double friction[3] = {1, 0.005, 0.0001};
   a.numbers("friction", friction, 1);
   for (double f : friction) {
@@ -82,9 +83,6 @@ void read_contact(const Attributes& a, Geom& geom, Notes& notes) {
   if (geom.contact_type == 0 && geom.contact_affinity == 0) return;
   if (dimension > 3) {
     notes.warn(a.where("condim"), "condim", "is taken as 3: there is no torsional or rolling friction");
-  }
-  if (a.integer("priority", 0) != 0) {
-    notes.unsupported(a.where("priority"), "priority", "the friction of a pair is the greater of its two");
   }
   double drive[6] = {};
   if (a.numbers("surfacevel", drive, 1) && (drive[0] || drive[1] || drive[2] || drive[3] || drive[4] || drive[5])) {
@@ -225,8 +223,8 @@ math::Vec3<double> principal_inertia(GeomType type, const model::Vec3d& s, doubl
   }
 }
 
-Geom read_geom(const Attributes& a, const MjcfSettings& settings, bool adds_mass, MeshAssets& meshes,
-               std::vector<model::MeshSpec>& scene_meshes, Notes& notes) {
+Geom read_geom(const Attributes& a, const MjcfSettings& settings, const model::Pose* X_BF, bool adds_mass,
+               MeshAssets& meshes, std::vector<model::MeshSpec>& scene_meshes, Notes& notes) {
   Geom geom;
   // The order of GeomType.
   const int type =
@@ -243,6 +241,7 @@ Geom read_geom(const Attributes& a, const MjcfSettings& settings, bool adds_mass
   } else {
     read_size(a, geom);
   }
+  if (X_BF != nullptr) geom.X_BG = *X_BF * geom.X_BG;
   read_contact(a, geom, notes);
   const bool in_group = geom.group >= settings.inertia_group_first && geom.group <= settings.inertia_group_last;
   read_mass(a, adds_mass && in_group, geom, notes);

@@ -1,5 +1,7 @@
 #include "engine/import/mjcf_joint.hpp"
 
+#include <cmath>
+
 #include "engine/model/spec_math.hpp"
 #include "engine/model/validate_scene.hpp"
 
@@ -24,23 +26,21 @@ void check_unsupported(const Attributes& a, Notes& notes) {
   if (a.numbers("springdamper", springdamper, 2) && springdamper[0] > 0 && springdamper[1] > 0) {
     notes.unsupported(a.where("springdamper"), "springdamper", "give stiffness and damping instead");
   }
-  double force[2] = {0, 0};
-  const bool force_range = a.numbers("actuatorfrcrange", force, 2) && (force[0] != 0 || force[1] != 0);
-  if (force_range && a.keyword("actuatorfrclimited", {"false", "true", "auto"}, 2) != 0) {
-    notes.unsupported(a.where("actuatorfrcrange"), "actuatorfrcrange", "forces of joints are not clamped");
+  if (a.number("springyield", 0) != 0) {
+    notes.unsupported(a.where("springyield"), "springyield", "springs do not yield");
   }
   if (a.boolean("align", false)) {
     notes.unsupported(a.element(), "align", "frames of free bodies stay where the document puts them");
   }
 }
 
-// Only hinges and slides have springs, limits and dry friction here.
+// Only hinges and slides have springs, limits and dry friction here; of free joints the format has no limits either.
 void check_no_spring_limit_or_friction(const Attributes& a, const char* what, const MjcfSettings& settings,
                                        Notes& notes) {
   if (settings.springs && a.not_negative("stiffness", 0) > 0) {
     notes.unsupported(a.where("stiffness"), "stiffness", std::string("a ") + what + " joint has no spring");
   }
-  if (settings.limits && is_limited(a, "limited", "range", settings)) {
+  if (settings.limits && type_of(a) == kBall && is_limited(a, "limited", "range", settings)) {
     notes.unsupported(a.where("limited"), "limited", std::string("a ") + what + " joint has no limits");
   }
   if (settings.dry_friction && a.not_negative("frictionloss", 0) > 0) {
@@ -48,8 +48,15 @@ void check_no_spring_limit_or_friction(const Attributes& a, const char* what, co
   }
 }
 
-JointSpec free_joint(const Attributes& a, const MjcfSettings& settings, Notes& notes) {
+math::Vec3<double> placed_point(const MjcfJoint& source) {
+  const math::Vec3<double> p = source.attributes.vec3("pos", {});
+  return source.in_frame ? source.X_BF * p : p;
+}
+
+JointSpec free_joint(const MjcfJoint& source, const MjcfSettings& settings, Notes& notes) {
+  const Attributes& a = source.attributes;
   JointSpec joint;
+  joint.name = source.name;
   joint.kind = JointKind::kFree;
   if (a.element().tag == "freejoint") return joint;
   check_no_spring_limit_or_friction(a, "free", settings, notes);
@@ -62,34 +69,46 @@ JointSpec free_joint(const Attributes& a, const MjcfSettings& settings, Notes& n
   return joint;
 }
 
-JointSpec ball_joint(const Attributes& a, const MjcfSettings& settings, Notes& notes) {
+// A number that is not negative and, as what is beyond it would not move otherwise, at most the greatest of a scene.
+double bounded(const Attributes& a, const char* name, Notes& notes) {
+  const double value = a.not_negative(name, 0);
+  if (value <= model::kMaxMagnitude) return value;
+  notes.warn(a.where(name), name, "is taken as 1e9, the greatest that a scene has");
+  return model::kMaxMagnitude;
+}
+
+JointSpec ball_joint(const MjcfJoint& source, const MjcfSettings& settings, Notes& notes) {
+  const Attributes& a = source.attributes;
   JointSpec joint;
+  joint.name = source.name;
   joint.kind = JointKind::kBall;
-  joint.anchor = model::to_spec(a.vec3("pos", {}));
-  joint.ball_damping = a.not_negative("damping", 0);
-  joint.ball_armature = a.not_negative("armature", 0);
+  joint.anchor = model::to_spec(placed_point(source));
+  joint.ball_damping = bounded(a, "damping", notes);
+  joint.ball_armature = bounded(a, "armature", notes);
   if (!settings.dampers) joint.ball_damping = 0;
   check_no_spring_limit_or_friction(a, "ball", settings, notes);
   return joint;
 }
 
-AxisSpec read_axis(const Attributes& a, Type type, const MjcfSettings& settings) {
+AxisSpec read_axis(const MjcfJoint& source, Type type, const MjcfSettings& settings, Notes& notes) {
+  const Attributes& a = source.attributes;
   AxisSpec axis;
-  axis.name = a.element().find("name") == nullptr ? "" : a.element().find("name")->value;
+  axis.name = source.name;
   axis.kind = type == kSlide ? AxisKind::kSlide : AxisKind::kHinge;
   const math::Vec3<double> direction = a.vec3("axis", {0, 0, 1});
   const double length = math::norm(direction);
   if (!(length > 1e-6 && length < 1e100)) a.refuse("axis", "must have a length that is neither zero nor huge");
-  axis.axis = model::to_spec((1 / length) * direction);
-  axis.anchor = model::to_spec(a.vec3("pos", {}));
+  const math::Vec3<double> unit = (1 / length) * direction;
+  axis.axis = model::to_spec(source.in_frame ? math::rotate(source.X_BF.rotation, unit) : unit);
+  axis.anchor = model::to_spec(placed_point(source));
   const auto coordinate = [&](double value) { return type == kHinge ? settings.radians(value) : value; };
   axis.reference = coordinate(a.number("ref", 0));
   axis.initial_position = axis.reference;
   axis.spring_reference = coordinate(a.number("springref", 0));
-  axis.armature = a.not_negative("armature", 0);
-  axis.damping = settings.dampers ? a.not_negative("damping", 0) : 0;
-  axis.friction_loss = settings.dry_friction ? a.not_negative("frictionloss", 0) : 0;
-  axis.stiffness = settings.springs ? a.not_negative("stiffness", 0) : 0;
+  axis.armature = bounded(a, "armature", notes);
+  axis.damping = settings.dampers ? bounded(a, "damping", notes) : 0;
+  axis.friction_loss = settings.dry_friction ? bounded(a, "frictionloss", notes) : 0;
+  axis.stiffness = settings.springs ? bounded(a, "stiffness", notes) : 0;
   double range[2] = {0, 0};
   a.numbers("range", range, 2);
   axis.lower = coordinate(range[0]);
@@ -100,32 +119,46 @@ AxisSpec read_axis(const Attributes& a, Type type, const MjcfSettings& settings)
   return axis;
 }
 
+// Whether an axis can be the next of a joint: slides come before hinges, and the directions of each span a space.
+bool joins(const JointSpec& joint, const AxisSpec& axis) {
+  if (joint.kind != JointKind::kAxes || joint.axes.size() == static_cast<std::size_t>(model::kMaxAxesPerJoint))
+    return false;
+  std::vector<math::Vec3<double>> same{model::to_vec3(axis.axis)};
+  for (const AxisSpec& a : joint.axes) {
+    if (axis.kind == AxisKind::kSlide && a.kind == AxisKind::kHinge) return false;
+    if (a.kind == axis.kind) same.push_back(model::to_vec3(a.axis));
+  }
+  if (same.size() == 2) return math::norm(math::cross(same[0], same[1])) > model::kMinAxisVolume;
+  return same.size() < 3 || std::abs(math::dot(math::cross(same[0], same[1]), same[2])) > model::kMinAxisVolume;
+}
+
 }  // namespace
 
-JointSpec read_joints(std::span<const Attributes> joints, const MjcfSettings& settings, Notes& notes) {
-  JointSpec result;
-  result.kind = joints.empty() ? JointKind::kFixed : JointKind::kAxes;
-  int hinges = 0;
-  for (const Attributes& a : joints) {
+std::vector<JointSpec> read_joints(std::span<const MjcfJoint> joints, const MjcfSettings& settings, Notes& notes) {
+  std::vector<JointSpec> chain;
+  for (const MjcfJoint& source : joints) {
+    const Attributes& a = source.attributes;
     const Type type = type_of(a);
     check_unsupported(a, notes);
+    if (type == kFree && joints.size() > 1) {
+      a.refuse("type", "is not supported beside other joints: a free joint must be the body's only one");
+    }
     if (type == kFree || type == kBall) {
-      if (joints.size() > 1) {
-        a.refuse("type", "is not supported beside other joints: a free or ball joint must be the body's only one");
-      }
-      return type == kFree ? free_joint(a, settings, notes) : ball_joint(a, settings, notes);
+      chain.push_back(type == kFree ? free_joint(source, settings, notes) : ball_joint(source, settings, notes));
+      continue;
     }
-    if (type == kSlide && hinges > 0) {
-      a.refuse("type", "is not supported after a hinge of the same body: put slides before hinges, or use two bodies");
+    AxisSpec axis = read_axis(source, type, settings, notes);
+    if (chain.empty() || !joins(chain.back(), axis)) {
+      chain.emplace_back();
+      chain.back().kind = JointKind::kAxes;
     }
-    hinges += type == kHinge;
-    if (result.axes.size() == static_cast<std::size_t>(model::kMaxAxesPerJoint)) {
-      a.refuse("type", "is not supported: a body has at most " + std::to_string(model::kMaxAxesPerJoint) +
-                           " slides and hinges; use two bodies, or a free joint for all six");
-    }
-    result.axes.push_back(read_axis(a, type, settings));
+    chain.back().axes.push_back(std::move(axis));
   }
-  return result;
+  if (chain.empty()) {
+    chain.emplace_back();
+    chain.back().kind = JointKind::kFixed;
+  }
+  return chain;
 }
 
 }  // namespace axion::import

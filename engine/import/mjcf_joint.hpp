@@ -1,18 +1,29 @@
-// The joints of one body: MJCF lists one or more, a scene has one compound joint.
+// The joints of one body: MJCF lists one or more, a scene has compound joints.
 //
 // Used inside engine/import only. Throws ImportFailure.
 #pragma once
 
 #include <span>
+#include <string>
+#include <vector>
 
 #include "engine/import/mjcf_attributes.hpp"
 #include "engine/import/mjcf_settings.hpp"
 #include "engine/model/scene_spec.hpp"
+#include "engine/model/spec_math.hpp"
 
 namespace axion::import {
 
-// The joint that `joints` (<joint> and <freejoint>, in document order, with their defaults) make together; its parent
-// and child are left to the caller. Axes have the names given, "" where there is none. None at all: fixed.
-model::JointSpec read_joints(std::span<const Attributes> joints, const MjcfSettings& settings, Notes& notes);
+// A <joint> or <freejoint> with its defaults, the frame in which it is given, in the body's, and its name, "" for none.
+struct MjcfJoint {
+  Attributes attributes;
+  model::Pose X_BF;
+  bool in_frame = false;
+  std::string name;
+};
+
+// The joints that `joints`, in document order, make one after another, as few as can be; parents and children are left to the
+// caller. None at all: one that is fixed.
+std::vector<model::JointSpec> read_joints(std::span<const MjcfJoint> joints, const MjcfSettings& settings, Notes& notes);
 
 }  // namespace axion::import

@@ -23,6 +23,13 @@ struct JointPlace {
   int axis = 0;
 };
 
+// What actuators together may do along an axis, N m or N.
+struct ForceRange {
+  JointPlace place;
+  double lower, upper;
+  const XmlElement* element;  // that gives it
+};
+
 struct MjcfScene {
   const XmlElement& root;
   Notes& notes;
@@ -32,6 +39,7 @@ struct MjcfScene {
   model::SceneSpec spec;
   std::map<std::string, int, std::less<>> body_index;          // by name, with "world"
   std::map<std::string, JointPlace, std::less<>> joint_place;  // by name
+  std::vector<ForceRange> force_ranges;                        // of joints
   std::set<std::string, std::less<>> geom_names;
   std::vector<const XmlElement*> body_elements;   // [body]
   std::vector<const XmlElement*> shape_elements;  // [shape]
@@ -40,6 +48,9 @@ struct MjcfScene {
 
 // [body] the body that it is welded to, itself, or the world, by the joints of the tree.
 std::vector<int> weld_roots(const model::SceneSpec& spec);
+
+// Notes the actuatorfrcrange of a joint that is at `place`, if it has one.
+void read_force_range(const Attributes& joint, const JointPlace& place, MjcfScene& scene);
 
 void read_bodies(MjcfScene& scene);     // <worldbody>
 void read_contacts(MjcfScene& scene);   // <contact>

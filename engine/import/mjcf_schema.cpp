@@ -32,26 +32,26 @@ constexpr std::string_view kSolver = "is not used: the solver's choices are made
 constexpr std::string_view kGeomRead =
     "type pos quat axisangle euler xyaxes zaxis fromto size contype conaffinity condim group priority friction mass "
     "density shellinertia mesh fitscale hfield adhesion surfacevel";
-constexpr std::string_view kGeomIgnored = "material rgba user fluidshape fluidcoef";
+constexpr std::string_view kGeomIgnored = "material rgba user fluidshape fluidcoef castshadow";
 constexpr std::string_view kGeomWarned = "solref solimp solmix margin gap";
 constexpr std::string_view kMeshRead =
     "file content_type vertex face refpos refquat scale inertia maxhullvert builtin";
 constexpr std::string_view kMeshIgnored = "normal texcoord facenormal facetexcoord smoothnormal params material octree_maxdepth";
 constexpr std::string_view kJointRead =
     "type pos axis springdamper limited range stiffness damping armature frictionloss ref springref actuatorfrclimited "
-    "actuatorfrcrange actuatorgravcomp";
+    "actuatorfrcrange actuatorgravcomp springyield";
 constexpr std::string_view kJointIgnored = "group user";
 constexpr std::string_view kJointWarned = "solreflimit solimplimit solreffriction solimpfriction margin";
 constexpr std::string_view kTendonRead = "limited range stiffness damping frictionloss armature";
 constexpr std::string_view kTendonIgnored =
-    "group springlength width material rgba user actuatorfrclimited actuatorfrcrange";
+    "group springlength springyield width material rgba user actuatorfrclimited actuatorfrcrange";
 constexpr std::string_view kTendonWarned = "solreflimit solimplimit solreffriction solimpfriction margin";
 constexpr std::string_view kDriveRead =
     "joint jointinparent tendon slidersite cranksite site refsite body ctrllimited ctrlrange forcelimited forcerange "
     "gear cranklength kp kv dampratio timeconst inheritrange dyntype gaintype biastype dynprm gainprm biasprm "
-    "actlimited "
-    "actrange actdim actearly delay nsample";
-constexpr std::string_view kDriveIgnored = "group user lengthrange";
+    "actlimited actrange actdim actearly delay input velrange ffrange armature damping";
+// Samples and how they are interpolated say how a delay is made.
+constexpr std::string_view kDriveIgnored = "group user lengthrange nsample interp";
 
 constexpr std::string_view kNotPhysics = "";
 
@@ -61,7 +61,7 @@ constexpr Row kRows[] = {
      "angle coordinate eulerseq inertiafromgeom inertiagrouprange settotalmass autolimits boundmass boundinertia "
      "balanceinertia alignfree fitaabb meshdir assetdir",
      "strippath texturedir discardvisual convexhull usethread fusestatic exactmeshinertia "
-     "saveinertial",
+     "saveinertial savecanonical savecompiled passthrough conflict",
      "", ""},
     {"compiler", "lengthrange", Treatment::kIgnored, "", "", "", kNotPhysics},
     {"mujoco", "option", Treatment::kRead, "timestep gravity density viscosity actuatorgroupdisable collision",
@@ -76,7 +76,7 @@ constexpr Row kRows[] = {
      "warmstart refsafe sensor midphase nativeccd autoreset energy fwdinv invdiscrete "
      "sensornoise "
      "multiccd island sleep diagexact",
-     "eulerdamp override", kSolver},
+     "eulerdamp override ipc speculative", kSolver},
     {"mujoco", "size", Treatment::kIgnored, "", "", "", kNotPhysics},
     {"mujoco", "visual", Treatment::kIgnored, "", "", "", kNotPhysics},
     {"mujoco", "statistic", Treatment::kIgnored, "", "", "", kNotPhysics},
@@ -104,11 +104,16 @@ constexpr Row kRows[] = {
     {"default", "motor", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
     {"default", "position", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
     {"default", "velocity", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
-    {"default", "intvelocity", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
-    {"default", "damper", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
-    {"default", "cylinder", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
-    {"default", "muscle", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
-    {"default", "adhesion", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
+    // Other kinds of actuators are refused where a drive has them as its default (mjcf_actuators.cpp).
+    {"default", "intvelocity", Treatment::kRead, "*", "", "", ""},
+    {"default", "damper", Treatment::kRead, "*", "", "", ""},
+    {"default", "cylinder", Treatment::kRead, "*", "", "", ""},
+    {"default", "muscle", Treatment::kRead, "*", "", "", ""},
+    {"default", "adhesion", Treatment::kRead, "*", "", "", ""},
+    {"default", "dcmotor", Treatment::kRead, "*", "", "", ""},
+    {"default", "pid", Treatment::kRead, "*", "", "", ""},
+    {"default", "orientation", Treatment::kRead, "*", "", "", ""},
+    {"default", "texture", Treatment::kIgnored, "", "", "", kNotPhysics},
     {"default", "mesh", Treatment::kRead, "scale maxhullvert inertia", kMeshIgnored, "", ""},
     {"default", "material", Treatment::kIgnored, "", "", "", kNotPhysics},
     {"default", "site", Treatment::kIgnored, "", "", "", kNotPhysics},
@@ -129,8 +134,8 @@ constexpr Row kRows[] = {
     {"body", "site", Treatment::kIgnored, "", "", "", kNotPhysics},
     {"body", "camera", Treatment::kIgnored, "", "", "", kNotPhysics},
     {"body", "light", Treatment::kIgnored, "", "", "", kNotPhysics},
-    {"body", "frame", Treatment::kUnsupported, "", "", "", "give its content poses in the body instead"},
-    {"body", "replicate", Treatment::kUnsupported, "", "", "", "write its copies out instead"},
+    {"body", "frame", Treatment::kRead, "name childclass pos quat axisangle euler xyaxes zaxis", "", "", ""},
+    {"body", "replicate", Treatment::kRead, "count sep offset euler childclass", "", "", ""},
     {"body", "attach", Treatment::kUnsupported, "", "", "", "include the attached model's bodies instead"},
     {"body", "composite", Treatment::kUnsupported, "", "", "", "write its bodies out instead"},
     {"body", "flexcomp", Treatment::kUnsupported, "", "", "", "bodies are rigid"},
@@ -161,9 +166,11 @@ constexpr Row kRows[] = {
     {"actuator", "muscle", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
     {"actuator", "adhesion", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
     {"actuator", "dcmotor", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
+    {"actuator", "pid", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
+    {"actuator", "orientation", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
     {"actuator", "plugin", Treatment::kUnsupported, "", "", "", "plugins are not offered"},
     {"mujoco", "keyframe", Treatment::kRead, "", "", "", ""},
-    {"keyframe", "key", Treatment::kRead, "name time qpos qvel act mpos mquat", "", "ctrl",
+    {"keyframe", "key", Treatment::kRead, "name time qpos qvel act mpos mquat", "plastic", "ctrl",
      "is not taken over: controls start at zero"},
 };
 
@@ -180,6 +187,7 @@ bool in_list(std::string_view list, std::string_view word) {
   return false;
 }
 
+// `context` is what contains the element, through frames and replicates.
 const Row* find_row(std::string_view context, std::string_view tag) {
   if (context == "worldbody") {
     // The world has geoms and bodies, but no joint and no inertia.
@@ -190,6 +198,13 @@ const Row* find_row(std::string_view context, std::string_view tag) {
     if (row.context == context && (row.tag == tag || row.tag == "*")) return &row;
   }
   return nullptr;
+}
+
+// What describes an element and does not move it, whatever version of the format has it; names with a colon belong to
+// other formats (xml:, xmlns:).
+bool is_description(std::string_view name) {
+  return name.find(':') != std::string_view::npos ||
+         in_list("xmlns rgba material user group info castshadow visible label description comment id", name);
 }
 
 bool is_zero(const XmlAttribute& attribute) {
@@ -206,20 +221,27 @@ void check_attributes(const XmlElement& element, const Row& row, Notes& notes) {
     }
     const bool named = row.context != "default" && in_list(kNamedAndClassed, element.tag);
     if (named && (name == "name" || name == "class")) continue;
-    refuse(element, name, "is not an attribute that this element has");
+    if (is_description(name)) {
+      notes.warn(element, name, "is not known here; it cannot change the motion");
+      continue;
+    }
+    notes.unknown(element, name, "is not an attribute that this element has");
   }
 }
 
-void check_children(const XmlElement& element, Notes& notes) {
+bool is_frame(std::string_view tag) { return tag == "frame" || tag == "replicate"; }
+
+void check_children(const XmlElement& element, std::string_view context, Notes& notes) {
   if (element.has_text) notes.warn(element, "", "contains text, which has no meaning in the format");
   for (const XmlElement& child : element.children) {
-    const Row* row = find_row(element.tag, child.tag);
+    const Row* row = find_row(context, child.tag);
+    if (is_frame(element.tag) && child.tag == "inertial") row = nullptr;
     if (row == nullptr) refuse(child, "", "is not an element that <" + element.tag.substr(0, 64) + "> has");
     switch (row->treatment) {
       case Treatment::kRead:
         check_attributes(child, *row, notes);
         // What other equalities contain is as unsupported as they are.
-        if (row->tag != "*") check_children(child, notes);
+        if (row->tag != "*") check_children(child, is_frame(child.tag) ? context : child.tag, notes);
         break;
       case Treatment::kIgnored:
         break;
@@ -238,7 +260,7 @@ void check_children(const XmlElement& element, Notes& notes) {
 void check_schema(const XmlElement& root, Notes& notes) {
   if (root.tag != "mujoco") refuse(root, "", "is not the root of a MuJoCo document, which is <mujoco>");
   check_attributes(root, kRows[0], notes);
-  check_children(root, notes);
+  check_children(root, root.tag, notes);
 }
 
 }  // namespace axion::import

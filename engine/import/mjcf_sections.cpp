@@ -106,9 +106,9 @@ void read_key(MjcfScene& scene, const XmlElement& element) {
     if (joint.kind != JointKind::kFree && joint.kind != JointKind::kBall) continue;
     double norm_sq = 0;
     for (std::size_t i = w; i < w + 4; ++i) norm_sq += key.joint_position[i] * key.joint_position[i];
-    if (!(norm_sq > 1e-12)) {
-      a.refuse("qpos", "has a zero quaternion at index " + std::to_string(w));
-    }
+    if (norm_sq > 1e-12) continue;
+    scene.notes.warn(element, "qpos", "has a zero quaternion at index " + std::to_string(w) + ", taken as no rotation");
+    for (std::size_t i = w; i < w + 4; ++i) key.joint_position[i] = i == w ? 1 : 0;
   }
   if (a.has("qvel")) {
     std::size_t count = 0;
@@ -186,23 +186,10 @@ std::vector<int> weld_roots(const model::SceneSpec& spec) {
 }
 
 void read_contacts(MjcfScene& scene) {
-  const std::vector<int> root = weld_roots(scene.spec);
-  std::vector<int> parts(scene.spec.bodies.size(), 0);
-  for (int r : root) {
-    if (r != model::kWorldBody) ++parts[static_cast<std::size_t>(r)];
-  }
-  const auto is_welded = [&](int body) {
-    if (body == model::kWorldBody) return false;
-    const int r = root[static_cast<std::size_t>(body)];
-    return r == model::kWorldBody || parts[static_cast<std::size_t>(r)] > 1;
-  };
   for_each_in(scene.root, "contact", [&](const XmlElement& element) {
     if (element.tag != "exclude") return;  // the schema has noted pairs
     const int a = find_body(scene, element, "body1"), b = find_body(scene, element, "body2");
     if (a == b) return scene.notes.warn(element, "", "excludes a body from itself, which has no effect");
-    if (is_welded(a) || is_welded(b)) {
-      scene.notes.warn(element, "", "covers all that is welded to either body");
-    }
     if (scene.spec.excludes.size() >= static_cast<std::size_t>(model::kMaxSceneExcludes)) {
       refuse(element, "", "is one exclude too many: a scene may have " + std::to_string(model::kMaxSceneExcludes));
     }

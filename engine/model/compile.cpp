@@ -6,7 +6,9 @@
 #include <set>
 #include <string>
 
+#include "engine/model/compile_contacts.hpp"
 #include "engine/model/compile_hulls.hpp"
+#include "engine/model/lent_inertia.hpp"
 #include "engine/model/loop_joints.hpp"
 #include "engine/model/principal_axes.hpp"
 
@@ -58,8 +60,7 @@ class Compiler {
     add_actuators();
     add_efforts();
     add_shapes();
-    add_pairs();
-    add_capacities();
+    add_contacts(model_);
     arrays().gravity = to_vec(scene().gravity);
     place_bodies();
     return std::move(model_);
@@ -129,26 +130,26 @@ class Compiler {
     arrays().loop_count = static_cast<int>(arrays().joints.size() - tree_joint_count);
     list_joints_of_bodies(tree_joint_count);
     find_trees();
+    lend_inertia(arrays().bodies, arrays().joints, arrays().axes);
   }
 
   void list_joints_of_bodies(std::size_t tree_joint_count) {
     const auto& joints = arrays().joints;
-    for (int b = 0; b < static_cast<int>(arrays().bodies.size()); ++b) {
-      BodyData<double>& body = arrays().bodies[b];
-      body.child_joint_start = static_cast<int>(arrays().child_joints.size());
-      body.loop_start = static_cast<int>(arrays().body_loops.size());
-      for (std::size_t j = 0; j < joints.size(); ++j) {
-        const int index = static_cast<int>(j);
-        if (j >= tree_joint_count && joints[j].child == b) arrays().body_loops.push_back(index);
-        if (joints[j].parent != b) continue;
-        if (j >= tree_joint_count) {
-          arrays().body_loops.push_back(~index);
-        } else {
-          arrays().child_joints.push_back(index);
-        }
-      }
-      body.child_joint_count = static_cast<int>(arrays().child_joints.size()) - body.child_joint_start;
-      body.loop_count = static_cast<int>(arrays().body_loops.size()) - body.loop_start;
+    auto& bodies = arrays().bodies;
+    std::vector<std::vector<int>> children(bodies.size()), loops(bodies.size());
+    for (std::size_t j = 0; j < joints.size(); ++j) {
+      const int index = static_cast<int>(j);
+      const bool loop = j >= tree_joint_count;
+      if (loop) loops[joints[j].child].push_back(index);
+      if (joints[j].parent >= 0) (loop ? loops : children)[joints[j].parent].push_back(loop ? ~index : index);
+    }
+    for (std::size_t b = 0; b < bodies.size(); ++b) {
+      bodies[b].child_joint_start = static_cast<int>(arrays().child_joints.size());
+      bodies[b].child_joint_count = static_cast<int>(children[b].size());
+      arrays().child_joints.insert(arrays().child_joints.end(), children[b].begin(), children[b].end());
+      bodies[b].loop_start = static_cast<int>(arrays().body_loops.size());
+      bodies[b].loop_count = static_cast<int>(loops[b].size());
+      arrays().body_loops.insert(arrays().body_loops.end(), loops[b].begin(), loops[b].end());
     }
   }
 
@@ -343,70 +344,6 @@ class Compiler {
       complete_shape(hulls_, spec, shape);
       arrays().shapes.push_back(shape);
     }
-  }
-
-  bool may_collide(int a, int b) const {
-    const ShapeSpec &A = scene().shapes[a], &B = scene().shapes[b];
-    if (A.body == B.body) return false;  // one body, or both the world
-    if ((A.contact_type & B.contact_affinity) == 0 && (B.contact_type & A.contact_affinity) == 0) return false;
-    for (const ContactExcludeSpec& e : scene().excludes) {
-      if ((e.body_a == A.body && e.body_b == B.body) || (e.body_a == B.body && e.body_b == A.body)) return false;
-    }
-    if (!scene().filter_parent_child || A.body == kWorldBody || B.body == kWorldBody) return true;
-    const int ia = internal(A.body), ib = internal(B.body);
-    for (const JointData<double>& joint : model_.arrays.joints) {
-      if ((joint.parent == ia && joint.child == ib) || (joint.parent == ib && joint.child == ia)) return false;
-    }
-    return true;
-  }
-
-  // Two springs, or two dampers, in a row; 0 is rigid.
-  static double in_series(double a, double b) { return a == 0 || b == 0 ? a + b : a * b / (a + b); }
-
-  static int contact_max(ShapeKind a, ShapeKind b) {
-    const auto round = [](ShapeKind kind) { return kind == ShapeKind::kSphere || kind == ShapeKind::kEllipsoid; };
-    if (round(a) || round(b)) return 1;
-    if (a > ShapeKind::kBox || b > ShapeKind::kBox) return 4;  // a cylinder or a mesh
-    if (a == ShapeKind::kBox && b == ShapeKind::kBox) return 8;
-    const bool box = a == ShapeKind::kBox || b == ShapeKind::kBox;
-    const bool plane = a == ShapeKind::kPlane || b == ShapeKind::kPlane;
-    if (box && plane) return 8;
-    return box ? 3 : 2;
-  }
-
-  void add_pairs() {
-    const int count = static_cast<int>(scene().shapes.size());
-    for (int a = 0; a < count; ++a) {
-      arrays().pair_row.push_back(static_cast<int>(arrays().pairs.size()));
-      for (int b = a + 1; b < count; ++b) {
-        if (!may_collide(a, b)) continue;
-        const ShapeSpec &A = scene().shapes[a], &B = scene().shapes[b];
-        const bool frictionless = std::max(A.contact_dimension, B.contact_dimension) < 3;
-        const bool swap = A.body == kWorldBody;  // the first body of a contact is never the world
-        PairData<double> pair{};
-        pair.shape_a = swap ? b : a, pair.shape_b = swap ? a : b;
-        pair.friction = frictionless ? 0.0 : std::max(A.friction, B.friction);
-        pair.restitution = std::max(A.restitution, B.restitution);
-        pair.stiffness = in_series(A.contact_stiffness, B.contact_stiffness);
-        pair.damping = in_series(A.contact_damping, B.contact_damping);
-        pair.contact_max = contact_max(A.kind, B.kind);
-        arrays().pairs.push_back(pair);
-      }
-    }
-    arrays().pair_row.push_back(static_cast<int>(arrays().pairs.size()));
-  }
-
-  // A world holds twelve contacts a body, or all that can be where that is fewer; the deepest stay when more are found.
-  void add_capacities() {
-    const int body_count = static_cast<int>(arrays().bodies.size());
-    long long all = 0;
-    for (const auto& pair : arrays().pairs) all += pair.contact_max;
-    const int capacity = static_cast<int>(std::min<long long>(all, 12LL * body_count + 8));
-    arrays().contact_capacity = capacity;
-    arrays().candidate_capacity = static_cast<int>(std::min<long long>(all, 16LL * capacity));
-    const long long node_count = body_count + arrays().loop_count;  // of the factorisation: bodies and loop joints
-    arrays().coupling_capacity =
-        static_cast<int>(std::min<long long>(node_count * (node_count - 1) / 2, 64LL * node_count));
   }
 
   // From the reference configuration to the initial state.

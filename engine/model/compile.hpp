@@ -1,7 +1,7 @@
 // compile: from a SceneSpec to what the step code reads.
 //
 // merge_welds refuses what is wrong (by validate_scene) and makes one body of those that are welded; compile sorts bodies
-// along the joint tree, finds principal axes, lays out rows and lists the shape pairs that may ever touch.
+// along the joint tree, finds principal axes, lays out rows and says which shapes may ever touch (compile_contacts.hpp).
 #pragma once
 
 #include <string>
@@ -30,8 +30,10 @@ struct ModelArrays {
   std::vector<EffortData<Real>> efforts;
   std::vector<ShapeData<Real>> shapes;
   std::vector<Real> hull_vertices;
+  std::vector<ShapeContactData> shape_contacts;
+  std::vector<int> neighbour_start, neighbours, exclude_start, excludes;
+  bool lists_pairs = true;
   std::vector<PairData<Real>> pairs;
-  std::vector<int> pair_row;
   int lock_count = 0, control_count = 0, contact_capacity = 0, candidate_capacity = 0;
   int coupling_capacity = 0, loop_count = 0, inverse_blocks = 0;
   math::Vec3<Real> gravity{};

@@ -80,7 +80,7 @@ ModelView<Real> ModelArrays<Real>::view() const {
   m.body_count = static_cast<int>(bodies.size()), m.joint_count = static_cast<int>(joints.size());
   m.axis_count = static_cast<int>(axes.size()), m.lock_count = lock_count;
   m.limit_count = static_cast<int>(limit_axis.size()), m.actuator_count = static_cast<int>(actuators.size());
-  m.shape_count = static_cast<int>(shapes.size()), m.pair_count = static_cast<int>(pairs.size());
+  m.shape_count = static_cast<int>(shapes.size()), m.pair_count = lists_pairs ? static_cast<int>(pairs.size()) : -1;
   m.effort_count = static_cast<int>(efforts.size()), m.loop_count = loop_count;
   m.control_count = control_count, m.contact_capacity = contact_capacity;
   m.candidate_capacity = candidate_capacity, m.coupling_capacity = coupling_capacity;
@@ -91,7 +91,9 @@ ModelView<Real> ModelArrays<Real>::view() const {
   m.axes = axes.data(), m.actuators = actuators.data(), m.lock_joint = lock_joint.data(), m.limit_axis = limit_axis.data();
   m.efforts = efforts.data();
   m.hull_vertices = hull_vertices.data();
-  m.shapes = shapes.data(), m.pairs = pairs.data(), m.pair_row = pair_row.data();
+  m.shapes = shapes.data(), m.pairs = pairs.data(), m.shape_contacts = shape_contacts.data();
+  m.neighbour_start = neighbour_start.data(), m.neighbours = neighbours.data();
+  m.exclude_start = exclude_start.data(), m.excludes = excludes.data();
   return m;
 }
 

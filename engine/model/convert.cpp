@@ -7,7 +7,8 @@ using math::cast;
 
 BodyData<float> convert(const BodyData<double>& a) {
   return {float(a.mass), cast<float>(a.inertia), a.joint, a.parent, a.child_joint_start, a.child_joint_count,
-          a.loop_start, a.loop_count, a.tree_start, a.tree_size, a.inverse_start};
+          a.loop_start, a.loop_count, a.tree_start, a.tree_size, a.inverse_start, float(a.lent_mass),
+          float(a.lent_inertia)};
 }
 
 JointData<float> convert(const JointData<double>& a) {
@@ -70,8 +71,10 @@ ModelArrays<float> to_float(const ModelArrays<double>& a) {
   b.bodies = convert_all(a.bodies), b.child_joints = a.child_joints, b.joints = convert_all(a.joints);
   b.axes = convert_all(a.axes), b.actuators = convert_all(a.actuators), b.lock_joint = a.lock_joint;
   b.limit_axis = a.limit_axis, b.efforts = convert_all(a.efforts), b.body_loops = a.body_loops;
-  b.shapes = convert_all(a.shapes), b.pairs = convert_all(a.pairs), b.pair_row = a.pair_row;
+  b.shapes = convert_all(a.shapes), b.pairs = convert_all(a.pairs), b.lists_pairs = a.lists_pairs;
   b.hull_vertices.assign(a.hull_vertices.begin(), a.hull_vertices.end());
+  b.shape_contacts = a.shape_contacts, b.neighbour_start = a.neighbour_start, b.neighbours = a.neighbours;
+  b.exclude_start = a.exclude_start, b.excludes = a.excludes;
   b.lock_count = a.lock_count, b.control_count = a.control_count, b.contact_capacity = a.contact_capacity;
   b.candidate_capacity = a.candidate_capacity, b.coupling_capacity = a.coupling_capacity;
   b.loop_count = a.loop_count, b.inverse_blocks = a.inverse_blocks;

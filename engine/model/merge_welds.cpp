@@ -142,6 +142,7 @@ void Merger::contents() {
     if (shape.body != kWorldBody && parts_[shape.body].root != shape.body) {
       shape.X_BS = to_spec(parts_[shape.body].X_RB * to_pose(shape.X_BS));
     }
+    out_.shape_part.push_back(shape.body);
     if (shape.body != kWorldBody) shape.body = out_.body_map[shape.body];
     out_.scene.shapes.push_back(std::move(shape));
   }
@@ -150,11 +151,17 @@ void Merger::contents() {
     actuator.joint = joint_map_[actuator.joint];
     out_.scene.actuators.push_back(std::move(actuator));
   }
-  for (ContactExcludeSpec exclude : in_.excludes) {
-    if (exclude.body_a != kWorldBody) exclude.body_a = out_.body_map[exclude.body_a];
-    if (exclude.body_b != kWorldBody) exclude.body_b = out_.body_map[exclude.body_b];
-    // Parts of one body never meet, so nothing is left to exclude.
-    if (exclude.body_a != exclude.body_b) out_.scene.excludes.push_back(exclude);
+  out_.part_excludes = in_.excludes;
+  std::vector<int> size(in_.bodies.size() + 1, 0);  // [1 + root, or 0 for the world] bodies that are one with it
+  for (const Part& part : parts_) ++size[part.root + 1];
+  const auto is_whole = [&](int body) {
+    if (body == kWorldBody) return size[0] == 0;
+    return parts_[body].root != kWorldBody && size[parts_[body].root + 1] == 1;
+  };
+  for (const ContactExcludeSpec& exclude : in_.excludes) {
+    if (!is_whole(exclude.body_a) || !is_whole(exclude.body_b)) continue;
+    const auto merged = [&](int body) { return body == kWorldBody ? body : out_.body_map[body]; };
+    out_.scene.excludes.push_back({merged(exclude.body_a), merged(exclude.body_b)});
   }
 }
 

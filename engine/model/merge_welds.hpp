@@ -9,7 +9,8 @@
 // A loop joint stays one, with the bodies that its two have become part of. Where its child has become part of the world
 // it is turned round: parent and child change places, hinges come in the opposite order and axes point the other way.
 //
-// An exclusion is taken over between the merged bodies, so it then covers everything that is welded to either.
+// An exclusion is between the shapes of the bodies that it names, whatever these become part of. Of the scene's own are left
+// those that say the same of the merged bodies; the list of all is kept beside it, with the body that each shape was given on.
 #pragma once
 
 #include <string>
@@ -31,6 +32,8 @@ struct WeldedScene {
   std::vector<Weld> welds;        // in the order of the bodies that were welded
   std::vector<int> body_map;      // [body of the input] -> body of `scene`, or kWorldBody
   std::vector<bool> closes_loop;  // [joint of `scene`] whether it closed a loop in the input
+  std::vector<int> shape_part;    // [shape] the body of the input that it was given on, or kWorldBody
+  std::vector<ContactExcludeSpec> part_excludes;  // the exclusions, of bodies of the input
 };
 
 // Validates the scene first (validate_scene.hpp) and fails as that does, and for a weld whose mass or inertia, all

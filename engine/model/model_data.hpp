@@ -22,6 +22,7 @@ struct BodyData {
   int loop_start = 0, loop_count = 0;                // range in ModelView::body_loops
   int tree_start = 0, tree_size = 1;  // bodies of its joint tree: they follow each other
   int inverse_start = 0;              // first 6x6 block of its tree in WorldView::inverse
+  Real lent_mass = 0, lent_inertia = 0;  // kg, kg m^2, that Newton's matrix adds in float32 (model/lent_inertia.hpp)
 };
 
 // A chain of slides, then hinges, between two bodies; or a ball; or neither, fixed. Equations: constraints/joint_rows.hpp.
@@ -90,6 +91,15 @@ struct ShapeData {
   int hull_start = 0, hull_stride = 0, hull_count = 0;  // of a mesh: in ModelView::hull_vertices (collide/shape.hpp)
 };
 
+// What a shape brings to its contacts, and which others it may touch (shape_pairs.hpp). Double in either precision, so that
+// a pair's numbers do not depend on whether they were worked out when the model was compiled or in a step.
+struct ShapeContactData {
+  double friction, restitution, stiffness, damping;
+  std::uint32_t type, affinity;
+  int dimension, priority;
+  int part;                  // what exclusions are about: 0 the world itself, 1 + i the body i of the scene as it was given
+};
+
 // Two shapes that may touch.
 template <typename Real>
 struct PairData {
@@ -103,7 +113,8 @@ struct PairData {
 // A compiled model, read only. Arrays are in device memory where the device is a GPU.
 template <typename Real>
 struct ModelView {
-  int body_count, joint_count, axis_count, lock_count, limit_count, actuator_count, shape_count, pair_count;
+  int body_count, joint_count, axis_count, lock_count, limit_count, actuator_count, shape_count;
+  int pair_count;            // of the list of pairs; -1 where there is none, as they are too many (shape_pairs.hpp)
   int effort_count;          // rows with bounded impulses
   int loop_count;            // joints that close loops: the last of the joints
   int control_count;
@@ -124,8 +135,12 @@ struct ModelView {
   const EffortData<Real>* efforts;       // [effort_count] sorted by axis
   const ShapeData<Real>* shapes;
   const Real* hull_vertices;             // x, y and z of each hull, hull_stride numbers each
+  const ShapeContactData* shape_contacts;  // [shape_count]
+  const int* neighbour_start;            // [body_count + 1] bodies that do not touch a body as a joint connects them:
+  const int* neighbours;                 // internal indices, rising
+  const int* exclude_start;              // [parts + 1] parts that do not touch a part as an exclusion says:
+  const int* excludes;                   // rising
   const PairData<Real>* pairs;           // [pair_count] sorted by their lower shape, then the other
-  const int* pair_row;                   // [shape_count + 1] first pair of each lower shape
 };
 
 }  // namespace axion::model

@@ -40,6 +40,8 @@ struct ShapeSpec {
   double contact_stiffness = 0.0; // N/m
   double contact_damping = 0.0;   // N s/m
   int contact_dimension = 3;      // 1 frictionless, 3 with friction; a pair takes the maximum of its two
+  // A pair whose two differ in this takes friction and contact_dimension of the shape with the greater alone.
+  int contact_priority = 0;
   std::uint32_t contact_type = 1;       // a pair may touch if (type_a & affinity_b) || (type_b & affinity_a)
   std::uint32_t contact_affinity = 1;
 };
@@ -125,6 +127,7 @@ struct ActuatorSpec {
   double effort_upper = 0.0;
 };
 
+// The shapes of two bodies do not touch each other; those of what is welded to either do.
 struct ContactExcludeSpec {
   int body_a = 0;
   int body_b = 0;

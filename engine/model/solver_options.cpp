@@ -3,13 +3,15 @@
 #include <cmath>
 #include <string>
 
+#include "engine/model/spec_math.hpp"
+
 namespace axion::model {
 namespace {
 
 Status check_range(const char* field, double value, double lower, double upper) {
   if (std::isfinite(value) && value >= lower && value <= upper) return {};
-  return invalid_argument(field, std::string(field) + " is " + std::to_string(value) + ", must be from " +
-                                     std::to_string(lower) + " to " + std::to_string(upper));
+  return invalid_argument(field, std::string(field) + " is " + to_text(value) + ", must be from " + to_text(lower) +
+                                     " to " + to_text(upper));
 }
 
 // Conjugate residuals need a symmetric operator; a friction law or joint mode without one is refused here.
@@ -63,6 +65,7 @@ Status validate(const SolverOptions& o) {
   if (Status s = check_range("max_linear_iterations", o.max_linear_iterations, 1, 1000); !s.ok()) return s;
   if (Status s = check_range("linear_tolerance", o.linear_tolerance, 1e-16, 1.0); !s.ok()) return s;
   if (Status s = check_range("depenetration_velocity", o.depenetration_velocity, 0.0, 1e6); !s.ok()) return s;
+  if (Status s = check_range("limit_recovery_time", o.limit_recovery_time, 0.0, 1e6); !s.ok()) return s;
   if (Status s = check_range("contact_compliance", o.contact_compliance, 0.0, 1.0); !s.ok()) return s;
   if (Status s = check_range("contact_margin", o.contact_margin, 0.0, 10.0); !s.ok()) return s;
   if (Status s = check_range("baumgarte", o.baumgarte, 0.0, 1.0); !s.ok()) return s;

@@ -63,12 +63,16 @@ struct SolverOptions {
   double linear_tolerance = 1e-10;    // their relative residual; at least 16 units in the last place
   bool line_search = true;            // one halving in later iterations; else full steps
   bool warm_start = true;
-  // Half of the forces on jointed bodies in the first step after a state is set: second order in dt with joint modes
-  // kPrevious and kBlended (velocities are then those of mid-step). The other modes and free bodies never use it.
+  // Half of the forces in the first step after a state is set, the other half with the next step's: second order in dt with
+  // joint modes kPrevious and kBlended. Velocities that are read and set belong to the instant of the poses all the same. The
+  // other modes never use it.
   bool half_step_start = true;
 
   double baumgarte = 0.2;                // 0 .. 1, share of an error that velocity level takes back in a step
   double depenetration_velocity = 1.0;   // m/s, the greatest speed at which overlap is pushed out
+  // s; a joint beyond its limit comes back at its overlap over this, by at most half a radian in a step, or at
+  // depenetration_velocity where that is faster.
+  double limit_recovery_time = 0.05;
   double contact_compliance = 1e-7;      // m/N, capped at 1e-2 dt^2 of the contact's own inverse mass
   double contact_margin = 0.01;          // m; contacts are made this far ahead of touching, more at speed
 };

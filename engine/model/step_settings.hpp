@@ -23,7 +23,7 @@ struct StepSettings {
   bool line_search, warm_start;
   bool half_step_start;           // where the joint mode has use for it
   Real baumgarte;
-  Real depenetration_velocity, contact_compliance, contact_margin;
+  Real depenetration_velocity, limit_recovery_time, contact_compliance, contact_margin;
 };
 
 // `options` have been validated.
@@ -47,6 +47,7 @@ StepSettings<Real> make_step_settings(const SolverOptions& options, double dt) {
                       (options.joint_mode == JointMode::kPrevious || options.joint_mode == JointMode::kBlended);
   s.baumgarte = static_cast<Real>(options.baumgarte);
   s.depenetration_velocity = static_cast<Real>(options.depenetration_velocity);
+  s.limit_recovery_time = static_cast<Real>(options.limit_recovery_time);
   s.contact_compliance = static_cast<Real>(options.contact_compliance);
   s.contact_margin = static_cast<Real>(options.contact_margin);
   return s;

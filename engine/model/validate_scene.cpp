@@ -1,12 +1,23 @@
 #include "engine/model/validate_scene.hpp"
 
 #include <cmath>
+#include <cstddef>
+#include <string>
 
 #include "engine/model/loop_joints.hpp"
 #include "engine/model/scene_checker.hpp"
 #include "engine/model/spec_math.hpp"
 
 namespace axion::model {
+namespace {
+
+// A name as a message shows it.
+std::string shown(const std::string& name) {
+  constexpr std::size_t kMaxBytes = 64;
+  return name.size() <= kMaxBytes ? name : name.substr(0, kMaxBytes) + "...";
+}
+
+}  // namespace
 
 std::string SceneChecker::item_name(const char* list, std::size_t i) {
   return std::string(list) + "[" + std::to_string(i) + "]";
@@ -71,7 +82,7 @@ void SceneChecker::name(const std::string& item, const std::string& value, std::
     fail(item, "name",
          "must have at most " + std::to_string(kMaxNameBytes) + " bytes; it has " + std::to_string(value.size()));
   }
-  if (ok() && !seen.insert(value).second) fail(item, "name", "is used twice: \"" + value + "\"");
+  if (ok() && !seen.insert(value).second) fail(item, "name", "is used twice: \"" + shown(value) + "\"");
 }
 
 void SceneChecker::count(const char* list, std::size_t value, int limit) {
@@ -229,8 +240,8 @@ void SceneChecker::keyframe_quaternions(const std::string& item, const KeyframeS
       for (std::size_t i = w; i < w + 4; ++i) norm_sq += key.joint_position[i] * key.joint_position[i];
       if (norm_sq < 1e-12) {
         fail(item, "joint_position",
-             "has a zero quaternion for joint \"" + joint.name + "\" at index " + std::to_string(w) + "; its norm is " +
-                 to_text(std::sqrt(norm_sq)));
+             "has a zero quaternion for joint \"" + shown(joint.name) + "\" at index " + std::to_string(w) +
+                 "; its norm is " + to_text(std::sqrt(norm_sq)));
       }
     }
     start += count;

@@ -86,8 +86,10 @@ void for_each_heat(F&& f) {
   f(&W::link_of_contact, 0), f(&W::link_count, 0), f(&W::link_gain, 0), f(&W::link_offset, 0), f(&W::link_block, 0);
   f(&W::pcr_v, 0), f(&W::pcr_w, 0), f(&W::coupling_upper, 0), f(&W::coupling_lower, 0), f(&W::coupling_start, 0);
   f(&W::coupling_node, 0), f(&W::coupling_fill, 0), f(&W::order_degree, 0), f(&W::order_list, 0);
-  f(&W::order_children, 0), f(&W::coupling_count, 0), f(&W::coupling_index, 0), f(&W::dense, 0), f(&W::dense_rhs, 0);
-  f(&W::dense_pivot, 0);
+  f(&W::order_children, 0), f(&W::coupling_count, 0), f(&W::edge_start, 0), f(&W::edge_node, 0), f(&W::node_mark, 0),
+  f(&W::node_first, 0), f(&W::order_head, 0), f(&W::order_cell, 0), f(&W::order_winner, 0), f(&W::dense, 0), f(&W::dense_rhs, 0);
+  f(&W::dense_pivot, 0), f(&W::body_time_owed, 0), f(&W::joint_time_owed, 0), f(&W::axis_weight, 0);
+  f(&W::axis_bias, 0), f(&W::axis_impulse, 0);
 }
 
 }  // namespace axion::model

@@ -22,7 +22,7 @@ struct Row {
 template <typename Real>
 struct Contact {
   int body_a, body_b;                   // internal indices, -1 the world; a is never the world
-  int pair;                             // index into ModelView::pairs
+  int pair;                             // number of the pair (shape_pairs.hpp)
   std::uint32_t feature;
   math::Vec3<Real> normal, t1, t2;      // unit, right-handed; normal from b to a
   math::Vec3<Real> p_WA;                // on the surface of a, at the start of the step
@@ -65,14 +65,22 @@ struct WorldView {
   math::Quat<Real>* q;                  // [nb] principal frame
   math::Vec3<Real>* v;                  // [nb]
   math::Vec3<Real>* omega;              // [nb]
+  math::Quat<Real>* q_rest;             // [nb] what rounding left of the q and omega of bodies without joints
+  math::Vec3<Real>* omega_rest;         // [nb] (constraints/rotation_map.hpp)
+  math::Vec3<Real>* v_at_pose;          // [nb] what clients read: v and omega may belong to the middle of the last step
+  math::Vec3<Real>* omega_at_pose;      // [nb] (step/synchronise.hpp)
   Real* axis_position;                  // [naxis] unwrapped coordinate
-  Real* axis_rate;                      // [naxis] ds/dt that the last step ended with, along its own rows
+  Real* axis_rate;                      // [naxis] ds/dt of the last step that armature goes on from (axis_rows.hpp)
+  Real* axis_row_rate;                  // [naxis] J u of the last step along its own rows
   int* state_is_new;                    // [1] 1 until the first step after a state was set: it knows no axis rates
   Real* body_force_debt;                // [nb] share of a step's forces that a leapfrog still owes (free_motion.hpp)
   Real* joint_force_debt;               // [nj]
   Real* lambda_joint;                   // [nlock + naxis + nlimit + neffort] last impulses
   int* limit_side;                      // [nlimit] side of the last impulse: -1 lower, +1 upper
   Real* control;                        // [nu] last applied
+  Real* control_before;                 // [nu] what the last step was made with: half of its effort may be owed yet
+  math::Vec3<Real>* force_before;       // [nb] likewise its wrench
+  math::Vec3<Real>* torque_before;      // [nb]
   ContactWarmStart<Real>* warm;         // [contact_capacity]
   int* warm_count;                      // [1]
   double* time;                         // [1]
@@ -95,6 +103,8 @@ struct WorldView {
   math::Vec3<Real>* torque;             // [nb]
   Real* body_force_step;                // [nb] time that gravity and wrenches act in this step (free_motion.hpp)
   Real* joint_force_step;               // [nj] and what acts along a joint's axes
+  Real* body_time_owed;                 // [nb] of these, what the last step owed with its own wrench, s
+  Real* joint_time_owed;                // [nj] likewise with its own controls
   // Scratch: shapes at q-.
   math::Vec3<Real>* shape_centre;       // [nshape]
   math::Mat3<Real>* shape_axes;         // [nshape] shape to world
@@ -124,6 +134,9 @@ struct WorldView {
   Row<Real>* row_start;                 // [nlock + naxis] at q-
   Row<Real>* row;                       // [nrow] of the Newton matrix
   Row<Real>* row_force;                 // [nlock] along which joint impulses act
+  Real* axis_weight;                    // [naxis] share of backward Euler in springs, dampers and drives (axis_laws.hpp)
+  Real* axis_bias;                      // [naxis] how far J(q-)u+ is from the mean of ds/dt over the step
+  Real* axis_impulse;                   // [naxis] of motors, and of what else acts along an axis without a row
   Real* axis_alpha;                     // [naxis] alpha of the axis row
   Real* axis_beta;                      // [naxis]
   Real* effort_alpha;                   // [neffort] velocity that an effort row aims at, m/s or rad/s
@@ -161,7 +174,7 @@ struct WorldView {
   GridPlace<Real>* grid_place;          // [kGridLevels nshape] entries by buckets
   int* near_start;                      // [nshape + 1] pairs found with each as their lower shape,
   std::uint32_t* pair_found;            // [kRowSlots nshape] those pairs
-  int* long_row;                        // [nshape] shapes without end; then those whose pairs come from the list,
+  int* long_row;                        // [nshape] shapes without end; then those that are tried with all after them,
   int* long_start;                      // [nshape + 1] and how many those are
   Contact<Real>* candidate;             // [candidate capacity] contacts before compaction
   int* candidate_start;                 // [active_pair_capacity] first slot of each active pair
@@ -198,10 +211,16 @@ struct WorldView {
   int* coupling_fill;                   // [1] couplings that elimination adds to those of the rows
   int* body_rank;                       // [nb] place of each body in the order of the nodes
   int* body_of_rank;                    // [nb]
+  int* edge_start;                      // [nn + 1] edges: couplings of rows, by the lower of their nodes,
+  int* edge_node;                       // [edge_capacity] the other of each
+  int* node_mark;                       // [nn] the last node that came by, while couplings are found
+  int* node_first;                      // [nn] the next node that each couples to, the greatest
   int* order_degree;                    // [nn] while bodies are ordered: nodes that each meets
   int* order_list;                      // [nn]
   int* order_children;                  // [nb] children of its joints that are not eliminated yet
-  int* coupling_index;                  // [nn * nn] of (i, j), j < i: where its blocks are, -1 where there are none
+  int* order_head;                      // [nn] first cell of what each meets: nodes, and nodes gone whose neighbours it meets
+  int* order_cell;                      // [4 edge_capacity] cells: node, next cell
+  int* order_winner;                    // [2 order_leaves(nb)] tree of the body to eliminate next
   // Scratch: dense solve, only in batches that use it.
   Real* dense;                          // [dense_unknowns^2] row-major
   Real* dense_rhs;                      // [dense_unknowns]
@@ -286,11 +305,10 @@ AXION_HD inline int slot_groups(const ModelView<Real>& m) {
   return 5 * contacts / (4 * kSlotLanes) + most;
 }
 
-// Whether near pairs are found by cells rather than by testing the whole list: cheaper from some ninety free shapes on.
-inline constexpr int kMaxTestedPairs = 4096;
+// Whether near pairs are found by cells rather than by testing the list of all, which a model of many does not have.
 template <typename Real>
 AXION_HD inline bool uses_grid(const ModelView<Real>& m) {
-  return m.pair_count > kMaxTestedPairs;
+  return m.pair_count < 0;
 }
 
 // The grid's levels of cells, the pairs that are kept of a shape while all are counted, and its buckets: a power of
@@ -306,7 +324,20 @@ AXION_HD inline int bucket_count(int shape_count) {
 // Pairs that can be near each other at once: each takes one slot of a candidate or more.
 template <typename Real>
 AXION_HD inline int active_pair_capacity(const ModelView<Real>& m) {
-  return m.pair_count < m.candidate_capacity ? m.pair_count : m.candidate_capacity;
+  return m.pair_count >= 0 && m.pair_count < m.candidate_capacity ? m.pair_count : m.candidate_capacity;
+}
+
+// Couplings that rows can make, before those that are met twice are one: joints, two a loop, contacts.
+template <typename Real>
+AXION_HD inline int edge_capacity(const ModelView<Real>& m) {
+  return m.body_count + 2 * m.loop_count + m.contact_capacity;
+}
+
+// Leaves of a tree over bodies: a power of two.
+AXION_HD inline int order_leaves(int body_count) {
+  int count = 1;
+  while (count < body_count) count *= 2;
+  return count;
 }
 
 enum class FieldKind : std::uint8_t { kState, kParameter, kScratch };
@@ -356,10 +387,13 @@ AXION_HD inline void for_each_field(const ModelView<Real>& m, F&& f) {
   const std::size_t ne = m.effort_count, nn = nb + m.loop_count;
   const std::size_t njoint_rows = m.lock_count + na + m.limit_count + ne, nrow = njoint_rows + 3 * nc;
   f(kState, &W::x, nb), f(kState, &W::q, nb), f(kState, &W::v, nb), f(kState, &W::omega, nb);
-  f(kState, &W::axis_position, na), f(kState, &W::axis_rate, na);
+  f(kState, &W::q_rest, nb), f(kState, &W::omega_rest, nb);
+  f(kState, &W::v_at_pose, nb), f(kState, &W::omega_at_pose, nb);
+  f(kState, &W::axis_position, na), f(kState, &W::axis_rate, na), f(kState, &W::axis_row_rate, na);
   f(kState, &W::state_is_new, std::size_t(1)), f(kState, &W::body_force_debt, nb), f(kState, &W::joint_force_debt, nj);
   f(kState, &W::lambda_joint, njoint_rows);
   f(kState, &W::limit_side, std::size_t(m.limit_count)), f(kState, &W::control, std::size_t(m.control_count));
+  f(kState, &W::control_before, std::size_t(m.control_count)), f(kState, &W::force_before, nb), f(kState, &W::torque_before, nb);
   f(kState, &W::warm, nc), f(kState, &W::warm_count, std::size_t(1));
   f(kState, &W::time, std::size_t(1)), f(kState, &W::step_index, std::size_t(1));
   f(kState, &W::outcome, std::size_t(1)), f(kState, &W::record, std::size_t(1));
@@ -370,6 +404,7 @@ AXION_HD inline void for_each_field(const ModelView<Real>& m, F&& f) {
   f(kParameter, &W::x_initial, nb), f(kParameter, &W::q_initial, nb);
   f(kScratch, &W::force, nb), f(kScratch, &W::torque, nb);
   f(kScratch, &W::body_force_step, nb), f(kScratch, &W::joint_force_step, nj);
+  f(kScratch, &W::body_time_owed, nb), f(kScratch, &W::joint_time_owed, nj);
   const std::size_t ns = std::size_t(m.shape_count);
   f(kScratch, &W::shape_centre, ns), f(kScratch, &W::shape_axes, ns), f(kScratch, &W::shape_reach, ns), f(kScratch, &W::shape_range, ns);
   f(kScratch, &W::I_world, nb), f(kScratch, &W::I_inverse, nb), f(kScratch, &W::v_tilde, nb);
@@ -381,6 +416,7 @@ AXION_HD inline void for_each_field(const ModelView<Real>& m, F&& f) {
   f(kScratch, &W::best_omega, nb), f(kScratch, &W::blend_body, nb), f(kScratch, &W::blend, nj);
   f(kScratch, &W::row_start, m.lock_count + na), f(kScratch, &W::row, nrow);
   f(kScratch, &W::row_force, std::size_t(m.lock_count));
+  f(kScratch, &W::axis_weight, na), f(kScratch, &W::axis_bias, na), f(kScratch, &W::axis_impulse, na);
   f(kScratch, &W::axis_alpha, na), f(kScratch, &W::axis_beta, na);
   f(kScratch, &W::effort_alpha, ne), f(kScratch, &W::effort_compliance, ne);
   f(kScratch, &W::effort_lower, ne), f(kScratch, &W::effort_upper, ne), f(kScratch, &W::contact_rebound, nc);
@@ -411,7 +447,11 @@ AXION_HD inline void for_each_field(const ModelView<Real>& m, F&& f) {
   f(kScratch, &W::coupling_fill, std::size_t(1)), f(kScratch, &W::body_rank, nb), f(kScratch, &W::body_of_rank, nb);
   f(kScratch, &W::order_degree, nn), f(kScratch, &W::order_list, nn), f(kScratch, &W::order_children, nb);
   const std::size_t nd = m.dense_unknowns;
-  f(kScratch, &W::coupling_count, std::size_t(1)), f(kScratch, &W::coupling_index, nn * nn);
+  const std::size_t nedge = edge_capacity(m);
+  f(kScratch, &W::edge_start, nn + 1), f(kScratch, &W::edge_node, nedge), f(kScratch, &W::node_mark, nn);
+  f(kScratch, &W::node_first, nn), f(kScratch, &W::order_head, nn), f(kScratch, &W::order_cell, 4 * nedge);
+  f(kScratch, &W::order_winner, 2 * std::size_t(order_leaves(m.body_count)));
+  f(kScratch, &W::coupling_count, std::size_t(1));
   f(kScratch, &W::dense, nd * nd), f(kScratch, &W::dense_rhs, nd), f(kScratch, &W::dense_pivot, std::size_t(1));
   f(kScratch, &W::joint_upper, nb * kCouplingStride), f(kScratch, &W::joint_lower, nb * kCouplingStride);
   f(kScratch, &W::transfer, nb * kTransferStride), f(kScratch, &W::inverse, 36 * std::size_t(m.inverse_blocks));

@@ -105,8 +105,9 @@ AXION_HD AXION_INLINED inline SweptContact<Number> solve_swept_contact(const Num
 
 // pcr_r: what a row's velocity is measured from; pcr_p: its compliance; pcr_d: (J V Jᵀ)_ii; pcr_z: its impulse before.
 // contact_gain: J V Jᵀ of each contact; contact_offset: its inverses. Needs `evaluate` at (v_plus, omega_plus, lambda).
+// Where blocks are kept from the last round (`again`), one whose row has got another compliance is inverted anew.
 template <typename Real, typename Team>
-AXION_HD_CALL void note_rows(const Team& team, const Problem<Real>& p) {
+AXION_HD_CALL void note_rows(const Team& team, const Problem<Real>& p, bool again = false) {
   const auto note = [&](int row, Real compliance) {
     p.w.pcr_p[row] = compliance, p.w.pcr_z[row] = p.w.lambda[row];
     p.w.pcr_r[row] = p.w.residual[row] - compliance * p.w.lambda[row];
@@ -115,11 +116,13 @@ AXION_HD_CALL void note_rows(const Team& team, const Problem<Real>& p) {
   team.for_each(p.m.effort_count, [&](int i) { note(p.effort_base() + i, p.w.effort_compliance[i]); });
   team.for_each(p.contact_count, [&](int i) {
     const int row = p.contact_base() + 3 * i;
-    const model::PairData<Real>& pair = p.m.pairs[p.w.contacts[i].pair];
-    const Real cfm = constraints::softness(p.s, pair.stiffness, pair.damping).cfm;
-    note(row, constraints::normal_compliance(p.w, p.s, i, cfm, p.w.row_scale[row]));
+    const Real last = p.w.pcr_p[row];
+    note(row, constraints::normal_law(p.m, p.w, p.s, i, p.w.row_scale[row], p.w.lambda[row]).compliance);
     note(row + 1, Real(0));
     note(row + 2, Real(0));
+    if (again && p.w.pcr_p[row] != last) {
+      invert_swept_block(p.w.contact_gain + 9 * i, p.w.pcr_p[row], p.w.row_scale + row, p.w.contact_offset + 3 * i);
+    }
   });
 }
 

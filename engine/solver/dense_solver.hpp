@@ -33,7 +33,7 @@ AXION_HD inline void add_row(const Problem<Real>& p, int row, Real factor, Real*
 template <typename Real>
 AXION_HD inline void assemble_dynamics_line(const Problem<Real>& p, int b, int k, Real* line, Real& rhs) {
   rhs = k < 3 ? -p.w.g_linear[b][k] : -p.w.g_angular[b][k - 3];
-  if (k < 3) line[6 * b + k] = constraints::body_mass(p.m, p.w, b);
+  if (k < 3) line[6 * b + k] = matrix_mass(p, b);
   for (int c = 0; c < 3 && k >= 3; ++c) {
     line[6 * b + 3 + c] = p.w.I_world[b](k - 3, c) + p.w.K_geometric[b](k - 3, c);
   }

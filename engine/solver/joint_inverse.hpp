@@ -8,7 +8,7 @@
 // V is kept as one column of 6 n entries for each of the 6 n impulse components of a tree of n bodies, so that an impulse is
 // applied by adding whole columns. Few impulses need no V: they are passed to the root by S and from there to all by T.
 // Source: the recursion of the operational space inertia, Kreutz-Delgado et al. 1992.
-// Called by contact_sweeps.hpp and sweep_velocities.hpp, after `linearise`, for models without loop joints.
+// Called by contact_sweeps.hpp, sweep_velocities.hpp and loop_response.hpp, after `linearise`. Loop joints are no part of it.
 #pragma once
 
 #include "engine/solver/joint_threads.hpp"
@@ -34,7 +34,7 @@ AXION_HD_CALL void assemble_joint_node(const Problem<Real>& p, int b) {
   clear_node(K, node_size(p, node_of_body(p, b)));
   for (int i = 0; i < model::kCouplingStride; ++i) upper[i] = lower[i] = 0;
   for (int k = 6; k < model::kNodeSize; ++k) rhs[k] = 0;
-  const Real mass = constraints::body_mass(p.m, p.w, b);
+  const Real mass = matrix_mass(p, b);
   for (int r = 0; r < 3; ++r) {
     K[r * stride + r] = mass;
     for (int c = 0; c < 3; ++c) K[(3 + r) * stride + 3 + c] = p.w.I_world[b](r, c) + p.w.K_geometric[b](r, c);
@@ -339,12 +339,12 @@ AXION_HD inline void pass_along_tree(const Team& team, const Problem<Real>& p) {
   }
 }
 
-// Adds to du, and to the joint part of dlambda, what the swept rows' dlambda does to the joint tree.
-template <typename Real, typename Team>
-AXION_HD_CALL void respond(const Team& team, const Problem<Real>& p) {
+// Adds to du, and to the joint part of dlambda, what impulses do to the joint tree; impulse(b) is that on body b.
+template <typename Real, typename Team, typename F>
+AXION_HD_CALL void spread_impulses(const Team& team, const Problem<Real>& p, F&& impulse) {
   constexpr int rows = model::kNodeSize;
   team.for_each(p.m.body_count, [&](int b) {
-    const Impulse<Real> sum = gather_swept_impulse(p, b, p.w.dlambda);
+    const Impulse<Real> sum = impulse(b);
     Real* f = body_unknowns(p, b);
     for (int k = 0; k < 3; ++k) f[k] = sum.linear[k], f[3 + k] = sum.angular[k];
   });
@@ -356,6 +356,12 @@ AXION_HD_CALL void respond(const Team& team, const Problem<Real>& p) {
     const model::JointData<Real>& joint = p.m.joints[p.m.bodies[b].joint];
     for (int k = 0; k < joint_row_count(p.m, p.m.bodies[b].joint); ++k) p.w.dlambda[node_row(p, joint, k)] += x[6 + k];
   });
+}
+
+// The same for the swept rows' dlambda.
+template <typename Real, typename Team>
+AXION_HD_CALL void respond(const Team& team, const Problem<Real>& p) {
+  spread_impulses(team, p, [&](int b) { return gather_swept_impulse(p, b, p.w.dlambda); });
 }
 
 // Entries [0, count) of a column: the combination of six columns `length` apart that S says, its elements a panel's width

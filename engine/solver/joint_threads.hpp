@@ -33,7 +33,7 @@ AXION_HD inline void start_blocks(const Team& team, const Problem<Real>& p) {
   team.for_each(columns * p.m.body_count, [&](int task) {
     const int b = task / columns, c = task % columns;
     Real* to = child_block(p, b) + c;
-    const Real mass = constraints::body_mass(p.m, p.w, b);
+    const Real mass = matrix_mass(p, b);
     for (int r = 0; r < 3; ++r) {
       Real linear = r == c ? mass : Real(0), angular = 0;
       if (c == kRhsColumn) {

@@ -9,8 +9,10 @@
 // `evaluate` must have run at the same iterate. A contact gives a 3×3 block: D₃ J Δu + C₃ Δλ = −r₃, kept both as the
 // diagonal that conjugate residuals need (symmetric laws) and solved for Δλ = −(e + G J Δu), e = C₃⁻¹r₃, G = C₃⁻¹D₃,
 // which the direct solver eliminates. Proximal terms have no right-hand side, so they bias nothing at convergence;
-// but those of loop joints, whose impulses redundant rows leave undetermined: there they are a compliance, a millionth of what
-// the tolerance allows, that keeps such impulses from wandering off step by step.
+// but those of loop joints, whose impulses redundant rows leave undetermined: there they are a compliance that keeps such
+// impulses from wandering off step by step, as far as it takes a tenth of a row's tolerance.
+// Locks have one where there are loops, as those of a closed mechanism may depend on each other. Those of trees never do, and
+// between links of nearly no mass it would be far above what armature lets an impulse do, so that nothing would converge.
 // Source: seeds, sections Linearisation and Schur complement.
 #pragma once
 
@@ -19,6 +21,7 @@
 namespace axion::solver {
 
 inline constexpr double kContactProximal = 1e-4;  // of (J M⁻¹ Jᵀ)_ii
+inline constexpr double kLoopBias = 0.1;          // of a row's tolerance that a loop's compliance may take
 inline constexpr double kLentInertia = 5;         // multiples of its own that neighbours are taken to lend a body,
 inline constexpr double kSupportedInertia = 2;    // or of what BLENDED knows that they do (supported_inertias)
 inline constexpr double kReleaseGain = 1e8;       // compliance, in units of r_t, of a tangent row that says λ_f = 0
@@ -28,20 +31,10 @@ AXION_HD constexpr Real joint_proximal() {
   return std::numeric_limits<Real>::digits > 30 ? Real(1e-8) : Real(1e-6);
 }
 
+// K_geometric at the iterate.
 template <typename Real>
-AXION_HD inline bool symmetric_solver(const Problem<Real>& p) {
-  return model::is_conjugate_residual(p.s.linear_solver);
-}
-
-template <typename Real>
-AXION_HD inline void linearise_bodies_of(const Problem<Real>& p, int b) {
+AXION_HD inline void linearise_turning(const Problem<Real>& p, int b) {
   using model::JointMode;
-  p.w.D[b] = math::Mat3<Real>::identity();
-  if (!symmetric_solver(p) && !has_start_rows(p)) {
-    p.w.D[b] = constraints::rotate_step_derivative(p.s.gyroscopic_mode, p.w.q[b], p.m.bodies[b].inertia,
-                                                   p.w.omega_plus[b], p.s.dt);
-  }
-  if (p.joint_mode == JointMode::kLinearised) return;  // K_geometric is fixed for the attempt
   p.w.K_geometric[b] = {};
   if (p.joint_mode == JointMode::kPrevious) return;
   const Real* weight = p.joint_mode == JointMode::kBlended ? p.w.blend : nullptr;
@@ -57,6 +50,19 @@ AXION_HD inline void linearise_bodies_of(const Problem<Real>& p, int b) {
                                                                     : Real(kLentInertia) * p.w.I_world[b];
   const math::Mat3<Real> held = S + (Real(1) / p.s.dt) * lent;
   p.w.K_geometric[b] = p.s.dt * (K * p.w.D[b] + model::positive_part(held) + Real(-1) * held);
+}
+
+template <typename Real>
+AXION_HD inline void linearise_bodies_of(const Problem<Real>& p, int b) {
+  p.w.D[b] = math::Mat3<Real>::identity();
+  if (!symmetric_solver(p) && !has_start_rows(p)) {
+    p.w.D[b] = constraints::rotate_step_derivative(p.s.gyroscopic_mode, p.w.q[b], p.m.bodies[b].inertia,
+                                                   p.w.omega_plus[b], p.s.dt);
+  }
+  if (p.joint_mode == model::JointMode::kLinearised) return;  // K_geometric is fixed for the attempt
+  linearise_turning(p, b);
+  const Real inertia = lent(p, p.m.bodies[b].lent_inertia);
+  if (inertia > 0) p.w.K_geometric[b] = p.w.K_geometric[b] + math::Mat3<Real>::diagonal(inertia, inertia, inertia);
 }
 
 // A row at its bound keeps it: a compliance so large that it only says Δλ = bound − λ. A row without compliance takes a
@@ -113,9 +119,8 @@ AXION_HD_CALL void linearise_contact(const Problem<Real>& p, int i) {
   const Real r_n = p.w.row_scale[row], r_t = p.w.row_scale[row + 1], lambda_n = p.w.lambda[row];
   const auto normal = constraints::complementarity(p.s.contact_function, p.w.residual[row], r_n * lambda_n);
   p.w.residual[row] = normal.phi_over_alpha;
-  const model::PairData<Real>& pair = p.m.pairs[p.w.contacts[i].pair];
-  const Real cfm = constraints::softness(p.s, pair.stiffness, pair.damping).cfm;
-  p.w.compliance[row] = r_n * normal.beta_over_alpha + constraints::normal_compliance(p.w, p.s, i, cfm, r_n) +
+  p.w.compliance[row] = r_n * normal.beta_over_alpha +
+                        constraints::normal_law(p.m, p.w, p.s, i, r_n, lambda_n).compliance +
                         p.proximal_scale * Real(kContactProximal) * r_n;
   const constraints::Vec2<Real> v{p.w.residual[row + 1], p.w.residual[row + 2]};
   const constraints::Vec2<Real> lambda{p.w.lambda[row + 1], p.w.lambda[row + 2]};
@@ -144,9 +149,13 @@ AXION_HD_CALL void linearise_joints(const Team& team, const Problem<Real>& p) {
       model::Row<Real>& row = p.w.row[i];
       row.k_a = math::transpose_times(p.w.D[joint.child], row.k_a);
       if (joint.parent >= 0) row.k_b = math::transpose_times(p.w.D[joint.parent], row.k_b);
+      p.w.compliance[i] = p.w.lock_compliance[i];
+      if (p.m.loop_count == 0) continue;
       const Real proximal = joint_proximal<Real>() * p.w.row_scale[i];
-      p.w.compliance[i] = p.w.lock_compliance[i] + proximal;
-      if (j >= p.m.joint_count - p.m.loop_count) p.w.residual[i] += proximal * p.w.lambda[i];
+      p.w.compliance[i] += proximal;
+      if (j < p.m.joint_count - p.m.loop_count) continue;
+      const Real most = Real(kLoopBias) * p.w.row_tolerance[i];
+      p.w.residual[i] += constraints::clamp(proximal * p.w.lambda[i], -most, most);
     }
   });
   team.for_each(p.m.axis_count, [&](int i) {

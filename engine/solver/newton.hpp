@@ -6,9 +6,10 @@
 //   The merit is the largest residual in multiples of its tolerance. The best iterate is kept. At least one iteration.
 // Newton's steps are full: on redundant frictional contacts a search that insists on decrease ends in tiny steps. Where they do
 // not lower the merit the best iterate is taken up again, by cautious sweeps, then with a hundredfold proximal term; where it
-// stalls, with a tenth of it. A system that cannot sweep (may_sweep) searches as its full steps cycle: from the seventh
-// iteration of every sixteen on one halving where a full step does not decrease the merit; and from the eleventh on, every
-// other iteration with a hundredfold proximal term.
+// stalls, with a tenth of it; without joints, as in a stack with the heaviest on top, that stays while the merit falls. A
+// system that cannot sweep (may_sweep) searches as its full steps cycle: from the seventh iteration of every sixteen on one
+// halving where a full step does not decrease the merit; and from the eleventh on, every other iteration with a hundredfold
+// proximal term.
 // An iterate that is not finite is taken back once, and the attempt goes on with the positive part of the geometric stiffness.
 // The rotation of a Newton step is held to half a radian; wheels may spin (is_wheel). If joints or dynamics stay above
 // kFallbackMerit the step is done again with impulses along J(q⁺), then with linearised joints; the smallest residual wins, and
@@ -35,6 +36,7 @@ inline constexpr int kPatientSweeps = 1600;       // or cautious ones from means
 inline constexpr int kPatientRounds = 8;          // there at most so often
 inline constexpr int kSweepRounds = 10;           // before Newton has to lower the merit in place of them
 inline constexpr double kSlowRound = 0.25;        // of the merit before it, that a round leaves: the next looks closer
+inline constexpr double kIdleRound = 0.9;         // of the merit before it: without joints nothing is linearised anew, Newton's turn
 inline constexpr double kAgainMerit = 1.0;        // below this merit, times the turn since, sweeps keep their linearisation
 inline constexpr double kCautiousMomentum = 0.8;  // of sweeps that follow a failure
 inline constexpr double kStalledGain = 0.1;       // of the proximal term, where the merit stalls
@@ -73,11 +75,12 @@ AXION_HD inline Real turn_from_last(const Team& team, const Problem<Real>& p, co
   return greatest_turn(team, p, Real(kMaxTurn), [&](int b) { return omega[b] - p.w.omega[b]; });
 }
 
-// Whether sweeps can look for the active set: something unilateral, no loops, trees that are not huge, and the
-// natural map's law.
+// Whether sweeps can look for the active set: something unilateral, trees that are not huge, the natural map's law, and where
+// there are loops few enough of them, and rows that fit in the Delassus matrix.
 template <typename Real>
 AXION_HD inline bool may_sweep(const Problem<Real>& p) {
-  return p.row_count() > p.limit_base() && p.m.loop_count == 0 && p.m.inverse_blocks > 0 && !symmetric_solver(p) &&
+  if (p.m.loop_count > 0 && !(loops_fit(p) && DelassusVelocities::serves(p))) return false;
+  return p.row_count() > p.limit_base() && p.m.inverse_blocks > 0 && !symmetric_solver(p) &&
          p.s.friction_model == model::FrictionModel::kNaturalMap;
 }
 
@@ -131,6 +134,8 @@ AXION_HD_CALL Real iterate(const Team& team, Problem<Real>& p, NewtonCounts& cou
   int failures = 0, tried = 0;  // since the best iterate: Newton steps without a decrease, and remedies
   int rounds = 0;               // of sweeps
   bool stalled = false, factors_left = false;
+  const bool jointless = able && p.m.joint_count == 0;
+  bool eased = false;  // of those: whether the lower proximal term stays
   Real turned = 0;       // since those factors, rad
   Real before = merit;  // the last iteration
   p.exact_turning = true;
@@ -149,10 +154,12 @@ AXION_HD_CALL Real iterate(const Team& team, Problem<Real>& p, NewtonCounts& cou
       merit = evaluate(team, p);
       ++counts.linear_iterations;
       sweeping = merit < best / 2 || !whole || rounds <= (settles ? kPatientRounds : kSweepRounds);
+      if (jointless && !settles && rounds > 1 && merit > Real(kIdleRound) * last) sweeping = false;
     } else {
       factors_left = false;
       const int damping = able ? tried - 1 : (k >= kDampingStart ? k % 2 : 0);
-      p.proximal_scale = stalled ? Real(kStalledGain) : (damping <= 0 ? Real(1) : Real(kDampingGain));
+      eased = jointless && (eased || stalled);
+      p.proximal_scale = stalled || eased ? Real(kStalledGain) : (damping <= 0 ? Real(1) : Real(kDampingGain));
       linearise(team, p);
       counts.linear_iterations += solve_linear(team, p);
       merit = take_step(team, p, able ? 0 : k, merit, counts);
@@ -170,6 +177,7 @@ AXION_HD_CALL Real iterate(const Team& team, Problem<Real>& p, NewtonCounts& cou
     stalled = able && !swept && merit > Real(0.9) * best && merit < Real(1.1) * best;
     if (!(merit > Real(0.9) * best)) failures = tried = 0;
     if (lower) best = keep_best(team, p, merit);
+    if (swept || !lower) eased = false;
     const bool falling = !swept && merit < last / 2;  // on its way back from a worse iterate
     if (!lower && !stalled && !falling && able && !swept && ++failures > kPatience) {
       merit = return_to_best(team, p);

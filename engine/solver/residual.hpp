@@ -14,7 +14,7 @@
 
 #include "engine/constraints/contact_rows.hpp"
 #include "engine/constraints/friction.hpp"
-#include "engine/constraints/geometric_stiffness.hpp"
+#include "engine/constraints/force_steps.hpp"
 #include "engine/solver/chunk.hpp"
 #include "engine/team/team.hpp"
 
@@ -70,6 +70,23 @@ struct Problem {
 template <typename Real>
 AXION_HD inline bool has_start_rows(const Problem<Real>& p) {
   return p.joint_mode == model::JointMode::kLinearised || p.s.constraint_level == model::ConstraintLevel::kVelocity;
+}
+
+template <typename Real>
+AXION_HD inline bool symmetric_solver(const Problem<Real>& p) {
+  return model::is_conjugate_residual(p.s.linear_solver);
+}
+
+// What the matrix lends a body that is light beside the armature that holds it; nothing to conjugate residuals, whose operator
+// takes the bodies as they are, nor in float64, which resolves them.
+template <typename Real>
+AXION_HD inline Real lent(const Problem<Real>& p, Real amount) {
+  return std::numeric_limits<Real>::digits > 30 || symmetric_solver(p) ? Real(0) : amount;
+}
+
+template <typename Real>
+AXION_HD inline Real matrix_mass(const Problem<Real>& p, int b) {
+  return constraints::body_mass(p.m, p.w, b) + lent(p, p.m.bodies[b].lent_mass);
 }
 
 // A sum of impulses on a body, and of their magnitudes.
@@ -200,7 +217,8 @@ AXION_HD_CALL void evaluate_locks(const Problem<Real>& p, int j) {
       const RowVelocity<Real> v = iterate_velocity(p, start, joint.child, joint.parent);
       const Real push = soft.erp * p.w.lock_start_error[row] / p.s.dt;
       residual = v.value + push;
-      tolerance = greater(p.s.tolerance, velocity_rounding<Real>() * (v.size + std::abs(push)));
+      const Real impulse = p.w.row_scale[row] * std::abs(p.w.lambda[row]);  // what the velocities were summed of
+      tolerance = greater(p.s.tolerance, velocity_rounding<Real>() * (v.size + std::abs(push) + impulse));
     } else {
       p.w.row[row] = e.lock[i];
       const Real f = impulse_blend(p, j, i < joint.translation_lock_count);
@@ -216,12 +234,19 @@ AXION_HD_CALL void evaluate_locks(const Problem<Real>& p, int j) {
   }
 }
 
+// Least tolerance of a row along a joint's coordinate. In a closed mechanism a rate follows from poses, by locks that carry their
+// rounding over h, and rows along the coordinates of a loop, more than it has freedoms, meet only as nearly as that.
+template <typename Real>
+AXION_HD inline Real coordinate_tolerance(const Problem<Real>& p) {
+  return p.m.loop_count > 0 ? greater(p.s.tolerance, velocity_rounding<Real>() / p.s.dt) : p.s.tolerance;
+}
+
 template <typename Real>
 AXION_HD inline void evaluate_axis(const Problem<Real>& p, int axis) {
   const int row = p.axis_base() + axis;
   const Real beta = p.w.axis_beta[axis];
   p.w.residual[row] = p.w.natural[row] = 0;
-  p.w.row_tolerance[row] = p.s.tolerance;
+  p.w.row_tolerance[row] = coordinate_tolerance(p);
   if (!(beta > 0)) return;
   const model::JointData<Real>& joint = p.m.joints[p.m.axes[axis].joint];
   const RowVelocity<Real> v = iterate_velocity(p, p.w.row[row], joint.child, joint.parent);
@@ -229,7 +254,7 @@ AXION_HD inline void evaluate_axis(const Problem<Real>& p, int axis) {
   p.w.residual[row] = v.value + (lambda - alpha) / beta;
   p.w.natural[row] = std::abs(p.w.residual[row]);
   p.w.row_tolerance[row] =
-      greater(p.s.tolerance, velocity_rounding<Real>() * (v.size + (std::abs(lambda) + std::abs(alpha)) / beta));
+      greater(coordinate_tolerance(p), velocity_rounding<Real>() * (v.size + (std::abs(lambda) + std::abs(alpha)) / beta));
 }
 
 // Where the impulse of an effort row would go without its bounds, and where its bounds let it go.
@@ -249,7 +274,9 @@ AXION_HD inline BoundedImpulse<Real> bounded_impulse(const Problem<Real>& p, int
 template <typename Real>
 AXION_HD inline Real effort_residual(const Problem<Real>& p, int effort, Real residual) {
   const int row = p.effort_base() + effort;
-  const Real off = p.w.lambda[row] - bounded_impulse(p, effort, residual).held;
+  const BoundedImpulse<Real> next = bounded_impulse(p, effort, residual);
+  if (next.held == next.free) return std::abs(residual);
+  const Real off = p.w.lambda[row] - next.held;
   return (p.w.row_scale[row] + p.w.effort_compliance[effort]) * std::abs(off);
 }
 
@@ -268,28 +295,28 @@ AXION_HD inline void evaluate_effort(const Problem<Real>& p, int effort) {
   p.w.residual[row] = v.value + compliance * lambda - aim;
   p.w.natural[row] = effort_residual(p, effort, p.w.residual[row]);
   p.w.row_tolerance[row] =
-      greater(p.s.tolerance, velocity_rounding<Real>() * (v.size + compliance * std::abs(lambda) + std::abs(aim)));
+      greater(coordinate_tolerance(p),
+              velocity_rounding<Real>() * (v.size + (compliance + p.w.row_scale[row]) * std::abs(lambda) + std::abs(aim)));
 }
 
-// residual holds a of the complementarity a ⟂ r λ; the parting speed is at least −bias.
+// residual holds a of the complementarity a ⟂ r λ.
 template <typename Real>
-AXION_HD inline void evaluate_unilateral(const Problem<Real>& p, int row, Real bias, Real compliance,
-                                         const RowVelocity<Real>& v) {
+AXION_HD inline void evaluate_unilateral(const Problem<Real>& p, int row, const constraints::NormalLaw<Real>& law,
+                                         const RowVelocity<Real>& v, Real tolerance) {
   const Real lambda = p.w.lambda[row];
-  const Real a = bias + v.value + compliance * lambda, b = p.w.row_scale[row] * lambda;
+  const Real a = law.bias + v.value + law.compliance * lambda, b = p.w.row_scale[row] * lambda;
   p.w.residual[row] = a;
   p.w.natural[row] = unilateral_residual(a, b);
   p.w.row_tolerance[row] =
-      greater(p.s.tolerance, velocity_rounding<Real>() * (v.size + std::abs(bias) + std::abs(b)));
+      greater(tolerance, velocity_rounding<Real>() * (v.size + std::abs(law.bias) + std::abs(b)));
 }
 
 template <typename Real>
 AXION_HD inline void evaluate_limit(const Problem<Real>& p, int limit) {
   const int row = p.limit_base() + limit;
   const model::JointData<Real>& joint = p.m.joints[p.m.axes[p.m.limit_axis[limit]].joint];
-  const Real share = constraints::softness(p.s, Real(0), Real(0)).erp;
-  evaluate_unilateral(p, row, constraints::gap_velocity(p.s, constraints::limit_gap(p.m, p.w, limit), share), Real(0),
-                      iterate_velocity(p, p.w.row[row], joint.child, joint.parent));
+  evaluate_unilateral(p, row, constraints::limit_law(p.m, p.w, p.s, limit),
+                      iterate_velocity(p, p.w.row[row], joint.child, joint.parent), coordinate_tolerance(p));
 }
 
 template <typename Real>
@@ -297,12 +324,8 @@ AXION_HD_CALL void evaluate_contact(const Problem<Real>& p, int i) {
   const int row = p.contact_base() + 3 * i;
   const model::Contact<Real>& c = p.w.contacts[i];
   const Real r_n = p.w.row_scale[row], r_t = p.w.row_scale[row + 1];
-  const model::PairData<Real>& pair = p.m.pairs[c.pair];
-  const constraints::Softness<Real> soft = constraints::softness(p.s, pair.stiffness, pair.damping);
-  Real bias = constraints::gap_velocity(p.s, c.gap, soft.erp);
-  if (p.w.contact_rebound[i] > 0 && bias > -p.w.contact_rebound[i]) bias = -p.w.contact_rebound[i];
-  evaluate_unilateral(p, row, bias, constraints::normal_compliance(p.w, p.s, i, soft.cfm, r_n),
-                      iterate_velocity(p, p.w.row[row], c.body_a, c.body_b));
+  evaluate_unilateral(p, row, constraints::normal_law(p.m, p.w, p.s, i, r_n, p.w.lambda[row]),
+                      iterate_velocity(p, p.w.row[row], c.body_a, c.body_b), p.s.tolerance);
   const RowVelocity<Real> v1 = iterate_velocity(p, p.w.row[row + 1], c.body_a, c.body_b);
   const RowVelocity<Real> v2 = iterate_velocity(p, p.w.row[row + 2], c.body_a, c.body_b);
   const Real cone = c.friction * greater(p.w.lambda[row], Real(0));
@@ -331,10 +354,14 @@ AXION_HD inline void evaluate_dynamics(const Problem<Real>& p, int b) {
   p.w.body_residual[2 * b + 1] = math::norm(p.w.I_inverse[b] * p.w.g_angular[b]);
   const Real speed = math::norm(p.w.v_plus[b]) + math::norm(p.w.v_tilde[b]);
   const Real spin = math::norm(p.w.omega_plus[b]) + math::norm(p.w.omega_tilde[b]);
-  p.w.body_tolerance[2 * b] =
-      greater(p.s.tolerance, velocity_rounding<Real>() * (speed + impulse.linear_size / mass));
+  // What Newton's matrix lends a body it gives impulses of its own: times what rounding leaves of velocities and poses.
+  const Real placed = position_rounding<Real>() / p.s.dt;
+  const Real lent_mass = lent(p, p.m.bodies[b].lent_mass), lent_inertia = lent(p, p.m.bodies[b].lent_inertia);
+  p.w.body_tolerance[2 * b] = greater(p.s.tolerance, velocity_rounding<Real>() * (speed + impulse.linear_size / mass) +
+                                                         lent_mass / mass * (velocity_rounding<Real>() * speed + placed));
   p.w.body_tolerance[2 * b + 1] =
-      greater(p.s.tolerance, velocity_rounding<Real>() * (spin + impulse.angular_size / least));
+      greater(p.s.tolerance, velocity_rounding<Real>() * (spin + impulse.angular_size / least) +
+                                 lent_inertia / least * (velocity_rounding<Real>() * spin + placed));
 }
 
 // The greatest of a[i] / b[i], or NaN where one is not a number. On a CPU by chunks: a division takes as long for eight numbers.

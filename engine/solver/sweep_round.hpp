@@ -20,11 +20,19 @@ AXION_HD_CALL void sweep_many(const Team& team, const Problem<Real>& p, const Sw
   sweep_where_needed(team, p, plan, UnitSweeps{});
 }
 
+// Closes the loops of what solve_joints left.
+template <typename Real, typename Team>
+AXION_HD inline void start_loops(const Team& team, const Problem<Real>& p) {
+  const int first = p.m.loop_count > 0 ? p.m.joints[joint_of_loop(p.m, 0)].lock_start : p.m.lock_count;
+  team.for_each(p.m.lock_count - first, [&](int i) { p.w.dlambda[first + i] = 0; });
+  close_loops(team, p);
+}
+
 // From (v_plus, omega_plus, lambda), evaluated, to the iterate after the sweeps of `plan`, or towards it. Returns which share
 // of the way; the caller evaluates. One factorisation of the joints, contacts left out.
 template <typename Real, typename Team>
 AXION_HD_CALL Real sweep_contacts(const Team& team, const Problem<Real>& p, const SweepPlan<Real>& plan) {
-  note_rows(team, p);
+  note_rows(team, p, plan.again);
   if (plan.again) {
     set_joint_rhs(team, p);
     solve_joints_again(team, p);
@@ -32,7 +40,9 @@ AXION_HD_CALL Real sweep_contacts(const Team& team, const Problem<Real>& p, cons
     note_bodies(team, p);
     linearise_joints(team, p);
     solve_joints(team, p);
+    if (p.m.loop_count > 0) prepare_loops(team, p);
   }
+  if (p.m.loop_count > 0) start_loops(team, p);
   if (DelassusVelocities::serves(p)) {
     if (!plan.again) DelassusVelocities::forget(team, p);
     make_sweeps(team, p, plan);
@@ -46,6 +56,7 @@ AXION_HD_CALL Real sweep_contacts(const Team& team, const Problem<Real>& p, cons
     p.w.lambda[row] = p.w.pcr_z[row];
   });
   respond(team, p);
+  if (p.m.loop_count > 0) close_loops(team, p);
   const Real share = rotation_bound(team, p);
   advance(team, p, share);
   return share;

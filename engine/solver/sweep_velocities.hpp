@@ -15,7 +15,7 @@
 // Called by contact_sweeps.hpp, listed_sweeps.hpp and sweep_round.hpp alone.
 #pragma once
 
-#include "engine/solver/joint_inverse.hpp"
+#include "engine/solver/loop_response.hpp"
 
 namespace axion::solver {
 
@@ -268,6 +268,7 @@ struct DelassusVelocities {
       for (int c = 0; c < 6; ++c) f[block * on.b + lanes * c + lane] = J[c];
     });
     push_lanes<lanes>(team, p, touched, f, u);
+    if (p.m.loop_count > 0) close_lanes<lanes>(team, p, u);
     const int* on = p.w.sweep_body;
     const model::Row<Real>* row = p.w.row + base;
     const auto velocities = [=](int i, int at) AXION_INLINED {

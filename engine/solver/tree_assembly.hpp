@@ -1,9 +1,10 @@
 // Blocks and right-hand sides of the nodes of the factorisation along the joint tree.
 //
-//   body   K_i = [A_ii  −Fᵀ]   A_ii = M̂_i + Σ Jᵀ G J over its contacts, limits and efforts
+//   body   K_i = [A_ii  −Fᵀ]   A_ii = M̂_i + Σ Jᵀ G J over its contacts
 //                [J      C ]
 //   loop   K_l = C, coupled to its bodies by −Fᵀ (their rows) and J (their columns)
-// Limits and efforts are condensed into the bodies, Δλ = −(r + J Δu)/C; so are contacts, Δλ = −(e + G J Δu).
+// Contacts are condensed into the bodies, Δλ = −(e + G J Δu); limits and efforts into the axis row of their coordinate,
+// Δλ = −(r + J Δu)/C.
 #pragma once
 
 #include "engine/base/assert.hpp"
@@ -78,29 +79,71 @@ AXION_HD inline void add_contact(const Problem<Real>& p, int i, bool row_on_a, b
   add_product<3>(p.w.row + p.contact_base() + 3 * i, p.w.contact_gain + 9 * i, row_on_a, column_on_a, block, stride);
 }
 
-// Adds the condensed rows of joint j.
+// All that acts along one coordinate of a joint of the tree as one row, Δλ = −(push + gain J Δu) in sum: the axis row, and the
+// limit and the efforts that are eliminated into it. Each has the same J but for its sign. Eliminated into the two bodies in
+// place of that, armature and a limit that stops it would meet in one small number for the inertia of a light body.
 template <typename Real>
-AXION_HD inline void add_condensed(const Problem<Real>& p, int j, bool row_on_child, bool column_on_child, Real* block,
-                                   int stride) {
-  for_each_condensed_row(p, p.m.joints[j], [&](int row) {
-    const Real gain = Real(1) / p.w.compliance[row];
-    add_product<1>(p.w.row + row, &gain, row_on_child, column_on_child, block, stride);
-  });
+struct CoordinateRow {
+  Real gain, push;
+};
+
+template <typename Real>
+AXION_HD inline bool has_condensed_rows(const Problem<Real>& p, int axis) {
+  return p.m.axes[axis].limit >= 0 || p.m.axes[axis].effort_count > 0;
 }
 
-// Right-hand side of a body's velocity: −g − Σ Jᵀe over its contacts and condensed rows.
+// Calls f(row, sign) for the limit and the efforts of an axis; sign is that of their J beside the axis row's.
+template <typename Real, typename F>
+AXION_HD inline void for_each_row_of_axis(const Problem<Real>& p, int axis, F&& f) {
+  const model::AxisData<Real>& a = p.m.axes[axis];
+  if (a.limit >= 0) f(p.limit_base() + a.limit, p.w.limit_side[a.limit] < 0 ? Real(1) : Real(-1));
+  for (int e = 0; e < a.effort_count; ++e) f(p.effort_base() + a.effort_start + e, Real(1));
+}
+
+// residual: [nrow], or null for zero.
+template <typename Real>
+AXION_HD inline CoordinateRow<Real> coordinate_row(const Problem<Real>& p, int axis, const Real* residual) {
+  CoordinateRow<Real> sum{0, 0};
+  const auto add = [&](int row, Real sign) {
+    const Real gain = Real(1) / p.w.compliance[row];
+    sum.gain += gain;
+    if (residual != nullptr) sum.push += sign * gain * residual[row];
+  };
+  if (p.w.axis_beta[axis] > 0) add(p.axis_base() + axis, Real(1));
+  for_each_row_of_axis(p, axis, add);
+  return sum;
+}
+
+// Jacobian and compliance of a row that a body's node keeps, and the impulse's direction.
+template <typename Real>
+struct NodeRow {
+  const model::Row<Real>*J, *F;
+  Real compliance;
+};
+
+template <typename Real>
+AXION_HD inline NodeRow<Real> node_row_of_body(const Problem<Real>& p, int row) {
+  if (row >= p.axis_base() && has_condensed_rows(p, row - p.axis_base())) {
+    const model::Row<Real>* J = p.w.row_start + row;
+    return {J, J, Real(1) / coordinate_row(p, row - p.axis_base(), static_cast<const Real*>(nullptr)).gain};
+  }
+  return {p.w.row + row, &impulse_row(p, row), p.w.compliance[row]};
+}
+
+// What a node's row is solved for.
+template <typename Real>
+AXION_HD inline Real node_row_rhs(const Problem<Real>& p, int row, const Real* residual) {
+  if (row >= p.axis_base() && has_condensed_rows(p, row - p.axis_base())) {
+    const CoordinateRow<Real> all = coordinate_row(p, row - p.axis_base(), residual);
+    return -all.push / all.gain;
+  }
+  return -residual[row];
+}
+
+// Right-hand side of a body's velocity: −g − Σ Jᵀe over its contacts.
 template <typename Real>
 AXION_HD inline void body_rhs(const Problem<Real>& p, const TreeRhs<Real>& given, Scope scope, int b, Real* rhs) {
   Impulse<Real> sum;
-  const model::BodyData<Real>& body = p.m.bodies[b];
-  const auto add_joint = [&](int j, bool on_child) {
-    for_each_condensed_row(p, p.m.joints[j],
-                           [&](int row) { sum.add(p.w.row[row], given.row[row] / p.w.compliance[row], on_child); });
-  };
-  if (given.row != nullptr) {
-    if (body.joint >= 0) add_joint(body.joint, true);
-    for (int k = 0; k < body.child_joint_count; ++k) add_joint(p.m.child_joints[body.child_joint_start + k], false);
-  }
   for (int k = p.w.contact_start[b]; given.contact != nullptr && k < p.w.contact_start[b + 1]; ++k) {
     const int i = p.w.contact_list[k];
     const model::Contact<Real>& c = p.w.contacts[i];
@@ -125,7 +168,7 @@ AXION_HD inline void assemble_rhs(const Problem<Real>& p, const TreeRhs<Real>& g
   for (int k = 0; k < model::kNodeSize; ++k) rhs[k] = 0;
   if (offset > 0) body_rhs(p, given, scope, body_of_node(p, node), rhs);
   for (int k = 0; given.row != nullptr && k < joint_row_count(p.m, j); ++k) {
-    rhs[offset + k] = -given.row[node_row(p, p.m.joints[j], k)];
+    rhs[offset + k] = node_row_rhs(p, node_row(p, p.m.joints[j], k), given.row);
   }
 }
 
@@ -163,7 +206,7 @@ AXION_HD inline void assemble_body(const Problem<Real>& p, Scope scope, int node
   const int b = body_of_node(p, node), stride = model::kNodeSize;
   Real* K = p.w.node + node * model::kNodeStride;
   clear_node(K, node_size(p, node));
-  const Real mass = constraints::body_mass(p.m, p.w, b);
+  const Real mass = matrix_mass(p, b);
   for (int r = 0; r < 3; ++r) {
     K[r * stride + r] = mass;
     for (int c = 0; c < 3; ++c) K[(3 + r) * stride + 3 + c] = p.w.I_world[b](r, c) + p.w.K_geometric[b](r, c);
@@ -174,17 +217,14 @@ AXION_HD inline void assemble_body(const Problem<Real>& p, Scope scope, int node
     if (in_scope(p, p.w.contact_list[k], scope)) add_contact(p, p.w.contact_list[k], on_a, on_a, K, stride);
   }
   const model::BodyData<Real>& body = p.m.bodies[b];
-  for (int k = 0; k < body.child_joint_count; ++k) {
-    add_condensed(p, p.m.child_joints[body.child_joint_start + k], false, false, K, stride);
-  }
   if (body.joint < 0) return;
-  add_condensed(p, body.joint, true, true, K, stride);
   for (int k = 0; k < joint_row_count(p.m, body.joint); ++k) {
     const int row = node_row(p, p.m.joints[body.joint], k);
-    K[(6 + k) * stride + 6 + k] = p.w.compliance[row];
+    const NodeRow<Real> kept = node_row_of_body(p, row);
+    K[(6 + k) * stride + 6 + k] = kept.compliance;
     Real J[6], F[6];
-    row_against(p.w.row[row], true, J);
-    row_against(impulse_row(p, row), true, F);
+    row_against(*kept.J, true, J);
+    row_against(*kept.F, true, F);
     for (int c = 0; c < 6; ++c) {
       K[(6 + k) * stride + c] = J[c];
       K[c * stride + 6 + k] = -F[c];
@@ -213,13 +253,12 @@ AXION_HD inline void couple_bodies(const Problem<Real>& p, Scope scope, int i, i
   }
   if (p.m.bodies[i].parent != j) return;
   const int joint = p.m.bodies[i].joint;
-  add_condensed(p, joint, true, false, upper, model::kPanelWidth);
-  add_condensed(p, joint, false, true, lower, model::kNodeSize);
   for (int k = 0; k < joint_row_count(p.m, joint); ++k) {
     const int row = node_row(p, p.m.joints[joint], k);
+    const NodeRow<Real> kept = node_row_of_body(p, row);
     Real J[6], F[6];
-    row_against(p.w.row[row], false, J);
-    row_against(impulse_row(p, row), false, F);
+    row_against(*kept.J, false, J);
+    row_against(*kept.F, false, F);
     for (int c = 0; c < 6; ++c) {
       upper[(6 + k) * model::kPanelWidth + c] = J[c];
       lower[c * model::kNodeSize + 6 + k] = -F[c];

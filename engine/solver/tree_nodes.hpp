@@ -9,6 +9,7 @@
 // a stack hang on each other. Loop joints and all other contacts are out of that scope.
 #pragma once
 
+#include "engine/base/partition_point.hpp"
 #include "engine/solver/residual.hpp"
 
 namespace axion::solver {
@@ -140,6 +141,14 @@ AXION_HD inline int coupling_end(const Problem<Real>& p, int i) {
   if (i > 0) return p.w.coupling_start[i - 1];
   const int count = p.w.coupling_count[0];
   return count < 0 ? ~count : count;
+}
+
+// Where the blocks of nodes i and j < i are, -1 where there are none.
+template <typename Real>
+AXION_HD inline int find_coupling(const Problem<Real>& p, int i, int j) {
+  const int end = coupling_end(p, i);
+  const int index = partition_point(p.w.coupling_start[i], end, [&](int k) { return p.w.coupling_node[k] > j; });
+  return index < end && p.w.coupling_node[index] == j ? index : -1;
 }
 
 template <typename Real>

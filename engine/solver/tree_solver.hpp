@@ -60,7 +60,7 @@ template <typename Real>
 AXION_HD inline Block<Real> node_block(const Problem<Real>& p, int row, int column) {
   if (row == column) return {p.w.node + row * model::kNodeStride, model::kNodeSize};
   const int high = row > column ? row : column, low = row > column ? column : row;
-  const int index = p.w.coupling_index[high * node_count(p.m) + low];
+  const int index = find_coupling(p, high, low);
   if (index < 0) return {nullptr, 0};
   if (row > column) return {p.w.coupling_upper + index * model::kCouplingStride, model::kPanelWidth};
   return {p.w.coupling_lower + index * model::kCouplingStride, model::kNodeSize};
@@ -187,17 +187,20 @@ AXION_HD inline void read_joint_impulses(const Team& team, const Problem<Real>& 
   });
 }
 
-// Impulses of limits, efforts and contacts in scope, which follow from the velocities.
+// Impulses of axes, limits and efforts, which share what their node's row gave (in x), and of contacts in scope, which follow
+// from the velocities.
 template <typename Real, typename Team>
 AXION_HD inline void read_condensed_impulses(const Team& team, const Problem<Real>& p, Scope scope,
                                              const TreeRhs<Real>& rhs, const math::Vec3<Real>* v,
                                              const math::Vec3<Real>* omega, Real* x) {
   const auto velocity = [&](int row, int a, int b) { return constraints::row_velocity(p.w.row[row], a, b, v, omega); };
-  team.for_each(p.contact_base() - p.limit_base(), [&](int i) {
-    const int row = p.limit_base() + i;
-    int a, b;
-    bodies_of_row(p, row, a, b);
-    x[row] = -(rhs.row[row] + velocity(row, a, b)) / p.w.compliance[row];
+  team.for_each(p.m.axis_count, [&](int i) {
+    if (!has_condensed_rows(p, i)) return;
+    const int axis_row = p.axis_base() + i;
+    const CoordinateRow<Real> all = coordinate_row(p, i, rhs.row);
+    const Real v = -(all.push + x[axis_row]) / all.gain;  // J Δu as the node's row has it: impulses add up to its own
+    x[axis_row] = p.w.axis_beta[i] > 0 ? -(rhs.row[axis_row] + v) / p.w.compliance[axis_row] : Real(0);
+    for_each_row_of_axis(p, i, [&](int row, Real sign) { x[row] = -(rhs.row[row] + sign * v) / p.w.compliance[row]; });
   });
   team.for_each(p.contact_count, [&](int i) {
     const model::Contact<Real>& c = p.w.contacts[i];

@@ -13,6 +13,7 @@
 #include "engine/model/step_statistics.hpp"
 #include "engine/model/world_layout.hpp"
 #include "engine/step/step_world.hpp"
+#include "engine/step/synchronise.hpp"
 #include "engine/step/write_field.hpp"
 
 namespace axion::step {
@@ -90,7 +91,8 @@ AXION_HD inline void load_wrench(const Team& team, const StepJob<Real>& job, con
   });
 }
 
-// What each joint did to its child in the step just made: locks, axes, limits, efforts and motors. Needs that step's scratch.
+// What each joint did to its child in the step just made: locks, axes, limits, efforts and motors (by the axis row, or
+// plain). Needs that step's scratch.
 template <typename Real, typename Team>
 AXION_HD inline void keep_joint_impulses(const Team& team, const StepJob<Real>& job, const model::WorldView<Real>& w) {
   const model::ModelView<Real>& m = job.m;
@@ -106,7 +108,7 @@ AXION_HD inline void keep_joint_impulses(const Team& team, const StepJob<Real>& 
     for (int axis = joint.axis_start; axis < joint.axis_start + joint.axis_count; ++axis) {
       const model::Row<Real>& row = w.row_start[m.lock_count + axis];
       add(row, w.lambda_joint[m.lock_count + axis]);
-      add(row, w.joint_force_step[j] * constraints::motor_effort(m, w, axis));
+      add(row, w.axis_impulse[axis]);
       const int first = m.lock_count + m.axis_count + m.limit_count + m.axes[axis].effort_start;
       for (int k = 0; k < m.axes[axis].effort_count; ++k) add(row, w.lambda_joint[first + k]);
       const int limit = m.axes[axis].limit;
@@ -127,6 +129,15 @@ AXION_HD inline void write_records(const Team& team, const StepJob<Real>& job, c
     write_field(team, job.m, job.user, w, output.field,
                 output.data + row * output.world_stride + record * output.record_stride);
   }
+}
+
+// Whether a record holds velocities, which are then made for it.
+template <typename Real>
+AXION_HD inline bool outputs_velocities(const StepJob<Real>& job) {
+  for (int k = 0; k < job.output_count; ++k) {
+    if (job.outputs[k].field == Field::kBodyVelocity || job.outputs[k].field == Field::kJointVelocity) return true;
+  }
+  return false;
 }
 
 // Steps one world; `w` is its view, with scratch of the team's own.
@@ -154,6 +165,7 @@ AXION_HD inline void run_steps(const Team& team, const StepJob<Real>& job, const
         statistics->count(*w.record);
       });
       if (!frozen && (records || last)) keep_joint_impulses(team, job, w);
+      if (!frozen && (last || (records && outputs_velocities(job)))) synchronise(team, job.m, w, job.settings);
     }
     if (records) write_records(team, job, w, row, job.record_every > 0 ? step / job.record_every : 0);
   }

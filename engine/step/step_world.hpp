@@ -1,9 +1,12 @@
 // One step of one world: a table of contents.
 //
 //   rows at q⁻ → free velocity → contacts → rows of contacts → Newton → review of contacts → accept, or freeze
+// A result that leaves anything through each other that was no contact has not converged.
 // Reads control, force and torque; advances the state by dt; leaves the record. A world whose result is not finite keeps
 // its last finite state and is frozen (kNonFiniteBit in *outcome) until somebody resets it.
 #pragma once
+
+#include <type_traits>
 
 #include "engine/base/assert.hpp"
 #include "engine/collide/review_contacts.hpp"
@@ -23,10 +26,11 @@ AXION_HD inline void scale_rows(const Team& team, const solver::Problem<Real>& p
     for (int i = joint.lock_start; i < joint.lock_start + locks; ++i) scale(i, p.w.row_start[i]);
     for (int axis = joint.axis_start; axis < joint.axis_start + joint.axis_count; ++axis) {
       scale(p.axis_base() + axis, p.w.row_start[p.axis_base() + axis]);
+      const Real bare = p.w.row_scale[p.axis_base() + axis], held = bare / (1 + bare * p.w.axis_beta[axis]);
       const int limit = p.m.axes[axis].limit;
-      if (limit >= 0) scale(p.limit_base() + limit, p.w.row[p.limit_base() + limit]);
+      if (limit >= 0) p.w.row_scale[p.limit_base() + limit] = held;
       for (int e = p.m.axes[axis].effort_start; e < p.m.axes[axis].effort_start + p.m.axes[axis].effort_count; ++e) {
-        scale(p.effort_base() + e, p.w.row[p.effort_base() + e]);
+        p.w.row_scale[p.effort_base() + e] = held;
       }
     }
   });
@@ -97,6 +101,25 @@ AXION_HD inline bool iterate_is_finite(const Team& team, const solver::Problem<R
   return bad_bodies == Real(0) && bad_rows == Real(0);
 }
 
+// Orientation and angular velocity of body b after the step. Rests are those of free bodies; what holds others decides with
+// tolerances far above rounding. A state that was set has none.
+template <typename Real>
+AXION_HD inline void accept_turning(const solver::Problem<Real>& p, int b) {
+  const auto& w = p.w;
+  const math::Vec3<Real>& inertia = p.m.bodies[b].inertia;
+  const bool split = p.s.gyroscopic_mode == model::GyroscopicMode::kSplit;
+  if (split && !std::is_same_v<constraints::Wide<Real>, Real> && !constraints::is_jointed(p.m.bodies[b])) {
+    constraints::Turning<Real> start{w.q[b], w.q_rest[b], w.omega_plus[b], w.omega_rest[b]};
+    if (w.state_is_new[0] != 0) start.q_rest = {0, 0, 0, 0}, start.omega_rest = {};
+    const constraints::Turning<Real> end = constraints::turn_freely(start, inertia, p.s.dt);
+    w.q[b] = end.q, w.q_rest[b] = end.q_rest, w.omega[b] = end.omega, w.omega_rest[b] = end.omega_rest;
+    return;
+  }
+  const math::Vec3<Real> omega = w.omega_plus[b];
+  w.omega[b] = split ? constraints::carry_momentum(w.q[b], w.q_plus[b], inertia, omega) : omega;
+  w.q[b] = w.q_plus[b];
+}
+
 // State, coordinates and impulses after the step; penetration and joint error of the new state.
 template <typename Real, typename Team>
 AXION_HD_CALL void accept(const Team& team, const solver::Problem<Real>& p) {
@@ -110,16 +133,16 @@ AXION_HD_CALL void accept(const Team& team, const solver::Problem<Real>& p) {
   team.for_each(p.contact_base(), [&](int i) { w.lambda_joint[i] = w.lambda[i]; });
   team.for_each(p.m.axis_count, [&](int i) {
     const model::JointData<Real>& joint = p.m.joints[p.m.axes[i].joint];
-    w.axis_rate[i] =
+    w.axis_row_rate[i] =
         constraints::row_velocity(w.row_start[p.axis_base() + i], joint.child, joint.parent, w.v_plus, w.omega_plus);
+    w.axis_rate[i] = w.axis_row_rate[i] + w.axis_bias[i];
   });
   team.for_each(p.m.body_count, [&](int b) {
-    math::Vec3<Real> omega = w.omega_plus[b];
-    if (p.s.gyroscopic_mode == model::GyroscopicMode::kSplit) {
-      omega = constraints::carry_momentum(w.q[b], w.q_plus[b], p.m.bodies[b].inertia, omega);
-    }
-    w.x[b] = w.x_plus[b], w.q[b] = w.q_plus[b], w.v[b] = w.v_plus[b], w.omega[b] = omega;
+    w.x[b] = w.x_plus[b], w.v[b] = w.v_plus[b];
+    accept_turning(p, b);
+    w.force_before[b] = w.force[b], w.torque_before[b] = w.torque[b];
   });
+  team.for_each(p.m.control_count, [&](int i) { w.control_before[i] = w.control[i]; });
   team.for_each(p.m.joint_count, [&](int j) {
     constraints::JointEvaluation<Real> e;
     constraints::evaluate_joint<constraints::JointParts::kCoordinates>(p.m, p.m.joints[j], w.x, w.q, w.axis_position, e);
@@ -136,9 +159,15 @@ AXION_HD_CALL void accept(const Team& team, const solver::Problem<Real>& p) {
   });
 }
 
+template <typename Real>
+struct SolvedContacts {
+  solver::NewtonResult<Real> newton;
+  bool complete;  // whether nothing overlaps that was left out
+};
+
 // Solves the step with the contacts that it is thought to close, and again with those that its result would break.
 template <typename Real, typename Team>
-AXION_HD inline solver::NewtonResult<Real> solve_contacts(const Team& team, solver::Problem<Real>& p,
+AXION_HD inline SolvedContacts<Real> solve_contacts(const Team& team, solver::Problem<Real>& p,
                                                           collide::ContactSearch& contacts) {
   const solver::Problem<Real> asked = p;
   solver::NewtonCounts counts;
@@ -156,10 +185,14 @@ AXION_HD inline solver::NewtonResult<Real> solve_contacts(const Team& team, solv
     counts.linear_iterations += result.counts.linear_iterations;
     counts.line_search_steps += result.counts.line_search_steps;
     result.counts = counts;
-    if (review == collide::kReviews) return result;
     solved = p.contact_count;
-    team.for_each(solved, [&](int i) { p.w.solved[i] = solver::kept_contact(p, i, Real(0)); });
-    if (!collide::review_contacts(team, p.m, p.w, p.s, review, contacts)) return result;
+    const int missed = collide::find_missed(team, p.m, p.w, p.s, contacts);
+    if (missed > 0 && review < collide::kReviews && contacts.count < p.m.contact_capacity) {
+      team.for_each(solved, [&](int i) { p.w.solved[i] = solver::kept_contact(p, i, Real(0)); });
+      collide::add_missed(team, p.m, p.w, review, missed, contacts);
+      continue;
+    }
+    return {result, missed == 0};
   }
 }
 
@@ -168,28 +201,33 @@ AXION_HD inline void step_world(const Team& team, const model::ModelView<Real>& 
                                 const model::StepSettings<Real>& settings) {
   if ((*w.outcome & kNonFiniteBit) != 0) return;
   constraints::start_joints(team, m, w);
+  constraints::turn_inertias(team, m, w);
+  constraints::weigh_axes(team, m, w, settings);
   constraints::choose_force_steps(team, m, w, settings);
-  constraints::free_motion(team, m, w, settings);
   constraints::build_axis_rows(team, m, w, settings);
+  constraints::free_motion(team, m, w, settings);
   constraints::build_limit_rows(team, m, w);
   constraints::build_effort_rows(team, m, w, settings);
   collide::ContactSearch contacts = collide::find_contacts(team, m, w, settings);
   solver::Problem<Real> problem{m, w, settings, settings.joint_mode, contacts.count};
   scale_rows(team, problem);
-  const solver::NewtonResult<Real> result = solve_contacts(team, problem, contacts);
+  const SolvedContacts<Real> solved = solve_contacts(team, problem, contacts);
+  const solver::NewtonResult<Real>& result = solved.newton;
 
   // A residual that is not finite leaves nothing to go by, even at an iterate that is: forces may be infinite.
   const bool ok = result.merit - result.merit == Real(0) && iterate_is_finite(team, problem);
   record_residuals(team, problem);
+  const Real depth = ok ? collide::solved_depth(team, m, w, settings, contacts) : Real(0);
   if (ok) accept(team, problem);
   team.for_each(1, [&](int) {
     model::StepRecord& record = *w.record;
+    if (ok && static_cast<float>(depth) > record.max_penetration) record.max_penetration = static_cast<float>(depth);
     record.newton_iterations = result.counts.iterations;
     record.linear_iterations = result.counts.linear_iterations;
     record.line_search_steps = result.counts.line_search_steps;
     record.contact_count = contacts.count;
     record.outcome = (contacts.overflow ? kContactOverflowBit : 0u) | (result.fallback ? kFallbackBit : 0u);
-    record.outcome |= ok && result.merit <= Real(1) ? kConvergedBit : (ok ? kMaxIterationsBit : kNonFiniteBit);
+    record.outcome |= ok && solved.complete && result.merit <= Real(1) ? kConvergedBit : (ok ? kMaxIterationsBit : kNonFiniteBit);
     if (!ok) {
       *w.outcome |= kNonFiniteBit;
       return;

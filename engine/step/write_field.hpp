@@ -76,16 +76,16 @@ AXION_HD inline void store_joint_velocity(const model::ModelView<Real>& m, const
   if (!joint.has_coordinates) return;
   const int start = joint.velocity_start;
   if (joint.kind == model::JointKind::kFree) {
-    store(out, start, w.v[joint.child]);
-    store(out, start + 3, w.omega[joint.child]);
+    store(out, start, w.v_at_pose[joint.child]);
+    store(out, start + 3, w.omega_at_pose[joint.child]);
     return;
   }
   const model::JointData<Real>& data = m.joints[joint.joint];
   if (data.is_ball) {
-    math::Vec3<Real> rate = w.omega[data.child];
+    math::Vec3<Real> rate = w.omega_at_pose[data.child];
     if (data.parent >= 0) {
       const math::Quat<Real> q_WB = w.q[data.parent] * math::conjugate(user.q_BC[data.parent]);
-      rate = math::rotate_inverse(q_WB, rate - w.omega[data.parent]);
+      rate = math::rotate_inverse(q_WB, rate - w.omega_at_pose[data.parent]);
     }
     store(out, start, rate);
     return;
@@ -113,8 +113,8 @@ AXION_HD_CALL void write_field(const Team& team, const model::ModelView<Real>& m
       return;
     case Field::kBodyVelocity:
       team.for_each(m.body_count, [&](int b) {
-        store(out, 6 * user.external_body[b], w.v[b]);
-        store(out, 6 * user.external_body[b] + 3, w.omega[b]);
+        store(out, 6 * user.external_body[b], w.v_at_pose[b]);
+        store(out, 6 * user.external_body[b] + 3, w.omega_at_pose[b]);
       });
       return;
     case Field::kJointPosition:

@@ -1,14 +1,43 @@
 #include "server/observe/logging.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "spdlog/sinks/stdout_color_sinks.h"
+#include "spdlog/sinks/base_sink.h"
 #include "spdlog/spdlog.h"
 
+#include "server/observe/log_queue.hpp"
+
 namespace axion::server::observe {
+namespace {
+
+constexpr std::size_t kMaxQueuedBytes = 1 << 20;
+
+// Made with the first logger and never destroyed: threads may log until the process ends.
+LogQueue*& queue() {
+  static LogQueue* made = nullptr;
+  return made;
+}
+
+class QueueSink final : public spdlog::sinks::base_sink<std::mutex> {
+ private:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    spdlog::memory_buf_t line;
+    formatter_->format(message, line);
+    queue()->push(std::string(line.data(), line.size()));
+  }
+  void flush_() override {}
+};
+
+}  // namespace
 
 absl::Status set_up_logging(const std::string& level) {
   constexpr std::array<const char*, 6> kLevels{"trace", "debug", "info", "warning", "error", "off"};
@@ -17,14 +46,23 @@ absl::Status set_up_logging(const std::string& level) {
         absl::StrCat("--log_level: \"", level, "\" is none of trace, debug, info, warning, error, off"));
   }
   auto logger = spdlog::get("axiond");
-  if (logger == nullptr) logger = spdlog::stderr_color_mt("axiond");
+  if (logger == nullptr) {
+    queue() = new LogQueue(STDERR_FILENO, kMaxQueuedBytes);
+    logger = std::make_shared<spdlog::logger>("axiond", std::make_shared<QueueSink>());
+    spdlog::register_logger(logger);
+  }
   logger->set_pattern("time=%Y-%m-%dT%H:%M:%S.%e%z level=%l %v");
   logger->set_level(spdlog::level::from_str(level));
-  logger->flush_on(spdlog::level::info);
   spdlog::set_default_logger(logger);
   return absl::OkStatus();
 }
 
-std::string log_text(const std::string& text) { return absl::StrCat("\"", absl::CEscape(text), "\""); }
+void flush_logs(absl::Duration limit) {
+  if (queue() != nullptr) queue()->flush(limit);
+}
+
+std::int64_t dropped_log_lines() { return queue() == nullptr ? 0 : queue()->dropped(); }
+
+std::string log_text(absl::string_view text) { return absl::StrCat("\"", absl::CEscape(text), "\""); }
 
 }  // namespace axion::server::observe

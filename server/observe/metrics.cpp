@@ -4,8 +4,10 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_join.h"
+#include "prometheus/text_serializer.h"
 #include "spdlog/spdlog.h"
 
+#include "server/observe/logging.hpp"
 #include "server/schedule/failure.hpp"
 
 namespace axion::server::observe {
@@ -47,10 +49,11 @@ Bounds world_bounds() { return {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 204
 
 // Every reason that a refusal can have, so that each series exists from the start.
 constexpr std::array kReasons{
-    schedule::reason::kInvalidField, schedule::reason::kNotFound,     schedule::reason::kQueueFull,
-    schedule::reason::kLimitReached, schedule::reason::kStepMismatch, schedule::reason::kInUse,
-    schedule::reason::kDraining,     schedule::reason::kCancelled,    schedule::reason::kDeadline,
-    schedule::reason::kPrecondition, schedule::reason::kUnsupported,  schedule::reason::kInternal};
+    schedule::reason::kInvalidField, schedule::reason::kMalformed,    schedule::reason::kNotFound,
+    schedule::reason::kQueueFull,    schedule::reason::kLimitReached, schedule::reason::kStepMismatch,
+    schedule::reason::kInUse,        schedule::reason::kDraining,     schedule::reason::kCancelled,
+    schedule::reason::kDeadline,     schedule::reason::kPrecondition, schedule::reason::kUnsupported,
+    schedule::reason::kInternal};
 
 }  // namespace
 
@@ -60,6 +63,10 @@ Metrics::Metrics(const BuildInfo& build, const std::string& device)
   gauge(r, "axion_build_info", "Build of the server; always 1.",
         {{"version", build.version}, {"revision", build.revision}, {"backends", absl::StrJoin(build.backends, ",")}})
       .Set(1);
+  connections_ = &gauge(r, "axion_connections", "Connections of clients.");
+  connections_refused_ =
+      &counter(r, "axion_connections_refused_total", "Connections closed at once, at max_connections.");
+  log_lines_dropped_ = &counter(r, "axion_log_lines_dropped_total", "Lines of the log that could not be written.");
   worlds_ = &gauge(r, "axion_worlds", "Worlds resident on the device.", {{"device", device}});
   batches_ = &gauge(r, "axion_batches", "Batches resident on the device.", {{"device", device}});
   models_ = &gauge(r, "axion_models", "Compiled models.");
@@ -118,9 +125,21 @@ void Metrics::make_solver_metrics() {
   max_penetration_ = &gauge(r, "axion_max_penetration_meters", "Greatest penetration in the latest launch.");
 }
 
-void Metrics::serve(const std::string& listen) {
-  exposer_ = std::make_unique<prometheus::Exposer>(listen, 2);
-  exposer_->RegisterCollectable(registry_);
+void Metrics::serve(net::Listener listener, std::size_t max_visitors) {
+  const net::PageOptions options{
+      .path = "/metrics", .content_type = "text/plain; version=0.0.4; charset=utf-8", .max_visitors = max_visitors};
+  page_server_ = std::make_unique<net::PageServer>(std::move(listener), options, [this] { return page(); });
+}
+
+std::string Metrics::page() const {
+  const double missing = static_cast<double>(dropped_log_lines()) - log_lines_dropped_->Value();
+  if (missing > 0) log_lines_dropped_->Increment(missing);
+  return prometheus::TextSerializer().Serialize(registry_->Collect());
+}
+
+void Metrics::on_connections(std::size_t open, std::size_t turned_away) {
+  connections_->Set(static_cast<double>(open));
+  connections_refused_->Increment(static_cast<double>(turned_away));
 }
 
 void Metrics::on_launch(const schedule::LaunchReport& report) {

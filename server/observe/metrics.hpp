@@ -1,4 +1,4 @@
-// Every metric of the server, served at /metrics by prometheus-cpp.
+// Every metric of the server, served at /metrics.
 //
 // Names and labels are a public contract (README.md). No label has unbounded values: never a world, batch or client.
 // Thread safe. Histograms of a launch are binned where the solver ran and added with one call a launch.
@@ -11,7 +11,6 @@
 #include <vector>
 
 #include <prometheus/counter.h>
-#include <prometheus/exposer.h>
 #include <prometheus/family.h>
 #include <prometheus/gauge.h>
 #include <prometheus/histogram.h>
@@ -22,6 +21,8 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 
+#include "server/net/listener.hpp"
+#include "server/net/page_server.hpp"
 #include "server/schedule/observer.hpp"
 
 namespace axion::server::observe {
@@ -36,8 +37,10 @@ class Metrics final : public schedule::Observer {
   // `device` is the label, e.g. "cpu".
   Metrics(const BuildInfo& build, const std::string& device);
 
-  // Serves /metrics on host:port until destroyed. Throws std::exception if the port cannot be had.
-  void serve(const std::string& listen);
+  // Serves /metrics until destroyed, to `max_visitors` at once.
+  void serve(net::Listener listener, std::size_t max_visitors);
+  // The page, as it stands.
+  std::string page() const;
 
   void on_launch(const schedule::LaunchReport& report) override;
   void on_queue_wait(absl::Duration wait) override;
@@ -45,6 +48,9 @@ class Metrics final : public schedule::Observer {
   void on_resources(const schedule::ResourceCounts& counts) override;
   void on_device_memory(std::int64_t used_bytes, std::int64_t capacity_bytes) override;
   void on_event(const std::string& line) override;
+
+  // Connections of clients that are open, and how many more were turned away.
+  void on_connections(std::size_t open, std::size_t turned_away);
 
   // A call has ended. `method` and `code` are from fixed lists; `reason` is empty unless the call was refused.
   void on_rpc(absl::string_view method, absl::string_view code, absl::string_view reason, absl::Duration duration)
@@ -58,8 +64,9 @@ class Metrics final : public schedule::Observer {
   std::shared_ptr<prometheus::Registry> registry_;
   const std::string device_;
 
-  prometheus::Gauge *worlds_, *batches_, *models_, *queue_depth_, *max_penetration_, *memory_used_, *memory_capacity_;
-  prometheus::Counter *world_steps_, *contact_overflows_;
+  prometheus::Gauge *connections_, *worlds_, *batches_, *models_, *queue_depth_, *max_penetration_, *memory_used_,
+      *memory_capacity_;
+  prometheus::Counter *connections_refused_, *log_lines_dropped_, *world_steps_, *contact_overflows_;
   prometheus::Counter *converged_, *max_iterations_, *contact_overflow_, *non_finite_, *fallback_;
   prometheus::Histogram *newton_iterations_, *linear_iterations_, *line_search_, *contacts_;
   std::vector<prometheus::Histogram*> residual_;  // by ResidualBlock
@@ -71,7 +78,7 @@ class Metrics final : public schedule::Observer {
   std::map<std::pair<std::string, std::string>, prometheus::Histogram*> rpcs_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, prometheus::Counter*> rejections_ ABSL_GUARDED_BY(mutex_);
 
-  std::unique_ptr<prometheus::Exposer> exposer_;
+  std::unique_ptr<net::PageServer> page_server_;  // reads all of the above
 };
 
 }  // namespace axion::server::observe

@@ -8,6 +8,7 @@
 
 #include "server/rpc/field_names.hpp"
 #include "server/rpc/options_conversion.hpp"
+#include "server/rpc/page_bytes.hpp"
 #include "server/rpc/request_conversion.hpp"
 #include "server/rpc/scene_parts.hpp"
 #include "server/rpc/simulation_service.hpp"
@@ -118,49 +119,39 @@ absl::StatusOr<SimulationService::Work> SimulationService::prepare_batch(const v
   });
 }
 
-grpc::ServerUnaryReactor* SimulationService::CreateBatch(grpc::CallbackServerContext* context,
-                                                         const v1::CreateBatchRequest* request, v1::Batch* response) {
-  UnaryCall* call = begin("CreateBatch", context);
+void SimulationService::CreateBatch(UnaryCall* call, const v1::CreateBatchRequest* request, v1::Batch* response) {
   auto work = prepare_batch(*request, *response);
   if (work.ok()) {
     on_device(call, nullptr, *std::move(work));
   } else {
     call->finish(work.status());
   }
-  return call;
 }
 
-grpc::ServerUnaryReactor* SimulationService::GetBatch(grpc::CallbackServerContext* context,
-                                                      const v1::GetBatchRequest* request, v1::Batch* response) {
-  UnaryCall* call = begin("GetBatch", context);
+void SimulationService::GetBatch(UnaryCall* call, const v1::GetBatchRequest* request, v1::Batch* response) {
   const auto batch = parts_.registry.find_batch("name", request->name());
   if (batch.ok()) fill_batch(**batch, *response);
   call->finish(batch.status());
-  return call;
 }
 
-grpc::ServerUnaryReactor* SimulationService::ListBatches(grpc::CallbackServerContext* context,
-                                                         const v1::ListBatchesRequest* request,
-                                                         v1::ListBatchesResponse* response) {
-  UnaryCall* call = begin("ListBatches", context);
+void SimulationService::ListBatches(UnaryCall* call, const v1::ListBatchesRequest* request,
+                                    v1::ListBatchesResponse* response) {
   const auto page = parts_.registry.list_batches(request->page_size(), request->page_token());
   if (page.ok()) {
-    for (const auto& batch : page->items) fill_batch(*batch, *response->add_batches());
-    response->set_next_page_token(page->next_token);
+    fill_page(*page, parts_.limits, *response->mutable_batches(), *response->mutable_next_page_token(),
+              [this](const schedule::BatchHandle& batch, v1::Batch& message) {
+                fill_batch(batch, message);
+                return absl::string_view(batch.info.name);
+              });
   }
-  call->finish(page.ok() ? check_answer_bytes(static_cast<double>(response->ByteSizeLong()), parts_.limits)
-                         : page.status());
-  return call;
+  call->finish(page.status());
 }
 
-grpc::ServerUnaryReactor* SimulationService::DeleteBatch(grpc::CallbackServerContext* context,
-                                                         const v1::DeleteBatchRequest* request,
-                                                         google::protobuf::Empty*) {
-  UnaryCall* call = begin("DeleteBatch", context);
+void SimulationService::DeleteBatch(UnaryCall* call, const v1::DeleteBatchRequest* request, google::protobuf::Empty*) {
   auto batch = parts_.registry.find_batch("name", request->name());
   if (!batch.ok()) {
     call->finish(batch.status());
-    return call;
+    return;
   }
   // In order with the batch's other jobs: those before it finish, those after it find no batch.
   on_device(call, *std::move(batch), [this](Engine&, schedule::BatchHandle* handle) {
@@ -169,17 +160,13 @@ grpc::ServerUnaryReactor* SimulationService::DeleteBatch(grpc::CallbackServerCon
     handle->reservation = {};
     return absl::OkStatus();
   });
-  return call;
 }
 
-grpc::ServerUnaryReactor* SimulationService::KeepAlive(grpc::CallbackServerContext* context,
-                                                       const v1::KeepAliveRequest* request,
-                                                       v1::KeepAliveResponse* response) {
-  UnaryCall* call = begin("KeepAlive", context);
+void SimulationService::KeepAlive(UnaryCall* call, const v1::KeepAliveRequest* request,
+                                  v1::KeepAliveResponse* response) {
   const auto batch = parts_.registry.use_batch("name", request->name(), parts_.batcher.now());
   if (batch.ok()) fill_time(parts_.registry.expire_time(**batch), *response->mutable_expire_time());
   call->finish(batch.status());
-  return call;
 }
 
 }  // namespace axion::server::rpc

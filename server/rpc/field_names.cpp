@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 #include "server/rpc/tensor.hpp"
 #include "server/schedule/failure.hpp"
@@ -36,6 +37,13 @@ const char* description(Field field) {
       return "steps since the last reset";
   }
   return "";
+}
+
+std::string known_fields(bool with_snapshot) {
+  std::vector<std::string> names;
+  for (int field = 0; field < kFieldCount; ++field) names.emplace_back(field_name(static_cast<Field>(field)));
+  if (with_snapshot) names.emplace_back(kSnapshotName);
+  return known_names(names);
 }
 
 void add_field(Field field, v1::DType dtype, const std::vector<std::int64_t>& shape, v1::FieldInfo& message) {
@@ -74,18 +82,38 @@ void fill_batch_fields(const schedule::BatchInfo& info, v1::Batch& message) {
 }
 
 absl::StatusOr<std::vector<Field>> fields_of(absl::string_view path,
-                                             const google::protobuf::RepeatedPtrField<std::string>& names) {
+                                             const google::protobuf::RepeatedPtrField<std::string>& names,
+                                             bool* snapshot) {
   std::vector<Field> fields;
   for (int i = 0; i < names.size(); ++i) {
-    const Result<Field> field = field_from_name(names[i]);
     const std::string at = absl::StrCat(path, "[", i, "]");
-    if (!field.ok()) return schedule::invalid_field(at, absl::StrCat("\"", names[i], "\" is not a field of a batch"));
+    if (names[i] == kSnapshotName) {
+      if (snapshot == nullptr) return schedule::invalid_field(at, "\"snapshot\" is read by GetState, between steps");
+      if (*snapshot) return schedule::invalid_field(at, "\"snapshot\" is named twice");
+      *snapshot = true;
+      continue;
+    }
+    const Result<Field> field = field_from_name(names[i]);
+    if (!field.ok()) {
+      return schedule::invalid_field(
+          at, absl::StrCat("\"", schedule::shown(names[i]), "\" is not a field of a batch; ", known_fields(snapshot != nullptr)));
+    }
     if (std::find(fields.begin(), fields.end(), field.value()) != fields.end()) {
-      return schedule::invalid_field(at, absl::StrCat("\"", names[i], "\" is named twice"));
+      return schedule::invalid_field(at, absl::StrCat("\"", schedule::shown(names[i]), "\" is named twice"));
     }
     fields.push_back(field.value());
   }
   return fields;
+}
+
+std::string known_names(const std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 20;
+  if (names.empty()) return "there are none";
+  const std::size_t shown = std::min(names.size(), kMost);
+  std::string text = absl::StrCat(
+      "there are ", absl::StrJoin(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
+  if (shown < names.size()) absl::StrAppend(&text, " and ", names.size() - shown, " more");
+  return text;
 }
 
 }  // namespace axion::server::rpc

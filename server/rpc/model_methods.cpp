@@ -7,8 +7,10 @@
 
 #include "engine/import/mjcf.hpp"
 
+#include "server/rpc/page_bytes.hpp"
 #include "server/rpc/request_conversion.hpp"
 #include "server/rpc/scene_conversion.hpp"
+#include "server/rpc/scene_overrides.hpp"
 #include "server/rpc/simulation_service.hpp"
 #include "server/schedule/failure.hpp"
 
@@ -38,6 +40,9 @@ absl::StatusOr<import::ImportedScene> scene_of(const v1::CreateModelRequest& req
   return invalid_field("source", "is absent; give mjcf or scene");
 }
 
+// Names of models are all as long as this one.
+constexpr absl::string_view kNameOfAModel = "models/0123456789abcdef";
+
 // All that decides what the model is and what its creator is told. The message has no maps, so its bytes are the same
 // for the same scene in one build.
 std::string content_of(const import::ImportedScene& imported) {
@@ -51,6 +56,7 @@ std::string content_of(const import::ImportedScene& imported) {
 absl::Status SimulationService::create_model(const v1::CreateModelRequest& request, v1::Model& response) {
   auto imported = scene_of(request);
   if (!imported.ok()) return imported.status();
+  if (absl::Status overrides = apply_overrides(request, imported->scene); !overrides.ok()) return overrides;
   std::string content = content_of(*imported);
   std::shared_ptr<const schedule::ModelRecord> record = parts_.registry.find_content(content);
   if (record == nullptr) {
@@ -59,10 +65,16 @@ absl::Status SimulationService::create_model(const v1::CreateModelRequest& reque
       return schedule::from_engine(model.error(),
                                    request.source_case() == v1::CreateModelRequest::kScene ? "scene" : "");
     }
-    std::vector<std::string> warnings = std::move(imported->warnings);
-    const std::vector<std::string>& simplified = (*model.value()).info().warnings;
-    warnings.insert(warnings.end(), simplified.begin(), simplified.end());
-    auto added = parts_.registry.add_model(std::move(content), std::move(model).value(), std::move(warnings), parts_.batcher.now());
+    const std::vector<std::string>& own = model.value()->info().warnings;  // follow from the scene: no part of content
+    imported->warnings.insert(imported->warnings.end(), own.begin(), own.end());
+    // What cannot be described to anybody, alone on a page of ListModels, is not kept either.
+    const schedule::ModelRecord described{std::string(kNameOfAModel), model.value(), imported->warnings,
+                                          parts_.batcher.now()};
+    fill_model(described, response);
+    if (absl::Status fits = check_page(response.ByteSizeLong(), parts_.limits); !fits.ok()) return fits;
+    response.Clear();
+    auto added = parts_.registry.add_model(std::move(content), std::move(model).value(), std::move(imported->warnings),
+                                           parts_.batcher.now());
     if (!added.ok()) return added.status();
     record = *std::move(added);
   }
@@ -70,44 +82,44 @@ absl::Status SimulationService::create_model(const v1::CreateModelRequest& reque
   return absl::OkStatus();
 }
 
-grpc::ServerUnaryReactor* SimulationService::CreateModel(grpc::CallbackServerContext* context,
-                                                         const v1::CreateModelRequest* request, v1::Model* response) {
-  UnaryCall* call = begin("CreateModel", context);
+void SimulationService::CreateModel(UnaryCall* call, const v1::CreateModelRequest* request, v1::Model* response) {
   const absl::Status status =
       parts_.compiler.submit([this, call, request, response] { call->finish(create_model(*request, *response)); });
   if (!status.ok()) call->finish(status);
-  return call;
 }
 
-grpc::ServerUnaryReactor* SimulationService::GetModel(grpc::CallbackServerContext* context,
-                                                      const v1::GetModelRequest* request, v1::Model* response) {
-  UnaryCall* call = begin("GetModel", context);
-  const auto record = parts_.registry.find_model("name", request->name());
-  if (record.ok()) fill_model(**record, *response);
-  call->finish(record.status());
-  return call;
+void SimulationService::GetModel(UnaryCall* call, const v1::GetModelRequest* request, v1::Model* response) {
+  call->finish(get_model(*request, *response));
 }
 
-grpc::ServerUnaryReactor* SimulationService::ListModels(grpc::CallbackServerContext* context,
-                                                        const v1::ListModelsRequest* request,
-                                                        v1::ListModelsResponse* response) {
-  UnaryCall* call = begin("ListModels", context);
+absl::Status SimulationService::get_model(const v1::GetModelRequest& request, v1::Model& response) const {
+  if (!v1::ModelView_IsValid(request.view())) {
+    return invalid_field(
+        "view", absl::StrCat("is ", static_cast<int>(request.view()), "; it must be a ModelView: BASIC or FULL"));
+  }
+  const auto record = parts_.registry.find_model("name", request.name());
+  if (!record.ok()) return record.status();
+  fill_model(**record, response);
+  if (request.view() != v1::MODEL_VIEW_FULL) return absl::OkStatus();
+  *response.mutable_scene() = to_message((*record)->model->info().scene);
+  return check_answer_bytes(static_cast<double>(response.ByteSizeLong()), parts_.limits);
+}
+
+void SimulationService::ListModels(UnaryCall* call, const v1::ListModelsRequest* request,
+                                   v1::ListModelsResponse* response) {
   const auto page = parts_.registry.list_models(request->page_size(), request->page_token());
   if (page.ok()) {
-    for (const auto& record : page->items) fill_model(*record, *response->add_models());
-    response->set_next_page_token(page->next_token);
+    fill_page(*page, parts_.limits, *response->mutable_models(), *response->mutable_next_page_token(),
+              [](const schedule::ModelRecord& record, v1::Model& message) {
+                fill_model(record, message);
+                return absl::string_view(record.name);
+              });
   }
-  call->finish(page.ok() ? check_answer_bytes(static_cast<double>(response->ByteSizeLong()), parts_.limits)
-                         : page.status());
-  return call;
+  call->finish(page.status());
 }
 
-grpc::ServerUnaryReactor* SimulationService::DeleteModel(grpc::CallbackServerContext* context,
-                                                         const v1::DeleteModelRequest* request,
-                                                         google::protobuf::Empty*) {
-  UnaryCall* call = begin("DeleteModel", context);
+void SimulationService::DeleteModel(UnaryCall* call, const v1::DeleteModelRequest* request, google::protobuf::Empty*) {
   call->finish(parts_.registry.remove_model(request->name()));
-  return call;
 }
 
 }  // namespace axion::server::rpc

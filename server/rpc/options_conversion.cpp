@@ -2,8 +2,10 @@
 
 #include <array>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 #include "server/schedule/failure.hpp"
 
@@ -15,7 +17,12 @@ template <typename Choice>
 absl::Status choose(const char* field, int wire, Choice last, Choice& choice) {
   if (wire == 0) return absl::OkStatus();
   if (wire < 0 || wire > static_cast<int>(last) + 1) {
-    return schedule::invalid_field(absl::StrCat("options.", field), absl::StrCat("is ", wire, ", which is no choice"));
+    const auto& choices = *v1::SolverOptions::descriptor()->FindFieldByName(field)->enum_type();
+    std::vector<std::string> names;
+    for (int i = 1; i < choices.value_count(); ++i) names.push_back(choices.value(i)->name());
+    return schedule::invalid_field(
+        absl::StrCat("options.", field),
+        absl::StrCat("is ", wire, ", which is no choice; there are ", absl::StrJoin(names, ", ")));
   }
   choice = static_cast<Choice>(wire - 1);
   return absl::OkStatus();
@@ -62,6 +69,7 @@ absl::StatusOr<model::SolverOptions> to_options(const v1::SolverOptions& message
   if (message.has_half_step_start()) o.half_step_start = message.half_step_start();
   if (message.has_baumgarte()) o.baumgarte = message.baumgarte();
   if (message.has_depenetration_velocity()) o.depenetration_velocity = message.depenetration_velocity();
+  if (message.has_limit_recovery_time()) o.limit_recovery_time = message.limit_recovery_time();
   if (message.has_contact_compliance()) o.contact_compliance = message.contact_compliance();
   if (message.has_contact_margin()) o.contact_margin = message.contact_margin();
   if (const Status valid = model::validate(o); !valid.ok()) return schedule::from_engine(valid.error(), "options");
@@ -86,6 +94,7 @@ void fill_options(const model::SolverOptions& o, v1::SolverOptions& message) {
   message.set_half_step_start(o.half_step_start);
   message.set_baumgarte(o.baumgarte);
   message.set_depenetration_velocity(o.depenetration_velocity);
+  message.set_limit_recovery_time(o.limit_recovery_time);
   message.set_contact_compliance(o.contact_compliance);
   message.set_contact_margin(o.contact_margin);
 }

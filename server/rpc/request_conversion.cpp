@@ -147,6 +147,7 @@ absl::StatusOr<StateUpdate> to_state(const v1::StateUpdate& message, const sched
   status.Update(take("state.joint_velocity", message.has_joint_velocity(), message.joint_velocity(),
                      {count, model.joint_velocity_count}, state.joint_velocity));
   status.Update(take("state.time", message.has_time(), message.time(), {count}, state.time));
+  state.snapshots.assign(message.snapshot().begin(), message.snapshot().end());
   if (!status.ok()) return status;
   return state;
 }
@@ -168,18 +169,18 @@ absl::StatusOr<BatchOverrides> to_overrides(const v1::BatchOverrides& message, c
   return overrides;
 }
 
-absl::StatusOr<std::vector<OutputView>> to_reading(const v1::GetStateRequest& request, const schedule::BatchInfo& batch,
-                                                   std::int64_t count, const schedule::Limits& limits,
-                                                   v1::GetStateResponse& response) {
-  auto fields = fields_of("fields", request.fields());
+absl::StatusOr<Reading> to_reading(const v1::GetStateRequest& request, const schedule::BatchInfo& batch,
+                                   std::int64_t count, const schedule::Limits& limits, v1::GetStateResponse& response) {
+  Reading reading;
+  auto fields = fields_of("fields", request.fields(), &reading.snapshot);
   if (!fields.ok()) return fields.status();
-  if (fields->empty()) {
+  if (request.fields().empty()) {
     for (const schedule::FieldShape& shape : batch.fields) fields->push_back(shape.field);
   }
   double bytes = kFixedBytes + kWorldBytes * static_cast<double>(count);
   for (Field field : *fields) bytes += static_cast<double>(batch.find(field)->bytes) * static_cast<double>(count);
   if (absl::Status fits = check_answer_bytes(bytes, limits); !fits.ok()) return fits;
-  std::vector<OutputView> views;
+  std::vector<OutputView>& views = reading.views;
   for (Field field : *fields) {
     const schedule::FieldShape& shape = *batch.find(field);
     v1::Tensor& tensor = (*response.mutable_fields())[std::string(field_name(field))];
@@ -192,7 +193,7 @@ absl::StatusOr<std::vector<OutputView>> to_reading(const v1::GetStateRequest& re
       {Field::kTime, reinterpret_cast<std::byte*>(response.mutable_time()->mutable_data()), sizeof(double), 0});
   views.push_back({Field::kStepIndex, reinterpret_cast<std::byte*>(response.mutable_step_index()->mutable_data()),
                    sizeof(std::int64_t), 0});
-  return views;
+  return reading;
 }
 
 }  // namespace axion::server::rpc

@@ -35,10 +35,14 @@ absl::StatusOr<StateUpdate> to_state(const v1::StateUpdate& message, const sched
 absl::StatusOr<BatchOverrides> to_overrides(const v1::BatchOverrides& message, const ModelInfo& model,
                                             std::int64_t count);
 
+struct Reading {
+  std::vector<OutputView> views;
+  bool snapshot = false;
+};
+
 // Makes the tensors of a reading of state in `response` and returns the views to fill. No names: all fields.
-absl::StatusOr<std::vector<OutputView>> to_reading(const v1::GetStateRequest& request, const schedule::BatchInfo& batch,
-                                                   std::int64_t count, const schedule::Limits& limits,
-                                                   v1::GetStateResponse& response);
+absl::StatusOr<Reading> to_reading(const v1::GetStateRequest& request, const schedule::BatchInfo& batch,
+                                   std::int64_t count, const schedule::Limits& limits, v1::GetStateResponse& response);
 
 // RESOURCE_EXHAUSTED if an answer of this size cannot be sent.
 absl::Status check_answer_bytes(double bytes, const schedule::Limits& limits);

@@ -30,6 +30,7 @@ absl::StatusOr<model::ShapeSpec> to_shape(const std::string& path, const v1::Sha
   shape.size = to_vec3(message.size());
   if (message.has_friction()) shape.friction = message.friction();
   if (message.has_contact_dimension()) shape.contact_dimension = message.contact_dimension();
+  shape.contact_priority = message.contact_priority();
   if (message.has_contact_type()) shape.contact_type = message.contact_type();
   if (message.has_contact_affinity()) shape.contact_affinity = message.contact_affinity();
   shape.restitution = message.restitution();
@@ -239,6 +240,8 @@ void fill_model(const schedule::ModelRecord& record, v1::Model& message) {
   message.set_joint_velocity_count(info.joint_velocity_count);
   message.set_control_count(static_cast<int>(info.actuators.size()));
   fill_model_fields(info, message);
+  message.set_fingerprint(
+      absl::StrCat(absl::Hex(info.fingerprint[0], absl::kZeroPad16), absl::Hex(info.fingerprint[1], absl::kZeroPad16)));
   for (const auto& warning : record.warnings) message.add_warnings(warning);
   fill_time(record.create_time, *message.mutable_create_time());
 }

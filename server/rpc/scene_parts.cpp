@@ -51,6 +51,7 @@ void fill_shape(const model::ShapeSpec& shape, v1::ShapeSpec& message) {
   fill_vec3(shape.size, *message.mutable_size());
   message.set_friction(shape.friction);
   message.set_contact_dimension(shape.contact_dimension);
+  message.set_contact_priority(shape.contact_priority);
   message.set_contact_type(shape.contact_type);
   message.set_contact_affinity(shape.contact_affinity);
   message.set_restitution(shape.restitution);

@@ -42,18 +42,14 @@ void SimulationService::with_batch(UnaryCall* call, const std::string& name, con
   on_device(call, *std::move(batch), *std::move(work));
 }
 
-grpc::ServerUnaryReactor* SimulationService::Step(grpc::CallbackServerContext* context, const v1::StepRequest* request,
-                                                  v1::StepResponse* response) {
-  UnaryCall* call = begin("Step", context);
+void SimulationService::Step(UnaryCall* call, const v1::StepRequest* request, v1::StepResponse* response) {
   const absl::Status status =
       submit_step(*request, *response, call->call(), parts_.limits, parts_.registry, parts_.batcher,
                   [call](const absl::Status& outcome) { call->finish(outcome); });
   if (!status.ok()) call->finish(status);
-  return call;
 }
 
-grpc::ServerBidiReactor<v1::StepRequest, v1::StepResponse>* SimulationService::StepStream(
-    grpc::CallbackServerContext* context) {
+WireStream* SimulationService::StepStream(grpc::CallbackServerContext* context) {
   auto* stream = new StepStreamReactor(*this, *context);
   absl::MutexLock lock(&mutex_);
   streams_.insert(stream);
@@ -62,9 +58,7 @@ grpc::ServerBidiReactor<v1::StepRequest, v1::StepResponse>* SimulationService::S
   return stream;
 }
 
-grpc::ServerUnaryReactor* SimulationService::GetServerInfo(grpc::CallbackServerContext* context,
-                                                           const v1::GetServerInfoRequest*, v1::ServerInfo* response) {
-  UnaryCall* call = begin("GetServerInfo", context);
+void SimulationService::GetServerInfo(UnaryCall* call, const v1::GetServerInfoRequest*, v1::ServerInfo* response) {
   response->set_version(parts_.build.version);
   response->set_revision(parts_.build.revision);
   for (const std::string& backend : parts_.build.backends) response->add_compiled_backends(backend);
@@ -88,12 +82,12 @@ grpc::ServerUnaryReactor* SimulationService::GetServerInfo(grpc::CallbackServerC
   response->set_world_count(counts.worlds);
   response->set_batch_count(counts.batches);
   response->set_model_count(counts.models);
-  for (const char* feature : {"mjcf", "scene_spec", "step_stream", "initial_noise", "contacts", "solver_stats"}) {
+  for (const char* feature :
+       {"mjcf", "scene_spec", "step_stream", "initial_noise", "contacts", "solver_stats", "snapshot"}) {
     response->add_features(feature);
   }
   fill_time(start_time_, *response->mutable_start_time());
   call->finish(absl::OkStatus());
-  return call;
 }
 
 }  // namespace axion::server::rpc

@@ -1,7 +1,8 @@
-// The service axion.v1.Simulation on gRPC's callback API.
+// The methods of the service axion.v1.Simulation; wire_service registers them with gRPC.
 //
-// Reactors only convert and submit: whatever touches a batch is a job for the device's owner, and scenes are compiled
-// on a thread of their own. Everything given to the constructor outlives the service.
+// Each method finishes its call once, now or later; request and answer live as long as the call. They only convert and
+// submit: whatever touches a batch is a job for the device's owner, and scenes are compiled on a thread of their own.
+// Everything given to the constructor outlives the service.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +11,16 @@
 #include <string>
 #include <vector>
 
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/server_callback.h>
+
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "axion/v1/simulation.grpc.pb.h"
+#include "axion/v1/simulation.pb.h"
 
 #include "server/observe/metrics.hpp"
 #include "server/rpc/unary_call.hpp"
@@ -37,69 +42,54 @@ struct ServiceParts {
   observe::BuildInfo build;
 };
 
-class SimulationService final : public v1::Simulation::CallbackService {
+// What a stream reads and writes: messages as bytes, so that one that cannot be parsed is told from the end of the stream.
+using WireStream = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
+
+class SimulationService final {
  public:
   explicit SimulationService(const ServiceParts& parts);
+  observe::Metrics& metrics() { return parts_.metrics; }
 
   // Streams read nothing more and end, with UNAVAILABLE, after their pending answers.
   void begin_drain() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  grpc::ServerUnaryReactor* GetServerInfo(grpc::CallbackServerContext* context, const v1::GetServerInfoRequest* request,
-                                          v1::ServerInfo* response) override;
+  void GetServerInfo(UnaryCall* call, const v1::GetServerInfoRequest* request, v1::ServerInfo* response);
 
   // model_methods.cpp
-  grpc::ServerUnaryReactor* CreateModel(grpc::CallbackServerContext* context, const v1::CreateModelRequest* request,
-                                        v1::Model* response) override;
-  grpc::ServerUnaryReactor* GetModel(grpc::CallbackServerContext* context, const v1::GetModelRequest* request,
-                                     v1::Model* response) override;
-  grpc::ServerUnaryReactor* ListModels(grpc::CallbackServerContext* context, const v1::ListModelsRequest* request,
-                                       v1::ListModelsResponse* response) override;
-  grpc::ServerUnaryReactor* DeleteModel(grpc::CallbackServerContext* context, const v1::DeleteModelRequest* request,
-                                        google::protobuf::Empty* response) override;
+  void CreateModel(UnaryCall* call, const v1::CreateModelRequest* request, v1::Model* response);
+  void GetModel(UnaryCall* call, const v1::GetModelRequest* request, v1::Model* response);
+  void ListModels(UnaryCall* call, const v1::ListModelsRequest* request, v1::ListModelsResponse* response);
+  void DeleteModel(UnaryCall* call, const v1::DeleteModelRequest* request, google::protobuf::Empty* response);
 
   // batch_methods.cpp
-  grpc::ServerUnaryReactor* CreateBatch(grpc::CallbackServerContext* context, const v1::CreateBatchRequest* request,
-                                        v1::Batch* response) override;
-  grpc::ServerUnaryReactor* GetBatch(grpc::CallbackServerContext* context, const v1::GetBatchRequest* request,
-                                     v1::Batch* response) override;
-  grpc::ServerUnaryReactor* ListBatches(grpc::CallbackServerContext* context, const v1::ListBatchesRequest* request,
-                                        v1::ListBatchesResponse* response) override;
-  grpc::ServerUnaryReactor* DeleteBatch(grpc::CallbackServerContext* context, const v1::DeleteBatchRequest* request,
-                                        google::protobuf::Empty* response) override;
-  grpc::ServerUnaryReactor* KeepAlive(grpc::CallbackServerContext* context, const v1::KeepAliveRequest* request,
-                                      v1::KeepAliveResponse* response) override;
+  void CreateBatch(UnaryCall* call, const v1::CreateBatchRequest* request, v1::Batch* response);
+  void GetBatch(UnaryCall* call, const v1::GetBatchRequest* request, v1::Batch* response);
+  void ListBatches(UnaryCall* call, const v1::ListBatchesRequest* request, v1::ListBatchesResponse* response);
+  void DeleteBatch(UnaryCall* call, const v1::DeleteBatchRequest* request, google::protobuf::Empty* response);
+  void KeepAlive(UnaryCall* call, const v1::KeepAliveRequest* request, v1::KeepAliveResponse* response);
 
   // simulation_service.cpp
-  grpc::ServerUnaryReactor* Step(grpc::CallbackServerContext* context, const v1::StepRequest* request,
-                                 v1::StepResponse* response) override;
-  grpc::ServerBidiReactor<v1::StepRequest, v1::StepResponse>* StepStream(grpc::CallbackServerContext* context) override;
+  void Step(UnaryCall* call, const v1::StepRequest* request, v1::StepResponse* response);
+  WireStream* StepStream(grpc::CallbackServerContext* context);
 
   // state_methods.cpp
-  grpc::ServerUnaryReactor* Reset(grpc::CallbackServerContext* context, const v1::ResetRequest* request,
-                                  v1::ResetResponse* response) override;
-  grpc::ServerUnaryReactor* GetState(grpc::CallbackServerContext* context, const v1::GetStateRequest* request,
-                                     v1::GetStateResponse* response) override;
-  grpc::ServerUnaryReactor* SetState(grpc::CallbackServerContext* context, const v1::SetStateRequest* request,
-                                     v1::SetStateResponse* response) override;
-  grpc::ServerUnaryReactor* GetContacts(grpc::CallbackServerContext* context, const v1::GetContactsRequest* request,
-                                        v1::GetContactsResponse* response) override;
-  grpc::ServerUnaryReactor* GetSolverStats(grpc::CallbackServerContext* context,
-                                           const v1::GetSolverStatsRequest* request,
-                                           v1::GetSolverStatsResponse* response) override;
+  void Reset(UnaryCall* call, const v1::ResetRequest* request, v1::ResetResponse* response);
+  void GetState(UnaryCall* call, const v1::GetStateRequest* request, v1::GetStateResponse* response);
+  void SetState(UnaryCall* call, const v1::SetStateRequest* request, v1::SetStateResponse* response);
+  void GetContacts(UnaryCall* call, const v1::GetContactsRequest* request, v1::GetContactsResponse* response);
+  void GetSolverStats(UnaryCall* call, const v1::GetSolverStatsRequest* request, v1::GetSolverStatsResponse* response);
 
  private:
   friend class StepStreamReactor;
   using Work = std::function<absl::Status(Engine&, schedule::BatchHandle*)>;
 
-  UnaryCall* begin(const char* method, grpc::CallbackServerContext* context) {
-    return new UnaryCall(method, *context, parts_.metrics);
-  }
   // Runs `work` on the device's thread and finishes the call with what it returns.
   void on_device(UnaryCall* call, std::shared_ptr<schedule::BatchHandle> batch, Work work);
   // The same with the batch of that name, whose lease is renewed; `prepare` checks the request against it first.
   using Prepare = std::function<absl::StatusOr<Work>(const std::shared_ptr<schedule::BatchHandle>&)>;
   void with_batch(UnaryCall* call, const std::string& name, const Prepare& prepare);
   absl::Status create_model(const v1::CreateModelRequest& request, v1::Model& response);
+  absl::Status get_model(const v1::GetModelRequest& request, v1::Model& response) const;
   absl::StatusOr<Work> prepare_batch(const v1::CreateBatchRequest& request, v1::Batch& response);
   void fill_batch(const schedule::BatchHandle& batch, v1::Batch& message) const;
   void forget(StepStreamReactor* stream) ABSL_LOCKS_EXCLUDED(mutex_);

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 
+#include "server/rpc/field_names.hpp"
 #include "server/rpc/options_conversion.hpp"
 #include "server/rpc/request_conversion.hpp"
 #include "server/rpc/simulation_service.hpp"
@@ -28,7 +29,30 @@ absl::StatusOr<int> keyframe_of(const std::string& name, const ModelInfo& model)
   for (std::size_t i = 0; i < model.keyframes.size(); ++i) {
     if (model.keyframes[i].name == name) return static_cast<int>(i);
   }
-  return invalid_field("keyframe", absl::StrCat("\"", name, "\" is not a keyframe of the model"));
+  std::vector<std::string> names;
+  for (const auto& keyframe : model.keyframes) names.push_back(keyframe.name);
+  return invalid_field("keyframe", absl::StrCat("\"", schedule::shown(name), "\" is not a keyframe of the model; ", known_names(names)));
+}
+
+// A world starts as a snapshot says, or otherwise.
+absl::Status check_snapshots(const v1::ResetRequest& request) {
+  if (request.state().snapshot().empty()) return absl::OkStatus();
+  if (!request.keyframe().empty())
+    return invalid_field("keyframe", "is given beside state.snapshot; a world starts at one of them");
+  if (!request.seeds().empty())
+    return invalid_field("seeds", "are given beside state.snapshot, which no noise is added to");
+  return absl::OkStatus();
+}
+
+// As far as an answer can hold them.
+absl::Status fill_snapshots(const BatchHandle& batch, const std::vector<std::int32_t>& worlds,
+                            const schedule::Limits& limits, v1::GetStateResponse& response) {
+  auto bytes = static_cast<double>(response.ByteSizeLong());
+  return schedule::read_snapshots(batch, worlds, [&](std::string snapshot) {
+    bytes += static_cast<double>(snapshot.size()) + 8;  // its tag and length
+    *response.add_snapshot() = std::move(snapshot);
+    return check_answer_bytes(bytes, limits);
+  });
 }
 
 absl::Status check_seeds(const v1::ResetRequest& request, const BatchHandle& batch, std::int64_t count) {
@@ -101,9 +125,7 @@ absl::Status read_world_statistics(const BatchHandle& batch, const std::vector<s
 
 }  // namespace
 
-grpc::ServerUnaryReactor* SimulationService::Reset(grpc::CallbackServerContext* context,
-                                                   const v1::ResetRequest* request, v1::ResetResponse*) {
-  UnaryCall* call = begin("Reset", context);
+void SimulationService::Reset(UnaryCall* call, const v1::ResetRequest* request, v1::ResetResponse*) {
   with_batch(call, request->batch(), [request](const auto& batch) -> absl::StatusOr<Work> {
     auto worlds = worlds_of(request->world_indices(), batch->info);
     if (!worlds.ok()) return worlds.status();
@@ -112,51 +134,43 @@ grpc::ServerUnaryReactor* SimulationService::Reset(grpc::CallbackServerContext* 
     if (!keyframe.ok()) return keyframe.status();
     const auto state = to_state(request->state(), batch->info, count);
     if (!state.ok()) return state.status();
+    if (absl::Status snapshots = check_snapshots(*request); !snapshots.ok()) return snapshots;
     if (absl::Status seeds = check_seeds(*request, *batch, count); !seeds.ok()) return seeds;
     return Work([request, worlds = *std::move(worlds), keyframe = *keyframe, state = *state](Engine&, BatchHandle* b) {
       const std::vector<std::uint64_t> seeds(request->seeds().begin(), request->seeds().end());
       return schedule::reset_worlds(*b, {worlds, keyframe, state}, seeds);
     });
   });
-  return call;
 }
 
-grpc::ServerUnaryReactor* SimulationService::GetState(grpc::CallbackServerContext* context,
-                                                      const v1::GetStateRequest* request,
-                                                      v1::GetStateResponse* response) {
-  UnaryCall* call = begin("GetState", context);
+void SimulationService::GetState(UnaryCall* call, const v1::GetStateRequest* request, v1::GetStateResponse* response) {
   with_batch(call, request->batch(), [this, request, response](const auto& batch) -> absl::StatusOr<Work> {
     auto worlds = worlds_of(request->world_indices(), batch->info);
     if (!worlds.ok()) return worlds.status();
-    auto views = to_reading(*request, batch->info, count_of(*worlds, *batch), parts_.limits, *response);
-    if (!views.ok()) return views.status();
-    return Work([worlds = *std::move(worlds), views = *std::move(views)](Engine&, BatchHandle* b) {
-      return schedule::read_fields(*b, worlds, views);
+    auto reading = to_reading(*request, batch->info, count_of(*worlds, *batch), parts_.limits, *response);
+    if (!reading.ok()) return reading.status();
+    return Work([this, worlds = *std::move(worlds), reading = *std::move(reading), response](Engine&, BatchHandle* b) {
+      absl::Status status = schedule::read_fields(*b, worlds, reading.views);
+      if (status.ok() && reading.snapshot) status = fill_snapshots(*b, worlds, parts_.limits, *response);
+      return status;
     });
   });
-  return call;
 }
 
-grpc::ServerUnaryReactor* SimulationService::SetState(grpc::CallbackServerContext* context,
-                                                      const v1::SetStateRequest* request, v1::SetStateResponse*) {
-  UnaryCall* call = begin("SetState", context);
+void SimulationService::SetState(UnaryCall* call, const v1::SetStateRequest* request, v1::SetStateResponse*) {
   with_batch(call, request->batch(), [request](const auto& batch) -> absl::StatusOr<Work> {
     auto worlds = worlds_of(request->world_indices(), batch->info);
     if (!worlds.ok()) return worlds.status();
     const auto state = to_state(request->state(), batch->info, count_of(*worlds, *batch));
     if (!state.ok()) return state.status();
     return Work([worlds = *std::move(worlds), state = *state](Engine&, BatchHandle* b) {
-      const Status status = b->engine->set_state(worlds, state);
-      return status.ok() ? absl::OkStatus() : schedule::from_engine(status.error(), "state");
+      return schedule::set_worlds(*b, worlds, state);
     });
   });
-  return call;
 }
 
-grpc::ServerUnaryReactor* SimulationService::GetContacts(grpc::CallbackServerContext* context,
-                                                         const v1::GetContactsRequest* request,
-                                                         v1::GetContactsResponse* response) {
-  UnaryCall* call = begin("GetContacts", context);
+void SimulationService::GetContacts(UnaryCall* call, const v1::GetContactsRequest* request,
+                                    v1::GetContactsResponse* response) {
   with_batch(call, request->batch(), [this, request, response](const auto& batch) -> absl::StatusOr<Work> {
     auto worlds = worlds_of(request->world_indices(), batch->info);
     if (!worlds.ok()) return worlds.status();
@@ -164,13 +178,10 @@ grpc::ServerUnaryReactor* SimulationService::GetContacts(grpc::CallbackServerCon
       return read_contacts(*b, worlds, parts_.limits, *response);
     });
   });
-  return call;
 }
 
-grpc::ServerUnaryReactor* SimulationService::GetSolverStats(grpc::CallbackServerContext* context,
-                                                            const v1::GetSolverStatsRequest* request,
-                                                            v1::GetSolverStatsResponse* response) {
-  UnaryCall* call = begin("GetSolverStats", context);
+void SimulationService::GetSolverStats(UnaryCall* call, const v1::GetSolverStatsRequest* request,
+                                       v1::GetSolverStatsResponse* response) {
   with_batch(call, request->batch(), [this, request, response](const auto& batch) -> absl::StatusOr<Work> {
     auto worlds = worlds_of(request->world_indices(), batch->info);
     if (!worlds.ok()) return worlds.status();
@@ -182,7 +193,6 @@ grpc::ServerUnaryReactor* SimulationService::GetSolverStats(grpc::CallbackServer
       return status;
     });
   });
-  return call;
 }
 
 }  // namespace axion::server::rpc

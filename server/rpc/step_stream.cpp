@@ -7,6 +7,7 @@
 
 #include "server/rpc/status.hpp"
 #include "server/rpc/step_exchange.hpp"
+#include "server/rpc/wire_message.hpp"
 #include "server/schedule/failure.hpp"
 
 namespace axion::server::rpc {
@@ -65,9 +66,11 @@ void StepStreamReactor::OnReadDone(bool ok) {
   // Outside the mutex: the job may be completed before submit returns, here or elsewhere. The order is safe because
   // nothing is read until this request has its place in the queue, is answered or refused.
   const ServiceParts& parts = service_.parts_;
-  const absl::Status status =
-      submit_step(exchange->request, exchange->response, call, parts.limits, parts.registry, parts.batcher,
-                  [this, exchange](const absl::Status& outcome) { complete(exchange, outcome); });
+  absl::Status status = parse_message(exchange->bytes, exchange->request);
+  if (status.ok()) {
+    status = submit_step(exchange->request, exchange->response, call, parts.limits, parts.registry, parts.batcher,
+                         [this, exchange](const absl::Status& outcome) { complete(exchange, outcome); });
+  }
   if (!status.ok()) complete(exchange, status);
   absl::MutexLock lock(&mutex_);  // gRPC ends no stream before its reactions have returned
   if (submitting_ == exchange) submitting_ = nullptr;
@@ -128,9 +131,10 @@ void StepStreamReactor::pump() {
   if (finished_) return;
   if (!ending_ && !writing_ && !exchanges_.empty() && exchanges_.front()->ready) {
     Exchange& front = *exchanges_.front();
+    if (front.status.ok()) front.status = write_message(front.response, front.bytes);
     if (front.status.ok()) {
       writing_ = true;
-      StartWrite(&front.response);
+      StartWrite(&front.bytes);
     } else {
       end(front.status);
     }
@@ -154,7 +158,7 @@ void StepStreamReactor::pump() {
   const bool submitting = submitting_ != nullptr && !submitting_->ready;
   if (reading_ == nullptr && !submitting && !half_closed_ && !draining_ && !refused_ && exchanges_.size() < bound) {
     reading_ = std::make_shared<Exchange>();
-    StartRead(&reading_->request);
+    StartRead(&reading_->bytes);
   }
 }
 

@@ -30,7 +30,7 @@
 
 namespace axion::server::rpc {
 
-class StepStreamReactor final : public grpc::ServerBidiReactor<v1::StepRequest, v1::StepResponse> {
+class StepStreamReactor final : public WireStream {
  public:
   StepStreamReactor(SimulationService& service, grpc::CallbackServerContext& context);
   void start() ABSL_LOCKS_EXCLUDED(mutex_);
@@ -39,6 +39,7 @@ class StepStreamReactor final : public grpc::ServerBidiReactor<v1::StepRequest, 
 
  private:
   struct Exchange {
+    grpc::ByteBuffer bytes;  // of the request while it is read, of the answer while it is written
     v1::StepRequest request;
     v1::StepResponse response;
     absl::Time start;
@@ -68,7 +69,7 @@ class StepStreamReactor final : public grpc::ServerBidiReactor<v1::StepRequest, 
   std::shared_ptr<Exchange> reading_ ABSL_GUARDED_BY(mutex_);  // a read is in hand
   // The last that was read, until submit has returned: it may yet be refused, and what follows must come after it.
   std::shared_ptr<Exchange> submitting_ ABSL_GUARDED_BY(mutex_);
-  int jobs_ ABSL_GUARDED_BY(mutex_) = 0;                       // submitted and not completed
+  int jobs_ ABSL_GUARDED_BY(mutex_) = 0;  // submitted and not completed
   // Above 0 a step may run on the thread that read it. Counts steps, from far below 0 where one was sent ahead.
   int phase_ ABSL_GUARDED_BY(mutex_) = 0;
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;

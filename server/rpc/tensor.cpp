@@ -55,7 +55,9 @@ v1::DType to_wire(DType dtype) {
 }
 
 std::string shape_text(std::span<const std::int64_t> shape) {
-  return absl::StrCat("[", absl::StrJoin(shape, ", "), "]");
+  constexpr std::size_t kMostShown = 6;  // more than any field has
+  if (shape.size() <= kMostShown) return absl::StrCat("[", absl::StrJoin(shape, ", "), "]");
+  return absl::StrCat("[", absl::StrJoin(shape.first(kMostShown), ", "), ", ...] (", shape.size(), " dimensions)");
 }
 
 absl::StatusOr<InputView> real_input(absl::string_view field, const v1::Tensor& tensor,

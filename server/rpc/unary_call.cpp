@@ -34,8 +34,9 @@ void report_call(observe::Metrics& metrics, const char* method, const absl::Stat
 }
 
 void UnaryCall::finish(const absl::Status& status) {
-  report_call(metrics_, method_, status, absl::Now() - start_);
-  Finish(to_grpc(status));
+  const absl::Status outcome = status.ok() ? write_answer() : status;
+  report_call(metrics_, method_, outcome, absl::Now() - start_);
+  Finish(to_grpc(outcome));
 }
 
 }  // namespace axion::server::rpc

@@ -24,7 +24,7 @@ schedule::Call call_of(const grpc::CallbackServerContext& context, std::shared_p
 // Log and metrics of an ended call.
 void report_call(observe::Metrics& metrics, const char* method, const absl::Status& status, absl::Duration duration);
 
-class UnaryCall final : public grpc::ServerUnaryReactor {
+class UnaryCall : public grpc::ServerUnaryReactor {
  public:
   // `method` is a literal.
   UnaryCall(const char* method, grpc::CallbackServerContext& context, observe::Metrics& metrics)
@@ -34,6 +34,8 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
   void finish(const absl::Status& status);
 
  private:
+  // Puts the answer on the wire.
+  virtual absl::Status write_answer() = 0;
   void OnCancel() override { cancel_->set(); }
   void OnDone() override { delete this; }
 

@@ -84,12 +84,44 @@ absl::Status read_fields(const BatchHandle& batch, std::span<const std::int32_t>
   return absl::OkStatus();
 }
 
+absl::Status read_snapshots(const BatchHandle& batch, std::span<const std::int32_t> worlds,
+                            const std::function<absl::Status(std::string)>& take) {
+  constexpr std::size_t kGroup = 64;  // what is made before anybody sees whether it is too much
+  const std::size_t count = world_count_of(worlds, batch);
+  for (std::size_t start = 0; start < count; start += kGroup) {
+    std::vector<std::int32_t> group;
+    for (std::size_t i = start; i < std::min(count, start + kGroup); ++i) group.push_back(world_at(worlds, i));
+    std::vector<std::uint32_t> outcomes(group.size());
+    const OutputView view{.field = Field::kOutcome,
+                          .data = reinterpret_cast<std::byte*>(outcomes.data()),
+                          .world_stride = sizeof(std::uint32_t)};
+    if (absl::Status status = read_fields(batch, group, {&view, 1}); !status.ok()) return status;
+    auto snapshots = batch.engine->snapshots(group, outcomes);
+    if (!snapshots.ok()) return from_engine(snapshots.error());
+    for (std::string& snapshot : snapshots.value()) {
+      if (absl::Status status = take(std::move(snapshot)); !status.ok()) return status;
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status set_worlds(BatchHandle& batch, std::span<const std::int32_t> worlds, const StateUpdate& state) {
+  if (const Status status = batch.engine->set_state(worlds, state); !status.ok())
+    return from_engine(status.error(), "state");
+  for (std::size_t i = 0; !state.snapshots.empty() && i < world_count_of(worlds, batch); ++i) {
+    batch.carried_outcome[static_cast<std::size_t>(world_at(worlds, i))] = kConverged;  // the snapshot has the whole
+  }
+  return absl::OkStatus();
+}
+
 absl::Status reset_worlds(BatchHandle& batch, const ResetRequest& request, std::span<const std::uint64_t> seeds) {
   if (const Status status = batch.engine->reset(request); !status.ok()) return from_engine(status.error(), "state");
   for (std::size_t i = 0; i < world_count_of(request.world_indices, batch); ++i) {
     batch.carried_outcome[static_cast<std::size_t>(world_at(request.world_indices, i))] = kConverged;
   }
-  return batch.info.noise.present() ? add_initial_noise(batch, request.world_indices, seeds) : absl::OkStatus();
+  return batch.info.noise.present() && request.state.snapshots.empty()
+             ? add_initial_noise(batch, request.world_indices, seeds)
+             : absl::OkStatus();
 }
 
 absl::Status add_initial_noise(BatchHandle& batch, std::span<const std::int32_t> worlds,

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -117,7 +118,12 @@ std::size_t element_count(std::span<const std::int64_t> shape);
 // Fields of worlds, with outcomes of whole requests. Errors are the engine's.
 absl::Status read_fields(const BatchHandle& batch, std::span<const std::int32_t> worlds,
                          std::span<const OutputView> outputs);
-// Resets worlds and adds the batch's initial noise. `seeds` is one per world asked for, or empty: the batch's seed.
+// Snapshots of worlds, in order, with outcomes of whole requests; ends with the error that `take` returns.
+absl::Status read_snapshots(const BatchHandle& batch, std::span<const std::int32_t> worlds,
+                            const std::function<absl::Status(std::string)>& take);
+absl::Status set_worlds(BatchHandle& batch, std::span<const std::int32_t> worlds, const StateUpdate& state);
+// Resets worlds and adds the batch's initial noise, except to those that start at a snapshot. `seeds` is one per world asked for,
+// or empty: the batch's seed.
 absl::Status reset_worlds(BatchHandle& batch, const ResetRequest& request, std::span<const std::uint64_t> seeds);
 // Adds the initial noise to the worlds as they stand.
 absl::Status add_initial_noise(BatchHandle& batch, std::span<const std::int32_t> worlds,

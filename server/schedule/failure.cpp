@@ -63,6 +63,14 @@ absl::string_view reason_of(ErrorCode code) {
 
 }  // namespace
 
+std::string shown(absl::string_view value) {
+  constexpr std::size_t kMaxBytes = 64;
+  if (value.size() <= kMaxBytes) return std::string(value);
+  std::size_t end = kMaxBytes;
+  while (end > kMaxBytes - 4 && (static_cast<unsigned char>(value[end]) & 0xC0u) == 0x80u) --end;
+  return absl::StrCat(value.substr(0, end), "...");
+}
+
 absl::Status make_failure(absl::StatusCode code, absl::string_view message, const FailureDetails& details) {
   absl::Status status(code, message);
   attach(status, kReasonUrl, details.reason);
@@ -92,7 +100,7 @@ absl::Status invalid_field(absl::string_view field, absl::string_view message) {
 }
 
 absl::Status not_found(absl::string_view field, absl::string_view resource) {
-  return make_failure(absl::StatusCode::kNotFound, absl::StrCat(field, ": \"", resource, "\" does not exist"),
+  return make_failure(absl::StatusCode::kNotFound, absl::StrCat(field, ": \"", shown(resource), "\" does not exist"),
                       {.reason = std::string(reason::kNotFound), .field = std::string(field)});
 }
 

@@ -17,6 +17,7 @@ namespace axion::server::schedule {
 // Reasons are few and fixed: they are also the label of axion_rejected_total.
 namespace reason {
 inline constexpr absl::string_view kInvalidField = "INVALID_FIELD";
+inline constexpr absl::string_view kMalformed = "MALFORMED_MESSAGE";
 inline constexpr absl::string_view kNotFound = "RESOURCE_NOT_FOUND";
 inline constexpr absl::string_view kQueueFull = "QUEUE_FULL";
 inline constexpr absl::string_view kLimitReached = "LIMIT_REACHED";
@@ -40,6 +41,9 @@ struct FailureDetails {
 
 absl::Status make_failure(absl::StatusCode code, absl::string_view message, const FailureDetails& details);
 FailureDetails details_of(const absl::Status& status);
+
+// A value of a request as a message shows it: what is longer than 64 bytes is cut there, between two characters of UTF-8.
+std::string shown(absl::string_view value);
 
 // INVALID_ARGUMENT. `message` is a full sentence that includes the value.
 absl::Status invalid_field(absl::string_view field, absl::string_view message);

@@ -9,7 +9,8 @@ struct Limits {
   std::int64_t max_message_bytes = 64 << 20;  // either direction
   std::int64_t max_worlds = 65536;            // of all batches together
   std::int64_t max_models = 1024;
-  std::int64_t max_queue = 4096;  // jobs admitted and not finished
+  std::int64_t max_queue = 4096;     // jobs admitted and not finished
+  std::int64_t max_connections = 0;  // of clients; 0: what the limit of open files allows
   std::int64_t max_steps_per_request = 1'000'000;
   // Requests of one stream. Enough to hide a round trip, and little enough that hundreds of streams fit the queue; a
   // client that sends more is held back by flow control, not refused.

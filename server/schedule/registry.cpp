@@ -25,7 +25,8 @@ absl::StatusOr<Page<T>> page_of(const Map& map, const ResourceIds& ids, int page
   std::uint64_t after = 0;
   if (!token.empty()) {
     const auto sequence = ids.sequence_of(token);
-    if (!sequence) return invalid_field("page_token", absl::StrCat("\"", token, "\" was not given by this list"));
+    if (!sequence)
+      return invalid_field("page_token", absl::StrCat("\"", shown(token), "\" was not given by this list"));
     after = *sequence;
   }
   Page<T> page;

@@ -42,9 +42,10 @@ ENGINE_HPP_USERS = {'backend', 'model'}
 
 # What a room of the server may include of the server; files of the folder itself (main, config) wire everything.
 SERVER_ROOMS = {
+    'net': set(),
     'schedule': set(),
     'store': set(),
-    'observe': {'schedule'},
+    'observe': {'net', 'schedule'},
     'rpc': {'schedule', 'observe', 'store'},
 }
 
@@ -62,7 +63,7 @@ ENGINE_LIBRARIES = {
     'backend': re.compile(r'^(unistd\.h|sched\.h|cpuid\.h|immintrin\.h|sys/[a-z]+\.h)$'),
 }
 GRPC_ROOMS = {'server/rpc', 'server/observe', 'server'}
-THREAD_ROOMS = {'engine/backend', 'server/schedule', 'server/observe'}
+THREAD_ROOMS = {'engine/backend', 'server/net', 'server/schedule', 'server/observe'}
 LIBRARY_PREFIXES = ('absl/', 'grpcpp/', 'grpc/', 'google/', 'spdlog/', 'prometheus/', 'axion/v1/')
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.MULTILINE)

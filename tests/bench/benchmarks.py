@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 """All benchmarks in one command: runs them and writes their tables between the marks of docs/benchmarks.md and docs/floor.md.
 
-Parts, about ten minutes together on two idle cores (--parts chooses):
+Parts, about a quarter of an hour together on two idle cores (--parts chooses):
   compare       humanoid.xml, 1, 64 and 256 worlds, Axion beside C MuJoCo in turns, with ratios
+  robots        six robots, 1 and 256 worlds, beside C MuJoCo and the newest MuJoCo from PyPI, which it installs; at 5 and 20 ms
   largest_step  simulated seconds a wall second at the largest time step that each holds
   growth        64 to 65,536 worlds, as memory allows; piles of 100 to 3,000 spheres
   rpc           Step and StepStream of 1, 256 and 4,096 humanoids beside the engine alone and an empty call
   agreement     bits between numbers of threads and instruction sets
   profile       where a humanoid's step spends its time, where perf is installed
   floor         docs/floor.md
-  emulated_gpu  warp instructions and memory of a humanoid's step on the emulated GPU, and its bits beside the CPU's
+  emulated_gpu  instructions and memory of a humanoid's step counted on the emulated GPU, PTX and machine code, what may be expected
+                of a GPU, and its bits beside the CPU's; takes nvdisasm, from PyPI where it is not installed
   gpu           the report that gpu.py wrote on a machine with a GPU (--gpu_report); not run unless asked for
 The page's table of goals is then made anew from the figures on it. A part that is not run keeps its figures, with the machine and
 the commit that they are of.
@@ -30,7 +32,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = pathlib.Path(__file__).resolve().parent
-PARTS = ['compare', 'largest_step', 'growth', 'rpc', 'agreement', 'profile', 'floor', 'emulated_gpu', 'gpu']
+PARTS = ['compare', 'robots', 'largest_step', 'growth', 'rpc', 'agreement', 'profile', 'floor', 'emulated_gpu', 'gpu']
 OWN_MODELS = sorted((ROOT / 'clients/examples/models').glob('*.xml')) + [HERE / 'wheeled_robot.xml']
 
 
@@ -48,6 +50,7 @@ def command_of(part, options):
     humanoid = options.models / 'humanoid.xml'
     quick = options.quick
     compare = [HERE / 'compare.py', '--bin', options.bin, '--model', humanoid, '--worlds', 1, 64, 256, '--threads', 1, 2]
+    robots = [HERE / 'robots.py', '--bin', options.bin, '--models', options.models]
     largest = [HERE / 'largest_step.py', '--bin', options.bin, '--models', options.models]
     growth = [HERE / 'growth.py', '--bin', options.bin, '--model', humanoid]
     rpc = [options.bin / 'rpc_bench', '--axiond', options.bin / 'axiond', '--model', humanoid, '--worlds', 1, '--worlds', 256,
@@ -55,6 +58,8 @@ def command_of(part, options):
     floor = [HERE / 'floor.py', '--bin', options.bin, '--model', humanoid]
     return {
         'compare': compare + (['--repeat', 1, '--steps', 256, '--warmup_steps', 2] if quick else []),
+        'robots': robots + (['--repeat', 1, '--world_steps', 40, '--least_seconds', 0.1, '--warmup_seconds', 0.1, '--worlds', 2, '--robots',
+                             'humanoid.xml', '--mujoco_python', sys.executable] if quick else []),
         'largest_step': largest + (['--repeat', 1, '--scenes', 'step', '--grid_ms', 5, 10, '--worlds', 2] if quick else []),
         'growth': growth + (['--repeat', 1, '--worlds', 2, 4, '--spheres', 8, 12, '--seconds_lying', 0.1] if quick else []),
         'rpc': rpc[:-4] + ['--repeat', 2] if quick else rpc,
@@ -116,32 +121,27 @@ def run_profile(options):
 
 
 def run_emulated_gpu(options):
-    """What a world-step takes on the emulated GPU for some shapes of a block, and whether its bits are the CPU's."""
-    program, humanoid = options.bin / 'axion-ptx-profile', options.models / 'humanoid.xml'
-    profile = [program, '--model', humanoid, '--worlds', 2, '--warmup_steps', 2 if options.quick else 20, '--steps', 2 if options.quick
-               else 20]
-    if not program.exists():
-        return profile, 'Not counted: built without nvcc.', True
-    wanted = {'warp instructions': 'warp instructions', 'active lanes': 'active lanes of 32',
-              'wavefronts of shared memory': 'wavefronts of shared memory', 'sectors of far memory':
-              'sectors of 32 bytes in far memory', 'world-steps/s at most, by issue': 'world-steps/s at most by issue',
-              'by shared memory': 'world-steps/s at most by wavefronts'}
-    lines = [f'| threads | near memory, bytes | {" | ".join(wanted)} | bits |', '| --- ' * (len(wanted) + 3) + '|']
-    good = True
-    for threads, near in ((32, -1), (32, 12000), (64, -1)):
-        shape = ['--block_threads', threads, '--near_bytes', near]
-        said = output_of([*profile, *shape])
-        values = [re.search(rf'^\s*([\d.]+) {re.escape(text)}', said, re.MULTILINE) for text in wanted.values()]
-        budget = re.search(r'(\d+) bytes near', said)
+    """What a world-step takes at the shape that the engine would choose, in PTX and machine code, and whether its bits are the CPU's."""
+    humanoid = options.models / 'humanoid.xml'
+    count = [HERE.parent / 'ptx/sass.py', '--bin', options.bin, '--model', humanoid]
+    if not (options.bin / 'axion-ptx-profile').exists():
+        return count, 'Not counted: built without nvcc.', True
+    steps = ['--worlds', 1, '--steps', 2, '--warmup_steps', 2, '--ptx_only'] if options.quick else []
+    done = subprocess.run([str(a) for a in [*count, *steps]], capture_output=True, text=True, check=False)
+    good = done.returncode == 0
+    if not good:
+        sys.stderr.write(done.stderr)
+    lines = [done.stdout.strip(), '']
+    near = re.search(r'(\d+) threads, ([\d,]+) bytes near', done.stdout)
+    for threads, budget in ((near[1], near[2].replace(',', '')),) * (near is not None) + ((32, -1), (64, -1)):
+        shape = ['--right_block_threads', threads, *(['--right_near_bytes', budget] if int(budget) >= 0 else [])]
         agreement = [options.bin / 'axion-agreement-emulated', '--model', humanoid, '--worlds', 2, '--steps', 2 if options.quick else 20,
-                     '--warmup_steps', 0, '--device', 'cpu', '--threads', 1, '--right', 'cuda:0', '--right_block_threads', threads]
-        agreement += ['--right_near_bytes', near] if near >= 0 else []
+                     '--warmup_steps', 0, '--device', 'cpu', '--threads', 1, '--right', 'cuda:0', *shape]
         agrees = subprocess.run([str(a) for a in agreement], capture_output=True, check=False).returncode == 0
-        good &= agrees and budget is not None and None not in values
-        cells = [f'{float(value[1]):,.1f}'.removesuffix('.0') if value else '-' for value in values]
-        lines.append(f'| {threads} | {int(budget[1]) if budget else 0:,} | {" | ".join(cells)} | '
-                     f'{"those of the CPU" if agrees else "**differ**"} |')
-    return profile, '\n'.join(lines), good
+        good &= agrees
+        lines.append(f'{threads} threads, {f"{int(budget):,} bytes" if int(budget) >= 0 else "all"} near: '
+                     f'{"the bits of the CPU" if agrees else "bits **differ** from the CPU"}.')
+    return count, '\n'.join(lines), good
 
 
 def run_part(part, options):

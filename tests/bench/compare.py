@@ -15,9 +15,9 @@ import subprocess
 import sys
 
 
-def run(program, arguments):
-    """The report of one run, as a dictionary; None when the program refuses."""
-    done = subprocess.run([str(program), '--json', *arguments], capture_output=True, text=True)
+def run(program, arguments, *script):
+    """The report of one run, as a dictionary; None when the program refuses. `script`: what an interpreter is to run."""
+    done = subprocess.run([str(program), *map(str, script), '--json', *arguments], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         print(f'{program.name}: {done.stderr.strip()}', file=sys.stderr)
         return None

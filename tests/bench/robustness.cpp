@@ -86,19 +86,13 @@ axion::model::SolverOptions solver_options(const std::string& preset) {
 template <typename Real>
 class DriveWork {
  public:
-  DriveWork(const axion::model::ModelView<Real>& m, const axion::model::WorldView<Real>& w, double dt)
-      : m_(m), w_(w), dt_(dt), rate_(static_cast<std::size_t>(m.axis_count), 0.0) {}
+  DriveWork(const axion::model::ModelView<Real>& m, const axion::model::WorldView<Real>& w)
+      : m_(m), w_(w), rate_(static_cast<std::size_t>(m.axis_count), 0.0) {}
 
   double add_step() {
     double work = 0;
     for (int a = 0; a < m_.axis_count; ++a) {
-      double impulse = w_.lambda_joint[m_.lock_count + a];
-      for (int k = 0; k < m_.axes[a].actuator_count; ++k) {
-        const auto& actuator = m_.actuators[m_.axes[a].actuator_start + k];
-        if (actuator.kind != axion::model::ActuatorKind::kMotor) continue;
-        const double control = axion::constraints::clamped_control(actuator, w_.control);
-        impulse += dt_ * control * actuator.gear;
-      }
+      const double impulse = w_.lambda_joint[m_.lock_count + a] + w_.axis_impulse[a];
       work += impulse * (w_.axis_rate[a] + rate_[a]) / 2;
       rate_[a] = w_.axis_rate[a];
     }
@@ -108,7 +102,6 @@ class DriveWork {
  private:
   const axion::model::ModelView<Real> m_;
   const axion::model::WorldView<Real>& w_;
-  double dt_;
   std::vector<double> rate_;
 };
 
@@ -119,7 +112,7 @@ void run_episode(const Options& o, const RobustnessScene& scene, int episode, lo
   const auto m = world.model();
   auto& w = world.world();
   const std::vector<double> constant = axion::bench::constant_controls(scene, spec, episode);
-  DriveWork<Real> drives(m, w, o.dt);
+  DriveWork<Real> drives(m, w);
   double weight = 0, work = 0;
   for (int b = 0; b < m.body_count; ++b) weight += m.bodies[b].mass * 9.81;
   const double start = world.energy();

@@ -6,15 +6,16 @@ Usage: speed_smoke_test.py BIN_DIRECTORY MODEL.xml [DIRECTORY_OF_humanoid.xml]
 
 import json
 import pathlib
-import shutil
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from benchmarks import rows_of  # noqa: E402  beside this file
 import benchmarks  # noqa: E402
+import robots  # noqa: E402
 
 BIN = pathlib.Path(sys.argv[1]).resolve()
 MODEL = sys.argv[2]
@@ -58,36 +59,33 @@ class Agreement(unittest.TestCase):
                 self.assertIn(name, done.stderr)
 
 
-class Gpu(unittest.TestCase):
-    def test_what_needs_no_gpu_runs(self):
-        done = script('gpu.py', '--parts', 'agreement', 'sanitizer', 'table', '--device', 'cpu', '--agreement_models',
-                      'wheeled_robot.xml', '--agreement_worlds', 2, '--agreement_steps', 20, '--presets', 'default',
-                      '--table_model', MODEL, '--worlds', 1, 3, '--world_steps', 60, '--warmup_steps', 5, '--steps_per_launch', 10)
+class Robots(unittest.TestCase):
+    def run_robots(self, *extra):
+        return script('robots.py', '--models', pathlib.Path(MODEL).parent, '--robots', pathlib.Path(MODEL).name, '--worlds', 1, 2,
+                      '--repeat', 1, '--world_steps', 80, '--least_seconds', 0.2, '--warmup_seconds', 0.1, *extra)
+
+    def test_every_robot_has_a_row_without_any_mujoco_from_elsewhere(self):
+        done = self.run_robots('--mujoco_python', '/nowhere/python')
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertRegex(done.stdout, 'The newest MuJoCo was not measured: .*/nowhere/python')
         rows = rows_of(done.stdout)
-        self.assertEqual([row[3] for row in rows if row[0] == 'wheeled_robot.xml'], ['same bits'] * 2)
-        self.assertEqual([row[0] for row in rows if row[0] in ('1', '3')], ['1', '3'])
+        self.assertEqual([row[1] for row in rows[1:]], ['1', '2'])
+        for row in rows[1:]:
+            self.assertGreater(benchmarks.number(row[3]), 0)
+            self.assertEqual([row[6], row[7], row[12]], ['-'] * 3)
+            self.assertEqual(row[5] != '-', (BIN / 'mujoco_bench').exists())
 
-    def test_every_shape_of_a_block_is_tried(self):
-        done = script('gpu.py', '--parts', 'shapes', '--device', 'cpu', '--shape_models', MODEL, '--shape_worlds', 2,
-                      '--shape_world_steps', 2, '--warmup_steps', 0, '--steps_per_launch', 2)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertEqual([row[0] for row in rows_of(done.stdout)[1:]], ['32', '64', '128', '256'])
-        self.assertIn('same bits', done.stdout)
+    def test_a_robot_without_a_file_is_left_out_with_a_word(self):
+        done = self.run_robots('--mujoco_python', '/nowhere/python', '--robots', 'nobody.xml')
+        self.assertIn('nobody.xml: not measured', done.stdout)
 
-    @unittest.skipIf(shutil.which('nvidia-smi'), 'there is a GPU')
-    def test_without_a_gpu_it_asks_for_an_architecture(self):
-        done = script('gpu.py', '--parts', 'build')
-        self.assertEqual(done.returncode, 1, done.stderr)
-        self.assertIn('--architecture', done.stdout)
-
-    def test_wrong_parts_and_devices_are_named(self):
-        done = script('gpu.py', '--parts', 'bild')
-        self.assertEqual(done.returncode, 2)
-        self.assertIn('bild', done.stderr)
-        done = script('gpu.py', '--parts', 'table', '--device', 'abacus', '--table_model', MODEL, '--worlds', 1)
-        self.assertEqual(done.returncode, 1, done.stdout)
-        self.assertIn('abacus', done.stdout)
+    def test_all_programs_step_the_same_seconds_under_the_same_controls(self):
+        options = types.SimpleNamespace(models=pathlib.Path('.'), least_seconds=1, world_steps=51200, warmup_seconds=1)
+        for worlds in (1, 256):
+            flags = [dict(zip(a[::2], a[1::2])) for a in (robots.arguments(options, 'x.xml', worlds, 1, dt) for dt in (0.005, 0.020))]
+            for flag in ('--steps', '--warmup_steps', '--control_hold'):
+                seconds = {round(float(f['--dt']) * int(f[flag]), 9) for f in flags}
+                self.assertEqual(len(seconds), 1, f'{flag}: {seconds}')
 
 
 class Growth(unittest.TestCase):

@@ -27,6 +27,9 @@ WORLDS, STEPS = 8, 100
 # The public contract: name, type, labels.
 METRICS = {
     'axion_build_info': ('gauge', {'version', 'revision', 'backends'}),
+    'axion_connections': ('gauge', set()),
+    'axion_connections_refused_total': ('counter', set()),
+    'axion_log_lines_dropped_total': ('counter', set()),
     'axion_worlds': ('gauge', {'device'}),
     'axion_batches': ('gauge', {'device'}),
     'axion_models': ('gauge', set()),

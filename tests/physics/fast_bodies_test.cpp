@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
+#include "engine/model/shape_pairs.hpp"
 #include "tests/support/scenes.hpp"
 #include "tests/support/single_world.hpp"
 #include "tests/support/validation.hpp"
@@ -80,7 +82,7 @@ TYPED_TEST(FastBodies, do_not_tunnel_when_a_force_drives_them_through_in_one_ste
   Flight flight;
   for (const double h : {0.01, 0.1, 0.3}) {
     fly<TypeParam>(h, 3, flight, [&](auto& w, int k) {
-      w.force[0] = {TypeParam(k == 0 ? 0.3 / (h * h) : 0), 0, 0};  // 3 m in the first step
+      w.force[0] = {TypeParam(k == 0 ? 0.6 / (h * h) : 0), 0, 0};  // 3 m in the first step, which takes half of it
     });
   }
   EXPECT_EQ(flight.unconverged, 0);
@@ -101,7 +103,7 @@ TYPED_TEST(FastBodies, do_not_tunnel_when_a_force_turns_their_way_into_a_body) {
     testing::SingleWorld<TypeParam> world(scene, model::make_options(model::Preset::kDefault), h);
     const double speed = 3 / h;  // 3 m in a step, along x and y
     world.world().v[0] = {TypeParam(speed), TypeParam(speed), 0};
-    world.world().force[0] = {0, TypeParam(-0.1 * speed / h), 0};
+    world.world().force[0] = {0, TypeParam(-0.2 * speed / h), 0};  // the first step takes half of it
     world.step();
     EXPECT_TRUE(world.converged());
     EXPECT_EQ(world.record().contact_count, 1);
@@ -112,6 +114,28 @@ TYPED_TEST(FastBodies, do_not_tunnel_when_a_force_turns_their_way_into_a_body) {
 }
 
 // Two balls 0.3 m apart fall past a wall: gravity moves both alike, and neither comes near the other or the wall.
+// A stick that a step turns half across a wall, alone or among spheres far off: so many that pairs are in no list.
+TYPED_TEST(FastBodies, that_turn_into_a_wall_do_so_alike_among_many_others) {
+  const auto turn = [](int others) {
+    model::SceneSpec scene = wall_and_bullet(model::ShapeKind::kCapsule, false);
+    scene.bodies[0].X_WB.position = {-0.3, 0, 0};
+    scene.shapes[1].size = {0.03, 0.5, 0};
+    for (int i = 0; i < others; ++i) {
+      const std::string name = "other" + std::to_string(i);
+      scene.bodies.push_back(testing::solid_box(name, 1, {0.1, 0.1, 0.1}, {10.0 + i, 20, 0}));
+      scene.shapes.push_back(testing::sphere_shape(name, i + 1, 0.1, 0.3));
+    }
+    testing::SingleWorld<TypeParam> world(scene, model::make_options(model::Preset::kDefault), 0.01);
+    world.world().omega[0] = {0, TypeParam(60), 0};
+    world.step(5);
+    EXPECT_EQ(model::lists_pairs(world.model()), others == 0);
+    return world.world().x[0];
+  };
+  const auto alone = turn(0), among = turn(100);
+  EXPECT_LT(alone.x, TypeParam(-0.3001));  // it was pushed off
+  for (int k = 0; k < 3; ++k) EXPECT_EQ(among[k], alone[k]) << k;
+}
+
 TYPED_TEST(FastBodies, that_fall_side_by_side_are_no_contacts_even_in_large_steps) {
   model::SceneSpec scene;
   for (int i = 0; i < 2; ++i) {

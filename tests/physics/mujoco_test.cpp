@@ -29,8 +29,18 @@ using testing::epsilon;
 using testing::published_model;
 using testing::Validation;
 
-constexpr std::pair<JointMode, const char*> kModes[] = {{JointMode::kCurrent, "CURRENT"},
-                                                        {JointMode::kBlended, "DEFAULT"}};
+// A mode with the order that it must show and the greatest of the time steps that show it, each half of the one before.
+struct Mode {
+  JointMode mode;
+  const char* name;
+  double step, order, order_in_float;
+};
+
+// float32: at .25 ms errors of first order are 1e-4 of the motion and more, and rounding of 2000 steps, ε/2 each, is up to a fifth of
+// that when its signs lean one way: it takes log2(1.2)/2 = 0.13 from the slope over two halvings. Those of second order are a few
+// 1e-5 of the motion at 3 ms, of which rounding of 160 steps and what the stop test leaves of each is up to a half.
+constexpr Mode kModes[] = {{JointMode::kCurrent, "CURRENT", 1e-3, 0.9, 0.77}, {JointMode::kBlended, "DEFAULT", 0.0125, 1.9, 1.4}};
+constexpr double kHold = 0.05;  // s, of a control
 
 // Three links with offset anchors, oblique axes, armature, damping and springs; a universal joint in the middle.
 constexpr const char* kChain = R"(<mujoco>
@@ -89,8 +99,8 @@ class Both {
   model::SceneSpec scene_;
 };
 
-// Small controls that differ from motor to motor and do not change in time.
-double steady_control(int i) { return 0.2 * std::sin(1.0 + 2.0 * i); }
+// Small controls that differ from motor to motor and are held for kHold.
+double held_control(int i, int hold) { return 0.2 * std::sin(1.0 + 2.0 * i + 1.3 * hold); }
 
 // Coordinates of all hinges and slides in MuJoCo's order, then the frame of the first body.
 std::vector<double> coordinates(Both& both) {
@@ -125,9 +135,11 @@ std::vector<double> coordinates(const model::SceneSpec& scene, testing::SingleWo
 
 std::vector<double> exact_motion(Both& both, double duration) {
   both.m().opt.timestep = 1e-4;
-  for (int i = 0; i < both.m().nu; ++i) both.d().ctrl[i] = steady_control(i);
-  const int steps = static_cast<int>(std::lround(duration / both.m().opt.timestep));
-  for (int k = 0; k < steps; ++k) mj_step(&both.m(), &both.d());
+  const int steps = static_cast<int>(std::lround(kHold / both.m().opt.timestep));
+  for (int hold = 0; hold < std::lround(duration / kHold); ++hold) {
+    for (int i = 0; i < both.m().nu; ++i) both.d().ctrl[i] = held_control(i, hold);
+    for (int k = 0; k < steps; ++k) mj_step(&both.m(), &both.d());
+  }
   mj_forward(&both.m(), &both.d());
   return coordinates(both);
 }
@@ -138,8 +150,10 @@ double motion_error(const model::SceneSpec& scene, const std::vector<double>& ex
   model::SolverOptions options = testing::exact_options(mode);
   options.tolerance = 1e-9;
   testing::SingleWorld<Real> world(scene, options, h);
-  for (int i = 0; i < world.model().control_count; ++i) world.world().control[i] = Real(steady_control(i));
-  world.step(static_cast<int>(std::lround(duration / h)));
+  for (int hold = 0; hold < std::lround(duration / kHold); ++hold) {
+    for (int i = 0; i < world.model().control_count; ++i) world.world().control[i] = Real(held_control(i, hold));
+    world.step(static_cast<int>(std::lround(kHold / h)));
+  }
   const std::vector<double> ours = coordinates(scene, world);
   EXPECT_EQ(ours.size(), exact.size());
   double error = 0;
@@ -160,16 +174,15 @@ class AgainstMujoco : public ::testing::Test {
     for (std::size_t i = 0; i < exact.size(); ++i) moved = std::max(moved, std::abs(exact[i] - start[i]));
     EXPECT_GT(moved, 0.1) << name << " hardly moves";
     const model::SceneSpec scene = both.smooth_scene();
-    // float32: at .25 ms errors are 1e-4 of the motion and more, and rounding of 2000 steps, ε/2 each, is up to a fifth of
-    // that when its signs lean one way: it takes log2(1.2)/2 = 0.13 from the slope over two halvings.
     const Validation<Real> row("against C MuJoCo");
-    const std::vector<double> steps{1e-3, 5e-4, 2.5e-4};
-    for (const auto& [mode, mode_name] : kModes) {
+    for (const Mode& mode : kModes) {
+      const std::vector<double> steps{mode.step, mode.step / 2, mode.step / 4};
       std::vector<double> errors;
-      for (const double h : steps) errors.push_back(motion_error<Real>(scene, exact, mode, duration, h));
-      row.at_most(name + ", " + mode_name + ": error at 1 ms, share of the motion", errors.front() / moved, 0.02);
-      row.at_least(name + ", " + mode_name + ": order over 1 to .25 ms", testing::fitted_order(steps, errors),
-                   allowed<Real>(0.9, 0.77));
+      for (const double h : steps) errors.push_back(motion_error<Real>(scene, exact, mode.mode, duration, h));
+      const std::string at = mode.mode == JointMode::kCurrent ? "1 to .25 ms" : "12.5 to 3.1 ms";
+      row.at_most(name + ", " + mode.name + ": error at the first of " + at + ", share of the motion", errors.front() / moved, 0.02);
+      row.at_least(name + ", " + mode.name + ": order over " + at, testing::fitted_order(steps, errors),
+                   allowed<Real>(mode.order, mode.order_in_float));
     }
   }
 
@@ -238,7 +251,7 @@ void AgainstMujoco<Real>::check_model(const std::string& file) {
   row.at_most(file + ": initial poses, m and rotation matrix", pose, 1e-6);
 }
 
-// CURRENT and DEFAULT are first order here: springs, dampers and armature are implicit in both.
+// CURRENT is first order, DEFAULT second with springs, dampers, armature and motors whose controls change.
 TYPED_TEST(AgainstMujoco, a_chain_with_springs_and_armature_moves_alike) { this->check_motion("chain", kChain, 0.5); }
 
 TYPED_TEST(AgainstMujoco, published_models_are_the_same) {
@@ -249,7 +262,7 @@ TYPED_TEST(AgainstMujoco, published_models_are_the_same) {
 }
 
 TYPED_TEST(AgainstMujoco, published_models_move_alike) {
-  for (const char* file : {"humanoid.xml", "ant.xml", "hopper.xml"}) {
+  for (const char* file : {"humanoid.xml", "ant.xml", "hopper.xml", "walker2d.xml", "half_cheetah.xml"}) {
     if (published_model(file).empty()) GTEST_SKIP() << file << " is not in " << AXION_MODELS_DIR;
     this->check_motion(file, published_model(file), 0.2);
   }

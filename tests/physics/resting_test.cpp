@@ -93,7 +93,9 @@ TYPED_TEST(TwoBoxes, sink_by_no_more_than_the_compliance_of_preset_default) {
               allowed<Real>(1e-6, 1e-3));
   row.at_most("preset DEFAULT: penetration, m, against compliance · greatest force on a corner", worst.penetration,
               1.01 * options.contact_compliance * worst.corner_force);
-  row.at_most("preset DEFAULT: drift in 5 s, m", worst.drift, allowed<Real>(1e-9, 2e-6));
+  // The first step carries half of the weight, the next all of it: the boxes sink by the other half's share as slowly as the stop test
+  // lets them.
+  row.at_most("preset DEFAULT: drift in 5 s, m", worst.drift, allowed<Real>(1e-8, 2e-6));
 }
 
 template <typename Real>

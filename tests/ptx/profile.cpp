@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
+#include <map>
+#include <utility>
 
 namespace axion::ptx {
 namespace {
@@ -60,6 +63,22 @@ Profile make_profile(const Module& module) {
   std::sort(profile.functions.begin(), profile.functions.end(), more);
   std::sort(profile.lines.begin(), profile.lines.end(), more);
   return profile;
+}
+
+bool write_line_counts(const Module& module, const std::string& path) {
+  std::ofstream file(path);
+  for (const auto& [name, function] : module.functions) {
+    std::map<std::string, std::pair<U64, U64>> lines;  // instructions, issued
+    for (std::size_t k = 0; k < function->code.size(); ++k) {
+      if (function->code[k].kind == Class::kParameter) continue;
+      auto& [written, issued] = lines[module.source(function->code[k])];
+      ++written, issued += function->counts[k].issued;
+    }
+    for (const auto& [line, count] : lines) {
+      file << name << '\t' << line << '\t' << count.first << '\t' << count.second << '\n';
+    }
+  }
+  return file.flush().good();
 }
 
 }  // namespace axion::ptx

@@ -1,13 +1,17 @@
 // axion-ptx-profile: steps worlds on the emulated GPU and prints what a step of one world takes in warp instructions,
 // by class, function and line of the source, and what that bounds.
 //
-//   axion-ptx-profile --model FILE [--worlds 2] [--steps 20] [--warmup_steps 20] [flags of axion-bench]
+//   axion-ptx-profile --model FILE [--worlds 2] [--steps 20] [--warmup_steps 200] [--planned_worlds N] [--counts FILE]
+//                     [flags of axion-bench]
 //
+// --planned_worlds: the block and near memory that the engine would choose for so many worlds. --counts: what sass.py reads.
 // The bounds: a multiprocessor issues four warp instructions a clock, whatever they are, and serves one wavefront of
 // shared memory. PTX is not the machine's own code: the assembler merges some instructions and writes others (div,
 // sqrt, integers of 64 bits) as several.
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <string>
 #include <vector>
 
 #include "engine/backend/engine_model.hpp"
@@ -15,6 +19,7 @@
 #include "tests/bench/bench_engine.hpp"
 #include "tests/ptx/cache_model.hpp"
 #include "tests/ptx/field_traffic.hpp"
+#include "tests/ptx/null_device.hpp"
 #include "tests/ptx/profile.hpp"
 #include "tests/ptx/runtime.hpp"
 
@@ -98,9 +103,64 @@ void print(const ptx::Profile& profile, double steps) {
   }
 }
 
+struct OwnOptions {
+  int planned_worlds = 0;
+  std::string counts;
+};
+
+// Takes this program's own flags out of the command line; what is left is axion-bench's.
+std::vector<char*> take_own_flags(int argc, char** argv, OwnOptions& own) {
+  std::vector<char*> rest;
+  for (int i = 0; i < argc; ++i) {
+    const std::string flag = argv[i];
+    if (flag != "--planned_worlds" && flag != "--counts") {
+      rest.push_back(argv[i]);
+      continue;
+    }
+    char* end = nullptr;
+    if (++i < argc && flag == "--counts") {
+      own.counts = argv[i];
+    } else if (i < argc) {
+      own.planned_worlds = static_cast<int>(std::strtol(argv[i], &end, 10));
+    }
+    if (i == argc || (end != nullptr && (*end != '\0' || own.planned_worlds < 1 || own.planned_worlds > 100'000))) {
+      std::fprintf(stderr, "axion-ptx-profile: %s wants %s\n", flag.c_str(),
+                   flag == "--counts" ? "a file" : "a number from 1 to 100000");
+      std::exit(2);
+    }
+  }
+  return rest;
+}
+
+axion::EngineOptions engine_options(const BenchOptions& options) {
+  return {.device = "cuda:0",
+          .threads = 0,
+          .memory_limit_bytes = 0,
+          .instruction_set = "",
+          .block_threads = options.block_threads,
+          .near_bytes = static_cast<int>(options.near_bytes)};
+}
+
+// Asks the engine: a launch of so many worlds on a device that computes nothing.
+template <typename Real>
+void plan(BenchOptions& options, int worlds) {
+  BenchOptions many = options;
+  many.worlds = worlds;
+  const ptx::NullDevice<Real> null_device;
+  const auto engine = take("engine", axion::create_engine(engine_options(many)));
+  const auto batch = take("create_batch", engine->create_batch(axion::bench::make_spec(many)));
+  axion::StepRequest request;
+  request.batch = batch.get();
+  take("step", engine->step({&request, 1}));
+  options.block_threads = engine->device().block_threads;
+  options.near_bytes = engine->device().near_bytes;
+  const unsigned blocks = ptx::Runtime::get().last_grid.x;
+  std::printf("planned for %d worlds: %u blocks, %.3g on a multiprocessor\n", worlds, blocks, blocks / kMultiprocessors);
+}
+
 // Steps the worlds and prints what the steps after the warm-up took.
 template <typename Real>
-int run(const BenchOptions& options) {
+int run(BenchOptions options, const OwnOptions& own) {
   const axion::BatchSpec spec = axion::bench::make_spec(options);
   const auto& model = dynamic_cast<const axion::backend::EngineModel&>(*spec.model);
   ptx::FieldTraffic<Real> fields(axion::model::batch_view(model.arrays<Real>().view(), spec.options));
@@ -113,12 +173,8 @@ int run(const BenchOptions& options) {
     fields.add(block, traffic, passed);
   };
   const std::vector<axion::bench::ControlRange> ranges = axion::bench::control_ranges(spec.model->info(), options);
-  const auto engine = take("engine", axion::create_engine({.device = "cuda:0",
-                                                           .threads = 0,
-                                                           .memory_limit_bytes = 0,
-                                                           .instruction_set = "",
-                                                           .block_threads = options.block_threads,
-                                                           .near_bytes = static_cast<int>(options.near_bytes)}));
+  if (own.planned_worlds > 0) plan<Real>(options, own.planned_worlds);  // after the machine's options: it makes the machine
+  const auto engine = take("engine", axion::create_engine(engine_options(options)));
   const auto batch = axion::bench::make_batch(*engine, spec, options);
   advance(*engine, *batch, options, ranges, 0, options.warmup_steps);
   ptx::Machine& machine = ptx::Runtime::get().machine();
@@ -132,6 +188,10 @@ int run(const BenchOptions& options) {
               static_cast<long long>(device.near_bytes));
   const double steps = double(options.worlds) * options.steps;
   print(ptx::make_profile(machine.module()), steps);
+  if (!own.counts.empty() && !ptx::write_line_counts(machine.module(), own.counts)) {
+    std::fprintf(stderr, "axion-ptx-profile: --counts '%s' cannot be written\n", own.counts.c_str());
+    return 1;
+  }
   std::printf("%12.0f instructions of a step's longest warp, from barrier to barrier\n", double(machine.longest()) / steps);
   std::printf("%12.0f sectors of far and local memory that the worlds touch\n", double(caches[0].touched()));
   for (const ptx::CacheModel& cache : caches) {
@@ -148,6 +208,8 @@ int run(const BenchOptions& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const BenchOptions options = axion::bench::parse_options(argc, argv, "axion-ptx-profile");
-  return options.precision == "float32" ? run<float>(options) : run<double>(options);
+  OwnOptions own;
+  std::vector<char*> rest = take_own_flags(argc, argv, own);
+  const BenchOptions options = axion::bench::parse_options(static_cast<int>(rest.size()), rest.data(), "axion-ptx-profile");
+  return options.precision == "float32" ? run<float>(options, own) : run<double>(options, own);
 }

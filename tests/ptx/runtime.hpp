@@ -5,6 +5,7 @@
 // why on stderr.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -39,10 +40,14 @@ class Runtime {
   cudaError_t copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind);
   cudaError_t fail(cudaError_t error, const std::string& why);
 
+  // Called with a kernel's arguments in place of the kernel, where it is set: a device that computes nothing, to time the host by.
+  std::function<void(void** arguments)> instead;
+
   std::recursive_mutex mutex;
   cudaError_t last_error = cudaSuccess, sticky_error = cudaSuccess;
   std::map<const void*, size_t> pinned;
   U64 launches = 0, copies = 0;  // calls that did something
+  dim3 last_grid;                // of the last launch
   struct Call {
     dim3 grid, block;
     size_t shared = 0;

@@ -119,6 +119,12 @@ class FakeBatch final : public Batch {
     }
     return {};
   }
+  Result<std::vector<std::string>> snapshots(std::span<const std::int32_t> indices,
+                                             std::span<const std::uint32_t> outcomes) const override {
+    std::vector<std::string> texts;  // the outcome that each is told to have
+    for (std::size_t i = 0; i < count(indices); ++i) texts.push_back(std::to_string(outcomes[i]));
+    return texts;
+  }
   Status set_state(std::span<const std::int32_t> indices, const StateUpdate& state) override {
     for (std::size_t i = 0; i < count(indices); ++i) {
       if (state.joint_position.data) worlds[at(indices, i)].x = real(state.joint_position, i, 0, 0);

@@ -13,6 +13,12 @@ void step_once(const Team& team, const model::ModelView<Real>& m, const model::W
 }
 
 template <typename Real, typename Team>
+void synchronise_once(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                      const model::StepSettings<Real>& settings) {
+  step::synchronise(team, m, w, settings);
+}
+
+template <typename Real, typename Team>
 void run_steps_of(const Team& team, const step::StepJob<Real>& job, const model::WorldView<Real>& w, int row) {
   step::run_steps(team, job, w, row);
 }
@@ -28,6 +34,10 @@ template void step_once(const CompiledTeam&, const model::ModelView<float>&, con
                         const model::StepSettings<float>&);
 template void step_once(const CompiledTeam&, const model::ModelView<double>&, const model::WorldView<double>&,
                         const model::StepSettings<double>&);
+template void synchronise_once(const CompiledTeam&, const model::ModelView<float>&, const model::WorldView<float>&,
+                               const model::StepSettings<float>&);
+template void synchronise_once(const CompiledTeam&, const model::ModelView<double>&, const model::WorldView<double>&,
+                               const model::StepSettings<double>&);
 template void run_steps_of(const CompiledTeam&, const step::StepJob<float>&, const model::WorldView<float>&, int);
 template void run_steps_of(const CompiledTeam&, const step::StepJob<double>&, const model::WorldView<double>&, int);
 template void run_row_of(const CompiledTeam&, const step::StepJob<float>&, int, std::byte*);

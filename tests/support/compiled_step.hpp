@@ -22,6 +22,11 @@ template <typename Real, typename Team>
 void step_once(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                const model::StepSettings<Real>& settings);
 
+// step::synchronise
+template <typename Real, typename Team>
+void synchronise_once(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                      const model::StepSettings<Real>& settings);
+
 // step::run_steps
 template <typename Real, typename Team>
 void run_steps_of(const Team& team, const step::StepJob<Real>& job, const model::WorldView<Real>& w, int row);

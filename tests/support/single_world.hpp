@@ -60,6 +60,12 @@ class SingleWorld {
     for (int k = 0; k < count; ++k) step_once(Team{}, model(), world_, settings_);
   }
 
+  // The world with v_at_pose and omega_at_pose of its poses, as a request leaves it. After a step.
+  const model::WorldView<Real>& read() {
+    synchronise_once(team::SerialTeam{}, model(), world_, settings_);
+    return world_;
+  }
+
   // Where the material point of a body is now that was at p_W in the initial poses; bodies as in the scene.
   math::Vec3<double> carried(int body, const math::Vec3<double>& p_W) const {
     const int b = compiled_.internal_body[body];

@@ -11,6 +11,7 @@
 SI units and radians; quaternions are w, x, y, z; poses and velocities are in the world frame.
 """
 
+from axion._version import __version__
 from axion.batch import Batch
 from axion.client import DEFAULT_TARGET, Client
 from axion.errors import (AbortedError, AxionError, DeadlineExceededError, FailedPreconditionError, FieldViolation,
@@ -29,5 +30,5 @@ __all__ = [
     "DeadlineExceededError", "FailedPreconditionError", "FieldViolation", "Histogram", "InternalError",
     "InvalidArgumentError", "Model", "NotFoundError", "Outcome", "PermissionDeniedError", "ResourceExhaustedError",
     "Scene", "State", "StepResult", "StepStream", "UnauthenticatedError", "UnavailableError", "UnimplementedError",
-    "WorldStats", "read_mjcf", "solver_options", "to_array", "to_tensor",
+    "WorldStats", "__version__", "read_mjcf", "solver_options", "to_array", "to_tensor",
 ]

@@ -1,20 +1,31 @@
 """N worlds of one model on the server: step, read, write."""
 
+from __future__ import annotations
+
+import datetime
 import threading
+from collections.abc import Iterable
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from axion import results, tensors
 from axion.errors import AxionError, raises_axion_error
 from axion.stream import StepStream
+from axion.tensors import Snapshots, Worlds
 from axion.v1 import simulation_pb2, state_pb2
 
+if TYPE_CHECKING:
+    from axion.client import Client
 
-def _state_update(body_pose, body_velocity, joint_position, joint_velocity, time):
-    arrays = dict(body_pose=body_pose, body_velocity=body_velocity, joint_position=joint_position,
-                  joint_velocity=joint_velocity, time=time)
+
+def _state_update(snapshot: Snapshots | None, **arrays: npt.ArrayLike | None) -> state_pb2.StateUpdate | None:
     given = {name: tensors.to_tensor(array, name) for name, array in arrays.items() if array is not None}
-    return state_pb2.StateUpdate(**given) if given else None
+    if not given and snapshot is None:
+        return None
+    return state_pb2.StateUpdate(**given, snapshot=() if snapshot is None else tensors.snapshot_list(snapshot))
 
 
 class Batch:
@@ -28,7 +39,7 @@ class Batch:
     proto: the whole axion.v1.Batch, with every solver option filled.
     """
 
-    def __init__(self, client, proto):
+    def __init__(self, client: Client, proto: simulation_pb2.Batch) -> None:
         self._client = client
         self.proto = proto
         self.name = proto.name
@@ -38,44 +49,51 @@ class Batch:
         self.device = proto.device
         self.memory_bytes = proto.memory_bytes
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<axion.Batch {self.name}: {self.world_count} worlds of {self.model}, dt {self.dt:g} s, {self.device}>"
 
-    def __enter__(self):
+    def __enter__(self) -> Batch:
         return self
 
-    def __exit__(self, kind, error, trace):
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
         try:
             self.delete()
         except AxionError:
             if kind is None:  # else the error on its way says more than a failed clean-up; the lease ends the batch
                 raise
 
-    def step_request(self, control=None, steps=1, outputs=(), record_every=0, worlds=None, expected_step=None,
-                     body_wrench=None, request_id=""):
+    def _indices(self, worlds: Worlds) -> list[int]:
+        return tensors.world_indices(worlds, self.world_count)
+
+    def step_request(self, control: npt.ArrayLike | None = None, steps: int = 1, outputs: str | Iterable[str] = (),
+                     record_every: int = 0, worlds: Worlds = None, expected_step: int | None = None,
+                     body_wrench: npt.ArrayLike | None = None, request_id: str = "") -> simulation_pb2.StepRequest:
         """The axion.v1.StepRequest that `step` sends; for StepStream."""
         request = simulation_pb2.StepRequest(
-            batch=self.name, world_indices=tensors.world_indices(worlds), step_count=steps, record_every=record_every,
+            batch=self.name, world_indices=self._indices(worlds), step_count=steps, record_every=record_every,
             outputs=[outputs] if isinstance(outputs, str) else outputs, request_id=request_id)
         if control is not None:
-            request.control.CopyFrom(tensors.to_tensor(self._per_world(control, request.world_indices, "control"),
-                                                       "control"))
+            per_world = self._per_world(control, len(request.world_indices), "control")
+            request.control.CopyFrom(tensors.to_tensor(per_world, "control"))
         if body_wrench is not None:
             request.body_wrench.CopyFrom(tensors.to_tensor(body_wrench, "body_wrench"))
         if expected_step is not None:
             request.expected_step = expected_step
         return request
 
-    def _per_world(self, values, indices, name):
+    def _per_world(self, given: npt.ArrayLike, count: int, name: str) -> npt.NDArray[Any]:
         """One row of controls stands for all worlds."""
-        values = np.asarray(values)
+        values = np.asarray(given)
         if values.ndim == 0:
             raise ValueError(f"{name}: wants shape [nu], [n, nu] or [n, k, nu], not a single number")
-        return np.broadcast_to(values, (len(indices) or self.world_count, len(values))) if values.ndim == 1 else values
+        return np.broadcast_to(values, (count or self.world_count, len(values))) if values.ndim == 1 else values
 
     @raises_axion_error
-    def step(self, control=None, steps=1, outputs=(), record_every=0, worlds=None, expected_step=None,
-             body_wrench=None, request_id="", timeout=None):
+    def step(self, control: npt.ArrayLike | None = None, steps: int = 1, outputs: str | Iterable[str] = (),
+             record_every: int = 0, worlds: Worlds = None, expected_step: int | None = None,
+             body_wrench: npt.ArrayLike | None = None, request_id: str = "",
+             timeout: float | None = None) -> results.StepResult:
         """Steps the worlds k = `steps` times and returns a StepResult.
 
         control: [nu] for every world alike, [n, nu] held over the steps, or [n, k, nu] one row a step; rad, m, N or N m
@@ -92,72 +110,92 @@ class Batch:
                                     request_id)
         return results.StepResult(self._client.stub.Step(request, timeout=timeout))
 
-    def stream(self):
+    def stream(self) -> StepStream:
         """A StepStream on this batch: a connection on which steps are sent ahead of their answers."""
         return StepStream(self._client, self)
 
     @raises_axion_error
-    def reset(self, worlds=None, keyframe="", seeds=(), body_pose=None, body_velocity=None, joint_position=None,
-              joint_velocity=None, time=None, timeout=None):
-        """Starts worlds again: at the initial state or a keyframe, with the given states on top (see set_state).
+    def reset(self, worlds: Worlds = None, keyframe: str = "", seeds: npt.ArrayLike = (),
+              body_pose: npt.ArrayLike | None = None, body_velocity: npt.ArrayLike | None = None,
+              joint_position: npt.ArrayLike | None = None, joint_velocity: npt.ArrayLike | None = None,
+              time: npt.ArrayLike | None = None, snapshot: Snapshots | None = None,
+              timeout: float | None = None) -> None:
+        """Starts worlds again: at the initial state or a keyframe, with the given states on top (see set_state), or as
+        snapshots say.
 
         seeds: [n] integers that drive the batch's initial noise, if it has one. Clears warm starts and outcomes.
+        snapshot: as of set_state; without a keyframe, seeds or noise.
         """
         self._client.stub.Reset(state_pb2.ResetRequest(
-            batch=self.name, world_indices=tensors.world_indices(worlds), keyframe=keyframe,
-            state=_state_update(body_pose, body_velocity, joint_position, joint_velocity, time),
-            seeds=np.asarray(seeds, dtype=np.uint64).tolist()), timeout=timeout)
+            batch=self.name, world_indices=self._indices(worlds), keyframe=keyframe,
+            state=_state_update(snapshot, body_pose=body_pose, body_velocity=body_velocity,
+                                joint_position=joint_position, joint_velocity=joint_velocity, time=time),
+            seeds=[int(seed) for seed in np.asarray(seeds, dtype=np.uint64).reshape(-1)]), timeout=timeout)
 
     @raises_axion_error
-    def get_state(self, fields=(), worlds=None, timeout=None):
-        """State of worlds: a State, which maps names of fields to arrays [n, ...]. No fields: all of them."""
+    def get_state(self, fields: str | Iterable[str] = (), worlds: Worlds = None,
+                  timeout: float | None = None) -> results.State:
+        """State of worlds: a State, which maps names of fields to arrays [n, ...]. No fields: all of them.
+
+        The field "snapshot", to be asked for by name, is all that a world carries: an array of n bytes objects for
+        set_state and reset.
+        """
         return results.State(self._client.stub.GetState(state_pb2.GetStateRequest(
-            batch=self.name, world_indices=tensors.world_indices(worlds),
+            batch=self.name, world_indices=self._indices(worlds),
             fields=[fields] if isinstance(fields, str) else fields), timeout=timeout))
 
     @raises_axion_error
-    def set_state(self, worlds=None, body_pose=None, body_velocity=None, joint_position=None, joint_velocity=None,
-                  time=None, timeout=None):
+    def set_state(self, worlds: Worlds = None, body_pose: npt.ArrayLike | None = None,
+                  body_velocity: npt.ArrayLike | None = None, joint_position: npt.ArrayLike | None = None,
+                  joint_velocity: npt.ArrayLike | None = None, time: npt.ArrayLike | None = None,
+                  snapshot: Snapshots | None = None, timeout: float | None = None) -> None:
         """Sets the state of worlds; parts that are None keep their value.
 
         body_pose: [n, nb, 7] x y z (m), quaternion w x y z. body_velocity: [n, nb, 6] linear of the centre of mass,
         angular, world frame. joint_position: [n, nq], joint_velocity: [n, nv], place the bodies by the joint tree.
         Give body_* or joint_*, not both. time: [n] s. Quaternions are normalised by the server.
+        snapshot: get_state("snapshot")["snapshot"] of any worlds of the same model, precision, dt and options, or one
+        bytes for all; alone. The worlds go on with the same bits as those that it was taken of:
+
+            now = batch.get_state("snapshot", worlds=[3])["snapshot"][0]
+            plans.set_state(snapshot=now)  # another batch: every world branches from here
         """
         self._client.stub.SetState(state_pb2.SetStateRequest(
-            batch=self.name, world_indices=tensors.world_indices(worlds),
-            state=_state_update(body_pose, body_velocity, joint_position, joint_velocity, time)), timeout=timeout)
+            batch=self.name, world_indices=self._indices(worlds),
+            state=_state_update(snapshot, body_pose=body_pose, body_velocity=body_velocity,
+                                joint_position=joint_position, joint_velocity=joint_velocity, time=time)),
+            timeout=timeout)
 
     @raises_axion_error
-    def contacts(self, worlds=None, timeout=None):
+    def contacts(self, worlds: Worlds = None, timeout: float | None = None) -> results.Contacts:
         """Contacts of the last step: a Contacts."""
         return results.Contacts(self._client.stub.GetContacts(state_pb2.GetContactsRequest(
-            batch=self.name, world_indices=tensors.world_indices(worlds)), timeout=timeout))
+            batch=self.name, world_indices=self._indices(worlds)), timeout=timeout))
 
     @raises_axion_error
-    def solver_stats(self, timeout=None):
+    def solver_stats(self, timeout: float | None = None) -> results.BatchStats:
         """What the solver did over all world-steps of this batch: a BatchStats."""
         return results.BatchStats(self._client.stub.GetSolverStats(simulation_pb2.GetSolverStatsRequest(
             batch=self.name, batch_only=True), timeout=timeout).batch)
 
     @raises_axion_error
-    def world_stats(self, worlds=None, timeout=None):
+    def world_stats(self, worlds: Worlds = None, timeout: float | None = None) -> results.WorldStats:
         """What the solver did in the last step of each world: a WorldStats."""
         return results.WorldStats(self._client.stub.GetSolverStats(simulation_pb2.GetSolverStatsRequest(
-            batch=self.name, world_indices=tensors.world_indices(worlds)), timeout=timeout).worlds)
+            batch=self.name, world_indices=self._indices(worlds)), timeout=timeout).worlds)
 
     @raises_axion_error
-    def keep_alive(self, timeout=None):
+    def keep_alive(self, timeout: float | None = None) -> datetime.datetime:
         """Renews the lease (every other call on the worlds does too); returns the new end of it, datetime in UTC."""
         answer = self._client.stub.KeepAlive(simulation_pb2.KeepAliveRequest(name=self.name), timeout=timeout)
         return answer.expire_time.ToDatetime()
 
-    def kept_alive(self):
+    def kept_alive(self) -> _LeaseKeeper:
         """Context manager that renews the lease in the background, for a client that may pause longer than it."""
         return _LeaseKeeper(self)
 
     @raises_axion_error
-    def delete(self, timeout=None):
+    def delete(self, timeout: float | None = None) -> None:
         """Frees the worlds."""
         self._client.stub.DeleteBatch(simulation_pb2.DeleteBatchRequest(name=self.name), timeout=timeout)
 
@@ -165,21 +203,22 @@ class Batch:
 class _LeaseKeeper:
     """Renews a lease three times in its length until the context ends or the server refuses."""
 
-    def __init__(self, batch):
+    def __init__(self, batch: Batch) -> None:
         self._batch = batch
         self._ended = threading.Event()
         self._interval = max(batch.proto.idle_ttl.ToTimedelta().total_seconds() / 3, 0.1)
         self._thread = threading.Thread(target=self._renew, name="axion-lease", daemon=True)
 
-    def __enter__(self):
+    def __enter__(self) -> Batch:
         self._thread.start()
         return self._batch
 
-    def __exit__(self, kind, error, trace):
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
         self._ended.set()
         self._thread.join()
 
-    def _renew(self):
+    def _renew(self) -> None:
         while not self._ended.wait(self._interval):
             try:
                 self._batch.keep_alive(timeout=self._interval)

@@ -1,8 +1,15 @@
 """The connection to a server."""
 
+from __future__ import annotations
+
 import datetime
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import TracebackType
+from typing import Any, TypeVar
 
 import grpc
+import numpy.typing as npt
 
 from axion import options as choices
 from axion.batch import Batch
@@ -10,13 +17,16 @@ from axion.errors import UnavailableError, raises_axion_error
 from axion.files import read_mjcf
 from axion.model import Model
 from axion.scene import Scene
-from axion.v1 import simulation_pb2, simulation_pb2_grpc
+from axion.v1 import scene_pb2, simulation_pb2, simulation_pb2_grpc
 
 DEFAULT_TARGET = "127.0.0.1:8470"
 _DEFAULT_MAX_MESSAGE_BYTES = 256 << 20
 
 
-def _pages(call, request, items):
+_Item = TypeVar("_Item")
+
+
+def _pages(call: Callable[[Any], Any], request: Any, items: Callable[[Any], Iterable[_Item]]) -> Iterator[_Item]:
     while True:
         response = call(request)
         yield from items(response)
@@ -33,7 +43,8 @@ class Client:
     Connects at the first call. Calls raise AxionError.
     """
 
-    def __init__(self, target=DEFAULT_TARGET, credentials=None, max_message_bytes=_DEFAULT_MAX_MESSAGE_BYTES):
+    def __init__(self, target: str = DEFAULT_TARGET, credentials: grpc.ChannelCredentials | None = None,
+                 max_message_bytes: int = _DEFAULT_MAX_MESSAGE_BYTES) -> None:
         channel_options = [("grpc.max_receive_message_length", max_message_bytes),
                            ("grpc.max_send_message_length", max_message_bytes),
                            # Answers are megabytes; with the defaults of 64 KiB and 16 KiB both ends wake each other often.
@@ -43,17 +54,18 @@ class Client:
                          grpc.secure_channel(target, credentials, channel_options))
         self.stub = simulation_pb2_grpc.SimulationStub(self._channel)
 
-    def __enter__(self):
+    def __enter__(self) -> Client:
         return self
 
-    def __exit__(self, kind, error, trace):
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
         self.close()
 
-    def close(self):
+    def close(self) -> None:
         """Ends the connection; batches stay on the server until they are deleted or their lease ends."""
         self._channel.close()
 
-    def wait_until_ready(self, timeout=10.0):
+    def wait_until_ready(self, timeout: float = 10.0) -> None:
         """Waits for the connection. Raises UnavailableError if there is none after `timeout` s."""
         try:
             grpc.channel_ready_future(self._channel).result(timeout=timeout)
@@ -61,12 +73,17 @@ class Client:
             raise UnavailableError(grpc.StatusCode.UNAVAILABLE, f"no server at {self.target} within {timeout:g} s") from None
 
     @raises_axion_error
-    def server_info(self, timeout=None):
+    def server_info(self, timeout: float | None = None) -> simulation_pb2.ServerInfo:
         """axion.v1.ServerInfo: version, devices with their memory, limits, counts, features."""
         return self.stub.GetServerInfo(simulation_pb2.GetServerInfoRequest(), timeout=timeout)
 
     @raises_axion_error
-    def create_model(self, mjcf=None, *, path=None, scene=None, assets=None, allow_unsupported=False, timeout=None):
+    def create_model(self, mjcf: str | None = None, *, path: str | os.PathLike[str] | None = None,
+                     scene: Scene | scene_pb2.SceneSpec | None = None,
+                     assets: Mapping[str, str | bytes] | None = None, allow_unsupported: bool = False,
+                     shape_overrides: Mapping[str, Mapping[str, float]] | None = None,
+                     joint_overrides: Mapping[str, Mapping[str, float]] | None = None,
+                     timeout: float | None = None) -> Model:
         """Compiles a scene and returns its Model; the same content gives the same model.
 
         mjcf: text of an MJCF file; or path: where such a file is, which is sent with the files that it refers to
@@ -74,6 +91,8 @@ class Client:
         that the MJCF includes, and for its meshes; with a path, beside those that are found. allow_unsupported: elements
         that would change the physics and are not supported become warnings; else InvalidArgumentError names them. See
         Model.warnings.
+        shape_overrides: what MJCF has no words for, by the name of the shape, "" for every shape: dict of name to dict of
+        restitution, contact_stiffness, contact_damping. joint_overrides: likewise lock_stiffness, lock_damping.
         """
         if sum(source is not None for source in (mjcf, path, scene)) != 1:
             raise TypeError("create_model wants one of mjcf, path and scene")
@@ -81,33 +100,47 @@ class Client:
             mjcf, found = read_mjcf(path)
             assets = {**found, **(assets or {})}
         message = scene.proto if isinstance(scene, Scene) else scene
-        request = simulation_pb2.CreateModelRequest(mjcf=mjcf, scene=message, allow_unsupported=allow_unsupported)
+        request = simulation_pb2.CreateModelRequest(mjcf=mjcf, scene=message, allow_unsupported=allow_unsupported,
+                                                    shape_overrides=choices.shape_overrides(shape_overrides or {}),
+                                                    joint_overrides=choices.joint_overrides(joint_overrides or {}))
         for name, content in (assets or {}).items():
             request.assets[name] = content.encode() if isinstance(content, str) else bytes(content)
         return Model(self.stub.CreateModel(request, timeout=timeout))
 
     @raises_axion_error
-    def get_model(self, name, timeout=None):
+    def get_model(self, name: str, timeout: float | None = None) -> Model:
         """The Model of a resource name."""
         return Model(self.stub.GetModel(simulation_pb2.GetModelRequest(name=name), timeout=timeout))
 
     @raises_axion_error
-    def list_models(self, page_size=0):
+    def get_scene(self, model: Model | str, timeout: float | None = None) -> Scene:
+        """The whole scene that a Model, or resource name, was compiled from; create_model(scene=...) makes the same
+        model of it, here or on another server."""
+        name = model if isinstance(model, str) else model.name
+        request = simulation_pb2.GetModelRequest(name=name, view=simulation_pb2.MODEL_VIEW_FULL)
+        return Scene.of(self.stub.GetModel(request, timeout=timeout).scene)
+
+    @raises_axion_error
+    def list_models(self, page_size: int = 0) -> list[Model]:
         """All models on the server: a list of Model."""
         return [Model(proto) for proto in _pages(self.stub.ListModels,
                                                  simulation_pb2.ListModelsRequest(page_size=page_size),
                                                  lambda response: response.models)]
 
     @raises_axion_error
-    def delete_model(self, model, timeout=None):
+    def delete_model(self, model: Model | str, timeout: float | None = None) -> None:
         """Deletes a Model or resource name. FailedPreconditionError while a batch uses it."""
         name = model if isinstance(model, str) else model.name
         self.stub.DeleteModel(simulation_pb2.DeleteModelRequest(name=name), timeout=timeout)
 
     @raises_axion_error
-    def create_batch(self, model, world_count, dt=None, *, preset=None, precision=None, options=None, body_pose=None,
-                     mass_scale=None, friction_scale=None, gain_scale=None, seed=0, joint_position_noise=0.0,
-                     joint_velocity_noise=0.0, idle_ttl=None, timeout=None):
+    def create_batch(self, model: Model | str, world_count: int, dt: float | None = None, *,
+                     preset: str | None = None, precision: str | None = None,
+                     options: Mapping[str, str | float | bool | None] | None = None,
+                     body_pose: npt.ArrayLike | None = None, mass_scale: npt.ArrayLike | None = None,
+                     friction_scale: npt.ArrayLike | None = None, gain_scale: npt.ArrayLike | None = None,
+                     seed: int = 0, joint_position_noise: float = 0.0, joint_velocity_noise: float = 0.0,
+                     idle_ttl: float | datetime.timedelta | None = None, timeout: float | None = None) -> Batch:
         """Makes `world_count` worlds of a model and returns their Batch.
 
         model: a Model or resource name. dt: s; None takes the model's timestep.
@@ -133,12 +166,12 @@ class Client:
         return Batch(self, self.stub.CreateBatch(request, timeout=timeout))
 
     @raises_axion_error
-    def get_batch(self, name, timeout=None):
+    def get_batch(self, name: str, timeout: float | None = None) -> Batch:
         """The Batch of a resource name."""
         return Batch(self, self.stub.GetBatch(simulation_pb2.GetBatchRequest(name=name), timeout=timeout))
 
     @raises_axion_error
-    def list_batches(self, page_size=0):
+    def list_batches(self, page_size: int = 0) -> list[Batch]:
         """All batches on the server: a list of Batch."""
         return [Batch(self, proto) for proto in _pages(self.stub.ListBatches,
                                                        simulation_pb2.ListBatchesRequest(page_size=page_size),

@@ -1,10 +1,18 @@
 """What a call raises when the server refuses it or cannot be reached."""
 
+from __future__ import annotations
+
 import dataclasses
 import functools
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ParamSpec, TypeVar
 
 import grpc
-from google.rpc import error_details_pb2, status_pb2
+from google.rpc import error_details_pb2, status_pb2  # type: ignore[import-untyped, unused-ignore]
+
+
+_Parameters = ParamSpec("_Parameters")
+_Result = TypeVar("_Result")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,8 +31,9 @@ class AxionError(Exception):
     retry_delay: seconds after which to try again, or None if the server does not say.
     """
 
-    def __init__(self, code, message, *, reason="", domain="", metadata=None, field_violations=(),
-                 quota_violations=(), retry_delay=None):
+    def __init__(self, code: grpc.StatusCode, message: str, *, reason: str = "", domain: str = "",
+                 metadata: Mapping[str, str] | None = None, field_violations: Iterable[FieldViolation] = (),
+                 quota_violations: Iterable[str] = (), retry_delay: float | None = None) -> None:
         self.code = code
         self.message = message
         self.reason = reason
@@ -35,7 +44,7 @@ class AxionError(Exception):
         self.retry_delay = retry_delay
         super().__init__(str(self))
 
-    def __str__(self):
+    def __str__(self) -> str:
         lines = [f"{self.code.name}: {self.message}"]
         lines += [f"  {violation.field}: {violation.description}" for violation in self.field_violations
                   if violation.description not in self.message]
@@ -89,7 +98,7 @@ class InternalError(AxionError):
     """The server or its device failed."""
 
 
-_CLASSES = {
+_CLASSES: dict[grpc.StatusCode, type[AxionError]] = {
     grpc.StatusCode.INVALID_ARGUMENT: InvalidArgumentError,
     grpc.StatusCode.OUT_OF_RANGE: InvalidArgumentError,
     grpc.StatusCode.NOT_FOUND: NotFoundError,
@@ -107,13 +116,13 @@ _CLASSES = {
 _DETAILS_KEY = "grpc-status-details-bin"
 
 
-def _unpack(message, any_message):
+def _unpack(message: Any, any_message: Any) -> Any:
     return message if any_message.Is(message.DESCRIPTOR) and any_message.Unpack(message) else None
 
 
-def _details(trailing_metadata):
+def _details(trailing_metadata: Any) -> dict[str, Any]:
     """Keyword arguments of AxionError from the details that came with a status."""
-    found = {}
+    found: dict[str, Any] = {}
     for key, value in trailing_metadata or ():
         if key != _DETAILS_KEY:
             continue
@@ -129,21 +138,22 @@ def _details(trailing_metadata):
     return found
 
 
-def from_rpc_error(error):
+def from_rpc_error(error: grpc.RpcError) -> AxionError:
     """The AxionError of a grpc.RpcError."""
-    code = error.code() or grpc.StatusCode.UNKNOWN
+    call: Any = error  # raised by a call, it is the call too
+    code = call.code() or grpc.StatusCode.UNKNOWN
     try:
-        details = _details(error.trailing_metadata())
+        details = _details(call.trailing_metadata())
     except Exception:  # Details that cannot be read must not hide the error that they belong to.
         details = {}
-    return _CLASSES.get(code, AxionError)(code, error.details() or "no message", **details)
+    return _CLASSES.get(code, AxionError)(code, call.details() or "no message", **details)
 
 
-def raises_axion_error(call):
+def raises_axion_error(call: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
     """Decorator: a grpc.RpcError inside becomes the AxionError that it says."""
 
     @functools.wraps(call)
-    def wrapper(*args, **kwargs):
+    def wrapper(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
         try:
             return call(*args, **kwargs)
         except grpc.RpcError as error:

@@ -1,8 +1,11 @@
 """A compiled scene on the server, as the client knows it."""
 
-import numpy as np
+from __future__ import annotations
 
-from axion.v1 import scene_pb2
+import numpy as np
+import numpy.typing as npt
+
+from axion.v1 import scene_pb2, simulation_pb2
 
 
 class Model:
@@ -14,10 +17,11 @@ class Model:
     body_count (nb), joint_position_count (nq), joint_velocity_count (nv), control_count (nu).
     timestep: s, suggested. contact_capacity: contacts that a world can hold. gravity: [3] m/s^2.
     warnings: each element of the source that was understood only in part.
+    fingerprint: stands for all of the scene that decides how its worlds move; the same on every server.
     proto: the whole axion.v1.Model (masses, inertias, joint axes, shapes, ...).
     """
 
-    def __init__(self, proto):
+    def __init__(self, proto: simulation_pb2.Model) -> None:
         self.proto = proto
         self.name = proto.name
         self.display_name = proto.display_name
@@ -34,32 +38,36 @@ class Model:
         self.contact_capacity = proto.contact_capacity
         self.gravity = np.array([proto.gravity.x, proto.gravity.y, proto.gravity.z])
         self.warnings = list(proto.warnings)
+        self.fingerprint = proto.fingerprint
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return (f"<axion.Model {self.name} '{self.display_name}': {self.body_count} bodies, nq "
                 f"{self.joint_position_count}, nv {self.joint_velocity_count}, nu {self.control_count}>")
 
     @property
-    def keyframes(self):
+    def keyframes(self) -> dict[str, npt.NDArray[np.float64]]:
         """Joint positions of the keyframes: dict of name to float64 [nq]."""
         return {key.name: np.array(key.joint_position) for key in self.proto.keyframes}
 
-    def joint_positions_of_actuators(self):
+    def joint_positions_of_actuators(self) -> npt.NDArray[np.int64]:
         """Index into joint_position of the coordinate that each actuator drives: int64 [nu]."""
         joints, actuators = self.proto.joints, self.proto.actuators
         return np.array([joints[a.joint].position_start + a.axis for a in actuators], dtype=np.int64)
 
-    def effort_limits(self):
+    def effort_limits(self) -> npt.NDArray[np.float64]:
         """Lower and upper bound of each actuator's effort before gear, infinite where it has none: float64 [nu, 2]."""
         return np.array([(a.effort_lower, a.effort_upper) if a.effort_limited else (-np.inf, np.inf)
                          for a in self.proto.actuators]).reshape(-1, 2)
 
-    def hold_control(self, keyframe):
+    def hold_control(self, keyframe: str) -> npt.NDArray[np.float64]:
         """Controls with which position actuators hold a keyframe: float64 [nu].
 
         Motors and velocity actuators get zero. Raises KeyError if the model has no such keyframe.
         """
-        targets = self.keyframes[keyframe][self.joint_positions_of_actuators()]
+        keyframes = self.keyframes
+        if keyframe not in keyframes:
+            raise KeyError(f"keyframe: {keyframe!r} is none of {', '.join(keyframes) or 'none: the model has no keyframes'}")
+        targets = keyframes[keyframe][self.joint_positions_of_actuators()]
         gears = np.array([a.gear for a in self.proto.actuators])
         positions = np.array([a.kind == scene_pb2.ACTUATOR_KIND_POSITION for a in self.proto.actuators])
         return np.where(positions, gears * targets, 0.0)

@@ -1,9 +1,18 @@
 """Choices of a batch: words and numbers to axion.v1.SolverOptions and axion.v1.BatchOverrides."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import numpy.typing as npt
+
 from axion import tensors
 from axion.v1 import simulation_pb2, solver_pb2
 
-_ENUMS = {
+_Override = TypeVar("_Override", simulation_pb2.ShapeOverride, simulation_pb2.JointOverride)
+
+_ENUMS: dict[str, tuple[str, Any]] = {
     "preset": ("SOLVER_PRESET_", solver_pb2.SolverPreset),
     "precision": ("PRECISION_", solver_pb2.Precision),
     "constraint_level": ("CONSTRAINT_LEVEL_", solver_pb2.ConstraintLevel),
@@ -15,15 +24,15 @@ _ENUMS = {
 }
 
 
-def _enum_value(field, word):
+def _enum_value(field: str, word: object) -> int:
     prefix, enum = _ENUMS[field]
-    names = {name.removeprefix(prefix).lower(): value for name, value in enum.items() if value != 0}
+    names: dict[str, int] = {name.removeprefix(prefix).lower(): value for name, value in enum.items() if value != 0}
     if not isinstance(word, str) or word.lower() not in names:
         raise ValueError(f"{field}: {word!r} is none of {', '.join(names)}")
     return names[word.lower()]
 
 
-def solver_options(**choices):
+def solver_options(**choices: str | float | bool | None) -> solver_pb2.SolverOptions:
     """An axion.v1.SolverOptions of keyword arguments; None leaves a choice to the preset.
 
     preset, precision, constraint_level, joint_mode, gyroscopic_mode, contact_function, friction_model and linear_solver
@@ -41,8 +50,29 @@ def solver_options(**choices):
     return options
 
 
-def batch_overrides(**arrays):
+def batch_overrides(**arrays: npt.ArrayLike | None) -> simulation_pb2.BatchOverrides | None:
     """An axion.v1.BatchOverrides of arrays: body_pose [n, nb, 7], mass_scale [n, nb], friction_scale [n],
     gain_scale [n, nu]; None leaves the model's own. Raises TypeError for what is not an array of reals."""
     given = {name: tensors.to_tensor(array, name) for name, array in arrays.items() if array is not None}
     return simulation_pb2.BatchOverrides(**given) if given else None
+
+
+def shape_overrides(changes: Mapping[str, Mapping[str, float]]) -> list[simulation_pb2.ShapeOverride]:
+    """axion.v1.ShapeOverride of names and their changes: restitution, contact_stiffness, contact_damping. The name "" is
+    every shape. Raises TypeError for an unknown change."""
+    return [_named(simulation_pb2.ShapeOverride(name=name), change, "shape_overrides") for name, change in changes.items()]
+
+
+def joint_overrides(changes: Mapping[str, Mapping[str, float]]) -> list[simulation_pb2.JointOverride]:
+    """axion.v1.JointOverride of names and their changes: lock_stiffness, lock_damping. The name "" is every joint that
+    is neither free nor fixed. Raises TypeError for an unknown change."""
+    return [_named(simulation_pb2.JointOverride(name=name), change, "joint_overrides") for name, change in changes.items()]
+
+
+def _named(message: _Override, change: Mapping[str, float], name: str) -> _Override:
+    known = [field.name for field in message.DESCRIPTOR.fields if field.name != "name"]
+    for field, value in change.items():
+        if field not in known:
+            raise TypeError(f"{name}: {field!r} is none of {', '.join(known)}")
+        setattr(message, field, value)
+    return message

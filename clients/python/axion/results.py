@@ -1,11 +1,19 @@
 """What calls on worlds return."""
 
+from __future__ import annotations
+
 import collections.abc
 import enum
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from axion import tensors
+from axion.v1 import simulation_pb2, solver_pb2, state_pb2, tensor_pb2
+
+_Floats: TypeAlias = "npt.NDArray[np.float64]"
+_Ints: TypeAlias = "npt.NDArray[np.int32]"
 
 
 class Outcome(enum.IntFlag):
@@ -18,73 +26,92 @@ class Outcome(enum.IntFlag):
     FALLBACK = 16          # at least one step was redone with a more robust joint mode
 
 
-class _Fields(collections.abc.Mapping):
+class _Fields(collections.abc.Mapping[str, "npt.NDArray[Any]"]):
     """Read-only mapping from field names to arrays [n, ...]; the arrays share the bytes of the response."""
 
-    def __init__(self, proto, field_tensors):
-        self.proto = proto
+    def __init__(self, proto: Any, field_tensors: collections.abc.Mapping[str, tensor_pb2.Tensor]) -> None:
+        self._answer = proto
         self._tensors = field_tensors
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: str) -> npt.NDArray[Any]:
         if name not in self._tensors:
             raise KeyError(f"{name!r} was not asked for; there are {', '.join(sorted(self._tensors)) or 'none'}")
         return tensors.to_array(self._tensors[name])
 
-    def __iter__(self):
+    def __iter__(self) -> collections.abc.Iterator[str]:
         return iter(sorted(self._tensors))
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._tensors)
 
-    def _of_each_world(self, name, dtype):
+    def _of_each_world(self, name: str, dtype: Any) -> npt.NDArray[Any]:
         """A list of the message as an array; where it was asked for as a field too, that one, without a walk over it."""
         if name in self._tensors and len(self._tensors[name].shape) == 1:  # two dimensions: it was recorded
             return tensors.to_array(self._tensors[name])
-        return np.fromiter(getattr(self.proto, name), dtype, len(getattr(self.proto, name)))
+        return np.fromiter(getattr(self._answer, name), dtype, len(getattr(self._answer, name)))
 
     @property
-    def time(self):
+    def time(self) -> _Floats:
         """Simulated time of each world: float64 [n], s."""
         return self._of_each_world("time", np.float64)
 
     @property
-    def step_index(self):
+    def step_index(self) -> npt.NDArray[np.int64]:
         """Steps of each world since its last reset: int64 [n]."""
         return self._of_each_world("step_index", np.int64)
 
-    def __repr__(self):
-        shapes = ", ".join(f"{name} {list(self._tensors[name].shape)}" for name in self)
-        return f"<{type(self).__name__} of {len(self.proto.time)} worlds: {shapes or 'no fields'}>"
+    def __repr__(self) -> str:
+        shapes = ", ".join(f"{name} {list(self[name].shape)}" for name in self)
+        return f"<{type(self).__name__} of {len(self._answer.time)} worlds: {shapes or 'no fields'}>"
 
 
 class StepResult(_Fields):
     """Answer to a step: a mapping from the outputs asked for to arrays [n, ...] or, with record_every, [n, records, ...];
     besides `time`, `step_index`, `outcome` and `request_id`."""
 
-    def __init__(self, proto):
+    def __init__(self, proto: simulation_pb2.StepResponse) -> None:
         super().__init__(proto, proto.outputs)
+        self.proto = proto
 
     @property
-    def outcome(self):
+    def outcome(self) -> npt.NDArray[np.uint32]:
         """Bits of Outcome of each world: uint32 [n]."""
         return self._of_each_world("outcome", np.uint32)
 
     @property
-    def request_id(self):
+    def request_id(self) -> str:
         """The request's."""
         return self.proto.request_id
 
     @property
-    def converged(self):
+    def converged(self) -> npt.NDArray[np.bool_]:
         """True for each world all of whose steps met the tolerance: bool [n]."""
-        return (self.outcome & Outcome.CONVERGED) != 0
+        mask: npt.NDArray[np.bool_] = (self.outcome & Outcome.CONVERGED) != 0
+        return mask
 
 
 class State(_Fields):
-    """Answer to get_state: a mapping from field names to arrays [n, ...], besides `time` and `step_index`."""
+    """Answer to get_state: a mapping from field names to arrays [n, ...], besides `time` and `step_index`.
 
-    def __init__(self, proto):
+    "snapshot", if it was asked for, is an array of n bytes objects: what set_state and reset take.
+    """
+
+    def __init__(self, proto: state_pb2.GetStateResponse) -> None:
         super().__init__(proto, proto.fields)
+        self.proto = proto
+
+    def __getitem__(self, name: str) -> npt.NDArray[Any]:
+        if name != "snapshot" or not self.proto.snapshot:
+            return super().__getitem__(name)
+        snapshots = np.empty(len(self.proto.snapshot), dtype=object)
+        snapshots[:] = list(self.proto.snapshot)
+        return snapshots
+
+    def __iter__(self) -> collections.abc.Iterator[str]:
+        return iter(sorted([*self._tensors, *(["snapshot"] if self.proto.snapshot else [])]))
+
+    def __len__(self) -> int:
+        return len(self._tensors) + (1 if self.proto.snapshot else 0)
 
 
 class Contacts:
@@ -95,9 +122,19 @@ class Contacts:
     [c, 3] N s, on a. contact_count: [n] contacts of each world asked for.
     """
 
-    def __init__(self, proto):
-        self.contact_count = np.array(proto.contact_count, dtype=np.int32)
-        self.world = np.repeat(np.array(proto.world_indices, dtype=np.int32), self.contact_count)
+    shape_a: _Ints
+    shape_b: _Ints
+    body_a: _Ints
+    body_b: _Ints
+    gap: _Floats
+    normal_impulse: _Floats
+    point: _Floats
+    normal: _Floats
+    friction_impulse: _Floats
+
+    def __init__(self, proto: state_pb2.GetContactsResponse) -> None:
+        self.contact_count: _Ints = np.array(proto.contact_count, dtype=np.int32)
+        self.world: _Ints = np.repeat(np.array(proto.world_indices, dtype=np.int32), self.contact_count)
         for name in ("shape_a", "shape_b", "body_a", "body_b"):
             setattr(self, name, np.array(getattr(proto, name), dtype=np.int32))
         for name in ("gap", "normal_impulse"):
@@ -105,21 +142,21 @@ class Contacts:
         for name in ("point", "normal", "friction_impulse"):
             setattr(self, name, tensors.to_array(getattr(proto, name)))
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.gap)
 
 
 class Histogram:
     """Counts in bins: counts[b] holds bounds[b-1] < v <= bounds[b], the last bin what lies above. `mean` of all values."""
 
-    def __init__(self, proto):
-        self.bounds = np.array(proto.bounds)
-        self.counts = np.array(proto.counts, dtype=np.int64)
+    def __init__(self, proto: solver_pb2.BinnedCounts) -> None:
+        self.bounds: _Floats = np.array(proto.bounds)
+        self.counts: npt.NDArray[np.int64] = np.array(proto.counts, dtype=np.int64)
         self.sum = proto.sum
         self.count = int(self.counts.sum())
         self.mean = self.sum / self.count if self.count else 0.0
 
-    def quantile(self, fraction):
+    def quantile(self, fraction: float) -> float:
         """Upper bound of the bin in which this fraction of the values is reached; infinity for the last bin."""
         if not self.count:
             return 0.0
@@ -135,7 +172,18 @@ class BatchStats:
     (dynamics, joint, contact, friction, control), in multiples of the tolerance. max_penetration, max_joint_error: m.
     """
 
-    def __init__(self, proto):
+    world_steps: int
+    converged: int
+    max_iterations: int
+    contact_overflow: int
+    non_finite: int
+    fallback: int
+    newton_iterations: Histogram
+    linear_iterations: Histogram
+    line_search_steps: Histogram
+    contacts: Histogram
+
+    def __init__(self, proto: solver_pb2.BatchSolverStats) -> None:
         for name in ("world_steps", "converged", "max_iterations", "contact_overflow", "non_finite", "fallback"):
             setattr(self, name, getattr(proto, name))
         for name in ("newton_iterations", "linear_iterations", "line_search_steps", "contacts"):
@@ -145,7 +193,7 @@ class BatchStats:
         self.max_joint_error = proto.max_joint_error_meters
 
     @property
-    def converged_fraction(self):
+    def converged_fraction(self) -> float:
         """Share of world-steps that met the tolerance; 1 before the first step."""
         return self.converged / self.world_steps if self.world_steps else 1.0
 
@@ -158,13 +206,18 @@ class WorldStats:
     residual_blocks; max_penetration, max_joint_error: float64 [n], m.
     """
 
-    def __init__(self, proto):
-        self.world = np.array(proto.world_indices, dtype=np.int32)
+    newton_iterations: _Ints
+    linear_iterations: _Ints
+    line_search_steps: _Ints
+    contact_count: _Ints
+
+    def __init__(self, proto: solver_pb2.WorldSolverStats) -> None:
+        self.world: _Ints = np.array(proto.world_indices, dtype=np.int32)
         for name in ("newton_iterations", "linear_iterations", "line_search_steps", "contact_count"):
             setattr(self, name, np.array(getattr(proto, name), dtype=np.int32))
-        self.outcome = np.array(proto.outcome, dtype=np.uint32)
-        self.residual = tensors.to_array(proto.residual)
-        self.residual_normalised = tensors.to_array(proto.residual_normalised)
+        self.outcome: npt.NDArray[np.uint32] = np.array(proto.outcome, dtype=np.uint32)
+        self.residual: _Floats = tensors.to_array(proto.residual)
+        self.residual_normalised: _Floats = tensors.to_array(proto.residual_normalised)
         self.residual_blocks = list(proto.residual_blocks)
-        self.max_penetration = np.array(proto.max_penetration_meters)
-        self.max_joint_error = np.array(proto.max_joint_error_meters)
+        self.max_penetration: _Floats = np.array(proto.max_penetration_meters)
+        self.max_joint_error: _Floats = np.array(proto.max_joint_error_meters)

@@ -1,33 +1,40 @@
 """Scenes made in Python: a thin builder over axion.v1.SceneSpec."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
 from axion.v1 import scene_pb2
 
-_SHAPES = {"plane": scene_pb2.SHAPE_KIND_PLANE, "sphere": scene_pb2.SHAPE_KIND_SPHERE,
+_Kind = TypeVar("_Kind", scene_pb2.ShapeKind, scene_pb2.ActuatorKind)
+
+_SHAPES: dict[str, scene_pb2.ShapeKind] = {"plane": scene_pb2.SHAPE_KIND_PLANE, "sphere": scene_pb2.SHAPE_KIND_SPHERE,
            "capsule": scene_pb2.SHAPE_KIND_CAPSULE, "box": scene_pb2.SHAPE_KIND_BOX,
            "cylinder": scene_pb2.SHAPE_KIND_CYLINDER, "ellipsoid": scene_pb2.SHAPE_KIND_ELLIPSOID,
            "mesh": scene_pb2.SHAPE_KIND_MESH}
-_ACTUATORS = {"motor": scene_pb2.ACTUATOR_KIND_MOTOR, "position": scene_pb2.ACTUATOR_KIND_POSITION,
+_ACTUATORS: dict[str, scene_pb2.ActuatorKind] = {"motor": scene_pb2.ACTUATOR_KIND_MOTOR, "position": scene_pb2.ACTUATOR_KIND_POSITION,
               "velocity": scene_pb2.ACTUATOR_KIND_VELOCITY}
 _WORLD = -1
 
 
-def _vec3(values):
+def _vec3(values: Sequence[float]) -> scene_pb2.Vec3:
     x, y, z = values
     return scene_pb2.Vec3(x=x, y=y, z=z)
 
 
-def _pose(position, rotation):
+def _pose(position: Sequence[float], rotation: Sequence[float]) -> scene_pb2.Pose:
     w, x, y, z = rotation
     return scene_pb2.Pose(position=_vec3(position), rotation=scene_pb2.Quaternion(w=w, x=x, y=y, z=z))
 
 
-def _kind(kinds, word):
+def _kind(kinds: Mapping[str, _Kind], word: str) -> _Kind:
     if word not in kinds:
         raise ValueError(f"kind: {word!r} is none of {', '.join(kinds)}")
     return kinds[word]
 
 
-def _with_range(choices, name, limits):
+def _with_range(choices: dict[str, Any], name: str, limits: Sequence[float] | None) -> dict[str, Any]:
     if limits is not None:
         choices[f"{name}_limited"] = True
         choices[f"{name}_lower"], choices[f"{name}_upper"] = limits
@@ -47,12 +54,20 @@ class Scene:
     closes a loop. A loop joint has no coordinates, and nothing acts along it.
     """
 
-    def __init__(self, name="", *, gravity=None, **choices):
+    def __init__(self, name: str = "", *, gravity: Sequence[float] | None = None, **choices: Any) -> None:
         self.proto = scene_pb2.SceneSpec(name=name, **choices)
         if gravity is not None:
             self.proto.gravity.CopyFrom(_vec3(gravity))
 
-    def body(self, name, *, mass, inertia, position=(0, 0, 0), rotation=(1, 0, 0, 0), center_of_mass=(0, 0, 0)):
+    @classmethod
+    def of(cls, proto: scene_pb2.SceneSpec) -> Scene:
+        """A Scene of a message, for example of Client.get_scene; it is copied."""
+        scene = cls()
+        scene.proto.CopyFrom(proto)
+        return scene
+
+    def body(self, name: str, *, mass: float, inertia: Sequence[float], position: Sequence[float] = (0, 0, 0),
+             rotation: Sequence[float] = (1, 0, 0, 0), center_of_mass: Sequence[float] = (0, 0, 0)) -> int:
         """A rigid body. inertia: about the centre of mass, body axes, (xx, yy, zz) or (xx, yy, zz, xy, xz, yz)."""
         if len(inertia) not in (3, 6):
             raise ValueError(f"inertia: has {len(inertia)} numbers; it must have 3 or 6")
@@ -61,74 +76,86 @@ class Scene:
                               inertia=scene_pb2.Inertia(**dict(zip(("xx", "yy", "zz", "xy", "xz", "yz"), inertia))))
         return len(self.proto.bodies) - 1
 
-    def shape(self, kind, name, body=None, *, size=(), position=(0, 0, 0), rotation=(1, 0, 0, 0), **choices):
+    def shape(self, kind: str, name: str, body: int | None = None, *, size: float | Sequence[float] = (),
+              position: Sequence[float] = (0, 0, 0), rotation: Sequence[float] = (1, 0, 0, 0), **choices: Any) -> int:
         """A "plane", "sphere" (size r), "capsule" or "cylinder" (r, half length), "box" (half extents), "ellipsoid"
         (semi-axes) or "mesh" (mesh="name of a mesh", no size) in the frame of its body.
 
-        Further: friction, restitution, contact_stiffness, contact_damping, contact_dimension, contact_type,
-        contact_affinity.
+        Further: friction, restitution, contact_stiffness, contact_damping, contact_dimension, contact_priority,
+        contact_type, contact_affinity.
         """
-        size = (size,) if isinstance(size, (int, float)) else tuple(size)
+        extents = (size,) if isinstance(size, (int, float)) else tuple(size)
         self.proto.shapes.add(name=name, kind=_kind(_SHAPES, kind), body=_WORLD if body is None else body,
-                              pose=_pose(position, rotation), size=_vec3((*size, 0, 0, 0)[:3]), **choices)
+                              pose=_pose(position, rotation), size=_vec3((*extents, 0, 0, 0)[:3]), **choices)
         return len(self.proto.shapes) - 1
 
-    def mesh(self, name, vertices):
+    def mesh(self, name: str, vertices: Iterable[Sequence[float]]) -> str:
         """Points, each of three numbers, whose convex hull shapes of kind "mesh" have. Returns the name."""
         self.proto.meshes.add(name=name, vertices=[_vec3(vertex) for vertex in vertices])
         return name
 
-    def _joint(self, kind, name, child, parent, anchor=(0, 0, 0), **choices):
+    def _joint(self, kind: scene_pb2.JointKind, name: str, child: int, parent: int | None,
+               anchor: Sequence[float] = (0, 0, 0), **choices: Any) -> int:
         self.proto.joints.add(name=name, kind=kind, child=child, parent=_WORLD if parent is None else parent,
                               anchor=_vec3(anchor), **choices)
         return len(self.proto.joints) - 1
 
-    def free(self, name, child):
+    def free(self, name: str, child: int) -> int:
         """Six degrees of freedom; a body with this joint has no other."""
         return self._joint(scene_pb2.JOINT_KIND_FREE, name, child, None)
 
-    def fixed(self, name, child, parent=None, *, anchor=(0, 0, 0), **choices):
+    def fixed(self, name: str, child: int, parent: int | None = None, *, anchor: Sequence[float] = (0, 0, 0),
+              **choices: Any) -> int:
         """Welds two bodies; with lock_stiffness (and lock_damping) or in a loop they stay two, held at the anchor."""
         return self._joint(scene_pb2.JOINT_KIND_FIXED, name, child, parent, anchor, **choices)
 
-    def ball(self, name, child, parent=None, *, anchor=(0, 0, 0), **choices):
+    def ball(self, name: str, child: int, parent: int | None = None, *, anchor: Sequence[float] = (0, 0, 0),
+             **choices: Any) -> int:
         """Three rotations about the anchor. Further: ball_damping, ball_armature, lock_stiffness, lock_damping."""
         return self._joint(scene_pb2.JOINT_KIND_BALL, name, child, parent, anchor, **choices)
 
-    def axes(self, name, child, parent=None, *, axes, **choices):
+    def axes(self, name: str, child: int, parent: int | None = None, *, axes: Iterable[scene_pb2.AxisSpec],
+             **choices: Any) -> int:
         """Up to three axes in a chain, slides before hinges: each what hinge_axis or slide_axis returns."""
         return self._joint(scene_pb2.JOINT_KIND_AXES, name, child, parent, axes=axes, **choices)
 
-    def hinge(self, name, child, parent=None, *, axis=(0, 0, 1), anchor=(0, 0, 0), lock_stiffness=0.0,
-              lock_damping=0.0, **choices):
+    def hinge(self, name: str, child: int, parent: int | None = None, *, axis: Sequence[float] = (0, 0, 1),
+              anchor: Sequence[float] = (0, 0, 0), lock_stiffness: float = 0.0, lock_damping: float = 0.0,
+              **choices: Any) -> int:
         """One hinge. Further, as of hinge_axis: limits, damping, stiffness, armature, friction_loss, ..."""
         return self.axes(name, child, parent, axes=[self.hinge_axis(name, axis, anchor, **choices)],
                          lock_stiffness=lock_stiffness, lock_damping=lock_damping)
 
-    def slide(self, name, child, parent=None, *, axis=(0, 0, 1), lock_stiffness=0.0, lock_damping=0.0, **choices):
+    def slide(self, name: str, child: int, parent: int | None = None, *, axis: Sequence[float] = (0, 0, 1),
+              lock_stiffness: float = 0.0, lock_damping: float = 0.0, **choices: Any) -> int:
         """One slide. Further, as of slide_axis: limits, damping, stiffness, armature, friction_loss, ..."""
         return self.axes(name, child, parent, axes=[self.slide_axis(name, axis, **choices)],
                          lock_stiffness=lock_stiffness, lock_damping=lock_damping)
 
     @staticmethod
-    def hinge_axis(name, axis=(0, 0, 1), anchor=(0, 0, 0), *, limits=None, **choices):
+    def hinge_axis(name: str, axis: Sequence[float] = (0, 0, 1), anchor: Sequence[float] = (0, 0, 0), *,
+                   limits: Sequence[float] | None = None, **choices: Any) -> scene_pb2.AxisSpec:
         """An axion.v1.AxisSpec. limits: (lower, upper), rad. Further: reference, initial_position, armature, damping,
         stiffness, spring_reference, friction_loss."""
         return Scene._axis(scene_pb2.AXIS_KIND_HINGE, name, axis, limits, anchor=_vec3(anchor), **choices)
 
     @staticmethod
-    def slide_axis(name, axis=(0, 0, 1), *, limits=None, **choices):
+    def slide_axis(name: str, axis: Sequence[float] = (0, 0, 1), *, limits: Sequence[float] | None = None,
+                   **choices: Any) -> scene_pb2.AxisSpec:
         """As hinge_axis, along a line; m and N."""
         return Scene._axis(scene_pb2.AXIS_KIND_SLIDE, name, axis, limits, **choices)
 
     @staticmethod
-    def _axis(kind, name, axis, limits, **choices):
+    def _axis(kind: scene_pb2.AxisKind, name: str, axis: Sequence[float], limits: Sequence[float] | None,
+              **choices: Any) -> scene_pb2.AxisSpec:
         if limits is not None:
             choices["limited"] = True
             choices["lower"], choices["upper"] = limits
         return scene_pb2.AxisSpec(name=name, kind=kind, axis=_vec3(axis), **choices)
 
-    def actuator(self, kind, name, joint, axis=0, *, control_range=None, effort_range=None, **choices):
+    def actuator(self, kind: str, name: str, joint: int, axis: int = 0, *,
+                 control_range: Sequence[float] | None = None, effort_range: Sequence[float] | None = None,
+                 **choices: Any) -> int:
         """A "motor", or a "position" or "velocity" drive, on an axis of a joint of the tree.
 
         control_range, effort_range: (lower, upper) that clamp the control, and the effort before gear. Further: gear,
@@ -139,10 +166,11 @@ class Scene:
         self.proto.actuators.add(name=name, kind=_kind(_ACTUATORS, kind), joint=joint, axis=axis, **choices)
         return len(self.proto.actuators) - 1
 
-    def exclude(self, body_a, body_b):
+    def exclude(self, body_a: int, body_b: int) -> None:
         """Shapes of these two bodies never touch."""
         self.proto.excludes.add(body_a=body_a, body_b=body_b)
 
-    def keyframe(self, name, joint_position, joint_velocity=(), *, time=0.0):
+    def keyframe(self, name: str, joint_position: Sequence[float], joint_velocity: Sequence[float] = (), *,
+                 time: float = 0.0) -> None:
         """Coordinates of all joints but those that close loops: free 7, ball 4, one for each axis."""
         self.proto.keyframes.add(name=name, time=time, joint_position=joint_position, joint_velocity=joint_velocity)

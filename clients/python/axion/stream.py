@@ -1,11 +1,23 @@
 """Steps over one stream: requests go ahead of their answers, which come in order."""
 
+from __future__ import annotations
+
 import queue
+from collections.abc import Iterable, Iterator, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
 
 import grpc
+import numpy.typing as npt
 
 from axion import results
 from axion.errors import from_rpc_error
+from axion.tensors import Worlds
+
+if TYPE_CHECKING:
+    from axion.batch import Batch
+    from axion.client import Client
+    from axion.v1 import simulation_pb2
 
 _END = object()
 
@@ -20,33 +32,38 @@ class StepStream:
     A request that the server refuses ends the stream: the answers before it arrive, then `receive` raises.
     """
 
-    def __init__(self, client, batch):
+    def __init__(self, client: Client, batch: Batch) -> None:
         self._client = client
         self._batch = batch
-        self._requests = queue.SimpleQueue()
-        self._call = None
+        self._requests: queue.SimpleQueue[Any] = queue.SimpleQueue()  # StepRequest, then _END
+        self._call: Any = None
         self._pending = 0
 
-    def __enter__(self):
-        self._call = self._client.stub.StepStream(iter(self._requests.get, _END))
+    def __enter__(self) -> StepStream:
+        requests: Iterator[simulation_pb2.StepRequest] = iter(self._requests.get, _END)
+        self._call = self._client.stub.StepStream(requests)
         return self
 
-    def __exit__(self, kind, error, trace):
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
         self._requests.put(_END)
         if kind is not None or self._pending:
             self._call.cancel()
 
     @property
-    def pending(self):
+    def pending(self) -> int:
         """Requests sent and not yet answered."""
         return self._pending
 
-    def send(self, **arguments):
+    def send(self, control: npt.ArrayLike | None = None, steps: int = 1, outputs: str | Iterable[str] = (),
+             record_every: int = 0, worlds: Worlds = None, expected_step: int | None = None,
+             body_wrench: npt.ArrayLike | None = None, request_id: str = "") -> None:
         """Sends a step; arguments as of Batch.step without timeout. Does not wait."""
-        self._requests.put(self._batch.step_request(**arguments))
+        self._requests.put(self._batch.step_request(control, steps, outputs, record_every, worlds, expected_step,
+                                                    body_wrench, request_id))
         self._pending += 1
 
-    def receive(self):
+    def receive(self) -> results.StepResult:
         """The StepResult of the oldest unanswered request; waits for it. Raises AxionError, or RuntimeError if nothing
         is pending."""
         if not self._pending:
@@ -61,7 +78,7 @@ class StepStream:
         self._pending -= 1
         return results.StepResult(answer)
 
-    def map(self, requests, in_flight=4):
+    def map(self, requests: Iterable[Mapping[str, Any]], in_flight: int = 4) -> Iterator[results.StepResult]:
         """Sends each request (a dict of arguments of `send`) and yields the results in order, with at most `in_flight`
         requests ahead. ServerLimits.max_stream_in_flight bounds what helps."""
         if in_flight < 1:

@@ -1,23 +1,33 @@
 """NumPy arrays to and from axion.v1.Tensor: whole buffers, never element by element."""
 
+from __future__ import annotations
+
 import sys
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from axion.v1 import tensor_pb2
 
-_DTYPES = {
+# Worlds that a call is about: one index, some, a boolean mask of all worlds, or None for all.
+Worlds: TypeAlias = "int | Sequence[int] | Sequence[bool] | npt.NDArray[np.integer[Any]] | npt.NDArray[np.bool_] | None"
+# One snapshot for all worlds, or one a world.
+Snapshots: TypeAlias = "bytes | Sequence[bytes] | npt.NDArray[Any]"
+
+_DTYPES: dict[int, np.dtype[Any]] = {
     tensor_pb2.DTYPE_FLOAT32: np.dtype("<f4"),
     tensor_pb2.DTYPE_FLOAT64: np.dtype("<f8"),
     tensor_pb2.DTYPE_INT32: np.dtype("<i4"),
     tensor_pb2.DTYPE_UINT32: np.dtype("<u4"),
     tensor_pb2.DTYPE_INT64: np.dtype("<i8"),
 }
-_CODES = {dtype: code for code, dtype in _DTYPES.items()}
+_CODES: dict[Any, Any] = {dtype: code for code, dtype in _DTYPES.items()}
 _REALS = (_CODES[np.dtype("<f4")], _CODES[np.dtype("<f8")])
 
 
-def to_tensor(array, name="array"):
+def to_tensor(array: npt.ArrayLike, name: str = "array") -> tensor_pb2.Tensor:
     """The Tensor of an array of reals.
 
     array: anything that numpy.asarray takes. float32 and float64 keep their type; integers, booleans and other floats
@@ -34,7 +44,7 @@ def to_tensor(array, name="array"):
     return tensor_pb2.Tensor(dtype=_CODES[dtype], shape=values.shape, data=values.tobytes())
 
 
-def to_array(tensor):
+def to_array(tensor: tensor_pb2.Tensor) -> npt.NDArray[Any]:
     """The array of a Tensor, read-only and without a copy: it shares the bytes of the message.
 
     Raises ValueError if the element type is unknown or shape and bytes do not fit each other.
@@ -50,19 +60,33 @@ def to_array(tensor):
     return array if sys.byteorder == "little" else array.astype(dtype.newbyteorder("="))
 
 
-def world_indices(worlds, name="worlds"):
+def world_indices(worlds: Worlds, world_count: int, name: str = "worlds") -> list[int]:
     """A list of indices for `repeated int32 world_indices`; None means all worlds and gives an empty list.
 
-    worlds: None, one index, a slice-free sequence or array of integers, or a boolean mask of the worlds.
-    Raises TypeError for anything else, ValueError for an empty choice (which the server would read as "all").
+    worlds: None, one index, a slice-free sequence or array of integers, or a boolean mask with one value for each of the
+    `world_count` worlds. Raises TypeError for anything else, ValueError for a mask of another length and for an empty
+    choice (which the server would read as "all").
     """
     if worlds is None:
         return []
     values = np.atleast_1d(np.asarray(worlds))
     if values.dtype == np.bool_:
+        if values.shape != (world_count,):
+            raise ValueError(f"{name}: a mask of shape {list(values.shape)} for {world_count} worlds; "
+                             f"it must have shape [{world_count}]")
         values = np.flatnonzero(values)
     if values.size == 0:
         raise ValueError(f"{name}: chooses no world; pass None for all")
     if values.ndim != 1 or values.dtype.kind not in "iu":
         raise TypeError(f"{name}: wants a list of world indices, not {worlds!r}")
-    return values.tolist()
+    return [int(index) for index in values]
+
+
+def snapshot_list(snapshot: Snapshots, name: str = "snapshot") -> list[bytes]:
+    """A list for `repeated bytes snapshot`. Raises TypeError for what is neither bytes nor a sequence of them."""
+    given = [snapshot] if isinstance(snapshot, (bytes, bytearray, memoryview)) else list(snapshot)
+    if not all(isinstance(one, (bytes, bytearray, memoryview)) for one in given):
+        raise TypeError(f"{name}: wants bytes, or one bytes a world, as get_state(fields=[\"snapshot\"]) gives them")
+    if not given:
+        raise ValueError(f"{name}: is empty")
+    return [bytes(one) for one in given]

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "engine/backend/cpu/run_row.hpp"
-#include "engine/backend/cpu/thread_pool.hpp"
+#include "engine/backend/thread_pool.hpp"
 #include "engine/backend/engine_core.hpp"
 #include "engine/backend/text.hpp"
 
@@ -107,6 +107,8 @@ class CpuEngine final : public EngineCore {
   }
 
  protected:
+  Result<InputRoom> input_room(std::size_t) override { return InputRoom{nullptr, &pool_}; }
+
   std::int64_t world_overhead_bytes() const override { return sizeof(StepStatistics) + sizeof(std::int64_t); }
 
   std::int64_t scratch_growth_bytes(std::size_t scratch_bytes) const override {

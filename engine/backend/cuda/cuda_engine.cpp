@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <thread>
 #include <utility>
 
 #include "engine/backend/cuda/launch_stage.hpp"
@@ -13,6 +14,9 @@ namespace {
 // Left to the driver, models and the packed launches.
 constexpr double kUsableMemory = 0.9;
 
+// Threads of the host that pack inputs: a few read as fast as memory gives.
+constexpr int kMostThreads = 8;
+
 // The step kernel of one precision: what it takes, and the shapes that its launches choose from.
 struct KernelChoice {
   KernelUse use{};
@@ -23,13 +27,14 @@ struct KernelChoice {
 class CudaEngine final : public EngineCore {
  public:
   CudaEngine(int index, std::string name, std::int64_t memory_limit, const DeviceLimits& limits, KernelChoice narrow,
-             KernelChoice wide)
+             KernelChoice wide, int threads)
       : EngineCore(memory_limit),
         index_(index),
         name_(std::move(name)),
         limits_(limits),
         narrow_(std::move(narrow)),
-        wide_(std::move(wide)) {}
+        wide_(std::move(wide)),
+        pool_(threads) {}
 
   ~CudaEngine() override {
     if (done_ != nullptr) cudaEventDestroy(done_);
@@ -47,6 +52,13 @@ class CudaEngine final : public EngineCore {
   }
 
  protected:
+  Result<InputRoom> input_room(std::size_t bytes) override {
+    if (Status s = cuda_status(cudaSetDevice(index_), "select the device"); !s.ok()) return s.error();
+    const Result<std::byte*> data = stage_.reserve_values(bytes);
+    if (!data.ok()) return data.error();
+    return InputRoom{data.value(), &pool_};
+  }
+
   std::int64_t world_overhead_bytes() const override { return sizeof(StepStatistics); }
 
   std::int64_t scratch_growth_bytes(std::size_t scratch_bytes) const override {
@@ -187,6 +199,7 @@ class CudaEngine final : public EngineCore {
   cudaEvent_t done_ = nullptr;
   DeviceBuffer scratch_;  // shared by all launches: they follow each other on one stream
   LaunchStage stage_;
+  ThreadPool pool_;  // checks and packs inputs
   Models<float> models_float_;
   Models<double> models_double_;
 };
@@ -244,7 +257,9 @@ Result<std::unique_ptr<Engine>> create_cuda_engine(const EngineOptions& options,
   }
   const std::int64_t usable = static_cast<std::int64_t>(kUsableMemory * static_cast<double>(free_bytes));
   const std::int64_t limit = options.memory_limit_bytes > 0 ? std::min(options.memory_limit_bytes, usable) : usable;
-  auto engine = std::make_unique<CudaEngine>(index, properties.name, limit, limits, std::move(narrow), std::move(wide));
+  const int cores = std::max(1, int(std::thread::hardware_concurrency()));
+  const int threads = std::min(options.threads > 0 ? options.threads : cores, kMostThreads);
+  auto engine = std::make_unique<CudaEngine>(index, properties.name, limit, limits, std::move(narrow), std::move(wide), threads);
   if (Status status = engine->open(); !status.ok()) return unusable(index, status.error().message);
   return std::unique_ptr<Engine>(std::move(engine));
 }

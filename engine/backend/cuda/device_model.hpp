@@ -50,7 +50,11 @@ class DeviceModel {
     m_.shapes = append(image, arrays.shapes);
     m_.hull_vertices = append(image, arrays.hull_vertices);
     m_.pairs = append(image, arrays.pairs);
-    m_.pair_row = append(image, arrays.pair_row);
+    m_.shape_contacts = append(image, arrays.shape_contacts);
+    m_.neighbour_start = append(image, arrays.neighbour_start);
+    m_.neighbours = append(image, arrays.neighbours);
+    m_.exclude_start = append(image, arrays.exclude_start);
+    m_.excludes = append(image, arrays.excludes);
     user_.external_body = append(image, user.external_body);
     user_.p_BC = append(image, user.p_BC);
     user_.q_BC = append(image, user.q_BC);

@@ -6,8 +6,6 @@
 namespace axion::backend {
 namespace {
 
-std::size_t element_bytes(const step::JobInput& input) { return input.is_float64 ? sizeof(double) : sizeof(float); }
-
 // Bytes of one record of a field.
 template <typename Real>
 std::size_t record_bytes(const step::StepJob<Real>& job, Field field) {
@@ -35,9 +33,12 @@ std::size_t record_bytes(const step::StepJob<Real>& job, Field field) {
   return 0;
 }
 
-int steps_of(const step::JobInput& input, int step_count) { return input.step_stride == 0 ? 1 : step_count; }
-
 }  // namespace
+
+Result<std::byte*> LaunchStage::reserve_values(std::size_t bytes) {
+  if (Status s = values_.reserve(bytes); !s.ok()) return s.error();
+  return values_.data();
+}
 
 Status LaunchStage::pack(Launch& launch, std::span<const JobGroup> narrow, std::span<const JobGroup> wide) {
   table_bytes_ = input_bytes_ = packet_bytes_ = 0;
@@ -106,11 +107,6 @@ LaunchStage::Place LaunchStage::plan_job(const step::StepJob<Real>& job) {
   Place place{};
   const std::size_t n = job.world_count;
   place.indices = add(input_bytes_, job.world_indices == nullptr ? 0 : n * sizeof(std::int32_t));
-  place.control = add(input_bytes_, job.control.data == nullptr ? 0
-                                                                : n * steps_of(job.control, job.step_count) *
-                                                                      job.m.control_count * element_bytes(job.control));
-  place.wrench =
-      add(input_bytes_, job.wrench.data == nullptr ? 0 : n * 6 * job.m.body_count * element_bytes(job.wrench));
   place.records = job.record_every > 0 ? job.step_count / job.record_every : 1;
   place.packet_bytes = sizeof(std::int64_t);
   for (int k = 0; k < job.output_count; ++k) {
@@ -157,27 +153,11 @@ void LaunchStage::fill_job(step::StepJob<Real>& job, const Place& place) {
     std::memcpy(inputs_.data() + place.indices, job.world_indices, n * sizeof(std::int32_t));
     job.world_indices = at<const std::int32_t>(inputs_, place.indices);
   }
-  fill_input(job.control, place.control, n, steps_of(job.control, job.step_count), job.m.control_count);
-  fill_input(job.wrench, place.wrench, n, 1, 6 * job.m.body_count);
   for (int k = 0; k < job.output_count; ++k) {
     job.outputs[k].data = packets_.data() + place.packets + place.outputs[k];
     job.outputs[k].record_stride = model::align_up(place.output_bytes[k], sizeof(double));
     job.outputs[k].world_stride = place.packet_bytes;
   }
-}
-
-void LaunchStage::fill_input(step::JobInput& input, std::size_t offset, int rows, int steps, int columns) {
-  if (input.data == nullptr) return;
-  const std::size_t bytes = columns * element_bytes(input);
-  std::byte* to = inputs_.data() + offset;
-  for (int i = 0; i < rows; ++i) {
-    for (int t = 0; t < steps; ++t, to += bytes) {
-      std::memcpy(to, input.data + i * input.world_stride + t * input.step_stride, bytes);
-    }
-  }
-  input.data = inputs_.data() + offset;
-  input.step_stride = input.step_stride == 0 ? 0 : bytes;
-  input.world_stride = bytes * steps;
 }
 
 Status LaunchStage::unpack(Launch& launch, const Wait& wait) const {

@@ -2,7 +2,9 @@
 //
 //   tables   job records, places of fields, row starts, results of each job: in device memory. Packed anew for each launch and
 //            copied only if they are not those of the launch before: steps of the same requests copy nothing
-//   inputs   world indices, controls, wrenches of each job: pinned memory of the host, which blocks read when they need it
+//   values   controls and wrenches of all jobs, packed as they were checked (input_pass.hpp): pinned memory of the host, which blocks
+//            read when they need it
+//   inputs   world indices of each job, likewise
 //   packets  of each row its step index and its outputs: device memory, and pinned memory to which a block moves a row's
 //            packet as soon as the row is done; behind them the sums of statistics of each group of rows
 //   signals  counters in device memory; a flag for each group of rows in pinned memory, behind which its packets can be read
@@ -23,6 +25,8 @@ namespace axion::backend {
 
 class LaunchStage {
  public:
+  // Memory for the values of the next launch's inputs; the jobs that pack() takes point into it.
+  Result<std::byte*> reserve_values(std::size_t bytes);
   // Packs the jobs, which lie in the order of their groups, and points them at the device. kResourceExhausted if they do not
   // fit; nothing has run then.
   Status pack(Launch& launch, std::span<const JobGroup> narrow, std::span<const JobGroup> wide);
@@ -44,7 +48,7 @@ class LaunchStage {
  private:
   // Where the parts of one job are, in bytes from the start of their buffers.
   struct Place {
-    std::size_t indices, control, wrench;            // inputs
+    std::size_t indices;                             // inputs
     std::size_t packets, packet_bytes;               // of all its rows; of one
     std::size_t sums;                                // beside the packets, on the host
     std::size_t outputs[step::kMaxJobOutputs];       // in a packet
@@ -68,7 +72,6 @@ class LaunchStage {
   void fill(std::vector<Launch::Item<Real>>& items, const Table& table);
   template <typename Real>
   void fill_job(step::StepJob<Real>& job, const Place& place);
-  void fill_input(step::JobInput& input, std::size_t offset, int rows, int steps, int columns);
   template <typename Real>
   Status unpack_table(std::vector<Launch::Item<Real>>& items, const Table& table, const Wait& wait) const;
   void unpack_rows(const Place& place, int first, int count) const;
@@ -98,7 +101,7 @@ class LaunchStage {
   std::vector<std::byte> packed_, uploaded_;  // tables of this launch; what the device has
   PinnedBuffer tables_staging_;
   DeviceBuffer tables_;
-  PinnedBuffer inputs_;
+  PinnedBuffer values_, inputs_;
   DeviceBuffer packets_;
   PinnedBuffer results_;  // packets, then sums
   DeviceBuffer arrived_;  // [row groups] int

@@ -72,6 +72,19 @@ class FakeSimulation final : public v1::Simulation::Service {
     }
     return grpc::Status::OK;
   }
+  grpc::Status GetState(grpc::ServerContext*, const v1::GetStateRequest* request,
+                        v1::GetStateResponse* response) override {
+    if (request->fields_size() == 1 && request->fields(0) == "snapshot") {
+      response->add_snapshot("a");
+      response->add_snapshot(std::string("\0b", 2));
+    }
+    return grpc::Status::OK;
+  }
+  grpc::Status Reset(grpc::ServerContext*, const v1::ResetRequest* request, v1::ResetResponse*) override {
+    const std::scoped_lock lock(mutex_);
+    state_ = request->state();
+    return grpc::Status::OK;
+  }
   grpc::Status SetState(grpc::ServerContext*, const v1::SetStateRequest* request, v1::SetStateResponse*) override {
     const std::scoped_lock lock(mutex_);
     state_ = request->state();
@@ -300,6 +313,20 @@ TEST_F(ClientTest, state_is_sent_in_the_shape_of_its_field) {
   EXPECT_EQ(shape_text(simulation_.state().joint_position()), "[2, 9]");
   EXPECT_FALSE(simulation_.state().has_body_pose());
   EXPECT_EQ(batch->set_state({.joint_position = positions}).code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(ClientTest, snapshots_go_as_they_came) {
+  const auto batch = client().create_batch("models/m", 4);
+  ASSERT_TRUE(batch.ok());
+  const auto state = batch->get_state({"snapshot"});
+  ASSERT_TRUE(state.ok());
+  const std::vector<std::string> snapshots(state->snapshot().begin(), state->snapshot().end());
+  ASSERT_EQ(snapshots.size(), 2u);
+  ASSERT_TRUE(batch->set_state({.snapshot = snapshots}, std::vector<std::int32_t>{3, 1}).ok());
+  EXPECT_EQ(simulation_.state().snapshot(1), std::string("\0b", 2));
+  EXPECT_FALSE(simulation_.state().has_body_pose());
+  ASSERT_TRUE(batch->reset({}, "", {.snapshot = std::span(snapshots).first(1)}).ok());
+  EXPECT_EQ(simulation_.state().snapshot_size(), 1);
 }
 
 TEST_F(ClientTest, absent_server_is_unavailable) {

@@ -11,7 +11,7 @@ from google.rpc import error_details_pb2
 
 import axion
 from axion import tensors
-from axion.v1 import solver_pb2, tensor_pb2
+from axion.v1 import simulation_pb2, solver_pb2, tensor_pb2
 from fake_server import FakeServer, abort
 
 
@@ -54,13 +54,28 @@ class Tensors(unittest.TestCase):
             axion.to_array(tensor_pb2.Tensor(shape=[2], data=bytes(8)))
 
     def test_worlds_are_indices_or_a_mask_but_never_silently_all(self):
-        self.assertEqual(tensors.world_indices(None), [])
-        self.assertEqual(tensors.world_indices(3), [3])
-        self.assertEqual(tensors.world_indices(np.array([False, True, True])), [1, 2])
+        self.assertEqual(tensors.world_indices(None, 4), [])
+        self.assertEqual(tensors.world_indices(3, 4), [3])
+        self.assertEqual(tensors.world_indices(np.array([False, True, True]), 3), [1, 2])
         with self.assertRaisesRegex(ValueError, "no world"):
-            tensors.world_indices(np.array([False, False]))
+            tensors.world_indices(np.array([False, False]), 2)
         with self.assertRaises(TypeError):
-            tensors.world_indices([0.5])
+            tensors.world_indices([0.5], 4)
+
+    def test_a_mask_of_another_length_than_the_worlds_is_refused(self):
+        for mask in (np.ones(3, bool), np.ones(5, bool), np.ones((2, 2), bool), [True, False], True):
+            with self.assertRaisesRegex(ValueError, "worlds: a mask of shape .* for 4 worlds"):
+                tensors.world_indices(mask, 4)
+
+    def test_snapshots_are_bytes(self):
+        self.assertEqual(tensors.snapshot_list(b"ab"), [b"ab"])
+        self.assertEqual(tensors.snapshot_list([b"ab", bytearray(b"c")]), [b"ab", b"c"])
+        self.assertEqual(tensors.snapshot_list(np.array([b"ab", b"cd"])), [b"ab", b"cd"])
+        for wrong in ("ab", [1, 2], np.zeros(3, np.uint8)):
+            with self.assertRaisesRegex(TypeError, "snapshot: wants bytes"):
+                tensors.snapshot_list(wrong)
+        with self.assertRaisesRegex(ValueError, "empty"):
+            tensors.snapshot_list([])
 
 
 class Calls(unittest.TestCase):
@@ -122,6 +137,22 @@ class Calls(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "'tolerence'"):
             self.batch(options={"tolerence": 1})
         self.assertEqual(self.simulation.requests, [])
+
+    def test_calls_about_worlds_refuse_a_mask_of_another_length(self):
+        batch = self.batch()
+        sent = len(self.simulation.requests)
+        short = np.ones(3, bool)
+        for call in (batch.step, batch.reset, batch.get_state, batch.set_state, batch.contacts, batch.world_stats):
+            with self.assertRaisesRegex(ValueError, "for 4 worlds"):
+                call(worlds=short)
+        self.assertEqual(len(self.simulation.requests), sent)
+
+    def test_unknown_names_say_which_there_are(self):
+        model = axion.Model(simulation_pb2.Model(keyframes=[{"name": "stand"}, {"name": "sit"}]))
+        with self.assertRaisesRegex(KeyError, "'up' is none of stand, sit"):
+            model.hold_control("up")
+        with self.assertRaisesRegex(TypeError, "'bounce' is none of restitution, contact_stiffness, contact_damping"):
+            self.client.create_model(mjcf="", shape_overrides={"ball": {"bounce": 1}})
 
     def test_step_carries_control_and_returns_outputs_and_outcome(self):
         control = np.random.default_rng(1).normal(size=(2, 3, 2)).astype(np.float32)

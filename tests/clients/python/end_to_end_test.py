@@ -124,6 +124,36 @@ class EndToEnd(AxiondCase):
         self.tool("delete", made["batch"])
         self.assertIn("NOT_FOUND", self.tool("step", made["batch"], code=1))
 
+    def test_tool_ends_with_2_where_the_command_line_is_wrong(self):
+        for command in (["run"], ["run", str(SCENE), "--no_such_flag"], ["run", str(SCENE), "--steps=many"],
+                        ["create", str(SCENE), "--options=tolerances=1"], ["create", str(SCENE), "--preset=newest"],
+                        ["step", "models/1"], ["run", str(SCENE), "--trace=body_pose:x"], ["run", str(SCENE), "--seconds=-1"],
+                        ["step", "--worlds"], ["nothing"], ["delete", "all"],
+                        ["create", str(SCENE), "--shape_overrides=trunk.bounce=1"]):
+            said = self.tool(*command, code=2)
+            self.assertTrue(said.startswith("axion"), (command, said))
+            self.assertNotIn("INVALID_ARGUMENT", said, command)
+        self.assertIn("there are body_pose, body_velocity", self.tool("run", str(SCENE), "--trace=body_poses:2", code=2))
+        self.assertIn("there are stand", self.tool("run", str(SCENE), "--hold=sit", code=1))
+        self.assertIn("INVALID_ARGUMENT", self.tool("create", str(SCENE), "--tolerance=5", code=1))
+
+    def test_tool_finds_a_file_that_it_cannot_write_before_it_steps(self):
+        before = self.client.server_info().batch_count
+        with tempfile.TemporaryDirectory() as folder:
+            for flag in ("png", "csv"):
+                bad = pathlib.Path(folder, "no", "such", f"run.{flag}")
+                said = self.tool("run", str(SCENE), "--seconds=1000000", f"--{flag}={bad}", code=1)
+                self.assertEqual(said, f"axion run: cannot write the file '{bad}': No such file or directory\n")
+            self.assertIn("cannot read the file", self.tool("create", str(pathlib.Path(folder, "none.xml")), code=1))
+            self.assertEqual(list(pathlib.Path(folder).iterdir()), [])
+        self.assertEqual(self.client.server_info().batch_count, before)
+
+    def test_tool_takes_what_the_file_has_no_words_for(self):
+        made = json.loads(self.tool("create", str(SCENE), "--worlds=0", "--json",
+                                    "--shape_overrides=.restitution=0.4,.contact_stiffness=1e5,.contact_damping=10"))
+        shapes = self.client.get_model(made["model"]).proto.shapes
+        self.assertEqual({(s.restitution, s.contact_stiffness, s.contact_damping) for s in shapes}, {(0.4, 1e5, 10)})
+
     def test_example_walks_and_draws(self):
         with tempfile.TemporaryDirectory() as folder:
             plot = pathlib.Path(folder, "walk.png")

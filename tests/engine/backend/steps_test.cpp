@@ -112,6 +112,42 @@ TEST(Steps, a_sequence_of_controls_equals_repeated_held_ones) {
   EXPECT_EQ(read(*a, Field::kControl), read(*b, Field::kControl));
 }
 
+// Rows, steps and wrenches with gaps, both precisions in one launch: the bits of inputs that lie packed.
+TEST(Steps, inputs_with_gaps_step_as_packed_ones) {
+  const auto engine = cpu_engine(2);
+  const auto model = compile_scene(all_joints());
+  const int n = 3, steps = 4, nu = static_cast<int>(model->info().actuators.size());
+  const int wrench = 6 * static_cast<int>(model->info().bodies.size());
+  const auto packed_control = noise(n * steps * nu, 1, 3), packed_wrench = noise(n * wrench, 2, 4);
+  std::vector<std::string> states[2];
+  for (const int gap : {0, 3}) {
+    const int step_stride = nu + gap, row_stride = steps * step_stride + gap, wrench_stride = wrench + gap;
+    std::vector<double> control(n * row_stride, std::nan("")), wrenches(n * wrench_stride, std::nan(""));
+    for (int i = 0; i < n; ++i) {
+      for (int t = 0; t < steps; ++t) {
+        std::copy_n(&packed_control[(i * steps + t) * nu], nu, &control[i * row_stride + t * step_stride]);
+      }
+      std::copy_n(&packed_wrench[i * wrench], wrench, &wrenches[i * wrench_stride]);
+    }
+    const auto view = [](const std::vector<double>& values, int row, int step) {
+      return InputView{reinterpret_cast<const std::byte*>(values.data()), DType::kFloat64, row * sizeof(double), step * sizeof(double)};
+    };
+    std::unique_ptr<Batch> batches[2];
+    StepRequest requests[2];
+    for (int k = 0; k < 2; ++k) {
+      batches[k] = take(engine->create_batch(batch_spec(model, n, k == 0 ? model::Precision::kFloat32 : model::Precision::kFloat64)));
+      requests[k].batch = batches[k].get(), requests[k].step_count = steps;
+      requests[k].control = view(control, row_stride, step_stride), requests[k].body_wrench = view(wrenches, wrench_stride, 0);
+    }
+    take(engine->step(requests));
+    for (const auto& batch : batches) {
+      for (int i = 0; i < n; ++i) states[gap > 0].push_back(state_bytes(*batch, i));
+    }
+  }
+  EXPECT_EQ(states[0], states[1]);
+  EXPECT_NE(states[0][0], states[0][1]) << "worlds have controls of their own";
+}
+
 TEST(Steps, an_absent_control_keeps_the_last_one) {
   const auto engine = cpu_engine();
   const auto model = compile_scene(all_joints());

@@ -32,10 +32,14 @@ template <typename Real>
 std::vector<std::uint32_t> listed(testing::SingleWorld<Real>& world, Foresight foresight) {
   const auto m = world.model();
   std::vector<std::uint32_t> result;
-  for (int i = 0; i < m.pair_count; ++i) {
-    const auto& pair = m.pairs[i];
-    if (collide::near_each_other(m, world.world(), pair.shape_a, pair.shape_b, world.settings(), foresight))
-      result.push_back(i);
+  for (int i = 0; i < m.shape_count; ++i) {
+    for (int j = i + 1; j < m.shape_count; ++j) {
+      const int pair = model::pair_number(m, i, j);
+      if (pair < 0) continue;
+      const auto shapes = model::pair_data(m, pair);
+      if (collide::near_each_other(m, world.world(), shapes.shape_a, shapes.shape_b, world.settings(), foresight))
+        result.push_back(pair);
+    }
   }
   return result;
 }

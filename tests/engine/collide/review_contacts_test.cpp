@@ -165,6 +165,58 @@ TYPED_TEST(ReviewContacts, the_last_review_takes_all_candidates) {
   }
 }
 
+// The first review finds a ball on its way through another; the second result stops it and sends a third through a fourth,
+// which is looked for along that result alone. Both pairs are contacts then.
+TYPED_TEST(ReviewContacts, what_a_review_found_stays_a_contact_wherever_the_next_result_goes) {
+  std::mt19937 random(8);
+  model::SceneSpec scene = strewn_balls(4, random);
+  for (int i = 0; i < 4; ++i) scene.bodies[i].X_WB.position = {i % 2 == 0 ? -0.5 : 0, i < 2 ? 0.0 : 5.0, 0};
+  Searched<TypeParam> s(scene, 0, 0, random);
+  auto& w = s.world.world();
+  for (int b = 0; b < 4; ++b) w.v[b] = w.v_plus[b] = {};
+  s.search = collide::find_contacts(Team{}, s.world.model(), w, s.world.settings());
+  ASSERT_EQ(s.search.count, 0);
+  const int first = s.world.compiled().internal_body[0], third = s.world.compiled().internal_body[2];
+  w.v_plus[first] = {8, 0, 0};  // 0.4 m in the step, 0.1 m into the second
+  ASSERT_TRUE(s.review(0));
+  ASSERT_EQ(s.search.count, 1);
+  const model::Contact<TypeParam> found = w.contacts[0];
+  w.v_plus[first] = {}, w.v_plus[third] = {8, 0, 0};
+  ASSERT_TRUE(s.review(1));
+  ASSERT_EQ(s.search.count, 2);
+  EXPECT_TRUE(s.has(found.pair));
+  EXPECT_NE(w.contacts[0].pair, w.contacts[1].pair);
+  EXPECT_LT(w.contacts[0].pair, w.contacts[1].pair);
+}
+
+// A rod stands on end beside a block and turns by a radian: along straight lines it stays outside, in its poses it is inside.
+TYPED_TEST(ReviewContacts, what_turns_into_something_is_a_contact_with_the_gap_of_those_poses) {
+  std::mt19937 random(9);
+  using Real = TypeParam;
+  model::SceneSpec scene;
+  scene.bodies = {testing::solid_box("rod", 1, {0.02, 0.02, 0.5}, {0, 0, 0})};
+  scene.shapes = {testing::box_shape("rod", 0, {0.02, 0.02, 0.5}, 0.5),
+                  testing::box_shape("block", model::kWorldBody, {0.1, 1, 0.085}, 0.5)};
+  scene.shapes[1].X_BS.position = {0.35, 0, 0.135};
+  Searched<Real> s(scene, 0, 0, random);
+  auto& w = s.world.world();
+  const Real h = s.world.settings().dt;
+  w.v[0] = w.v_plus[0] = w.omega[0] = {}, w.omega_plus[0] = {0, Real(1) / h, 0};
+  s.search = collide::find_contacts(Team{}, s.world.model(), w, s.world.settings());
+  ASSERT_EQ(s.search.count, 0);
+  w.x_plus[0] = w.x[0], w.q_plus[0] = {Real(std::cos(0.5)), 0, Real(std::sin(0.5)), 0};
+  ASSERT_TRUE(s.review(0));
+  ASSERT_GE(s.search.count, 1);
+  Real deepest = 0;
+  for (int i = 0; i < s.search.count; ++i) {
+    EXPECT_LT(s.gap_after(w.contacts[i]), Real(0));
+    deepest = std::max(deepest, -s.gap_after(w.contacts[i]));
+  }
+  EXPECT_GT(deepest, Real(0.005));
+  EXPECT_NEAR(double(collide::solved_depth(Team{}, s.world.model(), w, s.world.settings(), s.search)), double(deepest), 1e-6);
+  EXPECT_FALSE(s.review(1)) << "a second look at the same result";
+}
+
 TYPED_TEST(ReviewContacts, an_overflow_is_not_forgotten) {
   std::mt19937 random(5);
   Searched<TypeParam> s(strewn_balls(2, random), 0, 0, random);

@@ -190,6 +190,28 @@ TEST(MjcfMesh, that_is_wrong_is_refused_with_its_line_and_the_reason) {
   EXPECT_NE(error_of(scene_of(dented("exact") + dented("exact"), geom)).find("a second time"), std::string::npos);
 }
 
+// A frame places meshes, and solids fitted to them, as it does other geoms; copies share one mesh.
+TEST(MjcfMesh, is_placed_by_a_frame_and_copied_with_one_mesh) {
+  for (const std::string geom : {"type=\"mesh\" mesh=\"m\"", "type=\"cylinder\" mesh=\"m\""}) {
+    const std::string inside = "<geom " + geom + " pos=\".1 .2 .3\" euler=\"0 0 30\"/>";
+    const ImportedScene plain = read(scene_of(kWedge, "<geom " + geom + " pos=\"-.1 .15 .3\" euler=\"0 0 120\"/>"));
+    const ImportedScene framed =
+        read(scene_of(kWedge, "<frame pos=\".1 .05 0\" euler=\"0 0 90\">" + inside + "</frame>"));
+    ASSERT_EQ(framed.scene.shapes.size(), 1u);
+    const model::PoseSpec &X = framed.scene.shapes[0].X_BS, &Y = plain.scene.shapes[0].X_BS;
+    for (std::size_t k = 0; k < 3; ++k) EXPECT_NEAR(X.position[k], Y.position[k], 1e-12) << geom;
+    for (std::size_t k = 0; k < 4; ++k) EXPECT_NEAR(X.rotation[k], Y.rotation[k], 1e-12) << geom;
+    for (std::size_t k = 0; k < 3; ++k) {
+      EXPECT_NEAR(framed.scene.bodies[0].p_BoBcm[k], plain.scene.bodies[0].p_BoBcm[k], 1e-12) << geom;
+    }
+    const ImportedScene copies =
+        read(scene_of(kWedge, "<replicate count=\"3\" offset=\"1 0 0\" euler=\"0 0 20\">" + inside + "</replicate>"));
+    EXPECT_EQ(copies.scene.shapes.size(), 3u);
+    EXPECT_EQ(copies.scene.meshes.size(), geom.find("type=\"mesh\"") == 0 ? 1u : 0u);
+    EXPECT_TRUE(model::compile(copies.scene).ok());
+  }
+}
+
 // Every beginning of a file, and files with wrong bytes, are refused or read, and nothing else happens.
 TEST(MjcfMesh, files_cut_off_or_with_wrong_bytes_do_no_harm) {
   std::mt19937 random(5);

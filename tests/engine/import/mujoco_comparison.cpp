@@ -208,6 +208,7 @@ void Comparison::compare_shapes() {
     for (int i = 0; i < number_count(shape.kind); ++i) expect_close(shape.size[i], m_->geom_size[3 * g + i], shape.name + " size");
     expect_close(shape.friction, m_->geom_friction[3 * g], shape.name + " friction");
     EXPECT_EQ(shape.contact_dimension, m_->geom_condim[g] == 1 ? 1 : 3) << shape.name;
+    EXPECT_EQ(shape.contact_priority, m_->geom_priority[g]) << shape.name;
     EXPECT_EQ(static_cast<int>(shape.contact_type), m_->geom_contype[g]) << shape.name;
     EXPECT_EQ(static_cast<int>(shape.contact_affinity), m_->geom_conaffinity[g]) << shape.name;
   }

@@ -88,13 +88,26 @@ TEST(MergeWelds, welds_say_where_each_welded_frame_went) {
   expect_near(w.welds[1].X_BW.position, {3, 0, 0.5});
 }
 
-TEST(MergeWelds, exclusions_follow_the_bodies_and_vanish_within_one) {
-  const WeldedScene w = merged(robot());
-  ASSERT_EQ(w.scene.excludes.size(), 2u);
-  EXPECT_EQ(w.scene.excludes[0].body_a, 0);
-  EXPECT_EQ(w.scene.excludes[0].body_b, 1);
-  EXPECT_EQ(w.scene.excludes[1].body_a, kWorldBody);
-  EXPECT_EQ(w.scene.excludes[1].body_b, 3);
+TEST(MergeWelds, exclusions_stay_with_the_bodies_that_they_name) {
+  const SceneSpec scene = robot();
+  const WeldedScene w = merged(scene);
+  EXPECT_TRUE(w.scene.excludes.empty());  // each is about a body that is only a part, or about one that has others welded to it
+  ASSERT_EQ(w.part_excludes.size(), scene.excludes.size());
+  for (std::size_t i = 0; i < scene.excludes.size(); ++i) {
+    EXPECT_EQ(w.part_excludes[i].body_a, scene.excludes[i].body_a);
+    EXPECT_EQ(w.part_excludes[i].body_b, scene.excludes[i].body_b);
+  }
+  ASSERT_EQ(w.shape_part.size(), scene.shapes.size());
+  for (std::size_t i = 0; i < scene.shapes.size(); ++i) EXPECT_EQ(w.shape_part[i], scene.shapes[i].body);
+}
+
+TEST(MergeWelds, exclusions_of_whole_bodies_follow_them) {
+  SceneSpec scene = robot();
+  scene.excludes = {{0, 5}};
+  const WeldedScene w = merged(scene);
+  ASSERT_EQ(w.scene.excludes.size(), 1u);
+  EXPECT_EQ(w.scene.excludes[0].body_a, w.body_map[0]);
+  EXPECT_EQ(w.scene.excludes[0].body_b, w.body_map[5]);
 }
 
 TEST(MergeWelds, a_chain_of_welds_in_any_order_is_one_body) {

@@ -150,9 +150,11 @@ class NewtonSystem {
     auto& w = world_.world();
     const auto s = world_.settings();
     constraints::start_joints(Team{}, m, w);
+    constraints::turn_inertias(Team{}, m, w);
+    constraints::weigh_axes(Team{}, m, w, s);
     constraints::choose_force_steps(Team{}, m, w, s);
-    constraints::free_motion(Team{}, m, w, s);
     constraints::build_axis_rows(Team{}, m, w, s);
+    constraints::free_motion(Team{}, m, w, s);
     constraints::build_limit_rows(Team{}, m, w);
     constraints::build_effort_rows(Team{}, m, w, s);
     const int contacts = collide::find_contacts(Team{}, m, w, s).count;

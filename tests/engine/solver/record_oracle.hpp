@@ -180,7 +180,7 @@ class RecordOracle {
     if (axis.limit >= 0) {
       const double sign = s - axis.lower <= axis.upper - s ? 1 : -1, impulse = w.lambda_joint[limits + axis.limit];
       const double gap = sign > 0 ? s - axis.lower : axis.upper - s;
-      r.contact = std::max(r.contact, std::abs(std::min(gap_speed(gap) + sign * rate, scale * impulse)));
+      r.contact = std::max(r.contact, std::abs(std::min(limit_speed(gap) + sign * rate, scale * impulse)));
       take_impulse(row, joint.child, joint.parent, sign * impulse);
     }
     for (int e = axis.effort_start; e < axis.effort_start + axis.effort_count; ++e) {
@@ -197,10 +197,12 @@ class RecordOracle {
     }
   }
 
-  // What a gap asks of the velocity: it may close, an overlap is pushed out no faster than the bound.
-  double gap_speed(double gap) const {
+  // What the gap of a hinge's limit asks of the velocity: it may close; the joint is pushed back no faster than its overlap in
+  // the recovery time, or half a radian a step, or the bound of contacts where that is more.
+  double limit_speed(double gap) const {
     const double h = world_.settings().dt;
-    return std::max(gap / h, -world_.settings().depenetration_velocity);
+    const double back = std::min(-gap / world_.settings().limit_recovery_time, 0.5 / h);
+    return std::max(gap / h, -std::max(back, double(world_.settings().depenetration_velocity)));
   }
 
   void add_contact(int i, Blocks& r) {
@@ -225,7 +227,9 @@ class RecordOracle {
     for (int k = 0; k < 4; ++k) tangents(k / 2, k % 2) = product(row[1 + k / 2], row[1 + k % 2], c.body_a, c.body_b);
     const double r_t = Eigen::SelfAdjointEigenSolver<Eigen::Matrix2d>(tangents).eigenvalues().maxCoeff();
     const double compliance = std::min(world_.settings().contact_compliance / (h * h), 1e-2 * r_n);
-    const double a = gap_speed(c.gap) + row_velocity(row[0], c.body_a, c.body_b) + compliance * lambda[0];
+    // The gap, less what the contact's compliance takes, is closed; bodies part no faster than the bound.
+    const double push = std::max(c.gap / h + compliance * lambda[0], -double(world_.settings().depenetration_velocity));
+    const double a = push + row_velocity(row[0], c.body_a, c.body_b);
     r.contact = std::max(r.contact, std::abs(std::min(a, r_n * lambda[0])));
     const Eigen::Vector2d v(row_velocity(row[1], c.body_a, c.body_b), row_velocity(row[2], c.body_a, c.body_b));
     const Eigen::Vector2d f(lambda[1], lambda[2]), star = f - v / r_t;

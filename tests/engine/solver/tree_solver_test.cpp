@@ -62,7 +62,6 @@ TEST(TreeSolver, bodies_that_fill_are_ordered_by_degree_children_first) {
   System pile(testing::sphere_pile(3, 3, 0.1), model::make_options(model::Preset::kDefault), 1);
   const auto& p = pile.problem();
   for (int b = 0; b < p.m.body_count; ++b) p.w.body_rank[b] = p.w.body_of_rank[b] = b;
-  for (int i = 0; i < p.m.body_count * p.m.body_count; ++i) p.w.coupling_index[i] = -1;
   solver::fill_couplings(p, solver::mark_couplings(p, solver::Scope::kWhole));
   const int unordered = p.w.coupling_count[0];
   solver::find_couplings(Team{}, p, solver::Scope::kWhole);

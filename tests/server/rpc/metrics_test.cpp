@@ -44,6 +44,9 @@ TEST_F(MetricsOfServer, are_all_there_and_move) {
   const auto after = collect();
   const std::map<std::string, std::pair<MetricType, std::set<std::string>>> contract{
       {"axion_build_info", {MetricType::Gauge, {"version", "revision", "backends"}}},
+      {"axion_connections", {MetricType::Gauge, {}}},
+      {"axion_connections_refused_total", {MetricType::Counter, {}}},
+      {"axion_log_lines_dropped_total", {MetricType::Counter, {}}},
       {"axion_worlds", {MetricType::Gauge, {"device"}}},
       {"axion_batches", {MetricType::Gauge, {"device"}}},
       {"axion_models", {MetricType::Gauge, {}}},
@@ -65,7 +68,8 @@ TEST_F(MetricsOfServer, are_all_there_and_move) {
       {"axion_device_memory_bytes", {MetricType::Gauge, {"device", "kind"}}},
   };
   // These say what is, and it is the same again: the build, an empty queue, no overflow.
-  const std::set<std::string> still{"axion_build_info", "axion_queue_depth", "axion_contact_overflows_total"};
+  const std::set<std::string> still{"axion_build_info", "axion_queue_depth", "axion_contact_overflows_total",
+                                    "axion_connections_refused_total", "axion_log_lines_dropped_total", "axion_connections"};
   EXPECT_EQ(after.size(), contract.size());
   for (const auto& [name, expected] : contract) {
     ASSERT_TRUE(after.contains(name)) << name;

@@ -56,6 +56,32 @@ class Stretches : public ScheduleTest {
   }
 };
 
+TEST_F(Stretches, a_snapshot_has_the_outcome_of_the_whole_request) {
+  make_batcher({});
+  const Handle batch = make_batch(3);
+  batch->carried_outcome[1] = kMaxIterations | kFallback;  // what earlier launches of its last request left
+  std::vector<std::string> outcomes;
+  EXPECT_TRUE(on_device(batch, [&](Engine&, schedule::BatchHandle* handle) {
+                static_cast<FakeBatch&>(*handle->engine).worlds[1].outcome = kConverged;
+                static_cast<FakeBatch&>(*handle->engine).worlds[2].outcome = kConverged;
+                const std::vector<std::int32_t> worlds{2, 1};
+                return schedule::read_snapshots(*handle, worlds, [&](std::string snapshot) {
+                  outcomes.push_back(std::move(snapshot));
+                  return absl::OkStatus();
+                });
+              }).ok());
+  EXPECT_EQ(outcomes,
+            (std::vector<std::string>{std::to_string(kConverged), std::to_string(kMaxIterations | kFallback)}));
+  EXPECT_TRUE(on_device(batch, [&](Engine&, schedule::BatchHandle* handle) {
+                StateUpdate state;
+                state.snapshots = {"the fake engine takes any"};
+                const std::int32_t world = 1;
+                return schedule::set_worlds(*handle, {&world, 1}, state);
+              }).ok());
+  EXPECT_EQ(batch->carried_outcome[1], std::uint32_t{kConverged}) << "the snapshot has the whole outcome";
+  batcher.reset();
+}
+
 TEST_F(Stretches, a_cut_step_gives_what_one_launch_gives) {
   for (const std::int64_t record_every : {0, 1, 2, 3, 4, 6, 12}) {
     const Result whole = run(1000, record_every);

@@ -1,4 +1,4 @@
-#include "engine/backend/cpu/thread_pool.hpp"
+#include "engine/backend/thread_pool.hpp"
 
 namespace axion::backend {
 

@@ -1,0 +1,49 @@
+#include "clients/cli/local_errors.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+#include "absl/strings/cord.h"
+#include "absl/strings/str_cat.h"
+
+namespace axion::cli {
+namespace {
+
+constexpr char kUsage[] = "axion.cli/usage", kFile[] = "axion.cli/file";
+
+absl::Status marked(absl::Status status, const char* mark) {
+  status.SetPayload(mark, absl::Cord());
+  return status;
+}
+
+}  // namespace
+
+absl::Status usage_error(const std::string& message) {
+  return marked(absl::InvalidArgumentError(absl::StrCat(message, "; see `axion help`")), kUsage);
+}
+bool is_usage_error(const absl::Status& status) { return status.GetPayload(kUsage).has_value(); }
+
+absl::Status file_error(const std::string& message) { return marked(absl::FailedPreconditionError(message), kFile); }
+bool is_file_error(const absl::Status& status) { return status.GetPayload(kFile).has_value(); }
+
+absl::Status check_writable(const std::string& path) {
+  if (path.empty()) {
+    return absl::OkStatus();
+  }
+  std::error_code ignored;
+  const bool existed = std::filesystem::exists(path, ignored);
+  errno = 0;
+  const std::ofstream file(path, std::ios::app);
+  if (!file) {
+    return file_error(absl::StrCat("cannot write the file '", path, "': ", std::strerror(errno)));
+  }
+  if (!existed) {
+    std::filesystem::remove(path, ignored);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace axion::cli

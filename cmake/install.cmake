@@ -1,0 +1,67 @@
+# The names by which other projects link the libraries, in a build (add_subdirectory, FetchContent) and once installed
+# (find_package(axion)): axion::client, axion::engine, axion::import and what these need. `cmake --install` puts
+# programs, libraries and headers of all rooms that were built into the components server, client, engine and bench.
+set(axion_engine_targets
+    axion_base axion_math axion_team axion_model axion_collide axion_constraints axion_solver axion_step axion_backend
+    axion_engine axion_import axion_cuda_kernels)
+set(axion_client_targets axion_proto axion_client)
+
+function(axion_name_targets)
+  foreach(target IN LISTS ARGN)
+    if(TARGET ${target})
+      string(REPLACE "axion_" "" name ${target})
+      add_library(axion::${name} ALIAS ${target})
+      set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
+    endif()
+  endforeach()
+endfunction()
+axion_name_targets(${axion_engine_targets} ${axion_client_targets})
+
+if(NOT AXION_INSTALL)
+  return()
+endif()
+include(CMakePackageConfigHelpers)
+include(GNUInstallDirs)
+set(axion_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/axion")
+
+function(axion_install_targets component)
+  set(present)
+  foreach(target IN LISTS ARGN)
+    if(TARGET ${target})
+      list(APPEND present ${target})
+    endif()
+  endforeach()
+  install(TARGETS ${present} EXPORT axion_${component}
+          ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT ${component}
+          LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT ${component})
+  install(EXPORT axion_${component} NAMESPACE axion:: FILE axion_${component}.cmake
+          DESTINATION "${axion_package_dir}" COMPONENT ${component})
+  install(FILES "${PROJECT_BINARY_DIR}/axionConfig.cmake" "${PROJECT_BINARY_DIR}/axionConfigVersion.cmake"
+          DESTINATION "${axion_package_dir}" COMPONENT ${component})
+endfunction()
+
+axion_install_targets(engine ${axion_engine_targets})
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/engine" DESTINATION include/axion COMPONENT engine
+        FILES_MATCHING PATTERN "*.hpp" PATTERN "*.cuh")
+if(TARGET axion_client)
+  axion_install_targets(client ${axion_client_targets})
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/clients/cpp" DESTINATION include/axion/clients COMPONENT client
+          FILES_MATCHING PATTERN "*.hpp")
+  install(DIRECTORY "${PROJECT_BINARY_DIR}/generated/" DESTINATION include/axion COMPONENT client
+          FILES_MATCHING PATTERN "*.pb.h")
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/proto/axion" DESTINATION share/axion/proto COMPONENT client
+          FILES_MATCHING PATTERN "*.proto")
+endif()
+if(TARGET axion)
+  install(TARGETS axion RUNTIME COMPONENT client)
+endif()
+if(TARGET axiond)
+  install(TARGETS axiond RUNTIME COMPONENT server)
+endif()
+if(TARGET axion-bench)
+  install(TARGETS axion-bench RUNTIME COMPONENT bench)
+endif()
+
+configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/axionConfig.cmake.in" "${PROJECT_BINARY_DIR}/axionConfig.cmake"
+    INSTALL_DESTINATION "${axion_package_dir}")
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/axionConfigVersion.cmake" COMPATIBILITY SameMinorVersion)

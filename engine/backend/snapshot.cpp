@@ -1,0 +1,324 @@
+#include "engine/backend/snapshot.hpp"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <type_traits>
+#include <vector>
+
+#include "engine/backend/text.hpp"
+#include "engine/base/hash.hpp"
+
+namespace axion::backend {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "snapshots are the arrays as they lie in memory");
+
+constexpr char kMagic[8] = {'A', 'X', 'I', 'O', 'N', 'S', 'N', 'P'};
+constexpr std::size_t kTailBytes = sizeof(std::uint64_t) + 1;
+constexpr std::uint32_t kKnownOutcomes = kConverged | kMaxIterations | kContactOverflow | kNonFinite | kFallback;
+constexpr double kMaxScale = 1e6, kScaleSlack = 1 + 1e-6;   // as requests may set them (checks.cpp), rounded to float32
+constexpr std::int64_t kMostSteps = std::int64_t(1) << 62;  // so that counting on cannot overflow
+constexpr double kUnitSlack = 1e-3;                         // |q|^2 - 1 of a rotation
+
+std::span<const std::byte> as_bytes(std::string_view text) {
+  return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
+}
+
+std::uint64_t checksum(std::string_view bytes) {
+  Hash hash;
+  hash.add(as_bytes(bytes));
+  return hash.value();
+}
+
+SnapshotHeader header_of(std::string_view bytes) {
+  SnapshotHeader header;
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  return header;
+}
+
+// Calls f(member, elements that a snapshot holds, element count) for each array of state and parameters. Contacts are
+// kept in arrays for as many as a world can have.
+template <typename Real, typename F>
+void for_each_kept(const model::ModelView<Real>& m, const SnapshotHeader& header, F&& f) {
+  using W = model::WorldView<Real>;
+  model::for_each_field(m, [&](model::FieldKind kind, auto member, std::size_t count) {
+    using Member = decltype(member);
+    if (kind == model::FieldKind::kScratch) return;
+    std::size_t used = count;
+    if constexpr (std::is_same_v<Member, model::ContactWarmStart<Real> * W::*>) {
+      if (member == &W::warm) used = header.warm_count;
+    } else if constexpr (std::is_same_v<Member, model::Contact<Real> * W::*>) {
+      if (member == &W::contacts) used = header.contact_count;
+    } else if constexpr (std::is_same_v<Member, Real * W::*>) {
+      if (member == &W::lambda_contact) used = 3 * std::size_t(header.contact_count);
+      if (member == &W::contact_gap) used = header.contact_count;
+    }
+    f(member, used, count);
+  });
+}
+
+template <typename Real, typename Member>
+using ElementOf = std::remove_pointer_t<std::remove_reference_t<decltype(model::WorldView<Real>{}.*Member{})>>;
+
+template <typename Real>
+std::size_t snapshot_bytes(const model::ModelView<Real>& m, const SnapshotHeader& header) {
+  std::size_t bytes = sizeof(SnapshotHeader) + kTailBytes;
+  for_each_kept(m, header, [&](auto member, std::size_t used, std::size_t) {
+    bytes += used * sizeof(ElementOf<Real, decltype(member)>);
+  });
+  return bytes;
+}
+
+template <typename Real>
+std::uint64_t layout_of(const EngineModel& model) {
+  Hash hash;
+  model::for_each_field(model.arrays<Real>().view(), [&](model::FieldKind kind, auto member, std::size_t count) {
+    if (kind == model::FieldKind::kScratch) return;
+    hash.add(std::uint64_t(kind));
+    hash.add(std::uint64_t(sizeof(ElementOf<Real, decltype(member)>)));
+    hash.add(std::uint64_t(count));
+  });
+  hash.add(model.pairs_hash());
+  return hash.value();
+}
+
+bool finite(float value) { return std::isfinite(value); }
+bool finite(double value) { return std::isfinite(value); }
+template <typename Real>
+bool finite(const math::Vec3<Real>& a) {
+  return finite(a.x) && finite(a.y) && finite(a.z);
+}
+template <typename Real>
+bool finite(const math::Quat<Real>& q) {
+  const double square = double(q.w) * q.w + double(q.x) * q.x + double(q.y) * q.y + double(q.z) * q.z;
+  return std::abs(square - 1) <= kUnitSlack;  // false for NaN: and a rotation
+}
+template <typename Real>
+bool finite(const model::ContactWarmStart<Real>& c) {
+  return finite(c.normal) && finite(c.approach) && finite(c.friction);
+}
+
+// What is wrong with the arrays of a world, in words; null if nothing is.
+template <typename Real>
+class Inspection {
+ public:
+  using W = model::WorldView<Real>;
+  Inspection(const model::ModelView<Real>& m, const W& w, const SnapshotHeader& header)
+      : m_(m), w_(w), header_(header) {}
+
+  const char* run() {
+    for_each_kept(m_, header_, [this](auto member, std::size_t used, std::size_t) { inspect(member, used); });
+    check(w_.warm_count[0] == static_cast<int>(header_.warm_count), "counts of contacts that differ from its header's");
+    check(w_.record->contact_count == static_cast<int>(header_.contact_count),
+          "counts of contacts that differ from its header's");
+    for (int i = 0; i < m_.limit_count; ++i)
+      check(w_.limit_side[i] >= -1 && w_.limit_side[i] <= 1, "a side of a limit that there is not");
+    for (int b = 0; b < m_.body_count; ++b) check_scale(w_.mass_scale[b], 1 / kMaxScale);
+    check_scale(w_.friction_scale[0], 0);
+    for (int i = 0; i < m_.control_count; ++i) check_scale(w_.gain_scale[i], 0);
+    return wrong_;
+  }
+
+ private:
+  void check(bool right, const char* wrong) {
+    if (!right && wrong_ == nullptr) wrong_ = wrong;
+  }
+  void check_scale(Real scale, double least) {
+    check(scale >= least / kScaleSlack && scale <= kMaxScale * kScaleSlack,
+          "a scale of mass, friction or gain out of range");
+  }
+  void check_pair(int pair) { check(pair >= 0 && pair < m_.pair_count, "a pair of shapes that the model has not"); }
+
+  // Every array of numbers must be finite but those that only tell what the last step did, which nothing reads back.
+  template <typename Member>
+  void inspect(Member member, std::size_t used) {
+    const auto* values = w_.*member;
+    using Element = std::remove_cv_t<std::remove_pointer_t<decltype(values)>>;
+    if constexpr (std::is_same_v<Element, model::StepRecord>) {
+      const bool counts =
+          values->newton_iterations >= 0 && values->linear_iterations >= 0 && values->line_search_steps >= 0;
+      check(counts && (values->outcome & ~kKnownOutcomes) == 0, "a record of the last step that no step leaves");
+    } else if constexpr (std::is_same_v<Element, model::Contact<Real>>) {
+      for (std::size_t i = 0; i < used; ++i) {
+        check_pair(values[i].pair);
+        check(values[i].body_a >= 0 && values[i].body_a < m_.body_count && values[i].body_b >= -1 &&
+                  values[i].body_b < m_.body_count,
+              "a contact of a body that the model has not");
+      }
+    } else if constexpr (requires { finite(*values); } && !std::is_integral_v<Element>) {
+      if constexpr (std::is_same_v<Member, Real * W::*>) {
+        if (member == &W::lambda_contact || member == &W::contact_gap) return;
+      } else if constexpr (std::is_same_v<Member, math::Vec3<Real> * W::*>) {
+        if (member == &W::joint_force || member == &W::joint_torque) return;
+      }
+      for (std::size_t i = 0; i < used; ++i) {
+        check(finite(values[i]), "a number that is not finite or a rotation that is none");
+        if constexpr (std::is_same_v<Element, model::ContactWarmStart<Real>>) check_pair(values[i].pair);
+      }
+    } else {
+      inspect_other(member, values, used);
+    }
+  }
+
+  // Integers need a rule each. Without one no snapshot is taken, so that a new array is not forgotten here.
+  template <typename Member, typename Element>
+  void inspect_other(Member member, const Element* values, std::size_t used) {
+    if constexpr (std::is_same_v<Member, int * W::*>) {
+      if (member == &W::warm_count || member == &W::limit_side) return;  // in run()
+      if (member == &W::state_is_new) return check(values[0] == 0 || values[0] == 1, "a mark that is neither 0 nor 1");
+    } else if constexpr (std::is_same_v<Member, std::int64_t * W::*>) {
+      if (member == &W::step_index) {
+        return check(values[0] >= 0 && values[0] < kMostSteps, "a step index that no world reaches");
+      }
+    } else if constexpr (std::is_same_v<Member, std::uint32_t * W::*>) {
+      if (member == &W::outcome) return check((values[0] & ~kKnownOutcomes) == 0, "an outcome that there is not");
+    }
+    check(used == 0, "an array that this engine has no rule for");
+  }
+
+  const model::ModelView<Real>& m_;
+  const W& w_;
+  const SnapshotHeader& header_;
+  const char* wrong_ = nullptr;
+};
+
+Error refuse(const std::string& name, const std::string& why) { return invalid_argument(name, text(name, " ", why)); }
+
+// Whole and undamaged, and of this format.
+Status check_frame(std::string_view bytes, const std::string& name) {
+  if (bytes.size() < sizeof(SnapshotHeader) + kTailBytes || std::memcmp(bytes.data(), kMagic, sizeof(kMagic)) != 0) {
+    return refuse(name, text("has ", bytes.size(), " bytes that are no snapshot of a world."));
+  }
+  const SnapshotHeader header = header_of(bytes);
+  if (header.version != kSnapshotVersion) {
+    return refuse(name, text("has version ", header.version, " of the format; this engine reads version ",
+                             kSnapshotVersion, "."));
+  }
+  if (header.bytes != bytes.size()) {
+    return refuse(name, text("has ", bytes.size(), " bytes of ", header.bytes, ": it is not whole."));
+  }
+  std::uint64_t sum = 0;
+  const std::size_t end = bytes.size() - kTailBytes;
+  std::memcpy(&sum, bytes.data() + end, sizeof(sum));
+  if (sum != checksum(bytes.substr(0, end)) || bytes.back() != kSnapshotEnd) {
+    return refuse(name, "is damaged: its checksum is not that of its bytes.");
+  }
+  return {};
+}
+
+// Taken of a world whose arrays mean the same.
+Status check_origin(const SnapshotHeader& header, const SnapshotHeader& common, const std::string& name) {
+  if (header.model[0] != common.model[0] || header.model[1] != common.model[1]) {
+    return refuse(name, "was taken of a world of another model than the batch's.");
+  }
+  if (header.real_bytes != common.real_bytes) {
+    return refuse(name, text("was taken in float", 8 * std::min(header.real_bytes, 8u),
+                             "; the batch has precision float", 8 * common.real_bytes, "."));
+  }
+  if (header.layout != common.layout) {
+    return refuse(name, "was taken by another version of the engine, whose worlds have other arrays.");
+  }
+  if (header.dt != common.dt) {
+    return refuse(name, text("was taken at dt ", header.dt, "; the batch has dt ", common.dt, " s."));
+  }
+  const struct {
+    const char* option;
+    std::uint8_t taken, here;
+  } choices[] = {{"constraint_level", header.constraint_level, common.constraint_level},
+                 {"joint_mode", header.joint_mode, common.joint_mode},
+                 {"gyroscopic_mode", header.gyroscopic_mode, common.gyroscopic_mode},
+                 {"half_step_start", header.half_step_start, common.half_step_start}};
+  for (const auto& choice : choices) {
+    if (choice.taken != choice.here)
+      return refuse(name, text("was taken with another ", choice.option, " than the batch's."));
+  }
+  return {};
+}
+
+}  // namespace
+
+template <typename Real>
+SnapshotHeader snapshot_header(const EngineModel& model, const BatchSpec& spec) {
+  SnapshotHeader header{};
+  std::memcpy(header.magic, kMagic, sizeof(kMagic));
+  header.version = kSnapshotVersion;
+  header.real_bytes = sizeof(Real);
+  header.model[0] = model.info().fingerprint[0], header.model[1] = model.info().fingerprint[1];
+  header.layout = layout_of<Real>(model);
+  header.dt = spec.dt;
+  header.constraint_level = static_cast<std::uint8_t>(spec.options.constraint_level);
+  header.joint_mode = static_cast<std::uint8_t>(spec.options.joint_mode);
+  header.gyroscopic_mode = static_cast<std::uint8_t>(spec.options.gyroscopic_mode);
+  header.half_step_start = spec.options.half_step_start ? 1 : 0;
+  return header;
+}
+
+template <typename Real>
+std::string write_snapshot(const SnapshotHeader& common, const EngineModel& model, std::byte* block,
+                           const std::uint32_t* outcome) {
+  const model::ModelView<Real> m = model.arrays<Real>().view();
+  model::WorldView<Real> w = model::bind_world(m, block, nullptr);
+  std::uint32_t said = outcome == nullptr ? *w.outcome : *outcome;
+  w.outcome = &said;
+  SnapshotHeader header = common;
+  header.warm_count = static_cast<std::uint32_t>(*w.warm_count);
+  header.contact_count = static_cast<std::uint32_t>(w.record->contact_count);
+  header.bytes = snapshot_bytes(m, header);
+  std::string bytes;
+  bytes.reserve(header.bytes);
+  bytes.append(reinterpret_cast<const char*>(&header), sizeof(header));
+  for_each_kept(m, header, [&](auto member, std::size_t used, std::size_t) {
+    if (used > 0) bytes.append(reinterpret_cast<const char*>(w.*member), used * sizeof(*(w.*member)));
+  });
+  const std::uint64_t sum = checksum(bytes);
+  bytes.append(reinterpret_cast<const char*>(&sum), sizeof(sum));
+  bytes.push_back(kSnapshotEnd);
+  return bytes;
+}
+
+template <typename Real>
+std::int64_t read_snapshot(const EngineModel& model, std::string_view bytes, std::byte* block) {
+  const model::ModelView<Real> m = model.arrays<Real>().view();
+  const model::WorldView<Real> w = model::bind_world(m, block, nullptr);
+  const char* from = bytes.data() + sizeof(SnapshotHeader);
+  for_each_kept(m, header_of(bytes), [&](auto member, std::size_t used, std::size_t count) {
+    constexpr std::size_t kElement = sizeof(*(w.*member));
+    if (count == 0) return;
+    std::memcpy(static_cast<void*>(w.*member), from, used * kElement);
+    std::memset(static_cast<void*>(w.*member + used), 0, (count - used) * kElement);
+    from += used * kElement;
+  });
+  return *w.step_index;
+}
+
+template <typename Real>
+Status check_snapshot(const SnapshotHeader& common, const EngineModel& model, std::string_view bytes,
+                      const std::string& name) {
+  if (Status s = check_frame(bytes, name); !s.ok()) return s;
+  const SnapshotHeader header = header_of(bytes);
+  if (Status s = check_origin(header, common, name); !s.ok()) return s;
+  const model::ModelView<Real> m = model.arrays<Real>().view();
+  const auto capacity = static_cast<std::uint32_t>(m.contact_capacity);
+  if (header.warm_count > capacity || header.contact_count > capacity || header.bytes != snapshot_bytes(m, header)) {
+    return refuse(name, text("has ", header.contact_count, " and ", header.warm_count,
+                             " contacts, which its bytes do not hold or a world cannot; at most ", capacity, "."));
+  }
+  std::vector<std::byte> block(model::world_bytes(m).world);
+  read_snapshot<Real>(model, bytes, block.data());
+  const model::WorldView<Real> w = model::bind_world(m, block.data(), nullptr);
+  if (const char* wrong = Inspection<Real>(m, w, header).run()) return refuse(name, text("holds ", wrong, "."));
+  return {};
+}
+
+#define AXION_SNAPSHOT(Real)                                                                       \
+  template SnapshotHeader snapshot_header<Real>(const EngineModel&, const BatchSpec&);             \
+  template std::string write_snapshot<Real>(const SnapshotHeader&, const EngineModel&, std::byte*, \
+                                            const std::uint32_t*);                                 \
+  template std::int64_t read_snapshot<Real>(const EngineModel&, std::string_view, std::byte*);     \
+  template Status check_snapshot<Real>(const SnapshotHeader&, const EngineModel&, std::string_view, const std::string&)
+AXION_SNAPSHOT(float);
+AXION_SNAPSHOT(double);
+#undef AXION_SNAPSHOT
+
+}  // namespace axion::backend

@@ -1,0 +1,65 @@
+// What springs, dampers and drives ask along one joint coordinate s, and how much of it is solved by backward Euler.
+//
+// K is the stiffness and D the damping of all that acts on an axis without bounds. Forces belong to the start of a step, between the
+// velocities before and after, where the trapezoidal rule is second order: damping takes the mean of ṡ⁻ and ṡ⁺, a spring that of
+// s⁻⁻, s⁻ twice, s⁺. It keeps the energy of what the step cannot follow, so laws that are stiff against the step, by
+//   z = h (D + hK/2) / (I + a),  I = 1/(J M⁻¹ Jᵀ) of the two bodies, a the armature,
+// take the share w = max(0, 1 − z₀/z) of backward Euler, which damps it. Of the linear axis I ẍ + D ẋ + K x = 0 no root is outside
+// the unit circle for any h, and all tend to zero where D or K does to infinity.
+#pragma once
+
+#include "engine/constraints/free_motion.hpp"
+
+namespace axion::constraints {
+
+inline constexpr double kSoftAxis = 4;  // z₀
+
+// K and D of an axis.
+template <typename Real>
+struct AxisLaw {
+  Real stiffness, damping;
+};
+
+// Those of a drive.
+template <typename Real>
+AXION_HD inline AxisLaw<Real> drive_law(const model::ActuatorData<Real>& actuator, const model::WorldView<Real>& w) {
+  const Real gain = w.gain_scale[actuator.control] * actuator.gear * actuator.gear;
+  return {actuator.kind == model::ActuatorKind::kPosition ? gain * actuator.kp : Real(0), gain * actuator.kd};
+}
+
+// Of the joint itself and of its drives that have no bounds.
+template <typename Real>
+AXION_HD inline AxisLaw<Real> axis_law(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int i) {
+  const model::AxisData<Real>& axis = m.axes[i];
+  AxisLaw<Real> law{axis.stiffness, axis.damping};
+  for (int k = axis.actuator_start; k < axis.actuator_start + axis.actuator_count; ++k) {
+    const model::ActuatorData<Real>& actuator = m.actuators[k];
+    if (actuator.kind == model::ActuatorKind::kMotor || actuator.effort_limited) continue;
+    const AxisLaw<Real> drive = drive_law(actuator, w);
+    law.stiffness += drive.stiffness, law.damping += drive.damping;
+  }
+  return law;
+}
+
+// Share of backward Euler of a law on axis i. Needs row_start and turn_inertias.
+template <typename Real>
+AXION_HD inline Real stiff_share(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int i,
+                                 const AxisLaw<Real>& law, Real dt) {
+  const Real push = dt * (law.damping + dt / 2 * law.stiffness);
+  if (!(push > 0)) return 0;
+  const model::JointData<Real>& joint = m.joints[m.axes[i].joint];
+  const model::Row<Real>& row = w.row_start[m.lock_count + i];
+  const Real held = Real(kSoftAxis) * (Real(1) / row_product(m, w, row, row, joint.child, joint.parent) + m.axes[i].armature);
+  return push > held ? Real(1) - held / push : Real(0);
+}
+
+// axis_weight; all one without a leapfrog, whose velocities belong to the end of the step.
+template <typename Real, typename Team>
+AXION_HD inline void weigh_axes(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                const model::StepSettings<Real>& s) {
+  team.for_each(m.axis_count, [&](int i) {
+    w.axis_weight[i] = s.half_step_start ? stiff_share(m, w, i, axis_law(m, w, i), s.dt) : Real(1);
+  });
+}
+
+}  // namespace axion::constraints

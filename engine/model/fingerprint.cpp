@@ -1,0 +1,121 @@
+// Every member of a spec is named here by a structured binding, so that a new one does not compile until it is thought of.
+#include "engine/model/fingerprint.hpp"
+
+#include <cstddef>
+#include <map>
+#include <string_view>
+#include <type_traits>
+
+#include "engine/base/hash.hpp"
+
+namespace axion::model {
+namespace {
+
+template <typename T>
+void add(Hash& hash, const T& value) {
+  if constexpr (std::is_floating_point_v<T>) {
+    hash.add(static_cast<double>(value));
+  } else {
+    static_assert(std::is_integral_v<T> || std::is_enum_v<T>);
+    hash.add(static_cast<std::uint64_t>(value));
+  }
+}
+
+template <typename T, std::size_t N>
+void add(Hash& hash, const std::array<T, N>& values) {
+  for (const T& value : values) add(hash, value);
+}
+
+void add(Hash& hash, const PoseSpec& pose) {
+  const auto& [position, rotation] = pose;
+  add(hash, position), add(hash, rotation);
+}
+
+template <typename... Parts>
+void add_all(Hash& hash, const Parts&... parts) {
+  (add(hash, parts), ...);
+}
+
+void add(Hash& hash, const BodySpec& body) {
+  const auto& [name, X_WB, mass, p_BoBcm, I_Bcm] = body;
+  add_all(hash, X_WB, mass, p_BoBcm, I_Bcm);
+}
+
+// Its mesh is added with those of the others (add_meshes).
+void add(Hash& hash, const ShapeSpec& shape) {
+  const auto& [name, kind, body, X_BS, size, mesh, friction, restitution, stiffness, damping, dimension, priority, type,
+               affinity] = shape;
+  add_all(hash, kind, body, X_BS, size, friction, restitution, stiffness, damping, dimension, priority, type, affinity);
+}
+
+void add(Hash& hash, const AxisSpec& spec) {
+  const auto& [name, kind, axis, anchor, reference, initial_position, armature, damping, stiffness, spring_reference,
+               friction_loss, limited, lower, upper] = spec;
+  add_all(hash, kind, axis, anchor, reference, initial_position, armature, damping, stiffness, spring_reference,
+          friction_loss, limited);
+  if (limited) add_all(hash, lower, upper);
+}
+
+void add(Hash& hash, const JointSpec& joint) {
+  const auto& [name, kind, parent, child, anchor, ball_damping, ball_armature, lock_stiffness, lock_damping, axes] =
+      joint;
+  add_all(hash, kind, parent, child, anchor, ball_damping, ball_armature, lock_stiffness, lock_damping);
+  hash.add(std::uint64_t(axes.size()));
+  for (const AxisSpec& axis : axes) add(hash, axis);
+}
+
+void add(Hash& hash, const ActuatorSpec& actuator) {
+  const auto& [name, kind, joint, axis, gear, kp, kd, control_limited, control_lower, control_upper, effort_limited,
+               effort_lower, effort_upper] = actuator;
+  add_all(hash, kind, joint, axis, gear, kp, kd, control_limited, effort_limited);
+  if (control_limited) add_all(hash, control_lower, control_upper);
+  if (effort_limited) add_all(hash, effort_lower, effort_upper);
+}
+
+void add(Hash& hash, const ContactExcludeSpec& exclude) {
+  const auto& [body_a, body_b] = exclude;
+  add_all(hash, body_a, body_b);
+}
+
+// Vectors of specs are added by the overloads above.
+template <typename Spec>
+void add_specs(Hash& hash, const std::vector<Spec>& specs) {
+  hash.add(std::uint64_t(specs.size()));
+  for (const Spec& spec : specs) add(hash, spec);
+}
+
+// The meshes that shapes have, in the order in which these come to them; nothing where there are none, so that a scene without
+// meshes has the fingerprint that it had before there were any.
+void add_meshes(Hash& hash, const SceneSpec& scene) {
+  std::map<std::string_view, const MeshSpec*> meshes;
+  for (const MeshSpec& mesh : scene.meshes) meshes.emplace(mesh.name, &mesh);
+  std::map<const MeshSpec*, std::size_t> number;
+  for (const ShapeSpec& shape : scene.shapes) {
+    const auto mesh = meshes.find(shape.mesh);
+    if (shape.kind != ShapeKind::kMesh || mesh == meshes.end()) continue;
+    const auto [place, is_new] = number.try_emplace(mesh->second, number.size());
+    hash.add(std::uint64_t(place->second));
+    if (!is_new) continue;
+    const auto& [name, vertices] = *mesh->second;
+    hash.add(std::uint64_t(vertices.size()));
+    for (const Vec3d& vertex : vertices) add(hash, vertex);
+  }
+}
+
+}  // namespace
+
+Fingerprint fingerprint(const SceneSpec& scene) {
+  const auto& [name, gravity, timestep, filter_parent_child, bodies, joints, shapes, meshes, actuators, excludes,
+               keyframes] = scene;
+  Hash hash;
+  add_all(hash, gravity, filter_parent_child);
+  add_specs(hash, bodies);
+  add_specs(hash, joints);
+  add_specs(hash, shapes);
+  add_specs(hash, actuators);
+  add_specs(hash, excludes);
+  add_meshes(hash, scene);
+  return hash.values();
+}
+
+}  // namespace axion::model

@@ -1,0 +1,313 @@
+// Velocities as clients read them: those at the instant of the poses, v_at_pose and omega_at_pose.
+//
+// A leapfrog's own velocities u belong to the middle of the last step (constraints/force_steps.hpp). What it still owes, half a
+// step of the forces at the end pose with the controls and wrench that the step was made with, leads to the instant of the pose:
+//   M̃(v − u) = h/2 (f(q⁺) − D v − …) + Jᵀμ,  J(q⁺) v = 0
+// one linear solve along the joint tree, as RATTLE has it. A step from a state that was set with v adds the same half again, so
+// that reading and setting a state leaves the trajectory as it was, to rounding where contacts and stiff laws take no part.
+// Contacts give the same share of their last impulses and, as an impact leaves other impulses than what follows it, what more it
+// takes that those that press keep the normal velocity they have, and those that stick theirs along the surface; friction of what
+// slides goes with the normal impulse, and turns no slip round. So what rests keeps its zero, and what slides slows down by half a
+// step's friction. In a pile (solver/newton.hpp) such a solve has no end: there a tree's change is cut short where contacts would
+// part or slip. Bodies that owe nothing read u itself. Called after a step that was accepted, with its scratch; nothing that a step
+// reads is written.
+#pragma once
+
+#include "engine/step/step_world.hpp"
+
+namespace axion::step {
+
+inline constexpr double kLeft = 0.05;  // of 9.81 h: how fast bodies part that have left each other, or slip that do not stick;
+inline constexpr double kStill = 1e-3;  // those that come to stick in this step may have all of their friction
+
+// What a contact does after the step: nothing, it presses and slides, or it sticks.
+enum class Touch { kNone, kSlides, kSticks };
+
+template <typename Real>
+AXION_HD_CALL Touch touch_of(const solver::Problem<Real>& p, int i, int row) {
+  const model::Contact<Real>& c = p.w.contacts[i];
+  const Real* lambda = p.w.lambda_contact + 3 * i;
+  const Real most = Real(kLeft * 9.81) * p.s.dt, cone = Real(0.999) * c.friction * lambda[0];
+  const auto speed = [&](int k) { return constraints::row_velocity(p.w.row[row + k], c.body_a, c.body_b, p.w.v, p.w.omega); };
+  if (!(lambda[0] > 0) || speed(0) > most) return Touch::kNone;
+  const Real slip = std::sqrt(speed(1) * speed(1) + speed(2) * speed(2));
+  const bool inside = lambda[1] * lambda[1] + lambda[2] * lambda[2] < cone * cone;
+  return slip < (inside ? most : Real(kStill * 9.81) * p.s.dt) ? Touch::kSticks : Touch::kSlides;
+}
+
+// The share of the last step's impulses that its debt is.
+template <typename Real>
+AXION_HD inline Real owed_share(Real debt, Real time, Real dt) {
+  return debt * dt / time;
+}
+
+// alpha, beta, row and axis_impulse of an axis over the time that it owes at the end pose.
+template <typename Real>
+AXION_HD_CALL void owe_axis(const solver::Problem<Real>& p, int i) {
+  const auto& w = p.w;
+  const model::AxisData<Real>& axis = p.m.axes[i];
+  const model::JointData<Real>& joint = p.m.joints[axis.joint];
+  const int row = p.axis_base() + i;
+  const Real dt = p.s.dt, h = w.joint_force_debt[axis.joint] * dt, s = w.axis_position[i];
+  Real alpha = -h * axis.stiffness * (s - axis.spring_reference), beta = h * axis.damping;
+  for (int k = axis.actuator_start; k < axis.actuator_start + axis.actuator_count; ++k) {
+    const model::ActuatorData<Real>& actuator = p.m.actuators[k];
+    if (actuator.kind == model::ActuatorKind::kMotor || actuator.effort_limited) continue;
+    const auto drive = constraints::step_drive(actuator, w, s, constraints::clamped_control(actuator, w.control_before), h, Real(0));
+    alpha += drive.alpha, beta += drive.beta;
+  }
+  const Real rate = constraints::row_velocity(w.row_start[row], joint.child, joint.parent, w.v, w.omega);
+  const Real lag = dt * dt / 4 * constraints::axis_law(p.m, w, i).stiffness;  // as constraints::share_out has it
+  alpha += lag * rate + axis.armature * w.axis_rate[i];
+  beta += lag + axis.armature;
+  w.axis_impulse[i] = h * constraints::motor_effort(p.m, w, i, w.control_before);
+  if (!(beta > 0)) w.axis_impulse[i] += alpha;
+  w.axis_alpha[i] = alpha, w.axis_beta[i] = beta;
+  w.row[row] = beta > 0 ? w.row_start[row] : model::Row<Real>{};
+}
+
+// A row that does nothing more: its impulse is known.
+template <typename Real>
+AXION_HD inline void release_row(const solver::Problem<Real>& p, int row) {
+  p.w.residual[row] = 0;
+  p.w.compliance[row] = Real(solver::kReleaseGain) * p.w.row_scale[row];
+}
+
+// A limit that pushes keeps the rate of its axis, an effort within its bounds goes on by its law, one at a bound stays there.
+template <typename Real>
+AXION_HD_CALL void owe_condensed(const solver::Problem<Real>& p, int j) {
+  const auto& w = p.w;
+  const Real share = owed_share(w.joint_force_debt[j], w.joint_force_step[j], p.s.dt), h = w.joint_force_debt[j] * p.s.dt;
+  const model::JointData<Real>& joint = p.m.joints[j];
+  for (int i = joint.axis_start; i < joint.axis_start + joint.axis_count; ++i) {
+    const model::AxisData<Real>& axis = p.m.axes[i];
+    const model::Row<Real>& along = w.row_start[p.axis_base() + i];
+    const Real rate = constraints::row_velocity(along, joint.child, joint.parent, w.v, w.omega);
+    if (axis.limit >= 0) {
+      const int row = p.limit_base() + axis.limit;
+      const Real sign = w.limit_side[axis.limit] < 0 ? Real(1) : Real(-1);
+      w.row[row] = {sign * along.l, sign * along.k_a, sign * along.k_b};
+      release_row(p, row);
+      if (w.lambda_joint[row] > 0) {
+        w.residual[row] = -sign * rate;
+        w.compliance[row] = solver::joint_proximal<Real>() * w.row_scale[row];
+      }
+    }
+    for (int e = axis.effort_start; e < axis.effort_start + axis.effort_count; ++e) {
+      const int row = p.effort_base() + e;
+      w.row[row] = along;
+      release_row(p, row);
+      const Real last = w.lambda_joint[row];
+      const bool held = last > w.effort_lower[e] && last < w.effort_upper[e];
+      if (!held || !(h > 0)) {
+        w.axis_impulse[i] += share * last;
+      } else if (p.m.efforts[e].actuator < 0) {
+        w.residual[row] = -rate;
+        w.compliance[row] = Real(solver::kContactProximal) * w.row_scale[row];
+      } else {
+        const model::ActuatorData<Real>& actuator = p.m.actuators[p.m.efforts[e].actuator];
+        auto drive = constraints::step_drive(actuator, w, w.axis_position[i], constraints::clamped_control(actuator, w.control_before),
+                                             h, Real(0));
+        const Real lag = p.s.dt * p.s.dt / 4 * drive.law.stiffness;
+        drive.alpha += lag * rate, drive.beta += lag;
+        if (!(drive.beta > 0)) continue;
+        w.residual[row] = -drive.alpha / drive.beta;
+        w.compliance[row] = Real(1) / drive.beta;
+      }
+    }
+    if (!(w.axis_beta[i] > 0)) continue;
+    w.axis_alpha[i] += w.axis_impulse[i];  // by the axis row, as in the step (constraints/axis_rows.hpp)
+    w.axis_impulse[i] = 0;
+  }
+}
+
+// Impulse on body b over the time that it owes, but of what joints and their axes lock and resist.
+template <typename Real>
+AXION_HD_CALL solver::Impulse<Real> owed_impulse(const solver::Problem<Real>& p, int b) {
+  const auto& w = p.w;
+  solver::Impulse<Real> sum;
+  const model::BodyData<Real>& body = p.m.bodies[b];
+  const auto add_joint = [&](int j, bool on_child) {
+    const model::JointData<Real>& joint = p.m.joints[j];
+    for (int i = joint.axis_start; i < joint.axis_start + joint.axis_count; ++i) {
+      sum.add(w.row_start[p.axis_base() + i], w.axis_impulse[i], on_child);
+    }
+    if (!(joint.lock_stiffness > 0)) return;
+    const Real share = owed_share(w.joint_force_debt[j], w.joint_force_step[j], p.s.dt);
+    const int locks = joint.translation_lock_count + joint.rotation_lock_count;
+    for (int i = joint.lock_start; i < joint.lock_start + locks; ++i) sum.add(w.row_start[i], share * w.lambda_joint[i], on_child);
+  };
+  if (body.joint >= 0) add_joint(body.joint, true);
+  for (int k = 0; k < body.child_joint_count; ++k) add_joint(p.m.child_joints[body.child_joint_start + k], false);
+  for (int k = body.loop_start; k < body.loop_start + body.loop_count; ++k) {
+    const int loop = p.m.body_loops[k];
+    add_joint(loop >= 0 ? loop : ~loop, loop >= 0);
+  }
+  const Real share = owed_share(w.body_force_debt[b], w.body_force_step[b], p.s.dt);
+  for (int k = w.contact_start[b]; k < w.contact_start[b + 1]; ++k) {
+    const int i = w.contact_list[k], row = p.contact_base() + 3 * i;
+    if (touch_of(p, i, row) == Touch::kNone) continue;
+    for (int r = 0; r < 3; ++r) sum.add(w.row[row + r], share * w.lambda_contact[3 * i + r], w.contacts[i].body_a == b);
+  }
+  return sum;
+}
+
+// Rows of the joints at the end pose, and what bodies would do without them, in v_plus and omega_plus.
+template <typename Real, typename Team>
+AXION_HD_CALL void owe_forces(const Team& team, const solver::Problem<Real>& p) {
+  const auto& w = p.w;
+  constraints::start_joints(team, p.m, w);
+  constraints::turn_inertias(team, p.m, w);
+  team.for_each(p.m.axis_count, [&](int i) { owe_axis(p, i); });
+  team.for_each(p.m.joint_count, [&](int j) { owe_condensed(p, j); });
+  team.for_each(p.m.body_count, [&](int b) {
+    const solver::Impulse<Real> sum = owed_impulse(p, b);
+    const Real h = w.body_force_debt[b] * p.s.dt;
+    w.v_plus[b] = w.v[b] + h * p.m.gravity + (Real(1) / constraints::body_mass(p.m, w, b)) * (sum.linear + h * w.force_before[b]);
+    w.omega_plus[b] = w.omega[b] + w.I_inverse[b] * (sum.angular + h * w.torque_before[b]);
+    w.g_linear[b] = w.g_angular[b] = math::Vec3<Real>{};
+    w.K_geometric[b] = {};
+    w.D[b] = math::Mat3<Real>::identity();
+  });
+}
+
+// Contact i as rows that keep what velocities they hold, contact_gain and contact_offset as solver/linearise.hpp has them.
+template <typename Real>
+AXION_HD_CALL void hold_contact(const solver::Problem<Real>& p, int i) {
+  const auto& w = p.w;
+  const model::Contact<Real>& c = w.contacts[i];
+  const int row = p.contact_base() + 3 * i;
+  Real* G = w.contact_gain + 9 * i;
+  Real* e = w.contact_offset + 3 * i;
+  for (int k = 0; k < 9; ++k) G[k] = 0;
+  for (int k = 0; k < 3; ++k) e[k] = 0;
+  const Touch touch = touch_of(p, i, row);
+  if (touch == Touch::kNone) return;
+  const auto change = [&](int k) {
+    return constraints::row_velocity(w.row[row + k], c.body_a, c.body_b, w.v_plus, w.omega_plus) -
+           constraints::row_velocity(w.row[row + k], c.body_a, c.body_b, w.v, w.omega);
+  };
+  const bool coarse = p.m.joint_count == 0 && std::numeric_limits<Real>::digits < 30;
+  const Real give = coarse ? Real(1e-2) : Real(solver::kContactProximal);
+  const auto gain = [&](int k) { return Real(1) / (give * w.row_scale[row + k]); };
+  G[0] = gain(0), e[0] = G[0] * change(0);
+  for (int k = 1; k < 3; ++k) {
+    if (touch == Touch::kSticks) {
+      G[4 * k] = gain(k), e[k] = G[4 * k] * change(k);
+    } else {
+      const Real along = w.lambda_contact[3 * i + k] / w.lambda_contact[3 * i];
+      G[3 * k] = along * G[0], e[k] = along * e[0];
+    }
+  }
+}
+
+// Held contacts give way by about kContactProximal of what they are asked for. In worlds of free bodies, where it costs little, further
+// solves take that back; in float32 from a hundredth, which rounds less.
+inline constexpr int kFreePasses = 4;
+
+// Adds what the joints do, J v = 0 and their axes' laws, and what contacts hold.
+template <typename Real, typename Team>
+AXION_HD_CALL void hold_rows(const Team& team, solver::Problem<Real>& p) {
+  const auto& w = p.w;
+  const auto velocity = [&](const model::Row<Real>& row, const model::JointData<Real>& joint) {
+    return constraints::row_velocity(row, joint.child, joint.parent, w.v_plus, w.omega_plus);
+  };
+  team.for_each(p.m.joint_count, [&](int j) {
+    const model::JointData<Real>& joint = p.m.joints[j];
+    const int locks = joint.translation_lock_count + joint.rotation_lock_count;
+    for (int i = joint.lock_start; i < joint.lock_start + locks; ++i) {
+      w.row[i] = w.row_force[i] = w.row_start[i];
+      w.lock_compliance[i] = w.lambda[i] = 0;
+      w.residual[i] = velocity(w.row[i], joint);
+      w.compliance[i] = solver::joint_proximal<Real>() * w.row_scale[i];
+      if (joint.lock_stiffness > 0) release_row(p, i);
+    }
+    for (int i = joint.axis_start; i < joint.axis_start + joint.axis_count; ++i) {
+      const int row = p.axis_base() + i;
+      const Real beta = w.axis_beta[i];
+      w.residual[row] = beta > 0 ? velocity(w.row[row], joint) - w.axis_alpha[i] / beta : Real(0);
+      w.compliance[row] = beta > 0 ? Real(1) / beta : Real(1);
+    }
+    solver::for_each_condensed_row(p, joint, [&](int row) {
+      if (w.compliance[row] < Real(solver::kReleaseGain) * w.row_scale[row]) w.residual[row] += velocity(w.row[row], joint);
+    });
+  });
+  p.s.linear_solver = model::LinearSolver::kAutomatic;
+  for (int pass = 0; pass < (p.m.joint_count > 0 ? 1 : kFreePasses); ++pass) {
+    team.for_each(p.contact_count, [&](int i) { hold_contact(p, i); });
+    solver::solve_linear(team, p);
+    team.for_each(p.m.body_count, [&](int b) { w.v_plus[b] += w.du_linear[b], w.omega_plus[b] += w.du_angular[b]; });
+  }
+}
+
+// The share of the change that leads from u to v_plus, omega_plus that a contact allows; `held`: the change keeps contacts' rows.
+template <typename Real>
+AXION_HD_CALL Real allowed_share(const solver::Problem<Real>& p, int i, int row, bool held) {
+  const auto& w = p.w;
+  const model::Contact<Real>& c = w.contacts[i];
+  const Touch touch = touch_of(p, i, row);
+  if (touch == Touch::kNone) return 1;
+  Real before[3], after[3];
+  for (int k = 0; k < 3; ++k) {
+    before[k] = constraints::row_velocity(w.row[row + k], c.body_a, c.body_b, w.v, w.omega);
+    after[k] = constraints::row_velocity(w.row[row + k], c.body_a, c.body_b, w.v_plus, w.omega_plus);
+  }
+  Real share = 1;
+  const auto keep_within = [&](Real change) {
+    const Real most = Real(kLeft * 9.81) * p.s.dt, least = change > most ? (most / change) * (most / change) : Real(1);
+    if (least < share) share = least;
+  };
+  if (!held) keep_within(after[0] - before[0]);
+  if (touch == Touch::kSlides) {
+    const Real speed = before[1] * before[1] + before[2] * before[2];
+    const Real ahead = before[1] * after[1] + before[2] * after[2];
+    const Real turned = ahead < 0 ? speed / (speed - ahead) : Real(1);
+    if (turned < share) share = turned;
+  } else if (!held) {
+    const Real s1 = after[1] - before[1], s2 = after[2] - before[2];
+    keep_within(std::sqrt(s1 * s1 + s2 * s2));
+  }
+  return share;
+}
+
+// best_v[b].x: the share of its change that body b may take, by what its tree's contacts allow.
+template <typename Real, typename Team>
+AXION_HD_CALL void bound_changes(const Team& team, const solver::Problem<Real>& p, bool held) {
+  const auto& w = p.w;
+  team.for_each(p.contact_count,
+                [&](int i) { w.contact_rebound[i] = allowed_share(p, i, p.contact_base() + 3 * i, held); });
+  team.for_each(1, [&](int) {
+    for (int b = 0; b < p.m.body_count; ++b) w.best_v[b].x = 1;
+    const auto lower = [&](int b, Real share) {
+      if (b >= 0 && share < w.best_v[b].x) w.best_v[b].x = share;
+    };
+    for (int i = 0; i < p.contact_count; ++i) {
+      lower(w.contacts[i].body_a, w.contact_rebound[i]), lower(w.contacts[i].body_b, w.contact_rebound[i]);
+    }
+    for (int b = p.m.body_count - 1; b >= 0; --b) lower(p.m.bodies[b].parent, w.best_v[b].x);  // parents come first
+    for (int b = 0; b < p.m.body_count; ++b) {
+      if (p.m.bodies[b].parent >= 0) w.best_v[b].x = w.best_v[p.m.bodies[b].parent].x;
+    }
+  });
+}
+
+template <typename Real, team::Team Team>
+AXION_HD_CALL void synchronise(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                               const model::StepSettings<Real>& settings) {
+  if (!settings.half_step_start) {
+    team.for_each(m.body_count, [&](int b) { w.v_at_pose[b] = w.v[b], w.omega_at_pose[b] = w.omega[b]; });
+    return;
+  }
+  solver::Problem<Real> p{m, w, settings, settings.joint_mode, w.record->contact_count};
+  owe_forces(team, p);
+  const bool held = !solver::leaves_to_sweeps(team, p);
+  if (held && m.joint_count + p.contact_count > 0) hold_rows(team, p);
+  bound_changes(team, p, held);
+  team.for_each(m.body_count, [&](int b) {
+    const Real share = w.best_v[b].x;
+    w.v_at_pose[b] = w.v[b] + share * (w.v_plus[b] - w.v[b]);
+    w.omega_at_pose[b] = w.omega[b] + share * (w.omega_plus[b] - w.omega[b]);
+  });
+}
+
+}  // namespace axion::step

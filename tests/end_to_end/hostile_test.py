@@ -1,0 +1,407 @@
+#!/usr/bin/env python3
+"""What strangers may do to a real axiond: use up its descriptors, send messages that inflate or cannot be parsed, never read
+its log, stall its pages. It says no in clear words, and serves everybody else as before.
+
+Usage: hostile_test.py BIN_DIRECTORY MODEL.xml, with an interpreter that has the package axion and h2 installed.
+"""
+
+import contextlib
+import os
+import pathlib
+import re
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import urllib.request
+import zlib
+
+import grpc
+import h2.config
+import h2.connection
+import h2.events
+import h2.exceptions
+
+from axion.v1 import simulation_pb2 as sim
+from axion.v1 import simulation_pb2_grpc, state_pb2
+
+BIN = pathlib.Path(sys.argv[1])
+MODEL = pathlib.Path(sys.argv[2]).read_text()
+PATIENCE_SECONDS = 60   # after which a condition that never comes fails the test
+SERVICE = '/axion.v1.Simulation/'
+MALFORMED = b'\xff\xff\xff'
+SERVING, NOT_SERVING = b'\x08\x01', b'\x08\x02'   # answers of grpc.health.v1
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(('127.0.0.1', 0))
+        return probe.getsockname()[1]
+
+
+def eventually(condition):
+    """Waits until the condition holds; what it returned, false if time ran out."""
+    end = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < end:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.05)
+    return False
+
+
+class Server:
+    """An axiond with a metrics page. `limits` are (resource, soft, hard) that it starts with; `stderr` takes its log."""
+
+    def __init__(self, *flags, limits=(), stderr=None, metrics=True):
+        self.port, self.metrics_port = free_port(), free_port()
+        self.address = f'127.0.0.1:{self.port}'
+        self.log = tempfile.NamedTemporaryFile()
+
+        def prepare():
+            for which, soft, hard in limits:
+                resource.setrlimit(which, (soft, hard))
+
+        self.process = subprocess.Popen(
+            [str(BIN / 'axiond'), f'--listen={self.address}', '--device=cpu', '--threads=1',
+             f'--metrics_listen={f"127.0.0.1:{self.metrics_port}" if metrics else ""}', *flags],
+            stderr=self.log if stderr is None else stderr, preexec_fn=prepare)
+        self.stub = self.connect()
+        if not eventually(self.answers):
+            self.process.kill()
+            raise RuntimeError(f'the server does not answer; its exit code is {self.process.wait()}')
+
+    def channel(self):
+        return grpc.insecure_channel(self.address, options=[('grpc.use_local_subchannel_pool', 1)])
+
+    def connect(self):
+        """A client with a connection of its own."""
+        return simulation_pb2_grpc.SimulationStub(self.channel())
+
+    def answers(self):
+        with contextlib.suppress(grpc.RpcError):
+            self.connect().GetServerInfo(sim.GetServerInfoRequest(), timeout=2)
+            return True
+        return False
+
+    def make_batch(self):
+        model = self.stub.CreateModel(sim.CreateModelRequest(mjcf=MODEL)).name
+        return self.stub.CreateBatch(sim.CreateBatchRequest(model=model, world_count=1)).name
+
+    def step_index(self, batch):
+        return self.stub.GetState(state_pb2.GetStateRequest(batch=batch, fields=['time'])).step_index[0]
+
+    def metric(self, name):
+        with urllib.request.urlopen(f'http://127.0.0.1:{self.metrics_port}/metrics', timeout=10) as page:
+            text = page.read().decode()
+        return float(re.search(rf'^{re.escape(name)} (\S+)$', text, re.MULTILINE).group(1))
+
+    def peak_bytes(self):
+        status = pathlib.Path(f'/proc/{self.process.pid}/status').read_text()
+        return int(re.search(r'VmHWM:\s+(\d+)', status).group(1)) * 1024
+
+    def stop(self):
+        """Its exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(PATIENCE_SECONDS)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        self.log.close()
+
+
+def message(data, compressed=False):
+    """A message of gRPC as it lies in DATA frames."""
+    return bytes([compressed]) + len(data).to_bytes(4, 'big') + data
+
+
+def send_frames(server, path, body, *headers):
+    """Calls by hand. Returns grpc-status and grpc-message; None where the connection ended first."""
+    connection = h2.connection.H2Connection(h2.config.H2Configuration(client_side=True))
+    connection.initiate_connection()
+    connection.send_headers(1, [(':method', 'POST'), (':scheme', 'http'), (':path', path), (':authority', 'x'),
+                                ('te', 'trailers'), ('content-type', 'application/grpc'), *headers])
+    sent, found, ended = 0, {}, False
+    with socket.create_connection(('127.0.0.1', server.port)) as wire:
+        end = time.monotonic() + PATIENCE_SECONDS
+        while not ended and time.monotonic() < end:
+            size = min(connection.local_flow_control_window(1), connection.max_outbound_frame_size, len(body) - sent)
+            if size > 0:
+                connection.send_data(1, body[sent:sent + size], end_stream=sent + size == len(body))
+                sent += size
+            with contextlib.suppress(OSError):
+                wire.settimeout(PATIENCE_SECONDS)
+                wire.sendall(connection.data_to_send())
+            try:
+                wire.settimeout(0.001 if sent < len(body) else 0.02)
+                data = wire.recv(1 << 16)
+            except TimeoutError:
+                continue
+            except OSError:
+                break
+            try:
+                events = connection.receive_data(data)
+            except h2.exceptions.ProtocolError:   # what was under way when the server ended the connection
+                break
+            if not data:
+                break
+            for event in events:
+                if isinstance(event, (h2.events.ResponseReceived, h2.events.TrailersReceived)):
+                    found.update({k.decode(): v.decode() for k, v in event.headers})
+                ended = ended or isinstance(event, (h2.events.StreamEnded, h2.events.StreamReset))
+    return int(found['grpc-status']) if 'grpc-status' in found else None, found.get('grpc-message')
+
+
+def bomb(gigabytes, window_bits):
+    """Zeros, compressed: a stretch that ends at a full flush may be repeated. window_bits: 31 gzip, 15 zlib."""
+    compressor = zlib.compressobj(9, zlib.DEFLATED, window_bits)
+    zeros = bytes(16 << 20)
+    head = compressor.compress(zeros) + compressor.flush(zlib.Z_FULL_FLUSH)
+    block = compressor.compress(zeros) + compressor.flush(zlib.Z_FULL_FLUSH)
+    return head + block * (64 * gigabytes - 1)
+
+
+def refusal(call):
+    """The error that a call ends with."""
+    try:
+        call()
+    except grpc.RpcError as error:
+        return error
+    raise AssertionError('the call was not refused')
+
+
+@contextlib.contextmanager
+def crowd(port, size):
+    """So many connections, which say nothing."""
+    with contextlib.ExitStack() as stack:
+        yield [stack.enter_context(socket.create_connection(('127.0.0.1', port))) for _ in range(size)]
+
+
+class Connections(unittest.TestCase):
+    def test_clients_are_served_after_descriptors_ran_out(self):
+        with Server(limits=[(resource.RLIMIT_NOFILE, 64, 64)]) as server:
+            batch = server.make_batch()
+            with crowd(server.port, 200):
+                # Who was there before is served all the while, and descriptors are left for the page.
+                self.assertEqual(server.stub.Step(sim.StepRequest(batch=batch)).step_index[0], 1)
+                self.assertTrue(eventually(lambda: server.metric('axion_connections_refused_total') > 0))
+            self.assertTrue(eventually(server.answers))
+            self.assertEqual(server.stop(), 0)
+
+    def test_the_limit_of_open_files_is_raised_to_what_may_be_had(self):
+        with Server(limits=[(resource.RLIMIT_NOFILE, 64, 1024)]) as server, crowd(server.port, 300):
+            self.assertTrue(eventually(lambda: server.metric('axion_connections') >= 300))
+            self.assertTrue(server.answers())
+
+    def test_a_connection_over_the_limit_is_refused_in_words(self):
+        with Server('--max_connections=3') as server, crowd(server.port, 3):
+            error = refusal(lambda: server.connect().GetServerInfo(sim.GetServerInfoRequest(), timeout=30))
+            self.assertEqual(error.code(), grpc.StatusCode.UNAVAILABLE)
+            self.assertIn('503', error.details())
+            with socket.create_connection(('127.0.0.1', server.port)) as plain:
+                plain.settimeout(PATIENCE_SECONDS)
+                self.assertIn(b'max_connections: the server has 3 connections', plain.recv(4096))
+
+    def _health(self, channel):
+        check = channel.unary_unary('/grpc.health.v1.Health/Check', lambda data: data, lambda data: data)
+        return check(b'', timeout=5)
+
+    def test_accepting_that_stops_shows_in_health_and_goes_on_when_it_can(self):
+        with Server() as server, server.channel() as channel:
+            self.assertEqual(self._health(channel), SERVING)
+            soft, hard = resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE)
+            resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (3, hard))
+            with socket.create_connection(('127.0.0.1', server.port)):
+                self.assertTrue(eventually(lambda: self._health(channel) == NOT_SERVING))
+                resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (soft, hard))
+                self.assertTrue(eventually(lambda: self._health(channel) == SERVING))
+                self.assertTrue(server.answers())
+            self.assertEqual(server.stop(), 0)
+            self.assertIn('event=accept_failed reason="Too many open files"', pathlib.Path(server.log.name).read_text())
+
+    def test_a_server_that_stays_deaf_ends_with_a_code_for_a_restart(self):
+        with Server() as server:
+            resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (3, 3))
+            with socket.create_connection(('127.0.0.1', server.port)):
+                self.assertEqual(server.process.wait(2 * PATIENCE_SECONDS), 75)
+
+    def test_the_metrics_page_is_served_beside_visitors_who_never_finish(self):
+        with Server() as server, crowd(server.metrics_port, 1000) as stalled:
+            for one in stalled:
+                with contextlib.suppress(OSError):   # the earliest may have been dropped already
+                    one.sendall(b'GET /metrics HTTP/1.1\r\nX-a: ')
+            self.assertEqual(server.metric('axion_models'), 0)
+
+
+class Messages(unittest.TestCase):
+    def test_a_compressed_message_is_refused_and_never_inflated(self):
+        paths = [SERVICE + 'Step', SERVICE + 'StepStream', SERVICE + 'CreateModel', '/grpc.health.v1.Health/Check',
+                 '/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo']
+        with Server(limits=[(resource.RLIMIT_AS, 4 << 30, 4 << 30)]) as server:
+            before = server.peak_bytes()
+            for encoding, window_bits in (('gzip', 31), ('deflate', 15)):
+                body = message(bomb(5, window_bits), compressed=True)
+                self.assertLess(len(body), 8 << 20)
+                for path in paths:
+                    with self.subTest(path=path, encoding=encoding):
+                        status, text = send_frames(server, path, body, ('grpc-encoding', encoding))
+                        self.assertEqual(status, grpc.StatusCode.UNIMPLEMENTED.value[0])
+                        self.assertIn(encoding, text)
+            # At most the ten messages as they came.
+            self.assertLess(server.peak_bytes() - before, 10 * (8 << 20))
+            self.assertEqual(server.stop(), 0)
+
+    def test_a_compressed_message_later_in_a_stream_is_refused_too(self):
+        with Server(limits=[(resource.RLIMIT_AS, 4 << 30, 4 << 30)]) as server:
+            good = message(sim.StepRequest(batch=server.make_batch()).SerializeToString())
+            before = server.peak_bytes()
+            status, _ = send_frames(server, SERVICE + 'StepStream', good + message(bomb(5, 31), compressed=True),
+                                    ('grpc-encoding', 'gzip'))
+            self.assertEqual(status, grpc.StatusCode.UNIMPLEMENTED.value[0])
+            # The flag alone, without an encoding, inflates nothing either.
+            status, _ = send_frames(server, SERVICE + 'StepStream', good + message(bomb(5, 31), compressed=True))
+            self.assertEqual(status, grpc.StatusCode.INVALID_ARGUMENT.value[0])
+            self.assertLess(server.peak_bytes() - before, 4 * (8 << 20))
+            self.assertTrue(server.answers())
+
+    def test_a_message_far_above_the_limit_is_not_buffered_whole(self):
+        with Server('--max_message_bytes=1048576', limits=[(resource.RLIMIT_AS, 2 << 30, 2 << 30)]) as server:
+            before = server.peak_bytes()
+            status, _ = send_frames(server, SERVICE + 'Step', message(bytes(500 << 20)))
+            self.assertNotEqual(status, 0)
+            # An eighth of what the process may have, and some slack for what is on its way.
+            self.assertLess(server.peak_bytes() - before, 400 << 20)
+            self.assertTrue(server.answers())
+
+    def test_a_message_that_cannot_be_parsed_is_refused_on_every_method_and_counted(self):
+        methods = sim.DESCRIPTOR.services_by_name['Simulation'].methods
+        series = 'axion_rejected_total{reason="malformed_message"}'
+        with Server() as server, server.channel() as channel:
+            for method in methods:
+                make = channel.stream_stream if method.name == 'StepStream' else channel.unary_unary
+                call = make(SERVICE + method.name, lambda data: data, lambda data: data)
+                with self.subTest(method=method.name):
+                    if method.name == 'StepStream':
+                        error = refusal(lambda: list(call(iter([MALFORMED]), timeout=30)))
+                    else:
+                        error = refusal(lambda: call(MALFORMED, timeout=30))
+                    self.assertEqual(error.code(), grpc.StatusCode.INVALID_ARGUMENT)
+                    self.assertIn(f'cannot be parsed as {method.input_type.full_name}', error.details())
+            self.assertTrue(eventually(lambda: server.metric(series) == len(methods)))
+            self.assertEqual(server.stop(), 0)
+            log = pathlib.Path(server.log.name).read_text()
+            for method in methods:
+                self.assertIn(f'method={method.name} code=INVALID_ARGUMENT', log)
+
+    def test_a_stream_ends_with_the_message_that_cannot_be_parsed_after_the_answers_before_it(self):
+        with Server() as server, server.channel() as channel:
+            batch = server.make_batch()
+            good = sim.StepRequest(batch=batch).SerializeToString()
+            call = channel.stream_stream(SERVICE + 'StepStream', lambda data: data, sim.StepResponse.FromString)
+            not_utf8 = b'\x0a\x02\xff\xfe'
+            for bad in (MALFORMED, good[:-3], not_utf8):
+                with self.subTest(bad=bad):
+                    before, answers = server.step_index(batch), []
+                    error = refusal(lambda: answers.extend(call(iter([good, good, bad, good, good]), timeout=30)))
+                    self.assertEqual(error.code(), grpc.StatusCode.INVALID_ARGUMENT)
+                    self.assertEqual(server.step_index(batch), before + 2)
+
+    def test_long_values_are_cut_in_messages(self):
+        long = 'é' * (1 << 19)
+        scene = '<mujoco><worldbody><body name="b"><freejoint/>{}</body></worldbody></mujoco>'
+        geom = scene.format('<geom type="sphere" size="{}"/>')
+        with Server() as server:
+            stub, batch = server.stub, server.make_batch()
+            calls = {
+                'name': lambda: stub.GetBatch(sim.GetBatchRequest(name=long)),
+                'model': lambda: stub.CreateBatch(sim.CreateBatchRequest(model=long, world_count=1)),
+                'batch': lambda: stub.Step(sim.StepRequest(batch=long)),
+                'outputs': lambda: stub.Step(sim.StepRequest(batch=batch, outputs=[long])),
+                'keyframe': lambda: stub.Reset(state_pb2.ResetRequest(batch=batch, keyframe=long)),
+                'page_token': lambda: stub.ListModels(sim.ListModelsRequest(page_token=long)),
+                'shape': lambda: stub.Step(sim.StepRequest(batch=batch, control={'dtype': 1, 'shape': [1] * 100_000})),
+                'attribute': lambda: stub.CreateModel(sim.CreateModelRequest(mjcf=geom.format(long))),
+                'element': lambda: stub.CreateModel(sim.CreateModelRequest(mjcf=scene.format(f'<{long}/>'))),
+                'asset': lambda: stub.CreateModel(sim.CreateModelRequest(
+                    mjcf='<mujoco><include file="a"/></mujoco>',
+                    assets={'a': b'<mujoco><worldbody><geom size="' + b'\xff' * (1 << 19) + b'"/></worldbody></mujoco>'})),
+            }
+            for name, call in calls.items():
+                with self.subTest(value=name):
+                    error = refusal(call)
+                    self.assertIn(error.code(), (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.NOT_FOUND))
+                    self.assertLess(len(error.details().encode()), 600)
+                    # 64 bytes where the element is named, where the attribute is, and where the field is.
+                    self.assertLessEqual(error.details().count('é'), 3 * 32)
+
+
+class Logs(unittest.TestCase):
+    def test_a_log_that_nobody_reads_holds_nobody_up(self):
+        read_end, write_end = os.pipe()
+        with Server(stderr=write_end) as server:
+            os.close(write_end)
+            batch = server.make_batch()
+            # More than the pipe and the queue take: a line is at least a hundred bytes.
+            for _ in range(12_000):
+                error = refusal(lambda: server.stub.GetBatch(sim.GetBatchRequest(name='x' * 200), timeout=30))
+                self.assertEqual(error.code(), grpc.StatusCode.NOT_FOUND)
+            self.assertEqual(server.connect().Step(sim.StepRequest(batch=batch), timeout=30).step_index[0], 1)
+            self.assertGreater(server.metric('axion_log_lines_dropped_total'), 0)
+            self.assertEqual(server.stop(), 0)
+        os.close(read_end)
+
+    def test_a_reader_of_the_log_that_went_away_ends_nothing(self):
+        for metrics in (True, False):
+            with self.subTest(metrics=metrics):
+                read_end, write_end = os.pipe()
+                with Server(stderr=write_end, metrics=metrics) as server:
+                    os.close(write_end)
+                    os.close(read_end)
+                    for _ in range(3):
+                        error = refusal(lambda: server.stub.GetBatch(sim.GetBatchRequest(name='x'), timeout=30))
+                        self.assertEqual(error.code(), grpc.StatusCode.NOT_FOUND)
+                    self.assertEqual(server.stop(), 0)
+
+
+def many_keyframes(name, count):
+    """A scene whose description is several times its text."""
+    key = '<key qpos="' + '0 0 1 1 0 0 0 ' * 10 + '"/>'
+    bodies = ''.join(f'<body name="{name}{i}"><freejoint/><geom type="sphere" size=".1" pos="0 0 {i}"/></body>'
+                     for i in range(10))
+    return f'<mujoco model="{name}"><worldbody>{bodies}</worldbody><keyframe>{key * count}</keyframe></mujoco>'
+
+
+class Models(unittest.TestCase):
+    def test_one_that_cannot_be_answered_is_not_kept(self):
+        with Server('--max_message_bytes=65536') as server:
+            self.assertEqual(refusal(lambda: server.stub.CreateModel(sim.CreateModelRequest(
+                mjcf=many_keyframes('large', 200)))).code(), grpc.StatusCode.RESOURCE_EXHAUSTED)
+            self.assertEqual(server.stub.GetServerInfo(sim.GetServerInfoRequest()).model_count, 0)
+            kept = server.stub.CreateModel(sim.CreateModelRequest(mjcf=MODEL)).name
+            self.assertEqual([m.name for m in server.stub.ListModels(sim.ListModelsRequest()).models], [kept])
+
+    def test_are_listed_in_pages_of_so_many_bytes(self):
+        with Server('--max_message_bytes=65536') as server:
+            names = [server.stub.CreateModel(sim.CreateModelRequest(mjcf=many_keyframes(f'm{i}', 40))).name
+                     for i in range(5)]
+            listed, token, pages = [], '', 0
+            while pages == 0 or token:
+                page = server.stub.ListModels(sim.ListModelsRequest(page_token=token))
+                self.assertLessEqual(page.ByteSize(), 65536)
+                listed += [m.name for m in page.models]
+                token, pages = page.next_page_token, pages + 1
+            self.assertEqual(listed, names)
+            self.assertGreater(pages, 1)
+
+
+if __name__ == '__main__':
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)

@@ -1,0 +1,101 @@
+// Piles at large steps: a converged step leaves nothing through each other that it does not name, and says how deep.
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "engine/collide/collide_pair.hpp"
+#include "engine/math/mat3.hpp"
+#include "tests/support/scenes.hpp"
+#include "tests/support/single_world.hpp"
+#include "tests/support/validation.hpp"
+
+namespace axion {
+namespace {
+
+using testing::Validation;
+
+// Balls and boxes in turns, turned and shifted a little, in loose layers of 25 that fall on a plane and each other.
+model::SceneSpec falling_heap(int count) {
+  model::SceneSpec scene;
+  scene.shapes = {testing::ground_plane(0.5)};
+  unsigned seed = 12345;
+  const auto noise = [&] { return seed = seed * 1664525u + 1013904223u, (seed >> 8) / double(1 << 24) - 0.5; };
+  for (int i = 0; i < count; ++i) {
+    const std::string name = "body" + std::to_string(i);
+    model::BodySpec body = testing::solid_box(name, 1 + 0.5 * (i % 3), {0.1, 0.1, 0.1}, {});
+    for (int k = 0; k < 2; ++k) body.X_WB.position[k] = 0.3 * ((k == 0 ? i : i / 5) % 5 - 2) + 0.06 * noise();
+    body.X_WB.position[2] = 0.2 + 0.3 * (i / 25);
+    const double x = noise(), y = noise(), z = noise(), w = std::sqrt(1 - x * x - y * y - z * z);
+    body.X_WB.rotation = {w, x, y, z};
+    scene.bodies.push_back(body);
+    scene.shapes.push_back(i % 2 == 0 ? testing::sphere_shape(name, i, 0.1, 0.5)
+                                      : testing::box_shape(name, i, {0.1, 0.1, 0.1}, 0.5));
+  }
+  return scene;
+}
+
+template <typename Real>
+collide::ShapePose<Real> pose_of(const testing::SingleWorld<Real>& world, const model::ShapeData<Real>& shape) {
+  const auto& w = world.world();
+  if (shape.body < 0) return {shape.p_CS, math::to_matrix(shape.q_CS)};
+  const math::Quat<Real>& q = w.q[shape.body];
+  return {w.x[shape.body] + math::rotate(q, shape.p_CS), math::to_matrix(q * shape.q_CS)};
+}
+
+// Overlaps in the poses that a step made: the deepest, and the deepest of a pair that has no contact in the step.
+struct Overlap {
+  double deepest = 0, unnamed = 0;
+};
+
+template <typename Real>
+Overlap overlap_of(const testing::SingleWorld<Real>& world) {
+  const model::ModelView<Real> m = world.model();
+  const auto& w = world.world();
+  Overlap overlap;
+  for (int i = 0; i < m.pair_count; ++i) {
+    const model::ShapeData<Real>&a = m.shapes[m.pairs[i].shape_a], &b = m.shapes[m.pairs[i].shape_b];
+    collide::ContactPoint<Real> points[collide::kMaxPairContacts];
+    const int found = collide::collide_pair(collide::Shape<Real>{a.kind, a.size}, pose_of(world, a),
+                                            collide::Shape<Real>{b.kind, b.size}, pose_of(world, b), Real(0), points);
+    double depth = 0;
+    for (int k = 0; k < found; ++k) depth = std::max(depth, -double(points[k].gap));
+    const bool named = std::any_of(w.contacts, w.contacts + world.record().contact_count,
+                                   [&](const model::Contact<Real>& c) { return c.pair == i; });
+    overlap.deepest = std::max(overlap.deepest, depth);
+    if (!named) overlap.unnamed = std::max(overlap.unnamed, depth);
+  }
+  return overlap;
+}
+
+template <typename Real>
+class LargeStepPile : public ::testing::Test {};
+TYPED_TEST_SUITE(LargeStepPile, testing::Precisions, testing::PrecisionNames);
+
+TYPED_TEST(LargeStepPile, names_every_overlap_that_a_converged_step_leaves_and_reports_the_deepest) {
+  using Real = TypeParam;
+  const Validation<Real> validation("falling pile");
+  for (const double h : {0.05, 0.1}) {
+    testing::SingleWorld<Real> world(falling_heap(150), model::make_options(model::Preset::kDefault), h);
+    const double margin = world.settings().contact_margin;
+    double unnamed = 0, unreported = 0;
+    int converged = 0;
+    const int steps = static_cast<int>(1.5 / h);
+    for (int k = 0; k < steps; ++k) {
+      world.step();
+      if (!world.converged()) continue;
+      ++converged;
+      const Overlap overlap = overlap_of(world);
+      unnamed = std::max(unnamed, overlap.unnamed);
+      unreported = std::max(unreported, overlap.deepest - double(world.record().max_penetration));
+    }
+    // A tenth of the margin is what turning may bring about without being looked for. Faces of boxes that slide past each other
+    // by their own size within a step are seen by the corners that they had before: 2 mm of bodies of 200 mm.
+    const std::string name = "150 balls and boxes, " + std::to_string(static_cast<int>(1e3 * h)) + " ms: ";
+    validation.at_most(name + "overlap without a contact after a converged step, m", unnamed, 0.3 * margin);
+    validation.at_most(name + "overlap beyond max_penetration after a converged step, m", unreported, 0.3 * margin);
+    validation.at_least(name + "steps converged", double(converged) / steps, 0.9);
+  }
+}
+
+}  // namespace
+}  // namespace axion
