@@ -8,6 +8,7 @@
 
 #include "engine/backend/text.hpp"
 #include "engine/base/hash.hpp"
+#include "engine/model/shape_pairs.hpp"
 
 namespace axion::backend {
 namespace {
@@ -128,7 +129,13 @@ class Inspection {
     check(scale >= least / kScaleSlack && scale <= kMaxScale * kScaleSlack,
           "a scale of mass, friction or gain out of range");
   }
-  void check_pair(int pair) { check(pair >= 0 && pair < m_.pair_count, "a pair of shapes that the model has not"); }
+  void check_pair(int pair) {
+    const int n = m_.shape_count;
+    const bool known = model::lists_pairs(m_)
+                           ? pair >= 0 && pair < m_.pair_count
+                           : pair >= 0 && pair < n * n && pair / n < pair % n && model::may_touch(m_, pair / n, pair % n);
+    check(known, "a pair of shapes that the model has not");
+  }
 
   // Every array of numbers must be finite but those that only tell what the last step did, which nothing reads back.
   template <typename Member>
@@ -151,6 +158,8 @@ class Inspection {
         if (member == &W::lambda_contact || member == &W::contact_gap) return;
       } else if constexpr (std::is_same_v<Member, math::Vec3<Real> * W::*>) {
         if (member == &W::joint_force || member == &W::joint_torque) return;
+      } else if constexpr (std::is_same_v<Member, math::Quat<Real> * W::*>) {
+        if (member == &W::q_rest) return check_rests(values, used);
       }
       for (std::size_t i = 0; i < used; ++i) {
         check(finite(values[i]), "a number that is not finite or a rotation that is none");
@@ -158,6 +167,13 @@ class Inspection {
       }
     } else {
       inspect_other(member, values, used);
+    }
+  }
+
+  // What rounding left of rotations is finite, and no rotation itself.
+  void check_rests(const math::Quat<Real>* rests, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      check(finite(rests[i].w) && finite(rests[i].vec()), "a number that is not finite or a rotation that is none");
     }
   }
 

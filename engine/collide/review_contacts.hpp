@@ -21,6 +21,7 @@ namespace axion::collide {
 inline constexpr int kReviews = 8;     // after which a step is solved again, at most
 inline constexpr int kFirstOfAll = 3;  // from this one on every candidate becomes a contact, as far as there is room
 inline constexpr double kTurnedDepth = 0.1;  // of the margin: overlap that turning may cause without being looked for
+inline constexpr double kSlidShare = 0.5;  // of its bounding radius: a shape that moves further may overlap by what its gaps do not say
 inline constexpr int kTurned = 3;            // what candidate_use says of a contact in the result's poses
 
 // How far shape i's surface moves in the step beyond what its last velocities say.
@@ -76,16 +77,29 @@ AXION_HD inline ShapePose<Real> solved_pose(const model::ModelView<Real>& m, con
   return {w.x_plus[shape.body] + math::rotate(q, shape.p_CS), math::to_matrix(q * shape.q_CS)};
 }
 
-// Where the shapes of a pair overlap in the result's poses, as far as turning may have brought them to it.
+// Where the shapes of a pair overlap in the result's poses.
+template <typename Real>
+AXION_HD_CALL int collide_solved(const model::ModelView<Real>& m, const model::WorldView<Real>& w, const model::PairData<Real>& pair,
+                                 ContactPoint<Real>* points) {
+  const model::ShapeData<Real>&a = m.shapes[pair.shape_a], &b = m.shapes[pair.shape_b];
+  return collide_pair(shape_of(m, a), solved_pose(m, w, pair.shape_a), shape_of(m, b), solved_pose(m, w, pair.shape_b), Real(0),
+                      points);
+}
+
+// Whether turning may have brought the shapes of a pair to overlap.
+template <typename Real>
+AXION_HD inline bool pair_turns(const model::ModelView<Real>& m, const model::WorldView<Real>& w, const model::StepSettings<Real>& s,
+                                const model::PairData<Real>& pair) {
+  const Real turned = turned_travel(m, w, pair.shape_a, s.dt) + turned_travel(m, w, pair.shape_b, s.dt);
+  return turned > Real(kTurnedDepth) * s.contact_margin;
+}
+
+// The same points, as far as turning may have brought the shapes to them.
 template <typename Real>
 AXION_HD_CALL int collide_turned(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                  const model::StepSettings<Real>& s, const model::PairData<Real>& pair,
                                  ContactPoint<Real>* points) {
-  const Real turned = turned_travel(m, w, pair.shape_a, s.dt) + turned_travel(m, w, pair.shape_b, s.dt);
-  if (!(turned > Real(kTurnedDepth) * s.contact_margin)) return 0;
-  const model::ShapeData<Real>&a = m.shapes[pair.shape_a], &b = m.shapes[pair.shape_b];
-  return collide_pair(shape_of(m, a), solved_pose(m, w, pair.shape_a), shape_of(m, b), solved_pose(m, w, pair.shape_b),
-                      Real(0), points);
+  return pair_turns(m, w, s, pair) ? collide_solved(m, w, pair, points) : 0;
 }
 
 template <typename Real>
@@ -198,7 +212,28 @@ AXION_HD_CALL bool review_contacts(const Team& team, const model::ModelView<Real
   return search.count > before;
 }
 
-// The deepest overlap that the result leaves, of all candidates and in the result's poses where shapes turn; needs find_missed.
+// How far the body of shape i moves in the step, as a share of the shape's size; the world and what has no end do not.
+template <typename Real>
+AXION_HD inline Real moved_share(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int i, Real dt) {
+  const model::ShapeData<Real>& shape = m.shapes[i];
+  return shape.body < 0 ? Real(0) : dt * math::norm(w.v_plus[shape.body]) / shape.bounding_radius;
+}
+
+// Whether the shapes of a pair slide so far that the gaps of the corners and faces that they had before say too little.
+template <typename Real>
+AXION_HD inline bool pair_slides(const model::ModelView<Real>& m, const model::WorldView<Real>& w, const model::StepSettings<Real>& s,
+                                 const model::PairData<Real>& pair) {
+  return moved_share(m, w, pair.shape_a, s.dt) > Real(kSlidShare) || moved_share(m, w, pair.shape_b, s.dt) > Real(kSlidShare);
+}
+
+template <typename Real, typename Team>
+AXION_HD inline bool shapes_slide(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                  const model::StepSettings<Real>& s) {
+  return team.template max<Real>(m.shape_count, [&](int i) { return moved_share(m, w, i, s.dt); }) > Real(kSlidShare);
+}
+
+// The deepest overlap that the result leaves, of all candidates, and in the result's poses where shapes turn or slide far; needs
+// find_missed.
 template <typename Real, typename Team>
 AXION_HD_CALL Real solved_depth(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                 const model::StepSettings<Real>& s, const ContactSearch& search) {
@@ -207,12 +242,14 @@ AXION_HD_CALL Real solved_depth(const Team& team, const model::ModelView<Real>& 
     if (use == kNoCandidate || use == kTurned) return Real(0);
     return -gap_after(w.candidate[slot], w.v_plus, w.omega_plus, s.dt);
   });
-  if (!shapes_turn(team, m, w, s)) return straight;
-  const Real turned = team.template max<Real>(search.pairs, [&](int k) {
+  if (!shapes_turn(team, m, w, s) && !shapes_slide(team, m, w, s)) return straight;
+  const Real solved = team.template max<Real>(search.pairs, [&](int k) {
+    const model::PairData<Real> pair = model::pair_data(m, static_cast<int>(w.pair_active[k]));
+    if (!pair_turns(m, w, s, pair) && !pair_slides(m, w, s, pair)) return Real(0);
     ContactPoint<Real> points[kMaxPairContacts];
-    return depth_of(points, collide_turned(m, w, s, model::pair_data(m, static_cast<int>(w.pair_active[k])), points));
+    return depth_of(points, collide_solved(m, w, pair, points));
   });
-  return turned > straight ? turned : straight;
+  return solved > straight ? solved : straight;
 }
 
 }  // namespace axion::collide

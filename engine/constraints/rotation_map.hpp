@@ -9,6 +9,7 @@
 // D = ∂θ⁺/∂(hω), the spatial variation of q⁺, is what the Newton matrix needs: δc = J(q⁺) [h δv; h D δω].
 #pragma once
 
+#include <limits>
 #include <type_traits>
 
 #include "engine/math/angle_functions.hpp"
@@ -202,7 +203,7 @@ AXION_HD_CALL math::Vec3<Real> gyroscopic_velocity(model::GyroscopicMode mode, c
 
 // A real type of more digits than a step's own, where there is one: for sums whose rounding would be of one sign step after step.
 template <typename Real>
-using Wide = std::conditional_t<std::is_same_v<Real, float>, double, Real>;
+using Wide = std::conditional_t<(std::numeric_limits<Real>::digits < 53), double, Real>;
 
 // The angular velocity at q⁺ of the momentum that ω has at q: what a free rotation keeps. Its size is restored after the
 // rounding of four rotations, which would otherwise add up.

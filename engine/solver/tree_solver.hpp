@@ -199,7 +199,8 @@ AXION_HD inline void read_condensed_impulses(const Team& team, const Problem<Rea
     const int axis_row = p.axis_base() + i;
     const CoordinateRow<Real> all = coordinate_row(p, i, rhs.row);
     const Real v = -(all.push + x[axis_row]) / all.gain;  // J Δu as the node's row has it: impulses add up to its own
-    x[axis_row] = p.w.axis_beta[i] > 0 ? -(rhs.row[axis_row] + v) / p.w.compliance[axis_row] : Real(0);
+    const Real own = p.w.axis_beta[i] > 0 ? v : Real(0);  // an axis on which nothing acts is a row of its compliance alone
+    x[axis_row] = -(rhs.row[axis_row] + own) / p.w.compliance[axis_row];
     for_each_row_of_axis(p, i, [&](int row, Real sign) { x[row] = -(rhs.row[row] + sign * v) / p.w.compliance[row]; });
   });
   team.for_each(p.contact_count, [&](int i) {

@@ -4,7 +4,8 @@
 // Include this before any header of the engine: its templates name functions of std, which are looked up where they stand.
 // One addition, subtraction, multiplication, division or root is one operation, a sine or the like kSeriesOperations of them;
 // signs, comparisons, indices and moves are none. What a function does outside of a team's verbs is booked on `elsewhere`.
-// Everything is as float32 does it, chunks and quads lane by lane, so a counted world ends in the engine's own bits.
+// Everything is as float32 does it, chunks and quads lane by lane, so a counted world ends in the engine's own bits. What a step of
+// float32 does in float64 (constraints/rotation_map.hpp) is not counted.
 #pragma once
 
 #include <algorithm>

@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include "engine/collide/collide_pair.hpp"
 #include "engine/math/mat3.hpp"
+#include "engine/model/shape_pairs.hpp"
 #include "tests/support/scenes.hpp"
 #include "tests/support/single_world.hpp"
 #include "tests/support/validation.hpp"
@@ -47,16 +49,33 @@ struct Overlap {
   double deepest = 0, unnamed = 0;
 };
 
+// The numbers of all pairs that may touch.
+template <typename Real>
+std::vector<int> pairs_of(const model::ModelView<Real>& m) {
+  std::vector<int> pairs;
+  if (model::lists_pairs(m)) {
+    for (int i = 0; i < m.pair_count; ++i) pairs.push_back(i);
+    return pairs;
+  }
+  for (int a = 0; a < m.shape_count; ++a) {
+    for (int b = a + 1; b < m.shape_count; ++b) {
+      if (const int pair = model::pair_number(m, a, b); pair >= 0) pairs.push_back(pair);
+    }
+  }
+  return pairs;
+}
+
 template <typename Real>
 Overlap overlap_of(const testing::SingleWorld<Real>& world) {
   const model::ModelView<Real> m = world.model();
   const auto& w = world.world();
   Overlap overlap;
-  for (int i = 0; i < m.pair_count; ++i) {
-    const model::ShapeData<Real>&a = m.shapes[m.pairs[i].shape_a], &b = m.shapes[m.pairs[i].shape_b];
+  for (const int i : pairs_of(m)) {
+    const model::PairData<Real> pair = model::pair_data(m, i);
+    const model::ShapeData<Real>&a = m.shapes[pair.shape_a], &b = m.shapes[pair.shape_b];
     collide::ContactPoint<Real> points[collide::kMaxPairContacts];
-    const int found = collide::collide_pair(collide::Shape<Real>{a.kind, a.size}, pose_of(world, a),
-                                            collide::Shape<Real>{b.kind, b.size}, pose_of(world, b), Real(0), points);
+    const int found = collide::collide_pair(collide::shape_of(m, a), pose_of(world, a),
+                                            collide::shape_of(m, b), pose_of(world, b), Real(0), points);
     double depth = 0;
     for (int k = 0; k < found; ++k) depth = std::max(depth, -double(points[k].gap));
     const bool named = std::any_of(w.contacts, w.contacts + world.record().contact_count,

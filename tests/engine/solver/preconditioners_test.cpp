@@ -129,6 +129,7 @@ TEST(Preconditioners, block_is_the_inverse_of_the_blocks_of_joints_and_contacts)
 
 TEST(Preconditioners, tree_is_the_inverse_of_the_tree_and_of_the_blocks_that_close_it) {
   for (const model::SceneSpec& scene : scenes()) {
+    SCOPED_TRACE(scene.bodies.size());
     System system(scene, options_of(LinearSolver::kPcrTree), 2);
     prepare(system);
     expect_inverse(preconditioner(system), restricted(system.schur(), groups(system.problem(), true)), 1e-6);

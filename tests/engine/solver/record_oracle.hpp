@@ -12,6 +12,7 @@
 #include <cmath>
 #include <vector>
 
+#include "engine/model/shape_pairs.hpp"
 #include "tests/support/single_world.hpp"
 
 namespace axion::testing {
@@ -156,7 +157,7 @@ class RecordOracle {
     Row row = Row::Zero(12);
     row.segment<3>(3) = a, row.segment<3>(9) = -a;
     const double rate = row_velocity(row, joint.child, joint.parent);
-    const double scale = product(row, row, joint.child, joint.parent);
+    const double alone = product(row, row, joint.child, joint.parent);
     const Quat turn = frame.conjugate() * q_[joint.child];
     const double s = axis.reference + 2 * std::atan2(turn.vec().dot(vec(joint.hinge[0])), turn.w());
     const double rate_before = a.dot(omega_[joint.child] - (joint.parent < 0 ? Vec::Zero() : omega_[joint.parent]));
@@ -173,6 +174,7 @@ class RecordOracle {
     for (int k = axis.actuator_start; k < axis.actuator_start + axis.actuator_count; ++k) {
       if (!m_.actuators[k].effort_limited) drive(k, alpha, beta);
     }
+    const double scale = alone / (1 + alone * beta);  // an impulse moves what the axis row adds as well
     const double lambda = w.lambda_joint[m_.lock_count + i];
     if (beta > 0) r.control = std::max(r.control, std::abs(rate + (lambda - alpha) / beta));
     take_impulse(row, joint.child, joint.parent, lambda);
@@ -233,7 +235,7 @@ class RecordOracle {
     r.contact = std::max(r.contact, std::abs(std::min(a, r_n * lambda[0])));
     const Eigen::Vector2d v(row_velocity(row[1], c.body_a, c.body_b), row_velocity(row[2], c.body_a, c.body_b));
     const Eigen::Vector2d f(lambda[1], lambda[2]), star = f - v / r_t;
-    const double cone = m_.pairs[c.pair].friction * std::max(0.0, lambda[0]);
+    const double cone = model::pair_data(m_, c.pair).friction * std::max(0.0, lambda[0]);
     const double share = star.norm() > cone ? cone / star.norm() : 1.0;
     r.friction = std::max(r.friction, r_t * (f - share * star).norm());
   }
