@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/collide/collide_pair.hpp"
+#include "engine/collide/find_contacts.hpp"
 #include "engine/math/mat3.hpp"
 #include "engine/model/shape_pairs.hpp"
 #include "tests/support/scenes.hpp"
