@@ -158,9 +158,10 @@ AXION_HD_CALL void linearise_contact(const Problem<Real>& p, int i) {
     turn_tangents(p, i, d);
   }
   if (released && symmetric_solver(p)) {
-    // The same law with the row kept: a compliance so large that it only says λ_f = 0, and the operator stays symmetric.
+    // The same law with the row kept: a compliance so large that it only says λ_f = 0, and the operator stays symmetric. Its
+    // right-hand side is that alone: with v, λ_f would stay at v/gain, which rigid tolerances see.
     const Real gain = Real(kReleaseGain) * r_t;
-    f = {{1, 0, 0, 1}, {gain, 0, 0, gain}, {0, 0}, {v.x + gain * lambda.x, v.y + gain * lambda.y}};
+    f = {{1, 0, 0, 1}, {gain, 0, 0, gain}, {0, 0}, {gain * lambda.x, gain * lambda.y}};
   }
   const Real proximal = p.proximal_scale * Real(kContactProximal) * r_t;
   p.w.residual[row + 1] = f.residual[0], p.w.residual[row + 2] = f.residual[1];
