@@ -46,7 +46,8 @@ Vec3d extents(const Vec3<double>& v) { return {std::abs(v.x), std::abs(v.y), std
 enum class Guides { kNormal, kNormalAndY };
 
 // A plate of half sides 1.5 m whose face is at `height`; light: thirty to a hundred times lighter than what it presses.
-void add_plate(model::SceneSpec& scene, const Frame& frame, const char* name, double height, double mass, Guides guides) {
+void add_plate(model::SceneSpec& scene, const Frame& frame, const char* name, double height, double mass,
+               Guides guides) {
   const int body = static_cast<int>(scene.bodies.size());
   const Vec3d half = extents(frame.at(1.5, 1.5, 0.05));
   const double centre = height + (height > 0 ? 0.05 : -0.05);
@@ -114,7 +115,8 @@ TYPED_TEST(SeedFriction, a_ball_between_plates_on_guides_slips_alike_along_every
           for (int degrees = 0; degrees < 360; degrees += 45) {
             const Vec3<double> d = frame.heading(degrees);
             const Pull p = pull<Real>(scene, frame, seed_options(), share * kThreshold * d, h);
-            const double expected = share > 1 ? (share - 1) * kThreshold / kMass * p.time : 0, along = math::dot(p.v, d);
+            const double expected = share > 1 ? (share - 1) * kThreshold / kMass * p.time : 0,
+                         along = math::dot(p.v, d);
             (share > 1 ? speed : creep) = std::max(share > 1 ? speed : creep, std::abs(along - expected));
             across = std::max(across, math::norm(p.v - along * d));
             slowest = std::min(slowest, along), fastest = std::max(fastest, along);
@@ -195,7 +197,7 @@ TYPED_TEST(SeedFriction, a_box_between_plates_on_guides_slips_alike_along_every_
   row.at_most("speed of slip against (F - 2μN)t/m, m/s", speed, allowed<Real>(1e-6, 2.5e-5));
   row.at_most("speed, greatest difference between headings, m/s", spread, allowed<Real>(1e-6, 2.5e-5));
   row.at_most("speed below the cone, m/s", creep, allowed<Real>(1e-6, 2.5e-5));
-  row.at_least("share of steps converged", converged / runs, 0.9);
+  row.at_least("share of steps converged", converged / runs, 0.99);
 }
 
 TYPED_TEST(SeedFriction, a_thrown_cube_slows_alike_along_every_heading) {
@@ -226,7 +228,7 @@ TYPED_TEST(SeedFriction, a_thrown_cube_slows_alike_along_every_heading) {
   const Validation<Real> row("seed friction, thrown cube");
   row.at_most("speed against 3 − μgt, m/s", speed, allowed<Real>(1e-8, 1e-4));
   row.at_most("speed across the heading, m/s", across, allowed<Real>(1e-8, 1e-4));
-  row.at_least("least share of steps converged", converged, 0.95);
+  row.at_least("least share of steps converged", converged, allowed<Real>(1, 0.95));
 }
 
 }  // namespace
