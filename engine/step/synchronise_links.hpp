@@ -21,7 +21,7 @@ struct TreeLinks {
 template <typename Real>
 AXION_HD_CALL TreeLinks find_links_of_trees(const solver::Problem<Real>& p) {
   TreeLinks links;
-  for (int i = 0; i < p.contact_count; ++i) {
+  for (int i = 0; i < p.contact_count && links.count <= kMostLinks; ++i) {
     if (!links_bodies(p, i)) continue;
     if (links.count < kMostLinks) links.contact[links.count] = i;
     ++links.count;
@@ -96,7 +96,8 @@ template <typename Real, typename At>
 AXION_HD inline Real link_velocity(const solver::Problem<Real>& p, int i, int k, At&& at) {
   const model::Contact<Real>& c = p.w.contacts[i];
   Real J[6], sum = 0;
-  for (const bool on_a : {true, false}) {
+  for (int side = 0; side < 2; ++side) {
+    const bool on_a = side == 0;
     solver::row_against(p.w.row[p.contact_base() + 3 * i + k], on_a, J);
     for (int r = 0; r < 6; ++r) sum += J[r] * at(tree_body(p, on_a ? c.body_a : c.body_b), r);
   }
@@ -108,7 +109,8 @@ template <typename Real>
 AXION_HD inline void push_link(const solver::Problem<Real>& p, int i, int k, Real impulse, int column) {
   const model::Contact<Real>& c = p.w.contacts[i];
   Real J[6];
-  for (const bool on_a : {true, false}) {
+  for (int side = 0; side < 2; ++side) {
+    const bool on_a = side == 0;
     solver::row_against(p.w.row[p.contact_base() + 3 * i + k], on_a, J);
     const TreeBody<Real> body = tree_body(p, on_a ? c.body_a : c.body_b);
     for (int r = 0; r < 6; ++r) body.panel(r)[column] += impulse * J[r];
