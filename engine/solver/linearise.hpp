@@ -33,7 +33,7 @@ AXION_HD constexpr Real joint_proximal() {
 
 template <typename Real>
 AXION_HD constexpr Real least_proximal() {
-  return std::numeric_limits<Real>::digits > 30 ? Real(1e-11) : Real(1e-8);
+  return std::numeric_limits<Real>::digits > 30 ? Real(1e-11) : Real(5e-8);
 }
 
 // K_geometric at the iterate.
@@ -121,12 +121,12 @@ AXION_HD inline void solve_contact_block(const Problem<Real>& p, int i, const co
 // The proximal term of a contact that begins with `row`, of its rows' scales. A row's impulse moves by what the row lacks over
 // this and what its bodies give way by, and bodies that carry many times their weight give way that much less: of ten boxes,
 // each twice as heavy as the one below, a thousandfold load on the lowest contact makes 1e-4 a hundred times what they do, so
-// that a step takes 1.5 % of the merit. With this the term takes no more of the row than a share of its tolerance, whatever it
-// carries (load_proximal). What tells redundant rows apart is lost below least_proximal.
+// that a step takes 1.5 % of the merit. With this the term takes no more of a row than load_proximal of g h, whatever it carries.
+// Below least_proximal what bodies may do that no contact holds is lost beside what contacts hold.
 template <typename Real>
 AXION_HD inline Real contact_proximal(const Problem<Real>& p, int row) {
   const Real usual = p.proximal_scale * Real(kContactProximal);
-  const Real share = p.load_proximal * p.w.row_tolerance[row], load = p.w.row_scale[row] * p.w.lambda[row];
+  const Real share = p.load_proximal * Real(9.81) * p.s.dt, load = p.w.row_scale[row] * p.w.lambda[row];
   if (!(p.load_proximal > Real(0)) || !(usual * load > share)) return usual;
   return greater(share / load, least_proximal<Real>());
 }

@@ -50,7 +50,7 @@ struct Problem {
   model::JointMode joint_mode;  // of this attempt: a fallback changes it
   int contact_count;
   Real proximal_scale = 1;      // of this iteration's proximal terms on contacts and limits
-  Real load_proximal = 0;       // above zero: most of a contact's tolerance that its proximal term times its impulse may be
+  Real load_proximal = 0;       // above zero: of g h, the most that a contact's proximal term times its impulse may be
   bool exact_turning = true;    // whether Newton's matrix holds how anchors' impulses turn, or its positive part
   bool solver_ready = false;    // whether the linear solver is prepared for these contacts
 

@@ -27,7 +27,6 @@ struct Stack {
   double friction = 0.5;
   double half = 0.1;    // m
   double offset = 0;    // of half, and rad, by which boxes are moved and turned about the vertical at most
-  double lean = 0;      // of half, by which each is moved beyond the one below
 };
 
 // Numbers of -1 to 1 that look like chance.
@@ -45,19 +44,19 @@ model::SceneSpec scene_of(const Stack& s) {
   model::SceneSpec scene;
   scene.shapes = {testing::ground_plane(s.friction)};
   for (int i = 0; i < s.count; ++i) {
-    const double x = s.half * (s.lean * i + s.offset * scatter(3 * i)), y = s.half * s.offset * scatter(3 * i + 1);
+    const double x = s.half * s.offset * scatter(3 * i), y = s.half * s.offset * scatter(3 * i + 1);
     add_box(scene, std::pow(s.ratio, i), {s.half, s.half, s.half}, {x, y, s.half * (2 * i + 1)},
             s.offset * scatter(3 * i + 2), s.friction);
   }
   return scene;
 }
 
-// Rows of bricks, each turned by half a brick against the one below and `ratio` times as heavy; a pyramid's get shorter.
+// Rows of bricks, each shorter by a brick than the one below and `ratio` times as heavy: up to one brick, or a wall of eight.
 model::SceneSpec bricks(int rows, double ratio, bool pyramid) {
   model::SceneSpec scene;
   scene.shapes = {testing::ground_plane(0.5)};
   for (int r = 0; r < rows; ++r) {
-    const int count = pyramid ? rows - r : 4 - r % 2;
+    const int count = (pyramid ? rows : 8) - r;
     for (int k = 0; k < count; ++k) {
       add_box(scene, std::pow(ratio, r), {0.1, 0.05, 0.05}, {0.202 * (k - 0.5 * (count - 1)), 0, 0.05 + 0.1 * r}, 0, 0.5);
     }
@@ -158,16 +157,6 @@ TYPED_TEST(RigidStack, stands_as_a_pyramid_and_as_a_wall_of_bricks) {
       const std::string name = std::string(pyramid ? "pyramid" : "wall") + " of bricks, ratio " + std::to_string(ratio);
       this->expect_stands(name, stand<TypeParam>(bricks(5, ratio, pyramid), 1.0 / 60, 1), 1.0 / 60, 5);
     }
-  }
-}
-
-// It falls over: contacts open and slide, bodies hit the ground and each other.
-TYPED_TEST(RigidStack, converges_while_it_topples) {
-  const Validation<TypeParam> validation("rigid stacks");
-  for (const double h : {1.0 / 60, 1.0 / 30}) {
-    Stack s;
-    s.count = 8, s.ratio = 3, s.friction = 0.6, s.lean = 0.3, s.h = h;
-    validation.at_least("eight leaning boxes that topple: steps converged", stand<TypeParam>(scene_of(s), h, 2.5).converged, 0.9);
   }
 }
 
