@@ -25,14 +25,15 @@ struct Stack {
   double ratio = 2;     // of each box's weight to that of the one below
   double h = 1.0 / 60;  // s
   double friction = 0.5;
-  double half = 0.1;    // m
-  double offset = 0;    // of half, and rad, by which boxes are moved and turned about the vertical at most
+  double half = 0.1;  // m
+  double offset = 0;  // of half, and rad, by which boxes are moved and turned about the vertical at most
 };
 
 // Numbers of -1 to 1 that look like chance.
 double scatter(int i) { return 2 * std::fmod(0.5 + 0.618033988749895 * (i + 1), 1.0) - 1; }
 
-void add_box(model::SceneSpec& scene, double mass, model::Vec3d half, model::Vec3d position, double turn, double friction) {
+void add_box(model::SceneSpec& scene, double mass, model::Vec3d half, model::Vec3d position, double turn,
+             double friction) {
   const int i = static_cast<int>(scene.bodies.size());
   const std::string name = "box" + std::to_string(i);
   scene.bodies.push_back(testing::solid_box(name, mass, half, position));
@@ -58,7 +59,8 @@ model::SceneSpec bricks(int rows, double ratio, bool pyramid) {
   for (int r = 0; r < rows; ++r) {
     const int count = (pyramid ? rows : 8) - r;
     for (int k = 0; k < count; ++k) {
-      add_box(scene, std::pow(ratio, r), {0.1, 0.05, 0.05}, {0.202 * (k - 0.5 * (count - 1)), 0, 0.05 + 0.1 * r}, 0, 0.5);
+      add_box(scene, std::pow(ratio, r), {0.1, 0.05, 0.05}, {0.202 * (k - 0.5 * (count - 1)), 0, 0.05 + 0.1 * r}, 0,
+              0.5);
     }
   }
   return scene;
