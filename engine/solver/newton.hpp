@@ -6,7 +6,9 @@
 //   The merit is the largest residual in multiples of its tolerance. The best iterate is kept. At least one iteration.
 // Newton's steps are full: on redundant frictional contacts a search that insists on decrease ends in tiny steps. Where they do
 // not lower the merit the best iterate is taken up again, by cautious sweeps, then with a hundredfold proximal term; where it
-// stalls, with a tenth of it; without joints, as in a stack with the heaviest on top, that stays while the merit falls. A
+// stalls, with a tenth of it; without joints, as in a stack with the heaviest on top, that stays while the merit falls. Where
+// rigid contacts carry heavy bodies without joints, but for piles, Newton comes first, its proximal term by what each carries
+// (contact_proximal); it grows tenfold where the best iterate is taken up again, and has patience while it finds the active set. A
 // system that cannot sweep (may_sweep) searches as its full steps cycle: from the seventh iteration of every sixteen on one
 // halving where a full step does not decrease the merit; and from the eleventh on, every other iteration with a hundredfold
 // proximal term.
@@ -41,6 +43,12 @@ inline constexpr double kIdleRound = 0.9;         // of the merit before it: wit
 inline constexpr double kAgainMerit = 1.0;        // below this merit, times the turn since, sweeps keep their linearisation
 inline constexpr double kCautiousMomentum = 0.8;  // of sweeps that follow a failure
 inline constexpr double kStalledGain = 0.1;       // of the proximal term, where the merit stalls
+inline constexpr double kRigid = 1e-7;            // of a row's scale: contacts with less compliance count as rigid;
+inline constexpr double kHeavy = 3;               // of g h, from which impulse times scale on they count as heavily loaded;
+inline constexpr double kLoadProximal = 1e-4;     // of g h, what the proximal term times the impulse of those may be,
+inline constexpr double kLoadGrowth = 10;         // times as much each time that the best iterate is taken up again,
+inline constexpr double kMostLoad = 1e-2;         // until it is so much
+inline constexpr int kRigidPatience = 12;         // in place of kPatience where contacts are rigid
 inline constexpr double kImpactDepth = 0.1;       // of the margin: from this depth on a step starts at half of u⁻
 inline constexpr int kPatience = 2;      // Newton steps without a decrease before the best iterate is taken up again
 inline constexpr double kMaxTurn = 2.0;  // rad, of a step beyond the last velocity
@@ -113,6 +121,18 @@ AXION_HD inline bool leaves_to_sweeps(const Team& team, const Problem<Real>& p) 
   return pairs >= Real(p.m.body_count);
 }
 
+// Whether rigid contacts carry more than a body's own weight on each. Without joints Newton then is exact at once but for the
+// active set, while sweeps creep where heavy bodies stand on light ones.
+template <typename Real, typename Team>
+AXION_HD inline bool is_rigid_and_loaded(const Team& team, const Problem<Real>& p) {
+  const int base = p.contact_base();
+  const Real scale = team.template max<Real>(p.contact_count, [&](int i) { return p.w.row_scale[base + 3 * i]; });
+  if (!(p.s.contact_compliance <= Real(kRigid) * scale * p.s.dt * p.s.dt)) return false;
+  const Real load = team.template max<Real>(
+      p.contact_count, [&](int i) { return p.w.row_scale[base + 3 * i] * p.w.lambda[base + 3 * i]; });
+  return load > Real(kHeavy * 9.81) * p.s.dt;
+}
+
 // Sweeps after `rounds` of them and `tried` remedies; `slow`: the last hardly lowered the merit.
 template <typename Real>
 AXION_HD inline SweepPlan<Real> plan_sweeps(bool settles, int rounds, int tried, bool slow) {
@@ -131,11 +151,13 @@ AXION_HD_CALL Real iterate(const Team& team, Problem<Real>& p, NewtonCounts& cou
   Real best = keep_best(team, p, merit);
   const bool able = may_sweep(p);
   const bool settles = able && leaves_to_sweeps(team, p);
-  bool sweeping = able && (resumed || merit > (settles ? Real(1) : Real(kSweepMerit)));
+  const bool jointless = able && p.m.joint_count == 0;
+  bool rigid = jointless && is_rigid_and_loaded(team, p);
+  bool sweeping = able && (settles || !rigid) && (resumed || merit > (settles ? Real(1) : Real(kSweepMerit)));
   int failures = 0, tried = 0;  // since the best iterate: Newton steps without a decrease, and remedies
   int rounds = 0;               // of sweeps
   bool stalled = false, factors_left = false;
-  const bool jointless = able && p.m.joint_count == 0;
+  Real load_proximal = Real(kLoadProximal);
   bool eased = false;  // of those: whether the lower proximal term stays
   Real turned = 0;       // since those factors, rad
   Real before = merit;  // the last iteration
@@ -153,6 +175,7 @@ AXION_HD_CALL Real iterate(const Team& team, Problem<Real>& p, NewtonCounts& cou
       turned = (plan.again ? turned : Real(0)) + step_turn(team, p);
       factors_left = true;
       merit = evaluate(team, p);
+      rigid = rigid || (jointless && is_rigid_and_loaded(team, p));
       ++counts.linear_iterations;
       sweeping = merit < best / 2 || !whole || rounds <= (settles ? kPatientRounds : kSweepRounds);
       if (jointless && !settles && rounds > 1 && merit > Real(kIdleRound) * last) sweeping = false;
@@ -165,6 +188,7 @@ AXION_HD_CALL Real iterate(const Team& team, Problem<Real>& p, NewtonCounts& cou
         p.follows_slip = true;
         merit = return_to_best(team, p);
       }
+      p.load_proximal = rigid && damping <= 0 ? load_proximal : Real(0);
       linearise(team, p);
       counts.linear_iterations += solve_linear(team, p);
       restore_tangents(team, p);
@@ -185,9 +209,13 @@ AXION_HD_CALL Real iterate(const Team& team, Problem<Real>& p, NewtonCounts& cou
     if (lower) best = keep_best(team, p, merit);
     if (swept || !lower) eased = false;
     const bool falling = !swept && merit < last / 2;  // on its way back from a worse iterate
-    if (!lower && !stalled && !falling && able && !swept && ++failures > kPatience) {
+    if (!lower && !stalled && !falling && able && !swept && ++failures > (rigid ? kRigidPatience : kPatience)) {
       merit = return_to_best(team, p);
       failures = 0;
+      if (rigid && tried == 0 && load_proximal < Real(kMostLoad)) {
+        load_proximal *= Real(kLoadGrowth);
+        continue;
+      }
       sweeping = tried == 0;
       ++tried;
     }
