@@ -26,6 +26,12 @@ AXION_HD inline int contact_base(const model::ModelView<Real>& m) {
   return m.lock_count + m.axis_count + m.limit_count + m.effort_count;
 }
 
+// The row of contact c along a direction.
+template <typename Real>
+AXION_HD inline model::Row<Real> contact_row(const model::Contact<Real>& c, const math::Vec3<Real>& direction) {
+  return {direction, math::cross(c.r_a, direction), -math::cross(c.r_b, direction)};
+}
+
 template <typename Real, typename Team>
 AXION_HD inline void build_contact_rows(const Team& team, const model::ModelView<Real>& m,
                                         const model::WorldView<Real>& w, int contact_count) {
@@ -34,9 +40,7 @@ AXION_HD inline void build_contact_rows(const Team& team, const model::ModelView
     const model::Contact<Real>& c = w.contacts[i];
     const math::Vec3<Real> direction[3] = {c.normal, c.t1, c.t2};
     model::Row<Real>* row = w.row + base + 3 * i;
-    for (int k = 0; k < 3; ++k) {
-      row[k] = {direction[k], math::cross(c.r_a, direction[k]), -math::cross(c.r_b, direction[k])};
-    }
+    for (int k = 0; k < 3; ++k) row[k] = contact_row(c, direction[k]);
     w.row_scale[base + 3 * i] = row_product(m, w, row[0], row[0], c.body_a, c.body_b);
     const Real p = row_product(m, w, row[1], row[1], c.body_a, c.body_b);
     const Real q = row_product(m, w, row[2], row[2], c.body_a, c.body_b);

@@ -2,7 +2,10 @@
 //
 // Both laws are given as one block D J_t Δu + C Δλ = −residual over (Δλ_n, Δλ_f):
 // SCALAR_FIXED_POINT (seeds, section Friction). ψ = FB(|v_t|, r_t(c − |λ_f|)), W = r_t(|v_t| − ψ)/(r_t|λ_f| + ψ), the
-//   row v_t + W λ_f = 0 with W held in the linearisation: D = 1, C = W. Symmetric.
+//   row v_t + W λ_f = 0 with W held in the linearisation: D = 1, C = W. Symmetric. Held, W repels its own solution where the
+//   bodies, held by joints and other contacts, give way to slip by less than half of r_t; `follow_slip` is what then solves
+//   the same law, symmetric too: in the frame (d, t), d along the slip v_t − r_t λ_f, the row ψ(v_d, r_t(c + λ_d)) = 0
+//   linearised as normals are, with c held, and the row v_t + W λ_t = 0 with W held across it.
 // NATURAL_MAP (Alart and Curnier 1991), semismooth Newton on λ_f = proj_c(λ*), λ* = λ_f − v_t/r_t:
 //   stick |λ*| ≤ c: J_t Δu = −v_t;
 //   slip, d = λ*/|λ*|, κ = min(1, c/|λ*|), P = 1 − d dᵀ:
@@ -36,9 +39,9 @@ AXION_HD inline FrictionBlock<Real> released_friction(const Vec2<Real>& lambda, 
   return {{0, 0, 0, 0}, {r_t, 0, 0, r_t}, {0, 0}, {r_t * lambda.x, r_t * lambda.y}};
 }
 
+// W of the scalar law, at most kFrictionComplianceBound r_t.
 template <typename Real>
-AXION_HD inline FrictionBlock<Real> scalar_fixed_point(const Vec2<Real>& v, const Vec2<Real>& lambda, Real cone,
-                                                       Real r_t) {
+AXION_HD inline Real friction_compliance(const Vec2<Real>& v, const Vec2<Real>& lambda, Real cone, Real r_t) {
   const Real speed = std::sqrt(v.x * v.x + v.y * v.y);
   const Real impulse = std::sqrt(lambda.x * lambda.x + lambda.y * lambda.y);
   const Real slack = r_t * (cone - impulse), s = std::sqrt(speed * speed + slack * slack);
@@ -47,8 +50,33 @@ AXION_HD inline FrictionBlock<Real> scalar_fixed_point(const Vec2<Real>& v, cons
   if (denominator < Real(1e-6) * r_t * cone) denominator = Real(1e-6) * r_t * cone;
   Real W = r_t * (speed - psi) / denominator;
   W = W > 0 ? W : Real(0);
-  if (W > Real(kFrictionComplianceBound) * r_t) W = Real(kFrictionComplianceBound) * r_t;
+  return W > Real(kFrictionComplianceBound) * r_t ? Real(kFrictionComplianceBound) * r_t : W;
+}
+
+template <typename Real>
+AXION_HD inline FrictionBlock<Real> scalar_fixed_point(const Vec2<Real>& v, const Vec2<Real>& lambda, Real cone,
+                                                       Real r_t) {
+  const Real W = friction_compliance(v, lambda, cone, r_t);
   return {{1, 0, 0, 1}, {W, 0, 0, W}, {0, 0}, {v.x + W * lambda.x, v.y + W * lambda.y}};
+}
+
+// The direction d of slip, or of the slip that friction holds back.
+template <typename Real>
+AXION_HD inline Vec2<Real> slip_direction(const Vec2<Real>& v, const Vec2<Real>& lambda, Real r_t) {
+  const Vec2<Real> star{v.x - r_t * lambda.x, v.y - r_t * lambda.y};
+  const Real size = std::sqrt(star.x * star.x + star.y * star.y);
+  return size > 0 ? Vec2<Real>{star.x / size, star.y / size} : Vec2<Real>{1, 0};
+}
+
+// The scalar law over (Δλ_d, Δλ_t), with rows along d = (d.x, d.y) and t = (−d.y, d.x).
+template <typename Real>
+AXION_HD inline FrictionBlock<Real> follow_slip(const Vec2<Real>& v, const Vec2<Real>& lambda, Real cone, Real r_t,
+                                                const Vec2<Real>& d) {
+  const Real W = friction_compliance(v, lambda, cone, r_t);
+  const Real along = d.x * v.x + d.y * v.y, held = d.x * lambda.x + d.y * lambda.y;
+  const Complementarity<Real> slip = fischer_burmeister(along, r_t * (cone + held));
+  const Real across = d.x * v.y - d.y * v.x, turning = d.x * lambda.y - d.y * lambda.x;
+  return {{1, 0, 0, 1}, {r_t * slip.beta_over_alpha, 0, 0, W}, {0, 0}, {slip.phi_over_alpha, across + W * turning}};
 }
 
 template <typename Real>

@@ -113,6 +113,30 @@ AXION_HD inline void solve_contact_block(const Problem<Real>& p, int i, const co
   }
 }
 
+// Turns the tangent rows of contact i to run along d and across it.
+template <typename Real>
+AXION_HD inline void turn_tangents(const Problem<Real>& p, int i, const constraints::Vec2<Real>& d) {
+  model::Row<Real>* row = p.w.row + p.contact_base() + 3 * i + 1;
+  const model::Row<Real> first = row[0], second = row[1];
+  row[0] = {d.x * first.l + d.y * second.l, d.x * first.k_a + d.y * second.k_a, d.x * first.k_b + d.y * second.k_b};
+  row[1] = {d.x * second.l - d.y * first.l, d.x * second.k_a - d.y * first.k_a, d.x * second.k_b - d.y * first.k_b};
+}
+
+// After the linear system is solved: rows of contacts as they were built, and the step's impulses along those.
+template <typename Real, typename Team>
+AXION_HD_CALL void restore_tangents(const Team& team, const Problem<Real>& p) {
+  if (!p.follows_slip) return;
+  team.for_each(p.contact_count, [&](int i) {
+    const model::Contact<Real>& c = p.w.contacts[i];
+    const int row = p.contact_base() + 3 * i;
+    const math::Vec3<Real> along = p.w.row[row + 1].l, across = p.w.row[row + 2].l;
+    const Real d = p.w.dlambda[row + 1], t = p.w.dlambda[row + 2];
+    p.w.dlambda[row + 1] = math::dot(along, c.t1) * d + math::dot(across, c.t1) * t;
+    p.w.dlambda[row + 2] = math::dot(along, c.t2) * d + math::dot(across, c.t2) * t;
+    p.w.row[row + 1] = constraints::contact_row(c, c.t1), p.w.row[row + 2] = constraints::contact_row(c, c.t2);
+  });
+}
+
 template <typename Real>
 AXION_HD_CALL void linearise_contact(const Problem<Real>& p, int i) {
   const int row = p.contact_base() + 3 * i;
@@ -128,14 +152,20 @@ AXION_HD_CALL void linearise_contact(const Problem<Real>& p, int i) {
   constraints::FrictionBlock<Real> f = constraints::friction_block(p.s.friction_model, v, lambda, p.w.contacts[i].friction,
                                                                    lambda_n, r_t, closed);
   const bool released = f.left[0] == 0 && f.left[1] == 0 && f.left[3] == 0;
+  if (p.follows_slip && !released) {
+    const constraints::Vec2<Real> d = constraints::slip_direction(v, lambda, r_t);
+    f = constraints::follow_slip(v, lambda, p.w.contacts[i].friction * lambda_n, r_t, d);
+    turn_tangents(p, i, d);
+  }
   if (released && symmetric_solver(p)) {
-    // The same law with the row kept: a compliance so large that it only says λ_f = 0, and the operator stays symmetric.
+    // The same law with the row kept: a compliance so large that it only says λ_f = 0, and the operator stays symmetric. Its
+    // right-hand side is that alone: with v, λ_f would stay at v/gain, which rigid tolerances see.
     const Real gain = Real(kReleaseGain) * r_t;
-    f = {{1, 0, 0, 1}, {gain, 0, 0, gain}, {0, 0}, {v.x + gain * lambda.x, v.y + gain * lambda.y}};
+    f = {{1, 0, 0, 1}, {gain, 0, 0, gain}, {0, 0}, {gain * lambda.x, gain * lambda.y}};
   }
   const Real proximal = p.proximal_scale * Real(kContactProximal) * r_t;
   p.w.residual[row + 1] = f.residual[0], p.w.residual[row + 2] = f.residual[1];
-  p.w.compliance[row + 1] = p.w.compliance[row + 2] = f.compliance[0] + proximal;
+  p.w.compliance[row + 1] = f.compliance[0] + proximal, p.w.compliance[row + 2] = f.compliance[3] + proximal;
   if (!symmetric_solver(p)) solve_contact_block(p, i, f, proximal);
 }
 

@@ -26,6 +26,7 @@ namespace axion::solver {
 inline constexpr int kSearchPeriod = 16, kSearchStart = 6;  // of every 16 iterations, those from the seventh on search
 inline constexpr int kDampingStart = 10;                    // from the eleventh iteration on, every other one is damped
 inline constexpr double kDampingGain = 100.0;               // by this multiple of the proximal term
+inline constexpr int kHeldCompliance = 4;         // iterations that hold the scalar law's W in every direction
 inline constexpr double kSweepMerit = 100.0;      // from this merit on a step starts with sweeps over its contacts
 inline constexpr int kSweeps = 200;               // at most, in one linearisation of the joints
 inline constexpr double kCoarse = 3e-4;           // of the merit: where many sweeps may stop, as joints have to settle, too
@@ -138,7 +139,7 @@ AXION_HD_CALL Real iterate(const Team& team, Problem<Real>& p, NewtonCounts& cou
   bool eased = false;  // of those: whether the lower proximal term stays
   Real turned = 0;       // since those factors, rad
   Real before = merit;  // the last iteration
-  p.exact_turning = true;
+  p.exact_turning = true, p.follows_slip = false;
   for (int k = 0; k < p.s.max_newton_iterations; ++k) {
     const bool swept = sweeping;
     const Real last = merit;
@@ -160,8 +161,13 @@ AXION_HD_CALL Real iterate(const Team& team, Problem<Real>& p, NewtonCounts& cou
       const int damping = able ? tried - 1 : (k >= kDampingStart ? k % 2 : 0);
       eased = jointless && (eased || stalled);
       p.proximal_scale = stalled || eased ? Real(kStalledGain) : (damping <= 0 ? Real(1) : Real(kDampingGain));
+      if (k == kHeldCompliance && p.s.friction_model == model::FrictionModel::kScalarFixedPoint && p.contact_count > 0) {
+        p.follows_slip = true;
+        merit = return_to_best(team, p);
+      }
       linearise(team, p);
       counts.linear_iterations += solve_linear(team, p);
+      restore_tangents(team, p);
       merit = take_step(team, p, able ? 0 : k, merit, counts);
     }
     ++counts.iterations;

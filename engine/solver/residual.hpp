@@ -50,13 +50,15 @@ struct Problem {
   model::JointMode joint_mode;  // of this attempt: a fallback changes it
   int contact_count;
   Real proximal_scale = 1;      // of this iteration's proximal terms on contacts and limits
+  bool follows_slip = false;    // whether contact rows of this iteration are along and across the slip (friction.hpp)
   bool exact_turning = true;    // whether Newton's matrix holds how anchors' impulses turn, or its positive part
   bool solver_ready = false;    // whether the linear solver is prepared for these contacts
 
   // What a solve changes of its problem, as `other` has it; of the same world.
   AXION_HD void restart(const Problem& other) {
     s = other.s, joint_mode = other.joint_mode, contact_count = other.contact_count;
-    proximal_scale = other.proximal_scale, exact_turning = other.exact_turning, solver_ready = other.solver_ready;
+    proximal_scale = other.proximal_scale, follows_slip = other.follows_slip, exact_turning = other.exact_turning;
+    solver_ready = other.solver_ready;
   }
 
   AXION_HD int axis_base() const { return m.lock_count; }

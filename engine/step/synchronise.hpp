@@ -3,8 +3,10 @@
 // A leapfrog's own velocities u belong to the middle of the last step (constraints/force_steps.hpp). What it still owes, half a
 // step of the forces at the end pose with the controls and wrench that the step was made with, leads to the instant of the pose:
 //   M̃(v − u) = h/2 (f(q⁺) − D v − …) + Jᵀμ,  J(q⁺) v = 0
-// one linear solve along the joint tree, as RATTLE has it. A step from a state that was set with v adds the same half again, so
-// that reading and setting a state leaves the trajectory as it was, to rounding where contacts and stiff laws take no part.
+// one linear solve, as RATTLE has it: along joint trees in their own coordinates (synchronise_trees.hpp), and where loops, locks that
+// give way or many contacts between bodies are, as one system with the step's own solver. A step from a state that was set with v
+// adds the same half again, so that reading and setting a state leaves the trajectory as it was, to rounding where contacts and stiff
+// laws take no part.
 // Contacts give the same share of their last impulses and, as an impact leaves other impulses than what follows it, what more it
 // takes that those that press keep the normal velocity they have, and those that stick theirs along the surface; friction of what
 // slides goes with the normal impulse, and turns no slip round. So what rests keeps its zero, and what slides slows down by half a
@@ -13,57 +15,21 @@
 // reads is written.
 #pragma once
 
-#include "engine/step/step_world.hpp"
+#include "engine/step/owed_forces.hpp"
+#include "engine/step/synchronise_trees.hpp"
 
 namespace axion::step {
-
-inline constexpr double kLeft = 0.05;  // of 9.81 h: how fast bodies part that have left each other, or slip that do not stick;
-inline constexpr double kStill = 1e-3;  // those that come to stick in this step may have all of their friction
-
-// What a contact does after the step: nothing, it presses and slides, or it sticks.
-enum class Touch { kNone, kSlides, kSticks };
-
-template <typename Real>
-AXION_HD_CALL Touch touch_of(const solver::Problem<Real>& p, int i, int row) {
-  const model::Contact<Real>& c = p.w.contacts[i];
-  const Real* lambda = p.w.lambda_contact + 3 * i;
-  const Real most = Real(kLeft * 9.81) * p.s.dt, cone = Real(0.999) * c.friction * lambda[0];
-  const auto speed = [&](int k) { return constraints::row_velocity(p.w.row[row + k], c.body_a, c.body_b, p.w.v, p.w.omega); };
-  if (!(lambda[0] > 0) || speed(0) > most) return Touch::kNone;
-  const Real slip = std::sqrt(speed(1) * speed(1) + speed(2) * speed(2));
-  const bool inside = lambda[1] * lambda[1] + lambda[2] * lambda[2] < cone * cone;
-  return slip < (inside ? most : Real(kStill * 9.81) * p.s.dt) ? Touch::kSticks : Touch::kSlides;
-}
-
-// The share of the last step's impulses that its debt is.
-template <typename Real>
-AXION_HD inline Real owed_share(Real debt, Real time, Real dt) {
-  return debt * dt / time;
-}
 
 // alpha, beta, row and axis_impulse of an axis over the time that it owes at the end pose.
 template <typename Real>
 AXION_HD_CALL void owe_axis(const solver::Problem<Real>& p, int i) {
   const auto& w = p.w;
-  const model::AxisData<Real>& axis = p.m.axes[i];
-  const model::JointData<Real>& joint = p.m.joints[axis.joint];
+  const model::JointData<Real>& joint = p.m.joints[p.m.axes[i].joint];
   const int row = p.axis_base() + i;
-  const Real dt = p.s.dt, h = w.joint_force_debt[axis.joint] * dt, s = w.axis_position[i];
-  Real alpha = -h * axis.stiffness * (s - axis.spring_reference), beta = h * axis.damping;
-  for (int k = axis.actuator_start; k < axis.actuator_start + axis.actuator_count; ++k) {
-    const model::ActuatorData<Real>& actuator = p.m.actuators[k];
-    if (actuator.kind == model::ActuatorKind::kMotor || actuator.effort_limited) continue;
-    const auto drive = constraints::step_drive(actuator, w, s, constraints::clamped_control(actuator, w.control_before), h, Real(0));
-    alpha += drive.alpha, beta += drive.beta;
-  }
   const Real rate = constraints::row_velocity(w.row_start[row], joint.child, joint.parent, w.v, w.omega);
-  const Real lag = dt * dt / 4 * constraints::axis_law(p.m, w, i).stiffness;  // as constraints::share_out has it
-  alpha += lag * rate + axis.armature * w.axis_rate[i];
-  beta += lag + axis.armature;
-  w.axis_impulse[i] = h * constraints::motor_effort(p.m, w, i, w.control_before);
-  if (!(beta > 0)) w.axis_impulse[i] += alpha;
-  w.axis_alpha[i] = alpha, w.axis_beta[i] = beta;
-  w.row[row] = beta > 0 ? w.row_start[row] : model::Row<Real>{};
+  const OwedAxis<Real> owed = owed_axis(p, i, rate);
+  w.axis_alpha[i] = owed.alpha, w.axis_beta[i] = owed.beta, w.axis_impulse[i] = owed.impulse;
+  w.row[row] = owed.beta > 0 ? w.row_start[row] : model::Row<Real>{};
 }
 
 // A row that does nothing more: its impulse is known.
@@ -73,11 +39,10 @@ AXION_HD inline void release_row(const solver::Problem<Real>& p, int row) {
   p.w.compliance[row] = Real(solver::kReleaseGain) * p.w.row_scale[row];
 }
 
-// A limit that pushes keeps the rate of its axis, an effort within its bounds goes on by its law, one at a bound stays there.
+// A limit that pushes keeps the rate of its axis.
 template <typename Real>
 AXION_HD_CALL void owe_condensed(const solver::Problem<Real>& p, int j) {
   const auto& w = p.w;
-  const Real share = owed_share(w.joint_force_debt[j], w.joint_force_step[j], p.s.dt), h = w.joint_force_debt[j] * p.s.dt;
   const model::JointData<Real>& joint = p.m.joints[j];
   for (int i = joint.axis_start; i < joint.axis_start + joint.axis_count; ++i) {
     const model::AxisData<Real>& axis = p.m.axes[i];
@@ -95,25 +60,11 @@ AXION_HD_CALL void owe_condensed(const solver::Problem<Real>& p, int j) {
     }
     for (int e = axis.effort_start; e < axis.effort_start + axis.effort_count; ++e) {
       const int row = p.effort_base() + e;
+      const OwedEffort<Real> owed = owed_effort(p, i, e, rate);
       w.row[row] = along;
       release_row(p, row);
-      const Real last = w.lambda_joint[row];
-      const bool held = last > w.effort_lower[e] && last < w.effort_upper[e];
-      if (!held || !(h > 0)) {
-        w.axis_impulse[i] += share * last;
-      } else if (p.m.efforts[e].actuator < 0) {
-        w.residual[row] = -rate;
-        w.compliance[row] = Real(solver::kContactProximal) * w.row_scale[row];
-      } else {
-        const model::ActuatorData<Real>& actuator = p.m.actuators[p.m.efforts[e].actuator];
-        auto drive = constraints::step_drive(actuator, w, w.axis_position[i], constraints::clamped_control(actuator, w.control_before),
-                                             h, Real(0));
-        const Real lag = p.s.dt * p.s.dt / 4 * drive.law.stiffness;
-        drive.alpha += lag * rate, drive.beta += lag;
-        if (!(drive.beta > 0)) continue;
-        w.residual[row] = -drive.alpha / drive.beta;
-        w.compliance[row] = Real(1) / drive.beta;
-      }
+      w.axis_impulse[i] += owed.impulse;
+      if (owed.compliance > 0) w.residual[row] = owed.residual, w.compliance[row] = owed.compliance;
     }
     if (!(w.axis_beta[i] > 0)) continue;
     w.axis_alpha[i] += w.axis_impulse[i];  // by the axis row, as in the step (constraints/axis_rows.hpp)
@@ -143,12 +94,7 @@ AXION_HD_CALL solver::Impulse<Real> owed_impulse(const solver::Problem<Real>& p,
     const int loop = p.m.body_loops[k];
     add_joint(loop >= 0 ? loop : ~loop, loop >= 0);
   }
-  const Real share = owed_share(w.body_force_debt[b], w.body_force_step[b], p.s.dt);
-  for (int k = w.contact_start[b]; k < w.contact_start[b + 1]; ++k) {
-    const int i = w.contact_list[k], row = p.contact_base() + 3 * i;
-    if (touch_of(p, i, row) == Touch::kNone) continue;
-    for (int r = 0; r < 3; ++r) sum.add(w.row[row + r], share * w.lambda_contact[3 * i + r], w.contacts[i].body_a == b);
-  }
+  add_owed_contacts(p, b, sum);
   return sum;
 }
 
@@ -179,25 +125,17 @@ AXION_HD_CALL void hold_contact(const solver::Problem<Real>& p, int i) {
   const int row = p.contact_base() + 3 * i;
   Real* G = w.contact_gain + 9 * i;
   Real* e = w.contact_offset + 3 * i;
-  for (int k = 0; k < 9; ++k) G[k] = 0;
-  for (int k = 0; k < 3; ++k) e[k] = 0;
-  const Touch touch = touch_of(p, i, row);
+  const Touch touch = noted_touch(p, i);
+  held_gains(p, i, touch, G);
+  e[0] = e[1] = e[2] = 0;
   if (touch == Touch::kNone) return;
   const auto change = [&](int k) {
     return constraints::row_velocity(w.row[row + k], c.body_a, c.body_b, w.v_plus, w.omega_plus) -
            constraints::row_velocity(w.row[row + k], c.body_a, c.body_b, w.v, w.omega);
   };
-  const bool coarse = p.m.joint_count == 0 && std::numeric_limits<Real>::digits < 30;
-  const Real give = coarse ? Real(1e-2) : Real(solver::kContactProximal);
-  const auto gain = [&](int k) { return Real(1) / (give * w.row_scale[row + k]); };
-  G[0] = gain(0), e[0] = G[0] * change(0);
+  e[0] = G[0] * change(0);
   for (int k = 1; k < 3; ++k) {
-    if (touch == Touch::kSticks) {
-      G[4 * k] = gain(k), e[k] = G[4 * k] * change(k);
-    } else {
-      const Real along = w.lambda_contact[3 * i + k] / w.lambda_contact[3 * i];
-      G[3 * k] = along * G[0], e[k] = along * e[0];
-    }
+    e[k] = touch == Touch::kSticks ? G[4 * k] * change(k) : w.lambda_contact[3 * i + k] / w.lambda_contact[3 * i] * e[0];
   }
 }
 
@@ -245,10 +183,10 @@ template <typename Real>
 AXION_HD_CALL Real allowed_share(const solver::Problem<Real>& p, int i, int row, bool held) {
   const auto& w = p.w;
   const model::Contact<Real>& c = w.contacts[i];
-  const Touch touch = touch_of(p, i, row);
-  if (touch == Touch::kNone) return 1;
+  const Touch touch = noted_touch(p, i);
+  if (touch == Touch::kNone || (held && touch == Touch::kSticks)) return 1;
   Real before[3], after[3];
-  for (int k = 0; k < 3; ++k) {
+  for (int k = held ? 1 : 0; k < 3; ++k) {
     before[k] = constraints::row_velocity(w.row[row + k], c.body_a, c.body_b, w.v, w.omega);
     after[k] = constraints::row_velocity(w.row[row + k], c.body_a, c.body_b, w.v_plus, w.omega_plus);
   }
@@ -270,12 +208,15 @@ AXION_HD_CALL Real allowed_share(const solver::Problem<Real>& p, int i, int row,
   return share;
 }
 
-// best_v[b].x: the share of its change that body b may take, by what its tree's contacts allow.
+// best_v[b].x: the share of its change that body b may take, by what its tree's contacts allow. Returns whether any is cut short.
 template <typename Real, typename Team>
-AXION_HD_CALL void bound_changes(const Team& team, const solver::Problem<Real>& p, bool held) {
+AXION_HD_CALL bool bound_changes(const Team& team, const solver::Problem<Real>& p, bool held) {
   const auto& w = p.w;
-  team.for_each(p.contact_count,
-                [&](int i) { w.contact_rebound[i] = allowed_share(p, i, p.contact_base() + 3 * i, held); });
+  const Real cut = team.template max<Real>(p.contact_count, [&](int i) {
+    w.contact_rebound[i] = allowed_share(p, i, p.contact_base() + 3 * i, held);
+    return 1 - w.contact_rebound[i];
+  });
+  if (cut == Real(0)) return false;
   team.for_each(1, [&](int) {
     for (int b = 0; b < p.m.body_count; ++b) w.best_v[b].x = 1;
     const auto lower = [&](int b, Real share) {
@@ -289,6 +230,14 @@ AXION_HD_CALL void bound_changes(const Team& team, const solver::Problem<Real>& 
       if (p.m.bodies[b].parent >= 0) w.best_v[b].x = w.best_v[p.m.bodies[b].parent].x;
     }
   });
+  return true;
+}
+
+// v_plus, omega_plus at the instant of the poses, by one system for the whole world where `held`, else free of joints and contacts.
+template <typename Real, typename Team>
+AXION_HD_CALL void synchronise_whole(const Team& team, solver::Problem<Real>& p, bool held) {
+  owe_forces(team, p);
+  if (held && p.m.joint_count + p.contact_count > 0) hold_rows(team, p);
 }
 
 template <typename Real, team::Team Team>
@@ -299,12 +248,15 @@ AXION_HD_CALL void synchronise(const Team& team, const model::ModelView<Real>& m
     return;
   }
   solver::Problem<Real> p{m, w, settings, settings.joint_mode, w.record->contact_count};
-  owe_forces(team, p);
-  const bool held = !solver::leaves_to_sweeps(team, p);
-  if (held && m.joint_count + p.contact_count > 0) hold_rows(team, p);
-  bound_changes(team, p, held);
+  note_touches(team, p);
+  TreeLinks links;
+  if (m.joint_count > 0) links = find_links_of_trees(p);
+  const bool trees = links.count <= kMostLinks && are_trees(team, p) && synchronise_trees(team, p, links);
+  const bool held = trees || !solver::leaves_to_sweeps(team, p);
+  if (!trees) synchronise_whole(team, p, held);
+  const bool cut = bound_changes(team, p, held);
   team.for_each(m.body_count, [&](int b) {
-    const Real share = w.best_v[b].x;
+    const Real share = cut ? w.best_v[b].x : Real(1);
     w.v_at_pose[b] = w.v[b] + share * (w.v_plus[b] - w.v[b]);
     w.omega_at_pose[b] = w.omega[b] + share * (w.omega_plus[b] - w.omega[b]);
   });

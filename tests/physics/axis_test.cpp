@@ -103,21 +103,32 @@ TYPED_TEST(VelocityMotor, lifts_at_its_speed_with_the_weight_as_its_force) {
   }
 }
 
-TEST(PositionActuator, holds_its_target_less_the_sag_of_its_gain) {
+template <typename Real>
+class PositionActuator : public ::testing::Test {};
+TYPED_TEST_SUITE(PositionActuator, testing::Precisions, testing::PrecisionNames);
+
+TYPED_TEST(PositionActuator, holds_its_target_less_the_sag_of_its_gain) {
   model::SceneSpec scene = slider({0, 0, 1});
   model::ActuatorSpec actuator;
   actuator.name = "hold", actuator.kind = model::ActuatorKind::kPosition, actuator.kp = 1000, actuator.kd = 60;
   scene.actuators = {actuator};
   for (const double h : {1e-3, 0.05}) {  // implicit: stable at any step
-    testing::SingleWorld<double> world(scene, exact_options(), h);
-    world.world().control[0] = 0.1;
+    testing::SingleWorld<TypeParam> world(scene, exact_options(), h);
+    world.world().control[0] = TypeParam(0.1);
     world.step(static_cast<int>(3 / h));
-    EXPECT_NEAR(world.world().axis_position[0], 0.1 - 9.81 / 1000, 1e-6) << "h " << h;
+    // float32: a force of 9.81 N that rounds by 8ε moves the place by 1e-8 m, and a place of 0.1 m rounds by 6e-9 m in a step: both
+    // are below the bound.
+    const double place = double(world.world().axis_position[0]);
+    Validation<TypeParam>("position drive").at_most("place against target less mg/kp, m", std::abs(place - (0.1 - 9.81 / 1000)), 1e-6);
   }
 }
 
+template <typename Real>
+class Armature : public ::testing::Test {};
+TYPED_TEST_SUITE(Armature, testing::Precisions, testing::PrecisionNames);
+
 // (I + a)ω̇ = τ: armature acts as inertia of the axis.
-TEST(Armature, adds_to_the_inertia_of_its_axis) {
+TYPED_TEST(Armature, adds_to_the_inertia_of_its_axis) {
   model::SceneSpec scene;
   scene.gravity = {0, 0, 0};
   scene.bodies = {testing::solid_box("rotor", 1, {0.1, 0.1, 0.1}, {0, 0, 0})};
@@ -129,11 +140,14 @@ TEST(Armature, adds_to_the_inertia_of_its_axis) {
   model::ActuatorSpec motor;
   motor.name = "motor", motor.gear = 2;
   scene.actuators = {motor};
-  testing::SingleWorld<double> world(scene, exact_options(JointMode::kCurrent), 1e-3);
-  world.world().control[0] = 0.25;
+  testing::SingleWorld<TypeParam> world(scene, exact_options(JointMode::kCurrent), 1e-3);
+  world.world().control[0] = TypeParam(0.25);
   world.step(1000);
   const double inertia = 2.0 / 3 * 0.01 + 0.5;
-  EXPECT_NEAR(world.world().omega[0].z, 0.5 / inertia, 1e-8);
+  // float32: 1000 steps round a rate of up to 1 rad/s by ε/2 each.
+  const double rate = double(world.world().omega[0].z);
+  Validation<TypeParam>("armature").at_most("rate after 1 s against τt/(I + a), rad/s", std::abs(rate - 0.5 / inertia),
+                                            allowed<TypeParam>(1e-8, 500 * epsilon<float>()));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // What would pass through a wall within one step is stopped, however it came to that speed; and contacts that no step closes
-// are not in it.
+// are not in it. The bounds are of the bodies' sizes, a centimetre and more; float32 rounds places of metres by 1e-7 m, so that both
+// precisions share them, and both have the same contacts.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -113,7 +114,6 @@ TYPED_TEST(FastBodies, do_not_tunnel_when_a_force_turns_their_way_into_a_body) {
   validation.at_most("centre of the ball beyond the other's, m", furthest, -0.2 + 0.01 * 2.7);
 }
 
-// Two balls 0.3 m apart fall past a wall: gravity moves both alike, and neither comes near the other or the wall.
 // A stick that a step turns half across a wall, alone or among spheres far off: so many that pairs are in no list.
 TYPED_TEST(FastBodies, that_turn_into_a_wall_do_so_alike_among_many_others) {
   const auto turn = [](int others) {
@@ -136,6 +136,7 @@ TYPED_TEST(FastBodies, that_turn_into_a_wall_do_so_alike_among_many_others) {
   for (int k = 0; k < 3; ++k) EXPECT_EQ(among[k], alone[k]) << k;
 }
 
+// Two balls 0.3 m apart fall past a wall: gravity moves both alike, and neither comes near the other or the wall.
 TYPED_TEST(FastBodies, that_fall_side_by_side_are_no_contacts_even_in_large_steps) {
   model::SceneSpec scene;
   for (int i = 0; i < 2; ++i) {

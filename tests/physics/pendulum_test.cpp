@@ -206,9 +206,13 @@ TYPED_TEST(EqualDoublePendulum, keeps_its_energy_over_ten_thousand_steps_under_d
   row.at_most("DEFAULT: energy against the start in every one of them, share of its depth", greatest, 1e-3);
 }
 
-TEST(HeavyChain, holds_a_thousandfold_end_mass) {
+template <typename Real>
+class HeavyChain : public ::testing::Test {};
+TYPED_TEST_SUITE(HeavyChain, testing::Precisions, testing::PrecisionNames);
+
+TYPED_TEST(HeavyChain, holds_a_thousandfold_end_mass) {
   model::SceneSpec scene = testing::pendulum_chain(10, 1000);
-  testing::SingleWorld<float> world(scene, model::make_options(model::Preset::kDefault), 0.01);
+  testing::SingleWorld<TypeParam> world(scene, model::make_options(model::Preset::kDefault), 0.01);
   double error = 0;
   int converged = 0;
   for (int k = 0; k < 300; ++k) {
@@ -216,9 +220,10 @@ TEST(HeavyChain, holds_a_thousandfold_end_mass) {
     error = std::max(error, double(world.record().max_joint_error));
     converged += world.converged();
   }
-  std::printf("joint error %.1e m, converged %d of 300\n", error, converged);
-  EXPECT_LT(error, 1e-4);
-  EXPECT_GE(converged, 297);
+  // The bounds are of the stop test of preset DEFAULT. float32: links of ten metres round by 1e-6 m, and a step may fail by that.
+  const Validation<TypeParam> row("chain with a heavy end");
+  row.at_most("joints together, m", error, 1e-4);
+  row.at_least("steps converged", converged / 300.0, 0.99);
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ CASES = {
         'Two rods of 1 m, released level, the second of a thousandfold mass; centre of the second at .25 and .5 s.',
     'equal double pendulum':
         'Two rods with m = I = 1, g = 10, released level; centre of the second at .5 s, and the energy of 10⁴ steps of '
-        '10 ms. Velocities of DEFAULT belong to the middle of a step, so that the energy at a pose is taken with the mean '
+        '10 ms. A step of DEFAULT moves with velocities of its middle, so that the energy at a pose is taken with the mean '
         'of the velocities of the two steps that meet there.',
     'four-bar windows':
         'IFToMM A02, two windows of rods of 1 m and 1 kg with three-dimensional hinges (redundant rows), the tops at '
@@ -65,6 +65,51 @@ CASES = {
     'soft weld': '1 kg on a weld of 10⁴ N/m and 100 N s/m, all modes and levels, h ∈ {1 ms, 1/60 s}.',
     'bullet against a thin wall':
         'Spheres, capsules and boxes at 5, 50 and 400 m/s against a wall of 20 mm, fixed and free; h ∈ {1, 10, 100 ms}.',
+    'pushed bullet against a thin wall':
+        'The same bullets at rest, and a force that takes them 3 m within one step; h ∈ {10, 100, 300 ms}.',
+    'ball turned into another':
+        'A ball that its velocity carries past another, and a force within the step into it; h ∈ {10, 100 ms}.',
+    'ball dropped in large steps': 'A cube dropped by 1 mm to .5 m, h ∈ {100, 200, 300, 500 ms}.',
+    'drop without rebound': 'Preset DEFAULT: a cube dropped by 1 m, h 5 ms, 2 s.',
+    'free flight': 'A box of 2 kg thrown at (3, −1, 4) m/s, every step of 1 s, h ∈ {1, 10, 50, 200 ms}.',
+    'forces that begin':
+        'A cart of 2 kg and a free box at rest, a motor or a wrench of 5 N and then −3 N after .1 s; h ∈ {1, 10, 50 ms}.',
+    'order of an axis':
+        'A cart of 2 kg with a damper of 4 N s/m, a spring of 50 N/m, armature of 3 kg, a position drive (kp 100, kd 10) and '
+        'a velocity drive (kd 6), each against its closed formula after .8 s, h from 20 to 2.5 ms.',
+    'stiff axis':
+        'The cart .1 m out of rest, springs of 0 to 10⁹ N/m and dampers of 0 to 10⁷ N s/m, h ∈ {1, 20, 300 ms}: the trapezoidal '
+        'rule blends into backward Euler where an axis is stiff against the step.',
+    'velocities that are read':
+        'Velocities belong to the instant of the poses: of three boxes at rest, and of a box that falls by .5 m; h ∈ {1, 10, 50 ms}.',
+    'reading and setting a state at every step':
+        'A double pendulum with dampers, armature and a motor whose control changes at every step; a client reads the state and '
+        'sets it again after each.',
+    'armature': 'A rotor of .0067 kg m² with an armature of .5 kg m², driven with .5 N m.',
+    'position drive': 'A vertical slider of 1 kg held by kp 1000 and kd 60, h ∈ {1, 50 ms}.',
+    'joint limits':
+        'Preset DEFAULT: a link that starts .9 rad beyond its limit, of 1 kg and 1 g, with armature of 0 and 1 kg m², on the '
+        'world and on a trunk, h from 1 to 100 ms.',
+    'redundant loops':
+        'A four-bar, a ring with a weld, two windows and a door on two hinges, tolerances of 1e-3 to 1e-12, h ∈ {1, 20 ms}, '
+        'presets DEFAULT and VELOCITY.',
+    'loops of free bodies': 'A double pendulum whose bodies have free joints, so that its hinges close loops.',
+    'chain with a heavy end': 'Preset DEFAULT: ten links, the last of a thousandfold mass, h 10 ms, 3 s.',
+    'heavy on light':
+        'Preset DEFAULT (contact compliance): 1, 11 and 20 t on 1 kg, boxes, spheres and capsules, and the same with a slow push-out.',
+    'no push-out': 'Preset DEFAULT with depenetration_velocity 0: 1 kg on a plane.',
+    'push-out': 'Preset DEFAULT, depenetration_velocity 1 m/s: what was pressed is let go, and a box starts deep in the ground.',
+    'rigid stack':
+        'Preset DEFAULT without compliance: ten boxes, each heavier than the one below, 1/60 s, 120 steps.',
+    'falling pile':
+        'Preset DEFAULT: 150 balls and boxes fall on each other at 50 and 100 ms; overlaps are measured over all pairs in the '
+        'poses that a step made.',
+    'heaps of convex shapes':
+        'Preset DEFAULT: 30 cylinders, ellipsoids and convex hulls fall for 3 s, h 5 ms; overlaps are measured over all pairs.',
+    'published robots': 'Preset DEFAULT: 500 steps with random controls of a tenth of the range.',
+    'driven arms':
+        'Preset DEFAULT, controls over the whole range: an arm with stiff limited drives and a gripper of two four-bars with dry '
+        'friction, and an arm of links of 2e-9 to 1e-6 kg behind armature; 1,000 steps.',
 }
 
 HEADER = """# Cases with known answers
@@ -85,7 +130,7 @@ several times, for several steps or modes, the line has the one nearest to its b
 ## Order and energy
 
 The error of the equal double pendulum at .5 s against the step, from a state that was set, and its energy over 10⁴ steps
-of 10 ms (`tests/physics/plot_order.py` draws both). Velocities of DEFAULT belong to the middle of a step: the energy at
+of 10 ms (`tests/physics/plot_order.py` draws both). A step of DEFAULT moves with velocities of its middle: the energy at
 a pose is taken with the mean of the velocities of the two steps that meet there, in all modes.
 
 ![Error of the equal double pendulum against the step](plots/order.svg)

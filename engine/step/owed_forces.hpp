@@ -1,0 +1,135 @@
+// What the last step still owes at the instant of its poses: laws of axes over the time that they owe, and what contacts give and hold.
+//
+// For synchronise.hpp, which says what for. Of a step that was accepted, with its scratch; nothing is written.
+#pragma once
+
+#include "engine/step/step_world.hpp"
+
+namespace axion::step {
+
+inline constexpr double kLeft =
+    0.05;  // of 9.81 h: how fast bodies part that have left each other, or slip that do not stick;
+inline constexpr double kStill = 1e-3;  // those that come to stick in this step may have all of their friction
+
+// What a contact does after the step: nothing, it presses and slides, or it sticks.
+enum class Touch { kNone, kSlides, kSticks };
+
+template <typename Real>
+AXION_HD_CALL Touch touch_of(const solver::Problem<Real>& p, int i, int row) {
+  const model::Contact<Real>& c = p.w.contacts[i];
+  const Real* lambda = p.w.lambda_contact + 3 * i;
+  const Real most = Real(kLeft * 9.81) * p.s.dt, cone = Real(0.999) * c.friction * lambda[0];
+  const auto speed = [&](int k) {
+    return constraints::row_velocity(p.w.row[row + k], c.body_a, c.body_b, p.w.v, p.w.omega);
+  };
+  if (!(lambda[0] > 0) || speed(0) > most) return Touch::kNone;
+  const Real slip = std::sqrt(speed(1) * speed(1) + speed(2) * speed(2));
+  const bool inside = lambda[1] * lambda[1] + lambda[2] * lambda[2] < cone * cone;
+  return slip < (inside ? most : Real(kStill * 9.81) * p.s.dt) ? Touch::kSticks : Touch::kSlides;
+}
+
+// Touches of all contacts, kept where their normal rows had a residual: they are asked for many times.
+template <typename Real, typename Team>
+AXION_HD inline void note_touches(const Team& team, const solver::Problem<Real>& p) {
+  team.for_each(p.contact_count, [&](int i) {
+    const int row = p.contact_base() + 3 * i;
+    p.w.natural[row] = Real(static_cast<int>(touch_of(p, i, row)));
+  });
+}
+
+template <typename Real>
+AXION_HD inline Touch noted_touch(const solver::Problem<Real>& p, int i) {
+  return static_cast<Touch>(static_cast<int>(p.w.natural[p.contact_base() + 3 * i]));
+}
+
+// The share of the last step's impulses that its debt is.
+template <typename Real>
+AXION_HD inline Real owed_share(Real debt, Real time, Real dt) {
+  return debt * dt / time;
+}
+
+// What acts along an axis over the time that it owes, at rate `rate`: alpha - beta times the rate at the end, and an impulse, which has
+// alpha in it where beta is zero.
+template <typename Real>
+struct OwedAxis {
+  Real alpha, beta, impulse;
+};
+
+template <typename Real>
+AXION_HD inline OwedAxis<Real> owed_axis(const solver::Problem<Real>& p, int i, Real rate) {
+  const auto& w = p.w;
+  const model::AxisData<Real>& axis = p.m.axes[i];
+  const Real dt = p.s.dt, h = w.joint_force_debt[axis.joint] * dt, s = w.axis_position[i];
+  Real alpha = -h * axis.stiffness * (s - axis.spring_reference), beta = h * axis.damping;
+  for (int k = axis.actuator_start; k < axis.actuator_start + axis.actuator_count; ++k) {
+    const model::ActuatorData<Real>& actuator = p.m.actuators[k];
+    if (actuator.kind == model::ActuatorKind::kMotor || actuator.effort_limited) continue;
+    const auto drive =
+        constraints::step_drive(actuator, w, s, constraints::clamped_control(actuator, w.control_before), h, Real(0));
+    alpha += drive.alpha, beta += drive.beta;
+  }
+  const Real lag = dt * dt / 4 * constraints::axis_law(p.m, w, i).stiffness;  // as constraints::share_out has it
+  alpha += lag * rate + axis.armature * w.axis_rate[i];
+  beta += lag + axis.armature;
+  const Real impulse = h * constraints::motor_effort(p.m, w, i, w.control_before);
+  return {alpha, beta, beta > 0 ? impulse : impulse + alpha};
+}
+
+// An effort row over the time that it owes: an impulse, and where `compliance` is not zero a row with that residual at rate zero.
+template <typename Real>
+struct OwedEffort {
+  Real residual = 0, compliance = 0, impulse = 0;
+};
+
+// An effort within its bounds goes on by its law, one at a bound stays there.
+template <typename Real>
+AXION_HD inline OwedEffort<Real> owed_effort(const solver::Problem<Real>& p, int i, int e, Real rate) {
+  const auto& w = p.w;
+  const int j = p.m.axes[i].joint, row = p.effort_base() + e;
+  const Real h = w.joint_force_debt[j] * p.s.dt, last = w.lambda_joint[row];
+  const bool held = last > w.effort_lower[e] && last < w.effort_upper[e];
+  if (!held || !(h > 0)) return {0, 0, owed_share(w.joint_force_debt[j], w.joint_force_step[j], p.s.dt) * last};
+  if (p.m.efforts[e].actuator < 0) return {-rate, Real(solver::kContactProximal) * w.row_scale[row], 0};
+  const model::ActuatorData<Real>& actuator = p.m.actuators[p.m.efforts[e].actuator];
+  auto drive = constraints::step_drive(actuator, w, w.axis_position[i],
+                                       constraints::clamped_control(actuator, w.control_before), h, Real(0));
+  const Real lag = p.s.dt * p.s.dt / 4 * drive.law.stiffness;
+  drive.alpha += lag * rate, drive.beta += lag;
+  if (!(drive.beta > 0)) return {};
+  return {-drive.alpha / drive.beta, Real(1) / drive.beta, 0};
+}
+
+// Adds what contacts give body b over the time that it owes. Needs note_touches.
+template <typename Real>
+AXION_HD inline void add_owed_contacts(const solver::Problem<Real>& p, int b, solver::Impulse<Real>& sum) {
+  const auto& w = p.w;
+  const Real share = owed_share(w.body_force_debt[b], w.body_force_step[b], p.s.dt);
+  for (int k = w.contact_start[b]; k < w.contact_start[b + 1]; ++k) {
+    const int i = w.contact_list[k], row = p.contact_base() + 3 * i;
+    if (noted_touch(p, i) == Touch::kNone) continue;
+    for (int r = 0; r < 3; ++r) sum.add(w.row[row + r], share * w.lambda_contact[3 * i + r], w.contacts[i].body_a == b);
+  }
+}
+
+// G of contact i, which gives -G J of a change of velocities: it keeps what velocities it holds, and friction of what slides goes with
+// the normal impulse. Contacts give way by about kContactProximal of what they are asked for, in float32 free bodies by more.
+template <typename Real>
+AXION_HD inline void held_gains(const solver::Problem<Real>& p, int i, Touch touch, Real* G) {
+  const auto& w = p.w;
+  const int row = p.contact_base() + 3 * i;
+  const bool coarse = p.m.joint_count == 0 && std::numeric_limits<Real>::digits < 30;
+  const Real give = coarse ? Real(1e-2) : Real(solver::kContactProximal);
+  const auto gain = [&](int k) { return Real(1) / (give * w.row_scale[row + k]); };
+  for (int k = 0; k < 9; ++k) G[k] = 0;
+  if (touch == Touch::kNone) return;
+  G[0] = gain(0);
+  for (int k = 1; k < 3; ++k) {
+    if (touch == Touch::kSticks) {
+      G[4 * k] = gain(k);
+    } else {
+      G[3 * k] = w.lambda_contact[3 * i + k] / w.lambda_contact[3 * i] * G[0];
+    }
+  }
+}
+
+}  // namespace axion::step
