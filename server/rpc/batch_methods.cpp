@@ -122,7 +122,7 @@ absl::StatusOr<SimulationService::Work> SimulationService::prepare_batch(const v
 void SimulationService::CreateBatch(UnaryCall* call, const v1::CreateBatchRequest* request, v1::Batch* response) {
   auto work = prepare_batch(*request, *response);
   if (work.ok()) {
-    on_device(call, nullptr, *std::move(work));
+    on_device(call, nullptr, schedule::Effect::kChanges, *std::move(work));
   } else {
     call->finish(work.status());
   }
@@ -153,8 +153,8 @@ void SimulationService::DeleteBatch(UnaryCall* call, const v1::DeleteBatchReques
     call->finish(batch.status());
     return;
   }
-  // In order with the batch's other jobs: those before it finish, those after it find no batch.
-  on_device(call, *std::move(batch), [this](Engine&, schedule::BatchHandle* handle) {
+  // Steps that are under way or wait end with ABORTED; what comes after it finds no batch.
+  on_device(call, *std::move(batch), schedule::Effect::kEndsBatch, [this](Engine&, schedule::BatchHandle* handle) {
     parts_.registry.remove_batch(*handle);
     handle->engine.reset();
     handle->reservation = {};

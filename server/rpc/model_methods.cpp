@@ -13,6 +13,7 @@
 #include "server/rpc/scene_overrides.hpp"
 #include "server/rpc/simulation_service.hpp"
 #include "server/schedule/failure.hpp"
+#include "server/schedule/step_rules.hpp"
 
 namespace axion::server::rpc {
 namespace {
@@ -83,8 +84,10 @@ absl::Status SimulationService::create_model(const v1::CreateModelRequest& reque
 }
 
 void SimulationService::CreateModel(UnaryCall* call, const v1::CreateModelRequest* request, v1::Model* response) {
-  const absl::Status status =
-      parts_.compiler.submit([this, call, request, response] { call->finish(create_model(*request, *response)); });
+  const absl::Status status = parts_.compiler.submit(call->call().client, [this, call, request, response] {
+    const absl::Status gone = schedule::abandoned(call->call(), parts_.batcher.now());
+    call->finish(gone.ok() ? create_model(*request, *response) : gone);
+  });
   if (!status.ok()) call->finish(status);
 }
 

@@ -23,23 +23,26 @@ void SimulationService::forget(StepStreamReactor* stream) {
   streams_.erase(stream);
 }
 
-void SimulationService::on_device(UnaryCall* call, std::shared_ptr<schedule::BatchHandle> batch, Work work) {
+void SimulationService::on_device(UnaryCall* call, std::shared_ptr<schedule::BatchHandle> batch,
+                                  schedule::Effect effect, Work work) {
   auto job = std::make_unique<schedule::Job>();
   job->call = call->call();
   job->batch = std::move(batch);
   job->work = schedule::DeviceWork{
+      .effect = effect,
       .run = [call, work = std::move(work)](Engine& engine,
                                             schedule::BatchHandle* handle) { call->finish(work(engine, handle)); },
       .refuse = [call](const absl::Status& status) { call->finish(status); }};
   if (const absl::Status status = parts_.batcher.submit(std::move(job)); !status.ok()) call->finish(status);
 }
 
-void SimulationService::with_batch(UnaryCall* call, const std::string& name, const Prepare& prepare) {
+void SimulationService::with_batch(UnaryCall* call, const std::string& name, schedule::Effect effect,
+                                   const Prepare& prepare) {
   auto batch = parts_.registry.use_batch("batch", name, parts_.batcher.now());
   if (!batch.ok()) return call->finish(batch.status());
   auto work = prepare(*batch);
   if (!work.ok()) return call->finish(work.status());
-  on_device(call, *std::move(batch), *std::move(work));
+  on_device(call, *std::move(batch), effect, *std::move(work));
 }
 
 void SimulationService::Step(UnaryCall* call, const v1::StepRequest* request, v1::StepResponse* response) {

@@ -84,10 +84,10 @@ class SimulationService final {
   using Work = std::function<absl::Status(Engine&, schedule::BatchHandle*)>;
 
   // Runs `work` on the device's thread and finishes the call with what it returns.
-  void on_device(UnaryCall* call, std::shared_ptr<schedule::BatchHandle> batch, Work work);
+  void on_device(UnaryCall* call, std::shared_ptr<schedule::BatchHandle> batch, schedule::Effect effect, Work work);
   // The same with the batch of that name, whose lease is renewed; `prepare` checks the request against it first.
   using Prepare = std::function<absl::StatusOr<Work>(const std::shared_ptr<schedule::BatchHandle>&)>;
-  void with_batch(UnaryCall* call, const std::string& name, const Prepare& prepare);
+  void with_batch(UnaryCall* call, const std::string& name, schedule::Effect effect, const Prepare& prepare);
   absl::Status create_model(const v1::CreateModelRequest& request, v1::Model& response);
   absl::Status get_model(const v1::GetModelRequest& request, v1::Model& response) const;
   absl::StatusOr<Work> prepare_batch(const v1::CreateBatchRequest& request, v1::Batch& response);

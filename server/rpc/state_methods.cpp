@@ -126,7 +126,7 @@ absl::Status read_world_statistics(const BatchHandle& batch, const std::vector<s
 }  // namespace
 
 void SimulationService::Reset(UnaryCall* call, const v1::ResetRequest* request, v1::ResetResponse*) {
-  with_batch(call, request->batch(), [request](const auto& batch) -> absl::StatusOr<Work> {
+  with_batch(call, request->batch(), schedule::Effect::kChanges, [request](const auto& batch) -> absl::StatusOr<Work> {
     auto worlds = worlds_of(request->world_indices(), batch->info);
     if (!worlds.ok()) return worlds.status();
     const std::int64_t count = count_of(*worlds, *batch);
@@ -144,7 +144,7 @@ void SimulationService::Reset(UnaryCall* call, const v1::ResetRequest* request, 
 }
 
 void SimulationService::GetState(UnaryCall* call, const v1::GetStateRequest* request, v1::GetStateResponse* response) {
-  with_batch(call, request->batch(), [this, request, response](const auto& batch) -> absl::StatusOr<Work> {
+  with_batch(call, request->batch(), schedule::Effect::kReads, [this, request, response](const auto& batch) -> absl::StatusOr<Work> {
     auto worlds = worlds_of(request->world_indices(), batch->info);
     if (!worlds.ok()) return worlds.status();
     auto reading = to_reading(*request, batch->info, count_of(*worlds, *batch), parts_.limits, *response);
@@ -158,7 +158,7 @@ void SimulationService::GetState(UnaryCall* call, const v1::GetStateRequest* req
 }
 
 void SimulationService::SetState(UnaryCall* call, const v1::SetStateRequest* request, v1::SetStateResponse*) {
-  with_batch(call, request->batch(), [request](const auto& batch) -> absl::StatusOr<Work> {
+  with_batch(call, request->batch(), schedule::Effect::kChanges, [request](const auto& batch) -> absl::StatusOr<Work> {
     auto worlds = worlds_of(request->world_indices(), batch->info);
     if (!worlds.ok()) return worlds.status();
     const auto state = to_state(request->state(), batch->info, count_of(*worlds, *batch));
@@ -171,7 +171,7 @@ void SimulationService::SetState(UnaryCall* call, const v1::SetStateRequest* req
 
 void SimulationService::GetContacts(UnaryCall* call, const v1::GetContactsRequest* request,
                                     v1::GetContactsResponse* response) {
-  with_batch(call, request->batch(), [this, request, response](const auto& batch) -> absl::StatusOr<Work> {
+  with_batch(call, request->batch(), schedule::Effect::kReads, [this, request, response](const auto& batch) -> absl::StatusOr<Work> {
     auto worlds = worlds_of(request->world_indices(), batch->info);
     if (!worlds.ok()) return worlds.status();
     return Work([this, worlds = *std::move(worlds), response](Engine&, BatchHandle* b) {
@@ -182,7 +182,7 @@ void SimulationService::GetContacts(UnaryCall* call, const v1::GetContactsReques
 
 void SimulationService::GetSolverStats(UnaryCall* call, const v1::GetSolverStatsRequest* request,
                                        v1::GetSolverStatsResponse* response) {
-  with_batch(call, request->batch(), [this, request, response](const auto& batch) -> absl::StatusOr<Work> {
+  with_batch(call, request->batch(), schedule::Effect::kReads, [this, request, response](const auto& batch) -> absl::StatusOr<Work> {
     auto worlds = worlds_of(request->world_indices(), batch->info);
     if (!worlds.ok()) return worlds.status();
     return Work([this, request, worlds = *std::move(worlds), response](Engine&, BatchHandle* b) {

@@ -13,6 +13,7 @@ namespace axion::server::rpc {
 
 schedule::Call call_of(const grpc::CallbackServerContext& context, std::shared_ptr<const schedule::CancelFlag> cancel) {
   schedule::Call call;
+  call.client = context.peer();  // a connection, by its address and port
   const auto deadline = context.deadline();
   if (deadline != std::chrono::system_clock::time_point::max()) call.deadline = absl::FromChrono(deadline);
   call.cancel = std::move(cancel);

@@ -36,18 +36,26 @@ const FieldShape* BatchInfo::find(Field field) const {
   return it == fields.end() ? nullptr : &*it;
 }
 
-std::shared_ptr<const StepMemory> ReplayCache::find(absl::string_view request_id) const {
-  for (const auto& [id, memory] : entries_) {
-    if (id == request_id) return memory;
+namespace {
+
+std::size_t bytes_of(const Remembered& remembered) {
+  return remembered.memory == nullptr ? 0 : remembered.memory->bytes();
+}
+
+}  // namespace
+
+const Remembered* ReplayCache::find(absl::string_view request_id) const {
+  for (const auto& [id, remembered] : entries_) {
+    if (id == request_id) return &remembered;
   }
   return nullptr;
 }
 
-void ReplayCache::put(std::string request_id, std::shared_ptr<const StepMemory> memory) {
-  bytes_ += memory->bytes();
-  entries_.emplace_back(std::move(request_id), std::move(memory));
+void ReplayCache::put(std::string request_id, Remembered remembered) {
+  bytes_ += bytes_of(remembered);
+  entries_.emplace_back(std::move(request_id), std::move(remembered));
   while (entries_.size() > 1 && (entries_.size() > kMaxEntries || bytes_ > kMaxBytes)) {
-    bytes_ -= entries_.front().second->bytes();
+    bytes_ -= bytes_of(entries_.front().second);
     entries_.pop_front();
   }
 }

@@ -58,17 +58,24 @@ class StepMemory {
   virtual std::size_t bytes() const = 0;
 };
 
+// What a repeated request gets: the answer, or none and why there never will be one.
+struct Remembered {
+  std::shared_ptr<const StepMemory> memory;
+  absl::Status refusal;
+};
+
 // The latest answers of a batch by request id: at most kMaxEntries and, beyond the newest, kMaxBytes.
 class ReplayCache {
  public:
   static constexpr std::size_t kMaxEntries = 64;
   static constexpr std::size_t kMaxBytes = 16 << 20;
-  std::shared_ptr<const StepMemory> find(absl::string_view request_id) const;
-  void put(std::string request_id, std::shared_ptr<const StepMemory> memory);
+  // None when the request is not known.
+  const Remembered* find(absl::string_view request_id) const;
+  void put(std::string request_id, Remembered remembered);
   std::size_t size() const { return entries_.size(); }
 
  private:
-  std::deque<std::pair<std::string, std::shared_ptr<const StepMemory>>> entries_;
+  std::deque<std::pair<std::string, Remembered>> entries_;
   std::size_t bytes_ = 0;
 };
 
@@ -90,6 +97,7 @@ struct BatchHandle {
   std::atomic<double> world_step_time = 0;
 
   // ---- The device's owner only ----
+  double world_step_cost = 0;     // what a step of one world takes of a launch, s; 0 until there was one
   std::unique_ptr<Batch> engine;  // none once the batch is deleted
   WorldReservation reservation;
   ReplayCache replays;

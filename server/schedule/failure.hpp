@@ -25,6 +25,7 @@ inline constexpr absl::string_view kStepMismatch = "STEP_MISMATCH";
 inline constexpr absl::string_view kInUse = "RESOURCE_IN_USE";
 inline constexpr absl::string_view kDraining = "DRAINING";
 inline constexpr absl::string_view kCancelled = "CANCELLED";
+inline constexpr absl::string_view kGivenUp = "REQUEST_GIVEN_UP";
 inline constexpr absl::string_view kDeadline = "DEADLINE_EXCEEDED";
 inline constexpr absl::string_view kPrecondition = "FAILED_PRECONDITION";
 inline constexpr absl::string_view kUnsupported = "UNSUPPORTED";
@@ -53,6 +54,8 @@ absl::Status not_found(absl::string_view field, absl::string_view resource);
 absl::Status limit_reached(absl::string_view limit, absl::string_view message,
                            absl::Duration retry_delay = absl::ZeroDuration());
 absl::Status queue_full(std::size_t capacity, absl::Duration retry_delay);
+// One client has its share of the queue.
+absl::Status queue_share_full(std::size_t share, std::size_t capacity, absl::Duration retry_delay);
 absl::Status draining();
 
 // A refusal of the engine; `prefix` is put before its field ("scene" + "bodies[3].mass").

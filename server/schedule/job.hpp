@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -31,8 +32,10 @@ class CancelFlag {
 
 // The call that waits for a job.
 struct Call {
+  // Who calls, for shares of the queue: calls with the same name are one client. Empty: the server itself.
+  std::string client{};
   absl::Time deadline = absl::InfiniteFuture();
-  std::shared_ptr<const CancelFlag> cancel;  // none: cannot be cancelled
+  std::shared_ptr<const CancelFlag> cancel{};  // none: cannot be cancelled
   bool lends_thread = false;                 // a short step may run within submit(), on the thread that calls it
 };
 
@@ -67,8 +70,16 @@ struct StepWork {
   std::shared_ptr<StepSink> sink;
 };
 
+// What other work does to a batch, beside a step of it that is under way.
+enum class Effect {
+  kReads,      // looks at it
+  kChanges,    // so a step that nobody waits for is not taken up again
+  kEndsBatch,  // steps that are under way or wait end, too
+};
+
 // Anything else. Exactly one of the two is called, once, by the device's owner. `batch` is none if the job has none.
 struct DeviceWork {
+  Effect effect = Effect::kChanges;
   std::function<void(Engine& engine, BatchHandle* batch)> run;
   std::function<void(const absl::Status& status)> refuse;
 };
@@ -78,10 +89,14 @@ struct Job {
   std::shared_ptr<BatchHandle> batch;  // none for work that makes one
   std::variant<StepWork, DeviceWork> work;
 
-  // Kept by the batcher.
+  // Kept by the batcher. All worlds have made `steps_done` steps, and where a pass is under way, some of them more.
   absl::Time admitted_at;
   std::int64_t steps_done = 0;
-  StepAnswer answer;  // of a step: as of its last launch
+  std::int64_t pass_steps = 0;  // that each world makes in the pass; 0: none is under way
+  absl::Time rests_since = absl::InfiniteFuture();
+  std::size_t worlds_done = 0;  // worlds that have made them, the first of those asked for
+  StepAnswer answer;            // of a step: as of its last launch
+  bool begun() const { return steps_done > 0 || worlds_done > 0; }
 };
 
 }  // namespace axion::server::schedule

@@ -2,6 +2,7 @@
 //
 // The bound counts what is admitted and not yet finished, not merely what has not been fetched: the consumer may fetch
 // everything at once to choose among it. Refuses instead of blocking; a producer is a thread that must not wait.
+// Items may be of clients, by name, each of which has its share of the room (queue_shares.hpp).
 //
 // At most one thread owns the work at a time. The consumer does, except while it waits in a fetch with nothing left to
 // do: then a producer may own it, do its item itself and release it. That wakes nobody, where a push wakes the consumer.
@@ -10,6 +11,7 @@
 
 #include <cstddef>
 #include <iterator>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -19,27 +21,28 @@
 #include "absl/time/time.h"
 
 #include "server/schedule/failure.hpp"
+#include "server/schedule/queue_shares.hpp"
 
 namespace axion::server::schedule {
 
 template <typename T>
 class JobQueue {
  public:
-  explicit JobQueue(std::size_t capacity) : capacity_(capacity) {}
+  explicit JobQueue(std::size_t capacity) : shares_(capacity) {}
 
   // RESOURCE_EXHAUSTED when full, UNAVAILABLE when closed; `item` is moved from only on success.
-  absl::Status push(T& item) ABSL_LOCKS_EXCLUDED(mutex_) {
+  absl::Status push(T& item, const std::string& client = "") ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
-    if (absl::Status status = admit(); !status.ok()) return status;
+    if (absl::Status status = admit(client); !status.ok()) return status;
     waiting_.push_back(std::move(item));
     return absl::OkStatus();
   }
 
   // As push, except that where the consumer waits and has no reason to wake up, the caller becomes the owner: `owner`
   // is then true and `item` is admitted but still the caller's, who finishes it and releases the work.
-  absl::Status push_or_own(T& item, bool& owner) ABSL_LOCKS_EXCLUDED(mutex_) {
+  absl::Status push_or_own(T& item, const std::string& client, bool& owner) ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
-    if (absl::Status status = admit(); !status.ok()) return status;
+    if (absl::Status status = admit(client); !status.ok()) return status;
     owner = offered_ && !lent_ && !has_news();
     if (owner) {
       lent_ = true;
@@ -74,10 +77,10 @@ class JobQueue {
     waiting_.clear();
   }
 
-  // The consumer is done with `count` items.
-  void finished(std::size_t count) ABSL_LOCKS_EXCLUDED(mutex_) {
+  // The consumer is done with an item of this client.
+  void finished(const std::string& client = "") ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
-    admitted_ -= count;
+    shares_.give_back(client);
   }
 
   // Makes a waiting fetch return.
@@ -99,7 +102,7 @@ class JobQueue {
   // Admitted and not finished.
   std::size_t depth() const ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
-    return admitted_;
+    return shares_.total();
   }
 
   // What a refused producer is told.
@@ -110,19 +113,16 @@ class JobQueue {
 
  private:
   // Counts one more, if there is room.
-  absl::Status admit() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  absl::Status admit(const std::string& client) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (closed_) return draining();
-    if (admitted_ >= capacity_) return queue_full(capacity_, retry_delay_);
-    ++admitted_;
-    return absl::OkStatus();
+    return shares_.take(client, retry_delay_);
   }
   bool has_news() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return !waiting_.empty() || closed_ || woken_; }
   bool consumer_may_go_on() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return has_news() && !lent_; }
 
-  const std::size_t capacity_;
   mutable absl::Mutex mutex_;
   std::vector<T> waiting_ ABSL_GUARDED_BY(mutex_);
-  std::size_t admitted_ ABSL_GUARDED_BY(mutex_) = 0;
+  QueueShares shares_ ABSL_GUARDED_BY(mutex_);  // of what is admitted and not finished
   absl::Duration retry_delay_ ABSL_GUARDED_BY(mutex_) = absl::Milliseconds(20);
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
   bool woken_ ABSL_GUARDED_BY(mutex_) = false;

@@ -1,18 +1,26 @@
 #include "server/schedule/launch_plan.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 namespace axion::server::schedule {
+namespace {
 
-void plan_stretch(const StepWork& work, BatchHandle& batch, std::int64_t steps_done, std::int64_t cap,
-                  Stretch& stretch) {
-  const std::int64_t remaining = work.step_count - steps_done;
+constexpr double kWeight = 0.25;   // of the newest measurement: follows a change within a few, forgets a hiccup as fast
+constexpr double kMaxChange = 8;   // factor by which one measurement may change what is known of a batch
+constexpr std::size_t kGroup = 64; // portions of more worlds are multiples of this, which is how devices group them
+
+// Steps, and records of them, of the stretch that begins after job.steps_done.
+void plan_steps(const Job& job, std::int64_t cap, Stretch& stretch, std::int64_t& engine_every) {
+  const auto& work = std::get<StepWork>(job.work);
+  const std::int64_t remaining = work.step_count - job.steps_done;
   const std::int64_t every = work.record_every;
   std::int64_t count = std::min(remaining, cap);
-  std::int64_t engine_every = 0;
+  engine_every = 0;
   if (every > 0) {
-    stretch.first_record = steps_done / every;
-    const std::int64_t since_record = steps_done % every;
+    stretch.first_record = job.steps_done / every;
+    const std::int64_t since_record = job.steps_done % every;
     if (since_record == 0 && count >= every) {
       count -= count % every;  // whole records
       engine_every = every;
@@ -24,41 +32,115 @@ void plan_stretch(const StepWork& work, BatchHandle& batch, std::int64_t steps_d
   } else {
     stretch.record_count = (count == remaining) ? 1 : 0;
   }
+  stretch.step_count = count;
+}
+
+}  // namespace
+
+void plan_stretch(const Job& job, const Portion& portion, Stretch& stretch) {
+  const auto& work = std::get<StepWork>(job.work);
+  const std::size_t all = world_count_of(work.world_indices, *job.batch);
+  std::int64_t engine_every = 0;
+  plan_steps(job, job.pass_steps > 0 ? job.pass_steps : portion.steps, stretch, engine_every);
+  stretch.first_world = job.worlds_done;
+  stretch.world_count = std::min(portion.worlds, all - job.worlds_done);
+  const std::size_t first = stretch.first_world;
 
   stretch.outputs.clear();
   if (stretch.record_count > 0) {
     for (OutputView view : work.outputs) {
-      view.data += static_cast<std::size_t>(stretch.first_record) * view.record_stride;
+      view.data += static_cast<std::size_t>(stretch.first_record) * view.record_stride + first * view.world_stride;
       stretch.outputs.push_back(view);
     }
   }
-  stretch.step_count = count;
+  stretch.world_indices.clear();
+  if (stretch.world_count < all) {
+    for (std::size_t i = 0; i < stretch.world_count; ++i) {
+      stretch.world_indices.push_back(world_at(work.world_indices, first + i));
+    }
+  }
   StepRequest& request = stretch.request;
-  request.batch = batch.engine.get();
-  request.world_indices = work.world_indices;
-  request.step_count = static_cast<int>(count);
+  request.batch = job.batch->engine.get();
+  if (stretch.world_count < all) {
+    request.world_indices = stretch.world_indices;
+  } else {
+    request.world_indices = work.world_indices;
+  }
+  request.step_count = static_cast<int>(stretch.step_count);
   request.control = work.control;
   if (request.control.data != nullptr) {
-    request.control.data += static_cast<std::size_t>(steps_done) * request.control.step_stride;
+    request.control.data +=
+        static_cast<std::size_t>(job.steps_done) * request.control.step_stride + first * request.control.world_stride;
   }
   request.body_wrench = work.body_wrench;
+  if (request.body_wrench.data != nullptr) request.body_wrench.data += first * request.body_wrench.world_stride;
   request.record_every = static_cast<int>(engine_every);
   request.outputs = stretch.outputs;
 }
 
-std::int64_t LaunchPacer::cap(std::int64_t worlds, bool others_wait) const {
-  if (seconds_per_world_step_ <= 0) return kFirstCap;
-  const double slice = absl::ToDoubleSeconds(others_wait ? shared_slice_ : alone_slice_);
-  const double steps = slice / (seconds_per_world_step_ * static_cast<double>(std::max<std::int64_t>(worlds, 1)));
-  return static_cast<std::int64_t>(std::clamp(steps, 1.0, 1e6));
+std::vector<double> share_out(double slice, std::span<const double> demands) {
+  std::vector<std::size_t> order(demands.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return demands[a] < demands[b]; });
+  std::vector<double> shares(demands.size());
+  double left = slice;
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    shares[order[k]] = std::min(demands[order[k]], left / static_cast<double>(order.size() - k));
+    left -= shares[order[k]];
+  }
+  return shares;
 }
 
-void LaunchPacer::measured(std::int64_t world_steps, absl::Duration duration) {
-  if (world_steps <= 0) return;
-  constexpr double kWeight = 0.25;  // of the newest: follows a change within a few launches, forgets a hiccup as fast
+std::vector<Portion> LaunchPacer::portions(std::span<Job* const> jobs, bool others_wait) const {
+  const double slice = absl::ToDoubleSeconds(others_wait ? shared_slice_ : alone_slice_);
+  std::vector<double> demands;
+  for (const Job* job : jobs) {
+    const auto& work = std::get<StepWork>(job->work);
+    const double all = static_cast<double>(world_count_of(work.world_indices, *job->batch));
+    const double left = all * static_cast<double>(work.step_count - job->steps_done) -
+                        static_cast<double>(job->worlds_done) * static_cast<double>(job->pass_steps);
+    demands.push_back(left * job->batch->world_step_cost);
+  }
+  const std::vector<double> shares = share_out(slice, demands);
+  std::vector<Portion> portions;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const Job& job = *jobs[i];
+    const std::size_t all = world_count_of(std::get<StepWork>(job.work).world_indices, *job.batch);
+    const double cost = job.batch->world_step_cost;
+    const double most = cost > 0 ? std::clamp(shares[i] / cost, 1.0, 1e12) : static_cast<double>(kFirstWorldSteps);
+    Portion portion;
+    if (job.pass_steps == 0 && most >= static_cast<double>(all)) {
+      portion.steps = static_cast<std::int64_t>(std::min(most / static_cast<double>(std::max<std::size_t>(all, 1)), 1e6));
+      portion.worlds = all;
+    } else {
+      const auto steps = static_cast<double>(std::max<std::int64_t>(job.pass_steps, 1));
+      portion.worlds = static_cast<std::size_t>(std::max(most / steps, 1.0));
+      if (portion.worlds > kGroup) portion.worlds -= portion.worlds % kGroup;
+    }
+    portions.push_back(portion);
+  }
+  return portions;
+}
+
+void LaunchPacer::measured(std::span<const Part> parts, absl::Duration duration) {
   const double seconds = absl::ToDoubleSeconds(duration);
-  const double cost = seconds / static_cast<double>(world_steps);
-  seconds_per_world_step_ += (seconds_per_world_step_ > 0 ? kWeight : 1.0) * (cost - seconds_per_world_step_);
+  double known = 0, unknown_steps = 0;  // what was to be expected of batches that are known; world-steps of the others
+  for (const Part& part : parts) {
+    known += part.batch->world_step_cost * static_cast<double>(part.world_steps);
+    if (part.batch->world_step_cost <= 0) unknown_steps += static_cast<double>(part.world_steps);
+  }
+  if (unknown_steps > 0) {
+    // What is left over is theirs; where nothing is, they are taken to cost what the others do on average.
+    double steps = 0;
+    for (const Part& part : parts) steps += static_cast<double>(part.world_steps);
+    const double left = std::max(seconds - known, seconds * unknown_steps / steps);
+    for (const Part& part : parts) {
+      if (part.batch->world_step_cost <= 0 && part.world_steps > 0) part.batch->world_step_cost = left / unknown_steps;
+    }
+  } else if (known > 0) {
+    const double ratio = std::clamp(seconds / known, 1 / kMaxChange, kMaxChange);
+    for (const Part& part : parts) part.batch->world_step_cost *= 1 + kWeight * (ratio - 1);
+  }
   seconds_per_launch_ += (seconds_per_launch_ > 0 ? kWeight : 1.0) * (seconds - seconds_per_launch_);
 }
 

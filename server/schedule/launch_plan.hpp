@@ -1,10 +1,14 @@
-// How a long step is cut into launches, so that short ones beside it are not held up.
+// How a long step is cut into launches, so that what waits beside it is not held up.
 //
-// A stretch is what one launch does of a job: some of its steps, with the views moved to where they belong. The worlds go
-// through the same steps with the same inputs however a job is cut, so the cut shows in no result.
+// A launch lasts about as long as a slice. It is shared out among the steps that wait: each gets as much of it as it wants,
+// or as much as any other (max-min fairness). What a launch does of a step is a stretch: some of its steps for all of its
+// worlds or, where one step of all worlds is too long already, one step for some of them. The worlds go through the same
+// steps with the same inputs however a step is cut, so the cut shows in no result.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -17,34 +21,49 @@ namespace axion::server::schedule {
 
 struct Stretch {
   std::int64_t step_count = 0;
-  std::int64_t first_record = 0;  // records that earlier stretches wrote
-  std::int64_t record_count = 0;  // records that this one writes
-  StepRequest request;            // outputs refer to `outputs`
+  std::size_t first_world = 0, world_count = 0;  // of those asked for, in their order
+  std::int64_t first_record = 0;                 // records that earlier stretches wrote
+  std::int64_t record_count = 0;                 // records that this one writes
+  StepRequest request;                           // refers to what follows and to the step's inputs
   std::vector<OutputView> outputs;
+  std::vector<std::int32_t> world_indices;  // where it is of some of the worlds
 };
 
-// The next stretch of a step of which `steps_done` are done, at most `cap` >= 1 steps long. `stretch.request` points into
-// `stretch` and `work`: neither may move while it is used.
-void plan_stretch(const StepWork& work, BatchHandle& batch, std::int64_t steps_done, std::int64_t cap,
-                  Stretch& stretch);
+// Of a step of `steps` steps for `worlds` worlds: how much of it one launch may do.
+struct Portion {
+  std::int64_t steps = 1;
+  std::size_t worlds = 1;
+};
 
-// Chooses how many steps a launch may take so that it lasts about as long as wanted, from what launches lasted before.
+// The next stretch of a job, at most `portion` long. `stretch.request` points into `stretch` and the job's work: neither
+// may move while it is used.
+void plan_stretch(const Job& job, const Portion& portion, Stretch& stretch);
+
+// Seconds of `slice` for each of the jobs that want `demands` seconds: none gets more than it wants, nor more than another
+// one that gets less than it wants. All of the slice is given where that much is wanted.
+std::vector<double> share_out(double slice, std::span<const double> demands);
+
+// Keeps what a step of a world of each batch takes, and chooses portions so that a launch lasts as long as wanted.
 class LaunchPacer {
  public:
-  // Until there is a measurement, launches are this short.
-  static constexpr std::int64_t kFirstCap = 4;
+  // World-steps in a batch's first launch, before anything is known of it.
+  static constexpr std::int64_t kFirstWorldSteps = 4;
   LaunchPacer(absl::Duration shared_slice, absl::Duration alone_slice)
       : shared_slice_(shared_slice), alone_slice_(alone_slice) {}
 
-  // Steps for a launch of `worlds`; a shorter launch if others wait, because they wait for its end.
-  std::int64_t cap(std::int64_t worlds, bool others_wait) const;
-  void measured(std::int64_t world_steps, absl::Duration duration);
+  // A portion for each job of the next launch; a shorter launch if others wait, because they wait for its end.
+  std::vector<Portion> portions(std::span<Job* const> jobs, bool others_wait) const;
+  // What a launch of these stretches lasted; keeps it with their batches.
+  struct Part {
+    BatchHandle* batch = nullptr;
+    std::int64_t world_steps = 0;
+  };
+  void measured(std::span<const Part> parts, absl::Duration duration);
   // How long a refused caller should stay away.
   absl::Duration retry_delay() const;
 
  private:
   absl::Duration shared_slice_, alone_slice_;
-  double seconds_per_world_step_ = 0;  // 0: no measurement yet
   double seconds_per_launch_ = 0;
 };
 

@@ -1,14 +1,13 @@
 #include "server/schedule/step_batcher.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 
 #include "server/schedule/failure.hpp"
+#include "server/schedule/step_rules.hpp"
 
 namespace axion::server::schedule {
 namespace {
@@ -16,75 +15,7 @@ namespace {
 // The thread looks at leases this often at least, and never more often than kMinWait for one that is still held.
 constexpr absl::Duration kMaxWait = absl::Seconds(60);
 constexpr absl::Duration kMinWait = absl::Milliseconds(20);
-
-absl::Status cancelled() {
-  return make_failure(absl::StatusCode::kCancelled, "the call was cancelled",
-                      {.reason = std::string(reason::kCancelled)});
-}
-
-absl::Status deadline_exceeded(std::int64_t steps_done) {
-  return make_failure(absl::StatusCode::kDeadlineExceeded,
-                      absl::StrCat("the deadline passed after ", steps_done, " steps of the request"),
-                      {.reason = std::string(reason::kDeadline)});
-}
-
-// Why nobody waits for the job any more, or OK.
-absl::Status abandoned(const Job& job, absl::Time now) {
-  if (job.call.cancel != nullptr && job.call.cancel->is_set()) return cancelled();
-  if (job.call.deadline <= now) return deadline_exceeded(job.steps_done);
-  return absl::OkStatus();
-}
-
-absl::Status check_expected_step(const BatchHandle& batch, const StepWork& work) {
-  if (!work.expected_step) return absl::OkStatus();
-  for (std::size_t i = 0; i < world_count_of(work.world_indices, batch); ++i) {
-    const std::int32_t world = world_at(work.world_indices, i);
-    const std::int64_t at = batch.engine->step_index(world);
-    if (at != *work.expected_step) {
-      return make_failure(
-          absl::StatusCode::kAborted,
-          absl::StrCat("expected_step: is ", *work.expected_step, " but world ", world, " is at step ", at),
-          {.reason = std::string(reason::kStepMismatch), .field = "expected_step"});
-    }
-  }
-  return absl::OkStatus();
-}
-
-// The engine's outcomes of a stretch begin anew; a request has one outcome, so recorded ones take up what came before.
-void carry_into_records(const BatchHandle& batch, const StepWork& work, const Stretch& stretch) {
-  for (const OutputView& view : stretch.outputs) {
-    if (view.field != Field::kOutcome) continue;
-    for (std::size_t i = 0; i < world_count_of(work.world_indices, batch); ++i) {
-      const std::uint32_t carried = batch.carried_outcome[static_cast<std::size_t>(world_at(work.world_indices, i))];
-      for (std::int64_t r = 0; r < stretch.record_count; ++r) {
-        std::byte* at = view.data + i * view.world_stride + static_cast<std::size_t>(r) * view.record_stride;
-        std::uint32_t outcome = 0;
-        std::memcpy(&outcome, at, sizeof(outcome));
-        outcome = combine_outcomes(carried, outcome);
-        std::memcpy(at, &outcome, sizeof(outcome));
-      }
-    }
-  }
-}
-
-template <typename T>
-OutputView view_of(Field field, std::vector<T>& values) {
-  return {.field = field, .data = reinterpret_cast<std::byte*>(values.data()), .world_stride = sizeof(T)};
-}
-
-std::array<OutputView, 3> views_of(StepAnswer& answer) {
-  return {view_of(Field::kTime, answer.time), view_of(Field::kStepIndex, answer.step_index),
-          view_of(Field::kOutcome, answer.outcome)};
-}
-
-// The launch itself writes the answer, on the threads that step, where it makes one record or none: the answer is of its
-// last step. False where it makes several.
-bool write_answer(StepAnswer& answer, Stretch& stretch) {
-  if (stretch.request.record_every > 0) return false;
-  for (const OutputView& view : views_of(answer)) stretch.outputs.push_back(view);
-  stretch.request.outputs = stretch.outputs;
-  return true;
-}
+constexpr absl::Duration kMaxRest = absl::Seconds(60);  // of a step that nobody waits for
 
 }  // namespace
 
@@ -105,7 +36,8 @@ StepBatcher::~StepBatcher() { drain(absl::ZeroDuration()); }
 absl::Status StepBatcher::submit(std::unique_ptr<Job> job) {
   job->admitted_at = options_.clock();
   bool owner = false;
-  const absl::Status status = may_run_on_lent_thread(*job) ? queue_.push_or_own(job, owner) : queue_.push(job);
+  const std::string client = job->call.client;
+  const absl::Status status = may_run_on_lent_thread(*job) ? queue_.push_or_own(job, client, owner) : queue_.push(job, client);
   if (!status.ok()) return status;
   observer_.on_queue_depth(static_cast<std::int64_t>(queue_.depth()));
   if (owner) {
@@ -153,7 +85,7 @@ void StepBatcher::run() {
     destroy_expired();
     if (stop_.is_set()) refuse_all(draining());
     timeout = run_waiting();
-    if (!waiting_.empty()) continue;
+    if (waiting_.size() > resting_) continue;
     // Closed is asked first: what was admitted before the queue closed is seen by the fetch that follows.
     if (queue_.closed()) {
       if (queue_.depth() == 0) break;
@@ -172,6 +104,7 @@ void StepBatcher::run() {
 absl::Duration StepBatcher::run_waiting() {
   absl::Duration timeout = absl::ZeroDuration();
   std::vector<Job*> ready;
+  end_steps_of_ending_batches();
   collect(ready);
   if (!ready.empty() && !should_wait(ready, timeout)) launch(ready);
   forget_ended();
@@ -195,26 +128,45 @@ void StepBatcher::destroy_expired() {
 
 void StepBatcher::collect(std::vector<Job*>& ready) {
   ready.clear();
+  resting_ = 0;
   absl::flat_hash_set<const BatchHandle*> blocked;  // by a step that comes before
   for (auto& job : waiting_) {
     if (job == nullptr || blocked.contains(job->batch.get())) continue;
     if (std::holds_alternative<DeviceWork>(job->work)) {
       run_device_work(*job);
-      job.reset();
-      queue_.finished(1);
-    } else if (admit_step(*job)) {
+      forget(job);
+      continue;
+    }
+    const Admission admission = admit_step(*job);
+    if (admission == Admission::kEnded) {
+      forget(job);
+      continue;
+    }
+    resting_ += admission == Admission::kResting ? 1 : 0;
+    if (admission == Admission::kReady) {
       ready.push_back(job.get());
       blocked.insert(job->batch.get());
-    } else {
-      job.reset();
-      queue_.finished(1);
     }
+  }
+}
+
+void StepBatcher::end_steps_of_ending_batches() {
+  absl::flat_hash_set<const BatchHandle*> ending;
+  for (const auto& job : waiting_) {
+    if (job == nullptr) continue;
+    const auto* work = std::get_if<DeviceWork>(&job->work);
+    if (work != nullptr && work->effect == Effect::kEndsBatch) ending.insert(job->batch.get());
+  }
+  if (ending.empty()) return;
+  for (auto& job : waiting_) {
+    if (job == nullptr || !std::holds_alternative<StepWork>(job->work) || !ending.contains(job->batch.get())) continue;
+    end_job(*job, batch_deleted(*job));
   }
 }
 
 void StepBatcher::run_device_work(Job& job) {
   const auto& work = std::get<DeviceWork>(job.work);
-  absl::Status status = abandoned(job, options_.clock());
+  absl::Status status = abandoned(job.call, options_.clock(), job.steps_done);
   if (status.ok() && job.batch != nullptr && job.batch->engine == nullptr) {
     status = not_found("batch", job.batch->info.name);
   }
@@ -229,33 +181,65 @@ void StepBatcher::run_device_work(Job& job) {
   if (job.batch == nullptr || job.batch->engine == nullptr) update_device_info();
 }
 
-bool StepBatcher::admit_step(Job& job) {
+StepBatcher::Admission StepBatcher::admit_step(Job& job) {
   const auto& work = std::get<StepWork>(job.work);
-  const bool fresh = job.steps_done == 0;
   absl::Status status;
   if (job.batch->engine == nullptr) {
     status = not_found("batch", job.batch->info.name);
-  } else if (fresh || work.request_id.empty()) {
-    status = abandoned(job, options_.clock());
+  } else {
+    status = abandoned(job.call, options_.clock(), job.steps_done);
+    if (!status.ok() && job.begun() && !work.request_id.empty()) return take_up(job, status);
   }
-  if (status.ok() && fresh) {
-    if (!work.request_id.empty()) {
-      if (const auto memory = job.batch->replays.find(work.request_id)) {
-        work.sink->replay(*memory);
-        return false;
-      }
+  if (status.ok() && !job.begun()) {
+    const Remembered* remembered = work.request_id.empty() ? nullptr : job.batch->replays.find(work.request_id);
+    if (remembered != nullptr && remembered->refusal.ok()) {
+      work.sink->replay(*remembered->memory);
+      return Admission::kEnded;
     }
-    status = check_expected_step(*job.batch, work);
+    status = remembered != nullptr ? remembered->refusal : check_expected_step(*job.batch, work);
   }
   if (!status.ok()) work.sink->fail(status);
-  return status.ok();
+  return status.ok() ? Admission::kReady : Admission::kEnded;
+}
+
+StepBatcher::Admission StepBatcher::take_up(Job& job, const absl::Status& why) {
+  const auto& work = std::get<StepWork>(job.work);
+  const auto self = std::find_if(waiting_.begin(), waiting_.end(), [&](const auto& held) { return held.get() == &job; });
+  for (auto next = self + 1; next != waiting_.end(); ++next) {
+    if (*next == nullptr || (*next)->batch != job.batch) continue;
+    if (const auto* other = std::get_if<StepWork>(&(*next)->work)) {
+      if (other->request_id == work.request_id) {
+        const absl::Status gone = abandoned((*next)->call, options_.clock());
+        if (gone.ok()) {
+          job.rests_since = absl::InfiniteFuture();
+          return Admission::kReady;
+        }
+        end_job(**next, gone);  // a repetition that nobody waits for either
+        continue;
+      }
+    } else if (std::get<DeviceWork>((*next)->work).effect == Effect::kReads) {
+      continue;  // it sees the worlds as they stand
+    }
+    give_up(job, why);
+    return Admission::kEnded;
+  }
+  if (job.rests_since == absl::InfiniteFuture()) job.rests_since = options_.clock();
+  if (!queue_.closed() && options_.clock() < job.rests_since + kMaxRest) return Admission::kResting;
+  give_up(job, why);
+  return Admission::kEnded;
+}
+
+void StepBatcher::give_up(Job& job, const absl::Status& status) {
+  auto& work = std::get<StepWork>(job.work);
+  job.batch->replays.put(work.request_id, {.memory = nullptr, .refusal = given_up(job)});
+  work.sink->fail(status);
 }
 
 bool StepBatcher::should_wait(const std::vector<Job*>& ready, absl::Duration& timeout) const {
   if (options_.max_batch_delay <= absl::ZeroDuration() || queue_.closed()) return false;
   absl::Time oldest = absl::InfiniteFuture();
   for (const Job* job : ready) {
-    if (job->steps_done > 0) return false;
+    if (job->begun()) return false;
     oldest = std::min(oldest, job->admitted_at);
   }
   // When every batch has a step waiting, nobody is left to wait for.
@@ -265,18 +249,13 @@ bool StepBatcher::should_wait(const std::vector<Job*>& ready, absl::Duration& ti
 }
 
 void StepBatcher::launch(const std::vector<Job*>& ready) {
-  std::int64_t worlds = 0;
-  for (const Job* job : ready) {
-    worlds += static_cast<std::int64_t>(world_count_of(std::get<StepWork>(job->work).world_indices, *job->batch));
-  }
-  const bool others_wait = queue_.depth() > 1;
-  const std::int64_t cap = options_.max_launch_steps > 0 ? options_.max_launch_steps : pacer_.cap(worlds, others_wait);
+  const std::vector<Portion> portions = pacer_.portions(ready, queue_.depth() > 1 + resting_);
   std::vector<Entry> entries(ready.size());
   for (std::size_t i = 0; i < ready.size(); ++i) {
     Job& job = *ready[i];
     const auto& work = std::get<StepWork>(job.work);
     entries[i].job = &job;
-    if (job.steps_done == 0) {
+    if (!job.begun()) {
       const std::size_t count = world_count_of(work.world_indices, *job.batch);
       job.answer.time.resize(count), job.answer.step_index.resize(count), job.answer.outcome.resize(count);
       observer_.on_queue_wait(options_.clock() - job.admitted_at);
@@ -284,7 +263,8 @@ void StepBatcher::launch(const std::vector<Job*>& ready) {
         job.batch->carried_outcome[static_cast<std::size_t>(world_at(work.world_indices, w))] = kConverged;
       }
     }
-    plan_stretch(work, *job.batch, job.steps_done, cap, entries[i].stretch);
+    const Portion fixed{.steps = options_.max_launch_steps, .worlds = options_.max_launch_worlds};
+    plan_stretch(job, fixed.steps > 0 ? fixed : portions[i], entries[i].stretch);
     entries[i].answer_written = write_answer(job.answer, entries[i].stretch);
   }
   step_entries(entries);
@@ -311,17 +291,16 @@ void StepBatcher::step_entries(std::span<Entry> entries) {
 
 void StepBatcher::measure(std::span<const Entry> entries, absl::Duration duration, const StepStatistics& statistics) {
   LaunchReport report{.duration = duration, .statistics = statistics};
-  std::int64_t world_steps = 0;
+  std::vector<LaunchPacer::Part> parts;
   for (const Entry& entry : entries) {
-    const auto& work = std::get<StepWork>(entry.job->work);
-    const auto worlds = static_cast<std::int64_t>(world_count_of(work.world_indices, *entry.job->batch));
+    const auto worlds = static_cast<std::int64_t>(entry.stretch.world_count);
     report.worlds += worlds;
-    world_steps += worlds * entry.stretch.step_count;
+    parts.push_back({entry.job->batch.get(), worlds * entry.stretch.step_count});
   }
-  pacer_.measured(world_steps, duration);
+  pacer_.measured(parts, duration);
   if (entries.size() == 1) {
-    entries.front().job->batch->world_step_time.store(
-        absl::ToDoubleSeconds(duration) / static_cast<double>(world_steps), std::memory_order_relaxed);
+    parts.front().batch->world_step_time.store(
+        absl::ToDoubleSeconds(duration) / static_cast<double>(parts.front().world_steps), std::memory_order_relaxed);
   }
   observer_.on_launch(report);
 }
@@ -331,9 +310,17 @@ void StepBatcher::advance(Entry& entry) {
   const auto& work = std::get<StepWork>(job.work);
   BatchHandle& batch = *job.batch;
   if (job.steps_done > 0) carry_into_records(batch, work, entry.stretch);
-  job.steps_done += entry.stretch.step_count;
-  if (const absl::Status status = complete_answer(entry); !status.ok()) {
+  const absl::Status status = complete_answer(entry);
+  job.worlds_done += entry.stretch.world_count;
+  job.pass_steps = entry.stretch.step_count;
+  if (job.worlds_done == job.answer.outcome.size()) {
+    job.steps_done += job.pass_steps;
+    job.pass_steps = 0, job.worlds_done = 0;
+  }
+  if (!status.ok()) {
     end_job(job, status);
+  } else if (job.worlds_done > 0) {
+    return;
   } else if (job.steps_done == work.step_count) {
     answer(job);
   } else {
@@ -346,8 +333,11 @@ void StepBatcher::advance(Entry& entry) {
 absl::Status StepBatcher::complete_answer(const Entry& entry) {
   Job& job = *entry.job;
   const auto& work = std::get<StepWork>(job.work);
-  if (!entry.answer_written) return read_fields(*job.batch, work.world_indices, views_of(job.answer));
-  for (std::size_t i = 0; i < job.answer.outcome.size(); ++i) {
+  const std::size_t first = entry.stretch.first_world;
+  if (!entry.answer_written) {
+    return read_fields(*job.batch, entry.stretch.request.world_indices, views_of(job.answer, first));
+  }
+  for (std::size_t i = first; i < first + entry.stretch.world_count; ++i) {
     const auto world = static_cast<std::size_t>(world_at(work.world_indices, i));
     job.answer.outcome[i] = combine_outcomes(job.batch->carried_outcome[world], job.answer.outcome[i]);
   }
@@ -358,7 +348,7 @@ void StepBatcher::answer(Job& job) {
   auto& work = std::get<StepWork>(job.work);
   registry_.touch(*job.batch, options_.clock());
   auto memory = work.sink->succeed(std::move(job.answer), !work.request_id.empty());
-  if (memory != nullptr) job.batch->replays.put(work.request_id, std::move(memory));
+  if (memory != nullptr) job.batch->replays.put(work.request_id, {.memory = std::move(memory), .refusal = {}});
   end_job(job, absl::OkStatus());
 }
 
@@ -376,9 +366,12 @@ void StepBatcher::end_job(Job& job, const absl::Status& status) {
       std::get<DeviceWork>(job.work).refuse(status);
     }
   }
-  const auto it = std::find_if(waiting_.begin(), waiting_.end(), [&](const auto& held) { return held.get() == &job; });
-  it->reset();
-  queue_.finished(1);
+  forget(*std::find_if(waiting_.begin(), waiting_.end(), [&](const auto& held) { return held.get() == &job; }));
+}
+
+void StepBatcher::forget(std::unique_ptr<Job>& job) {
+  queue_.finished(job->call.client);
+  job.reset();
 }
 
 void StepBatcher::forget_ended() {

@@ -7,9 +7,11 @@
 //   - the jobs of a batch run in the order in which they were submitted; batches do not wait for each other;
 //   - waiting steps of distinct batches go into one Engine::step;
 //   - a long step is cut into stretches (launch_plan.hpp), and what comes in meanwhile joins the next launch;
-//   - deadlines, cancellations, expected_step and request_id are looked at before a job's first launch. A job without
-//     request_id is also given up between two launches when nobody waits for it any more: its worlds then stand at the
-//     step they reached. One with request_id runs to its end, so that a repetition finds the answer.
+//   - expected_step and request_id are looked at before a job's first launch, deadlines and cancellations before every
+//     one. A step that nobody waits for any more ends there: its worlds then stand at the steps they reached. One with a
+//     request_id rests: a repetition goes on with it and gets the whole answer, anything else that changes the batch ends
+//     it, and a repetition is ABORTED from then on. So no step is made twice, and none for nobody;
+//   - work that ends a batch ends its steps, too;
 //   - batches whose lease has run out are destroyed.
 // With max_batch_delay, a launch waits that long for jobs of batches that have none waiting yet.
 #pragma once
@@ -45,6 +47,7 @@ struct StepBatcherOptions {
   absl::Duration alone_slice = absl::Milliseconds(50);   // when none do
   absl::Duration short_step = absl::Microseconds(250);   // the longest step that runs on a lent thread
   std::int64_t max_launch_steps = 0;                     // fixes the steps of a launch; 0: paced by the slices
+  std::size_t max_launch_worlds = SIZE_MAX;              // and with it the worlds of each step
   std::function<absl::Time()> clock = absl::Now;         // of leases, deadlines and waits
 };
 
@@ -79,6 +82,7 @@ class StepBatcher {
     bool answer_written = false;  // by the launch, into the job's answer
     bool ended = false;
   };
+  enum class Admission { kReady, kEnded, kResting };
 
   void run();
   // One round over what is in hand; at most one launch. With max_batch_delay the time to wait for more before the next.
@@ -90,8 +94,12 @@ class StepBatcher {
   // Runs and refuses what does not need a launch; the steps that are ready, at most one a batch, are left in `ready`.
   void collect(std::vector<Job*>& ready);
   void run_device_work(Job& job);
-  // True if the step is ready for a launch; else it has been answered.
-  bool admit_step(Job& job);
+  // Whether the step is ready for a launch, has been answered, or rests.
+  Admission admit_step(Job& job);
+  // Of a step that was begun and that nobody waits for: whether what comes behind it wants it to go on, to end, or neither.
+  Admission take_up(Job& job, const absl::Status& why);
+  // Ends the steps of batches that jobs in hand are going to end.
+  void end_steps_of_ending_batches();
   bool should_wait(const std::vector<Job*>& ready, absl::Duration& timeout) const;
   void launch(const std::vector<Job*>& ready);
   void step_entries(std::span<Entry> entries);
@@ -102,6 +110,9 @@ class StepBatcher {
   void answer(Job& job);
   void fail(Entry& entry, const Error& error);
   void end_job(Job& job, const absl::Status& status);
+  // Ends a step that was begun and can not be taken up again.
+  void give_up(Job& job, const absl::Status& status);
+  void forget(std::unique_ptr<Job>& job);  // that has ended, and its place in the queue
   void forget_ended();
   void refuse_all(const absl::Status& status);
   void update_device_info() ABSL_LOCKS_EXCLUDED(device_mutex_);
@@ -114,6 +125,7 @@ class StepBatcher {
   // The device's owner only: it is handed on through the queue.
   std::unique_ptr<Engine> engine_;
   std::vector<std::unique_ptr<Job>> waiting_;  // in order of admission; null once ended
+  std::size_t resting_ = 0;                    // of them
   LaunchPacer pacer_;
 
   mutable absl::Mutex device_mutex_;

@@ -1,30 +1,49 @@
 #include "server/schedule/worker.hpp"
 
-#include <utility>
-#include <vector>
-
 namespace axion::server::schedule {
+namespace {
 
-Worker::Worker(std::size_t max_queue) : queue_(max_queue), thread_([this] { run(); }) {}
+constexpr absl::Duration kRetryDelay = absl::Milliseconds(200);  // a scene compiles in about that
+
+}  // namespace
+
+Worker::Worker(std::size_t max_queue, int threads) : shares_(max_queue) {
+  for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { run(); });
+}
 
 Worker::~Worker() { drain(); }
 
-absl::Status Worker::submit(std::function<void()> task) { return queue_.push(task); }
+absl::Status Worker::submit(const std::string& client, std::function<void()> task) {
+  absl::MutexLock lock(&mutex_);
+  if (closed_) return draining();
+  if (absl::Status status = shares_.take(client, kRetryDelay); !status.ok()) return status;
+  tasks_.emplace_back(client, std::move(task));
+  return absl::OkStatus();
+}
 
 void Worker::drain() {
-  queue_.close();
-  if (thread_.joinable()) thread_.join();
+  {
+    absl::MutexLock lock(&mutex_);
+    closed_ = true;
+  }
+  for (std::thread& thread : threads_) {
+    if (thread.joinable()) thread.join();
+  }
 }
 
 void Worker::run() {
-  std::vector<std::function<void()>> tasks;
-  while (!queue_.closed() || queue_.depth() > 0) {
-    queue_.fetch(tasks, absl::InfiniteDuration());
-    for (auto& task : tasks) {
-      task();
-      queue_.finished(1);
+  while (true) {
+    std::pair<std::string, std::function<void()>> task;
+    {
+      absl::MutexLock lock(&mutex_);
+      mutex_.Await(absl::Condition(this, &Worker::has_news));
+      if (tasks_.empty()) return;
+      task = std::move(tasks_.front());
+      tasks_.pop_front();
     }
-    tasks.clear();
+    task.second();
+    absl::MutexLock lock(&mutex_);
+    shares_.give_back(task.first);
   }
 }
 

@@ -100,7 +100,7 @@ TEST_F(Registry, bad_pages_are_refused_by_field) {
 TEST_F(Registry, a_replay_cache_keeps_the_newest_and_forgets_the_oldest) {
   schedule::ReplayCache cache;
   for (std::size_t i = 0; i < schedule::ReplayCache::kMaxEntries + 3; ++i) {
-    cache.put(std::to_string(i), std::make_shared<Answer>());
+    cache.put(std::to_string(i), {.memory = std::make_shared<Answer>(), .refusal = {}});
   }
   EXPECT_EQ(cache.size(), schedule::ReplayCache::kMaxEntries);
   EXPECT_EQ(cache.find("2"), nullptr);

@@ -21,8 +21,8 @@ class Stretches : public ScheduleTest {
   static constexpr std::size_t kSteps = 12;
 
   // Two of three worlds, a control for each step that makes some steps fail to converge.
-  Result run(std::int64_t cap, std::int64_t record_every) {
-    make_batcher({.max_launch_steps = cap});
+  Result run(std::int64_t cap, std::int64_t record_every, std::size_t worlds = SIZE_MAX) {
+    make_batcher({.max_launch_steps = cap, .max_launch_worlds = worlds});
     const Handle batch = make_batch(3);
     std::vector<double> control(2 * kSteps * 2);
     for (std::size_t i = 0; i < control.size(); ++i)
@@ -89,18 +89,80 @@ TEST_F(Stretches, a_cut_step_gives_what_one_launch_gives) {
     EXPECT_EQ(whole.answer.outcome[0], kMaxIterations);
     for (const std::int64_t cap : {1, 2, 3, 5, 7, 11}) {
       EXPECT_TRUE(run(cap, record_every) == whole) << "cap " << cap << ", record_every " << record_every;
+      EXPECT_TRUE(run(cap, record_every, 1) == whole) << "a world a launch, cap " << cap << ", record_every " << record_every;
     }
   }
 }
 
-TEST(LaunchPacer, gives_short_launches_when_others_wait_and_at_least_one_step) {
-  schedule::LaunchPacer pacer(absl::Milliseconds(10), absl::Milliseconds(50));
-  EXPECT_EQ(pacer.cap(1, false), schedule::LaunchPacer::kFirstCap);
-  pacer.measured(1000, absl::Milliseconds(100));  // 0.1 ms a world-step
-  EXPECT_EQ(pacer.cap(10, true), 10);
-  EXPECT_EQ(pacer.cap(10, false), 50);
-  EXPECT_EQ(pacer.cap(1'000'000, true), 1);
-  EXPECT_EQ(pacer.retry_delay(), absl::Milliseconds(400));
+class Paced : public ScheduleTest {
+ protected:
+  // A step of `steps` steps of all of a batch's worlds, which take `cost` seconds each.
+  schedule::Job& job(int worlds, std::int64_t steps, double cost) {
+    auto made = std::make_unique<schedule::Job>();
+    made->batch = std::make_shared<schedule::BatchHandle>();
+    made->batch->info.world_count = worlds;
+    made->batch->world_step_cost = cost;
+    schedule::StepWork work;
+    work.step_count = steps;
+    made->work = std::move(work);
+    jobs.push_back(std::move(made));
+    return *jobs.back();
+  }
+  std::vector<schedule::Portion> portions(bool others_wait) const {
+    std::vector<schedule::Job*> all;
+    for (const auto& held : jobs) all.push_back(held.get());
+    return pacer.portions(all, others_wait);
+  }
+
+  std::vector<std::unique_ptr<schedule::Job>> jobs;
+  schedule::LaunchPacer pacer{absl::Milliseconds(10), absl::Milliseconds(50)};
+};
+
+TEST_F(Paced, a_launch_lasts_a_slice_and_a_shorter_one_when_others_wait) {
+  job(10, 1000, 1e-4);
+  EXPECT_EQ(portions(true)[0].steps, 10);
+  EXPECT_EQ(portions(false)[0].steps, 50);
+  EXPECT_EQ(portions(true)[0].worlds, 10u);
+}
+
+TEST_F(Paced, one_step_of_too_many_worlds_is_made_of_some_of_them) {
+  job(65536, 10, 1e-4);
+  EXPECT_EQ(portions(true)[0].steps, 1);
+  EXPECT_EQ(portions(true)[0].worlds, 64u);  // 100 in a slice, in whole groups
+  job(1, 10, 1.0);
+  EXPECT_EQ(portions(true)[1].worlds, 1u);
+  EXPECT_EQ(portions(true)[1].steps, 1);
+}
+
+TEST_F(Paced, a_batch_that_nothing_is_known_of_starts_with_a_few_world_steps) {
+  job(1000, 1000, 0);
+  EXPECT_EQ(portions(false)[0].worlds, 4u);
+  job(2, 1000, 0);
+  EXPECT_EQ(portions(false)[1].steps, 2);
+}
+
+TEST_F(Paced, a_slice_is_shared_out_so_that_small_steps_are_whole_and_greedy_ones_alike) {
+  job(4096, 100, 1e-4), job(1, 1, 1e-4), job(8192, 100, 2e-4);
+  const auto shared = portions(false);
+  EXPECT_EQ(shared[1].worlds, 1u);
+  EXPECT_EQ(shared[0].worlds, 192u);  // (50 ms − 0.1 ms) / 2 / 0.1 ms, in whole groups
+  EXPECT_EQ(shared[2].worlds, 64u);   // and of worlds that cost twice as much
+  EXPECT_EQ(schedule::share_out(10, std::vector<double>{1, 100, 4, 2}), (std::vector<double>{1, 3.5, 3.5, 2}));
+}
+
+TEST_F(Paced, what_a_world_costs_is_learned_of_each_batch_and_follows_changes) {
+  schedule::BatchHandle& cheap = *job(10, 10, 0).batch;
+  schedule::BatchHandle& dear = *job(10, 10, 0).batch;
+  pacer.measured(std::vector<schedule::LaunchPacer::Part>{{&cheap, 100}}, absl::Milliseconds(10));
+  EXPECT_NEAR(cheap.world_step_cost, 1e-4, 1e-9);
+  pacer.measured(std::vector<schedule::LaunchPacer::Part>{{&cheap, 100}, {&dear, 10}}, absl::Milliseconds(110));
+  EXPECT_NEAR(cheap.world_step_cost, 1e-4, 1e-9);
+  EXPECT_NEAR(dear.world_step_cost, 1e-2, 1e-7);
+  for (int k = 0; k < 40; ++k) {
+    pacer.measured(std::vector<schedule::LaunchPacer::Part>{{&cheap, 100}}, absl::Milliseconds(20));
+  }
+  EXPECT_NEAR(cheap.world_step_cost, 2e-4, 1e-6);
+  EXPECT_GT(pacer.retry_delay(), absl::Milliseconds(5));
 }
 
 }  // namespace

@@ -1,0 +1,33 @@
+// What a step is refused with, and how its answer is made of stretches. The device's owner only.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+
+#include "engine/engine.hpp"
+
+#include "server/schedule/job.hpp"
+#include "server/schedule/launch_plan.hpp"
+
+namespace axion::server::schedule {
+
+// Why nobody waits for a call any more, of whose steps so many were made, or OK.
+absl::Status abandoned(const Call& call, absl::Time now, std::int64_t steps_done = 0);
+// Why a repetition of a request is refused that was begun and given up.
+absl::Status given_up(const Job& job);
+absl::Status batch_deleted(const Job& job);
+absl::Status check_expected_step(const BatchHandle& batch, const StepWork& work);
+
+// The engine's outcomes of a stretch begin anew; a request has one outcome, so recorded ones take up what came before.
+void carry_into_records(const BatchHandle& batch, const StepWork& work, const Stretch& stretch);
+// Where time, step index and outcome of the answer go, from world `first` on.
+std::array<OutputView, 3> views_of(StepAnswer& answer, std::size_t first);
+// The launch itself writes the answer, on the threads that step, where it makes one record or none: the answer is of its
+// last step. False where it makes several.
+bool write_answer(StepAnswer& answer, Stretch& stretch);
+
+}  // namespace axion::server::schedule
