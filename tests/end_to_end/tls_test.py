@@ -138,6 +138,28 @@ class Tls(unittest.TestCase):
         with case.Server(BIN, host='localhost') as server:
             self.assertEqual(server.stop(), 0)
 
+    def test_flags_of_connections_are_checked_by_name(self):
+        for flag in ('--max_concurrent_calls=0', '--keepalive_seconds=0', '--keepalive_timeout_seconds=nan',
+                     '--min_ping_interval_seconds=-1', '--max_connection_age_seconds=-1', '--max_connection_age_seconds=1e300',
+                     '--max_connection_age_grace_seconds=inf', '--reflection=maybe'):
+            code, text = case.run_briefly(BIN, '--listen=127.0.0.1:0', flag)
+            with self.subTest(flag=flag):
+                self.assertEqual(code, 1, text)
+                self.assertIn(flag.split('=')[0] + '=', text)
+
+    def test_one_connection_has_no_more_calls_at_once_than_it_may(self):
+        server = self.serve('--max_concurrent_calls=2')
+        watch = server.channel(self.authority.certificate)
+        held = [watch.unary_stream('/grpc.health.v1.Health/Watch')(b'') for _ in range(2)]
+        for call in held:
+            next(call)
+        stub = case.simulation_pb2_grpc.SimulationStub(watch)
+        with self.assertRaises(grpc.RpcError) as kept_back:
+            stub.GetServerInfo(case.sim.GetServerInfoRequest(), timeout=1)
+        self.assertEqual(kept_back.exception.code(), grpc.StatusCode.DEADLINE_EXCEEDED)
+        held[0].cancel()
+        self.assertEqual(case.info(stub)[0], OK)
+
     def test_an_old_connection_is_replaced_without_a_dropped_call(self):
         server = self.serve('--max_connection_age_seconds=1')
         channel = server.channel(self.authority.certificate)
