@@ -233,6 +233,24 @@ class Tokens(unittest.TestCase):
         again = self.tenant(server, 'red')
         self.assertEqual(again.GetState(state_pb2.GetStateRequest(batch=batch, fields=['time'])).step_index, [1])
 
+    def test_a_secret_that_an_orchestrator_exchanges_by_a_link_is_noticed(self):
+        versions = [self.folder / name for name in ('first', 'second')]
+        for version, names in zip(versions, (('red',), ('blue',))):
+            version.mkdir()
+            self.write(*names)
+            self.file.rename(version / 'tokens')
+        data = self.folder / 'data'
+        data.symlink_to(versions[0])
+        self.file.symlink_to(data / 'tokens')
+        server = self.serve()
+        self.assertEqual(case.info(self.tenant(server, 'red'))[0], Code.OK)
+        fresh = self.folder / 'fresh'
+        fresh.symlink_to(versions[1])
+        fresh.rename(data)
+        self.assertTrue(case.eventually(lambda: server.reloads('tokens') == 1))
+        self.assertEqual(case.info(self.tenant(server, 'red'))[0], Code.UNAUTHENTICATED)
+        self.assertEqual(case.info(self.tenant(server, 'blue'))[0], Code.OK)
+
     def test_a_wrong_new_file_is_reported_by_its_line_and_the_old_one_stays(self):
         server = self.serve()
         secret = 'axion_a_token_that_was_pasted_here'
