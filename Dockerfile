@@ -44,3 +44,6 @@ ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s CMD ["axion", "info", "--timeout=2s"]
 ENTRYPOINT ["axiond", "--listen=0.0.0.0:8470", "--metrics_listen=0.0.0.0:9470"]
+# Inside the container every address is the container's own; who reaches it is decided where its ports are published. Arguments
+# of your own replace this one: TLS and tokens (docs/security.md), or --insecure again beside others.
+CMD ["--insecure"]

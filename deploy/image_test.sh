@@ -129,7 +129,7 @@ for item in value if isinstance(value, list) else [] if value is None else [str(
 start_by_hand() {
   local user
   root=$(tool mount "$(tool from "$image")")
-  mapfile -d '' -t entry < <(configured Entrypoint)
+  mapfile -d '' -t entry < <(configured Entrypoint; configured Cmd)
   mapfile -d '' -t environment < <(configured Env)
   mapfile -d '' -t health < <(configured Healthcheck.Test)
   IFS= read -r -d '' user < <(configured User) || fail "the image names no user"

@@ -70,6 +70,7 @@ absl::Status validate(const Config& config) {
   status.Update(check_range("max_queue", config.limits.max_queue, 1, 1'000'000));
   status.Update(check_range("max_models", config.limits.max_models, 1, 1'000'000));
   status.Update(check_range("max_connections", config.limits.max_connections, 0, 1'000'000));
+  status.Update(validate(config.access));
   const double drain = absl::ToDoubleSeconds(config.drain_timeout);
   if (!(drain >= 0 && drain <= 86400)) {
     status.Update(wrong("drain_timeout_seconds", absl::StrCat(drain), "must be from 0 to 86400"));
@@ -90,6 +91,7 @@ absl::StatusOr<Config> config_from_flags() {
   config.limits.max_models = absl::GetFlag(FLAGS_max_models);
   config.limits.max_connections = absl::GetFlag(FLAGS_max_connections);
   config.drain_timeout = absl::Seconds(absl::GetFlag(FLAGS_drain_timeout_seconds));
+  config.access = access_from_flags();
   config.log_level = absl::GetFlag(FLAGS_log_level);
   if (absl::Status status = validate(config); !status.ok()) return status;
   return config;

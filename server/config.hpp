@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
+#include "server/access_config.hpp"
 #include "server/schedule/limits.hpp"
 
 namespace axion::server {
@@ -21,6 +22,7 @@ struct Config {
   absl::Duration drain_timeout = absl::Seconds(30);
   std::string log_level = "info";
   schedule::Limits limits;
+  AccessConfig access;
 };
 
 // INVALID_ARGUMENT names the flag and its value.

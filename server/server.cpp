@@ -9,6 +9,8 @@
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/impl/server_builder_option.h>
+#include <grpcpp/impl/server_builder_plugin.h>
 
 #include "absl/strings/str_cat.h"
 #include "spdlog/spdlog.h"
@@ -17,6 +19,7 @@
 #include "server/net/listener.hpp"
 #include "server/net/memory_share.hpp"
 #include "server/observe/logging.hpp"
+#include "server/rpc/tls_credentials.hpp"
 
 namespace axion::server {
 namespace {
@@ -28,13 +31,8 @@ constexpr absl::Duration kFlushTime = absl::Seconds(1);
 // of megabytes wake each other dozens of times before it is through.
 constexpr int kStreamWindowBytes = 16 << 20;
 constexpr int kFrameBytes = 1 << 20;
-// A connection that has not said a word of HTTP/2 by then is closed, and one whose other end does not answer.
+// A connection that has not said a word of HTTP/2 by then is closed.
 constexpr int kHandshakeMilliseconds = 20'000;
-constexpr int kKeepAliveMilliseconds = 60'000, kKeepAliveTimeoutMilliseconds = 20'000;
-// Clients may ask as often whether the server is there.
-constexpr int kLeastPingMilliseconds = 10'000;
-// Calls of one connection at once; a client keeps further ones until some have ended.
-constexpr int kMaxConcurrentCalls = 1024;
 // Of the metrics page at once; fewer where descriptors are few.
 constexpr std::size_t kMaxScrapers = 64;
 // Scenes compile beside each other on half of the processors, so that a large one holds up no others.
@@ -55,6 +53,33 @@ schedule::StepBatcherOptions batcher_options(const Config& config) {
   return options;
 }
 
+// Reflection takes part in every server of the process as soon as its library is there, unless it is taken out.
+class WithoutReflection final : public grpc::ServerBuilderOption {
+ public:
+  void UpdateArguments(grpc::ChannelArguments*) override {}
+  void UpdatePlugins(std::vector<std::unique_ptr<grpc::ServerBuilderPlugin>>* plugins) override {
+    std::erase_if(*plugins, [](const auto& plugin) {
+      return dynamic_cast<const grpc::reflection::ProtoServerReflectionPlugin*>(plugin.get()) != nullptr;
+    });
+  }
+};
+
+int milliseconds(absl::Duration duration) { return static_cast<int>(absl::ToInt64Milliseconds(duration)); }
+
+// How long connections may be silent, how often they may ask, how much they may ask for at once, and how old they get.
+void limit_connections(const AccessConfig& config, grpc::ServerBuilder& builder) {
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, config.max_concurrent_calls);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMilliseconds);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, milliseconds(config.keepalive));
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, milliseconds(config.keepalive_timeout));
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+                             milliseconds(config.min_ping_interval));
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  if (config.max_connection_age == absl::ZeroDuration()) return;
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, milliseconds(config.max_connection_age));
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, milliseconds(config.max_connection_age_grace));
+}
+
 }  // namespace
 
 observe::BuildInfo build_info() { return {AXION_VERSION, AXION_REVISION, compiled_backends()}; }
@@ -63,15 +88,37 @@ Server::Server(const Config& config, std::unique_ptr<Engine> engine)
     : metrics_(build_info(), engine->device().id), registry_(config.limits, metrics_, random_key()) {
   batcher_ = std::make_unique<schedule::StepBatcher>(std::move(engine), registry_, metrics_, batcher_options(config));
   compiler_ = std::make_unique<schedule::Worker>(kCompileQueue, compile_threads());
+}
+
+absl::Status Server::check_access(const Config& config) {
+  auto credentials = access::Credentials::open(
+      {.tls = config.access.tls, .token_file = config.access.token_file}, [this](const access::Reload& reload) {
+        metrics_.on_credentials_reload(reload.what, reload.status.ok());
+        if (!reload.status.ok()) {
+          spdlog::error("event=credentials_refused what={} reason={}", reload.what,
+                        observe::log_text(std::string(reload.status.message())));
+          return;
+        }
+        spdlog::info("event=credentials_loaded what={}", reload.what);
+        if (reload.expires != absl::InfiniteFuture()) metrics_.on_certificate_expiry(reload.expires);
+      });
+  if (!credentials.ok()) return credentials.status();
+  credentials_ = *std::move(credentials);
+  if (const auto loaded = credentials_->certificates()) metrics_.on_certificate_expiry(loaded->expires);
+  auto admission = rpc::Admission::create(*credentials_, config.access.disable_methods);
+  if (!admission.ok()) return admission.status();
+  admission_ = std::make_unique<rpc::Admission>(*std::move(admission));
   service_ = std::make_unique<rpc::SimulationService>(
-      rpc::ServiceParts{registry_, *batcher_, *compiler_, metrics_, config.limits, build_info()});
+      rpc::ServiceParts{registry_, *batcher_, *compiler_, metrics_, config.limits, build_info(), *admission_});
   wire_ = std::make_unique<rpc::WireService>(*service_);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::unique_ptr<Server>> Server::start(const Config& config, std::unique_ptr<Engine> engine,
                                                       std::function<void()> deaf) {
   std::unique_ptr<Server> server(new Server(config, std::move(engine)));
   server->deaf_ = std::move(deaf);
+  if (absl::Status status = server->check_access(config); !status.ok()) return status;
   if (absl::Status status = server->listen(config); !status.ok()) return status;
   return server;
 }
@@ -92,12 +139,15 @@ absl::Status Server::listen(const Config& config) {
     return absl::UnavailableError(
         absl::StrCat("--listen=", config.listen, ": cannot listen there: ", listener.status().message()));
   }
+  if (absl::Status status = check_exposure(config.access, config.listen, listener->loopback()); !status.ok())
+    return status;
   const int port = listener->port();
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  transport_ = credentials_->has_tls() ? rpc::tls_credentials(*credentials_) : grpc::InsecureServerCredentials();
   grpc::ServerBuilder builder;
   entrance_ = builder.experimental().AddExternalConnectionAcceptor(
-      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, grpc::InsecureServerCredentials());
+      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, transport_);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kStreamWindowBytes);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, kFrameBytes);
   // gRPC inflates a message before it looks at its length, and megabytes on the wire become gigabytes: none is inflated, and
@@ -106,12 +156,11 @@ absl::Status Server::listen(const Config& config) {
   for (int algorithm = GRPC_COMPRESS_NONE + 1; algorithm < GRPC_COMPRESS_ALGORITHMS_COUNT; ++algorithm) {
     builder.SetCompressionAlgorithmSupportStatus(static_cast<grpc_compression_algorithm>(algorithm), false);
   }
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxConcurrentCalls);
-  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMilliseconds);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepAliveMilliseconds);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepAliveTimeoutMilliseconds);
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kLeastPingMilliseconds);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  limit_connections(config.access, builder);
+  const std::string& reflection = config.access.reflection;
+  if (reflection == "off" || (reflection == "auto" && !config.access.token_file.empty())) {
+    builder.SetOption(std::make_unique<WithoutReflection>());
+  }
   builder.SetMaxReceiveMessageSize(static_cast<int>(config.limits.max_message_bytes));
   builder.SetMaxSendMessageSize(static_cast<int>(config.limits.max_message_bytes));
   // gRPC buffers a message whole before it looks at its length, and a length goes up to 4 GB. When all that is buffered passes
@@ -199,7 +248,7 @@ bool Server::drain(absl::Duration limit) {
   drained_ = true;
   batcher_->close();  // before the health says so: whoever reads NOT_SERVING is refused work
   set_draining();
-  service_->begin_drain();
+  if (service_ != nullptr) service_->begin_drain();
   // Scenes in hand are few and quick; from here on neither models nor work are taken.
   compiler_->drain();
   const bool in_time = batcher_->drain(limit);

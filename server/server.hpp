@@ -18,9 +18,11 @@
 
 #include "engine/engine.hpp"
 
+#include "server/access/credentials.hpp"
 #include "server/config.hpp"
 #include "server/net/acceptor.hpp"
 #include "server/observe/metrics.hpp"
+#include "server/rpc/admission.hpp"
 #include "server/rpc/simulation_service.hpp"
 #include "server/rpc/wire_service.hpp"
 #include "server/schedule/registry.hpp"
@@ -34,7 +36,8 @@ observe::BuildInfo build_info();
 
 class Server {
  public:
-  // UNAVAILABLE if an address cannot be had, RESOURCE_EXHAUSTED if the limit of open files is too low. Health is SERVING once
+  // UNAVAILABLE if an address cannot be had, INVALID_ARGUMENT if a file of credentials is wrong, FAILED_PRECONDITION if strangers
+  // could call from elsewhere, RESOURCE_EXHAUSTED if the limit of open files is too low. Health is SERVING once
   // this returns. `deaf` is called once, on a thread of the server's, when connections cannot be accepted for half a minute:
   // a new process may help, this one does not help itself.
   static absl::StatusOr<std::unique_ptr<Server>> start(const Config& config, std::unique_ptr<Engine> engine,
@@ -53,6 +56,7 @@ class Server {
 
  private:
   Server(const Config& config, std::unique_ptr<Engine> engine);
+  absl::Status check_access(const Config& config);
   absl::Status listen(const Config& config);
   absl::Status listen_for_scrapers(const std::string& address, std::size_t max_visitors);
   void accept_from(net::Listener listener, std::size_t max_connections);
@@ -62,11 +66,14 @@ class Server {
   void report_health() ABSL_EXCLUSIVE_LOCKS_REQUIRED(health_mutex_);
 
   observe::Metrics metrics_;
+  std::unique_ptr<access::Credentials> credentials_;  // reports to the metrics
+  std::unique_ptr<rpc::Admission> admission_;
   schedule::Registry registry_;
   std::unique_ptr<schedule::StepBatcher> batcher_;
   std::unique_ptr<schedule::Worker> compiler_;
   std::unique_ptr<rpc::SimulationService> service_;
   std::unique_ptr<rpc::WireService> wire_;
+  std::shared_ptr<grpc::ServerCredentials> transport_;                        // TLS or none
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> entrance_;  // where gRPC takes accepted connections
   std::unique_ptr<grpc::Server> grpc_;
   std::unique_ptr<net::Acceptor> acceptor_;

@@ -52,6 +52,7 @@ const std::vector<Command>& commands() {
        "measure latency and throughput of the calls",
        {"calls", "steps", "in_flight", "outputs", "hold", "worlds", "dt", "preset", "precision", "options"},
        run_bench},
+      {"token", "new", "make a token of a tenant and its line for the server's --token_file", {"tenant"}, run_token},
   };
   return table;
 }

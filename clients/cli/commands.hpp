@@ -22,7 +22,7 @@ struct Command {
   const char* name;
   const char* arguments;           // for the synopsis, for example "BATCH"
   const char* summary;             // one line
-  std::vector<const char*> flags;  // those that it reads besides --server, --json, --timeout
+  std::vector<const char*> flags;  // those that it reads besides those of every command
   CommandFunction function;
 };
 
@@ -39,6 +39,7 @@ absl::Status run_run(const Invocation& invocation);
 absl::Status run_state(const Invocation& invocation);
 absl::Status run_stats(const Invocation& invocation);
 absl::Status run_watch(const Invocation& invocation);
+absl::Status run_token(const Invocation& invocation);
 absl::Status run_bench(const Invocation& invocation);
 
 }  // namespace axion::cli

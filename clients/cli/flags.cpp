@@ -8,6 +8,17 @@ ABSL_FLAG(std::string, server, "127.0.0.1:8470", "address of the server, host:po
 ABSL_FLAG(bool, json, false, "print JSON for programs instead of text for people");
 ABSL_FLAG(absl::Duration, timeout, absl::InfiniteDuration(), "of each call, for example 500ms or 10s");
 
+ABSL_FLAG(std::string, token, "",
+          "token of the tenant; better by AXION_TOKEN, since everybody on this machine can read command lines");
+ABSL_FLAG(bool, tls, false, "TLS with the system's authorities (AXION_TLS=1)");
+ABSL_FLAG(std::string, tls_ca, "", "TLS with these authorities: a file of PEM (AXION_TLS_CA)");
+ABSL_FLAG(std::string, tls_cert, "", "this client's own certificate, a file of PEM (AXION_TLS_CERT)");
+ABSL_FLAG(std::string, tls_key, "", "and its key (AXION_TLS_KEY)");
+ABSL_FLAG(std::string, tls_server_name, "",
+          "what the server's certificate is for, where that is not the address (AXION_TLS_SERVER_NAME)");
+ABSL_FLAG(bool, insecure_token, false, "send the token to another machine without TLS");
+ABSL_FLAG(std::string, tenant, "", "whose the new token is");
+
 ABSL_FLAG(int32_t, worlds, 1, "worlds in the batch; for create, 0 makes the model only");
 ABSL_FLAG(double, dt, 0, "time step in seconds; 0 takes the model's");
 ABSL_FLAG(std::string, preset, "", "solver preset: default, axion_seed or velocity");

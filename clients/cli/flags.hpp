@@ -12,6 +12,15 @@
 ABSL_DECLARE_FLAG(std::string, server);
 ABSL_DECLARE_FLAG(bool, json);
 ABSL_DECLARE_FLAG(absl::Duration, timeout);
+ABSL_DECLARE_FLAG(std::string, token);
+ABSL_DECLARE_FLAG(bool, tls);
+ABSL_DECLARE_FLAG(std::string, tls_ca);
+ABSL_DECLARE_FLAG(std::string, tls_cert);
+ABSL_DECLARE_FLAG(std::string, tls_key);
+ABSL_DECLARE_FLAG(std::string, tls_server_name);
+ABSL_DECLARE_FLAG(bool, insecure_token);
+// token
+ABSL_DECLARE_FLAG(std::string, tenant);
 // Commands that make a batch.
 ABSL_DECLARE_FLAG(int32_t, worlds);
 ABSL_DECLARE_FLAG(double, dt);

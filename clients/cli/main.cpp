@@ -18,6 +18,9 @@
 namespace axion::cli {
 namespace {
 
+constexpr const char* kCommonFlags[] = {"server", "json",     "timeout", "token",           "tls",
+                                        "tls_ca", "tls_cert", "tls_key", "tls_server_name", "insecure_token"};
+
 void print_flag(const char* name) {
   if (const absl::CommandLineFlag* flag = absl::FindCommandLineFlag(name)) {
     const std::string fallback = flag->DefaultValue();
@@ -31,7 +34,7 @@ void print_overview() {
     absl::PrintF("  %-8s %-30s %s\n", command.name, command.arguments, command.summary);
   }
   absl::PrintF("\nEvery command:\n");
-  for (const char* name : {"server", "json", "timeout"}) {
+  for (const char* name : kCommonFlags) {
     print_flag(name);
   }
   absl::PrintF("\n`axion help COMMAND` lists the flags of one.\n");
@@ -42,7 +45,7 @@ void print_command(const Command& command) {
   for (const char* name : command.flags) {
     print_flag(name);
   }
-  for (const char* name : {"server", "json", "timeout"}) {
+  for (const char* name : kCommonFlags) {
     print_flag(name);
   }
 }
@@ -133,6 +136,15 @@ int run(int argc, char** argv) {
   }
   client::ConnectOptions options;
   options.timeout = absl::GetFlag(FLAGS_timeout);
+  options.token = absl::GetFlag(FLAGS_token);
+  if (absl::GetFlag(FLAGS_tls)) {
+    options.tls = true;
+  }
+  options.tls_ca = absl::GetFlag(FLAGS_tls_ca);
+  options.tls_cert = absl::GetFlag(FLAGS_tls_cert);
+  options.tls_key = absl::GetFlag(FLAGS_tls_key);
+  options.tls_server_name = absl::GetFlag(FLAGS_tls_server_name);
+  options.insecure_token = absl::GetFlag(FLAGS_insecure_token);
   const absl::Status status = command->function({client::Client::connect(absl::GetFlag(FLAGS_server), options),
                                                  {words.begin() + 1, words.end()},
                                                  absl::GetFlag(FLAGS_json)});

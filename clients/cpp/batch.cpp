@@ -64,7 +64,11 @@ absl::StatusOr<StepResult> Batch::step(const StepArguments& arguments) const {
   return StepResult(*std::move(response));
 }
 
-StepStream Batch::stream() const { return StepStream(connection_->stub(), info_); }
+StepStream Batch::stream() const {
+  auto context = std::make_unique<grpc::ClientContext>();
+  connection_->authorize(*context);
+  return StepStream(connection_->stub(), info_, std::move(context));
+}
 
 absl::StatusOr<v1::StateUpdate> Batch::state_update(const StateArguments& state, std::int64_t world_count) const {
   const struct {

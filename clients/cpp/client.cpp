@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "clients/cpp/connection.hpp"
+#include "clients/cpp/credentials.hpp"
 
 namespace axion::client {
 namespace {
@@ -25,9 +26,16 @@ Client Client::connect(const std::string& target, const ConnectOptions& options)
   arguments.SetMaxSendMessageSize(options.max_message_bytes);
   arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kStreamWindowBytes);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, kFrameBytes);
-  const auto credentials = options.credentials ? options.credentials : grpc::InsecureChannelCredentials();
-  auto channel = grpc::CreateCustomChannel(target, credentials, arguments);
-  return Client(std::make_shared<Connection>(v1::Simulation::NewStub(channel), options.timeout));
+  auto found = resolve_credentials(target, options);
+  if (!found.ok()) {
+    auto nowhere = grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments);
+    return Client(std::make_shared<Connection>(v1::Simulation::NewStub(nowhere), options.timeout, "", found.status()));
+  }
+  if (!found->server_name.empty()) {
+    arguments.SetSslTargetNameOverride(found->server_name);
+  }
+  auto channel = grpc::CreateCustomChannel(target, found->channel, arguments);
+  return Client(std::make_shared<Connection>(v1::Simulation::NewStub(channel), options.timeout, found->token));
 }
 
 absl::StatusOr<v1::ServerInfo> Client::server_info() const {

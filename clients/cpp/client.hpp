@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,10 +29,19 @@ namespace axion::client {
 
 inline constexpr char kDefaultTarget[] = "127.0.0.1:8470";
 
+// Empty strings are taken from the environment: AXION_TOKEN, AXION_TLS_CA, AXION_TLS_CERT, AXION_TLS_KEY, AXION_TLS_SERVER_NAME;
+// and TLS is used where AXION_TLS is 1.
 struct ConnectOptions {
-  std::shared_ptr<grpc::ChannelCredentials> credentials;  // absent: no TLS
-  int max_message_bytes = 256 << 20;                      // either direction; the server has its own limit
-  absl::Duration timeout = absl::InfiniteDuration();      // of each call, streams excepted
+  std::shared_ptr<grpc::ChannelCredentials> credentials;  // made by hand, in the place of all of tls
+  std::string token = {};                                 // of the tenant, sent with every call
+  std::optional<bool> tls = {};                           // absent: where there is a tls_ca or tls_cert
+  std::string tls_ca = {};            // file of the authorities, PEM, of the server's certificate; none: the system's
+  std::string tls_cert = {};          // file of this client's own certificate, for servers that want one
+  std::string tls_key = {};           // and its key
+  std::string tls_server_name = {};   // what the server's certificate is for, where that is not the target's name
+  bool insecure_token = false;        // send the token to another machine without TLS
+  int max_message_bytes = 256 << 20;  // either direction; the server has its own limit
+  absl::Duration timeout = absl::InfiniteDuration();  // of each call, streams excepted
 };
 
 struct CreateModelOptions {
@@ -43,7 +53,8 @@ struct CreateModelOptions {
 
 class Client {
  public:
-  // Connects at the first call.
+  // Connects at the first call. Credentials that cannot be used (a file that is absent, a token that anybody could read on its way)
+  // make every call end with INVALID_ARGUMENT, which says why.
   static Client connect(const std::string& target = kDefaultTarget, const ConnectOptions& options = {});
 
   absl::StatusOr<v1::ServerInfo> server_info() const;

@@ -3,6 +3,7 @@
 #include "absl/strings/cord.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "clients/cpp/credentials.hpp"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 
@@ -48,6 +49,10 @@ absl::Status from_grpc(const grpc::Status& status) {
   }
   const ErrorDetails details = parse_details(status.error_details());
   std::string message = status.error_message();
+  if (const std::string hint = status.error_code() == grpc::StatusCode::UNAVAILABLE ? tls_hint(message) : "";
+      !hint.empty()) {
+    absl::StrAppend(&message, "\n  ", hint);
+  }
   for (const FieldViolation& violation : details.field_violations) {
     if (!absl::StrContains(message, violation.description)) {
       absl::StrAppend(&message, "\n  ", violation.field, ": ", violation.description);

@@ -1,6 +1,7 @@
 #include "clients/cpp/step.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "clients/cpp/status.hpp"
 
@@ -103,8 +104,9 @@ int StepResult::worlds_with(v1::Outcome bit) const {
                                         [bit](std::uint32_t outcome) { return (outcome & bit) != 0; }));
 }
 
-StepStream::StepStream(v1::Simulation::StubInterface& stub, const v1::Batch& batch)
-    : context_(std::make_unique<grpc::ClientContext>()), call_(stub.StepStream(context_.get())), batch_(batch) {}
+StepStream::StepStream(v1::Simulation::StubInterface& stub, const v1::Batch& batch,
+                       std::unique_ptr<grpc::ClientContext> context)
+    : context_(std::move(context)), call_(stub.StepStream(context_.get())), batch_(batch) {}
 
 StepStream::~StepStream() {
   if (call_ == nullptr || finished_) {

@@ -88,7 +88,9 @@ absl::StatusOr<v1::StepRequest> make_step_request(const v1::Batch& batch, const 
 // A StepStream call. Not thread-safe. Destroying it with answers pending cancels the call.
 class StepStream {
  public:
-  StepStream(v1::Simulation::StubInterface& stub, const v1::Batch& batch);
+  // `context` has what is sent with the call besides: a token, a deadline.
+  StepStream(v1::Simulation::StubInterface& stub, const v1::Batch& batch,
+             std::unique_ptr<grpc::ClientContext> context = std::make_unique<grpc::ClientContext>());
   ~StepStream();
   StepStream(StepStream&&) noexcept = default;
   StepStream& operator=(StepStream&&) = delete;

@@ -58,6 +58,16 @@ int listen_on(const addrinfo& info, int port, bool alone) {
   return -1;
 }
 
+bool is_loopback(const sockaddr_storage& address) {
+  constexpr unsigned char kNetwork = 127;
+  if (address.ss_family == AF_INET) {
+    return ntohl(reinterpret_cast<const sockaddr_in&>(address).sin_addr.s_addr) >> 24 == kNetwork;
+  }
+  if (address.ss_family != AF_INET6) return false;
+  const in6_addr& v6 = reinterpret_cast<const sockaddr_in6&>(address).sin6_addr;
+  return IN6_IS_ADDR_LOOPBACK(&v6) || (IN6_IS_ADDR_V4MAPPED(&v6) && v6.s6_addr[12] == kNetwork);
+}
+
 }  // namespace
 
 Listener::Listener(Listener&& other) noexcept
@@ -71,6 +81,15 @@ Listener& Listener::operator=(Listener&& other) noexcept {
 
 Listener::~Listener() {
   for (const int socket : sockets_) close(socket);
+}
+
+bool Listener::loopback() const {
+  for (const int socket : sockets_) {
+    sockaddr_storage address{};
+    socklen_t size = sizeof address;
+    if (getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) != 0 || !is_loopback(address)) return false;
+  }
+  return true;
 }
 
 absl::StatusOr<Listener> Listener::open(const std::string& address) {

@@ -20,6 +20,8 @@ class Listener {
   ~Listener();
 
   const std::vector<int>& sockets() const { return sockets_; }  // non-blocking
+  // Whether only this machine reaches it, at every address.
+  bool loopback() const;
   int port() const { return port_; }
 
  private:

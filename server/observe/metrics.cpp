@@ -49,11 +49,12 @@ Bounds world_bounds() { return {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 204
 
 // Every reason that a refusal can have, so that each series exists from the start.
 constexpr std::array kReasons{
-    schedule::reason::kInvalidField, schedule::reason::kMalformed,    schedule::reason::kNotFound,
-    schedule::reason::kQueueFull,    schedule::reason::kLimitReached, schedule::reason::kStepMismatch,
-    schedule::reason::kInUse,        schedule::reason::kDraining,     schedule::reason::kCancelled,
-    schedule::reason::kDeadline,     schedule::reason::kPrecondition, schedule::reason::kUnsupported,
-    schedule::reason::kInternal};
+    schedule::reason::kInvalidField, schedule::reason::kMalformed,      schedule::reason::kNotFound,
+    schedule::reason::kQueueFull,    schedule::reason::kLimitReached,   schedule::reason::kStepMismatch,
+    schedule::reason::kInUse,        schedule::reason::kDraining,       schedule::reason::kCancelled,
+    schedule::reason::kDeadline,     schedule::reason::kPrecondition,   schedule::reason::kUnsupported,
+    schedule::reason::kTokenMissing, schedule::reason::kTokenMalformed, schedule::reason::kTokenUnknown,
+    schedule::reason::kDisabled,     schedule::reason::kInternal};
 
 }  // namespace
 
@@ -83,6 +84,13 @@ Metrics::Metrics(const BuildInfo& build, const std::string& device)
   queue_depth_ = &gauge(r, "axion_queue_depth", "Requests admitted and not finished.");
   queue_wait_ = &histogram(r, "axion_queue_wait_seconds", "Time from admission of a request to its first launch.",
                            duration_bounds());
+  credentials_reloads_ = &prometheus::BuildCounter()
+                              .Name("axion_credentials_reloads_total")
+                              .Help("Changed files of certificates (tls) and tokens, by what came of them.")
+                              .Register(r);
+  for (const char* what : {"tls", "tokens"}) {
+    for (const char* result : {"loaded", "refused"}) credentials_reloads_->Add({{"what", what}, {"result", result}});
+  }
   rejected_ = &prometheus::BuildCounter().Name("axion_rejected_total").Help("Calls refused, by reason.").Register(r);
   for (const absl::string_view reason : kReasons) {
     const std::string label = absl::AsciiStrToLower(reason);
@@ -190,6 +198,19 @@ void Metrics::on_rpc(absl::string_view method, absl::string_view code, absl::str
   if (reason.empty()) return;
   const auto it = rejections_.find(absl::AsciiStrToLower(reason));
   if (it != rejections_.end()) it->second->Increment();
+}
+
+void Metrics::on_credentials_reload(absl::string_view what, bool loaded) {
+  credentials_reloads_->Add({{"what", std::string(what)}, {"result", loaded ? "loaded" : "refused"}}).Increment();
+}
+
+void Metrics::on_certificate_expiry(absl::Time expires) {
+  prometheus::BuildGauge()
+      .Name("axion_certificate_expiry_seconds")
+      .Help("When the server's certificate, or the authority of its clients, expires, in seconds since 1970.")
+      .Register(*registry_)
+      .Add({})
+      .Set(absl::ToDoubleSeconds(expires - absl::UnixEpoch()));
 }
 
 }  // namespace axion::server::observe

@@ -52,6 +52,11 @@ class Metrics final : public schedule::Observer {
   // Connections of clients that are open, and how many more were turned away.
   void on_connections(std::size_t open, std::size_t turned_away);
 
+  // A changed file of credentials, "tls" or "tokens", was loaded or refused.
+  void on_credentials_reload(absl::string_view what, bool loaded);
+  // When the certificate in use expires.
+  void on_certificate_expiry(absl::Time expires);
+
   // A call has ended. `method` and `code` are from fixed lists; `reason` is empty unless the call was refused.
   void on_rpc(absl::string_view method, absl::string_view code, absl::string_view reason, absl::Duration duration)
       ABSL_LOCKS_EXCLUDED(mutex_);
@@ -72,7 +77,7 @@ class Metrics final : public schedule::Observer {
   std::vector<prometheus::Histogram*> residual_;  // by ResidualBlock
   prometheus::Histogram *launch_worlds_, *launch_duration_, *queue_wait_;
 
-  prometheus::Family<prometheus::Counter>* rejected_;
+  prometheus::Family<prometheus::Counter>*rejected_, *credentials_reloads_;
   prometheus::Family<prometheus::Histogram>* rpc_duration_;
   absl::Mutex mutex_;
   std::map<std::pair<std::string, std::string>, prometheus::Histogram*> rpcs_ ABSL_GUARDED_BY(mutex_);

@@ -67,9 +67,10 @@ void SimulationService::fill_batch(const schedule::BatchHandle& batch, v1::Batch
   }
 }
 
-absl::StatusOr<SimulationService::Work> SimulationService::prepare_batch(const v1::CreateBatchRequest& request,
+absl::StatusOr<SimulationService::Work> SimulationService::prepare_batch(const schedule::Tenant& tenant,
+                                                                         const v1::CreateBatchRequest& request,
                                                                          v1::Batch& response) {
-  const auto record = parts_.registry.find_model("model", request.model());
+  const auto record = parts_.registry.find_model(tenant, "model", request.model());
   if (!record.ok()) return record.status();
   if (request.world_count() < 1) {
     return invalid_field("world_count", absl::StrCat("is ", request.world_count(), "; it must be at least 1"));
@@ -86,12 +87,13 @@ absl::StatusOr<SimulationService::Work> SimulationService::prepare_batch(const v
   if (!noise.ok()) return noise.status();
   auto overrides = to_overrides(request.overrides(), (*record)->model->info(), request.world_count());
   if (!overrides.ok()) return overrides.status();
-  auto reservation = parts_.registry.reserve_worlds(request.world_count());
+  auto reservation = parts_.registry.reserve_worlds(tenant, request.world_count());
   if (!reservation.ok()) return reservation.status();
 
   auto handle = std::make_shared<schedule::BatchHandle>();
   handle->reservation = *std::move(reservation);
   schedule::BatchInfo& info = handle->info;
+  info.tenant = tenant.name;
   info.model_name = (*record)->name;
   info.model = (*record)->model;
   info.world_count = request.world_count();
@@ -120,7 +122,7 @@ absl::StatusOr<SimulationService::Work> SimulationService::prepare_batch(const v
 }
 
 void SimulationService::CreateBatch(UnaryCall* call, const v1::CreateBatchRequest* request, v1::Batch* response) {
-  auto work = prepare_batch(*request, *response);
+  auto work = prepare_batch(call->tenant(), *request, *response);
   if (work.ok()) {
     on_device(call, nullptr, schedule::Effect::kChanges, *std::move(work));
   } else {
@@ -129,14 +131,14 @@ void SimulationService::CreateBatch(UnaryCall* call, const v1::CreateBatchReques
 }
 
 void SimulationService::GetBatch(UnaryCall* call, const v1::GetBatchRequest* request, v1::Batch* response) {
-  const auto batch = parts_.registry.find_batch("name", request->name());
+  const auto batch = parts_.registry.find_batch(call->tenant(), "name", request->name());
   if (batch.ok()) fill_batch(**batch, *response);
   call->finish(batch.status());
 }
 
 void SimulationService::ListBatches(UnaryCall* call, const v1::ListBatchesRequest* request,
                                     v1::ListBatchesResponse* response) {
-  const auto page = parts_.registry.list_batches(request->page_size(), request->page_token());
+  const auto page = parts_.registry.list_batches(call->tenant(), request->page_size(), request->page_token());
   if (page.ok()) {
     fill_page(*page, parts_.limits, *response->mutable_batches(), *response->mutable_next_page_token(),
               [this](const schedule::BatchHandle& batch, v1::Batch& message) {
@@ -148,7 +150,7 @@ void SimulationService::ListBatches(UnaryCall* call, const v1::ListBatchesReques
 }
 
 void SimulationService::DeleteBatch(UnaryCall* call, const v1::DeleteBatchRequest* request, google::protobuf::Empty*) {
-  auto batch = parts_.registry.find_batch("name", request->name());
+  auto batch = parts_.registry.find_batch(call->tenant(), "name", request->name());
   if (!batch.ok()) {
     call->finish(batch.status());
     return;
@@ -164,7 +166,7 @@ void SimulationService::DeleteBatch(UnaryCall* call, const v1::DeleteBatchReques
 
 void SimulationService::KeepAlive(UnaryCall* call, const v1::KeepAliveRequest* request,
                                   v1::KeepAliveResponse* response) {
-  const auto batch = parts_.registry.use_batch("name", request->name(), parts_.batcher.now());
+  const auto batch = parts_.registry.use_batch(call->tenant(), "name", request->name(), parts_.batcher.now());
   if (batch.ok()) fill_time(parts_.registry.expire_time(**batch), *response->mutable_expire_time());
   call->finish(batch.status());
 }

@@ -54,12 +54,13 @@ std::string content_of(const import::ImportedScene& imported) {
 
 }  // namespace
 
-absl::Status SimulationService::create_model(const v1::CreateModelRequest& request, v1::Model& response) {
+absl::Status SimulationService::create_model(const schedule::Tenant& tenant, const v1::CreateModelRequest& request,
+                                             v1::Model& response) {
   auto imported = scene_of(request);
   if (!imported.ok()) return imported.status();
   if (absl::Status overrides = apply_overrides(request, imported->scene); !overrides.ok()) return overrides;
   std::string content = content_of(*imported);
-  std::shared_ptr<const schedule::ModelRecord> record = parts_.registry.find_content(content);
+  std::shared_ptr<const schedule::ModelRecord> record = parts_.registry.find_content(tenant, content);
   if (record == nullptr) {
     auto model = compile_model(imported->scene);
     if (!model.ok()) {
@@ -74,8 +75,8 @@ absl::Status SimulationService::create_model(const v1::CreateModelRequest& reque
     fill_model(described, response);
     if (absl::Status fits = check_page(response.ByteSizeLong(), parts_.limits); !fits.ok()) return fits;
     response.Clear();
-    auto added = parts_.registry.add_model(std::move(content), std::move(model).value(), std::move(imported->warnings),
-                                           parts_.batcher.now());
+    auto added = parts_.registry.add_model(tenant, std::move(content), std::move(model).value(),
+                                           std::move(imported->warnings), parts_.batcher.now());
     if (!added.ok()) return added.status();
     record = *std::move(added);
   }
@@ -86,21 +87,22 @@ absl::Status SimulationService::create_model(const v1::CreateModelRequest& reque
 void SimulationService::CreateModel(UnaryCall* call, const v1::CreateModelRequest* request, v1::Model* response) {
   const absl::Status status = parts_.compiler.submit(call->call().client, [this, call, request, response] {
     const absl::Status gone = schedule::abandoned(call->call(), parts_.batcher.now());
-    call->finish(gone.ok() ? create_model(*request, *response) : gone);
+    call->finish(gone.ok() ? create_model(call->tenant(), *request, *response) : gone);
   });
   if (!status.ok()) call->finish(status);
 }
 
 void SimulationService::GetModel(UnaryCall* call, const v1::GetModelRequest* request, v1::Model* response) {
-  call->finish(get_model(*request, *response));
+  call->finish(get_model(call->tenant(), *request, *response));
 }
 
-absl::Status SimulationService::get_model(const v1::GetModelRequest& request, v1::Model& response) const {
+absl::Status SimulationService::get_model(const schedule::Tenant& tenant, const v1::GetModelRequest& request,
+                                          v1::Model& response) const {
   if (!v1::ModelView_IsValid(request.view())) {
     return invalid_field(
         "view", absl::StrCat("is ", static_cast<int>(request.view()), "; it must be a ModelView: BASIC or FULL"));
   }
-  const auto record = parts_.registry.find_model("name", request.name());
+  const auto record = parts_.registry.find_model(tenant, "name", request.name());
   if (!record.ok()) return record.status();
   fill_model(**record, response);
   if (request.view() != v1::MODEL_VIEW_FULL) return absl::OkStatus();
@@ -110,7 +112,7 @@ absl::Status SimulationService::get_model(const v1::GetModelRequest& request, v1
 
 void SimulationService::ListModels(UnaryCall* call, const v1::ListModelsRequest* request,
                                    v1::ListModelsResponse* response) {
-  const auto page = parts_.registry.list_models(request->page_size(), request->page_token());
+  const auto page = parts_.registry.list_models(call->tenant(), request->page_size(), request->page_token());
   if (page.ok()) {
     fill_page(*page, parts_.limits, *response->mutable_models(), *response->mutable_next_page_token(),
               [](const schedule::ModelRecord& record, v1::Model& message) {
@@ -122,7 +124,7 @@ void SimulationService::ListModels(UnaryCall* call, const v1::ListModelsRequest*
 }
 
 void SimulationService::DeleteModel(UnaryCall* call, const v1::DeleteModelRequest* request, google::protobuf::Empty*) {
-  call->finish(parts_.registry.remove_model(request->name()));
+  call->finish(parts_.registry.remove_model(call->tenant(), request->name()));
 }
 
 }  // namespace axion::server::rpc

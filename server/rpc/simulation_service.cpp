@@ -1,5 +1,6 @@
 #include "server/rpc/simulation_service.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "server/rpc/scene_parts.hpp"
@@ -38,7 +39,7 @@ void SimulationService::on_device(UnaryCall* call, std::shared_ptr<schedule::Bat
 
 void SimulationService::with_batch(UnaryCall* call, const std::string& name, schedule::Effect effect,
                                    const Prepare& prepare) {
-  auto batch = parts_.registry.use_batch("batch", name, parts_.batcher.now());
+  auto batch = parts_.registry.use_batch(call->tenant(), "batch", name, parts_.batcher.now());
   if (!batch.ok()) return call->finish(batch.status());
   auto work = prepare(*batch);
   if (!work.ok()) return call->finish(work.status());
@@ -47,13 +48,13 @@ void SimulationService::with_batch(UnaryCall* call, const std::string& name, sch
 
 void SimulationService::Step(UnaryCall* call, const v1::StepRequest* request, v1::StepResponse* response) {
   const absl::Status status =
-      submit_step(*request, *response, call->call(), parts_.limits, parts_.registry, parts_.batcher,
+      submit_step(*request, *response, call->tenant(), call->call(), parts_.limits, parts_.registry, parts_.batcher,
                   [call](const absl::Status& outcome) { call->finish(outcome); });
   if (!status.ok()) call->finish(status);
 }
 
 WireStream* SimulationService::StepStream(grpc::CallbackServerContext* context) {
-  auto* stream = new StepStreamReactor(*this, *context);
+  auto* stream = new StepStreamReactor(*this, *context, parts_.admission.admit(*context, "StepStream"));
   absl::MutexLock lock(&mutex_);
   streams_.insert(stream);
   stream->start();
@@ -73,15 +74,18 @@ void SimulationService::GetServerInfo(UnaryCall* call, const v1::GetServerInfoRe
   out.set_memory_total_bytes(device.memory_total_bytes);
   out.set_memory_used_bytes(device.memory_used_bytes);
   out.set_threads(device.threads);
+  const schedule::Tenant& tenant = call->tenant();
+  response->set_tenant(tenant.name);
   const schedule::Limits& limits = parts_.limits;
   auto& wire = *response->mutable_limits();
   wire.set_max_message_bytes(limits.max_message_bytes);
-  wire.set_max_worlds(limits.max_worlds);
-  wire.set_max_models(limits.max_models);
-  wire.set_max_queue(limits.max_queue);
+  const auto least = [](std::int64_t limit, std::int64_t quota) { return quota > 0 ? std::min(limit, quota) : limit; };
+  wire.set_max_worlds(least(limits.max_worlds, tenant.quota.max_worlds));
+  wire.set_max_models(least(limits.max_models, tenant.quota.max_models));
+  wire.set_max_queue(least(limits.max_queue, tenant.quota.max_queue));
   wire.set_max_steps_per_request(limits.max_steps_per_request);
   wire.set_max_stream_in_flight(limits.max_stream_in_flight);
-  const schedule::ResourceCounts counts = parts_.registry.counts();
+  const schedule::ResourceCounts counts = parts_.registry.counts(tenant);
   response->set_world_count(counts.worlds);
   response->set_batch_count(counts.batches);
   response->set_model_count(counts.models);

@@ -23,6 +23,7 @@
 #include "axion/v1/simulation.pb.h"
 
 #include "server/observe/metrics.hpp"
+#include "server/rpc/admission.hpp"
 #include "server/rpc/unary_call.hpp"
 #include "server/schedule/limits.hpp"
 #include "server/schedule/registry.hpp"
@@ -40,6 +41,7 @@ struct ServiceParts {
   observe::Metrics& metrics;
   schedule::Limits limits;
   observe::BuildInfo build;
+  const Admission& admission;
 };
 
 // What a stream reads and writes: messages as bytes, so that one that cannot be parsed is told from the end of the stream.
@@ -49,6 +51,7 @@ class SimulationService final {
  public:
   explicit SimulationService(const ServiceParts& parts);
   observe::Metrics& metrics() { return parts_.metrics; }
+  const Admission& admission() const { return parts_.admission; }
 
   // Streams read nothing more and end, with UNAVAILABLE, after their pending answers.
   void begin_drain() ABSL_LOCKS_EXCLUDED(mutex_);
@@ -88,9 +91,10 @@ class SimulationService final {
   // The same with the batch of that name, whose lease is renewed; `prepare` checks the request against it first.
   using Prepare = std::function<absl::StatusOr<Work>(const std::shared_ptr<schedule::BatchHandle>&)>;
   void with_batch(UnaryCall* call, const std::string& name, schedule::Effect effect, const Prepare& prepare);
-  absl::Status create_model(const v1::CreateModelRequest& request, v1::Model& response);
-  absl::Status get_model(const v1::GetModelRequest& request, v1::Model& response) const;
-  absl::StatusOr<Work> prepare_batch(const v1::CreateBatchRequest& request, v1::Batch& response);
+  absl::Status create_model(const schedule::Tenant& tenant, const v1::CreateModelRequest& request, v1::Model& response);
+  absl::Status get_model(const schedule::Tenant& tenant, const v1::GetModelRequest& request, v1::Model& response) const;
+  absl::StatusOr<Work> prepare_batch(const schedule::Tenant& tenant, const v1::CreateBatchRequest& request,
+                                     v1::Batch& response);
   void fill_batch(const schedule::BatchHandle& batch, v1::Batch& message) const;
   void forget(StepStreamReactor* stream) ABSL_LOCKS_EXCLUDED(mutex_);
 

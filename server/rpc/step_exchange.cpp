@@ -35,10 +35,10 @@ void StepResponder::replay(const schedule::StepMemory& memory) {
   done_(absl::OkStatus());
 }
 
-absl::Status submit_step(const v1::StepRequest& request, v1::StepResponse& response, const schedule::Call& call,
-                         const schedule::Limits& limits, schedule::Registry& registry, schedule::StepBatcher& batcher,
-                         std::function<void(const absl::Status&)> done) {
-  auto batch = registry.use_batch("batch", request.batch(), batcher.now());
+absl::Status submit_step(const v1::StepRequest& request, v1::StepResponse& response, const schedule::Tenant& tenant,
+                         const schedule::Call& call, const schedule::Limits& limits, schedule::Registry& registry,
+                         schedule::StepBatcher& batcher, std::function<void(const absl::Status&)> done) {
+  auto batch = registry.use_batch(tenant, "batch", request.batch(), batcher.now());
   if (!batch.ok()) return batch.status();
   auto work = to_step(request, (*batch)->info, limits, response);
   if (!work.ok()) return work.status();

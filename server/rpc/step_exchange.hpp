@@ -33,8 +33,8 @@ class StepResponder final : public schedule::StepSink {
 
 // Checks and submits. `request` and `response` outlive the call of `done`, which happens if this returns OK: once,
 // within this call (schedule::Call::lends_thread) or on the device's thread. If this refuses, `done` is not called.
-absl::Status submit_step(const v1::StepRequest& request, v1::StepResponse& response, const schedule::Call& call,
-                         const schedule::Limits& limits, schedule::Registry& registry, schedule::StepBatcher& batcher,
-                         std::function<void(const absl::Status&)> done);
+absl::Status submit_step(const v1::StepRequest& request, v1::StepResponse& response, const schedule::Tenant& tenant,
+                         const schedule::Call& call, const schedule::Limits& limits, schedule::Registry& registry,
+                         schedule::StepBatcher& batcher, std::function<void(const absl::Status&)> done);
 
 }  // namespace axion::server::rpc

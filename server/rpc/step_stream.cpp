@@ -22,13 +22,25 @@ absl::Status client_gone() {
                                 {.reason = std::string(schedule::reason::kCancelled)});
 }
 
+// A stream alone is held back by flow control before its tenant's quota refuses it.
+std::size_t bound_of(const schedule::Limits& limits, const absl::StatusOr<Caller>& caller) {
+  const std::int64_t quota = caller.ok() ? caller->tenant->quota.max_queue : 0;
+  return static_cast<std::size_t>(quota > 0 ? std::min(limits.max_stream_in_flight, quota)
+                                            : limits.max_stream_in_flight);
+}
+
 }  // namespace
 
-StepStreamReactor::StepStreamReactor(SimulationService& service, grpc::CallbackServerContext& context)
-    : service_(service), context_(context) {}
+StepStreamReactor::StepStreamReactor(SimulationService& service, grpc::CallbackServerContext& context,
+                                     absl::StatusOr<Caller> caller)
+    : service_(service),
+      context_(context),
+      caller_(std::move(caller)),
+      bound_(bound_of(service.parts_.limits, caller_)) {}
 
 void StepStreamReactor::start() {
   absl::MutexLock lock(&mutex_);
+  if (!caller_.ok()) end(caller_.status());
   pump();
 }
 
@@ -66,15 +78,24 @@ void StepStreamReactor::OnReadDone(bool ok) {
   // Outside the mutex: the job may be completed before submit returns, here or elsewhere. The order is safe because
   // nothing is read until this request has its place in the queue, is answered or refused.
   const ServiceParts& parts = service_.parts_;
-  absl::Status status = parse_message(exchange->bytes, exchange->request);
+  absl::Status status = admit(*exchange);
+  if (status.ok()) status = parse_message(exchange->bytes, exchange->request);
   if (status.ok()) {
-    status = submit_step(exchange->request, exchange->response, call, parts.limits, parts.registry, parts.batcher,
-                         [this, exchange](const absl::Status& outcome) { complete(exchange, outcome); });
+    status = submit_step(exchange->request, exchange->response, *caller_->tenant, call, parts.limits, parts.registry,
+                         parts.batcher, [this, exchange](const absl::Status& outcome) { complete(exchange, outcome); });
   }
   if (!status.ok()) complete(exchange, status);
   absl::MutexLock lock(&mutex_);  // gRPC ends no stream before its reactions have returned
   if (submitting_ == exchange) submitting_ = nullptr;
   pump();
+}
+
+absl::Status StepStreamReactor::admit(Exchange& exchange) {
+  if (absl::Status status = service_.parts_.admission.renew(*caller_); !status.ok()) return status;
+  auto slot = take_slot(*caller_->tenant);
+  if (!slot.ok()) return slot.status();
+  exchange.slot = *std::move(slot);
+  return absl::OkStatus();
 }
 
 void StepStreamReactor::OnWriteDone(bool ok) {
@@ -102,6 +123,7 @@ void StepStreamReactor::complete(const std::shared_ptr<Exchange>& exchange, cons
   {
     absl::MutexLock lock(&mutex_);
     --jobs_;
+    exchange->slot.release();
     take_result(*exchange, status);
     pump();
   }
@@ -154,9 +176,8 @@ void StepStreamReactor::pump() {
     Finish(to_grpc(*ending_));
     return;
   }
-  const auto bound = static_cast<std::size_t>(service_.parts_.limits.max_stream_in_flight);
   const bool submitting = submitting_ != nullptr && !submitting_->ready;
-  if (reading_ == nullptr && !submitting && !half_closed_ && !draining_ && !refused_ && exchanges_.size() < bound) {
+  if (reading_ == nullptr && !submitting && !half_closed_ && !draining_ && !refused_ && exchanges_.size() < bound_) {
     reading_ = std::make_shared<Exchange>();
     StartRead(&reading_->bytes);
   }

@@ -21,10 +21,12 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "axion/v1/simulation.pb.h"
 
+#include "server/rpc/admission.hpp"
 #include "server/rpc/simulation_service.hpp"
 #include "server/schedule/job.hpp"
 
@@ -32,7 +34,8 @@ namespace axion::server::rpc {
 
 class StepStreamReactor final : public WireStream {
  public:
-  StepStreamReactor(SimulationService& service, grpc::CallbackServerContext& context);
+  // A caller who is not admitted is told so, and nothing is read.
+  StepStreamReactor(SimulationService& service, grpc::CallbackServerContext& context, absl::StatusOr<Caller> caller);
   void start() ABSL_LOCKS_EXCLUDED(mutex_);
   // Reads nothing more; ends with UNAVAILABLE when everything is answered.
   void drain() ABSL_LOCKS_EXCLUDED(mutex_);
@@ -44,6 +47,7 @@ class StepStreamReactor final : public WireStream {
     v1::StepResponse response;
     absl::Time start;
     std::shared_ptr<schedule::CancelFlag> cancel = std::make_shared<schedule::CancelFlag>();
+    schedule::RequestSlot slot;
     bool ready = false;
     absl::Status status;
   };
@@ -53,6 +57,8 @@ class StepStreamReactor final : public WireStream {
   void OnCancel() override ABSL_LOCKS_EXCLUDED(mutex_);
   void OnDone() override;
 
+  // Whether the token still holds and the tenant may have one more request under way.
+  absl::Status admit(Exchange& exchange);
   void complete(const std::shared_ptr<Exchange>& exchange, const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
   void take_result(Exchange& exchange, const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Whether the request just read may run on the thread that read it.
@@ -63,6 +69,8 @@ class StepStreamReactor final : public WireStream {
 
   SimulationService& service_;
   grpc::CallbackServerContext& context_;
+  absl::StatusOr<Caller> caller_;  // of the reads, which do not overlap
+  const std::size_t bound_;        // of requests in flight
 
   absl::Mutex mutex_;
   std::deque<std::shared_ptr<Exchange>> exchanges_ ABSL_GUARDED_BY(mutex_);

@@ -34,8 +34,19 @@ void report_call(observe::Metrics& metrics, const char* method, const absl::Stat
   }
 }
 
+absl::Status UnaryCall::admit(const Admission& admission) {
+  auto caller = admission.admit(context_, method_);
+  if (!caller.ok()) return caller.status();
+  tenant_ = std::move(caller->tenant);
+  auto slot = take_slot(*tenant_);
+  if (!slot.ok()) return slot.status();
+  slot_ = *std::move(slot);
+  return absl::OkStatus();
+}
+
 void UnaryCall::finish(const absl::Status& status) {
   const absl::Status outcome = status.ok() ? write_answer() : status;
+  slot_.release();
   report_call(metrics_, method_, outcome, absl::Now() - start_);
   Finish(to_grpc(outcome));
 }

@@ -10,10 +10,12 @@
 #include <grpcpp/support/server_callback.h>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 
 #include "server/observe/metrics.hpp"
+#include "server/rpc/admission.hpp"
 #include "server/schedule/job.hpp"
 
 namespace axion::server::rpc {
@@ -28,8 +30,11 @@ class UnaryCall : public grpc::ServerUnaryReactor {
  public:
   // `method` is a literal.
   UnaryCall(const char* method, grpc::CallbackServerContext& context, observe::Metrics& metrics)
-      : method_(method), metrics_(metrics), call_(call_of(context, cancel_)) {}
+      : method_(method), context_(context), metrics_(metrics), call_(call_of(context, cancel_)) {}
 
+  // Once, before anything that asks for the tenant.
+  absl::Status admit(const Admission& admission);
+  const schedule::Tenant& tenant() const { return *tenant_; }
   const schedule::Call& call() const { return call_; }
   void finish(const absl::Status& status);
 
@@ -40,10 +45,13 @@ class UnaryCall : public grpc::ServerUnaryReactor {
   void OnDone() override { delete this; }
 
   const char* method_;
+  grpc::CallbackServerContext& context_;
   observe::Metrics& metrics_;
   const absl::Time start_ = absl::Now();
   const std::shared_ptr<schedule::CancelFlag> cancel_ = std::make_shared<schedule::CancelFlag>();
   const schedule::Call call_;
+  std::shared_ptr<const schedule::Tenant> tenant_;
+  schedule::RequestSlot slot_;
 };
 
 }  // namespace axion::server::rpc

@@ -28,8 +28,9 @@ grpc::ServerUnaryReactor* serve(SimulationService& service, const char* name,
                                 grpc::CallbackServerContext* context, const grpc::ByteBuffer* bytes,
                                 grpc::ByteBuffer* answer) {
   auto* call = new MessageCall<Request, Response>(name, *context, service.metrics(), *answer);
+  absl::Status status = call->admit(service.admission());
   // gRPC has made the buffer for this call alone; parsed in place, its bytes are released at once.
-  const absl::Status status = parse_message(const_cast<grpc::ByteBuffer&>(*bytes), call->request);
+  if (status.ok()) status = parse_message(const_cast<grpc::ByteBuffer&>(*bytes), call->request);
   if (status.ok()) {
     (service.*method)(call, &call->request, &call->response);
   } else {

@@ -47,6 +47,7 @@ struct BatchInfo {
   InitialNoise noise;
   absl::Duration idle_ttl;
   absl::Time create_time;
+  std::string tenant;  // whose it is
 
   const FieldShape* find(Field field) const;
 };

@@ -29,6 +29,10 @@ inline constexpr absl::string_view kGivenUp = "REQUEST_GIVEN_UP";
 inline constexpr absl::string_view kDeadline = "DEADLINE_EXCEEDED";
 inline constexpr absl::string_view kPrecondition = "FAILED_PRECONDITION";
 inline constexpr absl::string_view kUnsupported = "UNSUPPORTED";
+inline constexpr absl::string_view kTokenMissing = "TOKEN_MISSING";
+inline constexpr absl::string_view kTokenMalformed = "TOKEN_MALFORMED";
+inline constexpr absl::string_view kTokenUnknown = "TOKEN_UNKNOWN";
+inline constexpr absl::string_view kDisabled = "METHOD_DISABLED";
 inline constexpr absl::string_view kInternal = "INTERNAL";
 }  // namespace reason
 

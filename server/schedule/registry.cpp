@@ -13,7 +13,12 @@ namespace {
 constexpr int kDefaultPageSize = 50;
 constexpr int kMaxPageSize = 1000;
 
-// One page of a map in order of creation; `item` turns an entry into what the page holds. The token is the name of the
+// What content is the same model: a tenant's name has no line's end.
+std::string content_key(const Tenant& tenant, absl::string_view content) {
+  return absl::StrCat(tenant.name, "\n", content);
+}
+
+// One page of a map in order of creation; `item` turns an entry into what the page holds, nothing if it is not the caller's. The token is the name of the
 // last item, so a page stays right when items before it go.
 template <typename T, typename Map, typename ItemOf>
 absl::StatusOr<Page<T>> page_of(const Map& map, const ResourceIds& ids, int page_size, absl::string_view token,
@@ -32,11 +37,16 @@ absl::StatusOr<Page<T>> page_of(const Map& map, const ResourceIds& ids, int page
   Page<T> page;
   auto it = map.upper_bound(after);
   std::uint64_t last = after;
-  for (; it != map.end() && page.items.size() < static_cast<std::size_t>(size); ++it) {
-    page.items.push_back(item(it->second));
+  for (; it != map.end(); ++it) {
+    auto own = item(it->second);
+    if (own == nullptr) continue;
+    if (page.items.size() == static_cast<std::size_t>(size)) {
+      page.next_token = ids.name_of(last);
+      break;
+    }
+    page.items.push_back(std::move(own));
     last = it->first;
   }
-  if (it != map.end()) page.next_token = ids.name_of(last);
   return page;
 }
 
@@ -45,45 +55,56 @@ absl::StatusOr<Page<T>> page_of(const Map& map, const ResourceIds& ids, int page
 Registry::Registry(const Limits& limits, Observer& observer, std::uint64_t key)
     : limits_(limits), observer_(observer), model_ids_("models", key), batch_ids_("batches", key) {}
 
-std::shared_ptr<const ModelRecord> Registry::find_content(absl::string_view content) const {
+std::shared_ptr<const ModelRecord> Registry::find_content(const Tenant& tenant, absl::string_view content) const {
+  const std::string key = content_key(tenant, content);
   absl::MutexLock lock(&mutex_);
-  const auto it = content_.find(content);
+  const auto it = content_.find(key);
   return it == content_.end() ? nullptr : models_.at(it->second).record;
 }
 
-absl::StatusOr<std::shared_ptr<const ModelRecord>> Registry::add_model(std::string content,
+absl::StatusOr<std::shared_ptr<const ModelRecord>> Registry::add_model(const Tenant& tenant, std::string content,
                                                                        std::shared_ptr<const Model> model,
                                                                        std::vector<std::string> warnings,
                                                                        absl::Time now) {
+  content = content_key(tenant, content);
   absl::MutexLock lock(&mutex_);
   if (const auto it = content_.find(content); it != content_.end()) return models_.at(it->second).record;
   if (static_cast<std::int64_t>(models_.size()) >= limits_.max_models) {
     return limit_reached("max_models", absl::StrCat("max_models: the server holds ", models_.size(),
                                                     " models, its limit; delete one first"));
   }
+  const std::int64_t quota = tenant.quota.max_models;
+  if (const std::int64_t own = quota > 0 ? counts_locked(&tenant.name).models : 0; quota > 0 && own >= quota) {
+    return limit_reached("max_models",
+                         absl::StrCat("max_models: the tenant holds ", own, " models, its quota; delete one first"));
+  }
   const std::uint64_t sequence = next_sequence_++;
   auto record = std::make_shared<const ModelRecord>(
-      ModelRecord{model_ids_.name_of(sequence), std::move(model), std::move(warnings), now});
+      ModelRecord{model_ids_.name_of(sequence), std::move(model), std::move(warnings), now, tenant.name});
   content_.emplace(content, sequence);
   models_.emplace(sequence, ModelEntry{record, std::move(content)});
   report();
   return record;
 }
 
-absl::StatusOr<std::shared_ptr<const ModelRecord>> Registry::find_model(absl::string_view field,
+absl::StatusOr<std::shared_ptr<const ModelRecord>> Registry::find_model(const Tenant& tenant, absl::string_view field,
                                                                         absl::string_view name) const {
-  const auto sequence = model_ids_.sequence_of(name);
   absl::MutexLock lock(&mutex_);
-  const auto it = sequence ? models_.find(*sequence) : models_.end();
-  if (it == models_.end()) return not_found(field, name);
-  return it->second.record;
+  const ModelEntry* entry = model_of(tenant, name);
+  if (entry == nullptr) return not_found(field, name);
+  return entry->record;
 }
 
-absl::Status Registry::remove_model(absl::string_view name) {
+const Registry::ModelEntry* Registry::model_of(const Tenant& tenant, absl::string_view name) const {
   const auto sequence = model_ids_.sequence_of(name);
-  absl::MutexLock lock(&mutex_);
   const auto it = sequence ? models_.find(*sequence) : models_.end();
-  if (it == models_.end()) return not_found("name", name);
+  return it != models_.end() && it->second.record->tenant == tenant.name ? &it->second : nullptr;
+}
+
+absl::Status Registry::remove_model(const Tenant& tenant, absl::string_view name) {
+  absl::MutexLock lock(&mutex_);
+  const ModelEntry* entry = model_of(tenant, name);
+  if (entry == nullptr) return not_found("name", name);
   const auto users = std::count_if(batches_.begin(), batches_.end(),
                                    [&](const auto& item) { return item.second.handle->info.model_name == name; });
   if (users > 0) {
@@ -91,39 +112,54 @@ absl::Status Registry::remove_model(absl::string_view name) {
                         absl::StrCat("name: \"", name, "\" is used by ", users, " batches; delete them first"),
                         {.reason = std::string(reason::kInUse), .field = "name"});
   }
-  content_.erase(it->second.content);
-  models_.erase(it);
+  content_.erase(entry->content);
+  models_.erase(*model_ids_.sequence_of(name));
   report();
   return absl::OkStatus();
 }
 
-absl::StatusOr<Page<const ModelRecord>> Registry::list_models(int page_size, absl::string_view token) const {
+absl::StatusOr<Page<const ModelRecord>> Registry::list_models(const Tenant& tenant, int page_size,
+                                                              absl::string_view token) const {
   absl::MutexLock lock(&mutex_);
-  return page_of<const ModelRecord>(models_, model_ids_, page_size, token,
-                                    [](const ModelEntry& entry) { return entry.record; });
+  return page_of<const ModelRecord>(models_, model_ids_, page_size, token, [&](const ModelEntry& entry) {
+    return entry.record->tenant == tenant.name ? entry.record : nullptr;
+  });
 }
 
-absl::StatusOr<WorldReservation> Registry::reserve_worlds(int count) {
+absl::StatusOr<WorldReservation> Registry::reserve_worlds(const Tenant& tenant, int count) {
   absl::MutexLock lock(&mutex_);
+  const auto own = tenant_worlds_.find(tenant.name);
+  const std::int64_t held = own == tenant_worlds_.end() ? 0 : own->second, quota = tenant.quota.max_worlds;
+  if (quota > 0 && held + count > quota) {
+    return limit_reached("max_worlds", absl::StrCat("world_count: ", count, " worlds beside the ", held,
+                                                    " of the tenant pass its quota max_worlds = ", quota));
+  }
   if (reserved_worlds_ + count > limits_.max_worlds) {
     return limit_reached("max_worlds", absl::StrCat("world_count: ", count, " worlds beside the ", reserved_worlds_,
                                                     " that exist pass the limit max_worlds = ", limits_.max_worlds));
   }
   reserved_worlds_ += count;
+  tenant_worlds_[tenant.name] += count;
   // Only the deleter matters: it runs when the last holder of the reservation goes.
-  return WorldReservation(std::shared_ptr<void>(
-      this, [count](void* registry) { static_cast<Registry*>(registry)->release_worlds(count); }));
+  return WorldReservation(std::shared_ptr<void>(this, [count, name = tenant.name](void* registry) {
+    static_cast<Registry*>(registry)->release_worlds(name, count);
+  }));
 }
 
-void Registry::release_worlds(std::int64_t count) {
+void Registry::release_worlds(const std::string& tenant, std::int64_t count) {
   absl::MutexLock lock(&mutex_);
   reserved_worlds_ -= count;
+  const auto own = tenant_worlds_.find(tenant);
+  if ((own->second -= count) == 0) tenant_worlds_.erase(own);
 }
 
 absl::Status Registry::add_batch(const std::shared_ptr<BatchHandle>& batch, absl::Time now) {
   const auto model = model_ids_.sequence_of(batch->info.model_name);
   absl::MutexLock lock(&mutex_);
-  if (!model || !models_.contains(*model)) return not_found("model", batch->info.model_name);
+  const auto of = model ? models_.find(*model) : models_.end();
+  if (of == models_.end() || of->second.record->tenant != batch->info.tenant) {
+    return not_found("model", batch->info.model_name);
+  }
   const std::uint64_t sequence = next_sequence_++;
   batch->info.name = batch_ids_.name_of(sequence);
   batch->info.create_time = now;
@@ -142,31 +178,38 @@ std::map<std::uint64_t, Registry::BatchEntry>::const_iterator Registry::entry_of
   return sequence ? batches_.find(*sequence) : batches_.end();
 }
 
+const Registry::BatchEntry* Registry::entry_of(const Tenant& tenant, absl::string_view name) const {
+  const auto it = entry_of(name);
+  return it != batches_.end() && it->second.handle->info.tenant == tenant.name ? &it->second : nullptr;
+}
+
 absl::Status Registry::no_batch(absl::string_view field, absl::string_view name) const {
   return ended_ ? draining() : not_found(field, name);
 }
 
-absl::StatusOr<std::shared_ptr<BatchHandle>> Registry::use_batch(absl::string_view field, absl::string_view name,
-                                                                 absl::Time now) {
+absl::StatusOr<std::shared_ptr<BatchHandle>> Registry::use_batch(const Tenant& tenant, absl::string_view field,
+                                                                 absl::string_view name, absl::Time now) {
   absl::MutexLock lock(&mutex_);
   const auto it = entry_of(name);
-  if (it == batches_.end()) return no_batch(field, name);
+  if (it == batches_.end() || it->second.handle->info.tenant != tenant.name) return no_batch(field, name);
   it->second.expire_time = now + it->second.handle->info.idle_ttl;
   return it->second.handle;
 }
 
-absl::StatusOr<std::shared_ptr<BatchHandle>> Registry::find_batch(absl::string_view field,
+absl::StatusOr<std::shared_ptr<BatchHandle>> Registry::find_batch(const Tenant& tenant, absl::string_view field,
                                                                   absl::string_view name) const {
   absl::MutexLock lock(&mutex_);
-  const auto it = entry_of(name);
-  if (it == batches_.end()) return no_batch(field, name);
-  return it->second.handle;
+  const BatchEntry* entry = entry_of(tenant, name);
+  if (entry == nullptr) return no_batch(field, name);
+  return entry->handle;
 }
 
-absl::StatusOr<Page<BatchHandle>> Registry::list_batches(int page_size, absl::string_view token) const {
+absl::StatusOr<Page<BatchHandle>> Registry::list_batches(const Tenant& tenant, int page_size,
+                                                         absl::string_view token) const {
   absl::MutexLock lock(&mutex_);
-  return page_of<BatchHandle>(batches_, batch_ids_, page_size, token,
-                              [](const BatchEntry& entry) { return entry.handle; });
+  return page_of<BatchHandle>(batches_, batch_ids_, page_size, token, [&](const BatchEntry& entry) {
+    return entry.handle->info.tenant == tenant.name ? entry.handle : nullptr;
+  });
 }
 
 bool Registry::remove_batch(const BatchHandle& batch) {
@@ -223,11 +266,25 @@ absl::Time Registry::next_expiry() const {
   return next;
 }
 
-ResourceCounts Registry::counts_locked() const {
-  ResourceCounts counts{.models = static_cast<std::int64_t>(models_.size()),
-                        .batches = static_cast<std::int64_t>(batches_.size())};
-  for (const auto& item : batches_) counts.worlds += item.second.handle->info.world_count;
+ResourceCounts Registry::counts_locked(const std::string* tenant) const {
+  ResourceCounts counts;
+  const auto counted = [&](const std::string& owner) { return tenant == nullptr || owner == *tenant; };
+  counts.models = tenant == nullptr ? static_cast<std::int64_t>(models_.size())
+                                    : std::count_if(models_.begin(), models_.end(), [&](const auto& item) {
+                                        return counted(item.second.record->tenant);
+                                      });
+  for (const auto& item : batches_) {
+    const BatchInfo& info = item.second.handle->info;
+    if (!counted(info.tenant)) continue;
+    ++counts.batches;
+    counts.worlds += info.world_count;
+  }
   return counts;
+}
+
+ResourceCounts Registry::counts(const Tenant& tenant) const {
+  absl::MutexLock lock(&mutex_);
+  return counts_locked(&tenant.name);
 }
 
 ResourceCounts Registry::counts() const {

@@ -1,6 +1,7 @@
 // Which models and batches exist, under what names, and for how long.
 //
-// Thread safe. Models are deduplicated by content. A batch has a lease: when nobody has named it for its idle_ttl and no
+// Thread safe. What a tenant made is its own: for every other it does not exist. Models are deduplicated by content, each
+// tenant's for itself. A batch has a lease: when nobody has named it for its idle_ttl and no
 // job holds it, take_expired gives it to the device's thread, which destroys it. The registry never touches the engine.
 #pragma once
 
@@ -23,6 +24,7 @@
 #include "server/schedule/limits.hpp"
 #include "server/schedule/observer.hpp"
 #include "server/schedule/resource_ids.hpp"
+#include "server/schedule/tenant.hpp"
 
 namespace axion::server::schedule {
 
@@ -31,6 +33,7 @@ struct ModelRecord {
   std::shared_ptr<const Model> model;
   std::vector<std::string> warnings;
   absl::Time create_time;
+  std::string tenant = {};  // whose it is
 };
 
 template <typename T>
@@ -45,31 +48,35 @@ class Registry {
   Registry(const Limits& limits, Observer& observer, std::uint64_t key);
 
   // ---- Models. `content` is all that decides what the model is; equal content is one model. ----
-  std::shared_ptr<const ModelRecord> find_content(absl::string_view content) const ABSL_LOCKS_EXCLUDED(mutex_);
-  // The record that holds, if somebody else was first. RESOURCE_EXHAUSTED at max_models.
-  absl::StatusOr<std::shared_ptr<const ModelRecord>> add_model(std::string content, std::shared_ptr<const Model> model,
+  std::shared_ptr<const ModelRecord> find_content(const Tenant& tenant, absl::string_view content) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // The record that holds, if somebody else was first. RESOURCE_EXHAUSTED at max_models, the server's or the tenant's.
+  absl::StatusOr<std::shared_ptr<const ModelRecord>> add_model(const Tenant& tenant, std::string content,
+                                                               std::shared_ptr<const Model> model,
                                                                std::vector<std::string> warnings, absl::Time now)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // `field` is where the request names it, for the error.
-  absl::StatusOr<std::shared_ptr<const ModelRecord>> find_model(absl::string_view field, absl::string_view name) const
+  absl::StatusOr<std::shared_ptr<const ModelRecord>> find_model(const Tenant& tenant, absl::string_view field,
+                                                                absl::string_view name) const
       ABSL_LOCKS_EXCLUDED(mutex_);
   // FAILED_PRECONDITION while a batch uses it.
-  absl::Status remove_model(absl::string_view name) ABSL_LOCKS_EXCLUDED(mutex_);
-  absl::StatusOr<Page<const ModelRecord>> list_models(int page_size, absl::string_view token) const
-      ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status remove_model(const Tenant& tenant, absl::string_view name) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::StatusOr<Page<const ModelRecord>> list_models(const Tenant& tenant, int page_size,
+                                                      absl::string_view token) const ABSL_LOCKS_EXCLUDED(mutex_);
 
   // ---- Batches ----
-  // RESOURCE_EXHAUSTED when the worlds would pass max_worlds.
-  absl::StatusOr<WorldReservation> reserve_worlds(int count) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Names the batch and lists it. NOT_FOUND if its model was deleted meanwhile.
+  // RESOURCE_EXHAUSTED when the worlds would pass max_worlds, the server's or the tenant's.
+  absl::StatusOr<WorldReservation> reserve_worlds(const Tenant& tenant, int count) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Names the batch and lists it, for the tenant that its info names. NOT_FOUND if its model was deleted meanwhile.
   absl::Status add_batch(const std::shared_ptr<BatchHandle>& batch, absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
   // Renews the lease.
-  absl::StatusOr<std::shared_ptr<BatchHandle>> use_batch(absl::string_view field, absl::string_view name,
-                                                         absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Leaves the lease as it is.
-  absl::StatusOr<std::shared_ptr<BatchHandle>> find_batch(absl::string_view field, absl::string_view name) const
+  absl::StatusOr<std::shared_ptr<BatchHandle>> use_batch(const Tenant& tenant, absl::string_view field,
+                                                         absl::string_view name, absl::Time now)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  absl::StatusOr<Page<BatchHandle>> list_batches(int page_size, absl::string_view token) const
+  // Leaves the lease as it is.
+  absl::StatusOr<std::shared_ptr<BatchHandle>> find_batch(const Tenant& tenant, absl::string_view field,
+                                                          absl::string_view name) const ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::StatusOr<Page<BatchHandle>> list_batches(const Tenant& tenant, int page_size, absl::string_view token) const
       ABSL_LOCKS_EXCLUDED(mutex_);
   // False if it was not listed any more.
   bool remove_batch(const BatchHandle& batch) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -82,7 +89,8 @@ class Registry {
   std::vector<std::shared_ptr<BatchHandle>> take_all() ABSL_LOCKS_EXCLUDED(mutex_);
   // InfiniteFuture if there is no batch.
   absl::Time next_expiry() const ABSL_LOCKS_EXCLUDED(mutex_);
-  ResourceCounts counts() const ABSL_LOCKS_EXCLUDED(mutex_);
+  ResourceCounts counts() const ABSL_LOCKS_EXCLUDED(mutex_);  // of all tenants
+  ResourceCounts counts(const Tenant& tenant) const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   struct ModelEntry {
@@ -94,13 +102,19 @@ class Registry {
     absl::Time expire_time;
   };
 
-  ResourceCounts counts_locked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Of one tenant, or of all where none is given.
+  ResourceCounts counts_locked(const std::string* tenant = nullptr) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void report() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { observer_.on_resources(counts_locked()); }
   absl::Status no_batch(absl::string_view field, absl::string_view name) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void release_worlds(std::int64_t count) ABSL_LOCKS_EXCLUDED(mutex_);
+  void release_worlds(const std::string& tenant, std::int64_t count) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Whosever it is.
   std::map<std::uint64_t, BatchEntry>::iterator entry_of(absl::string_view name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::map<std::uint64_t, BatchEntry>::const_iterator entry_of(absl::string_view name) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  // Of this tenant alone; none otherwise.
+  const BatchEntry* entry_of(const Tenant& tenant, absl::string_view name) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  const ModelEntry* model_of(const Tenant& tenant, absl::string_view name) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Limits limits_;
   Observer& observer_;
@@ -112,7 +126,8 @@ class Registry {
   absl::flat_hash_map<std::string, std::uint64_t> content_ ABSL_GUARDED_BY(mutex_);
   std::map<std::uint64_t, BatchEntry> batches_ ABSL_GUARDED_BY(mutex_);
   std::int64_t reserved_worlds_ ABSL_GUARDED_BY(mutex_) = 0;
-  bool ended_ ABSL_GUARDED_BY(mutex_) = false;  // all batches were taken
+  absl::flat_hash_map<std::string, std::int64_t> tenant_worlds_ ABSL_GUARDED_BY(mutex_);  // of tenants that have any
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;                                            // all batches were taken
 };
 
 }  // namespace axion::server::schedule

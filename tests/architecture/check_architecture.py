@@ -45,8 +45,9 @@ SERVER_ROOMS = {
     'net': set(),
     'schedule': set(),
     'store': set(),
+    'access': {'schedule'},
     'observe': {'net', 'schedule'},
-    'rpc': {'schedule', 'observe', 'store'},
+    'rpc': {'access', 'schedule', 'observe', 'store'},
 }
 
 GRPC = re.compile(r'^(grpc|grpcpp|grpc\+\+|google/protobuf|google/rpc)/|\.pb\.h$')
@@ -63,7 +64,7 @@ ENGINE_LIBRARIES = {
     'backend': re.compile(r'^(unistd\.h|sched\.h|cpuid\.h|immintrin\.h|sys/[a-z]+\.h)$'),
 }
 GRPC_ROOMS = {'server/rpc', 'server/observe', 'server'}
-THREAD_ROOMS = {'engine/backend', 'server/net', 'server/schedule', 'server/observe'}
+THREAD_ROOMS = {'engine/backend', 'server/access', 'server/net', 'server/schedule', 'server/observe'}
 LIBRARY_PREFIXES = ('absl/', 'grpcpp/', 'grpc/', 'google/', 'spdlog/', 'prometheus/', 'axion/v1/')
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.MULTILINE)

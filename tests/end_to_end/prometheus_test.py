@@ -30,6 +30,7 @@ METRICS = {
     'axion_connections': ('gauge', set()),
     'axion_connections_refused_total': ('counter', set()),
     'axion_log_lines_dropped_total': ('counter', set()),
+    'axion_credentials_reloads_total': ('counter', {'what', 'result'}),
     'axion_worlds': ('gauge', {'device'}),
     'axion_batches': ('gauge', {'device'}),
     'axion_models': ('gauge', set()),

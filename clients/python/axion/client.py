@@ -11,9 +11,10 @@ from typing import Any, TypeVar
 import grpc
 import numpy.typing as npt
 
+from axion import credentials as access
 from axion import options as choices
 from axion.batch import Batch
-from axion.errors import UnavailableError, raises_axion_error
+from axion.errors import AxionError, UnavailableError, raises_axion_error
 from axion.files import read_mjcf
 from axion.model import Model
 from axion.scene import Scene
@@ -35,24 +36,61 @@ def _pages(call: Callable[[Any], Any], request: Any, items: Callable[[Any], Iter
         request.page_token = response.next_page_token
 
 
+class _WithMetadata:
+    """A method of the stub whose calls carry metadata of their own."""
+
+    def __init__(self, method: Any, metadata: tuple[tuple[str, str], ...]) -> None:
+        self._method, self._metadata = method, metadata
+
+    def __call__(self, request: Any, **arguments: Any) -> Any:
+        return self._method(request, **self._extended(arguments))
+
+    def with_call(self, request: Any, **arguments: Any) -> Any:
+        return self._method.with_call(request, **self._extended(arguments))
+
+    def future(self, request: Any, **arguments: Any) -> Any:
+        return self._method.future(request, **self._extended(arguments))
+
+    def _extended(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        return {**arguments, "metadata": (*(arguments.get("metadata") or ()), *self._metadata)}
+
+
 class Client:
     """A client of one server. Thread-safe; as a context manager it closes itself.
 
-    target: "host:port". credentials: grpc.ChannelCredentials for TLS; None connects without.
+    target: "host:port".
+    token: of the tenant, sent with every call. tls_ca: file of the authorities, PEM, that may have issued the server's
+      certificate. tls: True for TLS with the system's authorities, False for none whatever the environment says.
+      tls_cert, tls_key: files of this client's own certificate, for servers that want one. tls_server_name: what the server's
+      certificate is for, where that is not the target's name. Each of these is taken from AXION_TOKEN, AXION_TLS_CA, AXION_TLS,
+      AXION_TLS_CERT, AXION_TLS_KEY or AXION_TLS_SERVER_NAME where it is not given. Without any of them there is no TLS.
+    insecure_token: send the token to another machine without TLS.
+    credentials: grpc.ChannelCredentials made by hand, in the place of all of tls.
     max_message_bytes: the greatest message taken or sent; the server has its own limit (server_info().limits).
-    Connects at the first call. Calls raise AxionError.
+    Connects at the first call. Calls raise AxionError; credentials that cannot be used raise ValueError here.
     """
 
     def __init__(self, target: str = DEFAULT_TARGET, credentials: grpc.ChannelCredentials | None = None,
-                 max_message_bytes: int = _DEFAULT_MAX_MESSAGE_BYTES) -> None:
-        channel_options = [("grpc.max_receive_message_length", max_message_bytes),
+                 max_message_bytes: int = _DEFAULT_MAX_MESSAGE_BYTES, *, token: str | None = None, tls: bool | None = None,
+                 tls_ca: access.PathLike | None = None, tls_cert: access.PathLike | None = None,
+                 tls_key: access.PathLike | None = None, tls_server_name: str | None = None,
+                 insecure_token: bool = False) -> None:
+        found = access.resolve(target, token=token, tls=tls, tls_ca=tls_ca, tls_cert=tls_cert, tls_key=tls_key,
+                               tls_server_name=tls_server_name, insecure_token=insecure_token, credentials=credentials)
+        channel_options: list[tuple[str, Any]] = [("grpc.max_receive_message_length", max_message_bytes),
                            ("grpc.max_send_message_length", max_message_bytes),
                            # Answers are megabytes; with the defaults of 64 KiB and 16 KiB both ends wake each other often.
                            ("grpc.http2.lookahead_bytes", 16 << 20), ("grpc.http2.max_frame_size", 1 << 20)]
         self.target = target
-        self._channel = (grpc.insecure_channel(target, channel_options) if credentials is None else
-                         grpc.secure_channel(target, credentials, channel_options))
+        if found.channel is not None and found.server_name:
+            channel_options.append(("grpc.ssl_target_name_override", found.server_name))
+        self._channel = (grpc.insecure_channel(target, channel_options) if found.channel is None else
+                         grpc.secure_channel(target, found.channel, channel_options))
         self.stub = simulation_pb2_grpc.SimulationStub(self._channel)
+        if found.token is not None:
+            metadata = (("authorization", f"Bearer {found.token}"),)
+            for name, method in list(vars(self.stub).items()):
+                setattr(self.stub, name, _WithMetadata(method, metadata))
 
     def __enter__(self) -> Client:
         return self
@@ -70,7 +108,17 @@ class Client:
         try:
             grpc.channel_ready_future(self._channel).result(timeout=timeout)
         except grpc.FutureTimeoutError:
-            raise UnavailableError(grpc.StatusCode.UNAVAILABLE, f"no server at {self.target} within {timeout:g} s") from None
+            why = f": {reason}" if (reason := self._why_unavailable()) else ""
+            raise UnavailableError(grpc.StatusCode.UNAVAILABLE,
+                                   f"no server at {self.target} within {timeout:g} s{why}") from None
+
+    def _why_unavailable(self) -> str:
+        """What the last attempt to connect ran into, by a call that does not wait."""
+        try:
+            self.server_info(timeout=1.0)
+        except AxionError as error:
+            return error.message
+        return ""
 
     @raises_axion_error
     def server_info(self, timeout: float | None = None) -> simulation_pb2.ServerInfo:

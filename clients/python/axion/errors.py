@@ -10,6 +10,8 @@ from typing import Any, ParamSpec, TypeVar
 import grpc
 from google.rpc import error_details_pb2, status_pb2  # type: ignore[import-untyped, unused-ignore]
 
+from axion.credentials import hint
+
 
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
@@ -146,7 +148,10 @@ def from_rpc_error(error: grpc.RpcError) -> AxionError:
         details = _details(call.trailing_metadata())
     except Exception:  # Details that cannot be read must not hide the error that they belong to.
         details = {}
-    return _CLASSES.get(code, AxionError)(code, call.details() or "no message", **details)
+    message = call.details() or "no message"
+    if code is grpc.StatusCode.UNAVAILABLE and (why := hint(message)):
+        message = f"{message}\n  {why}"
+    return _CLASSES.get(code, AxionError)(code, message, **details)
 
 
 def raises_axion_error(call: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:

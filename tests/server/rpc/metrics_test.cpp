@@ -47,6 +47,7 @@ TEST_F(MetricsOfServer, are_all_there_and_move) {
       {"axion_connections", {MetricType::Gauge, {}}},
       {"axion_connections_refused_total", {MetricType::Counter, {}}},
       {"axion_log_lines_dropped_total", {MetricType::Counter, {}}},
+      {"axion_credentials_reloads_total", {MetricType::Counter, {"what", "result"}}},
       {"axion_worlds", {MetricType::Gauge, {"device"}}},
       {"axion_batches", {MetricType::Gauge, {"device"}}},
       {"axion_models", {MetricType::Gauge, {}}},
@@ -69,7 +70,8 @@ TEST_F(MetricsOfServer, are_all_there_and_move) {
   };
   // These say what is, and it is the same again: the build, an empty queue, no overflow.
   const std::set<std::string> still{"axion_build_info", "axion_queue_depth", "axion_contact_overflows_total",
-                                    "axion_connections_refused_total", "axion_log_lines_dropped_total", "axion_connections"};
+                                    "axion_connections_refused_total", "axion_log_lines_dropped_total", "axion_connections",
+                                    "axion_credentials_reloads_total"};
   EXPECT_EQ(after.size(), contract.size());
   for (const auto& [name, expected] : contract) {
     ASSERT_TRUE(after.contains(name)) << name;

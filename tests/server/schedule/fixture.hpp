@@ -101,6 +101,7 @@ class Gate {
 class ScheduleTest : public ::testing::Test {
  protected:
   using Handle = std::shared_ptr<schedule::BatchHandle>;
+  const schedule::Tenant anyone{};
 
   void TearDown() override { batcher.reset(); }
 
@@ -110,7 +111,7 @@ class ScheduleTest : public ::testing::Test {
     if (prepare_engine) prepare_engine(*engine);
     options.clock = [this] { return now(); };
     batcher = std::make_unique<schedule::StepBatcher>(std::move(owned), registry, observer, options);
-    record = *registry.add_model("content", std::make_shared<FakeModel>(), {}, now());
+    record = *registry.add_model(anyone, "content", std::make_shared<FakeModel>(), {}, now());
   }
 
   absl::Time now() {
@@ -147,7 +148,7 @@ class ScheduleTest : public ::testing::Test {
 
   Handle make_batch(int worlds, absl::Duration idle_ttl = absl::Hours(1), schedule::InitialNoise noise = {}) {
     auto handle = std::make_shared<schedule::BatchHandle>();
-    handle->reservation = *registry.reserve_worlds(worlds);
+    handle->reservation = *registry.reserve_worlds(anyone, worlds);
     handle->info.model_name = record->name;
     handle->info.model = record->model;
     handle->info.world_count = worlds;

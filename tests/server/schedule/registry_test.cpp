@@ -6,68 +6,119 @@ namespace {
 using Registry = ScheduleTest;
 
 TEST_F(Registry, equal_content_is_one_model) {
-  const auto first = registry.add_model("a", std::make_shared<FakeModel>(), {"w"}, now());
-  const auto again = registry.add_model("a", std::make_shared<FakeModel>(), {}, now());
-  const auto other = registry.add_model("b", std::make_shared<FakeModel>(), {}, now());
+  const auto first = registry.add_model(anyone, "a", std::make_shared<FakeModel>(), {"w"}, now());
+  const auto again = registry.add_model(anyone, "a", std::make_shared<FakeModel>(), {}, now());
+  const auto other = registry.add_model(anyone, "b", std::make_shared<FakeModel>(), {}, now());
   ASSERT_TRUE(first.ok() && again.ok() && other.ok());
   EXPECT_EQ((*first)->name, (*again)->name);
   EXPECT_NE((*first)->name, (*other)->name);
-  EXPECT_EQ(registry.find_content("a"), *first);
+  EXPECT_EQ(registry.find_content(anyone, "a"), *first);
 }
 
 TEST_F(Registry, a_name_is_never_given_again) {
-  const auto first = registry.add_model("a", std::make_shared<FakeModel>(), {}, now());
-  ASSERT_TRUE(registry.remove_model((*first)->name).ok());
-  const auto second = registry.add_model("a", std::make_shared<FakeModel>(), {}, now());
+  const auto first = registry.add_model(anyone, "a", std::make_shared<FakeModel>(), {}, now());
+  ASSERT_TRUE(registry.remove_model(anyone, (*first)->name).ok());
+  const auto second = registry.add_model(anyone, "a", std::make_shared<FakeModel>(), {}, now());
   EXPECT_NE((*first)->name, (*second)->name);
-  EXPECT_EQ(registry.find_model("name", (*first)->name).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(registry.find_model(anyone, "name", (*first)->name).status().code(), absl::StatusCode::kNotFound);
 }
 
 TEST_F(Registry, names_that_are_not_ours_are_not_found) {
   for (const char* name : {"", "models/", "models/0", "batches/0123456789abcdef", "models/0123456789abcdeg",
                            "models/0123456789abcdef", "models/0123456789ABCDEF"}) {
-    EXPECT_EQ(registry.find_model("name", name).status().code(), absl::StatusCode::kNotFound) << name;
+    EXPECT_EQ(registry.find_model(anyone, "name", name).status().code(), absl::StatusCode::kNotFound) << name;
   }
 }
 
 TEST_F(Registry, a_limit_of_models_is_named) {
   for (const char* content : {"a", "b", "c"}) {
-    ASSERT_TRUE(registry.add_model(content, std::make_shared<FakeModel>(), {}, now()).ok());
+    ASSERT_TRUE(registry.add_model(anyone, content, std::make_shared<FakeModel>(), {}, now()).ok());
   }
-  const auto refused = registry.add_model("d", std::make_shared<FakeModel>(), {}, now());
+  const auto refused = registry.add_model(anyone, "d", std::make_shared<FakeModel>(), {}, now());
   EXPECT_EQ(refused.status().code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(schedule::details_of(refused.status()).quota_subject, "max_models");
 }
 
 TEST_F(Registry, the_budget_of_worlds_is_held_until_the_reservation_goes) {
   {
-    const auto held_worlds = registry.reserve_worlds(60);
+    const auto held_worlds = registry.reserve_worlds(anyone, 60);
     ASSERT_TRUE(held_worlds.ok());
-    const auto refused = registry.reserve_worlds(41);
+    const auto refused = registry.reserve_worlds(anyone, 41);
     EXPECT_EQ(refused.status().code(), absl::StatusCode::kResourceExhausted);
     EXPECT_EQ(schedule::details_of(refused.status()).quota_subject, "max_worlds");
-    EXPECT_TRUE(registry.reserve_worlds(40).ok());
+    EXPECT_TRUE(registry.reserve_worlds(anyone, 40).ok());
   }
-  EXPECT_TRUE(registry.reserve_worlds(100).ok());
+  EXPECT_TRUE(registry.reserve_worlds(anyone, 100).ok());
 }
 
 TEST_F(Registry, a_model_in_use_is_not_deleted) {
   make_batcher();
   const Handle batch = make_batch(1);
-  const absl::Status refused = registry.remove_model(record->name);
+  const absl::Status refused = registry.remove_model(anyone, record->name);
   EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(schedule::details_of(refused).reason, schedule::reason::kInUse);
   registry.remove_batch(*batch);
-  EXPECT_TRUE(registry.remove_model(record->name).ok());
+  EXPECT_TRUE(registry.remove_model(anyone, record->name).ok());
+}
+
+TEST_F(Registry, what_one_tenant_made_does_not_exist_for_another) {
+  const schedule::Tenant red{.name = "red"}, blue{.name = "blue"};
+  make_batcher();
+  const auto model = registry.add_model(red, "same", std::make_shared<FakeModel>(), {}, now());
+  const auto other = registry.add_model(blue, "same", std::make_shared<FakeModel>(), {}, now());
+  ASSERT_TRUE(model.ok() && other.ok());
+  EXPECT_NE((*model)->name, (*other)->name);
+  EXPECT_EQ(registry.find_content(blue, "same"), *other);
+  EXPECT_EQ(registry.find_model(blue, "name", (*model)->name).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(registry.find_model(anyone, "name", (*model)->name).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(registry.remove_model(blue, (*model)->name).code(), absl::StatusCode::kNotFound);
+  const std::string batch = make_batch(1)->info.name;  // anyone's
+  EXPECT_EQ(registry.use_batch(red, "batch", batch, now()).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(registry.find_batch(red, "batch", batch).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_TRUE(registry.list_batches(red, 0, "")->items.empty());
+  ASSERT_EQ(registry.list_models(red, 0, "")->items.size(), 1u);
+  EXPECT_EQ(registry.list_models(red, 1, "")->next_token, "");
+  EXPECT_EQ(registry.counts(red).models, 1);
+  EXPECT_EQ(registry.counts().models, 3);
+}
+
+TEST_F(Registry, a_batch_is_not_made_of_another_tenants_model) {
+  make_batcher();
+  auto handle = std::make_shared<schedule::BatchHandle>();
+  handle->info.model_name = record->name;
+  handle->info.model = record->model;
+  handle->info.tenant = "red";
+  EXPECT_EQ(registry.add_batch(handle, now()).code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(Registry, quotas_hold_for_their_tenant_alone) {
+  const schedule::Tenant red{.name = "red", .quota = {.max_worlds = 10, .max_models = 1}}, blue{.name = "blue"};
+  ASSERT_TRUE(registry.add_model(red, "a", std::make_shared<FakeModel>(), {}, now()).ok());
+  EXPECT_TRUE(registry.add_model(red, "a", std::make_shared<FakeModel>(), {}, now()).ok());  // the same one
+  const absl::Status models = registry.add_model(red, "b", std::make_shared<FakeModel>(), {}, now()).status();
+  EXPECT_EQ(schedule::details_of(models).quota_subject, "max_models");
+  EXPECT_TRUE(registry.add_model(blue, "b", std::make_shared<FakeModel>(), {}, now()).ok());
+  {
+    const auto held_worlds = registry.reserve_worlds(red, 6);
+    ASSERT_TRUE(held_worlds.ok());
+    const absl::Status refused = registry.reserve_worlds(red, 5).status();
+    EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+    EXPECT_EQ(schedule::details_of(refused).quota_subject, "max_worlds");
+    EXPECT_TRUE(registry.reserve_worlds(red, 4).ok());
+    EXPECT_TRUE(registry.reserve_worlds(blue, 11).ok());
+  }
+  EXPECT_TRUE(registry.reserve_worlds(red, 10).ok());
 }
 
 // A call that arrives while a server ends must not hear that its batch never was.
 TEST_F(Registry, who_asks_for_a_batch_after_all_were_taken_hears_that_the_server_drains) {
   make_batcher();
   const std::string name = make_batch(1)->info.name;
-  EXPECT_EQ(registry.find_batch("batch", "batches/0123456789abcdef").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(registry.find_batch(anyone, "batch", "batches/0123456789abcdef").status().code(),
+            absl::StatusCode::kNotFound);
   ASSERT_EQ(registry.take_all().size(), 1u);
-  const absl::Status used = registry.use_batch("batch", name, now()).status(), found = registry.find_batch("batch", name).status();
+  const absl::Status used = registry.use_batch(anyone, "batch", name, now()).status();
+  const absl::Status found = registry.find_batch(anyone, "batch", name).status();
   for (const absl::Status& status : {used, found}) {
     EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
     EXPECT_EQ(schedule::details_of(status).reason, schedule::reason::kDraining);
@@ -78,23 +129,23 @@ TEST_F(Registry, pages_give_every_item_once_in_order_of_creation_even_when_some_
   make_batcher();
   std::vector<std::string> names;
   for (int i = 0; i < 5; ++i) names.push_back(make_batch(1)->info.name);
-  const auto first = registry.list_batches(2, "");
+  const auto first = registry.list_batches(anyone, 2, "");
   ASSERT_TRUE(first.ok());
   ASSERT_EQ(first->items.size(), 2u);
   EXPECT_EQ(first->items[0]->info.name, names[0]);
   registry.remove_batch(*first->items[1]);  // the one that the token names
-  const auto second = registry.list_batches(2, first->next_token);
+  const auto second = registry.list_batches(anyone, 2, first->next_token);
   ASSERT_TRUE(second.ok());
   ASSERT_EQ(second->items.size(), 2u);
   EXPECT_EQ(second->items[0]->info.name, names[2]);
-  const auto third = registry.list_batches(2, second->next_token);
+  const auto third = registry.list_batches(anyone, 2, second->next_token);
   ASSERT_EQ(third->items.size(), 1u);
   EXPECT_EQ(third->next_token, "");
 }
 
 TEST_F(Registry, bad_pages_are_refused_by_field) {
-  EXPECT_EQ(schedule::details_of(registry.list_batches(-1, "").status()).field, "page_size");
-  EXPECT_EQ(schedule::details_of(registry.list_batches(1, "x").status()).field, "page_token");
+  EXPECT_EQ(schedule::details_of(registry.list_batches(anyone, -1, "").status()).field, "page_size");
+  EXPECT_EQ(schedule::details_of(registry.list_batches(anyone, 1, "x").status()).field, "page_token");
 }
 
 TEST_F(Registry, a_replay_cache_keeps_the_newest_and_forgets_the_oldest) {

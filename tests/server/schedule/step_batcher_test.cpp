@@ -207,14 +207,14 @@ TEST_F(StepBatcher, a_batch_that_nobody_names_is_destroyed_when_its_lease_runs_o
   const std::string name = kept->info.name;
   kept.reset();
   advance(absl::Seconds(9));
-  ASSERT_TRUE(registry.use_batch("batch", name, now()).ok());
+  ASSERT_TRUE(registry.use_batch(anyone, "batch", name, now()).ok());
   advance(absl::Seconds(2));
   batcher->wake();
   // A job goes through the loop after the lease was looked at.
   ASSERT_TRUE(on_device(nullptr, [](Engine&, schedule::BatchHandle*) { return absl::OkStatus(); }).ok());
   EXPECT_EQ(registry.counts().worlds, 3);
   EXPECT_EQ(batcher->device().memory_used_bytes, 1);
-  EXPECT_TRUE(registry.reserve_worlds(97).ok());
+  EXPECT_TRUE(registry.reserve_worlds(anyone, 97).ok());
   advance(absl::Seconds(9));
   ASSERT_TRUE(on_device(nullptr, [](Engine&, schedule::BatchHandle*) { return absl::OkStatus(); }).ok());
   EXPECT_EQ(registry.counts().batches, 0);

@@ -1,0 +1,178 @@
+"""What the tests of access share: an axiond with flags of its own, certificates made for the test, and token files."""
+
+import contextlib
+import hashlib
+import os
+import pathlib
+import re
+import secrets
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import urllib.request
+
+import grpc
+
+from axion.v1 import simulation_pb2 as sim
+from axion.v1 import simulation_pb2_grpc
+
+PATIENCE_SECONDS = 60   # after which a condition that never comes fails the test
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(('127.0.0.1', 0))
+        return probe.getsockname()[1]
+
+
+def eventually(condition):
+    """Waits until the condition holds; what it returned, false if time ran out."""
+    end = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < end:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.05)
+    return False
+
+
+def openssl(*arguments):
+    subprocess.run(['openssl', *map(str, arguments)], check=True, capture_output=True)
+
+
+class Authority:
+    """A certificate authority in a folder of its own, which issues certificates for 127.0.0.1."""
+
+    def __init__(self, folder, name):
+        self.folder = pathlib.Path(folder)
+        self.name = name
+        self.certificate, self.key = self.folder / f'{name}.pem', self.folder / f'{name}.key'
+        openssl('req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', 2,
+                '-subj', f'/CN={name}', '-keyout', self.key, '-out', self.certificate)
+
+    def issue(self, name, days=1, hosts='IP:127.0.0.1,DNS:localhost'):
+        """Paths of a certificate and its key. Negative days: expired."""
+        certificate, key, request = (self.folder / f'{name}.{end}' for end in ('pem', 'key', 'csr'))
+        extensions = self.folder / f'{name}.ext'
+        extensions.write_text(f'subjectAltName={hosts}\n')
+        openssl('req', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-subj', f'/CN={name}',
+                '-keyout', key, '-out', request)
+        if days > 0:
+            validity = ['-days', days]
+            openssl('x509', '-req', '-in', request, '-CA', self.certificate, '-CAkey', self.key, '-CAcreateserial',
+                    '-extfile', extensions, '-out', certificate, *validity)
+        else:
+            self._issue_expired(request, extensions, certificate)
+        return certificate, key
+
+    def _issue_expired(self, request, extensions, certificate):
+        """x509 takes no date in the past; ca does."""
+        database, config = self.folder / 'index.txt', self.folder / 'ca.cnf'
+        database.write_text('')
+        config.write_text(f'[ca]\ndefault_ca=this\n[this]\ndatabase={database}\nnew_certs_dir={self.folder}\nrand_serial=yes\n'
+                          'default_md=sha256\npolicy=any\nunique_subject=no\n[any]\ncommonName=supplied\n')
+        openssl('ca', '-batch', '-config', config, '-cert', self.certificate, '-keyfile', self.key, '-in', request,
+                '-extfile', extensions, '-startdate', '20200101000000Z', '-enddate', '20200102000000Z', '-out', certificate)
+
+
+def replace(path, text):
+    """A new version of a file in the place of the old, in one moment."""
+    fresh = path.with_suffix('.new')
+    fresh.write_bytes(text if isinstance(text, bytes) else text.encode())
+    os.replace(fresh, path)
+
+
+def new_token():
+    """A token, and its hash as the file of tokens has it."""
+    token = 'axion_' + secrets.token_urlsafe(32)
+    return token, 'sha256:' + hashlib.sha256(token.encode()).hexdigest()
+
+
+def bearer(token):
+    return [('authorization', f'Bearer {token}')]
+
+
+def run_briefly(binary, *flags):
+    """Starts an axiond that is expected to end at once. Its exit code and what it wrote."""
+    done = subprocess.run([str(binary / 'axiond'), '--device=cpu', '--threads=1', '--metrics_listen=', *map(str, flags)],
+                          capture_output=True, text=True, timeout=PATIENCE_SECONDS)
+    return done.returncode, done.stderr
+
+
+class Server:
+    """An axiond with a metrics page."""
+
+    def __init__(self, binary, *flags, host='127.0.0.1'):
+        self.port, self.metrics_port = free_port(), free_port()
+        self.address = f'127.0.0.1:{self.port}'
+        self.log = tempfile.NamedTemporaryFile()
+        self.process = subprocess.Popen(
+            [str(binary / 'axiond'), f'--listen={host}:{self.port}', '--device=cpu', '--threads=1',
+             f'--metrics_listen=127.0.0.1:{self.metrics_port}', *map(str, flags)], stderr=self.log)
+        if not eventually(lambda: 'event=serving' in self.log_text() or self.process.poll() is not None) \
+                or self.process.poll() is not None:
+            self.process.kill()
+            raise RuntimeError(f'the server does not serve: {self.log_text()}')
+
+    def log_text(self):
+        return pathlib.Path(self.log.name).read_text()
+
+    def channel(self, authority=None, certificate=None, key=None):
+        """A connection of its own; with an authority over TLS."""
+        options = [('grpc.use_local_subchannel_pool', 1)]
+        if authority is None:
+            return grpc.insecure_channel(self.address, options)
+        read = (lambda path: path.read_bytes() if path else None)
+        return grpc.secure_channel(self.address, grpc.ssl_channel_credentials(
+            read(authority), read(key), read(certificate)), options)
+
+    def stub(self, *credentials):
+        return simulation_pb2_grpc.SimulationStub(self.channel(*credentials))
+
+    def metrics(self):
+        with urllib.request.urlopen(f'http://127.0.0.1:{self.metrics_port}/metrics', timeout=10) as page:
+            return page.read().decode()
+
+    def metric(self, name):
+        """Its value; 0 if it is absent."""
+        found = re.search(rf'^{re.escape(name)} (\S+)$', self.metrics(), re.MULTILINE)
+        return float(found.group(1)) if found else 0.0
+
+    def reloads(self, what, result='loaded'):
+        return self.metric(f'axion_credentials_reloads_total{{result="{result}",what="{what}"}}')
+
+    def stop(self):
+        """Its exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(PATIENCE_SECONDS)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        self.log.close()
+
+
+def outcome(call, *arguments, **keywords):
+    """The code and text of a call: (OK, '') where it succeeds."""
+    try:
+        call(*arguments, timeout=PATIENCE_SECONDS, **keywords)
+    except grpc.RpcError as error:
+        return error.code(), error.details()
+    return grpc.StatusCode.OK, ''
+
+
+def info(stub, **keywords):
+    """The outcome of the simplest call that wants to be let in."""
+    return outcome(stub.GetServerInfo, sim.GetServerInfoRequest(), **keywords)
+
+
+@contextlib.contextmanager
+def scratch():
+    with tempfile.TemporaryDirectory() as folder:
+        yield pathlib.Path(folder)
