@@ -1,0 +1,103 @@
+#include "clients/cli/scene_files.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
+
+namespace axion::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Values of filename="..." of the meshes in <collision>; comments are no part of the document.
+std::vector<std::string> collision_meshes(const std::string& text) {
+  static const std::regex comment("<!--[^]*?-->");
+  static const std::regex mesh("<mesh\\s[^>]*?filename\\s*=\\s*(\"([^\"]*)\"|'([^']*)')");
+  const std::string document = std::regex_replace(text, comment, "");
+  std::vector<std::string> names;
+  for (std::size_t begin = document.find("<collision"); begin != std::string::npos; begin = document.find("<collision", begin)) {
+    const std::size_t end = std::min(document.find("</collision", begin), document.size());
+    const std::string part = document.substr(begin, end - begin);
+    for (std::sregex_iterator match(part.begin(), part.end(), mesh), last; match != last; ++match) {
+      names.push_back((*match)[2].matched ? (*match)[2].str() : (*match)[3].str());
+    }
+    begin = end;
+  }
+  return names;
+}
+
+std::vector<fs::path> places_of(const std::string& name, const fs::path& folder) {
+  std::vector<fs::path> places;
+  const std::size_t scheme = name.find("://");
+  if (scheme == std::string::npos || absl::StartsWith(name, "file://")) {
+    return {folder / (scheme == std::string::npos ? name : name.substr(scheme + 3))};
+  }
+  const std::pair<std::string, std::string> parts = absl::StrSplit(name.substr(scheme + 3), absl::MaxSplits('/', 1));
+  const auto look_in = [&](const fs::path& root) {
+    places.push_back(root / parts.first / parts.second);
+    if (root.filename() == parts.first) {
+      places.push_back(root / parts.second);
+    }
+  };
+  if (const char* packages = std::getenv("ROS_PACKAGE_PATH"); packages != nullptr) {
+    for (const auto root : absl::StrSplit(packages, ':', absl::SkipEmpty())) {
+      look_in(fs::path(std::string(root)).lexically_normal());
+    }
+  }
+  for (fs::path root = folder;; root = root.parent_path()) {
+    look_in(root);
+    if (root == root.parent_path()) {
+      break;
+    }
+  }
+  places.push_back(folder / parts.second);
+  places.push_back(folder.parent_path() / parts.second);
+  return places;
+}
+
+}  // namespace
+
+bool is_urdf(const std::string& path, const std::string& text) {
+  if (absl::EndsWithIgnoreCase(path, ".urdf")) {
+    return true;
+  }
+  // The first tag that is neither a declaration nor a comment.
+  std::size_t at = 0;
+  while ((at = text.find('<', at)) != std::string::npos) {
+    const bool comment = text.compare(at, 4, "<!--") == 0;
+    if (!comment && text.compare(at, 2, "<?") != 0) {
+      break;
+    }
+    at = text.find(comment ? "-->" : "?>", at);
+  }
+  return at != std::string::npos && text.compare(at, 6, "<robot") == 0;
+}
+
+std::map<std::string, std::string> meshes_of_urdf(const std::string& path, const std::string& text) {
+  std::map<std::string, std::string> meshes;
+  std::error_code error;
+  const fs::path folder = fs::absolute(path, error).parent_path();
+  for (const std::string& name : collision_meshes(text)) {
+    if (meshes.contains(name)) {
+      continue;
+    }
+    for (const fs::path& place : places_of(name, folder)) {
+      if (!fs::is_regular_file(place, error)) {
+        continue;
+      }
+      std::ifstream file(place, std::ios::binary);
+      meshes[name] = {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+      break;
+    }
+  }
+  return meshes;
+}
+
+}  // namespace axion::cli
