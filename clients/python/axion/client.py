@@ -89,9 +89,9 @@ class Client:
 
         mjcf: text of an MJCF file; or urdf: that of a URDF file; or path: where a file of either is, which is sent with the
         files that it refers to (read_mjcf, read_urdf); or scene: an axion.Scene or axion.v1.SceneSpec. assets: dict of file
-        name to bytes (or text) for files that the MJCF includes, and for meshes; with a path, beside those that are found. allow_unsupported: elements
-        that would change the physics and are not supported become warnings; else InvalidArgumentError names them. See
-        Model.warnings.
+        name to bytes (or text) for files that the MJCF includes, and for meshes; with a path, beside those that are found.
+        allow_unsupported: elements that would change the physics and are not supported become warnings; else
+        InvalidArgumentError names them. See Model.warnings.
         shape_overrides: what MJCF has no words for, by the name of the shape, "" for every shape: dict of name to dict of
         restitution, contact_stiffness, contact_damping. joint_overrides: likewise lock_stiffness, lock_damping.
         urdf_options: what URDF has no words for: base ("fixed", the default, or "free"), base_position and base_rotation (w, x, y,

@@ -40,7 +40,8 @@ TEST(UrdfBesideMujoco, every_type_of_joint) {
   const std::string heavy = inertial("<origin xyz='.01 .02 .03' rpy='.5 .6 .7'/>", "1.5");
   compare_urdf(link("base", heavy) + link("a", heavy) + link("b", heavy) + link("c", heavy) + link("d", heavy) + link("e", heavy) +
                link("f", heavy) +
-               joint("j1", "revolute", "base", "a", std::string(kOrigin) + "<axis xyz='1 2 -3'/><limit lower='-1' upper='.5' effort='3' velocity='2'/>"
+               joint("j1", "revolute", "base", "a", std::string(kOrigin) + "<axis xyz='1 2 -3'/>"
+                     "<limit lower='-1' upper='.5' effort='3' velocity='2'/>"
                      "<dynamics damping='.7' friction='.2'/>") +
                joint("j2", "continuous", "a", "b", std::string(kOrigin) + "<axis xyz='0 0 2'/><dynamics damping='.1'/>") +
                joint("j3", "prismatic", "b", "c", "<origin xyz='0 0 1'/><limit lower='0' upper='.3'/><dynamics friction='.4'/>") +
