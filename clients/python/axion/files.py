@@ -60,7 +60,7 @@ def is_urdf(path: str | os.PathLike[str]) -> bool:
         return True
     try:
         for _, element in xml.etree.ElementTree.iterparse(path, events=("start",)):
-            return element.tag == "robot"
+            return bool(element.tag == "robot")
     except xml.etree.ElementTree.ParseError:
         pass  # the server says where
     return False
