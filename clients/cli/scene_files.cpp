@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <regex>
+#include <string_view>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -16,17 +16,47 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Values of filename="..." of the meshes in <collision>; comments are no part of the document.
-std::vector<std::string> collision_meshes(const std::string& text) {
-  static const std::regex comment("<!--[^]*?-->");
-  static const std::regex mesh("<mesh\\s[^>]*?filename\\s*=\\s*(\"([^\"]*)\"|'([^']*)')");
-  const std::string document = std::regex_replace(text, comment, "");
+std::string without_comments(std::string_view text) {
+  std::string document;
+  while (true) {
+    const std::size_t begin = text.find("<!--");
+    document.append(text.substr(0, begin));
+    if (begin == std::string_view::npos) {
+      return document;
+    }
+    const std::size_t end = text.find("-->", begin);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 3);
+  }
+}
+
+std::string_view skip_space(std::string_view text) { return text.substr(std::min(text.find_first_not_of(" \t\r\n"), text.size())); }
+
+// The value of an attribute in a tag, without its quotes; empty if there is none.
+std::string attribute_of(std::string_view tag, std::string_view name) {
+  for (std::size_t at = tag.find(name); at != std::string_view::npos; at = tag.find(name, at + 1)) {
+    std::string_view rest = skip_space(tag.substr(at + name.size()));
+    if (!rest.starts_with('=') || !skip_space(tag.substr(at - 1, 1)).empty()) {
+      continue;
+    }
+    rest = skip_space(rest.substr(1));
+    if (rest.empty() || (rest[0] != '"' && rest[0] != '\'')) {
+      return {};
+    }
+    return std::string(rest.substr(1, rest.find(rest[0], 1) - 1));
+  }
+  return {};
+}
+
+// Files of the meshes in <collision>. Only as much of XML is understood as that needs.
+std::vector<std::string> collision_meshes(std::string_view text) {
+  const std::string kept = without_comments(text);
+  const std::string_view document = kept;
   std::vector<std::string> names;
-  for (std::size_t begin = document.find("<collision"); begin != std::string::npos; begin = document.find("<collision", begin)) {
+  for (std::size_t begin = document.find("<collision"); begin != document.npos; begin = document.find("<collision", begin)) {
     const std::size_t end = std::min(document.find("</collision", begin), document.size());
-    const std::string part = document.substr(begin, end - begin);
-    for (std::sregex_iterator match(part.begin(), part.end(), mesh), last; match != last; ++match) {
-      names.push_back((*match)[2].matched ? (*match)[2].str() : (*match)[3].str());
+    const std::string_view part = document.substr(begin, end - begin);
+    for (std::size_t at = part.find("<mesh"); at != part.npos; at = part.find("<mesh", at + 1)) {
+      names.push_back(attribute_of(part.substr(at, part.find('>', at) - at), "filename"));
     }
     begin = end;
   }
@@ -85,7 +115,7 @@ std::map<std::string, std::string> meshes_of_urdf(const std::string& path, const
   std::error_code error;
   const fs::path folder = fs::absolute(path, error).parent_path();
   for (const std::string& name : collision_meshes(text)) {
-    if (meshes.contains(name)) {
+    if (name.empty() || meshes.contains(name)) {
       continue;
     }
     for (const fs::path& place : places_of(name, folder)) {
