@@ -29,7 +29,9 @@ std::string without_comments(std::string_view text) {
   }
 }
 
-std::string_view skip_space(std::string_view text) { return text.substr(std::min(text.find_first_not_of(" \t\r\n"), text.size())); }
+std::string_view skip_space(std::string_view text) {
+  return text.substr(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+}
 
 // The value of an attribute in a tag, without its quotes; empty if there is none.
 std::string attribute_of(std::string_view tag, std::string_view name) {
@@ -52,7 +54,8 @@ std::vector<std::string> collision_meshes(std::string_view text) {
   const std::string kept = without_comments(text);
   const std::string_view document = kept;
   std::vector<std::string> names;
-  for (std::size_t begin = document.find("<collision"); begin != document.npos; begin = document.find("<collision", begin)) {
+  for (std::size_t begin = document.find("<collision"); begin != document.npos;
+       begin = document.find("<collision", begin)) {
     const std::size_t end = std::min(document.find("</collision", begin), document.size());
     const std::string_view part = document.substr(begin, end - begin);
     for (std::size_t at = part.find("<mesh"); at != part.npos; at = part.find("<mesh", at + 1)) {

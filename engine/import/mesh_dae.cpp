@@ -48,7 +48,8 @@ std::vector<Number> numbers_of(const XmlElement& element, std::size_t most) {
     Number value{};
     const auto parsed = std::from_chars(at, end, value);
     const bool whole = parsed.ec == std::errc() && (parsed.ptr == end || is_space(*parsed.ptr));
-    if (!whole || !std::isfinite(static_cast<double>(value))) fail("has something else than numbers in " + describe(element));
+    if (!whole || !std::isfinite(static_cast<double>(value)))
+      fail("has something else than numbers in " + describe(element));
     if (numbers.size() >= most) fail("has more than " + std::to_string(most) + " numbers in " + describe(element));
     numbers.push_back(value);
     at = parsed.ptr;
@@ -72,7 +73,8 @@ int integer(const XmlElement& element, std::string_view name, int otherwise) {
   if (text.empty()) return otherwise;
   int value = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (parsed.ec != std::errc() || value < 0 || value > 1024) fail("has no such " + std::string(name) + " in " + describe(element));
+  if (parsed.ec != std::errc() || value < 0 || value > 1024)
+    fail("has no such " + std::string(name) + " in " + describe(element));
   return value;
 }
 
@@ -136,8 +138,8 @@ class DaeReader {
   void visit(const XmlElement& node, const Placement& outer, int depth);
   void add_geometry(const XmlElement& geometry, const Placement& X);
   void add_faces(const XmlElement& primitive, const XmlElement& mesh, const Placement& X);
-  void add_polygon(const std::vector<int>& corners, std::size_t first, std::size_t count, std::size_t stride, std::size_t offset,
-                   const std::vector<int>& vertex, bool mirrored);
+  void add_polygon(const std::vector<int>& corners, std::size_t first, std::size_t count, std::size_t stride,
+                   std::size_t offset, const std::vector<int>& vertex, bool mirrored);
   const std::vector<double>& positions(const XmlElement& mesh, std::string_view url, std::size_t& stride);
   int add_vertex(const Vec& p);
 
@@ -166,7 +168,8 @@ Placement DaeReader::placement_of(const XmlElement& element) {
     X.M = Mat::diagonal(n[0], n[1], n[2]);
   } else {
     want(4);  // rotate: axis and degrees
-    const double length = std::sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]), half = n[3] * (3.14159265358979323846 / 360.0);
+    const double length = std::sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]),
+                 half = n[3] * (3.14159265358979323846 / 360.0);
     if (!(length > 0)) return X;
     const double s = std::sin(half) / length;
     X.M = math::to_matrix(math::normalized(math::Quat<double>{std::cos(half), s * n[0], s * n[1], s * n[2]}));
@@ -188,9 +191,11 @@ void DaeReader::visit(const XmlElement& node, const Placement& outer, int depth)
   }
   for (const XmlElement& child : node.children) {
     if (child.tag == "instance_geometry") {
-      if (const XmlElement* geometry = find(attribute(child, "url"), "geometry"); geometry != nullptr) add_geometry(*geometry, X);
+      if (const XmlElement* geometry = find(attribute(child, "url"), "geometry"); geometry != nullptr)
+        add_geometry(*geometry, X);
     } else if (child.tag == "instance_node") {
-      if (const XmlElement* other = find(attribute(child, "url"), "node"); other != nullptr) visit(*other, X, depth + 1);
+      if (const XmlElement* other = find(attribute(child, "url"), "node"); other != nullptr)
+        visit(*other, X, depth + 1);
     } else {
       visit(child, X, depth + 1);
     }
@@ -201,7 +206,8 @@ void DaeReader::add_geometry(const XmlElement& geometry, const Placement& X) {
   const XmlElement* mesh = child_of(geometry, "mesh");
   if (mesh == nullptr) return;
   for (const XmlElement& primitive : mesh->children) {
-    if (primitive.tag == "triangles" || primitive.tag == "polylist" || primitive.tag == "polygons") add_faces(primitive, *mesh, X);
+    if (primitive.tag == "triangles" || primitive.tag == "polylist" || primitive.tag == "polygons")
+      add_faces(primitive, *mesh, X);
   }
 }
 
@@ -211,7 +217,8 @@ const std::vector<double>& DaeReader::positions(const XmlElement& mesh, std::str
   const XmlElement* source = nullptr;
   if (vertices != nullptr) {
     for (const XmlElement& input : vertices->children) {
-      if (input.tag == "input" && attribute(input, "semantic") == "POSITION") source = find(attribute(input, "source"), "source");
+      if (input.tag == "input" && attribute(input, "semantic") == "POSITION")
+        source = find(attribute(input, "source"), "source");
     }
   }
   const XmlElement* array = source == nullptr ? nullptr : child_of(*source, "float_array");
@@ -261,7 +268,8 @@ void DaeReader::add_faces(const XmlElement& primitive, const XmlElement& mesh, c
     const std::vector<int> corners = numbers_of<int>(p, most);
     for (std::size_t i = offset; i < corners.size(); i += stride) {
       const int c = corners[i];
-      if (c < 0 || static_cast<std::size_t>(c) >= vertex.size()) fail("has a face with no such vertex in " + describe(p));
+      if (c < 0 || static_cast<std::size_t>(c) >= vertex.size())
+        fail("has a face with no such vertex in " + describe(p));
       int& place = vertex[static_cast<std::size_t>(c)];
       const double* x = points->data() + width * static_cast<std::size_t>(c);
       if (place < 0) place = add_vertex(X.M * Vec{x[0], x[1], x[2]} + X.t);
@@ -271,7 +279,8 @@ void DaeReader::add_faces(const XmlElement& primitive, const XmlElement& mesh, c
     if (primitive.tag == "triangles") counts.assign(total / 3, 3);
     if (primitive.tag == "polygons") counts.assign(1, static_cast<int>(total));
     for (int count : counts) {
-      if (count < 0 || first + static_cast<std::size_t>(count) > total) fail("has fewer corners than its faces in " + describe(p));
+      if (count < 0 || first + static_cast<std::size_t>(count) > total)
+        fail("has fewer corners than its faces in " + describe(p));
       add_polygon(corners, first, static_cast<std::size_t>(count), stride, offset, vertex, mirrored);
       first += static_cast<std::size_t>(count);
     }
@@ -281,12 +290,15 @@ void DaeReader::add_faces(const XmlElement& primitive, const XmlElement& mesh, c
 // A fan about its first corner.
 void DaeReader::add_polygon(const std::vector<int>& corners, std::size_t first, std::size_t count, std::size_t stride,
                             std::size_t offset, const std::vector<int>& vertex, bool mirrored) {
-  const auto at = [&](std::size_t k) { return vertex[static_cast<std::size_t>(corners[(first + k) * stride + offset])]; };
+  const auto at = [&](std::size_t k) {
+    return vertex[static_cast<std::size_t>(corners[(first + k) * stride + offset])];
+  };
   for (std::size_t k = 2; k < count; ++k) {
     if (mesh_.faces.size() >= static_cast<std::size_t>(kMaxMeshFaces)) {
       fail("has more than " + std::to_string(kMaxMeshFaces) + " faces");
     }
-    mesh_.faces.push_back(mirrored ? std::array<int, 3>{at(0), at(k), at(k - 1)} : std::array<int, 3>{at(0), at(k - 1), at(k)});
+    mesh_.faces.push_back(mirrored ? std::array<int, 3>{at(0), at(k), at(k - 1)}
+                                   : std::array<int, 3>{at(0), at(k - 1), at(k)});
   }
 }
 

@@ -72,7 +72,8 @@ void check_robot(const XmlElement& robot, Notes& notes) {
       refuse(child, "", "is of the macro language xacro; expand the file first: xacro robot.urdf.xacro > robot.urdf");
     }
   }
-  note_unknown(robot, "name version", "link joint material transmission gazebo sensor mujoco ros2_control static", notes);
+  note_unknown(robot, "name version", "link joint material transmission gazebo sensor mujoco ros2_control static",
+               notes);
   for (const XmlElement& child : robot.children) {
     if (child.tag != "gazebo") continue;
     for (const XmlElement& setting : child.children) {
@@ -109,8 +110,18 @@ ImportedScene import_tree(const XmlElement& robot, const ImportOptions& options,
   MjcfSettings settings = read_extension(robot, notes);
   UrdfTree tree = read_urdf_tree(robot, urdf.free_base, base_pose(urdf), notes);
   const std::string directory = settings.mesh_directory;
-  UrdfScene scene{notes, urdf, options.allow_unsupported, std::move(settings), std::move(tree),
-                  UrdfMeshes(options.assets, directory), {}, {}, {}, {}, {}, {}};
+  UrdfScene scene{notes,
+                  urdf,
+                  options.allow_unsupported,
+                  std::move(settings),
+                  std::move(tree),
+                  UrdfMeshes(options.assets, directory),
+                  {},
+                  {},
+                  {},
+                  {},
+                  {},
+                  {}};
   const XmlAttribute* name = robot.find("name");
   scene.spec.name = name == nullptr ? "" : name->value;
   scene.spec.gravity = model::to_spec(scene.settings.gravity);

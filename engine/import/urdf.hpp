@@ -16,14 +16,16 @@ namespace axion::import {
 
 // What the format has no words for.
 struct UrdfOptions {
-  bool free_base = false;        // the root link moves freely; else it is held by the world, as a link called "world" always is
-  model::PoseSpec X_WR;          // of the root link, in the world
-  bool ground = false;           // a plane at z = 0 of the world, called "ground"
-  bool self_collision = true;    // links that are not neighbours may touch each other
-  bool motors = false;           // a motor along every axis, by the name of the joint, within its limit of effort
+  bool free_base =
+      false;             // the root link moves freely; else it is held by the world, as a link called "world" always is
+  model::PoseSpec X_WR;  // of the root link, in the world
+  bool ground = false;   // a plane at z = 0 of the world, called "ground"
+  bool self_collision = true;  // links that are not neighbours may touch each other
+  bool motors = false;         // a motor along every axis, by the name of the joint, within its limit of effort
 };
 
 // `options.assets` are the files of meshes: by the name in the document, or by it without "package://", directories or scheme.
-Result<ImportedScene> import_urdf(std::string_view xml, const ImportOptions& options = {}, const UrdfOptions& urdf = {});
+Result<ImportedScene> import_urdf(std::string_view xml, const ImportOptions& options = {},
+                                  const UrdfOptions& urdf = {});
 
 }  // namespace axion::import

@@ -46,8 +46,9 @@ std::string require_text(const XmlElement& element, std::string_view attribute) 
   const XmlAttribute* given = element.find(attribute);
   if (given == nullptr || given->value.empty()) refuse(element, attribute, "is required");
   if (given->value.size() > model::kMaxNameBytes) {
-    refuse(element, attribute,
-           "has " + std::to_string(given->value.size()) + " bytes; it may have " + std::to_string(model::kMaxNameBytes));
+    refuse(
+        element, attribute,
+        "has " + std::to_string(given->value.size()) + " bytes; it may have " + std::to_string(model::kMaxNameBytes));
   }
   return given->value;
 }

@@ -114,11 +114,13 @@ void JointReader::read_limit(const UrdfJoint& joint, AxisSpec& axis) const {
   }
   const Attributes a(*limit);
   const double lower = a.number("lower", 0), upper = a.number("upper", 0);
-  if (lower == upper && lower != 0) refuse(*limit, "upper", "is equal to lower; make the joint fixed, or give it a range");
+  if (lower == upper && lower != 0)
+    refuse(*limit, "upper", "is equal to lower; make the joint fixed, or give it a range");
   if (!(lower < upper)) {
     const bool given = a.has("lower") || a.has("upper");
-    s_.notes.warn(*limit, "", given ? "has a lower that is not below its upper: the joint is taken to have no end"
-                                    : "has neither lower nor upper: the joint is taken to have no end");
+    s_.notes.warn(*limit, "",
+                  given ? "has a lower that is not below its upper: the joint is taken to have no end"
+                        : "has neither lower nor upper: the joint is taken to have no end");
     return;
   }
   // Beyond the greatest number of a scene is no limit.
@@ -164,7 +166,8 @@ void JointReader::check_mimic(const UrdfJoint& joint) const {
   note_unknown(*mimic, "joint multiplier offset", "", s_.notes);
   const std::string name = require_text(*mimic, "joint");
   const auto is_it = [&](const UrdfJoint& other) { return other.name == name; };
-  if (std::none_of(s_.tree.joints.begin(), s_.tree.joints.end(), is_it)) refuse(*mimic, "joint", "is no joint of the robot");
+  if (std::none_of(s_.tree.joints.begin(), s_.tree.joints.end(), is_it))
+    refuse(*mimic, "joint", "is no joint of the robot");
   const Attributes a(*mimic);
   a.number("multiplier", 1), a.number("offset", 0);
   s_.notes.unsupported(*mimic, "joint", "joints do not follow each other; this one moves by itself");
@@ -172,8 +175,10 @@ void JointReader::check_mimic(const UrdfJoint& joint) const {
 
 void JointReader::read_joint(const UrdfJoint& joint) {
   const XmlElement& element = *joint.element;
-  note_unknown(element, "name type", "origin parent child axis calibration dynamics limit mimic safety_controller", s_.notes);
-  if (const XmlElement* origin = find_child(element, "origin")) note_unknown(*origin, "xyz rpy quat_xyzw", "", s_.notes);
+  note_unknown(element, "name type", "origin parent child axis calibration dynamics limit mimic safety_controller",
+               s_.notes);
+  if (const XmlElement* origin = find_child(element, "origin"))
+    note_unknown(*origin, "xyz rpy quat_xyzw", "", s_.notes);
   JointSpec spec;
   spec.name = joint.name;
   spec.parent = body(joint.parent);

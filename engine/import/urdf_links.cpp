@@ -46,9 +46,10 @@ class LinkReader {
   MassProperties read_inertial(const XmlElement& inertial) const;
   std::optional<Solid> read_collision(const XmlElement& element, const UrdfLink& link, int body, const Surface& surface,
                                       bool adds_mass);
-  bool read_geometry(const XmlElement& element, bool adds_mass, const UrdfLink& link, model::ShapeSpec& shape, Pose& X_LS,
-                     Solid& solid);
-  bool read_mesh(const XmlElement& element, bool adds_mass, const UrdfLink& link, model::ShapeSpec& shape, Pose& X_LS, Solid& solid);
+  bool read_geometry(const XmlElement& element, bool adds_mass, const UrdfLink& link, model::ShapeSpec& shape,
+                     Pose& X_LS, Solid& solid);
+  bool read_mesh(const XmlElement& element, bool adds_mass, const UrdfLink& link, model::ShapeSpec& shape, Pose& X_LS,
+                 Solid& solid);
   bool read_plane(const XmlElement& element, const UrdfLink& link, model::ShapeSpec& shape, Pose& X_LS);
   Surface read_surface(const XmlElement& link);
   std::string shape_name(const XmlElement& element, const UrdfLink& link);
@@ -61,7 +62,8 @@ class LinkReader {
 void LinkReader::read_link(int index) {
   const UrdfLink& link = s_.tree.links[static_cast<std::size_t>(index)];
   const XmlElement& element = *link.element;
-  note_unknown(element, "name type", "inertial visual collision contact self_collision_checking sensor audio_source", s_.notes);
+  note_unknown(element, "name type", "inertial visual collision contact self_collision_checking sensor audio_source",
+               s_.notes);
   int body = model::kWorldBody;
   if (!link.is_world) {
     body = static_cast<int>(s_.spec.bodies.size());
@@ -114,7 +116,8 @@ MassProperties LinkReader::read_mass(const UrdfLink& link, const std::vector<Sol
   settings.balance_inertia = settings.balance_inertia || s_.allow_unsupported;
   const std::array<double, 6> before = model::to_spec(mass.I_cm);
   correct_mass(source, "", settings, mass);
-  if (s_.allow_unsupported && !s_.settings.balance_inertia && settings.bound_inertia == 0 && before != model::to_spec(mass.I_cm)) {
+  if (s_.allow_unsupported && !s_.settings.balance_inertia && settings.bound_inertia == 0 &&
+      before != model::to_spec(mass.I_cm)) {
     s_.notes.warn(source, "", "has principal moments with A + B < C, which no body has; they were evened out");
   }
   return mass;
@@ -148,8 +151,8 @@ std::string LinkReader::shape_name(const XmlElement& element, const UrdfLink& li
   return name;
 }
 
-std::optional<Solid> LinkReader::read_collision(const XmlElement& element, const UrdfLink& link, int body, const Surface& surface,
-                                                bool adds_mass) {
+std::optional<Solid> LinkReader::read_collision(const XmlElement& element, const UrdfLink& link, int body,
+                                                const Surface& surface, bool adds_mass) {
   note_unknown(element, "name group concave", "origin geometry material verbose", s_.notes);
   if (s_.spec.shapes.size() >= static_cast<std::size_t>(kMaxShapes)) {
     refuse(element, "", "is one shape too many: a robot may have " + std::to_string(kMaxShapes));
@@ -217,8 +220,8 @@ bool LinkReader::read_geometry(const XmlElement& element, bool adds_mass, const 
 }
 
 // A mesh is its convex hull, in the frame of its own principal axes.
-bool LinkReader::read_mesh(const XmlElement& element, bool adds_mass, const UrdfLink& link, model::ShapeSpec& shape, Pose& X_LS,
-                           Solid& solid) {
+bool LinkReader::read_mesh(const XmlElement& element, bool adds_mass, const UrdfLink& link, model::ShapeSpec& shape,
+                           Pose& X_LS, Solid& solid) {
   note_unknown(element, "filename scale", "", s_.notes);
   UrdfMeshes::Mesh* mesh = s_.meshes.get(element, s_.notes);
   if (mesh == nullptr) return false;
@@ -249,8 +252,10 @@ Surface LinkReader::read_surface(const XmlElement& link) {
   Surface surface;
   const XmlElement* contact = find_child(link, "contact");
   if (contact == nullptr) return surface;
-  note_unknown(*contact, "", "lateral_friction restitution stiffness damping rolling_friction spinning_friction inertia_scaling "
-               "contact_cfm contact_erp friction_anchor", s_.notes);
+  note_unknown(*contact, "",
+               "lateral_friction restitution stiffness damping rolling_friction spinning_friction inertia_scaling "
+               "contact_cfm contact_erp friction_anchor",
+               s_.notes);
   const auto value = [&](const char* tag, double otherwise) {
     const XmlElement* element = find_child(*contact, tag);
     if (element == nullptr) return otherwise;
@@ -292,7 +297,8 @@ void LinkReader::check_masses() const {
   for (std::size_t i = 0; i < s_.tree.links.size(); ++i) {
     const UrdfLink& link = s_.tree.links[i];
     if (link.rigid_root != static_cast<int>(i) || link.is_held || total[i] >= model::kMinMass) continue;
-    refuse(*link.element, "", "moves and has no mass, nor has what is fixed to it: give it an <inertial>, or fix its joint");
+    refuse(*link.element, "",
+           "moves and has no mass, nor has what is fixed to it: give it an <inertial>, or fix its joint");
   }
 }
 

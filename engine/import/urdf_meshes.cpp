@@ -20,7 +20,8 @@ std::string_view without_directory(std::string_view path) {
 
 std::optional<MeshFormat> format_of(std::string_view file) {
   std::string extension(file.substr(std::min(file.find_last_of('.'), file.size())));
-  std::transform(extension.begin(), extension.end(), extension.begin(), [](unsigned char c) { return std::tolower(c); });
+  std::transform(extension.begin(), extension.end(), extension.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
   if (extension == ".stl") return MeshFormat::kStl;
   if (extension == ".obj") return MeshFormat::kObj;
   if (extension == ".dae") return MeshFormat::kDae;
@@ -62,7 +63,8 @@ UrdfMeshes::Mesh* UrdfMeshes::get(const XmlElement& element, Notes& notes) {
   const XmlAttribute* given = element.find("filename");
   if (given == nullptr || given->value.empty()) refuse(element, "filename", "is required");
   const std::string& file = given->value;
-  if (file.size() > kMaxFileBytes) refuse(element, "filename", "has more than " + std::to_string(kMaxFileBytes) + " bytes");
+  if (file.size() > kMaxFileBytes)
+    refuse(element, "filename", "has more than " + std::to_string(kMaxFileBytes) + " bytes");
   const Attributes a(element);
   const math::Vec3<double> scale = a.vec3("scale", {1, 1, 1});
   if (scale.x == 0 || scale.y == 0 || scale.z == 0) a.refuse("scale", "must not have a zero");
@@ -71,7 +73,8 @@ UrdfMeshes::Mesh* UrdfMeshes::get(const XmlElement& element, Notes& notes) {
 
   const std::optional<MeshFormat> format = format_of(file);
   if (!format) {
-    notes.unsupported(element, "filename", "meshes are STL, OBJ, DAE or MSH files; convert it to one of these, at the same scale");
+    notes.unsupported(element, "filename",
+                      "meshes are STL, OBJ, DAE or MSH files; convert it to one of these, at the same scale");
     return nullptr;
   }
   const std::optional<std::string_view> bytes = bytes_of(file);

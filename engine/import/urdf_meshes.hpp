@@ -19,7 +19,7 @@ class UrdfMeshes {
   UrdfMeshes(const XmlFiles& files, std::string directory) : files_(files), directory_(std::move(directory)) {}
 
   struct Mesh {
-    MeshData data;                       // scaled, in the frame of the geometry
+    MeshData data;  // scaled, in the frame of the geometry
     MeshMass mass;
     std::optional<std::string> no_mass;  // why it has none; its frame is then the geometry's
     std::string name;                    // in the scene; empty until its hull is

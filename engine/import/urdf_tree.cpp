@@ -77,8 +77,9 @@ void TreeReader::read_joint(const XmlElement& element) {
   joint.child = link_of(element, "child");
   UrdfLink& child = link(joint.child);
   if (child.joint >= 0) {
-    refuse(element, "", "has the child \"" + child.name.substr(0, 64) + "\", which is already that of " +
-                            describe(*this->joint(child.joint).element) + ": a link has one parent");
+    refuse(element, "",
+           "has the child \"" + child.name.substr(0, 64) + "\", which is already that of " +
+               describe(*this->joint(child.joint).element) + ": a link has one parent");
   }
   child.joint = static_cast<int>(tree_.joints.size());
   link(joint.parent).children.push_back(child.joint);
@@ -93,7 +94,8 @@ void TreeReader::walk() {
     UrdfLink& at_root = tree_.links[root];
     if (at_root.joint >= 0) continue;
     if (first != nullptr) {
-      notes_.warn(*at_root.element, "", "is a root beside \"" + first->name.substr(0, 64) + "\": no joint has it as its child");
+      notes_.warn(*at_root.element, "",
+                  "is a root beside \"" + first->name.substr(0, 64) + "\": no joint has it as its child");
     }
     first = first == nullptr ? &at_root : first;
     at_root.is_world = at_root.name == "world";

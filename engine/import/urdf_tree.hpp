@@ -28,7 +28,7 @@ struct UrdfLink {
   bool is_world = false;      // a root called "world"
   // The link that it is fixed to, through fixed joints alone: itself where it can move, the root where it is held by the world.
   int rigid_root = -1;
-  bool is_held = false;       // by the world
+  bool is_held = false;  // by the world
   model::Pose X_WL;
 };
 

@@ -32,7 +32,8 @@ TEST(MeshFiles, stl_of_text) {
   ASSERT_TRUE(mesh.ok()) << mesh.error().message;
   EXPECT_EQ(mesh.value().vertices.size(), 4u);  // equal corners are one
   EXPECT_EQ(mesh.value().faces.size(), 2u);
-  for (const char* bad : {"solid", "solid x\nvertex 1 2\n", "solid x\nvertex 1 2 nan\n", "solid x\nvertex 1 2 3\nvertex 1 2 4\n"}) {
+  for (const char* bad :
+       {"solid", "solid x\nvertex 1 2\n", "solid x\nvertex 1 2 nan\n", "solid x\nvertex 1 2 3\nvertex 1 2 4\n"}) {
     EXPECT_FALSE(read_mesh(bad, MeshFormat::kStl).ok()) << bad;
   }
 }
@@ -49,13 +50,16 @@ std::string collada(const std::string& nodes, const std::string& unit = "<unit m
   <p>3 0 2 0 1 0 0 0 4 0 5 0 6 0 7 0 0 0 1 0 5 0 4 0 1 0 2 0 6 0 5 0 2 0 3 0 7 0 6 0 3 0 0 0 4 0 7 0</p></polylist>
  <lines count='1'><input semantic='VERTEX' source='#corners' offset='0'/><p>0 1</p></lines>
 </mesh></geometry></library_geometries>
-<library_visual_scenes><visual_scene id='s'>)" + nodes + "</visual_scene></library_visual_scenes><scene>"
+<library_visual_scenes><visual_scene id='s'>)" +
+         nodes +
+         "</visual_scene></library_visual_scenes><scene>"
          "<instance_visual_scene url='#s'/></scene></COLLADA>";
 }
 
 TEST(MeshFiles, collada_places_its_nodes_and_applies_its_unit) {
-  const std::string nodes = "<node><translate>0 0 10</translate><rotate>0 0 1 90</rotate><instance_geometry url='#cube'/>"
-                            "<node><matrix>2 0 0 5  0 2 0 0  0 0 -2 0  0 0 0 1</matrix><instance_geometry url='#cube'/></node></node>";
+  const std::string nodes =
+      "<node><translate>0 0 10</translate><rotate>0 0 1 90</rotate><instance_geometry url='#cube'/>"
+      "<node><matrix>2 0 0 5  0 2 0 0  0 0 -2 0  0 0 0 1</matrix><instance_geometry url='#cube'/></node></node>";
   const Result<MeshData> mesh = read_mesh(collada(nodes), MeshFormat::kDae);
   ASSERT_TRUE(mesh.ok()) << mesh.error().message;
   ASSERT_EQ(mesh.value().vertices.size(), 16u);

@@ -30,13 +30,16 @@ void expect_refused_text(const std::string& text, const std::string& field, cons
 }
 void expect_refused(const Case& c) { expect_refused_text(robot(c.content), c.field, c.message_has); }
 
-const std::string kMass = "<inertial><mass value='2'/><inertia ixx='.1' iyy='.1' izz='.1' ixy='0' ixz='0' iyz='0'/></inertial>";
+const std::string kMass =
+    "<inertial><mass value='2'/><inertia ixx='.1' iyy='.1' izz='.1' ixy='0' ixz='0' iyz='0'/></inertial>";
 
-std::string links(const std::string& content = kMass) { return "<link name='a'/>\n<link name='b'>" + content + "</link>\n"; }
+std::string links(const std::string& content = kMass) {
+  return "<link name='a'/>\n<link name='b'>" + content + "</link>\n";
+}
 std::string joint(const std::string& content, const std::string& type = "revolute", const std::string& name = "j",
                   const std::string& parent = "a", const std::string& child = "b") {
-  return "<joint name='" + name + "' type='" + type + "'><parent link='" + parent + "'/><child link='" + child + "'/>" + content +
-         "</joint>\n";
+  return "<joint name='" + name + "' type='" + type + "'><parent link='" + parent + "'/><child link='" + child + "'/>" +
+         content + "</joint>\n";
 }
 
 TEST(HostileUrdf, text_that_is_no_robot) {
@@ -53,16 +56,22 @@ TEST(HostileUrdf, text_that_is_no_robot) {
 
 TEST(HostileUrdf, trees_that_are_none) {
   expect_refused({"<link/>", "link.name", "required"});
-  expect_refused({"<link name='a'/>\n<link name='a'/>", "link.name", "(line 3): name=\"a\" names a link a second time"});
+  expect_refused(
+      {"<link name='a'/>\n<link name='a'/>", "link.name", "(line 3): name=\"a\" names a link a second time"});
   expect_refused({links() + joint("") + joint("", "fixed", "j"), "joint.name", "a second time"});
-  expect_refused({links() + joint("") + joint("", "fixed", "k"), "joint", "already that of <joint name=\"j\"> (line 4)"});
+  expect_refused(
+      {links() + joint("") + joint("", "fixed", "k"), "joint", "already that of <joint name=\"j\"> (line 4)"});
   expect_refused({links() + joint("", "fixed", "j", "a", "c"), "child.link", "is no link of the robot"});
-  expect_refused({links() + joint("", "fixed", "j", "c", "b"), "parent.link", "link=\"c\" of <joint name=\"j\"> (line 4)"});
+  expect_refused(
+      {links() + joint("", "fixed", "j", "c", "b"), "parent.link", "link=\"c\" of <joint name=\"j\"> (line 4)"});
   expect_refused({links() + joint("", "fixed", "j", "a", "a"), "joint", "closes a cycle"});
-  expect_refused({links() + joint("", "fixed", "j", "a", "b") + joint("", "fixed", "k", "b", "a"), "joint", "closes a cycle"});
-  expect_refused({links() + "<link name='c'/>" + joint("", "fixed", "k", "b", "c") + joint("", "fixed", "j", "c", "b"), "joint", "cycle"});
+  expect_refused(
+      {links() + joint("", "fixed", "j", "a", "b") + joint("", "fixed", "k", "b", "a"), "joint", "closes a cycle"});
+  expect_refused({links() + "<link name='c'/>" + joint("", "fixed", "k", "b", "c") + joint("", "fixed", "j", "c", "b"),
+                  "joint", "cycle"});
   expect_refused({links() + "<joint name='j' type='fixed'><child link='b'/></joint>", "joint", "has no <parent>"});
-  expect_refused({links() + "<joint name='j' type='fixed'><parent link='a'/><parent link='b'/></joint>", "parent", "second"});
+  expect_refused(
+      {links() + "<joint name='j' type='fixed'><parent link='a'/><parent link='b'/></joint>", "parent", "second"});
   expect_refused({links() + "<joint name='j'><parent link='a'/><child link='b'/></joint>", "joint.type", "required"});
   expect_refused({links() + joint("", "screw"), "joint.type", "must be one of: revolute"});
   expect_refused({"<link name='" + std::string(300, 'x') + "'/>", "link.name", "300 bytes"});
@@ -72,8 +81,10 @@ TEST(HostileUrdf, numbers_that_are_none_or_not_finite) {
   for (const char* value : {"nan", "inf", "-inf", "1e999", "0x10", "1,2", "1.57.", "${pi}", ""}) {
     expect_refused({links() + joint(std::string("<limit lower='0' upper='") + value + "'/>"), "limit.upper", ""});
     expect_refused({links() + joint(std::string("<origin xyz='0 0 ") + value + "'/>"), "origin.xyz", ""});
-    expect_refused({links("<inertial><mass value='" + std::string(value) + "'/><inertia ixx='1' iyy='1' izz='1'/></inertial>") +
-                        joint(""), "mass.value", ""});
+    expect_refused(
+        {links("<inertial><mass value='" + std::string(value) + "'/><inertia ixx='1' iyy='1' izz='1'/></inertial>") +
+             joint(""),
+         "mass.value", ""});
   }
   expect_refused({links() + joint("<origin rpy='1 2 3 4'/>"), "origin.rpy", "has 4 numbers"});
   expect_refused({links() + joint("<axis xyz='0 0 0'/>"), "axis.xyz", "neither zero nor huge"});
@@ -113,7 +124,8 @@ TEST(HostileUrdf, masses_and_shapes_that_no_link_has) {
 }
 
 TEST(HostileUrdf, meshes_that_are_none) {
-  const std::string text = robot("<link name='a'><collision><geometry><mesh filename='m.obj'/></geometry></collision></link>");
+  const std::string text =
+      robot("<link name='a'><collision><geometry><mesh filename='m.obj'/></geometry></collision></link>");
   for (const char* content : {"", "v 0 0 0", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n", "v 0 0 nan\n", "f 1 2 3\n"}) {
     ImportOptions options;
     options.assets["m.obj"] = content;
@@ -158,13 +170,16 @@ TEST(HostileUrdf, long_chains_and_too_many_links) {
 
 // Mutated documents are read or refused with a message; nothing else may happen.
 TEST(HostileUrdf, mutated_documents) {
-  const std::string seed =
-      robot("<mujoco><compiler balanceinertia='true'/></mujoco>" +
-            links(kMass + "<collision name='c'><origin xyz='0 0 1' rpy='0 1 0'/><geometry><cylinder radius='.1' length='1'/>"
-                  "</geometry></collision><collision><geometry><mesh filename='m.obj' scale='1 2 3'/></geometry></collision>") +
-            "<link name='c'>" + kMass + "<contact><lateral_friction value='.4'/></contact></link>" +
-            joint("<axis xyz='0 1 0'/><limit lower='-1' upper='1' effort='3' velocity='2'/><dynamics damping='.1' friction='.2'/>") +
-            joint("<origin xyz='0 0 1' rpy='.1 .2 .3'/>", "planar", "k", "b", "c"));
+  const std::string seed = robot(
+      "<mujoco><compiler balanceinertia='true'/></mujoco>" +
+      links(
+          kMass +
+          "<collision name='c'><origin xyz='0 0 1' rpy='0 1 0'/><geometry><cylinder radius='.1' length='1'/>"
+          "</geometry></collision><collision><geometry><mesh filename='m.obj' scale='1 2 3'/></geometry></collision>") +
+      "<link name='c'>" + kMass + "<contact><lateral_friction value='.4'/></contact></link>" +
+      joint("<axis xyz='0 1 0'/><limit lower='-1' upper='1' effort='3' velocity='2'/><dynamics damping='.1' "
+            "friction='.2'/>") +
+      joint("<origin xyz='0 0 1' rpy='.1 .2 .3'/>", "planar", "k", "b", "c"));
   ImportOptions options;
   options.assets["m.obj"] = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n";
   ASSERT_TRUE(import_urdf(seed, options).ok());

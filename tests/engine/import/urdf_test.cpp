@@ -19,11 +19,13 @@ using model::ShapeKind;
 const std::string kMass = "<inertial><mass value='2'/><inertia ixx='.1' iyy='.1' izz='.1'/></inertial>";
 const std::string kBox = "<collision><geometry><box size='.1 .2 .3'/></geometry></collision>";
 
-std::string link(const std::string& name, const std::string& content) { return "<link name='" + name + "'>" + content + "</link>"; }
+std::string link(const std::string& name, const std::string& content) {
+  return "<link name='" + name + "'>" + content + "</link>";
+}
 std::string joint(const std::string& name, const std::string& type, const std::string& parent, const std::string& child,
                   const std::string& content = "") {
-  return "<joint name='" + name + "' type='" + type + "'><parent link='" + parent + "'/><child link='" + child + "'/>" + content +
-         "</joint>";
+  return "<joint name='" + name + "' type='" + type + "'><parent link='" + parent + "'/><child link='" + child + "'/>" +
+         content + "</joint>";
 }
 std::string robot(const std::string& content) { return "<robot name='r'>" + content + "</robot>"; }
 
@@ -40,10 +42,11 @@ bool warns(const ImportedScene& imported, const std::string& text) {
   return false;
 }
 
-const std::string kArm = link("base", kMass + kBox) + link("flange", kBox) + link("arm", kMass + kBox) + link("tool", kBox) +
-                         joint("mount", "fixed", "base", "flange") +
-                         joint("swing", "revolute", "flange", "arm", "<limit lower='-1' upper='1' effort='-12' velocity='3'/>") +
-                         joint("grip", "fixed", "arm", "tool");
+const std::string kArm =
+    link("base", kMass + kBox) + link("flange", kBox) + link("arm", kMass + kBox) + link("tool", kBox) +
+    joint("mount", "fixed", "base", "flange") +
+    joint("swing", "revolute", "flange", "arm", "<limit lower='-1' upper='1' effort='-12' velocity='3'/>") +
+    joint("grip", "fixed", "arm", "tool");
 
 TEST(Urdf, the_base_is_fixed_unless_it_is_to_be_free) {
   EXPECT_EQ(import_of(kArm).scene.joints[0].kind, JointKind::kFixed);
@@ -75,7 +78,8 @@ TEST(Urdf, neighbours_that_the_world_holds_are_kept_apart) {
   const ImportedScene imported = import_of(kArm);
   // base and flange, each with arm and tool
   ASSERT_EQ(imported.scene.excludes.size(), 4u);
-  EXPECT_TRUE(import_of("<mujoco><option><flag filterparent='disable'/></option></mujoco>" + kArm).scene.excludes.empty());
+  EXPECT_TRUE(
+      import_of("<mujoco><option><flag filterparent='disable'/></option></mujoco>" + kArm).scene.excludes.empty());
 }
 
 TEST(Urdf, motors_have_the_limit_of_effort_of_their_joint) {
@@ -126,7 +130,8 @@ TEST(Urdf, ranges_that_are_none) {
 
 TEST(Urdf, a_spherical_joint_and_a_capsule) {
   const model::SceneSpec scene =
-      import_of(link("a", "") + link("b", kMass + "<collision><geometry><capsule radius='.1' length='.4'/></geometry></collision>") +
+      import_of(link("a", "") +
+                link("b", kMass + "<collision><geometry><capsule radius='.1' length='.4'/></geometry></collision>") +
                 joint("j", "spherical", "a", "b", "<dynamics damping='.5'/>"))
           .scene;
   EXPECT_EQ(scene.joints[1].kind, JointKind::kBall);
@@ -137,9 +142,10 @@ TEST(Urdf, a_spherical_joint_and_a_capsule) {
 
 TEST(Urdf, bullets_contact_element_and_plane) {
   const model::SceneSpec scene =
-      import_of(link("a", "<contact><lateral_friction value='.3'/><restitution value='.5'/><stiffness value='3000'/>"
-                          "<damping value='20'/></contact><collision><origin xyz='0 0 1'/><geometry><plane normal='0 1 0'/>"
-                          "</geometry></collision>"))
+      import_of(link("a",
+                     "<contact><lateral_friction value='.3'/><restitution value='.5'/><stiffness value='3000'/>"
+                     "<damping value='20'/></contact><collision><origin xyz='0 0 1'/><geometry><plane normal='0 1 0'/>"
+                     "</geometry></collision>"))
           .scene;
   const model::ShapeSpec& plane = scene.shapes.at(0);
   EXPECT_EQ(plane.kind, ShapeKind::kPlane);
@@ -152,14 +158,16 @@ TEST(Urdf, bullets_contact_element_and_plane) {
 }
 
 TEST(Urdf, a_link_without_mass_moves_with_what_it_is_fixed_to_only) {
-  EXPECT_EQ(import_of(link("foot", "") + link("body", kMass) + joint("j", "fixed", "foot", "body")).scene.bodies[0].mass, 0);
+  EXPECT_EQ(
+      import_of(link("foot", "") + link("body", kMass) + joint("j", "fixed", "foot", "body")).scene.bodies[0].mass, 0);
   UrdfOptions urdf;
   urdf.free_base = true;
-  const Result<model::WeldedScene> welded =
-      model::merge_welds(import_of(link("foot", "") + link("body", kMass) + joint("j", "fixed", "foot", "body"), urdf).scene);
+  const Result<model::WeldedScene> welded = model::merge_welds(
+      import_of(link("foot", "") + link("body", kMass) + joint("j", "fixed", "foot", "body"), urdf).scene);
   ASSERT_TRUE(welded.ok());
   EXPECT_EQ(welded.value().scene.bodies.at(0).mass, 2);
-  const Result<ImportedScene> moving = import_urdf(robot("\n" + link("a", "") + "\n" + link("b", "") + joint("j", "revolute", "a", "b")));
+  const Result<ImportedScene> moving =
+      import_urdf(robot("\n" + link("a", "") + "\n" + link("b", "") + joint("j", "revolute", "a", "b")));
   ASSERT_FALSE(moving.ok());
   EXPECT_NE(moving.error().message.find("<link name=\"b\"> (line 3) moves and has no mass"), std::string::npos)
       << moving.error().message;
@@ -174,11 +182,12 @@ std::string cube_obj() {
 TEST(Urdf, a_mesh_is_its_hull_scaled_and_weighs_where_nothing_else_does) {
   ImportOptions options;
   options.assets["meshes/cube.obj"] = cube_obj();
-  const std::string mesh = "<collision><origin xyz='0 0 5'/><geometry><mesh filename='package://robot/meshes/cube.obj' "
-                           "scale='.1 .2 -.3'/></geometry></collision>";
-  const ImportedScene imported = import_of(
-      link("a", "") + link("b", mesh) + link("c", kMass + mesh) + joint("j", "revolute", "a", "b") + joint("k", "revolute", "a", "c"),
-      {}, options);
+  const std::string mesh =
+      "<collision><origin xyz='0 0 5'/><geometry><mesh filename='package://robot/meshes/cube.obj' "
+      "scale='.1 .2 -.3'/></geometry></collision>";
+  const ImportedScene imported = import_of(link("a", "") + link("b", mesh) + link("c", kMass + mesh) +
+                                               joint("j", "revolute", "a", "b") + joint("k", "revolute", "a", "c"),
+                                           {}, options);
   ASSERT_EQ(imported.scene.meshes.size(), 1u);  // shared
   const model::BodySpec& b = imported.scene.bodies.at(1);
   EXPECT_NEAR(b.mass, 6, 1e-12);
@@ -190,20 +199,21 @@ TEST(Urdf, a_mesh_is_its_hull_scaled_and_weighs_where_nothing_else_does) {
   const model::ShapeSpec& shape = imported.scene.shapes.at(0);
   double farthest = 0;
   for (const model::Vec3d& v : imported.scene.meshes[0].vertices) {
-    farthest = std::max(farthest, math::norm(model::to_pose(shape.X_BS) * model::to_vec3(v) - math::Vec3<double>{0, 0, 5}));
+    farthest =
+        std::max(farthest, math::norm(model::to_pose(shape.X_BS) * model::to_vec3(v) - math::Vec3<double>{0, 0, 5}));
   }
   EXPECT_NEAR(farthest, std::sqrt(.01 + .04 + .09), 1e-12);
 }
 
 TEST(Urdf, meshes_are_found_by_every_form_of_their_name) {
-  for (const char* filename : {"package://robot/meshes/cube.obj", "meshes/cube.obj", "./meshes/cube.obj", "file:///opt/cube.obj",
-                               "model://robot/cube.obj", "cube.OBJ"}) {
+  for (const char* filename : {"package://robot/meshes/cube.obj", "meshes/cube.obj", "./meshes/cube.obj",
+                               "file:///opt/cube.obj", "model://robot/cube.obj", "cube.OBJ"}) {
     for (const char* asset : {"cube.obj", filename}) {
       ImportOptions options;
       options.assets[asset] = cube_obj();
       if (std::string(filename) == "cube.OBJ" && asset == std::string("cube.obj")) continue;
-      const std::string text =
-          robot(link("a", std::string("<collision><geometry><mesh filename='") + filename + "'/></geometry></collision>"));
+      const std::string text = robot(
+          link("a", std::string("<collision><geometry><mesh filename='") + filename + "'/></geometry></collision>"));
       EXPECT_TRUE(import_urdf(text, options).ok()) << filename << " as " << asset;
     }
   }
@@ -211,8 +221,9 @@ TEST(Urdf, meshes_are_found_by_every_form_of_their_name) {
 
 TEST(Urdf, what_is_not_used_is_a_warning) {
   const ImportedScene imported =
-      import_of(link("a", kMass + "<colision/>") + link("b", kMass) + joint("j", "revolute", "a", "b",
-                "<limit lower='-1' upper='1' effort='1' velocity='3'/><dynamics damping='1' stiffness='2'/>") +
+      import_of(link("a", kMass + "<colision/>") + link("b", kMass) +
+                joint("j", "revolute", "a", "b",
+                      "<limit lower='-1' upper='1' effort='1' velocity='3'/><dynamics damping='1' stiffness='2'/>") +
                 "<gazebo reference='b'><mu1>.3</mu1><material>Blue</material></gazebo><transmission name='t'/>"
                 "<material name='m'><color rgba='1 0 0 1'/></material>");
   EXPECT_EQ(imported.warnings.size(), 4u);
