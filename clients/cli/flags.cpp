@@ -31,8 +31,14 @@ ABSL_FLAG(uint64_t, seed, 0, "seed of the initial noise");
 ABSL_FLAG(double, noise, 0, "half width of the uniform noise on initial joint positions, rad or m");
 ABSL_FLAG(absl::Duration, idle_ttl, absl::ZeroDuration(),
           "the batch is deleted when nobody has named it for this long; 0 takes the server's default");
-ABSL_FLAG(Words, assets, {}, "files that the MJCF includes, and its meshes: name=path or path, separated by commas");
+ABSL_FLAG(Words, assets, {}, "files that the scene file names beside it: name=path or path, separated by commas");
 ABSL_FLAG(bool, allow_unsupported, false, "take scenes with elements that are not supported; they become warnings");
+
+ABSL_FLAG(std::string, base, "fixed", "of a URDF file: the root link is fixed to the world, or free");
+ABSL_FLAG(double, base_height, 0, "of a URDF file: z of the root link, m");
+ABSL_FLAG(bool, motors, false, "of a URDF file: a motor along every axis, within its limit of effort");
+ABSL_FLAG(bool, ground, false, "of a URDF file: add a plane at z = 0");
+ABSL_FLAG(bool, self_collision, true, "of a URDF file: links that are not neighbours may touch each other");
 
 ABSL_FLAG(
     Words, shape_overrides, {},

@@ -165,7 +165,7 @@ absl::StatusOr<std::vector<Channel>> channels_of_flags(const client::Batch& batc
 
 absl::Status run_run(const Invocation& invocation) {
   if (invocation.words.size() != 1) {
-    return usage_error("run takes one batches/ID, models/ID or MJCF file");
+    return usage_error("run takes one batches/ID, models/ID, or MJCF or URDF file");
   }
   for (const std::string& path : {absl::GetFlag(FLAGS_csv), absl::GetFlag(FLAGS_png)}) {
     if (const auto status = check_writable(path); !status.ok()) {

@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "clients/cli/flags.hpp"
+#include "clients/cli/scene_files.hpp"
 #include "clients/cli/solver_choices.hpp"
 
 namespace axion::cli {
@@ -87,6 +88,21 @@ absl::StatusOr<client::CreateModelOptions> model_options() {
   return options;
 }
 
+absl::Status set_urdf_options(v1::UrdfOptions& options) {
+  const std::string base = absl::GetFlag(FLAGS_base);
+  if (base != "fixed" && base != "free") {
+    return usage_error(absl::StrCat("--base: '", base, "' is neither fixed nor free"));
+  }
+  options.set_base(base == "free" ? v1::URDF_BASE_FREE : v1::URDF_BASE_FIXED);
+  if (const double height = absl::GetFlag(FLAGS_base_height); height != 0) {
+    options.mutable_base_pose()->mutable_position()->set_z(height);
+  }
+  options.set_actuators(absl::GetFlag(FLAGS_motors) ? v1::URDF_ACTUATORS_MOTOR : v1::URDF_ACTUATORS_NONE);
+  options.set_ground(absl::GetFlag(FLAGS_ground));
+  options.set_self_collision(absl::GetFlag(FLAGS_self_collision));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<v1::Model> open_model(const client::Client& client, const std::string& word) {
@@ -97,11 +113,18 @@ absl::StatusOr<v1::Model> open_model(const client::Client& client, const std::st
   if (!text.ok()) {
     return text.status();
   }
-  const auto options = model_options();
+  auto options = model_options();
   if (!options.ok()) {
     return options.status();
   }
-  auto model = client.create_model(*text, *options);
+  const bool urdf = is_urdf(word, *text);
+  if (urdf) {
+    options->assets.merge(meshes_of_urdf(word, *text));  // what --assets gives comes first
+    if (const auto status = set_urdf_options(options->urdf); !status.ok()) {
+      return status;
+    }
+  }
+  auto model = urdf ? client.create_model_of_urdf(*text, *options) : client.create_model(*text, *options);
   if (model.ok()) {
     for (const std::string& warning : model->warnings()) {
       std::cerr << "warning: " << warning << "\n";

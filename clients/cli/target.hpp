@@ -11,7 +11,7 @@
 
 namespace axion::cli {
 
-// A model of "models/ID" or of an MJCF file (with --assets, --allow_unsupported). Its warnings go to stderr.
+// A model of "models/ID" or of an MJCF or URDF file (with --assets, --allow_unsupported). Its warnings go to stderr.
 absl::StatusOr<v1::Model> open_model(const client::Client& client, const std::string& word);
 
 // A new batch of the model as the flags say (--worlds, --dt, --preset, ...).

@@ -58,7 +58,7 @@ nlohmann::json step_json(const client::StepResult& result) {
 
 absl::Status run_create(const Invocation& invocation) {
   if (invocation.words.size() != 1) {
-    return usage_error("create takes one MJCF file or models/ID");
+    return usage_error("create takes one MJCF or URDF file, or models/ID");
   }
   const auto model = open_model(invocation.client, invocation.words.front());
   if (!model.ok()) {

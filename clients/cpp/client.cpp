@@ -42,15 +42,32 @@ absl::StatusOr<v1::ServerInfo> Client::server_info() const {
   return connection_->call(&Stub::GetServerInfo, v1::GetServerInfoRequest());
 }
 
-absl::StatusOr<v1::Model> Client::create_model(const std::string& mjcf, const CreateModelOptions& options) const {
+namespace {
+
+// Of what a scene file of either format comes with.
+v1::CreateModelRequest model_request(const CreateModelOptions& options) {
   v1::CreateModelRequest request;
-  request.set_mjcf(mjcf);
   request.set_allow_unsupported(options.allow_unsupported);
   for (const auto& [name, content] : options.assets) {
     (*request.mutable_assets())[name] = content;
   }
   request.mutable_shape_overrides()->Add(options.shape_overrides.begin(), options.shape_overrides.end());
   request.mutable_joint_overrides()->Add(options.joint_overrides.begin(), options.joint_overrides.end());
+  return request;
+}
+
+}  // namespace
+
+absl::StatusOr<v1::Model> Client::create_model(const std::string& mjcf, const CreateModelOptions& options) const {
+  v1::CreateModelRequest request = model_request(options);
+  request.set_mjcf(mjcf);
+  return create_model(request);
+}
+
+absl::StatusOr<v1::Model> Client::create_model_of_urdf(const std::string& urdf, const CreateModelOptions& options) const {
+  v1::CreateModelRequest request = model_request(options);
+  request.set_urdf(urdf);
+  *request.mutable_urdf_options() = options.urdf;
   return create_model(request);
 }
 

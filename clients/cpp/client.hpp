@@ -45,10 +45,11 @@ struct ConnectOptions {
 };
 
 struct CreateModelOptions {
-  std::map<std::string, std::string> assets;            // files that the MJCF includes, and its meshes, by name: bytes
+  std::map<std::string, std::string> assets;            // files that the MJCF includes, and meshes, by name: bytes
   bool allow_unsupported = false;                       // elements that are not supported become warnings
   std::vector<v1::ShapeOverride> shape_overrides = {};  // what MJCF has no words for: restitution, soft contacts
   std::vector<v1::JointOverride> joint_overrides = {};  // soft joints
+  v1::UrdfOptions urdf = {};                            // of URDF only: base, ground, motors
 };
 
 class Client {
@@ -61,6 +62,8 @@ class Client {
 
   // Compiles MJCF text; the same content gives the same model. Model.warnings lists what was understood in part.
   absl::StatusOr<v1::Model> create_model(const std::string& mjcf, const CreateModelOptions& options = {}) const;
+  // The same of URDF text.
+  absl::StatusOr<v1::Model> create_model_of_urdf(const std::string& urdf, const CreateModelOptions& options = {}) const;
   absl::StatusOr<v1::Model> create_model(const v1::CreateModelRequest& request) const;
   // FULL has the scene that the model was compiled from; create_model of it makes the same model.
   absl::StatusOr<v1::Model> get_model(const std::string& name, v1::ModelView view = v1::MODEL_VIEW_BASIC) const;

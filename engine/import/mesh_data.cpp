@@ -7,6 +7,7 @@
 #include <cstring>
 #include <map>
 
+#include "engine/import/mesh_dae.hpp"
 #include "engine/model/convex_hull.hpp"
 
 namespace axion::import {
@@ -34,34 +35,11 @@ Status add_vertex(MeshData& mesh, double x, double y, double z) {
   return {};
 }
 
-// Triangles with corners of their own: equal corners become one vertex.
-Result<MeshData> read_stl(std::string_view bytes) {
-  constexpr std::size_t kHeader = 84, kFace = 50;
-  if (bytes.size() < kHeader) return bad("is too short for a binary STL file: it has " + std::to_string(bytes.size()) + " bytes");
-  const std::uint64_t count = read_at<std::uint32_t>(bytes, 80);
-  if (count == 0 || count > static_cast<std::uint64_t>(kMaxMeshFaces) || bytes.size() < kHeader + count * kFace) {
-    return bad("is no binary STL file: it says that it has " + std::to_string(count) + " faces, in " +
-               std::to_string(bytes.size()) + " bytes");
-  }
-  MeshData mesh;
-  std::map<std::array<float, 3>, int> index;
-  for (std::size_t f = 0; f < count; ++f) {
-    std::array<int, 3> face{};
-    for (std::size_t k = 0; k < 3; ++k) {
-      std::array<float, 3> p{};
-      for (std::size_t i = 0; i < 3; ++i) p[i] = read_at<float>(bytes, kHeader + f * kFace + 12 + 12 * k + 4 * i) + 0.0f;
-      if (!std::isfinite(p[0]) || !std::isfinite(p[1]) || !std::isfinite(p[2])) {
-        return bad("has a vertex that is not finite in face " + std::to_string(f));
-      }
-      const auto [place, added] = index.emplace(p, static_cast<int>(mesh.vertices.size()));
-      if (added) {
-        if (Status status = add_vertex(mesh, p[0], p[1], p[2]); !status.ok()) return status.error();
-      }
-      face[k] = place->second;
-    }
-    mesh.faces.push_back(face);
-  }
-  return mesh;
+std::string_view next_line(std::string_view& text) {
+  const std::size_t end = std::min(text.find('\n'), text.size());
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return line;
 }
 
 std::string_view next_word(std::string_view& line) {
@@ -71,6 +49,84 @@ std::string_view next_word(std::string_view& line) {
   const std::string_view word = line.substr(0, end);
   line.remove_prefix(end);
   return word;
+}
+
+// Triangles with corners of their own: equal corners become one vertex.
+class CornerMesh {
+ public:
+  // The vertex at a corner; fails as add_vertex does.
+  Status add_corner(const std::array<float, 3>& p) {
+    const auto [place, added] = index_.emplace(p, static_cast<int>(mesh.vertices.size()));
+    if (added) {
+      if (Status status = add_vertex(mesh, p[0], p[1], p[2]); !status.ok()) return status.error();
+    }
+    face_[corner_++] = place->second;
+    if (corner_ < 3) return {};
+    corner_ = 0;
+    mesh.faces.push_back(face_);
+    return {};
+  }
+  bool is_whole() const { return corner_ == 0; }
+
+  MeshData mesh;
+
+ private:
+  std::map<std::array<float, 3>, int> index_;
+  std::array<int, 3> face_{};
+  std::size_t corner_ = 0;
+};
+
+// "vertex x y z" three times a facet; the other words are passed over.
+Result<MeshData> read_ascii_stl(std::string_view bytes) {
+  CornerMesh corners;
+  int number = 0;
+  while (!bytes.empty()) {
+    std::string_view line = next_line(bytes);
+    const std::string where = " in line " + std::to_string(++number);
+    if (next_word(line) != "vertex") continue;
+    std::array<float, 3> p{};
+    for (float& x : p) {
+      std::string_view word = next_word(line);
+      if (word.size() > 1 && word[0] == '+') word.remove_prefix(1);
+      double value = 0;
+      if (std::from_chars(word.data(), word.data() + word.size(), value).ec != std::errc() || !std::isfinite(value)) {
+        return bad("has a vertex without three finite numbers" + where);
+      }
+      x = static_cast<float>(value) + 0.0f;
+      if (!std::isfinite(x)) return bad("has a vertex that is out of range" + where);
+    }
+    if (corners.mesh.faces.size() >= static_cast<std::size_t>(kMaxMeshFaces)) {
+      return bad("has more than " + std::to_string(kMaxMeshFaces) + " faces");
+    }
+    if (Status status = corners.add_corner(p); !status.ok()) return status.error();
+  }
+  if (corners.mesh.faces.empty() || !corners.is_whole()) return bad("is no STL file: it has no whole facets");
+  return std::move(corners.mesh);
+}
+
+// Binary files may begin with the word that begins those of text, so their length decides.
+Result<MeshData> read_stl(std::string_view bytes) {
+  constexpr std::size_t kHeader = 84, kFace = 50;
+  const std::uint64_t count = bytes.size() < kHeader ? 0 : read_at<std::uint32_t>(bytes, 80);
+  const bool fits = count > 0 && count <= static_cast<std::uint64_t>(kMaxMeshFaces) && bytes.size() >= kHeader + count * kFace;
+  if (!fits && bytes.starts_with("solid")) return read_ascii_stl(bytes);
+  if (bytes.size() < kHeader) return bad("is too short for a binary STL file: it has " + std::to_string(bytes.size()) + " bytes");
+  if (!fits) {
+    return bad("is no binary STL file: it says that it has " + std::to_string(count) + " faces, in " +
+               std::to_string(bytes.size()) + " bytes");
+  }
+  CornerMesh corners;
+  for (std::size_t f = 0; f < count; ++f) {
+    for (std::size_t k = 0; k < 3; ++k) {
+      std::array<float, 3> p{};
+      for (std::size_t i = 0; i < 3; ++i) p[i] = read_at<float>(bytes, kHeader + f * kFace + 12 + 12 * k + 4 * i) + 0.0f;
+      if (!std::isfinite(p[0]) || !std::isfinite(p[1]) || !std::isfinite(p[2])) {
+        return bad("has a vertex that is not finite in face " + std::to_string(f));
+      }
+      if (Status status = corners.add_corner(p); !status.ok()) return status.error();
+    }
+  }
+  return std::move(corners.mesh);
 }
 
 // Faces of more than three corners are fans; of each corner only its vertex is of interest ("7/2/5").
@@ -96,9 +152,7 @@ Result<MeshData> read_obj(std::string_view bytes) {
   MeshData mesh;
   int number = 0;
   while (!bytes.empty()) {
-    const std::size_t end = std::min(bytes.find('\n'), bytes.size());
-    std::string_view line = bytes.substr(0, end);
-    bytes.remove_prefix(std::min(end + 1, bytes.size()));
+    std::string_view line = next_line(bytes);
     const std::string where = " in line " + std::to_string(++number);
     const std::string_view kind = next_word(line);
     if (kind == "v") {
@@ -158,6 +212,8 @@ Result<MeshData> read_mesh(std::string_view bytes, MeshFormat format) {
       return read_obj(bytes);
     case MeshFormat::kMsh:
       return read_msh(bytes);
+    case MeshFormat::kDae:
+      return read_dae(bytes);
   }
   return bad("is of no known format");
 }

@@ -1,4 +1,4 @@
-// Triangle meshes as files have them: binary STL, OBJ, and MuJoCo's own MSH.
+// Triangle meshes as files have them: STL, OBJ, MuJoCo's own MSH, and COLLADA (mesh_dae.hpp).
 //
 // Hostile input: counts are checked against the size of the file before anything is allocated, indices against the vertices.
 // Used inside engine/import only.
@@ -21,7 +21,7 @@ struct MeshData {
 
 inline constexpr int kMaxMeshFaces = 1 << 20;
 
-enum class MeshFormat { kStl, kObj, kMsh };
+enum class MeshFormat { kStl, kObj, kMsh, kDae };
 
 // The message of an error continues "the file ...".
 Result<MeshData> read_mesh(std::string_view bytes, MeshFormat format);

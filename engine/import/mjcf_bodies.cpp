@@ -3,15 +3,14 @@
 #include <cmath>
 #include <optional>
 
+#include "engine/import/mass_limits.hpp"
 #include "engine/import/mjcf.hpp"
 #include "engine/import/mjcf_content.hpp"
 #include "engine/import/mjcf_geom.hpp"
 #include "engine/import/mjcf_joint.hpp"
 #include "engine/import/mjcf_pose.hpp"
 #include "engine/import/mjcf_scene.hpp"
-#include "engine/model/principal_axes.hpp"
 #include "engine/model/spec_math.hpp"
-#include "engine/model/validate_inertia.hpp"
 #include "engine/model/validate_scene.hpp"
 
 namespace axion::import {
@@ -60,32 +59,6 @@ model::ShapeKind shape_kind(GeomType type) {
     default:
       return ShapeKind::kSphere;
   }
-}
-
-// boundmass, boundinertia, balanceinertia, and the check that a body can have these moments.
-void correct_mass(const XmlElement& source, const MjcfSettings& settings, MassProperties& mass) {
-  mass.mass = std::max(mass.mass, settings.bound_mass);
-  const double total = mass.mass + mass.I_cm(0, 0) + mass.I_cm(1, 1) + mass.I_cm(2, 2);
-  if (!(total < model::kMaxMagnitude)) {
-    refuse(source, "", "has a mass or inertia above " + std::to_string(static_cast<long>(model::kMaxMagnitude)));
-  }
-  Mat3<double> V;
-  Vec3<double> d;
-  model::symmetric_eigen(mass.I_cm, V, d);
-  const double least = std::min({d.x, d.y, d.z}), trace = d.x + d.y + d.z;
-  const double tolerance = model::kInertiaTriangleTolerance * trace;
-  const char* attribute = source.find("fullinertia") != nullptr ? "fullinertia" : "diaginertia";
-  if (!(least >= -tolerance)) refuse(source, attribute, "has a negative principal moment of inertia");
-  if (least < settings.bound_inertia) {
-    for (int i = 0; i < 3; ++i) d[i] = std::max(d[i], settings.bound_inertia);
-    mass.I_cm = math::rotate_diagonal(V, d);
-  }
-  const double sum = d.x + d.y + d.z, greatest = std::max({d.x, d.y, d.z});
-  if (sum - greatest >= greatest - tolerance) return;
-  if (!settings.balance_inertia) {
-    refuse(source, attribute, "has principal moments with A + B < C, which no body has; balanceinertia evens them out");
-  }
-  mass.I_cm = Mat3<double>::diagonal(sum / 3, sum / 3, sum / 3);
 }
 
 class BodyReader {
@@ -209,7 +182,8 @@ void BodyReader::read_mass(const XmlElement& element, int index, const Place& pl
   MassProperties mass;
   if (inertial != nullptr) mass = read_inertial(*inertial, s_.settings);
   if (!parts.empty()) mass = model::combine(parts);
-  correct_mass(inertial != nullptr && parts.empty() ? *inertial : element, s_.settings, mass);
+  const XmlElement& source = inertial != nullptr && parts.empty() ? *inertial : element;
+  correct_mass(source, source.find("fullinertia") != nullptr ? "fullinertia" : "diaginertia", s_.settings, mass);
   model::BodySpec& body = s_.spec.bodies[static_cast<std::size_t>(index)];
   body.mass = mass.mass;
   body.p_BoBcm = model::to_spec(mass.p_cm);

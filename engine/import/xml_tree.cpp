@@ -95,7 +95,7 @@ void TextCheck::read_tag() {
 
 class Reader {
  public:
-  explicit Reader(const XmlFiles& files) : files_(files) {}
+  Reader(const XmlFiles* files, bool keep_text) : files_(files), keep_text_(keep_text) {}
 
   std::optional<Error> error;
 
@@ -111,7 +111,8 @@ class Reader {
                    std::vector<XmlElement>& out);
   void include(const XmlElement& element, int depth, std::vector<XmlElement>& out);
 
-  const XmlFiles& files_;
+  const XmlFiles* files_;  // null: nothing is included
+  bool keep_text_;
   std::set<std::string, std::less<>> included_;
   std::vector<std::string_view> open_files_;
 };
@@ -164,7 +165,7 @@ void Reader::convert(const tinyxml2::XMLElement& node, std::string_view file, in
   for (const tinyxml2::XMLAttribute* a = node.FirstAttribute(); a != nullptr; a = a->Next()) {
     element.attributes.push_back({a->Name(), a->Value()});
   }
-  if (element.tag == "include") return include(element, depth, out);
+  if (files_ != nullptr && element.tag == "include") return include(element, depth, out);
   children_of(node, file, depth + 1, &element, element.children);
   if (!error) out.push_back(std::move(element));
 }
@@ -173,7 +174,9 @@ void Reader::children_of(const tinyxml2::XMLElement& node, std::string_view file
                          std::vector<XmlElement>& out) {
   for (const tinyxml2::XMLNode* child = node.FirstChild(); child != nullptr && !error; child = child->NextSibling()) {
     if (const tinyxml2::XMLElement* element = child->ToElement()) convert(*element, file, depth, out);
-    if (child->ToText() != nullptr && parent != nullptr) parent->has_text = true;
+    if (child->ToText() == nullptr || parent == nullptr) continue;
+    parent->has_text = true;
+    if (keep_text_) parent->text += child->Value();
   }
 }
 
@@ -181,11 +184,11 @@ void Reader::include(const XmlElement& element, int depth, std::vector<XmlElemen
   const XmlAttribute* name = element.find("file");
   const std::string_view wanted = name == nullptr ? std::string_view() : std::string_view(name->value);
   const std::string shown(wanted.substr(0, kShownBytes));
-  auto found = files_.find(wanted);
-  if (found == files_.end() && wanted.starts_with("./")) found = files_.find(wanted.substr(2));
-  if (found == files_.end() || wanted.empty()) {
+  auto found = files_->find(wanted);
+  if (found == files_->end() && wanted.starts_with("./")) found = files_->find(wanted.substr(2));
+  if (found == files_->end() || wanted.empty()) {
     return fail("include.file", describe(element) + " asks for the file \"" + shown + "\", which is not among the " +
-                                    std::to_string(files_.size()) + " assets of the request.");
+                                    std::to_string(files_->size()) + " assets of the request.");
   }
   for (std::string_view open : open_files_) {
     if (open == found->first) {
@@ -200,6 +203,15 @@ void Reader::include(const XmlElement& element, int depth, std::vector<XmlElemen
     return fail("include.file", describe(element) + " includes \"" + shown + "\" a second time.");
   }
   read_file(found->second, found->first, depth, out);
+}
+
+Result<XmlElement> read_root(std::string_view text, const XmlFiles* files, bool keep_text) {
+  Reader reader(files, keep_text);
+  std::vector<XmlElement> roots;
+  reader.read_file(text, {}, 1, roots);
+  if (reader.error) return *reader.error;
+  if (roots.empty()) return invalid_argument("xml", "The root element of the document must not be an include.");
+  return std::move(roots.front());
 }
 
 }  // namespace
@@ -219,13 +231,8 @@ std::string describe(const XmlElement& element) {
   return text + "> (" + at(element.file, element.line) + ")";
 }
 
-Result<XmlElement> read_xml(std::string_view text, const XmlFiles& files) {
-  Reader reader(files);
-  std::vector<XmlElement> roots;
-  reader.read_file(text, {}, 1, roots);
-  if (reader.error) return *reader.error;
-  if (roots.empty()) return invalid_argument("xml", "The root element of the document must not be an include.");
-  return std::move(roots.front());
-}
+Result<XmlElement> read_xml(std::string_view text, const XmlFiles& files) { return read_root(text, &files, false); }
+
+Result<XmlElement> read_xml_alone(std::string_view text, bool keep_text) { return read_root(text, nullptr, keep_text); }
 
 }  // namespace axion::import

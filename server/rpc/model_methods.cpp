@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "engine/import/mjcf.hpp"
+#include "engine/import/urdf.hpp"
 
 #include "server/rpc/page_bytes.hpp"
 #include "server/rpc/request_conversion.hpp"
@@ -20,17 +21,56 @@ namespace {
 
 using schedule::invalid_field;
 
+import::ImportOptions import_options(const v1::CreateModelRequest& request) {
+  import::ImportOptions options{.allow_unsupported = request.allow_unsupported(), .assets = {}};
+  for (const auto& [name, bytes] : request.assets()) options.assets.emplace(name, bytes);
+  return options;
+}
+
+absl::StatusOr<import::UrdfOptions> urdf_options(const v1::UrdfOptions& message) {
+  if (!v1::UrdfBase_IsValid(message.base())) {
+    return invalid_field("urdf_options.base",
+                         absl::StrCat("is ", static_cast<int>(message.base()), "; it must be a UrdfBase: FIXED or FREE"));
+  }
+  if (!v1::UrdfActuators_IsValid(message.actuators())) {
+    return invalid_field("urdf_options.actuators", absl::StrCat("is ", static_cast<int>(message.actuators()),
+                                                                "; it must be a UrdfActuators: NONE or MOTOR"));
+  }
+  import::UrdfOptions options;
+  options.free_base = message.base() == v1::URDF_BASE_FREE;
+  options.motors = message.actuators() == v1::URDF_ACTUATORS_MOTOR;
+  options.ground = message.ground();
+  if (message.has_self_collision()) options.self_collision = message.self_collision();
+  const v1::Pose& pose = message.base_pose();
+  if (pose.has_position()) options.X_WR.position = {pose.position().x(), pose.position().y(), pose.position().z()};
+  if (pose.has_rotation()) {
+    const v1::Quaternion& q = pose.rotation();
+    options.X_WR.rotation = {q.w(), q.x(), q.y(), q.z()};
+  }
+  return options;
+}
+
 absl::StatusOr<import::ImportedScene> scene_of(const v1::CreateModelRequest& request) {
+  if (request.has_urdf_options() && request.source_case() != v1::CreateModelRequest::kUrdf) {
+    return invalid_field("urdf_options", "are for urdf");
+  }
   switch (request.source_case()) {
     case v1::CreateModelRequest::kMjcf: {
-      import::ImportOptions options{.allow_unsupported = request.allow_unsupported(), .assets = {}};
-      for (const auto& [name, bytes] : request.assets()) options.assets.emplace(name, bytes);
-      Result<import::ImportedScene> imported = import::import_mjcf(request.mjcf(), options);
+      Result<import::ImportedScene> imported = import::import_mjcf(request.mjcf(), import_options(request));
       if (!imported.ok()) return schedule::from_engine(imported.error(), "mjcf");
       return std::move(imported).value();
     }
+    case v1::CreateModelRequest::kUrdf: {
+      const auto options = urdf_options(request.urdf_options());
+      if (!options.ok()) return options.status();
+      Result<import::ImportedScene> imported = import::import_urdf(request.urdf(), import_options(request), *options);
+      if (!imported.ok()) {
+        return schedule::from_engine(imported.error(), imported.error().field == "base_pose" ? "urdf_options" : "urdf");
+      }
+      return std::move(imported).value();
+    }
     case v1::CreateModelRequest::kScene: {
-      if (!request.assets().empty()) return invalid_field("assets", "are for mjcf; a scene names no files");
+      if (!request.assets().empty()) return invalid_field("assets", "are for mjcf and urdf; a scene names no files");
       auto scene = to_scene(request.scene());
       if (!scene.ok()) return scene.status();
       return import::ImportedScene{.scene = *std::move(scene), .warnings = {}};
@@ -38,7 +78,7 @@ absl::StatusOr<import::ImportedScene> scene_of(const v1::CreateModelRequest& req
     case v1::CreateModelRequest::SOURCE_NOT_SET:
       break;
   }
-  return invalid_field("source", "is absent; give mjcf or scene");
+  return invalid_field("source", "is absent; give mjcf, urdf or scene");
 }
 
 // Names of models are all as long as this one.

@@ -90,7 +90,7 @@ void SimulationService::GetServerInfo(UnaryCall* call, const v1::GetServerInfoRe
   response->set_batch_count(counts.batches);
   response->set_model_count(counts.models);
   for (const char* feature :
-       {"mjcf", "scene_spec", "step_stream", "initial_noise", "contacts", "solver_stats", "snapshot"}) {
+       {"mjcf", "urdf", "scene_spec", "step_stream", "initial_noise", "contacts", "solver_stats", "snapshot"}) {
     response->add_features(feature);
   }
   fill_time(start_time_, *response->mutable_start_time());

@@ -17,7 +17,7 @@ from axion.client import DEFAULT_TARGET, Client
 from axion.errors import (AbortedError, AxionError, DeadlineExceededError, FailedPreconditionError, FieldViolation,
                           InternalError, InvalidArgumentError, NotFoundError, PermissionDeniedError,
                           ResourceExhaustedError, UnauthenticatedError, UnavailableError, UnimplementedError)
-from axion.files import read_mjcf
+from axion.files import read_mjcf, read_urdf
 from axion.model import Model
 from axion.options import solver_options
 from axion.results import BatchStats, Contacts, Histogram, Outcome, State, StepResult, WorldStats
@@ -30,5 +30,5 @@ __all__ = [
     "DeadlineExceededError", "FailedPreconditionError", "FieldViolation", "Histogram", "InternalError",
     "InvalidArgumentError", "Model", "NotFoundError", "Outcome", "PermissionDeniedError", "ResourceExhaustedError",
     "Scene", "State", "StepResult", "StepStream", "UnauthenticatedError", "UnavailableError", "UnimplementedError",
-    "WorldStats", "__version__", "read_mjcf", "solver_options", "to_array", "to_tensor",
+    "WorldStats", "__version__", "read_mjcf", "read_urdf", "solver_options", "to_array", "to_tensor",
 ]

@@ -15,7 +15,7 @@ from axion import credentials as access
 from axion import options as choices
 from axion.batch import Batch
 from axion.errors import AxionError, UnavailableError, raises_axion_error
-from axion.files import read_mjcf
+from axion.files import is_urdf, read_mjcf, read_urdf
 from axion.model import Model
 from axion.scene import Scene
 from axion.v1 import scene_pb2, simulation_pb2, simulation_pb2_grpc
@@ -127,30 +127,39 @@ class Client:
 
     @raises_axion_error
     def create_model(self, mjcf: str | None = None, *, path: str | os.PathLike[str] | None = None,
-                     scene: Scene | scene_pb2.SceneSpec | None = None,
+                     urdf: str | None = None, scene: Scene | scene_pb2.SceneSpec | None = None,
                      assets: Mapping[str, str | bytes] | None = None, allow_unsupported: bool = False,
                      shape_overrides: Mapping[str, Mapping[str, float]] | None = None,
                      joint_overrides: Mapping[str, Mapping[str, float]] | None = None,
+                     urdf_options: Mapping[str, Any] | None = None,
                      timeout: float | None = None) -> Model:
         """Compiles a scene and returns its Model; the same content gives the same model.
 
-        mjcf: text of an MJCF file; or path: where such a file is, which is sent with the files that it refers to
-        (read_mjcf); or scene: an axion.Scene or axion.v1.SceneSpec. assets: dict of file name to bytes (or text) for files
-        that the MJCF includes, and for its meshes; with a path, beside those that are found. allow_unsupported: elements
-        that would change the physics and are not supported become warnings; else InvalidArgumentError names them. See
-        Model.warnings.
+        mjcf: text of an MJCF file; or urdf: that of a URDF file; or path: where a file of either is, which is sent with the
+        files that it refers to (read_mjcf, read_urdf); or scene: an axion.Scene or axion.v1.SceneSpec. assets: dict of file
+        name to bytes (or text) for files that the MJCF includes, and for meshes; with a path, beside those that are found.
+        allow_unsupported: elements that would change the physics and are not supported become warnings; else
+        InvalidArgumentError names them. See Model.warnings.
         shape_overrides: what MJCF has no words for, by the name of the shape, "" for every shape: dict of name to dict of
         restitution, contact_stiffness, contact_damping. joint_overrides: likewise lock_stiffness, lock_damping.
+        urdf_options: what URDF has no words for: base ("fixed", the default, or "free"), base_position and base_rotation (w, x, y,
+        z) of the root link, actuators ("none", the default, or "motor"), ground and self_collision (bool).
         """
-        if sum(source is not None for source in (mjcf, path, scene)) != 1:
-            raise TypeError("create_model wants one of mjcf, path and scene")
+        if sum(source is not None for source in (mjcf, path, urdf, scene)) != 1:
+            raise TypeError("create_model wants one of mjcf, path, urdf and scene")
         if path is not None:
-            mjcf, found = read_mjcf(path)
+            found: dict[str, bytes]
+            if is_urdf(path):
+                urdf, found = read_urdf(path)
+            else:
+                mjcf, found = read_mjcf(path)
             assets = {**found, **(assets or {})}
         message = scene.proto if isinstance(scene, Scene) else scene
-        request = simulation_pb2.CreateModelRequest(mjcf=mjcf, scene=message, allow_unsupported=allow_unsupported,
+        request = simulation_pb2.CreateModelRequest(mjcf=mjcf, urdf=urdf, scene=message, allow_unsupported=allow_unsupported,
                                                     shape_overrides=choices.shape_overrides(shape_overrides or {}),
                                                     joint_overrides=choices.joint_overrides(joint_overrides or {}))
+        if urdf_options is not None:
+            request.urdf_options.CopyFrom(choices.urdf_options(urdf_options))
         for name, content in (assets or {}).items():
             request.assets[name] = content.encode() if isinstance(content, str) else bytes(content)
         return Model(self.stub.CreateModel(request, timeout=timeout))

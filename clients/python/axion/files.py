@@ -1,9 +1,10 @@
-"""Files of a scene: an MJCF document, and what it includes and refers to."""
+"""Files of a scene: an MJCF or URDF document, and what it includes and refers to."""
 
 from __future__ import annotations
 
 import os
 import xml.etree.ElementTree
+from collections.abc import Iterator, Sequence
 
 _MESHES = (".stl", ".obj", ".msh")
 
@@ -51,3 +52,74 @@ def read_mjcf(path: str | os.PathLike[str]) -> tuple[str, dict[str, bytes]]:
             with open(found, "rb") as content:
                 assets[name] = content.read()
     return text, assets
+
+
+def is_urdf(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is URDF: by its name, else by its root element, which is <robot>."""
+    if os.fspath(path).lower().endswith(".urdf"):
+        return True
+    try:
+        for _, element in xml.etree.ElementTree.iterparse(path, events=("start",)):
+            return bool(element.tag == "robot")
+    except xml.etree.ElementTree.ParseError:
+        pass  # the server says where
+    return False
+
+
+def read_urdf(path: str | os.PathLike[str],
+              packages: Sequence[str | os.PathLike[str]] = ()) -> tuple[str, dict[str, bytes]]:
+    """The text of a URDF file, and a dict of the meshes that its links collide with: name to bytes, as Client.create_model takes
+    them. Meshes for the eye are not read.
+
+    A name may be relative to the file, absolute, file://, or package://PACKAGE/FILE (model:// likewise). Packages are looked for
+    in `packages` and in the environment's ROS_PACKAGE_PATH, each the folder of a package or a folder of packages, and in the
+    folders that the file is in. A mesh that is not there is left out: the server says so.
+    """
+    with open(path, encoding="utf-8", errors="replace") as file:
+        text = file.read()
+    try:
+        robot = xml.etree.ElementTree.fromstring(text)
+    except xml.etree.ElementTree.ParseError:
+        return text, {}  # the server says where
+    folder = os.path.dirname(os.path.abspath(path))
+    compiler = robot.find("mujoco/compiler")
+    directory = compiler.get("meshdir", compiler.get("assetdir", "")) if compiler is not None else ""
+    roots = [os.fspath(package) for package in packages]
+    roots += [root for root in os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep) if root]
+    assets: dict[str, bytes] = {}
+    for mesh in robot.iterfind("link/collision/geometry/mesh"):
+        name = mesh.get("filename", "")
+        if not name.lower().endswith((*_MESHES, ".dae")) or name in assets:
+            continue
+        for found in _places_of(name, folder, directory, roots):
+            if os.path.isfile(found):
+                with open(found, "rb") as content:
+                    assets[name] = content.read()
+                break
+    return text, assets
+
+
+def _places_of(name: str, folder: str, directory: str, roots: list[str]) -> Iterator[str]:
+    """Where the mesh of a URDF document may be, the likeliest first."""
+    scheme, found, rest = name.partition("://")
+    if not found:
+        scheme, rest = "", name
+    if scheme in ("", "file"):
+        yield os.path.join(folder, rest)
+    above = [folder]
+    while os.path.dirname(above[-1]) != above[-1]:
+        above.append(os.path.dirname(above[-1]))
+    if scheme in ("package", "model"):
+        package, _, inside = rest.partition("/")
+        for root in roots:
+            yield os.path.join(root, package, inside)
+            if os.path.basename(os.path.normpath(root)) == package:
+                yield os.path.join(root, inside)
+        for root in above:
+            yield os.path.join(root, package, inside)
+            if os.path.basename(root) == package:
+                yield os.path.join(root, inside)
+        yield os.path.join(folder, inside)
+        if len(above) > 1:
+            yield os.path.join(above[1], inside)  # PACKAGE/urdf/robot.urdf in a folder of another name
+    yield os.path.join(folder, directory, os.path.basename(rest))

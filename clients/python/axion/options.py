@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy.typing as npt
 
 from axion import tensors
-from axion.v1 import simulation_pb2, solver_pb2
+from axion.v1 import scene_pb2, simulation_pb2, solver_pb2
 
 _Override = TypeVar("_Override", simulation_pb2.ShapeOverride, simulation_pb2.JointOverride)
 
@@ -21,6 +21,8 @@ _ENUMS: dict[str, tuple[str, Any]] = {
     "contact_function": ("CONTACT_FUNCTION_", solver_pb2.ContactFunction),
     "friction_model": ("FRICTION_MODEL_", solver_pb2.FrictionModel),
     "linear_solver": ("LINEAR_SOLVER_", solver_pb2.LinearSolver),
+    "base": ("URDF_BASE_", simulation_pb2.UrdfBase),
+    "actuators": ("URDF_ACTUATORS_", simulation_pb2.UrdfActuators),
 }
 
 
@@ -47,6 +49,25 @@ def solver_options(**choices: str | float | bool | None) -> solver_pb2.SolverOpt
             raise TypeError(f"unknown solver option {field!r}; there are {', '.join(sorted(known))}")
         if value is not None:
             setattr(options, field, _enum_value(field, value) if field in _ENUMS else value)
+    return options
+
+
+def urdf_options(choices: Mapping[str, Any]) -> simulation_pb2.UrdfOptions:
+    """An axion.v1.UrdfOptions of base ("fixed", "free"), base_position, base_rotation (w, x, y, z), actuators ("none", "motor"),
+    ground and self_collision. Raises TypeError for an unknown name, ValueError for an unknown word."""
+    options = simulation_pb2.UrdfOptions()
+    for field, value in choices.items():
+        if field == "base_position":
+            x, y, z = value
+            options.base_pose.position.CopyFrom(scene_pb2.Vec3(x=x, y=y, z=z))
+        elif field == "base_rotation":
+            w, x, y, z = value
+            options.base_pose.rotation.CopyFrom(scene_pb2.Quaternion(w=w, x=x, y=y, z=z))
+        elif field in ("base", "actuators", "ground", "self_collision"):
+            setattr(options, field, _enum_value(field, value) if field in _ENUMS else value)
+        else:
+            raise TypeError(f"unknown URDF option {field!r}; there are base, base_position, base_rotation, actuators, "
+                            "ground, self_collision")
     return options
 
 

@@ -10,6 +10,7 @@
 #include "clients/cli/commands.hpp"
 #include "clients/cli/plot.hpp"
 #include "clients/cli/print.hpp"
+#include "clients/cli/scene_files.hpp"
 #include "clients/cli/solver_choices.hpp"
 #include "clients/cli/trace.hpp"
 #include "clients/cpp/tensor.hpp"
@@ -29,6 +30,39 @@ std::string content_of(const std::string& path) {
 
 v1::Tensor tensor_of(const std::vector<double>& values, std::initializer_list<std::int64_t> shape) {
   return *client::make_tensor(std::span<const double>(values), shape, "x");
+}
+
+TEST(SceneFiles, urdf_is_known_by_its_name_or_its_root) {
+  EXPECT_TRUE(is_urdf("a.URDF", ""));
+  EXPECT_TRUE(is_urdf("a.xml", "<?xml version='1.0'?>\n<!-- <mujoco> --> <robot name='a'/>"));
+  EXPECT_FALSE(is_urdf("a.xml", "<!-- <robot> --><mujoco/>"));
+  EXPECT_FALSE(is_urdf("a.xml", "<!-- open"));
+  EXPECT_FALSE(is_urdf("a.xml", ""));
+}
+
+TEST(SceneFiles, meshes_that_collide_are_found_by_every_form_of_their_name) {
+  namespace fs = std::filesystem;
+  const fs::path folder = temporary("package");
+  fs::create_directories(folder / "my_robot" / "urdf");
+  fs::create_directories(folder / "my_robot" / "meshes");
+  std::ofstream(folder / "my_robot" / "meshes" / "arm.stl") << "arm";
+  const std::string path = (folder / "my_robot" / "urdf" / "robot.urdf").string();
+  const auto meshes = [&](const std::string& name, const std::string& before = "") {
+    return meshes_of_urdf(path, before + "<robot><link><collision name='c'><geometry><mesh scale='1 1 1' filename = \"" + name +
+                                    "\"/></geometry></collision></link></robot>");
+  };
+  const std::string absolute = "file://" + (folder / "my_robot" / "meshes" / "arm.stl").string();
+  for (const std::string& name : {std::string("package://my_robot/meshes/arm.stl"), std::string("../meshes/arm.stl"),
+                                  std::string("package://other/meshes/arm.stl"), absolute}) {
+    EXPECT_EQ(meshes(name), (std::map<std::string, std::string>{{name, "arm"}})) << name;
+  }
+  EXPECT_TRUE(meshes("../meshes/absent.stl").empty());
+  EXPECT_TRUE(meshes("").empty());
+  EXPECT_EQ(meshes("../meshes/arm.stl", "<!--" + std::string(1 << 20, '<') + "-->").size(), 1u);
+  EXPECT_TRUE(meshes_of_urdf(path, "<!-- <collision><mesh filename='../meshes/arm.stl'/></collision> -->").empty());
+  EXPECT_TRUE(meshes_of_urdf(path, "<visual><mesh filename='../meshes/arm.stl'/></visual>").empty());
+  EXPECT_TRUE(meshes_of_urdf(path, "<collision><mesh filename='../meshes/arm.stl").size() <= 1);  // cut short
+  fs::remove_all(folder);
 }
 
 // Two worlds, two records, fields of three numbers; channel 2.

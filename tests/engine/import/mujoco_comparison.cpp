@@ -53,8 +53,9 @@ int number_count(model::ShapeKind kind) {
 
 }  // namespace
 
-Comparison::Comparison(const std::string& xml) : m_(testing::load_mujoco(xml)) {
-  Result<ImportedScene> imported = import_mjcf(xml);
+Comparison::Comparison(const std::string& xml) : Comparison(xml, import_mjcf(xml)) {}
+
+Comparison::Comparison(const std::string& xml, Result<ImportedScene> imported) : m_(testing::load_mujoco(xml)) {
   EXPECT_TRUE(imported.ok()) << imported.error().field << ": " << imported.error().message;
   if (!imported.ok()) return;
   scene_ = std::move(imported).value().scene;

@@ -1,10 +1,11 @@
-// What import_mjcf makes of a file, compared number by number with what MuJoCo makes of it: options, bodies, joints,
+// What an importer makes of a file, compared number by number with what MuJoCo makes of it: options, bodies, joints,
 // equalities, shapes, actuators and keyframes. For the tests of this folder.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "engine/import/mjcf.hpp"
 #include "engine/math/vec3.hpp"
 #include "engine/model/merge_welds.hpp"
 #include "tests/support/mujoco_model.hpp"
@@ -14,6 +15,8 @@ namespace axion::import {
 class Comparison {
  public:
   explicit Comparison(const std::string& xml);
+  // Of a document that another importer has read.
+  Comparison(const std::string& xml, Result<ImportedScene> imported);
   void run();
 
  private:

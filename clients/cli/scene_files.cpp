@@ -1,0 +1,136 @@
+#include "clients/cli/scene_files.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string_view>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
+
+namespace axion::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string without_comments(std::string_view text) {
+  std::string document;
+  while (true) {
+    const std::size_t begin = text.find("<!--");
+    document.append(text.substr(0, begin));
+    if (begin == std::string_view::npos) {
+      return document;
+    }
+    const std::size_t end = text.find("-->", begin);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 3);
+  }
+}
+
+std::string_view skip_space(std::string_view text) {
+  return text.substr(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+}
+
+// The value of an attribute in a tag, without its quotes; empty if there is none.
+std::string attribute_of(std::string_view tag, std::string_view name) {
+  for (std::size_t at = tag.find(name); at != std::string_view::npos; at = tag.find(name, at + 1)) {
+    std::string_view rest = skip_space(tag.substr(at + name.size()));
+    if (!rest.starts_with('=') || !skip_space(tag.substr(at - 1, 1)).empty()) {
+      continue;
+    }
+    rest = skip_space(rest.substr(1));
+    if (rest.empty() || (rest[0] != '"' && rest[0] != '\'')) {
+      return {};
+    }
+    return std::string(rest.substr(1, rest.find(rest[0], 1) - 1));
+  }
+  return {};
+}
+
+// Files of the meshes in <collision>. Only as much of XML is understood as that needs.
+std::vector<std::string> collision_meshes(std::string_view text) {
+  const std::string kept = without_comments(text);
+  const std::string_view document = kept;
+  std::vector<std::string> names;
+  for (std::size_t begin = document.find("<collision"); begin != document.npos;
+       begin = document.find("<collision", begin)) {
+    const std::size_t end = std::min(document.find("</collision", begin), document.size());
+    const std::string_view part = document.substr(begin, end - begin);
+    for (std::size_t at = part.find("<mesh"); at != part.npos; at = part.find("<mesh", at + 1)) {
+      names.push_back(attribute_of(part.substr(at, part.find('>', at) - at), "filename"));
+    }
+    begin = end;
+  }
+  return names;
+}
+
+std::vector<fs::path> places_of(const std::string& name, const fs::path& folder) {
+  std::vector<fs::path> places;
+  const std::size_t scheme = name.find("://");
+  if (scheme == std::string::npos || absl::StartsWith(name, "file://")) {
+    return {folder / (scheme == std::string::npos ? name : name.substr(scheme + 3))};
+  }
+  const std::pair<std::string, std::string> parts = absl::StrSplit(name.substr(scheme + 3), absl::MaxSplits('/', 1));
+  const auto look_in = [&](const fs::path& root) {
+    places.push_back(root / parts.first / parts.second);
+    if (root.filename() == parts.first) {
+      places.push_back(root / parts.second);
+    }
+  };
+  if (const char* packages = std::getenv("ROS_PACKAGE_PATH"); packages != nullptr) {
+    for (const auto root : absl::StrSplit(packages, ':', absl::SkipEmpty())) {
+      look_in(fs::path(std::string(root)).lexically_normal());
+    }
+  }
+  for (fs::path root = folder;; root = root.parent_path()) {
+    look_in(root);
+    if (root == root.parent_path()) {
+      break;
+    }
+  }
+  places.push_back(folder / parts.second);
+  places.push_back(folder.parent_path() / parts.second);
+  return places;
+}
+
+}  // namespace
+
+bool is_urdf(const std::string& path, const std::string& text) {
+  if (absl::EndsWithIgnoreCase(path, ".urdf")) {
+    return true;
+  }
+  // The first tag that is neither a declaration nor a comment.
+  std::size_t at = 0;
+  while ((at = text.find('<', at)) != std::string::npos) {
+    const bool comment = text.compare(at, 4, "<!--") == 0;
+    if (!comment && text.compare(at, 2, "<?") != 0) {
+      break;
+    }
+    at = text.find(comment ? "-->" : "?>", at);
+  }
+  return at != std::string::npos && text.compare(at, 6, "<robot") == 0;
+}
+
+std::map<std::string, std::string> meshes_of_urdf(const std::string& path, const std::string& text) {
+  std::map<std::string, std::string> meshes;
+  std::error_code error;
+  const fs::path folder = fs::absolute(path, error).parent_path();
+  for (const std::string& name : collision_meshes(text)) {
+    if (name.empty() || meshes.contains(name)) {
+      continue;
+    }
+    for (const fs::path& place : places_of(name, folder)) {
+      if (!fs::is_regular_file(place, error)) {
+        continue;
+      }
+      std::ifstream file(place, std::ios::binary);
+      meshes[name] = {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+      break;
+    }
+  }
+  return meshes;
+}
+
+}  // namespace axion::cli

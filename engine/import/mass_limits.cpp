@@ -1,0 +1,37 @@
+#include "engine/import/mass_limits.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "engine/model/principal_axes.hpp"
+#include "engine/model/validate_inertia.hpp"
+#include "engine/model/validate_scene.hpp"
+
+namespace axion::import {
+
+void correct_mass(const XmlElement& source, std::string_view attribute, const MjcfSettings& settings,
+                  model::MassProperties& mass) {
+  mass.mass = std::max(mass.mass, settings.bound_mass);
+  const double total = mass.mass + mass.I_cm(0, 0) + mass.I_cm(1, 1) + mass.I_cm(2, 2);
+  if (!(total < model::kMaxMagnitude)) {
+    refuse(source, "", "has a mass or inertia above " + std::to_string(static_cast<long>(model::kMaxMagnitude)));
+  }
+  math::Mat3<double> V;
+  math::Vec3<double> d;
+  model::symmetric_eigen(mass.I_cm, V, d);
+  const double least = std::min({d.x, d.y, d.z}), trace = d.x + d.y + d.z;
+  const double tolerance = model::kInertiaTriangleTolerance * trace;
+  if (!(least >= -tolerance)) refuse(source, attribute, "has a negative principal moment of inertia");
+  if (least < settings.bound_inertia) {
+    for (int i = 0; i < 3; ++i) d[i] = std::max(d[i], settings.bound_inertia);
+    mass.I_cm = math::rotate_diagonal(V, d);
+  }
+  const double sum = d.x + d.y + d.z, greatest = std::max({d.x, d.y, d.z});
+  if (sum - greatest >= greatest - tolerance) return;
+  if (!settings.balance_inertia) {
+    refuse(source, attribute, "has principal moments with A + B < C, which no body has; balanceinertia evens them out");
+  }
+  mass.I_cm = math::Mat3<double>::diagonal(sum / 3, sum / 3, sum / 3);
+}
+
+}  // namespace axion::import

@@ -1,0 +1,18 @@
+// What <compiler> does to masses, and the check that a body can have these moments.
+//
+// Used inside engine/import only. Throws ImportFailure.
+#pragma once
+
+#include <string_view>
+
+#include "engine/import/mjcf_attributes.hpp"
+#include "engine/import/mjcf_settings.hpp"
+#include "engine/model/spec_math.hpp"
+
+namespace axion::import {
+
+// boundmass, boundinertia, balanceinertia. `source` and `attribute` are where the moments are given, for messages.
+void correct_mass(const XmlElement& source, std::string_view attribute, const MjcfSettings& settings,
+                  model::MassProperties& mass);
+
+}  // namespace axion::import

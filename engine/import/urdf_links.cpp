@@ -1,0 +1,309 @@
+// Links: their mass, and the shapes that they collide with.
+#include <algorithm>
+#include <optional>
+
+#include "engine/import/mass_limits.hpp"
+#include "engine/import/mjcf_geom.hpp"
+#include "engine/import/mjcf_pose.hpp"
+#include "engine/import/urdf_elements.hpp"
+#include "engine/import/urdf_scene.hpp"
+#include "engine/model/validate_scene.hpp"
+
+namespace axion::import {
+namespace {
+
+using math::Mat3;
+using model::MassProperties;
+using model::Pose;
+
+constexpr double kDensity = 1000;  // kg/m^3, of links that give no mass, as MuJoCo has it
+
+// What <contact> of a link says; the element is Bullet's.
+struct Surface {
+  double friction = 1, restitution = 0, stiffness = 0, damping = 0;
+};
+
+// The mass of a shape of unit density; none where it has no volume.
+struct Solid {
+  double volume = 0;
+  MassProperties mass;  // in the frame of the link
+};
+
+class LinkReader {
+ public:
+  explicit LinkReader(UrdfScene& scene) : s_(scene) {}
+
+  void read() {
+    s_.body_of_link.assign(s_.tree.links.size(), model::kWorldBody);
+    for (int index : s_.tree.order) read_link(index);
+    if (s_.settings.total_mass > 0) scale_masses();
+    check_masses();
+  }
+
+ private:
+  void read_link(int index);
+  MassProperties read_mass(const UrdfLink& link, const std::vector<Solid>& solids);
+  MassProperties read_inertial(const XmlElement& inertial) const;
+  std::optional<Solid> read_collision(const XmlElement& element, const UrdfLink& link, int body, const Surface& surface,
+                                      bool adds_mass);
+  bool read_geometry(const XmlElement& element, bool adds_mass, const UrdfLink& link, model::ShapeSpec& shape,
+                     Pose& X_LS, Solid& solid);
+  bool read_mesh(const XmlElement& element, bool adds_mass, const UrdfLink& link, model::ShapeSpec& shape, Pose& X_LS,
+                 Solid& solid);
+  bool read_plane(const XmlElement& element, const UrdfLink& link, model::ShapeSpec& shape, Pose& X_LS);
+  Surface read_surface(const XmlElement& link);
+  std::string shape_name(const XmlElement& element, const UrdfLink& link);
+  void scale_masses();
+  void check_masses() const;
+
+  UrdfScene& s_;
+};
+
+void LinkReader::read_link(int index) {
+  const UrdfLink& link = s_.tree.links[static_cast<std::size_t>(index)];
+  const XmlElement& element = *link.element;
+  note_unknown(element, "name type", "inertial visual collision contact self_collision_checking sensor audio_source",
+               s_.notes);
+  int body = model::kWorldBody;
+  if (!link.is_world) {
+    body = static_cast<int>(s_.spec.bodies.size());
+    model::BodySpec spec;
+    spec.name = link.name;
+    spec.X_WB = model::to_spec(link.X_WL);
+    s_.spec.bodies.push_back(std::move(spec));
+    s_.body_elements.push_back(&element);
+    s_.body_of_link[static_cast<std::size_t>(index)] = body;
+  }
+  const bool has_inertial = find_child(element, "inertial") != nullptr;
+  const InertiaFrom from = s_.settings.inertia_from;
+  const bool from_shapes = from == InertiaFrom::kGeoms || (from == InertiaFrom::kWhatIsGiven && !has_inertial);
+  const bool in_group = s_.settings.inertia_group_first <= 0;  // collision geometry is of group 0
+  const Surface surface = read_surface(element);
+  std::vector<Solid> solids;
+  for (const XmlElement& child : element.children) {
+    if (child.tag != "collision") continue;
+    const std::optional<Solid> solid = read_collision(child, link, body, surface, from_shapes && in_group);
+    if (solid) solids.push_back(*solid);
+  }
+  if (body == model::kWorldBody) return;
+  const MassProperties mass = read_mass(link, solids);
+  model::BodySpec& spec = s_.spec.bodies[static_cast<std::size_t>(body)];
+  spec.mass = mass.mass;
+  spec.p_BoBcm = model::to_spec(mass.p_cm);
+  spec.I_Bcm = model::to_spec(mass.I_cm);
+}
+
+// The sum of the shapes where they are to give it, else what <inertial> says. Of a link that the world holds it has no effect.
+MassProperties LinkReader::read_mass(const UrdfLink& link, const std::vector<Solid>& solids) {
+  const XmlElement* inertial = find_child(*link.element, "inertial");
+  MassProperties mass;
+  if (inertial != nullptr) mass = read_inertial(*inertial);
+  std::vector<MassProperties> parts;
+  for (const Solid& solid : solids) {
+    if (solid.volume > 0) parts.push_back(solid.mass);
+  }
+  if (!parts.empty()) {
+    mass = model::combine(parts);
+    if (inertial == nullptr && !link.is_held) {
+      s_.notes.warn(*link.element, "", "has no <inertial>: its mass is that of its collision geometry at 1000 kg/m^3");
+    }
+  }
+  const bool given = inertial != nullptr && parts.empty();
+  const XmlElement* inertia = given ? find_child(*inertial, "inertia") : nullptr;
+  if (link.is_held) return mass;
+  const XmlElement& source = inertia != nullptr ? *inertia : *link.element;
+  MjcfSettings settings = s_.settings;
+  settings.balance_inertia = settings.balance_inertia || s_.allow_unsupported;
+  const std::array<double, 6> before = model::to_spec(mass.I_cm);
+  correct_mass(source, "", settings, mass);
+  if (s_.allow_unsupported && !s_.settings.balance_inertia && settings.bound_inertia == 0 &&
+      before != model::to_spec(mass.I_cm)) {
+    s_.notes.warn(source, "", "has principal moments with A + B < C, which no body has; they were evened out");
+  }
+  return mass;
+}
+
+MassProperties LinkReader::read_inertial(const XmlElement& inertial) const {
+  note_unknown(inertial, "", "origin mass inertia", s_.notes);
+  const double mass = require_number(require_child(inertial, "mass"), "value");
+  if (mass < 0) refuse(require_child(inertial, "mass"), "value", "must not be negative");
+  const XmlElement& inertia = require_child(inertial, "inertia");
+  note_unknown(inertia, "ixx iyy izz ixy ixz iyz", "", s_.notes);
+  std::array<double, 6> I{};
+  const char* names[6] = {"ixx", "iyy", "izz", "ixy", "ixz", "iyz"};
+  for (std::size_t k = 0; k < 6; ++k) {
+    I[k] = k < 3 ? require_number(inertia, names[k]) : Attributes(inertia).number(names[k], 0);
+  }
+  const bool has_inertia = std::any_of(I.begin(), I.end(), [](double x) { return x != 0; });
+  if (mass == 0 && has_inertia) {
+    s_.notes.warn(inertia, "", "is that of a link without mass, and is not used");
+    I = {};
+  }
+  return re_express(read_origin(inertial), {mass, {}, model::to_matrix(I)});
+}
+
+std::string LinkReader::shape_name(const XmlElement& element, const UrdfLink& link) {
+  const XmlAttribute* given = element.find("name");
+  const bool usable = given != nullptr && !given->value.empty() && given->value.size() <= model::kMaxNameBytes;
+  const std::string stem = link.name.substr(0, model::kMaxNameBytes - 24) + "_collision";
+  std::string name = usable ? given->value : stem;
+  for (int copy = 2; !s_.shape_names.insert(name).second; ++copy) name = stem + std::to_string(copy);
+  return name;
+}
+
+std::optional<Solid> LinkReader::read_collision(const XmlElement& element, const UrdfLink& link, int body,
+                                                const Surface& surface, bool adds_mass) {
+  note_unknown(element, "name group concave", "origin geometry material verbose", s_.notes);
+  if (s_.spec.shapes.size() >= static_cast<std::size_t>(kMaxShapes)) {
+    refuse(element, "", "is one shape too many: a robot may have " + std::to_string(kMaxShapes));
+  }
+  model::ShapeSpec shape;
+  shape.body = body;
+  shape.friction = surface.friction;
+  shape.restitution = surface.restitution;
+  shape.contact_stiffness = surface.stiffness;
+  shape.contact_damping = surface.damping;
+  if (!s_.options.self_collision) shape.contact_affinity = 0;
+  if (!s_.settings.contacts) shape.contact_type = shape.contact_affinity = 0;
+  Pose X_LS = read_origin(element);
+  Solid solid;
+  if (!read_geometry(require_child(element, "geometry"), adds_mass, link, shape, X_LS, solid)) return std::nullopt;
+  shape.name = shape_name(element, link);
+  // What stands on the world belongs to it; planes may not be elsewhere.
+  if (shape.kind == model::ShapeKind::kPlane || body == model::kWorldBody) {
+    shape.body = model::kWorldBody;
+    X_LS = link.X_WL * X_LS;
+  }
+  shape.X_BS = model::to_spec(X_LS);
+  s_.spec.shapes.push_back(std::move(shape));
+  s_.shape_elements.push_back(&element);
+  return solid;
+}
+
+// False where the shape is left out.
+bool LinkReader::read_geometry(const XmlElement& element, bool adds_mass, const UrdfLink& link, model::ShapeSpec& shape,
+                               Pose& X_LS, Solid& solid) {
+  using model::ShapeKind;
+  const XmlElement* kind = nullptr;
+  for (const XmlElement& child : element.children) {
+    if (!is_listed("box sphere cylinder capsule mesh plane", child.tag)) continue;
+    if (kind != nullptr) refuse(child, "", "is a second shape of " + describe(element));
+    kind = &child;
+  }
+  if (kind == nullptr) refuse(element, "", "has none of <box>, <sphere>, <cylinder>, <capsule>, <mesh>");
+  if (kind->tag == "mesh") return read_mesh(*kind, adds_mass, link, shape, X_LS, solid);
+  if (kind->tag == "plane") return read_plane(*kind, link, shape, X_LS);
+  GeomType type = GeomType::kBox;
+  if (kind->tag == "box") {
+    note_unknown(*kind, "size", "", s_.notes);
+    if (kind->find("size") == nullptr) refuse(*kind, "size", "is required");
+    const math::Vec3<double> size = Attributes(*kind).vec3("size", {});
+    if (!(std::min({size.x, size.y, size.z}) > 0 && std::max({size.x, size.y, size.z}) <= model::kMaxMagnitude)) {
+      refuse(*kind, "size", "must have three numbers above zero and at most 1e9");
+    }
+    shape.kind = ShapeKind::kBox;
+    shape.size = model::to_spec(0.5 * size);
+  } else {
+    note_unknown(*kind, kind->tag == "sphere" ? "radius" : "radius length", "", s_.notes);
+    const bool round = kind->tag == "sphere", capped = kind->tag == "capsule";
+    shape.size[0] = require_length(*kind, "radius");
+    if (!round) shape.size[1] = require_length(*kind, "length") / 2;
+    shape.kind = round ? ShapeKind::kSphere : capped ? ShapeKind::kCapsule : ShapeKind::kCylinder;
+    type = round ? GeomType::kSphere : capped ? GeomType::kCapsule : GeomType::kCylinder;
+  }
+  if (!adds_mass) return true;
+  solid.volume = volume(type, shape.size);
+  const double mass = kDensity * solid.volume;
+  const math::Vec3<double> I = principal_inertia(type, shape.size, mass);
+  solid.mass = re_express(X_LS, {mass, {}, Mat3<double>::diagonal(I.x, I.y, I.z)});
+  return true;
+}
+
+// A mesh is its convex hull, in the frame of its own principal axes.
+bool LinkReader::read_mesh(const XmlElement& element, bool adds_mass, const UrdfLink& link, model::ShapeSpec& shape,
+                           Pose& X_LS, Solid& solid) {
+  note_unknown(element, "filename scale", "", s_.notes);
+  UrdfMeshes::Mesh* mesh = s_.meshes.get(element, s_.notes);
+  if (mesh == nullptr) return false;
+  s_.meshes.add_hull(element, *mesh, s_.spec, s_.notes);
+  shape.kind = model::ShapeKind::kMesh;
+  shape.mesh = mesh->name;
+  X_LS = X_LS * mesh->mass.X_MC;
+  if (!adds_mass || link.is_held) return true;
+  if (mesh->no_mass) refuse(element, "filename", "gives the link its mass, but its inertia " + *mesh->no_mass);
+  solid.volume = mesh->mass.volume;
+  const math::Vec3<double> I = kDensity * mesh->mass.moments;
+  solid.mass = re_express(X_LS, {kDensity * solid.volume, {}, Mat3<double>::diagonal(I.x, I.y, I.z)});
+  return true;
+}
+
+// Bullet's <plane normal="0 0 1"/>.
+bool LinkReader::read_plane(const XmlElement& element, const UrdfLink& link, model::ShapeSpec& shape, Pose& X_LS) {
+  if (!link.is_held) refuse(element, "", "belongs to a link that moves; a plane must be held by the world");
+  const Attributes a(element);
+  const math::Vec3<double> normal = a.vec3("normal", {0, 0, 1});
+  if (!(math::norm(normal) > 1e-6)) a.refuse("normal", "must not be zero");
+  shape.kind = model::ShapeKind::kPlane;
+  X_LS.rotation = X_LS.rotation * rotation_from_z(normal);
+  return true;
+}
+
+Surface LinkReader::read_surface(const XmlElement& link) {
+  Surface surface;
+  const XmlElement* contact = find_child(link, "contact");
+  if (contact == nullptr) return surface;
+  note_unknown(*contact, "",
+               "lateral_friction restitution stiffness damping rolling_friction spinning_friction inertia_scaling "
+               "contact_cfm contact_erp friction_anchor",
+               s_.notes);
+  const auto value = [&](const char* tag, double otherwise) {
+    const XmlElement* element = find_child(*contact, tag);
+    if (element == nullptr) return otherwise;
+    const double given = require_number(*element, "value");
+    if (given < 0) refuse(*element, "value", "must not be negative");
+    return given;
+  };
+  surface.friction = value("lateral_friction", surface.friction);
+  surface.restitution = std::min(value("restitution", surface.restitution), 1.0);
+  surface.stiffness = value("stiffness", 0);
+  surface.damping = surface.stiffness > 0 ? value("damping", 0) : 0;
+  for (const XmlElement& element : contact->children) {
+    if (!is_listed("rolling_friction spinning_friction inertia_scaling contact_cfm contact_erp", element.tag)) continue;
+    s_.notes.warn(element, "", "is not used: contacts slide and stick, and are rigid unless a stiffness is given");
+  }
+  return surface;
+}
+
+// settotalmass: all links, also those that cannot move.
+void LinkReader::scale_masses() {
+  double total = 0;
+  for (const model::BodySpec& body : s_.spec.bodies) total += body.mass;
+  if (!(total > 0)) return;
+  const double scale = s_.settings.total_mass / total;
+  for (model::BodySpec& body : s_.spec.bodies) {
+    body.mass *= scale;
+    for (double& I : body.I_Bcm) I *= scale;
+  }
+}
+
+// What moves needs a mass, of its own or of what is fixed to it.
+void LinkReader::check_masses() const {
+  std::vector<double> total(s_.tree.links.size(), 0);
+  for (std::size_t i = 0; i < s_.tree.links.size(); ++i) {
+    const int body = s_.body_of_link[i];
+    if (body == model::kWorldBody) continue;
+    total[static_cast<std::size_t>(s_.tree.links[i].rigid_root)] += s_.spec.bodies[static_cast<std::size_t>(body)].mass;
+  }
+  for (std::size_t i = 0; i < s_.tree.links.size(); ++i) {
+    const UrdfLink& link = s_.tree.links[i];
+    if (link.rigid_root != static_cast<int>(i) || link.is_held || total[i] >= model::kMinMass) continue;
+    refuse(*link.element, "",
+           "moves and has no mass, nor has what is fixed to it: give it an <inertial>, or fix its joint");
+  }
+}
+
+}  // namespace
+
+void read_urdf_links(UrdfScene& scene) { LinkReader(scene).read(); }
+
+}  // namespace axion::import

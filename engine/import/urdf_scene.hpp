@@ -1,0 +1,37 @@
+// The scene while a URDF document is being read, and the readers of its links and joints.
+//
+// Used inside engine/import only. Throws ImportFailure.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/import/mjcf_settings.hpp"
+#include "engine/import/urdf.hpp"
+#include "engine/import/urdf_meshes.hpp"
+#include "engine/import/urdf_tree.hpp"
+
+namespace axion::import {
+
+struct UrdfScene {
+  Notes& notes;
+  const UrdfOptions& options;
+  bool allow_unsupported = false;
+  MjcfSettings settings;  // of the <mujoco> extension
+  UrdfTree tree;
+  UrdfMeshes meshes;
+  model::SceneSpec spec;
+  std::vector<int> body_of_link;                  // [link] body, or kWorldBody
+  std::vector<const XmlElement*> body_elements;   // [body]
+  std::vector<const XmlElement*> shape_elements;  // [shape]
+  std::vector<const XmlElement*> joint_elements;  // [joint of spec]; the link of a joint that holds or frees a root
+  std::set<std::string, std::less<>> shape_names;
+};
+
+// Bodies with their mass, and shapes.
+void read_urdf_links(UrdfScene& scene);
+// Joints, in the order of the bodies, and what keeps neighbours apart that the world holds.
+void read_urdf_joints(UrdfScene& scene);
+
+}  // namespace axion::import

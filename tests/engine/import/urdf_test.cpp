@@ -1,0 +1,261 @@
+// What import_urdf takes from a document, beyond what is compared with MuJoCo.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <string>
+
+#include "engine/import/urdf.hpp"
+#include "engine/model/merge_welds.hpp"
+#include "engine/model/spec_math.hpp"
+
+namespace axion::import {
+namespace {
+
+using model::JointKind;
+using model::ShapeKind;
+
+const std::string kMass = "<inertial><mass value='2'/><inertia ixx='.1' iyy='.1' izz='.1'/></inertial>";
+const std::string kBox = "<collision><geometry><box size='.1 .2 .3'/></geometry></collision>";
+
+std::string link(const std::string& name, const std::string& content) {
+  return "<link name='" + name + "'>" + content + "</link>";
+}
+std::string joint(const std::string& name, const std::string& type, const std::string& parent, const std::string& child,
+                  const std::string& content = "") {
+  return "<joint name='" + name + "' type='" + type + "'><parent link='" + parent + "'/><child link='" + child + "'/>" +
+         content + "</joint>";
+}
+std::string robot(const std::string& content) { return "<robot name='r'>" + content + "</robot>"; }
+
+ImportedScene import_of(const std::string& content, const UrdfOptions& urdf = {}, const ImportOptions& options = {}) {
+  Result<ImportedScene> result = import_urdf(robot(content), options, urdf);
+  EXPECT_TRUE(result.ok()) << result.error().field << ": " << result.error().message;
+  return result.ok() ? std::move(result).value() : ImportedScene{};
+}
+
+bool warns(const ImportedScene& imported, const std::string& text) {
+  for (const std::string& warning : imported.warnings) {
+    if (warning.find(text) != std::string::npos) return true;
+  }
+  return false;
+}
+
+const std::string kArm =
+    link("base", kMass + kBox) + link("flange", kBox) + link("arm", kMass + kBox) + link("tool", kBox) +
+    joint("mount", "fixed", "base", "flange") +
+    joint("swing", "revolute", "flange", "arm", "<limit lower='-1' upper='1' effort='-12' velocity='3'/>") +
+    joint("grip", "fixed", "arm", "tool");
+
+TEST(Urdf, the_base_is_fixed_unless_it_is_to_be_free) {
+  EXPECT_EQ(import_of(kArm).scene.joints[0].kind, JointKind::kFixed);
+  UrdfOptions urdf;
+  urdf.free_base = true;
+  urdf.X_WR = {{1, 2, 3}, {0, 0, 0, 2}};
+  const ImportedScene imported = import_of(kArm, urdf);
+  EXPECT_EQ(imported.scene.joints[0].kind, JointKind::kFree);
+  EXPECT_EQ(imported.scene.bodies[2].X_WB.position, (model::Vec3d{1, 2, 3}));
+  EXPECT_NEAR(std::abs(imported.scene.bodies[2].X_WB.rotation[3]), 1, 1e-15);
+}
+
+TEST(Urdf, a_root_called_world_is_the_world) {
+  UrdfOptions urdf;
+  urdf.free_base = true;
+  const ImportedScene imported = import_of(link("world", kBox) + link("ball", kMass) + link("post", kMass) +
+                                               joint("loose", "floating", "world", "ball", "<origin xyz='0 0 2'/>") +
+                                               joint("held", "fixed", "world", "post"),
+                                           urdf);
+  ASSERT_EQ(imported.scene.bodies.size(), 2u);
+  EXPECT_EQ(imported.scene.shapes[0].body, model::kWorldBody);
+  EXPECT_EQ(imported.scene.joints[0].kind, JointKind::kFree);
+  EXPECT_EQ(imported.scene.bodies[0].X_WB.position, (model::Vec3d{0, 0, 2}));
+  EXPECT_EQ(imported.scene.joints[1].kind, JointKind::kFixed);
+  EXPECT_TRUE(warns(imported, "is the world"));
+}
+
+TEST(Urdf, neighbours_that_the_world_holds_are_kept_apart) {
+  const ImportedScene imported = import_of(kArm);
+  // base and flange, each with arm and tool
+  ASSERT_EQ(imported.scene.excludes.size(), 4u);
+  EXPECT_TRUE(
+      import_of("<mujoco><option><flag filterparent='disable'/></option></mujoco>" + kArm).scene.excludes.empty());
+}
+
+TEST(Urdf, motors_have_the_limit_of_effort_of_their_joint) {
+  EXPECT_TRUE(import_of(kArm).scene.actuators.empty());
+  UrdfOptions urdf;
+  urdf.motors = true;
+  const model::SceneSpec scene = import_of(kArm, urdf).scene;
+  ASSERT_EQ(scene.actuators.size(), 1u);
+  EXPECT_EQ(scene.actuators[0].name, "swing");
+  EXPECT_EQ(scene.joints[static_cast<std::size_t>(scene.actuators[0].joint)].name, "swing");
+  EXPECT_TRUE(scene.actuators[0].effort_limited);
+  EXPECT_EQ(scene.actuators[0].effort_lower, -12);
+  EXPECT_EQ(scene.actuators[0].effort_upper, 12);
+}
+
+TEST(Urdf, ground_and_self_collision_are_choices) {
+  UrdfOptions urdf;
+  urdf.ground = true;
+  urdf.self_collision = false;
+  const model::SceneSpec scene = import_of(kArm, urdf).scene;
+  ASSERT_EQ(scene.shapes.size(), 5u);
+  const model::ShapeSpec& ground = scene.shapes.back();
+  EXPECT_EQ(ground.name, "ground");
+  EXPECT_EQ(ground.kind, ShapeKind::kPlane);
+  const auto may_touch = [](const model::ShapeSpec& a, const model::ShapeSpec& b) {
+    return (a.contact_type & b.contact_affinity) != 0 || (b.contact_type & a.contact_affinity) != 0;
+  };
+  EXPECT_FALSE(may_touch(scene.shapes[0], scene.shapes[3]));
+  EXPECT_TRUE(may_touch(scene.shapes[0], ground));
+  const model::SceneSpec usual = import_of(kArm).scene;
+  EXPECT_TRUE(may_touch(usual.shapes[0], usual.shapes[3]));
+}
+
+TEST(Urdf, ranges_that_are_none) {
+  const auto axis = [](const std::string& type, const std::string& limit, bool expect_warning = true) {
+    const ImportedScene imported = import_of(link("a", "") + link("b", kMass) + joint("j", type, "a", "b", limit));
+    EXPECT_EQ(!imported.warnings.empty(), expect_warning) << type << limit;
+    return imported.scene.joints.at(1).axes.at(0);
+  };
+  EXPECT_FALSE(axis("revolute", "").limited);
+  EXPECT_FALSE(axis("revolute", "<limit effort='1'/>").limited);
+  EXPECT_FALSE(axis("revolute", "<limit lower='1' upper='-1'/>").limited);
+  EXPECT_FALSE(axis("continuous", "<limit lower='-1' upper='1'/>").limited);
+  EXPECT_FALSE(axis("continuous", "<limit effort='1'/>", false).limited);
+  EXPECT_FALSE(axis("prismatic", "<limit lower='-1e16' upper='1e16'/>", false).limited);
+  EXPECT_TRUE(axis("prismatic", "<limit upper='1'/>", false).limited);  // lower is 0 where it is not given
+}
+
+TEST(Urdf, a_spherical_joint_and_a_capsule) {
+  const model::SceneSpec scene =
+      import_of(link("a", "") +
+                link("b", kMass + "<collision><geometry><capsule radius='.1' length='.4'/></geometry></collision>") +
+                joint("j", "spherical", "a", "b", "<dynamics damping='.5'/>"))
+          .scene;
+  EXPECT_EQ(scene.joints[1].kind, JointKind::kBall);
+  EXPECT_EQ(scene.joints[1].ball_damping, .5);
+  EXPECT_EQ(scene.shapes[0].kind, ShapeKind::kCapsule);
+  EXPECT_EQ(scene.shapes[0].size, (model::Vec3d{.1, .2, 0}));
+}
+
+TEST(Urdf, bullets_contact_element_and_plane) {
+  const model::SceneSpec scene =
+      import_of(link("a",
+                     "<contact><lateral_friction value='.3'/><restitution value='.5'/><stiffness value='3000'/>"
+                     "<damping value='20'/></contact><collision><origin xyz='0 0 1'/><geometry><plane normal='0 1 0'/>"
+                     "</geometry></collision>"))
+          .scene;
+  const model::ShapeSpec& plane = scene.shapes.at(0);
+  EXPECT_EQ(plane.kind, ShapeKind::kPlane);
+  EXPECT_EQ(plane.body, model::kWorldBody);
+  EXPECT_EQ(plane.friction, .3);
+  EXPECT_EQ(plane.restitution, .5);
+  EXPECT_EQ(plane.contact_stiffness, 3000);
+  EXPECT_EQ(plane.contact_damping, 20);
+  EXPECT_NEAR(math::rotate(model::to_quat(plane.X_BS.rotation), math::Vec3<double>{0, 0, 1}).y, 1, 1e-12);
+}
+
+TEST(Urdf, a_link_without_mass_moves_with_what_it_is_fixed_to_only) {
+  EXPECT_EQ(
+      import_of(link("foot", "") + link("body", kMass) + joint("j", "fixed", "foot", "body")).scene.bodies[0].mass, 0);
+  UrdfOptions urdf;
+  urdf.free_base = true;
+  const Result<model::WeldedScene> welded = model::merge_welds(
+      import_of(link("foot", "") + link("body", kMass) + joint("j", "fixed", "foot", "body"), urdf).scene);
+  ASSERT_TRUE(welded.ok());
+  EXPECT_EQ(welded.value().scene.bodies.at(0).mass, 2);
+  const Result<ImportedScene> moving =
+      import_urdf(robot("\n" + link("a", "") + "\n" + link("b", "") + joint("j", "revolute", "a", "b")));
+  ASSERT_FALSE(moving.ok());
+  EXPECT_NE(moving.error().message.find("<link name=\"b\"> (line 3) moves and has no mass"), std::string::npos)
+      << moving.error().message;
+}
+
+// A cube of side 1 from (0 0 0) to (1 1 1).
+std::string cube_obj() {
+  return "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nv 0 0 1\nv 1 0 1\nv 1 1 1\nv 0 1 1\n"
+         "f 4 3 2 1\nf 5 6 7 8\nf 1 2 6 5\nf 2 3 7 6\nf 3 4 8 7\nf 4 1 5 8\n";
+}
+
+TEST(Urdf, a_mesh_is_its_hull_scaled_and_weighs_where_nothing_else_does) {
+  ImportOptions options;
+  options.assets["meshes/cube.obj"] = cube_obj();
+  const std::string mesh =
+      "<collision><origin xyz='0 0 5'/><geometry><mesh filename='package://robot/meshes/cube.obj' "
+      "scale='.1 .2 -.3'/></geometry></collision>";
+  const ImportedScene imported = import_of(link("a", "") + link("b", mesh) + link("c", kMass + mesh) +
+                                               joint("j", "revolute", "a", "b") + joint("k", "revolute", "a", "c"),
+                                           {}, options);
+  ASSERT_EQ(imported.scene.meshes.size(), 1u);  // shared
+  const model::BodySpec& b = imported.scene.bodies.at(1);
+  EXPECT_NEAR(b.mass, 6, 1e-12);
+  EXPECT_NEAR(b.p_BoBcm[0], .05, 1e-12);
+  EXPECT_NEAR(b.p_BoBcm[2], 5 - .15, 1e-12);
+  EXPECT_NEAR(b.I_Bcm[0], 6 * (.04 + .09) / 12, 1e-12);
+  EXPECT_EQ(imported.scene.bodies.at(2).mass, 2);
+  // The corner that is farthest from the origin, in the frame of the link.
+  const model::ShapeSpec& shape = imported.scene.shapes.at(0);
+  double farthest = 0;
+  for (const model::Vec3d& v : imported.scene.meshes[0].vertices) {
+    farthest =
+        std::max(farthest, math::norm(model::to_pose(shape.X_BS) * model::to_vec3(v) - math::Vec3<double>{0, 0, 5}));
+  }
+  EXPECT_NEAR(farthest, std::sqrt(.01 + .04 + .09), 1e-12);
+}
+
+TEST(Urdf, meshes_are_found_by_every_form_of_their_name) {
+  for (const char* filename : {"package://robot/meshes/cube.obj", "meshes/cube.obj", "./meshes/cube.obj",
+                               "file:///opt/cube.obj", "model://robot/cube.obj", "cube.OBJ"}) {
+    for (const char* asset : {"cube.obj", filename}) {
+      ImportOptions options;
+      options.assets[asset] = cube_obj();
+      if (std::string(filename) == "cube.OBJ" && asset == std::string("cube.obj")) continue;
+      const std::string text = robot(
+          link("a", std::string("<collision><geometry><mesh filename='") + filename + "'/></geometry></collision>"));
+      EXPECT_TRUE(import_urdf(text, options).ok()) << filename << " as " << asset;
+    }
+  }
+}
+
+TEST(Urdf, what_is_not_used_is_a_warning) {
+  const ImportedScene imported =
+      import_of(link("a", kMass + "<colision/>") + link("b", kMass) +
+                joint("j", "revolute", "a", "b",
+                      "<limit lower='-1' upper='1' effort='1' velocity='3'/><dynamics damping='1' stiffness='2'/>") +
+                "<gazebo reference='b'><mu1>.3</mu1><material>Blue</material></gazebo><transmission name='t'/>"
+                "<material name='m'><color rgba='1 0 0 1'/></material>");
+  EXPECT_EQ(imported.warnings.size(), 4u);
+  EXPECT_TRUE(warns(imported, "<colision> (line 1) is not an element"));
+  EXPECT_TRUE(warns(imported, "velocity=\"3\" is for controllers"));
+  EXPECT_TRUE(warns(imported, "stiffness=\"2\" is not an attribute"));
+  EXPECT_TRUE(warns(imported, "<mu1> (line 1) is of Gazebo"));
+}
+
+TEST(Urdf, a_joint_that_follows_another_is_refused_or_moves_by_itself) {
+  const std::string hand = link("a", "") + link("b", kMass) + link("c", kMass) + joint("one", "continuous", "a", "b") +
+                           joint("two", "continuous", "a", "c", "<mimic joint='one' multiplier='-2' offset='.1'/>");
+  const Result<ImportedScene> strict = import_urdf(robot(hand));
+  ASSERT_FALSE(strict.ok());
+  EXPECT_EQ(strict.error().field, "mimic.joint");
+  ImportOptions options;
+  options.allow_unsupported = true;
+  EXPECT_TRUE(warns(import_of(hand, {}, options), "<mimic> (line 1): joint=\"one\" is not supported"));
+}
+
+TEST(Urdf, impossible_moments_are_refused_or_evened_out) {
+  const std::string thin = "<inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='4'/></inertial>";
+  const std::string text = link("a", thin) + link("b", thin) + joint("j", "continuous", "a", "b");
+  const Result<ImportedScene> strict = import_urdf(robot(text));
+  ASSERT_FALSE(strict.ok());  // of b; what the world holds may have any
+  EXPECT_EQ(strict.error().field, "inertia");
+  ImportOptions options;
+  options.allow_unsupported = true;
+  const ImportedScene imported = import_of(text, {}, options);
+  EXPECT_EQ(imported.scene.bodies[1].I_Bcm[2], 2);
+  EXPECT_TRUE(warns(imported, "evened out"));
+}
+
+}  // namespace
+}  // namespace axion::import
