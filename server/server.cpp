@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <random>
-#include <thread>
 #include <utility>
 
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
@@ -35,9 +34,6 @@ constexpr int kFrameBytes = 1 << 20;
 constexpr int kHandshakeMilliseconds = 20'000;
 // Of the metrics page at once; fewer where descriptors are few.
 constexpr std::size_t kMaxScrapers = 64;
-// Scenes compile beside each other on half of the processors, so that a large one holds up no others.
-int compile_threads() { return std::max(2, static_cast<int>(std::thread::hardware_concurrency()) / 2); }
-
 // Scenes that may wait for the compiler.
 constexpr std::size_t kCompileQueue = 64;
 
@@ -87,7 +83,7 @@ observe::BuildInfo build_info() { return {AXION_VERSION, AXION_REVISION, compile
 Server::Server(const Config& config, std::unique_ptr<Engine> engine)
     : metrics_(build_info(), engine->device().id), registry_(config.limits, metrics_, random_key()) {
   batcher_ = std::make_unique<schedule::StepBatcher>(std::move(engine), registry_, metrics_, batcher_options(config));
-  compiler_ = std::make_unique<schedule::Worker>(kCompileQueue, compile_threads());
+  compiler_ = std::make_unique<schedule::Worker>(kCompileQueue);
 }
 
 absl::Status Server::check_access(const Config& config) {

@@ -1,5 +1,7 @@
 #include "server/schedule/worker.hpp"
 
+#include <algorithm>
+
 namespace axion::server::schedule {
 namespace {
 
@@ -7,8 +9,9 @@ constexpr absl::Duration kRetryDelay = absl::Milliseconds(200);  // a scene comp
 
 }  // namespace
 
-Worker::Worker(std::size_t max_queue, int threads) : shares_(max_queue) {
-  for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { run(); });
+Worker::Worker(std::size_t max_queue) : shares_(max_queue) {
+  const unsigned threads = std::max(2u, std::thread::hardware_concurrency() / 2);
+  for (unsigned i = 0; i < threads; ++i) threads_.emplace_back([this] { run(); });
 }
 
 Worker::~Worker() { drain(); }

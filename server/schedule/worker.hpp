@@ -19,8 +19,9 @@ namespace axion::server::schedule {
 
 class Worker {
  public:
-  // At most `max_queue` tasks wait or run.
-  Worker(std::size_t max_queue, int threads);
+  // At most `max_queue` tasks wait or run, on half of the processors and at least two threads, so that a long one holds up
+  // no others.
+  explicit Worker(std::size_t max_queue);
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
