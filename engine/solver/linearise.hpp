@@ -23,8 +23,8 @@ namespace axion::solver {
 
 inline constexpr double kContactProximal = 1e-4;  // of (J M⁻¹ Jᵀ)_ii
 inline constexpr double kLoopBias = 0.1;          // of a row's tolerance that a loop's compliance may take,
-inline constexpr double kRoundedBias = 0.5;       // or does at most in float32, where the tolerance is what rounding leaves:
-inline constexpr double kRoundedLoad = 2000;      // m/s², a load of the row's own inertia that would take all of it,
+inline constexpr double kRoundedBias = 0.75;      // or does at most in float32, where the tolerance is what rounding leaves:
+inline constexpr double kRoundedLoad = 5000;      // m/s², a load of the row's own inertia that would take all of it,
 inline constexpr double kMostGive = 1e-2;         // of (J M⁻¹ Jᵀ)_ii
 inline constexpr double kLentInertia = 5;         // multiples of its own that neighbours are taken to lend a body,
 inline constexpr double kSupportedInertia = 2;    // or of what BLENDED knows that they do (supported_inertias)

@@ -135,7 +135,7 @@ TYPED_TEST(FourBarWindows, swing_through_their_singular_pose_and_stay_parallel) 
   // times that in R.
   // Lying flat, verticals may be √(2δ) apart where lengths are known to δ, which a step would take up with √(2δ)/h, 1 rad/s at
   // 1 ms and δ = 4ε · 1 m. Loops give way by what rounding leaves of a length, and what is left of that is √(δ kRoundedLoad)/2
-  // (solver/linearise.hpp), 0.03 rad/s for δ = 16ε · 1 m at any h; where two such steps follow each other, twice that.
+  // (solver/linearise.hpp), 0.05 rad/s for δ = 16ε · 1 m at any h.
   const double rounding = 1000 * epsilon<float>(), gap = 64 * epsilon<float>();
   const Validation<Real> row("four-bar windows");
   for (const auto& [mode, name] : kModes) {
