@@ -10,7 +10,8 @@
 // diagonal that conjugate residuals need (symmetric laws) and solved for Δλ = −(e + G J Δu), e = C₃⁻¹r₃, G = C₃⁻¹D₃,
 // which the direct solver eliminates. Proximal terms have no right-hand side, so they bias nothing at convergence;
 // but those of loop joints, whose impulses redundant rows leave undetermined: there they are a compliance that keeps such
-// impulses from wandering off step by step, as far as it takes a tenth of a row's tolerance.
+// impulses from wandering off step by step, as far as it takes a tenth of a row's tolerance. In float32 it is as great as rounding
+// lets it be (ease_loop_lock): where a mechanism passes a singular pose, its locks would else make velocities of rounded lengths.
 // Locks have one where there are loops, as those of a closed mechanism may depend on each other. Those of trees never do, and
 // between links of nearly no mass it would be far above what armature lets an impulse do, so that nothing would converge.
 // Source: seeds, sections Linearisation and Schur complement.
@@ -21,7 +22,10 @@
 namespace axion::solver {
 
 inline constexpr double kContactProximal = 1e-4;  // of (J M⁻¹ Jᵀ)_ii
-inline constexpr double kLoopBias = 0.1;          // of a row's tolerance that a loop's compliance may take
+inline constexpr double kLoopBias = 0.1;          // of a row's tolerance that a loop's compliance may take,
+inline constexpr double kRoundedBias = 0.75;      // or does at most in float32, where the tolerance is what rounding leaves:
+inline constexpr double kRoundedLoad = 5000;      // m/s², a load of the row's own inertia that would take all of it,
+inline constexpr double kMostGive = 1e-2;         // of (J M⁻¹ Jᵀ)_ii
 inline constexpr double kLentInertia = 5;         // multiples of its own that neighbours are taken to lend a body,
 inline constexpr double kSupportedInertia = 2;    // or of what BLENDED knows that they do (supported_inertias)
 inline constexpr double kReleaseGain = 1e8;       // compliance, in units of r_t, of a tangent row that says λ_f = 0
@@ -188,6 +192,29 @@ AXION_HD_CALL void linearise_contact(const Problem<Real>& p, int i) {
   if (!symmetric_solver(p)) solve_contact_block(p, i, f, proximal);
 }
 
+// What a loop joint's lock gives way beside its own compliance. Rows know a length only as rounding leaves it, δ; near a singular pose,
+// where a loop's rows have next to no hold, that asks for velocities of √δ/h that no law does. So float32 takes a compliance with
+// which a lock under load sags by a share of δ, and which near singular poses is more than what the rows have: it bounds such
+// velocities by √(δ kRoundedLoad) at any h. It saturates, as what the rows may be off does not grow with the load.
+template <typename Real>
+AXION_HD inline void ease_loop_lock(const Problem<Real>& p, const model::JointData<Real>& joint, int row) {
+  const Real proximal = joint_proximal<Real>() * p.w.row_scale[row], tolerance = p.w.row_tolerance[row], lambda = p.w.lambda[row];
+  if (std::numeric_limits<Real>::digits < 30 && !has_start_rows(p) && !(joint.lock_stiffness > 0)) {
+    const Real share = tolerance / (Real(kRoundedLoad) * p.s.dt);
+    const Real give = (share < Real(kMostGive) ? share : Real(kMostGive)) * p.w.row_scale[row];
+    if (give > proximal) {
+      const Real most = Real(kRoundedBias) * tolerance, x = give * lambda / most, cosine = Real(1) / std::sqrt(1 + x * x);
+      const Real slope = give * cosine * cosine * cosine;
+      p.w.residual[row] += most * x * cosine;
+      p.w.compliance[row] += slope > proximal ? slope : proximal;
+      return;
+    }
+  }
+  const Real most = Real(kLoopBias) * tolerance;
+  p.w.compliance[row] += proximal;
+  p.w.residual[row] += constraints::clamp(proximal * lambda, -most, most);
+}
+
 // Bodies, locks and axes: all that stays the same where contacts, limits and efforts are swept.
 template <typename Real, typename Team>
 AXION_HD_CALL void linearise_joints(const Team& team, const Problem<Real>& p) {
@@ -200,11 +227,11 @@ AXION_HD_CALL void linearise_joints(const Team& team, const Problem<Real>& p) {
       if (joint.parent >= 0) row.k_b = math::transpose_times(p.w.D[joint.parent], row.k_b);
       p.w.compliance[i] = p.w.lock_compliance[i];
       if (p.m.loop_count == 0) continue;
-      const Real proximal = joint_proximal<Real>() * p.w.row_scale[i];
-      p.w.compliance[i] += proximal;
-      if (j < p.m.joint_count - p.m.loop_count) continue;
-      const Real most = Real(kLoopBias) * p.w.row_tolerance[i];
-      p.w.residual[i] += constraints::clamp(proximal * p.w.lambda[i], -most, most);
+      if (j < p.m.joint_count - p.m.loop_count) {
+        p.w.compliance[i] += joint_proximal<Real>() * p.w.row_scale[i];
+      } else {
+        ease_loop_lock(p, joint, i);
+      }
     }
   });
   team.for_each(p.m.axis_count, [&](int i) {

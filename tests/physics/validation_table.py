@@ -42,6 +42,9 @@ CASES = {
     'four-bar windows':
         'IFToMM A02, two windows of rods of 1 m and 1 kg with three-dimensional hinges (redundant rows), the tops at '
         '1 m/s; singular whenever it lies flat, which it does twice in 2 s.',
+    'four-bar windows in a row':
+        'Two to forty such windows, at the tolerance of the preset, 10 s of 1 ms unless said; 2ⁿ branches meet whenever they '
+        'lie flat.',
     'crank-rocker four-bar':
         'Crank .2, coupler .5, rocker .4, ground .5 m; the crank is driven at 2π rad/s for 3 s.',
     'torque-free top':
