@@ -43,10 +43,11 @@ AXION_HD inline Real row_product(const model::ModelView<Real>& m, const model::W
   return s;
 }
 
-// The control of an actuator within its range.
+// The control of an actuator within its range, as its law takes it.
 template <typename Real>
 AXION_HD inline Real clamped_control(const model::ActuatorData<Real>& actuator, const Real* control) {
-  return clamp(control[actuator.control], actuator.lower, actuator.upper);
+  const Real clamped = clamp(control[actuator.control], actuator.lower, actuator.upper);
+  return actuator.is_scaled ? actuator.control_gain * clamped + actuator.control_offset : clamped;
 }
 
 // Effort of the plain motors on an axis under given controls, N or N m.
@@ -86,6 +87,29 @@ AXION_HD inline void add_axis_impulse(const model::ModelView<Real>& m, const mod
   }
 }
 
+// Adds the impulses in the time h of what acts on a body besides its weight: gravity compensation, -g of the lifted mass at its
+// centre, and drag at p, F = -d (v + ω × p), T = -d ω. The share θ of drag's end of the step is that of the trapezoidal rule where the
+// body follows it, h d/m < 1, and tends to backward Euler's where it does not. Needs turn_inertias.
+template <typename Real>
+AXION_HD_CALL void add_body_forces(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int b, Real h,
+                                     math::Vec3<Real>& linear, math::Vec3<Real>& angular) {
+  const model::BodyForceData<Real>& force = m.body_forces[b];
+  const math::Vec3<Real> lift = (-h * w.mass_scale[b]) * m.gravity;
+  linear += force.lift_mass * lift;
+  angular += math::cross(math::rotate(w.q[b], force.lift_moment), lift);
+  if (!(force.drag > 0)) return;
+  const auto impulse_of = [&](Real inverse_mass) {  // by the velocity
+    const Real z = h * force.drag * inverse_mass;
+    return -h * force.drag / (z > 1 ? z + Real(0.5) : 1 + z / 2);
+  };
+  const math::Vec3<Real> p = math::rotate(w.q[b], force.p_drag), I = body_inertia(m, w, b);
+  const Real least = I.x < I.y ? (I.x < I.z ? I.x : I.z) : (I.y < I.z ? I.y : I.z);
+  const math::Vec3<Real> pull =
+      impulse_of(1 / body_mass(m, w, b) + math::dot(p, p) / least) * (w.v[b] + math::cross(w.omega[b], p));
+  linear += pull;
+  angular += math::cross(p, pull) + impulse_of(1 / least) * w.omega[b];
+}
+
 // World inertias at q⁻ and their inverses.
 template <typename Real, typename Team>
 AXION_HD inline void turn_inertias(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w) {
@@ -112,6 +136,7 @@ AXION_HD_CALL void free_motion(const Team& team, const model::ModelView<Real>& m
     for (int k = 0; k < body.child_joint_count; ++k) {
       add_axis_impulse(m, w, m.child_joints[body.child_joint_start + k], false, linear, angular);
     }
+    if (m.body_force_count > 0) add_body_forces(m, w, b, h, linear, angular);
     w.v_tilde[b] = w.v[b] + h * m.gravity + (Real(1) / mass) * linear;
     w.omega_tilde[b] = gyroscopic_velocity(s.gyroscopic_mode, w.q[b], I, w.omega[b], s.dt) + w.I_inverse[b] * angular;
   });
