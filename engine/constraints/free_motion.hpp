@@ -1,7 +1,7 @@
 // Bodies at the start of a step: world inertia, and the free velocity ũ that they would have without constraints.
 //
 //   ũ = u⁻ + h M̃⁻¹ f_ext,  M̃ = GᵀMG = diag(m 1, R I Rᵀ)
-// f_ext holds gravity, external wrenches and the efforts of motors whose axis has no row; the gyroscopic torque is here for the
+// f_ext holds gravity, what holds some of it up, drag, external wrenches and the efforts of motors whose axis has no row; the gyroscopic torque is here for the
 // modes that treat it as a torque, and in the rotation map for SPLIT. Source: seeds, section Kinematics and dynamics.
 // Forces act for body_force_step and joint_force_step (force_steps.hpp), h but after a state was set; of these the time that the
 // last step owed with its own wrench and controls.
@@ -88,8 +88,8 @@ AXION_HD inline void add_axis_impulse(const model::ModelView<Real>& m, const mod
 }
 
 // Adds the impulses in the time h of what acts on a body besides its weight: gravity compensation, -g of the lifted mass at its
-// centre, and drag at p, F = -d (v + ω × p), T = -d ω. The share θ of drag's end of the step is that of the trapezoidal rule where the
-// body follows it, h d/m < 1, and tends to backward Euler's where it does not. Needs turn_inertias.
+// centre, and drag at p, F = -h d (v + ω × p), T = -h d ω, solved for the body alone with the share θ of the velocities that it ends
+// with: the trapezoidal rule where the body follows the drag, nearly backward Euler where it does not. Needs turn_inertias.
 template <typename Real>
 AXION_HD_CALL void add_body_forces(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int b, Real h,
                                      math::Vec3<Real>& linear, math::Vec3<Real>& angular) {
@@ -98,16 +98,21 @@ AXION_HD_CALL void add_body_forces(const model::ModelView<Real>& m, const model:
   linear += force.lift_mass * lift;
   angular += math::cross(math::rotate(w.q[b], force.lift_moment), lift);
   if (!(force.drag > 0)) return;
-  const auto impulse_of = [&](Real inverse_mass) {  // by the velocity
-    const Real z = h * force.drag * inverse_mass;
-    return -h * force.drag / (z > 1 ? z + Real(0.5) : 1 + z / 2);
-  };
+  const Real hd = h * force.drag, mass = body_mass(m, w, b);
   const math::Vec3<Real> p = math::rotate(w.q[b], force.p_drag), I = body_inertia(m, w, b);
   const Real least = I.x < I.y ? (I.x < I.z ? I.x : I.z) : (I.y < I.z ? I.y : I.z);
-  const math::Vec3<Real> pull =
-      impulse_of(1 / body_mass(m, w, b) + math::dot(p, p) / least) * (w.v[b] + math::cross(w.omega[b], p));
-  linear += pull;
-  angular += math::cross(p, pull) + impulse_of(1 / least) * w.omega[b];
+  const Real z = hd * (1 / mass + (1 + math::dot(p, p)) / least), theta = z > 1 ? 1 - 1 / (2 * z) : Real(0.5);
+  // With A = (I + θ h d)⁻¹:  Δω = A (p × F − h d ω),  (s + θ h d [p]ᵀA[p]) F = −h d (v + ω × p + θ h d p × A ω).
+  const math::Mat3<Real> A = math::rotate_diagonal(
+      math::to_matrix(w.q[b]), math::Vec3<Real>{1 / (I.x + theta * hd), 1 / (I.y + theta * hd), 1 / (I.z + theta * hd)});
+  const math::Mat3<Real> P = math::skew(p);
+  const Real s = 1 + theta * hd / mass;  // S = s S', whose numbers are not large
+  const math::Mat3<Real> S = math::Mat3<Real>::identity() + (-theta * hd / s) * (P * A * P);
+  const math::Vec3<Real> speed = w.v[b] + math::cross(w.omega[b], p) + (theta * hd) * math::cross(p, A * w.omega[b]);
+  const math::Vec3<Real> F = (-hd / s) * (math::inverse(S) * speed);
+  const math::Vec3<Real> turned = A * (math::cross(p, F) - hd * w.omega[b]);
+  linear += F;
+  angular += w.I_world[b] * turned;
 }
 
 // World inertias at q⁻ and their inverses.

@@ -186,18 +186,14 @@ void read_pair(MjcfScene& scene, const XmlElement& element) {
   const Attributes a = scene.defaults.attributes(element, DefaultClasses::kMain, {"pair"});
   model::ContactPairSpec pair;
   pair.shape_a = find_shape(scene, element, "geom1"), pair.shape_b = find_shape(scene, element, "geom2");
-  // What is not given is as the two geoms have it together, as in any contact.
   if (pair.shape_a < 0 || pair.shape_b < 0 || !scene.settings.contacts) return;
   const model::ShapeSpec &one = scene.spec.shapes[static_cast<std::size_t>(pair.shape_a)],
                          &two = scene.spec.shapes[static_cast<std::size_t>(pair.shape_b)];
-  const bool same = one.contact_priority == two.contact_priority;
-  const model::ShapeSpec& first = one.contact_priority > two.contact_priority ? one : two;
-  const int dimension = a.integer("condim", same ? std::max(one.contact_dimension, two.contact_dimension) : first.contact_dimension);
+  const int dimension = a.integer("condim", 3);  // the geoms have no say
   if (dimension != 1 && dimension != 3 && dimension != 4 && dimension != 6) a.refuse("condim", "must be 1, 3, 4 or 6");
   if (dimension > 3) scene.notes.warn(a.where("condim"), "condim", "is taken as 3: there is no torsional or rolling friction");
   pair.contact_dimension = dimension == 1 ? 1 : 3;
-  const double friction = same ? std::max(one.friction, two.friction) : first.friction;
-  double given[5] = {friction, friction, 0, 0, 0};
+  double given[5] = {1, 1, 0, 0, 0};
   if (a.numbers("friction", given, 1)) {
     for (double f : given) {
       if (f < 0) a.refuse("friction", "must not be negative");
@@ -214,7 +210,11 @@ void read_pair(MjcfScene& scene, const XmlElement& element) {
   }
   const auto couple = std::minmax(pair.shape_a, pair.shape_b);
   for (const model::ContactPairSpec& other : scene.spec.contact_pairs) {
-    if (std::minmax(other.shape_a, other.shape_b) == couple) refuse(element, "geom2", "is in a second pair with geom1");
+    if (std::minmax(other.shape_a, other.shape_b) != couple) continue;
+    if (other.friction != pair.friction || other.contact_dimension != pair.contact_dimension) {
+      refuse(element, "geom2", "is in a second pair with geom1, of another law");
+    }
+    return scene.notes.warn(element, "", "is a second pair of its geoms, which has no effect");
   }
   if (scene.spec.contact_pairs.size() >= static_cast<std::size_t>(model::kMaxSceneContactPairs)) {
     refuse(element, "", "is one pair too many: a scene may have " + std::to_string(model::kMaxSceneContactPairs));

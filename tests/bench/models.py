@@ -61,7 +61,8 @@ def offered(options, path):
             lines.append(f'{name}\t{folder}/{i}\n')
         assets_list = pathlib.Path(folder) / 'assets'
         assets_list.write_text(''.join(lines), encoding='utf-8')
-        command = [options.bin / 'axion-models', path, '--assets', assets_list, '--seconds', options.seconds, '--precision', options.precision]
+        command = [options.bin / 'axion-models', path, '--assets', assets_list, '--seconds', options.seconds,
+                   '--precision', options.precision]
         if options.dt:
             command += ['--dt', options.dt]
         try:

@@ -59,7 +59,7 @@ constexpr PageNote kNotes[] = {
     {"general", "gaintype", "fixed"},
     {"general", "biastype", "none, affine"},
     {"general", "gainprm", "the first number: the gain of the control"},
-    {"general", "biasprm", "b0 -kp -kd with kp and kd from 0 on; a positive third number beside kp equal to the gain is a ratio of damping"},
+    {"general", "biasprm", "b0 -kp -kd with kp and kd from 0 on; where kp is the gain, a positive third number is a ratio of damping"},
     {"general", "joint", "hinges and slides; of the other transmissions none"},
     {"general", "delay", "0"},
     {"general", "armature", "0"},
