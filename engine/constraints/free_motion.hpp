@@ -1,8 +1,8 @@
 // Bodies at the start of a step: world inertia, and the free velocity ũ that they would have without constraints.
 //
 //   ũ = u⁻ + h M̃⁻¹ f_ext,  M̃ = GᵀMG = diag(m 1, R I Rᵀ)
-// f_ext holds gravity, external wrenches and the efforts of motors whose axis has no row; the gyroscopic torque is here for the
-// modes that treat it as a torque, and in the rotation map for SPLIT. Source: seeds, section Kinematics and dynamics.
+// f_ext holds gravity, what holds some of it up, drag, external wrenches and the efforts of motors whose axis has no
+// row; the gyroscopic torque is here for the modes that treat it as a torque, and in the rotation map for SPLIT. Source: seeds, section Kinematics and dynamics.
 // Forces act for body_force_step and joint_force_step (force_steps.hpp), h but after a state was set; of these the time that the
 // last step owed with its own wrench and controls.
 #pragma once
@@ -43,10 +43,11 @@ AXION_HD inline Real row_product(const model::ModelView<Real>& m, const model::W
   return s;
 }
 
-// The control of an actuator within its range.
+// The control of an actuator within its range, as its law takes it.
 template <typename Real>
 AXION_HD inline Real clamped_control(const model::ActuatorData<Real>& actuator, const Real* control) {
-  return clamp(control[actuator.control], actuator.lower, actuator.upper);
+  const Real clamped = clamp(control[actuator.control], actuator.lower, actuator.upper);
+  return actuator.is_scaled ? actuator.control_gain * clamped + actuator.control_offset : clamped;
 }
 
 // Effort of the plain motors on an axis under given controls, N or N m.
@@ -86,6 +87,34 @@ AXION_HD inline void add_axis_impulse(const model::ModelView<Real>& m, const mod
   }
 }
 
+// Adds the impulses in the time h of what acts on a body besides its weight: gravity compensation, -g of the lifted mass at its
+// centre, and drag at p, F = -h d (v + ω × p), T = -h d ω, solved for the body alone with the share θ of the velocities that it ends
+// with: the trapezoidal rule where the body follows the drag, nearly backward Euler where it does not.
+template <typename Real>
+AXION_HD_CALL void add_body_forces(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int b, Real h,
+                                     math::Vec3<Real>& linear, math::Vec3<Real>& angular) {
+  const model::BodyForceData<Real>& force = m.body_forces[b];
+  const math::Vec3<Real> lift = (-h * w.mass_scale[b]) * m.gravity;
+  linear += force.lift_mass * lift;
+  angular += math::cross(math::rotate(w.q[b], force.lift_moment), lift);
+  if (!(force.drag > 0)) return;
+  const Real hd = h * force.drag, mass = body_mass(m, w, b);
+  const math::Vec3<Real> p = math::rotate(w.q[b], force.p_drag), I = body_inertia(m, w, b);
+  const Real least = I.x < I.y ? (I.x < I.z ? I.x : I.z) : (I.y < I.z ? I.y : I.z);
+  const Real z = hd * (1 / mass + (1 + math::dot(p, p)) / least), theta = z > 1 ? 1 - 1 / (2 * z) : Real(0.5);
+  // With A = (I + θ h d)⁻¹:  Δω = A (p × F − h d ω),  (s + θ h d [p]ᵀA[p]) F = −h d (v + ω × p + θ h d p × A ω).
+  const math::Mat3<Real> A = math::rotate_diagonal(
+      math::to_matrix(w.q[b]), math::Vec3<Real>{1 / (I.x + theta * hd), 1 / (I.y + theta * hd), 1 / (I.z + theta * hd)});
+  const math::Mat3<Real> P = math::skew(p);
+  const Real s = 1 + theta * hd / mass;  // S = s S', whose numbers are not large
+  const math::Mat3<Real> S = math::Mat3<Real>::identity() + (-theta * hd / s) * (P * A * P);
+  const math::Vec3<Real> speed = w.v[b] + math::cross(w.omega[b], p) + (theta * hd) * math::cross(p, A * w.omega[b]);
+  const math::Vec3<Real> F = (-hd / s) * (math::inverse(S) * speed);
+  const math::Vec3<Real> turned = A * (math::cross(p, F) - hd * w.omega[b]);
+  linear += F;
+  angular += math::rotate_diagonal(math::to_matrix(w.q[b]), I) * turned;
+}
+
 // World inertias at q⁻ and their inverses.
 template <typename Real, typename Team>
 AXION_HD inline void turn_inertias(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w) {
@@ -112,6 +141,7 @@ AXION_HD_CALL void free_motion(const Team& team, const model::ModelView<Real>& m
     for (int k = 0; k < body.child_joint_count; ++k) {
       add_axis_impulse(m, w, m.child_joints[body.child_joint_start + k], false, linear, angular);
     }
+    if (m.body_force_count > 0) add_body_forces(m, w, b, h, linear, angular);
     w.v_tilde[b] = w.v[b] + h * m.gravity + (Real(1) / mass) * linear;
     w.omega_tilde[b] = gyroscopic_velocity(s.gyroscopic_mode, w.q[b], I, w.omega[b], s.dt) + w.I_inverse[b] * angular;
   });

@@ -48,12 +48,14 @@ ImportedScene import_tree(const XmlElement& root, const ImportOptions& options) 
   check_schema(root, notes);
   const MjcfSettings settings = read_settings(root, notes);
   const DefaultClasses defaults(root);
-  MjcfScene scene{root, notes, settings, defaults, MeshAssets(root, defaults, settings, options.assets), {}, {}, {}, {}, {}, {}, {}, {}};
+  MjcfScene scene{root, notes, settings, defaults, MeshAssets(root, defaults, settings, options.assets),
+                  {},   {},    {},       {},       {}, {}, {}, {}, {}, {}};
   const XmlAttribute* name = root.find("model");
   scene.spec.name = name == nullptr ? "" : name->value;
   scene.spec.gravity = model::to_spec(scene.settings.gravity);
   scene.spec.timestep = scene.settings.timestep;
   scene.spec.filter_parent_child = scene.settings.filter_parent;
+  find_paired_geoms(scene);
   read_bodies(scene);
   read_contacts(scene);
   read_tendons(scene);

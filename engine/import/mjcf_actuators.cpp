@@ -165,6 +165,7 @@ class ActuatorReader {
   const std::vector<Hanging>& hanging_;  // [body]
   Attributes a_;
   model::ActuatorSpec actuator_;
+  double motor_gain_ = 1;  // that is part of its gear
 };
 
 void ActuatorReader::check_supported() {
@@ -220,14 +221,23 @@ bool ActuatorReader::take_law(const Drive& drive) {
   const double b1 = drive.bias_type == 1 ? drive.bias[1] : 0;
   const double b2 = drive.bias_type == 1 ? drive.bias[2] : 0;
   const double gain = drive.gain[0];
-  const bool affine = drive.dynamics == 0 && drive.gain_type == 0 && drive.bias_type <= 1 && b0 == 0;
+  const bool affine = drive.dynamics == 0 && drive.gain_type == 0 && drive.bias_type <= 1;
+  const bool is_servo = gain > 0 && b1 == -gain;  // b2 above zero is then a ratio of damping
   if (affine && b1 == 0 && b2 == 0) {
     actuator_.kind = model::ActuatorKind::kMotor;
-    actuator_.gear *= gain;
-  } else if (affine && gain > 0 && b1 == -gain) {
+    if (b0 == 0) {
+      actuator_.gear *= gain;
+      motor_gain_ = gain;
+    } else {
+      actuator_.control_gain = gain;
+      actuator_.control_offset = b0;
+    }
+  } else if (affine && b1 < 0 && (is_servo || b2 <= 0)) {
     actuator_.kind = model::ActuatorKind::kPosition;
-    actuator_.kp = gain;
+    actuator_.kp = -b1;
     actuator_.kd = -b2;
+    if (!is_servo) actuator_.control_gain = gain / actuator_.kp;
+    actuator_.control_offset = b0 == 0 ? 0 : b0 / actuator_.kp;
     // Above zero it is a share of critical damping of what the drive moves in the reference configuration.
     if (b2 > 0 && actuator_.gear == 0) a_.refuse("gear", "must not be zero for a ratio of damping");
     if (b2 > 0) {
@@ -235,12 +245,13 @@ bool ActuatorReader::take_law(const Drive& drive) {
           reflected_mass(s_.spec, hanging_, actuator_.joint, actuator_.axis) / (actuator_.gear * actuator_.gear);
       actuator_.kd = 2 * b2 * std::sqrt(gain * mass);
     }
-  } else if (affine && gain > 0 && b1 == 0 && b2 == -gain) {
+  } else if (affine && b1 == 0 && b2 < 0) {
     actuator_.kind = model::ActuatorKind::kVelocity;
-    actuator_.kd = gain;
+    actuator_.kd = -b2;
+    if (b2 != -gain) actuator_.control_gain = gain / actuator_.kd;
+    actuator_.control_offset = b0 == 0 ? 0 : b0 / actuator_.kd;
   } else {
-    s_.notes.unsupported(a_.element(), "",
-                         "its law is none of gain u, kp (u - length) - kd velocity, kd (u - velocity)");
+    s_.notes.unsupported(a_.element(), "", "its law is none of gain u + b0 - kp length - kd velocity with kp and kd from 0 on");
     return false;
   }
   return true;
@@ -249,7 +260,7 @@ bool ActuatorReader::take_law(const Drive& drive) {
 // Controls go as far as the joint's range, or a multiple of it about its middle.
 void ActuatorReader::inherit_range(double (&control)[2]) {
   const double share = a_.not_negative("inheritrange", 0);
-  if (actuator_.kind != model::ActuatorKind::kPosition) {
+  if (actuator_.kind != model::ActuatorKind::kPosition || actuator_.control_gain != 1) {
     s_.notes.unsupported(a_.where("inheritrange"), "inheritrange",
                          "only controls of positions have the range of a joint");
     return;
@@ -268,7 +279,7 @@ void ActuatorReader::read_limits(const Drive& drive) {
   a_.numbers("ctrlrange", control, 2);
   a_.numbers("forcerange", force, 2);
   const bool inherits =
-      a_.number("inheritrange", 0) != 0 && a_.keyword("ctrllimited", {"false", "true", "auto"}, 2) != 0;
+      drive.bias_type == 1 && a_.number("inheritrange", 0) != 0 && a_.keyword("ctrllimited", {"false", "true", "auto"}, 2) != 0;
   if (inherits) inherit_range(control);
   const bool limited = inherits ? control[0] < control[1] : is_limited(a_, "ctrllimited", "ctrlrange", s_.settings);
   const bool force_limited = is_limited(a_, "forcelimited", "forcerange", s_.settings);
@@ -281,7 +292,7 @@ void ActuatorReader::read_limits(const Drive& drive) {
   }
   if (!force_limited) return;
   // The gain of a motor is part of its gear here, so its force before gear is the control.
-  const double gain = actuator_.kind == model::ActuatorKind::kMotor ? drive.gain[0] : 1;
+  const double gain = motor_gain_;
   if (gain == 0) {
     s_.notes.unsupported(a_.where("forcerange"), "forcerange", "the actuator has no gain");
     return;

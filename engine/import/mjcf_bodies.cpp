@@ -102,6 +102,8 @@ class BodyReader {
 void BodyReader::read_children(const XmlElement& element, int parent, const Place& place, const Pose& X_WP) {
   contents_.for_each(element, place, [&](const XmlElement& child, const Place& at) {
     if (child.tag == "body") read_body(child, parent, at, X_WP);
+    const std::string name = child.tag == "site" ? copy_name(child, at) : "";
+    if (!name.empty()) s_.sites.emplace(name, SitePlace{&child, parent, at});
   });
 }
 
@@ -129,10 +131,16 @@ void BodyReader::read_body(const XmlElement& element, int parent, const Place& o
   body.X_WB = to_spec(X_WB);
   body.name = copy_name(element, outer);
   const int index = add_body(element, std::move(body));
-  if (a.boolean("mocap", false)) s_.notes.unsupported(element, "mocap", "a body follows its joints or stands still");
-  if (a.number("gravcomp", 0) != 0) s_.notes.unsupported(element, "gravcomp", "gravity acts on every body alike");
+  s_.spec.bodies.back().gravity_compensation = a.number("gravcomp", 0);
   read_mass(element, index, place);
+  const std::size_t joint = s_.spec.joints.size();
   read_joint(element, parent, index, place);
+  if (a.boolean("mocap", false)) {
+    if (parent != model::kWorldBody || s_.spec.joints[joint].kind != model::JointKind::kFixed) {
+      a.refuse("mocap", "is for a child of the world without joints");
+    }
+    s_.notes.warn(element, "mocap", "is taken as a fixed body, which stands where the document puts it");
+  }
   read_children(element, index, place, X_WB);
 }
 
@@ -142,10 +150,10 @@ std::vector<MassProperties> BodyReader::read_geoms(const XmlElement& element, in
   contents_.for_each(element, outer, [&](const XmlElement& child, const Place& place) {
     if (child.tag != "geom") return;
     const Attributes a = s_.defaults.attributes(child, place.childclass, {"geom"});
-    const Geom geom = read_geom(a, s_.settings, place.in_frame ? &place.X_BF : nullptr, adds_mass, s_.meshes, s_.spec.meshes,
-                                s_.notes);
-    if (adds_mass && geom.mass.mass > 0) masses.push_back(geom.mass);
     const std::string name = copy_name(child, place);
+    const Geom geom = read_geom(a, s_.settings, place.in_frame ? &place.X_BF : nullptr, adds_mass, s_.paired_geoms.contains(name),
+                                s_.meshes, s_.spec.meshes, s_.notes);
+    if (adds_mass && geom.mass.mass > 0) masses.push_back(geom.mass);
     if (!name.empty() && !s_.geom_names.insert(name).second) refuse(child, "name", "names a geom a second time");
     if (!geom.is_shape) return;
     if (static_cast<int>(s_.spec.shapes.size()) >= kMaxShapes) {

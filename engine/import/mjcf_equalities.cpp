@@ -30,10 +30,17 @@ class EqualityReader {
   bool read(JointSpec& joint);
 
  private:
-  bool is_supported();
+  // A body of the equality, and the frame in it that is held to that of the other, as sites name them or body and anchor do.
+  struct End {
+    int body = model::kWorldBody;
+    Pose X_BF;
+  };
+
+  bool is_given(const char* attribute) const { return e_.find(attribute) != nullptr; }
+  void read_ends(End& one, End& two);
   int body(const char* attribute, bool required);
   Pose pose_of(int body) const;
-  bool poses_agree(int body1, int body2);
+  void hold(const End& parent, const End& child, JointSpec& joint);
   void warn_of_filtered_contacts(int body1, int body2);
 
   MjcfScene& s_;
@@ -41,19 +48,6 @@ class EqualityReader {
   Attributes a_;
   bool is_weld_;
 };
-
-bool EqualityReader::is_supported() {
-  for (const char* site : {"site1", "site2"}) {
-    if (e_.find(site) == nullptr) continue;
-    s_.notes.unsupported(e_, site, "give body1, body2 and anchor instead");
-    return false;
-  }
-  if (is_weld_ && a_.not_negative("torquescale", 1) == 0) {
-    s_.notes.unsupported(e_, "torquescale", "a weld without torque is a connect");
-    return false;
-  }
-  return true;
-}
 
 int EqualityReader::body(const char* attribute, bool required) {
   const XmlAttribute* name = e_.find(attribute);
@@ -70,21 +64,55 @@ Pose EqualityReader::pose_of(int body) const {
   return body == model::kWorldBody ? Pose{} : model::to_pose(s_.spec.bodies[static_cast<std::size_t>(body)].X_WB);
 }
 
-// relpose is the pose of body2 in body1; without a rotation it means that of the reference configuration, which is the
-// only one that a joint can hold.
-bool EqualityReader::poses_agree(int body1, int body2) {
+// The ends of a connect are points, those of a weld frames that coincide where it is held. relpose is the pose of body2 in body1;
+// without a rotation it means that of the reference configuration.
+void EqualityReader::read_ends(End& one, End& two) {
+  if (is_given("site1") || is_given("site2")) {
+    for (const char* site : {"site1", "site2"}) {
+      if (!is_given(site)) refuse(e_, site, "is required beside the other site");
+    }
+    for (const char* other : {"body1", "body2", "anchor", "relpose"}) {
+      if (is_given(other)) refuse(e_, other, "is given together with sites");
+    }
+    one.X_BF = site_pose(s_, e_, "site1", one.body);
+    two.X_BF = site_pose(s_, e_, "site2", two.body);
+    return;
+  }
+  one.body = body("body1", true), two.body = body("body2", false);
+  if (!is_weld_ && !a_.has("anchor")) refuse(e_, "anchor", "is required");
+  const Vec3<double> anchor = a_.vec3("anchor", {});
   double given[7] = {};
   a_.numbers("relpose", given, 7);
   const double* q = given + 3;
-  if (q[0] == 0 && q[1] == 0 && q[2] == 0 && q[3] == 0) return true;
-  const Pose X_12 = inverse(pose_of(body1)) * pose_of(body2);
-  const math::Quat<double> turn = math::conjugate(X_12.rotation) * model::to_quat({q[0], q[1], q[2], q[3]});
-  const double angle = 2 * std::sqrt(turn.x * turn.x + turn.y * turn.y + turn.z * turn.z);
-  if (math::norm(Vec3<double>{given[0], given[1], given[2]} - X_12.position) < kSamePose && angle < kSamePose) {
-    return true;
+  const Pose X_W1 = pose_of(one.body), X_W2 = pose_of(two.body);
+  Pose X_12 = inverse(X_W1) * X_W2;
+  if (is_weld_ && (q[0] != 0 || q[1] != 0 || q[2] != 0 || q[3] != 0)) {
+    X_12 = {math::normalized(model::to_quat({q[0], q[1], q[2], q[3]})), {given[0], given[1], given[2]}};
   }
-  s_.notes.unsupported(e_, "relpose", "bodies are held as they are in the reference configuration");
-  return false;
+  // The anchor of a connect is in body1, that of a weld in body2.
+  if (is_weld_) {
+    two.X_BF.position = anchor;
+    one.X_BF = X_12 * two.X_BF;
+  } else {
+    one.X_BF.position = anchor;
+    two.X_BF = inverse(X_12) * one.X_BF;
+  }
+}
+
+// The joint's anchor, and the pose that it holds where that is not the one of the reference configuration.
+void EqualityReader::hold(const End& parent, const End& child, JointSpec& joint) {
+  joint.parent = parent.body, joint.child = child.body;
+  joint.anchor = model::to_spec(child.X_BF.position);
+  const Pose reference = inverse(pose_of(parent.body)) * pose_of(child.body);
+  Pose X_PC = parent.X_BF * inverse(child.X_BF);
+  if (joint.kind == JointKind::kBall) {
+    X_PC = {reference.rotation, parent.X_BF.position - math::rotate(reference.rotation, child.X_BF.position)};
+  }
+  const math::Quat<double> turn = math::conjugate(reference.rotation) * X_PC.rotation;
+  const double angle = 2 * std::sqrt(turn.x * turn.x + turn.y * turn.y + turn.z * turn.z);
+  if (math::norm(X_PC.position - reference.position) < kSamePose && angle < kSamePose) return;
+  joint.holds_pose = true;
+  joint.X_PC = model::to_spec(X_PC);
 }
 
 void EqualityReader::warn_of_filtered_contacts(int body1, int body2) {
@@ -100,19 +128,16 @@ void EqualityReader::warn_of_filtered_contacts(int body1, int body2) {
 }
 
 bool EqualityReader::read(JointSpec& joint) {
-  if (!is_supported()) return false;
-  const int body1 = body("body1", true), body2 = body("body2", false);
-  if (body1 == body2) refuse(e_, "body2", "must be another body than body1");
-  if (!is_weld_ && !a_.has("anchor")) refuse(e_, "anchor", "is required");
-  if (is_weld_ && !poses_agree(body1, body2)) return false;
-  // The anchor of a connect is in body1, that of a weld in body2. Either body may be the child of the joint.
-  const int anchored = is_weld_ ? body2 : body1, other = is_weld_ ? body1 : body2;
-  const bool swap = anchored == model::kWorldBody;  // which is no joint's child
-  joint.child = swap ? other : anchored;
-  joint.parent = swap ? anchored : other;
-  const Vec3<double> anchor = a_.vec3("anchor", {});
-  joint.kind = is_weld_ ? JointKind::kFixed : JointKind::kBall;
-  joint.anchor = model::to_spec(inverse(pose_of(joint.child)) * (pose_of(anchored) * anchor));
+  End one, two;
+  read_ends(one, two);
+  const int body1 = one.body, body2 = two.body;
+  if (body1 == body2) refuse(e_, is_given("site2") ? "site2" : "body2", "must be of another body than the first");
+  // A weld without torque is a connect.
+  joint.kind = is_weld_ && a_.not_negative("torquescale", 1) > 0 ? JointKind::kFixed : JointKind::kBall;
+  // Either body may be the child of the joint; the world is no joint's child.
+  const End &anchored = is_weld_ ? two : one, &other = is_weld_ ? one : two;
+  const bool swap = anchored.body == model::kWorldBody;
+  hold(swap ? anchored : other, swap ? other : anchored, joint);
   joint.name = e_.find("name") == nullptr ? "" : e_.find("name")->value;
   const std::vector<int> root = weld_roots(s_.spec);
   const int parent_root =
@@ -121,7 +146,7 @@ bool EqualityReader::read(JointSpec& joint) {
     s_.notes.warn(e_, "", "joins what is one body already, which has no effect");
     return false;
   }
-  if (a_.not_negative("torquescale", 1) != 1) {
+  if (joint.kind == JointKind::kFixed && a_.number("torquescale", 1) != 1) {
     s_.notes.warn(a_.where("torquescale"), "torquescale", "is not used: welds are rigid");
   }
   warn_of_filtered_contacts(body1, body2);

@@ -223,7 +223,7 @@ math::Vec3<double> principal_inertia(GeomType type, const model::Vec3d& s, doubl
   }
 }
 
-Geom read_geom(const Attributes& a, const MjcfSettings& settings, const model::Pose* X_BF, bool adds_mass,
+Geom read_geom(const Attributes& a, const MjcfSettings& settings, const model::Pose* X_BF, bool adds_mass, bool is_paired,
                MeshAssets& meshes, std::vector<model::MeshSpec>& scene_meshes, Notes& notes) {
   Geom geom;
   // The order of GeomType.
@@ -245,7 +245,7 @@ Geom read_geom(const Attributes& a, const MjcfSettings& settings, const model::P
   read_contact(a, geom, notes);
   const bool in_group = geom.group >= settings.inertia_group_first && geom.group <= settings.inertia_group_last;
   read_mass(a, adds_mass && in_group, geom, notes);
-  const bool can_touch = geom.contact_type != 0 || geom.contact_affinity != 0;
+  const bool can_touch = geom.contact_type != 0 || geom.contact_affinity != 0 || is_paired;
   if (geom.type == GeomType::kMesh) {
     read_mesh_geom(a, adds_mass && in_group, can_touch, meshes, scene_meshes, geom, notes);
     geom.is_shape = !geom.mesh.empty();

@@ -53,6 +53,14 @@ math::Vec3<double> placed_point(const MjcfJoint& source) {
   return source.in_frame ? source.X_BF * p : p;
 }
 
+// A number that is not negative and, as what is beyond it would not move otherwise, at most the greatest of a scene.
+double bounded(const Attributes& a, const char* name, Notes& notes) {
+  const double value = a.not_negative(name, 0);
+  if (value <= model::kMaxMagnitude) return value;
+  notes.warn(a.where(name), name, "is taken as 1e9, the greatest that a scene has");
+  return model::kMaxMagnitude;
+}
+
 JointSpec free_joint(const MjcfJoint& source, const MjcfSettings& settings, Notes& notes) {
   const Attributes& a = source.attributes;
   JointSpec joint;
@@ -60,21 +68,11 @@ JointSpec free_joint(const MjcfJoint& source, const MjcfSettings& settings, Note
   joint.kind = JointKind::kFree;
   if (a.element().tag == "freejoint") return joint;
   check_no_spring_limit_or_friction(a, "free", settings, notes);
-  if (settings.dampers && a.not_negative("damping", 0) > 0) {
-    notes.unsupported(a.where("damping"), "damping", "a free joint has no damping");
-  }
+  joint.free_damping = settings.dampers ? bounded(a, "damping", notes) : 0;
   if (a.not_negative("armature", 0) > 0) {
     notes.unsupported(a.where("armature"), "armature", "a free joint has no armature");
   }
   return joint;
-}
-
-// A number that is not negative and, as what is beyond it would not move otherwise, at most the greatest of a scene.
-double bounded(const Attributes& a, const char* name, Notes& notes) {
-  const double value = a.not_negative(name, 0);
-  if (value <= model::kMaxMagnitude) return value;
-  notes.warn(a.where(name), name, "is taken as 1e9, the greatest that a scene has");
-  return model::kMaxMagnitude;
 }
 
 JointSpec ball_joint(const MjcfJoint& source, const MjcfSettings& settings, Notes& notes) {

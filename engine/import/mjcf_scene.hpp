@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/import/mjcf_attributes.hpp"
+#include "engine/import/mjcf_content.hpp"
 #include "engine/import/mjcf_defaults.hpp"
 #include "engine/import/mjcf_meshes.hpp"
 #include "engine/import/mjcf_settings.hpp"
@@ -21,6 +22,13 @@ namespace axion::import {
 struct JointPlace {
   int joint = 0;
   int axis = 0;
+};
+
+// Where a site is given: read when something asks for it.
+struct SitePlace {
+  const XmlElement* element;
+  int body;
+  Place place;
 };
 
 // What actuators together may do along an axis, N m or N.
@@ -39,6 +47,8 @@ struct MjcfScene {
   model::SceneSpec spec;
   std::map<std::string, int, std::less<>> body_index;          // by name, with "world"
   std::map<std::string, JointPlace, std::less<>> joint_place;  // by name
+  std::map<std::string, SitePlace, std::less<>> sites;         // by name
+  std::set<std::string, std::less<>> paired_geoms;             // that <contact><pair> names: shapes, whatever else they touch
   std::vector<ForceRange> force_ranges;                        // of joints
   std::set<std::string, std::less<>> geom_names;
   std::vector<const XmlElement*> body_elements;   // [body]
@@ -49,9 +59,13 @@ struct MjcfScene {
 // [body] the body that it is welded to, itself, or the world, by the joints of the tree.
 std::vector<int> weld_roots(const model::SceneSpec& spec);
 
+// The pose of a site in its body. Refuses one that is not there; `attribute` of `element` names it.
+model::Pose site_pose(const MjcfScene& scene, const XmlElement& element, std::string_view attribute, int& body);
+
 // Notes the actuatorfrcrange of a joint that is at `place`, if it has one.
 void read_force_range(const Attributes& joint, const JointPlace& place, MjcfScene& scene);
 
+void find_paired_geoms(MjcfScene& scene);  // names in <contact>
 void read_bodies(MjcfScene& scene);     // <worldbody>
 void read_contacts(MjcfScene& scene);   // <contact>
 void read_tendons(MjcfScene& scene);    // <tendon>

@@ -7,23 +7,7 @@
 namespace axion::import {
 namespace {
 
-enum class Treatment {
-  kRead,         // checked against the row, and read
-  kIgnored,      // no effect on motion: passed over with all it contains
-  kWarned,       // passed over with a warning
-  kUnsupported,  // would change the motion
-};
-
-// Lists are separated by blanks.
-struct Row {
-  std::string_view context;  // tag of the parent
-  std::string_view tag;
-  Treatment treatment = Treatment::kRead;
-  std::string_view read;     // attributes that are read, or whose value is checked, where the element is
-  std::string_view ignored;  // attributes without effect on motion here
-  std::string_view warned;   // attributes that are not used; a warning unless they are 0
-  std::string_view reason;   // for kWarned, kUnsupported and `warned`
-};
+using Row = SchemaRow;
 
 constexpr std::string_view kSoft = "is not used: contacts and limits are rigid";
 constexpr std::string_view kRigid = "is not used: the bodies are held rigidly";
@@ -34,6 +18,8 @@ constexpr std::string_view kGeomRead =
     "density shellinertia mesh fitscale hfield adhesion surfacevel";
 constexpr std::string_view kGeomIgnored = "material rgba user fluidshape fluidcoef castshadow";
 constexpr std::string_view kGeomWarned = "solref solimp solmix margin gap";
+constexpr std::string_view kPairRead = "geom1 geom2 condim friction";
+constexpr std::string_view kPairWarned = "solref solreffriction solimp margin gap";
 constexpr std::string_view kMeshRead =
     "file content_type vertex face refpos refquat scale inertia maxhullvert builtin";
 constexpr std::string_view kMeshIgnored = "normal texcoord facenormal facetexcoord smoothnormal params material octree_maxdepth";
@@ -119,8 +105,7 @@ constexpr Row kRows[] = {
     {"default", "site", Treatment::kIgnored, "", "", "", kNotPhysics},
     {"default", "camera", Treatment::kIgnored, "", "", "", kNotPhysics},
     {"default", "light", Treatment::kIgnored, "", "", "", kNotPhysics},
-    // Pairs themselves are unsupported, so their defaults have nothing to act on.
-    {"default", "pair", Treatment::kIgnored, "", "", "", kNotPhysics},
+    {"default", "pair", Treatment::kRead, kPairRead, "", kPairWarned, kSoft},
     {"default", "equality", Treatment::kRead, "active", "", "solref solimp", kRigid},
 
     {"mujoco", "worldbody", Treatment::kRead, "childclass", "", "", ""},
@@ -143,7 +128,7 @@ constexpr Row kRows[] = {
     {"geom", "plugin", Treatment::kUnsupported, "", "", "", "plugins are not offered"},
 
     {"mujoco", "contact", Treatment::kRead, "", "", "", ""},
-    {"contact", "pair", Treatment::kUnsupported, "", "", "", "contacts follow from contype and conaffinity"},
+    {"contact", "pair", Treatment::kRead, kPairRead, "", kPairWarned, kSoft},
     {"contact", "exclude", Treatment::kRead, "name body1 body2", "", "", ""},
     {"mujoco", "equality", Treatment::kRead, "", "", "", ""},
     {"equality", "connect", Treatment::kRead, "active body1 body2 anchor site1 site2", "", "solref solimp", kRigid},
@@ -175,7 +160,7 @@ constexpr Row kRows[] = {
 };
 
 // Tags whose elements have a name and a class where they are used, but not among the defaults.
-constexpr std::string_view kNamedAndClassed = "geom mesh joint spatial fixed general motor position velocity connect weld";
+constexpr std::string_view kNamedAndClassed = "geom mesh joint pair spatial fixed general motor position velocity connect weld";
 
 bool in_list(std::string_view list, std::string_view word) {
   if (list == "*") return true;
@@ -256,6 +241,8 @@ void check_children(const XmlElement& element, std::string_view context, Notes& 
 }
 
 }  // namespace
+
+std::span<const SchemaRow> schema_rows() { return kRows; }
 
 void check_schema(const XmlElement& root, Notes& notes) {
   if (root.tag != "mujoco") refuse(root, "", "is not the root of a MuJoCo document, which is <mujoco>");

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/import/mjcf_pose.hpp"
 #include "engine/import/mjcf_scene.hpp"
 #include "engine/model/spec_math.hpp"
 #include "engine/model/validate_scene.hpp"
@@ -116,9 +117,12 @@ void read_key(MjcfScene& scene, const XmlElement& element) {
     key.joint_velocity = key_numbers(element, "qvel", count);
     convert_velocities(scene.spec, key.joint_position, key.joint_velocity);
   }
-  for (const char* name : {"act", "mpos", "mquat"}) {
+  if (a.has("act") && !parse_numbers(element, *element.find("act")).empty()) {
+    scene.notes.unsupported(element, "act", "actuators have no state");
+  }
+  for (const char* name : {"mpos", "mquat"}) {
     if (a.has(name) && !parse_numbers(element, *element.find(name)).empty()) {
-      scene.notes.unsupported(element, name, "actuators have no state and bodies are not moved by hand");
+      scene.notes.warn(element, name, "is not taken over: mocap bodies stand where the document puts them");
     }
   }
   scene.spec.keyframes.push_back(std::move(key));
@@ -169,6 +173,55 @@ void name_joints(model::SceneSpec& spec) {
   }
 }
 
+int find_shape(const MjcfScene& scene, const XmlElement& element, const char* attribute) {
+  const XmlAttribute* name = element.find(attribute);
+  if (name == nullptr) refuse(element, attribute, "is required");
+  if (!scene.geom_names.contains(name->value)) refuse(element, attribute, "names a geom that does not exist");
+  const auto& shapes = scene.spec.shapes;
+  const auto found = std::find_if(shapes.begin(), shapes.end(), [&](const auto& shape) { return shape.name == name->value; });
+  return found == shapes.end() ? -1 : static_cast<int>(found - shapes.begin());  // -1: of a type that has been noted
+}
+
+void read_pair(MjcfScene& scene, const XmlElement& element) {
+  const Attributes a = scene.defaults.attributes(element, DefaultClasses::kMain, {"pair"});
+  model::ContactPairSpec pair;
+  pair.shape_a = find_shape(scene, element, "geom1"), pair.shape_b = find_shape(scene, element, "geom2");
+  if (pair.shape_a < 0 || pair.shape_b < 0 || !scene.settings.contacts) return;
+  const model::ShapeSpec &one = scene.spec.shapes[static_cast<std::size_t>(pair.shape_a)],
+                         &two = scene.spec.shapes[static_cast<std::size_t>(pair.shape_b)];
+  const int dimension = a.integer("condim", 3);  // the geoms have no say
+  if (dimension != 1 && dimension != 3 && dimension != 4 && dimension != 6) a.refuse("condim", "must be 1, 3, 4 or 6");
+  if (dimension > 3) scene.notes.warn(a.where("condim"), "condim", "is taken as 3: there is no torsional or rolling friction");
+  pair.contact_dimension = dimension == 1 ? 1 : 3;
+  double given[5] = {1, 1, 0, 0, 0};
+  if (a.numbers("friction", given, 1)) {
+    for (double f : given) {
+      if (f < 0) a.refuse("friction", "must not be negative");
+    }
+    if (given[0] != given[1] && pair.contact_dimension == 3) {
+      scene.notes.warn(a.where("friction"), "friction", "is taken as its first number: it is the same in every direction");
+    }
+  }
+  pair.friction = given[0];
+  const std::vector<int> root = weld_roots(scene.spec);
+  const auto moves_with = [&](int body) { return body == model::kWorldBody ? body : root[static_cast<std::size_t>(body)]; };
+  if (moves_with(one.body) == moves_with(two.body)) {
+    return scene.notes.warn(element, "", "is of geoms that do not move against each other, which has no effect");
+  }
+  const auto couple = std::minmax(pair.shape_a, pair.shape_b);
+  for (const model::ContactPairSpec& other : scene.spec.contact_pairs) {
+    if (std::minmax(other.shape_a, other.shape_b) != couple) continue;
+    if (other.friction != pair.friction || other.contact_dimension != pair.contact_dimension) {
+      refuse(element, "geom2", "is in a second pair with geom1, of another law");
+    }
+    return scene.notes.warn(element, "", "is a second pair of its geoms, which has no effect");
+  }
+  if (scene.spec.contact_pairs.size() >= static_cast<std::size_t>(model::kMaxSceneContactPairs)) {
+    refuse(element, "", "is one pair too many: a scene may have " + std::to_string(model::kMaxSceneContactPairs));
+  }
+  scene.spec.contact_pairs.push_back(pair);
+}
+
 }  // namespace
 
 // Bodies come after their parents; of several joints with one child the first carries it, and equalities come last.
@@ -185,9 +238,30 @@ std::vector<int> weld_roots(const model::SceneSpec& spec) {
   return root;
 }
 
+model::Pose site_pose(const MjcfScene& scene, const XmlElement& element, std::string_view attribute, int& body) {
+  const XmlAttribute* name = element.find(attribute);
+  const auto found = name == nullptr ? scene.sites.end() : scene.sites.find(name->value);
+  if (found == scene.sites.end()) refuse(element, attribute, "names a site that does not exist");
+  const SitePlace& site = found->second;
+  const Attributes a = scene.defaults.attributes(*site.element, site.place.childclass, {"site"});
+  if (a.has("fromto")) a.refuse("fromto", "is not offered for a site that something refers to; give pos and an orientation");
+  body = site.body;
+  return site.place.in_frame ? site.place.X_BF * read_pose(a, scene.settings) : read_pose(a, scene.settings);
+}
+
+void find_paired_geoms(MjcfScene& scene) {
+  if (!scene.settings.contacts) return;
+  for_each_in(scene.root, "contact", [&](const XmlElement& element) {
+    for (const char* geom : {"geom1", "geom2"}) {
+      const XmlAttribute* name = element.tag == "pair" ? element.find(geom) : nullptr;
+      if (name != nullptr) scene.paired_geoms.insert(name->value);
+    }
+  });
+}
+
 void read_contacts(MjcfScene& scene) {
   for_each_in(scene.root, "contact", [&](const XmlElement& element) {
-    if (element.tag != "exclude") return;  // the schema has noted pairs
+    if (element.tag == "pair") return read_pair(scene, element);
     const int a = find_body(scene, element, "body1"), b = find_body(scene, element, "body2");
     if (a == b) return scene.notes.warn(element, "", "excludes a body from itself, which has no effect");
     if (scene.spec.excludes.size() >= static_cast<std::size_t>(model::kMaxSceneExcludes)) {

@@ -61,6 +61,7 @@ class Compiler {
     add_efforts();
     add_shapes();
     add_contacts(model_);
+    add_body_forces();
     arrays().gravity = to_vec(scene().gravity);
     place_bodies();
     return std::move(model_);
@@ -110,6 +111,25 @@ class Compiler {
       model_.x.push_back(X_WC.p);
       model_.q.push_back(math::normalized(X_WC.q));
     }
+  }
+
+  // Gravity compensation and the drag of free joints, where there is any.
+  void add_body_forces() {
+    std::vector<BodyForceData<double>> forces(arrays().bodies.size());
+    bool any = false;
+    for (std::size_t b = 0; b < forces.size(); ++b) {
+      const Lift& lift = model_.welded.lifts[model_.external_body[b]];
+      if (lift.mass == 0 && lift.moment == Vec3d{}) continue;
+      forces[b].lift_mass = lift.mass, any = true;
+      forces[b].lift_moment = math::rotate_inverse(model_.q_BC[b], to_vec(lift.moment) - lift.mass * model_.p_BC[b]);
+    }
+    for (const JointSpec& joint : scene().joints) {
+      if (joint.free_damping == 0) continue;
+      const int b = internal(joint.child);
+      forces[b].drag = joint.free_damping, any = true;
+      forces[b].p_drag = math::rotate_inverse(model_.q_BC[b], -1.0 * model_.p_BC[b]);
+    }
+    if (any) arrays().body_forces = std::move(forces);
   }
 
   // Rows in the order of the children, so that a node of the factorisation finds its rows together.
@@ -202,9 +222,19 @@ class Compiler {
     }
     joint.p_CA = last_anchor;
     joint.p_PA = math::rotate_inverse(X_WP.q, X_WC.p + math::rotate(X_WC.q, first_anchor) - X_WP.p);
+    if (spec.holds_pose) hold_pose(spec, joint);
     add_locks(joint);
     add_axes(spec, joint, index);
     arrays().joints.push_back(joint);
+  }
+
+  // Of a loop joint: the anchor and the rotation of the child are to be where X_PC has them in the parent.
+  void hold_pose(const JointSpec& spec, JointData<double>& joint) {
+    const Frame X_PC{to_vec(spec.X_PC.position), to_unit_quat(spec.X_PC.rotation)};
+    const Frame X_BC = joint.parent < 0 ? Frame{{0, 0, 0}, {}} : Frame{model_.p_BC[joint.parent], model_.q_BC[joint.parent]};
+    const Vec anchor = X_PC.p + math::rotate(X_PC.q, to_vec(spec.anchor));
+    joint.p_PA = math::rotate_inverse(X_BC.q, anchor - X_BC.p);
+    joint.q_PM0 = math::normalized(math::conjugate(X_BC.q) * X_PC.q * model_.q_BC[joint.child]);
   }
 
   template <typename ToChild>
@@ -303,6 +333,8 @@ class Compiler {
       actuator.effort_limited = spec.effort_limited;
       actuator.effort_lower = spec.effort_limited ? spec.effort_lower : -infinity;
       actuator.effort_upper = spec.effort_limited ? spec.effort_upper : infinity;
+      actuator.control_gain = spec.control_gain, actuator.control_offset = spec.control_offset;
+      actuator.is_scaled = spec.control_gain != 1 || spec.control_offset != 0;
       arrays().actuators.push_back(actuator);
     }
     auto& actuators = arrays().actuators;

@@ -20,6 +20,7 @@ inline constexpr int kMaxInverseBlocks = 16384;
 template <typename Real>
 struct ModelArrays {
   std::vector<BodyData<Real>> bodies;
+  std::vector<BodyForceData<Real>> body_forces;  // empty, or one a body
   std::vector<int> child_joints;
   std::vector<int> body_loops;
   std::vector<JointData<Real>> joints;

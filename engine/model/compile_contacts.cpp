@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "engine/model/shape_pairs.hpp"
 #include "engine/model/validate_scene.hpp"
@@ -78,19 +79,29 @@ class ContactCompiler {
   // The list of pairs, if they are few.
   void list_pairs() {
     const ModelView<double> m = a_.view();
+    std::map<std::pair<int, int>, const ContactPairSpec*> own;  // pairs with a law of their own
+    std::vector<char> has_own(scene().shapes.size(), 0);
+    for (const ContactPairSpec& pair : scene().contact_pairs) {
+      own.emplace(std::minmax(pair.shape_a, pair.shape_b), &pair);
+      has_own[at(pair.shape_a)] = has_own[at(pair.shape_b)] = 1;
+    }
     const auto meets_none = [&](int i) {
-      return a_.shape_contacts[at(i)].type == 0 && a_.shape_contacts[at(i)].affinity == 0;
+      return a_.shape_contacts[at(i)].type == 0 && a_.shape_contacts[at(i)].affinity == 0 && has_own[at(i)] == 0;
     };
     std::vector<int> shapes;
     for (int i = 0; i < m.shape_count; ++i) {
       if (!meets_none(i)) shapes.push_back(i);
     }
-    a_.lists_pairs = shapes.size() <= kMaxListingShapes;
+    a_.lists_pairs = shapes.size() <= kMaxListingShapes || !own.empty();  // validate_scene bounds the shapes of a scene that has pairs
     for (std::size_t i = 0; i < shapes.size() && a_.lists_pairs; ++i) {
       for (std::size_t k = i + 1; k < shapes.size(); ++k) {
-        if (may_touch(m, shapes[i], shapes[k])) add_pair(combine_shapes(m, shapes[i], shapes[k]));
+        const auto law = own.find({shapes[i], shapes[k]});
+        if (law == own.end() && !may_touch(m, shapes[i], shapes[k])) continue;
+        PairData<double> pair = combine_shapes(m, shapes[i], shapes[k]);
+        if (law != own.end()) pair.friction = law->second->contact_dimension < 3 ? 0 : law->second->friction;
+        add_pair(pair);
       }
-      a_.lists_pairs = a_.pairs.size() <= kMaxListedPairs;
+      a_.lists_pairs = a_.pairs.size() <= kMaxListedPairs || !own.empty();
     }
     if (a_.lists_pairs) return;
     a_.pairs = {};

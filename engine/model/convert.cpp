@@ -11,6 +11,10 @@ BodyData<float> convert(const BodyData<double>& a) {
           float(a.lent_inertia)};
 }
 
+BodyForceData<float> convert(const BodyForceData<double>& a) {
+  return {float(a.lift_mass), cast<float>(a.lift_moment), float(a.drag), cast<float>(a.p_drag)};
+}
+
 JointData<float> convert(const JointData<double>& a) {
   JointData<float> b{};
   b.parent = a.parent, b.child = a.child;
@@ -41,7 +45,8 @@ AxisData<float> convert(const AxisData<double>& a) {
 
 ActuatorData<float> convert(const ActuatorData<double>& a) {
   return {a.kind, a.axis, a.control, float(a.gear), float(a.kp), float(a.kd), float(a.lower), float(a.upper),
-          a.effort_limited, float(a.effort_lower), float(a.effort_upper)};
+          a.effort_limited, float(a.effort_lower), float(a.effort_upper), a.is_scaled, float(a.control_gain),
+          float(a.control_offset)};
 }
 
 EffortData<float> convert(const EffortData<double>& a) { return {a.axis, a.actuator, float(a.friction_loss)}; }
@@ -68,6 +73,7 @@ auto convert_all(const std::vector<T>& from) {
 
 ModelArrays<float> to_float(const ModelArrays<double>& a) {
   ModelArrays<float> b;
+  b.body_forces = convert_all(a.body_forces);
   b.bodies = convert_all(a.bodies), b.child_joints = a.child_joints, b.joints = convert_all(a.joints);
   b.axes = convert_all(a.axes), b.actuators = convert_all(a.actuators), b.lock_joint = a.lock_joint;
   b.limit_axis = a.limit_axis, b.efforts = convert_all(a.efforts), b.body_loops = a.body_loops;

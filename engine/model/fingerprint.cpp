@@ -36,9 +36,15 @@ void add_all(Hash& hash, const Parts&... parts) {
   (add(hash, parts), ...);
 }
 
+// What scenes did not have once, with a number of its own: nothing where it is as it was then, so that these keep their fingerprint.
+void add_unusual(Hash& hash, std::uint64_t number, double value, double usual) {
+  if (value != usual) add_all(hash, number, value);
+}
+
 void add(Hash& hash, const BodySpec& body) {
-  const auto& [name, X_WB, mass, p_BoBcm, I_Bcm] = body;
+  const auto& [name, X_WB, mass, p_BoBcm, I_Bcm, gravity_compensation] = body;
   add_all(hash, X_WB, mass, p_BoBcm, I_Bcm);
+  add_unusual(hash, 1, gravity_compensation, 0.0);
 }
 
 // Its mesh is added with those of the others (add_meshes).
@@ -57,17 +63,21 @@ void add(Hash& hash, const AxisSpec& spec) {
 }
 
 void add(Hash& hash, const JointSpec& joint) {
-  const auto& [name, kind, parent, child, anchor, ball_damping, ball_armature, lock_stiffness, lock_damping, axes] =
-      joint;
+  const auto& [name, kind, parent, child, anchor, ball_damping, ball_armature, lock_stiffness, lock_damping, free_damping,
+               holds_pose, X_PC, axes] = joint;
   add_all(hash, kind, parent, child, anchor, ball_damping, ball_armature, lock_stiffness, lock_damping);
+  add_unusual(hash, 2, free_damping, 0.0);
+  if (holds_pose) add_all(hash, std::uint64_t(3), X_PC);
   hash.add(std::uint64_t(axes.size()));
   for (const AxisSpec& axis : axes) add(hash, axis);
 }
 
 void add(Hash& hash, const ActuatorSpec& actuator) {
-  const auto& [name, kind, joint, axis, gear, kp, kd, control_limited, control_lower, control_upper, effort_limited,
-               effort_lower, effort_upper] = actuator;
+  const auto& [name, kind, joint, axis, gear, kp, kd, control_gain, control_offset, control_limited, control_lower, control_upper,
+               effort_limited, effort_lower, effort_upper] = actuator;
   add_all(hash, kind, joint, axis, gear, kp, kd, control_limited, effort_limited);
+  add_unusual(hash, 4, control_gain, 1.0);
+  add_unusual(hash, 5, control_offset, 0.0);
   if (control_limited) add_all(hash, control_lower, control_upper);
   if (effort_limited) add_all(hash, effort_lower, effort_upper);
 }
@@ -75,6 +85,11 @@ void add(Hash& hash, const ActuatorSpec& actuator) {
 void add(Hash& hash, const ContactExcludeSpec& exclude) {
   const auto& [body_a, body_b] = exclude;
   add_all(hash, body_a, body_b);
+}
+
+void add(Hash& hash, const ContactPairSpec& pair) {
+  const auto& [shape_a, shape_b, friction, dimension] = pair;
+  add_all(hash, shape_a, shape_b, friction, dimension);
 }
 
 // Vectors of specs are added by the overloads above.
@@ -106,7 +121,7 @@ void add_meshes(Hash& hash, const SceneSpec& scene) {
 
 Fingerprint fingerprint(const SceneSpec& scene) {
   const auto& [name, gravity, timestep, filter_parent_child, bodies, joints, shapes, meshes, actuators, excludes,
-               keyframes] = scene;
+               keyframes, contact_pairs] = scene;
   Hash hash;
   add_all(hash, gravity, filter_parent_child);
   add_specs(hash, bodies);
@@ -115,6 +130,7 @@ Fingerprint fingerprint(const SceneSpec& scene) {
   add_specs(hash, actuators);
   add_specs(hash, excludes);
   add_meshes(hash, scene);
+  if (!contact_pairs.empty()) add_specs(hash, contact_pairs);
   return hash.values();
 }
 

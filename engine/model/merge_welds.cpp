@@ -25,6 +25,7 @@ class Merger {
  private:
   void find_parts();
   Status bodies();
+  void add_lifts();
   void joints();
   JointSpec moved_loop_joint(const JointSpec& joint) const;
   void contents();
@@ -102,6 +103,18 @@ Status Merger::bodies() {
   return {};
 }
 
+void Merger::add_lifts() {
+  out_.lifts.resize(out_.scene.bodies.size());
+  for (std::size_t b = 0; b < in_.bodies.size(); ++b) {
+    if (out_.body_map[b] == kWorldBody || in_.bodies[b].gravity_compensation == 0) continue;
+    Lift& lift = out_.lifts[out_.body_map[b]];
+    const MassProperties part = mass_of(b);
+    const double held = in_.bodies[b].gravity_compensation * part.mass;
+    lift.mass += held;
+    lift.moment = to_spec(to_vec3(lift.moment) + held * part.p_cm);
+  }
+}
+
 // Anchors and axes of a joint of the tree are in the frame of its child, which is a root and keeps its frame.
 void Merger::joints() {
   joint_map_.assign(in_.joints.size(), -1);
@@ -121,6 +134,11 @@ void Merger::joints() {
 JointSpec Merger::moved_loop_joint(const JointSpec& in) const {
   JointSpec joint = in;
   const bool turn_round = parts_[in.child].root == kWorldBody;
+  if (in.holds_pose) {
+    const Pose X_RP = in.parent == kWorldBody ? Pose{} : parts_[in.parent].X_RB;
+    const Pose X_PC = X_RP * to_pose(in.X_PC) * inverse(parts_[in.child].X_RB);
+    joint.X_PC = to_spec(turn_round ? inverse(X_PC) : X_PC);
+  }
   if (!turn_round && parts_[in.child].root == in.child) return joint;
   if (turn_round) {
     std::swap(joint.parent, joint.child);
@@ -158,6 +176,7 @@ void Merger::contents() {
     if (body == kWorldBody) return size[0] == 0;
     return parts_[body].root != kWorldBody && size[parts_[body].root + 1] == 1;
   };
+  out_.scene.contact_pairs = in_.contact_pairs;  // shapes keep their order
   for (const ContactExcludeSpec& exclude : in_.excludes) {
     if (!is_whole(exclude.body_a) || !is_whole(exclude.body_b)) continue;
     const auto merged = [&](int body) { return body == kWorldBody ? body : out_.body_map[body]; };
@@ -195,6 +214,7 @@ Result<WeldedScene> Merger::run() {
   out_.scene.filter_parent_child = in_.filter_parent_child;
   find_parts();
   if (Status status = bodies(); !status.ok()) return status.error();
+  add_lifts();
   joints();
   contents();
   keyframes();

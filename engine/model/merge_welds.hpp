@@ -27,12 +27,19 @@ struct Weld {
   PoseSpec X_BW;          // pose of the welded frame in that body (in the world, if that is the world)
 };
 
+// What the force of gravity compensation holds up of a body and all that is welded to it.
+struct Lift {
+  double mass = 0;   // kg
+  Vec3d moment{};    // mass times its centre, kg m, frame of the body
+};
+
 struct WeldedScene {
   SceneSpec scene;                // without welds; fixed joints that close loops or are compliant remain
   std::vector<Weld> welds;        // in the order of the bodies that were welded
   std::vector<int> body_map;      // [body of the input] -> body of `scene`, or kWorldBody
   std::vector<bool> closes_loop;  // [joint of `scene`] whether it closed a loop in the input
   std::vector<int> shape_part;    // [shape] the body of the input that it was given on, or kWorldBody
+  std::vector<Lift> lifts;        // [body of `scene`]
   std::vector<ContactExcludeSpec> part_excludes;  // the exclusions, of bodies of the input
 };
 

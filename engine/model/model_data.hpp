@@ -25,6 +25,15 @@ struct BodyData {
   Real lent_mass = 0, lent_inertia = 0;  // kg, kg m^2, that Newton's matrix adds in float32 (model/lent_inertia.hpp)
 };
 
+// What acts on a body besides its weight: constraints/body_forces.hpp. In its principal frame, from its centre of mass.
+template <typename Real>
+struct BodyForceData {
+  Real lift_mass = 0;              // kg whose weight gravity compensation holds up
+  math::Vec3<Real> lift_moment{};  // kg m, that mass times its centre
+  Real drag = 0;                   // N s/m and N m s, of a free joint
+  math::Vec3<Real> p_drag{};       // m, where the drag's force acts
+};
+
 // A chain of slides, then hinges, between two bodies; or a ball; or neither, fixed. Equations: constraints/joint_rows.hpp.
 // M0 is the child's reference orientation carried by the parent; hinge k turns about axis a_k.
 template <typename Real>
@@ -70,6 +79,8 @@ struct ActuatorData {
   Real lower, upper;         // clamp of the control; ±infinity where there is none
   bool effort_limited;
   Real effort_lower, effort_upper;  // clamp of the effort before gear
+  bool is_scaled;            // the clamped control is taken as control_gain times itself and control_offset
+  Real control_gain, control_offset;
 };
 
 // A row whose impulse is bounded both ways: dry friction, or a position or velocity drive with an effort limit.
@@ -118,6 +129,7 @@ struct ModelView {
   int effort_count;          // rows with bounded impulses
   int loop_count;            // joints that close loops: the last of the joints
   int control_count;
+  int body_force_count;      // body_count, or 0 where nothing acts on any body besides its weight
   int contact_capacity;      // contacts a world can hold
   int candidate_capacity;    // contacts before compaction: slots for the pairs that are near each other
   int coupling_capacity;     // off-diagonal blocks that the tree factorisation can hold
@@ -125,6 +137,7 @@ struct ModelView {
   int dense_unknowns;        // of the dense solver's matrix; 0 where the batch does not use it (batch_view.hpp)
   math::Vec3<Real> gravity;
   const BodyData<Real>* bodies;
+  const BodyForceData<Real>* body_forces;  // [body_force_count]
   const int* child_joints;
   const int* body_loops;                 // loop joints of each body: j where it is the child, ~j where the parent
   const JointData<Real>* joints;

@@ -49,6 +49,7 @@ class SceneChecker {
   void actuators();
   void excludes();
   void keyframes();
+  void contact_pairs();
   void keyframe_quaternions(const std::string& item, const KeyframeSpec& key);
 
   // validate_joints.cpp

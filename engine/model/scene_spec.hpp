@@ -59,6 +59,7 @@ struct BodySpec {
   Vec3d p_BoBcm{0, 0, 0};         // m, body frame
   // Rotational inertia about the centre of mass, in the body frame's axes: xx, yy, zz, xy, xz, yz (kg m^2).
   std::array<double, 6> I_Bcm{0, 0, 0, 0, 0, 0};
+  double gravity_compensation = 0.0;  // share of its weight that a force at its centre of mass holds up; 1: all of it
 };
 
 enum class AxisKind : std::uint8_t { kHinge, kSlide };
@@ -102,6 +103,11 @@ struct JointSpec {
   // Spring and damper of the locked directions, N/m and N s/m (N m/rad and N m s/rad for rotations). Stiffness 0 is rigid.
   double lock_stiffness = 0.0;
   double lock_damping = 0.0;
+  // Drag on the child of a free joint: the force -d v at the origin of the body frame, the torque -d omega; d >= 0, N s/m and N m s.
+  double free_damping = 0.0;
+  // Of a joint that closes a loop: whether it holds the child at X_PC in its parent, not as the reference configuration has it.
+  bool holds_pose = false;
+  PoseSpec X_PC;                  // of a ball the rotation has no meaning
   std::vector<AxisSpec> axes;     // kAxes only
 };
 
@@ -119,6 +125,9 @@ struct ActuatorSpec {
   double gear = 1.0;
   double kp = 0.0;                // kPosition: N m/rad or N/m
   double kd = 0.0;                // kPosition, kVelocity: N m s/rad or N s/m
+  // Drives and motors take control_gain * control + control_offset for the control, after it was clamped.
+  double control_gain = 1.0;
+  double control_offset = 0.0;
   bool control_limited = false;   // clamp the control to [control_lower, control_upper]
   double control_lower = 0.0;
   double control_upper = 0.0;
@@ -131,6 +140,14 @@ struct ActuatorSpec {
 struct ContactExcludeSpec {
   int body_a = 0;
   int body_b = 0;
+};
+
+// Two shapes that touch each other whatever else is said of them, their bodies' joints and exclusions included, by a law of their own.
+struct ContactPairSpec {
+  int shape_a = 0;                // indices into SceneSpec::shapes, of bodies that are not one
+  int shape_b = 0;
+  double friction = 1.0;
+  int contact_dimension = 3;      // 1 frictionless, 3 with friction
 };
 
 struct KeyframeSpec {
@@ -152,6 +169,7 @@ struct SceneSpec {
   std::vector<ActuatorSpec> actuators;
   std::vector<ContactExcludeSpec> excludes;
   std::vector<KeyframeSpec> keyframes;
+  std::vector<ContactPairSpec> contact_pairs;
 };
 
 }  // namespace axion::model

@@ -35,6 +35,11 @@ void SceneChecker::joint(std::size_t j, std::unordered_set<std::string>& axis_na
   }
   at_least(item, "ball_damping", joint.ball_damping, 0);
   at_least(item, "ball_armature", joint.ball_armature, 0);
+  at_least(item, "free_damping", joint.free_damping, 0);
+  if (ok() && joint.free_damping > 0 && joint.kind != JointKind::kFree) {
+    fail(item, "free_damping", "must be 0 unless the joint is of kind free; it is " + to_text(joint.free_damping));
+  }
+  if (joint.holds_pose) pose(item, "X_PC", joint.X_PC);
   const std::string axis_count = std::to_string(joint.axes.size());
   if (joint.kind != JointKind::kAxes && !joint.axes.empty()) {
     fail(item, "axes", "must be empty unless the joint is of kind axes; it has " + axis_count);
@@ -132,9 +137,12 @@ void SceneChecker::tree() {
 // A loop joint has no coordinates, so nothing can act along it, and it must hold two bodies that can move apart.
 void SceneChecker::loops() {
   for (std::size_t j = 0; j < scene_.joints.size() && ok(); ++j) {
-    if (!closes_loop_[j]) continue;
     const JointSpec& joint = scene_.joints[j];
     const std::string item = item_name("joints", j);
+    if (joint.holds_pose && (!closes_loop_[j] || joint.kind == JointKind::kAxes)) {
+      fail(item, "holds_pose", "must be false unless the joint closes a loop and is a ball or fixed");
+    }
+    if (!closes_loop_[j]) continue;
     nothing_acts_along(item, joint);
     const int parent_root = joint.parent == kWorldBody ? kWorldBody : weld_root_[joint.parent];
     const int child_root = weld_root_[joint.child];

@@ -1,8 +1,11 @@
 #include "engine/model/validate_scene.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "engine/model/loop_joints.hpp"
 #include "engine/model/scene_checker.hpp"
@@ -99,6 +102,7 @@ void SceneChecker::counts() {
   count("actuators", scene_.actuators.size(), kMaxSceneActuators);
   count("excludes", scene_.excludes.size(), kMaxSceneExcludes);
   count("keyframes", scene_.keyframes.size(), kMaxSceneKeyframes);
+  count("contact_pairs", scene_.contact_pairs.size(), kMaxSceneContactPairs);
 }
 
 void SceneChecker::world() {
@@ -119,6 +123,7 @@ void SceneChecker::bodies() {
     at_least(item, "mass", body.mass, 0);
     reals(item, "p_BoBcm", body.p_BoBcm);
     reals(item, "I_Bcm", body.I_Bcm);
+    real(item, "gravity_compensation", body.gravity_compensation);
   }
 }
 
@@ -182,6 +187,8 @@ void SceneChecker::actuators() {
     real(item, "gear", actuator.gear);
     at_least(item, "kp", actuator.kp, 0);
     at_least(item, "kd", actuator.kd, 0);
+    real(item, "control_gain", actuator.control_gain);
+    real(item, "control_offset", actuator.control_offset);
     real(item, "control_lower", actuator.control_lower);
     real(item, "control_upper", actuator.control_upper);
     if (actuator.control_limited) range(item, "control_lower", actuator.control_lower, actuator.control_upper);
@@ -199,6 +206,36 @@ void SceneChecker::excludes() {
     if (scene_.excludes[i].body_a == scene_.excludes[i].body_b) {
       fail(item, "body_b", "must be another body than body_a; both are " + std::to_string(scene_.excludes[i].body_a));
     }
+  }
+}
+
+void SceneChecker::contact_pairs() {
+  std::set<std::pair<int, int>> seen;
+  for (std::size_t i = 0; i < scene_.contact_pairs.size() && ok(); ++i) {
+    const ContactPairSpec& pair = scene_.contact_pairs[i];
+    const std::string item = item_name("contact_pairs", i);
+    index(item, "shape_a", pair.shape_a, 0, scene_.shapes.size());
+    index(item, "shape_b", pair.shape_b, 0, scene_.shapes.size());
+    at_least(item, "friction", pair.friction, 0);
+    if (pair.contact_dimension != 1 && pair.contact_dimension != 3) {
+      fail(item, "contact_dimension", "must be 1 or 3; it is " + std::to_string(pair.contact_dimension));
+    }
+    if (!ok()) return;
+    const auto root = [&](int shape) {
+      const int body = scene_.shapes[static_cast<std::size_t>(shape)].body;
+      return body == kWorldBody ? body : weld_root_[static_cast<std::size_t>(body)];
+    };
+    if (root(pair.shape_a) == root(pair.shape_b)) {
+      fail(item, "shape_b", "must be of a body that is not welded to that of shape_a; they are " + std::to_string(pair.shape_a) +
+                                " and " + std::to_string(pair.shape_b));
+    }
+    if (!seen.insert(std::minmax(pair.shape_a, pair.shape_b)).second) {
+      fail(item, "", "is a second pair of shapes " + std::to_string(pair.shape_a) + " and " + std::to_string(pair.shape_b));
+    }
+  }
+  if (ok() && !scene_.contact_pairs.empty() && scene_.shapes.size() > static_cast<std::size_t>(kMaxShapesWithPairs)) {
+    fail("contact_pairs", "", "may be given in scenes of at most " + std::to_string(kMaxShapesWithPairs) + " shapes; this has " +
+                                  std::to_string(scene_.shapes.size()));
   }
 }
 
@@ -253,7 +290,8 @@ Status SceneChecker::run() {
   void (SceneChecker::*const stages[])() = {&SceneChecker::counts,   &SceneChecker::world,    &SceneChecker::bodies,
                                             &SceneChecker::joints,   &SceneChecker::tree,     &SceneChecker::loops,
                                             &SceneChecker::welds,    &SceneChecker::meshes,   &SceneChecker::shapes,
-                                            &SceneChecker::actuators, &SceneChecker::excludes, &SceneChecker::keyframes};
+                                            &SceneChecker::actuators, &SceneChecker::excludes, &SceneChecker::keyframes,
+                                            &SceneChecker::contact_pairs};
   for (auto stage : stages) {
     (this->*stage)();
     if (!ok()) return *error_;

@@ -139,6 +139,7 @@ AXION_HD_CALL void set_body(const solver::Problem<Real>& p, int b) {
     const bool on_a = w.contacts[i].body_a == b;
     solver::add_product<3>(w.row + row, G, on_a, on_a, body.at, TreeBody<Real>::kWidth);
   }
+  if (p.m.body_force_count > 0) constraints::add_body_forces(p.m, w, b, h, sum.linear, sum.angular);
   store_pair(body.row(6), sum.linear + h * (mass * p.m.gravity + w.force_before[b]),
              sum.angular + h * w.torque_before[b]);
 }

@@ -82,6 +82,9 @@ absl::StatusOr<model::JointSpec> to_joint(const std::string& path, const v1::Joi
   joint.ball_armature = message.ball_armature();
   joint.lock_stiffness = message.lock_stiffness();
   joint.lock_damping = message.lock_damping();
+  joint.free_damping = message.free_damping();
+  joint.holds_pose = message.has_held_pose();
+  if (joint.holds_pose) joint.X_PC = to_pose(message.held_pose());
   for (int i = 0; i < message.axes_size(); ++i) {
     auto axis = to_axis(absl::StrCat(path, ".axes[", i, "]"), message.axes(i));
     if (!axis.ok()) return axis.status();
@@ -108,6 +111,8 @@ absl::StatusOr<model::ActuatorSpec> to_actuator(const std::string& path, const v
   actuator.effort_limited = message.effort_limited();
   actuator.effort_lower = message.effort_lower();
   actuator.effort_upper = message.effort_upper();
+  if (message.has_control_gain()) actuator.control_gain = message.control_gain();
+  actuator.control_offset = message.control_offset();
   return actuator;
 }
 
@@ -117,7 +122,16 @@ model::BodySpec to_body(const v1::BodySpec& message) {
           .X_WB = to_pose(message.pose()),
           .mass = message.mass(),
           .p_BoBcm = to_vec3(message.center_of_mass()),
-          .I_Bcm = {inertia.xx(), inertia.yy(), inertia.zz(), inertia.xy(), inertia.xz(), inertia.yz()}};
+          .I_Bcm = {inertia.xx(), inertia.yy(), inertia.zz(), inertia.xy(), inertia.xz(), inertia.yz()},
+          .gravity_compensation = message.gravity_compensation()};
+}
+
+model::ContactPairSpec to_contact_pair(const v1::ContactPairSpec& message) {
+  model::ContactPairSpec pair;
+  pair.shape_a = message.shape_a(), pair.shape_b = message.shape_b();
+  if (message.has_friction()) pair.friction = message.friction();
+  if (message.has_contact_dimension()) pair.contact_dimension = message.contact_dimension();
+  return pair;
 }
 
 // Converts each element of a repeated field, naming it in the error.
@@ -147,6 +161,7 @@ absl::StatusOr<model::SceneSpec> to_scene(const v1::SceneSpec& message) {
   status.Update(convert_all("scene.actuators", message.actuators(), scene.actuators, to_actuator));
   if (!status.ok()) return status;
   for (const auto& exclude : message.excludes()) scene.excludes.push_back({exclude.body_a(), exclude.body_b()});
+  for (const auto& pair : message.contact_pairs()) scene.contact_pairs.push_back(to_contact_pair(pair));
   for (const auto& keyframe : message.keyframes()) {
     scene.keyframes.push_back({keyframe.name(),
                                keyframe.time(),
@@ -169,6 +184,7 @@ v1::SceneSpec to_message(const model::SceneSpec& scene) {
     out.set_mass(body.mass);
     fill_vec3(body.p_BoBcm, *out.mutable_center_of_mass());
     fill_inertia(body.I_Bcm, *out.mutable_inertia());
+    out.set_gravity_compensation(body.gravity_compensation);
   }
   for (const auto& joint : scene.joints) {
     auto& out = *message.add_joints();
@@ -181,6 +197,8 @@ v1::SceneSpec to_message(const model::SceneSpec& scene) {
     out.set_ball_armature(joint.ball_armature);
     out.set_lock_stiffness(joint.lock_stiffness);
     out.set_lock_damping(joint.lock_damping);
+    out.set_free_damping(joint.free_damping);
+    if (joint.holds_pose) fill_pose(joint.X_PC, *out.mutable_held_pose());
     for (const auto& axis : joint.axes) fill_axis(axis, *out.add_axes());
   }
   for (const auto& shape : scene.shapes) fill_shape(shape, *message.add_shapes());
@@ -190,6 +208,13 @@ v1::SceneSpec to_message(const model::SceneSpec& scene) {
     auto& out = *message.add_excludes();
     out.set_body_a(exclude.body_a);
     out.set_body_b(exclude.body_b);
+  }
+  for (const auto& pair : scene.contact_pairs) {
+    auto& out = *message.add_contact_pairs();
+    out.set_shape_a(pair.shape_a);
+    out.set_shape_b(pair.shape_b);
+    out.set_friction(pair.friction);
+    out.set_contact_dimension(pair.contact_dimension);
   }
   for (const auto& keyframe : scene.keyframes) fill_keyframe(keyframe, *message.add_keyframes());
   return message;

@@ -79,6 +79,8 @@ void fill_actuator(const model::ActuatorSpec& actuator, v1::ActuatorSpec& messag
   message.set_effort_limited(actuator.effort_limited);
   message.set_effort_lower(actuator.effort_lower);
   message.set_effort_upper(actuator.effort_upper);
+  message.set_control_gain(actuator.control_gain);
+  message.set_control_offset(actuator.control_offset);
 }
 
 void fill_keyframe(const model::KeyframeSpec& keyframe, v1::KeyframeSpec& message) {

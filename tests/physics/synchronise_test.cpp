@@ -50,7 +50,7 @@ constexpr const char* kRobot = R"(
         <joint name="left_z" axis="0 0.2 1" pos="0 0 -0.02" damping="0.5"/>
         <joint name="left_y" axis="0 1 0" pos="0 0.01 -0.05" range="-0.6 0.6" limited="true" damping="0.5" stiffness="5"/>
         <geom type="capsule" fromto="0 0 -0.05 0 0 -0.25" size="0.05" mass="1"/>
-        <body name="left_shin" pos="0 0 -0.28">
+        <body name="left_shin" pos="0 0 -0.28" gravcomp="0.7">
           <joint name="left_knee" axis="0 1 0" range="-0.1 1.2" limited="true" frictionloss="0.3" armature="0.006"/>
           <geom type="capsule" fromto="0 0 0 0 0 -0.2" size="0.04" mass="0.6"/>
         </body>
@@ -65,8 +65,8 @@ constexpr const char* kRobot = R"(
         </body>
       </body>
     </body>
-    <body name="box" pos="0.05 0 0.75">
-      <freejoint/>
+    <body name="box" pos="0.05 0 0.75" gravcomp="0.3">
+      <joint type="free" damping="0.2"/>
       <geom type="sphere" size="0.06" mass="0.5"/>
     </body>
   </worldbody>

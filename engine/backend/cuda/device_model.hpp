@@ -49,6 +49,7 @@ class DeviceModel {
     m_.lock_joint = append(image, arrays.lock_joint);
     m_.shapes = append(image, arrays.shapes);
     m_.hull_vertices = append(image, arrays.hull_vertices);
+    m_.body_forces = append(image, arrays.body_forces);
     m_.pairs = append(image, arrays.pairs);
     m_.shape_contacts = append(image, arrays.shape_contacts);
     m_.neighbour_start = append(image, arrays.neighbour_start);

@@ -90,12 +90,23 @@ TEST(MjcfEqualities, a_weld_is_a_fixed_joint_at_its_anchor_in_the_second_body) {
   expect_near(joint.anchor, {0, 0, 0.5});
 }
 
-TEST(MjcfEqualities, a_relative_pose_must_be_that_of_the_reference_configuration) {
-  loop_of("<weld body1='coupler' body2='rocker' relpose='1 0 -1 .70710678 0 .70710678 0'/>");
-  loop_of("<weld body1='coupler' body2='rocker' relpose='7 7 7 0 0 0 0'/>");
-  expect_refused("<weld body1='coupler' body2='rocker' relpose='1 0 -1.01 .70710678 0 .70710678 0'/>", "weld.relpose",
-                 "reference configuration");
-  expect_refused("<weld body1='coupler' body2='rocker' relpose='1 0 -1 1 0 0 0'/>", "weld.relpose", "not supported");
+TEST(MjcfEqualities, a_relative_pose_is_held_where_it_is_not_that_of_the_reference_configuration) {
+  EXPECT_FALSE(loop_of("<weld body1='coupler' body2='rocker' relpose='1 0 -1 .70710678 0 .70710678 0'/>").holds_pose);
+  EXPECT_FALSE(loop_of("<weld body1='coupler' body2='rocker' relpose='7 7 7 0 0 0 0'/>").holds_pose);
+  const JointSpec moved = loop_of("<weld body1='coupler' body2='rocker' relpose='1 0 -1.01 .70710678 0 .70710678 0'/>");
+  EXPECT_TRUE(moved.holds_pose);
+  expect_near(moved.X_PC.position, {1, 0, -1.01});
+  const JointSpec turned = loop_of("<weld body1='coupler' body2='rocker' relpose='1 0 -1 2 0 0 0'/>");
+  EXPECT_TRUE(turned.holds_pose);
+  EXPECT_NEAR(turned.X_PC.rotation[0], 1, 1e-9);
+  // With the world as its second body the joint is turned round.
+  const JointSpec world = loop_of("<weld body1='ball' body2='world' relpose='0 -5 -1 1 0 0 0'/>");
+  expect_near(world.X_PC.position, {0, 5, 1});
+}
+
+TEST(MjcfEqualities, a_weld_without_torque_is_a_connect) {
+  EXPECT_EQ(loop_of("<weld body1='coupler' body2='rocker' torquescale='0'/>").kind, JointKind::kBall);
+  EXPECT_EQ(loop_of("<weld body1='coupler' body2='rocker'/>").kind, JointKind::kFixed);
 }
 
 TEST(MjcfEqualities, those_that_are_inactive_or_switched_off_are_left_out) {
@@ -115,8 +126,7 @@ TEST(MjcfEqualities, what_a_loop_joint_cannot_be_is_refused_with_the_reason) {
   expect_refused("<joint joint1='crank' joint2='rocker'/>", "joint", "not coupled");
   expect_refused("<tendon tendon1='t'/>", "tendon", "tendons");
   expect_refused("<flex flex='f'/>", "flex", "rigid");
-  expect_refused("<connect site1='a' site2='b'/>", "connect.site1", "not supported");
-  expect_refused("<weld body1='coupler' body2='rocker' torquescale='0'/>", "weld.torquescale", "a connect");
+  expect_refused("<connect site1='a' site2='b'/>", "connect.site1", "does not exist");
   expect_refused("<connect body1='rocker' body2='coupler'/>", "connect.anchor", "required");
   expect_refused("<connect body2='coupler' anchor='0 0 0'/>", "connect.body1", "required");
   expect_refused("<connect body1='rocker' body2='cupler' anchor='0 0 0'/>", "connect.body2", "does not exist");

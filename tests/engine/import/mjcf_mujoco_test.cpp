@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -207,6 +208,63 @@ TEST(MjcfBesideMujoco, equalities_hold_the_same_points_of_the_same_bodies) {
   <weld body1="crank" body2="rocker" anchor=".5 0 .1"/>
   <weld body1="coupler" body2="ball" anchor=".5 0 .1"/>
 </equality></mujoco>)");
+}
+
+TEST(MjcfBesideMujoco, pairs_have_the_same_geoms_friction_and_dimension) {
+  const std::string xml = R"(<mujoco><default><pair condim="1"/></default><worldbody>
+  <geom name="floor" type="plane" size="1 1 1" friction=".3" contype="0" conaffinity="0"/>
+  <body><freejoint/><geom name="a" size=".1" friction=".7" contype="0" conaffinity="0"/>
+    <geom name="tube" type="cylinder" size=".1 .1" contype="0" conaffinity="0" priority="1" friction=".2"/></body>
+  <body pos="0 0 1"><freejoint/><geom name="b" size=".1" friction=".5"/></body></worldbody>
+<contact><pair geom1="a" geom2="b" condim="3"/><pair geom1="tube" geom2="b" condim="3" friction=".1"/><pair geom1="floor" geom2="a"/>
+<pair geom1="tube" geom2="floor" condim="3"/></contact></mujoco>)";
+  const auto m = testing::load_mujoco(xml);
+  const Result<ImportedScene> imported = import_mjcf(xml);
+  ASSERT_TRUE(imported.ok()) << imported.error().message;
+  const model::SceneSpec& scene = imported.value().scene;
+  ASSERT_EQ(scene.contact_pairs.size(), static_cast<std::size_t>(m->npair));
+  for (const model::ContactPairSpec& pair : scene.contact_pairs) {
+    const std::string names[2] = {scene.shapes[pair.shape_a].name, scene.shapes[pair.shape_b].name};
+    int found = 0;
+    for (int i = 0; i < m->npair; ++i) {  // MuJoCo sorts them
+      const std::string theirs[2] = {mj_id2name(m.get(), mjOBJ_GEOM, m->pair_geom1[i]), mj_id2name(m.get(), mjOBJ_GEOM, m->pair_geom2[i])};
+      if (std::minmax(names[0], names[1]) != std::minmax(theirs[0], theirs[1])) continue;
+      EXPECT_NEAR(pair.friction, m->pair_friction[5 * i], 1e-12) << names[0] << " " << names[1];
+      EXPECT_EQ(pair.contact_dimension, m->pair_dim[i]) << names[0] << " " << names[1];
+      ++found;
+    }
+    EXPECT_EQ(found, 1) << names[0] << " " << names[1];
+  }
+}
+
+// Force of each actuator at a position, a velocity and a control, before gear.
+TEST(MjcfBesideMujoco, affine_laws_give_the_same_forces) {
+  const std::string xml = R"(<mujoco><worldbody><body><joint name="j" type="slide" axis="1 0 0"/><geom size=".1"/></body></worldbody>
+<actuator>
+  <general joint="j" gear="3" gainprm="20" biastype="affine" biasprm="3 -10 -8"/>
+  <general joint="j" gear="-2" gainprm="-4" biastype="affine" biasprm="1 0 -8"/>
+  <general joint="j" gear="2" gainprm="5" biastype="affine" biasprm="2 0 0"/>
+  <general joint="j" gainprm="0" biastype="affine" biasprm="0 -7 0"/>
+  <general joint="j" gainprm="5" biastype="affine" biasprm="1 -5 -2"/>
+  <general joint="j" gainprm="6" biastype="affine" biasprm="0 -6 0"/>
+</actuator></mujoco>)";
+  const auto m = testing::load_mujoco(xml);
+  testing::MujocoData d(mj_makeData(m.get()));
+  const double s = 0.3, rate = -0.7, control[6] = {1.5, -2, 0.4, 9, -0.3, 0.8};
+  d->qpos[0] = s, d->qvel[0] = rate;
+  mju_copy(d->ctrl, control, 6);
+  mj_forward(m.get(), d.get());
+  const Result<ImportedScene> imported = import_mjcf(xml);
+  ASSERT_TRUE(imported.ok()) << imported.error().message;
+  ASSERT_EQ(imported.value().scene.actuators.size(), 6u);
+  for (std::size_t i = 0; i < 6; ++i) {
+    const model::ActuatorSpec& a = imported.value().scene.actuators[i];
+    const double u = a.control_gain * control[i] + a.control_offset, length = a.gear * s, speed = a.gear * rate;
+    double force = a.kind == model::ActuatorKind::kMotor ? u : 0;
+    if (a.kind == model::ActuatorKind::kPosition) force = a.kp * (u - length) - a.kd * speed;
+    if (a.kind == model::ActuatorKind::kVelocity) force = a.kd * (u - speed);
+    EXPECT_NEAR(force, d->actuator_force[i], 1e-12) << i;
+  }
 }
 
 TEST(MjcfBesideMujoco, force_ranges_bound_the_same_efforts) {

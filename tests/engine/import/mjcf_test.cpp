@@ -138,8 +138,13 @@ TEST(Mjcf, the_three_affine_laws_of_a_general_actuator_are_recognised) {
   EXPECT_DOUBLE_EQ(law("gainprm='3' biastype='affine' biasprm='0 -3 -.5'").kp, 3);
   EXPECT_DOUBLE_EQ(law("gainprm='3' biastype='affine' biasprm='0 -3 -.5'").kd, 0.5);
   EXPECT_EQ(law("gainprm='3' biastype='affine' biasprm='0 0 -3'").kind, ActuatorKind::kVelocity);
-  for (const char* other : {"gainprm='3' biastype='affine' biasprm='0 -2 0'", "biastype='affine' biasprm='1 0 0'",
-                            "dyntype='integrator'", "gaintype='affine'"}) {
+  const model::ActuatorSpec other_gain = law("gainprm='3' biastype='affine' biasprm='1 -2 -.5'");
+  EXPECT_EQ(other_gain.kind, ActuatorKind::kPosition);
+  EXPECT_DOUBLE_EQ(other_gain.kp, 2);
+  EXPECT_DOUBLE_EQ(other_gain.kd, 0.5);
+  EXPECT_DOUBLE_EQ(other_gain.control_gain, 1.5);
+  EXPECT_DOUBLE_EQ(other_gain.control_offset, 0.5);
+  for (const char* other : {"gainprm='3' biastype='affine' biasprm='0 2 0'", "dyntype='integrator'", "gaintype='affine'"}) {
     EXPECT_TRUE(
         is_refused(arm("<joint name='j'/>", std::string("<actuator><general joint='j' ") + other + "/></actuator>"),
                    "general", "not supported"));
@@ -260,8 +265,7 @@ TEST(Mjcf, what_would_change_the_motion_is_an_error_unless_it_is_allowed) {
       {arm("<joint name='j' springdamper='1 1'/>"), "joint.springdamper"},
       {arm("<joint name='j' type='ball' range='0 90'/>"), "joint.limited"},
       {arm("<joint name='j' type='ball' stiffness='1'/>"), "joint.stiffness"},
-      {arm("<joint name='j' type='free' damping='1'/>"), "joint.damping"},
-      {arm(j, "<contact><pair geom1='g' geom2='g'/></contact>"), "pair"},
+      {arm("<joint name='j' type='free' armature='1'/>"), "joint.armature"},
       {arm(j, "<equality><joint joint1='j'/></equality>"), "joint"},
       {arm(j, "<tendon><fixed stiffness='1'><joint joint='j' coef='1'/></fixed></tendon>"), "fixed.stiffness"},
       {arm(j, "<tendon><spatial range='0 1'><site site='s'/></spatial></tendon>"), "spatial.range"},
@@ -271,8 +275,6 @@ TEST(Mjcf, what_would_change_the_motion_is_an_error_unless_it_is_allowed) {
       {arm(j, "", "<option><flag actuation='disable'/></option>"), "flag.actuation"},
       {arm(j, "", "<extension><plugin plugin='p'/></extension>"), "extension"},
       {"<mujoco><worldbody><attach model='m' body='b' prefix='p'/></worldbody></mujoco>", "attach"},
-      {"<mujoco><worldbody><body mocap='true'><geom size='.1'/></body></worldbody></mujoco>", "body.mocap"},
-      {"<mujoco><worldbody><body gravcomp='1'><geom size='.1'/></body></worldbody></mujoco>", "body.gravcomp"},
   };
   for (const auto& c : cases) {
     EXPECT_TRUE(is_refused(c.xml, c.field, "not supported"));

@@ -1,0 +1,276 @@
+#!/usr/bin/env python3
+"""What becomes of every MJCF file of some folders: which load, what refuses the others, and how those that load move.
+
+  tests/bench/models.py DIRECTORY... [--bin build/release/bin] [--seconds 2] [--dt DT] [--mujoco_python PYTHON] [--json FILE]
+
+Every file below a DIRECTORY whose root is <mujoco> and that is not included by another is offered strictly, with the files that it
+refers to, as the Python client collects them. One that is refused is offered again with allow_unsupported, so that every reason is
+known. One that loads steps for --seconds at rest and again under random controls (axion-models says which). With --mujoco_python, an
+interpreter that has MuJoCo, that reads every file, too, and steps what loads at the same step under the same controls; a file that
+it does not read is left out of `of`. Three tables: the collections (each DIRECTORY), the reasons by the number of models, the models.
+Exit codes: 0; 1 when a program crashed.
+"""
+
+import argparse
+import collections
+import importlib.util
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def client_files():
+    """The module of the Python client that collects files; it needs nothing else of the package."""
+    spec = importlib.util.spec_from_file_location('files', ROOT / 'clients/python/axion/files.py')
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+FILES = client_files()
+
+
+def documents(directory):
+    """Files that are models by themselves, sorted."""
+    roots, included = [], set()
+    for path in sorted(directory.rglob('*.xml')):
+        try:
+            root = xml.etree.ElementTree.parse(path).getroot()
+        except (xml.etree.ElementTree.ParseError, UnicodeDecodeError):
+            continue
+        for element in root.iter('include'):
+            included.add((path.parent / element.get('file', '')).resolve())
+        if root.tag == 'mujoco' and any(child.tag == 'worldbody' or child.tag == 'include' for child in root):
+            roots.append(path)
+    return [path for path in roots if path.resolve() not in included]
+
+
+def offered(options, path):
+    """What axion-models says of the file."""
+    text, assets = FILES.read_mjcf(path)
+    with tempfile.TemporaryDirectory() as folder:
+        lines = []
+        for i, (name, content) in enumerate(assets.items()):
+            (pathlib.Path(folder) / str(i)).write_bytes(content)
+            lines.append(f'{name}\t{folder}/{i}\n')
+        assets_list = pathlib.Path(folder) / 'assets'
+        assets_list.write_text(''.join(lines), encoding='utf-8')
+        command = [options.bin / 'axion-models', path, '--assets', assets_list, '--seconds', options.seconds,
+                   '--precision', options.precision]
+        if options.dt:
+            command += ['--dt', options.dt]
+        try:
+            done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False, timeout=options.timeout)
+        except subprocess.TimeoutExpired:
+            return {'loads': True, 'warnings': [], 'stopped': f'longer than {options.timeout} s'}
+    if done.returncode != 0:
+        return {'loads': False, 'crashed': True, 'error': {'field': '', 'message': f'exit code {done.returncode}: {done.stderr[-300:]}'}}
+    return json.loads(done.stdout)
+
+
+def reason(message):
+    """A refusal without what is particular to its file: the element, the attribute, and why."""
+    found = re.match(r'<(\S+?)(?: name=".*?")?> \(line \d+.*?\)(?:: (\w+)(?:="[^"]*")?)?(.*)', message, re.DOTALL)
+    if not found:
+        return re.sub(r'"[^"]*"', '"..."', message)
+    tag, attribute, why = found.groups()
+    why = re.sub(r'^ *(is not supported( and was left out)?: )?', '', why)
+    why = re.sub(r'; \d+ more like it', '', why).strip(' .')
+    return f'`{tag}{"." + attribute if attribute else ""}` {re.sub(chr(34) + "[^" + chr(34) + "]*" + chr(34), "...", why)}'
+
+
+def reasons(answer):
+    messages = list(answer.get('refused', []))
+    if 'refused_always' in answer or not messages:
+        messages.append(answer.get('refused_always', answer['error'])['message'])
+    return sorted({reason(message) for message in messages})
+
+
+# ---- MuJoCo, in an interpreter that has it --------------------------------------------------------------------------------------
+
+def mujoco_worker():
+    """Reads requests, one line of JSON each; answers each with a line: what MuJoCo makes of the file."""
+    import mujoco  # pylint: disable=import-outside-toplevel
+    import numpy  # pylint: disable=import-outside-toplevel
+    mujoco.set_mju_user_warning(lambda text: None)
+    for line in sys.stdin:
+        request = json.loads(line)
+        answer = {'reads': False, 'version': mujoco.__version__}
+        try:
+            model = mujoco.MjModel.from_xml_path(request['path'])
+            answer.update(reads=True, bodies=int(model.nbody), nq=int(model.nq))
+            for name in ('rest', 'random'):
+                if name in request:
+                    answer[name] = mujoco_poses(mujoco, numpy, model, request, request[name])
+        except (ValueError, RuntimeError) as error:
+            answer['error'] = str(error)[:300]
+        print(json.dumps(answer), flush=True)
+
+
+def mujoco_poses(mujoco, numpy, model, request, run):
+    model.opt.timestep = request['dt']
+    data = mujoco.MjData(model)
+    steps = max(1, round(0.1 / request['dt']))
+    places = [mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_ACTUATOR, name) for name in request['actuators']]
+    left = run['steps']
+    for hold in range(-(-run['steps'] // steps)):
+        if run['controls']:
+            for place, value in zip(places, run['controls'][hold]):
+                if place >= 0:
+                    data.ctrl[place] = value
+        mujoco.mj_step(model, data, nstep=min(steps, left))
+        left -= steps
+    mujoco.mj_kinematics(model, data)
+    # What numbers stand for their names in our order, too: MuJoCo's body i + 1 is our body i of the scene.
+    named = {mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_BODY, i) or f'body{i - 1}': data.xpos[i].tolist() for i in range(1, model.nbody)}
+    return named if numpy.isfinite(data.qpos).all() else None
+
+
+class Mujoco:
+    """A worker under another interpreter; it is started again where a file ends it."""
+
+    def __init__(self, python):
+        self.python, self.worker = python, None
+
+    def ask(self, request):
+        if self.python is None:
+            return None
+        for _ in range(2):
+            if self.worker is None or self.worker.poll() is not None:
+                self.worker = subprocess.Popen([str(self.python), str(pathlib.Path(__file__).resolve()), '--mujoco_worker'],
+                                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+            try:
+                self.worker.stdin.write(json.dumps(request) + '\n')
+                self.worker.stdin.flush()
+                line = self.worker.stdout.readline()
+                if line:
+                    return json.loads(line)
+            except BrokenPipeError:
+                pass
+            self.worker = None
+        return {'reads': False, 'error': 'the process ended'}
+
+
+def distance(answer, theirs, name):
+    """The farthest that a body of both is from where MuJoCo has it, m; None where there is nothing to compare."""
+    if not theirs or not theirs.get(name) or name not in answer:
+        return None
+    pose, farthest = answer[name]['pose'], None
+    for i, body in enumerate(answer['bodies']):
+        other = theirs[name].get(body)
+        if other is None or None in pose[7 * i:7 * i + 3]:
+            continue
+        d = sum((a - b) ** 2 for a, b in zip(pose[7 * i:7 * i + 3], other)) ** 0.5
+        farthest = d if farthest is None else max(farthest, d)
+    return farthest
+
+
+# ---- Tables -----------------------------------------------------------------------------------------------------------------------
+
+def table(columns, rows):
+    print('| ' + ' | '.join(columns) + ' |')
+    print('|' + ' --- |' * len(columns))
+    for row in rows:
+        print('| ' + ' | '.join(str(cell) for cell in row) + ' |')
+    print()
+
+
+def counted(entry):
+    """Whether the file is a model at all: where MuJoCo was asked, it reads it."""
+    return entry['mujoco'] is None or entry['mujoco']['reads']
+
+
+def collection_table(entries):
+    rows = []
+    for name in dict.fromkeys(entry['collection'] for entry in entries):
+        mine = [entry for entry in entries if entry['collection'] == name and counted(entry)]
+        loading = [entry for entry in mine if entry['answer']['loads']]
+        lenient = [entry for entry in mine if not entry['answer']['loads'] and 'refused_always' not in entry['answer']]
+        rows.append([name, len(mine), len(loading), sum(not e['answer'].get('warnings') for e in loading), len(lenient),
+                     len(mine) - len(loading) - len(lenient)])
+    rows.append(['all'] + [sum(row[i] for row in rows) for i in range(1, 6)])
+    table(['collection', 'of', 'load', 'without a warning', 'only with allow_unsupported', 'not at all'], rows)
+
+
+def reason_table(entries):
+    by_reason, alone = collections.Counter(), collections.Counter()
+    for entry in entries:
+        if counted(entry) and not entry['answer']['loads']:
+            by_reason.update(entry['reasons'])
+            if len(entry['reasons']) == 1:
+                alone.update(entry['reasons'])
+    table(['refused because', 'models', 'for this alone'], [[why, count, alone[why]] for why, count in by_reason.most_common()])
+
+
+def motion(answer, theirs, name):
+    if name not in answer:
+        return ['-'] * 6
+    run = answer[name]
+    away = distance(answer, theirs, name)
+    before, after = run['energy']
+    return [f'{100 * run["converged"]:.1f} %', f'{run["fallback"]}', f'{1000 * run["penetration"]:.2f}', f'{1000 * run["joint_error"]:.3f}',
+            'not finite' if run['non_finite'] or after is None else f'{before:.3g}, {after:.3g}', '-' if away is None else f'{away:.3f}']
+
+
+def model_table(entries):
+    rows = []
+    for entry in entries:
+        answer = entry['answer']
+        if not counted(entry):
+            continue
+        name = f'{entry["collection"]}/{entry["name"]}'
+        if not answer['loads']:
+            rows.append([name, 'no', '; '.join(entry['reasons'])] + ['-'] * 12)
+            continue
+        note = answer.get('stopped', '')
+        rows.append([name, 'yes', f'{len(answer["warnings"])}' + (f'; {note}' if note else '')] +
+                    motion(answer, entry['mujoco'], 'rest') + motion(answer, entry['mujoco'], 'random'))
+    runs = ['converged', 'fallback', 'penetration, mm', 'joint error, mm', 'energy first, last, J', 'from MuJoCo, m']
+    table(['model', 'loads', 'warnings, or refused because'] + [f'at rest: {runs[0]}'] + runs[1:] + [f'random: {runs[0]}'] + runs[1:], rows)
+
+
+def look_at(options, mujoco, directory, path):
+    answer = offered(options, path)
+    request = {'path': str(path)}
+    if answer['loads'] and 'rest' in answer:
+        request.update(dt=answer['dt'], actuators=answer['actuators'])
+        request.update({name: {key: answer[name][key] for key in ('steps', 'controls')} for name in ('rest', 'random') if name in answer})
+    return {'collection': directory.name, 'name': str(path.relative_to(directory)), 'answer': answer,
+            'reasons': [] if answer['loads'] else reasons(answer), 'mujoco': mujoco.ask(request)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('directories', nargs='+', type=pathlib.Path)
+    parser.add_argument('--bin', type=pathlib.Path, default=pathlib.Path('build/release/bin'))
+    parser.add_argument('--seconds', type=float, default=2, help='simulated, of what loads; 0: nothing is stepped')
+    parser.add_argument('--dt', type=float, help='s; the files\' own where none is given')
+    parser.add_argument('--precision', choices=['float32', 'float64'], default='float32')
+    parser.add_argument('--timeout', type=float, default=60, help='s, of the wall clock for a file')
+    parser.add_argument('--mujoco_python', type=pathlib.Path, help='an interpreter that has MuJoCo')
+    parser.add_argument('--json', type=pathlib.Path, help='where all of it is written')
+    options = parser.parse_args()
+    entries = []
+    mujoco = Mujoco(options.mujoco_python)
+    for directory in options.directories:
+        for path in documents(directory):
+            entries.append(look_at(options, mujoco, directory, path))
+    collection_table(entries)
+    reason_table(entries)
+    model_table(entries)
+    if options.json:
+        options.json.write_text(json.dumps(entries), encoding='utf-8')
+    return 1 if any(entry['answer'].get('crashed') for entry in entries) else 0
+
+
+if __name__ == '__main__':
+    if '--mujoco_worker' in sys.argv:
+        mujoco_worker()
+    else:
+        sys.exit(main())

@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+"""models.py on a folder of its own: what loads, what does not and why, and what is only included.
+
+Usage: models_smoke_test.py BIN
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+BALL = '<mujoco><worldbody><include file="parts/ball.xml"/></worldbody>{}</mujoco>'
+PART = '<mujoco><body name="ball" pos="0 0 1"><freejoint/><geom size=".1"/></body></mujoco>'
+MUSCLE = '<actuator><muscle joint="j"/></actuator>'
+
+
+def main():
+    script = pathlib.Path(__file__).resolve().with_name('models.py')
+    with tempfile.TemporaryDirectory() as folder:
+        models = pathlib.Path(folder) / 'models'
+        (models / 'parts').mkdir(parents=True)
+        (models / 'parts/ball.xml').write_text(PART, encoding='utf-8')
+        (models / 'good.xml').write_text(BALL.format(''), encoding='utf-8')
+        (models / 'wet.xml').write_text(BALL.format('<option density="1000"/>' + MUSCLE), encoding='utf-8')
+        (models / 'wrong.xml').write_text(BALL.format('<size njmax="1"/><wrong/>'), encoding='utf-8')
+        (models / 'other.xml').write_text('<robot><link/></robot>', encoding='utf-8')
+        report = pathlib.Path(folder) / 'report.json'
+        command = [sys.executable, '-B', script, models, '--bin', sys.argv[1], '--seconds', '0.2', '--json', report]
+        done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        entries = {entry['name']: entry for entry in json.loads(report.read_text(encoding='utf-8'))}
+    assert set(entries) == {'good.xml', 'wet.xml', 'wrong.xml'}, set(entries)
+    good = entries['good.xml']['answer']
+    assert good['loads'] and good['rest']['steps'] == 100 and good['rest']['converged'] == 1, good
+    fallen = 1 - good['rest']['pose'][2]
+    assert abs(fallen - 9.81 * 0.2 ** 2 / 2) < 3e-3, fallen
+    before, after = good['rest']['energy']
+    assert abs(after - before) < 1e-2 * abs(before), (before, after)
+    wet = entries['wet.xml']
+    assert not wet['answer']['loads'] and len(wet['reasons']) == 2, wet
+    assert any('option.density' in why for why in wet['reasons']) and any('muscle' in why for why in wet['reasons']), wet
+    assert 'refused_always' in entries['wrong.xml']['answer'], entries['wrong.xml']
+    assert '| models | 3 | 1 | 1 | 1 | 1 |' in done.stdout, done.stdout
+
+
+if __name__ == '__main__':
+    main()

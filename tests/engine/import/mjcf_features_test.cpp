@@ -1,0 +1,309 @@
+// Gravity compensation, drag of free joints, contact pairs, affine actuators, equalities by sites and relative poses, mocap bodies:
+// what a document asks for is what moves, by closed formulas.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/engine.hpp"
+#include "engine/import/mjcf.hpp"
+#include "engine/model/spec_math.hpp"
+
+namespace axion::import {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+constexpr double kG = 9.81;
+
+ImportedScene imported(const std::string& xml) {
+  Result<ImportedScene> result = import_mjcf(xml);
+  EXPECT_TRUE(result.ok()) << result.error().field << ": " << result.error().message << "\n" << xml;
+  return result.ok() ? std::move(result).value() : ImportedScene{};
+}
+
+// One world in float64 from keyframe 0, or the initial state where there is none.
+class World {
+ public:
+  World(const std::string& xml, double dt) {
+    Result<std::shared_ptr<const Model>> model = compile_model(imported(xml).scene);
+    EXPECT_TRUE(model.ok()) << model.error().message;
+    BatchSpec spec;
+    spec.model = model.value(), spec.dt = dt;
+    spec.options.precision = model::Precision::kFloat64;
+    EngineOptions options;
+    options.device = "cpu", options.threads = 1;
+    engine_ = std::move(create_engine(options)).value();
+    batch_ = std::move(engine_->create_batch(spec)).value();
+    ResetRequest start;
+    start.keyframe = spec.model->info().keyframes.empty() ? -1 : 0;
+    EXPECT_TRUE(batch_->reset(start).ok());
+  }
+  void step(int count, std::vector<double> control = {}) {
+    StepRequest request;
+    request.batch = batch_.get(), request.step_count = count;
+    if (!control.empty()) request.control = {reinterpret_cast<const std::byte*>(control.data()), DType::kFloat64, 0, 0};
+    ASSERT_TRUE(engine_->step({&request, 1}).ok());
+  }
+  std::vector<double> get(Field field) const {
+    std::size_t count = 1;
+    for (const std::int64_t n : batch_->field_shape(field)) count *= static_cast<std::size_t>(n);
+    std::vector<double> values(count);
+    const OutputView out{field, reinterpret_cast<std::byte*>(values.data()), 0, 0};
+    EXPECT_TRUE(batch_->get({}, {&out, 1}).ok());
+    return values;
+  }
+
+ private:
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<Batch> batch_;
+};
+
+TEST(MjcfGravityCompensation, holds_up_the_share_of_the_weight_that_it_says) {
+  for (const double share : {1.0, 0.25, -0.5}) {
+    World world("<mujoco><worldbody><body gravcomp='" + std::to_string(share) +
+                    "'><freejoint/><geom size='.1' pos='.3 .2 .1'/></body></worldbody></mujoco>",
+                0.001);
+    world.step(100);
+    const std::vector<double> v = world.get(Field::kBodyVelocity);
+    EXPECT_NEAR(v[2], -(1 - share) * kG * 0.1, 1e-9) << share;
+    for (const int i : {0, 1, 3, 4, 5}) EXPECT_NEAR(v[i], 0, 1e-9) << share;
+  }
+}
+
+// Two balls of 1 kg, 1 m apart, of which one floats: they fall at g/2 and turn by its lift.
+TEST(MjcfGravityCompensation, of_a_welded_part_acts_at_that_parts_centre) {
+  World world(R"(<mujoco><worldbody><body><freejoint/><geom size='.1' mass='1'/>
+    <body pos='1 0 0' gravcomp='1'><geom size='.1' mass='1'/></body></body></worldbody></mujoco>)",
+              1e-4);
+  world.step(10);
+  const std::vector<double> v = world.get(Field::kBodyVelocity);
+  const double inertia = 2 * 0.4 * 0.01 + 2 * 0.25;
+  EXPECT_NEAR(v[2], -kG / 2 * 1e-3, 1e-8);
+  EXPECT_NEAR(v[4], -0.5 * kG / inertia * 1e-3, 1e-6);
+}
+
+TEST(MjcfGravityCompensation, does_nothing_without_gravity) {
+  World world("<mujoco><option gravity='0 0 0'/><worldbody><body gravcomp='1'><freejoint/><geom size='.1'/></body></worldbody></mujoco>",
+              0.01);
+  world.step(10);
+  for (const double v : world.get(Field::kBodyVelocity)) EXPECT_EQ(v, 0);
+}
+
+TEST(MjcfFreeJoint, damping_slows_motion_and_spin_as_an_exponential) {
+  for (const double d : {0.5, 20.0}) {
+    const double mass = 2, radius = 0.3, inertia = 0.4 * mass * radius * radius, t = 0.05;
+    World world("<mujoco><option gravity='0 0 0'/><worldbody><body><joint type='free' damping='" + std::to_string(d) +
+                    "'/><geom size='.3' mass='2'/></body></worldbody><keyframe><key qvel='1 2 -3 0 4 0'/></keyframe></mujoco>",
+                1e-5);
+    world.step(5000);
+    const std::vector<double> v = world.get(Field::kBodyVelocity);
+    const double slower = std::exp(-d * t / mass), spin = 4 * std::exp(-d * t / inertia);
+    for (const int i : {0, 1, 2}) EXPECT_NEAR(v[i], (i < 2 ? i + 1 : -3) * slower, 2e-4) << d;
+    EXPECT_NEAR(v[4], spin, 4e-4) << d;
+  }
+}
+
+TEST(MjcfFreeJoint, any_damping_is_stable_at_a_large_step) {
+  for (const char* d : {"1", "1e3", "1e9"}) {
+    World world(std::string("<mujoco><option gravity='0 0 0'/><worldbody><body><joint type='free' damping='") + d +
+                    "'/><geom size='.1' pos='.5 0 0'/></body></worldbody><keyframe><key qvel='1 2 -3 5 4 3'/></keyframe></mujoco>",
+                0.05);
+    double speed = 1e9;
+    for (int i = 0; i < 20; ++i) {
+      world.step(1);
+      const std::vector<double> v = world.get(Field::kBodyVelocity);
+      double now = 0;
+      for (const double x : v) now = std::max(now, std::abs(x));
+      speed = std::min(speed, 20.0);
+      EXPECT_LT(now, speed) << d << " step " << i;
+    }
+  }
+}
+
+// A box that slides by gravity along the floor: its acceleration says by what friction.
+double sliding_acceleration(const std::string& geom, const std::string& contact) {
+  World world("<mujoco><option gravity='3 0 -9.81'/><worldbody><geom name='floor' type='plane' size='9 9 1' " + geom +
+                  "/><body name='box' pos='0 0 .1'><freejoint/><geom name='box' type='box' size='.3 .3 .1' " + geom +
+                  "/></body></worldbody><contact>" + contact + "</contact></mujoco>",
+              0.002);
+  world.step(200);
+  const std::vector<double> v = world.get(Field::kBodyVelocity);
+  EXPECT_NEAR(v[2], 0, 1e-3) << contact;
+  return v[0] / 0.4;
+}
+
+TEST(MjcfPair, touches_with_its_own_friction_whatever_the_geoms_say) {
+  const std::string apart = "contype='0' conaffinity='0'";
+  for (const double friction : {0.1, 0.25}) {
+    const std::string pair = "<pair geom1='floor' geom2='box' friction='" + std::to_string(friction) + " " + std::to_string(friction) + "'/>";
+    EXPECT_NEAR(sliding_acceleration(apart, pair), 3 - friction * kG, 0.02);
+    EXPECT_NEAR(sliding_acceleration("friction='.9'", pair), 3 - friction * kG, 0.02);
+    EXPECT_NEAR(sliding_acceleration("friction='.9'", pair + "<exclude body1='world' body2='box'/>"), 3 - friction * kG, 0.02);
+  }
+  EXPECT_NEAR(sliding_acceleration("friction='.9'", "<pair geom1='box' geom2='floor' condim='1'/>"), 3, 0.02);
+  EXPECT_NEAR(sliding_acceleration("friction='.2'", "<pair geom1='box' geom2='floor'/>"), 0, 0.01) << "a pair's own is 1";
+}
+
+void expect_refused(const std::string& xml, const std::string& field, const std::string& part) {
+  const Result<ImportedScene> result = import_mjcf(xml);
+  ASSERT_FALSE(result.ok()) << xml << " was accepted";
+  EXPECT_EQ(result.error().field, field) << result.error().message;
+  EXPECT_THAT(result.error().message, HasSubstr(part));
+}
+
+TEST(MjcfPair, what_is_wrong_is_refused_by_name) {
+  const auto with = [](const std::string& pair) {
+    return "<mujoco><worldbody><geom name='a' size='.1'/><body><freejoint/><geom name='b' size='.1'/></body></worldbody><contact>" + pair +
+           "</contact></mujoco>";
+  };
+  expect_refused(with("<pair geom1='a'/>"), "pair.geom2", "is required");
+  expect_refused(with("<pair geom1='a' geom2='c'/>"), "pair.geom2", "does not exist");
+  expect_refused(with("<pair geom1='a' geom2='b' friction='-1'/>"), "pair.friction", "must not be negative");
+  expect_refused(with("<pair geom1='a' geom2='b' friction='nan'/>"), "pair.friction", "nan");
+  expect_refused(with("<pair geom1='a' geom2='b' condim='2'/>"), "pair.condim", "1, 3, 4 or 6");
+  expect_refused(with("<pair geom1='a' geom2='b'/><pair geom1='b' geom2='a' friction='.5'/>"), "pair.geom2", "another law");
+  const ImportedScene twice = imported(with("<pair geom1='a' geom2='b'/><pair geom1='b' geom2='a'/>"));
+  EXPECT_EQ(twice.scene.contact_pairs.size(), 1u);
+  EXPECT_THAT(twice.warnings, Contains(HasSubstr("second pair")));
+}
+
+// A cart of 2 kg on a slide, with gear 3.
+std::string cart(const std::string& actuator) {
+  return "<mujoco><option gravity='0 0 0'/><worldbody><body><joint name='j' type='slide' axis='1 0 0' ref='0'/><geom size='.1' mass='2'/>"
+         "</body></worldbody><actuator><general joint='j' gear='3' " +
+         actuator + "/></actuator></mujoco>";
+}
+
+TEST(MjcfActuator, an_affine_law_holds_where_its_force_is_zero) {
+  // 20 u + 3 - 10 l - 8 dl/dt with l = 3 s
+  World world(cart("gainprm='20' biastype='affine' biasprm='3 -10 -8'"), 0.005);
+  world.step(4000, {0.5});
+  EXPECT_NEAR(world.get(Field::kJointPosition)[0], (20 * 0.5 + 3) / 10 / 3, 1e-6);
+}
+
+TEST(MjcfActuator, an_affine_law_of_velocity_ends_at_its_speed) {
+  World world(cart("gainprm='-4' biastype='affine' biasprm='1 0 -8' ctrlrange='-1 1'"), 0.005);
+  world.step(2000, {7});  // clamped to 1
+  EXPECT_NEAR(world.get(Field::kJointVelocity)[0], (-4.0 + 1) / 8 / 3, 1e-6);
+}
+
+TEST(MjcfActuator, a_constant_force_is_added_to_a_motors) {
+  World world(cart("gainprm='5' biastype='affine' biasprm='2 0 0'"), 0.001);
+  world.step(100, {-1});
+  EXPECT_NEAR(world.get(Field::kJointVelocity)[0], 3 * (-5.0 + 2) / 2 * 0.1, 1e-9);
+  World limited(cart("gainprm='5' biastype='affine' biasprm='2 0 0' forcerange='-1 1'"), 0.001);
+  limited.step(100, {-1});
+  EXPECT_NEAR(limited.get(Field::kJointVelocity)[0], 3 * -1.0 / 2 * 0.1, 1e-9);
+}
+
+TEST(MjcfActuator, a_law_that_pushes_away_is_refused) {
+  expect_refused(cart("gainprm='5' biastype='affine' biasprm='0 3 0'"), "general", "kp and kd from 0 on");
+  expect_refused(cart("gainprm='5' biastype='affine' biasprm='0 -3 1'"), "general", "kp and kd from 0 on");
+}
+
+TEST(MjcfActuator, a_motor_has_no_use_for_inheritrange) {
+  const ImportedScene s = imported(R"(<mujoco><default><position inheritrange='1'/></default><worldbody><body>
+    <joint name='j' range='-20 30'/><geom size='.1'/></body></worldbody><actuator><motor joint='j'/></actuator></mujoco>)");
+  EXPECT_FALSE(s.scene.actuators.at(0).control_limited);
+}
+
+// Two balls of which one is held by a site to a site of the other, or of the world.
+std::string held(const std::string& equality) {
+  return R"(<mujoco><option gravity='0 0 0'/><worldbody><site name='post' pos='0 0 2' euler='0 0 90'/>
+    <body name='a'><freejoint/><geom size='.1' mass='1'/><site name='right' pos='.2 0 0'/></body>
+    <body name='b' pos='1 0 0'><freejoint/><geom size='.1' mass='1'/><frame pos='-.2 0 0'><site name='left'/></frame></body>
+  </worldbody><equality>)" +
+         equality + "</equality></mujoco>";
+}
+
+math::Vec3<double> point(const std::vector<double>& pose, int body, const math::Vec3<double>& p) {
+  const double* x = pose.data() + 7 * body;
+  return math::Vec3<double>{x[0], x[1], x[2]} + math::rotate(math::Quat<double>{x[3], x[4], x[5], x[6]}, p);
+}
+
+TEST(MjcfSites, a_connect_draws_its_sites_together) {
+  World world(held("<connect site1='right' site2='left'/>"), 0.005);
+  world.step(600);
+  const std::vector<double> pose = world.get(Field::kBodyPose);
+  EXPECT_NEAR(math::norm(point(pose, 0, {0.2, 0, 0}) - point(pose, 1, {-0.2, 0, 0})), 0, 1e-5);
+}
+
+TEST(MjcfSites, a_connect_of_sites_that_meet_is_that_of_their_point) {
+  const auto body = [](const std::string& equality) {
+    return "<mujoco><worldbody><body name='a'><freejoint/><geom size='.1'/><site name='s' pos='.1 .2 .3'/></body>"
+           "<body name='b' pos='1 0 0' euler='0 0 90'><freejoint/><geom size='.1'/><site name='t' pos='.2 .9 .3'/></body></worldbody>"
+           "<equality>" +
+           equality + "</equality></mujoco>";
+  };
+  const model::JointSpec a = imported(body("<connect site1='s' site2='t'/>")).scene.joints.back();
+  const model::JointSpec b = imported(body("<connect body1='a' body2='b' anchor='.1 .2 .3'/>")).scene.joints.back();
+  EXPECT_FALSE(a.holds_pose);
+  EXPECT_FALSE(b.holds_pose);
+  // One is anchored in b, the other in a; both hold the same point of the world.
+  EXPECT_EQ(a.kind, b.kind);
+}
+
+TEST(MjcfSites, a_weld_lays_one_frame_on_the_other) {
+  World world(held("<weld site1='post' site2='left'/>"), 0.005);
+  world.step(1500);
+  const std::vector<double> pose = world.get(Field::kBodyPose);
+  EXPECT_NEAR(math::norm(point(pose, 1, {-0.2, 0, 0}) - math::Vec3<double>{0, 0, 2}), 0, 1e-5);
+  const math::Vec3<double> x = point(pose, 1, {1, 0, 0}) - point(pose, 1, {0, 0, 0});
+  EXPECT_NEAR(x.y, 1, 1e-5) << "its x axis is the post's, which points along y";
+}
+
+TEST(MjcfSites, a_weld_holds_its_relative_pose) {
+  World world(held("<weld body1='a' body2='b' relpose='.6 .1 0 .7071067811865476 0 0 .7071067811865476'/>"), 0.005);
+  world.step(600);
+  const std::vector<double> pose = world.get(Field::kBodyPose);
+  EXPECT_NEAR(math::norm(point(pose, 0, {0.6, 0.1, 0}) - point(pose, 1, {0, 0, 0})), 0, 1e-5);
+  const math::Vec3<double> turned = point(pose, 1, {1, 0, 0}) - point(pose, 1, {0, 0, 0});
+  const math::Vec3<double> wanted = point(pose, 0, {0, 1, 0}) - point(pose, 0, {0, 0, 0});
+  EXPECT_NEAR(math::norm(turned - wanted), 0, 1e-5);
+}
+
+TEST(MjcfSites, what_is_wrong_is_refused_by_name) {
+  expect_refused(held("<connect site1='right'/>"), "connect.site2", "is required");
+  expect_refused(held("<connect site1='right' site2='nowhere'/>"), "connect.site2", "does not exist");
+  expect_refused(held("<connect site1='right' site2='left' anchor='0 0 0'/>"), "connect.anchor", "together with sites");
+  expect_refused(held("<weld site1='right' site2='right'/>"), "weld.site2", "another body");
+}
+
+TEST(MjcfMocap, is_a_fixed_body_and_says_so) {
+  const ImportedScene s = imported(R"(<mujoco><worldbody><body name='hand' mocap='true' pos='0 0 1'/>
+    <body name='arm' pos='0 0 1'><freejoint/><geom size='.1'/></body></worldbody>
+    <equality><weld body1='hand' body2='arm'/></equality></mujoco>)");
+  EXPECT_THAT(s.warnings, Contains(HasSubstr("is taken as a fixed body")));
+  EXPECT_EQ(s.scene.joints.at(0).kind, model::JointKind::kFixed);
+  expect_refused("<mujoco><worldbody><body mocap='true'><freejoint/><geom size='.1'/></body></worldbody></mujoco>", "body.mocap",
+                 "without joints");
+}
+
+TEST(SceneFields, new_ones_are_checked_by_name) {
+  const model::SceneSpec good = imported(held("<connect site1='right' site2='left'/>")).scene;
+  const auto field_of = [&](auto change) {
+    model::SceneSpec scene = good;
+    change(scene);
+    const auto model = compile_model(scene);
+    return model.ok() ? std::string() : model.error().field;
+  };
+  EXPECT_EQ(field_of([](auto&) {}), "");
+  EXPECT_EQ(field_of([](auto& s) { s.bodies[0].gravity_compensation = NAN; }), "bodies[0].gravity_compensation");
+  EXPECT_EQ(field_of([](auto& s) { s.joints[0].free_damping = -1; }), "joints[0].free_damping");
+  EXPECT_EQ(field_of([](auto& s) { s.joints[2].free_damping = 1; }), "joints[2].free_damping");
+  EXPECT_EQ(field_of([](auto& s) { s.joints[0].holds_pose = true; }), "joints[0].holds_pose");
+  EXPECT_EQ(field_of([](auto& s) { s.joints[2].X_PC.rotation = {0, 0, 0, 0}; }), "joints[2].X_PC.rotation");
+  EXPECT_EQ(field_of([](auto& s) { s.contact_pairs = {{0, 2}}; }), "contact_pairs[0].shape_b");
+  EXPECT_EQ(field_of([](auto& s) { s.contact_pairs = {{0, 0}}; }), "contact_pairs[0].shape_b");
+  EXPECT_EQ(field_of([](auto& s) { s.contact_pairs = {{0, 1}, {1, 0}}; }), "contact_pairs[1]");
+  EXPECT_EQ(field_of([](auto& s) { s.contact_pairs = {{0, 1, -1}}; }), "contact_pairs[0].friction");
+  EXPECT_EQ(field_of([](auto& s) { s.contact_pairs = {{0, 1, 1, 2}}; }), "contact_pairs[0].contact_dimension");
+}
+
+}  // namespace
+}  // namespace axion::import

@@ -1,0 +1,119 @@
+#include "tests/engine/import/mjcf_page.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "engine/import/mjcf_schema.hpp"
+
+namespace axion::import {
+namespace {
+
+constexpr std::string_view kPreface = R"(# MJCF: what becomes of each element and attribute
+
+Made by `axion-mjcf-page > docs/mjcf.md` from the schema that the importer checks documents against; a test says when it is not up to date.
+
+* **read**: taken over, or its value is checked. Where only some values are, a line under the table says so; others are an error with the
+  element, its line and the attribute, or with `allow_unsupported` a warning.
+* **no effect**: has no effect on the motion of rigid bodies; passed over.
+* **warning**: not used, and a warning says why, unless it is 0.
+* **refused**: would change the motion; an error with its line, or with `allow_unsupported` a warning.
+
+What is in none of these lists is not MJCF and is refused, except that attributes that only describe an element are a warning. `<frame>`
+and `<replicate>` may be around what they contain anywhere in a body. `<include>` is replaced by what the file contains, which comes with
+the request by name. `class` and `name` may be given to geoms, joints, meshes, pairs, tendons, actuators and equalities.
+
+)";
+
+constexpr PageNote kNotes[] = {
+    {"compiler", "coordinate", "local"},
+    {"compiler", "alignfree", "false"},
+    {"option", "density", "0: there are no fluid forces"},
+    {"option", "viscosity", "0: there are no fluid forces"},
+    {"option", "actuatorgroupdisable", "none"},
+    {"option", "collision", "all, dynamic"},
+    {"flag", "actuation", "enable"},
+    {"mesh", "builtin", "none"},
+    {"geom", "type", "hfield and sdf where they touch nothing and no mass is taken from them"},
+    {"geom", "condim", "4 and 6 are taken as 3, with a warning"},
+    {"geom", "friction", "the first number"},
+    {"geom", "adhesion", "0"},
+    {"geom", "surfacevel", "0"},
+    {"joint", "springdamper", "0"},
+    {"joint", "springyield", "0"},
+    {"joint", "stiffness", "0 for ball and free joints"},
+    {"joint", "range", "none for ball joints"},
+    {"joint", "armature", "0 for free joints"},
+    {"joint", "frictionloss", "0 for ball and free joints"},
+    {"joint", "actuatorfrcrange", "of joints with one actuator, or none"},
+    {"freejoint", "align", "false"},
+    {"body", "mocap", "true is a fixed body, which stands where the document puts it, with a warning"},
+    {"pair", "condim", "4 and 6 are taken as 3, with a warning"},
+    {"pair", "friction", "the first number; another second one is a warning"},
+    {"connect", "site1", "with site2: both points, wherever the reference configuration has them"},
+    {"weld", "torquescale", "0 is a connect; others are rigid, with a warning"},
+    {"fixed", "range", "is a warning: the tendon does not act"},
+    {"spatial", "range", "none"},
+    {"key", "act", "none: actuators have no state"},
+    {"key", "mpos", "a warning: mocap bodies are fixed"},
+    {"general", "dyntype", "none"},
+    {"general", "gaintype", "fixed"},
+    {"general", "biastype", "none, affine"},
+    {"general", "gainprm", "the first number: the gain of the control"},
+    {"general", "biasprm", "b0 -kp -kd with kp and kd from 0 on; where kp is the gain, a positive third number is a ratio of damping"},
+    {"general", "joint", "hinges and slides; of the other transmissions none"},
+    {"general", "delay", "0"},
+    {"general", "armature", "0"},
+    {"general", "damping", "0"},
+    {"general", "inheritrange", "of positions"},
+    {"position", "timeconst", "0"},
+};
+
+std::string code_list(std::string_view words) {
+  if (words == "*") return "all";
+  std::string out;
+  while (!words.empty()) {
+    const std::size_t end = std::min(words.find(' '), words.size());
+    if (end > 0) out += (out.empty() ? "`" : " `") + std::string(words.substr(0, end)) + "`";
+    words.remove_prefix(std::min(end + 1, words.size()));
+  }
+  return out.empty() ? "–" : out;
+}
+
+std::string element_of(const SchemaRow& row) {
+  const std::string tag = row.tag == "*" ? "others" : "`<" + std::string(row.tag) + ">`";
+  return row.context.empty() ? tag : tag + " in `<" + std::string(row.context) + ">`";
+}
+
+std::string fate_of(const SchemaRow& row) {
+  switch (row.treatment) {
+    case Treatment::kRead:
+      return "read";
+    case Treatment::kIgnored:
+      return "no effect";
+    case Treatment::kWarned:
+      return "warning: " + std::string(row.reason);
+    default:
+      return "refused: " + std::string(row.reason);
+  }
+}
+
+}  // namespace
+
+std::span<const PageNote> page_notes() { return kNotes; }
+
+std::string mjcf_page() {
+  std::string page(kPreface);
+  page += "| element | becomes | attributes read | no effect | warning |\n| --- | --- | --- | --- | --- |\n";
+  for (const SchemaRow& row : schema_rows()) {
+    const bool warns = row.treatment == Treatment::kRead && !row.warned.empty();
+    page += "| " + element_of(row) + " | " + fate_of(row) + " | " + code_list(row.read) + " | " + code_list(row.ignored) + " | " +
+            code_list(row.warned) + (warns ? ": " + std::string(row.reason) : "") + " |\n";
+  }
+  page += "\nOf these values alone:\n\n";
+  for (const PageNote& note : kNotes) {
+    page += "* `<" + std::string(note.tag) + "> " + std::string(note.attribute) + "`: " + std::string(note.what) + "\n";
+  }
+  return page;
+}
+
+}  // namespace axion::import
