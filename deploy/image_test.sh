@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Builds the container image, starts it as a user without privileges on a read-only root, waits until its health check is
-# green, lets the quick start's quadrupeds walk in it, stops it, and looks whether it ended with exit code 0.
+# Builds the container image, starts it as a user without privileges on a read-only root, waits until its health check
+# is green, lets the quick start's quadrupeds walk in it, stops it, and looks whether it ended with exit code 0.
 #
-# Takes docker or podman where these can run a container, else buildah, whose chroot isolation needs no daemon; the program
-# is then started as the image's configuration says, in namespaces of its own (as root). Where no base image can be
-# pulled, one is made by debootstrap.
+# Takes docker or podman where these can run a container, else buildah, whose chroot isolation needs no daemon; the
+# program is then started as the image's configuration says, in namespaces of its own (as root). Where no base image can
+# be pulled, one is made by debootstrap.
 #
 # Usage: deploy/image_test.sh [options of clients/examples/python/quadruped_walk.py, for example --worlds 64]
 # Environment: AXION_IMAGE_TOOL (docker, podman or buildah; default the first that works), AXION_IMAGE_BASE (an image of
@@ -56,7 +56,8 @@ choose_tool() {
   return 1
 }
 
-# podman may be installed where it has no runtime or no right to make namespaces: a container of one static program tells.
+# podman may be installed where it has no runtime or no right to make namespaces: a container of one static program
+# tells.
 can_run_podman() {
   local made code=0
   made=$(tar -C / -c usr/bin/true 2>/dev/null | podman import -q - axion-image-probe 2>/dev/null) || return 1
@@ -71,7 +72,8 @@ mirror() {
     echo "$AXION_DEBIAN_MIRROR"
   elif command -v apt-get >/dev/null; then
     # Security updates lie under another path than what debootstrap asks for.
-    apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 2>/dev/null | grep -v security | head -n 1 || true
+    apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 2>/dev/null | grep -v security |
+      head -n 1 || true
   fi
 }
 
@@ -268,7 +270,8 @@ echo "it runs as user $user on a read-only root"
 
 stage "Robots"
 beside "$venv/bin/python" clients/examples/python/quadruped_walk.py --server "$server" \
-  --metrics "http://$metrics/metrics" --plot "$work/quadruped_walk.png" "${walk_options[@]}" || { show_log; fail "the walk failed"; }
+  --metrics "http://$metrics/metrics" --plot "$work/quadruped_walk.png" "${walk_options[@]}" ||
+  { show_log; fail "the walk failed"; }
 
 stage "Stop"
 code=0

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # From a fresh clone on Debian 12 to robots that walked: installs packages, builds, starts axiond on free ports of the
-# loopback address, lets hundreds of quadrupeds stand and walk, prints throughput, solver statistics and metrics, draws a
-# plot, and stops the server. Exit code 0 only if all of that went well; Ctrl-C stops the server too.
+# loopback address, lets hundreds of quadrupeds stand and walk, prints throughput, solver statistics and metrics, draws
+# a plot, and stops the server. Exit code 0 only if all of that went well; Ctrl-C stops the server too.
 #
 # Usage: deploy/quickstart.sh [options of clients/examples/python/quadruped_walk.py, for example --worlds 64]
 # Environment: AXION_JOBS (parallel build jobs, default the number of cores), AXION_DEVICE (default auto)

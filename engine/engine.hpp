@@ -1,7 +1,7 @@
 // The engine: models, batches of worlds, steps and queries. The only header that the server includes.
 //
-// A Model is an immutable compiled scene, shared by any number of batches. A Batch is N worlds of one model, resident on
-// one device, stepped at one dt with one set of solver options. `Engine::step` takes any number of requests, for
+// A Model is an immutable compiled scene, shared by any number of batches. A Batch is N worlds of one model, resident
+// on one device, stepped at one dt with one set of solver options. `Engine::step` takes any number of requests, for
 // different batches, in one launch; a world's result does not depend on what else is in the launch.
 //
 // Threading: an Engine and its batches are used by one thread at a time (the device's batcher). Models and their info
@@ -34,47 +34,48 @@ std::size_t size_of(DType dtype);
 
 struct BodyInfo {
   std::string name;
-  double mass = 0;                    // kg, with everything that is welded to it
-  std::array<double, 6> I_Bcm{};      // about the centre of mass, body axes: xx yy zz xy xz yz (kg m^2)
-  model::Vec3d p_BoBcm{};             // m
-  model::PoseSpec X_WB;               // initial pose
+  double mass = 0;                // kg, with everything that is welded to it
+  std::array<double, 6> I_Bcm{};  // about the centre of mass, body axes: xx yy zz xy xz yz (kg m^2)
+  model::Vec3d p_BoBcm{};         // m
+  model::PoseSpec X_WB;           // initial pose
 };
 
-struct WeldInfo {                     // a body of the scene that became part of another
+struct WeldInfo {  // a body of the scene that became part of another
   std::string name;
-  int body = model::kWorldBody;       // index into ModelInfo::bodies or kWorldBody
-  model::PoseSpec X_BW;               // pose of the welded frame in that body
+  int body = model::kWorldBody;  // index into ModelInfo::bodies or kWorldBody
+  model::PoseSpec X_BW;          // pose of the welded frame in that body
 };
 
 struct JointInfo {
   std::string name;
   model::JointKind kind = model::JointKind::kFree;
-  int parent = model::kWorldBody;     // index into ModelInfo::bodies
+  int parent = model::kWorldBody;  // index into ModelInfo::bodies
   int child = 0;
-  int position_start = 0, position_count = 0;  // range in joint_position
-  int velocity_start = 0, velocity_count = 0;  // range in joint_velocity
-  std::vector<model::AxisSpec> axes;  // as compiled: unit axes
-  bool closes_loop = false;           // rows, but no coordinates (model/loop_joints.hpp)
+  int position_start = 0, position_count = 0;   // range in joint_position
+  int velocity_start = 0, velocity_count = 0;   // range in joint_velocity
+  std::vector<model::AxisSpec> axes;            // as compiled: unit axes
+  bool closes_loop = false;                     // rows, but no coordinates (model/loop_joints.hpp)
   double lock_stiffness = 0, lock_damping = 0;  // of the locked directions; stiffness 0 is rigid
 };
 
 struct ModelInfo {
   std::string name;
-  std::vector<BodyInfo> bodies;       // in the order of body_pose
+  std::vector<BodyInfo> bodies;  // in the order of body_pose
   std::vector<WeldInfo> welds;
   std::vector<JointInfo> joints;
-  std::vector<model::ShapeSpec> shapes;   // body indices refer to `bodies`
-  std::vector<model::MeshSpec> meshes;    // the hulls that shapes of kind mesh collide with
+  std::vector<model::ShapeSpec> shapes;        // body indices refer to `bodies`
+  std::vector<model::MeshSpec> meshes;         // the hulls that shapes of kind mesh collide with
   std::vector<model::ActuatorSpec> actuators;  // in the order of control
   std::vector<model::KeyframeSpec> keyframes;
   model::Vec3d gravity{};
   double timestep = 0;
-  int joint_position_count = 0;       // nq
-  int joint_velocity_count = 0;       // nv
-  int contact_capacity = 0;           // contacts a world can hold; more raises CONTACT_OVERFLOW
-  std::vector<std::string> warnings;  // what may surprise in the scene (model/scene_warnings.hpp), and what of it was simplified
-  model::SceneSpec scene;             // what it was compiled from; compiled again it is the same model
-  model::Fingerprint fingerprint{};   // of all in it that decides how worlds move (model/fingerprint.hpp)
+  int joint_position_count = 0;  // nq
+  int joint_velocity_count = 0;  // nv
+  int contact_capacity = 0;      // contacts a world can hold; more raises CONTACT_OVERFLOW
+  std::vector<std::string>
+      warnings;            // what may surprise in the scene (model/scene_warnings.hpp), and what of it was simplified
+  model::SceneSpec scene;  // what it was compiled from; compiled again it is the same model
+  model::Fingerprint fingerprint{};  // of all in it that decides how worlds move (model/fingerprint.hpp)
 };
 
 // An immutable compiled scene.
@@ -90,7 +91,7 @@ Result<std::shared_ptr<const Model>> compile_model(const model::SceneSpec& scene
 // ---- Fields ---------------------------------------------------------------------------------------------------------
 
 // DType, Field and Outcome are in model/fields.hpp.
-std::string_view field_name(Field field);                 // "body_pose", ...
+std::string_view field_name(Field field);  // "body_pose", ...
 Result<Field> field_from_name(std::string_view name);
 
 // ---- Steps ----------------------------------------------------------------------------------------------------------
@@ -99,10 +100,10 @@ class Batch;
 
 // Real input of any layout: value (i, t, j) is at data + i*world_stride + t*step_stride + j*size_of(dtype).
 struct InputView {
-  const std::byte* data = nullptr;    // nullptr: absent
-  DType dtype = DType::kFloat32;      // kFloat32 or kFloat64
-  std::size_t world_stride = 0;       // bytes
-  std::size_t step_stride = 0;        // bytes; 0 holds one value over all steps
+  const std::byte* data = nullptr;  // nullptr: absent
+  DType dtype = DType::kFloat32;    // kFloat32 or kFloat64
+  std::size_t world_stride = 0;     // bytes
+  std::size_t step_stride = 0;      // bytes; 0 holds one value over all steps
 };
 
 // Where a field goes: record r of world i is written at data + i*world_stride + r*record_stride.
@@ -127,10 +128,10 @@ struct StepRequest {
 
 // ---- State ----------------------------------------------------------------------------------------------------------
 
-// New state of some worlds; absent parts keep their value. Either body_* or joint_*, not both. Velocities are those at the instant of
-// the poses, as they are read. Quaternions are normalised; a zero or non-finite one is refused. Joint coordinates place the bodies
-// by the tree. Poses and velocities that are set forget the impulses of the last step: what follows depends on the state alone.
-// A world that is frozen stays so; only a reset revives it.
+// New state of some worlds; absent parts keep their value. Either body_* or joint_*, not both. Velocities are those at
+// the instant of the poses, as they are read. Quaternions are normalised; a zero or non-finite one is refused. Joint
+// coordinates place the bodies by the tree. Poses and velocities that are set forget the impulses of the last step:
+// what follows depends on the state alone. A world that is frozen stays so; only a reset revives it.
 struct StateUpdate {
   InputView body_pose;       // [n, nb, 7]
   InputView body_velocity;   // [n, nb, 6]
@@ -138,9 +139,10 @@ struct StateUpdate {
   InputView joint_velocity;  // [n, nv]
   InputView time;            // [n], s
   // Snapshots (Batch::snapshots): one a world, or one for all, and nothing beside them. They replace all that a world
-  // carries, frozen or not: state, impulses, time, step index, outcome, scales and initial poses. INVALID_ARGUMENT unless
-  // taken of a world of the same model, precision, dt and choices that decide what the state means (constraint_level,
-  // joint_mode, gyroscopic_mode, half_step_start); the same bits follow where all other options are the same too.
+  // carries, frozen or not: state, impulses, time, step index, outcome, scales and initial poses. INVALID_ARGUMENT
+  // unless taken of a world of the same model, precision, dt and choices that decide what the state means
+  // (constraint_level, joint_mode, gyroscopic_mode, half_step_start); the same bits follow where all other options are
+  // the same too.
   std::vector<std::string_view> snapshots = {};
 };
 
@@ -152,13 +154,13 @@ struct ResetRequest {
 };
 
 struct ContactInfo {
-  int shape_a = 0, shape_b = 0;                 // index into ModelInfo::shapes
-  int body_a = 0, body_b = 0;                   // kWorldBody for the world
-  model::Vec3d point{};                         // m, world frame, on the surface of a, at the start of the last step
-  model::Vec3d normal{};                        // unit, from b to a
-  double gap = 0;                               // m, at the end of the last step along the normal; negative: overlap
-  double normal_impulse = 0;                    // N s
-  model::Vec3d friction_impulse{};              // N s, world frame, on a
+  int shape_a = 0, shape_b = 0;     // index into ModelInfo::shapes
+  int body_a = 0, body_b = 0;       // kWorldBody for the world
+  model::Vec3d point{};             // m, world frame, on the surface of a, at the start of the last step
+  model::Vec3d normal{};            // unit, from b to a
+  double gap = 0;                   // m, at the end of the last step along the normal; negative: overlap
+  double normal_impulse = 0;        // N s
+  model::Vec3d friction_impulse{};  // N s, world frame, on a
 };
 
 // A world's last step.
@@ -173,16 +175,16 @@ struct WorldStatistics {
 
 // Per-world changes to the model; data are in the order of the worlds.
 struct BatchOverrides {
-  InputView body_pose;        // [n, nb, 7] initial poses, used by the first state and by Reset
-  InputView mass_scale;       // [n, nb] > 0: scales mass and inertia
-  InputView friction_scale;   // [n] >= 0: scales the friction coefficient of all contacts
-  InputView gain_scale;       // [n, nu] >= 0: scales gear (motor) or kp and kd (position, velocity)
+  InputView body_pose;       // [n, nb, 7] initial poses, used by the first state and by Reset
+  InputView mass_scale;      // [n, nb] > 0: scales mass and inertia
+  InputView friction_scale;  // [n] >= 0: scales the friction coefficient of all contacts
+  InputView gain_scale;      // [n, nu] >= 0: scales gear (motor) or kp and kd (position, velocity)
 };
 
 struct BatchSpec {
   std::shared_ptr<const Model> model;
   int world_count = 1;
-  double dt = 0.005;          // s, 1e-6 .. 1
+  double dt = 0.005;  // s, 1e-6 .. 1
   model::SolverOptions options;
   BatchOverrides overrides;
 };
@@ -206,8 +208,8 @@ class Batch {
   // Worlds empty: all. `out` receives records as in OutputView.
   virtual Status get(std::span<const std::int32_t> worlds, std::span<const OutputView> out) const = 0;
   // All that each world carries, as bytes: the same bits follow from them in any world of any batch with the same model
-  // and options, on any device. `outcomes`, one a world or empty, stand for the worlds' own: a request may have been made
-  // by several launches.
+  // and options, on any device. `outcomes`, one a world or empty, stand for the worlds' own: a request may have been
+  // made by several launches.
   virtual Result<std::vector<std::string>> snapshots(std::span<const std::int32_t> worlds,
                                                      std::span<const std::uint32_t> outcomes) const = 0;
   virtual Status set_state(std::span<const std::int32_t> worlds, const StateUpdate& state) = 0;
@@ -220,23 +222,23 @@ class Batch {
 // ---- Devices --------------------------------------------------------------------------------------------------------
 
 struct DeviceInfo {
-  std::string kind;             // "cpu" or "cuda"
-  std::string id;               // "cpu", "cuda:0"
-  std::string name;             // as the hardware calls itself
+  std::string kind;  // "cpu" or "cuda"
+  std::string id;    // "cpu", "cuda:0"
+  std::string name;  // as the hardware calls itself
   std::int64_t memory_total_bytes = 0;
-  std::int64_t memory_used_bytes = 0;   // by this engine's batches
-  int threads = 0;              // CPU threads that step worlds; 0 on a GPU
-  int block_threads = 0;        // GPU: threads of a world in the last launch's last grid; 0 before and on a CPU
-  std::int64_t near_bytes = 0;  // GPU: shared memory that holds scratch of a world, likewise
+  std::int64_t memory_used_bytes = 0;  // by this engine's batches
+  int threads = 0;                     // CPU threads that step worlds; 0 on a GPU
+  int block_threads = 0;               // GPU: threads of a world in the last launch's last grid; 0 before and on a CPU
+  std::int64_t near_bytes = 0;         // GPU: shared memory that holds scratch of a world, likewise
 };
 
 struct EngineOptions {
   std::string device = "auto";  // "auto", "cpu", "cuda:<index>"; auto takes a GPU where one is usable
   int threads = 0;              // CPU; 0: as many as the machine has. GPU: of the host that pack inputs, at most 8
   std::int64_t memory_limit_bytes = 0;  // 0: what the device has
-  std::string instruction_set = {};     // CPU: "x86-64", "x86-64-v3" or "x86-64-v4"; empty: the widest usable. Same bits
-  int block_threads = 0;         // GPU: threads of a world, 32, 64, 128 or 256; 0: the engine's choice. Same bits
-  std::int64_t near_bytes = -1;  // GPU: of a world's scratch in shared memory; -1: the engine's choice. Same bits
+  std::string instruction_set = {};  // CPU: "x86-64", "x86-64-v3" or "x86-64-v4"; empty: the widest usable. Same bits
+  int block_threads = 0;             // GPU: threads of a world, 32, 64, 128 or 256; 0: the engine's choice. Same bits
+  std::int64_t near_bytes = -1;      // GPU: of a world's scratch in shared memory; -1: the engine's choice. Same bits
 };
 
 class Engine {

@@ -76,8 +76,8 @@ sigset_t block_signals() {
   return signals;
 }
 
-// Answers are megabytes and alike: memory that one gave back serves the next, without the kernel clearing its pages anew.
-// Beyond this much at the top of the heap it goes back to the machine.
+// Answers are megabytes and alike: memory that one gave back serves the next, without the kernel clearing its pages
+// anew. Beyond this much at the top of the heap it goes back to the machine.
 void keep_memory() {
 #ifdef __GLIBC__
   mallopt(M_MMAP_THRESHOLD, 32 << 20);

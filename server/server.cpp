@@ -26,8 +26,8 @@ namespace {
 constexpr const char* kServiceName = "axion.v1.Simulation";
 // How long finished answers may take to reach their clients once all work is done.
 constexpr absl::Duration kFlushTime = absl::Seconds(1);
-// Bytes of a call that may be under way unread, and of one frame. With gRPC's own 64 KiB and 16 KiB the two ends of an answer
-// of megabytes wake each other dozens of times before it is through.
+// Bytes of a call that may be under way unread, and of one frame. With gRPC's own 64 KiB and 16 KiB the two ends of an
+// answer of megabytes wake each other dozens of times before it is through.
 constexpr int kStreamWindowBytes = 16 << 20;
 constexpr int kFrameBytes = 1 << 20;
 // A connection that has not said a word of HTTP/2 by then is closed.
@@ -146,8 +146,8 @@ absl::Status Server::listen(const Config& config) {
       grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, transport_);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kStreamWindowBytes);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, kFrameBytes);
-  // gRPC inflates a message before it looks at its length, and megabytes on the wire become gigabytes: none is inflated, and
-  // a call that announces a compression ends with UNIMPLEMENTED. Tensors of floats compress badly anyway.
+  // gRPC inflates a message before it looks at its length, and megabytes on the wire become gigabytes: none is
+  // inflated, and a call that announces a compression ends with UNIMPLEMENTED. Tensors of floats compress badly anyway.
   builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
   for (int algorithm = GRPC_COMPRESS_NONE + 1; algorithm < GRPC_COMPRESS_ALGORITHMS_COUNT; ++algorithm) {
     builder.SetCompressionAlgorithmSupportStatus(static_cast<grpc_compression_algorithm>(algorithm), false);
@@ -159,8 +159,8 @@ absl::Status Server::listen(const Config& config) {
   }
   builder.SetMaxReceiveMessageSize(static_cast<int>(config.limits.max_message_bytes));
   builder.SetMaxSendMessageSize(static_cast<int>(config.limits.max_message_bytes));
-  // gRPC buffers a message whole before it looks at its length, and a length goes up to 4 GB. When all that is buffered passes
-  // this share, calls that hold some end with RESOURCE_EXHAUSTED.
+  // gRPC buffers a message whole before it looks at its length, and a length goes up to 4 GB. When all that is buffered
+  // passes this share, calls that hold some end with RESOURCE_EXHAUSTED.
   grpc::ResourceQuota quota("axiond");
   quota.Resize(net::transport_share(net::process_memory(), static_cast<std::size_t>(config.limits.max_message_bytes)));
   builder.SetResourceQuota(quota);
@@ -187,8 +187,8 @@ absl::Status Server::listen(const Config& config) {
 }
 
 void Server::accept_from(net::Listener listener, std::size_t max_connections) {
-  // A client of gRPC that is answered so in HTTP/1.1 gives up at once, with UNAVAILABLE and the status; a GOAWAY would have it
-  // connect again dozens of times a second.
+  // A client of gRPC that is answered so in HTTP/1.1 gives up at once, with UNAVAILABLE and the status; a GOAWAY would
+  // have it connect again dozens of times a second.
   const std::string text =
       absl::StrCat("max_connections: the server has ", max_connections, " connections, its limit\n");
   const net::AcceptorOptions options{

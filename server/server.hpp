@@ -36,10 +36,10 @@ observe::BuildInfo build_info();
 
 class Server {
  public:
-  // UNAVAILABLE if an address cannot be had, INVALID_ARGUMENT if a file of credentials is wrong, FAILED_PRECONDITION if strangers
-  // could call from elsewhere, RESOURCE_EXHAUSTED if the limit of open files is too low. Health is SERVING once
-  // this returns. `deaf` is called once, on a thread of the server's, when connections cannot be accepted for half a minute:
-  // a new process may help, this one does not help itself.
+  // UNAVAILABLE if an address cannot be had, INVALID_ARGUMENT if a file of credentials is wrong, FAILED_PRECONDITION if
+  // strangers could call from elsewhere, RESOURCE_EXHAUSTED if the limit of open files is too low. Health is SERVING
+  // once this returns. `deaf` is called once, on a thread of the server's, when connections cannot be accepted for half
+  // a minute: a new process may help, this one does not help itself.
   static absl::StatusOr<std::unique_ptr<Server>> start(const Config& config, std::unique_ptr<Engine> engine,
                                                        std::function<void()> deaf = {});
   // As drain without time.

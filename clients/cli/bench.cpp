@@ -84,7 +84,8 @@ absl::Status run_bench(const Invocation& invocation) {
   const int calls = absl::GetFlag(FLAGS_calls);
   const int in_flight = absl::GetFlag(FLAGS_in_flight);
   if (invocation.words.size() != 1 || calls < 1 || in_flight < 1) {
-    return usage_error("bench takes one batches/ID, models/ID, or MJCF or URDF file, and positive --calls and --in_flight");
+    return usage_error(
+        "bench takes one batches/ID, models/ID, or MJCF or URDF file, and positive --calls and --in_flight");
   }
   auto batch = open_batch(invocation.client, invocation.words.front());
   if (!batch.ok()) {

@@ -1,5 +1,5 @@
-// axion: the command line client of the simulation server. Exit code 0: done; 1: the server refused or is not there, or a
-// file of this machine cannot be read or written; 2: the command line is wrong.
+// axion: the command line client of the simulation server. Exit code 0: done; 1: the server refused or is not there, or
+// a file of this machine cannot be read or written; 2: the command line is wrong.
 #include <algorithm>
 #include <iostream>
 #include <string>

@@ -13,7 +13,8 @@ namespace axion::cli {
 // two, also when low == high or the bounds are not finite.
 std::vector<double> nice_ticks(double low, double high, int count);
 
-// Writes a PNG. A file error (local_errors.hpp) if the file cannot be written, FAILED_PRECONDITION if there is nothing to draw.
+// Writes a PNG. A file error (local_errors.hpp) if the file cannot be written, FAILED_PRECONDITION if there is nothing
+// to draw.
 absl::Status write_png(const Trace& trace, const std::string& title, const std::string& path);
 
 }  // namespace axion::cli

@@ -25,8 +25,8 @@ class Trace {
  public:
   Trace(std::vector<Channel> channels, int world_count) : channels_(std::move(channels)), world_count_(world_count) {}
 
-  // Takes the records of one answer: tensors [n, records, ...] of each channel's field, n >= world_count; their `times`.
-  // OUT_OF_RANGE if a channel's index lies outside its field.
+  // Takes the records of one answer: tensors [n, records, ...] of each channel's field, n >= world_count; their
+  // `times`. OUT_OF_RANGE if a channel's index lies outside its field.
   absl::Status append(const std::vector<double>& times, const std::vector<const v1::Tensor*>& tensors);
 
   const std::vector<Channel>& channels() const { return channels_; }

@@ -1,8 +1,8 @@
 // N worlds of one model on the server: step, read, write.
 //
 // n is the number of worlds that a call is about: `worlds` (distinct indices), or all when that is empty. A refused
-// call changes nothing. INVALID_ARGUMENT names the field and the value, NOT_FOUND the batch (its lease may have run out),
-// RESOURCE_EXHAUSTED the limit and when to retry, ABORTED an expected_step that does not match.
+// call changes nothing. INVALID_ARGUMENT names the field and the value, NOT_FOUND the batch (its lease may have run
+// out), RESOURCE_EXHAUSTED the limit and when to retry, ABORTED an expected_step that does not match.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,8 @@ struct StateArguments {
   std::span<const double> joint_position = {};  // [n, nq]
   std::span<const double> joint_velocity = {};  // [n, nv]
   std::span<const double> time = {};            // [n], s
-  // What get_state({"snapshot"}) gave: [n], or one for all worlds; alone. All that a world carries: the same bits follow.
+  // What get_state({"snapshot"}) gave: [n], or one for all worlds; alone. All that a world carries: the same bits
+  // follow.
   std::span<const std::string> snapshot = {};
 };
 

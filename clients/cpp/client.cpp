@@ -64,7 +64,8 @@ absl::StatusOr<v1::Model> Client::create_model(const std::string& mjcf, const Cr
   return create_model(request);
 }
 
-absl::StatusOr<v1::Model> Client::create_model_of_urdf(const std::string& urdf, const CreateModelOptions& options) const {
+absl::StatusOr<v1::Model> Client::create_model_of_urdf(const std::string& urdf,
+                                                       const CreateModelOptions& options) const {
   v1::CreateModelRequest request = model_request(options);
   request.set_urdf(urdf);
   *request.mutable_urdf_options() = options.urdf;

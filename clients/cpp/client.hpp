@@ -29,8 +29,8 @@ namespace axion::client {
 
 inline constexpr char kDefaultTarget[] = "127.0.0.1:8470";
 
-// Empty strings are taken from the environment: AXION_TOKEN, AXION_TLS_CA, AXION_TLS_CERT, AXION_TLS_KEY, AXION_TLS_SERVER_NAME;
-// and TLS is used where AXION_TLS is 1.
+// Empty strings are taken from the environment: AXION_TOKEN, AXION_TLS_CA, AXION_TLS_CERT, AXION_TLS_KEY,
+// AXION_TLS_SERVER_NAME; and TLS is used where AXION_TLS is 1.
 struct ConnectOptions {
   std::shared_ptr<grpc::ChannelCredentials> credentials;  // made by hand, in the place of all of tls
   std::string token = {};                                 // of the tenant, sent with every call
@@ -54,8 +54,8 @@ struct CreateModelOptions {
 
 class Client {
  public:
-  // Connects at the first call. Credentials that cannot be used (a file that is absent, a token that anybody could read on its way)
-  // make every call end with INVALID_ARGUMENT, which says why.
+  // Connects at the first call. Credentials that cannot be used (a file that is absent, a token that anybody could read
+  // on its way) make every call end with INVALID_ARGUMENT, which says why.
   static Client connect(const std::string& target = kDefaultTarget, const ConnectOptions& options = {});
 
   absl::StatusOr<v1::ServerInfo> server_info() const;

@@ -1,4 +1,5 @@
-// What a connection shows of itself and asks of the server, from options and environment. For the other files of this room.
+// What a connection shows of itself and asks of the server, from options and environment. For the other files of this
+// room.
 #pragma once
 
 #include <grpcpp/security/credentials.h>

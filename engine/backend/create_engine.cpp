@@ -61,8 +61,8 @@ Result<std::unique_ptr<Engine>> create_engine(const EngineOptions& options, std:
                                                   "; it must be 0, 32, 64, 128 or 256, and 0 leaves the choice."));
   }
   if (options.near_bytes < -1) {
-    return invalid_argument("near_bytes", text("near_bytes is ", options.near_bytes,
-                                               "; it must be -1, which leaves the choice, or more."));
+    return invalid_argument(
+        "near_bytes", text("near_bytes is ", options.near_bytes, "; it must be -1, which leaves the choice, or more."));
   }
   if (options.device == "cpu") return backend::create_cpu_engine(options);
   if (options.device == "auto") {

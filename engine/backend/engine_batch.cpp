@@ -172,7 +172,8 @@ Status EngineBatch::check_step(const StepRequest& request) const {
     return invalid_argument("record_every", text("record_every is ", request.record_every,
                                                  "; it must be 0 or divide step_count, ", request.step_count, "."));
   }
-  for (const auto& [view, name] : {std::pair(&request.control, "control"), std::pair(&request.body_wrench, "body_wrench")}) {
+  for (const auto& [view, name] :
+       {std::pair(&request.control, "control"), std::pair(&request.body_wrench, "body_wrench")}) {
     if (Status s = check_type(*view, name); !s.ok()) return s;
   }
   const int n = row_count(request.world_indices), k = request.step_count;

@@ -41,8 +41,8 @@ class EngineCore : public Engine {
   virtual Result<std::unique_ptr<BatchMemory>> allocate(std::shared_ptr<const EngineModel> model, DType precision,
                                                         model::WorldBytes bytes, int world_count,
                                                         Reservation reservation) = 0;
-  // Memory that a launch's controls and wrenches, so many bytes, are packed into while they are checked, for devices that want that;
-  // and threads that take part. Nothing of the last launch is in use when it is asked for.
+  // Memory that a launch's controls and wrenches, so many bytes, are packed into while they are checked, for devices
+  // that want that; and threads that take part. Nothing of the last launch is in use when it is asked for.
   struct InputRoom {
     std::byte* data = nullptr;  // aligned to kFieldAlignment; nullptr: jobs read the caller's memory
     ThreadPool* pool = nullptr;

@@ -18,7 +18,7 @@ constexpr double kGreatestAsFloat = 0x1.fffffefffffffp127;
 
 template <typename T>
 T greatest(const InputShape& shape) {
-  double bound = sizeof(T) == sizeof(float) ? double(std::numeric_limits<float>::max())
+  double bound = sizeof(T) == sizeof(float)           ? double(std::numeric_limits<float>::max())
                  : shape.precision == DType::kFloat32 ? kGreatestAsFloat
                                                       : std::numeric_limits<double>::max();
   if (shape.limit > 0) bound = std::min(bound, shape.limit);
@@ -26,7 +26,8 @@ T greatest(const InputShape& shape) {
   return double(rounded) > bound ? std::nextafter(rounded, T(0)) : rounded;
 }
 
-// Whether `count` values are within the bound, NaN is not; copied where `to` is given. Loops that compilers make vectors of.
+// Whether `count` values are within the bound, NaN is not; copied where `to` is given. Loops that compilers make
+// vectors of.
 template <typename T, bool Copy>
 bool pass_run(const std::byte* from, std::byte* to, std::size_t count, T bound) {
   using Word = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
@@ -65,11 +66,12 @@ bool pass(const InputView& view, const InputShape& shape, std::byte* to, ThreadP
   const T bound = greatest<T>(shape);
   const std::size_t total = l.runs * l.length;
   if (total == 0) return true;
-  const bool by_steps = l.runs > l.rows;  // a run for each step of a row
+  const bool by_steps = l.runs > l.rows;                        // a run for each step of a row
   const auto some = [&](std::size_t first, std::size_t last) {  // values, packed
     bool good = true;
     while (first < last) {
-      const std::size_t run = first / l.length, start = first % l.length, count = std::min(l.length - start, last - first);
+      const std::size_t run = first / l.length, start = first % l.length,
+                        count = std::min(l.length - start, last - first);
       const std::size_t row = by_steps ? run / l.steps : run, step = by_steps ? run % l.steps : 0;
       const std::byte* from = view.data + row * view.world_stride + step * view.step_stride + start * sizeof(T);
       good &= to == nullptr ? pass_run<T, false>(from, nullptr, count, bound)

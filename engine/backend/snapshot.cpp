@@ -131,9 +131,9 @@ class Inspection {
   }
   void check_pair(int pair) {
     const int n = m_.shape_count;
-    const bool known = model::lists_pairs(m_)
-                           ? pair >= 0 && pair < m_.pair_count
-                           : pair >= 0 && pair < n * n && pair / n < pair % n && model::may_touch(m_, pair / n, pair % n);
+    const bool known = model::lists_pairs(m_) ? pair >= 0 && pair < m_.pair_count
+                                              : pair >= 0 && pair < n * n && pair / n < pair % n &&
+                                                    model::may_touch(m_, pair / n, pair % n);
     check(known, "a pair of shapes that the model has not");
   }
 

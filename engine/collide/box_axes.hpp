@@ -1,8 +1,8 @@
 // The separating axes of two boxes: the three face normals of each and the nine perpendiculars of their edges.
 //
-// For convex bodies, the greatest separation over all directions is the distance when it is positive and minus the depth
-// when it is negative; for two boxes that overlap, or whose nearest features are a face and a vertex or two crossing
-// edges, one of the fifteen axes attains it (Gottschalk, Lin, Manocha 1996). Used by box_pairs.hpp only.
+// For convex bodies, the greatest separation over all directions is the distance when it is positive and minus the
+// depth when it is negative; for two boxes that overlap, or whose nearest features are a face and a vertex or two
+// crossing edges, one of the fifteen axes attains it (Gottschalk, Lin, Manocha 1996). Used by box_pairs.hpp only.
 #pragma once
 
 #include "engine/collide/geometry.hpp"

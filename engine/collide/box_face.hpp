@@ -12,8 +12,8 @@
 namespace axion::collide {
 
 // Features of a pair of boxes: vertex v of A touches B: v; vertex v of B touches A: 8 + v; edge e of the incident face
-// crosses side s of the reference face: 16 + 4 e + s, plus 16 if the reference is B's; two edges: 48 + their directions.
-// Bit k of a vertex's number says that its coordinate k is positive.
+// crosses side s of the reference face: 16 + 4 e + s, plus 16 if the reference is B's; two edges: 48 + their
+// directions. Bit k of a vertex's number says that its coordinate k is positive.
 inline constexpr std::uint32_t kFirstCrossingFeature = 16;
 inline constexpr std::uint32_t kFirstEdgePairFeature = 48;
 

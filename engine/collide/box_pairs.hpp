@@ -122,7 +122,7 @@ AXION_HD inline void add_deepest_vertex(const BoxPair<Real>& pair, const FaceAxi
 
 template <typename Real>
 AXION_HD_CALL void box_box(const Shape<Real>& a, const ShapePose<Real>& X_WA, const Shape<Real>& b,
-                             const ShapePose<Real>& X_WB, ContactList<Real>& list) {
+                           const ShapePose<Real>& X_WB, ContactList<Real>& list) {
   const BoxPair<Real> pair{
       a.size, b.size, math::transpose_times(X_WA.R_WS, X_WB.p_WS - X_WA.p_WS), math::transpose(X_WA.R_WS) * X_WB.R_WS,
       X_WA,   X_WB};

@@ -1,11 +1,11 @@
 // Pairs near each other in worlds of many shapes: each shape looks for those after it in the cells around it
 // (shape_grid.hpp).
 //
-// What has no end is met by all: shapes test the few that are so. Each pair is found once, by the lower of its
-// shapes, and tested exactly as a list of all pairs would be, in whose order pairs have their numbers (shape_pairs.hpp).
-// So what is found is the same, each shape has its own stretch of it, and no more than a shape's own few pairs are to be
-// sorted. Shapes without end, and those with more pairs than they have slots, are tried with all shapes after them. O(n)
-// memory; O(n) comparisons where no box overlaps more than a few others of its size or greater.
+// What has no end is met by all: shapes test the few that are so. Each pair is found once, by the lower of its shapes,
+// and tested exactly as a list of all pairs would be, in whose order pairs have their numbers (shape_pairs.hpp). So
+// what is found is the same, each shape has its own stretch of it, and no more than a shape's own few pairs are to be
+// sorted. Shapes without end, and those with more pairs than they have slots, are tried with all shapes after them.
+// O(n) memory; O(n) comparisons where no box overlaps more than a few others of its size or greater.
 #pragma once
 
 #include "engine/base/partition_point.hpp"
@@ -75,8 +75,8 @@ AXION_HD inline void add_up_rows(const model::ModelView<Real>& m, const model::W
   }
 }
 
-// The stretches of the `count` shapes in long_row, each tried with all after it, and in long_start how many they are up to
-// each.
+// The stretches of the `count` shapes in long_row, each tried with all after it, and in long_start how many they are up
+// to each.
 template <typename Real, typename Team>
 AXION_HD inline int list_long_rows(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                    const model::StepSettings<Real>& s, Foresight foresight, int count) {

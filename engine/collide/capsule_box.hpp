@@ -161,7 +161,7 @@ AXION_HD inline void capsule_through_box(const CapsuleInBox<Real>& c, ContactLis
 
 template <typename Real>
 AXION_HD_CALL void capsule_box(const Shape<Real>& a, const ShapePose<Real>& X_WA, const Shape<Real>& b,
-                                 const ShapePose<Real>& X_WB, ContactList<Real>& list) {
+                               const ShapePose<Real>& X_WB, ContactList<Real>& list) {
   CapsuleInBox<Real> c{math::transpose_times(X_WB.R_WS, X_WA.p_WS - X_WB.p_WS),
                        math::transpose_times(X_WB.R_WS, X_WA.R_WS.column(2)),
                        a.size.y,

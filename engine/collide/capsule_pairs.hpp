@@ -48,8 +48,8 @@ AXION_HD inline void capsule_capsule(const Shape<Real>& a, const ShapePose<Real>
 
   const math::Vec3<Real> fallback = crossing_normal(X_WA, X_WB, -p_AB);
   const auto contact_at = [&](Real on_a, Real on_b, std::uint32_t feature) {
-    return ball_contact(X_WA.p_WS + on_a * u, radius_a, X_WB.p_WS + on_b * v, radius_b, on_a * u - on_b * v - p_AB, fallback,
-                        feature);
+    return ball_contact(X_WA.p_WS + on_a * u, radius_a, X_WB.p_WS + on_b * v, radius_b, on_a * u - on_b * v - p_AB,
+                        fallback, feature);
   };
   const ContactPoint<Real> nearest = contact_at(s, t, 0);
 

@@ -3,13 +3,13 @@
 // The gap g = n · (p_WA − p_WB) is that of a constraint which is made ahead of touching: contacts with 0 <= g < margin
 // are as good as overlapping ones. The least gap of a pair apart is its distance (boxes: to 4e-4 of the least half
 // extent and 1e-3 of the gap; capsules: to 1e-4 of the radii); of an overlapping pair, the depth along the direction of
-// least overlap (boxes: over the clipped face; cylinders, ellipsoids and meshes: along a direction out of the overlap, which is
-// that of least overlap while it is small beside the shapes; convex_pairs.hpp).
-// Inputs and outputs are SI, in the world frame. Gaps come from differences of positions taken first, so that in
-// float32 a pair far from the origin loses only what its poses have lost.
+// least overlap (boxes: over the clipped face; cylinders, ellipsoids and meshes: along a direction out of the overlap,
+// which is that of least overlap while it is small beside the shapes; convex_pairs.hpp). Inputs and outputs are SI, in
+// the world frame. Gaps come from differences of positions taken first, so that in float32 a pair far from the origin
+// loses only what its poses have lost.
 //
-// At most 1 contact with a sphere or an ellipsoid, 2 for plane-capsule and capsule-capsule, 3 for capsule-box, 8 for plane-box
-// and box-box, 4 for other pairs with a cylinder or a mesh. Two planes never touch.
+// At most 1 contact with a sphere or an ellipsoid, 2 for plane-capsule and capsule-capsule, 3 for capsule-box, 8 for
+// plane-box and box-box, 4 for other pairs with a cylinder or a mesh. Two planes never touch.
 //
 // A pure function of its arguments, the same on a host and a device. May be called by the step's collision stage and
 // tests. It does not fail: directions that the geometry leaves open (concentric spheres, crossing axes) are chosen;
@@ -25,7 +25,8 @@
 
 namespace axion::collide {
 
-// Pairs in which b is a cylinder, an ellipsoid or a mesh. A call of its own: worlds without such shapes pay nothing for it.
+// Pairs in which b is a cylinder, an ellipsoid or a mesh. A call of its own: worlds without such shapes pay nothing for
+// it.
 template <typename Real>
 AXION_HD_CALL void collide_convex(const Shape<Real>& a, const ShapePose<Real>& X_WA, const Shape<Real>& b,
                                   const ShapePose<Real>& X_WB, ContactList<Real>& list) {
@@ -78,7 +79,7 @@ AXION_HD inline bool is_finite(const ContactPoint<Real>& c) {
 // features are stable under small motions; swapping a and b swaps the points and turns the normals.
 template <typename Real>
 AXION_HD_CALL int collide_pair(const Shape<Real>& a, const ShapePose<Real>& X_WA, const Shape<Real>& b,
-                                 const ShapePose<Real>& X_WB, Real margin, ContactPoint<Real>* out) {
+                               const ShapePose<Real>& X_WB, Real margin, ContactPoint<Real>* out) {
   if (!may_touch(a, X_WA, b, X_WB, margin)) return 0;
   const bool swap = b.kind < a.kind;
   ContactList<Real> list{out, margin};

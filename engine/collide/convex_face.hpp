@@ -1,13 +1,14 @@
-// Contacts of two faces, or of a face and an edge: the polygons of two shapes that look at each other along a normal, clipped
-// to what they have in common (Sutherland, Hodgman 1974; box_face.hpp is the same for two boxes).
+// Contacts of two faces, or of a face and an edge: the polygons of two shapes that look at each other along a normal,
+// clipped to what they have in common (Sutherland, Hodgman 1974; box_face.hpp is the same for two boxes).
 //
-// A polygon lies above the plane square to the normal: x, y across it, z along it. That of a box is the face that looks most
-// along the normal, that of a cylinder a cap as eight points or a line of its side, of a capsule its axis moved by its radius,
-// of a hull the vertices farthest along eight directions about the normal, inclined by as much as the margin allows. Points of
-// a polygon are points of the shape, those between them are within it: gaps over a polygon are never too small.
+// A polygon lies above the plane square to the normal: x, y across it, z along it. That of a box is the face that looks
+// most along the normal, that of a cylinder a cap as eight points or a line of its side, of a capsule its axis moved by
+// its radius, of a hull the vertices farthest along eight directions about the normal, inclined by as much as the
+// margin allows. Points of a polygon are points of the shape, those between them are within it: gaps over a polygon are
+// never too small.
 //
-// Features name what crosses: a point of A's polygon, one of B's, or an edge of each, by the vertices of the shapes, so that they
-// are found again in the next step. Used by convex_pairs.hpp only.
+// Features name what crosses: a point of A's polygon, one of B's, or an edge of each, by the vertices of the shapes, so
+// that they are found again in the next step. Used by convex_pairs.hpp only.
 #pragma once
 
 #include "engine/collide/convex_shape.hpp"
@@ -62,7 +63,8 @@ AXION_HD inline void cylinder_polygon(const Shape<Real>& shape, const math::Vec3
 }
 
 template <typename Real>
-AXION_HD inline void hull_polygon(const Shape<Real>& shape, const math::Vec3<Real>& n, Real inclination, Polygon<Real>& polygon) {
+AXION_HD inline void hull_polygon(const Shape<Real>& shape, const math::Vec3<Real>& n, Real inclination,
+                                  Polygon<Real>& polygon) {
   // Square to the normal and fixed in the shape, so that its own vertices are found however it is turned.
   math::Vec3<Real> t1, t2;
   math::tangent_basis(n, t1, t2);
@@ -122,15 +124,16 @@ AXION_HD inline Real height_at(const Polygon<Real>& polygon, const math::Vec3<Re
     const Real wp = turn(at, q, r) / whole, wq = turn(at, r, p) / whole, wr = turn(at, p, q) / whole;
     const Real least = wp < wq ? (wp < wr ? wp : wr) : (wq < wr ? wq : wr);
     if (!(least > best)) continue;
-    // Beyond the triangle, by the slack of a clip or of a sliver: the height of a point in it, which is within the shape.
+    // Beyond the triangle, by the slack of a clip or of a sliver: the height of a point in it, which is within the
+    // shape.
     const Real a = wp > Real(0) ? wp : Real(0), b = wq > Real(0) ? wq : Real(0), c = wr > Real(0) ? wr : Real(0);
     best = least, height = (a * p.z + b * q.z + c * r.z) / (a + b + c);
   }
   return height;
 }
 
-// What is left of the clipped polygon: points, and the line that the edge from each to the next lies on: an edge of the clipped
-// polygon by the index of its first point, or, from kFacePoints on, one of the clipping polygon.
+// What is left of the clipped polygon: points, and the line that the edge from each to the next lies on: an edge of the
+// clipped polygon by the index of its first point, or, from kFacePoints on, one of the clipping polygon.
 template <typename Real>
 struct ClippedPolygon {
   math::Vec3<Real> point[kClippedPoints];
@@ -163,9 +166,10 @@ AXION_HD inline void clip_to_edge(const math::Vec3<Real>& p, const math::Vec3<Re
   polygon = kept;
 }
 
-// Chooses up to four of the `count` points, whose x and y are places and z gaps: the deepest, the one farthest from it, the one
-// farthest to a side of both, and the one farthest to the other side. Nearly equal ones count as equal, of which the first is
-// taken, so that bodies at rest keep theirs. Returns how many; their indices in `chosen`, in their order.
+// Chooses up to four of the `count` points, whose x and y are places and z gaps: the deepest, the one farthest from it,
+// the one farthest to a side of both, and the one farthest to the other side. Nearly equal ones count as equal, of
+// which the first is taken, so that bodies at rest keep theirs. Returns how many; their indices in `chosen`, in their
+// order.
 template <typename Real>
 AXION_HD inline int choose_four(const math::Vec3<Real>* point, int count, Real same, int* chosen) {
   if (count <= 0) return 0;

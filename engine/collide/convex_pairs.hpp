@@ -1,13 +1,13 @@
 // Contacts of two convex shapes that have no closed form together: one nearest point, or up to four of faces.
 //
 // The direction of contact, the unit normal n from B to A, decides everything: the gap is the separation along it,
-//   g = -(h_A(-n) + h_B(n)),  h the support functions of the whole shapes,
-// which no direction makes greater than the distance, and the least depth is minus its greatest value. Where the cores are apart
-// n is the direction of their nearest points (gjk.hpp). Where they overlap, it is that of the face of their difference by which
-// they come apart (portal.hpp). Cylinders among shapes that no ball thickens are shrunk by a skin while they touch, so that
-// lines and rims have a direction at a gap of nothing, too; apart it passes within a thousandth of their size to that of the whole
-// shapes. Then the polygons that look at each other give further points (convex_face.hpp).
-// Called by collide_pair alone; normals point from the second to the first.
+//   g = -(h_A(-n) + h_B(n)),  h the support functions of the whole shapes, which no direction makes greater than the
+//   distance, and the least depth is minus its greatest value. Where the cores are apart n is the direction of their
+//   nearest points (gjk.hpp). Where they overlap, it is that of the face of their difference by which they come apart
+//   (portal.hpp). Cylinders among shapes that no ball thickens are shrunk by a skin while they touch, so that lines and
+//   rims have a direction at a gap of nothing, too; apart it passes within a thousandth of their size to that of the
+//   whole shapes. Then the polygons that look at each other give further points (convex_face.hpp). Called by
+//   collide_pair alone; normals point from the second to the first.
 #pragma once
 
 #include "engine/collide/convex_face.hpp"
@@ -73,8 +73,8 @@ AXION_HD inline Approach<Real> approach_of_cores(const ConvexPair<Real>& pair, R
 
 // Of two directions the one along which the shapes are farther apart; between them where that is little.
 template <typename Real>
-AXION_HD inline math::Vec3<Real> better_of(const ConvexPair<Real>& pair, const math::Vec3<Real>& n, const math::Vec3<Real>& other,
-                                           Real near) {
+AXION_HD inline math::Vec3<Real> better_of(const ConvexPair<Real>& pair, const math::Vec3<Real>& n,
+                                           const math::Vec3<Real>& other, Real near) {
   const Real gain = separation_along(pair, other) - separation_along(pair, n) - Real(0.1) * near;
   if (!(gain > Real(0)) || !(math::dot(n, other) > Real(-0.1))) return n;
   const Real share = gain < near ? gain / near : Real(1);
@@ -83,7 +83,8 @@ AXION_HD inline math::Vec3<Real> better_of(const ConvexPair<Real>& pair, const m
 
 // With a cylinder, and no ball about either.
 template <typename Real>
-AXION_HD inline Approach<Real> approach_of_shrunk(ConvexPair<Real> pair, Real skin_a, Real skin_b, Real near, Real far) {
+AXION_HD inline Approach<Real> approach_of_shrunk(ConvexPair<Real> pair, Real skin_a, Real skin_b, Real near,
+                                                  Real far) {
   pair.skin_a = skin_a, pair.skin_b = skin_b;
   const Real skin = skin_a + skin_b;
   const Nearest<Real> shrunk = nearest_points(pair, far + Real(2) * skin);
@@ -92,7 +93,8 @@ AXION_HD inline Approach<Real> approach_of_shrunk(ConvexPair<Real> pair, Real sk
   if (!(shrunk.length > Real(0))) return approach_from_within(pair, shrunk);
   Approach<Real> approach = approach_of(shrunk);
   Real separation = separation_along(pair, approach.n);
-  // Of sides and caps the skin takes as much as it is thick; a rim it moves, and then the direction is not quite its own.
+  // Of sides and caps the skin takes as much as it is thick; a rim it moves, and then the direction is not quite its
+  // own.
   if (separation < near && shrunk.length - skin > separation + Real(0.1) * near) {
     const Portal<Real> portal = way_out(pair);
     if (portal.found) approach.n = better_of(pair, approach.n, -portal.out, near);
@@ -176,7 +178,8 @@ AXION_HD_CALL void add_faces(const ConvexPair<Real>& pair, FacePair<Real>& faces
   for (int i = 0; i < clipped.count; ++i) common.add(clipped.point[i].p, i);
   if (flat_a || flat_b) {
     for (int i = 0; i < clipping.count; ++i) {
-      clip_to_edge(clipping.point[i].p, clipping.point[i + 1 == clipping.count ? 0 : i + 1].p, i, Real(0.1) * same, common);
+      clip_to_edge(clipping.point[i].p, clipping.point[i + 1 == clipping.count ? 0 : i + 1].p, i, Real(0.1) * same,
+                   common);
     }
   } else if (clipped.count != 2 || clipping.count != 2 || !clip_line(clipping, common)) {
     common.count = 0;
@@ -206,7 +209,8 @@ AXION_HD_CALL void add_faces(const ConvexPair<Real>& pair, FacePair<Real>& faces
     } else if (!own_after && !own_before) {
       what = b_clips ? 2 : 1, name_its = its(after);
     } else {
-      what = own_before ? 3 : 4, name_own = own(own_before ? before : after), name_its = its(own_before ? after : before);
+      what = own_before ? 3 : 4, name_own = own(own_before ? before : after),
+      name_its = its(own_before ? after : before);
       if (!b_clips) what += 2;
     }
     place[count] = {p.x, p.y, gap};
@@ -230,7 +234,8 @@ AXION_HD_CALL void add_faces(const ConvexPair<Real>& pair, FacePair<Real>& faces
     if (i == polygon_count) {
       list.add(nearest);
     } else {
-      list.add(contact_at(pair, faces, place[i].x, place[i].y, contact[i].height_a, contact[i].height_b, contact[i].feature));
+      list.add(contact_at(pair, faces, place[i].x, place[i].y, contact[i].height_a, contact[i].height_b,
+                          contact[i].feature));
     }
   }
 }
@@ -244,8 +249,15 @@ AXION_HD inline bool has_face(const Shape<Real>& shape) {
 template <typename Real>
 AXION_HD_CALL void convex_convex(const Shape<Real>& a, const ShapePose<Real>& X_WA, const Shape<Real>& b,
                                  const ShapePose<Real>& X_WB, ContactList<Real>& list) {
-  const ConvexPair<Real> pair{a, b, math::transpose_times(X_WA.R_WS, X_WB.p_WS - X_WA.p_WS),
-                              math::transpose(X_WA.R_WS) * X_WB.R_WS, X_WA, core_radius(a), core_radius(b), Real(0), Real(0)};
+  const ConvexPair<Real> pair{a,
+                              b,
+                              math::transpose_times(X_WA.R_WS, X_WB.p_WS - X_WA.p_WS),
+                              math::transpose(X_WA.R_WS) * X_WB.R_WS,
+                              X_WA,
+                              core_radius(a),
+                              core_radius(b),
+                              Real(0),
+                              Real(0)};
   const Real radius = pair.radius_a + pair.radius_b;
   const Real least_a = least_size(a), least_b = least_size(b), least = least_a < least_b ? least_a : least_b;
   const Real far = list.margin + radius;
@@ -254,10 +266,9 @@ AXION_HD_CALL void convex_convex(const Shape<Real>& a, const ShapePose<Real>& X_
   const Real blur = Real(2000) * std::numeric_limits<Real>::epsilon() * extent(pair), part = Real(1e-3) * least;
   const Real near = blur > part ? blur : part;
   const bool shrinks = (round_a || round_b) && !(radius > Real(0));
-  const Approach<Real> approach =
-      shrinks ? approach_of_shrunk(pair, round_a ? Real(0.1) * least_a : Real(0), round_b ? Real(0.1) * least_b : Real(0),
-                                   near, far)
-              : approach_of_cores(pair, near, far);
+  const Approach<Real> approach = shrinks ? approach_of_shrunk(pair, round_a ? Real(0.1) * least_a : Real(0),
+                                                               round_b ? Real(0.1) * least_b : Real(0), near, far)
+                                          : approach_of_cores(pair, near, far);
   if (!approach.near) return;
   const math::Vec3<Real>& n = approach.n;
   // To the surfaces: along the normal, to the planes that hold the shapes.
@@ -276,7 +287,10 @@ AXION_HD_CALL void convex_convex(const Shape<Real>& a, const ShapePose<Real>& X_
   const Real reach_a = bounding_radius(a), reach_b = bounding_radius(b);
   const auto inclination = [&](Real reach) { return clamp(list.margin / reach, Real(0.03), Real(1)); };
   FacePair<Real> faces{face_polygon(a, -n, inclination(reach_a)),
-                       face_polygon(b, math::transpose_times(pair.R_AB, n), inclination(reach_b)), n, {}, {}};
+                       face_polygon(b, math::transpose_times(pair.R_AB, n), inclination(reach_b)),
+                       n,
+                       {},
+                       {}};
   if (faces.a.count < 2 || faces.b.count < 2) {
     list.add(nearest);
     return;

@@ -6,9 +6,9 @@
 
 namespace axion::collide {
 
-// Up to four contacts. Four points of the cap that is nearer to the plane: where it lies flat those of the shape's own axes x
-// and y (features 0 to 3), inclined those from its lowest point on (4 to 7). In place of the one opposite to it, where the cylinder
-// lies, the lowest point of the other cap (8).
+// Up to four contacts. Four points of the cap that is nearer to the plane: where it lies flat those of the shape's own
+// axes x and y (features 0 to 3), inclined those from its lowest point on (4 to 7). In place of the one opposite to it,
+// where the cylinder lies, the lowest point of the other cap (8).
 template <typename Real>
 AXION_HD inline void plane_cylinder(const ShapePose<Real>& X_WA, const Shape<Real>& b, const ShapePose<Real>& X_WB,
                                     ContactList<Real>& list) {
@@ -48,8 +48,8 @@ AXION_HD inline void plane_ellipsoid(const ShapePose<Real>& X_WA, const Shape<Re
   list.add({p_WB - gap * up, p_WB, -up, gap, 0});
 }
 
-// Up to four of the vertices below the margin: the deepest, and those that hold it best. Features are the vertices. Chosen in
-// rounds over all vertices, as choose_four does, so that no list of them is needed.
+// Up to four of the vertices below the margin: the deepest, and those that hold it best. Features are the vertices.
+// Chosen in rounds over all vertices, as choose_four does, so that no list of them is needed.
 template <typename Real>
 AXION_HD_CALL void plane_mesh(const ShapePose<Real>& X_WA, const Shape<Real>& b, const ShapePose<Real>& X_WB,
                               ContactList<Real>& list) {
@@ -99,8 +99,8 @@ AXION_HD inline void sphere_cylinder(const Shape<Real>& a, const ShapePose<Real>
                                      const ShapePose<Real>& X_WB, ContactList<Real>& list) {
   const math::Vec3<Real> p = math::transpose_times(X_WB.R_WS, X_WA.p_WS - X_WB.p_WS);
   const Real r = b.size.x, h = b.size.y, across = std::sqrt(p.x * p.x + p.y * p.y);
-  const math::Vec3<Real> side = across > tiny_length<Real>() ? math::Vec3<Real>{p.x / across, p.y / across, 0}
-                                                              : math::Vec3<Real>{1, 0, 0};
+  const math::Vec3<Real> side =
+      across > tiny_length<Real>() ? math::Vec3<Real>{p.x / across, p.y / across, 0} : math::Vec3<Real>{1, 0, 0};
   const math::Vec3<Real> cap{0, 0, p.z < Real(0) ? Real(-1) : Real(1)};
   const Real beyond_side = across - r, beyond_cap = std::abs(p.z) - h;
   math::Vec3<Real> n = beyond_cap > beyond_side ? cap : side, q = p;

@@ -1,10 +1,10 @@
 // What the convex family knows of a shape: the farthest point of its core along a direction.
 //
-// A shape is its core, thickened by a ball: a sphere is a point, a capsule a segment, an ellipsoid the parallel surface within
-// it, which exists up to its least radius of curvature; the other kinds are their own cores. The nearest points of thickened
-// cores that overlap by less than the balls are still those of two sets apart, which is what makes normals exact and continuous
-// where a gap closes. A cylinder has no such ball, and may be shrunk by a skin instead (convex_pairs.hpp).
-// Used by the convex family only. All in the shape's own frame.
+// A shape is its core, thickened by a ball: a sphere is a point, a capsule a segment, an ellipsoid the parallel surface
+// within it, which exists up to its least radius of curvature; the other kinds are their own cores. The nearest points
+// of thickened cores that overlap by less than the balls are still those of two sets apart, which is what makes normals
+// exact and continuous where a gap closes. A cylinder has no such ball, and may be shrunk by a skin instead
+// (convex_pairs.hpp). Used by the convex family only. All in the shape's own frame.
 #pragma once
 
 #include "engine/collide/geometry.hpp"
@@ -18,8 +18,8 @@ struct NamedPoint {
   int name;
 };
 
-// The vertex of a hull that is farthest along d; of equals the first. All are looked at, eight beside each other, so that no
-// walk over the hull parts the threads of a warp and a CPU takes them as vectors.
+// The vertex of a hull that is farthest along d; of equals the first. All are looked at, eight beside each other, so
+// that no walk over the hull parts the threads of a warp and a CPU takes them as vectors.
 template <typename Real>
 AXION_HD inline int farthest_vertex(const Hull<Real>& hull, const math::Vec3<Real>& d) {
   constexpr int kLanes = kHullLanes;
@@ -74,9 +74,11 @@ AXION_HD inline Real least_size(const Shape<Real>& shape) {
   }
 }
 
-// The point of the core that is farthest along d, which need not be a unit vector; a cylinder is shrunk by `skin` on all sides.
+// The point of the core that is farthest along d, which need not be a unit vector; a cylinder is shrunk by `skin` on
+// all sides.
 template <typename Real>
-AXION_HD inline math::Vec3<Real> core_support(const Shape<Real>& shape, const math::Vec3<Real>& d, Real radius, Real skin) {
+AXION_HD inline math::Vec3<Real> core_support(const Shape<Real>& shape, const math::Vec3<Real>& d, Real radius,
+                                              Real skin) {
   const math::Vec3<Real>& s = shape.size;
   switch (shape.kind) {
     case model::ShapeKind::kCapsule:
@@ -122,9 +124,9 @@ struct Difference {
 // The point of the difference A − B that is farthest along −d.
 template <typename Real>
 AXION_HD_CALL Difference<Real> nearest_along(const ConvexPair<Real>& pair, const math::Vec3<Real>& d) {
-  return {core_support(pair.a, -d, pair.radius_a, pair.skin_a),
-          pair.p_AB +
-              pair.R_AB * core_support(pair.b, math::transpose_times(pair.R_AB, d), pair.radius_b, pair.skin_b)};
+  return {
+      core_support(pair.a, -d, pair.radius_a, pair.skin_a),
+      pair.p_AB + pair.R_AB * core_support(pair.b, math::transpose_times(pair.R_AB, d), pair.radius_b, pair.skin_b)};
 }
 
 }  // namespace axion::collide

@@ -2,11 +2,11 @@
 //
 // Broad phase (near_pairs.hpp, broad_phase.hpp): the model's pairs whose bounding spheres, carried along by the bodies'
 // relative velocity, come within the margin of each other in the step. Narrow phase: collide_pair into each pair's own
-// slots, the candidates. Of these the step's contacts are those that overlap or that the last velocities bring within the
-// margin, and gravity against the world; two bodies fall alike:
-//   g₀ + h J_n (u⁻ + h g) < margin,
-// and after the solve review_contacts.hpp adds those that the result would break. Compaction keeps the order of pairs and
-// of features, so that the result does not depend on how the team runs. More than the world holds: the deepest stay.
+// slots, the candidates. Of these the step's contacts are those that overlap or that the last velocities bring within
+// the margin, and gravity against the world; two bodies fall alike:
+//   g₀ + h J_n (u⁻ + h g) < margin, and after the solve review_contacts.hpp adds those that the result would break.
+//   Compaction keeps the order of pairs and of features, so that the result does not depend on how the team runs. More
+//   than the world holds: the deepest stay.
 #pragma once
 
 #include "engine/collide/broad_phase.hpp"
@@ -18,8 +18,8 @@ namespace axion::collide {
 // Written where it stays: to copy a contact from numbers that were just written waits for them.
 template <typename Real>
 AXION_HD_CALL void make_contact(const model::WorldView<Real>& w, const model::ShapeData<Real>& a,
-                                const model::ShapeData<Real>& b, int pair, Real friction, const ContactPoint<Real>& point,
-                                model::Contact<Real>& c) {
+                                const model::ShapeData<Real>& b, int pair, Real friction,
+                                const ContactPoint<Real>& point, model::Contact<Real>& c) {
   c.body_a = a.body, c.body_b = b.body, c.pair = pair, c.feature = point.feature;
   c.normal = point.normal, c.p_WA = point.p_WA, c.gap = point.gap, c.friction = friction;
   math::tangent_basis(c.normal, c.t1, c.t2);
@@ -67,8 +67,7 @@ AXION_HD inline int list_near_pairs(const Team& team, const model::ModelView<Rea
   if (model::uses_grid(m)) return pairs_from_grid(team, m, w, s, foresight);
   const int capacity = model::active_pair_capacity(m);
   return team.filter(
-      m.pair_count,
-      [&](int i) { return near_each_other(m, w, m.pairs[i].shape_a, m.pairs[i].shape_b, s, foresight); },
+      m.pair_count, [&](int i) { return near_each_other(m, w, m.pairs[i].shape_a, m.pairs[i].shape_b, s, foresight); },
       [&](int i, int k) {
         if (k < capacity) w.pair_active[k] = static_cast<std::uint32_t>(i);
       });

@@ -1,4 +1,5 @@
-// Small geometry of the narrow phase: ball contacts, points and boxes, pairs of segments. Used by the pair families only.
+// Small geometry of the narrow phase: ball contacts, points and boxes, pairs of segments. Used by the pair families
+// only.
 #pragma once
 
 #include <limits>

@@ -1,9 +1,9 @@
-// The nearest points of two convex cores (Gilbert, Johnson, Keerthi 1988): a simplex of their difference A − B, of up to four of
-// its points, is led to the point of the difference that is nearest to the origin.
+// The nearest points of two convex cores (Gilbert, Johnson, Keerthi 1988): a simplex of their difference A − B, of up
+// to four of its points, is led to the point of the difference that is nearest to the origin.
 //
-// The nearest point of a triangle is taken along its normal, so that the direction of two faces, or a face and a vertex, or two
-// edges is that of the features however small the gap. A bounded number of rounds; it ends early when no point of the
-// difference is nearer along the direction by more than rounding. Used by the convex family only.
+// The nearest point of a triangle is taken along its normal, so that the direction of two faces, or a face and a
+// vertex, or two edges is that of the features however small the gap. A bounded number of rounds; it ends early when no
+// point of the difference is nearer along the direction by more than rounding. Used by the convex family only.
 #pragma once
 
 #include "engine/collide/convex_shape.hpp"
@@ -29,7 +29,8 @@ struct Nearest {
 
 // Weights of the nearest point of a segment to the origin. Points of no weight are dropped by the caller.
 template <typename Real>
-AXION_HD inline math::Vec3<Real> nearest_of_segment(const math::Vec3<Real>& p, const math::Vec3<Real>& q, Real& wp, Real& wq) {
+AXION_HD inline math::Vec3<Real> nearest_of_segment(const math::Vec3<Real>& p, const math::Vec3<Real>& q, Real& wp,
+                                                    Real& wq) {
   const math::Vec3<Real> pq = q - p;
   const Real along = -math::dot(p, pq), length = math::dot(pq, pq);
   const Real t = along <= Real(0) || length <= Real(0) ? Real(0) : (along >= length ? Real(1) : along / length);
@@ -69,8 +70,8 @@ AXION_HD inline math::Vec3<Real> nearest_of_triangle(const math::Vec3<Real>& p, 
   return best;
 }
 
-// The same of a tetrahedron whose last point is the newest: the origin is not beyond the face opposite to it. Returns whether
-// the origin is inside.
+// The same of a tetrahedron whose last point is the newest: the origin is not beyond the face opposite to it. Returns
+// whether the origin is inside.
 template <typename Real>
 AXION_HD inline bool nearest_of_tetrahedron(const math::Vec3<Real>* p, Real* weight, math::Vec3<Real>& v) {
   Real least = std::numeric_limits<Real>::max();
@@ -145,7 +146,8 @@ AXION_HD_CALL Nearest<Real> nearest_points(const ConvexPair<Real>& pair, Real fa
     if (!(length > noise)) return result.bound > noise ? result : overlap(v, simplex);
     const Difference<Real> next = nearest_along(pair, v);
     const Real along = math::dot(v, next.w()) / length;
-    // Lengths that differ by rounding are those of directions that may differ by its root: the one that separates most is kept.
+    // Lengths that differ by rounding are those of directions that may differ by its root: the one that separates most
+    // is kept.
     if (along > result.bound) result = {v, length, along, simplex};
     if (along > far || length - along <= kTolerance * length + noise) break;
     simplex.point[simplex.count++] = next;

@@ -1,4 +1,5 @@
-// Whether two shapes may come near each other within a step: where they are, how they move, and the test of their spheres.
+// Whether two shapes may come near each other within a step: where they are, how they move, and the test of their
+// spheres.
 #pragma once
 
 #include <limits>
@@ -26,7 +27,8 @@ AXION_HD inline Real shape_range(const model::ShapeData<Real>& shape, Real reach
   return shape.bounding_radius + reach + (shape.body < 0 ? Real(0) : dt * math::norm(v[shape.body]));
 }
 
-// Bodies fall towards the world's shapes, whose reach in a step is therefore what gravity adds to it; two bodies fall alike.
+// Bodies fall towards the world's shapes, whose reach in a step is therefore what gravity adds to it; two bodies fall
+// alike.
 template <typename Real>
 AXION_HD inline void place_shape(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int i, Real dt) {
   const model::ShapeData<Real>& shape = m.shapes[i];
@@ -49,7 +51,8 @@ AXION_HD inline void reach_as_solved(const model::ModelView<Real>& m, const mode
   const model::ShapeData<Real>& shape = m.shapes[i];
   const Real reach = turning_reach(shape, w.omega_plus, dt);
   if (reach > w.shape_reach[i]) w.shape_reach[i] = reach;
-  const Real last = shape_range(shape, w.shape_reach[i], w.v, dt), solved = shape_range(shape, w.shape_reach[i], w.v_plus, dt);
+  const Real last = shape_range(shape, w.shape_reach[i], w.v, dt),
+             solved = shape_range(shape, w.shape_reach[i], w.v_plus, dt);
   w.shape_range[i] = last > solved ? last : solved;
 }
 
@@ -60,7 +63,8 @@ AXION_HD inline math::Vec3<Real> relative_travel(const model::ShapeData<Real>& a
   return b.body < 0 ? dt * v[a.body] : dt * (v[a.body] - v[b.body]);
 }
 
-// Gaps below this are candidates. What forces other than gravity add is made up for after the solve (review_contacts.hpp).
+// Gaps below this are candidates. What forces other than gravity add is made up for after the solve
+// (review_contacts.hpp).
 template <typename Real>
 AXION_HD inline Real pair_margin(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                  const model::PairData<Real>& pair, const model::StepSettings<Real>& s,
@@ -74,8 +78,8 @@ AXION_HD inline Real pair_margin(const model::ModelView<Real>& m, const model::W
   return s.contact_margin + w.shape_reach[pair.shape_a] + w.shape_reach[pair.shape_b] + travel;
 }
 
-// Whether bounding spheres whose centres are d apart, the first moving by `travel`, come within `distance` centre to centre; a
-// plane is its half space.
+// Whether bounding spheres whose centres are d apart, the first moving by `travel`, come within `distance` centre to
+// centre; a plane is its half space.
 template <typename Real>
 AXION_HD inline bool come_near(const math::Vec3<Real>& d, const math::Vec3<Real>& travel, Real distance) {
   const Real along = -math::dot(d, travel), length2 = math::dot(travel, travel);
@@ -104,8 +108,9 @@ AXION_HD inline bool meet_in_reach(const model::ModelView<Real>& m, const model:
 }
 
 template <typename Real>
-AXION_HD_SMALL inline bool near_each_other(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int shape_a,
-                                           int shape_b, const model::StepSettings<Real>& s, Foresight foresight) {
+AXION_HD_SMALL inline bool near_each_other(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                           int shape_a, int shape_b, const model::StepSettings<Real>& s,
+                                           Foresight foresight) {
   const math::Vec3<Real> d = w.shape_centre[shape_a] - w.shape_centre[shape_b];
   const Real range = s.contact_margin + w.shape_range[shape_a] + w.shape_range[shape_b];
   if (math::dot(d, d) >= range * range) return false;  // most pairs, and nothing else is read of them

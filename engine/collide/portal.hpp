@@ -1,9 +1,10 @@
-// The way out of two convex cores that overlap: the face of their difference A − B that a ray from a point within it meets
-// (Snethen 2008, Minkowski portal refinement).
+// The way out of two convex cores that overlap: the face of their difference A − B that a ray from a point within it
+// meets (Snethen 2008, Minkowski portal refinement).
 //
-// The first ray goes from the difference of the centres through the origin; then rays from the origin along the normal found,
-// as long as they find a face that is less deep. The result is a face of the difference, and where the cores overlap by less than
-// their neighbouring faces are apart it is the least deep one. A bounded number of rounds. Used by the convex family only.
+// The first ray goes from the difference of the centres through the origin; then rays from the origin along the normal
+// found, as long as they find a face that is less deep. The result is a face of the difference, and where the cores
+// overlap by less than their neighbouring faces are apart it is the least deep one. A bounded number of rounds. Used by
+// the convex family only.
 #pragma once
 
 #include "engine/collide/gjk.hpp"
@@ -29,8 +30,8 @@ AXION_HD inline Difference<Real> farthest_along(const ConvexPair<Real>& pair, co
 
 // Three points of the difference such that the ray from `from` along `ray` passes between them. False: none found.
 template <typename Real>
-AXION_HD inline bool discover_portal(const ConvexPair<Real>& pair, const math::Vec3<Real>& from, const math::Vec3<Real>& ray,
-                                     Difference<Real>* point) {
+AXION_HD inline bool discover_portal(const ConvexPair<Real>& pair, const math::Vec3<Real>& from,
+                                     const math::Vec3<Real>& ray, Difference<Real>* point) {
   const Real tiny = Real(64) * std::numeric_limits<Real>::epsilon() * extent(pair);
   const auto seen = [&](int i) { return point[i].w() - from; };
   point[0] = farthest_along(pair, ray);
@@ -61,7 +62,7 @@ AXION_HD inline bool discover_portal(const ConvexPair<Real>& pair, const math::V
 // Leads the portal outwards along the ray until it lies in the surface.
 template <typename Real>
 AXION_HD_CALL Portal<Real> find_portal(const ConvexPair<Real>& pair, const math::Vec3<Real>& from,
-                                         const math::Vec3<Real>& ray) {
+                                       const math::Vec3<Real>& ray) {
   constexpr Real kEpsilon = std::numeric_limits<Real>::epsilon();
   const Real tolerance = (sizeof(Real) == sizeof(float) ? Real(8) * kEpsilon : Real(1e-9)) * extent(pair);
   Portal<Real> portal{};

@@ -1,15 +1,16 @@
 // After a solve: whether contacts that it was not told of should have had an impulse.
 //
-// A contact that is left out has none, so the result solves the step with all candidates exactly where it leaves each of
-// their gaps open, g₀ + h J_n u⁺ ≥ 0 to the tolerance of a contact's row; those that it does not are added and the step is
-// solved again. Candidates themselves were found along the last velocities: where a surface moved more than half the margin
-// further than those foresaw, they are first looked for along the result's velocities, too. So no contact is missed whatever
-// forces, drives or impacts add within the step, and margins need no allowance for them. What became a contact stays one for
-// the rest of the step, wherever later results go.
+// A contact that is left out has none, so the result solves the step with all candidates exactly where it leaves each
+// of their gaps open, g₀ + h J_n u⁺ ≥ 0 to the tolerance of a contact's row; those that it does not are added and the
+// step is solved again. Candidates themselves were found along the last velocities: where a surface moved more than
+// half the margin further than those foresaw, they are first looked for along the result's velocities, too. So no
+// contact is missed whatever forces, drives or impacts add within the step, and margins need no allowance for them.
+// What became a contact stays one for the rest of the step, wherever later results go.
 //
-// Gaps are linear in u, and nearly so while bodies do not turn: a plane between two convex shapes stays between them. Where
-// shapes turn so far that they may overlap in spite of it, a pair without contacts is looked at in the result's poses. What
-// overlaps there becomes a contact with the rows of those poses and the gap that they lead back to, g⁺ − h J⁺u⁺.
+// Gaps are linear in u, and nearly so while bodies do not turn: a plane between two convex shapes stays between them.
+// Where shapes turn so far that they may overlap in spite of it, a pair without contacts is looked at in the result's
+// poses. What overlaps there becomes a contact with the rows of those poses and the gap that they lead back to, g⁺ − h
+// J⁺u⁺.
 #pragma once
 
 #include "engine/collide/find_contacts.hpp"
@@ -21,12 +22,14 @@ namespace axion::collide {
 inline constexpr int kReviews = 8;     // after which a step is solved again, at most
 inline constexpr int kFirstOfAll = 3;  // from this one on every candidate becomes a contact, as far as there is room
 inline constexpr double kTurnedDepth = 0.1;  // of the margin: overlap that turning may cause without being looked for
-inline constexpr double kSlidShare = 0.5;  // of its bounding radius: a shape that moves further may overlap by what its gaps do not say
-inline constexpr int kTurned = 3;            // what candidate_use says of a contact in the result's poses
+inline constexpr double kSlidShare =
+    0.5;  // of its bounding radius: a shape that moves further may overlap by what its gaps do not say
+inline constexpr int kTurned = 3;  // what candidate_use says of a contact in the result's poses
 
 // How far shape i's surface moves in the step beyond what its last velocities say.
 template <typename Real>
-AXION_HD inline Real unforeseen_travel(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int i, Real dt) {
+AXION_HD inline Real unforeseen_travel(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int i,
+                                       Real dt) {
   const model::ShapeData<Real>& shape = m.shapes[i];
   if (shape.body < 0) return 0;
   const int b = shape.body;
@@ -34,8 +37,8 @@ AXION_HD inline Real unforeseen_travel(const model::ModelView<Real>& m, const mo
   return dt * (math::norm(w.v_plus[b] - w.v[b]) + math::norm(w.omega_plus[b] - w.omega[b]) * radius);
 }
 
-// Looks for candidates along the result's velocities, too. Chosen are those that are contacts already: others, even where the
-// last velocities would close their gap, are for the result to judge.
+// Looks for candidates along the result's velocities, too. Chosen are those that are contacts already: others, even
+// where the last velocities would close their gap, are for the result to judge.
 template <typename Real, typename Team>
 AXION_HD_CALL void search_again(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                 const model::StepSettings<Real>& s, ContactSearch& search) {
@@ -79,17 +82,17 @@ AXION_HD inline ShapePose<Real> solved_pose(const model::ModelView<Real>& m, con
 
 // Where the shapes of a pair overlap in the result's poses.
 template <typename Real>
-AXION_HD_CALL int collide_solved(const model::ModelView<Real>& m, const model::WorldView<Real>& w, const model::PairData<Real>& pair,
-                                 ContactPoint<Real>* points) {
+AXION_HD_CALL int collide_solved(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                 const model::PairData<Real>& pair, ContactPoint<Real>* points) {
   const model::ShapeData<Real>&a = m.shapes[pair.shape_a], &b = m.shapes[pair.shape_b];
-  return collide_pair(shape_of(m, a), solved_pose(m, w, pair.shape_a), shape_of(m, b), solved_pose(m, w, pair.shape_b), Real(0),
-                      points);
+  return collide_pair(shape_of(m, a), solved_pose(m, w, pair.shape_a), shape_of(m, b), solved_pose(m, w, pair.shape_b),
+                      Real(0), points);
 }
 
 // Whether turning may have brought the shapes of a pair to overlap.
 template <typename Real>
-AXION_HD inline bool pair_turns(const model::ModelView<Real>& m, const model::WorldView<Real>& w, const model::StepSettings<Real>& s,
-                                const model::PairData<Real>& pair) {
+AXION_HD inline bool pair_turns(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                const model::StepSettings<Real>& s, const model::PairData<Real>& pair) {
   const Real turned = turned_travel(m, w, pair.shape_a, s.dt) + turned_travel(m, w, pair.shape_b, s.dt);
   return turned > Real(kTurnedDepth) * s.contact_margin;
 }
@@ -142,8 +145,8 @@ AXION_HD_CALL void find_turned(const model::ModelView<Real>& m, const model::Wor
   }
 }
 
-// Candidates that the result breaks into candidate_kept, in order; returns how many. Needs the result in v_plus, omega_plus
-// and its poses. Contacts stay as they are.
+// Candidates that the result breaks into candidate_kept, in order; returns how many. Needs the result in v_plus,
+// omega_plus and its poses. Contacts stay as they are.
 template <typename Real, typename Team>
 AXION_HD_CALL int find_missed(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                               const model::StepSettings<Real>& s, ContactSearch& search) {
@@ -163,11 +166,11 @@ AXION_HD_CALL int find_missed(const Team& team, const model::ModelView<Real>& m,
       [&](int slot, int k) { w.candidate_kept[k] = slot; });
 }
 
-// The `missed` candidates in candidate_kept become contacts, in the order of pairs, after those that a pair has already. Where
-// there is no room the deepest do.
+// The `missed` candidates in candidate_kept become contacts, in the order of pairs, after those that a pair has
+// already. Where there is no room the deepest do.
 template <typename Real, typename Team>
-AXION_HD_CALL void add_contacts(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w, int missed,
-                                ContactSearch& search) {
+AXION_HD_CALL void add_contacts(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                int missed, ContactSearch& search) {
   const int room = m.contact_capacity - search.count, added = missed < room ? missed : room;
   search.overflow |= added < missed;
   team.for_each(1, [&](int) {
@@ -188,10 +191,12 @@ AXION_HD_CALL void add_contacts(const Team& team, const model::ModelView<Real>& 
 
 // Makes contacts of `missed` candidates, after find_missed; `review` counts from 0.
 template <typename Real, typename Team>
-AXION_HD_CALL void add_missed(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w, int review,
-                              int missed, ContactSearch& search) {
+AXION_HD_CALL void add_missed(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                              int review, int missed, ContactSearch& search) {
   if (review >= kFirstOfAll) {
-    const auto is_open = [&](int slot) { return w.candidate_use[slot] == kCandidate || w.candidate_use[slot] == kTurned; };
+    const auto is_open = [&](int slot) {
+      return w.candidate_use[slot] == kCandidate || w.candidate_use[slot] == kTurned;
+    };
     const int all = static_cast<int>(
         team.template sum<Real>(search.slots, [&](int slot) { return is_open(slot) ? Real(1) : Real(0); }));
     if (search.count + all <= m.contact_capacity) {
@@ -221,9 +226,10 @@ AXION_HD inline Real moved_share(const model::ModelView<Real>& m, const model::W
 
 // Whether the shapes of a pair slide so far that the gaps of the corners and faces that they had before say too little.
 template <typename Real>
-AXION_HD inline bool pair_slides(const model::ModelView<Real>& m, const model::WorldView<Real>& w, const model::StepSettings<Real>& s,
-                                 const model::PairData<Real>& pair) {
-  return moved_share(m, w, pair.shape_a, s.dt) > Real(kSlidShare) || moved_share(m, w, pair.shape_b, s.dt) > Real(kSlidShare);
+AXION_HD inline bool pair_slides(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                 const model::StepSettings<Real>& s, const model::PairData<Real>& pair) {
+  return moved_share(m, w, pair.shape_a, s.dt) > Real(kSlidShare) ||
+         moved_share(m, w, pair.shape_b, s.dt) > Real(kSlidShare);
 }
 
 template <typename Real, typename Team>
@@ -232,8 +238,8 @@ AXION_HD inline bool shapes_slide(const Team& team, const model::ModelView<Real>
   return team.template max<Real>(m.shape_count, [&](int i) { return moved_share(m, w, i, s.dt); }) > Real(kSlidShare);
 }
 
-// The deepest overlap that the result leaves, of all candidates, and in the result's poses where shapes turn or slide far; needs
-// find_missed.
+// The deepest overlap that the result leaves, of all candidates, and in the result's poses where shapes turn or slide
+// far; needs find_missed.
 template <typename Real, typename Team>
 AXION_HD_CALL Real solved_depth(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                 const model::StepSettings<Real>& s, const ContactSearch& search) {

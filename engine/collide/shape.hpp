@@ -1,8 +1,8 @@
 // Shape and ShapePose: what the narrow phase knows of a shape; and the bounding sphere test before it.
 //
-// Sizes in metres. Plane: unused, the half space below its local z = 0; sphere: x radius; capsule and cylinder: x radius, y half
-// length of the axis (local z); box: half extents; ellipsoid: semi-axes; mesh: x the depth of its origin below the nearest face of
-// the hull, y the distance to the farthest vertex.
+// Sizes in metres. Plane: unused, the half space below its local z = 0; sphere: x radius; capsule and cylinder: x
+// radius, y half length of the axis (local z); box: half extents; ellipsoid: semi-axes; mesh: x the depth of its origin
+// below the nearest face of the hull, y the distance to the farthest vertex.
 #pragma once
 
 #include <limits>
@@ -12,8 +12,8 @@
 
 namespace axion::collide {
 
-// Vertices of a convex hull, in a mesh's shape frame, whose origin is inside: `stride` numbers x, then as many y and z. The stride
-// is a multiple of kHullLanes; beyond `count` the first vertex is repeated.
+// Vertices of a convex hull, in a mesh's shape frame, whose origin is inside: `stride` numbers x, then as many y and z.
+// The stride is a multiple of kHullLanes; beyond `count` the first vertex is repeated.
 inline constexpr int kHullLanes = 8;
 template <typename Real>
 struct Hull {

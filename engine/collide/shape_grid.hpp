@@ -80,8 +80,8 @@ AXION_HD inline bool is_endless(const model::WorldView<Real>& w, int i) {
   return w.shape_side[i] > std::numeric_limits<Real>::max();
 }
 
-// Levels of boxes that are more than half as long as the longest; of a greater share where eight of them would not reach
-// to the shortest.
+// Levels of boxes that are more than half as long as the longest; of a greater share where eight of them would not
+// reach to the shortest.
 template <typename Real, typename Team>
 AXION_HD inline Grid<Real> choose_levels(const Team& team, const model::ModelView<Real>& m,
                                          const model::WorldView<Real>& w) {
@@ -119,7 +119,8 @@ AXION_HD inline int level_of(const model::WorldView<Real>& w, const Grid<Real>& 
   return level;
 }
 
-// The cell of x along an axis; never falls as x grows. Beyond 2^20, where floats no longer tell cells apart, all is one.
+// The cell of x along an axis; never falls as x grows. Beyond 2^20, where floats no longer tell cells apart, all is
+// one.
 template <typename Real>
 AXION_HD inline int cell_of(Real x, Real per_metre) {
   constexpr int kEnd = 1 << 20;

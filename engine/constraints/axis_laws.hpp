@@ -1,11 +1,12 @@
 // What springs, dampers and drives ask along one joint coordinate s, and how much of it is solved by backward Euler.
 //
-// K is the stiffness and D the damping of all that acts on an axis without bounds. Forces belong to the start of a step, between the
-// velocities before and after, where the trapezoidal rule is second order: damping takes the mean of ṡ⁻ and ṡ⁺, a spring that of
-// s⁻⁻, s⁻ twice, s⁺. It keeps the energy of what the step cannot follow, so laws that are stiff against the step, by
-//   z = h (D + hK/2) / (I + a),  I = 1/(J M⁻¹ Jᵀ) of the two bodies, a the armature,
-// take the share w = max(0, 1 − z₀/z) of backward Euler, which damps it. Of the linear axis I ẍ + D ẋ + K x = 0 no root is outside
-// the unit circle for any h, and all tend to zero where D or K does to infinity.
+// K is the stiffness and D the damping of all that acts on an axis without bounds. Forces belong to the start of a
+// step, between the velocities before and after, where the trapezoidal rule is second order: damping takes the mean of
+// ṡ⁻ and ṡ⁺, a spring that of s⁻⁻, s⁻ twice, s⁺. It keeps the energy of what the step cannot follow, so laws that are
+// stiff against the step, by
+//   z = h (D + hK/2) / (I + a),  I = 1/(J M⁻¹ Jᵀ) of the two bodies, a the armature, take the share w = max(0, 1 −
+//   z₀/z) of backward Euler, which damps it. Of the linear axis I ẍ + D ẋ + K x = 0 no root is outside the unit circle
+//   for any h, and all tend to zero where D or K does to infinity.
 #pragma once
 
 #include "engine/constraints/free_motion.hpp"
@@ -49,7 +50,8 @@ AXION_HD inline Real stiff_share(const model::ModelView<Real>& m, const model::W
   if (!(push > 0)) return 0;
   const model::JointData<Real>& joint = m.joints[m.axes[i].joint];
   const model::Row<Real>& row = w.row_start[m.lock_count + i];
-  const Real held = Real(kSoftAxis) * (Real(1) / row_product(m, w, row, row, joint.child, joint.parent) + m.axes[i].armature);
+  const Real held =
+      Real(kSoftAxis) * (Real(1) / row_product(m, w, row, row, joint.child, joint.parent) + m.axes[i].armature);
   return push > held ? Real(1) - held / push : Real(0);
 }
 

@@ -1,18 +1,18 @@
 // Axis rows, limits and effort rows: everything that acts along one joint coordinate s.
 //
 // Axis row. Armature a, damping d, spring k to s₀, position drive kp to s_t, velocity drive kd to ṡ_t, all implicit:
-//   λ = α − β ṡ⁺,  β = h²(kp + k) + h(kd + d) + a,  α = h[kp(s_t − s⁻) + kd ṡ_t − k(s⁻ − s₀)] + a ṡ⁻
-// by backward Euler; in a leapfrog by the trapezoidal rule where that can follow them (axis_laws.hpp, integrate_law). They are one
-// compliant row J u + λ/β − α/β = 0. β = 0 means that nothing waits for ṡ⁺: the row is then empty, and λ = 0. Else motors on the axis
-// act by it too, α += their impulse: they push armature as much as bodies, and a link of 1e-13 kg m² would leave with 5e7 rad/s for
-// the row to take back.
-// ṡ⁻ of the armature is the rate that the last step ended with, J(q⁻)u⁺ of its own row: what armature gives to one step
-// it takes from the next, where J(q⁺)u⁺ would lose a J̇u h each step (a joint of several axes then moves wrongly by O(1)). A
-// leapfrog adds half of J̇u h, by what it was in the last step, or (ṡ⁺ − ṡ⁻)/h would be wrong by its change, of first order.
-// Limit. The nearer bound as a unilateral row: gap g = s − lower or upper − s, a = (g + off)/h + J u.
-// Effort row. Dry friction (α = 0, β = ∞) and drives whose effort is limited: the same row with its impulse held within
-// bounds, λ = proj_[l,u](λ − (J u + λ/β − α/β)/(r + 1/β)); the box form of friction in one dimension.
-// Forces act for joint_force_step, which is h but after a state was set (force_steps.hpp). Jacobians are those at q⁻.
+//   λ = α − β ṡ⁺,  β = h²(kp + k) + h(kd + d) + a,  α = h[kp(s_t − s⁻) + kd ṡ_t − k(s⁻ − s₀)] + a ṡ⁻ by backward Euler;
+//   in a leapfrog by the trapezoidal rule where that can follow them (axis_laws.hpp, integrate_law). They are one
+//   compliant row J u + λ/β − α/β = 0. β = 0 means that nothing waits for ṡ⁺: the row is then empty, and λ = 0. Else
+//   motors on the axis act by it too, α += their impulse: they push armature as much as bodies, and a link of 1e-13 kg
+//   m² would leave with 5e7 rad/s for the row to take back. ṡ⁻ of the armature is the rate that the last step ended
+//   with, J(q⁻)u⁺ of its own row: what armature gives to one step it takes from the next, where J(q⁺)u⁺ would lose a
+//   J̇u h each step (a joint of several axes then moves wrongly by O(1)). A leapfrog adds half of J̇u h, by what it was
+//   in the last step, or (ṡ⁺ − ṡ⁻)/h would be wrong by its change, of first order. Limit. The nearer bound as a
+//   unilateral row: gap g = s − lower or upper − s, a = (g + off)/h + J u. Effort row. Dry friction (α = 0, β = ∞) and
+//   drives whose effort is limited: the same row with its impulse held within bounds, λ = proj_[l,u](λ − (J u + λ/β −
+//   α/β)/(r + 1/β)); the box form of friction in one dimension. Forces act for joint_force_step, which is h but after a
+//   state was set (force_steps.hpp). Jacobians are those at q⁻.
 #pragma once
 
 #include "engine/constraints/axis_laws.hpp"
@@ -20,8 +20,8 @@
 
 namespace axion::constraints {
 
-// Joint rows at q⁻: row_start of locks and axes, lock_start_error, axis_position next to its last value, axis_rate where
-// no step gave it.
+// Joint rows at q⁻: row_start of locks and axes, lock_start_error, axis_position next to its last value, axis_rate
+// where no step gave it.
 template <typename Real, typename Team>
 AXION_HD_CALL void start_joints(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w) {
   team.for_each(m.joint_count, [&](int j) {
@@ -46,8 +46,8 @@ AXION_HD_CALL void start_joints(const Team& team, const model::ModelView<Real>& 
   });
 }
 
-// The controls that a joint's drives follow in this step, of one actuator: the mean of the last step's and this one's by the times
-// that either acts.
+// The controls that a joint's drives follow in this step, of one actuator: the mean of the last step's and this one's
+// by the times that either acts.
 template <typename Real>
 AXION_HD inline Real drive_control(const model::ModelView<Real>&, const model::WorldView<Real>& w,
                                    const model::ActuatorData<Real>& actuator, int joint) {
@@ -66,13 +66,14 @@ struct AxisStep {
 
 template <typename Real>
 AXION_HD inline AxisStep<Real> step_joint(const model::AxisData<Real>& axis, Real s, Real h, Real dt) {
-  return {{axis.stiffness, axis.damping}, -h * axis.stiffness * (s - axis.spring_reference),
+  return {{axis.stiffness, axis.damping},
+          -h * axis.stiffness * (s - axis.spring_reference),
           h * (dt * axis.stiffness + axis.damping)};
 }
 
 template <typename Real>
-AXION_HD inline AxisStep<Real> step_drive(const model::ActuatorData<Real>& actuator, const model::WorldView<Real>& w, Real s,
-                                          Real control, Real h, Real dt) {
+AXION_HD inline AxisStep<Real> step_drive(const model::ActuatorData<Real>& actuator, const model::WorldView<Real>& w,
+                                          Real s, Real control, Real h, Real dt) {
   const Real gain = w.gain_scale[actuator.control], gear = actuator.gear;
   if (actuator.kind == model::ActuatorKind::kPosition) {
     return {drive_law(actuator, w), h * gain * gear * actuator.kp * (control - gear * s),
@@ -81,8 +82,8 @@ AXION_HD inline AxisStep<Real> step_drive(const model::ActuatorData<Real>& actua
   return {drive_law(actuator, w), h * gain * gear * actuator.kd * control, h * gain * gear * gear * actuator.kd};
 }
 
-// The same with the share `weight` of backward Euler, the rest by the trapezoidal rule: that gives half a step's damping to ṡ⁻, here
-// `rate`, and makes an armature of h²K/4 of a spring.
+// The same with the share `weight` of backward Euler, the rest by the trapezoidal rule: that gives half a step's
+// damping to ṡ⁻, here `rate`, and makes an armature of h²K/4 of a spring.
 template <typename Real>
 AXION_HD inline AxisStep<Real> share_out(const AxisStep<Real>& step, Real rate, Real h, Real dt, Real weight) {
   if (weight == Real(1)) return step;
@@ -96,12 +97,13 @@ template <typename Real>
 AXION_HD inline Real euler_share(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                  const model::StepSettings<Real>& s, int i, Real stiff) {
   if (!s.half_step_start) return 1;
-  const Real joint = s.joint_mode == model::JointMode::kBlended && w.state_is_new[0] == 0 ? w.blend[m.axes[i].joint] : Real(0);
+  const Real joint =
+      s.joint_mode == model::JointMode::kBlended && w.state_is_new[0] == 0 ? w.blend[m.axes[i].joint] : Real(0);
   return stiff + (1 - stiff) * joint;
 }
 
-// axis_rate, axis_bias of armature. J(q⁻)u⁺ is half of J̇u h less than the mean of ds/dt over the step, by what J̇u was in the last
-// step; a new state foresees it from where its velocities lead.
+// axis_rate, axis_bias of armature. J(q⁻)u⁺ is half of J̇u h less than the mean of ds/dt over the step, by what J̇u was
+// in the last step; a new state foresees it from where its velocities lead.
 template <typename Real, typename Team>
 AXION_HD_CALL void start_rates(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                const model::StepSettings<Real>& s) {
@@ -138,8 +140,8 @@ AXION_HD_CALL void start_rates(const Team& team, const model::ModelView<Real>& m
 
 // alpha, beta, the row and axis_impulse of every axis; needs start_joints, turn_inertias and choose_force_steps.
 template <typename Real, typename Team>
-AXION_HD inline void build_axis_rows(const Team& team, const model::ModelView<Real>& m,
-                                     const model::WorldView<Real>& w, const model::StepSettings<Real>& settings) {
+AXION_HD inline void build_axis_rows(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                     const model::StepSettings<Real>& settings) {
   start_rates(team, m, w, settings);
   team.for_each(m.axis_count, [&](int i) {
     const model::AxisData<Real>& axis = m.axes[i];

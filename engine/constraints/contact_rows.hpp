@@ -1,15 +1,14 @@
 // Contact rows: Jacobians, arms and normals frozen at q⁻; the gap is linear in u.
 //
-//   normal: a = J_n u + max(Σ̂ λ_n − v_n, −v_out),  b = r_n λ_n,  0 ≤ a ⟂ b ≥ 0
-//   v_n = max(−f g₀/h, e v_impact), the parting speed that the gap asks for: f = 1 while the bodies are apart; of an overlap
-//   the share f = 1 at position level, Baumgarte's Υ at velocity level, ERP = hk/(hk + b) where the contact has a spring.
-//   Σ̂ = min(Σ/h², 1e-2 r_n) but for rebounds, and 1/(h(hk + b)) with a spring.
-//   v_out = max(v_dep, e v_impact) bounds the speed at which bodies part, not what the contact carries: a body at rest sags
-//   until Σ̂ λ_n is what v_n asks, whatever it weighs, and an overlap beyond what λ_n explains is pushed out at v_out.
-// Restitution acts when the bodies have met: a contact found ahead lets them come together exactly, and the next step
-// asks for e times the speed at which they came. Asking for it ahead would cost O(h) of the rebound's height.
-//   tangents: J_t u against friction.hpp.
-// r_n = J_n M̃⁻¹ J_nᵀ; r_t the greatest eigenvalue of the tangent block. Rows are (normal, t1, t2) from `base`.
+//   normal: a = J_n u + max(Σ̂ λ_n − v_n, −v_out),  b = r_n λ_n,  0 ≤ a ⟂ b ≥ 0 v_n = max(−f g₀/h, e v_impact), the
+//   parting speed that the gap asks for: f = 1 while the bodies are apart; of an overlap the share f = 1 at position
+//   level, Baumgarte's Υ at velocity level, ERP = hk/(hk + b) where the contact has a spring. Σ̂ = min(Σ/h², 1e-2 r_n)
+//   but for rebounds, and 1/(h(hk + b)) with a spring. v_out = max(v_dep, e v_impact) bounds the speed at which bodies
+//   part, not what the contact carries: a body at rest sags until Σ̂ λ_n is what v_n asks, whatever it weighs, and an
+//   overlap beyond what λ_n explains is pushed out at v_out. Restitution acts when the bodies have met: a contact found
+//   ahead lets them come together exactly, and the next step asks for e times the speed at which they came. Asking for
+//   it ahead would cost O(h) of the rebound's height. tangents: J_t u against friction.hpp. r_n = J_n M̃⁻¹ J_nᵀ; r_t
+//   the greatest eigenvalue of the tangent block. Rows are (normal, t1, t2) from `base`.
 #pragma once
 
 #include "engine/constraints/axis_rows.hpp"
@@ -71,8 +70,9 @@ AXION_HD inline void list_contacts_of_bodies(const Team& team, const model::Mode
   });
 }
 
-// A spring and damper as ERP and CFM: λ = −h k c⁺ − b (c⁺ − c⁻) is c⁺/h − (1 − ERP) c⁻/h + CFM λ = 0, its velocity level
-// J u + ERP c⁻/h + CFM λ = 0. Rigid where k = 0: the share of the error that the level takes back, and no compliance.
+// A spring and damper as ERP and CFM: λ = −h k c⁺ − b (c⁺ − c⁻) is c⁺/h − (1 − ERP) c⁻/h + CFM λ = 0, its velocity
+// level J u + ERP c⁻/h + CFM λ = 0. Rigid where k = 0: the share of the error that the level takes back, and no
+// compliance.
 template <typename Real>
 struct Softness {
   Real erp, cfm;
@@ -92,8 +92,8 @@ struct NormalLaw {
   Real bias, compliance;
 };
 
-// The greater of both sides at impulse λ: what the gap asks for, or parting at `fastest`, whatever the impulse. Both grow with
-// λ and with u, so the law is as monotone as its sides, and the side may be chosen anew at every iterate.
+// The greater of both sides at impulse λ: what the gap asks for, or parting at `fastest`, whatever the impulse. Both
+// grow with λ and with u, so the law is as monotone as its sides, and the side may be chosen anew at every iterate.
 template <typename Real>
 AXION_HD inline NormalLaw<Real> bounded_parting(const NormalLaw<Real>& asked, Real fastest, Real lambda) {
   if (asked.bias + asked.compliance * lambda >= -fastest) return asked;
@@ -106,7 +106,8 @@ AXION_HD inline Real gap_velocity(const model::StepSettings<Real>& s, Real gap, 
   return (gap < 0 ? share * gap : gap) / s.dt;
 }
 
-// The law of contact i at normal impulse λ. A rebound is asked of a rigid contact: Σ̂ may take a hundredth of an impact's speed.
+// The law of contact i at normal impulse λ. A rebound is asked of a rigid contact: Σ̂ may take a hundredth of an
+// impact's speed.
 template <typename Real>
 AXION_HD inline NormalLaw<Real> normal_law(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                            const model::StepSettings<Real>& s, int i, Real r_n, Real lambda) {
@@ -124,9 +125,9 @@ AXION_HD inline NormalLaw<Real> normal_law(const model::ModelView<Real>& m, cons
   return bounded_parting(law, rebound > v_dep ? rebound : v_dep, lambda);
 }
 
-// The law of limit i: a rigid contact along its axis, but for the speed at which it is pushed out. A joint may start far
-// beyond its limits, in its own units and not in metres, so that speed follows the overlap: all of it in the recovery time.
-// No step turns a joint back further than Newton can follow.
+// The law of limit i: a rigid contact along its axis, but for the speed at which it is pushed out. A joint may start
+// far beyond its limits, in its own units and not in metres, so that speed follows the overlap: all of it in the
+// recovery time. No step turns a joint back further than Newton can follow.
 template <typename Real>
 AXION_HD inline NormalLaw<Real> limit_law(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                           const model::StepSettings<Real>& s, int i) {
@@ -156,8 +157,8 @@ AXION_HD inline Real contact_gain_of_forces(const model::WorldView<Real>& w, con
   return (after - before) * (s.dt / w.body_force_step[c.body_a]);
 }
 
-// contact_rebound: e times the speed of bodies that met in the last step, or that are found overlapping as they approach.
-// Needs the contacts' rows and the last step's impulses.
+// contact_rebound: e times the speed of bodies that met in the last step, or that are found overlapping as they
+// approach. Needs the contacts' rows and the last step's impulses.
 template <typename Real, typename Team>
 AXION_HD inline void find_rebounds(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                    const model::StepSettings<Real>& s, int contact_count) {

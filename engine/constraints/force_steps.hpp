@@ -1,12 +1,13 @@
 // The times that forces act in a step, and what one step owes to the next.
 //
-// Impulses along J(q⁻) make a leapfrog, whose velocities belong to the middle of a step: they are kicked at q⁻ by half a step of
-// the forces of the step before and half a step of its own. From a state that was set, whose velocities belong to its instant, the
-// first step takes half of the forces, and owes the other half, with the controls and wrenches that it was made with. A blended
-// joint leaves the leapfrog by its weight w (geometric_stiffness.hpp) and then owes no more than (1 − w)/2: what is paid back
-// acts in the step in which w is first seen. Debts only fall, so that weights that come and go do not shake the forces. What rests on
-// others when a new wrench takes hold of it starts anew: half of the last wrench and half of the new one together may be within
-// the cone of friction that the new one leaves.
+// Impulses along J(q⁻) make a leapfrog, whose velocities belong to the middle of a step: they are kicked at q⁻ by half
+// a step of the forces of the step before and half a step of its own. From a state that was set, whose velocities
+// belong to its instant, the first step takes half of the forces, and owes the other half, with the controls and
+// wrenches that it was made with. A blended joint leaves the leapfrog by its weight w (geometric_stiffness.hpp) and
+// then owes no more than (1 − w)/2: what is paid back acts in the step in which w is first seen. Debts only fall, so
+// that weights that come and go do not shake the forces. What rests on others when a new wrench takes hold of it starts
+// anew: half of the last wrench and half of the new one together may be within the cone of friction that the new one
+// leaves.
 #pragma once
 
 #include "engine/constraints/geometric_stiffness.hpp"
@@ -31,7 +32,7 @@ AXION_HD_CALL bool rests_under_new_wrench(const model::WorldView<Real>& w, int b
 // Blending weights, force steps and times owed. Needs start_joints and weigh_axes.
 template <typename Real, typename Team>
 AXION_HD_CALL void choose_force_steps(const Team& team, const model::ModelView<Real>& m,
-                                        const model::WorldView<Real>& w, const model::StepSettings<Real>& s) {
+                                      const model::WorldView<Real>& w, const model::StepSettings<Real>& s) {
   const bool blended = s.joint_mode == model::JointMode::kBlended;
   if (blended) blend_weights(team, m, w, s.dt);
   const bool is_new = w.state_is_new[0] != 0;

@@ -1,15 +1,15 @@
 // Bodies at the start of a step: world inertia, and the free velocity ũ that they would have without constraints.
 //
-//   ũ = u⁻ + h M̃⁻¹ f_ext,  M̃ = GᵀMG = diag(m 1, R I Rᵀ)
-// f_ext holds gravity, what holds some of it up, drag, external wrenches and the efforts of motors whose axis has no
-// row; the gyroscopic torque is here for the modes that treat it as a torque, and in the rotation map for SPLIT. Source: seeds, section Kinematics and dynamics.
-// Forces act for body_force_step and joint_force_step (force_steps.hpp), h but after a state was set; of these the time that the
-// last step owed with its own wrench and controls.
+//   ũ = u⁻ + h M̃⁻¹ f_ext,  M̃ = GᵀMG = diag(m 1, R I Rᵀ) f_ext holds gravity, what holds some of it up, drag, external
+//   wrenches and the efforts of motors whose axis has no row; the gyroscopic torque is here for the modes that treat it
+//   as a torque, and in the rotation map for SPLIT. Source: seeds, section Kinematics and dynamics. Forces act for
+//   body_force_step and joint_force_step (force_steps.hpp), h but after a state was set; of these the time that the
+//   last step owed with its own wrench and controls.
 #pragma once
 
-#include "engine/model/step_settings.hpp"
 #include "engine/constraints/joint_rows.hpp"
 #include "engine/constraints/rotation_map.hpp"
+#include "engine/model/step_settings.hpp"
 
 namespace axion::constraints {
 
@@ -64,7 +64,8 @@ AXION_HD inline Real motor_effort(const model::ModelView<Real>& m, const model::
   return effort;
 }
 
-// Impulse of the plain motors on an axis in this step, N s or N m s: what the last step owed, with its controls, and the rest.
+// Impulse of the plain motors on an axis in this step, N s or N m s: what the last step owed, with its controls, and
+// the rest.
 template <typename Real>
 AXION_HD inline Real motor_impulse(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int axis) {
   const int j = m.axes[axis].joint;
@@ -87,12 +88,13 @@ AXION_HD inline void add_axis_impulse(const model::ModelView<Real>& m, const mod
   }
 }
 
-// Adds the impulses in the time h of what acts on a body besides its weight: gravity compensation, -g of the lifted mass at its
-// centre, and drag at p, F = -h d (v + ω × p), T = -h d ω, solved for the body alone with the share θ of the velocities that it ends
-// with: the trapezoidal rule where the body follows the drag, nearly backward Euler where it does not.
+// Adds the impulses in the time h of what acts on a body besides its weight: gravity compensation, -g of the lifted
+// mass at its centre, and drag at p, F = -h d (v + ω × p), T = -h d ω, solved for the body alone with the share θ of
+// the velocities that it ends with: the trapezoidal rule where the body follows the drag, nearly backward Euler where
+// it does not.
 template <typename Real>
 AXION_HD_CALL void add_body_forces(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int b, Real h,
-                                     math::Vec3<Real>& linear, math::Vec3<Real>& angular) {
+                                   math::Vec3<Real>& linear, math::Vec3<Real>& angular) {
   const model::BodyForceData<Real>& force = m.body_forces[b];
   const math::Vec3<Real> lift = (-h * w.mass_scale[b]) * m.gravity;
   linear += force.lift_mass * lift;
@@ -103,8 +105,9 @@ AXION_HD_CALL void add_body_forces(const model::ModelView<Real>& m, const model:
   const Real least = I.x < I.y ? (I.x < I.z ? I.x : I.z) : (I.y < I.z ? I.y : I.z);
   const Real z = hd * (1 / mass + (1 + math::dot(p, p)) / least), theta = z > 1 ? 1 - 1 / (2 * z) : Real(0.5);
   // With A = (I + θ h d)⁻¹:  Δω = A (p × F − h d ω),  (s + θ h d [p]ᵀA[p]) F = −h d (v + ω × p + θ h d p × A ω).
-  const math::Mat3<Real> A = math::rotate_diagonal(
-      math::to_matrix(w.q[b]), math::Vec3<Real>{1 / (I.x + theta * hd), 1 / (I.y + theta * hd), 1 / (I.z + theta * hd)});
+  const math::Mat3<Real> A =
+      math::rotate_diagonal(math::to_matrix(w.q[b]),
+                            math::Vec3<Real>{1 / (I.x + theta * hd), 1 / (I.y + theta * hd), 1 / (I.z + theta * hd)});
   const math::Mat3<Real> P = math::skew(p);
   const Real s = 1 + theta * hd / mass;  // S = s S', whose numbers are not large
   const math::Mat3<Real> S = math::Mat3<Real>::identity() + (-theta * hd / s) * (P * A * P);
@@ -129,7 +132,7 @@ AXION_HD inline void turn_inertias(const Team& team, const model::ModelView<Real
 // Needs turn_inertias, the force steps and axis_impulse. Writes v_tilde, omega_tilde.
 template <typename Real, typename Team>
 AXION_HD_CALL void free_motion(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
-                                 const model::StepSettings<Real>& s) {
+                               const model::StepSettings<Real>& s) {
   team.for_each(m.body_count, [&](int b) {
     const math::Vec3<Real> I = body_inertia(m, w, b);
     const Real mass = body_mass(m, w, b);

@@ -2,13 +2,12 @@
 //
 // Both laws are given as one block D J_t Δu + C Δλ = −residual over (Δλ_n, Δλ_f):
 // SCALAR_FIXED_POINT (seeds, section Friction). ψ = FB(|v_t|, r_t(c − |λ_f|)), W = r_t(|v_t| − ψ)/(r_t|λ_f| + ψ), the
-//   row v_t + W λ_f = 0 with W held in the linearisation: D = 1, C = W. Symmetric. Held, W repels its own solution where the
-//   bodies, held by joints and other contacts, give way to slip by less than half of r_t; `follow_slip` is what then solves
-//   the same law, symmetric too: in the frame (d, t), d along the slip v_t − r_t λ_f, the row ψ(v_d, r_t(c + λ_d)) = 0
-//   linearised as normals are, with c held, and the row v_t + W λ_t = 0 with W held across it.
-// NATURAL_MAP (Alart and Curnier 1991), semismooth Newton on λ_f = proj_c(λ*), λ* = λ_f − v_t/r_t:
-//   stick |λ*| ≤ c: J_t Δu = −v_t;
-//   slip, d = λ*/|λ*|, κ = min(1, c/|λ*|), P = 1 − d dᵀ:
+//   row v_t + W λ_f = 0 with W held in the linearisation: D = 1, C = W. Symmetric. Held, W repels its own solution
+//   where the bodies, held by joints and other contacts, give way to slip by less than half of r_t; `follow_slip` is
+//   what then solves the same law, symmetric too: in the frame (d, t), d along the slip v_t − r_t λ_f, the row ψ(v_d,
+//   r_t(c + λ_d)) = 0 linearised as normals are, with c held, and the row v_t + W λ_t = 0 with W held across it.
+//   NATURAL_MAP (Alart and Curnier 1991), semismooth Newton on λ_f = proj_c(λ*), λ* = λ_f − v_t/r_t: stick |λ*| ≤ c:
+//   J_t Δu = −v_t; slip, d = λ*/|λ*|, κ = min(1, c/|λ*|), P = 1 − d dᵀ:
 //     r_t[(1 − κP)Δλ_f − μ d Δλ_n] + κP J_t Δu = −r_t(λ_f − c d).
 // A contact whose cone is closed has λ_f = 0.
 #pragma once
@@ -25,10 +24,10 @@ struct Vec2 {
 
 template <typename Real>
 struct FrictionBlock {
-  Real left[4];         // D, row-major
-  Real compliance[4];   // C on Δλ_f, row-major
-  Real coupling[2];     // C on Δλ_n
-  Real residual[2];     // m/s
+  Real left[4];        // D, row-major
+  Real compliance[4];  // C on Δλ_f, row-major
+  Real coupling[2];    // C on Δλ_n
+  Real residual[2];    // m/s
 };
 
 // The greatest W in units of r_t: beyond it a row only says λ_f = 0.

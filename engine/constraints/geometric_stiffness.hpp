@@ -1,13 +1,12 @@
 // Geometric stiffness of joint impulses, and the blending weight that follows from it.
 //
 // An impulse f at the arm r turns with its body: −∂(r × f)/∂θ = (f·r)1 − r fᵀ, with K its symmetric part. The Newton
-// matrix needs h times it, or the positive part of K (solver/linearise.hpp), else chains with a heavy end never converge.
-// BLENDED takes from
-// k_b = h λ_max(Z_b^-½ K_b Z_b^-½) the share of J(q⁺) in a joint's impulses: w_j = max over its bodies of max(0, 1 − 2/k_b).
-// Z_b is the body's inertia I_b, and where that alone gives a weight the inertia that it turns with: dampers, springs and drives
-// are solved implicitly and hold it to its neighbours, locked directions carry them along. A stiffly driven robot keeps J(q⁻)
-// at time steps ten times as long, and Newton one iteration in place of twelve.
-// f·r > 0 where the impulse pulls outward, as in a loaded chain.
+// matrix needs h times it, or the positive part of K (solver/linearise.hpp), else chains with a heavy end never
+// converge. BLENDED takes from k_b = h λ_max(Z_b^-½ K_b Z_b^-½) the share of J(q⁺) in a joint's impulses: w_j = max
+// over its bodies of max(0, 1 − 2/k_b). Z_b is the body's inertia I_b, and where that alone gives a weight the inertia
+// that it turns with: dampers, springs and drives are solved implicitly and hold it to its neighbours, locked
+// directions carry them along. A stiffly driven robot keeps J(q⁻) at time steps ten times as long, and Newton one
+// iteration in place of twelve. f·r > 0 where the impulse pulls outward, as in a loaded chain.
 #pragma once
 
 #include "engine/constraints/axis_laws.hpp"
@@ -33,11 +32,12 @@ AXION_HD inline math::Mat3<Real> torque_derivative(const math::Vec3<Real>& f, co
   return math::Mat3<Real>::diagonal(d, d, d) + Real(-1) * math::outer(r, f);
 }
 
-// Σ weight_j (f·r)1 − r fᵀ over the joints of body b, impulses along `rows`, arms at orientations q. weight null: all one.
+// Σ weight_j (f·r)1 − r fᵀ over the joints of body b, impulses along `rows`, arms at orientations q. weight null: all
+// one.
 template <typename Real>
 AXION_HD_CALL math::Mat3<Real> body_torque_derivative(const model::ModelView<Real>& m, int b, const math::Quat<Real>* q,
-                                                        const model::Row<Real>* rows, const Real* lambda,
-                                                        const Real* weight) {
+                                                      const model::Row<Real>* rows, const Real* lambda,
+                                                      const Real* weight) {
   math::Mat3<Real> K{};
   const model::BodyData<Real>& body = m.bodies[b];
   const auto add = [&](int j, bool is_child) {
@@ -65,14 +65,15 @@ AXION_HD inline Real blend_weight(Real k) {
 
 // Σ K_j of body b from the last impulses at q⁻.
 template <typename Real>
-AXION_HD inline math::Mat3<Real> start_stiffness(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int b) {
+AXION_HD inline math::Mat3<Real> start_stiffness(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                                 int b) {
   return math::symmetric_part(
       body_torque_derivative(m, b, w.q, w.row_start, w.lambda_joint, static_cast<const Real*>(nullptr)));
 }
 
-// What an axis adds to the inertia about it against motion that explicit forces excite: armature, and the share of backward Euler
-// in its laws. With damping d, spring k and an explicit stiffness K, x⁺(I + hd + h²k) − x(2I + hd − h²K) + x⁻I = 0 is stable for
-// h²K < 4 (I + hd/2 + h²k/4); of the trapezoidal rule's laws nothing is lent, h²K < 4I.
+// What an axis adds to the inertia about it against motion that explicit forces excite: armature, and the share of
+// backward Euler in its laws. With damping d, spring k and an explicit stiffness K, x⁺(I + hd + h²k) − x(2I + hd − h²K)
+// + x⁻I = 0 is stable for h²K < 4 (I + hd/2 + h²k/4); of the trapezoidal rule's laws nothing is lent, h²K < 4I.
 template <typename Real>
 AXION_HD inline Real axis_support(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int i, Real dt) {
   const AxisLaw<Real> law = axis_law(m, w, i);
@@ -85,9 +86,11 @@ AXION_HD inline Real least_moment(const math::Vec3<Real>& I) {
   return I.x < I.y ? (I.x < I.z ? I.x : I.z) : (I.y < I.z ? I.y : I.z);
 }
 
-// What joint j lets its child turn beside its parent, for a torque, as axis_support holds it; locked directions give hardly.
+// What joint j lets its child turn beside its parent, for a torque, as axis_support holds it; locked directions give
+// hardly.
 template <typename Real>
-AXION_HD_CALL math::Mat3<Real> joint_give(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int j, Real dt) {
+AXION_HD_CALL math::Mat3<Real> joint_give(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int j,
+                                          Real dt) {
   const model::JointData<Real>& joint = m.joints[j];
   const math::Vec3<Real> I = body_inertia(m, w, joint.child);
   const Real least = least_moment(I);
@@ -106,8 +109,8 @@ AXION_HD_CALL math::Mat3<Real> joint_give(const model::ModelView<Real>& m, const
   return give;
 }
 
-// Inertia against turning of every body with what its joints lend of all the others', as springs in series and parallel, into
-// I_hat_inverse; from the leaves to the roots, then back. K_geometric holds what children lend.
+// Inertia against turning of every body with what its joints lend of all the others', as springs in series and
+// parallel, into I_hat_inverse; from the leaves to the roots, then back. K_geometric holds what children lend.
 template <typename Real>
 AXION_HD_CALL void supported_inertias(const model::ModelView<Real>& m, const model::WorldView<Real>& w, Real dt) {
   math::Mat3<Real>* Z = w.I_hat_inverse;

@@ -20,8 +20,8 @@ namespace axion::constraints {
 
 inline constexpr double kPi = 3.14159265358979323846;
 
-// What of a joint is asked for. Angles of hinges cost more than rows: a solver's iterations, which need locks alone, do without
-// wherever hinges share their anchor or are at most two.
+// What of a joint is asked for. Angles of hinges cost more than rows: a solver's iterations, which need locks alone, do
+// without wherever hinges share their anchor or are at most two.
 enum class JointParts {
   kAll,          // locks, axes, coordinates
   kLocks,        // locks and their errors
@@ -33,10 +33,10 @@ enum class JointParts {
 template <typename Real>
 struct JointEvaluation {
   model::Row<Real> lock[6];
-  Real error[6];                // of each lock, m or rad
+  Real error[6];  // of each lock, m or rad
   model::Row<Real> axis[3];
-  Real coordinate[3];           // s of each axis, unwrapped next to the coordinates given
-  Real anchor_error;            // largest translation error, m
+  Real coordinate[3];  // s of each axis, unwrapped next to the coordinates given
+  Real anchor_error;   // largest translation error, m
 };
 
 // Angle that turns `from` to `to` about the unit vector `axis`.
@@ -59,8 +59,8 @@ template <typename Real>
 struct Chain {
   math::Vec3<Real> a[3], dual[3];
   Real angle[3];
-  math::Vec3<Real> offset[2];   // R_Mk d_k
-  int offset_count;             // of those that are not zero, rounded up to all: 0, or one less than the hinges
+  math::Vec3<Real> offset[2];  // R_Mk d_k
+  int offset_count;            // of those that are not zero, rounded up to all: 0, or one less than the hinges
 };
 
 // θ_2 of three hinges: a_1·a_3 = A + B cos θ + C sin θ; of its two solutions the one next to `near`.
@@ -127,8 +127,8 @@ AXION_HD inline void chain_angles(const model::JointData<Real>& joint, const mat
   for (int k = 0; k < n; ++k) chain.angle[k] = unwrap(chain.angle[k], near[k]);
 }
 
-// What of the chain `parts` need. `near` are the coordinates (less their reference) of the hinges, to choose branches and
-// turns.
+// What of the chain `parts` need. `near` are the coordinates (less their reference) of the hinges, to choose branches
+// and turns.
 template <JointParts parts, typename Real>
 AXION_HD_CALL void evaluate_chain(const model::JointData<Real>& joint, const math::Quat<Real>& q_M0,
                                   const math::Quat<Real>& q_C, const Real* near, Chain<Real>& chain) {
@@ -288,7 +288,8 @@ AXION_HD inline void axis_rates(const model::ModelView<Real>& m, const model::Wo
   const model::JointData<Real>& joint = m.joints[joint_index];
   JointEvaluation<Real> e;
   evaluate_joint(m, joint, w.x, w.q, w.axis_position, e);
-  for (int k = 0; k < joint.axis_count; ++k) rates[k] = row_velocity(e.axis[k], joint.child, joint.parent, w.v_at_pose, w.omega_at_pose);
+  for (int k = 0; k < joint.axis_count; ++k)
+    rates[k] = row_velocity(e.axis[k], joint.child, joint.parent, w.v_at_pose, w.omega_at_pose);
 }
 
 }  // namespace axion::constraints

@@ -22,8 +22,8 @@ namespace axion::constraints {
 template <typename Real>
 struct SplitAxes {
   int outer, inner, base;
-  Real handed;                              // +1 where (outer, inner, base) is right-handed, else -1
-  Real rate_outer, rate_inner, rate_base;   // 1/I_outer - 1/I_base, 1/I_inner - 1/I_base, 1/I_base
+  Real handed;                             // +1 where (outer, inner, base) is right-handed, else -1
+  Real rate_outer, rate_inner, rate_base;  // 1/I_outer - 1/I_base, 1/I_inner - 1/I_base, 1/I_base
 };
 
 template <typename Real>
@@ -129,8 +129,8 @@ AXION_HD inline math::Mat3<Real> left_jacobian(const math::Vec3<Real>& r) {
            {w.z * r.x - u.y, w.z * r.y + u.x, d + w.z * r.z}}};
 }
 
-// D of the split map, by the chain rule through its four rotations. d_*: derivatives of L's body coordinates against ω; V: left
-// variation of the product of the three turns, in body axes at q⁻.
+// D of the split map, by the chain rule through its four rotations. d_*: derivatives of L's body coordinates against ω;
+// V: left variation of the product of the three turns, in body axes at q⁻.
 template <typename Real>
 AXION_HD inline math::Mat3<Real> split_derivative(const math::Quat<Real>& q, const math::Vec3<Real>& I,
                                                   const math::Vec3<Real>& omega, Real h) {
@@ -164,15 +164,15 @@ AXION_HD inline math::Mat3<Real> split_derivative(const math::Quat<Real>& q, con
 
 template <typename Real>
 AXION_HD_CALL math::Quat<Real> rotate_step(model::GyroscopicMode mode, const math::Quat<Real>& q,
-                                             const math::Vec3<Real>& I, const math::Vec3<Real>& omega, Real h) {
+                                           const math::Vec3<Real>& I, const math::Vec3<Real>& omega, Real h) {
   if (mode == model::GyroscopicMode::kSplit) return split_rotation(q, I, omega, h);
   return math::normalized(math::exp_rotation(h * omega) * q);
 }
 
 template <typename Real>
 AXION_HD_CALL math::Mat3<Real> rotate_step_derivative(model::GyroscopicMode mode, const math::Quat<Real>& q,
-                                                        const math::Vec3<Real>& I, const math::Vec3<Real>& omega,
-                                                        Real h) {
+                                                      const math::Vec3<Real>& I, const math::Vec3<Real>& omega,
+                                                      Real h) {
   if (mode == model::GyroscopicMode::kSplit) return split_derivative(q, I, omega, h);
   return left_jacobian(h * omega);
 }
@@ -181,7 +181,7 @@ AXION_HD_CALL math::Mat3<Real> rotate_step_derivative(model::GyroscopicMode mode
 // IMPLICIT: backward Euler in the body frame, I(ω − ω⁻) + h ω × Iω = 0, Newton (Catto 2015, "Numerical methods").
 template <typename Real>
 AXION_HD_CALL math::Vec3<Real> gyroscopic_velocity(model::GyroscopicMode mode, const math::Quat<Real>& q,
-                                                     const math::Vec3<Real>& I, const math::Vec3<Real>& omega, Real h) {
+                                                   const math::Vec3<Real>& I, const math::Vec3<Real>& omega, Real h) {
   using math::Mat3, math::Vec3;
   if (mode == model::GyroscopicMode::kSplit) return omega;
   const Vec3<Real> start = math::rotate_inverse(q, omega);
@@ -201,12 +201,13 @@ AXION_HD_CALL math::Vec3<Real> gyroscopic_velocity(model::GyroscopicMode mode, c
   return math::rotate(q, w);
 }
 
-// A real type of more digits than a step's own, where there is one: for sums whose rounding would be of one sign step after step.
+// A real type of more digits than a step's own, where there is one: for sums whose rounding would be of one sign step
+// after step.
 template <typename Real>
 using Wide = std::conditional_t<(std::numeric_limits<Real>::digits < 53), double, Real>;
 
-// The angular velocity at q⁺ of the momentum that ω has at q: what a free rotation keeps. Its size is restored after the
-// rounding of four rotations, which would otherwise add up.
+// The angular velocity at q⁺ of the momentum that ω has at q: what a free rotation keeps. Its size is restored after
+// the rounding of four rotations, which would otherwise add up.
 template <typename Real>
 AXION_HD inline math::Vec3<Real> move_momentum(const math::Quat<Real>& q, const math::Quat<Real>& q_plus,
                                                const math::Vec3<Real>& I, const math::Vec3<Real>& omega) {
@@ -218,11 +219,12 @@ AXION_HD inline math::Vec3<Real> move_momentum(const math::Quat<Real>& q, const 
   return size > 0 ? std::sqrt(math::dot(before, before) / size) * carried : carried;
 }
 
-// The same at a step's end. In float32 a correction of the size is of the order of its rounding and takes 2.5e-8 of |L| a step,
-// always of one sign. So float32 does it in float64, with the rotations that its quaternions stand for, and rounds once.
+// The same at a step's end. In float32 a correction of the size is of the order of its rounding and takes 2.5e-8 of |L|
+// a step, always of one sign. So float32 does it in float64, with the rotations that its quaternions stand for, and
+// rounds once.
 template <typename Real>
 AXION_HD_CALL math::Vec3<Real> carry_momentum(const math::Quat<Real>& q, const math::Quat<Real>& q_plus,
-                                                const math::Vec3<Real>& I, const math::Vec3<Real>& omega) {
+                                              const math::Vec3<Real>& I, const math::Vec3<Real>& omega) {
   if constexpr (std::is_same_v<Wide<Real>, Real>) {
     return move_momentum(q, q_plus, I, omega);
   } else {
@@ -239,15 +241,16 @@ struct Turning {
   math::Vec3<Real> omega, omega_rest;
 };
 
-// A free rotation over h, SPLIT, with rests: what q and ω as Reals leave of the rotation is carried on to the next step. In float32
-// a box that spins about its middle axis turns over when float64 says so; without rests the rounding of q and ω moves its
-// energy by as much as it is away from the separatrix.
+// A free rotation over h, SPLIT, with rests: what q and ω as Reals leave of the rotation is carried on to the next
+// step. In float32 a box that spins about its middle axis turns over when float64 says so; without rests the rounding
+// of q and ω moves its energy by as much as it is away from the separatrix.
 template <typename Real>
 AXION_HD_CALL Turning<Real> turn_freely(const Turning<Real>& start, const math::Vec3<Real>& I, Real h) {
   using math::cast;
   using W = Wide<Real>;
   const math::Quat<W> q0 = cast<W>(start.q), q_rest0 = cast<W>(start.q_rest);
-  const math::Quat<W> q = math::normalized(math::Quat<W>{q0.w + q_rest0.w, q0.x + q_rest0.x, q0.y + q_rest0.y, q0.z + q_rest0.z});
+  const math::Quat<W> q =
+      math::normalized(math::Quat<W>{q0.w + q_rest0.w, q0.x + q_rest0.x, q0.y + q_rest0.y, q0.z + q_rest0.z});
   const math::Vec3<W> omega = cast<W>(start.omega) + cast<W>(start.omega_rest), moments = cast<W>(I);
   const math::Quat<W> q_plus = split_rotation(q, moments, omega, W(h));
   const math::Vec3<W> omega_plus = move_momentum(q, q_plus, moments, omega);

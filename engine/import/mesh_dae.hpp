@@ -1,8 +1,8 @@
 // COLLADA (DAE) files: the triangles and polygons of the scene, in metres.
 //
-// Nodes of the scene are placed as the file says and its unit is applied; its up axis is not, as programs of ROS have it. Lines,
-// skins and splines are passed over. Hostile input: limits of xml_tree, and on vertices, faces and nodes that are visited.
-// Used inside engine/import only.
+// Nodes of the scene are placed as the file says and its unit is applied; its up axis is not, as programs of ROS have
+// it. Lines, skins and splines are passed over. Hostile input: limits of xml_tree, and on vertices, faces and nodes
+// that are visited. Used inside engine/import only.
 #pragma once
 
 #include <string_view>

@@ -108,9 +108,11 @@ Result<MeshData> read_ascii_stl(std::string_view bytes) {
 Result<MeshData> read_stl(std::string_view bytes) {
   constexpr std::size_t kHeader = 84, kFace = 50;
   const std::uint64_t count = bytes.size() < kHeader ? 0 : read_at<std::uint32_t>(bytes, 80);
-  const bool fits = count > 0 && count <= static_cast<std::uint64_t>(kMaxMeshFaces) && bytes.size() >= kHeader + count * kFace;
+  const bool fits =
+      count > 0 && count <= static_cast<std::uint64_t>(kMaxMeshFaces) && bytes.size() >= kHeader + count * kFace;
   if (!fits && bytes.starts_with("solid")) return read_ascii_stl(bytes);
-  if (bytes.size() < kHeader) return bad("is too short for a binary STL file: it has " + std::to_string(bytes.size()) + " bytes");
+  if (bytes.size() < kHeader)
+    return bad("is too short for a binary STL file: it has " + std::to_string(bytes.size()) + " bytes");
   if (!fits) {
     return bad("is no binary STL file: it says that it has " + std::to_string(count) + " faces, in " +
                std::to_string(bytes.size()) + " bytes");
@@ -119,7 +121,8 @@ Result<MeshData> read_stl(std::string_view bytes) {
   for (std::size_t f = 0; f < count; ++f) {
     for (std::size_t k = 0; k < 3; ++k) {
       std::array<float, 3> p{};
-      for (std::size_t i = 0; i < 3; ++i) p[i] = read_at<float>(bytes, kHeader + f * kFace + 12 + 12 * k + 4 * i) + 0.0f;
+      for (std::size_t i = 0; i < 3; ++i)
+        p[i] = read_at<float>(bytes, kHeader + f * kFace + 12 + 12 * k + 4 * i) + 0.0f;
       if (!std::isfinite(p[0]) || !std::isfinite(p[1]) || !std::isfinite(p[2])) {
         return bad("has a vertex that is not finite in face " + std::to_string(f));
       }
@@ -176,8 +179,9 @@ Result<MeshData> read_msh(std::string_view bytes) {
   if (bytes.size() < 16) return bad("is too short for an MSH file: it has " + std::to_string(bytes.size()) + " bytes");
   std::int64_t count[4];
   for (std::size_t i = 0; i < 4; ++i) count[i] = read_at<std::int32_t>(bytes, 4 * i);
-  const bool in_range = count[0] >= 4 && count[0] <= model::kMaxMeshVertices && count[3] >= 0 && count[3] <= kMaxMeshFaces &&
-                        count[1] >= 0 && count[1] <= (1 << 28) && count[2] >= 0 && count[2] <= (1 << 28);
+  const bool in_range = count[0] >= 4 && count[0] <= model::kMaxMeshVertices && count[3] >= 0 &&
+                        count[3] <= kMaxMeshFaces && count[1] >= 0 && count[1] <= (1 << 28) && count[2] >= 0 &&
+                        count[2] <= (1 << 28);
   const std::int64_t size = 16 + 12 * count[0] + 12 * count[1] + 8 * count[2] + 12 * count[3];
   if (!in_range || size != static_cast<std::int64_t>(bytes.size())) {
     return bad("is no MSH file: its counts are " + std::to_string(count[0]) + " vertices, " + std::to_string(count[1]) +
@@ -187,7 +191,8 @@ Result<MeshData> read_msh(std::string_view bytes) {
   MeshData mesh;
   for (std::size_t i = 0; i < static_cast<std::size_t>(count[0]); ++i) {
     const std::size_t at = 16 + 12 * i;
-    Status status = add_vertex(mesh, read_at<float>(bytes, at), read_at<float>(bytes, at + 4), read_at<float>(bytes, at + 8));
+    Status status =
+        add_vertex(mesh, read_at<float>(bytes, at), read_at<float>(bytes, at + 4), read_at<float>(bytes, at + 8));
     if (!status.ok()) return status.error();
   }
   const std::size_t faces = static_cast<std::size_t>(16 + 12 * count[0] + 12 * count[1] + 8 * count[2]);

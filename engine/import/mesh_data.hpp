@@ -1,7 +1,7 @@
 // Triangle meshes as files have them: STL, OBJ, MuJoCo's own MSH, and COLLADA (mesh_dae.hpp).
 //
-// Hostile input: counts are checked against the size of the file before anything is allocated, indices against the vertices.
-// Used inside engine/import only.
+// Hostile input: counts are checked against the size of the file before anything is allocated, indices against the
+// vertices. Used inside engine/import only.
 #pragma once
 
 #include <array>

@@ -21,7 +21,9 @@ struct Triangle {
 };
 
 Triangle triangle_of(const MeshData& mesh, const std::array<int, 3>& face, const Vec& origin) {
-  const auto at = [&](std::size_t k) { return model::to_vec3(mesh.vertices[static_cast<std::size_t>(face[k])]) - origin; };
+  const auto at = [&](std::size_t k) {
+    return model::to_vec3(mesh.vertices[static_cast<std::size_t>(face[k])]) - origin;
+  };
   Triangle t{at(0), at(1), at(2), 0, {}};
   const Vec n = math::cross(t.q - t.p, t.r - t.p);
   const double length = math::norm(n);
@@ -60,7 +62,8 @@ Vec centre_of_surface(const MeshData& mesh) {
   return area > 0 ? (1 / area) * sum : Vec{};
 }
 
-// Moments about the origin, of unit density: products of inertia of a tetrahedron with a corner there, or of a triangle.
+// Moments about the origin, of unit density: products of inertia of a tetrahedron with a corner there, or of a
+// triangle.
 math::Mat3<double> inertia_about(const MeshData& mesh, MeshInertia kind, const Vec& origin, double& total) {
   math::Mat3<double> products{};
   total = 0;
@@ -70,7 +73,8 @@ math::Mat3<double> inertia_about(const MeshData& mesh, MeshInertia kind, const V
     total += size;
     const double share = size / (kind == MeshInertia::kShell ? 12 : 20);
     const Vec sum = t.p + t.q + t.r;
-    products = products + share * (math::outer(t.p, t.p) + math::outer(t.q, t.q) + math::outer(t.r, t.r) + math::outer(sum, sum));
+    products = products +
+               share * (math::outer(t.p, t.p) + math::outer(t.q, t.q) + math::outer(t.r, t.r) + math::outer(sum, sum));
   }
   const double trace = products(0, 0) + products(1, 1) + products(2, 2);
   math::Mat3<double> I = math::Mat3<double>::diagonal(trace, trace, trace);

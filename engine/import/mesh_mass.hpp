@@ -9,14 +9,14 @@
 
 namespace axion::import {
 
-// The order of MJCF's words. Exact: tetrahedra with their signs, so the faces must be closed and look outwards. Legacy: without
-// their signs, which counts too much where a mesh is not convex. Convex: of the hull. Shell: of the surface.
+// The order of MJCF's words. Exact: tetrahedra with their signs, so the faces must be closed and look outwards. Legacy:
+// without their signs, which counts too much where a mesh is not convex. Convex: of the hull. Shell: of the surface.
 enum class MeshInertia { kConvex, kLegacy, kExact, kShell };
 
 struct MeshMass {
-  double volume = 0;               // m^3; of a shell its area, m^2
-  model::Pose X_MC;                // frame at the centre, along the principal axes, the greatest moment first, in the mesh's
-  math::Vec3<double> moments{};    // of unit density, kg m^2
+  double volume = 0;  // m^3; of a shell its area, m^2
+  model::Pose X_MC;   // frame at the centre, along the principal axes, the greatest moment first, in the mesh's
+  math::Vec3<double> moments{};  // of unit density, kg m^2
 };
 
 // Fails where the volume, or the area, is too small, is negative, or faces do not fit together.

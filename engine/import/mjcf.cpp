@@ -49,7 +49,8 @@ ImportedScene import_tree(const XmlElement& root, const ImportOptions& options) 
   const MjcfSettings settings = read_settings(root, notes);
   const DefaultClasses defaults(root);
   MjcfScene scene{root, notes, settings, defaults, MeshAssets(root, defaults, settings, options.assets),
-                  {},   {},    {},       {},       {}, {}, {}, {}, {}, {}};
+                  {},   {},    {},       {},       {},
+                  {},   {},    {},       {},       {}};
   const XmlAttribute* name = root.find("model");
   scene.spec.name = name == nullptr ? "" : name->value;
   scene.spec.gravity = model::to_spec(scene.settings.gravity);

@@ -2,16 +2,16 @@
 //
 // Understands the part of the format that describes rigid bodies, joints, loops, primitive shapes, motors, drives and
 // keyframes, with its defaults, compiler options and includes. Anything that would change the physics and is not
-// supported is an error unless `allow_unsupported`; anything understood only in part is a warning. Nothing is dropped in
-// silence.
-// Source: the MJCF reference of MuJoCo 2.2, with the attributes added since; as in newer versions, `autolimits` is on
-// unless it is switched off (2.2 refuses a range without `limited` then, so no file means something else).
+// supported is an error unless `allow_unsupported`; anything understood only in part is a warning. Nothing is dropped
+// in silence. Source: the MJCF reference of MuJoCo 2.2, with the attributes added since; as in newer versions,
+// `autolimits` is on unless it is switched off (2.2 refuses a range without `limited` then, so no file means something
+// else).
 //
-// A body with several joints has one JointSpec whose axes are those joints in order, or a chain of them with parts of the body
-// between where one cannot be all; a body without any is fixed to its parent (engine/model/merge_welds.hpp makes one body of
-// both). Bodies are in MuJoCo's order, depth first, parts after what they are parts of. Equalities
-// that connect or weld bodies are joints that close loops, after those of the tree. Unnamed things are called by kind and
-// index ("body3").
+// A body with several joints has one JointSpec whose axes are those joints in order, or a chain of them with parts of
+// the body between where one cannot be all; a body without any is fixed to its parent (engine/model/merge_welds.hpp
+// makes one body of both). Bodies are in MuJoCo's order, depth first, parts after what they are parts of. Equalities
+// that connect or weld bodies are joints that close loops, after those of the tree. Unnamed things are called by kind
+// and index ("body3").
 //
 // Errors name the element, its line, the attribute and the value; `field` is "<element>.<attribute>". Throws nothing;
 // safe on hostile input (limits below). May be called by anyone, from any thread.

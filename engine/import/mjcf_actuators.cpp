@@ -69,7 +69,8 @@ void read_layer(const XmlElement& layer, Drive& drive) {
   }
 }
 
-// Mass, first moment and moments of inertia about the origin of the world, in its axes, of each body and all that hangs on it.
+// Mass, first moment and moments of inertia about the origin of the world, in its axes, of each body and all that hangs
+// on it.
 struct Hanging {
   double mass = 0;
   math::Vec3<double> moment{};
@@ -251,7 +252,8 @@ bool ActuatorReader::take_law(const Drive& drive) {
     if (b2 != -gain) actuator_.control_gain = gain / actuator_.kd;
     actuator_.control_offset = b0 == 0 ? 0 : b0 / actuator_.kd;
   } else {
-    s_.notes.unsupported(a_.element(), "", "its law is none of gain u + b0 - kp length - kd velocity with kp and kd from 0 on");
+    s_.notes.unsupported(a_.element(), "",
+                         "its law is none of gain u + b0 - kp length - kd velocity with kp and kd from 0 on");
     return false;
   }
   return true;
@@ -278,8 +280,8 @@ void ActuatorReader::read_limits(const Drive& drive) {
   double control[2] = {0, 0}, force[2] = {0, 0};
   a_.numbers("ctrlrange", control, 2);
   a_.numbers("forcerange", force, 2);
-  const bool inherits =
-      drive.bias_type == 1 && a_.number("inheritrange", 0) != 0 && a_.keyword("ctrllimited", {"false", "true", "auto"}, 2) != 0;
+  const bool inherits = drive.bias_type == 1 && a_.number("inheritrange", 0) != 0 &&
+                        a_.keyword("ctrllimited", {"false", "true", "auto"}, 2) != 0;
   if (inherits) inherit_range(control);
   const bool limited = inherits ? control[0] < control[1] : is_limited(a_, "ctrllimited", "ctrlrange", s_.settings);
   const bool force_limited = is_limited(a_, "forcelimited", "forcerange", s_.settings);

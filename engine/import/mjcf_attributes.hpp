@@ -1,8 +1,8 @@
 // Attributes of an MJCF element with its defaults, and how faults in them are reported.
 //
 // An element's layers are the defaults of its class, from the outermost class inwards, and then the element itself; as
-// in MuJoCo a later layer overwrites only the numbers that it gives (size="1 2" then size="3" is "3 2").
-// Used inside engine/import only. Readers throw ImportFailure, which import_mjcf turns into an Error; nothing else does.
+// in MuJoCo a later layer overwrites only the numbers that it gives (size="1 2" then size="3" is "3 2"). Used inside
+// engine/import only. Readers throw ImportFailure, which import_mjcf turns into an Error; nothing else does.
 #pragma once
 
 #include <array>

@@ -151,8 +151,8 @@ std::vector<MassProperties> BodyReader::read_geoms(const XmlElement& element, in
     if (child.tag != "geom") return;
     const Attributes a = s_.defaults.attributes(child, place.childclass, {"geom"});
     const std::string name = copy_name(child, place);
-    const Geom geom = read_geom(a, s_.settings, place.in_frame ? &place.X_BF : nullptr, adds_mass, s_.paired_geoms.contains(name),
-                                s_.meshes, s_.spec.meshes, s_.notes);
+    const Geom geom = read_geom(a, s_.settings, place.in_frame ? &place.X_BF : nullptr, adds_mass,
+                                s_.paired_geoms.contains(name), s_.meshes, s_.spec.meshes, s_.notes);
     if (adds_mass && geom.mass.mass > 0) masses.push_back(geom.mass);
     if (!name.empty() && !s_.geom_names.insert(name).second) refuse(child, "name", "names a geom a second time");
     if (!geom.is_shape) return;
@@ -198,8 +198,8 @@ void BodyReader::read_mass(const XmlElement& element, int index, const Place& pl
   body.I_Bcm = model::to_spec(mass.I_cm);
 }
 
-// A part of a body at its origin, for the first of joints that no one joint can be: as light as does not matter to the body's
-// motion, and heavy enough for the numbers of float32.
+// A part of a body at its origin, for the first of joints that no one joint can be: as light as does not matter to the
+// body's motion, and heavy enough for the numbers of float32.
 int BodyReader::add_part(const XmlElement& element, int body, int number) {
   constexpr double kShare = 1e-4;
   model::BodySpec& whole = s_.spec.bodies[static_cast<std::size_t>(body)];
@@ -254,8 +254,8 @@ void BodyReader::read_joint(const XmlElement& element, int parent, int index, co
   chains_.push_back({parent, index});
 }
 
-// With a part between them, parent and body are neighbours no more: they, and what is welded to either, are kept apart as
-// neighbours are. Nothing is a neighbour of the world.
+// With a part between them, parent and body are neighbours no more: they, and what is welded to either, are kept apart
+// as neighbours are. Nothing is a neighbour of the world.
 void BodyReader::keep_ends_of_chains_apart() {
   if (chains_.empty() || !s_.spec.filter_parent_child) return;
   const std::vector<int> root = weld_roots(s_.spec);

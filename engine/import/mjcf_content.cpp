@@ -32,7 +32,8 @@ void ContentReader::count_copy(const XmlElement& element) {
   refuse(element, "", "has too many copies: all of a document may be " + std::to_string(kMaxXmlElements));
 }
 
-// Each copy is moved from the one before it by offset and euler; its number goes to the end of names, as wide as the last.
+// Each copy is moved from the one before it by offset and euler; its number goes to the end of names, as wide as the
+// last.
 void ContentReader::replicate(const XmlElement& element, const Place& place, const Visit& visit) {
   const Attributes a(element);
   if (!a.has("count")) refuse(element, "count", "is required");

@@ -13,8 +13,8 @@
 
 namespace axion::import {
 
-// Where an element is given: the frame, in that of the body (or of the world); the class of its defaults; what its copy's
-// names end in.
+// Where an element is given: the frame, in that of the body (or of the world); the class of its defaults; what its
+// copy's names end in.
 struct Place {
   model::Pose X_BF;
   bool in_frame = false;  // X_BF is not that of the body itself
@@ -32,8 +32,8 @@ class ContentReader {
   ContentReader(const DefaultClasses& defaults, const MjcfSettings& settings)
       : defaults_(defaults), settings_(settings) {}
 
-  // Calls visit(child, place) for all that `element`, at `place`, contains but frames and replicates. Recursion is bounded by
-  // kMaxXmlDepth.
+  // Calls visit(child, place) for all that `element`, at `place`, contains but frames and replicates. Recursion is
+  // bounded by kMaxXmlDepth.
   void for_each(const XmlElement& element, const Place& place, const Visit& visit);
 
  private:

@@ -30,7 +30,8 @@ class EqualityReader {
   bool read(JointSpec& joint);
 
  private:
-  // A body of the equality, and the frame in it that is held to that of the other, as sites name them or body and anchor do.
+  // A body of the equality, and the frame in it that is held to that of the other, as sites name them or body and
+  // anchor do.
   struct End {
     int body = model::kWorldBody;
     Pose X_BF;
@@ -64,8 +65,8 @@ Pose EqualityReader::pose_of(int body) const {
   return body == model::kWorldBody ? Pose{} : model::to_pose(s_.spec.bodies[static_cast<std::size_t>(body)].X_WB);
 }
 
-// The ends of a connect are points, those of a weld frames that coincide where it is held. relpose is the pose of body2 in body1;
-// without a rotation it means that of the reference configuration.
+// The ends of a connect are points, those of a weld frames that coincide where it is held. relpose is the pose of body2
+// in body1; without a rotation it means that of the reference configuration.
 void EqualityReader::read_ends(End& one, End& two) {
   if (is_given("site1") || is_given("site2")) {
     for (const char* site : {"site1", "site2"}) {

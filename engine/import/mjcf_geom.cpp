@@ -18,9 +18,7 @@ bool is_solid(GeomType type) {
          type == GeomType::kCylinder || type == GeomType::kBox;
 }
 
-bool is_scene_shape(GeomType type) {
-  return type == GeomType::kPlane || is_solid(type) || type == GeomType::kMesh;
-}
+bool is_scene_shape(GeomType type) { return type == GeomType::kPlane || is_solid(type) || type == GeomType::kMesh; }
 
 int size_count(GeomType type) {
   switch (type) {
@@ -91,7 +89,8 @@ void read_contact(const Attributes& a, Geom& geom, Notes& notes) {
   if (a.number("adhesion", 0) != 0) notes.unsupported(a.where("adhesion"), "adhesion", "contacts do not pull");
 }
 
-// Takes the size and place of a solid from the mesh that it stands for: from the box of the same inertia, or of its bounds.
+// Takes the size and place of a solid from the mesh that it stands for: from the box of the same inertia, or of its
+// bounds.
 void fit_to_mesh(const Attributes& a, const MjcfSettings& settings, const MeshAssets::Mesh& mesh, Geom& geom) {
   if (mesh.no_mass) a.refuse("mesh", "cannot be fitted: its inertia " + *mesh.no_mass);
   const Vec3 I = mesh.mass.moments;
@@ -223,8 +222,8 @@ math::Vec3<double> principal_inertia(GeomType type, const model::Vec3d& s, doubl
   }
 }
 
-Geom read_geom(const Attributes& a, const MjcfSettings& settings, const model::Pose* X_BF, bool adds_mass, bool is_paired,
-               MeshAssets& meshes, std::vector<model::MeshSpec>& scene_meshes, Notes& notes) {
+Geom read_geom(const Attributes& a, const MjcfSettings& settings, const model::Pose* X_BF, bool adds_mass,
+               bool is_paired, MeshAssets& meshes, std::vector<model::MeshSpec>& scene_meshes, Notes& notes) {
   Geom geom;
   // The order of GeomType.
   const int type =
@@ -236,7 +235,8 @@ Geom read_geom(const Attributes& a, const MjcfSettings& settings, const model::P
     fit_to_mesh(a, settings, meshes.get(a), geom);
   } else if (is_solid(geom.type) && (a.has("mesh") || a.has("hfield"))) {
     const char* name = a.has("mesh") ? "mesh" : "hfield";
-    notes.unsupported(a.where(name), name, "a geom is not fitted to this asset, whose file was not sent along; give its size");
+    notes.unsupported(a.where(name), name,
+                      "a geom is not fitted to this asset, whose file was not sent along; give its size");
     read_size(a, geom);
   } else {
     read_size(a, geom);
@@ -257,7 +257,8 @@ Geom read_geom(const Attributes& a, const MjcfSettings& settings, const model::P
   geom.is_shape = is_scene_shape(geom.type) && !for_the_eye;
   if (!is_scene_shape(geom.type) && can_touch) {
     notes.unsupported(a.element(), "type",
-                      "shapes are plane, sphere, capsule, box, cylinder, ellipsoid and mesh; one with contype and conaffinity 0 may be "
+                      "shapes are plane, sphere, capsule, box, cylinder, ellipsoid and mesh; one with contype and "
+                      "conaffinity 0 may be "
                       "of any type");
   }
   return geom;

@@ -26,10 +26,10 @@ struct Geom {
   model::MassProperties mass;  // in the body's frame; zero for planes and height fields
 };
 
-// `X_BF`: the frame in which the geom is given, in the body's; null for the body's own. `adds_mass`: the body takes its inertia
-// from its geoms. Hulls of meshes that take part in contacts are added to `scene_meshes`.
-Geom read_geom(const Attributes& attributes, const MjcfSettings& settings, const model::Pose* X_BF, bool adds_mass, bool is_paired,
-               MeshAssets& meshes, std::vector<model::MeshSpec>& scene_meshes, Notes& notes);
+// `X_BF`: the frame in which the geom is given, in the body's; null for the body's own. `adds_mass`: the body takes its
+// inertia from its geoms. Hulls of meshes that take part in contacts are added to `scene_meshes`.
+Geom read_geom(const Attributes& attributes, const MjcfSettings& settings, const model::Pose* X_BF, bool adds_mass,
+               bool is_paired, MeshAssets& meshes, std::vector<model::MeshSpec>& scene_meshes, Notes& notes);
 
 // Inertia of a solid of uniform density and the given mass about its centre, in its own frame: the diagonal.
 math::Vec3<double> principal_inertia(GeomType type, const model::Vec3d& size, double mass);

@@ -22,8 +22,9 @@ struct MjcfJoint {
   std::string name;
 };
 
-// The joints that `joints`, in document order, make one after another, as few as can be; parents and children are left to the
-// caller. None at all: one that is fixed.
-std::vector<model::JointSpec> read_joints(std::span<const MjcfJoint> joints, const MjcfSettings& settings, Notes& notes);
+// The joints that `joints`, in document order, make one after another, as few as can be; parents and children are left
+// to the caller. None at all: one that is fixed.
+std::vector<model::JointSpec> read_joints(std::span<const MjcfJoint> joints, const MjcfSettings& settings,
+                                          Notes& notes);
 
 }  // namespace axion::import

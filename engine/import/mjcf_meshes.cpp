@@ -27,7 +27,8 @@ std::string_view mesh_name(std::string_view file) {
 MeshFormat format_of(const Attributes& a, std::string_view file) {
   const std::string type = a.text("content_type", "");
   std::string extension(file.substr(std::min(file.find_last_of('.'), file.size())));
-  std::transform(extension.begin(), extension.end(), extension.begin(), [](unsigned char c) { return std::tolower(c); });
+  std::transform(extension.begin(), extension.end(), extension.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
   if (type == "model/stl" || (type.empty() && extension == ".stl")) return MeshFormat::kStl;
   if (type == "model/obj" || (type.empty() && extension == ".obj")) return MeshFormat::kObj;
   if (type == "model/vnd.mujoco.msh" || (type.empty() && extension == ".msh")) return MeshFormat::kMsh;
@@ -46,7 +47,8 @@ std::vector<double> list_of(const Attributes& a, const char* name) {
 MeshData inline_mesh(const Attributes& a) {
   MeshData mesh;
   const std::vector<double> points = list_of(a, "vertex"), corners = list_of(a, "face");
-  if (points.size() < 12 || points.size() % 3 != 0) a.refuse("vertex", "must have three numbers each for four or more vertices");
+  if (points.size() < 12 || points.size() % 3 != 0)
+    a.refuse("vertex", "must have three numbers each for four or more vertices");
   for (std::size_t i = 0; i < points.size(); i += 3) mesh.vertices.push_back({points[i], points[i + 1], points[i + 2]});
   if (corners.size() % 3 != 0) a.refuse("face", "must have three vertices for each face");
   for (std::size_t i = 0; i < corners.size(); i += 3) {
@@ -122,7 +124,8 @@ bool MeshAssets::is_given(const Attributes& geom) const {
 }
 
 MeshData MeshAssets::read(const Attributes& a) const {
-  if (a.has("builtin") && a.text("builtin", "none") != "none") a.refuse("builtin", "is not offered; give vertices or a file");
+  if (a.has("builtin") && a.text("builtin", "none") != "none")
+    a.refuse("builtin", "is not offered; give vertices or a file");
   if (!a.has("file")) return inline_mesh(a);
   const std::optional<std::string_view> bytes = bytes_of(a);
   if (!bytes) a.refuse("file", "was not sent along: files come by name beside the document");
@@ -163,7 +166,8 @@ model::MeshSpec MeshAssets::hull_of(const Attributes& geom, Mesh& mesh, Notes& n
   const Attributes& a = asset(geom);
   Result<model::ConvexHull> hull = model::convex_hull(mesh.data.vertices, mesh.hull_limit);
   if (!hull.ok()) a.refuse(a.has("file") ? "file" : "vertex", "has no convex hull: its " + hull.error().message);
-  if (const std::string note = model::simplification_note(hull.value()); !note.empty()) notes.warn(a.element(), "", note);
+  if (const std::string note = model::simplification_note(hull.value()); !note.empty())
+    notes.warn(a.element(), "", note);
   model::MeshSpec spec{geom.text("mesh", ""), {}};
   const model::Pose X_CM = model::inverse(mesh.mass.X_MC);
   for (const model::Vec3d& v : hull.value().vertices) spec.vertices.push_back(model::to_spec(X_CM * model::to_vec3(v)));

@@ -1,7 +1,8 @@
 // The meshes of <asset>: found by name, and read when a geom first needs one.
 //
-// Files come by name in ImportOptions::assets; none is opened. A mesh is looked for under the name that the document gives, with
-// the mesh directory before it, and without any directory. Used inside engine/import only. Throws ImportFailure.
+// Files come by name in ImportOptions::assets; none is opened. A mesh is looked for under the name that the document
+// gives, with the mesh directory before it, and without any directory. Used inside engine/import only. Throws
+// ImportFailure.
 #pragma once
 
 #include <array>
@@ -19,14 +20,15 @@ namespace axion::import {
 
 class MeshAssets {
  public:
-  MeshAssets(const XmlElement& root, const DefaultClasses& defaults, const MjcfSettings& settings, const XmlFiles& files);
+  MeshAssets(const XmlElement& root, const DefaultClasses& defaults, const MjcfSettings& settings,
+             const XmlFiles& files);
 
   struct Mesh {
-    MeshData data;                       // scaled and placed, in the mesh's own frame
+    MeshData data;  // scaled and placed, in the mesh's own frame
     MeshMass mass;
     std::optional<std::string> no_mass;  // why it has none; its frame is then its own
     int hull_limit = model::kMaxHullVertices;
-    bool in_scene = false;               // SceneSpec has its hull
+    bool in_scene = false;  // SceneSpec has its hull
   };
 
   // Whether the bytes of the mesh are at hand: in the document, or sent along.

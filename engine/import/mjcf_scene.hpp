@@ -48,8 +48,8 @@ struct MjcfScene {
   std::map<std::string, int, std::less<>> body_index;          // by name, with "world"
   std::map<std::string, JointPlace, std::less<>> joint_place;  // by name
   std::map<std::string, SitePlace, std::less<>> sites;         // by name
-  std::set<std::string, std::less<>> paired_geoms;             // that <contact><pair> names: shapes, whatever else they touch
-  std::vector<ForceRange> force_ranges;                        // of joints
+  std::set<std::string, std::less<>> paired_geoms;  // that <contact><pair> names: shapes, whatever else they touch
+  std::vector<ForceRange> force_ranges;             // of joints
   std::set<std::string, std::less<>> geom_names;
   std::vector<const XmlElement*> body_elements;   // [body]
   std::vector<const XmlElement*> shape_elements;  // [shape]
@@ -66,11 +66,11 @@ model::Pose site_pose(const MjcfScene& scene, const XmlElement& element, std::st
 void read_force_range(const Attributes& joint, const JointPlace& place, MjcfScene& scene);
 
 void find_paired_geoms(MjcfScene& scene);  // names in <contact>
-void read_bodies(MjcfScene& scene);     // <worldbody>
-void read_contacts(MjcfScene& scene);   // <contact>
-void read_tendons(MjcfScene& scene);    // <tendon>
-void read_actuators(MjcfScene& scene);  // <actuator>
-void read_keyframes(MjcfScene& scene);  // <keyframe>
+void read_bodies(MjcfScene& scene);        // <worldbody>
+void read_contacts(MjcfScene& scene);      // <contact>
+void read_tendons(MjcfScene& scene);       // <tendon>
+void read_actuators(MjcfScene& scene);     // <actuator>
+void read_keyframes(MjcfScene& scene);     // <keyframe>
 void name_the_unnamed(MjcfScene& scene);
 // <equality>; its joints come after those of the tree, and have no joint coordinates.
 void read_equalities(MjcfScene& scene);

@@ -20,9 +20,9 @@ constexpr std::string_view kGeomIgnored = "material rgba user fluidshape fluidco
 constexpr std::string_view kGeomWarned = "solref solimp solmix margin gap";
 constexpr std::string_view kPairRead = "geom1 geom2 condim friction";
 constexpr std::string_view kPairWarned = "solref solreffriction solimp margin gap";
-constexpr std::string_view kMeshRead =
-    "file content_type vertex face refpos refquat scale inertia maxhullvert builtin";
-constexpr std::string_view kMeshIgnored = "normal texcoord facenormal facetexcoord smoothnormal params material octree_maxdepth";
+constexpr std::string_view kMeshRead = "file content_type vertex face refpos refquat scale inertia maxhullvert builtin";
+constexpr std::string_view kMeshIgnored =
+    "normal texcoord facenormal facetexcoord smoothnormal params material octree_maxdepth";
 constexpr std::string_view kJointRead =
     "type pos axis springdamper limited range stiffness damping armature frictionloss ref springref actuatorfrclimited "
     "actuatorfrcrange actuatorgravcomp springyield";
@@ -160,7 +160,8 @@ constexpr Row kRows[] = {
 };
 
 // Tags whose elements have a name and a class where they are used, but not among the defaults.
-constexpr std::string_view kNamedAndClassed = "geom mesh joint pair spatial fixed general motor position velocity connect weld";
+constexpr std::string_view kNamedAndClassed =
+    "geom mesh joint pair spatial fixed general motor position velocity connect weld";
 
 bool in_list(std::string_view list, std::string_view word) {
   if (list == "*") return true;

@@ -178,7 +178,8 @@ int find_shape(const MjcfScene& scene, const XmlElement& element, const char* at
   if (name == nullptr) refuse(element, attribute, "is required");
   if (!scene.geom_names.contains(name->value)) refuse(element, attribute, "names a geom that does not exist");
   const auto& shapes = scene.spec.shapes;
-  const auto found = std::find_if(shapes.begin(), shapes.end(), [&](const auto& shape) { return shape.name == name->value; });
+  const auto found =
+      std::find_if(shapes.begin(), shapes.end(), [&](const auto& shape) { return shape.name == name->value; });
   return found == shapes.end() ? -1 : static_cast<int>(found - shapes.begin());  // -1: of a type that has been noted
 }
 
@@ -191,7 +192,8 @@ void read_pair(MjcfScene& scene, const XmlElement& element) {
                          &two = scene.spec.shapes[static_cast<std::size_t>(pair.shape_b)];
   const int dimension = a.integer("condim", 3);  // the geoms have no say
   if (dimension != 1 && dimension != 3 && dimension != 4 && dimension != 6) a.refuse("condim", "must be 1, 3, 4 or 6");
-  if (dimension > 3) scene.notes.warn(a.where("condim"), "condim", "is taken as 3: there is no torsional or rolling friction");
+  if (dimension > 3)
+    scene.notes.warn(a.where("condim"), "condim", "is taken as 3: there is no torsional or rolling friction");
   pair.contact_dimension = dimension == 1 ? 1 : 3;
   double given[5] = {1, 1, 0, 0, 0};
   if (a.numbers("friction", given, 1)) {
@@ -199,12 +201,15 @@ void read_pair(MjcfScene& scene, const XmlElement& element) {
       if (f < 0) a.refuse("friction", "must not be negative");
     }
     if (given[0] != given[1] && pair.contact_dimension == 3) {
-      scene.notes.warn(a.where("friction"), "friction", "is taken as its first number: it is the same in every direction");
+      scene.notes.warn(a.where("friction"), "friction",
+                       "is taken as its first number: it is the same in every direction");
     }
   }
   pair.friction = given[0];
   const std::vector<int> root = weld_roots(scene.spec);
-  const auto moves_with = [&](int body) { return body == model::kWorldBody ? body : root[static_cast<std::size_t>(body)]; };
+  const auto moves_with = [&](int body) {
+    return body == model::kWorldBody ? body : root[static_cast<std::size_t>(body)];
+  };
   if (moves_with(one.body) == moves_with(two.body)) {
     return scene.notes.warn(element, "", "is of geoms that do not move against each other, which has no effect");
   }
@@ -244,7 +249,8 @@ model::Pose site_pose(const MjcfScene& scene, const XmlElement& element, std::st
   if (found == scene.sites.end()) refuse(element, attribute, "names a site that does not exist");
   const SitePlace& site = found->second;
   const Attributes a = scene.defaults.attributes(*site.element, site.place.childclass, {"site"});
-  if (a.has("fromto")) a.refuse("fromto", "is not offered for a site that something refers to; give pos and an orientation");
+  if (a.has("fromto"))
+    a.refuse("fromto", "is not offered for a site that something refers to; give pos and an orientation");
   body = site.body;
   return site.place.in_frame ? site.place.X_BF * read_pose(a, scene.settings) : read_pose(a, scene.settings);
 }

@@ -22,11 +22,11 @@ struct MjcfSettings {
   int inertia_group_first = 0, inertia_group_last = 5;
   bool auto_limits = true;
   bool balance_inertia = false;
-  double bound_mass = 0;     // kg
-  double bound_inertia = 0;  // kg m^2
+  double bound_mass = 0;       // kg
+  double bound_inertia = 0;    // kg m^2
   std::string mesh_directory;  // before the names of mesh files
-  bool fit_bounds = false;   // geoms are fitted to the bounding box of a mesh, not to its inertia
-  double total_mass = -1;    // kg; not positive: masses stay as they are
+  bool fit_bounds = false;     // geoms are fitted to the bounding box of a mesh, not to its inertia
+  double total_mass = -1;      // kg; not positive: masses stay as they are
   // <option>
   double timestep = 0.002;  // s
   math::Vec3<double> gravity{0, 0, -9.81};

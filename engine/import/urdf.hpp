@@ -1,11 +1,12 @@
 // URDF (robots of ROS) to SceneSpec.
 //
-// Links become bodies, joints joints, collision geometry shapes; what is for the eye is passed over. What each element becomes is
-// listed in docs/urdf.md. Masses, inertias, frames, axes and ranges are those that MuJoCo's reader of the format finds.
+// Links become bodies, joints joints, collision geometry shapes; what is for the eye is passed over. What each element
+// becomes is listed in docs/urdf.md. Masses, inertias, frames, axes and ranges are those that MuJoCo's reader of the
+// format finds.
 //
-// Bodies come depth first, children in the order of their joints in the document. Errors name the element, its line, the attribute
-// and the value, as those of import_mjcf do; so do its limits on hostile input hold. Throws nothing. May be called by anyone, from
-// any thread.
+// Bodies come depth first, children in the order of their joints in the document. Errors name the element, its line,
+// the attribute and the value, as those of import_mjcf do; so do its limits on hostile input hold. Throws nothing. May
+// be called by anyone, from any thread.
 #pragma once
 
 #include <string_view>
@@ -24,7 +25,8 @@ struct UrdfOptions {
   bool motors = false;         // a motor along every axis, by the name of the joint, within its limit of effort
 };
 
-// `options.assets` are the files of meshes: by the name in the document, or by it without "package://", directories or scheme.
+// `options.assets` are the files of meshes: by the name in the document, or by it without "package://", directories or
+// scheme.
 Result<ImportedScene> import_urdf(std::string_view xml, const ImportOptions& options = {},
                                   const UrdfOptions& urdf = {});
 

@@ -1,4 +1,5 @@
-// What all readers of URDF elements do: sub-elements, required attributes, poses, and notes of what the format does not have.
+// What all readers of URDF elements do: sub-elements, required attributes, poses, and notes of what the format does not
+// have.
 //
 // Used inside engine/import only. Throws ImportFailure.
 #pragma once
@@ -25,8 +26,8 @@ double require_length(const XmlElement& element, std::string_view attribute);
 // <origin xyz rpy> of an element; the identity where there is none. rpy turns about the fixed x, then y, then z.
 model::Pose read_origin(const XmlElement& element);
 
-// Warns of attributes and sub-elements that the format does not have here (lists are separated by blanks). Names with a colon
-// belong to other programs.
+// Warns of attributes and sub-elements that the format does not have here (lists are separated by blanks). Names with a
+// colon belong to other programs.
 void note_unknown(const XmlElement& element, std::string_view attributes, std::string_view children, Notes& notes);
 
 // Whether `word` is in a list that is separated by blanks.

@@ -98,7 +98,8 @@ std::vector<AxisSpec> JointReader::planar_axes(const UrdfJoint& joint) const {
   return axes;
 }
 
-// The range of a revolute or prismatic joint. Without an element, or with both ends 0, or the wrong way round, it has none.
+// The range of a revolute or prismatic joint. Without an element, or with both ends 0, or the wrong way round, it has
+// none.
 void JointReader::read_limit(const UrdfJoint& joint, AxisSpec& axis) const {
   const XmlElement* limit = find_child(*joint.element, "limit");
   if (joint.type == UrdfJointType::kContinuous) {

@@ -93,7 +93,8 @@ void LinkReader::read_link(int index) {
   spec.I_Bcm = model::to_spec(mass.I_cm);
 }
 
-// The sum of the shapes where they are to give it, else what <inertial> says. Of a link that the world holds it has no effect.
+// The sum of the shapes where they are to give it, else what <inertial> says. Of a link that the world holds it has no
+// effect.
 MassProperties LinkReader::read_mass(const UrdfLink& link, const std::vector<Solid>& solids) {
   const XmlElement* inertial = find_child(*link.element, "inertial");
   MassProperties mass;

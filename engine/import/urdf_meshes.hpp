@@ -25,7 +25,8 @@ class UrdfMeshes {
     std::string name;                    // in the scene; empty until its hull is
   };
 
-  // The mesh of a <mesh>; null, with a warning, where its file was not sent or is of a kind that is not read and that is allowed.
+  // The mesh of a <mesh>; null, with a warning, where its file was not sent or is of a kind that is not read and that
+  // is allowed.
   Mesh* get(const XmlElement& element, Notes& notes);
   // Adds the hull of the mesh to the scene once, in the frame of its mass.
   void add_hull(const XmlElement& element, Mesh& mesh, model::SceneSpec& scene, Notes& notes);

@@ -26,7 +26,8 @@ struct UrdfLink {
   int joint = -1;             // that carries it; a root has none
   std::vector<int> children;  // joints, in the order of the document
   bool is_world = false;      // a root called "world"
-  // The link that it is fixed to, through fixed joints alone: itself where it can move, the root where it is held by the world.
+  // The link that it is fixed to, through fixed joints alone: itself where it can move, the root where it is held by
+  // the world.
   int rigid_root = -1;
   bool is_held = false;  // by the world
   model::Pose X_WL;

@@ -23,8 +23,8 @@ bool is_name_start(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == ':' || (c & 0x80) != 0;
 }
 
-// Counts what is about to be allocated, and stops documents that would be expensive to parse, before the XML library sees
-// them. Only as much of XML is understood as that needs.
+// Counts what is about to be allocated, and stops documents that would be expensive to parse, before the XML library
+// sees them. Only as much of XML is understood as that needs.
 class TextCheck {
  public:
   TextCheck(std::string_view text, std::string_view file) : text_(text), file_(file) {}

@@ -1,8 +1,8 @@
 // A parsed XML document as plain data: elements, attributes and lines, with included files spliced in.
 //
 // Keeps the importers independent of the XML library and is where hostile documents are stopped: size, depth, element
-// and attribute counts are bounded, document type declarations and entities are refused, and so are NUL bytes. Attributes
-// given twice are not well-formed. Used inside engine/import only.
+// and attribute counts are bounded, document type declarations and entities are refused, and so are NUL bytes.
+// Attributes given twice are not well-formed. Used inside engine/import only.
 #pragma once
 
 #include <map>
@@ -39,7 +39,8 @@ using XmlFiles = std::map<std::string, std::string, std::less<>>;
 // The root element. `<include file="name"/>` is replaced by the children of that file's root; each file may be included
 // once. `files` must outlive the result. Fails with the line and what is wrong there.
 Result<XmlElement> read_xml(std::string_view text, const XmlFiles& files);
-// The same of a format without includes: an element of that name is one like any other. `keep_text` fills XmlElement::text.
+// The same of a format without includes: an element of that name is one like any other. `keep_text` fills
+// XmlElement::text.
 Result<XmlElement> read_xml_alone(std::string_view text, bool keep_text = false);
 
 }  // namespace axion::import

@@ -1,5 +1,6 @@
-// Sines, cosines and their inverses from products, quotients and roots alone: the same bits on every machine and device,
-// whatever its mathematical library is (those fuse multiplications with additions where the processor can, and differ).
+// Sines, cosines and their inverses from products, quotients and roots alone: the same bits on every machine and
+// device, whatever its mathematical library is (those fuse multiplications with additions where the processor can, and
+// differ).
 //
 // To three units in the last place of the result. Not finite in, not a number out.
 #pragma once

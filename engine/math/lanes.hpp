@@ -1,7 +1,7 @@
 // What formulas need that are written once for a number and for a vector of numbers, one a lane.
 //
-// Vectors are those of g++ and clang (solver/chunk.hpp); a comparison of them is a mask, and `mask ? a : b` takes each lane from
-// where the mask says. Everything is done lane by lane, so a lane has the bits of the number alone.
+// Vectors are those of g++ and clang (solver/chunk.hpp); a comparison of them is a mask, and `mask ? a : b` takes each
+// lane from where the mask says. Everything is done lane by lane, so a lane has the bits of the number alone.
 #pragma once
 
 #include <cmath>
@@ -13,7 +13,9 @@ namespace axion::math {
 
 namespace detail {
 template <typename Number>
-concept Lanes = requires(Number a) { a[0]; };
+concept Lanes = requires(Number a) {
+  a[0];
+};
 
 template <typename Number>
 struct LaneOf {

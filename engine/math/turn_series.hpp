@@ -1,9 +1,8 @@
 // The power series of sines and cosines of angles up to a radian: what rotations within a step need.
 //
-//   turn_series<n>(x) = Σ_k (−x)^k n!/(n + 2k)!,  0 ≤ x ≤ 1:
-//   n = 0: cos √x;  1: sin √x/√x;  2: 2(1 − cos √x)/x;  3: 6(√x − sin √x)/√x³
-// To rounding, without the cancellation and the division by a small angle of the closed forms, and from products and sums
-// alone, so that no library of a machine or device has a say in the bits.
+//   turn_series<n>(x) = Σ_k (−x)^k n!/(n + 2k)!,  0 ≤ x ≤ 1: n = 0: cos √x;  1: sin √x/√x;  2: 2(1 − cos √x)/x;  3:
+//   6(√x − sin √x)/√x³ To rounding, without the cancellation and the division by a small angle of the closed forms, and
+//   from products and sums alone, so that no library of a machine or device has a say in the bits.
 #pragma once
 
 #include "engine/base/macros.hpp"
@@ -23,8 +22,8 @@ AXION_HD_SMALL constexpr Real turn_series_of(Real x) {
 template <int n, typename Real>
 AXION_HD_SMALL constexpr Real turn_series(Real x) {
   constexpr bool kNarrow = sizeof(Real) == sizeof(float);
-  if (x <= Real(1) / Real(64)) return turn_series_of<n, kNarrow ? 3 : 6>(x);
-  return turn_series_of<n, kNarrow ? 6 : 10>(x);
+  if (x <= Real(1) / Real(64)) return turn_series_of < n, kNarrow ? 3 : 6 > (x);
+  return turn_series_of < n, kNarrow ? 6 : 10 > (x);
 }
 
 }  // namespace axion::math

@@ -213,7 +213,7 @@ class Compiler {
       return math::rotate_inverse(model_.q_BC[joint.child], to_vec(p) - model_.p_BC[joint.child]);
     };
     Vec first_anchor{}, last_anchor{};  // slides alone are anchored at the child's centre of mass
-    if (spec.axes.empty()) {  // a ball, or a fixed joint
+    if (spec.axes.empty()) {            // a ball, or a fixed joint
       first_anchor = last_anchor = to_child(spec.anchor);
       const Vec no_slides[3] = {};
       set_slides(joint, no_slides);
@@ -231,7 +231,8 @@ class Compiler {
   // Of a loop joint: the anchor and the rotation of the child are to be where X_PC has them in the parent.
   void hold_pose(const JointSpec& spec, JointData<double>& joint) {
     const Frame X_PC{to_vec(spec.X_PC.position), to_unit_quat(spec.X_PC.rotation)};
-    const Frame X_BC = joint.parent < 0 ? Frame{{0, 0, 0}, {}} : Frame{model_.p_BC[joint.parent], model_.q_BC[joint.parent]};
+    const Frame X_BC =
+        joint.parent < 0 ? Frame{{0, 0, 0}, {}} : Frame{model_.p_BC[joint.parent], model_.q_BC[joint.parent]};
     const Vec anchor = X_PC.p + math::rotate(X_PC.q, to_vec(spec.anchor));
     joint.p_PA = math::rotate_inverse(X_BC.q, anchor - X_BC.p);
     joint.q_PM0 = math::normalized(math::conjugate(X_BC.q) * X_PC.q * model_.q_BC[joint.child]);
@@ -395,9 +396,8 @@ class Compiler {
         for (const AxisSpec& axis : joint.axes) joint_position.push_back(axis.initial_position);
       }
     }
-    const bool at_reference = std::all_of(arrays().axes.begin(), arrays().axes.end(), [](const auto& axis) {
-      return axis.initial_position == axis.reference;
-    });
+    const bool at_reference = std::all_of(arrays().axes.begin(), arrays().axes.end(),
+                                          [](const auto& axis) { return axis.initial_position == axis.reference; });
     if (!at_reference) forward_kinematics(model_, joint_position.data(), model_.x, model_.q);
   }
 

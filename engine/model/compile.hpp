@@ -1,7 +1,8 @@
 // compile: from a SceneSpec to what the step code reads.
 //
-// merge_welds refuses what is wrong (by validate_scene) and makes one body of those that are welded; compile sorts bodies
-// along the joint tree, finds principal axes, lays out rows and says which shapes may ever touch (compile_contacts.hpp).
+// merge_welds refuses what is wrong (by validate_scene) and makes one body of those that are welded; compile sorts
+// bodies along the joint tree, finds principal axes, lays out rows and says which shapes may ever touch
+// (compile_contacts.hpp).
 #pragma once
 
 #include <string>
@@ -13,7 +14,8 @@
 
 namespace axion::model {
 
-// A world's scratch keeps at most this many blocks of the trees' inverses, 2.3 MB in float32; models with more do without.
+// A world's scratch keeps at most this many blocks of the trees' inverses, 2.3 MB in float32; models with more do
+// without.
 inline constexpr int kMaxInverseBlocks = 16384;
 
 // Host copy of a model in one precision, and its view.
@@ -42,17 +44,17 @@ struct ModelArrays {
 };
 
 struct CompiledModel {
-  WeldedScene welded;                      // the scene that users see: its bodies are the order of body_pose
-  std::vector<int> external_body;          // [internal] -> index into welded.scene.bodies
-  std::vector<int> internal_body;          // [external]
-  std::vector<bool> closes_loop;           // [scene joint]
-  std::vector<int> joint_of_scene;         // [scene joint] -> index into arrays.joints, -1 for a free joint
-  std::vector<math::Vec3<double>> p_BC;    // [internal] centre of mass in the body frame
-  std::vector<math::Quat<double>> q_BC;    // [internal] principal frame in the body frame
-  std::vector<math::Vec3<double>> x;       // [internal] initial centre of mass, world
-  std::vector<math::Quat<double>> q;       // [internal] initial principal frame
+  WeldedScene welded;                    // the scene that users see: its bodies are the order of body_pose
+  std::vector<int> external_body;        // [internal] -> index into welded.scene.bodies
+  std::vector<int> internal_body;        // [external]
+  std::vector<bool> closes_loop;         // [scene joint]
+  std::vector<int> joint_of_scene;       // [scene joint] -> index into arrays.joints, -1 for a free joint
+  std::vector<math::Vec3<double>> p_BC;  // [internal] centre of mass in the body frame
+  std::vector<math::Quat<double>> q_BC;  // [internal] principal frame in the body frame
+  std::vector<math::Vec3<double>> x;     // [internal] initial centre of mass, world
+  std::vector<math::Quat<double>> q;     // [internal] initial principal frame
   ModelArrays<double> arrays;
-  std::vector<std::string> warnings;       // what a user should know of what was simplified
+  std::vector<std::string> warnings;  // what a user should know of what was simplified
 };
 
 // Validates and compiles. Errors name a path in SceneSpec.

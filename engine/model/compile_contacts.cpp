@@ -92,7 +92,8 @@ class ContactCompiler {
     for (int i = 0; i < m.shape_count; ++i) {
       if (!meets_none(i)) shapes.push_back(i);
     }
-    a_.lists_pairs = shapes.size() <= kMaxListingShapes || !own.empty();  // validate_scene bounds the shapes of a scene that has pairs
+    a_.lists_pairs = shapes.size() <= kMaxListingShapes ||
+                     !own.empty();  // validate_scene bounds the shapes of a scene that has pairs
     for (std::size_t i = 0; i < shapes.size() && a_.lists_pairs; ++i) {
       for (std::size_t k = i + 1; k < shapes.size(); ++k) {
         const auto law = own.find({shapes[i], shapes[k]});
@@ -120,8 +121,8 @@ class ContactCompiler {
     }
   }
 
-  // Shapes of one type, affinity and kind touch the same others. Neighbours and exclusions are counted, too, as they are few;
-  // and where classes are many, so is everything: what is counted is no less than what can be.
+  // Shapes of one type, affinity and kind touch the same others. Neighbours and exclusions are counted, too, as they
+  // are few; and where classes are many, so is everything: what is counted is no less than what can be.
   void count_by_classes() {
     std::map<std::tuple<std::uint32_t, std::uint32_t, ShapeKind>, int> index;
     std::vector<int> of(scene().shapes.size());
@@ -191,9 +192,9 @@ class ContactCompiler {
     }
   }
 
-  // A world holds twelve contacts a body, or the usual ones of its shapes where they are more, and eight; for a few things among
-  // many of the world, as a plate on pegs, all with the world up to kFewContacts. All that can be where that is fewer. The
-  // deepest stay when more are found.
+  // A world holds twelve contacts a body, or the usual ones of its shapes where they are more, and eight; for a few
+  // things among many of the world, as a plate on pegs, all with the world up to kFewContacts. All that can be where
+  // that is fewer. The deepest stay when more are found.
   void add_capacities() {
     const int body_count = static_cast<int>(a_.bodies.size());
     std::vector<long long> of_body(a_.bodies.size(), 0);

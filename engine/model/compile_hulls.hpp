@@ -1,4 +1,5 @@
-// The meshes of a scene as the hulls that the narrow phase collides with, in the layout that it reads (collide/shape.hpp).
+// The meshes of a scene as the hulls that the narrow phase collides with, in the layout that it reads
+// (collide/shape.hpp).
 //
 // Called by compile alone. An error names the mesh and what is wrong with its vertices.
 #pragma once
@@ -27,8 +28,8 @@ struct CompiledHulls {
 // Leaves of each mesh the vertices of its hull.
 Result<CompiledHulls> compile_hulls(std::vector<MeshSpec>& meshes);
 
-// What follows from a shape's kind, once it is in its place: the radius about its origin that holds it, infinite for a plane; and
-// of a mesh its hull, whose centroid its origin is moved to.
+// What follows from a shape's kind, once it is in its place: the radius about its origin that holds it, infinite for a
+// plane; and of a mesh its hull, whose centroid its origin is moved to.
 void complete_shape(const CompiledHulls& hulls, const ShapeSpec& spec, ShapeData<double>& shape);
 
 }  // namespace axion::model

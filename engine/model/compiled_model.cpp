@@ -89,7 +89,8 @@ ModelView<Real> ModelArrays<Real>::view() const {
   m.body_force_count = static_cast<int>(body_forces.size()), m.body_forces = body_forces.data();
   m.bodies = bodies.data(), m.child_joints = child_joints.data(), m.body_loops = body_loops.data();
   m.joints = joints.data();
-  m.axes = axes.data(), m.actuators = actuators.data(), m.lock_joint = lock_joint.data(), m.limit_axis = limit_axis.data();
+  m.axes = axes.data(), m.actuators = actuators.data(), m.lock_joint = lock_joint.data(),
+  m.limit_axis = limit_axis.data();
   m.efforts = efforts.data();
   m.hull_vertices = hull_vertices.data();
   m.shapes = shapes.data(), m.pairs = pairs.data(), m.shape_contacts = shape_contacts.data();

@@ -6,9 +6,10 @@ namespace {
 using math::cast;
 
 BodyData<float> convert(const BodyData<double>& a) {
-  return {float(a.mass), cast<float>(a.inertia), a.joint, a.parent, a.child_joint_start, a.child_joint_count,
-          a.loop_start, a.loop_count, a.tree_start, a.tree_size, a.inverse_start, float(a.lent_mass),
-          float(a.lent_inertia)};
+  return {
+      float(a.mass),        cast<float>(a.inertia), a.joint,      a.parent,    a.child_joint_start, a.child_joint_count,
+      a.loop_start,         a.loop_count,           a.tree_start, a.tree_size, a.inverse_start,     float(a.lent_mass),
+      float(a.lent_inertia)};
 }
 
 BodyForceData<float> convert(const BodyForceData<double>& a) {
@@ -38,27 +39,47 @@ JointData<float> convert(const JointData<double>& a) {
 }
 
 AxisData<float> convert(const AxisData<double>& a) {
-  return {a.joint, float(a.reference), float(a.armature), float(a.damping), float(a.stiffness),
-          float(a.spring_reference), a.limit, float(a.lower), float(a.upper), a.effort_start, a.effort_count,
-          a.actuator_start, a.actuator_count, float(a.initial_position)};
+  return {a.joint,          float(a.reference),       float(a.armature),
+          float(a.damping), float(a.stiffness),       float(a.spring_reference),
+          a.limit,          float(a.lower),           float(a.upper),
+          a.effort_start,   a.effort_count,           a.actuator_start,
+          a.actuator_count, float(a.initial_position)};
 }
 
 ActuatorData<float> convert(const ActuatorData<double>& a) {
-  return {a.kind, a.axis, a.control, float(a.gear), float(a.kp), float(a.kd), float(a.lower), float(a.upper),
-          a.effort_limited, float(a.effort_lower), float(a.effort_upper), a.is_scaled, float(a.control_gain),
+  return {a.kind,
+          a.axis,
+          a.control,
+          float(a.gear),
+          float(a.kp),
+          float(a.kd),
+          float(a.lower),
+          float(a.upper),
+          a.effort_limited,
+          float(a.effort_lower),
+          float(a.effort_upper),
+          a.is_scaled,
+          float(a.control_gain),
           float(a.control_offset)};
 }
 
 EffortData<float> convert(const EffortData<double>& a) { return {a.axis, a.actuator, float(a.friction_loss)}; }
 
 ShapeData<float> convert(const ShapeData<double>& a) {
-  return {a.kind, a.body, cast<float>(a.size), cast<float>(a.p_CS), cast<float>(a.q_CS), float(a.bounding_radius),
-          a.hull_start, a.hull_stride, a.hull_count};
+  return {a.kind,
+          a.body,
+          cast<float>(a.size),
+          cast<float>(a.p_CS),
+          cast<float>(a.q_CS),
+          float(a.bounding_radius),
+          a.hull_start,
+          a.hull_stride,
+          a.hull_count};
 }
 
 PairData<float> convert(const PairData<double>& a) {
-  return {a.shape_a, a.shape_b, float(a.friction), float(a.restitution), float(a.stiffness), float(a.damping),
-          a.contact_max};
+  return {a.shape_a,          a.shape_b,        float(a.friction), float(a.restitution),
+          float(a.stiffness), float(a.damping), a.contact_max};
 }
 
 template <typename T>

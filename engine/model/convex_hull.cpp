@@ -31,7 +31,8 @@ class Triangulation {
     FILE* file = open_memstream(&report, &report_size);
     if (file == nullptr) return;
     char command[] = "qhull Qt Pp";  // triangles; no word about precision
-    const int failed = qh_new_qhull(&qh_, 3, static_cast<int>(points.size()), coordinates_.data(), False, command, file, file);
+    const int failed =
+        qh_new_qhull(&qh_, 3, static_cast<int>(points.size()), coordinates_.data(), False, command, file, file);
     if (failed == 0) read();
     qh_.NOerrexit = True;
     qh_freeqhull(&qh_, !qh_ALL);
@@ -74,7 +75,8 @@ struct Plane {
 };
 
 // Planes of triangles, outward from `inside`; those of slivers are left out.
-std::vector<Plane> planes_of(const std::vector<Vec>& points, const std::vector<std::array<int, 3>>& faces, const Vec& inside) {
+std::vector<Plane> planes_of(const std::vector<Vec>& points, const std::vector<std::array<int, 3>>& faces,
+                             const Vec& inside) {
   std::vector<Plane> planes;
   for (const auto& f : faces) {
     Vec n = math::cross(points[f[1]] - points[f[0]], points[f[2]] - points[f[0]]);
@@ -134,8 +136,8 @@ std::vector<int> extreme_points(const std::vector<Vec>& points) {
   return chosen;
 }
 
-// Indices of up to `most` of the vertices of a hull. Rounds: the points farthest beyond each face are candidates, and a quarter
-// of what is still allowed of them is taken, the farthest first.
+// Indices of up to `most` of the vertices of a hull. Rounds: the points farthest beyond each face are candidates, and a
+// quarter of what is still allowed of them is taken, the farthest first.
 std::vector<int> simplify(const std::vector<Vec>& vertices, int most) {
   std::vector<int> chosen = extreme_points(vertices);
   if (static_cast<int>(chosen.size()) > most) chosen.resize(static_cast<std::size_t>(most));
@@ -160,8 +162,9 @@ std::vector<int> simplify(const std::vector<Vec>& vertices, int most) {
       if (farthest.second >= 0) candidates.push_back(farthest);
     }
     if (candidates.empty()) break;
-    std::sort(candidates.begin(), candidates.end(),
-              [](const auto& a, const auto& b) { return a.first != b.first ? a.first > b.first : a.second < b.second; });
+    std::sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) {
+      return a.first != b.first ? a.first > b.first : a.second < b.second;
+    });
     int room = std::max(1, (most - static_cast<int>(chosen.size())) / 4);
     for (const auto& [beyond, i] : candidates) {
       if (room == 0) break;
@@ -208,8 +211,8 @@ std::vector<int> corners_of(const std::vector<std::array<int, 3>>& faces) {
 
 Status check(const std::vector<Vec3d>& points) {
   if (points.size() < 4 || points.size() > static_cast<std::size_t>(kMaxMeshVertices)) {
-    return invalid_argument("vertices", "vertices must be 4 to " + std::to_string(kMaxMeshVertices) + " points; they are " +
-                                            std::to_string(points.size()) + ".");
+    return invalid_argument("vertices", "vertices must be 4 to " + std::to_string(kMaxMeshVertices) +
+                                            " points; they are " + std::to_string(points.size()) + ".");
   }
   for (std::size_t i = 0; i < points.size(); ++i) {
     for (double x : points[i]) {
@@ -245,7 +248,8 @@ Result<ConvexHull> convex_hull(const std::vector<Vec3d>& points, int most_vertic
   hull.full_vertex_count = static_cast<int>(corners.size());
   if (hull.full_vertex_count > most_vertices) {
     kept.clear();
-    for (int i : simplify(chosen_of(scaled, corners), most_vertices)) kept.push_back(corners[static_cast<std::size_t>(i)]);
+    for (int i : simplify(chosen_of(scaled, corners), most_vertices))
+      kept.push_back(corners[static_cast<std::size_t>(i)]);
   }
   std::vector<Vec> part = chosen_of(scaled, kept);
   hull.faces = Triangulation(part).faces();
@@ -257,13 +261,15 @@ Result<ConvexHull> convex_hull(const std::vector<Vec3d>& points, int most_vertic
       double nearest = std::numeric_limits<double>::infinity();
       if (std::binary_search(kept.begin(), kept.end(), i)) continue;
       for (const auto& f : hull.faces) {
-        nearest = std::min(nearest, distance_to_triangle(scaled[static_cast<std::size_t>(i)], part[f[0]], part[f[1]], part[f[2]]));
+        nearest = std::min(
+            nearest, distance_to_triangle(scaled[static_cast<std::size_t>(i)], part[f[0]], part[f[1]], part[f[2]]));
       }
       hull.loss = std::max(hull.loss, nearest);
     }
   }
   hull.loss *= extent, hull.centroid_depth *= extent, hull.radius *= extent;
-  for (int k = 0; k < 3; ++k) hull.centroid[static_cast<std::size_t>(k)] = middle[k] + extent * hull.centroid[static_cast<std::size_t>(k)];
+  for (int k = 0; k < 3; ++k)
+    hull.centroid[static_cast<std::size_t>(k)] = middle[k] + extent * hull.centroid[static_cast<std::size_t>(k)];
   for (int i : kept) hull.vertices.push_back(points[static_cast<std::size_t>(i)]);
   return hull;
 }
@@ -271,7 +277,8 @@ Result<ConvexHull> convex_hull(const std::vector<Vec3d>& points, int most_vertic
 std::string simplification_note(const ConvexHull& hull) {
   if (hull.full_vertex_count == static_cast<int>(hull.vertices.size())) return {};
   char text[160];
-  std::snprintf(text, sizeof text, "its convex hull is simplified from %d to %d vertices and lies up to %.2g mm within it",
+  std::snprintf(text, sizeof text,
+                "its convex hull is simplified from %d to %d vertices and lies up to %.2g mm within it",
                 hull.full_vertex_count, static_cast<int>(hull.vertices.size()), 1e3 * hull.loss);
   return text;
 }

@@ -1,4 +1,5 @@
-// Every member of a spec is named here by a structured binding, so that a new one does not compile until it is thought of.
+// Every member of a spec is named here by a structured binding, so that a new one does not compile until it is thought
+// of.
 #include "engine/model/fingerprint.hpp"
 
 #include <cstddef>
@@ -36,7 +37,8 @@ void add_all(Hash& hash, const Parts&... parts) {
   (add(hash, parts), ...);
 }
 
-// What scenes did not have once, with a number of its own: nothing where it is as it was then, so that these keep their fingerprint.
+// What scenes did not have once, with a number of its own: nothing where it is as it was then, so that these keep their
+// fingerprint.
 void add_unusual(Hash& hash, std::uint64_t number, double value, double usual) {
   if (value != usual) add_all(hash, number, value);
 }
@@ -63,8 +65,8 @@ void add(Hash& hash, const AxisSpec& spec) {
 }
 
 void add(Hash& hash, const JointSpec& joint) {
-  const auto& [name, kind, parent, child, anchor, ball_damping, ball_armature, lock_stiffness, lock_damping, free_damping,
-               holds_pose, X_PC, axes] = joint;
+  const auto& [name, kind, parent, child, anchor, ball_damping, ball_armature, lock_stiffness, lock_damping,
+               free_damping, holds_pose, X_PC, axes] = joint;
   add_all(hash, kind, parent, child, anchor, ball_damping, ball_armature, lock_stiffness, lock_damping);
   add_unusual(hash, 2, free_damping, 0.0);
   if (holds_pose) add_all(hash, std::uint64_t(3), X_PC);
@@ -73,8 +75,8 @@ void add(Hash& hash, const JointSpec& joint) {
 }
 
 void add(Hash& hash, const ActuatorSpec& actuator) {
-  const auto& [name, kind, joint, axis, gear, kp, kd, control_gain, control_offset, control_limited, control_lower, control_upper,
-               effort_limited, effort_lower, effort_upper] = actuator;
+  const auto& [name, kind, joint, axis, gear, kp, kd, control_gain, control_offset, control_limited, control_lower,
+               control_upper, effort_limited, effort_lower, effort_upper] = actuator;
   add_all(hash, kind, joint, axis, gear, kp, kd, control_limited, effort_limited);
   add_unusual(hash, 4, control_gain, 1.0);
   add_unusual(hash, 5, control_offset, 0.0);
@@ -99,8 +101,8 @@ void add_specs(Hash& hash, const std::vector<Spec>& specs) {
   for (const Spec& spec : specs) add(hash, spec);
 }
 
-// The meshes that shapes have, in the order in which these come to them; nothing where there are none, so that a scene without
-// meshes has the fingerprint that it had before there were any.
+// The meshes that shapes have, in the order in which these come to them; nothing where there are none, so that a scene
+// without meshes has the fingerprint that it had before there were any.
 void add_meshes(Hash& hash, const SceneSpec& scene) {
   std::map<std::string_view, const MeshSpec*> meshes;
   for (const MeshSpec& mesh : scene.meshes) meshes.emplace(mesh.name, &mesh);

@@ -1,7 +1,8 @@
 // Which joints of a scene carry their child, and which close loops.
 //
-// The first joint of a body carries it. Later joints with the same child close loops, and so does one whose parent hangs,
-// directly or not, on its child: the joints that are left form a tree. Indices of joints and bodies must be valid.
+// The first joint of a body carries it. Later joints with the same child close loops, and so does one whose parent
+// hangs, directly or not, on its child: the joints that are left form a tree. Indices of joints and bodies must be
+// valid.
 #pragma once
 
 #include <vector>

@@ -129,8 +129,8 @@ void Merger::joints() {
   }
 }
 
-// The joint in the frame of what its child is part of. A child that is part of the world changes places with the parent;
-// validate_scene has seen to it that the axes are then of one kind, and that the parent can move.
+// The joint in the frame of what its child is part of. A child that is part of the world changes places with the
+// parent; validate_scene has seen to it that the axes are then of one kind, and that the parent can move.
 JointSpec Merger::moved_loop_joint(const JointSpec& in) const {
   JointSpec joint = in;
   const bool turn_round = parts_[in.child].root == kWorldBody;

@@ -1,16 +1,18 @@
 // merge_welds: one body of those that are welded together.
 //
-// A body whose joint is a weld (is_weld of loop_joints.hpp: fixed, rigid, in the tree) becomes part of its nearest ancestor
-// that can move, the root of its weld. Masses add up by the parallel axis theorem; shapes, joints, actuators, excludes
-// and keyframes are re-indexed and re-expressed. A body that is welded to the world disappears: its mass has no effect
-// and its shapes become shapes of the world. The order of the roots, and of the joints that remain, is kept, so the
-// layout of joint coordinates is too.
+// A body whose joint is a weld (is_weld of loop_joints.hpp: fixed, rigid, in the tree) becomes part of its nearest
+// ancestor that can move, the root of its weld. Masses add up by the parallel axis theorem; shapes, joints, actuators,
+// excludes and keyframes are re-indexed and re-expressed. A body that is welded to the world disappears: its mass has
+// no effect and its shapes become shapes of the world. The order of the roots, and of the joints that remain, is kept,
+// so the layout of joint coordinates is too.
 //
-// A loop joint stays one, with the bodies that its two have become part of. Where its child has become part of the world
-// it is turned round: parent and child change places, hinges come in the opposite order and axes point the other way.
+// A loop joint stays one, with the bodies that its two have become part of. Where its child has become part of the
+// world it is turned round: parent and child change places, hinges come in the opposite order and axes point the other
+// way.
 //
-// An exclusion is between the shapes of the bodies that it names, whatever these become part of. Of the scene's own are left
-// those that say the same of the merged bodies; the list of all is kept beside it, with the body that each shape was given on.
+// An exclusion is between the shapes of the bodies that it names, whatever these become part of. Of the scene's own are
+// left those that say the same of the merged bodies; the list of all is kept beside it, with the body that each shape
+// was given on.
 #pragma once
 
 #include <string>
@@ -29,8 +31,8 @@ struct Weld {
 
 // What the force of gravity compensation holds up of a body and all that is welded to it.
 struct Lift {
-  double mass = 0;   // kg
-  Vec3d moment{};    // mass times its centre, kg m, frame of the body
+  double mass = 0;  // kg
+  Vec3d moment{};   // mass times its centre, kg m, frame of the body
 };
 
 struct WeldedScene {

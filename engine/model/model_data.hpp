@@ -14,14 +14,14 @@ namespace axion::model {
 
 template <typename Real>
 struct BodyData {
-  Real mass;                 // kg
-  math::Vec3<Real> inertia;  // principal moments, kg m^2
-  int joint = -1;            // the joint whose child this is, or -1
-  int parent = -1;           // that joint's parent body, or -1 for the world
+  Real mass;                                         // kg
+  math::Vec3<Real> inertia;                          // principal moments, kg m^2
+  int joint = -1;                                    // the joint whose child this is, or -1
+  int parent = -1;                                   // that joint's parent body, or -1 for the world
   int child_joint_start = 0, child_joint_count = 0;  // range in ModelView::child_joints: joints whose parent this is
   int loop_start = 0, loop_count = 0;                // range in ModelView::body_loops
-  int tree_start = 0, tree_size = 1;  // bodies of its joint tree: they follow each other
-  int inverse_start = 0;              // first 6x6 block of its tree in WorldView::inverse
+  int tree_start = 0, tree_size = 1;                 // bodies of its joint tree: they follow each other
+  int inverse_start = 0;                             // first 6x6 block of its tree in WorldView::inverse
   Real lent_mass = 0, lent_inertia = 0;  // kg, kg m^2, that Newton's matrix adds in float32 (model/lent_inertia.hpp)
 };
 
@@ -34,36 +34,37 @@ struct BodyForceData {
   math::Vec3<Real> p_drag{};       // m, where the drag's force acts
 };
 
-// A chain of slides, then hinges, between two bodies; or a ball; or neither, fixed. Equations: constraints/joint_rows.hpp.
-// M0 is the child's reference orientation carried by the parent; hinge k turns about axis a_k.
+// A chain of slides, then hinges, between two bodies; or a ball; or neither, fixed. Equations:
+// constraints/joint_rows.hpp. M0 is the child's reference orientation carried by the parent; hinge k turns about axis
+// a_k.
 template <typename Real>
 struct JointData {
-  int parent, child;              // internal body indices; parent -1 is the world
-  int slide_count, hinge_count;   // hinge_count 3 with is_ball set for a ball
+  int parent, child;             // internal body indices; parent -1 is the world
+  int slide_count, hinge_count;  // hinge_count 3 with is_ball set for a ball
   bool is_ball;
-  int lock_start;                 // first locked row
+  int lock_start;  // first locked row
   int translation_lock_count, rotation_lock_count;
-  int axis_start, axis_count;     // in ModelView::axes; a ball has three axes that only carry damping and armature
+  int axis_start, axis_count;         // in ModelView::axes; a ball has three axes that only carry damping and armature
   Real lock_stiffness, lock_damping;  // of the locked directions; stiffness 0 is rigid
   math::Quat<Real> q_PM0;
-  math::Vec3<Real> p_PA;          // first anchor, parent frame
-  math::Vec3<Real> p_CA;          // last anchor, child frame
-  math::Vec3<Real> offset[2];     // from anchor k to anchor k+1 in the frame between the two hinges
+  math::Vec3<Real> p_PA;                 // first anchor, parent frame
+  math::Vec3<Real> p_CA;                 // last anchor, child frame
+  math::Vec3<Real> offset[2];            // from anchor k to anchor k+1 in the frame between the two hinges
   math::Vec3<Real> translation_lock[3];  // locked directions: M0 frame with slides, world axes without
-  math::Vec3<Real> slide_dual[3]; // M0 frame: slide coordinate j = slide_dual[j] . (displacement)
-  math::Vec3<Real> hinge[3];      // unit axes, child frame at reference
-  math::Vec3<Real> perpendicular[2];  // completes hinge[0] to a frame (one hinge)
-  Real axis_dot;                  // hinge[0] . hinge[1] (two hinges)
-  Real axis_cross_inverse;        // 1 / |hinge[0] x hinge[1]| (two hinges)
+  math::Vec3<Real> slide_dual[3];        // M0 frame: slide coordinate j = slide_dual[j] . (displacement)
+  math::Vec3<Real> hinge[3];             // unit axes, child frame at reference
+  math::Vec3<Real> perpendicular[2];     // completes hinge[0] to a frame (one hinge)
+  Real axis_dot;                         // hinge[0] . hinge[1] (two hinges)
+  Real axis_cross_inverse;               // 1 / |hinge[0] x hinge[1]| (two hinges)
 };
 
 // One joint coordinate s and everything that acts along it.
 template <typename Real>
 struct AxisData {
   int joint;
-  Real reference;            // s in the reference configuration
+  Real reference;  // s in the reference configuration
   Real armature, damping, stiffness, spring_reference;
-  int limit;                 // index of its limit row, or -1
+  int limit;  // index of its limit row, or -1
   Real lower, upper;
   int effort_start, effort_count;      // range in ModelView::efforts
   int actuator_start, actuator_count;  // range in ModelView::actuators
@@ -74,12 +75,12 @@ template <typename Real>
 struct ActuatorData {
   ActuatorKind kind;
   int axis;
-  int control;               // index in the control vector, the order that users see
+  int control;  // index in the control vector, the order that users see
   Real gear, kp, kd;
-  Real lower, upper;         // clamp of the control; ±infinity where there is none
+  Real lower, upper;  // clamp of the control; ±infinity where there is none
   bool effort_limited;
   Real effort_lower, effort_upper;  // clamp of the effort before gear
-  bool is_scaled;            // the clamped control is taken as control_gain times itself and control_offset
+  bool is_scaled;                   // the clamped control is taken as control_gain times itself and control_offset
   Real control_gain, control_offset;
 };
 
@@ -87,73 +88,73 @@ struct ActuatorData {
 template <typename Real>
 struct EffortData {
   int axis;
-  int actuator;              // index into ModelView::actuators, -1 for dry friction
-  Real friction_loss;        // greatest dry friction, N m or N
+  int actuator;        // index into ModelView::actuators, -1 for dry friction
+  Real friction_loss;  // greatest dry friction, N m or N
 };
 
 template <typename Real>
 struct ShapeData {
   ShapeKind kind;
-  int body;                  // internal, -1 for the world
+  int body;  // internal, -1 for the world
   math::Vec3<Real> size;
-  math::Vec3<Real> p_CS;     // shape frame in the body's principal frame (in the world for the world's shapes)
+  math::Vec3<Real> p_CS;  // shape frame in the body's principal frame (in the world for the world's shapes)
   math::Quat<Real> q_CS;
-  Real bounding_radius;      // m about p_CS; infinite for a plane
+  Real bounding_radius;                                 // m about p_CS; infinite for a plane
   int hull_start = 0, hull_stride = 0, hull_count = 0;  // of a mesh: in ModelView::hull_vertices (collide/shape.hpp)
 };
 
-// What a shape brings to its contacts, and which others it may touch (shape_pairs.hpp). Double in either precision, so that
-// a pair's numbers do not depend on whether they were worked out when the model was compiled or in a step.
+// What a shape brings to its contacts, and which others it may touch (shape_pairs.hpp). Double in either precision, so
+// that a pair's numbers do not depend on whether they were worked out when the model was compiled or in a step.
 struct ShapeContactData {
   double friction, restitution, stiffness, damping;
   std::uint32_t type, affinity;
   int dimension, priority;
-  int part;                  // what exclusions are about: 0 the world itself, 1 + i the body i of the scene as it was given
+  int part;  // what exclusions are about: 0 the world itself, 1 + i the body i of the scene as it was given
 };
 
 // Two shapes that may touch.
 template <typename Real>
 struct PairData {
   int shape_a, shape_b;
-  Real friction;             // 0 for contact dimension 1
+  Real friction;  // 0 for contact dimension 1
   Real restitution;
-  Real stiffness, damping;   // of both shapes in series; stiffness 0 is rigid
-  int contact_max;           // contacts that this pair of kinds can have
+  Real stiffness, damping;  // of both shapes in series; stiffness 0 is rigid
+  int contact_max;          // contacts that this pair of kinds can have
 };
 
 // A compiled model, read only. Arrays are in device memory where the device is a GPU.
 template <typename Real>
 struct ModelView {
   int body_count, joint_count, axis_count, lock_count, limit_count, actuator_count, shape_count;
-  int pair_count;            // of the list of pairs; -1 where there is none, as they are too many (shape_pairs.hpp)
-  int effort_count;          // rows with bounded impulses
-  int loop_count;            // joints that close loops: the last of the joints
+  int pair_count;    // of the list of pairs; -1 where there is none, as they are too many (shape_pairs.hpp)
+  int effort_count;  // rows with bounded impulses
+  int loop_count;    // joints that close loops: the last of the joints
   int control_count;
-  int body_force_count;      // body_count, or 0 where nothing acts on any body besides its weight
-  int contact_capacity;      // contacts a world can hold
-  int candidate_capacity;    // contacts before compaction: slots for the pairs that are near each other
-  int coupling_capacity;     // off-diagonal blocks that the tree factorisation can hold
-  int inverse_blocks;        // 6x6 blocks of the inverses of all joint trees; 0 where they would be too many to keep
-  int dense_unknowns;        // of the dense solver's matrix; 0 where the batch does not use it (batch_view.hpp)
+  int body_force_count;    // body_count, or 0 where nothing acts on any body besides its weight
+  int contact_capacity;    // contacts a world can hold
+  int candidate_capacity;  // contacts before compaction: slots for the pairs that are near each other
+  int coupling_capacity;   // off-diagonal blocks that the tree factorisation can hold
+  int inverse_blocks;      // 6x6 blocks of the inverses of all joint trees; 0 where they would be too many to keep
+  int dense_unknowns;      // of the dense solver's matrix; 0 where the batch does not use it (batch_view.hpp)
   math::Vec3<Real> gravity;
   const BodyData<Real>* bodies;
   const BodyForceData<Real>* body_forces;  // [body_force_count]
   const int* child_joints;
-  const int* body_loops;                 // loop joints of each body: j where it is the child, ~j where the parent
+  const int* body_loops;  // loop joints of each body: j where it is the child, ~j where the parent
   const JointData<Real>* joints;
   const AxisData<Real>* axes;
-  const ActuatorData<Real>* actuators;   // sorted by axis
-  const int* lock_joint;                 // [lock_count] joint of each locked row
-  const int* limit_axis;                 // [limit_count] axis of each limit row
-  const EffortData<Real>* efforts;       // [effort_count] sorted by axis
+  const ActuatorData<Real>* actuators;  // sorted by axis
+  const int* lock_joint;                // [lock_count] joint of each locked row
+  const int* limit_axis;                // [limit_count] axis of each limit row
+  const EffortData<Real>* efforts;      // [effort_count] sorted by axis
   const ShapeData<Real>* shapes;
-  const Real* hull_vertices;             // x, y and z of each hull, hull_stride numbers each
+  const Real* hull_vertices;               // x, y and z of each hull, hull_stride numbers each
   const ShapeContactData* shape_contacts;  // [shape_count]
-  const int* neighbour_start;            // [body_count + 1] bodies that do not touch a body as a joint connects them:
-  const int* neighbours;                 // internal indices, rising
-  const int* exclude_start;              // [parts + 1] parts that do not touch a part as an exclusion says:
-  const int* excludes;                   // rising
-  const PairData<Real>* pairs;           // [pair_count] sorted by their lower shape, then the other
+  const int* neighbour_start;              // [body_count + 1] bodies that do not touch a body as a joint connects them:
+  const int* neighbours;                   // internal indices, rising
+  const int* exclude_start;                // [parts + 1] parts that do not touch a part as an exclusion says:
+  const int* excludes;                     // rising
+  const PairData<Real>* pairs;             // [pair_count] sorted by their lower shape, then the other
 };
 
 }  // namespace axion::model

@@ -22,7 +22,8 @@ AXION_HD_CALL void symmetric_eigen(math::Mat3<Real> A, math::Mat3<Real>& V, math
     for (int k = 0; k < 3; ++k) {
       const int p = p_of[k], q = q_of[k];
       const Real gap = A(q, q) - A(p, p);
-      if (std::abs(A(p, q)) <= std::numeric_limits<Real>::epsilon() / 4 * std::abs(gap)) {  // no rotation that rounding sees
+      if (std::abs(A(p, q)) <=
+          std::numeric_limits<Real>::epsilon() / 4 * std::abs(gap)) {  // no rotation that rounding sees
         A(p, q) = A(q, p) = 0;
         continue;
       }

@@ -67,7 +67,7 @@ class SceneChecker {
   std::vector<bool> closes_loop_;   // [joint]
   std::vector<int> joint_of_body_;  // the joint that carries it; -1: none
   std::unordered_set<std::string> mesh_names_;
-  std::vector<int> weld_root_;      // body that this one moves with, or kWorldBody
+  std::vector<int> weld_root_;  // body that this one moves with, or kWorldBody
 };
 
 }  // namespace axion::model

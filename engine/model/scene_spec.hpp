@@ -20,8 +20,8 @@ using Vec3d = std::array<double, 3>;
 using Quatd = std::array<double, 4>;  // w, x, y, z
 
 struct PoseSpec {
-  Vec3d position{0, 0, 0};        // m
-  Quatd rotation{1, 0, 0, 0};     // need not be normalised; compile() normalises it
+  Vec3d position{0, 0, 0};     // m
+  Quatd rotation{1, 0, 0, 0};  // need not be normalised; compile() normalises it
 };
 
 inline constexpr int kWorldBody = -1;
@@ -29,34 +29,36 @@ inline constexpr int kWorldBody = -1;
 struct ShapeSpec {
   std::string name;
   ShapeKind kind = ShapeKind::kSphere;
-  int body = kWorldBody;          // index into SceneSpec::bodies, or kWorldBody
-  PoseSpec X_BS;                  // shape frame in its body's frame; a plane's normal is +z, a capsule's or cylinder's axis z
-  // m. Sphere: radius; capsule, cylinder: radius, half length; box: half extents; ellipsoid: semi-axes; plane, mesh: unused.
+  int body = kWorldBody;  // index into SceneSpec::bodies, or kWorldBody
+  PoseSpec X_BS;          // shape frame in its body's frame; a plane's normal is +z, a capsule's or cylinder's axis z
+  // m. Sphere: radius; capsule, cylinder: radius, half length; box: half extents; ellipsoid: semi-axes; plane, mesh:
+  // unused.
   Vec3d size{0, 0, 0};
-  std::string mesh;               // kMesh: the name of one of SceneSpec::meshes; the shape is its convex hull
-  double friction = 1.0;          // sliding coefficient; a pair takes the maximum of its two (MuJoCo's rule)
-  double restitution = 0.0;       // 0 .. 1, share of the approach speed given back; a pair takes the maximum of its two
+  std::string mesh;          // kMesh: the name of one of SceneSpec::meshes; the shape is its convex hull
+  double friction = 1.0;     // sliding coefficient; a pair takes the maximum of its two (MuJoCo's rule)
+  double restitution = 0.0;  // 0 .. 1, share of the approach speed given back; a pair takes the maximum of its two
   // Normal spring and damper, in series with those of the other shape. Stiffness 0 is rigid (its damping must be 0).
-  double contact_stiffness = 0.0; // N/m
-  double contact_damping = 0.0;   // N s/m
-  int contact_dimension = 3;      // 1 frictionless, 3 with friction; a pair takes the maximum of its two
+  double contact_stiffness = 0.0;  // N/m
+  double contact_damping = 0.0;    // N s/m
+  int contact_dimension = 3;       // 1 frictionless, 3 with friction; a pair takes the maximum of its two
   // A pair whose two differ in this takes friction and contact_dimension of the shape with the greater alone.
   int contact_priority = 0;
-  std::uint32_t contact_type = 1;       // a pair may touch if (type_a & affinity_b) || (type_b & affinity_a)
+  std::uint32_t contact_type = 1;  // a pair may touch if (type_a & affinity_b) || (type_b & affinity_a)
   std::uint32_t contact_affinity = 1;
 };
 
-// Points whose convex hull is a shape, in the frame of the shape. More vertices than model/convex_hull.hpp allows are simplified.
+// Points whose convex hull is a shape, in the frame of the shape. More vertices than model/convex_hull.hpp allows are
+// simplified.
 struct MeshSpec {
   std::string name;
-  std::vector<Vec3d> vertices;    // m
+  std::vector<Vec3d> vertices;  // m
 };
 
 struct BodySpec {
   std::string name;
-  PoseSpec X_WB;                  // body frame in the world, reference configuration
-  double mass = 0.0;              // kg. Zero is allowed only if the body is welded to one that has mass
-  Vec3d p_BoBcm{0, 0, 0};         // m, body frame
+  PoseSpec X_WB;           // body frame in the world, reference configuration
+  double mass = 0.0;       // kg. Zero is allowed only if the body is welded to one that has mass
+  Vec3d p_BoBcm{0, 0, 0};  // m, body frame
   // Rotational inertia about the centre of mass, in the body frame's axes: xx, yy, zz, xy, xz, yz (kg m^2).
   std::array<double, 6> I_Bcm{0, 0, 0, 0, 0, 0};
   double gravity_compensation = 0.0;  // share of its weight that a force at its centre of mass holds up; 1: all of it
@@ -78,7 +80,7 @@ struct AxisSpec {
   double spring_reference = 0.0;  // s_0
   double friction_loss = 0.0;     // greatest dry friction >= 0, N m or N
   bool limited = false;
-  double lower = 0.0;             // limits of s, lower < upper, used when `limited`
+  double lower = 0.0;  // limits of s, lower < upper, used when `limited`
   double upper = 0.0;
 };
 
@@ -92,23 +94,26 @@ enum class JointKind : std::uint8_t {
 struct JointSpec {
   std::string name;
   JointKind kind = JointKind::kFree;
-  int parent = kWorldBody;        // index into SceneSpec::bodies, or kWorldBody
-  // A body of no joint is free. Of several joints with one child the first carries it; the others close loops, as does a
-  // joint whose parent hangs on its child. Nothing acts along a loop joint's axes and they have no coordinates: drives,
-  // springs, limits, friction and armature belong on the joints of the tree.
+  int parent = kWorldBody;  // index into SceneSpec::bodies, or kWorldBody
+  // A body of no joint is free. Of several joints with one child the first carries it; the others close loops, as does
+  // a joint whose parent hangs on its child. Nothing acts along a loop joint's axes and they have no coordinates:
+  // drives, springs, limits, friction and armature belong on the joints of the tree.
   int child = 0;
-  Vec3d anchor{0, 0, 0};          // m, child body frame: centre of a ball, point where a fixed joint holds
-  double ball_damping = 0.0;      // N m s/rad, ball only
-  double ball_armature = 0.0;     // kg m^2, ball only
-  // Spring and damper of the locked directions, N/m and N s/m (N m/rad and N m s/rad for rotations). Stiffness 0 is rigid.
+  Vec3d anchor{0, 0, 0};       // m, child body frame: centre of a ball, point where a fixed joint holds
+  double ball_damping = 0.0;   // N m s/rad, ball only
+  double ball_armature = 0.0;  // kg m^2, ball only
+  // Spring and damper of the locked directions, N/m and N s/m (N m/rad and N m s/rad for rotations). Stiffness 0 is
+  // rigid.
   double lock_stiffness = 0.0;
   double lock_damping = 0.0;
-  // Drag on the child of a free joint: the force -d v at the origin of the body frame, the torque -d omega; d >= 0, N s/m and N m s.
+  // Drag on the child of a free joint: the force -d v at the origin of the body frame, the torque -d omega; d >= 0, N
+  // s/m and N m s.
   double free_damping = 0.0;
-  // Of a joint that closes a loop: whether it holds the child at X_PC in its parent, not as the reference configuration has it.
+  // Of a joint that closes a loop: whether it holds the child at X_PC in its parent, not as the reference configuration
+  // has it.
   bool holds_pose = false;
-  PoseSpec X_PC;                  // of a ball the rotation has no meaning
-  std::vector<AxisSpec> axes;     // kAxes only
+  PoseSpec X_PC;               // of a ball the rotation has no meaning
+  std::vector<AxisSpec> axes;  // kAxes only
 };
 
 enum class ActuatorKind : std::uint8_t {
@@ -120,18 +125,18 @@ enum class ActuatorKind : std::uint8_t {
 struct ActuatorSpec {
   std::string name;
   ActuatorKind kind = ActuatorKind::kMotor;
-  int joint = 0;                  // index into SceneSpec::joints; must be kAxes
-  int axis = 0;                   // index into that joint's axes
+  int joint = 0;  // index into SceneSpec::joints; must be kAxes
+  int axis = 0;   // index into that joint's axes
   double gear = 1.0;
-  double kp = 0.0;                // kPosition: N m/rad or N/m
-  double kd = 0.0;                // kPosition, kVelocity: N m s/rad or N s/m
+  double kp = 0.0;  // kPosition: N m/rad or N/m
+  double kd = 0.0;  // kPosition, kVelocity: N m s/rad or N s/m
   // Drives and motors take control_gain * control + control_offset for the control, after it was clamped.
   double control_gain = 1.0;
   double control_offset = 0.0;
-  bool control_limited = false;   // clamp the control to [control_lower, control_upper]
+  bool control_limited = false;  // clamp the control to [control_lower, control_upper]
   double control_lower = 0.0;
   double control_upper = 0.0;
-  bool effort_limited = false;    // clamp the effort before gear to [effort_lower, effort_upper], N m or N
+  bool effort_limited = false;  // clamp the effort before gear to [effort_lower, effort_upper], N m or N
   double effort_lower = 0.0;
   double effort_upper = 0.0;
 };
@@ -142,12 +147,13 @@ struct ContactExcludeSpec {
   int body_b = 0;
 };
 
-// Two shapes that touch each other whatever else is said of them, their bodies' joints and exclusions included, by a law of their own.
+// Two shapes that touch each other whatever else is said of them, their bodies' joints and exclusions included, by a
+// law of their own.
 struct ContactPairSpec {
-  int shape_a = 0;                // indices into SceneSpec::shapes, of bodies that are not one
+  int shape_a = 0;  // indices into SceneSpec::shapes, of bodies that are not one
   int shape_b = 0;
   double friction = 1.0;
-  int contact_dimension = 3;      // 1 frictionless, 3 with friction
+  int contact_dimension = 3;  // 1 frictionless, 3 with friction
 };
 
 struct KeyframeSpec {
@@ -159,8 +165,8 @@ struct KeyframeSpec {
 
 struct SceneSpec {
   std::string name;
-  Vec3d gravity{0, 0, -9.81};     // m/s^2
-  double timestep = 0.005;        // s, a suggestion to whoever creates a batch
+  Vec3d gravity{0, 0, -9.81};       // m/s^2
+  double timestep = 0.005;          // s, a suggestion to whoever creates a batch
   bool filter_parent_child = true;  // bodies joined directly to each other do not collide (never the world)
   std::vector<BodySpec> bodies;
   std::vector<JointSpec> joints;

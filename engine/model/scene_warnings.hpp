@@ -8,7 +8,8 @@
 
 namespace axion::model {
 
-// Sentences for people; empty where there is nothing to say. Joints that start outside their limits: they are pushed back.
+// Sentences for people; empty where there is nothing to say. Joints that start outside their limits: they are pushed
+// back.
 std::vector<std::string> scene_warnings(const SceneSpec& scene);
 
 }  // namespace axion::model

@@ -1,8 +1,9 @@
 // Which shapes may touch, and by what law: of two shapes, or of a pair by its number.
 //
 // A model of few shapes lists its pairs; a pair's number is then its place in that list. One of many does not, as their
-// number grows with the square of the shapes: there the number says which shapes they are, lower * shape_count + upper, and the
-// rest is worked out from the two where it is needed. Both numbers sort pairs by their lower shape, then the other.
+// number grows with the square of the shapes: there the number says which shapes they are, lower * shape_count + upper,
+// and the rest is worked out from the two where it is needed. Both numbers sort pairs by their lower shape, then the
+// other.
 #pragma once
 
 #include <cstdint>

@@ -18,9 +18,10 @@ Status check_range(const char* field, double value, double lower, double upper) 
 Status check_symmetry(const SolverOptions& o) {
   if (!is_conjugate_residual(o.linear_solver)) return {};
   if (o.friction_model == FrictionModel::kNaturalMap) {
-    return invalid_argument("linear_solver",
-                            "conjugate residuals need a symmetric system: friction_model NATURAL_MAP is unsymmetric, use "
-                            "SCALAR_FIXED_POINT or linear_solver TREE_DIRECT");
+    return invalid_argument(
+        "linear_solver",
+        "conjugate residuals need a symmetric system: friction_model NATURAL_MAP is unsymmetric, use "
+        "SCALAR_FIXED_POINT or linear_solver TREE_DIRECT");
   }
   if (o.constraint_level == ConstraintLevel::kVelocity) return {};  // impulses act along the rows themselves
   if (o.joint_mode == JointMode::kBlended || o.joint_mode == JointMode::kPrevious) {
@@ -33,8 +34,8 @@ Status check_symmetry(const SolverOptions& o) {
 
 Status check_level(const SolverOptions& o) {
   if (o.constraint_level == ConstraintLevel::kPosition || o.joint_mode == JointMode::kPrevious) return {};
-  return invalid_argument("joint_mode",
-                          "constraint_level VELOCITY has rows at the start of the step only: joint_mode must be PREVIOUS");
+  return invalid_argument(
+      "joint_mode", "constraint_level VELOCITY has rows at the start of the step only: joint_mode must be PREVIOUS");
 }
 
 }  // namespace

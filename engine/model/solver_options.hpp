@@ -33,13 +33,13 @@ enum class GyroscopicMode : std::uint8_t { kSplit, kImplicit, kExplicit };
 enum class ContactFunction : std::uint8_t { kFischerBurmeister, kMinimumMap };
 enum class FrictionModel : std::uint8_t { kScalarFixedPoint, kNaturalMap };
 enum class LinearSolver : std::uint8_t {
-  kAutomatic,   // kTreeDirect; kTreeKrylov in steps whose couplings exceed what the factorisation can hold
-  kPcrJacobi,   // conjugate residuals on the Schur complement, diagonal preconditioner; symmetric systems only
-  kTreeDirect,  // factorisation along the joint tree, loops and contacts between moving bodies as fill
-  kPcrBlock,    // conjugate residuals, one block a joint or contact; symmetric systems only
-  kPcrTree,     // conjugate residuals, preconditioned by the factorisation of the tree; symmetric systems only
-  kTreeKrylov,  // factorisation of a tree without fill, BiCGStab on the loops and contacts between bodies left out
-  kDenseDirect, // LU with pivoting of the whole system: small worlds, and an oracle
+  kAutomatic,    // kTreeDirect; kTreeKrylov in steps whose couplings exceed what the factorisation can hold
+  kPcrJacobi,    // conjugate residuals on the Schur complement, diagonal preconditioner; symmetric systems only
+  kTreeDirect,   // factorisation along the joint tree, loops and contacts between moving bodies as fill
+  kPcrBlock,     // conjugate residuals, one block a joint or contact; symmetric systems only
+  kPcrTree,      // conjugate residuals, preconditioned by the factorisation of the tree; symmetric systems only
+  kTreeKrylov,   // factorisation of a tree without fill, BiCGStab on the loops and contacts between bodies left out
+  kDenseDirect,  // LU with pivoting of the whole system: small worlds, and an oracle
 };
 
 constexpr bool is_conjugate_residual(LinearSolver solver) {
@@ -57,24 +57,24 @@ struct SolverOptions {
   FrictionModel friction_model = FrictionModel::kNaturalMap;
   LinearSolver linear_solver = LinearSolver::kAutomatic;
 
-  double tolerance = 1e-3;            // of g*dt, the velocity that gravity gives in one step
-  int max_newton_iterations = 32;     // 1 .. 100
-  int max_linear_iterations = 64;     // of PCR or BiCGStab, a Newton iteration, 1 .. 1000
-  double linear_tolerance = 1e-10;    // their relative residual; at least 16 units in the last place
-  bool line_search = true;            // one halving in later iterations; else full steps
+  double tolerance = 1e-3;          // of g*dt, the velocity that gravity gives in one step
+  int max_newton_iterations = 32;   // 1 .. 100
+  int max_linear_iterations = 64;   // of PCR or BiCGStab, a Newton iteration, 1 .. 1000
+  double linear_tolerance = 1e-10;  // their relative residual; at least 16 units in the last place
+  bool line_search = true;          // one halving in later iterations; else full steps
   bool warm_start = true;
-  // Half of the forces in the first step after a state is set, the other half with the next step's: second order in dt with
-  // joint modes kPrevious and kBlended. Velocities that are read and set belong to the instant of the poses all the same. The
-  // other modes never use it.
+  // Half of the forces in the first step after a state is set, the other half with the next step's: second order in dt
+  // with joint modes kPrevious and kBlended. Velocities that are read and set belong to the instant of the poses all
+  // the same. The other modes never use it.
   bool half_step_start = true;
 
-  double baumgarte = 0.2;                // 0 .. 1, share of an error that velocity level takes back in a step
-  double depenetration_velocity = 1.0;   // m/s, the greatest speed at which overlap is pushed out
+  double baumgarte = 0.2;               // 0 .. 1, share of an error that velocity level takes back in a step
+  double depenetration_velocity = 1.0;  // m/s, the greatest speed at which overlap is pushed out
   // s; a joint beyond its limit comes back at its overlap over this, by at most half a radian in a step, or at
   // depenetration_velocity where that is faster.
   double limit_recovery_time = 0.05;
-  double contact_compliance = 1e-7;      // m/N, capped at 1e-2 dt^2 of the contact's own inverse mass
-  double contact_margin = 0.01;          // m; contacts are made this far ahead of touching, more at speed
+  double contact_compliance = 1e-7;  // m/N, capped at 1e-2 dt^2 of the contact's own inverse mass
+  double contact_margin = 0.01;      // m; contacts are made this far ahead of touching, more at speed
 };
 
 // The options of a preset.

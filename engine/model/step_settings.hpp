@@ -10,18 +10,18 @@ namespace axion::model {
 template <typename Real>
 struct StepSettings {
   Real dt;
-  double time_step;               // dt as it was asked, for the clock
-  Real tolerance;                 // m/s: relative tolerance times 9.81 dt
+  double time_step;  // dt as it was asked, for the clock
+  Real tolerance;    // m/s: relative tolerance times 9.81 dt
   ConstraintLevel constraint_level;
   JointMode joint_mode;
   GyroscopicMode gyroscopic_mode;
   ContactFunction contact_function;
   FrictionModel friction_model;
-  LinearSolver linear_solver;     // kAutomatic until a step knows its contacts (solver/linear_solver.hpp)
+  LinearSolver linear_solver;  // kAutomatic until a step knows its contacts (solver/linear_solver.hpp)
   int max_newton_iterations, max_linear_iterations;
   Real linear_tolerance;
   bool line_search, warm_start;
-  bool half_step_start;           // where the joint mode has use for it
+  bool half_step_start;  // where the joint mode has use for it
   Real baumgarte;
   Real depenetration_velocity, limit_recovery_time, contact_compliance, contact_margin;
 };

@@ -226,16 +226,19 @@ void SceneChecker::contact_pairs() {
       return body == kWorldBody ? body : weld_root_[static_cast<std::size_t>(body)];
     };
     if (root(pair.shape_a) == root(pair.shape_b)) {
-      fail(item, "shape_b", "must be of a body that is not welded to that of shape_a; they are " + std::to_string(pair.shape_a) +
-                                " and " + std::to_string(pair.shape_b));
+      fail(item, "shape_b",
+           "must be of a body that is not welded to that of shape_a; they are " + std::to_string(pair.shape_a) +
+               " and " + std::to_string(pair.shape_b));
     }
     if (!seen.insert(std::minmax(pair.shape_a, pair.shape_b)).second) {
-      fail(item, "", "is a second pair of shapes " + std::to_string(pair.shape_a) + " and " + std::to_string(pair.shape_b));
+      fail(item, "",
+           "is a second pair of shapes " + std::to_string(pair.shape_a) + " and " + std::to_string(pair.shape_b));
     }
   }
   if (ok() && !scene_.contact_pairs.empty() && scene_.shapes.size() > static_cast<std::size_t>(kMaxShapesWithPairs)) {
-    fail("contact_pairs", "", "may be given in scenes of at most " + std::to_string(kMaxShapesWithPairs) + " shapes; this has " +
-                                  std::to_string(scene_.shapes.size()));
+    fail("contact_pairs", "",
+         "may be given in scenes of at most " + std::to_string(kMaxShapesWithPairs) + " shapes; this has " +
+             std::to_string(scene_.shapes.size()));
   }
 }
 
@@ -287,11 +290,11 @@ void SceneChecker::keyframe_quaternions(const std::string& item, const KeyframeS
 
 // Each stage relies on those before it: indices before the tree, the tree before shapes and welds.
 Status SceneChecker::run() {
-  void (SceneChecker::*const stages[])() = {&SceneChecker::counts,   &SceneChecker::world,    &SceneChecker::bodies,
-                                            &SceneChecker::joints,   &SceneChecker::tree,     &SceneChecker::loops,
-                                            &SceneChecker::welds,    &SceneChecker::meshes,   &SceneChecker::shapes,
-                                            &SceneChecker::actuators, &SceneChecker::excludes, &SceneChecker::keyframes,
-                                            &SceneChecker::contact_pairs};
+  void (SceneChecker::*const stages[])() = {
+      &SceneChecker::counts,       &SceneChecker::world,     &SceneChecker::bodies,   &SceneChecker::joints,
+      &SceneChecker::tree,         &SceneChecker::loops,     &SceneChecker::welds,    &SceneChecker::meshes,
+      &SceneChecker::shapes,       &SceneChecker::actuators, &SceneChecker::excludes, &SceneChecker::keyframes,
+      &SceneChecker::contact_pairs};
   for (auto stage : stages) {
     (this->*stage)();
     if (!ok()) return *error_;

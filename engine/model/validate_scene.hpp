@@ -23,7 +23,8 @@ inline constexpr int kMaxSceneActuators = 16384;
 inline constexpr int kMaxSceneExcludes = 65536;
 inline constexpr int kMaxSceneKeyframes = 1024;
 inline constexpr int kMaxSceneContactPairs = 65536;
-inline constexpr int kMaxShapesWithPairs = 1024;  // of a scene that has contact pairs: all pairs of its shapes are then listed
+inline constexpr int kMaxShapesWithPairs =
+    1024;  // of a scene that has contact pairs: all pairs of its shapes are then listed
 inline constexpr std::size_t kMaxNameBytes = 256;
 inline constexpr int kMaxAxesPerJoint = 3;  // slides and hinges together: what the joint rows have room for
 

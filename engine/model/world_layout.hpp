@@ -1,9 +1,9 @@
 // Where the arrays of a world lie in memory: one block of state and parameters a world, one block of scratch a team.
 //
-//   world block:   | state and parameter arrays in the order of for_each_field, each aligned to kFieldAlignment | padding |
-//   scratch block: | scratch arrays likewise |
-// Blocks are multiples of kBlockAlignment, so that worlds next to each other share no cache line. Offsets follow from
-// the model's counts alone, so a view is made wherever it is needed, on the host and on a device alike.
+//   world block:   | state and parameter arrays in the order of for_each_field, each aligned to kFieldAlignment |
+//   padding | scratch block: | scratch arrays likewise | Blocks are multiples of kBlockAlignment, so that worlds next
+//   to each other share no cache line. Offsets follow from the model's counts alone, so a view is made wherever it is
+//   needed, on the host and on a device alike.
 #pragma once
 
 #include <cstddef>

@@ -45,14 +45,14 @@ AXION_HD inline void bind_field(WorldView<Real>* view, int i, const Place& place
   std::memcpy(reinterpret_cast<std::byte*>(view) + i * sizeof(field), &field, sizeof(field));
 }
 
-// Calls f(pointer to member, thousandths of a step's accesses) for every field of scratch, first the one that spares most
-// traffic a byte.
+// Calls f(pointer to member, thousandths of a step's accesses) for every field of scratch, first the one that spares
+// most traffic a byte.
 //
-// Counted on the emulated GPU (tests/ptx/heat.py: one warp a world, no near memory, float32, preset default, robots that have
-// lain down; humanoid.xml thrice, the quadruped and the wheeled robot of this repository and ant.xml once): fields by the
-// sectors that a first cache of 2 KiB, what one of sixteen worlds has beside 12 KB of near memory, lets pass; shares are of
-// the warps' accesses to fields, of which state and parameters have 4 %. What none of these accesses, fields of piles and of
-// other presets, comes last, in the order of accesses on a CPU.
+// Counted on the emulated GPU (tests/ptx/heat.py: one warp a world, no near memory, float32, preset default, robots
+// that have lain down; humanoid.xml thrice, the quadruped and the wheeled robot of this repository and ant.xml once):
+// fields by the sectors that a first cache of 2 KiB, what one of sixteen worlds has beside 12 KB of near memory, lets
+// pass; shares are of the warps' accesses to fields, of which state and parameters have 4 %. What none of these
+// accesses, fields of piles and of other presets, comes last, in the order of accesses on a CPU.
 template <typename Real, typename F>
 void for_each_heat(F&& f) {
   using W = WorldView<Real>;
@@ -87,7 +87,8 @@ void for_each_heat(F&& f) {
   f(&W::pcr_v, 0), f(&W::pcr_w, 0), f(&W::coupling_upper, 0), f(&W::coupling_lower, 0), f(&W::coupling_start, 0);
   f(&W::coupling_node, 0), f(&W::coupling_fill, 0), f(&W::order_degree, 0), f(&W::order_list, 0);
   f(&W::order_children, 0), f(&W::coupling_count, 0), f(&W::edge_start, 0), f(&W::edge_node, 0), f(&W::node_mark, 0),
-  f(&W::node_first, 0), f(&W::order_head, 0), f(&W::order_cell, 0), f(&W::order_winner, 0), f(&W::dense, 0), f(&W::dense_rhs, 0);
+      f(&W::node_first, 0), f(&W::order_head, 0), f(&W::order_cell, 0), f(&W::order_winner, 0), f(&W::dense, 0),
+      f(&W::dense_rhs, 0);
   f(&W::dense_pivot, 0), f(&W::body_time_owed, 0), f(&W::joint_time_owed, 0), f(&W::axis_weight, 0);
   f(&W::axis_bias, 0), f(&W::axis_impulse, 0);
 }

@@ -6,10 +6,11 @@
 namespace axion::model {
 
 // A node of the factorisation is a body and the rows of the joint to its parent, or a joint that closes a loop. What is
-// kept of each is eight numbers apart from the next, so that threads of a GPU that take a node each meet in fewer banks.
+// kept of each is eight numbers apart from the next, so that threads of a GPU that take a node each meet in fewer
+// banks.
 inline constexpr int kNodeSize = 12;
 inline constexpr int kNodeStride = 2 * kNodeSize * kNodeSize + 8;  // its matrix, then factors (solver/node_factors.hpp)
-inline constexpr int kPanelWidth = 8;                          // columns kept side by side: six of a coupling, and two
+inline constexpr int kPanelWidth = 8;  // columns kept side by side: six of a coupling, and two
 inline constexpr int kCouplingStride = kNodeSize * kPanelWidth + 8;
 inline constexpr int kTransferStride = 2 * 6 * kNodeSize + 6 * kPanelWidth + 8;
 
@@ -33,8 +34,9 @@ AXION_HD inline int delassus_rows(const ModelView<Real>& m) {
   return rows < kMaxDelassusRows ? rows : kMaxDelassusRows;
 }
 
-// Groups of contacts that sweeps of free bodies take at once (solver/contact_slots.hpp): of all contacts and of a quarter of them, and
-// what colours leave empty. Sixty-four colours are enough for a box that lies among boxes, with four contacts on a side.
+// Groups of contacts that sweeps of free bodies take at once (solver/contact_slots.hpp): of all contacts and of a
+// quarter of them, and what colours leave empty. Sixty-four colours are enough for a box that lies among boxes, with
+// four contacts on a side.
 inline constexpr int kSlotLanes = 16;
 inline constexpr int kSlotFields = 74;
 inline constexpr int kMaxColours = 64;

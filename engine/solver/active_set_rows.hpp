@@ -1,5 +1,5 @@
-// The unknowns of a step on the active set (active_set_step.hpp): which rows are active, what each lacks, and its own entry
-// of the matrix.
+// The unknowns of a step on the active set (active_set_step.hpp): which rows are active, what each lacks, and its own
+// entry of the matrix.
 #pragma once
 
 #include "engine/solver/chunk.hpp"

@@ -1,16 +1,17 @@
 // A Newton step on the rows that sweeps hold active, in the space of the Delassus matrix.
 //
-// Sweeps find which contacts stick, slide and open within a few passes; how fast the impulses then settle depends on how the
-// contacts are coupled, and stiffly held legs on one trunk need hundreds of passes. With the active set held, what is left is
+// Sweeps find which contacts stick, slide and open within a few passes; how fast the impulses then settle depends on
+// how the contacts are coupled, and stiffly held legs on one trunk need hundreds of passes. With the active set held,
+// what is left is
 //   D_aa x = −(r + p λ)_a    sticking contacts: three rows; limits off their stop and bounded rows at a bound: none
-//   sliding contacts: two unknowns, of the normal with friction along its present direction d, column D_n + μ (d·D_t), and of
-//   friction across it, column t·D_t, t ⊥ d. Slip stays opposite to friction: t·v + t·D x + y |v_t|/(μ λ_n) = 0, as d turns
-//   by y/(μ λ_n). With d held instead, slip that turns takes as many steps as sweeps.
-// solved densely. Redundant contacts leave directions in which little velocity takes large impulses, so that the whole step
-// often leads far out of the cones where solutions within them exist, and what is cut off there by contact upsets all others.
-// So the step is held to the share of it that keeps every law, as far as the first impulse that meets its bound; a chain of
-// steps goes on from there, that contact sliding or open, and those that would meet theirs within the next tenth. Needs the columns of all active rows, which sweeps have made when
-// their impulses changed.
+//   sliding contacts: two unknowns, of the normal with friction along its present direction d, column D_n + μ (d·D_t),
+//   and of friction across it, column t·D_t, t ⊥ d. Slip stays opposite to friction: t·v + t·D x + y |v_t|/(μ λ_n) = 0,
+//   as d turns by y/(μ λ_n). With d held instead, slip that turns takes as many steps as sweeps. solved densely.
+//   Redundant contacts leave directions in which little velocity takes large impulses, so that the whole step often
+//   leads far out of the cones where solutions within them exist, and what is cut off there by contact upsets all
+//   others. So the step is held to the share of it that keeps every law, as far as the first impulse that meets its
+//   bound; a chain of steps goes on from there, that contact sliding or open, and those that would meet theirs within
+//   the next tenth. Needs the columns of all active rows, which sweeps have made when their impulses changed.
 #pragma once
 
 #include "engine/solver/active_set_threads.hpp"
@@ -64,7 +65,8 @@ AXION_HD inline ActiveCount list_active_rows(const Team& team, const Problem<Rea
 // Friction of a sliding contact over its normal's impulse, at the place of its two unknowns; an unknown across it is in
 // units of the normal's impulse too.
 template <typename Real, typename Team>
-AXION_HD inline void note_sliding_shares(const Team& team, const Problem<Real>& p, const ActiveCount& count, Real* share) {
+AXION_HD inline void note_sliding_shares(const Team& team, const Problem<Real>& p, const ActiveCount& count,
+                                         Real* share) {
   const int first = count.sticking + count.single;
   team.for_each((count.all - first) / 2, [&](int i) {
     const int k = first + 2 * i;
@@ -73,8 +75,9 @@ AXION_HD inline void note_sliding_shares(const Team& team, const Problem<Real>& 
   });
 }
 
-// Rows of a column: effect(lanes, row) is what its unknown does to `lanes` rows from `row` on, p.limit_base() being zero. Of a
-// contact four at once, where a register holds them; the fourth, which may be anybody's, gives way to what follows.
+// Rows of a column: effect(lanes, row) is what its unknown does to `lanes` rows from `row` on, p.limit_base() being
+// zero. Of a contact four at once, where a register holds them; the fourth, which may be anybody's, gives way to what
+// follows.
 template <typename Real, typename Effect>
 AXION_HD inline void fill_active_rows(const Problem<Real>& p, const ActiveCount& count, const Real* share, Real* out,
                                       Effect&& effect) {
@@ -94,8 +97,8 @@ AXION_HD inline void fill_active_rows(const Problem<Real>& p, const ActiveCount&
   }
 }
 
-// From column to column of the active rows' matrix: whole vectors on a CPU; in CUDA as near each other as they can be, and odd,
-// as columns that a warp has at once would else meet in one bank.
+// From column to column of the active rows' matrix: whole vectors on a CPU; in CUDA as near each other as they can be,
+// and odd, as columns that a warp has at once would else meet in one bank.
 template <typename Real>
 AXION_HD constexpr int active_stride(int count) {
   return shared_out_to_threads<Real>() ? count | 1 : model::kActiveStride;
@@ -109,7 +112,8 @@ AXION_HD inline void fill_active_column(const Problem<Real>& p, const ActiveCoun
   const Real* column = p.w.delassus + (row - base) * length;
   Real* out = p.w.active_matrix + k * model::kActiveStride;
   if (k < count.sticking + count.single) {
-    fill_active_rows(p, count, share, out, [=](auto lanes, int on) AXION_INLINED { return load_chunk<lanes>(column + on); });
+    fill_active_rows(p, count, share, out,
+                     [=](auto lanes, int on) AXION_INLINED { return load_chunk<lanes>(column + on); });
     out[k] += active_diagonal(p, share, k, proximal);
     return;
   }
@@ -117,7 +121,8 @@ AXION_HD inline void fill_active_column(const Problem<Real>& p, const ActiveCoun
   if (p.w.active_kind[k] == kSlidingNormal) {
     const Real x = share[k], y = share[k + 1];
     fill_active_rows(p, count, share, out, [=](auto lanes, int on) AXION_INLINED {
-      return load_chunk<lanes>(column + on) + x * load_chunk<lanes>(x_column + on) + y * load_chunk<lanes>(y_column + on);
+      return load_chunk<lanes>(column + on) + x * load_chunk<lanes>(x_column + on) +
+             y * load_chunk<lanes>(y_column + on);
     });
     out[k] += active_diagonal(p, share, k, proximal);
     return;
@@ -141,10 +146,11 @@ AXION_HD inline Chunk<Real, lanes> rows_off(const Chunk<Real, lanes>& a, int sta
   }
 }
 
-// Subtracts from the columns after `second`, to b, what its column k and the next take of them, by multipliers m and n, in the
-// rows of `known` chunks from `start` on, or in all where that is zero.
+// Subtracts from the columns after `second`, to b, what its column k and the next take of them, by multipliers m and n,
+// in the rows of `known` chunks from `start` on, or in all where that is zero.
 template <int lanes, int known, typename Real, typename Team>
-AXION_HD inline void reduce_columns_by(const Team& team, Real* second, const Real* m, const Real* n, int k, int start, int count) {
+AXION_HD inline void reduce_columns_by(const Team& team, Real* second, const Real* m, const Real* n, int k, int start,
+                                       int count) {
   Chunk<Real, lanes> of_m[known + 1], of_n[known + 1];  // in registers while the columns pass
   for_constants<known>([&](auto i) AXION_INLINED {
     of_m[i] = load_chunk<lanes>(m + start + i * lanes), of_n[i] = load_chunk<lanes>(n + start + i * lanes);
@@ -165,7 +171,8 @@ AXION_HD inline void reduce_columns_by(const Team& team, Real* second, const Rea
 }
 
 template <int lanes, typename Real, typename Team>
-AXION_HD inline void reduce_columns(const Team& team, Real* second, const Real* m, const Real* n, int k, int start, int count) {
+AXION_HD inline void reduce_columns(const Team& team, Real* second, const Real* m, const Real* n, int k, int start,
+                                    int count) {
   if constexpr (!shared_out_singly<Real>()) {
     const int chunks = (count - start + lanes - 1) / lanes;
     if (chunks == 1) return reduce_columns_by<lanes, 1>(team, second, m, n, k, start, count);
@@ -176,9 +183,9 @@ AXION_HD inline void reduce_columns(const Team& team, Real* second, const Real* 
   reduce_columns_by<lanes, 0>(team, second, m, n, k, start, count);
 }
 
-// Solves A x = b, by elimination without pivoting: A by columns, b the column after the last, and x in its place. Two columns
-// at a time, and rows by chunks with the columns' multipliers m and n, which are zero down to their pivots; what stands beyond
-// the last row takes no part.
+// Solves A x = b, by elimination without pivoting: A by columns, b the column after the last, and x in its place. Two
+// columns at a time, and rows by chunks with the columns' multipliers m and n, which are zero down to their pivots;
+// what stands beyond the last row takes no part.
 template <typename Real, typename Team>
 AXION_HD inline void solve_active_rows(const Team& team, Real* A, Real* m, Real* n, int count) {
   constexpr int stride = model::kActiveStride, lanes = chunk_lanes<Real>(16);
@@ -190,7 +197,8 @@ AXION_HD inline void solve_active_rows(const Team& team, Real* A, Real* m, Real*
     const int start = k / lanes * lanes, chunks = (count - start + lanes - 1) / lanes;
     team.for_each(chunks, [=](int chunk) {
       const int i = start + chunk * lanes;
-      const Rows all = load_chunk<lanes>(first + i) * inverse, below = chunk == 0 ? rows_off<true, lanes, Real>(all, i, k) : all;
+      const Rows all = load_chunk<lanes>(first + i) * inverse,
+                 below = chunk == 0 ? rows_off<true, lanes, Real>(all, i, k) : all;
       store_chunk<lanes>(m + i, below);
       store_chunk<lanes>(second + i, load_chunk<lanes>(second + i) - factor * below);
     });
@@ -209,7 +217,9 @@ AXION_HD inline void solve_active_rows(const Team& team, Real* A, Real* m, Real*
     const Real x = b[k] / last[k], y = k > 0 ? (b[k - 1] - x * last[k - 1]) / next[k - 1] : Real(0);
     team.for_each((k - 1 + lanes - 1) / lanes, [=](int chunk) {
       const int i = chunk * lanes;
-      const auto above = [=](const Real* column) { return rows_off<false, lanes, Real>(load_chunk<lanes>(column + i), i, k - 1); };
+      const auto above = [=](const Real* column) {
+        return rows_off<false, lanes, Real>(load_chunk<lanes>(column + i), i, k - 1);
+      };
       store_chunk<lanes>(b + i, load_chunk<lanes>(b + i) - x * above(last) - y * above(next));
     });
     team.for_each(1, [=](int) {
@@ -219,7 +229,8 @@ AXION_HD inline void solve_active_rows(const Team& team, Real* A, Real* m, Real*
   }
 }
 
-// Share of a step from l to l + d with which friction meets the cone |l_t| = μ l_n, from a point within; above one: none.
+// Share of a step from l to l + d with which friction meets the cone |l_t| = μ l_n, from a point within; above one:
+// none.
 template <typename Real>
 AXION_HD inline Real share_to_cone(const Real* l, const Real* d, Real mu) {
   const Real a = d[1] * d[1] + d[2] * d[2] - mu * mu * d[0] * d[0];
@@ -313,13 +324,14 @@ AXION_HD_CALL void move_active_impulses(const Team& team, const Problem<Real>& p
 // Moves lambda and the velocities by one step, or the share of it that keeps every law.
 template <typename Real, typename Team>
 AXION_HD_CALL ActiveStep<Real> step_active_set(const Team& team, const Problem<Real>& p, HeldContacts& held,
-                                              Real proximal = Real(kActiveProximal)) {
+                                               Real proximal = Real(kActiveProximal)) {
   const ActiveCount active = list_active_rows(team, p, held);
   const int count = active.all, base = p.limit_base();
   if (count == 0 || count > model::kMaxActiveRows) return {};
   const int stride = active_stride<Real>(count);
   const bool fits = shared_out_to_threads<Real>() && (count + 1) * stride <= model::kThreadWork;
-  Real *A = fits ? p.w.thread_work : p.w.active_matrix, *x = A + count * stride, *change = p.w.active_change, *cut = p.w.active_cut;
+  Real *A = fits ? p.w.thread_work : p.w.active_matrix, *x = A + count * stride, *change = p.w.active_change,
+       *cut = p.w.active_cut;
   Real* share = cut;  // until the steps are cut
   note_sliding_shares(team, p, active, share);
   if constexpr (shared_out_to_threads<Real>()) {

@@ -1,16 +1,16 @@
-// The step on the active set (active_set_step.hpp) as threads of a GPU share it out: an entry at a time, where a CPU takes a
-// column. Neighbouring threads have neighbouring rows of a column, which lie beside each other.
+// The step on the active set (active_set_step.hpp) as threads of a GPU share it out: an entry at a time, where a CPU
+// takes a column. Neighbouring threads have neighbouring rows of a column, which lie beside each other.
 //
-// The operations on each number, and so its bits, are those of a CPU: elimination by one column after another leaves in each
-// entry what two at a time do. Called by active_set_step.hpp alone.
+// The operations on each number, and so its bits, are those of a CPU: elimination by one column after another leaves in
+// each entry what two at a time do. Called by active_set_step.hpp alone.
 #pragma once
 
 #include "engine/solver/active_set_rows.hpp"
 
 namespace axion::solver {
 
-// Threads over a matrix: `rows` of them, a power of two, beside each other on a column; and as many columns at once as a warp
-// has such rows.
+// Threads over a matrix: `rows` of them, a power of two, beside each other on a column; and as many columns at once as
+// a warp has such rows.
 struct ThreadTile {
   int shift, rows, columns;
 
@@ -154,7 +154,8 @@ AXION_HD inline void share_out_elimination(const Team& team, Real* A, int count,
   }
 }
 
-// The velocities of all rows, by what each impulse has changed: rows by rows, each with its own sum, in the order of pushes.
+// The velocities of all rows, by what each impulse has changed: rows by rows, each with its own sum, in the order of
+// pushes.
 template <typename Real, typename Team>
 AXION_HD inline void share_out_pushes(const Team& team, const Problem<Real>& p, const Real* change) {
   const int base = p.limit_base(), single = p.contact_base() - base, length = DelassusVelocities::size(p);

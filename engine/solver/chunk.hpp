@@ -1,9 +1,9 @@
 // A chunk: as many neighbouring numbers as one register of the processor holds, so that loops over the rows of small
 // matrices are a few instructions. Everything done to chunks is elementwise: how many lanes they have changes no bit.
 //
-// On a CPU lanes follow from the instruction set that a file is compiled for (vectors as g++ and clang extend the language
-// by them), whatever its alignment; in CUDA a chunk is one number, loaded as one (a memcpy there moves bytes, as it knows of no
-// alignment), and threads share out the chunks.
+// On a CPU lanes follow from the instruction set that a file is compiled for (vectors as g++ and clang extend the
+// language by them), whatever its alignment; in CUDA a chunk is one number, loaded as one (a memcpy there moves bytes,
+// as it knows of no alignment), and threads share out the chunks.
 #pragma once
 
 #include <cstring>
@@ -12,8 +12,8 @@
 
 #include "engine/base/macros.hpp"
 
-// A function or lambda whose arrays are to become registers: it must end up in its caller.
-// AXION_UNROLLED is for loops over what follows at equal distances: in CUDA four turns at a time, whose loads go together.
+// A function or lambda whose arrays are to become registers: it must end up in its caller. AXION_UNROLLED is for loops
+// over what follows at equal distances: in CUDA four turns at a time, whose loads go together.
 #if defined(__CUDACC__)
 #define AXION_INLINED
 #define AXION_UNROLLED _Pragma("unroll 4")
@@ -47,7 +47,8 @@ AXION_HD constexpr bool shared_out_singly() {
   return chunk_lanes<Real>(2) == 1;
 }
 
-// Whether the threads of a warp share out the work on one matrix (joint_threads.hpp, active_set_threads.hpp): in CUDA alone.
+// Whether the threads of a warp share out the work on one matrix (joint_threads.hpp, active_set_threads.hpp): in CUDA
+// alone.
 template <typename Real>
 AXION_HD constexpr bool shared_out_to_threads() {
 #if defined(__CUDACC__)
@@ -211,11 +212,12 @@ AXION_HD AXION_INLINED inline Chunk<Real, 4> four_of(const Chunk<Real, lanes>& a
 #endif
 }
 
-// Calls store(std::integral_constant<int, i>, column) with each column i of four rows a, b, c, d, a chunk each, of four lanes or
-// more; so never in CUDA.
+// Calls store(std::integral_constant<int, i>, column) with each column i of four rows a, b, c, d, a chunk each, of four
+// lanes or more; so never in CUDA.
 template <int lanes, typename Real, typename Store>
 AXION_HD AXION_INLINED inline void for_columns_of_four(const Chunk<Real, lanes>& a, const Chunk<Real, lanes>& b,
-                                                       const Chunk<Real, lanes>& c, const Chunk<Real, lanes>& d, Store&& store) {
+                                                       const Chunk<Real, lanes>& c, const Chunk<Real, lanes>& d,
+                                                       Store&& store) {
   Chunk<Real, lanes> rows[4] = {a, b, c, d};
   transpose_fours<lanes, Real>(rows);
   for_constants<lanes>([&](auto i) AXION_INLINED { store(i, four_of<i / 4, lanes, Real>(rows[i % 4])); });
@@ -265,7 +267,8 @@ AXION_HD AXION_INLINED inline void store_fours(At&& at, const Chunk<Real, lanes>
     }
   } else {
     for_columns_of_four<lanes, Real>(from[0], from[1], from[2], from[3],
-                                     [&](auto i, const Chunk<Real, 4>& four) AXION_INLINED { store_chunk<4>(at(i), four); });
+                                     [&](auto i, const Chunk<Real, 4>& four)
+                                         AXION_INLINED { store_chunk<4>(at(i), four); });
   }
 }
 

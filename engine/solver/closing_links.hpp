@@ -1,10 +1,10 @@
 // Links: what a factorisation of Scope::kTree (tree_nodes.hpp) leaves out, loop joints and some of the contacts between
 // moving bodies. Six slots each.
 //
-// A loop joint is a link whose slots are its multipliers. Contacts between the same two bodies that follow each other are
-// one link, whose slots are the wrench y = Σ J_aᵀ λ that they give to body a, about its centre: their four or eight points
-// determine no more than that, and without the redundancy the iteration on links is well conditioned.
-// A contact is linearised as Δλ = −(e + G J Δu); both bodies meet at its point, so J Δu = J_a w with the twist
+// A loop joint is a link whose slots are its multipliers. Contacts between the same two bodies that follow each other
+// are one link, whose slots are the wrench y = Σ J_aᵀ λ that they give to body a, about its centre: their four or eight
+// points determine no more than that, and without the redundancy the iteration on links is well conditioned. A contact
+// is linearised as Δλ = −(e + G J Δu); both bodies meet at its point, so J Δu = J_a w with the twist
 //   w = Δu_a − T Δu_b,  T Δu_b = (Δv_b + Δω_b × d, Δω_b),  d = x_a − x_b
 // and the link says y + H w = −h,  H = Σ J_aᵀ G J_a, h = Σ J_aᵀ e. It gives body b the wrench −Tᵀ y.
 #pragma once
@@ -178,11 +178,11 @@ AXION_HD_CALL void invert_link_blocks(const Team& team, const Problem<Real>& p) 
   });
 }
 
-// out = block (J v + C y) for loops and block (y + H w) for groups, at velocities v, omega; with y null the right-hand sides
-// r and h stand in for C y and y.
+// out = block (J v + C y) for loops and block (y + H w) for groups, at velocities v, omega; with y null the right-hand
+// sides r and h stand in for C y and y.
 template <typename Real, typename Team>
 AXION_HD_CALL void contract_links(const Team& team, const Problem<Real>& p, const math::Vec3<Real>* v,
-                                    const math::Vec3<Real>* omega, const Real* y, Real* out) {
+                                  const math::Vec3<Real>* omega, const Real* y, Real* out) {
   team.for_each(p.m.loop_count, [&](int l) {
     const int j = joint_of_loop(p.m, l), size = joint_row_count(p.m, j);
     const model::JointData<Real>& joint = p.m.joints[j];

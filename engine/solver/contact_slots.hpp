@@ -1,12 +1,11 @@
 // Contacts of free bodies laid out for sweeps: groups of sixteen, no two of which move the same body.
 //
-// A visit of a contact alone waits for the one before it, and for numbers that lie apart. Contacts of one colour share no
-// body, so that they can be solved together, by lanes of vector registers or by threads of a GPU, with the bits of any order.
-// Colours are greedy, in the contacts' order: spheres have seven to nine. A sweep in the order of colours takes as many sweeps
-// as one in any other order (METHOD.md). What a visit reads lies by field: number f of a group's sixteen contacts is
-// [kSlotLanes f, kSlotLanes (f + 1)) of its numbers. Slots left over at a colour's end are of no contact, between the world and itself,
-// whose velocity and mobility are zero.
-// Called by slot_sweeps.hpp alone.
+// A visit of a contact alone waits for the one before it, and for numbers that lie apart. Contacts of one colour share
+// no body, so that they can be solved together, by lanes of vector registers or by threads of a GPU, with the bits of
+// any order. Colours are greedy, in the contacts' order: spheres have seven to nine. A sweep in the order of colours
+// takes as many sweeps as one in any other order (METHOD.md). What a visit reads lies by field: number f of a group's
+// sixteen contacts is [kSlotLanes f, kSlotLanes (f + 1)) of its numbers. Slots left over at a colour's end are of no
+// contact, between the world and itself, whose velocity and mobility are zero. Called by slot_sweeps.hpp alone.
 #pragma once
 
 #include "engine/solver/contact_sweeps.hpp"
@@ -15,16 +14,16 @@ namespace axion::solver {
 
 // Numbers of a slot. Rows n, t1, t2 by threes.
 enum SlotField : int {
-  kSlotLine = 0,        // l of each row
-  kSlotTurnA = 9,       // k_a
-  kSlotTurnB = 18,      // k_b
-  kSlotMoveA = 27,      // angular velocity of a for an impulse of one along each row
-  kSlotMoveB = 36,      // and of b
-  kSlotMass = 45,       // 1/m of a, of b
-  kSlotGain = 47,       // J V Jᵀ but for its first row
-  kSlotInverse = 53,    // what solve_contact_alone divides by
+  kSlotLine = 0,      // l of each row
+  kSlotTurnA = 9,     // k_a
+  kSlotTurnB = 18,    // k_b
+  kSlotMoveA = 27,    // angular velocity of a for an impulse of one along each row
+  kSlotMoveB = 36,    // and of b
+  kSlotMass = 45,     // 1/m of a, of b
+  kSlotGain = 47,     // J V Jᵀ but for its first row
+  kSlotInverse = 53,  // what solve_contact_alone divides by
   kSlotFriction = 56,
-  kSlotVelocity = 57,   // what rows' velocities are measured from
+  kSlotVelocity = 57,  // what rows' velocities are measured from
   kSlotCompliance = 60,
   kSlotScale = 61,      // row_scale of n and t1
   kSlotTolerance = 63,  // row_tolerance of them
@@ -79,10 +78,11 @@ AXION_HD inline void colour_contacts(const Team& team, const Problem<Real>& p) {
   });
 }
 
-// A contact's place among its colour's: found by `place`, which fills one colour from a slot on and returns how many it has.
-// Colours begin with group `first`, and go on until `all` have a place or none is left.
+// A contact's place among its colour's: found by `place`, which fills one colour from a slot on and returns how many it
+// has. Colours begin with group `first`, and go on until `all` have a place or none is left.
 template <typename Real, typename Team, typename Place>
-AXION_HD inline Slots place_colours(const Team& team, const Problem<Real>& p, int which, int first, int all, Place&& place) {
+AXION_HD inline Slots place_colours(const Team& team, const Problem<Real>& p, int which, int first, int all,
+                                    Place&& place) {
   constexpr int lanes = model::kSlotLanes;
   const int capacity = model::slot_groups(p.m);
   int* start = p.w.slot_start + which * (model::kMaxColours + 1);
@@ -128,7 +128,8 @@ AXION_HD_CALL Slots place_listed(const Team& team, const Problem<Real>& p, const
   });
 }
 
-// Rows n, t1, t2 of a contact against the body of one side, and what impulses along them move: V of a free body is 1/m and a block.
+// Rows n, t1, t2 of a contact against the body of one side, and what impulses along them move: V of a free body is 1/m
+// and a block.
 template <typename Real>
 struct PackedSide {
   Real turn[9], move[9], mass;
@@ -154,7 +155,8 @@ template <typename Real>
 AXION_HD_CALL void pack_contact(const Problem<Real>& p, int slot, int i) {
   const int row = p.contact_base() + 3 * i;
   const model::Contact<Real>& contact = p.w.contacts[i];
-  const PackedSide<Real> a = pack_side(p, p.w.row + row, true, contact.body_a), b = pack_side(p, p.w.row + row, false, contact.body_b);
+  const PackedSide<Real> a = pack_side(p, p.w.row + row, true, contact.body_a),
+                         b = pack_side(p, p.w.row + row, false, contact.body_b);
   const auto row_product = [](const Real* x, const Real* y, int k, int l) {
     return x[3 * k] * y[3 * l] + x[3 * k + 1] * y[3 * l + 1] + x[3 * k + 2] * y[3 * l + 2];
   };

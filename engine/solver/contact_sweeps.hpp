@@ -1,16 +1,17 @@
 // Sweeps over the unilateral rows with the joints linearised once: what finds sticking, sliding and open contacts.
 //
-// Newton's full steps take eight to ten iterations, or cycle, where controls change at every step and a robot lies on many
-// frictional contacts: the joints are almost linear then, and it is the active set that is looked for. With the joint
-// tree's inverse V (joint_inverse.hpp) the velocities are u = u₀ + V Jᵀ(λ − λ₀), and each contact in turn is solved as if it
-// were alone: nonlinear block Gauss-Seidel (Jean 1999; Acary and Brogliato 2008). A sweep costs a few per cent of a
-// factorisation. It converges steadily where Newton cycles, and Newton finishes from there in one or two iterations.
-// One contact: a projected normal step, then an exact 2×2 solve for sticking, or a projected step onto the cone where it does
-// not stick. Limits and bounded rows: one projected step. What a sweep solves is the law of residual.hpp itself.
+// Newton's full steps take eight to ten iterations, or cycle, where controls change at every step and a robot lies on
+// many frictional contacts: the joints are almost linear then, and it is the active set that is looked for. With the
+// joint tree's inverse V (joint_inverse.hpp) the velocities are u = u₀ + V Jᵀ(λ − λ₀), and each contact in turn is
+// solved as if it were alone: nonlinear block Gauss-Seidel (Jean 1999; Acary and Brogliato 2008). A sweep costs a few
+// per cent of a factorisation. It converges steadily where Newton cycles, and Newton finishes from there in one or two
+// iterations. One contact: a projected normal step, then an exact 2×2 solve for sticking, or a projected step onto the
+// cone where it does not stick. Limits and bounded rows: one projected step. What a sweep solves is the law of
+// residual.hpp itself.
 #pragma once
 
-#include "engine/solver/iterate.hpp"
 #include "engine/solver/active_set_step.hpp"
+#include "engine/solver/iterate.hpp"
 
 namespace axion::solver {
 
@@ -23,13 +24,13 @@ inline constexpr double kSweepExcess = 4.0;     // of |f|² over its least
 inline constexpr int kLongSweeps = 24;          // after which they are hard to settle
 inline constexpr int kPlainSweeps = 2;          // before the first that is accelerated
 inline constexpr int kMeanStretch = 50;         // sweeps over which a mean is taken
-inline constexpr int kFirstActiveStep = 2;        // sweep, from zero, after which the active set is first solved whole,
-inline constexpr double kActiveStepPause = 1;     // and after how many more,
+inline constexpr int kFirstActiveStep = 2;      // sweep, from zero, after which the active set is first solved whole,
+inline constexpr double kActiveStepPause = 1;   // and after how many more,
 inline constexpr double kActivePauseGrowth = 1.2;  // each time so much more,
 inline constexpr int kActiveChains = 8;            // so often at most: where they cycle, momentum settles
 
-// How to sweep: at most `count` times, until `tolerance`, with momentum up to `momentum`, from means or not; `again` with
-// the factorisation that the last call in this step left, which serves as long as poses have hardly moved since.
+// How to sweep: at most `count` times, until `tolerance`, with momentum up to `momentum`, from means or not; `again`
+// with the factorisation that the last call in this step left, which serves as long as poses have hardly moved since.
 template <typename Real>
 struct SweepPlan {
   int count;
@@ -38,7 +39,7 @@ struct SweepPlan {
   bool means = false;
   Real proximal = Real(kActiveProximal);  // of steps on the active set
   bool again = false;
-  Real coarse = 0;  // tolerance from the kLongSweeps-th sweep on, where that is more
+  Real coarse = 0;     // tolerance from the kLongSweeps-th sweep on, where that is more
   bool local = false;  // where there are many contacts: over those that are not settled yet
 };
 
@@ -48,8 +49,8 @@ struct ContactImpulse {
   Number n, x, y;
 };
 
-// What solve_contact_alone divides by: the block's normal entry with the row's compliance, its greatest tangent eigenvalue and
-// its tangent determinant, inverted; the last is zero where the tangents' block is singular.
+// What solve_contact_alone divides by: the block's normal entry with the row's compliance, its greatest tangent
+// eigenvalue and its tangent determinant, inverted; the last is zero where the tangents' block is singular.
 template <typename Real>
 AXION_HD inline void invert_swept_block(const Real* G, Real compliance, const Real* scale, Real* inverse) {
   const Real half = (G[4] - G[8]) / 2, det = G[4] * G[8] - G[5] * G[7];
@@ -64,7 +65,8 @@ AXION_HD inline void invert_swept_block(const Real* G, Real compliance, const Re
 
 // One contact alone: its block G of V, the inverses above, velocities v at its impulse `last`; v.n is its a.
 template <typename Number>
-AXION_HD AXION_INLINED inline ContactImpulse<Number> solve_contact_alone(const Number* G, const Number* inverse, const Number& mu,
+AXION_HD AXION_INLINED inline ContactImpulse<Number> solve_contact_alone(const Number* G, const Number* inverse,
+                                                                         const Number& mu,
                                                                          const ContactImpulse<Number>& v,
                                                                          const ContactImpulse<Number>& last) {
   const Number zero{}, n = greater<Number>(last.n - v.n * inverse[0], zero), dn = n - last.n, cone = mu * n;
@@ -98,7 +100,8 @@ AXION_HD AXION_INLINED inline SweptContact<Number> solve_swept_contact(const Num
                                                                        const ContactImpulse<Number>& v,
                                                                        const ContactImpulse<Number>& last) {
   const Number normal = unilateral_residual<Number>(v.n, law.scale_n * last.n);
-  const Number slip2 = constraints::friction_residual_squared<Number>({v.x, v.y}, {last.x, last.y}, law.mu * last.n, law.scale_t);
+  const Number slip2 =
+      constraints::friction_residual_squared<Number>({v.x, v.y}, {last.x, last.y}, law.mu * last.n, law.scale_t);
   const auto moving = (normal > law.tolerance_n) | (slip2 > law.tolerance_t * law.tolerance_t);
   return {solve_contact_alone(G, inverse, law.mu, v, last), static_cast<decltype(Number{} > Number{})>(moving)};
 }
@@ -206,9 +209,9 @@ AXION_HD inline void note_sweep(const Team& team, const Problem<Real>& p) {
                 [&](int i) { p.w.pcr_az[p.limit_base() + i] = p.w.lambda[p.limit_base() + i]; });
 }
 
-// Nesterov's momentum with restart (O'Donoghue and Candes 2015), in the norm of the rows' scales. A sweep has taken x to g,
-// f = g − x; the next starts from g + m (g − g_last). Momentum starts anew where it points against what the sweep did, or where
-// |f| grew. Velocities are affine in λ and follow by the same combination. pcr_ap: g_last.
+// Nesterov's momentum with restart (O'Donoghue and Candes 2015), in the norm of the rows' scales. A sweep has taken x
+// to g, f = g − x; the next starts from g + m (g − g_last). Momentum starts anew where it points against what the sweep
+// did, or where |f| grew. Velocities are affine in λ and follow by the same combination. pcr_ap: g_last.
 template <typename Real>
 struct Momentum {
   Real greatest;  // m is at most this
@@ -296,8 +299,8 @@ AXION_HD inline void set_joint_rhs(const Team& team, const Problem<Real>& p) {
   });
 }
 
-// Chains of steps on the active set between sweeps: when the next is made, in sweeps, how long to wait for the one after,
-// and how many were made.
+// Chains of steps on the active set between sweeps: when the next is made, in sweeps, how long to wait for the one
+// after, and how many were made.
 template <typename Real>
 struct ActiveSetSteps {
   Real next = Real(kFirstActiveStep), pause = Real(kActiveStepPause);

@@ -9,9 +9,9 @@ inline constexpr double kMaxRotation = 0.5;   // rad, of one Newton iteration
 inline constexpr double kWheelOffset = 1e-6;  // m, of a wheel's centre of mass from its axle
 
 template <typename Real, typename Team>
-AXION_HD_CALL void copy_iterate(const Team& team, const Problem<Real>& p, math::Vec3<Real>* v,
-                                  math::Vec3<Real>* omega, Real* lambda, const math::Vec3<Real>* from_v,
-                                  const math::Vec3<Real>* from_omega, const Real* from_lambda) {
+AXION_HD_CALL void copy_iterate(const Team& team, const Problem<Real>& p, math::Vec3<Real>* v, math::Vec3<Real>* omega,
+                                Real* lambda, const math::Vec3<Real>* from_v, const math::Vec3<Real>* from_omega,
+                                const Real* from_lambda) {
   team.for_each(p.m.body_count, [&](int b) { v[b] = from_v[b], omega[b] = from_omega[b]; });
   team.for_each(p.row_count(), [&](int i) { lambda[i] = from_lambda[i]; });
 }
@@ -26,8 +26,8 @@ AXION_HD inline void advance(const Team& team, const Problem<Real>& p, Real t) {
   team.for_each(p.row_count(), [&](int i) { p.w.lambda[i] += t * p.w.dlambda[i]; });
 }
 
-// Whether nothing of a body moves as it turns at its joint: a wheel, which one hinge through its centre of mass carries and
-// which carries nothing. Its spin leaves no lock to linearise again, and what else it turns its parent turns too.
+// Whether nothing of a body moves as it turns at its joint: a wheel, which one hinge through its centre of mass carries
+// and which carries nothing. Its spin leaves no lock to linearise again, and what else it turns its parent turns too.
 template <typename Real>
 AXION_HD inline bool is_wheel(const Problem<Real>& p, int b) {
   const model::BodyData<Real>& body = p.m.bodies[b];

@@ -1,14 +1,14 @@
-// The inverse of the joint tree, contacts and limits left out: what velocity an impulse on one body gives to every other.
+// The inverse of the joint tree, contacts and limits left out: what velocity an impulse on one body gives to every
+// other.
 //
-//   [M̂  −J_Fᵀ]   joint and axis rows only; factorised along the tree as in tree_solver.hpp, without any fill.
-//   [J    C  ]
-// From the node factors follow P_i (velocity of body i for an impulse on it while its parent stands still), T_i (velocity of i
-// for one of its parent) and S_i (impulse on the parent for one on i), 6×6 each, and from the root outward
-//   V_ij = T_i V_pj,  V_ji = V_jp S_i  (j before i in its tree),  V_ii = P_i + T_i V_pi.
-// V is kept as one column of 6 n entries for each of the 6 n impulse components of a tree of n bodies, so that an impulse is
-// applied by adding whole columns. Few impulses need no V: they are passed to the root by S and from there to all by T.
-// Source: the recursion of the operational space inertia, Kreutz-Delgado et al. 1992.
-// Called by contact_sweeps.hpp, sweep_velocities.hpp and loop_response.hpp, after `linearise`. Loop joints are no part of it.
+//   [M̂  −J_Fᵀ]   joint and axis rows only; factorised along the tree as in tree_solver.hpp, without any fill. [J    C
+//   ] From the node factors follow P_i (velocity of body i for an impulse on it while its parent stands still), T_i
+//   (velocity of i for one of its parent) and S_i (impulse on the parent for one on i), 6×6 each, and from the root
+//   outward V_ij = T_i V_pj,  V_ji = V_jp S_i  (j before i in its tree),  V_ii = P_i + T_i V_pi. V is kept as one
+//   column of 6 n entries for each of the 6 n impulse components of a tree of n bodies, so that an impulse is applied
+//   by adding whole columns. Few impulses need no V: they are passed to the root by S and from there to all by T.
+//   Source: the recursion of the operational space inertia, Kreutz-Delgado et al. 1992. Called by contact_sweeps.hpp,
+//   sweep_velocities.hpp and loop_response.hpp, after `linearise`. Loop joints are no part of it.
 #pragma once
 
 #include "engine/solver/joint_threads.hpp"
@@ -72,8 +72,8 @@ AXION_HD inline Real parent_share(const Problem<Real>& p, int i, int r) {
   return sum;
 }
 
-// Entry r of the column of V that belongs to component c of an impulse on body b is at this + 6 (i − tree_start) + r for
-// the velocity of body i.
+// Entry r of the column of V that belongs to component c of an impulse on body b is at this + 6 (i − tree_start) + r
+// for the velocity of body i.
 template <typename Real>
 AXION_HD inline Real* inverse_column(const Problem<Real>& p, int b, int c) {
   const model::BodyData<Real>& body = p.m.bodies[b];
@@ -81,8 +81,8 @@ AXION_HD inline Real* inverse_column(const Problem<Real>& p, int b, int c) {
          6 * body.tree_size * c;
 }
 
-// Z_i: velocity of body i and impulses of its joint for an impulse on it while its parent stands still; its first six rows
-// are P_i. T_i: the same for a velocity of the parent. Both by columns of kNodeSize. S_i: rows of a panel's width.
+// Z_i: velocity of body i and impulses of its joint for an impulse on it while its parent stands still; its first six
+// rows are P_i. T_i: the same for a velocity of the parent. Both by columns of kNodeSize. S_i: rows of a panel's width.
 template <typename Real>
 AXION_HD inline Real* node_inverse(const Problem<Real>& p, int i) {
   return p.w.transfer + model::kTransferStride * i;
@@ -107,8 +107,9 @@ AXION_HD inline void write_columns(const Real* from, Real* to, F&& f) {
       const auto chunk = [&](int r) AXION_INLINED { return load_chunk<lanes>(from + width * (row + r) + first); };
       for_columns_of_four<lanes, Real>(chunk(0), chunk(1), chunk(2), chunk(3),
                                        [&](auto c, const Chunk<Real, 4>& column) AXION_INLINED {
-        if constexpr (first + c < columns) store_chunk<4>(to + rows * (first + c) + row, f(column));
-      });
+                                         if constexpr (first + c < columns)
+                                           store_chunk<4>(to + rows * (first + c) + row, f(column));
+                                       });
     });
   } else {
     for (int c = 0; c < columns; ++c) {
@@ -133,7 +134,8 @@ AXION_HD_CALL void invert_node(const Problem<Real>& p, int i) {
   write_columns<rows, kHalfNode, width>(Y, node_inverse(p, i), same);
   if (p.m.bodies[i].parent < 0) return;
   Real* S = transfer_to_parent(p, i);
-  write_columns<rows, kHalfNode, width>(p.w.joint_upper + i * model::kCouplingStride, transfer_from_parent(p, i), negative);
+  write_columns<rows, kHalfNode, width>(p.w.joint_upper + i * model::kCouplingStride, transfer_from_parent(p, i),
+                                        negative);
   for (int k = 0; k < kHalfNode * width; ++k) S[k] = 0;
   subtract_product<kHalfNode, kHalfNode>(p.w.joint_lower + i * model::kCouplingStride, Y, S, width,
                                          static_cast<Real*>(nullptr), Real(0));
@@ -231,9 +233,9 @@ AXION_HD_CALL void solve_joints_again(const Team& team, const Problem<Real>& p) 
   }
 }
 
-// The same for as many impulses at once as there are lanes: f [body][6][lanes] impulses on bodies, u [body][6][lanes] the
-// velocities that they give to all. touched[i] is whether body i, or one that hangs on it, has an impulse; f of the other bodies
-// is not read. f is used up.
+// The same for as many impulses at once as there are lanes: f [body][6][lanes] impulses on bodies, u [body][6][lanes]
+// the velocities that they give to all. touched[i] is whether body i, or one that hangs on it, has an impulse; f of the
+// other bodies is not read. f is used up.
 template <int lanes, typename Real, typename Team>
 AXION_HD_CALL void push_lanes(const Team& team, const Problem<Real>& p, const int* touched, Real* f, Real* u) {
   if constexpr (shared_out_to_threads<Real>()) {
@@ -364,8 +366,8 @@ AXION_HD_CALL void respond(const Team& team, const Problem<Real>& p) {
   spread_impulses(team, p, [&](int b) { return gather_swept_impulse(p, b, p.w.dlambda); });
 }
 
-// Entries [0, count) of a column: the combination of six columns `length` apart that S says, its elements a panel's width
-// apart. `count` is even.
+// Entries [0, count) of a column: the combination of six columns `length` apart that S says, its elements a panel's
+// width apart. `count` is even.
 template <typename Real>
 AXION_HD inline void combine_columns(const Real* from, int length, const Real* S, int count, Real* column) {
   Real s[6];

@@ -1,13 +1,15 @@
-// Factorisation of the joint tree, and the inverses of its nodes (joint_inverse.hpp), as a warp of a GPU does them: a thread has
-// a column, in registers, of the matrix of one node at a time.
+// Factorisation of the joint tree, and the inverses of its nodes (joint_inverse.hpp), as a warp of a GPU does them: a
+// thread has a column, in registers, of the matrix of one node at a time.
 //
-//   threads 0..5  columns of K for the body's velocity     12..17  U, the block to its parent    19..24  the unit vectors
-//           6..11 those of its joint's rows                18      the right-hand side           25..30  rows of L
-// Each pivot's thread leaves its column of factors where all read it: U above the diagonal, the pivot's inverse, L below. What is
-// done to each number, and in which order, is what joint_inverse.hpp does, so that the bits are those of a CPU.
-// What it keeps of a node (kNodeStride numbers): the factors by columns of kNodeSize, then the block of 6 rows, kPanelWidth
-// apart, that its children take their shares from, g in the column after the sixth. Of U it keeps T alone; of L the six columns
-// of the joint's rows, in rows of kPanelWidth. Called by joint_inverse.hpp alone.
+//   threads 0..5  columns of K for the body's velocity     12..17  U, the block to its parent    19..24  the unit
+//   vectors
+//           6..11 those of its joint's rows                18      the right-hand side           25..30  rows of L Each
+//           pivot's thread leaves its column of factors where all read it: U above the diagonal, the pivot's inverse, L
+//           below. What is done to each number, and in which order, is what joint_inverse.hpp does, so that the bits
+//           are those of a CPU. What it keeps of a node (kNodeStride numbers): the factors by columns of kNodeSize,
+//           then the block of 6 rows, kPanelWidth apart, that its children take their shares from, g in the column
+//           after the sixth. Of U it keeps T alone; of L the six columns of the joint's rows, in rows of kPanelWidth.
+//           Called by joint_inverse.hpp alone.
 #pragma once
 
 #include "engine/solver/tree_solver.hpp"
@@ -116,8 +118,8 @@ AXION_HD inline void solve_columns(int thread, Real (&a)[model::kNodeSize], Real
   });
 }
 
-// What body b's solved columns give: the right-hand side's solution, Z, and where it has a parent T and S, and what the parent's
-// block loses.
+// What body b's solved columns give: the right-hand side's solution, Z, and where it has a parent T and S, and what the
+// parent's block loses.
 template <typename Real>
 AXION_HD inline void keep_columns(const Problem<Real>& p, int b, int thread, const Real (&a)[model::kNodeSize],
                                   const Real* lower, Real* Z) {
@@ -282,8 +284,8 @@ AXION_HD inline void push_four_lanes(const Team& team, const Problem<Real>& p, c
   }
 }
 
-// What `respond` (joint_inverse.hpp) passes along the tree: impulses, in each body's node_rhs, to the roots, and from there
-// velocities and impulses of joints, in `response`.
+// What `respond` (joint_inverse.hpp) passes along the tree: impulses, in each body's node_rhs, to the roots, and from
+// there velocities and impulses of joints, in `response`.
 template <typename Real, typename Team>
 AXION_HD inline void pass_responses(const Team& team, const Problem<Real>& p) {
   constexpr int size = model::kNodeSize, width = model::kPanelWidth;

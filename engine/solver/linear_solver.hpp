@@ -1,9 +1,9 @@
 // The linear solve of one Newton iteration, by the solver that the options choose.
 //
-// `prepare_linear_solver` runs once for a step's contacts, before their first linear solve, and settles what AUTOMATIC means:
-// the choice follows from the world alone, never from who shares its batch. `linearise` must have run at the iterate
-// before `solve_linear`, which leaves Δu in du_linear and du_angular and Δλ in dlambda, and cannot fail: a system that is
-// singular gives a poor direction, and Newton's residual test decides.
+// `prepare_linear_solver` runs once for a step's contacts, before their first linear solve, and settles what AUTOMATIC
+// means: the choice follows from the world alone, never from who shares its batch. `linearise` must have run at the
+// iterate before `solve_linear`, which leaves Δu in du_linear and du_angular and Δλ in dlambda, and cannot fail: a
+// system that is singular gives a poor direction, and Newton's residual test decides.
 #pragma once
 
 #include "engine/solver/dense_solver.hpp"
@@ -28,7 +28,8 @@ AXION_HD_CALL void prepare_linear_solver(const Team& team, Problem<Real>& p) {
   if (solver == LinearSolver::kTreeKrylov) find_links(team, p);
 }
 
-// Returns the iterations taken, one for a direct solve. Steps that sweeps settle never come here, and never order their nodes.
+// Returns the iterations taken, one for a direct solve. Steps that sweeps settle never come here, and never order their
+// nodes.
 template <typename Real, typename Team>
 AXION_HD_CALL int solve_linear(const Team& team, Problem<Real>& p) {
   if (!p.solver_ready) prepare_linear_solver(team, p);

@@ -1,20 +1,19 @@
 // The generalised Jacobian at an iterate: rows, compliance and right-hand side of one Newton iteration.
 //
-//   [M̂  −J_Fᵀ] [Δu]     [g]      M̂ = M̃ − ∂(J_Fᵀλ)/∂u, J = J(q⁺)D for locks, J(q⁻) for the rest
-//   [J    C  ] [Δλ] = − [r]
-// In M̂ anchors' impulses turn exactly, −∂(r × f)/∂θ D h = h((f·r)1 − r fᵀ)D, so that Newton is quadratic, plus the least shift
-// by which no direction loses more inertia than neighbours may lend, as an indefinite system leads anywhere. Conjugate
-// residuals, which need symmetry, damped iterations and attempts that went astray (exact_turning) take the positive part
-// h[Σ w_j K_j]₊ in its place (geometric_stiffness.hpp).
-// `evaluate` must have run at the same iterate. A contact gives a 3×3 block: D₃ J Δu + C₃ Δλ = −r₃, kept both as the
-// diagonal that conjugate residuals need (symmetric laws) and solved for Δλ = −(e + G J Δu), e = C₃⁻¹r₃, G = C₃⁻¹D₃,
-// which the direct solver eliminates. Proximal terms have no right-hand side, so they bias nothing at convergence;
-// but those of loop joints, whose impulses redundant rows leave undetermined: there they are a compliance that keeps such
-// impulses from wandering off step by step, as far as it takes a tenth of a row's tolerance. In float32 it is as great as rounding
-// lets it be (ease_loop_lock): where a mechanism passes a singular pose, its locks would else make velocities of rounded lengths.
-// Locks have one where there are loops, as those of a closed mechanism may depend on each other. Those of trees never do, and
-// between links of nearly no mass it would be far above what armature lets an impulse do, so that nothing would converge.
-// Source: seeds, sections Linearisation and Schur complement.
+//   [M̂  −J_Fᵀ] [Δu]     [g]      M̂ = M̃ − ∂(J_Fᵀλ)/∂u, J = J(q⁺)D for locks, J(q⁻) for the rest [J    C  ] [Δλ] = −
+//   [r] In M̂ anchors' impulses turn exactly, −∂(r × f)/∂θ D h = h((f·r)1 − r fᵀ)D, so that Newton is quadratic, plus
+//   the least shift by which no direction loses more inertia than neighbours may lend, as an indefinite system leads
+//   anywhere. Conjugate residuals, which need symmetry, damped iterations and attempts that went astray (exact_turning)
+//   take the positive part h[Σ w_j K_j]₊ in its place (geometric_stiffness.hpp). `evaluate` must have run at the same
+//   iterate. A contact gives a 3×3 block: D₃ J Δu + C₃ Δλ = −r₃, kept both as the diagonal that conjugate residuals
+//   need (symmetric laws) and solved for Δλ = −(e + G J Δu), e = C₃⁻¹r₃, G = C₃⁻¹D₃, which the direct solver
+//   eliminates. Proximal terms have no right-hand side, so they bias nothing at convergence; but those of loop joints,
+//   whose impulses redundant rows leave undetermined: there they are a compliance that keeps such impulses from
+//   wandering off step by step, as far as it takes a tenth of a row's tolerance. In float32 it is as great as rounding
+//   lets it be (ease_loop_lock): where a mechanism passes a singular pose, its locks would else make velocities of
+//   rounded lengths. Locks have one where there are loops, as those of a closed mechanism may depend on each other.
+//   Those of trees never do, and between links of nearly no mass it would be far above what armature lets an impulse
+//   do, so that nothing would converge. Source: seeds, sections Linearisation and Schur complement.
 #pragma once
 
 #include "engine/solver/residual.hpp"
@@ -23,12 +22,13 @@ namespace axion::solver {
 
 inline constexpr double kContactProximal = 1e-4;  // of (J M⁻¹ Jᵀ)_ii
 inline constexpr double kLoopBias = 0.1;          // of a row's tolerance that a loop's compliance may take,
-inline constexpr double kRoundedBias = 0.75;      // or does at most in float32, where the tolerance is what rounding leaves:
-inline constexpr double kRoundedLoad = 5000;      // m/s², a load of the row's own inertia that would take all of it,
-inline constexpr double kMostGive = 1e-2;         // of (J M⁻¹ Jᵀ)_ii
-inline constexpr double kLentInertia = 5;         // multiples of its own that neighbours are taken to lend a body,
-inline constexpr double kSupportedInertia = 2;    // or of what BLENDED knows that they do (supported_inertias)
-inline constexpr double kReleaseGain = 1e8;       // compliance, in units of r_t, of a tangent row that says λ_f = 0
+inline constexpr double kRoundedBias =
+    0.75;  // or does at most in float32, where the tolerance is what rounding leaves:
+inline constexpr double kRoundedLoad = 5000;    // m/s², a load of the row's own inertia that would take all of it,
+inline constexpr double kMostGive = 1e-2;       // of (J M⁻¹ Jᵀ)_ii
+inline constexpr double kLentInertia = 5;       // multiples of its own that neighbours are taken to lend a body,
+inline constexpr double kSupportedInertia = 2;  // or of what BLENDED knows that they do (supported_inertias)
+inline constexpr double kReleaseGain = 1e8;     // compliance, in units of r_t, of a tangent row that says λ_f = 0
 
 template <typename Real>
 AXION_HD constexpr Real joint_proximal() {
@@ -146,11 +146,12 @@ AXION_HD_CALL void restore_tangents(const Team& team, const Problem<Real>& p) {
   });
 }
 
-// The proximal term of a contact that begins with `row`, of its rows' scales. A row's impulse moves by what the row lacks over
-// this and what its bodies give way by, and bodies that carry many times their weight give way that much less: of ten boxes,
-// each twice as heavy as the one below, a thousandfold load on the lowest contact makes 1e-4 a hundred times what they do, so
-// that a step takes 1.5 % of the merit. With this the term takes no more of a row than load_proximal of g h, whatever it carries.
-// Below least_proximal what bodies may do that no contact holds is lost beside what contacts hold.
+// The proximal term of a contact that begins with `row`, of its rows' scales. A row's impulse moves by what the row
+// lacks over this and what its bodies give way by, and bodies that carry many times their weight give way that much
+// less: of ten boxes, each twice as heavy as the one below, a thousandfold load on the lowest contact makes 1e-4 a
+// hundred times what they do, so that a step takes 1.5 % of the merit. With this the term takes no more of a row than
+// load_proximal of g h, whatever it carries. Below least_proximal what bodies may do that no contact holds is lost
+// beside what contacts hold.
 template <typename Real>
 AXION_HD inline Real contact_proximal(const Problem<Real>& p, int row) {
   const Real usual = p.proximal_scale * Real(kContactProximal);
@@ -166,14 +167,13 @@ AXION_HD_CALL void linearise_contact(const Problem<Real>& p, int i) {
   const Real share = contact_proximal(p, row);
   const auto normal = constraints::complementarity(p.s.contact_function, p.w.residual[row], r_n * lambda_n);
   p.w.residual[row] = normal.phi_over_alpha;
-  p.w.compliance[row] = r_n * normal.beta_over_alpha +
-                        constraints::normal_law(p.m, p.w, p.s, i, r_n, lambda_n).compliance +
-                        share * r_n;
+  p.w.compliance[row] =
+      r_n * normal.beta_over_alpha + constraints::normal_law(p.m, p.w, p.s, i, r_n, lambda_n).compliance + share * r_n;
   const constraints::Vec2<Real> v{p.w.residual[row + 1], p.w.residual[row + 2]};
   const constraints::Vec2<Real> lambda{p.w.lambda[row + 1], p.w.lambda[row + 2]};
   const Real closed = Real(1e-9 * 9.81) * p.s.dt / r_t;
-  constraints::FrictionBlock<Real> f = constraints::friction_block(p.s.friction_model, v, lambda, p.w.contacts[i].friction,
-                                                                   lambda_n, r_t, closed);
+  constraints::FrictionBlock<Real> f =
+      constraints::friction_block(p.s.friction_model, v, lambda, p.w.contacts[i].friction, lambda_n, r_t, closed);
   const bool released = f.left[0] == 0 && f.left[1] == 0 && f.left[3] == 0;
   if (p.follows_slip && !released) {
     const constraints::Vec2<Real> d = constraints::slip_direction(v, lambda, r_t);
@@ -181,8 +181,8 @@ AXION_HD_CALL void linearise_contact(const Problem<Real>& p, int i) {
     turn_tangents(p, i, d);
   }
   if (released && symmetric_solver(p)) {
-    // The same law with the row kept: a compliance so large that it only says λ_f = 0, and the operator stays symmetric. Its
-    // right-hand side is that alone: with v, λ_f would stay at v/gain, which rigid tolerances see.
+    // The same law with the row kept: a compliance so large that it only says λ_f = 0, and the operator stays
+    // symmetric. Its right-hand side is that alone: with v, λ_f would stay at v/gain, which rigid tolerances see.
     const Real gain = Real(kReleaseGain) * r_t;
     f = {{1, 0, 0, 1}, {gain, 0, 0, gain}, {0, 0}, {gain * lambda.x, gain * lambda.y}};
   }
@@ -192,18 +192,21 @@ AXION_HD_CALL void linearise_contact(const Problem<Real>& p, int i) {
   if (!symmetric_solver(p)) solve_contact_block(p, i, f, proximal);
 }
 
-// What a loop joint's lock gives way beside its own compliance. Rows know a length only as rounding leaves it, δ; near a singular pose,
-// where a loop's rows have next to no hold, that asks for velocities of √δ/h that no law does. So float32 takes a compliance with
-// which a lock under load sags by a share of δ, and which near singular poses is more than what the rows have: it bounds such
-// velocities by √(δ kRoundedLoad) at any h. It saturates, as what the rows may be off does not grow with the load.
+// What a loop joint's lock gives way beside its own compliance. Rows know a length only as rounding leaves it, δ; near
+// a singular pose, where a loop's rows have next to no hold, that asks for velocities of √δ/h that no law does. So
+// float32 takes a compliance with which a lock under load sags by a share of δ, and which near singular poses is more
+// than what the rows have: it bounds such velocities by √(δ kRoundedLoad) at any h. It saturates, as what the rows may
+// be off does not grow with the load.
 template <typename Real>
 AXION_HD inline void ease_loop_lock(const Problem<Real>& p, const model::JointData<Real>& joint, int row) {
-  const Real proximal = joint_proximal<Real>() * p.w.row_scale[row], tolerance = p.w.row_tolerance[row], lambda = p.w.lambda[row];
+  const Real proximal = joint_proximal<Real>() * p.w.row_scale[row], tolerance = p.w.row_tolerance[row],
+             lambda = p.w.lambda[row];
   if (std::numeric_limits<Real>::digits < 30 && !has_start_rows(p) && !(joint.lock_stiffness > 0)) {
     const Real share = tolerance / (Real(kRoundedLoad) * p.s.dt);
     const Real give = (share < Real(kMostGive) ? share : Real(kMostGive)) * p.w.row_scale[row];
     if (give > proximal) {
-      const Real most = Real(kRoundedBias) * tolerance, x = give * lambda / most, cosine = Real(1) / std::sqrt(1 + x * x);
+      const Real most = Real(kRoundedBias) * tolerance, x = give * lambda / most,
+                 cosine = Real(1) / std::sqrt(1 + x * x);
       const Real slope = give * cosine * cosine * cosine;
       p.w.residual[row] += most * x * cosine;
       p.w.compliance[row] += slope > proximal ? slope : proximal;
@@ -221,7 +224,8 @@ AXION_HD_CALL void linearise_joints(const Team& team, const Problem<Real>& p) {
   team.for_each(p.m.body_count, [&](int b) { linearise_bodies_of(p, b); });
   team.for_each(p.m.joint_count, [&](int j) {
     const model::JointData<Real>& joint = p.m.joints[j];
-    for (int i = joint.lock_start; i < joint.lock_start + joint.translation_lock_count + joint.rotation_lock_count; ++i) {
+    for (int i = joint.lock_start; i < joint.lock_start + joint.translation_lock_count + joint.rotation_lock_count;
+         ++i) {
       model::Row<Real>& row = p.w.row[i];
       row.k_a = math::transpose_times(p.w.D[joint.child], row.k_a);
       if (joint.parent >= 0) row.k_b = math::transpose_times(p.w.D[joint.parent], row.k_b);

@@ -1,13 +1,13 @@
 // Sweeps where many contacts make columns of D too long, as in piles: over what is not settled yet, and its neighbours.
 //
-// A sweep over all rows with velocities made anew from the impulses says which rows, or contacts, are above their tolerance.
-// These, and all that touch a body of theirs, are swept for a stretch, with momentum; what is settled waits for the next sweep
-// of all. Where that finds nothing the round ends. In a pile few places take long, and each at its own pace: momentum that
-// starts anew suits the list that it is for, and the sweeps that the slowest need pass over a fraction of the pile. In float32
-// momentum amplifies what rounding leaves between impulses and velocities by 1/(1 − m); velocities made anew end that, so what
-// a sweep of all believes is what residual.hpp judges.
-// Free bodies are swept by groups of contacts (slot_sweeps.hpp), all else a contact or row at a time (UnitSweeps, below).
-// Called by sweep_round.hpp alone.
+// A sweep over all rows with velocities made anew from the impulses says which rows, or contacts, are above their
+// tolerance. These, and all that touch a body of theirs, are swept for a stretch, with momentum; what is settled waits
+// for the next sweep of all. Where that finds nothing the round ends. In a pile few places take long, and each at its
+// own pace: momentum that starts anew suits the list that it is for, and the sweeps that the slowest need pass over a
+// fraction of the pile. In float32 momentum amplifies what rounding leaves between impulses and velocities by 1/(1 −
+// m); velocities made anew end that, so what a sweep of all believes is what residual.hpp judges. Free bodies are swept
+// by groups of contacts (slot_sweeps.hpp), all else a contact or row at a time (UnitSweeps, below). Called by
+// sweep_round.hpp alone.
 #pragma once
 
 #include <limits>
@@ -16,11 +16,11 @@
 
 namespace axion::solver {
 
-inline constexpr int kShortStretch = 12;   // sweeps of a list at least, if it does not settle before,
-inline constexpr int kStretchVisits = 2;   // and until it has cost as much as so many sweeps of all,
-inline constexpr int kLongStretch = 100;   // but no more
-inline constexpr int kMeanUnit = 60;       // sweeps over which a mean is taken: once, twice and so on
-inline constexpr int kMeanUnits = 4;       // up to so many times as many, then once again: circles have periods of their own
+inline constexpr int kShortStretch = 12;  // sweeps of a list at least, if it does not settle before,
+inline constexpr int kStretchVisits = 2;  // and until it has cost as much as so many sweeps of all,
+inline constexpr int kLongStretch = 100;  // but no more
+inline constexpr int kMeanUnit = 60;      // sweeps over which a mean is taken: once, twice and so on
+inline constexpr int kMeanUnits = 4;  // up to so many times as many, then once again: circles have periods of their own
 
 // Units: rows that are solved together. Limits and bounded rows alone, contacts by three.
 template <typename Real>
@@ -50,7 +50,8 @@ struct UnitSweeps {
   template <typename Real, typename Team>
   AXION_HD_CALL static void renew(const Team& team, const Problem<Real>& p) {
     const int base = p.limit_base();
-    team.for_each(p.row_count() - base, [&](int k) { p.w.dlambda[base + k] = p.w.lambda[base + k] - p.w.pcr_z[base + k]; });
+    team.for_each(p.row_count() - base,
+                  [&](int k) { p.w.dlambda[base + k] = p.w.lambda[base + k] - p.w.pcr_z[base + k]; });
     team.for_each(p.m.body_count, [&](int b) {
       const Impulse<Real> sum = gather_swept_impulse(p, b, p.w.dlambda);
       Real* f = body_unknowns(p, b);
@@ -82,8 +83,8 @@ struct UnitSweeps {
     return moving;
   }
 
-  // sweep_list, sweep_movers: the units that move and those that share a tree of bodies with them; bodies whose velocities
-  // these change. Or all of both. In their own order.
+  // sweep_list, sweep_movers: the units that move and those that share a tree of bodies with them; bodies whose
+  // velocities these change. Or all of both. In their own order.
   template <typename Real, typename Team>
   AXION_HD_CALL static SweptList list(const Team& team, const Problem<Real>& p, bool local) {
     const auto tree = [&](int b) { return p.m.bodies[b].tree_start; };
@@ -102,12 +103,14 @@ struct UnitSweeps {
         if (p.w.sweep_moves[unit] != 0) touch(unit_row(p, unit));
       }
     });
-    const int units = team.filter(swept_units(p), touched, [&](int k, int place) { p.w.sweep_list[place] = unit_row(p, k); });
+    const int units =
+        team.filter(swept_units(p), touched, [&](int k, int place) { p.w.sweep_list[place] = unit_row(p, k); });
     team.for_each(1, [&](int) {
       for (int k = 0; k < units; ++k) touch(p.w.sweep_list[k]);
     });
-    const int bodies = team.filter(p.m.body_count, [&](int b) { return p.w.sweep_touched[tree(b)] != 0; },
-                                   [&](int b, int place) { p.w.sweep_movers[place] = b; });
+    const int bodies = team.filter(
+        p.m.body_count, [&](int b) { return p.w.sweep_touched[tree(b)] != 0; },
+        [&](int b, int place) { p.w.sweep_movers[place] = b; });
     return {units, bodies};
   }
 
@@ -121,9 +124,8 @@ struct UnitSweeps {
   // What momentum starts from. Before a sweep of all velocities are renewed, so there is no last sweep.
   template <typename Real, typename Team>
   AXION_HD static void begin(const Team& team, const Problem<Real>& p, const SweptList& list) {
-    team.for_each(list.units, [&](int k) {
-      for_each_listed_row(p, k, [&](int row) { p.w.pcr_ap[row] = p.w.lambda[row]; });
-    });
+    team.for_each(list.units,
+                  [&](int k) { for_each_listed_row(p, k, [&](int row) { p.w.pcr_ap[row] = p.w.lambda[row]; }); });
     team.for_each(list.bodies, [&](int k) {
       const int at = 6 * p.w.sweep_movers[k];
       for (int i = at; i < at + 6; ++i) p.w.sweep_last[i] = p.w.sweep_velocity[i];
@@ -132,24 +134,22 @@ struct UnitSweeps {
 
   template <typename Real, typename Team>
   AXION_HD_CALL static bool sweep(const Team& team, const Problem<Real>& p, const SweptList& list, Real share) {
-    team.for_each(list.units, [&](int k) {
-      for_each_listed_row(p, k, [&](int row) { p.w.pcr_az[row] = p.w.lambda[row]; });
-    });
+    team.for_each(list.units,
+                  [&](int k) { for_each_listed_row(p, k, [&](int row) { p.w.pcr_az[row] = p.w.lambda[row]; }); });
     bool moving = false;
     for (int k = 0; k < list.units; ++k) moving |= sweep_unit(team, p, p.w.sweep_list[k], share);
     return moving;
   }
 
-  // Extrapolates impulses and velocities after a sweep. `means`: impulses are summed for a mean, of which this is the first or not;
-  // dlambda: the sum.
+  // Extrapolates impulses and velocities after a sweep. `means`: impulses are summed for a mean, of which this is the
+  // first or not; dlambda: the sum.
   template <typename Real, typename Team>
   AXION_HD_CALL static void accelerate(const Team& team, const Problem<Real>& p, const SweptList& list,
                                        Momentum<Real>& momentum, bool means, bool first) {
     if (means) {
       team.for_each(list.units, [&](int k) {
-        for_each_listed_row(p, k, [&](int row) {
-          p.w.dlambda[row] = (first ? Real(0) : p.w.dlambda[row]) + p.w.lambda[row];
-        });
+        for_each_listed_row(
+            p, k, [&](int row) { p.w.dlambda[row] = (first ? Real(0) : p.w.dlambda[row]) + p.w.lambda[row]; });
       });
     }
     const auto sum_of = [&](auto&& last) {
@@ -188,14 +188,16 @@ struct UnitSweeps {
   AXION_HD static void keep_impulses(const Team&, const Problem<Real>&, const SweptList&) {}
 };
 
-// The sweeps of `plan`, whose count is of all units, by `sweeps`, which leaves its impulses where its next sweep begins:
+// The sweeps of `plan`, whose count is of all units, by `sweeps`, which leaves its impulses where its next sweep
+// begins:
 //   renew(team, p)                                  velocities from the impulses of the rows
 //   sweep_all(team, p, share)                       whether a unit was above `share` of its tolerance
 //   list(team, p, local)                            what a stretch is over: what that sweep found, or all
 //   begin, sweep, accelerate, move_to_mean          a stretch
 //   keep_impulses(team, p, list)                    its impulses to the rows
 template <typename Sweeps, typename Real, typename Team>
-AXION_HD_CALL void sweep_where_needed(const Team& team, const Problem<Real>& p, const SweepPlan<Real>& plan, const Sweeps& sweeps) {
+AXION_HD_CALL void sweep_where_needed(const Team& team, const Problem<Real>& p, const SweepPlan<Real>& plan,
+                                      const Sweeps& sweeps) {
   Momentum<Real> momentum{plan.momentum};
   const int units = swept_units(p), enough = kStretchVisits * units;
   int left = plan.count * units;

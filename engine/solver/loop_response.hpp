@@ -1,12 +1,13 @@
-// What loop joints add to the inverse of the joint tree, so that contacts, limits and efforts of closed mechanisms can be swept too.
+// What loop joints add to the inverse of the joint tree, so that contacts, limits and efforts of closed mechanisms can
+// be swept too.
 //
-// V, the tree's answer to impulses (joint_inverse.hpp), knows nothing of the joints that close loops. With their rows J_l, the
-// impulses' directions F_l and compliances C_l the whole answer is the tree's and that of the loops' own impulses,
-//   u = V f + U μ,  U = V F_lᵀ,  μ = −G⁻¹ (J_l V f),  G = J_l U + C_l.
-// G is small; its rows may depend on each other (a planar mechanism in space), and then its pivots are their compliance, as in
-// tree_solver.hpp. U, G and the loops' impulses for a number of lanes are kept where V would be, which nobody needs: only steps
-// whose rows fit in the Delassus matrix are swept.
-// Called by sweep_velocities.hpp and sweep_round.hpp, after solve_joints.
+// V, the tree's answer to impulses (joint_inverse.hpp), knows nothing of the joints that close loops. With their rows
+// J_l, the impulses' directions F_l and compliances C_l the whole answer is the tree's and that of the loops' own
+// impulses,
+//   u = V f + U μ,  U = V F_lᵀ,  μ = −G⁻¹ (J_l V f),  G = J_l U + C_l. G is small; its rows may depend on each other (a
+//   planar mechanism in space), and then its pivots are their compliance, as in tree_solver.hpp. U, G and the loops'
+//   impulses for a number of lanes are kept where V would be, which nobody needs: only steps whose rows fit in the
+//   Delassus matrix are swept. Called by sweep_velocities.hpp and sweep_round.hpp, after solve_joints.
 #pragma once
 
 #include "engine/solver/joint_inverse.hpp"
@@ -19,7 +20,8 @@ inline constexpr int kMaxSweptLoops = 8;
 template <typename Real>
 AXION_HD inline bool loops_fit(const Problem<Real>& p) {
   const int loops = p.m.loop_count;
-  return loops <= kMaxSweptLoops && loops * (p.m.body_count + loops + (model::kPushLanes + 5) / 6) <= p.m.inverse_blocks;
+  return loops <= kMaxSweptLoops &&
+         loops * (p.m.body_count + loops + (model::kPushLanes + 5) / 6) <= p.m.inverse_blocks;
 }
 
 template <typename Real>
@@ -127,9 +129,7 @@ template <int lanes, typename Real, typename Team>
 AXION_HD_CALL void close_lanes(const Team& team, const Problem<Real>& p, Real* u) {
   const LoopResponse<Real> loops = loop_response(p);
   const int bodies = p.m.body_count, n = loops.rows;
-  team.for_each(lanes * n, [&](int i) {
-    loops.lanes[i] = loop_velocity(p, i % n, u + i / n, 6 * lanes, lanes);
-  });
+  team.for_each(lanes * n, [&](int i) { loops.lanes[i] = loop_velocity(p, i % n, u + i / n, 6 * lanes, lanes); });
   team.for_each(lanes, [&](int lane) { solve_loops(loops, loops.lanes + lane * n); });
   team.for_each(6 * bodies * lanes, [&](int i) {
     const Real* mu = loops.lanes + i % lanes * n;

@@ -1,16 +1,17 @@
 // The order in which bodies are eliminated by minimum degree.
 //
-// Who meets whom while bodies go is kept as a quotient graph: a node that is gone stands in its neighbours' lists for all of
-// them, so the graph never needs more cells than the couplings that rows make. A degree is exact, counted anew for the
-// neighbours of what has gone; of equal degrees the last body goes first. Loops' nodes count, and stay.
-// Source: Tinney and Walker 1967, scheme 2; George and Liu 1989, "The evolution of the minimum degree ordering algorithm".
+// Who meets whom while bodies go is kept as a quotient graph: a node that is gone stands in its neighbours' lists for
+// all of them, so the graph never needs more cells than the couplings that rows make. A degree is exact, counted anew
+// for the neighbours of what has gone; of equal degrees the last body goes first. Loops' nodes count, and stay. Source:
+// Tinney and Walker 1967, scheme 2; George and Liu 1989, "The evolution of the minimum degree ordering algorithm".
 #pragma once
 
 #include "engine/solver/tree_nodes.hpp"
 
 namespace axion::solver {
 
-// The lists of nodes: of one that is there, those that it meets and those gone that it met; of one gone, those that meet.
+// The lists of nodes: of one that is there, those that it meets and those gone that it met; of one gone, those that
+// meet.
 template <typename Real>
 struct QuotientGraph {
   const Problem<Real>& p;
@@ -62,8 +63,8 @@ AXION_HD inline void build_graph(const QuotientGraph<Real>& graph) {
   }
 }
 
-// Node `gone` goes: those that it met, `count` nodes in `met`, meet each other through it from now on. Each of them had a cell
-// for it, or for another gone that it met, and those are of no use any more: the cells are enough.
+// Node `gone` goes: those that it met, `count` nodes in `met`, meet each other through it from now on. Each of them had
+// a cell for it, or for another gone that it met, and those are of no use any more: the cells are enough.
 template <typename Real>
 AXION_HD inline void eliminate_from_graph(const QuotientGraph<Real>& graph, int gone, const int* met, int count) {
   int* first = graph.p.w.node_first;  // 1 of nodes gone whose neighbours met `gone`, else 0

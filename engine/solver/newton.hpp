@@ -1,22 +1,22 @@
 // Non-smooth Newton on the whole system, with globalisation and its record.
 //
-//   start at u⁻, or half of it before an impact, with matched impulses; where the merit is high sweeps over the contacts
-//   find which stick, slide and open (contact_sweeps.hpp); then Newton: linearise, solve, update. A pile of bodies without
-//   joints is left to sweeps altogether, unless they fail.
-//   The merit is the largest residual in multiples of its tolerance. The best iterate is kept. At least one iteration.
-// Newton's steps are full: on redundant frictional contacts a search that insists on decrease ends in tiny steps. Where they do
-// not lower the merit the best iterate is taken up again, by cautious sweeps, then with a hundredfold proximal term; where it
-// stalls, with a tenth of it; without joints, as in a stack with the heaviest on top, that stays while the merit falls. Where
-// rigid contacts carry heavy bodies without joints, but for piles, Newton comes first, its proximal term by what each carries
-// (contact_proximal); it grows tenfold where the best iterate is taken up again, and has patience while it finds the active set. A
-// system that cannot sweep (may_sweep) searches as its full steps cycle: from the seventh iteration of every sixteen on one
-// halving where a full step does not decrease the merit; and from the eleventh on, every other iteration with a hundredfold
-// proximal term.
-// An iterate that is not finite is taken back once, and the attempt goes on with the positive part of the geometric stiffness.
-// The rotation of a Newton step is held to half a radian; wheels may spin (is_wheel). If joints or dynamics stay above
-// kFallbackMerit the step is done again with impulses along J(q⁺), then with linearised joints; the smallest residual wins, and
-// the outcome says so. So it is where a body turned by more than kMaxTurn beyond its last velocity.
-// Source: seeds, section Numerical solution; thresholds by experiment (engine/METHOD.md).
+//   start at u⁻, or half of it before an impact, with matched impulses; where the merit is high sweeps over the
+//   contacts find which stick, slide and open (contact_sweeps.hpp); then Newton: linearise, solve, update. A pile of
+//   bodies without joints is left to sweeps altogether, unless they fail. The merit is the largest residual in
+//   multiples of its tolerance. The best iterate is kept. At least one iteration. Newton's steps are full: on redundant
+//   frictional contacts a search that insists on decrease ends in tiny steps. Where they do not lower the merit the
+//   best iterate is taken up again, by cautious sweeps, then with a hundredfold proximal term; where it stalls, with a
+//   tenth of it; without joints, as in a stack with the heaviest on top, that stays while the merit falls. Where rigid
+//   contacts carry heavy bodies without joints, but for piles, Newton comes first, its proximal term by what each
+//   carries (contact_proximal); it grows tenfold where the best iterate is taken up again, and has patience while it
+//   finds the active set. A system that cannot sweep (may_sweep) searches as its full steps cycle: from the seventh
+//   iteration of every sixteen on one halving where a full step does not decrease the merit; and from the eleventh on,
+//   every other iteration with a hundredfold proximal term. An iterate that is not finite is taken back once, and the
+//   attempt goes on with the positive part of the geometric stiffness. The rotation of a Newton step is held to half a
+//   radian; wheels may spin (is_wheel). If joints or dynamics stay above kFallbackMerit the step is done again with
+//   impulses along J(q⁺), then with linearised joints; the smallest residual wins, and the outcome says so. So it is
+//   where a body turned by more than kMaxTurn beyond its last velocity. Source: seeds, section Numerical solution;
+//   thresholds by experiment (engine/METHOD.md).
 #pragma once
 
 #include "engine/model/find_contact.hpp"
@@ -28,28 +28,29 @@ namespace axion::solver {
 inline constexpr int kSearchPeriod = 16, kSearchStart = 6;  // of every 16 iterations, those from the seventh on search
 inline constexpr int kDampingStart = 10;                    // from the eleventh iteration on, every other one is damped
 inline constexpr double kDampingGain = 100.0;               // by this multiple of the proximal term
-inline constexpr int kHeldCompliance = 4;         // iterations that hold the scalar law's W in every direction
-inline constexpr double kSweepMerit = 100.0;      // from this merit on a step starts with sweeps over its contacts
-inline constexpr int kSweeps = 200;               // at most, in one linearisation of the joints
-inline constexpr double kCoarse = 3e-4;           // of the merit: where many sweeps may stop, as joints have to settle, too
-inline constexpr int kPileSweeps = 800;           // where a step is left to sweeps,
-inline constexpr double kPileTolerance = 0.5;     // no row of a pile is linearised anew after them;
-inline constexpr double kPileMomentum = 0.9;      // more is hardly faster, and circles sooner;
-inline constexpr int kPatientSweeps = 1600;       // or cautious ones from means: next there, and after failures
-inline constexpr int kPatientRounds = 8;          // there at most so often
-inline constexpr int kSweepRounds = 10;           // before Newton has to lower the merit in place of them
-inline constexpr double kSlowRound = 0.25;        // of the merit before it, that a round leaves: the next looks closer
-inline constexpr double kIdleRound = 0.9;         // of the merit before it: without joints nothing is linearised anew, Newton's turn
-inline constexpr double kAgainMerit = 1.0;        // below this merit, times the turn since, sweeps keep their linearisation
+inline constexpr int kHeldCompliance = 4;     // iterations that hold the scalar law's W in every direction
+inline constexpr double kSweepMerit = 100.0;  // from this merit on a step starts with sweeps over its contacts
+inline constexpr int kSweeps = 200;           // at most, in one linearisation of the joints
+inline constexpr double kCoarse = 3e-4;       // of the merit: where many sweeps may stop, as joints have to settle, too
+inline constexpr int kPileSweeps = 800;       // where a step is left to sweeps,
+inline constexpr double kPileTolerance = 0.5;  // no row of a pile is linearised anew after them;
+inline constexpr double kPileMomentum = 0.9;   // more is hardly faster, and circles sooner;
+inline constexpr int kPatientSweeps = 1600;    // or cautious ones from means: next there, and after failures
+inline constexpr int kPatientRounds = 8;       // there at most so often
+inline constexpr int kSweepRounds = 10;        // before Newton has to lower the merit in place of them
+inline constexpr double kSlowRound = 0.25;     // of the merit before it, that a round leaves: the next looks closer
+inline constexpr double kIdleRound =
+    0.9;  // of the merit before it: without joints nothing is linearised anew, Newton's turn
+inline constexpr double kAgainMerit = 1.0;  // below this merit, times the turn since, sweeps keep their linearisation
 inline constexpr double kCautiousMomentum = 0.8;  // of sweeps that follow a failure
 inline constexpr double kStalledGain = 0.1;       // of the proximal term, where the merit stalls
 inline constexpr double kRigid = 1e-7;            // of a row's scale: contacts with less compliance count as rigid;
-inline constexpr double kHeavy = 3;               // of g h, from which impulse times scale on they count as heavily loaded;
-inline constexpr double kLoadProximal = 1e-4;     // of g h, what the proximal term times the impulse of those may be,
-inline constexpr double kLoadGrowth = 10;         // times as much each time that the best iterate is taken up again,
-inline constexpr double kMostLoad = 1e-2;         // until it is so much
-inline constexpr int kRigidPatience = 12;         // in place of kPatience where contacts are rigid
-inline constexpr double kImpactDepth = 0.1;       // of the margin: from this depth on a step starts at half of u⁻
+inline constexpr double kHeavy = 3;  // of g h, from which impulse times scale on they count as heavily loaded;
+inline constexpr double kLoadProximal = 1e-4;  // of g h, what the proximal term times the impulse of those may be,
+inline constexpr double kLoadGrowth = 10;      // times as much each time that the best iterate is taken up again,
+inline constexpr double kMostLoad = 1e-2;      // until it is so much
+inline constexpr int kRigidPatience = 12;      // in place of kPatience where contacts are rigid
+inline constexpr double kImpactDepth = 0.1;    // of the margin: from this depth on a step starts at half of u⁻
 inline constexpr int kPatience = 2;      // Newton steps without a decrease before the best iterate is taken up again
 inline constexpr double kMaxTurn = 2.0;  // rad, of a step beyond the last velocity
 inline constexpr double kFallbackMerit = 100.0;
@@ -84,8 +85,8 @@ AXION_HD inline Real turn_from_last(const Team& team, const Problem<Real>& p, co
   return greatest_turn(team, p, Real(kMaxTurn), [&](int b) { return omega[b] - p.w.omega[b]; });
 }
 
-// Whether sweeps can look for the active set: something unilateral, trees that are not huge, the natural map's law, and where
-// there are loops few enough of them, and rows that fit in the Delassus matrix.
+// Whether sweeps can look for the active set: something unilateral, trees that are not huge, the natural map's law, and
+// where there are loops few enough of them, and rows that fit in the Delassus matrix.
 template <typename Real>
 AXION_HD inline bool may_sweep(const Problem<Real>& p) {
   if (p.m.loop_count > 0 && !(loops_fit(p) && DelassusVelocities::serves(p))) return false;
@@ -107,9 +108,9 @@ AXION_HD inline Real return_to_best(const Team& team, const Problem<Real>& p) {
   return evaluate(team, p);
 }
 
-// Whether to leave a step to sweeps: no joints, so that nothing waits to be linearised anew and sweeps settle on the step's own
-// solution; and more pairs of bodies touch than a tree of them would have. On a stack, which is a tree, Newton is exact without
-// fill; among the hundreds of redundant contacts of a pile it seldom finds the way.
+// Whether to leave a step to sweeps: no joints, so that nothing waits to be linearised anew and sweeps settle on the
+// step's own solution; and more pairs of bodies touch than a tree of them would have. On a stack, which is a tree,
+// Newton is exact without fill; among the hundreds of redundant contacts of a pile it seldom finds the way.
 template <typename Real, typename Team>
 AXION_HD inline bool leaves_to_sweeps(const Team& team, const Problem<Real>& p) {
   if (p.m.joint_count > 0) return false;
@@ -121,8 +122,8 @@ AXION_HD inline bool leaves_to_sweeps(const Team& team, const Problem<Real>& p) 
   return pairs >= Real(p.m.body_count);
 }
 
-// Whether rigid contacts carry more than a body's own weight on each. Without joints Newton then is exact at once but for the
-// active set, while sweeps creep where heavy bodies stand on light ones.
+// Whether rigid contacts carry more than a body's own weight on each. Without joints Newton then is exact at once but
+// for the active set, while sweeps creep where heavy bodies stand on light ones.
 template <typename Real, typename Team>
 AXION_HD inline bool is_rigid_and_loaded(const Team& team, const Problem<Real>& p) {
   const int base = p.contact_base();
@@ -158,8 +159,8 @@ AXION_HD_CALL Real iterate(const Team& team, Problem<Real>& p, NewtonCounts& cou
   int rounds = 0;               // of sweeps
   bool stalled = false, factors_left = false;
   Real load_proximal = Real(kLoadProximal);
-  bool eased = false;  // of those: whether the lower proximal term stays
-  Real turned = 0;       // since those factors, rad
+  bool eased = false;   // of those: whether the lower proximal term stays
+  Real turned = 0;      // since those factors, rad
   Real before = merit;  // the last iteration
   p.exact_turning = true, p.follows_slip = false;
   for (int k = 0; k < p.s.max_newton_iterations; ++k) {
@@ -184,7 +185,8 @@ AXION_HD_CALL Real iterate(const Team& team, Problem<Real>& p, NewtonCounts& cou
       const int damping = able ? tried - 1 : (k >= kDampingStart ? k % 2 : 0);
       eased = jointless && (eased || stalled);
       p.proximal_scale = stalled || eased ? Real(kStalledGain) : (damping <= 0 ? Real(1) : Real(kDampingGain));
-      if (k == kHeldCompliance && p.s.friction_model == model::FrictionModel::kScalarFixedPoint && p.contact_count > 0) {
+      if (k == kHeldCompliance && p.s.friction_model == model::FrictionModel::kScalarFixedPoint &&
+          p.contact_count > 0) {
         p.follows_slip = true;
         merit = return_to_best(team, p);
       }
@@ -254,9 +256,10 @@ AXION_HD inline Real gap_at(const Problem<Real>& p, int i, const math::Vec3<Real
   return c.gap + p.s.dt * constraints::row_velocity(p.w.row[p.contact_base() + 3 * i], c.body_a, c.body_b, v, omega);
 }
 
-// u⁰ = u⁻: with the matched impulses it satisfies the contacts' laws nearly as it did at the end of the last step, while ũ
-// breaks them all, even where its largest residual is lower. Where it would run bodies into each other they are going to be
-// stopped, in part: half of it then is nearer to what becomes of them, so that Newton linearises at less of a turn.
+// u⁰ = u⁻: with the matched impulses it satisfies the contacts' laws nearly as it did at the end of the last step,
+// while ũ breaks them all, even where its largest residual is lower. Where it would run bodies into each other they are
+// going to be stopped, in part: half of it then is nearer to what becomes of them, so that Newton linearises at less of
+// a turn.
 template <typename Real, typename Team>
 AXION_HD inline void start_at_last(const Team& team, const Problem<Real>& p) {
   const auto& w = p.w;
@@ -264,9 +267,8 @@ AXION_HD inline void start_at_last(const Team& team, const Problem<Real>& p) {
   copy_iterate(team, p, w.v_plus, w.omega_plus, w.lambda, w.v, w.omega, w.lambda);
   const Real depth = team.template max<Real>(p.contact_count, [&](int i) { return -gap_at(p, i, w.v, w.omega); });
   if (!(depth > Real(kImpactDepth) * p.s.contact_margin)) return;
-  team.for_each(p.m.body_count, [&](int b) {
-    w.v_plus[b] = Real(0.5) * w.v[b], w.omega_plus[b] = Real(0.5) * w.omega[b];
-  });
+  team.for_each(p.m.body_count,
+                [&](int b) { w.v_plus[b] = Real(0.5) * w.v[b], w.omega_plus[b] = Real(0.5) * w.omega[b]; });
 }
 
 // Contact i with its impulse.
@@ -286,9 +288,10 @@ AXION_HD inline void prepare_mode(const Team& team, const Problem<Real>& p) {
   });
 }
 
-// Whether another joint mode should try. Contacts that cycle do so in any mode, and a linearised joint would only add its
-// own error to theirs, so joints and dynamics decide. So does a turn: poses repeat after a full one, so position-level rows
-// have roots that whirl bodies round within a step; no step that Newton can follow turns so far from the last velocity.
+// Whether another joint mode should try. Contacts that cycle do so in any mode, and a linearised joint would only add
+// its own error to theirs, so joints and dynamics decide. So does a turn: poses repeat after a full one, so
+// position-level rows have roots that whirl bodies round within a step; no step that Newton can follow turns so far
+// from the last velocity.
 template <typename Real, typename Team>
 AXION_HD inline bool joints_failed(const Team& team, const Problem<Real>& p) {
   if (turn_from_last(team, p, p.w.omega_plus) > Real(kMaxTurn)) return true;
@@ -299,8 +302,8 @@ AXION_HD inline bool joints_failed(const Team& team, const Problem<Real>& p) {
   return !(locks <= Real(kFallbackMerit)) || !(bodies <= Real(kFallbackMerit));
 }
 
-// What an attempt is worth beside those of other joint modes: its merit, and what its poses leave of the locks, which the
-// rows of LINEARISED do not ask for.
+// What an attempt is worth beside those of other joint modes: its merit, and what its poses leave of the locks, which
+// the rows of LINEARISED do not ask for.
 template <typename Real, typename Team>
 AXION_HD inline Real rank_attempt(const Team& team, const Problem<Real>& p, Real merit) {
   if (p.joint_mode != model::JointMode::kLinearised) return merit;
@@ -308,7 +311,8 @@ AXION_HD inline Real rank_attempt(const Team& team, const Problem<Real>& p, Real
     const model::JointData<Real>& joint = p.m.joints[j];
     if (joint.lock_stiffness > 0) return Real(0);  // its locks give way by design
     constraints::JointEvaluation<Real> e;
-    constraints::evaluate_joint<constraints::JointParts::kLocks>(p.m, joint, p.w.x_plus, p.w.q_plus, p.w.axis_position, e);
+    constraints::evaluate_joint<constraints::JointParts::kLocks>(p.m, joint, p.w.x_plus, p.w.q_plus, p.w.axis_position,
+                                                                 e);
     Real worst = 0;
     for (int i = 0; i < joint.translation_lock_count + joint.rotation_lock_count; ++i) {
       worst = greater(worst, std::abs(e.error[i]) / (p.s.dt * p.s.tolerance));

@@ -30,8 +30,8 @@ AXION_HD AXION_INLINED inline void eliminate_row(Real* K, Index k, int r, Real i
   }
 }
 
-// K = L U without exchanges; bound(k, pivot) is the pivot that is used. Each pivot has code of its own. In CUDA a thread takes
-// an entry at a time of what is left of K, and every thread the pivot's inverse.
+// K = L U without exchanges; bound(k, pivot) is the pivot that is used. Each pivot has code of its own. In CUDA a
+// thread takes an entry at a time of what is left of K, and every thread the pivot's inverse.
 template <int padded, typename Real, typename Team, typename Bound>
 AXION_HD inline void factorise(const Team& team, Real* K, Bound&& bound) {
   constexpr int stride = model::kNodeSize;
@@ -74,7 +74,8 @@ AXION_HD AXION_INLINED inline void solve_rows(const Real* K, Chunk<Real, lanes> 
   });
 }
 
-// Solves K Y = B in place for one chunk of columns; rows of B are `width` apart. What is smaller than `least` becomes zero.
+// Solves K Y = B in place for one chunk of columns; rows of B are `width` apart. What is smaller than `least` becomes
+// zero.
 template <int padded, int lanes, int width, typename Real>
 AXION_HD inline void solve_chunk(const Real* K, Real* B, Real least) {
   Chunk<Real, lanes> b[padded];
@@ -114,9 +115,9 @@ AXION_HD_CALL void solve_panel(const Real* K, int size, Real* B, int part, Real 
 // The column of a panel that a right-hand side may take.
 inline constexpr int kRhsColumn = 6;
 
-// block −= L Y for `rows` rows: L of 12 columns, those before `first` zero, Y a panel, block of 6 columns, rows `stride`
-// apart, or none. Where rhs is given it loses what the right-hand side's column of Y says. What is smaller than `least`
-// becomes zero.
+// block −= L Y for `rows` rows: L of 12 columns, those before `first` zero, Y a panel, block of 6 columns, rows
+// `stride` apart, or none. Where rhs is given it loses what the right-hand side's column of Y says. What is smaller
+// than `least` becomes zero.
 template <int rows, int first = 0, typename Real>
 AXION_HD inline void subtract_product(const Real* L, const Real* Y, Real* block, int stride, Real* rhs, Real least) {
   constexpr int lanes = chunk_lanes<Real>(model::kPanelWidth), parts = (kRhsColumn + lanes) / lanes;

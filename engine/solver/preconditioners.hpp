@@ -1,8 +1,8 @@
 // Preconditioners of conjugate residuals: symmetric positive definite approximations of S⁻¹, S = J M̂⁻¹ Jᵀ + C.
 //
-//   PCR_JACOBI  the inverse of S's diagonal.
-//   PCR_BLOCK   the inverse of S's diagonal blocks: one block holds the rows of a joint, one those of a contact.
-//   PCR_TREE    the inverse of S's block over the rows in Scope::kTree (tree_nodes.hpp: joints of the tree, contacts with
+//   PCR_JACOBI  the inverse of S's diagonal. PCR_BLOCK   the inverse of S's diagonal blocks: one block holds the rows
+//   of a joint, one those of a contact. PCR_TREE    the inverse of S's block over the rows in Scope::kTree
+//   (tree_nodes.hpp: joints of the tree, contacts with
 //               the world, contacts on which bodies hang), exact, by the factorisation along the tree: with g = 0,
 //               r = −x the Newton system in that scope says S_tree Δλ = x. Blocks as above for all other rows.
 // A joint's block holds its first 12 rows (locks, axes, limits, efforts); what a joint has beyond that stands alone.

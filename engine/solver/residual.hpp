@@ -13,8 +13,8 @@
 #include <limits>
 
 #include "engine/constraints/contact_rows.hpp"
-#include "engine/constraints/friction.hpp"
 #include "engine/constraints/force_steps.hpp"
+#include "engine/constraints/friction.hpp"
 #include "engine/solver/chunk.hpp"
 #include "engine/team/team.hpp"
 
@@ -30,9 +30,9 @@ AXION_HD constexpr Real position_rounding() {
   return Real(16) * std::numeric_limits<Real>::epsilon();
 }
 
-// How a problem holds the views of its model and world. On a CPU as copies, which a function reads with one load less. On a GPU,
-// where every thread has a problem of its own, as references to the block's: copies would be a kilobyte and a half of each
-// thread's stack, read from there by every function.
+// How a problem holds the views of its model and world. On a CPU as copies, which a function reads with one load less.
+// On a GPU, where every thread has a problem of its own, as references to the block's: copies would be a kilobyte and a
+// half of each thread's stack, read from there by every function.
 #if defined(__CUDACC__)
 template <typename View>
 using Held = const View&;
@@ -49,11 +49,11 @@ struct Problem {
   model::StepSettings<Real> s;
   model::JointMode joint_mode;  // of this attempt: a fallback changes it
   int contact_count;
-  Real proximal_scale = 1;      // of this iteration's proximal terms on contacts and limits
-  bool follows_slip = false;    // whether contact rows of this iteration are along and across the slip (friction.hpp)
-  Real load_proximal = 0;       // above zero: of g h, the most that a contact's proximal term times its impulse may be
-  bool exact_turning = true;    // whether Newton's matrix holds how anchors' impulses turn, or its positive part
-  bool solver_ready = false;    // whether the linear solver is prepared for these contacts
+  Real proximal_scale = 1;    // of this iteration's proximal terms on contacts and limits
+  bool follows_slip = false;  // whether contact rows of this iteration are along and across the slip (friction.hpp)
+  Real load_proximal = 0;     // above zero: of g h, the most that a contact's proximal term times its impulse may be
+  bool exact_turning = true;  // whether Newton's matrix holds how anchors' impulses turn, or its positive part
+  bool solver_ready = false;  // whether the linear solver is prepared for these contacts
 
   // What a solve changes of its problem, as `other` has it; of the same world.
   AXION_HD void restart(const Problem& other) {
@@ -80,8 +80,8 @@ AXION_HD inline bool symmetric_solver(const Problem<Real>& p) {
   return model::is_conjugate_residual(p.s.linear_solver);
 }
 
-// What the matrix lends a body that is light beside the armature that holds it; nothing to conjugate residuals, whose operator
-// takes the bodies as they are, nor in float64, which resolves them.
+// What the matrix lends a body that is light beside the armature that holds it; nothing to conjugate residuals, whose
+// operator takes the bodies as they are, nor in float64, which resolves them.
 template <typename Real>
 AXION_HD inline Real lent(const Problem<Real>& p, Real amount) {
   return std::numeric_limits<Real>::digits > 30 || symmetric_solver(p) ? Real(0) : amount;
@@ -109,7 +109,8 @@ struct Impulse {
   }
 };
 
-// Calls f with each row of a joint that solvers may eliminate by itself, Δλ = −(r + J Δu)/C: limits and efforts of its axes.
+// Calls f with each row of a joint that solvers may eliminate by itself, Δλ = −(r + J Δu)/C: limits and efforts of its
+// axes.
 template <typename Real, typename F>
 AXION_HD inline void for_each_condensed_row(const Problem<Real>& p, const model::JointData<Real>& joint, F&& f) {
   for (int i = joint.axis_start; i < joint.axis_start + joint.axis_count; ++i) {
@@ -145,7 +146,7 @@ AXION_HD inline void add_contact_impulses(const Problem<Real>& p, int b, const R
 // Jᵀλ on body b: its joints in order, then its contacts in order. Joint locks act along `lock_rows`.
 template <typename Real>
 AXION_HD_CALL Impulse<Real> gather_impulse(const Problem<Real>& p, int b, const model::Row<Real>* lock_rows,
-                                             const Real* lambda) {
+                                           const Real* lambda) {
   Impulse<Real> sum;
   const model::BodyData<Real>& body = p.m.bodies[b];
   if (body.joint >= 0) add_joint_impulse(p, body.joint, true, lock_rows, lambda, sum);
@@ -184,13 +185,14 @@ template <typename Real, typename Team>
 AXION_HD inline void place_iterate(const Team& team, const Problem<Real>& p) {
   team.for_each(p.m.body_count, [&](int b) {
     p.w.x_plus[b] = p.w.x[b] + p.s.dt * p.w.v_plus[b];
-    p.w.q_plus[b] = constraints::rotate_step(p.s.gyroscopic_mode, p.w.q[b], p.m.bodies[b].inertia,
-                                             p.w.omega_plus[b], p.s.dt);
+    p.w.q_plus[b] =
+        constraints::rotate_step(p.s.gyroscopic_mode, p.w.q[b], p.m.bodies[b].inertia, p.w.omega_plus[b], p.s.dt);
   });
 }
 
-// The share of J(q⁺) in a lock's impulse. BLENDED leaves rotations at J(q⁻): it is anchors' impulses at an arm that need the
-// new pose, and what a rotation lock's torque does as its two bodies turn couples them beyond what Newton's matrix holds.
+// The share of J(q⁺) in a lock's impulse. BLENDED leaves rotations at J(q⁻): it is anchors' impulses at an arm that
+// need the new pose, and what a rotation lock's torque does as its two bodies turn couples them beyond what Newton's
+// matrix holds.
 template <typename Real>
 AXION_HD inline Real impulse_blend(const Problem<Real>& p, int j, bool is_translation) {
   if (p.joint_mode == model::JointMode::kCurrent) return 1;
@@ -205,7 +207,8 @@ AXION_HD_CALL void evaluate_locks(const Problem<Real>& p, int j) {
   constraints::JointEvaluation<Real> e;
   const bool at_start = has_start_rows(p);
   if (!at_start) {
-    constraints::evaluate_joint<constraints::JointParts::kLocks>(p.m, joint, p.w.x_plus, p.w.q_plus, p.w.axis_position, e);
+    constraints::evaluate_joint<constraints::JointParts::kLocks>(p.m, joint, p.w.x_plus, p.w.q_plus, p.w.axis_position,
+                                                                 e);
   }
   constraints::Softness<Real> soft = constraints::softness(p.s, joint.lock_stiffness, joint.lock_damping);
   if (p.joint_mode == model::JointMode::kLinearised && soft.erp == Real(1)) soft.erp = Real(0.5);
@@ -237,8 +240,9 @@ AXION_HD_CALL void evaluate_locks(const Problem<Real>& p, int j) {
   }
 }
 
-// Least tolerance of a row along a joint's coordinate. In a closed mechanism a rate follows from poses, by locks that carry their
-// rounding over h, and rows along the coordinates of a loop, more than it has freedoms, meet only as nearly as that.
+// Least tolerance of a row along a joint's coordinate. In a closed mechanism a rate follows from poses, by locks that
+// carry their rounding over h, and rows along the coordinates of a loop, more than it has freedoms, meet only as nearly
+// as that.
 template <typename Real>
 AXION_HD inline Real coordinate_tolerance(const Problem<Real>& p) {
   return p.m.loop_count > 0 ? greater(p.s.tolerance, velocity_rounding<Real>() / p.s.dt) : p.s.tolerance;
@@ -256,8 +260,8 @@ AXION_HD inline void evaluate_axis(const Problem<Real>& p, int axis) {
   const Real lambda = p.w.lambda[row], alpha = p.w.axis_alpha[axis];
   p.w.residual[row] = v.value + (lambda - alpha) / beta;
   p.w.natural[row] = std::abs(p.w.residual[row]);
-  p.w.row_tolerance[row] =
-      greater(coordinate_tolerance(p), velocity_rounding<Real>() * (v.size + (std::abs(lambda) + std::abs(alpha)) / beta));
+  p.w.row_tolerance[row] = greater(coordinate_tolerance(p),
+                                   velocity_rounding<Real>() * (v.size + (std::abs(lambda) + std::abs(alpha)) / beta));
 }
 
 // Where the impulse of an effort row would go without its bounds, and where its bounds let it go.
@@ -297,9 +301,9 @@ AXION_HD inline void evaluate_effort(const Problem<Real>& p, int effort) {
   const Real compliance = p.w.effort_compliance[effort], lambda = p.w.lambda[row], aim = p.w.effort_alpha[effort];
   p.w.residual[row] = v.value + compliance * lambda - aim;
   p.w.natural[row] = effort_residual(p, effort, p.w.residual[row]);
-  p.w.row_tolerance[row] =
-      greater(coordinate_tolerance(p),
-              velocity_rounding<Real>() * (v.size + (compliance + p.w.row_scale[row]) * std::abs(lambda) + std::abs(aim)));
+  p.w.row_tolerance[row] = greater(
+      coordinate_tolerance(p),
+      velocity_rounding<Real>() * (v.size + (compliance + p.w.row_scale[row]) * std::abs(lambda) + std::abs(aim)));
 }
 
 // residual holds a of the complementarity a ⟂ r λ.
@@ -310,8 +314,7 @@ AXION_HD inline void evaluate_unilateral(const Problem<Real>& p, int row, const 
   const Real a = law.bias + v.value + law.compliance * lambda, b = p.w.row_scale[row] * lambda;
   p.w.residual[row] = a;
   p.w.natural[row] = unilateral_residual(a, b);
-  p.w.row_tolerance[row] =
-      greater(tolerance, velocity_rounding<Real>() * (v.size + std::abs(law.bias) + std::abs(b)));
+  p.w.row_tolerance[row] = greater(tolerance, velocity_rounding<Real>() * (v.size + std::abs(law.bias) + std::abs(b)));
 }
 
 template <typename Real>
@@ -360,14 +363,16 @@ AXION_HD inline void evaluate_dynamics(const Problem<Real>& p, int b) {
   // What Newton's matrix lends a body it gives impulses of its own: times what rounding leaves of velocities and poses.
   const Real placed = position_rounding<Real>() / p.s.dt;
   const Real lent_mass = lent(p, p.m.bodies[b].lent_mass), lent_inertia = lent(p, p.m.bodies[b].lent_inertia);
-  p.w.body_tolerance[2 * b] = greater(p.s.tolerance, velocity_rounding<Real>() * (speed + impulse.linear_size / mass) +
-                                                         lent_mass / mass * (velocity_rounding<Real>() * speed + placed));
+  p.w.body_tolerance[2 * b] =
+      greater(p.s.tolerance, velocity_rounding<Real>() * (speed + impulse.linear_size / mass) +
+                                 lent_mass / mass * (velocity_rounding<Real>() * speed + placed));
   p.w.body_tolerance[2 * b + 1] =
       greater(p.s.tolerance, velocity_rounding<Real>() * (spin + impulse.angular_size / least) +
                                  lent_inertia / least * (velocity_rounding<Real>() * spin + placed));
 }
 
-// The greatest of a[i] / b[i], or NaN where one is not a number. On a CPU by chunks: a division takes as long for eight numbers.
+// The greatest of a[i] / b[i], or NaN where one is not a number. On a CPU by chunks: a division takes as long for eight
+// numbers.
 template <typename Real, typename Team>
 AXION_HD inline Real greatest_ratio(const Team& team, const Real* a, const Real* b, int count) {
   if constexpr (shared_out_singly<Real>()) {

@@ -1,7 +1,7 @@
 // The Schur complement of the Newton system on its bodies, S = J M̂⁻¹ Jᵀ + C, matrix free; symmetric systems only.
 //
-// A product expands v = M̂⁻¹Jᵀx to the bodies, then contracts J v + C x to the rows. Its entries between rows of the same two
-// bodies are at hand too, for preconditioners. Source: seeds, section Schur complement.
+// A product expands v = M̂⁻¹Jᵀx to the bodies, then contracts J v + C x to the rows. Its entries between rows of the
+// same two bodies are at hand too, for preconditioners. Source: seeds, section Schur complement.
 #pragma once
 
 #include "engine/solver/linearise.hpp"

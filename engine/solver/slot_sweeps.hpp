@@ -1,7 +1,7 @@
 // Sweeps over the contacts of free bodies, a group of one colour at a time (contact_slots.hpp).
 //
-// SlotSweeps is what sweep_where_needed (listed_sweeps.hpp) makes of them; it has no other caller but sweep_round.hpp, which asks
-// whether it serves.
+// SlotSweeps is what sweep_where_needed (listed_sweeps.hpp) makes of them; it has no other caller but sweep_round.hpp,
+// which asks whether it serves.
 #pragma once
 
 #include "engine/solver/contact_slots.hpp"
@@ -22,7 +22,8 @@ AXION_HD AXION_INLINED inline LaneVelocities<Chunk<Real, lanes>> load_velocities
   return {{low[0], low[1], low[2]}, {low[3], high[0], high[1]}};
 }
 
-// The world's stay zero: what has no mobility adds nothing to it. Threads of a GPU leave it alone, as others write it, too.
+// The world's stay zero: what has no mobility adds nothing to it. Threads of a GPU leave it alone, as others write it,
+// too.
 template <int lanes, typename Real>
 AXION_HD AXION_INLINED inline void store_velocities(Real* u, const int* body, int world,
                                                     const LaneVelocities<Chunk<Real, lanes>>& v) {
@@ -52,14 +53,18 @@ struct SlotLanes {
         world(p.m.body_count) {}
 
   AXION_HD AXION_INLINED Number at(int field) const { return load_chunk<lanes>(numbers + kWidth * field); }
-  AXION_HD AXION_INLINED void keep(int field, const Number& value) const { store_chunk<lanes>(numbers + kWidth * field, value); }
+  AXION_HD AXION_INLINED void keep(int field, const Number& value) const {
+    store_chunk<lanes>(numbers + kWidth * field, value);
+  }
   AXION_HD AXION_INLINED LaneVelocities<Number> side(int k) const {
     return load_velocities<lanes>(velocities, body + kWidth * k);
   }
 
   // What impulses along the rows add to the velocities a and b of their bodies, which are then stored.
-  AXION_HD AXION_INLINED void push(const ContactImpulse<Number>& x, LaneVelocities<Number>& a, LaneVelocities<Number>& b) const {
-    const auto pushed = [&](int field) AXION_INLINED { return at(field) * x.n + at(field + 3) * x.x + at(field + 6) * x.y; };
+  AXION_HD AXION_INLINED void push(const ContactImpulse<Number>& x, LaneVelocities<Number>& a,
+                                   LaneVelocities<Number>& b) const {
+    const auto pushed = [&](int field)
+                            AXION_INLINED { return at(field) * x.n + at(field + 3) * x.x + at(field + 6) * x.y; };
     const Number mass_a = at(kSlotMass), mass_b = at(kSlotMass + 1);
     for (int c = 0; c < 3; ++c) {
       const Number f = pushed(kSlotLine + c);
@@ -87,9 +92,8 @@ AXION_HD AXION_INLINED inline void visit_slots(const Problem<Real>& p, int slot,
   const auto at = [&](int field) AXION_INLINED { return of.at(field); };
   LaneVelocities<Number> a = of.side(0), b = of.side(1);
   const ContactImpulse<Number> last{at(kSlotImpulse), at(kSlotImpulse + 1), at(kSlotImpulse + 2)};
-  const auto along = [&](int field, const Number* v) AXION_INLINED {
-    return at(field) * v[0] + at(field + 1) * v[1] + at(field + 2) * v[2];
-  };
+  const auto along = [&](int field, const Number* v)
+                         AXION_INLINED { return at(field) * v[0] + at(field + 1) * v[1] + at(field + 2) * v[2]; };
   const Number apart[3] = {a.linear[0] - b.linear[0], a.linear[1] - b.linear[1], a.linear[2] - b.linear[2]};
   const auto velocity = [&](int row) AXION_INLINED {
     const Number turns = along(kSlotTurnA + 3 * row, a.angular) + along(kSlotTurnB + 3 * row, b.angular);
@@ -98,7 +102,7 @@ AXION_HD AXION_INLINED inline void visit_slots(const Problem<Real>& p, int slot,
   const ContactImpulse<Number> v{velocity(0) + at(kSlotCompliance) * last.n, velocity(1), velocity(2)};
   const ContactLaw<Number> law{at(kSlotFriction), at(kSlotScale), at(kSlotScale + 1), share * at(kSlotTolerance),
                                share * at(kSlotTolerance + 1)};
-  const Number G[9] = {Number{},           Number{},           Number{},           at(kSlotGain),     at(kSlotGain + 1),
+  const Number G[9] = {Number{},          Number{},          Number{},          at(kSlotGain),    at(kSlotGain + 1),
                        at(kSlotGain + 2), at(kSlotGain + 3), at(kSlotGain + 4), at(kSlotGain + 5)};
   const Number inverse[3] = {at(kSlotInverse), at(kSlotInverse + 1), at(kSlotInverse + 2)};
   const auto [next, moving] = solve_swept_contact<Number>(G, inverse, law, v, last);
@@ -109,7 +113,8 @@ AXION_HD AXION_INLINED inline void visit_slots(const Problem<Real>& p, int slot,
   const Number turned = x * (next.x - at(kSlotLast + 1)) + y * (next.y - at(kSlotLast + 2));
   store_chunk<lanes>(p.w.slot_moves + slot, Number(moving ? math::constant<Number>(1) : Number{}));
   store_chunk<lanes>(p.w.slot_step + slot, Number(law.scale_n * (n * n) + sliding));
-  store_chunk<lanes>(p.w.slot_along + slot, Number(law.scale_n * (n * (next.n - at(kSlotLast))) + law.scale_t * turned));
+  store_chunk<lanes>(p.w.slot_along + slot,
+                     Number(law.scale_n * (n * (next.n - at(kSlotLast))) + law.scale_t * turned));
 }
 
 // What a stretch of sweeps is over: all contacts, or those of some bodies and these bodies (sweep_movers).
@@ -183,7 +188,8 @@ struct SlotSweeps {
     mark_bodies();
     team.for_each(model::kSlotLanes * all.groups, [&](int slot) {
       const int a = slot_body(p, slot, 0), b = slot_body(p, slot, 1);
-      p.w.slot_moves[slot] = (a != world && p.w.sweep_touched[a] != 0) || (b != world && p.w.sweep_touched[b] != 0) ? 1 : 0;
+      p.w.slot_moves[slot] =
+          (a != world && p.w.sweep_touched[a] != 0) || (b != world && p.w.sweep_touched[b] != 0) ? 1 : 0;
     });
     const int units = static_cast<int>(sum(team, p.w.slot_moves, swept));
     if (kPackedShare * units > p.contact_count) return swept;
@@ -193,8 +199,9 @@ struct SlotSweeps {
     const int first = model::kSlotLanes * all.groups;
     pack_slots(team, p, first, model::kSlotLanes * slots.groups);
     mark_bodies();
-    const int bodies = team.filter(world, [&](int b) { return p.w.sweep_touched[b] != 0; },
-                                   [&](int b, int place) { p.w.sweep_movers[place] = b; });
+    const int bodies = team.filter(
+        world, [&](int b) { return p.w.sweep_touched[b] != 0; },
+        [&](int b, int place) { p.w.sweep_movers[place] = b; });
     return {slots, first, units, bodies};
   }
 
@@ -210,7 +217,8 @@ struct SlotSweeps {
     return sum(team, p.w.slot_moves, swept) > Real(0);
   }
 
-  // Extrapolates impulses and velocities after a sweep. `means`: impulses are summed for a mean, of which this is the first or not.
+  // Extrapolates impulses and velocities after a sweep. `means`: impulses are summed for a mean, of which this is the
+  // first or not.
   template <typename Real, typename Team>
   AXION_HD void accelerate(const Team& team, const Problem<Real>& p, const SweptSlots& swept, Momentum<Real>& momentum,
                            bool means, bool first) const {
@@ -257,7 +265,8 @@ struct SlotSweeps {
     }
   }
 
-  // The same by as many slots at once as a register has lanes: f(std::integral_constant<int, lanes>, the first of them).
+  // The same by as many slots at once as a register has lanes: f(std::integral_constant<int, lanes>, the first of
+  // them).
   template <typename Real, typename Team, typename F>
   AXION_HD static void for_lanes(const Team& team, const Problem<Real>& p, const SweptSlots& swept, F&& f) {
     constexpr int lanes = chunk_lanes<Real>(model::kSlotLanes), parts = model::kSlotLanes / lanes;
@@ -268,7 +277,8 @@ struct SlotSweeps {
     }
   }
 
-  // f(impulse, sum, row's impulse, that before the sweeps) for the three rows of each contact; the first two in its slot.
+  // f(impulse, sum, row's impulse, that before the sweeps) for the three rows of each contact; the first two in its
+  // slot.
   template <typename Real, typename Team, typename F>
   AXION_HD static void for_impulses(const Team& team, const Problem<Real>& p, const SweptSlots& swept, F&& f) {
     constexpr int width = model::kSlotLanes;
@@ -279,14 +289,15 @@ struct SlotSweeps {
       if (contact < 0) return;
       Real* at = numbers + slot / width * (width * model::kSlotFields) + slot % width;
       for (int k = 0; k < 3; ++k) {
-        f(at + width * (kSlotImpulse + k), at + width * (kSlotSum + k), lambda[3 * contact + k], before[3 * contact + k]);
+        f(at + width * (kSlotImpulse + k), at + width * (kSlotSum + k), lambda[3 * contact + k],
+          before[3 * contact + k]);
       }
     });
   }
 
   template <typename Real, typename Team>
-  AXION_HD_CALL static void extrapolate_all(const Team& team, const Problem<Real>& p, const SweptSlots& swept, Real m, bool means,
-                                            bool first) {
+  AXION_HD_CALL static void extrapolate_all(const Team& team, const Problem<Real>& p, const SweptSlots& swept, Real m,
+                                            bool means, bool first) {
     constexpr int width = model::kSlotLanes, lanes = chunk_lanes<Real>(width), parts = width / lanes;
     Real* numbers = p.w.slot_number + swept.first * model::kSlotFields;
     team.for_each(swept.slots.groups * parts, [=](int i) {
@@ -303,7 +314,8 @@ struct SlotSweeps {
     const int* some = swept.first != 0 ? p.w.sweep_movers : nullptr;
     Real *velocity = p.w.sweep_velocity, *velocity_last = p.w.sweep_last;
     team.for_each(swept.bodies * body_parts, [=](int k) {
-      const int body = k / body_parts, place = kBodySlot * (some != nullptr ? some[body] : body) + k % body_parts * wide;
+      const int body = k / body_parts,
+                place = kBodySlot * (some != nullptr ? some[body] : body) + k % body_parts * wide;
       const Chunk<Real, wide> g = load_chunk<wide>(velocity + place), last = load_chunk<wide>(velocity_last + place);
       if (m != Real(0)) store_chunk<wide>(velocity + place, Chunk<Real, wide>(g + m * (g - last)));
       store_chunk<wide>(velocity_last + place, g);

@@ -15,8 +15,8 @@ AXION_HD constexpr Real least_pivot() {
   return std::numeric_limits<Real>::min() * Real(1e6);
 }
 
-// A⁻¹ of a symmetric positive definite matrix by Cholesky, A = L Lᵀ. A pivot that rounding leaves below zero is replaced by
-// the least positive one.
+// A⁻¹ of a symmetric positive definite matrix by Cholesky, A = L Lᵀ. A pivot that rounding leaves below zero is
+// replaced by the least positive one.
 template <typename Real>
 AXION_HD_CALL void invert_positive(Real* A, int n, int stride) {
   for (int k = 0; k < n; ++k) {

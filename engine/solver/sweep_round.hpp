@@ -1,4 +1,5 @@
-// One round of sweeps: the joints linearised and inverted, sweeps in the form that serves, and the iterate that they lead to.
+// One round of sweeps: the joints linearised and inverted, sweeps in the form that serves, and the iterate that they
+// lead to.
 //
 // Called by newton.hpp alone.
 #pragma once
@@ -28,8 +29,8 @@ AXION_HD inline void start_loops(const Team& team, const Problem<Real>& p) {
   close_loops(team, p);
 }
 
-// From (v_plus, omega_plus, lambda), evaluated, to the iterate after the sweeps of `plan`, or towards it. Returns which share
-// of the way; the caller evaluates. One factorisation of the joints, contacts left out.
+// From (v_plus, omega_plus, lambda), evaluated, to the iterate after the sweeps of `plan`, or towards it. Returns which
+// share of the way; the caller evaluates. One factorisation of the joints, contacts left out.
 template <typename Real, typename Team>
 AXION_HD_CALL Real sweep_contacts(const Team& team, const Problem<Real>& p, const SweepPlan<Real>& plan) {
   note_rows(team, p, plan.again);

@@ -1,18 +1,20 @@
-// What sweeps over contacts need of V, the inverse of the joint tree (joint_inverse.hpp), in two forms with one interface.
+// What sweeps over contacts need of V, the inverse of the joint tree (joint_inverse.hpp), in two forms with one
+// interface.
 //
-//   DelassusVelocities  the rows' own velocities J u, moved by columns of the Delassus matrix D = J V Jᵀ. A column is made when
+//   DelassusVelocities  the rows' own velocities J u, moved by columns of the Delassus matrix D = J V Jᵀ. A column is
+//   made when
 //                       the impulse of its row first changes: most contacts stay open and most limits far away.
-//   TreeVelocities      the bodies' velocities u, moved by columns of V; nothing grows with the square of the rows.
-// An impulse on three rows costs 3 n in the first, n rows in all, and 36 m and the gathering of each row's velocity in the
-// second, m bodies in the trees it touches: the first is for articulated bodies, the second for many of them.
-//   prepare(team, p, row)      before the row or contact that begins with `row` is solved: how many rows and contacts have their
+//   TreeVelocities      the bodies' velocities u, moved by columns of V; nothing grows with the square of the rows. An
+//   impulse on three rows costs 3 n in the first, n rows in all, and 36 m and the gathering of each row's velocity in
+//   the second, m bodies in the trees it touches: the first is for articulated bodies, the second for many of them.
+//   prepare(team, p, row)      before the row or contact that begins with `row` is solved: how many rows and contacts
+//   have their
 //                              block from now on that had none before. Those are in sweep_unit, by their first rows.
-//   block(p, row, k, l)        (J V Jᵀ) of rows row + k and row + l
-//   velocity(p, row)           change of J u since the sweeps' start
-//   push(team, p, row, n, x)   impulses x along n rows from `row` on
-// Velocities are made by DelassusVelocities::start, from du_linear and du_angular and so without new impulses, before its first
-// sweep, and by UnitSweeps::renew (listed_sweeps.hpp). Free bodies, whose V is two blocks each, have sweeps of their own (slot_sweeps.hpp).
-// Called by contact_sweeps.hpp, listed_sweeps.hpp and sweep_round.hpp alone.
+//   block(p, row, k, l)        (J V Jᵀ) of rows row + k and row + l velocity(p, row)           change of J u since the
+//   sweeps' start push(team, p, row, n, x)   impulses x along n rows from `row` on Velocities are made by
+//   DelassusVelocities::start, from du_linear and du_angular and so without new impulses, before its first sweep, and
+//   by UnitSweeps::renew (listed_sweeps.hpp). Free bodies, whose V is two blocks each, have sweeps of their own
+//   (slot_sweeps.hpp). Called by contact_sweeps.hpp, listed_sweeps.hpp and sweep_round.hpp alone.
 #pragma once
 
 #include "engine/solver/loop_response.hpp"
@@ -32,9 +34,8 @@ AXION_HD inline RowBodies swept_bodies(const Problem<Real>& p, int row) {
 
 template <typename Real, typename Team>
 AXION_HD inline void note_bodies(const Team& team, const Problem<Real>& p) {
-  team.for_each(p.row_count() - p.limit_base(), [&](int i) {
-    bodies_of_row(p, p.limit_base() + i, p.w.sweep_body[2 * i], p.w.sweep_body[2 * i + 1]);
-  });
+  team.for_each(p.row_count() - p.limit_base(),
+                [&](int i) { bodies_of_row(p, p.limit_base() + i, p.w.sweep_body[2 * i], p.w.sweep_body[2 * i + 1]); });
 }
 
 // Rows from `row` on that are solved together.
@@ -144,8 +145,8 @@ struct DelassusVelocities {
     team.for_each(size(p), [&](int i) { p.w.delassus_known[i] = 0; });
   }
 
-  // The columns of a row or contact, and in the lanes that are left those of the next that have none and will not stay open as
-  // velocities are now: one passage through the tree serves them all.
+  // The columns of a row or contact, and in the lanes that are left those of the next that have none and will not stay
+  // open as velocities are now: one passage through the tree serves them all.
   template <typename Real, typename Team>
   AXION_HD_CALL static int prepare(const Team& team, const Problem<Real>& p, int row) {
     const int base = p.limit_base();
@@ -196,12 +197,14 @@ struct DelassusVelocities {
     const auto part = [](const Real* from, int i) AXION_INLINED { return load_chunk<lanes>(from + lanes * i); };
     if (count == 1) {
       const Real x = change[0];
-      team.for_each(length / lanes, [=](int i) { store_chunk<lanes>(v + lanes * i, part(v, i) + part(column, i) * x); });
+      team.for_each(length / lanes,
+                    [=](int i) { store_chunk<lanes>(v + lanes * i, part(v, i) + part(column, i) * x); });
     } else {
       const Real x = change[0], y = change[1], z = change[2];
       const Real *second = column + length, *third = second + length;
       team.for_each(length / lanes, [=](int i) {
-        store_chunk<lanes>(v + lanes * i, part(v, i) + (part(column, i) * x + part(second, i) * y + part(third, i) * z));
+        store_chunk<lanes>(v + lanes * i,
+                           part(v, i) + (part(column, i) * x + part(second, i) * y + part(third, i) * z));
       });
     }
   }
@@ -291,10 +294,12 @@ struct DelassusVelocities {
     if constexpr (width >= 4) {
       team.for_each(length / 4 * parts, [=](int task) AXION_INLINED {
         const int i = task / parts * 4, at = task % parts * width;
-        for_columns_of_four<width, Real>(velocities(i, at), velocities(i + 1, at), velocities(i + 2, at), velocities(i + 3, at),
+        for_columns_of_four<width, Real>(velocities(i, at), velocities(i + 1, at), velocities(i + 2, at),
+                                         velocities(i + 3, at),
                                          [=](auto k, const Chunk<Real, 4>& column) AXION_INLINED {
-          if (at + k < used) store_chunk<4>(D + (lane_row[at + k] - base) * length + i, column);
-        });
+                                           if (at + k < used)
+                                             store_chunk<4>(D + (lane_row[at + k] - base) * length + i, column);
+                                         });
       });
     } else {
       team.for_each(length * parts, [=](int task) {

@@ -47,8 +47,8 @@ AXION_HD AXION_INLINED inline Chunk<Real, lanes> row_chunk(const model::Row<Real
   });
 }
 
-// block (6 x 6 in the first six rows and columns of a matrix with the given stride) += Σ_k J_kᵀ (Σ_l G_kl J_l), rows J_k
-// against one body, columns J_l against another (or the same).
+// block (6 x 6 in the first six rows and columns of a matrix with the given stride) += Σ_k J_kᵀ (Σ_l G_kl J_l), rows
+// J_k against one body, columns J_l against another (or the same).
 template <int rows, typename Real>
 AXION_HD inline void add_product(const model::Row<Real>* J, const Real* G, bool row_on_a, bool column_on_a, Real* block,
                                  int stride) {
@@ -79,9 +79,10 @@ AXION_HD inline void add_contact(const Problem<Real>& p, int i, bool row_on_a, b
   add_product<3>(p.w.row + p.contact_base() + 3 * i, p.w.contact_gain + 9 * i, row_on_a, column_on_a, block, stride);
 }
 
-// All that acts along one coordinate of a joint of the tree as one row, Δλ = −(push + gain J Δu) in sum: the axis row, and the
-// limit and the efforts that are eliminated into it. Each has the same J but for its sign. Eliminated into the two bodies in
-// place of that, armature and a limit that stops it would meet in one small number for the inertia of a light body.
+// All that acts along one coordinate of a joint of the tree as one row, Δλ = −(push + gain J Δu) in sum: the axis row,
+// and the limit and the efforts that are eliminated into it. Each has the same J but for its sign. Eliminated into the
+// two bodies in place of that, armature and a limit that stops it would meet in one small number for the inertia of a
+// light body.
 template <typename Real>
 struct CoordinateRow {
   Real gain, push;
@@ -172,9 +173,9 @@ AXION_HD inline void assemble_rhs(const Problem<Real>& p, const TreeRhs<Real>& g
   }
 }
 
-// What fill leaves of a coupling shrinks by the ratio of a contact's compliance to its bodies' with every node between: soon
-// it is a subnormal number, which means nothing and costs a hundred times as much. Factors below this are zero, so that
-// their products are normal numbers; what they stand for is of the order of one, or of a body's mass.
+// What fill leaves of a coupling shrinks by the ratio of a contact's compliance to its bodies' with every node between:
+// soon it is a subnormal number, which means nothing and costs a hundred times as much. Factors below this are zero, so
+// that their products are normal numbers; what they stand for is of the order of one, or of a body's mass.
 template <typename Real>
 AXION_HD constexpr Real least_factor() {
   return std::numeric_limits<Real>::digits > 30 ? Real(1e-154) : Real(1e-20);
@@ -284,8 +285,8 @@ AXION_HD inline void couple_loop(const Problem<Real>& p, int b, int loop, Real* 
   }
 }
 
-// Both blocks of coupling `index` between node i and an earlier one: upper (rows of i, columns of its first six unknowns),
-// lower (its first six rows, columns of i). Between two loops there is only fill.
+// Both blocks of coupling `index` between node i and an earlier one: upper (rows of i, columns of its first six
+// unknowns), lower (its first six rows, columns of i). Between two loops there is only fill.
 template <typename Real>
 AXION_HD_CALL void assemble_coupling(const Problem<Real>& p, Scope scope, int i, int index) {
   const int j = p.w.coupling_node[index], loops = p.m.loop_count;

@@ -1,11 +1,11 @@
 // The tree factorised once, BiCGStab on the links that it leaves out (closing_links.hpp); for every formulation.
 //
-//   [K  −F_cᵀ] [Δu, Δλ_tree]     [g, r]     K the system in Scope::kTree
-//   [J_c  C_c] [y          ] = − [r_c ]     y the slots of the links (closing_links.hpp)
-// Eliminating the tree leaves (C_c + J_c K⁻¹ F_cᵀ) y = −r_c − J_c u₀, u₀ = −K⁻¹(g, r); each product is one substitution
-// through the factors. Preconditioned from the left by one block a link, in which its two bodies move as the tree lets
-// each of them move alone; so the residual that decides is an impulse. The smallest residual is kept, as BiCGStab's is not
-// monotone. Source: van der Vorst 1992, BiCGStab; Takahashi, Fagan and Chin 1973 for the blocks of the inverse.
+//   [K  −F_cᵀ] [Δu, Δλ_tree]     [g, r]     K the system in Scope::kTree [J_c  C_c] [y          ] = − [r_c ]     y the
+//   slots of the links (closing_links.hpp) Eliminating the tree leaves (C_c + J_c K⁻¹ F_cᵀ) y = −r_c − J_c u₀, u₀ =
+//   −K⁻¹(g, r); each product is one substitution through the factors. Preconditioned from the left by one block a link,
+//   in which its two bodies move as the tree lets each of them move alone; so the residual that decides is an impulse.
+//   The smallest residual is kept, as BiCGStab's is not monotone. Source: van der Vorst 1992, BiCGStab; Takahashi,
+//   Fagan and Chin 1973 for the blocks of the inverse.
 #pragma once
 
 #include "engine/solver/closing_links.hpp"

@@ -2,11 +2,11 @@
 //
 // A node is a body with the rows of the joint to its parent, at most 12 unknowns (u_i, λ_i), or a joint that closes a
 // loop, with its at most 6 multipliers. Loop joints are nodes 0 to L − 1, bodies L to L + nb − 1 in the order that
-// tree_ordering.hpp gives them, and nodes are eliminated from the highest: children before parents, bodies before loops. A
-// node couples to earlier nodes through their first six unknowns: the velocity of a body, the multipliers of a loop.
-// The scope of a factorisation is the whole system, or a tree of it that needs no fill: the joint tree, contacts with the
-// world, and of the contacts between moving bodies those that hang a body without a parent on one before it, as boxes of
-// a stack hang on each other. Loop joints and all other contacts are out of that scope.
+// tree_ordering.hpp gives them, and nodes are eliminated from the highest: children before parents, bodies before
+// loops. A node couples to earlier nodes through their first six unknowns: the velocity of a body, the multipliers of a
+// loop. The scope of a factorisation is the whole system, or a tree of it that needs no fill: the joint tree, contacts
+// with the world, and of the contacts between moving bodies those that hang a body without a parent on one before it,
+// as boxes of a stack hang on each other. Loop joints and all other contacts are out of that scope.
 #pragma once
 
 #include "engine/base/partition_point.hpp"
@@ -103,8 +103,8 @@ AXION_HD inline bool in_scope(const Problem<Real>& p, int i, Scope scope) {
   return p.w.tree_parent[a > b ? a : b] == (a > b ? b : a);
 }
 
-// tree_parent: the body that each hangs on in Scope::kTree: by its joint, else by its contacts with the body before it with
-// which it has most.
+// tree_parent: the body that each hangs on in Scope::kTree: by its joint, else by its contacts with the body before it
+// with which it has most.
 template <typename Real, typename Team>
 AXION_HD inline void find_tree_parents(const Team& team, const Problem<Real>& p) {
   team.for_each(p.m.body_count, [&](int b) {

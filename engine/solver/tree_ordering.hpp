@@ -1,9 +1,9 @@
 // Which nodes of the factorisation meet, with fill, and the order of the bodies among them.
 //
-// Bodies come in their own order, children after parents, which is without fill for joint trees and for stacks. Where it
-// fills, bodies are ordered by minimum degree: eliminate next the body that meets fewest others, among those whose
-// joints' children are gone (minimum_degree.hpp). A pile of a hundred spheres then takes a seventh of the work. Once a step,
-// after the contacts. Memory and work follow from the couplings, not from the pairs of nodes.
+// Bodies come in their own order, children after parents, which is without fill for joint trees and for stacks. Where
+// it fills, bodies are ordered by minimum degree: eliminate next the body that meets fewest others, among those whose
+// joints' children are gone (minimum_degree.hpp). A pile of a hundred spheres then takes a seventh of the work. Once a
+// step, after the contacts. Memory and work follow from the couplings, not from the pairs of nodes.
 #pragma once
 
 #include "engine/solver/minimum_degree.hpp"
@@ -32,8 +32,8 @@ AXION_HD inline void for_each_edge(const Problem<Real>& p, Scope scope, F&& f) {
   }
 }
 
-// Lists the couplings that rows make by their lower nodes, each once: edge_start, edge_node. Returns how many they are. One
-// thread.
+// Lists the couplings that rows make by their lower nodes, each once: edge_start, edge_node. Returns how many they are.
+// One thread.
 template <typename Real>
 AXION_HD inline int mark_couplings(const Problem<Real>& p, Scope scope) {
   const int n = node_count(p.m);
@@ -60,9 +60,9 @@ AXION_HD inline int mark_couplings(const Problem<Real>& p, Scope scope) {
   return count;
 }
 
-// Calls f(i, j) for the couplings that are marked and those that elimination adds, j falling. Those of a node go on to the
-// greatest that it couples to: from each that j is marked with, j so comes to all on that way which have not met it yet.
-// Source: Liu 1990, "The role of elimination trees in sparse factorization".
+// Calls f(i, j) for the couplings that are marked and those that elimination adds, j falling. Those of a node go on to
+// the greatest that it couples to: from each that j is marked with, j so comes to all on that way which have not met it
+// yet. Source: Liu 1990, "The role of elimination trees in sparse factorization".
 template <typename Real, typename F>
 AXION_HD inline void for_each_coupling(const Problem<Real>& p, F&& f) {
   const int n = node_count(p.m);

@@ -1,13 +1,13 @@
 // Direct solve of the Newton system, ordered along the joint tree.
 //
-// Contacts, limits and efforts are eliminated into their bodies first (tree_assembly.hpp). What is left is a sparse system
-// of nodes (tree_nodes.hpp), each with at most 12 unknowns; eliminating them from the last to the first follows the tree
-// from its leaves, without fill for a tree that touches only the world. Contacts between moving bodies and loop joints add
-// couplings, found symbolically once a step (tree_ordering.hpp). General LU without pivoting: A_ii is dominated by the mass, so
-// K_i is quasi-definite up to friction's unsymmetry; a pivot that vanishes is replaced and Newton's residual test decides.
-// Rows of a loop may depend on those before them (a planar mechanism in space): all that their pivot then holds is their
-// compliance, below which no pivot of a symmetric system can be, so that is its least value and rounding cannot hide it.
-// Source: Baraff 1996, "Linear-time dynamics using Lagrange multipliers".
+// Contacts, limits and efforts are eliminated into their bodies first (tree_assembly.hpp). What is left is a sparse
+// system of nodes (tree_nodes.hpp), each with at most 12 unknowns; eliminating them from the last to the first follows
+// the tree from its leaves, without fill for a tree that touches only the world. Contacts between moving bodies and
+// loop joints add couplings, found symbolically once a step (tree_ordering.hpp). General LU without pivoting: A_ii is
+// dominated by the mass, so K_i is quasi-definite up to friction's unsymmetry; a pivot that vanishes is replaced and
+// Newton's residual test decides. Rows of a loop may depend on those before them (a planar mechanism in space): all
+// that their pivot then holds is their compliance, below which no pivot of a symmetric system can be, so that is its
+// least value and rounding cannot hide it. Source: Baraff 1996, "Linear-time dynamics using Lagrange multipliers".
 #pragma once
 
 #include "engine/solver/linearise.hpp"
@@ -187,8 +187,8 @@ AXION_HD inline void read_joint_impulses(const Team& team, const Problem<Real>& 
   });
 }
 
-// Impulses of axes, limits and efforts, which share what their node's row gave (in x), and of contacts in scope, which follow
-// from the velocities.
+// Impulses of axes, limits and efforts, which share what their node's row gave (in x), and of contacts in scope, which
+// follow from the velocities.
 template <typename Real, typename Team>
 AXION_HD inline void read_condensed_impulses(const Team& team, const Problem<Real>& p, Scope scope,
                                              const TreeRhs<Real>& rhs, const math::Vec3<Real>* v,
@@ -199,7 +199,8 @@ AXION_HD inline void read_condensed_impulses(const Team& team, const Problem<Rea
     const int axis_row = p.axis_base() + i;
     const CoordinateRow<Real> all = coordinate_row(p, i, rhs.row);
     const Real v = -(all.push + x[axis_row]) / all.gain;  // J Δu as the node's row has it: impulses add up to its own
-    const Real own = p.w.axis_beta[i] > 0 ? v : Real(0);  // an axis on which nothing acts is a row of its compliance alone
+    const Real own =
+        p.w.axis_beta[i] > 0 ? v : Real(0);  // an axis on which nothing acts is a row of its compliance alone
     x[axis_row] = -(rhs.row[axis_row] + own) / p.w.compliance[axis_row];
     for_each_row_of_axis(p, i, [&](int row, Real sign) { x[row] = -(rhs.row[row] + sign * v) / p.w.compliance[row]; });
   });

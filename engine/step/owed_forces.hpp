@@ -1,4 +1,5 @@
-// What the last step still owes at the instant of its poses: laws of axes over the time that they owe, and what contacts give and hold.
+// What the last step still owes at the instant of its poses: laws of axes over the time that they owe, and what
+// contacts give and hold.
 //
 // For synchronise.hpp, which says what for. Of a step that was accepted, with its scratch; nothing is written.
 #pragma once
@@ -48,8 +49,8 @@ AXION_HD inline Real owed_share(Real debt, Real time, Real dt) {
   return debt * dt / time;
 }
 
-// What acts along an axis over the time that it owes, at rate `rate`: alpha - beta times the rate at the end, and an impulse, which has
-// alpha in it where beta is zero.
+// What acts along an axis over the time that it owes, at rate `rate`: alpha - beta times the rate at the end, and an
+// impulse, which has alpha in it where beta is zero.
 template <typename Real>
 struct OwedAxis {
   Real alpha, beta, impulse;
@@ -75,7 +76,8 @@ AXION_HD inline OwedAxis<Real> owed_axis(const solver::Problem<Real>& p, int i, 
   return {alpha, beta, beta > 0 ? impulse : impulse + alpha};
 }
 
-// An effort row over the time that it owes: an impulse, and where `compliance` is not zero a row with that residual at rate zero.
+// An effort row over the time that it owes: an impulse, and where `compliance` is not zero a row with that residual at
+// rate zero.
 template <typename Real>
 struct OwedEffort {
   Real residual = 0, compliance = 0, impulse = 0;
@@ -111,8 +113,9 @@ AXION_HD inline void add_owed_contacts(const solver::Problem<Real>& p, int b, so
   }
 }
 
-// G of contact i, which gives -G J of a change of velocities: it keeps what velocities it holds, and friction of what slides goes with
-// the normal impulse. Contacts give way by about kContactProximal of what they are asked for, in float32 free bodies by more.
+// G of contact i, which gives -G J of a change of velocities: it keeps what velocities it holds, and friction of what
+// slides goes with the normal impulse. Contacts give way by about kContactProximal of what they are asked for, in
+// float32 free bodies by more.
 template <typename Real>
 AXION_HD inline void held_gains(const solver::Problem<Real>& p, int i, Touch touch, Real* G) {
   const auto& w = p.w;

@@ -1,9 +1,9 @@
 // One step of one world: a table of contents.
 //
-//   rows at q⁻ → free velocity → contacts → rows of contacts → Newton → review of contacts → accept, or freeze
-// A result that leaves anything through each other that was no contact has not converged.
-// Reads control, force and torque; advances the state by dt; leaves the record. A world whose result is not finite keeps
-// its last finite state and is frozen (kNonFiniteBit in *outcome) until somebody resets it.
+//   rows at q⁻ → free velocity → contacts → rows of contacts → Newton → review of contacts → accept, or freeze A result
+//   that leaves anything through each other that was no contact has not converged. Reads control, force and torque;
+//   advances the state by dt; leaves the record. A world whose result is not finite keeps its last finite state and is
+//   frozen (kNonFiniteBit in *outcome) until somebody resets it.
 #pragma once
 
 #include <type_traits>
@@ -91,18 +91,17 @@ AXION_HD inline bool finite(const math::Vec3<Real>& a) {
 template <typename Real, typename Team>
 AXION_HD inline bool iterate_is_finite(const Team& team, const solver::Problem<Real>& p) {
   const Real bad_bodies = team.template max<Real>(p.m.body_count, [&](int b) {
-    const bool ok = finite(p.w.x_plus[b]) && finite(p.w.v_plus[b]) && finite(p.w.omega_plus[b]) &&
-                    finite(p.w.q_plus[b].vec());
+    const bool ok =
+        finite(p.w.x_plus[b]) && finite(p.w.v_plus[b]) && finite(p.w.omega_plus[b]) && finite(p.w.q_plus[b].vec());
     return ok ? Real(0) : Real(1);
   });
-  const Real bad_rows = team.template max<Real>(p.row_count(), [&](int i) {
-    return p.w.lambda[i] - p.w.lambda[i] == Real(0) ? Real(0) : Real(1);
-  });
+  const Real bad_rows = team.template max<Real>(
+      p.row_count(), [&](int i) { return p.w.lambda[i] - p.w.lambda[i] == Real(0) ? Real(0) : Real(1); });
   return bad_bodies == Real(0) && bad_rows == Real(0);
 }
 
-// Orientation and angular velocity of body b after the step. Rests are those of free bodies; what holds others decides with
-// tolerances far above rounding. A state that was set has none.
+// Orientation and angular velocity of body b after the step. Rests are those of free bodies; what holds others decides
+// with tolerances far above rounding. A state that was set has none.
 template <typename Real>
 AXION_HD inline void accept_turning(const solver::Problem<Real>& p, int b) {
   const auto& w = p.w;
@@ -145,7 +144,8 @@ AXION_HD_CALL void accept(const Team& team, const solver::Problem<Real>& p) {
   team.for_each(p.m.control_count, [&](int i) { w.control_before[i] = w.control[i]; });
   team.for_each(p.m.joint_count, [&](int j) {
     constraints::JointEvaluation<Real> e;
-    constraints::evaluate_joint<constraints::JointParts::kCoordinates>(p.m, p.m.joints[j], w.x, w.q, w.axis_position, e);
+    constraints::evaluate_joint<constraints::JointParts::kCoordinates>(p.m, p.m.joints[j], w.x, w.q, w.axis_position,
+                                                                       e);
     for (int k = 0; k < p.m.joints[j].axis_count; ++k) w.axis_position[p.m.joints[j].axis_start + k] = e.coordinate[k];
     w.blend[j] = e.anchor_error;
   });
@@ -168,7 +168,7 @@ struct SolvedContacts {
 // Solves the step with the contacts that it is thought to close, and again with those that its result would break.
 template <typename Real, typename Team>
 AXION_HD inline SolvedContacts<Real> solve_contacts(const Team& team, solver::Problem<Real>& p,
-                                                          collide::ContactSearch& contacts) {
+                                                    collide::ContactSearch& contacts) {
   const solver::Problem<Real> asked = p;
   solver::NewtonCounts counts;
   int solved = -1;  // contacts of the last solve
@@ -227,7 +227,8 @@ AXION_HD inline void step_world(const Team& team, const model::ModelView<Real>& 
     record.line_search_steps = result.counts.line_search_steps;
     record.contact_count = contacts.count;
     record.outcome = (contacts.overflow ? kContactOverflowBit : 0u) | (result.fallback ? kFallbackBit : 0u);
-    record.outcome |= ok && solved.complete && result.merit <= Real(1) ? kConvergedBit : (ok ? kMaxIterationsBit : kNonFiniteBit);
+    record.outcome |=
+        ok && solved.complete && result.merit <= Real(1) ? kConvergedBit : (ok ? kMaxIterationsBit : kNonFiniteBit);
     if (!ok) {
       *w.outcome |= kNonFiniteBit;
       return;

@@ -1,18 +1,18 @@
 // Velocities as clients read them: those at the instant of the poses, v_at_pose and omega_at_pose.
 //
-// A leapfrog's own velocities u belong to the middle of the last step (constraints/force_steps.hpp). What it still owes, half a
-// step of the forces at the end pose with the controls and wrench that the step was made with, leads to the instant of the pose:
-//   M̃(v − u) = h/2 (f(q⁺) − D v − …) + Jᵀμ,  J(q⁺) v = 0
-// one linear solve, as RATTLE has it: along joint trees in their own coordinates (synchronise_trees.hpp), and where loops, locks that
-// give way or many contacts between bodies are, as one system with the step's own solver. A step from a state that was set with v
-// adds the same half again, so that reading and setting a state leaves the trajectory as it was, to rounding where contacts and stiff
-// laws take no part.
-// Contacts give the same share of their last impulses and, as an impact leaves other impulses than what follows it, what more it
-// takes that those that press keep the normal velocity they have, and those that stick theirs along the surface; friction of what
-// slides goes with the normal impulse, and turns no slip round. So what rests keeps its zero, and what slides slows down by half a
-// step's friction. In a pile (solver/newton.hpp) such a solve has no end: there a tree's change is cut short where contacts would
-// part or slip. Bodies that owe nothing read u itself. Called after a step that was accepted, with its scratch; nothing that a step
-// reads is written.
+// A leapfrog's own velocities u belong to the middle of the last step (constraints/force_steps.hpp). What it still
+// owes, half a step of the forces at the end pose with the controls and wrench that the step was made with, leads to
+// the instant of the pose:
+//   M̃(v − u) = h/2 (f(q⁺) − D v − …) + Jᵀμ,  J(q⁺) v = 0 one linear solve, as RATTLE has it: along joint trees in
+//   their own coordinates (synchronise_trees.hpp), and where loops, locks that give way or many contacts between bodies
+//   are, as one system with the step's own solver. A step from a state that was set with v adds the same half again, so
+//   that reading and setting a state leaves the trajectory as it was, to rounding where contacts and stiff laws take no
+//   part. Contacts give the same share of their last impulses and, as an impact leaves other impulses than what follows
+//   it, what more it takes that those that press keep the normal velocity they have, and those that stick theirs along
+//   the surface; friction of what slides goes with the normal impulse, and turns no slip round. So what rests keeps its
+//   zero, and what slides slows down by half a step's friction. In a pile (solver/newton.hpp) such a solve has no end:
+//   there a tree's change is cut short where contacts would part or slip. Bodies that owe nothing read u itself. Called
+//   after a step that was accepted, with its scratch; nothing that a step reads is written.
 #pragma once
 
 #include "engine/step/owed_forces.hpp"
@@ -86,7 +86,8 @@ AXION_HD_CALL solver::Impulse<Real> owed_impulse(const solver::Problem<Real>& p,
     if (!(joint.lock_stiffness > 0)) return;
     const Real share = owed_share(w.joint_force_debt[j], w.joint_force_step[j], p.s.dt);
     const int locks = joint.translation_lock_count + joint.rotation_lock_count;
-    for (int i = joint.lock_start; i < joint.lock_start + locks; ++i) sum.add(w.row_start[i], share * w.lambda_joint[i], on_child);
+    for (int i = joint.lock_start; i < joint.lock_start + locks; ++i)
+      sum.add(w.row_start[i], share * w.lambda_joint[i], on_child);
   };
   if (body.joint >= 0) add_joint(body.joint, true);
   for (int k = 0; k < body.child_joint_count; ++k) add_joint(p.m.child_joints[body.child_joint_start + k], false);
@@ -110,7 +111,8 @@ AXION_HD_CALL void owe_forces(const Team& team, const solver::Problem<Real>& p) 
     solver::Impulse<Real> sum = owed_impulse(p, b);
     const Real h = w.body_force_debt[b] * p.s.dt;
     if (p.m.body_force_count > 0) constraints::add_body_forces(p.m, w, b, h, sum.linear, sum.angular);
-    w.v_plus[b] = w.v[b] + h * p.m.gravity + (Real(1) / constraints::body_mass(p.m, w, b)) * (sum.linear + h * w.force_before[b]);
+    w.v_plus[b] =
+        w.v[b] + h * p.m.gravity + (Real(1) / constraints::body_mass(p.m, w, b)) * (sum.linear + h * w.force_before[b]);
     w.omega_plus[b] = w.omega[b] + w.I_inverse[b] * (sum.angular + h * w.torque_before[b]);
     w.g_linear[b] = w.g_angular[b] = math::Vec3<Real>{};
     w.K_geometric[b] = {};
@@ -118,7 +120,8 @@ AXION_HD_CALL void owe_forces(const Team& team, const solver::Problem<Real>& p) 
   });
 }
 
-// Contact i as rows that keep what velocities they hold, contact_gain and contact_offset as solver/linearise.hpp has them.
+// Contact i as rows that keep what velocities they hold, contact_gain and contact_offset as solver/linearise.hpp has
+// them.
 template <typename Real>
 AXION_HD_CALL void hold_contact(const solver::Problem<Real>& p, int i) {
   const auto& w = p.w;
@@ -136,12 +139,13 @@ AXION_HD_CALL void hold_contact(const solver::Problem<Real>& p, int i) {
   };
   e[0] = G[0] * change(0);
   for (int k = 1; k < 3; ++k) {
-    e[k] = touch == Touch::kSticks ? G[4 * k] * change(k) : w.lambda_contact[3 * i + k] / w.lambda_contact[3 * i] * e[0];
+    e[k] =
+        touch == Touch::kSticks ? G[4 * k] * change(k) : w.lambda_contact[3 * i + k] / w.lambda_contact[3 * i] * e[0];
   }
 }
 
-// Held contacts give way by about kContactProximal of what they are asked for. In worlds of free bodies, where it costs little, further
-// solves take that back; in float32 from a hundredth, which rounds less.
+// Held contacts give way by about kContactProximal of what they are asked for. In worlds of free bodies, where it costs
+// little, further solves take that back; in float32 from a hundredth, which rounds less.
 inline constexpr int kFreePasses = 4;
 
 // Adds what the joints do, J v = 0 and their axes' laws, and what contacts hold.
@@ -168,7 +172,8 @@ AXION_HD_CALL void hold_rows(const Team& team, solver::Problem<Real>& p) {
       w.compliance[row] = beta > 0 ? Real(1) / beta : Real(1);
     }
     solver::for_each_condensed_row(p, joint, [&](int row) {
-      if (w.compliance[row] < Real(solver::kReleaseGain) * w.row_scale[row]) w.residual[row] += velocity(w.row[row], joint);
+      if (w.compliance[row] < Real(solver::kReleaseGain) * w.row_scale[row])
+        w.residual[row] += velocity(w.row[row], joint);
     });
   });
   p.s.linear_solver = model::LinearSolver::kAutomatic;
@@ -179,7 +184,8 @@ AXION_HD_CALL void hold_rows(const Team& team, solver::Problem<Real>& p) {
   }
 }
 
-// The share of the change that leads from u to v_plus, omega_plus that a contact allows; `held`: the change keeps contacts' rows.
+// The share of the change that leads from u to v_plus, omega_plus that a contact allows; `held`: the change keeps
+// contacts' rows.
 template <typename Real>
 AXION_HD_CALL Real allowed_share(const solver::Problem<Real>& p, int i, int row, bool held) {
   const auto& w = p.w;
@@ -209,7 +215,8 @@ AXION_HD_CALL Real allowed_share(const solver::Problem<Real>& p, int i, int row,
   return share;
 }
 
-// best_v[b].x: the share of its change that body b may take, by what its tree's contacts allow. Returns whether any is cut short.
+// best_v[b].x: the share of its change that body b may take, by what its tree's contacts allow. Returns whether any is
+// cut short.
 template <typename Real, typename Team>
 AXION_HD_CALL bool bound_changes(const Team& team, const solver::Problem<Real>& p, bool held) {
   const auto& w = p.w;
@@ -234,7 +241,8 @@ AXION_HD_CALL bool bound_changes(const Team& team, const solver::Problem<Real>& 
   return true;
 }
 
-// v_plus, omega_plus at the instant of the poses, by one system for the whole world where `held`, else free of joints and contacts.
+// v_plus, omega_plus at the instant of the poses, by one system for the whole world where `held`, else free of joints
+// and contacts.
 template <typename Real, typename Team>
 AXION_HD_CALL void synchronise_whole(const Team& team, solver::Problem<Real>& p, bool held) {
   owe_forces(team, p);

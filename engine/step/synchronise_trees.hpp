@@ -1,11 +1,14 @@
-// The change v - u that leads to the instant of the poses, along joint trees whose locks are rigid: in coordinates of the joints.
+// The change v - u that leads to the instant of the poses, along joint trees whose locks are rigid: in coordinates of
+// the joints.
 //
-// The change of a body is that of its parent, carried rigidly, with c, which takes back what u leaves of J(q+) u = 0, and with rates
-// sigma of its axes, δ = X δ_P + c + S σ. From the leaves to the roots each body gives its parent what it is to an impulse,
+// The change of a body is that of its parent, carried rigidly, with c, which takes back what u leaves of J(q+) u = 0,
+// and with rates sigma of its axes, δ = X δ_P + c + S σ. From the leaves to the roots each body gives its parent what
+// it is to an impulse,
 //   I_P += Xᵀ (I − U D⁻¹ W) X,  p_P += Xᵀ (p' − U D⁻¹ (Sᵀ p' + push)),  U = I S, W = Sᵀ I, D = W S + gain, p' = p − I c
-// where gain and push are the laws of its axes and I holds, beside its mass, what contacts hold (not symmetric where one slides). The
-// system of synchronise.hpp without its locks, which are most of its rows: a sixth of the work, and exact in J(q+) v = 0.
-// Source: Featherstone 2008, Rigid Body Dynamics Algorithms, chapter 7. For trees that touch the world alone.
+//   where gain and push are the laws of its axes and I holds, beside its mass, what contacts hold (not symmetric where
+//   one slides). The system of synchronise.hpp without its locks, which are most of its rows: a sixth of the work, and
+//   exact in J(q+) v = 0. Source: Featherstone 2008, Rigid Body Dynamics Algorithms, chapter 7. For trees that touch
+//   the world alone.
 #pragma once
 
 #include "engine/step/synchronise_links.hpp"
@@ -23,7 +26,8 @@ AXION_HD_CALL bool are_trees(const Team& team, const solver::Problem<Real>& p) {
   }) > 0);
 }
 
-// gain and push of axis i, the k-th of its body, at rate `rate`: what acts along it, with its limit and efforts, is push - gain sigma.
+// gain and push of axis i, the k-th of its body, at rate `rate`: what acts along it, with its limit and efforts, is
+// push - gain sigma.
 template <typename Real>
 AXION_HD inline void set_law(const solver::Problem<Real>& p, const TreeBody<Real>& body, int i, int k, Real rate) {
   const model::AxisData<Real>& axis = p.m.axes[i];
@@ -43,7 +47,8 @@ AXION_HD inline void set_law(const solver::Problem<Real>& p, const TreeBody<Real
   body.gain()[k] = gain, body.push()[k] = push;
 }
 
-// Directions of slide k of a joint, in the frame M0: coordinates are read by the duals, which are the rows of the inverse.
+// Directions of slide k of a joint, in the frame M0: coordinates are read by the duals, which are the rows of the
+// inverse.
 template <typename Real>
 AXION_HD inline math::Vec3<Real> slide_direction(const model::JointData<Real>& joint, int k) {
   if (joint.slide_count == 1) return joint.slide_dual[0];
@@ -242,7 +247,8 @@ AXION_HD AXION_INLINED inline void pass_on(const Team& team, const TreeBody<Real
   });
 }
 
-// Gives the parent of body b, if any, what b is to an impulse; leaves in `along` what its axes make of their parent's change.
+// Gives the parent of body b, if any, what b is to an impulse; leaves in `along` what its axes make of their parent's
+// change.
 template <typename Real, typename Team>
 AXION_HD_CALL void pass_to_parent(const Team& team, const solver::Problem<Real>& p, int b) {
   const int axes = freedoms(p.m.joints[p.m.bodies[b].joint]), parent = p.m.bodies[b].parent;
@@ -303,8 +309,8 @@ AXION_HD inline void change_body(const solver::Problem<Real>& p, int b) {
   }
 }
 
-// v_plus, omega_plus at the instant of the poses; `links` are no more than kMostLinks. False where coordinates do not serve: hinges
-// of a joint have lost a freedom.
+// v_plus, omega_plus at the instant of the poses; `links` are no more than kMostLinks. False where coordinates do not
+// serve: hinges of a joint have lost a freedom.
 template <typename Real, typename Team>
 AXION_HD_CALL bool synchronise_trees(const Team& team, const solver::Problem<Real>& p, const TreeLinks& links) {
   team.for_each(p.m.body_count, [&](int b) {

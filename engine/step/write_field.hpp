@@ -2,10 +2,9 @@
 //
 //   body frame B from the principal frame C:  q_WB = q_WC conj(q_BC),  p_WB = p_WC - R_WB p_BC
 //   ball, from the parent's image M0 of the child at reference, where it reads the identity:
-//     q = q_BC (conj(q_M0) q_C) conj(q_BC)
-// The destination is any memory of the host, or memory of a device that is aligned to 8 bytes; elements are written one by
-// one at their natural size (engine.hpp: Field). Called by
-// run_steps for records and by a backend for queries; needs no scratch. Cannot fail.
+//     q = q_BC (conj(q_M0) q_C) conj(q_BC) The destination is any memory of the host, or memory of a device that is
+//     aligned to 8 bytes; elements are written one by one at their natural size (engine.hpp: Field). Called by
+//     run_steps for records and by a backend for queries; needs no scratch. Cannot fail.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +17,8 @@
 
 namespace axion::step {
 
-// Element i of an array that need not be aligned on the host, where messages of a client lie where they lie. A device would
-// move unaligned numbers byte by byte.
+// Element i of an array that need not be aligned on the host, where messages of a client lie where they lie. A device
+// would move unaligned numbers byte by byte.
 template <typename T>
 AXION_HD inline void store(std::byte* array, int i, T value) {
 #if defined(__CUDA_ARCH__)
@@ -106,7 +105,7 @@ AXION_HD inline void store_joint_impulse(const model::WorldView<Real>& w, const 
 // Writes the field at `out`, row-major, without padding.
 template <typename Real, typename Team>
 AXION_HD_CALL void write_field(const Team& team, const model::ModelView<Real>& m, const model::UserLayout<Real>& user,
-                                 const model::WorldView<Real>& w, Field field, std::byte* out) {
+                               const model::WorldView<Real>& w, Field field, std::byte* out) {
   switch (field) {
     case Field::kBodyPose:
       team.for_each(m.body_count, [&](int b) { store_pose(user, w, b, out, 7 * user.external_body[b]); });

@@ -1,12 +1,12 @@
 // CooperativeTeam: a team of several threads that make the same calls with the same arguments, in step.
 //
 // Block says which of them a thread is, and has their barrier: `thread()`, `threads()`, `sync()`; where threads come in
-// warps of kSumLanes, also `exchange(value, mask)`, which partial results are folded by without memory, and `ballot(flag)`,
-// which tells a thread who of its warp keeps what. Each verb begins with
-// a barrier as well as ending in one, so that what step code reads between two verbs has been read by all threads
-// before the next verb writes. Reductions keep the order that team.hpp states for any number of threads, so they give
-// the bits of one thread. What differs between threads must not decide anything: a body writes shared arrays, never a
-// local of its caller. Used by kernels with a CUDA block (block_team.cuh), and by tests with threads of the host.
+// warps of kSumLanes, also `exchange(value, mask)`, which partial results are folded by without memory, and
+// `ballot(flag)`, which tells a thread who of its warp keeps what. Each verb begins with a barrier as well as ending in
+// one, so that what step code reads between two verbs has been read by all threads before the next verb writes.
+// Reductions keep the order that team.hpp states for any number of threads, so they give the bits of one thread. What
+// differs between threads must not decide anything: a body writes shared arrays, never a local of its caller. Used by
+// kernels with a CUDA block (block_team.cuh), and by tests with threads of the host.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ namespace axion::team {
 
 inline constexpr int kMaxCooperativeThreads = 256;
 
-// Bytes that the threads of one team share, for their reductions: a double a lane and a thread. Little, as a block of one
-// warp has a sixteenth of a multiprocessor's shared memory.
+// Bytes that the threads of one team share, for their reductions: a double a lane and a thread. Little, as a block of
+// one warp has a sixteenth of a multiprocessor's shared memory.
 AXION_HD constexpr std::size_t cooperative_bytes(int threads) {
   return (kSumLanes + std::size_t(threads)) * sizeof(double);
 }
@@ -37,8 +37,8 @@ class CooperativeTeam {
     block_.sync();
   }
 
-  // body(thread, meet) by all threads at once; meet() is a barrier, which all of them reach equally often. For code that is
-  // written for threads that keep numbers in registers from one barrier to the next; no other team has it.
+  // body(thread, meet) by all threads at once; meet() is a barrier, which all of them reach equally often. For code
+  // that is written for threads that keep numbers in registers from one barrier to the next; no other team has it.
   template <typename Body>
   AXION_HD void together(Body&& body) const {
     block_.sync();
@@ -76,8 +76,8 @@ class CooperativeTeam {
     return fold(lanes, add);
   }
 
-  // The greatest value does not depend on the order; a NaN stays once it is met. Lane l has the terms of the threads that
-  // are l modulo the lanes.
+  // The greatest value does not depend on the order; a NaN stays once it is met. Lane l has the terms of the threads
+  // that are l modulo the lanes.
   template <typename Real, typename Term>
   AXION_HD Real max(int count, Term&& term) const {
     const int thread = block_.thread(), threads = block_.threads();
@@ -179,15 +179,16 @@ class CooperativeTeam {
     return kept;
   }
 
-  // The upper half of the lanes to the lower until one is left. Every thread has a lane: as the operations' order of operands
-  // changes no bit, each gets the result.
+  // The upper half of the lanes to the lower until one is left. Every thread has a lane: as the operations' order of
+  // operands changes no bit, each gets the result.
   template <typename Real, typename Op>
   AXION_HD Real fold_lane(Real lane, Op&& op) const {
     for (int width = kSumLanes / 2; width > 0; width /= 2) lane = op(lane, block_.exchange(lane, width));
     return lane;
   }
 
-  // The same of lanes in memory: a thread for itself, with loads of all lanes at once, or the threads of a warp together.
+  // The same of lanes in memory: a thread for itself, with loads of all lanes at once, or the threads of a warp
+  // together.
   template <typename Real, typename Op>
   AXION_HD Real fold(const Real* from, Op&& op) const {
     if constexpr (kExchanges) {

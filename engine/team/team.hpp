@@ -1,13 +1,14 @@
 // The team: whoever steps one world. One CPU thread, or one CUDA block; step code does not see which.
 //
 // Contract of the verbs. Each ends in a barrier.
-//   for_each(count, body)          body(i) for every i in [0, count), in any order and at once. A body writes only slots
+//   for_each(count, body)          body(i) for every i in [0, count), in any order and at once. A body writes only
+//   slots
 //                                  of its own index and reads only what earlier verbs wrote.
 //   sum(count, term) -> Real       Σ term(i), in one fixed order on every backend: kSumLanes interleaved partial sums,
-//   max(count, term) -> Real       then the upper half of the lanes added to the lower until one is left. max is at least zero (terms are magnitudes); a NaN term gives NaN.
-//   filter(count, keep, emit)      emit(i, k) for each i with keep(i), k counting them in ascending i. Returns how many.
-// A team that runs its loops backwards or shuffled must give the same bits: that is the race test for machines without
-// a GPU (reversed_team, shuffled_team).
+//   max(count, term) -> Real       then the upper half of the lanes added to the lower until one is left. max is at
+//   least zero (terms are magnitudes); a NaN term gives NaN. filter(count, keep, emit)      emit(i, k) for each i with
+//   keep(i), k counting them in ascending i. Returns how many. A team that runs its loops backwards or shuffled must
+//   give the same bits: that is the race test for machines without a GPU (reversed_team, shuffled_team).
 #pragma once
 
 #include <concepts>

@@ -19,8 +19,8 @@ struct Certificates {
   absl::Time expires;                 // when the first of the chain and of the authorities in use does
 };
 
-// Reads and checks: readable, PEM, a key without a passphrase, that of the certificate, valid at `now`. INVALID_ARGUMENT names the
-// flag and the path, "--tls_key=/x/key.pem: ...".
+// Reads and checks: readable, PEM, a key without a passphrase, that of the certificate, valid at `now`.
+// INVALID_ARGUMENT names the flag and the path, "--tls_key=/x/key.pem: ...".
 absl::StatusOr<Certificates> load_certificates(const TlsPaths& paths, absl::Time now);
 
 }  // namespace axion::server::access

@@ -1,8 +1,9 @@
-// What the server shows of itself and asks of its clients: certificates and tokens, loaded anew when their files change.
+// What the server shows of itself and asks of its clients: certificates and tokens, loaded anew when their files
+// change.
 //
-// A thread looks at the files every second and loads what has changed once it has stayed the same for one look, so that a
-// certificate and its key may be written one after the other. What is wrong with a new version is reported and the one in use
-// stays: a typing error locks nobody out, and takes no token back either.
+// A thread looks at the files every second and loads what has changed once it has stayed the same for one look, so that
+// a certificate and its key may be written one after the other. What is wrong with a new version is reported and the
+// one in use stays: a typing error locks nobody out, and takes no token back either.
 #pragma once
 
 #include <functional>

@@ -1,8 +1,8 @@
 // Accepts connections on a thread of its own and hands them on.
 //
-// Beyond `max_connections` newcomers are told so and closed. An error of accept that concerns one connection ends that one;
-// one that concerns the process (no descriptor or memory left) is waited out: accepting goes on as soon as it can, what waits
-// meanwhile stays in the kernel's queue, and whoever watches is told (`stalled`, `recovered`, `gave_up`).
+// Beyond `max_connections` newcomers are told so and closed. An error of accept that concerns one connection ends that
+// one; one that concerns the process (no descriptor or memory left) is waited out: accepting goes on as soon as it can,
+// what waits meanwhile stays in the kernel's queue, and whoever watches is told (`stalled`, `recovered`, `gave_up`).
 #pragma once
 
 #include <sys/types.h>

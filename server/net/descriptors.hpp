@@ -11,8 +11,8 @@ std::size_t raise_descriptor_limit();
 // Open files of this process.
 std::size_t open_descriptors();
 
-// How many connections to let in: well below what `limit` leaves beside the `open` files, so that the rest of the process
-// always has some. 0: the limit is too low to serve anybody.
+// How many connections to let in: well below what `limit` leaves beside the `open` files, so that the rest of the
+// process always has some. 0: the limit is too low to serve anybody.
 std::size_t connection_share(std::size_t limit, std::size_t open);
 
 }  // namespace axion::server::net

@@ -11,8 +11,8 @@ namespace axion::server::net {
 // Closes its sockets when destroyed.
 class Listener {
  public:
-  // `address` is host:port. A name may have several addresses (localhost has 127.0.0.1 and ::1): all are listened on that
-  // this machine has, at one port; port 0 takes a free one. UNAVAILABLE with the system's reason.
+  // `address` is host:port. A name may have several addresses (localhost has 127.0.0.1 and ::1): all are listened on
+  // that this machine has, at one port; port 0 takes a free one. UNAVAILABLE with the system's reason.
   static absl::StatusOr<Listener> open(const std::string& address);
 
   Listener(Listener&& other) noexcept;

@@ -5,7 +5,8 @@
 
 namespace axion::server::net {
 
-// Bytes that this process may have: the least of the machine's memory, its control group's limit and its address space's.
+// Bytes that this process may have: the least of the machine's memory, its control group's limit and its address
+// space's.
 std::size_t process_memory();
 
 // The share for messages that have not come in whole, of all connections together.

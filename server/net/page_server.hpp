@@ -1,7 +1,8 @@
 // One page over HTTP/1.1, for scrapers.
 //
-// One thread serves all visitors without ever waiting for one: who does not finish its request or does not read its answer in
-// time is dropped, and when all places are taken the one that has dawdled longest is. Each answer ends its connection.
+// One thread serves all visitors without ever waiting for one: who does not finish its request or does not read its
+// answer in time is dropped, and when all places are taken the one that has dawdled longest is. Each answer ends its
+// connection.
 #pragma once
 
 #include <atomic>

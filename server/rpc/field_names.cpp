@@ -95,8 +95,8 @@ absl::StatusOr<std::vector<Field>> fields_of(absl::string_view path,
     }
     const Result<Field> field = field_from_name(names[i]);
     if (!field.ok()) {
-      return schedule::invalid_field(
-          at, absl::StrCat("\"", schedule::shown(names[i]), "\" is not a field of a batch; ", known_fields(snapshot != nullptr)));
+      return schedule::invalid_field(at, absl::StrCat("\"", schedule::shown(names[i]), "\" is not a field of a batch; ",
+                                                      known_fields(snapshot != nullptr)));
     }
     if (std::find(fields.begin(), fields.end(), field.value()) != fields.end()) {
       return schedule::invalid_field(at, absl::StrCat("\"", schedule::shown(names[i]), "\" is named twice"));

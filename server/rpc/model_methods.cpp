@@ -21,16 +21,16 @@ namespace {
 
 using schedule::invalid_field;
 
-import::ImportOptions import_options(const v1::CreateModelRequest& request) {
-  import::ImportOptions options{.allow_unsupported = request.allow_unsupported(), .assets = {}};
-  for (const auto& [name, bytes] : request.assets()) options.assets.emplace(name, bytes);
-  return options;
-}
+import::ImportOptions import_options(const v1::CreateModelRequest& request){
+    import::ImportOptions options{.allow_unsupported = request.allow_unsupported(), .assets = {}};
+for (const auto& [name, bytes] : request.assets()) options.assets.emplace(name, bytes);
+return options;
+}  // namespace
 
 absl::StatusOr<import::UrdfOptions> urdf_options(const v1::UrdfOptions& message) {
   if (!v1::UrdfBase_IsValid(message.base())) {
-    return invalid_field("urdf_options.base",
-                         absl::StrCat("is ", static_cast<int>(message.base()), "; it must be a UrdfBase: FIXED or FREE"));
+    return invalid_field("urdf_options.base", absl::StrCat("is ", static_cast<int>(message.base()),
+                                                           "; it must be a UrdfBase: FIXED or FREE"));
   }
   if (!v1::UrdfActuators_IsValid(message.actuators())) {
     return invalid_field("urdf_options.actuators", absl::StrCat("is ", static_cast<int>(message.actuators()),
@@ -92,7 +92,7 @@ std::string content_of(const import::ImportedScene& imported) {
   return content;
 }
 
-}  // namespace
+}  // namespace axion::server::rpc
 
 absl::Status SimulationService::create_model(const schedule::Tenant& tenant, const v1::CreateModelRequest& request,
                                              v1::Model& response) {

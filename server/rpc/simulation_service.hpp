@@ -44,7 +44,8 @@ struct ServiceParts {
   const Admission& admission;
 };
 
-// What a stream reads and writes: messages as bytes, so that one that cannot be parsed is told from the end of the stream.
+// What a stream reads and writes: messages as bytes, so that one that cannot be parsed is told from the end of the
+// stream.
 using WireStream = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
 
 class SimulationService final {

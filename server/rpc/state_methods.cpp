@@ -31,7 +31,8 @@ absl::StatusOr<int> keyframe_of(const std::string& name, const ModelInfo& model)
   }
   std::vector<std::string> names;
   for (const auto& keyframe : model.keyframes) names.push_back(keyframe.name);
-  return invalid_field("keyframe", absl::StrCat("\"", schedule::shown(name), "\" is not a keyframe of the model; ", known_names(names)));
+  return invalid_field(
+      "keyframe", absl::StrCat("\"", schedule::shown(name), "\" is not a keyframe of the model; ", known_names(names)));
 }
 
 // A world starts as a snapshot says, or otherwise.
@@ -144,17 +145,19 @@ void SimulationService::Reset(UnaryCall* call, const v1::ResetRequest* request, 
 }
 
 void SimulationService::GetState(UnaryCall* call, const v1::GetStateRequest* request, v1::GetStateResponse* response) {
-  with_batch(call, request->batch(), schedule::Effect::kReads, [this, request, response](const auto& batch) -> absl::StatusOr<Work> {
-    auto worlds = worlds_of(request->world_indices(), batch->info);
-    if (!worlds.ok()) return worlds.status();
-    auto reading = to_reading(*request, batch->info, count_of(*worlds, *batch), parts_.limits, *response);
-    if (!reading.ok()) return reading.status();
-    return Work([this, worlds = *std::move(worlds), reading = *std::move(reading), response](Engine&, BatchHandle* b) {
-      absl::Status status = schedule::read_fields(*b, worlds, reading.views);
-      if (status.ok() && reading.snapshot) status = fill_snapshots(*b, worlds, parts_.limits, *response);
-      return status;
-    });
-  });
+  with_batch(call, request->batch(), schedule::Effect::kReads,
+             [this, request, response](const auto& batch) -> absl::StatusOr<Work> {
+               auto worlds = worlds_of(request->world_indices(), batch->info);
+               if (!worlds.ok()) return worlds.status();
+               auto reading = to_reading(*request, batch->info, count_of(*worlds, *batch), parts_.limits, *response);
+               if (!reading.ok()) return reading.status();
+               return Work([this, worlds = *std::move(worlds), reading = *std::move(reading), response](
+                               Engine&, BatchHandle* b) {
+                 absl::Status status = schedule::read_fields(*b, worlds, reading.views);
+                 if (status.ok() && reading.snapshot) status = fill_snapshots(*b, worlds, parts_.limits, *response);
+                 return status;
+               });
+             });
 }
 
 void SimulationService::SetState(UnaryCall* call, const v1::SetStateRequest* request, v1::SetStateResponse*) {
@@ -171,28 +174,30 @@ void SimulationService::SetState(UnaryCall* call, const v1::SetStateRequest* req
 
 void SimulationService::GetContacts(UnaryCall* call, const v1::GetContactsRequest* request,
                                     v1::GetContactsResponse* response) {
-  with_batch(call, request->batch(), schedule::Effect::kReads, [this, request, response](const auto& batch) -> absl::StatusOr<Work> {
-    auto worlds = worlds_of(request->world_indices(), batch->info);
-    if (!worlds.ok()) return worlds.status();
-    return Work([this, worlds = *std::move(worlds), response](Engine&, BatchHandle* b) {
-      return read_contacts(*b, worlds, parts_.limits, *response);
-    });
-  });
+  with_batch(call, request->batch(), schedule::Effect::kReads,
+             [this, request, response](const auto& batch) -> absl::StatusOr<Work> {
+               auto worlds = worlds_of(request->world_indices(), batch->info);
+               if (!worlds.ok()) return worlds.status();
+               return Work([this, worlds = *std::move(worlds), response](Engine&, BatchHandle* b) {
+                 return read_contacts(*b, worlds, parts_.limits, *response);
+               });
+             });
 }
 
 void SimulationService::GetSolverStats(UnaryCall* call, const v1::GetSolverStatsRequest* request,
                                        v1::GetSolverStatsResponse* response) {
-  with_batch(call, request->batch(), schedule::Effect::kReads, [this, request, response](const auto& batch) -> absl::StatusOr<Work> {
-    auto worlds = worlds_of(request->world_indices(), batch->info);
-    if (!worlds.ok()) return worlds.status();
-    return Work([this, request, worlds = *std::move(worlds), response](Engine&, BatchHandle* b) {
-      fill_statistics(b->engine->statistics().steps, *response->mutable_batch());
-      if (request->batch_only()) return absl::OkStatus();
-      absl::Status status = read_world_statistics(*b, worlds, *response->mutable_worlds());
-      status.Update(check_answer_bytes(static_cast<double>(response->ByteSizeLong()), parts_.limits));
-      return status;
-    });
-  });
+  with_batch(call, request->batch(), schedule::Effect::kReads,
+             [this, request, response](const auto& batch) -> absl::StatusOr<Work> {
+               auto worlds = worlds_of(request->world_indices(), batch->info);
+               if (!worlds.ok()) return worlds.status();
+               return Work([this, request, worlds = *std::move(worlds), response](Engine&, BatchHandle* b) {
+                 fill_statistics(b->engine->statistics().steps, *response->mutable_batch());
+                 if (request->batch_only()) return absl::OkStatus();
+                 absl::Status status = read_world_statistics(*b, worlds, *response->mutable_worlds());
+                 status.Update(check_answer_bytes(static_cast<double>(response->ByteSizeLong()), parts_.limits));
+                 return status;
+               });
+             });
 }
 
 }  // namespace axion::server::rpc

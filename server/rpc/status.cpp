@@ -41,8 +41,8 @@ std::size_t character_at(absl::string_view text, std::size_t at) {
   return 0;
 }
 
-// `text` as a field of a message can hold it: what is not UTF-8 (assets are bytes) becomes question marks, and a text that
-// no rule has bounded is cut.
+// `text` as a field of a message can hold it: what is not UTF-8 (assets are bytes) becomes question marks, and a text
+// that no rule has bounded is cut.
 std::string wire_text(absl::string_view text) {
   std::string out;
   for (std::size_t at = 0; at < text.size();) {

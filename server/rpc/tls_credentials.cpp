@@ -20,7 +20,8 @@ grpc_ssl_certificate_config_reload_status fetch(void* user_data, grpc_ssl_server
   auto now = fetcher.credentials.certificates();
   if (now == fetcher.given) return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_UNCHANGED;
   const grpc_ssl_pem_key_cert_pair pair{now->key.c_str(), now->chain.c_str()};
-  // gRPC insists on authorities of clients even where no client is asked for a certificate; they are then not looked at.
+  // gRPC insists on authorities of clients even where no client is asked for a certificate; they are then not looked
+  // at.
   const std::string& authorities = now->client_ca.empty() ? now->chain : now->client_ca;
   *config = grpc_ssl_server_certificate_config_create(authorities.c_str(), &pair, 1);
   fetcher.given = std::move(now);
@@ -35,8 +36,8 @@ grpc_server_credentials* make(Fetcher& fetcher) {
       grpc_ssl_server_credentials_create_options_using_config_fetcher(asks, fetch, &fetcher));
 }
 
-// gRPC's C++ classes have certificates that are given once, and an experimental watcher of files, which takes what it finds; the C
-// library's fetcher is asked at each handshake and is given what has been checked.
+// gRPC's C++ classes have certificates that are given once, and an experimental watcher of files, which takes what it
+// finds; the C library's fetcher is asked at each handshake and is given what has been checked.
 struct FetcherHolder {
   explicit FetcherHolder(const access::Credentials& credentials) : fetcher{credentials, nullptr} {}
   Fetcher fetcher;

@@ -1,7 +1,7 @@
 // The service axion.v1.Simulation as gRPC calls it: messages as bytes, parsed and written here.
 //
-// gRPC would parse by itself, but it answers a unary message that cannot be parsed with an empty UNIMPLEMENTED and shows a
-// stream's as the end of the stream. Here it is INVALID_ARGUMENT, logged and counted like every refusal.
+// gRPC would parse by itself, but it answers a unary message that cannot be parsed with an empty UNIMPLEMENTED and
+// shows a stream's as the end of the stream. Here it is INVALID_ARGUMENT, logged and counted like every refusal.
 #pragma once
 
 #include <grpcpp/server_context.h>

@@ -131,8 +131,8 @@ absl::Status read_fields(const BatchHandle& batch, std::span<const std::int32_t>
 absl::Status read_snapshots(const BatchHandle& batch, std::span<const std::int32_t> worlds,
                             const std::function<absl::Status(std::string)>& take);
 absl::Status set_worlds(BatchHandle& batch, std::span<const std::int32_t> worlds, const StateUpdate& state);
-// Resets worlds and adds the batch's initial noise, except to those that start at a snapshot. `seeds` is one per world asked for,
-// or empty: the batch's seed.
+// Resets worlds and adds the batch's initial noise, except to those that start at a snapshot. `seeds` is one per world
+// asked for, or empty: the batch's seed.
 absl::Status reset_worlds(BatchHandle& batch, const ResetRequest& request, std::span<const std::uint64_t> seeds);
 // Adds the initial noise to the worlds as they stand.
 absl::Status add_initial_noise(BatchHandle& batch, std::span<const std::int32_t> worlds,

@@ -118,10 +118,11 @@ absl::Status queue_full(std::size_t capacity, absl::Duration retry_delay) {
 }
 
 absl::Status queue_share_full(std::size_t share, std::size_t capacity, absl::Duration retry_delay) {
-  return make_failure(absl::StatusCode::kResourceExhausted,
-                      absl::StrCat("max_queue: ", share, " requests of this client wait already, its share of ", capacity,
-                                   "; try again in ", absl::FormatDuration(retry_delay)),
-                      {.reason = std::string(reason::kQueueFull), .quota_subject = "max_queue", .retry_delay = retry_delay});
+  return make_failure(
+      absl::StatusCode::kResourceExhausted,
+      absl::StrCat("max_queue: ", share, " requests of this client wait already, its share of ", capacity,
+                   "; try again in ", absl::FormatDuration(retry_delay)),
+      {.reason = std::string(reason::kQueueFull), .quota_subject = "max_queue", .retry_delay = retry_delay});
 }
 
 absl::Status draining() {

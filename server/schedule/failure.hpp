@@ -47,7 +47,8 @@ struct FailureDetails {
 absl::Status make_failure(absl::StatusCode code, absl::string_view message, const FailureDetails& details);
 FailureDetails details_of(const absl::Status& status);
 
-// A value of a request as a message shows it: what is longer than 64 bytes is cut there, between two characters of UTF-8.
+// A value of a request as a message shows it: what is longer than 64 bytes is cut there, between two characters of
+// UTF-8.
 std::string shown(absl::string_view value);
 
 // INVALID_ARGUMENT. `message` is a full sentence that includes the value.

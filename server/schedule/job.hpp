@@ -36,7 +36,7 @@ struct Call {
   std::string client{};
   absl::Time deadline = absl::InfiniteFuture();
   std::shared_ptr<const CancelFlag> cancel{};  // none: cannot be cancelled
-  bool lends_thread = false;                 // a short step may run within submit(), on the thread that calls it
+  bool lends_thread = false;                   // a short step may run within submit(), on the thread that calls it
 };
 
 // Of the worlds asked for, after the last step.

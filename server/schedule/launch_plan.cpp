@@ -7,9 +7,9 @@
 namespace axion::server::schedule {
 namespace {
 
-constexpr double kWeight = 0.25;   // of the newest measurement: follows a change within a few, forgets a hiccup as fast
-constexpr double kMaxChange = 8;   // factor by which one measurement may change what is known of a batch
-constexpr std::size_t kGroup = 64; // portions of more worlds are multiples of this, which is how devices group them
+constexpr double kWeight = 0.25;  // of the newest measurement: follows a change within a few, forgets a hiccup as fast
+constexpr double kMaxChange = 8;  // factor by which one measurement may change what is known of a batch
+constexpr std::size_t kGroup = 64;  // portions of more worlds are multiples of this, which is how devices group them
 
 // Steps, and records of them, of the stretch that begins after job.steps_done.
 void plan_steps(const Job& job, std::int64_t cap, Stretch& stretch, std::int64_t& engine_every) {
@@ -110,7 +110,8 @@ std::vector<Portion> LaunchPacer::portions(std::span<Job* const> jobs, bool othe
     const double most = cost > 0 ? std::clamp(shares[i] / cost, 1.0, 1e12) : static_cast<double>(kFirstWorldSteps);
     Portion portion;
     if (job.pass_steps == 0 && most >= static_cast<double>(all)) {
-      portion.steps = static_cast<std::int64_t>(std::min(most / static_cast<double>(std::max<std::size_t>(all, 1)), 1e6));
+      portion.steps =
+          static_cast<std::int64_t>(std::min(most / static_cast<double>(std::max<std::size_t>(all, 1)), 1e6));
       portion.worlds = all;
     } else {
       const auto steps = static_cast<double>(std::max<std::int64_t>(job.pass_steps, 1));

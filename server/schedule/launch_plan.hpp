@@ -1,9 +1,9 @@
 // How a long step is cut into launches, so that what waits beside it is not held up.
 //
-// A launch lasts about as long as a slice. It is shared out among the steps that wait: each gets as much of it as it wants,
-// or as much as any other (max-min fairness). What a launch does of a step is a stretch: some of its steps for all of its
-// worlds or, where one step of all worlds is too long already, one step for some of them. The worlds go through the same
-// steps with the same inputs however a step is cut, so the cut shows in no result.
+// A launch lasts about as long as a slice. It is shared out among the steps that wait: each gets as much of it as it
+// wants, or as much as any other (max-min fairness). What a launch does of a step is a stretch: some of its steps for
+// all of its worlds or, where one step of all worlds is too long already, one step for some of them. The worlds go
+// through the same steps with the same inputs however a step is cut, so the cut shows in no result.
 #pragma once
 
 #include <cstddef>
@@ -35,12 +35,12 @@ struct Portion {
   std::size_t worlds = 1;
 };
 
-// The next stretch of a job, at most `portion` long. `stretch.request` points into `stretch` and the job's work: neither
-// may move while it is used.
+// The next stretch of a job, at most `portion` long. `stretch.request` points into `stretch` and the job's work:
+// neither may move while it is used.
 void plan_stretch(const Job& job, const Portion& portion, Stretch& stretch);
 
-// Seconds of `slice` for each of the jobs that want `demands` seconds: none gets more than it wants, nor more than another
-// one that gets less than it wants. All of the slice is given where that much is wanted.
+// Seconds of `slice` for each of the jobs that want `demands` seconds: none gets more than it wants, nor more than
+// another one that gets less than it wants. All of the slice is given where that much is wanted.
 std::vector<double> share_out(double slice, std::span<const double> demands);
 
 // Keeps what a step of a world of each batch takes, and chooses portions so that a launch lasts as long as wanted.

@@ -1,7 +1,7 @@
 // What the clients of a bounded queue hold of it.
 //
-// Of n clients that have items none may have more than one part in n + 1 of the room, so that one more client always finds
-// some. Items of no client (an empty name) are bounded by the room alone.
+// Of n clients that have items none may have more than one part in n + 1 of the room, so that one more client always
+// finds some. Items of no client (an empty name) are bounded by the room alone.
 #pragma once
 
 #include <algorithm>

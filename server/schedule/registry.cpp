@@ -18,8 +18,8 @@ std::string content_key(const Tenant& tenant, absl::string_view content) {
   return absl::StrCat(tenant.name, "\n", content);
 }
 
-// One page of a map in order of creation; `item` turns an entry into what the page holds, nothing if it is not the caller's. The token is the name of the
-// last item, so a page stays right when items before it go.
+// One page of a map in order of creation; `item` turns an entry into what the page holds, nothing if it is not the
+// caller's. The token is the name of the last item, so a page stays right when items before it go.
 template <typename T, typename Map, typename ItemOf>
 absl::StatusOr<Page<T>> page_of(const Map& map, const ResourceIds& ids, int page_size, absl::string_view token,
                                 const ItemOf& item) {

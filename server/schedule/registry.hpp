@@ -1,8 +1,8 @@
 // Which models and batches exist, under what names, and for how long.
 //
-// Thread safe. What a tenant made is its own: for every other it does not exist. Models are deduplicated by content, each
-// tenant's for itself. A batch has a lease: when nobody has named it for its idle_ttl and no
-// job holds it, take_expired gives it to the device's thread, which destroys it. The registry never touches the engine.
+// Thread safe. What a tenant made is its own: for every other it does not exist. Models are deduplicated by content,
+// each tenant's for itself. A batch has a lease: when nobody has named it for its idle_ttl and no job holds it,
+// take_expired gives it to the device's thread, which destroys it. The registry never touches the engine.
 #pragma once
 
 #include <cstdint>
@@ -85,7 +85,8 @@ class Registry {
   absl::Time expire_time(const BatchHandle& batch) const ABSL_LOCKS_EXCLUDED(mutex_);
   // Unlists and returns the batches whose lease has run out and that no job holds.
   std::vector<std::shared_ptr<BatchHandle>> take_expired(absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Unlists and returns all batches, at the end: who asks for one from then on is told that the server drains, UNAVAILABLE.
+  // Unlists and returns all batches, at the end: who asks for one from then on is told that the server drains,
+  // UNAVAILABLE.
   std::vector<std::shared_ptr<BatchHandle>> take_all() ABSL_LOCKS_EXCLUDED(mutex_);
   // InfiniteFuture if there is no batch.
   absl::Time next_expiry() const ABSL_LOCKS_EXCLUDED(mutex_);

@@ -37,7 +37,8 @@ absl::Status StepBatcher::submit(std::unique_ptr<Job> job) {
   job->admitted_at = options_.clock();
   bool owner = false;
   const std::string client = job->call.client;
-  const absl::Status status = may_run_on_lent_thread(*job) ? queue_.push_or_own(job, client, owner) : queue_.push(job, client);
+  const absl::Status status =
+      may_run_on_lent_thread(*job) ? queue_.push_or_own(job, client, owner) : queue_.push(job, client);
   if (!status.ok()) return status;
   observer_.on_queue_depth(static_cast<std::int64_t>(queue_.depth()));
   if (owner) {
@@ -204,7 +205,8 @@ StepBatcher::Admission StepBatcher::admit_step(Job& job) {
 
 StepBatcher::Admission StepBatcher::take_up(Job& job, const absl::Status& why) {
   const auto& work = std::get<StepWork>(job.work);
-  const auto self = std::find_if(waiting_.begin(), waiting_.end(), [&](const auto& held) { return held.get() == &job; });
+  const auto self =
+      std::find_if(waiting_.begin(), waiting_.end(), [&](const auto& held) { return held.get() == &job; });
   for (auto next = self + 1; next != waiting_.end(); ++next) {
     if (*next == nullptr || (*next)->batch != job.batch) continue;
     if (const auto* other = std::get_if<StepWork>(&(*next)->work)) {

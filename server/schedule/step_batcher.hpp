@@ -2,15 +2,15 @@
 //
 // One thread at a time owns the device: a thread of its own, except that while that has nothing to do a short step may
 // be run by the thread that submits it, if its call lends it. To wake another thread takes a good part of the time of
-// such a step. What comes meanwhile waits for the device's thread, so a lent thread runs one step and goes. submit() may
-// be called from any thread and waits for no other. Whoever owns the device:
+// such a step. What comes meanwhile waits for the device's thread, so a lent thread runs one step and goes. submit()
+// may be called from any thread and waits for no other. Whoever owns the device:
 //   - the jobs of a batch run in the order in which they were submitted; batches do not wait for each other;
 //   - waiting steps of distinct batches go into one Engine::step;
 //   - a long step is cut into stretches (launch_plan.hpp), and what comes in meanwhile joins the next launch;
 //   - expected_step and request_id are looked at before a job's first launch, deadlines and cancellations before every
-//     one. A step that nobody waits for any more ends there: its worlds then stand at the steps they reached. One with a
-//     request_id rests: a repetition goes on with it and gets the whole answer, anything else that changes the batch ends
-//     it, and a repetition is ABORTED from then on. So no step is made twice, and none for nobody;
+//     one. A step that nobody waits for any more ends there: its worlds then stand at the steps they reached. One with
+//     a request_id rests: a repetition goes on with it and gets the whole answer, anything else that changes the batch
+//     ends it, and a repetition is ABORTED from then on. So no step is made twice, and none for nobody;
 //   - work that ends a batch ends its steps, too;
 //   - batches whose lease has run out are destroyed.
 // With max_batch_delay, a launch waits that long for jobs of batches that have none waiting yet.
@@ -96,7 +96,8 @@ class StepBatcher {
   void run_device_work(Job& job);
   // Whether the step is ready for a launch, has been answered, or rests.
   Admission admit_step(Job& job);
-  // Of a step that was begun and that nobody waits for: whether what comes behind it wants it to go on, to end, or neither.
+  // Of a step that was begun and that nobody waits for: whether what comes behind it wants it to go on, to end, or
+  // neither.
   Admission take_up(Job& job, const absl::Status& why);
   // Ends the steps of batches that jobs in hand are going to end.
   void end_steps_of_ending_batches();

@@ -38,20 +38,21 @@ absl::Status abandoned(const Call& call, absl::Time now, std::int64_t steps_done
 
 absl::Status given_up(const Job& job) {
   const auto& work = std::get<StepWork>(job.work);
-  const std::string worlds =
-      job.worlds_done == 0 ? ""
-                           : absl::StrCat(", and ", job.worlds_done, " of its worlds after ", job.steps_done + job.pass_steps);
+  const std::string worlds = job.worlds_done == 0 ? ""
+                                                  : absl::StrCat(", and ", job.worlds_done, " of its worlds after ",
+                                                                 job.steps_done + job.pass_steps);
   return make_failure(absl::StatusCode::kAborted,
-                      absl::StrCat("request_id: \"", shown(work.request_id), "\" was given up after ", job.steps_done, " of ",
-                                   work.step_count, " steps", worlds,
+                      absl::StrCat("request_id: \"", shown(work.request_id), "\" was given up after ", job.steps_done,
+                                   " of ", work.step_count, " steps", worlds,
                                    ": nobody waited for it any more, and other work on its batch followed"),
                       {.reason = std::string(reason::kGivenUp), .field = "request_id"});
 }
 
 absl::Status batch_deleted(const Job& job) {
-  return make_failure(absl::StatusCode::kAborted,
-                      absl::StrCat(job.batch->info.name, " is deleted; ", job.steps_done, " steps of the request were made"),
-                      {.reason = std::string(reason::kCancelled)});
+  return make_failure(
+      absl::StatusCode::kAborted,
+      absl::StrCat(job.batch->info.name, " is deleted; ", job.steps_done, " steps of the request were made"),
+      {.reason = std::string(reason::kCancelled)});
 }
 
 absl::Status check_expected_step(const BatchHandle& batch, const StepWork& work) {

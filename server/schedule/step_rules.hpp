@@ -26,8 +26,8 @@ absl::Status check_expected_step(const BatchHandle& batch, const StepWork& work)
 void carry_into_records(const BatchHandle& batch, const StepWork& work, const Stretch& stretch);
 // Where time, step index and outcome of the answer go, from world `first` on.
 std::array<OutputView, 3> views_of(StepAnswer& answer, std::size_t first);
-// The launch itself writes the answer, on the threads that step, where it makes one record or none: the answer is of its
-// last step. False where it makes several.
+// The launch itself writes the answer, on the threads that step, where it makes one record or none: the answer is of
+// its last step. False where it makes several.
 bool write_answer(StepAnswer& answer, Stretch& stretch);
 
 }  // namespace axion::server::schedule

@@ -19,8 +19,8 @@ namespace axion::server::schedule {
 
 class Worker {
  public:
-  // At most `max_queue` tasks wait or run, on half of the processors and at least two threads, so that a long one holds up
-  // no others.
+  // At most `max_queue` tasks wait or run, on half of the processors and at least two threads, so that a long one holds
+  // up no others.
   explicit Worker(std::size_t max_queue);
   ~Worker();
   Worker(const Worker&) = delete;

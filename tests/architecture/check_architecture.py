@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks the house against ARCHITECTURE.md: who includes whom, how long files and functions are, and that each room
-says what it is. Exit code 1 and one line a finding ("file:line: rule: text") when something is wrong.
+"""Checks the house against ARCHITECTURE.md: who includes whom, how long files, functions and lines are, and that each
+room says what it is. Exit code 1 and one line a finding ("file:line: rule: text") when something is wrong.
 
 Usage: check_architecture.py [--root DIRECTORY]
 """
@@ -17,6 +17,8 @@ from source_text import cpp_functions, python_functions, strip_cpp_comments  # n
 MAX_FILE_LINES = 450
 WARN_FILE_LINES = 400
 MAX_FUNCTION_LINES = 80
+MAX_COLUMNS = 120
+MAX_PYTHON_COLUMNS = 140
 
 CPP_SUFFIXES = {'.hpp', '.cpp', '.h', '.cu', '.cuh'}
 CODE_SUFFIXES = CPP_SUFFIXES | {'.py', '.proto', '.sh', '.cmake'}
@@ -176,6 +178,8 @@ def check_file(root, face, path):
     for number, line in enumerate(lines, 1):
         if PROMISES.search(line):
             yield number, 'promise', f'keep it or say why not: {line.strip()}'
+        if len(line) > (MAX_PYTHON_COLUMNS if suffix == '.py' else MAX_COLUMNS):
+            yield number, 'line length', f'{len(line)} columns'
     if path.startswith('engine/') and path.endswith('CMakeLists.txt') and re.search(r'gRPC|[Pp]rotobuf|absl', text):
         if path != 'engine/CMakeLists.txt':
             yield 1, 'include rule', 'engine/ links no gRPC, protobuf or Abseil'

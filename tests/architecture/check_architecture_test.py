@@ -105,6 +105,11 @@ class BrokenHouse(unittest.TestCase):
         findings = self.added_findings('engine/base/extra.hpp', f'#pragma once\ninline void f(int x) {{\n{body}}}\n')
         self.assertEqual([f[1] for f in findings], ['function length'])
 
+    def test_long_line_is_refused(self):
+        for path, columns in (('engine/math/extra.cpp', 120), ('deploy/extra.sh', 120), ('tests/extra.py', 140)):
+            self.assertEqual(self.added_findings(path, '#' * columns + '\n'), [], path)
+            self.assertEqual([f[1] for f in self.added_findings(path, '#' * columns + '#\n')], ['line length'], path)
+
     def test_promise_is_refused(self):
         findings = self.added_findings('engine/base/extra.hpp', '#pragma once\n// TO' + 'DO later\n')
         self.assertEqual([f[1] for f in findings], ['promise'])

@@ -1,11 +1,12 @@
 // axion-accuracy: where the bodies of a model are after a smooth motion, and how long the engine took to get there.
 //
 //   axion-accuracy MODEL.xml CONTROLS DURATION HOLD DT... [--repeat N] [--preset default|axion_seed|velocity]
-//                  [--tolerance T] [--read_back]
-// CONTROLS is a file of numbers, the values of all actuators for the first HOLD seconds, then for the next. Nothing collides
-// and no joint has limits: what is measured is the integration of smooth motion. One line of JSON for each DT, with the
-// centres of mass of all bodies and their velocities as clients read them. The time is the best of N runs. --read_back writes the
-// state that it reads back to the world after each hold. Exit codes: 0; 1 when the engine refuses something; 2 for a wrong command line.
+//                  [--tolerance T] [--read_back] CONTROLS is a file of numbers, the values of all actuators for the
+//                  first HOLD seconds, then for the next. Nothing collides and no joint has limits: what is measured is
+//                  the integration of smooth motion. One line of JSON for each DT, with the centres of mass of all
+//                  bodies and their velocities as clients read them. The time is the best of N runs. --read_back writes
+//                  the state that it reads back to the world after each hold. Exit codes: 0; 1 when the engine refuses
+//                  something; 2 for a wrong command line.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -108,13 +109,15 @@ double run(axion::Engine& engine, axion::Batch& batch, const Task& task, double 
   const int steps = static_cast<int>(std::lround(task.hold / dt));
   if (std::abs(steps * dt - task.hold) > 1e-9 * task.hold) refuse("every DT must divide HOLD");
   if (controls.size() < nu * holds) refuse("the file of controls is too short");
-  const OutputView outputs[] = {{Field::kBodyPose, reinterpret_cast<std::byte*>(pose.data()), 8 * pose.size(), 0},
-                                {Field::kBodyVelocity, reinterpret_cast<std::byte*>(velocity.data()), 8 * velocity.size(), 0}};
+  const OutputView outputs[] = {
+      {Field::kBodyPose, reinterpret_cast<std::byte*>(pose.data()), 8 * pose.size(), 0},
+      {Field::kBodyVelocity, reinterpret_cast<std::byte*>(velocity.data()), 8 * velocity.size(), 0}};
   double seconds = 0;
   for (int k = 0; k < holds; ++k) {
     axion::StepRequest request;
     request.batch = &batch, request.step_count = steps;
-    if (nu > 0) request.control = {reinterpret_cast<const std::byte*>(controls.data() + k * nu), DType::kFloat64, 8 * nu, 0};
+    if (nu > 0)
+      request.control = {reinterpret_cast<const std::byte*>(controls.data() + k * nu), DType::kFloat64, 8 * nu, 0};
     request.outputs = outputs;
     const auto start = std::chrono::steady_clock::now();
     take("step", engine.step({&request, 1}));
@@ -122,7 +125,8 @@ double run(axion::Engine& engine, axion::Batch& batch, const Task& task, double 
     if (!task.read_back) continue;
     axion::StateUpdate state;
     state.body_pose = {reinterpret_cast<const std::byte*>(pose.data()), DType::kFloat64, 8 * pose.size(), 0};
-    state.body_velocity = {reinterpret_cast<const std::byte*>(velocity.data()), DType::kFloat64, 8 * velocity.size(), 0};
+    state.body_velocity = {reinterpret_cast<const std::byte*>(velocity.data()), DType::kFloat64, 8 * velocity.size(),
+                           0};
     if (const axion::Status s = batch.set_state({}, state); !s.ok()) axion::bench::fail("set_state", s.error());
   }
   return seconds;
@@ -160,9 +164,11 @@ int main(int argc, char** argv) {
     spec.dt = dt;
     const std::unique_ptr<axion::Batch> batch = take("create_batch", engine->create_batch(spec));
     double seconds = std::numeric_limits<double>::infinity();
-    for (int k = 0; k < task.repeat; ++k) seconds = std::min(seconds, run(*engine, *batch, task, dt, controls, pose, velocity));
+    for (int k = 0; k < task.repeat; ++k)
+      seconds = std::min(seconds, run(*engine, *batch, task, dt, controls, pose, velocity));
     std::printf("{\"dt\": %.17g, \"wall_seconds\": %.6g, \"names\": [", dt, seconds);
-    for (std::size_t b = 0; b < nb; ++b) std::printf("%s\"%s\"", b == 0 ? "" : ", ", spec.model->info().bodies[b].name.c_str());
+    for (std::size_t b = 0; b < nb; ++b)
+      std::printf("%s\"%s\"", b == 0 ? "" : ", ", spec.model->info().bodies[b].name.c_str());
     std::printf("]");
     print_numbers("pose", pose, 7, 7);
     print_numbers("velocity", velocity, 6, 6);

@@ -1,14 +1,15 @@
-// axion-agreement: steps the same worlds on two devices, or on one with two numbers of threads or two instruction sets, and
-// compares the bits of every field after every launch.
+// axion-agreement: steps the same worlds on two devices, or on one with two numbers of threads or two instruction sets,
+// and compares the bits of every field after every launch.
 //
-//   axion-agreement --model FILE [flags of axion-bench] [--right cuda:0] [--right_threads N] [--right_steps_per_launch K]
-//                   [--right_instruction_set x86-64] [--right_seed N]
-// --device, --threads and --steps_per_launch are the left side's; the right side's launches may be cut elsewhere. Another seed gives it
-// other controls: a check that differences are seen.
+//   axion-agreement --model FILE [flags of axion-bench] [--right cuda:0] [--right_threads N] [--right_steps_per_launch
+//   K]
+//                   [--right_instruction_set x86-64] [--right_seed N] --device, --threads and --steps_per_launch are
+//                   the left side's; the right side's launches may be cut elsewhere. Another seed gives it other
+//                   controls: a check that differences are seen.
 //
-// At the first launch after which anything differs it prints the world and, of that world, every field that differs, in the
-// order in which a step computes them, with the element, both values and their distance in units in the last place; then it
-// ends with exit code 1. Exit code 0: every bit was the same; 2: a wrong command line.
+// At the first launch after which anything differs it prints the world and, of that world, every field that differs, in
+// the order in which a step computes them, with the element, both values and their distance in units in the last place;
+// then it ends with exit code 1. Exit code 0: every bit was the same; 2: a wrong command line.
 #include <algorithm>
 #include <array>
 #include <bit>

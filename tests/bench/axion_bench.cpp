@@ -169,10 +169,13 @@ int main(int argc, char** argv) {
   const BenchOptions options = axion::bench::parse_options(argc, argv, "axion-bench");
   std::string note;
   const std::unique_ptr<axion::Engine> engine =
-      take("--device", axion::create_engine({.device = options.device, .threads = options.threads, .memory_limit_bytes = 0,
-                                            .instruction_set = options.instruction_set,
-                                            .block_threads = options.block_threads,
-                                            .near_bytes = options.near_bytes}, &note));
+      take("--device", axion::create_engine({.device = options.device,
+                                             .threads = options.threads,
+                                             .memory_limit_bytes = 0,
+                                             .instruction_set = options.instruction_set,
+                                             .block_threads = options.block_threads,
+                                             .near_bytes = options.near_bytes},
+                                            &note));
   if (!note.empty()) std::fprintf(stderr, "note: %s\n", note.c_str());
 
   const axion::BatchSpec spec = axion::bench::make_spec(options);
@@ -183,8 +186,8 @@ int main(int argc, char** argv) {
   std::optional<PoseRecorder> recorder;
   if (!options.watch.empty()) recorder.emplace(*batch, watched_body(model, options), options);
   run_steps(*engine, *batch, options, ranges, 0, options.warmup_steps, nullptr);
-  const Run run = run_steps(*engine, *batch, options, ranges, options.warmup_steps, options.steps,
-                            recorder ? &*recorder : nullptr);
+  const Run run =
+      run_steps(*engine, *batch, options, ranges, options.warmup_steps, options.steps, recorder ? &*recorder : nullptr);
   BenchReport report = make_report(options, spec, engine->device(), run);
   report.memory_bytes = static_cast<double>(batch->memory_bytes());
   count_model(model, report);

@@ -46,8 +46,7 @@ BatchSpec make_spec(const BenchOptions& options) {
   spec.options = model::make_options(options.preset == "axion_seed" ? Preset::kAxionSeed
                                      : options.preset == "velocity" ? Preset::kVelocity
                                                                     : Preset::kDefault);
-  spec.options.precision =
-      options.precision == "float64" ? model::Precision::kFloat64 : model::Precision::kFloat32;
+  spec.options.precision = options.precision == "float64" ? model::Precision::kFloat64 : model::Precision::kFloat32;
   return spec;
 }
 

@@ -1,5 +1,5 @@
-// What the programs that step the engine in process have in common: a model from a file, a batch as the command line asks,
-// its controls. What the engine refuses ends the program with exit code 1 and a line that says what and why.
+// What the programs that step the engine in process have in common: a model from a file, a batch as the command line
+// asks, its controls. What the engine refuses ends the program with exit code 1 and a line that says what and why.
 #pragma once
 
 #include <memory>

@@ -1,7 +1,7 @@
 // The command line that axion-bench and mujoco_bench share, and the JSON line that both print.
 //
-// Parsed by hand, without a flags library, so that the benchmark builds where only a compiler is. A flag that is unknown,
-// lacks its value or has one out of range ends the program with exit code 2 and a line that names it.
+// Parsed by hand, without a flags library, so that the benchmark builds where only a compiler is. A flag that is
+// unknown, lacks its value or has one out of range ends the program with exit code 2 and a line that names it.
 #pragma once
 
 #include <array>
@@ -14,14 +14,14 @@ namespace axion::bench {
 struct BenchOptions {
   std::string model;  // path of an MJCF file
   int worlds = 256;
-  int steps = 1000;             // timed steps of each world
-  int warmup_steps = 50;        // steps of each world before the clock starts
-  int steps_per_launch = 50;    // k: steps that one request asks for
-  double dt = 0;                // s; 0: the model's own
-  std::string device = "auto";  // "auto", "cpu", "cuda:0"; mujoco_bench knows the CPU alone
-  int threads = 0;              // 0: as many as the machine has
-  std::string instruction_set;  // empty: the widest that the machine has
-  int block_threads = 0;        // GPU: threads of a world; 0: the engine's choice
+  int steps = 1000;              // timed steps of each world
+  int warmup_steps = 50;         // steps of each world before the clock starts
+  int steps_per_launch = 50;     // k: steps that one request asks for
+  double dt = 0;                 // s; 0: the model's own
+  std::string device = "auto";   // "auto", "cpu", "cuda:0"; mujoco_bench knows the CPU alone
+  int threads = 0;               // 0: as many as the machine has
+  std::string instruction_set;   // empty: the widest that the machine has
+  int block_threads = 0;         // GPU: threads of a world; 0: the engine's choice
   std::int64_t near_bytes = -1;  // GPU: of a world's scratch in shared memory; -1: the engine's choice
   std::string precision = "float32";
   std::string preset = "default";
@@ -46,7 +46,7 @@ struct BenchReport {
   std::string device_name;
   int worlds = 0;
   int steps = 0;
-  int threads = 0;  // 0 on a GPU
+  int threads = 0;              // 0 on a GPU
   int block_threads = 0;        // of a world on a GPU; 0 on a CPU
   std::int64_t near_bytes = 0;  // of a world in shared memory, likewise
   double dt = 0;
@@ -59,14 +59,14 @@ struct BenchReport {
   double non_finite_fraction;
   double max_penetration_m;
   double max_joint_error_m;
-  double memory_bytes;  // of the batch on its device
+  double memory_bytes;                                       // of the batch on its device
   double bodies, shapes, joint_rows, axis_rows, limit_rows;  // of a world: counts of the model
   // Of the watched body's origin after each timed step, over all worlds.
   double watched_height_min_m, watched_height_max_m;
-  double watched_tilt_max_rad;       // of its z axis from the world's
-  double watched_x_end_min_m;        // least of the worlds after the last step
+  double watched_tilt_max_rad;  // of its z axis from the world's
+  double watched_x_end_min_m;   // least of the worlds after the last step
   double watched_height_end_min_m;
-  double watched_speed_end_m_s;      // greatest change of position a time in the last tenth of the steps
+  double watched_speed_end_m_s;  // greatest change of position a time in the last tenth of the steps
   BenchReport();
 };
 

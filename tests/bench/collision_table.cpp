@@ -29,7 +29,8 @@ double microseconds(ShapeKind kind_a, ShapeKind kind_b) {
     for (int i = 0; i < kCalls; ++i) {
       ContactPoint<Real> points[kMaxPairContacts];
       const std::size_t k = static_cast<std::size_t>(i);
-      sink = sink + collide_pair(a[k].shape<Real>(), a[k].pose<Real>(), b[k].shape<Real>(), b[k].pose<Real>(), Real(0.01), points);
+      sink = sink + collide_pair(a[k].shape<Real>(), a[k].pose<Real>(), b[k].shape<Real>(), b[k].pose<Real>(),
+                                 Real(0.01), points);
     }
     best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   }
@@ -38,9 +39,9 @@ double microseconds(ShapeKind kind_a, ShapeKind kind_b) {
 
 template <typename Real>
 void print_row(ShapeKind kind_a, ShapeKind kind_b, const Comparison& c) {
-  std::printf("| %s, %s | %s | %d | %.1e | %.1e | %.1e | %.1e | %.1e | %d | %.2f | %.2f | %d | %.2f |\n", name_of(kind_a),
-              name_of(kind_b), sizeof(Real) == 4 ? "float32" : "float64", c.apart, c.width, c.distance, c.normal,
-              quantile(c.angles, 0.5), quantile(c.angles, 0.99), c.overlapping, 100 * quantile(c.excess, 0.9),
+  std::printf("| %s, %s | %s | %d | %.1e | %.1e | %.1e | %.1e | %.1e | %d | %.2f | %.2f | %d | %.2f |\n",
+              name_of(kind_a), name_of(kind_b), sizeof(Real) == 4 ? "float32" : "float64", c.apart, c.width, c.distance,
+              c.normal, quantile(c.angles, 0.5), quantile(c.angles, 0.99), c.overlapping, 100 * quantile(c.excess, 0.9),
               100 * quantile(c.excess, 0.99), c.missed, microseconds<Real>(kind_a, kind_b));
   std::fflush(stdout);
 }
@@ -67,18 +68,24 @@ int main(int argc, char** argv) {
   const int scenes = argc > 1 ? std::atoi(argv[1]) : 100000;
   std::printf(
       "# The narrow phase beside FCL\n\n"
-      "Made by `axion-collision %d > docs/collision.md`: %d random pairs of each two kinds, 2 to 30 cm in size, most of them within\n"
-      "5 cm of touching, a third within a millimetre, a third exactly and a third nearly aligned; hulls have up to 64 vertices.\n"
+      "Made by `axion-collision %d > docs/collision.md`: %d random pairs of each two kinds, 2 to 30 cm in size, most "
+      "of them within\n"
+      "5 cm of touching, a third within a millimetre, a third exactly and a third nearly aligned; hulls have up to 64 "
+      "vertices.\n"
       "The reference is FCL (the Flexible Collision Library of Debian, with libccd).\n\n"
-      "* *bracket*: the distance of FCL's nearest points is no less than the true one, the separation along their direction no\n"
+      "* *bracket*: the distance of FCL's nearest points is no less than the true one, the separation along their "
+      "direction no\n"
       "  more; the greatest difference of the two, m: FCL's own uncertainty.\n"
-      "* *distance*: how far the least gap of the contacts is outside that bracket, m, the greatest. Up to half a thousandth of\n"
+      "* *distance*: how far the least gap of the contacts is outside that bracket, m, the greatest. Up to half a "
+      "thousandth of\n"
       "  the lesser size is the choice between a face's points and the nearest one.\n"
       "* *along normal*: what the separation along the contact's normal falls short of the bracket, m, the greatest.\n"
       "* *angle*: between the normals, rad, the median and 99 of 100, where the bracket is below a nanometre.\n"
-      "* *depth*: of overlaps, what the depth is more than FCL's, percent of the lesser body's least size: 90 and 99 of 100.\n"
+      "* *depth*: of overlaps, what the depth is more than FCL's, percent of the lesser body's least size: 90 and 99 "
+      "of 100.\n"
       "* *missed*: pairs within the margin without a contact. *us*: time of a call on this machine, one core.\n\n"
-      "| pair | numbers | apart | bracket | distance | along normal | angle, median | angle, 99 %% | overlap | depth, 90 %% | depth, 99 %% "
+      "| pair | numbers | apart | bracket | distance | along normal | angle, median | angle, 99 %% | overlap | depth, "
+      "90 %% | depth, 99 %% "
       "| missed | us |\n| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n",
       scenes, scenes);
   for (int a = 1; a < 7; ++a) {

@@ -1,11 +1,12 @@
 // axion-count: the operations of a world-step, counted by stepping a world whose numbers count them (counted_real.hpp).
 //
-//   axion-count --model FILE [--worlds N] [--steps N] [--warmup_steps N] [--seed N] [--control_fraction F]
-// Flags are axion-bench's; the worlds, their controls and the steps are the same, but for rounding of the initial poses. Float32,
-// preset default and the initial state are the only choices. Prints one JSON object:
-// `functions`, by the function of the engine whose loops they are, loops, operations, and divisions and roots among them, each a
-// world-step; `elsewhere`, what is outside of all loops; `rounds` that teams of 32 to 256 threads take for the loops; means of
-// contacts and Newton iterations; `same_bits`, whether every world ended in the bits of the engine's own float32. Exit codes: 0; 1 if not; 2 for a wrong command line.
+//   axion-count --model FILE [--worlds N] [--steps N] [--warmup_steps N] [--seed N] [--control_fraction F] Flags are
+//   axion-bench's; the worlds, their controls and the steps are the same, but for rounding of the initial poses.
+//   Float32, preset default and the initial state are the only choices. Prints one JSON object: `functions`, by the
+//   function of the engine whose loops they are, loops, operations, and divisions and roots among them, each a
+//   world-step; `elsewhere`, what is outside of all loops; `rounds` that teams of 32 to 256 threads take for the loops;
+//   means of contacts and Newton iterations; `same_bits`, whether every world ended in the bits of the engine's own
+//   float32. Exit codes: 0; 1 if not; 2 for a wrong command line.
 #include "tests/bench/counted_real.hpp"
 
 #include <cstdio>
@@ -39,7 +40,8 @@ struct Means {
   double contacts = 0, newton = 0;
 };
 
-// One world, counted from the first step after the warm-up on, beside the same in plain numbers. Returns whether both end alike.
+// One world, counted from the first step after the warm-up on, beside the same in plain numbers. Returns whether both
+// end alike.
 bool count_world(const axion::model::SceneSpec& scene, const BenchOptions& options,
                  const std::vector<ControlRange>& ranges, double dt, int world, Means& means) {
   SingleWorld<float> plain(scene, axion::model::make_options(axion::model::Preset::kDefault), dt);

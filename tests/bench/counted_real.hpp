@@ -1,11 +1,11 @@
-// CountedReal: a float32 that counts what is done to it; CountingTeam: a team of one thread that books the counts on the
-// function whose loop it runs.
+// CountedReal: a float32 that counts what is done to it; CountingTeam: a team of one thread that books the counts on
+// the function whose loop it runs.
 //
-// Include this before any header of the engine: its templates name functions of std, which are looked up where they stand.
-// One addition, subtraction, multiplication, division or root is one operation, a sine or the like kSeriesOperations of them;
-// signs, comparisons, indices and moves are none. What a function does outside of a team's verbs is booked on `elsewhere`.
-// Everything is as float32 does it, chunks and quads lane by lane, so a counted world ends in the engine's own bits. What a step of
-// float32 does in float64 (constraints/rotation_map.hpp) is not counted.
+// Include this before any header of the engine: its templates name functions of std, which are looked up where they
+// stand. One addition, subtraction, multiplication, division or root is one operation, a sine or the like
+// kSeriesOperations of them; signs, comparisons, indices and moves are none. What a function does outside of a team's
+// verbs is booked on `elsewhere`. Everything is as float32 does it, chunks and quads lane by lane, so a counted world
+// ends in the engine's own bits. What a step of float32 does in float64 (constraints/rotation_map.hpp) is not counted.
 #pragma once
 
 #include <algorithm>
@@ -110,8 +110,8 @@ constexpr int chunk_lanes<bench::CountedReal>(int most) {
 
 namespace axion::bench {
 
-// The function that a lambda is in, without its namespaces and arguments: what is between the last of "::" before the first
-// of "<(" of its type's name, and that.
+// The function that a lambda is in, without its namespaces and arguments: what is between the last of "::" before the
+// first of "<(" of its type's name, and that.
 template <typename Body>
 std::string function_of() {
   std::string_view name = __PRETTY_FUNCTION__;

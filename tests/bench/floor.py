@@ -41,12 +41,12 @@ PHASES = [
     ('the end', ['*'], 0.5, 'acceptance, residuals for the record, warm start'),
 ]
 
-# Peaks. GPUs: float32 with fused multiply-add, device memory, multiprocessors x 128 bytes of shared memory a clock x clock.
-# H200 SXM: NVIDIA H200 data sheet (67 TFLOP/s, 4.8 TB/s), 132 multiprocessors, 1.98 GHz, Hopper tuning guide.
-# RTX 4090: NVIDIA Ada GPU architecture, appendix A (82.6 TFLOP/s, 1,008 GB/s, 128 multiprocessors, 2.52 GHz).
-# AVX-512 core: two 512-bit fused units (64 float32 operations a clock), two 64-byte loads a clock from the first cache: Intel 64
-# and IA-32 Architectures Optimization Reference Manual; at --clock. Memory: a core's share, --core_memory.
-# `verb`: clocks from one verb to the next: a load from the near memory, one operation and a barrier; a core has no barrier.
+# Peaks. GPUs: float32 with fused multiply-add, device memory, multiprocessors x 128 bytes of shared memory a clock x
+# clock. H200 SXM: NVIDIA H200 data sheet (67 TFLOP/s, 4.8 TB/s), 132 multiprocessors, 1.98 GHz, Hopper tuning guide.
+# RTX 4090: NVIDIA Ada GPU architecture, appendix A (82.6 TFLOP/s, 1,008 GB/s, 128 multiprocessors, 2.52 GHz). AVX-512
+# core: two 512-bit fused units (64 float32 operations a clock), two 64-byte loads a clock from the first cache: Intel
+# 64 and IA-32 Architectures Optimization Reference Manual; at --clock. Memory: a core's share, --core_memory. `verb`:
+# clocks from one verb to the next: a load from the near memory, one operation and a barrier; a core has no barrier.
 MACHINES = {
     'H200': {'flops': 67e12, 'memory': 4.8e12, 'near': 132 * 128 * 1.98e9, 'clock': 1.98e9, 'verb': 50},
     'RTX 4090': {'flops': 82.6e12, 'memory': 1.008e12, 'near': 128 * 128 * 2.52e9, 'clock': 2.52e9, 'verb': 50},
@@ -101,8 +101,8 @@ def describe(say, ours, counts, phases):
     say(f'{ours["model"]}, dt {ours["dt"]:g} s: {ours["bodies"]:.0f} bodies, {ours["joint_rows"]:.0f} locked, '
         f'{ours["axis_rows"]:.0f} axis and {ours["limit_rows"]:.0f} limit rows, {counts["contacts_mean"]:.1f} contacts, '
         f'{counts["newton_iterations_mean"]:.2f} Newton iterations on average. In a world-step: '
-        f'{loops("invert_nodes"):.2f} factorisations of the joint tree, {loops("note_sweep"):.1f} sweeps, {loops("DelassusVelocities::push"):.0f} changes '
-        f'of a contact\'s or row\'s impulse, {loops("note_sliding_shares"):.1f} steps on the active set, '
+        f'{loops("invert_nodes"):.2f} factorisations of the joint tree, {loops("note_sweep"):.1f} sweeps, '
+        f'{loops("DelassusVelocities::push"):.0f} changes of a contact\'s or row\'s impulse, {loops("note_sliding_shares"):.1f} steps on the active set, '
         f'{loops("DelassusVelocities::prepare") / 2:.1f} passages through the joint tree for columns of D.\n')
     total, near, verbs = (sum(p[i] for p in phases) for i in (3, 4, 2))
     say('| phase | verbs | operations | share | numbers of near memory an operation | bytes of near memory |')

@@ -106,7 +106,8 @@ def main():
     parser.add_argument('--available_gib', type=float, help='memory for a batch; default: four fifths of what is free')
     parser.add_argument('--seconds_lying', type=float, default=0.5, help='simulated time before a pile is measured')
     parser.add_argument('--pile_steps', type=int, default=30, help='timed; fewer from 300 spheres on, at least five')
-    parser.add_argument('--repeat', type=int, default=5, help='runs of a row, in turns, of which the best counts; two at most where worlds are many')
+    parser.add_argument('--repeat', type=int, default=5,
+                        help='runs of a row, in turns, of which the best counts; two at most where worlds are many')
     parser.add_argument('--device', default='cpu')
     parser.add_argument('--threads', type=int, default=1)
     options = parser.parse_args()

@@ -1,10 +1,10 @@
 // axion-models: what becomes of one MJCF file, as one JSON object (models.py makes tables of whole folders with it).
 //
-//   axion-models MODEL.xml [--assets LIST] [--seconds S] [--dt DT] [--precision float32|float64]
-// LIST is a file with a line "NAME<tab>PATH" for each asset. The file is offered strictly first; where it is refused, it is offered
-// again with allow_unsupported, and `refused` has every reason. What loads strictly steps for S seconds (0: not at all) at DT (the
-// file's own step where none is given) twice: at rest, that is without controls, and under random controls that hold for 100 ms.
-// Exit codes: 0, whatever became of the file; 2 for a wrong command line.
+//   axion-models MODEL.xml [--assets LIST] [--seconds S] [--dt DT] [--precision float32|float64] LIST is a file with a
+//   line "NAME<tab>PATH" for each asset. The file is offered strictly first; where it is refused, it is offered again
+//   with allow_unsupported, and `refused` has every reason. What loads strictly steps for S seconds (0: not at all) at
+//   DT (the file's own step where none is given) twice: at rest, that is without controls, and under random controls
+//   that hold for 100 ms. Exit codes: 0, whatever became of the file; 2 for a wrong command line.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -128,8 +128,9 @@ std::vector<double> field_of(const Batch& batch, axion::Field field) {
   std::vector<double> values(count);
   std::vector<float> narrow(count);
   const bool is_double = batch.field_dtype(field) == axion::DType::kFloat64;
-  const axion::OutputView out{field, is_double ? reinterpret_cast<std::byte*>(values.data()) : reinterpret_cast<std::byte*>(narrow.data()),
-                              0, 0};
+  const axion::OutputView out{
+      field, is_double ? reinterpret_cast<std::byte*>(values.data()) : reinterpret_cast<std::byte*>(narrow.data()), 0,
+      0};
   if (!batch.get({}, {&out, 1}).ok()) refuse("a field cannot be read");
   if (!is_double) std::copy(narrow.begin(), narrow.end(), values.begin());
   return values;
@@ -137,7 +138,8 @@ std::vector<double> field_of(const Batch& batch, axion::Field field) {
 
 // Of the bodies, kinetic and by their height: J. Springs hold energy, too, which is not counted.
 double energy(const ModelInfo& model, const Batch& batch) {
-  const std::vector<double> pose = field_of(batch, axion::Field::kBodyPose), velocity = field_of(batch, axion::Field::kBodyVelocity);
+  const std::vector<double> pose = field_of(batch, axion::Field::kBodyPose),
+                            velocity = field_of(batch, axion::Field::kBodyVelocity);
   double sum = 0;
   for (std::size_t b = 0; b < model.bodies.size(); ++b) {
     const axion::BodyInfo& body = model.bodies[b];
@@ -161,16 +163,19 @@ double draw(std::uint64_t hold, std::uint64_t actuator) {
   return static_cast<double>((x ^ (x >> 31)) >> 11) * 0x1.0p-53;
 }
 
-// A motor takes any of its range, or a tenth of a newton (metre) either way; a drive a tenth of its range about where its joint starts.
+// A motor takes any of its range, or a tenth of a newton (metre) either way; a drive a tenth of its range about where
+// its joint starts.
 std::vector<float> random_controls(const ModelInfo& model, std::uint64_t hold) {
   std::vector<float> controls;
   for (std::size_t i = 0; i < model.actuators.size(); ++i) {
     const axion::model::ActuatorSpec& a = model.actuators[i];
-    const axion::model::AxisSpec& axis = model.joints[static_cast<std::size_t>(a.joint)].axes[static_cast<std::size_t>(a.axis)];
+    const axion::model::AxisSpec& axis =
+        model.joints[static_cast<std::size_t>(a.joint)].axes[static_cast<std::size_t>(a.axis)];
     double lower = -0.1, upper = 0.1;
     if (a.control_limited) lower = a.control_lower, upper = a.control_upper;
     if (a.kind == axion::model::ActuatorKind::kPosition) {
-      const double centre = std::clamp(a.gear * axis.initial_position, lower, std::max(lower, upper)), half = 0.05 * (upper - lower);
+      const double centre = std::clamp(a.gear * axis.initial_position, lower, std::max(lower, upper)),
+                   half = 0.05 * (upper - lower);
       lower = std::max(lower, centre - half), upper = std::min(upper, centre + half);
     }
     controls.push_back(static_cast<float>(lower + (upper - lower) * draw(hold, i)));
@@ -185,7 +190,8 @@ struct Run {
   std::vector<std::vector<float>> controls;  // [hold], of a run under random ones
 };
 
-std::optional<Run> step_model(axion::Engine& engine, const axion::BatchSpec& spec, double seconds, bool random, std::string& why) {
+std::optional<Run> step_model(axion::Engine& engine, const axion::BatchSpec& spec, double seconds, bool random,
+                              std::string& why) {
   constexpr double kHold = 0.1;  // s
   axion::Result<std::unique_ptr<Batch>> made = engine.create_batch(spec);
   if (!made.ok()) {
@@ -205,7 +211,8 @@ std::optional<Run> step_model(axion::Engine& engine, const axion::BatchSpec& spe
     if (random) run.controls.push_back(control = random_controls(model, run.controls.size()));
     axion::StepRequest request;
     request.batch = &batch, request.step_count = count;
-    if (!control.empty()) request.control = {reinterpret_cast<const std::byte*>(control.data()), axion::DType::kFloat32, 0, 0};
+    if (!control.empty())
+      request.control = {reinterpret_cast<const std::byte*>(control.data()), axion::DType::kFloat32, 0, 0};
     if (axion::Result<axion::StepStatistics> done = engine.step({&request, 1}); !done.ok()) {
       why = done.error().message;
       return std::nullopt;
@@ -224,12 +231,12 @@ std::optional<Run> step_model(axion::Engine& engine, const axion::BatchSpec& spe
 
 std::string to_json(const Run& run) {
   const auto row = [](const std::vector<float>& values) { return list(values, [](float v) { return number(v); }); };
-  return "{\"steps\": " + std::to_string(run.steps) + ", \"converged\": " + number(run.converged) + ", \"fallback\": " +
-         std::to_string(run.fallback) + ", \"overflow\": " + std::to_string(run.overflow) + ", \"non_finite\": " +
-         std::to_string(run.non_finite) + ", \"penetration\": " + number(run.penetration) + ", \"joint_error\": " +
-         number(run.joint_error) + ", \"energy\": [" + number(run.first_energy) + ", " + number(run.last_energy) +
-         "], \"wall_seconds\": " + number(run.seconds) + ", \"pose\": " + list(run.pose, number) + ", \"controls\": " +
-         list(run.controls, row) + "}";
+  return "{\"steps\": " + std::to_string(run.steps) + ", \"converged\": " + number(run.converged) +
+         ", \"fallback\": " + std::to_string(run.fallback) + ", \"overflow\": " + std::to_string(run.overflow) +
+         ", \"non_finite\": " + std::to_string(run.non_finite) + ", \"penetration\": " + number(run.penetration) +
+         ", \"joint_error\": " + number(run.joint_error) + ", \"energy\": [" + number(run.first_energy) + ", " +
+         number(run.last_energy) + "], \"wall_seconds\": " + number(run.seconds) +
+         ", \"pose\": " + list(run.pose, number) + ", \"controls\": " + list(run.controls, row) + "}";
 }
 
 std::string runs(const Task& task, const axion::import::ImportedScene& imported) {
@@ -238,16 +245,18 @@ std::string runs(const Task& task, const axion::import::ImportedScene& imported)
   axion::BatchSpec spec;
   spec.model = model.value();
   spec.dt = task.dt > 0 ? task.dt : spec.model->info().timestep;
-  spec.options.precision = task.precision == "float64" ? axion::model::Precision::kFloat64 : axion::model::Precision::kFloat32;
+  spec.options.precision =
+      task.precision == "float64" ? axion::model::Precision::kFloat64 : axion::model::Precision::kFloat32;
   axion::EngineOptions options;
   options.device = "cpu", options.threads = 1;
   axion::Result<std::unique_ptr<axion::Engine>> engine = axion::create_engine(options);
   if (!engine.ok()) refuse(engine.error().message);
   const ModelInfo& info = spec.model->info();
-  std::string out = ", \"dt\": " + number(spec.dt) + ", \"nq\": " + std::to_string(info.joint_position_count) +
-                    ", \"nv\": " + std::to_string(info.joint_velocity_count) +
-                    ", \"bodies\": " + list(info.bodies, [](const axion::BodyInfo& b) { return quoted(b.name); }) +
-                    ", \"actuators\": " + list(info.actuators, [](const axion::model::ActuatorSpec& a) { return quoted(a.name); });
+  std::string out =
+      ", \"dt\": " + number(spec.dt) + ", \"nq\": " + std::to_string(info.joint_position_count) +
+      ", \"nv\": " + std::to_string(info.joint_velocity_count) +
+      ", \"bodies\": " + list(info.bodies, [](const axion::BodyInfo& b) { return quoted(b.name); }) +
+      ", \"actuators\": " + list(info.actuators, [](const axion::model::ActuatorSpec& a) { return quoted(a.name); });
   for (const bool random : {false, true}) {
     std::string why;
     const std::optional<Run> run = step_model(*engine.value(), spec, task.seconds, random, why);
@@ -266,10 +275,13 @@ int main(int argc, char** argv) {
   const auto imported = axion::import::import_mjcf(text, options);
   if (imported.ok()) {
     const std::string after = task.seconds > 0 ? runs(task, imported.value()) : "";
-    std::printf("{\"loads\": true, \"warnings\": %s%s}\n", list(imported.value().warnings, quoted).c_str(), after.c_str());
+    std::printf("{\"loads\": true, \"warnings\": %s%s}\n", list(imported.value().warnings, quoted).c_str(),
+                after.c_str());
     return 0;
   }
-  const auto error = [](const axion::Error& e) { return "{\"field\": " + quoted(e.field) + ", \"message\": " + quoted(e.message) + "}"; };
+  const auto error = [](const axion::Error& e) {
+    return "{\"field\": " + quoted(e.field) + ", \"message\": " + quoted(e.message) + "}";
+  };
   std::printf("{\"loads\": false, \"error\": %s", error(imported.error()).c_str());
   options.allow_unsupported = true;
   const auto lenient = axion::import::import_mjcf(text, options);

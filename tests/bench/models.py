@@ -92,7 +92,8 @@ def reasons(answer):
     return sorted({reason(message) for message in messages})
 
 
-# ---- MuJoCo, in an interpreter that has it --------------------------------------------------------------------------------------
+# ---- MuJoCo, in an interpreter that has it
+# --------------------------------------------------------------------------------------
 
 def mujoco_worker():
     """Reads requests, one line of JSON each; answers each with a line: what MuJoCo makes of the file."""
@@ -171,7 +172,8 @@ def distance(answer, theirs, name):
     return farthest
 
 
-# ---- Tables -----------------------------------------------------------------------------------------------------------------------
+# ---- Tables
+# -----------------------------------------------------------------------------------------------------------------------
 
 def table(columns, rows):
     print('| ' + ' | '.join(columns) + ' |')

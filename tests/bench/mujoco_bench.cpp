@@ -1,8 +1,8 @@
 // mujoco_bench: C MuJoCo stepping the same file with the same controls, for the table of compare.py.
 //
-// Each thread steps its own worlds to the end, the order that suits MuJoCo best. float64, with the integrator and solver
-// of the file. Its solver has no yes or no of convergence, so those fields stay null; `non_finite_fraction` is the share of
-// steps since it gave a world up, which it then puts back to its start.
+// Each thread steps its own worlds to the end, the order that suits MuJoCo best. float64, with the integrator and
+// solver of the file. Its solver has no yes or no of convergence, so those fields stay null; `non_finite_fraction` is
+// the share of steps since it gave a world up, which it then puts back to its start.
 #include <mujoco/mujoco.h>
 
 #include <algorithm>
@@ -114,8 +114,7 @@ void step_world(const mjModel& m, mjData& d, const BenchOptions& options, const 
 
 // Runs all worlds on `thread_count` threads; returns the sums and, as seconds, those of the slowest thread.
 Tally run(const mjModel& m, std::vector<DataPointer>& worlds, const BenchOptions& options,
-          const std::vector<ControlRange>& ranges, int thread_count, int first_step, int step_count,
-          Watched& watched) {
+          const std::vector<ControlRange>& ranges, int thread_count, int first_step, int step_count, Watched& watched) {
   std::vector<Tally> tallies(thread_count);
   std::vector<std::thread> threads;
   for (int t = 0; t < thread_count; ++t) {

@@ -1,8 +1,9 @@
 // axion-robustness: how well one scene's steps converge at one time step with one preset, as one JSON object.
 //
-// Steps one world at a time, episode after episode, and prints shares and quantiles over its world-steps (robustness.py makes
-// the table of all scenes). `energy_gained` is the most that the bodies' energy rose above where an episode began and what
-// drives gave, as a share of Σ m g · 1 m. Exit codes: 0; 1 when a scene cannot be built; 2 for a wrong command line.
+// Steps one world at a time, episode after episode, and prints shares and quantiles over its world-steps (robustness.py
+// makes the table of all scenes). `energy_gained` is the most that the bodies' energy rose above where an episode began
+// and what drives gave, as a share of Σ m g · 1 m. Exit codes: 0; 1 when a scene cannot be built; 2 for a wrong command
+// line.
 #include <algorithm>
 #include <chrono>
 #include <cmath>

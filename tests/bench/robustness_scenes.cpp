@@ -71,7 +71,8 @@ SceneSpec four_bar() {
   return scene;
 }
 
-// 120 kg on four driven wheels of 0.36 m in front of a step 0.16 m high. Wheels meet the ground alone, as their tyres do.
+// 120 kg on four driven wheels of 0.36 m in front of a step 0.16 m high. Wheels meet the ground alone, as their tyres
+// do.
 SceneSpec wheeled_robot(int episode) {
   SceneSpec scene;
   const double back = 0.2 + 0.2 * noise(2, episode, 0, 0);

@@ -1,7 +1,7 @@
 // The scenes of the robustness table, each with what drives it.
 //
-// A scene is run in episodes: an episode starts anew with its own number, which moves the start and picks what the scene
-// varies. Angles in radians, SI units. Robots come from MJCF files in a directory that the caller names.
+// A scene is run in episodes: an episode starts anew with its own number, which moves the start and picks what the
+// scene varies. Angles in radians, SI units. Robots come from MJCF files in a directory that the caller names.
 #pragma once
 
 #include <string>

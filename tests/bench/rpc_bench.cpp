@@ -1,9 +1,9 @@
 // rpc_bench: what a step costs through the server, beside the engine alone and an empty call, in one run.
 //
-// Starts axiond as a child on the loopback and an engine of its own with the same model, controls, dt and threads. For each
-// number of worlds the two step in turns: the server through Step (and StepStream for one world), the engine in process. Both
-// must end in the same bits, or the program fails. Latencies are of the calls, in microseconds.
-// Exit codes: 0; 1 when something is refused or the bits differ; 2 for a wrong command line.
+// Starts axiond as a child on the loopback and an engine of its own with the same model, controls, dt and threads. For
+// each number of worlds the two step in turns: the server through Step (and StepStream for one world), the engine in
+// process. Both must end in the same bits, or the program fails. Latencies are of the calls, in microseconds. Exit
+// codes: 0; 1 when something is refused or the bits differ; 2 for a wrong command line.
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
 
@@ -31,8 +31,8 @@ namespace {
 struct Options {
   std::string axiond, model;
   std::vector<int> worlds = {1, 256, 4096};
-  int repeat = 30;   // calls of each kind for each number of worlds; one world: twenty times as many
-  int threads = 0;   // of the server and of the engine; 0: as many as the machine has
+  int repeat = 30;  // calls of each kind for each number of worlds; one world: twenty times as many
+  int threads = 0;  // of the server and of the engine; 0: as many as the machine has
 };
 
 [[noreturn]] void fail(int code, const std::string& message) {

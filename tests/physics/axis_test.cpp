@@ -93,8 +93,9 @@ TYPED_TEST(VelocityMotor, lifts_at_its_speed_with_the_weight_as_its_force) {
       position = std::max(position, std::abs(double(w.axis_position[0]) - k * as_made<Real>(h)));
       if (k > 10) force = std::max(force, std::abs(double(w.lambda_joint[5]) / as_made<Real>(h) - kGravity));
     }
-    // A gain of 1e9 N s/m sags by mg/kd = 1e-8 m/s, and a little more in the step that starts. float32: speeds of 1 m/s round by ε/2 · 1 m/s and the stop test leaves
-    // 4ε · 1 m/s of the row: 4ε/h = 5e-4 N on 1 kg. Positions of up to 1 m round by ε/2 in each of 1000 steps: 6e-5 m.
+    // A gain of 1e9 N s/m sags by mg/kd = 1e-8 m/s, and a little more in the step that starts. float32: speeds of 1 m/s
+    // round by ε/2 · 1 m/s and the stop test leaves 4ε · 1 m/s of the row: 4ε/h = 5e-4 N on 1 kg. Positions of up to 1
+    // m round by ε/2 in each of 1000 steps: 6e-5 m.
     const Validation<Real> row("velocity motor");
     row.at_most(std::string(name) + ": motor force against mg, every step, N", force,
                 allowed<Real>(1e-6, 4.5 * epsilon<float>() / h));
@@ -116,10 +117,11 @@ TYPED_TEST(PositionActuator, holds_its_target_less_the_sag_of_its_gain) {
     testing::SingleWorld<TypeParam> world(scene, exact_options(), h);
     world.world().control[0] = TypeParam(0.1);
     world.step(static_cast<int>(3 / h));
-    // float32: a force of 9.81 N that rounds by 8ε moves the place by 1e-8 m, and a place of 0.1 m rounds by 6e-9 m in a step: both
-    // are below the bound.
+    // float32: a force of 9.81 N that rounds by 8ε moves the place by 1e-8 m, and a place of 0.1 m rounds by 6e-9 m in
+    // a step: both are below the bound.
     const double place = double(world.world().axis_position[0]);
-    Validation<TypeParam>("position drive").at_most("place against target less mg/kp, m", std::abs(place - (0.1 - 9.81 / 1000)), 1e-6);
+    Validation<TypeParam>("position drive")
+        .at_most("place against target less mg/kp, m", std::abs(place - (0.1 - 9.81 / 1000)), 1e-6);
   }
 }
 
@@ -146,8 +148,9 @@ TYPED_TEST(Armature, adds_to_the_inertia_of_its_axis) {
   const double inertia = 2.0 / 3 * 0.01 + 0.5;
   // float32: 1000 steps round a rate of up to 1 rad/s by ε/2 each.
   const double rate = double(world.world().omega[0].z);
-  Validation<TypeParam>("armature").at_most("rate after 1 s against τt/(I + a), rad/s", std::abs(rate - 0.5 / inertia),
-                                            allowed<TypeParam>(1e-8, 500 * epsilon<float>()));
+  Validation<TypeParam>("armature")
+      .at_most("rate after 1 s against τt/(I + a), rad/s", std::abs(rate - 0.5 / inertia),
+               allowed<TypeParam>(1e-8, 500 * epsilon<float>()));
 }
 
 }  // namespace

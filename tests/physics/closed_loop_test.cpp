@@ -1,5 +1,5 @@
-// Closed loops: four-bar windows, two and more in a row, that pass through their singular pose, and a driven crank-rocker
-// against Freudenstein's equation. All lie in the plane z = 0, with hinges about z.
+// Closed loops: four-bar windows, two and more in a row, that pass through their singular pose, and a driven
+// crank-rocker against Freudenstein's equation. All lie in the plane z = 0, with hinges about z.
 #include <cmath>
 
 #include "tests/physics/exact_options.hpp"
@@ -130,12 +130,11 @@ TYPED_TEST_SUITE(FourBarWindows, testing::Precisions, testing::PrecisionNames);
 TYPED_TEST(FourBarWindows, swing_through_their_singular_pose_and_stay_parallel) {
   using Real = TypeParam;
   const Vec3<double> answer{-0.195020302, -0.980799206, 0};
-  // float32: rows at position level undo the rounding of positions of up to 3 m, ε/2 · 3 m, in each step: that is the gap,
-  // and so much the angles of rods of 1 m. Over 1 s 1000 steps of ε · 1 m come together to 1.2e-4 m with one sign, five
-  // times that in R.
-  // Lying flat, verticals may be √(2δ) apart where lengths are known to δ, which a step would take up with √(2δ)/h, 1 rad/s at
-  // 1 ms and δ = 4ε · 1 m. Loops give way by what rounding leaves of a length, and what is left of that is √(δ kRoundedLoad)/2
-  // (solver/linearise.hpp), 0.05 rad/s for δ = 16ε · 1 m at any h.
+  // float32: rows at position level undo the rounding of positions of up to 3 m, ε/2 · 3 m, in each step: that is the
+  // gap, and so much the angles of rods of 1 m. Over 1 s 1000 steps of ε · 1 m come together to 1.2e-4 m with one sign,
+  // five times that in R. Lying flat, verticals may be √(2δ) apart where lengths are known to δ, which a step would
+  // take up with √(2δ)/h, 1 rad/s at 1 ms and δ = 4ε · 1 m. Loops give way by what rounding leaves of a length, and
+  // what is left of that is √(δ kRoundedLoad)/2 (solver/linearise.hpp), 0.05 rad/s for δ = 16ε · 1 m at any h.
   const double rounding = 1000 * epsilon<float>(), gap = 64 * epsilon<float>();
   const Validation<Real> row("four-bar windows");
   for (const auto& [mode, name] : kModes) {
@@ -153,11 +152,10 @@ TYPED_TEST(FourBarWindows, swing_through_their_singular_pose_and_stay_parallel) 
     } else {
       const double backward_euler = std::abs(-0.190138 - answer.x);
       row.at_most("DEFAULT: B0 at 1 s, h 1 ms, against the continuum, share of backward Euler's error",
-                  math::norm(coarse.top - answer) / backward_euler,
-                  allowed<Real>(1, 1 + rounding / backward_euler));
+                  math::norm(coarse.top - answer) / backward_euler, allowed<Real>(1, 1 + rounding / backward_euler));
       for (const auto& [windows, h] : {std::pair{coarse, 1e-3}, std::pair{fine, 5e-4}}) {
-        row.at_most("DEFAULT: verticals' speeds apart, h " + std::string(h == 1e-3 ? "1" : ".5") + " ms, rad/s", windows.apart,
-                    allowed<Real>(std::sqrt(2e-11) / h, 0.06));
+        row.at_most("DEFAULT: verticals' speeds apart, h " + std::string(h == 1e-3 ? "1" : ".5") + " ms, rad/s",
+                    windows.apart, allowed<Real>(std::sqrt(2e-11) / h, 0.06));
       }
       row.at_most("DEFAULT: B0 at 1 s, R of 1 and .5 ms, m", left, allowed<Real>(1e-4, 1e-4 + 5 * rounding));
     }
@@ -169,8 +167,8 @@ TYPED_TEST(FourBarWindows, swing_through_their_singular_pose_and_stay_parallel) 
   }
 }
 
-// `count` windows in a row of bars of one length and 1 kg/m, standing on `origin`. `left_first`: a coupler hangs on the vertical to its
-// left and closes a loop with the one to its right; otherwise the other way round.
+// `count` windows in a row of bars of one length and 1 kg/m, standing on `origin`. `left_first`: a coupler hangs on the
+// vertical to its left and closes a loop with the one to its right; otherwise the other way round.
 struct RowOfWindows {
   int count = 10;
   double bar = 1, speed = -1, h = 1e-3;
@@ -196,9 +194,10 @@ model::SceneSpec scene_of(const RowOfWindows& row) {
 }
 
 struct LongSwing {
-  double parallel = 0;  // greatest angle between verticals, and of couplers against the ground, where |cos| of the verticals is above 0.1
-  double energy = 0;    // its change, as a share of what it was
-  int passes = 0;       // of lying flat
+  // Greatest angle between verticals, and of couplers against the ground, where |cos| of the verticals is above 0.1.
+  double parallel = 0;
+  double energy = 0;  // its change, as a share of what it was
+  int passes = 0;     // of lying flat
 };
 
 // Ten seconds with the preset's own tolerance.
@@ -231,8 +230,8 @@ LongSwing swing_long(const RowOfWindows& row, JointMode mode) {
   return result;
 }
 
-// Each vertical could stay lying flat, or turn back, while the others go on: a row of n windows has 2ⁿ branches that meet where it
-// lies flat. Equal verticals at equal speeds go round together.
+// Each vertical could stay lying flat, or turn back, while the others go on: a row of n windows has 2ⁿ branches that
+// meet where it lies flat. Equal verticals at equal speeds go round together.
 TYPED_TEST(FourBarWindows, in_a_row_stay_on_their_branch_for_ten_seconds) {
   using Real = TypeParam;
   const Validation<Real> row("four-bar windows in a row");
@@ -286,8 +285,8 @@ double freudenstein_error(double crank, double rocker) {
   return value / (K1 * std::sin(rocker) + std::sin(crank - rocker));
 }
 
-// A stop test below what one iteration reaches sends steps to the fallback again and again; the attempt that stays must be
-// the one with the better joints, not the linearised one that does not look at them.
+// A stop test below what one iteration reaches sends steps to the fallback again and again; the attempt that stays must
+// be the one with the better joints, not the linearised one that does not look at them.
 TEST(FourBarWindowsInFallback, keep_their_joints) {
   model::SolverOptions options = exact_options(JointMode::kCurrent);
   options.tolerance = 1e-12;
@@ -323,8 +322,8 @@ TYPED_TEST(CrankRocker, follows_freudensteins_equation) {
       EXPECT_GT(lowest, 0);
       EXPECT_LT(highest, kPi);
       EXPECT_GT(highest - lowest, 1);
-      // float32: pins may gap by 16ε m at four hinges, on links of 0.2 m and more: 64ε m / 0.2 m. The crank's angle comes
-      // from 3000 steps of ε/2 · 6.3 rad/s · h each, and from a quaternion of ε.
+      // float32: pins may gap by 16ε m at four hinges, on links of 0.2 m and more: 64ε m / 0.2 m. The crank's angle
+      // comes from 3000 steps of ε/2 · 6.3 rad/s · h each, and from a quaternion of ε.
       const std::string at = std::string(name) + (h == 1e-3 ? ", h 1 ms" : ", h 10 ms");
       row.at_most(at + ": Freudenstein's equation in every step of 3 s, rad", error,
                   allowed<Real>(1e-6, 64 * epsilon<float>() / 0.2));
@@ -360,7 +359,8 @@ TYPED_TEST(FreeBodiesInLoops, move_as_a_tree_of_joints) {
   }
   // float32: a loop's pin may gap by 16ε m, and 1000 steps round places of 2 m by ε/2 · 2 m each.
   Validation<TypeParam>("loops of free bodies")
-      .at_most("double pendulum against that of a tree, 1 s, m", apart, allowed<TypeParam>(1e-7, 1016 * epsilon<float>()));
+      .at_most("double pendulum against that of a tree, 1 s, m", apart,
+               allowed<TypeParam>(1e-7, 1016 * epsilon<float>()));
 }
 
 }  // namespace

@@ -43,7 +43,8 @@ TYPED_TEST(Contact, with_a_spring_sags_by_the_weight_over_its_stiffness) {
   scene.shapes[0].contact_stiffness = 3e4;  // in series with the ball's: 2e4 N/m and 200 N s/m
   scene.shapes[0].contact_damping = 300;
   scene.shapes[1].contact_stiffness = 6e4, scene.shapes[1].contact_damping = 600;
-  // float32: a place of 0.1 m rounds by ε/2 · 0.1 m, which is 1.2e-5 of the sag; a few tens of them add up until it rests.
+  // float32: a place of 0.1 m rounds by ε/2 · 0.1 m, which is 1.2e-5 of the sag; a few tens of them add up until it
+  // rests.
   const double rounding = 20 * testing::epsilon<float>() / 2 * kRadius / (kGravity / 2e4);
   for (const auto& options : {testing::exact_options(), velocity_options()}) {
     for (const double h : {1e-3, 1.0 / 60}) {
@@ -77,7 +78,8 @@ double rebound_height(double e, const model::SolverOptions& options, double h) {
   return peak;
 }
 
-// The bounds are of the step, which takes 0.1 ms to see the impact: 4e-4 m. float32 rounds the height by 6e-4 of it (resting_test.cpp).
+// The bounds are of the step, which takes 0.1 ms to see the impact: 4e-4 m. float32 rounds the height by 6e-4 of it
+// (resting_test.cpp).
 TYPED_TEST(Contact, rebounds_to_the_square_of_its_restitution) {
   const Validation<TypeParam> validation("restitution");
   for (const auto& options : {velocity_options(), testing::exact_options()}) {

@@ -31,8 +31,8 @@ double deepest_overlap(const testing::SingleWorld<Real>& world) {
     const int a = i / m.shape_count, b = i % m.shape_count;
     if (a <= b || m.shapes[a].body == m.shapes[b].body) continue;
     collide::ContactPoint<double> points[collide::kMaxPairContacts];
-    const int count = collide::collide_pair(collide::shape_of(m, m.shapes[a]), pose(a), collide::shape_of(m, m.shapes[b]), pose(b),
-                                            0.0, points);
+    const int count = collide::collide_pair(collide::shape_of(m, m.shapes[a]), pose(a),
+                                            collide::shape_of(m, m.shapes[b]), pose(b), 0.0, points);
     for (int k = 0; k < count; ++k) deepest = std::max(deepest, -points[k].gap);
   }
   return deepest;
@@ -45,9 +45,9 @@ struct Pile {
 
 class ConvexPiles : public ::testing::TestWithParam<Pile> {};
 
-// 30 bodies fall for 3 s. In the last of them nothing moves much, in its second half every step converged, and no two shapes
-// overlap by half a millimetre. While they fall, a turning rim or corner may go in by what it moves off its tangent in a step.
-// Places of 1 m round by 1e-7 m in float32, far below these bounds: both precisions share them.
+// 30 bodies fall for 3 s. In the last of them nothing moves much, in its second half every step converged, and no two
+// shapes overlap by half a millimetre. While they fall, a turning rim or corner may go in by what it moves off its
+// tangent in a step. Places of 1 m round by 1e-7 m in float32, far below these bounds: both precisions share them.
 template <typename Real>
 void settle(const Pile& pile) {
   const model::SceneSpec scene = testing::convex_heap(30, pile.kinds);
@@ -72,8 +72,9 @@ void settle(const Pile& pile) {
   row.at_most(pile.name + ": deepest overlap at rest, m", deepest, 5e-4);
   row.at_most(pile.name + ": deepest overlap before, m", falling, 3e-3);
   row.at_most(pile.name + ": steps of the last hundred that do not converge", unconverged, 0);
-  row.at_most(pile.name + ": fastest body after 3 s, m/s", fastest, 0.1);  // ellipsoids go on rolling for long; others stand
-  row.at_least(pile.name + ": lowest centre, m", lowest, 0.03);            // above the ground by about their least half width
+  row.at_most(pile.name + ": fastest body after 3 s, m/s", fastest,
+              0.1);                                              // ellipsoids go on rolling for long; others stand
+  row.at_least(pile.name + ": lowest centre, m", lowest, 0.03);  // above the ground by about their least half width
 }
 
 TEST_P(ConvexPiles, settle_without_penetration_in_float32) { settle<float>(GetParam()); }
@@ -85,7 +86,8 @@ TEST(ConvexShapes, steps_do_not_depend_on_the_order_of_a_team) {
                                      ShapeKind::kMesh};
   const model::SceneSpec scene = testing::convex_heap(18, kinds);
   const auto options = model::make_options(model::Preset::kDefault);
-  testing::SingleWorld<float> serial(scene, options, 0.005), reversed(scene, options, 0.005), shuffled(scene, options, 0.005);
+  testing::SingleWorld<float> serial(scene, options, 0.005), reversed(scene, options, 0.005),
+      shuffled(scene, options, 0.005);
   serial.step<team::SerialTeam>(120), reversed.step<team::ReversedTeam>(120), shuffled.step<team::ShuffledTeam>(120);
   ASSERT_GT(serial.record().contact_count, 20);
   for (int b = 0; b < serial.model().body_count; ++b) {
@@ -96,12 +98,12 @@ TEST(ConvexShapes, steps_do_not_depend_on_the_order_of_a_team) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, ConvexPiles,
-                         ::testing::Values(Pile{"cylinders", {ShapeKind::kCylinder}}, Pile{"ellipsoids", {ShapeKind::kEllipsoid}},
-                                         Pile{"hulls", {ShapeKind::kMesh}},
-                                         Pile{"mixed",
-                                              {ShapeKind::kCylinder, ShapeKind::kMesh, ShapeKind::kBox, ShapeKind::kEllipsoid}}),
-                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, ConvexPiles,
+    ::testing::Values(Pile{"cylinders", {ShapeKind::kCylinder}}, Pile{"ellipsoids", {ShapeKind::kEllipsoid}},
+                      Pile{"hulls", {ShapeKind::kMesh}},
+                      Pile{"mixed", {ShapeKind::kCylinder, ShapeKind::kMesh, ShapeKind::kBox, ShapeKind::kEllipsoid}}),
+    [](const auto& info) { return info.param.name; });
 
 }  // namespace
 }  // namespace axion

@@ -1,5 +1,6 @@
-// Driven arms as published ones are built: stiff drives with effort limits on fingers that close loops with dry friction, and
-// links of nearly no mass behind heavy armature. Nearly every step must converge, in both precisions, at a robot's own time step.
+// Driven arms as published ones are built: stiff drives with effort limits on fingers that close loops with dry
+// friction, and links of nearly no mass behind heavy armature. Nearly every step must converge, in both precisions, at
+// a robot's own time step.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,8 +13,9 @@
 namespace axion {
 namespace {
 
-// Four drives with kp of 800 to 1500 and limits of 20 to 50 N m, armature and dry friction on every joint; each finger is a
-// four-bar, so that three frictions and three limits meet in one freedom. Links of 20 to 50 g, armature up to 0.1 kg m².
+// Four drives with kp of 800 to 1500 and limits of 20 to 50 N m, armature and dry friction on every joint; each finger
+// is a four-bar, so that three frictions and three limits meet in one freedom. Links of 20 to 50 g, armature up to 0.1
+// kg m².
 const char* const kGripper = R"(<mujoco>
   <compiler angle="radian" autolimits="true"/>
   <option timestep="0.002"/>
@@ -156,7 +158,8 @@ void drive_at_random(const Arm& arm, int steps) {
     joint_error = std::max(joint_error, double(world.record().max_joint_error));
   }
   const testing::Validation<Real> row("driven arms");
-  const std::string name = std::string(arm.name) + ", a control for " + std::to_string(arm.hold) + (arm.hold == 1 ? " step: " : " steps: ");
+  const std::string name =
+      std::string(arm.name) + ", a control for " + std::to_string(arm.hold) + (arm.hold == 1 ? " step: " : " steps: ");
   row.at_least(name + "steps converged", double(converged) / steps, 0.999);
   row.at_most(name + "Newton iterations a step", double(iterations) / steps, 4);
   EXPECT_EQ(fallbacks, 0) << arm.name;

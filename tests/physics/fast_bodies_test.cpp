@@ -1,6 +1,6 @@
-// What would pass through a wall within one step is stopped, however it came to that speed; and contacts that no step closes
-// are not in it. The bounds are of the bodies' sizes, a centimetre and more; float32 rounds places of metres by 1e-7 m, so that both
-// precisions share them, and both have the same contacts.
+// What would pass through a wall within one step is stopped, however it came to that speed; and contacts that no step
+// closes are not in it. The bounds are of the bodies' sizes, a centimetre and more; float32 rounds places of metres by
+// 1e-7 m, so that both precisions share them, and both have the same contacts.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -48,7 +48,8 @@ template <typename Real, typename Push>
 void fly(double h, int steps, Flight& flight, Push&& push) {
   for (const auto kind : {model::ShapeKind::kSphere, model::ShapeKind::kCapsule, model::ShapeKind::kBox}) {
     for (const bool wall_moves : {false, true}) {
-      testing::SingleWorld<Real> world(wall_and_bullet(kind, wall_moves), model::make_options(model::Preset::kDefault), h);
+      testing::SingleWorld<Real> world(wall_and_bullet(kind, wall_moves), model::make_options(model::Preset::kDefault),
+                                       h);
       for (int k = 0; k < steps; ++k) {
         push(world.world(), k);
         world.step();
@@ -90,8 +91,8 @@ TYPED_TEST(FastBodies, do_not_tunnel_when_a_force_drives_them_through_in_one_ste
   expect_before_the_wall(Validation<TypeParam>("pushed bullet against a thin wall"), flight);
 }
 
-// Its velocity carries a ball past another, though it closes their gap along the line of centres; a force turns it into the
-// other. The pair is none until there is a result, and then it must be one.
+// Its velocity carries a ball past another, though it closes their gap along the line of centres; a force turns it into
+// the other. The pair is none until there is a result, and then it must be one.
 TYPED_TEST(FastBodies, do_not_tunnel_when_a_force_turns_their_way_into_a_body) {
   const Validation<TypeParam> validation("ball turned into another");
   double furthest = -1;
@@ -110,7 +111,8 @@ TYPED_TEST(FastBodies, do_not_tunnel_when_a_force_turns_their_way_into_a_body) {
     EXPECT_EQ(world.record().contact_count, 1);
     furthest = std::max(furthest, double(world.world().x[0].x) - double(world.world().x[1].x));
   }
-  // A contact's compliance may take a hundredth of an impact, here of the 2.7 m that were left of the step (contact_rows.hpp).
+  // A contact's compliance may take a hundredth of an impact, here of the 2.7 m that were left of the step
+  // (contact_rows.hpp).
   validation.at_most("centre of the ball beyond the other's, m", furthest, -0.2 + 0.01 * 2.7);
 }
 

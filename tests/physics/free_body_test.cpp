@@ -75,10 +75,11 @@ TopState extrapolate(const TopState& coarse, TopState fine) {
 
 TYPED_TEST(KaneTop, turns_as_the_closed_solution_with_and_without_gravity) {
   using Real = TypeParam;
-  // float32: the other modes take ω to the body's axes and back in each step, ε/2 · 7.5 rad/s each way, of one sign at worst.
-  // Turned for half of the second on average that is half as much in the angle and a quarter in q. R adds twice the error
-  // of 2000 steps to that of 1000. SPLIT carries on what rounding leaves, so that it is off by what is read alone, whatever the
-  // number of steps: 4ε in q, of numbers up to one, and in ω up to 7.5 rad/s; it reaches 1.2e-7 and 8.2e-7 rad/s.
+  // float32: the other modes take ω to the body's axes and back in each step, ε/2 · 7.5 rad/s each way, of one sign at
+  // worst. Turned for half of the second on average that is half as much in the angle and a quarter in q. R adds twice
+  // the error of 2000 steps to that of 1000. SPLIT carries on what rounding leaves, so that it is off by what is read
+  // alone, whatever the number of steps: 4ε in q, of numbers up to one, and in ω up to 7.5 rad/s; it reaches 1.2e-7 and
+  // 8.2e-7 rad/s.
   const double omega_rounding = 1000 * epsilon<float>() * 7.5, q_rounding = omega_rounding / 4;
   const double q_read = 4 * epsilon<float>(), omega_read = 4 * epsilon<float>() * 7.5;
   const Validation<Real> row("torque-free top");
@@ -145,12 +146,13 @@ Turned turn_box(GyroscopicMode mode, double h) {
 TYPED_TEST(FreeBox, keeps_its_angular_momentum_and_gains_no_energy_under_default) {
   using Real = TypeParam;
   const Turned t = turn_box<Real>(GyroscopicMode::kSplit, 0.01), fine = turn_box<Real>(GyroscopicMode::kSplit, 0.005);
-  // float32: what is read, 4ε of the momentum and twice that of the energy, after any number of steps; it reaches 8e-8 and, of
-  // the energy, the splitting's own 8.8e-6.
+  // float32: what is read, 4ε of the momentum and twice that of the energy, after any number of steps; it reaches 8e-8
+  // and, of the energy, the splitting's own 8.8e-6.
   const double rounding = 4 * epsilon<float>();
   const Validation<Real> row("free box");
   row.at_most("SPLIT: angular momentum lost, relative", t.momentum_lost, allowed<Real>(1e-12, rounding));
-  // The continuum's energy is constant; that of the splitting stays near it and oscillates with (ωh)² = 1.4e-3, no trend.
+  // The continuum's energy is constant; that of the splitting stays near it and oscillates with (ωh)² = 1.4e-3, no
+  // trend.
   row.at_most("SPLIT: energy against the start, relative", t.energy_off, allowed<Real>(1e-5, 1e-5 + 2 * rounding));
   if (std::is_same_v<Real, double>) {
     row.at_least("SPLIT: order of that", std::log2(t.energy_off / fine.energy_off), 1.9);
@@ -175,7 +177,7 @@ TYPED_TEST(FreeBox, loses_what_backward_euler_loses_with_an_implicit_gyroscopic_
 
 // A box that spins about its middle axis at 5 rad/s, 0.01 rad/s about the others, for 20 s.
 struct Spin {
-  std::vector<double> reversals;  // s, when it turned over
+  std::vector<double> reversals;    // s, when it turned over
   double energy_off, momentum_off;  // against the start, relative, at the end
 };
 
@@ -207,9 +209,10 @@ Spin spin_about_middle_axis(double h) {
   return spin;
 }
 
-// Near the separatrix the energy is 4e-6 of itself away from where a box would not turn over: what rounding does to it decides
-// when it does. float32 reaches what float64 does, as what its quaternion and angular velocity leave is carried on: a few units
-// in the last place of what is read, after any number of steps, where without that 20,000 steps lose 1e-3 of the energy.
+// Near the separatrix the energy is 4e-6 of itself away from where a box would not turn over: what rounding does to it
+// decides when it does. float32 reaches what float64 does, as what its quaternion and angular velocity leave is carried
+// on: a few units in the last place of what is read, after any number of steps, where without that 20,000 steps lose
+// 1e-3 of the energy.
 TEST(SpinAboutTheMiddleAxis, turns_over_in_float32_when_it_does_in_float64_and_drifts_nowhere) {
   for (const double h : {1e-3, 5e-3}) {
     const Spin single = spin_about_middle_axis<float>(h), exact = spin_about_middle_axis<double>(h);
@@ -269,8 +272,8 @@ TYPED_TEST(Momentum, of_a_hinged_tree_that_a_ball_hits_is_kept) {
     touched += world.record().contact_count > 0 && w.lambda_contact[0] > 0;
   }
   const auto after = world.momentum();
-  // float32: the stop test leaves 4ε of the impulses and momenta that a step sums on each body, 6 N s on six bodies: 3e-6
-  // N s a step, in 200 steps 6e-4 N s with one sign; angular momentum at arms of 3 m three times that.
+  // float32: the stop test leaves 4ε of the impulses and momenta that a step sums on each body, 6 N s on six bodies:
+  // 3e-6 N s a step, in 200 steps 6e-4 N s with one sign; angular momentum at arms of 3 m three times that.
   const double rounding = 200 * 6 * 4 * epsilon<float>();
   const Validation<Real> row("momentum");
   EXPECT_GT(touched, 0);

@@ -1,6 +1,6 @@
-// What files say of contacts and joints, seen in the motion: exclusions, priority, many shapes on a body, and joints that are
-// made into a chain. The bounds are of the compliance, the step and the method: 1e-4 m and more, where places of 1 m round by
-// 6e-8 m in float32, so that both precisions share them.
+// What files say of contacts and joints, seen in the motion: exclusions, priority, many shapes on a body, and joints
+// that are made into a chain. The bounds are of the compliance, the step and the method: 1e-4 m and more, where places
+// of 1 m round by 6e-8 m in float32, so that both precisions share them.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -42,10 +42,11 @@ TYPED_TEST(ImportedScenes, a_ball_that_is_excluded_from_a_fixed_base_lies_on_the
 TYPED_TEST(ImportedScenes, a_box_of_higher_priority_slides_as_its_own_friction_lets_it) {
   const auto distance = [](const std::string& box) {
     const double dt = 0.002;
-    auto world = imported<TypeParam>("<worldbody><geom type='plane' size='5 5 1' friction='.9'/><body pos='0 0 .1'>"
-                                     "<freejoint/><geom type='box' size='.2 .2 .1' friction='.1' " +
-                                         box + "/></body></worldbody>",
-                                     dt);
+    auto world = imported<TypeParam>(
+        "<worldbody><geom type='plane' size='5 5 1' friction='.9'/><body pos='0 0 .1'>"
+        "<freejoint/><geom type='box' size='.2 .2 .1' friction='.1' " +
+            box + "/></body></worldbody>",
+        dt);
     world.world().v[0] = {1, 0, 0};
     world.step(1000);
     EXPECT_NEAR(double(world.world().v[0].x), 0, 1e-4);
@@ -61,9 +62,9 @@ TYPED_TEST(ImportedScenes, a_body_of_many_spheres_keeps_all_its_contacts) {
   for (int i = 0; i < 36; ++i) {
     spheres += "<geom size='.05' pos='" + std::to_string(0.1 * (i % 6)) + " " + std::to_string(0.1 * (i / 6)) + " 0'/>";
   }
-  auto world = imported<TypeParam>("<worldbody><geom type='plane' size='5 5 1'/><body pos='0 0 .06'><freejoint/>" +
-                                       spheres + "</body></worldbody>",
-                                   0.005);
+  auto world = imported<TypeParam>(
+      "<worldbody><geom type='plane' size='5 5 1'/><body pos='0 0 .06'><freejoint/>" + spheres + "</body></worldbody>",
+      0.005);
   int most = 0;
   for (int k = 0; k < 200; ++k) {
     world.step();

@@ -93,7 +93,8 @@ TYPED_TEST(JointEffort, a_drive_gives_its_limit_until_it_reaches_its_speed) {
   world.step(200);
   ASSERT_TRUE(world.converged());
   const int row = world.model().lock_count + world.model().axis_count + world.model().limit_count;
-  // float32: the stop test leaves 4ε · 1 m/s of the drive's row, and a speed of 1 m/s rounds by ε/2: in a step 5e-4 N on 1 kg.
+  // float32: the stop test leaves 4ε · 1 m/s of the drive's row, and a speed of 1 m/s rounds by ε/2: in a step 5e-4 N
+  // on 1 kg.
   validation.at_most("speed once reached against 1 less the drive's droop, m/s",
                      std::abs(world.world().v[0].z - (1 - kGravity / 4e5)), testing::allowed<TypeParam>(1e-9, 1e-6));
   validation.at_most("effort once reached against mg, relative",

@@ -1,5 +1,5 @@
-// Joints that start beyond their limits: back within a tenth of a second, without violence, at any step.
-// The bounds are of the method; an angle of 1 rad rounds by 6e-8 rad in float32, far below them, so that both precisions share them.
+// Joints that start beyond their limits: back within a tenth of a second, without violence, at any step. The bounds are
+// of the method; an angle of 1 rad rounds by 6e-8 rad in float32, far below them, so that both precisions share them.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -23,7 +23,8 @@ model::SceneSpec link_beyond_limit(double mass, double armature, bool on_trunk) 
   const int link = static_cast<int>(scene.bodies.size());
   scene.bodies.push_back(testing::solid_box("link", mass, {0.2, 0.02, 0.02}, {0.2, 0, 1}));
   model::JointSpec joint;
-  joint.name = "knee", joint.kind = model::JointKind::kAxes, joint.parent = on_trunk ? 0 : model::kWorldBody, joint.child = link;
+  joint.name = "knee", joint.kind = model::JointKind::kAxes, joint.parent = on_trunk ? 0 : model::kWorldBody,
+  joint.child = link;
   joint.axes = {testing::hinge("knee", {0, 1, 0}, {-0.2, 0, 0})};
   joint.axes[0].limited = true, joint.axes[0].lower = -2, joint.axes[0].upper = -kStart;
   joint.axes[0].armature = armature;
@@ -66,7 +67,8 @@ TYPED_TEST(Limit, brings_a_joint_back_in_its_recovery_time_whatever_its_mass_and
           // At 100 ms there is one step, which turns it by no more than half a radian.
           left = std::max(left, h < 0.1 ? result.left : result.left - kStart + 0.5);
           fastest = std::max(fastest, result.fastest * options.limit_recovery_time / kStart);
-          EXPECT_TRUE(result.converged) << "mass " << mass << " armature " << armature << " h " << h << " trunk " << on_trunk;
+          EXPECT_TRUE(result.converged) << "mass " << mass << " armature " << armature << " h " << h << " trunk "
+                                        << on_trunk;
         }
       }
     }

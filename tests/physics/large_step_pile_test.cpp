@@ -74,8 +74,8 @@ Overlap overlap_of(const testing::SingleWorld<Real>& world) {
     const model::PairData<Real> pair = model::pair_data(m, i);
     const model::ShapeData<Real>&a = m.shapes[pair.shape_a], &b = m.shapes[pair.shape_b];
     collide::ContactPoint<Real> points[collide::kMaxPairContacts];
-    const int found = collide::collide_pair(collide::shape_of(m, a), pose_of(world, a),
-                                            collide::shape_of(m, b), pose_of(world, b), Real(0), points);
+    const int found = collide::collide_pair(collide::shape_of(m, a), pose_of(world, a), collide::shape_of(m, b),
+                                            pose_of(world, b), Real(0), points);
     double depth = 0;
     for (int k = 0; k < found; ++k) depth = std::max(depth, -double(points[k].gap));
     const bool named = std::any_of(w.contacts, w.contacts + world.record().contact_count,
@@ -107,9 +107,9 @@ TYPED_TEST(LargeStepPile, names_every_overlap_that_a_converged_step_leaves_and_r
       unnamed = std::max(unnamed, overlap.unnamed);
       unreported = std::max(unreported, overlap.deepest - double(world.record().max_penetration));
     }
-    // A tenth of the margin is what turning may bring about without being looked for. Faces of boxes that slide past each other
-    // by their own size within a step are seen by the corners that they had before: 2 mm of bodies of 200 mm. Places of 2 m round
-    // by 1e-7 m in float32: the same bounds.
+    // A tenth of the margin is what turning may bring about without being looked for. Faces of boxes that slide past
+    // each other by their own size within a step are seen by the corners that they had before: 2 mm of bodies of 200
+    // mm. Places of 2 m round by 1e-7 m in float32: the same bounds.
     const std::string name = "150 balls and boxes, " + std::to_string(static_cast<int>(1e3 * h)) + " ms: ";
     validation.at_most(name + "overlap without a contact after a converged step, m", unnamed, 0.3 * margin);
     validation.at_most(name + "overlap beyond max_penetration after a converged step, m", unreported, 0.3 * margin);

@@ -1,6 +1,7 @@
 // What contacts carry: heavy bodies on light ones, whatever the bound on the speed at which overlap is pushed out.
 //
-// A contact with compliance Σ sags by Σ times its force. That is no overlap to be recovered, so nothing bounds the force.
+// A contact with compliance Σ sags by Σ times its force. That is no overlap to be recovered, so nothing bounds the
+// force.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -92,7 +93,8 @@ TYPED_TEST(HeavyOnLight, is_carried_by_round_bodies_too) {
     const Load sphere = carry<TypeParam>(round_stack(model::ShapeKind::kSphere, 20e3), 1, h, 0.3);
     const Load capsule = carry<TypeParam>(round_stack(model::ShapeKind::kCapsule, 20e3), 1, h, 0.3);
     validation.at_most("20 t on 1 kg, spheres: sunk, of the sag of its weight", sphere.sunk / static_sag(20e3, 1), 2.0);
-    validation.at_most("20 t on 1 kg, capsules: sunk, of the sag of its weight", capsule.sunk / static_sag(20e3, 1), 2.0);
+    validation.at_most("20 t on 1 kg, capsules: sunk, of the sag of its weight", capsule.sunk / static_sag(20e3, 1),
+                       2.0);
   }
 }
 
@@ -101,7 +103,8 @@ TYPED_TEST(HeavyOnLight, is_carried_whatever_bounds_the_speed_of_push_out) {
   for (const double speed : {0.05, 1e-3, 0.0}) {
     for (const double h : {1e-3, 5e-3, 20e-3}) {
       const Load load = carry<TypeParam>(testing::box_stack(2, 1e3), speed, h, 0.4);
-      validation.at_most("1 t on 1 kg, slow push-out: sunk, of the sag of its weight", load.sunk / static_sag(1e3, 4), 2.2);
+      validation.at_most("1 t on 1 kg, slow push-out: sunk, of the sag of its weight", load.sunk / static_sag(1e3, 4),
+                         2.2);
     }
   }
 }

@@ -1,7 +1,7 @@
 // The same MJCF in C MuJoCo and here: what the models are made of, and smooth motions, whose errors fall with dt.
 //
-// MuJoCo runs with its fourth order integrator and steps so small that it counts as exact. Contacts and limits are off in
-// both, because MuJoCo's are soft.
+// MuJoCo runs with its fourth order integrator and steps so small that it counts as exact. Contacts and limits are off
+// in both, because MuJoCo's are soft.
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
@@ -36,10 +36,12 @@ struct Mode {
   double step, order, order_in_float;
 };
 
-// float32: at .25 ms errors of first order are 1e-4 of the motion and more, and rounding of 2000 steps, ε/2 each, is up to a fifth of
-// that when its signs lean one way: it takes log2(1.2)/2 = 0.13 from the slope over two halvings. Those of second order are a few
-// 1e-5 of the motion at 3 ms, of which rounding of 160 steps and what the stop test leaves of each is up to a half.
-constexpr Mode kModes[] = {{JointMode::kCurrent, "CURRENT", 1e-3, 0.9, 0.77}, {JointMode::kBlended, "DEFAULT", 0.0125, 1.9, 1.4}};
+// float32: at .25 ms errors of first order are 1e-4 of the motion and more, and rounding of 2000 steps, ε/2 each, is up
+// to a fifth of that when its signs lean one way: it takes log2(1.2)/2 = 0.13 from the slope over two halvings. Those
+// of second order are a few 1e-5 of the motion at 3 ms, of which rounding of 160 steps and what the stop test leaves of
+// each is up to a half.
+constexpr Mode kModes[] = {{JointMode::kCurrent, "CURRENT", 1e-3, 0.9, 0.77},
+                           {JointMode::kBlended, "DEFAULT", 0.0125, 1.9, 1.4}};
 constexpr double kHold = 0.05;  // s, of a control
 
 // Three links with offset anchors, oblique axes, armature, damping and springs; a universal joint in the middle.
@@ -180,7 +182,8 @@ class AgainstMujoco : public ::testing::Test {
       std::vector<double> errors;
       for (const double h : steps) errors.push_back(motion_error<Real>(scene, exact, mode.mode, duration, h));
       const std::string at = mode.mode == JointMode::kCurrent ? "1 to .25 ms" : "12.5 to 3.1 ms";
-      row.at_most(name + ", " + mode.name + ": error at the first of " + at + ", share of the motion", errors.front() / moved, 0.02);
+      row.at_most(name + ", " + mode.name + ": error at the first of " + at + ", share of the motion",
+                  errors.front() / moved, 0.02);
       row.at_least(name + ", " + mode.name + ": order over " + at, testing::fitted_order(steps, errors),
                    allowed<Real>(mode.order, mode.order_in_float));
     }

@@ -1,5 +1,5 @@
-// Order of accuracy in time: forces, controls, dampers, springs and drives against closed formulas; velocities at the instant of
-// the poses; and what large steps may not do.
+// Order of accuracy in time: forces, controls, dampers, springs and drives against closed formulas; velocities at the
+// instant of the poses; and what large steps may not do.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -65,7 +65,8 @@ TYPED_TEST(Order, a_free_body_flies_along_the_parabola_at_any_step) {
       velocity = std::max(velocity, math::norm(math::cast<double>(w.v_at_pose[0]) - v));
     }
   }
-  // float32: 1000 steps round a place of up to 3 m and a speed of up to 6 m/s by ε/2 each, and the speed's error adds up again.
+  // float32: 1000 steps round a place of up to 3 m and a speed of up to 6 m/s by ε/2 each, and the speed's error adds
+  // up again.
   const double rounding = 1000 * testing::epsilon<float>() * 6;
   const Validation<Real> row("free flight");
   row.at_most("place against the parabola, m", place, allowed<Real>(1e-11, rounding));
@@ -101,17 +102,30 @@ void push(const model::SceneSpec& scene, const std::function<void(model::WorldVi
 TYPED_TEST(Order, a_control_or_a_wrench_acts_from_the_instant_it_is_given) {
   using Real = TypeParam;
   using View = model::WorldView<Real>;
-  push<Real>(cart(), [](View& w, double f) { w.control[0] = Real(f); }, "motor");
-  push<Real>(cart(), [](View& w, double f) { w.force[0] = {Real(f), 0, 0}; }, "wrench on a cart");
+  push<Real>(
+      cart(), [](View& w, double f) { w.control[0] = Real(f); }, "motor");
+  push<Real>(
+      cart(),
+      [](View& w, double f) {
+        w.force[0] = {Real(f), 0, 0};
+      },
+      "wrench on a cart");
   model::SceneSpec free = falling_box();
   free.gravity = {0, 0, 0};
-  push<Real>(free, [](View& w, double f) { w.force[0] = {Real(f), 0, 0}; }, "wrench on a free body");
+  push<Real>(
+      free,
+      [](View& w, double f) {
+        w.force[0] = {Real(f), 0, 0};
+      },
+      "wrench on a free body");
 }
 
-// The bounds hold in both precisions: what 320 steps of 2.5 ms round of 3 m is 1e-6 m, the errors are 1e-5 m and more there.
-// Error of the place of a cart that starts at 0 with `speed` and is drawn by what `make` adds to it, after 0.8 s.
+// The bounds hold in both precisions: what 320 steps of 2.5 ms round of 3 m is 1e-6 m, the errors are 1e-5 m and more
+// there. Error of the place of a cart that starts at 0 with `speed` and is drawn by what `make` adds to it, after 0.8
+// s.
 template <typename Real>
-double cart_error(double h, double speed, double exact, const std::function<void(model::SceneSpec&)>& make, double control) {
+double cart_error(double h, double speed, double exact, const std::function<void(model::SceneSpec&)>& make,
+                  double control) {
   model::SceneSpec scene = cart();
   make(scene);
   testing::SingleWorld<Real> world(scene, exact_options(), h);
@@ -123,8 +137,8 @@ double cart_error(double h, double speed, double exact, const std::function<void
 }
 
 template <typename Real>
-void expect_second_order(const std::string& name, double speed, double exact, const std::function<void(model::SceneSpec&)>& make,
-                         double control = 0) {
+void expect_second_order(const std::string& name, double speed, double exact,
+                         const std::function<void(model::SceneSpec&)>& make, double control = 0) {
   const std::vector<double> steps{0.02, 0.01, 0.005, 0.0025};
   std::vector<double> errors;
   for (const double h : steps) errors.push_back(cart_error<Real>(h, speed, exact, make, control));
@@ -140,10 +154,10 @@ TYPED_TEST_SUITE(OrderOfAnAxis, testing::Precisions, testing::PrecisionNames);
 TYPED_TEST(OrderOfAnAxis, is_two_with_dampers_springs_armature_and_drives) {
   const double m = 2, t = 0.8;
   expect_second_order<TypeParam>("damper", 3, 3 * m / 4 * (1 - std::exp(-4 * t / m)),
-                      [](model::SceneSpec& s) { s.joints[0].axes[0].damping = 4; });
+                                 [](model::SceneSpec& s) { s.joints[0].axes[0].damping = 4; });
   const double omega = std::sqrt(50 / m);
   expect_second_order<TypeParam>("spring", 3, 3 / omega * std::sin(omega * t),
-                      [](model::SceneSpec& s) { s.joints[0].axes[0].stiffness = 50; });
+                                 [](model::SceneSpec& s) { s.joints[0].axes[0].stiffness = 50; });
   const double heavy = std::sqrt(50 / (m + 3));
   expect_second_order<TypeParam>("spring and armature", 3, 3 / heavy * std::sin(heavy * t), [](model::SceneSpec& s) {
     s.joints[0].axes[0].stiffness = 50, s.joints[0].axes[0].armature = 3;
@@ -152,17 +166,19 @@ TYPED_TEST(OrderOfAnAxis, is_two_with_dampers_springs_armature_and_drives) {
   const double kp = 100, kd = 10, decay = kd / (2 * m), turn = std::sqrt(kp / m - decay * decay);
   const double driven = 1 - std::exp(-decay * t) * (std::cos(turn * t) + decay / turn * std::sin(turn * t));
   for (const bool limited : {false, true}) {
-    expect_second_order<TypeParam>(limited ? "position drive with an effort limit" : "position drive", 0, driven,
-                        [&](model::SceneSpec& s) {
-                          model::ActuatorSpec& drive = s.actuators[0];
-                          drive.kind = model::ActuatorKind::kPosition, drive.kp = kp, drive.kd = kd;
-                          if (limited) drive.effort_limited = true, drive.effort_lower = -1e3, drive.effort_upper = 1e3;
-                        },
-                        1);
+    expect_second_order<TypeParam>(
+        limited ? "position drive with an effort limit" : "position drive", 0, driven,
+        [&](model::SceneSpec& s) {
+          model::ActuatorSpec& drive = s.actuators[0];
+          drive.kind = model::ActuatorKind::kPosition, drive.kp = kp, drive.kd = kd;
+          if (limited) drive.effort_limited = true, drive.effort_lower = -1e3, drive.effort_upper = 1e3;
+        },
+        1);
   }
   // m ẋ' = kd (1 − ẋ) from rest.
-  expect_second_order<TypeParam>("velocity drive", 0, t - m / 6 * (1 - std::exp(-6 * t / m)),
-                      [](model::SceneSpec& s) { s.actuators[0].kind = model::ActuatorKind::kVelocity, s.actuators[0].kd = 6; }, 1);
+  expect_second_order<TypeParam>(
+      "velocity drive", 0, t - m / 6 * (1 - std::exp(-6 * t / m)),
+      [](model::SceneSpec& s) { s.actuators[0].kind = model::ActuatorKind::kVelocity, s.actuators[0].kd = 6; }, 1);
 }
 
 template <typename Real>
@@ -227,8 +243,8 @@ TYPED_TEST(VelocityAtThePose, of_what_rests_is_zero_and_an_impact_is_no_rebound)
   }
 }
 
-// A double pendulum with dampers, armature and a motor whose control changes at every step: a client that reads the state and
-// writes it back each step leaves the trajectory where it was.
+// A double pendulum with dampers, armature and a motor whose control changes at every step: a client that reads the
+// state and writes it back each step leaves the trajectory where it was.
 TYPED_TEST(VelocityAtThePose, set_again_at_every_step_continues_with_second_order) {
   using Real = TypeParam;
   model::SceneSpec scene = testing::pendulum_chain(2);
@@ -265,7 +281,8 @@ TYPED_TEST(VelocityAtThePose, set_again_at_every_step_continues_with_second_orde
   for (const double h : steps) differences.push_back(math::norm(end(h, false) - end(h, true)));
   apart = differences.back();
   // float32: 240 steps round places of 2 m by ε/2 · 2 m each, which is above what the method leaves and has no order.
-  row.at_most("set again against left alone at 2.5 ms, m", apart, allowed<Real>(1e-6, 1e-6 + 240 * testing::epsilon<float>()));
+  row.at_most("set again against left alone at 2.5 ms, m", apart,
+              allowed<Real>(1e-6, 1e-6 + 240 * testing::epsilon<float>()));
   if constexpr (std::is_same_v<Real, float>) return;
   row.at_least("order of that from 20 to 2.5 ms", fitted_order(steps, differences), 1.9);
 }

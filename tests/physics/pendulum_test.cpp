@@ -1,7 +1,7 @@
 // Pendulums against their discrete answers under backward Euler (joint mode CURRENT) and against the continuum.
 //
-// CURRENT is first order: its Richardson extrapolation R = 2x(h/2) − x(h) must meet the continuum. Preset DEFAULT must be
-// nearer than backward Euler, and is second order after a state is set.
+// CURRENT is first order: its Richardson extrapolation R = 2x(h/2) − x(h) must meet the continuum. Preset DEFAULT must
+// be nearer than backward Euler, and is second order after a state is set.
 #include <cstdio>
 #include <vector>
 
@@ -46,9 +46,9 @@ template <typename Real>
 class PointPendulum : public ::testing::Test {};
 TYPED_TEST_SUITE(PointPendulum, testing::Precisions, testing::PrecisionNames);
 
-// A bob of 1 kg at (-1, 0, 0) about a hinge at the origin. A point has no inertia, a body must have some, and a share I/mL²
-// of the motion goes into it: 0.6·I m at 1 s. But the hinge's rows weigh 1/m + L²/I, of which float32 keeps 1/m to
-// ε·L²m/I only.
+// A bob of 1 kg at (-1, 0, 0) about a hinge at the origin. A point has no inertia, a body must have some, and a share
+// I/mL² of the motion goes into it: 0.6·I m at 1 s. But the hinge's rows weigh 1/m + L²/I, of which float32 keeps 1/m
+// to ε·L²m/I only.
 template <typename Real>
 constexpr double kBobInertia = std::is_same_v<Real, float> ? 1e-6 : 1e-8;
 constexpr Answer kPointPendulum[] = {{1, 0.986291751, -0.165010853, 1e-2, 0.951218363, -0.308518436},
@@ -68,7 +68,8 @@ model::SceneSpec point_pendulum() {
 }
 
 // float32: N steps each round x by ε/2 · 1 m and v by ε/2 · 4.4 m/s; with one sign these are N ε/2 · 1 m and, as the
-// velocity's errors act for the rest of the second, N ε/2 · 4.4 m/s · 0.5 s: N ε/2 · 3.2 m. The bob's inertia adds its share.
+// velocity's errors act for the rest of the second, N ε/2 · 4.4 m/s · 0.5 s: N ε/2 · 3.2 m. The bob's inertia adds its
+// share.
 double rounding_of(const Answer& a) { return a.time / a.be_h * epsilon<float>() * 1.6 + kBobInertia<float>; }
 
 std::string step_of(const Answer& a) { return a.be_h == 1e-2 ? ", h .01" : ", h .001"; }
@@ -111,9 +112,9 @@ constexpr Answer kUnequal[] = {{0.25, 1.457536007, -0.301721502, 1e-3, 1.4572756
                                {0.5, 1.060768982, -1.057792265, 1e-3, 1.059937797, -1.058713722}};
 constexpr Answer kEqual = {testing::kEqualPendulumTime, testing::kEqualPendulumX, testing::kEqualPendulumZ, 0, 0, 0};
 
-// float32, h = 1 ms, N = 500 steps: rows at position level ask in each step for the velocity that undoes the rounding of
-// positions of 2 m, ε m/h = 1.2e-4 m/s. It acts against the constraint and is undone by the next, so that what stays is
-// a random walk of ε m a step, √N ε · 2 m = 5e-6 m, and its coupling into the motion through the thousandfold mass.
+// float32, h = 1 ms, N = 500 steps: rows at position level ask in each step for the velocity that undoes the rounding
+// of positions of 2 m, ε m/h = 1.2e-4 m/s. It acts against the constraint and is undone by the next, so that what stays
+// is a random walk of ε m a step, √N ε · 2 m = 5e-6 m, and its coupling into the motion through the thousandfold mass.
 constexpr double kHalfSecondRounding = 500 * 1.2e-7;
 
 TYPED_TEST(UnequalDoublePendulum, is_ideal_backward_euler_in_mode_current) {
@@ -165,8 +166,8 @@ TYPED_TEST(UnequalDoublePendulum, meets_the_continuum_and_keeps_its_hinges_close
   const Validation<TypeParam> row("double pendulum, mass ratio");
   for (const Answer& a : kUnequal) {
     check_continuum(row, testing::kUnequalPendulum, a);
-    // Above 2.5 ms the thousandfold mass asks for some of CURRENT in the blend, which falls faster than any order. Below,
-    // the error is 1e-6 m and less, which is the rounding of float32: there it has no order to be seen.
+    // Above 2.5 ms the thousandfold mass asks for some of CURRENT in the blend, which falls faster than any order.
+    // Below, the error is 1e-6 m and less, which is the rounding of float32: there it has no order to be seen.
     if (std::is_same_v<TypeParam, float>) continue;
     row.at_least(
         std::string("order of DEFAULT at ") + (a.time == 0.25 ? ".25" : ".5") + " s over 2.5 to .625 ms",
@@ -198,8 +199,8 @@ TYPED_TEST(EqualDoublePendulum, keeps_its_energy_over_ten_thousand_steps_under_d
     if (k < 2000) early += e / 2000;
     if (k >= 8000) late += e / 2000;
   }
-  // float32: rounding of positions, ε/2 · 2 m a step against a weight of 10 N, is 1.2e-6 J; as a walk of 10⁴ steps 1.2e-4 J,
-  // 6e-6 of the depth of 20 J. The same bound holds for it.
+  // float32: rounding of positions, ε/2 · 2 m a step against a weight of 10 N, is 1.2e-6 J; as a walk of 10⁴ steps
+  // 1.2e-4 J, 6e-6 of the depth of 20 J. The same bound holds for it.
   const Validation<Real> row("equal double pendulum");
   row.at_most("DEFAULT: drift of the mean energy over 10⁴ steps of 10 ms, share of its depth", std::abs(late - early),
               1e-4);
@@ -220,7 +221,8 @@ TYPED_TEST(HeavyChain, holds_a_thousandfold_end_mass) {
     error = std::max(error, double(world.record().max_joint_error));
     converged += world.converged();
   }
-  // The bounds are of the stop test of preset DEFAULT. float32: links of ten metres round by 1e-6 m, and a step may fail by that.
+  // The bounds are of the stop test of preset DEFAULT. float32: links of ten metres round by 1e-6 m, and a step may
+  // fail by that.
   const Validation<TypeParam> row("chain with a heavy end");
   row.at_most("joints together, m", error, 1e-4);
   row.at_least("steps converged", converged / 300.0, 0.99);

@@ -1,5 +1,5 @@
-// Published robots with random controls: what must hold on every one of them, in both precisions. The bounds are of the stop test
-// and the compliance of preset DEFAULT; places of 1 m round by 1e-7 m in float32, far below them.
+// Published robots with random controls: what must hold on every one of them, in both precisions. The bounds are of the
+// stop test and the compliance of preset DEFAULT; places of 1 m round by 1e-7 m in float32, far below them.
 #include <gtest/gtest.h>
 
 #include <cstdio>

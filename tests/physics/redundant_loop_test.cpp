@@ -1,4 +1,5 @@
-// Loops with more rows than they need, solved to what rounding allows: each step converges at any tolerance that is accepted.
+// Loops with more rows than they need, solved to what rounding allows: each step converges at any tolerance that is
+// accepted.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -24,8 +25,8 @@ struct Linkage {
   int bar(const Point& from, const Point& to) {
     const double dx = to[0] - from[0], dz = to[2] - from[2], length = std::hypot(dx, dz), angle = std::atan2(-dz, dx);
     const std::string name = "bar" + std::to_string(scene.bodies.size());
-    model::BodySpec body = testing::solid_box(name, mass, {length / 2, 0.03, 0.03},
-                                              {(from[0] + to[0]) / 2, 0, (from[2] + to[2]) / 2});
+    model::BodySpec body =
+        testing::solid_box(name, mass, {length / 2, 0.03, 0.03}, {(from[0] + to[0]) / 2, 0, (from[2] + to[2]) / 2});
     body.X_WB.rotation = {std::cos(angle / 2), 0, std::sin(angle / 2), 0};
     scene.bodies.push_back(body);
     half.push_back(length / 2);
@@ -51,7 +52,8 @@ constexpr int kWorld = model::kWorldBody;
 
 model::SceneSpec four_bar(double mass) {
   Linkage l{{}, mass, {}};
-  const int crank = l.bar({0, 0, 0}, {0, 0, 0.3}), coupler = l.bar({0, 0, 0.3}, {1, 0, 0.8}), rocker = l.bar({1, 0, 0}, {1, 0, 0.8});
+  const int crank = l.bar({0, 0, 0}, {0, 0, 0.3}), coupler = l.bar({0, 0, 0.3}, {1, 0, 0.8}),
+            rocker = l.bar({1, 0, 0}, {1, 0, 0.8});
   l.hinge(kWorld, crank, -1), l.hinge(crank, coupler, -1), l.hinge(coupler, rocker, 1), l.hinge(kWorld, rocker, -1);
   return l.scene;
 }
@@ -81,7 +83,8 @@ model::SceneSpec door(double mass) {
   scene.bodies = {testing::solid_box("door", mass, {0.5, 0.02, 1}, {0.5, 0, 1})};
   for (int i = 0; i < 2; ++i) {
     model::JointSpec joint;
-    joint.name = "hinge" + std::to_string(i), joint.kind = model::JointKind::kAxes, joint.parent = kWorld, joint.child = 0;
+    joint.name = "hinge" + std::to_string(i), joint.kind = model::JointKind::kAxes, joint.parent = kWorld,
+    joint.child = 0;
     joint.axes = {testing::hinge(joint.name, {0, 0, 1}, {-0.5, 0, 1.6 * i - 0.8})};
     scene.joints.push_back(joint);
   }
@@ -99,8 +102,8 @@ TYPED_TEST(RedundantLoop, converges_at_every_tolerance_without_falling_back) {
     const char* name;
     model::SceneSpec (*make)(double);
   };
-  for (const Case& c : {Case{"four-bar", four_bar}, Case{"ring with a weld", welded_ring}, Case{"two windows", two_windows},
-                        Case{"door on two hinges", door}}) {
+  for (const Case& c : {Case{"four-bar", four_bar}, Case{"ring with a weld", welded_ring},
+                        Case{"two windows", two_windows}, Case{"door on two hinges", door}}) {
     for (const auto preset : {model::Preset::kDefault, model::Preset::kVelocity}) {
       double converged = 1, together = 0;
       int most = 0, fallbacks = 0;
@@ -126,7 +129,8 @@ TYPED_TEST(RedundantLoop, converges_at_every_tolerance_without_falling_back) {
       validation.at_least(name + "steps converged, tolerance 1e-3 to 1e-12", converged, 1.0);
       validation.at_most(name + "Newton iterations, most", most, allowed<Real>(8, 32));
       EXPECT_EQ(fallbacks, 0) << name;
-      // Position level: 16ε of a metre. Velocity level leaves errors of h² (omega h)² of which it takes back a fifth a step.
+      // Position level: 16ε of a metre. Velocity level leaves errors of h² (omega h)² of which it takes back a fifth a
+      // step.
       if (preset != model::Preset::kDefault) continue;
       validation.at_most(name + "joints together at tolerance 1e-12, m", together, allowed<Real>(1e-14, 1e-5));
     }

@@ -66,11 +66,11 @@ TYPED_TEST(TwoBoxes, carry_the_weight_above_them_without_penetration_or_drift) {
   using Real = TypeParam;
   Resting worst;
   for (const double h : {1e-3, 1.0 / 60}) worst.take_greatest(rest<Real>(testing::exact_options(), h));
-  // float32: heights of z = 0.3 m round by ε/2 · z, and rows at position level ask for the velocity that undoes it within
-  // the step: ±ε z/h, which is a force of ε z/(g h²) of the weight above in single steps, 3.7e-3 at 1 ms. It has no
-  // mean over N = 5000 steps: what is left is a whole change of velocity, 1/N of it, and the stop test's 4ε on the
-  // light box between forces of a hundred times its weight, 8 corners · 4ε = 4e-6. Gaps round alike: 16ε m in the
-  // stop test.
+  // float32: heights of z = 0.3 m round by ε/2 · z, and rows at position level ask for the velocity that undoes it
+  // within the step: ±ε z/h, which is a force of ε z/(g h²) of the weight above in single steps, 3.7e-3 at 1 ms. It has
+  // no mean over N = 5000 steps: what is left is a whole change of velocity, 1/N of it, and the stop test's 4ε on the
+  // light box between forces of a hundred times its weight, 8 corners · 4ε = 4e-6. Gaps round alike: 16ε m in the stop
+  // test.
   const double in_a_step = epsilon<float>() * 0.3 / (kGravity * 1e-6);
   const Validation<Real> row("two boxes");
   row.at_most("normal forces against the weight above, every step, relative", worst.force,
@@ -80,7 +80,8 @@ TYPED_TEST(TwoBoxes, carry_the_weight_above_them_without_penetration_or_drift) {
   row.at_most("drift in 5 s, m", worst.drift, allowed<Real>(1e-9, 2e-6));
 }
 
-// With the contact compliance of preset DEFAULT each corner sinks by it times its force; the answer is otherwise the same.
+// With the contact compliance of preset DEFAULT each corner sinks by it times its force; the answer is otherwise the
+// same.
 TYPED_TEST(TwoBoxes, sink_by_no_more_than_the_compliance_of_preset_default) {
   using Real = TypeParam;
   const model::SolverOptions options = model::make_options(model::Preset::kDefault);
@@ -93,8 +94,8 @@ TYPED_TEST(TwoBoxes, sink_by_no_more_than_the_compliance_of_preset_default) {
               allowed<Real>(1e-6, 1e-3));
   row.at_most("preset DEFAULT: penetration, m, against compliance · greatest force on a corner", worst.penetration,
               1.01 * options.contact_compliance * worst.corner_force);
-  // The first step carries half of the weight, the next all of it: the boxes sink by the other half's share as slowly as the stop test
-  // lets them.
+  // The first step carries half of the weight, the next all of it: the boxes sink by the other half's share as slowly
+  // as the stop test lets them.
   row.at_most("preset DEFAULT: drift in 5 s, m", worst.drift, allowed<Real>(1e-8, 2e-6));
 }
 
@@ -123,7 +124,8 @@ double rebound_height(double e, double h) {
 TYPED_TEST(Restitution, throws_a_dropped_sphere_back_to_the_square_of_its_coefficient) {
   using Real = TypeParam;
   const double h = 1e-4;
-  // The same figures in float32: 4515 steps round a speed of 4.4 m/s by ε/2 each, at most 3e-4 of it and 6e-4 of the height.
+  // The same figures in float32: 4515 steps round a speed of 4.4 m/s by ε/2 each, at most 3e-4 of it and 6e-4 of the
+  // height.
   const Validation<Real> row("restitution");
   row.at_most("e = 0: height of the rebound, m", rebound_height<Real>(0, h), 1e-4);
   for (const double e : {0.3, 0.6, 1.0}) {
@@ -147,7 +149,8 @@ TYPED_TEST(BouncelessDrop, leaves_no_energy_and_no_overlap) {
     deepest = std::max(deepest, double(world.record().max_penetration));
     ASSERT_TRUE(world.converged()) << "step " << k;
   }
-  // The bounds are of the compliance of preset DEFAULT, the same in both precisions: a height of 0.1 m rounds by 6e-9 m.
+  // The bounds are of the compliance of preset DEFAULT, the same in both precisions: a height of 0.1 m rounds by 6e-9
+  // m.
   const Validation<TypeParam> row("drop without rebound");
   row.at_most("height after 2 s against that of rest, m", std::abs(double(w.x[0].z) - 0.1), 1e-5);
   row.at_most("deepest overlap in any step, m", deepest, 1e-4);

@@ -1,9 +1,9 @@
 // Stacks, pyramids and walls of boxes without compliance, which converge and stand whatever they weigh.
 //
-// A body that stands on a lighter one loads its contacts with many times what they meet in the lighter one, so that iterations
-// on single contacts, and Newton's with a proximal term in units of a row's own inertia, creep (docs/experiments/rigid_stacks.md).
-// Tolerances of what stands: a contact may be left at a thousandth of g h, so a step leaves 1e-3 g h² of a gap, and a tower of
-// n boxes leans by n times as much.
+// A body that stands on a lighter one loads its contacts with many times what they meet in the lighter one, so that
+// iterations on single contacts, and Newton's with a proximal term in units of a row's own inertia, creep
+// (docs/experiments/rigid_stacks.md). Tolerances of what stands: a contact may be left at a thousandth of g h, so a
+// step leaves 1e-3 g h² of a gap, and a tower of n boxes leans by n times as much.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -52,7 +52,8 @@ model::SceneSpec scene_of(const Stack& s) {
   return scene;
 }
 
-// Rows of bricks, each shorter by a brick than the one below and `ratio` times as heavy: up to one brick, or a wall of eight.
+// Rows of bricks, each shorter by a brick than the one below and `ratio` times as heavy: up to one brick, or a wall of
+// eight.
 model::SceneSpec bricks(int rows, double ratio, bool pyramid) {
   model::SceneSpec scene;
   scene.shapes = {testing::ground_plane(0.5)};

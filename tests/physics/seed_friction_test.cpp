@@ -1,6 +1,7 @@
-// Friction of preset AXION_SEED along every direction, solved to rounding, against closed formulas: a ball and a box pulled
-// from between two plates that press them, and a cube thrown over the ground. The plates are light and run on guides, so that
-// what slip meets depends on its direction; floor, wall and ceiling, so that tangents lie along every axis.
+// Friction of preset AXION_SEED along every direction, solved to rounding, against closed formulas: a ball and a box
+// pulled from between two plates that press them, and a cube thrown over the ground. The plates are light and run on
+// guides, so that what slip meets depends on its direction; floor, wall and ceiling, so that tangents lie along every
+// axis.
 #include <array>
 #include <cmath>
 
@@ -137,7 +138,8 @@ TYPED_TEST(SeedFriction, a_ball_between_plates_on_guides_slips_alike_along_every
   row.at_least("least share of steps converged", converged, 1);
 }
 
-// Along y the plates come with the ball, along x they are held: the same scene meets slip with other inertia at each heading.
+// Along y the plates come with the ball, along x they are held: the same scene meets slip with other inertia at each
+// heading.
 TYPED_TEST(SeedFriction, a_ball_between_plates_that_are_free_along_one_axis_moves_as_by_the_natural_map) {
   using Real = TypeParam;
   double difference = 0, held = 0, carried = 0, converged = 1;

@@ -1,5 +1,6 @@
-// Coulomb friction against closed formulas: sliding in every direction, sticking and slipping on an incline, pushes below
-// the cone, and spheres that slide into rolling. Motions of constant acceleration are exact in velocity and place at any step.
+// Coulomb friction against closed formulas: sliding in every direction, sticking and slipping on an incline, pushes
+// below the cone, and spheres that slide into rolling. Motions of constant acceleration are exact in velocity and place
+// at any step.
 #include <cmath>
 
 #include "tests/physics/exact_options.hpp"
@@ -157,8 +158,9 @@ TYPED_TEST(StickAndSlip, a_cube_on_an_incline_sticks_below_the_cone_and_slides_a
     }
   }
   // float32: at 26.6° the acceleration is 6.7e-3 m/s², a difference of two terms of 4.4 m/s²; 2ε of those (gravity's
-  // components, μλ_n) is 1e-6 m/s² or 1.6e-4 of it. Adding equal increments rounds v by ε/2 in each of 10⁴ steps, all of
-  // one sign at worst while the increment keeps its binade: N·ε/4 = 3e-4 relative. Together 5e-4; doubled for the solver.
+  // components, μλ_n) is 1e-6 m/s² or 1.6e-4 of it. Adding equal increments rounds v by ε/2 in each of 10⁴ steps, all
+  // of one sign at worst while the increment keeps its binade: N·ε/4 = 3e-4 relative. Together 5e-4; doubled for the
+  // solver.
   const Validation<Real> row("stick and slip");
   row.at_most("|v| after 10 s below the cone, m/s", creep, 1e-5);
   row.at_most("speed against g(sin θ − μ cos θ)Nh, relative", relative, allowed<Real>(1e-4, 1e-3));

@@ -1,5 +1,5 @@
-// Velocities at the instant of the poses by joint trees (step/synchronise_trees.hpp) beside those by one system for the whole world,
-// which serves any: the same equations, solved in other coordinates.
+// Velocities at the instant of the poses by joint trees (step/synchronise_trees.hpp) beside those by one system for the
+// whole world, which serves any: the same equations, solved in other coordinates.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,8 +20,8 @@ namespace {
 using testing::allowed;
 using testing::Validation;
 
-// Joints of all kinds, with laws, limits, friction and bounded drives, legs that meet each other and slide on the floor, and a box that
-// lies on the torso.
+// Joints of all kinds, with laws, limits, friction and bounded drives, legs that meet each other and slide on the
+// floor, and a box that lies on the torso.
 constexpr const char* kRobot = R"(
 <mujoco>
   <compiler angle="radian"/>
@@ -48,7 +48,8 @@ constexpr const char* kRobot = R"(
       <body name="left" pos="0 0.12 -0.05">
         <joint name="left_x" axis="1 0 0" pos="0 0 0" range="-0.3 0.3" limited="true" armature="0.01" damping="0.5"/>
         <joint name="left_z" axis="0 0.2 1" pos="0 0 -0.02" damping="0.5"/>
-        <joint name="left_y" axis="0 1 0" pos="0 0.01 -0.05" range="-0.6 0.6" limited="true" damping="0.5" stiffness="5"/>
+        <joint name="left_y" axis="0 1 0" pos="0 0.01 -0.05" range="-0.6 0.6" limited="true" damping="0.5"
+          stiffness="5"/>
         <geom type="capsule" fromto="0 0 -0.05 0 0 -0.25" size="0.05" mass="1"/>
         <body name="left_shin" pos="0 0 -0.28" gravcomp="0.7">
           <joint name="left_knee" axis="0 1 0" range="-0.1 1.2" limited="true" frictionloss="0.3" armature="0.006"/>
@@ -147,8 +148,9 @@ TYPED_TEST(Synchronise, by_trees_gives_what_the_whole_system_gives) {
   EXPECT_LT(seen.whole, steps / 10);
   std::sort(seen.apart.begin(), seen.apart.end());
   const Validation<Real> row("velocities by trees");
-  // The whole system's locks give way by 1e-8, in float32 by 1e-6 of what they are asked for, and it rounds more: beside a solution in
-  // float64 of the same float32 steps its median error is 3e-3 g h and trees' 5e-4, of one step in a hundred 0.3 and 0.05.
+  // The whole system's locks give way by 1e-8, in float32 by 1e-6 of what they are asked for, and it rounds more:
+  // beside a solution in float64 of the same float32 steps its median error is 3e-3 g h and trees' 5e-4, of one step in
+  // a hundred 0.3 and 0.05.
   row.at_most("apart from those by the whole system, median, multiples of g h", seen.apart[seen.apart.size() / 2],
               allowed<Real>(1e-5, 0.02));
   if constexpr (std::is_same_v<Real, double>) row.at_most("the same, greatest", seen.apart.back(), 1e-2);

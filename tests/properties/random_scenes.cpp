@@ -99,7 +99,8 @@ class Drawer {
     if (hinges == 2) {  // at right angles: parallel hinges are refused
       auto& a = joint.axes[joint.axes.size() - 2].axis;
       auto& c = joint.axes.back().axis;
-      c = to_spec(math::cross(to_vec3(a), std::abs(a[0]) < 0.7 ? math::Vec3<double>{1, 0, 0} : math::Vec3<double>{0, 1, 0}));
+      c = to_spec(
+          math::cross(to_vec3(a), std::abs(a[0]) < 0.7 ? math::Vec3<double>{1, 0, 0} : math::Vec3<double>{0, 1, 0}));
       joint.axes.back().anchor = joint.axes[joint.axes.size() - 2].anchor;
     }
   }

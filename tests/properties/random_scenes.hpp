@@ -12,14 +12,14 @@ namespace axion::testing {
 
 struct RandomScene {
   model::SceneSpec scene;
-  double dt = 0.01;                        // s
-  std::vector<model::Vec3d> v, omega;      // [body] start velocities, world axes
-  std::vector<double> control;             // [actuator]
+  double dt = 0.01;                    // s
+  std::vector<model::Vec3d> v, omega;  // [body] start velocities, world axes
+  std::vector<double> control;         // [actuator]
 };
 
 enum class Forces {
-  kAll,        // gravity, drives, springs, joints to the world
-  kInternal,   // no gravity, nothing joined to the world; drives and springs between bodies
+  kAll,       // gravity, drives, springs, joints to the world
+  kInternal,  // no gravity, nothing joined to the world; drives and springs between bodies
 };
 
 RandomScene draw_scene(std::uint32_t seed, Forces forces);

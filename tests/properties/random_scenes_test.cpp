@@ -193,8 +193,8 @@ bool are_alike(const Versions& versions, const World& first, const World& second
   return true;
 }
 
-// Gives every contact of the step to come another guess of its impulse, up to `greatest` along the normal. The step's equations
-// have no part in guesses, but for the speed at which bodies met, which stays.
+// Gives every contact of the step to come another guess of its impulse, up to `greatest` along the normal. The step's
+// equations have no part in guesses, but for the speed at which bodies met, which stays.
 void guess_impulses(World& world, const World& stepped, double greatest, std::mt19937& random) {
   std::uniform_real_distribution<double> unit(0, 1);
   auto& w = world.world();
@@ -213,8 +213,8 @@ void guess_impulses(World& world, const World& stepped, double greatest, std::mt
 
 // Whether the first version's equations of a step have the second's solution, too: the first must come to it from other
 // guesses. `first` and `second` have made the step.
-bool solves_the_first_too(const Versions& versions, const model::SolverOptions& options, const World& first, const World& second,
-                          int step) {
+bool solves_the_first_too(const Versions& versions, const model::SolverOptions& options, const World& first,
+                          const World& second, int step) {
   std::mt19937 random(1);
   double greatest = 0;
   for (int i = 0; i < second.record().contact_count; ++i) {
@@ -231,12 +231,14 @@ bool solves_the_first_too(const Versions& versions, const model::SolverOptions& 
   return false;
 }
 
-// Steps two versions of a scene side by side. Ends at the first step in which one of them has not converged or has fallen back
-// to another joint mode, as what follows depends on that. Coulomb's law and limits can have several solutions, between which the
-// order of contacts decides or the rounding of another frame: where the versions part, both must have both.
+// Steps two versions of a scene side by side. Ends at the first step in which one of them has not converged or has
+// fallen back to another joint mode, as what follows depends on that. Coulomb's law and limits can have several
+// solutions, between which the order of contacts decides or the rounding of another frame: where the versions part,
+// both must have both.
 void expect_alike(const Versions& versions, Tally& tally) {
   const model::SolverOptions options = strict_options(1e-9);
-  World first(versions.first.scene, options, versions.first.dt), second(versions.second.scene, options, versions.second.dt);
+  World first(versions.first.scene, options, versions.first.dt),
+      second(versions.second.scene, options, versions.second.dt);
   start(versions.first, first), start(versions.second, second);
   for (int step = 0; step < kSteps; ++step) {
     first.step(), second.step();

@@ -149,10 +149,12 @@ void check_access(Warp& w, const Instruction& i, const Addresses& address, U32 b
   U64 low_bits = 0;
   bool fine = false;
   if (last.place == Place::kLocal) {
-    fine = inside(w, address, bytes, stack_end(w), [&](int l) { return w.local[l]; }, low_bits);
+    fine = inside(
+        w, address, bytes, stack_end(w), [&](int l) { return w.local[l]; }, low_bits);
   } else if (last.place != Place::kUnknown) {
     const U64 begin = last.begin;
-    fine = inside(w, address, bytes, last.end - begin, [begin](int) { return begin; }, low_bits);
+    fine = inside(
+        w, address, bytes, last.end - begin, [begin](int) { return begin; }, low_bits);
   }
   Place place = last.place;
   if (!fine || (low_bits & (bytes - 1)) != 0) place = find_places(w, i, address, bytes, last);

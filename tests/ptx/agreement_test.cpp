@@ -52,8 +52,10 @@ std::string difference(const Batch& a, const Batch& b) {
 
 struct Pair {
   Pair(const BatchSpec& spec, int block_threads, std::int64_t near_bytes = -1)
-      : cpu(cpu_engine_on("cpu")), gpu(gpu_engine(block_threads, near_bytes)),
-        left(take(cpu->create_batch(spec))), right(take(gpu->create_batch(spec))) {}
+      : cpu(cpu_engine_on("cpu")),
+        gpu(gpu_engine(block_threads, near_bytes)),
+        left(take(cpu->create_batch(spec))),
+        right(take(gpu->create_batch(spec))) {}
 
   static std::unique_ptr<Engine> cpu_engine_on(const std::string& device) {
     return take(create_engine({.device = device, .threads = 1}));
@@ -97,8 +99,8 @@ TEST(Agreement, scenes_drawn_at_random) {
 }
 
 TEST(Agreement, every_linear_solver) {
-  constexpr LinearSolver kSolvers[] = {LinearSolver::kAutomatic, LinearSolver::kPcrJacobi, LinearSolver::kTreeDirect,
-                                       LinearSolver::kPcrBlock,  LinearSolver::kPcrTree,   LinearSolver::kTreeKrylov,
+  constexpr LinearSolver kSolvers[] = {LinearSolver::kAutomatic,  LinearSolver::kPcrJacobi, LinearSolver::kTreeDirect,
+                                       LinearSolver::kPcrBlock,   LinearSolver::kPcrTree,   LinearSolver::kTreeKrylov,
                                        LinearSolver::kDenseDirect};
   for (const LinearSolver solver : kSolvers) {
     for (const Precision precision : {Precision::kFloat32, Precision::kFloat64}) {

@@ -53,7 +53,7 @@ void Block::fail_waiting() const {
   for (U32 t = 0; t < count; ++t) {
     const Warp& w = *warps_[t / kLanes];
     const U32 bit = 1u << (t % kLanes);
-    std::string state = (w.alive & bit) == 0          ? "has ended"
+    std::string state = (w.alive & bit) == 0           ? "has ended"
                         : (w.waiting_block & bit) != 0 ? "waits at bar.sync in " + w.place(t % kLanes)
                                                        : "waits at bar.warp.sync in " + w.place(t % kLanes);
     if (state != last) text += " thread " + std::to_string(t) + " " + state + ";";

@@ -40,9 +40,9 @@ struct Traffic {
 
 struct Options {
   Order order = Order::kLockstep;
-  bool traffic = false;  // counts sectors and wavefronts
+  bool traffic = false;                                       // counts sectors and wavefronts
   std::function<void(const Block&, const Traffic&)> observe;  // called with each access, where traffic is counted
-  bool races = false;    // looks for races
+  bool races = false;                                         // looks for races
   // Backward branches of a warp between two barriers, after which it is taken to run for ever.
   U64 backward_limit = 50'000'000;
 };

@@ -1,7 +1,8 @@
 // CacheModel: how many sectors would pass a first cache of so many bytes, the least recently used line going first.
 //
-// Lines of four sectors, of far and of local memory, as of NVIDIA's first caches: what is stored to far memory goes through, what
-// is stored to local memory when its line goes. Nothing else of a cache is in it: no sets, no other blocks.
+// Lines of four sectors, of far and of local memory, as of NVIDIA's first caches: what is stored to far memory goes
+// through, what is stored to local memory when its line goes. Nothing else of a cache is in it: no sets, no other
+// blocks.
 #pragma once
 
 #include <list>

@@ -47,10 +47,27 @@ enum class Class : U8 {
   kAtomic,
 };
 inline constexpr int kClasses = 21;
-inline constexpr std::array<std::string_view, kClasses> kClassNames{
-    "f32 add, mul, fma", "f32 div", "f32 sqrt",  "f32 rcp",  "f64 add, mul, fma", "f64 div", "f64 sqrt",
-    "f64 rcp",           "f other", "conversion", "integer", "predicate",         "move",    "branch",
-    "call, return",      "barrier", "shuffle",   "parameter", "load",             "store",   "atomic"};
+inline constexpr std::array<std::string_view, kClasses> kClassNames{"f32 add, mul, fma",
+                                                                    "f32 div",
+                                                                    "f32 sqrt",
+                                                                    "f32 rcp",
+                                                                    "f64 add, mul, fma",
+                                                                    "f64 div",
+                                                                    "f64 sqrt",
+                                                                    "f64 rcp",
+                                                                    "f other",
+                                                                    "conversion",
+                                                                    "integer",
+                                                                    "predicate",
+                                                                    "move",
+                                                                    "branch",
+                                                                    "call, return",
+                                                                    "barrier",
+                                                                    "shuffle",
+                                                                    "parameter",
+                                                                    "load",
+                                                                    "store",
+                                                                    "atomic"};
 
 // Where an operand lies: which of a warp's three memories, and how many bytes from its start.
 using Operand = U32;
@@ -76,8 +93,8 @@ struct Instruction {
   Class kind = Class::kMove;
   Addressing addressing = Addressing::kConstant;
   Space space = Space::kGeneric;
-  U16 list = 0;  // of Function::lists: the registers of a vector
-  U32 line = 0;  // in the PTX
+  U16 list = 0;                     // of Function::lists: the registers of a vector
+  U32 line = 0;                     // in the PTX
   U32 source = 0, source_file = 0;  // line and file (Module::files) that it was compiled from; 0: not said
 };
 

@@ -1,11 +1,13 @@
-// axion-launch-bench: what the host adds to a launch of many worlds on a GPU: its checks, the packing of controls, the call and the
-// unpacking of poses. On any machine: the device is the emulated one, and its kernel does nothing but hand every row over.
+// axion-launch-bench: what the host adds to a launch of many worlds on a GPU: its checks, the packing of controls, the
+// call and the unpacking of poses. On any machine: the device is the emulated one, and its kernel does nothing but hand
+// every row over.
 //
-//   axion-launch-bench --model FILE [--worlds 8192] [--steps_per_launch 50] [--steps 500] [--threads 0] [flags of axion-bench]
+//   axion-launch-bench --model FILE [--worlds 8192] [--steps_per_launch 50] [--steps 500] [--threads 0] [flags of
+//   axion-bench]
 //
-// Prints the least and the middle time of a launch in milliseconds. Controls are float32, new at every step; every body's pose comes
-// back once. The worlds' own steps are not in it, so that its figure is the host's share of a launch, all of it: on a device, unpacking
-// runs beside the kernel.
+// Prints the least and the middle time of a launch in milliseconds. Controls are float32, new at every step; every
+// body's pose comes back once. The worlds' own steps are not in it, so that its figure is the host's share of a launch,
+// all of it: on a device, unpacking runs beside the kernel.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -44,9 +46,10 @@ int run(const axion::bench::BenchOptions& options) {
     milliseconds.push_back(1e3 * std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   }
   std::sort(milliseconds.begin() + 1, milliseconds.end());  // the first gets its memory
-  std::printf("%d worlds, %d steps a launch, %.1f MB of controls: %.2f ms a launch at least, %.2f in the middle of %zu\n",
-              options.worlds, steps, control.size() * sizeof(float) / 1e6, milliseconds[1],
-              milliseconds[1 + (milliseconds.size() - 1) / 2], milliseconds.size() - 1);
+  std::printf(
+      "%d worlds, %d steps a launch, %.1f MB of controls: %.2f ms a launch at least, %.2f in the middle of %zu\n",
+      options.worlds, steps, control.size() * sizeof(float) / 1e6, milliseconds[1],
+      milliseconds[1 + (milliseconds.size() - 1) / 2], milliseconds.size() - 1);
   return 0;
 }
 

@@ -34,7 +34,8 @@ std::string entry(const std::string& body, const std::string& before = "") {
   mov.u32 %r2, %ntid.x;
   mul.wide.u32 %rd1, %r1, 8;
   add.s64 %rd1, %rd0, %rd1;
-)" + body + "\n}\n";
+)" + body +
+         "\n}\n";
 }
 
 class Program {
@@ -159,7 +160,8 @@ $write:
     cvt.u64.u32 %rd3, %r3;
     st.global.u64 [%rd1], %rd3;
   $end:
-    ret;)", square_sum));
+    ret;)",
+                        square_sum));
   const std::vector<U64> out = program.run(32);
   for (U64 t = 0; t < 32; ++t) EXPECT_EQ(out[t], t > 20 ? 0 : t * t);
 }
@@ -194,9 +196,10 @@ TEST(Machine, a_barrier_of_the_block_separates_writes_from_reads_of_other_warps)
 
 TEST(Machine, lockstep_does_not_order_the_threads_of_a_warp) {
   const auto text = [](const std::string& barrier) {
-    return entry("xor.b32 %r3, %r1, 1;\n mul.wide.u32 %rd2, %r3, 8;\n add.s64 %rd2, %rd0, %rd2;\n"
-                 "cvt.u64.u32 %rd3, %r1;\n st.global.u64 [%rd1], %rd3;\n" + barrier +
-                 "\nld.global.u64 %rd4, [%rd2];\nret;");
+    return entry(
+        "xor.b32 %r3, %r1, 1;\n mul.wide.u32 %rd2, %r3, 8;\n add.s64 %rd2, %rd0, %rd2;\n"
+        "cvt.u64.u32 %rd3, %r1;\n st.global.u64 [%rd1], %rd3;\n" +
+        barrier + "\nld.global.u64 %rd4, [%rd2];\nret;");
   };
   Options races;
   races.races = true;
@@ -208,9 +211,10 @@ TEST(Machine, lockstep_does_not_order_the_threads_of_a_warp) {
 
 TEST(Machine, threads_may_run_one_after_another) {
   // Each adds to what its neighbour below wrote: only forward does every neighbour come first.
-  const std::string text = entry("add.s64 %rd2, %rd1, -8;\n setp.eq.s32 %p1, %r1, 0;\n mov.b64 %rd4, 0;\n"
-                                 "@!%p1 ld.global.u64 %rd4, [%rd2];\n add.s64 %rd4, %rd4, 1;\n"
-                                 "st.global.u64 [%rd1], %rd4;\n bar.warp.sync -1;\n ret;");
+  const std::string text = entry(
+      "add.s64 %rd2, %rd1, -8;\n setp.eq.s32 %p1, %r1, 0;\n mov.b64 %rd4, 0;\n"
+      "@!%p1 ld.global.u64 %rd4, [%rd2];\n add.s64 %rd4, %rd4, 1;\n"
+      "st.global.u64 [%rd1], %rd4;\n bar.warp.sync -1;\n ret;");
   Options options;
   EXPECT_EQ(Program(text, options).run(32)[31], 1u);
   options.order = Order::kForward;
@@ -220,8 +224,10 @@ TEST(Machine, threads_may_run_one_after_another) {
 }
 
 TEST(Machine, a_shuffle_gives_each_lane_another_ones_value) {
-  const std::string text = entry("setp.lt.u32 %p1, %r1, 8;\n @%p1 bra $l;\n add.s32 %r1, %r1, 0;\n $l: shfl.sync.bfly.b32 %r3|%p2, %r1, 5, 31, -1;\n cvt.u64.u32 %rd3, %r3;\n"
-                                 "@%p2 st.global.u64 [%rd1], %rd3;\n ret;");
+  const std::string text = entry(
+      "setp.lt.u32 %p1, %r1, 8;\n @%p1 bra $l;\n add.s32 %r1, %r1, 0;\n $l: shfl.sync.bfly.b32 %r3|%p2, %r1, 5, 31, "
+      "-1;\n cvt.u64.u32 %rd3, %r3;\n"
+      "@%p2 st.global.u64 [%rd1], %rd3;\n ret;");
   for (const Order order : {Order::kLockstep, Order::kForward, Order::kBackward}) {
     Options options;
     options.order = order;
@@ -229,14 +235,16 @@ TEST(Machine, a_shuffle_gives_each_lane_another_ones_value) {
     for (U64 t = 0; t < 64; ++t) EXPECT_EQ(out[t], t ^ 5u);
   }
   EXPECT_THAT(Program(entry("setp.lt.u32 %p1, %r1, 8;\n @%p1 bra $l;\n shfl.sync.bfly.b32 %r3, %r1, 1, 31, -1;\n"
-                            "$l: bar.warp.sync -1;\n ret;")).failure(32),
+                            "$l: bar.warp.sync -1;\n ret;"))
+                  .failure(32),
               HasSubstr("wait in a shuffle"));
 }
 
 TEST(Machine, a_vote_tells_each_lane_who_votes) {
-  const std::string text = entry("setp.lt.u32 %p1, %r1, 8;\n @%p1 bra $l;\n add.s32 %r1, %r1, 0;\n"
-                                 "$l: vote.sync.ballot.b32 %r3, %p1, -1;\n cvt.u64.u32 %rd3, %r3;\n"
-                                 "st.global.u64 [%rd1], %rd3;\n ret;");
+  const std::string text = entry(
+      "setp.lt.u32 %p1, %r1, 8;\n @%p1 bra $l;\n add.s32 %r1, %r1, 0;\n"
+      "$l: vote.sync.ballot.b32 %r3, %p1, -1;\n cvt.u64.u32 %rd3, %r3;\n"
+      "st.global.u64 [%rd1], %rd3;\n ret;");
   for (const Order order : {Order::kLockstep, Order::kForward, Order::kBackward}) {
     Options options;
     options.order = order;
@@ -246,8 +254,9 @@ TEST(Machine, a_vote_tells_each_lane_who_votes) {
 }
 
 TEST(Machine, atomics_give_each_thread_a_number_of_its_own) {
-  Program program(entry("atom.global.add.u32 %r3, [%rd0+4], 1;\n bar.sync 0;\n cvt.u64.u32 %rd3, %r3;\n"
-                        "setp.eq.s32 %p1, %r1, 0;\n @!%p1 st.global.u64 [%rd1], %rd3;\n ret;"));
+  Program program(
+      entry("atom.global.add.u32 %r3, [%rd0+4], 1;\n bar.sync 0;\n cvt.u64.u32 %rd3, %r3;\n"
+            "setp.eq.s32 %p1, %r1, 0;\n @!%p1 st.global.u64 [%rd1], %rd3;\n ret;"));
   std::vector<U64> out = program.run(64);
   EXPECT_EQ(out[0] >> 32, 64u);
   for (U64 t = 1; t < 64; ++t) EXPECT_EQ(out[t], t);
@@ -281,7 +290,9 @@ TEST(Machine, local_memory_of_another_thread_is_not_touched) {
     bar.warp.sync -1;
     ld.global.u64 %rd4, [%rd0];
     ld.u64 %rd5, [%rd4];
-    ret;)")).failure(2), HasSubstr("thread 1 touches 8 bytes"));
+    ret;)"))
+                  .failure(2),
+              HasSubstr("thread 1 touches 8 bytes"));
 }
 
 TEST(Machine, a_barrier_that_cannot_be_met_is_an_error) {
@@ -290,7 +301,8 @@ TEST(Machine, a_barrier_that_cannot_be_met_is_an_error) {
   EXPECT_THAT(Program(entry("setp.lt.u32 %p1, %r1, 32;\n @%p1 bra $l;\n bar.sync 0;\n $l: ret;")).failure(64),
               HasSubstr("never be met"));
   EXPECT_THAT(Program(entry("setp.eq.s32 %p1, %r1, 3;\n @%p1 bra $l;\n bar.sync 0;\n $l: bar.warp.sync -1;\n ret;"))
-                  .failure(32), HasSubstr("waits at bar.warp.sync"));
+                  .failure(32),
+              HasSubstr("waits at bar.warp.sync"));
 }
 
 TEST(Machine, a_loop_without_end_is_an_error) {
@@ -358,7 +370,8 @@ TEST(Machine, floats_have_the_bits_of_ieee_754) {
 TEST(Machine, conversions_round_and_clamp) {
   const auto to_int = [](const char* name, float x) {
     return static_cast<U32>(Program(entry("mov.b32 %f1, " + std::to_string(bits(x)) + ";\n" + name +
-                                          " %r9, %f1;\nst.global.u32 [%rd1], %r9;\nret;")).run(1)[0]);
+                                          " %r9, %f1;\nst.global.u32 [%rd1], %r9;\nret;"))
+                                .run(1)[0]);
   };
   EXPECT_EQ(to_int("cvt.rni.s32.f32", 2.5f), 2u);
   EXPECT_EQ(to_int("cvt.rni.s32.f32", 3.5f), 4u);
@@ -384,7 +397,9 @@ TEST(Machine, warp_instructions_lanes_and_traffic_are_counted) {
   options.traffic = true;
   // Behind the five of every program: a store of 8 bytes a thread, then of 4 bytes 128 apart in shared memory.
   Program program(entry("st.global.u64 [%rd1], %rd0;\n mov.u32 %r3, s;\n mad.lo.s32 %r4, %r1, 128, %r3;\n"
-                        "st.shared.u32 [%r4], %r1;\n ret;", ".extern .shared .align 16 .b8 s[];"), options);
+                        "st.shared.u32 [%r4], %r1;\n ret;",
+                        ".extern .shared .align 16 .b8 s[];"),
+                  options);
   program.run(48, 48 * 128);
   const Profile profile = make_profile(program.machine.module());
   EXPECT_EQ(profile.total.counts.issued, 2 * 10u);

@@ -35,10 +35,10 @@ struct CallSite {
 
 // What was counted of one instruction.
 struct Counts {
-  U64 issued = 0, lanes = 0;              // by warps; by active threads
-  U64 local = 0, shared = 0, far = 0;     // of `issued`: where a memory instruction's threads went
-  U64 sectors = 0, local_sectors = 0;     // 32 bytes each, of far and of local memory
-  U64 wavefronts = 0;                     // passages through the banks of shared memory
+  U64 issued = 0, lanes = 0;           // by warps; by active threads
+  U64 local = 0, shared = 0, far = 0;  // of `issued`: where a memory instruction's threads went
+  U64 sectors = 0, local_sectors = 0;  // 32 bytes each, of far and of local memory
+  U64 wavefronts = 0;                  // passages through the banks of shared memory
 };
 
 // Where the threads of a memory instruction went last: what is looked at first the next time.
@@ -57,19 +57,19 @@ struct Function {
   std::vector<std::array<Operand, 4>> lists;
   AlignedBytes constants;
   U32 register_bytes = 0;
-  U32 local_bytes = 0;  // of a frame, for each thread: parameters, local arrays, arguments of calls
-  U32 shared_bytes = 0;  // static, of an entry
-  U32 max_threads = 1024;  // of a block (.maxntid)
-  mutable std::vector<Counts> counts;         // one an instruction
-  mutable std::vector<LastPlace> last;        // one an instruction
-  mutable std::vector<AlignedBytes> spare;    // registers of frames that have ended
-  std::map<U32, std::string> labels;          // by instruction, for messages
+  U32 local_bytes = 0;                      // of a frame, for each thread: parameters, local arrays, arguments of calls
+  U32 shared_bytes = 0;                     // static, of an entry
+  U32 max_threads = 1024;                   // of a block (.maxntid)
+  mutable std::vector<Counts> counts;       // one an instruction
+  mutable std::vector<LastPlace> last;      // one an instruction
+  mutable std::vector<AlignedBytes> spare;  // registers of frames that have ended
+  std::map<U32, std::string> labels;        // by instruction, for messages
 };
 
 struct Module {
   std::map<std::string, std::unique_ptr<Function>, std::less<>> functions;
-  std::map<std::string, U64, std::less<>> variables;  // global: name and address
-  std::map<std::string, U64, std::less<>> shared;  // name and address
+  std::map<std::string, U64, std::less<>> variables;   // global: name and address
+  std::map<std::string, U64, std::less<>> shared;      // name and address
   std::vector<std::unique_ptr<AlignedBytes>> storage;  // of global variables, with their names beside
   std::vector<std::string> storage_names;
   U32 static_shared = 0;             // of all entries: each variable has a place of its own

@@ -1,4 +1,5 @@
-// A device that computes nothing: its kernel hands every row over as it is. For what the host does, and what it decides.
+// A device that computes nothing: its kernel hands every row over as it is. For what the host does, and what it
+// decides.
 #pragma once
 
 #include "engine/backend/cuda/resident_block.hpp"

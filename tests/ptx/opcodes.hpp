@@ -19,8 +19,8 @@ struct Opcode {
   // destination's and, for conversions, 3 times the source's.
   std::array<Handler, 9> run{};
   Space space = Space::kGeneric;
-  U8 vector = 1;        // registers of a load or store
-  U8 memory_bytes = 0;  // of one element
+  U8 vector = 1;         // registers of a load or store
+  U8 memory_bytes = 0;   // of one element
   bool inexact = false;  // the PTX ISA leaves the result's bits open
 };
 

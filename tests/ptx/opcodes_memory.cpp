@@ -67,8 +67,10 @@ void atomic(Warp& w, const Instruction& i) {
   });
 }
 
-constexpr std::pair<const char*, Space> kSpaces[] = {{"", Space::kGeneric},      {".global", Space::kGlobal},
-                                                     {".shared", Space::kShared}, {".local", Space::kLocal},
+constexpr std::pair<const char*, Space> kSpaces[] = {{"", Space::kGeneric},
+                                                     {".global", Space::kGlobal},
+                                                     {".shared", Space::kShared},
+                                                     {".local", Space::kLocal},
                                                      {".param", Space::kParam}};
 
 template <typename M, int kVector>

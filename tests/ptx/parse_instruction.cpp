@@ -29,15 +29,33 @@ void BodyParser::parse_instruction() {
   if (opcode.inexact) module_.inexact.push_back("line " + std::to_string(i.line) + ": " + std::string(text));
   using Form = Opcode::Form;
   switch (opcode.form) {
-    case Form::kPlain: parse_plain(opcode, text, i); break;
-    case Form::kMove: parse_move(opcode, i); break;
-    case Form::kConvert: parse_convert(opcode, i); break;
-    case Form::kLoad: parse_load(opcode, i); break;
-    case Form::kStore: parse_store(opcode, i); break;
-    case Form::kAtomic: parse_atomic(opcode, i); break;
-    case Form::kShuffle: parse_shuffle(opcode, i); break;
-    case Form::kBranch: parse_branch(i); break;
-    case Form::kCall: parse_call(i); break;
+    case Form::kPlain:
+      parse_plain(opcode, text, i);
+      break;
+    case Form::kMove:
+      parse_move(opcode, i);
+      break;
+    case Form::kConvert:
+      parse_convert(opcode, i);
+      break;
+    case Form::kLoad:
+      parse_load(opcode, i);
+      break;
+    case Form::kStore:
+      parse_store(opcode, i);
+      break;
+    case Form::kAtomic:
+      parse_atomic(opcode, i);
+      break;
+    case Form::kShuffle:
+      parse_shuffle(opcode, i);
+      break;
+    case Form::kBranch:
+      parse_branch(i);
+      break;
+    case Form::kCall:
+      parse_call(i);
+      break;
   }
   cursor_.expect(";");
   if (i.run == nullptr) cursor_.fail_at(i.line, "'" + std::string(text) + "' with operands of these widths");

@@ -117,8 +117,7 @@ class ModuleParser {
         continue;
       }
       // How many blocks and registers there may be: nothing that changes what is computed.
-      if (word != ".minnctapersm" && word != ".maxnreg" && word != ".reqntid" &&
-          word != ".noreturn") {
+      if (word != ".minnctapersm" && word != ".maxnreg" && word != ".reqntid" && word != ".noreturn") {
         cursor_.fail("unknown directive '" + std::string(word) + "'");
       }
       skip_numbers();

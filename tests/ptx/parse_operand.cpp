@@ -6,9 +6,9 @@ namespace axion::ptx {
 namespace {
 
 // In the order of Warp::bind_specials.
-constexpr std::string_view kSpecialNames[] = {"%tid.x",   "%tid.y",   "%tid.z",   "%ntid.x",   "%ntid.y",
-                                              "%ntid.z",  "%ctaid.x", "%ctaid.y", "%ctaid.z",  "%nctaid.x",
-                                              "%nctaid.y", "%nctaid.z", "%laneid", "%warpid"};
+constexpr std::string_view kSpecialNames[] = {"%tid.x",    "%tid.y",    "%tid.z",   "%ntid.x",  "%ntid.y",
+                                              "%ntid.z",   "%ctaid.x",  "%ctaid.y", "%ctaid.z", "%nctaid.x",
+                                              "%nctaid.y", "%nctaid.z", "%laneid",  "%warpid"};
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 

@@ -31,8 +31,9 @@ struct Profile {
 
 Profile make_profile(const Module& module);
 
-// For sass.py: a line for each function (its name in PTX) and line of the source that it has, with the instructions that PTX has there and
-// how many of them warps issued, parted by tabs. Parameters are left out of both. False where the file cannot be written.
+// For sass.py: a line for each function (its name in PTX) and line of the source that it has, with the instructions
+// that PTX has there and how many of them warps issued, parted by tabs. Parameters are left out of both. False where
+// the file cannot be written.
 bool write_line_counts(const Module& module, const std::string& path);
 
 }  // namespace axion::ptx

@@ -4,10 +4,10 @@
 //   axion-ptx-profile --model FILE [--worlds 2] [--steps 20] [--warmup_steps 200] [--planned_worlds N] [--counts FILE]
 //                     [flags of axion-bench]
 //
-// --planned_worlds: the block and near memory that the engine would choose for so many worlds. --counts: what sass.py reads.
-// The bounds: a multiprocessor issues four warp instructions a clock, whatever they are, and serves one wavefront of
-// shared memory. PTX is not the machine's own code: the assembler merges some instructions and writes others (div,
-// sqrt, integers of 64 bits) as several.
+// --planned_worlds: the block and near memory that the engine would choose for so many worlds. --counts: what sass.py
+// reads. The bounds: a multiprocessor issues four warp instructions a clock, whatever they are, and serves one
+// wavefront of shared memory. PTX is not the machine's own code: the assembler merges some instructions and writes
+// others (div, sqrt, integers of 64 bits) as several.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -155,7 +155,8 @@ void plan(BenchOptions& options, int worlds) {
   options.block_threads = engine->device().block_threads;
   options.near_bytes = engine->device().near_bytes;
   const unsigned blocks = ptx::Runtime::get().last_grid.x;
-  std::printf("planned for %d worlds: %u blocks, %.3g on a multiprocessor\n", worlds, blocks, blocks / kMultiprocessors);
+  std::printf("planned for %d worlds: %u blocks, %.3g on a multiprocessor\n", worlds, blocks,
+              blocks / kMultiprocessors);
 }
 
 // Steps the worlds and prints what the steps after the warm-up took.
@@ -173,7 +174,8 @@ int run(BenchOptions options, const OwnOptions& own) {
     fields.add(block, traffic, passed);
   };
   const std::vector<axion::bench::ControlRange> ranges = axion::bench::control_ranges(spec.model->info(), options);
-  if (own.planned_worlds > 0) plan<Real>(options, own.planned_worlds);  // after the machine's options: it makes the machine
+  if (own.planned_worlds > 0)
+    plan<Real>(options, own.planned_worlds);  // after the machine's options: it makes the machine
   const auto engine = take("engine", axion::create_engine(engine_options(options)));
   const auto batch = axion::bench::make_batch(*engine, spec, options);
   advance(*engine, *batch, options, ranges, 0, options.warmup_steps);
@@ -192,11 +194,12 @@ int run(BenchOptions options, const OwnOptions& own) {
     std::fprintf(stderr, "axion-ptx-profile: --counts '%s' cannot be written\n", own.counts.c_str());
     return 1;
   }
-  std::printf("%12.0f instructions of a step's longest warp, from barrier to barrier\n", double(machine.longest()) / steps);
+  std::printf("%12.0f instructions of a step's longest warp, from barrier to barrier\n",
+              double(machine.longest()) / steps);
   std::printf("%12.0f sectors of far and local memory that the worlds touch\n", double(caches[0].touched()));
   for (const ptx::CacheModel& cache : caches) {
-    std::printf("%12.0f sectors a step of one world beyond a first cache of %llu bytes\n", double(cache.passed()) / steps,
-                static_cast<unsigned long long>(cache.bytes()));
+    std::printf("%12.0f sectors a step of one world beyond a first cache of %llu bytes\n",
+                double(cache.passed()) / steps, static_cast<unsigned long long>(cache.bytes()));
   }
   print("sectors beyond the least first cache", &ptx::FieldSum::passed, fields.sums(), steps);
   print("sectors of far memory", &ptx::FieldSum::sectors, fields.sums(), steps);
@@ -210,6 +213,7 @@ int run(BenchOptions options, const OwnOptions& own) {
 int main(int argc, char** argv) {
   OwnOptions own;
   std::vector<char*> rest = take_own_flags(argc, argv, own);
-  const BenchOptions options = axion::bench::parse_options(static_cast<int>(rest.size()), rest.data(), "axion-ptx-profile");
+  const BenchOptions options =
+      axion::bench::parse_options(static_cast<int>(rest.size()), rest.data(), "axion-ptx-profile");
   return options.precision == "float32" ? run<float>(options, own) : run<double>(options, own);
 }

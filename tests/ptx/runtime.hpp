@@ -40,7 +40,8 @@ class Runtime {
   cudaError_t copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind);
   cudaError_t fail(cudaError_t error, const std::string& why);
 
-  // Called with a kernel's arguments in place of the kernel, where it is set: a device that computes nothing, to time the host by.
+  // Called with a kernel's arguments in place of the kernel, where it is set: a device that computes nothing, to time
+  // the host by.
   std::function<void(void** arguments)> instead;
 
   std::recursive_mutex mutex;

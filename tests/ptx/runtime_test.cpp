@@ -36,8 +36,9 @@ TEST(RuntimeDeathTest, device_memory_is_not_the_hosts) {
 }
 
 TEST(Runtime, names_of_entries_are_found_again_in_another_compilation) {
-  const char* here = "__nv_static_32__0abc68ed_10_kernels_cu_10c69822__ZN5axion43_GLOBAL__N__0abc68ed_10_kernels_cu_"
-                     "10c698224stepEv";
+  const char* here =
+      "__nv_static_32__0abc68ed_10_kernels_cu_10c69822__ZN5axion43_GLOBAL__N__0abc68ed_10_kernels_cu_"
+      "10c698224stepEv";
   const char* there = "_ZN5axion49_GLOBAL__N__07f8d567_10_kernels_cu_990db433_218994stepEv";
   EXPECT_EQ(ptx::plain_name(here), "_ZN5axion@4stepEv");
   EXPECT_EQ(ptx::plain_name(there), "_ZN5axion@4stepEv");

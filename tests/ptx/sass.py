@@ -24,8 +24,8 @@ import tempfile
 
 # An H200's multiprocessors, warp instructions a clock of each, and clock.
 MULTIPROCESSORS, ISSUED, HERTZ = 132, 4, 1.755e9
-# As engine/backend/cuda/launch_plan.cpp assumes: latencies in clocks of near memory, the second cache and device memory and of a
-# warp's barrier; of 43 loads 10 are waited for, the others are under way with them.
+# As engine/backend/cuda/launch_plan.cpp assumes: latencies in clocks of near memory, the second cache and device memory
+# and of a warp's barrier; of 43 loads 10 are waited for, the others are under way with them.
 NEAR, CACHED, DEVICE, BARRIER, WAITED = 30, 250, 600, 20, 10 / 43
 SECTOR, CACHE_BYTES_A_SECOND = 32, 5.5e12
 INSTRUCTION = re.compile(r'^\s+/\*[0-9a-f]+\*/\s+(?:@!?U?P[0-9T]+ )?([A-Z0-9_]+)')

@@ -32,9 +32,9 @@ void Warp::bind_specials() {
   const Dim size = block.threads;
   for (U32 l = 0; l < kLanes; ++l) {
     const U32 t = first_thread + l;
-    const U32 values[] = {t % size.x,     t / size.x % size.y, t / size.x / size.y, size.x,       size.y,
-                          size.z,         block.index.x,       block.index.y,       block.index.z, block.grid.x,
-                          block.grid.y,   block.grid.z,        l,                   index};
+    const U32 values[] = {
+        t % size.x,    t / size.x % size.y, t / size.x / size.y, size.x,       size.y,       size.z, block.index.x,
+        block.index.y, block.index.z,       block.grid.x,        block.grid.y, block.grid.z, l,      index};
     for (U32 k = 0; k < 14; ++k) s[k * kLanes + l] = values[k];
   }
   bases[kSpecials] = specials_.data();

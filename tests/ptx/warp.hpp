@@ -81,14 +81,14 @@ class Warp {
   }
 
   // ---- Control
-  void jump(U32 target);              // lanes of exec go there, the rest on
+  void jump(U32 target);  // lanes of exec go there, the rest on
   void call(const CallSite& site);
-  void leave();                       // ret
-  void end_threads();                 // exit
-  void wait_warp(U32 members);        // bar.warp.sync
+  void leave();                             // ret
+  void end_threads();                       // exit
+  void wait_warp(U32 members);              // bar.warp.sync
   void wait_shuffle(const Instruction& i);  // until all lanes have their Shuffle: then all are made
-  void wait_block();                  // bar.sync
-  void release_block();               // by the block, when all of its threads wait
+  void wait_block();                        // bar.sync
+  void release_block();                     // by the block, when all of its threads wait
   // Throws DeviceError with the function, the line and what stands there in the source.
   [[noreturn]] void fail(const Instruction& i, const std::string& why) const;
   std::string place(int lane) const;  // function and line of a thread
@@ -100,7 +100,7 @@ class Warp {
   U32 active = 0;    // lanes of the group that runs
   U32 pc = 0;
   Frame* frame = nullptr;
-  U32 carry = 0;  // CC.CF of each lane
+  U32 carry = 0;                                // CC.CF of each lane
   alignas(64) std::array<U64, kLanes> local{};  // address of each lane's local memory
   alignas(64) std::array<U64, kLanes> mask64{};
   U64 issued = 0;

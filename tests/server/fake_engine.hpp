@@ -1,8 +1,8 @@
 // A small deterministic engine for tests of the scheduler: one number a world, and a look at every launch.
 //
-// World state x steps as x <- 0.9 x + c + 0.001 i, with c the sum of the world's controls and i its step index, so that a
-// missed, repeated or misplaced step or control shows in every later value. A step that ends with x < 0 has the outcome
-// MAX_ITERATIONS, else CONVERGED.
+// World state x steps as x <- 0.9 x + c + 0.001 i, with c the sum of the world's controls and i its step index, so that
+// a missed, repeated or misplaced step or control shows in every later value. A step that ends with x < 0 has the
+// outcome MAX_ITERATIONS, else CONVERGED.
 #pragma once
 
 #include <array>

@@ -1,8 +1,8 @@
-// The step by the teams of engine/team/serial_team.hpp, in float and double, compiled once for all tests and programs that
-// step worlds without a backend (compiled_step.cpp; link axion_compiled_step).
+// The step by the teams of engine/team/serial_team.hpp, in float and double, compiled once for all tests and programs
+// that step worlds without a backend (compiled_step.cpp; link axion_compiled_step).
 //
-// Instantiated in each of them, the step was most of what a build compiled. Who steps by another team or in other numbers
-// specialises step_once for it.
+// Instantiated in each of them, the step was most of what a build compiled. Who steps by another team or in other
+// numbers specialises step_once for it.
 #pragma once
 
 #include <cstddef>

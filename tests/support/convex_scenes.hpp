@@ -29,7 +29,8 @@ inline model::MeshSpec hull_mesh(int which) {
     }
   } else {
     for (int k = 0; k < 6; ++k) {
-      for (double z : {-0.05, 0.05}) mesh.vertices.push_back({0.09 * std::cos(k * M_PI / 3), 0.09 * std::sin(k * M_PI / 3), z});
+      for (double z : {-0.05, 0.05})
+        mesh.vertices.push_back({0.09 * std::cos(k * M_PI / 3), 0.09 * std::sin(k * M_PI / 3), z});
     }
   }
   return mesh;
@@ -66,7 +67,8 @@ model::SceneSpec convex_heap(int count, const Kinds& kinds, int per_side = 3) {
   }
   const int layer_size = per_side * per_side;
   for (int i = 0; i < count; ++i) {
-    const double x = 0.25 * (i % per_side - 0.5 * (per_side - 1)), y = 0.25 * (i / per_side % per_side - 0.5 * (per_side - 1));
+    const double x = 0.25 * (i % per_side - 0.5 * (per_side - 1)),
+                 y = 0.25 * (i / per_side % per_side - 0.5 * (per_side - 1));
     scene.bodies.push_back(solid_box("body" + std::to_string(i), 1 + 0.2 * (i % 3), {0.07, 0.07, 0.06},
                                      {x, y, 0.14 + 0.25 * (i / layer_size)}));
     scene.bodies.back().X_WB.rotation = {normal(random), normal(random), normal(random), normal(random)};

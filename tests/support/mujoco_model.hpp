@@ -22,7 +22,8 @@ inline MujocoModel load_mujoco(const std::string& xml) {
   const auto files = std::make_unique<mjVFS>();  // 2 MB
   mj_defaultVFS(files.get());
   if (mj_makeEmptyFileVFS(files.get(), kName, static_cast<int>(xml.size())) != 0) {
-    throw std::runtime_error("MuJoCo's virtual file system takes no document of " + std::to_string(xml.size()) + " bytes");
+    throw std::runtime_error("MuJoCo's virtual file system takes no document of " + std::to_string(xml.size()) +
+                             " bytes");
   }
   xml.copy(static_cast<char*>(files->filedata[mj_findFileVFS(files.get(), kName)]), xml.size());
   char error[1000] = "";

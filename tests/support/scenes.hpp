@@ -67,8 +67,8 @@ inline model::SceneSpec box_stack(int count, double top_mass) {
   return scene;
 }
 
-// Balls of radius 0.1 m and boxes in turns, 1 to 2 kg each, in layers of nine above a plane, each layer pressed a millimetre
-// into the one below and turned against it, so that all slip and roll.
+// Balls of radius 0.1 m and boxes in turns, 1 to 2 kg each, in layers of nine above a plane, each layer pressed a
+// millimetre into the one below and turned against it, so that all slip and roll.
 inline model::SceneSpec heap(int count, double friction) {
   model::SceneSpec scene;
   scene.shapes = {ground_plane(friction)};
@@ -76,9 +76,9 @@ inline model::SceneSpec heap(int count, double friction) {
     const int layer = i / 9;
     const double x = 0.199 * (i % 3 - 1), y = 0.199 * (i / 3 % 3 - 1), turn = 0.2 * layer;
     const std::string name = "body" + std::to_string(i);
-    scene.bodies.push_back(solid_box(name, 1 + 0.5 * (i % 3), {0.1, 0.1, 0.1},
-                                     {std::cos(turn) * x - std::sin(turn) * y, std::sin(turn) * x + std::cos(turn) * y,
-                                      0.099 + 0.199 * layer}));
+    scene.bodies.push_back(solid_box(
+        name, 1 + 0.5 * (i % 3), {0.1, 0.1, 0.1},
+        {std::cos(turn) * x - std::sin(turn) * y, std::sin(turn) * x + std::cos(turn) * y, 0.099 + 0.199 * layer}));
     scene.shapes.push_back(i % 2 == 0 ? sphere_shape(name, i, 0.1, friction)
                                       : box_shape(name, i, {0.1, 0.1, 0.1}, friction));
   }

@@ -21,7 +21,9 @@ template <typename Real>
 class SingleWorld {
  public:
   SingleWorld(const model::SceneSpec& scene, const model::SolverOptions& options, double dt)
-      : compiled_(compile_or_throw(scene)), single_(model::to_float(compiled_.arrays)), options_(options),
+      : compiled_(compile_or_throw(scene)),
+        single_(model::to_float(compiled_.arrays)),
+        options_(options),
         settings_(model::make_step_settings<Real>(options, dt)) {
     model::for_each_field(model(), [&](model::FieldKind, auto member, std::size_t count) {
       using T = std::remove_pointer_t<std::remove_reference_t<decltype(world_.*member)>>;

@@ -79,7 +79,8 @@ class Client:
                                tls_server_name=tls_server_name, insecure_token=insecure_token, credentials=credentials)
         channel_options: list[tuple[str, Any]] = [("grpc.max_receive_message_length", max_message_bytes),
                            ("grpc.max_send_message_length", max_message_bytes),
-                           # Answers are megabytes; with the defaults of 64 KiB and 16 KiB both ends wake each other often.
+                           # Answers are megabytes; with the defaults of 64 KiB and 16 KiB both ends wake each other
+                           # often.
                            ("grpc.http2.lookahead_bytes", 16 << 20), ("grpc.http2.max_frame_size", 1 << 20)]
         self.target = target
         if found.channel is not None and found.server_name:

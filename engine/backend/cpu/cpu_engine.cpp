@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "engine/backend/cpu/run_row.hpp"
-#include "engine/backend/thread_pool.hpp"
 #include "engine/backend/engine_core.hpp"
 #include "engine/backend/text.hpp"
+#include "engine/backend/thread_pool.hpp"
 
 namespace axion::backend {
 namespace {
@@ -193,7 +193,8 @@ Result<std::unique_ptr<Engine>> create_cpu_engine(const EngineOptions& options) 
     });
     if (named == runners.end()) {
       std::string names;
-      for (const RowRunner& candidate : runners) names += std::string(names.empty() ? "" : ", ") + candidate.instruction_set;
+      for (const RowRunner& candidate : runners)
+        names += std::string(names.empty() ? "" : ", ") + candidate.instruction_set;
       return invalid_argument("instruction_set", text("instruction_set is \"", options.instruction_set,
                                                       "\"; this build and machine have ", names, "."));
     }

@@ -2,15 +2,16 @@
 
 namespace axion::backend {
 
-#define AXION_DECLARE_RUNNER(name)                               \
-  void run_narrow_##name(const void* job, int row, std::byte*);  \
+#define AXION_DECLARE_RUNNER(name)                              \
+  void run_narrow_##name(const void* job, int row, std::byte*); \
   void run_wide_##name(const void* job, int row, std::byte*);
 
-// One pair of functions of run_row_for.cpp. The job crosses as an address, because each build of the step has types of its own.
-#define AXION_RUNNER(text, name)                                                                                        \
-  RowRunner {                                                                                                           \
-    text, [](const step::StepJob<float>& job, int row, std::byte* scratch) { run_narrow_##name(&job, row, scratch); },  \
-        [](const step::StepJob<double>& job, int row, std::byte* scratch) { run_wide_##name(&job, row, scratch); }      \
+// One pair of functions of run_row_for.cpp. The job crosses as an address, because each build of the step has types of
+// its own.
+#define AXION_RUNNER(text, name)                                                                                       \
+  RowRunner {                                                                                                          \
+    text, [](const step::StepJob<float>& job, int row, std::byte* scratch) { run_narrow_##name(&job, row, scratch); }, \
+        [](const step::StepJob<double>& job, int row, std::byte* scratch) { run_wide_##name(&job, row, scratch); }     \
   }
 
 AXION_DECLARE_RUNNER(baseline)

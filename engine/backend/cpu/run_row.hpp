@@ -1,7 +1,7 @@
 // The step compiled for the CPU, once for each instruction set: one row of a job, by a team of one thread.
 //
-// All of them give the same bits: no multiplication and addition is fused, and whatever is reduced is reduced in an order
-// that the code states (team.hpp). Wider sets are only faster.
+// All of them give the same bits: no multiplication and addition is fused, and whatever is reduced is reduced in an
+// order that the code states (team.hpp). Wider sets are only faster.
 #pragma once
 
 #include <string>

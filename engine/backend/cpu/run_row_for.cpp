@@ -1,7 +1,7 @@
 // The step for one instruction set: compiled several times, with AXION_INSTRUCTION_SET naming each (CMakeLists.txt).
 //
-// Every name of the engine gets a namespace of its own here. Were they shared, the linker would keep one copy of each inline
-// function that several of these objects contain, and a plain machine could meet an AVX-512 one.
+// Every name of the engine gets a namespace of its own here. Were they shared, the linker would keep one copy of each
+// inline function that several of these objects contain, and a plain machine could meet an AVX-512 one.
 #define AXION_JOIN_NAMES(a, b) a##b
 #define AXION_JOIN(a, b) AXION_JOIN_NAMES(a, b)
 #define axion AXION_JOIN(axion_, AXION_INSTRUCTION_SET)

@@ -1,7 +1,7 @@
-# axion_cuda_architectures(<variable> <nvcc>): what the kernels are built for where nobody says: machine code for A100, H100, B200 and
-# RTX 50 (and what has their major number), as far as this nvcc knows them, and PTX of the second, from which a driver makes code for
-# GPUs in between and later ones when a program starts. Machine code takes a minute of a processor's time an architecture to build, PTX
-# that is there anyway nothing.
+# axion_cuda_architectures(<variable> <nvcc>): what the kernels are built for where nobody says: machine code for A100,
+# H100, B200 and RTX 50 (and what has their major number), as far as this nvcc knows them, and PTX of the second, from
+# which a driver makes code for GPUs in between and later ones when a program starts. Machine code takes a minute of a
+# processor's time an architecture to build, PTX that is there anyway nothing.
 function(axion_cuda_architectures variable nvcc)
   execute_process(COMMAND "${nvcc}" --list-gpu-arch OUTPUT_VARIABLE known RESULT_VARIABLE failed ERROR_QUIET)
   set(list "")

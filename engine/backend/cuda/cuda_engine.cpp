@@ -47,7 +47,13 @@ class CudaEngine final : public EngineCore {
   }
 
   DeviceInfo device() const override {
-    return {"cuda", text("cuda:", index_), name_, budget().limit, budget().used, 0, last_shape_.threads,
+    return {"cuda",
+            text("cuda:", index_),
+            name_,
+            budget().limit,
+            budget().used,
+            0,
+            last_shape_.threads,
             std::int64_t(last_shape_.near_bytes)};
   }
 
@@ -259,7 +265,8 @@ Result<std::unique_ptr<Engine>> create_cuda_engine(const EngineOptions& options,
   const std::int64_t limit = options.memory_limit_bytes > 0 ? std::min(options.memory_limit_bytes, usable) : usable;
   const int cores = std::max(1, int(std::thread::hardware_concurrency()));
   const int threads = std::min(options.threads > 0 ? options.threads : cores, kMostThreads);
-  auto engine = std::make_unique<CudaEngine>(index, properties.name, limit, limits, std::move(narrow), std::move(wide), threads);
+  auto engine =
+      std::make_unique<CudaEngine>(index, properties.name, limit, limits, std::move(narrow), std::move(wide), threads);
   if (Status status = engine->open(); !status.ok()) return unusable(index, status.error().message);
   return std::unique_ptr<Engine>(std::move(engine));
 }

@@ -35,8 +35,8 @@ class CudaMemory : public BatchMemory {
   std::size_t scratch_bytes() const { return world_bytes_.scratch; }
   std::byte* worlds() const { return worlds_.data(); }
   StepStatistics* row_statistics() const { return reinterpret_cast<StepStatistics*>(row_statistics_.data()); }
-  // What a launch left behind, brought back by the engine: the step index with which the packet of each row begins, and the
-  // sum over all rows.
+  // What a launch left behind, brought back by the engine: the step index with which the packet of each row begins, and
+  // the sum over all rows.
   void keep_step_indices(const std::byte* packets, std::size_t packet_bytes, int first, int count) {
     for (int i = first; i < first + count; ++i) std::memcpy(&step_indices_[i], packets + i * packet_bytes, 8);
   }

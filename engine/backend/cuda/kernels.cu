@@ -5,9 +5,9 @@
 namespace axion::backend {
 namespace {
 
-// Threads that a multiprocessor's 65,536 registers suffice for, as many warps on each of its four schedulers; the functions
-// that the kernel calls are held to as many registers by --maxrregcount (engine/backend/CMakeLists.txt). No block is that
-// large: the bound is there for the registers.
+// Threads that a multiprocessor's 65,536 registers suffice for, as many warps on each of its four schedulers; the
+// functions that the kernel calls are held to as many registers by --maxrregcount (engine/backend/CMakeLists.txt). No
+// block is that large: the bound is there for the registers.
 constexpr int kResidentThreads = 65536 / AXION_CUDA_REGISTERS / 128 * 128;
 
 // On the host, where nvcc reads this too, nothing runs it.
@@ -20,7 +20,8 @@ struct CudaSignals {
     return launch.row_count;
 #endif
   }
-  // The fences of both make one thread's enough for its block: barriers order the others' accesses before and behind it.
+  // The fences of both make one thread's enough for its block: barriers order the others' accesses before and behind
+  // it.
   AXION_HD int arrive(int* counter) const {
 #if defined(__CUDA_ARCH__)
     __threadfence_system();  // the packet too, which the host reads when another block raises the flag
@@ -42,7 +43,7 @@ struct CudaSignals {
 struct RunSteps {
   template <typename Team, typename Real>
   AXION_HD void operator()(const Team& team, const step::StepJob<Real>& job, const model::WorldView<Real>& view,
-                             int row) const {
+                           int row) const {
     step::run_steps(team, job, view, row);
   }
 };
@@ -85,8 +86,7 @@ cudaError_t prefer_shared(const BlockShape& shape, const DeviceLimits& device, c
 }
 
 template <typename Real>
-cudaError_t launch_steps(const ResidentLaunch<Real>& launch, const BlockShape& shape, int blocks,
-                         cudaStream_t stream) {
+cudaError_t launch_steps(const ResidentLaunch<Real>& launch, const BlockShape& shape, int blocks, cudaStream_t stream) {
   step_kernel<Real><<<blocks, shape.threads, dynamic_shared_bytes(shape), stream>>>(launch);
   return cudaGetLastError();
 }

@@ -21,7 +21,6 @@ cudaError_t prefer_shared(const BlockShape& shape, const DeviceLimits& device, c
 // `blocks` blocks of the shape's threads, of which shape.blocks shall fit on a multiprocessor together. Adds
 // launch.row_count + blocks to *launch.taken.
 template <typename Real>
-cudaError_t launch_steps(const ResidentLaunch<Real>& launch, const BlockShape& shape, int blocks,
-                         cudaStream_t stream);
+cudaError_t launch_steps(const ResidentLaunch<Real>& launch, const BlockShape& shape, int blocks, cudaStream_t stream);
 
 }  // namespace axion::backend

@@ -8,12 +8,12 @@ namespace {
 
 constexpr int kWarp = 32;
 
-// How much longer a step's verbs take than if each had a thread an item. Counted on the emulated GPU as instructions of the
-// longest warp between barriers (axion-ptx-profile), with 32, 64, 128 and 256 threads: humanoid.xml 93.4, 91.0, 90.1 and 91.0
-// thousand, the quadruped 93.7, 96.0, 96.3 and 98.0, ant.xml 36.7, 38.1, 38.5 and 39.3: what joints take is written for a warp,
-// and more of them only meet more often. Heaps, counted by axion-count in rounds, ceil(items / threads): of 120 boxes 1.69, 1.34,
-// 1.16, 1.07 (here 1.63, 1.31, 1.08, 1.02), of 30 boxes 1.42, 1.18, 1.07, 1.03 (1.08 and less: its contacts are many for its
-// bodies).
+// How much longer a step's verbs take than if each had a thread an item. Counted on the emulated GPU as instructions of
+// the longest warp between barriers (axion-ptx-profile), with 32, 64, 128 and 256 threads: humanoid.xml 93.4, 91.0,
+// 90.1 and 91.0 thousand, the quadruped 93.7, 96.0, 96.3 and 98.0, ant.xml 36.7, 38.1, 38.5 and 39.3: what joints take
+// is written for a warp, and more of them only meet more often. Heaps, counted by axion-count in rounds, ceil(items /
+// threads): of 120 boxes 1.69, 1.34, 1.16, 1.07 (here 1.63, 1.31, 1.08, 1.02), of 30 boxes 1.42, 1.18, 1.07, 1.03 (1.08
+// and less: its contacts are many for its bodies).
 template <typename Real>
 double rounds_of_verb(const model::ModelView<Real>& m, int threads) {
   const double x = double(m.body_count) / threads;
@@ -24,13 +24,14 @@ double rounds_of_verb(const model::ModelView<Real>& m, int threads) {
 // issues four a clock for all its warps.
 constexpr double kInstructions = 205, kIssued = 4;
 
-// Assumed, in clocks, of H100 and its kind: what a verb computes, its instructions waiting for every other; loads in a row that
-// it waits for, of 43 counted; latencies of shared memory, of the second cache and of device memory; two barriers a verb.
+// Assumed, in clocks, of H100 and its kind: what a verb computes, its instructions waiting for every other; loads in a
+// row that it waits for, of 43 counted; latencies of shared memory, of the second cache and of device memory; two
+// barriers a verb.
 constexpr double kWorkClocks = 450, kLoadsInRow = 10, kNearClocks = 30, kCacheClocks = 250, kDeviceClocks = 600;
 constexpr double kWarpBarriers = 20, kBlockBarriers = 40, kBarriersPerWarp = 10;
 
-// Of its scratch, a step of humanoid.xml touches as much, its threads' stacks among it (105 kB of 478, counted there): the rest
-// is room for contacts that are not there.
+// Of its scratch, a step of humanoid.xml touches as much, its threads' stacks among it (105 kB of 478, counted there):
+// the rest is room for contacts that are not there.
 constexpr double kTouched = 0.22;
 
 double barrier_clocks(int threads) {

@@ -78,7 +78,7 @@ Status LaunchStage::reserve() {
 
 Status LaunchStage::upload(cudaStream_t stream) {
   if (packed_ == uploaded_) return {};  // padding that differs costs a copy and nothing else
-  uploaded_.clear();  // what the device has is not known until the copy is under way
+  uploaded_.clear();                    // what the device has is not known until the copy is under way
   std::memcpy(tables_staging_.data(), packed_.data(), table_bytes_);
   const cudaError_t error =
       cudaMemcpyAsync(tables_.data(), tables_staging_.data(), table_bytes_, cudaMemcpyHostToDevice, stream);

@@ -1,14 +1,16 @@
 // LaunchStage: where a launch's requests and results lie, and how they cross between host and device.
 //
-//   tables   job records, places of fields, row starts, results of each job: in device memory. Packed anew for each launch and
+//   tables   job records, places of fields, row starts, results of each job: in device memory. Packed anew for each
+//   launch and
 //            copied only if they are not those of the launch before: steps of the same requests copy nothing
-//   values   controls and wrenches of all jobs, packed as they were checked (input_pass.hpp): pinned memory of the host, which blocks
+//   values   controls and wrenches of all jobs, packed as they were checked (input_pass.hpp): pinned memory of the
+//   host, which blocks
 //            read when they need it
-//   inputs   world indices of each job, likewise
-//   packets  of each row its step index and its outputs: device memory, and pinned memory to which a block moves a row's
+//   inputs   world indices of each job, likewise packets  of each row its step index and its outputs: device memory,
+//   and pinned memory to which a block moves a row's
 //            packet as soon as the row is done; behind them the sums of statistics of each group of rows
-//   signals  counters in device memory; a flag for each group of rows in pinned memory, behind which its packets can be read
-// Used by the CUDA engine for one launch at a time. Buffers grow when a larger launch comes and are kept.
+//   signals  counters in device memory; a flag for each group of rows in pinned memory, behind which its packets can be
+//   read Used by the CUDA engine for one launch at a time. Buffers grow when a larger launch comes and are kept.
 #pragma once
 
 #include <cstring>
@@ -27,8 +29,8 @@ class LaunchStage {
  public:
   // Memory for the values of the next launch's inputs; the jobs that pack() takes point into it.
   Result<std::byte*> reserve_values(std::size_t bytes);
-  // Packs the jobs, which lie in the order of their groups, and points them at the device. kResourceExhausted if they do not
-  // fit; nothing has run then.
+  // Packs the jobs, which lie in the order of their groups, and points them at the device. kResourceExhausted if they
+  // do not fit; nothing has run then.
   Status pack(Launch& launch, std::span<const JobGroup> narrow, std::span<const JobGroup> wide);
   // Before the launch's grids, on their stream.
   Status upload(cudaStream_t stream);

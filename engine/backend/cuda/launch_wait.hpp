@@ -1,8 +1,8 @@
 // LaunchWait: how a thread of the host waits for what a launch hands over as it goes.
 //
-// A short launch is watched all the time, since to be woken takes longer than it does. While a long one runs, the thread
-// sleeps for a part of what is left, judged by what is done, so that it neither takes a core from others nor comes late.
-// Plain C++: nothing here knows CUDA.
+// A short launch is watched all the time, since to be woken takes longer than it does. While a long one runs, the
+// thread sleeps for a part of what is left, judged by what is done, so that it neither takes a core from others nor
+// comes late. Plain C++: nothing here knows CUDA.
 #pragma once
 
 #include <algorithm>
@@ -24,8 +24,8 @@ class LaunchWait {
   // Of a launch that starts now and hands over `parts`.
   explicit LaunchWait(int parts) : parts_(parts), start_(Clock::now()) {}
 
-  // Returns true when *flag is `number`. `ended` says whether the launch is over, whatever came of it; false: it is, and the
-  // flag was not set.
+  // Returns true when *flag is `number`. `ended` says whether the launch is over, whatever came of it; false: it is,
+  // and the flag was not set.
   template <typename Ended>
   bool until(unsigned* flag, unsigned number, Ended&& ended) {
     const std::atomic_ref<unsigned> seen(*flag);

@@ -48,8 +48,9 @@ TEST(SceneFiles, meshes_that_collide_are_found_by_every_form_of_their_name) {
   std::ofstream(folder / "my_robot" / "meshes" / "arm.stl") << "arm";
   const std::string path = (folder / "my_robot" / "urdf" / "robot.urdf").string();
   const auto meshes = [&](const std::string& name, const std::string& before = "") {
-    return meshes_of_urdf(path, before + "<robot><link><collision name='c'><geometry><mesh scale='1 1 1' filename = \"" + name +
-                                    "\"/></geometry></collision></link></robot>");
+    return meshes_of_urdf(path, before +
+                                    "<robot><link><collision name='c'><geometry><mesh scale='1 1 1' filename = \"" +
+                                    name + "\"/></geometry></collision></link></robot>");
   };
   const std::string absolute = "file://" + (folder / "my_robot" / "meshes" / "arm.stl").string();
   for (const std::string& name : {std::string("package://my_robot/meshes/arm.stl"), std::string("../meshes/arm.stl"),

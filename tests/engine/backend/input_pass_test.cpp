@@ -102,7 +102,8 @@ TEST(InputPass, the_greatest_numbers_that_are_finite_as_floats_pass) {
   const double step = std::ldexp(1.0, 127 - 52);
   for (int n = 0; n < 40; ++n) {
     // From the greatest float on, past the half of a last place from which on it rounds to infinity.
-    for (const double v : {value + n * std::ldexp(1.0, 103) / 39, std::ldexp(2 - std::ldexp(1.0, -24), 127) + (n - 20) * step}) {
+    for (const double v :
+         {value + n * std::ldexp(1.0, 103) / 39, std::ldexp(2 - std::ldexp(1.0, -24), 127) + (n - 20) * step}) {
       const InputView view{reinterpret_cast<const std::byte*>(&v), DType::kFloat64, sizeof v, 0};
       const InputShape shape{"time", 1, 1, 1, 0, DType::kFloat32};
       EXPECT_EQ(pass_input(view, shape, nullptr, nullptr), std::isfinite(static_cast<float>(v))) << v;

@@ -66,7 +66,8 @@ TEST(State, joint_coordinates_place_the_bodies_that_they_are_read_from) {
   expect_near(read(*f.batch, Field::kJointVelocity), u, 1e-10);
 }
 
-// Poses after 0.2 s of a world whose state a client reads and sets again at every step, by bodies or by joints, or leaves alone.
+// Poses after 0.2 s of a world whose state a client reads and sets again at every step, by bodies or by joints, or
+// leaves alone.
 enum class SetBy { kNothing, kBodies, kJoints };
 
 std::vector<double> run_and_set(double dt, SetBy set_by) {
@@ -102,7 +103,8 @@ TEST(State, set_as_it_was_read_at_every_step_continues_with_second_order) {
   for (const SetBy set_by : {SetBy::kBodies, SetBy::kJoints}) {
     const double coarse = greatest_difference(run_and_set(0.005, set_by), run_and_set(0.005, SetBy::kNothing));
     const double fine = greatest_difference(run_and_set(0.00125, set_by), run_and_set(0.00125, SetBy::kNothing));
-    std::printf("set by %s: %.2e at 5 ms, %.2e at 1.25 ms\n", set_by == SetBy::kBodies ? "bodies" : "joints", coarse, fine);
+    std::printf("set by %s: %.2e at 5 ms, %.2e at 1.25 ms\n", set_by == SetBy::kBodies ? "bodies" : "joints", coarse,
+                fine);
     EXPECT_LT(coarse, 1e-5);
     EXPECT_TRUE(fine < 1e-9 || std::log2(coarse / fine) / 2 > 1.8);
   }

@@ -130,14 +130,17 @@ TEST(Steps, inputs_with_gaps_step_as_packed_ones) {
       std::copy_n(&packed_wrench[i * wrench], wrench, &wrenches[i * wrench_stride]);
     }
     const auto view = [](const std::vector<double>& values, int row, int step) {
-      return InputView{reinterpret_cast<const std::byte*>(values.data()), DType::kFloat64, row * sizeof(double), step * sizeof(double)};
+      return InputView{reinterpret_cast<const std::byte*>(values.data()), DType::kFloat64, row * sizeof(double),
+                       step * sizeof(double)};
     };
     std::unique_ptr<Batch> batches[2];
     StepRequest requests[2];
     for (int k = 0; k < 2; ++k) {
-      batches[k] = take(engine->create_batch(batch_spec(model, n, k == 0 ? model::Precision::kFloat32 : model::Precision::kFloat64)));
+      batches[k] = take(
+          engine->create_batch(batch_spec(model, n, k == 0 ? model::Precision::kFloat32 : model::Precision::kFloat64)));
       requests[k].batch = batches[k].get(), requests[k].step_count = steps;
-      requests[k].control = view(control, row_stride, step_stride), requests[k].body_wrench = view(wrenches, wrench_stride, 0);
+      requests[k].control = view(control, row_stride, step_stride),
+      requests[k].body_wrench = view(wrenches, wrench_stride, 0);
     }
     take(engine->step(requests));
     for (const auto& batch : batches) {

@@ -46,8 +46,8 @@ double rounding() {
   return sizeof(Real) == 4 ? 2e-6 : 1e-12;
 }
 
-// What the choice between features that are nearly as good may cost: one or two points for a capsule on a box, a face instead
-// of an edge for boxes (box_pairs.hpp).
+// What the choice between features that are nearly as good may cost: one or two points for a capsule on a box, a face
+// instead of an edge for boxes (box_pairs.hpp).
 double choice(const Scene& s, double gap) {
   const Vec &a = s.a.shape.size, &b = s.b.shape.size;
   const bool boxes = s.a.shape.kind == ShapeKind::kBox && s.b.shape.kind == ShapeKind::kBox;
@@ -121,7 +121,8 @@ TYPED_TEST(CollideRandom, least_gap_of_an_overlap_is_the_least_depth) {
 }
 
 // The points lie on the surfaces or, in a deep overlap, inside them, and never outside but for the slack by which a
-// vertex beside a face still counts as over it; the gap is what they and the normal say, and the normal is a unit vector.
+// vertex beside a face still counts as over it; the gap is what they and the normal say, and the normal is a unit
+// vector.
 TYPED_TEST(CollideRandom, contacts_say_what_their_points_say) {
   using Real = TypeParam;
   for (const Kinds& kinds : kAllKinds) {

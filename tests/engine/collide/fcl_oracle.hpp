@@ -1,8 +1,8 @@
 // The narrow phase beside FCL, the Flexible Collision Library: random pairs, and how far both are apart.
 //
-// FCL's distance of shapes apart is that of two points it names, hence no less than the true one; the separation along their
-// direction, by support functions written here, is no more. The true distance lies between: an error is how far a gap is outside,
-// so that FCL's own tolerance is not counted. Depths of overlaps are those of FCL's penetration test.
+// FCL's distance of shapes apart is that of two points it names, hence no less than the true one; the separation along
+// their direction, by support functions written here, is no more. The true distance lies between: an error is how far a
+// gap is outside, so that FCL's own tolerance is not counted. Depths of overlaps are those of FCL's penetration test.
 #pragma once
 
 #include <fcl/fcl.h>
@@ -85,7 +85,8 @@ inline double separation(const Body& a, const Body& b, const Vec& n) {
   return math::dot(n, a.X.p_WS - b.X.p_WS) - a.support(-n) - b.support(n);
 }
 
-// Between 2 and 30 cm, long and flat ones among them; hulls of 8 to 64 points in balls, boxes and at the corners of boxes.
+// Between 2 and 30 cm, long and flat ones among them; hulls of 8 to 64 points in balls, boxes and at the corners of
+// boxes.
 class Scenes {
  public:
   explicit Scenes(unsigned seed) : random_(seed) {}
@@ -130,8 +131,8 @@ class Scenes {
     return b;
   }
 
-  // Near each other: turned at random, or nearly or exactly aligned, the difficult cases; a third of them within a millimetre of
-  // touching along some direction.
+  // Near each other: turned at random, or nearly or exactly aligned, the difficult cases; a third of them within a
+  // millimetre of touching along some direction.
   void place(Body& a, Body& b) {
     const math::Quat<double> q_a = rotation();
     math::Quat<double> q_b = rotation();
@@ -205,7 +206,7 @@ inline fcl::Transform3d transform_of(const Body& body) {
 struct Reference {
   bool apart = false;
   double low = 0, high = 0;
-  Vec normal{};  // from b to a
+  Vec normal{};      // from b to a
   double depth = 0;  // of an overlap, by FCL's penetration test (of libccd); 0 where it finds none
 };
 
@@ -231,8 +232,8 @@ inline Reference ask(const Body& a, const Body& b) {
 
 struct Comparison {
   int apart = 0, overlapping = 0, missed = 0;  // missed: nearer than the margin, and no contact
-  double width = 0;            // m, of FCL's brackets, the greatest
-  double distance = 0;         // m, error of the least gap of pairs apart, the greatest
+  double width = 0;                            // m, of FCL's brackets, the greatest
+  double distance = 0;                         // m, error of the least gap of pairs apart, the greatest
   double normal = 0;           // m, what separation along the normal falls short of the bracket, the greatest
   std::vector<double> angles;  // between the normals, where FCL's bracket is tight
   std::vector<double> excess;  // depth beyond FCL's, as a share of the lesser body's least size, of overlaps
@@ -244,8 +245,8 @@ constexpr double kMargin = 0.1;  // m
 template <typename Real>
 void compare(const Body& a, const Body& b, const Reference& truth, Comparison& c) {
   ContactPoint<Real> points[kMaxPairContacts];
-  const int count =
-      collide_pair(a.shape<Real>(), a.pose<Real>(), b.shape<Real>(), b.pose<Real>(), static_cast<Real>(kMargin), points);
+  const int count = collide_pair(a.shape<Real>(), a.pose<Real>(), b.shape<Real>(), b.pose<Real>(),
+                                 static_cast<Real>(kMargin), points);
   if (truth.apart && truth.low > 0.99 * kMargin) return;
   if (count == 0) {
     c.missed += truth.apart ? 1 : 0;
@@ -263,7 +264,8 @@ void compare(const Body& a, const Body& b, const Reference& truth, Comparison& c
     if (truth.high - truth.low < 1e-9 && truth.high > 1e-4) c.angles.push_back(math::norm(n - truth.normal));
   } else {
     ++c.overlapping;
-    if (truth.depth > 0) c.excess.push_back((-static_cast<double>(least.gap) - truth.depth) / std::min(a.least_size(), b.least_size()));
+    if (truth.depth > 0)
+      c.excess.push_back((-static_cast<double>(least.gap) - truth.depth) / std::min(a.least_size(), b.least_size()));
   }
   for (int k = 0; k < count; ++k) {
     const Vec p_A = math::cast<double>(points[k].p_WA) - a.X.p_WS, p_B = math::cast<double>(points[k].p_WB) - b.X.p_WS;

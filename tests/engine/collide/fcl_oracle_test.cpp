@@ -21,17 +21,20 @@ void compare_all() {
         scenes.place(a, b);
         compare<Real>(a, b, ask(a, b), c);
       }
-      const std::string pair = std::string(name_of(static_cast<ShapeKind>(ka))) + "-" + name_of(static_cast<ShapeKind>(kb));
+      const std::string pair =
+          std::string(name_of(static_cast<ShapeKind>(ka))) + "-" + name_of(static_cast<ShapeKind>(kb));
       EXPECT_GT(c.apart, kScenes / 2) << pair;
       EXPECT_GT(c.overlapping, kScenes / 20) << pair;
       EXPECT_EQ(c.missed, 0) << pair;
-      // The choice of the points of a face is by half a thousandth of the least size, at most 0.15 mm here (convex_pairs.hpp).
+      // The choice of the points of a face is by half a thousandth of the least size, at most 0.15 mm here
+      // (convex_pairs.hpp).
       EXPECT_LT(c.distance, 2e-4) << pair;
       EXPECT_LT(c.normal, sizeof(Real) == 4 ? 2e-4 : 1e-4) << pair;
       EXPECT_LT(quantile(c.angles, 0.99), sizeof(Real) == 4 ? 5e-3 : 1e-3) << pair;
       // Never noticeably deeper where the overlap is shallow, and seldom where it is deep.
       EXPECT_LT(quantile(c.excess, 0.9), 0.02) << pair;
-      EXPECT_LT(c.off_surface, 5e-6) << pair;  // a clipped point keeps within a ten-thousandth of the least size of the edge
+      EXPECT_LT(c.off_surface, 5e-6)
+          << pair;  // a clipped point keeps within a ten-thousandth of the least size of the edge
     }
   }
 }
@@ -64,8 +67,8 @@ void compare_planes() {
       }
       worst = std::max(worst, std::abs(least - gap));
     }
-    // A cylinder that lies flat to a thousandth takes the points of its axes, and a hull of deepest vertices that differ by a
-    // ten-thousandth of its depth the first.
+    // A cylinder that lies flat to a thousandth takes the points of its axes, and a hull of deepest vertices that
+    // differ by a ten-thousandth of its depth the first.
     EXPECT_LT(worst, 1e-4) << name_of(static_cast<ShapeKind>(kind));
   }
 }
@@ -86,7 +89,8 @@ TEST(FclOracle, features_of_faces_at_rest_survive_rounding_sized_motion) {
       floor.X.p_WS = {}, body.X.p_WS = {0.01, 0.02, 0.1 + body.support({0, 0, -1}) - 1e-6};
       ContactPoint<float> first[kMaxPairContacts], again[kMaxPairContacts];
       const auto collide = [&](ContactPoint<float>* out) {
-        return collide_pair(floor.shape<float>(), floor.pose<float>(), body.shape<float>(), body.pose<float>(), 0.01f, out);
+        return collide_pair(floor.shape<float>(), floor.pose<float>(), body.shape<float>(), body.pose<float>(), 0.01f,
+                            out);
       };
       const int count = collide(first);
       ASSERT_GT(count, 0);

@@ -17,9 +17,10 @@ inline model::SceneSpec random_heap(int count, std::mt19937& random) {
   for (int i = 0; i < count; ++i) {
     const double size = 0.05 + (i % 20 == 0 ? 0.6 : 0.15) * unit(random);
     scene.bodies.push_back(solid_box("b" + std::to_string(i), 1, {size, size, size},
-                                    {4 * unit(random), 3 * unit(random), 6 * unit(random)}));
+                                     {4 * unit(random), 3 * unit(random), 6 * unit(random)}));
     model::ShapeSpec shape = box_shape("s" + std::to_string(i), i, {size, size / 2, size}, 0.5);
-    shape.kind = i % 3 == 0 ? model::ShapeKind::kBox : (i % 3 == 1 ? model::ShapeKind::kSphere : model::ShapeKind::kCapsule);
+    shape.kind =
+        i % 3 == 0 ? model::ShapeKind::kBox : (i % 3 == 1 ? model::ShapeKind::kSphere : model::ShapeKind::kCapsule);
     if (i % 7 == 0) shape.contact_affinity = 0;
     scene.shapes.push_back(shape);
     if (i == count / 2) scene.shapes.push_back(box_shape("block", model::kWorldBody, {0.5, 0.5, 2}, 0.5));

@@ -29,8 +29,8 @@ model::SceneSpec strewn_balls(int count, std::mt19937& random) {
   model::SceneSpec scene;
   for (int i = 0; i < count; ++i) {
     const std::string name = "ball" + std::to_string(i);
-    scene.bodies.push_back(testing::solid_box(name, 1, {kBall, kBall, kBall},
-                                              {3 * unit(random), 3 * unit(random), 3 * unit(random)}));
+    scene.bodies.push_back(
+        testing::solid_box(name, 1, {kBall, kBall, kBall}, {3 * unit(random), 3 * unit(random), 3 * unit(random)}));
     scene.shapes.push_back(testing::sphere_shape(name, i, kBall, 0.5));
   }
   return scene;
@@ -55,9 +55,7 @@ struct Searched {
   bool review(int number) {
     return collide::review_contacts(Team{}, world.model(), world.world(), world.settings(), number, search);
   }
-  bool has(int pair) {
-    return model::find_contact(world.world().contacts, search.count, pair, 0u) >= 0;
-  }
+  bool has(int pair) { return model::find_contact(world.world().contacts, search.count, pair, 0u) >= 0; }
   Real gap_after(const model::Contact<Real>& c) {
     return collide::gap_after(c, world.world().v_plus, world.world().omega_plus, world.settings().dt);
   }
@@ -119,9 +117,10 @@ TYPED_TEST(ReviewContacts, contacts_stay_and_those_that_are_added_are_broken_by_
   }
 }
 
-// Balls at rest over the ground, within a step's fall and beyond; a far pair, one as near over the other. The ground is a
-// plane, then a box.
-TYPED_TEST(ReviewContacts, what_hangs_within_a_steps_fall_over_the_world_is_a_contact_at_once_and_two_that_fall_alike_are_not) {
+// Balls at rest over the ground, within a step's fall and beyond; a far pair, one as near over the other. The ground is
+// a plane, then a box.
+TYPED_TEST(ReviewContacts,
+           what_hangs_within_a_steps_fall_over_the_world_is_a_contact_at_once_and_two_that_fall_alike_are_not) {
   std::mt19937 random(7);
   const double fall = 0.05 * 0.05 * 9.81;
   for (const bool plane : {true, false}) {
@@ -130,7 +129,8 @@ TYPED_TEST(ReviewContacts, what_hangs_within_a_steps_fall_over_the_world_is_a_co
     scene.bodies[1].X_WB.position = {2, 0, kBall + 1.5 * fall};
     scene.bodies[2].X_WB.position = {4, 0, 5};
     scene.bodies[3].X_WB.position = {4, 0, 5 + 2 * kBall + 0.5 * fall};
-    scene.shapes.push_back(plane ? testing::ground_plane(0.5) : testing::box_shape("ground", model::kWorldBody, {9, 9, 1}, 0.5));
+    scene.shapes.push_back(plane ? testing::ground_plane(0.5)
+                                 : testing::box_shape("ground", model::kWorldBody, {9, 9, 1}, 0.5));
     if (!plane) scene.shapes.back().X_BS.position = {0, 0, -1};
     Searched<TypeParam> s(scene, 0, 0, random);
     ASSERT_LT(double(s.world.settings().contact_margin), 0.45 * fall);  // else the margin decides
@@ -165,8 +165,8 @@ TYPED_TEST(ReviewContacts, the_last_review_takes_all_candidates) {
   }
 }
 
-// The first review finds a ball on its way through another; the second result stops it and sends a third through a fourth,
-// which is looked for along that result alone. Both pairs are contacts then.
+// The first review finds a ball on its way through another; the second result stops it and sends a third through a
+// fourth, which is looked for along that result alone. Both pairs are contacts then.
 TYPED_TEST(ReviewContacts, what_a_review_found_stays_a_contact_wherever_the_next_result_goes) {
   std::mt19937 random(8);
   model::SceneSpec scene = strewn_balls(4, random);
@@ -189,7 +189,8 @@ TYPED_TEST(ReviewContacts, what_a_review_found_stays_a_contact_wherever_the_next
   EXPECT_LT(w.contacts[0].pair, w.contacts[1].pair);
 }
 
-// A rod stands on end beside a block and turns by a radian: along straight lines it stays outside, in its poses it is inside.
+// A rod stands on end beside a block and turns by a radian: along straight lines it stays outside, in its poses it is
+// inside.
 TYPED_TEST(ReviewContacts, what_turns_into_something_is_a_contact_with_the_gap_of_those_poses) {
   std::mt19937 random(9);
   using Real = TypeParam;
@@ -213,7 +214,8 @@ TYPED_TEST(ReviewContacts, what_turns_into_something_is_a_contact_with_the_gap_o
     deepest = std::max(deepest, -s.gap_after(w.contacts[i]));
   }
   EXPECT_GT(deepest, Real(0.005));
-  EXPECT_NEAR(double(collide::solved_depth(Team{}, s.world.model(), w, s.world.settings(), s.search)), double(deepest), 1e-6);
+  EXPECT_NEAR(double(collide::solved_depth(Team{}, s.world.model(), w, s.world.settings(), s.search)), double(deepest),
+              1e-6);
   EXPECT_FALSE(s.review(1)) << "a second look at the same result";
 }
 

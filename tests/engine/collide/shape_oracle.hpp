@@ -68,9 +68,10 @@ inline void add_half_edges(const Placed& a, std::vector<Vec>& edges) {
   for (int k = 3 - count; k < 3; ++k) edges.push_back(size[k] * a.X.R_WS.column(k));
 }
 
-// Signed distance of two shapes: the greatest separation over all directions. Their Minkowski difference is a sum of at most six
-// segments ±e_k and a ball, and the direction is the normal of one of its features: a face, e_i × e_j; an edge, from it to
-// the point d = p_a − p_b; a vertex, the same. All are tried, and a direction that is not the best can only give less.
+// Signed distance of two shapes: the greatest separation over all directions. Their Minkowski difference is a sum of at
+// most six segments ±e_k and a ball, and the direction is the normal of one of its features: a face, e_i × e_j; an
+// edge, from it to the point d = p_a − p_b; a vertex, the same. All are tried, and a direction that is not the best can
+// only give less.
 inline double signed_distance(const Placed& a, const Placed& b) {
   if (b.shape.kind == ShapeKind::kPlane) return separation(a, b, b.X.R_WS.column(2));
   if (a.shape.kind == ShapeKind::kPlane) return separation(a, b, -a.X.R_WS.column(2));

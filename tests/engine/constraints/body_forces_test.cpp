@@ -42,8 +42,9 @@ struct DraggedBody {
 template <typename Real>
 void expect_only_takes_energy() {
   for (const Real drag : {Real(1e-4), Real(0.5), Real(1e3), Real(1e9)}) {
-    for (DraggedBody<Real> body : {DraggedBody<Real>{4, {Real(.016), Real(.016), Real(.016)}, {Real(-.5), 0, 0}, drag},
-                                   DraggedBody<Real>{Real(1e-6), {Real(1e-9), Real(1e-9), Real(2e-9)}, {Real(-.5), Real(.1), 0}, drag}}) {
+    for (DraggedBody<Real> body :
+         {DraggedBody<Real>{4, {Real(.016), Real(.016), Real(.016)}, {Real(-.5), 0, 0}, drag},
+          DraggedBody<Real>{Real(1e-6), {Real(1e-9), Real(1e-9), Real(2e-9)}, {Real(-.5), Real(.1), 0}, drag}}) {
       double before = body.energy();
       for (int i = 0; i < 40; ++i) {
         body.step(Real(0.05));

@@ -67,11 +67,24 @@ TEST(NaturalMap, block_equals_finite_differences_of_its_residual) {
     for (int i = 0; i < 2; ++i) {
       EXPECT_NEAR(f.residual[i], base[i], 1e-12);
       const auto slope = [&](const auto& at) { return (at(eps)[i] - at(-eps)[i]) / (2 * eps); };
-      EXPECT_NEAR(f.left[2 * i], slope([&](double e) { return natural_residual({v.x + e, v.y}, lambda_n, lambda, mu, r); }), 1e-8);
-      EXPECT_NEAR(f.left[2 * i + 1], slope([&](double e) { return natural_residual({v.x, v.y + e}, lambda_n, lambda, mu, r); }), 1e-8);
-      EXPECT_NEAR(f.coupling[i], slope([&](double e) { return natural_residual(v, lambda_n + e, lambda, mu, r); }), 1e-8);
-      EXPECT_NEAR(f.compliance[2 * i], slope([&](double e) { return natural_residual(v, lambda_n, {lambda.x + e, lambda.y}, mu, r); }), 1e-8);
-      EXPECT_NEAR(f.compliance[2 * i + 1], slope([&](double e) { return natural_residual(v, lambda_n, {lambda.x, lambda.y + e}, mu, r); }), 1e-8);
+      EXPECT_NEAR(f.left[2 * i], slope([&](double e) {
+                    return natural_residual({v.x + e, v.y}, lambda_n, lambda, mu, r);
+                  }),
+                  1e-8);
+      EXPECT_NEAR(f.left[2 * i + 1], slope([&](double e) {
+                    return natural_residual({v.x, v.y + e}, lambda_n, lambda, mu, r);
+                  }),
+                  1e-8);
+      EXPECT_NEAR(f.coupling[i], slope([&](double e) { return natural_residual(v, lambda_n + e, lambda, mu, r); }),
+                  1e-8);
+      EXPECT_NEAR(f.compliance[2 * i], slope([&](double e) {
+                    return natural_residual(v, lambda_n, {lambda.x + e, lambda.y}, mu, r);
+                  }),
+                  1e-8);
+      EXPECT_NEAR(f.compliance[2 * i + 1], slope([&](double e) {
+                    return natural_residual(v, lambda_n, {lambda.x, lambda.y + e}, mu, r);
+                  }),
+                  1e-8);
     }
   }
   EXPECT_GT(slips, 50);
@@ -93,7 +106,7 @@ TEST(ScalarFixedPoint, holds_at_slip_and_at_stick) {
 
 TEST(FrictionResidual, vanishes_on_the_law_and_only_there) {
   const double r = 2, cone = 1;
-  EXPECT_NEAR(friction_residual<double>({0.7, 0}, {-1, 0}, cone, r), 0, 1e-15);  // slides at the cone
+  EXPECT_NEAR(friction_residual<double>({0.7, 0}, {-1, 0}, cone, r), 0, 1e-15);   // slides at the cone
   EXPECT_NEAR(friction_residual<double>({0, 0}, {0.4, 0.2}, cone, r), 0, 1e-15);  // sticks inside it
   EXPECT_GT(friction_residual<double>({0.7, 0}, {-0.5, 0}, cone, r), 0.1);        // slides with too little
   EXPECT_GT(friction_residual<double>({0, 0}, {2, 0}, cone, r), 0.1);             // more than the cone

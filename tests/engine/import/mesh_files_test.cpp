@@ -45,7 +45,8 @@ std::string collada(const std::string& nodes, const std::string& unit = "<unit m
  <source id='points'><float_array id='numbers' count='24'>0 0 0 1 0 0 1 1 0 0 1 0 0 0 1 1 0 1 1 1 1 0 1 1</float_array>
   <technique_common><accessor source='#numbers' count='8' stride='3'/></technique_common></source>
  <vertices id='corners'><input semantic='POSITION' source='#points'/></vertices>
- <polylist count='6'><input semantic='VERTEX' source='#corners' offset='0'/><input semantic='NORMAL' source='#n' offset='1'/>
+ <polylist count='6'><input semantic='VERTEX' source='#corners' offset='0'/>
+ <input semantic='NORMAL' source='#n' offset='1'/>
   <vcount>4 4 4 4 4 4</vcount>
   <p>3 0 2 0 1 0 0 0 4 0 5 0 6 0 7 0 0 0 1 0 5 0 4 0 1 0 2 0 6 0 5 0 2 0 3 0 7 0 6 0 3 0 0 0 4 0 7 0</p></polylist>
  <lines count='1'><input semantic='VERTEX' source='#corners' offset='0'/><p>0 1</p></lines>

@@ -16,8 +16,9 @@ using model::JointKind;
 using model::JointSpec;
 using ::testing::HasSubstr;
 
-// A four-bar but for its last joint: a crank and a rocker on the ground, a coupler on the crank, all 1 m long, the rocker
-// turned by 90 degrees about y; besides a free ball. Keyframes have the coordinates of three hinges and the ball.
+// A four-bar but for its last joint: a crank and a rocker on the ground, a coupler on the crank, all 1 m long, the
+// rocker turned by 90 degrees about y; besides a free ball. Keyframes have the coordinates of three hinges and the
+// ball.
 std::string linkage(const std::string& equality, const std::string& before = "") {
   return "<mujoco>" + before + R"(<worldbody>
   <body name="crank"><joint name="crank" axis="0 1 0"/><geom name="rod" size=".1" contype="0"/>

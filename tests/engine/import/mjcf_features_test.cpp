@@ -1,5 +1,5 @@
-// Gravity compensation, drag of free joints, contact pairs, affine actuators, equalities by sites and relative poses, mocap bodies:
-// what a document asks for is what moves, by closed formulas.
+// Gravity compensation, drag of free joints, contact pairs, affine actuators, equalities by sites and relative poses,
+// mocap bodies: what a document asks for is what moves, by closed formulas.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -88,8 +88,10 @@ TEST(MjcfGravityCompensation, of_a_welded_part_acts_at_that_parts_centre) {
 }
 
 TEST(MjcfGravityCompensation, does_nothing_without_gravity) {
-  World world("<mujoco><option gravity='0 0 0'/><worldbody><body gravcomp='1'><freejoint/><geom size='.1'/></body></worldbody></mujoco>",
-              0.01);
+  World world(
+      "<mujoco><option gravity='0 0 0'/><worldbody><body gravcomp='1'><freejoint/><geom "
+      "size='.1'/></body></worldbody></mujoco>",
+      0.01);
   world.step(10);
   for (const double v : world.get(Field::kBodyVelocity)) EXPECT_EQ(v, 0);
 }
@@ -97,9 +99,10 @@ TEST(MjcfGravityCompensation, does_nothing_without_gravity) {
 TEST(MjcfFreeJoint, damping_slows_motion_and_spin_as_an_exponential) {
   for (const double d : {0.5, 20.0}) {
     const double mass = 2, radius = 0.3, inertia = 0.4 * mass * radius * radius, t = 0.05;
-    World world("<mujoco><option gravity='0 0 0'/><worldbody><body><joint type='free' damping='" + std::to_string(d) +
-                    "'/><geom size='.3' mass='2'/></body></worldbody><keyframe><key qvel='1 2 -3 0 4 0'/></keyframe></mujoco>",
-                1e-5);
+    World world(
+        "<mujoco><option gravity='0 0 0'/><worldbody><body><joint type='free' damping='" + std::to_string(d) +
+            "'/><geom size='.3' mass='2'/></body></worldbody><keyframe><key qvel='1 2 -3 0 4 0'/></keyframe></mujoco>",
+        1e-5);
     world.step(5000);
     const std::vector<double> v = world.get(Field::kBodyVelocity);
     const double slower = std::exp(-d * t / mass), spin = 4 * std::exp(-d * t / inertia);
@@ -111,7 +114,8 @@ TEST(MjcfFreeJoint, damping_slows_motion_and_spin_as_an_exponential) {
 TEST(MjcfFreeJoint, any_damping_is_stable_at_a_large_step) {
   for (const char* d : {"1", "1e3", "1e9"}) {
     World world(std::string("<mujoco><option gravity='0 0 0'/><worldbody><body><joint type='free' damping='") + d +
-                    "'/><geom size='.1' pos='.5 0 0'/></body></worldbody><keyframe><key qvel='1 2 -3 5 4 3'/></keyframe></mujoco>",
+                    "'/><geom size='.1' pos='.5 0 0'/></body></worldbody><keyframe><key qvel='1 2 -3 5 4 "
+                    "3'/></keyframe></mujoco>",
                 0.05);
     double speed = 1e9;
     for (int i = 0; i < 20; ++i) {
@@ -140,13 +144,16 @@ double sliding_acceleration(const std::string& geom, const std::string& contact)
 TEST(MjcfPair, touches_with_its_own_friction_whatever_the_geoms_say) {
   const std::string apart = "contype='0' conaffinity='0'";
   for (const double friction : {0.1, 0.25}) {
-    const std::string pair = "<pair geom1='floor' geom2='box' friction='" + std::to_string(friction) + " " + std::to_string(friction) + "'/>";
+    const std::string pair = "<pair geom1='floor' geom2='box' friction='" + std::to_string(friction) + " " +
+                             std::to_string(friction) + "'/>";
     EXPECT_NEAR(sliding_acceleration(apart, pair), 3 - friction * kG, 0.02);
     EXPECT_NEAR(sliding_acceleration("friction='.9'", pair), 3 - friction * kG, 0.02);
-    EXPECT_NEAR(sliding_acceleration("friction='.9'", pair + "<exclude body1='world' body2='box'/>"), 3 - friction * kG, 0.02);
+    EXPECT_NEAR(sliding_acceleration("friction='.9'", pair + "<exclude body1='world' body2='box'/>"), 3 - friction * kG,
+                0.02);
   }
   EXPECT_NEAR(sliding_acceleration("friction='.9'", "<pair geom1='box' geom2='floor' condim='1'/>"), 3, 0.02);
-  EXPECT_NEAR(sliding_acceleration("friction='.2'", "<pair geom1='box' geom2='floor'/>"), 0, 0.01) << "a pair's own is 1";
+  EXPECT_NEAR(sliding_acceleration("friction='.2'", "<pair geom1='box' geom2='floor'/>"), 0, 0.01)
+      << "a pair's own is 1";
 }
 
 void expect_refused(const std::string& xml, const std::string& field, const std::string& part) {
@@ -158,15 +165,17 @@ void expect_refused(const std::string& xml, const std::string& field, const std:
 
 TEST(MjcfPair, what_is_wrong_is_refused_by_name) {
   const auto with = [](const std::string& pair) {
-    return "<mujoco><worldbody><geom name='a' size='.1'/><body><freejoint/><geom name='b' size='.1'/></body></worldbody><contact>" + pair +
-           "</contact></mujoco>";
+    return "<mujoco><worldbody><geom name='a' size='.1'/><body><freejoint/><geom name='b' "
+           "size='.1'/></body></worldbody><contact>" +
+           pair + "</contact></mujoco>";
   };
   expect_refused(with("<pair geom1='a'/>"), "pair.geom2", "is required");
   expect_refused(with("<pair geom1='a' geom2='c'/>"), "pair.geom2", "does not exist");
   expect_refused(with("<pair geom1='a' geom2='b' friction='-1'/>"), "pair.friction", "must not be negative");
   expect_refused(with("<pair geom1='a' geom2='b' friction='nan'/>"), "pair.friction", "nan");
   expect_refused(with("<pair geom1='a' geom2='b' condim='2'/>"), "pair.condim", "1, 3, 4 or 6");
-  expect_refused(with("<pair geom1='a' geom2='b'/><pair geom1='b' geom2='a' friction='.5'/>"), "pair.geom2", "another law");
+  expect_refused(with("<pair geom1='a' geom2='b'/><pair geom1='b' geom2='a' friction='.5'/>"), "pair.geom2",
+                 "another law");
   const ImportedScene twice = imported(with("<pair geom1='a' geom2='b'/><pair geom1='b' geom2='a'/>"));
   EXPECT_EQ(twice.scene.contact_pairs.size(), 1u);
   EXPECT_THAT(twice.warnings, Contains(HasSubstr("second pair")));
@@ -174,7 +183,8 @@ TEST(MjcfPair, what_is_wrong_is_refused_by_name) {
 
 // A cart of 2 kg on a slide, with gear 3.
 std::string cart(const std::string& actuator) {
-  return "<mujoco><option gravity='0 0 0'/><worldbody><body><joint name='j' type='slide' axis='1 0 0' ref='0'/><geom size='.1' mass='2'/>"
+  return "<mujoco><option gravity='0 0 0'/><worldbody><body><joint name='j' type='slide' axis='1 0 0' ref='0'/><geom "
+         "size='.1' mass='2'/>"
          "</body></worldbody><actuator><general joint='j' gear='3' " +
          actuator + "/></actuator></mujoco>";
 }
@@ -208,7 +218,8 @@ TEST(MjcfActuator, a_law_that_pushes_away_is_refused) {
 
 TEST(MjcfActuator, a_motor_has_no_use_for_inheritrange) {
   const ImportedScene s = imported(R"(<mujoco><default><position inheritrange='1'/></default><worldbody><body>
-    <joint name='j' range='-20 30'/><geom size='.1'/></body></worldbody><actuator><motor joint='j'/></actuator></mujoco>)");
+    <joint name='j' range='-20 30'/><geom size='.1'/></body></worldbody><actuator><motor joint='j'/></actuator>
+    </mujoco>)");
   EXPECT_FALSE(s.scene.actuators.at(0).control_limited);
 }
 
@@ -216,7 +227,8 @@ TEST(MjcfActuator, a_motor_has_no_use_for_inheritrange) {
 std::string held(const std::string& equality) {
   return R"(<mujoco><option gravity='0 0 0'/><worldbody><site name='post' pos='0 0 2' euler='0 0 90'/>
     <body name='a'><freejoint/><geom size='.1' mass='1'/><site name='right' pos='.2 0 0'/></body>
-    <body name='b' pos='1 0 0'><freejoint/><geom size='.1' mass='1'/><frame pos='-.2 0 0'><site name='left'/></frame></body>
+    <body name='b' pos='1 0 0'><freejoint/><geom size='.1' mass='1'/><frame pos='-.2 0 0'><site name='left'/></frame>
+    </body>
   </worldbody><equality>)" +
          equality + "</equality></mujoco>";
 }
@@ -236,7 +248,8 @@ TEST(MjcfSites, a_connect_draws_its_sites_together) {
 TEST(MjcfSites, a_connect_of_sites_that_meet_is_that_of_their_point) {
   const auto body = [](const std::string& equality) {
     return "<mujoco><worldbody><body name='a'><freejoint/><geom size='.1'/><site name='s' pos='.1 .2 .3'/></body>"
-           "<body name='b' pos='1 0 0' euler='0 0 90'><freejoint/><geom size='.1'/><site name='t' pos='.2 .9 .3'/></body></worldbody>"
+           "<body name='b' pos='1 0 0' euler='0 0 90'><freejoint/><geom size='.1'/><site name='t' pos='.2 .9 "
+           ".3'/></body></worldbody>"
            "<equality>" +
            equality + "</equality></mujoco>";
   };
@@ -280,8 +293,8 @@ TEST(MjcfMocap, is_a_fixed_body_and_says_so) {
     <equality><weld body1='hand' body2='arm'/></equality></mujoco>)");
   EXPECT_THAT(s.warnings, Contains(HasSubstr("is taken as a fixed body")));
   EXPECT_EQ(s.scene.joints.at(0).kind, model::JointKind::kFixed);
-  expect_refused("<mujoco><worldbody><body mocap='true'><freejoint/><geom size='.1'/></body></worldbody></mujoco>", "body.mocap",
-                 "without joints");
+  expect_refused("<mujoco><worldbody><body mocap='true'><freejoint/><geom size='.1'/></body></worldbody></mujoco>",
+                 "body.mocap", "without joints");
 }
 
 TEST(SceneFields, new_ones_are_checked_by_name) {

@@ -19,12 +19,13 @@ namespace {
 using model::Vec3d;
 
 std::string scene_of(const std::string& assets, const std::string& geom, const std::string& compiler = "") {
-  return "<mujoco><compiler " + compiler + "/><asset>" + assets + "</asset><worldbody><body name=\"b\" pos=\"0 0 1\"><freejoint/>" +
-         geom + "</body></worldbody></mujoco>";
+  return "<mujoco><compiler " + compiler + "/><asset>" + assets +
+         "</asset><worldbody><body name=\"b\" pos=\"0 0 1\"><freejoint/>" + geom + "</body></worldbody></mujoco>";
 }
 
 const char* const kWedge =
-    "<mesh name=\"m\" vertex=\"0 0 0 .3 0 0 0 .2 0 0 0 .4 .3 .2 0\" scale=\"1 1.5 .7\" refpos=\".1 0 0\" refquat=\"1 .2 .3 0\"/>";
+    "<mesh name=\"m\" vertex=\"0 0 0 .3 0 0 0 .2 0 0 0 .4 .3 .2 0\" scale=\"1 1.5 .7\" refpos=\".1 0 0\" refquat=\"1 "
+    ".2 .3 0\"/>";
 
 std::string dented(const std::string& inertia) {
   return "<mesh name=\"m\" inertia=\"" + inertia +
@@ -69,17 +70,17 @@ TEST(MjcfMesh, mass_centre_and_inertia_are_those_of_mujoco) {
               {8.400000584125529,
                {0.021131547840287257, 0.29240663919975796, 0.41625766578925316},
                {0.04959262918492666, 0.08243462357597968, 0.10125867790401898}});
-  expect_mass(scene_of(dented("convex"), geom),
-              {6.666667064030973, {0, 0, -0.07499999925494194}, {0.026666669050852538, 0.07583334197600716, 0.07583334197600716}});
+  expect_mass(scene_of(dented("convex"), geom), {6.666667064030973,
+                                                 {0, 0, -0.07499999925494194},
+                                                 {0.026666669050852538, 0.07583334197600716, 0.07583334197600716}});
   const Reference dent{6.000000342726715,
                        {0, 0.005555555776313498, -0.08333333291941218},
                        {0.02376421955914761, 0.06348148857976955, 0.06505060458912955}};
   expect_mass(scene_of(dented("exact"), geom), dent);
   expect_mass(scene_of(dented("legacy"), geom), dent);
-  expect_mass(scene_of(dented("shell"), geom),
-              {252.8776440387099,
-               {0, 0.0013775524701465274, -0.05684835976921024},
-               {1.5908396400873681, 4.738957241918054, 4.804245767105076}});
+  expect_mass(scene_of(dented("shell"), geom), {252.8776440387099,
+                                                {0, 0.0013775524701465274, -0.05684835976921024},
+                                                {1.5908396400873681, 4.738957241918054, 4.804245767105076}});
 }
 
 TEST(MjcfMesh, solids_that_are_new_as_shapes_weigh_what_mujoco_says) {
@@ -90,7 +91,8 @@ TEST(MjcfMesh, solids_that_are_new_as_shapes_weigh_what_mujoco_says) {
 }
 
 TEST(MjcfMesh, becomes_a_shape_in_the_frame_of_its_mass) {
-  const ImportedScene imported = read(scene_of(kWedge, "<geom name=\"g\" type=\"mesh\" mesh=\"m\" pos=\".1 .2 .3\" euler=\"30 10 20\"/>"));
+  const ImportedScene imported =
+      read(scene_of(kWedge, "<geom name=\"g\" type=\"mesh\" mesh=\"m\" pos=\".1 .2 .3\" euler=\"30 10 20\"/>"));
   ASSERT_EQ(imported.scene.shapes.size(), 1u);
   const model::ShapeSpec& shape = imported.scene.shapes[0];
   EXPECT_EQ(shape.kind, model::ShapeKind::kMesh);
@@ -142,7 +144,8 @@ std::string msh() {
 }
 
 const char* const kObj =
-    "# tetrahedron\nv 0 0 0\nv 0.3 0 0\r\nv 0 0.2 0\nv 0 0 0.4 1.0\nvn 0 0 1\nf 1/1/1 3/2/1 2//1\nf 1 2 4\nf 2 3 4\nf -2 -4 -1\n";
+    "# tetrahedron\nv 0 0 0\nv 0.3 0 0\r\nv 0 0.2 0\nv 0 0 0.4 1.0\nvn 0 0 1\nf 1/1/1 3/2/1 2//1\nf 1 2 4\nf 2 3 4\nf "
+    "-2 -4 -1\n";
 
 TEST(MjcfMesh, reads_stl_obj_and_msh_by_name_with_or_without_the_directory) {
   const double volume = 0.3 * 0.2 * 0.4 / 6;
@@ -157,7 +160,8 @@ TEST(MjcfMesh, reads_stl_obj_and_msh_by_name_with_or_without_the_directory) {
     ImportOptions options;
     options.assets[c.key] = c.bytes;
     const ImportedScene imported =
-        read(scene_of("<mesh file=\"" + std::string(c.file) + "\"/>", "<geom type=\"mesh\" mesh=\"t\"/>", c.compiler), options);
+        read(scene_of("<mesh file=\"" + std::string(c.file) + "\"/>", "<geom type=\"mesh\" mesh=\"t\"/>", c.compiler),
+             options);
     ASSERT_EQ(imported.scene.bodies.size(), 1u) << c.file;
     EXPECT_NEAR(imported.scene.bodies[0].mass, 1000 * volume, 1e-5) << c.file;
     ASSERT_EQ(imported.scene.meshes.size(), 1u) << c.file;
@@ -166,9 +170,9 @@ TEST(MjcfMesh, reads_stl_obj_and_msh_by_name_with_or_without_the_directory) {
 }
 
 TEST(MjcfMesh, that_is_only_seen_needs_no_file) {
-  const ImportedScene imported =
-      read(scene_of("<mesh file=\"absent.stl\"/>",
-                    "<geom type=\"mesh\" mesh=\"absent\" contype=\"0\" conaffinity=\"0\" mass=\"0\"/><geom size=\".1\"/>"));
+  const ImportedScene imported = read(
+      scene_of("<mesh file=\"absent.stl\"/>",
+               "<geom type=\"mesh\" mesh=\"absent\" contype=\"0\" conaffinity=\"0\" mass=\"0\"/><geom size=\".1\"/>"));
   EXPECT_EQ(imported.scene.shapes.size(), 1u);
   EXPECT_TRUE(imported.warnings.empty());
 }
@@ -176,16 +180,19 @@ TEST(MjcfMesh, that_is_only_seen_needs_no_file) {
 TEST(MjcfMesh, that_is_wrong_is_refused_with_its_line_and_the_reason) {
   const std::string geom = "<geom type=\"mesh\" mesh=\"m\"/>";
   const auto vertices = [&](const std::string& v) { return scene_of("<mesh name=\"m\" vertex=\"" + v + "\"/>", geom); };
-  EXPECT_NE(error_of(scene_of("<mesh name=\"m\" file=\"a.stl\"/>", geom)).find("was not sent along"), std::string::npos);
+  EXPECT_NE(error_of(scene_of("<mesh name=\"m\" file=\"a.stl\"/>", geom)).find("was not sent along"),
+            std::string::npos);
   EXPECT_NE(error_of(scene_of("<mesh name=\"o\" file=\"a.stl\"/>", geom)).find("names no mesh"), std::string::npos);
   EXPECT_NE(error_of(vertices("0 0 0 1 0 0 0 1 0")).find("four or more vertices"), std::string::npos);
   EXPECT_NE(error_of(vertices("0 0 0 1 0 0 0 1 0 1 1 0")).find("span a volume"), std::string::npos);
   EXPECT_NE(error_of(vertices("0 0 0 1 0 0 0 1 0 0 0 nan")).find("vertex"), std::string::npos);
-  EXPECT_NE(error_of(scene_of("<mesh name=\"m\" vertex=\"0 0 0 1 0 0 0 1 0 0 0 1\" face=\"0 1 7\"/>", geom)).find("not there"),
+  EXPECT_NE(error_of(scene_of("<mesh name=\"m\" vertex=\"0 0 0 1 0 0 0 1 0 0 0 1\" face=\"0 1 7\"/>", geom))
+                .find("not there"),
             std::string::npos);
-  EXPECT_NE(error_of(scene_of("<mesh name=\"m\" inertia=\"exact\" vertex=\"0 0 0 1 0 0 0 1 0 0 0 1\" face=\"0 1 2\"/>", geom))
-                .find("closed surface"),
-            std::string::npos);
+  EXPECT_NE(
+      error_of(scene_of("<mesh name=\"m\" inertia=\"exact\" vertex=\"0 0 0 1 0 0 0 1 0 0 0 1\" face=\"0 1 2\"/>", geom))
+          .find("closed surface"),
+      std::string::npos);
   EXPECT_NE(error_of(scene_of(dented("solid"), geom)).find("inertia"), std::string::npos);
   EXPECT_NE(error_of(scene_of(dented("exact") + dented("exact"), geom)).find("a second time"), std::string::npos);
 }
@@ -215,7 +222,8 @@ TEST(MjcfMesh, is_placed_by_a_frame_and_copied_with_one_mesh) {
 // Every beginning of a file, and files with wrong bytes, are refused or read, and nothing else happens.
 TEST(MjcfMesh, files_cut_off_or_with_wrong_bytes_do_no_harm) {
   std::mt19937 random(5);
-  for (const auto& [name, whole] : {std::pair<std::string, std::string>{"m.stl", stl()}, {"m.obj", kObj}, {"m.msh", msh()}}) {
+  for (const auto& [name, whole] :
+       {std::pair<std::string, std::string>{"m.stl", stl()}, {"m.obj", kObj}, {"m.msh", msh()}}) {
     const std::string xml = scene_of("<mesh file=\"" + name + "\"/>", "<geom type=\"mesh\" mesh=\"m\"/>");
     const auto offer = [&](const std::string& bytes) {
       ImportOptions options;

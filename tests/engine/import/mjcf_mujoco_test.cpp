@@ -216,7 +216,8 @@ TEST(MjcfBesideMujoco, pairs_have_the_same_geoms_friction_and_dimension) {
   <body><freejoint/><geom name="a" size=".1" friction=".7" contype="0" conaffinity="0"/>
     <geom name="tube" type="cylinder" size=".1 .1" contype="0" conaffinity="0" priority="1" friction=".2"/></body>
   <body pos="0 0 1"><freejoint/><geom name="b" size=".1" friction=".5"/></body></worldbody>
-<contact><pair geom1="a" geom2="b" condim="3"/><pair geom1="tube" geom2="b" condim="3" friction=".1"/><pair geom1="floor" geom2="a"/>
+<contact><pair geom1="a" geom2="b" condim="3"/><pair geom1="tube" geom2="b" condim="3" friction=".1"/>
+<pair geom1="floor" geom2="a"/>
 <pair geom1="tube" geom2="floor" condim="3"/></contact></mujoco>)";
   const auto m = testing::load_mujoco(xml);
   const Result<ImportedScene> imported = import_mjcf(xml);
@@ -227,7 +228,8 @@ TEST(MjcfBesideMujoco, pairs_have_the_same_geoms_friction_and_dimension) {
     const std::string names[2] = {scene.shapes[pair.shape_a].name, scene.shapes[pair.shape_b].name};
     int found = 0;
     for (int i = 0; i < m->npair; ++i) {  // MuJoCo sorts them
-      const std::string theirs[2] = {mj_id2name(m.get(), mjOBJ_GEOM, m->pair_geom1[i]), mj_id2name(m.get(), mjOBJ_GEOM, m->pair_geom2[i])};
+      const std::string theirs[2] = {mj_id2name(m.get(), mjOBJ_GEOM, m->pair_geom1[i]),
+                                     mj_id2name(m.get(), mjOBJ_GEOM, m->pair_geom2[i])};
       if (std::minmax(names[0], names[1]) != std::minmax(theirs[0], theirs[1])) continue;
       EXPECT_NEAR(pair.friction, m->pair_friction[5 * i], 1e-12) << names[0] << " " << names[1];
       EXPECT_EQ(pair.contact_dimension, m->pair_dim[i]) << names[0] << " " << names[1];
@@ -239,7 +241,8 @@ TEST(MjcfBesideMujoco, pairs_have_the_same_geoms_friction_and_dimension) {
 
 // Force of each actuator at a position, a velocity and a control, before gear.
 TEST(MjcfBesideMujoco, affine_laws_give_the_same_forces) {
-  const std::string xml = R"(<mujoco><worldbody><body><joint name="j" type="slide" axis="1 0 0"/><geom size=".1"/></body></worldbody>
+  const std::string xml =
+      R"(<mujoco><worldbody><body><joint name="j" type="slide" axis="1 0 0"/><geom size=".1"/></body></worldbody>
 <actuator>
   <general joint="j" gear="3" gainprm="20" biastype="affine" biasprm="3 -10 -8"/>
   <general joint="j" gear="-2" gainprm="-4" biastype="affine" biasprm="1 0 -8"/>
@@ -268,8 +271,11 @@ TEST(MjcfBesideMujoco, affine_laws_give_the_same_forces) {
 }
 
 TEST(MjcfBesideMujoco, force_ranges_bound_the_same_efforts) {
-  compare(R"(<mujoco><compiler autolimits="true"/><default><default class="servo"><position forcerange="-7 8"/></default></default><worldbody>
-  <body><joint name="a"/><geom size=".1"/><body pos="0 0 1"><joint name="b" axis="0 1 0"/><geom size=".1"/></body></body>
+  compare(
+      R"(<mujoco><compiler autolimits="true"/><default><default class="servo"><position forcerange="-7 8"/></default>
+      </default><worldbody>
+  <body><joint name="a"/><geom size=".1"/><body pos="0 0 1"><joint name="b" axis="0 1 0"/><geom size=".1"/></body>
+  </body>
 </worldbody><actuator>
   <motor joint="a" gear="3" forcerange="-2 5"/>
   <motor joint="a" gear="-3" ctrlrange="-1 1" forcerange="-2 .5"/>

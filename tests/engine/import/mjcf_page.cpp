@@ -10,17 +10,19 @@ namespace {
 
 constexpr std::string_view kPreface = R"(# MJCF: what becomes of each element and attribute
 
-Made by `axion-mjcf-page > docs/mjcf.md` from the schema that the importer checks documents against; a test says when it is not up to date.
+Made by `axion-mjcf-page > docs/mjcf.md` from the schema that the importer checks documents against; a test says when it
+is not up to date.
 
-* **read**: taken over, or its value is checked. Where only some values are, a line under the table says so; others are an error with the
-  element, its line and the attribute, or with `allow_unsupported` a warning.
+* **read**: taken over, or its value is checked. Where only some values are, a line under the table says so; others are
+  an error with the element, its line and the attribute, or with `allow_unsupported` a warning.
 * **no effect**: has no effect on the motion of rigid bodies; passed over.
 * **warning**: not used, and a warning says why, unless it is 0.
 * **refused**: would change the motion; an error with its line, or with `allow_unsupported` a warning.
 
-What is in none of these lists is not MJCF and is refused, except that attributes that only describe an element are a warning. `<frame>`
-and `<replicate>` may be around what they contain anywhere in a body. `<include>` is replaced by what the file contains, which comes with
-the request by name. `class` and `name` may be given to geoms, joints, meshes, pairs, tendons, actuators and equalities.
+What is in none of these lists is not MJCF and is refused, except that attributes that only describe an element are a
+warning. `<frame>` and `<replicate>` may be around what they contain anywhere in a body. `<include>` is replaced by what
+the file contains, which comes with the request by name. `class` and `name` may be given to geoms, joints, meshes,
+pairs, tendons, actuators and equalities.
 
 )";
 
@@ -59,7 +61,8 @@ constexpr PageNote kNotes[] = {
     {"general", "gaintype", "fixed"},
     {"general", "biastype", "none, affine"},
     {"general", "gainprm", "the first number: the gain of the control"},
-    {"general", "biasprm", "b0 -kp -kd with kp and kd from 0 on; where kp is the gain, a positive third number is a ratio of damping"},
+    {"general", "biasprm",
+     "b0 -kp -kd with kp and kd from 0 on; where kp is the gain, a positive third number is a ratio of damping"},
     {"general", "joint", "hinges and slides; of the other transmissions none"},
     {"general", "delay", "0"},
     {"general", "armature", "0"},
@@ -106,8 +109,9 @@ std::string mjcf_page() {
   page += "| element | becomes | attributes read | no effect | warning |\n| --- | --- | --- | --- | --- |\n";
   for (const SchemaRow& row : schema_rows()) {
     const bool warns = row.treatment == Treatment::kRead && !row.warned.empty();
-    page += "| " + element_of(row) + " | " + fate_of(row) + " | " + code_list(row.read) + " | " + code_list(row.ignored) + " | " +
-            code_list(row.warned) + (warns ? ": " + std::string(row.reason) : "") + " |\n";
+    page += "| " + element_of(row) + " | " + fate_of(row) + " | " + code_list(row.read) + " | " +
+            code_list(row.ignored) + " | " + code_list(row.warned) + (warns ? ": " + std::string(row.reason) : "") +
+            " |\n";
   }
   page += "\nOf these values alone:\n\n";
   for (const PageNote& note : kNotes) {

@@ -9,9 +9,9 @@ namespace axion::import {
 
 // What of an attribute that is read depends on its value.
 struct PageNote {
-  std::string_view tag;        // of the element, in whatever it is
+  std::string_view tag;  // of the element, in whatever it is
   std::string_view attribute;
-  std::string_view what;       // after "`attribute`: "
+  std::string_view what;  // after "`attribute`: "
 };
 
 std::span<const PageNote> page_notes();

@@ -1,4 +1,5 @@
-// Files as MuJoCo 3.17 writes them, and what it allows that people do not write: they mean the same as what they were made from.
+// Files as MuJoCo 3.17 writes them, and what it allows that people do not write: they mean the same as what they were
+// made from.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

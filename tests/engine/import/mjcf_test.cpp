@@ -144,7 +144,8 @@ TEST(Mjcf, the_three_affine_laws_of_a_general_actuator_are_recognised) {
   EXPECT_DOUBLE_EQ(other_gain.kd, 0.5);
   EXPECT_DOUBLE_EQ(other_gain.control_gain, 1.5);
   EXPECT_DOUBLE_EQ(other_gain.control_offset, 0.5);
-  for (const char* other : {"gainprm='3' biastype='affine' biasprm='0 2 0'", "dyntype='integrator'", "gaintype='affine'"}) {
+  for (const char* other :
+       {"gainprm='3' biastype='affine' biasprm='0 2 0'", "dyntype='integrator'", "gaintype='affine'"}) {
     EXPECT_TRUE(
         is_refused(arm("<joint name='j'/>", std::string("<actuator><general joint='j' ") + other + "/></actuator>"),
                    "general", "not supported"));
@@ -258,7 +259,8 @@ TEST(Mjcf, what_would_change_the_motion_is_an_error_unless_it_is_allowed) {
     const char* field;
   } cases[] = {
       {arm(j, "", "", "<geom size='.1'/><geom type='hfield' hfield='h'/>"), "geom.type"},
-      {arm(j, "<asset><mesh name='m' file='m.stl'/></asset>", "", "<geom size='.1'/><geom type='mesh' mesh='m'/>"), "geom.mesh"},
+      {arm(j, "<asset><mesh name='m' file='m.stl'/></asset>", "", "<geom size='.1'/><geom type='mesh' mesh='m'/>"),
+       "geom.mesh"},
       {arm(j, "", "", "<geom size='.1' shellinertia='true'/>"), "geom.shellinertia"},
       {arm("<joint name='j' type='ball' frictionloss='1'/>"), "joint.frictionloss"},
       {arm("<joint name='j' type='free' frictionloss='1'/>"), "joint.frictionloss"},
@@ -302,7 +304,8 @@ TEST(Mjcf, a_geom_that_touches_nothing_may_be_of_any_type) {
                    "<geom type='cylinder' size='.1 .1'" + none + "<geom type='mesh' mesh='m'" + none));
   EXPECT_TRUE(s.scene.shapes.empty());
   EXPECT_TRUE(s.warnings.empty());
-  EXPECT_TRUE(is_refused(arm("<joint name='j'/>", "", "", "<geom type='mesh' mesh='m'" + none), "geom.mesh", "names no mesh"));
+  EXPECT_TRUE(
+      is_refused(arm("<joint name='j'/>", "", "", "<geom type='mesh' mesh='m'" + none), "geom.mesh", "names no mesh"));
 }
 
 }  // namespace

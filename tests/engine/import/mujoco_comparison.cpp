@@ -206,7 +206,8 @@ void Comparison::compare_shapes() {
     if (shape.body != kWorldBody) X_WS = model::to_pose(welded_.scene.bodies[shape.body].X_WB) * X_WS;
     expect_close(X_WS.position, vec(d_->geom_xpos + 3 * g), shape.name + " position");
     expect_close(math::to_matrix(X_WS.rotation), mat(d_->geom_xmat + 9 * g), shape.name + " rotation");
-    for (int i = 0; i < number_count(shape.kind); ++i) expect_close(shape.size[i], m_->geom_size[3 * g + i], shape.name + " size");
+    for (int i = 0; i < number_count(shape.kind); ++i)
+      expect_close(shape.size[i], m_->geom_size[3 * g + i], shape.name + " size");
     expect_close(shape.friction, m_->geom_friction[3 * g], shape.name + " friction");
     EXPECT_EQ(shape.contact_dimension, m_->geom_condim[g] == 1 ? 1 : 3) << shape.name;
     EXPECT_EQ(shape.contact_priority, m_->geom_priority[g]) << shape.name;

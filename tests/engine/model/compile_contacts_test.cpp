@@ -1,4 +1,5 @@
-// Which shapes may touch and how, against the rules written out; and that a model grows with its shapes, not with their pairs.
+// Which shapes may touch and how, against the rules written out; and that a model grows with its shapes, not with their
+// pairs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -80,7 +81,8 @@ struct Oracle {
   }
 };
 
-// Chains of three bodies, some welded, some fixed to the world, with shapes of every property, and exclusions among all.
+// Chains of three bodies, some welded, some fixed to the world, with shapes of every property, and exclusions among
+// all.
 SceneSpec random_scene(int bodies, std::mt19937& random) {
   const auto draw = [&](int end) { return static_cast<int>(random() % static_cast<unsigned>(end)); };
   SceneSpec scene;

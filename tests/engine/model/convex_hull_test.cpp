@@ -114,7 +114,8 @@ TEST(ConvexHull, of_as_many_points_as_are_allowed_is_made) {
 
 TEST(ConvexShapes, that_are_wrong_are_refused_with_their_field) {
   const auto field_of = [](auto&& change) {
-    SceneSpec scene = axion::testing::convex_heap(4, std::vector{ShapeKind::kMesh, ShapeKind::kCylinder, ShapeKind::kEllipsoid});
+    SceneSpec scene =
+        axion::testing::convex_heap(4, std::vector{ShapeKind::kMesh, ShapeKind::kCylinder, ShapeKind::kEllipsoid});
     change(scene);
     const Result<CompiledModel> model = compile(scene);
     return model.ok() ? std::string() : model.error().field;

@@ -128,8 +128,8 @@ TEST(LoopJoints, a_loop_follows_its_child_into_a_weld) {
   EXPECT_EQ(model.joint_of_scene[0], 3);
 }
 
-// As the document counts it: the lid is carried by its weld, so the hinge closes a loop and has no coordinate, also when
-// the weld has left it the only joint of the two bodies.
+// As the document counts it: the lid is carried by its weld, so the hinge closes a loop and has no coordinate, also
+// when the weld has left it the only joint of the two bodies.
 TEST(LoopJoints, a_loop_stays_one_when_a_weld_takes_away_the_joint_that_carried_its_child) {
   SceneSpec scene;
   scene.bodies = {body("box", {0, 0, 0}), body("lid", {0, 0, 1}), body("door", {1, 0, 1})};

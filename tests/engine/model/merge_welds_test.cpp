@@ -91,7 +91,8 @@ TEST(MergeWelds, welds_say_where_each_welded_frame_went) {
 TEST(MergeWelds, exclusions_stay_with_the_bodies_that_they_name) {
   const SceneSpec scene = robot();
   const WeldedScene w = merged(scene);
-  EXPECT_TRUE(w.scene.excludes.empty());  // each is about a body that is only a part, or about one that has others welded to it
+  EXPECT_TRUE(
+      w.scene.excludes.empty());  // each is about a body that is only a part, or about one that has others welded to it
   ASSERT_EQ(w.part_excludes.size(), scene.excludes.size());
   for (std::size_t i = 0; i < scene.excludes.size(); ++i) {
     EXPECT_EQ(w.part_excludes[i].body_a, scene.excludes[i].body_a);

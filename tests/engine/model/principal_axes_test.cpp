@@ -34,7 +34,8 @@ math::Mat3<Real> draw(std::mt19937& random, bool positive) {
   const Eigen::Vector3d axis(unit(random), unit(random), unit(random));
   const Eigen::Matrix3d R = Eigen::AngleAxisd(3 * turn, axis.normalized()).matrix();
   Eigen::Vector3d d;
-  for (int i = 0; i < 3; ++i) d[i] = size * std::pow(10.0, -3 + 3 * unit(random)) * (!positive && unit(random) < 0 ? -1 : 1);
+  for (int i = 0; i < 3; ++i)
+    d[i] = size * std::pow(10.0, -3 + 3 * unit(random)) * (!positive && unit(random) < 0 ? -1 : 1);
   if (unit(random) < -0.6) d[1] = d[0];
   const Eigen::Matrix3d A = R * d.asDiagonal() * R.transpose();
   math::Mat3<Real> result;
@@ -69,8 +70,8 @@ TYPED_TEST(PrincipalAxes, of_a_diagonal_matrix_are_its_own) {
 
 TYPED_TEST(PrincipalAxes, positive_part_drops_negative_eigenvalues_and_nothing_else) {
   std::mt19937 random(2);
-  // Fifteen rotations round there and back. Minors are products of elimination's pivots, which are no less than the least
-  // eigenvalue: where that is far above rounding they are positive, and nearer to it either answer is right.
+  // Fifteen rotations round there and back. Minors are products of elimination's pivots, which are no less than the
+  // least eigenvalue: where that is far above rounding they are positive, and nearer to it either answer is right.
   int whole = 0, part = 0;
   for (int i = 0; i < 2000; ++i) {
     const auto A = draw<TypeParam>(random, i % 2 == 0);

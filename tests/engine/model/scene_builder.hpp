@@ -73,8 +73,8 @@ inline SceneSpec robot() {
   return scene;
 }
 
-// A crank (0) and a rocker (2) on the ground, a coupler (1) on the crank, and a hinge that closes the loop to the rocker.
-// All hinges turn about y; the bars are 1 m long.
+// A crank (0) and a rocker (2) on the ground, a coupler (1) on the crank, and a hinge that closes the loop to the
+// rocker. All hinges turn about y; the bars are 1 m long.
 inline SceneSpec four_bar() {
   SceneSpec scene;
   scene.name = "four-bar";

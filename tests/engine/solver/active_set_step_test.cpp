@@ -40,11 +40,13 @@ TYPED_TEST(ActiveSetStep, solves_systems_of_any_size_whatever_stands_beyond_them
     }
     std::vector<Real> other = A;
     solver::solve_active_rows(team::SerialTeam{}, A.data(), multipliers.data(), multipliers.data() + kStride, count);
-    solver::solve_active_rows(team::ShuffledTeam{}, other.data(), multipliers.data(), multipliers.data() + kStride, count);
+    solver::solve_active_rows(team::ShuffledTeam{}, other.data(), multipliers.data(), multipliers.data() + kStride,
+                              count);
     const Eigen::VectorXd exact = dense.partialPivLu().solve(b);
     for (int i = 0; i < count; ++i) {
       EXPECT_NEAR(A[kStride * count + i], exact[i], 100 * testing::epsilon<Real>()) << i << " of " << count;
-      EXPECT_EQ(A[kStride * count + i], other[kStride * count + i]) << i << " of " << count << ": order of a team's loop";
+      EXPECT_EQ(A[kStride * count + i], other[kStride * count + i])
+          << i << " of " << count << ": order of a team's loop";
     }
   }
 }
@@ -91,8 +93,8 @@ model::SceneSpec train_of_balls() {
   return scene;
 }
 
-// Where a few sweeps have found the active set, four chains of steps settle it to rounding, slip that turns and all. In a
-// scene or two of 24 a contact opens on the way that should not, and sweeps close it again.
+// Where a few sweeps have found the active set, four chains of steps settle it to rounding, slip that turns and all. In
+// a scene or two of 24 a contact opens on the way that should not, and sweeps close it again.
 TYPED_TEST(ActiveSetStep, settles_what_sweeps_have_found) {
   int settled = 0, unsettled_before = 0, sticking = 0, sliding = 0;
   for (unsigned seed = 1; seed <= 24; ++seed) {
@@ -169,7 +171,8 @@ TYPED_TEST(ActiveSetStep, has_the_columns_of_rows_that_sweeps_met) {
       for (int i = 0; i < rows; ++i) {
         const double scale = std::sqrt(double(p.w.row_scale[base + r]) * p.w.row_scale[base + i]);
         EXPECT_NEAR(p.w.delassus[r * length + i], solver::TreeVelocities::velocity(p, base + i),
-                    1e3 * testing::epsilon<TypeParam>() * scale) << "row " << i << " for " << r;
+                    1e3 * testing::epsilon<TypeParam>() * scale)
+            << "row " << i << " for " << r;
       }
     }
   }

@@ -27,8 +27,8 @@ struct Linearised {
 
 class Jacobian {
  public:
-  // `blend`: the share of J(q⁺) in all joints' impulses, or those that their weights say. A weight comes with the inertias
-  // that bodies turn with.
+  // `blend`: the share of J(q⁺) in all joints' impulses, or those that their weights say. A weight comes with the
+  // inertias that bodies turn with.
   Jacobian(const model::SceneSpec& scene, const model::SolverOptions& options, unsigned seed, double blend = -1)
       : system_(scene, options, seed) {
     for (int j = 0; j < problem().m.joint_count && blend >= 0; ++j) problem().w.blend[j] = blend;
@@ -216,7 +216,8 @@ TEST_P(JointRows, equal_finite_differences_in_every_formulation) {
 INSTANTIATE_TEST_SUITE_P(EveryKind, JointRows, ::testing::ValuesIn(testing::joints_of_every_kind()),
                          [](const auto& info) { return info.param.name; });
 
-// Of joints that do not slide and whose hinges share their anchor: elsewhere an impulse's direction or arm hangs on both bodies.
+// Of joints that do not slide and whose hinges share their anchor: elsewhere an impulse's direction or arm hangs on
+// both bodies.
 bool anchors_are_fixed(const solver::Problem<double>& p) {
   for (int j = 0; j < p.m.joint_count; ++j) {
     const auto& joint = p.m.joints[j];

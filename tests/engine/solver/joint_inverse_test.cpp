@@ -21,7 +21,8 @@ struct JointSystem {
 
   template <typename Team>
   JointSystem(const Team& team, const model::SceneSpec& scene, model::JointMode mode, unsigned seed)
-      : system(scene, options_of(mode), seed), velocities(system.velocity_count()),
+      : system(scene, options_of(mode), seed),
+        velocities(system.velocity_count()),
         rows(system.problem().limit_base()) {
     auto& p = system.problem();
     solver::keep_body_order(team, p);
@@ -134,7 +135,8 @@ void expect_velocities_for_impulses(const Team& team, JointSystem& joints, int p
   const Matrix exact = joints.inverse * impulse;
   for (int i = 0; i < joints.velocities; ++i) {
     for (int k = 0; k < lanes; ++k) {
-      EXPECT_NEAR(u[lanes * i + k], exact(i, k), 1e-9 * bodies * greatest) << lanes << " lanes, up to " << pushed << ", " << i;
+      EXPECT_NEAR(u[lanes * i + k], exact(i, k), 1e-9 * bodies * greatest)
+          << lanes << " lanes, up to " << pushed << ", " << i;
     }
   }
 }

@@ -12,7 +12,8 @@ class NewtonStart : public ::testing::Test {};
 TYPED_TEST_SUITE(NewtonStart, testing::Precisions, testing::PrecisionNames);
 
 TYPED_TEST(NewtonStart, is_at_the_last_velocities_or_half_of_them_before_an_impact_with_the_impulses_of_the_last_step) {
-  testing::NewtonSystem<TypeParam> system(testing::sphere_on_plane(0.1, 0.5), model::make_options(model::Preset::kDefault), 1);
+  testing::NewtonSystem<TypeParam> system(testing::sphere_on_plane(0.1, 0.5),
+                                          model::make_options(model::Preset::kDefault), 1);
   const auto& p = system.problem();
   const auto& w = p.w;
   ASSERT_EQ(p.contact_count, 1);

@@ -35,8 +35,8 @@ class NodeFactors : public ::testing::Test {
 };
 TYPED_TEST_SUITE(NodeFactors, testing::Precisions, testing::PrecisionNames);
 
-// A node of `size` unknowns as assembly leaves it: what it has no unknown for are rows of the identity. Diagonally dominant, as
-// factors are made without exchanges.
+// A node of `size` unknowns as assembly leaves it: what it has no unknown for are rows of the identity. Diagonally
+// dominant, as factors are made without exchanges.
 template <typename Real>
 struct Node {
   std::array<Real, model::kNodeStride> K{};

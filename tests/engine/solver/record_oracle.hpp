@@ -1,10 +1,10 @@
 // What a step should report of its residuals, computed anew from the states and impulses before and after it.
 //
-// Formulas are this file's own, in Eigen and float64: constraints of hinges (one each) and balls as functions of the poses,
-// their Jacobians by differences of them, coordinates from quaternions. Of the engine it takes the compiled parameters, the
-// contacts' points and normals, and the impulses. For split rotation at position level, joint impulses along J(q⁻) or
-// J(q⁺), the minimum of (a, r λ) and the natural map as residuals; dt given, no wrenches, motors, springs of contacts or
-// restitution.
+// Formulas are this file's own, in Eigen and float64: constraints of hinges (one each) and balls as functions of the
+// poses, their Jacobians by differences of them, coordinates from quaternions. Of the engine it takes the compiled
+// parameters, the contacts' points and normals, and the impulses. For split rotation at position level, joint impulses
+// along J(q⁻) or J(q⁺), the minimum of (a, r λ) and the natural map as residuals; dt given, no wrenches, motors,
+// springs of contacts or restitution.
 #pragma once
 
 #include <Eigen/Dense>
@@ -199,8 +199,8 @@ class RecordOracle {
     }
   }
 
-  // What the gap of a hinge's limit asks of the velocity: it may close; the joint is pushed back no faster than its overlap in
-  // the recovery time, or half a radian a step, or the bound of contacts where that is more.
+  // What the gap of a hinge's limit asks of the velocity: it may close; the joint is pushed back no faster than its
+  // overlap in the recovery time, or half a radian a step, or the bound of contacts where that is more.
   double limit_speed(double gap) const {
     const double h = world_.settings().dt;
     const double back = std::min(-gap / world_.settings().limit_recovery_time, 0.5 / h);

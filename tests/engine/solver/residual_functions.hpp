@@ -1,9 +1,8 @@
 // The functions whose roots a step seeks, row by row, from what `evaluate` reports: written out again, for tests.
 //
-//   locks and axes   the reported residual
-//   limits, normals  φ(a, r λ), Fischer-Burmeister or minimum, of the reported a
-//   efforts          (r + C)(λ − proj(λ − residual/(r + C)))
-//   tangents         natural map: r_t (λ_f − proj_c(λ_f − v/r_t)), c = μ max(0, λ_n); scalar law: v + W λ_f with W held at
+//   locks and axes   the reported residual limits, normals  φ(a, r λ), Fischer-Burmeister or minimum, of the reported a
+//   efforts          (r + C)(λ − proj(λ − residual/(r + C))) tangents         natural map: r_t (λ_f − proj_c(λ_f −
+//   v/r_t)), c = μ max(0, λ_n); scalar law: v + W λ_f with W held at
 //                    what it was where this was made
 #pragma once
 

@@ -25,7 +25,8 @@ model::SceneSpec loaded_plate() {
   scene.shapes = {testing::ground_plane(0.5), testing::box_shape("plate", 0, {1, 1, 0.05}, 0.5)};
   for (int i = 0; i < 81; ++i) {
     const std::string name = "ball" + std::to_string(i);
-    scene.bodies.push_back(testing::solid_box(name, 1, {0.1, 0.1, 0.1}, {0.21 * (i % 9 - 4), 0.21 * (i / 9 - 4), 0.197}));
+    scene.bodies.push_back(
+        testing::solid_box(name, 1, {0.1, 0.1, 0.1}, {0.21 * (i % 9 - 4), 0.21 * (i / 9 - 4), 0.197}));
     scene.shapes.push_back(testing::sphere_shape(name, i + 1, 0.1, 0.5));
   }
   return scene;
@@ -95,7 +96,8 @@ TYPED_TEST(SlotSweeps, every_contact_has_one_slot_and_no_colour_moves_a_body_twi
     for (const auto& colour : colours) seen.insert(colour.begin(), colour.end());
     EXPECT_EQ(int(seen.size()), p.contact_count);
     EXPECT_EQ(std::count_if(p.w.slot_contact, p.w.slot_contact + kLanes * all.groups, [](int i) { return i >= 0; }),
-              p.contact_count) << "one slot each";
+              p.contact_count)
+        << "one slot each";
 
     const auto keep = [&](int slot) { return p.w.slot_contact[slot] >= 0 && p.w.slot_contact[slot] % 5 == 0; };
     const int wanted = (p.contact_count + 4) / 5;
@@ -125,7 +127,8 @@ TYPED_TEST(SlotSweeps, a_sweep_is_that_of_one_contact_after_another_in_the_order
       sweeps.renew(team, p), solver::UnitSweeps::renew(team, q);
       for (int b = 0; b < p.m.body_count; ++b) {
         for (int i = 0; i < 6; ++i) {
-          EXPECT_NEAR(p.w.sweep_velocity[solver::kBodySlot * b + i], q.w.sweep_velocity[6 * b + i], 30 * tolerance) << b << ", " << i;
+          EXPECT_NEAR(p.w.sweep_velocity[solver::kBodySlot * b + i], q.w.sweep_velocity[6 * b + i], 30 * tolerance)
+              << b << ", " << i;
         }
       }
       moving = sweeps.sweep_all(team, p, Real(0.5));
@@ -138,7 +141,8 @@ TYPED_TEST(SlotSweeps, a_sweep_is_that_of_one_contact_after_another_in_the_order
       double greatest = 0;
       for (const Real x : b) greatest = std::max(greatest, std::abs(double(x)));
       ASSERT_GT(greatest, 0);
-      for (std::size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], tolerance * greatest) << "row " << i << ", sweep " << k;
+      for (std::size_t i = 0; i < a.size(); ++i)
+        EXPECT_NEAR(a[i], b[i], tolerance * greatest) << "row " << i << ", sweep " << k;
     }
   }
 }

@@ -25,8 +25,8 @@ inline model::JointSpec ball_joint(const std::string& name, int parent, int chil
   return joint;
 }
 
-// A tree of five bodies over a plane with a loose box that touches two of them: branches, limits, contacts with the world
-// and between bodies; springs, dampers, dry friction and drives with and without effort limits.
+// A tree of five bodies over a plane with a loose box that touches two of them: branches, limits, contacts with the
+// world and between bodies; springs, dampers, dry friction and drives with and without effort limits.
 inline model::SceneSpec mixed_scene() {
   model::SceneSpec scene;
   scene.shapes = {ground_plane(0.6)};
@@ -58,8 +58,8 @@ inline model::SceneSpec mixed_scene() {
   return scene;
 }
 
-// Crank, coupler and rocker between two hinges of the world, all about y: three of the closing joint's five rows depend on
-// the others.
+// Crank, coupler and rocker between two hinges of the world, all about y: three of the closing joint's five rows depend
+// on the others.
 inline model::SceneSpec four_bar() {
   model::SceneSpec scene;
   scene.bodies = {solid_box("crank", 1, {0.1, 0.02, 0.02}, {0.1, 0, 1}),
@@ -132,8 +132,8 @@ struct NamedJoint {
   model::SceneSpec scene;
 };
 
-// Every number of slides and hinges that a joint can have, balls and compliant welds; each rigid and soft, in the tree and
-// closing a loop next to a ball.
+// Every number of slides and hinges that a joint can have, balls and compliant welds; each rigid and soft, in the tree
+// and closing a loop next to a ball.
 inline std::vector<NamedJoint> joints_of_every_kind() {
   using model::JointKind;
   const model::AxisSpec slides[3] = {slide("s0", {1, 0.2, 0}), slide("s1", {0, 1, 0.3}), slide("s2", {0.1, 0, 1})};

@@ -1,5 +1,5 @@
-// The residual blocks that a step reports against an oracle that recomputes them from the states and impulses before and
-// after the step. Steps are stopped early, so that there are residuals to compare.
+// The residual blocks that a step reports against an oracle that recomputes them from the states and impulses before
+// and after the step. Steps are stopped early, so that there are residuals to compare.
 #include <gtest/gtest.h>
 
 #include <algorithm>

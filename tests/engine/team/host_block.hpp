@@ -65,9 +65,8 @@ inline void run_voting_block(int threads, const std::function<void(const VotingT
   std::vector<char> flags(threads);
   std::vector<std::jthread> running;
   for (int thread = 0; thread < threads; ++thread) {
-    running.emplace_back([&, thread] {
-      body(VotingTeam(VotingBlock(HostBlock(barrier, thread, threads), flags), storage.data()));
-    });
+    running.emplace_back(
+        [&, thread] { body(VotingTeam(VotingBlock(HostBlock(barrier, thread, threads), flags), storage.data())); });
   }
 }
 

@@ -86,14 +86,16 @@ struct HostSignals {
   void raise(unsigned* flag, unsigned value) const { std::atomic_ref(*flag).store(value); }
 };
 
-constexpr int kPacketWords = 3;     // a step index, a time, a count of contacts
-constexpr unsigned kNumber = 7;     // of the launch
-constexpr unsigned kTaken = ~1u;    // a counter that runs over
+constexpr int kPacketWords = 3;   // a step index, a time, a count of contacts
+constexpr unsigned kNumber = 7;   // of the launch
+constexpr unsigned kTaken = ~1u;  // a counter that runs over
 
 // What the host gets of one job.
 struct Results {
   explicit Results(int rows)
-      : packets(rows * kPacketWords, -1), host_packets(packets), sums((rows + kStatisticsGroup - 1) / kStatisticsGroup) {}
+      : packets(rows * kPacketWords, -1),
+        host_packets(packets),
+        sums((rows + kStatisticsGroup - 1) / kStatisticsGroup) {}
   std::vector<std::int64_t> packets, host_packets;
   std::vector<StepStatistics> sums;
 };
@@ -118,14 +120,25 @@ struct Launch {
     job.outputs[1] = {Field::kContactCount, first + 16, kBytes, 8};
     job.output_count = 2;
     jobs.push_back(job);
-    job_results.push_back(
-        {first, reinterpret_cast<std::byte*>(result.host_packets.data()), kBytes, result.sums.data(), std::size_t(groups)});
+    job_results.push_back({first, reinterpret_cast<std::byte*>(result.host_packets.data()), kBytes, result.sums.data(),
+                           std::size_t(groups)});
     groups += static_cast<int>(result.sums.size());
   }
   backend::ResidentLaunch<Real> view() {
-    return {jobs.data(),  places.data(), job_results.data(), row_start.data(),
-            int(jobs.size()), row_start[0], row_start.back() - row_start[0],
-            &taken, kTaken, arrived.data(), ready.data(), kNumber, nullptr, 0};
+    return {jobs.data(),
+            places.data(),
+            job_results.data(),
+            row_start.data(),
+            int(jobs.size()),
+            row_start[0],
+            row_start.back() - row_start[0],
+            &taken,
+            kTaken,
+            arrived.data(),
+            ready.data(),
+            kNumber,
+            nullptr,
+            0};
   }
 
   std::vector<step::StepJob<Real>> jobs;
@@ -144,9 +157,8 @@ template <typename Real>
 void run_alone(Launch<Real>& launch) {
   Guarded near(launch.near), far(launch.far);
   backend::ResidentState<Real> state;
-  backend::run_resident(
-      team::SerialTeam{}, launch.view(), state, near.data(), far.data(), HostSignals{},
-      [](const auto&... arguments) { run_steps_of(arguments...); });
+  backend::run_resident(team::SerialTeam{}, launch.view(), state, near.data(), far.data(), HostSignals{},
+                        [](const auto&... arguments) { run_steps_of(arguments...); });
   EXPECT_TRUE(near.is_whole() && far.is_whole());
 }
 
@@ -159,9 +171,8 @@ void run_blocks(Launch<Real>& launch, int blocks, int threads) {
       Guarded near(launch.near), far(launch.far);
       backend::ResidentState<Real> state;
       run_block(threads, [&](const HostTeam& team) {
-        backend::run_resident(
-            team, view, state, near.data(), far.data(), HostSignals{},
-            [](const auto&... arguments) { run_steps_by_block(arguments...); });
+        backend::run_resident(team, view, state, near.data(), far.data(), HostSignals{},
+                              [](const auto&... arguments) { run_steps_by_block(arguments...); });
       });
       EXPECT_TRUE(near.is_whole() && far.is_whole());
     });
@@ -264,12 +275,14 @@ TEST(ResidentBlock, a_sum_by_words_is_the_sum_of_statistics) {
     auto* words = reinterpret_cast<std::int64_t*>(&rows[i]);
     for (int k = 0; k < backend::kStatisticsWords; ++k) {
       const double value = 1.0 / (1 + (7 * i + 13 * k) % 29);
-      words[k] = backend::kind_of_statistics_word(k) == StatisticsWord::kCount ? i * k : std::bit_cast<std::int64_t>(value);
+      words[k] =
+          backend::kind_of_statistics_word(k) == StatisticsWord::kCount ? i * k : std::bit_cast<std::int64_t>(value);
     }
     expected.add(rows[i]);
   }
   StepStatistics sum;
-  for (int k = 0; k < backend::kStatisticsWords; ++k) backend::sum_statistics_word(k, rows.data(), kStatisticsGroup, &sum);
+  for (int k = 0; k < backend::kStatisticsWords; ++k)
+    backend::sum_statistics_word(k, rows.data(), kStatisticsGroup, &sum);
   EXPECT_TRUE(same_bits(sum, expected));
 }
 

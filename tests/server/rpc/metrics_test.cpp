@@ -69,8 +69,12 @@ TEST_F(MetricsOfServer, are_all_there_and_move) {
       {"axion_device_memory_bytes", {MetricType::Gauge, {"device", "kind"}}},
   };
   // These say what is, and it is the same again: the build, an empty queue, no overflow.
-  const std::set<std::string> still{"axion_build_info", "axion_queue_depth", "axion_contact_overflows_total",
-                                    "axion_connections_refused_total", "axion_log_lines_dropped_total", "axion_connections",
+  const std::set<std::string> still{"axion_build_info",
+                                    "axion_queue_depth",
+                                    "axion_contact_overflows_total",
+                                    "axion_connections_refused_total",
+                                    "axion_log_lines_dropped_total",
+                                    "axion_connections",
                                     "axion_credentials_reloads_total"};
   EXPECT_EQ(after.size(), contract.size());
   for (const auto& [name, expected] : contract) {

@@ -106,8 +106,9 @@ TEST_F(SceneOfModel, scenes_drawn_at_random_are_made_again_from_their_models) {
 
 model::SceneSpec heap_of_all_kinds() {
   using model::ShapeKind;
-  return axion::testing::convex_heap(12, std::vector<ShapeKind>{ShapeKind::kMesh, ShapeKind::kCylinder, ShapeKind::kMesh,
-                                                                ShapeKind::kEllipsoid, ShapeKind::kMesh});
+  return axion::testing::convex_heap(
+      12, std::vector<ShapeKind>{ShapeKind::kMesh, ShapeKind::kCylinder, ShapeKind::kMesh, ShapeKind::kEllipsoid,
+                                 ShapeKind::kMesh});
 }
 
 TEST_F(SceneOfModel, a_heap_of_meshes_is_made_again_from_its_model) {

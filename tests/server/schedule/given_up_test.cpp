@@ -1,5 +1,5 @@
-// Steps that nobody waits for any more, or whose batch ends, while they are under way: they stop between two launches, and
-// no step is made twice.
+// Steps that nobody waits for any more, or whose batch ends, while they are under way: they stop between two launches,
+// and no step is made twice.
 #include "tests/server/schedule/fixture.hpp"
 
 namespace axion::server::testing {

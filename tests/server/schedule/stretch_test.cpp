@@ -89,7 +89,8 @@ TEST_F(Stretches, a_cut_step_gives_what_one_launch_gives) {
     EXPECT_EQ(whole.answer.outcome[0], kMaxIterations);
     for (const std::int64_t cap : {1, 2, 3, 5, 7, 11}) {
       EXPECT_TRUE(run(cap, record_every) == whole) << "cap " << cap << ", record_every " << record_every;
-      EXPECT_TRUE(run(cap, record_every, 1) == whole) << "a world a launch, cap " << cap << ", record_every " << record_every;
+      EXPECT_TRUE(run(cap, record_every, 1) == whole)
+          << "a world a launch, cap " << cap << ", record_every " << record_every;
     }
   }
 }
