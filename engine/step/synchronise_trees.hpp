@@ -192,11 +192,12 @@ AXION_HD AXION_INLINED inline void meet_axes(const Team& team, const TreeBody<Re
   const bool symmetric = body.slides() == Real(0);
   team.for_each(parts, [&](int part) AXION_INLINED {
     solver::for_constants<n + 1>([&](auto k) AXION_INLINED {
-      const Real* factors = k < n ? body.axis(k) : body.change();
+      constexpr int column = decltype(k)::value;
+      const Real* factors = column < n ? body.axis(column) : body.change();
       auto sum = factors[0] * load_part(body.row(0), part);
       solver::for_constants<5>([&](auto r)
                                    AXION_INLINED { sum = sum + factors[r + 1] * load_part(body.row(r + 1), part); });
-      if constexpr (decltype(k)::value < n) {
+      if constexpr (column < n) {
         store_part(body.along(k), part, sum);
         if (symmetric) store_part(body.against(k), part, sum);
       } else {
@@ -235,7 +236,8 @@ AXION_HD AXION_INLINED inline void pass_on(const Team& team, const TreeBody<Real
     });
     solver::for_constants<7>([&](auto r) AXION_INLINED {
       auto sum = load_part(to.row(r), part) + row[r];
-      if constexpr (decltype(r)::value >= 3 && decltype(r)::value < 6) {
+      constexpr int number = decltype(r)::value;
+      if constexpr (number >= 3 && number < 6) {
         constexpr int i = (r - 2) % 3, k = (r - 1) % 3;  // those after r - 3
         sum = sum + (d[i] * row[k] - d[k] * row[i]);
       }

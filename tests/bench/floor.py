@@ -102,7 +102,8 @@ def describe(say, ours, counts, phases):
         f'{ours["axis_rows"]:.0f} axis and {ours["limit_rows"]:.0f} limit rows, {counts["contacts_mean"]:.1f} contacts, '
         f'{counts["newton_iterations_mean"]:.2f} Newton iterations on average. In a world-step: '
         f'{loops("invert_nodes"):.2f} factorisations of the joint tree, {loops("note_sweep"):.1f} sweeps, '
-        f'{loops("DelassusVelocities::push"):.0f} changes of a contact\'s or row\'s impulse, {loops("note_sliding_shares"):.1f} steps on the active set, '
+        f'{loops("DelassusVelocities::push"):.0f} changes of a contact\'s or row\'s impulse, '
+        f'{loops("note_sliding_shares"):.1f} steps on the active set, '
         f'{loops("DelassusVelocities::prepare") / 2:.1f} passages through the joint tree for columns of D.\n')
     total, near, verbs = (sum(p[i] for p in phases) for i in (3, 4, 2))
     say('| phase | verbs | operations | share | numbers of near memory an operation | bytes of near memory |')
