@@ -2,8 +2,8 @@
 //
 // A body that stands on a lighter one loads its contacts with many times what they meet in the lighter one, so that
 // iterations on single contacts, and Newton's with a proximal term in units of a row's own inertia, creep
-// (docs/experiments/0012-rigid-stacks.md). Tolerances of what stands: a contact may be left at a thousandth of g h, so a
-// step leaves 1e-3 g h² of a gap, and a tower of n boxes leans by n times as much.
+// (docs/experiments/0012-rigid-stacks.md). Tolerances of what stands: a contact may be left at a thousandth of g h, so
+// a step leaves 1e-3 g h² of a gap, and a tower of n boxes leans by n times as much.
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -85,6 +85,9 @@ CASES = {
         'rule blends into backward Euler where an axis is stiff against the step.',
     'velocities that are read':
         'Velocities belong to the instant of the poses: of three boxes at rest, and of a box that falls by .5 m; h ∈ {1, 10, 50 ms}.',
+    'velocities by trees':
+        'A robot with every kind of joint, contacts and drives: velocities at the poses by joint trees beside those by the whole system, '
+        'every step.',
     'reading and setting a state at every step':
         'A double pendulum with dampers, armature and a motor whose control changes at every step; a client reads the state and '
         'sets it again after each.',
@@ -93,6 +96,14 @@ CASES = {
     'joint limits':
         'Preset DEFAULT: a link that starts .9 rad beyond its limit, of 1 kg and 1 g, with armature of 0 and 1 kg m², on the '
         'world and on a trunk, h from 1 to 100 ms.',
+    'seed friction, ball between plates on guides':
+        'Preset AXION_SEED at tolerance 1e-9: a ball pulled from between plates that guides hold, normals along x, y and z, plates of 10 g '
+        'to 1 kg, forces of .5 to 1.5 of the friction, every 15 or 30°, h ∈ {1, 5, 16.7 ms}.',
+    'seed friction, plates free along one axis':
+        'Preset AXION_SEED at tolerance 1e-9: the same with plates that run along one axis; closed formulas along and across it, the '
+        'natural map between.',
+    'seed friction, box between plates on guides': 'The same with a box, whose eight corners are redundant.',
+    'seed friction, thrown cube': 'Preset AXION_SEED at tolerance 1e-9: a cube thrown over a plane, μ .1 to .8, 24 headings.',
     'redundant loops':
         'A four-bar, a ring with a weld, two windows and a door on two hinges, tolerances of 1e-3 to 1e-12, h ∈ {1, 20 ms}, '
         'presets DEFAULT and VELOCITY.',
@@ -102,8 +113,9 @@ CASES = {
         'Preset DEFAULT (contact compliance): 1, 11 and 20 t on 1 kg, boxes, spheres and capsules, and the same with a slow push-out.',
     'no push-out': 'Preset DEFAULT with depenetration_velocity 0: 1 kg on a plane.',
     'push-out': 'Preset DEFAULT, depenetration_velocity 1 m/s: what was pressed is let go, and a box starts deep in the ground.',
-    'rigid stack':
-        'Preset DEFAULT without compliance: ten boxes, each heavier than the one below, 1/60 s, 120 steps.',
+    'rigid stacks':
+        'Preset DEFAULT without compliance: boxes, each heavier than the one below, aligned and a little askew; time steps of 1 to '
+        '33 ms, 5 to 20 boxes of several sizes and frictions; a pyramid and a wall of bricks. 120 steps each.',
     'falling pile':
         'Preset DEFAULT: 150 balls and boxes fall on each other at 50 and 100 ms; overlaps are measured over all pairs in the '
         'poses that a step made.',
