@@ -70,7 +70,7 @@ def command_of(part, options):
 def shown(command, options):
     """A command as a reader of the page would type it."""
     text = ' '.join(map(str, command))
-    for path, name in ((HERE, 'tests/bench'), (options.bin, 'build/release/bin'), (options.models, 'MODELS'), (ROOT, '.')):
+    for path, name in ((HERE, 'tests/bench'), (options.bin, 'build/release/bin'), (options.models, 'MODELS'), (f'{ROOT}/', '')):
         text = text.replace(str(path), name)
     return text
 
