@@ -9,7 +9,6 @@
 #include "absl/flags/parse.h"
 #include "absl/flags/reflection.h"
 #include "absl/flags/usage.h"
-#include "absl/flags/usage_config.h"
 #include "absl/strings/str_format.h"
 #include "clients/cli/commands.hpp"
 #include "clients/cli/flags.hpp"
@@ -118,10 +117,12 @@ int run(int argc, char** argv) {
   if (argc < 2 || std::any_of(argv + 1, argv + argc, asks_help)) {
     return help({argv + 1, argv + argc});
   }
+  const std::string_view first = argv[1];
+  if (first == "--version" || first == "-version" || first == "version") {
+    std::cout << "axion " AXION_VERSION "\n";
+    return 0;
+  }
   absl::SetProgramUsageMessage("axion COMMAND [ARGUMENTS] [--FLAG=VALUE ...]; axion help");
-  absl::FlagsUsageConfig usage;
-  usage.version_string = [] { return std::string("axion " AXION_VERSION "\n"); };
-  absl::SetFlagsUsageConfig(usage);
   if (const absl::Status flags = check_flags(argc, argv); !flags.ok()) {
     std::cerr << "axion: " << flags.message() << "\n";
     return 2;

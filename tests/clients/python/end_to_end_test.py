@@ -124,6 +124,10 @@ class EndToEnd(AxiondCase):
         self.tool("delete", made["batch"])
         self.assertIn("NOT_FOUND", self.tool("step", made["batch"], code=1))
 
+    def test_tool_says_its_version_without_a_server(self):
+        for word in ("--version", "version"):
+            self.assertRegex(self.tool(word), r"^axion \d+\.\d+\.\d+")
+
     def test_tool_ends_with_2_where_the_command_line_is_wrong(self):
         for command in (["run"], ["run", str(SCENE), "--no_such_flag"], ["run", str(SCENE), "--steps=many"],
                         ["create", str(SCENE), "--options=tolerances=1"], ["create", str(SCENE), "--preset=newest"],
