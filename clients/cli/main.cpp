@@ -117,8 +117,8 @@ int run(int argc, char** argv) {
   if (argc < 2 || std::any_of(argv + 1, argv + argc, asks_help)) {
     return help({argv + 1, argv + argc});
   }
-  const std::string_view first = argv[1];
-  if (first == "--version" || first == "-version" || first == "version") {
+  const auto asks_version = [](const char* word) { return std::string_view(word) == "--version"; };
+  if (std::any_of(argv + 1, argv + argc, asks_version)) {
     std::cout << "axion " AXION_VERSION "\n";
     return 0;
   }
