@@ -7,9 +7,11 @@
 #include <limits>
 #include <optional>
 
+#ifdef AXION_QHULL
 extern "C" {
 #include <libqhull_r/qhull_ra.h>
 }
+#endif
 
 #include "engine/math/vec3.hpp"
 #include "engine/model/spec_math.hpp"
@@ -18,6 +20,9 @@ namespace axion::model {
 namespace {
 
 using Vec = math::Vec3<double>;
+
+#ifdef AXION_QHULL
+constexpr bool kHasQhull = true;
 
 // Triangles of the hull of points, by their indices; empty where qhull finds none.
 class Triangulation {
@@ -68,6 +73,14 @@ class Triangulation {
   std::vector<double> coordinates_;
   std::vector<std::array<int, 3>> faces_;
 };
+#else
+constexpr bool kHasQhull = false;
+
+struct Triangulation {
+  explicit Triangulation(const std::vector<Vec>&) {}
+  std::vector<std::array<int, 3>> faces() const { return {}; }
+};
+#endif
 
 struct Plane {
   Vec n;
@@ -228,6 +241,7 @@ Status check(const std::vector<Vec3d>& points) {
 }  // namespace
 
 Result<ConvexHull> convex_hull(const std::vector<Vec3d>& points, int most_vertices) {
+  if (!kHasQhull) return invalid_argument("vertices", "vertices need a hull, and this engine is built without qhull.");
   if (Status status = check(points); !status.ok()) return status.error();
   // About their middle and in units of their extent, so that what qhull takes for flat does not depend on either.
   Vec low = to_vec3(points.front()), high = low;

@@ -146,6 +146,11 @@ def starts(options, runner):
     return True, ''
 
 
+# No library is looked for; programs that are carried elsewhere find the C++ library and TinyXML-2 within themselves.
+BARE = ['-DAXION_WERROR=OFF', '-DAXION_BUNDLED_TINYXML2=ON', '-DAXION_QHULL=OFF', '-DAXION_BUILD_SERVER=OFF', '-DAXION_BUILD_CLIENTS=OFF',
+        '-DAXION_BUILD_TESTS=OFF', '-DCMAKE_EXE_LINKER_FLAGS=-static-libstdc++ -static-libgcc']
+
+
 def build(options, report, runner):
     if options.built:
         good, why = starts(options, runner)
@@ -158,11 +163,8 @@ def build(options, report, runner):
     if architecture is None:
         report.say('build: no GPU is seen; name one with --architecture 90')
         return False
-    # Programs that are carried elsewhere find the C++ library and TinyXML-2 within themselves.
     configure = ['cmake', '-G', 'Ninja', '-S', ROOT, '-B', options.build, '-DCMAKE_BUILD_TYPE=Release', '-DAXION_CUDA=ON',
-                 f'-DCMAKE_CUDA_ARCHITECTURES={architecture}', '-DAXION_WERROR=OFF', '-DAXION_BUNDLED_TINYXML2=ON',
-                 '-DCMAKE_EXE_LINKER_FLAGS=-static-libstdc++ -static-libgcc', '-DAXION_BUILD_SERVER=OFF',
-                 '-DAXION_BUILD_CLIENTS=OFF', '-DAXION_BUILD_TESTS=OFF']
+                 f'-DCMAKE_CUDA_ARCHITECTURES={architecture}', *BARE]
     if options.registers:
         configure.append(f'-DAXION_CUDA_REGISTERS={options.registers}')
     if options.prefix:

@@ -16,6 +16,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from benchmarks import rows_of  # noqa: E402  beside this file
+import gpu  # noqa: E402
 import gpu_device  # noqa: E402
 
 BIN = pathlib.Path(sys.argv[1]).resolve()
@@ -64,6 +65,16 @@ def lives(pid):
         return pathlib.Path(f'/proc/{pid}/stat').read_text(encoding='utf-8').rpartition(')')[2].split()[0] not in 'ZX'
     except FileNotFoundError:
         return False
+
+
+class Bare(unittest.TestCase):
+    def test_the_build_looks_for_no_library_of_the_machine(self):
+        nowhere = ['-DCMAKE_FIND_ROOT_PATH=/nowhere',
+                   *(f'-DCMAKE_FIND_ROOT_PATH_MODE_{what}=ONLY' for what in ('PACKAGE', 'INCLUDE', 'LIBRARY'))]
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run(['cmake', '-G', 'Ninja', '-S', str(HERE.parents[1]), '-B', folder, '-DAXION_CUDA=OFF', *gpu.BARE, *nowhere],
+                                  capture_output=True, text=True, timeout=280, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
 
 class DryRun(unittest.TestCase):
