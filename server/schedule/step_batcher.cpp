@@ -15,6 +15,7 @@ namespace {
 // The thread looks at leases this often at least, and never more often than kMinWait for one that is still held.
 constexpr absl::Duration kMaxWait = absl::Seconds(60);
 constexpr absl::Duration kMinWait = absl::Milliseconds(20);
+constexpr absl::Duration kCompany = absl::Seconds(1);   // for which a batch that has stepped may step again
 constexpr absl::Duration kMaxRest = absl::Seconds(60);  // of a step that nobody waits for
 
 }  // namespace
@@ -250,8 +251,17 @@ bool StepBatcher::should_wait(const std::vector<Job*>& ready, absl::Duration& ti
   return timeout > absl::ZeroDuration();
 }
 
+bool StepBatcher::has_company(const std::vector<Job*>& ready) {
+  const absl::Time now = options_.clock();
+  for (const Job* job : ready) {
+    if (last_batch_ != nullptr && job->batch.get() != last_batch_) company_until_ = now + kCompany;
+    last_batch_ = job->batch.get();
+  }
+  return now < company_until_ || queue_.depth() > 1 + resting_;
+}
+
 void StepBatcher::launch(const std::vector<Job*>& ready) {
-  const std::vector<Portion> portions = pacer_.portions(ready, queue_.depth() > 1 + resting_);
+  const std::vector<Portion> portions = pacer_.portions(ready, has_company(ready));
   std::vector<Entry> entries(ready.size());
   for (std::size_t i = 0; i < ready.size(); ++i) {
     Job& job = *ready[i];

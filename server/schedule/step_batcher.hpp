@@ -43,12 +43,12 @@ namespace axion::server::schedule {
 struct StepBatcherOptions {
   std::size_t max_queue = 4096;
   absl::Duration max_batch_delay = absl::ZeroDuration();
-  absl::Duration shared_slice = absl::Milliseconds(10);  // how long a launch may last when other jobs wait
-  absl::Duration alone_slice = absl::Milliseconds(50);   // when none do
-  absl::Duration short_step = absl::Microseconds(250);   // the longest step that runs on a lent thread
-  std::int64_t max_launch_steps = 0;                     // fixes the steps of a launch; 0: paced by the slices
-  std::size_t max_launch_worlds = SIZE_MAX;              // and with it the worlds of each step
-  std::function<absl::Time()> clock = absl::Now;         // of leases, deadlines and waits
+  absl::Duration shared_slice = absl::Milliseconds(3);  // how long a launch may last when other batches step, too
+  absl::Duration alone_slice = absl::Milliseconds(50);  // when none do
+  absl::Duration short_step = absl::Microseconds(250);  // the longest step that runs on a lent thread
+  std::int64_t max_launch_steps = 0;                    // fixes the steps of a launch; 0: paced by the slices
+  std::size_t max_launch_worlds = SIZE_MAX;             // and with it the worlds of each step
+  std::function<absl::Time()> clock = absl::Now;        // of leases, deadlines and waits
 };
 
 class StepBatcher {
@@ -101,6 +101,8 @@ class StepBatcher {
   Admission take_up(Job& job, const absl::Status& why);
   // Ends the steps of batches that jobs in hand are going to end.
   void end_steps_of_ending_batches();
+  // Whether other batches wait, or were in a launch lately, so that a step of theirs may come at any time.
+  bool has_company(const std::vector<Job*>& ready);
   bool should_wait(const std::vector<Job*>& ready, absl::Duration& timeout) const;
   void launch(const std::vector<Job*>& ready);
   void step_entries(std::span<Entry> entries);
@@ -128,6 +130,8 @@ class StepBatcher {
   std::vector<std::unique_ptr<Job>> waiting_;  // in order of admission; null once ended
   std::size_t resting_ = 0;                    // of them
   LaunchPacer pacer_;
+  const BatchHandle* last_batch_ = nullptr;          // of the latest launch; never followed
+  absl::Time company_until_ = absl::InfinitePast();  // until then more than one batch counts as stepping
 
   mutable absl::Mutex device_mutex_;
   DeviceInfo device_ ABSL_GUARDED_BY(device_mutex_);

@@ -72,8 +72,8 @@ class Bare(unittest.TestCase):
         nowhere = ['-DCMAKE_FIND_ROOT_PATH=/nowhere',
                    *(f'-DCMAKE_FIND_ROOT_PATH_MODE_{what}=ONLY' for what in ('PACKAGE', 'INCLUDE', 'LIBRARY'))]
         with tempfile.TemporaryDirectory() as folder:
-            done = subprocess.run(['cmake', '-G', 'Ninja', '-S', str(HERE.parents[1]), '-B', folder, '-DAXION_CUDA=OFF', *gpu.BARE, *nowhere],
-                                  capture_output=True, text=True, timeout=280, check=False)
+            done = subprocess.run(['cmake', '-G', 'Ninja', '-S', str(HERE.parents[1]), '-B', folder, '-DAXION_CUDA=OFF', *gpu.BARE,
+                                   *nowhere], capture_output=True, text=True, timeout=280, check=False)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
 
