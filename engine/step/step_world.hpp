@@ -10,7 +10,7 @@
 
 #include "engine/base/assert.hpp"
 #include "engine/collide/review_contacts.hpp"
-#include "engine/solver/newton.hpp"
+#include "engine/newton/newton.hpp"
 #include "engine/step/outcome.hpp"
 
 namespace axion::step {
