@@ -80,7 +80,8 @@ def free_memory():
 
 def print_table(first, rows, base_of):
     """base_of(size) is what the time of a step is divided by."""
-    print(f'| {first} | us a world-step | to the first row, over its size | contacts | Newton | sweep rounds | sweeps | converged | memory a world, MiB |')
+    print(f'| {first} | us a world-step | to the first row, over its size | contacts | Newton | sweep rounds | sweeps | converged | '
+          'memory a world, MiB |')
     print('| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |')
     base = None
     for row in rows:
@@ -91,7 +92,8 @@ def print_table(first, rows, base_of):
         micros = 1e6 / report['steps_per_second']
         base = base or micros / base_of(size)
         print(f'| {size} | {micros:,.1f} | {micros / base_of(size) / base:.2f} | {report["contacts_mean"]:.1f} | '
-              f'{report["newton_iterations_mean"]:.2f} | {report["sweep_rounds_mean"]:.2f} | {report["contact_sweeps_mean"]:.1f} | {report["converged_fraction"]:.4f} | '
+              f'{report["newton_iterations_mean"]:.2f} | {report["sweep_rounds_mean"]:.2f} | {report["contact_sweeps_mean"]:.1f} | '
+              f'{report["converged_fraction"]:.4f} | '
               f'{report["memory_bytes"] / report["worlds"] / 2 ** 20:.3f} |', flush=True)
 
 

@@ -169,7 +169,8 @@ class BatchStats:
 
     world_steps, converged, max_iterations, contact_overflow, non_finite, fallback: counts. newton_iterations,
     linear_iterations, line_search_steps, sweep_rounds (of sweeps over contacts), contact_sweeps (of all rounds),
-    contacts: Histogram per world-step. residual: dict of Histogram by block (dynamics, joint, contact, friction, control), in multiples of the tolerance. max_penetration, max_joint_error: m.
+    contacts: Histogram per world-step. residual: dict of Histogram by block (dynamics, joint, contact, friction,
+    control), in multiples of the tolerance. max_penetration, max_joint_error: m.
     """
 
     world_steps: int
