@@ -13,8 +13,8 @@
 #pragma once
 
 #include "engine/base/assert.hpp"
+#include "engine/constraints/constraint_rows.hpp"
 #include "engine/math/angle_functions.hpp"
-#include "engine/model/world_view.hpp"
 
 namespace axion::constraints {
 

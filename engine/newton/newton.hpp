@@ -22,6 +22,7 @@
 #include "engine/contact_solver/sweep_round.hpp"
 #include "engine/model/find_contact.hpp"
 #include "engine/newton/linear_solver.hpp"
+#include "engine/newton/newton_scratch.hpp"
 
 namespace axion::solver {
 
@@ -89,7 +90,7 @@ AXION_HD inline Real turn_from_last(const Team& team, const Problem<Real>& p, co
 // where there are loops few enough of them, and rows that fit in the Delassus matrix.
 template <typename Real>
 AXION_HD inline bool may_sweep(const Problem<Real>& p) {
-  if (p.m.loop_count > 0 && !(loops_fit(p) && DelassusVelocities::serves(p))) return false;
+  if (p.m.loop_count > 0 && !(loops_fit(p.m) && DelassusVelocities::serves(p))) return false;
   return p.row_count() > p.limit_base() && p.m.inverse_blocks > 0 && !symmetric_solver(p) &&
          p.s.friction_model == model::FrictionModel::kNaturalMap;
 }
@@ -97,14 +98,14 @@ AXION_HD inline bool may_sweep(const Problem<Real>& p) {
 template <typename Real, typename Team>
 AXION_HD inline Real keep_best(const Team& team, const Problem<Real>& p, Real merit) {
   const auto& w = p.w;
-  copy_iterate(team, p, w.best_v, w.best_omega, w.best_lambda, w.v_plus, w.omega_plus, w.lambda);
+  copy_iterate(team, p, w.newton.best_v, w.newton.best_omega, w.newton.best_lambda, w.v_plus, w.omega_plus, w.lambda);
   return merit;
 }
 
 template <typename Real, typename Team>
 AXION_HD inline Real return_to_best(const Team& team, const Problem<Real>& p) {
   const auto& w = p.w;
-  copy_iterate(team, p, w.v_plus, w.omega_plus, w.lambda, w.best_v, w.best_omega, w.best_lambda);
+  copy_iterate(team, p, w.v_plus, w.omega_plus, w.lambda, w.newton.best_v, w.newton.best_omega, w.newton.best_lambda);
   return evaluate(team, p);
 }
 
@@ -279,6 +280,12 @@ AXION_HD inline model::ContactWarmStart<Real> kept_contact(const Problem<Real>& 
   return {c.pair, c.feature, lambda[0], approach, lambda[1] * c.t1 + lambda[2] * c.t2};
 }
 
+// The contacts of this solve with their impulses, for the next solve of the same step.
+template <typename Real, typename Team>
+AXION_HD inline void keep_contacts(const Team& team, const Problem<Real>& p) {
+  team.for_each(p.contact_count, [&](int i) { p.w.newton.solved[i] = kept_contact(p, i, Real(0)); });
+}
+
 // What a joint mode needs before its first iteration; the weights of BLENDED are those that choose_force_steps found.
 template <typename Real, typename Team>
 AXION_HD inline void prepare_mode(const Team& team, const Problem<Real>& p) {
@@ -296,7 +303,7 @@ template <typename Real, typename Team>
 AXION_HD inline bool joints_failed(const Team& team, const Problem<Real>& p) {
   if (turn_from_last(team, p, p.w.omega_plus) > Real(kMaxTurn)) return true;
   const Real locks =
-      team.template max<Real>(p.m.lock_count, [&](int i) { return p.w.natural[i] / p.w.row_tolerance[i]; });
+      team.template max<Real>(p.m.lock_count, [&](int i) { return p.w.natural_residual[i] / p.w.row_tolerance[i]; });
   const Real bodies =
       team.template max<Real>(2 * p.m.body_count, [&](int i) { return p.w.body_residual[i] / p.w.body_tolerance[i]; });
   return !(locks <= Real(kFallbackMerit)) || !(bodies <= Real(kFallbackMerit));
@@ -332,7 +339,7 @@ AXION_HD inline NewtonResult<Real> solve(const Team& team, Problem<Real>& p, int
   if (solved < 0) {
     start_at_last(team, p);
   } else {
-    match_impulses(team, p, w.solved, solved);
+    match_impulses(team, p, w.newton.solved, solved);
   }
   prepare_mode(team, p);
   result.merit = iterate(team, p, result.counts, solved >= 0);
@@ -345,7 +352,7 @@ AXION_HD inline NewtonResult<Real> solve(const Team& team, Problem<Real>& p, int
     const bool whirled = turn_from_last(team, p, w.omega_plus) > Real(kMaxTurn);
     if (chain[k] == asked || asked == JointMode::kLinearised) continue;
     const JointMode last = p.joint_mode;
-    copy_iterate(team, p, w.kept_v, w.kept_omega, w.kept_lambda, w.v_plus, w.omega_plus, w.lambda);
+    copy_iterate(team, p, w.newton.kept_v, w.newton.kept_omega, w.newton.kept_lambda, w.v_plus, w.omega_plus, w.lambda);
     p.joint_mode = chain[k];
     start_at_last(team, p);
     prepare_mode(team, p);
@@ -359,7 +366,7 @@ AXION_HD inline NewtonResult<Real> solve(const Team& team, Problem<Real>& p, int
     }
     p.joint_mode = last;
     prepare_mode(team, p);
-    copy_iterate(team, p, w.v_plus, w.omega_plus, w.lambda, w.kept_v, w.kept_omega, w.kept_lambda);
+    copy_iterate(team, p, w.v_plus, w.omega_plus, w.lambda, w.newton.kept_v, w.newton.kept_omega, w.newton.kept_lambda);
     evaluate(team, p);
   }
   return result;

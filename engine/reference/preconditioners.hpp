@@ -24,37 +24,42 @@ AXION_HD inline void for_each_joint_row(const Problem<Real>& p, int j, F&& f) {
   for_each_condensed_row(p, joint, [&](int row) { f(count++, row); });
 }
 
-// The inverse of joint j's block at `block`, with the stride of a node.
+template <typename Real>
+AXION_HD inline Real* joint_block(const Problem<Real>& p, int j) {
+  return p.w.reference.joint_block + j * kNodeSize * kNodeSize;
+}
+
+// The inverse of joint j's block at `block`.
 template <typename Real>
 AXION_HD inline void invert_joint_block(const Problem<Real>& p, int j, Real* block) {
   const model::JointData<Real>& joint = p.m.joints[j];
   int size = 0;
   for_each_joint_row(p, j, [&](int r, int row) {
-    if (r >= model::kNodeSize) return;
+    if (r >= kNodeSize) return;
     size = r + 1;
     for_each_joint_row(p, j, [&](int c, int column) {
-      if (c >= model::kNodeSize) return;
-      block[r * model::kNodeSize + c] = schur_entry(p, row, column, joint.child, joint.parent);
+      if (c >= kNodeSize) return;
+      block[r * kNodeSize + c] = schur_entry(p, row, column, joint.child, joint.parent);
     });
   });
-  math::invert_positive(block, size, model::kNodeSize);
+  math::invert_positive(block, size, kNodeSize);
 }
 
 template <typename Real>
 AXION_HD inline void apply_joint_block(const Problem<Real>& p, int j, const Real* block, const Real* x, Real* y) {
-  Real in[model::kNodeSize], out[model::kNodeSize];
+  Real in[kNodeSize], out[kNodeSize];
   int size = 0;
   for_each_joint_row(p, j, [&](int k, int row) {
-    if (k < model::kNodeSize) {
+    if (k < kNodeSize) {
       in[k] = x[row];
       size = k + 1;
     } else {
       y[row] = x[row] / schur_diagonal(p, row);
     }
   });
-  math::multiply(block, size, model::kNodeSize, in, out);
+  math::multiply(block, size, kNodeSize, in, out);
   for_each_joint_row(p, j, [&](int k, int row) {
-    if (k < model::kNodeSize) y[row] = out[k];
+    if (k < kNodeSize) y[row] = out[k];
   });
 }
 
@@ -62,7 +67,7 @@ template <typename Real>
 AXION_HD inline void invert_contact_block(const Problem<Real>& p, int i) {
   const int row = p.contact_base() + 3 * i;
   const model::Contact<Real>& c = p.w.contacts[i];
-  Real* block = p.w.contact_block + 9 * i;
+  Real* block = p.w.reference.contact_block + 9 * i;
   for (int r = 0; r < 3; ++r) {
     for (int k = 0; k < 3; ++k) block[3 * r + k] = schur_entry(p, row + r, row + k, c.body_a, c.body_b);
   }
@@ -72,7 +77,7 @@ AXION_HD inline void invert_contact_block(const Problem<Real>& p, int i) {
 template <typename Real>
 AXION_HD inline void apply_contact_block(const Problem<Real>& p, int i, const Real* x, Real* y) {
   const int row = p.contact_base() + 3 * i;
-  math::multiply(p.w.contact_block + 9 * i, 3, 3, x + row, y + row);
+  math::multiply(p.w.reference.contact_block + 9 * i, 3, 3, x + row, y + row);
 }
 
 // The block of S over the tree, factorised: contacts with the world are condensed by G = C⁻¹.
@@ -88,9 +93,8 @@ AXION_HD inline void prepare_tree_preconditioner(const Team& team, const Problem
       G[k] = k % 4 == 0 ? Real(1) / p.w.compliance[p.contact_base() + 3 * i + k / 4] : Real(0);
   });
   factorise_and_solve(team, p, Scope::kTree, TreeRhs<Real>{});
-  // Loops are no nodes of the tree: their place among the nodes is free.
   team.for_each(p.m.loop_count,
-                [&](int l) { invert_joint_block(p, joint_of_loop(p.m, l), p.w.node + l * model::kNodeStride); });
+                [&](int l) { invert_joint_block(p, joint_of_loop(p.m, l), joint_block(p, joint_of_loop(p.m, l))); });
 }
 
 template <typename Real, typename Team>
@@ -100,12 +104,13 @@ AXION_HD_CALL void apply_tree_preconditioner(const Team& team, const Problem<Rea
   });
   const TreeRhs<Real> rhs{nullptr, nullptr, x, p.w.contact_offset};
   solve_again(team, p, Scope::kTree, rhs);
-  read_velocities(team, p, p.w.pcr_v, p.w.pcr_w);
+  read_velocities(team, p, p.w.reference.answer_linear, p.w.reference.answer_angular);
   read_joint_impulses(team, p, Scope::kTree, y);
-  read_condensed_impulses(team, p, Scope::kTree, rhs, p.w.pcr_v, p.w.pcr_w, y);
+  read_condensed_impulses(team, p, Scope::kTree, rhs, p.w.reference.answer_linear, p.w.reference.answer_angular, y);
   team.for_each(p.row_count(), [&](int i) { y[i] = -y[i]; });
-  team.for_each(p.m.loop_count,
-                [&](int l) { apply_joint_block(p, joint_of_loop(p.m, l), p.w.node + l * model::kNodeStride, x, y); });
+  team.for_each(p.m.loop_count, [&](int l) {
+    apply_joint_block(p, joint_of_loop(p.m, l), joint_block(p, joint_of_loop(p.m, l)), x, y);
+  });
   team.for_each(p.contact_count, [&](int i) {
     if (!in_scope(p, i, Scope::kTree)) apply_contact_block(p, i, x, y);
   });
@@ -116,30 +121,30 @@ template <typename Real, typename Team>
 AXION_HD_CALL void prepare_preconditioner(const Team& team, const Problem<Real>& p) {
   switch (p.s.linear_solver) {
     case model::LinearSolver::kPcrBlock:
-      team.for_each(p.m.joint_count, [&](int j) { invert_joint_block(p, j, p.w.node + j * model::kNodeStride); });
+      team.for_each(p.m.joint_count, [&](int j) { invert_joint_block(p, j, joint_block(p, j)); });
       team.for_each(p.contact_count, [&](int i) { invert_contact_block(p, i); });
       return;
     case model::LinearSolver::kPcrTree:
       prepare_tree_preconditioner(team, p);
       return;
     default:
-      team.for_each(p.row_count(), [&](int i) { p.w.pcr_d[i] = Real(1) / schur_diagonal(p, i); });
+      team.for_each(p.row_count(), [&](int i) { p.w.reference.diagonal_inverse[i] = Real(1) / schur_diagonal(p, i); });
   }
 }
 
-// y = approximately S⁻¹ x; uses pcr_v and pcr_w.
+// y = approximately S⁻¹ x; uses answer_linear and answer_angular.
 template <typename Real, typename Team>
 AXION_HD_CALL void precondition(const Team& team, const Problem<Real>& p, const Real* x, Real* y) {
   switch (p.s.linear_solver) {
     case model::LinearSolver::kPcrBlock:
-      team.for_each(p.m.joint_count, [&](int j) { apply_joint_block(p, j, p.w.node + j * model::kNodeStride, x, y); });
+      team.for_each(p.m.joint_count, [&](int j) { apply_joint_block(p, j, joint_block(p, j), x, y); });
       team.for_each(p.contact_count, [&](int i) { apply_contact_block(p, i, x, y); });
       return;
     case model::LinearSolver::kPcrTree:
       apply_tree_preconditioner(team, p, x, y);
       return;
     default:
-      team.for_each(p.row_count(), [&](int i) { y[i] = p.w.pcr_d[i] * x[i]; });
+      team.for_each(p.row_count(), [&](int i) { y[i] = p.w.reference.diagonal_inverse[i] * x[i]; });
   }
 }
 
