@@ -47,8 +47,8 @@ struct CollideScratch {
   model::Contact<Real>* candidate;  // [candidate_capacity] contacts before compaction
   int* candidate_use;               // [candidate_capacity] nothing, a candidate, or chosen (find_contacts.hpp)
   int* candidate_kept;              // [candidate_capacity] slots in use, in order
-  math::Vec3<Real>*
-      shape_low;  // [ngrid] box that a shape stays in within the step (shape_grid.hpp); ngrid shapes, or none
+  // box that a shape stays in within the step (shape_grid.hpp); ngrid shapes, or none
+  math::Vec3<Real>* shape_low;   // [ngrid]
   math::Vec3<Real>* shape_high;  // [ngrid]
   Real* shape_side;              // [ngrid] its longest side
   int* entry_bucket;             // [kGridLevels ngrid] bucket of each shape in each level, or -1

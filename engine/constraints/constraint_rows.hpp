@@ -28,10 +28,10 @@ struct ConstraintRows {
   int* contact_start;           // [nb + 1] contacts of each body, compressed
   int* contact_list;            // [2 contact_capacity]
   Real* blend;                  // [nj] w_j: share of J(q⁺) in the impulses of a joint of BLENDED
-  math::Mat3<Real>*
-      supported_inertia;  // [nb] Z: inertia of a body with what its joints lend of the others', where any w_j is above zero
-  Real* body_force_step;   // [nb] time that gravity and wrenches act in this step (force_steps.hpp)
-  Real* joint_force_step;  // [nj] and what acts along a joint's axes
+  // Z: inertia of a body with what its joints lend of the others', where any w_j is above zero
+  math::Mat3<Real>* supported_inertia;  // [nb]
+  Real* body_force_step;                // [nb] time that gravity and wrenches act in this step (force_steps.hpp)
+  Real* joint_force_step;               // [nj] and what acts along a joint's axes
 };
 
 template <typename Real, typename F>

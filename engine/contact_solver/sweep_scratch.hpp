@@ -52,8 +52,8 @@ struct SweepScratch {
   Real* contact_block;          // [9 contact_capacity] J V Jᵀ of each contact
   Real* contact_block_inverse;  // [3 contact_capacity] what solve_contact_alone divides by
   int* row_bodies;              // [2 nswept] bodies a and b of each swept row
-  Real*
-      body_velocity;  // [8 (nb + 1)] change of velocities since the round's start, six a body, or eight and the world's
+  // change of velocities since the round's start, six a body, or eight and the world's
+  Real* body_velocity;       // [8 (nb + 1)]
   Real* body_velocity_last;  // [8 (nb + 1)] after the last sweep
   Real* row_velocity;        // [delassus_rows] change of J u of each swept row
   Real* row_velocity_last;   // [delassus_rows] after the last sweep

@@ -58,7 +58,7 @@ struct SolverOptions {
   LinearSolver linear_solver = LinearSolver::kAutomatic;
 
   double tolerance = 1e-3;          // of g*dt, the velocity that gravity gives in one step
-  int max_newton_iterations = 32;   // 1 .. 100
+  int max_newton_iterations = 32;   // 1 .. 100, rounds of sweeps included
   int max_linear_iterations = 64;   // of PCR or BiCGStab, a Newton iteration, 1 .. 1000
   double linear_tolerance = 1e-10;  // their relative residual; at least 16 units in the last place
   bool line_search = true;          // one halving in later iterations; else full steps

@@ -404,8 +404,8 @@ AXION_HD inline Real greatest_ratio(const Team& team, const Real* a, const Real*
   }
 }
 
-// Everything above at (v_plus, omega_plus, lambda). Returns the merit: the largest residual in multiples of what it may
-// be; at most one means converged, NaN that the iterate is not finite.
+// Everything above at (v_plus, omega_plus, lambda). Returns the worst residual ratio: the largest residual in multiples
+// of what it may be; at most one means converged, NaN that the iterate is not finite.
 template <typename Real, typename Team>
 AXION_HD_CALL Real evaluate(const Team& team, const Problem<Real>& p) {
   place_iterate(team, p);

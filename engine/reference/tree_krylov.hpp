@@ -15,7 +15,8 @@ namespace axion::solver {
 
 inline constexpr int kKrylovPatience = 12;  // iterations without a smaller residual before it gives up
 
-// answer_linear, answer_angular: what K answers to the links' impulses y and to a system (g, r, e) with the given parts.
+// answer_linear, answer_angular: what K answers to the impulses y of the links and to a system (g, r, e) with the given
+// parts.
 template <typename Real, typename Team>
 AXION_HD inline void move_tree(const Team& team, const Problem<Real>& p, const Real* y, const TreeRhs<Real>& given) {
   team.for_each(p.m.body_count, [&](int b) {

@@ -11,10 +11,10 @@ inline constexpr int kTreeBodyStride = 33 * solver::kPanelWidth + 8;  // numbers
 template <typename Real>
 struct StepScratch {
   Real* anchor_error;  // [nj] of the new poses, m
-  Real*
-      contact_share;  // [contact_capacity] of the change of velocities to the instant of the poses that a contact allows,
-  Real* body_share;  // [nb] and a body may take
-  Real* tree_body;   // [nb kTreeBodyStride] bodies of joint trees as synchronise_trees.hpp has them
+  // of the change of velocities to the instant of the poses that a contact allows,
+  Real* contact_share;  // [contact_capacity]
+  Real* body_share;     // [nb] and a body may take
+  Real* tree_body;      // [nb kTreeBodyStride] bodies of joint trees as synchronise_trees.hpp has them
 };
 
 template <typename Real, typename F>

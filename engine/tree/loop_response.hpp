@@ -6,7 +6,8 @@
 // impulses,
 //   u = V f + U μ,  U = V F_lᵀ,  μ = −G⁻¹ (J_l V f),  G = J_l U + C_l. G is small; its rows may depend on each other (a
 //   planar mechanism in space), and then its pivots are their compliance, as in tree_solver.hpp. Where loops close
-//   nobody needs V itself: only steps whose rows fit in the Delassus matrix are swept. Called by sweep_velocities.hpp and sweep_round.hpp, after solve_joints.
+//   nobody needs V itself: only steps whose rows fit in the Delassus matrix are swept. Called by sweep_velocities.hpp
+//   and sweep_round.hpp, after solve_joints.
 #pragma once
 
 #include "engine/tree/joint_inverse.hpp"

@@ -68,11 +68,11 @@ struct TreeScratch {
   Real* joint_lower;     // [nb kCouplingStride]
   Real* transfer;        // [nb kTransferStride] between each body and its parent (joint_inverse.hpp)
   Real* swept_response;  // [nb kNodeSize] velocities and joint impulses for impulses on swept rows
-  Real*
-      joint_response;  // [36 inverse_blocks] V: velocities for impulses, by columns of each tree; none where loops close
-  Real* loop_columns;  // [6 nloop × 6 nb] U: velocities for impulses of the loops (loop_response.hpp)
-  Real* loop_gain;     // [6 nloop × 6 nloop] G, then its factors
-  Real* loop_impulse;  // [kPushLanes × 6 nloop]
+  // V: velocities for impulses, by columns of each tree; none where loops close
+  Real* joint_response;  // [36 inverse_blocks]
+  Real* loop_columns;    // [6 nloop × 6 nb] U: velocities for impulses of the loops (loop_response.hpp)
+  Real* loop_gain;       // [6 nloop × 6 nloop] G, then its factors
+  Real* loop_impulse;    // [kPushLanes × 6 nloop]
 };
 
 template <typename Real, typename F>

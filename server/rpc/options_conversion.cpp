@@ -114,6 +114,8 @@ void fill_statistics(const StepStatistics& s, v1::BatchSolverStats& message) {
   fill_counts(kNewtonIterationBounds, s.newton_iterations, *message.mutable_newton_iterations());
   fill_counts(kLinearIterationBounds, s.linear_iterations, *message.mutable_linear_iterations());
   fill_counts(kLineSearchBounds, s.line_search_steps, *message.mutable_line_search_steps());
+  fill_counts(kSweepRoundBounds, s.sweep_rounds, *message.mutable_sweep_rounds());
+  fill_counts(kContactSweepBounds, s.contact_sweeps, *message.mutable_contact_sweeps());
   for (int block = 0; block < kResidualBlockCount; ++block) {
     fill_counts(kResidualBounds, s.residual[static_cast<std::size_t>(block)],
                 (*message.mutable_residual())[residual_block_name(block)]);

@@ -100,13 +100,13 @@ inline CountedReal hypot(CountedReal a, CountedReal b) {
 #include "engine/lanes/pack.hpp"
 #include "engine/team/serial_team.hpp"
 
-namespace axion::solver {
+namespace axion::lanes {
 // Packs of one number, as in CUDA.
 template <>
-constexpr int lanes::pack_lanes<bench::CountedReal>(int most) {
+constexpr int pack_lanes<bench::CountedReal>(int most) {
   return most < 1 ? most : 1;
 }
-}  // namespace axion::solver
+}  // namespace axion::lanes
 
 namespace axion::bench {
 
