@@ -16,6 +16,7 @@
 #include "engine/constraints/force_steps.hpp"
 #include "engine/constraints/friction.hpp"
 #include "engine/lanes/pack.hpp"
+#include "engine/problem/step_system.hpp"
 #include "engine/team/team.hpp"
 
 namespace axion::solver {
@@ -235,7 +236,7 @@ AXION_HD_CALL void evaluate_locks(const Problem<Real>& p, int j) {
     residual += soft.cfm * p.w.lambda[row];
     p.w.lock_compliance[row] = soft.cfm;
     p.w.residual[row] = residual;
-    p.w.natural[row] = std::abs(residual);
+    p.w.natural_residual[row] = std::abs(residual);
     p.w.row_tolerance[row] = tolerance;
   }
 }
@@ -252,14 +253,14 @@ template <typename Real>
 AXION_HD inline void evaluate_axis(const Problem<Real>& p, int axis) {
   const int row = p.axis_base() + axis;
   const Real beta = p.w.axis_beta[axis];
-  p.w.residual[row] = p.w.natural[row] = 0;
+  p.w.residual[row] = p.w.natural_residual[row] = 0;
   p.w.row_tolerance[row] = coordinate_tolerance(p);
   if (!(beta > 0)) return;
   const model::JointData<Real>& joint = p.m.joints[p.m.axes[axis].joint];
   const RowVelocity<Real> v = iterate_velocity(p, p.w.row[row], joint.child, joint.parent);
   const Real lambda = p.w.lambda[row], alpha = p.w.axis_alpha[axis];
   p.w.residual[row] = v.value + (lambda - alpha) / beta;
-  p.w.natural[row] = std::abs(p.w.residual[row]);
+  p.w.natural_residual[row] = std::abs(p.w.residual[row]);
   p.w.row_tolerance[row] = greater(coordinate_tolerance(p),
                                    velocity_rounding<Real>() * (v.size + (std::abs(lambda) + std::abs(alpha)) / beta));
 }
@@ -300,7 +301,7 @@ AXION_HD inline void evaluate_effort(const Problem<Real>& p, int effort) {
   const RowVelocity<Real> v = iterate_velocity(p, p.w.row[row], joint.child, joint.parent);
   const Real compliance = p.w.effort_compliance[effort], lambda = p.w.lambda[row], aim = p.w.effort_alpha[effort];
   p.w.residual[row] = v.value + compliance * lambda - aim;
-  p.w.natural[row] = effort_residual(p, effort, p.w.residual[row]);
+  p.w.natural_residual[row] = effort_residual(p, effort, p.w.residual[row]);
   p.w.row_tolerance[row] = greater(
       coordinate_tolerance(p),
       velocity_rounding<Real>() * (v.size + (compliance + p.w.row_scale[row]) * std::abs(lambda) + std::abs(aim)));
@@ -313,7 +314,7 @@ AXION_HD inline void evaluate_unilateral(const Problem<Real>& p, int row, const 
   const Real lambda = p.w.lambda[row];
   const Real a = law.bias + v.value + law.compliance * lambda, b = p.w.row_scale[row] * lambda;
   p.w.residual[row] = a;
-  p.w.natural[row] = unilateral_residual(a, b);
+  p.w.natural_residual[row] = unilateral_residual(a, b);
   p.w.row_tolerance[row] = greater(tolerance, velocity_rounding<Real>() * (v.size + std::abs(law.bias) + std::abs(b)));
 }
 
@@ -336,9 +337,9 @@ AXION_HD_CALL void evaluate_contact(const Problem<Real>& p, int i) {
   const RowVelocity<Real> v2 = iterate_velocity(p, p.w.row[row + 2], c.body_a, c.body_b);
   const Real cone = c.friction * greater(p.w.lambda[row], Real(0));
   p.w.residual[row + 1] = v1.value, p.w.residual[row + 2] = v2.value;
-  p.w.natural[row + 1] =
+  p.w.natural_residual[row + 1] =
       constraints::friction_residual<Real>({v1.value, v2.value}, {p.w.lambda[row + 1], p.w.lambda[row + 2]}, cone, r_t);
-  p.w.natural[row + 2] = 0;
+  p.w.natural_residual[row + 2] = 0;
   p.w.row_tolerance[row + 1] = p.w.row_tolerance[row + 2] =
       greater(p.s.tolerance, velocity_rounding<Real>() * (v1.size + v2.size + r_t * cone));
 }
@@ -414,7 +415,7 @@ AXION_HD_CALL Real evaluate(const Team& team, const Problem<Real>& p) {
   team.for_each(p.m.effort_count, [&](int i) { evaluate_effort(p, i); });
   team.for_each(p.contact_count, [&](int i) { evaluate_contact(p, i); });
   team.for_each(p.m.body_count, [&](int b) { evaluate_dynamics(p, b); });
-  const Real rows = greatest_ratio(team, p.w.natural, p.w.row_tolerance, p.row_count());
+  const Real rows = greatest_ratio(team, p.w.natural_residual, p.w.row_tolerance, p.row_count());
   const Real bodies = greatest_ratio(team, p.w.body_residual, p.w.body_tolerance, 2 * p.m.body_count);
   return rows > bodies || rows != rows ? rows : bodies;
 }
