@@ -2,7 +2,8 @@
 # (find_package(axion)): axion::client, axion::engine, axion::import and what these need. `cmake --install` puts
 # programs, libraries and headers of all rooms that were built into the components server, client, engine and bench.
 set(axion_engine_targets
-    axion_base axion_math axion_team axion_model axion_collide axion_constraints axion_solver axion_step axion_backend
+    axion_base axion_lanes axion_math axion_team axion_model axion_collide axion_constraints axion_problem axion_tree
+    axion_contact_solver axion_reference axion_newton axion_step axion_backend
     axion_engine axion_import axion_cuda_kernels axion_tinyxml2)
 set(axion_client_targets axion_proto axion_client)
 

@@ -13,7 +13,7 @@
 #pragma once
 
 #include "engine/constraints/contact_function.hpp"
-#include "engine/math/lanes.hpp"
+#include "engine/lanes/number.hpp"
 
 namespace axion::constraints {
 
@@ -110,7 +110,7 @@ AXION_HD inline Number friction_residual_squared(const Vec2<Number>& v, const Ve
                                                  const Number& r_t) {
   const Vec2<Number> held{r_t * lambda.x, r_t * lambda.y}, star{held.x - v.x, held.y - v.y};
   const Number limit = r_t * cone, size2 = star.x * star.x + star.y * star.y;
-  const Number f = size2 > limit * limit ? limit / math::root(size2) : math::constant<Number>(1);
+  const Number f = size2 > limit * limit ? limit / lanes::root(size2) : lanes::constant<Number>(1);
   const Number ex = held.x - f * star.x, ey = held.y - f * star.y;
   return ex * ex + ey * ey;
 }

@@ -1,7 +1,7 @@
 // Geometric stiffness of joint impulses, and the blending weight that follows from it.
 //
 // An impulse f at the arm r turns with its body: −∂(r × f)/∂θ = (f·r)1 − r fᵀ, with K its symmetric part. The Newton
-// matrix needs h times it, or the positive part of K (solver/linearise.hpp), else chains with a heavy end never
+// matrix needs h times it, or the positive part of K (problem/linearise.hpp), else chains with a heavy end never
 // converge. BLENDED takes from k_b = h λ_max(Z_b^-½ K_b Z_b^-½) the share of J(q⁺) in a joint's impulses: w_j = max
 // over its bodies of max(0, 1 − 2/k_b). Z_b is the body's inertia I_b, and where that alone gives a weight the inertia
 // that it turns with: dampers, springs and drives are solved implicitly and hold it to its neighbours, locked

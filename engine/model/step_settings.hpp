@@ -17,7 +17,7 @@ struct StepSettings {
   GyroscopicMode gyroscopic_mode;
   ContactFunction contact_function;
   FrictionModel friction_model;
-  LinearSolver linear_solver;  // kAutomatic until a step knows its contacts (solver/linear_solver.hpp)
+  LinearSolver linear_solver;  // kAutomatic until a step knows its contacts (newton/linear_solver.hpp)
   int max_newton_iterations, max_linear_iterations;
   Real linear_tolerance;
   bool line_search, warm_start;

@@ -9,7 +9,7 @@ namespace axion::model {
 // kept of each is eight numbers apart from the next, so that threads of a GPU that take a node each meet in fewer
 // banks.
 inline constexpr int kNodeSize = 12;
-inline constexpr int kNodeStride = 2 * kNodeSize * kNodeSize + 8;  // its matrix, then factors (solver/node_factors.hpp)
+inline constexpr int kNodeStride = 2 * kNodeSize * kNodeSize + 8;  // its matrix, then factors (tree/node_factors.hpp)
 inline constexpr int kPanelWidth = 8;  // columns kept side by side: six of a coupling, and two
 inline constexpr int kCouplingStride = kNodeSize * kPanelWidth + 8;
 inline constexpr int kTransferStride = 2 * 6 * kNodeSize + 6 * kPanelWidth + 8;
@@ -20,7 +20,8 @@ inline constexpr int kDelassusPadding = 16;
 inline constexpr int kPushLanes = 16;      // impulses that are passed through the joint tree at once
 inline constexpr int kThreadWork = 1024;   // numbers: a node of the joint tree, or up to 31 active rows
 inline constexpr int kMaxActiveRows = 63;  // of a Newton step on the active rows alone
-inline constexpr int kActiveStride = 64;   // and its right-hand side; one more on a GPU (solver/active_set_step.hpp)
+inline constexpr int kActiveStride =
+    64;  // and its right-hand side; one more on a GPU (contact_solver/active_set_step.hpp)
 
 // Rows that sweeps pass over when all contacts are there; and how many of them fit in the Delassus matrix.
 template <typename Real>
@@ -34,7 +35,7 @@ AXION_HD inline int delassus_rows(const ModelView<Real>& m) {
   return rows < kMaxDelassusRows ? rows : kMaxDelassusRows;
 }
 
-// Groups of contacts that sweeps of free bodies take at once (solver/contact_slots.hpp): of all contacts and of a
+// Groups of contacts that sweeps of free bodies take at once (contact_slots.hpp): of all contacts and of a
 // quarter of them, and what colours leave empty. Sixty-four colours are enough for a box that lies among boxes, with
 // four contacts on a side.
 inline constexpr int kSlotLanes = 16;

@@ -53,7 +53,7 @@ struct GridPlace {
 
 // What the last step of a world did.
 struct StepRecord {
-  int newton_iterations, linear_iterations, line_search_steps, contact_count;
+  int newton_iterations, linear_iterations, line_search_steps, sweep_rounds, contact_sweeps, contact_count;
   std::uint32_t outcome;
   float residual[5];             // m/s or rad/s: dynamics, joint, contact, friction, control
   float residual_normalised[5];  // in multiples of the tolerance
@@ -183,7 +183,7 @@ struct WorldView {
   int* candidate_start;            // [active_pair_capacity] first slot of each active pair
   int* candidate_use;              // [candidate capacity] nothing, a candidate, or chosen (collide/find_contacts.hpp)
   int* candidate_kept;             // [candidate capacity] slots in use, in order
-  // Scratch: conjugate residuals, and the Krylov iteration on links, six slots each (solver/closing_links.hpp).
+  // Scratch: conjugate residuals, and the Krylov iteration on links, six slots each (reference/closing_links.hpp).
   Real* pcr_r;  // [the greater of nrow and 6 (nloop + contact_capacity)] each
   Real* pcr_z;
   Real* pcr_p;
@@ -195,7 +195,7 @@ struct WorldView {
   math::Vec3<Real>* pcr_w;
   Real* contact_block;   // [9 contact_capacity] inverse of each contact's block
   Real* body_inverse;    // [36 nb] of each body, velocity block of the tree's inverse
-  int* tree_parent;      // [nb] body that each hangs on in Scope::kTree (solver/tree_nodes.hpp)
+  int* tree_parent;      // [nb] body that each hangs on in Scope::kTree (tree/tree_nodes.hpp)
   int* link_start;       // [contact_capacity] first contact of each group that joins two bodies
   int* link_of_contact;  // [contact_capacity] its group, -1 where the tree has it
   int* link_count;       // [1] groups
@@ -231,7 +231,7 @@ struct WorldView {
   // Scratch: sweeps over contacts.
   Real* joint_upper;  // [nb * kCouplingStride] blocks to the parent, joints alone
   Real* joint_lower;
-  Real* transfer;  // [nb * kTransferStride] between each body and its parent (solver/joint_inverse.hpp)
+  Real* transfer;  // [nb * kTransferStride] between each body and its parent (tree/joint_inverse.hpp)
   Real* response;  // [nb * kNodeSize] velocities and joint impulses for impulses on swept rows
   Real* inverse;   // [36 inverse_blocks] V: velocities for impulses, by columns of each tree
   // [8 (nb + 1)] change of velocities since the sweeps' start, six a body, or eight and the world's
@@ -250,13 +250,13 @@ struct WorldView {
   int* sweep_moves;       // [swept units] whether a row, or contact, was above its tolerance in the last sweep of all
   int* sweep_list;        // [swept units] first rows of those that are swept,
   int* sweep_movers;      // [nb] and bodies that they move
-  Real* slot_number;  // [slot_groups kSlotFields kSlotLanes] what sweeps need of contacts (solver/contact_slots.hpp)
-  int* slot_body;     // [2 kSlotLanes slot_groups] bodies a, then b, of each group; nb for none
-  int* slot_contact;  // [kSlotLanes slot_groups] -1 where there is none
-  Real* slot_moves;   // [the same] whether the last visit found it above its tolerance,
-  Real* slot_step;    // [the same] |f|², by what the visit changed,
-  Real* slot_along;   // [the same] and that along the last two sweeps
-  int* slot_colour;   // [contact_capacity] where there are slots
+  Real* slot_number;      // [slot_groups kSlotFields kSlotLanes] what sweeps need of contacts (contact_slots.hpp)
+  int* slot_body;         // [2 kSlotLanes slot_groups] bodies a, then b, of each group; nb for none
+  int* slot_contact;      // [kSlotLanes slot_groups] -1 where there is none
+  Real* slot_moves;       // [the same] whether the last visit found it above its tolerance,
+  Real* slot_step;        // [the same] |f|², by what the visit changed,
+  Real* slot_along;       // [the same] and that along the last two sweeps
+  int* slot_colour;       // [contact_capacity] where there are slots
   std::uint64_t* slot_taken;  // [nb] colours that a body's contacts have, where there are slots
   int* slot_start;            // [2 (kMaxColours + 1)] first group of each colour: of all contacts, of those listed
   Real* active_matrix;      // [kActiveStride (kActiveStride + 1)] D of the active rows by columns, and right-hand side

@@ -10,7 +10,7 @@
 //   part. Contacts give the same share of their last impulses and, as an impact leaves other impulses than what follows
 //   it, what more it takes that those that press keep the normal velocity they have, and those that stick theirs along
 //   the surface; friction of what slides goes with the normal impulse, and turns no slip round. So what rests keeps its
-//   zero, and what slides slows down by half a step's friction. In a pile (solver/newton.hpp) such a solve has no end:
+//   zero, and what slides slows down by half a step's friction. In a pile (newton/newton.hpp) such a solve has no end:
 //   there a tree's change is cut short where contacts would part or slip. Bodies that owe nothing read u itself. Called
 //   after a step that was accepted, with its scratch; nothing that a step reads is written.
 #pragma once
@@ -120,7 +120,7 @@ AXION_HD_CALL void owe_forces(const Team& team, const solver::Problem<Real>& p) 
   });
 }
 
-// Contact i as rows that keep what velocities they hold, contact_gain and contact_offset as solver/linearise.hpp has
+// Contact i as rows that keep what velocities they hold, contact_gain and contact_offset as problem/linearise.hpp has
 // them.
 template <typename Real>
 AXION_HD_CALL void hold_contact(const solver::Problem<Real>& p, int i) {
@@ -261,7 +261,7 @@ AXION_HD_CALL void synchronise(const Team& team, const model::ModelView<Real>& m
   TreeLinks links;
   if (m.joint_count > 0) links = find_links_of_trees(p);
   const bool trees = links.count <= kMostLinks && are_trees(team, p) && synchronise_trees(team, p, links);
-  const bool held = trees || !solver::leaves_to_sweeps(team, p);
+  const bool held = trees || !solver::is_pile(team, p);
   if (!trees) synchronise_whole(team, p, held);
   const bool cut = bound_changes(team, p, held);
   team.for_each(m.body_count, [&](int b) {

@@ -33,7 +33,7 @@ AXION_HD_CALL TreeLinks find_links_of_trees(const solver::Problem<Real>& p) {
 // One part of all columns: impulses in the panels of the bodies become changes.
 template <typename Real>
 AXION_HD_CALL void respond(const solver::Problem<Real>& p, int part) {
-  using Part = solver::Chunk<Real, row_lanes<Real>()>;
+  using Part = lanes::Pack<Real, row_lanes<Real>()>;
   const auto load = [&](const TreeBody<Real>& body, int r) AXION_INLINED { return load_part(body.panel(r), part); };
   const auto store = [&](const TreeBody<Real>& body, int r, const Part& a)
                          AXION_INLINED { store_part(body.panel(r), part, a); };

@@ -154,13 +154,13 @@ template <int n, typename Real>
 AXION_HD AXION_INLINED inline void divide_axes(const TreeBody<Real>& body) {
   constexpr int parts = row_parts<Real>();
   Real D[n][n], push[n];
-  solver::for_constants<n>([&](auto r) AXION_INLINED {
+  lanes::for_constants<n>([&](auto r) AXION_INLINED {
     push[r] = body.push()[r] + dot_six(body.axis(r), body.row(6));
-    solver::for_constants<n>([&](auto c) AXION_INLINED { D[r][c] = dot_six(body.along(r), body.axis(c)); });
+    lanes::for_constants<n>([&](auto c) AXION_INLINED { D[r][c] = dot_six(body.along(r), body.axis(c)); });
     D[r][r] += body.gain()[r];
     for (int part = 0; part < parts; ++part) store_part(body.turned(r), part, load_part(body.axis(r), part));
   });
-  solver::for_constants<n>([&](auto k) AXION_INLINED {
+  lanes::for_constants<n>([&](auto k) AXION_INLINED {
     constexpr int pivot = k;
     const Real inverse = Real(1) / D[k][k];
     for (int c = k + 1; c < n; ++c) D[k][c] *= inverse;
@@ -169,7 +169,7 @@ AXION_HD AXION_INLINED inline void divide_axes(const TreeBody<Real>& body) {
       store_part(body.along(k), part, inverse * load_part(body.along(k), part));
       store_part(body.turned(k), part, inverse * load_part(body.turned(k), part));
     }
-    solver::for_constants<n>([&](auto r) AXION_INLINED {
+    lanes::for_constants<n>([&](auto r) AXION_INLINED {
       if constexpr (decltype(r)::value != pivot) {
         const Real factor = D[r][k];
         for (int c = pivot + 1; c < n; ++c) D[r][c] -= factor * D[pivot][c];
@@ -191,12 +191,12 @@ AXION_HD AXION_INLINED inline void meet_axes(const Team& team, const TreeBody<Re
   constexpr int parts = row_parts<Real>();
   const bool symmetric = body.slides() == Real(0);
   team.for_each(parts, [&](int part) AXION_INLINED {
-    solver::for_constants<n + 1>([&](auto k) AXION_INLINED {
+    lanes::for_constants<n + 1>([&](auto k) AXION_INLINED {
       constexpr int column = decltype(k)::value;
       const Real* factors = column < n ? body.axis(column) : body.change();
       auto sum = factors[0] * load_part(body.row(0), part);
-      solver::for_constants<5>([&](auto r)
-                                   AXION_INLINED { sum = sum + factors[r + 1] * load_part(body.row(r + 1), part); });
+      lanes::for_constants<5>([&](auto r)
+                                  AXION_INLINED { sum = sum + factors[r + 1] * load_part(body.row(r + 1), part); });
       if constexpr (column < n) {
         store_part(body.along(k), part, sum);
         if (symmetric) store_part(body.against(k), part, sum);
@@ -218,9 +218,9 @@ AXION_HD AXION_INLINED inline void pass_on(const Team& team, const TreeBody<Real
                                            const math::Vec3<Real>& d) {
   constexpr int parts = row_parts<Real>();
   team.for_each(parts, [&](int part) AXION_INLINED {
-    solver::for_constants<7>([&](auto r) AXION_INLINED {
+    lanes::for_constants<7>([&](auto r) AXION_INLINED {
       auto row = load_part(body.row(r), part);
-      solver::for_constants<n>([&](auto k) AXION_INLINED {
+      lanes::for_constants<n>([&](auto k) AXION_INLINED {
         row = r < 6 ? row - body.against(k)[r] * load_part(body.along(k), part)
                     : row - body.push()[k] * load_part(body.against(k), part);
       });
@@ -228,13 +228,13 @@ AXION_HD AXION_INLINED inline void pass_on(const Team& team, const TreeBody<Real
     });
   });
   team.for_each(parts, [&](int part) AXION_INLINED {
-    solver::Chunk<Real, row_lanes<Real>()> row[7];  // carried to the parent
-    solver::for_constants<7>([&](auto r) AXION_INLINED {
+    lanes::Pack<Real, row_lanes<Real>()> row[7];  // carried to the parent
+    lanes::for_constants<7>([&](auto r) AXION_INLINED {
       row[r] = load_part(body.row(r), part);
-      solver::for_constants<3>(
-          [&](auto k) AXION_INLINED { row[r] = row[r] + body.row(r)[k] * load_part(body.carry(k), part); });
+      lanes::for_constants<3>([&](auto k)
+                                  AXION_INLINED { row[r] = row[r] + body.row(r)[k] * load_part(body.carry(k), part); });
     });
-    solver::for_constants<7>([&](auto r) AXION_INLINED {
+    lanes::for_constants<7>([&](auto r) AXION_INLINED {
       auto sum = load_part(to.row(r), part) + row[r];
       constexpr int number = decltype(r)::value;
       if constexpr (number >= 3 && number < 6) {

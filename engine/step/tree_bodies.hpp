@@ -3,8 +3,8 @@
 
 #include <type_traits>
 
-#include "engine/solver/tree_assembly.hpp"
 #include "engine/step/owed_forces.hpp"
+#include "engine/tree/tree_assembly.hpp"
 
 namespace axion::step {
 
@@ -46,20 +46,20 @@ AXION_HD inline void store_pair(Real* to, const math::Vec3<Real>& linear, const 
 // Rows are taken in parts, as many numbers as a register holds.
 template <typename Real>
 AXION_HD constexpr int row_lanes() {
-  return solver::chunk_lanes<Real>(model::kPanelWidth);
+  return lanes::pack_lanes<Real>(model::kPanelWidth);
 }
 template <typename Real>
 AXION_HD constexpr int row_parts() {
   return model::kPanelWidth / row_lanes<Real>();
 }
 template <typename Real>
-AXION_HD AXION_INLINED inline solver::Chunk<Real, row_lanes<Real>()> load_part(const Real* row, int part) {
-  return solver::load_chunk<row_lanes<Real>()>(row + row_lanes<Real>() * part);
+AXION_HD AXION_INLINED inline lanes::Pack<Real, row_lanes<Real>()> load_part(const Real* row, int part) {
+  return lanes::load_pack<row_lanes<Real>()>(row + row_lanes<Real>() * part);
 }
 template <typename Real>
 AXION_HD AXION_INLINED inline void store_part(Real* row, int part,
-                                              const std::type_identity_t<solver::Chunk<Real, row_lanes<Real>()>>& a) {
-  solver::store_chunk<row_lanes<Real>(), Real>(row + row_lanes<Real>() * part, a);
+                                              const std::type_identity_t<lanes::Pack<Real, row_lanes<Real>()>>& a) {
+  lanes::store_pack<row_lanes<Real>(), Real>(row + row_lanes<Real>() * part, a);
 }
 
 // The sum of six products.

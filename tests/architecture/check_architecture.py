@@ -25,18 +25,25 @@ CODE_SUFFIXES = CPP_SUFFIXES | {'.py', '.proto', '.sh', '.cmake'}
 SOURCE_ROOMS = ('engine', 'server', 'clients', 'tests', 'deploy', 'proto')
 
 # What a room of the engine may include besides itself: everything left of it in the dependency rule.
-_TO_MODEL = {'base', 'math', 'team', 'model'}
+_TO_MODEL = {'base', 'lanes', 'math', 'team', 'model'}
+_TO_TREE = _TO_MODEL | {'constraints', 'problem', 'tree'}
+_TO_NEWTON = _TO_TREE | {'contact_solver', 'reference', 'newton'}
 ENGINE_ROOMS = {
     'base': set(),
-    'math': {'base'},
-    'team': {'base', 'math'},
-    'model': {'base', 'math', 'team'},
+    'lanes': {'base'},
+    'math': {'base', 'lanes'},
+    'team': {'base', 'lanes', 'math'},
+    'model': {'base', 'lanes', 'math', 'team'},
     'import': _TO_MODEL,
     'collide': _TO_MODEL,
     'constraints': _TO_MODEL,
-    'solver': _TO_MODEL | {'collide', 'constraints'},
-    'step': _TO_MODEL | {'collide', 'constraints', 'solver'},
-    'backend': _TO_MODEL | {'collide', 'constraints', 'solver', 'step'},
+    'problem': _TO_MODEL | {'constraints'},
+    'tree': _TO_MODEL | {'constraints', 'problem'},
+    'contact_solver': _TO_TREE,
+    'reference': _TO_TREE,
+    'newton': _TO_TREE | {'contact_solver', 'reference'},
+    'step': _TO_NEWTON | {'collide'},
+    'backend': _TO_NEWTON | {'collide', 'step'},
 }
 # engine.hpp is the face that the backend implements: it declares, so it includes only what its declarations need.
 ENGINE_HPP_ROOMS = {'base', 'model'}
@@ -74,7 +81,7 @@ PROMISES = re.compile(r'\b(' + '|'.join(('TO' 'DO', 'FIX' 'ME', 'XX' 'X')) + r')
 
 
 def room_of(path):
-    """The room of a file: 'engine/solver', 'server' for its own files, 'clients/cpp', 'tests/...' and so on."""
+    """The room of a file: 'engine/newton', 'server' for its own files, 'clients/cpp', 'tests/...' and so on."""
     return str(pathlib.PurePosixPath(path).parent if path.count('/') < 2 else '/'.join(path.split('/')[:2]))
 
 

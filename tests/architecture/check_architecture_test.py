@@ -45,7 +45,7 @@ class BrokenHouse(unittest.TestCase):
         self.assertEqual(self.added_findings(path, f'#pragma once\n#include {include}\n'), [])
 
     def test_engine_that_includes_grpc_is_refused(self):
-        self.assert_refused('engine/solver/extra.hpp', '<grpcpp/grpcpp.h>')
+        self.assert_refused('engine/newton/extra.hpp', '<grpcpp/grpcpp.h>')
 
     def test_engine_that_includes_a_message_is_refused(self):
         self.assert_refused('engine/backend/extra.hpp', '"axion/v1/simulation.pb.h"')
@@ -59,7 +59,7 @@ class BrokenHouse(unittest.TestCase):
         self.assert_refused('engine/math/extra.hpp', '"engine/backend/some.hpp"')
 
     def test_room_that_includes_to_its_left_is_accepted(self):
-        self.assert_accepted('engine/solver/extra.hpp', '"engine/base/result.hpp"')
+        self.assert_accepted('engine/newton/extra.hpp', '"engine/base/result.hpp"')
 
     def test_cuda_header_outside_the_backend_is_refused(self):
         self.assert_refused('engine/step/extra.hpp', '<cuda_runtime.h>')
@@ -67,14 +67,14 @@ class BrokenHouse(unittest.TestCase):
     def test_cuda_header_in_a_device_file_is_accepted(self):
         self.assert_accepted('engine/team/extra.cuh', '<cuda_runtime.h>')
 
-    def test_thread_header_in_the_solver_is_refused(self):
-        self.assert_refused('engine/solver/extra.hpp', '<atomic>')
+    def test_thread_header_in_newton_is_refused(self):
+        self.assert_refused('engine/newton/extra.hpp', '<atomic>')
 
     def test_thread_header_in_the_backend_is_accepted(self):
         self.assert_accepted('engine/backend/extra.hpp', '<atomic>')
 
     def test_relative_include_is_refused(self):
-        self.assert_refused('engine/solver/extra.hpp', '"../base/result.hpp"')
+        self.assert_refused('engine/newton/extra.hpp', '"../base/result.hpp"')
 
     def test_include_beside_the_file_without_its_path_is_refused(self):
         self.assert_refused('engine/base/extra.hpp', '"result.hpp"')
@@ -123,9 +123,9 @@ class BrokenHouse(unittest.TestCase):
             return subprocess.run([sys.executable, '-B', check_architecture.__file__, '--root', str(self.root)],
                                   capture_output=True, text=True)
 
-        line = 'engine/solver/extra.hpp:2: include rule'
+        line = 'engine/newton/extra.hpp:2: include rule'
         self.assertNotIn(line, run().stdout)
-        self.add('engine/solver/extra.hpp', '#pragma once\n#include <grpcpp/grpcpp.h>\n')
+        self.add('engine/newton/extra.hpp', '#pragma once\n#include <grpcpp/grpcpp.h>\n')
         broken = run()
         self.assertIn(line, broken.stdout)
         self.assertEqual(broken.returncode, 1)

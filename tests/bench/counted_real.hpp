@@ -4,7 +4,7 @@
 // Include this before any header of the engine: its templates name functions of std, which are looked up where they
 // stand. One addition, subtraction, multiplication, division or root is one operation, a sine or the like
 // kSeriesOperations of them; signs, comparisons, indices and moves are none. What a function does outside of a team's
-// verbs is booked on `elsewhere`. Everything is as float32 does it, chunks and quads lane by lane, so a counted world
+// verbs is booked on `elsewhere`. Everything is as float32 does it, packs and quads lane by lane, so a counted world
 // ends in the engine's own bits. What a step of float32 does in float64 (constraints/rotation_map.hpp) is not counted.
 #pragma once
 
@@ -97,13 +97,13 @@ inline CountedReal hypot(CountedReal a, CountedReal b) {
 }
 }  // namespace std
 
-#include "engine/solver/chunk.hpp"
+#include "engine/lanes/pack.hpp"
 #include "engine/team/serial_team.hpp"
 
 namespace axion::solver {
-// Chunks of one number, as in CUDA.
+// Packs of one number, as in CUDA.
 template <>
-constexpr int chunk_lanes<bench::CountedReal>(int most) {
+constexpr int lanes::pack_lanes<bench::CountedReal>(int most) {
   return most < 1 ? most : 1;
 }
 }  // namespace axion::solver

@@ -10,7 +10,7 @@
 
 #include "tests/bench/robustness_scenes.hpp"
 #include "tests/engine/backend/scenes.hpp"
-#include "tests/engine/solver/solver_scenes.hpp"
+#include "tests/engine/newton/solver_scenes.hpp"
 #include "tests/properties/random_scenes.hpp"
 #include "tests/ptx/profile.hpp"
 #include "tests/ptx/runtime.hpp"

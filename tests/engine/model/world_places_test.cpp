@@ -9,7 +9,7 @@
 
 #include "engine/model/compile.hpp"
 #include "engine/model/world_places.hpp"
-#include "tests/engine/solver/solver_scenes.hpp"
+#include "tests/engine/newton/solver_scenes.hpp"
 
 namespace axion::model {
 namespace {

@@ -17,7 +17,7 @@
 #include "engine/model/batch_view.hpp"
 #include "engine/team/serial_team.hpp"
 #include "tests/engine/backend/scenes.hpp"
-#include "tests/engine/solver/solver_scenes.hpp"
+#include "tests/engine/newton/solver_scenes.hpp"
 #include "tests/engine/team/host_step.hpp"
 #include "tests/support/compiled_step.hpp"
 

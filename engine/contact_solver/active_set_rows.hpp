@@ -1,0 +1,72 @@
+// The unknowns of a step on the active set (active_set_step.hpp): which rows are active, what each lacks, and its own
+// entry of the matrix.
+#pragma once
+
+#include "engine/contact_solver/parameters.hpp"
+#include "engine/contact_solver/sweep_velocities.hpp"
+#include "engine/lanes/pack.hpp"
+
+namespace axion::solver {
+
+enum ActiveKind : int { kSingleRow, kSlidingNormal, kSlidingAcross };
+
+// Contacts whose friction has met its cone in a chain of steps, and slides in the rest of it; as many as fit.
+struct HeldContacts {
+  int contact[ActiveSetParameters::kMostHeld];
+  int count = 0;
+
+  AXION_HD void add(int i) {
+    if (count < ActiveSetParameters::kMostHeld) contact[count++] = i;
+  }
+
+  AXION_HD bool has(int i) const {
+    for (int k = 0; k < count; ++k) {
+      if (contact[k] == i) return true;
+    }
+    return false;
+  }
+};
+
+enum ContactState : int { kOpen, kFrictionless, kSticks, kSlides };
+
+template <typename Real>
+AXION_HD inline ContactState state_of_contact(const Problem<Real>& p, int i, const HeldContacts& held) {
+  const int row = p.contact_base() + 3 * i;
+  const Real* lambda = p.w.lambda + row;
+  if (!(lambda[0] > Real(0))) return kOpen;
+  const Real within = Real(ActiveSetParameters::kStickingShare) * p.w.contacts[i].friction * lambda[0];
+  if (!(within > Real(0))) return kFrictionless;
+  const Real* v = p.w.row_velocity + (row - p.limit_base());
+  const Real along = lambda[1] * (p.w.pcr_r[row + 1] + v[1]) + lambda[2] * (p.w.pcr_r[row + 2] + v[2]);
+  const bool inside = lambda[1] * lambda[1] + lambda[2] * lambda[2] < within * within;
+  return (inside || along > Real(0)) && !held.has(i) ? kSticks : kSlides;
+}
+
+// How many unknowns there are: those of sticking contacts come first, by three; then single ones; then those of sliding
+// contacts, by two. `all` is more than kMaxActiveRows where they are too many.
+struct ActiveCount {
+  int sticking, single, all;
+};
+
+// What the k-th unknown's own entry has beside what D says.
+template <typename Real>
+AXION_HD inline Real active_diagonal(const Problem<Real>& p, const Real* share, int k, Real proximal) {
+  const int row = p.w.active_row[k];
+  if (p.w.active_kind[k] != kSlidingAcross) return p.w.pcr_p[row] + proximal * p.w.row_scale[row];
+  const Real x = -share[k], y = share[k - 1];
+  const Real* v = p.w.row_velocity + (row - p.limit_base());
+  const Real vx = p.w.pcr_r[row + 1] + v[1], vy = p.w.pcr_r[row + 2] + v[2];
+  // |v_t| |d|/λ_n, v_t along −d
+  return proximal * (x * x + y * y) * p.w.row_scale[row + 1] - (y * vx - x * vy) / p.w.lambda[row];
+}
+
+// What the i-th active row lacks.
+template <typename Real>
+AXION_HD inline Real active_residual(const Problem<Real>& p, const Real* share, int i) {
+  const int row = p.w.active_row[i];
+  const Real *v = p.w.row_velocity + (row - p.limit_base()), *r = p.w.pcr_r + row;
+  if (p.w.active_kind[i] != kSlidingAcross) return -(r[0] + v[0] + p.w.pcr_p[row] * p.w.lambda[row]);
+  return share[i] * (r[1] + v[1]) - share[i - 1] * (r[2] + v[2]);
+}
+
+}  // namespace axion::solver

@@ -1,0 +1,385 @@
+// A Newton step on the rows that sweeps hold active, in the space of the Delassus matrix.
+//
+// Sweeps find which contacts stick, slide and open within a few passes; how fast the impulses then settle depends on
+// how the contacts are coupled, and stiffly held legs on one trunk need hundreds of passes. With the active set held,
+// what is left is
+//   D_aa x = −(r + p λ)_a    sticking contacts: three rows; limits off their stop and bounded rows at a bound: none
+//   sliding contacts: two unknowns, of the normal with friction along its present direction d, column D_n + μ (d·D_t),
+//   and of friction across it, column t·D_t, t ⊥ d. Slip stays opposite to friction: t·v + t·D x + y |v_t|/(μ λ_n) = 0,
+//   as d turns by y/(μ λ_n). With d held instead, slip that turns takes as many steps as sweeps. solved densely.
+//   Redundant contacts leave directions in which little velocity takes large impulses, so that the whole step often
+//   leads far out of the cones where solutions within them exist, and what is cut off there by contact upsets all
+//   others. So the step is held to the share of it that keeps every law, as far as the first impulse that meets its
+//   bound; a chain of steps goes on from there, that contact sliding or open, and those that would meet theirs within
+//   the next tenth. Needs the columns of all active rows, which sweeps have made when their impulses changed.
+#pragma once
+
+#include "engine/contact_solver/active_set_threads.hpp"
+
+namespace axion::solver {
+
+// The unknowns: active_row, active_kind.
+template <typename Real, typename Team>
+AXION_HD inline ActiveCount list_active_rows(const Team& team, const Problem<Real>& p, const HeldContacts& held) {
+  if constexpr (lanes::shared_out_to_threads<Real>()) return share_out_listing(team, p, held);
+  int *counts = p.w.active_count, *states = p.w.active_state;
+  team.for_each(p.contact_count, [&](int i) { states[i] = state_of_contact(p, i, held); });
+  team.for_each(1, [&](int) {
+    int count = 0;
+    // Written wherever it would stand, and kept where it belongs: nobody can foresee which rows are active.
+    const auto add = [&](bool active, int row, ActiveKind kind) {
+      p.w.active_row[count] = row, p.w.active_kind[count] = kind;
+      count += active ? 1 : 0;
+    };
+    for (int i = 0; i < p.contact_count; ++i) {
+      for (int k = 0; k < 3; ++k) add(states[i] == kSticks, p.contact_base() + 3 * i + k, kSingleRow);
+    }
+    counts[0] = count;
+    for (int row = p.limit_base(); row < p.effort_base(); ++row) {
+      add(p.w.lambda[row] > Real(0), row, kSingleRow);
+    }
+    for (int row = p.effort_base(); row < p.contact_base(); ++row) {
+      const int e = row - p.effort_base();
+      const Real lambda = p.w.lambda[row];
+      add(lambda > p.w.effort_lower[e] && lambda < p.w.effort_upper[e], row, kSingleRow);
+    }
+    for (int i = 0; i < p.contact_count; ++i) {
+      add(states[i] == kFrictionless, p.contact_base() + 3 * i, kSlidingNormal);
+    }
+    counts[1] = count - counts[0];
+    for (int i = 0; i < p.contact_count; ++i) {
+      const int row = p.contact_base() + 3 * i;
+      add(states[i] == kSlides, row, kSlidingNormal), add(states[i] == kSlides, row, kSlidingAcross);
+    }
+    counts[2] = count;
+  });
+  return {counts[0], counts[1], counts[2]};
+}
+
+// Friction of a sliding contact over its normal's impulse, at the place of its two unknowns; an unknown across it is in
+// units of the normal's impulse too.
+template <typename Real, typename Team>
+AXION_HD inline void note_sliding_shares(const Team& team, const Problem<Real>& p, const ActiveCount& count,
+                                         Real* share) {
+  const int first = count.sticking + count.single;
+  team.for_each((count.all - first) / 2, [&](int i) {
+    const int k = first + 2 * i;
+    const Real* lambda = p.w.lambda + p.w.active_row[k];
+    share[k] = lambda[1] / lambda[0], share[k + 1] = lambda[2] / lambda[0];
+  });
+}
+
+// Rows of a column: effect(lanes, row) is what its unknown does to `lanes` rows from `row` on, p.limit_base() being
+// zero. Of a contact four at once, where a register holds them; the fourth, which may be anybody's, gives way to what
+// follows.
+template <typename Real, typename Effect>
+AXION_HD inline void fill_active_rows(const Problem<Real>& p, const ActiveCount& count, const Real* share, Real* out,
+                                      Effect&& effect) {
+  constexpr int lanes = lanes::pack_lanes<Real>(4) == 4 ? 4 : 1;
+  const int *rows = p.w.active_row, base = p.limit_base(), single = count.sticking + count.single;
+  const auto contact_rows = [&](int on, Real* to) AXION_INLINED {
+    for (int k = 0; k < 3; k += lanes) {
+      lanes::store_pack<lanes>(to + k, effect(std::integral_constant<int, lanes>{}, on + k));
+    }
+  };
+  for (int i = 0; i < count.sticking; i += 3) contact_rows(rows[i] - base, out + i);
+  for (int i = count.sticking; i < single; ++i) out[i] = effect(std::integral_constant<int, 1>{}, rows[i] - base);
+  for (int i = single; i < count.all; i += 2) {
+    Real of[4];
+    contact_rows(rows[i] - base, of);
+    out[i] = of[0], out[i + 1] = share[i] * of[2] - share[i + 1] * of[1];
+  }
+}
+
+// From column to column of the active rows' matrix: whole vectors on a CPU; in CUDA as near each other as they can be,
+// and odd, as columns that a warp has at once would else meet in one bank.
+template <typename Real>
+AXION_HD constexpr int active_stride(int count) {
+  return lanes::shared_out_to_threads<Real>() ? count | 1 : model::kActiveStride;
+}
+
+// What the k-th unknown does to each active row, with its diagonal. By columns: A[k kActiveStride + i].
+template <typename Real>
+AXION_HD inline void fill_active_column(const Problem<Real>& p, const ActiveCount& count, const Real* share, int k,
+                                        Real proximal) {
+  const int length = DelassusVelocities::size(p), base = p.limit_base(), row = p.w.active_row[k];
+  const Real* column = p.w.delassus + (row - base) * length;
+  Real* out = p.w.active_matrix + k * model::kActiveStride;
+  if (k < count.sticking + count.single) {
+    fill_active_rows(p, count, share, out,
+                     [=](auto lanes, int on) AXION_INLINED { return lanes::load_pack<lanes>(column + on); });
+    out[k] += active_diagonal(p, share, k, proximal);
+    return;
+  }
+  const Real *x_column = column + length, *y_column = x_column + length;
+  if (p.w.active_kind[k] == kSlidingNormal) {
+    const Real x = share[k], y = share[k + 1];
+    fill_active_rows(p, count, share, out, [=](auto lanes, int on) AXION_INLINED {
+      return lanes::load_pack<lanes>(column + on) + x * lanes::load_pack<lanes>(x_column + on) +
+             y * lanes::load_pack<lanes>(y_column + on);
+    });
+    out[k] += active_diagonal(p, share, k, proximal);
+    return;
+  }
+  const Real x = -share[k], y = share[k - 1];
+  fill_active_rows(p, count, share, out, [=](auto lanes, int on) AXION_INLINED {
+    return x * lanes::load_pack<lanes>(x_column + on) + y * lanes::load_pack<lanes>(y_column + on);
+  });
+  out[k] += active_diagonal(p, share, k, proximal);
+}
+
+// Those lanes of a pack of rows from `start` on that lie beyond row k, or before it; zero for the rest.
+template <bool beyond, int lanes, typename Real>
+AXION_HD inline lanes::Pack<Real, lanes> rows_off(const lanes::Pack<Real, lanes>& a, int start, int k) {
+  const lanes::Pack<Real, lanes> at = lanes::pack_of<lanes, 0, Real>([](auto i) { return Real(decltype(i)::value); });
+  const Real limit = Real(k - start);
+  if constexpr (beyond) {
+    return at > limit ? a : lanes::Pack<Real, lanes>{};
+  } else {
+    return at < limit ? a : lanes::Pack<Real, lanes>{};
+  }
+}
+
+// Subtracts from the columns after `second`, to b, what its column k and the next take of them, by multipliers m and n,
+// in the rows of `known` packs from `start` on, or in all where that is zero.
+template <int lanes, int known, typename Real, typename Team>
+AXION_HD inline void reduce_columns_by(const Team& team, Real* second, const Real* m, const Real* n, int k, int start,
+                                       int count) {
+  lanes::Pack<Real, lanes> of_m[known + 1], of_n[known + 1];  // in registers while the columns pass
+  lanes::for_constants<known>([&](auto i) AXION_INLINED {
+    of_m[i] = lanes::load_pack<lanes>(m + start + i * lanes), of_n[i] = lanes::load_pack<lanes>(n + start + i * lanes);
+  });
+  const Real next = m[k + 1];
+  team.for_each(count - k - 1, [=](int j) {
+    Real* column = second + (j + 1) * model::kActiveStride;
+    const Real x = column[k], y = column[k + 1] - x * next;
+    lanes::for_constants<known>([&](auto i) AXION_INLINED {
+      Real* at = column + start + i * lanes;
+      lanes::store_pack<lanes>(at, lanes::load_pack<lanes>(at) - x * of_m[i] - y * of_n[i]);
+    });
+    for (int i = start; known == 0 && i < count; i += lanes) {
+      lanes::store_pack<lanes>(column + i, lanes::load_pack<lanes>(column + i) - x * lanes::load_pack<lanes>(m + i) -
+                                               y * lanes::load_pack<lanes>(n + i));
+    }
+  });
+}
+
+template <int lanes, typename Real, typename Team>
+AXION_HD inline void reduce_columns(const Team& team, Real* second, const Real* m, const Real* n, int k, int start,
+                                    int count) {
+  if constexpr (!lanes::shared_out_singly<Real>()) {
+    const int packs = (count - start + lanes - 1) / lanes;
+    if (packs == 1) return reduce_columns_by<lanes, 1>(team, second, m, n, k, start, count);
+    if (packs == 2) return reduce_columns_by<lanes, 2>(team, second, m, n, k, start, count);
+    if (packs == 3) return reduce_columns_by<lanes, 3>(team, second, m, n, k, start, count);
+    if (packs == 4) return reduce_columns_by<lanes, 4>(team, second, m, n, k, start, count);
+  }
+  reduce_columns_by<lanes, 0>(team, second, m, n, k, start, count);
+}
+
+// Solves A x = b, by elimination without pivoting: A by columns, b the column after the last, and x in its place. Two
+// columns at a time, and rows by packs with the columns' multipliers m and n, which are zero down to their pivots;
+// what stands beyond the last row takes no part.
+template <typename Real, typename Team>
+AXION_HD inline void solve_active_rows(const Team& team, Real* A, Real* m, Real* n, int count) {
+  constexpr int stride = model::kActiveStride, lanes = lanes::pack_lanes<Real>(16);
+  using Rows = lanes::Pack<Real, lanes>;
+  for (int k = 0; k < count; k += 2) {
+    const bool two = k + 1 < count;
+    Real *first = A + k * stride, *second = first + stride;
+    const Real inverse = Real(1) / first[k], factor = second[k];
+    const int start = k / lanes * lanes, packs = (count - start + lanes - 1) / lanes;
+    team.for_each(packs, [=](int pack) {
+      const int i = start + pack * lanes;
+      const Rows all = lanes::load_pack<lanes>(first + i) * inverse,
+                 below = pack == 0 ? rows_off<true, lanes, Real>(all, i, k) : all;
+      lanes::store_pack<lanes>(m + i, below);
+      lanes::store_pack<lanes>(second + i, lanes::load_pack<lanes>(second + i) - factor * below);
+    });
+    if (!two) break;
+    const Real next_inverse = Real(1) / second[k + 1];
+    team.for_each(packs, [=](int pack) {
+      const int i = start + pack * lanes;
+      const Rows all = lanes::load_pack<lanes>(second + i) * next_inverse;
+      lanes::store_pack<lanes>(n + i, i <= k + 1 ? rows_off<true, lanes, Real>(all, i, k + 1) : all);
+    });
+    reduce_columns<lanes>(team, second, m, n, k, start, count);
+  }
+  Real* b = A + count * stride;
+  for (int k = count - 1; k >= 0; k -= 2) {
+    const Real *last = A + k * stride, *next = k > 0 ? last - stride : last;
+    const Real x = b[k] / last[k], y = k > 0 ? (b[k - 1] - x * last[k - 1]) / next[k - 1] : Real(0);
+    team.for_each((k - 1 + lanes - 1) / lanes, [=](int pack) {
+      const int i = pack * lanes;
+      const auto above = [=](const Real* column) {
+        return rows_off<false, lanes, Real>(lanes::load_pack<lanes>(column + i), i, k - 1);
+      };
+      lanes::store_pack<lanes>(b + i, lanes::load_pack<lanes>(b + i) - x * above(last) - y * above(next));
+    });
+    team.for_each(1, [=](int) {
+      b[k] = x;
+      if (k > 0) b[k - 1] = y;
+    });
+  }
+}
+
+// Share of a step from l to l + d with which friction meets the cone |l_t| = μ l_n, from a point within; above one:
+// none.
+template <typename Real>
+AXION_HD inline Real share_to_cone(const Real* l, const Real* d, Real mu) {
+  const Real a = d[1] * d[1] + d[2] * d[2] - mu * mu * d[0] * d[0];
+  const Real b = l[1] * d[1] + l[2] * d[2] - mu * mu * l[0] * d[0];
+  const Real rest = l[1] * l[1] + l[2] * l[2] - mu * mu * l[0] * l[0], c = rest < Real(0) ? rest : Real(0);
+  const Real square = b * b - a * c;
+  if (b > Real(0)) return square >= Real(0) ? -c / (b + std::sqrt(square)) : Real(2);
+  return a > Real(0) ? (std::sqrt(square) - b) / a : Real(2);
+}
+
+// Where a step stops.
+template <typename Real>
+struct StepEnd {
+  Real share;
+  bool on_cone;  // there friction meets its cone, else another bound
+};
+
+// Share of the step x with which unknown k meets the bound of its impulse, or friction its cone; above one: none.
+template <typename Real>
+AXION_HD inline StepEnd<Real> end_of_step(const Problem<Real>& p, const Real* x, int k) {
+  const int row = p.w.active_row[k], kind = p.w.active_kind[k];
+  const Real lambda = p.w.lambda[row];
+  const auto share_to = [&](Real bound) { return (bound - lambda) / x[k]; };
+  if (kind == kSlidingAcross) return {Real(2), false};
+  if (row >= p.effort_base() && row < p.contact_base()) {
+    const int e = row - p.effort_base();
+    return {x[k] == Real(0) ? Real(2) : share_to(x[k] < Real(0) ? p.w.effort_lower[e] : p.w.effort_upper[e]), false};
+  }
+  const int part = row < p.contact_base() ? 0 : (row - p.contact_base()) % 3;
+  if (part != 0) return {Real(2), false};
+  const Real share = x[k] < Real(0) ? share_to(Real(0)) : Real(2);
+  if (row < p.contact_base() || kind != kSingleRow) return {share, false};
+  const Real* l = p.w.lambda + row;
+  const Real mu = p.w.contacts[(row - p.contact_base()) / 3].friction;
+  const Real n = mu * (l[0] + x[k]), t1 = l[1] + x[k + 1], t2 = l[2] + x[k + 2];
+  if (n >= Real(0) && t1 * t1 + t2 * t2 <= n * n) return {Real(2), false};  // a cone is convex
+  const Real cone = share_to_cone(l, x + k, mu);
+  return cone < share ? StepEnd<Real>{cone, true} : StepEnd<Real>{share, false};
+}
+
+// What a step came to.
+template <typename Real>
+struct ActiveStep {
+  bool made = false;  // false: nothing is active, too much of it, or no solution
+  Real share = 0;     // of the whole step
+};
+
+// What unknowns meet with the first that stops a step.
+inline constexpr int kMeetsNothing = 0, kMeetsBound = 1, kMeetsCone = 2;
+
+// λ along the share of x, those of the first `stopped` unknowns that meet a bound there at that bound.
+template <typename Real, typename Team>
+AXION_HD_CALL void move_active_impulses(const Team& team, const Problem<Real>& p, const Real* x, int count, Real share,
+                                        const Real* meets, int stopped) {
+  const int base = p.limit_base();
+  team.for_each(count, [&](int i) {
+    const int row = p.w.active_row[i], kind = p.w.active_kind[i];
+    Real* lambda = p.w.lambda + row;
+    const Real step = share * x[i];
+    if (kind == kSingleRow) {
+      lambda[0] += step;
+    } else if (kind == kSlidingNormal) {
+      const bool across = i + 1 < count && p.w.active_kind[i + 1] == kSlidingAcross;
+      const Real y = across ? share * x[i + 1] / lambda[0] : Real(0);
+      const Real gain = greater(Real(0), Real(1) + step / lambda[0]) / std::sqrt(Real(1) + y * y);
+      const Real turned[2] = {lambda[1] - y * lambda[2], lambda[2] + y * lambda[1]};
+      lambda[0] = greater(Real(0), lambda[0] + step), lambda[1] = gain * turned[0], lambda[2] = gain * turned[1];
+    }
+  });
+  team.for_each(stopped, [&](int i) {
+    if (meets[i] != Real(kMeetsBound)) return;
+    const int row = p.w.active_row[i], e = row - p.effort_base();
+    const bool bounded = row >= p.effort_base() && row < p.contact_base();
+    p.w.lambda[row] = !bounded ? Real(0) : (x[i] < Real(0) ? p.w.effort_lower[e] : p.w.effort_upper[e]);
+  });
+  team.for_each(p.m.limit_count, [&](int i) { p.w.lambda[base + i] = greater(p.w.lambda[base + i], Real(0)); });
+  team.for_each(p.m.effort_count, [&](int e) {
+    Real& lambda = p.w.lambda[p.effort_base() + e];
+    lambda = constraints::clamp(lambda, p.w.effort_lower[e], p.w.effort_upper[e]);
+  });
+  team.for_each(p.contact_count, [&](int i) {
+    Real* lambda = p.w.lambda + p.contact_base() + 3 * i;
+    lambda[0] = greater(lambda[0], Real(0));
+    const Real cone = p.w.contacts[i].friction * lambda[0], square = lambda[1] * lambda[1] + lambda[2] * lambda[2];
+    if (!(square > cone * cone)) return;
+    const Real share = cone / std::sqrt(square);
+    lambda[1] *= share, lambda[2] *= share;
+  });
+}
+
+// Moves lambda and the velocities by one step, or the share of it that keeps every law.
+template <typename Real, typename Team>
+AXION_HD_CALL ActiveStep<Real> step_active_set(const Team& team, const Problem<Real>& p, HeldContacts& held,
+                                               Real proximal = Real(ActiveSetParameters::kProximal)) {
+  const ActiveCount active = list_active_rows(team, p, held);
+  const int count = active.all, base = p.limit_base();
+  if (count == 0 || count > model::kMaxActiveRows) return {};
+  const int stride = active_stride<Real>(count);
+  const bool fits = lanes::shared_out_to_threads<Real>() && (count + 1) * stride <= model::kThreadWork;
+  Real *A = fits ? p.w.thread_work : p.w.active_matrix, *x = A + count * stride, *change = p.w.active_change,
+       *cut = p.w.active_cut;
+  Real* share = cut;  // until the steps are cut
+  note_sliding_shares(team, p, active, share);
+  if constexpr (lanes::shared_out_to_threads<Real>()) {
+    share_out_filling(team, p, active, share, proximal, A, stride);
+    share_out_elimination(team, A, count, stride);
+  } else {
+    team.for_each(count, [&](int k) { fill_active_column(p, active, share, k, proximal); });
+    team.for_each(count, [&](int i) { x[i] = active_residual(p, share, i); });
+    solve_active_rows(team, A, change, p.w.active_multiplier, count);
+  }
+  team.for_each(count, [&](int i) {
+    const Real end = end_of_step(p, x, i).share, whole = x[i] - x[i];  // zero, or NaN where there is no solution
+    cut[i] = end < Real(1) ? Real(1) - end + whole : whole;
+  });
+  const Real most = team.template max<Real>(count, [&](int i) { return cut[i]; });
+  if (!(most == most)) return {};
+  const ActiveStep<Real> step{true, Real(1) - most};
+  Real* meets = p.w.active_multiplier;  // of each unknown
+  const int stopped = most > Real(0) ? count : 0;
+  team.for_each(stopped, [&](int i) {
+    const bool stops = cut[i] > Real(0) && cut[i] >= most - Real(ActiveSetParameters::kTogether);
+    meets[i] = Real(!stops ? kMeetsNothing : (end_of_step(p, x, i).on_cone ? kMeetsCone : kMeetsBound));
+  });
+  for (int i = 0; i < stopped; ++i) {
+    if (meets[i] == Real(kMeetsCone)) held.add((p.w.active_row[i] - p.contact_base()) / 3);
+  }
+  const int rows = p.row_count() - base;
+  team.for_each(rows, [&](int r) { change[r] = p.w.lambda[base + r]; });
+  move_active_impulses(team, p, x, count, step.share, meets, stopped);
+  team.for_each(rows, [&](int r) { change[r] = p.w.lambda[base + r] - change[r]; });
+  if constexpr (lanes::shared_out_to_threads<Real>()) {
+    share_out_pushes(team, p, change);
+  } else {
+    for (int row = base; row < p.row_count(); row += swept_together(p, row)) {
+      const Real* by = change + (row - base);
+      const int count = swept_together(p, row);
+      if (by[0] != Real(0) || (count == 3 && (by[1] != Real(0) || by[2] != Real(0)))) {
+        DelassusVelocities::push(team, p, row, count, by);
+      }
+    }
+  }
+  return step;
+}
+
+// Steps until one may be made in whole, or nearly. Returns whether the impulses are now other than what sweeps left.
+template <typename Real, typename Team>
+AXION_HD_CALL bool follow_active_set(const Team& team, const Problem<Real>& p, Real proximal) {
+  HeldContacts held;
+  for (int k = 0; k < ActiveSetParameters::kChain; ++k) {
+    const ActiveStep<Real> step = step_active_set(team, p, held, proximal);
+    if (!step.made) return k > 0;
+    if (step.share >= Real(ActiveSetParameters::kLongStep)) return true;
+  }
+  return true;
+}
+
+}  // namespace axion::solver

@@ -1,0 +1,231 @@
+// Sweeps where many contacts make columns of D too long, as in piles: over what is not settled yet, and its neighbours.
+//
+// A sweep over all rows with velocities made anew from the impulses says which rows, or contacts, are above their
+// tolerance. These, and all that touch a body of theirs, are swept for a stretch, with momentum; what is settled waits
+// for the next sweep of all. Where that finds nothing the round ends. In a pile few places take long, and each at its
+// own pace: momentum that starts anew suits the list that it is for, and the sweeps that the slowest need pass over a
+// fraction of the pile. In float32 momentum amplifies what rounding leaves between impulses and velocities by 1/(1 −
+// m); velocities made anew end that, so what a sweep of all believes is what residual.hpp judges. Free bodies are swept
+// by groups of contacts (slot_sweeps.hpp), all else a contact or row at a time (UnitSweeps, below). Called by
+// sweep_round.hpp alone.
+#pragma once
+
+#include <limits>
+
+#include "engine/contact_solver/contact_sweeps.hpp"
+
+namespace axion::solver {
+
+// Units: rows that are solved together. Limits and bounded rows alone, contacts by three.
+template <typename Real>
+AXION_HD inline int swept_units(const Problem<Real>& p) {
+  return p.contact_base() - p.limit_base() + p.contact_count;
+}
+
+template <typename Real>
+AXION_HD inline int unit_row(const Problem<Real>& p, int unit) {
+  const int single = p.contact_base() - p.limit_base();
+  return p.limit_base() + (unit < single ? unit : single + 3 * (unit - single));
+}
+
+struct SweptList {
+  int units, bodies;
+};
+
+// Visits one unit after another, on velocities of the bodies; momentum in sums over the rows.
+struct UnitSweeps {
+  template <typename Real, typename Team>
+  AXION_HD static bool sweep_unit(const Team& team, const Problem<Real>& p, int row, Real share) {
+    if (row < p.contact_base()) return sweep_row<TreeVelocities>(team, p, row, share);
+    return sweep_contact<TreeVelocities>(team, p, (row - p.contact_base()) / 3, share);
+  }
+
+  // Velocities from the impulses: what they have become since the sweeps began moves the bodies of each tree by its V.
+  template <typename Real, typename Team>
+  AXION_HD_CALL static void renew(const Team& team, const Problem<Real>& p) {
+    const int base = p.limit_base();
+    team.for_each(p.row_count() - base,
+                  [&](int k) { p.w.dlambda[base + k] = p.w.lambda[base + k] - p.w.pcr_z[base + k]; });
+    team.for_each(p.m.body_count, [&](int b) {
+      const Impulse<Real> sum = gather_swept_impulse(p, b, p.w.dlambda);
+      Real* f = body_unknowns(p, b);
+      for (int k = 0; k < 3; ++k) f[k] = sum.linear[k], f[3 + k] = sum.angular[k];
+    });
+    team.for_each(p.m.body_count, [&](int b) {
+      const int start = p.m.bodies[b].tree_start;
+      Real* u = p.w.sweep_velocity + 6 * b;
+      for (int k = 0; k < 3; ++k) u[k] = p.w.du_linear[b][k], u[3 + k] = p.w.du_angular[b][k];
+      for (int i = start; i < start + p.m.bodies[b].tree_size; ++i) {
+        const Real* f = body_unknowns(p, i);
+        for (int c = 0; c < 6; ++c) {
+          const Real* column = inverse_column(p, i, c) + 6 * (b - start);
+          for (int k = 0; k < 6; ++k) u[k] += column[k] * f[c];
+        }
+      }
+    });
+  }
+
+  // A sweep over all units. Returns whether one was above `share` of its tolerance; sweep_moves: which.
+  template <typename Real, typename Team>
+  AXION_HD_CALL static bool sweep_all(const Team& team, const Problem<Real>& p, Real share) {
+    bool moving = false;
+    for (int unit = 0; unit < swept_units(p); ++unit) {
+      const bool moves = sweep_unit(team, p, unit_row(p, unit), share);
+      team.for_each(1, [&](int) { p.w.sweep_moves[unit] = moves; });
+      moving |= moves;
+    }
+    return moving;
+  }
+
+  // sweep_list, sweep_movers: the units that move and those that share a tree of bodies with them; bodies whose
+  // velocities these change. Or all of both. In their own order.
+  template <typename Real, typename Team>
+  AXION_HD_CALL static SweptList list(const Team& team, const Problem<Real>& p, bool local) {
+    const auto tree = [&](int b) { return p.m.bodies[b].tree_start; };
+    const auto touch = [&](int row) {
+      const RowBodies on = swept_bodies(p, row);
+      p.w.sweep_touched[tree(on.a)] = 1;
+      if (on.b >= 0) p.w.sweep_touched[tree(on.b)] = 1;
+    };
+    const auto touched = [&](int unit) {
+      const RowBodies on = swept_bodies(p, unit_row(p, unit));
+      return p.w.sweep_touched[tree(on.a)] != 0 || (on.b >= 0 && p.w.sweep_touched[tree(on.b)] != 0);
+    };
+    team.for_each(p.m.body_count, [&](int b) { p.w.sweep_touched[b] = local ? 0 : 1; });
+    team.for_each(1, [&](int) {
+      for (int unit = 0; unit < swept_units(p); ++unit) {
+        if (p.w.sweep_moves[unit] != 0) touch(unit_row(p, unit));
+      }
+    });
+    const int units =
+        team.filter(swept_units(p), touched, [&](int k, int place) { p.w.sweep_list[place] = unit_row(p, k); });
+    team.for_each(1, [&](int) {
+      for (int k = 0; k < units; ++k) touch(p.w.sweep_list[k]);
+    });
+    const int bodies = team.filter(
+        p.m.body_count, [&](int b) { return p.w.sweep_touched[tree(b)] != 0; },
+        [&](int b, int place) { p.w.sweep_movers[place] = b; });
+    return {units, bodies};
+  }
+
+  // Calls f(row) for the rows of the k-th listed unit.
+  template <typename Real, typename F>
+  AXION_HD static void for_each_listed_row(const Problem<Real>& p, int k, F&& f) {
+    const int row = p.w.sweep_list[k], count = swept_together(p, row);
+    for (int i = row; i < row + count; ++i) f(i);
+  }
+
+  // What momentum starts from. Before a sweep of all velocities are renewed, so there is no last sweep.
+  template <typename Real, typename Team>
+  AXION_HD static void begin(const Team& team, const Problem<Real>& p, const SweptList& list) {
+    team.for_each(list.units,
+                  [&](int k) { for_each_listed_row(p, k, [&](int row) { p.w.pcr_ap[row] = p.w.lambda[row]; }); });
+    team.for_each(list.bodies, [&](int k) {
+      const int at = 6 * p.w.sweep_movers[k];
+      for (int i = at; i < at + 6; ++i) p.w.sweep_last[i] = p.w.sweep_velocity[i];
+    });
+  }
+
+  template <typename Real, typename Team>
+  AXION_HD_CALL static bool sweep(const Team& team, const Problem<Real>& p, const SweptList& list, Real share) {
+    team.for_each(list.units,
+                  [&](int k) { for_each_listed_row(p, k, [&](int row) { p.w.pcr_az[row] = p.w.lambda[row]; }); });
+    bool moving = false;
+    for (int k = 0; k < list.units; ++k) moving |= sweep_unit(team, p, p.w.sweep_list[k], share);
+    return moving;
+  }
+
+  // Extrapolates impulses and velocities after a sweep. `means`: impulses are summed for a mean, of which this is the
+  // first or not; dlambda: the sum.
+  template <typename Real, typename Team>
+  AXION_HD_CALL static void accelerate(const Team& team, const Problem<Real>& p, const SweptList& list,
+                                       Momentum<Real>& momentum, bool means, bool first) {
+    if (means) {
+      team.for_each(list.units, [&](int k) {
+        for_each_listed_row(
+            p, k, [&](int row) { p.w.dlambda[row] = (first ? Real(0) : p.w.dlambda[row]) + p.w.lambda[row]; });
+      });
+    }
+    const auto sum_of = [&](auto&& last) {
+      return team.template sum<Real>(list.units, [&](int k) {
+        Real sum = 0;
+        for_each_listed_row(p, k, [&](int row) {
+          const Real change = p.w.lambda[row] - p.w.pcr_az[row];
+          sum += p.w.row_scale[row] * change * (p.w.lambda[row] - last[row]);
+        });
+        return sum;
+      });
+    };
+    const Real size = sum_of(p.w.pcr_az);
+    const Real m = next_coefficient(momentum, size, sum_of(p.w.pcr_ap));
+    momentum.size = size;
+    if (size < momentum.least) momentum.least = size;
+    team.for_each(list.units, [&](int k) {
+      for_each_listed_row(p, k, [&](int row) { extrapolate(m, p.w.lambda[row], p.w.pcr_ap[row]); });
+    });
+    team.for_each(list.bodies, [&](int k) {
+      const int at = 6 * p.w.sweep_movers[k];
+      for (int i = at; i < at + 6; ++i) extrapolate(m, p.w.sweep_velocity[i], p.w.sweep_last[i]);
+    });
+  }
+
+  // Impulses to the mean of `count` sweeps; velocities are renewed next.
+  template <typename Real, typename Team>
+  AXION_HD static void move_to_mean(const Team& team, const Problem<Real>& p, const SweptList& list, int count) {
+    team.for_each(list.units, [&](int k) {
+      for_each_listed_row(p, k, [&](int row) { p.w.lambda[row] = p.w.dlambda[row] / Real(count); });
+    });
+  }
+
+  // They are the rows' own.
+  template <typename Real, typename Team>
+  AXION_HD static void keep_impulses(const Team&, const Problem<Real>&, const SweptList&) {}
+};
+
+// The sweeps of `plan`, whose count is of all units, by `sweeps`, which leaves its impulses where its next sweep
+// begins:
+//   renew(team, p)                                  velocities from the impulses of the rows
+//   sweep_all(team, p, share)                       whether a unit was above `share` of its tolerance
+//   list(team, p, local)                            what a stretch is over: what that sweep found, or all
+//   begin, sweep, accelerate, move_to_mean          a stretch
+//   keep_impulses(team, p, list)                    its impulses to the rows
+// Returns how many sweeps were made, of all units or of a list.
+template <typename Sweeps, typename Real, typename Team>
+AXION_HD_CALL int sweep_where_needed(const Team& team, const Problem<Real>& p, const SweepPlan<Real>& plan,
+                                     const Sweeps& sweeps) {
+  Momentum<Real> momentum{plan.momentum};
+  const int units = swept_units(p), enough = PileSweepParameters::kStretchVisits * units;
+  int left = plan.count * units, done = 0;
+  for (int stretch = 0; left > 0; ++stretch) {
+    const bool is_long = (plan.count - SweepParameters::kLongSweeps) * units >= left;
+    sweeps.renew(team, p);
+    ++done;
+    if (!sweeps.sweep_all(team, p, is_long ? greater(plan.tolerance, plan.coarse) : plan.tolerance)) return done;
+    const auto list = sweeps.list(team, p, plan.local);
+    sweeps.begin(team, p, list);
+    momentum.size = momentum.least = std::numeric_limits<Real>::max();
+    const int means = plan.means ? PileSweepParameters::kMeanUnit * (1 + stretch % PileSweepParameters::kMeanUnits) : 0;
+    const auto goes_on = [&](int made) {
+      if (plan.means) return made < means;
+      if (!plan.local) return made < plan.count;
+      return made < PileSweepParameters::kShortStretch ||
+             (made < PileSweepParameters::kLongStretch && made * list.units < enough);
+    };
+    int made = 0;
+    for (bool moving = true; moving && goes_on(made); ++made) {
+      moving = sweeps.sweep(
+          team, p, list, made >= SweepParameters::kLongSweeps ? greater(plan.tolerance, plan.coarse) : plan.tolerance);
+      sweeps.accelerate(team, p, list, momentum, plan.means, made == 0);
+    }
+    if (plan.means && made == means) {
+      sweeps.move_to_mean(team, p, list, means);
+      momentum.theta = 1;
+    }
+    sweeps.keep_impulses(team, p, list);
+    left -= units + made * list.units;
+    done += made;
+  }
+  return done;
+}
+
+}  // namespace axion::solver

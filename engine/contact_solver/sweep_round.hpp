@@ -1,0 +1,73 @@
+// One round of sweeps: the joints linearised and inverted, sweeps in the form that serves, and the iterate that they
+// lead to.
+//
+// Called by newton/attempt.hpp alone.
+#pragma once
+
+#include "engine/contact_solver/contact_sweeps.hpp"
+#include "engine/contact_solver/listed_sweeps.hpp"
+#include "engine/contact_solver/slot_sweeps.hpp"
+
+namespace axion::solver {
+
+// Where columns of D are too long. Returns how many sweeps were made.
+template <typename Real, typename Team>
+AXION_HD_CALL int sweep_many(const Team& team, const Problem<Real>& p, const SweepPlan<Real>& plan) {
+  if (SlotSweeps::serves(p)) {
+    const SlotSweeps sweeps = SlotSweeps::start(team, p);
+    if (sweeps.all.colours >= 0) return sweep_where_needed(team, p, plan, sweeps);
+  }
+  if (!plan.again) note_all_blocks(team, p);
+  return sweep_where_needed(team, p, plan, UnitSweeps{});
+}
+
+// Closes the loops of what solve_joints left.
+template <typename Real, typename Team>
+AXION_HD inline void start_loops(const Team& team, const Problem<Real>& p) {
+  const int first = p.m.loop_count > 0 ? p.m.joints[joint_of_loop(p.m, 0)].lock_start : p.m.lock_count;
+  team.for_each(p.m.lock_count - first, [&](int i) { p.w.dlambda[first + i] = 0; });
+  close_loops(team, p);
+}
+
+template <typename Real>
+struct SweepResult {
+  Real share;  // of the way to where the sweeps ended, by the bound on turns
+  int sweeps;
+};
+
+// From (v_plus, omega_plus, lambda), evaluated, to the iterate after the sweeps of `plan`, or towards it; the caller
+// evaluates. One factorisation of the joints, contacts left out.
+template <typename Real, typename Team>
+AXION_HD_CALL SweepResult<Real> sweep_contacts(const Team& team, const Problem<Real>& p, const SweepPlan<Real>& plan) {
+  note_rows(team, p, plan.again);
+  if (plan.again) {
+    set_joint_rhs(team, p);
+    solve_joints_again(team, p);
+  } else {
+    note_bodies(team, p);
+    linearise_joints(team, p);
+    solve_joints(team, p);
+    if (p.m.loop_count > 0) prepare_loops(team, p);
+  }
+  if (p.m.loop_count > 0) start_loops(team, p);
+  int sweeps = 0;
+  if (DelassusVelocities::serves(p)) {
+    if (!plan.again) DelassusVelocities::forget(team, p);
+    sweeps = make_sweeps(team, p, plan);
+  } else {
+    if (!plan.again) invert_joints(team, p);
+    sweeps = sweep_many(team, p, plan);
+  }
+  team.for_each(p.row_count() - p.limit_base(), [&](int i) {
+    const int row = p.limit_base() + i;
+    p.w.dlambda[row] = p.w.lambda[row] - p.w.pcr_z[row];
+    p.w.lambda[row] = p.w.pcr_z[row];
+  });
+  respond(team, p);
+  if (p.m.loop_count > 0) close_loops(team, p);
+  const Real share = rotation_bound(team, p);
+  advance(team, p, share);
+  return {share, sweeps};
+}
+
+}  // namespace axion::solver

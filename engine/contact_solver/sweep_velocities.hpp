@@ -1,0 +1,316 @@
+// What sweeps over contacts need of V, the inverse of the joint tree (joint_inverse.hpp), in two forms with one
+// interface.
+//
+//   DelassusVelocities  the rows' own velocities J u, moved by columns of the Delassus matrix D = J V Jᵀ. A column is
+//   made when
+//                       the impulse of its row first changes: most contacts stay open and most limits far away.
+//   TreeVelocities      the bodies' velocities u, moved by columns of V; nothing grows with the square of the rows. An
+//   impulse on three rows costs 3 n in the first, n rows in all, and 36 m and the gathering of each row's velocity in
+//   the second, m bodies in the trees it touches: the first is for articulated bodies, the second for many of them.
+//   prepare(team, p, row)      before the row or contact that begins with `row` is solved: how many rows and contacts
+//   have their
+//                              block from now on that had none before. Those are in sweep_unit, by their first rows.
+//   block(p, row, k, l)        (J V Jᵀ) of rows row + k and row + l velocity(p, row)           change of J u since the
+//   sweeps' start push(team, p, row, n, x)   impulses x along n rows from `row` on Velocities are made by
+//   DelassusVelocities::start, from du_linear and du_angular and so without new impulses, before its first sweep, and
+//   by UnitSweeps::renew (listed_sweeps.hpp). Free bodies, whose V is two blocks each, have sweeps of their own
+//   (slot_sweeps.hpp). Called by contact_sweeps.hpp, listed_sweeps.hpp and sweep_round.hpp alone.
+#pragma once
+
+#include "engine/tree/loop_response.hpp"
+
+namespace axion::solver {
+
+// Bodies of a row of limits, efforts or contacts, b -1 for the world.
+struct RowBodies {
+  int a, b;
+};
+
+template <typename Real>
+AXION_HD inline RowBodies swept_bodies(const Problem<Real>& p, int row) {
+  const int* on = p.w.sweep_body + 2 * (row - p.limit_base());
+  return {on[0], on[1]};
+}
+
+template <typename Real, typename Team>
+AXION_HD inline void note_bodies(const Team& team, const Problem<Real>& p) {
+  team.for_each(p.row_count() - p.limit_base(),
+                [&](int i) { bodies_of_row(p, p.limit_base() + i, p.w.sweep_body[2 * i], p.w.sweep_body[2 * i + 1]); });
+}
+
+// Rows from `row` on that are solved together.
+template <typename Real>
+AXION_HD inline int swept_together(const Problem<Real>& p, int row) {
+  return row < p.contact_base() ? 1 : 3;
+}
+
+struct TreeVelocities {
+  // Blocks are made at the start.
+  template <typename Real, typename Team>
+  AXION_HD static int prepare(const Team&, const Problem<Real>&, int) {
+    return 0;
+  }
+
+  template <typename Real>
+  AXION_HD static Real velocity(const Problem<Real>& p, int row) {
+    const RowBodies on = swept_bodies(p, row);
+    const model::Row<Real>& r = p.w.row[row];
+    const Real* a = p.w.sweep_velocity + 6 * on.a;
+    Real v = 0;
+    for (int k = 0; k < 3; ++k) v += r.l[k] * a[k] + r.k_a[k] * a[3 + k];
+    if (on.b < 0) return v;
+    const Real* b = p.w.sweep_velocity + 6 * on.b;
+    for (int k = 0; k < 3; ++k) v += r.k_b[k] * b[3 + k] - r.l[k] * b[k];
+    return v;
+  }
+
+  template <typename Real>
+  AXION_HD_CALL static Real block(const Problem<Real>& p, int row, int k, int l) {
+    const RowBodies on = swept_bodies(p, row);
+    const int bodies[2] = {on.a, on.b};
+    Real sum = 0;
+    for (int j = 0; j < (on.b < 0 ? 1 : 2); ++j) {
+      Real f[6];
+      row_against(p.w.row[row + l], j == 0, f);
+      for (int i = 0; i < (on.b < 0 ? 1 : 2); ++i) {
+        const int start = p.m.bodies[bodies[j]].tree_start;
+        if (p.m.bodies[bodies[i]].tree_start != start) continue;
+        Real J[6];
+        row_against(p.w.row[row + k], i == 0, J);
+        for (int c = 0; c < 6; ++c) {
+          const Real* column_of = inverse_column(p, bodies[j], c) + 6 * (bodies[i] - start);
+          for (int r = 0; r < 6; ++r) sum += J[r] * column_of[r] * f[c];
+        }
+      }
+    }
+    return sum;
+  }
+
+  template <typename Real, typename Team>
+  AXION_HD_CALL static void push_body(const Team& team, const Problem<Real>& p, int b, const Real (&f)[6]) {
+    const Real* column = inverse_column(p, b, 0);
+    const int start = p.m.bodies[b].tree_start, length = 6 * p.m.bodies[b].tree_size;
+    Real* u = p.w.sweep_velocity + 6 * start;
+    team.for_each(length, [&](int k) {
+      u[k] += column[k] * f[0] + column[length + k] * f[1] + column[2 * length + k] * f[2] +
+              column[3 * length + k] * f[3] + column[4 * length + k] * f[4] + column[5 * length + k] * f[5];
+    });
+  }
+
+  template <typename Real, typename Team>
+  AXION_HD_CALL static void push(const Team& team, const Problem<Real>& p, int row, int count, const Real* change) {
+    const RowBodies on = swept_bodies(p, row);
+    Real f_a[6] = {}, f_b[6] = {};
+    for (int k = 0; k < count; ++k) {
+      Real J[6];
+      row_against(p.w.row[row + k], true, J);
+      for (int c = 0; c < 6; ++c) f_a[c] += J[c] * change[k];
+      row_against(p.w.row[row + k], false, J);
+      for (int c = 0; c < 6; ++c) f_b[c] += J[c] * change[k];
+    }
+    push_body(team, p, on.a, f_a);
+    if (on.b >= 0) push_body(team, p, on.b, f_b);
+  }
+};
+
+struct DelassusVelocities {
+  // Columns are whole vectors.
+  template <typename Real>
+  AXION_HD static int size(const Problem<Real>& p) {
+    const int rows = p.row_count() - p.limit_base();
+    return (rows + model::kDelassusPadding - 1) / model::kDelassusPadding * model::kDelassusPadding;
+  }
+
+  // Whether this step's rows fit, and columns of D are shorter than what columns of V cost.
+  template <typename Real>
+  AXION_HD static bool serves(const Problem<Real>& p) {
+    return size(p) <= model::delassus_rows(p.m) && size(p) * p.m.body_count <= 24 * p.m.inverse_blocks;
+  }
+
+  template <typename Real, typename Team>
+  AXION_HD static void start(const Team& team, const Problem<Real>& p) {
+    const int rows = p.row_count() - p.limit_base();
+    team.for_each(size(p), [&](int i) {
+      p.w.row_velocity[i] = 0;
+      if (i >= rows) return;
+      const RowBodies on = swept_bodies(p, p.limit_base() + i);
+      p.w.row_velocity[i] =
+          constraints::row_velocity(p.w.row[p.limit_base() + i], on.a, on.b, p.w.du_linear, p.w.du_angular);
+    });
+  }
+
+  // After another factorisation no column holds.
+  template <typename Real, typename Team>
+  AXION_HD static void forget(const Team& team, const Problem<Real>& p) {
+    team.for_each(size(p), [&](int i) { p.w.delassus_known[i] = 0; });
+  }
+
+  // The columns of a row or contact, and in the lanes that are left those of the next that have none and will not stay
+  // open as velocities are now: one passage through the tree serves them all.
+  template <typename Real, typename Team>
+  AXION_HD_CALL static int prepare(const Team& team, const Problem<Real>& p, int row) {
+    const int base = p.limit_base();
+    if (p.w.delassus_known[row - base] != 0) return 0;
+    const int single = p.contact_base() - base, all = single + p.contact_count;
+    const int start = row < p.contact_base() ? row - base : single + (row - p.contact_base()) / 3;
+    const auto row_of = [&](int k) {
+      const int unit = start + k < all ? start + k : start + k - all;
+      return base + (unit < single ? unit : single + 3 * (unit - single));
+    };
+    const int found = team.filter(
+        all,
+        [&](int k) {
+          const int on = row_of(k);
+          if (p.w.delassus_known[on - base] != 0) return false;
+          return k == 0 || would_move(p, on);
+        },
+        [&](int k, int place) {
+          if (place < model::kPushLanes) p.w.sweep_unit[place] = row_of(k);
+        });
+    team.for_each(1, [&](int) { fill_lanes(p, found); });
+    const int lanes = p.w.sweep_lane_count[0], units = p.w.sweep_lane_count[1];
+    if (lanes <= kFewLanes) {
+      make_columns<kFewLanes>(team, p, lanes);
+    } else {
+      make_columns<model::kPushLanes>(team, p, lanes);
+    }
+    return units;
+  }
+
+  template <typename Real>
+  AXION_HD static Real block(const Problem<Real>& p, int row, int k, int l) {
+    const int first = row - p.limit_base();
+    return p.w.delassus[(first + l) * size(p) + first + k];
+  }
+
+  template <typename Real>
+  AXION_HD static Real velocity(const Problem<Real>& p, int row) {
+    return p.w.row_velocity[row - p.limit_base()];
+  }
+
+  template <typename Real, typename Team>
+  AXION_HD static void push(const Team& team, const Problem<Real>& p, int row, int count, const Real* change) {
+    const int length = size(p);
+    const Real* column = p.w.delassus + (row - p.limit_base()) * length;
+    Real* v = p.w.row_velocity;
+    constexpr int lanes = lanes::pack_lanes<Real>(model::kDelassusPadding);
+    const auto part = [](const Real* from, int i) AXION_INLINED { return lanes::load_pack<lanes>(from + lanes * i); };
+    if (count == 1) {
+      const Real x = change[0];
+      team.for_each(length / lanes,
+                    [=](int i) { lanes::store_pack<lanes>(v + lanes * i, part(v, i) + part(column, i) * x); });
+    } else {
+      const Real x = change[0], y = change[1], z = change[2];
+      const Real *second = column + length, *third = second + length;
+      team.for_each(length / lanes, [=](int i) {
+        lanes::store_pack<lanes>(v + lanes * i,
+                                 part(v, i) + (part(column, i) * x + part(second, i) * y + part(third, i) * z));
+      });
+    }
+  }
+
+ private:
+  static constexpr int kFewLanes = 4;
+
+  // Whether a sweep would do something with the row, or contact, that begins with `row`, as velocities are.
+  template <typename Real>
+  AXION_HD static bool would_move(const Problem<Real>& p, int row) {
+    const Real* lambda = p.w.lambda + row;
+    const bool bounded = row >= p.effort_base() && row < p.contact_base();
+    if (bounded || lambda[0] != Real(0) || p.w.pcr_r[row] + velocity(p, row) < Real(0)) return true;
+    return row >= p.contact_base() && (lambda[1] != Real(0) || lambda[2] != Real(0));
+  }
+
+  // The lanes of the units found: as many as fit, their columns known from now on. Bodies that they touch.
+  template <typename Real>
+  AXION_HD static void fill_lanes(const Problem<Real>& p, int found) {
+    int lanes = 0, units = 0;
+    const int bodies = p.m.body_count, base = p.limit_base(), contacts = p.contact_base();
+    const model::BodyData<Real>* body = p.m.bodies;
+    const int *unit = p.w.sweep_unit, *sweep_body = p.w.sweep_body;
+    int *touched = p.w.sweep_touched, *known = p.w.delassus_known, *lane_row = p.w.sweep_lane;
+    for (int b = 0; b < bodies; ++b) touched[b] = 0;
+    for (; units < found && units < model::kPushLanes; ++units) {
+      const int row = unit[units], count = row < contacts ? 1 : 3;
+      if (lanes + count > model::kPushLanes) break;
+      for (int k = 0; k < count; ++k) lane_row[lanes++] = row + k;
+      known[row - base] = 1;
+      const int *on = sweep_body + 2 * (row - base), a = on[0], b = on[1];
+      touched[a] = 1;
+      if (b >= 0) touched[b] = 1;
+    }
+    for (int b = bodies - 1; b >= 0; --b) {
+      if (touched[b] != 0 && body[b].parent >= 0) touched[body[b].parent] = 1;
+    }
+    p.w.sweep_lane_count[0] = lanes, p.w.sweep_lane_count[1] = units;
+  }
+
+  // J V for the rows of the lanes, and from it their columns of D.
+  template <int lanes, typename Real, typename Team>
+  AXION_HD static void make_columns(const Team& team, const Problem<Real>& p, int used) {
+    constexpr int width = lanes::pack_lanes<Real>(lanes), parts = lanes / width, block = 6 * lanes;
+    const int base = p.limit_base(), length = size(p), rows = p.row_count() - base, bodies = p.m.body_count;
+    Real *u = p.w.delassus_push, *f = u + block * bodies;
+    const int *lane_row = p.w.sweep_lane, *touched = p.w.sweep_touched;
+    if constexpr (lanes::shared_out_to_threads<Real>()) {
+      team.for_each(bodies * block / 4, [=](int i) {
+        if (touched[i / (block / 4)] != 0) lanes::store_four(f + 4 * i, Real(0), Real(0), Real(0), Real(0));
+      });
+    } else {
+      team.for_each(bodies * 6 * parts, [=](int i) {
+        if (touched[i / (6 * parts)] != 0) lanes::store_pack<width>(f + width * i, lanes::Pack<Real, width>{});
+      });
+    }
+    team.for_each(used, [&](int lane) {
+      const RowBodies on = swept_bodies(p, lane_row[lane]);
+      Real J[6];
+      row_against(p.w.row[lane_row[lane]], true, J);
+      for (int c = 0; c < 6; ++c) f[block * on.a + lanes * c + lane] = J[c];
+      if (on.b < 0) return;
+      row_against(p.w.row[lane_row[lane]], false, J);
+      for (int c = 0; c < 6; ++c) f[block * on.b + lanes * c + lane] = J[c];
+    });
+    push_lanes<lanes>(team, p, touched, f, u);
+    if (p.m.loop_count > 0) close_lanes<lanes>(team, p, u);
+    const int* on = p.w.sweep_body;
+    const model::Row<Real>* row = p.w.row + base;
+    const auto velocities = [=](int i, int at) AXION_INLINED {
+      lanes::Pack<Real, width> sum{};
+      if (i >= rows) return sum;
+      const int a = on[2 * i], b = on[2 * i + 1];
+      const model::Row<Real>& r = row[i];
+      // Half of the rows, limits and efforts of turning axes, have no linear part.
+      const bool moves = r.l.x != Real(0) || r.l.y != Real(0) || r.l.z != Real(0);
+      const auto add = [&](Real factor, int body, int c) AXION_INLINED {
+        sum = sum + factor * lanes::load_pack<width>(u + block * body + lanes * c + at);
+      };
+      for (int k = 0; k < 3 && moves; ++k) add(r.l[k], a, k);
+      for (int k = 0; k < 3; ++k) add(r.k_a[k], a, 3 + k);
+      if (b < 0) return sum;
+      for (int k = 0; k < 3 && moves; ++k) add(-r.l[k], b, k);
+      for (int k = 0; k < 3; ++k) add(r.k_b[k], b, 3 + k);
+      return sum;
+    };
+    Real* D = p.w.delassus;
+    if constexpr (width >= 4) {
+      team.for_each(length / 4 * parts, [=](int task) AXION_INLINED {
+        const int i = task / parts * 4, at = task % parts * width;
+        lanes::for_columns_of_four<width, Real>(
+            velocities(i, at), velocities(i + 1, at), velocities(i + 2, at), velocities(i + 3, at),
+            [=](auto k, const lanes::Pack<Real, 4>& column) AXION_INLINED {
+              if (at + k < used) lanes::store_pack<4>(D + (lane_row[at + k] - base) * length + i, column);
+            });
+      });
+    } else {
+      team.for_each(length * parts, [=](int task) {
+        const int i = task / parts, at = task % parts * width;
+        const lanes::Pack<Real, width> sum = velocities(i, at);
+        for (int k = 0; k < width && at + k < used; ++k) {
+          D[(lane_row[at + k] - base) * length + i] = lanes::lane<width, Real>(sum, k);
+        }
+      });
+    }
+  }
+};
+
+}  // namespace axion::solver

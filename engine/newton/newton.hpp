@@ -1,0 +1,115 @@
+// One step's nonlinear system, solved by non-smooth Newton with globalisation.
+//
+//   attempt with the joint mode asked for
+//   if joints or dynamics failed: again with impulses along J(q⁺), then with linearised joints; the best result wins
+//
+// In: the problem with its contacts and rows at q⁻. Out: the iterate in v_plus, omega_plus, lambda, evaluated at its
+// poses x_plus, q_plus; how far it came. Cost: that of its attempts (attempt.hpp); nearly always one. Source: seeds,
+// section Numerical solution.
+#pragma once
+
+#include "engine/newton/attempt.hpp"
+#include "engine/newton/start.hpp"
+
+namespace axion::solver {
+
+template <typename Real>
+struct NewtonResult {
+  Real ratio = 0;  // the worst residual ratio; at most one: converged
+  NewtonCounts counts;
+  bool fallback = false;
+};
+
+// How far the iterate turns any body beyond where u⁻ would, rad.
+template <typename Real, typename Team>
+AXION_HD inline Real turn_from_last(const Team& team, const Problem<Real>& p, const math::Vec3<Real>* omega) {
+  return greatest_turn(team, p, Real(AttemptParameters::kMostTurn), [&](int b) { return omega[b] - p.w.omega[b]; });
+}
+
+// What a joint mode needs before its first iteration; the weights of BLENDED are those that choose_force_steps found.
+template <typename Real, typename Team>
+AXION_HD inline void prepare_mode(const Team& team, const Problem<Real>& p) {
+  if (p.joint_mode != model::JointMode::kLinearised) return;
+  team.for_each(p.m.body_count, [&](int b) {
+    p.w.K_geometric[b] = p.s.dt * model::positive_part(constraints::start_stiffness(p.m, p.w, b));
+  });
+}
+
+// Whether another joint mode should try. Contacts that cycle do so in any mode, and a linearised joint would only add
+// its own error to theirs, so joints and dynamics decide. So does a turn: poses repeat after a full one, so
+// position-level rows have roots that whirl bodies round within a step; no step that Newton can follow turns so far
+// from the last velocity.
+template <typename Real, typename Team>
+AXION_HD inline bool joints_failed(const Team& team, const Problem<Real>& p) {
+  if (turn_from_last(team, p, p.w.omega_plus) > Real(AttemptParameters::kMostTurn)) return true;
+  const Real locks =
+      team.template max<Real>(p.m.lock_count, [&](int i) { return p.w.natural[i] / p.w.row_tolerance[i]; });
+  const Real bodies =
+      team.template max<Real>(2 * p.m.body_count, [&](int i) { return p.w.body_residual[i] / p.w.body_tolerance[i]; });
+  return !(locks <= Real(AttemptParameters::kFailedRatio)) || !(bodies <= Real(AttemptParameters::kFailedRatio));
+}
+
+// What an attempt is worth beside those of other joint modes: its residual ratio, and what its poses leave of the locks, which
+// the rows of LINEARISED do not ask for.
+template <typename Real, typename Team>
+AXION_HD inline Real rank_attempt(const Team& team, const Problem<Real>& p, Real ratio) {
+  if (p.joint_mode != model::JointMode::kLinearised) return ratio;
+  const Real poses = team.template max<Real>(p.m.joint_count, [&](int j) {
+    const model::JointData<Real>& joint = p.m.joints[j];
+    if (joint.lock_stiffness > 0) return Real(0);  // its locks give way by design
+    constraints::JointEvaluation<Real> e;
+    constraints::evaluate_joint<constraints::JointParts::kLocks>(p.m, joint, p.w.x_plus, p.w.q_plus, p.w.axis_position,
+                                                                 e);
+    Real worst = 0;
+    for (int i = 0; i < joint.translation_lock_count + joint.rotation_lock_count; ++i) {
+      worst = greater(worst, std::abs(e.error[i]) / (p.s.dt * p.s.tolerance));
+    }
+    return worst;
+  });
+  return greater(ratio, poses);
+}
+
+// Solves the step, falling back to more robust joint modes where their residual stays high. Starts at u⁻ or, where the
+// step was solved with other contacts, which `solved` counts, at what came of it.
+template <typename Real, typename Team>
+AXION_HD inline NewtonResult<Real> solve(const Team& team, Problem<Real>& p, int solved = -1) {
+  using model::JointMode;
+  NewtonResult<Real> result;
+  const auto& w = p.w;
+  if (solved < 0) {
+    start_at_last(team, p);
+  } else {
+    match_impulses(team, p, w.solved, solved);
+  }
+  prepare_mode(team, p);
+  result.ratio = attempt(team, p, result.counts, solved >= 0);
+  Real rank = rank_attempt(team, p, result.ratio);
+  const JointMode asked = p.joint_mode;
+  const JointMode chain[2] = {JointMode::kCurrent, JointMode::kLinearised};
+  const bool may_fall_back = p.m.lock_count > 0 && p.s.constraint_level == model::ConstraintLevel::kPosition;
+  for (int k = 0; k < 2 && may_fall_back; ++k) {
+    if (!joints_failed(team, p)) break;
+    const bool whirled = turn_from_last(team, p, w.omega_plus) > Real(AttemptParameters::kMostTurn);
+    if (chain[k] == asked || asked == JointMode::kLinearised) continue;
+    const JointMode last = p.joint_mode;
+    copy_iterate(team, p, w.kept_v, w.kept_omega, w.kept_lambda, w.v_plus, w.omega_plus, w.lambda);
+    p.joint_mode = chain[k];
+    start_at_last(team, p);
+    prepare_mode(team, p);
+    const Real ratio = attempt(team, p, result.counts, false);
+    const bool whirls = turn_from_last(team, p, w.omega_plus) > Real(AttemptParameters::kMostTurn);
+    const Real its_rank = rank_attempt(team, p, ratio);
+    if (whirls == whirled ? its_rank < rank || !(rank == rank) : whirled) {
+      result.ratio = ratio, rank = its_rank;
+      result.fallback = true;
+      continue;
+    }
+    p.joint_mode = last;
+    prepare_mode(team, p);
+    copy_iterate(team, p, w.v_plus, w.omega_plus, w.lambda, w.kept_v, w.kept_omega, w.kept_lambda);
+    evaluate(team, p);
+  }
+  return result;
+}
+
+}  // namespace axion::solver

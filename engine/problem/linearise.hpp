@@ -1,0 +1,256 @@
+// The generalised Jacobian at an iterate: rows, compliance and right-hand side of one Newton iteration.
+//
+//   [M̂  −J_Fᵀ] [Δu]     [g]      M̂ = M̃ − ∂(J_Fᵀλ)/∂u, J = J(q⁺)D for locks, J(q⁻) for the rest [J    C  ] [Δλ] = −
+//   [r] In M̂ anchors' impulses turn exactly, −∂(r × f)/∂θ D h = h((f·r)1 − r fᵀ)D, so that Newton is quadratic, plus
+//   the least shift by which no direction loses more inertia than neighbours may lend, as an indefinite system leads
+//   anywhere. Conjugate residuals, which need symmetry, damped iterations and attempts that went astray (exact_turning)
+//   take the positive part h[Σ w_j K_j]₊ in its place (geometric_stiffness.hpp). `evaluate` must have run at the same
+//   iterate. A contact gives a 3×3 block: D₃ J Δu + C₃ Δλ = −r₃, kept both as the diagonal that conjugate residuals
+//   need (symmetric laws) and solved for Δλ = −(e + G J Δu), e = C₃⁻¹r₃, G = C₃⁻¹D₃, which the direct solver
+//   eliminates. Proximal terms have no right-hand side, so they bias nothing at convergence; but those of loop joints,
+//   whose impulses redundant rows leave undetermined: there they are a compliance that keeps such impulses from
+//   wandering off step by step, as far as it takes a tenth of a row's tolerance. In float32 it is as great as rounding
+//   lets it be (ease_loop_lock): where a mechanism passes a singular pose, its locks would else make velocities of
+//   rounded lengths. Locks have one where there are loops, as those of a closed mechanism may depend on each other.
+//   Those of trees never do, and between links of nearly no mass it would be far above what armature lets an impulse
+//   do, so that nothing would converge. Source: seeds, sections Linearisation and Schur complement.
+#pragma once
+
+#include "engine/problem/residual.hpp"
+
+namespace axion::solver {
+
+inline constexpr double kContactProximal = 1e-4;  // of (J M⁻¹ Jᵀ)_ii
+inline constexpr double kLoopBias = 0.1;          // of a row's tolerance that a loop's compliance may take,
+inline constexpr double kRoundedBias =
+    0.75;  // or does at most in float32, where the tolerance is what rounding leaves:
+inline constexpr double kRoundedLoad = 5000;    // m/s², a load of the row's own inertia that would take all of it,
+inline constexpr double kMostGive = 1e-2;       // of (J M⁻¹ Jᵀ)_ii
+inline constexpr double kLentInertia = 5;       // multiples of its own that neighbours are taken to lend a body,
+inline constexpr double kSupportedInertia = 2;  // or of what BLENDED knows that they do (supported_inertias)
+inline constexpr double kReleaseGain = 1e8;     // compliance, in units of r_t, of a tangent row that says λ_f = 0
+
+template <typename Real>
+AXION_HD constexpr Real joint_proximal() {
+  return std::numeric_limits<Real>::digits > 30 ? Real(1e-8) : Real(1e-6);
+}
+
+template <typename Real>
+AXION_HD constexpr Real least_proximal() {
+  return std::numeric_limits<Real>::digits > 30 ? Real(1e-11) : Real(5e-8);
+}
+
+// K_geometric at the iterate.
+template <typename Real>
+AXION_HD inline void linearise_turning(const Problem<Real>& p, int b) {
+  using model::JointMode;
+  p.w.K_geometric[b] = {};
+  if (p.joint_mode == JointMode::kPrevious) return;
+  const Real* weight = p.joint_mode == JointMode::kBlended ? p.w.blend : nullptr;
+  const math::Mat3<Real> K = constraints::body_torque_derivative(p.m, b, p.w.q_plus, p.w.row, p.w.lambda, weight);
+  if (K == math::Mat3<Real>{}) return;
+  const math::Mat3<Real> S = math::symmetric_part(K);
+  if (symmetric_solver(p) || p.proximal_scale > Real(1) || !p.exact_turning) {
+    p.w.K_geometric[b] = p.s.dt * model::positive_part(S);
+    return;
+  }
+  // Where BLENDED weighs a joint at all, I_hat_inverse holds the inertias that bodies turn with.
+  const math::Mat3<Real> lent = p.joint_mode == JointMode::kBlended ? Real(kSupportedInertia) * p.w.I_hat_inverse[b]
+                                                                    : Real(kLentInertia) * p.w.I_world[b];
+  const math::Mat3<Real> held = S + (Real(1) / p.s.dt) * lent;
+  p.w.K_geometric[b] = p.s.dt * (K * p.w.D[b] + model::positive_part(held) + Real(-1) * held);
+}
+
+template <typename Real>
+AXION_HD inline void linearise_bodies_of(const Problem<Real>& p, int b) {
+  p.w.D[b] = math::Mat3<Real>::identity();
+  if (!symmetric_solver(p) && !has_start_rows(p)) {
+    p.w.D[b] = constraints::rotate_step_derivative(p.s.gyroscopic_mode, p.w.q[b], p.m.bodies[b].inertia,
+                                                   p.w.omega_plus[b], p.s.dt);
+  }
+  if (p.joint_mode == model::JointMode::kLinearised) return;  // K_geometric is fixed for the attempt
+  linearise_turning(p, b);
+  const Real inertia = lent(p, p.m.bodies[b].lent_inertia);
+  if (inertia > 0) p.w.K_geometric[b] = p.w.K_geometric[b] + math::Mat3<Real>::diagonal(inertia, inertia, inertia);
+}
+
+// A row at its bound keeps it: a compliance so large that it only says Δλ = bound − λ. A row without compliance takes a
+// proximal one, for dry friction on axes that contacts hold too.
+template <typename Real>
+AXION_HD inline void linearise_effort(const Problem<Real>& p, int effort) {
+  const int row = p.effort_base() + effort;
+  const BoundedImpulse<Real> next = bounded_impulse(p, effort, p.w.residual[row]);
+  const Real proximal = p.proximal_scale * Real(kContactProximal) * p.w.row_scale[row];
+  if (next.held == next.free) {
+    const Real compliance = p.w.effort_compliance[effort];
+    p.w.compliance[row] = compliance > proximal ? compliance : compliance + proximal;
+    return;
+  }
+  p.w.compliance[row] = Real(kReleaseGain) * (p.w.row_scale[row] + p.w.effort_compliance[effort]);
+  p.w.residual[row] = p.w.compliance[row] * (p.w.lambda[row] - next.held);
+}
+
+template <typename Real>
+AXION_HD inline void linearise_limit(const Problem<Real>& p, int limit) {
+  const int row = p.limit_base() + limit;
+  const Real r = p.w.row_scale[row];
+  const auto f = constraints::complementarity(p.s.contact_function, p.w.residual[row], r * p.w.lambda[row]);
+  p.w.residual[row] = f.phi_over_alpha;
+  p.w.compliance[row] = r * f.beta_over_alpha + p.proximal_scale * Real(kContactProximal) * r;
+}
+
+// C₃ is lower block triangular: the normal row alone, then the tangents with what the normal does to their cone.
+template <typename Real>
+AXION_HD inline void solve_contact_block(const Problem<Real>& p, int i, const constraints::FrictionBlock<Real>& f,
+                                         Real proximal) {
+  const int row = p.contact_base() + 3 * i;
+  Real* G = p.w.contact_gain + 9 * i;
+  Real* e = p.w.contact_offset + 3 * i;
+  const Real n_inverse = Real(1) / p.w.compliance[row];
+  const Real a = f.compliance[0] + proximal, b = f.compliance[1], c = f.compliance[2], d = f.compliance[3] + proximal;
+  const Real det = Real(1) / (a * d - b * c);
+  const Real inverse[4] = {det * d, -det * b, -det * c, det * a};
+  e[0] = n_inverse * p.w.residual[row];
+  G[0] = n_inverse, G[1] = G[2] = 0;
+  const Real t[2] = {f.residual[0] - f.coupling[0] * e[0], f.residual[1] - f.coupling[1] * e[0]};
+  for (int k = 0; k < 2; ++k) {
+    const Real* inv = inverse + 2 * k;
+    e[1 + k] = inv[0] * t[0] + inv[1] * t[1];
+    G[3 + 3 * k] = -(inv[0] * f.coupling[0] + inv[1] * f.coupling[1]) * n_inverse;
+    G[4 + 3 * k] = inv[0] * f.left[0] + inv[1] * f.left[2];
+    G[5 + 3 * k] = inv[0] * f.left[1] + inv[1] * f.left[3];
+  }
+}
+
+// Turns the tangent rows of contact i to run along d and across it.
+template <typename Real>
+AXION_HD inline void turn_tangents(const Problem<Real>& p, int i, const constraints::Vec2<Real>& d) {
+  model::Row<Real>* row = p.w.row + p.contact_base() + 3 * i + 1;
+  const model::Row<Real> first = row[0], second = row[1];
+  row[0] = {d.x * first.l + d.y * second.l, d.x * first.k_a + d.y * second.k_a, d.x * first.k_b + d.y * second.k_b};
+  row[1] = {d.x * second.l - d.y * first.l, d.x * second.k_a - d.y * first.k_a, d.x * second.k_b - d.y * first.k_b};
+}
+
+// After the linear system is solved: rows of contacts as they were built, and the step's impulses along those.
+template <typename Real, typename Team>
+AXION_HD_CALL void restore_tangents(const Team& team, const Problem<Real>& p) {
+  if (!p.follows_slip) return;
+  team.for_each(p.contact_count, [&](int i) {
+    const model::Contact<Real>& c = p.w.contacts[i];
+    const int row = p.contact_base() + 3 * i;
+    const math::Vec3<Real> along = p.w.row[row + 1].l, across = p.w.row[row + 2].l;
+    const Real d = p.w.dlambda[row + 1], t = p.w.dlambda[row + 2];
+    p.w.dlambda[row + 1] = math::dot(along, c.t1) * d + math::dot(across, c.t1) * t;
+    p.w.dlambda[row + 2] = math::dot(along, c.t2) * d + math::dot(across, c.t2) * t;
+    p.w.row[row + 1] = constraints::contact_row(c, c.t1), p.w.row[row + 2] = constraints::contact_row(c, c.t2);
+  });
+}
+
+// The proximal term of a contact that begins with `row`, of its rows' scales. A row's impulse moves by what the row
+// lacks over this and what its bodies give way by, and bodies that carry many times their weight give way that much
+// less: of ten boxes, each twice as heavy as the one below, a thousandfold load on the lowest contact makes 1e-4 a
+// hundred times what they do, so that a step takes 1.5 % of the merit. With this the term takes no more of a row than
+// load_proximal of g h, whatever it carries. Below least_proximal what bodies may do that no contact holds is lost
+// beside what contacts hold.
+template <typename Real>
+AXION_HD inline Real contact_proximal(const Problem<Real>& p, int row) {
+  const Real usual = p.proximal_scale * Real(kContactProximal);
+  const Real share = p.load_proximal * Real(9.81) * p.s.dt, load = p.w.row_scale[row] * p.w.lambda[row];
+  if (!(p.load_proximal > Real(0)) || !(usual * load > share)) return usual;
+  return greater(share / load, least_proximal<Real>());
+}
+
+template <typename Real>
+AXION_HD_CALL void linearise_contact(const Problem<Real>& p, int i) {
+  const int row = p.contact_base() + 3 * i;
+  const Real r_n = p.w.row_scale[row], r_t = p.w.row_scale[row + 1], lambda_n = p.w.lambda[row];
+  const Real share = contact_proximal(p, row);
+  const auto normal = constraints::complementarity(p.s.contact_function, p.w.residual[row], r_n * lambda_n);
+  p.w.residual[row] = normal.phi_over_alpha;
+  p.w.compliance[row] =
+      r_n * normal.beta_over_alpha + constraints::normal_law(p.m, p.w, p.s, i, r_n, lambda_n).compliance + share * r_n;
+  const constraints::Vec2<Real> v{p.w.residual[row + 1], p.w.residual[row + 2]};
+  const constraints::Vec2<Real> lambda{p.w.lambda[row + 1], p.w.lambda[row + 2]};
+  const Real closed = Real(1e-9 * 9.81) * p.s.dt / r_t;
+  constraints::FrictionBlock<Real> f =
+      constraints::friction_block(p.s.friction_model, v, lambda, p.w.contacts[i].friction, lambda_n, r_t, closed);
+  const bool released = f.left[0] == 0 && f.left[1] == 0 && f.left[3] == 0;
+  if (p.follows_slip && !released) {
+    const constraints::Vec2<Real> d = constraints::slip_direction(v, lambda, r_t);
+    f = constraints::follow_slip(v, lambda, p.w.contacts[i].friction * lambda_n, r_t, d);
+    turn_tangents(p, i, d);
+  }
+  if (released && symmetric_solver(p)) {
+    // The same law with the row kept: a compliance so large that it only says λ_f = 0, and the operator stays
+    // symmetric. Its right-hand side is that alone: with v, λ_f would stay at v/gain, which rigid tolerances see.
+    const Real gain = Real(kReleaseGain) * r_t;
+    f = {{1, 0, 0, 1}, {gain, 0, 0, gain}, {0, 0}, {gain * lambda.x, gain * lambda.y}};
+  }
+  const Real proximal = share * r_t;
+  p.w.residual[row + 1] = f.residual[0], p.w.residual[row + 2] = f.residual[1];
+  p.w.compliance[row + 1] = f.compliance[0] + proximal, p.w.compliance[row + 2] = f.compliance[3] + proximal;
+  if (!symmetric_solver(p)) solve_contact_block(p, i, f, proximal);
+}
+
+// What a loop joint's lock gives way beside its own compliance. Rows know a length only as rounding leaves it, δ; near
+// a singular pose, where a loop's rows have next to no hold, that asks for velocities of √δ/h that no law does. So
+// float32 takes a compliance with which a lock under load sags by a share of δ, and which near singular poses is more
+// than what the rows have: it bounds such velocities by √(δ kRoundedLoad) at any h. It saturates, as what the rows may
+// be off does not grow with the load.
+template <typename Real>
+AXION_HD inline void ease_loop_lock(const Problem<Real>& p, const model::JointData<Real>& joint, int row) {
+  const Real proximal = joint_proximal<Real>() * p.w.row_scale[row], tolerance = p.w.row_tolerance[row],
+             lambda = p.w.lambda[row];
+  if (std::numeric_limits<Real>::digits < 30 && !has_start_rows(p) && !(joint.lock_stiffness > 0)) {
+    const Real share = tolerance / (Real(kRoundedLoad) * p.s.dt);
+    const Real give = (share < Real(kMostGive) ? share : Real(kMostGive)) * p.w.row_scale[row];
+    if (give > proximal) {
+      const Real most = Real(kRoundedBias) * tolerance, x = give * lambda / most,
+                 cosine = Real(1) / std::sqrt(1 + x * x);
+      const Real slope = give * cosine * cosine * cosine;
+      p.w.residual[row] += most * x * cosine;
+      p.w.compliance[row] += slope > proximal ? slope : proximal;
+      return;
+    }
+  }
+  const Real most = Real(kLoopBias) * tolerance;
+  p.w.compliance[row] += proximal;
+  p.w.residual[row] += constraints::clamp(proximal * lambda, -most, most);
+}
+
+// Bodies, locks and axes: all that stays the same where contacts, limits and efforts are swept.
+template <typename Real, typename Team>
+AXION_HD_CALL void linearise_joints(const Team& team, const Problem<Real>& p) {
+  team.for_each(p.m.body_count, [&](int b) { linearise_bodies_of(p, b); });
+  team.for_each(p.m.joint_count, [&](int j) {
+    const model::JointData<Real>& joint = p.m.joints[j];
+    for (int i = joint.lock_start; i < joint.lock_start + joint.translation_lock_count + joint.rotation_lock_count;
+         ++i) {
+      model::Row<Real>& row = p.w.row[i];
+      row.k_a = math::transpose_times(p.w.D[joint.child], row.k_a);
+      if (joint.parent >= 0) row.k_b = math::transpose_times(p.w.D[joint.parent], row.k_b);
+      p.w.compliance[i] = p.w.lock_compliance[i];
+      if (p.m.loop_count == 0) continue;
+      if (j < p.m.joint_count - p.m.loop_count) {
+        p.w.compliance[i] += joint_proximal<Real>() * p.w.row_scale[i];
+      } else {
+        ease_loop_lock(p, joint, i);
+      }
+    }
+  });
+  team.for_each(p.m.axis_count, [&](int i) {
+    const int row = p.axis_base() + i;
+    const Real beta = p.w.axis_beta[i];
+    p.w.compliance[row] = beta > 0 ? Real(1) / beta : Real(1);
+  });
+}
+
+template <typename Real, typename Team>
+AXION_HD_CALL void linearise(const Team& team, const Problem<Real>& p) {
+  linearise_joints(team, p);
+  team.for_each(p.m.limit_count, [&](int i) { linearise_limit(p, i); });
+  team.for_each(p.m.effort_count, [&](int i) { linearise_effort(p, i); });
+  team.for_each(p.contact_count, [&](int i) { linearise_contact(p, i); });
+}
+
+}  // namespace axion::solver

@@ -1,0 +1,422 @@
+// The residual of the nonlinear system at an iterate (u, λ), and its stop test.
+//
+//   dynamics  g = M̃(u − ũ) − J_Fᵀλ   reported as |M̃⁻¹g| per body
+//   joints    c(q⁺)/h (LINEARISED: J u + ½c(q⁻)/h; velocity level: J u + Υc(q⁻)/h); soft ones as in contact_rows.hpp
+//   control   J u + λ/β − α/β; with bounded impulse (r + 1/β)|λ − proj(λ*)|
+//   contacts  |min(a, r_n λ_n)|, limits alike; friction r_t|λ_f − proj_c(λ*)|
+// All in m/s or rad/s. A row may be `tolerance`, or what rounding leaves of it where that is more: positions carry 16
+// units in the last place of a metre over h, velocities four of the terms that were summed.
+// J_F: joint impulses act along J(q⁻) (PREVIOUS, LINEARISED), J(q⁺) (CURRENT) or a blend. Source: seeds, section
+// Complete nonlinear system.
+#pragma once
+
+#include <limits>
+
+#include "engine/constraints/contact_rows.hpp"
+#include "engine/constraints/force_steps.hpp"
+#include "engine/constraints/friction.hpp"
+#include "engine/lanes/pack.hpp"
+#include "engine/team/team.hpp"
+
+namespace axion::solver {
+
+// Rounding of a sum of velocities, relative to its terms, and of a position in metres.
+template <typename Real>
+AXION_HD constexpr Real velocity_rounding() {
+  return Real(4) * std::numeric_limits<Real>::epsilon();
+}
+template <typename Real>
+AXION_HD constexpr Real position_rounding() {
+  return Real(16) * std::numeric_limits<Real>::epsilon();
+}
+
+// How a problem holds the views of its model and world. On a CPU as copies, which a function reads with one load less.
+// On a GPU, where every thread has a problem of its own, as references to the block's: copies would be a kilobyte and a
+// half of each thread's stack, read from there by every function.
+#if defined(__CUDACC__)
+template <typename View>
+using Held = const View&;
+#else
+template <typename View>
+using Held = View;
+#endif
+
+// One step's problem, shared by everything in the solver.
+template <typename Real>
+struct Problem {
+  Held<model::ModelView<Real>> m;
+  Held<model::WorldView<Real>> w;
+  model::StepSettings<Real> s;
+  model::JointMode joint_mode;  // of this attempt: a fallback changes it
+  int contact_count;
+  Real proximal_scale = 1;    // of this iteration's proximal terms on contacts and limits
+  bool follows_slip = false;  // whether contact rows of this iteration are along and across the slip (friction.hpp)
+  Real load_proximal = 0;     // above zero: of g h, the most that a contact's proximal term times its impulse may be
+  bool exact_turning = true;  // whether Newton's matrix holds how anchors' impulses turn, or its positive part
+  bool solver_ready = false;  // whether the linear solver is prepared for these contacts
+
+  // What a solve changes of its problem, as `other` has it; of the same world.
+  AXION_HD void restart(const Problem& other) {
+    s = other.s, joint_mode = other.joint_mode, contact_count = other.contact_count;
+    proximal_scale = other.proximal_scale, load_proximal = other.load_proximal, follows_slip = other.follows_slip;
+    exact_turning = other.exact_turning, solver_ready = other.solver_ready;
+  }
+
+  AXION_HD int axis_base() const { return m.lock_count; }
+  AXION_HD int limit_base() const { return m.lock_count + m.axis_count; }
+  AXION_HD int effort_base() const { return m.lock_count + m.axis_count + m.limit_count; }
+  AXION_HD int contact_base() const { return effort_base() + m.effort_count; }
+  AXION_HD int row_count() const { return contact_base() + 3 * contact_count; }
+};
+
+// Whether joint rows are those at q⁻: velocities stay on them and no turn within the step matters.
+template <typename Real>
+AXION_HD inline bool has_start_rows(const Problem<Real>& p) {
+  return p.joint_mode == model::JointMode::kLinearised || p.s.constraint_level == model::ConstraintLevel::kVelocity;
+}
+
+template <typename Real>
+AXION_HD inline bool symmetric_solver(const Problem<Real>& p) {
+  return model::is_conjugate_residual(p.s.linear_solver);
+}
+
+// What the matrix lends a body that is light beside the armature that holds it; nothing to conjugate residuals, whose
+// operator takes the bodies as they are, nor in float64, which resolves them.
+template <typename Real>
+AXION_HD inline Real lent(const Problem<Real>& p, Real amount) {
+  return std::numeric_limits<Real>::digits > 30 || symmetric_solver(p) ? Real(0) : amount;
+}
+
+template <typename Real>
+AXION_HD inline Real matrix_mass(const Problem<Real>& p, int b) {
+  return constraints::body_mass(p.m, p.w, b) + lent(p, p.m.bodies[b].lent_mass);
+}
+
+// A sum of impulses on a body, and of their magnitudes.
+template <typename Real>
+struct Impulse {
+  math::Vec3<Real> linear{}, angular{};
+  Real linear_size = 0, angular_size = 0;
+
+  AXION_HD_SMALL void add(const model::Row<Real>& row, Real lambda, bool on_a) {
+    if (lambda == Real(0)) return;  // open contacts and limits, which are most
+    const math::Vec3<Real>& k = on_a ? row.k_a : row.k_b;
+    linear += (on_a ? lambda : -lambda) * row.l;
+    angular += lambda * k;
+    const Real size = std::abs(lambda);
+    linear_size += size;
+    angular_size += size * (std::abs(k.x) + std::abs(k.y) + std::abs(k.z));
+  }
+};
+
+// Calls f with each row of a joint that solvers may eliminate by itself, Δλ = −(r + J Δu)/C: limits and efforts of its
+// axes.
+template <typename Real, typename F>
+AXION_HD inline void for_each_condensed_row(const Problem<Real>& p, const model::JointData<Real>& joint, F&& f) {
+  for (int i = joint.axis_start; i < joint.axis_start + joint.axis_count; ++i) {
+    const model::AxisData<Real>& axis = p.m.axes[i];
+    if (axis.limit >= 0) f(p.limit_base() + axis.limit);
+    for (int e = 0; e < axis.effort_count; ++e) f(p.effort_base() + axis.effort_start + e);
+  }
+}
+
+template <typename Real>
+AXION_HD inline void add_joint_impulse(const Problem<Real>& p, int j, bool on_child, const model::Row<Real>* lock_rows,
+                                       const Real* lambda, Impulse<Real>& sum) {
+  const model::JointData<Real>& joint = p.m.joints[j];
+  const int locks = joint.translation_lock_count + joint.rotation_lock_count;
+  for (int i = joint.lock_start; i < joint.lock_start + locks; ++i) sum.add(lock_rows[i], lambda[i], on_child);
+  for (int axis = joint.axis_start; axis < joint.axis_start + joint.axis_count; ++axis) {
+    sum.add(p.w.row[p.axis_base() + axis], lambda[p.axis_base() + axis], on_child);
+  }
+  for_each_condensed_row(p, joint, [&](int row) { sum.add(p.w.row[row], lambda[row], on_child); });
+}
+
+template <typename Real>
+AXION_HD inline void add_contact_impulses(const Problem<Real>& p, int b, const Real* lambda, Impulse<Real>& sum) {
+  for (int k = p.w.contact_start[b]; k < p.w.contact_start[b + 1]; ++k) {
+    const int i = p.w.contact_list[k];
+    const bool on_a = p.w.contacts[i].body_a == b;
+    for (int row = p.contact_base() + 3 * i; row < p.contact_base() + 3 * i + 3; ++row) {
+      sum.add(p.w.row[row], lambda[row], on_a);
+    }
+  }
+}
+
+// Jᵀλ on body b: its joints in order, then its contacts in order. Joint locks act along `lock_rows`.
+template <typename Real>
+AXION_HD_CALL Impulse<Real> gather_impulse(const Problem<Real>& p, int b, const model::Row<Real>* lock_rows,
+                                           const Real* lambda) {
+  Impulse<Real> sum;
+  const model::BodyData<Real>& body = p.m.bodies[b];
+  if (body.joint >= 0) add_joint_impulse(p, body.joint, true, lock_rows, lambda, sum);
+  for (int k = 0; k < body.child_joint_count; ++k) {
+    add_joint_impulse(p, p.m.child_joints[body.child_joint_start + k], false, lock_rows, lambda, sum);
+  }
+  for (int k = body.loop_start; k < body.loop_start + body.loop_count; ++k) {
+    const int loop = p.m.body_loops[k];
+    add_joint_impulse(p, loop >= 0 ? loop : ~loop, loop >= 0, lock_rows, lambda, sum);
+  }
+  add_contact_impulses(p, b, lambda, sum);
+  return sum;
+}
+
+// J u of a row at the iterate, and the size of what was summed.
+template <typename Real>
+struct RowVelocity {
+  Real value, size;
+};
+
+template <typename Real>
+AXION_HD inline RowVelocity<Real> iterate_velocity(const Problem<Real>& p, const model::Row<Real>& row, int a, int b) {
+  const Real va = math::dot(row.l, p.w.v_plus[a]), wa = math::dot(row.k_a, p.w.omega_plus[a]);
+  if (b < 0) return {va + wa, std::abs(va) + std::abs(wa)};
+  const Real vb = math::dot(row.l, p.w.v_plus[b]), wb = math::dot(row.k_b, p.w.omega_plus[b]);
+  return {(va - vb) + (wa + wb), std::abs(va) + std::abs(wa) + std::abs(vb) + std::abs(wb)};
+}
+
+template <typename Real>
+AXION_HD inline Real greater(Real a, Real b) {
+  return a > b ? a : b;
+}
+
+// Poses of the iterate: q⁺ = q⁻ + h G u⁺.
+template <typename Real, typename Team>
+AXION_HD inline void place_iterate(const Team& team, const Problem<Real>& p) {
+  team.for_each(p.m.body_count, [&](int b) {
+    p.w.x_plus[b] = p.w.x[b] + p.s.dt * p.w.v_plus[b];
+    p.w.q_plus[b] =
+        constraints::rotate_step(p.s.gyroscopic_mode, p.w.q[b], p.m.bodies[b].inertia, p.w.omega_plus[b], p.s.dt);
+  });
+}
+
+// The share of J(q⁺) in a lock's impulse. BLENDED leaves rotations at J(q⁻): it is anchors' impulses at an arm that
+// need the new pose, and what a rotation lock's torque does as its two bodies turn couples them beyond what Newton's
+// matrix holds.
+template <typename Real>
+AXION_HD inline Real impulse_blend(const Problem<Real>& p, int j, bool is_translation) {
+  if (p.joint_mode == model::JointMode::kCurrent) return 1;
+  return p.joint_mode == model::JointMode::kPrevious || !is_translation ? Real(0) : p.w.blend[j];
+}
+
+// Locks of joint j at the iterate: errors, rows of the matrix, rows of the impulses, natural residuals.
+template <typename Real>
+AXION_HD_CALL void evaluate_locks(const Problem<Real>& p, int j) {
+  const model::JointData<Real>& joint = p.m.joints[j];
+  const int locks = joint.translation_lock_count + joint.rotation_lock_count;
+  constraints::JointEvaluation<Real> e;
+  const bool at_start = has_start_rows(p);
+  if (!at_start) {
+    constraints::evaluate_joint<constraints::JointParts::kLocks>(p.m, joint, p.w.x_plus, p.w.q_plus, p.w.axis_position,
+                                                                 e);
+  }
+  constraints::Softness<Real> soft = constraints::softness(p.s, joint.lock_stiffness, joint.lock_damping);
+  if (p.joint_mode == model::JointMode::kLinearised && soft.erp == Real(1)) soft.erp = Real(0.5);
+  const math::Vec3<Real>& x = p.w.x[joint.child];
+  const Real extent = greater(greater(Real(1), std::abs(x.x)), greater(std::abs(x.y), std::abs(x.z)));
+  for (int i = 0; i < locks; ++i) {
+    const int row = joint.lock_start + i;
+    const model::Row<Real>& start = p.w.row_start[row];
+    Real residual, tolerance = greater(p.s.tolerance, position_rounding<Real>() * extent / p.s.dt);
+    if (at_start) {
+      p.w.row[row] = p.w.row_force[row] = start;
+      const RowVelocity<Real> v = iterate_velocity(p, start, joint.child, joint.parent);
+      const Real push = soft.erp * p.w.lock_start_error[row] / p.s.dt;
+      residual = v.value + push;
+      const Real impulse = p.w.row_scale[row] * std::abs(p.w.lambda[row]);  // what the velocities were summed of
+      tolerance = greater(p.s.tolerance, velocity_rounding<Real>() * (v.size + std::abs(push) + impulse));
+    } else {
+      p.w.row[row] = e.lock[i];
+      const Real f = impulse_blend(p, j, i < joint.translation_lock_count);
+      p.w.row_force[row] = {(1 - f) * start.l + f * e.lock[i].l, (1 - f) * start.k_a + f * e.lock[i].k_a,
+                            (1 - f) * start.k_b + f * e.lock[i].k_b};
+      residual = (e.error[i] - (1 - soft.erp) * p.w.lock_start_error[row]) / p.s.dt;
+    }
+    residual += soft.cfm * p.w.lambda[row];
+    p.w.lock_compliance[row] = soft.cfm;
+    p.w.residual[row] = residual;
+    p.w.natural[row] = std::abs(residual);
+    p.w.row_tolerance[row] = tolerance;
+  }
+}
+
+// Least tolerance of a row along a joint's coordinate. In a closed mechanism a rate follows from poses, by locks that
+// carry their rounding over h, and rows along the coordinates of a loop, more than it has freedoms, meet only as nearly
+// as that.
+template <typename Real>
+AXION_HD inline Real coordinate_tolerance(const Problem<Real>& p) {
+  return p.m.loop_count > 0 ? greater(p.s.tolerance, velocity_rounding<Real>() / p.s.dt) : p.s.tolerance;
+}
+
+template <typename Real>
+AXION_HD inline void evaluate_axis(const Problem<Real>& p, int axis) {
+  const int row = p.axis_base() + axis;
+  const Real beta = p.w.axis_beta[axis];
+  p.w.residual[row] = p.w.natural[row] = 0;
+  p.w.row_tolerance[row] = coordinate_tolerance(p);
+  if (!(beta > 0)) return;
+  const model::JointData<Real>& joint = p.m.joints[p.m.axes[axis].joint];
+  const RowVelocity<Real> v = iterate_velocity(p, p.w.row[row], joint.child, joint.parent);
+  const Real lambda = p.w.lambda[row], alpha = p.w.axis_alpha[axis];
+  p.w.residual[row] = v.value + (lambda - alpha) / beta;
+  p.w.natural[row] = std::abs(p.w.residual[row]);
+  p.w.row_tolerance[row] = greater(coordinate_tolerance(p),
+                                   velocity_rounding<Real>() * (v.size + (std::abs(lambda) + std::abs(alpha)) / beta));
+}
+
+// Where the impulse of an effort row would go without its bounds, and where its bounds let it go.
+template <typename Real>
+struct BoundedImpulse {
+  Real free, held;
+};
+
+template <typename Real>
+AXION_HD inline BoundedImpulse<Real> bounded_impulse(const Problem<Real>& p, int effort, Real residual) {
+  const int row = p.effort_base() + effort;
+  const Real star = p.w.lambda[row] - residual / (p.w.row_scale[row] + p.w.effort_compliance[effort]);
+  return {star, constraints::clamp(star, p.w.effort_lower[effort], p.w.effort_upper[effort])};
+}
+
+// Natural residual of an effort row whose residual is given.
+template <typename Real>
+AXION_HD inline Real effort_residual(const Problem<Real>& p, int effort, Real residual) {
+  const int row = p.effort_base() + effort;
+  const BoundedImpulse<Real> next = bounded_impulse(p, effort, residual);
+  if (next.held == next.free) return std::abs(residual);
+  const Real off = p.w.lambda[row] - next.held;
+  return (p.w.row_scale[row] + p.w.effort_compliance[effort]) * std::abs(off);
+}
+
+// Natural residual of a ⟂ b ≥ 0, of one row or of one in each lane.
+template <typename Number>
+AXION_HD inline Number unilateral_residual(const Number& a, const Number& b) {
+  return lanes::magnitude<Number>(a < b ? a : b);
+}
+
+template <typename Real>
+AXION_HD inline void evaluate_effort(const Problem<Real>& p, int effort) {
+  const int row = p.effort_base() + effort;
+  const model::JointData<Real>& joint = p.m.joints[p.m.axes[p.m.efforts[effort].axis].joint];
+  const RowVelocity<Real> v = iterate_velocity(p, p.w.row[row], joint.child, joint.parent);
+  const Real compliance = p.w.effort_compliance[effort], lambda = p.w.lambda[row], aim = p.w.effort_alpha[effort];
+  p.w.residual[row] = v.value + compliance * lambda - aim;
+  p.w.natural[row] = effort_residual(p, effort, p.w.residual[row]);
+  p.w.row_tolerance[row] = greater(
+      coordinate_tolerance(p),
+      velocity_rounding<Real>() * (v.size + (compliance + p.w.row_scale[row]) * std::abs(lambda) + std::abs(aim)));
+}
+
+// residual holds a of the complementarity a ⟂ r λ.
+template <typename Real>
+AXION_HD inline void evaluate_unilateral(const Problem<Real>& p, int row, const constraints::NormalLaw<Real>& law,
+                                         const RowVelocity<Real>& v, Real tolerance) {
+  const Real lambda = p.w.lambda[row];
+  const Real a = law.bias + v.value + law.compliance * lambda, b = p.w.row_scale[row] * lambda;
+  p.w.residual[row] = a;
+  p.w.natural[row] = unilateral_residual(a, b);
+  p.w.row_tolerance[row] = greater(tolerance, velocity_rounding<Real>() * (v.size + std::abs(law.bias) + std::abs(b)));
+}
+
+template <typename Real>
+AXION_HD inline void evaluate_limit(const Problem<Real>& p, int limit) {
+  const int row = p.limit_base() + limit;
+  const model::JointData<Real>& joint = p.m.joints[p.m.axes[p.m.limit_axis[limit]].joint];
+  evaluate_unilateral(p, row, constraints::limit_law(p.m, p.w, p.s, limit),
+                      iterate_velocity(p, p.w.row[row], joint.child, joint.parent), coordinate_tolerance(p));
+}
+
+template <typename Real>
+AXION_HD_CALL void evaluate_contact(const Problem<Real>& p, int i) {
+  const int row = p.contact_base() + 3 * i;
+  const model::Contact<Real>& c = p.w.contacts[i];
+  const Real r_n = p.w.row_scale[row], r_t = p.w.row_scale[row + 1];
+  evaluate_unilateral(p, row, constraints::normal_law(p.m, p.w, p.s, i, r_n, p.w.lambda[row]),
+                      iterate_velocity(p, p.w.row[row], c.body_a, c.body_b), p.s.tolerance);
+  const RowVelocity<Real> v1 = iterate_velocity(p, p.w.row[row + 1], c.body_a, c.body_b);
+  const RowVelocity<Real> v2 = iterate_velocity(p, p.w.row[row + 2], c.body_a, c.body_b);
+  const Real cone = c.friction * greater(p.w.lambda[row], Real(0));
+  p.w.residual[row + 1] = v1.value, p.w.residual[row + 2] = v2.value;
+  p.w.natural[row + 1] =
+      constraints::friction_residual<Real>({v1.value, v2.value}, {p.w.lambda[row + 1], p.w.lambda[row + 2]}, cone, r_t);
+  p.w.natural[row + 2] = 0;
+  p.w.row_tolerance[row + 1] = p.w.row_tolerance[row + 2] =
+      greater(p.s.tolerance, velocity_rounding<Real>() * (v1.size + v2.size + r_t * cone));
+}
+
+// g of body b and |M̃⁻¹g| with its rounding.
+template <typename Real>
+AXION_HD inline void evaluate_dynamics(const Problem<Real>& p, int b) {
+  const Impulse<Real> impulse = gather_impulse(p, b, p.w.row_force, p.w.lambda);
+  const Real mass = constraints::body_mass(p.m, p.w, b);
+  const math::Vec3<Real> I = constraints::body_inertia(p.m, p.w, b);
+  const math::Vec3<Real> dv = p.w.v_plus[b] - p.w.v_tilde[b], dw = p.w.omega_plus[b] - p.w.omega_tilde[b];
+  p.w.g_linear[b] = mass * dv - impulse.linear;
+  p.w.g_angular[b] = p.w.I_world[b] * dw - impulse.angular;
+  if (p.joint_mode == model::JointMode::kLinearised) {
+    p.w.g_angular[b] += p.w.K_geometric[b] * p.w.omega_plus[b];  // damping by h K₊ of the last impulses
+  }
+  const Real least = I.x < I.y ? (I.x < I.z ? I.x : I.z) : (I.y < I.z ? I.y : I.z);
+  p.w.body_residual[2 * b] = math::norm(p.w.g_linear[b]) / mass;
+  p.w.body_residual[2 * b + 1] = math::norm(p.w.I_inverse[b] * p.w.g_angular[b]);
+  const Real speed = math::norm(p.w.v_plus[b]) + math::norm(p.w.v_tilde[b]);
+  const Real spin = math::norm(p.w.omega_plus[b]) + math::norm(p.w.omega_tilde[b]);
+  // What Newton's matrix lends a body it gives impulses of its own: times what rounding leaves of velocities and poses.
+  const Real placed = position_rounding<Real>() / p.s.dt;
+  const Real lent_mass = lent(p, p.m.bodies[b].lent_mass), lent_inertia = lent(p, p.m.bodies[b].lent_inertia);
+  p.w.body_tolerance[2 * b] =
+      greater(p.s.tolerance, velocity_rounding<Real>() * (speed + impulse.linear_size / mass) +
+                                 lent_mass / mass * (velocity_rounding<Real>() * speed + placed));
+  p.w.body_tolerance[2 * b + 1] =
+      greater(p.s.tolerance, velocity_rounding<Real>() * (spin + impulse.angular_size / least) +
+                                 lent_inertia / least * (velocity_rounding<Real>() * spin + placed));
+}
+
+// The greatest of a[i] / b[i], or NaN where one is not a number. On a CPU by packs: a division takes as long for eight
+// numbers.
+template <typename Real, typename Team>
+AXION_HD inline Real greatest_ratio(const Team& team, const Real* a, const Real* b, int count) {
+  if constexpr (lanes::shared_out_singly<Real>()) {
+    return team.template max<Real>(count, [&](int i) { return a[i] / b[i]; });
+  } else {
+    constexpr int lanes = lanes::pack_lanes<Real>(8), span = 32 * lanes;
+    return team.template max<Real>((count + span - 1) / span, [&](int part) {
+      lanes::Pack<Real, lanes> greatest{}, undefined{};
+      int i = part * span;
+      const int end = i + span < count ? i + span : count;
+      for (; i + lanes <= end; i += lanes) {
+        const lanes::Pack<Real, lanes> ratio = lanes::load_pack<lanes>(a + i) / lanes::load_pack<lanes>(b + i);
+        greatest = ratio > greatest ? ratio : greatest;
+        undefined = ratio == ratio ? undefined : ratio;
+      }
+      Real most = 0, odd = 0;
+      for (int k = 0; k < lanes; ++k) {
+        most = greatest[k] > most ? greatest[k] : most;
+        odd += undefined[k];
+      }
+      for (; i < end; ++i) {
+        const Real ratio = a[i] / b[i];
+        most = ratio > most ? ratio : most;
+        odd = ratio == ratio ? odd : ratio;
+      }
+      return most + odd;
+    });
+  }
+}
+
+// Everything above at (v_plus, omega_plus, lambda). Returns the merit: the largest residual in multiples of what it may
+// be; at most one means converged, NaN that the iterate is not finite.
+template <typename Real, typename Team>
+AXION_HD_CALL Real evaluate(const Team& team, const Problem<Real>& p) {
+  place_iterate(team, p);
+  team.for_each(p.m.joint_count, [&](int j) { evaluate_locks(p, j); });
+  team.for_each(p.m.axis_count, [&](int i) { evaluate_axis(p, i); });
+  team.for_each(p.m.limit_count, [&](int i) { evaluate_limit(p, i); });
+  team.for_each(p.m.effort_count, [&](int i) { evaluate_effort(p, i); });
+  team.for_each(p.contact_count, [&](int i) { evaluate_contact(p, i); });
+  team.for_each(p.m.body_count, [&](int b) { evaluate_dynamics(p, b); });
+  const Real rows = greatest_ratio(team, p.w.natural, p.w.row_tolerance, p.row_count());
+  const Real bodies = greatest_ratio(team, p.w.body_residual, p.w.body_tolerance, 2 * p.m.body_count);
+  return rows > bodies || rows != rows ? rows : bodies;
+}
+
+}  // namespace axion::solver

@@ -1,0 +1,79 @@
+// Preconditioned conjugate residuals on the Schur complement, matrix free; symmetric systems only: joints and impulses
+// along one J, friction by the scalar fixed point.
+//
+//   S Δλ = J M̂⁻¹ g − r,  S = J M̂⁻¹ Jᵀ + C,   Δu = M̂⁻¹(JᵀΔλ − g)
+// Stops when the residual falls below linear_tolerance of its start, in the preconditioner's norm.
+// Source: seeds, sections Schur complement and Preconditioned conjugate residual; Saad 2003, algorithm 6.20.
+#pragma once
+
+#include "engine/reference/preconditioners.hpp"
+
+namespace axion::solver {
+
+// pcr_r = J M̂⁻¹ g − r, and no impulses yet.
+template <typename Real, typename Team>
+AXION_HD inline void start_pcr(const Team& team, const Problem<Real>& p) {
+  const auto& w = p.w;
+  team.for_each(p.m.body_count, [&](int b) {
+    w.pcr_v[b] = (Real(1) / constraints::body_mass(p.m, w, b)) * w.g_linear[b];
+    w.pcr_w[b] = w.I_hat_inverse[b] * w.g_angular[b];
+  });
+  team.for_each(p.row_count(), [&](int i) {
+    int a, b;
+    bodies_of_row(p, i, a, b);
+    w.pcr_r[i] = constraints::row_velocity(w.row[i], a, b, w.pcr_v, w.pcr_w) - w.residual[i];
+    w.dlambda[i] = 0;
+  });
+}
+
+// Solves for du and dlambda. Returns the iterations taken.
+template <typename Real, typename Team>
+AXION_HD_CALL int solve_pcr(const Team& team, const Problem<Real>& p) {
+  const int n = p.row_count();
+  const auto& w = p.w;
+  const auto dot = [&](const Real* x, const Real* y) {
+    return team.template sum<Real>(n, [&](int i) { return x[i] * y[i]; });
+  };
+  prepare_schur(team, p);
+  prepare_preconditioner(team, p);
+  start_pcr(team, p);
+  precondition(team, p, w.pcr_r, w.pcr_z);
+  expand(team, p, w.pcr_z);
+  contract(team, p, w.pcr_z, w.pcr_az);
+  team.for_each(n, [&](int i) { w.pcr_p[i] = w.pcr_z[i], w.pcr_ap[i] = w.pcr_az[i]; });
+  const Real norm = dot(w.pcr_r, w.pcr_z);
+  Real rho = dot(w.pcr_z, w.pcr_az);
+  int iterations = 0;
+  while (iterations < p.s.max_linear_iterations && norm > Real(0)) {
+    precondition(team, p, w.pcr_ap, w.pcr_q);
+    const Real curvature = dot(w.pcr_ap, w.pcr_q);
+    if (!(curvature > Real(0))) break;
+    ++iterations;
+    const Real step = rho / curvature;
+    team.for_each(n, [&](int i) {
+      w.dlambda[i] += step * w.pcr_p[i];
+      w.pcr_r[i] -= step * w.pcr_ap[i];
+      w.pcr_z[i] -= step * w.pcr_q[i];
+    });
+    const Real left = dot(w.pcr_r, w.pcr_z);
+    if (!(left > p.s.linear_tolerance * p.s.linear_tolerance * norm)) break;
+    expand(team, p, w.pcr_z);
+    contract(team, p, w.pcr_z, w.pcr_az);
+    const Real next = dot(w.pcr_z, w.pcr_az);
+    if (!(next > Real(0))) break;
+    const Real beta = next / rho;
+    rho = next;
+    team.for_each(n, [&](int i) {
+      w.pcr_p[i] = w.pcr_z[i] + beta * w.pcr_p[i];
+      w.pcr_ap[i] = w.pcr_az[i] + beta * w.pcr_ap[i];
+    });
+  }
+  expand(team, p, w.dlambda);
+  team.for_each(p.m.body_count, [&](int b) {
+    w.du_linear[b] = w.pcr_v[b] - (Real(1) / constraints::body_mass(p.m, w, b)) * w.g_linear[b];
+    w.du_angular[b] = w.pcr_w[b] - w.I_hat_inverse[b] * w.g_angular[b];
+  });
+  return iterations;
+}
+
+}  // namespace axion::solver

@@ -1,0 +1,56 @@
+// The Schur complement of the Newton system on its bodies, S = J M̂⁻¹ Jᵀ + C, matrix free; symmetric systems only.
+//
+// A product expands v = M̂⁻¹Jᵀx to the bodies, then contracts J v + C x to the rows. Its entries between rows of the
+// same two bodies are at hand too, for preconditioners. Source: seeds, section Schur complement.
+#pragma once
+
+#include "engine/problem/linearise.hpp"
+#include "engine/tree/tree_nodes.hpp"
+
+namespace axion::solver {
+
+// I_hat_inverse; before everything else here.
+template <typename Real, typename Team>
+AXION_HD inline void prepare_schur(const Team& team, const Problem<Real>& p) {
+  team.for_each(p.m.body_count,
+                [&](int b) { p.w.I_hat_inverse[b] = math::inverse(p.w.I_world[b] + p.w.K_geometric[b]); });
+}
+
+// pcr_v, pcr_w = M̂⁻¹ Jᵀ x
+template <typename Real, typename Team>
+AXION_HD_CALL void expand(const Team& team, const Problem<Real>& p, const Real* x) {
+  team.for_each(p.m.body_count, [&](int b) {
+    const Impulse<Real> sum = gather_impulse(p, b, p.w.row, x);
+    p.w.pcr_v[b] = (Real(1) / constraints::body_mass(p.m, p.w, b)) * sum.linear;
+    p.w.pcr_w[b] = p.w.I_hat_inverse[b] * sum.angular;
+  });
+}
+
+// y = J v + C x
+template <typename Real, typename Team>
+AXION_HD_CALL void contract(const Team& team, const Problem<Real>& p, const Real* x, Real* y) {
+  team.for_each(p.row_count(), [&](int i) {
+    int a, b;
+    bodies_of_row(p, i, a, b);
+    y[i] = constraints::row_velocity(p.w.row[i], a, b, p.w.pcr_v, p.w.pcr_w) + p.w.compliance[i] * x[i];
+  });
+}
+
+// Entry of S between rows i and k of the same bodies a and b (-1 the world).
+template <typename Real>
+AXION_HD inline Real schur_entry(const Problem<Real>& p, int i, int k, int a, int b) {
+  const model::Row<Real>&row = p.w.row[i], &column = p.w.row[k];
+  const Real ll = math::dot(row.l, column.l);
+  Real s = ll / constraints::body_mass(p.m, p.w, a) + math::dot(row.k_a, p.w.I_hat_inverse[a] * column.k_a);
+  if (b >= 0) s += ll / constraints::body_mass(p.m, p.w, b) + math::dot(row.k_b, p.w.I_hat_inverse[b] * column.k_b);
+  return i == k ? s + p.w.compliance[i] : s;
+}
+
+template <typename Real>
+AXION_HD inline Real schur_diagonal(const Problem<Real>& p, int i) {
+  int a, b;
+  bodies_of_row(p, i, a, b);
+  return schur_entry(p, i, i, a, b);
+}
+
+}  // namespace axion::solver

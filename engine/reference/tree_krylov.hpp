@@ -1,0 +1,129 @@
+// The tree factorised once, BiCGStab on the links that it leaves out (closing_links.hpp); for every formulation.
+//
+//   [K  −F_cᵀ] [Δu, Δλ_tree]     [g, r]     K the system in Scope::kTree [J_c  C_c] [y          ] = − [r_c ]     y the
+//   slots of the links (closing_links.hpp) Eliminating the tree leaves (C_c + J_c K⁻¹ F_cᵀ) y = −r_c − J_c u₀, u₀ =
+//   −K⁻¹(g, r); each product is one substitution through the factors. Preconditioned from the left by one block a link,
+//   in which its two bodies move as the tree lets each of them move alone; so the residual that decides is an impulse.
+//   The smallest residual is kept, as BiCGStab's is not monotone. Source: van der Vorst 1992, BiCGStab; Takahashi,
+//   Fagan and Chin 1973 for the blocks of the inverse.
+#pragma once
+
+#include "engine/reference/closing_links.hpp"
+#include "engine/tree/tree_solver.hpp"
+
+namespace axion::solver {
+
+inline constexpr int kKrylovPatience = 12;  // iterations without a smaller residual before it gives up
+
+// body_inverse: the velocity block of each body in K⁻¹, from the roots to the leaves.
+template <typename Real, typename Team>
+AXION_HD inline void invert_tree_diagonal(const Team& team, const Problem<Real>& p) {
+  for (int b = 0; b < p.m.body_count; ++b) {
+    const int node = node_of_body(p, b), size = node_size(p, node);
+    const int start = p.w.coupling_start[node], count = coupling_end(p, node) - start;
+    team.for_each(6, [&](int column) {
+      Real y[model::kNodeSize] = {};
+      y[column] = 1;
+      solve_column(p.w.node + node * model::kNodeStride, size, y);
+      Real passed[6], moved[6] = {};
+      if (count > 0) {  // the parent; a tree has no other
+        const Real* L = p.w.coupling_lower + start * model::kCouplingStride;
+        for (int r = 0; r < 6; ++r) {
+          passed[r] = 0;
+          for (int c = 0; c < size; ++c) passed[r] += L[r * model::kNodeSize + c] * y[c];
+        }
+        math::multiply(p.w.body_inverse + 36 * body_of_node(p, p.w.coupling_node[start]), 6, 6, passed, moved);
+      }
+      const Real* Y = p.w.coupling_upper + start * model::kCouplingStride;
+      for (int r = 0; r < 6; ++r) {
+        Real sum = y[r];
+        for (int c = 0; c < 6 && count > 0; ++c) sum += Y[model::kPanelWidth * r + c] * moved[c];
+        p.w.body_inverse[36 * b + 6 * r + column] = sum;
+      }
+    });
+  }
+}
+
+// pcr_v, pcr_w = what K answers to the links' impulses y and to a system (g, r, e) with the given parts.
+template <typename Real, typename Team>
+AXION_HD inline void move_tree(const Team& team, const Problem<Real>& p, const Real* y, const TreeRhs<Real>& given) {
+  team.for_each(p.m.body_count, [&](int b) {
+    const Impulse<Real> sum = gather_links(p, b, y);
+    p.w.pcr_v[b] = (given.linear == nullptr ? math::Vec3<Real>{} : given.linear[b]) - sum.linear;
+    p.w.pcr_w[b] = (given.angular == nullptr ? math::Vec3<Real>{} : given.angular[b]) - sum.angular;
+  });
+  solve_again(team, p, Scope::kTree, TreeRhs<Real>{p.w.pcr_v, p.w.pcr_w, given.row, given.contact});
+  read_velocities(team, p, p.w.pcr_v, p.w.pcr_w);
+}
+
+// out = blocks (C_c + J_c K⁻¹ F_cᵀ) y
+template <typename Real, typename Team>
+AXION_HD inline void apply_links(const Team& team, const Problem<Real>& p, const Real* y, Real* out) {
+  move_tree(team, p, y, TreeRhs<Real>{});
+  contract_links(team, p, p.w.pcr_v, p.w.pcr_w, y, out);
+}
+
+// Solves for the links, right-hand side in pcr_r; the solution is in pcr_d. Returns the iterations taken.
+template <typename Real, typename Team>
+AXION_HD inline int iterate_links(const Team& team, const Problem<Real>& p) {
+  const int n = slot_count(p);
+  Real *r = p.w.pcr_r, *shadow = p.w.pcr_z, *direction = p.w.pcr_p, *v = p.w.pcr_ap, *t = p.w.pcr_az, *x = p.w.pcr_q;
+  Real* best_x = p.w.pcr_d;
+  const auto dot = [&](const Real* a, const Real* b) {
+    return team.template sum<Real>(n, [&](int i) { return a[i] * b[i]; });
+  };
+  team.for_each(n, [&](int i) { shadow[i] = r[i], x[i] = best_x[i] = direction[i] = v[i] = t[i] = 0; });
+  Real best = dot(r, r), rho = 1, alpha = 1, omega = 1;
+  const Real goal = p.s.linear_tolerance * p.s.linear_tolerance * best;
+  int iterations = 0, since_best = 0;
+  while (iterations < p.s.max_linear_iterations && best > goal && since_best < kKrylovPatience) {
+    const Real next = dot(shadow, r), beta = iterations == 0 ? Real(0) : (next / rho) * (alpha / omega);
+    rho = next;
+    team.for_each(n, [&](int i) { direction[i] = r[i] + beta * (direction[i] - omega * v[i]); });
+    apply_links(team, p, direction, v);
+    alpha = rho / dot(shadow, v);
+    if (!(alpha - alpha == Real(0))) break;
+    team.for_each(n, [&](int i) { r[i] -= alpha * v[i]; });
+    apply_links(team, p, r, t);
+    const Real tt = dot(t, t);
+    omega = tt > Real(0) ? dot(t, r) / tt : Real(0);
+    team.for_each(n, [&](int i) {
+      x[i] += alpha * direction[i] + omega * r[i];
+      r[i] -= omega * t[i];
+    });
+    ++iterations, ++since_best;
+    const Real norm = dot(r, r);
+    if (norm < best) {
+      best = norm, since_best = 0;
+      team.for_each(n, [&](int i) { best_x[i] = x[i]; });
+    }
+    if (!(norm == norm) || omega == Real(0)) break;
+  }
+  return iterations;
+}
+
+// Solves for du and dlambda. Returns the iterations taken, at least one.
+template <typename Real, typename Team>
+AXION_HD_CALL int solve_tree_krylov(const Team& team, const Problem<Real>& p) {
+  const TreeRhs<Real> rhs = newton_rhs(p);
+  const Real* y = p.w.pcr_d;
+  factorise_and_solve(team, p, Scope::kTree, rhs);
+  read_velocities(team, p, p.w.pcr_v, p.w.pcr_w);
+  invert_tree_diagonal(team, p);
+  assemble_links(team, p);
+  invert_link_blocks(team, p);
+  contract_links(team, p, p.w.pcr_v, p.w.pcr_w, static_cast<const Real*>(nullptr), p.w.pcr_r);
+  team.for_each(slot_count(p), [&](int i) { p.w.pcr_r[i] = -p.w.pcr_r[i]; });
+  const int iterations = iterate_links(team, p);
+  move_tree(team, p, y, rhs);
+  team.for_each(p.m.body_count, [&](int b) { p.w.du_linear[b] = p.w.pcr_v[b], p.w.du_angular[b] = p.w.pcr_w[b]; });
+  read_joint_impulses(team, p, Scope::kTree, p.w.dlambda);
+  read_condensed_impulses(team, p, Scope::kWhole, rhs, p.w.du_linear, p.w.du_angular, p.w.dlambda);
+  team.for_each(p.m.loop_count, [&](int l) {
+    const int j = joint_of_loop(p.m, l);
+    for (int k = 0; k < joint_row_count(p.m, j); ++k) p.w.dlambda[node_row(p, p.m.joints[j], k)] = y[6 * l + k];
+  });
+  return iterations > 0 ? iterations : 1;
+}
+
+}  // namespace axion::solver

@@ -1,0 +1,173 @@
+// What loop joints add to the inverse of the joint tree, so that contacts, limits and efforts of closed mechanisms can
+// be swept too.
+//
+// V, the tree's answer to impulses (joint_inverse.hpp), knows nothing of the joints that close loops. With their rows
+// J_l, the impulses' directions F_l and compliances C_l the whole answer is the tree's and that of the loops' own
+// impulses,
+//   u = V f + U μ,  U = V F_lᵀ,  μ = −G⁻¹ (J_l V f),  G = J_l U + C_l. G is small; its rows may depend on each other (a
+//   planar mechanism in space), and then its pivots are their compliance, as in tree_solver.hpp. U, G and the loops'
+//   impulses for a number of lanes are kept where V would be, which nobody needs: only steps whose rows fit in the
+//   Delassus matrix are swept. Called by sweep_velocities.hpp and sweep_round.hpp, after solve_joints.
+#pragma once
+
+#include "engine/tree/joint_inverse.hpp"
+
+namespace axion::solver {
+
+inline constexpr int kMaxSweptLoops = 8;
+
+// Whether U, G and the lanes' impulses have room.
+template <typename Real>
+AXION_HD inline bool loops_fit(const Problem<Real>& p) {
+  const int loops = p.m.loop_count;
+  return loops <= kMaxSweptLoops &&
+         loops * (p.m.body_count + loops + (model::kPushLanes + 5) / 6) <= p.m.inverse_blocks;
+}
+
+template <typename Real>
+struct LoopResponse {
+  int rows;                      // six a loop; what a joint lacks of them are rows of the identity in G
+  Real *columns, *gain, *lanes;  // U [rows][6 nb]; G's factors [rows][rows]; [kPushLanes][rows]
+};
+
+template <typename Real>
+AXION_HD inline LoopResponse<Real> loop_response(const Problem<Real>& p) {
+  const int rows = 6 * p.m.loop_count;
+  Real *columns = p.w.inverse, *gain = columns + std::size_t(rows) * 6 * p.m.body_count;
+  return {rows, columns, gain, gain + rows * rows};
+}
+
+// The k-th of all loops' rows among all rows, or -1.
+template <typename Real>
+AXION_HD inline int row_of_loops(const Problem<Real>& p, int k) {
+  const int j = joint_of_loop(p.m, k / 6);
+  return k % 6 < joint_row_count(p.m, j) ? node_row(p, p.m.joints[j], k % 6) : -1;
+}
+
+// J u of the k-th of all loops' rows, the six velocities of body b at u + body_stride b, `step` apart.
+template <typename Real>
+AXION_HD inline Real loop_velocity(const Problem<Real>& p, int k, const Real* u, int body_stride, int step) {
+  const int row = row_of_loops(p, k);
+  if (row < 0) return 0;
+  const model::JointData<Real>& joint = p.m.joints[joint_of_loop(p.m, k / 6)];
+  Real sum = 0, J[6];
+  for (int side = 0; side < 2; ++side) {
+    const int b = side == 0 ? joint.child : joint.parent;
+    if (b < 0) continue;
+    row_against(p.w.row[row], side == 0, J);
+    for (int c = 0; c < 6; ++c) sum += J[c] * u[body_stride * b + step * c];
+  }
+  return sum;
+}
+
+// x = −G⁻¹ m in place.
+template <typename Real>
+AXION_HD inline void solve_loops(const LoopResponse<Real>& loops, Real* m) {
+  const int n = loops.rows;
+  for (int r = 0; r < n; ++r) {
+    for (int c = 0; c < r; ++c) m[r] -= loops.gain[r * n + c] * m[c];
+  }
+  for (int r = n - 1; r >= 0; --r) {
+    for (int c = r + 1; c < n; ++c) m[r] -= loops.gain[r * n + c] * m[c];
+    m[r] /= loops.gain[r * n + r];
+  }
+  for (int r = 0; r < n; ++r) m[r] = -m[r];
+}
+
+// L U without exchanges, in place; `least` is the least value of each pivot.
+template <typename Real>
+AXION_HD inline void factorise_loops(const Problem<Real>& p, const LoopResponse<Real>& loops) {
+  const int n = loops.rows;
+  Real* G = loops.gain;
+  for (int k = 0; k < n; ++k) {
+    const int row = row_of_loops(p, k);
+    const Real least = row < 0 ? Real(1) : p.w.compliance[row];
+    if (!(G[k * n + k] > least)) G[k * n + k] = least;
+    for (int r = k + 1; r < n; ++r) {
+      const Real factor = G[r * n + k] / G[k * n + k];
+      G[r * n + k] = factor;
+      for (int c = k + 1; c < n; ++c) G[r * n + c] -= factor * G[k * n + c];
+    }
+  }
+}
+
+// U and G, after solve_joints.
+template <typename Real, typename Team>
+AXION_HD_CALL void prepare_loops(const Team& team, const Problem<Real>& p) {
+  const LoopResponse<Real> loops = loop_response(p);
+  const int bodies = p.m.body_count, n = loops.rows;
+  for (int k = 0; k < n; ++k) {
+    const int row = row_of_loops(p, k);
+    Real* column = loops.columns + std::size_t(k) * 6 * bodies;
+    if (row < 0) {
+      team.for_each(6 * bodies, [&](int i) { column[i] = 0; });
+      continue;
+    }
+    const model::JointData<Real>& joint = p.m.joints[joint_of_loop(p.m, k / 6)];
+    team.for_each(bodies, [&](int b) {
+      Impulse<Real> sum;
+      if (joint.child == b) sum.add(p.w.row_force[row], Real(1), true);
+      if (joint.parent == b) sum.add(p.w.row_force[row], Real(1), false);
+      Real* f = body_unknowns(p, b);
+      for (int c = 0; c < 3; ++c) f[c] = sum.linear[c], f[3 + c] = sum.angular[c];
+    });
+    pass_along_tree(team, p);
+    team.for_each(bodies, [&](int b) {
+      for (int c = 0; c < 6; ++c) column[6 * b + c] = p.w.response[model::kNodeSize * b + c];
+    });
+  }
+  team.for_each(n * n, [&](int i) {
+    const int r = i / n, c = i % n, row = row_of_loops(p, r);
+    const Real own = r != c ? Real(0) : row < 0 ? Real(1) : p.w.compliance[row];
+    loops.gain[i] = own + loop_velocity(p, r, loops.columns + std::size_t(c) * 6 * bodies, 6, 1);
+  });
+  team.for_each(1, [&](int) { factorise_loops(p, loops); });
+}
+
+// Adds to `lanes` velocities of all bodies, u [body][6][lanes], what the loops' impulses make of them.
+template <int lanes, typename Real, typename Team>
+AXION_HD_CALL void close_lanes(const Team& team, const Problem<Real>& p, Real* u) {
+  const LoopResponse<Real> loops = loop_response(p);
+  const int bodies = p.m.body_count, n = loops.rows;
+  team.for_each(lanes * n, [&](int i) { loops.lanes[i] = loop_velocity(p, i % n, u + i / n, 6 * lanes, lanes); });
+  team.for_each(lanes, [&](int lane) { solve_loops(loops, loops.lanes + lane * n); });
+  team.for_each(6 * bodies * lanes, [&](int i) {
+    const Real* mu = loops.lanes + i % lanes * n;
+    Real sum = u[i];
+    for (int k = 0; k < n; ++k) sum += loops.columns[std::size_t(k) * 6 * bodies + i / lanes] * mu[k];
+    u[i] = sum;
+  });
+}
+
+// Brings du and the joints' dlambda, the loops' with them, to where the loops' rows hold: r + J du + C dλ = 0.
+template <typename Real, typename Team>
+AXION_HD_CALL void close_loops(const Team& team, const Problem<Real>& p) {
+  const LoopResponse<Real> loops = loop_response(p);
+  Real* mu = loops.lanes;
+  team.for_each(loops.rows, [&](int k) {
+    const int row = row_of_loops(p, k);
+    const model::JointData<Real>& joint = p.m.joints[joint_of_loop(p.m, k / 6)];
+    mu[k] = 0;
+    if (row < 0) return;
+    mu[k] = p.w.residual[row] + p.w.compliance[row] * p.w.dlambda[row] +
+            constraints::row_velocity(p.w.row[row], joint.child, joint.parent, p.w.du_linear, p.w.du_angular);
+  });
+  team.for_each(1, [&](int) { solve_loops(loops, mu); });
+  spread_impulses(team, p, [&](int b) {
+    Impulse<Real> sum;
+    const model::BodyData<Real>& body = p.m.bodies[b];
+    for (int i = body.loop_start; i < body.loop_start + body.loop_count; ++i) {
+      const int loop = p.m.body_loops[i], j = loop >= 0 ? loop : ~loop, first = 6 * (j - joint_of_loop(p.m, 0));
+      for (int k = 0; k < joint_row_count(p.m, j); ++k) {
+        sum.add(p.w.row_force[node_row(p, p.m.joints[j], k)], mu[first + k], loop >= 0);
+      }
+    }
+    return sum;
+  });
+  team.for_each(loops.rows, [&](int k) {
+    const int row = row_of_loops(p, k);
+    if (row >= 0) p.w.dlambda[row] += mu[k];
+  });
+}
+
+}  // namespace axion::solver

@@ -1,0 +1,237 @@
+// Direct solve of the Newton system, ordered along the joint tree.
+//
+// Contacts, limits and efforts are eliminated into their bodies first (tree_assembly.hpp). What is left is a sparse
+// system of nodes (tree_nodes.hpp), each with at most 12 unknowns; eliminating them from the last to the first follows
+// the tree from its leaves, without fill for a tree that touches only the world. Contacts between moving bodies and
+// loop joints add couplings, found symbolically once a step (tree_ordering.hpp). General LU without pivoting: A_ii is
+// dominated by the mass, so K_i is quasi-definite up to friction's unsymmetry; a pivot that vanishes is replaced and
+// Newton's residual test decides. Rows of a loop may depend on those before them (a planar mechanism in space): all
+// that their pivot then holds is their compliance, below which no pivot of a symmetric system can be, so that is its
+// least value and rounding cannot hide it. Source: Baraff 1996, "Linear-time dynamics using Lagrange multipliers".
+#pragma once
+
+#include "engine/problem/linearise.hpp"
+#include "engine/tree/node_factors.hpp"
+#include "engine/tree/tree_assembly.hpp"
+#include "engine/tree/tree_ordering.hpp"
+
+namespace axion::solver {
+
+// What a pivot of a body's node is at least, in magnitude.
+template <typename Real>
+AXION_HD inline Real bounded_body_pivot(Real pivot) {
+  const Real least = std::numeric_limits<Real>::min() * Real(1e6);
+  if (std::abs(pivot) >= least) return pivot;
+  return pivot < 0 ? -least : least;
+}
+
+// The k-th pivot of a node; loops also know the sign of theirs.
+template <typename Real>
+AXION_HD inline Real bounded_pivot(const Problem<Real>& p, int node, int k, Real pivot) {
+  if (node < p.m.loop_count) {
+    const int j = joint_of_loop(p.m, node);
+    if (k >= joint_row_count(p.m, j)) return pivot;
+    const Real least = p.w.compliance[node_row(p, p.m.joints[j], k)];
+    return pivot > least ? pivot : least;
+  }
+  return bounded_body_pivot(pivot);
+}
+
+// Factors of a node's matrix.
+template <typename Real, typename Team>
+AXION_HD_CALL void factorise_node(const Team& team, const Problem<Real>& p, int node) {
+  Real* K = p.w.node + node * model::kNodeStride;
+  const auto bound = [&](int k, Real pivot) { return bounded_pivot(p, node, k, pivot); };
+  if (node_size(p, node) <= kHalfNode) {
+    factorise<kHalfNode>(team, K, bound);
+  } else {
+    factorise<model::kNodeSize>(team, K, bound);
+  }
+}
+
+// Where the block of two nodes is kept, and its stride.
+template <typename Real>
+struct Block {
+  Real* data;
+  int stride;
+};
+
+template <typename Real>
+AXION_HD inline Block<Real> node_block(const Problem<Real>& p, int row, int column) {
+  if (row == column) return {p.w.node + row * model::kNodeStride, model::kNodeSize};
+  const int high = row > column ? row : column, low = row > column ? column : row;
+  const int index = find_coupling(p, high, low);
+  if (index < 0) return {nullptr, 0};
+  if (row > column) return {p.w.coupling_upper + index * model::kCouplingStride, model::kPanelWidth};
+  return {p.w.coupling_lower + index * model::kCouplingStride, model::kNodeSize};
+}
+
+// rhs_q −= L_q z for the nodes q that node i meets, z its own solved right-hand side.
+template <typename Real, typename Team>
+AXION_HD inline void pass_rhs(const Team& team, const Problem<Real>& p, int i) {
+  const int size = node_size(p, i), start = p.w.coupling_start[i], count = coupling_end(p, i) - start;
+  const Real* z = p.w.node_rhs + i * model::kNodeSize;
+  team.for_each(6 * count, [&](int k) {
+    const int index = start + k / 6, r = k % 6;
+    const Real* L = p.w.coupling_lower + index * model::kCouplingStride + r * model::kNodeSize;
+    Real sum = 0;
+    for (int c = 0; c < size; ++c) sum += L[c] * z[c];
+    p.w.node_rhs[p.w.coupling_node[index] * model::kNodeSize + r] -= sum;
+  });
+}
+
+// Y = K⁻¹ U for the panels of node i, and z = K⁻¹ rhs, which takes a free column of the first of them.
+template <typename Real, typename Team>
+AXION_HD inline void solve_panels(const Team& team, const Problem<Real>& p, int i) {
+  constexpr int parts = panel_chunks<Real>();
+  const int size = node_size(p, i), start = p.w.coupling_start[i], count = coupling_end(p, i) - start;
+  const Real* K = p.w.node + i * model::kNodeStride;
+  Real* rhs = p.w.node_rhs + i * model::kNodeSize;
+  if (count == 0) {
+    team.for_each(1, [&](int) { solve_column(K, size, rhs); });
+    return;
+  }
+  Real* first = p.w.coupling_upper + start * model::kCouplingStride;
+  team.for_each(model::kNodeSize, [&](int r) { first[model::kPanelWidth * r + kRhsColumn] = rhs[r]; });
+  team.for_each(count * parts, [&](int k) {
+    Real* Y = p.w.coupling_upper + (start + k / parts) * model::kCouplingStride;
+    solve_panel(K, size, Y, k % parts, least_factor<Real>());
+  });
+  team.for_each(model::kNodeSize, [&](int r) { rhs[r] = first[model::kPanelWidth * r + kRhsColumn]; });
+}
+
+// Eliminates node i: Y_j = K⁻¹ U_j, then A_pq −= L_p Y_q and rhs_p −= L_p z for all p, q that it meets.
+template <typename Real, typename Team>
+AXION_HD_CALL void eliminate_node(const Team& team, const Problem<Real>& p, int i) {
+  constexpr int rows = product_rows<Real>(), tasks = 6 / rows;
+  const int start = p.w.coupling_start[i], count = coupling_end(p, i) - start;
+  factorise_node(team, p, i);
+  solve_panels(team, p, i);
+  team.for_each(tasks * count * count, [&](int k) {
+    const int r = k % tasks * rows, row_index = start + k / tasks / count, column_index = start + k / tasks % count;
+    const int row_node = p.w.coupling_node[row_index];
+    const Block<Real> target = node_block(p, row_node, p.w.coupling_node[column_index]);
+    Real* rhs = column_index == start ? p.w.node_rhs + row_node * model::kNodeSize + r : nullptr;
+    subtract_product<rows>(p.w.coupling_lower + row_index * model::kCouplingStride + r * model::kNodeSize,
+                           p.w.coupling_upper + column_index * model::kCouplingStride,
+                           target.data == nullptr ? nullptr : target.data + r * target.stride, target.stride, rhs,
+                           least_factor<Real>());
+  });
+}
+
+// From the last nodes back to the first: node_rhs becomes the solution.
+template <typename Real, typename Team>
+AXION_HD_CALL void substitute_back(const Team& team, const Problem<Real>& p, Scope scope) {
+  for (int i = first_node(p.m, scope); i < node_count(p.m); ++i) {
+    const int size = node_size(p, i), start = p.w.coupling_start[i], end = coupling_end(p, i);
+    Real* z = p.w.node_rhs + i * model::kNodeSize;
+    team.for_each(size, [&](int r) {
+      for (int k = start; k < end; ++k) {
+        const Real* Y = p.w.coupling_upper + k * model::kCouplingStride + model::kPanelWidth * r;
+        const Real* x = p.w.node_rhs + p.w.coupling_node[k] * model::kNodeSize;
+        for (int c = 0; c < 6; ++c) z[r] -= Y[c] * x[c];
+      }
+    });
+  }
+}
+
+// Factorises the system in scope and solves it once; the solution is in node_rhs. Needs find_couplings of that scope.
+template <typename Real, typename Team>
+AXION_HD inline void factorise_and_solve(const Team& team, const Problem<Real>& p, Scope scope,
+                                         const TreeRhs<Real>& rhs) {
+  const int first = first_node(p.m, scope), count = node_count(p.m) - first;
+  team.for_each(count, [&](int k) {
+    assemble_node(p, scope, first + k);
+    assemble_rhs(p, rhs, scope, first + k);
+    for (int i = p.w.coupling_start[first + k]; i < coupling_end(p, first + k); ++i) {
+      assemble_coupling(p, scope, first + k, i);
+    }
+  });
+  for (int i = node_count(p.m) - 1; i >= first; --i) eliminate_node(team, p, i);
+  substitute_back(team, p, scope);
+}
+
+// Solves for another right-hand side with the factors that factorise_and_solve left.
+template <typename Real, typename Team>
+AXION_HD inline void solve_again(const Team& team, const Problem<Real>& p, Scope scope, const TreeRhs<Real>& rhs) {
+  const int first = first_node(p.m, scope), count = node_count(p.m) - first;
+  team.for_each(count, [&](int k) { assemble_rhs(p, rhs, scope, first + k); });
+  for (int i = node_count(p.m) - 1; i >= first; --i) {
+    team.for_each(1, [&](int) {
+      solve_column(p.w.node + i * model::kNodeStride, node_size(p, i), p.w.node_rhs + i * model::kNodeSize);
+    });
+    pass_rhs(team, p, i);
+  }
+  substitute_back(team, p, scope);
+}
+
+// Velocities of the bodies in node_rhs.
+template <typename Real, typename Team>
+AXION_HD inline void read_velocities(const Team& team, const Problem<Real>& p, math::Vec3<Real>* v,
+                                     math::Vec3<Real>* omega) {
+  team.for_each(p.m.body_count, [&](int b) {
+    const Real* z = p.w.node_rhs + node_of_body(p, b) * model::kNodeSize;
+    v[b] = {z[0], z[1], z[2]};
+    omega[b] = {z[3], z[4], z[5]};
+  });
+}
+
+// Impulses of the joint rows that nodes in scope keep, from node_rhs.
+template <typename Real, typename Team>
+AXION_HD inline void read_joint_impulses(const Team& team, const Problem<Real>& p, Scope scope, Real* x) {
+  const int first = first_node(p.m, scope);
+  team.for_each(node_count(p.m) - first, [&](int k) {
+    const int node = first + k, j = joint_of_node(p, node);
+    const Real* z = p.w.node_rhs + node * model::kNodeSize + node_row_offset(p.m, node);
+    for (int i = 0; i < joint_row_count(p.m, j); ++i) x[node_row(p, p.m.joints[j], i)] = z[i];
+  });
+}
+
+// Impulses of axes, limits and efforts, which share what their node's row gave (in x), and of contacts in scope, which
+// follow from the velocities.
+template <typename Real, typename Team>
+AXION_HD inline void read_condensed_impulses(const Team& team, const Problem<Real>& p, Scope scope,
+                                             const TreeRhs<Real>& rhs, const math::Vec3<Real>* v,
+                                             const math::Vec3<Real>* omega, Real* x) {
+  const auto velocity = [&](int row, int a, int b) { return constraints::row_velocity(p.w.row[row], a, b, v, omega); };
+  team.for_each(p.m.axis_count, [&](int i) {
+    if (!has_condensed_rows(p, i)) return;
+    const int axis_row = p.axis_base() + i;
+    const CoordinateRow<Real> all = coordinate_row(p, i, rhs.row);
+    const Real v = -(all.push + x[axis_row]) / all.gain;  // J Δu as the node's row has it: impulses add up to its own
+    const Real own =
+        p.w.axis_beta[i] > 0 ? v : Real(0);  // an axis on which nothing acts is a row of its compliance alone
+    x[axis_row] = -(rhs.row[axis_row] + own) / p.w.compliance[axis_row];
+    for_each_row_of_axis(p, i, [&](int row, Real sign) { x[row] = -(rhs.row[row] + sign * v) / p.w.compliance[row]; });
+  });
+  team.for_each(p.contact_count, [&](int i) {
+    const model::Contact<Real>& c = p.w.contacts[i];
+    if (!in_scope(p, i, scope)) return;
+    const int row = p.contact_base() + 3 * i;
+    Real s[3];
+    for (int k = 0; k < 3; ++k) s[k] = velocity(row + k, c.body_a, c.body_b);
+    const Real* G = p.w.contact_gain + 9 * i;
+    for (int k = 0; k < 3; ++k) {
+      x[row + k] = -(rhs.contact[3 * i + k] + G[3 * k] * s[0] + G[3 * k + 1] * s[1] + G[3 * k + 2] * s[2]);
+    }
+  });
+}
+
+// The right-hand side of a Newton iteration.
+template <typename Real>
+AXION_HD inline TreeRhs<Real> newton_rhs(const Problem<Real>& p) {
+  return {p.w.g_linear, p.w.g_angular, p.w.residual, p.w.contact_offset};
+}
+
+// Solves for du and dlambda. Returns the number of linear solves, one.
+template <typename Real, typename Team>
+AXION_HD_CALL int solve_tree(const Team& team, const Problem<Real>& p) {
+  const TreeRhs<Real> rhs = newton_rhs(p);
+  factorise_and_solve(team, p, Scope::kWhole, rhs);
+  read_velocities(team, p, p.w.du_linear, p.w.du_angular);
+  read_joint_impulses(team, p, Scope::kWhole, p.w.dlambda);
+  read_condensed_impulses(team, p, Scope::kWhole, rhs, p.w.du_linear, p.w.du_angular, p.w.dlambda);
+  return 1;
+}
+
+}  // namespace axion::solver
