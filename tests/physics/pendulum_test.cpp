@@ -243,8 +243,8 @@ void expect_convergence(const model::SceneSpec& scene, double h, int start) {
   EXPECT_LE(most, 8) << "h " << h << ", start " << start;
 }
 
-// Where the rods line up, 28 kN run through their centres of mass: what rounding leaves of the arms then turns rods of a
-// kilogram by 1e-3 rad/s, which is above the tolerance, though the impulses have no moment to speak of. float32 lost
+// Where the rods line up, 28 kN run through their centres of mass: what rounding leaves of the arms then turns rods of
+// a kilogram by 1e-3 rad/s, which is above the tolerance, though the impulses have no moment to speak of. float32 lost
 // one step in a thousand so, after 32 iterations.
 TYPED_TEST(HeavyChain, converges_in_few_iterations_wherever_its_rods_line_up) {
   for (const double h : {0.005, 0.02, 0.022, 0.05}) {
