@@ -1,5 +1,5 @@
 // Small programs in PTX with known answers, and what the machine finds in bad ones.
-#include "tests/ptx/machine.hpp"
+#include "tools/ptx/interpreter/machine.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/ptx/profile.hpp"
+#include "tools/ptx/profile/profile.hpp"
 
 namespace axion::ptx {
 namespace {
