@@ -87,57 +87,6 @@ Place find_places(Warp& w, const Instruction& i, const Addresses& address, U32 b
   return widest;
 }
 
-// How many of 32 or 64 keys differ.
-template <std::size_t kCount>
-U32 distinct(std::array<U64, kCount>& keys, std::size_t count) {
-  std::sort(keys.begin(), keys.begin() + count);
-  return static_cast<U32>(std::unique(keys.begin(), keys.begin() + count) - keys.begin());
-}
-
-using Keys = std::array<U64, 4 * kLanes>;
-
-// Local memory is laid out in words, those of 32 threads beside each other.
-U32 local_sectors(Warp& w, const Addresses& address, U32 bytes, Keys& keys) {
-  std::size_t count = 0;
-  w.each([&](int l) {
-    const U64 word = (address[l] - w.local[l]) / 4;
-    for (U32 k = 0; k < std::max(1u, bytes / 4); ++k) keys[count++] = (word + k) * 4 + l / 8;
-  });
-  return distinct(keys, count);
-}
-
-U32 far_sectors(Warp& w, const Addresses& address, Keys& keys) {
-  std::size_t count = 0;
-  w.each([&](int l) { keys[count++] = address[l] / 32; });
-  return distinct(keys, count);
-}
-
-// 32 banks of 4 bytes: different words of one bank go one after another, a word goes to all that want it at once.
-U32 wavefronts(Warp& w, const Addresses& address, U32 bytes) {
-  std::array<U64, 4 * kLanes> keys;
-  std::size_t count = 0;
-  w.each([&](int l) {
-    for (U32 k = 0; k < std::max(1u, bytes / 4); ++k) keys[count++] = address[l] / 4 + k;
-  });
-  const U32 words = distinct(keys, count);
-  std::array<U32, 32> banks{};
-  U32 most = 0;
-  for (U32 k = 0; k < words; ++k) most = std::max(most, ++banks[keys[k] % 32]);
-  return most;
-}
-
-void count_traffic(Warp& w, const Instruction& i, Counts& counts, Place place, const Addresses& address, U32 bytes) {
-  Keys keys;
-  U32 units = 0;
-  if (place == Place::kLocal) counts.local_sectors += units = local_sectors(w, address, bytes, keys);
-  if (place == Place::kShared) counts.wavefronts += units = wavefronts(w, address, bytes);
-  if (place == Place::kFar) counts.sectors += units = far_sectors(w, address, keys);
-  if (!w.block.options.observe) return;
-  U32 lanes = 0, first = 0;
-  w.each([&](int l) { first = lanes++ == 0 ? l : first; });
-  w.block.options.observe(w.block, {place, i.kind == Class::kStore, address[first], lanes * bytes, units, keys.data()});
-}
-
 }  // namespace
 
 void check_access(Warp& w, const Instruction& i, const Addresses& address, U32 bytes) {
@@ -158,9 +107,7 @@ void check_access(Warp& w, const Instruction& i, const Addresses& address, U32 b
   }
   Place place = last.place;
   if (!fine || (low_bits & (bytes - 1)) != 0) place = find_places(w, i, address, bytes, last);
-  Counts& counts = f.counts[w.pc];
-  ++(place == Place::kLocal ? counts.local : place == Place::kShared ? counts.shared : counts.far);
-  if (w.block.options.traffic) count_traffic(w, i, counts, place, address, bytes);
+  if (w.block.options.observe) w.block.options.observe({w, i, place, address, bytes});
 }
 
 void note_reads(Warp& w, const Instruction& i, const Addresses& address, U32 bytes, bool constant) {

@@ -1,13 +1,9 @@
-// What every memory instruction does before it touches memory: finds its addresses, checks and counts them.
+// What every memory instruction does before it touches memory: finds its addresses and checks them.
 #pragma once
-
-#include <array>
 
 #include "tools/ptx/interpreter/block.hpp"
 
 namespace axion::ptx {
-
-using Addresses = std::array<U64, kLanes>;
 
 inline void find_addresses(Warp& w, const Instruction& i, Addresses& address) {
   const U64 offset = static_cast<U64>(i.value);

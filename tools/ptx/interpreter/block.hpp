@@ -1,6 +1,7 @@
 // Block: the warps of one block, and what they have in common.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -26,23 +27,21 @@ struct Dim {
 // last of them first. A program without races gives the same in every order.
 enum class Order { kLockstep, kForward, kBackward };
 
-class Block;
+using Addresses = std::array<U64, kLanes>;
 
-// What one access of a warp took, for who asks of what it was.
-struct Traffic {
-  Place place;
-  bool writes;
-  U64 address;         // of its first thread
-  U32 bytes;           // of all its threads
-  U32 units;           // sectors of far or local memory, or wavefronts of shared memory
-  const U64* sectors;  // their numbers, of far or local memory; those of local memory are the warp's own
+// One access of a warp, after its checks and before it touches memory, for who watches a program.
+struct WarpAccess {
+  const Warp& warp;  // its lanes that run (Warp::each), at this instruction
+  const Instruction& instruction;
+  Place place;               // where its threads go; the widest of their places, where these differ
+  const Addresses& address;  // of each lane that runs
+  U32 bytes;                 // of each
 };
 
 struct Options {
   Order order = Order::kLockstep;
-  bool traffic = false;                                       // counts sectors and wavefronts
-  std::function<void(const Block&, const Traffic&)> observe;  // called with each access, where traffic is counted
-  bool races = false;                                         // looks for races
+  std::function<void(const WarpAccess&)> observe;  // called with each access, where it is set
+  bool races = false;                              // looks for races
   // Backward branches of a warp between two barriers, after which it is taken to run for ever.
   U64 backward_limit = 50'000'000;
 };

@@ -33,12 +33,9 @@ struct CallSite {
   U32 line = 0;
 };
 
-// What was counted of one instruction.
+// How often one instruction was issued by warps, and run by active threads.
 struct Counts {
-  U64 issued = 0, lanes = 0;           // by warps; by active threads
-  U64 local = 0, shared = 0, far = 0;  // of `issued`: where a memory instruction's threads went
-  U64 sectors = 0, local_sectors = 0;  // 32 bytes each, of far and of local memory
-  U64 wavefronts = 0;                  // passages through the banks of shared memory
+  U64 issued = 0, lanes = 0;
 };
 
 // Where the threads of a memory instruction went last: what is looked at first the next time.

@@ -67,7 +67,7 @@ class Warp {
   }
   // The same for what costs much or is not defined for all lanes.
   template <typename F>
-  void each(F&& f) {
+  void each(F&& f) const {
     if (exec == kAllLanes) {
       for (int l = 0; l < kLanes; ++l) f(l);
     } else {

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "tools/ptx/interpreter/block.hpp"
+#include "tools/ptx/profile/traffic.hpp"
 
 namespace axion::ptx {
 

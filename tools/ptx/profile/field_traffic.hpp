@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/model/world_places.hpp"
-#include "tools/ptx/interpreter/block.hpp"
+#include "tools/ptx/profile/traffic.hpp"
 
 namespace axion::ptx {
 
@@ -15,7 +15,7 @@ struct FieldSum {
   U64 sectors = 0, passed = 0, wavefronts = 0, accesses = 0, moved = 0;  // moved: bytes of all threads
 };
 
-// Books what `Options::observe` tells it. The view is read where the kernel's block keeps it: ResidentState, the only
+// Books what `TrafficCounter::observe` tells it. The view is read where the kernel's block keeps it: ResidentState, the only
 // static variable of its shared memory.
 template <typename Real>
 class FieldTraffic {

@@ -11,14 +11,11 @@
 namespace axion::ptx {
 namespace {
 
-void add(Counts& sum, const Counts& c) {
-  sum.issued += c.issued, sum.lanes += c.lanes;
-  sum.local += c.local, sum.shared += c.shared, sum.far += c.far;
-  sum.sectors += c.sectors, sum.local_sectors += c.local_sectors, sum.wavefronts += c.wavefronts;
-}
-
-void add(Sum& sum, const Counts& c, Class kind) {
-  add(sum.counts, c);
+void add(Sum& sum, const Counts& c, const TrafficCounts& t, Class kind) {
+  sum.counts.issued += c.issued, sum.counts.lanes += c.lanes;
+  TrafficCounts& traffic = sum.traffic;
+  traffic.local += t.local, traffic.shared += t.shared, traffic.far += t.far;
+  traffic.sectors += t.sectors, traffic.local_sectors += t.local_sectors, traffic.wavefronts += t.wavefronts;
   sum.classes[static_cast<std::size_t>(kind)] += c.issued;
 }
 
@@ -35,7 +32,7 @@ std::string readable(const std::string& name) {
 
 }  // namespace
 
-Profile make_profile(const Module& module) {
+Profile make_profile(const Module& module, const TrafficCounter& traffic) {
   Profile profile;
   std::map<std::pair<U32, U32>, NamedSum> lines;
   for (const auto& [name, function] : module.functions) {
@@ -43,13 +40,16 @@ Profile make_profile(const Module& module) {
     f.name = readable(name);
     std::map<std::pair<U32, U32>, NamedSum> own;
     for (std::size_t k = 0; k < function->code.size(); ++k) {
-      add(f.sum, function->counts[k], function->code[k].kind);
-      add(profile.total, function->counts[k], function->code[k].kind);
-      if (function->counts[k].issued == 0) continue;
+      const Instruction& i = function->code[k];
+      const Counts& counts = function->counts[k];
+      const TrafficCounts took = traffic.of(*function, k);
+      add(f.sum, counts, took, i.kind);
+      add(profile.total, counts, took, i.kind);
+      if (counts.issued == 0) continue;
       for (auto* map : {&lines, &own}) {
-        NamedSum& line = (*map)[{function->code[k].source_file, function->code[k].source}];
-        if (line.name.empty()) line.name = module.source(function->code[k]);
-        add(line.sum, function->counts[k], function->code[k].kind);
+        NamedSum& line = (*map)[{i.source_file, i.source}];
+        if (line.name.empty()) line.name = module.source(i);
+        add(line.sum, counts, took, i.kind);
       }
     }
     for (auto& [place, line] : own) f.lines.push_back(std::move(line));

@@ -1,4 +1,4 @@
-// What a machine counted, summed by class and by function.
+// What a machine ran, and what its accesses took, summed by class, function and line of the source.
 #pragma once
 
 #include <array>
@@ -6,11 +6,13 @@
 #include <vector>
 
 #include "tools/ptx/interpreter/machine.hpp"
+#include "tools/ptx/profile/traffic.hpp"
 
 namespace axion::ptx {
 
 struct Sum {
   Counts counts;
+  TrafficCounts traffic;
   std::array<U64, kClasses> classes{};  // warp instructions
   // All but parameters, which a device passes in registers.
   U64 warp_instructions() const { return counts.issued - classes[int(Class::kParameter)]; }
@@ -29,7 +31,8 @@ struct Profile {
   std::vector<NamedSum> functions, lines;
 };
 
-Profile make_profile(const Module& module);
+// Of all that ran since counts were cleared (Machine::clear_counts, TrafficCounter::clear).
+Profile make_profile(const Module& module, const TrafficCounter& traffic);
 
 // For sass.py: a line for each function (its name in PTX) and line of the source that it has, with the instructions
 // that PTX has there and how many of them warps issued, parted by tabs. Parameters are left out of both. False where

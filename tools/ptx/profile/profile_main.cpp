@@ -51,11 +51,12 @@ void print(const char* what, const std::vector<ptx::NamedSum>& sums, const ptx::
               what);
   for (std::size_t k = 0; k < std::min(kRows, sums.size()); ++k) {
     const ptx::Counts& c = sums[k].sum.counts;
+    const ptx::TrafficCounts& t = sums[k].sum.traffic;
     const double issued = static_cast<double>(sums[k].sum.warp_instructions());
     std::printf("  %9.0f %5.1f%% %5.1f %7.0f %7.0f %7.0f %7.0f %7.0f  %.130s\n", issued / steps,
                 100.0 * issued / double(total.warp_instructions()), double(c.lanes) / double(c.issued),
-                double(c.far) / steps, double(c.local) / steps, double(c.shared) / steps, double(c.sectors) / steps,
-                double(c.wavefronts) / steps, sums[k].name.c_str());
+                double(t.far) / steps, double(t.local) / steps, double(t.shared) / steps, double(t.sectors) / steps,
+                double(t.wavefronts) / steps, sums[k].name.c_str());
   }
 }
 
@@ -81,17 +82,17 @@ void print(const ptx::Profile& profile, double steps) {
   std::printf("  %12.0f world-steps/s at most by issue: %.0f multiprocessors, %.0f a clock, %.3f GHz\n",
               kMultiprocessors * kIssued * kHertz / issued, kMultiprocessors, kIssued, kHertz / 1e9);
   std::printf("  %12.0f world-steps/s at most by wavefronts of shared memory, one a clock\n",
-              kMultiprocessors * kHertz * steps / static_cast<double>(total.counts.wavefronts));
+              kMultiprocessors * kHertz * steps / static_cast<double>(total.traffic.wavefronts));
   std::printf("  %12.1f active lanes of 32\n", lanes);
   const auto row = [&](const char* name, ptx::U64 count) {
     std::printf("  %12.0f %s\n", static_cast<double>(count) / steps, name);
   };
-  row("accesses of far memory by warps", total.counts.far);
-  row("sectors of 32 bytes in far memory", total.counts.sectors);
-  row("accesses of local memory", total.counts.local);
-  row("sectors of 32 bytes in local memory", total.counts.local_sectors);
-  row("accesses of shared memory", total.counts.shared);
-  row("wavefronts of shared memory", total.counts.wavefronts);
+  row("accesses of far memory by warps", total.traffic.far);
+  row("sectors of 32 bytes in far memory", total.traffic.sectors);
+  row("accesses of local memory", total.traffic.local);
+  row("sectors of 32 bytes in local memory", total.traffic.local_sectors);
+  row("accesses of shared memory", total.traffic.shared);
+  row("wavefronts of shared memory", total.traffic.wavefronts);
   std::printf("by class:\n");
   for (int k = 0; k < ptx::kClasses; ++k) {
     if (total.classes[k] > 0) row(std::string(ptx::kClassNames[k]).c_str(), total.classes[k]);
@@ -167,8 +168,9 @@ int run(BenchOptions options, const OwnOptions& own) {
   ptx::FieldTraffic<Real> fields(axion::model::batch_view(model.arrays<Real>().view(), spec.options));
   std::vector<ptx::CacheModel> caches;
   for (const int kib : kCachesKib) caches.emplace_back(ptx::U64(kib) << 10);
-  ptx::runtime_options().traffic = true;
-  ptx::runtime_options().observe = [&](const ptx::Block& block, const ptx::Traffic& traffic) {
+  ptx::TrafficCounter counter;
+  ptx::runtime_options().observe = [&](const ptx::WarpAccess& access) { counter.add(access); };
+  counter.observe = [&](const ptx::Block& block, const ptx::Traffic& traffic) {
     ptx::U64 passed = 0;  // the least cache
     for (std::size_t k = caches.size(); k-- > 0;) passed = caches[k].add(traffic);
     fields.add(block, traffic, passed);
@@ -181,6 +183,7 @@ int run(BenchOptions options, const OwnOptions& own) {
   advance(*engine, *batch, options, ranges, 0, options.warmup_steps);
   ptx::Machine& machine = ptx::Runtime::get().machine();
   machine.clear_counts();
+  counter.clear();
   fields.clear();
   for (ptx::CacheModel& cache : caches) cache.clear();
   advance(*engine, *batch, options, ranges, options.warmup_steps, options.steps);
@@ -189,7 +192,7 @@ int run(BenchOptions options, const OwnOptions& own) {
               options.worlds, options.steps, options.warmup_steps, options.precision.c_str(), device.block_threads,
               static_cast<long long>(device.near_bytes));
   const double steps = double(options.worlds) * options.steps;
-  print(ptx::make_profile(machine.module()), steps);
+  print(ptx::make_profile(machine.module(), counter), steps);
   if (!own.counts.empty() && !ptx::write_line_counts(machine.module(), own.counts)) {
     std::fprintf(stderr, "axion-ptx-profile: --counts '%s' cannot be written\n", own.counts.c_str());
     return 1;

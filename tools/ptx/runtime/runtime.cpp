@@ -25,7 +25,6 @@ Options options_from_environment() {
   const char* list = std::getenv("AXION_PTX");
   const std::string_view words = list == nullptr ? "" : list;
   options.races = words.find("races") != words.npos;
-  options.traffic = words.find("traffic") != words.npos;
   if (words.find("forward") != words.npos) options.order = Order::kForward;
   if (words.find("backward") != words.npos) options.order = Order::kBackward;
   return options;

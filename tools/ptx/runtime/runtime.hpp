@@ -12,13 +12,13 @@
 #include <string>
 #include <vector>
 
-#include "tools/ptx/runtime/cuda_api.cuh"
 #include "tools/ptx/interpreter/machine.hpp"
+#include "tools/ptx/runtime/cuda_api.cuh"
 
 namespace axion::ptx {
 
-// Before the first use; else from the environment: AXION_PTX is a list of "races", "traffic", and "forward" or
-// "backward" (Order).
+// Before the first use; else from the environment: AXION_PTX is a list of "races", and "forward" or "backward"
+// (Order).
 Options& runtime_options();
 
 class Runtime {
