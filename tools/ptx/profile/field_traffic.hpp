@@ -11,12 +11,13 @@ namespace axion::ptx {
 
 struct FieldSum {
   std::string name;
-  std::size_t bytes = 0;                                                 // of the field in one world
-  U64 sectors = 0, passed = 0, wavefronts = 0, accesses = 0, moved = 0;  // moved: bytes of all threads
+  std::size_t bytes = 0;  // of the field in one world
+  // moved: bytes of all threads
+  U64 sectors = 0, passed = 0, wavefronts = 0, accesses = 0, moved = 0;
 };
 
-// Books what `TrafficCounter::observe` tells it. The view is read where the kernel's block keeps it: ResidentState, the only
-// static variable of its shared memory.
+// Books what `TrafficCounter::observe` tells it. The view is read where the kernel's block keeps it: ResidentState, the
+// only static variable of its shared memory.
 template <typename Real>
 class FieldTraffic {
  public:
