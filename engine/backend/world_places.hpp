@@ -48,7 +48,7 @@ AXION_HD inline void bind_field(model::WorldView<Real>* view, int i, const Place
 // Calls f(pointer, thousandths of a step's accesses) for every field of scratch, first the one that spares
 // most traffic a byte.
 //
-// Counted on the emulated GPU (tests/ptx/heat.py: one warp a world, no near memory, float32, preset default, robots
+// Counted on the emulated GPU (heat.py in tools/ptx: one warp a world, no near memory, float32, preset default, robots
 // that have lain down; humanoid.xml thrice, the quadruped and the wheeled robot of this repository and ant.xml once):
 // fields by the sectors that a first cache of 2 KiB, what one of sixteen worlds has beside 12 KB of near memory, lets
 // pass; shares are of the warps' accesses to fields, of which state and parameters have 4 %. What none of these

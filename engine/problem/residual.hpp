@@ -5,7 +5,7 @@
 //   control   J u + λ/β − α/β; with bounded impulse (r + 1/β)|λ − proj(λ*)|
 //   contacts  |min(a, r_n λ_n)|, limits alike; friction r_t|λ_f − proj_c(λ*)|
 // All in m/s or rad/s. A row may be `tolerance`, or what rounding leaves of it where that is more: positions carry 16
-// units in the last place of a metre over h, velocities four of the terms that were summed, or of what arms add to them.
+// units in the last place of a metre over h, velocities four of the terms summed, or of what arms add to them.
 // J_F: joint impulses act along J(q⁻) (PREVIOUS, LINEARISED), J(q⁺) (CURRENT) or a blend. Source: seeds, section
 // Complete nonlinear system.
 #pragma once
