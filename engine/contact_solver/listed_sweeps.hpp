@@ -6,7 +6,7 @@
 // own pace: momentum that starts anew suits the list that it is for, and the sweeps that the slowest need pass over a
 // fraction of the pile. In float32 momentum amplifies what rounding leaves between impulses and velocities by 1/(1 −
 // m); velocities made anew end that, so what a sweep of all believes is what residual.hpp judges. Free bodies are swept
-// by groups of contacts (slot_sweeps.hpp), all else a contact or row at a time (UnitSweeps, below). Called by
+// by groups of contacts (coloured_sweeps.hpp), all else a contact or row at a time (UnitSweeps, below). Called by
 // sweep_round.hpp alone.
 #pragma once
 
@@ -65,7 +65,7 @@ struct UnitSweeps {
     });
   }
 
-  // A sweep over all units. Returns whether one was above `share` of its tolerance; sweep_moves: which.
+  // A sweep over all units. Returns whether one was above `share` of its tolerance; unit_unsettled: which.
   template <typename Real, typename Team>
   AXION_HD_CALL static bool sweep_all(const Team& team, const Problem<Real>& p, Real share) {
     bool moving = false;
@@ -77,7 +77,7 @@ struct UnitSweeps {
     return moving;
   }
 
-  // sweep_list, sweep_movers: the units that move and those that share a tree of bodies with them; bodies whose
+  // listed_row, listed_body: the units that move and those that share a tree of bodies with them; bodies whose
   // velocities these change. Or all of both. In their own order.
   template <typename Real, typename Team>
   AXION_HD_CALL static SweptList list(const Team& team, const Problem<Real>& p, bool local) {
