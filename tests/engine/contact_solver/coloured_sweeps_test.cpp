@@ -1,5 +1,5 @@
 // Contacts of free bodies in slots: their colours, and sweeps over them beside sweeps over one contact after another.
-#include "engine/contact_solver/slot_sweeps.hpp"
+#include "engine/contact_solver/coloured_sweeps.hpp"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@
 namespace axion {
 namespace {
 
-constexpr int kLanes = solver::kSlotLanes;
+constexpr int kLanes = solver::kGroupContacts;
 
 // A big plate with many balls on it: more contacts on one body than there are colours.
 model::SceneSpec loaded_plate() {
@@ -54,13 +54,13 @@ struct Readied {
 
 // Contacts by colours, as the slots of `slots` have them.
 template <typename Real>
-std::vector<std::vector<int>> contacts_of(const solver::Problem<Real>& p, const solver::Slots& slots) {
+std::vector<std::vector<int>> contacts_of(const solver::Problem<Real>& p, const solver::ColouredContacts& slots) {
   std::vector<std::vector<int>> colours;
   const int* start = solver::colour_start(p, slots);
   for (int k = 0; k < slots.colours; ++k) {
     colours.emplace_back();
     for (int slot = kLanes * start[k]; slot < kLanes * start[k + 1]; ++slot) {
-      if (p.w.sweeps.slot_contact[slot] >= 0) colours.back().push_back(p.w.sweeps.slot_contact[slot]);
+      if (p.w.sweeps.coloured_contact[slot] >= 0) colours.back().push_back(p.w.sweeps.coloured_contact[slot]);
     }
   }
   return colours;
@@ -80,31 +80,31 @@ void expect_colours_part_bodies(const solver::Problem<Real>& p, const std::vecto
 }
 
 template <typename Real>
-class SlotSweeps : public ::testing::Test {};
-TYPED_TEST_SUITE(SlotSweeps, testing::Precisions, testing::PrecisionNames);
+class ColouredSweeps : public ::testing::Test {};
+TYPED_TEST_SUITE(ColouredSweeps, testing::Precisions, testing::PrecisionNames);
 
-TYPED_TEST(SlotSweeps, every_contact_has_one_slot_and_no_colour_moves_a_body_twice) {
+TYPED_TEST(ColouredSweeps, every_contact_has_one_slot_and_no_colour_moves_a_body_twice) {
   for (unsigned seed = 1; seed <= 5; ++seed) {
     const Readied<TypeParam> ready(testing::heap(36, 0.5), seed);
     const auto& p = ready.problem();
     ASSERT_GT(p.contact_count, 2 * kLanes);
-    const solver::Slots all = solver::place_contacts(team::SerialTeam{}, p);
+    const solver::ColouredContacts all = solver::place_contacts(team::SerialTeam{}, p);
     ASSERT_GT(all.colours, 3);
     const auto colours = contacts_of(p, all);
     expect_colours_part_bodies(p, colours);
     std::set<int> seen;
     for (const auto& colour : colours) seen.insert(colour.begin(), colour.end());
     EXPECT_EQ(int(seen.size()), p.contact_count);
-    EXPECT_EQ(std::count_if(p.w.sweeps.slot_contact, p.w.sweeps.slot_contact + kLanes * all.groups,
+    EXPECT_EQ(std::count_if(p.w.sweeps.coloured_contact, p.w.sweeps.coloured_contact + kLanes * all.groups,
                             [](int i) { return i >= 0; }),
               p.contact_count)
         << "one slot each";
 
     const auto keep = [&](int slot) {
-      return p.w.sweeps.slot_contact[slot] >= 0 && p.w.sweeps.slot_contact[slot] % 5 == 0;
+      return p.w.sweeps.coloured_contact[slot] >= 0 && p.w.sweeps.coloured_contact[slot] % 5 == 0;
     };
     const int wanted = (p.contact_count + 4) / 5;
-    const solver::Slots listed = solver::place_listed(team::SerialTeam{}, p, all, wanted, keep);
+    const solver::ColouredContacts listed = solver::place_listed(team::SerialTeam{}, p, all, wanted, keep);
     ASSERT_GE(listed.colours, 0);
     const auto some = contacts_of(p, listed);
     expect_colours_part_bodies(p, some);
@@ -116,21 +116,21 @@ TYPED_TEST(SlotSweeps, every_contact_has_one_slot_and_no_colour_moves_a_body_twi
   }
 }
 
-TYPED_TEST(SlotSweeps, a_sweep_is_that_of_one_contact_after_another_in_the_order_of_slots) {
+TYPED_TEST(ColouredSweeps, a_sweep_is_that_of_one_contact_after_another_in_the_order_of_slots) {
   using Real = TypeParam;
   const team::SerialTeam team;
   const double tolerance = 2000 * testing::epsilon<Real>();
   for (unsigned seed = 1; seed <= 5; ++seed) {
     Readied<Real> lanes(testing::heap(36, 0.5), seed), alone(testing::heap(36, 0.5), seed);
     const auto &p = lanes.problem(), &q = alone.problem();
-    const solver::SlotSweeps sweeps = solver::SlotSweeps::start(team, p);
+    const solver::ColouredSweeps sweeps = solver::ColouredSweeps::start(team, p);
     ASSERT_GT(sweeps.all.colours, 0);
     bool moving = true;
     for (int k = 0; k < 4; ++k) {
       sweeps.renew(team, p), solver::UnitSweeps::renew(team, q);
       for (int b = 0; b < p.m.body_count; ++b) {
         for (int i = 0; i < 6; ++i) {
-          EXPECT_NEAR(p.w.sweeps.body_velocity[solver::kBodySlot * b + i], q.w.sweeps.body_velocity[6 * b + i],
+          EXPECT_NEAR(p.w.sweeps.body_velocity[solver::kBodyNumbers * b + i], q.w.sweeps.body_velocity[6 * b + i],
                       30 * tolerance)
               << b << ", " << i;
         }
@@ -152,19 +152,19 @@ TYPED_TEST(SlotSweeps, a_sweep_is_that_of_one_contact_after_another_in_the_order
 }
 
 // What a list leaves out is held; what is in it has the velocities of all that was done before.
-TYPED_TEST(SlotSweeps, lists_hold_what_has_settled) {
+TYPED_TEST(ColouredSweeps, lists_hold_what_has_settled) {
   using Real = TypeParam;
   const team::SerialTeam team;
   int packed = 0;
   for (unsigned seed = 1; seed <= 6; ++seed) {
     Readied<Real> ready(testing::heap(90, 0.5), seed);
     const auto& p = ready.problem();
-    const solver::SlotSweeps sweeps = solver::SlotSweeps::start(team, p);
+    const solver::ColouredSweeps sweeps = solver::ColouredSweeps::start(team, p);
     for (int k = 0; k < 120; ++k) {
       sweeps.renew(team, p);
       if (!sweeps.sweep_all(team, p, Real(0.5))) break;
       const std::vector<Real> before = ready.impulses();
-      const solver::SweptSlots list = sweeps.list(team, p, true);
+      const solver::SweptColours list = sweeps.list(team, p, true);
       sweeps.begin(team, p, list);
       for (int sweep = 0; sweep < 2; ++sweep) sweeps.sweep(team, p, list, Real(0.5));
       sweeps.keep_impulses(team, p, list);
@@ -183,7 +183,7 @@ TYPED_TEST(SlotSweeps, lists_hold_what_has_settled) {
   EXPECT_GT(packed, 5) << "no list was short: the test shows nothing";
 }
 
-TYPED_TEST(SlotSweeps, settle_a_heap) {
+TYPED_TEST(ColouredSweeps, settle_a_heap) {
   using Real = TypeParam;
   const team::SerialTeam team;
   Readied<Real> ready(testing::heap(36, 0.5));
@@ -195,7 +195,7 @@ TYPED_TEST(SlotSweeps, settle_a_heap) {
 }
 
 // One body with more contacts than there are colours: its world is swept a contact at a time.
-TYPED_TEST(SlotSweeps, a_loaded_plate_is_swept_without_slots) {
+TYPED_TEST(ColouredSweeps, a_loaded_plate_is_swept_without_slots) {
   using Real = TypeParam;
   const team::SerialTeam team;
   Readied<Real> ready(loaded_plate());

@@ -3,9 +3,10 @@
 // A visit of a contact alone waits for the one before it, and for numbers that lie apart. Contacts of one colour share
 // no body, so that they can be solved together, by lanes of vector registers or by threads of a GPU, with the bits of
 // any order. Colours are greedy, in the contacts' order: spheres have seven to nine. A sweep in the order of colours
-// takes as many sweeps as one in any other order (METHOD.md). What a visit reads lies by field: number f of a group's
-// sixteen contacts is [kSlotLanes f, kSlotLanes (f + 1)) of its numbers. Slots left over at a colour's end are of no
-// contact, between the world and itself, whose velocity and mobility are zero. Called by slot_sweeps.hpp alone.
+// takes as many sweeps as one in any other order (METHOD.md). A contact's place in the groups is its slot. What a
+// visit reads lies by field: number f of a group's sixteen contacts is [kGroupContacts f, kGroupContacts (f + 1)) of
+// its numbers. Slots left over at a colour's end are of no contact, between the world and itself, whose velocity and
+// mobility are zero. Called by coloured_sweeps.hpp alone.
 #pragma once
 
 #include "engine/contact_solver/contact_sweeps.hpp"
@@ -13,53 +14,53 @@
 namespace axion::solver {
 
 // Numbers of a slot. Rows n, t1, t2 by threes.
-enum SlotField : int {
-  kSlotLine = 0,      // l of each row
-  kSlotTurnA = 9,     // k_a
-  kSlotTurnB = 18,    // k_b
-  kSlotMoveA = 27,    // angular velocity of a for an impulse of one along each row
-  kSlotMoveB = 36,    // and of b
-  kSlotMass = 45,     // 1/m of a, of b
-  kSlotGain = 47,     // J V Jᵀ but for its first row
-  kSlotInverse = 53,  // what solve_contact_alone divides by
-  kSlotFriction = 56,
-  kSlotVelocity = 57,  // what rows' velocities are measured from
-  kSlotCompliance = 60,
-  kSlotScale = 61,      // row_scale of n and t1
-  kSlotTolerance = 63,  // row_tolerance of them
-  kSlotImpulse = 65,    // λ,
-  kSlotLast = 68,       // after the last sweep,
-  kSlotSum = 71,        // and their sum over the sweeps of a mean
+enum PackedField : int {
+  kPackedLine = 0,      // l of each row
+  kPackedTurnA = 9,     // k_a
+  kPackedTurnB = 18,    // k_b
+  kPackedMoveA = 27,    // angular velocity of a for an impulse of one along each row
+  kPackedMoveB = 36,    // and of b
+  kPackedMass = 45,     // 1/m of a, of b
+  kPackedGain = 47,     // J V Jᵀ but for its first row
+  kPackedInverse = 53,  // what solve_contact_alone divides by
+  kPackedFriction = 56,
+  kPackedVelocity = 57,  // what rows' velocities are measured from
+  kPackedCompliance = 60,
+  kPackedScale = 61,      // row_scale of n and t1
+  kPackedTolerance = 63,  // row_tolerance of them
+  kPackedImpulse = 65,    // λ,
+  kPackedLast = 68,       // after the last sweep,
+  kPackedSum = 71,        // and their sum over the sweeps of a mean
 };
-static_assert(kSlotSum + 3 == kSlotFields);
+static_assert(kPackedSum + 3 == kPackedFields);
 
 // Groups that are swept together: those of all contacts, or of the listed ones.
-struct Slots {
+struct ColouredContacts {
   int which;            // 0 all, 1 listed
   int colours, groups;  // colours is negative where they did not fit
 };
 
-inline constexpr int kBodySlot = 8;  // numbers of sweep_velocity for a body: linear, angular, two zeros
+inline constexpr int kBodyNumbers = 8;  // numbers of body_velocity for a body: linear, angular, two zeros
 
 template <typename Real>
-AXION_HD inline const int* colour_start(const Problem<Real>& p, const Slots& slots) {
+AXION_HD inline const int* colour_start(const Problem<Real>& p, const ColouredContacts& slots) {
   return p.w.sweeps.colour_start + slots.which * (kMaxColours + 1);
 }
 
 // Number `field` of a slot.
 template <typename Real>
-AXION_HD inline Real& slot_number(const Problem<Real>& p, int slot, int field) {
-  constexpr int lanes = kSlotLanes;
-  return p.w.sweeps.slot_number[(slot / lanes * kSlotFields + field) * lanes + slot % lanes];
+AXION_HD inline Real& packed_number(const Problem<Real>& p, int slot, int field) {
+  constexpr int lanes = kGroupContacts;
+  return p.w.sweeps.packed_number[(slot / lanes * kPackedFields + field) * lanes + slot % lanes];
 }
 
 template <typename Real>
-AXION_HD inline int& slot_body(const Problem<Real>& p, int slot, int side) {
-  constexpr int lanes = kSlotLanes;
-  return p.w.sweeps.slot_body[(2 * (slot / lanes) + side) * lanes + slot % lanes];
+AXION_HD inline int& packed_body(const Problem<Real>& p, int slot, int side) {
+  constexpr int lanes = kGroupContacts;
+  return p.w.sweeps.packed_body[(2 * (slot / lanes) + side) * lanes + slot % lanes];
 }
 
-// slot_colour: of each contact the first that neither of its bodies has; kMaxColours where they have all.
+// contact_colour: of each contact the first that neither of its bodies has; kMaxColours where they have all.
 template <typename Real, typename Team>
 AXION_HD inline void colour_contacts(const Team& team, const Problem<Real>& p) {
   team.for_each(p.m.body_count, [&](int b) { p.w.sweeps.body_colours[b] = 0; });
@@ -81,16 +82,16 @@ AXION_HD inline void colour_contacts(const Team& team, const Problem<Real>& p) {
 // A contact's place among its colour's: found by `place`, which fills one colour from a slot on and returns how many it
 // has. Colours begin with group `first`, and go on until `all` have a place or none is left.
 template <typename Real, typename Team, typename Place>
-AXION_HD inline Slots place_colours(const Team& team, const Problem<Real>& p, int which, int first, int all,
-                                    Place&& place) {
-  constexpr int lanes = kSlotLanes;
-  const int capacity = slot_groups(p.m);
+AXION_HD inline ColouredContacts place_colours(const Team& team, const Problem<Real>& p, int which, int first, int all,
+                                               Place&& place) {
+  constexpr int lanes = kGroupContacts;
+  const int capacity = contact_groups(p.m);
   int* start = p.w.sweeps.colour_start + which * (kMaxColours + 1);
   int group = first, placed = 0, colour = 0;
   for (; placed < all && colour < kMaxColours; ++colour) {
     const int slot = lanes * group, count = place(colour, slot), next = group + (count + lanes - 1) / lanes;
     if (next > capacity) return {which, -1, 0};
-    team.for_each(lanes * (next - group) - count, [=](int i) { p.w.sweeps.slot_contact[slot + count + i] = -1; });
+    team.for_each(lanes * (next - group) - count, [=](int i) { p.w.sweeps.coloured_contact[slot + count + i] = -1; });
     team.for_each(1, [=](int) { start[colour] = group; });
     placed += count, group = next;
   }
@@ -101,12 +102,12 @@ AXION_HD inline Slots place_colours(const Team& team, const Problem<Real>& p, in
 // Emits a contact into the slot that is its place, where there is one.
 template <typename Real>
 AXION_HD inline void put_contact(const Problem<Real>& p, int slot, int contact) {
-  if (slot < kSlotLanes * slot_groups(p.m)) p.w.sweeps.slot_contact[slot] = contact;
+  if (slot < kGroupContacts * contact_groups(p.m)) p.w.sweeps.coloured_contact[slot] = contact;
 }
 
-// Slots of all contacts, by colours. Their numbers are filled in by pack_slots.
+// Slots of all contacts, by colours. Their numbers are filled in by pack_contacts.
 template <typename Real, typename Team>
-AXION_HD_CALL Slots place_contacts(const Team& team, const Problem<Real>& p) {
+AXION_HD_CALL ColouredContacts place_contacts(const Team& team, const Problem<Real>& p) {
   colour_contacts(team, p);
   return place_colours(team, p, 0, 0, p.contact_count, [&](int colour, int slot) {
     return team.filter(
@@ -117,14 +118,15 @@ AXION_HD_CALL Slots place_contacts(const Team& team, const Problem<Real>& p) {
 
 // The same of the contacts of `all` for which keep(slot) holds, `count` in number, in groups after theirs.
 template <typename Real, typename Team, typename Keep>
-AXION_HD_CALL Slots place_listed(const Team& team, const Problem<Real>& p, const Slots& all, int count, Keep&& keep) {
+AXION_HD_CALL ColouredContacts place_listed(const Team& team, const Problem<Real>& p, const ColouredContacts& all,
+                                            int count, Keep&& keep) {
   const int* start = colour_start(p, all);
   return place_colours(team, p, 1, all.groups, count, [&](int colour, int slot) {
     if (colour >= all.colours) return 0;
-    const int from = kSlotLanes * start[colour], to = kSlotLanes * start[colour + 1];
+    const int from = kGroupContacts * start[colour], to = kGroupContacts * start[colour + 1];
     return team.filter(
         to - from, [&](int k) { return keep(from + k); },
-        [&](int k, int place) { put_contact(p, slot + place, p.w.sweeps.slot_contact[from + k]); });
+        [&](int k, int place) { put_contact(p, slot + place, p.w.sweeps.coloured_contact[from + k]); });
   });
 }
 
@@ -168,27 +170,29 @@ AXION_HD_CALL void pack_contact(const Problem<Real>& p, int slot, int i) {
     G[k] = (a.mass + b.mass) * row_product(line, line, r, c) + turns;
   }
   invert_swept_block(G, p.w.sweeps.row_compliance[row], p.w.row_scale + row, inverse);
-  Real* to = &slot_number(p, slot, 0);
+  Real* to = &packed_number(p, slot, 0);
   const auto put = [=](int field, int count, const Real* from) {
-    for (int k = 0; k < count; ++k) to[kSlotLanes * (field + k)] = from[k];
+    for (int k = 0; k < count; ++k) to[kGroupContacts * (field + k)] = from[k];
   };
-  put(kSlotLine, 9, line), put(kSlotTurnA, 9, a.turn), put(kSlotTurnB, 9, b.turn), put(kSlotMoveA, 9, a.move);
-  put(kSlotMoveB, 9, b.move), put(kSlotMass, 1, &a.mass), put(kSlotMass + 1, 1, &b.mass), put(kSlotGain, 6, G + 3);
-  put(kSlotInverse, 3, inverse), put(kSlotFriction, 1, &contact.friction),
-      put(kSlotVelocity, 3, p.w.sweeps.start_velocity + row);
-  put(kSlotCompliance, 1, p.w.sweeps.row_compliance + row), put(kSlotScale, 2, p.w.row_scale + row);
-  put(kSlotTolerance, 2, p.w.row_tolerance + row), put(kSlotImpulse, 3, p.w.lambda + row);
-  slot_body(p, slot, 0) = contact.body_a, slot_body(p, slot, 1) = contact.body_b < 0 ? p.m.body_count : contact.body_b;
+  put(kPackedLine, 9, line), put(kPackedTurnA, 9, a.turn), put(kPackedTurnB, 9, b.turn), put(kPackedMoveA, 9, a.move);
+  put(kPackedMoveB, 9, b.move), put(kPackedMass, 1, &a.mass), put(kPackedMass + 1, 1, &b.mass),
+      put(kPackedGain, 6, G + 3);
+  put(kPackedInverse, 3, inverse), put(kPackedFriction, 1, &contact.friction),
+      put(kPackedVelocity, 3, p.w.sweeps.start_velocity + row);
+  put(kPackedCompliance, 1, p.w.sweeps.row_compliance + row), put(kPackedScale, 2, p.w.row_scale + row);
+  put(kPackedTolerance, 2, p.w.row_tolerance + row), put(kPackedImpulse, 3, p.w.lambda + row);
+  packed_body(p, slot, 0) = contact.body_a,
+                       packed_body(p, slot, 1) = contact.body_b < 0 ? p.m.body_count : contact.body_b;
 }
 
 // Fills the slots in [first, first + count), a whole number of groups.
 template <typename Real, typename Team>
-AXION_HD inline void pack_slots(const Team& team, const Problem<Real>& p, int first, int count) {
+AXION_HD inline void pack_contacts(const Team& team, const Problem<Real>& p, int first, int count) {
   team.for_each(count, [&](int k) {
-    const int slot = first + k, i = p.w.sweeps.slot_contact[slot];
+    const int slot = first + k, i = p.w.sweeps.coloured_contact[slot];
     if (i >= 0) return pack_contact(p, slot, i);
-    for (int field = 0; field < kSlotFields; ++field) slot_number(p, slot, field) = 0;
-    slot_body(p, slot, 0) = slot_body(p, slot, 1) = p.m.body_count;
+    for (int field = 0; field < kPackedFields; ++field) packed_number(p, slot, field) = 0;
+    packed_body(p, slot, 0) = packed_body(p, slot, 1) = p.m.body_count;
   });
 }
 
