@@ -91,7 +91,8 @@ Result<std::shared_ptr<const Model>> compile_model(const model::SceneSpec& scene
 // ---- Fields ---------------------------------------------------------------------------------------------------------
 
 // DType, Field and Outcome are in model/fields.hpp.
-std::string_view field_name(Field field);  // "body_pose", ...
+std::string_view field_name(Field field);                                   // "body_pose", ...
+std::vector<std::int64_t> field_shape(const ModelInfo& info, Field field);  // of one world
 Result<Field> field_from_name(std::string_view name);
 
 // ---- Steps ----------------------------------------------------------------------------------------------------------

@@ -95,43 +95,12 @@ std::span<const std::int32_t> EngineBatch::resolve(std::span<const std::int32_t>
 }
 
 std::vector<std::int64_t> EngineBatch::field_shape(Field field) const {
-  const ModelInfo& info = model_->info();
-  const auto size = [](const auto& list) { return static_cast<std::int64_t>(list.size()); };
-  switch (field) {
-    case Field::kBodyPose:
-      return {size(info.bodies), 7};
-    case Field::kBodyVelocity:
-      return {size(info.bodies), 6};
-    case Field::kJointPosition:
-      return {info.joint_position_count};
-    case Field::kJointVelocity:
-      return {info.joint_velocity_count};
-    case Field::kJointImpulse:
-      return {size(info.joints), 6};
-    case Field::kControl:
-      return {size(info.actuators)};
-    case Field::kContactCount:
-    case Field::kOutcome:
-    case Field::kTime:
-    case Field::kStepIndex:
-      return {};
-  }
-  return {};
+  return axion::field_shape(model_->info(), field);
 }
 
 DType EngineBatch::field_dtype(Field field) const {
-  switch (field) {
-    case Field::kContactCount:
-      return DType::kInt32;
-    case Field::kOutcome:
-      return DType::kUint32;
-    case Field::kTime:
-      return DType::kFloat64;
-    case Field::kStepIndex:
-      return DType::kInt64;
-    default:
-      return real_dtype();
-  }
+  const FieldDescription& description = description_of(field);
+  return description.is_real ? real_dtype() : description.dtype;
 }
 
 std::int64_t EngineBatch::field_bytes(Field field) const {

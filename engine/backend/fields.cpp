@@ -1,28 +1,11 @@
 // Names and element types of engine.hpp.
-#include <array>
-#include <utility>
+#include <string>
+#include <string_view>
 
 #include "engine/backend/text.hpp"
 #include "engine/engine.hpp"
 
 namespace axion {
-namespace {
-
-constexpr std::array<std::pair<Field, std::string_view>, kFieldCount> kFieldNames{{
-    {Field::kBodyPose, "body_pose"},
-    {Field::kBodyVelocity, "body_velocity"},
-    {Field::kJointPosition, "joint_position"},
-    {Field::kJointVelocity, "joint_velocity"},
-    {Field::kJointImpulse, "joint_impulse"},
-    {Field::kControl, "control"},
-    {Field::kContactCount, "contact_count"},
-    {Field::kOutcome, "outcome"},
-    {Field::kTime, "time"},
-    {Field::kStepIndex, "step_index"},
-}};
-
-}  // namespace
-
 std::size_t size_of(DType dtype) {
   switch (dtype) {
     case DType::kFloat32:
@@ -36,19 +19,39 @@ std::size_t size_of(DType dtype) {
   return 0;
 }
 
-std::string_view field_name(Field field) {
-  for (const auto& [value, name] : kFieldNames) {
-    if (value == field) return name;
-  }
-  return "";
+std::vector<std::int64_t> field_shape(const ModelInfo& info, Field field) {
+  const FieldDescription& description = description_of(field);
+  const auto count = [&]() -> std::int64_t {
+    switch (description.of) {
+      case FieldOf::kWorld:
+        return 1;
+      case FieldOf::kBodies:
+        return static_cast<std::int64_t>(info.bodies.size());
+      case FieldOf::kJointPositions:
+        return info.joint_position_count;
+      case FieldOf::kJointVelocities:
+        return info.joint_velocity_count;
+      case FieldOf::kJoints:
+        return static_cast<std::int64_t>(info.joints.size());
+      case FieldOf::kControls:
+        return static_cast<std::int64_t>(info.actuators.size());
+    }
+    return 0;
+  };
+  std::vector<std::int64_t> shape;
+  if (description.of != FieldOf::kWorld) shape.push_back(count());
+  if (description.width > 1) shape.push_back(description.width);
+  return shape;
 }
+
+std::string_view field_name(Field field) { return description_of(field).name; }
 
 Result<Field> field_from_name(std::string_view name) {
   std::string known;
-  for (const auto& [value, known_name] : kFieldNames) {
-    if (known_name == name) return value;
+  for (int i = 0; i < kFieldCount; ++i) {
+    if (kFields[i].name == name) return static_cast<Field>(i);
     known += known.empty() ? "" : ", ";
-    known += known_name;
+    known += kFields[i].name;
   }
   return invalid_argument("outputs", backend::text("There is no field \"", name, "\"; the fields are ", known, "."));
 }

@@ -11,20 +11,53 @@ namespace axion {
 
 enum class DType : std::uint8_t { kFloat32, kFloat64, kInt32, kUint32, kInt64 };
 
-// Arrays of a batch that can be read. Reals have the batch's precision unless stated.
+// Arrays of a batch that can be read: what each is stands in kFields, how it follows from a world in step/write_field.hpp.
 enum class Field : std::uint8_t {
-  kBodyPose,       // [nb, 7] x y z, then quaternion w x y z of the body frame, world frame
-  kBodyVelocity,   // [nb, 6] linear velocity of the centre of mass, then angular, world frame
-  kJointPosition,  // [nq] free: x y z qw qx qy qz of the body frame; ball: quaternion; axis: coordinate
-  kJointVelocity,  // [nv] free: as body_velocity; ball: angular velocity, parent frame; axis: rate
-  kJointImpulse,   // [nj, 6] impulse of the last step on the child, force part then torque about its centre of mass
-  kControl,        // [nu] last applied
-  kContactCount,   // [] int32
-  kOutcome,        // [] uint32, bits of Outcome
-  kTime,           // [] float64, s
-  kStepIndex,      // [] int64
+  kBodyPose,
+  kBodyVelocity,
+  kJointPosition,
+  kJointVelocity,
+  kJointImpulse,
+  kControl,
+  kContactCount,
+  kOutcome,
+  kTime,
+  kStepIndex,
 };
 inline constexpr int kFieldCount = 10;
+
+// What a field has its numbers for.
+enum class FieldOf : std::uint8_t { kWorld, kBodies, kJointPositions, kJointVelocities, kJoints, kControls };
+
+struct FieldDescription {
+  const char* name;
+  FieldOf of;
+  int width;     // numbers for each of them
+  bool is_real;  // has the batch's precision; else `dtype`
+  DType dtype;
+  const char* description;
+};
+
+// In the order of Field. Its shape for a world is [count of `of`, width], without extents of one number.
+inline constexpr FieldDescription kFields[kFieldCount] = {
+    {"body_pose", FieldOf::kBodies, 7, true, DType::kFloat32,
+     "x y z (m), then quaternion w x y z, of the body frame in the world"},
+    {"body_velocity", FieldOf::kBodies, 6, true, DType::kFloat32,
+     "linear velocity of the centre of mass (m/s), then angular (rad/s), world frame"},
+    {"joint_position", FieldOf::kJointPositions, 1, true, DType::kFloat32,
+     "joint coordinates: free x y z w x y z, ball w x y z, axis rad or m"},
+    {"joint_velocity", FieldOf::kJointVelocities, 1, true, DType::kFloat32,
+     "joint rates: free as body_velocity, ball rad/s in the parent, axis rad/s or m/s"},
+    {"joint_impulse", FieldOf::kJoints, 6, true, DType::kFloat32,
+     "last step's impulse on the child (N s), then torque part about its centre of mass"},
+    {"control", FieldOf::kControls, 1, true, DType::kFloat32, "last control applied, in the order of the actuators"},
+    {"contact_count", FieldOf::kWorld, 1, false, DType::kInt32, "contacts of the last step"},
+    {"outcome", FieldOf::kWorld, 1, false, DType::kUint32, "bits of Outcome of the last step request"},
+    {"time", FieldOf::kWorld, 1, false, DType::kFloat64, "simulated time, s"},
+    {"step_index", FieldOf::kWorld, 1, false, DType::kInt64, "steps since the last reset"},
+};
+
+constexpr const FieldDescription& description_of(Field field) { return kFields[static_cast<int>(field)]; }
 
 // Bits of the outcome of a world's last step request; OR over its steps, except kConverged (AND over them).
 enum Outcome : std::uint32_t {

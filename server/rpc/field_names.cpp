@@ -13,32 +13,6 @@
 namespace axion::server::rpc {
 namespace {
 
-const char* description(Field field) {
-  switch (field) {
-    case Field::kBodyPose:
-      return "x y z (m), then quaternion w x y z, of the body frame in the world";
-    case Field::kBodyVelocity:
-      return "linear velocity of the centre of mass (m/s), then angular (rad/s), world frame";
-    case Field::kJointPosition:
-      return "joint coordinates: free x y z w x y z, ball w x y z, axis rad or m";
-    case Field::kJointVelocity:
-      return "joint rates: free as body_velocity, ball rad/s in the parent, axis rad/s or m/s";
-    case Field::kJointImpulse:
-      return "last step's impulse on the child (N s), then torque part about its centre of mass";
-    case Field::kControl:
-      return "last control applied, in the order of the actuators";
-    case Field::kContactCount:
-      return "contacts of the last step";
-    case Field::kOutcome:
-      return "bits of Outcome of the last step request";
-    case Field::kTime:
-      return "simulated time, s";
-    case Field::kStepIndex:
-      return "steps since the last reset";
-  }
-  return "";
-}
-
 std::string known_fields(bool with_snapshot) {
   std::vector<std::string> names;
   for (int field = 0; field < kFieldCount; ++field) names.emplace_back(field_name(static_cast<Field>(field)));
@@ -50,29 +24,19 @@ void add_field(Field field, v1::DType dtype, const std::vector<std::int64_t>& sh
   message.set_name(std::string(field_name(field)));
   message.set_dtype(dtype);
   message.mutable_shape()->Assign(shape.begin(), shape.end());
-  message.set_description(description(field));
+  message.set_description(description_of(field).description);
 }
 
 }  // namespace
 
 void fill_model_fields(const ModelInfo& info, v1::Model& message) {
-  const auto bodies = static_cast<std::int64_t>(info.bodies.size());
-  const auto joints = static_cast<std::int64_t>(info.joints.size());
-  const auto controls = static_cast<std::int64_t>(info.actuators.size());
-  const auto add = [&](Field field, v1::DType dtype, const std::vector<std::int64_t>& shape) {
-    add_field(field, dtype, shape, *message.add_fields());
-  };
-  constexpr v1::DType kReal = v1::DTYPE_UNSPECIFIED;  // the precision of the batch
-  add(Field::kBodyPose, kReal, {bodies, 7});
-  add(Field::kBodyVelocity, kReal, {bodies, 6});
-  add(Field::kJointPosition, kReal, {info.joint_position_count});
-  add(Field::kJointVelocity, kReal, {info.joint_velocity_count});
-  add(Field::kJointImpulse, kReal, {joints, 6});
-  add(Field::kControl, kReal, {controls});
-  add(Field::kContactCount, v1::DTYPE_INT32, {});
-  add(Field::kOutcome, v1::DTYPE_UINT32, {});
-  add(Field::kTime, v1::DTYPE_FLOAT64, {});
-  add(Field::kStepIndex, v1::DTYPE_INT64, {});
+  for (int i = 0; i < kFieldCount; ++i) {
+    const Field field = static_cast<Field>(i);
+    const FieldDescription& description = description_of(field);
+    const v1::DType precision_of_batch = v1::DTYPE_UNSPECIFIED;
+    add_field(field, description.is_real ? precision_of_batch : to_wire(description.dtype), field_shape(info, field),
+              *message.add_fields());
+  }
 }
 
 void fill_batch_fields(const schedule::BatchInfo& info, v1::Batch& message) {

@@ -10,10 +10,6 @@
 namespace axion::server::schedule {
 namespace {
 
-constexpr std::array kAllFields{
-    Field::kBodyPose, Field::kBodyVelocity, Field::kJointPosition, Field::kJointVelocity, Field::kJointImpulse,
-    Field::kControl,  Field::kContactCount, Field::kOutcome,       Field::kTime,          Field::kStepIndex};
-
 // Copies one field of some worlds to doubles and back: the noise is computed in double whatever the precision.
 std::vector<double> to_doubles(std::span<const std::byte> bytes, DType dtype) {
   std::vector<double> values(bytes.size() / size_of(dtype));
@@ -68,7 +64,8 @@ std::size_t element_count(std::span<const std::int64_t> shape) {
 
 std::vector<FieldShape> field_shapes(const Batch& batch) {
   std::vector<FieldShape> shapes;
-  for (Field field : kAllFields) {
+  for (int i = 0; i < kFieldCount; ++i) {
+    const Field field = static_cast<Field>(i);
     FieldShape shape{.field = field, .dtype = batch.field_dtype(field), .shape = batch.field_shape(field)};
     shape.bytes = element_count(shape.shape) * size_of(shape.dtype);
     shapes.push_back(std::move(shape));

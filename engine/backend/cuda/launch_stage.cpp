@@ -9,28 +9,25 @@ namespace {
 // Bytes of one record of a field.
 template <typename Real>
 std::size_t record_bytes(const step::StepJob<Real>& job, Field field) {
-  const std::size_t real = sizeof(Real), nb = job.m.body_count;
-  switch (field) {
-    case Field::kBodyPose:
-      return 7 * nb * real;
-    case Field::kBodyVelocity:
-      return 6 * nb * real;
-    case Field::kJointPosition:
-      return job.user.position_count * real;
-    case Field::kJointVelocity:
-      return job.user.velocity_count * real;
-    case Field::kJointImpulse:
-      return 6 * job.user.joint_count * real;
-    case Field::kControl:
-      return job.m.control_count * real;
-    case Field::kContactCount:
-    case Field::kOutcome:
-      return 4;
-    case Field::kTime:
-    case Field::kStepIndex:
-      return 8;
-  }
-  return 0;
+  const FieldDescription& description = description_of(field);
+  const auto count = [&]() -> std::size_t {
+    switch (description.of) {
+      case FieldOf::kWorld:
+        return 1;
+      case FieldOf::kBodies:
+        return job.m.body_count;
+      case FieldOf::kJointPositions:
+        return job.user.position_count;
+      case FieldOf::kJointVelocities:
+        return job.user.velocity_count;
+      case FieldOf::kJoints:
+        return job.user.joint_count;
+      case FieldOf::kControls:
+        return job.m.control_count;
+    }
+    return 0;
+  };
+  return count() * description.width * (description.is_real ? sizeof(Real) : size_of(description.dtype));
 }
 
 }  // namespace
