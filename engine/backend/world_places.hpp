@@ -49,7 +49,7 @@ AXION_HD inline void bind_field(model::WorldView<Real>* view, int i, const Place
 // Calls f(pointer, thousandths of a step's accesses) for every array of scratch, first the one that spares most
 // traffic a byte.
 //
-// Counted on the emulated GPU (tests/ptx/heat.py: one warp a world, no near memory, float32, preset default, robots
+// Counted on the emulated GPU (heat.py in tools/ptx: one warp a world, no near memory, float32, preset default, robots
 // that have lain down; humanoid.xml thrice, the quadruped and the wheeled robot of this repository and ant.xml once):
 // fields by the sectors that a first cache of 2 KiB, what one of sixteen worlds has beside 12 KB of near memory, lets
 // pass; shares are of the warps' accesses to fields, of which state and parameters have 4 %. What none of these
@@ -107,7 +107,7 @@ void for_each_heat(model::WorldView<Real>& w, F&& f) {
   f(w.reference.schur_direction, 0), f(w.reference.schur_az, 0), f(w.step.contact_share, 0), f(w.step.body_share, 0);
   f(w.reference.schur_ap, 0), f(w.reference.schur_z, 0), f(w.reference.diagonal_inverse, 0);
   f(w.constraints.lent_inertia, 0), f(w.reference.inertia_inverse, 0), f(w.sweeps.impulse_sum, 0);
-  f(w.tree.order_absorbed, 0), f(w.reference.joint_block, 0), f(w.reference.link_residual, 0);
+  f(w.tree.order_absorbed, 0), f(w.reference.loop_block, 0), f(w.reference.link_residual, 0);
   f(w.reference.link_shadow, 0), f(w.reference.link_direction, 0), f(w.reference.link_ap, 0);
   f(w.reference.link_ar, 0), f(w.reference.link_slots, 0), f(w.reference.link_best, 0);
 }

@@ -86,8 +86,9 @@ AXION_HD inline Real least_moment(const math::Vec3<Real>& I) {
   return I.x < I.y ? (I.x < I.z ? I.x : I.z) : (I.y < I.z ? I.y : I.z);
 }
 
-// What joint j lets its child turn beside its parent, for a torque, as axis_support holds it; locked directions give
-// hardly.
+// The compliance of joint j against turning (rad/(N m s), world frame): how far the child turns relative to its parent
+// for a unit of torque. Along an axis it is the inverse of axis_support; locked directions have a thousandth of the
+// inverse of the child's least moment of inertia.
 template <typename Real>
 AXION_HD_CALL math::Mat3<Real> joint_give(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int j,
                                           Real dt) {
@@ -109,8 +110,10 @@ AXION_HD_CALL math::Mat3<Real> joint_give(const model::ModelView<Real>& m, const
   return give;
 }
 
-// Inertia against turning of every body with what its joints lend of all the others', as springs in series and
-// parallel, into supported_inertia; from the leaves to the roots, then back.
+// The inertia against turning of every body together with the share of its neighbours' inertia that its joints
+// transmit. Joints act as springs: in series along the tree, in parallel where a body has several. One pass from the
+// leaves to the roots adds the children's shares, one pass back adds the parents'. The result is in supported_inertia.
+// Cost: linear in bodies.
 template <typename Real>
 AXION_HD_CALL void supported_inertias(const model::ModelView<Real>& m, const model::WorldView<Real>& w, Real dt) {
   math::Mat3<Real>* Z = w.supported_inertia;

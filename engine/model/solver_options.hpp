@@ -36,14 +36,13 @@ enum class LinearSolver : std::uint8_t {
   kAutomatic,    // kTreeDirect; kTreeKrylov in steps whose couplings exceed what the factorisation can hold
   kPcrJacobi,    // conjugate residuals on the Schur complement, diagonal preconditioner; symmetric systems only
   kTreeDirect,   // factorisation along the joint tree, loops and contacts between moving bodies as fill
-  kPcrBlock,     // conjugate residuals, one block a joint or contact; symmetric systems only
-  kPcrTree,      // conjugate residuals, preconditioned by the factorisation of the tree; symmetric systems only
+  kPcrTree = 4,  // conjugate residuals, preconditioned by the factorisation of the tree; symmetric systems only
   kTreeKrylov,   // factorisation of a tree without fill, BiCGStab on the loops and contacts between bodies left out
   kDenseDirect,  // LU with pivoting of the whole system: small worlds, and an oracle
 };
 
 constexpr bool is_conjugate_residual(LinearSolver solver) {
-  return solver == LinearSolver::kPcrJacobi || solver == LinearSolver::kPcrBlock || solver == LinearSolver::kPcrTree;
+  return solver == LinearSolver::kPcrJacobi || solver == LinearSolver::kPcrTree;
 }
 
 struct SolverOptions {

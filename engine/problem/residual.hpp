@@ -5,7 +5,7 @@
 //   control   J u + λ/β − α/β; with bounded impulse (r + 1/β)|λ − proj(λ*)|
 //   contacts  |min(a, r_n λ_n)|, limits alike; friction r_t|λ_f − proj_c(λ*)|
 // All in m/s or rad/s. A row may be `tolerance`, or what rounding leaves of it where that is more: positions carry 16
-// units in the last place of a metre over h, velocities four of the terms that were summed.
+// units in the last place of a metre over h, velocities four of the terms summed, or of what arms add to them.
 // J_F: joint impulses act along J(q⁻) (PREVIOUS, LINEARISED), J(q⁺) (CURRENT) or a blend. Source: seeds, section
 // Complete nonlinear system.
 #pragma once
@@ -144,20 +144,24 @@ AXION_HD inline void add_contact_impulses(const Problem<Real>& p, int b, const R
   }
 }
 
+// Calls f(joint, whether b is its child) with all joints of body b in order.
+template <typename Real, typename F>
+AXION_HD inline void for_each_joint(const Problem<Real>& p, int b, F&& f) {
+  const model::BodyData<Real>& body = p.m.bodies[b];
+  if (body.joint >= 0) f(body.joint, true);
+  for (int k = 0; k < body.child_joint_count; ++k) f(p.m.child_joints[body.child_joint_start + k], false);
+  for (int k = body.loop_start; k < body.loop_start + body.loop_count; ++k) {
+    const int loop = p.m.body_loops[k];
+    f(loop >= 0 ? loop : ~loop, loop >= 0);
+  }
+}
+
 // Jᵀλ on body b: its joints in order, then its contacts in order. Joint locks act along `lock_rows`.
 template <typename Real>
 AXION_HD_CALL Impulse<Real> gather_impulse(const Problem<Real>& p, int b, const model::Row<Real>* lock_rows,
                                            const Real* lambda) {
   Impulse<Real> sum;
-  const model::BodyData<Real>& body = p.m.bodies[b];
-  if (body.joint >= 0) add_joint_impulse(p, body.joint, true, lock_rows, lambda, sum);
-  for (int k = 0; k < body.child_joint_count; ++k) {
-    add_joint_impulse(p, p.m.child_joints[body.child_joint_start + k], false, lock_rows, lambda, sum);
-  }
-  for (int k = body.loop_start; k < body.loop_start + body.loop_count; ++k) {
-    const int loop = p.m.body_loops[k];
-    add_joint_impulse(p, loop >= 0 ? loop : ~loop, loop >= 0, lock_rows, lambda, sum);
-  }
+  for_each_joint(p, b, [&](int j, bool on_child) { add_joint_impulse(p, j, on_child, lock_rows, lambda, sum); });
   add_contact_impulses(p, b, lambda, sum);
   return sum;
 }
@@ -344,6 +348,27 @@ AXION_HD_CALL void evaluate_contact(const Problem<Real>& p, int i) {
       greater(p.s.tolerance, velocity_rounding<Real>() * (v1.size + v2.size + r_t * cone));
 }
 
+// What rounding of poses makes of anchors' impulses on body b, rad/s: λ times the arm's length, across the row. The
+// moment of an impulse along its arm is next to nothing, and so is its row's |r × l|, but the error stays.
+template <typename Real>
+AXION_HD_CALL Real moment_rounding(const Problem<Real>& p, int b) {
+  math::Vec3<Real> sum{};
+  for_each_joint(p, b, [&](int j, bool on_child) {
+    const model::JointData<Real>& joint = p.m.joints[j];
+    math::Vec3<Real> arm = math::rotate(p.w.q_plus[joint.child], joint.p_CA);
+    if (!on_child) arm += p.w.x_plus[joint.child] - p.w.x_plus[joint.parent];
+    const Real length = math::norm(arm);
+    for (int i = joint.lock_start; i < joint.lock_start + joint.translation_lock_count; ++i) {
+      const math::Vec3<Real>& l = p.w.row_force[i].l;
+      const Real x = std::abs(l.x), y = std::abs(l.y), z = std::abs(l.z);
+      sum += length * std::abs(p.w.lambda[i]) * math::Vec3<Real>{y + z, x + z, x + y};
+    }
+  });
+  math::Mat3<Real> weight = p.w.I_inverse[b];
+  for (int k = 0; k < 9; ++k) weight(k / 3, k % 3) = std::abs(weight(k / 3, k % 3));
+  return velocity_rounding<Real>() * math::norm(weight * sum);
+}
+
 // g of body b and |M̃⁻¹g| with its rounding.
 template <typename Real>
 AXION_HD inline void evaluate_dynamics(const Problem<Real>& p, int b) {
@@ -370,6 +395,8 @@ AXION_HD inline void evaluate_dynamics(const Problem<Real>& p, int b) {
   p.w.body_tolerance[2 * b + 1] =
       greater(p.s.tolerance, velocity_rounding<Real>() * (spin + impulse.angular_size / least) +
                                  lent_inertia / least * (velocity_rounding<Real>() * spin + placed));
+  Real& most = p.w.body_tolerance[2 * b + 1];
+  if (p.w.body_residual[2 * b + 1] > most) most = greater(most, moment_rounding(p, b));  // dear, and seldom needed
 }
 
 // The greatest of a[i] / b[i], or NaN where one is not a number. On a CPU by packs: a division takes as long for eight

@@ -21,28 +21,28 @@ struct ReferenceScratch {
   Real* schur_ap;                     // [nrow] S p,
   Real* schur_q;                      // [nrow] P⁻¹ S p
   Real* diagonal_inverse;             // [nrow] of S
-  Real* joint_block;                  // [nj × kNodeSize²] inverse of each joint's block of S
-  Real* contact_block;                // [9 contact_capacity] inverse of each contact's block of S
-  Real* body_mobility;                // [36 nb] X: of each body, velocity block of the tree's inverse
-  Real* link_gain;                    // [36 contact_capacity] H of each group
-  Real* link_offset;                  // [6 contact_capacity] h of each group
-  Real* link_block;                   // [36 (nloop + contact_capacity)] inverse of each link's block
-  Real* link_residual;                // [6 (nloop + contact_capacity)] r of BiCGStab (tree_krylov.hpp),
-  Real* link_shadow;                  // [6 (nloop + contact_capacity)] r̂₀,
-  Real* link_direction;               // [6 (nloop + contact_capacity)] p,
-  Real* link_ap;                      // [6 (nloop + contact_capacity)] A p,
-  Real* link_ar;                      // [6 (nloop + contact_capacity)] A r,
-  Real* link_slots;                   // [6 (nloop + contact_capacity)] y,
-  Real* link_best;                    // [6 (nloop + contact_capacity)] and y of the smallest residual
-  Real* dense;                        // [dense_unknowns²] row-major; only in batches that use it
-  Real* dense_rhs;                    // [dense_unknowns]
-  int* dense_pivot;                   // [1] row of the present pivot
+  Real* loop_block;      // [loops × kNodeSize²] inverse of the block of S of each joint that closes a loop
+  Real* contact_block;   // [9 contact_capacity] inverse of each contact's block of S
+  Real* body_mobility;   // [36 nb] X: of each body, velocity block of the tree's inverse
+  Real* link_gain;       // [36 contact_capacity] H of each group
+  Real* link_offset;     // [6 contact_capacity] h of each group
+  Real* link_block;      // [36 (nloop + contact_capacity)] inverse of each link's block
+  Real* link_residual;   // [6 (nloop + contact_capacity)] r of BiCGStab (tree_krylov.hpp),
+  Real* link_shadow;     // [6 (nloop + contact_capacity)] r̂₀,
+  Real* link_direction;  // [6 (nloop + contact_capacity)] p,
+  Real* link_ap;         // [6 (nloop + contact_capacity)] A p,
+  Real* link_ar;         // [6 (nloop + contact_capacity)] A r,
+  Real* link_slots;      // [6 (nloop + contact_capacity)] y,
+  Real* link_best;       // [6 (nloop + contact_capacity)] and y of the smallest residual
+  Real* dense;           // [dense_unknowns²] row-major; only in batches that use it
+  Real* dense_rhs;       // [dense_unknowns]
+  int* dense_pivot;      // [1] row of the present pivot
 };
 
 template <typename Real, typename F>
 AXION_HD inline void for_each_field(const model::ModelView<Real>& m, ReferenceScratch<Real>& w, F&& f) {
   using enum model::FieldKind;
-  const std::size_t nb = m.body_count, nj = m.joint_count, nc = m.contact_capacity, nd = m.dense_unknowns;
+  const std::size_t nb = m.body_count, nc = m.contact_capacity, nd = m.dense_unknowns;
   const std::size_t nrow = m.lock_count + m.axis_count + m.limit_count + m.effort_count + 3 * nc;
   const std::size_t nlink = m.loop_count + nc;
   f(kScratch, "link_start", w.link_start, nc);
@@ -58,7 +58,7 @@ AXION_HD inline void for_each_field(const model::ModelView<Real>& m, ReferenceSc
   f(kLinearSolve, "schur_ap", w.schur_ap, nrow);
   f(kLinearSolve, "schur_q", w.schur_q, nrow);
   f(kLinearSolve, "diagonal_inverse", w.diagonal_inverse, nrow);
-  f(kLinearSolve, "joint_block", w.joint_block, nj * kNodeSize * kNodeSize);
+  f(kLinearSolve, "loop_block", w.loop_block, std::size_t(m.loop_count) * kNodeSize * kNodeSize);
   f(kLinearSolve, "contact_block", w.contact_block, 9 * nc);
   f(kLinearSolve, "body_mobility", w.body_mobility, 36 * nb);
   f(kLinearSolve, "link_gain", w.link_gain, 36 * nc);

@@ -16,8 +16,8 @@ namespace {
 template <typename Choice>
 absl::Status choose(const char* field, int wire, Choice last, Choice& choice) {
   if (wire == 0) return absl::OkStatus();
-  if (wire < 0 || wire > static_cast<int>(last) + 1) {
-    const auto& choices = *v1::SolverOptions::descriptor()->FindFieldByName(field)->enum_type();
+  const auto& choices = *v1::SolverOptions::descriptor()->FindFieldByName(field)->enum_type();
+  if (wire < 0 || wire > static_cast<int>(last) + 1 || choices.FindValueByNumber(wire) == nullptr) {
     std::vector<std::string> names;
     for (int i = 1; i < choices.value_count(); ++i) names.push_back(choices.value(i)->name());
     return schedule::invalid_field(
