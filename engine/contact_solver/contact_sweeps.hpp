@@ -371,7 +371,7 @@ AXION_HD_CALL void make_sweeps(const Team& team, const Problem<Real>& p, const S
     note_sweep(team, p);
     moving = false;
     const Real tolerance = made >= kLongSweeps ? greater(plan.tolerance, plan.coarse) : plan.tolerance;
-    if constexpr (lanes::shared_out_to_threads<Real>()) {
+    if constexpr (Team::kSharesByWarp) {
       moving = share_out_sweep(team, p, tolerance);
     } else {
       for (int row = p.limit_base(); row < p.contact_base(); ++row) {

@@ -269,7 +269,7 @@ struct SlotSweeps {
   // them).
   template <typename Real, typename Team, typename F>
   AXION_HD static void for_lanes(const Team& team, const Problem<Real>& p, const SweptSlots& swept, F&& f) {
-    constexpr int lanes = lanes::pack_lanes<Real>(model::kSlotLanes), parts = model::kSlotLanes / lanes;
+    constexpr int lanes = team::pack_lanes<Team, Real>(model::kSlotLanes), parts = model::kSlotLanes / lanes;
     const int* start = colour_start(p, swept.slots);
     for (int colour = 0; colour < swept.slots.colours; ++colour) {
       const int slot = model::kSlotLanes * start[colour], groups = start[colour + 1] - start[colour];
@@ -298,7 +298,7 @@ struct SlotSweeps {
   template <typename Real, typename Team>
   AXION_HD_CALL static void extrapolate_all(const Team& team, const Problem<Real>& p, const SweptSlots& swept, Real m,
                                             bool means, bool first) {
-    constexpr int width = model::kSlotLanes, lanes = lanes::pack_lanes<Real>(width), parts = width / lanes;
+    constexpr int width = model::kSlotLanes, lanes = team::pack_lanes<Team, Real>(width), parts = width / lanes;
     Real* numbers = p.w.slot_number + swept.first * model::kSlotFields;
     team.for_each(swept.slots.groups * parts, [=](int i) {
       Real* at = numbers + i / parts * (width * model::kSlotFields) + i % parts * lanes;
@@ -312,7 +312,7 @@ struct SlotSweeps {
         lanes::store_pack<lanes>(at + width * kSlotLast, g);
       }
     });
-    constexpr int wide = lanes::pack_lanes<Real>(kBodySlot), body_parts = kBodySlot / wide;
+    constexpr int wide = team::pack_lanes<Team, Real>(kBodySlot), body_parts = kBodySlot / wide;
     const int* some = swept.first != 0 ? p.w.sweep_movers : nullptr;
     Real *velocity = p.w.sweep_velocity, *velocity_last = p.w.sweep_last;
     team.for_each(swept.bodies * body_parts, [=](int k) {

@@ -12,6 +12,7 @@
 
 #include <limits>
 
+#include "engine/base/held_view.hpp"
 #include "engine/constraints/contact_rows.hpp"
 #include "engine/constraints/force_steps.hpp"
 #include "engine/constraints/friction.hpp"
@@ -30,22 +31,11 @@ AXION_HD constexpr Real position_rounding() {
   return Real(16) * std::numeric_limits<Real>::epsilon();
 }
 
-// How a problem holds the views of its model and world. On a CPU as copies, which a function reads with one load less.
-// On a GPU, where every thread has a problem of its own, as references to the block's: copies would be a kilobyte and a
-// half of each thread's stack, read from there by every function.
-#if defined(__CUDACC__)
-template <typename View>
-using Held = const View&;
-#else
-template <typename View>
-using Held = View;
-#endif
-
 // One step's problem, shared by everything in the solver.
 template <typename Real>
 struct Problem {
-  Held<model::ModelView<Real>> m;
-  Held<model::WorldView<Real>> w;
+  HeldView<model::ModelView<Real>> m;
+  HeldView<model::WorldView<Real>> w;
   model::StepSettings<Real> s;
   model::JointMode joint_mode;  // of this attempt: a fallback changes it
   int contact_count;
@@ -371,14 +361,14 @@ AXION_HD inline void evaluate_dynamics(const Problem<Real>& p, int b) {
                                  lent_inertia / least * (velocity_rounding<Real>() * spin + placed));
 }
 
-// The greatest of a[i] / b[i], or NaN where one is not a number. On a CPU by packs: a division takes as long for eight
-// numbers.
+// The greatest of a[i] / b[i], or NaN where one is not a number. By packs, where there are: a division takes as long
+// for eight numbers.
 template <typename Real, typename Team>
 AXION_HD inline Real greatest_ratio(const Team& team, const Real* a, const Real* b, int count) {
-  if constexpr (lanes::shared_out_singly<Real>()) {
+  if constexpr (team::shares_singly<Team>()) {
     return team.template max<Real>(count, [&](int i) { return a[i] / b[i]; });
   } else {
-    constexpr int lanes = lanes::pack_lanes<Real>(8), span = 32 * lanes;
+    constexpr int lanes = team::pack_lanes<Team, Real>(8), span = 32 * lanes;
     return team.template max<Real>((count + span - 1) / span, [&](int part) {
       lanes::Pack<Real, lanes> greatest{}, undefined{};
       int i = part * span;

@@ -58,7 +58,7 @@ AXION_HD_CALL void assemble_links(const Team& team, const Problem<Real>& p) {
     Real* h = p.w.link_offset + 6 * group;
     for (int k = 0; k < 6; ++k) h[k] = 0;
     for (int i = p.w.link_start[group]; i < p.contact_count && p.w.link_of_contact[i] == group; ++i) {
-      add_contact(p, i, true, true, H, model::kPanelWidth);
+      add_contact<Team>(p, i, true, true, H, model::kPanelWidth);
       for (int k = 0; k < 3; ++k) {
         Real J[6];
         row_against(p.w.row[p.contact_base() + 3 * i + k], true, J);

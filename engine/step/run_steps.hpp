@@ -7,8 +7,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
+#include "engine/base/client_array.hpp"
 #include "engine/model/step_settings.hpp"
 #include "engine/model/step_statistics.hpp"
 #include "engine/model/world_layout.hpp"
@@ -53,21 +53,10 @@ struct StepJob {
   std::int64_t* step_index = nullptr;    // [world_count] after the last step
 };
 
-// Element i of an array as write_field's store has it.
-template <typename T>
-AXION_HD inline T load_as(const std::byte* array, int i) {
-#if defined(__CUDA_ARCH__)
-  return reinterpret_cast<const T*>(array)[i];
-#else
-  T value;
-  std::memcpy(&value, array + std::size_t(i) * sizeof(T), sizeof(T));
-  return value;
-#endif
-}
-
 template <typename Real>
 AXION_HD inline Real load(const JobInput& input, const std::byte* row, int i) {
-  return input.is_float64 ? static_cast<Real>(load_as<double>(row, i)) : static_cast<Real>(load_as<float>(row, i));
+  return input.is_float64 ? static_cast<Real>(load_element<double>(row, i))
+                          : static_cast<Real>(load_element<float>(row, i));
 }
 
 template <typename Real, typename Team>

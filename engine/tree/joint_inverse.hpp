@@ -97,9 +97,9 @@ AXION_HD inline Real* transfer_to_parent(const Problem<Real>& p, int i) {
 }
 
 // f of the first `columns` columns of a matrix by rows of `width` numbers, each of `rows` numbers, one after the other.
-template <int rows, int columns, int width, typename Real, typename F>
+template <typename Team, int rows, int columns, int width, typename Real, typename F>
 AXION_HD inline void write_columns(const Real* from, Real* to, F&& f) {
-  constexpr int lanes = lanes::pack_lanes<Real>(width);
+  constexpr int lanes = team::pack_lanes<Team, Real>(width);
   if constexpr (lanes >= 4) {
     static_assert(rows % 4 == 0);
     lanes::for_constants<rows / 4 * (width / lanes)>([&](auto i) AXION_INLINED {
@@ -119,31 +119,31 @@ AXION_HD inline void write_columns(const Real* from, Real* to, F&& f) {
 }
 
 // Z_i, T_i and S_i from the factors of solve_joints.
-template <typename Real>
+template <typename Team, typename Real>
 AXION_HD_CALL void invert_node(const Problem<Real>& p, int i) {
   constexpr int width = model::kPanelWidth, rows = model::kNodeSize;
   Real Y[model::kCouplingStride];
   for (int k = 0; k < model::kCouplingStride; ++k) Y[k] = 0;
   for (int c = 0; c < 6; ++c) Y[width * c + c] = 1;
   const int node = node_of_body(p, i), size = node_size(p, node);
-  for (int part = 0; part < panel_chunks<Real>(); ++part) {
-    solve_panel(p.w.node + node * model::kNodeStride, size, Y, part, Real(0));
+  for (int part = 0; part < panel_chunks<Team, Real>(); ++part) {
+    solve_panel<Team>(p.w.node + node * model::kNodeStride, size, Y, part, Real(0));
   }
   const auto same = [](const auto& x) AXION_INLINED { return x; };
   const auto negative = [](const auto& x) AXION_INLINED { return -x; };
-  write_columns<rows, kHalfNode, width>(Y, node_inverse(p, i), same);
+  write_columns<Team, rows, kHalfNode, width>(Y, node_inverse(p, i), same);
   if (p.m.bodies[i].parent < 0) return;
   Real* S = transfer_to_parent(p, i);
-  write_columns<rows, kHalfNode, width>(p.w.joint_upper + i * model::kCouplingStride, transfer_from_parent(p, i),
-                                        negative);
+  write_columns<Team, rows, kHalfNode, width>(p.w.joint_upper + i * model::kCouplingStride, transfer_from_parent(p, i),
+                                              negative);
   for (int k = 0; k < kHalfNode * width; ++k) S[k] = 0;
-  subtract_product<kHalfNode, kHalfNode>(p.w.joint_lower + i * model::kCouplingStride, Y, S, width,
-                                         static_cast<Real*>(nullptr), Real(0));
+  subtract_product<Team, kHalfNode, kHalfNode>(p.w.joint_lower + i * model::kCouplingStride, Y, S, width,
+                                               static_cast<Real*>(nullptr), Real(0));
 }
 
 template <typename Real, typename Team>
 AXION_HD inline void invert_nodes(const Team& team, const Problem<Real>& p) {
-  team.for_each(p.m.body_count, [&](int i) { invert_node(p, i); });
+  team.for_each(p.m.body_count, [&](int i) { invert_node<Team>(p, i); });
 }
 
 // du and the joint part of dlambda, from node_rhs.
@@ -162,7 +162,7 @@ AXION_HD inline void read_joint_solution(const Team& team, const Problem<Real>& 
 // From solved nodes to du and the joint part of dlambda, root to leaves.
 template <typename Real, typename Team>
 AXION_HD_CALL void substitute_joints(const Team& team, const Problem<Real>& p) {
-  constexpr int lanes = lanes::pack_lanes<Real>(4);
+  constexpr int lanes = team::pack_lanes<Team, Real>(4);
   for (int i = 0; i < p.m.body_count; ++i) {
     const int parent = p.m.bodies[i].parent;
     if (parent < 0) continue;
@@ -181,7 +181,7 @@ AXION_HD_CALL void substitute_joints(const Team& team, const Problem<Real>& p) {
 // Factorises, inverts the nodes, and solves for −g and the joint residuals: du and the joint part of dlambda.
 template <typename Real, typename Team>
 AXION_HD_CALL void solve_joints(const Team& team, const Problem<Real>& p) {
-  if constexpr (lanes::shared_out_to_threads<Real>()) {
+  if constexpr (Team::kSharesByWarp) {
     reduce_joints(team, p);
     read_joint_solution(team, p);
     return;
@@ -198,13 +198,13 @@ AXION_HD_CALL void solve_joints(const Team& team, const Problem<Real>& p) {
         continue;
       }
       team.for_each(model::kNodeSize, [&](int r) { upper[model::kPanelWidth * r + kRhsColumn] = z[r]; });
-      team.for_each(panel_chunks<Real>(), [&](int part) { solve_panel(K, size, upper, part, Real(0)); });
+      team.for_each(panel_chunks<Team, Real>(), [&](int part) { solve_panel<Team>(K, size, upper, part, Real(0)); });
       team.for_each(model::kNodeSize, [&](int r) { z[r] = upper[model::kPanelWidth * r + kRhsColumn]; });
       const Real* lower = p.w.joint_lower + i * model::kCouplingStride;
       Real *parent_node = p.w.node + node_of_body(p, parent) * model::kNodeStride,
            *parent_rhs = body_unknowns(p, parent);
       team.for_each(1, [&](int) {
-        subtract_product<kHalfNode, kHalfNode>(lower, upper, parent_node, model::kNodeSize, parent_rhs, Real(0));
+        subtract_product<Team, kHalfNode, kHalfNode>(lower, upper, parent_node, model::kNodeSize, parent_rhs, Real(0));
       });
     }
     invert_nodes(team, p);
@@ -215,7 +215,7 @@ AXION_HD_CALL void solve_joints(const Team& team, const Problem<Real>& p) {
 // Solves again, with the factors of solve_joints, for impulses on the bodies in the first six of each node_rhs.
 template <typename Real, typename Team>
 AXION_HD_CALL void solve_joints_again(const Team& team, const Problem<Real>& p) {
-  if constexpr (lanes::shared_out_to_threads<Real>()) {
+  if constexpr (Team::kSharesByWarp) {
     reduce_joints_again(team, p);
     read_joint_solution(team, p);
     return;
@@ -238,11 +238,11 @@ AXION_HD_CALL void solve_joints_again(const Team& team, const Problem<Real>& p) 
 // other bodies is not read. f is used up.
 template <int lanes, typename Real, typename Team>
 AXION_HD_CALL void push_lanes(const Team& team, const Problem<Real>& p, const int* touched, Real* f, Real* u) {
-  if constexpr (lanes::shared_out_to_threads<Real>()) {
+  if constexpr (Team::kSharesByWarp) {
     push_four_lanes<lanes>(team, p, touched, f, u);
     return;
   } else {
-    constexpr int width = lanes::pack_lanes<Real>(lanes), parts = lanes / width, rows = product_rows<Real>(),
+    constexpr int width = team::pack_lanes<Team, Real>(lanes), parts = lanes / width, rows = product_rows<Team>(),
                   block = 6 * lanes;
     const auto add_products = [](const Real* factor, int step, const lanes::Pack<Real, width>(&from)[6],
                                  lanes::Pack<Real, width> sum) AXION_INLINED {
@@ -311,11 +311,11 @@ AXION_HD_CALL Impulse<Real> gather_swept_impulse(const Problem<Real>& p, int b, 
 // From impulses on bodies, in each node_rhs, to all that they move, in `response`.
 template <typename Real, typename Team>
 AXION_HD inline void pass_along_tree(const Team& team, const Problem<Real>& p) {
-  if constexpr (lanes::shared_out_to_threads<Real>()) {
+  if constexpr (Team::kSharesByWarp) {
     pass_responses(team, p);
     return;
   } else {
-    constexpr int lanes = lanes::pack_lanes<Real>(4), rows = model::kNodeSize;
+    constexpr int lanes = team::pack_lanes<Team, Real>(4), rows = model::kNodeSize;
     for (int i = p.m.body_count - 1; i >= 0; --i) {
       const int parent = p.m.bodies[i].parent;
       if (parent < 0) continue;
@@ -370,7 +370,7 @@ AXION_HD_CALL void respond(const Team& team, const Problem<Real>& p) {
 
 // Entries [0, count) of a column: the combination of six columns `length` apart that S says, its elements a panel's
 // width apart. `count` is even.
-template <typename Real>
+template <typename Team, typename Real>
 AXION_HD inline void combine_columns(const Real* from, int length, const Real* S, int count, Real* column) {
   Real s[6];
   for (int c = 0; c < 6; ++c) s[c] = S[model::kPanelWidth * c];
@@ -380,16 +380,16 @@ AXION_HD inline void combine_columns(const Real* from, int length, const Real* S
         [&](auto c) AXION_INLINED { sum = sum + s[c + 1] * lanes::load_pack<lanes>(from + (c + 1) * length + x); });
     lanes::store_pack<lanes>(column + x, sum);
   };
-  constexpr int wide = lanes::pack_lanes<Real>(8), narrow = lanes::pack_lanes<Real>(2);
+  constexpr int wide = team::pack_lanes<Team, Real>(8), narrow = team::pack_lanes<Team, Real>(2);
   int x = 0;
   for (; x + wide <= count; x += wide) combine(std::integral_constant<int, wide>{}, x);
   for (; x < count; x += narrow) combine(std::integral_constant<int, narrow>{}, x);
 }
 
 // Six entries of each of `columns` columns `length` apart: T times the six that are its parent's.
-template <int columns, typename Real>
+template <typename Team, int columns, typename Real>
 AXION_HD inline void move_with_parent(const Real* T, const Real* parent, int length, Real* entry, int entry_length) {
-  constexpr int lanes = lanes::pack_lanes<Real>(model::kPanelWidth), parts = (kHalfNode + lanes - 1) / lanes;
+  constexpr int lanes = team::pack_lanes<Team, Real>(model::kPanelWidth), parts = (kHalfNode + lanes - 1) / lanes;
   lanes::Pack<Real, lanes> t[kHalfNode][parts];
   lanes::for_constants<kHalfNode * parts>([&](auto i) AXION_INLINED {
     t[i / parts][i % parts] = lanes::load_pack<lanes>(T + model::kNodeSize * (i / parts) + lanes * (i % parts));
@@ -403,10 +403,10 @@ AXION_HD inline void move_with_parent(const Real* T, const Real* parent, int len
   }
 }
 
-// V of every tree, after invert_nodes. A CPU takes the six columns of a body at a time, in CUDA each is a thread's.
+// V of every tree, after invert_nodes. A thread with vectors takes the six columns of a body at a time, else one.
 template <typename Real, typename Team>
 AXION_HD_CALL void invert_joints(const Team& team, const Problem<Real>& p) {
-  constexpr int columns = product_rows<Real>();
+  constexpr int columns = product_rows<Team>();
   team.for_each(p.m.body_count, [&](int i) {
     const int at = 6 * (i - p.m.bodies[i].tree_start), length = 6 * p.m.bodies[i].tree_size;
     Real* V = inverse_column(p, i, 0) + at;
@@ -424,15 +424,15 @@ AXION_HD_CALL void invert_joints(const Team& team, const Problem<Real>& p) {
       const int k = task * columns;
       Real* column = V + length * k;
       if (k < before) {
-        move_with_parent<columns>(T, column + at_parent, length, column + before, length);
+        move_with_parent<Team, columns>(T, column + at_parent, length, column + before, length);
         return;
       }
       for (int c = 0; c < columns; ++c) {
-        combine_columns(V + length * at_parent, length, transfer_to_parent(p, i) + k + c - before, before,
-                        column + length * c);
+        combine_columns<Team>(V + length * at_parent, length, transfer_to_parent(p, i) + k + c - before, before,
+                              column + length * c);
       }
       Real moved[columns][kHalfNode];
-      move_with_parent<columns>(T, column + at_parent, length, moved[0], kHalfNode);
+      move_with_parent<Team, columns>(T, column + at_parent, length, moved[0], kHalfNode);
       for (int c = 0; c < columns; ++c) {
         for (int r = 0; r < kHalfNode; ++r) column[length * c + before + r] += moved[c][r];
       }

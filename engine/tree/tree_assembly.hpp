@@ -49,10 +49,10 @@ AXION_HD AXION_INLINED inline lanes::Pack<Real, lanes> row_chunk(const model::Ro
 
 // block (6 x 6 in the first six rows and columns of a matrix with the given stride) += Σ_k J_kᵀ (Σ_l G_kl J_l), rows
 // J_k against one body, columns J_l against another (or the same).
-template <int rows, typename Real>
+template <typename Team, int rows, typename Real>
 AXION_HD inline void add_product(const model::Row<Real>* J, const Real* G, bool row_on_a, bool column_on_a, Real* block,
                                  int stride) {
-  constexpr int lanes = lanes::pack_lanes<Real>(model::kPanelWidth), parts = (kHalfNode + lanes - 1) / lanes;
+  constexpr int lanes = team::pack_lanes<Team, Real>(model::kPanelWidth), parts = (kHalfNode + lanes - 1) / lanes;
   lanes::for_constants<parts>([&](auto part) AXION_INLINED {
     constexpr int before = lanes * part;
     lanes::Pack<Real, lanes> J_column[rows], GJ[rows];
@@ -75,10 +75,11 @@ AXION_HD inline void add_product(const model::Row<Real>* J, const Real* G, bool 
 }
 
 // Adds Jᵀ G J of contact i.
-template <typename Real>
+template <typename Team, typename Real>
 AXION_HD inline void add_contact(const Problem<Real>& p, int i, bool row_on_a, bool column_on_a, Real* block,
                                  int stride) {
-  add_product<3>(p.w.row + p.contact_base() + 3 * i, p.w.contact_gain + 9 * i, row_on_a, column_on_a, block, stride);
+  add_product<Team, 3>(p.w.row + p.contact_base() + 3 * i, p.w.contact_gain + 9 * i, row_on_a, column_on_a, block,
+                       stride);
 }
 
 // All that acts along one coordinate of a joint of the tree as one row, Δλ = −(push + gain J Δu) in sum: the axis row,
@@ -203,7 +204,7 @@ AXION_HD inline void assemble_loop(const Problem<Real>& p, int node) {
 }
 
 // K of a body's node.
-template <typename Real>
+template <typename Team, typename Real>
 AXION_HD inline void assemble_body(const Problem<Real>& p, Scope scope, int node) {
   AXION_ASSERT(node_size(p, node) <= model::kNodeSize);
   const int b = body_of_node(p, node), stride = model::kNodeSize;
@@ -217,7 +218,7 @@ AXION_HD inline void assemble_body(const Problem<Real>& p, Scope scope, int node
   for (int k = p.w.contact_start[b]; k < p.w.contact_start[b + 1]; ++k) {
     const model::Contact<Real>& c = p.w.contacts[p.w.contact_list[k]];
     const bool on_a = c.body_a == b;
-    if (in_scope(p, p.w.contact_list[k], scope)) add_contact(p, p.w.contact_list[k], on_a, on_a, K, stride);
+    if (in_scope(p, p.w.contact_list[k], scope)) add_contact<Team>(p, p.w.contact_list[k], on_a, on_a, K, stride);
   }
   const model::BodyData<Real>& body = p.m.bodies[b];
   if (body.joint < 0) return;
@@ -235,24 +236,24 @@ AXION_HD inline void assemble_body(const Problem<Real>& p, Scope scope, int node
   }
 }
 
-template <typename Real>
+template <typename Team, typename Real>
 AXION_HD_CALL void assemble_node(const Problem<Real>& p, Scope scope, int node) {
   if (node < p.m.loop_count) {
     assemble_loop(p, node);
   } else {
-    assemble_body(p, scope, node);
+    assemble_body<Team>(p, scope, node);
   }
 }
 
 // Blocks between body i and body j of an earlier node: contacts, and the joint whose parent j is.
-template <typename Real>
+template <typename Team, typename Real>
 AXION_HD inline void couple_bodies(const Problem<Real>& p, Scope scope, int i, int j, Real* upper, Real* lower) {
   for (int k = p.w.contact_start[i]; k < p.w.contact_start[i + 1]; ++k) {
     const model::Contact<Real>& c = p.w.contacts[p.w.contact_list[k]];
     if ((c.body_a != j && c.body_b != j) || !in_scope(p, p.w.contact_list[k], scope)) continue;
     const bool i_is_a = c.body_a == i;
-    add_contact(p, p.w.contact_list[k], i_is_a, !i_is_a, upper, model::kPanelWidth);
-    add_contact(p, p.w.contact_list[k], !i_is_a, i_is_a, lower, model::kNodeSize);
+    add_contact<Team>(p, p.w.contact_list[k], i_is_a, !i_is_a, upper, model::kPanelWidth);
+    add_contact<Team>(p, p.w.contact_list[k], !i_is_a, i_is_a, lower, model::kNodeSize);
   }
   if (p.m.bodies[i].parent != j) return;
   const int joint = p.m.bodies[i].joint;
@@ -289,18 +290,18 @@ AXION_HD inline void couple_loop(const Problem<Real>& p, int b, int loop, Real* 
 
 // Both blocks of coupling `index` between node i and an earlier one: upper (rows of i, columns of its first six
 // unknowns), lower (its first six rows, columns of i). Between two loops there is only fill.
-template <typename Real>
+template <typename Team, typename Real>
 AXION_HD_CALL void assemble_coupling(const Problem<Real>& p, Scope scope, int i, int index) {
   const int j = p.w.coupling_node[index], loops = p.m.loop_count;
   Real* upper = p.w.coupling_upper + index * model::kCouplingStride;  // [12][8]
   Real* lower = p.w.coupling_lower + index * model::kCouplingStride;  // [6][12]
   for (int k = 0; k < model::kCouplingStride; ++k) upper[k] = lower[k] = 0;
   if (j >= loops) {
-    couple_bodies(p, scope, body_of_node(p, i), body_of_node(p, j), upper, lower);
+    couple_bodies<Team>(p, scope, body_of_node(p, i), body_of_node(p, j), upper, lower);
   } else if (i >= loops) {
     couple_loop(p, body_of_node(p, i), j, upper, lower);
   }
-  constexpr int lanes = lanes::pack_lanes<Real>(model::kPanelWidth);
+  constexpr int lanes = team::pack_lanes<Team, Real>(model::kPanelWidth);
   for (int k = 0; k < 6 * model::kNodeSize; k += lanes) {
     lanes::store_pack<lanes>(lower + k,
                              lanes::without_small<lanes>(lanes::load_pack<lanes>(lower + k), least_factor<Real>()));
