@@ -165,7 +165,9 @@ struct ContactInfo {
 
 // A world's last step.
 struct WorldStatistics {
-  int newton_iterations = 0, linear_iterations = 0, line_search_steps = 0, contact_count = 0;
+  int newton_iterations = 0, linear_iterations = 0, line_search_steps = 0;
+  int sweep_rounds = 0, contact_sweeps = 0;  // linearisations of the joints with sweeps over contacts; all their sweeps
+  int contact_count = 0;
   std::uint32_t outcome = 0;
   std::array<double, kResidualBlockCount> residual{};             // m/s or rad/s
   std::array<double, kResidualBlockCount> residual_normalised{};  // multiples of the tolerance

@@ -2,23 +2,21 @@
 // entry of the matrix.
 #pragma once
 
+#include "engine/contact_solver/parameters.hpp"
 #include "engine/contact_solver/sweep_velocities.hpp"
 #include "engine/lanes/pack.hpp"
 
 namespace axion::solver {
 
-inline constexpr double kStickingShare = 0.999;  // of its cone, that friction of a sticking contact stays within
-inline constexpr int kMostHeld = 12;             // contacts held to slide in a chain, at most
-
 enum ActiveKind : int { kSingleRow, kSlidingNormal, kSlidingAcross };
 
 // Contacts whose friction has met its cone in a chain of steps, and slides in the rest of it; as many as fit.
 struct HeldContacts {
-  int contact[kMostHeld];
+  int contact[ActiveSetParameters::kMostHeld];
   int count = 0;
 
   AXION_HD void add(int i) {
-    if (count < kMostHeld) contact[count++] = i;
+    if (count < ActiveSetParameters::kMostHeld) contact[count++] = i;
   }
 
   AXION_HD bool has(int i) const {
@@ -36,7 +34,7 @@ AXION_HD inline ContactState state_of_contact(const Problem<Real>& p, int i, con
   const int row = p.contact_base() + 3 * i;
   const Real* lambda = p.w.lambda + row;
   if (!(lambda[0] > Real(0))) return kOpen;
-  const Real within = Real(kStickingShare) * p.w.contacts[i].friction * lambda[0];
+  const Real within = Real(ActiveSetParameters::kStickingShare) * p.w.contacts[i].friction * lambda[0];
   if (!(within > Real(0))) return kFrictionless;
   const Real* v = p.w.row_velocity + (row - p.limit_base());
   const Real along = lambda[1] * (p.w.pcr_r[row + 1] + v[1]) + lambda[2] * (p.w.pcr_r[row + 2] + v[2]);

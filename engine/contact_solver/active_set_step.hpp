@@ -18,12 +18,6 @@
 
 namespace axion::solver {
 
-inline constexpr int kActiveChain = 3;           // steps in a chain, at most
-inline constexpr double kTogether = 0.1;         // of a step: bounds met within it of the first are met with the first
-inline constexpr double kLongStep = 0.5;         // share of a step from which on sweeps should look again
-inline constexpr double kActiveProximal = 3e-5;  // of each row's own entry: redundant contacts have no other pivot,
-inline constexpr double kFineProximal = 1e-6;    // and where directions that move little have to settle, too
-
 // The unknowns: active_row, active_kind.
 template <typename Real, typename Team>
 AXION_HD inline ActiveCount list_active_rows(const Team& team, const Problem<Real>& p, const HeldContacts& held) {
@@ -324,7 +318,7 @@ AXION_HD_CALL void move_active_impulses(const Team& team, const Problem<Real>& p
 // Moves lambda and the velocities by one step, or the share of it that keeps every law.
 template <typename Real, typename Team>
 AXION_HD_CALL ActiveStep<Real> step_active_set(const Team& team, const Problem<Real>& p, HeldContacts& held,
-                                               Real proximal = Real(kActiveProximal)) {
+                                               Real proximal = Real(ActiveSetParameters::kProximal)) {
   const ActiveCount active = list_active_rows(team, p, held);
   const int count = active.all, base = p.limit_base();
   if (count == 0 || count > model::kMaxActiveRows) return {};
@@ -352,7 +346,7 @@ AXION_HD_CALL ActiveStep<Real> step_active_set(const Team& team, const Problem<R
   Real* meets = p.w.active_multiplier;  // of each unknown
   const int stopped = most > Real(0) ? count : 0;
   team.for_each(stopped, [&](int i) {
-    const bool stops = cut[i] > Real(0) && cut[i] >= most - Real(kTogether);
+    const bool stops = cut[i] > Real(0) && cut[i] >= most - Real(ActiveSetParameters::kTogether);
     meets[i] = Real(!stops ? kMeetsNothing : (end_of_step(p, x, i).on_cone ? kMeetsCone : kMeetsBound));
   });
   for (int i = 0; i < stopped; ++i) {
@@ -380,10 +374,10 @@ AXION_HD_CALL ActiveStep<Real> step_active_set(const Team& team, const Problem<R
 template <typename Real, typename Team>
 AXION_HD_CALL bool follow_active_set(const Team& team, const Problem<Real>& p, Real proximal) {
   HeldContacts held;
-  for (int k = 0; k < kActiveChain; ++k) {
+  for (int k = 0; k < ActiveSetParameters::kChain; ++k) {
     const ActiveStep<Real> step = step_active_set(team, p, held, proximal);
     if (!step.made) return k > 0;
-    if (step.share >= Real(kLongStep)) return true;
+    if (step.share >= Real(ActiveSetParameters::kLongStep)) return true;
   }
   return true;
 }

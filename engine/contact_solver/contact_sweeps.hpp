@@ -15,31 +15,17 @@
 
 namespace axion::solver {
 
-inline constexpr double kLeastMobility = 1e-6;  // of a row in V, relative to its own bodies' alone
-inline constexpr double kSweepTolerance = 0.2;  // largest residual of a row where sweeps stop, of its tolerance,
-inline constexpr double kFinalTolerance = 0.1;  // where what is left of the joints hardly adds to it,
-inline constexpr double kFineTolerance = 0.02;  // and where the steps of joints do not settle for what contacts leave
-inline constexpr double kSweepGrowth = 1.21;    // of |f|² from a sweep to the next, beyond which momentum starts anew
-inline constexpr double kSweepExcess = 4.0;     // of |f|² over its least
-inline constexpr int kLongSweeps = 24;          // after which they are hard to settle
-inline constexpr int kPlainSweeps = 2;          // before the first that is accelerated
-inline constexpr int kMeanStretch = 50;         // sweeps over which a mean is taken
-inline constexpr int kFirstActiveStep = 2;      // sweep, from zero, after which the active set is first solved whole,
-inline constexpr double kActiveStepPause = 1;   // and after how many more,
-inline constexpr double kActivePauseGrowth = 1.2;  // each time so much more,
-inline constexpr int kActiveChains = 8;            // so often at most: where they cycle, momentum settles
-
 // How to sweep: at most `count` times, until `tolerance`, with momentum up to `momentum`, from means or not; `again`
 // with the factorisation that the last call in this step left, which serves as long as poses have hardly moved since.
 template <typename Real>
 struct SweepPlan {
-  int count;
-  Real tolerance = Real(kSweepTolerance);
+  int count = 0;
+  Real tolerance = Real(SweepParameters::kFirstTolerance);
   Real momentum = 1;
   bool means = false;
-  Real proximal = Real(kActiveProximal);  // of steps on the active set
+  Real proximal = Real(ActiveSetParameters::kProximal);  // of steps on the active set
   bool again = false;
-  Real coarse = 0;     // tolerance from the kLongSweeps-th sweep on, where that is more
+  Real coarse = 0;     // tolerance of sweeps after SweepParameters::kLongSweeps, where that is more
   bool local = false;  // where there are many contacts: over those that are not settled yet
 };
 
@@ -54,12 +40,12 @@ struct ContactImpulse {
 template <typename Real>
 AXION_HD inline void invert_swept_block(const Real* G, Real compliance, const Real* scale, Real* inverse) {
   const Real half = (G[4] - G[8]) / 2, det = G[4] * G[8] - G[5] * G[7];
-  const Real g_n = greater(G[0], Real(kLeastMobility) * scale[0]);
+  const Real g_n = greater(G[0], Real(SweepParameters::kLeastMobility) * scale[0]);
   // Of an isotropic block, as between spheres, the difference is zero and the rest rounding of either sign.
   const Real greatest = (G[4] + G[8]) / 2 + std::sqrt(greater(half * half + G[5] * G[7], Real(0)));
-  const Real g_t = greater(greatest, Real(kLeastMobility) * scale[1]);
+  const Real g_t = greater(greatest, Real(SweepParameters::kLeastMobility) * scale[1]);
   const Real inverses[3] = {Real(1) / (g_n + compliance), Real(1) / g_t,
-                            det > Real(kLeastMobility) * g_t * g_t ? Real(1) / det : Real(0)};
+                            det > Real(SweepParameters::kLeastMobility) * g_t * g_t ? Real(1) / det : Real(0)};
   for (int k = 0; k < 3; ++k) inverse[k] = inverses[k];
 }
 
@@ -133,7 +119,8 @@ AXION_HD_CALL void note_rows(const Team& team, const Problem<Real>& p, bool agai
 template <typename Velocities, typename Real>
 AXION_HD inline void note_block(const Problem<Real>& p, int row) {
   if (row < p.contact_base()) {
-    p.w.pcr_d[row] = greater(Velocities::block(p, row, 0, 0), Real(kLeastMobility) * p.w.row_scale[row]);
+    p.w.pcr_d[row] =
+        greater(Velocities::block(p, row, 0, 0), Real(SweepParameters::kLeastMobility) * p.w.row_scale[row]);
     return;
   }
   const int i = (row - p.contact_base()) / 3;
@@ -224,7 +211,8 @@ struct Momentum {
 // m after a sweep with |f|² = size; `along` is f · (g − g_last), in the same norm.
 template <typename Real>
 AXION_HD inline Real next_coefficient(Momentum<Real>& momentum, Real size, Real along) {
-  const bool grew = size > Real(kSweepGrowth) * momentum.size || size > Real(kSweepExcess) * momentum.least;
+  const bool grew = size > Real(SweepParameters::kMomentumGrowth) * momentum.size ||
+                    size > Real(SweepParameters::kMomentumExcess) * momentum.least;
   if (along < Real(0) || grew) momentum.theta = 1, momentum.least = size;
   const Real next = (1 + std::sqrt(1 + 4 * momentum.theta * momentum.theta)) / 2;
   const Real m = (momentum.theta - 1) / next;
@@ -247,14 +235,14 @@ AXION_HD inline void accelerate(const Team& team, const Problem<Real>& p, int sw
   const Real size =
       team.template sum<Real>(count, [&](int k) { return p.w.row_scale[base + k] * f(base + k) * f(base + k); });
   Real m = 0;
-  if (sweep - momentum.first >= kPlainSweeps) {
+  if (sweep - momentum.first >= SweepParameters::kPlainSweeps) {
     const Real along = team.template sum<Real>(count, [&](int k) {
       return p.w.row_scale[base + k] * f(base + k) * (p.w.lambda[base + k] - p.w.pcr_ap[base + k]);
     });
     m = next_coefficient(momentum, size, along);
   }
   momentum.size = size;
-  if (sweep - momentum.first < kPlainSweeps || size < momentum.least) momentum.least = size;
+  if (sweep - momentum.first < SweepParameters::kPlainSweeps || size < momentum.least) momentum.least = size;
   team.for_each(count, [&](int k) { extrapolate(m, p.w.lambda[base + k], p.w.pcr_ap[base + k]); });
   Real *v = p.w.row_velocity, *v_last = p.w.row_last;
   team.for_each(DelassusVelocities::size(p), [=](int i) { extrapolate(m, v[i], v_last[i]); });
@@ -276,7 +264,7 @@ AXION_HD_CALL void move_to_mean(const Team& team, const Problem<Real>& p) {
     Real change[3] = {};
     bool moves = false;
     for (int k = 0; k < count; ++k) {
-      change[k] = p.w.dlambda[row + k] / Real(kMeanStretch) - p.w.lambda[row + k];
+      change[k] = p.w.dlambda[row + k] / Real(SweepParameters::kMeanStretch) - p.w.lambda[row + k];
       moves = moves || change[k] != Real(0);
     }
     if (!moves) return;
@@ -303,7 +291,7 @@ AXION_HD inline void set_joint_rhs(const Team& team, const Problem<Real>& p) {
 // after, and how many were made.
 template <typename Real>
 struct ActiveSetSteps {
-  Real next = Real(kFirstActiveStep), pause = Real(kActiveStepPause);
+  Real next = Real(SweepParameters::kFirstActiveStep), pause = Real(SweepParameters::kActiveStepPause);
   int made = 0;
 };
 
@@ -311,9 +299,9 @@ struct ActiveSetSteps {
 template <typename Real, typename Team>
 AXION_HD inline bool try_active_set(const Team& team, const Problem<Real>& p, int sweep, Real proximal,
                                     Momentum<Real>& momentum, ActiveSetSteps<Real>& steps) {
-  if (Real(sweep) < steps.next || steps.made == kActiveChains) return false;
+  if (Real(sweep) < steps.next || steps.made == SweepParameters::kActiveChains) return false;
   steps.next = Real(sweep) + steps.pause;
-  steps.pause *= Real(kActivePauseGrowth);
+  steps.pause *= Real(SweepParameters::kActivePauseGrowth);
   ++steps.made;
   if (!follow_active_set(team, p, proximal)) return false;
   momentum = {momentum.greatest, sweep};
@@ -360,17 +348,18 @@ AXION_HD_CALL bool share_out_sweep(const Team& team, const Problem<Real>& p, Rea
   return moving;
 }
 
-// Sweeps on the rows' own velocities, with steps on the active set, until `plan` is done.
+// Sweeps on the rows' own velocities, with steps on the active set, until `plan` is done. Returns how many.
 template <typename Real, typename Team>
-AXION_HD_CALL void make_sweeps(const Team& team, const Problem<Real>& p, const SweepPlan<Real>& plan) {
+AXION_HD_CALL int make_sweeps(const Team& team, const Problem<Real>& p, const SweepPlan<Real>& plan) {
   DelassusVelocities::start(team, p);
   Momentum<Real> momentum{plan.momentum};
   ActiveSetSteps<Real> steps;
   bool moving = true;
-  for (int made = 0; made < plan.count && moving; ++made) {
+  int made = 0;
+  for (; made < plan.count && moving; ++made) {
     note_sweep(team, p);
     moving = false;
-    const Real tolerance = made >= kLongSweeps ? greater(plan.tolerance, plan.coarse) : plan.tolerance;
+    const Real tolerance = made >= SweepParameters::kLongSweeps ? greater(plan.tolerance, plan.coarse) : plan.tolerance;
     if constexpr (Team::kSharesByWarp) {
       moving = share_out_sweep(team, p, tolerance);
     } else {
@@ -380,14 +369,15 @@ AXION_HD_CALL void make_sweeps(const Team& team, const Problem<Real>& p, const S
       for (int i = 0; i < p.contact_count; ++i) moving |= sweep_contact<DelassusVelocities>(team, p, i, tolerance);
     }
     if (!moving || made + 1 == plan.count) continue;
-    if (plan.means) add_to_mean(team, p, made % kMeanStretch == 0);
-    if (plan.means && (made + 1) % kMeanStretch == 0) {
+    if (plan.means) add_to_mean(team, p, made % SweepParameters::kMeanStretch == 0);
+    if (plan.means && (made + 1) % SweepParameters::kMeanStretch == 0) {
       move_to_mean(team, p);
       momentum.theta = 1;
     }
     if (try_active_set(team, p, made, plan.proximal, momentum, steps)) continue;
     accelerate(team, p, made, momentum);
   }
+  return made;
 }
 
 }  // namespace axion::solver

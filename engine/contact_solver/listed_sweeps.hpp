@@ -16,12 +16,6 @@
 
 namespace axion::solver {
 
-inline constexpr int kShortStretch = 12;  // sweeps of a list at least, if it does not settle before,
-inline constexpr int kStretchVisits = 2;  // and until it has cost as much as so many sweeps of all,
-inline constexpr int kLongStretch = 100;  // but no more
-inline constexpr int kMeanUnit = 60;      // sweeps over which a mean is taken: once, twice and so on
-inline constexpr int kMeanUnits = 4;  // up to so many times as many, then once again: circles have periods of their own
-
 // Units: rows that are solved together. Limits and bounded rows alone, contacts by three.
 template <typename Real>
 AXION_HD inline int swept_units(const Problem<Real>& p) {
@@ -195,28 +189,32 @@ struct UnitSweeps {
 //   list(team, p, local)                            what a stretch is over: what that sweep found, or all
 //   begin, sweep, accelerate, move_to_mean          a stretch
 //   keep_impulses(team, p, list)                    its impulses to the rows
+// Returns how many sweeps were made, of all units or of a list.
 template <typename Sweeps, typename Real, typename Team>
-AXION_HD_CALL void sweep_where_needed(const Team& team, const Problem<Real>& p, const SweepPlan<Real>& plan,
-                                      const Sweeps& sweeps) {
+AXION_HD_CALL int sweep_where_needed(const Team& team, const Problem<Real>& p, const SweepPlan<Real>& plan,
+                                     const Sweeps& sweeps) {
   Momentum<Real> momentum{plan.momentum};
-  const int units = swept_units(p), enough = kStretchVisits * units;
-  int left = plan.count * units;
+  const int units = swept_units(p), enough = PileSweepParameters::kStretchVisits * units;
+  int left = plan.count * units, done = 0;
   for (int stretch = 0; left > 0; ++stretch) {
-    const bool is_long = (plan.count - kLongSweeps) * units >= left;
+    const bool is_long = (plan.count - SweepParameters::kLongSweeps) * units >= left;
     sweeps.renew(team, p);
-    if (!sweeps.sweep_all(team, p, is_long ? greater(plan.tolerance, plan.coarse) : plan.tolerance)) return;
+    ++done;
+    if (!sweeps.sweep_all(team, p, is_long ? greater(plan.tolerance, plan.coarse) : plan.tolerance)) return done;
     const auto list = sweeps.list(team, p, plan.local);
     sweeps.begin(team, p, list);
     momentum.size = momentum.least = std::numeric_limits<Real>::max();
-    const int means = plan.means ? kMeanUnit * (1 + stretch % kMeanUnits) : 0;
+    const int means = plan.means ? PileSweepParameters::kMeanUnit * (1 + stretch % PileSweepParameters::kMeanUnits) : 0;
     const auto goes_on = [&](int made) {
       if (plan.means) return made < means;
       if (!plan.local) return made < plan.count;
-      return made < kShortStretch || (made < kLongStretch && made * list.units < enough);
+      return made < PileSweepParameters::kShortStretch ||
+             (made < PileSweepParameters::kLongStretch && made * list.units < enough);
     };
     int made = 0;
     for (bool moving = true; moving && goes_on(made); ++made) {
-      moving = sweeps.sweep(team, p, list, made >= kLongSweeps ? greater(plan.tolerance, plan.coarse) : plan.tolerance);
+      moving = sweeps.sweep(
+          team, p, list, made >= SweepParameters::kLongSweeps ? greater(plan.tolerance, plan.coarse) : plan.tolerance);
       sweeps.accelerate(team, p, list, momentum, plan.means, made == 0);
     }
     if (plan.means && made == means) {
@@ -225,7 +223,9 @@ AXION_HD_CALL void sweep_where_needed(const Team& team, const Problem<Real>& p, 
     }
     sweeps.keep_impulses(team, p, list);
     left -= units + made * list.units;
+    done += made;
   }
+  return done;
 }
 
 }  // namespace axion::solver

@@ -1,7 +1,7 @@
 // One round of sweeps: the joints linearised and inverted, sweeps in the form that serves, and the iterate that they
 // lead to.
 //
-// Called by newton.hpp alone.
+// Called by newton/attempt.hpp alone.
 #pragma once
 
 #include "engine/contact_solver/contact_sweeps.hpp"
@@ -10,15 +10,15 @@
 
 namespace axion::solver {
 
-// Where columns of D are too long.
+// Where columns of D are too long. Returns how many sweeps were made.
 template <typename Real, typename Team>
-AXION_HD_CALL void sweep_many(const Team& team, const Problem<Real>& p, const SweepPlan<Real>& plan) {
+AXION_HD_CALL int sweep_many(const Team& team, const Problem<Real>& p, const SweepPlan<Real>& plan) {
   if (SlotSweeps::serves(p)) {
     const SlotSweeps sweeps = SlotSweeps::start(team, p);
     if (sweeps.all.colours >= 0) return sweep_where_needed(team, p, plan, sweeps);
   }
   if (!plan.again) note_all_blocks(team, p);
-  sweep_where_needed(team, p, plan, UnitSweeps{});
+  return sweep_where_needed(team, p, plan, UnitSweeps{});
 }
 
 // Closes the loops of what solve_joints left.
@@ -29,10 +29,16 @@ AXION_HD inline void start_loops(const Team& team, const Problem<Real>& p) {
   close_loops(team, p);
 }
 
-// From (v_plus, omega_plus, lambda), evaluated, to the iterate after the sweeps of `plan`, or towards it. Returns which
-// share of the way; the caller evaluates. One factorisation of the joints, contacts left out.
+template <typename Real>
+struct SweepResult {
+  Real share;  // of the way to where the sweeps ended, by the bound on turns
+  int sweeps;
+};
+
+// From (v_plus, omega_plus, lambda), evaluated, to the iterate after the sweeps of `plan`, or towards it; the caller
+// evaluates. One factorisation of the joints, contacts left out.
 template <typename Real, typename Team>
-AXION_HD_CALL Real sweep_contacts(const Team& team, const Problem<Real>& p, const SweepPlan<Real>& plan) {
+AXION_HD_CALL SweepResult<Real> sweep_contacts(const Team& team, const Problem<Real>& p, const SweepPlan<Real>& plan) {
   note_rows(team, p, plan.again);
   if (plan.again) {
     set_joint_rhs(team, p);
@@ -44,12 +50,13 @@ AXION_HD_CALL Real sweep_contacts(const Team& team, const Problem<Real>& p, cons
     if (p.m.loop_count > 0) prepare_loops(team, p);
   }
   if (p.m.loop_count > 0) start_loops(team, p);
+  int sweeps = 0;
   if (DelassusVelocities::serves(p)) {
     if (!plan.again) DelassusVelocities::forget(team, p);
-    make_sweeps(team, p, plan);
+    sweeps = make_sweeps(team, p, plan);
   } else {
     if (!plan.again) invert_joints(team, p);
-    sweep_many(team, p, plan);
+    sweeps = sweep_many(team, p, plan);
   }
   team.for_each(p.row_count() - p.limit_base(), [&](int i) {
     const int row = p.limit_base() + i;
@@ -60,7 +67,7 @@ AXION_HD_CALL Real sweep_contacts(const Team& team, const Problem<Real>& p, cons
   if (p.m.loop_count > 0) close_loops(team, p);
   const Real share = rotation_bound(team, p);
   advance(team, p, share);
-  return share;
+  return {share, sweeps};
 }
 
 }  // namespace axion::solver

@@ -17,6 +17,8 @@ namespace axion {
 inline constexpr std::array<double, 9> kNewtonIterationBounds{0, 1, 2, 3, 4, 6, 8, 12, 16};
 inline constexpr std::array<double, 8> kLinearIterationBounds{1, 2, 4, 16, 64, 256, 1024, 4096};
 inline constexpr std::array<double, 6> kLineSearchBounds{0, 1, 2, 5, 10, 20};
+inline constexpr std::array<double, 6> kSweepRoundBounds{0, 1, 2, 4, 8, 16};
+inline constexpr std::array<double, 10> kContactSweepBounds{0, 1, 2, 4, 8, 16, 32, 64, 256, 1024};
 inline constexpr std::array<double, 8> kResidualBounds{1e-4, 1e-3, 1e-2, 1e-1, 1, 10, 100, 1000};
 inline constexpr std::array<double, 8> kContactBounds{0, 1, 2, 4, 8, 16, 32, 64};
 
@@ -45,9 +47,11 @@ struct BinnedCounts {
 struct StepStatistics {
   std::int64_t world_steps = 0;
   std::int64_t converged = 0, max_iterations = 0, contact_overflow = 0, non_finite = 0, fallback = 0;  // world-steps
-  BinnedCounts<kNewtonIterationBounds.size()> newton_iterations;
+  BinnedCounts<kNewtonIterationBounds.size()> newton_iterations;  // linearisations with a Newton step
   BinnedCounts<kLinearIterationBounds.size()> linear_iterations;
   BinnedCounts<kLineSearchBounds.size()> line_search_steps;
+  BinnedCounts<kSweepRoundBounds.size()> sweep_rounds;      // linearisations of the joints with sweeps over contacts
+  BinnedCounts<kContactSweepBounds.size()> contact_sweeps;  // sweeps of all rounds of a step
   std::array<BinnedCounts<kResidualBounds.size()>, kResidualBlockCount> residual;  // multiples of the tolerance
   BinnedCounts<kContactBounds.size()> contacts;
   double max_penetration = 0;  // m
@@ -60,6 +64,8 @@ struct StepStatistics {
     newton_iterations.add(other.newton_iterations);
     linear_iterations.add(other.linear_iterations);
     line_search_steps.add(other.line_search_steps);
+    sweep_rounds.add(other.sweep_rounds);
+    contact_sweeps.add(other.contact_sweeps);
     for (int block = 0; block < kResidualBlockCount; ++block) residual[block].add(other.residual[block]);
     contacts.add(other.contacts);
     if (other.max_penetration > max_penetration) max_penetration = other.max_penetration;
@@ -78,11 +84,15 @@ struct StepStatistics {
     constexpr auto newton_bounds = kNewtonIterationBounds;
     constexpr auto linear_bounds = kLinearIterationBounds;
     constexpr auto line_search_bounds = kLineSearchBounds;
+    constexpr auto sweep_round_bounds = kSweepRoundBounds;
+    constexpr auto contact_sweep_bounds = kContactSweepBounds;
     constexpr auto residual_bounds = kResidualBounds;
     constexpr auto contact_bounds = kContactBounds;
     newton_iterations.count(newton_bounds, record.newton_iterations);
     linear_iterations.count(linear_bounds, record.linear_iterations);
     line_search_steps.count(line_search_bounds, record.line_search_steps);
+    sweep_rounds.count(sweep_round_bounds, record.sweep_rounds);
+    contact_sweeps.count(contact_sweep_bounds, record.contact_sweeps);
     for (int block = 0; block < kResidualBlockCount; ++block) {
       residual[block].count(residual_bounds, record.residual_normalised[block]);
     }

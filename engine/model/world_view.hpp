@@ -53,7 +53,7 @@ struct GridPlace {
 
 // What the last step of a world did.
 struct StepRecord {
-  int newton_iterations, linear_iterations, line_search_steps, contact_count;
+  int newton_iterations, linear_iterations, line_search_steps, sweep_rounds, contact_sweeps, contact_count;
   std::uint32_t outcome;
   float residual[5];             // m/s or rad/s: dynamics, joint, contact, friction, control
   float residual_normalised[5];  // in multiples of the tolerance

@@ -181,9 +181,7 @@ AXION_HD inline SolvedContacts<Real> solve_contacts(const Team& team, solver::Pr
     constraints::list_contacts_of_bodies(team, p.m, p.w, contacts.count);
     solver::keep_body_order(team, p);
     solver::NewtonResult<Real> result = solver::solve(team, p, solved);
-    counts.iterations += result.counts.iterations;
-    counts.linear_iterations += result.counts.linear_iterations;
-    counts.line_search_steps += result.counts.line_search_steps;
+    counts.add(result.counts);
     result.counts = counts;
     solved = p.contact_count;
     const int missed = collide::find_missed(team, p.m, p.w, p.s, contacts);
@@ -215,20 +213,22 @@ AXION_HD inline void step_world(const Team& team, const model::ModelView<Real>& 
   const solver::NewtonResult<Real>& result = solved.newton;
 
   // A residual that is not finite leaves nothing to go by, even at an iterate that is: forces may be infinite.
-  const bool ok = result.merit - result.merit == Real(0) && iterate_is_finite(team, problem);
+  const bool ok = result.ratio - result.ratio == Real(0) && iterate_is_finite(team, problem);
   record_residuals(team, problem);
   const Real depth = ok ? collide::solved_depth(team, m, w, settings, contacts) : Real(0);
   if (ok) accept(team, problem);
   team.for_each(1, [&](int) {
     model::StepRecord& record = *w.record;
     if (ok && static_cast<float>(depth) > record.max_penetration) record.max_penetration = static_cast<float>(depth);
-    record.newton_iterations = result.counts.iterations;
+    record.newton_iterations = result.counts.newton_iterations;
     record.linear_iterations = result.counts.linear_iterations;
     record.line_search_steps = result.counts.line_search_steps;
+    record.sweep_rounds = result.counts.sweep_rounds;
+    record.contact_sweeps = result.counts.contact_sweeps;
     record.contact_count = contacts.count;
     record.outcome = (contacts.overflow ? kContactOverflowBit : 0u) | (result.fallback ? kFallbackBit : 0u);
     record.outcome |=
-        ok && solved.complete && result.merit <= Real(1) ? kConvergedBit : (ok ? kMaxIterationsBit : kNonFiniteBit);
+        ok && solved.complete && result.ratio <= Real(1) ? kConvergedBit : (ok ? kMaxIterationsBit : kNonFiniteBit);
     if (!ok) {
       *w.outcome |= kNonFiniteBit;
       return;

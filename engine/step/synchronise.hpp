@@ -261,7 +261,7 @@ AXION_HD_CALL void synchronise(const Team& team, const model::ModelView<Real>& m
   TreeLinks links;
   if (m.joint_count > 0) links = find_links_of_trees(p);
   const bool trees = links.count <= kMostLinks && are_trees(team, p) && synchronise_trees(team, p, links);
-  const bool held = trees || !solver::leaves_to_sweeps(team, p);
+  const bool held = trees || !solver::is_pile(team, p);
   if (!trees) synchronise_whole(team, p, held);
   const bool cut = bound_changes(team, p, held);
   team.for_each(m.body_count, [&](int b) {

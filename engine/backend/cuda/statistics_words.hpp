@@ -22,8 +22,9 @@ AXION_HD constexpr StatisticsWord kind_of_statistics_word(int k) {
   using Residual = BinnedCounts<kResidualBounds.size()>;
   const std::size_t at = k * sizeof(std::int64_t);
   if (at == offsetof(S, max_penetration) || at == offsetof(S, max_joint_error)) return StatisticsWord::kGreatest;
-  for (const std::size_t sum : {offsetof(S, newton_iterations.sum), offsetof(S, linear_iterations.sum),
-                                offsetof(S, line_search_steps.sum), offsetof(S, contacts.sum)}) {
+  for (const std::size_t sum :
+       {offsetof(S, newton_iterations.sum), offsetof(S, linear_iterations.sum), offsetof(S, line_search_steps.sum),
+        offsetof(S, sweep_rounds.sum), offsetof(S, contact_sweeps.sum), offsetof(S, contacts.sum)}) {
     if (at == sum) return StatisticsWord::kSum;
   }
   for (std::size_t block = 0; block < kResidualBlockCount; ++block) {

@@ -185,9 +185,8 @@ TYPED_TEST(SlotSweeps, settle_a_heap) {
   Readied<Real> ready(testing::heap(36, 0.5));
   auto& p = ready.system.problem();
   EXPECT_GT(solver::evaluate(team, p), Real(1));
-  solver::SweepPlan<Real> plan = solver::plan_sweeps<Real>(true, 0, 0, false);
-  plan.local = true;
-  ASSERT_EQ(solver::sweep_contacts(team, p, plan), Real(1));
+  const solver::SweepPlan<Real> plan = solver::plan_pile_sweeps<Real>(0);
+  ASSERT_EQ(solver::sweep_contacts(team, p, plan).share, Real(1));
   EXPECT_LE(solver::evaluate(team, p), Real(1));
 }
 
@@ -199,10 +198,9 @@ TYPED_TEST(SlotSweeps, a_loaded_plate_is_swept_without_slots) {
   auto& p = ready.system.problem();
   ASSERT_GT(p.w.contact_start[1] - p.w.contact_start[0], model::kMaxColours);
   EXPECT_LT(solver::place_contacts(team, p).colours, 0);
-  solver::SweepPlan<Real> plan = solver::plan_sweeps<Real>(true, 0, 0, false);
-  plan.local = true;
+  const solver::SweepPlan<Real> plan = solver::plan_pile_sweeps<Real>(0);
   EXPECT_GT(solver::evaluate(team, p), Real(1));
-  ASSERT_EQ(solver::sweep_contacts(team, p, plan), Real(1));
+  ASSERT_EQ(solver::sweep_contacts(team, p, plan).share, Real(1));
   EXPECT_LE(solver::evaluate(team, p), Real(1));
 }
 

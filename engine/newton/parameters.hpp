@@ -1,0 +1,67 @@
+// The numbers that Newton's method and its globalisation go by, each with what it does. Found by experiment
+// (docs/experiments); none is tuned to a scene.
+#pragma once
+
+namespace axion::solver {
+
+// When an attempt sweeps, and how (globalisation.hpp).
+struct SweepRoundParameters {
+  // A step starts with sweeps over its contacts from this worst residual ratio on.
+  static constexpr double kFirstRatio = 100;
+  // Sweeps of a round at most, while the active set is looked for; and rounds before Newton has to lower the ratio.
+  static constexpr int kSweeps = 200, kRounds = 10;
+  // Of the ratio: the tolerance of many sweeps, as the joints have to settle, too.
+  static constexpr double kCoarse = 3e-4;
+  // A pile's first round: sweeps, their tolerance (no row is linearised anew after them), and their momentum (more is
+  // hardly faster, and circles sooner).
+  static constexpr int kPileSweeps = 800;
+  static constexpr double kPileTolerance = 0.5, kPileMomentum = 0.9;
+  // Cautious sweeps, from means: a pile's later rounds, and all rounds after a failure of Newton's steps.
+  static constexpr int kCautiousSweeps = 1600;
+  static constexpr double kCautiousMomentum = 0.8;
+  // Rounds of a pile at least.
+  static constexpr int kPileRounds = 8;
+  // Share of the ratio before it that a slow round leaves: the next one looks closer.
+  static constexpr double kSlowRound = 0.25;
+  // The same of an idle round: without joints nothing is linearised anew, and it is Newton's turn.
+  static constexpr double kIdleRound = 0.9;
+  // Below this ratio times turn (rad) a round keeps the last round's factorisation of the joints.
+  static constexpr double kReuse = 1;
+};
+
+// Newton's steps and their remedies (globalisation.hpp).
+struct NewtonParameters {
+  // Newton steps without a decrease before the best iterate is taken up again; and where rigid contacts carry loads.
+  static constexpr int kPatience = 2, kLoadedPatience = 12;
+  // Between these shares of the best ratio an iterate stalls; below the lower one it makes progress.
+  static constexpr double kProgress = 0.9, kStalled = 1.1;
+  // Multiples of the proximal term: damping, and easing where the ratio stalls.
+  static constexpr double kDamped = 100, kEased = 0.1;
+  // Systems that cannot sweep: of every kSearchPeriod iterations those from kSearchStart on may halve their step, and
+  // from iteration kDampingStart on every other one is damped.
+  static constexpr int kSearchPeriod = 16, kSearchStart = 6, kDampingStart = 10;
+  // Iterations that hold the scalar friction law's W in every direction; later ones follow the slip.
+  static constexpr int kHeldCompliance = 4;
+};
+
+// Rigid contacts which carry more than the bodies' own weight (attempt.hpp).
+struct LoadParameters {
+  // Of a row's inverse effective mass: contacts with less compliance are rigid.
+  static constexpr double kRigid = 1e-7;
+  // Multiples of 9.81 m/s² times dt, from which on an impulse times its row's inverse effective mass is a load.
+  static constexpr double kHeavy = 3 * 9.81;
+  // Shares of g dt that the proximal term times the impulse of those may be: at first, at most, and the factor between.
+  static constexpr double kFirst = 1e-4, kMost = 1e-2, kGrowth = 10;
+};
+
+// The start of a step (start.hpp) and the choice of another joint mode (newton.hpp).
+struct AttemptParameters {
+  // Of the contact margin: from this depth on a step starts at half of u⁻.
+  static constexpr double kImpactDepth = 0.1;
+  // rad, of a step beyond the last velocity; no step that Newton can follow turns a body further.
+  static constexpr double kMostTurn = 2;
+  // The residual ratio of joints or dynamics above which another joint mode tries.
+  static constexpr double kFailedRatio = 100;
+};
+
+}  // namespace axion::solver

@@ -1,0 +1,68 @@
+// Where an attempt at a step starts: at the last velocities and the impulses that the last step ended with.
+//
+//   u⁰ = u⁻, or u⁻/2 before an impact;  λ⁰ = λ of the last step, contacts matched by pair and feature
+//
+// Cost: linear in bodies and rows; contacts are matched by bisection.
+#pragma once
+
+#include "engine/model/find_contact.hpp"
+#include "engine/newton/parameters.hpp"
+#include "engine/problem/iterate.hpp"
+
+namespace axion::solver {
+
+// Contact impulses of those among `kept` that are the same contacts, else zero.
+template <typename Real, typename Team>
+AXION_HD inline void match_impulses(const Team& team, const Problem<Real>& p, const model::ContactWarmStart<Real>* kept,
+                                    int count) {
+  team.for_each(p.contact_count, [&](int i) {
+    const model::Contact<Real>& c = p.w.contacts[i];
+    Real* lambda = p.w.lambda + p.contact_base() + 3 * i;
+    lambda[0] = lambda[1] = lambda[2] = 0;
+    const int last = model::find_contact(kept, count, c.pair, c.feature);
+    if (last < 0) return;
+    lambda[0] = kept[last].normal;
+    lambda[1] = math::dot(kept[last].friction, c.t1);
+    lambda[2] = math::dot(kept[last].friction, c.t2);
+  });
+}
+
+// Matched impulses of the last step, or zero.
+template <typename Real, typename Team>
+AXION_HD inline void warm_start(const Team& team, const Problem<Real>& p) {
+  const auto& w = p.w;
+  team.for_each(p.contact_base(), [&](int i) { w.lambda[i] = p.s.warm_start ? w.lambda_joint[i] : Real(0); });
+  match_impulses(team, p, w.warm, p.s.warm_start ? w.warm_count[0] : 0);
+}
+
+// The gap of contact i after a step at velocities (v, omega), m.
+template <typename Real>
+AXION_HD inline Real gap_at(const Problem<Real>& p, int i, const math::Vec3<Real>* v, const math::Vec3<Real>* omega) {
+  const model::Contact<Real>& c = p.w.contacts[i];
+  return c.gap + p.s.dt * constraints::row_velocity(p.w.row[p.contact_base() + 3 * i], c.body_a, c.body_b, v, omega);
+}
+
+// u⁰ = u⁻: with the matched impulses it satisfies the contacts' laws nearly as it did at the end of the last step,
+// while ũ breaks them all, even where its largest residual is lower. Where it would run bodies into each other they are
+// going to be stopped, in part: half of it then is nearer to what becomes of them, so that Newton linearises at less of
+// a turn.
+template <typename Real, typename Team>
+AXION_HD inline void start_at_last(const Team& team, const Problem<Real>& p) {
+  const auto& w = p.w;
+  warm_start(team, p);
+  copy_iterate(team, p, w.v_plus, w.omega_plus, w.lambda, w.v, w.omega, w.lambda);
+  const Real depth = team.template max<Real>(p.contact_count, [&](int i) { return -gap_at(p, i, w.v, w.omega); });
+  if (!(depth > Real(AttemptParameters::kImpactDepth) * p.s.contact_margin)) return;
+  team.for_each(p.m.body_count,
+                [&](int b) { w.v_plus[b] = Real(0.5) * w.v[b], w.omega_plus[b] = Real(0.5) * w.omega[b]; });
+}
+
+// Contact i with its impulse.
+template <typename Real>
+AXION_HD inline model::ContactWarmStart<Real> kept_contact(const Problem<Real>& p, int i, Real approach) {
+  const model::Contact<Real>& c = p.w.contacts[i];
+  const Real* lambda = p.w.lambda + p.contact_base() + 3 * i;
+  return {c.pair, c.feature, lambda[0], approach, lambda[1] * c.t1 + lambda[2] * c.t2};
+}
+
+}  // namespace axion::solver
