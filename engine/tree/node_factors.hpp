@@ -120,7 +120,7 @@ inline constexpr int kRhsColumn = 6;
 
 // block −= L Y for `rows` rows: L of 12 columns, those before `first` zero, Y a panel, block of 6 columns, rows
 // `stride` apart, or none. Where rhs is given it loses what the right-hand side's column of Y says. What is smaller
-// than `least` becomes zero.
+// than `least` becomes zero, in as many columns of those rows as a panel has, however many a pack takes at once.
 template <typename Team, int rows, int first = 0, typename Real>
 AXION_HD inline void subtract_product(const Real* L, const Real* Y, Real* block, int stride, Real* rhs, Real least) {
   constexpr int lanes = team::pack_lanes<Team, Real>(model::kPanelWidth), parts = (kRhsColumn + lanes) / lanes;
@@ -133,18 +133,17 @@ AXION_HD inline void subtract_product(const Real* L, const Real* Y, Real* block,
     });
   }
   lanes::for_constants<rows>([&](auto r) AXION_INLINED {
-    lanes::for_constants<parts>([&](auto part) AXION_INLINED {
+    constexpr int last = kRhsColumn / lanes;
+    if (rhs != nullptr) rhs[r] -= lanes::lane<lanes, Real>(sum[r][last], kRhsColumn - lanes * last);
+    if (block == nullptr) return;
+    lanes::for_constants<model::kPanelWidth / lanes>([&](auto part) AXION_INLINED {
       constexpr int before = lanes * part;
-      const auto& product = sum[r][part];
-      if constexpr (before <= kRhsColumn && kRhsColumn < before + lanes) {
-        if (rhs != nullptr) rhs[r] -= lanes::lane<lanes, Real>(product, kRhsColumn - before);
-      }
+      Real* at = block + r * stride + before;
+      auto left = lanes::load_pack<lanes>(at);
       if constexpr (before < kHalfNode) {
-        if (block == nullptr) return;
-        Real* at = block + r * stride + before;
-        const auto left = lanes::load_pack<lanes>(at) - lanes::first_lanes<kHalfNode - before, lanes, Real>(product);
-        lanes::store_pack<lanes>(at, lanes::without_small<lanes>(left, least));
+        left = left - lanes::first_lanes<kHalfNode - before, lanes, Real>(sum[r][part]);
       }
+      lanes::store_pack<lanes>(at, lanes::without_small<lanes>(left, least));
     });
   });
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <random>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -121,6 +122,40 @@ void expect_the_same_trees(const model::SceneSpec& scene, model::JointMode mode)
     solver::solve_joints_again(team, p);
     add_solution(p, bits);
   });
+}
+
+// Factors of a node, what is solved with them, and products that blocks lose, with numbers that are too small to count.
+TYPED_TEST(WorkForms, nodes_are_factorised_and_multiplied_alike) {
+  using Real = TypeParam;
+  constexpr int size = model::kNodeSize, width = model::kPanelWidth;
+  const Real least = solver::least_factor<Real>();
+  for (unsigned seed = 1; seed <= 50; ++seed) {
+    std::mt19937 random(seed);
+    std::uniform_real_distribution<double> uniform(-1, 1);
+    const auto fill = [&](int count) {
+      std::vector<Real> to(count);
+      for (Real& x : to) x = Real(uniform(random)) * (uniform(random) < 0.5 ? Real(1) : Real(0.5) * least);
+      return to;
+    };
+    std::vector<Real> K = fill(2 * size * size), Y = fill(size * width), L = fill(6 * size), block = fill(6 * size);
+    for (int k = 0; k < size; ++k) K[size * k + k] = Real(4);
+    expect_the_same_bits([] { return 0; },
+                         [&](const auto& team, int, Bits& bits) {
+                           using Team = std::remove_cvref_t<decltype(team)>;
+                           std::vector<Real> factors = K, solved = Y, left = block, rhs(6, Real(1));
+                           solver::factorise<size>(team, factors.data(), [](int, Real pivot) { return pivot; });
+                           for (int part = 0; part < solver::panel_chunks<Team, Real>(); ++part) {
+                             solver::solve_panel<Team>(factors.data(), size, solved.data(), part, least);
+                           }
+                           bits.add(solved.data(), solved.size());
+                           constexpr int rows = solver::product_rows<Team>();
+                           for (int r = 0; r < 6; r += rows) {
+                             solver::subtract_product<Team, rows>(L.data() + size * r, Y.data(), left.data() + size * r,
+                                                                  size, rhs.data() + r, least);
+                           }
+                           bits.add(left.data(), left.size()), bits.add(rhs.data(), rhs.size());
+                         });
+  }
 }
 
 TYPED_TEST(WorkForms, joint_trees_are_factorised_inverted_and_solved_alike) {
