@@ -33,6 +33,8 @@ void print_batch_stats(const v1::BatchSolverStats& stats) {
   print_counts("newton iterations", stats.newton_iterations());
   print_counts("linear iterations", stats.linear_iterations());
   print_counts("line search steps", stats.line_search_steps());
+  print_counts("sweep rounds", stats.sweep_rounds());
+  print_counts("contact sweeps", stats.contact_sweeps());
   print_counts("contacts", stats.contacts());
   absl::PrintF("residual, multiples of the tolerance\n");
   for (const char* block : {"dynamics", "joint", "contact", "friction", "control"}) {
@@ -45,11 +47,12 @@ void print_batch_stats(const v1::BatchSolverStats& stats) {
 }
 
 void print_world_stats(const v1::WorldSolverStats& worlds) {
-  absl::PrintF("\nlast step of each world\n%7s %7s %7s %7s %9s %13s %13s  %s\n", "world", "newton", "linear", "line s.",
-               "contacts", "penetration", "joint error", "outcome");
+  absl::PrintF("\nlast step of each world\n%7s %7s %7s %7s %7s %7s %9s %13s %13s  %s\n", "world", "newton", "linear",
+               "line s.", "rounds", "sweeps", "contacts", "penetration", "joint error", "outcome");
   for (int i = 0; i < worlds.newton_iterations_size(); ++i) {
-    absl::PrintF("%7d %7d %7d %7d %9d %11.3g m %11.3g m  %s\n", worlds.world_indices(i), worlds.newton_iterations(i),
-                 worlds.linear_iterations(i), worlds.line_search_steps(i), worlds.contact_count(i),
+    absl::PrintF("%7d %7d %7d %7d %7d %7d %9d %11.3g m %11.3g m  %s\n", worlds.world_indices(i),
+                 worlds.newton_iterations(i), worlds.linear_iterations(i), worlds.line_search_steps(i),
+                 worlds.sweep_rounds(i), worlds.contact_sweeps(i), worlds.contact_count(i),
                  worlds.max_penetration_meters(i), worlds.max_joint_error_meters(i), outcome_text(worlds.outcome(i)));
   }
 }

@@ -86,8 +86,9 @@ AXION_HD inline Real least_moment(const math::Vec3<Real>& I) {
   return I.x < I.y ? (I.x < I.z ? I.x : I.z) : (I.y < I.z ? I.y : I.z);
 }
 
-// What joint j lets its child turn beside its parent, for a torque, as axis_support holds it; locked directions give
-// hardly.
+// The compliance of joint j against turning (rad/(N m s), world frame): how far the child turns relative to its parent
+// for a unit of torque. Along an axis it is the inverse of axis_support; locked directions have a thousandth of the
+// inverse of the child's least moment of inertia.
 template <typename Real>
 AXION_HD_CALL math::Mat3<Real> joint_give(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int j,
                                           Real dt) {
@@ -102,15 +103,17 @@ AXION_HD_CALL math::Mat3<Real> joint_give(const model::ModelView<Real>& m, const
     return give + math::Mat3<Real>::diagonal(c, c, c);
   }
   for (int k = joint.slide_count; k < joint.axis_count; ++k) {
-    const math::Vec3<Real>& a = w.row_start[m.lock_count + joint.axis_start + k].k_a;
+    const math::Vec3<Real>& a = w.row_start[m.axis_base() + joint.axis_start + k].k_a;
     const Real length2 = math::dot(a, a);
     give = give + inverse(axis_support(m, w, joint.axis_start + k, dt)) / (length2 * length2) * math::outer(a, a);
   }
   return give;
 }
 
-// Inertia against turning of every body with what its joints lend of all the others', as springs in series and
-// parallel, into I_hat_inverse; from the leaves to the roots, then back. K_geometric holds what children lend.
+// The inertia against turning of every body together with the share of its neighbours' inertia that its joints
+// transmit. Joints act as springs: in series along the tree, in parallel where a body has several. One pass from the
+// leaves to the roots adds the children's shares (K_geometric holds them), one pass back adds the parents'. The result
+// is in I_hat_inverse. Cost: linear in bodies.
 template <typename Real>
 AXION_HD_CALL void supported_inertias(const model::ModelView<Real>& m, const model::WorldView<Real>& w, Real dt) {
   math::Mat3<Real>* Z = w.I_hat_inverse;
@@ -137,7 +140,7 @@ AXION_HD inline Real sum_of_squares(const math::Mat3<Real>& S) {
 
 // λ_max of Z⁻¹K, both symmetric, Z positive definite with Z = LLᵀ; 0 where it is below `least`.
 template <typename Real>
-AXION_HD inline Real greatest_ratio(const math::Mat3<Real>& K, const math::Mat3<Real>& Z, Real least) {
+AXION_HD inline Real greatest_generalised_eigenvalue(const math::Mat3<Real>& K, const math::Mat3<Real>& Z, Real least) {
   const Real l00 = std::sqrt(Z(0, 0)), l10 = Z(1, 0) / l00, l20 = Z(2, 0) / l00;
   const Real l11 = std::sqrt(Z(1, 1) - l10 * l10), l21 = (Z(2, 1) - l20 * l10) / l11;
   const Real l22 = std::sqrt(Z(2, 2) - l20 * l20 - l21 * l21);
@@ -174,7 +177,7 @@ AXION_HD inline void blend_weights(const Team& team, const model::ModelView<Real
     team.for_each(m.body_count, [&](int b) {
       if (!(w.blend_body[b] > Real(2))) return;
       const math::Mat3<Real> K = start_stiffness(m, w, b);
-      w.blend_body[b] = dt * greatest_ratio(K, w.I_hat_inverse[b], Real(kNoWeight) / dt);
+      w.blend_body[b] = dt * greatest_generalised_eigenvalue(K, w.I_hat_inverse[b], Real(kNoWeight) / dt);
     });
   }
   team.for_each(m.joint_count, [&](int j) {

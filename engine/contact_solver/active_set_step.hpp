@@ -265,17 +265,19 @@ AXION_HD inline StepEnd<Real> end_of_step(const Problem<Real>& p, const Real* x,
   return cone < share ? StepEnd<Real>{cone, true} : StepEnd<Real>{share, false};
 }
 
-// What a step came to.
+// The result of a step on the active set.
 template <typename Real>
 struct ActiveStep {
-  bool made = false;  // false: nothing is active, too much of it, or no solution
-  Real share = 0;     // of the whole step
+  bool made = false;  // false where no row is active, too many rows are, or their system has no solution
+  Real share = 0;     // of the solution's whole change of impulses, that every law allowed
 };
 
-// What unknowns meet with the first that stops a step.
+// What an unknown meets at the share of the step where the first law would be broken: nothing, the bound of a limit or
+// of a bounded row, or the friction cone.
 inline constexpr int kMeetsNothing = 0, kMeetsBound = 1, kMeetsCone = 2;
 
-// λ along the share of x, those of the first `stopped` unknowns that meet a bound there at that bound.
+// Moves the impulses of the active rows by `share` of their changes x. Of the first `stopped` unknowns those that meet
+// a bound there (`meets`) are put exactly on it, so that rounding leaves no row just inside.
 template <typename Real, typename Team>
 AXION_HD_CALL void move_active_impulses(const Team& team, const Problem<Real>& p, const Real* x, int count, Real share,
                                         const Real* meets, int stopped) {

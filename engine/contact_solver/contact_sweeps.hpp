@@ -208,7 +208,7 @@ struct Momentum {
   Real least = 0;  // and the least since momentum started anew
 };
 
-// m after a sweep with |f|² = size; `along` is f · (g − g_last), in the same norm.
+// m after a sweep with |f|² = size, which the next is compared with; `along` is f · (g − g_last), in the same norm.
 template <typename Real>
 AXION_HD inline Real next_coefficient(Momentum<Real>& momentum, Real size, Real along) {
   const bool grew = size > Real(SweepParameters::kMomentumGrowth) * momentum.size ||
@@ -217,14 +217,20 @@ AXION_HD inline Real next_coefficient(Momentum<Real>& momentum, Real size, Real 
   const Real next = (1 + std::sqrt(1 + 4 * momentum.theta * momentum.theta)) / 2;
   const Real m = (momentum.theta - 1) / next;
   momentum.theta = next;
+  momentum.size = size;
+  if (size < momentum.least) momentum.least = size;
   return m < momentum.greatest ? m : momentum.greatest;
 }
 
-// A quantity at g after a sweep, `last` after the one before.
+// A quantity that is g after a sweep and was `last` after the one before, or one in each lane.
+template <typename Number, typename Real>
+AXION_HD AXION_INLINED inline Number extrapolated(Real m, const Number& g, const Number& last) {
+  return g + m * (g - last);
+}
 template <typename Real>
 AXION_HD inline void extrapolate(Real m, Real& value, Real& last) {
   const Real g = value;
-  value = m != Real(0) ? g + m * (g - last) : g;
+  value = m != Real(0) ? extrapolated(m, g, last) : g;
   last = g;
 }
 
@@ -240,21 +246,23 @@ AXION_HD inline void accelerate(const Team& team, const Problem<Real>& p, int sw
       return p.w.row_scale[base + k] * f(base + k) * (p.w.lambda[base + k] - p.w.pcr_ap[base + k]);
     });
     m = next_coefficient(momentum, size, along);
+  } else {
+    momentum.size = momentum.least = size;
   }
-  momentum.size = size;
-  if (sweep - momentum.first < SweepParameters::kPlainSweeps || size < momentum.least) momentum.least = size;
   team.for_each(count, [&](int k) { extrapolate(m, p.w.lambda[base + k], p.w.pcr_ap[base + k]); });
   Real *v = p.w.row_velocity, *v_last = p.w.row_last;
   team.for_each(DelassusVelocities::size(p), [=](int i) { extrapolate(m, v[i], v_last[i]); });
 }
 
-// dlambda: the sum of the impulses since the last mean.
+// dlambda: the sum of a row's impulses over the sweeps of a mean, of which this is the first or not.
+template <typename Real>
+AXION_HD inline void add_row_to_mean(const Problem<Real>& p, int row, bool first) {
+  p.w.dlambda[row] = (first ? Real(0) : p.w.dlambda[row]) + p.w.lambda[row];
+}
+
 template <typename Real, typename Team>
 AXION_HD inline void add_to_mean(const Team& team, const Problem<Real>& p, bool first) {
-  team.for_each(p.row_count() - p.limit_base(), [&](int k) {
-    const int row = p.limit_base() + k;
-    p.w.dlambda[row] = (first ? Real(0) : p.w.dlambda[row]) + p.w.lambda[row];
-  });
+  team.for_each(p.row_count() - p.limit_base(), [&](int k) { add_row_to_mean(p, p.limit_base() + k, first); });
 }
 
 // Moves impulses and velocities to the mean of the stretch; every law's impulses are a convex set.

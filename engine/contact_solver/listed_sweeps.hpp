@@ -1,13 +1,18 @@
-// Sweeps where many contacts make columns of D too long, as in piles: over what is not settled yet, and its neighbours.
+// Sweeps over the contacts of piles, where a column of the Delassus matrix for each row would be too long to store.
 //
-// A sweep over all rows with velocities made anew from the impulses says which rows, or contacts, are above their
-// tolerance. These, and all that touch a body of theirs, are swept for a stretch, with momentum; what is settled waits
-// for the next sweep of all. Where that finds nothing the round ends. In a pile few places take long, and each at its
-// own pace: momentum that starts anew suits the list that it is for, and the sweeps that the slowest need pass over a
-// fraction of the pile. In float32 momentum amplifies what rounding leaves between impulses and velocities by 1/(1 −
-// m); velocities made anew end that, so what a sweep of all believes is what residual.hpp judges. Free bodies are swept
-// by groups of contacts (slot_sweeps.hpp), all else a contact or row at a time (UnitSweeps, below). Called by
-// sweep_round.hpp alone.
+//   repeat until a sweep over all rows finds every row within its tolerance:
+//     compute the bodies' velocities anew from the impulses
+//     sweep over all rows; the list is every row above its tolerance, and every row that shares a body with one
+//     sweep over the list, with momentum, for a stretch of sweeps (PileSweepParameters)
+//
+// Most places of a pile settle at once and a few take long, each at its own pace. A list lets the slow places sweep
+// without the rest, and momentum that starts anew with each list suits that list. In float32 momentum amplifies the
+// rounding error between impulses and velocities by 1/(1 − m); velocities computed anew remove that error, so that the
+// sweep over all rows judges by the same numbers as residual.hpp.
+//
+// In: impulses in lambda, the joints factorised. Out: impulses in lambda. Cost: a sweep over a list is linear in its
+// rows. Free bodies are swept by coloured groups of contacts (slot_sweeps.hpp), all others a contact or row at a time
+// (UnitSweeps, below). Called by sweep_round.hpp alone.
 #pragma once
 
 #include <limits>
@@ -141,10 +146,8 @@ struct UnitSweeps {
   AXION_HD_CALL static void accelerate(const Team& team, const Problem<Real>& p, const SweptList& list,
                                        Momentum<Real>& momentum, bool means, bool first) {
     if (means) {
-      team.for_each(list.units, [&](int k) {
-        for_each_listed_row(
-            p, k, [&](int row) { p.w.dlambda[row] = (first ? Real(0) : p.w.dlambda[row]) + p.w.lambda[row]; });
-      });
+      team.for_each(list.units,
+                    [&](int k) { for_each_listed_row(p, k, [&](int row) { add_row_to_mean(p, row, first); }); });
     }
     const auto sum_of = [&](auto&& last) {
       return team.template sum<Real>(list.units, [&](int k) {
@@ -158,8 +161,6 @@ struct UnitSweeps {
     };
     const Real size = sum_of(p.w.pcr_az);
     const Real m = next_coefficient(momentum, size, sum_of(p.w.pcr_ap));
-    momentum.size = size;
-    if (size < momentum.least) momentum.least = size;
     team.for_each(list.units, [&](int k) {
       for_each_listed_row(p, k, [&](int row) { extrapolate(m, p.w.lambda[row], p.w.pcr_ap[row]); });
     });
@@ -177,13 +178,13 @@ struct UnitSweeps {
     });
   }
 
-  // They are the rows' own.
+  // Nothing to do: a sweep a row at a time changes the rows' own impulses.
   template <typename Real, typename Team>
   AXION_HD static void keep_impulses(const Team&, const Problem<Real>&, const SweptList&) {}
 };
 
-// The sweeps of `plan`, whose count is of all units, by `sweeps`, which leaves its impulses where its next sweep
-// begins:
+// Makes the sweeps that `plan` asks for; plan.count is a number of sweeps over all units, and a sweep over a list
+// counts as its share of them. `sweeps` is the form in which they are made:
 //   renew(team, p)                                  velocities from the impulses of the rows
 //   sweep_all(team, p, share)                       whether a unit was above `share` of its tolerance
 //   list(team, p, local)                            what a stretch is over: what that sweep found, or all

@@ -224,8 +224,6 @@ struct SlotSweeps {
                            bool means, bool first) const {
     const Real size = sum(team, p.w.slot_step, swept);
     const Real m = next_coefficient(momentum, size, sum(team, p.w.slot_along, swept));
-    momentum.size = size;
-    if (size < momentum.least) momentum.least = size;
     extrapolate_all(team, p, swept, m, means, first);
   }
 
@@ -307,8 +305,7 @@ struct SlotSweeps {
         const lanes::Pack<Real, lanes> g = field(kSlotImpulse), last = field(kSlotLast);
         if (means)
           lanes::store_pack<lanes>(at + width * kSlotSum, first ? g : lanes::Pack<Real, lanes>(field(kSlotSum) + g));
-        if (m != Real(0))
-          lanes::store_pack<lanes>(at + width * kSlotImpulse, lanes::Pack<Real, lanes>(g + m * (g - last)));
+        if (m != Real(0)) lanes::store_pack<lanes>(at + width * kSlotImpulse, extrapolated(m, g, last));
         lanes::store_pack<lanes>(at + width * kSlotLast, g);
       }
     });
@@ -320,7 +317,7 @@ struct SlotSweeps {
                 place = kBodySlot * (some != nullptr ? some[body] : body) + k % body_parts * wide;
       const lanes::Pack<Real, wide> g = lanes::load_pack<wide>(velocity + place),
                                     last = lanes::load_pack<wide>(velocity_last + place);
-      if (m != Real(0)) lanes::store_pack<wide>(velocity + place, lanes::Pack<Real, wide>(g + m * (g - last)));
+      if (m != Real(0)) lanes::store_pack<wide>(velocity + place, extrapolated(m, g, last));
       lanes::store_pack<wide>(velocity_last + place, g);
     });
   }

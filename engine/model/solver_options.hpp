@@ -36,14 +36,13 @@ enum class LinearSolver : std::uint8_t {
   kAutomatic,    // kTreeDirect; kTreeKrylov in steps whose couplings exceed what the factorisation can hold
   kPcrJacobi,    // conjugate residuals on the Schur complement, diagonal preconditioner; symmetric systems only
   kTreeDirect,   // factorisation along the joint tree, loops and contacts between moving bodies as fill
-  kPcrBlock,     // conjugate residuals, one block a joint or contact; symmetric systems only
-  kPcrTree,      // conjugate residuals, preconditioned by the factorisation of the tree; symmetric systems only
+  kPcrTree = 4,  // conjugate residuals, preconditioned by the factorisation of the tree; symmetric systems only
   kTreeKrylov,   // factorisation of a tree without fill, BiCGStab on the loops and contacts between bodies left out
   kDenseDirect,  // LU with pivoting of the whole system: small worlds, and an oracle
 };
 
 constexpr bool is_conjugate_residual(LinearSolver solver) {
-  return solver == LinearSolver::kPcrJacobi || solver == LinearSolver::kPcrBlock || solver == LinearSolver::kPcrTree;
+  return solver == LinearSolver::kPcrJacobi || solver == LinearSolver::kPcrTree;
 }
 
 struct SolverOptions {
@@ -58,7 +57,7 @@ struct SolverOptions {
   LinearSolver linear_solver = LinearSolver::kAutomatic;
 
   double tolerance = 1e-3;          // of g*dt, the velocity that gravity gives in one step
-  int max_newton_iterations = 32;   // 1 .. 100
+  int max_newton_iterations = 32;   // 1 .. 100, rounds of sweeps included
   int max_linear_iterations = 64;   // of PCR or BiCGStab, a Newton iteration, 1 .. 1000
   double linear_tolerance = 1e-10;  // their relative residual; at least 16 units in the last place
   bool line_search = true;          // one halving in later iterations; else full steps

@@ -49,8 +49,8 @@ AXION_HD inline bool joints_failed(const Team& team, const Problem<Real>& p) {
   return !(locks <= Real(AttemptParameters::kFailedRatio)) || !(bodies <= Real(AttemptParameters::kFailedRatio));
 }
 
-// What an attempt is worth beside those of other joint modes: its residual ratio, and what its poses leave of the locks, which
-// the rows of LINEARISED do not ask for.
+// What an attempt is worth beside those of other joint modes: its residual ratio, and what its poses leave of the
+// locks, which the rows of LINEARISED do not ask for.
 template <typename Real, typename Team>
 AXION_HD inline Real rank_attempt(const Team& team, const Problem<Real>& p, Real ratio) {
   if (p.joint_mode != model::JointMode::kLinearised) return ratio;

@@ -149,8 +149,8 @@ AXION_HD_CALL void restore_tangents(const Team& team, const Problem<Real>& p) {
 // The proximal term of a contact that begins with `row`, of its rows' scales. A row's impulse moves by what the row
 // lacks over this and what its bodies give way by, and bodies that carry many times their weight give way that much
 // less: of ten boxes, each twice as heavy as the one below, a thousandfold load on the lowest contact makes 1e-4 a
-// hundred times what they do, so that a step takes 1.5 % of the merit. With this the term takes no more of a row than
-// load_proximal of g h, whatever it carries. Below least_proximal what bodies may do that no contact holds is lost
+// hundred times what they do, so that a step takes 1.5 % of the residual. With this the term takes no more of a row
+// than load_proximal of g h, whatever it carries. Below least_proximal what bodies may do that no contact holds is lost
 // beside what contacts hold.
 template <typename Real>
 AXION_HD inline Real contact_proximal(const Problem<Real>& p, int row) {

@@ -52,10 +52,10 @@ struct Problem {
     exact_turning = other.exact_turning, solver_ready = other.solver_ready;
   }
 
-  AXION_HD int axis_base() const { return m.lock_count; }
-  AXION_HD int limit_base() const { return m.lock_count + m.axis_count; }
-  AXION_HD int effort_base() const { return m.lock_count + m.axis_count + m.limit_count; }
-  AXION_HD int contact_base() const { return effort_base() + m.effort_count; }
+  AXION_HD int axis_base() const { return m.axis_base(); }
+  AXION_HD int limit_base() const { return m.limit_base(); }
+  AXION_HD int effort_base() const { return m.effort_base(); }
+  AXION_HD int contact_base() const { return m.contact_base(); }
   AXION_HD int row_count() const { return contact_base() + 3 * contact_count; }
 };
 
@@ -393,8 +393,8 @@ AXION_HD inline Real greatest_ratio(const Team& team, const Real* a, const Real*
   }
 }
 
-// Everything above at (v_plus, omega_plus, lambda). Returns the merit: the largest residual in multiples of what it may
-// be; at most one means converged, NaN that the iterate is not finite.
+// Everything above at (v_plus, omega_plus, lambda). Returns the worst residual ratio: the largest residual in multiples
+// of what it may be; at most one means converged, NaN that the iterate is not finite.
 template <typename Real, typename Team>
 AXION_HD_CALL Real evaluate(const Team& team, const Problem<Real>& p) {
   place_iterate(team, p);

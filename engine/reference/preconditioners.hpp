@@ -1,11 +1,10 @@
 // Preconditioners of conjugate residuals: symmetric positive definite approximations of S⁻¹, S = J M̂⁻¹ Jᵀ + C.
 //
-//   PCR_JACOBI  the inverse of S's diagonal. PCR_BLOCK   the inverse of S's diagonal blocks: one block holds the rows
-//   of a joint, one those of a contact. PCR_TREE    the inverse of S's block over the rows in Scope::kTree
-//   (tree_nodes.hpp: joints of the tree, contacts with
-//               the world, contacts on which bodies hang), exact, by the factorisation along the tree: with g = 0,
-//               r = −x the Newton system in that scope says S_tree Δλ = x. Blocks as above for all other rows.
-// A joint's block holds its first 12 rows (locks, axes, limits, efforts); what a joint has beyond that stands alone.
+//   PCR_JACOBI  the inverse of S's diagonal
+//   PCR_TREE    the inverse of S's block over the rows in Scope::kTree (tree_nodes.hpp: joints of the tree, contacts
+//               with the world, contacts on which bodies hang), exact, by the factorisation along the tree: with g = 0,
+//               r = −x the Newton system in that scope says S_tree Δλ = x. For all other rows the inverses of S's
+//               diagonal blocks: one block holds the rows of a joint that closes a loop, one those of a contact.
 // Source: Saad 2003, Iterative Methods for Sparse Linear Systems, sections 10.2 and 14.1.
 #pragma once
 
@@ -15,47 +14,28 @@
 
 namespace axion::solver {
 
-// Calls f(k, row) for the rows of joint j in order.
-template <typename Real, typename F>
-AXION_HD inline void for_each_joint_row(const Problem<Real>& p, int j, F&& f) {
-  const model::JointData<Real>& joint = p.m.joints[j];
-  int count = joint_row_count(p.m, j);
-  for (int k = 0; k < count; ++k) f(k, node_row(p, joint, k));
-  for_each_condensed_row(p, joint, [&](int row) { f(count++, row); });
-}
-
-// The inverse of joint j's block at `block`, with the stride of a node.
+// The inverse of loop joint j's block at `block`, with the stride of a node. Its rows are locks: its axes are free.
 template <typename Real>
 AXION_HD inline void invert_joint_block(const Problem<Real>& p, int j, Real* block) {
   const model::JointData<Real>& joint = p.m.joints[j];
-  int size = 0;
-  for_each_joint_row(p, j, [&](int r, int row) {
-    if (r >= model::kNodeSize) return;
-    size = r + 1;
-    for_each_joint_row(p, j, [&](int c, int column) {
-      if (c >= model::kNodeSize) return;
-      block[r * model::kNodeSize + c] = schur_entry(p, row, column, joint.child, joint.parent);
-    });
-  });
+  const int size = joint_row_count(p.m, j);
+  for (int r = 0; r < size; ++r) {
+    for (int c = 0; c < size; ++c) {
+      block[r * model::kNodeSize + c] =
+          schur_entry(p, node_row(p, joint, r), node_row(p, joint, c), joint.child, joint.parent);
+    }
+  }
   math::invert_positive(block, size, model::kNodeSize);
 }
 
 template <typename Real>
 AXION_HD inline void apply_joint_block(const Problem<Real>& p, int j, const Real* block, const Real* x, Real* y) {
+  const model::JointData<Real>& joint = p.m.joints[j];
   Real in[model::kNodeSize], out[model::kNodeSize];
-  int size = 0;
-  for_each_joint_row(p, j, [&](int k, int row) {
-    if (k < model::kNodeSize) {
-      in[k] = x[row];
-      size = k + 1;
-    } else {
-      y[row] = x[row] / schur_diagonal(p, row);
-    }
-  });
+  const int size = joint_row_count(p.m, j);
+  for (int k = 0; k < size; ++k) in[k] = x[node_row(p, joint, k)];
   math::multiply(block, size, model::kNodeSize, in, out);
-  for_each_joint_row(p, j, [&](int k, int row) {
-    if (k < model::kNodeSize) y[row] = out[k];
-  });
+  for (int k = 0; k < size; ++k) y[node_row(p, joint, k)] = out[k];
 }
 
 template <typename Real>
@@ -114,32 +94,20 @@ AXION_HD_CALL void apply_tree_preconditioner(const Team& team, const Problem<Rea
 // Needs prepare_schur.
 template <typename Real, typename Team>
 AXION_HD_CALL void prepare_preconditioner(const Team& team, const Problem<Real>& p) {
-  switch (p.s.linear_solver) {
-    case model::LinearSolver::kPcrBlock:
-      team.for_each(p.m.joint_count, [&](int j) { invert_joint_block(p, j, p.w.node + j * model::kNodeStride); });
-      team.for_each(p.contact_count, [&](int i) { invert_contact_block(p, i); });
-      return;
-    case model::LinearSolver::kPcrTree:
-      prepare_tree_preconditioner(team, p);
-      return;
-    default:
-      team.for_each(p.row_count(), [&](int i) { p.w.pcr_d[i] = Real(1) / schur_diagonal(p, i); });
+  if (p.s.linear_solver == model::LinearSolver::kPcrTree) {
+    prepare_tree_preconditioner(team, p);
+  } else {
+    team.for_each(p.row_count(), [&](int i) { p.w.pcr_d[i] = Real(1) / schur_diagonal(p, i); });
   }
 }
 
 // y = approximately S⁻¹ x; uses pcr_v and pcr_w.
 template <typename Real, typename Team>
 AXION_HD_CALL void precondition(const Team& team, const Problem<Real>& p, const Real* x, Real* y) {
-  switch (p.s.linear_solver) {
-    case model::LinearSolver::kPcrBlock:
-      team.for_each(p.m.joint_count, [&](int j) { apply_joint_block(p, j, p.w.node + j * model::kNodeStride, x, y); });
-      team.for_each(p.contact_count, [&](int i) { apply_contact_block(p, i, x, y); });
-      return;
-    case model::LinearSolver::kPcrTree:
-      apply_tree_preconditioner(team, p, x, y);
-      return;
-    default:
-      team.for_each(p.row_count(), [&](int i) { y[i] = p.w.pcr_d[i] * x[i]; });
+  if (p.s.linear_solver == model::LinearSolver::kPcrTree) {
+    apply_tree_preconditioner(team, p, x, y);
+  } else {
+    team.for_each(p.row_count(), [&](int i) { y[i] = p.w.pcr_d[i] * x[i]; });
   }
 }
 

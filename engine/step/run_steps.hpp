@@ -95,14 +95,14 @@ AXION_HD inline void keep_joint_impulses(const Team& team, const StepJob<Real>& 
     const int locks = joint.translation_lock_count + joint.rotation_lock_count;
     for (int i = joint.lock_start; i < joint.lock_start + locks; ++i) add(w.row_force[i], w.lambda_joint[i]);
     for (int axis = joint.axis_start; axis < joint.axis_start + joint.axis_count; ++axis) {
-      const model::Row<Real>& row = w.row_start[m.lock_count + axis];
-      add(row, w.lambda_joint[m.lock_count + axis]);
+      const model::Row<Real>& row = w.row_start[m.axis_base() + axis];
+      add(row, w.lambda_joint[m.axis_base() + axis]);
       add(row, w.axis_impulse[axis]);
-      const int first = m.lock_count + m.axis_count + m.limit_count + m.axes[axis].effort_start;
+      const int first = m.effort_base() + m.axes[axis].effort_start;
       for (int k = 0; k < m.axes[axis].effort_count; ++k) add(row, w.lambda_joint[first + k]);
       const int limit = m.axes[axis].limit;
       if (limit < 0) continue;
-      const Real lambda = w.lambda_joint[m.lock_count + m.axis_count + limit];
+      const Real lambda = w.lambda_joint[m.limit_base() + limit];
       add(row, w.limit_side[limit] < 0 ? lambda : -lambda);
     }
     w.joint_force[j] = force;

@@ -26,18 +26,14 @@ AXION_HD inline Real* body_unknowns(const Problem<Real>& p, int b) {
 // Node b with its joint rows alone, right-hand side −g and −r; and both blocks to its parent.
 template <typename Real>
 AXION_HD_CALL void assemble_joint_node(const Problem<Real>& p, int b) {
-  constexpr int stride = model::kNodeSize;
   Real* K = p.w.node + node_of_body(p, b) * model::kNodeStride;
   Real* rhs = body_unknowns(p, b);
   Real* upper = p.w.joint_upper + b * model::kCouplingStride;
   Real* lower = p.w.joint_lower + b * model::kCouplingStride;
-  clear_node(K, node_size(p, node_of_body(p, b)));
+  put_inertia(p, b, K);
   for (int i = 0; i < model::kCouplingStride; ++i) upper[i] = lower[i] = 0;
   for (int k = 6; k < model::kNodeSize; ++k) rhs[k] = 0;
-  const Real mass = matrix_mass(p, b);
   for (int r = 0; r < 3; ++r) {
-    K[r * stride + r] = mass;
-    for (int c = 0; c < 3; ++c) K[(3 + r) * stride + 3 + c] = p.w.I_world[b](r, c) + p.w.K_geometric[b](r, c);
     rhs[r] = -p.w.g_linear[b][r], rhs[3 + r] = -p.w.g_angular[b][r];
   }
   const model::BodyData<Real>& body = p.m.bodies[b];
@@ -45,20 +41,10 @@ AXION_HD_CALL void assemble_joint_node(const Problem<Real>& p, int b) {
   const model::JointData<Real>& joint = p.m.joints[body.joint];
   for (int k = 0; k < joint_row_count(p.m, p.m.bodies[b].joint); ++k) {
     const int row = node_row(p, joint, k);
-    const model::Row<Real>& force = impulse_row(p, row);
+    const NodeRow<Real> kept{&p.w.row[row], &impulse_row(p, row), p.w.compliance[row]};
     rhs[6 + k] = -p.w.residual[row];
-    K[(6 + k) * stride + 6 + k] = p.w.compliance[row];
-    Real J[6], F[6], J_parent[6], F_parent[6];
-    row_against(p.w.row[row], true, J);
-    row_against(force, true, F);
-    row_against(p.w.row[row], false, J_parent);
-    row_against(force, false, F_parent);
-    for (int c = 0; c < 6; ++c) {
-      K[(6 + k) * stride + c] = J[c];
-      K[c * stride + 6 + k] = -F[c];
-      upper[(6 + k) * model::kPanelWidth + c] = J_parent[c];
-      lower[c * model::kNodeSize + 6 + k] = -F_parent[c];
-    }
+    put_joint_row(kept, k, K);
+    couple_joint_row(kept, k, upper, lower);
   }
 }
 

@@ -203,18 +203,51 @@ AXION_HD inline void assemble_loop(const Problem<Real>& p, int node) {
   }
 }
 
+// K of body b's node before its contacts and its joint.
+template <typename Real>
+AXION_HD inline void put_inertia(const Problem<Real>& p, int b, Real* K) {
+  constexpr int stride = model::kNodeSize;
+  clear_node(K, node_size(p, node_of_body(p, b)));
+  const Real mass = matrix_mass(p, b);
+  for (int r = 0; r < 3; ++r) {
+    K[r * stride + r] = mass;
+    for (int c = 0; c < 3; ++c) K[(3 + r) * stride + 3 + c] = p.w.I_world[b](r, c) + p.w.K_geometric[b](r, c);
+  }
+}
+
+// Row k of a joint in the node of its child.
+template <typename Real>
+AXION_HD inline void put_joint_row(const NodeRow<Real>& kept, int k, Real* K) {
+  constexpr int stride = model::kNodeSize;
+  K[(6 + k) * stride + 6 + k] = kept.compliance;
+  Real J[6], F[6];
+  row_against(*kept.J, true, J);
+  row_against(*kept.F, true, F);
+  for (int c = 0; c < 6; ++c) {
+    K[(6 + k) * stride + c] = J[c];
+    K[c * stride + 6 + k] = -F[c];
+  }
+}
+
+// The same in both blocks between its child and its parent.
+template <typename Real>
+AXION_HD inline void couple_joint_row(const NodeRow<Real>& kept, int k, Real* upper, Real* lower) {
+  Real J[6], F[6];
+  row_against(*kept.J, false, J);
+  row_against(*kept.F, false, F);
+  for (int c = 0; c < 6; ++c) {
+    upper[(6 + k) * model::kPanelWidth + c] = J[c];
+    lower[c * model::kNodeSize + 6 + k] = -F[c];
+  }
+}
+
 // K of a body's node.
 template <typename Team, typename Real>
 AXION_HD inline void assemble_body(const Problem<Real>& p, Scope scope, int node) {
   AXION_ASSERT(node_size(p, node) <= model::kNodeSize);
   const int b = body_of_node(p, node), stride = model::kNodeSize;
   Real* K = p.w.node + node * model::kNodeStride;
-  clear_node(K, node_size(p, node));
-  const Real mass = matrix_mass(p, b);
-  for (int r = 0; r < 3; ++r) {
-    K[r * stride + r] = mass;
-    for (int c = 0; c < 3; ++c) K[(3 + r) * stride + 3 + c] = p.w.I_world[b](r, c) + p.w.K_geometric[b](r, c);
-  }
+  put_inertia(p, b, K);
   for (int k = p.w.contact_start[b]; k < p.w.contact_start[b + 1]; ++k) {
     const model::Contact<Real>& c = p.w.contacts[p.w.contact_list[k]];
     const bool on_a = c.body_a == b;
@@ -223,16 +256,7 @@ AXION_HD inline void assemble_body(const Problem<Real>& p, Scope scope, int node
   const model::BodyData<Real>& body = p.m.bodies[b];
   if (body.joint < 0) return;
   for (int k = 0; k < joint_row_count(p.m, body.joint); ++k) {
-    const int row = node_row(p, p.m.joints[body.joint], k);
-    const NodeRow<Real> kept = node_row_of_body(p, row);
-    K[(6 + k) * stride + 6 + k] = kept.compliance;
-    Real J[6], F[6];
-    row_against(*kept.J, true, J);
-    row_against(*kept.F, true, F);
-    for (int c = 0; c < 6; ++c) {
-      K[(6 + k) * stride + c] = J[c];
-      K[c * stride + 6 + k] = -F[c];
-    }
+    put_joint_row(node_row_of_body(p, node_row(p, p.m.joints[body.joint], k)), k, K);
   }
 }
 
@@ -258,15 +282,7 @@ AXION_HD inline void couple_bodies(const Problem<Real>& p, Scope scope, int i, i
   if (p.m.bodies[i].parent != j) return;
   const int joint = p.m.bodies[i].joint;
   for (int k = 0; k < joint_row_count(p.m, joint); ++k) {
-    const int row = node_row(p, p.m.joints[joint], k);
-    const NodeRow<Real> kept = node_row_of_body(p, row);
-    Real J[6], F[6];
-    row_against(*kept.J, false, J);
-    row_against(*kept.F, false, F);
-    for (int c = 0; c < 6; ++c) {
-      upper[(6 + k) * model::kPanelWidth + c] = J[c];
-      lower[c * model::kNodeSize + 6 + k] = -F[c];
-    }
+    couple_joint_row(node_row_of_body(p, node_row(p, p.m.joints[joint], k)), k, upper, lower);
   }
 }
 

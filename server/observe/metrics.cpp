@@ -115,12 +115,16 @@ void Metrics::make_solver_metrics() {
   contact_overflow_ = &outcomes.Add({{"outcome", "contact_overflow"}});
   non_finite_ = &outcomes.Add({{"outcome", "non_finite"}});
   fallback_ = &outcomes.Add({{"outcome", "fallback"}});
-  newton_iterations_ =
-      &histogram(r, "axion_newton_iterations", "Newton iterations of a world-step.", bounds_of(kNewtonIterationBounds));
+  newton_iterations_ = &histogram(r, "axion_newton_iterations", "Linearisations with a Newton step of a world-step.",
+                                  bounds_of(kNewtonIterationBounds));
   linear_iterations_ = &histogram(r, "axion_linear_iterations", "Iterations of the linear solver of a world-step.",
                                   bounds_of(kLinearIterationBounds));
   line_search_ =
       &histogram(r, "axion_line_search_steps", "Line-search steps of a world-step.", bounds_of(kLineSearchBounds));
+  sweep_rounds_ = &histogram(r, "axion_sweep_rounds", "Rounds of sweeps over the contacts of a world-step.",
+                             bounds_of(kSweepRoundBounds));
+  contact_sweeps_ = &histogram(r, "axion_contact_sweeps", "Sweeps over the contacts of a world-step, of all rounds.",
+                               bounds_of(kContactSweepBounds));
   auto& residual = prometheus::BuildHistogram()
                        .Name("axion_newton_residual")
                        .Help("Residual at the end of a world-step in multiples of the tolerance, by block.")
@@ -164,6 +168,8 @@ void Metrics::on_launch(const schedule::LaunchReport& report) {
   observe(*newton_iterations_, s.newton_iterations);
   observe(*linear_iterations_, s.linear_iterations);
   observe(*line_search_, s.line_search_steps);
+  observe(*sweep_rounds_, s.sweep_rounds);
+  observe(*contact_sweeps_, s.contact_sweeps);
   for (std::size_t block = 0; block < residual_.size(); ++block) observe(*residual_[block], s.residual[block]);
   observe(*contacts_, s.contacts);
   max_penetration_->Set(s.max_penetration);

@@ -73,7 +73,8 @@ class Metrics final : public schedule::Observer {
       *memory_capacity_;
   prometheus::Counter *connections_refused_, *log_lines_dropped_, *world_steps_, *contact_overflows_;
   prometheus::Counter *converged_, *max_iterations_, *contact_overflow_, *non_finite_, *fallback_;
-  prometheus::Histogram *newton_iterations_, *linear_iterations_, *line_search_, *contacts_;
+  prometheus::Histogram *newton_iterations_, *linear_iterations_, *line_search_, *sweep_rounds_, *contact_sweeps_,
+      *contacts_;
   std::vector<prometheus::Histogram*> residual_;  // by ResidualBlock
   prometheus::Histogram *launch_worlds_, *launch_duration_, *queue_wait_;
 

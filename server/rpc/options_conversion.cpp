@@ -16,8 +16,8 @@ namespace {
 template <typename Choice>
 absl::Status choose(const char* field, int wire, Choice last, Choice& choice) {
   if (wire == 0) return absl::OkStatus();
-  if (wire < 0 || wire > static_cast<int>(last) + 1) {
-    const auto& choices = *v1::SolverOptions::descriptor()->FindFieldByName(field)->enum_type();
+  const auto& choices = *v1::SolverOptions::descriptor()->FindFieldByName(field)->enum_type();
+  if (wire < 0 || wire > static_cast<int>(last) + 1 || choices.FindValueByNumber(wire) == nullptr) {
     std::vector<std::string> names;
     for (int i = 1; i < choices.value_count(); ++i) names.push_back(choices.value(i)->name());
     return schedule::invalid_field(
@@ -114,6 +114,8 @@ void fill_statistics(const StepStatistics& s, v1::BatchSolverStats& message) {
   fill_counts(kNewtonIterationBounds, s.newton_iterations, *message.mutable_newton_iterations());
   fill_counts(kLinearIterationBounds, s.linear_iterations, *message.mutable_linear_iterations());
   fill_counts(kLineSearchBounds, s.line_search_steps, *message.mutable_line_search_steps());
+  fill_counts(kSweepRoundBounds, s.sweep_rounds, *message.mutable_sweep_rounds());
+  fill_counts(kContactSweepBounds, s.contact_sweeps, *message.mutable_contact_sweeps());
   for (int block = 0; block < kResidualBlockCount; ++block) {
     fill_counts(kResidualBounds, s.residual[static_cast<std::size_t>(block)],
                 (*message.mutable_residual())[residual_block_name(block)]);

@@ -110,6 +110,8 @@ absl::Status read_world_statistics(const BatchHandle& batch, const std::vector<s
     message.add_newton_iterations(s.newton_iterations);
     message.add_linear_iterations(s.linear_iterations);
     message.add_line_search_steps(s.line_search_steps);
+    message.add_sweep_rounds(s.sweep_rounds);
+    message.add_contact_sweeps(s.contact_sweeps);
     message.add_contact_count(s.contact_count);
     message.add_outcome(s.outcome);
     message.add_max_penetration_meters(s.max_penetration);

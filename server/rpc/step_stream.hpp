@@ -6,10 +6,11 @@
 // cancelled. The stream ends OK when the client has closed its side and everything is answered. gRPC runs no reaction
 // inside a Start call, so these are made under the mutex.
 //
-// A client that waits for every answer is served best by the thread that read the request: nobody is woken, and as the
-// next read begins with the answer, the transport's acknowledgement goes with it. For one that sends ahead that thread
-// should go on to read instead. Which it is shows where a request is read while an earlier one runs, so now and then a
-// step is left to the device's thread to see.
+// Two kinds of client want two kinds of thread. A client that waits for each answer before it sends the next request is
+// served best by the thread that read the request: no other thread has to be woken, and the transport sends its
+// acknowledgement together with the answer. For a client that sends several requests ahead, the reading thread should
+// go on reading and leave the step to the device's thread. The stream finds out which kind it has by leaving a step to
+// the device's thread now and then: if another request arrives while that step runs, the client sends ahead.
 #pragma once
 
 #include <deque>

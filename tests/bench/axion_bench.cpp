@@ -140,6 +140,8 @@ BenchReport make_report(const BenchOptions& options, const axion::BatchSpec& spe
   report.wall_seconds = run.wall_seconds;
   report.newton_iterations_mean = s.newton_iterations.sum / world_steps;
   report.newton_iterations_p99 = newton_p99(s);
+  report.sweep_rounds_mean = s.sweep_rounds.sum / world_steps;
+  report.contact_sweeps_mean = s.contact_sweeps.sum / world_steps;
   report.linear_iterations_mean = s.linear_iterations.sum / world_steps;
   report.contacts_mean = s.contacts.sum / world_steps;
   report.converged_fraction = static_cast<double>(s.converged) / world_steps;

@@ -144,6 +144,7 @@ BenchOptions::BenchOptions() : control_centre(std::numeric_limits<double>::quiet
 BenchReport::BenchReport() {
   constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
   newton_iterations_mean = newton_iterations_p99 = linear_iterations_mean = contacts_mean = kUnknown;
+  sweep_rounds_mean = contact_sweeps_mean = kUnknown;
   converged_fraction = non_finite_fraction = max_penetration_m = max_joint_error_m = memory_bytes = kUnknown;
   bodies = shapes = joint_rows = axis_rows = limit_rows = kUnknown;
   watched_height_min_m = watched_height_max_m = watched_tilt_max_rad = kUnknown;
@@ -196,6 +197,8 @@ void print_report(const BenchReport& r, bool json) {
       {"newton_iterations_mean", json_number(r.newton_iterations_mean)},
       {"newton_iterations_p99", json_number(r.newton_iterations_p99)},
       {"linear_iterations_mean", json_number(r.linear_iterations_mean)},
+      {"sweep_rounds_mean", json_number(r.sweep_rounds_mean)},
+      {"contact_sweeps_mean", json_number(r.contact_sweeps_mean)},
       {"contacts_mean", json_number(r.contacts_mean)},
       {"converged_fraction", json_number(r.converged_fraction)},
       {"non_finite_fraction", json_number(r.non_finite_fraction)},

@@ -54,6 +54,7 @@ struct BenchReport {
   double wall_seconds = 0;  // of the timed steps alone
   double newton_iterations_mean, newton_iterations_p99;
   double linear_iterations_mean;
+  double sweep_rounds_mean, contact_sweeps_mean;
   double contacts_mean;
   double converged_fraction;  // of world-steps
   double non_finite_fraction;

@@ -57,14 +57,15 @@ def row(model, worlds, threads, ours, theirs, pairs):
     return [pathlib.Path(model.partition('@')[0]).name, str(worlds), str(threads),
             figure(ours, 'steps_per_second', ',.0f'), figure(theirs, 'steps_per_second', ',.0f'),
             '-' if ratio is None else f'{ratio:.2f}', f'{min(pairs):.2f} to {max(pairs):.2f}' if pairs else '-',
-            figure(ours, 'newton_iterations_mean', '.2f'), figure(theirs, 'newton_iterations_mean', '.2f'),
+            figure(ours, 'newton_iterations_mean', '.2f'), figure(ours, 'sweep_rounds_mean', '.2f'),
+            figure(ours, 'contact_sweeps_mean', '.1f'), figure(theirs, 'newton_iterations_mean', '.2f'),
             figure(ours, 'contacts_mean', '.1f'), figure(theirs, 'contacts_mean', '.1f'),
             figure(ours, 'converged_fraction', '.4f'),
             figure(ours, 'max_penetration_m', '.1e'), figure(theirs, 'max_penetration_m', '.1e')]
 
 
-COLUMNS = ['model', 'worlds', 'threads', 'axion steps/s', 'mujoco steps/s', 'ratio', 'pairs', 'newton', 'newton (mj)',
-           'contacts', 'contacts (mj)', 'converged', 'penetration m', 'penetration m (mj)']
+COLUMNS = ['model', 'worlds', 'threads', 'axion steps/s', 'mujoco steps/s', 'ratio', 'pairs', 'newton', 'sweep rounds', 'sweeps',
+           'newton (mj)', 'contacts', 'contacts (mj)', 'converged', 'penetration m', 'penetration m (mj)']
 
 
 def main():

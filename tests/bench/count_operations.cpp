@@ -37,7 +37,7 @@ using axion::bench::Tally;
 using axion::testing::SingleWorld;
 
 struct Means {
-  double contacts = 0, newton = 0;
+  double contacts = 0, newton = 0, rounds = 0;
 };
 
 // One world, counted from the first step after the warm-up on, beside the same in plain numbers. Returns whether both
@@ -58,6 +58,7 @@ bool count_world(const axion::model::SceneSpec& scene, const BenchOptions& optio
     axion::bench::counting = false;
     if (step < options.warmup_steps) continue;
     means.contacts += counted.record().contact_count, means.newton += counted.record().newton_iterations;
+    means.rounds += counted.record().sweep_rounds;
   }
   const auto bytes = sizeof(axion::math::Vec3<float>) * plain.model().body_count;
   return std::memcmp(plain.world().x, counted.world().x, bytes) == 0 &&
@@ -91,8 +92,10 @@ int main(int argc, char** argv) {
     same &= count_world(scene, options, ranges, spec.dt, world, means);
   }
   const double steps = static_cast<double>(options.worlds) * options.steps;
-  std::printf("{\"same_bits\": %s, \"contacts_mean\": %.9g, \"newton_iterations_mean\": %.9g, \"functions\": {",
-              same ? "true" : "false", means.contacts / steps, means.newton / steps);
+  std::printf(
+      "{\"same_bits\": %s, \"contacts_mean\": %.9g, \"newton_iterations_mean\": %.9g, \"sweep_rounds_mean\": %.9g, "
+      "\"functions\": {",
+      same ? "true" : "false", means.contacts / steps, means.newton / steps, means.rounds / steps);
   const char* separator = "";
   for (const auto& [name, tally] : axion::bench::tallies) {
     std::printf("%s", separator);

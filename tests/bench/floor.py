@@ -100,7 +100,8 @@ def describe(say, ours, counts, phases):
 
     say(f'{ours["model"]}, dt {ours["dt"]:g} s: {ours["bodies"]:.0f} bodies, {ours["joint_rows"]:.0f} locked, '
         f'{ours["axis_rows"]:.0f} axis and {ours["limit_rows"]:.0f} limit rows, {counts["contacts_mean"]:.1f} contacts, '
-        f'{counts["newton_iterations_mean"]:.2f} Newton iterations on average. In a world-step: '
+        f'{counts["newton_iterations_mean"]:.2f} Newton iterations and {counts["sweep_rounds_mean"]:.2f} rounds of sweeps '
+        f'on average. In a world-step: '
         f'{loops("invert_nodes"):.2f} factorisations of the joint tree, {loops("note_sweep"):.1f} sweeps, '
         f'{loops("DelassusVelocities::push"):.0f} changes of a contact\'s or row\'s impulse, '
         f'{loops("note_sliding_shares"):.1f} steps on the active set, '

@@ -211,7 +211,7 @@ def first(options, report, runner):
 def table(options, report, runner):
     model = options.table_model
     report.say(f'{model.name}, dt of the file, controls new at every step, {options.steps_per_launch} steps a launch:\n')
-    report.say('| worlds | steps/s | us a world-step | converged | contacts | Newton | memory a world, KiB |')
+    report.say('| worlds | steps/s | us a world-step | converged | contacts | Newton, rounds of sweeps, sweeps | memory a world, KiB |')
     report.say('| ---: | ---: | ---: | ---: | ---: | ---: | ---: |')
     measured = False
     for worlds in options.worlds:
@@ -222,7 +222,8 @@ def table(options, report, runner):
             continue
         measured = True
         report.say(f'| {worlds} | {r["steps_per_second"]:,.0f} | {1e6 / r["steps_per_second"]:.4g} | {r["converged_fraction"]:.5f} | '
-                   f'{r["contacts_mean"]:.1f} | {r["newton_iterations_mean"]:.2f} | '
+                   f'{r["contacts_mean"]:.1f} | {r["newton_iterations_mean"]:.2f}, {r["sweep_rounds_mean"]:.2f}, '
+                   f'{r["contact_sweeps_mean"]:.1f} | '
                    f'{r["memory_bytes"] / worlds / 1024:.1f} |')
     for launch in (1, options.steps_per_launch):
         r = bench(options, runner, model, 1, min(1000, options.world_steps), launch)

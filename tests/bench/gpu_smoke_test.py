@@ -35,7 +35,7 @@ echo $$ > "{pid}"
 exec sleep 1000
 '''
 REPORT = {'steps_per_second': 4321.0, 'block_threads': 32, 'near_bytes': 64, 'converged_fraction': 1, 'contacts_mean': 1,
-          'newton_iterations_mean': 1, 'memory_bytes': 1}
+          'newton_iterations_mean': 1, 'sweep_rounds_mean': 1, 'contact_sweeps_mean': 3, 'memory_bytes': 1}
 
 
 def command(*arguments):

@@ -80,18 +80,20 @@ def free_memory():
 
 def print_table(first, rows, base_of):
     """base_of(size) is what the time of a step is divided by."""
-    print(f'| {first} | us a world-step | to the first row, over its size | contacts | Newton | converged | memory a world, MiB |')
-    print('| ---: | ---: | ---: | ---: | ---: | ---: | ---: |')
+    print(f'| {first} | us a world-step | to the first row, over its size | contacts | Newton | sweep rounds | sweeps | converged | '
+          'memory a world, MiB |')
+    print('| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |')
     base = None
     for row in rows:
         size, report = row.size, row.report
         if report is None:
-            print(f'| {size} | {row.reason} | | | | | |', flush=True)
+            print(f'| {size} | {row.reason} | | | | | | | |', flush=True)
             continue
         micros = 1e6 / report['steps_per_second']
         base = base or micros / base_of(size)
         print(f'| {size} | {micros:,.1f} | {micros / base_of(size) / base:.2f} | {report["contacts_mean"]:.1f} | '
-              f'{report["newton_iterations_mean"]:.2f} | {report["converged_fraction"]:.4f} | '
+              f'{report["newton_iterations_mean"]:.2f} | {report["sweep_rounds_mean"]:.2f} | {report["contact_sweeps_mean"]:.1f} | '
+              f'{report["converged_fraction"]:.4f} | '
               f'{report["memory_bytes"] / report["worlds"] / 2 ** 20:.3f} |', flush=True)
 
 

@@ -33,7 +33,8 @@ struct Options {
 
 struct Totals {
   long long steps = 0, converged = 0, fallback = 0, non_finite = 0, overflow = 0, contacts = 0;
-  std::map<int, long long> newton, linear;
+  std::map<int, long long> iterations, linear;  // iterations: Newton steps and rounds of sweeps
+  long long newton = 0, sweeps = 0;
   double penetration = 0, joint_error = 0, energy_gained = 0, seconds = 0;
 };
 
@@ -138,7 +139,8 @@ void run_episode(const Options& o, const RobustnessScene& scene, int episode, lo
     totals.fallback += (record.outcome & axion::kFallback) != 0;
     totals.overflow += (record.outcome & axion::kContactOverflow) != 0;
     totals.contacts += record.contact_count;
-    ++totals.newton[record.newton_iterations], ++totals.linear[record.linear_iterations];
+    ++totals.iterations[record.newton_iterations + record.sweep_rounds], ++totals.linear[record.linear_iterations];
+    totals.newton += record.newton_iterations, totals.sweeps += record.contact_sweeps;
     totals.penetration = std::max<double>(totals.penetration, record.max_penetration);
     totals.joint_error = std::max<double>(totals.joint_error, record.max_joint_error);
     work += drives.add_step();
@@ -185,14 +187,15 @@ int main(int argc, char** argv) {
     const double n = static_cast<double>(t.steps);
     std::printf(
         "{\"scene\": \"%s\", \"dt\": %g, \"preset\": \"%s\", \"precision\": \"%s\", \"world_steps\": %lld, "
-        "\"converged\": %.6f, \"newton_mean\": %.3f, \"newton_p99\": %d, \"linear_mean\": %.2f, \"linear_p99\": %d, "
+        "\"converged\": %.6f, \"iterations_mean\": %.3f, \"iterations_p99\": %d, \"newton_mean\": %.3f, "
+        "\"sweeps_mean\": %.2f, \"linear_mean\": %.2f, \"linear_p99\": %d, "
         "\"fallback\": %.6f, \"overflow\": %.6f, \"non_finite\": %lld, \"contacts_mean\": %.2f, "
         "\"max_penetration_m\": %.3e, \"max_joint_error_m\": %.3e, \"energy_gained\": %.3e, \"steps_per_second\": "
         "%.0f}\n",
-        o.scene.c_str(), o.dt, o.preset.c_str(), o.precision.c_str(), t.steps, double(t.converged) / n, mean(t.newton),
-        quantile(t.newton, 0.99), mean(t.linear), quantile(t.linear, 0.99), double(t.fallback) / n,
-        double(t.overflow) / n, t.non_finite, double(t.contacts) / n, t.penetration, t.joint_error, t.energy_gained,
-        n / t.seconds);
+        o.scene.c_str(), o.dt, o.preset.c_str(), o.precision.c_str(), t.steps, double(t.converged) / n,
+        mean(t.iterations), quantile(t.iterations, 0.99), double(t.newton) / n, double(t.sweeps) / n, mean(t.linear),
+        quantile(t.linear, 0.99), double(t.fallback) / n, double(t.overflow) / n, t.non_finite, double(t.contacts) / n,
+        t.penetration, t.joint_error, t.energy_gained, n / t.seconds);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "axion-robustness: %s\n", error.what());
     return 1;

@@ -39,6 +39,8 @@ METRICS = {
     'axion_newton_iterations': ('histogram', set()),
     'axion_linear_iterations': ('histogram', set()),
     'axion_line_search_steps': ('histogram', set()),
+    'axion_sweep_rounds': ('histogram', set()),
+    'axion_contact_sweeps': ('histogram', set()),
     'axion_newton_residual': ('histogram', {'block'}),
     'axion_contacts': ('histogram', set()),
     'axion_contact_overflows_total': ('counter', set()),
@@ -176,7 +178,8 @@ class ScrapedServer(unittest.TestCase):
     def test_a_run_moves_the_counters_by_what_it_did(self):
         steps = 'axion_world_steps_total'
         counted = [steps, 'axion_newton_iterations_count', 'axion_linear_iterations_count', 'axion_contacts_count',
-                   'axion_line_search_steps_count', 'axion_newton_residual_count{block="dynamics"}']
+                   'axion_line_search_steps_count', 'axion_contact_sweeps_count',
+                   'axion_newton_residual_count{block="dynamics"}']
         moving = ['axion_launch_worlds_count', 'axion_launch_duration_seconds_count', 'axion_queue_wait_seconds_count',
                   'axion_rpc_duration_seconds_count{method="Step",code="OK"}', 'axion_rejected_total']
         self.until_scraped(counted)

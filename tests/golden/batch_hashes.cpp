@@ -69,8 +69,6 @@ std::vector<Choice> choices() {
   add(
       "dense", [](SolverOptions& o) { o.linear_solver = LinearSolver::kDenseDirect; }, Preset::kDefault);
   add(
-      "pcr_block", [](SolverOptions& o) { o.linear_solver = LinearSolver::kPcrBlock; }, Preset::kAxionSeed);
-  add(
       "pcr_tree", [](SolverOptions& o) { o.linear_solver = LinearSolver::kPcrTree; }, Preset::kAxionSeed);
   add(
       "seed_direct", [](SolverOptions& o) { o.linear_solver = LinearSolver::kTreeDirect; }, Preset::kAxionSeed);

@@ -139,7 +139,8 @@ def print_statistics(stats):
     print(f"  {stats.world_steps:,} world-steps, {100 * stats.converged_fraction:.3f} % converged; max iterations "
           f"{stats.max_iterations}, contact overflow {stats.contact_overflow}, non finite {stats.non_finite}, fallback "
           f"{stats.fallback}")
-    for name in ("newton_iterations", "linear_iterations", "line_search_steps", "contacts"):
+    for name in ("newton_iterations", "linear_iterations", "line_search_steps", "sweep_rounds", "contact_sweeps",
+                 "contacts"):
         histogram = getattr(stats, name)
         print(f"  {name.replace('_', ' '):<22} mean {histogram.mean:7.3f}   99 % <= {histogram.quantile(0.99):g}")
     for block, histogram in sorted(stats.residual.items()):

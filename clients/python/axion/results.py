@@ -168,8 +168,9 @@ class BatchStats:
     """Sums over the world-steps of a batch since it was created.
 
     world_steps, converged, max_iterations, contact_overflow, non_finite, fallback: counts. newton_iterations,
-    linear_iterations, line_search_steps, contacts: Histogram per world-step. residual: dict of Histogram by block
-    (dynamics, joint, contact, friction, control), in multiples of the tolerance. max_penetration, max_joint_error: m.
+    linear_iterations, line_search_steps, sweep_rounds (of sweeps over contacts), contact_sweeps (of all rounds),
+    contacts: Histogram per world-step. residual: dict of Histogram by block (dynamics, joint, contact, friction,
+    control), in multiples of the tolerance. max_penetration, max_joint_error: m.
     """
 
     world_steps: int
@@ -181,12 +182,15 @@ class BatchStats:
     newton_iterations: Histogram
     linear_iterations: Histogram
     line_search_steps: Histogram
+    sweep_rounds: Histogram
+    contact_sweeps: Histogram
     contacts: Histogram
 
     def __init__(self, proto: solver_pb2.BatchSolverStats) -> None:
         for name in ("world_steps", "converged", "max_iterations", "contact_overflow", "non_finite", "fallback"):
             setattr(self, name, getattr(proto, name))
-        for name in ("newton_iterations", "linear_iterations", "line_search_steps", "contacts"):
+        for name in ("newton_iterations", "linear_iterations", "line_search_steps", "sweep_rounds", "contact_sweeps",
+                     "contacts"):
             setattr(self, name, Histogram(getattr(proto, name)))
         self.residual = {block: Histogram(counts) for block, counts in proto.residual.items()}
         self.max_penetration = proto.max_penetration_meters
@@ -201,7 +205,8 @@ class BatchStats:
 class WorldStats:
     """The last step of each world asked for.
 
-    world, newton_iterations, linear_iterations, line_search_steps, contact_count: int32 [n]; outcome: uint32 [n];
+    world, newton_iterations, linear_iterations, line_search_steps, sweep_rounds, contact_sweeps, contact_count: int32
+    [n]; outcome: uint32 [n];
     residual: float64 [n, 5] in m/s or rad/s and residual_normalised in multiples of the tolerance, in the order of
     residual_blocks; max_penetration, max_joint_error: float64 [n], m.
     """
@@ -209,11 +214,14 @@ class WorldStats:
     newton_iterations: _Ints
     linear_iterations: _Ints
     line_search_steps: _Ints
+    sweep_rounds: _Ints
+    contact_sweeps: _Ints
     contact_count: _Ints
 
     def __init__(self, proto: solver_pb2.WorldSolverStats) -> None:
         self.world: _Ints = np.array(proto.world_indices, dtype=np.int32)
-        for name in ("newton_iterations", "linear_iterations", "line_search_steps", "contact_count"):
+        for name in ("newton_iterations", "linear_iterations", "line_search_steps", "sweep_rounds", "contact_sweeps",
+                     "contact_count"):
             setattr(self, name, np.array(getattr(proto, name), dtype=np.int32))
         self.outcome: npt.NDArray[np.uint32] = np.array(proto.outcome, dtype=np.uint32)
         self.residual: _Floats = tensors.to_array(proto.residual)

@@ -1,8 +1,9 @@
-// LaunchWait: how a thread of the host waits for what a launch hands over as it goes.
+// LaunchWait: how a thread of the host waits for the parts of a result that a kernel hands over while it runs.
 //
-// A short launch is watched all the time, since to be woken takes longer than it does. While a long one runs, the
-// thread sleeps for a part of what is left, judged by what is done, so that it neither takes a core from others nor
-// comes late. Plain C++: nothing here knows CUDA.
+// The kernel raises a flag for each part. While a launch is short the thread polls the flag, because waking a sleeping
+// thread takes longer than the launch. While a launch is long the thread sleeps for half of the remaining time, as
+// estimated from the parts that have arrived, so that it neither occupies a core nor reads a part late. Plain C++:
+// nothing here knows CUDA.
 #pragma once
 
 #include <algorithm>
@@ -17,15 +18,15 @@ class LaunchWait {
   using Clock = std::chrono::steady_clock;
   using Duration = Clock::duration;
 
-  // Sleeps shorter than this are not worth their wakening.
+  // Bounds of one sleep: to wake up from a shorter one takes longer than the sleep itself.
   static constexpr Duration kShortest = std::chrono::microseconds(60);
   static constexpr Duration kLongest = std::chrono::milliseconds(2);
 
-  // Of a launch that starts now and hands over `parts`.
+  // Waits for a launch that starts now and hands over its result in `parts` parts.
   explicit LaunchWait(int parts) : parts_(parts), start_(Clock::now()) {}
 
-  // Returns true when *flag is `number`. `ended` says whether the launch is over, whatever came of it; false: it is,
-  // and the flag was not set.
+  // Waits until *flag equals `number` and returns true; returns false if the launch is over, as `ended` tells, and the
+  // flag has another value: the launch failed.
   template <typename Ended>
   bool until(unsigned* flag, unsigned number, Ended&& ended) {
     const std::atomic_ref<unsigned> seen(*flag);
@@ -39,9 +40,9 @@ class LaunchWait {
     return true;
   }
 
-  // How long to sleep when `done` of `parts` came in so long; zero: look on.
+  // The time to sleep after `done` of `parts` parts arrived within `elapsed`; zero means to keep polling.
   static Duration nap(Duration elapsed, int done, int parts) {
-    // Nothing yet: by an eighth of the time at most is the end missed.
+    // Before the first part arrives there is no estimate: an eighth of the elapsed time bounds how late it is seen.
     const Duration rest = done == 0 ? elapsed / 8 : elapsed * (parts - done) / done / 2;
     return rest < kShortest ? Duration::zero() : std::min(rest, kLongest);
   }

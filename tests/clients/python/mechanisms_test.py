@@ -119,11 +119,11 @@ class Mechanisms(AxiondCase):
         fields, text = refused("velocity", joint_mode="blended")
         self.assertEqual(fields, ["options.joint_mode"])
         self.assertIn("must be PREVIOUS", text)
-        for solver in ("pcr_jacobi", "pcr_block", "pcr_tree"):
+        for solver in ("pcr_jacobi", "pcr_tree"):
             fields, text = refused(linear_solver=solver, joint_mode="current")
             self.assertEqual(fields, ["options.linear_solver"])
             self.assertIn("NATURAL_MAP", text)
-        self.assertEqual(refused(linear_solver="pcr_block", friction_model="scalar_fixed_point")[0],
+        self.assertEqual(refused(linear_solver="pcr_tree", friction_model="scalar_fixed_point")[0],
                          ["options.linear_solver"])
         self.assertEqual(refused(baumgarte=2)[0], ["options.baumgarte"])
 

@@ -15,9 +15,8 @@ namespace {
 using model::LinearSolver;
 using ::testing::HasSubstr;
 
-constexpr LinearSolver kSolvers[] = {LinearSolver::kAutomatic,  LinearSolver::kPcrJacobi, LinearSolver::kTreeDirect,
-                                     LinearSolver::kPcrBlock,   LinearSolver::kPcrTree,   LinearSolver::kTreeKrylov,
-                                     LinearSolver::kDenseDirect};
+constexpr LinearSolver kSolvers[] = {LinearSolver::kAutomatic, LinearSolver::kPcrJacobi,  LinearSolver::kTreeDirect,
+                                     LinearSolver::kPcrTree,   LinearSolver::kTreeKrylov, LinearSolver::kDenseDirect};
 
 BatchSpec spec_of(const model::SceneSpec& scene, LinearSolver solver, model::Precision precision) {
   BatchSpec spec = batch_spec(compile_scene(scene), 3, precision);

@@ -27,9 +27,8 @@ const Scene kScenes[] = {
     {"two loops", [] { return testing::ring_of_bars(6, true); }},
 };
 
-constexpr LinearSolver kSolvers[] = {LinearSolver::kAutomatic,  LinearSolver::kPcrJacobi, LinearSolver::kTreeDirect,
-                                     LinearSolver::kPcrBlock,   LinearSolver::kPcrTree,   LinearSolver::kTreeKrylov,
-                                     LinearSolver::kDenseDirect};
+constexpr LinearSolver kSolvers[] = {LinearSolver::kAutomatic, LinearSolver::kPcrJacobi,  LinearSolver::kTreeDirect,
+                                     LinearSolver::kPcrTree,   LinearSolver::kTreeKrylov, LinearSolver::kDenseDirect};
 
 model::SolverOptions options_of(LinearSolver solver, bool symmetric) {
   model::SolverOptions options = model::make_options(symmetric ? model::Preset::kAxionSeed : model::Preset::kDefault);

@@ -15,7 +15,7 @@ using System = testing::NewtonSystem<double>;
 using Matrix = Eigen::MatrixXd;
 using Vector = Eigen::VectorXd;
 
-constexpr LinearSolver kKinds[] = {LinearSolver::kPcrJacobi, LinearSolver::kPcrBlock, LinearSolver::kPcrTree};
+constexpr LinearSolver kKinds[] = {LinearSolver::kPcrJacobi, LinearSolver::kPcrTree};
 
 model::SolverOptions options_of(LinearSolver solver) {
   model::SolverOptions options = model::make_options(model::Preset::kAxionSeed);
@@ -66,14 +66,14 @@ int joint_of(const solver::Problem<double>& p, int row) {
 }
 
 // One group for each joint, one for each contact; with `tree` all that is in the tree's scope is one.
-std::vector<int> groups(const solver::Problem<double>& p, bool tree) {
+std::vector<int> groups(const solver::Problem<double>& p) {
   std::vector<int> group;
   const int joints = p.m.joint_count, first_loop = joints - p.m.loop_count;
   for (int i = 0; i < p.row_count(); ++i) {
     const bool joint_row = i < p.contact_base();
     const int contact = (i - p.contact_base()) / 3;
     const bool in_tree = joint_row ? joint_of(p, i) < first_loop : solver::in_scope(p, contact, solver::Scope::kTree);
-    group.push_back(tree && in_tree ? -1 : joint_row ? joint_of(p, i) : joints + contact);
+    group.push_back(in_tree ? -1 : joint_row ? joint_of(p, i) : joints + contact);
   }
   return group;
 }
@@ -119,20 +119,12 @@ TEST(Preconditioners, jacobi_is_the_inverse_of_the_diagonal) {
   }
 }
 
-TEST(Preconditioners, block_is_the_inverse_of_the_blocks_of_joints_and_contacts) {
-  for (const model::SceneSpec& scene : scenes()) {
-    System system(scene, options_of(LinearSolver::kPcrBlock), 2);
-    prepare(system);
-    expect_inverse(preconditioner(system), restricted(system.schur(), groups(system.problem(), false)), 1e-9);
-  }
-}
-
 TEST(Preconditioners, tree_is_the_inverse_of_the_tree_and_of_the_blocks_that_close_it) {
   for (const model::SceneSpec& scene : scenes()) {
     SCOPED_TRACE(scene.bodies.size());
     System system(scene, options_of(LinearSolver::kPcrTree), 2);
     prepare(system);
-    expect_inverse(preconditioner(system), restricted(system.schur(), groups(system.problem(), true)), 1e-6);
+    expect_inverse(preconditioner(system), restricted(system.schur(), groups(system.problem())), 1e-6);
   }
 }
 
@@ -156,33 +148,6 @@ TEST(Preconditioners, are_symmetric_positive_definite) {
       EXPECT_GT(Eigen::SelfAdjointEigenSolver<Matrix>(mean).eigenvalues().minCoeff(), 0) << "solver " << int(kind);
     }
   }
-}
-
-TEST(Preconditioners, rows_beyond_a_joints_block_stand_alone) {
-  // Three hinges with limits, dry friction and two limited drives each: 3 + 3 + 3 + 9 rows, of which 12 make the block.
-  model::SceneSpec scene =
-      testing::two_bodies({testing::hinge("h0", {0, 1, 0.1}, {0, 0, 0}), testing::hinge("h1", {1, 0, 0.2}, {0, 0, 0}),
-                           testing::hinge("h2", {0.1, 0.2, 1}, {0, 0, 0})});
-  for (int k = 0; k < 3; ++k) {
-    auto& axis = scene.joints[0].axes[k];
-    axis.limited = true, axis.lower = -0.01, axis.upper = 2, axis.friction_loss = 0.1, axis.damping = 0.1;
-    for (int i = 0; i < 2; ++i) {
-      model::ActuatorSpec drive;
-      drive.name = "drive" + std::to_string(3 * i + k), drive.axis = k, drive.kind = model::ActuatorKind::kVelocity;
-      drive.kd = 1 + i, drive.effort_limited = true, drive.effort_lower = -1, drive.effort_upper = 1;
-      scene.actuators.push_back(drive);
-    }
-  }
-  System system(scene, options_of(LinearSolver::kPcrBlock), 1);
-  ASSERT_EQ(system.row_count(), 18);
-  prepare(system);
-  const auto& p = system.problem();
-  std::vector<int> order;
-  solver::for_each_joint_row(p, 0, [&](int, int row) { order.push_back(row); });
-  ASSERT_EQ(order.size(), 18u);
-  std::vector<int> group(18, 0);
-  for (int k = 12; k < 18; ++k) group[order[k]] = k;
-  expect_inverse(preconditioner(system), restricted(system.schur(), group), 1e-9);
 }
 
 }  // namespace

@@ -285,8 +285,12 @@ TEST_F(BadInput, a_batch_that_makes_no_sense_is_refused) {
            r.mutable_options()->set_linear_solver(v1::LINEAR_SOLVER_PCR_TREE);
          }),
          StatusCode::INVALID_ARGUMENT, "options.linear_solver", "NATURAL_MAP");
-  expect(create_worlds([](v1::CreateBatchRequest& r) { r.mutable_options()->set_linear_solver(v1::LinearSolver(8)); }),
-         StatusCode::INVALID_ARGUMENT, "options.linear_solver", "8");
+  for (const int gone_or_unknown : {4, 8}) {
+    expect(create_worlds([=](v1::CreateBatchRequest& r) {
+             r.mutable_options()->set_linear_solver(v1::LinearSolver(gone_or_unknown));
+           }),
+           StatusCode::INVALID_ARGUMENT, "options.linear_solver", absl::StrCat(gone_or_unknown));
+  }
   expect(create_worlds([](v1::CreateBatchRequest& r) { r.mutable_options()->set_baumgarte(1.5); }),
          StatusCode::INVALID_ARGUMENT, "options.baumgarte", "1.5");
   expect(create_worlds([](v1::CreateBatchRequest& r) { r.mutable_options()->set_limit_recovery_time(-0.5); }),

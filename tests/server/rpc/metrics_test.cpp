@@ -56,6 +56,8 @@ TEST_F(MetricsOfServer, are_all_there_and_move) {
       {"axion_newton_iterations", {MetricType::Histogram, {}}},
       {"axion_linear_iterations", {MetricType::Histogram, {}}},
       {"axion_line_search_steps", {MetricType::Histogram, {}}},
+      {"axion_sweep_rounds", {MetricType::Histogram, {}}},
+      {"axion_contact_sweeps", {MetricType::Histogram, {}}},
       {"axion_newton_residual", {MetricType::Histogram, {"block"}}},
       {"axion_contacts", {MetricType::Histogram, {}}},
       {"axion_contact_overflows_total", {MetricType::Counter, {}}},
