@@ -10,6 +10,7 @@
 #pragma once
 
 #include "engine/constraints/axis_laws.hpp"
+#include "engine/lanes/number.hpp"
 #include "engine/model/principal_axes.hpp"
 
 namespace axion::constraints {
@@ -41,7 +42,8 @@ AXION_HD_CALL math::Mat3<Real> body_torque_derivative(const model::ModelView<Rea
   math::Mat3<Real> K{};
   const model::BodyData<Real>& body = m.bodies[b];
   const auto add = [&](int j, bool is_child) {
-    if (weight && weight[j] == Real(0)) return;
+    using lanes::vanishes;
+    if (weight && vanishes(weight[j])) return;
     const model::JointData<Real>& joint = m.joints[j];
     const math::Vec3<Real> f = anchor_impulse(joint, rows, lambda);
     const math::Vec3<Real> r = math::rotate(q[b], is_child ? joint.p_CA : joint.p_PA);

@@ -16,6 +16,7 @@
 #include "engine/constraints/contact_rows.hpp"
 #include "engine/constraints/force_steps.hpp"
 #include "engine/constraints/friction.hpp"
+#include "engine/lanes/number.hpp"
 #include "engine/lanes/pack.hpp"
 #include "engine/team/team.hpp"
 
@@ -89,7 +90,8 @@ struct Impulse {
   Real linear_size = 0, angular_size = 0;
 
   AXION_HD_SMALL void add(const model::Row<Real>& row, Real lambda, bool on_a) {
-    if (lambda == Real(0)) return;  // open contacts and limits, which are most
+    using lanes::vanishes;
+    if (vanishes(lambda)) return;  // open contacts and limits, which are most
     const math::Vec3<Real>& k = on_a ? row.k_a : row.k_b;
     linear += (on_a ? lambda : -lambda) * row.l;
     angular += lambda * k;
