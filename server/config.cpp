@@ -8,7 +8,8 @@
 #include "absl/strings/string_view.h"
 
 ABSL_FLAG(std::string, listen, "127.0.0.1:8470", "host:port of the gRPC service. Port 0 takes a free one.");
-ABSL_FLAG(std::string, metrics_listen, "127.0.0.1:9470", "host:port of the Prometheus page /metrics. Empty: no page.");
+ABSL_FLAG(std::string, metrics_listen, "127.0.0.1:9470",
+          "host:port of the Prometheus page /metrics. Port 0 takes a free one. Empty: no page.");
 ABSL_FLAG(std::string, device, "auto",
           "Where worlds are stepped: auto, cpu or cuda:<index>. auto takes a GPU where one is usable.");
 ABSL_FLAG(int, threads, 0, "CPU threads that step worlds. 0: as many as the machine has.");

@@ -117,7 +117,7 @@ int main(int argc, char** argv) {
   if (!server.ok()) return fail(std::string(server.status().message()));
   const auto build = axion::server::build_info();
   spdlog::info("event=serving listen={} metrics={} version={} revision={}", (*server)->address(),
-               config->metrics_listen, build.version, build.revision);
+               (*server)->metrics_address(), build.version, build.revision);
 
   int signal = 0;
   sigwait(&signals, &signal);

@@ -37,6 +37,11 @@ constexpr std::size_t kMaxScrapers = 64;
 // Scenes that may wait for the compiler.
 constexpr std::size_t kCompileQueue = 64;
 
+// host:port with the port that was taken.
+std::string with_port(const std::string& address, int port) {
+  return absl::StrCat(address.substr(0, address.rfind(':')), ":", port);
+}
+
 std::uint64_t random_key() {
   std::random_device source;
   return (static_cast<std::uint64_t>(source()) << 32) | source();
@@ -125,6 +130,7 @@ absl::Status Server::listen_for_scrapers(const std::string& address, std::size_t
     return absl::UnavailableError(
         absl::StrCat("--metrics_listen=", address, ": cannot listen there: ", listener.status().message()));
   }
+  metrics_address_ = with_port(address, listener->port());
   metrics_.serve(*std::move(listener), max_visitors);
   return absl::OkStatus();
 }
@@ -180,7 +186,7 @@ absl::Status Server::listen(const Config& config) {
     const std::size_t scrapers = std::min<std::size_t>(kMaxScrapers, (limit - open - share) / 2);
     if (absl::Status status = listen_for_scrapers(config.metrics_listen, scrapers); !status.ok()) return status;
   }
-  address_ = absl::StrCat(config.listen.substr(0, config.listen.rfind(':')), ":", port);
+  address_ = with_port(config.listen, port);
   set_accepting(true);
   accept_from(*std::move(listener), wanted == 0 ? share : wanted);
   return absl::OkStatus();

@@ -47,6 +47,8 @@ class Server {
 
   // Where it listens, e.g. "127.0.0.1:8470"; with the port that was taken for port 0.
   const std::string& address() const { return address_; }
+  // Likewise of the page of metrics; empty without one.
+  const std::string& metrics_address() const { return metrics_address_; }
   schedule::StepBatcher& batcher() { return *batcher_; }
   const observe::Metrics& metrics() const { return metrics_; }
 
@@ -78,7 +80,7 @@ class Server {
   std::unique_ptr<grpc::Server> grpc_;
   std::unique_ptr<net::Acceptor> acceptor_;
   std::function<void()> deaf_;
-  std::string address_;
+  std::string address_, metrics_address_;
   bool drained_ = false;
 
   absl::Mutex health_mutex_;

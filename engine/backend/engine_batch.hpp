@@ -11,8 +11,8 @@
 #include "engine/backend/input_pass.hpp"
 #include "engine/backend/memory.hpp"
 #include "engine/engine.hpp"
-#include "engine/model/world_layout.hpp"
 #include "engine/step/run_steps.hpp"
+#include "engine/step/world_layout.hpp"
 
 namespace axion::backend {
 

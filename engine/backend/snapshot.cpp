@@ -38,48 +38,44 @@ SnapshotHeader header_of(std::string_view bytes) {
   return header;
 }
 
-// Calls f(member, elements that a snapshot holds, element count) for each array of state and parameters. Contacts are
-// kept in arrays for as many as a world can have.
-template <typename Real, typename F>
-void for_each_kept(const model::ModelView<Real>& m, const SnapshotHeader& header, F&& f) {
-  using W = model::WorldView<Real>;
-  model::for_each_field(m, [&](model::FieldKind kind, auto member, std::size_t count) {
-    using Member = decltype(member);
-    if (kind == model::FieldKind::kScratch) return;
-    std::size_t used = count;
-    if constexpr (std::is_same_v<Member, model::ContactWarmStart<Real> * W::*>) {
-      if (member == &W::warm) used = header.warm_count;
-    } else if constexpr (std::is_same_v<Member, model::Contact<Real> * W::*>) {
-      if (member == &W::contacts) used = header.contact_count;
-    } else if constexpr (std::is_same_v<Member, Real * W::*>) {
-      if (member == &W::lambda_contact) used = 3 * std::size_t(header.contact_count);
-      if (member == &W::contact_gap) used = header.contact_count;
-    }
-    f(member, used, count);
-  });
+// Whether `array`, of a view's arrays, is `other`.
+template <typename T, typename Other>
+bool is_array(T* const& array, Other* const& other) {
+  return static_cast<const void*>(&array) == static_cast<const void*>(&other);
 }
 
-template <typename Real, typename Member>
-using ElementOf = std::remove_pointer_t<std::remove_reference_t<decltype(model::WorldView<Real>{}.*Member{})>>;
+// Calls f(array of w, elements that a snapshot holds, element count) for each array of state and parameters. Contacts
+// are kept in arrays for as many as a world can have.
+template <typename Real, typename F>
+void for_each_kept(const model::ModelView<Real>& m, model::WorldState<Real>& w, const SnapshotHeader& header, F&& f) {
+  for_each_field(m, w, [&](model::FieldKind, const char*, auto*& array, std::size_t count) {
+    std::size_t used = count;
+    if (is_array(array, w.warm)) used = header.warm_count;
+    if (is_array(array, w.contacts)) used = header.contact_count;
+    if (is_array(array, w.lambda_contact)) used = 3 * std::size_t(header.contact_count);
+    if (is_array(array, w.contact_gap)) used = header.contact_count;
+    f(array, used, count);
+  });
+}
 
 template <typename Real>
 std::size_t snapshot_bytes(const model::ModelView<Real>& m, const SnapshotHeader& header) {
   std::size_t bytes = sizeof(SnapshotHeader) + kTailBytes;
-  for_each_kept(m, header, [&](auto member, std::size_t used, std::size_t) {
-    bytes += used * sizeof(ElementOf<Real, decltype(member)>);
-  });
+  model::WorldState<Real> none{};
+  for_each_kept(m, none, header, [&](auto*& array, std::size_t used, std::size_t) { bytes += used * sizeof(*array); });
   return bytes;
 }
 
 template <typename Real>
 std::uint64_t layout_of(const EngineModel& model) {
   Hash hash;
-  model::for_each_field(model.arrays<Real>().view(), [&](model::FieldKind kind, auto member, std::size_t count) {
-    if (kind == model::FieldKind::kScratch) return;
-    hash.add(std::uint64_t(kind));
-    hash.add(std::uint64_t(sizeof(ElementOf<Real, decltype(member)>)));
-    hash.add(std::uint64_t(count));
-  });
+  model::WorldState<Real> none{};
+  for_each_field(model.arrays<Real>().view(), none,
+                 [&](model::FieldKind kind, const char*, auto*& array, std::size_t count) {
+                   hash.add(std::uint64_t(kind));
+                   hash.add(std::uint64_t(sizeof(*array)));
+                   hash.add(std::uint64_t(count));
+                 });
   hash.add(model.pairs_hash());
   return hash.value();
 }
@@ -104,12 +100,11 @@ bool finite(const model::ContactWarmStart<Real>& c) {
 template <typename Real>
 class Inspection {
  public:
-  using W = model::WorldView<Real>;
-  Inspection(const model::ModelView<Real>& m, const W& w, const SnapshotHeader& header)
+  Inspection(const model::ModelView<Real>& m, const model::WorldState<Real>& w, const SnapshotHeader& header)
       : m_(m), w_(w), header_(header) {}
 
   const char* run() {
-    for_each_kept(m_, header_, [this](auto member, std::size_t used, std::size_t) { inspect(member, used); });
+    for_each_kept(m_, w_, header_, [this](auto*& array, std::size_t used, std::size_t) { inspect(array, used); });
     check(w_.warm_count[0] == static_cast<int>(header_.warm_count), "counts of contacts that differ from its header's");
     check(w_.record->contact_count == static_cast<int>(header_.contact_count),
           "counts of contacts that differ from its header's");
@@ -138,10 +133,9 @@ class Inspection {
   }
 
   // Every array of numbers must be finite but those that only tell what the last step did, which nothing reads back.
-  template <typename Member>
-  void inspect(Member member, std::size_t used) {
-    const auto* values = w_.*member;
-    using Element = std::remove_cv_t<std::remove_pointer_t<decltype(values)>>;
+  template <typename Element>
+  void inspect(Element* const& array, std::size_t used) {
+    const Element* values = array;
     if constexpr (std::is_same_v<Element, model::StepRecord>) {
       const bool counts = values->newton_iterations >= 0 && values->linear_iterations >= 0 &&
                           values->line_search_steps >= 0 && values->sweep_rounds >= 0 && values->contact_sweeps >= 0;
@@ -154,19 +148,17 @@ class Inspection {
               "a contact of a body that the model has not");
       }
     } else if constexpr (requires { finite(*values); } && !std::is_integral_v<Element>) {
-      if constexpr (std::is_same_v<Member, Real * W::*>) {
-        if (member == &W::lambda_contact || member == &W::contact_gap) return;
-      } else if constexpr (std::is_same_v<Member, math::Vec3<Real> * W::*>) {
-        if (member == &W::joint_force || member == &W::joint_torque) return;
-      } else if constexpr (std::is_same_v<Member, math::Quat<Real> * W::*>) {
-        if (member == &W::q_rest) return check_rests(values, used);
+      if (is_array(array, w_.lambda_contact) || is_array(array, w_.contact_gap)) return;
+      if (is_array(array, w_.joint_force) || is_array(array, w_.joint_torque)) return;
+      if constexpr (std::is_same_v<Element, math::Quat<Real>>) {
+        if (is_array(array, w_.q_rest)) return check_rests(values, used);
       }
       for (std::size_t i = 0; i < used; ++i) {
         check(finite(values[i]), "a number that is not finite or a rotation that is none");
         if constexpr (std::is_same_v<Element, model::ContactWarmStart<Real>>) check_pair(values[i].pair);
       }
     } else {
-      inspect_other(member, values, used);
+      inspect_other(array, used);
     }
   }
 
@@ -178,23 +170,23 @@ class Inspection {
   }
 
   // Integers need a rule each. Without one no snapshot is taken, so that a new array is not forgotten here.
-  template <typename Member, typename Element>
-  void inspect_other(Member member, const Element* values, std::size_t used) {
-    if constexpr (std::is_same_v<Member, int * W::*>) {
-      if (member == &W::warm_count || member == &W::limit_side) return;  // in run()
-      if (member == &W::state_is_new) return check(values[0] == 0 || values[0] == 1, "a mark that is neither 0 nor 1");
-    } else if constexpr (std::is_same_v<Member, std::int64_t * W::*>) {
-      if (member == &W::step_index) {
-        return check(values[0] >= 0 && values[0] < kMostSteps, "a step index that no world reaches");
-      }
-    } else if constexpr (std::is_same_v<Member, std::uint32_t * W::*>) {
-      if (member == &W::outcome) return check((values[0] & ~kKnownOutcomes) == 0, "an outcome that there is not");
+  template <typename Element>
+  void inspect_other(Element* const& array, std::size_t used) {
+    if (is_array(array, w_.warm_count) || is_array(array, w_.limit_side)) return;  // in run()
+    if (is_array(array, w_.state_is_new)) {
+      return check(w_.state_is_new[0] == 0 || w_.state_is_new[0] == 1, "a mark that is neither 0 nor 1");
+    }
+    if (is_array(array, w_.step_index)) {
+      return check(w_.step_index[0] >= 0 && w_.step_index[0] < kMostSteps, "a step index that no world reaches");
+    }
+    if (is_array(array, w_.outcome)) {
+      return check((w_.outcome[0] & ~kKnownOutcomes) == 0, "an outcome that there is not");
     }
     check(used == 0, "an array that this engine has no rule for");
   }
 
   const model::ModelView<Real>& m_;
-  const W& w_;
+  model::WorldState<Real> w_;
   const SnapshotHeader& header_;
   const char* wrong_ = nullptr;
 };
@@ -274,7 +266,7 @@ template <typename Real>
 std::string write_snapshot(const SnapshotHeader& common, const EngineModel& model, std::byte* block,
                            const std::uint32_t* outcome) {
   const model::ModelView<Real> m = model.arrays<Real>().view();
-  model::WorldView<Real> w = model::bind_world(m, block, nullptr);
+  model::WorldState<Real> w = step::bind_state(m, block);
   std::uint32_t said = outcome == nullptr ? *w.outcome : *outcome;
   w.outcome = &said;
   SnapshotHeader header = common;
@@ -284,8 +276,8 @@ std::string write_snapshot(const SnapshotHeader& common, const EngineModel& mode
   std::string bytes;
   bytes.reserve(header.bytes);
   bytes.append(reinterpret_cast<const char*>(&header), sizeof(header));
-  for_each_kept(m, header, [&](auto member, std::size_t used, std::size_t) {
-    if (used > 0) bytes.append(reinterpret_cast<const char*>(w.*member), used * sizeof(*(w.*member)));
+  for_each_kept(m, w, header, [&](auto*& array, std::size_t used, std::size_t) {
+    if (used > 0) bytes.append(reinterpret_cast<const char*>(array), used * sizeof(*array));
   });
   const std::uint64_t sum = checksum(bytes);
   bytes.append(reinterpret_cast<const char*>(&sum), sizeof(sum));
@@ -296,13 +288,13 @@ std::string write_snapshot(const SnapshotHeader& common, const EngineModel& mode
 template <typename Real>
 std::int64_t read_snapshot(const EngineModel& model, std::string_view bytes, std::byte* block) {
   const model::ModelView<Real> m = model.arrays<Real>().view();
-  const model::WorldView<Real> w = model::bind_world(m, block, nullptr);
+  model::WorldState<Real> w = step::bind_state(m, block);
   const char* from = bytes.data() + sizeof(SnapshotHeader);
-  for_each_kept(m, header_of(bytes), [&](auto member, std::size_t used, std::size_t count) {
-    constexpr std::size_t kElement = sizeof(*(w.*member));
+  for_each_kept(m, w, header_of(bytes), [&](auto*& array, std::size_t used, std::size_t count) {
+    constexpr std::size_t kElement = sizeof(*array);
     if (count == 0) return;
-    std::memcpy(static_cast<void*>(w.*member), from, used * kElement);
-    std::memset(static_cast<void*>(w.*member + used), 0, (count - used) * kElement);
+    std::memcpy(static_cast<void*>(array), from, used * kElement);
+    std::memset(static_cast<void*>(array + used), 0, (count - used) * kElement);
     from += used * kElement;
   });
   return *w.step_index;
@@ -320,9 +312,9 @@ Status check_snapshot(const SnapshotHeader& common, const EngineModel& model, st
     return refuse(name, text("has ", header.contact_count, " and ", header.warm_count,
                              " contacts, which its bytes do not hold or a world cannot; at most ", capacity, "."));
   }
-  std::vector<std::byte> block(model::world_bytes(m).world);
+  std::vector<std::byte> block(step::world_bytes(m).world);
   read_snapshot<Real>(model, bytes, block.data());
-  const model::WorldView<Real> w = model::bind_world(m, block.data(), nullptr);
+  const model::WorldState<Real> w = step::bind_state(m, block.data());
   if (const char* wrong = Inspection<Real>(m, w, header).run()) return refuse(name, text("holds ", wrong, "."));
   return {};
 }

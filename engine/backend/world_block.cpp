@@ -28,7 +28,7 @@ WorldBlock<Real>::WorldBlock(const EngineModel& model, std::byte* block)
     : model_(model),
       m_(model.arrays<Real>().view()),
       user_(model.user<Real>().view()),
-      w_(model::bind_world(m_, block, nullptr)) {}
+      w_(step::bind_world(m_, block, nullptr)) {}
 
 template <typename Real>
 void WorldBlock<Real>::set_default_parameters() {
@@ -48,11 +48,11 @@ void WorldBlock<Real>::set_initial_poses(const InputView& body_pose, int row) {
 
 template <typename Real>
 void WorldBlock<Real>::reset(int keyframe) {
-  model::for_each_field(m_, [this](model::FieldKind kind, auto member, std::size_t count) {
-    using Element = std::remove_reference_t<decltype(*(w_.*member))>;
-    static_assert(std::is_trivially_copyable_v<Element>);
+  model::WorldState<Real>& state = w_;
+  for_each_field(m_, state, [](model::FieldKind kind, const char*, auto*& array, std::size_t count) {
+    static_assert(std::is_trivially_copyable_v<std::remove_reference_t<decltype(*array)>>);
     if (kind == model::FieldKind::kState && count > 0)
-      std::memset(static_cast<void*>(w_.*member), 0, count * sizeof(Element));
+      std::memset(static_cast<void*>(array), 0, count * sizeof(*array));
   });
   *w_.state_is_new = 1;
   std::copy_n(w_.x_initial, m_.body_count, w_.x);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/backend/kinematics.hpp"
-#include "engine/model/world_layout.hpp"
+#include "engine/step/world_layout.hpp"
 
 namespace axion::backend {
 

@@ -31,18 +31,18 @@ AXION_HD inline int find_row(const model::ModelView<Real>& m, const model::World
                              const model::StepSettings<Real>& s, Foresight foresight, const Grid<Real>& grid,
                              int endless, int i) {
   if (is_endless(w, i)) return -1;
-  std::uint32_t* slots = w.pair_found + i * model::kRowSlots;
+  std::uint32_t* slots = w.collide.pair_found + i * kRowSlots;
   int count = 0;
   const auto meet = [&](int j) {  // returns whether there may be more
     if (!are_near(m, w, i, j, s, foresight)) return true;
-    if (count == model::kRowSlots) return false;
+    if (count == kRowSlots) return false;
     const std::uint32_t pair = static_cast<std::uint32_t>(i * m.shape_count + j);
     int at = count++;
     for (; at > 0 && slots[at - 1] > pair; --at) slots[at] = slots[at - 1];
     slots[at] = pair;
     return true;
   };
-  const math::Vec3<Real> low = w.shape_low[i], high = w.shape_high[i];
+  const math::Vec3<Real> low = w.collide.shape_low[i], high = w.collide.shape_high[i];
   int met[kBatch], batch = 0;
   const auto meet_batch = [&] {
     bool more = true;
@@ -51,14 +51,14 @@ AXION_HD inline int find_row(const model::ModelView<Real>& m, const model::World
     return more;
   };
   const bool gathered = for_each_place(m, w, grid, i, [&](int k, std::uint32_t row) {
-    const model::GridPlace<Real>& place = w.grid_place[k];
+    const GridPlace<Real>& place = w.collide.grid_place[k];
     met[batch] = place.shape;
     batch += (place.shape > i) & (place.row == row) & boxes_overlap(low, high, place.low, place.high);
     return batch < kBatch || meet_batch();
   });
   if (!gathered || !meet_batch()) return -1;
-  for (int k = endless - 1; k >= 0 && w.long_row[k] > i; --k) {
-    if (!meet(w.long_row[k])) return -1;
+  for (int k = endless - 1; k >= 0 && w.collide.long_row[k] > i; --k) {
+    if (!meet(w.collide.long_row[k])) return -1;
   }
   return count;
 }
@@ -67,11 +67,11 @@ AXION_HD inline int find_row(const model::ModelView<Real>& m, const model::World
 template <typename Real>
 AXION_HD inline void add_up_rows(const model::ModelView<Real>& m, const model::WorldView<Real>& w) {
   int end = 0;
-  w.near_start[0] = 0;
+  w.collide.near_start[0] = 0;
   for (int i = 0; i < m.shape_count; ++i) {
-    const int count = w.near_start[i + 1];
+    const int count = w.collide.near_start[i + 1];
     end += count > 0 ? count : 0;
-    w.near_start[i + 1] = end;
+    w.collide.near_start[i + 1] = end;
   }
 }
 
@@ -80,18 +80,18 @@ AXION_HD inline void add_up_rows(const model::ModelView<Real>& m, const model::W
 template <typename Real, typename Team>
 AXION_HD inline int list_long_rows(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                    const model::StepSettings<Real>& s, Foresight foresight, int count) {
-  const int capacity = model::active_pair_capacity(m);
+  const int capacity = active_pair_capacity(m);
   int found = 0;
-  team.for_each(1, [&](int) { w.long_start[0] = 0; });
+  team.for_each(1, [&](int) { w.collide.long_start[0] = 0; });
   for (int k = 0; k < count; ++k) {
-    const int i = w.long_row[k], after = i + 1, start = w.near_start[i] + found;
+    const int i = w.collide.long_row[k], after = i + 1, start = w.collide.near_start[i] + found;
     found += team.filter(
         m.shape_count - after, [&](int p) { return are_near(m, w, i, after + p, s, foresight); },
         [&](int p, int at) {
           if (start + at >= capacity) return;
-          w.pair_active[start + at] = static_cast<std::uint32_t>(i * m.shape_count + after + p);
+          w.collide.pair_active[start + at] = static_cast<std::uint32_t>(i * m.shape_count + after + p);
         });
-    team.for_each(1, [&](int) { w.long_start[k + 1] = found; });
+    team.for_each(1, [&](int) { w.collide.long_start[k + 1] = found; });
   }
   return found;
 }
@@ -101,25 +101,25 @@ AXION_HD inline int list_long_rows(const Team& team, const model::ModelView<Real
 template <typename Real, typename Team>
 AXION_HD_CALL int pairs_from_grid(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                   const model::StepSettings<Real>& s, Foresight foresight) {
-  const int n = m.shape_count, capacity = model::active_pair_capacity(m);
+  const int n = m.shape_count, capacity = active_pair_capacity(m);
   team.for_each(n, [&](int i) { bound_shape(m, w, s, foresight, i); });
   const int endless = team.filter(
-      n, [&](int i) { return is_endless(w, i); }, [&](int i, int k) { w.long_row[k] = i; });
+      n, [&](int i) { return is_endless(w, i); }, [&](int i, int k) { w.collide.long_row[k] = i; });
   const Grid<Real> grid = build_grid(team, m, w);
-  team.for_each(n, [&](int i) { w.near_start[i + 1] = find_row(m, w, s, foresight, grid, endless, i); });
+  team.for_each(n, [&](int i) { w.collide.near_start[i + 1] = find_row(m, w, s, foresight, grid, endless, i); });
   const int longs = team.filter(
-      n, [&](int i) { return w.near_start[i + 1] < 0; }, [&](int i, int k) { w.long_row[k] = i; });
+      n, [&](int i) { return w.collide.near_start[i + 1] < 0; }, [&](int i, int k) { w.collide.long_row[k] = i; });
   team.for_each(1, [&](int) { add_up_rows(m, w); });
   const int listed = list_long_rows(team, m, w, s, foresight, longs);
   team.for_each(n, [&](int i) {
-    const int count = w.near_start[i + 1] - w.near_start[i];
+    const int count = w.collide.near_start[i + 1] - w.collide.near_start[i];
     if (count == 0) return;
-    const int before = partition_point(0, longs, [&](int k) { return w.long_row[k] < i; });
-    const int start = w.near_start[i] + w.long_start[before];
-    const std::uint32_t* slots = w.pair_found + i * model::kRowSlots;
-    for (int k = 0; k < count && start + k < capacity; ++k) w.pair_active[start + k] = slots[k];
+    const int before = partition_point(0, longs, [&](int k) { return w.collide.long_row[k] < i; });
+    const int start = w.collide.near_start[i] + w.collide.long_start[before];
+    const std::uint32_t* slots = w.collide.pair_found + i * kRowSlots;
+    for (int k = 0; k < count && start + k < capacity; ++k) w.collide.pair_active[start + k] = slots[k];
   });
-  return w.near_start[n] + listed;
+  return w.collide.near_start[n] + listed;
 }
 
 }  // namespace axion::collide

@@ -47,9 +47,11 @@ AXION_HD inline void keep_deepest(const model::WorldView<Real>& w, int kept, int
   for (int i = 0; i < kept - capacity; ++i) {  // drop the shallowest, one at a time, keeping the order of the rest
     int shallowest = 0;
     for (int k = 1; k < kept - i; ++k) {
-      if (w.candidate[w.candidate_kept[k]].gap > w.candidate[w.candidate_kept[shallowest]].gap) shallowest = k;
+      if (w.collide.candidate[w.collide.candidate_kept[k]].gap >
+          w.collide.candidate[w.collide.candidate_kept[shallowest]].gap)
+        shallowest = k;
     }
-    for (int k = shallowest; k + 1 < kept - i; ++k) w.candidate_kept[k] = w.candidate_kept[k + 1];
+    for (int k = shallowest; k + 1 < kept - i; ++k) w.collide.candidate_kept[k] = w.collide.candidate_kept[k + 1];
   }
 }
 
@@ -64,12 +66,12 @@ struct ContactSearch {
 template <typename Real, typename Team>
 AXION_HD inline int list_near_pairs(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                     const model::StepSettings<Real>& s, Foresight foresight) {
-  if (model::uses_grid(m)) return pairs_from_grid(team, m, w, s, foresight);
-  const int capacity = model::active_pair_capacity(m);
+  if (uses_grid(m)) return pairs_from_grid(team, m, w, s, foresight);
+  const int capacity = active_pair_capacity(m);
   return team.filter(
       m.pair_count, [&](int i) { return near_each_other(m, w, m.pairs[i].shape_a, m.pairs[i].shape_b, s, foresight); },
       [&](int i, int k) {
-        if (k < capacity) w.pair_active[k] = static_cast<std::uint32_t>(i);
+        if (k < capacity) w.collide.pair_active[k] = static_cast<std::uint32_t>(i);
       });
 }
 
@@ -77,18 +79,19 @@ AXION_HD inline int list_near_pairs(const Team& team, const model::ModelView<Rea
 template <typename Real, typename Team>
 AXION_HD inline int find_near_pairs(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                     const model::StepSettings<Real>& s, Foresight foresight, ContactSearch& search) {
-  const int found = list_near_pairs(team, m, w, s, foresight), capacity = model::active_pair_capacity(m);
+  const int found = list_near_pairs(team, m, w, s, foresight), capacity = active_pair_capacity(m);
   const int active = found < capacity ? found : capacity;
   team.for_each(1, [&](int) {
     int slot = 0;
     for (int k = 0; k < active; ++k) {
-      w.candidate_start[k] = slot;
-      slot += model::pair_contact_max(m, static_cast<int>(w.pair_active[k]));
+      w.collide.candidate_start[k] = slot;
+      slot += model::pair_contact_max(m, static_cast<int>(w.collide.pair_active[k]));
     }
   });
   if (active > 0) {
     const int last = active - 1;
-    const int end = w.candidate_start[last] + model::pair_contact_max(m, static_cast<int>(w.pair_active[last]));
+    const int end =
+        w.collide.candidate_start[last] + model::pair_contact_max(m, static_cast<int>(w.collide.pair_active[last]));
     search.overflow = end > m.candidate_capacity || found > active;
     search.slots = end > m.candidate_capacity ? m.candidate_capacity : end;
   }
@@ -109,27 +112,27 @@ AXION_HD_CALL ContactSearch find_candidates(const Team& team, const model::Model
   const int active = find_near_pairs(team, m, w, s, foresight, search);
   search.pairs = active;
   team.for_each(active, [&](int k) {
-    const int index = static_cast<int>(w.pair_active[k]);
+    const int index = static_cast<int>(w.collide.pair_active[k]);
     const model::PairData<Real> pair = model::pair_data(m, index);
     const model::ShapeData<Real>&a = m.shapes[pair.shape_a], &b = m.shapes[pair.shape_b];
     ContactPoint<Real> points[kMaxPairContacts];
-    const int start = w.candidate_start[k];
+    const int start = w.collide.candidate_start[k];
     if (start + pair.contact_max > m.candidate_capacity) {  // counted as an overflow
-      for (int slot = start; slot < m.candidate_capacity; ++slot) w.candidate_use[slot] = kNoCandidate;
+      for (int slot = start; slot < m.candidate_capacity; ++slot) w.collide.candidate_use[slot] = kNoCandidate;
       return;
     }
-    const ShapePose<Real> X_WA{w.shape_centre[pair.shape_a], w.shape_axes[pair.shape_a]};
-    const ShapePose<Real> X_WB{w.shape_centre[pair.shape_b], w.shape_axes[pair.shape_b]};
+    const ShapePose<Real> X_WA{w.collide.shape_centre[pair.shape_a], w.collide.shape_axes[pair.shape_a]};
+    const ShapePose<Real> X_WB{w.collide.shape_centre[pair.shape_b], w.collide.shape_axes[pair.shape_b]};
     const int found =
         collide_pair(shape_of(m, a), X_WA, shape_of(m, b), X_WB, pair_margin(m, w, pair, s, foresight), points);
     for (int i = 0; i < pair.contact_max; ++i) {
-      w.candidate_use[start + i] = kNoCandidate;
+      w.collide.candidate_use[start + i] = kNoCandidate;
       if (i >= found) continue;
-      model::Contact<Real>& c = w.candidate[start + i];
+      model::Contact<Real>& c = w.collide.candidate[start + i];
       make_contact(w, a, b, index, pair.friction * w.friction_scale[0], points[i], c);
       const Real fall = c.body_b < 0 ? s.dt * s.dt * math::dot(c.normal, m.gravity) : Real(0);
       const bool closes = c.gap <= Real(0) || gap_after(c, w.v, w.omega, s.dt) + fall < s.contact_margin;
-      w.candidate_use[start + i] = closes ? kChosen : kCandidate;
+      w.collide.candidate_use[start + i] = closes ? kChosen : kCandidate;
     }
   });
   return search;
@@ -140,14 +143,14 @@ template <typename Real, typename Team>
 AXION_HD_CALL void gather_contacts(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                    ContactSearch& search) {
   const int kept = team.filter(
-      search.slots, [&](int slot) { return w.candidate_use[slot] == kChosen; },
-      [&](int slot, int k) { w.candidate_kept[k] = slot; });
+      search.slots, [&](int slot) { return w.collide.candidate_use[slot] == kChosen; },
+      [&](int slot, int k) { w.collide.candidate_kept[k] = slot; });
   search.count = kept;
   if (kept > m.contact_capacity) {
     search.count = m.contact_capacity, search.overflow = true;
     team.for_each(1, [&](int) { keep_deepest(w, kept, m.contact_capacity); });
   }
-  team.for_each(search.count, [&](int i) { w.contacts[i] = w.candidate[w.candidate_kept[i]]; });
+  team.for_each(search.count, [&](int i) { w.contacts[i] = w.collide.candidate[w.collide.candidate_kept[i]]; });
 }
 
 template <typename Real, typename Team>

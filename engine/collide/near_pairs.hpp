@@ -4,9 +4,9 @@
 
 #include <limits>
 
+#include "engine/collide/collide_scratch.hpp"
 #include "engine/math/mat3.hpp"
 #include "engine/model/step_settings.hpp"
-#include "engine/model/world_view.hpp"
 
 namespace axion::collide {
 
@@ -33,16 +33,16 @@ template <typename Real>
 AXION_HD inline void place_shape(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int i, Real dt) {
   const model::ShapeData<Real>& shape = m.shapes[i];
   if (shape.body < 0) {
-    w.shape_reach[i] = dt * dt * math::norm(m.gravity);
-    w.shape_range[i] = shape_range(shape, w.shape_reach[i], w.v, dt);
-    w.shape_centre[i] = shape.p_CS, w.shape_axes[i] = math::to_matrix(shape.q_CS);
+    w.collide.shape_reach[i] = dt * dt * math::norm(m.gravity);
+    w.collide.shape_range[i] = shape_range(shape, w.collide.shape_reach[i], w.v, dt);
+    w.collide.shape_centre[i] = shape.p_CS, w.collide.shape_axes[i] = math::to_matrix(shape.q_CS);
     return;
   }
-  w.shape_reach[i] = turning_reach(shape, w.omega, dt);
-  w.shape_range[i] = shape_range(shape, w.shape_reach[i], w.v, dt);
+  w.collide.shape_reach[i] = turning_reach(shape, w.omega, dt);
+  w.collide.shape_range[i] = shape_range(shape, w.collide.shape_reach[i], w.v, dt);
   const math::Quat<Real>& q = w.q[shape.body];
-  w.shape_centre[i] = w.x[shape.body] + math::rotate(q, shape.p_CS);
-  w.shape_axes[i] = math::to_matrix(q * shape.q_CS);
+  w.collide.shape_centre[i] = w.x[shape.body] + math::rotate(q, shape.p_CS);
+  w.collide.shape_axes[i] = math::to_matrix(q * shape.q_CS);
 }
 
 // After a solve: what a shape reaches along its result's velocities, too.
@@ -50,10 +50,10 @@ template <typename Real>
 AXION_HD inline void reach_as_solved(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int i, Real dt) {
   const model::ShapeData<Real>& shape = m.shapes[i];
   const Real reach = turning_reach(shape, w.omega_plus, dt);
-  if (reach > w.shape_reach[i]) w.shape_reach[i] = reach;
-  const Real last = shape_range(shape, w.shape_reach[i], w.v, dt),
-             solved = shape_range(shape, w.shape_reach[i], w.v_plus, dt);
-  w.shape_range[i] = last > solved ? last : solved;
+  if (reach > w.collide.shape_reach[i]) w.collide.shape_reach[i] = reach;
+  const Real last = shape_range(shape, w.collide.shape_reach[i], w.v, dt),
+             solved = shape_range(shape, w.collide.shape_reach[i], w.v_plus, dt);
+  w.collide.shape_range[i] = last > solved ? last : solved;
 }
 
 // What shape a moves beside shape b in a step, but for their turning.
@@ -75,7 +75,7 @@ AXION_HD inline Real pair_margin(const model::ModelView<Real>& m, const model::W
     const Real solved = math::norm(relative_travel(a, b, w.v_plus, s.dt));
     if (solved > travel) travel = solved;
   }
-  return s.contact_margin + w.shape_reach[pair.shape_a] + w.shape_reach[pair.shape_b] + travel;
+  return s.contact_margin + w.collide.shape_reach[pair.shape_a] + w.collide.shape_reach[pair.shape_b] + travel;
 }
 
 // Whether bounding spheres whose centres are d apart, the first moving by `travel`, come within `distance` centre to
@@ -92,13 +92,13 @@ AXION_HD inline bool come_near(const math::Vec3<Real>& d, const math::Vec3<Real>
 template <typename Real>
 AXION_HD inline bool meet_in_reach(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int shape_a,
                                    int shape_b, const model::StepSettings<Real>& s, Foresight foresight) {
-  const math::Vec3<Real> d = w.shape_centre[shape_a] - w.shape_centre[shape_b];
+  const math::Vec3<Real> d = w.collide.shape_centre[shape_a] - w.collide.shape_centre[shape_b];
   const model::ShapeData<Real>&a = m.shapes[shape_a], &b = m.shapes[shape_b];
-  const Real margin = s.contact_margin + w.shape_reach[shape_a] + w.shape_reach[shape_b];
+  const Real margin = s.contact_margin + w.collide.shape_reach[shape_a] + w.collide.shape_reach[shape_b];
   const auto near = [&](const math::Vec3<Real>* v) {
     const math::Vec3<Real> travel = relative_travel(a, b, v, s.dt);
     if (b.kind == model::ShapeKind::kPlane) {
-      const math::Vec3<Real> normal = w.shape_axes[shape_b].column(2);
+      const math::Vec3<Real> normal = w.collide.shape_axes[shape_b].column(2);
       const Real closing = math::dot(normal, travel);
       return math::dot(normal, d) + (closing < 0 ? closing : Real(0)) < a.bounding_radius + margin;
     }
@@ -111,8 +111,8 @@ template <typename Real>
 AXION_HD_SMALL inline bool near_each_other(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                            int shape_a, int shape_b, const model::StepSettings<Real>& s,
                                            Foresight foresight) {
-  const math::Vec3<Real> d = w.shape_centre[shape_a] - w.shape_centre[shape_b];
-  const Real range = s.contact_margin + w.shape_range[shape_a] + w.shape_range[shape_b];
+  const math::Vec3<Real> d = w.collide.shape_centre[shape_a] - w.collide.shape_centre[shape_b];
+  const Real range = s.contact_margin + w.collide.shape_range[shape_a] + w.collide.shape_range[shape_b];
   if (math::dot(d, d) >= range * range) return false;  // most pairs, and nothing else is read of them
   return meet_in_reach(m, w, shape_a, shape_b, s, foresight);
 }

@@ -46,10 +46,10 @@ AXION_HD_CALL void search_again(const Team& team, const model::ModelView<Real>& 
   team.for_each(m.shape_count, [&](int i) { reach_as_solved(m, w, i, s.dt); });
   search = find_candidates(team, m, w, s, Foresight::kLastAndSolved);
   team.for_each(search.slots, [&](int slot) {
-    if (w.candidate_use[slot] == kNoCandidate) return;
-    const model::Contact<Real>& c = w.candidate[slot];
+    if (w.collide.candidate_use[slot] == kNoCandidate) return;
+    const model::Contact<Real>& c = w.collide.candidate[slot];
     const bool is_contact = model::find_contact(w.contacts, last.count, c.pair, c.feature) >= 0;
-    w.candidate_use[slot] = is_contact ? kChosen : kCandidate;
+    w.collide.candidate_use[slot] = is_contact ? kChosen : kCandidate;
   });
   search.count = last.count, search.overflow |= last.overflow;
 }
@@ -75,7 +75,7 @@ AXION_HD inline bool shapes_turn(const Team& team, const model::ModelView<Real>&
 template <typename Real>
 AXION_HD inline ShapePose<Real> solved_pose(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int i) {
   const model::ShapeData<Real>& shape = m.shapes[i];
-  if (shape.body < 0) return {w.shape_centre[i], w.shape_axes[i]};
+  if (shape.body < 0) return {w.collide.shape_centre[i], w.collide.shape_axes[i]};
   const math::Quat<Real>& q = w.q_plus[shape.body];
   return {w.x_plus[shape.body] + math::rotate(q, shape.p_CS), math::to_matrix(q * shape.q_CS)};
 }
@@ -115,29 +115,29 @@ AXION_HD inline Real depth_of(const ContactPoint<Real>* points, int count) {
 // Whether the result runs the surfaces of a candidate into each other.
 template <typename Real>
 AXION_HD inline bool is_broken(const model::WorldView<Real>& w, const model::StepSettings<Real>& s, int slot) {
-  return gap_after(w.candidate[slot], w.v_plus, w.omega_plus, s.dt) < -s.dt * s.tolerance;
+  return gap_after(w.collide.candidate[slot], w.v_plus, w.omega_plus, s.dt) < -s.dt * s.tolerance;
 }
 
 // Contacts of active pair k in the result's poses into its slots, where it has no contact yet and overlaps.
 template <typename Real>
 AXION_HD_CALL void find_turned(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                const model::StepSettings<Real>& s, const ContactSearch& search, int k) {
-  const int index = static_cast<int>(w.pair_active[k]), start = w.candidate_start[k];
+  const int index = static_cast<int>(w.collide.pair_active[k]), start = w.collide.candidate_start[k];
   const model::PairData<Real> pair = model::pair_data(m, index);
   if (start + pair.contact_max > m.candidate_capacity) return;
   const int listed = partition_point(0, search.count, [&](int i) { return w.contacts[i].pair < index; });
   if (listed < search.count && w.contacts[listed].pair == index) return;
   for (int slot = start; slot < start + pair.contact_max; ++slot) {
-    if (w.candidate_use[slot] == kCandidate && is_broken(w, s, slot)) return;  // found anyway
+    if (w.collide.candidate_use[slot] == kCandidate && is_broken(w, s, slot)) return;  // found anyway
   }
   ContactPoint<Real> points[kMaxPairContacts];
   const int found = collide_turned(m, w, s, pair, points);
   if (!(depth_of(points, found) > Real(kTurnedDepth) * s.contact_margin)) return;
   const model::ShapeData<Real>&a = m.shapes[pair.shape_a], &b = m.shapes[pair.shape_b];
   for (int i = 0; i < pair.contact_max; ++i) {
-    w.candidate_use[start + i] = i < found ? kTurned : kNoCandidate;
+    w.collide.candidate_use[start + i] = i < found ? kTurned : kNoCandidate;
     if (i >= found) continue;
-    model::Contact<Real>& c = w.candidate[start + i];
+    model::Contact<Real>& c = w.collide.candidate[start + i];
     make_contact(w, a, b, index, pair.friction * w.friction_scale[0], points[i], c);
     c.r_a += w.x[a.body] - w.x_plus[a.body];
     if (b.body >= 0) c.r_b += w.x[b.body] - w.x_plus[b.body];
@@ -160,10 +160,10 @@ AXION_HD_CALL int find_missed(const Team& team, const model::ModelView<Real>& m,
   return team.filter(
       search.slots,
       [&](int slot) {
-        const int use = w.candidate_use[slot];
+        const int use = w.collide.candidate_use[slot];
         return use == kTurned || (use == kCandidate && is_broken(w, s, slot));
       },
-      [&](int slot, int k) { w.candidate_kept[k] = slot; });
+      [&](int slot, int k) { w.collide.candidate_kept[k] = slot; });
 }
 
 // The `missed` candidates in candidate_kept become contacts, in the order of pairs, after those that a pair has
@@ -177,12 +177,12 @@ AXION_HD_CALL void add_contacts(const Team& team, const model::ModelView<Real>& 
     if (added < missed) keep_deepest(w, missed, room);
     int from = search.count - 1, to = search.count + added - 1;
     for (int k = added - 1; k >= 0; --to) {
-      const model::Contact<Real>& c = w.candidate[w.candidate_kept[k]];
+      const model::Contact<Real>& c = w.collide.candidate[w.collide.candidate_kept[k]];
       if (from >= 0 && w.contacts[from].pair > c.pair) {
         w.contacts[to] = w.contacts[from--];
       } else {
         w.contacts[to] = c;
-        w.candidate_use[w.candidate_kept[k--]] = kChosen;
+        w.collide.candidate_use[w.collide.candidate_kept[k--]] = kChosen;
       }
     }
   });
@@ -195,12 +195,12 @@ AXION_HD_CALL void add_missed(const Team& team, const model::ModelView<Real>& m,
                               int review, int missed, ContactSearch& search) {
   if (review >= kFirstOfAll) {
     const auto is_open = [&](int slot) {
-      return w.candidate_use[slot] == kCandidate || w.candidate_use[slot] == kTurned;
+      return w.collide.candidate_use[slot] == kCandidate || w.collide.candidate_use[slot] == kTurned;
     };
     const int all = static_cast<int>(
         team.template sum<Real>(search.slots, [&](int slot) { return is_open(slot) ? Real(1) : Real(0); }));
     if (search.count + all <= m.contact_capacity) {
-      missed = team.filter(search.slots, is_open, [&](int slot, int k) { w.candidate_kept[k] = slot; });
+      missed = team.filter(search.slots, is_open, [&](int slot, int k) { w.collide.candidate_kept[k] = slot; });
     }
   }
   add_contacts(team, m, w, missed, search);
@@ -244,13 +244,13 @@ template <typename Real, typename Team>
 AXION_HD_CALL Real solved_depth(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                 const model::StepSettings<Real>& s, const ContactSearch& search) {
   const Real straight = team.template max<Real>(search.slots, [&](int slot) {
-    const int use = w.candidate_use[slot];
+    const int use = w.collide.candidate_use[slot];
     if (use == kNoCandidate || use == kTurned) return Real(0);
-    return -gap_after(w.candidate[slot], w.v_plus, w.omega_plus, s.dt);
+    return -gap_after(w.collide.candidate[slot], w.v_plus, w.omega_plus, s.dt);
   });
   if (!shapes_turn(team, m, w, s) && !shapes_slide(team, m, w, s)) return straight;
   const Real solved = team.template max<Real>(search.pairs, [&](int k) {
-    const model::PairData<Real> pair = model::pair_data(m, static_cast<int>(w.pair_active[k]));
+    const model::PairData<Real> pair = model::pair_data(m, static_cast<int>(w.collide.pair_active[k]));
     if (!pair_turns(m, w, s, pair) && !pair_slides(m, w, s, pair)) return Real(0);
     ContactPoint<Real> points[kMaxPairContacts];
     return depth_of(points, collide_solved(m, w, pair, points));

@@ -27,10 +27,10 @@ namespace axion::collide {
 template <typename Real>
 struct Grid {
   int levels;
-  int shift;                      // of a hash to a bucket
-  Real cell[model::kGridLevels];  // m, the coarsest first
+  int shift;               // of a hash to a bucket
+  Real cell[kGridLevels];  // m, the coarsest first
 };
-static_assert(2 * model::kGridLevels <= 16);  // tables of a row (row_of)
+static_assert(2 * kGridLevels <= 16);  // tables of a row (row_of)
 
 // The box that shape i stays in while it moves, and its longest side: infinite where it has no end, or one beyond the
 // numbers that cells can be counted with, and negative where it is nowhere. A little more than the tests of pairs allow
@@ -39,13 +39,13 @@ template <typename Real>
 AXION_HD inline void bound_shape(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                  const model::StepSettings<Real>& s, Foresight foresight, int i) {
   const model::ShapeData<Real>& shape = m.shapes[i];
-  const Real size = shape.bounding_radius + w.shape_reach[i] + s.contact_margin / 2;
+  const Real size = shape.bounding_radius + w.collide.shape_reach[i] + s.contact_margin / 2;
   constexpr Real kRounding = 32 * std::numeric_limits<Real>::epsilon();
   constexpr Real kEnd = std::numeric_limits<Real>::max() / 4;
   Real longest = Real(1e-30);  // a point has a cell, too
   bool somewhere = true, ends = true;
   for (int axis = 0; axis < 3; ++axis) {
-    const Real centre = w.shape_centre[i][axis];
+    const Real centre = w.collide.shape_centre[i][axis];
     Real low = centre, high = centre;
     const auto cover = [&](const math::Vec3<Real>* v) {
       const Real end = centre + s.dt * v[shape.body][axis];
@@ -61,9 +61,9 @@ AXION_HD inline void bound_shape(const model::ModelView<Real>& m, const model::W
     somewhere = somewhere && side == side;
     ends = ends && low > -kEnd && high < kEnd;
     longest = side > longest ? side : longest;
-    w.shape_low[i][axis] = low, w.shape_high[i][axis] = high;
+    w.collide.shape_low[i][axis] = low, w.collide.shape_high[i][axis] = high;
   }
-  w.shape_side[i] = !somewhere ? Real(-1) : ends ? longest : std::numeric_limits<Real>::infinity();
+  w.collide.shape_side[i] = !somewhere ? Real(-1) : ends ? longest : std::numeric_limits<Real>::infinity();
 }
 
 // All comparisons whatever they give: which of them fails is chance, and a branch on it costs more than the rest of
@@ -77,7 +77,7 @@ AXION_HD inline bool boxes_overlap(const math::Vec3<Real>& low_i, const math::Ve
 
 template <typename Real>
 AXION_HD inline bool is_endless(const model::WorldView<Real>& w, int i) {
-  return w.shape_side[i] > std::numeric_limits<Real>::max();
+  return w.collide.shape_side[i] > std::numeric_limits<Real>::max();
 }
 
 // Levels of boxes that are more than half as long as the longest; of a greater share where eight of them would not
@@ -87,22 +87,22 @@ AXION_HD inline Grid<Real> choose_levels(const Team& team, const model::ModelVie
                                          const model::WorldView<Real>& w) {
   Grid<Real> grid{};
   grid.shift = 32;
-  for (int buckets = model::bucket_count(m.shape_count); buckets > 1; buckets /= 2) --grid.shift;
+  for (int buckets = bucket_count(m.shape_count); buckets > 1; buckets /= 2) --grid.shift;
   const auto longest_below = [&](Real end) {
     return team.template max<Real>(m.shape_count, [&](int i) {
-      const Real side = w.shape_side[i];
+      const Real side = w.collide.shape_side[i];
       return side < end ? side : Real(0);
     });
   };
   Real longest = longest_below(std::numeric_limits<Real>::infinity());
   const Real finest = team.template max<Real>(m.shape_count, [&](int i) {
-    const Real side = w.shape_side[i];
+    const Real side = w.collide.shape_side[i];
     return side > Real(0) ? Real(1) / side : Real(0);
   });
   const auto root8 = [](Real x) { return std::sqrt(std::sqrt(std::sqrt(x))); };
-  static_assert(model::kGridLevels == 8);
+  static_assert(kGridLevels == 8);
   const Real step = root8(longest) * root8(finest), ratio = step > Real(2) ? step : Real(2);
-  while (longest > Real(0) && grid.levels < model::kGridLevels) {
+  while (longest > Real(0) && grid.levels < kGridLevels) {
     grid.cell[grid.levels++] = longest;
     longest = longest_below(longest / ratio);
   }
@@ -112,7 +112,7 @@ AXION_HD inline Grid<Real> choose_levels(const Team& team, const model::ModelVie
 // The finest level whose cells hold shape i; -1 where none does.
 template <typename Real>
 AXION_HD inline int level_of(const model::WorldView<Real>& w, const Grid<Real>& grid, int i) {
-  const Real side = w.shape_side[i];
+  const Real side = w.collide.shape_side[i];
   if (!(side > Real(0))) return -1;
   int level = grid.levels - 1;
   while (level >= 0 && side > grid.cell[level]) --level;
@@ -152,16 +152,16 @@ template <typename Real>
 AXION_HD inline void enter_shape(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                  const Grid<Real>& grid, int i) {
   const int own = level_of(w, grid, i);
-  const math::Vec3<Real>& low = w.shape_low[i];
+  const math::Vec3<Real>& low = w.collide.shape_low[i];
   for (int level = 0; level < grid.levels; ++level) {
     const int entry = level * m.shape_count + i;
-    w.entry_bucket[entry] = -1;
+    w.collide.entry_bucket[entry] = -1;
     if (level > own) continue;
     const Real per_metre = Real(1) / grid.cell[level];
     const int table = level == own ? own_table(level) : guest_table(level);
     const std::uint32_t row = row_of(table, cell_of(low.y, per_metre), cell_of(low.z, per_metre));
-    w.entry_row[entry] = row;
-    w.entry_bucket[entry] = bucket_of(grid, row, cell_of(low.x, per_metre));
+    w.collide.entry_row[entry] = row;
+    w.collide.entry_bucket[entry] = bucket_of(grid, row, cell_of(low.x, per_metre));
   }
 }
 
@@ -170,19 +170,19 @@ AXION_HD inline void enter_shape(const model::ModelView<Real>& m, const model::W
 template <typename Real>
 AXION_HD inline void sort_entries(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                   const Grid<Real>& grid) {
-  const int n = m.shape_count, buckets = model::bucket_count(n);
+  const int n = m.shape_count, buckets = bucket_count(n);
   for (int entry = 0; entry < grid.levels * n; ++entry) {
-    if (w.entry_bucket[entry] >= 0) ++w.bucket_start[w.entry_bucket[entry]];
+    if (w.collide.entry_bucket[entry] >= 0) ++w.collide.bucket_start[w.collide.entry_bucket[entry]];
   }
   int end = 0;
-  for (int k = 0; k < buckets; ++k) end += w.bucket_start[k], w.bucket_start[k] = end;
-  w.bucket_start[buckets] = end;
+  for (int k = 0; k < buckets; ++k) end += w.collide.bucket_start[k], w.collide.bucket_start[k] = end;
+  w.collide.bucket_start[buckets] = end;
   for (int level = grid.levels - 1; level >= 0; --level) {
     for (int i = n - 1; i >= 0; --i) {
       const int entry = level * n + i;
-      if (w.entry_bucket[entry] < 0) continue;
-      const int at = --w.bucket_start[w.entry_bucket[entry]];
-      w.grid_place[at] = {w.shape_low[i], w.shape_high[i], i, w.entry_row[entry]};
+      if (w.collide.entry_bucket[entry] < 0) continue;
+      const int at = --w.collide.bucket_start[w.collide.entry_bucket[entry]];
+      w.collide.grid_place[at] = {w.collide.shape_low[i], w.collide.shape_high[i], i, w.collide.entry_row[entry]};
     }
   }
 }
@@ -193,7 +193,7 @@ AXION_HD inline Grid<Real> build_grid(const Team& team, const model::ModelView<R
                                       const model::WorldView<Real>& w) {
   const Grid<Real> grid = choose_levels(team, m, w);
   team.for_each(m.shape_count, [&](int i) { enter_shape(m, w, grid, i); });
-  team.for_each(model::bucket_count(m.shape_count), [&](int k) { w.bucket_start[k] = 0; });
+  team.for_each(bucket_count(m.shape_count), [&](int k) { w.collide.bucket_start[k] = 0; });
   team.for_each(1, [&](int) { sort_entries(m, w, grid); });
   return grid;
 }
@@ -207,22 +207,22 @@ AXION_HD inline bool look_around(const model::ModelView<Real>& m, const model::W
   // them of a side, as boxes grow with the distance from the origin (bound_shape). So a box meets four cells along an
   // axis at most.
   const Real per_metre = Real(1) / grid.cell[level], back = Real(1.02) * grid.cell[level];
-  const math::Vec3<Real>&low = w.shape_low[i], &high = w.shape_high[i];
+  const math::Vec3<Real>&low = w.collide.shape_low[i], &high = w.collide.shape_high[i];
   const int x0 = cell_of(low.x - back, per_metre), cells = cell_of(high.x, per_metre) - x0 + 1;
   const int y0 = cell_of(low.y - back, per_metre), y1 = cell_of(high.y, per_metre);
   const int z0 = cell_of(low.z - back, per_metre), z1 = cell_of(high.z, per_metre);
-  const int buckets = model::bucket_count(m.shape_count);
+  const int buckets = bucket_count(m.shape_count);
   for (int z = z0; z <= z1; ++z) {
     for (int y = y0; y <= y1; ++y) {
       const std::uint32_t row = row_of(table, y, z);
       const int first = bucket_of(grid, row, x0);
       const int beyond = first + cells - buckets;  // a row goes on in the first bucket after the last
-      int end = w.bucket_start[beyond > 0 ? buckets : first + cells];
-      for (int k = w.bucket_start[first]; k < end; ++k) {
+      int end = w.collide.bucket_start[beyond > 0 ? buckets : first + cells];
+      for (int k = w.collide.bucket_start[first]; k < end; ++k) {
         if (!f(k, row)) return false;
       }
       if (beyond <= 0) continue;
-      end = w.bucket_start[beyond];
+      end = w.collide.bucket_start[beyond];
       for (int k = 0; k < end; ++k) {
         if (!f(k, row)) return false;
       }

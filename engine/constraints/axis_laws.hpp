@@ -60,7 +60,7 @@ template <typename Real, typename Team>
 AXION_HD inline void weigh_axes(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                 const model::StepSettings<Real>& s) {
   team.for_each(m.axis_count, [&](int i) {
-    w.axis_weight[i] = s.half_step_start ? stiff_share(m, w, i, axis_law(m, w, i), s.dt) : Real(1);
+    w.constraints.euler_share[i] = s.half_step_start ? stiff_share(m, w, i, axis_law(m, w, i), s.dt) : Real(1);
   });
 }
 

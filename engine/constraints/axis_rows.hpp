@@ -51,7 +51,7 @@ AXION_HD_CALL void start_joints(const Team& team, const model::ModelView<Real>& 
 template <typename Real>
 AXION_HD inline Real drive_control(const model::ModelView<Real>&, const model::WorldView<Real>& w,
                                    const model::ActuatorData<Real>& actuator, int joint) {
-  const Real owed = w.joint_time_owed[joint], control = clamped_control(actuator, w.control);
+  const Real owed = w.constraints.joint_time_owed[joint], control = clamped_control(actuator, w.control);
   if (!(owed > 0)) return control;
   const Real share = owed / w.joint_force_step[joint];
   return control + share * (clamped_control(actuator, w.control_before) - control);
@@ -148,7 +148,7 @@ AXION_HD inline void build_axis_rows(const Team& team, const model::ModelView<Re
     const model::JointData<Real>& joint = m.joints[axis.joint];
     const int row = m.axis_base() + i;
     const Real h = w.joint_force_step[axis.joint], s = w.axis_position[i];
-    const Real weight = euler_share(m, w, settings, i, w.axis_weight[i]);
+    const Real weight = euler_share(m, w, settings, i, w.constraints.euler_share[i]);
     const Real rate = row_velocity(w.row_start[row], joint.child, joint.parent, w.v, w.omega);
     const AxisStep<Real> own = share_out(step_joint(axis, s, h, settings.dt), rate, h, settings.dt, weight);
     Real beta = own.beta + axis.armature, alpha = own.alpha + axis.armature * (w.axis_rate[i] - w.axis_bias[i]);

@@ -189,7 +189,8 @@ AXION_HD inline Real impact_speed(const model::ModelView<Real>& m, const model::
   // just reaches is found in the next.
   const Real r = row_product(m, w, w.row[row], w.row[row], c.body_a, c.body_b);
   if (!(w.lambda[row] * r > Real(0.01) * least_impact(s))) return 0;
-  const Real until = clamp(c.gap / (s.dt * speed), Real(0), Real(1)), owed = w.body_time_owed[c.body_a] / s.dt;
+  const Real until = clamp(c.gap / (s.dt * speed), Real(0), Real(1)),
+             owed = w.constraints.body_time_owed[c.body_a] / s.dt;
   if (owed == Real(0) && w.body_force_debt[c.body_a] == Real(0)) {
     const Real gain = -row_velocity(w.row[row], c.body_a, c.body_b, w.v_tilde, w.omega_tilde) - speed;
     return speed + until * gain;  // with what forces add until they meet

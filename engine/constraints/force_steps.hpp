@@ -43,14 +43,16 @@ AXION_HD_CALL void choose_force_steps(const Team& team, const model::ModelView<R
     time = (1 + before - debt) * s.dt;
   };
   team.for_each(m.body_count, [&](int b) {
-    take(blended && !is_new ? blend_weight(w.blend_body[b]) : Real(0), w.body_force_debt[b], w.body_time_owed[b],
-         w.body_force_step[b]);
-    if (is_jointed(m.bodies[b]) || !(w.body_time_owed[b] > 0) || !rests_under_new_wrench(w, b, s.dt)) return;
-    w.body_force_step[b] -= w.body_time_owed[b];
-    w.body_time_owed[b] = 0;
+    take(blended && !is_new ? blend_weight(w.constraints.stiffness_ratio[b]) : Real(0), w.body_force_debt[b],
+         w.constraints.body_time_owed[b], w.body_force_step[b]);
+    if (is_jointed(m.bodies[b]) || !(w.constraints.body_time_owed[b] > 0) || !rests_under_new_wrench(w, b, s.dt))
+      return;
+    w.body_force_step[b] -= w.constraints.body_time_owed[b];
+    w.constraints.body_time_owed[b] = 0;
   });
   team.for_each(m.joint_count, [&](int j) {
-    take(blended && !is_new ? w.blend[j] : Real(0), w.joint_force_debt[j], w.joint_time_owed[j], w.joint_force_step[j]);
+    take(blended && !is_new ? w.blend[j] : Real(0), w.joint_force_debt[j], w.constraints.joint_time_owed[j],
+         w.joint_force_step[j]);
   });
 }
 

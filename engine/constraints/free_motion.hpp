@@ -69,7 +69,7 @@ AXION_HD inline Real motor_effort(const model::ModelView<Real>& m, const model::
 template <typename Real>
 AXION_HD inline Real motor_impulse(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int axis) {
   const int j = m.axes[axis].joint;
-  const Real owed = w.joint_time_owed[j];
+  const Real owed = w.constraints.joint_time_owed[j];
   const Real impulse = (w.joint_force_step[j] - owed) * motor_effort(m, w, axis, w.control);
   return owed > 0 ? impulse + owed * motor_effort(m, w, axis, w.control_before) : impulse;
 }
@@ -136,7 +136,7 @@ AXION_HD_CALL void free_motion(const Team& team, const model::ModelView<Real>& m
   team.for_each(m.body_count, [&](int b) {
     const math::Vec3<Real> I = body_inertia(m, w, b);
     const Real mass = body_mass(m, w, b);
-    const Real h = w.body_force_step[b], owed = w.body_time_owed[b];
+    const Real h = w.body_force_step[b], owed = w.constraints.body_time_owed[b];
     math::Vec3<Real> linear = (h - owed) * w.force[b], angular = (h - owed) * w.torque[b];
     if (owed > 0) linear += owed * w.force_before[b], angular += owed * w.torque_before[b];
     const model::BodyData<Real>& body = m.bodies[b];

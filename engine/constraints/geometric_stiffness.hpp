@@ -79,7 +79,7 @@ AXION_HD inline math::Mat3<Real> start_stiffness(const model::ModelView<Real>& m
 template <typename Real>
 AXION_HD inline Real axis_support(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int i, Real dt) {
   const AxisLaw<Real> law = axis_law(m, w, i);
-  const Real weight = w.axis_weight[i];
+  const Real weight = w.constraints.euler_share[i];
   return m.axes[i].armature + weight * dt / 2 * law.damping + weight * dt * dt / 4 * law.stiffness;
 }
 
@@ -114,22 +114,22 @@ AXION_HD_CALL math::Mat3<Real> joint_give(const model::ModelView<Real>& m, const
 
 // The inertia against turning of every body together with the share of its neighbours' inertia that its joints
 // transmit. Joints act as springs: in series along the tree, in parallel where a body has several. One pass from the
-// leaves to the roots adds the children's shares (K_geometric holds them), one pass back adds the parents'. The result
-// is in I_hat_inverse. Cost: linear in bodies.
+// leaves to the roots adds the children's shares, one pass back adds the parents'. The result is in supported_inertia.
+// Cost: linear in bodies.
 template <typename Real>
 AXION_HD_CALL void supported_inertias(const model::ModelView<Real>& m, const model::WorldView<Real>& w, Real dt) {
-  math::Mat3<Real>* Z = w.I_hat_inverse;
+  math::Mat3<Real>* Z = w.supported_inertia;
   for (int b = 0; b < m.body_count; ++b) Z[b] = math::rotate_diagonal(math::to_matrix(w.q[b]), body_inertia(m, w, b));
   for (int b = m.body_count - 1; b >= 0; --b) {
     if (m.bodies[b].parent < 0) continue;
-    w.K_geometric[b] = math::inverse(joint_give(m, w, m.bodies[b].joint, dt) + math::inverse(Z[b]));
-    Z[m.bodies[b].parent] = Z[m.bodies[b].parent] + w.K_geometric[b];
+    w.constraints.lent_inertia[b] = math::inverse(joint_give(m, w, m.bodies[b].joint, dt) + math::inverse(Z[b]));
+    Z[m.bodies[b].parent] = Z[m.bodies[b].parent] + w.constraints.lent_inertia[b];
   }
   for (int b = 0; b < m.body_count; ++b) {
     const int parent = m.bodies[b].parent;
     if (m.bodies[b].joint < 0) continue;
     math::Mat3<Real> give = joint_give(m, w, m.bodies[b].joint, dt);
-    if (parent >= 0) give = give + math::inverse(Z[parent] + Real(-1) * w.K_geometric[b]);
+    if (parent >= 0) give = give + math::inverse(Z[parent] + Real(-1) * w.constraints.lent_inertia[b]);
     Z[b] = Z[b] + math::inverse(give);
   }
 }
@@ -165,27 +165,29 @@ AXION_HD inline void blend_weights(const Team& team, const model::ModelView<Real
     // Most bodies are far from any weight: h λ_max(K) is far below the least moment.
     const Real bound = Real(kNoWeight) * least_moment(I) / dt;
     if (sum_of_squares(K) < bound * bound) {
-      w.blend_body[b] = 0;
+      w.constraints.stiffness_ratio[b] = 0;
       return;
     }
     const math::Mat3<Real> R = math::to_matrix(w.q[b]);
     const math::Vec3<Real> s{Real(1) / std::sqrt(I.x), Real(1) / std::sqrt(I.y), Real(1) / std::sqrt(I.z)};
     math::Mat3<Real> S = math::transpose(R) * (K * R);
     for (int i = 0; i < 3; ++i) S.row[i] = s[i] * math::scale(S.row[i], s);
-    w.blend_body[b] = dt * std::sqrt(sum_of_squares(S));  // no less than the ratio of its own inertia
+    w.constraints.stiffness_ratio[b] = dt * std::sqrt(sum_of_squares(S));  // no less than the ratio of its own inertia
   });
-  if (team.template max<Real>(m.body_count, [&](int b) { return w.blend_body[b]; }) > Real(2)) {
+  if (team.template max<Real>(m.body_count, [&](int b) { return w.constraints.stiffness_ratio[b]; }) > Real(2)) {
     team.for_each(1, [&](int) { supported_inertias(m, w, dt); });
     team.for_each(m.body_count, [&](int b) {
-      if (!(w.blend_body[b] > Real(2))) return;
+      if (!(w.constraints.stiffness_ratio[b] > Real(2))) return;
       const math::Mat3<Real> K = start_stiffness(m, w, b);
-      w.blend_body[b] = dt * greatest_generalised_eigenvalue(K, w.I_hat_inverse[b], Real(kNoWeight) / dt);
+      w.constraints.stiffness_ratio[b] =
+          dt * greatest_generalised_eigenvalue(K, w.supported_inertia[b], Real(kNoWeight) / dt);
     });
   }
   team.for_each(m.joint_count, [&](int j) {
     const model::JointData<Real>& joint = m.joints[j];
-    Real k = w.blend_body[joint.child];
-    if (joint.parent >= 0 && w.blend_body[joint.parent] > k) k = w.blend_body[joint.parent];
+    Real k = w.constraints.stiffness_ratio[joint.child];
+    if (joint.parent >= 0 && w.constraints.stiffness_ratio[joint.parent] > k)
+      k = w.constraints.stiffness_ratio[joint.parent];
     w.blend[j] = blend_weight(k);
   });
 }

@@ -8,13 +8,13 @@
 //   translation along b: c = b·(p − o_P), p = o_C − Σ R_Mk d_k the child's image of the first anchor;
 //   rotation, no hinge: twice the vector part of the relative quaternion; one hinge: t_i·a_C; two: a_1·a_2 − cos.
 // All Jacobians are exact derivatives of these. Errors are metres for translations and radians for rotations.
-// Rows: the child is body A, the parent body B (model/world_view.hpp). Source: METHOD of the seeds, section Joints;
+// Rows: the child is body A, the parent body B (model/row.hpp). Source: METHOD of the seeds, section Joints;
 // compound joints after Featherstone 2008, Rigid Body Dynamics Algorithms, section 4.4.
 #pragma once
 
 #include "engine/base/assert.hpp"
+#include "engine/constraints/constraint_rows.hpp"
 #include "engine/math/angle_functions.hpp"
-#include "engine/model/world_view.hpp"
 
 namespace axion::constraints {
 

@@ -36,8 +36,9 @@ AXION_HD inline ContactState state_of_contact(const Problem<Real>& p, int i, con
   if (!(lambda[0] > Real(0))) return kOpen;
   const Real within = Real(ActiveSetParameters::kStickingShare) * p.w.contacts[i].friction * lambda[0];
   if (!(within > Real(0))) return kFrictionless;
-  const Real* v = p.w.row_velocity + (row - p.limit_base());
-  const Real along = lambda[1] * (p.w.pcr_r[row + 1] + v[1]) + lambda[2] * (p.w.pcr_r[row + 2] + v[2]);
+  const Real* v = p.w.sweeps.row_velocity + (row - p.limit_base());
+  const Real along =
+      lambda[1] * (p.w.sweeps.start_velocity[row + 1] + v[1]) + lambda[2] * (p.w.sweeps.start_velocity[row + 2] + v[2]);
   const bool inside = lambda[1] * lambda[1] + lambda[2] * lambda[2] < within * within;
   return (inside || along > Real(0)) && !held.has(i) ? kSticks : kSlides;
 }
@@ -51,11 +52,12 @@ struct ActiveCount {
 // What the k-th unknown's own entry has beside what D says.
 template <typename Real>
 AXION_HD inline Real active_diagonal(const Problem<Real>& p, const Real* share, int k, Real proximal) {
-  const int row = p.w.active_row[k];
-  if (p.w.active_kind[k] != kSlidingAcross) return p.w.pcr_p[row] + proximal * p.w.row_scale[row];
+  const int row = p.w.sweeps.active_row[k];
+  if (p.w.sweeps.active_kind[k] != kSlidingAcross)
+    return p.w.sweeps.row_compliance[row] + proximal * p.w.row_scale[row];
   const Real x = -share[k], y = share[k - 1];
-  const Real* v = p.w.row_velocity + (row - p.limit_base());
-  const Real vx = p.w.pcr_r[row + 1] + v[1], vy = p.w.pcr_r[row + 2] + v[2];
+  const Real* v = p.w.sweeps.row_velocity + (row - p.limit_base());
+  const Real vx = p.w.sweeps.start_velocity[row + 1] + v[1], vy = p.w.sweeps.start_velocity[row + 2] + v[2];
   // |v_t| |d|/λ_n, v_t along −d
   return proximal * (x * x + y * y) * p.w.row_scale[row + 1] - (y * vx - x * vy) / p.w.lambda[row];
 }
@@ -63,9 +65,10 @@ AXION_HD inline Real active_diagonal(const Problem<Real>& p, const Real* share, 
 // What the i-th active row lacks.
 template <typename Real>
 AXION_HD inline Real active_residual(const Problem<Real>& p, const Real* share, int i) {
-  const int row = p.w.active_row[i];
-  const Real *v = p.w.row_velocity + (row - p.limit_base()), *r = p.w.pcr_r + row;
-  if (p.w.active_kind[i] != kSlidingAcross) return -(r[0] + v[0] + p.w.pcr_p[row] * p.w.lambda[row]);
+  const int row = p.w.sweeps.active_row[i];
+  const Real *v = p.w.sweeps.row_velocity + (row - p.limit_base()), *r = p.w.sweeps.start_velocity + row;
+  if (p.w.sweeps.active_kind[i] != kSlidingAcross)
+    return -(r[0] + v[0] + p.w.sweeps.row_compliance[row] * p.w.lambda[row]);
   return share[i] * (r[1] + v[1]) - share[i - 1] * (r[2] + v[2]);
 }
 

@@ -22,13 +22,13 @@ namespace axion::solver {
 template <typename Real, typename Team>
 AXION_HD inline ActiveCount list_active_rows(const Team& team, const Problem<Real>& p, const HeldContacts& held) {
   if constexpr (Team::kSharesByWarp) return share_out_listing(team, p, held);
-  int *counts = p.w.active_count, *states = p.w.active_state;
+  int *counts = p.w.sweeps.active_count, *states = p.w.sweeps.active_state;
   team.for_each(p.contact_count, [&](int i) { states[i] = state_of_contact(p, i, held); });
   team.for_each(1, [&](int) {
     int count = 0;
     // Written wherever it would stand, and kept where it belongs: nobody can foresee which rows are active.
     const auto add = [&](bool active, int row, ActiveKind kind) {
-      p.w.active_row[count] = row, p.w.active_kind[count] = kind;
+      p.w.sweeps.active_row[count] = row, p.w.sweeps.active_kind[count] = kind;
       count += active ? 1 : 0;
     };
     for (int i = 0; i < p.contact_count; ++i) {
@@ -64,7 +64,7 @@ AXION_HD inline void note_sliding_shares(const Team& team, const Problem<Real>& 
   const int first = count.sticking + count.single;
   team.for_each((count.all - first) / 2, [&](int i) {
     const int k = first + 2 * i;
-    const Real* lambda = p.w.lambda + p.w.active_row[k];
+    const Real* lambda = p.w.lambda + p.w.sweeps.active_row[k];
     share[k] = lambda[1] / lambda[0], share[k + 1] = lambda[2] / lambda[0];
   });
 }
@@ -76,7 +76,7 @@ template <typename Team, typename Real, typename Effect>
 AXION_HD inline void fill_active_rows(const Problem<Real>& p, const ActiveCount& count, const Real* share, Real* out,
                                       Effect&& effect) {
   constexpr int lanes = team::pack_lanes<Team, Real>(4) == 4 ? 4 : 1;
-  const int *rows = p.w.active_row, base = p.limit_base(), single = count.sticking + count.single;
+  const int *rows = p.w.sweeps.active_row, base = p.limit_base(), single = count.sticking + count.single;
   const auto contact_rows = [&](int on, Real* to) AXION_INLINED {
     for (int k = 0; k < 3; k += lanes) {
       lanes::store_pack<lanes>(to + k, effect(std::integral_constant<int, lanes>{}, on + k));
@@ -95,16 +95,16 @@ AXION_HD inline void fill_active_rows(const Problem<Real>& p, const ActiveCount&
 // odd, as columns that its threads have at once would else meet in one bank.
 template <typename Team>
 AXION_HD constexpr int active_stride(int count) {
-  return Team::kSharesByWarp ? count | 1 : model::kActiveStride;
+  return Team::kSharesByWarp ? count | 1 : kActiveStride;
 }
 
 // What the k-th unknown does to each active row, with its diagonal. By columns: A[k kActiveStride + i].
 template <typename Team, typename Real>
 AXION_HD inline void fill_active_column(const Problem<Real>& p, const ActiveCount& count, const Real* share, int k,
                                         Real proximal) {
-  const int length = DelassusVelocities::size(p), base = p.limit_base(), row = p.w.active_row[k];
-  const Real* column = p.w.delassus + (row - base) * length;
-  Real* out = p.w.active_matrix + k * model::kActiveStride;
+  const int length = DelassusVelocities::size(p), base = p.limit_base(), row = p.w.sweeps.active_row[k];
+  const Real* column = p.w.sweeps.delassus + (row - base) * length;
+  Real* out = p.w.sweeps.active_matrix + k * kActiveStride;
   if (k < count.sticking + count.single) {
     fill_active_rows<Team>(p, count, share, out,
                            [=](auto lanes, int on) AXION_INLINED { return lanes::load_pack<lanes>(column + on); });
@@ -112,7 +112,7 @@ AXION_HD inline void fill_active_column(const Problem<Real>& p, const ActiveCoun
     return;
   }
   const Real *x_column = column + length, *y_column = x_column + length;
-  if (p.w.active_kind[k] == kSlidingNormal) {
+  if (p.w.sweeps.active_kind[k] == kSlidingNormal) {
     const Real x = share[k], y = share[k + 1];
     fill_active_rows<Team>(p, count, share, out, [=](auto lanes, int on) AXION_INLINED {
       return lanes::load_pack<lanes>(column + on) + x * lanes::load_pack<lanes>(x_column + on) +
@@ -151,7 +151,7 @@ AXION_HD inline void reduce_columns_by(const Team& team, Real* second, const Rea
   });
   const Real next = m[k + 1];
   team.for_each(count - k - 1, [=](int j) {
-    Real* column = second + (j + 1) * model::kActiveStride;
+    Real* column = second + (j + 1) * kActiveStride;
     const Real x = column[k], y = column[k + 1] - x * next;
     lanes::for_constants<known>([&](auto i) AXION_INLINED {
       Real* at = column + start + i * lanes;
@@ -182,7 +182,7 @@ AXION_HD inline void reduce_columns(const Team& team, Real* second, const Real* 
 // what stands beyond the last row takes no part.
 template <typename Real, typename Team>
 AXION_HD inline void solve_active_rows(const Team& team, Real* A, Real* m, Real* n, int count) {
-  constexpr int stride = model::kActiveStride, lanes = team::pack_lanes<Team, Real>(16);
+  constexpr int stride = kActiveStride, lanes = team::pack_lanes<Team, Real>(16);
   using Rows = lanes::Pack<Real, lanes>;
   for (int k = 0; k < count; k += 2) {
     const bool two = k + 1 < count;
@@ -245,7 +245,7 @@ struct StepEnd {
 // Share of the step x with which unknown k meets the bound of its impulse, or friction its cone; above one: none.
 template <typename Real>
 AXION_HD inline StepEnd<Real> end_of_step(const Problem<Real>& p, const Real* x, int k) {
-  const int row = p.w.active_row[k], kind = p.w.active_kind[k];
+  const int row = p.w.sweeps.active_row[k], kind = p.w.sweeps.active_kind[k];
   const Real lambda = p.w.lambda[row];
   const auto share_to = [&](Real bound) { return (bound - lambda) / x[k]; };
   if (kind == kSlidingAcross) return {Real(2), false};
@@ -283,13 +283,13 @@ AXION_HD_CALL void move_active_impulses(const Team& team, const Problem<Real>& p
                                         const Real* meets, int stopped) {
   const int base = p.limit_base();
   team.for_each(count, [&](int i) {
-    const int row = p.w.active_row[i], kind = p.w.active_kind[i];
+    const int row = p.w.sweeps.active_row[i], kind = p.w.sweeps.active_kind[i];
     Real* lambda = p.w.lambda + row;
     const Real step = share * x[i];
     if (kind == kSingleRow) {
       lambda[0] += step;
     } else if (kind == kSlidingNormal) {
-      const bool across = i + 1 < count && p.w.active_kind[i + 1] == kSlidingAcross;
+      const bool across = i + 1 < count && p.w.sweeps.active_kind[i + 1] == kSlidingAcross;
       const Real y = across ? share * x[i + 1] / lambda[0] : Real(0);
       const Real gain = greater(Real(0), Real(1) + step / lambda[0]) / std::sqrt(Real(1) + y * y);
       const Real turned[2] = {lambda[1] - y * lambda[2], lambda[2] + y * lambda[1]};
@@ -298,7 +298,7 @@ AXION_HD_CALL void move_active_impulses(const Team& team, const Problem<Real>& p
   });
   team.for_each(stopped, [&](int i) {
     if (meets[i] != Real(kMeetsBound)) return;
-    const int row = p.w.active_row[i], e = row - p.effort_base();
+    const int row = p.w.sweeps.active_row[i], e = row - p.effort_base();
     const bool bounded = row >= p.effort_base() && row < p.contact_base();
     p.w.lambda[row] = !bounded ? Real(0) : (x[i] < Real(0) ? p.w.effort_lower[e] : p.w.effort_upper[e]);
   });
@@ -323,12 +323,11 @@ AXION_HD_CALL ActiveStep<Real> step_active_set(const Team& team, const Problem<R
                                                Real proximal = Real(ActiveSetParameters::kProximal)) {
   const ActiveCount active = list_active_rows(team, p, held);
   const int count = active.all, base = p.limit_base();
-  if (count == 0 || count > model::kMaxActiveRows) return {};
+  if (count == 0 || count > kMaxActiveRows) return {};
   const int stride = active_stride<Team>(count);
-  const bool fits = Team::kSharesByWarp && (count + 1) * stride <= model::kThreadWork;
-  Real *A = fits ? p.w.thread_work : p.w.active_matrix, *x = A + count * stride, *change = p.w.active_change,
-       *cut = p.w.active_cut;
-  Real* share = cut;  // until the steps are cut
+  const bool fits = Team::kSharesByWarp && (count + 1) * stride <= kWorkspace;
+  Real *A = fits ? workspace(p) : p.w.sweeps.active_matrix, *x = A + count * stride;
+  Real *share = p.w.sweeps.active_share, *cut = p.w.sweeps.active_cut, *change = p.w.sweeps.active_change;
   note_sliding_shares(team, p, active, share);
   if constexpr (Team::kSharesByWarp) {
     share_out_filling(team, p, active, share, proximal, A, stride);
@@ -336,7 +335,7 @@ AXION_HD_CALL ActiveStep<Real> step_active_set(const Team& team, const Problem<R
   } else {
     team.for_each(count, [&](int k) { fill_active_column<Team>(p, active, share, k, proximal); });
     team.for_each(count, [&](int i) { x[i] = active_residual(p, share, i); });
-    solve_active_rows(team, A, change, p.w.active_multiplier, count);
+    solve_active_rows(team, A, p.w.sweeps.active_multiplier, p.w.sweeps.active_multiplier_next, count);
   }
   team.for_each(count, [&](int i) {
     const Real end = end_of_step(p, x, i).share, whole = x[i] - x[i];  // zero, or NaN where there is no solution
@@ -345,14 +344,14 @@ AXION_HD_CALL ActiveStep<Real> step_active_set(const Team& team, const Problem<R
   const Real most = team.template max<Real>(count, [&](int i) { return cut[i]; });
   if (!(most == most)) return {};
   const ActiveStep<Real> step{true, Real(1) - most};
-  Real* meets = p.w.active_multiplier;  // of each unknown
+  Real* meets = p.w.sweeps.active_stop;  // of each unknown
   const int stopped = most > Real(0) ? count : 0;
   team.for_each(stopped, [&](int i) {
     const bool stops = cut[i] > Real(0) && cut[i] >= most - Real(ActiveSetParameters::kTogether);
     meets[i] = Real(!stops ? kMeetsNothing : (end_of_step(p, x, i).on_cone ? kMeetsCone : kMeetsBound));
   });
   for (int i = 0; i < stopped; ++i) {
-    if (meets[i] == Real(kMeetsCone)) held.add((p.w.active_row[i] - p.contact_base()) / 3);
+    if (meets[i] == Real(kMeetsCone)) held.add((p.w.sweeps.active_row[i] - p.contact_base()) / 3);
   }
   const int rows = p.row_count() - base;
   team.for_each(rows, [&](int r) { change[r] = p.w.lambda[base + r]; });

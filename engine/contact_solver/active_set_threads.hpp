@@ -27,7 +27,7 @@ struct ThreadTile {
 // The unknowns: active_row, active_kind.
 template <typename Real, typename Team>
 AXION_HD inline ActiveCount share_out_listing(const Team& team, const Problem<Real>& p, const HeldContacts& held) {
-  int *states = p.w.active_state, *rows = p.w.active_row, *kinds = p.w.active_kind;
+  int *states = p.w.sweeps.active_state, *rows = p.w.sweeps.active_row, *kinds = p.w.sweeps.active_kind;
   const int limits = p.limit_base(), efforts = p.effort_base(), contacts = p.contact_base();
   team.for_each(p.contact_count, [&](int i) { states[i] = state_of_contact(p, i, held); });
   const int sticking = 3 * team.filter(
@@ -66,12 +66,12 @@ AXION_HD inline void share_out_filling(const Team& team, const Problem<Real>& p,
                                        const Real* share, Real proximal, Real* A, int stride) {
   const int count = active.all, sliding = active.sticking + active.single;
   const int length = DelassusVelocities::size(p), base = p.limit_base();
-  const int *rows = p.w.active_row, *kinds = p.w.active_kind;
+  const int *rows = p.w.sweeps.active_row, *kinds = p.w.sweeps.active_kind;
   const ThreadTile tile(count);
   team.for_each(tile.tasks(), [=](int task) {
     const int i = tile.row(task);
     if (i >= count) return;
-    const Real* D = p.w.delassus;
+    const Real* D = p.w.sweeps.delassus;
     const int on = rows[i] - base;
     const bool across = kinds[i] == kSlidingAcross;
     const Real along = across ? share[i - 1] : Real(0), over = across ? share[i] : Real(0);
@@ -159,7 +159,7 @@ AXION_HD inline void share_out_elimination(const Team& team, Real* A, int count,
 template <typename Real, typename Team>
 AXION_HD inline void share_out_pushes(const Team& team, const Problem<Real>& p, const Real* change) {
   const int base = p.limit_base(), single = p.contact_base() - base, length = DelassusVelocities::size(p);
-  int* moved = p.w.active_row;
+  int* moved = p.w.sweeps.active_moved;
   const int units = team.filter(
       single + p.contact_count,
       [&](int u) {
@@ -168,13 +168,13 @@ AXION_HD inline void share_out_pushes(const Team& team, const Problem<Real>& p, 
       },
       [&](int u, int place) { moved[place] = u < single ? u : single + 3 * (u - single); });
   team.for_each(length, [=](int i) {
-    Real v = p.w.row_velocity[i];
+    Real v = p.w.sweeps.row_velocity[i];
     for (int u = 0; u < units; ++u) {
       const int at = moved[u];
-      const Real *column = p.w.delassus + at * length + i, *by = change + at;
+      const Real *column = p.w.sweeps.delassus + at * length + i, *by = change + at;
       v += at < single ? column[0] * by[0] : column[0] * by[0] + column[length] * by[1] + column[2 * length] * by[2];
     }
-    p.w.row_velocity[i] = v;
+    p.w.sweeps.row_velocity[i] = v;
   });
 }
 

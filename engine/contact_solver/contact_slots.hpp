@@ -31,7 +31,7 @@ enum SlotField : int {
   kSlotLast = 68,       // after the last sweep,
   kSlotSum = 71,        // and their sum over the sweeps of a mean
 };
-static_assert(kSlotSum + 3 == model::kSlotFields);
+static_assert(kSlotSum + 3 == kSlotFields);
 
 // Groups that are swept together: those of all contacts, or of the listed ones.
 struct Slots {
@@ -43,37 +43,37 @@ inline constexpr int kBodySlot = 8;  // numbers of sweep_velocity for a body: li
 
 template <typename Real>
 AXION_HD inline const int* colour_start(const Problem<Real>& p, const Slots& slots) {
-  return p.w.slot_start + slots.which * (model::kMaxColours + 1);
+  return p.w.sweeps.colour_start + slots.which * (kMaxColours + 1);
 }
 
 // Number `field` of a slot.
 template <typename Real>
 AXION_HD inline Real& slot_number(const Problem<Real>& p, int slot, int field) {
-  constexpr int lanes = model::kSlotLanes;
-  return p.w.slot_number[(slot / lanes * model::kSlotFields + field) * lanes + slot % lanes];
+  constexpr int lanes = kSlotLanes;
+  return p.w.sweeps.slot_number[(slot / lanes * kSlotFields + field) * lanes + slot % lanes];
 }
 
 template <typename Real>
 AXION_HD inline int& slot_body(const Problem<Real>& p, int slot, int side) {
-  constexpr int lanes = model::kSlotLanes;
-  return p.w.slot_body[(2 * (slot / lanes) + side) * lanes + slot % lanes];
+  constexpr int lanes = kSlotLanes;
+  return p.w.sweeps.slot_body[(2 * (slot / lanes) + side) * lanes + slot % lanes];
 }
 
 // slot_colour: of each contact the first that neither of its bodies has; kMaxColours where they have all.
 template <typename Real, typename Team>
 AXION_HD inline void colour_contacts(const Team& team, const Problem<Real>& p) {
-  team.for_each(p.m.body_count, [&](int b) { p.w.slot_taken[b] = 0; });
+  team.for_each(p.m.body_count, [&](int b) { p.w.sweeps.body_colours[b] = 0; });
   team.for_each(1, [&](int) {
     for (int i = 0; i < p.contact_count; ++i) {
       const int a = p.w.contacts[i].body_a, b = p.w.contacts[i].body_b;
-      const std::uint64_t taken = p.w.slot_taken[a] | (b < 0 ? 0 : p.w.slot_taken[b]);
+      const std::uint64_t taken = p.w.sweeps.body_colours[a] | (b < 0 ? 0 : p.w.sweeps.body_colours[b]);
       int colour = 0;
-      while (colour < model::kMaxColours && (taken >> colour & 1) != 0) ++colour;
-      p.w.slot_colour[i] = colour;
-      if (colour == model::kMaxColours) continue;
+      while (colour < kMaxColours && (taken >> colour & 1) != 0) ++colour;
+      p.w.sweeps.contact_colour[i] = colour;
+      if (colour == kMaxColours) continue;
       const std::uint64_t bit = std::uint64_t(1) << colour;
-      p.w.slot_taken[a] |= bit;
-      if (b >= 0) p.w.slot_taken[b] |= bit;
+      p.w.sweeps.body_colours[a] |= bit;
+      if (b >= 0) p.w.sweeps.body_colours[b] |= bit;
     }
   });
 }
@@ -83,14 +83,14 @@ AXION_HD inline void colour_contacts(const Team& team, const Problem<Real>& p) {
 template <typename Real, typename Team, typename Place>
 AXION_HD inline Slots place_colours(const Team& team, const Problem<Real>& p, int which, int first, int all,
                                     Place&& place) {
-  constexpr int lanes = model::kSlotLanes;
-  const int capacity = model::slot_groups(p.m);
-  int* start = p.w.slot_start + which * (model::kMaxColours + 1);
+  constexpr int lanes = kSlotLanes;
+  const int capacity = slot_groups(p.m);
+  int* start = p.w.sweeps.colour_start + which * (kMaxColours + 1);
   int group = first, placed = 0, colour = 0;
-  for (; placed < all && colour < model::kMaxColours; ++colour) {
+  for (; placed < all && colour < kMaxColours; ++colour) {
     const int slot = lanes * group, count = place(colour, slot), next = group + (count + lanes - 1) / lanes;
     if (next > capacity) return {which, -1, 0};
-    team.for_each(lanes * (next - group) - count, [=](int i) { p.w.slot_contact[slot + count + i] = -1; });
+    team.for_each(lanes * (next - group) - count, [=](int i) { p.w.sweeps.slot_contact[slot + count + i] = -1; });
     team.for_each(1, [=](int) { start[colour] = group; });
     placed += count, group = next;
   }
@@ -101,7 +101,7 @@ AXION_HD inline Slots place_colours(const Team& team, const Problem<Real>& p, in
 // Emits a contact into the slot that is its place, where there is one.
 template <typename Real>
 AXION_HD inline void put_contact(const Problem<Real>& p, int slot, int contact) {
-  if (slot < model::kSlotLanes * model::slot_groups(p.m)) p.w.slot_contact[slot] = contact;
+  if (slot < kSlotLanes * slot_groups(p.m)) p.w.sweeps.slot_contact[slot] = contact;
 }
 
 // Slots of all contacts, by colours. Their numbers are filled in by pack_slots.
@@ -110,7 +110,7 @@ AXION_HD_CALL Slots place_contacts(const Team& team, const Problem<Real>& p) {
   colour_contacts(team, p);
   return place_colours(team, p, 0, 0, p.contact_count, [&](int colour, int slot) {
     return team.filter(
-        p.contact_count, [&](int i) { return p.w.slot_colour[i] == colour; },
+        p.contact_count, [&](int i) { return p.w.sweeps.contact_colour[i] == colour; },
         [&](int i, int place) { put_contact(p, slot + place, i); });
   });
 }
@@ -121,10 +121,10 @@ AXION_HD_CALL Slots place_listed(const Team& team, const Problem<Real>& p, const
   const int* start = colour_start(p, all);
   return place_colours(team, p, 1, all.groups, count, [&](int colour, int slot) {
     if (colour >= all.colours) return 0;
-    const int from = model::kSlotLanes * start[colour], to = model::kSlotLanes * start[colour + 1];
+    const int from = kSlotLanes * start[colour], to = kSlotLanes * start[colour + 1];
     return team.filter(
         to - from, [&](int k) { return keep(from + k); },
-        [&](int k, int place) { put_contact(p, slot + place, p.w.slot_contact[from + k]); });
+        [&](int k, int place) { put_contact(p, slot + place, p.w.sweeps.slot_contact[from + k]); });
   });
 }
 
@@ -167,15 +167,16 @@ AXION_HD_CALL void pack_contact(const Problem<Real>& p, int slot, int i) {
     const Real turns = row_product(a.turn, a.move, r, c) + row_product(b.turn, b.move, r, c);
     G[k] = (a.mass + b.mass) * row_product(line, line, r, c) + turns;
   }
-  invert_swept_block(G, p.w.pcr_p[row], p.w.row_scale + row, inverse);
+  invert_swept_block(G, p.w.sweeps.row_compliance[row], p.w.row_scale + row, inverse);
   Real* to = &slot_number(p, slot, 0);
   const auto put = [=](int field, int count, const Real* from) {
-    for (int k = 0; k < count; ++k) to[model::kSlotLanes * (field + k)] = from[k];
+    for (int k = 0; k < count; ++k) to[kSlotLanes * (field + k)] = from[k];
   };
   put(kSlotLine, 9, line), put(kSlotTurnA, 9, a.turn), put(kSlotTurnB, 9, b.turn), put(kSlotMoveA, 9, a.move);
   put(kSlotMoveB, 9, b.move), put(kSlotMass, 1, &a.mass), put(kSlotMass + 1, 1, &b.mass), put(kSlotGain, 6, G + 3);
-  put(kSlotInverse, 3, inverse), put(kSlotFriction, 1, &contact.friction), put(kSlotVelocity, 3, p.w.pcr_r + row);
-  put(kSlotCompliance, 1, p.w.pcr_p + row), put(kSlotScale, 2, p.w.row_scale + row);
+  put(kSlotInverse, 3, inverse), put(kSlotFriction, 1, &contact.friction),
+      put(kSlotVelocity, 3, p.w.sweeps.start_velocity + row);
+  put(kSlotCompliance, 1, p.w.sweeps.row_compliance + row), put(kSlotScale, 2, p.w.row_scale + row);
   put(kSlotTolerance, 2, p.w.row_tolerance + row), put(kSlotImpulse, 3, p.w.lambda + row);
   slot_body(p, slot, 0) = contact.body_a, slot_body(p, slot, 1) = contact.body_b < 0 ? p.m.body_count : contact.body_b;
 }
@@ -184,9 +185,9 @@ AXION_HD_CALL void pack_contact(const Problem<Real>& p, int slot, int i) {
 template <typename Real, typename Team>
 AXION_HD inline void pack_slots(const Team& team, const Problem<Real>& p, int first, int count) {
   team.for_each(count, [&](int k) {
-    const int slot = first + k, i = p.w.slot_contact[slot];
+    const int slot = first + k, i = p.w.sweeps.slot_contact[slot];
     if (i >= 0) return pack_contact(p, slot, i);
-    for (int field = 0; field < model::kSlotFields; ++field) slot_number(p, slot, field) = 0;
+    for (int field = 0; field < kSlotFields; ++field) slot_number(p, slot, field) = 0;
     slot_body(p, slot, 0) = slot_body(p, slot, 1) = p.m.body_count;
   });
 }

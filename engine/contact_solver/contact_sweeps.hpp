@@ -92,25 +92,25 @@ AXION_HD AXION_INLINED inline SweptContact<Number> solve_swept_contact(const Num
   return {solve_contact_alone(G, inverse, law.mu, v, last), static_cast<decltype(Number{} > Number{})>(moving)};
 }
 
-// pcr_r: what a row's velocity is measured from; pcr_p: its compliance; pcr_d: (J V Jᵀ)_ii; pcr_z: its impulse before.
-// contact_gain: J V Jᵀ of each contact; contact_offset: its inverses. Needs `evaluate` at (v_plus, omega_plus, lambda).
-// Where blocks are kept from the last round (`again`), one whose row has got another compliance is inverted anew.
+// start_velocity, row_compliance, start_impulse of each row. Needs `evaluate` at (v_plus, omega_plus, lambda). Where
+// blocks are kept from the last round (`again`), one whose row has got another compliance is inverted anew.
 template <typename Real, typename Team>
 AXION_HD_CALL void note_rows(const Team& team, const Problem<Real>& p, bool again = false) {
   const auto note = [&](int row, Real compliance) {
-    p.w.pcr_p[row] = compliance, p.w.pcr_z[row] = p.w.lambda[row];
-    p.w.pcr_r[row] = p.w.residual[row] - compliance * p.w.lambda[row];
+    p.w.sweeps.row_compliance[row] = compliance, p.w.sweeps.start_impulse[row] = p.w.lambda[row];
+    p.w.sweeps.start_velocity[row] = p.w.residual[row] - compliance * p.w.lambda[row];
   };
   team.for_each(p.m.limit_count, [&](int i) { note(p.limit_base() + i, Real(0)); });
   team.for_each(p.m.effort_count, [&](int i) { note(p.effort_base() + i, p.w.effort_compliance[i]); });
   team.for_each(p.contact_count, [&](int i) {
     const int row = p.contact_base() + 3 * i;
-    const Real last = p.w.pcr_p[row];
+    const Real last = p.w.sweeps.row_compliance[row];
     note(row, constraints::normal_law(p.m, p.w, p.s, i, p.w.row_scale[row], p.w.lambda[row]).compliance);
     note(row + 1, Real(0));
     note(row + 2, Real(0));
-    if (again && p.w.pcr_p[row] != last) {
-      invert_swept_block(p.w.contact_gain + 9 * i, p.w.pcr_p[row], p.w.row_scale + row, p.w.contact_offset + 3 * i);
+    if (again && p.w.sweeps.row_compliance[row] != last) {
+      invert_swept_block(p.w.sweeps.contact_block + 9 * i, p.w.sweeps.row_compliance[row], p.w.row_scale + row,
+                         p.w.sweeps.contact_block_inverse + 3 * i);
     }
   });
 }
@@ -119,16 +119,16 @@ AXION_HD_CALL void note_rows(const Team& team, const Problem<Real>& p, bool agai
 template <typename Velocities, typename Real>
 AXION_HD inline void note_block(const Problem<Real>& p, int row) {
   if (row < p.contact_base()) {
-    p.w.pcr_d[row] =
+    p.w.sweeps.row_mobility[row] =
         greater(Velocities::block(p, row, 0, 0), Real(SweepParameters::kLeastMobility) * p.w.row_scale[row]);
     return;
   }
   const int i = (row - p.contact_base()) / 3;
   Real G[9];  // all before any is stored: a GPU's compiler would else find the next one's place anew
   for (int k = 0; k < 9; ++k) G[k] = Velocities::block(p, row, k / 3, k % 3);
-  Real* kept = p.w.contact_gain + 9 * i;
+  Real* kept = p.w.sweeps.contact_block + 9 * i;
   for (int k = 0; k < 9; ++k) kept[k] = G[k];
-  invert_swept_block(G, p.w.pcr_p[row], p.w.row_scale + row, p.w.contact_offset + 3 * i);
+  invert_swept_block(G, p.w.sweeps.row_compliance[row], p.w.row_scale + row, p.w.sweeps.contact_block_inverse + 3 * i);
 }
 
 // All blocks at once, where `prepare` does not make them when they are needed.
@@ -144,16 +144,17 @@ AXION_HD_CALL void note_all_blocks(const Team& team, const Problem<Real>& p) {
 template <typename Velocities, typename Real, typename Team>
 AXION_HD inline void prepare_block(const Team& team, const Problem<Real>& p, int row) {
   const int units = Velocities::prepare(team, p, row);
-  if (units > 0) team.for_each(units, [&](int k) { note_block<Velocities>(p, p.w.sweep_unit[k]); });
+  if (units > 0) team.for_each(units, [&](int k) { note_block<Velocities>(p, p.w.sweeps.push_unit[k]); });
 }
 
 // One row with bounds on its impulse. Returns whether its natural residual was above `share` of its tolerance.
 template <typename Velocities, typename Real, typename Team>
 AXION_HD inline bool sweep_row(const Team& team, const Problem<Real>& p, int row, Real share) {
-  const Real last = p.w.lambda[row], v = p.w.pcr_r[row] + Velocities::velocity(p, row) + p.w.pcr_p[row] * last;
+  const Real last = p.w.lambda[row],
+             v = p.w.sweeps.start_velocity[row] + Velocities::velocity(p, row) + p.w.sweeps.row_compliance[row] * last;
   if (row < p.effort_base() && v >= Real(0) && last == Real(0)) return false;
   prepare_block<Velocities>(team, p, row);
-  Real next = last - v / (p.w.pcr_d[row] + p.w.pcr_p[row]), residual;
+  Real next = last - v / (p.w.sweeps.row_mobility[row] + p.w.sweeps.row_compliance[row]), residual;
   if (row < p.effort_base()) {
     next = greater(next, Real(0));
     residual = unilateral_residual(v, p.w.row_scale[row] * last);
@@ -175,30 +176,32 @@ AXION_HD_CALL bool sweep_contact(const Team& team, const Problem<Real>& p, int i
   const int row = p.contact_base() + 3 * i;
   const Real* lambda = p.w.lambda + row;
   const ContactImpulse<Real> last{lambda[0], lambda[1], lambda[2]};
-  const Real v_n = p.w.pcr_r[row] + Velocities::velocity(p, row) + p.w.pcr_p[row] * last.n;
+  const Real v_n =
+      p.w.sweeps.start_velocity[row] + Velocities::velocity(p, row) + p.w.sweeps.row_compliance[row] * last.n;
   if (v_n >= Real(0) && last.n == Real(0) && last.x == Real(0) && last.y == Real(0)) return false;
   prepare_block<Velocities>(team, p, row);
-  const ContactImpulse<Real> v{v_n, p.w.pcr_r[row + 1] + Velocities::velocity(p, row + 1),
-                               p.w.pcr_r[row + 2] + Velocities::velocity(p, row + 2)};
+  const ContactImpulse<Real> v{v_n, p.w.sweeps.start_velocity[row + 1] + Velocities::velocity(p, row + 1),
+                               p.w.sweeps.start_velocity[row + 2] + Velocities::velocity(p, row + 2)};
   const Real *scale = p.w.row_scale + row, *tolerance = p.w.row_tolerance + row;
   const ContactLaw<Real> law{p.w.contacts[i].friction, scale[0], scale[1], share * tolerance[0], share * tolerance[1]};
-  const auto [next, moving] = solve_swept_contact(p.w.contact_gain + 9 * i, p.w.contact_offset + 3 * i, law, v, last);
+  const auto [next, moving] =
+      solve_swept_contact(p.w.sweeps.contact_block + 9 * i, p.w.sweeps.contact_block_inverse + 3 * i, law, v, last);
   const Real change[3] = {next.n - last.n, next.x - last.x, next.y - last.y}, to[3] = {next.n, next.x, next.y};
   Velocities::push(team, p, row, 3, change);
   team.for_each(1, [&](int) { p.w.lambda[row] = to[0], p.w.lambda[row + 1] = to[1], p.w.lambda[row + 2] = to[2]; });
   return moving;
 }
 
-// pcr_az: impulses before the sweep.
+// last_impulse: impulses before the sweep.
 template <typename Real, typename Team>
 AXION_HD inline void note_sweep(const Team& team, const Problem<Real>& p) {
   team.for_each(p.row_count() - p.limit_base(),
-                [&](int i) { p.w.pcr_az[p.limit_base() + i] = p.w.lambda[p.limit_base() + i]; });
+                [&](int i) { p.w.sweeps.last_impulse[p.limit_base() + i] = p.w.lambda[p.limit_base() + i]; });
 }
 
 // Nesterov's momentum with restart (O'Donoghue and Candes 2015), in the norm of the rows' scales. A sweep has taken x
 // to g, f = g − x; the next starts from g + m (g − g_last). Momentum starts anew where it points against what the sweep
-// did, or where |f| grew. Velocities are affine in λ and follow by the same combination. pcr_ap: g_last.
+// did, or where |f| grew. Velocities are affine in λ and follow by the same combination. swept_impulse: g_last.
 template <typename Real>
 struct Momentum {
   Real greatest;  // m is at most this
@@ -237,27 +240,27 @@ AXION_HD inline void extrapolate(Real m, Real& value, Real& last) {
 template <typename Real, typename Team>
 AXION_HD inline void accelerate(const Team& team, const Problem<Real>& p, int sweep, Momentum<Real>& momentum) {
   const int base = p.limit_base(), count = p.row_count() - base;
-  const auto f = [&](int i) { return p.w.lambda[i] - p.w.pcr_az[i]; };
+  const auto f = [&](int i) { return p.w.lambda[i] - p.w.sweeps.last_impulse[i]; };
   const Real size =
       team.template sum<Real>(count, [&](int k) { return p.w.row_scale[base + k] * f(base + k) * f(base + k); });
   Real m = 0;
   if (sweep - momentum.first >= SweepParameters::kPlainSweeps) {
     const Real along = team.template sum<Real>(count, [&](int k) {
-      return p.w.row_scale[base + k] * f(base + k) * (p.w.lambda[base + k] - p.w.pcr_ap[base + k]);
+      return p.w.row_scale[base + k] * f(base + k) * (p.w.lambda[base + k] - p.w.sweeps.swept_impulse[base + k]);
     });
     m = next_coefficient(momentum, size, along);
   } else {
     momentum.size = momentum.least = size;
   }
-  team.for_each(count, [&](int k) { extrapolate(m, p.w.lambda[base + k], p.w.pcr_ap[base + k]); });
-  Real *v = p.w.row_velocity, *v_last = p.w.row_last;
+  team.for_each(count, [&](int k) { extrapolate(m, p.w.lambda[base + k], p.w.sweeps.swept_impulse[base + k]); });
+  Real *v = p.w.sweeps.row_velocity, *v_last = p.w.sweeps.row_velocity_last;
   team.for_each(DelassusVelocities::size(p), [=](int i) { extrapolate(m, v[i], v_last[i]); });
 }
 
-// dlambda: the sum of a row's impulses over the sweeps of a mean, of which this is the first or not.
+// impulse_sum: the sum of a row's impulses over the sweeps of a mean, of which this is the first or not.
 template <typename Real>
 AXION_HD inline void add_row_to_mean(const Problem<Real>& p, int row, bool first) {
-  p.w.dlambda[row] = (first ? Real(0) : p.w.dlambda[row]) + p.w.lambda[row];
+  p.w.sweeps.impulse_sum[row] = (first ? Real(0) : p.w.sweeps.impulse_sum[row]) + p.w.lambda[row];
 }
 
 template <typename Real, typename Team>
@@ -272,7 +275,7 @@ AXION_HD_CALL void move_to_mean(const Team& team, const Problem<Real>& p) {
     Real change[3] = {};
     bool moves = false;
     for (int k = 0; k < count; ++k) {
-      change[k] = p.w.dlambda[row + k] / Real(SweepParameters::kMeanStretch) - p.w.lambda[row + k];
+      change[k] = p.w.sweeps.impulse_sum[row + k] / Real(SweepParameters::kMeanStretch) - p.w.lambda[row + k];
       moves = moves || change[k] != Real(0);
     }
     if (!moves) return;
@@ -322,10 +325,12 @@ template <typename Real, typename Team>
 AXION_HD_CALL bool share_out_sweep(const Team& team, const Problem<Real>& p, Real share) {
   const int base = p.limit_base(), efforts = p.effort_base() - base, single = p.contact_base() - base;
   const int contacts = p.contact_count, length = DelassusVelocities::size(p);
-  Real *lambda = p.w.lambda + base, *velocity = p.w.row_velocity;
-  const Real *r = p.w.pcr_r + base, *compliance = p.w.pcr_p + base, *tolerance = p.w.row_tolerance + base;
-  const Real *scale = p.w.row_scale + base, *D = p.w.delassus, *gain = p.w.contact_gain, *inverse = p.w.contact_offset;
-  const int* known = p.w.delassus_known;
+  Real *lambda = p.w.lambda + base, *velocity = p.w.sweeps.row_velocity;
+  const Real *r = p.w.sweeps.start_velocity + base, *compliance = p.w.sweeps.row_compliance + base,
+             *tolerance = p.w.row_tolerance + base;
+  const Real *scale = p.w.row_scale + base, *D = p.w.sweeps.delassus, *gain = p.w.sweeps.contact_block,
+             *inverse = p.w.sweeps.contact_block_inverse;
+  const int* known = p.w.sweeps.delassus_known;
   bool moving = false;
   for (int row = 0; row < single; ++row) {
     row = team.first(row, single, [=](int i) {

@@ -50,7 +50,7 @@ struct UnitSweeps {
   AXION_HD_CALL static void renew(const Team& team, const Problem<Real>& p) {
     const int base = p.limit_base();
     team.for_each(p.row_count() - base,
-                  [&](int k) { p.w.dlambda[base + k] = p.w.lambda[base + k] - p.w.pcr_z[base + k]; });
+                  [&](int k) { p.w.dlambda[base + k] = p.w.lambda[base + k] - p.w.sweeps.start_impulse[base + k]; });
     team.for_each(p.m.body_count, [&](int b) {
       const Impulse<Real> sum = gather_swept_impulse(p, b, p.w.dlambda);
       Real* f = body_unknowns(p, b);
@@ -58,7 +58,7 @@ struct UnitSweeps {
     });
     team.for_each(p.m.body_count, [&](int b) {
       const int start = p.m.bodies[b].tree_start;
-      Real* u = p.w.sweep_velocity + 6 * b;
+      Real* u = p.w.sweeps.body_velocity + 6 * b;
       for (int k = 0; k < 3; ++k) u[k] = p.w.du_linear[b][k], u[3 + k] = p.w.du_angular[b][k];
       for (int i = start; i < start + p.m.bodies[b].tree_size; ++i) {
         const Real* f = body_unknowns(p, i);
@@ -76,7 +76,7 @@ struct UnitSweeps {
     bool moving = false;
     for (int unit = 0; unit < swept_units(p); ++unit) {
       const bool moves = sweep_unit(team, p, unit_row(p, unit), share);
-      team.for_each(1, [&](int) { p.w.sweep_moves[unit] = moves; });
+      team.for_each(1, [&](int) { p.w.sweeps.unit_unsettled[unit] = moves; });
       moving |= moves;
     }
     return moving;
@@ -89,59 +89,61 @@ struct UnitSweeps {
     const auto tree = [&](int b) { return p.m.bodies[b].tree_start; };
     const auto touch = [&](int row) {
       const RowBodies on = swept_bodies(p, row);
-      p.w.sweep_touched[tree(on.a)] = 1;
-      if (on.b >= 0) p.w.sweep_touched[tree(on.b)] = 1;
+      p.w.sweeps.body_touched[tree(on.a)] = 1;
+      if (on.b >= 0) p.w.sweeps.body_touched[tree(on.b)] = 1;
     };
     const auto touched = [&](int unit) {
       const RowBodies on = swept_bodies(p, unit_row(p, unit));
-      return p.w.sweep_touched[tree(on.a)] != 0 || (on.b >= 0 && p.w.sweep_touched[tree(on.b)] != 0);
+      return p.w.sweeps.body_touched[tree(on.a)] != 0 || (on.b >= 0 && p.w.sweeps.body_touched[tree(on.b)] != 0);
     };
-    team.for_each(p.m.body_count, [&](int b) { p.w.sweep_touched[b] = local ? 0 : 1; });
+    team.for_each(p.m.body_count, [&](int b) { p.w.sweeps.body_touched[b] = local ? 0 : 1; });
     team.for_each(1, [&](int) {
       for (int unit = 0; unit < swept_units(p); ++unit) {
-        if (p.w.sweep_moves[unit] != 0) touch(unit_row(p, unit));
+        if (p.w.sweeps.unit_unsettled[unit] != 0) touch(unit_row(p, unit));
       }
     });
     const int units =
-        team.filter(swept_units(p), touched, [&](int k, int place) { p.w.sweep_list[place] = unit_row(p, k); });
+        team.filter(swept_units(p), touched, [&](int k, int place) { p.w.sweeps.listed_row[place] = unit_row(p, k); });
     team.for_each(1, [&](int) {
-      for (int k = 0; k < units; ++k) touch(p.w.sweep_list[k]);
+      for (int k = 0; k < units; ++k) touch(p.w.sweeps.listed_row[k]);
     });
     const int bodies = team.filter(
-        p.m.body_count, [&](int b) { return p.w.sweep_touched[tree(b)] != 0; },
-        [&](int b, int place) { p.w.sweep_movers[place] = b; });
+        p.m.body_count, [&](int b) { return p.w.sweeps.body_touched[tree(b)] != 0; },
+        [&](int b, int place) { p.w.sweeps.listed_body[place] = b; });
     return {units, bodies};
   }
 
   // Calls f(row) for the rows of the k-th listed unit.
   template <typename Real, typename F>
   AXION_HD static void for_each_listed_row(const Problem<Real>& p, int k, F&& f) {
-    const int row = p.w.sweep_list[k], count = swept_together(p, row);
+    const int row = p.w.sweeps.listed_row[k], count = swept_together(p, row);
     for (int i = row; i < row + count; ++i) f(i);
   }
 
   // What momentum starts from. Before a sweep of all velocities are renewed, so there is no last sweep.
   template <typename Real, typename Team>
   AXION_HD static void begin(const Team& team, const Problem<Real>& p, const SweptList& list) {
-    team.for_each(list.units,
-                  [&](int k) { for_each_listed_row(p, k, [&](int row) { p.w.pcr_ap[row] = p.w.lambda[row]; }); });
+    team.for_each(list.units, [&](int k) {
+      for_each_listed_row(p, k, [&](int row) { p.w.sweeps.swept_impulse[row] = p.w.lambda[row]; });
+    });
     team.for_each(list.bodies, [&](int k) {
-      const int at = 6 * p.w.sweep_movers[k];
-      for (int i = at; i < at + 6; ++i) p.w.sweep_last[i] = p.w.sweep_velocity[i];
+      const int at = 6 * p.w.sweeps.listed_body[k];
+      for (int i = at; i < at + 6; ++i) p.w.sweeps.body_velocity_last[i] = p.w.sweeps.body_velocity[i];
     });
   }
 
   template <typename Real, typename Team>
   AXION_HD_CALL static bool sweep(const Team& team, const Problem<Real>& p, const SweptList& list, Real share) {
-    team.for_each(list.units,
-                  [&](int k) { for_each_listed_row(p, k, [&](int row) { p.w.pcr_az[row] = p.w.lambda[row]; }); });
+    team.for_each(list.units, [&](int k) {
+      for_each_listed_row(p, k, [&](int row) { p.w.sweeps.last_impulse[row] = p.w.lambda[row]; });
+    });
     bool moving = false;
-    for (int k = 0; k < list.units; ++k) moving |= sweep_unit(team, p, p.w.sweep_list[k], share);
+    for (int k = 0; k < list.units; ++k) moving |= sweep_unit(team, p, p.w.sweeps.listed_row[k], share);
     return moving;
   }
 
   // Extrapolates impulses and velocities after a sweep. `means`: impulses are summed for a mean, of which this is the
-  // first or not; dlambda: the sum.
+  // first or not; impulse_sum: the sum.
   template <typename Real, typename Team>
   AXION_HD_CALL static void accelerate(const Team& team, const Problem<Real>& p, const SweptList& list,
                                        Momentum<Real>& momentum, bool means, bool first) {
@@ -153,20 +155,20 @@ struct UnitSweeps {
       return team.template sum<Real>(list.units, [&](int k) {
         Real sum = 0;
         for_each_listed_row(p, k, [&](int row) {
-          const Real change = p.w.lambda[row] - p.w.pcr_az[row];
+          const Real change = p.w.lambda[row] - p.w.sweeps.last_impulse[row];
           sum += p.w.row_scale[row] * change * (p.w.lambda[row] - last[row]);
         });
         return sum;
       });
     };
-    const Real size = sum_of(p.w.pcr_az);
-    const Real m = next_coefficient(momentum, size, sum_of(p.w.pcr_ap));
+    const Real size = sum_of(p.w.sweeps.last_impulse);
+    const Real m = next_coefficient(momentum, size, sum_of(p.w.sweeps.swept_impulse));
     team.for_each(list.units, [&](int k) {
-      for_each_listed_row(p, k, [&](int row) { extrapolate(m, p.w.lambda[row], p.w.pcr_ap[row]); });
+      for_each_listed_row(p, k, [&](int row) { extrapolate(m, p.w.lambda[row], p.w.sweeps.swept_impulse[row]); });
     });
     team.for_each(list.bodies, [&](int k) {
-      const int at = 6 * p.w.sweep_movers[k];
-      for (int i = at; i < at + 6; ++i) extrapolate(m, p.w.sweep_velocity[i], p.w.sweep_last[i]);
+      const int at = 6 * p.w.sweeps.listed_body[k];
+      for (int i = at; i < at + 6; ++i) extrapolate(m, p.w.sweeps.body_velocity[i], p.w.sweeps.body_velocity_last[i]);
     });
   }
 
@@ -174,7 +176,7 @@ struct UnitSweeps {
   template <typename Real, typename Team>
   AXION_HD static void move_to_mean(const Team& team, const Problem<Real>& p, const SweptList& list, int count) {
     team.for_each(list.units, [&](int k) {
-      for_each_listed_row(p, k, [&](int row) { p.w.lambda[row] = p.w.dlambda[row] / Real(count); });
+      for_each_listed_row(p, k, [&](int row) { p.w.lambda[row] = p.w.sweeps.impulse_sum[row] / Real(count); });
     });
   }
 

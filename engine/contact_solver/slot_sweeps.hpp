@@ -40,16 +40,16 @@ AXION_HD AXION_INLINED inline void store_velocities(Real* u, const int* body, in
 template <int lanes, typename Real>
 struct SlotLanes {
   using Number = lanes::Pack<Real, lanes>;
-  static constexpr int kWidth = model::kSlotLanes;
+  static constexpr int kWidth = kSlotLanes;
 
   Real *numbers, *velocities;
   const int* body;
   int world;
 
   AXION_HD AXION_INLINED SlotLanes(const Problem<Real>& p, int slot)
-      : numbers(p.w.slot_number + slot / kWidth * (kWidth * model::kSlotFields) + slot % kWidth),
-        velocities(p.w.sweep_velocity),
-        body(p.w.slot_body + 2 * kWidth * (slot / kWidth) + slot % kWidth),
+      : numbers(p.w.sweeps.slot_number + slot / kWidth * (kWidth * kSlotFields) + slot % kWidth),
+        velocities(p.w.sweeps.body_velocity),
+        body(p.w.sweeps.slot_body + 2 * kWidth * (slot / kWidth) + slot % kWidth),
         world(p.m.body_count) {}
 
   AXION_HD AXION_INLINED Number at(int field) const { return lanes::load_pack<lanes>(numbers + kWidth * field); }
@@ -111,9 +111,9 @@ AXION_HD AXION_INLINED inline void visit_slots(const Problem<Real>& p, int slot,
   of.keep(kSlotImpulse, next.n), of.keep(kSlotImpulse + 1, next.x), of.keep(kSlotImpulse + 2, next.y);
   const Number sliding = law.scale_t * (x * x + y * y);
   const Number turned = x * (next.x - at(kSlotLast + 1)) + y * (next.y - at(kSlotLast + 2));
-  lanes::store_pack<lanes>(p.w.slot_moves + slot, Number(moving ? lanes::constant<Number>(1) : Number{}));
-  lanes::store_pack<lanes>(p.w.slot_step + slot, Number(law.scale_n * (n * n) + sliding));
-  lanes::store_pack<lanes>(p.w.slot_along + slot,
+  lanes::store_pack<lanes>(p.w.sweeps.slot_unsettled + slot, Number(moving ? lanes::constant<Number>(1) : Number{}));
+  lanes::store_pack<lanes>(p.w.sweeps.slot_step + slot, Number(law.scale_n * (n * n) + sliding));
+  lanes::store_pack<lanes>(p.w.sweeps.slot_along + slot,
                            Number(law.scale_n * (n * (next.n - at(kSlotLast))) + law.scale_t * turned));
 }
 
@@ -129,7 +129,7 @@ struct SlotSweeps {
   // Where no body has a joint, and enough contacts for columns of D to be too long.
   template <typename Real>
   AXION_HD static bool serves(const Problem<Real>& p) {
-    return model::slot_groups(p.m) > 0;
+    return slot_groups(p.m) > 0;
   }
 
   // Slots of all contacts; where they do not fit, `all.colours` is negative.
@@ -137,9 +137,9 @@ struct SlotSweeps {
   AXION_HD_CALL static SlotSweeps start(const Team& team, const Problem<Real>& p) {
     const SlotSweeps sweeps{place_contacts(team, p)};
     if (sweeps.all.colours < 0) return sweeps;
-    pack_slots(team, p, 0, model::kSlotLanes * sweeps.all.groups);
+    pack_slots(team, p, 0, kSlotLanes * sweeps.all.groups);
     team.for_each(2 * kBodySlot, [&](int k) {  // the world's velocity
-      Real* of = k < kBodySlot ? p.w.sweep_velocity : p.w.sweep_last;
+      Real* of = k < kBodySlot ? p.w.sweeps.body_velocity : p.w.sweeps.body_velocity_last;
       of[kBodySlot * p.m.body_count + k % kBodySlot] = 0;
     });
     return sweeps;
@@ -149,7 +149,7 @@ struct SlotSweeps {
   template <typename Real, typename Team>
   AXION_HD_CALL void renew(const Team& team, const Problem<Real>& p) const {
     team.for_each(p.m.body_count, [&](int b) {
-      Real* u = p.w.sweep_velocity + kBodySlot * b;
+      Real* u = p.w.sweeps.body_velocity + kBodySlot * b;
       for (int c = 0; c < 3; ++c) u[c] = p.w.du_linear[b][c], u[3 + c] = p.w.du_angular[b][c];
       u[6] = u[7] = 0;
     });
@@ -177,31 +177,31 @@ struct SlotSweeps {
     if (!local) return swept;
     const int world = p.m.body_count;
     const auto mark_bodies = [&] {  // of the contacts that slot_moves has
-      team.for_each(world, [&](int b) { p.w.sweep_touched[b] = 0; });
+      team.for_each(world, [&](int b) { p.w.sweeps.body_touched[b] = 0; });
       for_slots(team, p, swept, [&](int slot) {
-        if (p.w.slot_moves[slot] == Real(0)) return;
+        if (p.w.sweeps.slot_unsettled[slot] == Real(0)) return;
         const int a = slot_body(p, slot, 0), b = slot_body(p, slot, 1);
-        p.w.sweep_touched[a] = 1;
-        if (b != world) p.w.sweep_touched[b] = 1;
+        p.w.sweeps.body_touched[a] = 1;
+        if (b != world) p.w.sweeps.body_touched[b] = 1;
       });
     };
     mark_bodies();
-    team.for_each(model::kSlotLanes * all.groups, [&](int slot) {
+    team.for_each(kSlotLanes * all.groups, [&](int slot) {
       const int a = slot_body(p, slot, 0), b = slot_body(p, slot, 1);
-      p.w.slot_moves[slot] =
-          (a != world && p.w.sweep_touched[a] != 0) || (b != world && p.w.sweep_touched[b] != 0) ? 1 : 0;
+      p.w.sweeps.slot_unsettled[slot] =
+          (a != world && p.w.sweeps.body_touched[a] != 0) || (b != world && p.w.sweeps.body_touched[b] != 0) ? 1 : 0;
     });
-    const int units = static_cast<int>(sum(team, p.w.slot_moves, swept));
+    const int units = static_cast<int>(sum(team, p.w.sweeps.slot_unsettled, swept));
     if (kPackedShare * units > p.contact_count) return swept;
-    const auto listed = [&](int slot) { return p.w.slot_moves[slot] != Real(0); };
+    const auto listed = [&](int slot) { return p.w.sweeps.slot_unsettled[slot] != Real(0); };
     const Slots slots = place_listed(team, p, all, units, listed);
     if (slots.colours < 0) return swept;
-    const int first = model::kSlotLanes * all.groups;
-    pack_slots(team, p, first, model::kSlotLanes * slots.groups);
+    const int first = kSlotLanes * all.groups;
+    pack_slots(team, p, first, kSlotLanes * slots.groups);
     mark_bodies();
     const int bodies = team.filter(
-        world, [&](int b) { return p.w.sweep_touched[b] != 0; },
-        [&](int b, int place) { p.w.sweep_movers[place] = b; });
+        world, [&](int b) { return p.w.sweeps.body_touched[b] != 0; },
+        [&](int b, int place) { p.w.sweeps.listed_body[place] = b; });
     return {slots, first, units, bodies};
   }
 
@@ -214,7 +214,7 @@ struct SlotSweeps {
   template <typename Real, typename Team>
   AXION_HD_CALL bool sweep(const Team& team, const Problem<Real>& p, const SweptSlots& swept, Real share) const {
     for_lanes(team, p, swept, [&](auto lanes, int slot) AXION_INLINED { visit_slots<lanes>(p, slot, share); });
-    return sum(team, p.w.slot_moves, swept) > Real(0);
+    return sum(team, p.w.sweeps.slot_unsettled, swept) > Real(0);
   }
 
   // Extrapolates impulses and velocities after a sweep. `means`: impulses are summed for a mean, of which this is the
@@ -222,8 +222,8 @@ struct SlotSweeps {
   template <typename Real, typename Team>
   AXION_HD void accelerate(const Team& team, const Problem<Real>& p, const SweptSlots& swept, Momentum<Real>& momentum,
                            bool means, bool first) const {
-    const Real size = sum(team, p.w.slot_step, swept);
-    const Real m = next_coefficient(momentum, size, sum(team, p.w.slot_along, swept));
+    const Real size = sum(team, p.w.sweeps.slot_step, swept);
+    const Real m = next_coefficient(momentum, size, sum(team, p.w.sweeps.slot_along, swept));
     extrapolate_all(team, p, swept, m, means, first);
   }
 
@@ -250,7 +250,7 @@ struct SlotSweeps {
   template <typename Real, typename Team>
   AXION_HD static Real sum(const Team& team, const Real* of, const SweptSlots& swept) {
     const Real* from = of + swept.first;
-    return team.template sum<Real>(model::kSlotLanes * swept.slots.groups, [=](int i) { return from[i]; });
+    return team.template sum<Real>(kSlotLanes * swept.slots.groups, [=](int i) { return from[i]; });
   }
 
   // f(slot) for all slots, one colour after another: what is of the bodies of two of them meets a barrier between.
@@ -258,8 +258,8 @@ struct SlotSweeps {
   AXION_HD static void for_slots(const Team& team, const Problem<Real>& p, const SweptSlots& swept, F&& f) {
     const int* start = colour_start(p, swept.slots);
     for (int colour = 0; colour < swept.slots.colours; ++colour) {
-      const int slot = model::kSlotLanes * start[colour];
-      team.for_each(model::kSlotLanes * (start[colour + 1] - start[colour]), [&](int i) { f(slot + i); });
+      const int slot = kSlotLanes * start[colour];
+      team.for_each(kSlotLanes * (start[colour + 1] - start[colour]), [&](int i) { f(slot + i); });
     }
   }
 
@@ -267,10 +267,10 @@ struct SlotSweeps {
   // them).
   template <typename Real, typename Team, typename F>
   AXION_HD static void for_lanes(const Team& team, const Problem<Real>& p, const SweptSlots& swept, F&& f) {
-    constexpr int lanes = team::pack_lanes<Team, Real>(model::kSlotLanes), parts = model::kSlotLanes / lanes;
+    constexpr int lanes = team::pack_lanes<Team, Real>(kSlotLanes), parts = kSlotLanes / lanes;
     const int* start = colour_start(p, swept.slots);
     for (int colour = 0; colour < swept.slots.colours; ++colour) {
-      const int slot = model::kSlotLanes * start[colour], groups = start[colour + 1] - start[colour];
+      const int slot = kSlotLanes * start[colour], groups = start[colour + 1] - start[colour];
       team.for_each(groups * parts, [&](int i) { f(std::integral_constant<int, lanes>{}, slot + lanes * i); });
     }
   }
@@ -279,13 +279,14 @@ struct SlotSweeps {
   // slot.
   template <typename Real, typename Team, typename F>
   AXION_HD static void for_impulses(const Team& team, const Problem<Real>& p, const SweptSlots& swept, F&& f) {
-    constexpr int width = model::kSlotLanes;
-    Real *numbers = p.w.slot_number, *lambda = p.w.lambda + p.contact_base(), *before = p.w.pcr_z + p.contact_base();
-    const int* contacts = p.w.slot_contact;
+    constexpr int width = kSlotLanes;
+    Real *numbers = p.w.sweeps.slot_number, *lambda = p.w.lambda + p.contact_base(),
+         *before = p.w.sweeps.start_impulse + p.contact_base();
+    const int* contacts = p.w.sweeps.slot_contact;
     team.for_each(width * swept.slots.groups, [=](int i) {
       const int slot = swept.first + i, contact = contacts[slot];
       if (contact < 0) return;
-      Real* at = numbers + slot / width * (width * model::kSlotFields) + slot % width;
+      Real* at = numbers + slot / width * (width * kSlotFields) + slot % width;
       for (int k = 0; k < 3; ++k) {
         f(at + width * (kSlotImpulse + k), at + width * (kSlotSum + k), lambda[3 * contact + k],
           before[3 * contact + k]);
@@ -296,10 +297,10 @@ struct SlotSweeps {
   template <typename Real, typename Team>
   AXION_HD_CALL static void extrapolate_all(const Team& team, const Problem<Real>& p, const SweptSlots& swept, Real m,
                                             bool means, bool first) {
-    constexpr int width = model::kSlotLanes, lanes = team::pack_lanes<Team, Real>(width), parts = width / lanes;
-    Real* numbers = p.w.slot_number + swept.first * model::kSlotFields;
+    constexpr int width = kSlotLanes, lanes = team::pack_lanes<Team, Real>(width), parts = width / lanes;
+    Real* numbers = p.w.sweeps.slot_number + swept.first * kSlotFields;
     team.for_each(swept.slots.groups * parts, [=](int i) {
-      Real* at = numbers + i / parts * (width * model::kSlotFields) + i % parts * lanes;
+      Real* at = numbers + i / parts * (width * kSlotFields) + i % parts * lanes;
       for (int k = 0; k < 3; ++k, at += width) {
         const auto field = [=](int f) AXION_INLINED { return lanes::load_pack<lanes>(at + width * f); };
         const lanes::Pack<Real, lanes> g = field(kSlotImpulse), last = field(kSlotLast);
@@ -310,8 +311,8 @@ struct SlotSweeps {
       }
     });
     constexpr int wide = team::pack_lanes<Team, Real>(kBodySlot), body_parts = kBodySlot / wide;
-    const int* some = swept.first != 0 ? p.w.sweep_movers : nullptr;
-    Real *velocity = p.w.sweep_velocity, *velocity_last = p.w.sweep_last;
+    const int* some = swept.first != 0 ? p.w.sweeps.listed_body : nullptr;
+    Real *velocity = p.w.sweeps.body_velocity, *velocity_last = p.w.sweeps.body_velocity_last;
     team.for_each(swept.bodies * body_parts, [=](int k) {
       const int body = k / body_parts,
                 place = kBodySlot * (some != nullptr ? some[body] : body) + k % body_parts * wide;

@@ -60,8 +60,8 @@ AXION_HD_CALL SweepResult<Real> sweep_contacts(const Team& team, const Problem<R
   }
   team.for_each(p.row_count() - p.limit_base(), [&](int i) {
     const int row = p.limit_base() + i;
-    p.w.dlambda[row] = p.w.lambda[row] - p.w.pcr_z[row];
-    p.w.lambda[row] = p.w.pcr_z[row];
+    p.w.dlambda[row] = p.w.lambda[row] - p.w.sweeps.start_impulse[row];
+    p.w.lambda[row] = p.w.sweeps.start_impulse[row];
   });
   respond(team, p);
   if (p.m.loop_count > 0) close_loops(team, p);

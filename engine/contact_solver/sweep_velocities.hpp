@@ -17,6 +17,7 @@
 //   (slot_sweeps.hpp). Called by contact_sweeps.hpp, listed_sweeps.hpp and sweep_round.hpp alone.
 #pragma once
 
+#include "engine/contact_solver/sweep_scratch.hpp"
 #include "engine/tree/loop_response.hpp"
 
 namespace axion::solver {
@@ -28,14 +29,15 @@ struct RowBodies {
 
 template <typename Real>
 AXION_HD inline RowBodies swept_bodies(const Problem<Real>& p, int row) {
-  const int* on = p.w.sweep_body + 2 * (row - p.limit_base());
+  const int* on = p.w.sweeps.row_bodies + 2 * (row - p.limit_base());
   return {on[0], on[1]};
 }
 
 template <typename Real, typename Team>
 AXION_HD inline void note_bodies(const Team& team, const Problem<Real>& p) {
-  team.for_each(p.row_count() - p.limit_base(),
-                [&](int i) { bodies_of_row(p, p.limit_base() + i, p.w.sweep_body[2 * i], p.w.sweep_body[2 * i + 1]); });
+  team.for_each(p.row_count() - p.limit_base(), [&](int i) {
+    bodies_of_row(p, p.limit_base() + i, p.w.sweeps.row_bodies[2 * i], p.w.sweeps.row_bodies[2 * i + 1]);
+  });
 }
 
 // Rows from `row` on that are solved together.
@@ -55,11 +57,11 @@ struct TreeVelocities {
   AXION_HD static Real velocity(const Problem<Real>& p, int row) {
     const RowBodies on = swept_bodies(p, row);
     const model::Row<Real>& r = p.w.row[row];
-    const Real* a = p.w.sweep_velocity + 6 * on.a;
+    const Real* a = p.w.sweeps.body_velocity + 6 * on.a;
     Real v = 0;
     for (int k = 0; k < 3; ++k) v += r.l[k] * a[k] + r.k_a[k] * a[3 + k];
     if (on.b < 0) return v;
-    const Real* b = p.w.sweep_velocity + 6 * on.b;
+    const Real* b = p.w.sweeps.body_velocity + 6 * on.b;
     for (int k = 0; k < 3; ++k) v += r.k_b[k] * b[3 + k] - r.l[k] * b[k];
     return v;
   }
@@ -90,7 +92,7 @@ struct TreeVelocities {
   AXION_HD_CALL static void push_body(const Team& team, const Problem<Real>& p, int b, const Real (&f)[6]) {
     const Real* column = inverse_column(p, b, 0);
     const int start = p.m.bodies[b].tree_start, length = 6 * p.m.bodies[b].tree_size;
-    Real* u = p.w.sweep_velocity + 6 * start;
+    Real* u = p.w.sweeps.body_velocity + 6 * start;
     team.for_each(length, [&](int k) {
       u[k] += column[k] * f[0] + column[length + k] * f[1] + column[2 * length + k] * f[2] +
               column[3 * length + k] * f[3] + column[4 * length + k] * f[4] + column[5 * length + k] * f[5];
@@ -118,23 +120,23 @@ struct DelassusVelocities {
   template <typename Real>
   AXION_HD static int size(const Problem<Real>& p) {
     const int rows = p.row_count() - p.limit_base();
-    return (rows + model::kDelassusPadding - 1) / model::kDelassusPadding * model::kDelassusPadding;
+    return (rows + kDelassusPadding - 1) / kDelassusPadding * kDelassusPadding;
   }
 
   // Whether this step's rows fit, and columns of D are shorter than what columns of V cost.
   template <typename Real>
   AXION_HD static bool serves(const Problem<Real>& p) {
-    return size(p) <= model::delassus_rows(p.m) && size(p) * p.m.body_count <= 24 * p.m.inverse_blocks;
+    return size(p) <= delassus_rows(p.m) && size(p) * p.m.body_count <= 24 * p.m.inverse_blocks;
   }
 
   template <typename Real, typename Team>
   AXION_HD static void start(const Team& team, const Problem<Real>& p) {
     const int rows = p.row_count() - p.limit_base();
     team.for_each(size(p), [&](int i) {
-      p.w.row_velocity[i] = 0;
+      p.w.sweeps.row_velocity[i] = 0;
       if (i >= rows) return;
       const RowBodies on = swept_bodies(p, p.limit_base() + i);
-      p.w.row_velocity[i] =
+      p.w.sweeps.row_velocity[i] =
           constraints::row_velocity(p.w.row[p.limit_base() + i], on.a, on.b, p.w.du_linear, p.w.du_angular);
     });
   }
@@ -142,7 +144,7 @@ struct DelassusVelocities {
   // After another factorisation no column holds.
   template <typename Real, typename Team>
   AXION_HD static void forget(const Team& team, const Problem<Real>& p) {
-    team.for_each(size(p), [&](int i) { p.w.delassus_known[i] = 0; });
+    team.for_each(size(p), [&](int i) { p.w.sweeps.delassus_known[i] = 0; });
   }
 
   // The columns of a row or contact, and in the lanes that are left those of the next that have none and will not stay
@@ -150,7 +152,7 @@ struct DelassusVelocities {
   template <typename Real, typename Team>
   AXION_HD_CALL static int prepare(const Team& team, const Problem<Real>& p, int row) {
     const int base = p.limit_base();
-    if (p.w.delassus_known[row - base] != 0) return 0;
+    if (p.w.sweeps.delassus_known[row - base] != 0) return 0;
     const int single = p.contact_base() - base, all = single + p.contact_count;
     const int start = row < p.contact_base() ? row - base : single + (row - p.contact_base()) / 3;
     const auto row_of = [&](int k) {
@@ -161,18 +163,18 @@ struct DelassusVelocities {
         all,
         [&](int k) {
           const int on = row_of(k);
-          if (p.w.delassus_known[on - base] != 0) return false;
+          if (p.w.sweeps.delassus_known[on - base] != 0) return false;
           return k == 0 || would_move(p, on);
         },
         [&](int k, int place) {
-          if (place < model::kPushLanes) p.w.sweep_unit[place] = row_of(k);
+          if (place < kPushLanes) p.w.sweeps.push_unit[place] = row_of(k);
         });
     team.for_each(1, [&](int) { fill_lanes(p, found); });
-    const int lanes = p.w.sweep_lane_count[0], units = p.w.sweep_lane_count[1];
+    const int lanes = p.w.sweeps.push_count[0], units = p.w.sweeps.push_count[1];
     if (lanes <= kFewLanes) {
       make_columns<kFewLanes>(team, p, lanes);
     } else {
-      make_columns<model::kPushLanes>(team, p, lanes);
+      make_columns<kPushLanes>(team, p, lanes);
     }
     return units;
   }
@@ -180,20 +182,20 @@ struct DelassusVelocities {
   template <typename Real>
   AXION_HD static Real block(const Problem<Real>& p, int row, int k, int l) {
     const int first = row - p.limit_base();
-    return p.w.delassus[(first + l) * size(p) + first + k];
+    return p.w.sweeps.delassus[(first + l) * size(p) + first + k];
   }
 
   template <typename Real>
   AXION_HD static Real velocity(const Problem<Real>& p, int row) {
-    return p.w.row_velocity[row - p.limit_base()];
+    return p.w.sweeps.row_velocity[row - p.limit_base()];
   }
 
   template <typename Real, typename Team>
   AXION_HD static void push(const Team& team, const Problem<Real>& p, int row, int count, const Real* change) {
     const int length = size(p);
-    const Real* column = p.w.delassus + (row - p.limit_base()) * length;
-    Real* v = p.w.row_velocity;
-    constexpr int lanes = team::pack_lanes<Team, Real>(model::kDelassusPadding);
+    const Real* column = p.w.sweeps.delassus + (row - p.limit_base()) * length;
+    Real* v = p.w.sweeps.row_velocity;
+    constexpr int lanes = team::pack_lanes<Team, Real>(kDelassusPadding);
     const auto part = [](const Real* from, int i) AXION_INLINED { return lanes::load_pack<lanes>(from + lanes * i); };
     if (count == 1) {
       const Real x = change[0];
@@ -217,7 +219,7 @@ struct DelassusVelocities {
   AXION_HD static bool would_move(const Problem<Real>& p, int row) {
     const Real* lambda = p.w.lambda + row;
     const bool bounded = row >= p.effort_base() && row < p.contact_base();
-    if (bounded || lambda[0] != Real(0) || p.w.pcr_r[row] + velocity(p, row) < Real(0)) return true;
+    if (bounded || lambda[0] != Real(0) || p.w.sweeps.start_velocity[row] + velocity(p, row) < Real(0)) return true;
     return row >= p.contact_base() && (lambda[1] != Real(0) || lambda[2] != Real(0));
   }
 
@@ -227,12 +229,12 @@ struct DelassusVelocities {
     int lanes = 0, units = 0;
     const int bodies = p.m.body_count, base = p.limit_base(), contacts = p.contact_base();
     const model::BodyData<Real>* body = p.m.bodies;
-    const int *unit = p.w.sweep_unit, *sweep_body = p.w.sweep_body;
-    int *touched = p.w.sweep_touched, *known = p.w.delassus_known, *lane_row = p.w.sweep_lane;
+    const int *unit = p.w.sweeps.push_unit, *sweep_body = p.w.sweeps.row_bodies;
+    int *touched = p.w.sweeps.body_touched, *known = p.w.sweeps.delassus_known, *lane_row = p.w.sweeps.push_row;
     for (int b = 0; b < bodies; ++b) touched[b] = 0;
-    for (; units < found && units < model::kPushLanes; ++units) {
+    for (; units < found && units < kPushLanes; ++units) {
       const int row = unit[units], count = row < contacts ? 1 : 3;
-      if (lanes + count > model::kPushLanes) break;
+      if (lanes + count > kPushLanes) break;
       for (int k = 0; k < count; ++k) lane_row[lanes++] = row + k;
       known[row - base] = 1;
       const int *on = sweep_body + 2 * (row - base), a = on[0], b = on[1];
@@ -242,7 +244,7 @@ struct DelassusVelocities {
     for (int b = bodies - 1; b >= 0; --b) {
       if (touched[b] != 0 && body[b].parent >= 0) touched[body[b].parent] = 1;
     }
-    p.w.sweep_lane_count[0] = lanes, p.w.sweep_lane_count[1] = units;
+    p.w.sweeps.push_count[0] = lanes, p.w.sweeps.push_count[1] = units;
   }
 
   // J V for the rows of the lanes, and from it their columns of D.
@@ -250,8 +252,8 @@ struct DelassusVelocities {
   AXION_HD static void make_columns(const Team& team, const Problem<Real>& p, int used) {
     constexpr int width = team::pack_lanes<Team, Real>(lanes), parts = lanes / width, block = 6 * lanes;
     const int base = p.limit_base(), length = size(p), rows = p.row_count() - base, bodies = p.m.body_count;
-    Real *u = p.w.delassus_push, *f = u + block * bodies;
-    const int *lane_row = p.w.sweep_lane, *touched = p.w.sweep_touched;
+    Real *u = p.w.sweeps.push_velocity, *f = p.w.sweeps.push_impulse;
+    const int *lane_row = p.w.sweeps.push_row, *touched = p.w.sweeps.body_touched;
     if constexpr (Team::kSharesByWarp) {
       team.for_each(bodies * block / 4, [=](int i) {
         if (touched[i / (block / 4)] != 0) store_four(f + 4 * i, Real(0), Real(0), Real(0), Real(0));
@@ -272,7 +274,7 @@ struct DelassusVelocities {
     });
     push_lanes<lanes>(team, p, touched, f, u);
     if (p.m.loop_count > 0) close_lanes<lanes>(team, p, u);
-    const int* on = p.w.sweep_body;
+    const int* on = p.w.sweeps.row_bodies;
     const model::Row<Real>* row = p.w.row + base;
     const auto velocities = [=](int i, int at) AXION_INLINED {
       lanes::Pack<Real, width> sum{};
@@ -291,7 +293,7 @@ struct DelassusVelocities {
       for (int k = 0; k < 3; ++k) add(r.k_b[k], b, 3 + k);
       return sum;
     };
-    Real* D = p.w.delassus;
+    Real* D = p.w.sweeps.delassus;
     if constexpr (width >= 4) {
       team.for_each(length / 4 * parts, [=](int task) AXION_INLINED {
         const int i = task / parts * 4, at = task % parts * width;

@@ -32,7 +32,7 @@ struct NewtonCounts {
 // where there are loops few enough of them, and rows that fit in the Delassus matrix.
 template <typename Real>
 AXION_HD inline bool may_sweep(const Problem<Real>& p) {
-  if (p.m.loop_count > 0 && !(loops_fit(p) && DelassusVelocities::serves(p))) return false;
+  if (p.m.loop_count > 0 && !(loops_fit(p.m) && DelassusVelocities::serves(p))) return false;
   return p.row_count() > p.limit_base() && p.m.inverse_blocks > 0 && !symmetric_solver(p) &&
          p.s.friction_model == model::FrictionModel::kNaturalMap;
 }
@@ -40,14 +40,14 @@ AXION_HD inline bool may_sweep(const Problem<Real>& p) {
 template <typename Real, typename Team>
 AXION_HD inline Real keep_best(const Team& team, const Problem<Real>& p, Real ratio) {
   const auto& w = p.w;
-  copy_iterate(team, p, w.best_v, w.best_omega, w.best_lambda, w.v_plus, w.omega_plus, w.lambda);
+  copy_iterate(team, p, w.newton.best_v, w.newton.best_omega, w.newton.best_lambda, w.v_plus, w.omega_plus, w.lambda);
   return ratio;
 }
 
 template <typename Real, typename Team>
 AXION_HD inline Real return_to_best(const Team& team, const Problem<Real>& p) {
   const auto& w = p.w;
-  copy_iterate(team, p, w.v_plus, w.omega_plus, w.lambda, w.best_v, w.best_omega, w.best_lambda);
+  copy_iterate(team, p, w.v_plus, w.omega_plus, w.lambda, w.newton.best_v, w.newton.best_omega, w.newton.best_lambda);
   return evaluate(team, p);
 }
 

@@ -43,7 +43,7 @@ template <typename Real, typename Team>
 AXION_HD inline bool joints_failed(const Team& team, const Problem<Real>& p) {
   if (turn_from_last(team, p, p.w.omega_plus) > Real(AttemptParameters::kMostTurn)) return true;
   const Real locks =
-      team.template max<Real>(p.m.lock_count, [&](int i) { return p.w.natural[i] / p.w.row_tolerance[i]; });
+      team.template max<Real>(p.m.lock_count, [&](int i) { return p.w.natural_residual[i] / p.w.row_tolerance[i]; });
   const Real bodies =
       team.template max<Real>(2 * p.m.body_count, [&](int i) { return p.w.body_residual[i] / p.w.body_tolerance[i]; });
   return !(locks <= Real(AttemptParameters::kFailedRatio)) || !(bodies <= Real(AttemptParameters::kFailedRatio));
@@ -79,7 +79,7 @@ AXION_HD inline NewtonResult<Real> solve(const Team& team, Problem<Real>& p, int
   if (solved < 0) {
     start_at_last(team, p);
   } else {
-    match_impulses(team, p, w.solved, solved);
+    match_impulses(team, p, w.newton.solved, solved);
   }
   prepare_mode(team, p);
   result.ratio = attempt(team, p, result.counts, solved >= 0);
@@ -92,7 +92,7 @@ AXION_HD inline NewtonResult<Real> solve(const Team& team, Problem<Real>& p, int
     const bool whirled = turn_from_last(team, p, w.omega_plus) > Real(AttemptParameters::kMostTurn);
     if (chain[k] == asked || asked == JointMode::kLinearised) continue;
     const JointMode last = p.joint_mode;
-    copy_iterate(team, p, w.kept_v, w.kept_omega, w.kept_lambda, w.v_plus, w.omega_plus, w.lambda);
+    copy_iterate(team, p, w.newton.kept_v, w.newton.kept_omega, w.newton.kept_lambda, w.v_plus, w.omega_plus, w.lambda);
     p.joint_mode = chain[k];
     start_at_last(team, p);
     prepare_mode(team, p);
@@ -106,7 +106,7 @@ AXION_HD inline NewtonResult<Real> solve(const Team& team, Problem<Real>& p, int
     }
     p.joint_mode = last;
     prepare_mode(team, p);
-    copy_iterate(team, p, w.v_plus, w.omega_plus, w.lambda, w.kept_v, w.kept_omega, w.kept_lambda);
+    copy_iterate(team, p, w.v_plus, w.omega_plus, w.lambda, w.newton.kept_v, w.newton.kept_omega, w.newton.kept_lambda);
     evaluate(team, p);
   }
   return result;

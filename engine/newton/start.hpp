@@ -6,6 +6,7 @@
 #pragma once
 
 #include "engine/model/find_contact.hpp"
+#include "engine/newton/newton_scratch.hpp"
 #include "engine/newton/parameters.hpp"
 #include "engine/problem/iterate.hpp"
 
@@ -63,6 +64,12 @@ AXION_HD inline model::ContactWarmStart<Real> kept_contact(const Problem<Real>& 
   const model::Contact<Real>& c = p.w.contacts[i];
   const Real* lambda = p.w.lambda + p.contact_base() + 3 * i;
   return {c.pair, c.feature, lambda[0], approach, lambda[1] * c.t1 + lambda[2] * c.t2};
+}
+
+// The contacts of this solve with their impulses, for the next solve of the same step.
+template <typename Real, typename Team>
+AXION_HD inline void keep_contacts(const Team& team, const Problem<Real>& p) {
+  team.for_each(p.contact_count, [&](int i) { p.w.newton.solved[i] = kept_contact(p, i, Real(0)); });
 }
 
 }  // namespace axion::solver

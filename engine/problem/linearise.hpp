@@ -54,19 +54,19 @@ AXION_HD inline void linearise_turning(const Problem<Real>& p, int b) {
     p.w.K_geometric[b] = p.s.dt * model::positive_part(S);
     return;
   }
-  // Where BLENDED weighs a joint at all, I_hat_inverse holds the inertias that bodies turn with.
-  const math::Mat3<Real> lent = p.joint_mode == JointMode::kBlended ? Real(kSupportedInertia) * p.w.I_hat_inverse[b]
+  // Where BLENDED weighs a joint at all, supported_inertia holds the inertias that bodies turn with.
+  const math::Mat3<Real> lent = p.joint_mode == JointMode::kBlended ? Real(kSupportedInertia) * p.w.supported_inertia[b]
                                                                     : Real(kLentInertia) * p.w.I_world[b];
   const math::Mat3<Real> held = S + (Real(1) / p.s.dt) * lent;
-  p.w.K_geometric[b] = p.s.dt * (K * p.w.D[b] + model::positive_part(held) + Real(-1) * held);
+  p.w.K_geometric[b] = p.s.dt * (K * p.w.rotation_derivative[b] + model::positive_part(held) + Real(-1) * held);
 }
 
 template <typename Real>
 AXION_HD inline void linearise_bodies_of(const Problem<Real>& p, int b) {
-  p.w.D[b] = math::Mat3<Real>::identity();
+  p.w.rotation_derivative[b] = math::Mat3<Real>::identity();
   if (!symmetric_solver(p) && !has_start_rows(p)) {
-    p.w.D[b] = constraints::rotate_step_derivative(p.s.gyroscopic_mode, p.w.q[b], p.m.bodies[b].inertia,
-                                                   p.w.omega_plus[b], p.s.dt);
+    p.w.rotation_derivative[b] = constraints::rotate_step_derivative(p.s.gyroscopic_mode, p.w.q[b],
+                                                                     p.m.bodies[b].inertia, p.w.omega_plus[b], p.s.dt);
   }
   if (p.joint_mode == model::JointMode::kLinearised) return;  // K_geometric is fixed for the attempt
   linearise_turning(p, b);
@@ -227,8 +227,8 @@ AXION_HD_CALL void linearise_joints(const Team& team, const Problem<Real>& p) {
     for (int i = joint.lock_start; i < joint.lock_start + joint.translation_lock_count + joint.rotation_lock_count;
          ++i) {
       model::Row<Real>& row = p.w.row[i];
-      row.k_a = math::transpose_times(p.w.D[joint.child], row.k_a);
-      if (joint.parent >= 0) row.k_b = math::transpose_times(p.w.D[joint.parent], row.k_b);
+      row.k_a = math::transpose_times(p.w.rotation_derivative[joint.child], row.k_a);
+      if (joint.parent >= 0) row.k_b = math::transpose_times(p.w.rotation_derivative[joint.parent], row.k_b);
       p.w.compliance[i] = p.w.lock_compliance[i];
       if (p.m.loop_count == 0) continue;
       if (j < p.m.joint_count - p.m.loop_count) {

@@ -5,7 +5,7 @@
 //   control   J u + λ/β − α/β; with bounded impulse (r + 1/β)|λ − proj(λ*)|
 //   contacts  |min(a, r_n λ_n)|, limits alike; friction r_t|λ_f − proj_c(λ*)|
 // All in m/s or rad/s. A row may be `tolerance`, or what rounding leaves of it where that is more: positions carry 16
-// units in the last place of a metre over h, velocities four of the terms that were summed.
+// units in the last place of a metre over h, velocities four of the terms summed, or of what arms add to them.
 // J_F: joint impulses act along J(q⁻) (PREVIOUS, LINEARISED), J(q⁺) (CURRENT) or a blend. Source: seeds, section
 // Complete nonlinear system.
 #pragma once
@@ -18,6 +18,7 @@
 #include "engine/constraints/friction.hpp"
 #include "engine/lanes/number.hpp"
 #include "engine/lanes/pack.hpp"
+#include "engine/problem/step_system.hpp"
 #include "engine/team/team.hpp"
 
 namespace axion::solver {
@@ -135,20 +136,24 @@ AXION_HD inline void add_contact_impulses(const Problem<Real>& p, int b, const R
   }
 }
 
+// Calls f(joint, whether b is its child) with all joints of body b in order.
+template <typename Real, typename F>
+AXION_HD inline void for_each_joint(const Problem<Real>& p, int b, F&& f) {
+  const model::BodyData<Real>& body = p.m.bodies[b];
+  if (body.joint >= 0) f(body.joint, true);
+  for (int k = 0; k < body.child_joint_count; ++k) f(p.m.child_joints[body.child_joint_start + k], false);
+  for (int k = body.loop_start; k < body.loop_start + body.loop_count; ++k) {
+    const int loop = p.m.body_loops[k];
+    f(loop >= 0 ? loop : ~loop, loop >= 0);
+  }
+}
+
 // Jᵀλ on body b: its joints in order, then its contacts in order. Joint locks act along `lock_rows`.
 template <typename Real>
 AXION_HD_CALL Impulse<Real> gather_impulse(const Problem<Real>& p, int b, const model::Row<Real>* lock_rows,
                                            const Real* lambda) {
   Impulse<Real> sum;
-  const model::BodyData<Real>& body = p.m.bodies[b];
-  if (body.joint >= 0) add_joint_impulse(p, body.joint, true, lock_rows, lambda, sum);
-  for (int k = 0; k < body.child_joint_count; ++k) {
-    add_joint_impulse(p, p.m.child_joints[body.child_joint_start + k], false, lock_rows, lambda, sum);
-  }
-  for (int k = body.loop_start; k < body.loop_start + body.loop_count; ++k) {
-    const int loop = p.m.body_loops[k];
-    add_joint_impulse(p, loop >= 0 ? loop : ~loop, loop >= 0, lock_rows, lambda, sum);
-  }
+  for_each_joint(p, b, [&](int j, bool on_child) { add_joint_impulse(p, j, on_child, lock_rows, lambda, sum); });
   add_contact_impulses(p, b, lambda, sum);
   return sum;
 }
@@ -227,7 +232,7 @@ AXION_HD_CALL void evaluate_locks(const Problem<Real>& p, int j) {
     residual += soft.cfm * p.w.lambda[row];
     p.w.lock_compliance[row] = soft.cfm;
     p.w.residual[row] = residual;
-    p.w.natural[row] = std::abs(residual);
+    p.w.natural_residual[row] = std::abs(residual);
     p.w.row_tolerance[row] = tolerance;
   }
 }
@@ -244,14 +249,14 @@ template <typename Real>
 AXION_HD inline void evaluate_axis(const Problem<Real>& p, int axis) {
   const int row = p.axis_base() + axis;
   const Real beta = p.w.axis_beta[axis];
-  p.w.residual[row] = p.w.natural[row] = 0;
+  p.w.residual[row] = p.w.natural_residual[row] = 0;
   p.w.row_tolerance[row] = coordinate_tolerance(p);
   if (!(beta > 0)) return;
   const model::JointData<Real>& joint = p.m.joints[p.m.axes[axis].joint];
   const RowVelocity<Real> v = iterate_velocity(p, p.w.row[row], joint.child, joint.parent);
   const Real lambda = p.w.lambda[row], alpha = p.w.axis_alpha[axis];
   p.w.residual[row] = v.value + (lambda - alpha) / beta;
-  p.w.natural[row] = std::abs(p.w.residual[row]);
+  p.w.natural_residual[row] = std::abs(p.w.residual[row]);
   p.w.row_tolerance[row] = greater(coordinate_tolerance(p),
                                    velocity_rounding<Real>() * (v.size + (std::abs(lambda) + std::abs(alpha)) / beta));
 }
@@ -292,7 +297,7 @@ AXION_HD inline void evaluate_effort(const Problem<Real>& p, int effort) {
   const RowVelocity<Real> v = iterate_velocity(p, p.w.row[row], joint.child, joint.parent);
   const Real compliance = p.w.effort_compliance[effort], lambda = p.w.lambda[row], aim = p.w.effort_alpha[effort];
   p.w.residual[row] = v.value + compliance * lambda - aim;
-  p.w.natural[row] = effort_residual(p, effort, p.w.residual[row]);
+  p.w.natural_residual[row] = effort_residual(p, effort, p.w.residual[row]);
   p.w.row_tolerance[row] = greater(
       coordinate_tolerance(p),
       velocity_rounding<Real>() * (v.size + (compliance + p.w.row_scale[row]) * std::abs(lambda) + std::abs(aim)));
@@ -305,7 +310,7 @@ AXION_HD inline void evaluate_unilateral(const Problem<Real>& p, int row, const 
   const Real lambda = p.w.lambda[row];
   const Real a = law.bias + v.value + law.compliance * lambda, b = p.w.row_scale[row] * lambda;
   p.w.residual[row] = a;
-  p.w.natural[row] = unilateral_residual(a, b);
+  p.w.natural_residual[row] = unilateral_residual(a, b);
   p.w.row_tolerance[row] = greater(tolerance, velocity_rounding<Real>() * (v.size + std::abs(law.bias) + std::abs(b)));
 }
 
@@ -328,11 +333,32 @@ AXION_HD_CALL void evaluate_contact(const Problem<Real>& p, int i) {
   const RowVelocity<Real> v2 = iterate_velocity(p, p.w.row[row + 2], c.body_a, c.body_b);
   const Real cone = c.friction * greater(p.w.lambda[row], Real(0));
   p.w.residual[row + 1] = v1.value, p.w.residual[row + 2] = v2.value;
-  p.w.natural[row + 1] =
+  p.w.natural_residual[row + 1] =
       constraints::friction_residual<Real>({v1.value, v2.value}, {p.w.lambda[row + 1], p.w.lambda[row + 2]}, cone, r_t);
-  p.w.natural[row + 2] = 0;
+  p.w.natural_residual[row + 2] = 0;
   p.w.row_tolerance[row + 1] = p.w.row_tolerance[row + 2] =
       greater(p.s.tolerance, velocity_rounding<Real>() * (v1.size + v2.size + r_t * cone));
+}
+
+// What rounding of poses makes of anchors' impulses on body b, rad/s: λ times the arm's length, across the row. The
+// moment of an impulse along its arm is next to nothing, and so is its row's |r × l|, but the error stays.
+template <typename Real>
+AXION_HD_CALL Real moment_rounding(const Problem<Real>& p, int b) {
+  math::Vec3<Real> sum{};
+  for_each_joint(p, b, [&](int j, bool on_child) {
+    const model::JointData<Real>& joint = p.m.joints[j];
+    math::Vec3<Real> arm = math::rotate(p.w.q_plus[joint.child], joint.p_CA);
+    if (!on_child) arm += p.w.x_plus[joint.child] - p.w.x_plus[joint.parent];
+    const Real length = math::norm(arm);
+    for (int i = joint.lock_start; i < joint.lock_start + joint.translation_lock_count; ++i) {
+      const math::Vec3<Real>& l = p.w.row_force[i].l;
+      const Real x = std::abs(l.x), y = std::abs(l.y), z = std::abs(l.z);
+      sum += length * std::abs(p.w.lambda[i]) * math::Vec3<Real>{y + z, x + z, x + y};
+    }
+  });
+  math::Mat3<Real> weight = p.w.I_inverse[b];
+  for (int k = 0; k < 9; ++k) weight(k / 3, k % 3) = std::abs(weight(k / 3, k % 3));
+  return velocity_rounding<Real>() * math::norm(weight * sum);
 }
 
 // g of body b and |M̃⁻¹g| with its rounding.
@@ -361,6 +387,8 @@ AXION_HD inline void evaluate_dynamics(const Problem<Real>& p, int b) {
   p.w.body_tolerance[2 * b + 1] =
       greater(p.s.tolerance, velocity_rounding<Real>() * (spin + impulse.angular_size / least) +
                                  lent_inertia / least * (velocity_rounding<Real>() * spin + placed));
+  Real& most = p.w.body_tolerance[2 * b + 1];
+  if (p.w.body_residual[2 * b + 1] > most) most = greater(most, moment_rounding(p, b));  // dear, and seldom needed
 }
 
 // The greatest of a[i] / b[i], or NaN where one is not a number. By packs, where there are: a division takes as long
@@ -406,7 +434,7 @@ AXION_HD_CALL Real evaluate(const Team& team, const Problem<Real>& p) {
   team.for_each(p.m.effort_count, [&](int i) { evaluate_effort(p, i); });
   team.for_each(p.contact_count, [&](int i) { evaluate_contact(p, i); });
   team.for_each(p.m.body_count, [&](int b) { evaluate_dynamics(p, b); });
-  const Real rows = greatest_ratio(team, p.w.natural, p.w.row_tolerance, p.row_count());
+  const Real rows = greatest_ratio(team, p.w.natural_residual, p.w.row_tolerance, p.row_count());
   const Real bodies = greatest_ratio(team, p.w.body_residual, p.w.body_tolerance, 2 * p.m.body_count);
   return rows > bodies || rows != rows ? rows : bodies;
 }

@@ -11,6 +11,7 @@
 
 #include "engine/math/small_matrix.hpp"
 #include "engine/problem/linearise.hpp"
+#include "engine/reference/reference_scratch.hpp"
 #include "engine/tree/tree_assembly.hpp"
 
 namespace axion::solver {
@@ -22,19 +23,19 @@ AXION_HD inline void find_links(const Team& team, const Problem<Real>& p) {
     int count = 0;
     for (int i = 0; i < p.contact_count; ++i) {
       const model::Contact<Real>& c = p.w.contacts[i];
-      p.w.link_of_contact[i] = -1;
+      p.w.reference.link_of_contact[i] = -1;
       if (in_scope(p, i, Scope::kTree)) continue;
       const bool joins = i > 0 && p.w.contacts[i - 1].body_a == c.body_a && p.w.contacts[i - 1].body_b == c.body_b;
-      if (!joins) p.w.link_start[count++] = i;
-      p.w.link_of_contact[i] = count - 1;
+      if (!joins) p.w.reference.link_start[count++] = i;
+      p.w.reference.link_of_contact[i] = count - 1;
     }
-    p.w.link_count[0] = count;
+    p.w.reference.link_count[0] = count;
   });
 }
 
 template <typename Real>
 AXION_HD inline int slot_count(const Problem<Real>& p) {
-  return 6 * (p.m.loop_count + p.w.link_count[0]);
+  return 6 * (p.m.loop_count + p.w.reference.link_count[0]);
 }
 
 // Where the slots of a group of contacts begin.
@@ -46,26 +47,27 @@ AXION_HD inline int slot_of_group(const Problem<Real>& p, int group) {
 // x_a − x_b of a group.
 template <typename Real>
 AXION_HD inline math::Vec3<Real> offset_of_group(const Problem<Real>& p, int group) {
-  const model::Contact<Real>& c = p.w.contacts[p.w.link_start[group]];
+  const model::Contact<Real>& c = p.w.contacts[p.w.reference.link_start[group]];
   return c.r_b - c.r_a;
 }
 
 // H and h of each group.
 template <typename Real, typename Team>
 AXION_HD_CALL void assemble_links(const Team& team, const Problem<Real>& p) {
-  team.for_each(p.w.link_count[0], [&](int group) {
-    Real H[6 * model::kPanelWidth] = {};
-    Real* h = p.w.link_offset + 6 * group;
+  team.for_each(p.w.reference.link_count[0], [&](int group) {
+    Real H[6 * kPanelWidth] = {};
+    Real* h = p.w.reference.link_offset + 6 * group;
     for (int k = 0; k < 6; ++k) h[k] = 0;
-    for (int i = p.w.link_start[group]; i < p.contact_count && p.w.link_of_contact[i] == group; ++i) {
-      add_contact<Team>(p, i, true, true, H, model::kPanelWidth);
+    for (int i = p.w.reference.link_start[group]; i < p.contact_count && p.w.reference.link_of_contact[i] == group;
+         ++i) {
+      add_contact<Team>(p, i, true, true, H, kPanelWidth);
       for (int k = 0; k < 3; ++k) {
         Real J[6];
         row_against(p.w.row[p.contact_base() + 3 * i + k], true, J);
         for (int r = 0; r < 6; ++r) h[r] += J[r] * p.w.contact_offset[3 * i + k];
       }
     }
-    for (int k = 0; k < 36; ++k) p.w.link_gain[36 * group + k] = H[k / 6 * model::kPanelWidth + k % 6];
+    for (int k = 0; k < 36; ++k) p.w.reference.link_gain[36 * group + k] = H[k / 6 * kPanelWidth + k % 6];
   });
 }
 
@@ -82,8 +84,8 @@ AXION_HD_CALL Impulse<Real> gather_links(const Problem<Real>& p, int b, const Re
     }
   }
   for (int k = p.w.contact_start[b]; k < p.w.contact_start[b + 1]; ++k) {
-    const int i = p.w.contact_list[k], group = p.w.link_of_contact[i];
-    if (group < 0 || p.w.link_start[group] != i) continue;
+    const int i = p.w.contact_list[k], group = p.w.reference.link_of_contact[i];
+    if (group < 0 || p.w.reference.link_start[group] != i) continue;
     const Real* slot = y + slot_of_group(p, group);
     const math::Vec3<Real> f{slot[0], slot[1], slot[2]}, torque{slot[3], slot[4], slot[5]};
     if (p.w.contacts[i].body_a == b) {
@@ -99,7 +101,7 @@ AXION_HD_CALL Impulse<Real> gather_links(const Problem<Real>& p, int b, const Re
 template <typename Real>
 AXION_HD inline void twist_of_group(const Problem<Real>& p, int group, const math::Vec3<Real>* v,
                                     const math::Vec3<Real>* omega, Real (&out)[6]) {
-  const model::Contact<Real>& c = p.w.contacts[p.w.link_start[group]];
+  const model::Contact<Real>& c = p.w.contacts[p.w.reference.link_start[group]];
   const math::Vec3<Real> linear = v[c.body_a] - v[c.body_b] - math::cross(omega[c.body_b], offset_of_group(p, group));
   const math::Vec3<Real> angular = omega[c.body_a] - omega[c.body_b];
   for (int k = 0; k < 3; ++k) out[k] = linear[k], out[3 + k] = angular[k];
@@ -108,9 +110,9 @@ AXION_HD inline void twist_of_group(const Problem<Real>& p, int group, const mat
 // S = X_a + T X_b Tᵀ, how wrenches of a group twist it when each body moves as X (body_inverse) says.
 template <typename Real>
 AXION_HD inline void group_mobility(const Problem<Real>& p, int group, Real (&S)[36]) {
-  const model::Contact<Real>& c = p.w.contacts[p.w.link_start[group]];
-  const Real* X_a = p.w.body_inverse + 36 * c.body_a;
-  const Real* X_b = p.w.body_inverse + 36 * c.body_b;
+  const model::Contact<Real>& c = p.w.contacts[p.w.reference.link_start[group]];
+  const Real* X_a = p.w.reference.body_mobility + 36 * c.body_a;
+  const Real* X_b = p.w.reference.body_mobility + 36 * c.body_b;
   const math::Vec3<Real> d = offset_of_group(p, group);
   // T = [1 −d×; 0 1]: Δω × d = −d × Δω
   Real T[36] = {};
@@ -140,7 +142,7 @@ AXION_HD inline Real loop_mobility(const Problem<Real>& p, const model::JointDat
     if (body < 0) continue;
     row_against(p.w.row[row], side == 0, J);
     row_against(impulse_row(p, column), side == 0, F);
-    math::multiply(p.w.body_inverse + 36 * body, 6, 6, F, moved);
+    math::multiply(p.w.reference.body_mobility + 36 * body, 6, 6, F, moved);
     for (int k = 0; k < 6; ++k) sum += J[k] * moved[k];
   }
   return sum;
@@ -152,7 +154,7 @@ AXION_HD_CALL void invert_link_blocks(const Team& team, const Problem<Real>& p) 
   team.for_each(p.m.loop_count, [&](int l) {
     const int j = joint_of_loop(p.m, l), size = joint_row_count(p.m, j);
     const model::JointData<Real>& joint = p.m.joints[j];
-    Real* block = p.w.link_block + 36 * l;
+    Real* block = p.w.reference.link_block + 36 * l;
     for (int r = 0; r < size; ++r) {
       for (int c = 0; c < size; ++c) {
         const int row = node_row(p, joint, r);
@@ -162,11 +164,11 @@ AXION_HD_CALL void invert_link_blocks(const Team& team, const Problem<Real>& p) 
     }
     math::invert_general(block, size, 6);
   });
-  team.for_each(p.w.link_count[0], [&](int group) {
+  team.for_each(p.w.reference.link_count[0], [&](int group) {
     Real S[36];
     group_mobility(p, group, S);
-    const Real* H = p.w.link_gain + 36 * group;
-    Real* block = p.w.link_block + 6 * slot_of_group(p, group);
+    const Real* H = p.w.reference.link_gain + 36 * group;
+    Real* block = p.w.reference.link_block + 6 * slot_of_group(p, group);
     for (int r = 0; r < 6; ++r) {
       for (int c = 0; c < 6; ++c) {
         Real sum = r == c ? Real(1) : Real(0);
@@ -192,16 +194,16 @@ AXION_HD_CALL void contract_links(const Team& team, const Problem<Real>& p, cons
       left[k] = constraints::row_velocity(p.w.row[row], joint.child, joint.parent, v, omega);
       left[k] += y != nullptr ? p.w.compliance[row] * y[6 * l + k] : p.w.residual[row];
     }
-    math::multiply(p.w.link_block + 36 * l, size, 6, left, out + 6 * l);
+    math::multiply(p.w.reference.link_block + 36 * l, size, 6, left, out + 6 * l);
     for (int k = size; k < 6; ++k) out[6 * l + k] = 0;
   });
-  team.for_each(p.w.link_count[0], [&](int group) {
+  team.for_each(p.w.reference.link_count[0], [&](int group) {
     Real w[6], left[6];
     twist_of_group(p, group, v, omega, w);
-    math::multiply(p.w.link_gain + 36 * group, 6, 6, w, left);
+    math::multiply(p.w.reference.link_gain + 36 * group, 6, 6, w, left);
     const int slot = slot_of_group(p, group);
-    for (int k = 0; k < 6; ++k) left[k] += y != nullptr ? y[slot + k] : p.w.link_offset[6 * group + k];
-    math::multiply(p.w.link_block + 6 * slot, 6, 6, left, out + slot);
+    for (int k = 0; k < 6; ++k) left[k] += y != nullptr ? y[slot + k] : p.w.reference.link_offset[6 * group + k];
+    math::multiply(p.w.reference.link_block + 6 * slot, 6, 6, left, out + slot);
   });
 }
 

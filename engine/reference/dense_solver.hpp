@@ -10,6 +10,7 @@
 #include "engine/base/assert.hpp"
 #include "engine/math/small_matrix.hpp"
 #include "engine/problem/linearise.hpp"
+#include "engine/reference/reference_scratch.hpp"
 #include "engine/tree/tree_nodes.hpp"
 
 namespace axion::solver {
@@ -65,7 +66,7 @@ AXION_HD inline void assemble_row_line(const Problem<Real>& p, int row, Real* li
 // One line of the system, its greatest entry scaled to one.
 template <typename Real>
 AXION_HD inline void assemble_line(const Problem<Real>& p, int n, int i) {
-  Real* line = p.w.dense + std::size_t(i) * n;
+  Real* line = p.w.reference.dense + std::size_t(i) * n;
   for (int c = 0; c < n; ++c) line[c] = 0;
   Real rhs = 0;
   if (i < 6 * p.m.body_count) {
@@ -77,26 +78,26 @@ AXION_HD inline void assemble_line(const Problem<Real>& p, int n, int i) {
   for (int c = 0; c < n; ++c) greatest = greater(greatest, std::abs(line[c]));
   const Real scale = greatest > Real(0) ? Real(1) / greatest : Real(1);
   for (int c = 0; c < n; ++c) line[c] *= scale;
-  p.w.dense_rhs[i] = scale * rhs;
+  p.w.reference.dense_rhs[i] = scale * rhs;
 }
 
 // Brings the greatest entry of column k to its diagonal, then clears what is below.
 template <typename Real, typename Team>
 AXION_HD inline void eliminate_column(const Team& team, const Problem<Real>& p, int n, int k) {
-  Real* A = p.w.dense;
-  Real* rhs = p.w.dense_rhs;
+  Real* A = p.w.reference.dense;
+  Real* rhs = p.w.reference.dense_rhs;
   const auto at = [n](int r, int c) { return std::size_t(r) * n + c; };
   team.for_each(1, [&](int) {
     int best = k;
     for (int r = k + 1; r < n; ++r) {
       if (std::abs(A[at(r, k)]) > std::abs(A[at(best, k)])) best = r;
     }
-    p.w.dense_pivot[0] = best;
+    p.w.reference.dense_pivot[0] = best;
     const Real t = rhs[k];
     rhs[k] = rhs[best], rhs[best] = t;
   });
   team.for_each(n - k, [&](int i) {
-    const int best = p.w.dense_pivot[0], c = k + i;
+    const int best = p.w.reference.dense_pivot[0], c = k + i;
     const Real t = A[at(k, c)];
     A[at(k, c)] = A[at(best, c)], A[at(best, c)] = t;
     if (c != k || std::abs(A[at(k, k)]) >= math::least_pivot<Real>()) return;
@@ -116,11 +117,11 @@ template <typename Real, typename Team>
 AXION_HD_CALL int solve_dense(const Team& team, const Problem<Real>& p) {
   const int nu = 6 * p.m.body_count, n = nu + p.row_count();
   AXION_ASSERT(n <= p.m.dense_unknowns);
-  Real* x = p.w.dense_rhs;
+  Real* x = p.w.reference.dense_rhs;
   team.for_each(n, [&](int i) { assemble_line(p, n, i); });
   for (int k = 0; k < n; ++k) eliminate_column(team, p, n, k);
   for (int k = n - 1; k >= 0; --k) {
-    const Real* A = p.w.dense;
+    const Real* A = p.w.reference.dense;
     team.for_each(1, [&](int) { x[k] /= A[std::size_t(k) * n + k]; });
     team.for_each(k, [&](int i) { x[i] -= A[std::size_t(i) * n + k] * x[k]; });
   }

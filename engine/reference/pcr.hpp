@@ -10,18 +10,20 @@
 
 namespace axion::solver {
 
-// pcr_r = J M̂⁻¹ g − r, and no impulses yet.
+// schur_residual = J M̂⁻¹ g − r, and no impulses yet.
 template <typename Real, typename Team>
 AXION_HD inline void start_pcr(const Team& team, const Problem<Real>& p) {
   const auto& w = p.w;
   team.for_each(p.m.body_count, [&](int b) {
-    w.pcr_v[b] = (Real(1) / constraints::body_mass(p.m, w, b)) * w.g_linear[b];
-    w.pcr_w[b] = w.I_hat_inverse[b] * w.g_angular[b];
+    w.reference.answer_linear[b] = (Real(1) / constraints::body_mass(p.m, w, b)) * w.g_linear[b];
+    w.reference.answer_angular[b] = w.reference.inertia_inverse[b] * w.g_angular[b];
   });
   team.for_each(p.row_count(), [&](int i) {
     int a, b;
     bodies_of_row(p, i, a, b);
-    w.pcr_r[i] = constraints::row_velocity(w.row[i], a, b, w.pcr_v, w.pcr_w) - w.residual[i];
+    w.reference.schur_residual[i] =
+        constraints::row_velocity(w.row[i], a, b, w.reference.answer_linear, w.reference.answer_angular) -
+        w.residual[i];
     w.dlambda[i] = 0;
   });
 }
@@ -37,41 +39,43 @@ AXION_HD_CALL int solve_pcr(const Team& team, const Problem<Real>& p) {
   prepare_schur(team, p);
   prepare_preconditioner(team, p);
   start_pcr(team, p);
-  precondition(team, p, w.pcr_r, w.pcr_z);
-  expand(team, p, w.pcr_z);
-  contract(team, p, w.pcr_z, w.pcr_az);
-  team.for_each(n, [&](int i) { w.pcr_p[i] = w.pcr_z[i], w.pcr_ap[i] = w.pcr_az[i]; });
-  const Real norm = dot(w.pcr_r, w.pcr_z);
-  Real rho = dot(w.pcr_z, w.pcr_az);
+  precondition(team, p, w.reference.schur_residual, w.reference.schur_z);
+  expand(team, p, w.reference.schur_z);
+  contract(team, p, w.reference.schur_z, w.reference.schur_az);
+  team.for_each(n, [&](int i) {
+    w.reference.schur_direction[i] = w.reference.schur_z[i], w.reference.schur_ap[i] = w.reference.schur_az[i];
+  });
+  const Real norm = dot(w.reference.schur_residual, w.reference.schur_z);
+  Real rho = dot(w.reference.schur_z, w.reference.schur_az);
   int iterations = 0;
   while (iterations < p.s.max_linear_iterations && norm > Real(0)) {
-    precondition(team, p, w.pcr_ap, w.pcr_q);
-    const Real curvature = dot(w.pcr_ap, w.pcr_q);
+    precondition(team, p, w.reference.schur_ap, w.reference.schur_q);
+    const Real curvature = dot(w.reference.schur_ap, w.reference.schur_q);
     if (!(curvature > Real(0))) break;
     ++iterations;
     const Real step = rho / curvature;
     team.for_each(n, [&](int i) {
-      w.dlambda[i] += step * w.pcr_p[i];
-      w.pcr_r[i] -= step * w.pcr_ap[i];
-      w.pcr_z[i] -= step * w.pcr_q[i];
+      w.dlambda[i] += step * w.reference.schur_direction[i];
+      w.reference.schur_residual[i] -= step * w.reference.schur_ap[i];
+      w.reference.schur_z[i] -= step * w.reference.schur_q[i];
     });
-    const Real left = dot(w.pcr_r, w.pcr_z);
+    const Real left = dot(w.reference.schur_residual, w.reference.schur_z);
     if (!(left > p.s.linear_tolerance * p.s.linear_tolerance * norm)) break;
-    expand(team, p, w.pcr_z);
-    contract(team, p, w.pcr_z, w.pcr_az);
-    const Real next = dot(w.pcr_z, w.pcr_az);
+    expand(team, p, w.reference.schur_z);
+    contract(team, p, w.reference.schur_z, w.reference.schur_az);
+    const Real next = dot(w.reference.schur_z, w.reference.schur_az);
     if (!(next > Real(0))) break;
     const Real beta = next / rho;
     rho = next;
     team.for_each(n, [&](int i) {
-      w.pcr_p[i] = w.pcr_z[i] + beta * w.pcr_p[i];
-      w.pcr_ap[i] = w.pcr_az[i] + beta * w.pcr_ap[i];
+      w.reference.schur_direction[i] = w.reference.schur_z[i] + beta * w.reference.schur_direction[i];
+      w.reference.schur_ap[i] = w.reference.schur_az[i] + beta * w.reference.schur_ap[i];
     });
   }
   expand(team, p, w.dlambda);
   team.for_each(p.m.body_count, [&](int b) {
-    w.du_linear[b] = w.pcr_v[b] - (Real(1) / constraints::body_mass(p.m, w, b)) * w.g_linear[b];
-    w.du_angular[b] = w.pcr_w[b] - w.I_hat_inverse[b] * w.g_angular[b];
+    w.du_linear[b] = w.reference.answer_linear[b] - (Real(1) / constraints::body_mass(p.m, w, b)) * w.g_linear[b];
+    w.du_angular[b] = w.reference.answer_angular[b] - w.reference.inertia_inverse[b] * w.g_angular[b];
   });
   return iterations;
 }

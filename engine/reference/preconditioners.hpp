@@ -14,27 +14,29 @@
 
 namespace axion::solver {
 
-// The inverse of loop joint j's block at `block`, with the stride of a node. Its rows are locks: its axes are free.
+// The inverse of the block of the joint that closes loop l. Its rows are locks: its axes are free.
 template <typename Real>
-AXION_HD inline void invert_joint_block(const Problem<Real>& p, int j, Real* block) {
+AXION_HD inline void invert_loop_block(const Problem<Real>& p, int l) {
+  const int j = joint_of_loop(p.m, l), size = joint_row_count(p.m, j);
   const model::JointData<Real>& joint = p.m.joints[j];
-  const int size = joint_row_count(p.m, j);
+  Real* block = p.w.reference.loop_block + l * kNodeSize * kNodeSize;
   for (int r = 0; r < size; ++r) {
     for (int c = 0; c < size; ++c) {
-      block[r * model::kNodeSize + c] =
+      block[r * kNodeSize + c] =
           schur_entry(p, node_row(p, joint, r), node_row(p, joint, c), joint.child, joint.parent);
     }
   }
-  math::invert_positive(block, size, model::kNodeSize);
+  math::invert_positive(block, size, kNodeSize);
 }
 
 template <typename Real>
-AXION_HD inline void apply_joint_block(const Problem<Real>& p, int j, const Real* block, const Real* x, Real* y) {
+AXION_HD inline void apply_loop_block(const Problem<Real>& p, int l, const Real* x, Real* y) {
+  const int j = joint_of_loop(p.m, l), size = joint_row_count(p.m, j);
   const model::JointData<Real>& joint = p.m.joints[j];
-  Real in[model::kNodeSize], out[model::kNodeSize];
-  const int size = joint_row_count(p.m, j);
+  const Real* block = p.w.reference.loop_block + l * kNodeSize * kNodeSize;
+  Real in[kNodeSize], out[kNodeSize];
   for (int k = 0; k < size; ++k) in[k] = x[node_row(p, joint, k)];
-  math::multiply(block, size, model::kNodeSize, in, out);
+  math::multiply(block, size, kNodeSize, in, out);
   for (int k = 0; k < size; ++k) y[node_row(p, joint, k)] = out[k];
 }
 
@@ -42,7 +44,7 @@ template <typename Real>
 AXION_HD inline void invert_contact_block(const Problem<Real>& p, int i) {
   const int row = p.contact_base() + 3 * i;
   const model::Contact<Real>& c = p.w.contacts[i];
-  Real* block = p.w.contact_block + 9 * i;
+  Real* block = p.w.reference.contact_block + 9 * i;
   for (int r = 0; r < 3; ++r) {
     for (int k = 0; k < 3; ++k) block[3 * r + k] = schur_entry(p, row + r, row + k, c.body_a, c.body_b);
   }
@@ -52,7 +54,7 @@ AXION_HD inline void invert_contact_block(const Problem<Real>& p, int i) {
 template <typename Real>
 AXION_HD inline void apply_contact_block(const Problem<Real>& p, int i, const Real* x, Real* y) {
   const int row = p.contact_base() + 3 * i;
-  math::multiply(p.w.contact_block + 9 * i, 3, 3, x + row, y + row);
+  math::multiply(p.w.reference.contact_block + 9 * i, 3, 3, x + row, y + row);
 }
 
 // The block of S over the tree, factorised: contacts with the world are condensed by G = C⁻¹.
@@ -68,9 +70,7 @@ AXION_HD inline void prepare_tree_preconditioner(const Team& team, const Problem
       G[k] = k % 4 == 0 ? Real(1) / p.w.compliance[p.contact_base() + 3 * i + k / 4] : Real(0);
   });
   factorise_and_solve(team, p, Scope::kTree, TreeRhs<Real>{});
-  // Loops are no nodes of the tree: their place among the nodes is free.
-  team.for_each(p.m.loop_count,
-                [&](int l) { invert_joint_block(p, joint_of_loop(p.m, l), p.w.node + l * model::kNodeStride); });
+  team.for_each(p.m.loop_count, [&](int l) { invert_loop_block(p, l); });
 }
 
 template <typename Real, typename Team>
@@ -80,12 +80,11 @@ AXION_HD_CALL void apply_tree_preconditioner(const Team& team, const Problem<Rea
   });
   const TreeRhs<Real> rhs{nullptr, nullptr, x, p.w.contact_offset};
   solve_again(team, p, Scope::kTree, rhs);
-  read_velocities(team, p, p.w.pcr_v, p.w.pcr_w);
+  read_velocities(team, p, p.w.reference.answer_linear, p.w.reference.answer_angular);
   read_joint_impulses(team, p, Scope::kTree, y);
-  read_condensed_impulses(team, p, Scope::kTree, rhs, p.w.pcr_v, p.w.pcr_w, y);
+  read_condensed_impulses(team, p, Scope::kTree, rhs, p.w.reference.answer_linear, p.w.reference.answer_angular, y);
   team.for_each(p.row_count(), [&](int i) { y[i] = -y[i]; });
-  team.for_each(p.m.loop_count,
-                [&](int l) { apply_joint_block(p, joint_of_loop(p.m, l), p.w.node + l * model::kNodeStride, x, y); });
+  team.for_each(p.m.loop_count, [&](int l) { apply_loop_block(p, l, x, y); });
   team.for_each(p.contact_count, [&](int i) {
     if (!in_scope(p, i, Scope::kTree)) apply_contact_block(p, i, x, y);
   });
@@ -97,17 +96,17 @@ AXION_HD_CALL void prepare_preconditioner(const Team& team, const Problem<Real>&
   if (p.s.linear_solver == model::LinearSolver::kPcrTree) {
     prepare_tree_preconditioner(team, p);
   } else {
-    team.for_each(p.row_count(), [&](int i) { p.w.pcr_d[i] = Real(1) / schur_diagonal(p, i); });
+    team.for_each(p.row_count(), [&](int i) { p.w.reference.diagonal_inverse[i] = Real(1) / schur_diagonal(p, i); });
   }
 }
 
-// y = approximately S⁻¹ x; uses pcr_v and pcr_w.
+// y = approximately S⁻¹ x; uses answer_linear and answer_angular.
 template <typename Real, typename Team>
 AXION_HD_CALL void precondition(const Team& team, const Problem<Real>& p, const Real* x, Real* y) {
   if (p.s.linear_solver == model::LinearSolver::kPcrTree) {
     apply_tree_preconditioner(team, p, x, y);
   } else {
-    team.for_each(p.row_count(), [&](int i) { y[i] = p.w.pcr_d[i] * x[i]; });
+    team.for_each(p.row_count(), [&](int i) { y[i] = p.w.reference.diagonal_inverse[i] * x[i]; });
   }
 }
 

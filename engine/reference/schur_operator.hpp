@@ -5,24 +5,25 @@
 #pragma once
 
 #include "engine/problem/linearise.hpp"
+#include "engine/reference/reference_scratch.hpp"
 #include "engine/tree/tree_nodes.hpp"
 
 namespace axion::solver {
 
-// I_hat_inverse; before everything else here.
+// inertia_inverse; before everything else here.
 template <typename Real, typename Team>
 AXION_HD inline void prepare_schur(const Team& team, const Problem<Real>& p) {
   team.for_each(p.m.body_count,
-                [&](int b) { p.w.I_hat_inverse[b] = math::inverse(p.w.I_world[b] + p.w.K_geometric[b]); });
+                [&](int b) { p.w.reference.inertia_inverse[b] = math::inverse(p.w.I_world[b] + p.w.K_geometric[b]); });
 }
 
-// pcr_v, pcr_w = M̂⁻¹ Jᵀ x
+// answer_linear, answer_angular = M̂⁻¹ Jᵀ x
 template <typename Real, typename Team>
 AXION_HD_CALL void expand(const Team& team, const Problem<Real>& p, const Real* x) {
   team.for_each(p.m.body_count, [&](int b) {
     const Impulse<Real> sum = gather_impulse(p, b, p.w.row, x);
-    p.w.pcr_v[b] = (Real(1) / constraints::body_mass(p.m, p.w, b)) * sum.linear;
-    p.w.pcr_w[b] = p.w.I_hat_inverse[b] * sum.angular;
+    p.w.reference.answer_linear[b] = (Real(1) / constraints::body_mass(p.m, p.w, b)) * sum.linear;
+    p.w.reference.answer_angular[b] = p.w.reference.inertia_inverse[b] * sum.angular;
   });
 }
 
@@ -32,7 +33,8 @@ AXION_HD_CALL void contract(const Team& team, const Problem<Real>& p, const Real
   team.for_each(p.row_count(), [&](int i) {
     int a, b;
     bodies_of_row(p, i, a, b);
-    y[i] = constraints::row_velocity(p.w.row[i], a, b, p.w.pcr_v, p.w.pcr_w) + p.w.compliance[i] * x[i];
+    y[i] = constraints::row_velocity(p.w.row[i], a, b, p.w.reference.answer_linear, p.w.reference.answer_angular) +
+           p.w.compliance[i] * x[i];
   });
 }
 
@@ -41,8 +43,9 @@ template <typename Real>
 AXION_HD inline Real schur_entry(const Problem<Real>& p, int i, int k, int a, int b) {
   const model::Row<Real>&row = p.w.row[i], &column = p.w.row[k];
   const Real ll = math::dot(row.l, column.l);
-  Real s = ll / constraints::body_mass(p.m, p.w, a) + math::dot(row.k_a, p.w.I_hat_inverse[a] * column.k_a);
-  if (b >= 0) s += ll / constraints::body_mass(p.m, p.w, b) + math::dot(row.k_b, p.w.I_hat_inverse[b] * column.k_b);
+  Real s = ll / constraints::body_mass(p.m, p.w, a) + math::dot(row.k_a, p.w.reference.inertia_inverse[a] * column.k_a);
+  if (b >= 0)
+    s += ll / constraints::body_mass(p.m, p.w, b) + math::dot(row.k_b, p.w.reference.inertia_inverse[b] * column.k_b);
   return i == k ? s + p.w.compliance[i] : s;
 }
 

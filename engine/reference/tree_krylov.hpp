@@ -15,60 +15,34 @@ namespace axion::solver {
 
 inline constexpr int kKrylovPatience = 12;  // iterations without a smaller residual before it gives up
 
-// body_inverse: the velocity block of each body in K⁻¹, from the roots to the leaves.
-template <typename Real, typename Team>
-AXION_HD inline void invert_tree_diagonal(const Team& team, const Problem<Real>& p) {
-  for (int b = 0; b < p.m.body_count; ++b) {
-    const int node = node_of_body(p, b), size = node_size(p, node);
-    const int start = p.w.coupling_start[node], count = coupling_end(p, node) - start;
-    team.for_each(6, [&](int column) {
-      Real y[model::kNodeSize] = {};
-      y[column] = 1;
-      solve_column(p.w.node + node * model::kNodeStride, size, y);
-      Real passed[6], moved[6] = {};
-      if (count > 0) {  // the parent; a tree has no other
-        const Real* L = p.w.coupling_lower + start * model::kCouplingStride;
-        for (int r = 0; r < 6; ++r) {
-          passed[r] = 0;
-          for (int c = 0; c < size; ++c) passed[r] += L[r * model::kNodeSize + c] * y[c];
-        }
-        math::multiply(p.w.body_inverse + 36 * body_of_node(p, p.w.coupling_node[start]), 6, 6, passed, moved);
-      }
-      const Real* Y = p.w.coupling_upper + start * model::kCouplingStride;
-      for (int r = 0; r < 6; ++r) {
-        Real sum = y[r];
-        for (int c = 0; c < 6 && count > 0; ++c) sum += Y[model::kPanelWidth * r + c] * moved[c];
-        p.w.body_inverse[36 * b + 6 * r + column] = sum;
-      }
-    });
-  }
-}
-
-// pcr_v, pcr_w = what K answers to the links' impulses y and to a system (g, r, e) with the given parts.
+// answer_linear, answer_angular: what K answers to the impulses y of the links and to a system (g, r, e) with the given
+// parts.
 template <typename Real, typename Team>
 AXION_HD inline void move_tree(const Team& team, const Problem<Real>& p, const Real* y, const TreeRhs<Real>& given) {
   team.for_each(p.m.body_count, [&](int b) {
     const Impulse<Real> sum = gather_links(p, b, y);
-    p.w.pcr_v[b] = (given.linear == nullptr ? math::Vec3<Real>{} : given.linear[b]) - sum.linear;
-    p.w.pcr_w[b] = (given.angular == nullptr ? math::Vec3<Real>{} : given.angular[b]) - sum.angular;
+    p.w.reference.answer_linear[b] = (given.linear == nullptr ? math::Vec3<Real>{} : given.linear[b]) - sum.linear;
+    p.w.reference.answer_angular[b] = (given.angular == nullptr ? math::Vec3<Real>{} : given.angular[b]) - sum.angular;
   });
-  solve_again(team, p, Scope::kTree, TreeRhs<Real>{p.w.pcr_v, p.w.pcr_w, given.row, given.contact});
-  read_velocities(team, p, p.w.pcr_v, p.w.pcr_w);
+  solve_again(team, p, Scope::kTree,
+              TreeRhs<Real>{p.w.reference.answer_linear, p.w.reference.answer_angular, given.row, given.contact});
+  read_velocities(team, p, p.w.reference.answer_linear, p.w.reference.answer_angular);
 }
 
 // out = blocks (C_c + J_c K⁻¹ F_cᵀ) y
 template <typename Real, typename Team>
 AXION_HD inline void apply_links(const Team& team, const Problem<Real>& p, const Real* y, Real* out) {
   move_tree(team, p, y, TreeRhs<Real>{});
-  contract_links(team, p, p.w.pcr_v, p.w.pcr_w, y, out);
+  contract_links(team, p, p.w.reference.answer_linear, p.w.reference.answer_angular, y, out);
 }
 
-// Solves for the links, right-hand side in pcr_r; the solution is in pcr_d. Returns the iterations taken.
+// Solves for the links, right-hand side in link_residual; the solution is in link_best. Returns the iterations taken.
 template <typename Real, typename Team>
 AXION_HD inline int iterate_links(const Team& team, const Problem<Real>& p) {
   const int n = slot_count(p);
-  Real *r = p.w.pcr_r, *shadow = p.w.pcr_z, *direction = p.w.pcr_p, *v = p.w.pcr_ap, *t = p.w.pcr_az, *x = p.w.pcr_q;
-  Real* best_x = p.w.pcr_d;
+  Real *r = p.w.reference.link_residual, *shadow = p.w.reference.link_shadow, *direction = p.w.reference.link_direction,
+       *v = p.w.reference.link_ap, *t = p.w.reference.link_ar, *x = p.w.reference.link_slots;
+  Real* best_x = p.w.reference.link_best;
   const auto dot = [&](const Real* a, const Real* b) {
     return team.template sum<Real>(n, [&](int i) { return a[i] * b[i]; });
   };
@@ -106,17 +80,20 @@ AXION_HD inline int iterate_links(const Team& team, const Problem<Real>& p) {
 template <typename Real, typename Team>
 AXION_HD_CALL int solve_tree_krylov(const Team& team, const Problem<Real>& p) {
   const TreeRhs<Real> rhs = newton_rhs(p);
-  const Real* y = p.w.pcr_d;
+  const Real* y = p.w.reference.link_best;
   factorise_and_solve(team, p, Scope::kTree, rhs);
-  read_velocities(team, p, p.w.pcr_v, p.w.pcr_w);
-  invert_tree_diagonal(team, p);
+  read_velocities(team, p, p.w.reference.answer_linear, p.w.reference.answer_angular);
+  invert_tree_diagonal(team, p, p.w.reference.body_mobility);
   assemble_links(team, p);
   invert_link_blocks(team, p);
-  contract_links(team, p, p.w.pcr_v, p.w.pcr_w, static_cast<const Real*>(nullptr), p.w.pcr_r);
-  team.for_each(slot_count(p), [&](int i) { p.w.pcr_r[i] = -p.w.pcr_r[i]; });
+  contract_links(team, p, p.w.reference.answer_linear, p.w.reference.answer_angular, static_cast<const Real*>(nullptr),
+                 p.w.reference.link_residual);
+  team.for_each(slot_count(p), [&](int i) { p.w.reference.link_residual[i] = -p.w.reference.link_residual[i]; });
   const int iterations = iterate_links(team, p);
   move_tree(team, p, y, rhs);
-  team.for_each(p.m.body_count, [&](int b) { p.w.du_linear[b] = p.w.pcr_v[b], p.w.du_angular[b] = p.w.pcr_w[b]; });
+  team.for_each(p.m.body_count, [&](int b) {
+    p.w.du_linear[b] = p.w.reference.answer_linear[b], p.w.du_angular[b] = p.w.reference.answer_angular[b];
+  });
   read_joint_impulses(team, p, Scope::kTree, p.w.dlambda);
   read_condensed_impulses(team, p, Scope::kWhole, rhs, p.w.du_linear, p.w.du_angular, p.w.dlambda);
   team.for_each(p.m.loop_count, [&](int l) {

@@ -34,13 +34,13 @@ template <typename Real, typename Team>
 AXION_HD inline void note_touches(const Team& team, const solver::Problem<Real>& p) {
   team.for_each(p.contact_count, [&](int i) {
     const int row = p.contact_base() + 3 * i;
-    p.w.natural[row] = Real(static_cast<int>(touch_of(p, i, row)));
+    p.w.natural_residual[row] = Real(static_cast<int>(touch_of(p, i, row)));
   });
 }
 
 template <typename Real>
 AXION_HD inline Touch noted_touch(const solver::Problem<Real>& p, int i) {
-  return static_cast<Touch>(static_cast<int>(p.w.natural[p.contact_base() + 3 * i]));
+  return static_cast<Touch>(static_cast<int>(p.w.natural_residual[p.contact_base() + 3 * i]));
 }
 
 // The share of the last step's impulses that its debt is.

@@ -11,9 +11,9 @@
 #include "engine/base/client_array.hpp"
 #include "engine/model/step_settings.hpp"
 #include "engine/model/step_statistics.hpp"
-#include "engine/model/world_layout.hpp"
 #include "engine/step/step_world.hpp"
 #include "engine/step/synchronise.hpp"
+#include "engine/step/world_layout.hpp"
 #include "engine/step/write_field.hpp"
 
 namespace axion::step {
@@ -39,7 +39,7 @@ struct StepJob {
   model::ModelView<Real> m;
   model::UserLayout<Real> user;
   model::StepSettings<Real> settings;
-  std::byte* worlds = nullptr;                  // world blocks of the batch (model/world_layout.hpp)
+  std::byte* worlds = nullptr;                  // world blocks of the batch (step/world_layout.hpp)
   std::size_t world_stride = 0;                 // bytes
   const std::int32_t* world_indices = nullptr;  // [world_count], or null: all in order
   int world_count = 0;
@@ -167,7 +167,7 @@ AXION_HD inline void run_steps(const Team& team, const StepJob<Real>& job, const
 template <typename Real, team::Team Team>
 AXION_HD inline void run_row(const Team& team, const StepJob<Real>& job, int row, std::byte* scratch) {
   const int world = job.world_indices == nullptr ? row : job.world_indices[row];
-  run_steps(team, job, model::bind_world(job.m, job.worlds + world * job.world_stride, scratch), row);
+  run_steps(team, job, bind_world(job.m, job.worlds + world * job.world_stride, scratch), row);
 }
 
 }  // namespace axion::step

@@ -12,6 +12,7 @@
 #include "engine/collide/review_contacts.hpp"
 #include "engine/newton/newton.hpp"
 #include "engine/step/outcome.hpp"
+#include "engine/step/world_view.hpp"
 
 namespace axion::step {
 
@@ -39,8 +40,8 @@ AXION_HD inline void scale_rows(const Team& team, const solver::Problem<Real>& p
 // Largest residual of a range of rows, in its units or in multiples of its tolerance.
 template <typename Real, typename Team>
 AXION_HD inline void record_rows(const Team& team, const solver::Problem<Real>& p, int block, int start, int count) {
-  const Real raw = team.template max<Real>(count, [&](int i) { return p.w.natural[start + i]; });
-  const Real normalised = solver::greatest_ratio(team, p.w.natural + start, p.w.row_tolerance + start, count);
+  const Real raw = team.template max<Real>(count, [&](int i) { return p.w.natural_residual[start + i]; });
+  const Real normalised = solver::greatest_ratio(team, p.w.natural_residual + start, p.w.row_tolerance + start, count);
   team.for_each(1, [&](int) {
     model::StepRecord& r = *p.w.record;
     if (static_cast<float>(raw) > r.residual[block]) r.residual[block] = static_cast<float>(raw);
@@ -66,9 +67,9 @@ AXION_HD_CALL void record_residuals(const Team& team, const solver::Problem<Real
   record_rows(team, p, 2, p.limit_base(), p.m.limit_count);
   const auto contact_rows = [&](int block, int offset) {
     const int start = p.contact_base() + offset;
-    const Real r = team.template max<Real>(p.contact_count, [&](int i) { return p.w.natural[start + 3 * i]; });
+    const Real r = team.template max<Real>(p.contact_count, [&](int i) { return p.w.natural_residual[start + 3 * i]; });
     const Real n = team.template max<Real>(
-        p.contact_count, [&](int i) { return p.w.natural[start + 3 * i] / p.w.row_tolerance[start + 3 * i]; });
+        p.contact_count, [&](int i) { return p.w.natural_residual[start + 3 * i] / p.w.row_tolerance[start + 3 * i]; });
     team.for_each(1, [&](int) {
       model::StepRecord& rec = *p.w.record;
       if (static_cast<float>(r) > rec.residual[block]) rec.residual[block] = static_cast<float>(r);
@@ -147,9 +148,9 @@ AXION_HD_CALL void accept(const Team& team, const solver::Problem<Real>& p) {
     constraints::evaluate_joint<constraints::JointParts::kCoordinates>(p.m, p.m.joints[j], w.x, w.q, w.axis_position,
                                                                        e);
     for (int k = 0; k < p.m.joints[j].axis_count; ++k) w.axis_position[p.m.joints[j].axis_start + k] = e.coordinate[k];
-    w.blend[j] = e.anchor_error;
+    w.step.anchor_error[j] = e.anchor_error;
   });
-  const Real joint_error = team.template max<Real>(p.m.joint_count, [&](int j) { return w.blend[j]; });
+  const Real joint_error = team.template max<Real>(p.m.joint_count, [&](int j) { return w.step.anchor_error[j]; });
   const Real penetration = team.template max<Real>(p.contact_count, [&](int i) { return -w.contact_gap[i]; });
   team.for_each(1, [&](int) {
     w.warm_count[0] = p.contact_count;
@@ -192,7 +193,7 @@ AXION_HD inline SolvedContacts<Real> solve_contacts(const Team& team, solver::Pr
     solved = p.contact_count;
     const int missed = collide::find_missed(team, p.m, p.w, p.s, contacts);
     if (missed > 0 && review < collide::kReviews && contacts.count < p.m.contact_capacity) {
-      team.for_each(solved, [&](int i) { p.w.solved[i] = solver::kept_contact(p, i, Real(0)); });
+      solver::keep_contacts(team, p);
       collide::add_missed(team, p.m, p.w, review, missed, contacts);
       continue;
     }

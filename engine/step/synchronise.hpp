@@ -116,7 +116,7 @@ AXION_HD_CALL void owe_forces(const Team& team, const solver::Problem<Real>& p) 
     w.omega_plus[b] = w.omega[b] + w.I_inverse[b] * (sum.angular + h * w.torque_before[b]);
     w.g_linear[b] = w.g_angular[b] = math::Vec3<Real>{};
     w.K_geometric[b] = {};
-    w.D[b] = math::Mat3<Real>::identity();
+    w.rotation_derivative[b] = math::Mat3<Real>::identity();
   });
 }
 
@@ -215,27 +215,28 @@ AXION_HD_CALL Real allowed_share(const solver::Problem<Real>& p, int i, int row,
   return share;
 }
 
-// best_v[b].x: the share of its change that body b may take, by what its tree's contacts allow. Returns whether any is
+// body_share: the share of its change that body b may take, by what its tree's contacts allow. Returns whether any is
 // cut short.
 template <typename Real, typename Team>
 AXION_HD_CALL bool bound_changes(const Team& team, const solver::Problem<Real>& p, bool held) {
   const auto& w = p.w;
   const Real cut = team.template max<Real>(p.contact_count, [&](int i) {
-    w.contact_rebound[i] = allowed_share(p, i, p.contact_base() + 3 * i, held);
-    return 1 - w.contact_rebound[i];
+    w.step.contact_share[i] = allowed_share(p, i, p.contact_base() + 3 * i, held);
+    return 1 - w.step.contact_share[i];
   });
   if (cut == Real(0)) return false;
   team.for_each(1, [&](int) {
-    for (int b = 0; b < p.m.body_count; ++b) w.best_v[b].x = 1;
+    for (int b = 0; b < p.m.body_count; ++b) w.step.body_share[b] = 1;
     const auto lower = [&](int b, Real share) {
-      if (b >= 0 && share < w.best_v[b].x) w.best_v[b].x = share;
+      if (b >= 0 && share < w.step.body_share[b]) w.step.body_share[b] = share;
     };
     for (int i = 0; i < p.contact_count; ++i) {
-      lower(w.contacts[i].body_a, w.contact_rebound[i]), lower(w.contacts[i].body_b, w.contact_rebound[i]);
+      lower(w.contacts[i].body_a, w.step.contact_share[i]), lower(w.contacts[i].body_b, w.step.contact_share[i]);
     }
-    for (int b = p.m.body_count - 1; b >= 0; --b) lower(p.m.bodies[b].parent, w.best_v[b].x);  // parents come first
+    for (int b = p.m.body_count - 1; b >= 0; --b)
+      lower(p.m.bodies[b].parent, w.step.body_share[b]);  // parents come first
     for (int b = 0; b < p.m.body_count; ++b) {
-      if (p.m.bodies[b].parent >= 0) w.best_v[b].x = w.best_v[p.m.bodies[b].parent].x;
+      if (p.m.bodies[b].parent >= 0) w.step.body_share[b] = w.step.body_share[p.m.bodies[b].parent];
     }
   });
   return true;
@@ -265,7 +266,7 @@ AXION_HD_CALL void synchronise(const Team& team, const model::ModelView<Real>& m
   if (!trees) synchronise_whole(team, p, held);
   const bool cut = bound_changes(team, p, held);
   team.for_each(m.body_count, [&](int b) {
-    const Real share = cut ? w.best_v[b].x : Real(1);
+    const Real share = cut ? w.step.body_share[b] : Real(1);
     w.v_at_pose[b] = w.v[b] + share * (w.v_plus[b] - w.v[b]);
     w.omega_at_pose[b] = w.omega[b] + share * (w.omega_plus[b] - w.omega[b]);
   });

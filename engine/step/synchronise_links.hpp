@@ -122,7 +122,7 @@ AXION_HD inline void push_link(const solver::Problem<Real>& p, int i, int k, Rea
 template <typename Real, typename Team>
 AXION_HD inline void clear_panels(const Team& team, const solver::Problem<Real>& p) {
   team.for_each(p.m.body_count, [&](int b) {
-    for (int k = 0; k < 6 * model::kPanelWidth; ++k) tree_body(p, b).panel(0)[k] = 0;
+    for (int k = 0; k < 6 * solver::kPanelWidth; ++k) tree_body(p, b).panel(0)[k] = 0;
   });
 }
 
@@ -144,11 +144,11 @@ AXION_HD inline void solve_links(Real* system, int rows) {
 // Adds to the changes of all bodies what the links make of them.
 template <typename Real, typename Team>
 AXION_HD_CALL void hold_links(const Team& team, const solver::Problem<Real>& p, const TreeLinks& links) {
-  constexpr int width = model::kPanelWidth;
+  constexpr int width = solver::kPanelWidth;
   const int rows = 3 * links.count, stride = rows + 1;
-  Real* system = p.w.thread_work;                   // 1 + G J V Jᵀ, and −G J δ⁰
-  Real* product = p.w.thread_work + rows * stride;  // J V Jᵀ, and J δ⁰
-  static_assert(2 * 3 * kMostLinks * (3 * kMostLinks + 1) <= model::kThreadWork);
+  Real* system = solver::workspace(p);     // 1 + G J V Jᵀ, and −G J δ⁰
+  Real* product = system + rows * stride;  // J V Jᵀ, and J δ⁰
+  static_assert(2 * 3 * kMostLinks * (3 * kMostLinks + 1) <= solver::kWorkspace);
   team.for_each(rows, [&](int x) {
     product[stride * x + rows] = link_velocity(p, links.contact[x / 3], x % 3,
                                                [&](const TreeBody<Real>& body, int r) { return body.change()[r]; });

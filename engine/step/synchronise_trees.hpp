@@ -208,7 +208,7 @@ AXION_HD AXION_INLINED inline void meet_axes(const Team& team, const TreeBody<Re
     });
   });
   if (symmetric) return;
-  team.for_each(model::kPanelWidth, [&](int r) {
+  team.for_each(solver::kPanelWidth, [&](int r) {
     for (int k = 0; k < n; ++k) body.against(k)[r] = r < 6 ? dot_six(body.row(r), body.axis(k)) : Real(0);
     if (r < 6) body.row(6)[r] -= dot_six(body.row(r), body.change());
   });
@@ -300,7 +300,7 @@ AXION_HD inline void change_body(const solver::Problem<Real>& p, int b) {
   Real* change = body.change();
   if (p.m.bodies[b].joint < 0) return;
   const int n = freedoms(p.m.joints[p.m.bodies[b].joint]), parent = p.m.bodies[b].parent;
-  Real before[model::kPanelWidth] = {};
+  Real before[solver::kPanelWidth] = {};
   if (parent >= 0) {
     const Real* of = tree_body(p, parent).change();
     const math::Vec3<Real> turn{of[3], of[4], of[5]};

@@ -4,14 +4,15 @@
 #include <type_traits>
 
 #include "engine/step/owed_forces.hpp"
+#include "engine/step/step_scratch.hpp"
 #include "engine/tree/tree_assembly.hpp"
 
 namespace axion::step {
 
-// What is kept of a body in its place of WorldView::node, in rows of kPanelWidth numbers, of which six count.
+// What is kept of a body in its place of StepScratch::tree_body, in rows of kPanelWidth numbers, of which six count.
 template <typename Real>
 struct TreeBody {
-  static constexpr int kWidth = model::kPanelWidth, kRows = 33;
+  static constexpr int kWidth = solver::kPanelWidth, kRows = 33;
   Real* at;
   AXION_HD Real* row(int r) const { return at + kWidth * r; }             // [7] I, and p
   AXION_HD Real* axis(int k) const { return at + kWidth * (7 + k); }      // [3] S by columns
@@ -30,11 +31,11 @@ struct TreeBody {
     return at[kWidth * 20 + 7];
   }  // whether three hinges lie in a plane, and have lost a freedom
 };
-static_assert(TreeBody<float>::kWidth * TreeBody<float>::kRows <= model::kNodeStride);
+static_assert(TreeBody<float>::kWidth * TreeBody<float>::kRows <= kTreeBodyStride);
 
 template <typename Real>
 AXION_HD inline TreeBody<Real> tree_body(const solver::Problem<Real>& p, int b) {
-  return {p.w.node + b * model::kNodeStride};
+  return {p.w.step.tree_body + b * kTreeBodyStride};
 }
 
 template <typename Real>
@@ -46,11 +47,11 @@ AXION_HD inline void store_pair(Real* to, const math::Vec3<Real>& linear, const 
 // Rows are taken in parts, as many numbers as a register holds.
 template <typename Team, typename Real>
 AXION_HD constexpr int row_lanes() {
-  return team::pack_lanes<Team, Real>(model::kPanelWidth);
+  return team::pack_lanes<Team, Real>(solver::kPanelWidth);
 }
 template <typename Team, typename Real>
 AXION_HD constexpr int row_parts() {
-  return model::kPanelWidth / row_lanes<Team, Real>();
+  return solver::kPanelWidth / row_lanes<Team, Real>();
 }
 template <typename Team, typename Real>
 AXION_HD AXION_INLINED inline lanes::Pack<Real, row_lanes<Team, Real>()> load_part(const Real* row, int part) {

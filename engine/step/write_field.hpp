@@ -13,7 +13,7 @@
 #include "engine/constraints/joint_rows.hpp"
 #include "engine/model/fields.hpp"
 #include "engine/model/user_layout.hpp"
-#include "engine/model/world_view.hpp"
+#include "engine/step/world_view.hpp"
 
 namespace axion::step {
 

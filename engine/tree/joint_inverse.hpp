@@ -20,19 +20,19 @@ inline constexpr int kBodyBlock = 36;
 // Right-hand side and solution of a body's node: its velocity, then the rows of its joint.
 template <typename Real>
 AXION_HD inline Real* body_unknowns(const Problem<Real>& p, int b) {
-  return p.w.node_rhs + node_of_body(p, b) * model::kNodeSize;
+  return p.w.tree.node_rhs + node_of_body(p, b) * kNodeSize;
 }
 
 // Node b with its joint rows alone, right-hand side −g and −r; and both blocks to its parent.
 template <typename Real>
 AXION_HD_CALL void assemble_joint_node(const Problem<Real>& p, int b) {
-  Real* K = p.w.node + node_of_body(p, b) * model::kNodeStride;
+  Real* K = p.w.tree.node + node_of_body(p, b) * kNodeStride;
   Real* rhs = body_unknowns(p, b);
-  Real* upper = p.w.joint_upper + b * model::kCouplingStride;
-  Real* lower = p.w.joint_lower + b * model::kCouplingStride;
+  Real* upper = p.w.tree.joint_upper + b * kCouplingStride;
+  Real* lower = p.w.tree.joint_lower + b * kCouplingStride;
   put_inertia(p, b, K);
-  for (int i = 0; i < model::kCouplingStride; ++i) upper[i] = lower[i] = 0;
-  for (int k = 6; k < model::kNodeSize; ++k) rhs[k] = 0;
+  for (int i = 0; i < kCouplingStride; ++i) upper[i] = lower[i] = 0;
+  for (int k = 6; k < kNodeSize; ++k) rhs[k] = 0;
   for (int r = 0; r < 3; ++r) {
     rhs[r] = -p.w.g_linear[b][r], rhs[3 + r] = -p.w.g_angular[b][r];
   }
@@ -51,7 +51,7 @@ AXION_HD_CALL void assemble_joint_node(const Problem<Real>& p, int b) {
 // What node i, solved, takes from row r of its parent's right-hand side.
 template <typename Real>
 AXION_HD inline Real parent_share(const Problem<Real>& p, int i, int r) {
-  const Real* lower = p.w.joint_lower + i * model::kCouplingStride + r * model::kNodeSize;
+  const Real* lower = p.w.tree.joint_lower + i * kCouplingStride + r * kNodeSize;
   const Real* z = body_unknowns(p, i);
   Real sum = 0;
   for (int c = 0; c < node_size(p, node_of_body(p, i)); ++c) sum += lower[c] * z[c];
@@ -63,7 +63,7 @@ AXION_HD inline Real parent_share(const Problem<Real>& p, int i, int r) {
 template <typename Real>
 AXION_HD inline Real* inverse_column(const Problem<Real>& p, int b, int c) {
   const model::BodyData<Real>& body = p.m.bodies[b];
-  return p.w.inverse + kBodyBlock * (body.inverse_start + (b - body.tree_start) * body.tree_size) +
+  return p.w.tree.joint_response + kBodyBlock * (body.inverse_start + (b - body.tree_start) * body.tree_size) +
          6 * body.tree_size * c;
 }
 
@@ -71,15 +71,15 @@ AXION_HD inline Real* inverse_column(const Problem<Real>& p, int b, int c) {
 // rows are P_i. T_i: the same for a velocity of the parent. Both by columns of kNodeSize. S_i: rows of a panel's width.
 template <typename Real>
 AXION_HD inline Real* node_inverse(const Problem<Real>& p, int i) {
-  return p.w.transfer + model::kTransferStride * i;
+  return p.w.tree.transfer + kTransferStride * i;
 }
 template <typename Real>
 AXION_HD inline Real* transfer_from_parent(const Problem<Real>& p, int i) {
-  return node_inverse(p, i) + kHalfNode * model::kNodeSize;
+  return node_inverse(p, i) + kHalfNode * kNodeSize;
 }
 template <typename Real>
 AXION_HD inline Real* transfer_to_parent(const Problem<Real>& p, int i) {
-  return transfer_from_parent(p, i) + kHalfNode * model::kNodeSize;
+  return transfer_from_parent(p, i) + kHalfNode * kNodeSize;
 }
 
 // f of the first `columns` columns of a matrix by rows of `width` numbers, each of `rows` numbers, one after the other.
@@ -107,23 +107,23 @@ AXION_HD inline void write_columns(const Real* from, Real* to, F&& f) {
 // Z_i, T_i and S_i from the factors of solve_joints.
 template <typename Team, typename Real>
 AXION_HD_CALL void invert_node(const Problem<Real>& p, int i) {
-  constexpr int width = model::kPanelWidth, rows = model::kNodeSize;
-  Real Y[model::kCouplingStride];
-  for (int k = 0; k < model::kCouplingStride; ++k) Y[k] = 0;
+  constexpr int width = kPanelWidth, rows = kNodeSize;
+  Real Y[kCouplingStride];
+  for (int k = 0; k < kCouplingStride; ++k) Y[k] = 0;
   for (int c = 0; c < 6; ++c) Y[width * c + c] = 1;
   const int node = node_of_body(p, i), size = node_size(p, node);
   for (int part = 0; part < panel_chunks<Team, Real>(); ++part) {
-    solve_panel<Team>(p.w.node + node * model::kNodeStride, size, Y, part, Real(0));
+    solve_panel<Team>(p.w.tree.node + node * kNodeStride, size, Y, part, Real(0));
   }
   const auto same = [](const auto& x) AXION_INLINED { return x; };
   const auto negative = [](const auto& x) AXION_INLINED { return -x; };
   write_columns<Team, rows, kHalfNode, width>(Y, node_inverse(p, i), same);
   if (p.m.bodies[i].parent < 0) return;
   Real* S = transfer_to_parent(p, i);
-  write_columns<Team, rows, kHalfNode, width>(p.w.joint_upper + i * model::kCouplingStride, transfer_from_parent(p, i),
+  write_columns<Team, rows, kHalfNode, width>(p.w.tree.joint_upper + i * kCouplingStride, transfer_from_parent(p, i),
                                               negative);
   for (int k = 0; k < kHalfNode * width; ++k) S[k] = 0;
-  subtract_product<Team, kHalfNode, kHalfNode>(p.w.joint_lower + i * model::kCouplingStride, Y, S, width,
+  subtract_product<Team, kHalfNode, kHalfNode>(p.w.tree.joint_lower + i * kCouplingStride, Y, S, width,
                                                static_cast<Real*>(nullptr), Real(0));
 }
 
@@ -155,9 +155,9 @@ AXION_HD_CALL void substitute_joints(const Team& team, const Problem<Real>& p) {
     Real* z = body_unknowns(p, i);
     const Real* x = body_unknowns(p, parent);
     const Real* T = transfer_from_parent(p, i);
-    team.for_each(model::kNodeSize / lanes, [=](int part) {
+    team.for_each(kNodeSize / lanes, [=](int part) {
       lanes::Pack<Real, lanes> sum = lanes::load_pack<lanes>(z + lanes * part);
-      for (int c = 0; c < 6; ++c) sum = sum + x[c] * lanes::load_pack<lanes>(T + model::kNodeSize * c + lanes * part);
+      for (int c = 0; c < 6; ++c) sum = sum + x[c] * lanes::load_pack<lanes>(T + kNodeSize * c + lanes * part);
       lanes::store_pack<lanes>(z + lanes * part, sum);
     });
   }
@@ -175,22 +175,21 @@ AXION_HD_CALL void solve_joints(const Team& team, const Problem<Real>& p) {
     team.for_each(p.m.body_count, [&](int b) { assemble_joint_node(p, b); });
     for (int i = p.m.body_count - 1; i >= 0; --i) {
       const int size = node_size(p, node_of_body(p, i)), parent = p.m.bodies[i].parent;
-      Real* K = p.w.node + node_of_body(p, i) * model::kNodeStride;
-      Real* upper = p.w.joint_upper + i * model::kCouplingStride;
+      Real* K = p.w.tree.node + node_of_body(p, i) * kNodeStride;
+      Real* upper = p.w.tree.joint_upper + i * kCouplingStride;
       Real* z = body_unknowns(p, i);
       factorise_node(team, p, node_of_body(p, i));
       if (parent < 0) {
         team.for_each(1, [&](int) { solve_column(K, size, z); });
         continue;
       }
-      team.for_each(model::kNodeSize, [&](int r) { upper[model::kPanelWidth * r + kRhsColumn] = z[r]; });
+      team.for_each(kNodeSize, [&](int r) { upper[kPanelWidth * r + kRhsColumn] = z[r]; });
       team.for_each(panel_chunks<Team, Real>(), [&](int part) { solve_panel<Team>(K, size, upper, part, Real(0)); });
-      team.for_each(model::kNodeSize, [&](int r) { z[r] = upper[model::kPanelWidth * r + kRhsColumn]; });
-      const Real* lower = p.w.joint_lower + i * model::kCouplingStride;
-      Real *parent_node = p.w.node + node_of_body(p, parent) * model::kNodeStride,
-           *parent_rhs = body_unknowns(p, parent);
+      team.for_each(kNodeSize, [&](int r) { z[r] = upper[kPanelWidth * r + kRhsColumn]; });
+      const Real* lower = p.w.tree.joint_lower + i * kCouplingStride;
+      Real *parent_node = p.w.tree.node + node_of_body(p, parent) * kNodeStride, *parent_rhs = body_unknowns(p, parent);
       team.for_each(1, [&](int) {
-        subtract_product<Team, kHalfNode, kHalfNode>(lower, upper, parent_node, model::kNodeSize, parent_rhs, Real(0));
+        subtract_product<Team, kHalfNode, kHalfNode>(lower, upper, parent_node, kNodeSize, parent_rhs, Real(0));
       });
     }
     invert_nodes(team, p);
@@ -209,7 +208,7 @@ AXION_HD_CALL void solve_joints_again(const Team& team, const Problem<Real>& p) 
     for (int i = p.m.body_count - 1; i >= 0; --i) {
       const int parent = p.m.bodies[i].parent;
       team.for_each(1, [&](int) {
-        solve_column(p.w.node + node_of_body(p, i) * model::kNodeStride, node_size(p, node_of_body(p, i)),
+        solve_column(p.w.tree.node + node_of_body(p, i) * kNodeStride, node_size(p, node_of_body(p, i)),
                      body_unknowns(p, i));
       });
       if (parent < 0) continue;
@@ -250,7 +249,7 @@ AXION_HD_CALL void push_lanes(const Team& team, const Problem<Real>& p, const in
         lanes::for_constants<rows>([&](auto k) AXION_INLINED {
           Real* out = to + lanes * (first + k) + at;
           lanes::store_pack<width>(
-              out, add_products(S + model::kPanelWidth * (first + k), 1, impulse, lanes::load_pack<width>(out)));
+              out, add_products(S + kPanelWidth * (first + k), 1, impulse, lanes::load_pack<width>(out)));
         });
       });
     }
@@ -266,12 +265,12 @@ AXION_HD_CALL void push_lanes(const Team& team, const Problem<Real>& p, const in
         if (pushed) {
           load_six(impulse + at, six);
           lanes::for_constants<rows>(
-              [&](auto k) AXION_INLINED { sum[k] = add_products(Z + first + k, model::kNodeSize, six, sum[k]); });
+              [&](auto k) AXION_INLINED { sum[k] = add_products(Z + first + k, kNodeSize, six, sum[k]); });
         }
         if (moves && parent >= 0) {
           load_six(from + at, six);
           lanes::for_constants<rows>(
-              [&](auto k) AXION_INLINED { sum[k] = add_products(T + first + k, model::kNodeSize, six, sum[k]); });
+              [&](auto k) AXION_INLINED { sum[k] = add_products(T + first + k, kNodeSize, six, sum[k]); });
         }
         lanes::for_constants<rows>(
             [&](auto k) AXION_INLINED { lanes::store_pack<width>(to + lanes * (first + k) + at, sum[k]); });
@@ -294,14 +293,14 @@ AXION_HD_CALL Impulse<Real> gather_swept_impulse(const Problem<Real>& p, int b, 
   return sum;
 }
 
-// From impulses on bodies, in each node_rhs, to all that they move, in `response`.
+// From impulses on bodies, in each node_rhs, to all that they move, in swept_response.
 template <typename Real, typename Team>
 AXION_HD inline void pass_along_tree(const Team& team, const Problem<Real>& p) {
   if constexpr (Team::kSharesByWarp) {
     pass_responses(team, p);
     return;
   } else {
-    constexpr int lanes = team::pack_lanes<Team, Real>(4), rows = model::kNodeSize;
+    constexpr int lanes = team::pack_lanes<Team, Real>(4), rows = kNodeSize;
     for (int i = p.m.body_count - 1; i >= 0; --i) {
       const int parent = p.m.bodies[i].parent;
       if (parent < 0) continue;
@@ -309,15 +308,15 @@ AXION_HD inline void pass_along_tree(const Team& team, const Problem<Real>& p) {
       Real* to = body_unknowns(p, parent);
       team.for_each(6, [=](int r) {
         Real sum = to[r];
-        for (int c = 0; c < 6; ++c) sum += S[model::kPanelWidth * r + c] * f[c];
+        for (int c = 0; c < 6; ++c) sum += S[kPanelWidth * r + c] * f[c];
         to[r] = sum;
       });
     }
     for (int i = 0; i < p.m.body_count; ++i) {
       const int parent = p.m.bodies[i].parent;
       const Real *Z = node_inverse(p, i), *T = transfer_from_parent(p, i), *f = body_unknowns(p, i);
-      const Real* from = p.w.response + rows * (parent < 0 ? i : parent);
-      Real* x = p.w.response + rows * i;
+      const Real* from = p.w.tree.swept_response + rows * (parent < 0 ? i : parent);
+      Real* x = p.w.tree.swept_response + rows * i;
       team.for_each(rows / lanes, [=](int part) {
         lanes::Pack<Real, lanes> sum{};
         for (int c = 0; c < 6; ++c) sum = sum + f[c] * lanes::load_pack<lanes>(Z + rows * c + lanes * part);
@@ -332,7 +331,7 @@ AXION_HD inline void pass_along_tree(const Team& team, const Problem<Real>& p) {
 // Adds to du, and to the joint part of dlambda, what impulses do to the joint tree; impulse(b) is that on body b.
 template <typename Real, typename Team, typename F>
 AXION_HD_CALL void spread_impulses(const Team& team, const Problem<Real>& p, F&& impulse) {
-  constexpr int rows = model::kNodeSize;
+  constexpr int rows = kNodeSize;
   team.for_each(p.m.body_count, [&](int b) {
     const Impulse<Real> sum = impulse(b);
     Real* f = body_unknowns(p, b);
@@ -340,7 +339,7 @@ AXION_HD_CALL void spread_impulses(const Team& team, const Problem<Real>& p, F&&
   });
   pass_along_tree(team, p);
   team.for_each(p.m.body_count, [&](int b) {
-    const Real* x = p.w.response + rows * b;
+    const Real* x = p.w.tree.swept_response + rows * b;
     for (int k = 0; k < 3; ++k) p.w.du_linear[b][k] += x[k], p.w.du_angular[b][k] += x[3 + k];
     if (p.m.bodies[b].joint < 0) return;
     const model::JointData<Real>& joint = p.m.joints[p.m.bodies[b].joint];
@@ -359,7 +358,7 @@ AXION_HD_CALL void respond(const Team& team, const Problem<Real>& p) {
 template <typename Team, typename Real>
 AXION_HD inline void combine_columns(const Real* from, int length, const Real* S, int count, Real* column) {
   Real s[6];
-  for (int c = 0; c < 6; ++c) s[c] = S[model::kPanelWidth * c];
+  for (int c = 0; c < 6; ++c) s[c] = S[kPanelWidth * c];
   const auto combine = [&](auto lanes, int x) AXION_INLINED {
     lanes::Pack<Real, lanes> sum = s[0] * lanes::load_pack<lanes>(from + x);
     lanes::for_constants<5>(
@@ -375,10 +374,10 @@ AXION_HD inline void combine_columns(const Real* from, int length, const Real* S
 // Six entries of each of `columns` columns `length` apart: T times the six that are its parent's.
 template <typename Team, int columns, typename Real>
 AXION_HD inline void move_with_parent(const Real* T, const Real* parent, int length, Real* entry, int entry_length) {
-  constexpr int lanes = team::pack_lanes<Team, Real>(model::kPanelWidth), parts = (kHalfNode + lanes - 1) / lanes;
+  constexpr int lanes = team::pack_lanes<Team, Real>(kPanelWidth), parts = (kHalfNode + lanes - 1) / lanes;
   lanes::Pack<Real, lanes> t[kHalfNode][parts];
   lanes::for_constants<kHalfNode * parts>([&](auto i) AXION_INLINED {
-    t[i / parts][i % parts] = lanes::load_pack<lanes>(T + model::kNodeSize * (i / parts) + lanes * (i % parts));
+    t[i / parts][i % parts] = lanes::load_pack<lanes>(T + kNodeSize * (i / parts) + lanes * (i % parts));
   });
   for (int k = 0; k < columns; ++k, parent += length, entry += entry_length) {
     lanes::for_constants<parts>([&](auto part) AXION_INLINED {
@@ -397,7 +396,7 @@ AXION_HD_CALL void invert_joints(const Team& team, const Problem<Real>& p) {
     const int at = 6 * (i - p.m.bodies[i].tree_start), length = 6 * p.m.bodies[i].tree_size;
     Real* V = inverse_column(p, i, 0) + at;
     for (int c = 0; c < 6; ++c) {
-      for (int r = 0; r < 6; ++r) V[length * c + r] = node_inverse(p, i)[model::kNodeSize * c + r];
+      for (int r = 0; r < 6; ++r) V[length * c + r] = node_inverse(p, i)[kNodeSize * c + r];
     }
   });
   for (int i = 0; i < p.m.body_count; ++i) {

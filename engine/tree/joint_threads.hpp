@@ -19,13 +19,13 @@ namespace axion::solver {
 inline constexpr int kRowThreads = 6, kPanelThreads = 12, kRhsThread = 18, kUnitThreads = 19, kLowerThreads = 25,
                      kColumnThreads = 31;
 
-// Numbers of a node's factors; in thread_work its L follows.
-inline constexpr int kFactors = model::kNodeSize * model::kNodeSize;
-static_assert(model::kThreadWork >= kFactors + 6 * model::kPanelWidth);
+// Numbers of a node's factors; in the workspace its L follows.
+inline constexpr int kFactors = kNodeSize * kNodeSize;
+static_assert(kWorkspace >= kFactors + 6 * kPanelWidth);
 
 template <typename Real>
 AXION_HD inline Real* child_block(const Problem<Real>& p, int b) {
-  return p.w.node + node_of_body(p, b) * model::kNodeStride + kFactors;
+  return p.w.tree.node + node_of_body(p, b) * kNodeStride + kFactors;
 }
 
 // Body b's block before its children take their shares, and its −g.
@@ -43,20 +43,20 @@ AXION_HD inline void start_blocks(const Team& team, const Problem<Real>& p) {
       } else if (c >= 3) {
         angular = p.w.I_world[b](r, c - 3) + p.w.K_geometric[b](r, c - 3);
       }
-      to[model::kPanelWidth * r] = linear, to[model::kPanelWidth * (3 + r)] = angular;
+      to[kPanelWidth * r] = linear, to[kPanelWidth * (3 + r)] = angular;
     }
   });
 }
 
 // The thread's column, the part for the body's velocity and that for the joint's rows.
 template <typename Real>
-AXION_HD inline void load_column(const Problem<Real>& p, int b, int thread, Real (&a)[model::kNodeSize]) {
+AXION_HD inline void load_column(const Problem<Real>& p, int b, int thread, Real (&a)[kNodeSize]) {
   const bool lower = thread >= kLowerThreads, rhs = thread == kRhsThread;
   const bool panel = thread >= kPanelThreads && thread < kRhsThread, velocity = thread < kRowThreads;
   const int unit = thread - kUnitThreads, own = thread - kRowThreads;
   const Real* block = child_block(p, b) + (rhs ? kRhsColumn : thread);
   lanes::for_constants<6>([&](auto r) {
-    a[r] = velocity || rhs ? block[model::kPanelWidth * r] : (unit == r ? Real(1) : Real(0));
+    a[r] = velocity || rhs ? block[kPanelWidth * r] : (unit == r ? Real(1) : Real(0));
     a[6 + r] = own == r ? Real(1) : Real(0);
   });
   const int j = p.m.bodies[b].joint, count = joint_row_count(p.m, j);
@@ -91,8 +91,8 @@ AXION_HD inline void load_column(const Problem<Real>& p, int b, int thread, Real
 
 // Eliminates the node's matrix and solves the columns from kPanelThreads on, those of `padded` unknowns.
 template <int padded, typename Real, typename Meet>
-AXION_HD inline void solve_columns(int thread, Real (&a)[model::kNodeSize], Real* factors, Meet&& meet) {
-  constexpr int size = model::kNodeSize;
+AXION_HD inline void solve_columns(int thread, Real (&a)[kNodeSize], Real* factors, Meet&& meet) {
+  constexpr int size = kNodeSize;
   lanes::for_constants<padded>([&](auto k) {
     if (thread == k) {
       const Real inverse = Real(1) / bounded_body_pivot(a[k]);
@@ -121,14 +121,14 @@ AXION_HD inline void solve_columns(int thread, Real (&a)[model::kNodeSize], Real
 // What body b's solved columns give: the right-hand side's solution, Z, and where it has a parent T and S, and what the
 // parent's block loses.
 template <typename Real>
-AXION_HD inline void keep_columns(const Problem<Real>& p, int b, int thread, const Real (&a)[model::kNodeSize],
+AXION_HD inline void keep_columns(const Problem<Real>& p, int b, int thread, const Real (&a)[kNodeSize],
                                   const Real* lower, Real* Z) {
-  constexpr int size = model::kNodeSize, width = model::kPanelWidth;
+  constexpr int size = kNodeSize, width = kPanelWidth;
   const int parent = p.m.bodies[b].parent;
   const bool panel = thread >= kPanelThreads && thread < kRhsThread, rhs = thread == kRhsThread;
   const bool unit = thread >= kUnitThreads && thread < kLowerThreads;
   if (!(unit || rhs || (panel && parent >= 0))) return;
-  Real* to = rhs ? p.w.node_rhs + node_of_body(p, b) * size
+  Real* to = rhs ? p.w.tree.node_rhs + node_of_body(p, b) * size
                  : Z + size * (unit ? thread - kUnitThreads : 6 + thread - kPanelThreads);
   lanes::for_constants<size / 4>([&](auto i) {
     const Real* v = a + 4 * i;
@@ -149,13 +149,13 @@ AXION_HD inline void keep_columns(const Problem<Real>& p, int b, int thread, con
 // Node b: factors, solution, Z, T, S.
 template <typename Real, typename Team>
 AXION_HD_CALL void reduce_node(const Team& team, const Problem<Real>& p, int b) {
-  constexpr int width = model::kPanelWidth;
+  constexpr int width = kPanelWidth;
   const int node = node_of_body(p, b);
   const bool small = node_size(p, node) <= kHalfNode;
-  Real *factors = p.w.thread_work, *lower = factors + kFactors, *kept = p.w.node + node * model::kNodeStride;
-  Real *Z = p.w.transfer + model::kTransferStride * b, *kept_lower = p.w.joint_lower + b * model::kCouplingStride;
+  Real *factors = workspace(p), *lower = factors + kFactors, *kept = p.w.tree.node + node * kNodeStride;
+  Real *Z = p.w.tree.transfer + kTransferStride * b, *kept_lower = p.w.tree.joint_lower + b * kCouplingStride;
   team.together([&](int thread, auto&& meet) {
-    Real a[model::kNodeSize] = {};
+    Real a[kNodeSize] = {};
     const bool has_column = thread < kColumnThreads;
     if (has_column) load_column(p, b, thread, a);
     if (has_column && thread >= kLowerThreads) {
@@ -165,7 +165,7 @@ AXION_HD_CALL void reduce_node(const Team& team, const Problem<Real>& p, int b) 
     if (small) {
       solve_columns<kHalfNode>(thread, a, factors, meet);
     } else {
-      solve_columns<model::kNodeSize>(thread, a, factors, meet);
+      solve_columns<kNodeSize>(thread, a, factors, meet);
     }
     keep_columns(p, b, thread, a, lower, Z);
   });
@@ -180,13 +180,13 @@ AXION_HD_CALL void reduce_node(const Team& team, const Problem<Real>& p, int b) 
 // From solved nodes to all unknowns, root to leaves: z_i += T_i u_parent.
 template <typename Real, typename Team>
 AXION_HD inline void substitute_shared(const Team& team, const Problem<Real>& p) {
-  constexpr int size = model::kNodeSize;
+  constexpr int size = kNodeSize;
   for (int b = 0; b < p.m.body_count; ++b) {
     const int parent = p.m.bodies[b].parent;
     if (parent < 0) continue;
-    Real* z = p.w.node_rhs + node_of_body(p, b) * size;
-    const Real* x = p.w.node_rhs + node_of_body(p, parent) * size;
-    const Real* T = p.w.transfer + model::kTransferStride * b + 6 * size;
+    Real* z = p.w.tree.node_rhs + node_of_body(p, b) * size;
+    const Real* x = p.w.tree.node_rhs + node_of_body(p, parent) * size;
+    const Real* T = p.w.tree.transfer + kTransferStride * b + 6 * size;
     team.for_each(size, [=](int r) {
       Real u[8], sum = z[r];
       load_four(x, u), load_four(x + 4, u + 4);
@@ -207,11 +207,11 @@ AXION_HD_CALL void reduce_joints(const Team& team, const Problem<Real>& p) {
 // Solves again, with the factors of reduce_joints, for what is in each node_rhs.
 template <typename Real, typename Team>
 AXION_HD_CALL void reduce_joints_again(const Team& team, const Problem<Real>& p) {
-  constexpr int size = model::kNodeSize;
+  constexpr int size = kNodeSize;
   for (int b = p.m.body_count - 1; b >= 0; --b) {
     const int parent = p.m.bodies[b].parent, node = node_of_body(p, b);
-    const Real *factors = p.w.node + node * model::kNodeStride, *lower = p.w.joint_lower + b * model::kCouplingStride;
-    Real* z = p.w.node_rhs + node * size;
+    const Real *factors = p.w.tree.node + node * kNodeStride, *lower = p.w.tree.joint_lower + b * kCouplingStride;
+    Real* z = p.w.tree.node_rhs + node * size;
     const int padded = padded_size(node_size(p, node));
     team.for_each(1, [=](int) {
       for (int k = 0; k < padded; ++k) {
@@ -223,10 +223,10 @@ AXION_HD_CALL void reduce_joints_again(const Team& team, const Problem<Real>& p)
       }
     });
     if (parent < 0) continue;
-    Real* to = p.w.node_rhs + node_of_body(p, parent) * size;
+    Real* to = p.w.tree.node_rhs + node_of_body(p, parent) * size;
     team.for_each(6, [=](int r) {
       Real sum = 0;
-      for (int c = 0; c < 6; ++c) sum += lower[model::kPanelWidth * r + c] * z[6 + c];
+      for (int c = 0; c < 6; ++c) sum += lower[kPanelWidth * r + c] * z[6 + c];
       to[r] -= sum;
     });
   }
@@ -236,7 +236,7 @@ AXION_HD_CALL void reduce_joints_again(const Team& team, const Problem<Real>& p)
 // push_lanes (joint_inverse.hpp), a thread having a row of a body and four lanes.
 template <int lanes, typename Real, typename Team>
 AXION_HD inline void push_four_lanes(const Team& team, const Problem<Real>& p, const int* touched, Real* f, Real* u) {
-  constexpr int quads = lanes / 4, block = 6 * lanes, size = model::kNodeSize;
+  constexpr int quads = lanes / 4, block = 6 * lanes, size = kNodeSize;
   const auto add_products = [](const Real(&factor)[6], const Real* from, Real(&sum)[4]) {
     lanes::for_constants<6>([&](auto c) {
       Real v[4];
@@ -245,17 +245,17 @@ AXION_HD inline void push_four_lanes(const Team& team, const Problem<Real>& p, c
     });
   };
   const int bodies = p.m.body_count;
-  const Real* transfer = p.w.transfer;
+  const Real* transfer = p.w.tree.transfer;
   for (int i = bodies - 1; i >= 0; --i) {
     const int parent = p.m.bodies[i].parent;
     if (parent < 0 || touched[i] == 0) continue;
-    const Real* S = transfer + model::kTransferStride * i + 2 * 6 * size;
+    const Real* S = transfer + kTransferStride * i + 2 * 6 * size;
     const Real* from = f + block * i;
     Real* to = f + block * parent;
     team.for_each(6 * quads, [=](int task) {
       const int r = task / quads, at = task % quads * 4;
       Real row[8], factor[6], sum[4];
-      load_four(S + model::kPanelWidth * r, row), load_four(S + model::kPanelWidth * r + 4, row + 4);
+      load_four(S + kPanelWidth * r, row), load_four(S + kPanelWidth * r + 4, row + 4);
       lanes::for_constants<6>([&](auto c) { factor[c] = row[c]; });
       load_four(to + lanes * r + at, sum);
       add_products(factor, from + at, sum);
@@ -265,7 +265,7 @@ AXION_HD inline void push_four_lanes(const Team& team, const Problem<Real>& p, c
   for (int i = 0; i < bodies; ++i) {
     const int parent = p.m.bodies[i].parent;
     const bool moves = parent >= 0 && touched[p.m.bodies[i].tree_start] != 0, pushed = touched[i] != 0;
-    const Real* Z = transfer + model::kTransferStride * i;
+    const Real* Z = transfer + kTransferStride * i;
     const Real *impulse = f + block * i, *from = u + block * parent;
     Real* to = u + block * i;
     team.for_each(6 * quads, [=](int task) {
@@ -288,17 +288,16 @@ AXION_HD inline void push_four_lanes(const Team& team, const Problem<Real>& p, c
 // there velocities and impulses of joints, in `response`.
 template <typename Real, typename Team>
 AXION_HD inline void pass_responses(const Team& team, const Problem<Real>& p) {
-  constexpr int size = model::kNodeSize, width = model::kPanelWidth;
+  constexpr int size = kNodeSize, width = kPanelWidth;
   const int bodies = p.m.body_count;
-  const Real* transfer = p.w.transfer;
-  Real* response = p.w.response;
+  const Real* transfer = p.w.tree.transfer;
+  Real* response = p.w.tree.swept_response;
   team.together([&](int r, auto&& meet) {
     for (int i = bodies - 1; i >= 0; --i) {
       const int parent = p.m.bodies[i].parent;
       if (parent < 0) continue;
-      const Real *f = p.w.node_rhs + node_of_body(p, i) * size,
-                 *S = transfer + model::kTransferStride * i + 2 * 6 * size;
-      Real* to = p.w.node_rhs + node_of_body(p, parent) * size;
+      const Real *f = p.w.tree.node_rhs + node_of_body(p, i) * size, *S = transfer + kTransferStride * i + 2 * 6 * size;
+      Real* to = p.w.tree.node_rhs + node_of_body(p, parent) * size;
       if (r < 6) {
         Real v[8], factor[8], sum = to[r];
         load_four(f, v), load_four(f + 4, v + 4), load_four(S + width * r, factor),
@@ -310,7 +309,7 @@ AXION_HD inline void pass_responses(const Team& team, const Problem<Real>& p) {
     }
     for (int i = 0; i < bodies; ++i) {
       const int parent = p.m.bodies[i].parent;
-      const Real *f = p.w.node_rhs + node_of_body(p, i) * size, *Z = transfer + model::kTransferStride * i;
+      const Real *f = p.w.tree.node_rhs + node_of_body(p, i) * size, *Z = transfer + kTransferStride * i;
       if (r < size) {
         Real v[8], sum = 0;
         load_four(f, v), load_four(f + 4, v + 4);

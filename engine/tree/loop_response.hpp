@@ -5,24 +5,14 @@
 // J_l, the impulses' directions F_l and compliances C_l the whole answer is the tree's and that of the loops' own
 // impulses,
 //   u = V f + U μ,  U = V F_lᵀ,  μ = −G⁻¹ (J_l V f),  G = J_l U + C_l. G is small; its rows may depend on each other (a
-//   planar mechanism in space), and then its pivots are their compliance, as in tree_solver.hpp. U, G and the loops'
-//   impulses for a number of lanes are kept where V would be, which nobody needs: only steps whose rows fit in the
-//   Delassus matrix are swept. Called by sweep_velocities.hpp and sweep_round.hpp, after solve_joints.
+//   planar mechanism in space), and then its pivots are their compliance, as in tree_solver.hpp. Where loops close
+//   nobody needs V itself: only steps whose rows fit in the Delassus matrix are swept. Called by sweep_velocities.hpp
+//   and sweep_round.hpp, after solve_joints.
 #pragma once
 
 #include "engine/tree/joint_inverse.hpp"
 
 namespace axion::solver {
-
-inline constexpr int kMaxSweptLoops = 8;
-
-// Whether U, G and the lanes' impulses have room.
-template <typename Real>
-AXION_HD inline bool loops_fit(const Problem<Real>& p) {
-  const int loops = p.m.loop_count;
-  return loops <= kMaxSweptLoops &&
-         loops * (p.m.body_count + loops + (model::kPushLanes + 5) / 6) <= p.m.inverse_blocks;
-}
 
 template <typename Real>
 struct LoopResponse {
@@ -32,9 +22,7 @@ struct LoopResponse {
 
 template <typename Real>
 AXION_HD inline LoopResponse<Real> loop_response(const Problem<Real>& p) {
-  const int rows = 6 * p.m.loop_count;
-  Real *columns = p.w.inverse, *gain = columns + std::size_t(rows) * 6 * p.m.body_count;
-  return {rows, columns, gain, gain + rows * rows};
+  return {6 * p.m.loop_count, p.w.tree.loop_columns, p.w.tree.loop_gain, p.w.tree.loop_impulse};
 }
 
 // The k-th of all loops' rows among all rows, or -1.
@@ -113,7 +101,7 @@ AXION_HD_CALL void prepare_loops(const Team& team, const Problem<Real>& p) {
     });
     pass_along_tree(team, p);
     team.for_each(bodies, [&](int b) {
-      for (int c = 0; c < 6; ++c) column[6 * b + c] = p.w.response[model::kNodeSize * b + c];
+      for (int c = 0; c < 6; ++c) column[6 * b + c] = p.w.tree.swept_response[kNodeSize * b + c];
     });
   }
   team.for_each(n * n, [&](int i) {

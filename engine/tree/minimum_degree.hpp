@@ -16,10 +16,10 @@ template <typename Real>
 struct QuotientGraph {
   const Problem<Real>& p;
 
-  AXION_HD int& head(int node) const { return p.w.order_head[node]; }
-  AXION_HD int& node(int cell) const { return p.w.order_cell[2 * cell]; }
-  AXION_HD int& next(int cell) const { return p.w.order_cell[2 * cell + 1]; }
-  AXION_HD int& degree(int node) const { return p.w.order_degree[node]; }
+  AXION_HD int& head(int node) const { return p.w.tree.order_head[node]; }
+  AXION_HD int& node(int cell) const { return p.w.tree.order_cell[2 * cell]; }
+  AXION_HD int& next(int cell) const { return p.w.tree.order_cell[2 * cell + 1]; }
+  AXION_HD int& degree(int node) const { return p.w.tree.order_degree[node]; }
   AXION_HD bool is_gone(int node) const { return degree(node) < 0; }
 
   AXION_HD void push(int list, int cell, int item) const {
@@ -31,7 +31,7 @@ struct QuotientGraph {
 // Calls f(i) once for each node that `node` meets, itself not; `stamp` is a number that node_mark does not hold.
 template <typename Real, typename F>
 AXION_HD inline void for_each_met(const QuotientGraph<Real>& graph, int node, int stamp, F&& f) {
-  int* mark = graph.p.w.node_mark;
+  int* mark = graph.p.w.tree.node_mark;
   const auto meet = [&](int i) {
     if (i == node || graph.is_gone(i) || mark[i] == stamp) return;
     mark[i] = stamp;
@@ -54,8 +54,8 @@ AXION_HD inline void build_graph(const QuotientGraph<Real>& graph) {
   const int n = node_count(p.m);
   for (int i = 0; i < n; ++i) graph.head(i) = -1, graph.degree(i) = 0;
   for (int j = 0; j < n; ++j) {
-    for (int k = p.w.edge_start[j]; k < p.w.edge_start[j + 1]; ++k) {
-      const int i = p.w.edge_node[k];
+    for (int k = p.w.tree.edge_start[j]; k < p.w.tree.edge_start[j + 1]; ++k) {
+      const int i = p.w.tree.edge_node[k];
       graph.push(i, 2 * k, j);
       graph.push(j, 2 * k + 1, i);
       ++graph.degree(i), ++graph.degree(j);
@@ -67,8 +67,8 @@ AXION_HD inline void build_graph(const QuotientGraph<Real>& graph) {
 // a cell for it, or for another gone that it met, and those are of no use any more: the cells are enough.
 template <typename Real>
 AXION_HD inline void eliminate_from_graph(const QuotientGraph<Real>& graph, int gone, const int* met, int count) {
-  int* first = graph.p.w.node_first;  // 1 of nodes gone whose neighbours met `gone`, else 0
-  int spare = -1;                     // cells in a list
+  int* absorbed = graph.p.w.tree.order_absorbed;  // 1 of nodes gone whose neighbours met `gone`, else 0
+  int spare = -1;                                 // cells in a list
   const auto release = [&](int list) {
     for (int cell = graph.head(list); cell >= 0;) {
       const int next = graph.next(cell);
@@ -80,7 +80,7 @@ AXION_HD inline void eliminate_from_graph(const QuotientGraph<Real>& graph, int 
   for (int cell = graph.head(gone); cell >= 0; cell = graph.next(cell)) {
     const int i = graph.node(cell);
     if (!graph.is_gone(i)) continue;
-    first[i] = 1;
+    absorbed[i] = 1;
     release(i);
   }
   release(gone);
@@ -90,7 +90,7 @@ AXION_HD inline void eliminate_from_graph(const QuotientGraph<Real>& graph, int 
     int kept = -1;  // what stays of its list
     for (int cell = graph.head(i); cell >= 0;) {
       const int next = graph.next(cell), item = graph.node(cell);
-      const bool stays = item != gone && !(graph.is_gone(item) && first[item] == 1);
+      const bool stays = item != gone && !(graph.is_gone(item) && absorbed[item] == 1);
       int& list = stays ? kept : spare;
       graph.next(cell) = list, list = cell;
       cell = next;
@@ -114,35 +114,37 @@ struct Tournament {
   AXION_HD int better(int a, int b) const {
     if (a < 0 || b < 0) return a < 0 ? b : a;
     const int loops = p.m.loop_count;
-    const int degree_a = p.w.order_degree[loops + a], degree_b = p.w.order_degree[loops + b];
+    const int degree_a = p.w.tree.order_degree[loops + a], degree_b = p.w.tree.order_degree[loops + b];
     if (degree_a != degree_b) return degree_a < degree_b ? a : b;
     return a > b ? a : b;
   }
-  AXION_HD bool may_go(int b) const { return p.w.order_degree[p.m.loop_count + b] >= 0 && p.w.order_children[b] == 0; }
+  AXION_HD bool may_go(int b) const {
+    return p.w.tree.order_degree[p.m.loop_count + b] >= 0 && p.w.tree.order_children[b] == 0;
+  }
   AXION_HD void enter(int b) const {
-    int* winner = p.w.order_winner;
-    int at = model::order_leaves(p.m.body_count) + b;
+    int* winner = p.w.tree.order_winner;
+    int at = order_leaves(p.m.body_count) + b;
     winner[at] = may_go(b) ? b : -1;
     for (at /= 2; at > 0; at /= 2) winner[at] = better(winner[2 * at], winner[2 * at + 1]);
   }
   AXION_HD void enter_all() const {
-    const int leaves = model::order_leaves(p.m.body_count);
-    int* winner = p.w.order_winner;
+    const int leaves = order_leaves(p.m.body_count);
+    int* winner = p.w.tree.order_winner;
     for (int b = 0; b < leaves; ++b) winner[leaves + b] = b < p.m.body_count && may_go(b) ? b : -1;
     for (int at = leaves - 1; at > 0; --at) winner[at] = better(winner[2 * at], winner[2 * at + 1]);
   }
-  AXION_HD int top() const { return p.w.order_winner[1]; }
+  AXION_HD int top() const { return p.w.tree.order_winner[1]; }
 };
 
 // body_rank and body_of_rank by minimum degree. One thread; bodies are in their own order and their couplings marked.
 template <typename Real>
 AXION_HD inline void order_bodies(const Problem<Real>& p) {
   const int n = node_count(p.m), nb = p.m.body_count, loops = p.m.loop_count;
-  int *children = p.w.order_children, *met = p.w.order_list, *mark = p.w.node_mark;
+  int *children = p.w.tree.order_children, *met = p.w.tree.order_met, *mark = p.w.tree.node_mark;
   const QuotientGraph<Real> graph{p};
   const Tournament<Real> bodies{p};
   build_graph(graph);
-  for (int i = 0; i < n; ++i) mark[i] = -1, p.w.node_first[i] = 0;
+  for (int i = 0; i < n; ++i) mark[i] = -1, p.w.tree.order_absorbed[i] = 0;
   for (int b = 0; b < nb; ++b) children[b] = p.m.bodies[b].child_joint_count;
   bodies.enter_all();
   int stamp = 0;
@@ -160,8 +162,8 @@ AXION_HD inline void order_bodies(const Problem<Real>& p) {
     }
     const int parent = p.m.bodies[best].parent;
     if (parent >= 0 && --children[parent] == 0) bodies.enter(parent);
-    p.w.body_rank[best] = rank;
-    p.w.body_of_rank[rank] = best;
+    p.w.tree.body_rank[best] = rank;
+    p.w.tree.body_of_rank[rank] = best;
   }
 }
 

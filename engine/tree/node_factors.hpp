@@ -8,20 +8,20 @@
 #pragma once
 
 #include "engine/lanes/pack.hpp"
-#include "engine/model/world_view.hpp"
 #include "engine/team/team.hpp"
+#include "engine/tree/tree_scratch.hpp"
 
 namespace axion::solver {
 
 inline constexpr int kHalfNode = 6;
 
 // Unknowns that the factors of a node with `size` of them have.
-AXION_HD constexpr int padded_size(int size) { return size <= kHalfNode ? kHalfNode : model::kNodeSize; }
+AXION_HD constexpr int padded_size(int size) { return size <= kHalfNode ? kHalfNode : kNodeSize; }
 
 // One row of K less its share of row k, and the factor.
 template <typename Team, int padded, typename Real, typename Index>
 AXION_HD AXION_INLINED inline void eliminate_row(Real* K, Index k, int r, Real inverse) {
-  constexpr int stride = model::kNodeSize, lanes = team::pack_lanes<Team, Real>(4);
+  constexpr int stride = kNodeSize, lanes = team::pack_lanes<Team, Real>(4);
   Real* L = K + stride * stride;
   const Real factor = K[r * stride + k] * inverse;
   L[k * stride + r] = factor;
@@ -36,7 +36,7 @@ AXION_HD AXION_INLINED inline void eliminate_row(Real* K, Index k, int r, Real i
 // team without vectors takes an entry of what is left of K at a time, and every thread the pivot's inverse.
 template <int padded, typename Real, typename Team, typename Bound>
 AXION_HD inline void factorise(const Team& team, Real* K, Bound&& bound) {
-  constexpr int stride = model::kNodeSize;
+  constexpr int stride = kNodeSize;
   Real* L = K + stride * stride;
   const auto eliminate = [&](auto k) AXION_INLINED {
     if constexpr (team::shares_singly<Team>()) {
@@ -64,7 +64,7 @@ AXION_HD inline void factorise(const Team& team, Real* K, Bound&& bound) {
 // Solves K y = b in place, for as many columns as a pack has lanes.
 template <int padded, int lanes, typename Real>
 AXION_HD AXION_INLINED inline void solve_rows(const Real* K, lanes::Pack<Real, lanes> (&b)[padded]) {
-  constexpr int stride = model::kNodeSize;
+  constexpr int stride = kNodeSize;
   const Real* L = K + stride * stride;
   lanes::for_constants<padded>([&](auto k) AXION_INLINED {
     lanes::for_constants<padded - k - 1>(
@@ -94,24 +94,24 @@ AXION_HD_CALL void solve_column(const Real* K, int size, Real* b) {
   if (size <= kHalfNode) {
     solve_chunk<kHalfNode, 1, 1>(K, b, Real(0));
   } else {
-    solve_chunk<model::kNodeSize, 1, 1>(K, b, Real(0));
+    solve_chunk<kNodeSize, 1, 1>(K, b, Real(0));
   }
 }
 
 // Packs of a panel.
 template <typename Team, typename Real>
 AXION_HD constexpr int panel_chunks() {
-  return model::kPanelWidth / team::pack_lanes<Team, Real>(model::kPanelWidth);
+  return kPanelWidth / team::pack_lanes<Team, Real>(kPanelWidth);
 }
 
 // Solves K Y = B in place for pack `part` of a panel. What is smaller than `least` becomes zero.
 template <typename Team, typename Real>
 AXION_HD_CALL void solve_panel(const Real* K, int size, Real* B, int part, Real least) {
-  constexpr int lanes = team::pack_lanes<Team, Real>(model::kPanelWidth), width = model::kPanelWidth;
+  constexpr int lanes = team::pack_lanes<Team, Real>(kPanelWidth), width = kPanelWidth;
   if (size <= kHalfNode) {
     solve_chunk<kHalfNode, lanes, width>(K, B + lanes * part, least);
   } else {
-    solve_chunk<model::kNodeSize, lanes, width>(K, B + lanes * part, least);
+    solve_chunk<kNodeSize, lanes, width>(K, B + lanes * part, least);
   }
 }
 
@@ -123,20 +123,19 @@ inline constexpr int kRhsColumn = 6;
 // than `least` becomes zero, in as many columns of those rows as a panel has, however many a pack takes at once.
 template <typename Team, int rows, int first = 0, typename Real>
 AXION_HD inline void subtract_product(const Real* L, const Real* Y, Real* block, int stride, Real* rhs, Real least) {
-  constexpr int lanes = team::pack_lanes<Team, Real>(model::kPanelWidth), parts = (kRhsColumn + lanes) / lanes;
+  constexpr int lanes = team::pack_lanes<Team, Real>(kPanelWidth), parts = (kRhsColumn + lanes) / lanes;
   lanes::Pack<Real, lanes> sum[rows][parts] = {};
-  for (int c = first; c < model::kNodeSize; ++c) {
+  for (int c = first; c < kNodeSize; ++c) {
     lanes::for_constants<parts>([&](auto part) AXION_INLINED {
-      const auto y = lanes::load_pack<lanes>(Y + c * model::kPanelWidth + lanes * part);
-      lanes::for_constants<rows>([&](auto r)
-                                     AXION_INLINED { sum[r][part] = sum[r][part] + L[r * model::kNodeSize + c] * y; });
+      const auto y = lanes::load_pack<lanes>(Y + c * kPanelWidth + lanes * part);
+      lanes::for_constants<rows>([&](auto r) AXION_INLINED { sum[r][part] = sum[r][part] + L[r * kNodeSize + c] * y; });
     });
   }
   lanes::for_constants<rows>([&](auto r) AXION_INLINED {
     constexpr int last = kRhsColumn / lanes;
     if (rhs != nullptr) rhs[r] -= lanes::lane<lanes, Real>(sum[r][last], kRhsColumn - lanes * last);
     if (block == nullptr) return;
-    lanes::for_constants<model::kPanelWidth / lanes>([&](auto part) AXION_INLINED {
+    lanes::for_constants<kPanelWidth / lanes>([&](auto part) AXION_INLINED {
       constexpr int before = lanes * part;
       Real* at = block + r * stride + before;
       auto left = lanes::load_pack<lanes>(at);

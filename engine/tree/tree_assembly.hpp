@@ -52,7 +52,7 @@ AXION_HD AXION_INLINED inline lanes::Pack<Real, lanes> row_chunk(const model::Ro
 template <typename Team, int rows, typename Real>
 AXION_HD inline void add_product(const model::Row<Real>* J, const Real* G, bool row_on_a, bool column_on_a, Real* block,
                                  int stride) {
-  constexpr int lanes = team::pack_lanes<Team, Real>(model::kPanelWidth), parts = (kHalfNode + lanes - 1) / lanes;
+  constexpr int lanes = team::pack_lanes<Team, Real>(kPanelWidth), parts = (kHalfNode + lanes - 1) / lanes;
   lanes::for_constants<parts>([&](auto part) AXION_INLINED {
     constexpr int before = lanes * part;
     lanes::Pack<Real, lanes> J_column[rows], GJ[rows];
@@ -167,9 +167,9 @@ AXION_HD inline void body_rhs(const Problem<Real>& p, const TreeRhs<Real>& given
 // node_rhs of one node; what it has no unknown for is zero.
 template <typename Real>
 AXION_HD inline void assemble_rhs(const Problem<Real>& p, const TreeRhs<Real>& given, Scope scope, int node) {
-  Real* rhs = p.w.node_rhs + node * model::kNodeSize;
+  Real* rhs = p.w.tree.node_rhs + node * kNodeSize;
   const int offset = node_row_offset(p.m, node), j = joint_of_node(p, node);
-  for (int k = 0; k < model::kNodeSize; ++k) rhs[k] = 0;
+  for (int k = 0; k < kNodeSize; ++k) rhs[k] = 0;
   if (offset > 0) body_rhs(p, given, scope, body_of_node(p, node), rhs);
   for (int k = 0; given.row != nullptr && k < joint_row_count(p.m, j); ++k) {
     rhs[offset + k] = node_row_rhs(p, node_row(p, p.m.joints[j], k), given.row);
@@ -187,26 +187,26 @@ AXION_HD constexpr Real least_factor() {
 // What a node has no unknown for are rows of the identity (node_factors.hpp).
 template <typename Real>
 AXION_HD inline void clear_node(Real* K, int size) {
-  for (int i = 0; i < model::kNodeSize * model::kNodeSize; ++i) K[i] = 0;
-  for (int k = size; k < model::kNodeSize; ++k) K[k * model::kNodeSize + k] = 1;
+  for (int i = 0; i < kNodeSize * kNodeSize; ++i) K[i] = 0;
+  for (int k = size; k < kNodeSize; ++k) K[k * kNodeSize + k] = 1;
 }
 
 // K of a loop joint's node: its compliance.
 template <typename Real>
 AXION_HD inline void assemble_loop(const Problem<Real>& p, int node) {
-  Real* K = p.w.node + node * model::kNodeStride;
+  Real* K = p.w.tree.node + node * kNodeStride;
   const int j = joint_of_node(p, node);
   AXION_ASSERT(joint_row_count(p.m, j) <= 6);
   clear_node(K, joint_row_count(p.m, j));
   for (int k = 0; k < joint_row_count(p.m, j); ++k) {
-    K[k * model::kNodeSize + k] = p.w.compliance[node_row(p, p.m.joints[j], k)];
+    K[k * kNodeSize + k] = p.w.compliance[node_row(p, p.m.joints[j], k)];
   }
 }
 
 // K of body b's node before its contacts and its joint.
 template <typename Real>
 AXION_HD inline void put_inertia(const Problem<Real>& p, int b, Real* K) {
-  constexpr int stride = model::kNodeSize;
+  constexpr int stride = kNodeSize;
   clear_node(K, node_size(p, node_of_body(p, b)));
   const Real mass = matrix_mass(p, b);
   for (int r = 0; r < 3; ++r) {
@@ -218,7 +218,7 @@ AXION_HD inline void put_inertia(const Problem<Real>& p, int b, Real* K) {
 // Row k of a joint in the node of its child.
 template <typename Real>
 AXION_HD inline void put_joint_row(const NodeRow<Real>& kept, int k, Real* K) {
-  constexpr int stride = model::kNodeSize;
+  constexpr int stride = kNodeSize;
   K[(6 + k) * stride + 6 + k] = kept.compliance;
   Real J[6], F[6];
   row_against(*kept.J, true, J);
@@ -236,17 +236,17 @@ AXION_HD inline void couple_joint_row(const NodeRow<Real>& kept, int k, Real* up
   row_against(*kept.J, false, J);
   row_against(*kept.F, false, F);
   for (int c = 0; c < 6; ++c) {
-    upper[(6 + k) * model::kPanelWidth + c] = J[c];
-    lower[c * model::kNodeSize + 6 + k] = -F[c];
+    upper[(6 + k) * kPanelWidth + c] = J[c];
+    lower[c * kNodeSize + 6 + k] = -F[c];
   }
 }
 
 // K of a body's node.
 template <typename Team, typename Real>
 AXION_HD inline void assemble_body(const Problem<Real>& p, Scope scope, int node) {
-  AXION_ASSERT(node_size(p, node) <= model::kNodeSize);
-  const int b = body_of_node(p, node), stride = model::kNodeSize;
-  Real* K = p.w.node + node * model::kNodeStride;
+  AXION_ASSERT(node_size(p, node) <= kNodeSize);
+  const int b = body_of_node(p, node), stride = kNodeSize;
+  Real* K = p.w.tree.node + node * kNodeStride;
   put_inertia(p, b, K);
   for (int k = p.w.contact_start[b]; k < p.w.contact_start[b + 1]; ++k) {
     const model::Contact<Real>& c = p.w.contacts[p.w.contact_list[k]];
@@ -276,8 +276,8 @@ AXION_HD inline void couple_bodies(const Problem<Real>& p, Scope scope, int i, i
     const model::Contact<Real>& c = p.w.contacts[p.w.contact_list[k]];
     if ((c.body_a != j && c.body_b != j) || !in_scope(p, p.w.contact_list[k], scope)) continue;
     const bool i_is_a = c.body_a == i;
-    add_contact<Team>(p, p.w.contact_list[k], i_is_a, !i_is_a, upper, model::kPanelWidth);
-    add_contact<Team>(p, p.w.contact_list[k], !i_is_a, i_is_a, lower, model::kNodeSize);
+    add_contact<Team>(p, p.w.contact_list[k], i_is_a, !i_is_a, upper, kPanelWidth);
+    add_contact<Team>(p, p.w.contact_list[k], !i_is_a, i_is_a, lower, kNodeSize);
   }
   if (p.m.bodies[i].parent != j) return;
   const int joint = p.m.bodies[i].joint;
@@ -298,8 +298,8 @@ AXION_HD inline void couple_loop(const Problem<Real>& p, int b, int loop, Real* 
     row_against(p.w.row[row], joint.child == b, J);
     row_against(impulse_row(p, row), joint.child == b, F);
     for (int c = 0; c < 6; ++c) {
-      upper[c * model::kPanelWidth + k] = -F[c];
-      lower[k * model::kNodeSize + c] = J[c];
+      upper[c * kPanelWidth + k] = -F[c];
+      lower[k * kNodeSize + c] = J[c];
     }
   }
 }
@@ -308,17 +308,17 @@ AXION_HD inline void couple_loop(const Problem<Real>& p, int b, int loop, Real* 
 // unknowns), lower (its first six rows, columns of i). Between two loops there is only fill.
 template <typename Team, typename Real>
 AXION_HD_CALL void assemble_coupling(const Problem<Real>& p, Scope scope, int i, int index) {
-  const int j = p.w.coupling_node[index], loops = p.m.loop_count;
-  Real* upper = p.w.coupling_upper + index * model::kCouplingStride;  // [12][8]
-  Real* lower = p.w.coupling_lower + index * model::kCouplingStride;  // [6][12]
-  for (int k = 0; k < model::kCouplingStride; ++k) upper[k] = lower[k] = 0;
+  const int j = p.w.tree.coupling_node[index], loops = p.m.loop_count;
+  Real* upper = p.w.tree.coupling_upper + index * kCouplingStride;  // [12][8]
+  Real* lower = p.w.tree.coupling_lower + index * kCouplingStride;  // [6][12]
+  for (int k = 0; k < kCouplingStride; ++k) upper[k] = lower[k] = 0;
   if (j >= loops) {
     couple_bodies<Team>(p, scope, body_of_node(p, i), body_of_node(p, j), upper, lower);
   } else if (i >= loops) {
     couple_loop(p, body_of_node(p, i), j, upper, lower);
   }
-  constexpr int lanes = team::pack_lanes<Team, Real>(model::kPanelWidth);
-  for (int k = 0; k < 6 * model::kNodeSize; k += lanes) {
+  constexpr int lanes = team::pack_lanes<Team, Real>(kPanelWidth);
+  for (int k = 0; k < 6 * kNodeSize; k += lanes) {
     lanes::store_pack<lanes>(lower + k,
                              lanes::without_small<lanes>(lanes::load_pack<lanes>(lower + k), least_factor<Real>()));
   }

@@ -11,10 +11,18 @@
 
 #include "engine/base/partition_point.hpp"
 #include "engine/problem/residual.hpp"
+#include "engine/tree/tree_scratch.hpp"
 
 namespace axion::solver {
 
 enum class Scope { kWhole, kTree };
+
+// Numbers that mean nothing once the function that wrote them has returned, of this room or of one right of it: where a
+// GPU has a matrix at hand. [kWorkspace]
+template <typename Real>
+AXION_HD inline Real* workspace(const Problem<Real>& p) {
+  return p.w.tree.workspace;
+}
 
 template <typename Real>
 AXION_HD inline int node_count(const model::ModelView<Real>& m) {
@@ -23,12 +31,12 @@ AXION_HD inline int node_count(const model::ModelView<Real>& m) {
 
 template <typename Real>
 AXION_HD inline int node_of_body(const Problem<Real>& p, int b) {
-  return p.m.loop_count + p.w.body_rank[b];
+  return p.m.loop_count + p.w.tree.body_rank[b];
 }
 
 template <typename Real>
 AXION_HD inline int body_of_node(const Problem<Real>& p, int node) {
-  return p.w.body_of_rank[node - p.m.loop_count];
+  return p.w.tree.body_of_rank[node - p.m.loop_count];
 }
 
 // The joint of a loop's node.
@@ -100,7 +108,7 @@ template <typename Real>
 AXION_HD inline bool in_scope(const Problem<Real>& p, int i, Scope scope) {
   const int a = p.w.contacts[i].body_a, b = p.w.contacts[i].body_b;
   if (scope == Scope::kWhole || b < 0) return true;
-  return p.w.tree_parent[a > b ? a : b] == (a > b ? b : a);
+  return p.w.tree.parent[a > b ? a : b] == (a > b ? b : a);
 }
 
 // tree_parent: the body that each hangs on in Scope::kTree: by its joint, else by its contacts with the body before it
@@ -108,7 +116,7 @@ AXION_HD inline bool in_scope(const Problem<Real>& p, int i, Scope scope) {
 template <typename Real, typename Team>
 AXION_HD inline void find_tree_parents(const Team& team, const Problem<Real>& p) {
   team.for_each(p.m.body_count, [&](int b) {
-    p.w.tree_parent[b] = p.m.bodies[b].parent;
+    p.w.tree.parent[b] = p.m.bodies[b].parent;
     if (p.m.bodies[b].parent >= 0) return;
     const int start = p.w.contact_start[b], end = p.w.contact_start[b + 1];
     const auto other = [&](int k) {
@@ -121,9 +129,9 @@ AXION_HD inline void find_tree_parents(const Team& team, const Problem<Real>& p)
       if (candidate < 0 || candidate > b) continue;
       int count = 0;
       for (int i = start; i < end; ++i) count += other(i) == candidate;
-      if (count > most || (count == most && candidate > p.w.tree_parent[b])) {
+      if (count > most || (count == most && candidate > p.w.tree.parent[b])) {
         most = count;
-        p.w.tree_parent[b] = candidate;
+        p.w.tree.parent[b] = candidate;
       }
     }
   });
@@ -138,8 +146,8 @@ AXION_HD inline int first_node(const model::ModelView<Real>& m, Scope scope) {
 // Couplings of node i are coupling_start[i] up to this.
 template <typename Real>
 AXION_HD inline int coupling_end(const Problem<Real>& p, int i) {
-  if (i > 0) return p.w.coupling_start[i - 1];
-  const int count = p.w.coupling_count[0];
+  if (i > 0) return p.w.tree.coupling_start[i - 1];
+  const int count = p.w.tree.coupling_count[0];
   return count < 0 ? ~count : count;
 }
 
@@ -147,13 +155,14 @@ AXION_HD inline int coupling_end(const Problem<Real>& p, int i) {
 template <typename Real>
 AXION_HD inline int find_coupling(const Problem<Real>& p, int i, int j) {
   const int end = coupling_end(p, i);
-  const int index = partition_point(p.w.coupling_start[i], end, [&](int k) { return p.w.coupling_node[k] > j; });
-  return index < end && p.w.coupling_node[index] == j ? index : -1;
+  const int index =
+      partition_point(p.w.tree.coupling_start[i], end, [&](int k) { return p.w.tree.coupling_node[k] > j; });
+  return index < end && p.w.tree.coupling_node[index] == j ? index : -1;
 }
 
 template <typename Real>
 AXION_HD inline bool couplings_complete(const Problem<Real>& p) {
-  return p.w.coupling_count[0] >= 0;
+  return p.w.tree.coupling_count[0] >= 0;
 }
 
 }  // namespace axion::solver

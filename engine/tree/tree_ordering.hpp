@@ -17,7 +17,7 @@ AXION_HD inline void for_each_edge(const Problem<Real>& p, Scope scope, F&& f) {
   const auto edge = [&](int i, int j) { i > j ? f(i, j) : f(j, i); };
   const auto node = [&](int b) { return node_of_body(p, b); };
   for (int b = 0; b < p.m.body_count; ++b) {
-    const int parent = scope == Scope::kTree ? p.w.tree_parent[b] : p.m.bodies[b].parent;
+    const int parent = scope == Scope::kTree ? p.w.tree.parent[b] : p.m.bodies[b].parent;
     if (parent >= 0) edge(node(b), node(parent));
   }
   if (scope == Scope::kTree) return;
@@ -37,23 +37,23 @@ AXION_HD inline void for_each_edge(const Problem<Real>& p, Scope scope, F&& f) {
 template <typename Real>
 AXION_HD inline int mark_couplings(const Problem<Real>& p, Scope scope) {
   const int n = node_count(p.m);
-  int *start = p.w.edge_start, *mark = p.w.node_mark;
+  int *start = p.w.tree.edge_start, *mark = p.w.tree.node_mark;
   for (int i = 0; i <= n; ++i) start[i] = 0;
   for_each_edge(p, scope, [&](int, int j) { ++start[j]; });
   int end = 0;
   for (int j = 0; j < n; ++j) end += start[j], start[j] = end;
   start[n] = end;
-  for_each_edge(p, scope, [&](int i, int j) { p.w.edge_node[--start[j]] = i; });
+  for_each_edge(p, scope, [&](int i, int j) { p.w.tree.edge_node[--start[j]] = i; });
   for (int i = 0; i < n; ++i) mark[i] = -1;
   int count = 0;
   for (int j = 0, k = 0; j < n; ++j) {  // what comes again is left out
     const int next = start[j + 1];
     start[j] = count;
     for (; k < next; ++k) {
-      const int i = p.w.edge_node[k];
+      const int i = p.w.tree.edge_node[k];
       if (mark[i] == j) continue;
       mark[i] = j;
-      p.w.edge_node[count++] = i;
+      p.w.tree.edge_node[count++] = i;
     }
   }
   start[n] = count;
@@ -66,11 +66,11 @@ AXION_HD inline int mark_couplings(const Problem<Real>& p, Scope scope) {
 template <typename Real, typename F>
 AXION_HD inline void for_each_coupling(const Problem<Real>& p, F&& f) {
   const int n = node_count(p.m);
-  int *mark = p.w.node_mark, *first = p.w.node_first;
+  int *mark = p.w.tree.node_mark, *first = p.w.tree.node_first;
   for (int i = 0; i < n; ++i) mark[i] = first[i] = -1;
   for (int j = n - 1; j >= 0; --j) {
-    for (int k = p.w.edge_start[j]; k < p.w.edge_start[j + 1]; ++k) {
-      for (int i = p.w.edge_node[k]; i != j && mark[i] != j; i = first[i]) {
+    for (int k = p.w.tree.edge_start[j]; k < p.w.tree.edge_start[j + 1]; ++k) {
+      for (int i = p.w.tree.edge_node[k]; i != j && mark[i] != j; i = first[i]) {
         mark[i] = j;
         if (first[i] < 0) first[i] = j;
         f(i, j);
@@ -84,7 +84,7 @@ AXION_HD inline void for_each_coupling(const Problem<Real>& p, F&& f) {
 template <typename Real>
 AXION_HD inline int fill_couplings(const Problem<Real>& p, int marked) {
   const int n = node_count(p.m), capacity = p.m.coupling_capacity;
-  int *start = p.w.coupling_start, *used = p.w.order_list;
+  int *start = p.w.tree.coupling_start, *used = p.w.tree.coupling_used;
   for (int i = 0; i < n; ++i) used[i] = 0;
   for_each_coupling(p, [&](int i, int) { ++used[i]; });
   int count = 0;
@@ -95,16 +95,16 @@ AXION_HD inline int fill_couplings(const Problem<Real>& p, int marked) {
   }
   for_each_coupling(p, [&](int i, int j) {
     const int at = start[i] + used[i]++;
-    if (at < capacity) p.w.coupling_node[at] = j;
+    if (at < capacity) p.w.tree.coupling_node[at] = j;
   });
-  p.w.coupling_count[0] = count <= capacity ? count : ~capacity;
+  p.w.tree.coupling_count[0] = count <= capacity ? count : ~capacity;
   return count - marked;
 }
 
 // Bodies in their own order.
 template <typename Real, typename Team>
 AXION_HD inline void keep_body_order(const Team& team, const Problem<Real>& p) {
-  team.for_each(p.m.body_count, [&](int b) { p.w.body_rank[b] = p.w.body_of_rank[b] = b; });
+  team.for_each(p.m.body_count, [&](int b) { p.w.tree.body_rank[b] = p.w.tree.body_of_rank[b] = b; });
 }
 
 // body_rank, body_of_rank, coupling_start, coupling_node, coupling_count.
@@ -112,11 +112,11 @@ template <typename Real, typename Team>
 AXION_HD_CALL void find_couplings(const Team& team, const Problem<Real>& p, Scope scope) {
   if (scope == Scope::kTree) find_tree_parents(team, p);
   keep_body_order(team, p);
-  team.for_each(1, [&](int) { p.w.coupling_fill[0] = fill_couplings(p, mark_couplings(p, scope)); });
-  if (p.w.coupling_fill[0] == 0) return;
+  team.for_each(1, [&](int) { p.w.tree.coupling_fill[0] = fill_couplings(p, mark_couplings(p, scope)); });
+  if (p.w.tree.coupling_fill[0] == 0) return;
   team.for_each(1, [&](int) {
     order_bodies(p);
-    p.w.coupling_fill[0] = fill_couplings(p, mark_couplings(p, scope));
+    p.w.tree.coupling_fill[0] = fill_couplings(p, mark_couplings(p, scope));
   });
 }
 

@@ -10,6 +10,7 @@
 // least value and rounding cannot hide it. Source: Baraff 1996, "Linear-time dynamics using Lagrange multipliers".
 #pragma once
 
+#include "engine/math/small_matrix.hpp"
 #include "engine/problem/linearise.hpp"
 #include "engine/tree/node_factors.hpp"
 #include "engine/tree/tree_assembly.hpp"
@@ -40,12 +41,12 @@ AXION_HD inline Real bounded_pivot(const Problem<Real>& p, int node, int k, Real
 // Factors of a node's matrix.
 template <typename Real, typename Team>
 AXION_HD_CALL void factorise_node(const Team& team, const Problem<Real>& p, int node) {
-  Real* K = p.w.node + node * model::kNodeStride;
+  Real* K = p.w.tree.node + node * kNodeStride;
   const auto bound = [&](int k, Real pivot) { return bounded_pivot(p, node, k, pivot); };
   if (node_size(p, node) <= kHalfNode) {
     factorise<kHalfNode>(team, K, bound);
   } else {
-    factorise<model::kNodeSize>(team, K, bound);
+    factorise<kNodeSize>(team, K, bound);
   }
 }
 
@@ -58,25 +59,25 @@ struct Block {
 
 template <typename Real>
 AXION_HD inline Block<Real> node_block(const Problem<Real>& p, int row, int column) {
-  if (row == column) return {p.w.node + row * model::kNodeStride, model::kNodeSize};
+  if (row == column) return {p.w.tree.node + row * kNodeStride, kNodeSize};
   const int high = row > column ? row : column, low = row > column ? column : row;
   const int index = find_coupling(p, high, low);
   if (index < 0) return {nullptr, 0};
-  if (row > column) return {p.w.coupling_upper + index * model::kCouplingStride, model::kPanelWidth};
-  return {p.w.coupling_lower + index * model::kCouplingStride, model::kNodeSize};
+  if (row > column) return {p.w.tree.coupling_upper + index * kCouplingStride, kPanelWidth};
+  return {p.w.tree.coupling_lower + index * kCouplingStride, kNodeSize};
 }
 
 // rhs_q −= L_q z for the nodes q that node i meets, z its own solved right-hand side.
 template <typename Real, typename Team>
 AXION_HD inline void pass_rhs(const Team& team, const Problem<Real>& p, int i) {
-  const int size = node_size(p, i), start = p.w.coupling_start[i], count = coupling_end(p, i) - start;
-  const Real* z = p.w.node_rhs + i * model::kNodeSize;
+  const int size = node_size(p, i), start = p.w.tree.coupling_start[i], count = coupling_end(p, i) - start;
+  const Real* z = p.w.tree.node_rhs + i * kNodeSize;
   team.for_each(6 * count, [&](int k) {
     const int index = start + k / 6, r = k % 6;
-    const Real* L = p.w.coupling_lower + index * model::kCouplingStride + r * model::kNodeSize;
+    const Real* L = p.w.tree.coupling_lower + index * kCouplingStride + r * kNodeSize;
     Real sum = 0;
     for (int c = 0; c < size; ++c) sum += L[c] * z[c];
-    p.w.node_rhs[p.w.coupling_node[index] * model::kNodeSize + r] -= sum;
+    p.w.tree.node_rhs[p.w.tree.coupling_node[index] * kNodeSize + r] -= sum;
   });
 }
 
@@ -84,36 +85,36 @@ AXION_HD inline void pass_rhs(const Team& team, const Problem<Real>& p, int i) {
 template <typename Real, typename Team>
 AXION_HD inline void solve_panels(const Team& team, const Problem<Real>& p, int i) {
   constexpr int parts = panel_chunks<Team, Real>();
-  const int size = node_size(p, i), start = p.w.coupling_start[i], count = coupling_end(p, i) - start;
-  const Real* K = p.w.node + i * model::kNodeStride;
-  Real* rhs = p.w.node_rhs + i * model::kNodeSize;
+  const int size = node_size(p, i), start = p.w.tree.coupling_start[i], count = coupling_end(p, i) - start;
+  const Real* K = p.w.tree.node + i * kNodeStride;
+  Real* rhs = p.w.tree.node_rhs + i * kNodeSize;
   if (count == 0) {
     team.for_each(1, [&](int) { solve_column(K, size, rhs); });
     return;
   }
-  Real* first = p.w.coupling_upper + start * model::kCouplingStride;
-  team.for_each(model::kNodeSize, [&](int r) { first[model::kPanelWidth * r + kRhsColumn] = rhs[r]; });
+  Real* first = p.w.tree.coupling_upper + start * kCouplingStride;
+  team.for_each(kNodeSize, [&](int r) { first[kPanelWidth * r + kRhsColumn] = rhs[r]; });
   team.for_each(count * parts, [&](int k) {
-    Real* Y = p.w.coupling_upper + (start + k / parts) * model::kCouplingStride;
+    Real* Y = p.w.tree.coupling_upper + (start + k / parts) * kCouplingStride;
     solve_panel<Team>(K, size, Y, k % parts, least_factor<Real>());
   });
-  team.for_each(model::kNodeSize, [&](int r) { rhs[r] = first[model::kPanelWidth * r + kRhsColumn]; });
+  team.for_each(kNodeSize, [&](int r) { rhs[r] = first[kPanelWidth * r + kRhsColumn]; });
 }
 
 // Eliminates node i: Y_j = K⁻¹ U_j, then A_pq −= L_p Y_q and rhs_p −= L_p z for all p, q that it meets.
 template <typename Real, typename Team>
 AXION_HD_CALL void eliminate_node(const Team& team, const Problem<Real>& p, int i) {
   constexpr int rows = product_rows<Team>(), tasks = 6 / rows;
-  const int start = p.w.coupling_start[i], count = coupling_end(p, i) - start;
+  const int start = p.w.tree.coupling_start[i], count = coupling_end(p, i) - start;
   factorise_node(team, p, i);
   solve_panels(team, p, i);
   team.for_each(tasks * count * count, [&](int k) {
     const int r = k % tasks * rows, row_index = start + k / tasks / count, column_index = start + k / tasks % count;
-    const int row_node = p.w.coupling_node[row_index];
-    const Block<Real> target = node_block(p, row_node, p.w.coupling_node[column_index]);
-    Real* rhs = column_index == start ? p.w.node_rhs + row_node * model::kNodeSize + r : nullptr;
-    subtract_product<Team, rows>(p.w.coupling_lower + row_index * model::kCouplingStride + r * model::kNodeSize,
-                                 p.w.coupling_upper + column_index * model::kCouplingStride,
+    const int row_node = p.w.tree.coupling_node[row_index];
+    const Block<Real> target = node_block(p, row_node, p.w.tree.coupling_node[column_index]);
+    Real* rhs = column_index == start ? p.w.tree.node_rhs + row_node * kNodeSize + r : nullptr;
+    subtract_product<Team, rows>(p.w.tree.coupling_lower + row_index * kCouplingStride + r * kNodeSize,
+                                 p.w.tree.coupling_upper + column_index * kCouplingStride,
                                  target.data == nullptr ? nullptr : target.data + r * target.stride, target.stride, rhs,
                                  least_factor<Real>());
   });
@@ -123,12 +124,12 @@ AXION_HD_CALL void eliminate_node(const Team& team, const Problem<Real>& p, int 
 template <typename Real, typename Team>
 AXION_HD_CALL void substitute_back(const Team& team, const Problem<Real>& p, Scope scope) {
   for (int i = first_node(p.m, scope); i < node_count(p.m); ++i) {
-    const int size = node_size(p, i), start = p.w.coupling_start[i], end = coupling_end(p, i);
-    Real* z = p.w.node_rhs + i * model::kNodeSize;
+    const int size = node_size(p, i), start = p.w.tree.coupling_start[i], end = coupling_end(p, i);
+    Real* z = p.w.tree.node_rhs + i * kNodeSize;
     team.for_each(size, [&](int r) {
       for (int k = start; k < end; ++k) {
-        const Real* Y = p.w.coupling_upper + k * model::kCouplingStride + model::kPanelWidth * r;
-        const Real* x = p.w.node_rhs + p.w.coupling_node[k] * model::kNodeSize;
+        const Real* Y = p.w.tree.coupling_upper + k * kCouplingStride + kPanelWidth * r;
+        const Real* x = p.w.tree.node_rhs + p.w.tree.coupling_node[k] * kNodeSize;
         for (int c = 0; c < 6; ++c) z[r] -= Y[c] * x[c];
       }
     });
@@ -143,7 +144,7 @@ AXION_HD inline void factorise_and_solve(const Team& team, const Problem<Real>& 
   team.for_each(count, [&](int k) {
     assemble_node<Team>(p, scope, first + k);
     assemble_rhs(p, rhs, scope, first + k);
-    for (int i = p.w.coupling_start[first + k]; i < coupling_end(p, first + k); ++i) {
+    for (int i = p.w.tree.coupling_start[first + k]; i < coupling_end(p, first + k); ++i) {
       assemble_coupling<Team>(p, scope, first + k, i);
     }
   });
@@ -158,7 +159,7 @@ AXION_HD inline void solve_again(const Team& team, const Problem<Real>& p, Scope
   team.for_each(count, [&](int k) { assemble_rhs(p, rhs, scope, first + k); });
   for (int i = node_count(p.m) - 1; i >= first; --i) {
     team.for_each(1, [&](int) {
-      solve_column(p.w.node + i * model::kNodeStride, node_size(p, i), p.w.node_rhs + i * model::kNodeSize);
+      solve_column(p.w.tree.node + i * kNodeStride, node_size(p, i), p.w.tree.node_rhs + i * kNodeSize);
     });
     pass_rhs(team, p, i);
   }
@@ -170,7 +171,7 @@ template <typename Real, typename Team>
 AXION_HD inline void read_velocities(const Team& team, const Problem<Real>& p, math::Vec3<Real>* v,
                                      math::Vec3<Real>* omega) {
   team.for_each(p.m.body_count, [&](int b) {
-    const Real* z = p.w.node_rhs + node_of_body(p, b) * model::kNodeSize;
+    const Real* z = p.w.tree.node_rhs + node_of_body(p, b) * kNodeSize;
     v[b] = {z[0], z[1], z[2]};
     omega[b] = {z[3], z[4], z[5]};
   });
@@ -182,7 +183,7 @@ AXION_HD inline void read_joint_impulses(const Team& team, const Problem<Real>& 
   const int first = first_node(p.m, scope);
   team.for_each(node_count(p.m) - first, [&](int k) {
     const int node = first + k, j = joint_of_node(p, node);
-    const Real* z = p.w.node_rhs + node * model::kNodeSize + node_row_offset(p.m, node);
+    const Real* z = p.w.tree.node_rhs + node * kNodeSize + node_row_offset(p.m, node);
     for (int i = 0; i < joint_row_count(p.m, j); ++i) x[node_row(p, p.m.joints[j], i)] = z[i];
   });
 }
@@ -215,6 +216,36 @@ AXION_HD inline void read_condensed_impulses(const Team& team, const Problem<Rea
       x[row + k] = -(rhs.contact[3 * i + k] + G[3 * k] * s[0] + G[3 * k + 1] * s[1] + G[3 * k + 2] * s[2]);
     }
   });
+}
+
+// The velocity block of each body in K⁻¹, K the factorised system in Scope::kTree, to mobility[36 body], from the roots
+// to the leaves. Source: Takahashi, Fagan and Chin 1973.
+template <typename Real, typename Team>
+AXION_HD inline void invert_tree_diagonal(const Team& team, const Problem<Real>& p, Real* mobility) {
+  for (int b = 0; b < p.m.body_count; ++b) {
+    const int node = node_of_body(p, b), size = node_size(p, node);
+    const int start = p.w.tree.coupling_start[node], count = coupling_end(p, node) - start;
+    team.for_each(6, [&](int column) {
+      Real y[kNodeSize] = {};
+      y[column] = 1;
+      solve_column(p.w.tree.node + node * kNodeStride, size, y);
+      Real passed[6], moved[6] = {};
+      if (count > 0) {  // the parent; a tree has no other
+        const Real* L = p.w.tree.coupling_lower + start * kCouplingStride;
+        for (int r = 0; r < 6; ++r) {
+          passed[r] = 0;
+          for (int c = 0; c < size; ++c) passed[r] += L[r * kNodeSize + c] * y[c];
+        }
+        math::multiply(mobility + 36 * body_of_node(p, p.w.tree.coupling_node[start]), 6, 6, passed, moved);
+      }
+      const Real* Y = p.w.tree.coupling_upper + start * kCouplingStride;
+      for (int r = 0; r < 6; ++r) {
+        Real sum = y[r];
+        for (int c = 0; c < 6 && count > 0; ++c) sum += Y[kPanelWidth * r + c] * moved[c];
+        mobility[36 * b + 6 * r + column] = sum;
+      }
+    });
+  }
 }
 
 // The right-hand side of a Newton iteration.

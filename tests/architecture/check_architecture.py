@@ -12,6 +12,7 @@ import re
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from array_owners import check_file_owners, check_lists, structs_of_arrays, view_of  # noqa: E402
 from source_text import cpp_functions, python_functions, strip_cpp_comments  # noqa: E402
 
 MAX_FILE_LINES = 450
@@ -214,11 +215,25 @@ def rooms(root):
                     yield '/'.join(path.split('/')[:2])
 
 
+def check_arrays(root):
+    """Findings about the arrays of a world: their lists, and rooms that name another room's (array_owners.py)."""
+    structs = structs_of_arrays(root)
+    handed_on, own = view_of(root, structs)
+    yield from check_lists(structs)
+    for path in source_files(root):
+        if path.startswith('engine/') and pathlib.PurePosixPath(path).suffix in CPP_SUFFIXES and path.count('/') > 1:
+            allowed = ENGINE_ROOMS.get(path.split('/')[1], set())
+            text = (root / path).read_text(errors='replace')
+            for finding in check_file_owners(path, text, allowed, handed_on, own):
+                yield path, *finding
+
+
 def check_tree(root):
     """All findings of the tree: a list of (path, line, rule, text)."""
     root = pathlib.Path(root)
     face = engine_face(root)
     findings = [(path, *finding) for path in source_files(root) for finding in check_file(root, face, path)]
+    findings += check_arrays(root)
     for room in sorted(set(rooms(root))):
         if not (root / room / 'README.md').is_file():
             findings.append((room, 1, 'room', 'has no README.md that says what it does and who may call it'))

@@ -44,6 +44,52 @@ class BrokenHouse(unittest.TestCase):
     def assert_accepted(self, path, include):
         self.assertEqual(self.added_findings(path, f'#pragma once\n#include {include}\n'), [])
 
+    def array_findings(self, path, text):
+        self.add(path, text)
+        return [(p, rule, text) for p, _, rule, text in check_architecture.check_arrays(self.root)]
+
+    def replace(self, path, old, new):
+        text = (self.root / path).read_text()
+        self.assertIn(old, text)
+        return text.replace(old, new)
+
+    def test_arrays_are_named_by_their_owners_as_the_house_stands(self):
+        structs = check_architecture.structs_of_arrays(self.root)
+        handed_on, own = check_architecture.view_of(self.root, structs)
+        self.assertEqual({handed_on['x'], handed_on['row'], handed_on['dlambda']}, {'model', 'constraints', 'problem'})
+        self.assertEqual((own['tree'], own['sweeps'], own['collide']), ('tree', 'contact_solver', 'collide'))
+        self.assertEqual(len(structs), 11)
+        self.assertGreater(sum(len(arrays.members) for arrays in structs.values()), 150)
+        self.assertEqual(list(check_architecture.check_arrays(self.root)), [])
+
+    def test_room_that_names_another_rooms_own_array_is_refused(self):
+        for room, text in (('contact_solver', 'p.w.tree.node[0]'), ('tree', 'p.w.sweeps.delassus'), ('newton', 'w.reference.dense'),
+                           ('step', 'auto& s = w.collide;'), ('backend', 'w_.tree.node')):
+            path = f'engine/{room}/extra.hpp'
+            self.assertEqual([f[:2] for f in self.array_findings(path, f'#pragma once\n{text}\n')], [(path, 'array owner')])
+            (self.root / path).unlink()
+
+    def test_room_that_names_what_is_written_right_of_it_is_refused(self):
+        for room, text in (('collide', 'w.row[0]'), ('constraints', 'w.residual[0]'), ('constraints', 'w.dlambda')):
+            path = f'engine/{room}/extra.hpp'
+            self.assertEqual([f[:2] for f in self.array_findings(path, f'#pragma once\n{text}\n')], [(path, 'array owner')])
+            (self.root / path).unlink()
+
+    def test_room_that_names_its_own_arrays_and_what_is_handed_on_to_it_is_accepted(self):
+        text = '#pragma once\np.w.tree.node[0] + p.w.row[0] + p.w.residual[0] + p.w.x[0]  // w.sweeps.delassus\n'
+        self.assertEqual(self.array_findings('engine/tree/extra.hpp', text), [])
+
+    def test_list_of_arrays_that_is_not_its_structs_is_refused(self):
+        path = 'engine/newton/newton_scratch.hpp'
+        for old, new, finding in (('f(kScratch, "kept_v", w.kept_v, nb);', '', 'kept_v is not in its list'),
+                                  ('"kept_v", w.kept_v', '"kept_omega", w.kept_v', '"kept_omega" is the name of kept_v'),
+                                  ('f(kScratch, "kept_v", w.kept_v, nb);', 'f(kScratch, "kept_v", w.kept_v, nb);' * 2,
+                                   'kept_v is listed twice')):
+            broken = self.replace(path, old, new)
+            kept = (self.root / path).read_text()
+            self.assertEqual(self.array_findings(path, broken), [(path, 'field list', f'NewtonScratch: {finding}')])
+            self.add(path, kept)
+
     def test_engine_that_includes_grpc_is_refused(self):
         self.assert_refused('engine/newton/extra.hpp', '<grpcpp/grpcpp.h>')
 

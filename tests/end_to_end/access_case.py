@@ -4,38 +4,18 @@ import contextlib
 import hashlib
 import os
 import pathlib
-import re
 import secrets
-import signal
-import socket
 import subprocess
+import sys
 import tempfile
-import time
-import urllib.request
 
 import grpc
 
 from axion.v1 import simulation_pb2 as sim
 from axion.v1 import simulation_pb2_grpc
 
-PATIENCE_SECONDS = 60   # after which a condition that never comes fails the test
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(('127.0.0.1', 0))
-        return probe.getsockname()[1]
-
-
-def eventually(condition):
-    """Waits until the condition holds; what it returned, false if time ran out."""
-    end = time.monotonic() + PATIENCE_SECONDS
-    while time.monotonic() < end:
-        found = condition()
-        if found:
-            return found
-        time.sleep(0.05)
-    return False
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'support'))
+from axiond_process import PATIENCE_SECONDS, AxiondProcess, eventually  # noqa: E402, F401
 
 
 def openssl(*arguments):
@@ -101,23 +81,11 @@ def run_briefly(binary, *flags):
     return done.returncode, done.stderr
 
 
-class Server:
-    """An axiond with a metrics page."""
+class Server(AxiondProcess):
+    """An axiond of one thread with a metrics page."""
 
-    def __init__(self, binary, *flags, host='127.0.0.1'):
-        self.port, self.metrics_port = free_port(), free_port()
-        self.address = f'127.0.0.1:{self.port}'
-        self.log = tempfile.NamedTemporaryFile()
-        self.process = subprocess.Popen(
-            [str(binary / 'axiond'), f'--listen={host}:{self.port}', '--device=cpu', '--threads=1',
-             f'--metrics_listen=127.0.0.1:{self.metrics_port}', *map(str, flags)], stderr=self.log)
-        if not eventually(lambda: 'event=serving' in self.log_text() or self.process.poll() is not None) \
-                or self.process.poll() is not None:
-            self.process.kill()
-            raise RuntimeError(f'the server does not serve: {self.log_text()}')
-
-    def log_text(self):
-        return pathlib.Path(self.log.name).read_text()
+    def __init__(self, binary, *flags, **keywords):
+        super().__init__(binary / 'axiond', '--threads=1', *flags, **keywords)
 
     def channel(self, authority=None, certificate=None, key=None):
         """A connection of its own; with an authority over TLS."""
@@ -131,31 +99,8 @@ class Server:
     def stub(self, *credentials):
         return simulation_pb2_grpc.SimulationStub(self.channel(*credentials))
 
-    def metrics(self):
-        with urllib.request.urlopen(f'http://127.0.0.1:{self.metrics_port}/metrics', timeout=10) as page:
-            return page.read().decode()
-
-    def metric(self, name):
-        """Its value; 0 if it is absent."""
-        found = re.search(rf'^{re.escape(name)} (\S+)$', self.metrics(), re.MULTILINE)
-        return float(found.group(1)) if found else 0.0
-
     def reloads(self, what, result='loaded'):
-        return self.metric(f'axion_credentials_reloads_total{{result="{result}",what="{what}"}}')
-
-    def stop(self):
-        """Its exit code."""
-        self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(PATIENCE_SECONDS)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
-        self.log.close()
+        return self.metric(f'axion_credentials_reloads_total{{result="{result}",what="{what}"}}', absent=0)
 
 
 def outcome(call, *arguments, **keywords):

@@ -10,14 +10,10 @@ import os
 import pathlib
 import re
 import resource
-import signal
 import socket
-import subprocess
 import sys
-import tempfile
 import time
 import unittest
-import urllib.request
 import zlib
 
 import grpc
@@ -29,51 +25,22 @@ import h2.exceptions
 from axion.v1 import simulation_pb2 as sim
 from axion.v1 import simulation_pb2_grpc, state_pb2
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'support'))
+from axiond_process import PATIENCE_SECONDS, AxiondProcess, eventually  # noqa: E402
+
 BIN = pathlib.Path(sys.argv[1])
 MODEL = pathlib.Path(sys.argv[2]).read_text()
-PATIENCE_SECONDS = 60   # after which a condition that never comes fails the test
 SERVICE = '/axion.v1.Simulation/'
 MALFORMED = b'\xff\xff\xff'
 SERVING, NOT_SERVING = b'\x08\x01', b'\x08\x02'   # answers of grpc.health.v1
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(('127.0.0.1', 0))
-        return probe.getsockname()[1]
+class Server(AxiondProcess):
+    """An axiond of one thread."""
 
-
-def eventually(condition):
-    """Waits until the condition holds; what it returned, false if time ran out."""
-    end = time.monotonic() + PATIENCE_SECONDS
-    while time.monotonic() < end:
-        found = condition()
-        if found:
-            return found
-        time.sleep(0.05)
-    return False
-
-
-class Server:
-    """An axiond with a metrics page. `limits` are (resource, soft, hard) that it starts with; `stderr` takes its log."""
-
-    def __init__(self, *flags, limits=(), stderr=None, metrics=True):
-        self.port, self.metrics_port = free_port(), free_port()
-        self.address = f'127.0.0.1:{self.port}'
-        self.log = tempfile.NamedTemporaryFile()
-
-        def prepare():
-            for which, soft, hard in limits:
-                resource.setrlimit(which, (soft, hard))
-
-        self.process = subprocess.Popen(
-            [str(BIN / 'axiond'), f'--listen={self.address}', '--device=cpu', '--threads=1',
-             f'--metrics_listen={f"127.0.0.1:{self.metrics_port}" if metrics else ""}', *flags],
-            stderr=self.log if stderr is None else stderr, preexec_fn=prepare)
+    def __init__(self, *flags, **keywords):
+        super().__init__(BIN / 'axiond', '--threads=1', *flags, **keywords)
         self.stub = self.connect()
-        if not eventually(self.answers):
-            self.process.kill()
-            raise RuntimeError(f'the server does not answer; its exit code is {self.process.wait()}')
 
     def channel(self):
         return grpc.insecure_channel(self.address, options=[('grpc.use_local_subchannel_pool', 1)])
@@ -95,28 +62,9 @@ class Server:
     def step_index(self, batch):
         return self.stub.GetState(state_pb2.GetStateRequest(batch=batch, fields=['time'])).step_index[0]
 
-    def metric(self, name):
-        with urllib.request.urlopen(f'http://127.0.0.1:{self.metrics_port}/metrics', timeout=10) as page:
-            text = page.read().decode()
-        return float(re.search(rf'^{re.escape(name)} (\S+)$', text, re.MULTILINE).group(1))
-
     def peak_bytes(self):
         status = pathlib.Path(f'/proc/{self.process.pid}/status').read_text()
         return int(re.search(r'VmHWM:\s+(\d+)', status).group(1)) * 1024
-
-    def stop(self):
-        """Its exit code."""
-        self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(PATIENCE_SECONDS)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
-        self.log.close()
 
 
 def message(data, compressed=False):
@@ -226,7 +174,7 @@ class Connections(unittest.TestCase):
                 self.assertTrue(eventually(lambda: self._health(channel) == SERVING))
                 self.assertTrue(server.answers())
             self.assertEqual(server.stop(), 0)
-            self.assertIn('event=accept_failed reason="Too many open files"', pathlib.Path(server.log.name).read_text())
+            self.assertIn('event=accept_failed reason="Too many open files"', server.log_text())
 
     def test_a_server_that_stays_deaf_ends_with_a_code_for_a_restart(self):
         with Server() as server:
@@ -298,7 +246,7 @@ class Messages(unittest.TestCase):
                     self.assertIn(f'cannot be parsed as {method.input_type.full_name}', error.details())
             self.assertTrue(eventually(lambda: server.metric(series) == len(methods)))
             self.assertEqual(server.stop(), 0)
-            log = pathlib.Path(server.log.name).read_text()
+            log = server.log_text()
             for method in methods:
                 self.assertIn(f'method={method.name} code=INVALID_ARGUMENT', log)
 
@@ -347,7 +295,7 @@ class Messages(unittest.TestCase):
 class Logs(unittest.TestCase):
     def test_a_log_that_nobody_reads_holds_nobody_up(self):
         read_end, write_end = os.pipe()
-        with Server(stderr=write_end) as server:
+        with Server(pipe=(read_end, write_end)) as server:
             os.close(write_end)
             batch = server.make_batch()
             # More than the pipe and the queue take: a line is at least a hundred bytes.
@@ -363,7 +311,7 @@ class Logs(unittest.TestCase):
         for metrics in (True, False):
             with self.subTest(metrics=metrics):
                 read_end, write_end = os.pipe()
-                with Server(stderr=write_end, metrics=metrics) as server:
+                with Server(pipe=(read_end, write_end), metrics=metrics) as server:
                     os.close(write_end)
                     os.close(read_end)
                     for _ in range(3):

@@ -6,8 +6,6 @@ Usage: humanoid_test.py BIN_DIRECTORY MODELS_DIRECTORY, with an interpreter that
 """
 
 import pathlib
-import socket
-import subprocess
 import sys
 import unittest
 
@@ -16,16 +14,13 @@ import numpy as np
 import axion
 from axion.v1 import scene_pb2
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'support'))
+from axiond_process import AxiondProcess  # noqa: E402
+
 BIN = pathlib.Path(sys.argv[1])
 HUMANOID = pathlib.Path(sys.argv[2]) / 'humanoid.xml'
 WORLDS, STEPS, CHUNK, DT = 64, 2000, 100, 0.005
 RECORD_EVERY = 20
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(('127.0.0.1', 0))
-        return probe.getsockname()[1]
 
 
 def quaternion_product(a, b):
@@ -104,13 +99,8 @@ def floor_penetration(model, pose):
 class Humanoids(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        listen = f'127.0.0.1:{free_port()}'
-        server = subprocess.Popen([str(BIN / 'axiond'), f'--listen={listen}',
-                                   f'--metrics_listen=127.0.0.1:{free_port()}', '--device=cpu'],
-                                  stderr=subprocess.DEVNULL)
-        cls.addClassCleanup(server.wait)
-        cls.addClassCleanup(server.terminate)
-        client = axion.Client(listen)
+        server = cls.enterClassContext(AxiondProcess(BIN / 'axiond'))
+        client = axion.Client(server.address)
         cls.addClassCleanup(client.close)
         client.wait_until_ready(60)
         cls.model = client.create_model(mjcf=HUMANOID.read_text())

@@ -4,14 +4,14 @@
 Usage: prometheus_test.py BIN_DIRECTORY MODEL.xml, with an interpreter that has the package axion installed.
 """
 
+import contextlib
 import json
 import pathlib
+import re
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 import urllib.error
 import urllib.parse
@@ -19,9 +19,11 @@ import urllib.request
 
 import axion
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'support'))
+from axiond_process import PATIENCE_SECONDS, AxiondProcess, eventually  # noqa: E402
+
 BIN = pathlib.Path(sys.argv[1])
 MODEL = pathlib.Path(sys.argv[2])
-PATIENCE_SECONDS = 60   # after which a condition that never comes fails the test
 WORLDS, STEPS = 8, 100
 
 # The public contract: name, type, labels.
@@ -57,29 +59,21 @@ METRICS = {
 SCRAPE_LABELS = {'__name__', 'instance', 'job', 'le'}
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(('127.0.0.1', 0))
-        return probe.getsockname()[1]
-
-
 def fetch(url):
     with urllib.request.urlopen(url, timeout=5) as answer:
         return answer.read().decode()
 
 
 def until(what, condition):
-    """Polls until `condition()` is true and returns its value; fails after PATIENCE_SECONDS."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while time.monotonic() < deadline:
-        try:
-            value = condition()
-            if value:
-                return value
-        except (urllib.error.URLError, ConnectionError):
-            pass
-        time.sleep(0.1)
-    raise AssertionError(f'{what}: not within {PATIENCE_SECONDS} s')
+    """What `condition()` returns once it is true; fails after PATIENCE_SECONDS."""
+    def tried():
+        with contextlib.suppress(urllib.error.URLError, ConnectionError):
+            return condition()
+
+    value = eventually(tried)
+    if not value:
+        raise AssertionError(f'{what}: not within {PATIENCE_SECONDS} s')
+    return value
 
 
 def stop(process):
@@ -98,12 +92,13 @@ class Prometheus:
         (folder / 'prometheus.yml').write_text(
             'global: {scrape_interval: 100ms, scrape_timeout: 100ms}\n'
             f'scrape_configs: [{{job_name: axion, static_configs: [{{targets: ["{target}"]}}]}}]\n')
-        self.address = f'http://127.0.0.1:{free_port()}'
         self.log = open(folder / 'prometheus.log', 'w+')
         self.process = subprocess.Popen(
             ['prometheus', f'--config.file={folder}/prometheus.yml', f'--storage.tsdb.path={folder}/data',
-             f'--web.listen-address={self.address.removeprefix("http://")}'],
-            stdout=self.log, stderr=subprocess.STDOUT)
+             '--web.listen-address=127.0.0.1:0'], stdout=self.log, stderr=subprocess.STDOUT)
+        listening = until('prometheus listens', lambda: re.search(
+            r'msg="Listening on" address=(\S+)', pathlib.Path(self.log.name).read_text()))
+        self.address = f'http://{listening[1]}'
         until('prometheus is ready', lambda: fetch(self.address + '/-/ready'))
 
     def query(self, expression):
@@ -127,16 +122,11 @@ class ScrapedServer(unittest.TestCase):
             raise unittest.SkipTest('prometheus is not installed')
         cls.folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.folder.cleanup)
-        listen, metrics = f'127.0.0.1:{free_port()}', f'127.0.0.1:{free_port()}'
-        cls.server = subprocess.Popen(
-            [str(BIN / 'axiond'), f'--listen={listen}', f'--metrics_listen={metrics}', '--device=cpu', '--max_worlds=64'],
-            stderr=subprocess.DEVNULL)
-        cls.addClassCleanup(stop, cls.server)
-        cls.page = f'http://{metrics}/metrics'
-        until('axiond serves metrics', lambda: fetch(cls.page))
-        cls.prometheus = Prometheus(pathlib.Path(cls.folder.name), metrics)
+        cls.server = cls.enterClassContext(AxiondProcess(BIN / 'axiond', '--max_worlds=64'))
+        cls.page = cls.server.metrics_url
+        cls.prometheus = Prometheus(pathlib.Path(cls.folder.name), f'127.0.0.1:{cls.server.metrics_port}')
         cls.addClassCleanup(cls.prometheus.stop)
-        cls.client = axion.Client(listen)
+        cls.client = axion.Client(cls.server.address)
         cls.addClassCleanup(cls.client.close)
         cls.client.wait_until_ready(PATIENCE_SECONDS)
         cls.model = cls.client.create_model(mjcf=MODEL.read_text())

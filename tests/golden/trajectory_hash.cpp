@@ -29,7 +29,7 @@ void print_hash(const model::SceneSpec& scene, model::Preset preset, const char*
   job.m = engine_model.arrays<Real>().view();
   job.user = engine_model.user<Real>().view();
   job.settings = model::make_step_settings<Real>(model::make_options(preset), 0.005);
-  const model::WorldBytes bytes = model::world_bytes(job.m);
+  const step::WorldBytes bytes = step::world_bytes(job.m);
   std::vector<std::byte> world(bytes.world), scratch(bytes.scratch), state;
   backend::WorldBlock<Real> block(engine_model, world.data());
   block.set_default_parameters();

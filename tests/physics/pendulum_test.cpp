@@ -2,6 +2,7 @@
 //
 // CURRENT is first order: its Richardson extrapolation R = 2x(h/2) − x(h) must meet the continuum. Preset DEFAULT must
 // be nearer than backward Euler, and is second order after a state is set.
+#include <algorithm>
 #include <cstdio>
 #include <vector>
 
@@ -221,11 +222,34 @@ TYPED_TEST(HeavyChain, holds_a_thousandfold_end_mass) {
     error = std::max(error, double(world.record().max_joint_error));
     converged += world.converged();
   }
-  // The bounds are of the stop test of preset DEFAULT. float32: links of ten metres round by 1e-6 m, and a step may
-  // fail by that.
+  // The bounds are of the stop test of preset DEFAULT.
   const Validation<TypeParam> row("chain with a heavy end");
   row.at_most("joints together, m", error, 1e-4);
-  row.at_least("steps converged", converged / 300.0, 0.99);
+  row.at_least("steps converged", converged / 300.0, 1);
+}
+
+// Steps that do not converge and the most iterations of any, of 800 from a start that rounds in a way of its own.
+template <typename Real>
+void expect_convergence(const model::SceneSpec& scene, double h, int start) {
+  testing::SingleWorld<Real> world(scene, model::make_options(model::Preset::kDefault), h);
+  for (int b = 0; b < world.model().body_count; ++b) world.world().v[b] = {0, 0, Real(1e-6 * start * b)};
+  int open = 0, most = 0;
+  for (int k = 0; k < 800; ++k) {
+    world.step();
+    open += !world.converged();
+    most = std::max(most, world.record().newton_iterations);
+  }
+  EXPECT_EQ(open, 0) << "h " << h << ", start " << start;
+  EXPECT_LE(most, 8) << "h " << h << ", start " << start;
+}
+
+// Where the rods line up, 28 kN run through their centres of mass: what rounding leaves of the arms then turns rods of
+// a kilogram by 1e-3 rad/s, which is above the tolerance, though the impulses have no moment to speak of. float32 lost
+// one step in a thousand so, after 32 iterations.
+TYPED_TEST(HeavyChain, converges_in_few_iterations_wherever_its_rods_line_up) {
+  for (const double h : {0.005, 0.02, 0.022, 0.05}) {
+    for (int start = 0; start < 4; ++start) expect_convergence<TypeParam>(testing::pendulum_chain(10, 1000), h, start);
+  }
 }
 
 }  // namespace

@@ -2,40 +2,24 @@
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
-#include <iterator>
-#include <regex>
-#include <type_traits>
 
 #include "engine/backend/cuda/resident_block.hpp"
 
 namespace axion::ptx {
-namespace {
-
-// As the list of fields has them.
-std::vector<std::string> field_names() {
-  std::ifstream file(AXION_SOURCE_DIR "/engine/model/world_view.hpp");
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  text.erase(0, text.find("inline void for_each_field"));
-  const std::regex field("f\\(k(?:State|Parameter|Scratch), &W::(\\w+)");
-  std::vector<std::string> names;
-  for (std::sregex_iterator at(text.begin(), text.end(), field), end; at != end; ++at) names.push_back((*at)[1]);
-  return names;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 template <typename Real>
-FieldTraffic<Real>::FieldTraffic(const model::ModelView<Real>& m) : sums_(model::kWorldSlots + 2) {
-  sums_[model::kWorldSlots].name = "(else)", sums_.back().name = "(stacks)";
-  const std::vector<std::string> names = field_names();
-  std::size_t next = 0;
-  static const model::WorldView<Real> view{};
-  model::for_each_field(m, [&](model::FieldKind, auto member, std::size_t count) {
-    const auto* slot = reinterpret_cast<const std::byte*>(&(view.*member));
-    FieldSum& sum = sums_[(slot - reinterpret_cast<const std::byte*>(&view)) / sizeof(void*)];
-    if (next < names.size()) sum.name = names[next++];
-    sum.bytes = count * sizeof(*(view.*member));
+FieldTraffic<Real>::FieldTraffic(const model::ModelView<Real>& m) : sums_(backend::kWorldSlots + 2) {
+  sums_[backend::kWorldSlots].name = "(else)", sums_.back().name = "(stacks)";
+  model::WorldView<Real> view{};
+  for_each_owner(view, [&](const char* owner, auto& arrays) {
+    const bool is_shared = reinterpret_cast<std::byte*>(&arrays) < reinterpret_cast<std::byte*>(&view.constraints);
+    for_each_field(m, arrays, [&](model::FieldKind, const char* name, auto*& array, std::size_t count) {
+      const auto* slot = reinterpret_cast<const std::byte*>(&array);
+      FieldSum& sum = sums_[(slot - reinterpret_cast<const std::byte*>(&view)) / sizeof(void*)];
+      sum.name = is_shared ? name : std::string(owner) + "." + name;  // as step code writes it after "w."
+      sum.bytes = count * sizeof(*array);
+    });
   });
 }
 
@@ -44,7 +28,7 @@ void FieldTraffic<Real>::read_view(const std::byte* view) {
   if (view_.size() != 0 && std::memcmp(view_.data(), view, view_.size()) == 0) return;
   view_.assign(view, view + sizeof(model::WorldView<Real>));
   starts_.clear();
-  for (int slot = 0; slot < model::kWorldSlots; ++slot) {
+  for (int slot = 0; slot < backend::kWorldSlots; ++slot) {
     U64 address;
     std::memcpy(&address, view + slot * sizeof(address), sizeof(address));
     if (sums_[slot].bytes > 0) starts_.push_back({address, slot});
@@ -63,7 +47,7 @@ void FieldTraffic<Real>::add(const Block& block, const Traffic& traffic, U64 pas
   read_view(reinterpret_cast<const std::byte*>(state->view));
   const auto after = std::upper_bound(starts_.begin(), starts_.end(), traffic.address,
                                       [](U64 address, const Start& start) { return address < start.address; });
-  FieldSum* sum = &sums_[model::kWorldSlots];
+  FieldSum* sum = &sums_[backend::kWorldSlots];
   if (after != starts_.begin()) {
     const Start& at = *(after - 1);
     if (traffic.address < at.address + sums_[at.slot].bytes) sum = &sums_[at.slot];

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/model/world_places.hpp"
+#include "engine/backend/world_places.hpp"
 #include "tests/ptx/block.hpp"
 
 namespace axion::ptx {

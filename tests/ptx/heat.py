@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The order of heat in engine/model/world_places.hpp, counted on the emulated GPU.
+"""The order of heat in engine/backend/world_places.hpp, counted on the emulated GPU.
 
 Runs axion-ptx-profile with no near memory, a warp a world, on each model, and prints for_each_heat's list: fields of scratch by
 the sectors that a first cache of two KiB lets pass, a byte of the field, each model's traffic being one times its weight; with
@@ -36,8 +36,8 @@ def main():
     parser.add_argument('--steps', type=int, default=20)
     options = parser.parse_args()
 
-    header = (ROOT / 'engine/model/world_places.hpp').read_text(encoding='utf-8')
-    fields = re.findall(r'f\(&W::(\w+), \d+\)', header)
+    header = (ROOT / 'engine/backend/world_places.hpp').read_text(encoding='utf-8')
+    fields = re.findall(r'f\(w\.([\w.]+), \d+\)', header)
     heat, share, weights = dict.fromkeys(fields, 0.0), dict.fromkeys(fields, 0.0), 0
     for argument in options.models:
         model, _, weight = argument.partition(':')
@@ -58,7 +58,7 @@ def main():
     used = sorted((name for name in fields if share[name] > 0), key=lambda name: -heat[name])
     line = ' '
     for name in used + [name for name in fields if share[name] == 0]:
-        item = f' f(&W::{name}, {int(1000 * share[name] / weights)}),'
+        item = f' f(w.{name}, {int(1000 * share[name] / weights)}),'
         if len(line) + len(item) > WIDTH:
             print(line[:-1] + ';')
             line = ' '

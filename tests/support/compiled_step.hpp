@@ -8,7 +8,7 @@
 #include <cstddef>
 
 #include "engine/model/step_settings.hpp"
-#include "engine/model/world_view.hpp"
+#include "engine/step/world_view.hpp"
 
 namespace axion::step {
 template <typename Real>

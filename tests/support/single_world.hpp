@@ -25,10 +25,10 @@ class SingleWorld {
         single_(model::to_float(compiled_.arrays)),
         options_(options),
         settings_(model::make_step_settings<Real>(options, dt)) {
-    model::for_each_field(model(), [&](model::FieldKind, auto member, std::size_t count) {
-      using T = std::remove_pointer_t<std::remove_reference_t<decltype(world_.*member)>>;
+    for_each_field(model(), world_, [&](model::FieldKind, const char*, auto*& array, std::size_t count) {
+      using T = std::remove_pointer_t<std::remove_reference_t<decltype(array)>>;
       storage_.push_back(std::make_unique<unsigned char[]>((count + 1) * sizeof(T)));
-      world_.*member = reinterpret_cast<T*>(storage_.back().get());
+      array = reinterpret_cast<T*>(storage_.back().get());
     });
     const model::ModelView<Real> m = model();
     for (int b = 0; b < m.body_count; ++b) {

@@ -24,9 +24,9 @@ constexpr int kMaxChunkRows = 16;
 class BlockArray {
  public:
   BlockArray() = default;
-  explicit BlockArray(std::size_t bytes) : bytes_(model::align_up(bytes, model::kBlockAlignment)) {
+  explicit BlockArray(std::size_t bytes) : bytes_(step::align_up(bytes, step::kBlockAlignment)) {
     if (bytes_ == 0) return;
-    data_.reset(static_cast<std::byte*>(std::aligned_alloc(model::kBlockAlignment, bytes_)));
+    data_.reset(static_cast<std::byte*>(std::aligned_alloc(step::kBlockAlignment, bytes_)));
     if (data_ == nullptr) throw std::bad_alloc();
     std::fill_n(data_.get(), bytes_, std::byte{0});
   }
@@ -115,7 +115,7 @@ class CpuEngine final : public EngineCore {
     return scratch_bytes > scratch_bytes_ ? std::int64_t(scratch_bytes - scratch_bytes_) * pool_.thread_count() : 0;
   }
 
-  Result<std::unique_ptr<BatchMemory>> allocate(std::shared_ptr<const EngineModel>, DType, model::WorldBytes bytes,
+  Result<std::unique_ptr<BatchMemory>> allocate(std::shared_ptr<const EngineModel>, DType, step::WorldBytes bytes,
                                                 int world_count, Reservation reservation) override {
     auto memory = std::make_unique<CpuMemory>(bytes.world, world_count, std::move(reservation));
     // Grown last: a batch that does not come to be leaves the engine as it was.

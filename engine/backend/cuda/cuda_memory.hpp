@@ -12,14 +12,14 @@
 #include "engine/backend/cuda/device_model.hpp"
 #include "engine/backend/cuda/launch_plan.hpp"
 #include "engine/backend/memory.hpp"
-#include "engine/model/world_layout.hpp"
 #include "engine/step/run_steps.hpp"
+#include "engine/step/world_layout.hpp"
 
 namespace axion::backend {
 
 class CudaMemory : public BatchMemory {
  public:
-  CudaMemory(int device, model::WorldBytes bytes, int world_count, Reservation reservation)
+  CudaMemory(int device, step::WorldBytes bytes, int world_count, Reservation reservation)
       : device_(device), world_bytes_(bytes), world_count_(world_count), reservation_(std::move(reservation)) {}
 
   // Allocates and zeroes; before anything else.
@@ -46,7 +46,7 @@ class CudaMemory : public BatchMemory {
   Status copy_worlds(std::span<const std::int32_t> worlds, bool to_device);
 
   int device_;
-  model::WorldBytes world_bytes_;
+  step::WorldBytes world_bytes_;
   int world_count_;
   DeviceBuffer worlds_;
   DeviceBuffer row_statistics_;  // [world_count] StepStatistics
@@ -60,7 +60,7 @@ class CudaMemory : public BatchMemory {
 template <typename Real>
 class TypedCudaMemory final : public CudaMemory {
  public:
-  TypedCudaMemory(int device, std::shared_ptr<const DeviceModel<Real>> model, model::WorldBytes bytes, int world_count,
+  TypedCudaMemory(int device, std::shared_ptr<const DeviceModel<Real>> model, step::WorldBytes bytes, int world_count,
                   Reservation reservation)
       : CudaMemory(device, bytes, world_count, std::move(reservation)), model_(std::move(model)) {}
 
@@ -82,15 +82,15 @@ class TypedCudaMemory final : public CudaMemory {
     return clocks_;
   }
   // Made anew only where a launch has other near memory than the one before.
-  const model::WorldPlaces& places(const model::ModelView<Real>& m, std::size_t near_bytes) {
-    if (places_of_ != near_bytes) places_ = model::place_fields(m, near_bytes), places_of_ = near_bytes;
+  const WorldPlaces& places(const model::ModelView<Real>& m, std::size_t near_bytes) {
+    if (places_of_ != near_bytes) places_ = place_fields(m, near_bytes), places_of_ = near_bytes;
     return places_;
   }
 
  private:
   std::shared_ptr<const DeviceModel<Real>> model_;
   std::vector<double> clocks_;
-  model::WorldPlaces places_{};
+  WorldPlaces places_{};
   std::optional<std::size_t> places_of_;
 };
 

@@ -50,9 +50,9 @@ std::vector<BlockShape> block_shapes(const DeviceLimits& device, const KernelUse
       std::size_t most = device.shared_per_multiprocessor / blocks;
       most = std::min(most - std::min(most, device.reserved_per_block), device.shared_per_block);
       if (most < fixed) continue;
-      std::size_t near = (most - fixed) / model::kBlockAlignment * model::kBlockAlignment;
+      std::size_t near = (most - fixed) / step::kBlockAlignment * step::kBlockAlignment;
       if (wish.near_bytes >= 0) {
-        const std::size_t wanted = model::align_up(wish.near_bytes, model::kFieldAlignment);
+        const std::size_t wanted = step::align_up(wish.near_bytes, step::kFieldAlignment);
         if (wanted > near) continue;
         near = wanted;
       }
@@ -68,7 +68,7 @@ std::vector<double> verb_clocks(const model::ModelView<Real>& m, const DeviceLim
                                 std::span<const BlockShape> shapes) {
   std::vector<double> clocks;
   for (const BlockShape& shape : shapes) {
-    const model::WorldPlaces places = model::place_fields(m, shape.near_bytes);
+    const WorldPlaces places = place_fields(m, shape.near_bytes);
     const double touched = kTouched * double(places.far_bytes) * shape.blocks * device.multiprocessors;
     const double cached = touched > double(device.l2_bytes) ? double(device.l2_bytes) / touched : 1;
     const double far = cached * kCacheClocks + (1 - cached) * kDeviceClocks;

@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/model/world_places.hpp"
+#include "engine/backend/world_places.hpp"
 #include "engine/team/cooperative_team.hpp"
 
 namespace axion::backend {
@@ -43,7 +43,7 @@ struct BlockShape {
 
 // Shared memory that a block asks for when it is launched: its team's storage, then, at near_offset, the near memory.
 AXION_HD constexpr std::size_t near_offset(int threads) {
-  return model::align_up(team::cooperative_bytes(threads), model::kFieldAlignment);
+  return step::align_up(team::cooperative_bytes(threads), step::kFieldAlignment);
 }
 AXION_HD constexpr std::size_t dynamic_shared_bytes(const BlockShape& shape) {
   return near_offset(shape.threads) + shape.near_bytes;

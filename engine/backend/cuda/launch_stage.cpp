@@ -94,7 +94,7 @@ void LaunchStage::plan(const std::vector<Launch::Item<Real>>& items, std::span<c
   table.row_starts.assign(1, 0);
   table.jobs = add(table_bytes_, items.size() * sizeof(step::StepJob<Real>));
   table.row_start = add(table_bytes_, (items.size() + 1) * sizeof(int));
-  table.fields = add(table_bytes_, items.size() * sizeof(model::WorldPlaces));
+  table.fields = add(table_bytes_, items.size() * sizeof(WorldPlaces));
   table.results = add(table_bytes_, items.size() * sizeof(JobResults));
   for (const auto& item : items) {
     table.places.push_back(plan_job(item.job));
@@ -114,7 +114,7 @@ LaunchStage::Place LaunchStage::plan_job(const step::StepJob<Real>& job) {
     place.output_bytes[k] = record_bytes(job, job.outputs[k].field);
     place.caller[k] = job.outputs[k];
     place.outputs[k] = place.packet_bytes;
-    place.packet_bytes += place.records * model::align_up(place.output_bytes[k], sizeof(double));
+    place.packet_bytes += place.records * step::align_up(place.output_bytes[k], sizeof(double));
   }
   place.packets = add(packet_bytes_, n * place.packet_bytes);
   place.first_group = row_group_count_;
@@ -135,7 +135,7 @@ void LaunchStage::fill(std::vector<Launch::Item<Real>>& items, const Table& tabl
       step::StepJob<Real>& job = items[i].job;
       const Place& place = table.places[i];
       auto* memory = static_cast<TypedCudaMemory<Real>*>(items[i].memory);
-      put(table.fields + i * sizeof(model::WorldPlaces), memory->places(job.m, group.shape.near_bytes));
+      put(table.fields + i * sizeof(WorldPlaces), memory->places(job.m, group.shape.near_bytes));
       memory->complete(job);
       fill_job(job, place);
       put(table.jobs + i * sizeof(step::StepJob<Real>), job);
@@ -155,7 +155,7 @@ void LaunchStage::fill_job(step::StepJob<Real>& job, const Place& place) {
   }
   for (int k = 0; k < job.output_count; ++k) {
     job.outputs[k].data = packets_.data() + place.packets + place.outputs[k];
-    job.outputs[k].record_stride = model::align_up(place.output_bytes[k], sizeof(double));
+    job.outputs[k].record_stride = step::align_up(place.output_bytes[k], sizeof(double));
     job.outputs[k].world_stride = place.packet_bytes;
   }
 }
@@ -191,7 +191,7 @@ void LaunchStage::unpack_rows(const Place& place, int first, int count) const {
       std::byte* to = place.caller[k].data + i * place.caller[k].world_stride;
       for (int r = 0; r < place.records; ++r) {
         std::memcpy(to, from, place.output_bytes[k]);
-        from += model::align_up(place.output_bytes[k], sizeof(double)), to += place.caller[k].record_stride;
+        from += step::align_up(place.output_bytes[k], sizeof(double)), to += place.caller[k].record_stride;
       }
     }
   }
@@ -203,7 +203,7 @@ ResidentLaunch<Real> LaunchStage::device_launch(int group) const {
   const auto [shape, first, count] = t.groups[group];
   ResidentLaunch<Real> launch{};
   launch.jobs = at<const step::StepJob<Real>>(tables_, t.jobs) + first;
-  launch.places = at<const model::WorldPlaces>(tables_, t.fields) + first;
+  launch.places = at<const WorldPlaces>(tables_, t.fields) + first;
   launch.results = at<const JobResults>(tables_, t.results) + first;
   launch.row_start = at<const int>(tables_, t.row_start) + first;
   launch.job_count = count;

@@ -88,7 +88,7 @@ class LaunchStage {
     return group + (sizeof(Real) == sizeof(float) ? 0 : kBlockThreads.size());
   }
   static std::size_t add(std::size_t& end, std::size_t bytes) {
-    const std::size_t offset = model::align_up(end, model::kFieldAlignment);
+    const std::size_t offset = step::align_up(end, step::kFieldAlignment);
     end = offset + bytes;
     return offset;
   }

@@ -11,7 +11,7 @@
 #include <type_traits>
 
 #include "engine/backend/cuda/statistics_words.hpp"
-#include "engine/model/world_places.hpp"
+#include "engine/backend/world_places.hpp"
 #include "engine/step/run_steps.hpp"
 
 namespace axion::backend {
@@ -31,9 +31,9 @@ static_assert(std::has_unique_object_representations_v<JobResults>);  // tables 
 template <typename Real>
 struct ResidentLaunch {
   const step::StepJob<Real>* jobs;
-  const model::WorldPlaces* places;  // [job_count]
-  const JobResults* results;         // [job_count]
-  const int* row_start;              // [job_count + 1] first row of each job, ascending
+  const WorldPlaces* places;  // [job_count]
+  const JobResults* results;  // [job_count]
+  const int* row_start;       // [job_count + 1] first row of each job, ascending
   int job_count;
   int first_row, row_count;    // row_start[0], and rows of all jobs
   unsigned* taken;             // [1] rows that were ever taken by launches with this counter
@@ -116,8 +116,8 @@ AXION_HD inline void run_resident(const Team& team, const ResidentLaunch<Real>& 
     team.for_each(int(sizeof(Job) / sizeof(Word)), [&](int i) { reinterpret_cast<Word*>(state.job)[i] = source[i]; });
     const int world = job.world_indices == nullptr ? row : job.world_indices[row];
     std::byte* block = job.worlds + world * job.world_stride;
-    const model::Place* slots = launch.places[index].slots;
-    team.for_each(model::kWorldSlots, [&](int i) { model::bind_field(view, i, slots[i], block, near, far); });
+    const Place* slots = launch.places[index].slots;
+    team.for_each(kWorldSlots, [&](int i) { bind_field(view, i, slots[i], block, near, far); });
     run(team, job, *view, row);
     hand_over(team, launch, state, *view, index, row, signals);
   }

@@ -2,27 +2,17 @@
 
 import os
 import pathlib
-import signal
-import socket
 import subprocess
-import tempfile
+import sys
 import unittest
 
 import axion
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+from axiond_process import AxiondProcess  # noqa: E402
+
 AXIOND = os.environ.get("AXION_AXIOND", "")
-
-
-def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
-    finally:
-        for one in sockets:
-            one.close()
 
 
 @unittest.skipUnless(AXIOND, "AXION_AXIOND does not name the server's program")
@@ -31,27 +21,15 @@ class AxiondCase(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        port, metrics_port = free_ports(2)
-        cls.target = f"127.0.0.1:{port}"
-        cls.metrics = f"http://127.0.0.1:{metrics_port}/metrics"
-        cls.log = cls.enterClassContext(tempfile.TemporaryFile())
-        cls.server = subprocess.Popen([AXIOND, f"--listen={cls.target}", f"--metrics_listen=127.0.0.1:{metrics_port}",
-                                       "--device=cpu"], stdout=cls.log, stderr=subprocess.STDOUT)
+        cls.server = cls.enterClassContext(AxiondProcess(AXIOND))
+        cls.target, cls.metrics = cls.server.address, cls.server.metrics_url
         cls.client = axion.Client(cls.target)
-        try:
-            cls.client.wait_until_ready(timeout=30)
-        except axion.AxionError:
-            cls.server.kill()
-            cls.log.seek(0)
-            raise AssertionError(f"axiond is not ready:\n{cls.log.read().decode()}") from None
 
     @classmethod
     def tearDownClass(cls):
         cls.client.close()
-        cls.server.send_signal(signal.SIGTERM)
-        code = cls.server.wait(timeout=60)
-        cls.log.seek(0)
-        assert code == 0, f"axiond ended with {code}:\n{cls.log.read().decode()}"
+        code = cls.server.stop()
+        assert code == 0, f"axiond ended with {code}:\n{cls.server.log_text()}"
 
     def tool(self, *arguments, code=0):
         done = subprocess.run([pathlib.Path(AXIOND).with_name("axion"), f"--server={self.target}", *arguments],

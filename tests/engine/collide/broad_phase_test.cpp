@@ -49,8 +49,8 @@ std::vector<std::uint32_t> from_grid(const model::ModelView<Real>& m, testing::S
                                      Foresight foresight, std::size_t expected) {
   const int found = collide::pairs_from_grid(Team{}, m, world.world(), world.settings(), foresight);
   EXPECT_EQ(static_cast<std::size_t>(found), expected);
-  const int kept = std::min(found, model::active_pair_capacity(m));
-  return {world.world().pair_active, world.world().pair_active + kept};
+  const int kept = std::min(found, collide::active_pair_capacity(m));
+  return {world.world().collide.pair_active, world.world().collide.pair_active + kept};
 }
 
 // Places the shapes of a world as it is now and compares, for both foresights and all teams. Returns how many pairs
@@ -59,7 +59,7 @@ template <typename Real>
 std::size_t expect_what_the_list_finds(testing::SingleWorld<Real>& world, const std::string& what) {
   const auto m = world.model();
   auto& w = world.world();
-  EXPECT_TRUE(model::uses_grid(m));
+  EXPECT_TRUE(collide::uses_grid(m));
   std::size_t near = 0;
   for (int i = 0; i < m.shape_count; ++i) collide::place_shape(m, w, i, world.settings().dt);
   for (const auto foresight : {Foresight::kLast, Foresight::kLastAndSolved}) {
@@ -69,7 +69,7 @@ std::size_t expect_what_the_list_finds(testing::SingleWorld<Real>& world, const 
     const auto all = listed(world, foresight);
     near += all.size();
     std::vector<std::uint32_t> expected = all;
-    expected.resize(std::min<std::size_t>(all.size(), model::active_pair_capacity(m)));
+    expected.resize(std::min<std::size_t>(all.size(), collide::active_pair_capacity(m)));
     EXPECT_EQ(from_grid<team::SerialTeam>(m, world, foresight, all.size()), expected) << what;
     EXPECT_EQ(from_grid<team::ReversedTeam>(m, world, foresight, all.size()), expected) << what;
     EXPECT_EQ(from_grid<team::ShuffledTeam>(m, world, foresight, all.size()), expected) << what;
@@ -152,8 +152,8 @@ TYPED_TEST(BroadPhase, finds_the_same_pairs_wherever_shapes_are) {
   };
   const auto each = [&](const char* what,
                         TypeParam value) {  // in one component of one field of every 7th body, then of all
-    using Field = math::Vec3<TypeParam>* model::WorldView<TypeParam>::*;
     using W = model::WorldView<TypeParam>;
+    using Field = math::Vec3<TypeParam>* W::*;
     for (const Field field : {Field(&W::x), Field(&W::v), Field(&W::omega), Field(&W::v_plus), Field(&W::omega_plus)}) {
       for (int round = 0; round < 6; ++round) {
         compare(what, [&](auto& w, int b) { (w.*field)[b][round % 3] = round < 3 && b % 7 != 0 ? 0 : value; });
@@ -208,7 +208,7 @@ double places_a_shape(model::SceneSpec scene) {
   auto world = make_world<Real>(scene);
   const auto m = world.model();
   auto& w = world.world();
-  EXPECT_TRUE(model::uses_grid(m));
+  EXPECT_TRUE(collide::uses_grid(m));
   for (int i = 0; i < m.shape_count; ++i) {
     collide::place_shape(m, w, i, world.settings().dt);
     collide::bound_shape(m, w, world.settings(), Foresight::kLast, i);

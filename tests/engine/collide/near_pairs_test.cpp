@@ -54,7 +54,7 @@ int contacts_later(const model::ModelView<Real>& m, const model::WorldView<Real>
                    const math::Vec3<Real>* v, const model::StepSettings<Real>& s, Real share) {
   const auto pose = [&](int i) {
     const model::ShapeData<Real>& shape = m.shapes[i];
-    if (shape.body < 0) return collide::ShapePose<Real>{w.shape_centre[i], w.shape_axes[i]};
+    if (shape.body < 0) return collide::ShapePose<Real>{w.collide.shape_centre[i], w.collide.shape_axes[i]};
     const Real t = share * s.dt;
     const math::Quat<Real> q = math::normalized(math::exp_rotation(t * w.omega[shape.body]) * w.q[shape.body]);
     return collide::ShapePose<Real>{w.x[shape.body] + t * v[shape.body] + math::rotate(q, shape.p_CS),

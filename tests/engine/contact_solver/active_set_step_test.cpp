@@ -24,10 +24,10 @@ TYPED_TEST_SUITE(ActiveSetStep, testing::Precisions, testing::PrecisionNames);
 
 TYPED_TEST(ActiveSetStep, solves_systems_of_any_size_whatever_stands_beyond_them) {
   using Real = TypeParam;
-  constexpr int kStride = model::kActiveStride;
+  constexpr int kStride = solver::kActiveStride;
   std::mt19937 random(1);
   std::uniform_real_distribution<double> uniform(-1, 1);
-  for (int count = 1; count <= model::kMaxActiveRows; ++count) {
+  for (int count = 1; count <= solver::kMaxActiveRows; ++count) {
     Eigen::MatrixXd dense(count, count);
     Eigen::VectorXd b(count);
     std::vector<Real> A(kStride * kStride, std::numeric_limits<Real>::quiet_NaN()), multipliers(2 * kStride);
@@ -103,8 +103,9 @@ TYPED_TEST(ActiveSetStep, settles_what_sweeps_have_found) {
     ASSERT_TRUE(solver::DelassusVelocities::serves(p));
     unsettled_before += swept.sweep(1);
     for (int k = 0; k < 4; ++k) ASSERT_TRUE(solver::follow_active_set(team::SerialTeam{}, p, TypeParam(1e-6)));
-    for (int k = 0; k < p.w.active_count[2]; ++k) {
-      sliding += p.w.active_kind[k] == solver::kSlidingAcross, sticking += p.w.active_kind[k] == solver::kSingleRow;
+    for (int k = 0; k < p.w.sweeps.active_count[2]; ++k) {
+      sliding += p.w.sweeps.active_kind[k] == solver::kSlidingAcross,
+          sticking += p.w.sweeps.active_kind[k] == solver::kSingleRow;
     }
     settled += !swept.sweep(testing::allowed<TypeParam>(1e-9, 1e-3));
   }
@@ -155,22 +156,22 @@ TYPED_TEST(ActiveSetStep, has_the_columns_of_rows_that_sweeps_met) {
     const auto& p = swept.system.problem();
     const int base = p.limit_base(), rows = p.row_count() - base, length = solver::DelassusVelocities::size(p);
     for (int row = base; row < p.row_count(); row += solver::swept_together(p, row)) {
-      if (p.w.delassus_known[row - base] != 0) continue;
+      if (p.w.sweeps.delassus_known[row - base] != 0) continue;
       const int units = solver::DelassusVelocities::prepare(team::SerialTeam{}, p, row);
       ASSERT_GE(units, 1);
-      most = std::max(most, p.w.sweep_lane_count[0]), least = std::min(least, p.w.sweep_lane_count[0]);
-      ASSERT_NE(p.w.delassus_known[row - base], 0);
+      most = std::max(most, p.w.sweeps.push_count[0]), least = std::min(least, p.w.sweeps.push_count[0]);
+      ASSERT_NE(p.w.sweeps.delassus_known[row - base], 0);
       ASSERT_EQ(solver::DelassusVelocities::prepare(team::SerialTeam{}, p, row), 0);
     }
     solver::invert_joints(team::SerialTeam{}, p);
     for (int r = 0; r < rows; ++r) {
       ++known;
-      std::fill_n(p.w.sweep_velocity, 6 * p.m.body_count, TypeParam(0));
+      std::fill_n(p.w.sweeps.body_velocity, 6 * p.m.body_count, TypeParam(0));
       const TypeParam impulse[1] = {1};
       solver::TreeVelocities::push(team::SerialTeam{}, p, base + r, 1, impulse);
       for (int i = 0; i < rows; ++i) {
         const double scale = std::sqrt(double(p.w.row_scale[base + r]) * p.w.row_scale[base + i]);
-        EXPECT_NEAR(p.w.delassus[r * length + i], solver::TreeVelocities::velocity(p, base + i),
+        EXPECT_NEAR(p.w.sweeps.delassus[r * length + i], solver::TreeVelocities::velocity(p, base + i),
                     1e3 * testing::epsilon<TypeParam>() * scale)
             << "row " << i << " for " << r;
       }
@@ -190,7 +191,7 @@ TYPED_TEST(ActiveSetStep, leaves_impulses_within_their_laws_and_velocities_that_
       const auto& p = swept.system.problem();
       const int base = p.limit_base(), rows = p.row_count() - base, length = solver::DelassusVelocities::size(p);
       const std::vector<TypeParam> lambda(p.w.lambda + base, p.w.lambda + base + rows);
-      const std::vector<TypeParam> velocity(p.w.row_velocity, p.w.row_velocity + rows);
+      const std::vector<TypeParam> velocity(p.w.sweeps.row_velocity, p.w.sweeps.row_velocity + rows);
       solver::HeldContacts held;
       const solver::ActiveStep<TypeParam> step = solver::step_active_set(team::SerialTeam{}, p, held);
       if (!step.made) continue;
@@ -226,10 +227,12 @@ TYPED_TEST(ActiveSetStep, leaves_impulses_within_their_laws_and_velocities_that_
         for (int r = 0; r < rows; ++r) {
           const double change = double(p.w.lambda[base + r]) - double(lambda[r]);
           if (change == 0) continue;
-          ASSERT_NE(p.w.delassus_known[r < p.contact_base() - base ? r : r - (r - (p.contact_base() - base)) % 3], 0);
-          expected += p.w.delassus[r * length + i] * change, size += std::abs(p.w.delassus[r * length + i] * change);
+          ASSERT_NE(
+              p.w.sweeps.delassus_known[r < p.contact_base() - base ? r : r - (r - (p.contact_base() - base)) % 3], 0);
+          expected += p.w.sweeps.delassus[r * length + i] * change,
+              size += std::abs(p.w.sweeps.delassus[r * length + i] * change);
         }
-        EXPECT_NEAR(p.w.row_velocity[i], expected, 100 * testing::epsilon<TypeParam>() * (1 + size)) << i;
+        EXPECT_NEAR(p.w.sweeps.row_velocity[i], expected, 100 * testing::epsilon<TypeParam>() * (1 + size)) << i;
       }
     }
   }

@@ -16,7 +16,7 @@
 namespace axion {
 namespace {
 
-constexpr int kLanes = model::kSlotLanes;
+constexpr int kLanes = solver::kSlotLanes;
 
 // A big plate with many balls on it: more contacts on one body than there are colours.
 model::SceneSpec loaded_plate() {
@@ -60,7 +60,7 @@ std::vector<std::vector<int>> contacts_of(const solver::Problem<Real>& p, const 
   for (int k = 0; k < slots.colours; ++k) {
     colours.emplace_back();
     for (int slot = kLanes * start[k]; slot < kLanes * start[k + 1]; ++slot) {
-      if (p.w.slot_contact[slot] >= 0) colours.back().push_back(p.w.slot_contact[slot]);
+      if (p.w.sweeps.slot_contact[slot] >= 0) colours.back().push_back(p.w.sweeps.slot_contact[slot]);
     }
   }
   return colours;
@@ -95,11 +95,14 @@ TYPED_TEST(SlotSweeps, every_contact_has_one_slot_and_no_colour_moves_a_body_twi
     std::set<int> seen;
     for (const auto& colour : colours) seen.insert(colour.begin(), colour.end());
     EXPECT_EQ(int(seen.size()), p.contact_count);
-    EXPECT_EQ(std::count_if(p.w.slot_contact, p.w.slot_contact + kLanes * all.groups, [](int i) { return i >= 0; }),
+    EXPECT_EQ(std::count_if(p.w.sweeps.slot_contact, p.w.sweeps.slot_contact + kLanes * all.groups,
+                            [](int i) { return i >= 0; }),
               p.contact_count)
         << "one slot each";
 
-    const auto keep = [&](int slot) { return p.w.slot_contact[slot] >= 0 && p.w.slot_contact[slot] % 5 == 0; };
+    const auto keep = [&](int slot) {
+      return p.w.sweeps.slot_contact[slot] >= 0 && p.w.sweeps.slot_contact[slot] % 5 == 0;
+    };
     const int wanted = (p.contact_count + 4) / 5;
     const solver::Slots listed = solver::place_listed(team::SerialTeam{}, p, all, wanted, keep);
     ASSERT_GE(listed.colours, 0);
@@ -127,7 +130,8 @@ TYPED_TEST(SlotSweeps, a_sweep_is_that_of_one_contact_after_another_in_the_order
       sweeps.renew(team, p), solver::UnitSweeps::renew(team, q);
       for (int b = 0; b < p.m.body_count; ++b) {
         for (int i = 0; i < 6; ++i) {
-          EXPECT_NEAR(p.w.sweep_velocity[solver::kBodySlot * b + i], q.w.sweep_velocity[6 * b + i], 30 * tolerance)
+          EXPECT_NEAR(p.w.sweeps.body_velocity[solver::kBodySlot * b + i], q.w.sweeps.body_velocity[6 * b + i],
+                      30 * tolerance)
               << b << ", " << i;
         }
       }
@@ -196,7 +200,7 @@ TYPED_TEST(SlotSweeps, a_loaded_plate_is_swept_without_slots) {
   const team::SerialTeam team;
   Readied<Real> ready(loaded_plate());
   auto& p = ready.system.problem();
-  ASSERT_GT(p.w.contact_start[1] - p.w.contact_start[0], model::kMaxColours);
+  ASSERT_GT(p.w.contact_start[1] - p.w.contact_start[0], solver::kMaxColours);
   EXPECT_LT(solver::place_contacts(team, p).colours, 0);
   const solver::SweepPlan<Real> plan = solver::plan_pile_sweeps<Real>(0);
   EXPECT_GT(solver::evaluate(team, p), Real(1));

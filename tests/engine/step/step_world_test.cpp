@@ -28,14 +28,13 @@ model::SceneSpec quadruped() {
 template <typename Real>
 std::string state_bytes(testing::SingleWorld<Real>& world) {
   std::string bytes;
-  auto& w = world.world();
-  model::for_each_field(world.model(), [&](model::FieldKind kind, auto member, std::size_t count) {
+  model::WorldState<Real>& state = world.world();
+  for_each_field(world.model(), state, [&](model::FieldKind kind, const char*, auto*& array, std::size_t count) {
     if (kind != model::FieldKind::kState) return;
-    const auto* data = w.*member;
     // Contacts beyond their count are leftovers of earlier steps.
-    using T = std::remove_cv_t<std::remove_pointer_t<decltype(data)>>;
+    using T = std::remove_pointer_t<std::remove_reference_t<decltype(array)>>;
     if constexpr (std::is_same_v<T, model::Contact<Real>> || std::is_same_v<T, model::ContactWarmStart<Real>>) return;
-    bytes.append(reinterpret_cast<const char*>(data), count * sizeof(T));
+    bytes.append(reinterpret_cast<const char*>(array), count * sizeof(T));
   });
   return bytes;
 }

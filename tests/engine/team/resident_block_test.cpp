@@ -36,7 +36,7 @@ struct Worlds {
     job.m = model::batch_view(engine_model.arrays<Real>().view(), options);
     job.user = engine_model.user<Real>().view();
     job.settings = model::make_step_settings<Real>(options, 0.005);
-    job.world_stride = model::world_bytes(job.m).world;
+    job.world_stride = step::world_bytes(job.m).world;
     blocks.resize(job.world_stride * count), statistics.resize(count);
     for (int i = 0; i < count; ++i) {
       backend::WorldBlock<Real> world(engine_model, blocks.data() + i * job.world_stride);
@@ -50,7 +50,7 @@ struct Worlds {
   std::vector<std::byte> plain() const {
     Worlds copy = *this;
     copy.blocks = start, copy.job.worlds = copy.blocks.data(), copy.job.statistics = copy.statistics.data();
-    std::vector<std::byte> scratch(model::world_bytes(job.m).scratch);
+    std::vector<std::byte> scratch(step::world_bytes(job.m).scratch);
     for (int row = 0; row < job.world_count; ++row) run_row_of(team::SerialTeam{}, copy.job, row, scratch.data());
     return copy.blocks;
   }
@@ -107,7 +107,7 @@ struct Launch {
     for (const auto* worlds : all) {
       results.emplace_back(worlds->job.world_count);
       add_job(worlds->job, results.back());
-      places.push_back(model::place_fields(worlds->job.m, near_bytes));
+      places.push_back(backend::place_fields(worlds->job.m, near_bytes));
       row_start.push_back(row_start.back() + worlds->job.world_count);
       near = std::max(near, places.back().near_bytes), far = std::max(far, places.back().far_bytes);
     }
@@ -142,7 +142,7 @@ struct Launch {
   }
 
   std::vector<step::StepJob<Real>> jobs;
-  std::vector<model::WorldPlaces> places;
+  std::vector<backend::WorldPlaces> places;
   std::deque<Results> results;  // [jobs]
   std::vector<backend::JobResults> job_results;
   std::vector<int> row_start{40};  // launches of a group begin in the middle of a table

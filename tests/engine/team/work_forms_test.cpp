@@ -106,18 +106,18 @@ void expect_the_same_trees(const model::SceneSpec& scene, model::JointMode mode)
     for (int b = 0; b < p.m.body_count; ++b) {
       const int size = solver::node_size(p, solver::node_of_body(p, b));
       const auto add_columns = [&](const Real* from) {
-        for (int c = 0; c < 6; ++c) bits.add(from + model::kNodeSize * c, size);
+        for (int c = 0; c < 6; ++c) bits.add(from + solver::kNodeSize * c, size);
       };
       add_columns(solver::node_inverse(p, b));
       if (p.m.bodies[b].parent < 0) continue;
       add_columns(solver::transfer_from_parent(p, b));
-      for (int r = 0; r < 6; ++r) bits.add(solver::transfer_to_parent(p, b) + model::kPanelWidth * r, 6);
+      for (int r = 0; r < 6; ++r) bits.add(solver::transfer_to_parent(p, b) + solver::kPanelWidth * r, 6);
     }
     solver::invert_joints(team, p);
     for (int b = 0; b < p.m.body_count; ++b) {
       bits.add(solver::inverse_column(p, b, 0), 36 * p.m.bodies[b].tree_size);
       Real* f = solver::body_unknowns(p, b);
-      for (int k = 0; k < model::kNodeSize; ++k) f[k] = k < 6 ? std::cos(Real(6 * b + k)) : Real(0);
+      for (int k = 0; k < solver::kNodeSize; ++k) f[k] = k < 6 ? std::cos(Real(6 * b + k)) : Real(0);
     }
     solver::solve_joints_again(team, p);
     add_solution(p, bits);
@@ -127,7 +127,7 @@ void expect_the_same_trees(const model::SceneSpec& scene, model::JointMode mode)
 // Factors of a node, what is solved with them, and products that blocks lose, with numbers that are too small to count.
 TYPED_TEST(WorkForms, nodes_are_factorised_and_multiplied_alike) {
   using Real = TypeParam;
-  constexpr int size = model::kNodeSize, width = model::kPanelWidth;
+  constexpr int size = solver::kNodeSize, width = solver::kPanelWidth;
   const Real least = solver::least_factor<Real>();
   for (unsigned seed = 1; seed <= 50; ++seed) {
     std::mt19937 random(seed);
@@ -188,7 +188,7 @@ TYPED_TEST(WorkForms, impulses_are_passed_through_trees_in_lanes_alike) {
         bits.add(u.data(), u.size());
       }
     };
-    push(std::integral_constant<int, 4>{}), push(std::integral_constant<int, model::kPushLanes>{});
+    push(std::integral_constant<int, 4>{}), push(std::integral_constant<int, solver::kPushLanes>{});
   });
 }
 
@@ -253,7 +253,7 @@ TYPED_TEST(WorkForms, columns_of_the_delassus_matrix_are_made_alike) {
       for (int row = base; row < p.row_count(); row += solver::swept_together(p, row)) {
         solver::DelassusVelocities::prepare(team, p, row);
       }
-      for (int i = 0; i < rows; ++i) bits.add(p.w.delassus + i * length, rows);
+      for (int i = 0; i < rows; ++i) bits.add(p.w.sweeps.delassus + i * length, rows);
       bits.add(rows);
     });
   }
@@ -275,13 +275,13 @@ TYPED_TEST(WorkForms, steps_on_the_active_set_are_made_alike) {
         solver::HeldContacts held;
         const solver::ActiveCount active = solver::list_active_rows(team, p, held);
         bits.add(active.sticking), bits.add(active.single), bits.add(active.all);
-        bits.add(p.w.active_row, active.all), bits.add(p.w.active_kind, active.all);
+        bits.add(p.w.sweeps.active_row, active.all), bits.add(p.w.sweeps.active_kind, active.all);
         fewest = std::min(fewest, active.all), most = std::max(most, active.all);
         for (int k = 0; k < 3; ++k) {
           const auto step = solver::step_active_set(team, p, held);
           bits.add(step.made), bits.add(step.share);
           bits.add(p.w.lambda, p.row_count());
-          bits.add(p.w.row_velocity, p.row_count() - p.limit_base());
+          bits.add(p.w.sweeps.row_velocity, p.row_count() - p.limit_base());
         }
       });
     }
@@ -300,7 +300,7 @@ TYPED_TEST(WorkForms, sweeps_are_made_alike) {
         plan.tolerance = TypeParam(1e-3), plan.means = seed % 2 == 0;
         solver::make_sweeps(team, p, plan);
         bits.add(p.w.lambda, p.row_count());
-        bits.add(p.w.row_velocity, p.row_count() - p.limit_base());
+        bits.add(p.w.sweeps.row_velocity, p.row_count() - p.limit_base());
       });
     }
   }
@@ -319,7 +319,7 @@ TYPED_TEST(WorkForms, coloured_contacts_are_swept_alike) {
     const auto& p = system.problem();
     const auto add = [&] {
       bits.add(p.w.lambda + p.contact_base(), 3 * p.contact_count);
-      for (int b = 0; b < p.m.body_count; ++b) bits.add(p.w.sweep_velocity + solver::kBodySlot * b, 6);
+      for (int b = 0; b < p.m.body_count; ++b) bits.add(p.w.sweeps.body_velocity + solver::kBodySlot * b, 6);
     };
     const solver::SlotSweeps sweeps = solver::SlotSweeps::start(team, p);
     ASSERT_GE(sweeps.all.colours, 1);

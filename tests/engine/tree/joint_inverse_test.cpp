@@ -84,7 +84,7 @@ TEST(JointInverse, solves_again_for_another_right_hand_side) {
     Vector rhs = Vector::Zero(joints.velocities + joints.rows);
     for (int b = 0; b < p.m.body_count; ++b) {
       double* unknowns = solver::body_unknowns(p, b);
-      for (int k = 0; k < model::kNodeSize; ++k) unknowns[k] = 0;
+      for (int k = 0; k < solver::kNodeSize; ++k) unknowns[k] = 0;
       for (int k = 0; k < 6; ++k) rhs[6 * b + k] = unknowns[k] = std::cos(6 * b + k);
     }
     solver::solve_joints_again(team, p);
@@ -145,7 +145,7 @@ TEST(JointInverse, passes_impulses_on_bodies_to_their_trees_in_lanes) {
   for_each_system([](const auto& team, JointSystem& joints) {
     for (int pushed = 0; pushed < joints.system.problem().m.body_count; ++pushed) {
       expect_velocities_for_impulses<4>(team, joints, pushed);
-      expect_velocities_for_impulses<model::kPushLanes>(team, joints, pushed);
+      expect_velocities_for_impulses<solver::kPushLanes>(team, joints, pushed);
     }
   });
 }

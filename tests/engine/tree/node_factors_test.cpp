@@ -14,9 +14,9 @@
 namespace axion {
 namespace {
 
-using model::kNodeSize;
-using model::kPanelWidth;
 using solver::kHalfNode;
+using solver::kNodeSize;
+using solver::kPanelWidth;
 using Matrix = Eigen::MatrixXd;
 
 template <typename Real>
@@ -39,7 +39,7 @@ TYPED_TEST_SUITE(NodeFactors, testing::Precisions, testing::PrecisionNames);
 // dominant, as factors are made without exchanges.
 template <typename Real>
 struct Node {
-  std::array<Real, model::kNodeStride> K{};
+  std::array<Real, solver::kNodeStride> K{};
   Matrix dense;
 
   template <typename Draw>
@@ -106,7 +106,7 @@ TYPED_TEST(NodeFactors, solve_one_column_and_panels_of_any_size_of_node) {
 
 TYPED_TEST(NodeFactors, use_the_pivots_that_they_are_given) {
   using Real = TypeParam;
-  std::array<Real, model::kNodeStride> K{};
+  std::array<Real, solver::kNodeStride> K{};
   for (int k = 0; k < kHalfNode; ++k) K[kNodeSize * k + k] = k == 2 ? Real(0) : Real(1);
   solver::factorise<kHalfNode>(team::SerialTeam{}, K.data(),
                                [](int k, Real pivot) { return k == 2 && pivot == Real(0) ? Real(4) : pivot; });

@@ -101,20 +101,21 @@ TEST(TreeOrdering, is_that_of_least_exact_degrees_and_its_couplings_those_of_eli
     for (int round = 0; round < 12; ++round) {
       RandomContacts contacts(scene, round * static_cast<int>(scene.bodies.size()) / 3, random);
       const Problem p = contacts.problem();
-      for (int b = 0; b < p.m.body_count; ++b) p.w.body_rank[b] = p.w.body_of_rank[b] = b;
+      for (int b = 0; b < p.m.body_count; ++b) p.w.tree.body_rank[b] = p.w.tree.body_of_rank[b] = b;
       const std::vector<int> order = DenseGraph(p).order();
       solver::find_couplings(team::SerialTeam{}, p, solver::Scope::kWhole);
       const int nb = p.m.body_count;
       bool own_order = true;
-      for (int b = 0; b < nb; ++b) own_order = own_order && p.w.body_of_rank[b] == b;
+      for (int b = 0; b < nb; ++b) own_order = own_order && p.w.tree.body_of_rank[b] == b;
       ordered += !own_order;
-      for (int k = 0; k < nb && !own_order; ++k) EXPECT_EQ(p.w.body_of_rank[nb - 1 - k], order[k]) << "round " << round;
+      for (int k = 0; k < nb && !own_order; ++k)
+        EXPECT_EQ(p.w.tree.body_of_rank[nb - 1 - k], order[k]) << "round " << round;
       const auto expected = DenseGraph(p).couplings();
       ASSERT_TRUE(solver::couplings_complete(p));
       int count = 0;
       for (int i = 0; i < solver::node_count(p.m); ++i) {
-        const int* list = p.w.coupling_node;
-        const std::vector<int> found(list + p.w.coupling_start[i], list + solver::coupling_end(p, i));
+        const int* list = p.w.tree.coupling_node;
+        const std::vector<int> found(list + p.w.tree.coupling_start[i], list + solver::coupling_end(p, i));
         EXPECT_EQ(found, expected[i]) << "round " << round << " node " << i;
         for (int j = 0; j < i; ++j) {
           const int at = solver::find_coupling(p, i, j);
@@ -124,8 +125,8 @@ TEST(TreeOrdering, is_that_of_least_exact_degrees_and_its_couplings_those_of_eli
         }
         count += static_cast<int>(found.size());
       }
-      EXPECT_EQ(p.w.coupling_count[0], count);
-      filled += p.w.coupling_fill[0] > 0;
+      EXPECT_EQ(p.w.tree.coupling_count[0], count);
+      filled += p.w.tree.coupling_fill[0] > 0;
     }
   }
   EXPECT_GT(ordered, 20);
@@ -137,19 +138,19 @@ TEST(TreeOrdering, keeps_the_first_couplings_where_they_are_too_many) {
   RandomContacts contacts(testing::sphere_pile(4, 3, 0.1), 120, random);
   const Problem whole = contacts.problem();
   solver::find_couplings(team::SerialTeam{}, whole, solver::Scope::kWhole);
-  const int count = whole.w.coupling_count[0];
+  const int count = whole.w.tree.coupling_count[0];
   ASSERT_GT(count, 60);
-  const std::vector<int> all(whole.w.coupling_node, whole.w.coupling_node + count);
+  const std::vector<int> all(whole.w.tree.coupling_node, whole.w.tree.coupling_node + count);
   for (const int capacity : {0, 1, 37, count - 1}) {
     model::ModelView<double> m = contacts.world.model();
     m.coupling_capacity = capacity;
     const Problem p{m, contacts.world.world(), contacts.world.settings(), model::JointMode::kCurrent, contacts.count};
     solver::find_couplings(team::SerialTeam{}, p, solver::Scope::kWhole);
     EXPECT_FALSE(solver::couplings_complete(p));
-    EXPECT_EQ(~p.w.coupling_count[0], capacity);
-    EXPECT_EQ(std::vector<int>(p.w.coupling_node, p.w.coupling_node + capacity),
+    EXPECT_EQ(~p.w.tree.coupling_count[0], capacity);
+    EXPECT_EQ(std::vector<int>(p.w.tree.coupling_node, p.w.tree.coupling_node + capacity),
               std::vector<int>(all.begin(), all.begin() + capacity));
-    for (int i = 0; i < solver::node_count(m); ++i) EXPECT_LE(p.w.coupling_start[i], solver::coupling_end(p, i));
+    for (int i = 0; i < solver::node_count(m); ++i) EXPECT_LE(p.w.tree.coupling_start[i], solver::coupling_end(p, i));
   }
 }
 

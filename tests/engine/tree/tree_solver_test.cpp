@@ -61,19 +61,19 @@ TEST(TreeSolver, equals_the_dense_solve_of_a_pile) { expect_equal_to_dense(testi
 TEST(TreeSolver, bodies_that_fill_are_ordered_by_degree_children_first) {
   System pile(testing::sphere_pile(3, 3, 0.1), model::make_options(model::Preset::kDefault), 1);
   const auto& p = pile.problem();
-  for (int b = 0; b < p.m.body_count; ++b) p.w.body_rank[b] = p.w.body_of_rank[b] = b;
+  for (int b = 0; b < p.m.body_count; ++b) p.w.tree.body_rank[b] = p.w.tree.body_of_rank[b] = b;
   solver::fill_couplings(p, solver::mark_couplings(p, solver::Scope::kWhole));
-  const int unordered = p.w.coupling_count[0];
+  const int unordered = p.w.tree.coupling_count[0];
   solver::find_couplings(Team{}, p, solver::Scope::kWhole);
-  EXPECT_LT(p.w.coupling_count[0], unordered * 3 / 4);
+  EXPECT_LT(p.w.tree.coupling_count[0], unordered * 3 / 4);
 
   for (unsigned seed = 1; seed <= 3; ++seed) {
     System tree(testing::ring_of_bars(6, true), model::make_options(model::Preset::kDefault), seed);
     const auto& q = tree.problem();
     for (int b = 0; b < q.m.body_count; ++b) {
-      EXPECT_EQ(q.w.body_of_rank[q.w.body_rank[b]], b);
+      EXPECT_EQ(q.w.tree.body_of_rank[q.w.tree.body_rank[b]], b);
       const int parent = q.m.bodies[b].parent;
-      EXPECT_LT(parent < 0 ? -1 : q.w.body_rank[parent], q.w.body_rank[b]);
+      EXPECT_LT(parent < 0 ? -1 : q.w.tree.body_rank[parent], q.w.tree.body_rank[b]);
     }
   }
 }
@@ -84,7 +84,7 @@ TEST(TreeSolver, couplings_between_moving_bodies_take_part) {
   int between_bodies = 0;
   for (int i = 0; i < p.contact_count; ++i) between_bodies += p.w.contacts[i].body_b >= 0;
   EXPECT_GT(between_bodies, 0);
-  EXPECT_GT(p.w.coupling_count[0], 4);  // more than the tree's four joints
+  EXPECT_GT(p.w.tree.coupling_count[0], 4);  // more than the tree's four joints
 }
 
 TEST(TreeSolver, condensed_rows_of_limits_and_efforts_take_part) {

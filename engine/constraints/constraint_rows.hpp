@@ -1,0 +1,85 @@
+// The rows of a step and the laws along them, which this room writes and every room right of it reads; and what the
+// room keeps for itself.
+//
+// Rows are numbered locks, axes, limits, efforts, then three a contact (n, t1, t2). Vectors are in world axes.
+#pragma once
+
+#include "engine/model/row.hpp"
+#include "engine/model/step_motion.hpp"
+
+namespace axion::constraints {
+
+template <typename Real>
+struct ConstraintRows {
+  model::Row<Real>* row_start;  // [nlock + naxis] rows of the joints at q⁻
+  model::Row<Real>* row;        // [nrow] rows of the Newton matrix
+  Real* row_scale;              // [nrow] (J M⁻¹ Jᵀ)_ii at q⁻; of both tangent rows their greatest eigenvalue
+  Real* lambda;                 // [nrow] impulses of the iterate
+  Real* lock_start_error;       // [nlock] c(q⁻), m or rad
+  Real* axis_alpha;             // [naxis] α of the axis row
+  Real* axis_beta;              // [naxis] β
+  Real* axis_bias;              // [naxis] how far J(q⁻)u⁺ is from the mean of ds/dt over the step
+  Real* axis_impulse;           // [naxis] of motors, and of what else acts along an axis without a row
+  Real* effort_alpha;           // [neffort] velocity that an effort row aims at, m/s or rad/s
+  Real* effort_compliance;      // [neffort]
+  Real* effort_lower;           // [neffort] bounds of the impulse
+  Real* effort_upper;           // [neffort]
+  Real* contact_rebound;        // [contact_capacity] least parting speed asked of a contact, m/s
+  int* contact_start;           // [nb + 1] contacts of each body, compressed
+  int* contact_list;            // [2 contact_capacity]
+  Real* blend;                  // [nj] w_j: share of J(q⁺) in the impulses of a joint of BLENDED
+  // Z: inertia of a body with what its joints lend of the others', where any w_j is above zero
+  math::Mat3<Real>* supported_inertia;  // [nb]
+  Real* body_force_step;                // [nb] time that gravity and wrenches act in this step (force_steps.hpp)
+  Real* joint_force_step;               // [nj] and what acts along a joint's axes
+};
+
+template <typename Real, typename F>
+AXION_HD inline void for_each_field(const model::ModelView<Real>& m, ConstraintRows<Real>& w, F&& f) {
+  using enum model::FieldKind;
+  const std::size_t nb = m.body_count, nj = m.joint_count, na = m.axis_count, nc = m.contact_capacity;
+  const std::size_t nlock = m.lock_count, ne = m.effort_count, nrow = nlock + na + m.limit_count + ne + 3 * nc;
+  f(kScratch, "row_start", w.row_start, nlock + na);
+  f(kScratch, "row", w.row, nrow);
+  f(kScratch, "row_scale", w.row_scale, nrow);
+  f(kScratch, "lambda", w.lambda, nrow);
+  f(kScratch, "lock_start_error", w.lock_start_error, nlock);
+  f(kScratch, "axis_alpha", w.axis_alpha, na);
+  f(kScratch, "axis_beta", w.axis_beta, na);
+  f(kScratch, "axis_bias", w.axis_bias, na);
+  f(kScratch, "axis_impulse", w.axis_impulse, na);
+  f(kScratch, "effort_alpha", w.effort_alpha, ne);
+  f(kScratch, "effort_compliance", w.effort_compliance, ne);
+  f(kScratch, "effort_lower", w.effort_lower, ne);
+  f(kScratch, "effort_upper", w.effort_upper, ne);
+  f(kScratch, "contact_rebound", w.contact_rebound, nc);
+  f(kScratch, "contact_start", w.contact_start, nb + 1);
+  f(kScratch, "contact_list", w.contact_list, 2 * nc);
+  f(kScratch, "blend", w.blend, nj);
+  f(kScratch, "supported_inertia", w.supported_inertia, nb);
+  f(kScratch, "body_force_step", w.body_force_step, nb);
+  f(kScratch, "joint_force_step", w.joint_force_step, nj);
+}
+
+// The room's own.
+template <typename Real>
+struct ConstraintScratch {
+  Real* stiffness_ratio;           // [nb] k_b of each body; 0 where it is too low for any weight
+  math::Mat3<Real>* lent_inertia;  // [nb] inertia that each body lends its parent
+  Real* euler_share;               // [naxis] share of backward Euler in springs, dampers and drives (axis_laws.hpp)
+  Real* body_time_owed;            // [nb] of body_force_step, what the last step owed with its own wrench, s
+  Real* joint_time_owed;           // [nj] likewise with its own controls
+};
+
+template <typename Real, typename F>
+AXION_HD inline void for_each_field(const model::ModelView<Real>& m, ConstraintScratch<Real>& w, F&& f) {
+  using enum model::FieldKind;
+  const std::size_t nb = m.body_count, nj = m.joint_count, na = m.axis_count;
+  f(kScratch, "stiffness_ratio", w.stiffness_ratio, nb);
+  f(kScratch, "lent_inertia", w.lent_inertia, nb);
+  f(kScratch, "euler_share", w.euler_share, na);
+  f(kScratch, "body_time_owed", w.body_time_owed, nb);
+  f(kScratch, "joint_time_owed", w.joint_time_owed, nj);
+}
+
+}  // namespace axion::constraints

@@ -1,0 +1,149 @@
+// What this room keeps while it sweeps, and its sizes. All of it is made anew by the first round of sweeps after a
+// linear solve, so that the solvers of engine/reference have the same bytes.
+//
+// Swept rows: limits, efforts, contacts. Arrays of [nrow] are indexed by the row's number among all rows, others by its
+// number among the swept ones.
+#pragma once
+
+#include "engine/tree/tree_scratch.hpp"
+
+namespace axion::solver {
+
+// Order of the greatest Delassus matrix that a world keeps: 144 KiB in float32. Columns are padded to whole vectors.
+inline constexpr int kMaxDelassusRows = 192;
+inline constexpr int kDelassusPadding = 16;
+inline constexpr int kMaxActiveRows = 63;  // of a Newton step on the active rows alone
+inline constexpr int kActiveStride = 64;   // and its right-hand side; one more on a GPU (active_set_step.hpp)
+
+// Rows that sweeps pass over when all contacts are there; and how many of them fit in the Delassus matrix.
+template <typename Real>
+AXION_HD inline int most_swept_rows(const model::ModelView<Real>& m) {
+  return m.limit_count + m.effort_count + 3 * m.contact_capacity;
+}
+template <typename Real>
+AXION_HD inline int delassus_rows(const model::ModelView<Real>& m) {
+  if (m.inverse_blocks == 0) return 0;
+  const int rows = (most_swept_rows(m) + kDelassusPadding - 1) / kDelassusPadding * kDelassusPadding;
+  return rows < kMaxDelassusRows ? rows : kMaxDelassusRows;
+}
+
+// Groups of contacts that sweeps of free bodies take at once (contact_slots.hpp): of all contacts and of a quarter of
+// them, and what colours leave empty. Sixty-four colours are enough for a box that lies among boxes, with four contacts
+// on a side.
+inline constexpr int kSlotLanes = 16;
+inline constexpr int kSlotFields = 74;
+inline constexpr int kMaxColours = 64;
+template <typename Real>
+AXION_HD inline int slot_groups(const model::ModelView<Real>& m) {
+  if (m.joint_count != 0 || m.inverse_blocks == 0) return 0;
+  const int contacts = m.contact_capacity, most = contacts < kMaxColours ? contacts : kMaxColours;
+  return 5 * contacts / (4 * kSlotLanes) + most;
+}
+
+template <typename Real>
+struct SweepScratch {
+  Real* start_velocity;         // [nrow] what a row's velocity is measured from: J u and bias at the start of the round
+  Real* row_compliance;         // [nrow] of the row's own law
+  Real* row_mobility;           // [nrow] (J V Jᵀ)_ii of limits and efforts
+  Real* start_impulse;          // [nrow] λ at the start of the round
+  Real* last_impulse;           // [nrow] λ before the sweep
+  Real* swept_impulse;          // [nrow] λ after the sweep before, which momentum goes on from
+  Real* impulse_sum;            // [nrow] of the sweeps of a mean
+  Real* contact_block;          // [9 contact_capacity] J V Jᵀ of each contact
+  Real* contact_block_inverse;  // [3 contact_capacity] what solve_contact_alone divides by
+  int* row_bodies;              // [2 nswept] bodies a and b of each swept row
+  // change of velocities since the round's start, six a body, or eight and the world's
+  Real* body_velocity;       // [8 (nb + 1)]
+  Real* body_velocity_last;  // [8 (nb + 1)] after the last sweep
+  Real* row_velocity;        // [delassus_rows] change of J u of each swept row
+  Real* row_velocity_last;   // [delassus_rows] after the last sweep
+  Real* delassus;            // [delassus_rows^2 + 1] J V Jᵀ by columns, those that were needed
+  int* delassus_known;       // [delassus_rows] whether a row's column is there
+  Real* push_velocity;       // [nb × 6 × kPushLanes] velocities of bodies for impulses along as many rows,
+  Real* push_impulse;        // [nb × 6 × kPushLanes] those impulses on the bodies,
+  int* push_row;             // [kPushLanes] those rows,
+  int* push_unit;            // [kPushLanes] the first of each that are swept together,
+  int* push_count;           // [2] and how many there are of both
+  int* body_touched;         // [nb] whether rows that are looked at act on a body, or on one that hangs on it
+  int* unit_unsettled;   // [nswept units] whether a row, or contact, was above its tolerance in the last sweep of all
+  int* listed_row;       // [nswept units] first rows of those that a stretch sweeps,
+  int* listed_body;      // [nb] and bodies that they move
+  Real* slot_number;     // [slot_groups kSlotFields kSlotLanes] what sweeps need of contacts (contact_slots.hpp)
+  int* slot_body;        // [2 kSlotLanes slot_groups] bodies a, then b, of each group; nb for none
+  int* slot_contact;     // [kSlotLanes slot_groups] -1 where there is none
+  Real* slot_unsettled;  // [kSlotLanes slot_groups] whether the last visit found it above its tolerance,
+  Real* slot_step;       // [kSlotLanes slot_groups] |f|², by what the visit changed,
+  Real* slot_along;      // [kSlotLanes slot_groups] and that along the last two sweeps
+  int* contact_colour;   // [contact_capacity] where there are slots
+  std::uint64_t* body_colours;  // [nb] colours that a body's contacts have
+  int* colour_start;            // [2 (kMaxColours + 1)] first group of each colour: of all contacts, of those listed
+  Real* active_matrix;      // [kActiveStride (kActiveStride + 1)] D of the active rows by columns, and right-hand side
+  Real* active_multiplier;  // [delassus_rows] of elimination, of each first of two columns
+  Real* active_multiplier_next;  // [delassus_rows] and of each second
+  Real* active_share;            // [delassus_rows] friction over the normal impulse, of sliding unknowns
+  Real* active_cut;              // [delassus_rows] share of a step that the bounds of an unknown cut off
+  Real* active_stop;             // [delassus_rows] what an unknown meets where the step ends
+  Real* active_change;           // [delassus_rows] impulses before the step, then what it changed of them
+  int* active_row;               // [delassus_rows + 1] no more than kMaxActiveRows are used
+  int* active_kind;              // [delassus_rows + 1]
+  int* active_moved;             // [delassus_rows + 1] swept rows, or first of contacts, whose impulse a step changed
+  int* active_count;             // [3]
+  int* active_state;             // [contact_capacity] whether a contact sticks, slides or is open
+};
+
+template <typename Real, typename F>
+AXION_HD inline void for_each_field(const model::ModelView<Real>& m, SweepScratch<Real>& w, F&& f) {
+  using enum model::FieldKind;
+  const std::size_t nb = m.body_count, nc = m.contact_capacity, nr = delassus_rows(m), nl = kPushLanes;
+  const std::size_t swept = most_swept_rows(m), units = swept - 2 * nc, nrow = swept + m.lock_count + m.axis_count;
+  const std::size_t pushes = nr > 0 ? 6 * nb * nl : 0, groups = slot_groups(m), slots = kSlotLanes * groups;
+  const std::size_t coloured = groups > 0 ? 1 : 0;
+  f(kSweeps, "start_velocity", w.start_velocity, nrow);
+  f(kSweeps, "row_compliance", w.row_compliance, nrow);
+  f(kSweeps, "row_mobility", w.row_mobility, nrow);
+  f(kSweeps, "start_impulse", w.start_impulse, nrow);
+  f(kSweeps, "last_impulse", w.last_impulse, nrow);
+  f(kSweeps, "swept_impulse", w.swept_impulse, nrow);
+  f(kSweeps, "impulse_sum", w.impulse_sum, nrow);
+  f(kSweeps, "contact_block", w.contact_block, 9 * nc);
+  f(kSweeps, "contact_block_inverse", w.contact_block_inverse, 3 * nc);
+  f(kSweeps, "row_bodies", w.row_bodies, 2 * swept);
+  f(kSweeps, "body_velocity", w.body_velocity, 8 * (nb + 1));
+  f(kSweeps, "body_velocity_last", w.body_velocity_last, 8 * (nb + 1));
+  f(kSweeps, "row_velocity", w.row_velocity, nr);
+  f(kSweeps, "row_velocity_last", w.row_velocity_last, nr);
+  f(kSweeps, "delassus", w.delassus, nr > 0 ? nr * nr + 1 : 0);
+  f(kSweeps, "delassus_known", w.delassus_known, nr);
+  f(kSweeps, "push_velocity", w.push_velocity, pushes);
+  f(kSweeps, "push_impulse", w.push_impulse, pushes);
+  f(kSweeps, "push_row", w.push_row, nl);
+  f(kSweeps, "push_unit", w.push_unit, nl);
+  f(kSweeps, "push_count", w.push_count, 2);
+  f(kSweeps, "body_touched", w.body_touched, nb);
+  f(kSweeps, "unit_unsettled", w.unit_unsettled, units);
+  f(kSweeps, "listed_row", w.listed_row, units);
+  f(kSweeps, "listed_body", w.listed_body, nb);
+  f(kSweeps, "slot_number", w.slot_number, kSlotFields * slots);
+  f(kSweeps, "slot_body", w.slot_body, 2 * slots);
+  f(kSweeps, "slot_contact", w.slot_contact, slots);
+  f(kSweeps, "slot_unsettled", w.slot_unsettled, slots);
+  f(kSweeps, "slot_step", w.slot_step, slots);
+  f(kSweeps, "slot_along", w.slot_along, slots);
+  f(kSweeps, "contact_colour", w.contact_colour, coloured * nc);
+  f(kSweeps, "body_colours", w.body_colours, coloured * nb);
+  f(kSweeps, "colour_start", w.colour_start, coloured * 2 * (kMaxColours + 1));
+  f(kSweeps, "active_matrix", w.active_matrix, nr > 0 ? kActiveStride * (kActiveStride + 1) : 0);
+  f(kSweeps, "active_multiplier", w.active_multiplier, nr);
+  f(kSweeps, "active_multiplier_next", w.active_multiplier_next, nr);
+  f(kSweeps, "active_share", w.active_share, nr);
+  f(kSweeps, "active_cut", w.active_cut, nr);
+  f(kSweeps, "active_stop", w.active_stop, nr);
+  f(kSweeps, "active_change", w.active_change, nr);
+  f(kSweeps, "active_row", w.active_row, nr + 1);
+  f(kSweeps, "active_kind", w.active_kind, nr + 1);
+  f(kSweeps, "active_moved", w.active_moved, nr + 1);
+  f(kSweeps, "active_count", w.active_count, 3);
+  f(kSweeps, "active_state", w.active_state, nr > 0 ? nc : 0);
+}
+
+}  // namespace axion::solver

@@ -1,0 +1,34 @@
+// What Newton keeps beside the iterate: the best one of an attempt, what an attempt left before a fallback, and the
+// contacts of the last solve while a step is solved again.
+#pragma once
+
+#include "engine/model/world_state.hpp"
+
+namespace axion::solver {
+
+template <typename Real>
+struct NewtonScratch {
+  math::Vec3<Real>* best_v;               // [nb] best iterate of the attempt
+  math::Vec3<Real>* best_omega;           // [nb]
+  Real* best_lambda;                      // [nrow]
+  math::Vec3<Real>* kept_v;               // [nb] result of the attempt before a fallback
+  math::Vec3<Real>* kept_omega;           // [nb]
+  Real* kept_lambda;                      // [nrow]
+  model::ContactWarmStart<Real>* solved;  // [contact_capacity] contacts of the last solve
+};
+
+template <typename Real, typename F>
+AXION_HD inline void for_each_field(const model::ModelView<Real>& m, NewtonScratch<Real>& w, F&& f) {
+  using enum model::FieldKind;
+  const std::size_t nb = m.body_count, nc = m.contact_capacity;
+  const std::size_t nrow = m.lock_count + m.axis_count + m.limit_count + m.effort_count + 3 * nc;
+  f(kScratch, "best_v", w.best_v, nb);
+  f(kScratch, "best_omega", w.best_omega, nb);
+  f(kScratch, "best_lambda", w.best_lambda, nrow);
+  f(kScratch, "kept_v", w.kept_v, nb);
+  f(kScratch, "kept_omega", w.kept_omega, nb);
+  f(kScratch, "kept_lambda", w.kept_lambda, nrow);
+  f(kScratch, "solved", w.solved, nc);
+}
+
+}  // namespace axion::solver

@@ -1,0 +1,108 @@
+"""axiond as a child process on ports that it takes itself, for tests that need the program. It says which in its log: a port that
+a test finds free may be another's by the time that a server wants it."""
+
+import os
+import pathlib
+import re
+import resource
+import signal
+import subprocess
+import tempfile
+import time
+import urllib.request
+
+PATIENCE_SECONDS = 60   # after which a condition that never comes fails the test
+
+
+def eventually(condition):
+    """Waits until the condition holds; what it returned, false if time ran out."""
+    end = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < end:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.05)
+    return False
+
+
+class AxiondProcess:
+    """Serves once it is made, on the loopback address `address` with port `port`; `metrics_port` is that of the page, None without.
+
+    `flags` come after --device=cpu. `host` is where it listens. `limits` are (resource, soft, hard) that it starts with. `pipe`
+    is (read, write) of a pipe that takes its log in place of a file: it is read up to the line that says that it serves, and
+    no further.
+    """
+
+    def __init__(self, program, *flags, host='127.0.0.1', metrics=True, limits=(), pipe=None):
+        self._file = tempfile.NamedTemporaryFile()
+        self._pipe = pipe
+
+        def prepare():
+            for which, soft, hard in limits:
+                resource.setrlimit(which, (soft, hard))
+
+        self.process = subprocess.Popen(
+            [str(program), f'--listen={host}:0', f'--metrics_listen={"127.0.0.1:0" if metrics else ""}', '--device=cpu',
+             *map(str, flags)], stderr=pipe[1] if pipe else self._file, preexec_fn=prepare if limits else None)
+        read = self._pipe_reader() if pipe else self.log_text
+        found = eventually(lambda: self._serving(read) or self.process.poll() is not None)
+        if not isinstance(found, re.Match):
+            self.close()
+            raise RuntimeError(f'the server does not serve: {read()}')
+        self.port, self.metrics_port = int(found['port']), int(found['metrics'].rpartition(':')[2]) if metrics else None
+        self.address = f'127.0.0.1:{self.port}'
+        self.metrics_url = f'http://127.0.0.1:{self.metrics_port}/metrics' if metrics else None
+
+    @staticmethod
+    def _serving(read):
+        return re.search(r'event=serving listen=\S+:(?P<port>\d+) metrics=(?P<metrics>\S*) ', read())
+
+    def _pipe_reader(self):
+        """Of all that came through the pipe so far, up to a line's end and a byte at a time: the rest stays in it."""
+        text = b''
+        os.set_blocking(self._pipe[0], False)
+
+        def read():
+            nonlocal text
+            while b'event=serving' not in text or not text.endswith(b'\n'):
+                try:
+                    byte = os.read(self._pipe[0], 1)
+                except BlockingIOError:
+                    break
+                if not byte:
+                    break
+                text += byte
+            return text.decode()
+
+        return read
+
+    def log_text(self):
+        return pathlib.Path(self._file.name).read_text()
+
+    def metrics(self):
+        with urllib.request.urlopen(self.metrics_url, timeout=PATIENCE_SECONDS) as page:
+            return page.read().decode()
+
+    def metric(self, name, absent=None):
+        """Its value; `absent` if it is not on the page, an error without that."""
+        found = re.search(rf'^{re.escape(name)} (\S+)$', self.metrics(), re.MULTILINE)
+        if found is None and absent is None:
+            raise AssertionError(f'{name} is not on the page')
+        return float(found.group(1)) if found else absent
+
+    def stop(self):
+        """Its exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(PATIENCE_SECONDS)
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        self._file.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
