@@ -36,7 +36,8 @@ struct WorldPlaces {
 template <typename Real>
 WorldPlaces place_fields(const model::ModelView<Real>& m, std::size_t near_bytes);
 
-// Points slot i of a view at its memory. Slots are independent of each other, so that threads share them out.
+// Points slot i of a view at its memory. Slots are independent of each other, so that threads share them
+// out.
 template <typename Real>
 AXION_HD inline void bind_field(model::WorldView<Real>* view, int i, const Place& place, std::byte* world,
                                 std::byte* near, std::byte* far) {
@@ -45,14 +46,17 @@ AXION_HD inline void bind_field(model::WorldView<Real>* view, int i, const Place
   std::memcpy(reinterpret_cast<std::byte*>(view) + i * sizeof(field), &field, sizeof(field));
 }
 
-// Calls f(pointer, thousandths of a step's accesses) for every field of scratch, first the one that spares
-// most traffic a byte.
+// Calls f(pointer, thousandths of a step's accesses) for every array of scratch, first the one that spares most
+// traffic a byte.
 //
-// Counted on the emulated GPU (tests/ptx/heat.py: one warp a world, no near memory, float32, preset default, robots
+// Counted on the emulated GPU (heat.py in tools/ptx: one warp a world, no near memory, float32, preset default, robots
 // that have lain down; humanoid.xml thrice, the quadruped and the wheeled robot of this repository and ant.xml once):
 // fields by the sectors that a first cache of 2 KiB, what one of sixteen worlds has beside 12 KB of near memory, lets
 // pass; shares are of the warps' accesses to fields, of which state and parameters have 4 %. What none of these
 // accesses, fields of piles and of other presets, comes last, in the order of accesses on a CPU.
+// Arrays that were one when this was counted (the block of a contact and the gain of Newton's matrix, the numbers of a
+// node and of a body at the end of the step, multipliers and steps of active rows) share its place, and its
+// thousandths by estimate.
 template <typename Real, typename F>
 void for_each_heat(model::WorldView<Real>& w, F&& f) {
   f(w.tree.node_rhs, 106), f(w.sweeps.row_velocity, 28), f(w.contact_start, 8), f(w.omega_plus, 8), f(w.v_plus, 8);
@@ -80,8 +84,10 @@ void for_each_heat(model::WorldView<Real>& w, F&& f) {
   f(w.sweeps.active_matrix, 0), f(w.sweeps.body_velocity_last, 0), f(w.sweeps.active_count, 0);
   f(w.sweeps.unit_unsettled, 0), f(w.sweeps.listed_row, 0), f(w.sweeps.listed_body, 0), f(w.tree.joint_response, 0);
   f(w.tree.loop_columns, 0), f(w.tree.loop_gain, 0), f(w.tree.loop_impulse, 0), f(w.sweeps.colour_start, 0);
-  f(w.sweeps.slot_number, 0), f(w.sweeps.slot_body, 0), f(w.sweeps.slot_contact, 0), f(w.sweeps.slot_unsettled, 0);
-  f(w.sweeps.slot_step, 0), f(w.sweeps.slot_along, 0), f(w.sweeps.contact_colour, 0), f(w.sweeps.body_colours, 0);
+  f(w.sweeps.packed_number, 0), f(w.sweeps.packed_body, 0), f(w.sweeps.coloured_contact, 0),
+      f(w.sweeps.coloured_unsettled, 0);
+  f(w.sweeps.coloured_step, 0), f(w.sweeps.coloured_along, 0), f(w.sweeps.contact_colour, 0),
+      f(w.sweeps.body_colours, 0);
   f(w.collide.shape_low, 0), f(w.collide.shape_high, 0), f(w.collide.bucket_start, 0), f(w.collide.grid_place, 0);
   f(w.collide.near_start, 0), f(w.collide.shape_side, 0), f(w.collide.entry_bucket, 0), f(w.collide.entry_row, 0);
   f(w.collide.long_row, 0), f(w.collide.long_start, 0), f(w.collide.pair_found, 0), f(w.effort_alpha, 0);

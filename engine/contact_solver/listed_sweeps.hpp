@@ -11,7 +11,7 @@
 // sweep over all rows judges by the same numbers as residual.hpp.
 //
 // In: impulses in lambda, the joints factorised. Out: impulses in lambda. Cost: a sweep over a list is linear in its
-// rows. Free bodies are swept by coloured groups of contacts (slot_sweeps.hpp), all others a contact or row at a time
+// rows. Free bodies are swept by coloured groups of contacts (coloured_sweeps.hpp), all others a contact or row at a time
 // (UnitSweeps, below). Called by sweep_round.hpp alone.
 #pragma once
 
@@ -70,7 +70,7 @@ struct UnitSweeps {
     });
   }
 
-  // A sweep over all units. Returns whether one was above `share` of its tolerance; sweep_moves: which.
+  // A sweep over all units. Returns whether one was above `share` of its tolerance; unit_unsettled: which.
   template <typename Real, typename Team>
   AXION_HD_CALL static bool sweep_all(const Team& team, const Problem<Real>& p, Real share) {
     bool moving = false;
@@ -82,7 +82,7 @@ struct UnitSweeps {
     return moving;
   }
 
-  // sweep_list, sweep_movers: the units that move and those that share a tree of bodies with them; bodies whose
+  // listed_row, listed_body: the units that move and those that share a tree of bodies with them; bodies whose
   // velocities these change. Or all of both. In their own order.
   template <typename Real, typename Team>
   AXION_HD_CALL static SweptList list(const Team& team, const Problem<Real>& p, bool local) {

@@ -4,17 +4,17 @@
 // Called by newton/attempt.hpp alone.
 #pragma once
 
+#include "engine/contact_solver/coloured_sweeps.hpp"
 #include "engine/contact_solver/contact_sweeps.hpp"
 #include "engine/contact_solver/listed_sweeps.hpp"
-#include "engine/contact_solver/slot_sweeps.hpp"
 
 namespace axion::solver {
 
 // Where columns of D are too long. Returns how many sweeps were made.
 template <typename Real, typename Team>
 AXION_HD_CALL int sweep_many(const Team& team, const Problem<Real>& p, const SweepPlan<Real>& plan) {
-  if (SlotSweeps::serves(p)) {
-    const SlotSweeps sweeps = SlotSweeps::start(team, p);
+  if (ColouredSweeps::serves(p)) {
+    const ColouredSweeps sweeps = ColouredSweeps::start(team, p);
     if (sweeps.all.colours >= 0) return sweep_where_needed(team, p, plan, sweeps);
   }
   if (!plan.again) note_all_blocks(team, p);

@@ -27,17 +27,17 @@ AXION_HD inline int delassus_rows(const model::ModelView<Real>& m) {
   return rows < kMaxDelassusRows ? rows : kMaxDelassusRows;
 }
 
-// Groups of contacts that sweeps of free bodies take at once (contact_slots.hpp): of all contacts and of a quarter of
-// them, and what colours leave empty. Sixty-four colours are enough for a box that lies among boxes, with four contacts
-// on a side.
-inline constexpr int kSlotLanes = 16;
-inline constexpr int kSlotFields = 74;
+// Groups of contacts that sweeps of free bodies take at once (coloured_contacts.hpp): of all contacts and of a quarter
+// of them, and what colours leave empty. Sixty-four colours are enough for a box that lies among boxes, with four
+// contacts on a side.
+inline constexpr int kGroupContacts = 16;
+inline constexpr int kPackedFields = 74;
 inline constexpr int kMaxColours = 64;
 template <typename Real>
-AXION_HD inline int slot_groups(const model::ModelView<Real>& m) {
+AXION_HD inline int contact_groups(const model::ModelView<Real>& m) {
   if (m.joint_count != 0 || m.inverse_blocks == 0) return 0;
   const int contacts = m.contact_capacity, most = contacts < kMaxColours ? contacts : kMaxColours;
-  return 5 * contacts / (4 * kSlotLanes) + most;
+  return 5 * contacts / (4 * kGroupContacts) + most;
 }
 
 template <typename Real>
@@ -65,16 +65,17 @@ struct SweepScratch {
   int* push_unit;            // [kPushLanes] the first of each that are swept together,
   int* push_count;           // [2] and how many there are of both
   int* body_touched;         // [nb] whether rows that are looked at act on a body, or on one that hangs on it
-  int* unit_unsettled;   // [nswept units] whether a row, or contact, was above its tolerance in the last sweep of all
-  int* listed_row;       // [nswept units] first rows of those that a stretch sweeps,
-  int* listed_body;      // [nb] and bodies that they move
-  Real* slot_number;     // [slot_groups kSlotFields kSlotLanes] what sweeps need of contacts (contact_slots.hpp)
-  int* slot_body;        // [2 kSlotLanes slot_groups] bodies a, then b, of each group; nb for none
-  int* slot_contact;     // [kSlotLanes slot_groups] -1 where there is none
-  Real* slot_unsettled;  // [kSlotLanes slot_groups] whether the last visit found it above its tolerance,
-  Real* slot_step;       // [kSlotLanes slot_groups] |f|², by what the visit changed,
-  Real* slot_along;      // [kSlotLanes slot_groups] and that along the last two sweeps
-  int* contact_colour;   // [contact_capacity] where there are slots
+  int* unit_unsettled;  // [nswept units] whether a row, or contact, was above its tolerance in the last sweep of all
+  int* listed_row;      // [nswept units] first rows of those that a stretch sweeps,
+  int* listed_body;     // [nb] and bodies that they move
+  // What sweeps need of contacts (coloured_contacts.hpp).
+  Real* packed_number;          // [contact_groups kPackedFields kGroupContacts]
+  int* packed_body;             // [2 kGroupContacts contact_groups] bodies a, then b, of each group; nb for none
+  int* coloured_contact;        // [kGroupContacts contact_groups] -1 where there is none
+  Real* coloured_unsettled;     // [kGroupContacts contact_groups] whether the last visit found it above its tolerance,
+  Real* coloured_step;          // [kGroupContacts contact_groups] |f|², by what the visit changed,
+  Real* coloured_along;         // [kGroupContacts contact_groups] and that along the last two sweeps
+  int* contact_colour;          // [contact_capacity] where there are slots
   std::uint64_t* body_colours;  // [nb] colours that a body's contacts have
   int* colour_start;            // [2 (kMaxColours + 1)] first group of each colour: of all contacts, of those listed
   Real* active_matrix;      // [kActiveStride (kActiveStride + 1)] D of the active rows by columns, and right-hand side
@@ -96,7 +97,7 @@ AXION_HD inline void for_each_field(const model::ModelView<Real>& m, SweepScratc
   using enum model::FieldKind;
   const std::size_t nb = m.body_count, nc = m.contact_capacity, nr = delassus_rows(m), nl = kPushLanes;
   const std::size_t swept = most_swept_rows(m), units = swept - 2 * nc, nrow = swept + m.lock_count + m.axis_count;
-  const std::size_t pushes = nr > 0 ? 6 * nb * nl : 0, groups = slot_groups(m), slots = kSlotLanes * groups;
+  const std::size_t pushes = nr > 0 ? 6 * nb * nl : 0, groups = contact_groups(m), slots = kGroupContacts * groups;
   const std::size_t coloured = groups > 0 ? 1 : 0;
   f(kSweeps, "start_velocity", w.start_velocity, nrow);
   f(kSweeps, "row_compliance", w.row_compliance, nrow);
@@ -123,12 +124,12 @@ AXION_HD inline void for_each_field(const model::ModelView<Real>& m, SweepScratc
   f(kSweeps, "unit_unsettled", w.unit_unsettled, units);
   f(kSweeps, "listed_row", w.listed_row, units);
   f(kSweeps, "listed_body", w.listed_body, nb);
-  f(kSweeps, "slot_number", w.slot_number, kSlotFields * slots);
-  f(kSweeps, "slot_body", w.slot_body, 2 * slots);
-  f(kSweeps, "slot_contact", w.slot_contact, slots);
-  f(kSweeps, "slot_unsettled", w.slot_unsettled, slots);
-  f(kSweeps, "slot_step", w.slot_step, slots);
-  f(kSweeps, "slot_along", w.slot_along, slots);
+  f(kSweeps, "packed_number", w.packed_number, kPackedFields * slots);
+  f(kSweeps, "packed_body", w.packed_body, 2 * slots);
+  f(kSweeps, "coloured_contact", w.coloured_contact, slots);
+  f(kSweeps, "coloured_unsettled", w.coloured_unsettled, slots);
+  f(kSweeps, "coloured_step", w.coloured_step, slots);
+  f(kSweeps, "coloured_along", w.coloured_along, slots);
   f(kSweeps, "contact_colour", w.contact_colour, coloured * nc);
   f(kSweeps, "body_colours", w.body_colours, coloured * nb);
   f(kSweeps, "colour_start", w.colour_start, coloured * 2 * (kMaxColours + 1));

@@ -9,12 +9,12 @@
 //   the second, m bodies in the trees it touches: the first is for articulated bodies, the second for many of them.
 //   prepare(team, p, row)      before the row or contact that begins with `row` is solved: how many rows and contacts
 //   have their
-//                              block from now on that had none before. Those are in sweep_unit, by their first rows.
+//                              block from now on that had none before. Those are in push_unit, by their first rows.
 //   block(p, row, k, l)        (J V Jᵀ) of rows row + k and row + l velocity(p, row)           change of J u since the
 //   sweeps' start push(team, p, row, n, x)   impulses x along n rows from `row` on Velocities are made by
 //   DelassusVelocities::start, from du_linear and du_angular and so without new impulses, before its first sweep, and
 //   by UnitSweeps::renew (listed_sweeps.hpp). Free bodies, whose V is two blocks each, have sweeps of their own
-//   (slot_sweeps.hpp). Called by contact_sweeps.hpp, listed_sweeps.hpp and sweep_round.hpp alone.
+//   (coloured_sweeps.hpp). Called by contact_sweeps.hpp, listed_sweeps.hpp and sweep_round.hpp alone.
 #pragma once
 
 #include "engine/contact_solver/sweep_scratch.hpp"

@@ -107,7 +107,7 @@ AXION_HD inline void twist_of_group(const Problem<Real>& p, int group, const mat
   for (int k = 0; k < 3; ++k) out[k] = linear[k], out[3 + k] = angular[k];
 }
 
-// S = X_a + T X_b Tᵀ, how wrenches of a group twist it when each body moves as X (body_inverse) says.
+// S = X_a + T X_b Tᵀ, how wrenches of a group twist it when each body moves as X (body_mobility) says.
 template <typename Real>
 AXION_HD inline void group_mobility(const Problem<Real>& p, int group, Real (&S)[36]) {
   const model::Contact<Real>& c = p.w.contacts[p.w.reference.link_start[group]];
@@ -148,7 +148,7 @@ AXION_HD inline Real loop_mobility(const Problem<Real>& p, const model::JointDat
   return sum;
 }
 
-// link_block: inverses of C + J X Fᵀ for loops and of 1 + H S for groups. Needs body_inverse and assemble_links.
+// link_block: inverses of C + J X Fᵀ for loops and of 1 + H S for groups. Needs body_mobility and assemble_links.
 template <typename Real, typename Team>
 AXION_HD_CALL void invert_link_blocks(const Team& team, const Problem<Real>& p) {
   team.for_each(p.m.loop_count, [&](int l) {

@@ -285,7 +285,7 @@ AXION_HD inline void push_four_lanes(const Team& team, const Problem<Real>& p, c
 }
 
 // What `respond` (joint_inverse.hpp) passes along the tree: impulses, in each body's node_rhs, to the roots, and from
-// there velocities and impulses of joints, in `response`.
+// there velocities and impulses of joints, in swept_response.
 template <typename Real, typename Team>
 AXION_HD inline void pass_responses(const Team& team, const Problem<Real>& p) {
   constexpr int size = kNodeSize, width = kPanelWidth;

@@ -103,7 +103,7 @@ AXION_HD inline void bodies_of_row(const Problem<Real>& p, int row, int& a, int&
   a = p.m.joints[j].child, b = p.m.joints[j].parent;
 }
 
-// Whether contact i takes part. Scope::kTree needs tree_parent.
+// Whether contact i takes part. Scope::kTree needs `parent`.
 template <typename Real>
 AXION_HD inline bool in_scope(const Problem<Real>& p, int i, Scope scope) {
   const int a = p.w.contacts[i].body_a, b = p.w.contacts[i].body_b;
@@ -111,7 +111,7 @@ AXION_HD inline bool in_scope(const Problem<Real>& p, int i, Scope scope) {
   return p.w.tree.parent[a > b ? a : b] == (a > b ? b : a);
 }
 
-// tree_parent: the body that each hangs on in Scope::kTree: by its joint, else by its contacts with the body before it
+// parent: the body that each hangs on in Scope::kTree: by its joint, else by its contacts with the body before it
 // with which it has most.
 template <typename Real, typename Team>
 AXION_HD inline void find_tree_parents(const Team& team, const Problem<Real>& p) {

@@ -23,7 +23,7 @@ MAX_PYTHON_COLUMNS = 140
 
 CPP_SUFFIXES = {'.hpp', '.cpp', '.h', '.cu', '.cuh'}
 CODE_SUFFIXES = CPP_SUFFIXES | {'.py', '.proto', '.sh', '.cmake'}
-SOURCE_ROOMS = ('engine', 'server', 'clients', 'tests', 'deploy', 'proto')
+SOURCE_ROOMS = ('engine', 'server', 'clients', 'tests', 'tools', 'deploy', 'proto')
 
 # What a room of the engine may include besides itself: everything left of it in the dependency rule.
 _TO_MODEL = {'base', 'lanes', 'math', 'team', 'model'}
@@ -59,6 +59,22 @@ SERVER_ROOMS = {
     'observe': {'net', 'schedule'},
     'rpc': {'access', 'schedule', 'observe', 'store'},
 }
+
+# What a part of a tool may include of ours besides itself. Tests may include tools, nothing else may.
+TOOL_PARTS = {
+    'tools/ptx/interpreter': (),
+    'tools/ptx/runtime': ('tools/ptx/interpreter/',),
+    'tools/ptx/profile': ('tools/ptx/interpreter/', 'tools/ptx/runtime/', 'engine/', 'tests/bench/'),
+}
+
+# Where the engine may tell one platform from another. Elsewhere it says what it wants, and these rooms say how.
+PLATFORM_ROOMS = {'engine/base', 'engine/team', 'engine/backend'}
+# Files that still do so. The list may only become shorter: one that no longer offends is a finding.
+PLATFORM_EXCEPTIONS = set()
+# Macros of the build that name no platform: a library that may be missing.
+LIBRARY_MACROS = {'AXION_QHULL'}
+CONDITION = re.compile(r'^[ \t]*#[ \t]*(?:if|ifdef|ifndef|elif|elifdef|elifndef)\b((?:[^\n]*\\\n)*[^\n]*)', re.MULTILINE)
+PLATFORM_MACRO = re.compile(r'\b(__(?:CUDA|NVCC|HIP|AVX|SSE|ARM|x86|aarch64|GNUC|clang)\w*|_WIN32|_MSC_VER)\b')
 
 GRPC = re.compile(r'^(grpc|grpcpp|grpc\+\+|google/protobuf|google/rpc)/|\.pb\.h$')
 ABSEIL = re.compile(r'^absl/')
@@ -104,6 +120,20 @@ def includes(text):
         yield text.count('\n', 0, match.start(2)) + 1, match.group(1) == '"', match.group(2)
 
 
+def check_platform(text):
+    """Yields (line, text) of each place where a file of the engine asks which platform it is compiled for."""
+    text = strip_cpp_comments(text)
+    lines = set()
+    for match in CONDITION.finditer(text):
+        names = set(re.findall(r'\b[A-Za-z_]\w*', match.group(1))) - {'defined'}
+        if not names or not names <= LIBRARY_MACROS:
+            lines.add(text.count('\n', 0, match.start(1)) + 1)
+    for match in PLATFORM_MACRO.finditer(text):
+        lines.add(text.count('\n', 0, match.start()) + 1)
+    for line in sorted(lines):
+        yield line, 'a choice of the platform belongs to ' + ', '.join(sorted(PLATFORM_ROOMS))
+
+
 def engine_face(root):
     """Headers that a user of the engine may include: engine.hpp and what it includes itself."""
     face = {'engine/engine.hpp'}
@@ -123,8 +153,8 @@ def check_engine_include(room, path, quoted, target):
         other = target.split('/')[1]
         allowed = ENGINE_HPP_ROOMS if path == 'engine/engine.hpp' else ENGINE_ROOMS.get(name, set()) | {name}
         return None if other in allowed else f'{room} may include {sorted(allowed)}, not engine/{other}'
-    if target.startswith(('server/', 'clients/', 'tests/', 'proto/', 'axion/')):
-        return 'the engine knows no server, client, test or message'
+    if target.startswith(('server/', 'clients/', 'tests/', 'tools/', 'proto/', 'axion/')):
+        return 'the engine knows no server, client, test, tool or message'
     library = ENGINE_LIBRARIES.get(name)
     if STANDARD.match(target) or CUDA.search(target) or (library and library.match(target)):
         return None
@@ -141,8 +171,8 @@ def check_server_include(room, face, target):
         if target.startswith('engine/import/') and name in ('rpc', ''):
             return None
         return 'the server includes engine/engine.hpp (and, in rpc, engine/import/) only'
-    if target.startswith('clients/') or target.startswith('tests/'):
-        return 'the server knows no client and no test'
+    if target.startswith(('clients/', 'tests/', 'tools/')):
+        return 'the server knows no client, no test and no tool'
     if target.startswith('server/') and name in SERVER_ROOMS:
         other = target.split('/')[1] if target.count('/') > 1 else ''
         allowed = SERVER_ROOMS[name] | {name}
@@ -161,14 +191,18 @@ def check_include(root, face, path, quoted, target):
         return 'includes of ours are full paths from the root of the repository'
     if CUDA.search(target) and room != 'engine/backend' and not path.endswith('.cuh'):
         return 'CUDA headers are for engine/backend and *.cuh'
-    if THREADS.search(target) and not room.startswith(('clients', 'tests')) and room not in THREAD_ROOMS:
+    if THREADS.search(target) and not room.startswith(('clients', 'tests', 'tools')) and room not in THREAD_ROOMS:
         return f'threads live in {", ".join(sorted(THREAD_ROOMS))}'
     if path.startswith('engine/'):
         return check_engine_include(room, path, quoted, target)
     if path.startswith('server/'):
         return check_server_include(room, face, target)
-    if path.startswith('clients/') and target.startswith(('engine/', 'server/')):
+    if path.startswith('clients/') and target.startswith(('engine/', 'server/', 'tools/')):
         return 'a client knows the messages alone'
+    if path.startswith('tools/') and target.startswith(tuple(f'{top}/' for top in SOURCE_ROOMS)):
+        part = path.rpartition('/')[0]
+        allowed = (part + '/', *TOOL_PARTS.get(part, ()))
+        return None if target.startswith(allowed) else f'{part} may include {sorted(allowed)}'
     return None
 
 
@@ -202,14 +236,17 @@ def check_file(root, face, path):
             reason = check_include(root, face, path, quoted, target)
             if reason:
                 yield number, 'include rule', f'{path} includes {target}: {reason}'
+        if path.startswith('engine/') and room_of(path) not in PLATFORM_ROOMS and path not in PLATFORM_EXCEPTIONS:
+            for number, reason in check_platform(text):
+                yield number, 'platform rule', reason
 
 
 def rooms(root):
-    """Folders that must say what they are: each top room and the folders directly in engine, server and clients."""
+    """Folders that must say what they are: each top room, and those directly in engine, server, clients and tools."""
     for top in SOURCE_ROOMS:
         if (root / top).is_dir():
             yield top
-        if top in ('engine', 'server', 'clients'):
+        if top in ('engine', 'server', 'clients', 'tools'):
             for path in source_files(root):
                 if path.startswith(top + '/') and path.count('/') >= 2:
                     yield '/'.join(path.split('/')[:2])
@@ -237,6 +274,9 @@ def check_tree(root):
     for room in sorted(set(rooms(root))):
         if not (root / room / 'README.md').is_file():
             findings.append((room, 1, 'room', 'has no README.md that says what it does and who may call it'))
+    for path in sorted(PLATFORM_EXCEPTIONS):
+        if not (root / path).is_file() or not list(check_platform((root / path).read_text())):
+            findings.append((path, 1, 'platform rule', 'asks for no platform any more: take it out of PLATFORM_EXCEPTIONS'))
     return findings
 
 

@@ -2,7 +2,8 @@
 //
 // Every world starts from the same state and gets its own random controls (bench_options.hpp), drawn before the clock
 // starts. `steps_per_second` counts world-steps. Figures of the solver come from the engine's own statistics over the
-// timed steps. Exit codes: 0; 1 when the engine refuses something; 2 for a wrong command line.
+// timed steps. With --memory nothing is stepped: it prints where the bytes of a world are. Exit codes: 0; 1 when the
+// engine refuses something; 2 for a wrong command line.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -21,6 +22,7 @@
 #include "engine/engine.hpp"
 #include "tests/bench/bench_engine.hpp"
 #include "tests/bench/bench_options.hpp"
+#include "tests/bench/memory_table.hpp"
 
 namespace {
 
@@ -181,6 +183,12 @@ int main(int argc, char** argv) {
   if (!note.empty()) std::fprintf(stderr, "note: %s\n", note.c_str());
 
   const axion::BatchSpec spec = axion::bench::make_spec(options);
+  if (options.memory) {
+    axion::bench::print_memory(axion::bench::memory_table(spec),
+                               std::filesystem::path(options.model).filename().string(), options.precision,
+                               options.json);
+    return 0;
+  }
   const axion::ModelInfo& model = spec.model->info();
   const std::unique_ptr<axion::Batch> batch = axion::bench::make_batch(*engine, spec, options);
 

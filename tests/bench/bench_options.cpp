@@ -87,6 +87,7 @@ void print_help(const char* program, const std::vector<Flag>& flags) {
   std::printf("Usage: %s --model FILE [--flag VALUE]...\n\n", program);
   for (const Flag& flag : flags) std::printf("  %-20s %s\n", flag.name, flag.help);
   std::printf("  %-20s %s\n", "--json", "print one JSON object on one line");
+  std::printf("  %-20s %s\n", "--memory", "axion-bench: print the bytes of each array of a world, and step nothing");
 }
 
 std::string json_string(const std::string& text) {
@@ -116,8 +117,8 @@ BenchOptions parse_options(int argc, char** argv, const char* program) {
       print_help(program, flags);
       std::exit(0);
     }
-    if (name == "--json") {
-      options.json = true;
+    if (name == "--json" || name == "--memory") {
+      (name == "--json" ? options.json : options.memory) = true;
       continue;
     }
     std::string value;

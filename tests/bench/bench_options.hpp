@@ -31,7 +31,8 @@ struct BenchOptions {
   int control_hold = 1;           // steps for which a drawn control stays
   std::string watch;              // a free body whose motion is reported; empty: none
   std::uint64_t seed = 1;
-  bool json = false;  // one JSON object a line; else lines for people
+  bool json = false;    // one JSON object a line; else lines for people
+  bool memory = false;  // where the bytes of a world are, in place of steps; axion-bench alone
   BenchOptions();
 };
 

@@ -51,6 +51,25 @@ class AxionBench(unittest.TestCase):
                 self.assertGreaterEqual(r['newton_iterations_mean'] + r['sweep_rounds_mean'], 1)
                 self.assertGreaterEqual(r['contact_sweeps_mean'], r['sweep_rounds_mean'])
 
+    def test_memory_table_adds_up_to_the_blocks_of_a_world(self):
+        table = report('--memory')
+        sums = dict.fromkeys(('state', 'parameters', 'step', 'sweeps', 'linear_solve', 'end_of_step'), 0)
+        for array in table['arrays']:
+            sums[array['needed']] += array['bytes']
+        scratch = sums['step'] + max(sums['sweeps'], sums['linear_solve'], sums['end_of_step'])
+        for total, block in ((sums['state'] + sums['parameters'], table['world_bytes']), (scratch, table['scratch_bytes'])):
+            self.assertLessEqual(total, block)
+            self.assertGreater(total + 128, block)
+        self.assertEqual({a['owner'] for a in table['arrays']},
+                         {'state', 'motion', 'rows', 'system', 'constraints', 'collide', 'tree', 'sweeps', 'reference', 'newton',
+                          'step'})
+        for text in ('sweeps', 'delassus', 'bytes of scratch'):
+            self.assertIn(text, run('axion-bench', '--model', MODEL, '--memory').stdout)
+
+    def test_memory_of_a_batch_is_its_worlds(self):
+        one, many = (report('--worlds', str(n))['memory_bytes'] for n in (1, 3))
+        self.assertLessEqual(report('--memory')['world_bytes'], (many - one) / 2)
+
     def test_preset_changes_the_solver(self):
         one, other = report(), report('--preset', 'axion_seed')
         self.assertEqual(other['non_finite_fraction'], 0.0)

@@ -123,7 +123,7 @@ def run_profile(options):
 def run_emulated_gpu(options):
     """What a world-step takes at the shape that the engine would choose, in PTX and machine code, and whether its bits are the CPU's."""
     humanoid = options.models / 'humanoid.xml'
-    count = [HERE.parent / 'ptx/sass.py', '--bin', options.bin, '--model', humanoid]
+    count = [ROOT / 'tools/ptx/profile/sass.py', '--bin', options.bin, '--model', humanoid]
     if not (options.bin / 'axion-ptx-profile').exists():
         return count, 'Not counted: built without nvcc.', True
     steps = ['--worlds', 1, '--steps', 2, '--warmup_steps', 2, '--ptx_only'] if options.quick else []

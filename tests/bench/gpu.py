@@ -16,7 +16,7 @@ as it is known, and --deadline ends the call in order: what was not reached is n
   warp        mujoco_warp on the same file in the same table, where that package is installed
 A model that the engine does not import is skipped with a word. Programs for another machine: --parts build --architecture '80;90;100'
 here, then carry build/gpu/bin and give it as --bin there. --dry_run tries all of it without a GPU, in small: it builds, runs every part on
-the emulated GPU (tests/ptx; on the CPU where --bin has no such programs), and prints the commands that need a GPU. Its figures mean
+the emulated GPU (tools/ptx; on the CPU where --bin has no such programs), and prints the commands that need a GPU. Its figures mean
 nothing.
 
 Usage: gpu.py [--models DIRECTORY_OF_humanoid.xml] [--bin build/gpu/bin] [--deadline 570] [--out report.md]

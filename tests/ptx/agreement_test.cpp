@@ -12,8 +12,8 @@
 #include "tests/engine/backend/scenes.hpp"
 #include "tests/engine/newton/solver_scenes.hpp"
 #include "tests/properties/random_scenes.hpp"
-#include "tests/ptx/profile.hpp"
-#include "tests/ptx/runtime.hpp"
+#include "tools/ptx/profile/profile.hpp"
+#include "tools/ptx/runtime/runtime.hpp"
 
 namespace axion::testing {
 namespace {

@@ -1,5 +1,5 @@
 // Small programs in PTX with known answers, and what the machine finds in bad ones.
-#include "tests/ptx/machine.hpp"
+#include "tools/ptx/interpreter/machine.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/ptx/profile.hpp"
+#include "tools/ptx/profile/profile.hpp"
 
 namespace axion::ptx {
 namespace {
@@ -393,20 +393,21 @@ TEST(Machine, comparisons_with_no_number_are_false_unless_unordered) {
 }
 
 TEST(Machine, warp_instructions_lanes_and_traffic_are_counted) {
+  TrafficCounter counter;
   Options options;
-  options.traffic = true;
+  options.observe = [&](const WarpAccess& access) { counter.add(access); };
   // Behind the five of every program: a store of 8 bytes a thread, then of 4 bytes 128 apart in shared memory.
   Program program(entry("st.global.u64 [%rd1], %rd0;\n mov.u32 %r3, s;\n mad.lo.s32 %r4, %r1, 128, %r3;\n"
                         "st.shared.u32 [%r4], %r1;\n ret;",
                         ".extern .shared .align 16 .b8 s[];"),
                   options);
   program.run(48, 48 * 128);
-  const Profile profile = make_profile(program.machine.module());
+  const Profile profile = make_profile(program.machine.module(), counter);
   EXPECT_EQ(profile.total.counts.issued, 2 * 10u);
   EXPECT_EQ(profile.total.counts.lanes, 48 * 10u);
   EXPECT_EQ(profile.total.classes[int(Class::kStore)], 4u);
-  EXPECT_EQ(profile.total.counts.sectors, 48u / 4);      // 8 bytes of 32 each
-  EXPECT_EQ(profile.total.counts.wavefronts, 32u + 16);  // all in one bank
+  EXPECT_EQ(profile.total.traffic.sectors, 48u / 4);      // 8 bytes of 32 each
+  EXPECT_EQ(profile.total.traffic.wavefronts, 32u + 16);  // all in one bank
 }
 
 }  // namespace

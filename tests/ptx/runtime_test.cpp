@@ -1,5 +1,5 @@
 // The emulated CUDA runtime: what it refuses, and how the engine hears of it.
-#include "tests/ptx/runtime.hpp"
+#include "tools/ptx/runtime/runtime.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -6,8 +6,8 @@ import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import sass  # noqa: E402  beside this file
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'tools/ptx/profile'))
+import sass  # noqa: E402  of that folder
 
 
 def instruction(operation, stall):

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "engine/contact_solver/active_set_step.hpp"
+#include "engine/contact_solver/coloured_sweeps.hpp"
 #include "engine/contact_solver/contact_sweeps.hpp"
-#include "engine/contact_solver/slot_sweeps.hpp"
 #include "engine/tree/joint_inverse.hpp"
 #include "engine/tree/tree_solver.hpp"
 #include "tests/engine/newton/solver_scenes.hpp"
@@ -319,9 +319,9 @@ TYPED_TEST(WorkForms, coloured_contacts_are_swept_alike) {
     const auto& p = system.problem();
     const auto add = [&] {
       bits.add(p.w.lambda + p.contact_base(), 3 * p.contact_count);
-      for (int b = 0; b < p.m.body_count; ++b) bits.add(p.w.sweeps.body_velocity + solver::kBodySlot * b, 6);
+      for (int b = 0; b < p.m.body_count; ++b) bits.add(p.w.sweeps.body_velocity + solver::kBodyNumbers * b, 6);
     };
-    const solver::SlotSweeps sweeps = solver::SlotSweeps::start(team, p);
+    const solver::ColouredSweeps sweeps = solver::ColouredSweeps::start(team, p);
     ASSERT_GE(sweeps.all.colours, 1);
     sweeps.renew(team, p);
     sweeps.sweep_all(team, p, Real(1));
@@ -329,7 +329,7 @@ TYPED_TEST(WorkForms, coloured_contacts_are_swept_alike) {
     for (const bool local : {false, true}) {
       sweeps.renew(team, p);
       sweeps.sweep_all(team, p, local ? Real(20) : Real(1));
-      const solver::SweptSlots list = sweeps.list(team, p, local);
+      const solver::SweptColours list = sweeps.list(team, p, local);
       solver::Momentum<Real> momentum{1};
       sweeps.begin(team, p, list);
       for (int k = 0; k < 10; ++k) {

@@ -177,8 +177,8 @@ void expect_chunk_of_numbers(const std::vector<Real>& from) {
   const auto kept = lanes::without_small<lanes>(a, Real(0.5));
   const auto counted = lanes::pack_of<lanes, 3, Real>([](auto i) { return Real(10 * i); });
   for (int i = 0; i < lanes; ++i) {
-    EXPECT_EQ((solver::lane<lanes, Real>(kept, i)), std::abs(from[i]) < Real(0.5) ? Real(0) : from[i]);
-    EXPECT_EQ((solver::lane<lanes, Real>(counted, i)), Real(10 * (3 + i)));
+    EXPECT_EQ((lanes::lane<lanes, Real>(kept, i)), std::abs(from[i]) < Real(0.5) ? Real(0) : from[i]);
+    EXPECT_EQ((lanes::lane<lanes, Real>(counted, i)), Real(10 * (3 + i)));
   }
 
   constexpr int part = (lanes + 1) / 2;
@@ -187,8 +187,8 @@ void expect_chunk_of_numbers(const std::vector<Real>& from) {
   lanes::store_first_lanes<part, lanes>(to.data(), a);
   lanes::store_first_lanes<-1, lanes>(to.data() + part, a);
   for (int i = 0; i < lanes; ++i) {
-    EXPECT_EQ((solver::lane<lanes, Real>(first, i)), i < part ? from[i] : Real(0));
-    EXPECT_EQ((solver::lane<lanes, Real>(none, i)), Real(0));
+    EXPECT_EQ((lanes::lane<lanes, Real>(first, i)), i < part ? from[i] : Real(0));
+    EXPECT_EQ((lanes::lane<lanes, Real>(none, i)), Real(0));
     EXPECT_EQ(to[i], i < part ? from[i] : Real(7));
   }
 }
