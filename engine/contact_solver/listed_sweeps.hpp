@@ -11,8 +11,8 @@
 // sweep over all rows judges by the same numbers as residual.hpp.
 //
 // In: impulses in lambda, the joints factorised. Out: impulses in lambda. Cost: a sweep over a list is linear in its
-// rows. Free bodies are swept by coloured groups of contacts (coloured_sweeps.hpp), all others a contact or row at a time
-// (UnitSweeps, below). Called by sweep_round.hpp alone.
+// rows. Free bodies are swept by coloured groups of contacts (coloured_sweeps.hpp), all others a contact or row at a
+// time (UnitSweeps, below). Called by sweep_round.hpp alone.
 #pragma once
 
 #include <limits>
