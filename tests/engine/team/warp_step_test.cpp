@@ -1,8 +1,8 @@
 // Whole steps by a team that shares out work as a warp, to the bits of a team that packs.
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <string>
+#include <vector>
 
 #include "engine/step/run_steps.hpp"
 #include "tests/engine/newton/solver_scenes.hpp"
@@ -20,13 +20,18 @@ TYPED_TEST_SUITE(WarpStep, testing::Precisions, testing::PrecisionNames);
 // State of a world, array by array.
 template <typename Real>
 void expect_the_same_state(SingleWorld<Real>& a, SingleWorld<Real>& b, const std::string& name) {
-  int field = 0;
-  model::for_each_field(a.model(), [&](model::FieldKind kind, auto member, std::size_t count) {
-    ++field;
-    if (kind != model::FieldKind::kState || count == 0) return;
-    EXPECT_EQ(std::memcmp(a.world().*member, b.world().*member, count * sizeof(*(a.world().*member))), 0)
-        << name << ", field " << field;
-  });
+  std::vector<std::vector<unsigned char>> arrays[2];
+  SingleWorld<Real>* worlds[2] = {&a, &b};
+  std::vector<std::string> names;
+  for (int k = 0; k < 2; ++k) {
+    model::WorldState<Real>& state = worlds[k]->world();
+    model::for_each_field(a.model(), state, [&](model::FieldKind, const char* field, auto*& at, std::size_t count) {
+      const auto* bytes = reinterpret_cast<const unsigned char*>(at);
+      arrays[k].emplace_back(bytes, bytes + count * sizeof(*at));
+      names.emplace_back(field);
+    });
+  }
+  for (std::size_t i = 0; i < arrays[0].size(); ++i) EXPECT_EQ(arrays[0][i], arrays[1][i]) << name << ", " << names[i];
 }
 
 template <typename Real>
