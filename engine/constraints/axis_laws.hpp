@@ -49,7 +49,7 @@ AXION_HD inline Real stiff_share(const model::ModelView<Real>& m, const model::W
   const Real push = dt * (law.damping + dt / 2 * law.stiffness);
   if (!(push > 0)) return 0;
   const model::JointData<Real>& joint = m.joints[m.axes[i].joint];
-  const model::Row<Real>& row = w.row_start[m.lock_count + i];
+  const model::Row<Real>& row = w.row_start[m.axis_base() + i];
   const Real held =
       Real(kSoftAxis) * (Real(1) / row_product(m, w, row, row, joint.child, joint.parent) + m.axes[i].armature);
   return push > held ? Real(1) - held / push : Real(0);

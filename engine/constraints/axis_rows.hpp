@@ -38,7 +38,7 @@ AXION_HD_CALL void start_joints(const Team& team, const model::ModelView<Real>& 
     }
     for (int k = 0; k < joint.axis_count; ++k) {
       const int axis = joint.axis_start + k;
-      w.row_start[m.lock_count + axis] = e.axis[k];
+      w.row_start[m.axis_base() + axis] = e.axis[k];
       w.axis_position[axis] = e.coordinate[k];
       if (w.state_is_new[0] == 0) continue;
       w.axis_rate[axis] = row_velocity(e.axis[k], joint.child, joint.parent, w.v, w.omega);
@@ -125,7 +125,7 @@ AXION_HD_CALL void start_rates(const Team& team, const model::ModelView<Real>& m
     for (int i = joint.axis_start; i < joint.axis_start + joint.axis_count; ++i) {
       w.axis_bias[i] = 0;
       if (!s.half_step_start || !(m.axes[i].armature > 0)) continue;
-      const Real rate = row_velocity(w.row_start[m.lock_count + i], joint.child, joint.parent, w.v, w.omega);
+      const Real rate = row_velocity(w.row_start[m.axis_base() + i], joint.child, joint.parent, w.v, w.omega);
       if (!is_new) {
         w.axis_bias[i] = (rate - w.axis_row_rate[i]) / 2;
         continue;
@@ -146,7 +146,7 @@ AXION_HD inline void build_axis_rows(const Team& team, const model::ModelView<Re
   team.for_each(m.axis_count, [&](int i) {
     const model::AxisData<Real>& axis = m.axes[i];
     const model::JointData<Real>& joint = m.joints[axis.joint];
-    const int row = m.lock_count + i;
+    const int row = m.axis_base() + i;
     const Real h = w.joint_force_step[axis.joint], s = w.axis_position[i];
     const Real weight = euler_share(m, w, settings, i, w.constraints.euler_share[i]);
     const Real rate = row_velocity(w.row_start[row], joint.child, joint.parent, w.v, w.omega);
@@ -177,12 +177,12 @@ AXION_HD inline void build_axis_rows(const Team& team, const model::ModelView<Re
 template <typename Real, typename Team>
 AXION_HD inline void build_effort_rows(const Team& team, const model::ModelView<Real>& m,
                                        const model::WorldView<Real>& w, const model::StepSettings<Real>& settings) {
-  const int base = m.lock_count + m.axis_count + m.limit_count;
+  const int base = m.effort_base();
   team.for_each(m.effort_count, [&](int i) {
     const model::EffortData<Real>& effort = m.efforts[i];
     const int j = m.axes[effort.axis].joint;
     const Real h = w.joint_force_step[j];
-    const model::Row<Real>& row = w.row_start[m.lock_count + effort.axis];
+    const model::Row<Real>& row = w.row_start[m.axis_base() + effort.axis];
     w.row[base + i] = row;
     w.effort_alpha[i] = w.effort_compliance[i] = 0;
     w.effort_lower[i] = -h * effort.friction_loss, w.effort_upper[i] = h * effort.friction_loss;
@@ -210,11 +210,11 @@ AXION_HD inline void build_limit_rows(const Team& team, const model::ModelView<R
     const int axis = m.limit_axis[i];
     const Real s = w.axis_position[axis];
     const int side = s - m.axes[axis].lower <= m.axes[axis].upper - s ? -1 : 1;
-    if (w.limit_side[i] != side) w.lambda_joint[m.lock_count + m.axis_count + i] = 0;
+    if (w.limit_side[i] != side) w.lambda_joint[m.limit_base() + i] = 0;
     w.limit_side[i] = side;
-    const model::Row<Real>& row = w.row_start[m.lock_count + axis];
+    const model::Row<Real>& row = w.row_start[m.axis_base() + axis];
     const Real sign = side < 0 ? Real(1) : Real(-1);
-    w.row[m.lock_count + m.axis_count + i] = {sign * row.l, sign * row.k_a, sign * row.k_b};
+    w.row[m.limit_base() + i] = {sign * row.l, sign * row.k_a, sign * row.k_b};
   });
 }
 

@@ -20,11 +20,6 @@ namespace axion::constraints {
 
 inline constexpr double kGreatestRecovery = 0.5;  // rad, by which a step turns a joint back from beyond its limit
 
-template <typename Real>
-AXION_HD inline int contact_base(const model::ModelView<Real>& m) {
-  return m.lock_count + m.axis_count + m.limit_count + m.effort_count;
-}
-
 // The row of contact c along a direction.
 template <typename Real>
 AXION_HD inline model::Row<Real> contact_row(const model::Contact<Real>& c, const math::Vec3<Real>& direction) {
@@ -34,7 +29,7 @@ AXION_HD inline model::Row<Real> contact_row(const model::Contact<Real>& c, cons
 template <typename Real, typename Team>
 AXION_HD inline void build_contact_rows(const Team& team, const model::ModelView<Real>& m,
                                         const model::WorldView<Real>& w, int contact_count) {
-  const int base = contact_base(m);
+  const int base = m.contact_base();
   team.for_each(contact_count, [&](int i) {
     const model::Contact<Real>& c = w.contacts[i];
     const math::Vec3<Real> direction[3] = {c.normal, c.t1, c.t2};
@@ -162,7 +157,7 @@ AXION_HD inline Real contact_gain_of_forces(const model::WorldView<Real>& w, con
 template <typename Real, typename Team>
 AXION_HD inline void find_rebounds(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                    const model::StepSettings<Real>& s, int contact_count) {
-  const int base = contact_base(m);
+  const int base = m.contact_base();
   team.for_each(contact_count, [&](int i) {
     const model::Contact<Real>& c = w.contacts[i];
     const Real e = model::pair_data(m, c.pair).restitution;
@@ -186,7 +181,7 @@ template <typename Real>
 AXION_HD inline Real impact_speed(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                   const model::StepSettings<Real>& s, int i) {
   const model::Contact<Real>& c = w.contacts[i];
-  const int row = contact_base(m) + 3 * i;
+  const int row = m.contact_base() + 3 * i;
   if (!(model::pair_data(m, c.pair).restitution > 0) || w.contact_rebound[i] > 0) return 0;
   const Real speed = -row_velocity(w.row[row], c.body_a, c.body_b, w.v, w.omega);
   if (!(speed > least_impact(s))) return 0;

@@ -82,7 +82,7 @@ AXION_HD inline void add_axis_impulse(const model::ModelView<Real>& m, const mod
   for (int k = 0; k < joint.axis_count; ++k) {
     const int axis = joint.axis_start + k;
     const Real impulse = w.axis_impulse[axis];
-    const model::Row<Real>& row = w.row_start[m.lock_count + axis];
+    const model::Row<Real>& row = w.row_start[m.axis_base() + axis];
     linear += (on_child ? impulse : -impulse) * row.l;
     angular += impulse * (on_child ? row.k_a : row.k_b);
   }

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "engine/constraints/axis_laws.hpp"
+#include "engine/lanes/number.hpp"
 #include "engine/model/principal_axes.hpp"
 
 namespace axion::constraints {
@@ -41,7 +42,8 @@ AXION_HD_CALL math::Mat3<Real> body_torque_derivative(const model::ModelView<Rea
   math::Mat3<Real> K{};
   const model::BodyData<Real>& body = m.bodies[b];
   const auto add = [&](int j, bool is_child) {
-    if (weight && weight[j] == Real(0)) return;
+    using lanes::vanishes;
+    if (weight && vanishes(weight[j])) return;
     const model::JointData<Real>& joint = m.joints[j];
     const math::Vec3<Real> f = anchor_impulse(joint, rows, lambda);
     const math::Vec3<Real> r = math::rotate(q[b], is_child ? joint.p_CA : joint.p_PA);
@@ -103,7 +105,7 @@ AXION_HD_CALL math::Mat3<Real> joint_give(const model::ModelView<Real>& m, const
     return give + math::Mat3<Real>::diagonal(c, c, c);
   }
   for (int k = joint.slide_count; k < joint.axis_count; ++k) {
-    const math::Vec3<Real>& a = w.row_start[m.lock_count + joint.axis_start + k].k_a;
+    const math::Vec3<Real>& a = w.row_start[m.axis_base() + joint.axis_start + k].k_a;
     const Real length2 = math::dot(a, a);
     give = give + inverse(axis_support(m, w, joint.axis_start + k, dt)) / (length2 * length2) * math::outer(a, a);
   }
@@ -140,7 +142,7 @@ AXION_HD inline Real sum_of_squares(const math::Mat3<Real>& S) {
 
 // λ_max of Z⁻¹K, both symmetric, Z positive definite with Z = LLᵀ; 0 where it is below `least`.
 template <typename Real>
-AXION_HD inline Real greatest_ratio(const math::Mat3<Real>& K, const math::Mat3<Real>& Z, Real least) {
+AXION_HD inline Real greatest_generalised_eigenvalue(const math::Mat3<Real>& K, const math::Mat3<Real>& Z, Real least) {
   const Real l00 = std::sqrt(Z(0, 0)), l10 = Z(1, 0) / l00, l20 = Z(2, 0) / l00;
   const Real l11 = std::sqrt(Z(1, 1) - l10 * l10), l21 = (Z(2, 1) - l20 * l10) / l11;
   const Real l22 = std::sqrt(Z(2, 2) - l20 * l20 - l21 * l21);
@@ -177,7 +179,8 @@ AXION_HD inline void blend_weights(const Team& team, const model::ModelView<Real
     team.for_each(m.body_count, [&](int b) {
       if (!(w.constraints.stiffness_ratio[b] > Real(2))) return;
       const math::Mat3<Real> K = start_stiffness(m, w, b);
-      w.constraints.stiffness_ratio[b] = dt * greatest_ratio(K, w.supported_inertia[b], Real(kNoWeight) / dt);
+      w.constraints.stiffness_ratio[b] =
+          dt * greatest_generalised_eigenvalue(K, w.supported_inertia[b], Real(kNoWeight) / dt);
     });
   }
   team.for_each(m.joint_count, [&](int j) {

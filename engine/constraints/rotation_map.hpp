@@ -12,6 +12,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "engine/lanes/number.hpp"
 #include "engine/math/angle_functions.hpp"
 #include "engine/math/quat.hpp"
 #include "engine/model/solver_options.hpp"
@@ -94,7 +95,8 @@ AXION_HD inline math::Quat<Real> split_rotation(const math::Quat<Real>& q, const
   const SplitAxes<Real> s = split_axes(I);
   const math::Vec3<Real> L_B = math::scale(I, math::rotate_inverse(q, omega));
   const math::Quat<Real> rest = math::exp_rotation(h * s.rate_base * math::rotate(q, L_B));
-  if (s.rate_outer == Real(0) && s.rate_inner == Real(0)) return math::normalized(rest * q);
+  using lanes::vanishes;
+  if (vanishes(s.rate_outer) && vanishes(s.rate_inner)) return math::normalized(rest * q);
   const SplitTurns<Real> turns = split_turns(s, L_B, h);
   // q times a turn about a body axis: two turns, of (w, that axis) and of the two axes that follow it.
   const math::Vec3<Real> v = q.vec();
@@ -141,7 +143,8 @@ AXION_HD inline math::Mat3<Real> split_derivative(const math::Quat<Real>& q, con
   const Mat3<Real> dL_B{{I.x * R.column(0), I.y * R.column(1), I.z * R.column(2)}};
   const Vec3<Real> spatial = (h * s.rate_base) * (R * L_B);
   const Mat3<Real> slow = s.rate_base * (left_jacobian(spatial) * (R * dL_B));  // of the last rotation
-  if (s.rate_outer == Real(0) && s.rate_inner == Real(0)) return slow;
+  using lanes::vanishes;
+  if (vanishes(s.rate_outer) && vanishes(s.rate_inner)) return slow;
 
   const SplitTurns<Real> turns = split_turns(s, L_B, h);
   const Real C1 = turns.first.cos_whole(), S1 = s.handed * turns.first.sin_whole();

@@ -21,7 +21,7 @@ namespace axion::solver {
 // The unknowns: active_row, active_kind.
 template <typename Real, typename Team>
 AXION_HD inline ActiveCount list_active_rows(const Team& team, const Problem<Real>& p, const HeldContacts& held) {
-  if constexpr (lanes::shared_out_to_threads<Real>()) return share_out_listing(team, p, held);
+  if constexpr (Team::kSharesByWarp) return share_out_listing(team, p, held);
   int *counts = p.w.sweeps.active_count, *states = p.w.sweeps.active_state;
   team.for_each(p.contact_count, [&](int i) { states[i] = state_of_contact(p, i, held); });
   team.for_each(1, [&](int) {
@@ -72,10 +72,10 @@ AXION_HD inline void note_sliding_shares(const Team& team, const Problem<Real>& 
 // Rows of a column: effect(lanes, row) is what its unknown does to `lanes` rows from `row` on, p.limit_base() being
 // zero. Of a contact four at once, where a register holds them; the fourth, which may be anybody's, gives way to what
 // follows.
-template <typename Real, typename Effect>
+template <typename Team, typename Real, typename Effect>
 AXION_HD inline void fill_active_rows(const Problem<Real>& p, const ActiveCount& count, const Real* share, Real* out,
                                       Effect&& effect) {
-  constexpr int lanes = lanes::pack_lanes<Real>(4) == 4 ? 4 : 1;
+  constexpr int lanes = team::pack_lanes<Team, Real>(4) == 4 ? 4 : 1;
   const int *rows = p.w.sweeps.active_row, base = p.limit_base(), single = count.sticking + count.single;
   const auto contact_rows = [&](int on, Real* to) AXION_INLINED {
     for (int k = 0; k < 3; k += lanes) {
@@ -91,30 +91,30 @@ AXION_HD inline void fill_active_rows(const Problem<Real>& p, const ActiveCount&
   }
 }
 
-// From column to column of the active rows' matrix: whole vectors on a CPU; in CUDA as near each other as they can be,
-// and odd, as columns that a warp has at once would else meet in one bank.
-template <typename Real>
+// From column to column of the active rows' matrix: whole vectors; for a warp as near each other as they can be, and
+// odd, as columns that its threads have at once would else meet in one bank.
+template <typename Team>
 AXION_HD constexpr int active_stride(int count) {
-  return lanes::shared_out_to_threads<Real>() ? count | 1 : kActiveStride;
+  return Team::kSharesByWarp ? count | 1 : kActiveStride;
 }
 
 // What the k-th unknown does to each active row, with its diagonal. By columns: A[k kActiveStride + i].
-template <typename Real>
+template <typename Team, typename Real>
 AXION_HD inline void fill_active_column(const Problem<Real>& p, const ActiveCount& count, const Real* share, int k,
                                         Real proximal) {
   const int length = DelassusVelocities::size(p), base = p.limit_base(), row = p.w.sweeps.active_row[k];
   const Real* column = p.w.sweeps.delassus + (row - base) * length;
   Real* out = p.w.sweeps.active_matrix + k * kActiveStride;
   if (k < count.sticking + count.single) {
-    fill_active_rows(p, count, share, out,
-                     [=](auto lanes, int on) AXION_INLINED { return lanes::load_pack<lanes>(column + on); });
+    fill_active_rows<Team>(p, count, share, out,
+                           [=](auto lanes, int on) AXION_INLINED { return lanes::load_pack<lanes>(column + on); });
     out[k] += active_diagonal(p, share, k, proximal);
     return;
   }
   const Real *x_column = column + length, *y_column = x_column + length;
   if (p.w.sweeps.active_kind[k] == kSlidingNormal) {
     const Real x = share[k], y = share[k + 1];
-    fill_active_rows(p, count, share, out, [=](auto lanes, int on) AXION_INLINED {
+    fill_active_rows<Team>(p, count, share, out, [=](auto lanes, int on) AXION_INLINED {
       return lanes::load_pack<lanes>(column + on) + x * lanes::load_pack<lanes>(x_column + on) +
              y * lanes::load_pack<lanes>(y_column + on);
     });
@@ -122,7 +122,7 @@ AXION_HD inline void fill_active_column(const Problem<Real>& p, const ActiveCoun
     return;
   }
   const Real x = -share[k], y = share[k - 1];
-  fill_active_rows(p, count, share, out, [=](auto lanes, int on) AXION_INLINED {
+  fill_active_rows<Team>(p, count, share, out, [=](auto lanes, int on) AXION_INLINED {
     return x * lanes::load_pack<lanes>(x_column + on) + y * lanes::load_pack<lanes>(y_column + on);
   });
   out[k] += active_diagonal(p, share, k, proximal);
@@ -167,7 +167,7 @@ AXION_HD inline void reduce_columns_by(const Team& team, Real* second, const Rea
 template <int lanes, typename Real, typename Team>
 AXION_HD inline void reduce_columns(const Team& team, Real* second, const Real* m, const Real* n, int k, int start,
                                     int count) {
-  if constexpr (!lanes::shared_out_singly<Real>()) {
+  if constexpr (!team::shares_singly<Team>()) {
     const int packs = (count - start + lanes - 1) / lanes;
     if (packs == 1) return reduce_columns_by<lanes, 1>(team, second, m, n, k, start, count);
     if (packs == 2) return reduce_columns_by<lanes, 2>(team, second, m, n, k, start, count);
@@ -182,7 +182,7 @@ AXION_HD inline void reduce_columns(const Team& team, Real* second, const Real* 
 // what stands beyond the last row takes no part.
 template <typename Real, typename Team>
 AXION_HD inline void solve_active_rows(const Team& team, Real* A, Real* m, Real* n, int count) {
-  constexpr int stride = kActiveStride, lanes = lanes::pack_lanes<Real>(16);
+  constexpr int stride = kActiveStride, lanes = team::pack_lanes<Team, Real>(16);
   using Rows = lanes::Pack<Real, lanes>;
   for (int k = 0; k < count; k += 2) {
     const bool two = k + 1 < count;
@@ -324,16 +324,16 @@ AXION_HD_CALL ActiveStep<Real> step_active_set(const Team& team, const Problem<R
   const ActiveCount active = list_active_rows(team, p, held);
   const int count = active.all, base = p.limit_base();
   if (count == 0 || count > kMaxActiveRows) return {};
-  const int stride = active_stride<Real>(count);
-  const bool fits = lanes::shared_out_to_threads<Real>() && (count + 1) * stride <= kWorkspace;
+  const int stride = active_stride<Team>(count);
+  const bool fits = Team::kSharesByWarp && (count + 1) * stride <= kWorkspace;
   Real *A = fits ? workspace(p) : p.w.sweeps.active_matrix, *x = A + count * stride;
   Real *share = p.w.sweeps.active_share, *cut = p.w.sweeps.active_cut, *change = p.w.sweeps.active_change;
   note_sliding_shares(team, p, active, share);
-  if constexpr (lanes::shared_out_to_threads<Real>()) {
+  if constexpr (Team::kSharesByWarp) {
     share_out_filling(team, p, active, share, proximal, A, stride);
     share_out_elimination(team, A, count, stride);
   } else {
-    team.for_each(count, [&](int k) { fill_active_column(p, active, share, k, proximal); });
+    team.for_each(count, [&](int k) { fill_active_column<Team>(p, active, share, k, proximal); });
     team.for_each(count, [&](int i) { x[i] = active_residual(p, share, i); });
     solve_active_rows(team, A, p.w.sweeps.active_multiplier, p.w.sweeps.active_multiplier_next, count);
   }
@@ -357,7 +357,7 @@ AXION_HD_CALL ActiveStep<Real> step_active_set(const Team& team, const Problem<R
   team.for_each(rows, [&](int r) { change[r] = p.w.lambda[base + r]; });
   move_active_impulses(team, p, x, count, step.share, meets, stopped);
   team.for_each(rows, [&](int r) { change[r] = p.w.lambda[base + r] - change[r]; });
-  if constexpr (lanes::shared_out_to_threads<Real>()) {
+  if constexpr (Team::kSharesByWarp) {
     share_out_pushes(team, p, change);
   } else {
     for (int row = base; row < p.row_count(); row += swept_together(p, row)) {

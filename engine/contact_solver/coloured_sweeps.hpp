@@ -232,8 +232,6 @@ struct ColouredSweeps {
                            Momentum<Real>& momentum, bool means, bool first) const {
     const Real size = sum(team, p.w.sweeps.coloured_step, swept);
     const Real m = next_coefficient(momentum, size, sum(team, p.w.sweeps.coloured_along, swept));
-    momentum.size = size;
-    if (size < momentum.least) momentum.least = size;
     extrapolate_all(team, p, swept, m, means, first);
   }
 
@@ -277,7 +275,7 @@ struct ColouredSweeps {
   // them).
   template <typename Real, typename Team, typename F>
   AXION_HD static void for_lanes(const Team& team, const Problem<Real>& p, const SweptColours& swept, F&& f) {
-    constexpr int lanes = lanes::pack_lanes<Real>(kGroupContacts), parts = kGroupContacts / lanes;
+    constexpr int lanes = team::pack_lanes<Team, Real>(kGroupContacts), parts = kGroupContacts / lanes;
     const int* start = colour_start(p, swept.slots);
     for (int colour = 0; colour < swept.slots.colours; ++colour) {
       const int slot = kGroupContacts * start[colour], groups = start[colour + 1] - start[colour];
@@ -307,7 +305,7 @@ struct ColouredSweeps {
   template <typename Real, typename Team>
   AXION_HD_CALL static void extrapolate_all(const Team& team, const Problem<Real>& p, const SweptColours& swept, Real m,
                                             bool means, bool first) {
-    constexpr int width = kGroupContacts, lanes = lanes::pack_lanes<Real>(width), parts = width / lanes;
+    constexpr int width = kGroupContacts, lanes = team::pack_lanes<Team, Real>(width), parts = width / lanes;
     Real* numbers = p.w.sweeps.packed_number + swept.first * kPackedFields;
     team.for_each(swept.slots.groups * parts, [=](int i) {
       Real* at = numbers + i / parts * (width * kPackedFields) + i % parts * lanes;
@@ -317,12 +315,11 @@ struct ColouredSweeps {
         if (means)
           lanes::store_pack<lanes>(at + width * kPackedSum,
                                    first ? g : lanes::Pack<Real, lanes>(field(kPackedSum) + g));
-        if (m != Real(0))
-          lanes::store_pack<lanes>(at + width * kPackedImpulse, lanes::Pack<Real, lanes>(g + m * (g - last)));
+        if (m != Real(0)) lanes::store_pack<lanes>(at + width * kPackedImpulse, extrapolated(m, g, last));
         lanes::store_pack<lanes>(at + width * kPackedLast, g);
       }
     });
-    constexpr int wide = lanes::pack_lanes<Real>(kBodyNumbers), body_parts = kBodyNumbers / wide;
+    constexpr int wide = team::pack_lanes<Team, Real>(kBodyNumbers), body_parts = kBodyNumbers / wide;
     const int* some = swept.first != 0 ? p.w.sweeps.listed_body : nullptr;
     Real *velocity = p.w.sweeps.body_velocity, *velocity_last = p.w.sweeps.body_velocity_last;
     team.for_each(swept.bodies * body_parts, [=](int k) {
@@ -330,7 +327,7 @@ struct ColouredSweeps {
                 place = kBodyNumbers * (some != nullptr ? some[body] : body) + k % body_parts * wide;
       const lanes::Pack<Real, wide> g = lanes::load_pack<wide>(velocity + place),
                                     last = lanes::load_pack<wide>(velocity_last + place);
-      if (m != Real(0)) lanes::store_pack<wide>(velocity + place, lanes::Pack<Real, wide>(g + m * (g - last)));
+      if (m != Real(0)) lanes::store_pack<wide>(velocity + place, extrapolated(m, g, last));
       lanes::store_pack<wide>(velocity_last + place, g);
     });
   }

@@ -211,7 +211,7 @@ struct Momentum {
   Real least = 0;  // and the least since momentum started anew
 };
 
-// m after a sweep with |f|² = size; `along` is f · (g − g_last), in the same norm.
+// m after a sweep with |f|² = size, which the next is compared with; `along` is f · (g − g_last), in the same norm.
 template <typename Real>
 AXION_HD inline Real next_coefficient(Momentum<Real>& momentum, Real size, Real along) {
   const bool grew = size > Real(SweepParameters::kMomentumGrowth) * momentum.size ||
@@ -220,14 +220,20 @@ AXION_HD inline Real next_coefficient(Momentum<Real>& momentum, Real size, Real 
   const Real next = (1 + std::sqrt(1 + 4 * momentum.theta * momentum.theta)) / 2;
   const Real m = (momentum.theta - 1) / next;
   momentum.theta = next;
+  momentum.size = size;
+  if (size < momentum.least) momentum.least = size;
   return m < momentum.greatest ? m : momentum.greatest;
 }
 
-// A quantity at g after a sweep, `last` after the one before.
+// A quantity that is g after a sweep and was `last` after the one before, or one in each lane.
+template <typename Number, typename Real>
+AXION_HD AXION_INLINED inline Number extrapolated(Real m, const Number& g, const Number& last) {
+  return g + m * (g - last);
+}
 template <typename Real>
 AXION_HD inline void extrapolate(Real m, Real& value, Real& last) {
   const Real g = value;
-  value = m != Real(0) ? g + m * (g - last) : g;
+  value = m != Real(0) ? extrapolated(m, g, last) : g;
   last = g;
 }
 
@@ -243,21 +249,23 @@ AXION_HD inline void accelerate(const Team& team, const Problem<Real>& p, int sw
       return p.w.row_scale[base + k] * f(base + k) * (p.w.lambda[base + k] - p.w.sweeps.swept_impulse[base + k]);
     });
     m = next_coefficient(momentum, size, along);
+  } else {
+    momentum.size = momentum.least = size;
   }
-  momentum.size = size;
-  if (sweep - momentum.first < SweepParameters::kPlainSweeps || size < momentum.least) momentum.least = size;
   team.for_each(count, [&](int k) { extrapolate(m, p.w.lambda[base + k], p.w.sweeps.swept_impulse[base + k]); });
   Real *v = p.w.sweeps.row_velocity, *v_last = p.w.sweeps.row_velocity_last;
   team.for_each(DelassusVelocities::size(p), [=](int i) { extrapolate(m, v[i], v_last[i]); });
 }
 
-// impulse_sum: the sum of the impulses since the last mean.
+// impulse_sum: the sum of a row's impulses over the sweeps of a mean, of which this is the first or not.
+template <typename Real>
+AXION_HD inline void add_row_to_mean(const Problem<Real>& p, int row, bool first) {
+  p.w.sweeps.impulse_sum[row] = (first ? Real(0) : p.w.sweeps.impulse_sum[row]) + p.w.lambda[row];
+}
+
 template <typename Real, typename Team>
 AXION_HD inline void add_to_mean(const Team& team, const Problem<Real>& p, bool first) {
-  team.for_each(p.row_count() - p.limit_base(), [&](int k) {
-    const int row = p.limit_base() + k;
-    p.w.sweeps.impulse_sum[row] = (first ? Real(0) : p.w.sweeps.impulse_sum[row]) + p.w.lambda[row];
-  });
+  team.for_each(p.row_count() - p.limit_base(), [&](int k) { add_row_to_mean(p, p.limit_base() + k, first); });
 }
 
 // Moves impulses and velocities to the mean of the stretch; every law's impulses are a convex set.
@@ -365,7 +373,7 @@ AXION_HD_CALL int make_sweeps(const Team& team, const Problem<Real>& p, const Sw
     note_sweep(team, p);
     moving = false;
     const Real tolerance = made >= SweepParameters::kLongSweeps ? greater(plan.tolerance, plan.coarse) : plan.tolerance;
-    if constexpr (lanes::shared_out_to_threads<Real>()) {
+    if constexpr (Team::kSharesByWarp) {
       moving = share_out_sweep(team, p, tolerance);
     } else {
       for (int row = p.limit_base(); row < p.contact_base(); ++row) {

@@ -148,11 +148,8 @@ struct UnitSweeps {
   AXION_HD_CALL static void accelerate(const Team& team, const Problem<Real>& p, const SweptList& list,
                                        Momentum<Real>& momentum, bool means, bool first) {
     if (means) {
-      team.for_each(list.units, [&](int k) {
-        for_each_listed_row(p, k, [&](int row) {
-          p.w.sweeps.impulse_sum[row] = (first ? Real(0) : p.w.sweeps.impulse_sum[row]) + p.w.lambda[row];
-        });
-      });
+      team.for_each(list.units,
+                    [&](int k) { for_each_listed_row(p, k, [&](int row) { add_row_to_mean(p, row, first); }); });
     }
     const auto sum_of = [&](auto&& last) {
       return team.template sum<Real>(list.units, [&](int k) {
@@ -166,8 +163,6 @@ struct UnitSweeps {
     };
     const Real size = sum_of(p.w.sweeps.last_impulse);
     const Real m = next_coefficient(momentum, size, sum_of(p.w.sweeps.swept_impulse));
-    momentum.size = size;
-    if (size < momentum.least) momentum.least = size;
     team.for_each(list.units, [&](int k) {
       for_each_listed_row(p, k, [&](int row) { extrapolate(m, p.w.lambda[row], p.w.sweeps.swept_impulse[row]); });
     });

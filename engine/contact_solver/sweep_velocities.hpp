@@ -195,7 +195,7 @@ struct DelassusVelocities {
     const int length = size(p);
     const Real* column = p.w.sweeps.delassus + (row - p.limit_base()) * length;
     Real* v = p.w.sweeps.row_velocity;
-    constexpr int lanes = lanes::pack_lanes<Real>(kDelassusPadding);
+    constexpr int lanes = team::pack_lanes<Team, Real>(kDelassusPadding);
     const auto part = [](const Real* from, int i) AXION_INLINED { return lanes::load_pack<lanes>(from + lanes * i); };
     if (count == 1) {
       const Real x = change[0];
@@ -250,13 +250,13 @@ struct DelassusVelocities {
   // J V for the rows of the lanes, and from it their columns of D.
   template <int lanes, typename Real, typename Team>
   AXION_HD static void make_columns(const Team& team, const Problem<Real>& p, int used) {
-    constexpr int width = lanes::pack_lanes<Real>(lanes), parts = lanes / width, block = 6 * lanes;
+    constexpr int width = team::pack_lanes<Team, Real>(lanes), parts = lanes / width, block = 6 * lanes;
     const int base = p.limit_base(), length = size(p), rows = p.row_count() - base, bodies = p.m.body_count;
     Real *u = p.w.sweeps.push_velocity, *f = p.w.sweeps.push_impulse;
     const int *lane_row = p.w.sweeps.push_row, *touched = p.w.sweeps.body_touched;
-    if constexpr (lanes::shared_out_to_threads<Real>()) {
+    if constexpr (Team::kSharesByWarp) {
       team.for_each(bodies * block / 4, [=](int i) {
-        if (touched[i / (block / 4)] != 0) lanes::store_four(f + 4 * i, Real(0), Real(0), Real(0), Real(0));
+        if (touched[i / (block / 4)] != 0) store_four(f + 4 * i, Real(0), Real(0), Real(0), Real(0));
       });
     } else {
       team.for_each(bodies * 6 * parts, [=](int i) {

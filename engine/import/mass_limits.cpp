@@ -34,4 +34,15 @@ void correct_mass(const XmlElement& source, std::string_view attribute, const Mj
   mass.I_cm = math::Mat3<double>::diagonal(sum / 3, sum / 3, sum / 3);
 }
 
+void scale_masses(model::SceneSpec& scene, double total_mass) {
+  double total = 0;
+  for (const model::BodySpec& body : scene.bodies) total += body.mass;
+  if (!(total > 0)) return;
+  const double scale = total_mass / total;
+  for (model::BodySpec& body : scene.bodies) {
+    body.mass *= scale;
+    for (double& I : body.I_Bcm) I *= scale;
+  }
+}
+
 }  // namespace axion::import

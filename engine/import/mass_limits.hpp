@@ -7,6 +7,7 @@
 
 #include "engine/import/mjcf_attributes.hpp"
 #include "engine/import/mjcf_settings.hpp"
+#include "engine/model/scene_spec.hpp"
 #include "engine/model/spec_math.hpp"
 
 namespace axion::import {
@@ -14,5 +15,8 @@ namespace axion::import {
 // boundmass, boundinertia, balanceinertia. `source` and `attribute` are where the moments are given, for messages.
 void correct_mass(const XmlElement& source, std::string_view attribute, const MjcfSettings& settings,
                   model::MassProperties& mass);
+
+// settotalmass: all bodies, also those that cannot move, in the same ratio.
+void scale_masses(model::SceneSpec& scene, double total_mass);
 
 }  // namespace axion::import

@@ -73,7 +73,7 @@ class BodyReader {
       if (section.tag == "worldbody") read_children(section, model::kWorldBody, world_place(section), {});
     }
     keep_ends_of_chains_apart();
-    if (s_.settings.total_mass > 0) scale_masses();
+    if (s_.settings.total_mass > 0) scale_masses(s_.spec, s_.settings.total_mass);
   }
 
  private:
@@ -92,7 +92,6 @@ class BodyReader {
   int add_part(const XmlElement& element, int body, int number);
   void add_joint(model::JointSpec joint, int parent, int child);
   void keep_ends_of_chains_apart();
-  void scale_masses();
 
   MjcfScene& s_;
   std::vector<model::ContactExcludeSpec> chains_;  // parents and bodies with parts between them
@@ -274,18 +273,6 @@ void BodyReader::keep_ends_of_chains_apart() {
         s_.spec.excludes.push_back({a, b});
       }
     }
-  }
-}
-
-// settotalmass: all bodies, also those that cannot move.
-void BodyReader::scale_masses() {
-  double total = 0;
-  for (const model::BodySpec& body : s_.spec.bodies) total += body.mass;
-  if (!(total > 0)) return;
-  const double scale = s_.settings.total_mass / total;
-  for (model::BodySpec& body : s_.spec.bodies) {
-    body.mass *= scale;
-    for (double& I : body.I_Bcm) I *= scale;
   }
 }
 

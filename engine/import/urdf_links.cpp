@@ -36,7 +36,7 @@ class LinkReader {
   void read() {
     s_.body_of_link.assign(s_.tree.links.size(), model::kWorldBody);
     for (int index : s_.tree.order) read_link(index);
-    if (s_.settings.total_mass > 0) scale_masses();
+    if (s_.settings.total_mass > 0) scale_masses(s_.spec, s_.settings.total_mass);
     check_masses();
   }
 
@@ -53,7 +53,6 @@ class LinkReader {
   bool read_plane(const XmlElement& element, const UrdfLink& link, model::ShapeSpec& shape, Pose& X_LS);
   Surface read_surface(const XmlElement& link);
   std::string shape_name(const XmlElement& element, const UrdfLink& link);
-  void scale_masses();
   void check_masses() const;
 
   UrdfScene& s_;
@@ -273,18 +272,6 @@ Surface LinkReader::read_surface(const XmlElement& link) {
     s_.notes.warn(element, "", "is not used: contacts slide and stick, and are rigid unless a stiffness is given");
   }
   return surface;
-}
-
-// settotalmass: all links, also those that cannot move.
-void LinkReader::scale_masses() {
-  double total = 0;
-  for (const model::BodySpec& body : s_.spec.bodies) total += body.mass;
-  if (!(total > 0)) return;
-  const double scale = s_.settings.total_mass / total;
-  for (model::BodySpec& body : s_.spec.bodies) {
-    body.mass *= scale;
-    for (double& I : body.I_Bcm) I *= scale;
-  }
 }
 
 // What moves needs a mass, of its own or of what is fixed to it.

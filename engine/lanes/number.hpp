@@ -37,6 +37,13 @@ AXION_HD constexpr Number constant(typename detail::LaneOf<Number>::Type value) 
   }
 }
 
+// Whether a number is zero and nothing is lost where it is left out. A number that carries derivatives overloads it in
+// a namespace of its own, to ask them too: formulas leave out only what vanishes.
+template <typename Number>
+AXION_HD constexpr bool vanishes(const Number& a) {
+  return a == Number(0);
+}
+
 template <typename Number>
 AXION_HD inline Number root(Number a) {
   if constexpr (detail::Lanes<Number>) {

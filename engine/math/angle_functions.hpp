@@ -41,7 +41,8 @@ AXION_HD_SMALL constexpr Real small_arc_tangent(Real z) {
 
 }  // namespace detail
 
-// Of an angle of any size, rad.
+// Of an angle of any size, rad. The angle is reduced as a plain double, so a number that carries derivatives has an
+// overload of its own, by what sine and cosine are of its value.
 template <typename Real>
 AXION_HD inline SineCosine<Real> sine_cosine(Real angle) {
   double x = static_cast<double>(angle);

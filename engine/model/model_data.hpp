@@ -125,6 +125,12 @@ struct PairData {
 // A compiled model, read only. Arrays are in device memory where the device is a GPU.
 template <typename Real>
 struct ModelView {
+  // First rows of each kind: locks come first, then axes, limits, efforts, and three rows a contact.
+  AXION_HD int axis_base() const { return lock_count; }
+  AXION_HD int limit_base() const { return axis_base() + axis_count; }
+  AXION_HD int effort_base() const { return limit_base() + limit_count; }
+  AXION_HD int contact_base() const { return effort_base() + effort_count; }
+
   int body_count, joint_count, axis_count, lock_count, limit_count, actuator_count, shape_count;
   int pair_count;    // of the list of pairs; -1 where there is none, as they are too many (shape_pairs.hpp)
   int effort_count;  // rows with bounded impulses

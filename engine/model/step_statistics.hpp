@@ -23,7 +23,7 @@ inline constexpr std::array<double, 8> kResidualBounds{1e-4, 1e-3, 1e-2, 1e-1, 1
 inline constexpr std::array<double, 8> kContactBounds{0, 1, 2, 4, 8, 16, 32, 64};
 
 enum class ResidualBlock : std::uint8_t { kDynamics, kJoint, kContact, kFriction, kControl };
-inline constexpr int kResidualBlockCount = 5;
+inline constexpr int kResidualBlockCount = 5, kJointModeCount = 4;
 inline constexpr int kStatisticsGroup = 64;
 
 template <std::size_t BoundCount>
@@ -54,8 +54,9 @@ struct StepStatistics {
   BinnedCounts<kContactSweepBounds.size()> contact_sweeps;  // sweeps of all rounds of a step
   std::array<BinnedCounts<kResidualBounds.size()>, kResidualBlockCount> residual;  // multiples of the tolerance
   BinnedCounts<kContactBounds.size()> contacts;
-  double max_penetration = 0;  // m
-  double max_joint_error = 0;  // m
+  std::array<std::int64_t, kJointModeCount> joint_modes{};  // world-steps that ended in each model::JointMode
+  double max_penetration = 0;                               // m
+  double max_joint_error = 0;                               // m
 
   AXION_HD void add(const StepStatistics& other) {
     world_steps += other.world_steps;
@@ -68,6 +69,7 @@ struct StepStatistics {
     contact_sweeps.add(other.contact_sweeps);
     for (int block = 0; block < kResidualBlockCount; ++block) residual[block].add(other.residual[block]);
     contacts.add(other.contacts);
+    for (int mode = 0; mode < kJointModeCount; ++mode) joint_modes[mode] += other.joint_modes[mode];
     if (other.max_penetration > max_penetration) max_penetration = other.max_penetration;
     if (other.max_joint_error > max_joint_error) max_joint_error = other.max_joint_error;
   }
@@ -97,6 +99,7 @@ struct StepStatistics {
       residual[block].count(residual_bounds, record.residual_normalised[block]);
     }
     contacts.count(contact_bounds, record.contact_count);
+    joint_modes[static_cast<int>(record.joint_mode)] += 1;
     if (record.max_penetration > max_penetration) max_penetration = record.max_penetration;
     if (record.max_joint_error > max_joint_error) max_joint_error = record.max_joint_error;
   }

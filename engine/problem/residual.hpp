@@ -12,9 +12,11 @@
 
 #include <limits>
 
+#include "engine/base/held_view.hpp"
 #include "engine/constraints/contact_rows.hpp"
 #include "engine/constraints/force_steps.hpp"
 #include "engine/constraints/friction.hpp"
+#include "engine/lanes/number.hpp"
 #include "engine/lanes/pack.hpp"
 #include "engine/problem/step_system.hpp"
 #include "engine/team/team.hpp"
@@ -31,22 +33,11 @@ AXION_HD constexpr Real position_rounding() {
   return Real(16) * std::numeric_limits<Real>::epsilon();
 }
 
-// How a problem holds the views of its model and world. On a CPU as copies, which a function reads with one load less.
-// On a GPU, where every thread has a problem of its own, as references to the block's: copies would be a kilobyte and a
-// half of each thread's stack, read from there by every function.
-#if defined(__CUDACC__)
-template <typename View>
-using Held = const View&;
-#else
-template <typename View>
-using Held = View;
-#endif
-
 // One step's problem, shared by everything in the solver.
 template <typename Real>
 struct Problem {
-  Held<model::ModelView<Real>> m;
-  Held<model::WorldView<Real>> w;
+  HeldView<model::ModelView<Real>> m;
+  HeldView<model::WorldView<Real>> w;
   model::StepSettings<Real> s;
   model::JointMode joint_mode;  // of this attempt: a fallback changes it
   int contact_count;
@@ -63,10 +54,10 @@ struct Problem {
     exact_turning = other.exact_turning, solver_ready = other.solver_ready;
   }
 
-  AXION_HD int axis_base() const { return m.lock_count; }
-  AXION_HD int limit_base() const { return m.lock_count + m.axis_count; }
-  AXION_HD int effort_base() const { return m.lock_count + m.axis_count + m.limit_count; }
-  AXION_HD int contact_base() const { return effort_base() + m.effort_count; }
+  AXION_HD int axis_base() const { return m.axis_base(); }
+  AXION_HD int limit_base() const { return m.limit_base(); }
+  AXION_HD int effort_base() const { return m.effort_base(); }
+  AXION_HD int contact_base() const { return m.contact_base(); }
   AXION_HD int row_count() const { return contact_base() + 3 * contact_count; }
 };
 
@@ -100,7 +91,8 @@ struct Impulse {
   Real linear_size = 0, angular_size = 0;
 
   AXION_HD_SMALL void add(const model::Row<Real>& row, Real lambda, bool on_a) {
-    if (lambda == Real(0)) return;  // open contacts and limits, which are most
+    using lanes::vanishes;
+    if (vanishes(lambda)) return;  // open contacts and limits, which are most
     const math::Vec3<Real>& k = on_a ? row.k_a : row.k_b;
     linear += (on_a ? lambda : -lambda) * row.l;
     angular += lambda * k;
@@ -399,14 +391,14 @@ AXION_HD inline void evaluate_dynamics(const Problem<Real>& p, int b) {
   if (p.w.body_residual[2 * b + 1] > most) most = greater(most, moment_rounding(p, b));  // dear, and seldom needed
 }
 
-// The greatest of a[i] / b[i], or NaN where one is not a number. On a CPU by packs: a division takes as long for eight
-// numbers.
+// The greatest of a[i] / b[i], or NaN where one is not a number. By packs, where there are: a division takes as long
+// for eight numbers.
 template <typename Real, typename Team>
 AXION_HD inline Real greatest_ratio(const Team& team, const Real* a, const Real* b, int count) {
-  if constexpr (lanes::shared_out_singly<Real>()) {
+  if constexpr (team::shares_singly<Team>()) {
     return team.template max<Real>(count, [&](int i) { return a[i] / b[i]; });
   } else {
-    constexpr int lanes = lanes::pack_lanes<Real>(8), span = 32 * lanes;
+    constexpr int lanes = team::pack_lanes<Team, Real>(8), span = 32 * lanes;
     return team.template max<Real>((count + span - 1) / span, [&](int part) {
       lanes::Pack<Real, lanes> greatest{}, undefined{};
       int i = part * span;

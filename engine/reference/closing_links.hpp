@@ -60,7 +60,7 @@ AXION_HD_CALL void assemble_links(const Team& team, const Problem<Real>& p) {
     for (int k = 0; k < 6; ++k) h[k] = 0;
     for (int i = p.w.reference.link_start[group]; i < p.contact_count && p.w.reference.link_of_contact[i] == group;
          ++i) {
-      add_contact(p, i, true, true, H, kPanelWidth);
+      add_contact<Team>(p, i, true, true, H, kPanelWidth);
       for (int k = 0; k < 3; ++k) {
         Real J[6];
         row_against(p.w.row[p.contact_base() + 3 * i + k], true, J);

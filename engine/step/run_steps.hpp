@@ -7,8 +7,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
+#include "engine/base/client_array.hpp"
 #include "engine/model/step_settings.hpp"
 #include "engine/model/step_statistics.hpp"
 #include "engine/step/step_world.hpp"
@@ -53,21 +53,10 @@ struct StepJob {
   std::int64_t* step_index = nullptr;    // [world_count] after the last step
 };
 
-// Element i of an array as write_field's store has it.
-template <typename T>
-AXION_HD inline T load_as(const std::byte* array, int i) {
-#if defined(__CUDA_ARCH__)
-  return reinterpret_cast<const T*>(array)[i];
-#else
-  T value;
-  std::memcpy(&value, array + std::size_t(i) * sizeof(T), sizeof(T));
-  return value;
-#endif
-}
-
 template <typename Real>
 AXION_HD inline Real load(const JobInput& input, const std::byte* row, int i) {
-  return input.is_float64 ? static_cast<Real>(load_as<double>(row, i)) : static_cast<Real>(load_as<float>(row, i));
+  return input.is_float64 ? static_cast<Real>(load_element<double>(row, i))
+                          : static_cast<Real>(load_element<float>(row, i));
 }
 
 template <typename Real, typename Team>
@@ -106,14 +95,14 @@ AXION_HD inline void keep_joint_impulses(const Team& team, const StepJob<Real>& 
     const int locks = joint.translation_lock_count + joint.rotation_lock_count;
     for (int i = joint.lock_start; i < joint.lock_start + locks; ++i) add(w.row_force[i], w.lambda_joint[i]);
     for (int axis = joint.axis_start; axis < joint.axis_start + joint.axis_count; ++axis) {
-      const model::Row<Real>& row = w.row_start[m.lock_count + axis];
-      add(row, w.lambda_joint[m.lock_count + axis]);
+      const model::Row<Real>& row = w.row_start[m.axis_base() + axis];
+      add(row, w.lambda_joint[m.axis_base() + axis]);
       add(row, w.axis_impulse[axis]);
-      const int first = m.lock_count + m.axis_count + m.limit_count + m.axes[axis].effort_start;
+      const int first = m.effort_base() + m.axes[axis].effort_start;
       for (int k = 0; k < m.axes[axis].effort_count; ++k) add(row, w.lambda_joint[first + k]);
       const int limit = m.axes[axis].limit;
       if (limit < 0) continue;
-      const Real lambda = w.lambda_joint[m.lock_count + m.axis_count + limit];
+      const Real lambda = w.lambda_joint[m.limit_base() + limit];
       add(row, w.limit_side[limit] < 0 ? lambda : -lambda);
     }
     w.joint_force[j] = force;

@@ -166,6 +166,14 @@ struct SolvedContacts {
   bool complete;  // whether nothing overlaps that was left out
 };
 
+// Rows of the problem's contacts, their rebounds, and the contacts of each body.
+template <typename Real, typename Team>
+AXION_HD inline void build_contacts(const Team& team, const solver::Problem<Real>& p) {
+  constraints::build_contact_rows(team, p.m, p.w, p.contact_count);
+  constraints::find_rebounds(team, p.m, p.w, p.s, p.contact_count);
+  constraints::list_contacts_of_bodies(team, p.m, p.w, p.contact_count);
+}
+
 // Solves the step with the contacts that it is thought to close, and again with those that its result would break.
 template <typename Real, typename Team>
 AXION_HD inline SolvedContacts<Real> solve_contacts(const Team& team, solver::Problem<Real>& p,
@@ -177,9 +185,7 @@ AXION_HD inline SolvedContacts<Real> solve_contacts(const Team& team, solver::Pr
     AXION_ASSERT(contacts.count <= p.m.contact_capacity);
     p.restart(asked);
     p.contact_count = contacts.count;
-    constraints::build_contact_rows(team, p.m, p.w, contacts.count);
-    constraints::find_rebounds(team, p.m, p.w, p.s, contacts.count);
-    constraints::list_contacts_of_bodies(team, p.m, p.w, contacts.count);
+    build_contacts(team, p);
     solver::keep_body_order(team, p);
     solver::NewtonResult<Real> result = solver::solve(team, p, solved);
     counts.add(result.counts);
@@ -195,10 +201,11 @@ AXION_HD inline SolvedContacts<Real> solve_contacts(const Team& team, solver::Pr
   }
 }
 
-template <typename Real, team::Team Team>
-AXION_HD inline void step_world(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
-                                const model::StepSettings<Real>& settings) {
-  if ((*w.outcome & kNonFiniteBit) != 0) return;
+// What a step starts from, at the poses q⁻: rows of joints, free velocities, and the contacts that it may close.
+template <typename Real, typename Team>
+AXION_HD inline collide::ContactSearch begin_step(const Team& team, const model::ModelView<Real>& m,
+                                                  const model::WorldView<Real>& w,
+                                                  const model::StepSettings<Real>& settings) {
   constraints::start_joints(team, m, w);
   constraints::turn_inertias(team, m, w);
   constraints::weigh_axes(team, m, w, settings);
@@ -207,7 +214,14 @@ AXION_HD inline void step_world(const Team& team, const model::ModelView<Real>& 
   constraints::free_motion(team, m, w, settings);
   constraints::build_limit_rows(team, m, w);
   constraints::build_effort_rows(team, m, w, settings);
-  collide::ContactSearch contacts = collide::find_contacts(team, m, w, settings);
+  return collide::find_contacts(team, m, w, settings);
+}
+
+template <typename Real, team::Team Team>
+AXION_HD inline void step_world(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                const model::StepSettings<Real>& settings) {
+  if ((*w.outcome & kNonFiniteBit) != 0) return;
+  collide::ContactSearch contacts = begin_step(team, m, w, settings);
   solver::Problem<Real> problem{m, w, settings, settings.joint_mode, contacts.count};
   scale_rows(team, problem);
   const SolvedContacts<Real> solved = solve_contacts(team, problem, contacts);
@@ -227,6 +241,7 @@ AXION_HD inline void step_world(const Team& team, const model::ModelView<Real>& 
     record.sweep_rounds = result.counts.sweep_rounds;
     record.contact_sweeps = result.counts.contact_sweeps;
     record.contact_count = contacts.count;
+    record.joint_mode = problem.joint_mode;
     record.outcome = (contacts.overflow ? kContactOverflowBit : 0u) | (result.fallback ? kFallbackBit : 0u);
     record.outcome |=
         ok && solved.complete && result.ratio <= Real(1) ? kConvergedBit : (ok ? kMaxIterationsBit : kNonFiniteBit);

@@ -31,12 +31,13 @@ AXION_HD_CALL TreeLinks find_links_of_trees(const solver::Problem<Real>& p) {
 }
 
 // One part of all columns: impulses in the panels of the bodies become changes.
-template <typename Real>
+template <typename Team, typename Real>
 AXION_HD_CALL void respond(const solver::Problem<Real>& p, int part) {
-  using Part = lanes::Pack<Real, row_lanes<Real>()>;
-  const auto load = [&](const TreeBody<Real>& body, int r) AXION_INLINED { return load_part(body.panel(r), part); };
+  using Part = lanes::Pack<Real, row_lanes<Team, Real>()>;
+  const auto load = [&](const TreeBody<Real>& body, int r)
+                        AXION_INLINED { return load_part<Team>(body.panel(r), part); };
   const auto store = [&](const TreeBody<Real>& body, int r, const Part& a)
-                         AXION_INLINED { store_part(body.panel(r), part, a); };
+                         AXION_INLINED { store_part<Team>(body.panel(r), part, a); };
   for (int b = p.m.body_count - 1; b >= 0; --b) {
     const TreeBody<Real> body = tree_body(p, b);
     if (p.m.bodies[b].joint < 0) {  // by the factors that solve_root left
@@ -156,7 +157,7 @@ AXION_HD_CALL void hold_links(const Team& team, const solver::Problem<Real>& p, 
     const int columns = rows - start < width ? rows - start : width;
     clear_panels(team, p);
     team.for_each(columns, [&](int c) { push_link(p, links.contact[(start + c) / 3], (start + c) % 3, Real(1), c); });
-    team.for_each(row_parts<Real>(), [&](int part) { respond(p, part); });
+    team.for_each(row_parts<Team, Real>(), [&](int part) { respond<Team>(p, part); });
     team.for_each(rows * columns, [&](int task) {
       const int x = task / columns, c = task % columns;
       product[stride * x + start + c] = link_velocity(
@@ -177,7 +178,7 @@ AXION_HD_CALL void hold_links(const Team& team, const solver::Problem<Real>& p, 
   team.for_each(1, [&](int) {
     for (int x = 0; x < rows; ++x) push_link(p, links.contact[x / 3], x % 3, system[stride * x + rows], 0);
   });
-  team.for_each(row_parts<Real>(), [&](int part) { respond(p, part); });
+  team.for_each(row_parts<Team, Real>(), [&](int part) { respond<Team>(p, part); });
   team.for_each(p.m.body_count, [&](int b) {
     const TreeBody<Real> body = tree_body(p, b);
     for (int r = 0; r < 6; ++r) body.change()[r] += body.panel(r)[0];

@@ -120,7 +120,7 @@ AXION_HD_CALL void set_joint(const solver::Problem<Real>& p, int j) {
 }
 
 // I and p of body b alone.
-template <typename Real>
+template <typename Team, typename Real>
 AXION_HD_CALL void set_body(const solver::Problem<Real>& p, int b) {
   const auto& w = p.w;
   const TreeBody<Real> body = tree_body(p, b);
@@ -142,7 +142,7 @@ AXION_HD_CALL void set_body(const solver::Problem<Real>& p, int b) {
     Real G[9];
     held_gains(p, i, touch, G);
     const bool on_a = w.contacts[i].body_a == b;
-    solver::add_product<3>(w.row + row, G, on_a, on_a, body.at, TreeBody<Real>::kWidth);
+    solver::add_product<Team, 3>(w.row + row, G, on_a, on_a, body.at, TreeBody<Real>::kWidth);
   }
   if (p.m.body_force_count > 0) constraints::add_body_forces(p.m, w, b, h, sum.linear, sum.angular);
   store_pair(body.row(6), sum.linear + h * (mass * p.m.gravity + w.force_before[b]),
@@ -150,15 +150,16 @@ AXION_HD_CALL void set_body(const solver::Problem<Real>& p, int b) {
 }
 
 // D⁻¹ times what is along n axes of a body, by elimination without exchanges: gains and inertias are positive.
-template <int n, typename Real>
+template <typename Team, int n, typename Real>
 AXION_HD AXION_INLINED inline void divide_axes(const TreeBody<Real>& body) {
-  constexpr int parts = row_parts<Real>();
+  constexpr int parts = row_parts<Team, Real>();
   Real D[n][n], push[n];
   lanes::for_constants<n>([&](auto r) AXION_INLINED {
     push[r] = body.push()[r] + dot_six(body.axis(r), body.row(6));
     lanes::for_constants<n>([&](auto c) AXION_INLINED { D[r][c] = dot_six(body.along(r), body.axis(c)); });
     D[r][r] += body.gain()[r];
-    for (int part = 0; part < parts; ++part) store_part(body.turned(r), part, load_part(body.axis(r), part));
+    for (int part = 0; part < parts; ++part)
+      store_part<Team>(body.turned(r), part, load_part<Team>(body.axis(r), part));
   });
   lanes::for_constants<n>([&](auto k) AXION_INLINED {
     constexpr int pivot = k;
@@ -166,8 +167,8 @@ AXION_HD AXION_INLINED inline void divide_axes(const TreeBody<Real>& body) {
     for (int c = k + 1; c < n; ++c) D[k][c] *= inverse;
     push[k] *= inverse;
     for (int part = 0; part < parts; ++part) {
-      store_part(body.along(k), part, inverse * load_part(body.along(k), part));
-      store_part(body.turned(k), part, inverse * load_part(body.turned(k), part));
+      store_part<Team>(body.along(k), part, inverse * load_part<Team>(body.along(k), part));
+      store_part<Team>(body.turned(k), part, inverse * load_part<Team>(body.turned(k), part));
     }
     lanes::for_constants<n>([&](auto r) AXION_INLINED {
       if constexpr (decltype(r)::value != pivot) {
@@ -175,9 +176,10 @@ AXION_HD AXION_INLINED inline void divide_axes(const TreeBody<Real>& body) {
         for (int c = pivot + 1; c < n; ++c) D[r][c] -= factor * D[pivot][c];
         push[r] -= factor * push[pivot];
         for (int part = 0; part < parts; ++part) {
-          store_part(body.along(r), part, load_part(body.along(r), part) - factor * load_part(body.along(pivot), part));
-          store_part(body.turned(r), part,
-                     load_part(body.turned(r), part) - factor * load_part(body.turned(pivot), part));
+          store_part<Team>(body.along(r), part,
+                           load_part<Team>(body.along(r), part) - factor * load_part<Team>(body.along(pivot), part));
+          store_part<Team>(body.turned(r), part,
+                           load_part<Team>(body.turned(r), part) - factor * load_part<Team>(body.turned(pivot), part));
         }
       }
     });
@@ -188,20 +190,20 @@ AXION_HD AXION_INLINED inline void divide_axes(const TreeBody<Real>& body) {
 // W, U and p' of a body with n axes.
 template <int n, typename Real, typename Team>
 AXION_HD AXION_INLINED inline void meet_axes(const Team& team, const TreeBody<Real>& body) {
-  constexpr int parts = row_parts<Real>();
+  constexpr int parts = row_parts<Team, Real>();
   const bool symmetric = body.slides() == Real(0);
   team.for_each(parts, [&](int part) AXION_INLINED {
     lanes::for_constants<n + 1>([&](auto k) AXION_INLINED {
       constexpr int column = decltype(k)::value;
       const Real* factors = column < n ? body.axis(column) : body.change();
-      auto sum = factors[0] * load_part(body.row(0), part);
-      lanes::for_constants<5>([&](auto r)
-                                  AXION_INLINED { sum = sum + factors[r + 1] * load_part(body.row(r + 1), part); });
+      auto sum = factors[0] * load_part<Team>(body.row(0), part);
+      lanes::for_constants<5>(
+          [&](auto r) AXION_INLINED { sum = sum + factors[r + 1] * load_part<Team>(body.row(r + 1), part); });
       if constexpr (column < n) {
-        store_part(body.along(k), part, sum);
-        if (symmetric) store_part(body.against(k), part, sum);
+        store_part<Team>(body.along(k), part, sum);
+        if (symmetric) store_part<Team>(body.against(k), part, sum);
       } else {
-        if (symmetric) store_part(body.row(6), part, load_part(body.row(6), part) - sum);
+        if (symmetric) store_part<Team>(body.row(6), part, load_part<Team>(body.row(6), part) - sum);
       }
     });
   });
@@ -216,32 +218,32 @@ AXION_HD AXION_INLINED inline void meet_axes(const Team& team, const TreeBody<Re
 template <int n, typename Real, typename Team>
 AXION_HD AXION_INLINED inline void pass_on(const Team& team, const TreeBody<Real>& body, const TreeBody<Real>& to,
                                            const math::Vec3<Real>& d) {
-  constexpr int parts = row_parts<Real>();
+  constexpr int parts = row_parts<Team, Real>();
   team.for_each(parts, [&](int part) AXION_INLINED {
     lanes::for_constants<7>([&](auto r) AXION_INLINED {
-      auto row = load_part(body.row(r), part);
+      auto row = load_part<Team>(body.row(r), part);
       lanes::for_constants<n>([&](auto k) AXION_INLINED {
-        row = r < 6 ? row - body.against(k)[r] * load_part(body.along(k), part)
-                    : row - body.push()[k] * load_part(body.against(k), part);
+        row = r < 6 ? row - body.against(k)[r] * load_part<Team>(body.along(k), part)
+                    : row - body.push()[k] * load_part<Team>(body.against(k), part);
       });
-      store_part(body.row(r), part, row);
+      store_part<Team>(body.row(r), part, row);
     });
   });
   team.for_each(parts, [&](int part) AXION_INLINED {
-    lanes::Pack<Real, row_lanes<Real>()> row[7];  // carried to the parent
+    lanes::Pack<Real, row_lanes<Team, Real>()> row[7];  // carried to the parent
     lanes::for_constants<7>([&](auto r) AXION_INLINED {
-      row[r] = load_part(body.row(r), part);
-      lanes::for_constants<3>([&](auto k)
-                                  AXION_INLINED { row[r] = row[r] + body.row(r)[k] * load_part(body.carry(k), part); });
+      row[r] = load_part<Team>(body.row(r), part);
+      lanes::for_constants<3>(
+          [&](auto k) AXION_INLINED { row[r] = row[r] + body.row(r)[k] * load_part<Team>(body.carry(k), part); });
     });
     lanes::for_constants<7>([&](auto r) AXION_INLINED {
-      auto sum = load_part(to.row(r), part) + row[r];
+      auto sum = load_part<Team>(to.row(r), part) + row[r];
       constexpr int number = decltype(r)::value;
       if constexpr (number >= 3 && number < 6) {
         constexpr int i = (r - 2) % 3, k = (r - 1) % 3;  // those after r - 3
         sum = sum + (d[i] * row[k] - d[k] * row[i]);
       }
-      store_part(to.row(r), part, sum);
+      store_part<Team>(to.row(r), part, sum);
     });
   });
   team.for_each(1, [&](int) {
@@ -257,7 +259,7 @@ AXION_HD_CALL void pass_to_parent(const Team& team, const solver::Problem<Real>&
   const TreeBody<Real> body = tree_body(p, b);
   const auto pass = [&](auto n) {
     meet_axes<n>(team, body);
-    if constexpr (decltype(n)::value > 0) team.for_each(1, [&](int) AXION_INLINED { divide_axes<n>(body); });
+    if constexpr (decltype(n)::value > 0) team.for_each(1, [&](int) AXION_INLINED { divide_axes<Team, n>(body); });
     if (parent >= 0) pass_on<n>(team, body, tree_body(p, parent), p.w.x[b] - p.w.x[parent]);
   };
   if (axes == 1) return pass(std::integral_constant<int, 1>{});
@@ -316,7 +318,7 @@ AXION_HD inline void change_body(const solver::Problem<Real>& p, int b) {
 template <typename Real, typename Team>
 AXION_HD_CALL bool synchronise_trees(const Team& team, const solver::Problem<Real>& p, const TreeLinks& links) {
   team.for_each(p.m.body_count, [&](int b) {
-    set_body(p, b);
+    set_body<Team>(p, b);
     if (p.m.bodies[b].joint >= 0) set_joint(p, p.m.bodies[b].joint);
   });
   if (team.template max<Real>(p.m.joint_count, [&](int j) { return tree_body(p, p.m.joints[j].child).is_lost(); }) > 0)

@@ -45,22 +45,22 @@ AXION_HD inline void store_pair(Real* to, const math::Vec3<Real>& linear, const 
 }
 
 // Rows are taken in parts, as many numbers as a register holds.
-template <typename Real>
+template <typename Team, typename Real>
 AXION_HD constexpr int row_lanes() {
-  return lanes::pack_lanes<Real>(solver::kPanelWidth);
+  return team::pack_lanes<Team, Real>(solver::kPanelWidth);
 }
-template <typename Real>
+template <typename Team, typename Real>
 AXION_HD constexpr int row_parts() {
-  return solver::kPanelWidth / row_lanes<Real>();
+  return solver::kPanelWidth / row_lanes<Team, Real>();
 }
-template <typename Real>
-AXION_HD AXION_INLINED inline lanes::Pack<Real, row_lanes<Real>()> load_part(const Real* row, int part) {
-  return lanes::load_pack<row_lanes<Real>()>(row + row_lanes<Real>() * part);
+template <typename Team, typename Real>
+AXION_HD AXION_INLINED inline lanes::Pack<Real, row_lanes<Team, Real>()> load_part(const Real* row, int part) {
+  return lanes::load_pack<row_lanes<Team, Real>()>(row + row_lanes<Team, Real>() * part);
 }
-template <typename Real>
-AXION_HD AXION_INLINED inline void store_part(Real* row, int part,
-                                              const std::type_identity_t<lanes::Pack<Real, row_lanes<Real>()>>& a) {
-  lanes::store_pack<row_lanes<Real>(), Real>(row + row_lanes<Real>() * part, a);
+template <typename Team, typename Real>
+AXION_HD AXION_INLINED inline void store_part(
+    Real* row, int part, const std::type_identity_t<lanes::Pack<Real, row_lanes<Team, Real>()>>& a) {
+  lanes::store_pack<row_lanes<Team, Real>(), Real>(row + row_lanes<Team, Real>() * part, a);
 }
 
 // The sum of six products.

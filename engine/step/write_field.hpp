@@ -8,8 +8,8 @@
 #pragma once
 
 #include <cstddef>
-#include <cstring>
 
+#include "engine/base/client_array.hpp"
 #include "engine/constraints/joint_rows.hpp"
 #include "engine/model/fields.hpp"
 #include "engine/model/user_layout.hpp"
@@ -17,15 +17,9 @@
 
 namespace axion::step {
 
-// Element i of an array that need not be aligned on the host, where messages of a client lie where they lie. A device
-// would move unaligned numbers byte by byte.
 template <typename T>
 AXION_HD inline void store(std::byte* array, int i, T value) {
-#if defined(__CUDA_ARCH__)
-  reinterpret_cast<T*>(array)[i] = value;
-#else
-  std::memcpy(array + std::size_t(i) * sizeof(T), &value, sizeof(T));
-#endif
+  store_element(array, i, value);
 }
 
 template <typename Real>

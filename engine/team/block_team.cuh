@@ -11,6 +11,9 @@ namespace axion::team {
 // On the host, where nvcc reads this too, it is a team of one; nothing runs it there.
 class CudaBlock {
  public:
+  static constexpr int kVectorBytes = 0;
+  static constexpr bool kSharesByWarp = true;
+
   AXION_HD int thread() const {
 #if defined(__CUDA_ARCH__)
     return static_cast<int>(threadIdx.x);

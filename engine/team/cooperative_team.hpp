@@ -2,11 +2,12 @@
 //
 // Block says which of them a thread is, and has their barrier: `thread()`, `threads()`, `sync()`; where threads come in
 // warps of kSumLanes, also `exchange(value, mask)`, which partial results are folded by without memory, and
-// `ballot(flag)`, which tells a thread who of its warp keeps what. Each verb begins with a barrier as well as ending in
-// one, so that what step code reads between two verbs has been read by all threads before the next verb writes.
-// Reductions keep the order that team.hpp states for any number of threads, so they give the bits of one thread. What
-// differs between threads must not decide anything: a body writes shared arrays, never a local of its caller. Used by
-// kernels with a CUDA block (block_team.cuh), and by tests with threads of the host.
+// `ballot(flag)`, which tells a thread who of its warp keeps what; and kVectorBytes and kSharesByWarp (team.hpp). Each
+// verb begins with a barrier as well as ending in one, so that what step code reads between two verbs has been read by
+// all threads before the next verb writes. Reductions keep the order that team.hpp states for any number of threads, so
+// they give the bits of one thread. What differs between threads must not decide anything: a body writes shared arrays,
+// never a local of its caller. Used by kernels with a CUDA block (block_team.cuh), and by tests with threads of the
+// host.
 #pragma once
 
 #include <cstddef>
@@ -26,6 +27,9 @@ AXION_HD constexpr std::size_t cooperative_bytes(int threads) {
 template <typename Block>
 class CooperativeTeam {
  public:
+  static constexpr int kVectorBytes = Block::kVectorBytes;
+  static constexpr bool kSharesByWarp = Block::kSharesByWarp;
+
   // `storage`: cooperative_bytes of the block's threads, aligned to a double, the same for all of them. Real is at most
   // a double.
   AXION_HD CooperativeTeam(Block block, std::byte* storage) : block_(block), storage_(storage) {}

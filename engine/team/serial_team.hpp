@@ -13,6 +13,9 @@ enum class Order { kForward, kReversed, kShuffled };
 template <Order order>
 class OrderedTeam {
  public:
+  static constexpr int kVectorBytes = axion::kVectorBytes;
+  static constexpr bool kSharesByWarp = false;
+
   template <typename Body>
   AXION_HD void for_each(int count, Body&& body) const {
     if constexpr (order == Order::kForward) {

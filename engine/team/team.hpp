@@ -1,5 +1,12 @@
 // The team: whoever steps one world. One CPU thread, or one CUDA block; step code does not see which.
 //
+// Two properties of its type say how it shares out work on small matrices. Algorithms that have a form for each give
+// the same bits in all of them, on any team.
+//   kVectorBytes   of the vectors that one of its threads computes with. None: a thread takes one number at a time, so
+//                  that rows of numbers are shared out number by number.
+//   kSharesByWarp  whether one matrix is shared out to the threads of a warp, which keep parts of it in registers. Such
+//                  a team has two verbs more, `together` and `first` (cooperative_team.hpp), and 32 threads or more.
+//
 // Contract of the verbs. Each ends in a barrier.
 //   for_each(count, body)          body(i) for every i in [0, count), in any order and at once. A body writes only
 //   slots
@@ -14,6 +21,7 @@
 #include <concepts>
 
 #include "engine/base/macros.hpp"
+#include "engine/lanes/pack.hpp"
 
 namespace axion::team {
 
@@ -41,6 +49,20 @@ concept Team = requires(const T& team, int count) {
   { team.template sum<double>(count, detail::Term{}) } -> std::same_as<double>;
   { team.template max<double>(count, detail::Term{}) } -> std::same_as<double>;
   { team.filter(count, detail::Keep{}, detail::Emit{}) } -> std::same_as<int>;
+  { T::kVectorBytes } -> std::convertible_to<int>;
+  { T::kSharesByWarp } -> std::convertible_to<bool>;
 };
+
+// Lanes of the packs that a thread of the team computes with, at most `most`, a power of two.
+template <typename Team, typename Real>
+AXION_HD constexpr int pack_lanes(int most) {
+  return lanes::pack_lanes<Real>(Team::kVectorBytes, most);
+}
+
+// Whether its threads take one number at a time.
+template <typename Team>
+AXION_HD constexpr bool shares_singly() {
+  return Team::kVectorBytes == 0;
+}
 
 }  // namespace axion::team

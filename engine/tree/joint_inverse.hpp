@@ -26,18 +26,14 @@ AXION_HD inline Real* body_unknowns(const Problem<Real>& p, int b) {
 // Node b with its joint rows alone, right-hand side −g and −r; and both blocks to its parent.
 template <typename Real>
 AXION_HD_CALL void assemble_joint_node(const Problem<Real>& p, int b) {
-  constexpr int stride = kNodeSize;
   Real* K = p.w.tree.node + node_of_body(p, b) * kNodeStride;
   Real* rhs = body_unknowns(p, b);
   Real* upper = p.w.tree.joint_upper + b * kCouplingStride;
   Real* lower = p.w.tree.joint_lower + b * kCouplingStride;
-  clear_node(K, node_size(p, node_of_body(p, b)));
+  put_inertia(p, b, K);
   for (int i = 0; i < kCouplingStride; ++i) upper[i] = lower[i] = 0;
   for (int k = 6; k < kNodeSize; ++k) rhs[k] = 0;
-  const Real mass = matrix_mass(p, b);
   for (int r = 0; r < 3; ++r) {
-    K[r * stride + r] = mass;
-    for (int c = 0; c < 3; ++c) K[(3 + r) * stride + 3 + c] = p.w.I_world[b](r, c) + p.w.K_geometric[b](r, c);
     rhs[r] = -p.w.g_linear[b][r], rhs[3 + r] = -p.w.g_angular[b][r];
   }
   const model::BodyData<Real>& body = p.m.bodies[b];
@@ -45,20 +41,10 @@ AXION_HD_CALL void assemble_joint_node(const Problem<Real>& p, int b) {
   const model::JointData<Real>& joint = p.m.joints[body.joint];
   for (int k = 0; k < joint_row_count(p.m, p.m.bodies[b].joint); ++k) {
     const int row = node_row(p, joint, k);
-    const model::Row<Real>& force = impulse_row(p, row);
+    const NodeRow<Real> kept{&p.w.row[row], &impulse_row(p, row), p.w.compliance[row]};
     rhs[6 + k] = -p.w.residual[row];
-    K[(6 + k) * stride + 6 + k] = p.w.compliance[row];
-    Real J[6], F[6], J_parent[6], F_parent[6];
-    row_against(p.w.row[row], true, J);
-    row_against(force, true, F);
-    row_against(p.w.row[row], false, J_parent);
-    row_against(force, false, F_parent);
-    for (int c = 0; c < 6; ++c) {
-      K[(6 + k) * stride + c] = J[c];
-      K[c * stride + 6 + k] = -F[c];
-      upper[(6 + k) * kPanelWidth + c] = J_parent[c];
-      lower[c * kNodeSize + 6 + k] = -F_parent[c];
-    }
+    put_joint_row(kept, k, K);
+    couple_joint_row(kept, k, upper, lower);
   }
 }
 
@@ -97,9 +83,9 @@ AXION_HD inline Real* transfer_to_parent(const Problem<Real>& p, int i) {
 }
 
 // f of the first `columns` columns of a matrix by rows of `width` numbers, each of `rows` numbers, one after the other.
-template <int rows, int columns, int width, typename Real, typename F>
+template <typename Team, int rows, int columns, int width, typename Real, typename F>
 AXION_HD inline void write_columns(const Real* from, Real* to, F&& f) {
-  constexpr int lanes = lanes::pack_lanes<Real>(width);
+  constexpr int lanes = team::pack_lanes<Team, Real>(width);
   if constexpr (lanes >= 4) {
     static_assert(rows % 4 == 0);
     lanes::for_constants<rows / 4 * (width / lanes)>([&](auto i) AXION_INLINED {
@@ -119,31 +105,31 @@ AXION_HD inline void write_columns(const Real* from, Real* to, F&& f) {
 }
 
 // Z_i, T_i and S_i from the factors of solve_joints.
-template <typename Real>
+template <typename Team, typename Real>
 AXION_HD_CALL void invert_node(const Problem<Real>& p, int i) {
   constexpr int width = kPanelWidth, rows = kNodeSize;
   Real Y[kCouplingStride];
   for (int k = 0; k < kCouplingStride; ++k) Y[k] = 0;
   for (int c = 0; c < 6; ++c) Y[width * c + c] = 1;
   const int node = node_of_body(p, i), size = node_size(p, node);
-  for (int part = 0; part < panel_chunks<Real>(); ++part) {
-    solve_panel(p.w.tree.node + node * kNodeStride, size, Y, part, Real(0));
+  for (int part = 0; part < panel_chunks<Team, Real>(); ++part) {
+    solve_panel<Team>(p.w.tree.node + node * kNodeStride, size, Y, part, Real(0));
   }
   const auto same = [](const auto& x) AXION_INLINED { return x; };
   const auto negative = [](const auto& x) AXION_INLINED { return -x; };
-  write_columns<rows, kHalfNode, width>(Y, node_inverse(p, i), same);
+  write_columns<Team, rows, kHalfNode, width>(Y, node_inverse(p, i), same);
   if (p.m.bodies[i].parent < 0) return;
   Real* S = transfer_to_parent(p, i);
-  write_columns<rows, kHalfNode, width>(p.w.tree.joint_upper + i * kCouplingStride, transfer_from_parent(p, i),
-                                        negative);
+  write_columns<Team, rows, kHalfNode, width>(p.w.tree.joint_upper + i * kCouplingStride, transfer_from_parent(p, i),
+                                              negative);
   for (int k = 0; k < kHalfNode * width; ++k) S[k] = 0;
-  subtract_product<kHalfNode, kHalfNode>(p.w.tree.joint_lower + i * kCouplingStride, Y, S, width,
-                                         static_cast<Real*>(nullptr), Real(0));
+  subtract_product<Team, kHalfNode, kHalfNode>(p.w.tree.joint_lower + i * kCouplingStride, Y, S, width,
+                                               static_cast<Real*>(nullptr), Real(0));
 }
 
 template <typename Real, typename Team>
 AXION_HD inline void invert_nodes(const Team& team, const Problem<Real>& p) {
-  team.for_each(p.m.body_count, [&](int i) { invert_node(p, i); });
+  team.for_each(p.m.body_count, [&](int i) { invert_node<Team>(p, i); });
 }
 
 // du and the joint part of dlambda, from node_rhs.
@@ -162,7 +148,7 @@ AXION_HD inline void read_joint_solution(const Team& team, const Problem<Real>& 
 // From solved nodes to du and the joint part of dlambda, root to leaves.
 template <typename Real, typename Team>
 AXION_HD_CALL void substitute_joints(const Team& team, const Problem<Real>& p) {
-  constexpr int lanes = lanes::pack_lanes<Real>(4);
+  constexpr int lanes = team::pack_lanes<Team, Real>(4);
   for (int i = 0; i < p.m.body_count; ++i) {
     const int parent = p.m.bodies[i].parent;
     if (parent < 0) continue;
@@ -181,7 +167,7 @@ AXION_HD_CALL void substitute_joints(const Team& team, const Problem<Real>& p) {
 // Factorises, inverts the nodes, and solves for −g and the joint residuals: du and the joint part of dlambda.
 template <typename Real, typename Team>
 AXION_HD_CALL void solve_joints(const Team& team, const Problem<Real>& p) {
-  if constexpr (lanes::shared_out_to_threads<Real>()) {
+  if constexpr (Team::kSharesByWarp) {
     reduce_joints(team, p);
     read_joint_solution(team, p);
     return;
@@ -198,12 +184,12 @@ AXION_HD_CALL void solve_joints(const Team& team, const Problem<Real>& p) {
         continue;
       }
       team.for_each(kNodeSize, [&](int r) { upper[kPanelWidth * r + kRhsColumn] = z[r]; });
-      team.for_each(panel_chunks<Real>(), [&](int part) { solve_panel(K, size, upper, part, Real(0)); });
+      team.for_each(panel_chunks<Team, Real>(), [&](int part) { solve_panel<Team>(K, size, upper, part, Real(0)); });
       team.for_each(kNodeSize, [&](int r) { z[r] = upper[kPanelWidth * r + kRhsColumn]; });
       const Real* lower = p.w.tree.joint_lower + i * kCouplingStride;
       Real *parent_node = p.w.tree.node + node_of_body(p, parent) * kNodeStride, *parent_rhs = body_unknowns(p, parent);
       team.for_each(1, [&](int) {
-        subtract_product<kHalfNode, kHalfNode>(lower, upper, parent_node, kNodeSize, parent_rhs, Real(0));
+        subtract_product<Team, kHalfNode, kHalfNode>(lower, upper, parent_node, kNodeSize, parent_rhs, Real(0));
       });
     }
     invert_nodes(team, p);
@@ -214,7 +200,7 @@ AXION_HD_CALL void solve_joints(const Team& team, const Problem<Real>& p) {
 // Solves again, with the factors of solve_joints, for impulses on the bodies in the first six of each node_rhs.
 template <typename Real, typename Team>
 AXION_HD_CALL void solve_joints_again(const Team& team, const Problem<Real>& p) {
-  if constexpr (lanes::shared_out_to_threads<Real>()) {
+  if constexpr (Team::kSharesByWarp) {
     reduce_joints_again(team, p);
     read_joint_solution(team, p);
     return;
@@ -237,11 +223,11 @@ AXION_HD_CALL void solve_joints_again(const Team& team, const Problem<Real>& p) 
 // other bodies is not read. f is used up.
 template <int lanes, typename Real, typename Team>
 AXION_HD_CALL void push_lanes(const Team& team, const Problem<Real>& p, const int* touched, Real* f, Real* u) {
-  if constexpr (lanes::shared_out_to_threads<Real>()) {
+  if constexpr (Team::kSharesByWarp) {
     push_four_lanes<lanes>(team, p, touched, f, u);
     return;
   } else {
-    constexpr int width = lanes::pack_lanes<Real>(lanes), parts = lanes / width, rows = product_rows<Real>(),
+    constexpr int width = team::pack_lanes<Team, Real>(lanes), parts = lanes / width, rows = product_rows<Team>(),
                   block = 6 * lanes;
     const auto add_products = [](const Real* factor, int step, const lanes::Pack<Real, width>(&from)[6],
                                  lanes::Pack<Real, width> sum) AXION_INLINED {
@@ -310,11 +296,11 @@ AXION_HD_CALL Impulse<Real> gather_swept_impulse(const Problem<Real>& p, int b, 
 // From impulses on bodies, in each node_rhs, to all that they move, in swept_response.
 template <typename Real, typename Team>
 AXION_HD inline void pass_along_tree(const Team& team, const Problem<Real>& p) {
-  if constexpr (lanes::shared_out_to_threads<Real>()) {
+  if constexpr (Team::kSharesByWarp) {
     pass_responses(team, p);
     return;
   } else {
-    constexpr int lanes = lanes::pack_lanes<Real>(4), rows = kNodeSize;
+    constexpr int lanes = team::pack_lanes<Team, Real>(4), rows = kNodeSize;
     for (int i = p.m.body_count - 1; i >= 0; --i) {
       const int parent = p.m.bodies[i].parent;
       if (parent < 0) continue;
@@ -369,7 +355,7 @@ AXION_HD_CALL void respond(const Team& team, const Problem<Real>& p) {
 
 // Entries [0, count) of a column: the combination of six columns `length` apart that S says, its elements a panel's
 // width apart. `count` is even.
-template <typename Real>
+template <typename Team, typename Real>
 AXION_HD inline void combine_columns(const Real* from, int length, const Real* S, int count, Real* column) {
   Real s[6];
   for (int c = 0; c < 6; ++c) s[c] = S[kPanelWidth * c];
@@ -379,16 +365,16 @@ AXION_HD inline void combine_columns(const Real* from, int length, const Real* S
         [&](auto c) AXION_INLINED { sum = sum + s[c + 1] * lanes::load_pack<lanes>(from + (c + 1) * length + x); });
     lanes::store_pack<lanes>(column + x, sum);
   };
-  constexpr int wide = lanes::pack_lanes<Real>(8), narrow = lanes::pack_lanes<Real>(2);
+  constexpr int wide = team::pack_lanes<Team, Real>(8), narrow = team::pack_lanes<Team, Real>(2);
   int x = 0;
   for (; x + wide <= count; x += wide) combine(std::integral_constant<int, wide>{}, x);
   for (; x < count; x += narrow) combine(std::integral_constant<int, narrow>{}, x);
 }
 
 // Six entries of each of `columns` columns `length` apart: T times the six that are its parent's.
-template <int columns, typename Real>
+template <typename Team, int columns, typename Real>
 AXION_HD inline void move_with_parent(const Real* T, const Real* parent, int length, Real* entry, int entry_length) {
-  constexpr int lanes = lanes::pack_lanes<Real>(kPanelWidth), parts = (kHalfNode + lanes - 1) / lanes;
+  constexpr int lanes = team::pack_lanes<Team, Real>(kPanelWidth), parts = (kHalfNode + lanes - 1) / lanes;
   lanes::Pack<Real, lanes> t[kHalfNode][parts];
   lanes::for_constants<kHalfNode * parts>([&](auto i) AXION_INLINED {
     t[i / parts][i % parts] = lanes::load_pack<lanes>(T + kNodeSize * (i / parts) + lanes * (i % parts));
@@ -402,10 +388,10 @@ AXION_HD inline void move_with_parent(const Real* T, const Real* parent, int len
   }
 }
 
-// V of every tree, after invert_nodes. A CPU takes the six columns of a body at a time, in CUDA each is a thread's.
+// V of every tree, after invert_nodes. A thread with vectors takes the six columns of a body at a time, else one.
 template <typename Real, typename Team>
 AXION_HD_CALL void invert_joints(const Team& team, const Problem<Real>& p) {
-  constexpr int columns = product_rows<Real>();
+  constexpr int columns = product_rows<Team>();
   team.for_each(p.m.body_count, [&](int i) {
     const int at = 6 * (i - p.m.bodies[i].tree_start), length = 6 * p.m.bodies[i].tree_size;
     Real* V = inverse_column(p, i, 0) + at;
@@ -423,15 +409,15 @@ AXION_HD_CALL void invert_joints(const Team& team, const Problem<Real>& p) {
       const int k = task * columns;
       Real* column = V + length * k;
       if (k < before) {
-        move_with_parent<columns>(T, column + at_parent, length, column + before, length);
+        move_with_parent<Team, columns>(T, column + at_parent, length, column + before, length);
         return;
       }
       for (int c = 0; c < columns; ++c) {
-        combine_columns(V + length * at_parent, length, transfer_to_parent(p, i) + k + c - before, before,
-                        column + length * c);
+        combine_columns<Team>(V + length * at_parent, length, transfer_to_parent(p, i) + k + c - before, before,
+                              column + length * c);
       }
       Real moved[columns][kHalfNode];
-      move_with_parent<columns>(T, column + at_parent, length, moved[0], kHalfNode);
+      move_with_parent<Team, columns>(T, column + at_parent, length, moved[0], kHalfNode);
       for (int c = 0; c < columns; ++c) {
         for (int r = 0; r < kHalfNode; ++r) column[length * c + before + r] += moved[c][r];
       }

@@ -99,21 +99,20 @@ AXION_HD inline void solve_columns(int thread, Real (&a)[kNodeSize], Real* facto
       Real column[size];
       lanes::for_constants<size>([&](auto r) { column[r] = r < k ? a[r] : (r == k ? inverse : a[r] * inverse); });
       lanes::for_constants<size / 4>([&](auto i) {
-        lanes::store_four(factors + size * k + 4 * i, column[4 * i], column[4 * i + 1], column[4 * i + 2],
-                          column[4 * i + 3]);
+        store_four(factors + size * k + 4 * i, column[4 * i], column[4 * i + 1], column[4 * i + 2], column[4 * i + 3]);
       });
     }
     meet();
     Real column[size];
     lanes::for_constants<size / 4>([&](auto i) {
-      if constexpr (4 * i + 3 > k && 4 * i < padded) lanes::load_four(factors + size * k + 4 * i, column + 4 * i);
+      if constexpr (4 * i + 3 > k && 4 * i < padded) load_four(factors + size * k + 4 * i, column + 4 * i);
     });
     lanes::for_constants<padded - 1 - k>([&](auto i) { a[k + 1 + i] = a[k + 1 + i] - column[k + 1 + i] * a[k]; });
   });
   lanes::for_constants<padded>([&](auto back) {
     constexpr int k = padded - 1 - decltype(back)::value;
     Real column[size];
-    lanes::for_constants<k / 4 + 1>([&](auto i) { lanes::load_four(factors + size * k + 4 * i, column + 4 * i); });
+    lanes::for_constants<k / 4 + 1>([&](auto i) { load_four(factors + size * k + 4 * i, column + 4 * i); });
     a[k] = column[k] * a[k];
     lanes::for_constants<k>([&](auto r) { a[r] = a[r] - column[r] * a[k]; });
   });
@@ -133,15 +132,14 @@ AXION_HD inline void keep_columns(const Problem<Real>& p, int b, int thread, con
                  : Z + size * (unit ? thread - kUnitThreads : 6 + thread - kPanelThreads);
   lanes::for_constants<size / 4>([&](auto i) {
     const Real* v = a + 4 * i;
-    lanes::store_four(to + 4 * i, panel ? -v[0] : v[0], panel ? -v[1] : v[1], panel ? -v[2] : v[2],
-                      panel ? -v[3] : v[3]);
+    store_four(to + 4 * i, panel ? -v[0] : v[0], panel ? -v[1] : v[1], panel ? -v[2] : v[2], panel ? -v[3] : v[3]);
   });
   if (parent < 0) return;
   Real* S = Z + 2 * 6 * size + (thread - kUnitThreads);
   Real* block = child_block(p, parent) + (thread - kPanelThreads);
   lanes::for_constants<6>([&](auto r) {
     Real row[8], sum = 0;
-    lanes::load_four(lower + width * r, row), lanes::load_four(lower + width * r + 4, row + 4);
+    load_four(lower + width * r, row), load_four(lower + width * r + 4, row + 4);
     lanes::for_constants<6>([&](auto k) { sum = sum + row[k] * a[6 + k]; });
     Real* at = (unit ? S : block) + width * r;
     *at = (unit ? Real(0) : *at) - sum;
@@ -162,8 +160,7 @@ AXION_HD_CALL void reduce_node(const Team& team, const Problem<Real>& p, int b) 
     if (has_column) load_column(p, b, thread, a);
     if (has_column && thread >= kLowerThreads) {
       const int at = width * (thread - kLowerThreads);
-      lanes::store_four(lower + at, a[6], a[7], a[8], a[9]),
-          lanes::store_four(lower + at + 4, a[10], a[11], Real(0), Real(0));
+      store_four(lower + at, a[6], a[7], a[8], a[9]), store_four(lower + at + 4, a[10], a[11], Real(0), Real(0));
     }
     if (small) {
       solve_columns<kHalfNode>(thread, a, factors, meet);
@@ -174,9 +171,9 @@ AXION_HD_CALL void reduce_node(const Team& team, const Problem<Real>& p, int b) 
   });
   team.for_each(kFactors / 4, [=](int i) {
     Real v[4];
-    lanes::load_four(factors + 4 * i, v), lanes::store_four(kept + 4 * i, v[0], v[1], v[2], v[3]);
+    load_four(factors + 4 * i, v), store_four(kept + 4 * i, v[0], v[1], v[2], v[3]);
     if (i >= 6 * width / 4) return;
-    lanes::load_four(lower + 4 * i, v), lanes::store_four(kept_lower + 4 * i, v[0], v[1], v[2], v[3]);
+    load_four(lower + 4 * i, v), store_four(kept_lower + 4 * i, v[0], v[1], v[2], v[3]);
   });
 }
 
@@ -192,7 +189,7 @@ AXION_HD inline void substitute_shared(const Team& team, const Problem<Real>& p)
     const Real* T = p.w.tree.transfer + kTransferStride * b + 6 * size;
     team.for_each(size, [=](int r) {
       Real u[8], sum = z[r];
-      lanes::load_four(x, u), lanes::load_four(x + 4, u + 4);
+      load_four(x, u), load_four(x + 4, u + 4);
       lanes::for_constants<6>([&](auto c) { sum = sum + T[size * c + r] * u[c]; });
       z[r] = sum;
     });
@@ -243,7 +240,7 @@ AXION_HD inline void push_four_lanes(const Team& team, const Problem<Real>& p, c
   const auto add_products = [](const Real(&factor)[6], const Real* from, Real(&sum)[4]) {
     lanes::for_constants<6>([&](auto c) {
       Real v[4];
-      lanes::load_four(from + lanes * c, v);
+      load_four(from + lanes * c, v);
       lanes::for_constants<4>([&](auto l) { sum[l] = sum[l] + factor[c] * v[l]; });
     });
   };
@@ -258,11 +255,11 @@ AXION_HD inline void push_four_lanes(const Team& team, const Problem<Real>& p, c
     team.for_each(6 * quads, [=](int task) {
       const int r = task / quads, at = task % quads * 4;
       Real row[8], factor[6], sum[4];
-      lanes::load_four(S + kPanelWidth * r, row), lanes::load_four(S + kPanelWidth * r + 4, row + 4);
+      load_four(S + kPanelWidth * r, row), load_four(S + kPanelWidth * r + 4, row + 4);
       lanes::for_constants<6>([&](auto c) { factor[c] = row[c]; });
-      lanes::load_four(to + lanes * r + at, sum);
+      load_four(to + lanes * r + at, sum);
       add_products(factor, from + at, sum);
-      lanes::store_four(to + lanes * r + at, sum[0], sum[1], sum[2], sum[3]);
+      store_four(to + lanes * r + at, sum[0], sum[1], sum[2], sum[3]);
     });
   }
   for (int i = 0; i < bodies; ++i) {
@@ -282,7 +279,7 @@ AXION_HD inline void push_four_lanes(const Team& team, const Problem<Real>& p, c
         lanes::for_constants<6>([&](auto c) { factor[c] = Z[size * (6 + c) + r]; });
         add_products(factor, from + at, sum);
       }
-      lanes::store_four(to + lanes * r + at, sum[0], sum[1], sum[2], sum[3]);
+      store_four(to + lanes * r + at, sum[0], sum[1], sum[2], sum[3]);
     });
   }
 }
@@ -303,8 +300,8 @@ AXION_HD inline void pass_responses(const Team& team, const Problem<Real>& p) {
       Real* to = p.w.tree.node_rhs + node_of_body(p, parent) * size;
       if (r < 6) {
         Real v[8], factor[8], sum = to[r];
-        lanes::load_four(f, v), lanes::load_four(f + 4, v + 4), lanes::load_four(S + width * r, factor),
-            lanes::load_four(S + width * r + 4, factor + 4);
+        load_four(f, v), load_four(f + 4, v + 4), load_four(S + width * r, factor),
+            load_four(S + width * r + 4, factor + 4);
         lanes::for_constants<6>([&](auto c) { sum += factor[c] * v[c]; });
         to[r] = sum;
       }
@@ -315,10 +312,10 @@ AXION_HD inline void pass_responses(const Team& team, const Problem<Real>& p) {
       const Real *f = p.w.tree.node_rhs + node_of_body(p, i) * size, *Z = transfer + kTransferStride * i;
       if (r < size) {
         Real v[8], sum = 0;
-        lanes::load_four(f, v), lanes::load_four(f + 4, v + 4);
+        load_four(f, v), load_four(f + 4, v + 4);
         lanes::for_constants<6>([&](auto c) { sum = sum + v[c] * Z[size * c + r]; });
         if (parent >= 0) {
-          lanes::load_four(response + size * parent, v), lanes::load_four(response + size * parent + 4, v + 4);
+          load_four(response + size * parent, v), load_four(response + size * parent + 4, v + 4);
           lanes::for_constants<6>([&](auto c) { sum = sum + v[c] * Z[size * (6 + c) + r]; });
         }
         response[size * i + r] = sum;

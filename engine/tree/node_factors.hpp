@@ -8,6 +8,7 @@
 #pragma once
 
 #include "engine/lanes/pack.hpp"
+#include "engine/team/team.hpp"
 #include "engine/tree/tree_scratch.hpp"
 
 namespace axion::solver {
@@ -18,9 +19,9 @@ inline constexpr int kHalfNode = 6;
 AXION_HD constexpr int padded_size(int size) { return size <= kHalfNode ? kHalfNode : kNodeSize; }
 
 // One row of K less its share of row k, and the factor.
-template <int padded, typename Real, typename Index>
+template <typename Team, int padded, typename Real, typename Index>
 AXION_HD AXION_INLINED inline void eliminate_row(Real* K, Index k, int r, Real inverse) {
-  constexpr int stride = kNodeSize, lanes = lanes::pack_lanes<Real>(4);
+  constexpr int stride = kNodeSize, lanes = team::pack_lanes<Team, Real>(4);
   Real* L = K + stride * stride;
   const Real factor = K[r * stride + k] * inverse;
   L[k * stride + r] = factor;
@@ -31,14 +32,14 @@ AXION_HD AXION_INLINED inline void eliminate_row(Real* K, Index k, int r, Real i
   }
 }
 
-// K = L U without exchanges; bound(k, pivot) is the pivot that is used. Each pivot has code of its own. In CUDA a
-// thread takes an entry at a time of what is left of K, and every thread the pivot's inverse.
+// K = L U without exchanges; bound(k, pivot) is the pivot that is used. Each pivot has code of its own. A
+// team without vectors takes an entry of what is left of K at a time, and every thread the pivot's inverse.
 template <int padded, typename Real, typename Team, typename Bound>
 AXION_HD inline void factorise(const Team& team, Real* K, Bound&& bound) {
   constexpr int stride = kNodeSize;
   Real* L = K + stride * stride;
   const auto eliminate = [&](auto k) AXION_INLINED {
-    if constexpr (lanes::shared_out_singly<Real>()) {
+    if constexpr (team::shares_singly<Team>()) {
       constexpr int left = padded - 1 - decltype(k)::value;
       const Real inverse = Real(1) / bound(k, K[k * stride + k]);
       team.for_each(left > 0 ? left * left : 1, [&](int i) {
@@ -53,7 +54,8 @@ AXION_HD inline void factorise(const Team& team, Real* K, Bound&& bound) {
     } else {
       team.for_each(1, [&](int) { L[k * stride + k] = Real(1) / bound(k, K[k * stride + k]); });
       const Real inverse = L[k * stride + k];
-      team.for_each(padded - k - 1, [&](int i) AXION_INLINED { eliminate_row<padded>(K, k, k + 1 + i, inverse); });
+      team.for_each(padded - k - 1,
+                    [&](int i) AXION_INLINED { eliminate_row<Team, padded>(K, k, k + 1 + i, inverse); });
     }
   };
   lanes::for_constants<padded>(eliminate);
@@ -97,15 +99,15 @@ AXION_HD_CALL void solve_column(const Real* K, int size, Real* b) {
 }
 
 // Packs of a panel.
-template <typename Real>
+template <typename Team, typename Real>
 AXION_HD constexpr int panel_chunks() {
-  return kPanelWidth / lanes::pack_lanes<Real>(kPanelWidth);
+  return kPanelWidth / team::pack_lanes<Team, Real>(kPanelWidth);
 }
 
 // Solves K Y = B in place for pack `part` of a panel. What is smaller than `least` becomes zero.
-template <typename Real>
+template <typename Team, typename Real>
 AXION_HD_CALL void solve_panel(const Real* K, int size, Real* B, int part, Real least) {
-  constexpr int lanes = lanes::pack_lanes<Real>(kPanelWidth), width = kPanelWidth;
+  constexpr int lanes = team::pack_lanes<Team, Real>(kPanelWidth), width = kPanelWidth;
   if (size <= kHalfNode) {
     solve_chunk<kHalfNode, lanes, width>(K, B + lanes * part, least);
   } else {
@@ -118,10 +120,10 @@ inline constexpr int kRhsColumn = 6;
 
 // block −= L Y for `rows` rows: L of 12 columns, those before `first` zero, Y a panel, block of 6 columns, rows
 // `stride` apart, or none. Where rhs is given it loses what the right-hand side's column of Y says. What is smaller
-// than `least` becomes zero.
-template <int rows, int first = 0, typename Real>
+// than `least` becomes zero, in as many columns of those rows as a panel has, however many a pack takes at once.
+template <typename Team, int rows, int first = 0, typename Real>
 AXION_HD inline void subtract_product(const Real* L, const Real* Y, Real* block, int stride, Real* rhs, Real least) {
-  constexpr int lanes = lanes::pack_lanes<Real>(kPanelWidth), parts = (kRhsColumn + lanes) / lanes;
+  constexpr int lanes = team::pack_lanes<Team, Real>(kPanelWidth), parts = (kRhsColumn + lanes) / lanes;
   lanes::Pack<Real, lanes> sum[rows][parts] = {};
   for (int c = first; c < kNodeSize; ++c) {
     lanes::for_constants<parts>([&](auto part) AXION_INLINED {
@@ -130,26 +132,25 @@ AXION_HD inline void subtract_product(const Real* L, const Real* Y, Real* block,
     });
   }
   lanes::for_constants<rows>([&](auto r) AXION_INLINED {
-    lanes::for_constants<parts>([&](auto part) AXION_INLINED {
+    constexpr int last = kRhsColumn / lanes;
+    if (rhs != nullptr) rhs[r] -= lanes::lane<lanes, Real>(sum[r][last], kRhsColumn - lanes * last);
+    if (block == nullptr) return;
+    lanes::for_constants<kPanelWidth / lanes>([&](auto part) AXION_INLINED {
       constexpr int before = lanes * part;
-      const auto& product = sum[r][part];
-      if constexpr (before <= kRhsColumn && kRhsColumn < before + lanes) {
-        if (rhs != nullptr) rhs[r] -= lanes::lane<lanes, Real>(product, kRhsColumn - before);
-      }
+      Real* at = block + r * stride + before;
+      auto left = lanes::load_pack<lanes>(at);
       if constexpr (before < kHalfNode) {
-        if (block == nullptr) return;
-        Real* at = block + r * stride + before;
-        const auto left = lanes::load_pack<lanes>(at) - lanes::first_lanes<kHalfNode - before, lanes, Real>(product);
-        lanes::store_pack<lanes>(at, lanes::without_small<lanes>(left, least));
+        left = left - lanes::first_lanes<kHalfNode - before, lanes, Real>(sum[r][part]);
       }
+      lanes::store_pack<lanes>(at, lanes::without_small<lanes>(left, least));
     });
   });
 }
 
-// Rows of a product that one call takes: all on a CPU, in registers; in CUDA one a thread.
-template <typename Real>
+// Rows of a product that one call takes: all in registers of vectors, or one a thread.
+template <typename Team>
 AXION_HD constexpr int product_rows() {
-  return lanes::shared_out_singly<Real>() ? 1 : kHalfNode;
+  return team::shares_singly<Team>() ? 1 : kHalfNode;
 }
 
 }  // namespace axion::solver

@@ -49,10 +49,10 @@ AXION_HD AXION_INLINED inline lanes::Pack<Real, lanes> row_chunk(const model::Ro
 
 // block (6 x 6 in the first six rows and columns of a matrix with the given stride) += Σ_k J_kᵀ (Σ_l G_kl J_l), rows
 // J_k against one body, columns J_l against another (or the same).
-template <int rows, typename Real>
+template <typename Team, int rows, typename Real>
 AXION_HD inline void add_product(const model::Row<Real>* J, const Real* G, bool row_on_a, bool column_on_a, Real* block,
                                  int stride) {
-  constexpr int lanes = lanes::pack_lanes<Real>(kPanelWidth), parts = (kHalfNode + lanes - 1) / lanes;
+  constexpr int lanes = team::pack_lanes<Team, Real>(kPanelWidth), parts = (kHalfNode + lanes - 1) / lanes;
   lanes::for_constants<parts>([&](auto part) AXION_INLINED {
     constexpr int before = lanes * part;
     lanes::Pack<Real, lanes> J_column[rows], GJ[rows];
@@ -75,10 +75,11 @@ AXION_HD inline void add_product(const model::Row<Real>* J, const Real* G, bool 
 }
 
 // Adds Jᵀ G J of contact i.
-template <typename Real>
+template <typename Team, typename Real>
 AXION_HD inline void add_contact(const Problem<Real>& p, int i, bool row_on_a, bool column_on_a, Real* block,
                                  int stride) {
-  add_product<3>(p.w.row + p.contact_base() + 3 * i, p.w.contact_gain + 9 * i, row_on_a, column_on_a, block, stride);
+  add_product<Team, 3>(p.w.row + p.contact_base() + 3 * i, p.w.contact_gain + 9 * i, row_on_a, column_on_a, block,
+                       stride);
 }
 
 // All that acts along one coordinate of a joint of the tree as one row, Δλ = −(push + gain J Δu) in sum: the axis row,
@@ -202,70 +203,86 @@ AXION_HD inline void assemble_loop(const Problem<Real>& p, int node) {
   }
 }
 
-// K of a body's node.
+// K of body b's node before its contacts and its joint.
 template <typename Real>
-AXION_HD inline void assemble_body(const Problem<Real>& p, Scope scope, int node) {
-  AXION_ASSERT(node_size(p, node) <= kNodeSize);
-  const int b = body_of_node(p, node), stride = kNodeSize;
-  Real* K = p.w.tree.node + node * kNodeStride;
-  clear_node(K, node_size(p, node));
+AXION_HD inline void put_inertia(const Problem<Real>& p, int b, Real* K) {
+  constexpr int stride = kNodeSize;
+  clear_node(K, node_size(p, node_of_body(p, b)));
   const Real mass = matrix_mass(p, b);
   for (int r = 0; r < 3; ++r) {
     K[r * stride + r] = mass;
     for (int c = 0; c < 3; ++c) K[(3 + r) * stride + 3 + c] = p.w.I_world[b](r, c) + p.w.K_geometric[b](r, c);
   }
+}
+
+// Row k of a joint in the node of its child.
+template <typename Real>
+AXION_HD inline void put_joint_row(const NodeRow<Real>& kept, int k, Real* K) {
+  constexpr int stride = kNodeSize;
+  K[(6 + k) * stride + 6 + k] = kept.compliance;
+  Real J[6], F[6];
+  row_against(*kept.J, true, J);
+  row_against(*kept.F, true, F);
+  for (int c = 0; c < 6; ++c) {
+    K[(6 + k) * stride + c] = J[c];
+    K[c * stride + 6 + k] = -F[c];
+  }
+}
+
+// The same in both blocks between its child and its parent.
+template <typename Real>
+AXION_HD inline void couple_joint_row(const NodeRow<Real>& kept, int k, Real* upper, Real* lower) {
+  Real J[6], F[6];
+  row_against(*kept.J, false, J);
+  row_against(*kept.F, false, F);
+  for (int c = 0; c < 6; ++c) {
+    upper[(6 + k) * kPanelWidth + c] = J[c];
+    lower[c * kNodeSize + 6 + k] = -F[c];
+  }
+}
+
+// K of a body's node.
+template <typename Team, typename Real>
+AXION_HD inline void assemble_body(const Problem<Real>& p, Scope scope, int node) {
+  AXION_ASSERT(node_size(p, node) <= kNodeSize);
+  const int b = body_of_node(p, node), stride = kNodeSize;
+  Real* K = p.w.tree.node + node * kNodeStride;
+  put_inertia(p, b, K);
   for (int k = p.w.contact_start[b]; k < p.w.contact_start[b + 1]; ++k) {
     const model::Contact<Real>& c = p.w.contacts[p.w.contact_list[k]];
     const bool on_a = c.body_a == b;
-    if (in_scope(p, p.w.contact_list[k], scope)) add_contact(p, p.w.contact_list[k], on_a, on_a, K, stride);
+    if (in_scope(p, p.w.contact_list[k], scope)) add_contact<Team>(p, p.w.contact_list[k], on_a, on_a, K, stride);
   }
   const model::BodyData<Real>& body = p.m.bodies[b];
   if (body.joint < 0) return;
   for (int k = 0; k < joint_row_count(p.m, body.joint); ++k) {
-    const int row = node_row(p, p.m.joints[body.joint], k);
-    const NodeRow<Real> kept = node_row_of_body(p, row);
-    K[(6 + k) * stride + 6 + k] = kept.compliance;
-    Real J[6], F[6];
-    row_against(*kept.J, true, J);
-    row_against(*kept.F, true, F);
-    for (int c = 0; c < 6; ++c) {
-      K[(6 + k) * stride + c] = J[c];
-      K[c * stride + 6 + k] = -F[c];
-    }
+    put_joint_row(node_row_of_body(p, node_row(p, p.m.joints[body.joint], k)), k, K);
   }
 }
 
-template <typename Real>
+template <typename Team, typename Real>
 AXION_HD_CALL void assemble_node(const Problem<Real>& p, Scope scope, int node) {
   if (node < p.m.loop_count) {
     assemble_loop(p, node);
   } else {
-    assemble_body(p, scope, node);
+    assemble_body<Team>(p, scope, node);
   }
 }
 
 // Blocks between body i and body j of an earlier node: contacts, and the joint whose parent j is.
-template <typename Real>
+template <typename Team, typename Real>
 AXION_HD inline void couple_bodies(const Problem<Real>& p, Scope scope, int i, int j, Real* upper, Real* lower) {
   for (int k = p.w.contact_start[i]; k < p.w.contact_start[i + 1]; ++k) {
     const model::Contact<Real>& c = p.w.contacts[p.w.contact_list[k]];
     if ((c.body_a != j && c.body_b != j) || !in_scope(p, p.w.contact_list[k], scope)) continue;
     const bool i_is_a = c.body_a == i;
-    add_contact(p, p.w.contact_list[k], i_is_a, !i_is_a, upper, kPanelWidth);
-    add_contact(p, p.w.contact_list[k], !i_is_a, i_is_a, lower, kNodeSize);
+    add_contact<Team>(p, p.w.contact_list[k], i_is_a, !i_is_a, upper, kPanelWidth);
+    add_contact<Team>(p, p.w.contact_list[k], !i_is_a, i_is_a, lower, kNodeSize);
   }
   if (p.m.bodies[i].parent != j) return;
   const int joint = p.m.bodies[i].joint;
   for (int k = 0; k < joint_row_count(p.m, joint); ++k) {
-    const int row = node_row(p, p.m.joints[joint], k);
-    const NodeRow<Real> kept = node_row_of_body(p, row);
-    Real J[6], F[6];
-    row_against(*kept.J, false, J);
-    row_against(*kept.F, false, F);
-    for (int c = 0; c < 6; ++c) {
-      upper[(6 + k) * kPanelWidth + c] = J[c];
-      lower[c * kNodeSize + 6 + k] = -F[c];
-    }
+    couple_joint_row(node_row_of_body(p, node_row(p, p.m.joints[joint], k)), k, upper, lower);
   }
 }
 
@@ -289,18 +306,18 @@ AXION_HD inline void couple_loop(const Problem<Real>& p, int b, int loop, Real* 
 
 // Both blocks of coupling `index` between node i and an earlier one: upper (rows of i, columns of its first six
 // unknowns), lower (its first six rows, columns of i). Between two loops there is only fill.
-template <typename Real>
+template <typename Team, typename Real>
 AXION_HD_CALL void assemble_coupling(const Problem<Real>& p, Scope scope, int i, int index) {
   const int j = p.w.tree.coupling_node[index], loops = p.m.loop_count;
   Real* upper = p.w.tree.coupling_upper + index * kCouplingStride;  // [12][8]
   Real* lower = p.w.tree.coupling_lower + index * kCouplingStride;  // [6][12]
   for (int k = 0; k < kCouplingStride; ++k) upper[k] = lower[k] = 0;
   if (j >= loops) {
-    couple_bodies(p, scope, body_of_node(p, i), body_of_node(p, j), upper, lower);
+    couple_bodies<Team>(p, scope, body_of_node(p, i), body_of_node(p, j), upper, lower);
   } else if (i >= loops) {
     couple_loop(p, body_of_node(p, i), j, upper, lower);
   }
-  constexpr int lanes = lanes::pack_lanes<Real>(kPanelWidth);
+  constexpr int lanes = team::pack_lanes<Team, Real>(kPanelWidth);
   for (int k = 0; k < 6 * kNodeSize; k += lanes) {
     lanes::store_pack<lanes>(lower + k,
                              lanes::without_small<lanes>(lanes::load_pack<lanes>(lower + k), least_factor<Real>()));

@@ -84,7 +84,7 @@ AXION_HD inline void pass_rhs(const Team& team, const Problem<Real>& p, int i) {
 // Y = K⁻¹ U for the panels of node i, and z = K⁻¹ rhs, which takes a free column of the first of them.
 template <typename Real, typename Team>
 AXION_HD inline void solve_panels(const Team& team, const Problem<Real>& p, int i) {
-  constexpr int parts = panel_chunks<Real>();
+  constexpr int parts = panel_chunks<Team, Real>();
   const int size = node_size(p, i), start = p.w.tree.coupling_start[i], count = coupling_end(p, i) - start;
   const Real* K = p.w.tree.node + i * kNodeStride;
   Real* rhs = p.w.tree.node_rhs + i * kNodeSize;
@@ -96,7 +96,7 @@ AXION_HD inline void solve_panels(const Team& team, const Problem<Real>& p, int 
   team.for_each(kNodeSize, [&](int r) { first[kPanelWidth * r + kRhsColumn] = rhs[r]; });
   team.for_each(count * parts, [&](int k) {
     Real* Y = p.w.tree.coupling_upper + (start + k / parts) * kCouplingStride;
-    solve_panel(K, size, Y, k % parts, least_factor<Real>());
+    solve_panel<Team>(K, size, Y, k % parts, least_factor<Real>());
   });
   team.for_each(kNodeSize, [&](int r) { rhs[r] = first[kPanelWidth * r + kRhsColumn]; });
 }
@@ -104,7 +104,7 @@ AXION_HD inline void solve_panels(const Team& team, const Problem<Real>& p, int 
 // Eliminates node i: Y_j = K⁻¹ U_j, then A_pq −= L_p Y_q and rhs_p −= L_p z for all p, q that it meets.
 template <typename Real, typename Team>
 AXION_HD_CALL void eliminate_node(const Team& team, const Problem<Real>& p, int i) {
-  constexpr int rows = product_rows<Real>(), tasks = 6 / rows;
+  constexpr int rows = product_rows<Team>(), tasks = 6 / rows;
   const int start = p.w.tree.coupling_start[i], count = coupling_end(p, i) - start;
   factorise_node(team, p, i);
   solve_panels(team, p, i);
@@ -113,10 +113,10 @@ AXION_HD_CALL void eliminate_node(const Team& team, const Problem<Real>& p, int 
     const int row_node = p.w.tree.coupling_node[row_index];
     const Block<Real> target = node_block(p, row_node, p.w.tree.coupling_node[column_index]);
     Real* rhs = column_index == start ? p.w.tree.node_rhs + row_node * kNodeSize + r : nullptr;
-    subtract_product<rows>(p.w.tree.coupling_lower + row_index * kCouplingStride + r * kNodeSize,
-                           p.w.tree.coupling_upper + column_index * kCouplingStride,
-                           target.data == nullptr ? nullptr : target.data + r * target.stride, target.stride, rhs,
-                           least_factor<Real>());
+    subtract_product<Team, rows>(p.w.tree.coupling_lower + row_index * kCouplingStride + r * kNodeSize,
+                                 p.w.tree.coupling_upper + column_index * kCouplingStride,
+                                 target.data == nullptr ? nullptr : target.data + r * target.stride, target.stride, rhs,
+                                 least_factor<Real>());
   });
 }
 
@@ -142,10 +142,10 @@ AXION_HD inline void factorise_and_solve(const Team& team, const Problem<Real>& 
                                          const TreeRhs<Real>& rhs) {
   const int first = first_node(p.m, scope), count = node_count(p.m) - first;
   team.for_each(count, [&](int k) {
-    assemble_node(p, scope, first + k);
+    assemble_node<Team>(p, scope, first + k);
     assemble_rhs(p, rhs, scope, first + k);
     for (int i = p.w.tree.coupling_start[first + k]; i < coupling_end(p, first + k); ++i) {
-      assemble_coupling(p, scope, first + k, i);
+      assemble_coupling<Team>(p, scope, first + k, i);
     }
   });
   for (int i = node_count(p.m) - 1; i >= first; --i) eliminate_node(team, p, i);

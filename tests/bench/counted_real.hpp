@@ -97,16 +97,7 @@ inline CountedReal hypot(CountedReal a, CountedReal b) {
 }
 }  // namespace std
 
-#include "engine/lanes/pack.hpp"
 #include "engine/team/serial_team.hpp"
-
-namespace axion::lanes {
-// Packs of one number, as in CUDA.
-template <>
-constexpr int pack_lanes<bench::CountedReal>(int most) {
-  return most < 1 ? most : 1;
-}
-}  // namespace axion::lanes
 
 namespace axion::bench {
 
@@ -129,6 +120,9 @@ inline std::array<std::int64_t, 4> rounds{};
 
 class CountingTeam {
  public:
+  static constexpr int kVectorBytes = 0;  // packs of one number, as a GPU's threads have them
+  static constexpr bool kSharesByWarp = false;
+
   template <typename Body>
   void for_each(int count, Body&& body) const {
     const Booking booking(tally_of<std::remove_cvref_t<Body>>(), count);

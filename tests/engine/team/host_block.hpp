@@ -14,6 +14,9 @@ namespace axion::testing {
 
 class HostBlock {
  public:
+  static constexpr int kVectorBytes = axion::kVectorBytes;
+  static constexpr bool kSharesByWarp = false;
+
   HostBlock(std::barrier<>& barrier, int thread, int threads)
       : barrier_(&barrier), thread_(thread), threads_(threads) {}
   int thread() const { return thread_; }
@@ -28,6 +31,9 @@ class HostBlock {
 // The same in warps whose threads vote, as a CUDA block's do.
 class VotingBlock : public HostBlock {
  public:
+  static constexpr int kVectorBytes = 0;
+  static constexpr bool kSharesByWarp = true;
+
   VotingBlock(const HostBlock& block, std::vector<char>& flags) : HostBlock(block), flags_(&flags) {}
   unsigned ballot(bool flag) const {
     (*flags_)[thread()] = flag ? 1 : 0;

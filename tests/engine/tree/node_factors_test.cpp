@@ -85,8 +85,8 @@ TYPED_TEST(NodeFactors, solve_one_column_and_panels_of_any_size_of_node) {
     solver::solve_column(node.K.data(), size, b.data());
     solver::solve_column(reversed.K.data(), size, other.data());
     EXPECT_EQ(b, other) << "of " << size << ": the order of a team's loop";
-    for (int part = 0; part < solver::panel_chunks<Real>(); ++part) {
-      solver::solve_panel(node.K.data(), size, panel.data(), part, Real(0));
+    for (int part = 0; part < solver::panel_chunks<team::SerialTeam, Real>(); ++part) {
+      solver::solve_panel<team::SerialTeam>(node.K.data(), size, panel.data(), part, Real(0));
     }
     for (int r = 0; r < kNodeSize; ++r) {
       if (r < padded) {
@@ -122,8 +122,8 @@ TYPED_TEST(NodeFactors, leave_no_number_below_the_least) {
   node.template factorise<team::SerialTeam>(kHalfNode);
   std::vector<Real> panel(kNodeSize * kPanelWidth, Real(1e-12));
   panel[0] = panel[kPanelWidth + 1] = Real(-1e-12), panel[2] = Real(1);
-  for (int part = 0; part < solver::panel_chunks<Real>(); ++part) {
-    solver::solve_panel(node.K.data(), kHalfNode, panel.data(), part, Real(1e-9));
+  for (int part = 0; part < solver::panel_chunks<team::SerialTeam, Real>(); ++part) {
+    solver::solve_panel<team::SerialTeam>(node.K.data(), kHalfNode, panel.data(), part, Real(1e-9));
   }
   for (int i = 0; i < kHalfNode * kPanelWidth; ++i) {
     EXPECT_EQ(panel[i], i == 2 ? Real(1) / Real(2 * kHalfNode) : Real(0)) << i;
@@ -136,8 +136,8 @@ void expect_product(Draw&& draw, bool has_block, bool has_rhs) {
   const std::vector<Real> L = draw(rows * kNodeSize), Y = draw(kNodeSize * kPanelWidth);
   const std::vector<Real> before = draw(rows * kNodeSize), rhs_before = draw(rows);
   std::vector<Real> block = before, rhs = rhs_before;
-  solver::subtract_product<rows, first>(L.data(), Y.data(), has_block ? block.data() : nullptr, kNodeSize,
-                                        has_rhs ? rhs.data() : nullptr, Real(0));
+  solver::subtract_product<team::SerialTeam, rows, first>(L.data(), Y.data(), has_block ? block.data() : nullptr,
+                                                          kNodeSize, has_rhs ? rhs.data() : nullptr, Real(0));
   for (int r = 0; r < rows; ++r) {
     for (int c = 0; c < kNodeSize; ++c) {
       double exact = before[kNodeSize * r + c];
@@ -195,13 +195,13 @@ void expect_chunk_of_numbers(const std::vector<Real>& from) {
 
 TYPED_TEST(NodeFactors, chunks_of_every_width_do_what_numbers_do) {
   const std::vector<TypeParam> numbers = this->draw(17);
-  constexpr int widest = lanes::pack_lanes<TypeParam>(8);  // of this instruction set
+  constexpr int widest = team::pack_lanes<team::SerialTeam, TypeParam>(8);  // of this instruction set
   lanes::for_constants<4>([&](auto k) {
     if constexpr (1 << k <= widest) expect_chunk_of_numbers<(1 << k)>(numbers);
   });
   for (const int most : {1, 2, 4, 8}) {
-    EXPECT_LE(lanes::pack_lanes<TypeParam>(most), most);
-    EXPECT_EQ(most % lanes::pack_lanes<TypeParam>(most), 0);
+    EXPECT_LE(team::pack_lanes<team::SerialTeam, TypeParam>(most), most);
+    EXPECT_EQ(most % team::pack_lanes<team::SerialTeam, TypeParam>(most), 0);
   }
 }
 
