@@ -63,7 +63,7 @@ struct ContactWarmStart {
 struct StepRecord {
   int newton_iterations, linear_iterations, line_search_steps, sweep_rounds, contact_sweeps, contact_count;
   std::uint32_t outcome;
-  JointMode joint_mode;  // that the step ended in: a fallback changes it
+  JointMode joint_mode;          // that the step ended in: a fallback changes it
   float residual[5];             // m/s or rad/s: dynamics, joint, contact, friction, control
   float residual_normalised[5];  // in multiples of the tolerance
   float max_penetration, max_joint_error;
