@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
-# From a fresh clone on Debian 12 to every test run: install, configure, build, test. Exit code 0 when all pass.
+# From a fresh clone on Debian 12 to every test run: install, configure, build, test; then clang-tidy, and a choice of
+# the tests under sanitizers. Prints what each stage took. Exit code 0 when all pass.
 #
-# Usage: deploy/test.sh [preset]      a preset of CMakePresets.json; `release` is what users build
+# Usage: deploy/test.sh [preset]      a preset of CMakePresets.json; `release` is what users build. Another preset is
+#                                     configured, built and tested alone: all of its tests, and neither clang-tidy
+#                                     nor other builds
 # Environment: AXION_JOBS (parallel jobs, default the number of cores)
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -10,7 +13,52 @@ preset="${1:-release}"
 jobs="${AXION_JOBS:-$(nproc)}"
 venv="build/venv"
 
-stage() { printf '\n== %s (%s)\n' "$1" "$(date -u +%H:%M:%S)"; }
+# ---- Which tests run under sanitizers (tests/README.md says why) ----------------------------------------------------
+asan_tests=(
+  server_access_test server_rpc_test server_schedule_test
+  backend_requests_test backend_snapshot_test backend_state_test backend_steps_test backend_thread_pool_test
+  collide_robust_test convex_hull_test mesh_files_test mjcf_hostile_test urdf_hostile_test validate_scene_test
+)
+tsan_tests=(backend_thread_pool_test server_access_test server_rpc_test server_schedule_test)
+
+# ---- Stages ---------------------------------------------------------------------------------------------------------
+stage_names=()
+stage_seconds=()
+stage_start=0
+end_stage() {
+  [ ${#stage_names[@]} -gt ${#stage_seconds[@]} ] || return 0
+  stage_seconds+=($((SECONDS - stage_start)))
+  printf -- '-- %s: %d s\n' "${stage_names[-1]}" "${stage_seconds[-1]}"
+}
+stage() {
+  end_stage
+  printf '\n== %s (%s)\n' "$1" "$(date -u +%H:%M:%S)"
+  stage_names+=("$1")
+  stage_start=$SECONDS
+}
+summary() {
+  local code=$?
+  end_stage
+  printf '\n== Stages, in seconds\n'
+  for k in "${!stage_names[@]}"; do printf '%6d  %s\n' "${stage_seconds[$k]}" "${stage_names[$k]}"; done
+  if [ "$code" -eq 0 ]; then
+    printf '%6d  all: passed\n' "$SECONDS"
+  else
+    printf '%6d  all: FAILED in "%s"\n' "$SECONDS" "${stage_names[-1]}"
+  fi
+}
+trap summary EXIT
+
+# Builds tests under a preset and runs them: sanitized PRESET TEST...
+sanitized() {
+  local name="$1"
+  shift
+  stage "Build, $name"
+  cmake --preset "$name" -DAXION_PYTHON=
+  cmake --build --preset "$name" --parallel "$jobs" --target "$@"
+  stage "Tests, $name"
+  ctest --preset "$name" --parallel "$jobs" --no-tests=error -R "^($(IFS='|' && echo "$*"))\."
+}
 
 stage "Debian packages"
 deploy/setup.sh test
@@ -28,3 +76,11 @@ cmake --build --preset "$preset" --parallel "$jobs"
 
 stage "Tests"
 ctest --preset "$preset" --parallel "$jobs"
+
+[ "$preset" = release ] || exit 0
+
+stage "clang-tidy"
+tests/architecture/check_tidy.py --build "build/$preset" --jobs "$jobs"
+
+sanitized asan-ubsan "${asan_tests[@]}"
+sanitized tsan "${tsan_tests[@]}"

@@ -9,6 +9,7 @@
 #include "absl/flags/parse.h"
 #include "absl/flags/reflection.h"
 #include "absl/flags/usage.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "clients/cli/commands.hpp"
 #include "clients/cli/flags.hpp"
@@ -103,7 +104,8 @@ absl::Status check_flags(int argc, char** argv) {
     const std::string value(equals == std::string_view::npos ? argv[++i] : word.substr(equals + 1));
     std::string error;
     if (!flag->ParseFrom(value, &error)) {
-      return usage_error("--" + name + "=" + value + " is no value of this flag" + (error.empty() ? "" : ": " + error));
+      return usage_error(
+          absl::StrCat("--", name, "=", value, " is no value of this flag", error.empty() ? "" : ": ", error));
     }
   }
   return absl::OkStatus();

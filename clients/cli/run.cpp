@@ -70,6 +70,7 @@ absl::Status record(const client::Batch& batch, const std::vector<double>& contr
       return result.status();
     }
     std::vector<double> times;
+    times.reserve(count);
     for (int i = 0; i < count; ++i) {
       times.push_back(result->time()[0] - batch.dt() * plan.record_every * (count - 1 - i));
     }

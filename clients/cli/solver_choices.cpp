@@ -50,9 +50,11 @@ absl::Status set_choice(const FieldDescriptor& field, const std::string& word, v
 absl::Status set_solver_option(const std::string& name, const std::string& word, v1::SolverOptions& options) {
   const FieldDescriptor* field = v1::SolverOptions::descriptor()->FindFieldByName(name);
   if (field == nullptr) {
+    const auto* options_type = v1::SolverOptions::descriptor();
     std::vector<std::string> names;
-    for (int i = 0; i < v1::SolverOptions::descriptor()->field_count(); ++i) {
-      names.push_back(v1::SolverOptions::descriptor()->field(i)->name());
+    names.reserve(options_type->field_count());
+    for (int i = 0; i < options_type->field_count(); ++i) {
+      names.push_back(options_type->field(i)->name());
     }
     return usage_error(absl::StrCat("there is no option '", name, "'; there are ", absl::StrJoin(names, ", ")));
   }

@@ -22,8 +22,8 @@ DType precision_of(const BatchSpec& spec) {
 }
 
 std::vector<int> pose_quaternions(int body_count) {
-  std::vector<int> columns;
-  for (int b = 0; b < body_count; ++b) columns.push_back(7 * b + 3);
+  std::vector<int> columns(body_count);
+  for (int b = 0; b < body_count; ++b) columns[b] = 7 * b + 3;
   return columns;
 }
 

@@ -4,7 +4,7 @@ namespace axion::backend {
 
 ThreadPool::ThreadPool(int thread_count) {
   for (int worker = 1; worker < thread_count; ++worker) {
-    threads_.emplace_back([this, worker](std::stop_token stop) { work(stop, worker); });
+    threads_.emplace_back([this, worker](const std::stop_token& stop) { work(stop, worker); });
   }
 }
 
@@ -31,7 +31,7 @@ void ThreadPool::run(int count, const Task& task) {
   task_ = nullptr;
 }
 
-void ThreadPool::work(std::stop_token stop, int worker) {
+void ThreadPool::work(const std::stop_token& stop, int worker) {
   std::uint64_t seen = 0;
   std::unique_lock lock(mutex_);
   while (wake_.wait(lock, stop, [&] { return round_ != seen; })) {

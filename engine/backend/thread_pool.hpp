@@ -29,7 +29,7 @@ class ThreadPool {
   void run(int count, const Task& task);
 
  private:
-  void work(std::stop_token stop, int worker);
+  void work(const std::stop_token& stop, int worker);
   void take_tasks(int worker);
 
   std::mutex mutex_;

@@ -125,6 +125,7 @@ double distance_to_triangle(const Vec& p, const Vec& a, const Vec& b, const Vec&
 
 std::vector<Vec> chosen_of(const std::vector<Vec>& points, const std::vector<int>& chosen) {
   std::vector<Vec> part;
+  part.reserve(chosen.size());
   for (int i : chosen) part.push_back(points[static_cast<std::size_t>(i)]);
   return part;
 }
@@ -252,6 +253,7 @@ Result<ConvexHull> convex_hull(const std::vector<Vec3d>& points, int most_vertic
   const double extent = std::max({high.x - low.x, high.y - low.y, high.z - low.z});
   if (!(extent > 1e-9)) return flat();
   std::vector<Vec> scaled;
+  scaled.reserve(points.size());
   for (const Vec3d& p : points) scaled.push_back((1 / extent) * (to_vec3(p) - middle));
 
   const Triangulation full(scaled);

@@ -15,6 +15,7 @@ namespace {
 
 std::string known_fields(bool with_snapshot) {
   std::vector<std::string> names;
+  names.reserve(kFieldCount + 1);
   for (int field = 0; field < kFieldCount; ++field) names.emplace_back(field_name(static_cast<Field>(field)));
   if (with_snapshot) names.emplace_back(kSnapshotName);
   return known_names(names);

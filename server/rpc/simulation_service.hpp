@@ -57,6 +57,8 @@ class SimulationService final {
   // Streams read nothing more and end, with UNAVAILABLE, after their pending answers.
   void begin_drain() ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // Named as in the service's definition.
+  // NOLINTBEGIN(readability-identifier-naming)
   void GetServerInfo(UnaryCall* call, const v1::GetServerInfoRequest* request, v1::ServerInfo* response);
 
   // model_methods.cpp
@@ -82,6 +84,7 @@ class SimulationService final {
   void SetState(UnaryCall* call, const v1::SetStateRequest* request, v1::SetStateResponse* response);
   void GetContacts(UnaryCall* call, const v1::GetContactsRequest* request, v1::GetContactsResponse* response);
   void GetSolverStats(UnaryCall* call, const v1::GetSolverStatsRequest* request, v1::GetSolverStatsResponse* response);
+  // NOLINTEND(readability-identifier-naming)
 
  private:
   friend class StepStreamReactor;
