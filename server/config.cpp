@@ -22,6 +22,14 @@ ABSL_FLAG(std::int64_t, max_models, 1024, "Most models held.");
 ABSL_FLAG(std::int64_t, max_connections, 0,
           "Most connections of clients. 0: three quarters of what the limit of open files allows, at most 16384.");
 ABSL_FLAG(double, drain_timeout_seconds, 30, "How long a drain (SIGTERM, SIGINT) may take to finish work in hand.");
+ABSL_FLAG(
+    std::string, state_dir, "",
+    "Directory of snapshots and checkpoints, for one server at a time; made where it is absent. What it has of models "
+    "and batches comes back at the start, and a drain saves all. Empty: nothing outlives the server.");
+ABSL_FLAG(
+    absl::Duration, checkpoint_interval, absl::ZeroDuration(),
+    "How often all models and batches are saved in --state_dir while the server serves, for example 60s. 0: when it "
+    "drains alone.");
 ABSL_FLAG(std::string, log_level, "info", "trace, debug, info, warning, error or off.");
 
 namespace axion::server {
@@ -71,6 +79,13 @@ absl::Status validate(const Config& config) {
   status.Update(check_range("max_models", config.limits.max_models, 1, 1'000'000));
   status.Update(check_range("max_connections", config.limits.max_connections, 0, 1'000'000));
   status.Update(validate(config.access));
+  if (const absl::Duration interval = config.checkpoint_interval; interval != absl::ZeroDuration()) {
+    const std::string value = absl::FormatDuration(interval);
+    if (interval < absl::Milliseconds(100) || interval > absl::Hours(24)) {
+      status.Update(wrong("checkpoint_interval", value, "must be 0, or from 100ms to 24h"));
+    }
+    if (config.state_dir.empty()) status.Update(wrong("checkpoint_interval", value, "wants --state_dir beside it"));
+  }
   const double drain = absl::ToDoubleSeconds(config.drain_timeout);
   if (!(drain >= 0 && drain <= 86400)) {
     status.Update(wrong("drain_timeout_seconds", absl::StrCat(drain), "must be from 0 to 86400"));
@@ -91,6 +106,8 @@ absl::StatusOr<Config> config_from_flags() {
   config.limits.max_models = absl::GetFlag(FLAGS_max_models);
   config.limits.max_connections = absl::GetFlag(FLAGS_max_connections);
   config.drain_timeout = absl::Seconds(absl::GetFlag(FLAGS_drain_timeout_seconds));
+  config.state_dir = absl::GetFlag(FLAGS_state_dir);
+  config.checkpoint_interval = absl::GetFlag(FLAGS_checkpoint_interval);
   config.access = access_from_flags();
   config.log_level = absl::GetFlag(FLAGS_log_level);
   if (absl::Status status = validate(config); !status.ok()) return status;

@@ -67,6 +67,7 @@ int fail(const std::string& message) {
 // Signals are taken by sigwait in main alone; every thread made later inherits the mask.
 sigset_t block_signals() {
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of that write, too
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);

@@ -54,7 +54,9 @@ constexpr std::array kReasons{
     schedule::reason::kInUse,        schedule::reason::kDraining,       schedule::reason::kCancelled,
     schedule::reason::kDeadline,     schedule::reason::kPrecondition,   schedule::reason::kUnsupported,
     schedule::reason::kTokenMissing, schedule::reason::kTokenMalformed, schedule::reason::kTokenUnknown,
-    schedule::reason::kDisabled,     schedule::reason::kInternal};
+    schedule::reason::kDisabled,     schedule::reason::kGivenUp,        schedule::reason::kAnswerForgotten,
+    schedule::reason::kRolledBack,   schedule::reason::kNoStore,        schedule::reason::kDiskFull,
+    schedule::reason::kDamaged,      schedule::reason::kInternal};
 
 }  // namespace
 
@@ -100,7 +102,33 @@ Metrics::Metrics(const BuildInfo& build, const std::string& device)
                        .Name("axion_rpc_duration_seconds")
                        .Help("Time of a call in the server; of a StepStream, of each of its answers.")
                        .Register(r);
+  make_checkpoint_metrics();
   make_solver_metrics();
+}
+
+void Metrics::make_checkpoint_metrics() {
+  prometheus::Registry& r = *registry_;
+  checkpoint_time_ = &gauge(r, "axion_checkpoint_time_seconds",
+                            "When all models and batches were last saved, in seconds since 1970; 0: never.");
+  checkpoint_duration_ = &gauge(r, "axion_checkpoint_duration_seconds", "How long the latest checkpoint took.");
+  checkpoint_failures_ = &counter(r, "axion_checkpoint_failures_total", "Checkpoints that could not be saved whole.");
+  restored_ = &gauge(r, "axion_restored_batches", "Batches that came back from checkpoints when the server started.");
+  restore_failures_ =
+      &gauge(r, "axion_restore_failures", "Models and batches that could not come back, and stay in the store.");
+}
+
+void Metrics::on_checkpoint(bool saved, absl::Time now, absl::Duration duration) {
+  checkpoint_duration_->Set(absl::ToDoubleSeconds(duration));
+  if (saved) {
+    checkpoint_time_->Set(absl::ToDoubleSeconds(now - absl::UnixEpoch()));
+  } else {
+    checkpoint_failures_->Increment();
+  }
+}
+
+void Metrics::on_restore(std::size_t batches, std::size_t failed) {
+  restored_->Set(static_cast<double>(batches));
+  restore_failures_->Set(static_cast<double>(failed));
 }
 
 void Metrics::make_solver_metrics() {

@@ -102,6 +102,7 @@ absl::StatusOr<schedule::StepWork> to_step(const v1::StepRequest& request, const
   work.record_every = request.record_every();
   work.request_id = request.request_id();
   if (request.has_expected_step()) work.expected_step = request.expected_step();
+  if (request.has_expected_incarnation()) work.expected_incarnation = request.expected_incarnation();
   auto worlds = worlds_of(request.world_indices(), batch);
   if (!worlds.ok()) return worlds.status();
   work.world_indices = *std::move(worlds);

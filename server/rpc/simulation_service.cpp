@@ -93,6 +93,8 @@ void SimulationService::GetServerInfo(UnaryCall* call, const v1::GetServerInfoRe
        {"mjcf", "urdf", "scene_spec", "step_stream", "initial_noise", "contacts", "solver_stats", "snapshot"}) {
     response->add_features(feature);
   }
+  response->add_features("batch_snapshot");
+  if (parts_.store != nullptr) response->add_features("snapshot_store");
   fill_time(start_time_, *response->mutable_start_time());
   call->finish(absl::OkStatus());
 }

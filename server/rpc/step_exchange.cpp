@@ -9,7 +9,7 @@ namespace {
 
 class StoredResponse final : public schedule::StepMemory {
  public:
-  explicit StoredResponse(const v1::StepResponse& response) : response_(response) {}
+  explicit StoredResponse(v1::StepResponse response) : response_(std::move(response)) {}
   std::size_t bytes() const override { return response_.ByteSizeLong(); }
   const v1::StepResponse& response() const { return response_; }
 
@@ -33,6 +33,16 @@ std::shared_ptr<const schedule::StepMemory> StepResponder::succeed(schedule::Ste
 void StepResponder::replay(const schedule::StepMemory& memory) {
   response_.CopyFrom(static_cast<const StoredResponse&>(memory).response());
   done_(absl::OkStatus());
+}
+
+std::string response_bytes(const schedule::StepMemory& memory) {
+  return static_cast<const StoredResponse&>(memory).response().SerializeAsString();
+}
+
+std::shared_ptr<const schedule::StepMemory> stored_response(const std::string& bytes) {
+  v1::StepResponse response;
+  if (!response.ParseFromString(bytes)) return nullptr;
+  return std::make_shared<const StoredResponse>(std::move(response));
 }
 
 absl::Status submit_step(const v1::StepRequest& request, v1::StepResponse& response, const schedule::Tenant& tenant,

@@ -121,6 +121,26 @@ grpc::ServerUnaryReactor* WireService::GetSolverStats(grpc::CallbackServerContex
   return serve(service_, "GetSolverStats", &SimulationService::GetSolverStats, context, request, response);
 }
 
+grpc::ServerUnaryReactor* WireService::SaveSnapshot(grpc::CallbackServerContext* context,
+                                                    const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
+  return serve(service_, "SaveSnapshot", &SimulationService::SaveSnapshot, context, request, response);
+}
+
+grpc::ServerUnaryReactor* WireService::RestoreSnapshot(grpc::CallbackServerContext* context,
+                                                       const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
+  return serve(service_, "RestoreSnapshot", &SimulationService::RestoreSnapshot, context, request, response);
+}
+
+grpc::ServerUnaryReactor* WireService::ListSnapshots(grpc::CallbackServerContext* context,
+                                                     const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
+  return serve(service_, "ListSnapshots", &SimulationService::ListSnapshots, context, request, response);
+}
+
+grpc::ServerUnaryReactor* WireService::DeleteSnapshot(grpc::CallbackServerContext* context,
+                                                      const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
+  return serve(service_, "DeleteSnapshot", &SimulationService::DeleteSnapshot, context, request, response);
+}
+
 WireStream* WireService::StepStream(grpc::CallbackServerContext* context) { return service_.StepStream(context); }
 
 }  // namespace axion::server::rpc

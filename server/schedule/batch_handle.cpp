@@ -36,30 +36,6 @@ const FieldShape* BatchInfo::find(Field field) const {
   return it == fields.end() ? nullptr : &*it;
 }
 
-namespace {
-
-std::size_t bytes_of(const Remembered& remembered) {
-  return remembered.memory == nullptr ? 0 : remembered.memory->bytes();
-}
-
-}  // namespace
-
-const Remembered* ReplayCache::find(absl::string_view request_id) const {
-  for (const auto& [id, remembered] : entries_) {
-    if (id == request_id) return &remembered;
-  }
-  return nullptr;
-}
-
-void ReplayCache::put(std::string request_id, Remembered remembered) {
-  bytes_ += bytes_of(remembered);
-  entries_.emplace_back(std::move(request_id), std::move(remembered));
-  while (entries_.size() > 1 && (entries_.size() > kMaxEntries || bytes_ > kMaxBytes)) {
-    bytes_ -= bytes_of(entries_.front().second);
-    entries_.pop_front();
-  }
-}
-
 std::size_t element_count(std::span<const std::int64_t> shape) {
   std::size_t count = 1;
   for (std::int64_t extent : shape) count *= static_cast<std::size_t>(extent);
@@ -74,6 +50,19 @@ std::vector<FieldShape> field_shapes(const Batch& batch) {
     shapes.push_back(std::move(shape));
   }
   return shapes;
+}
+
+absl::Status make_worlds(Engine& engine, BatchHandle& batch, const BatchOverrides& overrides) {
+  BatchInfo& info = batch.info;
+  auto made = engine.create_batch({info.model, info.world_count, info.dt, info.options, overrides});
+  if (!made.ok()) return from_engine(made.error());
+  batch.engine = std::move(made).value();
+  batch.carried_outcome.assign(static_cast<std::size_t>(info.world_count), kConverged);
+  info.device = engine.device().id;
+  info.memory_bytes = batch.engine->memory_bytes();
+  info.real = batch.engine->real_dtype();
+  info.fields = field_shapes(*batch.engine);
+  return absl::OkStatus();
 }
 
 absl::Status read_fields(const BatchHandle& batch, std::span<const std::int32_t> worlds,
@@ -113,9 +102,11 @@ absl::Status read_snapshots(const BatchHandle& batch, std::span<const std::int32
   return absl::OkStatus();
 }
 
-absl::Status set_worlds(BatchHandle& batch, std::span<const std::int32_t> worlds, const StateUpdate& state) {
-  if (const Status status = batch.engine->set_state(worlds, state); !status.ok())
-    return from_engine(status.error(), "state");
+absl::Status set_worlds(BatchHandle& batch, std::span<const std::int32_t> worlds, const StateUpdate& state,
+                        absl::string_view field) {
+  if (const Status status = batch.engine->set_state(worlds, state); !status.ok()) {
+    return from_engine(status.error(), field);
+  }
   for (std::size_t i = 0; !state.snapshots.empty() && i < world_count_of(worlds, batch); ++i) {
     batch.carried_outcome[static_cast<std::size_t>(world_at(worlds, i))] = kConverged;  // the snapshot has the whole
   }

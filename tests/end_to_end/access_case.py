@@ -5,6 +5,7 @@ import hashlib
 import os
 import pathlib
 import re
+import resource
 import secrets
 import signal
 import socket
@@ -104,13 +105,17 @@ def run_briefly(binary, *flags):
 class Server:
     """An axiond with a metrics page."""
 
-    def __init__(self, binary, *flags, host='127.0.0.1'):
-        self.port, self.metrics_port = free_port(), free_port()
+    def __init__(self, binary, *flags, host='127.0.0.1', port=None, max_file_bytes=None):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (max_file_bytes, max_file_bytes))
+
+        self.port, self.metrics_port = port or free_port(), free_port()
         self.address = f'127.0.0.1:{self.port}'
         self.log = tempfile.NamedTemporaryFile()
         self.process = subprocess.Popen(
             [str(binary / 'axiond'), f'--listen={host}:{self.port}', '--device=cpu', '--threads=1',
-             f'--metrics_listen=127.0.0.1:{self.metrics_port}', *map(str, flags)], stderr=self.log)
+             f'--metrics_listen=127.0.0.1:{self.metrics_port}', *map(str, flags)], stderr=self.log,
+            preexec_fn=None if max_file_bytes is None else limit)
         if not eventually(lambda: 'event=serving' in self.log_text() or self.process.poll() is not None) \
                 or self.process.poll() is not None:
             self.process.kill()
@@ -147,6 +152,11 @@ class Server:
         """Its exit code."""
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(PATIENCE_SECONDS)
+
+    def kill(self):
+        """As a machine does that fails."""
+        self.process.kill()
+        self.process.wait(PATIENCE_SECONDS)
 
     def __enter__(self):
         return self
