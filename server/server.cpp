@@ -63,6 +63,15 @@ class WithoutReflection final : public grpc::ServerBuilderOption {
   }
 };
 
+// What the process has before it does anything, and what the allocator keeps.
+constexpr std::int64_t kOwnBytes = 64 << 20;
+
+std::int64_t budget_of(std::int64_t memory, const schedule::Limits& limits) {
+  const std::size_t transport =
+      net::transport_share(static_cast<std::size_t>(memory), static_cast<std::size_t>(limits.max_message_bytes));
+  return std::max<std::int64_t>(memory - static_cast<std::int64_t>(transport) - kOwnBytes, kOwnBytes);
+}
+
 int milliseconds(absl::Duration duration) { return static_cast<int>(absl::ToInt64Milliseconds(duration)); }
 
 // How long connections may be silent, how often they may ask, how much they may ask for at once, and how old they get.
@@ -81,16 +90,22 @@ void limit_connections(const AccessConfig& config, grpc::ServerBuilder& builder)
 
 }  // namespace
 
+std::int64_t memory_limit_of(const Config& config) {
+  return config.memory_limit > 0 ? config.memory_limit : static_cast<std::int64_t>(net::process_memory());
+}
+
 observe::BuildInfo build_info() { return {AXION_VERSION, AXION_REVISION, compiled_backends()}; }
 
 Server::Server(const Config& config, std::unique_ptr<Engine> engine, std::unique_ptr<store::Store> store)
     : metrics_(build_info(), engine->device().id),
+      memory_limit_(memory_limit_of(config)),
+      memory_(std::make_shared<schedule::MemoryBudget>(budget_of(memory_limit_, config.limits))),
       store_(std::move(store)),
       registry_(config.limits, metrics_, store_ == nullptr ? random_key() : store_->key(),
                 schedule::first_sequence(store_ == nullptr ? 0 : store_->run())) {
   schedule::StepBatcherOptions options = batcher_options(config);
   if (store_ != nullptr) {
-    checkpoints_ = std::make_unique<rpc::Checkpoints>(*store_, registry_, metrics_);
+    checkpoints_ = std::make_unique<rpc::Checkpoints>(*store_, registry_, metrics_, memory_);
     options.at_end = [this](auto batches) { checkpoints_->save_at_end(batches); };
   }
   batcher_ = std::make_unique<schedule::StepBatcher>(std::move(engine), registry_, metrics_, std::move(options));
@@ -116,9 +131,9 @@ absl::Status Server::check_access(const Config& config) {
   auto admission = rpc::Admission::create(*credentials_, config.access.disable_methods);
   if (!admission.ok()) return admission.status();
   admission_ = std::make_unique<rpc::Admission>(*std::move(admission));
-  service_ = std::make_unique<rpc::SimulationService>(rpc::ServiceParts{registry_, *batcher_, *compiler_, metrics_,
-                                                                        config.limits, build_info(), *admission_,
-                                                                        *disk_, store_.get(), checkpoints_.get()});
+  service_ = std::make_unique<rpc::SimulationService>(
+      rpc::ServiceParts{registry_, *batcher_, *compiler_, metrics_, config.limits, build_info(), *admission_, memory_,
+                        *disk_, store_.get(), checkpoints_.get()});
   wire_ = std::make_unique<rpc::WireService>(*service_);
   return absl::OkStatus();
 }
@@ -187,7 +202,8 @@ absl::Status Server::listen(const Config& config) {
   // gRPC buffers a message whole before it looks at its length, and a length goes up to 4 GB. When all that is buffered
   // passes this share, calls that hold some end with RESOURCE_EXHAUSTED.
   grpc::ResourceQuota quota("axiond");
-  quota.Resize(net::transport_share(net::process_memory(), static_cast<std::size_t>(config.limits.max_message_bytes)));
+  quota.Resize(net::transport_share(static_cast<std::size_t>(memory_limit_),
+                                    static_cast<std::size_t>(config.limits.max_message_bytes)));
   builder.SetResourceQuota(quota);
   builder.RegisterService(wire_.get());
   grpc_ = builder.BuildAndStart();
@@ -201,6 +217,7 @@ absl::Status Server::listen(const Config& config) {
     return absl::ResourceExhaustedError(absl::StrCat("--max_connections=", wanted, ": the limit of open files, ", limit,
                                                      ", leaves ", share, " connections; raise it (ulimit -n)"));
   }
+  metrics_.watch_memory(memory_);
   if (!config.metrics_listen.empty()) {
     const std::size_t scrapers = std::min<std::size_t>(kMaxScrapers, (limit - open - share) / 2);
     if (absl::Status status = listen_for_scrapers(config.metrics_listen, scrapers); !status.ok()) return status;

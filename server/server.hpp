@@ -3,6 +3,7 @@
 // Serving starts in start() and ends in drain() or the destructor. One thread at a time calls these.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -36,6 +37,9 @@ namespace axion::server {
 
 // Version, revision, compiled backends.
 observe::BuildInfo build_info();
+
+// Bytes of memory that a server of this configuration may take.
+std::int64_t memory_limit_of(const Config& config);
 
 class Server {
  public:
@@ -73,7 +77,9 @@ class Server {
   observe::Metrics metrics_;
   std::unique_ptr<access::Credentials> credentials_;  // reports to the metrics
   std::unique_ptr<rpc::Admission> admission_;
-  std::unique_ptr<store::Store> store_;  // none: nothing is kept
+  std::int64_t memory_limit_;                       // bytes of all
+  std::shared_ptr<schedule::MemoryBudget> memory_;  // what the transport leaves of them
+  std::unique_ptr<store::Store> store_;             // none: nothing is kept
   schedule::Registry registry_;
   std::unique_ptr<rpc::Checkpoints> checkpoints_;  // with a store
   std::unique_ptr<schedule::StepBatcher> batcher_;

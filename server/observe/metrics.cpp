@@ -77,6 +77,13 @@ Metrics::Metrics(const BuildInfo& build, const std::string& device)
                      .Name("axion_device_memory_bytes")
                      .Help("Device memory: used by batches, and the capacity for them.")
                      .Register(r);
+  auto& budget =
+      prometheus::BuildGauge()
+          .Name("axion_memory_bytes")
+          .Help("The machine's memory that requests, answers, models and batches hold, and the limit for it.")
+          .Register(r);
+  budget_used_ = &budget.Add({{"kind", "used"}});
+  budget_limit_ = &budget.Add({{"kind", "limit"}});
   memory_used_ = &memory.Add({{"device", device}, {"kind", "used"}});
   memory_capacity_ = &memory.Add({{"device", device}, {"kind", "capacity"}});
 
@@ -169,8 +176,14 @@ void Metrics::serve(net::Listener listener, std::size_t max_visitors) {
 
 std::string Metrics::page() const {
   const double missing = static_cast<double>(dropped_log_lines()) - log_lines_dropped_->Value();
+  if (budget_ != nullptr) budget_used_->Set(static_cast<double>(budget_->used()));
   if (missing > 0) log_lines_dropped_->Increment(missing);
   return prometheus::TextSerializer().Serialize(registry_->Collect());
+}
+
+void Metrics::watch_memory(std::shared_ptr<const schedule::MemoryBudget> memory) {
+  budget_ = std::move(memory);
+  budget_limit_->Set(static_cast<double>(budget_->limit()));
 }
 
 void Metrics::on_connections(std::size_t open, std::size_t turned_away) {

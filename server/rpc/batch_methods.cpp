@@ -93,6 +93,7 @@ absl::StatusOr<SimulationService::Work> SimulationService::prepare_batch(const s
 
   auto handle = std::make_shared<schedule::BatchHandle>();
   handle->reservation = *std::move(reservation);
+  handle->memory = memory();
   schedule::BatchInfo& info = handle->info;
   info.tenant = tenant.name;
   info.model_name = (*record)->name;
@@ -158,6 +159,7 @@ void SimulationService::DeleteBatch(UnaryCall* call, const v1::DeleteBatchReques
                                          parts_.registry.remove_batch(*handle);
                                          handle->engine.reset();
                                          handle->reservation = {};
+                                         handle->memory = {};
                                          finish_when_forgotten(
                                              call, [this, tenant = handle->info.tenant, name = handle->info.name] {
                                                parts_.checkpoints->forget_batch(tenant, name);

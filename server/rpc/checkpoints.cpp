@@ -6,6 +6,7 @@
 #include "spdlog/spdlog.h"
 
 #include "server/observe/logging.hpp"
+#include "server/rpc/scene_conversion.hpp"
 #include "server/schedule/failure.hpp"
 
 namespace axion::server::rpc {
@@ -18,8 +19,9 @@ std::string logged(const absl::Status& status) { return observe::log_text(std::s
 
 }  // namespace
 
-Checkpoints::Checkpoints(store::Store& store, schedule::Registry& registry, observe::Metrics& metrics)
-    : store_(store), registry_(registry), metrics_(metrics) {}
+Checkpoints::Checkpoints(store::Store& store, schedule::Registry& registry, observe::Metrics& metrics,
+                         std::shared_ptr<schedule::MemoryBudget> memory)
+    : store_(store), registry_(registry), metrics_(metrics), memory_(std::move(memory)) {}
 
 void Checkpoints::restore_all(schedule::StepBatcher& batcher) {
   const absl::Time start = absl::Now();
@@ -57,8 +59,13 @@ absl::Status Checkpoints::restore_model(const store::Item& item) {
   if (!found.ok()) return found.status();
   auto model = compile_model(found->scene);
   if (!model.ok()) return schedule::from_engine(model.error(), "scene");
-  absl::Status status = registry_.restore_model(item.tenant, item.name, std::move(found->content),
-                                                std::move(model).value(), item.create_time);
+  schedule::MemoryHold memory(memory_);
+  v1::Model description;
+  fill_model({item.name, model.value(), {}, item.create_time}, description);
+  absl::Status status = memory.grow(model_bytes(description, found->content), "the model");
+  if (!status.ok()) return status;
+  status = registry_.restore_model(item.tenant, item.name, std::move(found->content), std::move(model).value(),
+                                   item.create_time, std::move(memory));
   absl::MutexLock lock(&mutex_);
   if (status.ok()) saved_models_.insert(item.name);
   return status;
@@ -72,6 +79,7 @@ absl::Status Checkpoints::restore_batch(const store::Item& item, schedule::StepB
   auto handle = handle_of(saved->head, **model, item.tenant);
   if (!handle.ok()) return handle.status();
   schedule::BatchHandle& batch = **handle;
+  batch.memory = schedule::MemoryHold(memory_);
   batch.info.name = item.name;
   batch.info.create_time = item.create_time;
   // Runs of a server are numbered upwards, so a number is never taken twice.

@@ -36,7 +36,8 @@ namespace axion::server::rpc {
 class Checkpoints {
  public:
   // All outlive it.
-  Checkpoints(store::Store& store, schedule::Registry& registry, observe::Metrics& metrics);
+  Checkpoints(store::Store& store, schedule::Registry& registry, observe::Metrics& metrics,
+              std::shared_ptr<schedule::MemoryBudget> memory);
 
   // Compiles the models and makes the batches that the store has. What cannot come back is logged and stays there.
   void restore_all(schedule::StepBatcher& batcher) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -73,6 +74,7 @@ class Checkpoints {
   store::Store& store_;
   schedule::Registry& registry_;
   observe::Metrics& metrics_;
+  std::shared_ptr<schedule::MemoryBudget> memory_;
   schedule::CancelFlag stopping_;
   absl::flat_hash_map<std::string, std::shared_ptr<Reading>> readings_;  // of save_all alone
   bool restored_ = false;  // what the store has was looked at, so that what is not there has ended

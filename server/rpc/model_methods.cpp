@@ -81,6 +81,14 @@ absl::StatusOr<import::ImportedScene> scene_of(const v1::CreateModelRequest& req
   return invalid_field("source", "is absent; give mjcf, urdf or scene");
 }
 
+// What reading a scene takes besides the message: a document's tree is many times its text.
+std::int64_t reading_bytes(const v1::CreateModelRequest& request) {
+  std::size_t bytes = 24 * (request.mjcf().size() + request.urdf().size());
+  for (const auto& [name, content] : request.assets()) bytes += 3 * content.size();
+  if (request.has_scene()) bytes += 3 * request.scene().SpaceUsedLong();
+  return static_cast<std::int64_t>(bytes);
+}
+
 // Names of models are all as long as this one.
 constexpr absl::string_view kNameOfAModel = "models/0123456789abcdef";
 
@@ -116,13 +124,20 @@ absl::StatusOr<std::shared_ptr<const schedule::ModelRecord>> SimulationService::
   v1::Model description;
   fill_model(described, description);
   if (absl::Status fits = check_page(description.ByteSizeLong(), parts_.limits); !fits.ok()) return fits;
-  return parts_.registry.add_model(tenant, std::move(content), std::move(model).value(), parts_.batcher.now());
+  schedule::MemoryHold memory = this->memory();
+  if (absl::Status fits = memory.grow(model_bytes(description, content), "the model"); !fits.ok()) return fits;
+  return parts_.registry.add_model(tenant, std::move(content), std::move(model).value(), parts_.batcher.now(),
+                                   std::move(memory));
 }
 
 void SimulationService::CreateModel(UnaryCall* call, const v1::CreateModelRequest* request, v1::Model* response) {
   const absl::Status status = parts_.compiler.submit(call->call().client, [this, call, request, response] {
     const absl::Status gone = schedule::abandoned(call->call(), parts_.batcher.now());
-    call->finish(gone.ok() ? create_model(call->tenant(), *request, *response) : gone);
+    if (!gone.ok()) return call->finish(gone);
+    schedule::MemoryHold reading = memory();
+    absl::Status made = reading.grow(reading_bytes(*request), "reading the scene");
+    if (made.ok()) made = schedule::guarded([&] { return create_model(call->tenant(), *request, *response); });
+    call->finish(made);
   });
   if (!status.ok()) call->finish(status);
 }

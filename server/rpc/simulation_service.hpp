@@ -28,6 +28,7 @@
 #include "server/rpc/checkpoints.hpp"
 #include "server/rpc/unary_call.hpp"
 #include "server/schedule/limits.hpp"
+#include "server/schedule/memory_budget.hpp"
 #include "server/schedule/registry.hpp"
 #include "server/schedule/resource_ids.hpp"
 #include "server/schedule/step_batcher.hpp"
@@ -46,6 +47,7 @@ struct ServiceParts {
   schedule::Limits limits;
   observe::BuildInfo build;
   const Admission& admission;
+  std::shared_ptr<schedule::MemoryBudget> memory;
   schedule::Worker& disk;              // what waits for the disk
   store::Store* store = nullptr;       // none: nothing is kept
   Checkpoints* checkpoints = nullptr;  // with a store
@@ -60,6 +62,7 @@ class SimulationService final {
   explicit SimulationService(const ServiceParts& parts);
   observe::Metrics& metrics() { return parts_.metrics; }
   const Admission& admission() const { return parts_.admission; }
+  schedule::MemoryHold memory() const { return schedule::MemoryHold(parts_.memory); }
 
   // Streams read nothing more and end, with UNAVAILABLE, after their pending answers.
   void begin_drain() ABSL_LOCKS_EXCLUDED(mutex_);

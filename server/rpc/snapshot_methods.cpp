@@ -91,6 +91,11 @@ void SimulationService::SaveSnapshot(UnaryCall* call, const v1::SaveSnapshotRequ
   auto model = parts_.registry.find_model(call->tenant(), "batch", (*batch)->info.model_name);
   if (!model.ok()) return call->finish(model.status());
 
+  // The worlds, the parts that they become, and the content.
+  const std::int64_t copies = request->return_content() ? 4 : 2;
+  if (absl::Status fits = call->memory().grow(copies * (*batch)->info.memory_bytes, "the snapshot"); !fits.ok()) {
+    return call->finish(fits);
+  }
   auto job = std::make_unique<schedule::Job>();
   job->call = call->call();
   job->batch = *std::move(batch);
@@ -99,13 +104,18 @@ void SimulationService::SaveSnapshot(UnaryCall* call, const v1::SaveSnapshotRequ
       // The device's thread reads; the disk is waited for elsewhere.
       .run =
           [this, call, request, response, model = *std::move(model)](Engine&, schedule::BatchHandle* handle) {
-            auto read = save_batch(*handle);
+            absl::StatusOr<SavedBatch> read = schedule::out_of_memory();
+            schedule::guarded([&] {
+              read = save_batch(*handle);
+              return absl::OkStatus();
+            }).IgnoreError();
             if (!read.ok()) return call->finish(read.status());
             auto saved = std::make_shared<SavedBatch>(*std::move(read));
             const absl::Status status =
                 parts_.disk.submit(call->call().client, [this, call, request, response, model, saved] {
                   *saved->head.mutable_model() = to_stored(*model);
-                  call->finish(keep_snapshot(call->tenant(), *request, std::move(*saved), *response));
+                  call->finish(schedule::guarded(
+                      [&] { return keep_snapshot(call->tenant(), *request, std::move(*saved), *response); }));
                 });
             if (!status.ok()) call->finish(status);
           },
@@ -176,7 +186,13 @@ void SimulationService::RestoreSnapshot(UnaryCall* call, const v1::RestoreSnapsh
   const absl::Status status = parts_.compiler.submit(call->call().client, [this, call, request, response] {
     absl::Status gone = schedule::abandoned(call->call(), parts_.batcher.now());
     if (!gone.ok()) return call->finish(gone);
-    auto found = find_snapshot(call->tenant(), *request);
+    absl::Status fits = call->memory().grow(4 * static_cast<std::int64_t>(request->content().size()), "the snapshot");
+    if (!fits.ok()) return call->finish(fits);
+    absl::StatusOr<SavedBatch> found = schedule::out_of_memory();
+    schedule::guarded([&] {
+      found = find_snapshot(call->tenant(), *request);
+      return absl::OkStatus();
+    }).IgnoreError();
     if (!found.ok()) return call->finish(found.status());
     auto saved = std::make_shared<const SavedBatch>(*std::move(found));
     if (request->batch().empty()) {
@@ -219,6 +235,7 @@ void SimulationService::restore_into_new(UnaryCall* call, const std::shared_ptr<
   auto reservation = parts_.registry.reserve_worlds(call->tenant(), saved->head.world_count());
   if (!reservation.ok()) return call->finish(reservation.status());
   (*handle)->reservation = *std::move(reservation);
+  (*handle)->memory = memory();
   on_device(call, nullptr, schedule::Effect::kChanges,
             [this, batch = *std::move(handle), saved, field, response](Engine& engine, schedule::BatchHandle*) {
               absl::Status status = schedule::make_worlds(engine, *batch, {});
@@ -271,7 +288,7 @@ void SimulationService::on_disk(UnaryCall* call, std::function<absl::Status()> w
   if (parts_.store == nullptr) return call->finish(no_store());
   const absl::Status status = parts_.disk.submit(call->call().client, [this, call, work = std::move(work)] {
     const absl::Status gone = schedule::abandoned(call->call(), parts_.batcher.now());
-    call->finish(gone.ok() ? work() : gone);
+    call->finish(gone.ok() ? schedule::guarded(work) : gone);
   });
   if (!status.ok()) call->finish(status);
 }

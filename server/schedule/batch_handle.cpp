@@ -10,6 +10,8 @@
 namespace axion::server::schedule {
 namespace {
 
+constexpr int kManyWorlds = 16;
+
 constexpr std::array kAllFields{
     Field::kBodyPose, Field::kBodyVelocity, Field::kJointPosition, Field::kJointVelocity, Field::kJointImpulse,
     Field::kControl,  Field::kContactCount, Field::kOutcome,       Field::kTime,          Field::kStepIndex};
@@ -54,6 +56,14 @@ std::vector<FieldShape> field_shapes(const Batch& batch) {
 
 absl::Status make_worlds(Engine& engine, BatchHandle& batch, const BatchOverrides& overrides) {
   BatchInfo& info = batch.info;
+  const bool counted = engine.device().kind == "cpu";
+  if (counted && info.world_count > kManyWorlds) {
+    // What one world takes, so that what does not fit is not made.
+    const auto one = engine.create_batch({info.model, 1, info.dt, info.options, {}});
+    if (!one.ok()) return from_engine(one.error());
+    if (absl::Status fits = batch.memory.grow(one.value()->memory_bytes() * info.world_count, "the batch"); !fits.ok())
+      return fits;
+  }
   auto made = engine.create_batch({info.model, info.world_count, info.dt, info.options, overrides});
   if (!made.ok()) return from_engine(made.error());
   batch.engine = std::move(made).value();
@@ -62,7 +72,11 @@ absl::Status make_worlds(Engine& engine, BatchHandle& batch, const BatchOverride
   info.memory_bytes = batch.engine->memory_bytes();
   info.real = batch.engine->real_dtype();
   info.fields = field_shapes(*batch.engine);
-  return absl::OkStatus();
+  if (!counted) return absl::OkStatus();
+  batch.memory.shrink(batch.memory.bytes());
+  absl::Status fits = batch.memory.grow(info.memory_bytes, "the batch");
+  if (!fits.ok()) batch.engine.reset();
+  return fits;
 }
 
 absl::Status read_fields(const BatchHandle& batch, std::span<const std::int32_t> worlds,

@@ -16,6 +16,7 @@
 
 #include "engine/engine.hpp"
 
+#include "server/schedule/memory_budget.hpp"
 #include "server/schedule/replay_cache.hpp"
 
 namespace axion::server::schedule {
@@ -75,6 +76,7 @@ struct BatchHandle {
   double world_step_cost = 0;     // what a step of one world takes of a launch, s; 0 until there was one
   std::unique_ptr<Batch> engine;  // none once the batch is deleted
   WorldReservation reservation;
+  MemoryHold memory;  // of its worlds, where they are in the machine's memory
   ReplayCache replays;
   // A request of which some steps are made and that nobody waits for: by its id, what a repetition is refused with from
   // a snapshot on that was taken meanwhile. None if the id is empty.
@@ -102,7 +104,8 @@ std::vector<FieldShape> field_shapes(const Batch& batch);
 std::size_t element_count(std::span<const std::int64_t> shape);
 
 // ---- The device's owner only ----
-// Makes the worlds that the handle's info describes, and fills in what follows from them.
+// Makes the worlds that the handle's info describes, and fills in what follows from them. RESOURCE_EXHAUSTED where they
+// do not fit in the handle's memory, or the device's.
 absl::Status make_worlds(Engine& engine, BatchHandle& batch, const BatchOverrides& overrides);
 // Fields of worlds, with outcomes of whole requests. Errors are the engine's.
 absl::Status read_fields(const BatchHandle& batch, std::span<const std::int32_t> worlds,

@@ -84,7 +84,7 @@ std::shared_ptr<const ModelRecord> Registry::known_content(std::size_t hash, con
 
 absl::StatusOr<std::shared_ptr<const ModelRecord>> Registry::add_model(const Tenant& tenant, ModelContent content,
                                                                        std::shared_ptr<const Model> model,
-                                                                       absl::Time now) {
+                                                                       absl::Time now, MemoryHold memory) {
   const std::size_t hash = content_hash(tenant.name, content);
   absl::MutexLock lock(&mutex_);
   if (auto record = known_content(hash, tenant.name, content)) return record;
@@ -97,31 +97,31 @@ absl::StatusOr<std::shared_ptr<const ModelRecord>> Registry::add_model(const Ten
     return limit_reached("max_models",
                          absl::StrCat("max_models: the tenant holds ", own, " models, its quota; delete one first"));
   }
-  return list_model(next_sequence_++, tenant.name, std::move(content), std::move(model), now);
+  return list_model(next_sequence_++, tenant.name, std::move(content), std::move(model), now, std::move(memory));
 }
 
 std::shared_ptr<const ModelRecord> Registry::list_model(std::uint64_t sequence, const std::string& tenant,
                                                         ModelContent content, std::shared_ptr<const Model> model,
-                                                        absl::Time created) {
+                                                        absl::Time created, MemoryHold memory) {
   const std::size_t hash = content_hash(tenant, content);
   const std::size_t source_warnings = content.warnings.size();
   const std::vector<std::string>& own = model->info().warnings;  // follow from the scene: no part of content
   content.warnings.insert(content.warnings.end(), own.begin(), own.end());
-  auto record = std::make_shared<const ModelRecord>(ModelRecord{model_ids_.name_of(sequence), std::move(model),
-                                                                std::move(content.warnings), created, tenant,
-                                                                std::move(content.scene), source_warnings});
+  auto record = std::make_shared<const ModelRecord>(
+      ModelRecord{model_ids_.name_of(sequence), std::move(model), std::move(content.warnings), created, tenant,
+                  std::move(content.scene), source_warnings, std::move(memory)});
   models_.emplace(sequence, ModelEntry{record, content_.emplace(hash, sequence)});
   report();
   return record;
 }
 
 absl::Status Registry::restore_model(const std::string& tenant, const std::string& name, ModelContent content,
-                                     std::shared_ptr<const Model> model, absl::Time created) {
+                                     std::shared_ptr<const Model> model, absl::Time created, MemoryHold memory) {
   const auto sequence = model_ids_.sequence_of(name);
   if (!sequence) return invalid_field("name", absl::StrCat("\"", shown(name), "\" is no name of a model"));
   absl::MutexLock lock(&mutex_);
   if (models_.contains(*sequence)) return invalid_field("name", absl::StrCat("\"", name, "\" exists already"));
-  list_model(*sequence, tenant, std::move(content), std::move(model), created);
+  list_model(*sequence, tenant, std::move(content), std::move(model), created, std::move(memory));
   return absl::OkStatus();
 }
 

@@ -23,6 +23,7 @@
 
 #include "server/schedule/batch_handle.hpp"
 #include "server/schedule/limits.hpp"
+#include "server/schedule/memory_budget.hpp"
 #include "server/schedule/observer.hpp"
 #include "server/schedule/resource_ids.hpp"
 #include "server/schedule/tenant.hpp"
@@ -37,6 +38,7 @@ struct ModelRecord {
   std::string tenant = {};          // whose it is
   std::string scene = {};           // bytes that stand for it: the first part of its content
   std::size_t source_warnings = 0;  // of the warnings, those that its content has besides
+  MemoryHold memory = {};
 };
 
 // What a model is known by to add_model and find_content, and where the warnings that are no part of it begin.
@@ -62,11 +64,12 @@ class Registry {
   // The record that holds, if somebody else was first. RESOURCE_EXHAUSTED at max_models, the server's or the tenant's.
   // Its warnings are those of the content and the model's own.
   absl::StatusOr<std::shared_ptr<const ModelRecord>> add_model(const Tenant& tenant, ModelContent content,
-                                                               std::shared_ptr<const Model> model, absl::Time now)
-      ABSL_LOCKS_EXCLUDED(mutex_);
+                                                               std::shared_ptr<const Model> model, absl::Time now,
+                                                               MemoryHold memory = {}) ABSL_LOCKS_EXCLUDED(mutex_);
   // One that an earlier run of the server had, under its name and its tenant, whatever the limits say.
   absl::Status restore_model(const std::string& tenant, const std::string& name, ModelContent content,
-                             std::shared_ptr<const Model> model, absl::Time created) ABSL_LOCKS_EXCLUDED(mutex_);
+                             std::shared_ptr<const Model> model, absl::Time created, MemoryHold memory = {})
+      ABSL_LOCKS_EXCLUDED(mutex_);
   // `field` is where the request names it, for the error.
   absl::StatusOr<std::shared_ptr<const ModelRecord>> find_model(const Tenant& tenant, absl::string_view field,
                                                                 absl::string_view name) const
@@ -132,8 +135,8 @@ class Registry {
                                                    const ModelContent& content) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::shared_ptr<const ModelRecord> list_model(std::uint64_t sequence, const std::string& tenant, ModelContent content,
-                                                std::shared_ptr<const Model> model, absl::Time created)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+                                                std::shared_ptr<const Model> model, absl::Time created,
+                                                MemoryHold memory) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   WorldReservation hold_worlds(const std::string& tenant, int count) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void release_worlds(const std::string& tenant, std::int64_t count) ABSL_LOCKS_EXCLUDED(mutex_);
   // Whosever it is.

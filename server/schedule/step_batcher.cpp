@@ -100,6 +100,7 @@ void StepBatcher::run() {
   for (const auto& batch : batches) {
     batch->engine.reset();
     batch->reservation = {};
+    batch->memory = {};
   }
   update_device_info();
   ended_.Notify();
@@ -126,6 +127,7 @@ void StepBatcher::destroy_expired() {
                                     " idle_ttl=", absl::FormatDuration(batch->info.idle_ttl)));
     batch->engine.reset();
     batch->reservation = {};
+    batch->memory = {};
   }
   if (!expired.empty()) update_device_info();
 }
@@ -371,7 +373,11 @@ void StepBatcher::answer(Job& job) {
   auto& work = std::get<StepWork>(job.work);
   registry_.touch(*job.batch, options_.clock());
   auto memory = work.sink->succeed(std::move(job.answer), !work.request_id.empty());
-  if (memory != nullptr) job.batch->replays.put(work.request_id, {.memory = std::move(memory), .refusal = {}});
+  if (memory != nullptr) {
+    job.batch->replays.put(work.request_id, {.memory = std::move(memory), .refusal = {}});
+  } else if (!work.request_id.empty()) {
+    job.batch->replays.forget(ReplayCache::hash_of(work.request_id));  // there was no room for the answer
+  }
   end_job(job, absl::OkStatus());
 }
 

@@ -54,6 +54,7 @@ METRICS = {
     'axion_queue_wait_seconds': ('histogram', set()),
     'axion_rejected_total': ('counter', {'reason'}),
     'axion_rpc_duration_seconds': ('histogram', {'method', 'code'}),
+    'axion_memory_bytes': ('gauge', {'kind'}),
     'axion_device_memory_bytes': ('gauge', {'device', 'kind'}),
 }
 # What Prometheus itself adds to a sample.

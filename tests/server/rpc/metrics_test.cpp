@@ -71,10 +71,12 @@ TEST_F(MetricsOfServer, are_all_there_and_move) {
       {"axion_queue_wait_seconds", {MetricType::Histogram, {}}},
       {"axion_rejected_total", {MetricType::Counter, {"reason"}}},
       {"axion_rpc_duration_seconds", {MetricType::Histogram, {"method", "code"}}},
+      {"axion_memory_bytes", {MetricType::Gauge, {"kind"}}},
       {"axion_device_memory_bytes", {MetricType::Gauge, {"device", "kind"}}},
   };
   // These say what is, and it is the same again: the build, an empty queue, no overflow, no store.
   const std::set<std::string> still{"axion_build_info",
+                                    "axion_memory_bytes",
                                     "axion_queue_depth",
                                     "axion_contact_overflows_total",
                                     "axion_connections_refused_total",
