@@ -23,7 +23,8 @@ ABSL_FLAG(std::string, reflection, "auto",
           "Whether gRPC's reflection describes the service: on, off or auto, which is off where tokens are asked for.");
 ABSL_FLAG(
     std::vector<std::string>, disable_methods, {},
-    "Methods and groups of them (info, models, batches, steps, state) that are switched off, separated by commas.");
+    "Methods and groups of them (info, models, batches, steps, state, snapshots) that are switched off, separated by "
+    "commas.");
 ABSL_FLAG(int, max_concurrent_calls, 1024, "Most calls of one connection at once; a client keeps further ones back.");
 ABSL_FLAG(double, keepalive_seconds, 60,
           "How long a connection may be silent before the server asks whether it lives.");

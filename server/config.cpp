@@ -1,11 +1,14 @@
 #include "server/config.hpp"
 
 #include <cstddef>
+#include <optional>
+#include <utility>
 
 #include "absl/flags/flag.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 
 ABSL_FLAG(std::string, listen, "127.0.0.1:8470", "host:port of the gRPC service. Port 0 takes a free one.");
 ABSL_FLAG(std::string, metrics_listen, "127.0.0.1:9470",
@@ -23,6 +26,18 @@ ABSL_FLAG(std::int64_t, max_models, 1024, "Most models held.");
 ABSL_FLAG(std::int64_t, max_connections, 0,
           "Most connections of clients. 0: three quarters of what the limit of open files allows, at most 16384.");
 ABSL_FLAG(double, drain_timeout_seconds, 30, "How long a drain (SIGTERM, SIGINT) may take to finish work in hand.");
+ABSL_FLAG(
+    std::string, memory_limit, "0",
+    "Memory of the machine that the server may take, for models, batches, requests, answers and the transport, for "
+    "example 8GiB, 512MiB or bytes. 0: what the control group, the address space or the machine allows.");
+ABSL_FLAG(
+    std::string, state_dir, "",
+    "Directory of snapshots and checkpoints, for one server at a time; made where it is absent. What it has of models "
+    "and batches comes back at the start, and a drain saves all. Empty: nothing outlives the server.");
+ABSL_FLAG(
+    absl::Duration, checkpoint_interval, absl::ZeroDuration(),
+    "How often all models and batches are saved in --state_dir while the server serves, for example 60s. 0: when it "
+    "drains alone.");
 ABSL_FLAG(std::string, log_level, "info", "trace, debug, info, warning, error or off.");
 
 namespace axion::server {
@@ -47,6 +62,22 @@ absl::Status check_range(absl::string_view flag, std::int64_t value, std::int64_
   return wrong(flag, absl::StrCat(value), absl::StrCat("must be from ", low, " to ", high));
 }
 
+// Nothing if it is no size.
+std::optional<std::int64_t> bytes_of(absl::string_view text) {
+  constexpr std::pair<absl::string_view, int> kUnits[] = {{"KiB", 10}, {"MiB", 20}, {"GiB", 30}, {"TiB", 40},
+                                                          {"K", 10},   {"M", 20},   {"G", 30},   {"T", 40}};
+  int shift = 0;
+  for (const auto& [unit, bits] : kUnits) {
+    if (absl::ConsumeSuffix(&text, unit)) {
+      shift = bits;
+      break;
+    }
+  }
+  std::int64_t value = 0;
+  if (!absl::SimpleAtoi(text, &value) || value < 0 || value > (INT64_MAX >> shift)) return std::nullopt;
+  return value << shift;
+}
+
 absl::Status check_device(const std::string& device) {
   int index = 0;
   constexpr absl::string_view kCuda = "cuda:";
@@ -59,6 +90,7 @@ absl::Status check_device(const std::string& device) {
 }  // namespace
 
 absl::Status validate(const Config& config) {
+  constexpr std::int64_t kLeastMemory = 128 << 20;
   constexpr std::int64_t kMaxInt = 2'147'483'647;
   absl::Status status = check_address("listen", config.listen);
   if (!config.metrics_listen.empty()) status.Update(check_address("metrics_listen", config.metrics_listen));
@@ -71,7 +103,18 @@ absl::Status validate(const Config& config) {
   status.Update(check_range("max_queue", config.limits.max_queue, 1, 1'000'000));
   status.Update(check_range("max_models", config.limits.max_models, 1, 1'000'000));
   status.Update(check_range("max_connections", config.limits.max_connections, 0, 1'000'000));
+  if (config.memory_limit != 0) {
+    status.Update(check_range("memory_limit", config.memory_limit, kLeastMemory + 2 * config.limits.max_message_bytes,
+                              std::int64_t{1} << 50));
+  }
   status.Update(validate(config.access));
+  if (const absl::Duration interval = config.checkpoint_interval; interval != absl::ZeroDuration()) {
+    const std::string value = absl::FormatDuration(interval);
+    if (interval < absl::Milliseconds(100) || interval > absl::Hours(24)) {
+      status.Update(wrong("checkpoint_interval", value, "must be 0, or from 100ms to 24h"));
+    }
+    if (config.state_dir.empty()) status.Update(wrong("checkpoint_interval", value, "wants --state_dir beside it"));
+  }
   const double drain = absl::ToDoubleSeconds(config.drain_timeout);
   if (!(drain >= 0 && drain <= 86400)) {
     status.Update(wrong("drain_timeout_seconds", absl::StrCat(drain), "must be from 0 to 86400"));
@@ -92,6 +135,14 @@ absl::StatusOr<Config> config_from_flags() {
   config.limits.max_models = absl::GetFlag(FLAGS_max_models);
   config.limits.max_connections = absl::GetFlag(FLAGS_max_connections);
   config.drain_timeout = absl::Seconds(absl::GetFlag(FLAGS_drain_timeout_seconds));
+  const auto memory_limit = bytes_of(absl::GetFlag(FLAGS_memory_limit));
+  if (!memory_limit) {
+    return wrong("memory_limit", absl::GetFlag(FLAGS_memory_limit),
+                 "must be a size, as 8GiB, 512MiB or a number of bytes");
+  }
+  config.memory_limit = *memory_limit;
+  config.state_dir = absl::GetFlag(FLAGS_state_dir);
+  config.checkpoint_interval = absl::GetFlag(FLAGS_checkpoint_interval);
   config.access = access_from_flags();
   config.log_level = absl::GetFlag(FLAGS_log_level);
   if (absl::Status status = validate(config); !status.ok()) return status;

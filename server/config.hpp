@@ -20,6 +20,9 @@ struct Config {
   int threads = 0;                                // 0: as many as the machine has
   absl::Duration max_batch_delay = absl::ZeroDuration();
   absl::Duration drain_timeout = absl::Seconds(30);
+  std::int64_t memory_limit = 0;                              // bytes; 0: what the process may have
+  std::string state_dir;                                      // empty: nothing is kept
+  absl::Duration checkpoint_interval = absl::ZeroDuration();  // 0: at the end alone
   std::string log_level = "info";
   schedule::Limits limits;
   AccessConfig access;

@@ -67,6 +67,7 @@ int fail(const std::string& message) {
 // Signals are taken by sigwait in main alone; every thread made later inherits the mask.
 sigset_t block_signals() {
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of that write, too
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
@@ -77,11 +78,15 @@ sigset_t block_signals() {
 }
 
 // Answers are megabytes and alike: memory that one gave back serves the next, without the kernel clearing its pages
-// anew. Beyond this much at the top of the heap it goes back to the machine.
-void keep_memory() {
+// anew. Beyond this much at the top of the heap it goes back to the machine: less where there is little.
+void keep_memory(std::int64_t limit) {
 #ifdef __GLIBC__
-  mallopt(M_MMAP_THRESHOLD, 32 << 20);
-  mallopt(M_TRIM_THRESHOLD, 256 << 20);
+  const bool little = limit < std::int64_t{4} << 30;
+  mallopt(M_MMAP_THRESHOLD, little ? 4 << 20 : 32 << 20);
+  mallopt(M_TRIM_THRESHOLD, little ? 8 << 20 : 256 << 20);
+  if (little) mallopt(M_ARENA_MAX, 2);  // each keeps some
+#else
+  (void)limit;
 #endif
 }
 
@@ -90,11 +95,11 @@ void keep_memory() {
 int main(int argc, char** argv) {
   const std::vector<char*> rest = parse_flags(argc, argv);
   if (!rest.empty()) return fail(absl::StrCat("takes flags only; \"", rest.front(), "\" is none"));
-  keep_memory();
   // Debian builds Abseil with its search for deadlocks, which takes a lock of its own at every lock.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   const auto config = axion::server::config_from_flags();
   if (!config.ok()) return fail(std::string(config.status().message()));
+  keep_memory(axion::server::memory_limit_of(*config));
   if (const auto status = axion::server::observe::set_up_logging(config->log_level); !status.ok()) {
     return fail(std::string(status.message()));
   }

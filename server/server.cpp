@@ -36,6 +36,9 @@ constexpr int kHandshakeMilliseconds = 20'000;
 constexpr std::size_t kMaxScrapers = 64;
 // Scenes that may wait for the compiler.
 constexpr std::size_t kCompileQueue = 64;
+// Snapshots that may wait for the disk, which writes one after another; a second thread makes the next one ready.
+constexpr std::size_t kDiskQueue = 64;
+constexpr unsigned kDiskThreads = 2;
 
 // host:port with the port that was taken.
 std::string with_port(const std::string& address, int port) {
@@ -65,6 +68,15 @@ class WithoutReflection final : public grpc::ServerBuilderOption {
   }
 };
 
+// What the process has before it does anything, and what the allocator keeps.
+constexpr std::int64_t kOwnBytes = 64 << 20;
+
+std::int64_t budget_of(std::int64_t memory, const schedule::Limits& limits) {
+  const std::size_t transport =
+      net::transport_share(static_cast<std::size_t>(memory), static_cast<std::size_t>(limits.max_message_bytes));
+  return std::max<std::int64_t>(memory - static_cast<std::int64_t>(transport) - kOwnBytes, kOwnBytes);
+}
+
 int milliseconds(absl::Duration duration) { return static_cast<int>(absl::ToInt64Milliseconds(duration)); }
 
 // How long connections may be silent, how often they may ask, how much they may ask for at once, and how old they get.
@@ -83,12 +95,27 @@ void limit_connections(const AccessConfig& config, grpc::ServerBuilder& builder)
 
 }  // namespace
 
+std::int64_t memory_limit_of(const Config& config) {
+  return config.memory_limit > 0 ? config.memory_limit : static_cast<std::int64_t>(net::process_memory());
+}
+
 observe::BuildInfo build_info() { return {AXION_VERSION, AXION_REVISION, compiled_backends()}; }
 
-Server::Server(const Config& config, std::unique_ptr<Engine> engine)
-    : metrics_(build_info(), engine->device().id), registry_(config.limits, metrics_, random_key()) {
-  batcher_ = std::make_unique<schedule::StepBatcher>(std::move(engine), registry_, metrics_, batcher_options(config));
+Server::Server(const Config& config, std::unique_ptr<Engine> engine, std::unique_ptr<store::Store> store)
+    : metrics_(build_info(), engine->device().id),
+      memory_limit_(memory_limit_of(config)),
+      memory_(std::make_shared<schedule::MemoryBudget>(budget_of(memory_limit_, config.limits))),
+      store_(std::move(store)),
+      registry_(config.limits, metrics_, store_ == nullptr ? random_key() : store_->key(),
+                schedule::first_sequence(store_ == nullptr ? 0 : store_->run())) {
+  schedule::StepBatcherOptions options = batcher_options(config);
+  if (store_ != nullptr) {
+    checkpoints_ = std::make_unique<rpc::Checkpoints>(*store_, registry_, metrics_, memory_);
+    options.at_end = [this](auto batches) { checkpoints_->save_at_end(batches); };
+  }
+  batcher_ = std::make_unique<schedule::StepBatcher>(std::move(engine), registry_, metrics_, std::move(options));
   compiler_ = std::make_unique<schedule::Worker>(kCompileQueue);
+  disk_ = std::make_unique<schedule::Worker>(kDiskQueue, kDiskThreads);
 }
 
 absl::Status Server::check_access(const Config& config) {
@@ -110,17 +137,30 @@ absl::Status Server::check_access(const Config& config) {
   if (!admission.ok()) return admission.status();
   admission_ = std::make_unique<rpc::Admission>(*std::move(admission));
   service_ = std::make_unique<rpc::SimulationService>(
-      rpc::ServiceParts{registry_, *batcher_, *compiler_, metrics_, config.limits, build_info(), *admission_});
+      rpc::ServiceParts{registry_, *batcher_, *compiler_, metrics_, config.limits, build_info(), *admission_, memory_,
+                        *disk_, store_.get(), checkpoints_.get()});
   wire_ = std::make_unique<rpc::WireService>(*service_);
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::unique_ptr<Server>> Server::start(const Config& config, std::unique_ptr<Engine> engine,
                                                       std::function<void()> deaf) {
-  std::unique_ptr<Server> server(new Server(config, std::move(engine)));
+  std::unique_ptr<store::Store> store;
+  if (!config.state_dir.empty()) {
+    auto opened = store::Store::open(config.state_dir);
+    if (!opened.ok()) return opened.status();
+    store = *std::move(opened);
+  }
+  std::unique_ptr<Server> server(new Server(config, std::move(engine), std::move(store)));
   server->deaf_ = std::move(deaf);
   if (absl::Status status = server->check_access(config); !status.ok()) return status;
+  // Before anybody can call: who is let in finds everything in its place.
+  if (server->checkpoints_ != nullptr) server->checkpoints_->restore_all(*server->batcher_);
   if (absl::Status status = server->listen(config); !status.ok()) return status;
+  if (config.checkpoint_interval > absl::ZeroDuration()) {
+    server->checkpoint_ticker_ = std::make_unique<schedule::Ticker>(
+        config.checkpoint_interval, [self = server.get()] { self->checkpoints_->save_all(*self->batcher_); });
+  }
   return server;
 }
 
@@ -168,7 +208,8 @@ absl::Status Server::listen(const Config& config) {
   // gRPC buffers a message whole before it looks at its length, and a length goes up to 4 GB. When all that is buffered
   // passes this share, calls that hold some end with RESOURCE_EXHAUSTED.
   grpc::ResourceQuota quota("axiond");
-  quota.Resize(net::transport_share(net::process_memory(), static_cast<std::size_t>(config.limits.max_message_bytes)));
+  quota.Resize(net::transport_share(static_cast<std::size_t>(memory_limit_),
+                                    static_cast<std::size_t>(config.limits.max_message_bytes)));
   builder.SetResourceQuota(quota);
   builder.RegisterService(wire_.get());
   grpc_ = builder.BuildAndStart();
@@ -182,6 +223,7 @@ absl::Status Server::listen(const Config& config) {
     return absl::ResourceExhaustedError(absl::StrCat("--max_connections=", wanted, ": the limit of open files, ", limit,
                                                      ", leaves ", share, " connections; raise it (ulimit -n)"));
   }
+  metrics_.watch_memory(memory_);
   if (!config.metrics_listen.empty()) {
     const std::size_t scrapers = std::min<std::size_t>(kMaxScrapers, (limit - open - share) / 2);
     if (absl::Status status = listen_for_scrapers(config.metrics_listen, scrapers); !status.ok()) return status;
@@ -251,9 +293,14 @@ bool Server::drain(absl::Duration limit) {
   batcher_->close();  // before the health says so: whoever reads NOT_SERVING is refused work
   set_draining();
   if (service_ != nullptr) service_->begin_drain();
+  if (checkpoint_ticker_ != nullptr) {
+    checkpoints_->stop();
+    checkpoint_ticker_->stop();
+  }
   // Scenes in hand are few and quick; from here on neither models nor work are taken.
   compiler_->drain();
   const bool in_time = batcher_->drain(limit);
+  disk_->drain();
   // Up to here newcomers were let in to be told; a connection that gRPC does not take any more would stay open.
   if (acceptor_ != nullptr) acceptor_->stop();
   if (grpc_ != nullptr) {

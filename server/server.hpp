@@ -3,6 +3,7 @@
 // Serving starts in start() and ends in drain() or the destructor. One thread at a time calls these.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -23,23 +24,31 @@
 #include "server/net/acceptor.hpp"
 #include "server/observe/metrics.hpp"
 #include "server/rpc/admission.hpp"
+#include "server/rpc/checkpoints.hpp"
 #include "server/rpc/simulation_service.hpp"
 #include "server/rpc/wire_service.hpp"
 #include "server/schedule/registry.hpp"
 #include "server/schedule/step_batcher.hpp"
+#include "server/schedule/ticker.hpp"
 #include "server/schedule/worker.hpp"
+#include "server/store/store.hpp"
 
 namespace axion::server {
 
 // Version, revision, compiled backends.
 observe::BuildInfo build_info();
 
+// Bytes of memory that a server of this configuration may take.
+std::int64_t memory_limit_of(const Config& config);
+
 class Server {
  public:
-  // UNAVAILABLE if an address cannot be had, INVALID_ARGUMENT if a file of credentials is wrong, FAILED_PRECONDITION if
-  // strangers could call from elsewhere, RESOURCE_EXHAUSTED if the limit of open files is too low. Health is SERVING
-  // once this returns. `deaf` is called once, on a thread of the server's, when connections cannot be accepted for half
-  // a minute: a new process may help, this one does not help itself.
+  // UNAVAILABLE if an address cannot be had, INVALID_ARGUMENT if a file of credentials is wrong, FAILED_PRECONDITION
+  // if strangers could call from elsewhere, RESOURCE_EXHAUSTED if the limit of open files is too low;
+  // FAILED_PRECONDITION, UNAVAILABLE or DATA_LOSS if the state's directory cannot be used. What it has of models and
+  // batches is back once this returns. Health is SERVING once this returns. `deaf` is called once, on a thread of the
+  // server's, when connections cannot be accepted for half a minute: a new process may help, this one does not help
+  // itself.
   static absl::StatusOr<std::unique_ptr<Server>> start(const Config& config, std::unique_ptr<Engine> engine,
                                                        std::function<void()> deaf = {});
   // As drain without time.
@@ -57,7 +66,7 @@ class Server {
   bool drain(absl::Duration limit);
 
  private:
-  Server(const Config& config, std::unique_ptr<Engine> engine);
+  Server(const Config& config, std::unique_ptr<Engine> engine, std::unique_ptr<store::Store> store);
   absl::Status check_access(const Config& config);
   absl::Status listen(const Config& config);
   absl::Status listen_for_scrapers(const std::string& address, std::size_t max_visitors);
@@ -70,14 +79,19 @@ class Server {
   observe::Metrics metrics_;
   std::unique_ptr<access::Credentials> credentials_;  // reports to the metrics
   std::unique_ptr<rpc::Admission> admission_;
+  std::int64_t memory_limit_;                       // bytes of all
+  std::shared_ptr<schedule::MemoryBudget> memory_;  // what the transport leaves of them
+  std::unique_ptr<store::Store> store_;             // none: nothing is kept
   schedule::Registry registry_;
+  std::unique_ptr<rpc::Checkpoints> checkpoints_;  // with a store
   std::unique_ptr<schedule::StepBatcher> batcher_;
-  std::unique_ptr<schedule::Worker> compiler_;
+  std::unique_ptr<schedule::Worker> compiler_, disk_;
   std::unique_ptr<rpc::SimulationService> service_;
   std::unique_ptr<rpc::WireService> wire_;
   std::shared_ptr<grpc::ServerCredentials> transport_;                        // TLS or none
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> entrance_;  // where gRPC takes accepted connections
   std::unique_ptr<grpc::Server> grpc_;
+  std::unique_ptr<schedule::Ticker> checkpoint_ticker_;
   std::unique_ptr<net::Acceptor> acceptor_;
   std::function<void()> deaf_;
   std::string address_, metrics_address_;

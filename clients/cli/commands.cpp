@@ -58,6 +58,11 @@ const std::vector<Command>& commands() {
        "measure latency and throughput of the calls",
        {"calls", "steps", "in_flight", "outputs", "hold", "worlds", "dt", "preset", "precision", "options"},
        run_bench},
+      {"snapshot",
+       "save|restore|list|delete ...",
+       "keep batches: save batches/ID, restore snapshots/ID|FILE [batches/ID], list, delete snapshots/ID ...",
+       {"name", "out", "keep"},
+       run_snapshot},
       {"token", "new", "make a token of a tenant and its line for the server's --token_file", {"tenant"}, run_token},
   };
   return table;

@@ -17,6 +17,9 @@ ABSL_FLAG(std::string, tls_key, "", "and its key (AXION_TLS_KEY)");
 ABSL_FLAG(std::string, tls_server_name, "",
           "what the server's certificate is for, where that is not the address (AXION_TLS_SERVER_NAME)");
 ABSL_FLAG(bool, insecure_token, false, "send the token to another machine without TLS");
+ABSL_FLAG(std::string, name, "", "snapshot save: what people call it");
+ABSL_FLAG(std::string, out, "", "snapshot save: file for its bytes, which restore takes on any server");
+ABSL_FLAG(bool, keep, true, "snapshot save: the server keeps it; else --out alone has it");
 ABSL_FLAG(std::string, tenant, "", "whose the new token is");
 
 ABSL_FLAG(int32_t, worlds, 1, "worlds in the batch; for create, 0 makes the model only");

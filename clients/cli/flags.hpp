@@ -21,6 +21,9 @@ ABSL_DECLARE_FLAG(std::string, tls_server_name);
 ABSL_DECLARE_FLAG(bool, insecure_token);
 // token
 ABSL_DECLARE_FLAG(std::string, tenant);
+ABSL_DECLARE_FLAG(std::string, name);
+ABSL_DECLARE_FLAG(std::string, out);
+ABSL_DECLARE_FLAG(bool, keep);
 // Commands that make a batch.
 ABSL_DECLARE_FLAG(int32_t, worlds);
 ABSL_DECLARE_FLAG(double, dt);

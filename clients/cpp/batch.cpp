@@ -2,12 +2,20 @@
 
 #include <utility>
 
+#include "absl/random/random.h"
+#include "absl/strings/str_cat.h"
 #include "clients/cpp/connection.hpp"
 
 namespace axion::client {
 namespace {
 
 using Stub = v1::Simulation::StubInterface;
+
+std::string new_request_id() {
+  thread_local absl::BitGen random;
+  return absl::StrCat(absl::Hex(absl::Uniform<std::uint64_t>(random), absl::kZeroPad16),
+                      absl::Hex(absl::Uniform<std::uint64_t>(random), absl::kZeroPad16));
+}
 
 template <typename Request>
 Request about(const std::string& batch, std::span<const std::int32_t> worlds) {
@@ -53,11 +61,14 @@ std::int64_t Batch::field_size(std::string_view field) const {
 }
 
 absl::StatusOr<StepResult> Batch::step(const StepArguments& arguments) const {
-  const auto request = make_step_request(info_, arguments);
+  auto request = make_step_request(info_, arguments);
   if (!request.ok()) {
     return request.status();
   }
-  auto response = connection_->call(&Stub::Step, *request);
+  if (request->request_id().empty() && connection_->tries_again()) {
+    request->set_request_id(new_request_id());
+  }
+  auto response = connection_->call(&Stub::Step, *request, !request->request_id().empty());
   if (!response.ok()) {
     return response.status();
   }
@@ -146,6 +157,16 @@ absl::StatusOr<v1::GetSolverStatsResponse> Batch::solver_stats(bool batch_only,
   auto request = about<v1::GetSolverStatsRequest>(name(), worlds);
   request.set_batch_only(batch_only);
   return connection_->call(&Stub::GetSolverStats, request);
+}
+
+absl::StatusOr<v1::Snapshot> Batch::save_snapshot(const std::string& display_name, bool return_content,
+                                                  bool skip_store) const {
+  v1::SaveSnapshotRequest request;
+  request.set_batch(name());
+  request.set_display_name(display_name);
+  request.set_return_content(return_content);
+  request.set_skip_store(skip_store);
+  return connection_->call(&Stub::SaveSnapshot, request);
 }
 
 absl::Status Batch::keep_alive() const {

@@ -65,6 +65,9 @@ class Batch {
   // batch_only leaves out the rows of the worlds.
   absl::StatusOr<v1::GetSolverStatsResponse> solver_stats(bool batch_only = true,
                                                           std::span<const std::int32_t> worlds = {}) const;
+  // A snapshot of the whole batch, which the server keeps from when this returns; with return_content its bytes, too.
+  absl::StatusOr<v1::Snapshot> save_snapshot(const std::string& display_name = "", bool return_content = false,
+                                             bool skip_store = false) const;
   absl::Status keep_alive() const;  // renews the lease; every other call does too
 
   // Gives up ownership: the worlds stay until they are deleted or their lease ends.

@@ -29,13 +29,15 @@ Client Client::connect(const std::string& target, const ConnectOptions& options)
   auto found = resolve_credentials(target, options);
   if (!found.ok()) {
     auto nowhere = grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments);
-    return Client(std::make_shared<Connection>(v1::Simulation::NewStub(nowhere), options.timeout, "", found.status()));
+    return Client(std::make_shared<Connection>(v1::Simulation::NewStub(nowhere), options.timeout, options.retry, "",
+                                               found.status()));
   }
   if (!found->server_name.empty()) {
     arguments.SetSslTargetNameOverride(found->server_name);
   }
   auto channel = grpc::CreateCustomChannel(target, found->channel, arguments);
-  return Client(std::make_shared<Connection>(v1::Simulation::NewStub(channel), options.timeout, found->token));
+  return Client(
+      std::make_shared<Connection>(v1::Simulation::NewStub(channel), options.timeout, options.retry, found->token));
 }
 
 absl::StatusOr<v1::ServerInfo> Client::server_info() const {
@@ -111,7 +113,7 @@ absl::StatusOr<Batch> Client::create_batch(const std::string& model, int world_c
 }
 
 absl::StatusOr<Batch> Client::create_batch(const v1::CreateBatchRequest& request) const {
-  auto info = connection_->call(&Stub::CreateBatch, request);
+  auto info = connection_->call(&Stub::CreateBatch, request, false);
   if (!info.ok()) {
     return info.status();
   }
@@ -146,6 +148,34 @@ absl::Status Client::delete_batch(const std::string& name) const {
   v1::DeleteBatchRequest request;
   request.set_name(name);
   return connection_->call(&Stub::DeleteBatch, request).status();
+}
+
+absl::StatusOr<Batch> Client::restore_snapshot(const v1::RestoreSnapshotRequest& request) const {
+  auto info = connection_->call(&Stub::RestoreSnapshot, request, !request.batch().empty());
+  if (!info.ok()) {
+    return info.status();
+  }
+  return Batch(connection_, *std::move(info), /*owned=*/false);
+}
+
+absl::StatusOr<std::vector<v1::Snapshot>> Client::list_snapshots() const {
+  std::vector<v1::Snapshot> snapshots;
+  v1::ListSnapshotsRequest request;
+  do {
+    auto page = connection_->call(&Stub::ListSnapshots, request);
+    if (!page.ok()) {
+      return page.status();
+    }
+    snapshots.insert(snapshots.end(), page->snapshots().begin(), page->snapshots().end());
+    request.set_page_token(page->next_page_token());
+  } while (!request.page_token().empty());
+  return snapshots;
+}
+
+absl::Status Client::delete_snapshot(const std::string& name) const {
+  v1::DeleteSnapshotRequest request;
+  request.set_name(name);
+  return connection_->call(&Stub::DeleteSnapshot, request).status();
 }
 
 absl::StatusOr<std::vector<double>> hold_control(const v1::Model& model, const std::string& keyframe) {

@@ -42,6 +42,10 @@ struct ConnectOptions {
   bool insecure_token = false;        // send the token to another machine without TLS
   int max_message_bytes = 256 << 20;  // either direction; the server has its own limit
   absl::Duration timeout = absl::InfiniteDuration();  // of each call, streams excepted
+  // For which a call, streams excepted, is made again while the server is UNAVAILABLE, as when it is started again; not
+  // before it was there once. Steps carry a request_id and the batch's incarnation, so none is made twice; of a batch
+  // that has lost steps they are ABORTED. 0: never.
+  absl::Duration retry = absl::Seconds(30);
 };
 
 struct CreateModelOptions {
@@ -77,6 +81,11 @@ class Client {
   absl::StatusOr<Batch> get_batch(const std::string& name) const;
   absl::StatusOr<std::vector<v1::Batch>> list_batches() const;
   absl::Status delete_batch(const std::string& name) const;
+
+  // A new batch of a snapshot, which stays when the handle goes out of scope. Batch::save_snapshot makes snapshots.
+  absl::StatusOr<Batch> restore_snapshot(const v1::RestoreSnapshotRequest& request) const;
+  absl::StatusOr<std::vector<v1::Snapshot>> list_snapshots() const;
+  absl::Status delete_snapshot(const std::string& name) const;
 
  private:
   explicit Client(std::shared_ptr<Connection> connection) : connection_(std::move(connection)) {}

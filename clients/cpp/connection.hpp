@@ -3,10 +3,14 @@
 
 #include <grpcpp/client_context.h>
 
+#include <algorithm>
+#include <atomic>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 
+#include "absl/random/random.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/clock.h"
@@ -19,10 +23,11 @@ namespace axion::client {
 class Connection {
  public:
   // With a `fault` no call is made: each ends with it.
-  Connection(std::unique_ptr<v1::Simulation::StubInterface> stub, absl::Duration timeout, const std::string& token = "",
-             absl::Status fault = absl::OkStatus())
+  Connection(std::unique_ptr<v1::Simulation::StubInterface> stub, absl::Duration timeout, absl::Duration retry,
+             const std::string& token = "", absl::Status fault = absl::OkStatus())
       : stub_(std::move(stub)),
         timeout_(timeout),
+        retry_(retry),
         authorization_(token.empty() ? "" : "Bearer " + token),
         fault_(std::move(fault)) {}
 
@@ -36,29 +41,64 @@ class Connection {
     }
   }
 
-  // call<Response>(&StubInterface::GetModel, request)
+  bool tries_again() const { return retry_ > absl::ZeroDuration(); }
+
+  // call<Response>(&StubInterface::GetModel, request). Made again while the server is UNAVAILABLE, if it was there once
+  // and a repetition does no harm.
   template <typename Response, typename Request>
   absl::StatusOr<Response> call(grpc::Status (v1::Simulation::StubInterface::*method)(grpc::ClientContext*,
                                                                                       const Request&, Response*),
-                                const Request& request) {
+                                const Request& request, bool repeatable = true) {
     if (!fault_.ok()) {
       return fault_;
     }
-    grpc::ClientContext context;
-    authorize(context);
-    if (timeout_ != absl::InfiniteDuration()) {
-      context.set_deadline(absl::ToChronoTime(absl::Now() + timeout_));
+    const absl::Time deadline = absl::Now() + timeout_;
+    Attempts attempts(repeatable && answered_.load() ? std::min(absl::Now() + retry_, deadline) : absl::InfinitePast());
+    while (true) {
+      grpc::ClientContext context;
+      authorize(context);
+      if (deadline != absl::InfiniteFuture()) {
+        context.set_deadline(absl::ToChronoTime(deadline));
+      }
+      Response response;
+      const grpc::Status status = ((*stub_).*method)(&context, request, &response);
+      if (status.ok()) {
+        answered_ = true;
+        return response;
+      }
+      if (status.error_code() == grpc::StatusCode::NOT_FOUND && attempts.count > 1 &&
+          std::is_same_v<Response, google::protobuf::Empty>) {
+        return response;  // a deletion that the first attempt has done, and whose answer was lost
+      }
+      if (status.error_code() != grpc::StatusCode::UNAVAILABLE || !attempts.another()) {
+        return from_grpc(status);
+      }
     }
-    Response response;
-    if (const grpc::Status status = ((*stub_).*method)(&context, request, &response); !status.ok()) {
-      return from_grpc(status);
-    }
-    return response;
   }
 
  private:
+  // Of one call: waits that double, of random length so that many clients do not come back at once.
+  struct Attempts {
+    explicit Attempts(absl::Time end) : end(end) {}
+    bool another() {
+      thread_local absl::BitGen random;
+      const absl::Duration pause = absl::Uniform(random, 0.5, 1.0) * wait;
+      if (absl::Now() + pause >= end) {
+        return false;
+      }
+      absl::SleepFor(pause);
+      wait = std::min(2 * wait, absl::Seconds(2));
+      ++count;
+      return true;
+    }
+    absl::Time end;
+    absl::Duration wait = absl::Milliseconds(50);
+    int count = 1;
+  };
+
   std::unique_ptr<v1::Simulation::StubInterface> stub_;
-  absl::Duration timeout_;
+  absl::Duration timeout_, retry_;
+  std::atomic<bool> answered_{false};  // the server was there once
   std::string authorization_;
   absl::Status fault_;
 };

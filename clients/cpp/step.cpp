@@ -72,6 +72,7 @@ absl::StatusOr<v1::StepRequest> make_step_request(const v1::Batch& batch, const 
   request.set_record_every(arguments.record_every);
   request.mutable_outputs()->Add(arguments.outputs.begin(), arguments.outputs.end());
   request.set_request_id(arguments.request_id);
+  request.set_expected_incarnation(batch.incarnation());
   if (arguments.expected_step) {
     request.set_expected_step(*arguments.expected_step);
   }

@@ -42,7 +42,7 @@ struct StepArguments {
   std::vector<std::int32_t> worlds = {};           // empty: all
   std::optional<std::int64_t> expected_step = {};  // every world must be at this step index, else ABORTED
   RealSpan body_wrench = {};                       // [n, nb, 6] force, then torque, world frame, held
-  std::string request_id = {};                     // a repeated one gets the first answer again
+  std::string request_id = {};                     // a repeated one gets the first answer again; empty: one is made
 };
 
 // The answer to a step. Views are valid as long as the result is.

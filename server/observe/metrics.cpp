@@ -54,7 +54,9 @@ constexpr std::array kReasons{
     schedule::reason::kInUse,        schedule::reason::kDraining,       schedule::reason::kCancelled,
     schedule::reason::kDeadline,     schedule::reason::kPrecondition,   schedule::reason::kUnsupported,
     schedule::reason::kTokenMissing, schedule::reason::kTokenMalformed, schedule::reason::kTokenUnknown,
-    schedule::reason::kDisabled,     schedule::reason::kInternal};
+    schedule::reason::kDisabled,     schedule::reason::kGivenUp,        schedule::reason::kAnswerForgotten,
+    schedule::reason::kRolledBack,   schedule::reason::kNoStore,        schedule::reason::kDiskFull,
+    schedule::reason::kDamaged,      schedule::reason::kInternal};
 
 }  // namespace
 
@@ -75,6 +77,13 @@ Metrics::Metrics(const BuildInfo& build, const std::string& device)
                      .Name("axion_device_memory_bytes")
                      .Help("Device memory: used by batches, and the capacity for them.")
                      .Register(r);
+  auto& budget =
+      prometheus::BuildGauge()
+          .Name("axion_memory_bytes")
+          .Help("The machine's memory that requests, answers, models and batches hold, and the limit for it.")
+          .Register(r);
+  budget_used_ = &budget.Add({{"kind", "used"}});
+  budget_limit_ = &budget.Add({{"kind", "limit"}});
   memory_used_ = &memory.Add({{"device", device}, {"kind", "used"}});
   memory_capacity_ = &memory.Add({{"device", device}, {"kind", "capacity"}});
 
@@ -100,7 +109,33 @@ Metrics::Metrics(const BuildInfo& build, const std::string& device)
                        .Name("axion_rpc_duration_seconds")
                        .Help("Time of a call in the server; of a StepStream, of each of its answers.")
                        .Register(r);
+  make_checkpoint_metrics();
   make_solver_metrics();
+}
+
+void Metrics::make_checkpoint_metrics() {
+  prometheus::Registry& r = *registry_;
+  checkpoint_time_ = &gauge(r, "axion_checkpoint_time_seconds",
+                            "When all models and batches were last saved, in seconds since 1970; 0: never.");
+  checkpoint_duration_ = &gauge(r, "axion_checkpoint_duration_seconds", "How long the latest checkpoint took.");
+  checkpoint_failures_ = &counter(r, "axion_checkpoint_failures_total", "Checkpoints that could not be saved whole.");
+  restored_ = &gauge(r, "axion_restored_batches", "Batches that came back from checkpoints when the server started.");
+  restore_failures_ =
+      &gauge(r, "axion_restore_failures", "Models and batches that could not come back, and stay in the store.");
+}
+
+void Metrics::on_checkpoint(bool saved, absl::Time now, absl::Duration duration) {
+  checkpoint_duration_->Set(absl::ToDoubleSeconds(duration));
+  if (saved) {
+    checkpoint_time_->Set(absl::ToDoubleSeconds(now - absl::UnixEpoch()));
+  } else {
+    checkpoint_failures_->Increment();
+  }
+}
+
+void Metrics::on_restore(std::size_t batches, std::size_t failed) {
+  restored_->Set(static_cast<double>(batches));
+  restore_failures_->Set(static_cast<double>(failed));
 }
 
 void Metrics::make_solver_metrics() {
@@ -145,8 +180,14 @@ void Metrics::serve(net::Listener listener, std::size_t max_visitors) {
 
 std::string Metrics::page() const {
   const double missing = static_cast<double>(dropped_log_lines()) - log_lines_dropped_->Value();
+  if (budget_ != nullptr) budget_used_->Set(static_cast<double>(budget_->used()));
   if (missing > 0) log_lines_dropped_->Increment(missing);
   return prometheus::TextSerializer().Serialize(registry_->Collect());
+}
+
+void Metrics::watch_memory(std::shared_ptr<const schedule::MemoryBudget> memory) {
+  budget_ = std::move(memory);
+  budget_limit_->Set(static_cast<double>(budget_->limit()));
 }
 
 void Metrics::on_connections(std::size_t open, std::size_t turned_away) {

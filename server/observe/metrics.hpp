@@ -23,6 +23,7 @@
 
 #include "server/net/listener.hpp"
 #include "server/net/page_server.hpp"
+#include "server/schedule/memory_budget.hpp"
 #include "server/schedule/observer.hpp"
 
 namespace axion::server::observe {
@@ -52,6 +53,13 @@ class Metrics final : public schedule::Observer {
   // Connections of clients that are open, and how many more were turned away.
   void on_connections(std::size_t open, std::size_t turned_away);
 
+  // Says from then on what is held of the budget, and its limit.
+  void watch_memory(std::shared_ptr<const schedule::MemoryBudget> memory);
+  // A pass over all models and batches has ended: whether all was saved, and what it took.
+  void on_checkpoint(bool saved, absl::Time now, absl::Duration duration);
+  // At the start: batches that came back from checkpoints, and models and batches that could not.
+  void on_restore(std::size_t batches, std::size_t failed);
+
   // A changed file of credentials, "tls" or "tokens", was loaded or refused.
   void on_credentials_reload(absl::string_view what, bool loaded);
   // When the certificate in use expires.
@@ -64,6 +72,7 @@ class Metrics final : public schedule::Observer {
   const std::shared_ptr<prometheus::Registry>& registry() const { return registry_; }
 
  private:
+  void make_checkpoint_metrics();
   void make_solver_metrics();
 
   std::shared_ptr<prometheus::Registry> registry_;
@@ -71,6 +80,10 @@ class Metrics final : public schedule::Observer {
 
   prometheus::Gauge *connections_, *worlds_, *batches_, *models_, *queue_depth_, *max_penetration_, *memory_used_,
       *memory_capacity_;
+  prometheus::Gauge *budget_used_, *budget_limit_;
+  std::shared_ptr<const schedule::MemoryBudget> budget_;
+  prometheus::Gauge *checkpoint_time_, *checkpoint_duration_, *restored_, *restore_failures_;
+  prometheus::Counter* checkpoint_failures_;
   prometheus::Counter *connections_refused_, *log_lines_dropped_, *world_steps_, *contact_overflows_;
   prometheus::Counter *converged_, *max_iterations_, *contact_overflow_, *non_finite_, *fallback_;
   prometheus::Histogram *newton_iterations_, *linear_iterations_, *line_search_, *sweep_rounds_, *contact_sweeps_,

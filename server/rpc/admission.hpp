@@ -26,7 +26,8 @@ struct Caller {
 
 class Admission {
  public:
-  // `disabled` are names of methods and of groups (info, models, batches, steps, state). INVALID_ARGUMENT lists what
+  // `disabled` are names of methods and of groups (info, models, batches, steps, state,
+  // snapshots). INVALID_ARGUMENT lists what
   // there is. `credentials` outlives the result.
   static absl::StatusOr<Admission> create(const access::Credentials& credentials,
                                           const std::vector<std::string>& disabled);

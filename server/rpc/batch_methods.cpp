@@ -61,6 +61,7 @@ void SimulationService::fill_batch(const schedule::BatchHandle& batch, v1::Batch
   fill_time(parts_.registry.expire_time(batch), *message.mutable_expire_time());
   fill_batch_fields(info, message);
   message.set_seed(info.seed);
+  message.set_incarnation(info.incarnation);
   if (info.noise.present()) {
     message.mutable_initial_noise()->set_joint_position(info.noise.joint_position);
     message.mutable_initial_noise()->set_joint_velocity(info.noise.joint_velocity);
@@ -92,6 +93,7 @@ absl::StatusOr<SimulationService::Work> SimulationService::prepare_batch(const s
 
   auto handle = std::make_shared<schedule::BatchHandle>();
   handle->reservation = *std::move(reservation);
+  handle->memory = memory();
   schedule::BatchInfo& info = handle->info;
   info.tenant = tenant.name;
   info.model_name = (*record)->name;
@@ -103,16 +105,8 @@ absl::StatusOr<SimulationService::Work> SimulationService::prepare_batch(const s
   info.noise = *noise;
   info.seed = request.seed();
   return Work([this, handle, overrides = *overrides, &response](Engine& engine, schedule::BatchHandle*) {
-    schedule::BatchInfo& made = handle->info;
-    auto batch = engine.create_batch({made.model, made.world_count, made.dt, made.options, overrides});
-    if (!batch.ok()) return schedule::from_engine(batch.error());
-    handle->engine = std::move(batch).value();
-    handle->carried_outcome.assign(static_cast<std::size_t>(made.world_count), kConverged);
-    made.device = engine.device().id;
-    made.memory_bytes = handle->engine->memory_bytes();
-    made.real = handle->engine->real_dtype();
-    made.fields = schedule::field_shapes(*handle->engine);
-    if (made.noise.present()) {
+    if (absl::Status status = schedule::make_worlds(engine, *handle, overrides); !status.ok()) return status;
+    if (handle->info.noise.present()) {
       if (absl::Status status = schedule::add_initial_noise(*handle, {}, {}); !status.ok()) return status;
     }
     absl::Status status = parts_.registry.add_batch(handle, parts_.batcher.now());
@@ -156,12 +150,33 @@ void SimulationService::DeleteBatch(UnaryCall* call, const v1::DeleteBatchReques
     return;
   }
   // Steps that are under way or wait end with ABORTED; what comes after it finds no batch.
-  on_device(call, *std::move(batch), schedule::Effect::kEndsBatch, [this](Engine&, schedule::BatchHandle* handle) {
-    parts_.registry.remove_batch(*handle);
-    handle->engine.reset();
-    handle->reservation = {};
-    return absl::OkStatus();
+  auto job = std::make_unique<schedule::Job>();
+  job->call = call->call();
+  job->batch = *std::move(batch);
+  job->work = schedule::DeviceWork{.effect = schedule::Effect::kEndsBatch,
+                                   .run =
+                                       [this, call](Engine&, schedule::BatchHandle* handle) {
+                                         parts_.registry.remove_batch(*handle);
+                                         handle->engine.reset();
+                                         handle->reservation = {};
+                                         handle->memory = {};
+                                         finish_when_forgotten(
+                                             call, [this, tenant = handle->info.tenant, name = handle->info.name] {
+                                               parts_.checkpoints->forget_batch(tenant, name);
+                                             });
+                                       },
+                                   .refuse = [call](const absl::Status& status) { call->finish(status); }};
+  if (const absl::Status status = parts_.batcher.submit(std::move(job)); !status.ok()) call->finish(status);
+}
+
+void SimulationService::finish_when_forgotten(UnaryCall* call, std::function<void()> forget) {
+  if (parts_.checkpoints == nullptr) return call->finish(absl::OkStatus());
+  const absl::Status status = parts_.disk.submit("", [call, forget = std::move(forget)] {
+    forget();
+    call->finish(absl::OkStatus());
   });
+  // Where the server drains or the disk has much to do, the next checkpoint forgets it.
+  if (!status.ok()) call->finish(absl::OkStatus());
 }
 
 void SimulationService::KeepAlive(UnaryCall* call, const v1::KeepAliveRequest* request,

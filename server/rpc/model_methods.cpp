@@ -81,15 +81,21 @@ absl::StatusOr<import::ImportedScene> scene_of(const v1::CreateModelRequest& req
   return invalid_field("source", "is absent; give mjcf, urdf or scene");
 }
 
+// What reading a scene takes besides the message: a document's tree is many times its text.
+std::int64_t reading_bytes(const v1::CreateModelRequest& request) {
+  std::size_t bytes = 24 * (request.mjcf().size() + request.urdf().size());
+  for (const auto& [name, content] : request.assets()) bytes += 3 * content.size();
+  if (request.has_scene()) bytes += 3 * request.scene().SpaceUsedLong();
+  return static_cast<std::int64_t>(bytes);
+}
+
 // Names of models are all as long as this one.
 constexpr absl::string_view kNameOfAModel = "models/0123456789abcdef";
 
 // All that decides what the model is and what its creator is told. The message has no maps, so its bytes are the same
 // for the same scene in one build.
-std::string content_of(const import::ImportedScene& imported) {
-  std::string content = to_message(imported.scene).SerializeAsString();
-  for (const std::string& warning : imported.warnings) absl::StrAppend(&content, "\n", warning);
-  return content;
+schedule::ModelContent content_of(const import::ImportedScene& imported) {
+  return {.scene = to_message(imported.scene).SerializeAsString(), .warnings = imported.warnings};
 }
 
 }  // namespace axion::server::rpc
@@ -99,35 +105,39 @@ absl::Status SimulationService::create_model(const schedule::Tenant& tenant, con
   auto imported = scene_of(request);
   if (!imported.ok()) return imported.status();
   if (absl::Status overrides = apply_overrides(request, imported->scene); !overrides.ok()) return overrides;
-  std::string content = content_of(*imported);
-  std::shared_ptr<const schedule::ModelRecord> record = parts_.registry.find_content(tenant, content);
-  if (record == nullptr) {
-    auto model = compile_model(imported->scene);
-    if (!model.ok()) {
-      return schedule::from_engine(model.error(),
-                                   request.source_case() == v1::CreateModelRequest::kScene ? "scene" : "");
-    }
-    const std::vector<std::string>& own = model.value()->info().warnings;  // follow from the scene: no part of content
-    imported->warnings.insert(imported->warnings.end(), own.begin(), own.end());
-    // What cannot be described to anybody, alone on a page of ListModels, is not kept either.
-    const schedule::ModelRecord described{std::string(kNameOfAModel), model.value(), imported->warnings,
-                                          parts_.batcher.now()};
-    fill_model(described, response);
-    if (absl::Status fits = check_page(response.ByteSizeLong(), parts_.limits); !fits.ok()) return fits;
-    response.Clear();
-    auto added = parts_.registry.add_model(tenant, std::move(content), std::move(model).value(),
-                                           std::move(imported->warnings), parts_.batcher.now());
-    if (!added.ok()) return added.status();
-    record = *std::move(added);
-  }
-  fill_model(*record, response);
+  auto record = find_or_compile(tenant, content_of(*imported), imported->scene,
+                                request.source_case() == v1::CreateModelRequest::kScene ? "scene" : "");
+  if (!record.ok()) return record.status();
+  fill_model(**record, response);
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<const schedule::ModelRecord>> SimulationService::find_or_compile(
+    const schedule::Tenant& tenant, schedule::ModelContent content, const model::SceneSpec& scene, const char* field) {
+  if (auto record = parts_.registry.find_content(tenant, content)) return record;
+  auto model = compile_model(scene);
+  if (!model.ok()) return schedule::from_engine(model.error(), field);
+  // What cannot be described to anybody, alone on a page of ListModels, is not kept either.
+  schedule::ModelRecord described{std::string(kNameOfAModel), model.value(), content.warnings, parts_.batcher.now()};
+  const std::vector<std::string>& own = model.value()->info().warnings;
+  described.warnings.insert(described.warnings.end(), own.begin(), own.end());
+  v1::Model description;
+  fill_model(described, description);
+  if (absl::Status fits = check_page(description.ByteSizeLong(), parts_.limits); !fits.ok()) return fits;
+  schedule::MemoryHold memory = this->memory();
+  if (absl::Status fits = memory.grow(model_bytes(description, content), "the model"); !fits.ok()) return fits;
+  return parts_.registry.add_model(tenant, std::move(content), std::move(model).value(), parts_.batcher.now(),
+                                   std::move(memory));
 }
 
 void SimulationService::CreateModel(UnaryCall* call, const v1::CreateModelRequest* request, v1::Model* response) {
   const absl::Status status = parts_.compiler.submit(call->call().client, [this, call, request, response] {
     const absl::Status gone = schedule::abandoned(call->call(), parts_.batcher.now());
-    call->finish(gone.ok() ? create_model(call->tenant(), *request, *response) : gone);
+    if (!gone.ok()) return call->finish(gone);
+    schedule::MemoryHold reading = memory();
+    absl::Status made = reading.grow(reading_bytes(*request), "reading the scene");
+    if (made.ok()) made = schedule::guarded([&] { return create_model(call->tenant(), *request, *response); });
+    call->finish(made);
   });
   if (!status.ok()) call->finish(status);
 }
@@ -164,7 +174,11 @@ void SimulationService::ListModels(UnaryCall* call, const v1::ListModelsRequest*
 }
 
 void SimulationService::DeleteModel(UnaryCall* call, const v1::DeleteModelRequest* request, google::protobuf::Empty*) {
-  call->finish(parts_.registry.remove_model(call->tenant(), request->name()));
+  const absl::Status status = parts_.registry.remove_model(call->tenant(), request->name());
+  if (!status.ok()) return call->finish(status);
+  finish_when_forgotten(call, [this, tenant = call->tenant().name, name = request->name()] {
+    parts_.checkpoints->forget_model(tenant, name);
+  });
 }
 
 }  // namespace axion::server::rpc

@@ -94,7 +94,8 @@ absl::StatusOr<std::vector<std::int32_t>> worlds_of(const google::protobuf::Repe
 }
 
 absl::StatusOr<schedule::StepWork> to_step(const v1::StepRequest& request, const schedule::BatchInfo& batch,
-                                           const schedule::Limits& limits, v1::StepResponse& response) {
+                                           const schedule::Limits& limits, schedule::MemoryHold& memory,
+                                           v1::StepResponse& response) {
   absl::Status status = check_counts(request, limits);
   if (!status.ok()) return status;
   schedule::StepWork work;
@@ -102,6 +103,7 @@ absl::StatusOr<schedule::StepWork> to_step(const v1::StepRequest& request, const
   work.record_every = request.record_every();
   work.request_id = request.request_id();
   if (request.has_expected_step()) work.expected_step = request.expected_step();
+  if (request.has_expected_incarnation()) work.expected_incarnation = request.expected_incarnation();
   auto worlds = worlds_of(request.world_indices(), batch);
   if (!worlds.ok()) return worlds.status();
   work.world_indices = *std::move(worlds);
@@ -123,6 +125,7 @@ absl::StatusOr<schedule::StepWork> to_step(const v1::StepRequest& request, const
              static_cast<double>(records.value_or(1));
   }
   if (absl::Status fits = check_answer_bytes(bytes, limits); !fits.ok()) return fits;
+  if (absl::Status fits = memory.grow(2 * static_cast<std::int64_t>(bytes), "the answer"); !fits.ok()) return fits;
   for (Field field : *fields) {
     const schedule::FieldShape& shape = *batch.find(field);
     v1::Tensor& tensor = (*response.mutable_outputs())[std::string(field_name(field))];
@@ -170,7 +173,8 @@ absl::StatusOr<BatchOverrides> to_overrides(const v1::BatchOverrides& message, c
 }
 
 absl::StatusOr<Reading> to_reading(const v1::GetStateRequest& request, const schedule::BatchInfo& batch,
-                                   std::int64_t count, const schedule::Limits& limits, v1::GetStateResponse& response) {
+                                   std::int64_t count, const schedule::Limits& limits, schedule::MemoryHold& memory,
+                                   v1::GetStateResponse& response) {
   Reading reading;
   auto fields = fields_of("fields", request.fields(), &reading.snapshot);
   if (!fields.ok()) return fields.status();
@@ -180,6 +184,7 @@ absl::StatusOr<Reading> to_reading(const v1::GetStateRequest& request, const sch
   double bytes = kFixedBytes + kWorldBytes * static_cast<double>(count);
   for (Field field : *fields) bytes += static_cast<double>(batch.find(field)->bytes) * static_cast<double>(count);
   if (absl::Status fits = check_answer_bytes(bytes, limits); !fits.ok()) return fits;
+  if (absl::Status fits = memory.grow(2 * static_cast<std::int64_t>(bytes), "the answer"); !fits.ok()) return fits;
   std::vector<OutputView>& views = reading.views;
   for (Field field : *fields) {
     const schedule::FieldShape& shape = *batch.find(field);

@@ -17,6 +17,7 @@
 #include "server/schedule/batch_handle.hpp"
 #include "server/schedule/job.hpp"
 #include "server/schedule/limits.hpp"
+#include "server/schedule/memory_budget.hpp"
 
 namespace axion::server::rpc {
 
@@ -24,9 +25,11 @@ namespace axion::server::rpc {
 absl::StatusOr<std::vector<std::int32_t>> worlds_of(const google::protobuf::RepeatedField<std::int32_t>& indices,
                                                     const schedule::BatchInfo& batch);
 
-// Everything of a step but its sink. Makes the output tensors in `response`, which the engine writes in place.
+// Everything of a step but its sink. `memory` holds what the answer takes, parsed and on its way. Makes the output
+// tensors in `response`, which the engine writes in place.
 absl::StatusOr<schedule::StepWork> to_step(const v1::StepRequest& request, const schedule::BatchInfo& batch,
-                                           const schedule::Limits& limits, v1::StepResponse& response);
+                                           const schedule::Limits& limits, schedule::MemoryHold& memory,
+                                           v1::StepResponse& response);
 
 // `count` worlds.
 absl::StatusOr<StateUpdate> to_state(const v1::StateUpdate& message, const schedule::BatchInfo& batch,
@@ -42,7 +45,8 @@ struct Reading {
 
 // Makes the tensors of a reading of state in `response` and returns the views to fill. No names: all fields.
 absl::StatusOr<Reading> to_reading(const v1::GetStateRequest& request, const schedule::BatchInfo& batch,
-                                   std::int64_t count, const schedule::Limits& limits, v1::GetStateResponse& response);
+                                   std::int64_t count, const schedule::Limits& limits, schedule::MemoryHold& memory,
+                                   v1::GetStateResponse& response);
 
 // RESOURCE_EXHAUSTED if an answer of this size cannot be sent.
 absl::Status check_answer_bytes(double bytes, const schedule::Limits& limits);

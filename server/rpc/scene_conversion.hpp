@@ -1,6 +1,8 @@
 // Scenes between messages and the engine's types.
 #pragma once
 
+#include <cstdint>
+
 #include "absl/status/statusor.h"
 #include "axion/v1/scene.pb.h"
 #include "axion/v1/simulation.pb.h"
@@ -18,5 +20,10 @@ absl::StatusOr<model::SceneSpec> to_scene(const v1::SceneSpec& message);
 v1::SceneSpec to_message(const model::SceneSpec& scene);
 
 void fill_model(const schedule::ModelRecord& record, v1::Model& message);
+
+// Of a model that is kept, about: its description is a tenth to a third of it.
+inline std::int64_t model_bytes(const v1::Model& description, const schedule::ModelContent& content) {
+  return static_cast<std::int64_t>(4 * description.SpaceUsedLong() + 3 * content.scene.size()) + (64 << 10);
+}
 
 }  // namespace axion::server::rpc

@@ -29,11 +29,12 @@ void SimulationService::on_device(UnaryCall* call, std::shared_ptr<schedule::Bat
   auto job = std::make_unique<schedule::Job>();
   job->call = call->call();
   job->batch = std::move(batch);
-  job->work = schedule::DeviceWork{
-      .effect = effect,
-      .run = [call, work = std::move(work)](Engine& engine,
-                                            schedule::BatchHandle* handle) { call->finish(work(engine, handle)); },
-      .refuse = [call](const absl::Status& status) { call->finish(status); }};
+  job->work = schedule::DeviceWork{.effect = effect,
+                                   .run =
+                                       [call, work = std::move(work)](Engine& engine, schedule::BatchHandle* handle) {
+                                         call->finish(schedule::guarded([&] { return work(engine, handle); }));
+                                       },
+                                   .refuse = [call](const absl::Status& status) { call->finish(status); }};
   if (const absl::Status status = parts_.batcher.submit(std::move(job)); !status.ok()) call->finish(status);
 }
 
@@ -48,8 +49,8 @@ void SimulationService::with_batch(UnaryCall* call, const std::string& name, sch
 
 void SimulationService::Step(UnaryCall* call, const v1::StepRequest* request, v1::StepResponse* response) {
   const absl::Status status =
-      submit_step(*request, *response, call->tenant(), call->call(), parts_.limits, parts_.registry, parts_.batcher,
-                  [call](const absl::Status& outcome) { call->finish(outcome); });
+      submit_step(*request, *response, call->tenant(), call->call(), parts_.limits, call->memory(), parts_.registry,
+                  parts_.batcher, [call](const absl::Status& outcome) { call->finish(outcome); });
   if (!status.ok()) call->finish(status);
 }
 
@@ -93,6 +94,8 @@ void SimulationService::GetServerInfo(UnaryCall* call, const v1::GetServerInfoRe
        {"mjcf", "urdf", "scene_spec", "step_stream", "initial_noise", "contacts", "solver_stats", "snapshot"}) {
     response->add_features(feature);
   }
+  response->add_features("batch_snapshot");
+  if (parts_.store != nullptr) response->add_features("snapshot_store");
   fill_time(start_time_, *response->mutable_start_time());
   call->finish(absl::OkStatus());
 }

@@ -24,11 +24,16 @@
 
 #include "server/observe/metrics.hpp"
 #include "server/rpc/admission.hpp"
+#include "server/rpc/batch_snapshot.hpp"
+#include "server/rpc/checkpoints.hpp"
 #include "server/rpc/unary_call.hpp"
 #include "server/schedule/limits.hpp"
+#include "server/schedule/memory_budget.hpp"
 #include "server/schedule/registry.hpp"
+#include "server/schedule/resource_ids.hpp"
 #include "server/schedule/step_batcher.hpp"
 #include "server/schedule/worker.hpp"
+#include "server/store/store.hpp"
 
 namespace axion::server::rpc {
 
@@ -42,6 +47,10 @@ struct ServiceParts {
   schedule::Limits limits;
   observe::BuildInfo build;
   const Admission& admission;
+  std::shared_ptr<schedule::MemoryBudget> memory;
+  schedule::Worker& disk;              // what waits for the disk
+  store::Store* store = nullptr;       // none: nothing is kept
+  Checkpoints* checkpoints = nullptr;  // with a store
 };
 
 // What a stream reads and writes: messages as bytes, so that one that cannot be parsed is told from the end of the
@@ -53,6 +62,7 @@ class SimulationService final {
   explicit SimulationService(const ServiceParts& parts);
   observe::Metrics& metrics() { return parts_.metrics; }
   const Admission& admission() const { return parts_.admission; }
+  schedule::MemoryHold memory() const { return schedule::MemoryHold(parts_.memory); }
 
   // Streams read nothing more and end, with UNAVAILABLE, after their pending answers.
   void begin_drain() ABSL_LOCKS_EXCLUDED(mutex_);
@@ -73,6 +83,12 @@ class SimulationService final {
   void ListBatches(UnaryCall* call, const v1::ListBatchesRequest* request, v1::ListBatchesResponse* response);
   void DeleteBatch(UnaryCall* call, const v1::DeleteBatchRequest* request, google::protobuf::Empty* response);
   void KeepAlive(UnaryCall* call, const v1::KeepAliveRequest* request, v1::KeepAliveResponse* response);
+
+  // snapshot_methods.cpp
+  void SaveSnapshot(UnaryCall* call, const v1::SaveSnapshotRequest* request, v1::Snapshot* response);
+  void RestoreSnapshot(UnaryCall* call, const v1::RestoreSnapshotRequest* request, v1::Batch* response);
+  void ListSnapshots(UnaryCall* call, const v1::ListSnapshotsRequest* request, v1::ListSnapshotsResponse* response);
+  void DeleteSnapshot(UnaryCall* call, const v1::DeleteSnapshotRequest* request, google::protobuf::Empty* response);
 
   // simulation_service.cpp
   void Step(UnaryCall* call, const v1::StepRequest* request, v1::StepResponse* response);
@@ -96,9 +112,29 @@ class SimulationService final {
   using Prepare = std::function<absl::StatusOr<Work>(const std::shared_ptr<schedule::BatchHandle>&)>;
   void with_batch(UnaryCall* call, const std::string& name, schedule::Effect effect, const Prepare& prepare);
   absl::Status create_model(const schedule::Tenant& tenant, const v1::CreateModelRequest& request, v1::Model& response);
+  // The model of that content, compiled from `scene` where there is none yet. Errors name fields below `field`.
+  absl::StatusOr<std::shared_ptr<const schedule::ModelRecord>> find_or_compile(const schedule::Tenant& tenant,
+                                                                               schedule::ModelContent content,
+                                                                               const model::SceneSpec& scene,
+                                                                               const char* field);
   absl::Status get_model(const schedule::Tenant& tenant, const v1::GetModelRequest& request, v1::Model& response) const;
   absl::StatusOr<Work> prepare_batch(const schedule::Tenant& tenant, const v1::CreateBatchRequest& request,
                                      v1::Batch& response);
+  // Finishes the call of a deletion once no checkpoint has what was deleted.
+  void finish_when_forgotten(UnaryCall* call, std::function<void()> forget);
+  // Runs `work` on a thread that may wait for the disk, and finishes the call with what it returns.
+  void on_disk(UnaryCall* call, std::function<absl::Status()> work);
+  absl::Status keep_snapshot(const schedule::Tenant& tenant, const v1::SaveSnapshotRequest& request, SavedBatch saved,
+                             v1::Snapshot& response);
+  absl::StatusOr<SavedBatch> find_snapshot(const schedule::Tenant& tenant,
+                                           const v1::RestoreSnapshotRequest& request) const;
+  void restore_into(UnaryCall* call, const std::shared_ptr<const SavedBatch>& saved,
+                    const v1::RestoreSnapshotRequest& request, v1::Batch* response);
+  void restore_into_new(UnaryCall* call, const std::shared_ptr<const SavedBatch>& saved, const char* field,
+                        v1::Batch* response);
+  absl::Status list_snapshots(const schedule::Tenant& tenant, const v1::ListSnapshotsRequest& request,
+                              v1::ListSnapshotsResponse& response) const;
+  std::string next_snapshot_name() ABSL_LOCKS_EXCLUDED(mutex_);
   void fill_batch(const schedule::BatchHandle& batch, v1::Batch& message) const;
   void forget(StepStreamReactor* stream) ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -107,6 +143,7 @@ class SimulationService final {
   absl::Mutex mutex_;
   absl::flat_hash_set<StepStreamReactor*> streams_ ABSL_GUARDED_BY(mutex_);
   bool draining_ ABSL_GUARDED_BY(mutex_) = false;
+  std::uint64_t next_snapshot_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace axion::server::rpc

@@ -148,10 +148,11 @@ void SimulationService::Reset(UnaryCall* call, const v1::ResetRequest* request, 
 
 void SimulationService::GetState(UnaryCall* call, const v1::GetStateRequest* request, v1::GetStateResponse* response) {
   with_batch(call, request->batch(), schedule::Effect::kReads,
-             [this, request, response](const auto& batch) -> absl::StatusOr<Work> {
+             [this, call, request, response](const auto& batch) -> absl::StatusOr<Work> {
                auto worlds = worlds_of(request->world_indices(), batch->info);
                if (!worlds.ok()) return worlds.status();
-               auto reading = to_reading(*request, batch->info, count_of(*worlds, *batch), parts_.limits, *response);
+               auto reading = to_reading(*request, batch->info, count_of(*worlds, *batch), parts_.limits,
+                                         call->memory(), *response);
                if (!reading.ok()) return reading.status();
                return Work([this, worlds = *std::move(worlds), reading = *std::move(reading), response](
                                Engine&, BatchHandle* b) {

@@ -9,12 +9,14 @@ namespace {
 
 class StoredResponse final : public schedule::StepMemory {
  public:
-  explicit StoredResponse(const v1::StepResponse& response) : response_(response) {}
+  explicit StoredResponse(v1::StepResponse response, schedule::MemoryHold memory = {})
+      : response_(std::move(response)), memory_(std::move(memory)) {}
   std::size_t bytes() const override { return response_.ByteSizeLong(); }
   const v1::StepResponse& response() const { return response_; }
 
  private:
   const v1::StepResponse response_;
+  const schedule::MemoryHold memory_;
 };
 
 }  // namespace
@@ -25,7 +27,13 @@ std::shared_ptr<const schedule::StepMemory> StepResponder::succeed(schedule::Ste
   response_.mutable_outcome()->Assign(answer.outcome.begin(), answer.outcome.end());
   response_.set_request_id(request_id_);
   // Copied before `done`: afterwards the response is gRPC's.
-  auto memory = remember ? std::make_shared<const StoredResponse>(response_) : nullptr;
+  std::shared_ptr<const StoredResponse> memory;
+  if (remember && memory_.grow(static_cast<std::int64_t>(response_.SpaceUsedLong()), "the answer kept").ok()) {
+    schedule::guarded([&] {
+      memory = std::make_shared<const StoredResponse>(response_, std::move(memory_));
+      return absl::OkStatus();
+    }).IgnoreError();
+  }
   done_(absl::OkStatus());
   return memory;
 }
@@ -35,14 +43,29 @@ void StepResponder::replay(const schedule::StepMemory& memory) {
   done_(absl::OkStatus());
 }
 
+std::string response_bytes(const schedule::StepMemory& memory) {
+  return static_cast<const StoredResponse&>(memory).response().SerializeAsString();
+}
+
+std::shared_ptr<const schedule::StepMemory> stored_response(const std::string& bytes) {
+  v1::StepResponse response;
+  if (!response.ParseFromString(bytes)) return nullptr;
+  return std::make_shared<const StoredResponse>(std::move(response));
+}
+
 absl::Status submit_step(const v1::StepRequest& request, v1::StepResponse& response, const schedule::Tenant& tenant,
-                         const schedule::Call& call, const schedule::Limits& limits, schedule::Registry& registry,
-                         schedule::StepBatcher& batcher, std::function<void(const absl::Status&)> done) {
+                         const schedule::Call& call, const schedule::Limits& limits, schedule::MemoryHold& memory,
+                         schedule::Registry& registry, schedule::StepBatcher& batcher,
+                         std::function<void(const absl::Status&)> done) {
   auto batch = registry.use_batch(tenant, "batch", request.batch(), batcher.now());
   if (!batch.ok()) return batch.status();
-  auto work = to_step(request, (*batch)->info, limits, response);
-  if (!work.ok()) return work.status();
-  work->sink = std::make_shared<StepResponder>(response, request.request_id(), std::move(done));
+  absl::StatusOr<schedule::StepWork> work = schedule::out_of_memory();
+  const absl::Status made = schedule::guarded([&] {
+    work = to_step(request, (*batch)->info, limits, memory, response);
+    return work.status();
+  });
+  if (!made.ok()) return made;
+  work->sink = std::make_shared<StepResponder>(response, request.request_id(), memory.another(), std::move(done));
   auto job = std::make_unique<schedule::Job>();
   job->call = call;
   job->batch = *std::move(batch);

@@ -18,8 +18,10 @@ namespace axion::server::rpc {
 // Fills the answer of a step when it has run and then calls `done`, as the device's owner. `response` outlives it.
 class StepResponder final : public schedule::StepSink {
  public:
-  StepResponder(v1::StepResponse& response, std::string request_id, std::function<void(const absl::Status&)> done)
-      : response_(response), request_id_(std::move(request_id)), done_(std::move(done)) {}
+  // `memory` is for what is remembered.
+  StepResponder(v1::StepResponse& response, std::string request_id, schedule::MemoryHold memory,
+                std::function<void(const absl::Status&)> done)
+      : response_(response), request_id_(std::move(request_id)), memory_(std::move(memory)), done_(std::move(done)) {}
 
   std::shared_ptr<const schedule::StepMemory> succeed(schedule::StepAnswer answer, bool remember) override;
   void replay(const schedule::StepMemory& memory) override;
@@ -28,13 +30,19 @@ class StepResponder final : public schedule::StepSink {
  private:
   v1::StepResponse& response_;
   const std::string request_id_;
+  schedule::MemoryHold memory_;
   const std::function<void(const absl::Status&)> done_;
 };
+
+// What a StepResponder keeps of an answer, as bytes, and back; none if the bytes are no answer.
+std::string response_bytes(const schedule::StepMemory& memory);
+std::shared_ptr<const schedule::StepMemory> stored_response(const std::string& bytes);
 
 // Checks and submits. `request` and `response` outlive the call of `done`, which happens if this returns OK: once,
 // within this call (schedule::Call::lends_thread) or on the device's thread. If this refuses, `done` is not called.
 absl::Status submit_step(const v1::StepRequest& request, v1::StepResponse& response, const schedule::Tenant& tenant,
-                         const schedule::Call& call, const schedule::Limits& limits, schedule::Registry& registry,
-                         schedule::StepBatcher& batcher, std::function<void(const absl::Status&)> done);
+                         const schedule::Call& call, const schedule::Limits& limits, schedule::MemoryHold& memory,
+                         schedule::Registry& registry, schedule::StepBatcher& batcher,
+                         std::function<void(const absl::Status&)> done);
 
 }  // namespace axion::server::rpc

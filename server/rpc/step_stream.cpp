@@ -69,6 +69,7 @@ void StepStreamReactor::OnReadDone(bool ok) {
       return;
     }
     exchange->start = absl::Now();
+    exchange->memory = service_.memory();
     call = call_of(context_, exchange->cancel);
     call.lends_thread = lends_thread();
     exchanges_.push_back(exchange);
@@ -79,10 +80,11 @@ void StepStreamReactor::OnReadDone(bool ok) {
   // nothing is read until this request has its place in the queue, is answered or refused.
   const ServiceParts& parts = service_.parts_;
   absl::Status status = admit(*exchange);
-  if (status.ok()) status = parse_message(exchange->bytes, exchange->request);
+  if (status.ok()) status = parse_message(exchange->bytes, exchange->request, exchange->memory);
   if (status.ok()) {
-    status = submit_step(exchange->request, exchange->response, *caller_->tenant, call, parts.limits, parts.registry,
-                         parts.batcher, [this, exchange](const absl::Status& outcome) { complete(exchange, outcome); });
+    status = submit_step(exchange->request, exchange->response, *caller_->tenant, call, parts.limits, exchange->memory,
+                         parts.registry, parts.batcher,
+                         [this, exchange](const absl::Status& outcome) { complete(exchange, outcome); });
   }
   if (!status.ok()) complete(exchange, status);
   absl::MutexLock lock(&mutex_);  // gRPC ends no stream before its reactions have returned

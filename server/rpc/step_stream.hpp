@@ -49,6 +49,7 @@ class StepStreamReactor final : public WireStream {
     absl::Time start;
     std::shared_ptr<schedule::CancelFlag> cancel = std::make_shared<schedule::CancelFlag>();
     schedule::RequestSlot slot;
+    schedule::MemoryHold memory;  // of request and answer
     bool ready = false;
     absl::Status status;
   };

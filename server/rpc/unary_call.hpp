@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/server_callback.h>
@@ -17,6 +18,7 @@
 #include "server/observe/metrics.hpp"
 #include "server/rpc/admission.hpp"
 #include "server/schedule/job.hpp"
+#include "server/schedule/memory_budget.hpp"
 
 namespace axion::server::rpc {
 
@@ -29,13 +31,20 @@ void report_call(observe::Metrics& metrics, const char* method, const absl::Stat
 class UnaryCall : public grpc::ServerUnaryReactor {
  public:
   // `method` is a literal.
-  UnaryCall(const char* method, grpc::CallbackServerContext& context, observe::Metrics& metrics)
-      : method_(method), context_(context), metrics_(metrics), call_(call_of(context, cancel_)) {}
+  UnaryCall(const char* method, grpc::CallbackServerContext& context, observe::Metrics& metrics,
+            schedule::MemoryHold memory)
+      : method_(method),
+        context_(context),
+        metrics_(metrics),
+        memory_(std::move(memory)),
+        call_(call_of(context, cancel_)) {}
 
   // Once, before anything that asks for the tenant.
   absl::Status admit(const Admission& admission);
   const schedule::Tenant& tenant() const { return *tenant_; }
   const schedule::Call& call() const { return call_; }
+  // What request and answer take, until the answer has been sent.
+  schedule::MemoryHold& memory() { return memory_; }
   void finish(const absl::Status& status);
 
  private:
@@ -47,6 +56,7 @@ class UnaryCall : public grpc::ServerUnaryReactor {
   const char* method_;
   grpc::CallbackServerContext& context_;
   observe::Metrics& metrics_;
+  schedule::MemoryHold memory_;
   const absl::Time start_ = absl::Now();
   const std::shared_ptr<schedule::CancelFlag> cancel_ = std::make_shared<schedule::CancelFlag>();
   const schedule::Call call_;

@@ -1,21 +1,45 @@
 #include "server/rpc/wire_message.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include <grpcpp/impl/codegen/proto_utils.h>
 
 #include "absl/strings/str_cat.h"
 
+#include "server/rpc/parsed_bytes.hpp"
 #include "server/schedule/failure.hpp"
 
 namespace axion::server::rpc {
 
-absl::Status parse_message(grpc::ByteBuffer& bytes, google::protobuf::MessageLite& message) {
+namespace {
+
+// What is smaller is counted by its length alone, which is quicker.
+constexpr std::size_t kSmall = 4096, kSmallFactor = 64;
+
+}  // namespace
+
+absl::Status parse_message(grpc::ByteBuffer& bytes, google::protobuf::Message& message, schedule::MemoryHold& memory) {
   const std::size_t length = bytes.Valid() ? bytes.Length() : 0;
   const bool present = bytes.Valid();
-  if (present && grpc::SerializationTraits<google::protobuf::MessageLite>::Deserialize(&bytes, &message).ok()) {
+  constexpr std::size_t kEnough = std::size_t{1} << 44;
+  const std::size_t parsed =
+      length <= kSmall ? kSmallFactor * length : parsed_bytes(bytes, *message.GetDescriptor(), kEnough);
+  const auto on_wire = static_cast<std::int64_t>(length);
+  if (absl::Status fits = memory.grow(static_cast<std::int64_t>(parsed) + on_wire, "the request"); !fits.ok()) {
+    bytes.Clear();
+    return fits;
+  }
+  bool whole = false;
+  const absl::Status status = schedule::guarded([&] {
+    whole = present && grpc::SerializationTraits<google::protobuf::MessageLite>::Deserialize(&bytes, &message).ok();
     return absl::OkStatus();
+  });
+  if (whole || !status.ok()) {
+    bytes.Clear();
+    memory.shrink(on_wire);
+    return status;
   }
   bytes.Clear();
   message.Clear();

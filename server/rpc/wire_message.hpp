@@ -4,12 +4,15 @@
 #include <grpcpp/support/byte_buffer.h>
 
 #include "absl/status/status.h"
-#include "google/protobuf/message_lite.h"
+#include "google/protobuf/message.h"
+
+#include "server/schedule/memory_budget.hpp"
 
 namespace axion::server::rpc {
 
-// Parses and releases the bytes. INVALID_ARGUMENT with the message's type and the number of its bytes.
-absl::Status parse_message(grpc::ByteBuffer& bytes, google::protobuf::MessageLite& message);
+// Parses and releases the bytes. INVALID_ARGUMENT with the message's type and the number of its bytes;
+// RESOURCE_EXHAUSTED where what it takes does not fit, which `memory` holds from then on.
+absl::Status parse_message(grpc::ByteBuffer& bytes, google::protobuf::Message& message, schedule::MemoryHold& memory);
 
 // INTERNAL if the message cannot be written.
 absl::Status write_message(const google::protobuf::MessageLite& message, grpc::ByteBuffer& bytes);

@@ -10,9 +10,9 @@ namespace {
 template <typename Request, typename Response>
 class MessageCall final : public UnaryCall {
  public:
-  MessageCall(const char* method, grpc::CallbackServerContext& context, observe::Metrics& metrics,
+  MessageCall(const char* method, grpc::CallbackServerContext& context, SimulationService& service,
               grpc::ByteBuffer& answer)
-      : UnaryCall(method, context, metrics), answer_(answer) {}
+      : UnaryCall(method, context, service.metrics(), service.memory()), answer_(answer) {}
 
   Request request;
   Response response;
@@ -27,10 +27,10 @@ grpc::ServerUnaryReactor* serve(SimulationService& service, const char* name,
                                 void (SimulationService::*method)(UnaryCall*, const Request*, Response*),
                                 grpc::CallbackServerContext* context, const grpc::ByteBuffer* bytes,
                                 grpc::ByteBuffer* answer) {
-  auto* call = new MessageCall<Request, Response>(name, *context, service.metrics(), *answer);
+  auto* call = new MessageCall<Request, Response>(name, *context, service, *answer);
   absl::Status status = call->admit(service.admission());
   // gRPC has made the buffer for this call alone; parsed in place, its bytes are released at once.
-  if (status.ok()) status = parse_message(const_cast<grpc::ByteBuffer&>(*bytes), call->request);
+  if (status.ok()) status = parse_message(const_cast<grpc::ByteBuffer&>(*bytes), call->request, call->memory());
   if (status.ok()) {
     (service.*method)(call, &call->request, &call->response);
   } else {
@@ -119,6 +119,26 @@ grpc::ServerUnaryReactor* WireService::GetContacts(grpc::CallbackServerContext* 
 grpc::ServerUnaryReactor* WireService::GetSolverStats(grpc::CallbackServerContext* context,
                                                       const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
   return serve(service_, "GetSolverStats", &SimulationService::GetSolverStats, context, request, response);
+}
+
+grpc::ServerUnaryReactor* WireService::SaveSnapshot(grpc::CallbackServerContext* context,
+                                                    const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
+  return serve(service_, "SaveSnapshot", &SimulationService::SaveSnapshot, context, request, response);
+}
+
+grpc::ServerUnaryReactor* WireService::RestoreSnapshot(grpc::CallbackServerContext* context,
+                                                       const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
+  return serve(service_, "RestoreSnapshot", &SimulationService::RestoreSnapshot, context, request, response);
+}
+
+grpc::ServerUnaryReactor* WireService::ListSnapshots(grpc::CallbackServerContext* context,
+                                                     const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
+  return serve(service_, "ListSnapshots", &SimulationService::ListSnapshots, context, request, response);
+}
+
+grpc::ServerUnaryReactor* WireService::DeleteSnapshot(grpc::CallbackServerContext* context,
+                                                      const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
+  return serve(service_, "DeleteSnapshot", &SimulationService::DeleteSnapshot, context, request, response);
 }
 
 WireStream* WireService::StepStream(grpc::CallbackServerContext* context) { return service_.StepStream(context); }

@@ -32,6 +32,8 @@ using RawService = WithRawMethods<
     Rpc::WithRawCallbackMethod_DeleteBatch, Rpc::WithRawCallbackMethod_KeepAlive, Rpc::WithRawCallbackMethod_Step,
     Rpc::WithRawCallbackMethod_Reset, Rpc::WithRawCallbackMethod_GetState, Rpc::WithRawCallbackMethod_SetState,
     Rpc::WithRawCallbackMethod_GetContacts, Rpc::WithRawCallbackMethod_GetSolverStats,
+    Rpc::WithRawCallbackMethod_SaveSnapshot, Rpc::WithRawCallbackMethod_RestoreSnapshot,
+    Rpc::WithRawCallbackMethod_ListSnapshots, Rpc::WithRawCallbackMethod_DeleteSnapshot,
     Rpc::WithRawCallbackMethod_StepStream>::type;
 
 class WireService final : public RawService {
@@ -70,6 +72,14 @@ class WireService final : public RawService {
   grpc::ServerUnaryReactor* GetContacts(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                         grpc::ByteBuffer* response) override;
   grpc::ServerUnaryReactor* GetSolverStats(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                           grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* SaveSnapshot(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                         grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* RestoreSnapshot(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                            grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* ListSnapshots(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                          grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* DeleteSnapshot(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                            grpc::ByteBuffer* response) override;
   WireStream* StepStream(grpc::CallbackServerContext* context) override;
 

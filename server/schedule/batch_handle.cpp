@@ -10,6 +10,8 @@
 namespace axion::server::schedule {
 namespace {
 
+constexpr int kManyWorlds = 16;
+
 // Copies one field of some worlds to doubles and back: the noise is computed in double whatever the precision.
 std::vector<double> to_doubles(std::span<const std::byte> bytes, DType dtype) {
   std::vector<double> values(bytes.size() / size_of(dtype));
@@ -32,30 +34,6 @@ const FieldShape* BatchInfo::find(Field field) const {
   return it == fields.end() ? nullptr : &*it;
 }
 
-namespace {
-
-std::size_t bytes_of(const Remembered& remembered) {
-  return remembered.memory == nullptr ? 0 : remembered.memory->bytes();
-}
-
-}  // namespace
-
-const Remembered* ReplayCache::find(absl::string_view request_id) const {
-  for (const auto& [id, remembered] : entries_) {
-    if (id == request_id) return &remembered;
-  }
-  return nullptr;
-}
-
-void ReplayCache::put(std::string request_id, Remembered remembered) {
-  bytes_ += bytes_of(remembered);
-  entries_.emplace_back(std::move(request_id), std::move(remembered));
-  while (entries_.size() > 1 && (entries_.size() > kMaxEntries || bytes_ > kMaxBytes)) {
-    bytes_ -= bytes_of(entries_.front().second);
-    entries_.pop_front();
-  }
-}
-
 std::size_t element_count(std::span<const std::int64_t> shape) {
   std::size_t count = 1;
   for (std::int64_t extent : shape) count *= static_cast<std::size_t>(extent);
@@ -71,6 +49,31 @@ std::vector<FieldShape> field_shapes(const Batch& batch) {
     shapes.push_back(std::move(shape));
   }
   return shapes;
+}
+
+absl::Status make_worlds(Engine& engine, BatchHandle& batch, const BatchOverrides& overrides) {
+  BatchInfo& info = batch.info;
+  const bool counted = engine.device().kind == "cpu";
+  if (counted && info.world_count > kManyWorlds) {
+    // What one world takes, so that what does not fit is not made.
+    const auto one = engine.create_batch({info.model, 1, info.dt, info.options, {}});
+    if (!one.ok()) return from_engine(one.error());
+    if (absl::Status fits = batch.memory.grow(one.value()->memory_bytes() * info.world_count, "the batch"); !fits.ok())
+      return fits;
+  }
+  auto made = engine.create_batch({info.model, info.world_count, info.dt, info.options, overrides});
+  if (!made.ok()) return from_engine(made.error());
+  batch.engine = std::move(made).value();
+  batch.carried_outcome.assign(static_cast<std::size_t>(info.world_count), kConverged);
+  info.device = engine.device().id;
+  info.memory_bytes = batch.engine->memory_bytes();
+  info.real = batch.engine->real_dtype();
+  info.fields = field_shapes(*batch.engine);
+  if (!counted) return absl::OkStatus();
+  batch.memory.shrink(batch.memory.bytes());
+  absl::Status fits = batch.memory.grow(info.memory_bytes, "the batch");
+  if (!fits.ok()) batch.engine.reset();
+  return fits;
 }
 
 absl::Status read_fields(const BatchHandle& batch, std::span<const std::int32_t> worlds,
@@ -110,9 +113,11 @@ absl::Status read_snapshots(const BatchHandle& batch, std::span<const std::int32
   return absl::OkStatus();
 }
 
-absl::Status set_worlds(BatchHandle& batch, std::span<const std::int32_t> worlds, const StateUpdate& state) {
-  if (const Status status = batch.engine->set_state(worlds, state); !status.ok())
-    return from_engine(status.error(), "state");
+absl::Status set_worlds(BatchHandle& batch, std::span<const std::int32_t> worlds, const StateUpdate& state,
+                        absl::string_view field) {
+  if (const Status status = batch.engine->set_state(worlds, state); !status.ok()) {
+    return from_engine(status.error(), field);
+  }
   for (std::size_t i = 0; !state.snapshots.empty() && i < world_count_of(worlds, batch); ++i) {
     batch.carried_outcome[static_cast<std::size_t>(world_at(worlds, i))] = kConverged;  // the snapshot has the whole
   }

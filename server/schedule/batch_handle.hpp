@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <span>
@@ -16,6 +15,9 @@
 #include "absl/time/time.h"
 
 #include "engine/engine.hpp"
+
+#include "server/schedule/memory_budget.hpp"
+#include "server/schedule/replay_cache.hpp"
 
 namespace axion::server::schedule {
 
@@ -47,37 +49,10 @@ struct BatchInfo {
   InitialNoise noise;
   absl::Duration idle_ttl;
   absl::Time create_time;
-  std::string tenant;  // whose it is
+  std::string tenant;            // whose it is
+  std::int64_t incarnation = 0;  // another one whenever it went back to a checkpoint that may be older than its answers
 
   const FieldShape* find(Field field) const;
-};
-
-// What a sink keeps of an answer so that a repeated request can have it again.
-class StepMemory {
- public:
-  virtual ~StepMemory() = default;
-  virtual std::size_t bytes() const = 0;
-};
-
-// What a repeated request gets: the answer, or none and why there never will be one.
-struct Remembered {
-  std::shared_ptr<const StepMemory> memory;
-  absl::Status refusal;
-};
-
-// The latest answers of a batch by request id: at most kMaxEntries and, beyond the newest, kMaxBytes.
-class ReplayCache {
- public:
-  static constexpr std::size_t kMaxEntries = 64;
-  static constexpr std::size_t kMaxBytes = 16 << 20;
-  // None when the request is not known.
-  const Remembered* find(absl::string_view request_id) const;
-  void put(std::string request_id, Remembered remembered);
-  std::size_t size() const { return entries_.size(); }
-
- private:
-  std::deque<std::pair<std::string, Remembered>> entries_;
-  std::size_t bytes_ = 0;
 };
 
 // Worlds that a batch holds of the server's budget; given back when destroyed.
@@ -101,7 +76,12 @@ struct BatchHandle {
   double world_step_cost = 0;     // what a step of one world takes of a launch, s; 0 until there was one
   std::unique_ptr<Batch> engine;  // none once the batch is deleted
   WorldReservation reservation;
+  MemoryHold memory;  // of its worlds, where they are in the machine's memory
   ReplayCache replays;
+  // A request of which some steps are made and that nobody waits for: by its id, what a repetition is refused with from
+  // a snapshot on that was taken meanwhile. None if the id is empty.
+  std::pair<std::string, absl::Status> resting;
+  std::uint64_t changes = 0;  // grows with everything that changes the batch
   // A request that is cut into several launches has one outcome: what its earlier launches left, per world.
   std::vector<std::uint32_t> carried_outcome;
 };
@@ -124,13 +104,18 @@ std::vector<FieldShape> field_shapes(const Batch& batch);
 std::size_t element_count(std::span<const std::int64_t> shape);
 
 // ---- The device's owner only ----
+// Makes the worlds that the handle's info describes, and fills in what follows from them. RESOURCE_EXHAUSTED where they
+// do not fit in the handle's memory, or the device's.
+absl::Status make_worlds(Engine& engine, BatchHandle& batch, const BatchOverrides& overrides);
 // Fields of worlds, with outcomes of whole requests. Errors are the engine's.
 absl::Status read_fields(const BatchHandle& batch, std::span<const std::int32_t> worlds,
                          std::span<const OutputView> outputs);
 // Snapshots of worlds, in order, with outcomes of whole requests; ends with the error that `take` returns.
 absl::Status read_snapshots(const BatchHandle& batch, std::span<const std::int32_t> worlds,
                             const std::function<absl::Status(std::string)>& take);
-absl::Status set_worlds(BatchHandle& batch, std::span<const std::int32_t> worlds, const StateUpdate& state);
+// Errors name fields below `field`.
+absl::Status set_worlds(BatchHandle& batch, std::span<const std::int32_t> worlds, const StateUpdate& state,
+                        absl::string_view field = "state");
 // Resets worlds and adds the batch's initial noise, except to those that start at a snapshot. `seeds` is one per world
 // asked for, or empty: the batch's seed.
 absl::Status reset_worlds(BatchHandle& batch, const ResetRequest& request, std::span<const std::uint64_t> seeds);

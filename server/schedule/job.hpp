@@ -66,6 +66,7 @@ struct StepWork {
   std::int64_t record_every = 0;  // 0, or a divisor of step_count
   std::vector<OutputView> outputs;
   std::optional<std::int64_t> expected_step;
+  std::optional<std::int64_t> expected_incarnation;
   std::string request_id;  // empty: none
   std::shared_ptr<StepSink> sink;
 };
@@ -80,6 +81,7 @@ enum class Effect {
 // Anything else. Exactly one of the two is called, once, by the device's owner. `batch` is none if the job has none.
 struct DeviceWork {
   Effect effect = Effect::kChanges;
+  bool renews_lease = true;  // of its batch
   std::function<void(Engine& engine, BatchHandle* batch)> run;
   std::function<void(const absl::Status& status)> refuse;
 };

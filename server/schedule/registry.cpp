@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 
 #include "server/schedule/failure.hpp"
@@ -13,9 +14,15 @@ namespace {
 constexpr int kDefaultPageSize = 50;
 constexpr int kMaxPageSize = 1000;
 
-// What content is the same model: a tenant's name has no line's end.
-std::string content_key(const Tenant& tenant, absl::string_view content) {
-  return absl::StrCat(tenant.name, "\n", content);
+// Equal content has equal hashes; the content itself is compared, too.
+std::size_t content_hash(const std::string& tenant, const ModelContent& content) {
+  return absl::HashOf(tenant, content.scene, content.warnings);
+}
+
+bool is_content(const ModelRecord& record, const std::string& tenant, const ModelContent& content) {
+  return record.tenant == tenant && record.scene == content.scene &&
+         record.source_warnings == content.warnings.size() &&
+         std::equal(content.warnings.begin(), content.warnings.end(), record.warnings.begin());
 }
 
 // One page of a map in order of creation; `item` turns an entry into what the page holds, nothing if it is not the
@@ -52,23 +59,35 @@ absl::StatusOr<Page<T>> page_of(const Map& map, const ResourceIds& ids, int page
 
 }  // namespace
 
-Registry::Registry(const Limits& limits, Observer& observer, std::uint64_t key)
-    : limits_(limits), observer_(observer), model_ids_("models", key), batch_ids_("batches", key) {}
+Registry::Registry(const Limits& limits, Observer& observer, std::uint64_t key, std::uint64_t first_sequence)
+    : limits_(limits),
+      observer_(observer),
+      model_ids_("models", key),
+      batch_ids_("batches", key),
+      next_sequence_(first_sequence) {}
 
-std::shared_ptr<const ModelRecord> Registry::find_content(const Tenant& tenant, absl::string_view content) const {
-  const std::string key = content_key(tenant, content);
+std::shared_ptr<const ModelRecord> Registry::find_content(const Tenant& tenant, const ModelContent& content) const {
+  const std::size_t hash = content_hash(tenant.name, content);
   absl::MutexLock lock(&mutex_);
-  const auto it = content_.find(key);
-  return it == content_.end() ? nullptr : models_.at(it->second).record;
+  return known_content(hash, tenant.name, content);
 }
 
-absl::StatusOr<std::shared_ptr<const ModelRecord>> Registry::add_model(const Tenant& tenant, std::string content,
+std::shared_ptr<const ModelRecord> Registry::known_content(std::size_t hash, const std::string& tenant,
+                                                           const ModelContent& content) const {
+  const auto [first, last] = content_.equal_range(hash);
+  for (auto it = first; it != last; ++it) {
+    const auto& record = models_.at(it->second).record;
+    if (is_content(*record, tenant, content)) return record;
+  }
+  return nullptr;
+}
+
+absl::StatusOr<std::shared_ptr<const ModelRecord>> Registry::add_model(const Tenant& tenant, ModelContent content,
                                                                        std::shared_ptr<const Model> model,
-                                                                       std::vector<std::string> warnings,
-                                                                       absl::Time now) {
-  content = content_key(tenant, content);
+                                                                       absl::Time now, MemoryHold memory) {
+  const std::size_t hash = content_hash(tenant.name, content);
   absl::MutexLock lock(&mutex_);
-  if (const auto it = content_.find(content); it != content_.end()) return models_.at(it->second).record;
+  if (auto record = known_content(hash, tenant.name, content)) return record;
   if (static_cast<std::int64_t>(models_.size()) >= limits_.max_models) {
     return limit_reached("max_models", absl::StrCat("max_models: the server holds ", models_.size(),
                                                     " models, its limit; delete one first"));
@@ -78,13 +97,32 @@ absl::StatusOr<std::shared_ptr<const ModelRecord>> Registry::add_model(const Ten
     return limit_reached("max_models",
                          absl::StrCat("max_models: the tenant holds ", own, " models, its quota; delete one first"));
   }
-  const std::uint64_t sequence = next_sequence_++;
+  return list_model(next_sequence_++, tenant.name, std::move(content), std::move(model), now, std::move(memory));
+}
+
+std::shared_ptr<const ModelRecord> Registry::list_model(std::uint64_t sequence, const std::string& tenant,
+                                                        ModelContent content, std::shared_ptr<const Model> model,
+                                                        absl::Time created, MemoryHold memory) {
+  const std::size_t hash = content_hash(tenant, content);
+  const std::size_t source_warnings = content.warnings.size();
+  const std::vector<std::string>& own = model->info().warnings;  // follow from the scene: no part of content
+  content.warnings.insert(content.warnings.end(), own.begin(), own.end());
   auto record = std::make_shared<const ModelRecord>(
-      ModelRecord{model_ids_.name_of(sequence), std::move(model), std::move(warnings), now, tenant.name});
-  content_.emplace(content, sequence);
-  models_.emplace(sequence, ModelEntry{record, std::move(content)});
+      ModelRecord{model_ids_.name_of(sequence), std::move(model), std::move(content.warnings), created, tenant,
+                  std::move(content.scene), source_warnings, std::move(memory)});
+  models_.emplace(sequence, ModelEntry{record, content_.emplace(hash, sequence)});
   report();
   return record;
+}
+
+absl::Status Registry::restore_model(const std::string& tenant, const std::string& name, ModelContent content,
+                                     std::shared_ptr<const Model> model, absl::Time created, MemoryHold memory) {
+  const auto sequence = model_ids_.sequence_of(name);
+  if (!sequence) return invalid_field("name", absl::StrCat("\"", shown(name), "\" is no name of a model"));
+  absl::MutexLock lock(&mutex_);
+  if (models_.contains(*sequence)) return invalid_field("name", absl::StrCat("\"", name, "\" exists already"));
+  list_model(*sequence, tenant, std::move(content), std::move(model), created, std::move(memory));
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::shared_ptr<const ModelRecord>> Registry::find_model(const Tenant& tenant, absl::string_view field,
@@ -138,12 +176,20 @@ absl::StatusOr<WorldReservation> Registry::reserve_worlds(const Tenant& tenant, 
     return limit_reached("max_worlds", absl::StrCat("world_count: ", count, " worlds beside the ", reserved_worlds_,
                                                     " that exist pass the limit max_worlds = ", limits_.max_worlds));
   }
+  return hold_worlds(tenant.name, count);
+}
+
+WorldReservation Registry::restore_worlds(const std::string& tenant, int count) {
+  absl::MutexLock lock(&mutex_);
+  return hold_worlds(tenant, count);
+}
+
+WorldReservation Registry::hold_worlds(const std::string& tenant, int count) {
   reserved_worlds_ += count;
-  tenant_worlds_[tenant.name] += count;
+  tenant_worlds_[tenant] += count;
   // Only the deleter matters: it runs when the last holder of the reservation goes.
-  return WorldReservation(std::shared_ptr<void>(this, [count, name = tenant.name](void* registry) {
-    static_cast<Registry*>(registry)->release_worlds(name, count);
-  }));
+  return WorldReservation(std::shared_ptr<void>(
+      this, [count, tenant](void* registry) { static_cast<Registry*>(registry)->release_worlds(tenant, count); }));
 }
 
 void Registry::release_worlds(const std::string& tenant, std::int64_t count) {
@@ -160,9 +206,19 @@ absl::Status Registry::add_batch(const std::shared_ptr<BatchHandle>& batch, absl
   if (of == models_.end() || of->second.record->tenant != batch->info.tenant) {
     return not_found("model", batch->info.model_name);
   }
-  const std::uint64_t sequence = next_sequence_++;
-  batch->info.name = batch_ids_.name_of(sequence);
-  batch->info.create_time = now;
+  std::uint64_t sequence = 0;
+  if (batch->info.name.empty()) {
+    sequence = next_sequence_++;
+    batch->info.name = batch_ids_.name_of(sequence);
+    batch->info.create_time = now;
+  } else {
+    const auto had = batch_ids_.sequence_of(batch->info.name);
+    if (!had || batches_.contains(*had)) {
+      return invalid_field("name",
+                           absl::StrCat("\"", shown(batch->info.name), "\" cannot be the name of a batch here"));
+    }
+    sequence = *had;
+  }
   batches_.emplace(sequence, BatchEntry{batch, now + batch->info.idle_ttl});
   report();
   return absl::OkStatus();
@@ -210,6 +266,31 @@ absl::StatusOr<Page<BatchHandle>> Registry::list_batches(const Tenant& tenant, i
   return page_of<BatchHandle>(batches_, batch_ids_, page_size, token, [&](const BatchEntry& entry) {
     return entry.handle->info.tenant == tenant.name ? entry.handle : nullptr;
   });
+}
+
+std::vector<std::shared_ptr<const ModelRecord>> Registry::all_models() const {
+  absl::MutexLock lock(&mutex_);
+  std::vector<std::shared_ptr<const ModelRecord>> all;
+  for (const auto& item : models_) all.push_back(item.second.record);
+  return all;
+}
+
+std::vector<std::shared_ptr<BatchHandle>> Registry::all_batches() const {
+  absl::MutexLock lock(&mutex_);
+  std::vector<std::shared_ptr<BatchHandle>> all;
+  for (const auto& item : batches_) all.push_back(item.second.handle);
+  return all;
+}
+
+bool Registry::has_model(absl::string_view name) const {
+  const auto sequence = model_ids_.sequence_of(name);
+  absl::MutexLock lock(&mutex_);
+  return sequence && models_.contains(*sequence);
+}
+
+bool Registry::has_batch(absl::string_view name) const {
+  absl::MutexLock lock(&mutex_);
+  return entry_of(name) != batches_.end();
 }
 
 bool Registry::remove_batch(const BatchHandle& batch) {

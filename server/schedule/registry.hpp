@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -22,6 +23,7 @@
 
 #include "server/schedule/batch_handle.hpp"
 #include "server/schedule/limits.hpp"
+#include "server/schedule/memory_budget.hpp"
 #include "server/schedule/observer.hpp"
 #include "server/schedule/resource_ids.hpp"
 #include "server/schedule/tenant.hpp"
@@ -33,7 +35,16 @@ struct ModelRecord {
   std::shared_ptr<const Model> model;
   std::vector<std::string> warnings;
   absl::Time create_time;
-  std::string tenant = {};  // whose it is
+  std::string tenant = {};          // whose it is
+  std::string scene = {};           // bytes that stand for it: the first part of its content
+  std::size_t source_warnings = 0;  // of the warnings, those that its content has besides
+  MemoryHold memory = {};
+};
+
+// What a model is known by to add_model and find_content, and where the warnings that are no part of it begin.
+struct ModelContent {
+  std::string scene;                  // bytes that stand for the scene
+  std::vector<std::string> warnings;  // of reading the source
 };
 
 template <typename T>
@@ -44,16 +55,20 @@ struct Page {
 
 class Registry {
  public:
-  // `key` scrambles ids; `observer` outlives the registry.
-  Registry(const Limits& limits, Observer& observer, std::uint64_t key);
+  // `key` scrambles ids, of numbers from `first_sequence` on; `observer` outlives the registry.
+  Registry(const Limits& limits, Observer& observer, std::uint64_t key, std::uint64_t first_sequence = 1);
 
-  // ---- Models. `content` is all that decides what the model is; equal content is one model. ----
-  std::shared_ptr<const ModelRecord> find_content(const Tenant& tenant, absl::string_view content) const
+  // ---- Models. The content is all that decides what the model is; equal content is one model. ----
+  std::shared_ptr<const ModelRecord> find_content(const Tenant& tenant, const ModelContent& content) const
       ABSL_LOCKS_EXCLUDED(mutex_);
   // The record that holds, if somebody else was first. RESOURCE_EXHAUSTED at max_models, the server's or the tenant's.
-  absl::StatusOr<std::shared_ptr<const ModelRecord>> add_model(const Tenant& tenant, std::string content,
-                                                               std::shared_ptr<const Model> model,
-                                                               std::vector<std::string> warnings, absl::Time now)
+  // Its warnings are those of the content and the model's own.
+  absl::StatusOr<std::shared_ptr<const ModelRecord>> add_model(const Tenant& tenant, ModelContent content,
+                                                               std::shared_ptr<const Model> model, absl::Time now,
+                                                               MemoryHold memory = {}) ABSL_LOCKS_EXCLUDED(mutex_);
+  // One that an earlier run of the server had, under its name and its tenant, whatever the limits say.
+  absl::Status restore_model(const std::string& tenant, const std::string& name, ModelContent content,
+                             std::shared_ptr<const Model> model, absl::Time created, MemoryHold memory = {})
       ABSL_LOCKS_EXCLUDED(mutex_);
   // `field` is where the request names it, for the error.
   absl::StatusOr<std::shared_ptr<const ModelRecord>> find_model(const Tenant& tenant, absl::string_view field,
@@ -67,7 +82,10 @@ class Registry {
   // ---- Batches ----
   // RESOURCE_EXHAUSTED when the worlds would pass max_worlds, the server's or the tenant's.
   absl::StatusOr<WorldReservation> reserve_worlds(const Tenant& tenant, int count) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Names the batch and lists it, for the tenant that its info names. NOT_FOUND if its model was deleted meanwhile.
+  // Worlds of a batch that an earlier run had, whatever the limits say.
+  WorldReservation restore_worlds(const std::string& tenant, int count) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Names the batch, unless it brings the name that it had, and lists it for the tenant that its info names. NOT_FOUND
+  // if its model was deleted meanwhile.
   absl::Status add_batch(const std::shared_ptr<BatchHandle>& batch, absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
   // Renews the lease.
   absl::StatusOr<std::shared_ptr<BatchHandle>> use_batch(const Tenant& tenant, absl::string_view field,
@@ -78,6 +96,11 @@ class Registry {
                                                           absl::string_view name) const ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<Page<BatchHandle>> list_batches(const Tenant& tenant, int page_size, absl::string_view token) const
       ABSL_LOCKS_EXCLUDED(mutex_);
+  // All of them, of all tenants.
+  std::vector<std::shared_ptr<const ModelRecord>> all_models() const ABSL_LOCKS_EXCLUDED(mutex_);
+  std::vector<std::shared_ptr<BatchHandle>> all_batches() const ABSL_LOCKS_EXCLUDED(mutex_);
+  bool has_model(absl::string_view name) const ABSL_LOCKS_EXCLUDED(mutex_);
+  bool has_batch(absl::string_view name) const ABSL_LOCKS_EXCLUDED(mutex_);
   // False if it was not listed any more.
   bool remove_batch(const BatchHandle& batch) ABSL_LOCKS_EXCLUDED(mutex_);
   // Work on it has ended: the lease starts anew.
@@ -96,7 +119,7 @@ class Registry {
  private:
   struct ModelEntry {
     std::shared_ptr<const ModelRecord> record;
-    std::string content;
+    std::unordered_multimap<std::size_t, std::uint64_t>::iterator content;
   };
   struct BatchEntry {
     std::shared_ptr<BatchHandle> handle;
@@ -107,6 +130,14 @@ class Registry {
   ResourceCounts counts_locked(const std::string* tenant = nullptr) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void report() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { observer_.on_resources(counts_locked()); }
   absl::Status no_batch(absl::string_view field, absl::string_view name) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // By the hash of its content.
+  std::shared_ptr<const ModelRecord> known_content(std::size_t hash, const std::string& tenant,
+                                                   const ModelContent& content) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::shared_ptr<const ModelRecord> list_model(std::uint64_t sequence, const std::string& tenant, ModelContent content,
+                                                std::shared_ptr<const Model> model, absl::Time created,
+                                                MemoryHold memory) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  WorldReservation hold_worlds(const std::string& tenant, int count) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void release_worlds(const std::string& tenant, std::int64_t count) ABSL_LOCKS_EXCLUDED(mutex_);
   // Whosever it is.
   std::map<std::uint64_t, BatchEntry>::iterator entry_of(absl::string_view name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -122,9 +153,9 @@ class Registry {
   const ResourceIds model_ids_, batch_ids_;
 
   mutable absl::Mutex mutex_;
-  std::uint64_t next_sequence_ ABSL_GUARDED_BY(mutex_) = 1;
+  std::uint64_t next_sequence_ ABSL_GUARDED_BY(mutex_);
   std::map<std::uint64_t, ModelEntry> models_ ABSL_GUARDED_BY(mutex_);
-  absl::flat_hash_map<std::string, std::uint64_t> content_ ABSL_GUARDED_BY(mutex_);
+  std::unordered_multimap<std::size_t, std::uint64_t> content_ ABSL_GUARDED_BY(mutex_);
   std::map<std::uint64_t, BatchEntry> batches_ ABSL_GUARDED_BY(mutex_);
   std::int64_t reserved_worlds_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::flat_hash_map<std::string, std::int64_t> tenant_worlds_ ABSL_GUARDED_BY(mutex_);  // of tenants that have any

@@ -15,6 +15,9 @@
 
 namespace axion::server::schedule {
 
+// Of a run of the server, counted from 1; what an earlier run gave is below, as long as it gave less than 2^40.
+constexpr std::uint64_t first_sequence(std::uint64_t run) { return (run << 40) + 1; }
+
 class ResourceIds {
  public:
   // `collection` is "models" or "batches".

@@ -95,9 +95,12 @@ void StepBatcher::run() {
     }
     timeout = idle_timeout();
   }
-  for (const auto& batch : registry_.take_all()) {
+  const auto batches = registry_.take_all();
+  if (options_.at_end) options_.at_end(batches);
+  for (const auto& batch : batches) {
     batch->engine.reset();
     batch->reservation = {};
+    batch->memory = {};
   }
   update_device_info();
   ended_.Notify();
@@ -124,6 +127,7 @@ void StepBatcher::destroy_expired() {
                                     " idle_ttl=", absl::FormatDuration(batch->info.idle_ttl)));
     batch->engine.reset();
     batch->reservation = {};
+    batch->memory = {};
   }
   if (!expired.empty()) update_device_info();
 }
@@ -177,8 +181,9 @@ void StepBatcher::run_device_work(Job& job) {
     work.refuse(status);
     return;
   }
+  if (job.batch != nullptr && work.effect != Effect::kReads) ++job.batch->changes;
   work.run(*engine_, job.batch.get());
-  if (job.batch != nullptr) registry_.touch(*job.batch, options_.clock());
+  if (job.batch != nullptr && work.renews_lease) registry_.touch(*job.batch, options_.clock());
   // Only making and deleting batches changes what the device holds.
   if (job.batch == nullptr || job.batch->engine == nullptr) update_device_info();
 }
@@ -198,7 +203,8 @@ StepBatcher::Admission StepBatcher::admit_step(Job& job) {
       work.sink->replay(*remembered->memory);
       return Admission::kEnded;
     }
-    status = remembered != nullptr ? remembered->refusal : check_expected_step(*job.batch, work);
+    status = remembered != nullptr ? remembered->refusal : check_incarnation(*job.batch, work);
+    if (status.ok()) status = check_expected_step(*job.batch, work);
   }
   if (!status.ok()) work.sink->fail(status);
   return status.ok() ? Admission::kReady : Admission::kEnded;
@@ -215,6 +221,7 @@ StepBatcher::Admission StepBatcher::take_up(Job& job, const absl::Status& why) {
         const absl::Status gone = abandoned((*next)->call, options_.clock());
         if (gone.ok()) {
           job.rests_since = absl::InfiniteFuture();
+          job.batch->resting = {};
           return Admission::kReady;
         }
         end_job(**next, gone);  // a repetition that nobody waits for either
@@ -226,7 +233,10 @@ StepBatcher::Admission StepBatcher::take_up(Job& job, const absl::Status& why) {
     give_up(job, why);
     return Admission::kEnded;
   }
-  if (job.rests_since == absl::InfiniteFuture()) job.rests_since = options_.clock();
+  if (job.rests_since == absl::InfiniteFuture()) {
+    job.rests_since = options_.clock();
+    job.batch->resting = {work.request_id, given_up(job)};
+  }
   if (!queue_.closed() && options_.clock() < job.rests_since + kMaxRest) return Admission::kResting;
   give_up(job, why);
   return Admission::kEnded;
@@ -235,6 +245,8 @@ StepBatcher::Admission StepBatcher::take_up(Job& job, const absl::Status& why) {
 void StepBatcher::give_up(Job& job, const absl::Status& status) {
   auto& work = std::get<StepWork>(job.work);
   job.batch->replays.put(work.request_id, {.memory = nullptr, .refusal = given_up(job)});
+  job.batch->resting = {};
+  ++job.batch->changes;
   work.sink->fail(status);
 }
 
@@ -321,6 +333,7 @@ void StepBatcher::advance(Entry& entry) {
   Job& job = *entry.job;
   const auto& work = std::get<StepWork>(job.work);
   BatchHandle& batch = *job.batch;
+  ++batch.changes;
   if (job.steps_done > 0) carry_into_records(batch, work, entry.stretch);
   const absl::Status status = complete_answer(entry);
   job.worlds_done += entry.stretch.world_count;
@@ -360,7 +373,11 @@ void StepBatcher::answer(Job& job) {
   auto& work = std::get<StepWork>(job.work);
   registry_.touch(*job.batch, options_.clock());
   auto memory = work.sink->succeed(std::move(job.answer), !work.request_id.empty());
-  if (memory != nullptr) job.batch->replays.put(work.request_id, {.memory = std::move(memory), .refusal = {}});
+  if (memory != nullptr) {
+    job.batch->replays.put(work.request_id, {.memory = std::move(memory), .refusal = {}});
+  } else if (!work.request_id.empty()) {
+    job.batch->replays.forget(ReplayCache::hash_of(work.request_id));  // there was no room for the answer
+  }
   end_job(job, absl::OkStatus());
 }
 
@@ -394,7 +411,17 @@ void StepBatcher::forget_ended() {
 
 void StepBatcher::refuse_all(const absl::Status& status) {
   for (auto& job : waiting_) {
-    if (job != nullptr) end_job(*job, status);
+    if (job == nullptr) continue;
+    // Whoever hears that a step of which some was made could not be made tries again, and makes it twice.
+    const auto* work = std::get_if<StepWork>(&job->work);
+    if (work == nullptr || !job->begun()) {
+      end_job(*job, status);
+      continue;
+    }
+    const absl::Status why = given_up(*job, kServerEnded);
+    if (!work->request_id.empty()) job->batch->replays.put(work->request_id, {.memory = nullptr, .refusal = why});
+    ++job->batch->changes;
+    end_job(*job, why);
   }
 }
 

@@ -49,6 +49,8 @@ struct StepBatcherOptions {
   std::int64_t max_launch_steps = 0;                    // fixes the steps of a launch; 0: paced by the slices
   std::size_t max_launch_worlds = SIZE_MAX;             // and with it the worlds of each step
   std::function<absl::Time()> clock = absl::Now;        // of leases, deadlines and waits
+  // Called once by the device's thread when all work has ended, before the batches are destroyed.
+  std::function<void(std::span<const std::shared_ptr<BatchHandle>>)> at_end = {};
 };
 
 class StepBatcher {
@@ -66,7 +68,7 @@ class StepBatcher {
   // Takes nothing new from now on; drain() does so too.
   void close() { queue_.close(); }
   // Takes nothing new, finishes what waits, destroys all batches. False if `limit` passed first; what was left has then
-  // been refused with UNAVAILABLE. A launch in hand is always finished.
+  // been refused: with UNAVAILABLE, or ABORTED where steps of it were made. A launch in hand is always finished.
   bool drain(absl::Duration limit) ABSL_LOCKS_EXCLUDED(device_mutex_);
   // Makes the device's thread look at the clock again.
   void wake() { queue_.wake(); }

@@ -36,15 +36,14 @@ absl::Status abandoned(const Call& call, absl::Time now, std::int64_t steps_done
   return absl::OkStatus();
 }
 
-absl::Status given_up(const Job& job) {
+absl::Status given_up(const Job& job, absl::string_view why) {
   const auto& work = std::get<StepWork>(job.work);
   const std::string worlds = job.worlds_done == 0 ? ""
                                                   : absl::StrCat(", and ", job.worlds_done, " of its worlds after ",
                                                                  job.steps_done + job.pass_steps);
   return make_failure(absl::StatusCode::kAborted,
                       absl::StrCat("request_id: \"", shown(work.request_id), "\" was given up after ", job.steps_done,
-                                   " of ", work.step_count, " steps", worlds,
-                                   ": nobody waited for it any more, and other work on its batch followed"),
+                                   " of ", work.step_count, " steps", worlds, ": ", why),
                       {.reason = std::string(reason::kGivenUp), .field = "request_id"});
 }
 
@@ -53,6 +52,17 @@ absl::Status batch_deleted(const Job& job) {
       absl::StatusCode::kAborted,
       absl::StrCat(job.batch->info.name, " is deleted; ", job.steps_done, " steps of the request were made"),
       {.reason = std::string(reason::kCancelled)});
+}
+
+absl::Status check_incarnation(const BatchHandle& batch, const StepWork& work) {
+  const std::int64_t is = batch.info.incarnation;
+  if (!work.expected_incarnation || *work.expected_incarnation == is) return absl::OkStatus();
+  return make_failure(
+      absl::StatusCode::kAborted,
+      absl::StrCat("expected_incarnation: is ", *work.expected_incarnation, " but the batch is ", is,
+                   ": it has gone back to a checkpoint, since the server ended without saving, and world 0 is at step ",
+                   batch.engine->step_index(0), "; look where the worlds stand and go on from there"),
+      {.reason = std::string(reason::kRolledBack), .field = "expected_incarnation"});
 }
 
 absl::Status check_expected_step(const BatchHandle& batch, const StepWork& work) {

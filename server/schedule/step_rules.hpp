@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 
 #include "engine/engine.hpp"
@@ -18,8 +19,12 @@ namespace axion::server::schedule {
 // Why nobody waits for a call any more, of whose steps so many were made, or OK.
 absl::Status abandoned(const Call& call, absl::Time now, std::int64_t steps_done = 0);
 // Why a repetition of a request is refused that was begun and given up.
-absl::Status given_up(const Job& job);
+inline constexpr absl::string_view kNobodyWaited =
+    "nobody waited for it any more, and other work on its batch followed";
+inline constexpr absl::string_view kServerEnded = "the server ended";
+absl::Status given_up(const Job& job, absl::string_view why = kNobodyWaited);
 absl::Status batch_deleted(const Job& job);
+absl::Status check_incarnation(const BatchHandle& batch, const StepWork& work);
 absl::Status check_expected_step(const BatchHandle& batch, const StepWork& work);
 
 // The engine's outcomes of a stretch begin anew; a request has one outcome, so recorded ones take up what came before.

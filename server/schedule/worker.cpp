@@ -9,8 +9,8 @@ constexpr absl::Duration kRetryDelay = absl::Milliseconds(200);  // a scene comp
 
 }  // namespace
 
-Worker::Worker(std::size_t max_queue) : shares_(max_queue) {
-  const unsigned threads = std::max(2u, std::thread::hardware_concurrency() / 2);
+Worker::Worker(std::size_t max_queue, unsigned threads) : shares_(max_queue) {
+  if (threads == 0) threads = std::max(2u, std::thread::hardware_concurrency() / 2);
   for (unsigned i = 0; i < threads; ++i) threads_.emplace_back([this] { run(); });
 }
 

@@ -19,9 +19,9 @@ namespace axion::server::schedule {
 
 class Worker {
  public:
-  // At most `max_queue` tasks wait or run, on half of the processors and at least two threads, so that a long one holds
-  // up no others.
-  explicit Worker(std::size_t max_queue);
+  // At most `max_queue` tasks wait or run, on that many threads; 0: half of the processors and at least two, so that a
+  // long one holds up no others.
+  explicit Worker(std::size_t max_queue, unsigned threads = 0);
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;

@@ -32,6 +32,11 @@ METRICS = {
     'axion_connections': ('gauge', set()),
     'axion_connections_refused_total': ('counter', set()),
     'axion_log_lines_dropped_total': ('counter', set()),
+    'axion_checkpoint_time_seconds': ('gauge', set()),
+    'axion_checkpoint_duration_seconds': ('gauge', set()),
+    'axion_restored_batches': ('gauge', set()),
+    'axion_restore_failures': ('gauge', set()),
+    'axion_checkpoint_failures_total': ('counter', set()),
     'axion_credentials_reloads_total': ('counter', {'what', 'result'}),
     'axion_worlds': ('gauge', {'device'}),
     'axion_batches': ('gauge', {'device'}),
@@ -53,6 +58,7 @@ METRICS = {
     'axion_queue_wait_seconds': ('histogram', set()),
     'axion_rejected_total': ('counter', {'reason'}),
     'axion_rpc_duration_seconds': ('histogram', {'method', 'code'}),
+    'axion_memory_bytes': ('gauge', {'kind'}),
     'axion_device_memory_bytes': ('gauge', {'device', 'kind'}),
 }
 # What Prometheus itself adds to a sample.

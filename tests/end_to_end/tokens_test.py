@@ -15,7 +15,7 @@ import grpc
 
 import access_case as case
 from axion.v1 import simulation_pb2 as sim
-from axion.v1 import state_pb2
+from axion.v1 import snapshot_pb2, state_pb2
 
 BIN = pathlib.Path(sys.argv[1])
 MODEL = pathlib.Path(sys.argv[2]).read_text()
@@ -49,7 +49,8 @@ def methods_on(name, other_model):
             ('GetState', state_pb2.GetStateRequest(batch=batch)),
             ('SetState', state_pb2.SetStateRequest(batch=batch)),
             ('GetContacts', state_pb2.GetContactsRequest(batch=batch)),
-            ('GetSolverStats', sim.GetSolverStatsRequest(batch=batch))]
+            ('GetSolverStats', sim.GetSolverStatsRequest(batch=batch)),
+            ('SaveSnapshot', snapshot_pb2.SaveSnapshotRequest(batch=batch, return_content=True, skip_store=True))]
 
 
 class Tokens(unittest.TestCase):

@@ -28,12 +28,13 @@ def eventually(condition):
 class AxiondProcess:
     """Serves once it is made, on the loopback address `address` with port `port`; `metrics_port` is that of the page, None without.
 
-    `flags` come after --device=cpu. `host` is where it listens. `limits` are (resource, soft, hard) that it starts with. `pipe`
+    `flags` come after --device=cpu. `host` and `port` are where it listens; port 0
+    takes a free one. `limits` are (resource, soft, hard) that it starts with. `pipe`
     is (read, write) of a pipe that takes its log in place of a file: it is read up to the line that says that it serves, and
     no further.
     """
 
-    def __init__(self, program, *flags, host='127.0.0.1', metrics=True, limits=(), pipe=None):
+    def __init__(self, program, *flags, host='127.0.0.1', port=0, metrics=True, limits=(), pipe=None):
         self._file = tempfile.NamedTemporaryFile()
         self._pipe = pipe
 
@@ -42,7 +43,7 @@ class AxiondProcess:
                 resource.setrlimit(which, (soft, hard))
 
         self.process = subprocess.Popen(
-            [str(program), f'--listen={host}:0', f'--metrics_listen={"127.0.0.1:0" if metrics else ""}', '--device=cpu',
+            [str(program), f'--listen={host}:{port}', f'--metrics_listen={"127.0.0.1:0" if metrics else ""}', '--device=cpu',
              *map(str, flags)], stderr=pipe[1] if pipe else self._file, preexec_fn=prepare if limits else None)
         read = self._pipe_reader() if pipe else self.log_text
         found = eventually(lambda: self._serving(read) or self.process.poll() is not None)
@@ -94,6 +95,11 @@ class AxiondProcess:
         """Its exit code."""
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(PATIENCE_SECONDS)
+
+    def kill(self):
+        """As a machine does that fails."""
+        self.process.kill()
+        self.process.wait(PATIENCE_SECONDS)
 
     def close(self):
         if self.process.poll() is None:

@@ -13,9 +13,10 @@ import numpy.typing as npt
 
 from axion import results, tensors
 from axion.errors import AxionError, raises_axion_error
+from axion.retry import new_request_id
 from axion.stream import StepStream
 from axion.tensors import Snapshots, Worlds
-from axion.v1 import simulation_pb2, state_pb2
+from axion.v1 import simulation_pb2, snapshot_pb2, state_pb2
 
 if TYPE_CHECKING:
     from axion.client import Client
@@ -72,7 +73,10 @@ class Batch:
         """The axion.v1.StepRequest that `step` sends; for StepStream."""
         request = simulation_pb2.StepRequest(
             batch=self.name, world_indices=self._indices(worlds), step_count=steps, record_every=record_every,
-            outputs=[outputs] if isinstance(outputs, str) else outputs, request_id=request_id)
+            outputs=[outputs] if isinstance(outputs, str) else outputs, request_id=request_id,
+            expected_incarnation=self.proto.incarnation)
+        if not request_id and self._client.patience.tries_again:
+            request.request_id = new_request_id()
         if control is not None:
             per_world = self._per_world(control, len(request.world_indices), "control")
             request.control.CopyFrom(tensors.to_tensor(per_world, "control"))
@@ -103,7 +107,8 @@ class Batch:
           [n, k / r, ...].
         expected_step: if given, every world must be at this step index, else AbortedError.
         body_wrench: [n, nb, 6] force (N), then torque about the centre of mass (N m), world frame, held.
-        request_id: a repeated one gets the first answer again and steps nothing, so that a retry is safe.
+        request_id: a repeated one gets the first answer again and steps nothing, so that a retry is safe. Where none is given
+          a client that retries makes one.
         timeout: s.
         """
         request = self.step_request(control, steps, outputs, record_every, worlds, expected_step, body_wrench,
@@ -193,6 +198,18 @@ class Batch:
     def kept_alive(self) -> _LeaseKeeper:
         """Context manager that renews the lease in the background, for a client that may pause longer than it."""
         return _LeaseKeeper(self)
+
+    @raises_axion_error
+    def save_snapshot(self, display_name: str = "", return_content: bool = False, skip_store: bool = False,
+                      timeout: float | None = None) -> snapshot_pb2.Snapshot:
+        """Takes a snapshot of the whole batch, which the server keeps from when this returns: an axion.v1.Snapshot, for
+        Client.restore_snapshot.
+
+        display_name: for people. return_content: the answer has its bytes (`content`), for another server or another day.
+        skip_store: the server keeps nothing; with return_content.
+        """
+        return self._client.stub.SaveSnapshot(snapshot_pb2.SaveSnapshotRequest(
+            batch=self.name, display_name=display_name, return_content=return_content, skip_store=skip_store), timeout=timeout)
 
     @raises_axion_error
     def delete(self, timeout: float | None = None) -> None:

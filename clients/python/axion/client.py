@@ -17,8 +17,9 @@ from axion.batch import Batch
 from axion.errors import AxionError, UnavailableError, raises_axion_error
 from axion.files import is_urdf, read_mjcf, read_urdf
 from axion.model import Model
+from axion.retry import Patience, RetryingMethod
 from axion.scene import Scene
-from axion.v1 import scene_pb2, simulation_pb2, simulation_pb2_grpc
+from axion.v1 import scene_pb2, simulation_pb2, simulation_pb2_grpc, snapshot_pb2
 
 DEFAULT_TARGET = "127.0.0.1:8470"
 _DEFAULT_MAX_MESSAGE_BYTES = 256 << 20
@@ -67,6 +68,9 @@ class Client:
     insecure_token: send the token to another machine without TLS.
     credentials: grpc.ChannelCredentials made by hand, in the place of all of tls.
     max_message_bytes: the greatest message taken or sent; the server has its own limit (server_info().limits).
+    retry: s for which a call is made again, with growing waits, while the server is UNAVAILABLE, as when it is started again; a
+      call's own timeout holds besides. Not before the server was there once. Steps carry a request_id and the batch's
+      incarnation, so none is made twice: a batch that has lost steps (docs/snapshots.md) raises AbortedError. 0: never.
     Connects at the first call. Calls raise AxionError; credentials that cannot be used raise ValueError here.
     """
 
@@ -74,7 +78,7 @@ class Client:
                  max_message_bytes: int = _DEFAULT_MAX_MESSAGE_BYTES, *, token: str | None = None, tls: bool | None = None,
                  tls_ca: access.PathLike | None = None, tls_cert: access.PathLike | None = None,
                  tls_key: access.PathLike | None = None, tls_server_name: str | None = None,
-                 insecure_token: bool = False) -> None:
+                 insecure_token: bool = False, retry: float = 30.0) -> None:
         found = access.resolve(target, token=token, tls=tls, tls_ca=tls_ca, tls_cert=tls_cert, tls_key=tls_key,
                                tls_server_name=tls_server_name, insecure_token=insecure_token, credentials=credentials)
         channel_options: list[tuple[str, Any]] = [("grpc.max_receive_message_length", max_message_bytes),
@@ -92,6 +96,11 @@ class Client:
             metadata = (("authorization", f"Bearer {found.token}"),)
             for name, method in list(vars(self.stub).items()):
                 setattr(self.stub, name, _WithMetadata(method, metadata))
+        self.patience = Patience(retry)
+        if self.patience.tries_again:
+            for name, method in list(vars(self.stub).items()):
+                if name != "StepStream":
+                    setattr(self.stub, name, RetryingMethod(name, method, self.patience))
 
     def __enter__(self) -> Client:
         return self
@@ -234,3 +243,34 @@ class Client:
         return [Batch(self, proto) for proto in _pages(self.stub.ListBatches,
                                                        simulation_pb2.ListBatchesRequest(page_size=page_size),
                                                        lambda response: response.batches)]
+
+    @raises_axion_error
+    def restore_snapshot(self, snapshot: snapshot_pb2.Snapshot | str | bytes, batch: Batch | str | None = None,
+                         timeout: float | None = None) -> Batch:
+        """Makes a new Batch of a snapshot, or gives `batch` its worlds; either steps on with the bits of the batch that it was taken
+        of.
+
+        snapshot: what Batch.save_snapshot returned, the name of one that the server keeps, or the bytes of its content.
+        """
+        request = snapshot_pb2.RestoreSnapshotRequest(batch=batch.name if isinstance(batch, Batch) else batch or "")
+        if isinstance(snapshot, bytes):
+            request.content = snapshot
+        elif isinstance(snapshot, str):
+            request.snapshot = snapshot
+        elif snapshot.name:
+            request.snapshot = snapshot.name
+        else:
+            request.content = snapshot.content
+        return Batch(self, self.stub.RestoreSnapshot(request, timeout=timeout))
+
+    @raises_axion_error
+    def list_snapshots(self, page_size: int = 0) -> list[snapshot_pb2.Snapshot]:
+        """All snapshots that the server keeps: a list of axion.v1.Snapshot, the oldest first."""
+        return list(_pages(self.stub.ListSnapshots, snapshot_pb2.ListSnapshotsRequest(page_size=page_size),
+                           lambda response: response.snapshots))
+
+    @raises_axion_error
+    def delete_snapshot(self, snapshot: snapshot_pb2.Snapshot | str, timeout: float | None = None) -> None:
+        """Deletes a snapshot that the server keeps, by its message or name."""
+        name = snapshot if isinstance(snapshot, str) else snapshot.name
+        self.stub.DeleteSnapshot(snapshot_pb2.DeleteSnapshotRequest(name=name), timeout=timeout)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import queue
 from collections.abc import Iterable, Iterator, Mapping
 from types import TracebackType
@@ -29,7 +30,8 @@ class StepStream:
             for result in stream.map(({"control": row} for row in controls), in_flight=4):
                 ...
 
-    A request that the server refuses ends the stream: the answers before it arrive, then `receive` raises.
+    A request that the server refuses ends the stream: the answers before it arrive, then `receive` raises. What was not answered
+    when the server went away is sent again when it is back.
     """
 
     def __init__(self, client: Client, batch: Batch) -> None:
@@ -37,45 +39,59 @@ class StepStream:
         self._batch = batch
         self._requests: queue.SimpleQueue[Any] = queue.SimpleQueue()  # StepRequest, then _END
         self._call: Any = None
-        self._pending = 0
+        self._unanswered: collections.deque[simulation_pb2.StepRequest] = collections.deque()
 
     def __enter__(self) -> StepStream:
+        self._open()
+        return self
+
+    def _open(self) -> None:
+        """Begins a call that sends what has not been answered."""
+        self._requests.put(_END)  # of a call before
+        self._requests = queue.SimpleQueue()
+        for request in self._unanswered:
+            self._requests.put(request)
         requests: Iterator[simulation_pb2.StepRequest] = iter(self._requests.get, _END)
         self._call = self._client.stub.StepStream(requests)
-        return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
         self._requests.put(_END)
-        if kind is not None or self._pending:
+        if kind is not None or self._unanswered:
             self._call.cancel()
 
     @property
     def pending(self) -> int:
         """Requests sent and not yet answered."""
-        return self._pending
+        return len(self._unanswered)
 
     def send(self, control: npt.ArrayLike | None = None, steps: int = 1, outputs: str | Iterable[str] = (),
              record_every: int = 0, worlds: Worlds = None, expected_step: int | None = None,
              body_wrench: npt.ArrayLike | None = None, request_id: str = "") -> None:
         """Sends a step; arguments as of Batch.step without timeout. Does not wait."""
-        self._requests.put(self._batch.step_request(control, steps, outputs, record_every, worlds, expected_step,
-                                                    body_wrench, request_id))
-        self._pending += 1
+        request = self._batch.step_request(control, steps, outputs, record_every, worlds, expected_step, body_wrench, request_id)
+        self._unanswered.append(request)
+        self._requests.put(request)
 
     def receive(self) -> results.StepResult:
         """The StepResult of the oldest unanswered request; waits for it. Raises AxionError, or RuntimeError if nothing
-        is pending."""
-        if not self._pending:
+        is pending. While the server is away the stream is opened again as Client's `retry` says."""
+        if not self._unanswered:
             raise RuntimeError("receive() without a request that waits for its answer")
-        try:
-            answer = next(self._call)
-        except StopIteration:
-            raise RuntimeError("the server ended the stream before it answered") from None
-        except grpc.RpcError as error:
-            self._pending = 0
-            raise from_rpc_error(error) from error
-        self._pending -= 1
+        attempts = self._client.patience.attempts(None)
+        while True:
+            try:
+                answer = next(self._call)
+                break
+            except StopIteration:
+                raise RuntimeError("the server ended the stream before it answered") from None
+            except grpc.RpcError as error:
+                if not all(request.request_id for request in self._unanswered) or not attempts.another(error):
+                    self._unanswered.clear()
+                    raise from_rpc_error(error) from error
+                self._open()
+        self._client.patience.heard()
+        self._unanswered.popleft()
         return results.StepResult(answer)
 
     def map(self, requests: Iterable[Mapping[str, Any]], in_flight: int = 4) -> Iterator[results.StepResult]:
@@ -85,7 +101,7 @@ class StepStream:
             raise ValueError(f"in_flight: {in_flight} is not at least 1")
         for request in requests:
             self.send(**request)
-            while self._pending >= in_flight:
+            while len(self._unanswered) >= in_flight:
                 yield self.receive()
-        while self._pending:
+        while self._unanswered:
             yield self.receive()

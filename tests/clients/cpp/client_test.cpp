@@ -53,6 +53,10 @@ class FakeSimulation final : public v1::Simulation::Service {
     return grpc::Status::OK;
   }
   grpc::Status Step(grpc::ServerContext*, const v1::StepRequest* request, v1::StepResponse* response) override {
+    {
+      const std::scoped_lock lock(mutex_);
+      step_ids_.push_back(request->request_id());
+    }
     if (refuse_) {
       return refuse_();
     }
@@ -95,6 +99,10 @@ class FakeSimulation final : public v1::Simulation::Service {
     const std::scoped_lock lock(mutex_);
     return deleted_;
   }
+  std::vector<std::string> step_ids() {
+    const std::scoped_lock lock(mutex_);
+    return step_ids_;
+  }
   v1::StateUpdate state() {
     const std::scoped_lock lock(mutex_);
     return state_;
@@ -129,7 +137,7 @@ class FakeSimulation final : public v1::Simulation::Service {
   }
 
   std::mutex mutex_;
-  std::vector<std::string> deleted_;
+  std::vector<std::string> deleted_, step_ids_;
   v1::StateUpdate state_;
   std::function<grpc::Status()> refuse_;
 };
@@ -256,6 +264,37 @@ TEST_F(ClientTest, details_that_cannot_be_read_do_not_hide_the_error) {
   const absl::Status status = batch->step({}).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
   EXPECT_TRUE(details_of(status).field_violations.empty());
+}
+
+TEST_F(ClientTest, a_step_is_made_again_under_its_id_while_the_server_is_unavailable_and_no_other_error_is) {
+  const auto batch = *client().create_batch("models/1", 4);
+  int refusals = 0;
+  simulation_.refuse([&] {
+    return ++refusals <= 2 ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "shutting down") : grpc::Status::OK;
+  });
+  EXPECT_TRUE(batch.step({}).ok());
+  auto ids = simulation_.step_ids();
+  ASSERT_EQ(ids.size(), 3u);
+  EXPECT_EQ(ids[0].size(), 32u);
+  EXPECT_EQ(ids[0], ids[1]);
+  EXPECT_EQ(ids[0], ids[2]);
+  EXPECT_TRUE(batch.step({}).ok());
+  EXPECT_NE(simulation_.step_ids().back(), ids[0]);
+  for (const auto code : {grpc::StatusCode::ABORTED, grpc::StatusCode::RESOURCE_EXHAUSTED, grpc::StatusCode::UNKNOWN}) {
+    const std::size_t before = simulation_.step_ids().size();
+    simulation_.refuse([code] { return grpc::Status(code, "no"); });
+    EXPECT_FALSE(batch.step({}).ok());
+    EXPECT_EQ(simulation_.step_ids().size(), before + 1);
+  }
+}
+
+TEST_F(ClientTest, a_client_without_patience_makes_no_call_again) {
+  ConnectOptions options;
+  options.retry = absl::ZeroDuration();
+  const auto batch = *Client::connect("127.0.0.1:" + std::to_string(port_), options).create_batch("models/1", 4);
+  simulation_.refuse([] { return grpc::Status(grpc::StatusCode::UNAVAILABLE, "shutting down"); });
+  EXPECT_EQ(batch.step({}).status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(simulation_.step_ids(), std::vector<std::string>{""});
 }
 
 TEST_F(ClientTest, pages_are_joined) {

@@ -47,6 +47,11 @@ TEST_F(MetricsOfServer, are_all_there_and_move) {
       {"axion_connections", {MetricType::Gauge, {}}},
       {"axion_connections_refused_total", {MetricType::Counter, {}}},
       {"axion_log_lines_dropped_total", {MetricType::Counter, {}}},
+      {"axion_checkpoint_time_seconds", {MetricType::Gauge, {}}},
+      {"axion_checkpoint_duration_seconds", {MetricType::Gauge, {}}},
+      {"axion_restored_batches", {MetricType::Gauge, {}}},
+      {"axion_restore_failures", {MetricType::Gauge, {}}},
+      {"axion_checkpoint_failures_total", {MetricType::Counter, {}}},
       {"axion_credentials_reloads_total", {MetricType::Counter, {"what", "result"}}},
       {"axion_worlds", {MetricType::Gauge, {"device"}}},
       {"axion_batches", {MetricType::Gauge, {"device"}}},
@@ -68,15 +73,22 @@ TEST_F(MetricsOfServer, are_all_there_and_move) {
       {"axion_queue_wait_seconds", {MetricType::Histogram, {}}},
       {"axion_rejected_total", {MetricType::Counter, {"reason"}}},
       {"axion_rpc_duration_seconds", {MetricType::Histogram, {"method", "code"}}},
+      {"axion_memory_bytes", {MetricType::Gauge, {"kind"}}},
       {"axion_device_memory_bytes", {MetricType::Gauge, {"device", "kind"}}},
   };
-  // These say what is, and it is the same again: the build, an empty queue, no overflow.
+  // These say what is, and it is the same again: the build, an empty queue, no overflow, no store.
   const std::set<std::string> still{"axion_build_info",
+                                    "axion_memory_bytes",
                                     "axion_queue_depth",
                                     "axion_contact_overflows_total",
                                     "axion_connections_refused_total",
                                     "axion_log_lines_dropped_total",
                                     "axion_connections",
+                                    "axion_checkpoint_time_seconds",
+                                    "axion_checkpoint_duration_seconds",
+                                    "axion_restored_batches",
+                                    "axion_restore_failures",
+                                    "axion_checkpoint_failures_total",
                                     "axion_credentials_reloads_total"};
   EXPECT_EQ(after.size(), contract.size());
   for (const auto& [name, expected] : contract) {

@@ -111,7 +111,7 @@ class ScheduleTest : public ::testing::Test {
     if (prepare_engine) prepare_engine(*engine);
     options.clock = [this] { return now(); };
     batcher = std::make_unique<schedule::StepBatcher>(std::move(owned), registry, observer, options);
-    record = *registry.add_model(anyone, "content", std::make_shared<FakeModel>(), {}, now());
+    record = *registry.add_model(anyone, {.scene = "content", .warnings = {}}, std::make_shared<FakeModel>(), now());
   }
 
   absl::Time now() {

@@ -6,19 +6,22 @@ namespace {
 using Registry = ScheduleTest;
 
 TEST_F(Registry, equal_content_is_one_model) {
-  const auto first = registry.add_model(anyone, "a", std::make_shared<FakeModel>(), {"w"}, now());
-  const auto again = registry.add_model(anyone, "a", std::make_shared<FakeModel>(), {}, now());
-  const auto other = registry.add_model(anyone, "b", std::make_shared<FakeModel>(), {}, now());
+  const auto first =
+      registry.add_model(anyone, {.scene = "a", .warnings = {"w"}}, std::make_shared<FakeModel>(), now());
+  const auto again =
+      registry.add_model(anyone, {.scene = "a", .warnings = {"w"}}, std::make_shared<FakeModel>(), now());
+  const auto other = registry.add_model(anyone, {.scene = "b", .warnings = {}}, std::make_shared<FakeModel>(), now());
   ASSERT_TRUE(first.ok() && again.ok() && other.ok());
   EXPECT_EQ((*first)->name, (*again)->name);
   EXPECT_NE((*first)->name, (*other)->name);
-  EXPECT_EQ(registry.find_content(anyone, "a"), *first);
+  EXPECT_EQ(registry.find_content(anyone, {.scene = "a", .warnings = {"w"}}), *first);
+  EXPECT_EQ(registry.find_content(anyone, {.scene = "a", .warnings = {}}), nullptr);  // its reader saw more in it
 }
 
 TEST_F(Registry, a_name_is_never_given_again) {
-  const auto first = registry.add_model(anyone, "a", std::make_shared<FakeModel>(), {}, now());
+  const auto first = registry.add_model(anyone, {.scene = "a", .warnings = {}}, std::make_shared<FakeModel>(), now());
   ASSERT_TRUE(registry.remove_model(anyone, (*first)->name).ok());
-  const auto second = registry.add_model(anyone, "a", std::make_shared<FakeModel>(), {}, now());
+  const auto second = registry.add_model(anyone, {.scene = "a", .warnings = {}}, std::make_shared<FakeModel>(), now());
   EXPECT_NE((*first)->name, (*second)->name);
   EXPECT_EQ(registry.find_model(anyone, "name", (*first)->name).status().code(), absl::StatusCode::kNotFound);
 }
@@ -32,9 +35,10 @@ TEST_F(Registry, names_that_are_not_ours_are_not_found) {
 
 TEST_F(Registry, a_limit_of_models_is_named) {
   for (const char* content : {"a", "b", "c"}) {
-    ASSERT_TRUE(registry.add_model(anyone, content, std::make_shared<FakeModel>(), {}, now()).ok());
+    ASSERT_TRUE(
+        registry.add_model(anyone, {.scene = content, .warnings = {}}, std::make_shared<FakeModel>(), now()).ok());
   }
-  const auto refused = registry.add_model(anyone, "d", std::make_shared<FakeModel>(), {}, now());
+  const auto refused = registry.add_model(anyone, {.scene = "d", .warnings = {}}, std::make_shared<FakeModel>(), now());
   EXPECT_EQ(refused.status().code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(schedule::details_of(refused.status()).quota_subject, "max_models");
 }
@@ -64,11 +68,11 @@ TEST_F(Registry, a_model_in_use_is_not_deleted) {
 TEST_F(Registry, what_one_tenant_made_does_not_exist_for_another) {
   const schedule::Tenant red{.name = "red"}, blue{.name = "blue"};
   make_batcher();
-  const auto model = registry.add_model(red, "same", std::make_shared<FakeModel>(), {}, now());
-  const auto other = registry.add_model(blue, "same", std::make_shared<FakeModel>(), {}, now());
+  const auto model = registry.add_model(red, {.scene = "same", .warnings = {}}, std::make_shared<FakeModel>(), now());
+  const auto other = registry.add_model(blue, {.scene = "same", .warnings = {}}, std::make_shared<FakeModel>(), now());
   ASSERT_TRUE(model.ok() && other.ok());
   EXPECT_NE((*model)->name, (*other)->name);
-  EXPECT_EQ(registry.find_content(blue, "same"), *other);
+  EXPECT_EQ(registry.find_content(blue, {.scene = "same", .warnings = {}}), *other);
   EXPECT_EQ(registry.find_model(blue, "name", (*model)->name).status().code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(registry.find_model(anyone, "name", (*model)->name).status().code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(registry.remove_model(blue, (*model)->name).code(), absl::StatusCode::kNotFound);
@@ -93,11 +97,13 @@ TEST_F(Registry, a_batch_is_not_made_of_another_tenants_model) {
 
 TEST_F(Registry, quotas_hold_for_their_tenant_alone) {
   const schedule::Tenant red{.name = "red", .quota = {.max_worlds = 10, .max_models = 1}}, blue{.name = "blue"};
-  ASSERT_TRUE(registry.add_model(red, "a", std::make_shared<FakeModel>(), {}, now()).ok());
-  EXPECT_TRUE(registry.add_model(red, "a", std::make_shared<FakeModel>(), {}, now()).ok());  // the same one
-  const absl::Status models = registry.add_model(red, "b", std::make_shared<FakeModel>(), {}, now()).status();
+  ASSERT_TRUE(registry.add_model(red, {.scene = "a", .warnings = {}}, std::make_shared<FakeModel>(), now()).ok());
+  EXPECT_TRUE(registry.add_model(red, {.scene = "a", .warnings = {}}, std::make_shared<FakeModel>(), now())
+                  .ok());  // the same one
+  const absl::Status models =
+      registry.add_model(red, {.scene = "b", .warnings = {}}, std::make_shared<FakeModel>(), now()).status();
   EXPECT_EQ(schedule::details_of(models).quota_subject, "max_models");
-  EXPECT_TRUE(registry.add_model(blue, "b", std::make_shared<FakeModel>(), {}, now()).ok());
+  EXPECT_TRUE(registry.add_model(blue, {.scene = "b", .warnings = {}}, std::make_shared<FakeModel>(), now()).ok());
   {
     const auto held_worlds = registry.reserve_worlds(red, 6);
     ASSERT_TRUE(held_worlds.ok());
@@ -146,16 +152,6 @@ TEST_F(Registry, pages_give_every_item_once_in_order_of_creation_even_when_some_
 TEST_F(Registry, bad_pages_are_refused_by_field) {
   EXPECT_EQ(schedule::details_of(registry.list_batches(anyone, -1, "").status()).field, "page_size");
   EXPECT_EQ(schedule::details_of(registry.list_batches(anyone, 1, "x").status()).field, "page_token");
-}
-
-TEST_F(Registry, a_replay_cache_keeps_the_newest_and_forgets_the_oldest) {
-  schedule::ReplayCache cache;
-  for (std::size_t i = 0; i < schedule::ReplayCache::kMaxEntries + 3; ++i) {
-    cache.put(std::to_string(i), {.memory = std::make_shared<Answer>(), .refusal = {}});
-  }
-  EXPECT_EQ(cache.size(), schedule::ReplayCache::kMaxEntries);
-  EXPECT_EQ(cache.find("2"), nullptr);
-  EXPECT_NE(cache.find("3"), nullptr);
 }
 
 }  // namespace

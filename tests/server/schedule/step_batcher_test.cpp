@@ -246,7 +246,7 @@ TEST_F(StepBatcher, a_drain_past_its_limit_refuses_what_is_left) {
   gate->wait_until_held();
   gate->open();
   EXPECT_FALSE(batcher->drain(absl::ZeroDuration()));
-  EXPECT_EQ(running->wait().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(running->wait().code(), absl::StatusCode::kAborted);  // some of it was made
   EXPECT_EQ(waiting->wait().code(), absl::StatusCode::kUnavailable);
 }
 

@@ -1,0 +1,104 @@
+"""Calls that are made again, after a while, when the server was not there: across its restart, and never a step twice."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+import uuid
+from typing import Any
+
+import grpc
+
+_FIRST_WAIT_SECONDS = 0.05
+_LONGEST_WAIT_SECONDS = 2.0
+
+# What may be made again without harm. A model is the same for the same content; a step, and the making of a batch, carry a
+# request_id that the server remembers; what sets or deletes does the same twice. A snapshot may be there twice.
+_DELETIONS = frozenset({"DeleteModel", "DeleteBatch", "DeleteSnapshot"})
+_REPEATABLE = _DELETIONS | {
+    "GetServerInfo", "CreateModel", "GetModel", "ListModels", "GetBatch", "ListBatches", "KeepAlive", "Step", "Reset", "GetState",
+    "SetState", "GetContacts", "GetSolverStats", "SaveSnapshot", "ListSnapshots"}
+
+
+def new_request_id() -> str:
+    return uuid.uuid4().hex
+
+
+class Patience:
+    """How long a client goes on trying, and whether it should: only a server that was there once comes back."""
+
+    def __init__(self, seconds: float) -> None:
+        if not seconds >= 0:
+            raise ValueError(f"retry: {seconds} s is negative")
+        self._seconds = seconds
+        self._answered = threading.Event()
+
+    @property
+    def tries_again(self) -> bool:
+        return self._seconds > 0
+
+    def heard(self) -> None:
+        """The server has answered, whatever it said."""
+        self._answered.set()
+
+    def attempts(self, timeout: float | None) -> Attempts:
+        return Attempts(self._seconds if self._answered.is_set() else 0.0, timeout)
+
+
+class Attempts:
+    """Those of one call."""
+
+    def __init__(self, patience: float, timeout: float | None) -> None:
+        now = time.monotonic()
+        self._deadline = None if timeout is None else now + timeout
+        self._end = now + patience if self._deadline is None else min(now + patience, self._deadline)
+        self._wait = _FIRST_WAIT_SECONDS
+        self.count = 1
+
+    def timeout(self) -> float | None:
+        """What is left of the call's own."""
+        return None if self._deadline is None else max(self._deadline - time.monotonic(), 0.001)
+
+    def another(self, error: grpc.RpcError) -> bool:
+        """Waits, and says whether to try again."""
+        code: Any = error  # raised by a call, it is the call too
+        wait = random.uniform(0.5, 1.0) * self._wait
+        if code.code() is not grpc.StatusCode.UNAVAILABLE or time.monotonic() + wait >= self._end:
+            return False
+        time.sleep(wait)
+        self._wait = min(2 * self._wait, _LONGEST_WAIT_SECONDS)
+        self.count += 1
+        return True
+
+
+class RetryingMethod:
+    """A method of the stub for unary calls."""
+
+    def __init__(self, name: str, method: Any, patience: Patience) -> None:
+        self._name, self._method, self._patience = name, method, patience
+
+    def __call__(self, request: Any, timeout: float | None = None, **arguments: Any) -> Any:
+        attempts = self._patience.attempts(timeout)
+        while True:
+            try:
+                answer = self._method(request, timeout=attempts.timeout(), **arguments)
+            except grpc.RpcError as error:
+                code: Any = error
+                if code.code() is grpc.StatusCode.NOT_FOUND and attempts.count > 1 and self._name in _DELETIONS:
+                    return None  # the first attempt has done it, and its answer was lost
+                if not self._may_repeat(request) or not attempts.another(error):
+                    raise
+            else:
+                self._patience.heard()
+                return answer
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._method, name)
+
+    def _may_repeat(self, request: Any) -> bool:
+        if self._name == "RestoreSnapshot":
+            return bool(request.batch)
+        if self._name in ("Step", "CreateBatch"):
+            return bool(request.request_id)
+        return self._name in _REPEATABLE

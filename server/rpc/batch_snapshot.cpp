@@ -1,0 +1,231 @@
+#include "server/rpc/batch_snapshot.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+#include "server/rpc/options_conversion.hpp"
+#include "server/rpc/scene_conversion.hpp"
+#include "server/rpc/scene_parts.hpp"
+#include "server/rpc/step_exchange.hpp"
+#include "server/schedule/failure.hpp"
+#include "server/store/store.hpp"
+
+namespace axion::server::rpc {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "lengths are written as they lie in memory");
+
+constexpr absl::string_view kMagic = "AXIONBAT";
+constexpr std::size_t kHeadBytes = 16, kSumBytes = 32;
+constexpr std::size_t kPartBytes = 4 << 20;
+
+absl::Status wrong(absl::string_view what) {
+  return schedule::make_failure(absl::StatusCode::kInvalidArgument, absl::StrCat("the snapshot ", what),
+                                {.reason = std::string(schedule::reason::kDamaged)});
+}
+
+template <typename T>
+void append(std::string& bytes, T value) {
+  bytes.append(reinterpret_cast<const char*>(&value), sizeof(value));
+}
+
+template <typename T>
+T read(absl::string_view bytes, std::size_t at) {
+  T value = 0;
+  std::memcpy(&value, bytes.data() + at, sizeof(value));
+  return value;
+}
+
+void store_answer(const std::string& request_id, const schedule::Remembered& remembered, v1::StoredAnswer& out) {
+  out.set_request_id(request_id);
+  if (remembered.memory != nullptr) {
+    out.set_response(response_bytes(*remembered.memory));
+    return;
+  }
+  out.set_code(static_cast<int>(remembered.refusal.code()));
+  out.set_message(std::string(remembered.refusal.message()));
+  out.set_reason(schedule::details_of(remembered.refusal).reason);
+}
+
+}  // namespace
+
+absl::StatusOr<SavedBatch> save_batch(const schedule::BatchHandle& batch) {
+  const schedule::BatchInfo& info = batch.info;
+  SavedBatch saved;
+  v1::StoredBatch& head = saved.head;
+  head.set_model_name(info.model_name);
+  head.set_batch_name(info.name);
+  head.set_world_count(info.world_count);
+  head.set_dt(info.dt);
+  fill_options(info.options, *head.mutable_options());
+  fill_duration(info.idle_ttl, *head.mutable_idle_ttl());
+  head.set_seed(info.seed);
+  head.set_joint_position_noise(info.noise.joint_position);
+  head.set_joint_velocity_noise(info.noise.joint_velocity);
+  fill_time(info.create_time, *head.mutable_create_time());
+  head.set_incarnation(info.incarnation);
+  for (const auto& [id, remembered] : batch.replays.entries()) store_answer(id, remembered, *head.add_answers());
+  if (!batch.resting.first.empty()) {
+    store_answer(batch.resting.first, {.memory = nullptr, .refusal = batch.resting.second}, *head.add_answers());
+  }
+  for (const std::uint64_t id : batch.replays.forgotten()) head.add_forgotten_requests(id);
+  saved.min_step_index = saved.max_step_index = batch.engine->step_index(0);
+  for (int world = 1; world < info.world_count; ++world) {
+    const std::int64_t at = batch.engine->step_index(world);
+    saved.min_step_index = std::min(saved.min_step_index, at);
+    saved.max_step_index = std::max(saved.max_step_index, at);
+  }
+  saved.worlds.reserve(static_cast<std::size_t>(info.world_count));
+  const absl::Status status = schedule::read_snapshots(batch, {}, [&](std::string world) {
+    saved.worlds.push_back(std::move(world));
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  return saved;
+}
+
+std::vector<std::string> to_parts(const SavedBatch& saved) {
+  std::vector<std::string> parts{saved.head.SerializeAsString()};
+  v1::StoredWorlds group;
+  std::size_t bytes = 0;
+  const auto close_group = [&] {
+    if (group.worlds_size() > 0) parts.push_back(group.SerializeAsString());
+    group.Clear();
+    bytes = 0;
+  };
+  for (const std::string& world : saved.worlds) {
+    if (bytes + world.size() > kPartBytes) close_group();
+    group.add_worlds(world);
+    bytes += world.size();
+  }
+  close_group();
+  return parts;
+}
+
+absl::StatusOr<SavedBatch> of_parts(std::span<const std::string> parts) {
+  SavedBatch saved;
+  if (parts.empty() || !saved.head.ParseFromString(parts.front())) return wrong("has no description that can be read");
+  for (const std::string& part : parts.subspan(1)) {
+    v1::StoredWorlds group;
+    if (!group.ParseFromString(part)) return wrong("has worlds that cannot be read");
+    for (std::string& world : *group.mutable_worlds()) saved.worlds.push_back(std::move(world));
+  }
+  const int count = saved.head.world_count();
+  if (count < 1 || saved.worlds.size() != static_cast<std::size_t>(count)) {
+    return wrong(absl::StrCat("says that it has ", count, " worlds and has ", saved.worlds.size()));
+  }
+  return saved;
+}
+
+std::string to_content(std::span<const std::string> parts) {
+  std::string content(kMagic);
+  append(content, static_cast<std::uint32_t>(kSnapshotSchemaVersion));
+  append(content, static_cast<std::uint32_t>(parts.size()));
+  for (const std::string& part : parts) {
+    append(content, static_cast<std::uint64_t>(part.size()));
+    content += part;
+  }
+  return content + store::checksum(content);
+}
+
+absl::StatusOr<std::vector<std::string>> parts_of_content(absl::string_view content) {
+  if (content.size() < kHeadBytes + kSumBytes || content.substr(0, kMagic.size()) != kMagic) {
+    return wrong("is not the content of a snapshot");
+  }
+  const auto version = read<std::uint32_t>(content, kMagic.size());
+  if (version != static_cast<std::uint32_t>(kSnapshotSchemaVersion)) {
+    return wrong(absl::StrCat("has schema version ", version, "; this server reads ", kSnapshotSchemaVersion));
+  }
+  const absl::string_view body = content.substr(0, content.size() - kSumBytes);
+  if (store::checksum(body) != content.substr(body.size())) return wrong("is damaged: its checksum is another");
+  const auto count = read<std::uint32_t>(content, kMagic.size() + 4);
+  std::vector<std::string> parts;
+  std::size_t at = kHeadBytes;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (body.size() - at < sizeof(std::uint64_t)) return wrong("ends within a part");
+    const auto length = read<std::uint64_t>(body, at);
+    at += sizeof(std::uint64_t);
+    if (length > body.size() - at) return wrong("ends within a part");
+    parts.emplace_back(body.substr(at, static_cast<std::size_t>(length)));
+    at += static_cast<std::size_t>(length);
+  }
+  if (at != body.size()) return wrong("has bytes after its last part");
+  return parts;
+}
+
+v1::StoredModel to_stored(const schedule::ModelRecord& model) {
+  v1::StoredModel stored;
+  stored.set_scene(model.scene);
+  for (std::size_t i = 0; i < model.source_warnings; ++i) stored.add_warnings(model.warnings[i]);
+  return stored;
+}
+
+absl::StatusOr<SceneOfModel> of_stored(const v1::StoredModel& model) {
+  v1::SceneSpec message;
+  if (!message.ParseFromString(model.scene())) return wrong("has a scene that cannot be read");
+  auto scene = to_scene(message);
+  if (!scene.ok()) return scene.status();
+  // In the bytes of this build, so that it is found by the content that a client sends.
+  schedule::ModelContent content{.scene = to_message(*scene).SerializeAsString(), .warnings = {}};
+  content.warnings.assign(model.warnings().begin(), model.warnings().end());
+  return SceneOfModel{.content = std::move(content), .scene = *std::move(scene)};
+}
+
+absl::StatusOr<std::shared_ptr<schedule::BatchHandle>> handle_of(const v1::StoredBatch& head,
+                                                                 const schedule::ModelRecord& model,
+                                                                 const std::string& tenant) {
+  const auto options = to_options(head.options());
+  if (!options.ok()) return options.status();
+  const absl::Duration ttl = absl::Seconds(head.idle_ttl().seconds()) + absl::Nanoseconds(head.idle_ttl().nanos());
+  const double noise[] = {head.joint_position_noise(), head.joint_velocity_noise()};
+  for (const double width : noise) {
+    if (!std::isfinite(width) || width < 0) return wrong(absl::StrCat("has initial noise of ", width));
+  }
+  if (ttl <= absl::ZeroDuration() || ttl > absl::Hours(24 * 365))
+    return wrong(absl::StrCat("has an idle_ttl of ", absl::FormatDuration(ttl)));
+  if (!std::isfinite(head.dt()) || head.dt() <= 0) return wrong(absl::StrCat("has dt = ", head.dt()));
+  auto handle = std::make_shared<schedule::BatchHandle>();
+  schedule::BatchInfo& info = handle->info;
+  info.tenant = tenant;
+  info.model_name = model.name;
+  info.model = model.model;
+  info.world_count = head.world_count();
+  info.dt = head.dt();
+  info.options = *options;
+  info.idle_ttl = ttl;
+  info.noise = {noise[0], noise[1]};
+  info.seed = head.seed();
+  handle->replays = replays_of(head);
+  return handle;
+}
+
+schedule::ReplayCache replays_of(const v1::StoredBatch& head) {
+  schedule::ReplayCache replays;
+  for (const std::uint64_t id : head.forgotten_requests()) replays.forget(id);
+  for (const v1::StoredAnswer& answer : head.answers()) {
+    schedule::Remembered remembered;
+    if (answer.has_response()) remembered.memory = stored_response(answer.response());
+    if (remembered.memory == nullptr) {
+      // What is refused for ever is ABORTED, whatever hostile bytes say.
+      remembered.refusal = schedule::make_failure(
+          absl::StatusCode::kAborted, answer.message().empty() ? "the request was given up" : answer.message(),
+          {.reason = answer.reason().empty() ? std::string(schedule::reason::kGivenUp) : answer.reason(),
+           .field = "request_id"});
+    }
+    replays.put(answer.request_id(), std::move(remembered));
+  }
+  return replays;
+}
+
+absl::Status restore_batch(schedule::BatchHandle& batch, const SavedBatch& saved, absl::string_view field) {
+  StateUpdate state;
+  state.snapshots.assign(saved.worlds.begin(), saved.worlds.end());
+  return schedule::set_worlds(batch, {}, state, field);
+}
+
+}  // namespace axion::server::rpc

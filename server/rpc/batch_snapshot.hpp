@@ -1,0 +1,65 @@
+// Whole batches as bytes, and back: schema version 1, whose messages are in proto/axion/v1/snapshot.proto.
+//
+// A saved batch is a list of parts: one StoredBatch, then StoredWorlds of some megabytes each. In the store they lie as
+// they are, each with a checksum; in a client's hands they are one string:
+//
+//   | "AXIONBAT" | schema version, 4 | number of parts, 4 | for each: length, 8, bytes | SHA-256 of all before, 32 |
+//
+// little-endian. Bytes from a client are hostile: they are checked as requests are.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "axion/v1/snapshot.pb.h"
+
+#include "engine/engine.hpp"
+
+#include "server/schedule/batch_handle.hpp"
+#include "server/schedule/registry.hpp"
+
+namespace axion::server::rpc {
+
+inline constexpr int kSnapshotSchemaVersion = 1;
+
+struct SavedBatch {
+  v1::StoredBatch head;
+  std::vector<std::string> worlds;  // snapshots of the engine, in order
+  std::int64_t min_step_index = 0, max_step_index = 0;
+};
+
+struct SceneOfModel {
+  schedule::ModelContent content;
+  model::SceneSpec scene;
+};
+
+// Without the model. The device's owner only.
+absl::StatusOr<SavedBatch> save_batch(const schedule::BatchHandle& batch);
+
+std::vector<std::string> to_parts(const SavedBatch& saved);
+// INVALID_ARGUMENT says what is wrong with them.
+absl::StatusOr<SavedBatch> of_parts(std::span<const std::string> parts);
+
+std::string to_content(std::span<const std::string> parts);
+absl::StatusOr<std::vector<std::string>> parts_of_content(absl::string_view content);
+
+v1::StoredModel to_stored(const schedule::ModelRecord& model);
+absl::StatusOr<SceneOfModel> of_stored(const v1::StoredModel& model);
+
+// A handle of such a batch, without worlds and name, for that tenant.
+absl::StatusOr<std::shared_ptr<schedule::BatchHandle>> handle_of(const v1::StoredBatch& head,
+                                                                 const schedule::ModelRecord& model,
+                                                                 const std::string& tenant);
+schedule::ReplayCache replays_of(const v1::StoredBatch& head);
+
+// Makes the worlds of `batch` those that were saved, of which there are as many. Errors name `field`. Nothing is
+// changed where it fails. The device's owner only.
+absl::Status restore_batch(schedule::BatchHandle& batch, const SavedBatch& saved, absl::string_view field);
+
+}  // namespace axion::server::rpc

@@ -1,0 +1,15 @@
+// What a message will take once it is parsed, from its bytes on the wire: two bytes can be a message of a hundred.
+#pragma once
+
+#include <cstddef>
+
+#include <grpcpp/support/byte_buffer.h>
+
+#include "google/protobuf/descriptor.h"
+
+namespace axion::server::rpc {
+
+// An estimate from above, of bytes in memory without those on the wire. Counts on until `enough`.
+std::size_t parsed_bytes(const grpc::ByteBuffer& bytes, const google::protobuf::Descriptor& type, std::size_t enough);
+
+}  // namespace axion::server::rpc

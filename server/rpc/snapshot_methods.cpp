@@ -1,0 +1,296 @@
+// Snapshots: save, restore, list, delete.
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+
+#include "server/rpc/batch_snapshot.hpp"
+#include "server/rpc/page_bytes.hpp"
+#include "server/rpc/request_conversion.hpp"
+#include "server/rpc/scene_parts.hpp"
+#include "server/rpc/simulation_service.hpp"
+#include "server/schedule/failure.hpp"
+#include "server/schedule/step_rules.hpp"
+#include "server/store/store.hpp"
+
+namespace axion::server::rpc {
+namespace {
+
+using schedule::invalid_field;
+
+constexpr std::size_t kMaxDisplayName = 128;
+constexpr int kDefaultPageSize = 50, kMaxPageSize = 1000;
+
+// A refusal of the store, as clients are told.
+absl::Status from_store(absl::string_view field, const absl::Status& status) {
+  if (status.ok()) return status;
+  schedule::FailureDetails details{.reason = std::string(schedule::reason::kInternal), .field = std::string(field)};
+  std::string message = absl::StrCat(field, field.empty() ? "" : ": ", status.message());
+  if (status.code() == absl::StatusCode::kResourceExhausted) {
+    details = {.reason = std::string(schedule::reason::kDiskFull), .field = "", .quota_subject = "state_dir"};
+    message = absl::StrCat("state_dir: the server's disk has no room for this (", status.message(),
+                           "); what was saved before is kept");
+  } else if (status.code() == absl::StatusCode::kNotFound) {
+    details.reason = std::string(schedule::reason::kNotFound);
+  } else if (status.code() == absl::StatusCode::kDataLoss) {
+    details.reason = std::string(schedule::reason::kDamaged);
+  }
+  return schedule::make_failure(status.code(), message, details);
+}
+
+absl::Status no_store() {
+  return schedule::make_failure(absl::StatusCode::kFailedPrecondition,
+                                "this server keeps nothing (it has no --state_dir); ask for the snapshot's bytes with "
+                                "return_content and skip_store",
+                                {.reason = std::string(schedule::reason::kNoStore)});
+}
+
+// For a refusal of bytes or of a kept snapshot, which names the field that brought it.
+absl::Status with_field(absl::string_view field, const absl::Status& status) {
+  schedule::FailureDetails details = schedule::details_of(status);
+  if (!details.field.empty()) return status;
+  details.field = std::string(field);
+  return schedule::make_failure(status.code(), absl::StrCat(field, ": ", status.message()), details);
+}
+
+v1::Snapshot describe(const SavedBatch& saved, const std::string& display_name, std::span<const std::string> parts,
+                      absl::Time now) {
+  v1::Snapshot snapshot;
+  snapshot.set_display_name(display_name);
+  snapshot.set_batch(saved.head.batch_name());
+  snapshot.set_model(saved.head.model_name());
+  snapshot.set_world_count(saved.head.world_count());
+  snapshot.set_dt(saved.head.dt());
+  snapshot.set_min_step_index(saved.min_step_index);
+  snapshot.set_max_step_index(saved.max_step_index);
+  std::int64_t bytes = 0;
+  for (const std::string& part : parts) bytes += static_cast<std::int64_t>(part.size());
+  snapshot.set_size_bytes(bytes);
+  snapshot.set_schema_version(kSnapshotSchemaVersion);
+  fill_time(now, *snapshot.mutable_create_time());
+  return snapshot;
+}
+
+}  // namespace
+
+void SimulationService::SaveSnapshot(UnaryCall* call, const v1::SaveSnapshotRequest* request, v1::Snapshot* response) {
+  if (request->skip_store() && !request->return_content()) {
+    return call->finish(invalid_field("skip_store", "is set without return_content: nothing would come of it"));
+  }
+  if (request->display_name().size() > kMaxDisplayName) {
+    return call->finish(invalid_field("display_name", absl::StrCat("has ", request->display_name().size(),
+                                                                   " characters; at most ", kMaxDisplayName)));
+  }
+  if (parts_.store == nullptr && !request->skip_store()) return call->finish(no_store());
+  auto batch = parts_.registry.use_batch(call->tenant(), "batch", request->batch(), parts_.batcher.now());
+  if (!batch.ok()) return call->finish(batch.status());
+  auto model = parts_.registry.find_model(call->tenant(), "batch", (*batch)->info.model_name);
+  if (!model.ok()) return call->finish(model.status());
+
+  // The worlds, the parts that they become, and the content.
+  const std::int64_t copies = request->return_content() ? 4 : 2;
+  if (absl::Status fits = call->memory().grow(copies * (*batch)->info.memory_bytes, "the snapshot"); !fits.ok()) {
+    return call->finish(fits);
+  }
+  auto job = std::make_unique<schedule::Job>();
+  job->call = call->call();
+  job->batch = *std::move(batch);
+  job->work = schedule::DeviceWork{
+      .effect = schedule::Effect::kReads,
+      // The device's thread reads; the disk is waited for elsewhere.
+      .run =
+          [this, call, request, response, model = *std::move(model)](Engine&, schedule::BatchHandle* handle) {
+            absl::StatusOr<SavedBatch> read = schedule::out_of_memory();
+            schedule::guarded([&] {
+              read = save_batch(*handle);
+              return absl::OkStatus();
+            }).IgnoreError();
+            if (!read.ok()) return call->finish(read.status());
+            auto saved = std::make_shared<SavedBatch>(*std::move(read));
+            const absl::Status status =
+                parts_.disk.submit(call->call().client, [this, call, request, response, model, saved] {
+                  *saved->head.mutable_model() = to_stored(*model);
+                  call->finish(schedule::guarded(
+                      [&] { return keep_snapshot(call->tenant(), *request, std::move(*saved), *response); }));
+                });
+            if (!status.ok()) call->finish(status);
+          },
+      .refuse = [call](const absl::Status& status) { call->finish(status); }};
+  if (const absl::Status status = parts_.batcher.submit(std::move(job)); !status.ok()) call->finish(status);
+}
+
+absl::Status SimulationService::keep_snapshot(const schedule::Tenant& tenant, const v1::SaveSnapshotRequest& request,
+                                              SavedBatch saved, v1::Snapshot& response) {
+  store::Item item{.kind = store::Kind::kSnapshot,
+                   .name = "",
+                   .tenant = tenant.name,
+                   .create_time = absl::Now(),
+                   .summary = "",
+                   .parts = to_parts(saved)};
+  response = describe(saved, request.display_name(), item.parts, item.create_time);
+  saved = {};
+  if (request.return_content()) {
+    const double bytes = static_cast<double>(response.size_bytes()) + 4096;
+    if (absl::Status fits = check_answer_bytes(bytes, parts_.limits); !fits.ok()) return fits;
+    response.set_content(to_content(item.parts));
+  }
+  if (request.skip_store()) return absl::OkStatus();
+  item.name = next_snapshot_name();
+  v1::Snapshot summary = response;
+  summary.clear_content();
+  summary.set_name(item.name);
+  item.summary = summary.SerializeAsString();
+  if (absl::Status status = parts_.store->put(item); !status.ok()) return from_store("", status);
+  response.set_name(item.name);
+  return absl::OkStatus();
+}
+
+std::string SimulationService::next_snapshot_name() {
+  const schedule::ResourceIds ids("snapshots", parts_.store->key());
+  absl::MutexLock lock(&mutex_);
+  return ids.name_of(schedule::first_sequence(parts_.store->run()) + next_snapshot_++);
+}
+
+absl::StatusOr<SavedBatch> SimulationService::find_snapshot(const schedule::Tenant& tenant,
+                                                            const v1::RestoreSnapshotRequest& request) const {
+  switch (request.source_case()) {
+    case v1::RestoreSnapshotRequest::kContent: {
+      auto parts = parts_of_content(request.content());
+      if (!parts.ok()) return with_field("content", parts.status());
+      auto saved = of_parts(*parts);
+      return saved.ok() ? std::move(saved) : with_field("content", saved.status());
+    }
+    case v1::RestoreSnapshotRequest::kSnapshot: {
+      if (parts_.store == nullptr) return no_store();
+      auto item = parts_.store->get(store::Kind::kSnapshot, tenant.name, request.snapshot());
+      if (item.status().code() == absl::StatusCode::kNotFound) {
+        return schedule::not_found("snapshot", request.snapshot());
+      }
+      if (!item.ok()) return from_store("snapshot", item.status());
+      auto saved = of_parts(item->parts);
+      return saved.ok() ? std::move(saved) : with_field("snapshot", saved.status());
+    }
+    case v1::RestoreSnapshotRequest::SOURCE_NOT_SET:
+      break;
+  }
+  return invalid_field("source", "is absent; give snapshot or content");
+}
+
+void SimulationService::RestoreSnapshot(UnaryCall* call, const v1::RestoreSnapshotRequest* request,
+                                        v1::Batch* response) {
+  // Where scenes are compiled, since one may have to be.
+  const absl::Status status = parts_.compiler.submit(call->call().client, [this, call, request, response] {
+    absl::Status gone = schedule::abandoned(call->call(), parts_.batcher.now());
+    if (!gone.ok()) return call->finish(gone);
+    absl::Status fits = call->memory().grow(4 * static_cast<std::int64_t>(request->content().size()), "the snapshot");
+    if (!fits.ok()) return call->finish(fits);
+    absl::StatusOr<SavedBatch> found = schedule::out_of_memory();
+    schedule::guarded([&] {
+      found = find_snapshot(call->tenant(), *request);
+      return absl::OkStatus();
+    }).IgnoreError();
+    if (!found.ok()) return call->finish(found.status());
+    auto saved = std::make_shared<const SavedBatch>(*std::move(found));
+    if (request->batch().empty()) {
+      restore_into_new(call, saved, request->has_content() ? "content" : "snapshot", response);
+    } else {
+      restore_into(call, saved, *request, response);
+    }
+  });
+  if (!status.ok()) call->finish(status);
+}
+
+void SimulationService::restore_into(UnaryCall* call, const std::shared_ptr<const SavedBatch>& saved,
+                                     const v1::RestoreSnapshotRequest& request, v1::Batch* response) {
+  auto batch = parts_.registry.use_batch(call->tenant(), "batch", request.batch(), parts_.batcher.now());
+  if (!batch.ok()) return call->finish(batch.status());
+  const int worlds = (*batch)->info.world_count;
+  if (saved->head.world_count() != worlds) {
+    return call->finish(invalid_field("batch", absl::StrCat("\"", request.batch(), "\" has ", worlds,
+                                                            " worlds and the snapshot ", saved->head.world_count())));
+  }
+  const char* field = request.has_content() ? "content" : "snapshot";
+  on_device(call, *std::move(batch), schedule::Effect::kChanges,
+            [this, saved, field, response](Engine&, schedule::BatchHandle* handle) {
+              absl::Status status = restore_batch(*handle, *saved, field);
+              if (!status.ok()) return status;
+              handle->replays.put_older(replays_of(saved->head));
+              fill_batch(*handle, *response);
+              return status;
+            });
+}
+
+void SimulationService::restore_into_new(UnaryCall* call, const std::shared_ptr<const SavedBatch>& saved,
+                                         const char* field, v1::Batch* response) {
+  auto scene = of_stored(saved->head.model());
+  if (!scene.ok()) return call->finish(with_field(field, scene.status()));
+  auto model = find_or_compile(call->tenant(), std::move(scene->content), scene->scene, field);
+  if (!model.ok()) return call->finish(model.status());
+  auto handle = handle_of(saved->head, **model, call->tenant().name);
+  if (!handle.ok()) return call->finish(with_field(field, handle.status()));
+  auto reservation = parts_.registry.reserve_worlds(call->tenant(), saved->head.world_count());
+  if (!reservation.ok()) return call->finish(reservation.status());
+  (*handle)->reservation = *std::move(reservation);
+  (*handle)->memory = memory();
+  on_device(call, nullptr, schedule::Effect::kChanges,
+            [this, batch = *std::move(handle), saved, field, response](Engine& engine, schedule::BatchHandle*) {
+              absl::Status status = schedule::make_worlds(engine, *batch, {});
+              if (status.ok()) status = restore_batch(*batch, *saved, field);
+              if (status.ok()) status = parts_.registry.add_batch(batch, parts_.batcher.now());
+              if (status.ok()) fill_batch(*batch, *response);
+              return status;
+            });
+}
+
+void SimulationService::ListSnapshots(UnaryCall* call, const v1::ListSnapshotsRequest* request,
+                                      v1::ListSnapshotsResponse* response) {
+  on_disk(call, [this, call, request, response] { return list_snapshots(call->tenant(), *request, *response); });
+}
+
+absl::Status SimulationService::list_snapshots(const schedule::Tenant& tenant, const v1::ListSnapshotsRequest& request,
+                                               v1::ListSnapshotsResponse& response) const {
+  if (request.page_size() < 0) {
+    return invalid_field("page_size", absl::StrCat("is ", request.page_size(), "; it must not be negative"));
+  }
+  const auto size = static_cast<std::size_t>(request.page_size() == 0 ? kDefaultPageSize
+                                                                      : std::min(request.page_size(), kMaxPageSize));
+  std::int64_t after = 0;
+  if (!request.page_token().empty() && !absl::SimpleAtoi(request.page_token(), &after)) {
+    return invalid_field("page_token",
+                         absl::StrCat("\"", schedule::shown(request.page_token()), "\" was not given by this list"));
+  }
+  auto items = parts_.store->list(store::Kind::kSnapshot, &tenant.name, after, size + 1);
+  if (!items.ok()) return from_store("", items.status());
+  const bool more = items->size() > size;
+  if (more) items->pop_back();
+  for (const store::Item& item : *items) {
+    // One that is damaged is listed by its name.
+    if (v1::Snapshot& out = *response.add_snapshots(); !out.ParseFromString(item.summary)) out.set_name(item.name);
+  }
+  if (more) response.set_next_page_token(absl::StrCat(items->back().sequence));
+  return check_answer_bytes(static_cast<double>(response.ByteSizeLong()), parts_.limits);
+}
+
+void SimulationService::DeleteSnapshot(UnaryCall* call, const v1::DeleteSnapshotRequest* request,
+                                       google::protobuf::Empty*) {
+  on_disk(call, [this, call, request] {
+    const absl::Status status = parts_.store->remove(store::Kind::kSnapshot, call->tenant().name, request->name());
+    if (status.code() == absl::StatusCode::kNotFound) return schedule::not_found("name", request->name());
+    return from_store("name", status);
+  });
+}
+
+void SimulationService::on_disk(UnaryCall* call, std::function<absl::Status()> work) {
+  if (parts_.store == nullptr) return call->finish(no_store());
+  const absl::Status status = parts_.disk.submit(call->call().client, [this, call, work = std::move(work)] {
+    const absl::Status gone = schedule::abandoned(call->call(), parts_.batcher.now());
+    call->finish(gone.ok() ? schedule::guarded(work) : gone);
+  });
+  if (!status.ok()) call->finish(status);
+}
+
+}  // namespace axion::server::rpc

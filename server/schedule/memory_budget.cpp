@@ -1,0 +1,40 @@
+#include "server/schedule/memory_budget.hpp"
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+
+#include "server/schedule/failure.hpp"
+
+namespace axion::server::schedule {
+namespace {
+
+// What is under way ends, and gives its memory back.
+constexpr absl::Duration kRetryDelay = absl::Milliseconds(100);
+
+}  // namespace
+
+absl::Status MemoryBudget::take(std::int64_t bytes, absl::string_view what) {
+  const std::int64_t before = used_.fetch_add(bytes, std::memory_order_relaxed);
+  if (bytes <= limit_ - before) return absl::OkStatus();
+  used_.fetch_sub(bytes, std::memory_order_relaxed);
+  const bool ever = bytes <= limit_;
+  return limit_reached("memory_limit",
+                       absl::StrCat("memory_limit: ", what, " would take about ", bytes, " bytes beside the ", before,
+                                    " that are held of ", limit_,
+                                    ever ? "; try again when others have ended, or ask for less" : "; ask for less"),
+                       ever ? kRetryDelay : absl::ZeroDuration());
+}
+
+absl::Status MemoryHold::grow(std::int64_t bytes, absl::string_view what) {
+  if (budget_ == nullptr) return absl::OkStatus();
+  if (absl::Status status = budget_->take(bytes, what); !status.ok()) return status;
+  bytes_ += bytes;
+  return absl::OkStatus();
+}
+
+absl::Status out_of_memory() {
+  return limit_reached("memory_limit", "memory_limit: the machine has no more memory for this; nothing was changed",
+                       kRetryDelay);
+}
+
+}  // namespace axion::server::schedule

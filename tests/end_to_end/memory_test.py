@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""The byte budget of a real axiond: what strangers send and ask for stays within --memory_limit, is refused in words, and
+memory comes back.
+
+Usage: memory_test.py BIN_DIRECTORY MODEL.xml, with an interpreter that has the package axion.
+"""
+
+import collections
+import pathlib
+import re
+import sys
+import unittest
+
+import grpc
+
+import access_case as case
+from axion.v1 import simulation_pb2 as sim
+from axion.v1 import state_pb2
+
+BIN = pathlib.Path(sys.argv[1])
+MODEL = pathlib.Path(sys.argv[2]).read_text()
+Code = grpc.StatusCode
+MIB = 1 << 20
+LIMIT = 512 * MIB
+UNLIMITED = [('grpc.max_send_message_length', -1), ('grpc.max_receive_message_length', -1), ('grpc.use_local_subchannel_pool', 1)]
+
+
+def varint(value):
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    return bytes([*out, value])
+
+
+def field(number, payload):
+    return varint(number << 3 | 2) + varint(len(payload)) + payload
+
+
+class Memory(unittest.TestCase):
+    def setUp(self):
+        self.server = self.enterContext(case.Server(BIN, f'--memory_limit={LIMIT // MIB}MiB'))
+        self.channel = self.enterContext(grpc.insecure_channel(self.server.address, UNLIMITED))
+        self.raw = self.channel.unary_unary
+        self.stub = self.server.stub()
+
+    def status(self, name):
+        return int(re.search(rf'{name}:\s+(\d+)', pathlib.Path(f'/proc/{self.server.process.pid}/status').read_text()).group(1)) * 1024
+
+    def used(self):
+        return self.server.metric('axion_memory_bytes{kind="used"}')
+
+    def tearDown(self):
+        """Whatever was asked for: within the limit, alive, and given back."""
+        peak = self.status('VmHWM')
+        print(f'  {self.id().rpartition(".")[2]}: peak {peak // MIB} of {LIMIT // MIB} MiB', file=sys.stderr)
+        self.assertLessEqual(peak, LIMIT)
+        self.assertIsNone(self.server.process.poll())
+        model = self.stub.CreateModel(sim.CreateModelRequest(mjcf=MODEL))
+        batch = self.stub.CreateBatch(sim.CreateBatchRequest(model=model.name, world_count=4))
+        self.stub.Step(sim.StepRequest(batch=batch.name))
+        for held in self.stub.ListBatches(sim.ListBatchesRequest(page_size=1000)).batches:
+            self.stub.DeleteBatch(sim.DeleteBatchRequest(name=held.name))
+        for held in self.stub.ListModels(sim.ListModelsRequest()).models:
+            self.stub.DeleteModel(sim.DeleteModelRequest(name=held.name))
+        self.assertTrue(case.eventually(lambda: self.used() < MIB), f'{self.used()} bytes are still held')
+
+    def refused(self, method, data):
+        code, text = case.outcome(self.raw('/axion.v1.Simulation/' + method), data)
+        self.assertEqual(code, Code.RESOURCE_EXHAUSTED, text)
+        self.assertIn('memory_limit', text)
+        self.assertRegex(text, r'\d+ bytes')
+
+    def test_millions_of_empty_bodies_are_refused_before_they_are_parsed(self):
+        self.refused('CreateModel', field(2, b'\x2a\x00' * (63 * MIB // 2)))
+
+    def test_millions_of_empty_names_axes_and_unknown_fields_are_refused_before_they_are_parsed(self):
+        self.refused('Step', b'\x3a\x00' * (40 * MIB // 2))
+        self.refused('CreateModel', field(2, field(6, b'\x42\x00' * (40 * MIB // 2))))
+        self.refused('GetState', b'\xfa\x7f\x00' * (40 * MIB // 3))
+
+    def test_a_document_of_millions_of_elements_is_refused_before_it_is_read(self):
+        self.refused('CreateModel', field(1, b'<mujoco>' + b'<a/>' * (10 * MIB) + b'</mujoco>'))
+
+    def test_short_requests_with_long_answers_wait_within_the_limit(self):
+        model = self.stub.CreateModel(sim.CreateModelRequest(mjcf=MODEL)).name
+        batches = [self.stub.CreateBatch(sim.CreateBatchRequest(model=model, world_count=256)).name for _ in range(4)]
+        step = self.raw('/axion.v1.Simulation/Step', request_serializer=sim.StepRequest.SerializeToString)
+        calls = [step.future(sim.StepRequest(batch=batches[i % 4], step_count=600, record_every=1, outputs=['body_pose'],
+                                             request_id=f'{i}'), timeout=120) for i in range(100)]
+        codes = collections.Counter(call.code() for call in calls)
+        del calls
+        self.assertEqual(set(codes), {Code.OK, Code.RESOURCE_EXHAUSTED}, codes)
+        self.assertGreater(codes[Code.OK], 0)
+
+    def test_batches_and_models_that_do_not_fit_are_refused_with_the_numbers(self):
+        model = self.stub.CreateModel(sim.CreateModelRequest(mjcf=MODEL)).name
+        made, code = [], Code.OK
+        while code == Code.OK and len(made) < 1000:
+            before = self.used()
+            code, text = case.outcome(self.stub.CreateBatch, sim.CreateBatchRequest(model=model, world_count=500))
+            made.append(before)
+        self.assertEqual(code, Code.RESOURCE_EXHAUSTED, text)
+        self.assertRegex(text, r'^memory_limit: the batch would take about \d+ bytes beside the \d+ that are held of \d+')
+        self.assertAlmostEqual(self.used(), made[-1], delta=1 << 16)
+        # One of 30000 worlds at once is refused before it is made.
+        self.assertEqual(case.outcome(self.stub.CreateBatch, sim.CreateBatchRequest(model=model, world_count=30000))[0],
+                         Code.RESOURCE_EXHAUSTED)
+        batch = self.stub.ListBatches(sim.ListBatchesRequest()).batches[0].name
+        self.assertEqual(case.outcome(self.stub.GetState, state_pb2.GetStateRequest(batch=batch, fields=['time']))[0], Code.OK)
+
+
+class Flags(unittest.TestCase):
+    def test_sizes_are_understood_and_others_refused(self):
+        for wrong in ('1MiB', '5GiBs', 'x', '-1', '99999999999GiB', '100MiB'):
+            code, text = case.run_briefly(BIN, '--listen=127.0.0.1:0', f'--memory_limit={wrong}')
+            self.assertNotEqual(code, 0)
+            self.assertIn('--memory_limit=', text)
+        for right in ('1GiB', '1G', f'{1 << 30}', '0'):
+            with case.Server(BIN, f'--memory_limit={right}') as server:
+                limit = server.metric('axion_memory_bytes{kind="limit"}')
+                self.assertGreater(limit, 1 << 28)
+                if right != '0':
+                    self.assertLess(limit, 1 << 30)
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)

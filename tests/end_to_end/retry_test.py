@@ -1,0 +1,239 @@
+#!/usr/bin/env python3
+"""Clients that try again: across restarts of a real axiond and through connections that are cut between a request and its answer, no
+step is lost and none is made twice.
+
+Usage: retry_test.py BIN_DIRECTORY MODEL.xml, with an interpreter that has the package axion.
+"""
+
+import json
+import pathlib
+import socket
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+import axion
+
+import access_case as case
+
+BIN = pathlib.Path(sys.argv[1])
+MODEL = pathlib.Path(sys.argv[2]).read_text()
+STEPS = 200
+
+
+class Proxy:
+    """Passes bytes to a server, and cuts a connection when told: what the server answers from then on is lost."""
+
+    def __init__(self, port):
+        self._target = port
+        self._listener = socket.create_server(('127.0.0.1', 0))
+        self.address = f'127.0.0.1:{self._listener.getsockname()[1]}'
+        self._open = []
+        self._muted = threading.Event()
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            try:
+                client, _ = self._listener.accept()
+                server = socket.create_connection(('127.0.0.1', self._target))
+            except OSError:
+                return
+            self._open += [client, server]
+            threading.Thread(target=self._pass, args=(client, server, False), daemon=True).start()
+            threading.Thread(target=self._pass, args=(server, client, True), daemon=True).start()
+
+    def _pass(self, source, sink, answers):
+        try:
+            while data := source.recv(65536):
+                if not (answers and self._muted.is_set()):
+                    sink.sendall(data)
+        except OSError:
+            pass
+        for end in (source, sink):
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+        source.close()  # each is the source of one thread
+
+    def mute(self):
+        self._muted.set()
+
+    def cut(self):
+        """Ends all connections; new ones are whole."""
+        for end in self._open:
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+        self._open.clear()
+        self._muted.clear()
+
+    def close(self):
+        self._listener.close()
+        self.cut()
+
+
+def reference(binary):
+    """Bits after STEPS steps one by one on a server that nothing happens to."""
+    with case.Server(binary) as server, axion.Client(server.address) as client:
+        batch = client.create_batch(client.create_model(MODEL), 3)
+        for _ in range(STEPS):
+            result = batch.step(outputs=['body_pose'])
+        return result['body_pose'].tobytes()
+
+
+class Retries(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.expected = reference(BIN)
+
+    def setUp(self):
+        self.folder = self.enterContext(case.scratch())
+
+    def serve(self, *flags, **keywords):
+        return self.enterContext(case.Server(BIN, f'--state_dir={self.folder / "state"}', *flags, **keywords))
+
+    def client(self, address, **keywords):
+        return self.enterContext(axion.Client(address, **keywords))
+
+    def test_a_drained_server_is_waited_for_and_no_step_is_lost_or_made_twice(self):
+        server = self.serve()
+        client = self.client(server.address)
+        batch = client.create_batch(client.create_model(MODEL), 3)
+        running = [server]
+
+        def restart():
+            for _ in range(3):
+                time.sleep(0.15)
+                running[-1].stop()
+                running.append(self.serve(port=server.port))
+
+        thread = threading.Thread(target=restart)
+        thread.start()
+        for i in range(STEPS):
+            time.sleep(0.005)
+            result = batch.step(outputs=['body_pose'])
+            self.assertEqual(result.step_index.tolist(), [i + 1] * 3)
+        thread.join()
+        self.assertEqual(result['body_pose'].tobytes(), self.expected)
+
+    def test_a_stream_is_opened_again_and_goes_on(self):
+        server = self.serve()
+        client = self.client(server.address)
+        batch = client.create_batch(client.create_model(MODEL), 3)
+        with batch.stream() as stream:
+            indices = []
+            for result in stream.map(({'outputs': ['body_pose']} for _ in range(STEPS)), in_flight=4):
+                indices.append(result.step_index[0])
+                if len(indices) in (50, 120):
+                    server.stop()
+                    server = self.serve(port=server.port)
+        self.assertEqual(indices, list(range(1, STEPS + 1)))
+        self.assertEqual(result['body_pose'].tobytes(), self.expected)
+
+    def test_a_step_whose_answer_is_lost_is_not_made_twice(self):
+        server = self.serve()
+        proxy = Proxy(server.port)
+        self.addCleanup(proxy.close)
+        client = self.client(proxy.address)
+        batch = client.create_batch(client.create_model(MODEL), 3)
+        for i in range(STEPS):
+            if i % 20 == 10:
+                proxy.mute()
+                made = server.metric('axion_world_steps_total{device="cpu"}')
+                threading.Thread(target=lambda made=made: (case.eventually(
+                    lambda: server.metric('axion_world_steps_total{device="cpu"}') > made), proxy.cut())).start()
+            result = batch.step(outputs=['body_pose'])
+            self.assertEqual(result.step_index.tolist(), [i + 1] * 3)
+        self.assertEqual(result['body_pose'].tobytes(), self.expected)
+        self.assertEqual(server.metric('axion_world_steps_total{device="cpu"}'), 3 * STEPS)
+
+    def test_a_batch_that_lost_steps_is_told_and_not_stepped(self):
+        server = self.serve('--checkpoint_interval=100ms')
+        client = self.client(server.address)
+        batch = client.create_batch(client.create_model(MODEL), 3)
+        batch.step(steps=10)
+        passed = server.metric('axion_checkpoint_time_seconds')
+        case.eventually(lambda: server.metric('axion_checkpoint_time_seconds') > passed + 0.2)
+        server.kill()
+        server = self.serve(port=server.port)
+        with self.assertRaises(axion.AbortedError) as caught:
+            batch.step()
+        self.assertEqual(caught.exception.reason, 'ROLLED_BACK')
+        again = client.get_batch(batch.name)
+        self.assertEqual(again.step().step_index.tolist(), [11] * 3)
+
+    def test_without_patience_or_a_server_that_was_there_errors_come_at_once(self):
+        begin = time.monotonic()
+        with self.assertRaises(axion.UnavailableError):
+            self.client('127.0.0.1:1').server_info()
+        server = self.serve()
+        impatient, patient = self.client(server.address, retry=0), self.client(server.address, retry=1.5)
+        impatient.server_info()
+        patient.server_info()
+        server.kill()
+        with self.assertRaises(axion.UnavailableError):
+            impatient.server_info()
+        self.assertLess(time.monotonic() - begin, case.PATIENCE_SECONDS)
+        begin = time.monotonic()
+        with self.assertRaises((axion.UnavailableError, axion.DeadlineExceededError)):
+            patient.server_info(timeout=0.3)
+        self.assertLess(time.monotonic() - begin, 1.4)
+        with self.assertRaises(ValueError):
+            axion.Client(retry=-1)
+
+    def test_snapshots_by_the_tool(self):
+        server = self.serve()
+        batch = self.client(server.address).create_batch(self.client(server.address).create_model(MODEL), 3)
+        batch.step(steps=STEPS // 2)
+        file = self.folder / 'half.axion'
+
+        def tool(*words):
+            done = subprocess.run([str(BIN / 'axion'), 'snapshot', *map(str, words), f'--server={server.address}', '--json'],
+                                  capture_output=True, text=True, timeout=case.PATIENCE_SECONDS)
+            return done.returncode, json.loads(done.stdout) if done.stdout.strip() else done.stderr
+
+        code, kept = tool('save', batch.name, '--name=half way', f'--out={file}')
+        self.assertEqual((code, kept['display_name'], kept['world_count']), (0, 'half way', 3))
+        self.assertGreater(file.stat().st_size, 1000)
+        self.assertEqual(tool('list'), (0, [kept]))
+        for words in ((kept['name'],), (file,), (kept['name'], batch.name)):
+            code, made = tool('restore', *words)
+            self.assertEqual(code, 0, made)
+            again = self.client(server.address).get_batch(made['name'])
+            for _ in range(STEPS // 2):
+                result = again.step(outputs=['body_pose'])
+            self.assertEqual(result['body_pose'].tobytes(), self.expected)
+        self.assertEqual(tool('delete', kept['name'])[0], 0)
+        self.assertEqual(tool('list'), (0, []))
+        code, text = tool('restore', kept['name'])
+        self.assertEqual(code, 1)
+        self.assertIn('NOT_FOUND', text)
+        for wrong in (('save',), ('restore',), ('burn', 'x'), (), ('save', batch.name, '--nokeep')):
+            self.assertEqual(tool(*wrong)[0], 2)
+
+    def test_snapshots_by_the_package(self):
+        client = self.client(self.serve().address)
+        batch = client.create_batch(client.create_model(MODEL), 3)
+        batch.step(steps=STEPS // 2)
+        kept = batch.save_snapshot('half way')
+        carried = batch.save_snapshot(return_content=True, skip_store=True)
+        self.assertEqual([s.display_name for s in client.list_snapshots()], ['half way'])
+        for source in (kept, kept.name, carried, carried.content):
+            again = client.restore_snapshot(source)
+            for _ in range(STEPS // 2):
+                result = again.step(outputs=['body_pose'])
+            self.assertEqual(result['body_pose'].tobytes(), self.expected)
+        self.assertEqual(client.restore_snapshot(kept, batch).name, batch.name)
+        client.delete_snapshot(kept)
+        self.assertEqual(client.list_snapshots(), [])
+        with self.assertRaises(axion.NotFoundError):
+            client.restore_snapshot(kept)
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)
