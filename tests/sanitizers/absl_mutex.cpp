@@ -1,9 +1,9 @@
 // Tells the thread sanitizer of absl::Mutex and absl::CondVar, in programs that are linked with it.
 //
-// Debian's Abseil is not instrumented, and its locks are futexes that the sanitizer cannot see: without this every field
-// behind an absl::Mutex is a race. The functions here take the place of the library's, for gRPC's calls too: they call
-// the library's own and say what these do. Between __tsan_mutex_pre_ and __tsan_mutex_post_ the sanitizer looks away, so
-// that conditions, which a thread evaluates for those that wait, are not taken for accesses without the lock.
+// Debian's Abseil is not instrumented, and its locks are futexes that the sanitizer cannot see: without this every
+// field behind an absl::Mutex is a race. The functions here take the place of the library's, for gRPC's calls too: they
+// call the library's own and say what these do. Between __tsan_mutex_pre_ and __tsan_mutex_post_ the sanitizer looks
+// away, so that conditions, which a thread evaluates for those that wait, are not taken for accesses without the lock.
 #include <absl/base/config.h>
 #include <absl/synchronization/mutex.h>
 #include <absl/time/time.h>
