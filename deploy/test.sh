@@ -16,7 +16,7 @@ venv="build/venv"
 # ---- Which tests run under sanitizers (tests/README.md says why) ----------------------------------------------------
 asan_tests=(
   server_access_test server_rpc_test server_schedule_test
-  backend_requests_test backend_snapshot_test backend_state_test backend_steps_test backend_thread_pool_test
+  backend_requests_test backend_snapshot_test backend_state_test backend_thread_pool_test
   collide_robust_test convex_hull_test mesh_files_test mjcf_hostile_test urdf_hostile_test validate_scene_test
 )
 tsan_tests=(backend_thread_pool_test server_access_test server_rpc_test server_schedule_test)

@@ -118,7 +118,7 @@ bool Attributes::numbers(std::string_view name, std::span<double> values, std::s
     const std::vector<double> read = parse_numbers(*layer, *attribute);
     if (read.size() < at_least || read.size() > values.size()) {
       std::string wanted = std::to_string(values.size());
-      if (at_least < values.size()) wanted = std::to_string(at_least) + " to " + wanted;
+      if (at_least < values.size()) wanted.insert(0, std::to_string(at_least) + " to ");
       axion::import::refuse(*layer, name, "has " + std::to_string(read.size()) + " numbers; it must have " + wanted);
     }
     std::copy(read.begin(), read.end(), values.begin());

@@ -48,7 +48,8 @@ void ContentReader::replicate(const XmlElement& element, const Place& place, con
   for (int i = 0; i < count; ++i) {
     count_copy(element);  // it may contain nothing
     const std::string number = std::to_string(i);
-    copy.suffix = separator + std::string(width - number.size(), '0') + number + place.suffix;
+    copy.suffix = separator;
+    copy.suffix.append(width - number.size(), '0').append(number).append(place.suffix);
     for_each(element, copy, visit);
     copy.X_BF = copy.X_BF * step;
   }

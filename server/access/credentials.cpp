@@ -9,6 +9,7 @@ namespace {
 
 std::vector<FileStamp> stamps_of(const std::vector<std::string>& paths) {
   std::vector<FileStamp> stamps;
+  stamps.reserve(paths.size());
   for (const std::string& path : paths) stamps.push_back(stamp_of(path));
   return stamps;
 }

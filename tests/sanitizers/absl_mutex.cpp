@@ -1,4 +1,4 @@
-// Tells the thread sanitizer of absl::Mutex and absl::CondVar, in programs that are linked with it.
+// Tells the thread sanitizer of absl::Mutex, CondVar and Notification, in programs that are linked with it.
 //
 // Debian's Abseil is not instrumented, and its locks are futexes that the sanitizer cannot see: without this every
 // field behind an absl::Mutex is a race. The functions here take the place of the library's, for gRPC's calls too: they
@@ -6,6 +6,7 @@
 // away, so that conditions, which a thread evaluates for those that wait, are not taken for accesses without the lock.
 #include <absl/base/config.h>
 #include <absl/synchronization/mutex.h>
+#include <absl/synchronization/notification.h>
 #include <absl/time/time.h>
 #include <dlfcn.h>
 #include <sanitizer/tsan_interface.h>
@@ -21,9 +22,9 @@ namespace {
 
 // The library's function of a mangled name without its namespaces.
 template <typename Function>
-Function* library(const char* name) {
+Function* library(const char* name, const char* qualifiers = "") {
   const std::string space = AXION_TEXT(ABSL_OPTION_INLINE_NAMESPACE_NAME);
-  const std::string mangled = "_ZN4absl" + std::to_string(space.size()) + space + name;
+  const std::string mangled = std::string("_ZN") + qualifiers + "4absl" + std::to_string(space.size()) + space + name;
   void* found = dlsym(RTLD_NEXT, mangled.c_str());
   if (found == nullptr) {
     std::fprintf(stderr, "Abseil has no %s\n", mangled.c_str());
@@ -32,25 +33,40 @@ Function* library(const char* name) {
   return reinterpret_cast<Function*>(found);
 }
 
+// Whether the library's own function runs, which may call others of these: the outermost alone is told of.
+thread_local bool is_inside = false;
+
+template <typename Call>
+auto inside(Call&& call) {
+  is_inside = true;
+  struct Inside {
+    ~Inside() { is_inside = false; }
+  } const inside;
+  return call();
+}
+
 template <typename Call>
 void lock(absl::Mutex* mutex, unsigned flags, Call&& call) {
+  if (is_inside) return call();
   __tsan_mutex_pre_lock(mutex, flags);
-  call();
+  inside(call);
   __tsan_mutex_post_lock(mutex, flags, 0);
 }
 
 template <typename Call>
 void unlock(absl::Mutex* mutex, unsigned flags, Call&& call) {
+  if (is_inside) return call();
   __tsan_mutex_pre_unlock(mutex, flags);
-  call();
+  inside(call);
   __tsan_mutex_post_unlock(mutex, flags);
 }
 
 template <typename Call>
 bool try_lock(absl::Mutex* mutex, unsigned flags, Call&& call) {
+  if (is_inside) return call();
   flags |= __tsan_mutex_try_lock;
   __tsan_mutex_pre_lock(mutex, flags);
-  const bool is_locked = call();
+  const bool is_locked = inside(call);
   __tsan_mutex_post_lock(mutex, is_locked ? flags : flags | __tsan_mutex_try_lock_failed, 0);
   return is_locked;
 }
@@ -58,13 +74,17 @@ bool try_lock(absl::Mutex* mutex, unsigned flags, Call&& call) {
 // A call that lets a lock go and returns with it.
 template <typename Call>
 auto wait(absl::Mutex* mutex, Call&& call) {
-  unlock(mutex, 0, [] {});
-  __tsan_mutex_pre_lock(mutex, 0);
   struct Locked {
     absl::Mutex* mutex;
-    ~Locked() { __tsan_mutex_post_lock(mutex, 0, 0); }
-  } const locked{mutex};
-  return call();
+    ~Locked() {
+      if (mutex != nullptr) __tsan_mutex_post_lock(mutex, 0, 0);
+    }
+  } const locked{is_inside ? nullptr : mutex};
+  if (is_inside) return call();
+  __tsan_mutex_pre_unlock(mutex, 0);
+  __tsan_mutex_post_unlock(mutex, 0);
+  __tsan_mutex_pre_lock(mutex, 0);
+  return inside(call);
 }
 
 }  // namespace
@@ -155,6 +175,26 @@ bool CondVar::WaitWithTimeout(Mutex* mutex, Duration timeout) {
 bool CondVar::WaitWithDeadline(Mutex* mutex, Time deadline) {
   static auto* const call = library<bool(CondVar*, Mutex*, Time)>("7CondVar16WaitWithDeadlineEPNS0_5MutexENS0_4TimeE");
   return wait(mutex, [&] { return call(this, mutex, deadline); });
+}
+
+void Notification::Notify() {
+  static auto* const call = library<void(Notification*)>("12Notification6NotifyEv");
+  __tsan_release(this);
+  call(this);
+}
+
+void Notification::WaitForNotification() const {
+  static auto* const call = library<void(const Notification*)>("12Notification19WaitForNotificationEv", "K");
+  call(this);
+  __tsan_acquire(const_cast<Notification*>(this));
+}
+
+bool Notification::WaitForNotificationWithTimeout(Duration timeout) const {
+  static auto* const call = library<bool(const Notification*, Duration)>(
+      "12Notification30WaitForNotificationWithTimeoutENS0_8DurationE", "K");
+  const bool is_notified = call(this, timeout);
+  __tsan_acquire(const_cast<Notification*>(this));
+  return is_notified;
 }
 
 ABSL_NAMESPACE_END
