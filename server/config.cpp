@@ -26,6 +26,8 @@ ABSL_FLAG(std::int64_t, max_models, 1024, "Most models held.");
 ABSL_FLAG(std::int64_t, max_connections, 0,
           "Most connections of clients. 0: three quarters of what the limit of open files allows, at most 16384.");
 ABSL_FLAG(double, drain_timeout_seconds, 30, "How long a drain (SIGTERM, SIGINT) may take to finish work in hand.");
+ABSL_FLAG(absl::Duration, model_ttl, absl::Hours(24),
+          "How long a model stays that no batch uses and nobody names. inf: until it is deleted.");
 ABSL_FLAG(
     std::string, memory_limit, "0",
     "Memory of the machine that the server may take, for models, batches, requests, answers and the transport, for "
@@ -103,6 +105,9 @@ absl::Status validate(const Config& config) {
   status.Update(check_range("max_queue", config.limits.max_queue, 1, 1'000'000));
   status.Update(check_range("max_models", config.limits.max_models, 1, 1'000'000));
   status.Update(check_range("max_connections", config.limits.max_connections, 0, 1'000'000));
+  if (config.limits.model_ttl < absl::Seconds(1)) {
+    status.Update(wrong("model_ttl", absl::FormatDuration(config.limits.model_ttl), "must be at least 1s, or inf"));
+  }
   if (config.memory_limit != 0) {
     status.Update(check_range("memory_limit", config.memory_limit, kLeastMemory + 2 * config.limits.max_message_bytes,
                               std::int64_t{1} << 50));
@@ -131,6 +136,7 @@ absl::StatusOr<Config> config_from_flags() {
   config.max_batch_delay = absl::Microseconds(absl::GetFlag(FLAGS_max_batch_delay_us));
   config.limits.max_message_bytes = absl::GetFlag(FLAGS_max_message_bytes);
   config.limits.max_worlds = absl::GetFlag(FLAGS_max_worlds);
+  config.limits.model_ttl = absl::GetFlag(FLAGS_model_ttl);
   config.limits.max_queue = absl::GetFlag(FLAGS_max_queue);
   config.limits.max_models = absl::GetFlag(FLAGS_max_models);
   config.limits.max_connections = absl::GetFlag(FLAGS_max_connections);

@@ -20,6 +20,7 @@ namespace {
 using schedule::invalid_field;
 
 constexpr absl::Duration kDefaultIdleTtl = absl::Hours(1);
+constexpr std::size_t kMaxRequestId = 128;
 constexpr absl::Duration kMaxIdleTtl = absl::Hours(24 * 365);
 
 absl::StatusOr<absl::Duration> idle_ttl_of(const v1::CreateBatchRequest& request) {
@@ -68,9 +69,14 @@ void SimulationService::fill_batch(const schedule::BatchHandle& batch, v1::Batch
   }
 }
 
-absl::StatusOr<SimulationService::Work> SimulationService::prepare_batch(const schedule::Tenant& tenant,
+absl::StatusOr<SimulationService::Work> SimulationService::prepare_batch(UnaryCall& call,
                                                                          const v1::CreateBatchRequest& request,
                                                                          v1::Batch& response) {
+  const schedule::Tenant tenant = call.tenant();
+  if (request.request_id().size() > kMaxRequestId) {
+    return invalid_field("request_id",
+                         absl::StrCat("has ", request.request_id().size(), " characters; at most ", kMaxRequestId));
+  }
   const auto record = parts_.registry.find_model(tenant, "model", request.model());
   if (!record.ok()) return record.status();
   if (request.world_count() < 1) {
@@ -104,7 +110,18 @@ absl::StatusOr<SimulationService::Work> SimulationService::prepare_batch(const s
   info.idle_ttl = *ttl;
   info.noise = *noise;
   info.seed = request.seed();
-  return Work([this, handle, overrides = *overrides, &response](Engine& engine, schedule::BatchHandle*) {
+  info.request_id = request.request_id();
+  call.when_lost([this, tenant, handle] {
+    if (!handle->info.name.empty()) discard_batch(tenant, handle->info.name);  // this call has made it
+  });
+  return Work([this, handle, tenant, overrides = *overrides, &response](Engine& engine, schedule::BatchHandle*) {
+    // Another call with this id may have made it while this one waited.
+    const std::string& id = handle->info.request_id;
+    const auto made = id.empty() ? nullptr : parts_.registry.created_by(tenant, id, parts_.batcher.now());
+    if (made != nullptr) {
+      fill_batch(*made, response);
+      return absl::OkStatus();
+    }
     if (absl::Status status = schedule::make_worlds(engine, *handle, overrides); !status.ok()) return status;
     if (handle->info.noise.present()) {
       if (absl::Status status = schedule::add_initial_noise(*handle, {}, {}); !status.ok()) return status;
@@ -116,12 +133,36 @@ absl::StatusOr<SimulationService::Work> SimulationService::prepare_batch(const s
 }
 
 void SimulationService::CreateBatch(UnaryCall* call, const v1::CreateBatchRequest* request, v1::Batch* response) {
-  auto work = prepare_batch(call->tenant(), *request, *response);
+  const bool repeatable = !request->request_id().empty();
+  const auto made =
+      repeatable ? parts_.registry.created_by(call->tenant(), request->request_id(), parts_.batcher.now()) : nullptr;
+  if (made != nullptr) {
+    fill_batch(*made, *response);
+    return call->finish(absl::OkStatus());
+  }
+  auto work = prepare_batch(*call, *request, *response);
   if (work.ok()) {
     on_device(call, nullptr, schedule::Effect::kChanges, *std::move(work));
   } else {
     call->finish(work.status());
   }
+}
+
+void SimulationService::discard_batch(const schedule::Tenant& tenant, const std::string& name) {
+  auto batch = parts_.registry.find_batch(tenant, "name", name);
+  if (!batch.ok()) return;
+  auto job = std::make_unique<schedule::Job>();
+  job->batch = *std::move(batch);
+  job->work = schedule::DeviceWork{.effect = schedule::Effect::kEndsBatch,
+                                   .run =
+                                       [this](Engine&, schedule::BatchHandle* handle) {
+                                         parts_.registry.remove_batch(*handle);
+                                         handle->engine.reset();
+                                         handle->reservation = {};
+                                         handle->memory = {};
+                                       },
+                                   .refuse = [](const absl::Status&) {}};
+  parts_.batcher.submit(std::move(job)).IgnoreError();  // while the server drains, its lease ends it
 }
 
 void SimulationService::GetBatch(UnaryCall* call, const v1::GetBatchRequest* request, v1::Batch* response) {

@@ -69,6 +69,7 @@ absl::StatusOr<SavedBatch> save_batch(const schedule::BatchHandle& batch) {
   head.set_joint_velocity_noise(info.noise.joint_velocity);
   fill_time(info.create_time, *head.mutable_create_time());
   head.set_incarnation(info.incarnation);
+  head.set_request_id(info.request_id);
   for (const auto& [id, remembered] : batch.replays.entries()) store_answer(id, remembered, *head.add_answers());
   if (!batch.resting.first.empty()) {
     store_answer(batch.resting.first, {.memory = nullptr, .refusal = batch.resting.second}, *head.add_answers());

@@ -118,8 +118,7 @@ class SimulationService final {
                                                                                const model::SceneSpec& scene,
                                                                                const char* field);
   absl::Status get_model(const schedule::Tenant& tenant, const v1::GetModelRequest& request, v1::Model& response) const;
-  absl::StatusOr<Work> prepare_batch(const schedule::Tenant& tenant, const v1::CreateBatchRequest& request,
-                                     v1::Batch& response);
+  absl::StatusOr<Work> prepare_batch(UnaryCall& call, const v1::CreateBatchRequest& request, v1::Batch& response);
   // Finishes the call of a deletion once no checkpoint has what was deleted.
   void finish_when_forgotten(UnaryCall* call, std::function<void()> forget);
   // Runs `work` on a thread that may wait for the disk, and finishes the call with what it returns.
@@ -135,6 +134,8 @@ class SimulationService final {
   absl::Status list_snapshots(const schedule::Tenant& tenant, const v1::ListSnapshotsRequest& request,
                               v1::ListSnapshotsResponse& response) const;
   std::string next_snapshot_name() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Ends a batch that its maker never heard of.
+  void discard_batch(const schedule::Tenant& tenant, const std::string& name);
   void fill_batch(const schedule::BatchHandle& batch, v1::Batch& message) const;
   void forget(StepStreamReactor* stream) ABSL_LOCKS_EXCLUDED(mutex_);
 

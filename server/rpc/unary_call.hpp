@@ -3,6 +3,7 @@
 // finish() is called exactly once, from any thread; the object deletes itself when gRPC is done with it.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -46,12 +47,17 @@ class UnaryCall : public grpc::ServerUnaryReactor {
   // What request and answer take, until the answer has been sent.
   schedule::MemoryHold& memory() { return memory_; }
   void finish(const absl::Status& status);
+  // What to do where the call was cancelled before its answer had been sent. Before it is finished.
+  void when_lost(std::function<void()> undo) { when_lost_ = std::move(undo); }
 
  private:
   // Puts the answer on the wire.
   virtual absl::Status write_answer() = 0;
   void OnCancel() override { cancel_->set(); }
-  void OnDone() override { delete this; }
+  void OnDone() override {
+    if (cancel_->is_set() && when_lost_) when_lost_();
+    delete this;
+  }
 
   const char* method_;
   grpc::CallbackServerContext& context_;
@@ -62,6 +68,7 @@ class UnaryCall : public grpc::ServerUnaryReactor {
   const schedule::Call call_;
   std::shared_ptr<const schedule::Tenant> tenant_;
   schedule::RequestSlot slot_;
+  std::function<void()> when_lost_;
 };
 
 }  // namespace axion::server::rpc

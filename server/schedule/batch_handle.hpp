@@ -50,6 +50,7 @@ struct BatchInfo {
   absl::Duration idle_ttl;
   absl::Time create_time;
   std::string tenant;            // whose it is
+  std::string request_id;        // of the call that made it; empty: none
   std::int64_t incarnation = 0;  // another one whenever it went back to a checkpoint that may be older than its answers
 
   const FieldShape* find(Field field) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 
@@ -77,7 +78,9 @@ std::shared_ptr<const ModelRecord> Registry::known_content(std::size_t hash, con
   const auto [first, last] = content_.equal_range(hash);
   for (auto it = first; it != last; ++it) {
     const auto& record = models_.at(it->second).record;
-    if (is_content(*record, tenant, content)) return record;
+    if (!is_content(*record, tenant, content)) continue;
+    models_.at(it->second).used = true;
+    return record;
   }
   return nullptr;
 }
@@ -130,6 +133,7 @@ absl::StatusOr<std::shared_ptr<const ModelRecord>> Registry::find_model(const Te
   absl::MutexLock lock(&mutex_);
   const ModelEntry* entry = model_of(tenant, name);
   if (entry == nullptr) return not_found(field, name);
+  entry->used = true;
   return entry->record;
 }
 
@@ -326,8 +330,43 @@ std::vector<std::shared_ptr<BatchHandle>> Registry::take_expired(absl::Time now)
       ++it;
     }
   }
+  if (limits_.model_ttl < absl::InfiniteDuration() && now >= next_look_at_models_) drop_expired_models(now);
   if (!expired.empty()) report();
   return expired;
+}
+
+void Registry::drop_expired_models(absl::Time now) {
+  next_look_at_models_ = now + std::min(limits_.model_ttl / 4, absl::Seconds(60));
+  absl::flat_hash_set<std::string> in_use;
+  for (const auto& item : batches_) in_use.insert(item.second.handle->info.model_name);
+  const std::size_t before = models_.size();
+  for (auto it = models_.begin(); it != models_.end();) {
+    ModelEntry& entry = it->second;
+    if (std::exchange(entry.used, false) || in_use.contains(entry.record->name)) {
+      entry.expire_time = now + limits_.model_ttl;
+    }
+    // Records are given out under this mutex only: a count of one cannot grow here.
+    if (entry.expire_time > now || entry.record.use_count() > 1) {
+      ++it;
+      continue;
+    }
+    observer_.on_event(absl::StrCat("event=model_expired model=", entry.record->name,
+                                    " model_ttl=", absl::FormatDuration(limits_.model_ttl)));
+    content_.erase(entry.content);
+    it = models_.erase(it);
+  }
+  if (models_.size() != before) report();
+}
+
+std::shared_ptr<BatchHandle> Registry::created_by(const Tenant& tenant, absl::string_view request_id, absl::Time now) {
+  absl::MutexLock lock(&mutex_);
+  for (auto& item : batches_) {
+    const BatchInfo& info = item.second.handle->info;
+    if (info.request_id != request_id || info.tenant != tenant.name) continue;
+    item.second.expire_time = now + info.idle_ttl;
+    return item.second.handle;
+  }
+  return nullptr;
 }
 
 std::vector<std::shared_ptr<BatchHandle>> Registry::take_all() {
@@ -344,6 +383,7 @@ absl::Time Registry::next_expiry() const {
   absl::MutexLock lock(&mutex_);
   absl::Time next = absl::InfiniteFuture();
   for (const auto& item : batches_) next = std::min(next, item.second.expire_time);
+  if (limits_.model_ttl < absl::InfiniteDuration() && !models_.empty()) next = std::min(next, next_look_at_models_);
   return next;
 }
 

@@ -96,6 +96,9 @@ class Registry {
                                                           absl::string_view name) const ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<Page<BatchHandle>> list_batches(const Tenant& tenant, int page_size, absl::string_view token) const
       ABSL_LOCKS_EXCLUDED(mutex_);
+  // The batch that such a request of the tenant has made; none if there is none. Renews its lease.
+  std::shared_ptr<BatchHandle> created_by(const Tenant& tenant, absl::string_view request_id, absl::Time now)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   // All of them, of all tenants.
   std::vector<std::shared_ptr<const ModelRecord>> all_models() const ABSL_LOCKS_EXCLUDED(mutex_);
   std::vector<std::shared_ptr<BatchHandle>> all_batches() const ABSL_LOCKS_EXCLUDED(mutex_);
@@ -107,11 +110,12 @@ class Registry {
   void touch(const BatchHandle& batch, absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Time expire_time(const BatchHandle& batch) const ABSL_LOCKS_EXCLUDED(mutex_);
   // Unlists and returns the batches whose lease has run out and that no job holds.
+  // Now and then drops models, too, that no batch uses and nobody has named for model_ttl.
   std::vector<std::shared_ptr<BatchHandle>> take_expired(absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
   // Unlists and returns all batches, at the end: who asks for one from then on is told that the server drains,
   // UNAVAILABLE.
   std::vector<std::shared_ptr<BatchHandle>> take_all() ABSL_LOCKS_EXCLUDED(mutex_);
-  // InfiniteFuture if there is no batch.
+  // When to look for what has expired. InfiniteFuture if there is nothing.
   absl::Time next_expiry() const ABSL_LOCKS_EXCLUDED(mutex_);
   ResourceCounts counts() const ABSL_LOCKS_EXCLUDED(mutex_);  // of all tenants
   ResourceCounts counts(const Tenant& tenant) const ABSL_LOCKS_EXCLUDED(mutex_);
@@ -120,12 +124,15 @@ class Registry {
   struct ModelEntry {
     std::shared_ptr<const ModelRecord> record;
     std::unordered_multimap<std::size_t, std::uint64_t>::iterator content;
+    mutable bool used = true;                         // since models were looked through last
+    absl::Time expire_time = absl::InfiniteFuture();  // set there
   };
   struct BatchEntry {
     std::shared_ptr<BatchHandle> handle;
     absl::Time expire_time;
   };
 
+  void drop_expired_models(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Of one tenant, or of all where none is given.
   ResourceCounts counts_locked(const std::string* tenant = nullptr) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void report() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { observer_.on_resources(counts_locked()); }
@@ -157,6 +164,7 @@ class Registry {
   std::map<std::uint64_t, ModelEntry> models_ ABSL_GUARDED_BY(mutex_);
   std::unordered_multimap<std::size_t, std::uint64_t> content_ ABSL_GUARDED_BY(mutex_);
   std::map<std::uint64_t, BatchEntry> batches_ ABSL_GUARDED_BY(mutex_);
+  absl::Time next_look_at_models_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
   std::int64_t reserved_worlds_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::flat_hash_map<std::string, std::int64_t> tenant_worlds_ ABSL_GUARDED_BY(mutex_);  // of tenants that have any
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;                                            // all batches were taken

@@ -17,7 +17,7 @@ from axion.batch import Batch
 from axion.errors import AxionError, UnavailableError, raises_axion_error
 from axion.files import is_urdf, read_mjcf, read_urdf
 from axion.model import Model
-from axion.retry import Patience, RetryingMethod
+from axion.retry import Patience, RetryingMethod, new_request_id
 from axion.scene import Scene
 from axion.v1 import scene_pb2, simulation_pb2, simulation_pb2_grpc, snapshot_pb2
 
@@ -224,6 +224,8 @@ class Client:
             options=choices.solver_options(**{"preset": preset, "precision": precision, **(options or {})}),
             overrides=choices.batch_overrides(body_pose=body_pose, mass_scale=mass_scale,
                                               friction_scale=friction_scale, gain_scale=gain_scale))
+        if self.patience.tries_again:
+            request.request_id = new_request_id()
         if joint_position_noise or joint_velocity_noise:
             request.initial_noise.joint_position = joint_position_noise
             request.initial_noise.joint_velocity = joint_velocity_noise

@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""What nobody will ever name again: batches of cancelled calls, repeated calls, models without batches, on a real axiond.
+
+Usage: orphans_test.py BIN_DIRECTORY MODEL.xml, with an interpreter that has the package axion.
+"""
+
+import pathlib
+import random
+import sys
+import time
+import unittest
+
+import grpc
+
+import access_case as case
+from axion.v1 import simulation_pb2 as sim
+
+BIN = pathlib.Path(sys.argv[1])
+MODEL = pathlib.Path(sys.argv[2]).read_text()
+Code = grpc.StatusCode
+
+
+def batches(stub):
+    return [batch.name for batch in stub.ListBatches(sim.ListBatchesRequest(page_size=1000)).batches]
+
+
+class Orphans(unittest.TestCase):
+    def setUp(self):
+        self.folder = self.enterContext(case.scratch())
+
+    def serve(self, *flags, **keywords):
+        return self.enterContext(case.Server(BIN, *flags, **keywords))
+
+    def test_a_cancelled_creation_that_is_repeated_is_there_once(self):
+        stub = self.serve().stub()
+        model = stub.CreateModel(sim.CreateModelRequest(mjcf=MODEL)).name
+        randomness = random.Random(3)
+        requests = [sim.CreateBatchRequest(model=model, world_count=200, request_id=f'{i}') for i in range(60)]
+        for request in requests:
+            call = stub.CreateBatch.future(request)
+            if randomness.random() < 0.5:  # else at once, as early as can be
+                time.sleep(randomness.uniform(0, 0.005))
+            call.cancel()
+        # An answer that was under way when its call was cancelled may yet take its batch with it.
+        self.assertTrue(case.eventually(lambda: {stub.CreateBatch(request).name for request in requests} == set(batches(stub))))
+        self.assertEqual(stub.GetServerInfo(sim.GetServerInfoRequest()).world_count, 200 * 60)
+
+    def test_a_repeated_creation_gets_the_first_batch_also_after_a_restart(self):
+        server = self.serve(f'--state_dir={self.folder / "state"}')
+        stub = server.stub()
+        model = stub.CreateModel(sim.CreateModelRequest(mjcf=MODEL)).name
+        request = sim.CreateBatchRequest(model=model, world_count=2, request_id='one')
+        first = [call.result().name for call in [stub.CreateBatch.future(request) for _ in range(8)]]
+        self.assertEqual(len(set(first)), 1)
+        self.assertEqual(batches(stub), first[:1])
+        server.stop()
+        stub = self.serve(f'--state_dir={self.folder / "state"}', port=server.port).stub()
+        self.assertEqual(stub.CreateBatch(request).name, first[0])
+        stub.DeleteBatch(sim.DeleteBatchRequest(name=first[0]))
+        self.assertNotEqual(stub.CreateBatch(request).name, first[0])
+        code, text = case.outcome(stub.CreateBatch, sim.CreateBatchRequest(model=model, world_count=1, request_id='x' * 129))
+        self.assertEqual(code, Code.INVALID_ARGUMENT)
+        self.assertIn('request_id', text)
+
+    def test_models_without_batches_end_and_others_stay(self):
+        server = self.serve('--model_ttl=1s')
+        stub = server.stub()
+        used = stub.CreateModel(sim.CreateModelRequest(mjcf=MODEL)).name
+        batch = stub.CreateBatch(sim.CreateBatchRequest(model=used, world_count=1)).name
+        lonely = stub.CreateModel(sim.CreateModelRequest(mjcf='<mujoco><worldbody><body><freejoint/><geom size="1"/></body>'
+                                                              '</worldbody></mujoco>')).name
+
+        def left():
+            # A step has the device's thread look at the clock.
+            stub.Step(sim.StepRequest(batch=batch))
+            return {model.name for model in stub.ListModels(sim.ListModelsRequest()).models}
+
+        self.assertEqual(left(), {used, lonely})
+        self.assertTrue(case.eventually(lambda: left() == {used}))
+        self.assertIn(f'event=model_expired model={lonely}', server.log_text())
+        self.assertEqual(case.outcome(stub.GetModel, sim.GetModelRequest(name=lonely))[0], Code.NOT_FOUND)
+        code, text = case.run_briefly(BIN, f'--listen=127.0.0.1:{case.free_port()}', '--model_ttl=0')
+        self.assertNotEqual(code, 0)
+        self.assertIn('--model_ttl', text)
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)
