@@ -19,7 +19,7 @@ asan_tests=(
   backend_requests_test backend_snapshot_test backend_state_test backend_thread_pool_test
   collide_robust_test convex_hull_test mesh_files_test mjcf_hostile_test urdf_hostile_test validate_scene_test
 )
-tsan_tests=(backend_thread_pool_test server_access_test server_rpc_test server_schedule_test)
+tsan_tests=(backend_thread_pool_test server_access_test server_schedule_test)
 
 # ---- Stages ---------------------------------------------------------------------------------------------------------
 stage_names=()

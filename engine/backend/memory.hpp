@@ -1,6 +1,7 @@
 // What a batch occupies on a device, and how much of the device is left.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -11,10 +12,11 @@
 
 namespace axion::backend {
 
-// Bytes of a device that batches may take. Shared by an engine and its batches, one thread at a time.
+// Bytes of a device that batches may take. Shared by an engine and its batches; a batch may end on a thread that was
+// the last to hold it, while the engine's own makes another.
 struct MemoryBudget {
   std::int64_t limit = 0;
-  std::int64_t used = 0;
+  std::atomic<std::int64_t> used = 0;
 };
 
 // Bytes taken from a budget until this dies.

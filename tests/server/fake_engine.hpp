@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -52,7 +53,7 @@ struct FakeWorld {
 
 class FakeBatch final : public Batch {
  public:
-  explicit FakeBatch(const BatchSpec& spec, std::int64_t* live)
+  explicit FakeBatch(const BatchSpec& spec, std::atomic<std::int64_t>* live)
       : spec_(spec), worlds(static_cast<std::size_t>(spec.world_count)), live_(live) {
     ++*live_;
   }
@@ -160,7 +161,7 @@ class FakeBatch final : public Batch {
   std::vector<FakeWorld> worlds;
 
  private:
-  std::int64_t* live_;
+  std::atomic<std::int64_t>* live_;
 };
 
 struct FakeLaunch {
@@ -236,7 +237,7 @@ class FakeEngine final : public Engine {
 
   mutable absl::Mutex mutex_;
   std::vector<FakeLaunch> launches_;
-  std::int64_t live_ = 0;
+  std::atomic<std::int64_t> live_ = 0;  // a batch ends on the thread that held it last
 };
 
 }  // namespace axion::server::testing
