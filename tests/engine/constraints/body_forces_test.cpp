@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "engine/constraints/free_motion.hpp"
+#include "engine/step/world_view.hpp"
 
 namespace axion::constraints {
 namespace {

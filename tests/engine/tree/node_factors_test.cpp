@@ -200,8 +200,9 @@ TYPED_TEST(NodeFactors, chunks_of_every_width_do_what_numbers_do) {
     if constexpr (1 << k <= widest) expect_chunk_of_numbers<(1 << k)>(numbers);
   });
   for (const int most : {1, 2, 4, 8}) {
-    EXPECT_LE(team::pack_lanes<team::SerialTeam, TypeParam>(most), most);
-    EXPECT_EQ(most % team::pack_lanes<team::SerialTeam, TypeParam>(most), 0);
+    const int lanes = team::pack_lanes<team::SerialTeam, TypeParam>(most);
+    EXPECT_LE(lanes, most);
+    EXPECT_EQ(most % lanes, 0);
   }
 }
 
