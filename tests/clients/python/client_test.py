@@ -101,11 +101,11 @@ class Calls(unittest.TestCase):
     def test_every_option_has_a_word_or_a_number(self):
         for field in solver_pb2.SolverOptions.DESCRIPTOR.fields:
             if field.enum_type is None:
-                choices = [True if field.type == field.TYPE_BOOL else 3]
+                choices = {True if field.type == field.TYPE_BOOL else 3: None}
             else:
                 prefix = field.enum_type.values[0].name.removesuffix("UNSPECIFIED")
-                choices = [value.name.removeprefix(prefix).lower() for value in field.enum_type.values[1:]]
-            for number, choice in enumerate(choices, start=1):
+                choices = {value.name.removeprefix(prefix).lower(): value.number for value in field.enum_type.values[1:]}
+            for choice, number in choices.items():
                 options = axion.solver_options(**{field.name: choice})
                 self.assertEqual([given.name for given, _ in options.ListFields()], [field.name])
                 if field.enum_type is not None:

@@ -208,7 +208,8 @@ TEST_F(Service, contacts_and_solver_statistics_tell_of_the_last_step) {
   ASSERT_TRUE(stub->GetSolverStats(&stats_context, ask, &stats).ok());
   EXPECT_EQ(stats.batch().world_steps(), 300);
   EXPECT_EQ(stats.worlds().world_indices_size(), 2);
-  EXPECT_GT(stats.worlds().newton_iterations(0), 0);
+  EXPECT_GT(stats.worlds().newton_iterations(0) + stats.worlds().sweep_rounds(0), 0);
+  EXPECT_GE(stats.worlds().contact_sweeps(0), stats.worlds().sweep_rounds(0));
   EXPECT_EQ(stats.worlds().residual().shape(1), 5);
   std::int64_t counted = 0;
   for (std::int64_t count : stats.batch().newton_iterations().counts()) counted += count;
