@@ -121,6 +121,7 @@ class CpuEngine final : public EngineCore {
     // Grown last: a batch that does not come to be leaves the engine as it was.
     if (bytes.scratch > scratch_bytes_) {
       std::vector<BlockArray> grown;
+      grown.reserve(static_cast<std::size_t>(pool_.thread_count()));
       for (int i = 0; i < pool_.thread_count(); ++i) grown.emplace_back(bytes.scratch);
       scratch_ = std::move(grown);
       scratch_bytes_ = bytes.scratch;

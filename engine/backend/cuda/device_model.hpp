@@ -14,7 +14,7 @@ namespace axion::backend {
 template <typename Real>
 class DeviceModel {
  public:
-  static Result<std::shared_ptr<const DeviceModel>> upload(std::shared_ptr<const EngineModel> model) {
+  static Result<std::shared_ptr<const DeviceModel>> upload(const std::shared_ptr<const EngineModel>& model) {
     auto device = std::make_shared<DeviceModel>();
     device->host_ = model;
     std::vector<std::byte> image;
