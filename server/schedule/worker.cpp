@@ -5,7 +5,7 @@
 namespace axion::server::schedule {
 namespace {
 
-constexpr absl::Duration kRetryDelay = absl::Milliseconds(200);  // a scene compiles in about that
+constexpr absl::Duration kDeviceRetryDelay = absl::Milliseconds(200);  // a scene compiles in about that
 
 }  // namespace
 
@@ -19,7 +19,7 @@ Worker::~Worker() { drain(); }
 absl::Status Worker::submit(const std::string& client, std::function<void()> task) {
   absl::MutexLock lock(&mutex_);
   if (closed_) return draining();
-  if (absl::Status status = shares_.take(client, kRetryDelay); !status.ok()) return status;
+  if (absl::Status status = shares_.take(client, kDeviceRetryDelay); !status.ok()) return status;
   tasks_.emplace_back(client, std::move(task));
   return absl::OkStatus();
 }
