@@ -54,6 +54,7 @@ ImportedScene import_tree(const XmlElement& root, const ImportOptions& options) 
   const XmlAttribute* name = root.find("model");
   scene.spec.name = name == nullptr ? "" : name->value;
   scene.spec.gravity = model::to_spec(scene.settings.gravity);
+  scene.spec.medium = scene.settings.medium;
   scene.spec.timestep = scene.settings.timestep;
   scene.spec.filter_parent_child = scene.settings.filter_parent;
   find_paired_geoms(scene);
