@@ -10,6 +10,7 @@
 #include "engine/constraints/fluid_forces.hpp"
 #include "engine/constraints/joint_rows.hpp"
 #include "engine/constraints/rotation_map.hpp"
+#include "engine/model/body_joints.hpp"
 #include "engine/model/step_settings.hpp"
 
 namespace axion::constraints {
@@ -150,11 +151,8 @@ AXION_HD_CALL void free_motion(const Team& team, const model::ModelView<Real>& m
     const Real h = w.body_force_step[b], owed = w.constraints.body_time_owed[b];
     math::Vec3<Real> linear = (h - owed) * w.force[b], angular = (h - owed) * w.torque[b];
     if (owed > 0) linear += owed * w.force_before[b], angular += owed * w.torque_before[b];
-    const model::BodyData<Real>& body = m.bodies[b];
-    if (body.joint >= 0) add_axis_impulse(m, w, body.joint, true, linear, angular);
-    for (int k = 0; k < body.child_joint_count; ++k) {
-      add_axis_impulse(m, w, m.child_joints[body.child_joint_start + k], false, linear, angular);
-    }
+    model::for_each_tree_joint(m, b,
+                               [&](int j, bool on_child) { add_axis_impulse(m, w, j, on_child, linear, angular); });
     if (m.body_force_count > 0) add_body_forces(m, w, b, h, linear, angular);
     w.v_tilde[b] = w.v[b] + h * m.gravity + (Real(1) / mass) * linear;
     w.omega_tilde[b] = gyroscopic_velocity(s.gyroscopic_mode, w.q[b], I, w.omega[b], s.dt) + w.I_inverse[b] * angular;

@@ -18,6 +18,7 @@
 #include "engine/constraints/friction.hpp"
 #include "engine/lanes/number.hpp"
 #include "engine/lanes/pack.hpp"
+#include "engine/model/body_joints.hpp"
 #include "engine/problem/step_system.hpp"
 #include "engine/team/team.hpp"
 
@@ -136,24 +137,13 @@ AXION_HD inline void add_contact_impulses(const Problem<Real>& p, int b, const R
   }
 }
 
-// Calls f(joint, whether b is its child) with all joints of body b in order.
-template <typename Real, typename F>
-AXION_HD inline void for_each_joint(const Problem<Real>& p, int b, F&& f) {
-  const model::BodyData<Real>& body = p.m.bodies[b];
-  if (body.joint >= 0) f(body.joint, true);
-  for (int k = 0; k < body.child_joint_count; ++k) f(p.m.child_joints[body.child_joint_start + k], false);
-  for (int k = body.loop_start; k < body.loop_start + body.loop_count; ++k) {
-    const int loop = p.m.body_loops[k];
-    f(loop >= 0 ? loop : ~loop, loop >= 0);
-  }
-}
-
 // Jᵀλ on body b: its joints in order, then its contacts in order. Joint locks act along `lock_rows`.
 template <typename Real>
 AXION_HD_CALL Impulse<Real> gather_impulse(const Problem<Real>& p, int b, const model::Row<Real>* lock_rows,
                                            const Real* lambda) {
   Impulse<Real> sum;
-  for_each_joint(p, b, [&](int j, bool on_child) { add_joint_impulse(p, j, on_child, lock_rows, lambda, sum); });
+  model::for_each_joint<Real>(p.m, b,
+                              [&](int j, bool on_child) { add_joint_impulse(p, j, on_child, lock_rows, lambda, sum); });
   add_contact_impulses(p, b, lambda, sum);
   return sum;
 }
@@ -345,7 +335,7 @@ AXION_HD_CALL void evaluate_contact(const Problem<Real>& p, int i) {
 template <typename Real>
 AXION_HD_CALL Real moment_rounding(const Problem<Real>& p, int b) {
   math::Vec3<Real> sum{};
-  for_each_joint(p, b, [&](int j, bool on_child) {
+  model::for_each_joint<Real>(p.m, b, [&](int j, bool on_child) {
     const model::JointData<Real>& joint = p.m.joints[j];
     math::Vec3<Real> arm = math::rotate(p.w.q_plus[joint.child], joint.p_CA);
     if (!on_child) arm += p.w.x_plus[joint.child] - p.w.x_plus[joint.parent];

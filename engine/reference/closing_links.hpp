@@ -75,14 +75,12 @@ AXION_HD_CALL void assemble_links(const Team& team, const Problem<Real>& p) {
 template <typename Real>
 AXION_HD_CALL Impulse<Real> gather_links(const Problem<Real>& p, int b, const Real* y) {
   Impulse<Real> sum;
-  const model::BodyData<Real>& body = p.m.bodies[b];
-  for (int k = body.loop_start; k < body.loop_start + body.loop_count; ++k) {
-    const int loop = p.m.body_loops[k], j = loop >= 0 ? loop : ~loop;
+  model::for_each_loop_joint<Real>(p.m, b, [&](int j, bool on_child) {
     const Real* slot = y + 6 * (j - joint_of_loop(p.m, 0));
     for (int i = 0; i < joint_row_count(p.m, j); ++i) {
-      sum.add(impulse_row(p, node_row(p, p.m.joints[j], i)), slot[i], loop >= 0);
+      sum.add(impulse_row(p, node_row(p, p.m.joints[j], i)), slot[i], on_child);
     }
-  }
+  });
   for (int k = p.w.contact_start[b]; k < p.w.contact_start[b + 1]; ++k) {
     const int i = p.w.contact_list[k], group = p.w.reference.link_of_contact[i];
     if (group < 0 || p.w.reference.link_start[group] != i) continue;

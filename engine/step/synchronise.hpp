@@ -77,8 +77,7 @@ template <typename Real>
 AXION_HD_CALL solver::Impulse<Real> owed_impulse(const solver::Problem<Real>& p, int b) {
   const auto& w = p.w;
   solver::Impulse<Real> sum;
-  const model::BodyData<Real>& body = p.m.bodies[b];
-  const auto add_joint = [&](int j, bool on_child) {
+  model::for_each_joint<Real>(p.m, b, [&](int j, bool on_child) {
     const model::JointData<Real>& joint = p.m.joints[j];
     for (int i = joint.axis_start; i < joint.axis_start + joint.axis_count; ++i) {
       sum.add(w.row_start[p.axis_base() + i], w.axis_impulse[i], on_child);
@@ -88,13 +87,7 @@ AXION_HD_CALL solver::Impulse<Real> owed_impulse(const solver::Problem<Real>& p,
     const int locks = joint.translation_lock_count + joint.rotation_lock_count;
     for (int i = joint.lock_start; i < joint.lock_start + locks; ++i)
       sum.add(w.row_start[i], share * w.lambda_joint[i], on_child);
-  };
-  if (body.joint >= 0) add_joint(body.joint, true);
-  for (int k = 0; k < body.child_joint_count; ++k) add_joint(p.m.child_joints[body.child_joint_start + k], false);
-  for (int k = body.loop_start; k < body.loop_start + body.loop_count; ++k) {
-    const int loop = p.m.body_loops[k];
-    add_joint(loop >= 0 ? loop : ~loop, loop >= 0);
-  }
+  });
   add_owed_contacts(p, b, sum);
   return sum;
 }

@@ -283,12 +283,9 @@ AXION_HD_CALL void push_lanes(const Team& team, const Problem<Real>& p, const in
 template <typename Real>
 AXION_HD_CALL Impulse<Real> gather_swept_impulse(const Problem<Real>& p, int b, const Real* lambda) {
   Impulse<Real> sum;
-  const model::BodyData<Real>& body = p.m.bodies[b];
-  const auto add_joint = [&](int j, bool on_child) {
+  model::for_each_tree_joint<Real>(p.m, b, [&](int j, bool on_child) {
     for_each_condensed_row(p, p.m.joints[j], [&](int row) { sum.add(p.w.row[row], lambda[row], on_child); });
-  };
-  if (body.joint >= 0) add_joint(body.joint, true);
-  for (int k = 0; k < body.child_joint_count; ++k) add_joint(p.m.child_joints[body.child_joint_start + k], false);
+  });
   add_contact_impulses(p, b, lambda, sum);
   return sum;
 }

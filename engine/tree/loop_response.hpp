@@ -143,13 +143,12 @@ AXION_HD_CALL void close_loops(const Team& team, const Problem<Real>& p) {
   team.for_each(1, [&](int) { solve_loops(loops, mu); });
   spread_impulses(team, p, [&](int b) {
     Impulse<Real> sum;
-    const model::BodyData<Real>& body = p.m.bodies[b];
-    for (int i = body.loop_start; i < body.loop_start + body.loop_count; ++i) {
-      const int loop = p.m.body_loops[i], j = loop >= 0 ? loop : ~loop, first = 6 * (j - joint_of_loop(p.m, 0));
+    model::for_each_loop_joint<Real>(p.m, b, [&](int j, bool on_child) {
+      const int first = 6 * (j - joint_of_loop(p.m, 0));
       for (int k = 0; k < joint_row_count(p.m, j); ++k) {
-        sum.add(p.w.row_force[node_row(p, p.m.joints[j], k)], mu[first + k], loop >= 0);
+        sum.add(p.w.row_force[node_row(p, p.m.joints[j], k)], mu[first + k], on_child);
       }
-    }
+    });
     return sum;
   });
   team.for_each(loops.rows, [&](int k) {
