@@ -26,11 +26,15 @@
 // taken back once, and the attempt goes on in the same state with the positive part of the geometric stiffness.
 //
 // Source: seeds, section Numerical solution; the rest by experiment (docs/experiments).
+//
+// In: traits of the system, and the worst residual ratio after each iteration. Out: a plan for the next iteration, and
+// a verdict on the present iterate. Cost: a few comparisons an iteration.
 #pragma once
 
 #include <cstdint>
 
-#include "engine/contact_solver/contact_sweeps.hpp"
+#include "engine/base/macros.hpp"
+#include "engine/contact_solver/sweep_plan.hpp"
 #include "engine/newton/parameters.hpp"
 
 namespace axion::solver {
@@ -90,7 +94,7 @@ AXION_HD inline SweepPlan<Real> plan_pile_sweeps(int rounds_before) {
   if (rounds_before == 0) return plan;
   plan.count = P::kCautiousSweeps;
   plan.momentum = Real(P::kCautiousMomentum);
-  plan.means = true;
+  plan.averaged = true;
   return plan;
 }
 
@@ -100,7 +104,7 @@ AXION_HD inline SweepPlan<Real> plan_cautious_sweeps() {
   using P = SweepRoundParameters;
   SweepPlan<Real> plan{.count = P::kCautiousSweeps, .tolerance = Real(SweepParameters::kFinalTolerance)};
   plan.momentum = Real(P::kCautiousMomentum);
-  plan.means = true;
+  plan.averaged = true;
   return plan;
 }
 
@@ -151,14 +155,14 @@ struct Globalisation {
       plan = plan_search_sweeps<Real>(rounds, rounds > 1 && ratio > Real(P::kSlowRound) * before);
       plan.coarse = Real(P::kCoarse) * ratio;
     }
-    plan.again = has_factors && ratio * turned < Real(P::kReuse);
+    plan.reuse_factors = has_factors && ratio * turned < Real(P::kReuse);
     return plan;
   }
 
   // After a round: its result, and how far it turned a body, rad.
   AXION_HD void note_sweeps(const SweepPlan<Real>& plan, Real turn) {
     ++rounds;
-    turned = (plan.again ? turned : Real(0)) + turn;
+    turned = (plan.reuse_factors ? turned : Real(0)) + turn;
     has_factors = true;
   }
 
@@ -196,7 +200,7 @@ struct Globalisation {
     if (lower) return Verdict::kKeep;
     const bool falling = ratio < last / 2;  // on its way back from a worse iterate
     if (!traits.may_sweep || swept || stalled || falling) return Verdict::kGoOn;
-    if (++failures <= (is_loaded ? NewtonParameters::kLoadedPatience : NewtonParameters::kPatience)) {
+    if (++failures <= (is_loaded ? NewtonParameters::kLoadedWatchdogSteps : NewtonParameters::kWatchdogSteps)) {
       return Verdict::kGoOn;
     }
     failures = 0;

@@ -7,6 +7,9 @@
 // is linearised as Δλ = −(e + G J Δu); both bodies meet at its point, so J Δu = J_a w with the twist
 //   w = Δu_a − T Δu_b,  T Δu_b = (Δv_b + Δω_b × d, Δω_b),  d = x_a − x_b
 // and the link says y + H w = −h,  H = Σ J_aᵀ G J_a, h = Σ J_aᵀ e. It gives body b the wrench −Tᵀ y.
+//
+// In: the system as `linearise` left it, the tree's parents. Out: link_gain, link_offset, link_block. Cost: linear in
+// links.
 #pragma once
 
 #include "engine/math/small_matrix.hpp"
@@ -34,13 +37,13 @@ AXION_HD inline void find_links(const Team& team, const Problem<Real>& p) {
 }
 
 template <typename Real>
-AXION_HD inline int slot_count(const Problem<Real>& p) {
+AXION_HD inline int link_unknown_count(const Problem<Real>& p) {
   return 6 * (p.m.loop_count + p.w.reference.link_count[0]);
 }
 
 // Where the slots of a group of contacts begin.
 template <typename Real>
-AXION_HD inline int slot_of_group(const Problem<Real>& p, int group) {
+AXION_HD inline int first_unknown_of_group(const Problem<Real>& p, int group) {
   return 6 * (p.m.loop_count + group);
 }
 
@@ -84,7 +87,7 @@ AXION_HD_CALL Impulse<Real> gather_links(const Problem<Real>& p, int b, const Re
   for (int k = p.w.contact_start[b]; k < p.w.contact_start[b + 1]; ++k) {
     const int i = p.w.contact_list[k], group = p.w.reference.link_of_contact[i];
     if (group < 0 || p.w.reference.link_start[group] != i) continue;
-    const Real* slot = y + slot_of_group(p, group);
+    const Real* slot = y + first_unknown_of_group(p, group);
     const math::Vec3<Real> f{slot[0], slot[1], slot[2]}, torque{slot[3], slot[4], slot[5]};
     if (p.w.contacts[i].body_a == b) {
       sum.linear += f, sum.angular += torque;
@@ -166,7 +169,7 @@ AXION_HD_CALL void invert_link_blocks(const Team& team, const Problem<Real>& p) 
     Real S[36];
     group_mobility(p, group, S);
     const Real* H = p.w.reference.link_gain + 36 * group;
-    Real* block = p.w.reference.link_block + 6 * slot_of_group(p, group);
+    Real* block = p.w.reference.link_block + 6 * first_unknown_of_group(p, group);
     for (int r = 0; r < 6; ++r) {
       for (int c = 0; c < 6; ++c) {
         Real sum = r == c ? Real(1) : Real(0);
@@ -199,7 +202,7 @@ AXION_HD_CALL void contract_links(const Team& team, const Problem<Real>& p, cons
     Real w[6], left[6];
     twist_of_group(p, group, v, omega, w);
     math::multiply(p.w.reference.link_gain + 36 * group, 6, 6, w, left);
-    const int slot = slot_of_group(p, group);
+    const int slot = first_unknown_of_group(p, group);
     for (int k = 0; k < 6; ++k) left[k] += y != nullptr ? y[slot + k] : p.w.reference.link_offset[6 * group + k];
     math::multiply(p.w.reference.link_block + 6 * slot, 6, 6, left, out + slot);
   });

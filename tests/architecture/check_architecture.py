@@ -76,6 +76,12 @@ LIBRARY_MACROS = {'AXION_QHULL'}
 CONDITION = re.compile(r'^[ \t]*#[ \t]*(?:if|ifdef|ifndef|elif|elifdef|elifndef)\b((?:[^\n]*\\\n)*[^\n]*)', re.MULTILINE)
 PLATFORM_MACRO = re.compile(r'\b(__(?:CUDA|NVCC|HIP|AVX|SSE|ARM|x86|aarch64|GNUC|clang)\w*|_WIN32|_MSC_VER)\b')
 
+# Rooms whose numbers stand in parameter structs, each with what it does and why: engine/<room>/parameters.hpp alone
+# declares constants and has numbers with a fraction or an exponent.
+PARAMETER_ROOMS = {'engine/newton', 'engine/contact_solver'}
+CONSTANT = re.compile(r'\bconstexpr\s+(?:static\s+|inline\s+)*[\w:<>]+\s+k[A-Z]\w*\s*(?:=|\{)[^;]*\d[^;]*;')
+TUNED_NUMBER = re.compile(r"(?<![\w.'])(?:\d+\.\d*|\.\d+|\d+(?=[eE][-+]?\d))(?:[eE][-+]?\d+)?")
+
 GRPC = re.compile(r'^(grpc|grpcpp|grpc\+\+|google/protobuf|google/rpc)/|\.pb\.h$')
 ABSEIL = re.compile(r'^absl/')
 CUDA = re.compile(r'^(cuda|cub/|thrust/|cooperative_groups|cu[a-z]+\.h|device_launch|device_functions|nv[A-Z]|nvml|nvrtc'
@@ -132,6 +138,14 @@ def check_platform(text):
         lines.add(text.count('\n', 0, match.start()) + 1)
     for line in sorted(lines):
         yield line, 'a choice of the platform belongs to ' + ', '.join(sorted(PLATFORM_ROOMS))
+
+
+def check_constants(text):
+    """Yields (line, text) of each number that belongs into a parameter struct."""
+    text = strip_cpp_comments(text)
+    lines = {text.count('\n', 0, match.start()) + 1 for pattern in (CONSTANT, TUNED_NUMBER) for match in pattern.finditer(text)}
+    for line in sorted(lines):
+        yield line, 'a constant belongs into a struct of parameters.hpp, with what it does'
 
 
 def engine_face(root):
@@ -239,6 +253,9 @@ def check_file(root, face, path):
         if path.startswith('engine/') and room_of(path) not in PLATFORM_ROOMS and path not in PLATFORM_EXCEPTIONS:
             for number, reason in check_platform(text):
                 yield number, 'platform rule', reason
+        if room_of(path) in PARAMETER_ROOMS and not path.endswith('/parameters.hpp'):
+            for number, reason in check_constants(text):
+                yield number, 'constant', reason
 
 
 def rooms(root):
