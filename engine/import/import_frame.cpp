@@ -14,6 +14,7 @@ void start_spec(const XmlElement& root, std::string_view name_attribute, const M
   const XmlAttribute* name = root.find(name_attribute);
   spec.name = name == nullptr ? "" : name->value;
   spec.gravity = model::to_spec(settings.gravity);
+  spec.medium = settings.medium;
   spec.timestep = settings.timestep;
   spec.filter_parent_child = settings.filter_parent;
 }
