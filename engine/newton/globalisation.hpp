@@ -3,8 +3,9 @@
 //
 // The measure is the worst residual ratio, the largest residual in multiples of its tolerance; an attempt has converged
 // at one. Newton's steps are full: on redundant frictional contacts a search that insists on decrease ends in tiny
-// steps. So the ratio may rise for some iterations, the best iterate is kept, and where patience ends it is taken up
-// again with the next remedy. States and transitions (README.md shows them as a table):
+// steps. So the ratio may rise for some iterations, the best iterate is kept, and after some steps without a decrease
+// it is taken up again with the next remedy (the watchdog technique, Chamberlain et al. 1982). States and transitions,
+// which README.md shows as a table:
 //
 //   sweeping    rounds of sweeps look for the active set: which contacts stick, slide and open. The step of a pile (no
 //               joints, more pairs that touch than a tree has) is left to them altogether, unless they fail
@@ -17,12 +18,12 @@
 //   progress    (below 0.9 of the best ratio) forgets the remedies: sweeping, newton stay what they are, recovering
 //               becomes sweeping, retrying and damping become newton
 //   rounds over sweeping → newton, recovering → retrying
-//   failure     (patience ended) newton → recovering, retrying → damping, damping → damping; each from the best iterate
+//   failure     (the watchdog) newton → recovering, retrying → damping, damping → damping; each from the best iterate
 //
 // Two remedies are beside these. Where the ratio stalls the next Newton step has a tenth of the proximal term; without
 // joints, as in a stack with the heaviest on top, that stays while the ratio falls. Where rigid contacts carry heavy
-// bodies without joints Newton comes first, with a proximal term by what each carries, and more patience; a failure of
-// newton then makes that term tenfold, up to a bound, before recovering is tried. An iterate that is not finite is
+// bodies without joints Newton comes first, with a proximal term by the load of each, and a longer watchdog; a failure
+// of newton then makes that term tenfold, up to a bound, before recovering is tried. An iterate that is not finite is
 // taken back once, and the attempt goes on in the same state with the positive part of the geometric stiffness.
 //
 // Source: seeds, section Numerical solution; the rest by experiment (docs/experiments).

@@ -195,6 +195,14 @@ class BrokenHouse(unittest.TestCase):
             self.add('engine/newton/extra.hpp', '#pragma once\n#ifdef __CUDACC__\n#endif\n')
             self.assertNotIn('engine/newton/extra.hpp', {f[0] for f in check_architecture.check_tree(self.root)})
 
+    def test_tower_of_includes_is_refused(self):
+        floors = check_architecture.MAX_INCLUDE_DEPTH
+        for k in range(1, floors + 2):
+            below = f'#include "engine/newton/floor{k + 1}.hpp"\n' if k <= floors else ''
+            self.add(f'engine/newton/floor{k}.hpp', '#pragma once\n' + below)
+        found = [f[0] for f in check_architecture.check_tree(self.root) if f[2] == 'include depth']
+        self.assertEqual(found, ['engine/newton/floor1.hpp'])
+
     def test_long_file_is_refused(self):
         findings = self.added_findings('engine/base/extra.hpp', '#pragma once\n' + '\n' * 460)
         self.assertEqual([f[1] for f in findings], ['file length'])
