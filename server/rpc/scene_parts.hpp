@@ -34,4 +34,8 @@ void fill_keyframe(const model::KeyframeSpec& keyframe, v1::KeyframeSpec& messag
 void fill_time(absl::Time time, google::protobuf::Timestamp& message);
 void fill_duration(absl::Duration duration, google::protobuf::Duration& message);
 
+// A refusal of the engine's that names a field of a scene as SceneSpec's message does: "bodies[2].pose.position.z" for
+// "bodies[2].X_WB.position[2]".
+Error in_wire_names(Error error);
+
 }  // namespace axion::server::rpc

@@ -183,6 +183,8 @@ class Farm:
             patient = self.connect(client) if client else None
             try:
                 if patient:
+                    # A client tries again once the server was there; the first call may be cut, too.
+                    eventually(lambda: answers(patient))
                     witness.batch = patient.get_batch(witness.batch.name)
                 while not stop.is_set() and not witness.finished:
                     try:
@@ -301,6 +303,12 @@ class Farm:
         demand(eventually(lambda: self.open_descriptors() <= self.descriptors),
                f'{self.open_descriptors()} descriptors are open; it was {self.descriptors}')
         demand(self.status('VmHWM') <= MEMORY_LIMIT, f'the server took {self.status("VmHWM")} bytes')
+
+
+def answers(client):
+    with contextlib.suppress(axion.AxionError):
+        return bool(client.server_info(timeout=2).version)
+    return False
 
 
 def raw_stub(address):
