@@ -3,10 +3,10 @@
     python -m axion.dm_env_rpc --listen 127.0.0.1:8480 --target 127.0.0.1:8470
 
 An agent creates a world with the setting `task`, the name of one of axion.gym's tasks, and may give `seed` and
-`max_episode_steps`; it joins the world and steps it. The action is "action", float32 [nu] within the actuators' ranges, zero
-where a step has none; observations are "observation", float64 [k], "reward" and "discount", float64 scalars. An episode that the task ends is
-TERMINATED, one that is cut is INTERRUPTED; the step that follows begins another. Several agents may be connected, each in its own world;
-a world that its agent joined ends with the agent's connection if nobody destroys it.
+`max_episode_steps`; it joins the world and steps it. The action is "action", float32 [nu] within the actuators' ranges, zero where a
+step has none; observations are "observation", float64 [k], "reward" and "discount", float64 scalars. An episode that the task ends is
+TERMINATED, one that is cut is INTERRUPTED; the step that follows begins another. Several agents may be connected, each in a world of
+its own; a world is free again when its agent leaves it or goes.
 Source: https://github.com/google-deepmind/dm_env_rpc, docs/v1. It needs the extra `dm_env_rpc` of this package.
 """
 
