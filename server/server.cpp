@@ -290,7 +290,11 @@ void Server::take_fault(const std::string& what) {
 }
 
 void Server::give_up() {
-  if (!gave_up_.exchange(true) && on_give_up_) on_give_up_();
+  {
+    absl::MutexLock lock(&health_mutex_);
+    if (std::exchange(gave_up_, true)) return;
+  }
+  if (on_give_up_) on_give_up_();
 }
 
 void Server::set_draining() {

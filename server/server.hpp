@@ -3,7 +3,6 @@
 // Serving starts in start() and ends in drain() or the destructor. One thread at a time calls these.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -79,7 +78,7 @@ class Server {
   void set_accepting(bool accepting) ABSL_LOCKS_EXCLUDED(health_mutex_);
   void take_fault(const std::string& what);
   // Once: a new process may help, this one does not help itself.
-  void give_up();
+  void give_up() ABSL_LOCKS_EXCLUDED(health_mutex_);
   void set_draining() ABSL_LOCKS_EXCLUDED(health_mutex_);
   void report_health() ABSL_EXCLUSIVE_LOCKS_REQUIRED(health_mutex_);
 
@@ -101,7 +100,6 @@ class Server {
   std::unique_ptr<schedule::Ticker> checkpoint_ticker_;
   std::unique_ptr<net::Acceptor> acceptor_;
   std::function<void()> on_give_up_;
-  std::atomic<bool> gave_up_{false};
   std::string address_, metrics_address_;
   bool drained_ = false, compiles_on_ = false;
   absl::Notification no_more_models_;
@@ -109,6 +107,7 @@ class Server {
   absl::Mutex health_mutex_;
   bool accepting_ ABSL_GUARDED_BY(health_mutex_) = false;
   bool draining_ ABSL_GUARDED_BY(health_mutex_) = false;
+  bool gave_up_ ABSL_GUARDED_BY(health_mutex_) = false;
 };
 
 }  // namespace axion::server
