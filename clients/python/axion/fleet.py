@@ -102,7 +102,7 @@ class _Part:
         return self.batch
 
     def _protected(self, ask: Callable[[], _Answer]) -> _Answer:
-        """Asks, and where the server or its batch is lost, again on another. A batch is lost with a server that was started again, too."""
+        """Asks, and where the server or its batch is lost, again on another. A server that was started again has lost its batches."""
         is_restored = False
         while True:
             try:
