@@ -50,7 +50,8 @@ ImportedScene import_tree(const XmlElement& root, const ImportOptions& options) 
   const DefaultClasses defaults(root);
   MjcfScene scene{root, notes, settings, defaults, MeshAssets(root, defaults, settings, options.assets),
                   {},   {},    {},       {},       {},
-                  {},   {},    {},       {},       {}};
+                  {},   {},    {},       {},       {},
+                  {},   {},    {},       {}};
   const XmlAttribute* name = root.find("model");
   scene.spec.name = name == nullptr ? "" : name->value;
   scene.spec.gravity = model::to_spec(scene.settings.gravity);
@@ -61,6 +62,7 @@ ImportedScene import_tree(const XmlElement& root, const ImportOptions& options) 
   read_contacts(scene);
   read_tendons(scene);
   read_actuators(scene);
+  read_sensors(scene);
   read_keyframes(scene);
   name_the_unnamed(scene);
   read_equalities(scene);

@@ -57,6 +57,7 @@ void read_option(const XmlElement& element, MjcfSettings& s, Notes& notes) {
   s.timestep = a.number("timestep", s.timestep);
   if (!(s.timestep > 0 && s.timestep <= 1)) a.refuse("timestep", "must be above 0 and at most 1 s");
   s.gravity = a.vec3("gravity", s.gravity);
+  s.magnetic_field = a.vec3("magnetic", s.magnetic_field);
   for (const char* name : {"density", "viscosity"}) {
     if (a.not_negative(name, 0) > 0) notes.unsupported(element, name, "there are no fluid forces");
   }

@@ -103,6 +103,7 @@ void SceneChecker::counts() {
   count("excludes", scene_.excludes.size(), kMaxSceneExcludes);
   count("keyframes", scene_.keyframes.size(), kMaxSceneKeyframes);
   count("contact_pairs", scene_.contact_pairs.size(), kMaxSceneContactPairs);
+  count("sensors", scene_.sensors.size(), kMaxSceneSensors);
 }
 
 void SceneChecker::world() {
@@ -294,7 +295,7 @@ Status SceneChecker::run() {
       &SceneChecker::counts,       &SceneChecker::world,     &SceneChecker::bodies,   &SceneChecker::joints,
       &SceneChecker::tree,         &SceneChecker::loops,     &SceneChecker::welds,    &SceneChecker::meshes,
       &SceneChecker::shapes,       &SceneChecker::actuators, &SceneChecker::excludes, &SceneChecker::keyframes,
-      &SceneChecker::contact_pairs};
+      &SceneChecker::contact_pairs, &SceneChecker::sensors};
   for (auto stage : stages) {
     (this->*stage)();
     if (!ok()) return *error_;
