@@ -97,8 +97,7 @@ template <typename Real>
 AXION_HD inline math::Vec3<Real> seen_along(const Hull<Real>& hull, int i, const math::Vec3<Real>& p,
                                             const math::Vec3<Real>& d, const math::Vec3<Real>& e,
                                             const math::Vec3<Real>& f) {
-  const math::Vec3<Real> v =
-      math::Vec3<Real>{hull.x[i], hull.x[hull.stride + i], hull.x[2 * hull.stride + i]} - p;
+  const math::Vec3<Real> v = math::Vec3<Real>{hull.x[i], hull.x[hull.stride + i], hull.x[2 * hull.stride + i]} - p;
   return {math::dot(v, e), math::dot(v, f), math::dot(v, d)};
 }
 
@@ -138,7 +137,7 @@ AXION_HD inline bool line_meets_hull(const Hull<Real>& hull, const math::Vec3<Re
   corner[2] = seen_along(hull, is_left ? farthest(y, -x) : farthest(-y, x), p, d, e, f);
   for (int k = 0; k < limit; ++k) {
     Vec &a = corner[is_left ? 2 : 1], &b = corner[is_left ? 1 : 2];  // b to the left
-    const Real nx = b.y - a.y, ny = -(b.x - a.x);                      // outward of a → b, seen from the centre
+    const Real nx = b.y - a.y, ny = -(b.x - a.x);                    // outward of a → b, seen from the centre
     const Real edge = nx * a.x + ny * a.y;
     const Vec next = seen_along(hull, farthest(nx, ny), p, d, e, f);
     const Real gain = nx * next.x + ny * next.y - edge;
@@ -162,13 +161,16 @@ AXION_HD inline bool line_meets_hull(const Hull<Real>& hull, const math::Vec3<Re
     }
     if (lowest < 0) break;
     const Vec v = seen_along(hull, lowest, p, d, e, f);
-    // The line lies between two of the lines from v to the corners: the third corner goes.
+    // The corner goes without which the triangle is about the line still and meets it lowest.
     int gone = 0;
+    Real best = std::numeric_limits<Real>::infinity();
     for (int i = 0; i < 3; ++i) {
       const Vec &a = corner[(i + 1) % 3], &b = corner[(i + 2) % 3];
       const Real whole = turn_of(a - v, b - v), one = turn_of(a, b), two = turn_of(b, v), three = turn_of(v, a);
       const bool inside = whole > 0 ? one >= 0 && two >= 0 && three >= 0 : one <= 0 && two <= 0 && three <= 0;
-      if (inside && whole != 0) gone = i;
+      if (!inside || whole == 0) continue;
+      const Real height = sign * (one * v.z + two * a.z + three * b.z) / whole;
+      if (height < best) best = height, gone = i;
     }
     corner[gone] = v;
   }

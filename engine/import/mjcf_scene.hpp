@@ -67,9 +67,9 @@ struct MjcfScene {
   std::vector<MotorGain> motor_gains;          // [actuator]
   std::set<std::string, std::less<>> paired_geoms;  // that <contact><pair> names: shapes, whatever else they touch
   std::vector<ForceRange> force_ranges;             // of joints
-  std::vector<const XmlElement*> body_elements;   // [body]
-  std::vector<const XmlElement*> shape_elements;  // [shape]
-  std::vector<const XmlElement*> loop_elements;   // of the last joints, those that equalities became
+  std::vector<const XmlElement*> body_elements;     // [body]
+  std::vector<const XmlElement*> shape_elements;    // [shape]
+  std::vector<const XmlElement*> loop_elements;     // of the last joints, those that equalities became
 };
 
 // [body] the body that it is welded to, itself, or the world, by the joints of the tree.

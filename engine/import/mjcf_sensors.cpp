@@ -189,8 +189,7 @@ bool SensorReader::read_actuator(model::SensorSpec& sensor) {
     sensor.scale = motor.gain;
     return true;
   }
-  sensor.kind =
-      sensor.kind == SensorKind::kActuatorPosition ? SensorKind::kJointPosition : SensorKind::kJointVelocity;
+  sensor.kind = sensor.kind == SensorKind::kActuatorPosition ? SensorKind::kJointPosition : SensorKind::kJointVelocity;
   sensor.joint = found->joint, sensor.axis = found->axis, sensor.actuator = -1;
   sensor.scale = motor.gear;
   return true;

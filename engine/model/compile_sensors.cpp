@@ -74,7 +74,10 @@ class SensorCompiler {
     const BodySpec& spec = scene_.bodies[at(body)];
     const MassProperties part =
         re_express(in_principal(body), {spec.mass, to_vec3(spec.p_BoBcm), to_matrix(spec.I_Bcm)});
-    out_.parts.push_back({internal(body), !is_welded_[at(body)], part.mass, part.p_cm,
+    out_.parts.push_back({internal(body),
+                          !is_welded_[at(body)],
+                          part.mass,
+                          part.p_cm,
                           {part.I_cm.row[0], part.I_cm.row[1], part.I_cm.row[2]}});
   }
 
@@ -86,7 +89,8 @@ class SensorCompiler {
   // All bodies that hang on `body`, itself among them: rising numbers as ShapeContactData::part has them.
   void list_subtree(int body, SensorData<double>& data) {
     const auto [known, is_new] = subtree_.try_emplace(body, static_cast<int>(out_.part_list.size()), 0);
-    if (is_new) walk_subtree(body), known->second.second = static_cast<int>(out_.part_list.size()) - known->second.first;
+    if (is_new)
+      walk_subtree(body), known->second.second = static_cast<int>(out_.part_list.size()) - known->second.first;
     data.part_start = known->second.first, data.part_count = known->second.second;
   }
 
@@ -129,9 +133,10 @@ class SensorCompiler {
     }
     if (traits.of == SensorOf::kActuator) {
       const auto& actuators = model_.arrays.actuators;
-      data.actuator = static_cast<int>(std::find_if(actuators.begin(), actuators.end(), [&](const auto& actuator) {
-                                         return actuator.control == spec.actuator;
-                                       }) - actuators.begin());
+      data.actuator =
+          static_cast<int>(std::find_if(actuators.begin(), actuators.end(),
+                                        [&](const auto& actuator) { return actuator.control == spec.actuator; }) -
+                           actuators.begin());
       data.joint = model_.arrays.axes[at(actuators[at(data.actuator)].axis)].joint;
       data.axis = actuators[at(data.actuator)].axis - model_.arrays.joints[at(data.joint)].axis_start;
     }
@@ -149,11 +154,11 @@ class SensorCompiler {
   const SceneSpec& scene_;
   CompiledModel& model_;
   SensorArrays<double>& out_;
-  const std::vector<bool> closes_loop_;     // [joint]
-  std::vector<int> parent_;                 // [body]
-  std::vector<bool> is_welded_;             // [body]
-  std::vector<int> joint_;                  // [joint] -> index into arrays.joints
-  std::vector<std::vector<int>> children_;  // [body, then the world]
+  const std::vector<bool> closes_loop_;         // [joint]
+  std::vector<int> parent_;                     // [body]
+  std::vector<bool> is_welded_;                 // [body]
+  std::vector<int> joint_;                      // [joint] -> index into arrays.joints
+  std::vector<std::vector<int>> children_;      // [body, then the world]
   std::map<int, std::pair<int, int>> subtree_;  // body -> its range in part_list
 };
 

@@ -87,22 +87,14 @@ SensorFrame<float> convert(const SensorFrame<double>& a) {
 }
 
 SensorData<float> convert(const SensorData<double>& a) {
-  return {a.kind,
-          a.start,
-          a.size,
-          a.sensed_start,
-          convert(a.frame),
-          convert(a.reference),
-          a.has_reference,
-          a.joint,
-          a.axis,
-          a.actuator,
-          a.part_start,
-          a.part_count,
-          a.zone,
-          cast<float>(a.vector),
-          float(a.scale),
-          float(a.cutoff),
+  return {a.kind,           a.start,
+          a.size,           a.sensed_start,
+          convert(a.frame), convert(a.reference),
+          a.has_reference,  a.joint,
+          a.axis,           a.actuator,
+          a.part_start,     a.part_count,
+          a.zone,           cast<float>(a.vector),
+          float(a.scale),   float(a.cutoff),
           a.cutoff_rule};
 }
 

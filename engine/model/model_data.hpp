@@ -138,8 +138,8 @@ struct SensorData {
   int sensed_start;  // in WorldState::sensed; -1: the reading follows from the present state
   SensorFrame<Real> frame, reference;
   bool has_reference;
-  int joint, axis;            // internal joint, its axis; of an actuator too
-  int actuator;               // internal
+  int joint, axis;             // internal joint, its axis; of an actuator too
+  int actuator;                // internal
   int part_start, part_count;  // in SensorView::part_list: rising
   ShapeKind zone;
   math::Vec3<Real> vector;  // size of the zone; magnetic field
@@ -153,7 +153,7 @@ struct SensorPart {
   int body;      // internal, -1 the world
   bool is_root;  // it gave that body its frame; others are welded to it
   Real mass;
-  math::Vec3<Real> p;        // m, centre of mass
+  math::Vec3<Real> p;         // m, centre of mass
   math::Vec3<Real> I_row[3];  // kg m^2 about it
 };
 

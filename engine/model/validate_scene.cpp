@@ -292,9 +292,9 @@ void SceneChecker::keyframe_quaternions(const std::string& item, const KeyframeS
 // Each stage relies on those before it: indices before the tree, the tree before shapes and welds.
 Status SceneChecker::run() {
   void (SceneChecker::*const stages[])() = {
-      &SceneChecker::counts,       &SceneChecker::world,     &SceneChecker::bodies,   &SceneChecker::joints,
-      &SceneChecker::tree,         &SceneChecker::loops,     &SceneChecker::welds,    &SceneChecker::meshes,
-      &SceneChecker::shapes,       &SceneChecker::actuators, &SceneChecker::excludes, &SceneChecker::keyframes,
+      &SceneChecker::counts,        &SceneChecker::world,     &SceneChecker::bodies,   &SceneChecker::joints,
+      &SceneChecker::tree,          &SceneChecker::loops,     &SceneChecker::welds,    &SceneChecker::meshes,
+      &SceneChecker::shapes,        &SceneChecker::actuators, &SceneChecker::excludes, &SceneChecker::keyframes,
       &SceneChecker::contact_pairs, &SceneChecker::sensors};
   for (auto stage : stages) {
     (this->*stage)();

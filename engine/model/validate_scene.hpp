@@ -24,7 +24,7 @@ inline constexpr int kMaxSceneExcludes = 65536;
 inline constexpr int kMaxSceneKeyframes = 1024;
 inline constexpr int kMaxSceneContactPairs = 65536;
 inline constexpr int kMaxSceneSensors = 16384;
-inline constexpr int kMaxUserSensor = 1024;    // numbers
+inline constexpr int kMaxUserSensor = 1024;   // numbers
 inline constexpr int kMaxSensorData = 65536;  // numbers of all sensors together
 inline constexpr int kMaxShapesWithPairs =
     1024;  // of a scene that has contact pairs: all pairs of its shapes are then listed

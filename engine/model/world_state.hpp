@@ -103,7 +103,7 @@ struct WorldState {
   Real* contact_gap;                // [contact_capacity] at the end of the last step, along the normal
   math::Vec3<Real>* joint_force;    // [nj] impulse of the last request's last step on the child, N s
   math::Vec3<Real>* joint_torque;   // [nj] about the child's centre of mass, N m s
-  Real* sensed;                     // [sensors.sensed_size] what sensors of accelerations and forces read (step/sense.hpp)
+  Real* sensed;  // [sensors.sensed_size] what sensors of accelerations and forces read (step/sense.hpp)
   // Parameters.
   Real* mass_scale;             // [nb]
   Real* friction_scale;         // [1]

@@ -23,8 +23,7 @@ struct FrameMotion {
 };
 
 template <typename Real>
-AXION_HD inline FrameMotion<Real> frame_motion(const BodyMotions<Real>& bodies,
-                                               const model::SensorFrame<Real>& frame) {
+AXION_HD inline FrameMotion<Real> frame_motion(const BodyMotions<Real>& bodies, const model::SensorFrame<Real>& frame) {
   if (frame.body < 0) return {frame.p, frame.q, {}, {}};
   const math::Vec3<Real> arm = math::rotate(bodies.q[frame.body], frame.p), omega = bodies.omega[frame.body];
   return {bodies.x[frame.body] + arm, math::normalized(bodies.q[frame.body] * frame.q),

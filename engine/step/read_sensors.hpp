@@ -83,9 +83,7 @@ AXION_HD_CALL void read_frame(const model::WorldView<Real>& w, const model::Sens
   using enum model::SensorKind;
   const FrameMotion<Real> f = frame_motion(motions_at_pose(w), sensor.frame);
   const FrameMotion<Real> r = frame_motion(motions_at_pose(w), sensor.reference);
-  const auto seen = [&](const math::Vec3<Real>& v) {
-    return sensor.has_reference ? math::rotate_inverse(r.q, v) : v;
-  };
+  const auto seen = [&](const math::Vec3<Real>& v) { return sensor.has_reference ? math::rotate_inverse(r.q, v) : v; };
   switch (sensor.kind) {
     case kVelocimeter:
       return to.put(math::rotate_inverse(f.q, f.v));

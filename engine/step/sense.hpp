@@ -24,8 +24,7 @@ namespace axion::step {
 
 // Before the step: what of its start the sensors will ask for.
 template <typename Real, typename Team>
-AXION_HD inline void begin_sensing(const Team& team, const model::ModelView<Real>& m,
-                                   const model::WorldView<Real>& w) {
+AXION_HD inline void begin_sensing(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w) {
   team.for_each(m.body_count, [&](int b) {
     w.step.start_x[b] = w.x[b], w.step.start_q[b] = w.q[b];
     w.step.start_v[b] = w.v[b], w.step.start_omega[b] = w.omega[b];
@@ -110,8 +109,7 @@ AXION_HD_CALL Load<Real> load_of_subtree(const model::ModelView<Real>& m, const 
     };
     const math::Vec3<Real> force = scale * part.mass * (point_acceleration(w, b, arm) - m.gravity);
     const math::Vec3<Real>& omega = w.step.start_omega[b];
-    load.add(w.step.start_x[b] + arm - p, force,
-             inertia(w.step.turning[b]) + math::cross(omega, inertia(omega)));
+    load.add(w.step.start_x[b] + arm - p, force, inertia(w.step.turning[b]) + math::cross(omega, inertia(omega)));
     if (part.is_root) load.add(w.step.start_x[b] - p, -w.force[b], -w.torque[b]);
   }
   for (int i = 0; i < w.record->contact_count; ++i) {
@@ -149,8 +147,8 @@ AXION_HD_CALL Real touch_force(const model::ModelView<Real>& m, const model::Wor
     if (!(force > 0)) continue;
     const math::Vec3<Real> middle = c.p_WA - Real(0.5) * c.gap * c.normal;
     const math::Vec3<Real> out = is_a ? -c.normal : c.normal;
-    const Real way = collide::cast_ray(shape, math::rotate_inverse(zone.q, middle - zone.p),
-                                       math::rotate_inverse(zone.q, out));
+    const Real way =
+        collide::cast_ray(shape, math::rotate_inverse(zone.q, middle - zone.p), math::rotate_inverse(zone.q, out));
     if (way >= 0) sum += force;
   }
   return sum;

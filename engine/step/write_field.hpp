@@ -155,8 +155,7 @@ AXION_HD_CALL void write_field(const Team& team, const model::ModelView<Real>& m
       team.for_each(m.sensors.count, [&](int i) { store_sensor(m, user, w, m.sensors.list[i], out); });
       return;
     case Field::kActuatorForce:
-      team.for_each(m.actuator_count,
-                    [&](int i) { store(out, m.actuators[i].control, actuator_force(m, w, i)); });
+      team.for_each(m.actuator_count, [&](int i) { store(out, m.actuators[i].control, actuator_force(m, w, i)); });
       return;
     case Field::kContactImpulse:
       team.for_each(m.body_count, [&](int b) { store_contact_impulse(w, b, out, 6 * user.external_body[b]); });
