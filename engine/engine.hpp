@@ -178,7 +178,8 @@ struct WorldStatistics {
   int newton_iterations = 0, linear_iterations = 0, line_search_steps = 0;
   int sweep_rounds = 0, contact_sweeps = 0;  // linearisations of the joints with sweeps over contacts; all their sweeps
   int contact_count = 0;
-  std::uint32_t outcome = 0;
+  model::JointMode joint_mode = {};                               // that the step ended in
+  std::uint32_t outcome = 0;                                      // zero before the first step
   std::array<double, kResidualBlockCount> residual{};             // m/s or rad/s
   std::array<double, kResidualBlockCount> residual_normalised{};  // multiples of the tolerance
   double max_penetration = 0;                                     // m

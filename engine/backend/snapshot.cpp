@@ -139,7 +139,9 @@ class Inspection {
     if constexpr (std::is_same_v<Element, model::StepRecord>) {
       const bool counts = values->newton_iterations >= 0 && values->linear_iterations >= 0 &&
                           values->line_search_steps >= 0 && values->sweep_rounds >= 0 && values->contact_sweeps >= 0;
-      check(counts && (values->outcome & ~kKnownOutcomes) == 0, "a record of the last step that no step leaves");
+      const int mode = static_cast<int>(values->joint_mode);
+      check(counts && mode >= 0 && mode < kJointModeCount && (values->outcome & ~kKnownOutcomes) == 0,
+            "a record of the last step that no step leaves");
     } else if constexpr (std::is_same_v<Element, model::Contact<Real>>) {
       for (std::size_t i = 0; i < used; ++i) {
         check_pair(values[i].pair);

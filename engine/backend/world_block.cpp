@@ -207,6 +207,7 @@ WorldStatistics WorldBlock<Real>::statistics() const {
   s.newton_iterations = r.newton_iterations, s.linear_iterations = r.linear_iterations;
   s.line_search_steps = r.line_search_steps, s.contact_count = r.contact_count, s.outcome = r.outcome;
   s.sweep_rounds = r.sweep_rounds, s.contact_sweeps = r.contact_sweeps;
+  s.joint_mode = r.joint_mode;
   for (int k = 0; k < kResidualBlockCount; ++k) {
     s.residual[k] = r.residual[k], s.residual_normalised[k] = r.residual_normalised[k];
   }

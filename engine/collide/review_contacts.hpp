@@ -40,8 +40,9 @@ AXION_HD inline Real unforeseen_travel(const model::ModelView<Real>& m, const mo
 // Looks for candidates along the result's velocities, too. Chosen are those that are contacts already: others, even
 // where the last velocities would close their gap, are for the result to judge.
 template <typename Real, typename Team>
-AXION_HD_CALL void search_again(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
-                                const model::StepSettings<Real>& s, ContactSearch& search) {
+AXION_HD_CALL void search_along_result(const Team& team, const model::ModelView<Real>& m,
+                                       const model::WorldView<Real>& w, const model::StepSettings<Real>& s,
+                                       ContactSearch& search) {
   const ContactSearch last = search;
   team.for_each(m.shape_count, [&](int i) { reach_as_solved(m, w, i, s.dt); });
   search = find_candidates(team, m, w, s, Foresight::kLastAndSolved);
@@ -115,7 +116,7 @@ AXION_HD inline Real depth_of(const ContactPoint<Real>* points, int count) {
 // Whether the result runs the surfaces of a candidate into each other.
 template <typename Real>
 AXION_HD inline bool is_broken(const model::WorldView<Real>& w, const model::StepSettings<Real>& s, int slot) {
-  return gap_after(w.collide.candidate[slot], w.v_plus, w.omega_plus, s.dt) < -s.dt * s.tolerance;
+  return model::gap_after(w.collide.candidate[slot], w.v_plus, w.omega_plus, s.dt) < -s.dt * s.tolerance;
 }
 
 // Contacts of active pair k in the result's poses into its slots, where it has no contact yet and overlaps.
@@ -141,7 +142,7 @@ AXION_HD_CALL void find_turned(const model::ModelView<Real>& m, const model::Wor
     make_contact(w, a, b, index, pair.friction * w.friction_scale[0], points[i], c);
     c.r_a += w.x[a.body] - w.x_plus[a.body];
     if (b.body >= 0) c.r_b += w.x[b.body] - w.x_plus[b.body];
-    c.gap = 2 * c.gap - gap_after(c, w.v_plus, w.omega_plus, s.dt);
+    c.gap = 2 * c.gap - model::gap_after(c, w.v_plus, w.omega_plus, s.dt);
   }
 }
 
@@ -153,7 +154,7 @@ AXION_HD_CALL int find_missed(const Team& team, const model::ModelView<Real>& m,
   const Real unforeseen =
       team.template max<Real>(m.shape_count, [&](int i) { return unforeseen_travel(m, w, i, s.dt); });
   if (!(unforeseen - unforeseen == Real(0))) return 0;  // not finite: the step fails anyway
-  if (unforeseen > s.contact_margin / 2) search_again(team, m, w, s, search);
+  if (unforeseen > s.contact_margin / 2) search_along_result(team, m, w, s, search);
   if (shapes_turn(team, m, w, s)) {
     team.for_each(search.pairs, [&](int k) { find_turned(m, w, s, search, k); });
   }
@@ -246,7 +247,7 @@ AXION_HD_CALL Real solved_depth(const Team& team, const model::ModelView<Real>& 
   const Real straight = team.template max<Real>(search.slots, [&](int slot) {
     const int use = w.collide.candidate_use[slot];
     if (use == kNoCandidate || use == kTurned) return Real(0);
-    return -gap_after(w.collide.candidate[slot], w.v_plus, w.omega_plus, s.dt);
+    return -model::gap_after(w.collide.candidate[slot], w.v_plus, w.omega_plus, s.dt);
   });
   if (!shapes_turn(team, m, w, s) && !shapes_slide(team, m, w, s)) return straight;
   const Real solved = team.template max<Real>(search.pairs, [&](int k) {

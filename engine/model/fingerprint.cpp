@@ -135,7 +135,7 @@ void add_meshes(Hash& hash, const SceneSpec& scene) {
 
 Fingerprint fingerprint(const SceneSpec& scene) {
   const auto& [name, gravity, timestep, filter_parent_child, bodies, joints, shapes, meshes, actuators, excludes,
-               keyframes, contact_pairs, magnetic_field, sensors] = scene;
+               keyframes, contact_pairs, magnetic_field, sensors, medium] = scene;
   Hash hash;
   add_all(hash, gravity, filter_parent_child);
   add_specs(hash, bodies);
@@ -145,8 +145,11 @@ Fingerprint fingerprint(const SceneSpec& scene) {
   add_specs(hash, excludes);
   add_meshes(hash, scene);
   if (!contact_pairs.empty()) add_specs(hash, contact_pairs);
+  add_unusual(hash, 6, medium.density, 0.0);
+  add_unusual(hash, 7, medium.viscosity, 0.0);
+  if (medium.wind != Vec3d{}) add_all(hash, std::uint64_t(8), medium.wind);
   if (!sensors.empty()) {
-    add_all(hash, std::uint64_t(6), magnetic_field);
+    add_all(hash, std::uint64_t(9), magnetic_field);
     add_specs(hash, sensors);
   }
   return hash.values();

@@ -1,4 +1,10 @@
 // The iterate (u, λ) of Newton's method: copied, and moved along a direction.
+//
+//   (u, λ) += t (Δu, Δλ),   t ≤ kMaxRotation / (h max_b |Δω_b|), wheels left out
+//
+// A step that turns a body by more than kMaxRotation leaves the range in which the linearised rotation map holds. A
+// wheel's spin moves no lock, so it is not bounded. In: the iterate, and a direction in du_linear, du_angular, dlambda.
+// Out: the iterate. Cost: linear in bodies and rows.
 #pragma once
 
 #include "engine/problem/residual.hpp"

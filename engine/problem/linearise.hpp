@@ -1,19 +1,25 @@
 // The generalised Jacobian at an iterate: rows, compliance and right-hand side of one Newton iteration.
 //
-//   [M̂  −J_Fᵀ] [Δu]     [g]      M̂ = M̃ − ∂(J_Fᵀλ)/∂u, J = J(q⁺)D for locks, J(q⁻) for the rest [J    C  ] [Δλ] = −
-//   [r] In M̂ anchors' impulses turn exactly, −∂(r × f)/∂θ D h = h((f·r)1 − r fᵀ)D, so that Newton is quadratic, plus
-//   the least shift by which no direction loses more inertia than neighbours may lend, as an indefinite system leads
-//   anywhere. Conjugate residuals, which need symmetry, damped iterations and attempts that went astray (exact_turning)
-//   take the positive part h[Σ w_j K_j]₊ in its place (geometric_stiffness.hpp). `evaluate` must have run at the same
-//   iterate. A contact gives a 3×3 block: D₃ J Δu + C₃ Δλ = −r₃, kept both as the diagonal that conjugate residuals
-//   need (symmetric laws) and solved for Δλ = −(e + G J Δu), e = C₃⁻¹r₃, G = C₃⁻¹D₃, which the direct solver
-//   eliminates. Proximal terms have no right-hand side, so they bias nothing at convergence; but those of loop joints,
-//   whose impulses redundant rows leave undetermined: there they are a compliance that keeps such impulses from
-//   wandering off step by step, as far as it takes a tenth of a row's tolerance. In float32 it is as great as rounding
-//   lets it be (ease_loop_lock): where a mechanism passes a singular pose, its locks would else make velocities of
-//   rounded lengths. Locks have one where there are loops, as those of a closed mechanism may depend on each other.
-//   Those of trees never do, and between links of nearly no mass it would be far above what armature lets an impulse
-//   do, so that nothing would converge. Source: seeds, sections Linearisation and Schur complement.
+//   [M̂  −J_Fᵀ] [Δu]     [g]      M̂ = M̃ − ∂(J_Fᵀλ)/∂u
+//   [J   C   ] [Δλ] = − [r]      J = J(q⁺)Θ for locks, J(q⁻) for the rest, Θ the derivative of the rotation map
+//
+// Turning of impulses. In M̂ the impulses of anchors turn exactly, −∂(r × f)/∂θ Θ h = h((f·r)1 − r fᵀ)Θ, so that Newton
+// is quadratic, plus the least shift by which no direction loses more inertia than neighbours may lend, as an
+// indefinite system leads anywhere. Conjugate residuals, which need symmetry, damped iterations and attempts that went
+// astray (exact_turning) take the positive part h[Σ w_j K_j]₊ in its place (constraints/geometric_stiffness.hpp).
+//
+// Contacts. A contact gives a 3×3 block E₃ J Δu + C₃ Δλ = −r₃. It is kept as the diagonal that conjugate residuals need
+// (symmetric laws), and solved for Δλ = −(e + G J Δu), e = C₃⁻¹r₃, G = C₃⁻¹E₃, which the direct solver eliminates.
+//
+// Proximal terms have no right-hand side, so that they bias nothing at convergence. Those of loop joints do have one:
+// redundant rows leave the impulses of loops undetermined, and a compliance keeps these impulses from wandering off
+// step by step, as far as it takes a tenth of a row's tolerance; in float32 it is as great as rounding lets it be
+// (ease_loop_lock). Locks have a proximal term where there are loops alone: those of a closed mechanism may depend on
+// each other; those of trees never do, and between links of nearly no mass the term would be far above the effect of an
+// impulse on armature.
+//
+// In: the iterate, evaluated. Out: row, compliance, residual, contact_gain, contact_offset, rotation_derivative,
+// K_geometric. Cost: linear in bodies and rows. Source: seeds, sections Linearisation and Schur complement.
 #pragma once
 
 #include "engine/problem/residual.hpp"

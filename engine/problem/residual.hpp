@@ -8,17 +8,21 @@
 // units in the last place of a metre over h, velocities four of the terms summed, or of what arms add to them.
 // J_F: joint impulses act along J(q⁻) (PREVIOUS, LINEARISED), J(q⁺) (CURRENT) or a blend. Source: seeds, section
 // Complete nonlinear system.
+//
+// In: the iterate (v_plus, omega_plus, lambda), rows and laws at q⁻. Out: poses x_plus, q_plus, g, residual,
+// natural_residual, row_tolerance, body_residual, body_tolerance, and the worst residual ratio. Cost: linear in bodies
+// and rows.
 #pragma once
 
 #include <limits>
 
-#include "engine/base/held_view.hpp"
 #include "engine/constraints/contact_rows.hpp"
 #include "engine/constraints/force_steps.hpp"
 #include "engine/constraints/friction.hpp"
 #include "engine/lanes/number.hpp"
 #include "engine/lanes/pack.hpp"
-#include "engine/problem/step_system.hpp"
+#include "engine/model/body_joints.hpp"
+#include "engine/problem/problem.hpp"
 #include "engine/team/team.hpp"
 
 namespace axion::solver {
@@ -31,45 +35,6 @@ AXION_HD constexpr Real velocity_rounding() {
 template <typename Real>
 AXION_HD constexpr Real position_rounding() {
   return Real(16) * std::numeric_limits<Real>::epsilon();
-}
-
-// One step's problem, shared by everything in the solver.
-template <typename Real>
-struct Problem {
-  HeldView<model::ModelView<Real>> m;
-  HeldView<model::WorldView<Real>> w;
-  model::StepSettings<Real> s;
-  model::JointMode joint_mode;  // of this attempt: a fallback changes it
-  int contact_count;
-  Real proximal_scale = 1;    // of this iteration's proximal terms on contacts and limits
-  bool follows_slip = false;  // whether contact rows of this iteration are along and across the slip (friction.hpp)
-  Real load_proximal = 0;     // above zero: of g h, the most that a contact's proximal term times its impulse may be
-  bool exact_turning = true;  // whether Newton's matrix holds how anchors' impulses turn, or its positive part
-  bool solver_ready = false;  // whether the linear solver is prepared for these contacts
-
-  // What a solve changes of its problem, as `other` has it; of the same world.
-  AXION_HD void restart(const Problem& other) {
-    s = other.s, joint_mode = other.joint_mode, contact_count = other.contact_count;
-    proximal_scale = other.proximal_scale, load_proximal = other.load_proximal, follows_slip = other.follows_slip;
-    exact_turning = other.exact_turning, solver_ready = other.solver_ready;
-  }
-
-  AXION_HD int axis_base() const { return m.axis_base(); }
-  AXION_HD int limit_base() const { return m.limit_base(); }
-  AXION_HD int effort_base() const { return m.effort_base(); }
-  AXION_HD int contact_base() const { return m.contact_base(); }
-  AXION_HD int row_count() const { return contact_base() + 3 * contact_count; }
-};
-
-// Whether joint rows are those at q⁻: velocities stay on them and no turn within the step matters.
-template <typename Real>
-AXION_HD inline bool has_start_rows(const Problem<Real>& p) {
-  return p.joint_mode == model::JointMode::kLinearised || p.s.constraint_level == model::ConstraintLevel::kVelocity;
-}
-
-template <typename Real>
-AXION_HD inline bool symmetric_solver(const Problem<Real>& p) {
-  return model::is_conjugate_residual(p.s.linear_solver);
 }
 
 // What the matrix lends a body that is light beside the armature that holds it; nothing to conjugate residuals, whose
@@ -136,24 +101,13 @@ AXION_HD inline void add_contact_impulses(const Problem<Real>& p, int b, const R
   }
 }
 
-// Calls f(joint, whether b is its child) with all joints of body b in order.
-template <typename Real, typename F>
-AXION_HD inline void for_each_joint(const Problem<Real>& p, int b, F&& f) {
-  const model::BodyData<Real>& body = p.m.bodies[b];
-  if (body.joint >= 0) f(body.joint, true);
-  for (int k = 0; k < body.child_joint_count; ++k) f(p.m.child_joints[body.child_joint_start + k], false);
-  for (int k = body.loop_start; k < body.loop_start + body.loop_count; ++k) {
-    const int loop = p.m.body_loops[k];
-    f(loop >= 0 ? loop : ~loop, loop >= 0);
-  }
-}
-
 // Jᵀλ on body b: its joints in order, then its contacts in order. Joint locks act along `lock_rows`.
 template <typename Real>
 AXION_HD_CALL Impulse<Real> gather_impulse(const Problem<Real>& p, int b, const model::Row<Real>* lock_rows,
                                            const Real* lambda) {
   Impulse<Real> sum;
-  for_each_joint(p, b, [&](int j, bool on_child) { add_joint_impulse(p, j, on_child, lock_rows, lambda, sum); });
+  model::for_each_joint<Real>(p.m, b,
+                              [&](int j, bool on_child) { add_joint_impulse(p, j, on_child, lock_rows, lambda, sum); });
   add_contact_impulses(p, b, lambda, sum);
   return sum;
 }
@@ -170,11 +124,6 @@ AXION_HD inline RowVelocity<Real> iterate_velocity(const Problem<Real>& p, const
   if (b < 0) return {va + wa, std::abs(va) + std::abs(wa)};
   const Real vb = math::dot(row.l, p.w.v_plus[b]), wb = math::dot(row.k_b, p.w.omega_plus[b]);
   return {(va - vb) + (wa + wb), std::abs(va) + std::abs(wa) + std::abs(vb) + std::abs(wb)};
-}
-
-template <typename Real>
-AXION_HD inline Real greater(Real a, Real b) {
-  return a > b ? a : b;
 }
 
 // Poses of the iterate: q⁺ = q⁻ + h G u⁺.
@@ -345,7 +294,7 @@ AXION_HD_CALL void evaluate_contact(const Problem<Real>& p, int i) {
 template <typename Real>
 AXION_HD_CALL Real moment_rounding(const Problem<Real>& p, int b) {
   math::Vec3<Real> sum{};
-  for_each_joint(p, b, [&](int j, bool on_child) {
+  model::for_each_joint<Real>(p.m, b, [&](int j, bool on_child) {
     const model::JointData<Real>& joint = p.m.joints[j];
     math::Vec3<Real> arm = math::rotate(p.w.q_plus[joint.child], joint.p_CA);
     if (!on_child) arm += p.w.x_plus[joint.child] - p.w.x_plus[joint.parent];

@@ -1,5 +1,5 @@
-// What this room keeps when a step is solved: errors of the new poses, and what velocities at the instant of the poses
-// take.
+// The arrays that this room keeps when a step is solved: errors of the new poses, and the bodies of joint trees while
+// velocities at the instant of the poses are made.
 #pragma once
 
 #include "engine/tree/tree_scratch.hpp"

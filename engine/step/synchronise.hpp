@@ -1,18 +1,24 @@
 // Velocities as clients read them: those at the instant of the poses, v_at_pose and omega_at_pose.
 //
-// A leapfrog's own velocities u belong to the middle of the last step (constraints/force_steps.hpp). What it still
-// owes, half a step of the forces at the end pose with the controls and wrench that the step was made with, leads to
-// the instant of the pose:
-//   M̃(v − u) = h/2 (f(q⁺) − D v − …) + Jᵀμ,  J(q⁺) v = 0 one linear solve, as RATTLE has it: along joint trees in
-//   their own coordinates (synchronise_trees.hpp), and where loops, locks that give way or many contacts between bodies
-//   are, as one system with the step's own solver. A step from a state that was set with v adds the same half again, so
-//   that reading and setting a state leaves the trajectory as it was, to rounding where contacts and stiff laws take no
-//   part. Contacts give the same share of their last impulses and, as an impact leaves other impulses than what follows
-//   it, what more it takes that those that press keep the normal velocity they have, and those that stick theirs along
-//   the surface; friction of what slides goes with the normal impulse, and turns no slip round. So what rests keeps its
-//   zero, and what slides slows down by half a step's friction. In a pile (newton/newton.hpp) such a solve has no end:
-//   there a tree's change is cut short where contacts would part or slip. Bodies that owe nothing read u itself. Called
-//   after a step that was accepted, with its scratch; nothing that a step reads is written.
+// A leapfrog's own velocities u belong to the middle of the last step (constraints/force_steps.hpp). The half step of
+// forces that it still owes at the end pose, with the controls and wrench that the step was made with, leads to the
+// instant of the pose:
+//
+//   M̃(v − u) = h/2 (f(q⁺) − d v − …) + Jᵀμ,   J(q⁺) v = 0        one linear solve, as RATTLE has it
+//   joint trees: in their own coordinates (synchronise_trees.hpp)
+//   loops, locks that give way, many contacts between bodies: one system with the step's own solver
+//
+// A step from a state that was set with v adds the same half again, so that reading and setting a state leaves the
+// trajectory unchanged, to rounding where contacts and stiff laws take no part.
+//
+// Contacts give the same share of their last impulses. As an impact leaves other impulses than the motion after it,
+// those that press also keep the normal velocity they have, and those that stick theirs along the surface; friction of
+// a sliding contact goes with the normal impulse, and turns no slip round. So a body at rest keeps its zero, and a
+// sliding one slows down by half a step's friction. In a pile (newton/attempt.hpp) such a solve has no end: there a
+// tree's change is cut short where contacts would part or slip. Bodies that owe nothing read u itself.
+//
+// In: a step that was accepted, with its scratch. Out: v_at_pose, omega_at_pose; nothing that a step reads is written.
+// Cost: linear in bodies for trees, else one linear solve.
 #pragma once
 
 #include "engine/step/owed_forces.hpp"
@@ -77,8 +83,7 @@ template <typename Real>
 AXION_HD_CALL solver::Impulse<Real> owed_impulse(const solver::Problem<Real>& p, int b) {
   const auto& w = p.w;
   solver::Impulse<Real> sum;
-  const model::BodyData<Real>& body = p.m.bodies[b];
-  const auto add_joint = [&](int j, bool on_child) {
+  model::for_each_joint<Real>(p.m, b, [&](int j, bool on_child) {
     const model::JointData<Real>& joint = p.m.joints[j];
     for (int i = joint.axis_start; i < joint.axis_start + joint.axis_count; ++i) {
       sum.add(w.row_start[p.axis_base() + i], w.axis_impulse[i], on_child);
@@ -88,13 +93,7 @@ AXION_HD_CALL solver::Impulse<Real> owed_impulse(const solver::Problem<Real>& p,
     const int locks = joint.translation_lock_count + joint.rotation_lock_count;
     for (int i = joint.lock_start; i < joint.lock_start + locks; ++i)
       sum.add(w.row_start[i], share * w.lambda_joint[i], on_child);
-  };
-  if (body.joint >= 0) add_joint(body.joint, true);
-  for (int k = 0; k < body.child_joint_count; ++k) add_joint(p.m.child_joints[body.child_joint_start + k], false);
-  for (int k = body.loop_start; k < body.loop_start + body.loop_count; ++k) {
-    const int loop = p.m.body_loops[k];
-    add_joint(loop >= 0 ? loop : ~loop, loop >= 0);
-  }
+  });
   add_owed_contacts(p, b, sum);
   return sum;
 }
@@ -114,6 +113,11 @@ AXION_HD_CALL void owe_forces(const Team& team, const solver::Problem<Real>& p) 
     w.v_plus[b] =
         w.v[b] + h * p.m.gravity + (Real(1) / constraints::body_mass(p.m, w, b)) * (sum.linear + h * w.force_before[b]);
     w.omega_plus[b] = w.omega[b] + w.I_inverse[b] * (sum.angular + h * w.torque_before[b]);
+    if (p.m.fluid_boxes != nullptr) {
+      const auto fluid = constraints::fluid_impulse_on(p.m, w, b, h, w.v_plus[b], w.omega_plus[b]);
+      w.v_plus[b] += (Real(1) / constraints::body_mass(p.m, w, b)) * fluid.linear;
+      w.omega_plus[b] += w.I_inverse[b] * fluid.angular;
+    }
     w.g_linear[b] = w.g_angular[b] = math::Vec3<Real>{};
     w.K_geometric[b] = {};
     w.rotation_derivative[b] = math::Mat3<Real>::identity();

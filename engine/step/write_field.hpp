@@ -1,10 +1,12 @@
 // write_field: one field of one world, in the order and the frames that users see.
 //
-//   body frame B from the principal frame C:  q_WB = q_WC conj(q_BC),  p_WB = p_WC - R_WB p_BC
+//   body frame B from the principal frame C:   q_WB = q_WC conj(q_BC),   p_WB = p_WC − R_WB p_BC
 //   ball, from the parent's image M0 of the child at reference, where it reads the identity:
-//     q = q_BC (conj(q_M0) q_C) conj(q_BC) The destination is any memory of the host, or memory of a device that is
-//     aligned to 8 bytes; elements are written one by one at their natural size (engine.hpp: Field). Called by
-//     run_steps for records and by a backend for queries; needs no scratch. Cannot fail.
+//                                              q = q_BC (conj(q_M0) q_C) conj(q_BC)
+//
+// In: the state alone, no scratch. Out: any memory of the host, or memory of a device that is aligned to 8 bytes;
+// elements are written one by one at their natural size (engine.hpp: Field). Cannot fail. Cost: linear in the field.
+// Called by run_steps for records and by a backend for queries.
 #pragma once
 
 #include <cstddef>

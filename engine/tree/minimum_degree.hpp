@@ -4,6 +4,9 @@
 // all of them, so the graph never needs more cells than the couplings that rows make. A degree is exact, counted anew
 // for the neighbours of what has gone; of equal degrees the last body goes first. Loops' nodes count, and stay. Source:
 // Tinney and Walker 1967, scheme 2; George and Liu 1989, "The evolution of the minimum degree ordering algorithm".
+//
+// In: the couplings of the rows (edge_start, edge_node). Out: body_rank, body_of_rank. Cost: the sum over eliminated
+// nodes of the nodes that their neighbours meet.
 #pragma once
 
 #include "engine/tree/tree_nodes.hpp"

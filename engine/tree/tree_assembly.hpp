@@ -5,9 +5,13 @@
 //   loop   K_l = C, coupled to its bodies by −Fᵀ (their rows) and J (their columns)
 // Contacts are condensed into the bodies, Δλ = −(e + G J Δu); limits and efforts into the axis row of their coordinate,
 // Δλ = −(r + J Δu)/C.
+//
+// In: the system as `linearise` left it. Out: node, node_rhs, coupling_upper, coupling_lower. Cost: linear in rows, a
+// 6×6 block each.
 #pragma once
 
 #include "engine/base/assert.hpp"
+#include "engine/problem/residual.hpp"
 #include "engine/tree/node_factors.hpp"
 #include "engine/tree/tree_nodes.hpp"
 
@@ -33,7 +37,7 @@ AXION_HD inline void row_against(const model::Row<Real>& row, bool on_a, Real (&
 
 // A pack of a row as six numbers against one of its bodies, the entries from `before` on; zero beyond them.
 template <int lanes, int before, typename Real>
-AXION_HD AXION_INLINED inline lanes::Pack<Real, lanes> row_chunk(const model::Row<Real>& row, bool on_a) {
+AXION_HD AXION_INLINED inline lanes::Pack<Real, lanes> row_pack(const model::Row<Real>& row, bool on_a) {
   const math::Vec3<Real>& k = on_a ? row.k_a : row.k_b;
   const Real sign = on_a ? Real(1) : Real(-1);
   return lanes::pack_of<lanes, before, Real>([&](auto i) AXION_INLINED {
@@ -56,8 +60,7 @@ AXION_HD inline void add_product(const model::Row<Real>* J, const Real* G, bool 
   lanes::for_constants<parts>([&](auto part) AXION_INLINED {
     constexpr int before = lanes * part;
     lanes::Pack<Real, lanes> J_column[rows], GJ[rows];
-    lanes::for_constants<rows>([&](auto l)
-                                   AXION_INLINED { J_column[l] = row_chunk<lanes, before>(J[l], column_on_a); });
+    lanes::for_constants<rows>([&](auto l) AXION_INLINED { J_column[l] = row_pack<lanes, before>(J[l], column_on_a); });
     lanes::for_constants<rows>([&](auto k) AXION_INLINED {
       GJ[k] = G[rows * k] * J_column[0];
       lanes::for_constants<rows - 1>([&](auto l)

@@ -4,6 +4,8 @@
 // it fills, bodies are ordered by minimum degree: eliminate next the body that meets fewest others, among those whose
 // joints' children are gone (minimum_degree.hpp). A pile of a hundred spheres then takes a seventh of the work. Once a
 // step, after the contacts. Memory and work follow from the couplings, not from the pairs of nodes.
+//
+// In: the step's contacts. Out: body_rank, body_of_rank, coupling_start, coupling_node, coupling_count.
 #pragma once
 
 #include "engine/tree/minimum_degree.hpp"

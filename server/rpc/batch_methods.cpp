@@ -34,13 +34,16 @@ absl::StatusOr<absl::Duration> idle_ttl_of(const v1::CreateBatchRequest& request
   return ttl;
 }
 
+// As numbers of a scene; what is added must be finite in float32, too.
+constexpr double kMaxNoise = 1e9;
+
 absl::StatusOr<schedule::InitialNoise> noise_of(const v1::CreateBatchRequest& request) {
   const schedule::InitialNoise noise{request.initial_noise().joint_position(),
                                      request.initial_noise().joint_velocity()};
   for (const auto& [field, value] : {std::pair{"initial_noise.joint_position", noise.joint_position},
                                      std::pair{"initial_noise.joint_velocity", noise.joint_velocity}}) {
-    if (!std::isfinite(value) || value < 0) {
-      return invalid_field(field, absl::StrCat("is ", value, "; it must be finite and not negative"));
+    if (!(value >= 0 && value <= kMaxNoise)) {
+      return invalid_field(field, absl::StrCat("is ", value, "; it must be from 0 to ", kMaxNoise));
     }
   }
   return noise;
@@ -212,7 +215,7 @@ void SimulationService::DeleteBatch(UnaryCall* call, const v1::DeleteBatchReques
 
 void SimulationService::finish_when_forgotten(UnaryCall* call, std::function<void()> forget) {
   if (parts_.checkpoints == nullptr) return call->finish(absl::OkStatus());
-  const absl::Status status = parts_.disk.submit("", [call, forget = std::move(forget)] {
+  const absl::Status status = parts_.disk.submit("", [call, forget = std::move(forget)](const absl::Status&) {
     forget();
     call->finish(absl::OkStatus());
   });

@@ -35,4 +35,8 @@ void fill_sensor(const model::SensorSpec& sensor, v1::SensorSpec& message);
 void fill_time(absl::Time time, google::protobuf::Timestamp& message);
 void fill_duration(absl::Duration duration, google::protobuf::Duration& message);
 
+// A refusal of the engine's that names a field of a scene as SceneSpec's message does: "bodies[2].pose.position.z" for
+// "bodies[2].X_WB.position[2]".
+Error in_wire_names(Error error);
+
 }  // namespace axion::server::rpc

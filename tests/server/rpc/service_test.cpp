@@ -211,6 +211,9 @@ TEST_F(Service, contacts_and_solver_statistics_tell_of_the_last_step) {
   EXPECT_GT(stats.worlds().newton_iterations(0) + stats.worlds().sweep_rounds(0), 0);
   EXPECT_GE(stats.worlds().contact_sweeps(0), stats.worlds().sweep_rounds(0));
   EXPECT_EQ(stats.worlds().residual().shape(1), 5);
+  EXPECT_EQ(stats.worlds().joint_mode(1), v1::JOINT_MODE_BLENDED);
+  EXPECT_EQ(stats.batch().joint_modes().at("blended"), 300);
+  EXPECT_EQ(stats.batch().joint_modes().at("current"), 0);
   std::int64_t counted = 0;
   for (std::int64_t count : stats.batch().newton_iterations().counts()) counted += count;
   EXPECT_EQ(counted, 300);
