@@ -58,6 +58,13 @@ struct JointInfo {
   double lock_stiffness = 0, lock_damping = 0;  // of the locked directions; stiffness 0 is rigid
 };
 
+struct SensorInfo {
+  std::string name;
+  model::SensorKind kind = model::SensorKind::kClock;
+  int start = 0, size = 0;       // range in sensor_data
+  double cutoff = 0, noise = 0;  // as in SensorSpec
+};
+
 struct ModelInfo {
   std::string name;
   std::vector<BodyInfo> bodies;  // in the order of body_pose
@@ -67,6 +74,8 @@ struct ModelInfo {
   std::vector<model::MeshSpec> meshes;         // the hulls that shapes of kind mesh collide with
   std::vector<model::ActuatorSpec> actuators;  // in the order of control
   std::vector<model::KeyframeSpec> keyframes;
+  std::vector<SensorInfo> sensors;  // in the order of sensor_data
+  int sensor_size = 0;              // numbers of sensor_data
   model::Vec3d gravity{};
   double timestep = 0;
   int joint_position_count = 0;  // nq

@@ -182,6 +182,16 @@ absl::Status Client::delete_snapshot(const std::string& name) const {
   return connection_->call(&Stub::DeleteSnapshot, request).status();
 }
 
+absl::StatusOr<v1::SensorInfo> find_sensor(const v1::Model& model, const std::string& name) {
+  for (const v1::SensorInfo& sensor : model.sensors()) {
+    if (sensor.name() == name) {
+      return sensor;
+    }
+  }
+  return absl::NotFoundError(
+      absl::StrCat("model ", model.name(), " has no sensor '", name, "'; it has ", model.sensors_size()));
+}
+
 absl::StatusOr<std::vector<double>> hold_control(const v1::Model& model, const std::string& keyframe) {
   for (const v1::KeyframeSpec& key : model.keyframes()) {
     if (key.name() != keyframe) {

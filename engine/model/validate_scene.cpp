@@ -103,6 +103,7 @@ void SceneChecker::counts() {
   count("excludes", scene_.excludes.size(), kMaxSceneExcludes);
   count("keyframes", scene_.keyframes.size(), kMaxSceneKeyframes);
   count("contact_pairs", scene_.contact_pairs.size(), kMaxSceneContactPairs);
+  count("sensors", scene_.sensors.size(), kMaxSceneSensors);
 }
 
 void SceneChecker::world() {
@@ -294,10 +295,10 @@ void SceneChecker::keyframe_quaternions(const std::string& item, const KeyframeS
 // Each stage relies on those before it: indices before the tree, the tree before shapes and welds.
 Status SceneChecker::run() {
   void (SceneChecker::*const stages[])() = {
-      &SceneChecker::counts,       &SceneChecker::world,     &SceneChecker::bodies,   &SceneChecker::joints,
-      &SceneChecker::tree,         &SceneChecker::loops,     &SceneChecker::welds,    &SceneChecker::meshes,
-      &SceneChecker::shapes,       &SceneChecker::actuators, &SceneChecker::excludes, &SceneChecker::keyframes,
-      &SceneChecker::contact_pairs};
+      &SceneChecker::counts,        &SceneChecker::world,     &SceneChecker::bodies,   &SceneChecker::joints,
+      &SceneChecker::tree,          &SceneChecker::loops,     &SceneChecker::welds,    &SceneChecker::meshes,
+      &SceneChecker::shapes,        &SceneChecker::actuators, &SceneChecker::excludes, &SceneChecker::keyframes,
+      &SceneChecker::contact_pairs, &SceneChecker::sensors};
   for (auto stage : stages) {
     (this->*stage)();
     if (!ok()) return *error_;

@@ -95,6 +95,27 @@ void fill_keyframe(const model::KeyframeSpec& keyframe, v1::KeyframeSpec& messag
   message.mutable_joint_velocity()->Assign(keyframe.joint_velocity.begin(), keyframe.joint_velocity.end());
 }
 
+void fill_frame(const model::FrameSpec& frame, v1::FrameSpec& message) {
+  message.set_body(frame.body);
+  fill_pose(frame.X_BF, *message.mutable_pose());
+}
+
+void fill_sensor(const model::SensorSpec& sensor, v1::SensorSpec& message) {
+  message.set_name(sensor.name);
+  message.set_kind(static_cast<v1::SensorKind>(static_cast<int>(sensor.kind) + 1));
+  fill_frame(sensor.frame, *message.mutable_frame());
+  if (sensor.has_reference) fill_frame(sensor.reference, *message.mutable_reference());
+  message.set_joint(sensor.joint);
+  message.set_axis(sensor.axis);
+  message.set_actuator(sensor.actuator);
+  message.set_zone(static_cast<v1::ShapeKind>(static_cast<int>(sensor.zone) + 1));
+  fill_vec3(sensor.zone_size, *message.mutable_zone_size());
+  message.set_dimension(sensor.dimension);
+  message.set_scale(sensor.scale);
+  message.set_cutoff(sensor.cutoff);
+  message.set_noise(sensor.noise);
+}
+
 void fill_time(absl::Time time, google::protobuf::Timestamp& message) {
   const std::int64_t nanos = absl::ToUnixNanos(time);
   message.set_seconds(nanos / 1'000'000'000);

@@ -31,6 +31,7 @@ void fill_shape(const model::ShapeSpec& shape, v1::ShapeSpec& message);
 void fill_mesh(const model::MeshSpec& mesh, v1::MeshSpec& message);
 void fill_actuator(const model::ActuatorSpec& actuator, v1::ActuatorSpec& message);
 void fill_keyframe(const model::KeyframeSpec& keyframe, v1::KeyframeSpec& message);
+void fill_sensor(const model::SensorSpec& sensor, v1::SensorSpec& message);
 void fill_time(absl::Time time, google::protobuf::Timestamp& message);
 void fill_duration(absl::Duration duration, google::protobuf::Duration& message);
 
