@@ -33,7 +33,8 @@ class AxionVectorEnv(VectorEnv[npt.NDArray[np.float64], npt.NDArray[np.float32],
 
     task: a Task, or the name of one of Gymnasium's, for example "Ant-v5"; then task_choices are its fields, for example
       ctrl_cost_weight.
-    num_envs: worlds. client: of the server, or a Fleet of servers; or target: its "host:port", and the environment connects and closes itself.
+    num_envs: worlds. client: of the server, or a Fleet of servers; or target: the server's "host:port", and the environment connects
+      and closes itself.
     autoreset_mode: NEXT_STEP, SAME_STEP or DISABLED, as gymnasium.vector.AutoresetMode says.
     max_episode_steps: actions after which an episode is truncated; None: the task's. dt: s, of a step; None: the model's.
     batch_choices: further arguments of Client.create_batch, for example precision or options.
