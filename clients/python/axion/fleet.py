@@ -75,7 +75,8 @@ class _FleetModel:
 class _Part:
     """Worlds first to first + count - 1 of a fleet's batch, on one server at a time, and how they came to where they are."""
 
-    def __init__(self, fleet: Fleet, member: _Member, first: int, count: int, make: Callable[[Client], Batch], checkpoint_every: int) -> None:
+    def __init__(self, fleet: Fleet, member: _Member, first: int, count: int, make: Callable[[Client], Batch],
+                 checkpoint_every: int) -> None:
         self._fleet, self.member, self.first, self.count = fleet, member, first, count
         self._make = make
         self._checkpoint_every = checkpoint_every
