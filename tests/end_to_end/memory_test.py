@@ -6,12 +6,20 @@ Usage: memory_test.py BIN_DIRECTORY MODEL.xml, with an interpreter that has the 
 """
 
 import collections
+import contextlib
 import pathlib
 import re
+import socket
 import sys
+import threading
+import time
 import unittest
 
+import axion
 import grpc
+import h2.config
+import h2.connection
+import h2.exceptions
 
 import access_case as case
 from axion.v1 import simulation_pb2 as sim
@@ -35,6 +43,31 @@ def varint(value):
 
 def field(number, payload):
     return varint(number << 3 | 2) + varint(len(payload)) + payload
+
+
+def send_half(port, size, held):
+    """Half of a message of `size` bytes, or as much of it as the server takes, on a connection of its own that stays open."""
+    connection = h2.connection.H2Connection(h2.config.H2Configuration(client_side=True))
+    connection.initiate_connection()
+    connection.send_headers(1, [(':method', 'POST'), (':scheme', 'http'), (':path', '/axion.v1.Simulation/Step'), (':authority', 'x'),
+                                ('te', 'trailers'), ('content-type', 'application/grpc')])
+    body, sent, last = b'\0' + size.to_bytes(4, 'big') + bytes(size // 2), 0, time.monotonic()
+    wire = socket.create_connection(('127.0.0.1', port))
+    held.append(wire)
+    with contextlib.suppress(OSError, h2.exceptions.ProtocolError):  # the server has had enough
+        while sent < len(body) and time.monotonic() < last + 2:
+            part = min(connection.local_flow_control_window(1), connection.max_outbound_frame_size, len(body) - sent)
+            if part > 0:
+                connection.send_data(1, body[sent:sent + part])
+                sent, last = sent + part, time.monotonic()
+            wire.settimeout(case.PATIENCE_SECONDS)
+            wire.sendall(connection.data_to_send())
+            wire.settimeout(0.001 if part > 0 else 0.05)
+            with contextlib.suppress(TimeoutError):
+                data = wire.recv(1 << 16)
+                if not data:
+                    break
+                connection.receive_data(data)
 
 
 class Memory(unittest.TestCase):
@@ -81,6 +114,22 @@ class Memory(unittest.TestCase):
 
     def test_a_document_of_millions_of_elements_is_refused_before_it_is_read(self):
         self.refused('CreateModel', field(1, b'<mujoco>' + b'<a/>' * (10 * MIB) + b'</mujoco>'))
+
+    def test_messages_that_stay_half_sent_hold_up_nobody(self):
+        held, patient = [], self.enterContext(axion.Client(self.server.address))
+        batch = patient.create_batch(patient.create_model(MODEL), 4)
+        crowd = [threading.Thread(target=send_half, args=(self.server.port, 60 * MIB, held)) for _ in range(30)]
+        for one in crowd:
+            one.start()
+        steps = 0
+        while any(one.is_alive() for one in crowd):
+            batch.step(timeout=case.PATIENCE_SECONDS)
+            steps += 1
+        batch.step(timeout=case.PATIENCE_SECONDS)
+        self.assertGreater(steps, 0)
+        for wire in held:
+            wire.close()
+        self.assertTrue(case.eventually(lambda: self.server.metric('axion_connections') <= 3))
 
     def test_short_requests_with_long_answers_wait_within_the_limit(self):
         model = self.stub.CreateModel(sim.CreateModelRequest(mjcf=MODEL)).name

@@ -22,6 +22,7 @@
 #include "google/protobuf/descriptor.h"
 #include "spdlog/spdlog.h"
 
+#include "server/rpc/library_logs.hpp"
 #include "server/server.hpp"
 
 namespace {
@@ -40,6 +41,7 @@ class Target {
  public:
   Target() {
     spdlog::set_level(spdlog::level::off);
+    server::rpc::take_library_logs();
     server::Config config;
     config.listen = "127.0.0.1:0";
     config.metrics_listen = "";

@@ -80,6 +80,8 @@ TEST_F(MetricsOfServer, are_all_there_and_move) {
   };
   // These say what is, and it is the same again: the build, an empty queue, no overflow, no store.
   const std::set<std::string> still{"axion_build_info",
+                                    "axion_device_healthy",
+                                    "axion_worlds_limit",
                                     "axion_memory_bytes",
                                     "axion_queue_depth",
                                     "axion_contact_overflows_total",
