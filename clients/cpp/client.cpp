@@ -113,7 +113,11 @@ absl::StatusOr<Batch> Client::create_batch(const std::string& model, int world_c
 }
 
 absl::StatusOr<Batch> Client::create_batch(const v1::CreateBatchRequest& request) const {
-  auto info = connection_->call(&Stub::CreateBatch, request, false);
+  v1::CreateBatchRequest once = request;
+  if (once.request_id().empty() && connection_->tries_again()) {
+    once.set_request_id(new_request_id());
+  }
+  auto info = connection_->call(&Stub::CreateBatch, once, !once.request_id().empty());
   if (!info.ok()) {
     return info.status();
   }

@@ -73,9 +73,9 @@ AXION_HD inline void note_sliding_shares(const Team& team, const Problem<Real>& 
   });
 }
 
-// Rows of a column: effect(lanes, row) is what its unknown does to `lanes` rows from `row` on, p.limit_base() being
-// zero. Of a contact four at once, where a register holds them; the fourth, which may be anybody's, gives way to what
-// follows.
+// The active rows of a column: effect(lanes, row) is the effect of its unknown on `lanes` rows from `row` on,
+// p.limit_base() being zero. The rows of a contact are taken four at once, where a register holds four; the fourth may
+// be any other row, and is overwritten by the next.
 template <typename Team, typename Real, typename Effect>
 AXION_HD inline void fill_active_rows(const Problem<Real>& p, const ActiveCount& count, const Real* share, Real* out,
                                       Effect&& effect) {
@@ -102,7 +102,7 @@ AXION_HD constexpr int active_stride(int count) {
   return Team::kSharesByWarp ? count | 1 : SweepSizes::kActiveStride;
 }
 
-// What the k-th unknown does to each active row, with its diagonal. By columns: A[k kActiveStride + i].
+// The effect of the k-th unknown on each active row, with its diagonal. By columns: A[k kActiveStride + i].
 template <typename Team, typename Real>
 AXION_HD inline void fill_active_column(const Problem<Real>& p, const ActiveCount& count, const Real* share, int k,
                                         Real proximal) {
@@ -132,7 +132,7 @@ AXION_HD inline void fill_active_column(const Problem<Real>& p, const ActiveCoun
   out[k] += active_diagonal(p, share, k, proximal);
 }
 
-// Those lanes of a pack of rows from `start` on that lie beyond row k, or before it; zero for the rest.
+// The lanes of a pack of rows from `start` on that lie beyond row k, or before it; zero in the other lanes.
 template <bool beyond, int lanes, typename Real>
 AXION_HD inline lanes::Pack<Real, lanes> rows_off(const lanes::Pack<Real, lanes>& a, int start, int k) {
   const lanes::Pack<Real, lanes> at = lanes::pack_of<lanes, 0, Real>([](auto i) { return Real(decltype(i)::value); });
@@ -144,8 +144,8 @@ AXION_HD inline lanes::Pack<Real, lanes> rows_off(const lanes::Pack<Real, lanes>
   }
 }
 
-// Subtracts from the columns after `second`, to b, what its column k and the next take of them, by multipliers m and n,
-// in the rows of `known` packs from `start` on, or in all where that is zero.
+// Subtracts the pivot column k and the next one from the columns after `second`, as far as b, by multipliers m and n,
+// in the rows of `known` packs from `start` on, or in all where `known` is zero.
 template <int lanes, int known, typename Real, typename Team>
 AXION_HD inline void reduce_columns_by(const Team& team, Real* second, const Real* m, const Real* n, int k, int start,
                                        int count) {
@@ -183,7 +183,7 @@ AXION_HD inline void reduce_columns(const Team& team, Real* second, const Real* 
 
 // Solves A x = b, by elimination without pivoting: A by columns, b the column after the last, and x in its place. Two
 // columns at a time, and rows by packs with the columns' multipliers m and n, which are zero down to their pivots;
-// what stands beyond the last row takes no part.
+// numbers beyond the last row take no part.
 template <typename Real, typename Team>
 AXION_HD inline void solve_active_rows(const Team& team, Real* A, Real* m, Real* n, int count) {
   constexpr int stride = SweepSizes::kActiveStride, lanes = team::pack_lanes<Team, Real>(16);
@@ -376,7 +376,7 @@ AXION_HD_CALL ActiveStep<Real> step_active_set(const Team& team, const Problem<R
   return step;
 }
 
-// Steps until one may be made in whole, or nearly. Returns whether the impulses are now other than what sweeps left.
+// Steps until one may be made in whole, or nearly. Returns whether the impulses differ from those that sweeps left.
 template <typename Real, typename Team>
 AXION_HD_CALL bool follow_active_set(const Team& team, const Problem<Real>& p, Real proximal) {
   HeldContacts held;

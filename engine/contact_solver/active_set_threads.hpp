@@ -154,8 +154,8 @@ AXION_HD inline void share_out_elimination(const Team& team, Real* A, int count,
   }
 }
 
-// The velocities of all rows, by what each impulse has changed: rows by rows, each with its own sum, in the order of
-// pushes.
+// Adds the effect of all changes of impulses to the velocities of all rows: a row a thread, each with its own sum, in
+// the order of the rows that changed.
 template <typename Real, typename Team>
 AXION_HD inline void share_out_pushes(const Team& team, const Problem<Real>& p, const Real* change) {
   const int base = p.limit_base(), single = p.contact_base() - base, length = RowSpace::size(p);

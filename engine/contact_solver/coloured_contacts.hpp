@@ -28,9 +28,9 @@ enum PackedField : int {
   kPackedResponseB = 36,     // and of b
   kPackedInverseMass = 45,   // 1/m of a, of b
   kPackedBlock = 47,         // J V Jᵀ but for its first row
-  kPackedBlockInverse = 53,  // what solve_contact_alone divides by
+  kPackedBlockInverse = 53,  // inverses for solve_contact_alone
   kPackedFriction = 56,
-  kPackedStartVelocity = 57,  // what rows' velocities are measured from
+  kPackedStartVelocity = 57,  // start_velocity of the rows
   kPackedCompliance = 60,
   kPackedScale = 61,      // row_scale of n and t1
   kPackedTolerance = 63,  // row_tolerance of them

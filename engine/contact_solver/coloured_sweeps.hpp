@@ -27,8 +27,8 @@ AXION_HD AXION_INLINED inline LaneVelocities<lanes::Pack<Real, lanes>> load_velo
   return {{low[0], low[1], low[2]}, {low[3], high[0], high[1]}};
 }
 
-// The world's stay zero: what has no mobility adds nothing to it. Threads of a GPU leave it alone, as others write it,
-// too.
+// The world's velocities stay zero: a contact without mobility adds nothing to them. Threads of a GPU leave them alone,
+// as other threads write them, too.
 template <int lanes, typename Real>
 AXION_HD AXION_INLINED inline void store_velocities(Real* u, const int* body, int world,
                                                     const LaneVelocities<lanes::Pack<Real, lanes>>& v) {
@@ -66,7 +66,7 @@ struct ContactLanes {
     return load_velocities<lanes>(velocities, body + kWidth * k);
   }
 
-  // What impulses along the rows add to the velocities a and b of their bodies, which are then stored.
+  // Adds the effect of impulses along the rows to the velocities a and b of their bodies, and stores them.
   AXION_HD AXION_INLINED void apply_impulses(const ContactImpulse<Number>& x, LaneVelocities<Number>& a,
                                              LaneVelocities<Number>& b) const {
     const auto pushed = [&](int field)
@@ -82,7 +82,7 @@ struct ContactLanes {
   }
 };
 
-// Adds what the impulses in `field` do to the velocities of their bodies.
+// Adds the effect of the impulses in `field` to the velocities of their bodies.
 template <int lanes, typename Real>
 AXION_HD AXION_INLINED inline void apply_contact_impulses(const Problem<Real>& p, int place, int field) {
   const ContactLanes<lanes, Real> of(p, place);

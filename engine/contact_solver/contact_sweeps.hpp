@@ -96,7 +96,7 @@ struct ActiveSetSteps {
   int made = 0;
 };
 
-// After a sweep. Returns whether the impulses are now other than what it left.
+// After a sweep. Returns whether the impulses differ from those that it left.
 template <typename Real, typename Team>
 AXION_HD inline bool try_active_set(const Team& team, const Problem<Real>& p, int sweep, Real proximal,
                                     Momentum<Real>& momentum, ActiveSetSteps<Real>& steps) {
@@ -109,8 +109,8 @@ AXION_HD inline bool try_active_set(const Team& team, const Problem<Real>& p, in
   return true;
 }
 
-// A sweep as threads of a GPU make it: the same passes over the rows that have something to do, which threads look for
-// together, and no address found twice. A GPU's compiler knows nothing of what a store to one array leaves alone.
+// A sweep as threads of a GPU make it: the same passes over the rows that may change, which threads look for together,
+// and every address found once. A GPU's compiler does not know which arrays a store leaves unchanged.
 template <typename Real, typename Team>
 AXION_HD_CALL bool share_out_sweep(const Team& team, const Problem<Real>& p, Real share) {
   const int base = p.limit_base(), efforts = p.effort_base() - base, single = p.contact_base() - base;

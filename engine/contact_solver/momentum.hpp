@@ -49,7 +49,7 @@ AXION_HD inline void extrapolate(Real m, Real& value, Real& last) {
   last = g;
 }
 
-// A row's part of the product of f with what its impulse has become since `last`: |f|² from the impulses before the
+// A row's part of the product of f with the change of its impulse since `last`: |f|² from the impulses before the
 // sweep, f · (g − g_last) from swept_impulse.
 template <typename Real>
 AXION_HD inline Real sweep_product(const Problem<Real>& p, int row, const Real* last) {

@@ -7,8 +7,8 @@ namespace axion::solver {
 struct SweepParameters {
   // Least mobility of a row in the joints' response, relative to its own bodies' alone.
   static constexpr double kLeastMobility = 1e-6;
-  // Where sweeps stop: of a first round; where what is left of the joints hardly adds to it; and where the steps of
-  // joints do not settle for what contacts leave.
+  // Where sweeps stop: in a first round; in later ones, where the remaining residual of the joints hardly adds to it;
+  // and where the joints do not settle for the residual of the contacts.
   static constexpr double kFirstTolerance = 0.2, kFinalTolerance = 0.1, kFineTolerance = 0.02;
   // Momentum starts anew where |f|² grows by the first from a sweep to the next, or is the second of its least.
   static constexpr double kMomentumGrowth = 1.21, kMomentumExcess = 4;

@@ -29,7 +29,7 @@ AXION_HD_CALL int sweep_many(const Team& team, const Problem<Real>& p, const Swe
   return sweep_where_needed(team, p, plan, BlockSweeps{});
 }
 
-// Closes the loops of what solve_joints left.
+// Closes the loops in the answer that solve_joints left.
 template <typename Real, typename Team>
 AXION_HD inline void start_loops(const Team& team, const Problem<Real>& p) {
   const int first = p.m.loop_count > 0 ? p.m.joints[joint_of_loop(p.m, 0)].lock_start : p.m.lock_count;

@@ -35,7 +35,7 @@ AXION_HD inline int contact_groups(const model::ModelView<Real>& m) {
 
 template <typename Real>
 struct SweepScratch {
-  Real* start_velocity;         // [nrow] what a row's velocity is measured from: J u and bias at the start of the round
+  Real* start_velocity;         // [nrow] J u and bias at the start of the round
   Real* row_compliance;         // [nrow] of the row's own law
   Real* row_mobility;           // [nrow] (J V Jᵀ)_ii of limits and efforts
   Real* start_impulse;          // [nrow] λ at the start of the round
@@ -43,14 +43,14 @@ struct SweepScratch {
   Real* swept_impulse;          // [nrow] λ after the sweep before, which momentum goes on from
   Real* impulse_sum;            // [nrow] of the sweeps of a mean
   Real* contact_block;          // [9 contact_capacity] J V Jᵀ of each contact
-  Real* contact_block_inverse;  // [3 contact_capacity] what solve_contact_alone divides by
+  Real* contact_block_inverse;  // [3 contact_capacity] inverses for solve_contact_alone
   int* row_bodies;              // [2 nswept] bodies a and b of each swept row
   // change of velocities since the round's start, six a body, or eight and the world's
   Real* body_velocity;       // [8 (nb + 1)]
   Real* body_velocity_last;  // [8 (nb + 1)] after the last sweep
   Real* row_velocity;        // [delassus_rows] change of J u of each swept row
   Real* row_velocity_last;   // [delassus_rows] after the last sweep
-  Real* delassus;            // [delassus_rows^2 + 1] J V Jᵀ by columns, those that were needed
+  Real* delassus;            // [delassus_rows^2 + 1] J V Jᵀ by columns, as far as they were needed
   int* delassus_known;       // [delassus_rows] whether a row's column is there
   Real* push_velocity;       // [nb × 6 × kPushLanes] velocities of bodies for impulses along as many rows,
   Real* push_impulse;        // [nb × 6 × kPushLanes] those impulses on the bodies,

@@ -150,8 +150,8 @@ struct RowSpace {
     team.for_each(size(p), [&](int i) { p.w.sweeps.delassus_known[i] = 0; });
   }
 
-  // The columns of a row or contact, and in the lanes that are left those of the next that have none and will not stay
-  // open as velocities are now: one passage through the tree serves them all.
+  // The columns of a row or contact, and in the remaining lanes those of the next rows without a column that will not
+  // stay open at the present velocities: one passage through the tree serves them all.
   template <typename Real, typename Team>
   AXION_HD_CALL static int prepare(const Team& team, const Problem<Real>& p, int row) {
     const int base = p.limit_base();

@@ -21,8 +21,8 @@ struct ContactImpulse {
   Number n, x, y;
 };
 
-// What solve_contact_alone divides by: the block's normal entry with the row's compliance, its greatest tangent
-// eigenvalue and its tangent determinant, inverted; the last is zero where the tangents' block is singular.
+// The inverses that solve_contact_alone takes: of the block's normal entry with the row's compliance, of its greatest
+// tangent eigenvalue and of its tangent determinant; the last is zero where the tangents' block is singular.
 template <typename Real>
 AXION_HD inline void invert_swept_block(const Real* G, Real compliance, const Real* scale, Real* inverse) {
   const Real half = (G[4] - G[8]) / 2, det = G[4] * G[8] - G[5] * G[7];
@@ -54,7 +54,7 @@ AXION_HD AXION_INLINED inline ContactImpulse<Number> solve_contact_alone(const N
   return {n, holds ? held_x : share * x, holds ? held_y : share * y};
 }
 
-// What else a sweep asks of a contact; tolerances are of its residuals' natural sizes, m/s.
+// The law of a contact in a sweep: friction, scales of its rows, and tolerances of its natural residuals, m/s.
 template <typename Number>
 struct ContactLaw {
   Number mu, scale_n, scale_t, tolerance_n, tolerance_t;

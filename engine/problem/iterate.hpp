@@ -32,8 +32,8 @@ AXION_HD inline void advance(const Team& team, const Problem<Real>& p, Real t) {
   team.for_each(p.row_count(), [&](int i) { p.w.lambda[i] += t * p.w.dlambda[i]; });
 }
 
-// Whether nothing of a body moves as it turns at its joint: a wheel, which one hinge through its centre of mass carries
-// and which carries nothing. Its spin leaves no lock to linearise again, and what else it turns its parent turns too.
+// Whether a body is a wheel, whose turning at its joint moves nothing: one hinge through its centre of mass carries it,
+// and it carries nothing. Its spin leaves no lock to linearise again; turns about other axes it shares with its parent.
 template <typename Real>
 AXION_HD inline bool is_wheel(const Problem<Real>& p, int b) {
   const model::BodyData<Real>& body = p.m.bodies[b];

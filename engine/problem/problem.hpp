@@ -23,7 +23,7 @@ struct Problem {
   bool exact_turning = true;  // whether Newton's matrix holds how anchors' impulses turn, or its positive part
   bool solver_ready = false;  // whether the linear solver is prepared for these contacts
 
-  // What a solve changes of its problem, as `other` has it; of the same world.
+  // Sets the members that a solve changes to those of `other`, a problem of the same world.
   AXION_HD void restart(const Problem& other) {
     s = other.s, joint_mode = other.joint_mode, contact_count = other.contact_count;
     proximal_scale = other.proximal_scale, load_proximal = other.load_proximal, follows_slip = other.follows_slip;
@@ -37,7 +37,7 @@ struct Problem {
   AXION_HD int row_count() const { return contact_base() + 3 * contact_count; }
 };
 
-// Whether joint rows are those at q⁻: velocities stay on them and no turn within the step matters.
+// Whether joint rows are those at q⁻: velocities stay on them, and turns within the step do not matter.
 template <typename Real>
 AXION_HD inline bool has_start_rows(const Problem<Real>& p) {
   return p.joint_mode == model::JointMode::kLinearised || p.s.constraint_level == model::ConstraintLevel::kVelocity;

@@ -58,7 +58,7 @@ AXION_HD_CALL void assemble_joint_node(const Problem<Real>& p, int b) {
   }
 }
 
-// What node i, solved, takes from row r of its parent's right-hand side.
+// The share of node i, solved, in row r of its parent's right-hand side.
 template <typename Real>
 AXION_HD inline Real parent_share(const Problem<Real>& p, int i, int r) {
   const Real* lower = p.w.tree.joint_lower + i * kCouplingStride + r * kNodeSize;
@@ -68,8 +68,8 @@ AXION_HD inline Real parent_share(const Problem<Real>& p, int i, int r) {
   return sum;
 }
 
-// Entry r of the column of V that belongs to component c of an impulse on body b is at this + 6 (i − tree_start) + r
-// for the velocity of body i.
+// The column of the joint response for component c of an impulse on body b: entry 6 (i − tree_start) + r is component r
+// of the velocity of body i.
 template <typename Real>
 AXION_HD inline Real* response_column(const Problem<Real>& p, int b, int c) {
   const model::BodyData<Real>& body = p.m.bodies[b];
@@ -289,7 +289,7 @@ AXION_HD_CALL void push_lanes(const Team& team, const Problem<Real>& p, const in
   }
 }
 
-// Impulses on body b along the rows that sweeps solve, of those in lambda.
+// The impulse on body b of the swept rows, whose impulses are in `lambda`.
 template <typename Real>
 AXION_HD_CALL Impulse<Real> gather_swept_impulse(const Problem<Real>& p, int b, const Real* lambda) {
   Impulse<Real> sum;
@@ -300,7 +300,7 @@ AXION_HD_CALL Impulse<Real> gather_swept_impulse(const Problem<Real>& p, int b, 
   return sum;
 }
 
-// From impulses on bodies, in each node_rhs, to all that they move, in swept_response.
+// From impulses on bodies, in each node_rhs, to the velocities and joint impulses that they cause, in swept_response.
 template <typename Real, typename Team>
 AXION_HD inline void pass_along_tree(const Team& team, const Problem<Real>& p) {
   if constexpr (Team::kSharesByWarp) {
@@ -335,7 +335,8 @@ AXION_HD inline void pass_along_tree(const Team& team, const Problem<Real>& p) {
   }
 }
 
-// Adds to du, and to the joint part of dlambda, what impulses do to the joint tree; impulse(b) is that on body b.
+// Adds to du, and to the joint part of dlambda, the response of the joint tree to impulses; impulse(b) is that on body
+// b.
 template <typename Real, typename Team, typename F>
 AXION_HD_CALL void spread_impulses(const Team& team, const Problem<Real>& p, F&& impulse) {
   constexpr int rows = kNodeSize;

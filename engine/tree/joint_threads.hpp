@@ -122,8 +122,8 @@ AXION_HD inline void solve_columns(int thread, Real (&a)[kNodeSize], Real* facto
   });
 }
 
-// What body b's solved columns give: the right-hand side's solution, Z, and where it has a parent T and S, and what the
-// parent's block loses.
+// Keeps the results in body b's solved columns: the solution of the right-hand side, Z, and where it has a parent T and
+// S; and subtracts its share from the parent's block.
 template <typename Real>
 AXION_HD inline void keep_columns(const Problem<Real>& p, int b, int thread, const Real (&a)[kNodeSize],
                                   const Real* lower, Real* Z) {
@@ -208,7 +208,7 @@ AXION_HD_CALL void reduce_joints(const Team& team, const Problem<Real>& p) {
   substitute_shared(team, p);
 }
 
-// Solves again, with the factors of reduce_joints, for what is in each node_rhs.
+// Solves for the right-hand sides in node_rhs, with the factors of reduce_joints.
 template <typename Real, typename Team>
 AXION_HD_CALL void reduce_joints_with_factors(const Team& team, const Problem<Real>& p) {
   constexpr int size = kNodeSize;
@@ -288,8 +288,8 @@ AXION_HD inline void push_four_lanes(const Team& team, const Problem<Real>& p, c
   }
 }
 
-// What `respond` (joint_inverse.hpp) passes along the tree: impulses, in each body's node_rhs, to the roots, and from
-// there velocities and impulses of joints, in swept_response.
+// The passage of `respond` (joint_inverse.hpp) along the tree: impulses, in each body's node_rhs, to the roots, and
+// from there velocities and impulses of joints, in swept_response.
 template <typename Real, typename Team>
 AXION_HD inline void pass_responses(const Team& team, const Problem<Real>& p) {
   constexpr int size = kNodeSize, width = kPanelWidth;

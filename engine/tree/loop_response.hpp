@@ -20,7 +20,7 @@ namespace axion::solver {
 
 template <typename Real>
 struct LoopResponse {
-  int rows;                      // six a loop; what a joint lacks of them are rows of the identity in G
+  int rows;                      // six a loop; where a joint has fewer, the rest are rows of the identity in G
   Real *columns, *gain, *lanes;  // U [rows][6 nb]; G's factors [rows][rows]; [kPushLanes][rows]
 };
 
@@ -116,7 +116,7 @@ AXION_HD_CALL void prepare_loops(const Team& team, const Problem<Real>& p) {
   team.for_each(1, [&](int) { factorise_loops(p, loops); });
 }
 
-// Adds to `lanes` velocities of all bodies, u [body][6][lanes], what the loops' impulses make of them.
+// Adds to `lanes` velocities of all bodies, u [body][6][lanes], the effect of the loops' impulses on them.
 template <int lanes, typename Real, typename Team>
 AXION_HD_CALL void close_lanes(const Team& team, const Problem<Real>& p, Real* u) {
   const LoopResponse<Real> loops = loop_response(p);

@@ -11,7 +11,7 @@
 
 namespace axion::solver {
 
-// What a pivot of a body's node is at least, in magnitude.
+// The pivot of a body's node, at least this in magnitude.
 template <typename Real>
 AXION_HD inline Real bounded_body_pivot(Real pivot) {
   const Real least = std::numeric_limits<Real>::min() * Real(1e6);

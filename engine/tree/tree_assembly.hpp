@@ -17,7 +17,7 @@
 
 namespace axion::solver {
 
-// What a factorised system is solved for: K (Δu, Δλ) = −(g, r), e for the contacts. Null parts are zero.
+// A right-hand side of a factorised system: K (Δu, Δλ) = −(g, r), e for the contacts. Null parts are zero.
 template <typename Real>
 struct TreeRhs {
   const math::Vec3<Real>*linear, *angular;  // [nb] g
@@ -137,7 +137,7 @@ AXION_HD inline NodeRow<Real> node_row_of_body(const Problem<Real>& p, int row) 
   return {p.w.row + row, &impulse_row(p, row), p.w.compliance[row]};
 }
 
-// What a node's row is solved for.
+// The right-hand side of a node's row.
 template <typename Real>
 AXION_HD inline Real node_row_rhs(const Problem<Real>& p, int row, const Real* residual) {
   if (row >= p.axis_base() && has_condensed_rows(p, row - p.axis_base())) {
@@ -167,7 +167,7 @@ AXION_HD inline void body_rhs(const Problem<Real>& p, const TreeRhs<Real>& given
   }
 }
 
-// node_rhs of one node; what it has no unknown for is zero.
+// node_rhs of one node; zero where the node has no unknown.
 template <typename Real>
 AXION_HD inline void assemble_rhs(const Problem<Real>& p, const TreeRhs<Real>& given, Scope scope, int node) {
   Real* rhs = p.w.tree.node_rhs + node * kNodeSize;
@@ -179,15 +179,15 @@ AXION_HD inline void assemble_rhs(const Problem<Real>& p, const TreeRhs<Real>& g
   }
 }
 
-// What fill leaves of a coupling shrinks by the ratio of a contact's compliance to its bodies' with every node between:
-// soon it is a subnormal number, which means nothing and costs a hundred times as much. Factors below this are zero, so
-// that their products are normal numbers; what they stand for is of the order of one, or of a body's mass.
+// Fill shrinks with every node between by the ratio of a contact's compliance to that of its bodies: soon it is a
+// subnormal number, which means nothing and costs a hundred times as much. Factors below this are zero, so that their
+// products are normal numbers; the entries themselves are of the order of one, or of a body's mass.
 template <typename Real>
 AXION_HD constexpr Real least_factor() {
   return std::numeric_limits<Real>::digits > 30 ? Real(1e-154) : Real(1e-20);
 }
 
-// What a node has no unknown for are rows of the identity (node_factors.hpp).
+// A node's matrix of zeros, with rows of the identity where it has no unknown (node_factors.hpp).
 template <typename Real>
 AXION_HD inline void clear_node(Real* K, int size) {
   for (int i = 0; i < kNodeSize * kNodeSize; ++i) K[i] = 0;

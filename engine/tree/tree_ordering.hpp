@@ -48,7 +48,7 @@ AXION_HD inline int mark_couplings(const Problem<Real>& p, Scope scope) {
   for_each_edge(p, scope, [&](int i, int j) { p.w.tree.edge_node[--start[j]] = i; });
   for (int i = 0; i < n; ++i) mark[i] = -1;
   int count = 0;
-  for (int j = 0, k = 0; j < n; ++j) {  // what comes again is left out
+  for (int j = 0, k = 0; j < n; ++j) {  // couplings that come again are left out
     const int next = start[j + 1];
     start[j] = count;
     for (; k < next; ++k) {

@@ -1,13 +1,18 @@
 // Direct solve of the Newton system, ordered along the joint tree.
 //
-// Contacts, limits and efforts are eliminated into their bodies first (tree_assembly.hpp). What is left is a sparse
-// system of nodes (tree_nodes.hpp), each with at most 12 unknowns; eliminating them from the last to the first follows
-// the tree from its leaves, without fill for a tree that touches only the world. Contacts between moving bodies and
-// loop joints add couplings, found symbolically once a step (tree_ordering.hpp). General LU without pivoting: A_ii is
-// dominated by the mass, so K_i is quasi-definite up to friction's unsymmetry; a pivot that vanishes is replaced and
-// Newton's residual test decides. Rows of a loop may depend on those before them (a planar mechanism in space): all
-// that their pivot then holds is their compliance, below which no pivot of a symmetric system can be, so that is its
-// least value and rounding cannot hide it. Source: Baraff 1996, "Linear-time dynamics using Lagrange multipliers".
+// Contacts, limits and efforts are eliminated into their bodies first (tree_assembly.hpp). The remaining matrix is a
+// sparse system of nodes (tree_nodes.hpp), each with at most 12 unknowns:
+//
+//   for node i from the last to the first:  K_i = L U;  Y_j = K_i⁻¹ U_ij;  A_pq −= L_pi Y_q,  b_p −= L_pi K_i⁻¹ b_i
+//   for node i from the first to the last:  x_i = K_i⁻¹ b_i − Σ Y_j x_j
+//
+// for all p, q, j that node i meets. This follows the tree from its leaves, without fill for a tree that touches only
+// the world. Contacts between moving bodies and loop joints add couplings, found symbolically once a step
+// (tree_ordering.hpp). General LU without pivoting: A_ii is dominated by the mass, so K_i is quasi-definite up to
+// friction's unsymmetry; a pivot that vanishes is replaced and Newton's residual test decides (node_pivots.hpp). Rows
+// of a loop may depend on rows before them (a planar mechanism in space): their pivot then is their compliance, below
+// which no pivot of a symmetric system can be, so that the compliance is its least value and rounding cannot hide it.
+// Source: Baraff 1996, "Linear-time dynamics using Lagrange multipliers".
 //
 // In: the system as `linearise` left it, its couplings found (tree_ordering.hpp). Out: Δu in du_linear and du_angular,
 // Δλ in dlambda. Cost: linear in bodies for a tree, one product of 6×12 by 12×6 for each pair of couplings of a node

@@ -59,6 +59,7 @@ void SimulationService::fill_batch(const schedule::BatchHandle& batch, v1::Batch
   message.set_dt(info.dt);
   fill_options(info.options, *message.mutable_options());
   message.set_device(info.device);
+  message.set_server_address(parts_.advertise_address);
   message.set_memory_bytes(info.memory_bytes);
   fill_duration(info.idle_ttl, *message.mutable_idle_ttl());
   fill_time(info.create_time, *message.mutable_create_time());

@@ -273,6 +273,10 @@ class Farm:
             result = again.step(control=course.control(index, 2), steps=2, outputs=OUTPUTS)
             course.check(result.step_index, *(result[field] for field in OUTPUTS), name)
             again.delete()
+        self.trim()
+
+    def trim(self):
+        """Deletes all but the newest snapshots."""
         for name in list(self.snapshots)[:-KEPT_SNAPSHOTS]:
             self.client.delete_snapshot(name)
             del self.snapshots[name]

@@ -213,6 +213,7 @@ def disk_full(farm, chance):
         elif limit is not None:
             resource.prlimit(farm.server.process.pid, resource.RLIMIT_FSIZE, limit)
     if not worst:
+        farm.trim()  # it may be the snapshots that filled the disk
         farm.save(farm.witnesses[0])  # there is room again
     return worst
 

@@ -170,7 +170,7 @@ TYPED_TEST(ColouredSweeps, lists_hold_what_has_settled) {
       sweeps.keep_impulses(team, p, list);
       if (list.first == 0) continue;
       ++packed;
-      EXPECT_LE(4 * list.units, p.contact_count);
+      EXPECT_LE(4 * list.blocks, p.contact_count);
       const std::vector<Real> after = ready.impulses();
       std::set<int> listed;
       for (const auto& colour : contacts_of(p, list.contacts)) listed.insert(colour.begin(), colour.end());

@@ -280,5 +280,25 @@ TEST_F(Service, a_keep_alive_moves_the_end_of_the_lease) {
   EXPECT_GT(nanos(response.expire_time()), nanos(batch.expire_time()));
 }
 
+TEST_F(Service, a_device_that_fails_is_unhealthy_and_the_server_asks_to_be_started_again) {
+  Config config;
+  config.advertise_address = "axion-0.axion:8470";
+  start(config);
+  const v1::Batch batch = create_batch(create_model().name(), 2);
+  EXPECT_EQ(batch.server_address(), "axion-0.axion:8470");
+  v1::StepRequest request;
+  request.set_batch(batch.name());
+  v1::StepResponse response;
+  ASSERT_TRUE(step(request, response).ok());
+  EXPECT_EQ(health(), 1);
+  *device_failed = true;
+  const grpc::Status status = step(request, response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(detail_of<google::rpc::ErrorInfo>(status).reason(), "DEVICE_FAULT");
+  EXPECT_EQ(health(), 2);
+  EXPECT_EQ(step(request, response).error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(times_given_up, 1);
+}
+
 }  // namespace
 }  // namespace axion::server::testing

@@ -18,6 +18,7 @@ from axion.v1 import scene_pb2
 
 if TYPE_CHECKING:
     from axion.client import Client
+    from axion.fleet import Fleet
     from axion.model import Model
     from axion.results import Contacts
 
@@ -69,7 +70,7 @@ class Mechanics:
 
     FIELDS = ("joint_position", "joint_velocity", "body_pose", "body_velocity")
 
-    def __init__(self, client: Client, model: Model) -> None:
+    def __init__(self, client: Client | Fleet, model: Model) -> None:
         self.model = model
         scene = client.get_scene(model).proto
         self.body_names = [body.name for body in scene.bodies]

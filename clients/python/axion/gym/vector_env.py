@@ -11,6 +11,7 @@ import numpy.typing as npt
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from axion.client import DEFAULT_TARGET, Client
+from axion.fleet import Fleet
 from axion.gym.mechanics import Floats, Mechanics, WorldState
 from axion.gym.tasks import GYMNASIUM_TASKS, Task
 
@@ -32,7 +33,8 @@ class AxionVectorEnv(VectorEnv[npt.NDArray[np.float64], npt.NDArray[np.float32],
 
     task: a Task, or the name of one of Gymnasium's, for example "Ant-v5"; then task_choices are its fields, for example
       ctrl_cost_weight.
-    num_envs: worlds. client: of the server; or target: its "host:port", and the environment connects and closes itself.
+    num_envs: worlds. client: of the server, or a Fleet of servers; or target: the server's "host:port", and the environment connects
+      and closes itself.
     autoreset_mode: NEXT_STEP, SAME_STEP or DISABLED, as gymnasium.vector.AutoresetMode says.
     max_episode_steps: actions after which an episode is truncated; None: the task's. dt: s, of a step; None: the model's.
     batch_choices: further arguments of Client.create_batch, for example precision or options.
@@ -43,7 +45,7 @@ class AxionVectorEnv(VectorEnv[npt.NDArray[np.float64], npt.NDArray[np.float32],
     Raises AxionError where the server refuses something, and ValueError or TypeError for arguments that make no sense.
     """
 
-    def __init__(self, task: Task | str, num_envs: int = 1, *, client: Client | None = None, target: str = DEFAULT_TARGET,
+    def __init__(self, task: Task | str, num_envs: int = 1, *, client: Client | Fleet | None = None, target: str = DEFAULT_TARGET,
                  autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP, max_episode_steps: int | None = None,
                  dt: float | None = None, batch_choices: Mapping[str, Any] | None = None, **task_choices: Any) -> None:
         self.task = _task_of(task, task_choices)
