@@ -156,7 +156,7 @@ struct StateUpdate {
   std::vector<std::string_view> snapshots = {};
 };
 
-// How worlds start again. Clears warm starts, impulses, controls and outcomes.
+// How worlds start again. Clears warm starts, impulses and outcomes; controls are those of the keyframe, or zero.
 struct ResetRequest {
   std::span<const std::int32_t> world_indices;  // empty: all
   int keyframe = -1;                            // -1: the initial state

@@ -69,6 +69,7 @@ void WorldBlock<Real>::reset(int keyframe) {
   std::copy_n(w_.v, m_.body_count, w_.v_at_pose);
   std::copy_n(w_.omega, m_.body_count, w_.omega_at_pose);
   *w_.time = frame.time;
+  for (std::size_t i = 0; i < frame.control.size(); ++i) w_.control[i] = static_cast<Real>(frame.control[i]);
 }
 
 template <typename Real>

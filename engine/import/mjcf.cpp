@@ -33,7 +33,7 @@ ImportedScene import_tree(const XmlElement& root, const ImportOptions& options) 
   MjcfScene scene{root, notes, settings, defaults, MeshAssets(root, defaults, settings, options.assets),
                   {},   {},    {},       {},       {},
                   {},   {},    {},       {},       {},
-                  {},   {},    {},       {}};
+                  {},   {},    {},       {},       {}};
   start_spec(root, "model", scene.settings, scene.spec);
   find_paired_geoms(scene);
   read_bodies(scene);

@@ -322,7 +322,7 @@ void ActuatorReader::read() {
     refuse(a_.element(), "", "is one actuator too many: a scene may have " + std::to_string(model::kMaxSceneActuators));
   }
   s_.spec.actuators.push_back(actuator_);
-  s_.motor_gains.push_back({motor_gain_, gear[0]});
+  s_.motor_gains.push_back({motor_gain_, gear[0], s_.actuator_count});
 }
 
 // A range of the force along an axis is that of its one actuator; without an actuator there is nothing to limit.
@@ -372,6 +372,7 @@ void read_actuators(MjcfScene& scene) {
         refuse(element, "name", "names an actuator a second time");
       }
       if (is_offered(element.tag)) ActuatorReader(scene, hanging, element).read();  // the schema has noted the others
+      ++scene.actuator_count;
     }
   }
   limit_forces(scene);

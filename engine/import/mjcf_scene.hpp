@@ -41,6 +41,7 @@ struct GeomPlace {
 // Of an actuator of the scene: what part of its gear is the document's gain, and the document's gear.
 struct MotorGain {
   double gain = 1, gear = 1;
+  std::size_t number = 0;  // of the actuator in the document
 };
 
 // What actuators together may do along an axis, N m or N.
@@ -65,6 +66,7 @@ struct MjcfScene {
   std::map<int, model::Pose> inertial_frames;  // of bodies whose document gives its axes, or has them from one geom
   std::map<int, int> first_parts;              // the first of a chain's parts, of bodies that have any (add_part)
   std::vector<MotorGain> motor_gains;          // [actuator]
+  std::size_t actuator_count = 0;              // of the document, those that were left out among them
   std::set<std::string, std::less<>> paired_geoms;  // that <contact><pair> names: shapes, whatever else they touch
   std::vector<ForceRange> force_ranges;             // of joints
   std::vector<const XmlElement*> body_elements;     // [body]

@@ -212,8 +212,7 @@ constexpr Row kRows[] = {
     {"actuator", "orientation", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
     {"actuator", "plugin", Treatment::kUnsupported, "", "", "", "plugins are not offered"},
     {"mujoco", "keyframe", Treatment::kRead, "", "", "", ""},
-    {"keyframe", "key", Treatment::kRead, "name time qpos qvel act mpos mquat", "plastic", "ctrl",
-     "is not taken over: controls start at zero"},
+    {"keyframe", "key", Treatment::kRead, "name time qpos qvel ctrl act mpos mquat", "plastic", "", ""},
 };
 
 // Tags whose elements have a name and a class where they are used, but not among the defaults.

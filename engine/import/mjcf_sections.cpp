@@ -117,6 +117,10 @@ void read_key(MjcfScene& scene, const XmlElement& element) {
     key.joint_velocity = key_numbers(element, "qvel", count);
     convert_velocities(scene.spec, key.joint_position, key.joint_velocity);
   }
+  if (a.has("ctrl")) {
+    const std::vector<double> control = key_numbers(element, "ctrl", scene.actuator_count);
+    for (const MotorGain& actuator : scene.motor_gains) key.control.push_back(control[actuator.number]);
+  }
   if (a.has("act") && !parse_numbers(element, *element.find("act")).empty()) {
     scene.notes.unsupported(element, "act", "actuators have no state");
   }

@@ -228,6 +228,7 @@ struct KeyframeSpec {
   double time = 0.0;
   std::vector<double> joint_position;  // layout of the joint_position field: free 7, ball 4, axis 1, in joint order
   std::vector<double> joint_velocity;  // free 6, ball 3, axis 1; empty means zero
+  std::vector<double> control = {};    // in the order of the actuators; empty means zero
 };
 
 // A fluid that fills the space. It acts on each body as on the box of uniform density that has the body's mass and

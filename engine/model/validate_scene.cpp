@@ -267,6 +267,12 @@ void SceneChecker::keyframes() {
            "must be empty or have " + std::to_string(velocities) + " numbers; it has " +
                std::to_string(key.joint_velocity.size()));
     }
+    if (!key.control.empty() && key.control.size() != scene_.actuators.size()) {
+      fail(item, "control",
+           "must be empty or have " + std::to_string(scene_.actuators.size()) + " numbers; it has " +
+               std::to_string(key.control.size()));
+    }
+    for (double v : key.control) real(item, "control", v);
     for (double v : key.joint_position) real(item, "joint_position", v);
     for (double v : key.joint_velocity) real(item, "joint_velocity", v);
     if (ok()) keyframe_quaternions(item, key);

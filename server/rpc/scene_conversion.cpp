@@ -148,16 +148,16 @@ absl::StatusOr<model::SensorSpec> to_sensor(const std::string& path, const v1::S
   sensor.frame = to_frame(message.frame());
   sensor.has_reference = message.has_reference();
   if (sensor.has_reference) sensor.reference = to_frame(message.reference());
-  sensor.joint = message.joint();
+  if (message.has_joint()) sensor.joint = message.joint();
   sensor.axis = message.axis();
-  sensor.actuator = message.actuator();
-  if (sensor.kind == model::SensorKind::kTouch) {
-    if (message.zone() < v1::SHAPE_KIND_PLANE || message.zone() > v1::SHAPE_KIND_MESH) {
-      return invalid_field(absl::StrCat(path, ".zone"),
-                           absl::StrCat("is ", static_cast<int>(message.zone()), "; it must name a kind of shape"));
-    }
-    sensor.zone = static_cast<model::ShapeKind>(message.zone() - 1);
+  if (message.has_actuator()) sensor.actuator = message.actuator();
+  const bool has_zone = message.zone() != v1::SHAPE_KIND_UNSPECIFIED;
+  if (has_zone ? message.zone() < v1::SHAPE_KIND_PLANE || message.zone() > v1::SHAPE_KIND_MESH
+               : sensor.kind == model::SensorKind::kTouch) {
+    return invalid_field(absl::StrCat(path, ".zone"),
+                         absl::StrCat("is ", static_cast<int>(message.zone()), "; it must name a kind of shape"));
   }
+  if (has_zone) sensor.zone = static_cast<model::ShapeKind>(message.zone() - 1);
   sensor.zone_size = to_vec3(message.zone_size());
   if (message.has_dimension()) sensor.dimension = message.dimension();
   if (message.has_scale()) sensor.scale = message.scale();
@@ -203,7 +203,8 @@ absl::StatusOr<model::SceneSpec> to_scene(const v1::SceneSpec& message) {
     scene.keyframes.push_back({keyframe.name(),
                                keyframe.time(),
                                {keyframe.joint_position().begin(), keyframe.joint_position().end()},
-                               {keyframe.joint_velocity().begin(), keyframe.joint_velocity().end()}});
+                               {keyframe.joint_velocity().begin(), keyframe.joint_velocity().end()},
+                               {keyframe.control().begin(), keyframe.control().end()}});
   }
   return scene;
 }

@@ -93,6 +93,7 @@ void fill_keyframe(const model::KeyframeSpec& keyframe, v1::KeyframeSpec& messag
   message.set_time(keyframe.time);
   message.mutable_joint_position()->Assign(keyframe.joint_position.begin(), keyframe.joint_position.end());
   message.mutable_joint_velocity()->Assign(keyframe.joint_velocity.begin(), keyframe.joint_velocity.end());
+  message.mutable_control()->Assign(keyframe.control.begin(), keyframe.control.end());
 }
 
 void fill_frame(const model::FrameSpec& frame, v1::FrameSpec& message) {

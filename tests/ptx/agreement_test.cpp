@@ -98,6 +98,29 @@ TEST(Agreement, scenes_drawn_at_random) {
   }
 }
 
+// Their readings are fields, and what they keep of a step is state.
+TEST(Agreement, sensors_of_every_kind) {
+  for (const Precision precision : {Precision::kFloat32, Precision::kFloat64}) {
+    for (const model::SceneSpec& scene : {with_sensors(all_joints()), with_sensors(quadruped())}) {
+      Pair pair(batch_spec(compile_scene(scene), 2, precision), 64);
+      pair.both([](Engine&, Batch& batch) { scatter_worlds(batch); });
+      ASSERT_EQ(pair.run(3, 8), "");
+      // In the launch, as records.
+      std::vector<std::vector<std::byte>> records;
+      pair.both([&](Engine& engine, Batch& batch) {
+        const std::size_t bytes =
+            static_cast<std::size_t>(batch.field_shape(Field::kSensorData)[0]) * size_of(batch.real_dtype());
+        std::vector<std::byte>& to = records.emplace_back(2 * 4 * bytes);
+        const OutputView out{Field::kSensorData, to.data(), 4 * bytes, bytes};
+        StepRequest request;
+        request.batch = &batch, request.step_count = 8, request.record_every = 2, request.outputs = {&out, 1};
+        take(engine.step({&request, 1}));
+      });
+      EXPECT_EQ(records[0], records[1]);
+    }
+  }
+}
+
 TEST(Agreement, every_linear_solver) {
   constexpr LinearSolver kSolvers[] = {LinearSolver::kAutomatic, LinearSolver::kPcrJacobi,  LinearSolver::kTreeDirect,
                                        LinearSolver::kPcrTree,   LinearSolver::kTreeKrylov, LinearSolver::kDenseDirect};

@@ -59,6 +59,12 @@ class Model:
         """Joint positions of the keyframes: dict of name to float64 [nq]."""
         return {key.name: np.array(key.joint_position) for key in self.proto.keyframes}
 
+    @property
+    def keyframe_controls(self) -> dict[str, npt.NDArray[np.float64]]:
+        """Controls of the keyframes, zero where a keyframe gives none: dict of name to float64 [nu]."""
+        return {key.name: np.array(key.control) if key.control else np.zeros(self.control_count)
+                for key in self.proto.keyframes}
+
     def joint_positions_of_actuators(self) -> npt.NDArray[np.int64]:
         """Index into joint_position of the coordinate that each actuator drives: int64 [nu]."""
         joints, actuators = self.proto.joints, self.proto.actuators

@@ -166,11 +166,36 @@ class Scene:
         self.proto.actuators.add(name=name, kind=_kind(_ACTUATORS, kind), joint=joint, axis=axis, **choices)
         return len(self.proto.actuators) - 1
 
+    def frame(self, body: int | None = None, position: Sequence[float] = (0, 0, 0),
+              rotation: Sequence[float] = (1, 0, 0, 0)) -> scene_pb2.FrameSpec:
+        """A frame that is fixed in a body, for sensors; of None in the world."""
+        return scene_pb2.FrameSpec(body=_WORLD if body is None else body, pose=_pose(position, rotation))
+
+    def sensor(self, kind: str, name: str, *, zone: str | None = None, zone_size: Sequence[float] = (0, 0, 0),
+               **choices: Any) -> int:
+        """A sensor by the name of its kind in scene.proto, in small letters: "gyro", "joint_position", "frame_position".
+
+        zone, zone_size: of a "touch", the kind and size of its shape. Further: frame, reference (see frame()), joint,
+        axis, actuator, dimension, scale, cutoff, noise.
+        """
+        word = f"SENSOR_KIND_{kind.upper()}"
+        if word not in scene_pb2.SensorKind.keys() or kind == "unspecified":
+            known = (key[len("SENSOR_KIND_"):].lower() for key in scene_pb2.SensorKind.keys()[1:])
+            raise ValueError(f"kind: {kind!r} is none of {', '.join(known)}")
+        if zone is not None:
+            choices.update(zone=_kind(_SHAPES, zone), zone_size=_vec3(zone_size))
+        self.proto.sensors.add(name=name, kind=scene_pb2.SensorKind.Value(word), **choices)
+        return len(self.proto.sensors) - 1
+
     def exclude(self, body_a: int, body_b: int) -> None:
         """Shapes of these two bodies never touch."""
         self.proto.excludes.add(body_a=body_a, body_b=body_b)
 
     def keyframe(self, name: str, joint_position: Sequence[float], joint_velocity: Sequence[float] = (), *,
-                 time: float = 0.0) -> None:
-        """Coordinates of all joints but those that close loops: free 7, ball 4, one for each axis."""
-        self.proto.keyframes.add(name=name, time=time, joint_position=joint_position, joint_velocity=joint_velocity)
+                 time: float = 0.0, control: Sequence[float] = ()) -> None:
+        """Coordinates of all joints but those that close loops: free 7, ball 4, one for each axis.
+
+        control: of all actuators; without it zero.
+        """
+        self.proto.keyframes.add(name=name, time=time, joint_position=joint_position, joint_velocity=joint_velocity,
+                                 control=control)

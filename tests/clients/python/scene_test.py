@@ -37,6 +37,22 @@ class Builder(unittest.TestCase):
                          (10, True, -4, 5))
         self.assertEqual((actuator.control_limited, actuator.control_upper), (True, 1))
 
+    def test_sensors_are_named_by_their_kind_in_small_letters(self):
+        scene = pendulum()
+        scene.sensor("gyro", "imu", frame=scene.frame(0, (0, 0, -1)), noise=0.1)
+        scene.sensor("touch", "end", frame=scene.frame(0), zone="box", zone_size=(1, 2, 3))
+        scene.sensor("joint_position", "angle", joint=0, axis=0)
+        scene.sensor("frame_position", "seen", frame=scene.frame(0), reference=scene.frame())
+        kinds = [sensor.kind for sensor in scene.proto.sensors]
+        self.assertEqual(kinds, [scene_pb2.SENSOR_KIND_GYRO, scene_pb2.SENSOR_KIND_TOUCH,
+                                 scene_pb2.SENSOR_KIND_JOINT_POSITION, scene_pb2.SENSOR_KIND_FRAME_POSITION])
+        imu, touch, _, seen = scene.proto.sensors
+        self.assertEqual((imu.frame.body, imu.frame.pose.position.z, imu.noise), (0, -1, 0.1))
+        self.assertEqual((touch.zone, touch.zone_size.y), (scene_pb2.SHAPE_KIND_BOX, 2))
+        self.assertEqual(seen.reference.body, -1)
+        with self.assertRaisesRegex(ValueError, "kind: 'giro' is none of touch, accelerometer"):
+            scene.sensor("giro", "x")
+
     def test_each_kind_of_joint_and_shape_has_its_method(self):
         scene = axion.Scene()
         bodies = [scene.body(f"b{i}", mass=1, inertia=(1, 1, 1)) for i in range(5)]

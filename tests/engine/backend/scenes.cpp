@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "engine/import/mjcf.hpp"
+#include "engine/model/sensor_layout.hpp"
 
 namespace axion::testing {
 
@@ -100,6 +101,42 @@ SceneSpec quadruped() {
   std::stringstream text;
   text << file.rdbuf();
   return take(import::import_mjcf(text.str(), {})).scene;
+}
+
+model::SceneSpec with_sensors(model::SceneSpec scene) {
+  using model::SensorOf;
+  for (int k = 0; k < model::kSensorKindCount; ++k) {
+    const auto kind = static_cast<model::SensorKind>(k);
+    const SensorOf of = model::sensor_traits(kind).of;
+    const auto add = [&](const auto& change) {
+      model::SensorSpec sensor;
+      sensor.name = "sensor" + std::to_string(scene.sensors.size());
+      sensor.kind = kind;
+      sensor.zone_size = {0.4, 0.4, 0.4};
+      change(sensor);
+      scene.sensors.push_back(sensor);
+    };
+    if (of == SensorOf::kWorld) add([](auto&) {});
+    for (int b = 0; (of == SensorOf::kFrame || of == SensorOf::kBody) && b < static_cast<int>(scene.bodies.size());
+         ++b) {
+      add([&](model::SensorSpec& sensor) {
+        sensor.frame = {b, {{0.1, -0.05, 0.2}, {0.9, 0.1, -0.3, 0.2}}};
+        sensor.has_reference = model::takes_reference(kind) && b > 0;
+        if (sensor.has_reference) sensor.reference = {b - 1, {{0, 0.1, 0}, {0.8, 0.6, 0, 0}}};
+      });
+    }
+    for (int j = 0; j < static_cast<int>(scene.joints.size()); ++j) {
+      const model::JointSpec& joint = scene.joints[static_cast<std::size_t>(j)];
+      if (of == SensorOf::kBall && joint.kind == model::JointKind::kBall) add([&](auto& sensor) { sensor.joint = j; });
+      for (int a = 0; of == SensorOf::kAxis && a < static_cast<int>(joint.axes.size()); ++a) {
+        add([&](auto& sensor) { sensor.joint = j, sensor.axis = a; });
+      }
+    }
+    for (int i = 0; of == SensorOf::kActuator && i < static_cast<int>(scene.actuators.size()); ++i) {
+      add([&](auto& sensor) { sensor.actuator = i; });
+    }
+  }
+  return scene;
 }
 
 std::shared_ptr<const Model> compile_scene(const SceneSpec& scene) { return take(compile_model(scene)); }

@@ -27,6 +27,9 @@ model::SceneSpec all_joints();
 // The quadruped of the examples.
 model::SceneSpec quadruped();
 
+// The scene with sensors of every kind, of all its bodies, axes, balls and actuators.
+model::SceneSpec with_sensors(model::SceneSpec scene);
+
 std::shared_ptr<const Model> compile_scene(const model::SceneSpec& scene);
 // On AXION_TEST_DEVICE: "cpu", or in tests/ptx the emulated GPU, which has no threads to choose.
 std::unique_ptr<Engine> cpu_engine(int threads = 1, std::int64_t memory_limit = 0);

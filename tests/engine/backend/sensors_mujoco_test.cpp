@@ -307,18 +307,23 @@ constexpr const char* kEverything = R"(<mujoco>
     <body name="pillar" pos="3 0 0"><geom name="pillar" type="box" size=".2 .3 1"/>
       <body name="shelf" pos="0 .5 0"><geom name="shelf" type="cylinder" size=".2 .4"/>
         <body name="door" pos="0 .3 0"><joint name="door" axis="0 0 1" armature=".2" stiffness="3" springref=".4"/>
-          <geom name="door" type="ellipsoid" size=".1 .2 .4" pos=".1 0 0"/><site name="door_site" type="box"/></body></body></body>
+          <geom name="door" type="ellipsoid" size=".1 .2 .4" pos=".1 0 0"/><site name="door_site" type="box"/></body>
+        </body></body>
     <body name="base" pos="0 0 1" euler=".1 .2 .3"><freejoint name="free"/>
       <geom name="base" type="box" size=".3 .2 .1"/><geom name="head" size=".1" pos=".3 .1 .1"/>
       <site name="imu" pos=".1 .05 .1" euler="1 .2 .1"/><camera name="eye" pos=".3 0 0" euler=".2 .1 0"/>
       <body name="mast" pos="0 .1 .1" euler=".3 0 .2"><geom name="mast" type="capsule" size=".03 .2"/>
         <site name="mast_site" pos="0 0 .2" class="turned"/>
-        <body name="flag" pos="0 0 .2" euler="0 .4 0"><inertial pos=".1 0 0" mass=".3" fullinertia=".02 .03 .025 .002 -.001 .003"/>
+        <body name="flag" pos="0 0 .2" euler="0 .4 0">
+        <inertial pos=".1 0 0" mass=".3" fullinertia=".02 .03 .025 .002 -.001 .003"/>
           <geom name="flag" type="box" size=".1 .01 .05" contype="0" conaffinity="0"/>
-          <body name="tip" pos=".1 0 0"><joint name="tip" type="slide" axis="1 1 0" range="-.2 .5" limited="true" ref=".1" stiffness="20"/>
-            <geom name="tip" type="capsule" fromto="0 0 0 .1 .1 .1" size=".02"/><site name="tip_site"/></body></body></body>
+          <body name="tip" pos=".1 0 0">
+        <joint name="tip" type="slide" axis="1 1 0" range="-.2 .5" limited="true" ref=".1" stiffness="20"/>
+            <geom name="tip" type="capsule" fromto="0 0 0 .1 .1 .1" size=".02"/><site name="tip_site"/></body></body>
+        </body>
       <body name="arm" pos="0 .2 0"><joint name="arm1" axis="1 0 0" range="-1 .6" limited="true" armature=".1"/>
-        <joint name="arm2" axis="0 1 .2" pos="0 .05 0" damping=".1"/><geom name="arm" type="capsule" size=".05 .2" pos="0 .2 0"/>
+        <joint name="arm2" axis="0 1 .2" pos="0 .05 0" damping=".1"/>
+        <geom name="arm" type="capsule" size=".05 .2" pos="0 .2 0"/>
         <body name="hand" pos="0 .4 0" euler="0 0 .5"><joint name="hand" type="ball" pos="0 -.02 0" armature=".03"/>
           <geom name="palm" type="box" size=".05 .1 .02" pos="0 .1 0"/><geom name="thumb" size=".03" pos=".06 .05 0"/>
           <site name="grip" pos="0 .1 0" quat=".6 .1 .7 .2"/></body></body></body>

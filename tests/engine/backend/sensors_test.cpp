@@ -1,10 +1,7 @@
 // Sensors of accelerations and forces against closed forms, what a step leaves of them, and scenes' own sensors.
 #include <gtest/gtest.h>
 
-#include <array>
 #include <cmath>
-#include <map>
-#include <numbers>
 
 #include "engine/import/mjcf.hpp"
 #include "tests/engine/backend/scenes.hpp"
@@ -64,7 +61,8 @@ std::string box_on_floor(double mass) {
       <geom type="box" size=".3 .2 .2" mass=")" +
          std::to_string(mass) + R"("/><site name="low" pos="0 0 -.2" type="box" size=".4 .4 .02"/>
       <site name="corner" pos=".3 .2 -.2" size=".05"/><site name="imu" pos=".1 .1 .1" euler="0 0 90"/>
-      <body name="load" pos=".1 0 .3"><geom type="box" size=".1 .1 .1" mass="2"/><site name="load" euler="90 0 0"/></body>
+      <body name="load" pos=".1 0 .3"><geom type="box" size=".1 .1 .1" mass="2"/><site name="load" euler="90 0 0"/>
+        </body>
       </body></worldbody><sensor><accelerometer name="a" site="imu"/><touch name="touch" site="low"/>
       <touch name="corner" site="corner"/><force name="f" site="load"/><torque name="t" site="load"/>
       <framelinacc name="lin" objtype="body" objname="box"/><force name="whole" site="imu"/></sensor></mujoco>)";
@@ -88,9 +86,11 @@ TEST(Sensors, a_box_at_rest_feels_its_weight_in_accelerometer_touch_and_weld) {
 TEST(Sensors, a_body_that_falls_and_tumbles_feels_what_its_turning_makes) {
   // Free of forces but gravity: an accelerometer at r feels α × r + ω × (ω × r), α by Euler's equations.
   const std::string xml = R"(<mujoco><worldbody><body name="b" pos="0 0 3"><freejoint/>
-      <inertial pos="0 0 0" mass="2" diaginertia=".1 .2 .25"/><site name="s" pos=".3 .1 -.2"/><site name="c"/></body></worldbody>
+      <inertial pos="0 0 0" mass="2" diaginertia=".1 .2 .25"/><site name="s" pos=".3 .1 -.2"/><site name="c"/></body>
+        </worldbody>
       <sensor><accelerometer name="a" site="s"/><accelerometer name="c" site="c"/><gyro name="w" site="c"/>
-      <frameangacc name="alpha" objtype="site" objname="s"/><framequat name="q" objtype="site" objname="s"/></sensor></mujoco>)";
+      <frameangacc name="alpha" objtype="site" objname="s"/><framequat name="q" objtype="site" objname="s"/></sensor>
+        </mujoco>)";
   constexpr double kStep = 1e-3;
   Sensing s(xml, kStep);
   s.set({0, 0, 3, 1, 0, 0, 0}, {1, 2, 3, 2, -3, 1.5});
@@ -113,11 +113,13 @@ TEST(Sensors, a_pendulum_under_a_motor_reads_what_its_equation_says) {
   // (m l² + a) θ'' = τ − m g l sin θ about y; the link's point mass at l below the hinge.
   constexpr double kMass = 1.5, kLength = 0.4, kArmature = 0.03, kTorque = 2.0, kStep = 1e-3, kI = 1e-3;
   const std::string xml = R"(<mujoco><worldbody><body name="b" pos="0 0 1"><joint name="j" axis="0 1 0" armature=".03"/>
-      <inertial pos="0 0 -.4" mass="1.5" diaginertia="1e-3 1e-3 1e-3"/><site name="hinge"/><site name="bob" pos="0 0 -.4"/></body></worldbody>
+      <inertial pos="0 0 -.4" mass="1.5" diaginertia="1e-3 1e-3 1e-3"/><site name="hinge"/>
+        <site name="bob" pos="0 0 -.4"/></body></worldbody>
       <actuator><motor name="m" joint="j" gear="2"/></actuator>
       <sensor><accelerometer name="a" site="bob"/><force name="f" site="hinge"/><torque name="t" site="hinge"/>
       <frameangacc name="alpha" objtype="body" objname="b"/><actuatorfrc name="u" actuator="m"/>
-      <jointactuatorfrc name="ju" joint="j"/><jointpos name="s" joint="j"/><jointvel name="v" joint="j"/></sensor></mujoco>)";
+      <jointactuatorfrc name="ju" joint="j"/><jointpos name="s" joint="j"/><jointvel name="v" joint="j"/></sensor>
+        </mujoco>)";
   Sensing s(xml, kStep);
   s.set({0.7}, {1.1});
   for (int k = 0; k < 300; ++k) {
@@ -126,12 +128,11 @@ TEST(Sensors, a_pendulum_under_a_motor_reads_what_its_equation_says) {
     // The bob is at (−l sin, 0, −l cos), so gravity turns it back.
     const double inertia = kMass * kLength * kLength + kI;
     const double alpha = (kTorque - kMass * kGravity * kLength * std::sin(angle)) / (inertia + kArmature);
-    const double along = -kLength * alpha + -kGravity * -std::sin(angle) * -1, up = kLength * rate * rate;
+    const double up = kLength * rate * rate;
     EXPECT_NEAR(s("alpha")[1], alpha, 2e-3) << k;
     const Numbers a = s("a"), f = s("f"), t = s("t");
     // Frame of the link: x across, z from the bob to the hinge. Less gravity, g sin θ across and g cos θ along.
     const double across = -kLength * alpha - kGravity * std::sin(angle), radial = up + kGravity * std::cos(angle);
-    (void)along;
     EXPECT_NEAR(a[0], across, 2e-3) << k;
     EXPECT_NEAR(a[2], radial, 2e-2) << k;
     EXPECT_NEAR(f[0], kMass * across, 3e-3) << k;
@@ -147,7 +148,8 @@ TEST(Sensors, a_joint_on_its_stop_reads_the_force_of_the_stop) {
   const std::string xml =
       R"(<mujoco><compiler autolimits="true"/><worldbody><body><joint name="j" type="slide" axis="0 0 1" range="-.1 1"/>
       <geom size=".1" mass="4" contype="0" conaffinity="0"/></body></worldbody>
-      <sensor><jointlimitfrc name="f" joint="j"/><jointlimitfrc name="cut" joint="j" cutoff="5"/><jointlimitpos name="p" joint="j"/></sensor></mujoco>)";
+      <sensor><jointlimitfrc name="f" joint="j"/><jointlimitfrc name="cut" joint="j" cutoff="5"/>
+        <jointlimitpos name="p" joint="j"/></sensor></mujoco>)";
   Sensing s(xml);
   s.run(1);
   EXPECT_EQ(s.scalar("f"), 0);
@@ -162,7 +164,8 @@ TEST(Sensors, a_joint_on_its_stop_reads_the_force_of_the_stop) {
 TEST(Sensors, a_held_loop_shows_in_the_force_of_the_joint_that_it_relieves) {
   // A beam on a hinge whose other end is tied to the world: the hinge carries half of it.
   const std::string xml = R"(<mujoco><worldbody><body name="beam"><joint name="j" axis="0 1 0"/>
-      <geom type="box" size=".5 .05 .05" pos=".5 0 0" mass="6" contype="0" conaffinity="0"/><site name="s"/></body></worldbody>
+      <geom type="box" size=".5 .05 .05" pos=".5 0 0" mass="6" contype="0" conaffinity="0"/><site name="s"/></body>
+        </worldbody>
       <equality><connect body1="beam" anchor="1 0 0"/></equality>
       <sensor><force name="f" site="s"/><torque name="t" site="s"/></sensor></mujoco>)";
   Sensing s(xml);
@@ -173,14 +176,17 @@ TEST(Sensors, a_held_loop_shows_in_the_force_of_the_joint_that_it_relieves) {
 
 TEST(Sensors, a_rangefinder_meets_the_nearest_shape_of_every_kind) {
   const std::string xml =
-      R"(<mujoco><asset><mesh name="wedge" vertex="-1 -1 -.5  1 -1 -.5  1 1 -.5  -1 1 -.5  -1 -1 .5  -1 1 .5"/></asset><worldbody>
+      R"(<mujoco><asset><mesh name="wedge" vertex="-1 -1 -.5  1 -1 -.5  1 1 -.5  -1 1 -.5  -1 -1 .5  -1 1 .5"/>
+        </asset><worldbody>
       <geom type="plane" size="0 0 1" pos="0 0 -5"/>
       <geom type="sphere" size=".5" pos="10 0 0"/><geom type="box" size=".5 .6 .7" pos="20 0 0" euler="0 0 30"/>
       <geom type="capsule" size=".3 .5" pos="30 0 0"/><geom type="cylinder" size=".3 .5" pos="40 0 0"/>
       <geom type="ellipsoid" size=".3 .4 .5" pos="50 0 0"/><geom name="w" type="mesh" mesh="wedge" pos="60 0 0"/>
-      <body name="b" pos="0 0 4"><joint name="j" type="slide" axis="1 0 0"/><geom size=".1"/><site name="s" euler="180 0 0"/>
+      <body name="b" pos="0 0 4"><joint name="j" type="slide" axis="1 0 0"/><geom size=".1"/>
+        <site name="s" euler="180 0 0"/>
       <site name="up"/></body></worldbody>
-      <sensor><rangefinder name="r" site="s"/><rangefinder name="none" site="up"/><rangefinder name="cut" site="s" cutoff="2"/>
+      <sensor><rangefinder name="r" site="s"/><rangefinder name="none" site="up"/>
+        <rangefinder name="cut" site="s" cutoff="2"/>
       <framepos name="w" objtype="geom" objname="w"/></sensor></mujoco>)";
   Sensing s(xml);
   const auto range_at = [&](double x) {
@@ -284,6 +290,67 @@ TEST(Sensors, a_scene_names_what_is_wrong_with_its_sensors) {
   EXPECT_EQ(field_of([](auto& s) { s.kind = SensorKind::kGyro, s.has_reference = true; }), "sensors[0].reference");
   EXPECT_EQ(field_of([](auto& s) { s.cutoff = -1; }), "sensors[0].cutoff");
   EXPECT_EQ(field_of([](auto& s) { s.noise = std::nan(""); }), "sensors[0].noise");
+}
+
+TEST(Sensors, a_document_names_what_is_wrong_with_its_sensors_and_what_is_left_out) {
+  const auto read_document = [](const std::string& sensor) {
+    return import::import_mjcf(
+        R"(<mujoco><worldbody><site name="s"/><camera name="c" mode="track"/><body name="b"><joint name="j"/>
+        <geom name="g" size=".1"/><body name="e" pos="0 0 1"><joint name="ball" type="ball"/><geom size=".1"/></body>
+        </body></worldbody>
+        <actuator><motor name="m" joint="j"/></actuator><sensor><clock/>)" +
+            sensor + "<clock name=\"last\"/></sensor></mujoco>",
+        {});
+  };
+  for (const auto& [sensor, field] :
+       {std::pair{"<gyro site='x'/>", "gyro.site"}, std::pair{"<gyro/>", "gyro.site"},
+        std::pair{"<jointpos joint='x'/>", "jointpos.joint"}, std::pair{"<jointpos joint='ball'/>", "jointpos.joint"},
+        std::pair{"<ballquat joint='j'/>", "ballquat.joint"},
+        std::pair{"<actuatorfrc actuator='x'/>", "actuatorfrc.actuator"},
+        std::pair{"<framepos objtype='body' objname='x'/>", "framepos.objname"},
+        std::pair{"<framepos objtype='tendon' objname='x'/>", "framepos.objtype"},
+        std::pair{"<framelinacc objtype='body' objname='b' reftype='site' refname='s'/>", "framelinacc.reftype"},
+        std::pair{"<subtreecom body='x'/>", "subtreecom.body"}, std::pair{"<user dim='0'/>", "user.dim"},
+        std::pair{"<clock cutoff='-1'/>", "clock.cutoff"}, std::pair{"<clock name='last'/>", "clock.name"},
+        std::pair{"<gyro sight='s'/>", "gyro.sight"}, std::pair{"<giro site='s'/>", "giro"}}) {
+    const auto document = read_document(sensor);
+    ASSERT_FALSE(document.ok()) << sensor;
+    EXPECT_EQ(document.error().field, field) << document.error().message;
+  }
+  for (const char* sensor : {"<tendonpos tendon='t'/>", "<distance geom1='g' geom2='g'/>", "<rangefinder camera='c'/>",
+                             "<framepos objtype='camera' objname='c'/>", "<contact geom1='g'/>"}) {
+    const auto document = read_document(sensor);
+    ASSERT_TRUE(document.ok()) << sensor;
+    ASSERT_EQ(document.value().scene.sensors.size(), 2u) << sensor;
+    ASSERT_EQ(document.value().warnings.size(), 1u) << sensor;
+    EXPECT_NE(document.value().warnings[0].find("left out"), std::string::npos) << document.value().warnings[0];
+  }
+}
+
+TEST(Sensors, a_reset_to_a_keyframe_gives_its_controls) {
+  const std::string xml =
+      R"(<mujoco><worldbody><body><joint name="j" axis="0 1 0"/><geom size=".1" pos=".2 0 0"/></body></worldbody>
+      <actuator><general name="left_out" joint="j" dyntype="integrator"/><motor name="m" joint="j"/>
+        <position name="p" joint="j" kp="3"/></actuator>
+      <keyframe><key name="k" qpos=".3" time="2" ctrl="9 1.5 -.4"/><key name="none" qpos=".1"/></keyframe></mujoco>)";
+  const import::ImportedScene document = take(import::import_mjcf(xml, {.allow_unsupported = true, .assets = {}}));
+  Sensing s(document.scene, 0.002), told(document.scene, 0.002);
+  EXPECT_EQ(read(s.batch(), Field::kControl), (Numbers{0, 0}));
+  ResetRequest reset;
+  reset.keyframe = 0;
+  check(s.batch().reset(reset)), check(told.batch().reset(reset));
+  EXPECT_EQ(read(s.batch(), Field::kControl), (Numbers{1.5, -0.4}));
+  expect_near(read(s.batch(), Field::kActuatorForce), {1.5, 3 * (-0.4 - 0.3)}, 1e-12, "efforts at once");
+  s.run(10), told.run(10, {1.5, -0.4});
+  EXPECT_EQ(read(s.batch(), Field::kBodyPose), read(told.batch(), Field::kBodyPose));
+  reset.keyframe = 1;
+  check(s.batch().reset(reset));
+  EXPECT_EQ(read(s.batch(), Field::kControl), (Numbers{0, 0}));
+  model::SceneSpec wrong = document.scene;
+  wrong.keyframes[0].control.push_back(1);
+  const auto model = compile_model(wrong);
+  ASSERT_FALSE(model.ok());
+  EXPECT_EQ(model.error().field, "keyframes[0].control");
 }
 
 TEST(Sensors, users_sensors_are_zero_and_have_their_place) {

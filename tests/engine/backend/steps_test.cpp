@@ -239,7 +239,8 @@ void expect_same_bits_in_any_order(const model::SceneSpec& scene, model::Preset 
 
 TEST(Steps, reversed_and_shuffled_teams_give_the_same_bits) {
   for (const model::Preset preset : {model::Preset::kDefault, model::Preset::kAxionSeed}) {
-    for (const model::SceneSpec& scene : {box_and_sphere(), all_joints(), quadruped()}) {
+    for (const model::SceneSpec& scene :
+         {box_and_sphere(), all_joints(), quadruped(), with_sensors(all_joints()), with_sensors(quadruped())}) {
       expect_same_bits_in_any_order<float>(scene, preset);
       expect_same_bits_in_any_order<double>(scene, preset);
     }

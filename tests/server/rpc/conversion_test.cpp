@@ -96,6 +96,9 @@ TEST(Conversion, messages_have_a_field_for_each_of_the_engine_s) {
   EXPECT_EQ(v1::MeshSpec::descriptor()->field_count(), field_count<model::MeshSpec>());
   EXPECT_EQ(v1::ActuatorSpec::descriptor()->field_count(), field_count<model::ActuatorSpec>());
   EXPECT_EQ(v1::ContactExcludeSpec::descriptor()->field_count(), field_count<model::ContactExcludeSpec>());
+  EXPECT_EQ(v1::FrameSpec::descriptor()->field_count(), field_count<model::FrameSpec>());
+  EXPECT_EQ(v1::SensorSpec::descriptor()->field_count() + 1, field_count<model::SensorSpec>());  // has_reference
+  EXPECT_EQ(v1::SensorInfo::descriptor()->field_count(), field_count<SensorInfo>());
   EXPECT_EQ(v1::KeyframeSpec::descriptor()->field_count(), field_count<model::KeyframeSpec>());
   EXPECT_EQ(v1::JointInfo::descriptor()->field_count(), field_count<JointInfo>());
   EXPECT_EQ(v1::SolverOptions::descriptor()->field_count(), field_count<model::SolverOptions>());
@@ -108,6 +111,7 @@ TEST(Conversion, what_a_scene_leaves_out_is_what_the_engine_s_defaults_say) {
   scene.mutable_joints(0)->add_axes()->set_kind(v1::AXIS_KIND_HINGE);
   scene.add_shapes()->set_kind(v1::SHAPE_KIND_SPHERE);
   scene.add_actuators()->set_kind(v1::ACTUATOR_KIND_MOTOR);
+  scene.add_sensors()->set_kind(v1::SENSOR_KIND_CLOCK);
   const auto there = to_scene(scene);
   ASSERT_TRUE(there.ok()) << there.status();
   model::SceneSpec expected;
@@ -117,6 +121,7 @@ TEST(Conversion, what_a_scene_leaves_out_is_what_the_engine_s_defaults_say) {
   expected.joints[0].axes.resize(1);
   expected.shapes.resize(1);
   expected.actuators.resize(1);
+  expected.sensors.resize(1);
   EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(to_message(*there), to_message(expected)))
       << to_message(*there).DebugString();
 }
