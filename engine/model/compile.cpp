@@ -8,6 +8,7 @@
 
 #include "engine/model/compile_contacts.hpp"
 #include "engine/model/compile_hulls.hpp"
+#include "engine/model/compile_tendons.hpp"
 #include "engine/model/lent_inertia.hpp"
 #include "engine/model/loop_joints.hpp"
 #include "engine/model/principal_axes.hpp"
@@ -57,6 +58,7 @@ class Compiler {
     sort_bodies();
     add_bodies();
     add_joints();
+    add_tendons(model_, friction_loss_);
     add_actuators();
     add_efforts();
     add_shapes();
@@ -327,7 +329,8 @@ class Compiler {
       const ActuatorSpec& spec = scene().actuators[i];
       ActuatorData<double> actuator{};
       actuator.kind = spec.kind, actuator.control = static_cast<int>(i);
-      actuator.axis = arrays().joints[model_.joint_of_scene[spec.joint]].axis_start + spec.axis;
+      actuator.axis = spec.tendon >= 0 ? arrays().tendons[spec.tendon].axis
+                                       : arrays().joints[model_.joint_of_scene[spec.joint]].axis_start + spec.axis;
       actuator.gear = spec.gear, actuator.kp = spec.kp, actuator.kd = spec.kd;
       actuator.lower = spec.control_limited ? spec.control_lower : -infinity;
       actuator.upper = spec.control_limited ? spec.control_upper : infinity;

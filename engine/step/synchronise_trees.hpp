@@ -18,7 +18,7 @@ namespace axion::step {
 // Whether the world is such: joints on trees, whose locks are rigid and complete.
 template <typename Real, typename Team>
 AXION_HD_CALL bool are_trees(const Team& team, const solver::Problem<Real>& p) {
-  if (p.m.joint_count == 0 || p.m.loop_count > 0) return false;
+  if (p.m.joint_count == 0 || p.m.closing_count > 0) return false;
   return !(team.template max<Real>(p.m.joint_count, [&](int j) {
     const model::JointData<Real>& joint = p.m.joints[j];
     const int rows = joint.translation_lock_count + joint.rotation_lock_count + freedoms(joint);

@@ -279,6 +279,15 @@ AXION_HD_CALL void push_lanes(const Team& team, const Problem<Real>& p, const in
   }
 }
 
+// The impulse along tendon t of its limit and efforts.
+template <typename Real>
+AXION_HD_RARE Real swept_impulse_along(const Problem<Real>& p, int t, const Real* lambda) {
+  Real sum = 0;
+  if (p.m.tendons[t].axis < 0) return sum;
+  for_each_row_of_axis(p, p.m.tendons[t].axis, [&](int row, Real sign) { sum += sign * lambda[row]; });
+  return sum;
+}
+
 // Impulses on body b along the rows that sweeps solve, of those in lambda.
 template <typename Real>
 AXION_HD_CALL Impulse<Real> gather_swept_impulse(const Problem<Real>& p, int b, const Real* lambda) {
@@ -289,6 +298,10 @@ AXION_HD_CALL Impulse<Real> gather_swept_impulse(const Problem<Real>& p, int b, 
   };
   if (body.joint >= 0) add_joint(body.joint, true);
   for (int k = 0; k < body.child_joint_count; ++k) add_joint(p.m.child_joints[body.child_joint_start + k], false);
+  if (p.m.tendon_axis_count > 0) {
+    add_tendon_impulses(
+        p, b, [&](int t) { return swept_impulse_along(p, t, lambda); }, sum);
+  }
   add_contact_impulses(p, b, lambda, sum);
   return sum;
 }

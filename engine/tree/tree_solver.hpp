@@ -35,6 +35,10 @@ AXION_HD inline Real bounded_pivot(const Problem<Real>& p, int node, int k, Real
     const Real least = p.w.compliance[node_row(p, p.m.joints[j], k)];
     return pivot > least ? pivot : least;
   }
+  if (node < p.m.closing_count) {
+    const Real least = k == 0 ? tendon_compliance(p, node - p.m.loop_count) : pivot;
+    return pivot > least ? pivot : least;
+  }
   return bounded_body_pivot(pivot);
 }
 
@@ -184,6 +188,7 @@ AXION_HD inline void read_joint_impulses(const Team& team, const Problem<Real>& 
   team.for_each(node_count(p.m) - first, [&](int k) {
     const int node = first + k, j = joint_of_node(p, node);
     const Real* z = p.w.tree.node_rhs + node * kNodeSize + node_row_offset(p.m, node);
+    if (is_tendon_node<Real>(p.m, node)) x[row_of_tendon(p, node - p.m.loop_count)] = z[0];
     for (int i = 0; i < joint_row_count(p.m, j); ++i) x[node_row(p, p.m.joints[j], i)] = z[i];
   });
 }

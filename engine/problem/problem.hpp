@@ -1,0 +1,49 @@
+// One step's problem, and what its options make of it; what everything in the solver shares.
+#pragma once
+
+#include "engine/base/held_view.hpp"
+#include "engine/constraints/contact_rows.hpp"
+#include "engine/problem/step_system.hpp"
+
+namespace axion::solver {
+
+// One step's problem, shared by everything in the solver.
+template <typename Real>
+struct Problem {
+  HeldView<model::ModelView<Real>> m;
+  HeldView<model::WorldView<Real>> w;
+  model::StepSettings<Real> s;
+  model::JointMode joint_mode;  // of this attempt: a fallback changes it
+  int contact_count;
+  Real proximal_scale = 1;    // of this iteration's proximal terms on contacts and limits
+  bool follows_slip = false;  // whether contact rows of this iteration are along and across the slip (friction.hpp)
+  Real load_proximal = 0;     // above zero: of g h, the most that a contact's proximal term times its impulse may be
+  bool exact_turning = true;  // whether Newton's matrix holds how anchors' impulses turn, or its positive part
+  bool solver_ready = false;  // whether the linear solver is prepared for these contacts
+
+  // What a solve changes of its problem, as `other` has it; of the same world.
+  AXION_HD void restart(const Problem& other) {
+    s = other.s, joint_mode = other.joint_mode, contact_count = other.contact_count;
+    proximal_scale = other.proximal_scale, load_proximal = other.load_proximal, follows_slip = other.follows_slip;
+    exact_turning = other.exact_turning, solver_ready = other.solver_ready;
+  }
+
+  AXION_HD int axis_base() const { return m.axis_base(); }
+  AXION_HD int limit_base() const { return m.limit_base(); }
+  AXION_HD int effort_base() const { return m.effort_base(); }
+  AXION_HD int contact_base() const { return m.contact_base(); }
+  AXION_HD int row_count() const { return contact_base() + 3 * contact_count; }
+};
+
+// Whether joint rows are those at q⁻: velocities stay on them and no turn within the step matters.
+template <typename Real>
+AXION_HD inline bool has_start_rows(const Problem<Real>& p) {
+  return p.joint_mode == model::JointMode::kLinearised || p.s.constraint_level == model::ConstraintLevel::kVelocity;
+}
+
+template <typename Real>
+AXION_HD inline bool symmetric_solver(const Problem<Real>& p) {
+  return model::is_conjugate_residual(p.s.linear_solver);
+}
+
+}  // namespace axion::solver
