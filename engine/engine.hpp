@@ -67,6 +67,8 @@ struct ModelInfo {
   std::vector<model::MeshSpec> meshes;         // the hulls that shapes of kind mesh collide with
   std::vector<model::ActuatorSpec> actuators;  // in the order of control
   std::vector<model::KeyframeSpec> keyframes;
+  std::vector<model::TendonSpec> tendons;
+  std::vector<model::EqualitySpec> equalities;
   model::Vec3d gravity{};
   double timestep = 0;
   int joint_position_count = 0;  // nq

@@ -73,6 +73,7 @@ ModelInfo make_info(const model::CompiledModel& compiled, const UserArrays<doubl
   info.meshes = scene.meshes;
   info.actuators = scene.actuators;
   info.keyframes = scene.keyframes;
+  info.tendons = scene.tendons, info.equalities = scene.equalities;
   info.gravity = scene.gravity;
   info.timestep = scene.timestep;
   info.joint_position_count = user.position_count;

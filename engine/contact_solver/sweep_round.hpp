@@ -49,9 +49,9 @@ AXION_HD_CALL SweepResult<Real> sweep_contacts(const Team& team, const Problem<R
     note_bodies(team, p);
     linearise_joints(team, p);
     solve_joints(team, p);
-    if (p.m.closing_count > 0) prepare_loops(team, p);
+    if (has_loop_rows(p)) prepare_loops(team, p);
   }
-  if (p.m.closing_count > 0) start_loops(team, p);
+  if (has_loop_rows(p)) start_loops(team, p);
   int sweeps = 0;
   if (DelassusVelocities::serves(p)) {
     if (!plan.again) DelassusVelocities::forget(team, p);
@@ -66,7 +66,7 @@ AXION_HD_CALL SweepResult<Real> sweep_contacts(const Team& team, const Problem<R
     p.w.lambda[row] = p.w.sweeps.start_impulse[row];
   });
   respond(team, p);
-  if (p.m.closing_count > 0) close_loops(team, p);
+  if (has_loop_rows(p)) close_loops(team, p);
   const Real share = rotation_bound(team, p);
   advance(team, p, share);
   return {share, sweeps};

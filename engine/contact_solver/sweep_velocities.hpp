@@ -350,7 +350,7 @@ struct DelassusVelocities {
     });
     if (p.m.tendon_axis_count > 0) push_tendons<lanes>(team, p, used, f);
     push_lanes<lanes>(team, p, touched, f, u);
-    if (p.m.closing_count > 0) close_lanes<lanes>(team, p, u);
+    if (has_loop_rows(p)) close_lanes<lanes>(team, p, u);
     const int* on = p.w.sweeps.row_bodies;
     const model::Row<Real>* row = p.w.row + base;
     const auto velocities = [=](int i, int at) AXION_INLINED {

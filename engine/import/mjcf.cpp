@@ -21,6 +21,8 @@ const XmlElement* element_of(const MjcfScene& scene, const std::string& path) {
   std::from_chars(path.data() + open + 1, path.data() + path.size(), index);
   const std::string list = path.substr(0, open);
   if (list == "shapes" && index < scene.shape_elements.size()) return scene.shape_elements[index];
+  if (list == "tendons" && index < scene.tendon_elements.size()) return scene.tendon_elements[index];
+  if (list == "equalities" && index < scene.equality_elements.size()) return scene.equality_elements[index];
   const std::size_t tree_joints = scene.spec.joints.size() - scene.loop_elements.size();
   if (list == "joints" && index >= tree_joints && index < scene.spec.joints.size()) {
     return scene.loop_elements[index - tree_joints];

@@ -58,7 +58,7 @@ class Compiler {
     sort_bodies();
     add_bodies();
     add_joints();
-    add_tendons(model_, friction_loss_);
+    axis_of_tendon_ = add_tendons(model_, friction_loss_);
     add_actuators();
     add_efforts();
     add_shapes();
@@ -329,7 +329,7 @@ class Compiler {
       const ActuatorSpec& spec = scene().actuators[i];
       ActuatorData<double> actuator{};
       actuator.kind = spec.kind, actuator.control = static_cast<int>(i);
-      actuator.axis = spec.tendon >= 0 ? arrays().tendons[spec.tendon].axis
+      actuator.axis = spec.tendon >= 0 ? axis_of_tendon_[spec.tendon]
                                        : arrays().joints[model_.joint_of_scene[spec.joint]].axis_start + spec.axis;
       actuator.gear = spec.gear, actuator.kp = spec.kp, actuator.kd = spec.kd;
       actuator.lower = spec.control_limited ? spec.control_lower : -infinity;
@@ -407,6 +407,7 @@ class Compiler {
   CompiledModel model_;
   CompiledHulls hulls_;
   std::vector<double> friction_loss_;  // [axis]
+  std::vector<int> axis_of_tendon_;    // [tendon of the scene]
 };
 
 }  // namespace

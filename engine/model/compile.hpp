@@ -42,7 +42,7 @@ struct ModelArrays {
   std::vector<PairData<Real>> pairs;
   int lock_count = 0, control_count = 0, contact_capacity = 0, candidate_capacity = 0;
   int coupling_capacity = 0, loop_count = 0, inverse_blocks = 0;
-  int joint_lock_count = 0, tendon_axis_count = 0;
+  int joint_lock_count = 0, tendon_axis_count = 0, slack_tendon_count = 0;
   math::Vec3<Real> gravity{};
   ModelView<Real> view() const;  // pointers into the vectors: valid while they live
 };

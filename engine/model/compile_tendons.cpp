@@ -8,17 +8,47 @@ class TendonCompiler {
   TendonCompiler(CompiledModel& model, std::vector<double>& friction_loss)
       : model_(model), a_(model.arrays), friction_loss_(friction_loss) {}
 
-  void run() {
+  std::vector<int> run() {
     const SceneSpec& scene = model_.welded.scene;
     a_.joint_lock_count = a_.lock_count;
     joint_axis_count_ = static_cast<int>(a_.axes.size());
-    for (const TendonSpec& tendon : scene.tendons) add(tendon);
-    a_.tendon_axis_count = static_cast<int>(scene.tendons.size());
+    find_actuators();
+    axis_of_tendon_.assign(scene.tendons.size(), -1);
+    for (const bool with_law : {false, true}) {
+      if (with_law) a_.slack_tendon_count = static_cast<int>(a_.tendons.size());
+      for (std::size_t t = 0; t < scene.tendons.size(); ++t) {
+        if (acts(t) && has_law(t) == with_law) add(t);
+      }
+    }
+    a_.tendon_axis_count = static_cast<int>(a_.tendons.size());
     for (const EqualitySpec& equality : scene.equalities) add(equality);
     list_terms_of_axes();
+    return std::move(axis_of_tendon_);
   }
 
  private:
+  void find_actuators() {
+    const SceneSpec& scene = model_.welded.scene;
+    has_actuator_.assign(scene.tendons.size(), false), has_drive_ = has_actuator_;
+    for (const ActuatorSpec& actuator : scene.actuators) {
+      if (actuator.tendon < 0) continue;
+      has_actuator_[actuator.tendon] = true;
+      // Those with bounds have rows of their own.
+      if (actuator.kind != ActuatorKind::kMotor && !actuator.effort_limited) has_drive_[actuator.tendon] = true;
+    }
+  }
+
+  // Whether something acts along tendon t that depends on its rate at the end of a step.
+  bool has_law(std::size_t t) const {
+    const TendonSpec& spec = model_.welded.scene.tendons[t];
+    return spec.armature > 0 || spec.damping > 0 || spec.stiffness > 0 || has_drive_[t];
+  }
+
+  bool acts(std::size_t t) const {
+    const TendonSpec& spec = model_.welded.scene.tendons[t];
+    return has_law(t) || spec.limited || spec.friction_loss > 0 || has_actuator_[t];
+  }
+
   int axis_of(int joint, int axis) const { return a_.joints[model_.joint_of_scene[joint]].axis_start + axis; }
 
   TendonData<double> begin() const {
@@ -37,9 +67,10 @@ class TendonCompiler {
     a_.tendons.push_back(tendon);
   }
 
-  void add(const TendonSpec& spec) {
+  void add(std::size_t t) {
+    const TendonSpec& spec = model_.welded.scene.tendons[t];
     TendonData<double> tendon = begin();
-    tendon.axis = static_cast<int>(a_.axes.size());
+    tendon.axis = axis_of_tendon_[t] = static_cast<int>(a_.axes.size());
     AxisData<double> axis{};
     axis.limit = -1;
     axis.armature = spec.armature, axis.damping = spec.damping;
@@ -93,13 +124,15 @@ class TendonCompiler {
   CompiledModel& model_;
   ModelArrays<double>& a_;
   std::vector<double>& friction_loss_;
+  std::vector<bool> has_actuator_, has_drive_;  // [tendon of the scene] any; one without bounds on its effort
+  std::vector<int> axis_of_tendon_;             // [tendon of the scene]
   int joint_axis_count_ = 0;
 };
 
 }  // namespace
 
-void add_tendons(CompiledModel& model, std::vector<double>& friction_loss) {
-  TendonCompiler(model, friction_loss).run();
+std::vector<int> add_tendons(CompiledModel& model, std::vector<double>& friction_loss) {
+  return TendonCompiler(model, friction_loss).run();
 }
 
 }  // namespace axion::model

@@ -7,7 +7,8 @@
 
 namespace axion::model {
 
-// Adds their axes, locks and terms; `friction_loss` [axis] gets that of each tendon.
-void add_tendons(CompiledModel& model, std::vector<double>& friction_loss);
+// Adds their axes, locks and terms; `friction_loss` [axis] gets that of each tendon. Returns the axis of each tendon of
+// the scene, -1 where nothing acts along it.
+std::vector<int> add_tendons(CompiledModel& model, std::vector<double>& friction_loss);
 
 }  // namespace axion::model

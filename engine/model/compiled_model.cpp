@@ -85,6 +85,7 @@ ModelView<Real> ModelArrays<Real>::view() const {
   m.control_count = control_count, m.contact_capacity = contact_capacity;
   m.candidate_capacity = candidate_capacity, m.coupling_capacity = coupling_capacity;
   m.inverse_blocks = inverse_blocks;
+  m.slack_tendon_count = slack_tendon_count;
   m.tendon_axis_count = tendon_axis_count, m.joint_axis_count = m.axis_count - tendon_axis_count;
   m.tendon_count = static_cast<int>(tendons.size()), m.joint_lock_count = joint_lock_count;
   m.tendon_term_count = static_cast<int>(tendon_terms.size()), m.closing_count = loop_count + m.tendon_count;

@@ -118,6 +118,7 @@ ModelArrays<float> to_float(const ModelArrays<double>& a) {
   b.tendons = convert_all(a.tendons), b.tendon_terms = convert_all(a.tendon_terms);
   b.axis_term_start = a.axis_term_start, b.axis_terms = a.axis_terms;
   b.joint_lock_count = a.joint_lock_count, b.tendon_axis_count = a.tendon_axis_count;
+  b.slack_tendon_count = a.slack_tendon_count;
   b.gravity = cast<float>(a.gravity);
   return b;
 }

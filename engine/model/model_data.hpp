@@ -151,13 +151,14 @@ struct ModelView {
   AXION_HD int contact_base() const { return effort_base() + effort_count; }
 
   int body_count, joint_count, axis_count, lock_count, limit_count, actuator_count, shape_count;
-  int pair_count;         // of the list of pairs; -1 where there is none, as they are too many (shape_pairs.hpp)
-  int effort_count;       // rows with bounded impulses
-  int loop_count;         // joints that close loops: the last of the joints
-  int joint_axis_count;   // axes of joints: the first of the axes; after them come those of tendons
-  int joint_lock_count;   // locks of joints: the first of the locks; after them come equalities
-  int tendon_count;       // tendons, in the order of their axes, then equalities
-  int tendon_axis_count;  // of those, the tendons
+  int pair_count;          // of the list of pairs; -1 where there is none, as they are too many (shape_pairs.hpp)
+  int effort_count;        // rows with bounded impulses
+  int loop_count;          // joints that close loops: the last of the joints
+  int joint_axis_count;    // axes of joints: the first of the axes; after them come those of tendons
+  int joint_lock_count;    // locks of joints: the first of the locks; after them come equalities
+  int tendon_count;        // tendons on which something acts, in the order of their axes, then equalities
+  int tendon_axis_count;   // of those, the tendons
+  int slack_tendon_count;  // of those, the first, that have but limits, bounded efforts and motors
   int tendon_term_count;
   int closing_count;  // loop joints, tendons and equalities: all that couples more bodies than the joints of the tree
   int control_count;

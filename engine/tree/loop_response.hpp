@@ -15,6 +15,11 @@
 namespace axion::solver {
 
 template <typename Real>
+AXION_HD inline bool has_loop_rows(const Problem<Real>& p) {
+  return p.m.closing_count > p.m.slack_tendon_count;
+}
+
+template <typename Real>
 struct LoopResponse {
   int rows;                      // six a loop, then one a tendon or an equality; rows of the identity in G for none
   Real *columns, *gain, *lanes;  // U [rows][6 nb]; G's factors [rows][rows]; [kPushLanes][rows]
@@ -25,11 +30,17 @@ AXION_HD inline LoopResponse<Real> loop_response(const Problem<Real>& p) {
   return {loop_rows<Real>(p.m), p.w.tree.loop_columns, p.w.tree.loop_gain, p.w.tree.loop_impulse};
 }
 
+// The tendon or equality whose row is the k-th of all loops' rows, beyond those of joints.
+template <typename Real>
+AXION_HD inline int tendon_of_loops(const Problem<Real>& p, int k) {
+  return k - 6 * p.m.loop_count + p.m.slack_tendon_count;
+}
+
 // The k-th of all loops' rows among all rows, or -1.
 template <typename Real>
 AXION_HD inline int row_of_loops(const Problem<Real>& p, int k) {
   if (k >= 6 * p.m.loop_count) {
-    const int t = k - 6 * p.m.loop_count, axis = p.m.tendons[t].axis;
+    const int t = tendon_of_loops(p, k), axis = p.m.tendons[t].axis;
     return axis < 0 || p.w.axis_beta[axis] > 0 ? row_of_tendon(p, t) : -1;
   }
   const int j = joint_of_loop(p.m, k / 6);
@@ -67,7 +78,7 @@ template <typename Real>
 AXION_HD inline Real loop_velocity(const Problem<Real>& p, int k, const Real* u, int body_stride, int step) {
   const int row = row_of_loops(p, k);
   if (row < 0) return 0;
-  if (k >= 6 * p.m.loop_count) return tendon_velocity_of(p, k - 6 * p.m.loop_count, u, body_stride, step);
+  if (k >= 6 * p.m.loop_count) return tendon_velocity_of(p, tendon_of_loops(p, k), u, body_stride, step);
   const model::JointData<Real>& joint = p.m.joints[joint_of_loop(p.m, k / 6)];
   Real sum = 0, J[6];
   for (int side = 0; side < 2; ++side) {
@@ -129,7 +140,7 @@ AXION_HD_CALL void prepare_loops(const Team& team, const Problem<Real>& p) {
         if (joint.child == b) sum.add(p.w.row_force[row], Real(1), true);
         if (joint.parent == b) sum.add(p.w.row_force[row], Real(1), false);
       } else {
-        add_along_tendon(p, k - 6 * p.m.loop_count, b, Real(1), sum);
+        add_along_tendon(p, tendon_of_loops(p, k), b, Real(1), sum);
       }
       Real* f = body_unknowns(p, b);
       for (int c = 0; c < 3; ++c) f[c] = sum.linear[c], f[3 + c] = sum.angular[c];
@@ -173,7 +184,7 @@ AXION_HD_CALL void close_loops(const Team& team, const Problem<Real>& p) {
     if (row < 0) return;
     mu[k] = p.w.residual[row] + p.w.compliance[row] * p.w.dlambda[row];
     if (k >= 6 * p.m.loop_count) {
-      mu[k] += constraints::tendon_velocity<Real>(p.m, p.m.tendons[k - 6 * p.m.loop_count], p.w.tendon_row,
+      mu[k] += constraints::tendon_velocity<Real>(p.m, p.m.tendons[tendon_of_loops(p, k)], p.w.tendon_row,
                                                   p.w.du_linear, p.w.du_angular);
       return;
     }
@@ -193,7 +204,9 @@ AXION_HD_CALL void close_loops(const Team& team, const Problem<Real>& p) {
     if (p.m.tendon_count > 0) {
       add_tendon_impulses(
           p, b,
-          [&](int t) { return row_of_loops(p, 6 * p.m.loop_count + t) < 0 ? Real(0) : mu[6 * p.m.loop_count + t]; },
+          [&](int t) {
+            return t < p.m.slack_tendon_count ? Real(0) : mu[6 * p.m.loop_count + t - p.m.slack_tendon_count];
+          },
           sum);
     }
     return sum;

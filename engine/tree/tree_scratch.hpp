@@ -33,10 +33,11 @@ AXION_HD inline int order_leaves(int body_count) {
   return count;
 }
 
-// Rows of all that closes loops, where contacts are swept: six a joint, one a tendon or an equality.
+// Rows of all that closes loops, where contacts are swept: six a joint, one a tendon or an equality; tendons without a
+// row of their own, whose limits are swept, have none.
 template <typename Real>
 AXION_HD inline int loop_rows(const model::ModelView<Real>& m) {
-  return 6 * m.loop_count + m.tendon_count;
+  return 6 * m.loop_count + m.tendon_count - m.slack_tendon_count;
 }
 
 // Whether the answer of the loops to impulses (loop_response.hpp) takes no more room than the inverse of the tree.

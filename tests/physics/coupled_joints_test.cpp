@@ -341,7 +341,8 @@ TYPED_TEST(CoupledJoints, fingers_of_a_gripper_mirror_each_other_and_hold_a_bloc
     const auto& s = world.world().axis_position;
     off = std::max(off, std::abs(double(s[3]) - double(s[1])));
   }
-  std::printf("%d %g %g %g\n", converged, double(world.carried(5, {0,0,0.1}).z), double(world.carried(0,{0,0,0.36}).z), off);
+  std::printf("%d %g %g %g\n", converged, double(world.carried(5, {0, 0, 0.1}).z),
+              double(world.carried(0, {0, 0, 0.36}).z), off);
   EXPECT_GE(converged, 740);
   EXPECT_LT(off, allowed<Real>(1e-6, 1e-4));
 }
