@@ -136,5 +136,6 @@ int main(int argc, char** argv) {
   const int code = deaf.HasBeenNotified() ? kExitDeaf : EXIT_SUCCESS;
   spdlog::info("event=stopped drained={} code={}", in_time, code);
   axion::server::observe::flush_logs(kLogTime);
+  if ((*server)->compiles_on()) std::_Exit(code);  // all that was acknowledged is done
   return code;
 }

@@ -111,7 +111,10 @@ Server::Server(const Config& config, std::unique_ptr<Engine> engine, std::unique
   schedule::StepBatcherOptions options = batcher_options(config);
   if (store_ != nullptr) {
     checkpoints_ = std::make_unique<rpc::Checkpoints>(*store_, registry_, metrics_, memory_);
-    options.at_end = [this](auto batches) { checkpoints_->save_at_end(batches); };
+    options.at_end = [this](auto batches) {
+      no_more_models_.WaitForNotification();
+      checkpoints_->save_at_end(batches);
+    };
   }
   batcher_ = std::make_unique<schedule::StepBatcher>(std::move(engine), registry_, metrics_, std::move(options));
   compiler_ = std::make_unique<schedule::Worker>(kCompileQueue);
@@ -156,6 +159,11 @@ absl::StatusOr<std::unique_ptr<Server>> Server::start(const Config& config, std:
   if (absl::Status status = server->check_access(config); !status.ok()) return status;
   // Before anybody can call: who is let in finds everything in its place.
   if (server->checkpoints_ != nullptr) server->checkpoints_->restore_all(*server->batcher_);
+  if (server->store_ != nullptr) {
+    if (absl::Status status = server->store_->begin(); !status.ok()) {
+      return absl::Status(status.code(), absl::StrCat("--state_dir=", config.state_dir, ": ", status.message()));
+    }
+  }
   if (absl::Status status = server->listen(config); !status.ok()) return status;
   if (config.checkpoint_interval > absl::ZeroDuration()) {
     server->checkpoint_ticker_ = std::make_unique<schedule::Ticker>(
@@ -290,6 +298,7 @@ void Server::report_health() {
 bool Server::drain(absl::Duration limit) {
   if (drained_) return true;
   drained_ = true;
+  const absl::Time end = absl::Now() + limit;
   batcher_->close();  // before the health says so: whoever reads NOT_SERVING is refused work
   set_draining();
   if (service_ != nullptr) service_->begin_drain();
@@ -297,12 +306,18 @@ bool Server::drain(absl::Duration limit) {
     checkpoints_->stop();
     checkpoint_ticker_->stop();
   }
-  // Scenes in hand are few and quick; from here on neither models nor work are taken.
-  compiler_->drain();
-  const bool in_time = batcher_->drain(limit);
-  disk_->drain();
+  const bool compiled = compiler_->drain(limit);
+  no_more_models_.Notify();  // the checkpoint at the end has them all
+  const bool in_time = batcher_->drain(std::max(end - absl::Now(), absl::ZeroDuration())) && compiled;
+  disk_->drain(absl::InfiniteDuration());
   // Up to here newcomers were let in to be told; a connection that gRPC does not take any more would stay open.
   if (acceptor_ != nullptr) acceptor_->stop();
+  if (!compiled) {
+    // gRPC would wait for the calls whose scenes compile on.
+    absl::SleepFor(kFlushTime);
+    compiles_on_ = true;
+    return false;
+  }
   if (grpc_ != nullptr) {
     grpc_->Shutdown(absl::ToChronoTime(absl::Now() + kFlushTime));
     grpc_->Wait();
@@ -310,6 +325,13 @@ bool Server::drain(absl::Duration limit) {
   return in_time;
 }
 
-Server::~Server() { drain(absl::ZeroDuration()); }
+Server::~Server() {
+  drain(absl::ZeroDuration());
+  if (!compiles_on_) return;
+  compiler_->drain(absl::InfiniteDuration());
+  if (grpc_ == nullptr) return;
+  grpc_->Shutdown(absl::ToChronoTime(absl::Now() + kFlushTime));
+  grpc_->Wait();
+}
 
 }  // namespace axion::server

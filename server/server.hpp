@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 
 #include "engine/engine.hpp"
@@ -64,6 +65,8 @@ class Server {
   // Health turns NOT_SERVING, nothing new is taken, work in hand is finished within `limit`, streams end. False if the
   // limit passed first; what was left has then been refused with UNAVAILABLE.
   bool drain(absl::Duration limit);
+  // After a drain: scenes compile on whose callers have been refused. The destructor would wait for them.
+  bool compiles_on() const { return compiles_on_; }
 
  private:
   Server(const Config& config, std::unique_ptr<Engine> engine, std::unique_ptr<store::Store> store);
@@ -95,7 +98,8 @@ class Server {
   std::unique_ptr<net::Acceptor> acceptor_;
   std::function<void()> deaf_;
   std::string address_, metrics_address_;
-  bool drained_ = false;
+  bool drained_ = false, compiles_on_ = false;
+  absl::Notification no_more_models_;
 
   absl::Mutex health_mutex_;
   bool accepting_ ABSL_GUARDED_BY(health_mutex_) = false;

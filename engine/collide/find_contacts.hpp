@@ -11,6 +11,7 @@
 
 #include "engine/collide/broad_phase.hpp"
 #include "engine/collide/collide_pair.hpp"
+#include "engine/model/contact_gap.hpp"
 #include "engine/team/team.hpp"
 
 namespace axion::collide {
@@ -27,15 +28,6 @@ AXION_HD_CALL void make_contact(const model::WorldView<Real>& w, const model::Sh
   const math::Vec3<Real> p = b.body < 0 ? point.p_WA : Real(0.5) * (point.p_WA + point.p_WB);
   c.r_a = p - w.x[a.body];
   c.r_b = b.body >= 0 ? p - w.x[b.body] : math::Vec3<Real>{};
-}
-
-// The gap of a contact after a step at velocities (v, omega), by the law of its row: linear.
-template <typename Real>
-AXION_HD inline Real gap_after(const model::Contact<Real>& c, const math::Vec3<Real>* v, const math::Vec3<Real>* omega,
-                               Real dt) {
-  math::Vec3<Real> relative = v[c.body_a] + math::cross(omega[c.body_a], c.r_a);
-  if (c.body_b >= 0) relative -= v[c.body_b] + math::cross(omega[c.body_b], c.r_b);
-  return c.gap + dt * math::dot(c.normal, relative);
 }
 
 // What candidate_use says of a slot.
@@ -131,7 +123,7 @@ AXION_HD_CALL ContactSearch find_candidates(const Team& team, const model::Model
       model::Contact<Real>& c = w.collide.candidate[start + i];
       make_contact(w, a, b, index, pair.friction * w.friction_scale[0], points[i], c);
       const Real fall = c.body_b < 0 ? s.dt * s.dt * math::dot(c.normal, m.gravity) : Real(0);
-      const bool closes = c.gap <= Real(0) || gap_after(c, w.v, w.omega, s.dt) + fall < s.contact_margin;
+      const bool closes = c.gap <= Real(0) || model::gap_after(c, w.v, w.omega, s.dt) + fall < s.contact_margin;
       w.collide.candidate_use[start + i] = closes ? kChosen : kCandidate;
     }
   });

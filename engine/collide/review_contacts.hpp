@@ -115,7 +115,7 @@ AXION_HD inline Real depth_of(const ContactPoint<Real>* points, int count) {
 // Whether the result runs the surfaces of a candidate into each other.
 template <typename Real>
 AXION_HD inline bool is_broken(const model::WorldView<Real>& w, const model::StepSettings<Real>& s, int slot) {
-  return gap_after(w.collide.candidate[slot], w.v_plus, w.omega_plus, s.dt) < -s.dt * s.tolerance;
+  return model::gap_after(w.collide.candidate[slot], w.v_plus, w.omega_plus, s.dt) < -s.dt * s.tolerance;
 }
 
 // Contacts of active pair k in the result's poses into its slots, where it has no contact yet and overlaps.
@@ -141,7 +141,7 @@ AXION_HD_CALL void find_turned(const model::ModelView<Real>& m, const model::Wor
     make_contact(w, a, b, index, pair.friction * w.friction_scale[0], points[i], c);
     c.r_a += w.x[a.body] - w.x_plus[a.body];
     if (b.body >= 0) c.r_b += w.x[b.body] - w.x_plus[b.body];
-    c.gap = 2 * c.gap - gap_after(c, w.v_plus, w.omega_plus, s.dt);
+    c.gap = 2 * c.gap - model::gap_after(c, w.v_plus, w.omega_plus, s.dt);
   }
 }
 
@@ -246,7 +246,7 @@ AXION_HD_CALL Real solved_depth(const Team& team, const model::ModelView<Real>& 
   const Real straight = team.template max<Real>(search.slots, [&](int slot) {
     const int use = w.collide.candidate_use[slot];
     if (use == kNoCandidate || use == kTurned) return Real(0);
-    return -gap_after(w.collide.candidate[slot], w.v_plus, w.omega_plus, s.dt);
+    return -model::gap_after(w.collide.candidate[slot], w.v_plus, w.omega_plus, s.dt);
   });
   if (!shapes_turn(team, m, w, s) && !shapes_slide(team, m, w, s)) return straight;
   const Real solved = team.template max<Real>(search.pairs, [&](int k) {

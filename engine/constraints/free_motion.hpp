@@ -7,8 +7,10 @@
 //   last step owed with its own wrench and controls.
 #pragma once
 
+#include "engine/constraints/fluid_forces.hpp"
 #include "engine/constraints/joint_rows.hpp"
 #include "engine/constraints/rotation_map.hpp"
+#include "engine/model/body_joints.hpp"
 #include "engine/model/step_settings.hpp"
 
 namespace axion::constraints {
@@ -118,6 +120,16 @@ AXION_HD_CALL void add_body_forces(const model::ModelView<Real>& m, const model:
   angular += math::rotate_diagonal(math::to_matrix(w.q[b]), I) * turned;
 }
 
+// The impulses of the fluid on body b in the time h, where all else but constraints leads it to v_free and omega_free.
+template <typename Real>
+AXION_HD_CALL FluidImpulse<Real> fluid_impulse_on(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                                  int b, Real h, const math::Vec3<Real>& v_free,
+                                                  const math::Vec3<Real>& omega_free) {
+  if (m.fluid_boxes == nullptr || m.body_forces[b].fluid_box_count == 0) return {};
+  const BodyMotion<Real> start{w.v[b], w.omega[b]}, free{v_free, omega_free};
+  return fluid_impulse(m, b, h, w.q[b], body_mass(m, w, b), body_inertia(m, w, b), start, free);
+}
+
 // World inertias at q⁻ and their inverses.
 template <typename Real, typename Team>
 AXION_HD inline void turn_inertias(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w) {
@@ -139,14 +151,15 @@ AXION_HD_CALL void free_motion(const Team& team, const model::ModelView<Real>& m
     const Real h = w.body_force_step[b], owed = w.constraints.body_time_owed[b];
     math::Vec3<Real> linear = (h - owed) * w.force[b], angular = (h - owed) * w.torque[b];
     if (owed > 0) linear += owed * w.force_before[b], angular += owed * w.torque_before[b];
-    const model::BodyData<Real>& body = m.bodies[b];
-    if (body.joint >= 0) add_axis_impulse(m, w, body.joint, true, linear, angular);
-    for (int k = 0; k < body.child_joint_count; ++k) {
-      add_axis_impulse(m, w, m.child_joints[body.child_joint_start + k], false, linear, angular);
-    }
+    model::for_each_tree_joint(m, b,
+                               [&](int j, bool on_child) { add_axis_impulse(m, w, j, on_child, linear, angular); });
     if (m.body_force_count > 0) add_body_forces(m, w, b, h, linear, angular);
     w.v_tilde[b] = w.v[b] + h * m.gravity + (Real(1) / mass) * linear;
     w.omega_tilde[b] = gyroscopic_velocity(s.gyroscopic_mode, w.q[b], I, w.omega[b], s.dt) + w.I_inverse[b] * angular;
+    if (m.fluid_boxes == nullptr) return;
+    const FluidImpulse<Real> fluid = fluid_impulse_on(m, w, b, h, w.v_tilde[b], w.omega_tilde[b]);
+    w.v_tilde[b] += (Real(1) / mass) * fluid.linear;
+    w.omega_tilde[b] += w.I_inverse[b] * fluid.angular;
   });
 }
 

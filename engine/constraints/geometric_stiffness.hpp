@@ -11,6 +11,7 @@
 
 #include "engine/constraints/axis_laws.hpp"
 #include "engine/lanes/number.hpp"
+#include "engine/model/body_joints.hpp"
 #include "engine/model/principal_axes.hpp"
 
 namespace axion::constraints {
@@ -40,21 +41,14 @@ AXION_HD_CALL math::Mat3<Real> body_torque_derivative(const model::ModelView<Rea
                                                       const model::Row<Real>* rows, const Real* lambda,
                                                       const Real* weight) {
   math::Mat3<Real> K{};
-  const model::BodyData<Real>& body = m.bodies[b];
-  const auto add = [&](int j, bool is_child) {
+  model::for_each_joint(m, b, [&](int j, bool is_child) {
     using lanes::vanishes;
     if (weight && vanishes(weight[j])) return;
     const model::JointData<Real>& joint = m.joints[j];
     const math::Vec3<Real> f = anchor_impulse(joint, rows, lambda);
     const math::Vec3<Real> r = math::rotate(q[b], is_child ? joint.p_CA : joint.p_PA);
     K = K + (weight ? weight[j] : Real(1)) * torque_derivative(is_child ? f : -f, r);
-  };
-  if (body.joint >= 0) add(body.joint, true);
-  for (int k = 0; k < body.child_joint_count; ++k) add(m.child_joints[body.child_joint_start + k], false);
-  for (int k = body.loop_start; k < body.loop_start + body.loop_count; ++k) {
-    const int loop = m.body_loops[k];
-    add(loop >= 0 ? loop : ~loop, loop >= 0);
-  }
+  });
   return K;
 }
 

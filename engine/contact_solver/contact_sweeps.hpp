@@ -237,18 +237,24 @@ AXION_HD inline void extrapolate(Real m, Real& value, Real& last) {
   last = g;
 }
 
+// A row's part of the product of f with what its impulse has become since `last`: |f|² from the impulses before the
+// sweep, f · (g − g_last) from swept_impulse.
+template <typename Real>
+AXION_HD inline Real sweep_product(const Problem<Real>& p, int row, const Real* last) {
+  const Real f = p.w.lambda[row] - p.w.sweeps.last_impulse[row];
+  return p.w.row_scale[row] * f * (p.w.lambda[row] - last[row]);
+}
+
 template <typename Real, typename Team>
 AXION_HD inline void accelerate(const Team& team, const Problem<Real>& p, int sweep, Momentum<Real>& momentum) {
   const int base = p.limit_base(), count = p.row_count() - base;
-  const auto f = [&](int i) { return p.w.lambda[i] - p.w.sweeps.last_impulse[i]; };
-  const Real size =
-      team.template sum<Real>(count, [&](int k) { return p.w.row_scale[base + k] * f(base + k) * f(base + k); });
+  const auto sum_of = [&](const Real* last) {
+    return team.template sum<Real>(count, [&](int k) { return sweep_product(p, base + k, last); });
+  };
+  const Real size = sum_of(p.w.sweeps.last_impulse);
   Real m = 0;
   if (sweep - momentum.first >= SweepParameters::kPlainSweeps) {
-    const Real along = team.template sum<Real>(count, [&](int k) {
-      return p.w.row_scale[base + k] * f(base + k) * (p.w.lambda[base + k] - p.w.sweeps.swept_impulse[base + k]);
-    });
-    m = next_coefficient(momentum, size, along);
+    m = next_coefficient(momentum, size, sum_of(p.w.sweeps.swept_impulse));
   } else {
     momentum.size = momentum.least = size;
   }

@@ -151,13 +151,10 @@ struct UnitSweeps {
       team.for_each(list.units,
                     [&](int k) { for_each_listed_row(p, k, [&](int row) { add_row_to_mean(p, row, first); }); });
     }
-    const auto sum_of = [&](auto&& last) {
+    const auto sum_of = [&](const Real* last) {
       return team.template sum<Real>(list.units, [&](int k) {
         Real sum = 0;
-        for_each_listed_row(p, k, [&](int row) {
-          const Real change = p.w.lambda[row] - p.w.sweeps.last_impulse[row];
-          sum += p.w.row_scale[row] * change * (p.w.lambda[row] - last[row]);
-        });
+        for_each_listed_row(p, k, [&](int row) { sum += sweep_product(p, row, last); });
         return sum;
       });
     };

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "engine/model/validate_scene.hpp"
+
 namespace axion::import {
 namespace {
 
@@ -136,6 +138,20 @@ double Attributes::not_negative(std::string_view name, double otherwise) const {
   const double value = number(name, otherwise);
   if (value < 0) refuse(name, "must not be negative");
   return value;
+}
+
+double Attributes::bounded(std::string_view name, Notes& notes) const {
+  const double value = not_negative(name, 0);
+  if (value <= model::kMaxMagnitude) return value;
+  notes.warn(where(name), name, "is taken as 1e9, the greatest that a scene has");
+  return model::kMaxMagnitude;
+}
+
+math::Vec3<double> Attributes::direction(std::string_view name, const math::Vec3<double>& otherwise) const {
+  const math::Vec3<double> given = vec3(name, otherwise);
+  const double length = math::norm(given);
+  if (!(length > 1e-6 && length < 1e100)) refuse(name, "must have a length that is neither zero nor huge");
+  return (1 / length) * given;
 }
 
 math::Vec3<double> Attributes::vec3(std::string_view name, const math::Vec3<double>& otherwise) const {

@@ -67,6 +67,11 @@ class Attributes {
   double number(std::string_view name, double otherwise) const;
   // As number(), refused if negative.
   double not_negative(std::string_view name, double otherwise) const;
+  // The same where more than the greatest number of a scene would not move otherwise: it is taken as that, with a
+  // warning.
+  double bounded(std::string_view name, Notes& notes) const;
+  // Three numbers as a direction of length one; refused if their length is next to zero or huge.
+  math::Vec3<double> direction(std::string_view name, const math::Vec3<double>& otherwise) const;
   math::Vec3<double> vec3(std::string_view name, const math::Vec3<double>& otherwise) const;
   int integer(std::string_view name, int otherwise) const;
   std::string text(std::string_view name, std::string_view otherwise) const;

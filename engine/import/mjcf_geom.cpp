@@ -243,6 +243,10 @@ Geom read_geom(const Attributes& a, const MjcfSettings& settings, const model::P
   }
   if (X_BF != nullptr) geom.X_BG = *X_BF * geom.X_BG;
   read_contact(a, geom, notes);
+  const bool in_fluid = settings.medium.density > 0 || settings.medium.viscosity > 0;
+  if (a.keyword("fluidshape", {"none", "ellipsoid"}, 0) == 1 && in_fluid) {
+    notes.unsupported(a.where("fluidshape"), "fluidshape", "a fluid acts on the boxes of the bodies' inertias");
+  }
   const bool in_group = geom.group >= settings.inertia_group_first && geom.group <= settings.inertia_group_last;
   read_mass(a, adds_mass && in_group, geom, notes);
   const bool can_touch = geom.contact_type != 0 || geom.contact_affinity != 0 || is_paired;

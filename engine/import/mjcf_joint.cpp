@@ -53,14 +53,6 @@ math::Vec3<double> placed_point(const MjcfJoint& source) {
   return source.in_frame ? source.X_BF * p : p;
 }
 
-// A number that is not negative and, as what is beyond it would not move otherwise, at most the greatest of a scene.
-double bounded(const Attributes& a, const char* name, Notes& notes) {
-  const double value = a.not_negative(name, 0);
-  if (value <= model::kMaxMagnitude) return value;
-  notes.warn(a.where(name), name, "is taken as 1e9, the greatest that a scene has");
-  return model::kMaxMagnitude;
-}
-
 JointSpec free_joint(const MjcfJoint& source, const MjcfSettings& settings, Notes& notes) {
   const Attributes& a = source.attributes;
   JointSpec joint;
@@ -68,7 +60,7 @@ JointSpec free_joint(const MjcfJoint& source, const MjcfSettings& settings, Note
   joint.kind = JointKind::kFree;
   if (a.element().tag == "freejoint") return joint;
   check_no_spring_limit_or_friction(a, "free", settings, notes);
-  joint.free_damping = settings.dampers ? bounded(a, "damping", notes) : 0;
+  joint.free_damping = settings.dampers ? a.bounded("damping", notes) : 0;
   if (a.not_negative("armature", 0) > 0) {
     notes.unsupported(a.where("armature"), "armature", "a free joint has no armature");
   }
@@ -81,8 +73,8 @@ JointSpec ball_joint(const MjcfJoint& source, const MjcfSettings& settings, Note
   joint.name = source.name;
   joint.kind = JointKind::kBall;
   joint.anchor = model::to_spec(placed_point(source));
-  joint.ball_damping = bounded(a, "damping", notes);
-  joint.ball_armature = bounded(a, "armature", notes);
+  joint.ball_damping = a.bounded("damping", notes);
+  joint.ball_armature = a.bounded("armature", notes);
   if (!settings.dampers) joint.ball_damping = 0;
   check_no_spring_limit_or_friction(a, "ball", settings, notes);
   return joint;
@@ -93,20 +85,17 @@ AxisSpec read_axis(const MjcfJoint& source, Type type, const MjcfSettings& setti
   AxisSpec axis;
   axis.name = source.name;
   axis.kind = type == kSlide ? AxisKind::kSlide : AxisKind::kHinge;
-  const math::Vec3<double> direction = a.vec3("axis", {0, 0, 1});
-  const double length = math::norm(direction);
-  if (!(length > 1e-6 && length < 1e100)) a.refuse("axis", "must have a length that is neither zero nor huge");
-  const math::Vec3<double> unit = (1 / length) * direction;
+  const math::Vec3<double> unit = a.direction("axis", {0, 0, 1});
   axis.axis = model::to_spec(source.in_frame ? math::rotate(source.X_BF.rotation, unit) : unit);
   axis.anchor = model::to_spec(placed_point(source));
   const auto coordinate = [&](double value) { return type == kHinge ? settings.radians(value) : value; };
   axis.reference = coordinate(a.number("ref", 0));
   axis.initial_position = axis.reference;
   axis.spring_reference = coordinate(a.number("springref", 0));
-  axis.armature = bounded(a, "armature", notes);
-  axis.damping = settings.dampers ? bounded(a, "damping", notes) : 0;
-  axis.friction_loss = settings.dry_friction ? bounded(a, "frictionloss", notes) : 0;
-  axis.stiffness = settings.springs ? bounded(a, "stiffness", notes) : 0;
+  axis.armature = a.bounded("armature", notes);
+  axis.damping = settings.dampers ? a.bounded("damping", notes) : 0;
+  axis.friction_loss = settings.dry_friction ? a.bounded("frictionloss", notes) : 0;
+  axis.stiffness = settings.springs ? a.bounded("stiffness", notes) : 0;
   double range[2] = {0, 0};
   a.numbers("range", range, 2);
   axis.lower = coordinate(range[0]);

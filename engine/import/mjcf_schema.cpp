@@ -15,8 +15,8 @@ constexpr std::string_view kSolver = "is not used: the solver's choices are made
 
 constexpr std::string_view kGeomRead =
     "type pos quat axisangle euler xyaxes zaxis fromto size contype conaffinity condim group priority friction mass "
-    "density shellinertia mesh fitscale hfield adhesion surfacevel";
-constexpr std::string_view kGeomIgnored = "material rgba user fluidshape fluidcoef castshadow";
+    "density shellinertia mesh fitscale hfield adhesion surfacevel fluidshape";
+constexpr std::string_view kGeomIgnored = "material rgba user fluidcoef castshadow";
 constexpr std::string_view kGeomWarned = "solref solimp solmix margin gap";
 constexpr std::string_view kPairRead = "geom1 geom2 condim friction";
 constexpr std::string_view kPairWarned = "solref solreffriction solimp margin gap";
@@ -51,8 +51,8 @@ constexpr Row kRows[] = {
      "saveinertial savecanonical savecompiled passthrough conflict",
      "", ""},
     {"compiler", "lengthrange", Treatment::kIgnored, "", "", "", kNotPhysics},
-    {"mujoco", "option", Treatment::kRead, "timestep gravity density viscosity actuatorgroupdisable collision",
-     "wind apirate magnetic o_margin o_solref o_solimp o_friction sleep_tolerance ccd_tolerance mpr_tolerance "
+    {"mujoco", "option", Treatment::kRead, "timestep gravity density viscosity wind actuatorgroupdisable collision",
+     "apirate magnetic o_margin o_solref o_solimp o_friction sleep_tolerance ccd_tolerance mpr_tolerance "
      "ccd_iterations "
      "mpr_iterations sdf_iterations sdf_initpoints",
      "integrator cone jacobian solver iterations tolerance ls_iterations ls_tolerance noslip_iterations "

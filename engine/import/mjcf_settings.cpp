@@ -57,9 +57,9 @@ void read_option(const XmlElement& element, MjcfSettings& s, Notes& notes) {
   s.timestep = a.number("timestep", s.timestep);
   if (!(s.timestep > 0 && s.timestep <= 1)) a.refuse("timestep", "must be above 0 and at most 1 s");
   s.gravity = a.vec3("gravity", s.gravity);
-  for (const char* name : {"density", "viscosity"}) {
-    if (a.not_negative(name, 0) > 0) notes.unsupported(element, name, "there are no fluid forces");
-  }
+  s.medium.density = a.not_negative("density", s.medium.density);
+  s.medium.viscosity = a.not_negative("viscosity", s.medium.viscosity);
+  a.numbers("wind", s.medium.wind, 3);
   if (!a.text("actuatorgroupdisable", "").empty()) {
     notes.unsupported(element, "actuatorgroupdisable", "actuators cannot be switched off");
   }

@@ -9,6 +9,7 @@
 #include "engine/import/mjcf_attributes.hpp"
 #include "engine/import/xml_tree.hpp"
 #include "engine/math/vec3.hpp"
+#include "engine/model/scene_spec.hpp"
 
 namespace axion::import {
 
@@ -30,6 +31,7 @@ struct MjcfSettings {
   // <option>
   double timestep = 0.002;  // s
   math::Vec3<double> gravity{0, 0, -9.81};
+  model::MediumSpec medium;
   // <flag>
   bool limits = true, contacts = true, springs = true, dampers = true, clamp_control = true, filter_parent = true;
   bool equalities = true, dry_friction = true;

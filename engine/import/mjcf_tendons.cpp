@@ -32,13 +32,6 @@ const model::AxisSpec& axis_at(const model::SceneSpec& spec, int joint, int axis
   return spec.joints[static_cast<std::size_t>(joint)].axes[static_cast<std::size_t>(axis)];
 }
 
-double bounded(const Attributes& a, const char* name, Notes& notes) {
-  const double value = a.not_negative(name, 0);
-  if (value <= model::kMaxMagnitude) return value;
-  notes.warn(a.where(name), name, "is taken as 1e9, the greatest that a scene has");
-  return model::kMaxMagnitude;
-}
-
 // A joint that comes more than once counts with the sum of its coefficients, one without a coefficient not at all.
 std::vector<TendonTermSpec> read_terms(const MjcfScene& scene, const XmlElement& element) {
   std::vector<TendonTermSpec> terms;
@@ -64,7 +57,7 @@ std::vector<TendonTermSpec> read_terms(const MjcfScene& scene, const XmlElement&
 // springlength: where the spring rests, or a range in which it is slack; not given, the length in the reference
 // configuration.
 void read_spring(MjcfScene& scene, const Attributes& a, TendonSpec& tendon) {
-  tendon.stiffness = scene.settings.springs ? bounded(a, "stiffness", scene.notes) : 0;
+  tendon.stiffness = scene.settings.springs ? a.bounded("stiffness", scene.notes) : 0;
   tendon.spring_reference = reference_of(scene.spec, tendon);
   double rest[2] = {-1, -1};
   if (tendon.stiffness == 0 || !a.numbers("springlength", rest, 1)) return;
@@ -88,9 +81,9 @@ void read_fixed(MjcfScene& scene, const XmlElement& element, const Attributes& a
     return;
   }
   read_spring(scene, a, tendon);
-  tendon.damping = scene.settings.dampers ? bounded(a, "damping", scene.notes) : 0;
-  tendon.friction_loss = scene.settings.dry_friction ? bounded(a, "frictionloss", scene.notes) : 0;
-  tendon.armature = bounded(a, "armature", scene.notes);
+  tendon.damping = scene.settings.dampers ? a.bounded("damping", scene.notes) : 0;
+  tendon.friction_loss = scene.settings.dry_friction ? a.bounded("frictionloss", scene.notes) : 0;
+  tendon.armature = a.bounded("armature", scene.notes);
   if (a.number("springyield", 0) != 0) {
     scene.notes.unsupported(a.where("springyield"), "springyield", "springs do not yield");
   }

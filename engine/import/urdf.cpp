@@ -1,15 +1,13 @@
 #include "engine/import/urdf.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <new>
 #include <utility>
 
+#include "engine/import/import_frame.hpp"
 #include "engine/import/mjcf_schema.hpp"
 #include "engine/import/urdf_elements.hpp"
 #include "engine/import/urdf_scene.hpp"
-#include "engine/model/merge_welds.hpp"
 
 namespace axion::import {
 namespace {
@@ -19,28 +17,13 @@ constexpr std::string_view kGazeboMotion =
     "mu1 mu2 kp kd minDepth maxVel maxContacts selfCollide gravity turnGravityOff implicitSpringDamper springStiffness "
     "springReference dampingFactor fudgeFactor stopCfm stopErp plugin";
 
-// The element that a path like "bodies[3].mass" came from; nullptr where there is none.
-const XmlElement* element_of(const UrdfScene& scene, const std::string& path) {
-  const std::size_t open = path.find('[');
-  if (open == std::string::npos) return nullptr;
-  std::size_t index = 0;
-  std::from_chars(path.data() + open + 1, path.data() + path.size(), index);
-  const std::string list = path.substr(0, open);
+// The element that an entry of a list of the scene came from; nullptr where there is none.
+const XmlElement* element_of(const UrdfScene& scene, std::string_view list, std::size_t index) {
   const std::vector<const XmlElement*>& elements = list == "shapes"   ? scene.shape_elements
                                                    : list == "joints" ? scene.joint_elements
                                                                       : scene.body_elements;
   const bool known = list == "shapes" || list == "joints" || list == "bodies";
   return known && index < elements.size() ? elements[index] : nullptr;
-}
-
-// The last gate: what the readers let through must be a scene that compiles.
-void check_scene(const UrdfScene& scene) {
-  const Result<model::WeldedScene> welded = model::merge_welds(scene.spec);
-  if (welded.ok()) return;
-  const Error& error = welded.error();
-  const XmlElement* element = element_of(scene, error.field);
-  if (element == nullptr) throw ImportFailure{error};
-  throw ImportFailure{{error.code, element->tag, describe(*element) + ": " + error.message}};
 }
 
 // <mujoco><compiler/><option/></mujoco>: what MuJoCo reads in a URDF document. Angles are radians whatever it says.
@@ -122,15 +105,11 @@ ImportedScene import_tree(const XmlElement& robot, const ImportOptions& options,
                   {},
                   {},
                   {}};
-  const XmlAttribute* name = robot.find("name");
-  scene.spec.name = name == nullptr ? "" : name->value;
-  scene.spec.gravity = model::to_spec(scene.settings.gravity);
-  scene.spec.timestep = scene.settings.timestep;
-  scene.spec.filter_parent_child = scene.settings.filter_parent;
+  start_spec(robot, "name", scene.settings, scene.spec);
   read_urdf_links(scene);
   if (urdf.ground) add_ground(scene);
   read_urdf_joints(scene);
-  check_scene(scene);
+  check_spec(scene.spec, [&](std::string_view list, std::size_t index) { return element_of(scene, list, index); });
   return {std::move(scene.spec), notes.take()};
 }
 
@@ -139,15 +118,11 @@ ImportedScene import_tree(const XmlElement& robot, const ImportOptions& options,
 Result<ImportedScene> import_urdf(std::string_view xml, const ImportOptions& options, const UrdfOptions& urdf) {
   // Some programs end their files with the NUL of a string.
   while (!xml.empty() && xml.back() == '\0') xml.remove_suffix(1);
-  try {
+  return without_failures([&]() -> Result<ImportedScene> {
     const Result<XmlElement> root = read_xml_alone(xml);
     if (!root.ok()) return root.error();
     return import_tree(root.value(), options, urdf);
-  } catch (const ImportFailure& failure) {
-    return failure.error;
-  } catch (const std::bad_alloc&) {
-    return Error{ErrorCode::kResourceExhausted, "xml", "There is not enough memory to read the document."};
-  }
+  });
 }
 
 }  // namespace axion::import

@@ -47,7 +47,6 @@ class JointReader {
   void read_mimic(const UrdfJoint& joint);
   void read_mimics();
   void place_mimics();
-  double bounded(const XmlElement& element, const char* attribute) const;
   void add_motors(const UrdfJoint& joint, int index);
   void keep_held_neighbours_apart();
 
@@ -67,14 +66,6 @@ void JointReader::add_root(int index, const UrdfLink& link) {
   s_.joint_elements.push_back(link.element);
 }
 
-// A number that is not negative and, as what is beyond it would not move otherwise, at most the greatest of a scene.
-double JointReader::bounded(const XmlElement& element, const char* attribute) const {
-  const double value = Attributes(element).not_negative(attribute, 0);
-  if (value <= model::kMaxMagnitude) return value;
-  s_.notes.warn(element, attribute, "is taken as the greatest of a scene, 1e9");
-  return model::kMaxMagnitude;
-}
-
 AxisSpec JointReader::read_axis(const UrdfJoint& joint, AxisKind kind) const {
   AxisSpec axis;
   axis.name = joint.name;
@@ -82,10 +73,7 @@ AxisSpec JointReader::read_axis(const UrdfJoint& joint, AxisKind kind) const {
   math::Vec3<double> direction{1, 0, 0};
   if (const XmlElement* element = find_child(*joint.element, "axis")) {
     note_unknown(*element, "xyz", "", s_.notes);
-    direction = Attributes(*element).vec3("xyz", direction);
-    const double length = math::norm(direction);
-    if (!(length > 1e-6 && length < 1e100)) refuse(*element, "xyz", "must have a length that is neither zero nor huge");
-    direction = (1 / length) * direction;
+    direction = Attributes(*element).direction("xyz", direction);
   }
   axis.axis = model::to_spec(direction);
   return axis;
@@ -155,8 +143,9 @@ void JointReader::read_dynamics(const UrdfJoint& joint, JointSpec& spec) const {
   const XmlElement* dynamics = find_child(*joint.element, "dynamics");
   if (dynamics == nullptr) return;
   note_unknown(*dynamics, "damping friction", "", s_.notes);
-  const double damping = s_.settings.dampers ? bounded(*dynamics, "damping") : 0;
-  const double friction = s_.settings.dry_friction ? bounded(*dynamics, "friction") : 0;
+  const Attributes given(*dynamics);
+  const double damping = s_.settings.dampers ? given.bounded("damping", s_.notes) : 0;
+  const double friction = s_.settings.dry_friction ? given.bounded("friction", s_.notes) : 0;
   for (AxisSpec& axis : spec.axes) {
     axis.damping = damping;
     axis.friction_loss = friction;

@@ -9,9 +9,10 @@
 #include "engine/model/compile_contacts.hpp"
 #include "engine/model/compile_hulls.hpp"
 #include "engine/model/compile_tendons.hpp"
+#include "engine/model/fluid_box.hpp"
 #include "engine/model/lent_inertia.hpp"
 #include "engine/model/loop_joints.hpp"
-#include "engine/model/principal_axes.hpp"
+#include "engine/model/principal_frame.hpp"
 
 namespace axion::model {
 namespace {
@@ -22,29 +23,6 @@ using Mat = math::Mat3<double>;
 
 Vec to_vec(const Vec3d& a) { return {a[0], a[1], a[2]}; }
 Quat to_unit_quat(const Quatd& a) { return math::normalized(Quat{a[0], a[1], a[2], a[3]}); }
-
-// Pose of a principal frame: p, q as in p_WC, q_WC.
-struct Frame {
-  Vec p;
-  Quat q;
-};
-
-Frame compose(const Frame& A, const Frame& B) { return {A.p + math::rotate(A.q, B.p), A.q * B.q}; }
-
-// Principal frame of a body in its body frame. Inertia that is diagonal to rounding keeps the body's axes.
-Frame principal_frame(const BodySpec& body, Vec& moments) {
-  const auto& I = body.I_Bcm;
-  Mat A{{{I[0], I[3], I[4]}, {I[3], I[1], I[5]}, {I[4], I[5], I[2]}}};
-  const double noise = 1e-12 * (I[0] + I[1] + I[2]);
-  for (int i = 0; i < 3; ++i) {
-    for (int j = 0; j < 3; ++j) {
-      if (i != j && std::abs(A(i, j)) < noise) A(i, j) = 0;
-    }
-  }
-  Mat V;
-  symmetric_eigen(A, V, moments);
-  return {to_vec(body.p_BoBcm), to_quat(V)};
-}
 
 class Compiler {
  public:
@@ -115,7 +93,7 @@ class Compiler {
     }
   }
 
-  // Gravity compensation and the drag of free joints, where there is any.
+  // Gravity compensation, the drag of free joints and of a fluid, where there is any.
   void add_body_forces() {
     std::vector<BodyForceData<double>> forces(arrays().bodies.size());
     bool any = false;
@@ -131,7 +109,24 @@ class Compiler {
       forces[b].drag = joint.free_damping, any = true;
       forces[b].p_drag = math::rotate_inverse(model_.q_BC[b], -1.0 * model_.p_BC[b]);
     }
+    add_fluid_boxes(forces, any);
     if (any) arrays().body_forces = std::move(forces);
+  }
+
+  // Of each body those of the parts that are welded to it, in their order.
+  void add_fluid_boxes(std::vector<BodyForceData<double>>& forces, bool& any) {
+    std::vector<std::vector<FluidBoxData<double>>> boxes(forces.size());
+    for (const FluidPart& part : model_.welded.fluid_parts) {
+      const int b = internal(part.body);
+      boxes[b].push_back(fluid_box(scene().medium, part.mass, {model_.p_BC[b], model_.q_BC[b]}));
+    }
+    for (std::size_t b = 0; b < forces.size(); ++b) {
+      forces[b].fluid_box_start = static_cast<int>(arrays().fluid_boxes.size());
+      forces[b].fluid_box_count = static_cast<int>(boxes[b].size());
+      arrays().fluid_boxes.insert(arrays().fluid_boxes.end(), boxes[b].begin(), boxes[b].end());
+      any = any || !boxes[b].empty();
+    }
+    arrays().wind = to_vec(scene().medium.wind);
   }
 
   // Rows in the order of the children, so that a node of the factorisation finds its rows together.

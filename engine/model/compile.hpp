@@ -23,6 +23,8 @@ template <typename Real>
 struct ModelArrays {
   std::vector<BodyData<Real>> bodies;
   std::vector<BodyForceData<Real>> body_forces;  // empty, or one a body
+  std::vector<FluidBoxData<Real>> fluid_boxes;   // sorted by body
+  math::Vec3<Real> wind{};
   std::vector<int> child_joints;
   std::vector<int> body_loops;
   std::vector<JointData<Real>> joints;

@@ -93,6 +93,7 @@ ModelView<Real> ModelArrays<Real>::view() const {
   m.axis_term_start = axis_term_start.data(), m.axis_terms = axis_terms.data();
   m.gravity = gravity;
   m.body_force_count = static_cast<int>(body_forces.size()), m.body_forces = body_forces.data();
+  m.fluid_boxes = fluid_boxes.empty() ? nullptr : fluid_boxes.data(), m.wind = wind;
   m.bodies = bodies.data(), m.child_joints = child_joints.data(), m.body_loops = body_loops.data();
   m.joints = joints.data();
   m.axes = axes.data(), m.actuators = actuators.data(), m.lock_joint = lock_joint.data(),

@@ -13,7 +13,13 @@ BodyData<float> convert(const BodyData<double>& a) {
 }
 
 BodyForceData<float> convert(const BodyForceData<double>& a) {
-  return {float(a.lift_mass), cast<float>(a.lift_moment), float(a.drag), cast<float>(a.p_drag)};
+  return {float(a.lift_mass),    cast<float>(a.lift_moment), float(a.drag),
+          cast<float>(a.p_drag), a.fluid_box_start,          a.fluid_box_count};
+}
+
+FluidBoxData<float> convert(const FluidBoxData<double>& a) {
+  return {cast<float>(a.p_CF),         cast<float>(a.q_CF),   cast<float>(a.drag),
+          cast<float>(a.angular_drag), float(a.viscous_drag), float(a.viscous_angular_drag)};
 }
 
 JointData<float> convert(const JointData<double>& a) {
@@ -104,7 +110,8 @@ auto convert_all(const std::vector<T>& from) {
 
 ModelArrays<float> to_float(const ModelArrays<double>& a) {
   ModelArrays<float> b;
-  b.body_forces = convert_all(a.body_forces);
+  b.body_forces = convert_all(a.body_forces), b.fluid_boxes = convert_all(a.fluid_boxes);
+  b.wind = cast<float>(a.wind);
   b.bodies = convert_all(a.bodies), b.child_joints = a.child_joints, b.joints = convert_all(a.joints);
   b.axes = convert_all(a.axes), b.actuators = convert_all(a.actuators), b.lock_joint = a.lock_joint;
   b.limit_axis = a.limit_axis, b.efforts = convert_all(a.efforts), b.body_loops = a.body_loops;

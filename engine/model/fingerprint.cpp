@@ -80,7 +80,7 @@ void add(Hash& hash, const ActuatorSpec& actuator) {
   add_all(hash, kind, joint, axis, gear, kp, kd, control_limited, effort_limited);
   add_unusual(hash, 4, control_gain, 1.0);
   add_unusual(hash, 5, control_offset, 0.0);
-  add_unusual(hash, 6, tendon, -1.0);
+  add_unusual(hash, 11, tendon, -1.0);
   if (control_limited) add_all(hash, control_lower, control_upper);
   if (effort_limited) add_all(hash, effort_lower, effort_upper);
 }
@@ -151,7 +151,7 @@ void add_meshes(Hash& hash, const SceneSpec& scene) {
 
 Fingerprint fingerprint(const SceneSpec& scene) {
   const auto& [name, gravity, timestep, filter_parent_child, bodies, joints, shapes, meshes, actuators, excludes,
-               keyframes, contact_pairs, tendons, equalities] = scene;
+               keyframes, contact_pairs, medium, tendons, equalities] = scene;
   Hash hash;
   add_all(hash, gravity, filter_parent_child);
   add_specs(hash, bodies);
@@ -161,8 +161,11 @@ Fingerprint fingerprint(const SceneSpec& scene) {
   add_specs(hash, excludes);
   add_meshes(hash, scene);
   if (!contact_pairs.empty()) add_specs(hash, contact_pairs);
+  add_unusual(hash, 6, medium.density, 0.0);
+  add_unusual(hash, 7, medium.viscosity, 0.0);
+  if (medium.wind != Vec3d{}) add_all(hash, std::uint64_t(8), medium.wind);
   if (!tendons.empty() || !equalities.empty()) {
-    hash.add(std::uint64_t(7));
+    hash.add(std::uint64_t(10));
     add_specs(hash, tendons), add_specs(hash, equalities);
   }
   return hash.values();

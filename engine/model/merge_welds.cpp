@@ -26,6 +26,7 @@ class Merger {
   void find_parts();
   Status bodies();
   void add_lifts();
+  void add_fluid_parts();
   void joints();
   JointSpec moved_loop_joint(const JointSpec& joint) const;
   void contents();
@@ -113,6 +114,16 @@ void Merger::add_lifts() {
     lift.mass += held;
     lift.moment = to_spec(to_vec3(lift.moment) + held * part.p_cm);
   }
+}
+
+void Merger::add_fluid_parts() {
+  if (in_.medium.density == 0 && in_.medium.viscosity == 0) return;
+  for (std::size_t b = 0; b < in_.bodies.size(); ++b) {
+    if (out_.body_map[b] != kWorldBody && in_.bodies[b].mass > 0)
+      out_.fluid_parts.push_back({out_.body_map[b], mass_of(b)});
+  }
+  std::stable_sort(out_.fluid_parts.begin(), out_.fluid_parts.end(),
+                   [](const FluidPart& a, const FluidPart& b) { return a.body < b.body; });
 }
 
 // Anchors and axes of a joint of the tree are in the frame of its child, which is a root and keeps its frame.
@@ -221,11 +232,13 @@ void Merger::keyframes() {
 Result<WeldedScene> Merger::run() {
   out_.scene.name = in_.name;
   out_.scene.gravity = in_.gravity;
+  out_.scene.medium = in_.medium;
   out_.scene.timestep = in_.timestep;
   out_.scene.filter_parent_child = in_.filter_parent_child;
   find_parts();
   if (Status status = bodies(); !status.ok()) return status.error();
   add_lifts();
+  add_fluid_parts();
   joints();
   contents();
   keyframes();

@@ -20,6 +20,7 @@
 
 #include "engine/base/result.hpp"
 #include "engine/model/scene_spec.hpp"
+#include "engine/model/spec_math.hpp"
 
 namespace axion::model {
 
@@ -35,13 +36,20 @@ struct Lift {
   Vec3d moment{};   // mass times its centre, kg m, frame of the body
 };
 
+// A body of the input that a fluid resists, with its own mass, as part of what it has become part of.
+struct FluidPart {
+  int body = 0;         // of WeldedScene::scene
+  MassProperties mass;  // frame of that body; the inertia about the part's centre
+};
+
 struct WeldedScene {
-  SceneSpec scene;                // without welds; fixed joints that close loops or are compliant remain
-  std::vector<Weld> welds;        // in the order of the bodies that were welded
-  std::vector<int> body_map;      // [body of the input] -> body of `scene`, or kWorldBody
-  std::vector<bool> closes_loop;  // [joint of `scene`] whether it closed a loop in the input
-  std::vector<int> shape_part;    // [shape] the body of the input that it was given on, or kWorldBody
-  std::vector<Lift> lifts;        // [body of `scene`]
+  SceneSpec scene;                     // without welds; fixed joints that close loops or are compliant remain
+  std::vector<Weld> welds;             // in the order of the bodies that were welded
+  std::vector<int> body_map;           // [body of the input] -> body of `scene`, or kWorldBody
+  std::vector<bool> closes_loop;       // [joint of `scene`] whether it closed a loop in the input
+  std::vector<int> shape_part;         // [shape] the body of the input that it was given on, or kWorldBody
+  std::vector<Lift> lifts;             // [body of `scene`]
+  std::vector<FluidPart> fluid_parts;  // sorted by body; empty without a fluid
   std::vector<ContactExcludeSpec> part_excludes;  // the exclusions, of bodies of the input
 };
 

@@ -28,10 +28,22 @@ struct BodyData {
 // What acts on a body besides its weight: constraints/body_forces.hpp. In its principal frame, from its centre of mass.
 template <typename Real>
 struct BodyForceData {
-  Real lift_mass = 0;              // kg whose weight gravity compensation holds up
-  math::Vec3<Real> lift_moment{};  // kg m, that mass times its centre
-  Real drag = 0;                   // N s/m and N m s, of a free joint
-  math::Vec3<Real> p_drag{};       // m, where the drag's force acts
+  Real lift_mass = 0;                            // kg whose weight gravity compensation holds up
+  math::Vec3<Real> lift_moment{};                // kg m, that mass times its centre
+  Real drag = 0;                                 // N s/m and N m s, of a free joint
+  math::Vec3<Real> p_drag{};                     // m, where the drag's force acts
+  int fluid_box_start = 0, fluid_box_count = 0;  // range in ModelView::fluid_boxes
+};
+
+// A box that a fluid resists, part of a body: constraints/fluid_forces.hpp. Its frame F is in the body's principal one.
+template <typename Real>
+struct FluidBoxData {
+  math::Vec3<Real> p_CF;
+  math::Quat<Real> q_CF;
+  math::Vec3<Real> drag;          // N s^2/m^2, along each axis of F
+  math::Vec3<Real> angular_drag;  // N m s^2, about each axis of F
+  Real viscous_drag;              // N s/m
+  Real viscous_angular_drag;      // N m s
 };
 
 // A chain of slides, then hinges, between two bodies; or a ball; or neither, fixed. Equations:
@@ -171,6 +183,8 @@ struct ModelView {
   math::Vec3<Real> gravity;
   const BodyData<Real>* bodies;
   const BodyForceData<Real>* body_forces;  // [body_force_count]
+  const FluidBoxData<Real>* fluid_boxes;   // sorted by body; null where no fluid acts
+  math::Vec3<Real> wind;                   // m/s, of the fluid
   const int* child_joints;
   const int* body_loops;  // loop joints of each body: j where it is the child, ~j where the parent
   const JointData<Real>* joints;

@@ -207,6 +207,14 @@ struct KeyframeSpec {
   std::vector<double> joint_velocity;  // free 6, ball 3, axis 1; empty means zero
 };
 
+// A fluid that fills the space. It acts on each body as on the box of uniform density that has the body's mass and
+// inertia (constraints/fluid_forces.hpp).
+struct MediumSpec {
+  double density = 0.0;    // kg/m^3, at least 0; air 1.2, water 1000
+  double viscosity = 0.0;  // Pa s, at least 0; air 1.8e-5, water 9e-4
+  Vec3d wind{0, 0, 0};     // m/s, velocity of the fluid
+};
+
 struct SceneSpec {
   std::string name;
   Vec3d gravity{0, 0, -9.81};       // m/s^2
@@ -220,6 +228,7 @@ struct SceneSpec {
   std::vector<ContactExcludeSpec> excludes;
   std::vector<KeyframeSpec> keyframes;
   std::vector<ContactPairSpec> contact_pairs;
+  MediumSpec medium;
   std::vector<TendonSpec> tendons;
   std::vector<EqualitySpec> equalities;
 };

@@ -113,6 +113,9 @@ void SceneChecker::world() {
   if (ok() && !(scene_.timestep > 0 && scene_.timestep <= 1)) {
     fail("", "timestep", "must be above 0 and at most 1 s; it is " + to_text(scene_.timestep));
   }
+  at_least("medium", "density", scene_.medium.density, 0);
+  at_least("medium", "viscosity", scene_.medium.viscosity, 0);
+  reals("medium", "wind", scene_.medium.wind);
 }
 
 void SceneChecker::bodies() {

@@ -5,6 +5,7 @@
 // Cost: linear in bodies and rows; contacts are matched by bisection.
 #pragma once
 
+#include "engine/model/contact_gap.hpp"
 #include "engine/model/find_contact.hpp"
 #include "engine/newton/newton_scratch.hpp"
 #include "engine/newton/parameters.hpp"
@@ -36,13 +37,6 @@ AXION_HD inline void warm_start(const Team& team, const Problem<Real>& p) {
   match_impulses(team, p, w.warm, p.s.warm_start ? w.warm_count[0] : 0);
 }
 
-// The gap of contact i after a step at velocities (v, omega), m.
-template <typename Real>
-AXION_HD inline Real gap_at(const Problem<Real>& p, int i, const math::Vec3<Real>* v, const math::Vec3<Real>* omega) {
-  const model::Contact<Real>& c = p.w.contacts[i];
-  return c.gap + p.s.dt * constraints::row_velocity(p.w.row[p.contact_base() + 3 * i], c.body_a, c.body_b, v, omega);
-}
-
 // u⁰ = u⁻: with the matched impulses it satisfies the contacts' laws nearly as it did at the end of the last step,
 // while ũ breaks them all, even where its largest residual is lower. Where it would run bodies into each other they are
 // going to be stopped, in part: half of it then is nearer to what becomes of them, so that Newton linearises at less of
@@ -52,7 +46,8 @@ AXION_HD inline void start_at_last(const Team& team, const Problem<Real>& p) {
   const auto& w = p.w;
   warm_start(team, p);
   copy_iterate(team, p, w.v_plus, w.omega_plus, w.lambda, w.v, w.omega, w.lambda);
-  const Real depth = team.template max<Real>(p.contact_count, [&](int i) { return -gap_at(p, i, w.v, w.omega); });
+  const Real depth = team.template max<Real>(
+      p.contact_count, [&](int i) { return -model::gap_after(w.contacts[i], w.v, w.omega, p.s.dt); });
   if (!(depth > Real(AttemptParameters::kImpactDepth) * p.s.contact_margin)) return;
   team.for_each(p.m.body_count,
                 [&](int b) { w.v_plus[b] = Real(0.5) * w.v[b], w.omega_plus[b] = Real(0.5) * w.omega[b]; });

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/lanes/number.hpp"
+#include "engine/model/body_joints.hpp"
 #include "engine/problem/problem.hpp"
 
 namespace axion::solver {
@@ -58,18 +59,6 @@ AXION_HD inline void add_contact_impulses(const Problem<Real>& p, int b, const R
   }
 }
 
-// Calls f(joint, whether b is its child) with all joints of body b in order.
-template <typename Real, typename F>
-AXION_HD inline void for_each_joint(const Problem<Real>& p, int b, F&& f) {
-  const model::BodyData<Real>& body = p.m.bodies[b];
-  if (body.joint >= 0) f(body.joint, true);
-  for (int k = 0; k < body.child_joint_count; ++k) f(p.m.child_joints[body.child_joint_start + k], false);
-  for (int k = body.loop_start; k < body.loop_start + body.loop_count; ++k) {
-    const int loop = p.m.body_loops[k];
-    f(loop >= 0 ? loop : ~loop, loop >= 0);
-  }
-}
-
 // Calls f(row, sign) for the limit and the efforts of an axis; sign is that of their J beside the axis row's.
 template <typename Real, typename F>
 AXION_HD inline void for_each_row_of_axis(const Problem<Real>& p, int axis, F&& f) {
@@ -91,7 +80,7 @@ AXION_HD_RARE Real impulse_along(const Problem<Real>& p, int t, const Real* lamb
 // Adds to an impulse on body b that of all tendons, impulse(t) along tendon t, in the order of its joints' axes.
 template <typename Real, typename F>
 AXION_HD_RARE void add_tendon_impulses(const Problem<Real>& p, int b, F&& impulse, Impulse<Real>& sum) {
-  for_each_joint(p, b, [&](int j, bool on_child) {
+  model::for_each_joint<Real>(p.m, b, [&](int j, bool on_child) {
     const int first = p.m.joints[j].axis_start, last = first + p.m.joints[j].axis_count;
     for (int k = p.m.axis_term_start[first]; k < p.m.axis_term_start[last]; ++k) {
       const int term = p.m.axis_terms[k];
@@ -105,7 +94,8 @@ template <typename Real>
 AXION_HD_CALL Impulse<Real> gather_impulse(const Problem<Real>& p, int b, const model::Row<Real>* lock_rows,
                                            const Real* lambda) {
   Impulse<Real> sum;
-  for_each_joint(p, b, [&](int j, bool on_child) { add_joint_impulse(p, j, on_child, lock_rows, lambda, sum); });
+  model::for_each_joint<Real>(p.m, b,
+                              [&](int j, bool on_child) { add_joint_impulse(p, j, on_child, lock_rows, lambda, sum); });
   if (p.m.tendon_count > 0)
     add_tendon_impulses(
         p, b, [&](int t) { return impulse_along(p, t, lambda); }, sum);

@@ -201,7 +201,7 @@ AXION_HD_CALL void evaluate_contact(const Problem<Real>& p, int i) {
 template <typename Real>
 AXION_HD_CALL Real moment_rounding(const Problem<Real>& p, int b) {
   math::Vec3<Real> sum{};
-  for_each_joint(p, b, [&](int j, bool on_child) {
+  model::for_each_joint<Real>(p.m, b, [&](int j, bool on_child) {
     const model::JointData<Real>& joint = p.m.joints[j];
     math::Vec3<Real> arm = math::rotate(p.w.q_plus[joint.child], joint.p_CA);
     if (!on_child) arm += p.w.x_plus[joint.child] - p.w.x_plus[joint.parent];

@@ -1,8 +1,8 @@
 // Links: what a factorisation of Scope::kTree (tree_nodes.hpp) leaves out, loop joints and some of the contacts between
 // moving bodies. Six slots each.
 //
-// A loop joint is a link whose slots are its multipliers; a tendon and an equality are links of one. Contacts between the same two bodies that follow each other
-// are one link, whose slots are the wrench y = Σ J_aᵀ λ that they give to body a, about its centre: their four or eight
+// A loop joint is a link whose slots are its multipliers; a tendon and an equality are links of one. Contacts between
+// the same two bodies that follow each other are one link, whose slots are the wrench y = Σ J_aᵀ λ that they give to body a, about its centre: their four or eight
 // points determine no more than that, and without the redundancy the iteration on links is well conditioned. A contact
 // is linearised as Δλ = −(e + G J Δu); both bodies meet at its point, so J Δu = J_a w with the twist
 //   w = Δu_a − T Δu_b,  T Δu_b = (Δv_b + Δω_b × d, Δω_b),  d = x_a − x_b
@@ -75,14 +75,12 @@ AXION_HD_CALL void assemble_links(const Team& team, const Problem<Real>& p) {
 template <typename Real>
 AXION_HD_CALL Impulse<Real> gather_links(const Problem<Real>& p, int b, const Real* y) {
   Impulse<Real> sum;
-  const model::BodyData<Real>& body = p.m.bodies[b];
-  for (int k = body.loop_start; k < body.loop_start + body.loop_count; ++k) {
-    const int loop = p.m.body_loops[k], j = loop >= 0 ? loop : ~loop;
+  model::for_each_loop_joint<Real>(p.m, b, [&](int j, bool on_child) {
     const Real* slot = y + 6 * (j - joint_of_loop(p.m, 0));
     for (int i = 0; i < joint_row_count(p.m, j); ++i) {
-      sum.add(impulse_row(p, node_row(p, p.m.joints[j], i)), slot[i], loop >= 0);
+      sum.add(impulse_row(p, node_row(p, p.m.joints[j], i)), slot[i], on_child);
     }
-  }
+  });
   if (p.m.tendon_count > 0) {
     add_tendon_impulses(
         p, b, [&](int t) { return acts_on_node(p, t) ? y[6 * (p.m.loop_count + t)] : Real(0); }, sum);

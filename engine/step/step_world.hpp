@@ -143,7 +143,7 @@ AXION_HD_CALL void accept(const Team& team, const solver::Problem<Real>& p) {
   const auto& w = p.w;
   team.for_each(p.contact_count, [&](int i) {
     const int row = p.contact_base() + 3 * i;
-    w.contact_gap[i] = solver::gap_at(p, i, w.v_plus, w.omega_plus);
+    w.contact_gap[i] = model::gap_after(w.contacts[i], w.v_plus, w.omega_plus, p.s.dt);
     for (int k = 0; k < 3; ++k) w.lambda_contact[3 * i + k] = w.lambda[row + k];
     w.warm[i] = solver::kept_contact(p, i, constraints::impact_speed(p.m, w, p.s, i));
   });

@@ -38,8 +38,7 @@ AXION_HD inline void release_row(const solver::Problem<Real>& p, int row) {
   p.w.compliance[row] = Real(solver::kReleaseGain) * p.w.row_scale[row];
 }
 
-// Limit and efforts of an axis. A limit that pushes keeps the rate of its axis. Where a tendon has no row of its own its
-// rows are those of its terms.
+// Limit and efforts of an axis. A limit that pushes keeps the rate of its axis.
 template <typename Real>
 AXION_HD_CALL void owe_condensed(const solver::Problem<Real>& p, int i) {
   const auto& w = p.w;
@@ -86,8 +85,7 @@ template <typename Real>
 AXION_HD_CALL solver::Impulse<Real> owed_impulse(const solver::Problem<Real>& p, int b) {
   const auto& w = p.w;
   solver::Impulse<Real> sum;
-  const model::BodyData<Real>& body = p.m.bodies[b];
-  const auto add_joint = [&](int j, bool on_child) {
+  model::for_each_joint<Real>(p.m, b, [&](int j, bool on_child) {
     const model::JointData<Real>& joint = p.m.joints[j];
     for (int i = joint.axis_start; i < joint.axis_start + joint.axis_count; ++i) {
       sum.add(w.row_start[p.axis_base() + i], w.axis_impulse[i], on_child);
@@ -97,13 +95,7 @@ AXION_HD_CALL solver::Impulse<Real> owed_impulse(const solver::Problem<Real>& p,
     const int locks = joint.translation_lock_count + joint.rotation_lock_count;
     for (int i = joint.lock_start; i < joint.lock_start + locks; ++i)
       sum.add(w.row_start[i], share * w.lambda_joint[i], on_child);
-  };
-  if (body.joint >= 0) add_joint(body.joint, true);
-  for (int k = 0; k < body.child_joint_count; ++k) add_joint(p.m.child_joints[body.child_joint_start + k], false);
-  for (int k = body.loop_start; k < body.loop_start + body.loop_count; ++k) {
-    const int loop = p.m.body_loops[k];
-    add_joint(loop >= 0 ? loop : ~loop, loop >= 0);
-  }
+  });
   if (p.m.tendon_count > p.m.tendon_axis_count) {
     solver::add_tendon_impulses(
         p, b, [&](int t) { return owed_by_equality(p, t); }, sum);
@@ -130,6 +122,11 @@ AXION_HD_CALL void owe_forces(const Team& team, const solver::Problem<Real>& p) 
     w.v_plus[b] =
         w.v[b] + h * p.m.gravity + (Real(1) / constraints::body_mass(p.m, w, b)) * (sum.linear + h * w.force_before[b]);
     w.omega_plus[b] = w.omega[b] + w.I_inverse[b] * (sum.angular + h * w.torque_before[b]);
+    if (p.m.fluid_boxes != nullptr) {
+      const auto fluid = constraints::fluid_impulse_on(p.m, w, b, h, w.v_plus[b], w.omega_plus[b]);
+      w.v_plus[b] += (Real(1) / constraints::body_mass(p.m, w, b)) * fluid.linear;
+      w.omega_plus[b] += w.I_inverse[b] * fluid.angular;
+    }
     w.g_linear[b] = w.g_angular[b] = math::Vec3<Real>{};
     w.K_geometric[b] = {};
     w.rotation_derivative[b] = math::Mat3<Real>::identity();

@@ -156,6 +156,10 @@ AXION_HD_CALL void set_body(const solver::Problem<Real>& p, int b) {
     solver::add_product<Team, 3>(w.row + row, G, on_a, on_a, body.at, TreeBody<Real>::kWidth);
   }
   if (p.m.body_force_count > 0) constraints::add_body_forces(p.m, w, b, h, sum.linear, sum.angular);
+  if (p.m.fluid_boxes != nullptr) {
+    const auto fluid = constraints::fluid_impulse_on(p.m, w, b, h, w.v[b] + h * p.m.gravity, w.omega[b]);
+    sum.linear += fluid.linear, sum.angular += fluid.angular;
+  }
   store_pair(body.row(6), sum.linear + h * (mass * p.m.gravity + w.force_before[b]),
              sum.angular + h * w.torque_before[b]);
 }

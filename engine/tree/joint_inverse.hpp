@@ -292,12 +292,9 @@ AXION_HD_RARE Real swept_impulse_along(const Problem<Real>& p, int t, const Real
 template <typename Real>
 AXION_HD_CALL Impulse<Real> gather_swept_impulse(const Problem<Real>& p, int b, const Real* lambda) {
   Impulse<Real> sum;
-  const model::BodyData<Real>& body = p.m.bodies[b];
-  const auto add_joint = [&](int j, bool on_child) {
+  model::for_each_tree_joint<Real>(p.m, b, [&](int j, bool on_child) {
     for_each_condensed_row(p, p.m.joints[j], [&](int row) { sum.add(p.w.row[row], lambda[row], on_child); });
-  };
-  if (body.joint >= 0) add_joint(body.joint, true);
-  for (int k = 0; k < body.child_joint_count; ++k) add_joint(p.m.child_joints[body.child_joint_start + k], false);
+  });
   if (p.m.tendon_axis_count > 0) {
     add_tendon_impulses(
         p, b, [&](int t) { return swept_impulse_along(p, t, lambda); }, sum);

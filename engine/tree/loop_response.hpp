@@ -1,5 +1,5 @@
-// What loop joints, tendons and equalities add to the inverse of the joint tree, so that contacts, limits and efforts of closed mechanisms can
-// be swept too.
+// What loop joints, tendons and equalities add to the inverse of the joint tree, so that contacts, limits and efforts of
+// closed mechanisms can be swept too.
 //
 // V, the tree's answer to impulses (joint_inverse.hpp), knows nothing of the joints that close loops. With their rows
 // J_l, the impulses' directions F_l and compliances C_l the whole answer is the tree's and that of the loops' own
@@ -14,6 +14,7 @@
 
 namespace axion::solver {
 
+// Whether anything is to be added.
 template <typename Real>
 AXION_HD inline bool has_loop_rows(const Problem<Real>& p) {
   return p.m.closing_count > p.m.slack_tendon_count;
@@ -194,13 +195,12 @@ AXION_HD_CALL void close_loops(const Team& team, const Problem<Real>& p) {
   team.for_each(1, [&](int) { solve_loops(loops, mu); });
   spread_impulses(team, p, [&](int b) {
     Impulse<Real> sum;
-    const model::BodyData<Real>& body = p.m.bodies[b];
-    for (int i = body.loop_start; i < body.loop_start + body.loop_count; ++i) {
-      const int loop = p.m.body_loops[i], j = loop >= 0 ? loop : ~loop, first = 6 * (j - joint_of_loop(p.m, 0));
+    model::for_each_loop_joint<Real>(p.m, b, [&](int j, bool on_child) {
+      const int first = 6 * (j - joint_of_loop(p.m, 0));
       for (int k = 0; k < joint_row_count(p.m, j); ++k) {
-        sum.add(p.w.row_force[node_row(p, p.m.joints[j], k)], mu[first + k], loop >= 0);
+        sum.add(p.w.row_force[node_row(p, p.m.joints[j], k)], mu[first + k], on_child);
       }
-    }
+    });
     if (p.m.tendon_count > 0) {
       add_tendon_impulses(
           p, b,

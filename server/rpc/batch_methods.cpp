@@ -212,7 +212,7 @@ void SimulationService::DeleteBatch(UnaryCall* call, const v1::DeleteBatchReques
 
 void SimulationService::finish_when_forgotten(UnaryCall* call, std::function<void()> forget) {
   if (parts_.checkpoints == nullptr) return call->finish(absl::OkStatus());
-  const absl::Status status = parts_.disk.submit("", [call, forget = std::move(forget)] {
+  const absl::Status status = parts_.disk.submit("", [call, forget = std::move(forget)](const absl::Status&) {
     forget();
     call->finish(absl::OkStatus());
   });

@@ -136,9 +136,10 @@ void Checkpoints::save_all(schedule::StepBatcher& batcher) {
     live.insert(batch->info.name);
     batches.push_back(batch);
   }
-  absl::Status status = save_models();  // after the batches were listed, so that none is saved without its model
+  absl::Status status = sweep(store::Kind::kBatch, live);  // what has gone makes room
+  status.Update(save_models());  // after the batches were listed, so that none is saved without its model
   for (const auto& weak : batches) {
-    if (stopping_.is_set() || !status.ok()) break;
+    if (stopping_.is_set()) break;
     std::string name;
     {
       const auto batch = weak.lock();
@@ -150,10 +151,9 @@ void Checkpoints::save_all(schedule::StepBatcher& batcher) {
     const std::shared_ptr<Reading> reading = readings_[name];
     if (reading == nullptr || !reading->done.WaitForNotificationWithTimeout(kReadPatience)) continue;
     readings_.erase(name);
-    status = write(name, *reading, false);
+    status.Update(write(name, *reading, false));  // each by itself: what fits is kept
   }
   absl::erase_if(readings_, [&](const auto& item) { return !live.contains(item.first); });
-  if (status.ok() && !stopping_.is_set()) status = sweep(store::Kind::kBatch, live);
   if (!stopping_.is_set()) report(status, absl::Now() - start);
 }
 

@@ -131,14 +131,16 @@ absl::StatusOr<std::shared_ptr<const schedule::ModelRecord>> SimulationService::
 }
 
 void SimulationService::CreateModel(UnaryCall* call, const v1::CreateModelRequest* request, v1::Model* response) {
-  const absl::Status status = parts_.compiler.submit(call->call().client, [this, call, request, response] {
-    const absl::Status gone = schedule::abandoned(call->call(), parts_.batcher.now());
-    if (!gone.ok()) return call->finish(gone);
-    schedule::MemoryHold reading = memory();
-    absl::Status made = reading.grow(reading_bytes(*request), "reading the scene");
-    if (made.ok()) made = schedule::guarded([&] { return create_model(call->tenant(), *request, *response); });
-    call->finish(made);
-  });
+  const absl::Status status =
+      parts_.compiler.submit(call->call().client, [this, call, request, response](absl::Status turn) {
+        turn.Update(schedule::abandoned(call->call(), parts_.batcher.now()));
+        if (!turn.ok()) return call->finish(turn);
+        schedule::MemoryHold reading = memory();
+        absl::Status made = reading.grow(reading_bytes(*request), "reading the scene");
+        if (made.ok()) made = schedule::guarded([&] { return create_model(call->tenant(), *request, *response); });
+        // Models that come to be after the last checkpoint are lost.
+        call->finish(parts_.compiler.gave_up() ? schedule::draining() : made);
+      });
   if (!status.ok()) call->finish(status);
 }
 

@@ -192,6 +192,9 @@ absl::StatusOr<model::SceneSpec> to_scene(const v1::SceneSpec& message) {
   if (message.has_gravity()) scene.gravity = to_vec3(message.gravity());
   if (message.has_timestep()) scene.timestep = message.timestep();
   if (message.has_filter_parent_child()) scene.filter_parent_child = message.filter_parent_child();
+  if (message.has_medium()) {
+    scene.medium = {message.medium().density(), message.medium().viscosity(), to_vec3(message.medium().wind())};
+  }
   for (const auto& body : message.bodies()) scene.bodies.push_back(to_body(body));
   for (const auto& mesh : message.meshes()) scene.meshes.push_back(to_mesh(mesh));
   absl::Status status = convert_all("scene.joints", message.joints(), scene.joints, to_joint);
@@ -217,6 +220,11 @@ v1::SceneSpec to_message(const model::SceneSpec& scene) {
   fill_vec3(scene.gravity, *message.mutable_gravity());
   message.set_timestep(scene.timestep);
   message.set_filter_parent_child(scene.filter_parent_child);
+  if (scene.medium.density != 0 || scene.medium.viscosity != 0) {
+    message.mutable_medium()->set_density(scene.medium.density);
+    message.mutable_medium()->set_viscosity(scene.medium.viscosity);
+    fill_vec3(scene.medium.wind, *message.mutable_medium()->mutable_wind());
+  }
   for (const auto& body : scene.bodies) {
     auto& out = *message.add_bodies();
     out.set_name(body.name);

@@ -111,8 +111,9 @@ void SimulationService::SaveSnapshot(UnaryCall* call, const v1::SaveSnapshotRequ
             }).IgnoreError();
             if (!read.ok()) return call->finish(read.status());
             auto saved = std::make_shared<SavedBatch>(*std::move(read));
-            const absl::Status status =
-                parts_.disk.submit(call->call().client, [this, call, request, response, model, saved] {
+            const absl::Status status = parts_.disk.submit(
+                call->call().client, [this, call, request, response, model, saved](const absl::Status& turn) {
+                  if (!turn.ok()) return call->finish(turn);
                   *saved->head.mutable_model() = to_stored(*model);
                   call->finish(schedule::guarded(
                       [&] { return keep_snapshot(call->tenant(), *request, std::move(*saved), *response); }));
@@ -183,24 +184,26 @@ absl::StatusOr<SavedBatch> SimulationService::find_snapshot(const schedule::Tena
 void SimulationService::RestoreSnapshot(UnaryCall* call, const v1::RestoreSnapshotRequest* request,
                                         v1::Batch* response) {
   // Where scenes are compiled, since one may have to be.
-  const absl::Status status = parts_.compiler.submit(call->call().client, [this, call, request, response] {
-    absl::Status gone = schedule::abandoned(call->call(), parts_.batcher.now());
-    if (!gone.ok()) return call->finish(gone);
-    absl::Status fits = call->memory().grow(4 * static_cast<std::int64_t>(request->content().size()), "the snapshot");
-    if (!fits.ok()) return call->finish(fits);
-    absl::StatusOr<SavedBatch> found = schedule::out_of_memory();
-    schedule::guarded([&] {
-      found = find_snapshot(call->tenant(), *request);
-      return absl::OkStatus();
-    }).IgnoreError();
-    if (!found.ok()) return call->finish(found.status());
-    auto saved = std::make_shared<const SavedBatch>(*std::move(found));
-    if (request->batch().empty()) {
-      restore_into_new(call, saved, request->has_content() ? "content" : "snapshot", response);
-    } else {
-      restore_into(call, saved, *request, response);
-    }
-  });
+  const absl::Status status =
+      parts_.compiler.submit(call->call().client, [this, call, request, response](absl::Status turn) {
+        turn.Update(schedule::abandoned(call->call(), parts_.batcher.now()));
+        if (!turn.ok()) return call->finish(turn);
+        absl::Status fits =
+            call->memory().grow(4 * static_cast<std::int64_t>(request->content().size()), "the snapshot");
+        if (!fits.ok()) return call->finish(fits);
+        absl::StatusOr<SavedBatch> found = schedule::out_of_memory();
+        schedule::guarded([&] {
+          found = find_snapshot(call->tenant(), *request);
+          return absl::OkStatus();
+        }).IgnoreError();
+        if (!found.ok()) return call->finish(found.status());
+        auto saved = std::make_shared<const SavedBatch>(*std::move(found));
+        if (request->batch().empty()) {
+          restore_into_new(call, saved, request->has_content() ? "content" : "snapshot", response);
+        } else {
+          restore_into(call, saved, *request, response);
+        }
+      });
   if (!status.ok()) call->finish(status);
 }
 
@@ -286,10 +289,11 @@ void SimulationService::DeleteSnapshot(UnaryCall* call, const v1::DeleteSnapshot
 
 void SimulationService::on_disk(UnaryCall* call, std::function<absl::Status()> work) {
   if (parts_.store == nullptr) return call->finish(no_store());
-  const absl::Status status = parts_.disk.submit(call->call().client, [this, call, work = std::move(work)] {
-    const absl::Status gone = schedule::abandoned(call->call(), parts_.batcher.now());
-    call->finish(gone.ok() ? schedule::guarded(work) : gone);
-  });
+  const absl::Status status =
+      parts_.disk.submit(call->call().client, [this, call, work = std::move(work)](absl::Status turn) {
+        turn.Update(schedule::abandoned(call->call(), parts_.batcher.now()));
+        call->finish(turn.ok() ? schedule::guarded(work) : turn);
+      });
   if (!status.ok()) call->finish(status);
 }
 

@@ -137,7 +137,13 @@ void StepBatcher::collect(std::vector<Job*>& ready) {
   resting_ = 0;
   absl::flat_hash_set<const BatchHandle*> blocked;  // by a step that comes before
   for (auto& job : waiting_) {
-    if (job == nullptr || blocked.contains(job->batch.get())) continue;
+    if (job == nullptr) continue;
+    if (blocked.contains(job->batch.get())) {
+      // Nobody waits for it: its place in the queue and in its tenant's share is free for others.
+      const absl::Status gone = abandoned(job->call, options_.clock());
+      if (!gone.ok()) end_job(*job, gone);
+      continue;
+    }
     if (std::holds_alternative<DeviceWork>(job->work)) {
       run_device_work(*job);
       forget(job);

@@ -14,9 +14,12 @@ Worker::Worker(std::size_t max_queue, unsigned threads) : shares_(max_queue) {
   for (unsigned i = 0; i < threads; ++i) threads_.emplace_back([this] { run(); });
 }
 
-Worker::~Worker() { drain(); }
+Worker::~Worker() {
+  drain(absl::InfiniteDuration());
+  for (std::thread& thread : threads_) thread.join();
+}
 
-absl::Status Worker::submit(const std::string& client, std::function<void()> task) {
+absl::Status Worker::submit(const std::string& client, Task task) {
   absl::MutexLock lock(&mutex_);
   if (closed_) return draining();
   if (absl::Status status = shares_.take(client, kDeviceRetryDelay); !status.ok()) return status;
@@ -24,19 +27,27 @@ absl::Status Worker::submit(const std::string& client, std::function<void()> tas
   return absl::OkStatus();
 }
 
-void Worker::drain() {
+bool Worker::drain(absl::Duration limit) {
+  std::deque<std::pair<std::string, Task>> refused;
   {
     absl::MutexLock lock(&mutex_);
     closed_ = true;
+    if (mutex_.AwaitWithTimeout(absl::Condition(this, &Worker::is_idle), limit)) return true;
+    gave_up_ = true;
+    refused.swap(tasks_);
   }
-  for (std::thread& thread : threads_) {
-    if (thread.joinable()) thread.join();
+  for (auto& [client, task] : refused) {
+    task(draining());
+    absl::MutexLock lock(&mutex_);
+    shares_.give_back(client);
   }
+  absl::MutexLock lock(&mutex_);
+  return is_idle();
 }
 
 void Worker::run() {
   while (true) {
-    std::pair<std::string, std::function<void()>> task;
+    std::pair<std::string, Task> task;
     {
       absl::MutexLock lock(&mutex_);
       mutex_.Await(absl::Condition(this, &Worker::has_news));
@@ -44,7 +55,8 @@ void Worker::run() {
       task = std::move(tasks_.front());
       tasks_.pop_front();
     }
-    task.second();
+    task.second(absl::OkStatus());
+    task.second = nullptr;  // with what it holds
     absl::MutexLock lock(&mutex_);
     shares_.give_back(task.first);
   }

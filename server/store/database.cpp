@@ -1,14 +1,15 @@
 #include "server/store/database.hpp"
 
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <utility>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 
 namespace axion::server::store {
@@ -20,6 +21,7 @@ constexpr const char* kSettings =
     "PRAGMA journal_mode=WAL;"
     "PRAGMA synchronous=FULL;"
     "PRAGMA foreign_keys=ON;"
+    "PRAGMA secure_delete=FAST;"  // a deletion that overwrites all wants as much of the disk as it frees
     "PRAGMA journal_size_limit=16777216;"
     "PRAGMA cache_size=-4096;"
     "PRAGMA temp_store=MEMORY;";
@@ -35,6 +37,14 @@ bool may_not_grow(sqlite3* connection) {
   return path != nullptr && statvfs(path, &disk) == 0 &&
          static_cast<std::uint64_t>(disk.f_bavail) * disk.f_frsize < kLittle;
 }
+
+// Frames after which the log is moved into the file, as SQLite does by itself.
+constexpr int kLogFrames = 1000;
+constexpr std::int64_t kLogHeader = 32, kFrameHeader = 24;  // bytes, of SQLite's file format
+// Left on the disk for what is small: settings, and deletions, which make room.
+constexpr std::uint64_t kReserve = 1 << 20;
+// Less than this is little: as much as the log may hold before it is moved, in the log and in the file.
+constexpr std::uint64_t kTight = 8 << 20;
 
 absl::Status status_of(sqlite3* connection, int result) {
   const int primary = result & 0xFF;
@@ -64,7 +74,88 @@ absl::StatusOr<Database> Database::open(const std::string& path) {
   if (result != SQLITE_OK)
     return connection == nullptr ? absl::InternalError("out of memory") : status_of(connection, result);
   if (absl::Status status = database.run(kSettings); !status.ok()) return status;
+  database.watch_log();
   return database;
+}
+
+int Database::on_commit(void* log, sqlite3* connection, const char*, int count) {
+  auto& frames = *static_cast<Log*>(log);
+  frames = {.committed = count, .moved = 0};
+  // Where the disk is full they stay in the log, which is as safe.
+  if (count >= kLogFrames) move_log(connection, frames, SQLITE_CHECKPOINT_PASSIVE);
+  return SQLITE_OK;
+}
+
+void Database::move_log(sqlite3* connection, Log& log, int mode) {
+  int total = 0, moved = 0;
+  const int result = sqlite3_wal_checkpoint_v2(connection, "main", mode, &total, &moved);
+  if (result == SQLITE_OK && total >= 0) log = {.committed = total, .moved = moved};
+}
+
+void Database::watch_log() {
+  sqlite3_wal_hook(connection_.get(), &Database::on_commit, log_.get());
+  // What a process that was killed has left there.
+  move_log(connection_.get(), *log_, SQLITE_CHECKPOINT_TRUNCATE);
+}
+
+void Database::cut_log() {
+  const auto page = number("PRAGMA page_size");
+  sqlite3_file* file = nullptr;
+  if (log_->committed >= 0 && page.ok() &&
+      sqlite3_file_control(connection_.get(), "main", SQLITE_FCNTL_JOURNAL_POINTER, static_cast<void*>(&file)) ==
+          SQLITE_OK &&
+      file != nullptr && file->pMethods != nullptr) {
+    // Behind the last commit nothing is ever read: frames that were rolled back.
+    const sqlite3_int64 end = kLogHeader + log_->committed * (kFrameHeader + *page);
+    sqlite3_int64 size = 0;
+    if (file->pMethods->xFileSize(file, &size) == SQLITE_OK && size > end) file->pMethods->xTruncate(file, end);
+  }
+  move_log(connection_.get(), *log_, SQLITE_CHECKPOINT_TRUNCATE);
+}
+
+absl::StatusOr<std::int64_t> Database::number(const char* sql) {
+  auto statement = prepare(sql);
+  if (!statement.ok()) return statement.status();
+  const auto row = statement->next();
+  if (!row.ok()) return row.status();
+  return statement->integer(0);
+}
+
+absl::StatusOr<std::uint64_t> Database::growth(std::uint64_t bytes) {
+  const std::string path = sqlite3_db_filename(connection_.get(), "main");
+  const auto page = number("PRAGMA page_size"), pages = number("PRAGMA page_count"),
+             unused = number("PRAGMA freelist_count");
+  for (const auto& value : {page, pages, unused}) {
+    if (!value.ok()) return value.status();
+  }
+  struct stat file {};
+  struct stat log {};
+  if (stat(path.c_str(), &file) != 0) file.st_size = 0;
+  if (stat((path + "-wal").c_str(), &log) != 0) log.st_size = 0;
+  // Pages and frames have headers, and rows an index.
+  const std::int64_t written = static_cast<std::int64_t>(bytes + bytes / 32) + 64 * 1024;
+  // The log begins anew once all of it is in the file.
+  const std::int64_t held = log_->moved < log_->committed ? log_->committed * (kFrameHeader + *page) : 0;
+  const std::int64_t log_growth = held + written - log.st_size;
+  const std::int64_t file_growth = *pages * *page + std::max<std::int64_t>(written - *unused * *page, 0) - file.st_size;
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(log_growth, 0) + std::max<std::int64_t>(file_growth, 0));
+}
+
+std::uint64_t Database::room() const {
+  struct statvfs disk {};
+  const char* path = sqlite3_db_filename(connection_.get(), "main");
+  if (path == nullptr || statvfs(path, &disk) != 0) return UINT64_MAX;
+  return static_cast<std::uint64_t>(disk.f_bavail) * disk.f_frsize;
+}
+
+absl::Status Database::check_room(std::uint64_t bytes) {
+  auto wanted = growth(bytes);
+  if (!wanted.ok()) return wanted.status();
+  if (*wanted == 0 || *wanted + kReserve <= room()) return absl::OkStatus();
+  move_log(connection_.get(), *log_, SQLITE_CHECKPOINT_TRUNCATE);
+  wanted = growth(bytes);
+  if (!wanted.ok() || *wanted == 0 || *wanted + kReserve <= room()) return wanted.status();
+  return absl::ResourceExhaustedError(absl::StrCat("it would take ", *wanted + kReserve, " bytes of ", room()));
 }
 
 absl::Status Database::run(const char* sql) {
@@ -81,15 +172,22 @@ absl::StatusOr<Statement> Database::prepare(absl::string_view sql) {
 }
 
 absl::Status Database::transaction(absl::FunctionRef<absl::Status()> work) {
+  // What the log holds the file may want, too: where little is left, one transaction's at a time.
+  if (log_->moved < log_->committed && room() < kTight) move_log(connection_.get(), *log_, SQLITE_CHECKPOINT_TRUNCATE);
+  absl::Status status = attempt(work);
+  if (status.code() != absl::StatusCode::kResourceExhausted) return status;
+  cut_log();
+  return attempt(work);
+}
+
+absl::Status Database::attempt(absl::FunctionRef<absl::Status()> work) {
   if (absl::Status status = run("BEGIN IMMEDIATE"); !status.ok()) return status;
-  auto undo = absl::MakeCleanup([this] {
-    // Some errors have rolled back already.
-    if (sqlite3_get_autocommit(connection_.get()) == 0) run("ROLLBACK").IgnoreError();
-  });
-  if (absl::Status status = work(); !status.ok()) return status;
-  if (absl::Status status = run("COMMIT"); !status.ok()) return status;
-  std::move(undo).Cancel();
-  return absl::OkStatus();
+  absl::Status status = work();
+  if (status.ok()) status = run("COMMIT");
+  if (status.ok()) return status;
+  // Some errors have rolled back already.
+  if (sqlite3_get_autocommit(connection_.get()) == 0) run("ROLLBACK").IgnoreError();
+  return status;
 }
 
 Statement& Statement::bind(int index, std::int64_t value) {

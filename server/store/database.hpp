@@ -27,8 +27,12 @@ class Database {
   // Statements without values or results.
   absl::Status run(const char* sql);
   absl::StatusOr<Statement> prepare(absl::string_view sql);
-  // All that `work` does, or nothing where it or the commit fails.
+  // All that `work` does, or nothing where it or the commit fails. Where the disk is full it gets back what the log has
+  // taken, and the work is done again.
   absl::Status transaction(absl::FunctionRef<absl::Status()> work);
+  // Whether the disk has room for so many bytes more, in the log and then in the file. Said before they are written,
+  // since what the log has taken in vain nobody else can use meanwhile.
+  absl::Status check_room(std::uint64_t bytes);
   std::int64_t last_row() const { return sqlite3_last_insert_rowid(connection_.get()); }
 
  private:
@@ -37,8 +41,24 @@ class Database {
     void operator()(sqlite3* connection) const { sqlite3_close(connection); }
   };
   explicit Database(sqlite3* connection) : connection_(connection) {}
+  absl::Status attempt(absl::FunctionRef<absl::Status()> work);
+  // Frames of the log: at the last commit, and how many of them are in the file. -1: not known yet.
+  struct Log {
+    int committed = -1, moved = 0;
+  };
+  // Counts the frames after each commit, and moves them into the file when there are many.
+  static int on_commit(void* log, sqlite3* connection, const char* schema, int count);
+  static void move_log(sqlite3* connection, Log& log, int mode);
+  void watch_log();
+  std::uint64_t room() const;  // bytes of the disk
+  // By how many bytes log and file would grow.
+  absl::StatusOr<std::uint64_t> growth(std::uint64_t bytes);
+  // Ends the log's file after its last commit.
+  void cut_log();
+  absl::StatusOr<std::int64_t> number(const char* sql);
 
   std::unique_ptr<sqlite3, Close> connection_;
+  std::unique_ptr<Log> log_ = std::make_unique<Log>();
 };
 
 // Texts and blobs that are bound outlive the statement's run; columns are valid until the next one.

@@ -84,7 +84,7 @@ absl::StatusOr<std::unique_ptr<Store>> Store::open(const std::string& directory)
   std::unique_ptr<Store> store(new Store(*std::move(database)));
   absl::MutexLock lock(&store->mutex_);
   absl::Status status = store->check_schema();
-  if (status.ok()) status = store->begin_run();
+  if (status.ok()) status = store->count_run();
   if (!status.ok()) return explained(directory, status);
   return store;
 }
@@ -134,7 +134,7 @@ absl::Status Store::check_schema() {
   });
 }
 
-absl::Status Store::begin_run() {
+absl::Status Store::count_run() {
   const auto key = setting("key"), run = setting("run"), ended = setting("ended_well");
   for (const auto& value : {key, run, ended}) {
     if (!value.ok()) return value.status();
@@ -142,10 +142,13 @@ absl::Status Store::begin_run() {
   key_ = static_cast<std::uint64_t>(*key);
   run_ = static_cast<std::uint64_t>(*run) + 1;
   ended_well_ = *ended != 0;
-  return database_.transaction([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS -> absl::Status {
-    absl::Status status = set("run", static_cast<std::int64_t>(run_));
-    return status.ok() ? set("ended_well", 0) : status;
-  });
+  return database_.transaction(
+      [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return set("run", static_cast<std::int64_t>(run_)); });
+}
+
+absl::Status Store::begin() {
+  absl::MutexLock lock(&mutex_);
+  return database_.transaction([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return set("ended_well", 0); });
 }
 
 absl::Status Store::end_well() {
@@ -155,6 +158,9 @@ absl::Status Store::end_well() {
 
 absl::Status Store::put(const Item& item) {
   absl::MutexLock lock(&mutex_);
+  std::uint64_t bytes = item.summary.size();
+  for (const std::string& part : item.parts) bytes += part.size();
+  if (absl::Status room = database_.check_room(bytes); !room.ok()) return room;
   return database_.transaction([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS -> absl::Status {
     // With its parts, by the foreign key.
     auto clear = database_.prepare("DELETE FROM items WHERE kind = ?1 AND name = ?2");
@@ -227,11 +233,13 @@ absl::StatusOr<std::vector<Item>> Store::list(Kind kind, const std::string* tena
 
 absl::Status Store::remove(Kind kind, absl::string_view tenant, absl::string_view name) {
   absl::MutexLock lock(&mutex_);
-  auto erase = database_.prepare("DELETE FROM items WHERE kind = ?1 AND name = ?2 AND tenant = ?3");
-  if (!erase.ok()) return erase.status();
-  const auto count = erase->bind(1, static_cast<int>(kind)).bind_text(2, name).bind_text(3, tenant).run();
-  if (!count.ok()) return count.status();
-  return *count > 0 ? absl::OkStatus() : absl::NotFoundError(absl::StrCat("\"", name, "\" does not exist"));
+  return database_.transaction([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS -> absl::Status {
+    auto erase = database_.prepare("DELETE FROM items WHERE kind = ?1 AND name = ?2 AND tenant = ?3");
+    if (!erase.ok()) return erase.status();
+    const auto count = erase->bind(1, static_cast<int>(kind)).bind_text(2, name).bind_text(3, tenant).run();
+    if (!count.ok()) return count.status();
+    return *count > 0 ? absl::OkStatus() : absl::NotFoundError(absl::StrCat("\"", name, "\" does not exist"));
+  });
 }
 
 }  // namespace axion::server::store

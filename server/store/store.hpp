@@ -51,7 +51,9 @@ class Store {
   std::uint64_t run() const { return run_; }
   // Whether the server before this one said that it ended with all saved.
   bool ended_well() const { return ended_well_; }
-  // Says so of this one: nothing is put from then on.
+  // Says that this one may change what is kept, and so may end without saving it.
+  absl::Status begin() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Says that this one has saved all: nothing is put from then on.
   absl::Status end_well() ABSL_LOCKS_EXCLUDED(mutex_);
 
   // In the place of an item of that kind and name, if there is one.
@@ -68,7 +70,7 @@ class Store {
  private:
   explicit Store(Database database) : database_(std::move(database)) {}
   absl::Status check_schema() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status begin_run() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status count_run() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<std::int64_t> setting(const char* name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status set(const char* name, std::int64_t value) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

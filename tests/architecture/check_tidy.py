@@ -78,19 +78,27 @@ def reader_flags(command):
     return tuple(flags)
 
 
+def compiled_files(entry):
+    """The sources that a command compiles: one, or those that CMake has put together (AXION_UNITY)."""
+    path = (pathlib.Path(entry['directory']) / entry['file']).resolve()
+    if path.parent.name == 'Unity' and path.exists():
+        return [pathlib.Path(name).resolve() for name in re.findall(r'^#include "(.+)"$', path.read_text(), re.MULTILINE)]
+    return [path]
+
+
 def sources(options):
     """{path: flags} of each source once, the first command of those that compile it."""
     found = {}
     root = options.root.resolve()
     for entry in json.loads((options.build / 'compile_commands.json').read_text()):
-        path = (pathlib.Path(entry['directory']) / entry['file']).resolve()
-        if not path.is_relative_to(root):
-            continue
-        name = path.relative_to(root).as_posix()
-        if not name.startswith(tuple(f'{room}/' for room in ROOMS)) or path.suffix != '.cpp' or name in NOT_READ:
-            continue
-        if not options.paths or name.startswith(tuple(options.paths)):
-            found.setdefault(name, reader_flags(entry['command']))
+        for path in compiled_files(entry):
+            if not path.is_relative_to(root):
+                continue
+            name = path.relative_to(root).as_posix()
+            if not name.startswith(tuple(f'{room}/' for room in ROOMS)) or path.suffix != '.cpp' or name in NOT_READ:
+                continue
+            if not options.paths or name.startswith(tuple(options.paths)):
+                found.setdefault(name, reader_flags(entry['command']))
     return found
 
 

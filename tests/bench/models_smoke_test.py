@@ -22,7 +22,7 @@ def main():
         (models / 'parts').mkdir(parents=True)
         (models / 'parts/ball.xml').write_text(PART, encoding='utf-8')
         (models / 'good.xml').write_text(BALL.format(''), encoding='utf-8')
-        (models / 'wet.xml').write_text(BALL.format('<option density="1000"/>' + MUSCLE), encoding='utf-8')
+        (models / 'wet.xml').write_text(BALL.format('<option collision="predefined"/>' + MUSCLE), encoding='utf-8')
         (models / 'wrong.xml').write_text(BALL.format('<size njmax="1"/><wrong/>'), encoding='utf-8')
         (models / 'other.xml').write_text('<robot><link/></robot>', encoding='utf-8')
         report = pathlib.Path(folder) / 'report.json'
@@ -39,7 +39,7 @@ def main():
     assert abs(after - before) < 1e-2 * abs(before), (before, after)
     wet = entries['wet.xml']
     assert not wet['answer']['loads'] and len(wet['reasons']) == 2, wet
-    assert any('option.density' in why for why in wet['reasons']) and any('muscle' in why for why in wet['reasons']), wet
+    assert any('option.collision' in why for why in wet['reasons']) and any('muscle' in why for why in wet['reasons']), wet
     assert 'refused_always' in entries['wrong.xml']['answer'], entries['wrong.xml']
     assert '| models | 3 | 1 | 1 | 1 | 1 |' in done.stdout, done.stdout
 

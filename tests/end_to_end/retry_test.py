@@ -7,7 +7,6 @@ Usage: retry_test.py BIN_DIRECTORY MODEL.xml, with an interpreter that has the p
 
 import json
 import pathlib
-import socket
 import subprocess
 import sys
 import threading
@@ -17,64 +16,11 @@ import unittest
 import axion
 
 import access_case as case
+from cutting_proxy import CuttingProxy  # access_case knows where it is
 
 BIN = pathlib.Path(sys.argv[1])
 MODEL = pathlib.Path(sys.argv[2]).read_text()
 STEPS = 200
-
-
-class Proxy:
-    """Passes bytes to a server, and cuts a connection when told: what the server answers from then on is lost."""
-
-    def __init__(self, port):
-        self._target = port
-        self._listener = socket.create_server(('127.0.0.1', 0))
-        self.address = f'127.0.0.1:{self._listener.getsockname()[1]}'
-        self._open = []
-        self._muted = threading.Event()
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def _accept(self):
-        while True:
-            try:
-                client, _ = self._listener.accept()
-                server = socket.create_connection(('127.0.0.1', self._target))
-            except OSError:
-                return
-            self._open += [client, server]
-            threading.Thread(target=self._pass, args=(client, server, False), daemon=True).start()
-            threading.Thread(target=self._pass, args=(server, client, True), daemon=True).start()
-
-    def _pass(self, source, sink, answers):
-        try:
-            while data := source.recv(65536):
-                if not (answers and self._muted.is_set()):
-                    sink.sendall(data)
-        except OSError:
-            pass
-        for end in (source, sink):
-            try:
-                end.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
-        source.close()  # each is the source of one thread
-
-    def mute(self):
-        self._muted.set()
-
-    def cut(self):
-        """Ends all connections; new ones are whole."""
-        for end in self._open:
-            try:
-                end.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
-        self._open.clear()
-        self._muted.clear()
-
-    def close(self):
-        self._listener.close()
-        self.cut()
 
 
 def reference(binary):
@@ -137,7 +83,7 @@ class Retries(unittest.TestCase):
 
     def test_a_step_whose_answer_is_lost_is_not_made_twice(self):
         server = self.serve()
-        proxy = Proxy(server.port)
+        proxy = CuttingProxy(server.port)
         self.addCleanup(proxy.close)
         client = self.client(proxy.address)
         batch = client.create_batch(client.create_model(MODEL), 3)

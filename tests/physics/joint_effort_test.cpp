@@ -15,21 +15,6 @@ using testing::Validation;
 
 constexpr double kGravity = 9.81;
 
-// 1 kg on a slide along x, without gravity along it, with a motor.
-model::SceneSpec cart(double friction_loss) {
-  model::SceneSpec scene;
-  scene.bodies = {testing::solid_box("cart", 1, {0.1, 0.1, 0.1}, {0, 0, 0})};
-  model::JointSpec joint;
-  joint.name = "rail", joint.kind = model::JointKind::kAxes, joint.parent = model::kWorldBody, joint.child = 0;
-  joint.axes = {testing::slide("rail", {1, 0, 0})};
-  joint.axes[0].friction_loss = friction_loss;
-  scene.joints = {joint};
-  model::ActuatorSpec motor;
-  motor.name = "motor";
-  scene.actuators = {motor};
-  return scene;
-}
-
 model::SolverOptions whole_steps() {
   model::SolverOptions options = testing::exact_options();
   options.half_step_start =
@@ -45,7 +30,8 @@ TYPED_TEST(JointEffort, dry_friction_holds_below_its_loss_and_slides_above) {
   const Validation<TypeParam> validation("dry friction of an axis");
   for (const double h : {1e-3, 1.0 / 60}) {
     const int steps = 200;
-    testing::SingleWorld<TypeParam> held(cart(5), whole_steps(), h), moved(cart(5), whole_steps(), h);
+    testing::SingleWorld<TypeParam> held(testing::cart_on_rail(1, 5), whole_steps(), h),
+        moved(testing::cart_on_rail(1, 5), whole_steps(), h);
     held.world().control[0] = TypeParam(4.999);
     moved.world().control[0] = TypeParam(-7);
     for (int k = 0; k < steps; ++k) {
@@ -62,7 +48,7 @@ TYPED_TEST(JointEffort, dry_friction_holds_below_its_loss_and_slides_above) {
 
 TYPED_TEST(JointEffort, dry_friction_stops_a_coasting_axis_for_good) {
   const Validation<TypeParam> validation("coasting against dry friction");
-  testing::SingleWorld<TypeParam> world(cart(5), whole_steps(), 1e-3);
+  testing::SingleWorld<TypeParam> world(testing::cart_on_rail(1, 5), whole_steps(), 1e-3);
   world.world().v[0].x = 1;
   int stop = 0;
   for (int k = 1; k <= 400; ++k) {
@@ -77,7 +63,7 @@ TYPED_TEST(JointEffort, dry_friction_stops_a_coasting_axis_for_good) {
 
 TYPED_TEST(JointEffort, a_drive_gives_its_limit_until_it_reaches_its_speed) {
   const Validation<TypeParam> validation("effort limit of a drive");
-  model::SceneSpec scene = cart(0);
+  model::SceneSpec scene = testing::cart_on_rail(1, 0);
   scene.joints[0].axes[0].axis = {0, 0, 1};
   model::ActuatorSpec& drive = scene.actuators[0];
   drive.kind = model::ActuatorKind::kVelocity, drive.gear = 2, drive.kd = 1e5;
@@ -104,7 +90,7 @@ TYPED_TEST(JointEffort, a_drive_gives_its_limit_until_it_reaches_its_speed) {
 
 TYPED_TEST(JointEffort, a_motor_gives_no_more_than_its_limit) {
   const Validation<TypeParam> validation("effort limit of a motor");
-  model::SceneSpec scene = cart(0);
+  model::SceneSpec scene = testing::cart_on_rail(1, 0);
   model::ActuatorSpec& motor = scene.actuators[0];
   motor.gear = 2, motor.effort_limited = true, motor.effort_lower = -3, motor.effort_upper = 4;
   for (const double control : {10.0, -10.0}) {

@@ -25,20 +25,6 @@ using testing::Validation;
 
 constexpr double kGravity = 9.81;
 
-// 2 kg on a slide along x, where no gravity acts, with a motor.
-model::SceneSpec cart() {
-  model::SceneSpec scene;
-  scene.bodies = {testing::solid_box("cart", 2, {0.1, 0.1, 0.1}, {0, 0, 0})};
-  model::JointSpec joint;
-  joint.name = "rail", joint.kind = model::JointKind::kAxes, joint.parent = model::kWorldBody, joint.child = 0;
-  joint.axes = {testing::slide("rail", {1, 0, 0})};
-  scene.joints = {joint};
-  model::ActuatorSpec motor;
-  motor.name = "motor";
-  scene.actuators = {motor};
-  return scene;
-}
-
 model::SceneSpec falling_box() {
   model::SceneSpec scene;
   scene.bodies = {testing::solid_box("box", 2, {0.1, 0.2, 0.3}, {0, 0, 0})};
@@ -103,9 +89,9 @@ TYPED_TEST(Order, a_control_or_a_wrench_acts_from_the_instant_it_is_given) {
   using Real = TypeParam;
   using View = model::WorldView<Real>;
   push<Real>(
-      cart(), [](View& w, double f) { w.control[0] = Real(f); }, "motor");
+      testing::cart_on_rail(2), [](View& w, double f) { w.control[0] = Real(f); }, "motor");
   push<Real>(
-      cart(),
+      testing::cart_on_rail(2),
       [](View& w, double f) {
         w.force[0] = {Real(f), 0, 0};
       },
@@ -126,7 +112,7 @@ TYPED_TEST(Order, a_control_or_a_wrench_acts_from_the_instant_it_is_given) {
 template <typename Real>
 double cart_error(double h, double speed, double exact, const std::function<void(model::SceneSpec&)>& make,
                   double control) {
-  model::SceneSpec scene = cart();
+  model::SceneSpec scene = testing::cart_on_rail(2);
   make(scene);
   testing::SingleWorld<Real> world(scene, exact_options(), h);
   world.world().v[0].x = Real(speed);
@@ -192,7 +178,7 @@ TYPED_TEST(StiffAxis, never_swings_further_and_comes_to_rest_soon) {
   for (const double h : {1e-3, 0.02, 0.3}) {
     for (const double k : {0.0, 1.0, 1e2, 1e4, 1e6, 1e9}) {
       for (const double d : {0.0, 1.0, 1e2, 1e4, 1e7}) {
-        model::SceneSpec scene = cart();
+        model::SceneSpec scene = testing::cart_on_rail(2);
         scene.joints[0].axes[0].stiffness = k, scene.joints[0].axes[0].damping = d;
         testing::SingleWorld<TypeParam> world(scene, exact_options(), h);
         world.world().x[0].x = 0.1;  // 0.1 m out of rest

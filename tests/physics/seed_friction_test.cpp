@@ -99,6 +99,31 @@ Pull pull(const model::SceneSpec& scene, const Frame& frame, const model::Solver
   return {math::cast<double>(world.read().v_at_pose[body[0]]), steps * as_made<Real>(h), converged / double(steps)};
 }
 
+// A body pulled by `share` of the threshold along eight headings in turn.
+struct Headings {
+  double error = 0;   // m/s along the pull, against (F − 2μN)t/m, or none below the threshold
+  double across = 0;  // m/s across it
+  double slowest = 1e9, fastest = -1e9;
+  double least_converged = 1, converged = 0;  // least share of a pull's steps, and the mean
+
+  double spread() const { return fastest - slowest; }
+};
+
+template <typename Real>
+Headings pull_along_headings(const model::SceneSpec& scene, const Frame& frame, double share, double h) {
+  Headings all;
+  for (int degrees = 0; degrees < 360; degrees += 45) {
+    const Vec3<double> d = frame.heading(degrees);
+    const Pull p = pull<Real>(scene, frame, seed_options(), share * kThreshold * d, h);
+    const double expected = share > 1 ? (share - 1) * kThreshold / kMass * p.time : 0, along = math::dot(p.v, d);
+    all.error = std::max(all.error, std::abs(along - expected));
+    all.across = std::max(all.across, math::norm(p.v - along * d));
+    all.slowest = std::min(all.slowest, along), all.fastest = std::max(all.fastest, along);
+    all.least_converged = std::min(all.least_converged, p.converged), all.converged += p.converged / 8;
+  }
+  return all;
+}
+
 template <typename Real>
 class SeedFriction : public ::testing::Test {};
 TYPED_TEST_SUITE(SeedFriction, testing::Precisions, testing::PrecisionNames);
@@ -112,18 +137,10 @@ TYPED_TEST(SeedFriction, a_ball_between_plates_on_guides_slips_alike_along_every
       const model::SceneSpec scene = pressed_body(frame, true, plate_mass, Guides::kNormal);
       for (const double h : {1e-3, 5e-3, 1.0 / 60}) {
         for (const double share : {0.5, 0.99, 1.01, 1.05, 1.5}) {
-          double slowest = 1e9, fastest = -1e9;
-          for (int degrees = 0; degrees < 360; degrees += 45) {
-            const Vec3<double> d = frame.heading(degrees);
-            const Pull p = pull<Real>(scene, frame, seed_options(), share * kThreshold * d, h);
-            const double expected = share > 1 ? (share - 1) * kThreshold / kMass * p.time : 0,
-                         along = math::dot(p.v, d);
-            (share > 1 ? speed : creep) = std::max(share > 1 ? speed : creep, std::abs(along - expected));
-            across = std::max(across, math::norm(p.v - along * d));
-            slowest = std::min(slowest, along), fastest = std::max(fastest, along);
-            converged = std::min(converged, p.converged);
-          }
-          spread = std::max(spread, fastest - slowest);
+          const Headings all = pull_along_headings<Real>(scene, frame, share, h);
+          (share > 1 ? speed : creep) = std::max(share > 1 ? speed : creep, all.error);
+          across = std::max(across, all.across), spread = std::max(spread, all.spread());
+          converged = std::min(converged, all.least_converged);
         }
       }
     }
@@ -182,16 +199,10 @@ TYPED_TEST(SeedFriction, a_box_between_plates_on_guides_slips_alike_along_every_
     for (const double plate_mass : {0.1, 1.0}) {
       const model::SceneSpec scene = pressed_body(frame, false, plate_mass, Guides::kNormal);
       for (const double share : {0.9, 1.05, 1.5}) {
-        double slowest = 1e9, fastest = -1e9;
-        for (int degrees = 0; degrees < 360; degrees += 45) {
-          const Vec3<double> d = frame.heading(degrees);
-          const Pull p = pull<Real>(scene, frame, seed_options(), share * kThreshold * d, 5e-3);
-          const double expected = share > 1 ? (share - 1) * kThreshold / kMass * p.time : 0, along = math::dot(p.v, d);
-          (share > 1 ? speed : creep) = std::max(share > 1 ? speed : creep, std::abs(along - expected));
-          slowest = std::min(slowest, along), fastest = std::max(fastest, along);
-          converged += p.converged, ++runs;
-        }
-        spread = std::max(spread, fastest - slowest);
+        const Headings all = pull_along_headings<Real>(scene, frame, share, 5e-3);
+        (share > 1 ? speed : creep) = std::max(share > 1 ? speed : creep, all.error);
+        spread = std::max(spread, all.spread());
+        converged += all.converged, ++runs;
       }
     }
   }

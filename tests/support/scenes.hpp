@@ -97,6 +97,21 @@ inline model::AxisSpec slide(const std::string& name, model::Vec3d axis) {
   return a;
 }
 
+// A cart on a slide along x, where no gravity acts, with a motor.
+inline model::SceneSpec cart_on_rail(double mass, double friction_loss = 0) {
+  model::SceneSpec scene;
+  scene.bodies = {solid_box("cart", mass, {0.1, 0.1, 0.1}, {0, 0, 0})};
+  model::JointSpec joint;
+  joint.name = "rail", joint.kind = model::JointKind::kAxes, joint.parent = model::kWorldBody, joint.child = 0;
+  joint.axes = {slide("rail", {1, 0, 0})};
+  joint.axes[0].friction_loss = friction_loss;
+  scene.joints = {joint};
+  model::ActuatorSpec motor;
+  motor.name = "motor";
+  scene.actuators = {motor};
+  return scene;
+}
+
 // Horizontal chain of rods of length 1 m along x, hinged about y, the first to the world at the origin.
 inline model::SceneSpec pendulum_chain(int count, double last_mass = 1.0) {
   model::SceneSpec scene;

@@ -57,7 +57,7 @@ struct Searched {
   }
   bool has(int pair) { return model::find_contact(world.world().contacts, search.count, pair, 0u) >= 0; }
   Real gap_after(const model::Contact<Real>& c) {
-    return collide::gap_after(c, world.world().v_plus, world.world().omega_plus, world.settings().dt);
+    return model::gap_after(c, world.world().v_plus, world.world().omega_plus, world.settings().dt);
   }
 };
 

@@ -29,8 +29,6 @@ pairs, tendons, actuators and equalities.
 constexpr PageNote kNotes[] = {
     {"compiler", "coordinate", "local"},
     {"compiler", "alignfree", "false"},
-    {"option", "density", "0: there are no fluid forces"},
-    {"option", "viscosity", "0: there are no fluid forces"},
     {"option", "actuatorgroupdisable", "none"},
     {"option", "collision", "all, dynamic"},
     {"flag", "actuation", "enable"},
@@ -39,6 +37,7 @@ constexpr PageNote kNotes[] = {
     {"geom", "condim", "4 and 6 are taken as 3, with a warning"},
     {"geom", "friction", "the first number"},
     {"geom", "adhesion", "0"},
+    {"geom", "fluidshape", "none, where the fluid has a density or viscosity"},
     {"geom", "surfacevel", "0"},
     {"joint", "springdamper", "0"},
     {"joint", "springyield", "0"},

@@ -272,7 +272,7 @@ TEST(Mjcf, what_would_change_the_motion_is_an_error_unless_it_is_allowed) {
       {arm(j, "<actuator><muscle joint='j'/></actuator>"), "muscle"},
       {arm(j, "<tendon><spatial name='t'><site site='s'/></spatial></tendon><actuator><motor tendon='t'/></actuator>"),
        "motor.tendon"},
-      {arm(j, "", "<option density='1.2'/>"), "option.density"},
+      {arm(j, "", "<option density='1.2'/>", "<geom size='.1' fluidshape='ellipsoid'/>"), "geom.fluidshape"},
       {arm(j, "", "<option><flag actuation='disable'/></option>"), "flag.actuation"},
       {arm(j, "", "<extension><plugin plugin='p'/></extension>"), "extension"},
       {"<mujoco><worldbody><attach model='m' body='b' prefix='p'/></worldbody></mujoco>", "attach"},

@@ -28,17 +28,26 @@ BatchSpec spec_of(const model::SceneSpec& scene, LinearSolver solver, model::Pre
   return spec;
 }
 
+std::vector<double> poses_after(Engine& engine, const BatchSpec& spec, int steps) {
+  const auto batch = take(engine.create_batch(spec));
+  step(engine, *batch, steps);
+  return read(*batch, Field::kBodyPose);
+}
+
+// `first` are the poses of the first solver that came by.
+void expect_same_poses(const std::vector<double>& poses, std::vector<double>& first, LinearSolver solver) {
+  if (first.empty()) first = poses;
+  double greatest = 0;
+  for (std::size_t i = 0; i < poses.size(); ++i) greatest = std::max(greatest, std::abs(poses[i] - first[i]));
+  EXPECT_LT(greatest, 1e-6) << "solver " << int(solver);
+}
+
 TEST(SolverBatches, of_all_solvers_move_alike) {
   std::vector<double> first;
   for (const LinearSolver solver : kSolvers) {
     const auto engine = cpu_engine(2);
-    const auto batch = take(engine->create_batch(spec_of(four_bar(), solver, model::Precision::kFloat64)));
-    step(*engine, *batch, 100);
-    const std::vector<double> poses = read(*batch, Field::kBodyPose);
-    if (first.empty()) first = poses;
-    double greatest = 0;
-    for (std::size_t i = 0; i < poses.size(); ++i) greatest = std::max(greatest, std::abs(poses[i] - first[i]));
-    EXPECT_LT(greatest, 1e-6) << "solver " << int(solver);
+    expect_same_poses(poses_after(*engine, spec_of(four_bar(), solver, model::Precision::kFloat64), 100), first,
+                      solver);
   }
 }
 
@@ -52,13 +61,7 @@ TEST(SolverBatches, of_all_solvers_of_the_default_formulation_move_alike) {
     spec.options.precision = model::Precision::kFloat64;
     spec.options.linear_solver = solver;
     spec.options.tolerance = 1e-9;
-    const auto batch = take(engine->create_batch(spec));
-    step(*engine, *batch, 40);
-    const std::vector<double> poses = read(*batch, Field::kBodyPose);
-    if (first.empty()) first = poses;
-    double greatest = 0;
-    for (std::size_t i = 0; i < poses.size(); ++i) greatest = std::max(greatest, std::abs(poses[i] - first[i]));
-    EXPECT_LT(greatest, 1e-6) << "solver " << int(solver);
+    expect_same_poses(poses_after(*engine, spec, 40), first, solver);
   }
 }
 

@@ -127,6 +127,26 @@ TEST_F(StepBatcher, a_cancelled_or_late_step_is_not_launched) {
   EXPECT_EQ(engine->launches().size(), 1u);
 }
 
+TEST_F(StepBatcher, a_cancelled_step_behind_another_gives_its_place_back_at_once) {
+  std::optional<Gate> gate;
+  prepare_engine = [&](FakeEngine& e) { gate.emplace(e); };
+  make_batcher({.max_launch_steps = 1});
+  const Handle a = make_batch(1);
+  const auto longer = step(a, 100);
+  gate->wait_until_held();
+  auto flag = std::make_shared<schedule::CancelFlag>();
+  auto cancelled = std::make_shared<Sink>();
+  bool long_was_done = true;
+  cancelled->on_end = [&] { long_was_done = longer->done.HasBeenNotified(); };
+  ASSERT_TRUE(submit(a, step_of(cancelled), {.deadline = absl::InfiniteFuture(), .cancel = flag}).ok());
+  flag->set();
+  gate->open();
+  EXPECT_EQ(cancelled->wait().code(), absl::StatusCode::kCancelled);
+  EXPECT_FALSE(long_was_done);
+  EXPECT_TRUE(longer->wait().ok());
+  EXPECT_EQ(longer->answer.step_index[0], 100);
+}
+
 TEST_F(StepBatcher, a_repeated_request_id_gets_the_first_answer_and_steps_nothing) {
   make_batcher();
   const Handle a = make_batch(2);
