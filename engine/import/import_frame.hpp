@@ -16,7 +16,7 @@ namespace axion::import {
 void start_spec(const XmlElement& root, std::string_view name_attribute, const MjcfSettings& settings,
                 model::SceneSpec& spec);
 
-// The element that an entry of a list of the scene came from ("bodies", "joints", "shapes", "tendons", ...), or nullptr where there is
+// The element that an entry of a list of the scene came from ("bodies", "joints", "shapes"), or nullptr where there is
 // no single one.
 using ElementOf = std::function<const XmlElement*(std::string_view list, std::size_t index)>;
 

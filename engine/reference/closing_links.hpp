@@ -2,9 +2,10 @@
 // moving bodies. Six slots each.
 //
 // A loop joint is a link whose slots are its multipliers; a tendon and an equality are links of one. Contacts between
-// the same two bodies that follow each other are one link, whose slots are the wrench y = Σ J_aᵀ λ that they give to body a, about its centre: their four or eight
-// points determine no more than that, and without the redundancy the iteration on links is well conditioned. A contact
-// is linearised as Δλ = −(e + G J Δu); both bodies meet at its point, so J Δu = J_a w with the twist
+// the same two bodies that follow each other are one link, whose slots are the wrench y = Σ J_aᵀ λ that they give to
+// body a, about its centre: their four or eight points determine no more than that, and without the redundancy the
+// iteration on links is well conditioned. A contact is linearised as Δλ = −(e + G J Δu); both bodies meet at its point,
+// so J Δu = J_a w with the twist
 //   w = Δu_a − T Δu_b,  T Δu_b = (Δv_b + Δω_b × d, Δω_b),  d = x_a − x_b
 // and the link says y + H w = −h,  H = Σ J_aᵀ G J_a, h = Σ J_aᵀ e. It gives body b the wrench −Tᵀ y.
 #pragma once

@@ -1,5 +1,5 @@
-// What loop joints, tendons and equalities add to the inverse of the joint tree, so that contacts, limits and efforts of
-// closed mechanisms can be swept too.
+// What loop joints, tendons and equalities add to the inverse of the joint tree, so that contacts, limits and efforts
+// of closed mechanisms can be swept too.
 //
 // V, the tree's answer to impulses (joint_inverse.hpp), knows nothing of the joints that close loops. With their rows
 // J_l, the impulses' directions F_l and compliances C_l the whole answer is the tree's and that of the loops' own

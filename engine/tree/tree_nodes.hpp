@@ -4,9 +4,10 @@
 // joint, with its at most 6 multipliers, or a tendon or an equality of coordinates with one. Loop joints are nodes 0 to
 // L − 1, tendons and equalities L to L + T − 1, bodies the rest in the order that tree_ordering.hpp gives them, and
 // nodes are eliminated from the highest: children before parents, bodies before loops. A node couples to earlier nodes
-// through their first six unknowns: the velocity of a body, the multipliers of a loop. The scope of a factorisation is the whole system, or a tree of it that needs no fill: the joint tree, contacts
-// with the world, and of the contacts between moving bodies those that hang a body without a parent on one before it,
-// as boxes of a stack hang on each other. Loop joints and all other contacts are out of that scope.
+// through their first six unknowns: the velocity of a body, the multipliers of a loop. The scope of a factorisation is
+// the whole system, or a tree of it that needs no fill: the joint tree, contacts with the world, and of the contacts
+// between moving bodies those that hang a body without a parent on one before it, as boxes of a stack hang on each
+// other. Loop joints and all other contacts are out of that scope.
 #pragma once
 
 #include "engine/base/partition_point.hpp"
