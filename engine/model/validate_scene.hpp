@@ -25,7 +25,8 @@ inline constexpr int kMaxSceneKeyframes = 1024;
 inline constexpr int kMaxSceneContactPairs = 65536;
 inline constexpr int kMaxSceneTendons = 1024;
 inline constexpr int kMaxSceneEqualities = 1024;
-inline constexpr int kMaxTendonTerms = 256;  // of one tendon
+inline constexpr int kMaxTendonTerms = 256;   // of one tendon
+inline constexpr int kMaxSceneTerms = 16384;  // of all tendons and equalities
 inline constexpr int kMaxShapesWithPairs =
     1024;  // of a scene that has contact pairs: all pairs of its shapes are then listed
 inline constexpr std::size_t kMaxNameBytes = 256;

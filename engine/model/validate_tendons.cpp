@@ -90,6 +90,20 @@ void SceneChecker::equalities() {
     const bool same = a.tendon >= 0 ? a.tendon == b.tendon : b.tendon < 0 && a.joint == b.joint && a.axis == b.axis;
     if (same) fail(item, "second", "must be another coordinate than first");
   }
+  const auto size_of = [&](const CoordinateSpec& coordinate) {
+    return coordinate.tendon < 0 ? 1 : scene_.tendons[static_cast<std::size_t>(coordinate.tendon)].terms.size();
+  };
+  std::size_t terms = 0;
+  for (const TendonSpec& tendon : scene_.tendons) terms += tendon.terms.size();
+  for (const EqualitySpec& equality : scene_.equalities) {
+    if (!ok()) return;
+    terms += size_of(equality.first) + (equality.has_second ? size_of(equality.second) : 0);
+  }
+  if (ok() && terms > static_cast<std::size_t>(kMaxSceneTerms)) {
+    fail("tendons", "",
+         "and equalities may have at most " + std::to_string(kMaxSceneTerms) + " terms in all, those of tendons in " +
+             "equalities counted again; these have " + std::to_string(terms));
+  }
 }
 
 }  // namespace axion::model

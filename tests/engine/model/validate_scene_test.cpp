@@ -57,6 +57,22 @@ TEST(ValidateScene, tendons_and_equalities_are_checked_by_name) {
       {"tendons[0].name", "empty", with([](SceneSpec& s) { s.tendons[0].name = ""; })},
       {"tendons[0].terms", "empty", with([](SceneSpec& s) { s.tendons[0].terms.clear(); })},
       {"tendons[0].terms", "257", with([](SceneSpec& s) { s.tendons[0].terms.resize(257); })},
+      {"tendons", "20480", with([](SceneSpec& s) {
+         s.joints[1].axes.clear();
+         s.tendons.clear(), s.equalities.clear();
+         s.joints.resize(1), s.bodies.resize(1), s.shapes.resize(1), s.excludes.clear(), s.actuators.clear();
+         s.keyframes.clear();
+         for (int i = 1; i <= 20; ++i) {
+           s.bodies.push_back(s.bodies[0]), s.bodies.back().name = "b" + std::to_string(i);
+           s.joints.push_back({}), s.joints.back().name = "j" + std::to_string(i);
+           s.joints.back().kind = JointKind::kAxes, s.joints.back().child = i;
+           s.joints.back().axes = {axis("a" + std::to_string(i), AxisKind::kHinge, {0, 0, 1})};
+         }
+         for (int t = 0; t < 1024; ++t) {
+           s.tendons.push_back({"t" + std::to_string(t), {}});
+           for (int i = 1; i <= 20; ++i) s.tendons.back().terms.push_back({i, 0, 1});
+         }
+       })},
       {"tendons[0].terms[1].joint", "9", with([](SceneSpec& s) { s.tendons[0].terms[1].joint = 9; })},
       {"tendons[0].terms[1].joint", "0", with([](SceneSpec& s) { s.tendons[0].terms[1].joint = 0; })},
       {"tendons[0].terms[1].axis", "1", with([](SceneSpec& s) { s.tendons[0].terms[1].axis = 1; })},
