@@ -54,13 +54,6 @@ Status check_spec(const BatchSpec& spec) {
     error.field = "options." + error.field;
     return error;
   }
-  if (model->arrays<double>().tendons.size() > 0 && model::is_conjugate_residual(spec.options.linear_solver)) {
-    return invalid_argument(
-        "options.linear_solver",
-        "options.linear_solver is one of conjugate residuals (preset AXION_SEED has it), whose operator has no rows "
-        "over "
-        "more than two bodies; this model has tendons or equalities of coordinates. AUTOMATIC takes them.");
-  }
   const std::int64_t unknowns = model::unknown_count(model->arrays<double>().view());
   if (spec.options.linear_solver == model::LinearSolver::kDenseDirect && unknowns > model::kMaxDenseUnknowns) {
     return invalid_argument(

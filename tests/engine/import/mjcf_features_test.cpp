@@ -304,7 +304,8 @@ constexpr const char* kTwoArms = R"(<mujoco><compiler angle="radian"/><option gr
 TEST(MjcfTendon, has_what_its_class_and_its_attributes_say) {
   const model::SceneSpec s =
       imported(std::string(kTwoArms) + R"(<default><default class="stiff"><tendon stiffness="2"/></default></default>
-    <tendon><fixed name="t" class="stiff" damping="3" frictionloss="4" armature="5" range="-1 2"><joint joint="a" coef=".5"/>
+    <tendon><fixed name="t" class="stiff" damping="3" frictionloss="4" armature="5" range="-1 2">
+      <joint joint="a" coef=".5"/>
       <joint joint="b" coef="-1"/><joint joint="a" coef="1"/></fixed>
     <fixed class="stiff" springlength=".7" limited="false" range="0 1"><joint joint="b" coef="1"/></fixed>
     <spatial name="drawn"><site site="s"/></spatial></tendon></mujoco>)")
