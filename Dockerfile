@@ -34,7 +34,8 @@ COPY --from=build /runtime-packages /tmp/runtime-packages
 RUN apt-get update -qq \
     && xargs -a /tmp/runtime-packages apt-get install -y -qq --no-install-recommends \
     && rm -rf /var/lib/apt/lists/* /tmp/runtime-packages \
-    && useradd --system --uid 8470 --home-dir /nonexistent --no-create-home --shell /usr/sbin/nologin axion
+    && useradd --system --uid 8470 --home-dir /nonexistent --no-create-home --shell /usr/sbin/nologin axion \
+    && install -d -o 8470 -g 8470 -m 0700 /var/lib/axion
 COPY --from=build /source/build/release/bin/axiond /source/build/release/bin/axion /usr/local/bin/
 RUN axiond --version && axion --version
 # By number, so that an orchestrator that insists on a user without privileges sees that this is one.

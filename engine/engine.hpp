@@ -58,6 +58,13 @@ struct JointInfo {
   double lock_stiffness = 0, lock_damping = 0;  // of the locked directions; stiffness 0 is rigid
 };
 
+struct SensorInfo {
+  std::string name;
+  model::SensorKind kind = model::SensorKind::kClock;
+  int start = 0, size = 0;       // range in sensor_data
+  double cutoff = 0, noise = 0;  // as in SensorSpec
+};
+
 struct ModelInfo {
   std::string name;
   std::vector<BodyInfo> bodies;  // in the order of body_pose
@@ -69,6 +76,8 @@ struct ModelInfo {
   std::vector<model::KeyframeSpec> keyframes;
   std::vector<model::TendonSpec> tendons;
   std::vector<model::EqualitySpec> equalities;
+  std::vector<SensorInfo> sensors;  // in the order of sensor_data
+  int sensor_size = 0;              // numbers of sensor_data
   model::Vec3d gravity{};
   double timestep = 0;
   int joint_position_count = 0;  // nq
@@ -171,7 +180,8 @@ struct WorldStatistics {
   int newton_iterations = 0, linear_iterations = 0, line_search_steps = 0;
   int sweep_rounds = 0, contact_sweeps = 0;  // linearisations of the joints with sweeps over contacts; all their sweeps
   int contact_count = 0;
-  std::uint32_t outcome = 0;
+  model::JointMode joint_mode = {};                               // that the step ended in
+  std::uint32_t outcome = 0;                                      // zero before the first step
   std::array<double, kResidualBlockCount> residual{};             // m/s or rad/s
   std::array<double, kResidualBlockCount> residual_normalised{};  // multiples of the tolerance
   double max_penetration = 0;                                     // m

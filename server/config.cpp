@@ -25,6 +25,9 @@ ABSL_FLAG(std::int64_t, max_queue, 4096, "Most requests that are admitted and no
 ABSL_FLAG(std::int64_t, max_models, 1024, "Most models held.");
 ABSL_FLAG(std::int64_t, max_connections, 0,
           "Most connections of clients. 0: three quarters of what the limit of open files allows, at most 16384.");
+ABSL_FLAG(std::string, advertise_address, "",
+          "host:port at which clients reach this very server, told with each batch: for clients that find servers "
+          "behind a name that stands for several. Empty: not told.");
 ABSL_FLAG(double, drain_timeout_seconds, 30, "How long a drain (SIGTERM, SIGINT) may take to finish work in hand.");
 ABSL_FLAG(absl::Duration, model_ttl, absl::Hours(24),
           "How long a model stays that no batch uses and nobody names. inf: until it is deleted.");
@@ -96,6 +99,9 @@ absl::Status validate(const Config& config) {
   constexpr std::int64_t kMaxInt = 2'147'483'647;
   absl::Status status = check_address("listen", config.listen);
   if (!config.metrics_listen.empty()) status.Update(check_address("metrics_listen", config.metrics_listen));
+  if (!config.advertise_address.empty()) {
+    status.Update(check_address("advertise_address", config.advertise_address));
+  }
   status.Update(check_device(config.device));
   status.Update(check_range("threads", config.threads, 0, 1024));
   status.Update(check_range("max_batch_delay_us", absl::ToInt64Microseconds(config.max_batch_delay), 0, 1'000'000));
@@ -131,6 +137,7 @@ absl::StatusOr<Config> config_from_flags() {
   Config config;
   config.listen = absl::GetFlag(FLAGS_listen);
   config.metrics_listen = absl::GetFlag(FLAGS_metrics_listen);
+  config.advertise_address = absl::GetFlag(FLAGS_advertise_address);
   config.device = absl::GetFlag(FLAGS_device);
   config.threads = absl::GetFlag(FLAGS_threads);
   config.max_batch_delay = absl::Microseconds(absl::GetFlag(FLAGS_max_batch_delay_us));

@@ -16,6 +16,7 @@ namespace axion::server {
 struct Config {
   std::string listen = "127.0.0.1:8470";          // host:port; port 0 takes a free one
   std::string metrics_listen = "127.0.0.1:9470";  // host:port; port 0 takes a free one; empty: no metrics page
+  std::string advertise_address;                  // host:port; empty: not told
   std::string device = "auto";                    // "auto", "cpu", "cuda:<index>"
   int threads = 0;                                // 0: as many as the machine has
   absl::Duration max_batch_delay = absl::ZeroDuration();

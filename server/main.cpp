@@ -32,7 +32,7 @@ namespace {
 using axion::server::observe::log_text;
 
 // Of sysexits.h: "temporary failure", an invitation to start the program again.
-constexpr int kExitDeaf = 75;
+constexpr int kExitAgain = 75;
 // What the log may take to be written at the end.
 constexpr absl::Duration kLogTime = absl::Seconds(1);
 
@@ -114,9 +114,9 @@ int main(int argc, char** argv) {
   spdlog::info("event=device id={} name={} threads={} memory_bytes={} note={}", device.id, log_text(device.name),
                device.threads, device.memory_total_bytes, log_text(note));
 
-  absl::Notification deaf;
-  auto server = axion::server::Server::start(*config, std::move(engine).value(), [&deaf] {
-    deaf.Notify();
+  absl::Notification gave_up;
+  auto server = axion::server::Server::start(*config, std::move(engine).value(), [&gave_up] {
+    gave_up.Notify();
     kill(getpid(), SIGTERM);
   });
   if (!server.ok()) return fail(std::string(server.status().message()));
@@ -133,7 +133,7 @@ int main(int argc, char** argv) {
   pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
   spdlog::info("event=drain signal={} limit_s={}", signal, absl::ToDoubleSeconds(config->drain_timeout));
   const bool in_time = (*server)->drain(config->drain_timeout);
-  const int code = deaf.HasBeenNotified() ? kExitDeaf : EXIT_SUCCESS;
+  const int code = gave_up.HasBeenNotified() ? kExitAgain : EXIT_SUCCESS;
   spdlog::info("event=stopped drained={} code={}", in_time, code);
   axion::server::observe::flush_logs(kLogTime);
   if ((*server)->compiles_on()) std::_Exit(code);  // all that was acknowledged is done

@@ -116,6 +116,7 @@ Server::Server(const Config& config, std::unique_ptr<Engine> engine, std::unique
       checkpoints_->save_at_end(batches);
     };
   }
+  options.on_fault = [this](const std::string& what) { take_fault(what); };
   batcher_ = std::make_unique<schedule::StepBatcher>(std::move(engine), registry_, metrics_, std::move(options));
   compiler_ = std::make_unique<schedule::Worker>(kCompileQueue);
   disk_ = std::make_unique<schedule::Worker>(kDiskQueue, kDiskThreads);
@@ -141,13 +142,13 @@ absl::Status Server::check_access(const Config& config) {
   admission_ = std::make_unique<rpc::Admission>(*std::move(admission));
   service_ = std::make_unique<rpc::SimulationService>(
       rpc::ServiceParts{registry_, *batcher_, *compiler_, metrics_, config.limits, build_info(), *admission_, memory_,
-                        *disk_, store_.get(), checkpoints_.get()});
+                        config.advertise_address, *disk_, store_.get(), checkpoints_.get()});
   wire_ = std::make_unique<rpc::WireService>(*service_);
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::unique_ptr<Server>> Server::start(const Config& config, std::unique_ptr<Engine> engine,
-                                                      std::function<void()> deaf) {
+                                                      std::function<void()> on_give_up) {
   std::unique_ptr<store::Store> store;
   if (!config.state_dir.empty()) {
     auto opened = store::Store::open(config.state_dir);
@@ -155,7 +156,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::start(const Config& config, std:
     store = *std::move(opened);
   }
   std::unique_ptr<Server> server(new Server(config, std::move(engine), std::move(store)));
-  server->deaf_ = std::move(deaf);
+  server->on_give_up_ = std::move(on_give_up);
   if (absl::Status status = server->check_access(config); !status.ok()) return status;
   // Before anybody can call: who is let in finds everything in its place.
   if (server->checkpoints_ != nullptr) server->checkpoints_->restore_all(*server->batcher_);
@@ -232,6 +233,7 @@ absl::Status Server::listen(const Config& config) {
                                                      ", leaves ", share, " connections; raise it (ulimit -n)"));
   }
   metrics_.watch_memory(memory_);
+  metrics_.on_worlds_limit(config.limits.max_worlds);
   if (!config.metrics_listen.empty()) {
     const std::size_t scrapers = std::min<std::size_t>(kMaxScrapers, (limit - open - share) / 2);
     if (absl::Status status = listen_for_scrapers(config.metrics_listen, scrapers); !status.ok()) return status;
@@ -269,9 +271,7 @@ void Server::accept_from(net::Listener listener, std::size_t max_connections) {
     spdlog::warn("event=accept_recovered");
     set_accepting(true);
   };
-  events.gave_up = [this] {
-    if (deaf_) deaf_();
-  };
+  events.gave_up = [this] { give_up(); };
   spdlog::debug("event=accepting max_connections={}", max_connections);
   acceptor_ = std::make_unique<net::Acceptor>(std::move(listener), options, std::move(events));
 }
@@ -280,6 +280,21 @@ void Server::set_accepting(bool accepting) {
   absl::MutexLock lock(&health_mutex_);
   accepting_ = accepting;
   report_health();
+}
+
+void Server::take_fault(const std::string& what) {
+  spdlog::critical("event=device_fault reason={}", observe::log_text(what));
+  metrics_.on_device_fault();
+  set_draining();
+  give_up();
+}
+
+void Server::give_up() {
+  {
+    absl::MutexLock lock(&health_mutex_);
+    if (std::exchange(gave_up_, true)) return;
+  }
+  if (on_give_up_) on_give_up_();
 }
 
 void Server::set_draining() {

@@ -47,11 +47,11 @@ class Server {
   // UNAVAILABLE if an address cannot be had, INVALID_ARGUMENT if a file of credentials is wrong, FAILED_PRECONDITION
   // if strangers could call from elsewhere, RESOURCE_EXHAUSTED if the limit of open files is too low;
   // FAILED_PRECONDITION, UNAVAILABLE or DATA_LOSS if the state's directory cannot be used. What it has of models and
-  // batches is back once this returns. Health is SERVING once this returns. `deaf` is called once, on a thread of the
-  // server's, when connections cannot be accepted for half a minute: a new process may help, this one does not help
-  // itself.
+  // batches is back once this returns. Health is SERVING once this returns. `on_give_up` is called
+  // once, on a thread of the server's, when connections cannot be accepted for half a minute or the device has failed:
+  // a new process may help, this one does not help itself.
   static absl::StatusOr<std::unique_ptr<Server>> start(const Config& config, std::unique_ptr<Engine> engine,
-                                                       std::function<void()> deaf = {});
+                                                       std::function<void()> on_give_up = {});
   // As drain without time.
   ~Server();
 
@@ -76,6 +76,9 @@ class Server {
   void accept_from(net::Listener listener, std::size_t max_connections);
   // Health is what both say.
   void set_accepting(bool accepting) ABSL_LOCKS_EXCLUDED(health_mutex_);
+  void take_fault(const std::string& what);
+  // Once: a new process may help, this one does not help itself.
+  void give_up() ABSL_LOCKS_EXCLUDED(health_mutex_);
   void set_draining() ABSL_LOCKS_EXCLUDED(health_mutex_);
   void report_health() ABSL_EXCLUSIVE_LOCKS_REQUIRED(health_mutex_);
 
@@ -96,7 +99,7 @@ class Server {
   std::unique_ptr<grpc::Server> grpc_;
   std::unique_ptr<schedule::Ticker> checkpoint_ticker_;
   std::unique_ptr<net::Acceptor> acceptor_;
-  std::function<void()> deaf_;
+  std::function<void()> on_give_up_;
   std::string address_, metrics_address_;
   bool drained_ = false, compiles_on_ = false;
   absl::Notification no_more_models_;
@@ -104,6 +107,7 @@ class Server {
   absl::Mutex health_mutex_;
   bool accepting_ ABSL_GUARDED_BY(health_mutex_) = false;
   bool draining_ ABSL_GUARDED_BY(health_mutex_) = false;
+  bool gave_up_ ABSL_GUARDED_BY(health_mutex_) = false;
 };
 
 }  // namespace axion::server

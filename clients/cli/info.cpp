@@ -51,6 +51,13 @@ void print_model(const v1::Model& model) {
     }
     absl::PrintF("\n");
   }
+  if (model.sensors_size() > 0) {
+    absl::PrintF("\n  sensors (in sensor_data from, number)\n");
+    for (const v1::SensorInfo& sensor : model.sensors()) {
+      absl::PrintF("    %-24s %-38s %4d %2d\n", sensor.name(), v1::SensorKind_Name(sensor.kind()), sensor.start(),
+                   sensor.size());
+    }
+  }
   if (model.keyframes_size() > 0) {
     absl::PrintF("\n  keyframes:");
     for (const v1::KeyframeSpec& keyframe : model.keyframes()) {

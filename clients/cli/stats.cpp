@@ -29,7 +29,12 @@ void print_batch_stats(const v1::BatchSolverStats& stats) {
       "world-steps %d: converged %.3f %%, max iterations %d, contact overflow %d, non finite %d, fallback %d\n",
       stats.world_steps(), share(stats.converged(), stats.world_steps()), stats.max_iterations(),
       stats.contact_overflow(), stats.non_finite(), stats.fallback());
-  absl::PrintF("per world-step\n");
+  absl::PrintF("ended in joint mode");
+  for (const char* mode : {"previous", "current", "linearised", "blended"}) {
+    const auto found = stats.joint_modes().find(mode);
+    absl::PrintF(" %s %d", mode, found == stats.joint_modes().end() ? 0 : found->second);
+  }
+  absl::PrintF("\nper world-step\n");
   print_counts("newton iterations", stats.newton_iterations());
   print_counts("linear iterations", stats.linear_iterations());
   print_counts("line search steps", stats.line_search_steps());

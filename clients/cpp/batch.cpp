@@ -2,20 +2,12 @@
 
 #include <utility>
 
-#include "absl/random/random.h"
-#include "absl/strings/str_cat.h"
 #include "clients/cpp/connection.hpp"
 
 namespace axion::client {
 namespace {
 
 using Stub = v1::Simulation::StubInterface;
-
-std::string new_request_id() {
-  thread_local absl::BitGen random;
-  return absl::StrCat(absl::Hex(absl::Uniform<std::uint64_t>(random), absl::kZeroPad16),
-                      absl::Hex(absl::Uniform<std::uint64_t>(random), absl::kZeroPad16));
-}
 
 template <typename Request>
 Request about(const std::string& batch, std::span<const std::int32_t> worlds) {
@@ -75,11 +67,7 @@ absl::StatusOr<StepResult> Batch::step(const StepArguments& arguments) const {
   return StepResult(*std::move(response));
 }
 
-StepStream Batch::stream() const {
-  auto context = std::make_unique<grpc::ClientContext>();
-  connection_->authorize(*context);
-  return StepStream(connection_->stub(), info_, std::move(context));
-}
+StepStream Batch::stream() const { return StepStream(connection_, info_); }
 
 absl::StatusOr<v1::StateUpdate> Batch::state_update(const StateArguments& state, std::int64_t world_count) const {
   const struct {

@@ -113,7 +113,11 @@ absl::StatusOr<Batch> Client::create_batch(const std::string& model, int world_c
 }
 
 absl::StatusOr<Batch> Client::create_batch(const v1::CreateBatchRequest& request) const {
-  auto info = connection_->call(&Stub::CreateBatch, request, false);
+  v1::CreateBatchRequest once = request;
+  if (once.request_id().empty() && connection_->tries_again()) {
+    once.set_request_id(new_request_id());
+  }
+  auto info = connection_->call(&Stub::CreateBatch, once, !once.request_id().empty());
   if (!info.ok()) {
     return info.status();
   }
@@ -176,6 +180,16 @@ absl::Status Client::delete_snapshot(const std::string& name) const {
   v1::DeleteSnapshotRequest request;
   request.set_name(name);
   return connection_->call(&Stub::DeleteSnapshot, request).status();
+}
+
+absl::StatusOr<v1::SensorInfo> find_sensor(const v1::Model& model, const std::string& name) {
+  for (const v1::SensorInfo& sensor : model.sensors()) {
+    if (sensor.name() == name) {
+      return sensor;
+    }
+  }
+  return absl::NotFoundError(
+      absl::StrCat("model ", model.name(), " has no sensor '", name, "'; it has ", model.sensors_size()));
 }
 
 namespace {

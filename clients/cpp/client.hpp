@@ -92,6 +92,9 @@ class Client {
   std::shared_ptr<Connection> connection_;
 };
 
+// Where a sensor's readings are in a row of the field sensor_data. NOT_FOUND if the model has no such sensor.
+absl::StatusOr<v1::SensorInfo> find_sensor(const v1::Model& model, const std::string& name);
+
 // Joint positions that a keyframe gives the actuators' joints, as a row of controls [nu]: with it, position actuators
 // hold the keyframe; motors and velocity actuators get zero. NOT_FOUND if the model has no such keyframe.
 absl::StatusOr<std::vector<double>> hold_control(const v1::Model& model, const std::string& keyframe);

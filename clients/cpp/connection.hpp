@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -13,12 +14,20 @@
 #include "absl/random/random.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "axion/v1/simulation.grpc.pb.h"
 #include "clients/cpp/status.hpp"
 
 namespace axion::client {
+
+// Different for every call.
+inline std::string new_request_id() {
+  thread_local absl::BitGen random;
+  return absl::StrCat(absl::Hex(absl::Uniform<std::uint64_t>(random), absl::kZeroPad16),
+                      absl::Hex(absl::Uniform<std::uint64_t>(random), absl::kZeroPad16));
+}
 
 class Connection {
  public:
@@ -42,6 +51,30 @@ class Connection {
   }
 
   bool tries_again() const { return retry_ > absl::ZeroDuration(); }
+  // The server has answered: from now on it is waited for where it is away.
+  void heard() { answered_ = true; }
+
+  // Of one call: waits that double, of random length so that many clients do not come back at once.
+  struct Attempts {
+    explicit Attempts(absl::Time end) : end(end) {}
+    bool another() {
+      thread_local absl::BitGen random;
+      const absl::Duration pause = absl::Uniform(random, 0.5, 1.0) * wait;
+      if (absl::Now() + pause >= end) {
+        return false;
+      }
+      absl::SleepFor(pause);
+      wait = std::min(2 * wait, absl::Seconds(2));
+      ++count;
+      return true;
+    }
+    absl::Time end;
+    absl::Duration wait = absl::Milliseconds(50);
+    int count = 1;
+  };
+  Attempts attempts(bool repeatable, absl::Time deadline) const {
+    return Attempts(repeatable && answered_.load() ? std::min(absl::Now() + retry_, deadline) : absl::InfinitePast());
+  }
 
   // call<Response>(&StubInterface::GetModel, request). Made again while the server is UNAVAILABLE, if it was there once
   // and a repetition does no harm.
@@ -53,7 +86,7 @@ class Connection {
       return fault_;
     }
     const absl::Time deadline = absl::Now() + timeout_;
-    Attempts attempts(repeatable && answered_.load() ? std::min(absl::Now() + retry_, deadline) : absl::InfinitePast());
+    Attempts attempts = this->attempts(repeatable, deadline);
     while (true) {
       grpc::ClientContext context;
       authorize(context);
@@ -77,25 +110,6 @@ class Connection {
   }
 
  private:
-  // Of one call: waits that double, of random length so that many clients do not come back at once.
-  struct Attempts {
-    explicit Attempts(absl::Time end) : end(end) {}
-    bool another() {
-      thread_local absl::BitGen random;
-      const absl::Duration pause = absl::Uniform(random, 0.5, 1.0) * wait;
-      if (absl::Now() + pause >= end) {
-        return false;
-      }
-      absl::SleepFor(pause);
-      wait = std::min(2 * wait, absl::Seconds(2));
-      ++count;
-      return true;
-    }
-    absl::Time end;
-    absl::Duration wait = absl::Milliseconds(50);
-    int count = 1;
-  };
-
   std::unique_ptr<v1::Simulation::StubInterface> stub_;
   absl::Duration timeout_, retry_;
   std::atomic<bool> answered_{false};  // the server was there once

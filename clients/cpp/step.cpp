@@ -1,8 +1,11 @@
 #include "clients/cpp/step.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
+#include "absl/time/time.h"
+#include "clients/cpp/connection.hpp"
 #include "clients/cpp/status.hpp"
 
 namespace axion::client {
@@ -109,14 +112,30 @@ StepStream::StepStream(v1::Simulation::StubInterface& stub, const v1::Batch& bat
                        std::unique_ptr<grpc::ClientContext> context)
     : context_(std::move(context)), call_(stub.StepStream(context_.get())), batch_(batch) {}
 
+StepStream::StepStream(std::shared_ptr<Connection> connection, const v1::Batch& batch)
+    : connection_(std::move(connection)), batch_(batch) {
+  open();
+}
+
 StepStream::~StepStream() {
   if (call_ == nullptr || finished_) {
     return;  // moved from, or ended
   }
-  if (pending_ > 0) {
+  if (!unanswered_.empty()) {
     context_->TryCancel();
   }
   finish().IgnoreError();
+}
+
+void StepStream::open() {
+  call_.reset();
+  context_ = std::make_unique<grpc::ClientContext>();
+  connection_->authorize(*context_);
+  call_ = connection_->stub().StepStream(context_.get());
+  finished_ = false;
+  for (const v1::StepRequest& request : unanswered_) {
+    call_->Write(request);
+  }
 }
 
 absl::Status StepStream::send(const StepArguments& arguments) {
@@ -127,24 +146,45 @@ absl::Status StepStream::send(const StepArguments& arguments) {
   if (finished_) {
     return absl::FailedPreconditionError("the stream has ended");
   }
+  if (request->request_id().empty() && connection_ != nullptr && connection_->tries_again()) {
+    request->set_request_id(new_request_id());
+  }
   // A failed write means that the call is over; the answers before, then its status, come from receive().
   call_->Write(*request);
-  ++pending_;
+  unanswered_.push_back(*std::move(request));
   return absl::OkStatus();
 }
 
 absl::StatusOr<StepResult> StepStream::receive() {
-  if (pending_ == 0) {
+  if (unanswered_.empty()) {
     return absl::FailedPreconditionError("no step waits for its answer");
   }
-  v1::StepResponse response;
-  if (call_->Read(&response)) {
-    --pending_;
-    return StepResult(std::move(response));
+  const bool repeatable =
+      connection_ != nullptr && std::all_of(unanswered_.begin(), unanswered_.end(),
+                                            [](const auto& request) { return !request.request_id().empty(); });
+  std::optional<Connection::Attempts> attempts;
+  while (true) {
+    v1::StepResponse response;
+    if (call_->Read(&response)) {
+      unanswered_.pop_front();
+      if (connection_ != nullptr) {
+        connection_->heard();
+      }
+      return StepResult(std::move(response));
+    }
+    absl::Status status = finish();
+    if (status.ok()) {
+      status = absl::UnavailableError("the server ended the stream before it answered");
+    }
+    if (!attempts && connection_ != nullptr) {
+      attempts = connection_->attempts(repeatable, absl::InfiniteFuture());
+    }
+    if (!absl::IsUnavailable(status) || !attempts || !attempts->another()) {
+      unanswered_.clear();
+      return status;
+    }
+    open();
   }
-  pending_ = 0;
-  const absl::Status status = finish();
-  return status.ok() ? absl::UnavailableError("the server ended the stream before it answered") : status;
 }
 
 absl::Status StepStream::finish() {

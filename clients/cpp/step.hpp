@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -85,10 +86,15 @@ class StepResult {
 // The message of a step of `batch`. INVALID_ARGUMENT if the number of controls or wrenches fits no shape.
 absl::StatusOr<v1::StepRequest> make_step_request(const v1::Batch& batch, const StepArguments& arguments);
 
+class Connection;
+
 // A StepStream call. Not thread-safe. Destroying it with answers pending cancels the call.
 class StepStream {
  public:
-  // `context` has what is sent with the call besides: a token, a deadline.
+  // As Batch::stream() makes it: what was not answered when the server went away is sent again when it is back, for as
+  // long as the client tries calls again.
+  StepStream(std::shared_ptr<Connection> connection, const v1::Batch& batch);
+  // One call, never made again. `context` has what is sent with it besides: a token, a deadline.
   StepStream(v1::Simulation::StubInterface& stub, const v1::Batch& batch,
              std::unique_ptr<grpc::ClientContext> context = std::make_unique<grpc::ClientContext>());
   ~StepStream();
@@ -102,13 +108,17 @@ class StepStream {
   absl::StatusOr<StepResult> receive();
   // Says that no more steps come and waits for the end of the call; answers not yet received are lost.
   absl::Status finish();
-  int pending() const { return pending_; }
+  int pending() const { return static_cast<int>(unanswered_.size()); }
 
  private:
+  // A call that sends what has not been answered.
+  void open();
+
+  std::shared_ptr<Connection> connection_;  // none: the call is not made again
   std::unique_ptr<grpc::ClientContext> context_;
   std::unique_ptr<grpc::ClientReaderWriterInterface<v1::StepRequest, v1::StepResponse>> call_;
   v1::Batch batch_;
-  int pending_ = 0;
+  std::deque<v1::StepRequest> unanswered_;
   bool finished_ = false;
 };
 

@@ -7,6 +7,7 @@
 #include "engine/base/hash.hpp"
 #include "engine/model/loop_joints.hpp"
 #include "engine/model/scene_warnings.hpp"
+#include "engine/model/sensor_layout.hpp"
 
 namespace axion::backend {
 namespace {
@@ -74,6 +75,11 @@ ModelInfo make_info(const model::CompiledModel& compiled, const UserArrays<doubl
   info.actuators = scene.actuators;
   info.keyframes = scene.keyframes;
   info.tendons = scene.tendons, info.equalities = scene.equalities;
+  for (const model::SensorSpec& sensor : source.sensors) {
+    const int size = model::sensor_size(sensor);
+    info.sensors.push_back({sensor.name, sensor.kind, info.sensor_size, size, sensor.cutoff, sensor.noise});
+    info.sensor_size += size;
+  }
   info.gravity = scene.gravity;
   info.timestep = scene.timestep;
   info.joint_position_count = user.position_count;

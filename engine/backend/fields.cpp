@@ -35,6 +35,8 @@ std::vector<std::int64_t> field_shape(const ModelInfo& info, Field field) {
         return static_cast<std::int64_t>(info.joints.size());
       case FieldOf::kControls:
         return static_cast<std::int64_t>(info.actuators.size());
+      case FieldOf::kSensors:
+        return info.sensor_size;
     }
     return 0;
   };

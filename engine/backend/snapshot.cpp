@@ -139,7 +139,9 @@ class Inspection {
     if constexpr (std::is_same_v<Element, model::StepRecord>) {
       const bool counts = values->newton_iterations >= 0 && values->linear_iterations >= 0 &&
                           values->line_search_steps >= 0 && values->sweep_rounds >= 0 && values->contact_sweeps >= 0;
-      check(counts && (values->outcome & ~kKnownOutcomes) == 0, "a record of the last step that no step leaves");
+      const int mode = static_cast<int>(values->joint_mode);
+      check(counts && mode >= 0 && mode < kJointModeCount && (values->outcome & ~kKnownOutcomes) == 0,
+            "a record of the last step that no step leaves");
     } else if constexpr (std::is_same_v<Element, model::Contact<Real>>) {
       for (std::size_t i = 0; i < used; ++i) {
         check_pair(values[i].pair);
@@ -149,7 +151,7 @@ class Inspection {
       }
     } else if constexpr (requires { finite(*values); } && !std::is_integral_v<Element>) {
       if (is_array(array, w_.lambda_contact) || is_array(array, w_.contact_gap)) return;
-      if (is_array(array, w_.joint_force) || is_array(array, w_.joint_torque)) return;
+      if (is_array(array, w_.joint_force) || is_array(array, w_.joint_torque) || is_array(array, w_.sensed)) return;
       if constexpr (std::is_same_v<Element, math::Quat<Real>>) {
         if (is_array(array, w_.q_rest)) return check_rests(values, used);
       }

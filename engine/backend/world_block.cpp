@@ -154,6 +154,7 @@ void WorldBlock<Real>::forget_impulses() {
   std::fill_n(w_.limit_side, m_.limit_count, 0);
   std::fill_n(w_.joint_force, m_.joint_count, math::Vec3<Real>{});
   std::fill_n(w_.joint_torque, m_.joint_count, math::Vec3<Real>{});
+  std::fill_n(w_.sensed, m_.sensors.sensed_size, Real(0));
   *w_.warm_count = 0;
   *w_.state_is_new = 1;
   std::copy_n(w_.v, m_.body_count, w_.v_at_pose);
@@ -206,6 +207,7 @@ WorldStatistics WorldBlock<Real>::statistics() const {
   s.newton_iterations = r.newton_iterations, s.linear_iterations = r.linear_iterations;
   s.line_search_steps = r.line_search_steps, s.contact_count = r.contact_count, s.outcome = r.outcome;
   s.sweep_rounds = r.sweep_rounds, s.contact_sweeps = r.contact_sweeps;
+  s.joint_mode = r.joint_mode;
   for (int k = 0; k < kResidualBlockCount; ++k) {
     s.residual[k] = r.residual[k], s.residual_normalised[k] = r.residual_normalised[k];
   }

@@ -67,7 +67,7 @@ void for_each_heat(model::WorldView<Real>& w, F&& f) {
   f(w.collide.shape_axes, 3), f(w.body_residual, 0), f(w.blend, 1), f(w.body_tolerance, 0), f(w.row_tolerance, 10);
   f(w.tree.body_of_rank, 1), f(w.collide.shape_centre, 2), f(w.row_scale, 10), f(w.v_tilde, 1), f(w.omega_tilde, 1);
   f(w.tree.swept_response, 4), f(w.natural_residual, 4), f(w.dlambda, 4), f(w.sweeps.active_kind, 5);
-  f(w.residual, 2), f(w.sweeps.active_row, 10), f(w.sweeps.active_moved, 1), f(w.sweeps.delassus_known, 4);
+  f(w.residual, 2), f(w.sweeps.active_row, 10), f(w.sweeps.active_changed, 1), f(w.sweeps.delassus_known, 4);
   f(w.sweeps.active_multiplier, 5), f(w.sweeps.active_change, 5), f(w.sweeps.contact_block, 21);
   f(w.sweeps.contact_block_inverse, 8), f(w.sweeps.push_impulse, 17), f(w.sweeps.push_velocity, 16);
   f(w.tree.transfer, 38), f(w.joint_force_step, 0), f(w.collide.shape_reach, 0), f(w.sweeps.start_velocity, 16);
@@ -75,14 +75,14 @@ void for_each_heat(model::WorldView<Real>& w, F&& f) {
   f(w.axis_beta, 0), f(w.sweeps.row_compliance, 6), f(w.collide.candidate_start, 1), f(w.collide.candidate, 5);
   f(w.collide.shape_range, 0), f(w.sweeps.row_velocity_last, 0), f(w.compliance, 1), f(w.sweeps.row_bodies, 5);
   f(w.sweeps.delassus, 44), f(w.axis_alpha, 0), f(w.body_force_step, 0), f(w.newton.solved, 0);
-  f(w.sweeps.last_impulse, 1), f(w.collide.candidate_use, 0), f(w.contact_rebound, 0), f(w.sweeps.push_unit, 0);
+  f(w.sweeps.last_impulse, 1), f(w.collide.candidate_use, 0), f(w.contact_rebound, 0), f(w.sweeps.push_block, 0);
   f(w.sweeps.push_count, 0), f(w.force, 0), f(w.contact_list, 1), f(w.tree.node, 30), f(w.step.tree_body, 20);
   f(w.torque, 0), f(w.constraints.stiffness_ratio, 0), f(w.sweeps.active_state, 1), f(w.sweeps.swept_impulse, 0);
   f(w.sweeps.start_impulse, 0), f(w.newton.best_lambda, 0), f(w.tree.joint_lower, 2), f(w.collide.pair_active, 1);
-  f(w.sweeps.active_multiplier_next, 2), f(w.sweeps.active_stop, 1), f(w.collide.candidate_kept, 0);
+  f(w.sweeps.active_multiplier_next, 2), f(w.sweeps.active_bound, 1), f(w.collide.candidate_kept, 0);
   f(w.sweeps.row_mobility, 0), f(w.supported_inertia, 0), f(w.sweeps.body_velocity, 0), f(w.tree.joint_upper, 0);
   f(w.sweeps.active_matrix, 0), f(w.sweeps.body_velocity_last, 0), f(w.sweeps.active_count, 0);
-  f(w.sweeps.unit_unsettled, 0), f(w.sweeps.listed_row, 0), f(w.sweeps.listed_body, 0), f(w.tree.joint_response, 0);
+  f(w.sweeps.block_unsettled, 0), f(w.sweeps.listed_row, 0), f(w.sweeps.listed_body, 0), f(w.tree.joint_response, 0);
   f(w.tree.loop_columns, 0), f(w.tree.loop_gain, 0), f(w.tree.loop_impulse, 0), f(w.sweeps.colour_start, 0);
   f(w.sweeps.packed_number, 0), f(w.sweeps.packed_body, 0), f(w.sweeps.coloured_contact, 0),
       f(w.sweeps.coloured_unsettled, 0);
@@ -109,7 +109,9 @@ void for_each_heat(model::WorldView<Real>& w, F&& f) {
   f(w.constraints.lent_inertia, 0), f(w.reference.inertia_inverse, 0), f(w.sweeps.impulse_sum, 0);
   f(w.tree.order_absorbed, 0), f(w.reference.loop_block, 0), f(w.reference.link_residual, 0);
   f(w.reference.link_shadow, 0), f(w.reference.link_direction, 0), f(w.reference.link_ap, 0);
-  f(w.reference.link_ar, 0), f(w.reference.link_slots, 0), f(w.reference.link_best, 0);
+  f(w.reference.link_ar, 0), f(w.reference.link_impulse, 0), f(w.reference.link_best, 0);
+  f(w.step.start_x, 0), f(w.step.start_q, 0), f(w.step.start_v, 0), f(w.step.start_omega, 0);
+  f(w.step.acceleration, 0), f(w.step.turning, 0);
 }
 
 }  // namespace axion::backend

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "engine/collide/geometry.hpp"
+#include "engine/lanes/number.hpp"
 
 namespace axion::collide {
 
@@ -52,8 +53,9 @@ AXION_HD inline Real nearest_parameter(const CapsuleInBox<Real>& c) {
     const Real t = ((k & 1 ? c.box[i] : -c.box[i]) - c.p[i]) / c.u[i];
     if (!(t > low && t < high)) continue;
     const Real slope = distance_slope(c, t);
-    if (slope == Real(0)) return t;
-    if (slope < Real(0)) low = t, slope_low = slope;
+    using lanes::vanishes;
+    if (vanishes(slope)) return t;
+    if (slope <= Real(0)) low = t, slope_low = slope;
     if (slope > Real(0)) high = t, slope_high = slope;
   }
   return clamp(low - slope_low * ((high - low) / (slope_high - slope_low)), low, high);

@@ -40,8 +40,9 @@ AXION_HD inline Real unforeseen_travel(const model::ModelView<Real>& m, const mo
 // Looks for candidates along the result's velocities, too. Chosen are those that are contacts already: others, even
 // where the last velocities would close their gap, are for the result to judge.
 template <typename Real, typename Team>
-AXION_HD_CALL void search_again(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
-                                const model::StepSettings<Real>& s, ContactSearch& search) {
+AXION_HD_CALL void search_along_result(const Team& team, const model::ModelView<Real>& m,
+                                       const model::WorldView<Real>& w, const model::StepSettings<Real>& s,
+                                       ContactSearch& search) {
   const ContactSearch last = search;
   team.for_each(m.shape_count, [&](int i) { reach_as_solved(m, w, i, s.dt); });
   search = find_candidates(team, m, w, s, Foresight::kLastAndSolved);
@@ -153,7 +154,7 @@ AXION_HD_CALL int find_missed(const Team& team, const model::ModelView<Real>& m,
   const Real unforeseen =
       team.template max<Real>(m.shape_count, [&](int i) { return unforeseen_travel(m, w, i, s.dt); });
   if (!(unforeseen - unforeseen == Real(0))) return 0;  // not finite: the step fails anyway
-  if (unforeseen > s.contact_margin / 2) search_again(team, m, w, s, search);
+  if (unforeseen > s.contact_margin / 2) search_along_result(team, m, w, s, search);
   if (shapes_turn(team, m, w, s)) {
     team.for_each(search.pairs, [&](int k) { find_turned(m, w, s, search, k); });
   }

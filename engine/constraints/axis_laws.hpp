@@ -1,12 +1,15 @@
-// What springs, dampers and drives ask along one joint coordinate s, and how much of it is solved by backward Euler.
+// The laws of springs, dampers and drives along one joint coordinate s, and their share of backward Euler.
 //
-// K is the stiffness and D the damping of all that acts on an axis without bounds. Forces belong to the start of a
+// k is the stiffness and d the damping of all that acts on an axis without bounds. Forces belong to the start of a
 // step, between the velocities before and after, where the trapezoidal rule is second order: damping takes the mean of
-// ṡ⁻ and ṡ⁺, a spring that of s⁻⁻, s⁻ twice, s⁺. It keeps the energy of what the step cannot follow, so laws that are
-// stiff against the step, by
-//   z = h (D + hK/2) / (I + a),  I = 1/(J M⁻¹ Jᵀ) of the two bodies, a the armature, take the share w = max(0, 1 −
-//   z₀/z) of backward Euler, which damps it. Of the linear axis I ẍ + D ẋ + K x = 0 no root is outside the unit circle
-//   for any h, and all tend to zero where D or K does to infinity.
+// ṡ⁻ and ṡ⁺, a spring that of s⁻⁻, s⁻ twice, s⁺. It keeps the energy of motions that the step cannot follow, so laws
+// that are stiff against the step take a share of backward Euler, which damps them:
+//
+//   z = h (d + h k/2) / (I + a),   I = 1/(J M⁻¹ Jᵀ) of the two bodies, a the armature
+//   share w = max(0, 1 − z₀/z)
+//
+// Of the linear axis I ẍ + d ẋ + k x = 0 no root is outside the unit circle for any h, and all tend to zero where d or
+// k does to infinity. In: row_start, inertias. Out: euler_share of each axis. Cost: linear in axes and drives.
 #pragma once
 
 #include "engine/constraints/free_motion.hpp"

@@ -1,22 +1,29 @@
 // Axis rows, limits and effort rows: everything that acts along one joint coordinate s.
 //
 // Axis row. Armature a, damping d, spring k to s₀, position drive kp to s_t, velocity drive kd to ṡ_t, all implicit:
-//   λ = α − β ṡ⁺,  β = h²(kp + k) + h(kd + d) + a,  α = h[kp(s_t − s⁻) + kd ṡ_t − k(s⁻ − s₀)] + a ṡ⁻ by backward Euler;
-//   in a leapfrog by the trapezoidal rule where that can follow them (axis_laws.hpp, integrate_law). They are one
-//   compliant row J u + λ/β − α/β = 0. β = 0 means that nothing waits for ṡ⁺: the row is then empty, and λ = 0. Else
-//   motors on the axis act by it too, α += their impulse: they push armature as much as bodies, and a link of 1e-13 kg
-//   m² would leave with 5e7 rad/s for the row to take back. ṡ⁻ of the armature is the rate that the last step ended
-//   with, J(q⁻)u⁺ of its own row: what armature gives to one step it takes from the next, where J(q⁺)u⁺ would lose a
-//   J̇u h each step (a joint of several axes then moves wrongly by O(1)). A leapfrog adds half of J̇u h, by what it was
-//   in the last step, or (ṡ⁺ − ṡ⁻)/h would be wrong by its change, of first order. Limit. The nearer bound as a
-//   unilateral row: gap g = s − lower or upper − s, a = (g + off)/h + J u. Effort row. Dry friction (α = 0, β = ∞) and
-//   drives whose effort is limited: the same row with its impulse held within bounds, λ = proj_[l,u](λ − (J u + λ/β −
-//   α/β)/(r + 1/β)); the box form of friction in one dimension. Forces act for joint_force_step, which is h but after a
-//   state was set (force_steps.hpp). Jacobians are those at q⁻.
+//   λ = α − β ṡ⁺,   one compliant row   J u + λ/β − α/β = 0
+//   β = h²(kp + k) + h(kd + d) + a
+//   α = h[kp(s_t − s⁻) + kd ṡ_t − k(s⁻ − s₀)] + a ṡ⁻
+// by backward Euler; in a leapfrog by the trapezoidal rule as far as that can follow them (axis_laws.hpp, share_out). β
+// = 0 means that no law depends on ṡ⁺: the row is then empty, and λ = 0. Else motors on the axis act by the row too, α
+// += their impulse: they push armature as much as bodies, and a link of 1e-13 kg m² would leave with 5e7 rad/s for the
+// row to take back. ṡ⁻ of the armature is the rate that the last step ended with, J(q⁻)u⁺ of its own row: impulses that
+// armature gives to one step it takes from the next, where J(q⁺)u⁺ would lose a J̇u h each step (a joint of several
+// axes then moves wrongly by O(1)). A leapfrog adds half of J̇u h, as it was in the last step, or (ṡ⁺ − ṡ⁻)/h would be
+// wrong by its change, of first order.
+//
+// Limit. The nearer bound as a unilateral row: gap g = s − lower or upper − s, a = (g + off)/h + J u.
+//
+// Effort row. Dry friction (α = 0, β = ∞) and drives whose effort is limited: the same row with its impulse held within
+// bounds, λ = proj_[l,u](λ − (J u + λ/β − α/β)/(r + 1/β)); the box form of friction in one dimension.
+//
+// Forces act for joint_force_step, which is h but after a state was set (force_steps.hpp). Jacobians are those at q⁻.
+// In: the state, controls, force steps. Out: rows, axis_alpha, axis_beta, axis_impulse, effort_*. Cost: linear in axes.
 #pragma once
 
 #include "engine/constraints/axis_laws.hpp"
 #include "engine/constraints/rotation_map.hpp"
+#include "engine/lanes/number.hpp"
 
 namespace axion::constraints {
 
@@ -87,8 +94,10 @@ AXION_HD inline AxisStep<Real> step_drive(const model::ActuatorData<Real>& actua
 // damping to ṡ⁻, here `rate`, and makes an armature of h²K/4 of a spring.
 template <typename Real>
 AXION_HD inline AxisStep<Real> share_out(const AxisStep<Real>& step, Real rate, Real h, Real dt, Real weight) {
-  if (weight == Real(1)) return step;
-  const Real even = 1 - weight, early = even / 2 * dt, lag = even / 4 * dt * dt * step.law.stiffness;
+  const Real even = 1 - weight;
+  using lanes::vanishes;
+  if (vanishes(even)) return step;
+  const Real early = even / 2 * dt, lag = even / 4 * dt * dt * step.law.stiffness;
   return {step.law, step.alpha + (lag - early * step.law.damping) * rate,
           (h - early) * step.law.damping + weight * dt * h * step.law.stiffness + lag};
 }

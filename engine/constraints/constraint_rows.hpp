@@ -4,8 +4,9 @@
 // Rows are numbered locks, axes, limits, efforts, then three a contact (n, t1, t2). Vectors are in world axes.
 #pragma once
 
+#include "engine/math/mat3.hpp"
 #include "engine/model/row.hpp"
-#include "engine/model/step_motion.hpp"
+#include "engine/model/world_state.hpp"
 
 namespace axion::constraints {
 

@@ -4,6 +4,8 @@
 // alpha = ∂φ/∂a, beta = ∂φ/∂b. A row is divided by alpha, an exact scaling of the Newton system:
 //   J Δu + (r β/α + Σ̂) Δλ = −φ/α.
 // Source: seeds, section Contact constraints; Fischer 1992.
+//
+// In: a and b of one row. Out: φ/α and β/α. Cost: one root, two quotients.
 #pragma once
 
 #include <cmath>

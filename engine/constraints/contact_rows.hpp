@@ -1,14 +1,21 @@
 // Contact rows: Jacobians, arms and normals frozen at q⁻; the gap is linear in u.
 //
-//   normal: a = J_n u + max(Σ̂ λ_n − v_n, −v_out),  b = r_n λ_n,  0 ≤ a ⟂ b ≥ 0 v_n = max(−f g₀/h, e v_impact), the
-//   parting speed that the gap asks for: f = 1 while the bodies are apart; of an overlap the share f = 1 at position
-//   level, Baumgarte's Υ at velocity level, ERP = hk/(hk + b) where the contact has a spring. Σ̂ = min(Σ/h², 1e-2 r_n)
-//   but for rebounds, and 1/(h(hk + b)) with a spring. v_out = max(v_dep, e v_impact) bounds the speed at which bodies
-//   part, not what the contact carries: a body at rest sags until Σ̂ λ_n is what v_n asks, whatever it weighs, and an
-//   overlap beyond what λ_n explains is pushed out at v_out. Restitution acts when the bodies have met: a contact found
-//   ahead lets them come together exactly, and the next step asks for e times the speed at which they came. Asking for
-//   it ahead would cost O(h) of the rebound's height. tangents: J_t u against friction.hpp. r_n = J_n M̃⁻¹ J_nᵀ; r_t
-//   the greatest eigenvalue of the tangent block. Rows are (normal, t1, t2) from `base`.
+//   normal     a = J_n u + max(Σ̂ λ_n − v_n, −v_out),   b = r_n λ_n,   0 ≤ a ⟂ b ≥ 0
+//   tangents   J_t u against friction.hpp
+//   v_n   = max(−f g₀/h, e v_impact)     the parting speed that the gap asks for
+//   v_out = max(v_dep, e v_impact)       the greatest parting speed
+//   Σ̂     = min(Σ/h², 1e-2 r_n), zero for rebounds, and 1/(h(hk + b)) more with a spring
+//   r_n   = J_n M̃⁻¹ J_nᵀ;  r_t the greatest eigenvalue of the tangents' block
+//
+// f = 1 while the bodies are apart; of an overlap the share f = 1 at position level, Baumgarte's Υ at velocity level,
+// ERP = hk/(hk + b) where the contact has a spring. v_out bounds the speed at which bodies part, not the force that the
+// contact carries: a body at rest sags until Σ̂ λ_n is v_n, whatever it weighs, and an overlap beyond the one that λ_n
+// explains is pushed out at v_out. Restitution acts when the bodies have met: a contact found ahead lets them come
+// together exactly, and the next step asks for e times the speed at which they came. Asking for it ahead would cost
+// O(h) of the rebound's height. Rows are (normal, t1, t2) from contact_base on.
+//
+// In: contacts, the state, the last step's impulses. Out: row, row_scale, contact_rebound, the contacts of each body.
+// Cost: linear in contacts.
 #pragma once
 
 #include "engine/constraints/axis_rows.hpp"

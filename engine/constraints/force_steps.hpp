@@ -8,6 +8,9 @@
 // that weights that come and go do not shake the forces. What rests on others when a new wrench takes hold of it starts
 // anew: half of the last wrench and half of the new one together may be within the cone of friction that the new one
 // leaves.
+//
+// In: blending weights, the debts of the last step. Out: body_force_step, joint_force_step, the debts and times owed.
+// Cost: linear in bodies and joints.
 #pragma once
 
 #include "engine/constraints/geometric_stiffness.hpp"

@@ -1,10 +1,14 @@
 // Bodies at the start of a step: world inertia, and the free velocity ũ that they would have without constraints.
 //
-//   ũ = u⁻ + h M̃⁻¹ f_ext,  M̃ = GᵀMG = diag(m 1, R I Rᵀ) f_ext holds gravity, what holds some of it up, drag, external
-//   wrenches and the efforts of motors whose axis has no row; the gyroscopic torque is here for the modes that treat it
-//   as a torque, and in the rotation map for SPLIT. Source: seeds, section Kinematics and dynamics. Forces act for
-//   body_force_step and joint_force_step (force_steps.hpp), h but after a state was set; of these the time that the
-//   last step owed with its own wrench and controls.
+//   ũ = u⁻ + h M̃⁻¹ f_ext,   M̃ = GᵀMG = diag(m 1, R I Rᵀ)
+//
+// f_ext holds gravity, gravity compensation, drag, external wrenches and the efforts of motors whose axis has no row.
+// The gyroscopic torque is here for the modes that treat it as a torque, and in the rotation map for SPLIT. Forces act
+// for body_force_step and joint_force_step (force_steps.hpp), which are h but after a state was set; of these the time
+// that the last step owed with its own wrench and controls.
+//
+// In: the state, wrenches, controls, force steps. Out: I_world, I_inverse, v_tilde, omega_tilde. Cost: linear in bodies
+// and axes. Source: seeds, section Kinematics and dynamics.
 #pragma once
 
 #include "engine/constraints/fluid_forces.hpp"

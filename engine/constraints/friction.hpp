@@ -1,8 +1,8 @@
 // Coulomb friction of one contact, isotropic: |λ_f| ≤ c = μ λ_n, and λ_f = −c v_t/|v_t| where it slides.
 //
-// Both laws are given as one block D J_t Δu + C Δλ = −residual over (Δλ_n, Δλ_f):
+// Both laws are given as one block E J_t Δu + C Δλ = −residual over (Δλ_n, Δλ_f):
 // SCALAR_FIXED_POINT (seeds, section Friction). ψ = FB(|v_t|, r_t(c − |λ_f|)), W = r_t(|v_t| − ψ)/(r_t|λ_f| + ψ), the
-//   row v_t + W λ_f = 0 with W held in the linearisation: D = 1, C = W. Symmetric. Held, W repels its own solution
+//   row v_t + W λ_f = 0 with W held in the linearisation: E = 1, C = W. Symmetric. Held, W repels its own solution
 //   where the bodies, held by joints and other contacts, give way to slip by less than half of r_t; `follow_slip` is
 //   what then solves the same law, symmetric too: in the frame (d, t), d along the slip v_t − r_t λ_f, the row ψ(v_d,
 //   r_t(c + λ_d)) = 0 linearised as normals are, with c held, and the row v_t + W λ_t = 0 with W held across it.
@@ -10,6 +10,8 @@
 //   J_t Δu = −v_t; slip, d = λ*/|λ*|, κ = min(1, c/|λ*|), P = 1 − d dᵀ:
 //     r_t[(1 − κP)Δλ_f − μ d Δλ_n] + κP J_t Δu = −r_t(λ_f − c d).
 // A contact whose cone is closed has λ_f = 0.
+//
+// In: v_t, λ_f, μ, λ_n and r_t of one contact. Out: the block, or the natural residual. Cost: some forty operations.
 #pragma once
 
 #include "engine/constraints/contact_function.hpp"
@@ -24,7 +26,7 @@ struct Vec2 {
 
 template <typename Real>
 struct FrictionBlock {
-  Real left[4];        // D, row-major
+  Real left[4];        // E, row-major
   Real compliance[4];  // C on Δλ_f, row-major
   Real coupling[2];    // C on Δλ_n
   Real residual[2];    // m/s

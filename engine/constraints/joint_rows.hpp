@@ -10,11 +10,15 @@
 // All Jacobians are exact derivatives of these. Errors are metres for translations and radians for rotations.
 // Rows: the child is body A, the parent body B (model/row.hpp). Source: METHOD of the seeds, section Joints;
 // compound joints after Featherstone 2008, Rigid Body Dynamics Algorithms, section 4.4.
+//
+// In: the poses of both bodies, the last coordinates. Out: JointEvaluation. Cost: a lock takes one to three rotations;
+// angles of three hinges some three arc tangents more.
 #pragma once
 
 #include "engine/base/assert.hpp"
-#include "engine/constraints/constraint_rows.hpp"
 #include "engine/math/angle_functions.hpp"
+#include "engine/model/row.hpp"
+#include "engine/model/world_state.hpp"
 
 namespace axion::constraints {
 

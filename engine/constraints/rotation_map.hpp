@@ -6,10 +6,12 @@
 // exact for symmetric bodies, keeps |L|; the velocity after the step is I(q⁺)⁻¹L.
 // Source: splitting of the free rigid body; McLachlan 1993, "Explicit Lie-Poisson integration and the Euler equations".
 //
-// D = ∂θ⁺/∂(hω), the spatial variation of q⁺, is what the Newton matrix needs: δc = J(q⁺) [h δv; h D δω].
+// Θ = ∂θ⁺/∂(hω), the spatial variation of q⁺, enters the Newton matrix: δc = J(q⁺) [h δv; h Θ δω].
+//
+// In: q⁻, principal moments, ω, h. Out: q⁺, Θ, or ω at q⁺. Cost: SPLIT takes four rotations, its derivative about as
+// much again.
 #pragma once
 
-#include <limits>
 #include <type_traits>
 
 #include "engine/lanes/number.hpp"
@@ -131,7 +133,7 @@ AXION_HD inline math::Mat3<Real> left_jacobian(const math::Vec3<Real>& r) {
            {w.z * r.x - u.y, w.z * r.y + u.x, d + w.z * r.z}}};
 }
 
-// D of the split map, by the chain rule through its four rotations. d_*: derivatives of L's body coordinates against ω;
+// Θ of the split map, by the chain rule through its four rotations. d_*: derivatives of L's body coordinates against ω;
 // V: left variation of the product of the three turns, in body axes at q⁻.
 template <typename Real>
 AXION_HD inline math::Mat3<Real> split_derivative(const math::Quat<Real>& q, const math::Vec3<Real>& I,
@@ -204,10 +206,18 @@ AXION_HD_CALL math::Vec3<Real> gyroscopic_velocity(model::GyroscopicMode mode, c
   return math::rotate(q, w);
 }
 
-// A real type of more digits than a step's own, where there is one: for sums whose rounding would be of one sign step
-// after step.
+// A real type of more digits than a step's own, for sums whose rounding would be of one sign step after step: float64
+// for float32. A number that carries derivatives stays as it is, as they would be lost.
 template <typename Real>
-using Wide = std::conditional_t<(std::numeric_limits<Real>::digits < 53), double, Real>;
+struct WideReal {
+  using Type = Real;
+};
+template <>
+struct WideReal<float> {
+  using Type = double;
+};
+template <typename Real>
+using Wide = typename WideReal<Real>::Type;
 
 // The angular velocity at q⁺ of the momentum that ω has at q: what a free rotation keeps. Its size is restored after
 // the rounding of four rotations, which would otherwise add up.

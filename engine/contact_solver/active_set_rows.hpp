@@ -1,5 +1,12 @@
-// The unknowns of a step on the active set (active_set_step.hpp): which rows are active, what each lacks, and its own
-// entry of the matrix.
+// The unknowns of a step on the active set (active_set_step.hpp): which rows are active, their residuals, and what each
+// adds to its own entry of the matrix.
+//
+//   sticking contact       λ_n > 0 and |λ_t| below 0.999 of its cone, or friction that opposes no slip: three unknowns
+//   limit, bounded row     off its bound: one unknown
+//   frictionless contact   λ_n > 0, cone of nothing: one unknown
+//   sliding contact        else: two unknowns, the normal impulse with friction along d, and friction across d
+//
+// In: impulses in lambda, velocities of the rows in row_velocity. Cost: a few operations a row.
 #pragma once
 
 #include "engine/contact_solver/parameters.hpp"
@@ -49,7 +56,8 @@ struct ActiveCount {
   int sticking, single, all;
 };
 
-// What the k-th unknown's own entry has beside what D says.
+// The part of the k-th unknown's own entry that is not of the Delassus operator: compliance, proximal term, and the
+// turning of slip.
 template <typename Real>
 AXION_HD inline Real active_diagonal(const Problem<Real>& p, const Real* share, int k, Real proximal) {
   const int row = p.w.sweeps.active_row[k];
@@ -62,7 +70,7 @@ AXION_HD inline Real active_diagonal(const Problem<Real>& p, const Real* share, 
   return proximal * (x * x + y * y) * p.w.row_scale[row + 1] - (y * vx - x * vy) / p.w.lambda[row];
 }
 
-// What the i-th active row lacks.
+// The residual of the i-th active row, negative.
 template <typename Real>
 AXION_HD inline Real active_residual(const Problem<Real>& p, const Real* share, int i) {
   const int row = p.w.sweeps.active_row[i];

@@ -1,17 +1,21 @@
-// A Newton step on the rows that sweeps hold active, in the space of the Delassus matrix.
+// A Newton step on the rows that sweeps hold active, in the space of the Delassus operator.
 //
-// Sweeps find which contacts stick, slide and open within a few passes; how fast the impulses then settle depends on
+// Sweeps find within a few passes which contacts stick, slide and open; how fast the impulses then settle depends on
 // how the contacts are coupled, and stiffly held legs on one trunk need hundreds of passes. With the active set held,
-// what is left is
-//   D_aa x = −(r + p λ)_a    sticking contacts: three rows; limits off their stop and bounded rows at a bound: none
-//   sliding contacts: two unknowns, of the normal with friction along its present direction d, column D_n + μ (d·D_t),
-//   and of friction across it, column t·D_t, t ⊥ d. Slip stays opposite to friction: t·v + t·D x + y |v_t|/(μ λ_n) = 0,
-//   as d turns by y/(μ λ_n). With d held instead, slip that turns takes as many steps as sweeps. solved densely.
-//   Redundant contacts leave directions in which little velocity takes large impulses, so that the whole step often
-//   leads far out of the cones where solutions within them exist, and what is cut off there by contact upsets all
-//   others. So the step is held to the share of it that keeps every law, as far as the first impulse that meets its
-//   bound; a chain of steps goes on from there, that contact sliding or open, and those that would meet theirs within
-//   the next tenth. Needs the columns of all active rows, which sweeps have made when their impulses changed.
+//
+//   D_aa x = −(r + p λ)_a              D = J V Jᵀ, rows and columns of the active set (active_set_rows.hpp)
+//   sliding contact, along friction    column D_n + μ (d·D_t)
+//   sliding contact, across it         column t·D_t, t ⊥ d, and row t·v + t·D x + y |v_t|/(μ λ_n) = 0: slip stays
+//                                      opposite to friction, whose direction turns by y/(μ λ_n)
+//
+// is solved densely. With d held instead, slip that turns takes as many steps as sweeps. Redundant contacts leave
+// directions in which a small velocity takes large impulses, so that the whole step often leads far out of the cones
+// where solutions within them exist, and a cut by contact upsets all others. So a step is held to the share of it that
+// keeps every law, as far as the first impulse that meets its bound. The next step of a chain goes on from there with
+// that contact sliding or open, and with those that would meet their bounds within the next tenth.
+//
+// In: columns of D of all active rows, which sweeps have made when their impulses changed; lambda and row_velocity.
+// Out: the same after the chain. Cost: n³/3 operations for n ≤ 63 unknowns a step, three steps a chain.
 #pragma once
 
 #include "engine/contact_solver/active_set_threads.hpp"
@@ -69,9 +73,9 @@ AXION_HD inline void note_sliding_shares(const Team& team, const Problem<Real>& 
   });
 }
 
-// Rows of a column: effect(lanes, row) is what its unknown does to `lanes` rows from `row` on, p.limit_base() being
-// zero. Of a contact four at once, where a register holds them; the fourth, which may be anybody's, gives way to what
-// follows.
+// The active rows of a column: effect(lanes, row) is the effect of its unknown on `lanes` rows from `row` on,
+// p.limit_base() being zero. The rows of a contact are taken four at once, where a register holds four; the fourth may
+// be any other row, and is overwritten by the next.
 template <typename Team, typename Real, typename Effect>
 AXION_HD inline void fill_active_rows(const Problem<Real>& p, const ActiveCount& count, const Real* share, Real* out,
                                       Effect&& effect) {
@@ -95,16 +99,16 @@ AXION_HD inline void fill_active_rows(const Problem<Real>& p, const ActiveCount&
 // odd, as columns that its threads have at once would else meet in one bank.
 template <typename Team>
 AXION_HD constexpr int active_stride(int count) {
-  return Team::kSharesByWarp ? count | 1 : kActiveStride;
+  return Team::kSharesByWarp ? count | 1 : SweepSizes::kActiveStride;
 }
 
-// What the k-th unknown does to each active row, with its diagonal. By columns: A[k kActiveStride + i].
+// The effect of the k-th unknown on each active row, with its diagonal. By columns: A[k kActiveStride + i].
 template <typename Team, typename Real>
 AXION_HD inline void fill_active_column(const Problem<Real>& p, const ActiveCount& count, const Real* share, int k,
                                         Real proximal) {
-  const int length = DelassusVelocities::size(p), base = p.limit_base(), row = p.w.sweeps.active_row[k];
+  const int length = RowSpace::size(p), base = p.limit_base(), row = p.w.sweeps.active_row[k];
   const Real* column = p.w.sweeps.delassus + (row - base) * length;
-  Real* out = p.w.sweeps.active_matrix + k * kActiveStride;
+  Real* out = p.w.sweeps.active_matrix + k * SweepSizes::kActiveStride;
   if (k < count.sticking + count.single) {
     fill_active_rows<Team>(p, count, share, out,
                            [=](auto lanes, int on) AXION_INLINED { return lanes::load_pack<lanes>(column + on); });
@@ -128,7 +132,7 @@ AXION_HD inline void fill_active_column(const Problem<Real>& p, const ActiveCoun
   out[k] += active_diagonal(p, share, k, proximal);
 }
 
-// Those lanes of a pack of rows from `start` on that lie beyond row k, or before it; zero for the rest.
+// The lanes of a pack of rows from `start` on that lie beyond row k, or before it; zero in the other lanes.
 template <bool beyond, int lanes, typename Real>
 AXION_HD inline lanes::Pack<Real, lanes> rows_off(const lanes::Pack<Real, lanes>& a, int start, int k) {
   const lanes::Pack<Real, lanes> at = lanes::pack_of<lanes, 0, Real>([](auto i) { return Real(decltype(i)::value); });
@@ -140,8 +144,8 @@ AXION_HD inline lanes::Pack<Real, lanes> rows_off(const lanes::Pack<Real, lanes>
   }
 }
 
-// Subtracts from the columns after `second`, to b, what its column k and the next take of them, by multipliers m and n,
-// in the rows of `known` packs from `start` on, or in all where that is zero.
+// Subtracts the pivot column k and the next one from the columns after `second`, as far as b, by multipliers m and n,
+// in the rows of `known` packs from `start` on, or in all where `known` is zero.
 template <int lanes, int known, typename Real, typename Team>
 AXION_HD inline void reduce_columns_by(const Team& team, Real* second, const Real* m, const Real* n, int k, int start,
                                        int count) {
@@ -151,7 +155,7 @@ AXION_HD inline void reduce_columns_by(const Team& team, Real* second, const Rea
   });
   const Real next = m[k + 1];
   team.for_each(count - k - 1, [=](int j) {
-    Real* column = second + (j + 1) * kActiveStride;
+    Real* column = second + (j + 1) * SweepSizes::kActiveStride;
     const Real x = column[k], y = column[k + 1] - x * next;
     lanes::for_constants<known>([&](auto i) AXION_INLINED {
       Real* at = column + start + i * lanes;
@@ -179,10 +183,10 @@ AXION_HD inline void reduce_columns(const Team& team, Real* second, const Real* 
 
 // Solves A x = b, by elimination without pivoting: A by columns, b the column after the last, and x in its place. Two
 // columns at a time, and rows by packs with the columns' multipliers m and n, which are zero down to their pivots;
-// what stands beyond the last row takes no part.
+// numbers beyond the last row take no part.
 template <typename Real, typename Team>
 AXION_HD inline void solve_active_rows(const Team& team, Real* A, Real* m, Real* n, int count) {
-  constexpr int stride = kActiveStride, lanes = team::pack_lanes<Team, Real>(16);
+  constexpr int stride = SweepSizes::kActiveStride, lanes = team::pack_lanes<Team, Real>(16);
   using Rows = lanes::Pack<Real, lanes>;
   for (int k = 0; k < count; k += 2) {
     const bool two = k + 1 < count;
@@ -235,34 +239,39 @@ AXION_HD inline Real share_to_cone(const Real* l, const Real* d, Real mu) {
   return a > Real(0) ? (std::sqrt(square) - b) / a : Real(2);
 }
 
-// Where a step stops.
+// The bound that an unknown meets where a step ends: that of its row's impulse, or the friction cone.
+enum class ActiveBound : int { kNone, kImpulse, kCone };
+
+// Share of a step with which an unknown meets a bound, and which.
 template <typename Real>
 struct StepEnd {
   Real share;
-  bool on_cone;  // there friction meets its cone, else another bound
+  ActiveBound bound;
 };
 
-// Share of the step x with which unknown k meets the bound of its impulse, or friction its cone; above one: none.
+// Where unknown k meets a bound on the way of the step x; a share above one: nowhere.
 template <typename Real>
 AXION_HD inline StepEnd<Real> end_of_step(const Problem<Real>& p, const Real* x, int k) {
   const int row = p.w.sweeps.active_row[k], kind = p.w.sweeps.active_kind[k];
   const Real lambda = p.w.lambda[row];
   const auto share_to = [&](Real bound) { return (bound - lambda) / x[k]; };
-  if (kind == kSlidingAcross) return {Real(2), false};
+  constexpr StepEnd<Real> none{Real(2), ActiveBound::kNone};
+  if (kind == kSlidingAcross) return none;
   if (row >= p.effort_base() && row < p.contact_base()) {
     const int e = row - p.effort_base();
-    return {x[k] == Real(0) ? Real(2) : share_to(x[k] < Real(0) ? p.w.effort_lower[e] : p.w.effort_upper[e]), false};
+    if (x[k] == Real(0)) return none;
+    return {share_to(x[k] < Real(0) ? p.w.effort_lower[e] : p.w.effort_upper[e]), ActiveBound::kImpulse};
   }
   const int part = row < p.contact_base() ? 0 : (row - p.contact_base()) % 3;
-  if (part != 0) return {Real(2), false};
-  const Real share = x[k] < Real(0) ? share_to(Real(0)) : Real(2);
-  if (row < p.contact_base() || kind != kSingleRow) return {share, false};
+  if (part != 0) return none;
+  const StepEnd<Real> end = x[k] < Real(0) ? StepEnd<Real>{share_to(Real(0)), ActiveBound::kImpulse} : none;
+  if (row < p.contact_base() || kind != kSingleRow) return end;
   const Real* l = p.w.lambda + row;
   const Real mu = p.w.contacts[(row - p.contact_base()) / 3].friction;
   const Real n = mu * (l[0] + x[k]), t1 = l[1] + x[k + 1], t2 = l[2] + x[k + 2];
-  if (n >= Real(0) && t1 * t1 + t2 * t2 <= n * n) return {Real(2), false};  // a cone is convex
+  if (n >= Real(0) && t1 * t1 + t2 * t2 <= n * n) return none;  // a cone is convex
   const Real cone = share_to_cone(l, x + k, mu);
-  return cone < share ? StepEnd<Real>{cone, true} : StepEnd<Real>{share, false};
+  return cone < end.share ? StepEnd<Real>{cone, ActiveBound::kCone} : end;
 }
 
 // The result of a step on the active set.
@@ -272,15 +281,11 @@ struct ActiveStep {
   Real share = 0;     // of the solution's whole change of impulses, that every law allowed
 };
 
-// What an unknown meets at the share of the step where the first law would be broken: nothing, the bound of a limit or
-// of a bounded row, or the friction cone.
-inline constexpr int kMeetsNothing = 0, kMeetsBound = 1, kMeetsCone = 2;
-
-// Moves the impulses of the active rows by `share` of their changes x. Of the first `stopped` unknowns those that meet
-// a bound there (`meets`) are put exactly on it, so that rounding leaves no row just inside.
+// Moves the impulses of the active rows by `share` of their changes x. Of the first `stopped` unknowns those whose
+// impulse meets its bound there are put exactly on it, so that rounding leaves no row just inside.
 template <typename Real, typename Team>
 AXION_HD_CALL void move_active_impulses(const Team& team, const Problem<Real>& p, const Real* x, int count, Real share,
-                                        const Real* meets, int stopped) {
+                                        const int* bound, int stopped) {
   const int base = p.limit_base();
   team.for_each(count, [&](int i) {
     const int row = p.w.sweeps.active_row[i], kind = p.w.sweeps.active_kind[i];
@@ -297,7 +302,7 @@ AXION_HD_CALL void move_active_impulses(const Team& team, const Problem<Real>& p
     }
   });
   team.for_each(stopped, [&](int i) {
-    if (meets[i] != Real(kMeetsBound)) return;
+    if (bound[i] != static_cast<int>(ActiveBound::kImpulse)) return;
     const int row = p.w.sweeps.active_row[i], e = row - p.effort_base();
     const bool bounded = row >= p.effort_base() && row < p.contact_base();
     p.w.lambda[row] = !bounded ? Real(0) : (x[i] < Real(0) ? p.w.effort_lower[e] : p.w.effort_upper[e]);
@@ -323,7 +328,7 @@ AXION_HD_CALL ActiveStep<Real> step_active_set(const Team& team, const Problem<R
                                                Real proximal = Real(ActiveSetParameters::kProximal)) {
   const ActiveCount active = list_active_rows(team, p, held);
   const int count = active.all, base = p.limit_base();
-  if (count == 0 || count > kMaxActiveRows) return {};
+  if (count == 0 || count > SweepSizes::kMaxActiveRows) return {};
   const int stride = active_stride<Team>(count);
   const bool fits = Team::kSharesByWarp && (count + 1) * stride <= kWorkspace;
   Real *A = fits ? workspace(p) : p.w.sweeps.active_matrix, *x = A + count * stride;
@@ -344,18 +349,18 @@ AXION_HD_CALL ActiveStep<Real> step_active_set(const Team& team, const Problem<R
   const Real most = team.template max<Real>(count, [&](int i) { return cut[i]; });
   if (!(most == most)) return {};
   const ActiveStep<Real> step{true, Real(1) - most};
-  Real* meets = p.w.sweeps.active_stop;  // of each unknown
+  int* bound = p.w.sweeps.active_bound;
   const int stopped = most > Real(0) ? count : 0;
   team.for_each(stopped, [&](int i) {
     const bool stops = cut[i] > Real(0) && cut[i] >= most - Real(ActiveSetParameters::kTogether);
-    meets[i] = Real(!stops ? kMeetsNothing : (end_of_step(p, x, i).on_cone ? kMeetsCone : kMeetsBound));
+    bound[i] = static_cast<int>(stops ? end_of_step(p, x, i).bound : ActiveBound::kNone);
   });
   for (int i = 0; i < stopped; ++i) {
-    if (meets[i] == Real(kMeetsCone)) held.add((p.w.sweeps.active_row[i] - p.contact_base()) / 3);
+    if (bound[i] == static_cast<int>(ActiveBound::kCone)) held.add((p.w.sweeps.active_row[i] - p.contact_base()) / 3);
   }
   const int rows = p.row_count() - base;
   team.for_each(rows, [&](int r) { change[r] = p.w.lambda[base + r]; });
-  move_active_impulses(team, p, x, count, step.share, meets, stopped);
+  move_active_impulses(team, p, x, count, step.share, bound, stopped);
   team.for_each(rows, [&](int r) { change[r] = p.w.lambda[base + r] - change[r]; });
   if constexpr (Team::kSharesByWarp) {
     share_out_pushes(team, p, change);
@@ -364,14 +369,14 @@ AXION_HD_CALL ActiveStep<Real> step_active_set(const Team& team, const Problem<R
       const Real* by = change + (row - base);
       const int count = swept_together(p, row);
       if (by[0] != Real(0) || (count == 3 && (by[1] != Real(0) || by[2] != Real(0)))) {
-        DelassusVelocities::push(team, p, row, count, by);
+        RowSpace::apply_impulses(team, p, row, count, by);
       }
     }
   }
   return step;
 }
 
-// Steps until one may be made in whole, or nearly. Returns whether the impulses are now other than what sweeps left.
+// Steps until one may be made in whole, or nearly. Returns whether the impulses differ from those that sweeps left.
 template <typename Real, typename Team>
 AXION_HD_CALL bool follow_active_set(const Team& team, const Problem<Real>& p, Real proximal) {
   HeldContacts held;

@@ -1,8 +1,8 @@
-// The step on the active set (active_set_step.hpp) as threads of a GPU share it out: an entry at a time, where a CPU
-// takes a column. Neighbouring threads have neighbouring rows of a column, which lie beside each other.
+// The step on the active set (active_set_step.hpp) as threads of a GPU share it out: an entry of the matrix at a time,
+// where a CPU takes a column. Neighbouring threads have neighbouring rows of a column, which lie beside each other.
 //
 // The operations on each number, and so its bits, are those of a CPU: elimination by one column after another leaves in
-// each entry what two at a time do. Called by active_set_step.hpp alone.
+// each entry what elimination by two at a time leaves. In, out and cost: as there. Called by active_set_step.hpp alone.
 #pragma once
 
 #include "engine/contact_solver/active_set_rows.hpp"
@@ -65,23 +65,23 @@ template <typename Real, typename Team>
 AXION_HD inline void share_out_filling(const Team& team, const Problem<Real>& p, const ActiveCount& active,
                                        const Real* share, Real proximal, Real* A, int stride) {
   const int count = active.all, sliding = active.sticking + active.single;
-  const int length = DelassusVelocities::size(p), base = p.limit_base();
+  const int length = RowSpace::size(p), base = p.limit_base();
   const int *rows = p.w.sweeps.active_row, *kinds = p.w.sweeps.active_kind;
   const ThreadTile tile(count);
   team.for_each(tile.tasks(), [=](int task) {
     const int i = tile.row(task);
     if (i >= count) return;
-    const Real* D = p.w.sweeps.delassus;
+    const Real* delassus = p.w.sweeps.delassus;
     const int on = rows[i] - base;
     const bool across = kinds[i] == kSlidingAcross;
     const Real along = across ? share[i - 1] : Real(0), over = across ? share[i] : Real(0);
     int k = tile.column(task);
     for (; k < sliding; k += tile.columns) {
-      const Real* column = D + (rows[k] - base) * length + on;
+      const Real* column = delassus + (rows[k] - base) * length + on;
       A[k * stride + i] = across ? along * column[2] - over * column[1] : column[0];
     }
     for (; k < count; k += tile.columns) {
-      const Real* column = D + (rows[k] - base) * length + on;
+      const Real* column = delassus + (rows[k] - base) * length + on;
       const bool turns = kinds[k] == kSlidingAcross;
       const Real x = turns ? -share[k] : share[k], y = share[turns ? k - 1 : k + 1];
       const auto effect = [&](int at) {
@@ -154,12 +154,12 @@ AXION_HD inline void share_out_elimination(const Team& team, Real* A, int count,
   }
 }
 
-// The velocities of all rows, by what each impulse has changed: rows by rows, each with its own sum, in the order of
-// pushes.
+// Adds the effect of all changes of impulses to the velocities of all rows: a row a thread, each with its own sum, in
+// the order of the rows that changed.
 template <typename Real, typename Team>
 AXION_HD inline void share_out_pushes(const Team& team, const Problem<Real>& p, const Real* change) {
-  const int base = p.limit_base(), single = p.contact_base() - base, length = DelassusVelocities::size(p);
-  int* moved = p.w.sweeps.active_moved;
+  const int base = p.limit_base(), single = p.contact_base() - base, length = RowSpace::size(p);
+  int* moved = p.w.sweeps.active_changed;
   const int units = team.filter(
       single + p.contact_count,
       [&](int u) {

@@ -1,10 +1,15 @@
 // Sweeps over the contacts of free bodies, a group of one colour at a time (coloured_contacts.hpp).
 //
-// ColouredSweeps is what sweep_where_needed (listed_sweeps.hpp) makes of them; it has no other caller but
-// sweep_round.hpp, which asks whether it serves.
+//   for each colour: for all its contacts at once: v from the two bodies; solve_swept_contact; add the impulse's effect
+//   between colours a barrier: two of them may move the same body
+//
+// ColouredSweeps is the form of sweeps that sweep_where_needed (listed_sweeps.hpp) makes of them, with the interface
+// that is described there. In and out: lambda; velocities of bodies are made from it. Cost: a sweep is linear in
+// contacts, and a lane's share of one visit. It has no other caller but sweep_round.hpp, which asks whether it serves.
 #pragma once
 
 #include "engine/contact_solver/coloured_contacts.hpp"
+#include "engine/contact_solver/momentum.hpp"
 
 namespace axion::solver {
 
@@ -17,13 +22,13 @@ struct LaneVelocities {
 template <int lanes, typename Real>
 AXION_HD AXION_INLINED inline LaneVelocities<lanes::Pack<Real, lanes>> load_velocities(const Real* u, const int* body) {
   lanes::Pack<Real, lanes> low[4], high[4];
-  lanes::load_fours<lanes, Real>([=](int i) AXION_INLINED { return u + kBodyNumbers * body[i]; }, low);
-  lanes::load_fours<lanes, Real>([=](int i) AXION_INLINED { return u + kBodyNumbers * body[i] + 4; }, high);
+  lanes::load_fours<lanes, Real>([=](int i) AXION_INLINED { return u + SweepSizes::kBodyNumbers * body[i]; }, low);
+  lanes::load_fours<lanes, Real>([=](int i) AXION_INLINED { return u + SweepSizes::kBodyNumbers * body[i] + 4; }, high);
   return {{low[0], low[1], low[2]}, {low[3], high[0], high[1]}};
 }
 
-// The world's stay zero: what has no mobility adds nothing to it. Threads of a GPU leave it alone, as others write it,
-// too.
+// The world's velocities stay zero: a contact without mobility adds nothing to them. Threads of a GPU leave them alone,
+// as other threads write them, too.
 template <int lanes, typename Real>
 AXION_HD AXION_INLINED inline void store_velocities(Real* u, const int* body, int world,
                                                     const LaneVelocities<lanes::Pack<Real, lanes>>& v) {
@@ -32,24 +37,25 @@ AXION_HD AXION_INLINED inline void store_velocities(Real* u, const int* body, in
   }
   const lanes::Pack<Real, lanes> zero{}, low[4] = {v.linear[0], v.linear[1], v.linear[2], v.angular[0]};
   const lanes::Pack<Real, lanes> high[4] = {v.angular[1], v.angular[2], zero, zero};
-  lanes::store_fours<lanes, Real>([=](int i) AXION_INLINED { return u + kBodyNumbers * body[i]; }, low);
-  lanes::store_fours<lanes, Real>([=](int i) AXION_INLINED { return u + kBodyNumbers * body[i] + 4; }, high);
+  lanes::store_fours<lanes, Real>([=](int i) AXION_INLINED { return u + SweepSizes::kBodyNumbers * body[i]; }, low);
+  lanes::store_fours<lanes, Real>([=](int i) AXION_INLINED { return u + SweepSizes::kBodyNumbers * body[i] + 4; },
+                                  high);
 }
 
 // Some lanes of a group: where their numbers and bodies lie.
 template <int lanes, typename Real>
 struct ContactLanes {
   using Number = lanes::Pack<Real, lanes>;
-  static constexpr int kWidth = kGroupContacts;
+  static constexpr int kWidth = SweepSizes::kGroupContacts;
 
   Real *numbers, *velocities;
   const int* body;
   int world;
 
-  AXION_HD AXION_INLINED ContactLanes(const Problem<Real>& p, int slot)
-      : numbers(p.w.sweeps.packed_number + slot / kWidth * (kWidth * kPackedFields) + slot % kWidth),
+  AXION_HD AXION_INLINED ContactLanes(const Problem<Real>& p, int place)
+      : numbers(p.w.sweeps.packed_number + place / kWidth * (kWidth * SweepSizes::kPackedFields) + place % kWidth),
         velocities(p.w.sweeps.body_velocity),
-        body(p.w.sweeps.packed_body + 2 * kWidth * (slot / kWidth) + slot % kWidth),
+        body(p.w.sweeps.packed_body + 2 * kWidth * (place / kWidth) + place % kWidth),
         world(p.m.body_count) {}
 
   AXION_HD AXION_INLINED Number at(int field) const { return lanes::load_pack<lanes>(numbers + kWidth * field); }
@@ -60,35 +66,35 @@ struct ContactLanes {
     return load_velocities<lanes>(velocities, body + kWidth * k);
   }
 
-  // What impulses along the rows add to the velocities a and b of their bodies, which are then stored.
-  AXION_HD AXION_INLINED void push(const ContactImpulse<Number>& x, LaneVelocities<Number>& a,
-                                   LaneVelocities<Number>& b) const {
+  // Adds the effect of impulses along the rows to the velocities a and b of their bodies, and stores them.
+  AXION_HD AXION_INLINED void apply_impulses(const ContactImpulse<Number>& x, LaneVelocities<Number>& a,
+                                             LaneVelocities<Number>& b) const {
     const auto pushed = [&](int field)
                             AXION_INLINED { return at(field) * x.n + at(field + 3) * x.x + at(field + 6) * x.y; };
-    const Number mass_a = at(kPackedMass), mass_b = at(kPackedMass + 1);
+    const Number mass_a = at(kPackedInverseMass), mass_b = at(kPackedInverseMass + 1);
     for (int c = 0; c < 3; ++c) {
-      const Number f = pushed(kPackedLine + c);
+      const Number f = pushed(kPackedLinear + c);
       a.linear[c] += mass_a * f, b.linear[c] -= mass_b * f;
-      a.angular[c] += pushed(kPackedMoveA + c), b.angular[c] += pushed(kPackedMoveB + c);
+      a.angular[c] += pushed(kPackedResponseA + c), b.angular[c] += pushed(kPackedResponseB + c);
     }
     store_velocities<lanes>(velocities, body, world, a);
     store_velocities<lanes>(velocities, body + kWidth, world, b);
   }
 };
 
-// Adds what the impulses in `field` do to the velocities of their bodies.
+// Adds the effect of the impulses in `field` to the velocities of their bodies.
 template <int lanes, typename Real>
-AXION_HD AXION_INLINED inline void push_contacts(const Problem<Real>& p, int slot, int field) {
-  const ContactLanes<lanes, Real> of(p, slot);
+AXION_HD AXION_INLINED inline void apply_contact_impulses(const Problem<Real>& p, int place, int field) {
+  const ContactLanes<lanes, Real> of(p, place);
   LaneVelocities<lanes::Pack<Real, lanes>> a = of.side(0), b = of.side(1);
-  of.push({of.at(field), of.at(field + 1), of.at(field + 2)}, a, b);
+  of.apply_impulses({of.at(field), of.at(field + 1), of.at(field + 2)}, a, b);
 }
 
 // Visits the contacts of some lanes of a group: as sweep_contact does one.
 template <int lanes, typename Real>
-AXION_HD AXION_INLINED inline void visit_contacts(const Problem<Real>& p, int slot, Real share) {
+AXION_HD AXION_INLINED inline void visit_contacts(const Problem<Real>& p, int place, Real share) {
   using Number = lanes::Pack<Real, lanes>;
-  const ContactLanes<lanes, Real> of(p, slot);
+  const ContactLanes<lanes, Real> of(p, place);
   const auto at = [&](int field) AXION_INLINED { return of.at(field); };
   LaneVelocities<Number> a = of.side(0), b = of.side(1);
   const ContactImpulse<Number> last{at(kPackedImpulse), at(kPackedImpulse + 1), at(kPackedImpulse + 2)};
@@ -96,8 +102,8 @@ AXION_HD AXION_INLINED inline void visit_contacts(const Problem<Real>& p, int sl
                          AXION_INLINED { return at(field) * v[0] + at(field + 1) * v[1] + at(field + 2) * v[2]; };
   const Number apart[3] = {a.linear[0] - b.linear[0], a.linear[1] - b.linear[1], a.linear[2] - b.linear[2]};
   const auto velocity = [&](int row) AXION_INLINED {
-    const Number turns = along(kPackedTurnA + 3 * row, a.angular) + along(kPackedTurnB + 3 * row, b.angular);
-    return at(kPackedVelocity + row) + (along(kPackedLine + 3 * row, apart) + turns);
+    const Number turns = along(kPackedAngularA + 3 * row, a.angular) + along(kPackedAngularB + 3 * row, b.angular);
+    return at(kPackedStartVelocity + row) + (along(kPackedLinear + 3 * row, apart) + turns);
   };
   const ContactImpulse<Number> v{velocity(0) + at(kPackedCompliance) * last.n, velocity(1), velocity(2)};
   const ContactLaw<Number> law{at(kPackedFriction), at(kPackedScale), at(kPackedScale + 1),
@@ -105,59 +111,59 @@ AXION_HD AXION_INLINED inline void visit_contacts(const Problem<Real>& p, int sl
   const Number G[9] = {Number{},
                        Number{},
                        Number{},
-                       at(kPackedGain),
-                       at(kPackedGain + 1),
-                       at(kPackedGain + 2),
-                       at(kPackedGain + 3),
-                       at(kPackedGain + 4),
-                       at(kPackedGain + 5)};
-  const Number inverse[3] = {at(kPackedInverse), at(kPackedInverse + 1), at(kPackedInverse + 2)};
-  const auto [next, moving] = solve_swept_contact<Number>(G, inverse, law, v, last);
+                       at(kPackedBlock),
+                       at(kPackedBlock + 1),
+                       at(kPackedBlock + 2),
+                       at(kPackedBlock + 3),
+                       at(kPackedBlock + 4),
+                       at(kPackedBlock + 5)};
+  const Number inverse[3] = {at(kPackedBlockInverse), at(kPackedBlockInverse + 1), at(kPackedBlockInverse + 2)};
+  const auto [next, unsettled] = solve_swept_contact<Number>(G, inverse, law, v, last);
   const Number n = next.n - last.n, x = next.x - last.x, y = next.y - last.y;
-  of.push({n, x, y}, a, b);
+  of.apply_impulses({n, x, y}, a, b);
   of.keep(kPackedImpulse, next.n), of.keep(kPackedImpulse + 1, next.x), of.keep(kPackedImpulse + 2, next.y);
   const Number sliding = law.scale_t * (x * x + y * y);
   const Number turned = x * (next.x - at(kPackedLast + 1)) + y * (next.y - at(kPackedLast + 2));
-  lanes::store_pack<lanes>(p.w.sweeps.coloured_unsettled + slot,
-                           Number(moving ? lanes::constant<Number>(1) : Number{}));
-  lanes::store_pack<lanes>(p.w.sweeps.coloured_step + slot, Number(law.scale_n * (n * n) + sliding));
-  lanes::store_pack<lanes>(p.w.sweeps.coloured_along + slot,
+  lanes::store_pack<lanes>(p.w.sweeps.coloured_unsettled + place,
+                           Number(unsettled ? lanes::constant<Number>(1) : Number{}));
+  lanes::store_pack<lanes>(p.w.sweeps.coloured_step + place, Number(law.scale_n * (n * n) + sliding));
+  lanes::store_pack<lanes>(p.w.sweeps.coloured_along + place,
                            Number(law.scale_n * (n * (next.n - at(kPackedLast))) + law.scale_t * turned));
 }
 
-// What a stretch of sweeps is over: all contacts, or those of some bodies and these bodies (listed_body).
+// The contacts and bodies that a stretch of sweeps is over: all, or a list (listed_body).
 struct SweptColours {
-  ColouredContacts slots;
-  int first, units, bodies;  // first slot; contacts
+  ColouredContacts contacts;
+  int first, blocks, bodies;  // first place; contacts
 };
 
 struct ColouredSweeps {
   ColouredContacts all;
 
-  // Where no body has a joint, and enough contacts for columns of D to be too long.
+  // Whether no body has a joint, and contacts are so many that columns of the Delassus operator would be too long.
   template <typename Real>
   AXION_HD static bool serves(const Problem<Real>& p) {
     return contact_groups(p.m) > 0;
   }
 
-  // Slots of all contacts; where they do not fit, `all.colours` is negative.
+  // Places of all contacts; where they do not fit, `all.colours` is negative.
   template <typename Real, typename Team>
   AXION_HD_CALL static ColouredSweeps start(const Team& team, const Problem<Real>& p) {
     const ColouredSweeps sweeps{place_contacts(team, p)};
     if (sweeps.all.colours < 0) return sweeps;
-    pack_contacts(team, p, 0, kGroupContacts * sweeps.all.groups);
-    team.for_each(2 * kBodyNumbers, [&](int k) {  // the world's velocity
-      Real* of = k < kBodyNumbers ? p.w.sweeps.body_velocity : p.w.sweeps.body_velocity_last;
-      of[kBodyNumbers * p.m.body_count + k % kBodyNumbers] = 0;
+    pack_contacts(team, p, 0, SweepSizes::kGroupContacts * sweeps.all.groups);
+    team.for_each(2 * SweepSizes::kBodyNumbers, [&](int k) {  // the world's velocity
+      Real* of = k < SweepSizes::kBodyNumbers ? p.w.sweeps.body_velocity : p.w.sweeps.body_velocity_last;
+      of[SweepSizes::kBodyNumbers * p.m.body_count + k % SweepSizes::kBodyNumbers] = 0;
     });
     return sweeps;
   }
 
-  // Velocities from the impulses: what they have become since the sweeps began moves each body by its V.
+  // Velocities from the impulses: their change since the sweeps began moves each body by its joint response.
   template <typename Real, typename Team>
   AXION_HD_CALL void renew(const Team& team, const Problem<Real>& p) const {
     team.for_each(p.m.body_count, [&](int b) {
-      Real* u = p.w.sweeps.body_velocity + kBodyNumbers * b;
+      Real* u = p.w.sweeps.body_velocity + SweepSizes::kBodyNumbers * b;
       for (int c = 0; c < 3; ++c) u[c] = p.w.du_linear[b][c], u[3 + c] = p.w.du_angular[b][c];
       u[6] = u[7] = 0;
     });
@@ -166,19 +172,21 @@ struct ColouredSweeps {
       *impulse = lambda;
       *sum = lambda - before;
     });
-    for_lanes(team, p, swept, [&](auto lanes, int slot) AXION_INLINED { push_contacts<lanes>(p, slot, kPackedSum); });
+    for_lanes(team, p, swept,
+              [&](auto lanes, int place) AXION_INLINED { apply_contact_impulses<lanes>(p, place, kPackedSum); });
   }
 
   // A sweep over all contacts. Returns whether one was above `share` of its tolerance.
   template <typename Real, typename Team>
   AXION_HD bool sweep_all(const Team& team, const Problem<Real>& p, Real share) const {
     const SweptColours swept = whole(p);
-    const bool moving = sweep(team, p, swept, share);
+    const bool unsettled = sweep(team, p, swept, share);
     keep_impulses(team, p, swept);
-    return moving;
+    return unsettled;
   }
 
-  // What was above its tolerance and what touches its bodies, in slots of its own where it is little; else all.
+  // The contacts above their tolerance and all that touch their bodies, in groups of their own where they are few;
+  // else all contacts.
   template <typename Real, typename Team>
   AXION_HD_CALL SweptColours list(const Team& team, const Problem<Real>& p, bool local) const {
     const SweptColours swept = whole(p);
@@ -186,34 +194,34 @@ struct ColouredSweeps {
     const int world = p.m.body_count;
     const auto mark_bodies = [&] {  // of the contacts that coloured_unsettled has
       team.for_each(world, [&](int b) { p.w.sweeps.body_touched[b] = 0; });
-      for_each_slot(team, p, swept, [&](int slot) {
-        if (p.w.sweeps.coloured_unsettled[slot] == Real(0)) return;
-        const int a = packed_body(p, slot, 0), b = packed_body(p, slot, 1);
+      for_each_place(team, p, swept, [&](int place) {
+        if (p.w.sweeps.coloured_unsettled[place] == Real(0)) return;
+        const int a = packed_body(p, place, 0), b = packed_body(p, place, 1);
         p.w.sweeps.body_touched[a] = 1;
         if (b != world) p.w.sweeps.body_touched[b] = 1;
       });
     };
     mark_bodies();
-    team.for_each(kGroupContacts * all.groups, [&](int slot) {
-      const int a = packed_body(p, slot, 0), b = packed_body(p, slot, 1);
-      p.w.sweeps.coloured_unsettled[slot] =
+    team.for_each(SweepSizes::kGroupContacts * all.groups, [&](int place) {
+      const int a = packed_body(p, place, 0), b = packed_body(p, place, 1);
+      p.w.sweeps.coloured_unsettled[place] =
           (a != world && p.w.sweeps.body_touched[a] != 0) || (b != world && p.w.sweeps.body_touched[b] != 0) ? 1 : 0;
     });
-    const int units = static_cast<int>(sum(team, p.w.sweeps.coloured_unsettled, swept));
-    if (kPackedShare * units > p.contact_count) return swept;
-    const auto listed = [&](int slot) { return p.w.sweeps.coloured_unsettled[slot] != Real(0); };
-    const ColouredContacts slots = place_listed(team, p, all, units, listed);
-    if (slots.colours < 0) return swept;
-    const int first = kGroupContacts * all.groups;
-    pack_contacts(team, p, first, kGroupContacts * slots.groups);
+    const int blocks = static_cast<int>(sum(team, p.w.sweeps.coloured_unsettled, swept));
+    if (PileSweepParameters::kListedShare * blocks > p.contact_count) return swept;
+    const auto listed = [&](int place) { return p.w.sweeps.coloured_unsettled[place] != Real(0); };
+    const ColouredContacts contacts = place_listed(team, p, all, blocks, listed);
+    if (contacts.colours < 0) return swept;
+    const int first = SweepSizes::kGroupContacts * all.groups;
+    pack_contacts(team, p, first, SweepSizes::kGroupContacts * contacts.groups);
     mark_bodies();
     const int bodies = team.filter(
         world, [&](int b) { return p.w.sweeps.body_touched[b] != 0; },
-        [&](int b, int place) { p.w.sweeps.listed_body[place] = b; });
-    return {slots, first, units, bodies};
+        [&](int b, int rank) { p.w.sweeps.listed_body[rank] = b; });
+    return {contacts, first, blocks, bodies};
   }
 
-  // What momentum starts from. Before a sweep of all velocities are renewed, so there is no last sweep.
+  // The start of momentum: no sweep came before, as velocities are renewed before a sweep over all contacts.
   template <typename Real, typename Team>
   AXION_HD void begin(const Team& team, const Problem<Real>& p, const SweptColours& swept) const {
     extrapolate_all(team, p, swept, Real(0), false, false);
@@ -221,7 +229,7 @@ struct ColouredSweeps {
 
   template <typename Real, typename Team>
   AXION_HD_CALL bool sweep(const Team& team, const Problem<Real>& p, const SweptColours& swept, Real share) const {
-    for_lanes(team, p, swept, [&](auto lanes, int slot) AXION_INLINED { visit_contacts<lanes>(p, slot, share); });
+    for_lanes(team, p, swept, [&](auto lanes, int place) AXION_INLINED { visit_contacts<lanes>(p, place, share); });
     return sum(team, p.w.sweeps.coloured_unsettled, swept) > Real(0);
   }
 
@@ -241,15 +249,13 @@ struct ColouredSweeps {
     for_impulses(team, p, swept, [count](Real* impulse, Real* sum, Real&, Real) { *impulse = *sum / Real(count); });
   }
 
-  // Impulses from the slots to their rows.
+  // Impulses from the places of contacts to their rows.
   template <typename Real, typename Team>
   AXION_HD void keep_impulses(const Team& team, const Problem<Real>& p, const SweptColours& swept) const {
     for_impulses(team, p, swept, [](Real* impulse, Real*, Real& lambda, Real) { lambda = *impulse; });
   }
 
  private:
-  static constexpr int kPackedShare = 4;  // more than a fourth is not worth packing, nor are there slots for it
-
   template <typename Real>
   AXION_HD SweptColours whole(const Problem<Real>& p) const {
     return {all, 0, p.contact_count, p.m.body_count};
@@ -258,43 +264,44 @@ struct ColouredSweeps {
   template <typename Real, typename Team>
   AXION_HD static Real sum(const Team& team, const Real* of, const SweptColours& swept) {
     const Real* from = of + swept.first;
-    return team.template sum<Real>(kGroupContacts * swept.slots.groups, [=](int i) { return from[i]; });
+    return team.template sum<Real>(SweepSizes::kGroupContacts * swept.contacts.groups, [=](int i) { return from[i]; });
   }
 
-  // f(slot) for all slots, one colour after another: what is of the bodies of two of them meets a barrier between.
+  // f(place) for all contacts, one colour after another, with a barrier between two colours: they may share bodies.
   template <typename Real, typename Team, typename F>
-  AXION_HD static void for_each_slot(const Team& team, const Problem<Real>& p, const SweptColours& swept, F&& f) {
-    const int* start = colour_start(p, swept.slots);
-    for (int colour = 0; colour < swept.slots.colours; ++colour) {
-      const int slot = kGroupContacts * start[colour];
-      team.for_each(kGroupContacts * (start[colour + 1] - start[colour]), [&](int i) { f(slot + i); });
+  AXION_HD static void for_each_place(const Team& team, const Problem<Real>& p, const SweptColours& swept, F&& f) {
+    const int* start = colour_start(p, swept.contacts);
+    for (int colour = 0; colour < swept.contacts.colours; ++colour) {
+      const int place = SweepSizes::kGroupContacts * start[colour];
+      team.for_each(SweepSizes::kGroupContacts * (start[colour + 1] - start[colour]), [&](int i) { f(place + i); });
     }
   }
 
-  // The same by as many slots at once as a register has lanes: f(std::integral_constant<int, lanes>, the first of
+  // The same by as many contacts at once as a register has lanes: f(std::integral_constant<int, lanes>, the first of
   // them).
   template <typename Real, typename Team, typename F>
   AXION_HD static void for_lanes(const Team& team, const Problem<Real>& p, const SweptColours& swept, F&& f) {
-    constexpr int lanes = team::pack_lanes<Team, Real>(kGroupContacts), parts = kGroupContacts / lanes;
-    const int* start = colour_start(p, swept.slots);
-    for (int colour = 0; colour < swept.slots.colours; ++colour) {
-      const int slot = kGroupContacts * start[colour], groups = start[colour + 1] - start[colour];
-      team.for_each(groups * parts, [&](int i) { f(std::integral_constant<int, lanes>{}, slot + lanes * i); });
+    constexpr int lanes = team::pack_lanes<Team, Real>(SweepSizes::kGroupContacts),
+                  parts = SweepSizes::kGroupContacts / lanes;
+    const int* start = colour_start(p, swept.contacts);
+    for (int colour = 0; colour < swept.contacts.colours; ++colour) {
+      const int place = SweepSizes::kGroupContacts * start[colour], groups = start[colour + 1] - start[colour];
+      team.for_each(groups * parts, [&](int i) { f(std::integral_constant<int, lanes>{}, place + lanes * i); });
     }
   }
 
   // f(impulse, sum, row's impulse, that before the sweeps) for the three rows of each contact; the first two in its
-  // slot.
+  // place.
   template <typename Real, typename Team, typename F>
   AXION_HD static void for_impulses(const Team& team, const Problem<Real>& p, const SweptColours& swept, F&& f) {
-    constexpr int width = kGroupContacts;
+    constexpr int width = SweepSizes::kGroupContacts;
     Real *numbers = p.w.sweeps.packed_number, *lambda = p.w.lambda + p.contact_base(),
          *before = p.w.sweeps.start_impulse + p.contact_base();
     const int* contacts = p.w.sweeps.coloured_contact;
-    team.for_each(width * swept.slots.groups, [=](int i) {
-      const int slot = swept.first + i, contact = contacts[slot];
+    team.for_each(width * swept.contacts.groups, [=](int i) {
+      const int place = swept.first + i, contact = contacts[place];
       if (contact < 0) return;
-      Real* at = numbers + slot / width * (width * kPackedFields) + slot % width;
+      Real* at = numbers + place / width * (width * SweepSizes::kPackedFields) + place % width;
       for (int k = 0; k < 3; ++k) {
         f(at + width * (kPackedImpulse + k), at + width * (kPackedSum + k), lambda[3 * contact + k],
           before[3 * contact + k]);
@@ -305,10 +312,11 @@ struct ColouredSweeps {
   template <typename Real, typename Team>
   AXION_HD_CALL static void extrapolate_all(const Team& team, const Problem<Real>& p, const SweptColours& swept, Real m,
                                             bool means, bool first) {
-    constexpr int width = kGroupContacts, lanes = team::pack_lanes<Team, Real>(width), parts = width / lanes;
-    Real* numbers = p.w.sweeps.packed_number + swept.first * kPackedFields;
-    team.for_each(swept.slots.groups * parts, [=](int i) {
-      Real* at = numbers + i / parts * (width * kPackedFields) + i % parts * lanes;
+    constexpr int width = SweepSizes::kGroupContacts, lanes = team::pack_lanes<Team, Real>(width),
+                  parts = width / lanes;
+    Real* numbers = p.w.sweeps.packed_number + swept.first * SweepSizes::kPackedFields;
+    team.for_each(swept.contacts.groups * parts, [=](int i) {
+      Real* at = numbers + i / parts * (width * SweepSizes::kPackedFields) + i % parts * lanes;
       for (int k = 0; k < 3; ++k, at += width) {
         const auto field = [=](int f) AXION_INLINED { return lanes::load_pack<lanes>(at + width * f); };
         const lanes::Pack<Real, lanes> g = field(kPackedImpulse), last = field(kPackedLast);
@@ -319,16 +327,17 @@ struct ColouredSweeps {
         lanes::store_pack<lanes>(at + width * kPackedLast, g);
       }
     });
-    constexpr int wide = team::pack_lanes<Team, Real>(kBodyNumbers), body_parts = kBodyNumbers / wide;
+    constexpr int wide = team::pack_lanes<Team, Real>(SweepSizes::kBodyNumbers),
+                  body_parts = SweepSizes::kBodyNumbers / wide;
     const int* some = swept.first != 0 ? p.w.sweeps.listed_body : nullptr;
     Real *velocity = p.w.sweeps.body_velocity, *velocity_last = p.w.sweeps.body_velocity_last;
     team.for_each(swept.bodies * body_parts, [=](int k) {
       const int body = k / body_parts,
-                place = kBodyNumbers * (some != nullptr ? some[body] : body) + k % body_parts * wide;
-      const lanes::Pack<Real, wide> g = lanes::load_pack<wide>(velocity + place),
-                                    last = lanes::load_pack<wide>(velocity_last + place);
-      if (m != Real(0)) lanes::store_pack<wide>(velocity + place, extrapolated(m, g, last));
-      lanes::store_pack<wide>(velocity_last + place, g);
+                at_body = SweepSizes::kBodyNumbers * (some != nullptr ? some[body] : body) + k % body_parts * wide;
+      const lanes::Pack<Real, wide> g = lanes::load_pack<wide>(velocity + at_body),
+                                    last = lanes::load_pack<wide>(velocity_last + at_body);
+      if (m != Real(0)) lanes::store_pack<wide>(velocity + at_body, extrapolated(m, g, last));
+      lanes::store_pack<wide>(velocity_last + at_body, g);
     });
   }
 };

@@ -12,40 +12,42 @@
 //
 // In: impulses in lambda, the joints factorised. Out: impulses in lambda. Cost: a sweep over a list is linear in its
 // rows. Free bodies are swept by coloured groups of contacts (coloured_sweeps.hpp), all others a contact or row at a
-// time (UnitSweeps, below). Called by sweep_round.hpp alone.
+// time (BlockSweeps, below). Called by sweep_round.hpp alone.
 #pragma once
 
 #include <limits>
 
-#include "engine/contact_solver/contact_sweeps.hpp"
+#include "engine/contact_solver/momentum.hpp"
+#include "engine/contact_solver/sweep_plan.hpp"
+#include "engine/contact_solver/swept_rows.hpp"
 
 namespace axion::solver {
 
-// Units: rows that are solved together. Limits and bounded rows alone, contacts by three.
+// Blocks of rows that are solved together: limits and bounded rows alone, contacts by three.
 template <typename Real>
-AXION_HD inline int swept_units(const Problem<Real>& p) {
+AXION_HD inline int row_block_count(const Problem<Real>& p) {
   return p.contact_base() - p.limit_base() + p.contact_count;
 }
 
 template <typename Real>
-AXION_HD inline int unit_row(const Problem<Real>& p, int unit) {
+AXION_HD inline int first_row_of_block(const Problem<Real>& p, int block) {
   const int single = p.contact_base() - p.limit_base();
-  return p.limit_base() + (unit < single ? unit : single + 3 * (unit - single));
+  return p.limit_base() + (block < single ? block : single + 3 * (block - single));
 }
 
 struct SweptList {
-  int units, bodies;
+  int blocks, bodies;
 };
 
-// Visits one unit after another, on velocities of the bodies; momentum in sums over the rows.
-struct UnitSweeps {
+// Visits one block after another, on velocities of the bodies; momentum in sums over the rows.
+struct BlockSweeps {
   template <typename Real, typename Team>
-  AXION_HD static bool sweep_unit(const Team& team, const Problem<Real>& p, int row, Real share) {
-    if (row < p.contact_base()) return sweep_row<TreeVelocities>(team, p, row, share);
-    return sweep_contact<TreeVelocities>(team, p, (row - p.contact_base()) / 3, share);
+  AXION_HD static bool sweep_block(const Team& team, const Problem<Real>& p, int row, Real share) {
+    if (row < p.contact_base()) return sweep_row<BodySpace>(team, p, row, share);
+    return sweep_contact<BodySpace>(team, p, (row - p.contact_base()) / 3, share);
   }
 
-  // Velocities from the impulses: what they have become since the sweeps began moves the bodies of each tree by its V.
+  // Velocities from the impulses: their change since the sweeps began moves the bodies of each tree by its response.
   template <typename Real, typename Team>
   AXION_HD_CALL static void renew(const Team& team, const Problem<Real>& p) {
     const int base = p.limit_base();
@@ -63,27 +65,27 @@ struct UnitSweeps {
       for (int i = start; i < start + p.m.bodies[b].tree_size; ++i) {
         const Real* f = body_unknowns(p, i);
         for (int c = 0; c < 6; ++c) {
-          const Real* column = inverse_column(p, i, c) + 6 * (b - start);
+          const Real* column = response_column(p, i, c) + 6 * (b - start);
           for (int k = 0; k < 6; ++k) u[k] += column[k] * f[c];
         }
       }
     });
   }
 
-  // A sweep over all units. Returns whether one was above `share` of its tolerance; unit_unsettled: which.
+  // A sweep over all blocks. Returns whether one was above `share` of its tolerance; block_unsettled: which.
   template <typename Real, typename Team>
   AXION_HD_CALL static bool sweep_all(const Team& team, const Problem<Real>& p, Real share) {
-    bool moving = false;
-    for (int unit = 0; unit < swept_units(p); ++unit) {
-      const bool moves = sweep_unit(team, p, unit_row(p, unit), share);
-      team.for_each(1, [&](int) { p.w.sweeps.unit_unsettled[unit] = moves; });
-      moving |= moves;
+    bool unsettled = false;
+    for (int block = 0; block < row_block_count(p); ++block) {
+      const bool moves = sweep_block(team, p, first_row_of_block(p, block), share);
+      team.for_each(1, [&](int) { p.w.sweeps.block_unsettled[block] = moves; });
+      unsettled |= moves;
     }
-    return moving;
+    return unsettled;
   }
 
-  // listed_row, listed_body: the units that move and those that share a tree of bodies with them; bodies whose
-  // velocities these change. Or all of both. In their own order.
+  // listed_row, listed_body: the blocks above their tolerance and those that share a tree of bodies with them; the
+  // bodies whose velocities these change. Or all of both. In their own order.
   template <typename Real, typename Team>
   AXION_HD_CALL static SweptList list(const Team& team, const Problem<Real>& p, bool local) {
     const auto tree = [&](int b) { return p.m.bodies[b].tree_start; };
@@ -92,38 +94,38 @@ struct UnitSweeps {
       p.w.sweeps.body_touched[tree(on.a)] = 1;
       if (on.b >= 0) p.w.sweeps.body_touched[tree(on.b)] = 1;
     };
-    const auto touched = [&](int unit) {
-      const RowBodies on = swept_bodies(p, unit_row(p, unit));
+    const auto touched = [&](int block) {
+      const RowBodies on = swept_bodies(p, first_row_of_block(p, block));
       return p.w.sweeps.body_touched[tree(on.a)] != 0 || (on.b >= 0 && p.w.sweeps.body_touched[tree(on.b)] != 0);
     };
     team.for_each(p.m.body_count, [&](int b) { p.w.sweeps.body_touched[b] = local ? 0 : 1; });
     team.for_each(1, [&](int) {
-      for (int unit = 0; unit < swept_units(p); ++unit) {
-        if (p.w.sweeps.unit_unsettled[unit] != 0) touch(unit_row(p, unit));
+      for (int block = 0; block < row_block_count(p); ++block) {
+        if (p.w.sweeps.block_unsettled[block] != 0) touch(first_row_of_block(p, block));
       }
     });
-    const int units =
-        team.filter(swept_units(p), touched, [&](int k, int place) { p.w.sweeps.listed_row[place] = unit_row(p, k); });
+    const int blocks = team.filter(row_block_count(p), touched,
+                                   [&](int k, int place) { p.w.sweeps.listed_row[place] = first_row_of_block(p, k); });
     team.for_each(1, [&](int) {
-      for (int k = 0; k < units; ++k) touch(p.w.sweeps.listed_row[k]);
+      for (int k = 0; k < blocks; ++k) touch(p.w.sweeps.listed_row[k]);
     });
     const int bodies = team.filter(
         p.m.body_count, [&](int b) { return p.w.sweeps.body_touched[tree(b)] != 0; },
         [&](int b, int place) { p.w.sweeps.listed_body[place] = b; });
-    return {units, bodies};
+    return {blocks, bodies};
   }
 
-  // Calls f(row) for the rows of the k-th listed unit.
+  // Calls f(row) for the rows of the k-th listed block.
   template <typename Real, typename F>
   AXION_HD static void for_each_listed_row(const Problem<Real>& p, int k, F&& f) {
     const int row = p.w.sweeps.listed_row[k], count = swept_together(p, row);
     for (int i = row; i < row + count; ++i) f(i);
   }
 
-  // What momentum starts from. Before a sweep of all velocities are renewed, so there is no last sweep.
+  // The start of momentum: no sweep came before, as velocities are renewed before a sweep over all blocks.
   template <typename Real, typename Team>
   AXION_HD static void begin(const Team& team, const Problem<Real>& p, const SweptList& list) {
-    team.for_each(list.units, [&](int k) {
+    team.for_each(list.blocks, [&](int k) {
       for_each_listed_row(p, k, [&](int row) { p.w.sweeps.swept_impulse[row] = p.w.lambda[row]; });
     });
     team.for_each(list.bodies, [&](int k) {
@@ -134,12 +136,12 @@ struct UnitSweeps {
 
   template <typename Real, typename Team>
   AXION_HD_CALL static bool sweep(const Team& team, const Problem<Real>& p, const SweptList& list, Real share) {
-    team.for_each(list.units, [&](int k) {
+    team.for_each(list.blocks, [&](int k) {
       for_each_listed_row(p, k, [&](int row) { p.w.sweeps.last_impulse[row] = p.w.lambda[row]; });
     });
-    bool moving = false;
-    for (int k = 0; k < list.units; ++k) moving |= sweep_unit(team, p, p.w.sweeps.listed_row[k], share);
-    return moving;
+    bool unsettled = false;
+    for (int k = 0; k < list.blocks; ++k) unsettled |= sweep_block(team, p, p.w.sweeps.listed_row[k], share);
+    return unsettled;
   }
 
   // Extrapolates impulses and velocities after a sweep. `means`: impulses are summed for a mean, of which this is the
@@ -148,11 +150,11 @@ struct UnitSweeps {
   AXION_HD_CALL static void accelerate(const Team& team, const Problem<Real>& p, const SweptList& list,
                                        Momentum<Real>& momentum, bool means, bool first) {
     if (means) {
-      team.for_each(list.units,
+      team.for_each(list.blocks,
                     [&](int k) { for_each_listed_row(p, k, [&](int row) { add_row_to_mean(p, row, first); }); });
     }
     const auto sum_of = [&](const Real* last) {
-      return team.template sum<Real>(list.units, [&](int k) {
+      return team.template sum<Real>(list.blocks, [&](int k) {
         Real sum = 0;
         for_each_listed_row(p, k, [&](int row) { sum += sweep_product(p, row, last); });
         return sum;
@@ -160,7 +162,7 @@ struct UnitSweeps {
     };
     const Real size = sum_of(p.w.sweeps.last_impulse);
     const Real m = next_coefficient(momentum, size, sum_of(p.w.sweeps.swept_impulse));
-    team.for_each(list.units, [&](int k) {
+    team.for_each(list.blocks, [&](int k) {
       for_each_listed_row(p, k, [&](int row) { extrapolate(m, p.w.lambda[row], p.w.sweeps.swept_impulse[row]); });
     });
     team.for_each(list.bodies, [&](int k) {
@@ -172,7 +174,7 @@ struct UnitSweeps {
   // Impulses to the mean of `count` sweeps; velocities are renewed next.
   template <typename Real, typename Team>
   AXION_HD static void move_to_mean(const Team& team, const Problem<Real>& p, const SweptList& list, int count) {
-    team.for_each(list.units, [&](int k) {
+    team.for_each(list.blocks, [&](int k) {
       for_each_listed_row(p, k, [&](int row) { p.w.lambda[row] = p.w.sweeps.impulse_sum[row] / Real(count); });
     });
   }
@@ -182,47 +184,48 @@ struct UnitSweeps {
   AXION_HD static void keep_impulses(const Team&, const Problem<Real>&, const SweptList&) {}
 };
 
-// Makes the sweeps that `plan` asks for; plan.count is a number of sweeps over all units, and a sweep over a list
+// Makes the sweeps that `plan` asks for; plan.count is a number of sweeps over all blocks, and a sweep over a list
 // counts as its share of them. `sweeps` is the form in which they are made:
 //   renew(team, p)                                  velocities from the impulses of the rows
-//   sweep_all(team, p, share)                       whether a unit was above `share` of its tolerance
+//   sweep_all(team, p, share)                       whether a block was above `share` of its tolerance
 //   list(team, p, local)                            what a stretch is over: what that sweep found, or all
 //   begin, sweep, accelerate, move_to_mean          a stretch
 //   keep_impulses(team, p, list)                    its impulses to the rows
-// Returns how many sweeps were made, of all units or of a list.
+// Returns how many sweeps were made, of all blocks or of a list.
 template <typename Sweeps, typename Real, typename Team>
 AXION_HD_CALL int sweep_where_needed(const Team& team, const Problem<Real>& p, const SweepPlan<Real>& plan,
                                      const Sweeps& sweeps) {
   Momentum<Real> momentum{plan.momentum};
-  const int units = swept_units(p), enough = PileSweepParameters::kStretchVisits * units;
-  int left = plan.count * units, done = 0;
+  const int blocks = row_block_count(p), enough = PileSweepParameters::kStretchVisits * blocks;
+  int left = plan.count * blocks, done = 0;
   for (int stretch = 0; left > 0; ++stretch) {
-    const bool is_long = (plan.count - SweepParameters::kLongSweeps) * units >= left;
+    const bool is_long = (plan.count - SweepParameters::kLongSweeps) * blocks >= left;
     sweeps.renew(team, p);
     ++done;
     if (!sweeps.sweep_all(team, p, is_long ? greater(plan.tolerance, plan.coarse) : plan.tolerance)) return done;
     const auto list = sweeps.list(team, p, plan.local);
     sweeps.begin(team, p, list);
     momentum.size = momentum.least = std::numeric_limits<Real>::max();
-    const int means = plan.means ? PileSweepParameters::kMeanUnit * (1 + stretch % PileSweepParameters::kMeanUnits) : 0;
+    const int means =
+        plan.averaged ? PileSweepParameters::kMeanUnit * (1 + stretch % PileSweepParameters::kMeanUnits) : 0;
     const auto goes_on = [&](int made) {
-      if (plan.means) return made < means;
+      if (plan.averaged) return made < means;
       if (!plan.local) return made < plan.count;
       return made < PileSweepParameters::kShortStretch ||
-             (made < PileSweepParameters::kLongStretch && made * list.units < enough);
+             (made < PileSweepParameters::kLongStretch && made * list.blocks < enough);
     };
     int made = 0;
-    for (bool moving = true; moving && goes_on(made); ++made) {
-      moving = sweeps.sweep(
+    for (bool unsettled = true; unsettled && goes_on(made); ++made) {
+      unsettled = sweeps.sweep(
           team, p, list, made >= SweepParameters::kLongSweeps ? greater(plan.tolerance, plan.coarse) : plan.tolerance);
-      sweeps.accelerate(team, p, list, momentum, plan.means, made == 0);
+      sweeps.accelerate(team, p, list, momentum, plan.averaged, made == 0);
     }
-    if (plan.means && made == means) {
+    if (plan.averaged && made == means) {
       sweeps.move_to_mean(team, p, list, means);
       momentum.theta = 1;
     }
     sweeps.keep_impulses(team, p, list);
-    left -= units + made * list.units;
+    left -= blocks + made * list.blocks;
     done += made;
   }
   return done;

@@ -7,8 +7,8 @@ namespace axion::solver {
 struct SweepParameters {
   // Least mobility of a row in the joints' response, relative to its own bodies' alone.
   static constexpr double kLeastMobility = 1e-6;
-  // Where sweeps stop: of a first round; where what is left of the joints hardly adds to it; and where the steps of
-  // joints do not settle for what contacts leave.
+  // Where sweeps stop: in a first round; in later ones, where the remaining residual of the joints hardly adds to it;
+  // and where the joints do not settle for the residual of the contacts.
   static constexpr double kFirstTolerance = 0.2, kFinalTolerance = 0.1, kFineTolerance = 0.02;
   // Momentum starts anew where |f|² grows by the first from a sweep to the next, or is the second of its least.
   static constexpr double kMomentumGrowth = 1.21, kMomentumExcess = 4;
@@ -39,8 +39,23 @@ struct ActiveSetParameters {
   static constexpr double kProximal = 3e-5, kFineProximal = 1e-6;
 };
 
+// Sizes of the room's arrays (sweep_scratch.hpp), and of the packs in which contacts and columns are taken.
+struct SweepSizes {
+  // Order of the greatest Delassus matrix that a world keeps: 144 KiB in float32. Columns are padded to whole vectors.
+  static constexpr int kMaxDelassusRows = 192, kDelassusPadding = 16;
+  // Columns of it that one passage through the tree makes where few rows need them (else kPushLanes, tree_scratch.hpp).
+  static constexpr int kFewLanes = 4;
+  // Rows of a step on the active set, and from column to column of its matrix, one more on a GPU (active_set_step.hpp).
+  static constexpr int kMaxActiveRows = 63, kActiveStride = 64;
+  // Contacts in a group of coloured contacts; numbers kept of each; colours, enough for a box that lies among boxes
+  // with four contacts on a side; numbers of a body's velocity, linear, angular and two zeros.
+  static constexpr int kGroupContacts = 16, kPackedFields = 74, kMaxColours = 64, kBodyNumbers = 8;
+};
+
 // Sweeps of piles (listed_sweeps.hpp).
 struct PileSweepParameters {
+  // A list is given groups of its own where so many times its contacts are no more than all.
+  static constexpr int kListedShare = 4;
   // A stretch over a list takes so many sweeps at least, if it does not settle before, and until it has cost as much as
   // so many sweeps of all, but no more than the last.
   static constexpr int kShortStretch = 12, kStretchVisits = 2, kLongStretch = 100;

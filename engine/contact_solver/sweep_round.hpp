@@ -1,7 +1,15 @@
 // One round of sweeps: the joints linearised and inverted, sweeps in the form that serves, and the iterate that they
 // lead to.
 //
-// Called by newton/attempt.hpp alone.
+//   note rows; linearise and factorise the joints, or reuse the factors of the last round
+//   Δu₀ := answer of the joints alone, loops closed
+//   sweep:  few rows        make_sweeps on velocities of rows (contact_sweeps.hpp)
+//           free bodies     coloured groups (coloured_sweeps.hpp)
+//           else            blocks of rows on velocities of bodies (listed_sweeps.hpp)
+//   Δu := Δu₀ + V Jᵀ Δλ; advance by the share of it that turns no body by more than kMaxRotation
+//
+// In: an iterate in v_plus, omega_plus, lambda, evaluated. Out: the next iterate, which the caller evaluates. Cost: one
+// factorisation of the joints, contacts left out, and the sweeps. Called by newton/attempt.hpp alone.
 #pragma once
 
 #include "engine/contact_solver/coloured_sweeps.hpp"
@@ -17,11 +25,11 @@ AXION_HD_CALL int sweep_many(const Team& team, const Problem<Real>& p, const Swe
     const ColouredSweeps sweeps = ColouredSweeps::start(team, p);
     if (sweeps.all.colours >= 0) return sweep_where_needed(team, p, plan, sweeps);
   }
-  if (!plan.again) note_all_blocks(team, p);
-  return sweep_where_needed(team, p, plan, UnitSweeps{});
+  if (!plan.reuse_factors) note_all_blocks(team, p);
+  return sweep_where_needed(team, p, plan, BlockSweeps{});
 }
 
-// Closes the loops of what solve_joints left.
+// Closes the loops in the answer that solve_joints left.
 template <typename Real, typename Team>
 AXION_HD inline void start_loops(const Team& team, const Problem<Real>& p) {
   const int first = p.m.loop_count > 0 ? p.m.joints[joint_of_loop(p.m, 0)].lock_start : p.m.joint_lock_count;
@@ -41,10 +49,10 @@ struct SweepResult {
 // evaluates. One factorisation of the joints, contacts left out.
 template <typename Real, typename Team>
 AXION_HD_CALL SweepResult<Real> sweep_contacts(const Team& team, const Problem<Real>& p, const SweepPlan<Real>& plan) {
-  note_rows(team, p, plan.again);
-  if (plan.again) {
+  note_rows(team, p, plan.reuse_factors);
+  if (plan.reuse_factors) {
     set_joint_rhs(team, p);
-    solve_joints_again(team, p);
+    solve_joints_with_factors(team, p);
   } else {
     note_bodies(team, p);
     linearise_joints(team, p);
@@ -53,11 +61,11 @@ AXION_HD_CALL SweepResult<Real> sweep_contacts(const Team& team, const Problem<R
   }
   if (has_loop_rows(p)) start_loops(team, p);
   int sweeps = 0;
-  if (DelassusVelocities::serves(p)) {
-    if (!plan.again) DelassusVelocities::forget(team, p);
+  if (RowSpace::serves(p)) {
+    if (!plan.reuse_factors) RowSpace::forget(team, p);
     sweeps = make_sweeps(team, p, plan);
   } else {
-    if (!plan.again) invert_joints(team, p);
+    if (!plan.reuse_factors) find_joint_response(team, p);
     sweeps = sweep_many(team, p, plan);
   }
   team.for_each(p.row_count() - p.limit_base(), [&](int i) {

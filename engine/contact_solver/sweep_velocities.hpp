@@ -1,20 +1,22 @@
-// What sweeps over contacts need of V, the inverse of the joint tree (joint_inverse.hpp), in two forms with one
+// The velocities that sweeps over contacts move, with V the joint response (joint_inverse.hpp), in two forms with one
 // interface.
 //
-//   DelassusVelocities  the rows' own velocities J u, moved by columns of the Delassus matrix D = J V Jᵀ. A column is
-//   made when
-//                       the impulse of its row first changes: most contacts stay open and most limits far away.
-//   TreeVelocities      the bodies' velocities u, moved by columns of V; nothing grows with the square of the rows. An
-//   impulse on three rows costs 3 n in the first, n rows in all, and 36 m and the gathering of each row's velocity in
-//   the second, m bodies in the trees it touches: the first is for articulated bodies, the second for many of them.
-//   prepare(team, p, row)      before the row or contact that begins with `row` is solved: how many rows and contacts
-//   have their
-//                              block from now on that had none before. Those are in push_unit, by their first rows.
-//   block(p, row, k, l)        (J V Jᵀ) of rows row + k and row + l velocity(p, row)           change of J u since the
-//   sweeps' start push(team, p, row, n, x)   impulses x along n rows from `row` on Velocities are made by
-//   DelassusVelocities::start, from du_linear and du_angular and so without new impulses, before its first sweep, and
-//   by UnitSweeps::renew (listed_sweeps.hpp). Free bodies, whose V is two blocks each, have sweeps of their own
-//   (coloured_sweeps.hpp). Called by contact_sweeps.hpp, listed_sweeps.hpp and sweep_round.hpp alone.
+//   RowSpace    the rows' own velocities J u, moved by columns of the Delassus operator D = J V Jᵀ. A column is made
+//               when the impulse of its row first changes: most contacts stay open and most limits far away.
+//   BodySpace   the bodies' velocities u, moved by columns of V; nothing grows with the square of the rows.
+//
+//   prepare(team, p, row)                  before the row or contact that begins with `row` is solved: how many rows
+//                                          and contacts have their block from now on that had none before. Their first
+//                                          rows are in push_block.
+//   block(p, row, k, l)                    (J V Jᵀ) of rows row + k and row + l
+//   velocity(p, row)                       change of J u since the start of the sweeps
+//   apply_impulses(team, p, row, n, x)     adds what impulses x along n rows from `row` on do to the velocities
+//
+// Velocities begin with RowSpace::start, from du_linear and du_angular and so without new impulses, and with
+// BlockSweeps::renew (listed_sweeps.hpp). Cost of an impulse on three rows: 3 n with n swept rows in RowSpace; 36 m and
+// the gathering of each row's velocity in BodySpace, with m bodies in the trees that it touches. So RowSpace is for
+// articulated bodies, BodySpace for many of them. Free bodies, whose V is two blocks each, have sweeps of their own
+// (coloured_sweeps.hpp). Called by swept_rows.hpp, contact_sweeps.hpp, listed_sweeps.hpp and sweep_round.hpp alone.
 #pragma once
 
 #include "engine/contact_solver/sweep_scratch.hpp"
@@ -47,7 +49,7 @@ AXION_HD inline int swept_together(const Problem<Real>& p, int row) {
   return row < p.contact_base() ? 1 : 3;
 }
 
-struct TreeVelocities {
+struct BodySpace {
   // Blocks are made at the start.
   template <typename Real, typename Team>
   AXION_HD static int prepare(const Team&, const Problem<Real>&, int) {
@@ -81,7 +83,7 @@ struct TreeVelocities {
         Real J[6];
         row_against(p.w.row[row + k], i == 0, J);
         for (int c = 0; c < 6; ++c) {
-          const Real* column_of = inverse_column(p, bodies[j], c) + 6 * (bodies[i] - start);
+          const Real* column_of = response_column(p, bodies[j], c) + 6 * (bodies[i] - start);
           for (int r = 0; r < 6; ++r) sum += J[r] * column_of[r] * f[c];
         }
       }
@@ -90,8 +92,8 @@ struct TreeVelocities {
   }
 
   template <typename Real, typename Team>
-  AXION_HD_CALL static void push_body(const Team& team, const Problem<Real>& p, int b, const Real (&f)[6]) {
-    const Real* column = inverse_column(p, b, 0);
+  AXION_HD_CALL static void apply_to_body(const Team& team, const Problem<Real>& p, int b, const Real (&f)[6]) {
+    const Real* column = response_column(p, b, 0);
     const int start = p.m.bodies[b].tree_start, length = 6 * p.m.bodies[b].tree_size;
     Real* u = p.w.sweeps.body_velocity + 6 * start;
     team.for_each(length, [&](int k) {
@@ -101,7 +103,8 @@ struct TreeVelocities {
   }
 
   template <typename Real, typename Team>
-  AXION_HD_CALL static void push(const Team& team, const Problem<Real>& p, int row, int count, const Real* change) {
+  AXION_HD_CALL static void apply_impulses(const Team& team, const Problem<Real>& p, int row, int count,
+                                           const Real* change) {
     const RowBodies on = swept_bodies(p, row);
     Real f_a[6] = {}, f_b[6] = {};
     for (int k = 0; k < count; ++k) {
@@ -111,20 +114,20 @@ struct TreeVelocities {
       row_against(p.w.row[row + k], false, J);
       for (int c = 0; c < 6; ++c) f_b[c] += J[c] * change[k];
     }
-    push_body(team, p, on.a, f_a);
-    if (on.b >= 0) push_body(team, p, on.b, f_b);
+    apply_to_body(team, p, on.a, f_a);
+    if (on.b >= 0) apply_to_body(team, p, on.b, f_b);
   }
 };
 
-struct DelassusVelocities {
+struct RowSpace {
   // Columns are whole vectors.
   template <typename Real>
   AXION_HD static int size(const Problem<Real>& p) {
     const int rows = p.row_count() - p.limit_base();
-    return (rows + kDelassusPadding - 1) / kDelassusPadding * kDelassusPadding;
+    return (rows + SweepSizes::kDelassusPadding - 1) / SweepSizes::kDelassusPadding * SweepSizes::kDelassusPadding;
   }
 
-  // Whether this step's rows fit, and columns of D are shorter than what columns of V cost.
+  // Whether this step's rows fit, and columns of D cost less than columns of V.
   template <typename Real>
   AXION_HD static bool serves(const Problem<Real>& p) {
     return size(p) <= delassus_rows(p.m) && size(p) * p.m.body_count <= 24 * p.m.inverse_blocks;
@@ -149,8 +152,8 @@ struct DelassusVelocities {
     team.for_each(size(p), [&](int i) { p.w.sweeps.delassus_known[i] = 0; });
   }
 
-  // The columns of a row or contact, and in the lanes that are left those of the next that have none and will not stay
-  // open as velocities are now: one passage through the tree serves them all.
+  // The columns of a row or contact, and in the remaining lanes those of the next rows without a column that will not
+  // stay open at the present velocities: one passage through the tree serves them all.
   template <typename Real, typename Team>
   AXION_HD_CALL static int prepare(const Team& team, const Problem<Real>& p, int row) {
     const int base = p.limit_base();
@@ -158,27 +161,27 @@ struct DelassusVelocities {
     const int single = p.contact_base() - base, all = single + p.contact_count;
     const int start = row < p.contact_base() ? row - base : single + (row - p.contact_base()) / 3;
     const auto row_of = [&](int k) {
-      const int unit = start + k < all ? start + k : start + k - all;
-      return base + (unit < single ? unit : single + 3 * (unit - single));
+      const int index = start + k < all ? start + k : start + k - all;
+      return base + (index < single ? index : single + 3 * (index - single));
     };
     const int found = team.filter(
         all,
         [&](int k) {
           const int on = row_of(k);
           if (p.w.sweeps.delassus_known[on - base] != 0) return false;
-          return k == 0 || would_move(p, on);
+          return k == 0 || would_change(p, on);
         },
         [&](int k, int place) {
-          if (place < kPushLanes) p.w.sweeps.push_unit[place] = row_of(k);
+          if (place < kPushLanes) p.w.sweeps.push_block[place] = row_of(k);
         });
     team.for_each(1, [&](int) { fill_lanes(p, found); });
-    const int lanes = p.w.sweeps.push_count[0], units = p.w.sweeps.push_count[1];
-    if (lanes <= kFewLanes) {
-      make_columns<kFewLanes>(team, p, lanes);
+    const int lanes = p.w.sweeps.push_count[0], blocks = p.w.sweeps.push_count[1];
+    if (lanes <= SweepSizes::kFewLanes) {
+      make_columns<SweepSizes::kFewLanes>(team, p, lanes);
     } else {
       make_columns<kPushLanes>(team, p, lanes);
     }
-    return units;
+    return blocks;
   }
 
   template <typename Real>
@@ -193,11 +196,12 @@ struct DelassusVelocities {
   }
 
   template <typename Real, typename Team>
-  AXION_HD static void push(const Team& team, const Problem<Real>& p, int row, int count, const Real* change) {
+  AXION_HD static void apply_impulses(const Team& team, const Problem<Real>& p, int row, int count,
+                                      const Real* change) {
     const int length = size(p);
     const Real* column = p.w.sweeps.delassus + (row - p.limit_base()) * length;
     Real* v = p.w.sweeps.row_velocity;
-    constexpr int lanes = team::pack_lanes<Team, Real>(kDelassusPadding);
+    constexpr int lanes = team::pack_lanes<Team, Real>(SweepSizes::kDelassusPadding);
     const auto part = [](const Real* from, int i) AXION_INLINED { return lanes::load_pack<lanes>(from + lanes * i); };
     if (count == 1) {
       const Real x = change[0];
@@ -214,11 +218,9 @@ struct DelassusVelocities {
   }
 
  private:
-  static constexpr int kFewLanes = 4;
-
   // Whether a sweep would do something with the row, or contact, that begins with `row`, as velocities are.
   template <typename Real>
-  AXION_HD static bool would_move(const Problem<Real>& p, int row) {
+  AXION_HD static bool would_change(const Problem<Real>& p, int row) {
     const Real* lambda = p.w.lambda + row;
     const bool bounded = row >= p.effort_base() && row < p.contact_base();
     if (bounded || lambda[0] != Real(0) || p.w.sweeps.start_velocity[row] + velocity(p, row) < Real(0)) return true;
@@ -298,17 +300,17 @@ struct DelassusVelocities {
     });
   }
 
-  // The lanes of the units found: as many as fit, their columns known from now on. Bodies that they touch.
+  // The lanes of the blocks found: as many as fit, their columns known from now on. Bodies that they touch.
   template <typename Real>
   AXION_HD static void fill_lanes(const Problem<Real>& p, int found) {
-    int lanes = 0, units = 0;
+    int lanes = 0, blocks = 0;
     const int bodies = p.m.body_count, base = p.limit_base(), contacts = p.contact_base();
     const model::BodyData<Real>* body = p.m.bodies;
-    const int *unit = p.w.sweeps.push_unit, *sweep_body = p.w.sweeps.row_bodies;
+    const int *block_row = p.w.sweeps.push_block, *sweep_body = p.w.sweeps.row_bodies;
     int *touched = p.w.sweeps.body_touched, *known = p.w.sweeps.delassus_known, *lane_row = p.w.sweeps.push_row;
     for (int b = 0; b < bodies; ++b) touched[b] = 0;
-    for (; units < found && units < kPushLanes; ++units) {
-      const int row = unit[units], count = row < contacts ? 1 : 3;
+    for (; blocks < found && blocks < kPushLanes; ++blocks) {
+      const int row = block_row[blocks], count = row < contacts ? 1 : 3;
       if (lanes + count > kPushLanes) break;
       for (int k = 0; k < count; ++k) lane_row[lanes++] = row + k;
       known[row - base] = 1;
@@ -320,7 +322,7 @@ struct DelassusVelocities {
     for (int b = bodies - 1; b >= 0; --b) {
       if (touched[b] != 0 && body[b].parent >= 0) touched[body[b].parent] = 1;
     }
-    p.w.sweeps.push_count[0] = lanes, p.w.sweeps.push_count[1] = units;
+    p.w.sweeps.push_count[0] = lanes, p.w.sweeps.push_count[1] = blocks;
   }
 
   // J V for the rows of the lanes, and from it their columns of D.
@@ -370,14 +372,14 @@ struct DelassusVelocities {
       for (int k = 0; k < 3; ++k) add(r.k_b[k], b, 3 + k);
       return sum;
     };
-    Real* D = p.w.sweeps.delassus;
+    Real* delassus = p.w.sweeps.delassus;
     if constexpr (width >= 4) {
       team.for_each(length / 4 * parts, [=](int task) AXION_INLINED {
         const int i = task / parts * 4, at = task % parts * width;
         lanes::for_columns_of_four<width, Real>(
             velocities(i, at), velocities(i + 1, at), velocities(i + 2, at), velocities(i + 3, at),
             [=](auto k, const lanes::Pack<Real, 4>& column) AXION_INLINED {
-              if (at + k < used) lanes::store_pack<4>(D + (lane_row[at + k] - base) * length + i, column);
+              if (at + k < used) lanes::store_pack<4>(delassus + (lane_row[at + k] - base) * length + i, column);
             });
       });
     } else {
@@ -385,7 +387,7 @@ struct DelassusVelocities {
         const int i = task / parts, at = task % parts * width;
         const lanes::Pack<Real, width> sum = velocities(i, at);
         for (int k = 0; k < width && at + k < used; ++k) {
-          D[(lane_row[at + k] - base) * length + i] = lanes::lane<width, Real>(sum, k);
+          delassus[(lane_row[at + k] - base) * length + i] = lanes::lane<width, Real>(sum, k);
         }
       });
     }

@@ -34,13 +34,15 @@ ImportedScene import_tree(const XmlElement& root, const ImportOptions& options) 
   const DefaultClasses defaults(root);
   MjcfScene scene{root, notes, settings, defaults, MeshAssets(root, defaults, settings, options.assets),
                   {},   {},    {},       {},       {},
-                  {},   {},    {},       {},       {}};
+                  {},   {},    {},       {},       {},
+                  {},   {},    {},       {}};
   start_spec(root, "model", scene.settings, scene.spec);
   find_paired_geoms(scene);
   read_bodies(scene);
   read_contacts(scene);
   read_tendons(scene);
   read_actuators(scene);
+  read_sensors(scene);
   read_keyframes(scene);
   name_the_unnamed(scene);
   read_equalities(scene);

@@ -349,6 +349,7 @@ void ActuatorReader::read() {
     refuse(a_.element(), "", "is one actuator too many: a scene may have " + std::to_string(model::kMaxSceneActuators));
   }
   s_.spec.actuators.push_back(actuator_);
+  s_.motor_gains.push_back({motor_gain_, gear[0]});
 }
 
 // A range of the force along an axis is that of its one actuator; without an actuator there is nothing to limit.

@@ -101,8 +101,9 @@ class BodyReader {
 void BodyReader::read_children(const XmlElement& element, int parent, const Place& place, const Pose& X_WP) {
   contents_.for_each(element, place, [&](const XmlElement& child, const Place& at) {
     if (child.tag == "body") read_body(child, parent, at, X_WP);
-    const std::string name = child.tag == "site" ? copy_name(child, at) : "";
-    if (!name.empty()) s_.sites.emplace(name, SitePlace{&child, parent, at});
+    const bool is_site = child.tag == "site";
+    const std::string name = is_site || child.tag == "camera" ? copy_name(child, at) : "";
+    if (!name.empty()) (is_site ? s_.sites : s_.cameras).emplace(name, SitePlace{&child, parent, at});
   });
 }
 
@@ -152,8 +153,10 @@ std::vector<MassProperties> BodyReader::read_geoms(const XmlElement& element, in
     const std::string name = copy_name(child, place);
     const Geom geom = read_geom(a, s_.settings, place.in_frame ? &place.X_BF : nullptr, adds_mass,
                                 s_.paired_geoms.contains(name), s_.meshes, s_.spec.meshes, s_.notes);
-    if (adds_mass && geom.mass.mass > 0) masses.push_back(geom.mass);
-    if (!name.empty() && !s_.geom_names.insert(name).second) refuse(child, "name", "names a geom a second time");
+    if (adds_mass && geom.mass.mass > 0) masses.push_back(geom.mass), s_.inertial_frames[body] = geom.X_BG;
+    if (!name.empty() && !s_.geom_places.try_emplace(name, GeomPlace{body, geom.X_BG, geom.is_placed}).second) {
+      refuse(child, "name", "names a geom a second time");
+    }
     if (!geom.is_shape) return;
     if (static_cast<int>(s_.spec.shapes.size()) >= kMaxShapes) {
       refuse(child, "", "is one shape too many: a scene may have " + std::to_string(kMaxShapes));
@@ -186,8 +189,12 @@ void BodyReader::read_mass(const XmlElement& element, int index, const Place& pl
   const InertiaFrom from = s_.settings.inertia_from;
   const bool from_geoms = from == InertiaFrom::kGeoms || (from == InertiaFrom::kWhatIsGiven && inertial == nullptr);
   const std::vector<MassProperties> parts = read_geoms(element, index, place, from_geoms);
+  if (parts.size() > 1) s_.inertial_frames.erase(index);
   MassProperties mass;
   if (inertial != nullptr) mass = read_inertial(*inertial, s_.settings);
+  if (inertial != nullptr && parts.empty() && inertial->find("fullinertia") == nullptr) {
+    s_.inertial_frames[index] = read_pose(Attributes(*inertial), s_.settings);
+  }
   if (!parts.empty()) mass = model::combine(parts);
   const XmlElement& source = inertial != nullptr && parts.empty() ? *inertial : element;
   correct_mass(source, source.find("fullinertia") != nullptr ? "fullinertia" : "diaginertia", s_.settings, mass);
@@ -245,6 +252,7 @@ void BodyReader::read_joint(const XmlElement& element, int parent, int index, co
     }
     const bool is_last = k + 1 == chain.size();
     const int child = is_last ? index : add_part(element, index, static_cast<int>(k));
+    if (!is_last) s_.first_parts.try_emplace(index, child);
     add_joint(std::move(chain[k]), above, child);
     above = child;
   }

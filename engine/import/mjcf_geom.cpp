@@ -137,6 +137,7 @@ void read_mesh_geom(const Attributes& a, bool adds_mass, bool can_touch, MeshAss
   const double own_mass = a.not_negative("mass", -0.0);
   const bool weighs = adds_mass && (a.has("mass") ? own_mass > 0 : density > 0);
   if (!a.has("mesh")) a.refuse("mesh", "is required of a geom of this type");
+  geom.is_placed = false;
   if (!weighs && !can_touch) return;
   if (!meshes.is_given(a)) {
     notes.unsupported(a.where("mesh"), "mesh", "its file was not sent along: files come by name beside the document");
@@ -144,6 +145,7 @@ void read_mesh_geom(const Attributes& a, bool adds_mass, bool can_touch, MeshAss
   }
   MeshAssets::Mesh& mesh = meshes.get(a);
   geom.X_BG = geom.X_BG * mesh.mass.X_MC;
+  geom.is_placed = true;
   if (weighs) {
     if (mesh.no_mass) a.refuse("mesh", "has no mass: its inertia " + *mesh.no_mass);
     const double mass = a.has("mass") ? own_mass : density * mesh.mass.volume;

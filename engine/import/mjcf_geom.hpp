@@ -22,6 +22,7 @@ struct Geom {
   int contact_dimension = 3, priority = 0;
   int contact_type = 1, contact_affinity = 1;
   std::string mesh;            // of a mesh
+  bool is_placed = true;       // X_BG is that of a mesh as it is centred
   bool is_shape = false;       // takes part in contacts, or could, and is of a kind that the scene has
   model::MassProperties mass;  // in the body's frame; zero for planes and height fields
 };

@@ -31,6 +31,18 @@ struct SitePlace {
   Place place;
 };
 
+// Where a geom is, for the eye or not; not known of meshes that were not read.
+struct GeomPlace {
+  int body = model::kWorldBody;
+  model::Pose X_BG;
+  bool is_known = true;
+};
+
+// Of an actuator of the scene: what part of its gear is the document's gain, and the document's gear.
+struct MotorGain {
+  double gain = 1, gear = 1;
+};
+
 // What actuators together may do along an axis, N m or N.
 struct ForceRange {
   JointPlace place;
@@ -51,12 +63,16 @@ struct MjcfScene {
   std::map<std::string, int, std::less<>> body_index;          // by name, with "world"
   std::map<std::string, JointPlace, std::less<>> joint_place;  // by name
   std::map<std::string, SitePlace, std::less<>> sites;         // by name
+  std::map<std::string, SitePlace, std::less<>> cameras;       // by name
+  std::map<std::string, GeomPlace, std::less<>> geom_places;   // by name
+  std::map<int, model::Pose> inertial_frames;  // of bodies whose document gives its axes, or has them from one geom
+  std::map<int, int> first_parts;              // the first of a chain's parts, of bodies that have any (add_part)
+  std::vector<MotorGain> motor_gains;          // [actuator]
   std::set<std::string, std::less<>> paired_geoms;  // that <contact><pair> names: shapes, whatever else they touch
   std::vector<ForceRange> force_ranges;             // of joints and tendons
-  std::set<std::string, std::less<>> geom_names;
-  std::vector<const XmlElement*> body_elements;               // [body]
-  std::vector<const XmlElement*> shape_elements;              // [shape]
-  std::vector<const XmlElement*> loop_elements;               // of the last joints, those that equalities became
+  std::vector<const XmlElement*> body_elements;     // [body]
+  std::vector<const XmlElement*> shape_elements;    // [shape]
+  std::vector<const XmlElement*> loop_elements;     // of the last joints, those that equalities became
   std::map<std::string, int, std::less<>> tendon_index = {};  // by name; kNoTendon where the scene has it not
   std::vector<const XmlElement*> tendon_elements = {};        // [tendon]
   std::vector<const XmlElement*> equality_elements = {};      // [equality of coordinates]
@@ -67,6 +83,9 @@ std::vector<int> weld_roots(const model::SceneSpec& spec);
 
 // The pose of a site in its body. Refuses one that is not there; `attribute` of `element` names it.
 model::Pose site_pose(const MjcfScene& scene, const XmlElement& element, std::string_view attribute, int& body);
+
+// Pose in its body of what is given at a place.
+model::Pose pose_at(const Attributes& attributes, const Place& place, const MjcfSettings& settings);
 
 // Notes the actuatorfrcrange of a joint that is at `place`, or of a tendon, if it has one.
 void read_force_range(const Attributes& joint, const JointPlace& place, int tendon, MjcfScene& scene);
@@ -83,6 +102,7 @@ void read_bodies(MjcfScene& scene);        // <worldbody>
 void read_contacts(MjcfScene& scene);      // <contact>
 void read_tendons(MjcfScene& scene);       // <tendon>
 void read_actuators(MjcfScene& scene);     // <actuator>
+void read_sensors(MjcfScene& scene);       // <sensor>
 void read_keyframes(MjcfScene& scene);     // <keyframe>
 void name_the_unnamed(MjcfScene& scene);
 // <equality>; its joints come after those of the tree, and have no joint coordinates.

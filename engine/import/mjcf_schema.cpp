@@ -40,6 +40,12 @@ constexpr std::string_view kDriveRead =
 // Samples and how they are interpolated say how a delay is made.
 constexpr std::string_view kDriveIgnored = "group user lengthrange nsample interp";
 
+constexpr std::string_view kSiteSensor = "site cutoff noise";
+constexpr std::string_view kFrameSensor = "objtype objname reftype refname cutoff noise";
+constexpr std::string_view kSensorIgnored = "user nsample interp";
+constexpr std::string_view kSensorWarned = "delay interval";
+constexpr std::string_view kDelay = "is not used: sensors read the state of their record";
+
 constexpr std::string_view kNotPhysics = "";
 
 constexpr Row kRows[] = {
@@ -51,8 +57,9 @@ constexpr Row kRows[] = {
      "saveinertial savecanonical savecompiled passthrough conflict",
      "", ""},
     {"compiler", "lengthrange", Treatment::kIgnored, "", "", "", kNotPhysics},
-    {"mujoco", "option", Treatment::kRead, "timestep gravity density viscosity wind actuatorgroupdisable collision",
-     "apirate magnetic o_margin o_solref o_solimp o_friction sleep_tolerance ccd_tolerance mpr_tolerance "
+    {"mujoco", "option", Treatment::kRead,
+     "timestep gravity magnetic density viscosity wind actuatorgroupdisable collision",
+     "apirate o_margin o_solref o_solimp o_friction sleep_tolerance ccd_tolerance mpr_tolerance "
      "ccd_iterations "
      "mpr_iterations sdf_iterations sdf_initpoints",
      "integrator cone jacobian solver iterations tolerance ls_iterations ls_tolerance noslip_iterations "
@@ -77,7 +84,57 @@ constexpr Row kRows[] = {
     {"asset", "model", Treatment::kIgnored, "", "", "", kNotPhysics},
     {"mesh", "plugin", Treatment::kUnsupported, "", "", "", "plugins are not offered"},
     {"mujoco", "extension", Treatment::kUnsupported, "", "", "", "plugins are not offered"},
-    {"mujoco", "sensor", Treatment::kWarned, "", "", "", "is not taken over: sensors are not evaluated"},
+    {"mujoco", "sensor", Treatment::kRead, "", "", "", ""},
+    {"sensor", "touch", Treatment::kRead, kSiteSensor, kSensorIgnored, kSensorWarned, kDelay},
+    {"sensor", "accelerometer", Treatment::kRead, kSiteSensor, kSensorIgnored, kSensorWarned, kDelay},
+    {"sensor", "velocimeter", Treatment::kRead, kSiteSensor, kSensorIgnored, kSensorWarned, kDelay},
+    {"sensor", "gyro", Treatment::kRead, kSiteSensor, kSensorIgnored, kSensorWarned, kDelay},
+    {"sensor", "force", Treatment::kRead, kSiteSensor, kSensorIgnored, kSensorWarned, kDelay},
+    {"sensor", "torque", Treatment::kRead, kSiteSensor, kSensorIgnored, kSensorWarned, kDelay},
+    {"sensor", "magnetometer", Treatment::kRead, kSiteSensor, kSensorIgnored, kSensorWarned, kDelay},
+    {"sensor", "rangefinder", Treatment::kRead, "site camera data cutoff noise", kSensorIgnored, kSensorWarned, kDelay},
+    {"sensor", "jointpos", Treatment::kRead, "joint cutoff noise", kSensorIgnored, kSensorWarned, kDelay},
+    {"sensor", "jointvel", Treatment::kRead, "joint cutoff noise", kSensorIgnored, kSensorWarned, kDelay},
+    {"sensor", "jointactuatorfrc", Treatment::kRead, "joint cutoff noise", kSensorIgnored, kSensorWarned, kDelay},
+    {"sensor", "jointlimitpos", Treatment::kRead, "joint cutoff noise", kSensorIgnored, kSensorWarned, kDelay},
+    {"sensor", "jointlimitvel", Treatment::kRead, "joint cutoff noise", kSensorIgnored, kSensorWarned, kDelay},
+    {"sensor", "jointlimitfrc", Treatment::kRead, "joint cutoff noise", kSensorIgnored, kSensorWarned, kDelay},
+    {"sensor", "ballquat", Treatment::kRead, "joint cutoff noise", kSensorIgnored, kSensorWarned, kDelay},
+    {"sensor", "ballangvel", Treatment::kRead, "joint cutoff noise", kSensorIgnored, kSensorWarned, kDelay},
+    {"sensor", "actuatorpos", Treatment::kRead, "actuator cutoff noise", kSensorIgnored, kSensorWarned, kDelay},
+    {"sensor", "actuatorvel", Treatment::kRead, "actuator cutoff noise", kSensorIgnored, kSensorWarned, kDelay},
+    {"sensor", "actuatorfrc", Treatment::kRead, "actuator cutoff noise", kSensorIgnored, kSensorWarned, kDelay},
+    {"sensor", "framepos", Treatment::kRead, kFrameSensor, kSensorIgnored, kSensorWarned, kDelay},
+    {"sensor", "framequat", Treatment::kRead, kFrameSensor, kSensorIgnored, kSensorWarned, kDelay},
+    {"sensor", "framexaxis", Treatment::kRead, kFrameSensor, kSensorIgnored, kSensorWarned, kDelay},
+    {"sensor", "frameyaxis", Treatment::kRead, kFrameSensor, kSensorIgnored, kSensorWarned, kDelay},
+    {"sensor", "framezaxis", Treatment::kRead, kFrameSensor, kSensorIgnored, kSensorWarned, kDelay},
+    {"sensor", "framelinvel", Treatment::kRead, kFrameSensor, kSensorIgnored, kSensorWarned, kDelay},
+    {"sensor", "frameangvel", Treatment::kRead, kFrameSensor, kSensorIgnored, kSensorWarned, kDelay},
+    {"sensor", "framelinacc", Treatment::kRead, kFrameSensor, kSensorIgnored, kSensorWarned, kDelay},
+    {"sensor", "frameangacc", Treatment::kRead, kFrameSensor, kSensorIgnored, kSensorWarned, kDelay},
+    {"sensor", "subtreecom", Treatment::kRead, "body cutoff noise", kSensorIgnored, kSensorWarned, kDelay},
+    {"sensor", "subtreelinvel", Treatment::kRead, "body cutoff noise", kSensorIgnored, kSensorWarned, kDelay},
+    {"sensor", "subtreeangmom", Treatment::kRead, "body cutoff noise", kSensorIgnored, kSensorWarned, kDelay},
+    {"sensor", "e_potential", Treatment::kRead, "cutoff noise", kSensorIgnored, kSensorWarned, kDelay},
+    {"sensor", "e_kinetic", Treatment::kRead, "cutoff noise", kSensorIgnored, kSensorWarned, kDelay},
+    {"sensor", "clock", Treatment::kRead, "cutoff noise", kSensorIgnored, kSensorWarned, kDelay},
+    {"sensor", "user", Treatment::kRead, "dim cutoff noise", "user objtype objname datatype needstage", kSensorWarned,
+     kDelay},
+    {"sensor", "tendonpos", Treatment::kWarned, "", "", "", "is left out: tendons are not offered"},
+    {"sensor", "tendonvel", Treatment::kWarned, "", "", "", "is left out: tendons are not offered"},
+    {"sensor", "tendonactuatorfrc", Treatment::kWarned, "", "", "", "is left out: tendons are not offered"},
+    {"sensor", "tendonlimitpos", Treatment::kWarned, "", "", "", "is left out: tendons are not offered"},
+    {"sensor", "tendonlimitvel", Treatment::kWarned, "", "", "", "is left out: tendons are not offered"},
+    {"sensor", "tendonlimitfrc", Treatment::kWarned, "", "", "", "is left out: tendons are not offered"},
+    {"sensor", "distance", Treatment::kWarned, "", "", "", "is left out: this kind of sensor is not offered"},
+    {"sensor", "normal", Treatment::kWarned, "", "", "", "is left out: this kind of sensor is not offered"},
+    {"sensor", "fromto", Treatment::kWarned, "", "", "", "is left out: this kind of sensor is not offered"},
+    {"sensor", "contact", Treatment::kWarned, "", "", "", "is left out: this kind of sensor is not offered"},
+    {"sensor", "insidesite", Treatment::kWarned, "", "", "", "is left out: this kind of sensor is not offered"},
+    {"sensor", "camprojection", Treatment::kWarned, "", "", "", "is left out: this kind of sensor is not offered"},
+    {"sensor", "tactile", Treatment::kWarned, "", "", "", "is left out: this kind of sensor is not offered"},
+    {"sensor", "plugin", Treatment::kWarned, "", "", "", "is left out: this kind of sensor is not offered"},
     {"mujoco", "deformable", Treatment::kRead, "", "", "", ""},
     {"deformable", "skin", Treatment::kIgnored, "", "", "", kNotPhysics},
     {"deformable", "flex", Treatment::kUnsupported, "", "", "", "bodies are rigid"},
@@ -209,6 +266,7 @@ void check_attributes(const XmlElement& element, const Row& row, Notes& notes) {
       continue;
     }
     const bool named = row.context != "default" && in_list(kNamedAndClassed, element.tag);
+    if (row.context == "sensor" && name == "name") continue;
     if (named && (name == "name" || name == "class")) continue;
     if (is_description(name)) {
       notes.warn(element, name, "is not known here; it cannot change the motion");

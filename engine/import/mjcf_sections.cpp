@@ -176,7 +176,7 @@ void name_joints(model::SceneSpec& spec) {
 int find_shape(const MjcfScene& scene, const XmlElement& element, const char* attribute) {
   const XmlAttribute* name = element.find(attribute);
   if (name == nullptr) refuse(element, attribute, "is required");
-  if (!scene.geom_names.contains(name->value)) refuse(element, attribute, "names a geom that does not exist");
+  if (!scene.geom_places.contains(name->value)) refuse(element, attribute, "names a geom that does not exist");
   const auto& shapes = scene.spec.shapes;
   const auto found =
       std::find_if(shapes.begin(), shapes.end(), [&](const auto& shape) { return shape.name == name->value; });
@@ -249,10 +249,17 @@ model::Pose site_pose(const MjcfScene& scene, const XmlElement& element, std::st
   if (found == scene.sites.end()) refuse(element, attribute, "names a site that does not exist");
   const SitePlace& site = found->second;
   const Attributes a = scene.defaults.attributes(*site.element, site.place.childclass, {"site"});
-  if (a.has("fromto"))
-    a.refuse("fromto", "is not offered for a site that something refers to; give pos and an orientation");
   body = site.body;
-  return site.place.in_frame ? site.place.X_BF * read_pose(a, scene.settings) : read_pose(a, scene.settings);
+  double p[6] = {};
+  if (!a.numbers("fromto", p, 6)) return pose_at(a, site.place, scene.settings);
+  const Vec3 from{p[0], p[1], p[2]}, to{p[3], p[4], p[5]};
+  if (!(math::norm(from - to) > 1e-10)) a.refuse("fromto", "has two points that are the same");
+  return site.place.X_BF * model::Pose{rotation_from_z(from - to), 0.5 * (from + to)};
+}
+
+model::Pose pose_at(const Attributes& attributes, const Place& place, const MjcfSettings& settings) {
+  const model::Pose X = read_pose(attributes, settings);
+  return place.in_frame ? place.X_BF * X : X;
 }
 
 void find_paired_geoms(MjcfScene& scene) {
@@ -294,6 +301,7 @@ void name_the_unnamed(MjcfScene& scene) {
   name_items(scene.spec.actuators, "actuator");
   name_items(scene.spec.tendons, "tendon");
   name_items(scene.spec.keyframes, "key");
+  name_items(scene.spec.sensors, "sensor");
   name_joints(scene.spec);
 }
 

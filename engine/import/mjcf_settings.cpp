@@ -57,6 +57,7 @@ void read_option(const XmlElement& element, MjcfSettings& s, Notes& notes) {
   s.timestep = a.number("timestep", s.timestep);
   if (!(s.timestep > 0 && s.timestep <= 1)) a.refuse("timestep", "must be above 0 and at most 1 s");
   s.gravity = a.vec3("gravity", s.gravity);
+  s.magnetic_field = a.vec3("magnetic", s.magnetic_field);
   s.medium.density = a.not_negative("density", s.medium.density);
   s.medium.viscosity = a.not_negative("viscosity", s.medium.viscosity);
   a.numbers("wind", s.medium.wind, 3);

@@ -31,6 +31,7 @@ struct MjcfSettings {
   // <option>
   double timestep = 0.002;  // s
   math::Vec3<double> gravity{0, 0, -9.81};
+  math::Vec3<double> magnetic_field{0, -0.5, 0};
   model::MediumSpec medium;
   // <flag>
   bool limits = true, contacts = true, springs = true, dampers = true, clamp_control = true, filter_parent = true;

@@ -1,7 +1,8 @@
-// What formulas need that are written once for a number and for a vector of numbers, one a lane.
+// Operations of formulas that are written once for a number and for a vector of numbers, one a lane: a constant, the
+// root, the magnitude, and whether a number vanishes.
 //
 // Vectors are those of g++ and clang (lanes/pack.hpp); a comparison of them is a mask, and `mask ? a : b` takes each
-// lane from where the mask says. Everything is done lane by lane, so a lane has the bits of the number alone.
+// lane from the side that the mask names. Everything is done lane by lane, so a lane has the bits of the number alone.
 #pragma once
 
 #include <cmath>
@@ -42,6 +43,17 @@ AXION_HD constexpr Number constant(typename detail::LaneOf<Number>::Type value) 
 template <typename Number>
 AXION_HD constexpr bool vanishes(const Number& a) {
   return a == Number(0);
+}
+
+// The value of a number as a plain double, and a number of another value that changes as `a` does. A number that
+// carries derivatives overloads both in a namespace of its own.
+template <typename Number>
+AXION_HD constexpr double plain_value(const Number& a) {
+  return static_cast<double>(a);
+}
+template <typename Number>
+AXION_HD constexpr Number with_value(const Number&, double value) {
+  return static_cast<Number>(value);
 }
 
 template <typename Number>

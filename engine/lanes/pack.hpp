@@ -3,6 +3,8 @@
 //
 // How long a pack is follows from the team (team/team.hpp): a CPU's threads compute with vectors (base/vector.hpp); a
 // thread of a GPU with one number, and threads share out the packs.
+//
+// In and out: registers, and arrays without alignment unless said. Cost: an instruction or a few each.
 #pragma once
 
 #include <cstring>

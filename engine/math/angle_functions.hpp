@@ -7,6 +7,7 @@
 
 #include <cmath>
 
+#include "engine/lanes/number.hpp"
 #include "engine/math/turn_series.hpp"
 
 namespace axion::math {
@@ -41,15 +42,16 @@ AXION_HD_SMALL constexpr Real small_arc_tangent(Real z) {
 
 }  // namespace detail
 
-// Of an angle of any size, rad. The angle is reduced as a plain double, so a number that carries derivatives has an
-// overload of its own, by what sine and cosine are of its value.
+// Of an angle of any size, rad. The angle is reduced as a plain double: a whole number of quarter turns is taken off
+// it, so that the rest changes as the angle does.
 template <typename Real>
 AXION_HD inline SineCosine<Real> sine_cosine(Real angle) {
-  double x = static_cast<double>(angle);
+  using lanes::plain_value, lanes::with_value;
+  double x = plain_value(angle);
   if (!(std::abs(x) <= detail::kFarAngle)) x = std::fmod(x, 0x1.921fb54442d18p+2);
-  if (!(x == x)) return {Real(x), Real(x)};
+  if (!(x == x)) return {with_value(angle, x), with_value(angle, x)};
   int quarter = 0;
-  const Real r = static_cast<Real>(detail::within_quarter_turn(x, quarter)), square = r * r;
+  const Real r = with_value(angle, detail::within_quarter_turn(x, quarter)), square = r * r;
   const Real s = r * turn_series<1>(square), c = turn_series<0>(square);
   switch (quarter) {
     case 0:

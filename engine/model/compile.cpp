@@ -8,6 +8,7 @@
 
 #include "engine/model/compile_contacts.hpp"
 #include "engine/model/compile_hulls.hpp"
+#include "engine/model/compile_sensors.hpp"
 #include "engine/model/compile_tendons.hpp"
 #include "engine/model/fluid_box.hpp"
 #include "engine/model/lent_inertia.hpp"
@@ -412,7 +413,9 @@ Result<CompiledModel> compile(const SceneSpec& scene) {
   if (!welded.ok()) return welded.error();
   Result<CompiledHulls> hulls = compile_hulls(welded.value().scene.meshes);
   if (!hulls.ok()) return hulls.error();
-  return Compiler(std::move(welded).value(), std::move(hulls).value()).run();
+  CompiledModel model = Compiler(std::move(welded).value(), std::move(hulls).value()).run();
+  add_sensors(scene, model);
+  return model;
 }
 
 }  // namespace axion::model

@@ -18,6 +18,16 @@ namespace axion::model {
 // without.
 inline constexpr int kMaxInverseBlocks = 16384;
 
+// Host copy of what SensorView refers to.
+template <typename Real>
+struct SensorArrays {
+  std::vector<SensorData<Real>> list;
+  std::vector<SensorPart<Real>> parts;
+  std::vector<int> part_list;
+  std::vector<LoopParts> loops;
+  int size = 0, sensed_size = 0;
+};
+
 // Host copy of a model in one precision, and its view.
 template <typename Real>
 struct ModelArrays {
@@ -42,6 +52,7 @@ struct ModelArrays {
   std::vector<int> neighbour_start, neighbours, exclude_start, excludes;
   bool lists_pairs = true;
   std::vector<PairData<Real>> pairs;
+  SensorArrays<Real> sensors;
   int lock_count = 0, control_count = 0, contact_capacity = 0, candidate_capacity = 0;
   int coupling_capacity = 0, loop_count = 0, inverse_blocks = 0;
   int joint_lock_count = 0, tendon_axis_count = 0, slack_tendon_count = 0;

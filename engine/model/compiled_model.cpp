@@ -103,6 +103,13 @@ ModelView<Real> ModelArrays<Real>::view() const {
   m.shapes = shapes.data(), m.pairs = pairs.data(), m.shape_contacts = shape_contacts.data();
   m.neighbour_start = neighbour_start.data(), m.neighbours = neighbours.data();
   m.exclude_start = exclude_start.data(), m.excludes = excludes.data();
+  m.sensors = {static_cast<int>(sensors.list.size()),
+               sensors.size,
+               sensors.sensed_size,
+               sensors.list.data(),
+               sensors.parts.data(),
+               sensors.part_list.data(),
+               sensors.loops.data()};
   return m;
 }
 

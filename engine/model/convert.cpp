@@ -98,6 +98,30 @@ PairData<float> convert(const PairData<double>& a) {
           float(a.stiffness), float(a.damping), a.contact_max};
 }
 
+SensorFrame<float> convert(const SensorFrame<double>& a) {
+  return {a.body, a.part, cast<float>(a.p), cast<float>(a.q)};
+}
+
+SensorData<float> convert(const SensorData<double>& a) {
+  return {a.kind,           a.start,
+          a.size,           a.sensed_start,
+          convert(a.frame), convert(a.reference),
+          a.has_reference,  a.joint,
+          a.axis,           a.actuator,
+          a.part_start,     a.part_count,
+          a.zone,           cast<float>(a.vector),
+          float(a.scale),   float(a.cutoff),
+          a.cutoff_rule};
+}
+
+SensorPart<float> convert(const SensorPart<double>& a) {
+  return {a.body,
+          a.is_root,
+          float(a.mass),
+          cast<float>(a.p),
+          {cast<float>(a.I_row[0]), cast<float>(a.I_row[1]), cast<float>(a.I_row[2])}};
+}
+
 template <typename T>
 auto convert_all(const std::vector<T>& from) {
   std::vector<decltype(convert(from.front()))> to;
@@ -127,6 +151,9 @@ ModelArrays<float> to_float(const ModelArrays<double>& a) {
   b.joint_lock_count = a.joint_lock_count, b.tendon_axis_count = a.tendon_axis_count;
   b.slack_tendon_count = a.slack_tendon_count;
   b.gravity = cast<float>(a.gravity);
+  b.sensors.list = convert_all(a.sensors.list), b.sensors.parts = convert_all(a.sensors.parts);
+  b.sensors.part_list = a.sensors.part_list, b.sensors.loops = a.sensors.loops;
+  b.sensors.size = a.sensors.size, b.sensors.sensed_size = a.sensors.sensed_size;
   return b;
 }
 

@@ -23,11 +23,14 @@ enum class Field : std::uint8_t {
   kOutcome,
   kTime,
   kStepIndex,
+  kSensorData,
+  kActuatorForce,
+  kContactImpulse,
 };
-inline constexpr int kFieldCount = 10;
+inline constexpr int kFieldCount = 13;
 
 // What a field has its numbers for.
-enum class FieldOf : std::uint8_t { kWorld, kBodies, kJointPositions, kJointVelocities, kJoints, kControls };
+enum class FieldOf : std::uint8_t { kWorld, kBodies, kJointPositions, kJointVelocities, kJoints, kControls, kSensors };
 
 struct FieldDescription {
   const char* name;
@@ -55,6 +58,12 @@ inline constexpr FieldDescription kFields[kFieldCount] = {
     {"outcome", FieldOf::kWorld, 1, false, DType::kUint32, "bits of Outcome of the last step request"},
     {"time", FieldOf::kWorld, 1, false, DType::kFloat64, "simulated time, s"},
     {"step_index", FieldOf::kWorld, 1, false, DType::kInt64, "steps since the last reset"},
+    {"sensor_data", FieldOf::kSensors, 1, true, DType::kFloat32,
+     "readings of the sensors, one after the other in the order of the model"},
+    {"actuator_force", FieldOf::kControls, 1, true, DType::kFloat32,
+     "effort of each actuator before gear at the present state (N m or N), within its bounds"},
+    {"contact_impulse", FieldOf::kBodies, 6, true, DType::kFloat32,
+     "last step's impulse of all contacts on the body (N s), then torque part about its centre of mass"},
 };
 
 constexpr const FieldDescription& description_of(Field field) { return kFields[static_cast<int>(field)]; }

@@ -122,6 +122,18 @@ void add(Hash& hash, const ContactPairSpec& pair) {
   add_all(hash, shape_a, shape_b, friction, dimension);
 }
 
+void add(Hash& hash, const FrameSpec& frame) {
+  const auto& [body, X_BF] = frame;
+  add_all(hash, body, X_BF);
+}
+
+void add(Hash& hash, const SensorSpec& sensor) {
+  const auto& [name, kind, frame, has_reference, reference, joint, axis, actuator, zone, zone_size, dimension, scale,
+               cutoff, noise] = sensor;
+  add(hash, frame), add(hash, reference);
+  add_all(hash, kind, has_reference, joint, axis, actuator, zone, zone_size, dimension, scale, cutoff);
+}
+
 // Vectors of specs are added by the overloads above.
 template <typename Spec>
 void add_specs(Hash& hash, const std::vector<Spec>& specs) {
@@ -151,7 +163,7 @@ void add_meshes(Hash& hash, const SceneSpec& scene) {
 
 Fingerprint fingerprint(const SceneSpec& scene) {
   const auto& [name, gravity, timestep, filter_parent_child, bodies, joints, shapes, meshes, actuators, excludes,
-               keyframes, contact_pairs, medium, tendons, equalities] = scene;
+               keyframes, contact_pairs, magnetic_field, sensors, medium, tendons, equalities] = scene;
   Hash hash;
   add_all(hash, gravity, filter_parent_child);
   add_specs(hash, bodies);
@@ -164,6 +176,10 @@ Fingerprint fingerprint(const SceneSpec& scene) {
   add_unusual(hash, 6, medium.density, 0.0);
   add_unusual(hash, 7, medium.viscosity, 0.0);
   if (medium.wind != Vec3d{}) add_all(hash, std::uint64_t(8), medium.wind);
+  if (!sensors.empty()) {
+    add_all(hash, std::uint64_t(9), magnetic_field);
+    add_specs(hash, sensors);
+  }
   if (!tendons.empty() || !equalities.empty()) {
     hash.add(std::uint64_t(10));
     add_specs(hash, tendons), add_specs(hash, equalities);

@@ -153,6 +153,56 @@ struct PairData {
   int contact_max;          // contacts that this pair of kinds can have
 };
 
+// A frame that is fixed in a body: in its principal frame, or in the world.
+template <typename Real>
+struct SensorFrame {
+  int body;  // internal, -1 the world
+  int part;  // as ShapeContactData::part
+  math::Vec3<Real> p;
+  math::Quat<Real> q;
+};
+
+template <typename Real>
+struct SensorData {
+  SensorKind kind;
+  int start, size;   // in sensor_data
+  int sensed_start;  // in WorldState::sensed; -1: the reading follows from the present state
+  SensorFrame<Real> frame, reference;
+  bool has_reference;
+  int joint, axis;             // internal joint, its axis; of an actuator too
+  int actuator;                // internal
+  int part_start, part_count;  // in SensorView::part_list: rising
+  ShapeKind zone;
+  math::Vec3<Real> vector;  // size of the zone; magnetic field
+  Real scale, cutoff;
+  CutoffRule cutoff_rule;
+};
+
+// A body of the scene as it was given: what it adds to the body that it is part of, in that one's principal frame.
+template <typename Real>
+struct SensorPart {
+  int body;      // internal, -1 the world
+  bool is_root;  // it gave that body its frame; others are welded to it
+  Real mass;
+  math::Vec3<Real> p;         // m, centre of mass
+  math::Vec3<Real> I_row[3];  // kg m^2 about it
+};
+
+// Parts that a loop joint holds together.
+struct LoopParts {
+  int parent, child;  // as ShapeContactData::part
+};
+
+template <typename Real>
+struct SensorView {
+  int count, size;  // sensors, and numbers of sensor_data
+  int sensed_size;  // numbers of WorldState::sensed
+  const SensorData<Real>* list;
+  const SensorPart<Real>* parts;  // [bodies of the scene] where any sensor asks for them
+  const int* part_list;           // 1 + index into parts
+  const LoopParts* loops;         // [loop_count] likewise
+};
+
 // A compiled model, read only. Arrays are in device memory where the device is a GPU.
 template <typename Real>
 struct ModelView {
@@ -205,6 +255,7 @@ struct ModelView {
   const int* exclude_start;                // [parts + 1] parts that do not touch a part as an exclusion says:
   const int* excludes;                     // rising
   const PairData<Real>* pairs;             // [pair_count] sorted by their lower shape, then the other
+  SensorView<Real> sensors;
 };
 
 }  // namespace axion::model

@@ -55,6 +55,12 @@ class SceneChecker {
   void tendons();
   void equalities();
   void coordinate(const std::string& item, const CoordinateSpec& coordinate);
+  // validate_sensors.cpp
+  void sensors();
+  void sensor_of_joint(const std::string& item, const SensorSpec& sensor);
+  void touch_zone(const std::string& item, const SensorSpec& sensor);
+  void frame(const std::string& item, const char* leaf, const FrameSpec& frame);
+
   void keyframe_quaternions(const std::string& item, const KeyframeSpec& key);
 
   // validate_joints.cpp

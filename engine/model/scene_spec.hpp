@@ -200,6 +200,73 @@ struct ContactPairSpec {
   int contact_dimension = 3;  // 1 frictionless, 3 with friction
 };
 
+// A frame that is fixed in a body of the scene, or in the world.
+struct FrameSpec {
+  int body = kWorldBody;  // index into SceneSpec::bodies, as given: what is welded keeps its own frames
+  PoseSpec X_BF;          // in the body frame
+};
+
+// Readings are MuJoCo's of the same name; docs/sensors.md says what each is.
+enum class SensorKind : std::uint8_t {
+  kTouch,                     // N: normal forces of the contacts of the frame's body within the zone
+  kAccelerometer,             // m/s^2, frame axes: acceleration of the frame's origin less gravity
+  kVelocimeter,               // m/s, frame axes
+  kGyro,                      // rad/s, frame axes
+  kForce,                     // N, frame axes: what the parent exerts on the frame's body, through a joint or a weld
+  kTorque,                    // N m, frame axes: likewise, about the frame's origin
+  kMagnetometer,              // frame axes: SceneSpec::magnetic_field
+  kRangefinder,               // m: along z of the frame to the first shape of another body; -1: none
+  kJointPosition,             // rad or m
+  kJointVelocity,             // rad/s or m/s
+  kJointActuatorForce,        // N m or N: of all actuators of the axis
+  kJointLimitPosition,        // rad or m, beyond the nearer limit (negative); 0 within the limits
+  kJointLimitVelocity,        // rad/s or m/s away from it; 0 within the limits
+  kJointLimitForce,           // N m or N, >= 0
+  kBallQuaternion,            // of a ball
+  kBallAngularVelocity,       // rad/s, of a ball, child body frame
+  kActuatorPosition,          // gear s
+  kActuatorVelocity,          // gear ds/dt
+  kActuatorForce,             // N m or N, before gear
+  kFramePosition,             // m; in the reference frame, as all readings of a frame
+  kFrameQuaternion,           // w x y z
+  kFrameXAxis,                //
+  kFrameYAxis,                //
+  kFrameZAxis,                //
+  kFrameLinearVelocity,       // m/s
+  kFrameAngularVelocity,      // rad/s
+  kFrameLinearAcceleration,   // m/s^2, world axes, less gravity
+  kFrameAngularAcceleration,  // rad/s^2, world axes
+  kSubtreeCentre,             // m: centre of mass of the frame's body and all that hangs on it
+  kSubtreeLinearVelocity,     // m/s
+  kSubtreeAngularMomentum,    // kg m^2/s, about that centre
+  kPotentialEnergy,           // J: of gravity and of springs
+  kKineticEnergy,             // J, with armature
+  kClock,                     // s
+  kUser,                      // `dimension` zeros
+};
+inline constexpr int kSensorKindCount = static_cast<int>(SensorKind::kUser) + 1;
+
+// How a cutoff bounds a reading: to ±cutoff, from above alone, or not at all.
+enum class CutoffRule : std::uint8_t { kReal, kPositive, kNone };
+
+struct SensorSpec {
+  std::string name;
+  SensorKind kind = SensorKind::kClock;
+  FrameSpec frame;             // of the kinds that have one; of a subtree its body alone
+  bool has_reference = false;  // positions, axes and velocities of a frame are those in `reference`, not in the world
+  FrameSpec reference;
+  int joint = -1;  // joint kinds: index into SceneSpec::joints
+  int axis = 0;    // and into its axes
+  int actuator = -1;
+  ShapeKind zone = ShapeKind::kSphere;  // kTouch: sphere, capsule, box, cylinder or ellipsoid, in the frame
+  Vec3d zone_size{0, 0, 0};             // m, as ShapeSpec::size
+  int dimension = 1;                    // kUser
+  double scale = 1.0;                   // the reading is this times the quantity
+  // Above 0: real readings lie within ±cutoff, those that are not negative at most at it; directions are as they are.
+  double cutoff = 0.0;
+  double noise = 0.0;  // standard deviation that a client may add; readings are without noise
+};
+
 struct KeyframeSpec {
   std::string name;
   double time = 0.0;
@@ -228,6 +295,8 @@ struct SceneSpec {
   std::vector<ContactExcludeSpec> excludes;
   std::vector<KeyframeSpec> keyframes;
   std::vector<ContactPairSpec> contact_pairs;
+  Vec3d magnetic_field{0, -0.5, 0};  // what magnetometers read, world frame
+  std::vector<SensorSpec> sensors;   // in the order of sensor_data
   MediumSpec medium;
   std::vector<TendonSpec> tendons;
   std::vector<EqualitySpec> equalities;

@@ -105,6 +105,7 @@ void SceneChecker::counts() {
   count("contact_pairs", scene_.contact_pairs.size(), kMaxSceneContactPairs);
   count("tendons", scene_.tendons.size(), kMaxSceneTendons);
   count("equalities", scene_.equalities.size(), kMaxSceneEqualities);
+  count("sensors", scene_.sensors.size(), kMaxSceneSensors);
 }
 
 void SceneChecker::world() {
@@ -287,10 +288,10 @@ void SceneChecker::keyframe_quaternions(const std::string& item, const KeyframeS
 // Each stage relies on those before it: indices before the tree, the tree before shapes and welds.
 Status SceneChecker::run() {
   void (SceneChecker::*const stages[])() = {
-      &SceneChecker::counts,        &SceneChecker::world,     &SceneChecker::bodies,    &SceneChecker::joints,
-      &SceneChecker::tree,          &SceneChecker::loops,     &SceneChecker::welds,     &SceneChecker::meshes,
-      &SceneChecker::shapes,        &SceneChecker::actuators, &SceneChecker::excludes,  &SceneChecker::keyframes,
-      &SceneChecker::contact_pairs, &SceneChecker::tendons,   &SceneChecker::equalities};
+      &SceneChecker::counts,        &SceneChecker::world,     &SceneChecker::bodies,     &SceneChecker::joints,
+      &SceneChecker::tree,          &SceneChecker::loops,     &SceneChecker::welds,      &SceneChecker::meshes,
+      &SceneChecker::shapes,        &SceneChecker::actuators, &SceneChecker::excludes,   &SceneChecker::keyframes,
+      &SceneChecker::contact_pairs, &SceneChecker::tendons,   &SceneChecker::equalities, &SceneChecker::sensors};
   for (auto stage : stages) {
     (this->*stage)();
     if (!ok()) return *error_;

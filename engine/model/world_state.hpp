@@ -103,6 +103,7 @@ struct WorldState {
   Real* contact_gap;                // [contact_capacity] at the end of the last step, along the normal
   math::Vec3<Real>* joint_force;    // [nj] impulse of the last request's last step on the child, N s
   math::Vec3<Real>* joint_torque;   // [nj] about the child's centre of mass, N m s
+  Real* sensed;  // [sensors.sensed_size] what sensors of accelerations and forces read (step/sense.hpp)
   // Parameters.
   Real* mass_scale;             // [nb]
   Real* friction_scale;         // [1]
@@ -148,6 +149,7 @@ AXION_HD inline void for_each_field(const ModelView<Real>& m, WorldState<Real>& 
   f(kState, "contact_gap", w.contact_gap, nc);
   f(kState, "joint_force", w.joint_force, nj);
   f(kState, "joint_torque", w.joint_torque, nj);
+  f(kState, "sensed", w.sensed, m.sensors.sensed_size);
   f(kParameter, "mass_scale", w.mass_scale, nb);
   f(kParameter, "friction_scale", w.friction_scale, 1);
   f(kParameter, "gain_scale", w.gain_scale, nu);

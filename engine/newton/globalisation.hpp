@@ -3,8 +3,9 @@
 //
 // The measure is the worst residual ratio, the largest residual in multiples of its tolerance; an attempt has converged
 // at one. Newton's steps are full: on redundant frictional contacts a search that insists on decrease ends in tiny
-// steps. So the ratio may rise for some iterations, the best iterate is kept, and where patience ends it is taken up
-// again with the next remedy. States and transitions (README.md shows them as a table):
+// steps. So the ratio may rise for some iterations, the best iterate is kept, and after some steps without a decrease
+// it is taken up again with the next remedy (the watchdog technique, Chamberlain et al. 1982). States and transitions,
+// which README.md shows as a table:
 //
 //   sweeping    rounds of sweeps look for the active set: which contacts stick, slide and open. The step of a pile (no
 //               joints, more pairs that touch than a tree has) is left to them altogether, unless they fail
@@ -17,20 +18,24 @@
 //   progress    (below 0.9 of the best ratio) forgets the remedies: sweeping, newton stay what they are, recovering
 //               becomes sweeping, retrying and damping become newton
 //   rounds over sweeping → newton, recovering → retrying
-//   failure     (patience ended) newton → recovering, retrying → damping, damping → damping; each from the best iterate
+//   failure     (the watchdog) newton → recovering, retrying → damping, damping → damping; each from the best iterate
 //
 // Two remedies are beside these. Where the ratio stalls the next Newton step has a tenth of the proximal term; without
 // joints, as in a stack with the heaviest on top, that stays while the ratio falls. Where rigid contacts carry heavy
-// bodies without joints Newton comes first, with a proximal term by what each carries, and more patience; a failure of
-// newton then makes that term tenfold, up to a bound, before recovering is tried. An iterate that is not finite is
+// bodies without joints Newton comes first, with a proximal term by the load of each, and a longer watchdog; a failure
+// of newton then makes that term tenfold, up to a bound, before recovering is tried. An iterate that is not finite is
 // taken back once, and the attempt goes on in the same state with the positive part of the geometric stiffness.
 //
 // Source: seeds, section Numerical solution; the rest by experiment (docs/experiments).
+//
+// In: traits of the system, and the worst residual ratio after each iteration. Out: a plan for the next iteration, and
+// a verdict on the present iterate. Cost: a few comparisons an iteration.
 #pragma once
 
 #include <cstdint>
 
-#include "engine/contact_solver/contact_sweeps.hpp"
+#include "engine/base/macros.hpp"
+#include "engine/contact_solver/sweep_plan.hpp"
 #include "engine/newton/parameters.hpp"
 
 namespace axion::solver {
@@ -90,7 +95,7 @@ AXION_HD inline SweepPlan<Real> plan_pile_sweeps(int rounds_before) {
   if (rounds_before == 0) return plan;
   plan.count = P::kCautiousSweeps;
   plan.momentum = Real(P::kCautiousMomentum);
-  plan.means = true;
+  plan.averaged = true;
   return plan;
 }
 
@@ -100,7 +105,7 @@ AXION_HD inline SweepPlan<Real> plan_cautious_sweeps() {
   using P = SweepRoundParameters;
   SweepPlan<Real> plan{.count = P::kCautiousSweeps, .tolerance = Real(SweepParameters::kFinalTolerance)};
   plan.momentum = Real(P::kCautiousMomentum);
-  plan.means = true;
+  plan.averaged = true;
   return plan;
 }
 
@@ -151,14 +156,14 @@ struct Globalisation {
       plan = plan_search_sweeps<Real>(rounds, rounds > 1 && ratio > Real(P::kSlowRound) * before);
       plan.coarse = Real(P::kCoarse) * ratio;
     }
-    plan.again = has_factors && ratio * turned < Real(P::kReuse);
+    plan.reuse_factors = has_factors && ratio * turned < Real(P::kReuse);
     return plan;
   }
 
   // After a round: its result, and how far it turned a body, rad.
   AXION_HD void note_sweeps(const SweepPlan<Real>& plan, Real turn) {
     ++rounds;
-    turned = (plan.again ? turned : Real(0)) + turn;
+    turned = (plan.reuse_factors ? turned : Real(0)) + turn;
     has_factors = true;
   }
 
@@ -196,7 +201,7 @@ struct Globalisation {
     if (lower) return Verdict::kKeep;
     const bool falling = ratio < last / 2;  // on its way back from a worse iterate
     if (!traits.may_sweep || swept || stalled || falling) return Verdict::kGoOn;
-    if (++failures <= (is_loaded ? NewtonParameters::kLoadedPatience : NewtonParameters::kPatience)) {
+    if (++failures <= (is_loaded ? NewtonParameters::kLoadedWatchdogSteps : NewtonParameters::kWatchdogSteps)) {
       return Verdict::kGoOn;
     }
     failures = 0;

@@ -1,9 +1,13 @@
 // The linear solve of one Newton iteration, by the solver that the options choose.
 //
+//   [M̂  −J_Fᵀ] [Δu]     [g]        TREE_DIRECT          tree/tree_solver.hpp
+//   [J   C   ] [Δλ] = − [r]        TREE_KRYLOV, PCR_*, DENSE_DIRECT        engine/reference
+//
 // `prepare_linear_solver` runs once for a step's contacts, before their first linear solve, and settles what AUTOMATIC
-// means: the choice follows from the world alone, never from who shares its batch. `linearise` must have run at the
-// iterate before `solve_linear`, which leaves Δu in du_linear and du_angular and Δλ in dlambda, and cannot fail: a
-// system that is singular gives a poor direction, and Newton's residual test decides.
+// means: the choice follows from the world alone, never from the worlds that share its batch.
+//
+// In: the system as `linearise` left it at the iterate. Out: Δu in du_linear and du_angular, Δλ in dlambda. It cannot
+// fail: a singular system gives a poor direction, and Newton's residual test decides. Cost: that of the solver.
 #pragma once
 
 #include "engine/reference/dense_solver.hpp"

@@ -1,5 +1,5 @@
-// What Newton keeps beside the iterate: the best one of an attempt, what an attempt left before a fallback, and the
-// contacts of the last solve while a step is solved again.
+// The arrays that Newton keeps beside the iterate: the best iterate of an attempt, the result of an attempt before a
+// fallback, and the contacts of the last solve while a step is solved again.
 #pragma once
 
 #include "engine/model/world_state.hpp"

@@ -32,7 +32,7 @@ struct SweepRoundParameters {
 // Newton's steps and their remedies (globalisation.hpp).
 struct NewtonParameters {
   // Newton steps without a decrease before the best iterate is taken up again; and where rigid contacts carry loads.
-  static constexpr int kPatience = 2, kLoadedPatience = 12;
+  static constexpr int kWatchdogSteps = 2, kLoadedWatchdogSteps = 12;
   // Between these shares of the best ratio an iterate stalls; below the lower one it makes progress.
   static constexpr double kProgress = 0.9, kStalled = 1.1;
   // Multiples of the proximal term: damping, and easing where the ratio stalls.
@@ -56,8 +56,8 @@ struct LoadParameters {
 
 // The start of a step (start.hpp) and the choice of another joint mode (newton.hpp).
 struct AttemptParameters {
-  // Of the contact margin: from this depth on a step starts at half of u⁻.
-  static constexpr double kImpactDepth = 0.1;
+  // Of the contact margin: from this depth on a step starts at this share of u⁻.
+  static constexpr double kImpactDepth = 0.1, kImpactShare = 0.5;
   // rad, of a step beyond the last velocity; no step that Newton can follow turns a body further.
   static constexpr double kMostTurn = 2;
   // The residual ratio of joints or dynamics above which another joint mode tries.

@@ -1,8 +1,10 @@
-// Where an attempt at a step starts: at the last velocities and the impulses that the last step ended with.
+// The start of an attempt at a step: the last velocities, and the impulses that the last step ended with.
 //
-//   u⁰ = u⁻, or u⁻/2 before an impact;  λ⁰ = λ of the last step, contacts matched by pair and feature
+//   λ⁰ := impulses of the last step, those of contacts matched by pair and feature; zero for new contacts
+//   u⁰ := u⁻, or u⁻/2 where u⁻ leaves a contact deeper than a tenth of its margin, as before an impact
 //
-// Cost: linear in bodies and rows; contacts are matched by bisection.
+// In: the state, the warm start, contacts with their rows. Out: v_plus, omega_plus, lambda. Cost: linear in bodies and
+// rows; contacts are matched by bisection.
 #pragma once
 
 #include "engine/model/contact_gap.hpp"
@@ -49,8 +51,8 @@ AXION_HD inline void start_at_last(const Team& team, const Problem<Real>& p) {
   const Real depth = team.template max<Real>(
       p.contact_count, [&](int i) { return -model::gap_after(w.contacts[i], w.v, w.omega, p.s.dt); });
   if (!(depth > Real(AttemptParameters::kImpactDepth) * p.s.contact_margin)) return;
-  team.for_each(p.m.body_count,
-                [&](int b) { w.v_plus[b] = Real(0.5) * w.v[b], w.omega_plus[b] = Real(0.5) * w.omega[b]; });
+  constexpr Real share = Real(AttemptParameters::kImpactShare);
+  team.for_each(p.m.body_count, [&](int b) { w.v_plus[b] = share * w.v[b], w.omega_plus[b] = share * w.omega[b]; });
 }
 
 // Contact i with its impulse.

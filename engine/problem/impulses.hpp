@@ -1,6 +1,7 @@
 // Impulses on bodies as the rows of the system give them, Jᵀλ, and the velocities J u of rows at the iterate.
 #pragma once
 
+#include "engine/constraints/contact_rows.hpp"
 #include "engine/lanes/number.hpp"
 #include "engine/model/body_joints.hpp"
 #include "engine/problem/problem.hpp"
@@ -153,11 +154,6 @@ AXION_HD inline RowVelocity<Real> iterate_velocity_along(const Problem<Real>& p,
     return iterate_velocity(p, p.w.row[row], joint.child, joint.parent);
   }
   return iterate_velocity_along_tendon(p, axis, row);
-}
-
-template <typename Real>
-AXION_HD inline Real greater(Real a, Real b) {
-  return a > b ? a : b;
 }
 
 }  // namespace axion::solver

@@ -1,4 +1,10 @@
 // The iterate (u, λ) of Newton's method: copied, and moved along a direction.
+//
+//   (u, λ) += t (Δu, Δλ),   t ≤ kMaxRotation / (h max_b |Δω_b|), wheels left out
+//
+// A step that turns a body by more than kMaxRotation leaves the range in which the linearised rotation map holds. A
+// wheel's spin moves no lock, so it is not bounded. In: the iterate, and a direction in du_linear, du_angular, dlambda.
+// Out: the iterate. Cost: linear in bodies and rows.
 #pragma once
 
 #include "engine/problem/residual.hpp"
@@ -26,8 +32,8 @@ AXION_HD inline void advance(const Team& team, const Problem<Real>& p, Real t) {
   team.for_each(p.row_count(), [&](int i) { p.w.lambda[i] += t * p.w.dlambda[i]; });
 }
 
-// Whether nothing of a body moves as it turns at its joint: a wheel, which one hinge through its centre of mass carries
-// and which carries nothing. Its spin leaves no lock to linearise again, and what else it turns its parent turns too.
+// Whether a body is a wheel, whose turning at its joint moves nothing: one hinge through its centre of mass carries it,
+// and it carries nothing. Its spin leaves no lock to linearise again; turns about other axes it shares with its parent.
 template <typename Real>
 AXION_HD inline bool is_wheel(const Problem<Real>& p, int b) {
   const model::BodyData<Real>& body = p.m.bodies[b];

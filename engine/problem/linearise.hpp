@@ -1,19 +1,25 @@
 // The generalised Jacobian at an iterate: rows, compliance and right-hand side of one Newton iteration.
 //
-//   [M̂  −J_Fᵀ] [Δu]     [g]      M̂ = M̃ − ∂(J_Fᵀλ)/∂u, J = J(q⁺)D for locks, J(q⁻) for the rest [J    C  ] [Δλ] = −
-//   [r] In M̂ anchors' impulses turn exactly, −∂(r × f)/∂θ D h = h((f·r)1 − r fᵀ)D, so that Newton is quadratic, plus
-//   the least shift by which no direction loses more inertia than neighbours may lend, as an indefinite system leads
-//   anywhere. Conjugate residuals, which need symmetry, damped iterations and attempts that went astray (exact_turning)
-//   take the positive part h[Σ w_j K_j]₊ in its place (geometric_stiffness.hpp). `evaluate` must have run at the same
-//   iterate. A contact gives a 3×3 block: D₃ J Δu + C₃ Δλ = −r₃, kept both as the diagonal that conjugate residuals
-//   need (symmetric laws) and solved for Δλ = −(e + G J Δu), e = C₃⁻¹r₃, G = C₃⁻¹D₃, which the direct solver
-//   eliminates. Proximal terms have no right-hand side, so they bias nothing at convergence; but those of loop joints,
-//   whose impulses redundant rows leave undetermined: there they are a compliance that keeps such impulses from
-//   wandering off step by step, as far as it takes a tenth of a row's tolerance. In float32 it is as great as rounding
-//   lets it be (ease_loop_lock): where a mechanism passes a singular pose, its locks would else make velocities of
-//   rounded lengths. Locks have one where there are loops, as those of a closed mechanism may depend on each other.
-//   Those of trees never do, and between links of nearly no mass it would be far above what armature lets an impulse
-//   do, so that nothing would converge. Source: seeds, sections Linearisation and Schur complement.
+//   [M̂  −J_Fᵀ] [Δu]     [g]      M̂ = M̃ − ∂(J_Fᵀλ)/∂u
+//   [J   C   ] [Δλ] = − [r]      J = J(q⁺)Θ for locks, J(q⁻) for the rest, Θ the derivative of the rotation map
+//
+// Turning of impulses. In M̂ the impulses of anchors turn exactly, −∂(r × f)/∂θ Θ h = h((f·r)1 − r fᵀ)Θ, so that Newton
+// is quadratic, plus the least shift by which no direction loses more inertia than neighbours may lend, as an
+// indefinite system leads anywhere. Conjugate residuals, which need symmetry, damped iterations and attempts that went
+// astray (exact_turning) take the positive part h[Σ w_j K_j]₊ in its place (constraints/geometric_stiffness.hpp).
+//
+// Contacts. A contact gives a 3×3 block E₃ J Δu + C₃ Δλ = −r₃. It is kept as the diagonal that conjugate residuals need
+// (symmetric laws), and solved for Δλ = −(e + G J Δu), e = C₃⁻¹r₃, G = C₃⁻¹E₃, which the direct solver eliminates.
+//
+// Proximal terms have no right-hand side, so that they bias nothing at convergence. Those of loop joints do have one:
+// redundant rows leave the impulses of loops undetermined, and a compliance keeps these impulses from wandering off
+// step by step, as far as it takes a tenth of a row's tolerance; in float32 it is as great as rounding lets it be
+// (ease_loop_lock). Locks have a proximal term where there are loops alone: those of a closed mechanism may depend on
+// each other; those of trees never do, and between links of nearly no mass the term would be far above the effect of an
+// impulse on armature.
+//
+// In: the iterate, evaluated. Out: row, compliance, residual, contact_gain, contact_offset, rotation_derivative,
+// K_geometric. Cost: linear in bodies and rows. Source: seeds, sections Linearisation and Schur complement.
 #pragma once
 
 #include "engine/problem/residual.hpp"
@@ -22,12 +28,11 @@ namespace axion::solver {
 
 inline constexpr double kContactProximal = 1e-4;  // of (J M⁻¹ Jᵀ)_ii
 inline constexpr double kLoopBias = 0.1;          // of a row's tolerance that a loop's compliance may take,
-inline constexpr double kRoundedBias =
-    0.75;  // or does at most in float32, where the tolerance is what rounding leaves:
-inline constexpr double kRoundedLoad = 5000;    // m/s², a load of the row's own inertia that would take all of it,
-inline constexpr double kMostGive = 1e-2;       // of (J M⁻¹ Jᵀ)_ii
-inline constexpr double kLentInertia = 5;       // multiples of its own that neighbours are taken to lend a body,
-inline constexpr double kSupportedInertia = 2;  // or of what BLENDED knows that they do (supported_inertias)
+inline constexpr double kRoundedBias = 0.75;      // and takes at most in float32, whose tolerance is that of rounding:
+inline constexpr double kRoundedLoad = 5000;      // m/s², a load of the row's own inertia that would take all of it,
+inline constexpr double kMostGive = 1e-2;         // of (J M⁻¹ Jᵀ)_ii
+inline constexpr double kLentInertia = 5;  // multiples of its own inertia that neighbours are taken to lend a body,
+inline constexpr double kSupportedInertia = 2;  // or of the inertia that BLENDED finds (supported_inertias)
 inline constexpr double kReleaseGain = 1e8;     // compliance, in units of r_t, of a tangent row that says λ_f = 0
 
 template <typename Real>
@@ -99,7 +104,8 @@ AXION_HD inline void linearise_limit(const Problem<Real>& p, int limit) {
   p.w.compliance[row] = r * f.beta_over_alpha + p.proximal_scale * Real(kContactProximal) * r;
 }
 
-// C₃ is lower block triangular: the normal row alone, then the tangents with what the normal does to their cone.
+// C₃ is lower block triangular: the normal row alone, then the tangents with the effect of the normal impulse on their
+// cone.
 template <typename Real>
 AXION_HD inline void solve_contact_block(const Problem<Real>& p, int i, const constraints::FrictionBlock<Real>& f,
                                          Real proximal) {
@@ -131,7 +137,7 @@ AXION_HD inline void turn_tangents(const Problem<Real>& p, int i, const constrai
   row[1] = {d.x * second.l - d.y * first.l, d.x * second.k_a - d.y * first.k_a, d.x * second.k_b - d.y * first.k_b};
 }
 
-// After the linear system is solved: rows of contacts as they were built, and the step's impulses along those.
+// After the linear solve: rows of contacts along t1 and t2 again, and the step's impulses along these.
 template <typename Real, typename Team>
 AXION_HD_CALL void restore_tangents(const Team& team, const Problem<Real>& p) {
   if (!p.follows_slip) return;
@@ -146,12 +152,12 @@ AXION_HD_CALL void restore_tangents(const Team& team, const Problem<Real>& p) {
   });
 }
 
-// The proximal term of a contact that begins with `row`, of its rows' scales. A row's impulse moves by what the row
-// lacks over this and what its bodies give way by, and bodies that carry many times their weight give way that much
-// less: of ten boxes, each twice as heavy as the one below, a thousandfold load on the lowest contact makes 1e-4 a
-// hundred times what they do, so that a step takes 1.5 % of the residual. With this the term takes no more of a row
-// than load_proximal of g h, whatever it carries. Below least_proximal what bodies may do that no contact holds is lost
-// beside what contacts hold.
+// The proximal term of a contact that begins with `row`, as a share of its rows' scales. An iteration moves a row's
+// impulse by its residual over the sum of this term and the mobility of its bodies, and bodies that carry many times
+// their weight are that much less mobile: of ten boxes, each twice as heavy as the one below, a thousandfold load on
+// the lowest contact makes 1e-4 a hundred times the mobility, so that a step takes 1.5 % of the residual. With
+// load_proximal the term takes no more of a row than that share of g h, whatever the load. Below least_proximal the
+// motions of bodies that no contact holds are lost beside those that contacts hold.
 template <typename Real>
 AXION_HD inline Real contact_proximal(const Problem<Real>& p, int row) {
   const Real usual = p.proximal_scale * Real(kContactProximal);
@@ -192,11 +198,11 @@ AXION_HD_CALL void linearise_contact(const Problem<Real>& p, int i) {
   if (!symmetric_solver(p)) solve_contact_block(p, i, f, proximal);
 }
 
-// What a loop joint's lock gives way beside its own compliance. Rows know a length only as rounding leaves it, δ; near
-// a singular pose, where a loop's rows have next to no hold, that asks for velocities of √δ/h that no law does. So
-// float32 takes a compliance with which a lock under load sags by a share of δ, and which near singular poses is more
-// than what the rows have: it bounds such velocities by √(δ kRoundedLoad) at any h. It saturates, as what the rows may
-// be off does not grow with the load.
+// The compliance of a loop joint's lock beside its own. Rows know a length only to its rounding δ; near a singular
+// pose, where the rows of a loop have next to no hold, such lengths ask for velocities of √δ/h that no law asks for. So
+// float32 takes a compliance by which a lock under load sags by a share of δ, and which near singular poses exceeds the
+// rows' own hold: it bounds such velocities by √(δ kRoundedLoad) at any h. It saturates, as the error of the rows does
+// not grow with the load.
 template <typename Real>
 AXION_HD inline void ease_loop_lock(const Problem<Real>& p, bool is_soft, int row) {
   const Real proximal = joint_proximal<Real>() * p.w.row_scale[row], tolerance = p.w.row_tolerance[row],

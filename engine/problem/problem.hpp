@@ -1,13 +1,15 @@
-// One step's problem, and what its options make of it; what everything in the solver shares.
+// One step's nonlinear system: the model, the world's arrays and the settings that it is solved with.
+//
+// Unknowns are the velocities u⁺ of the bodies (v_plus, omega_plus) and the impulses λ⁺ of the rows (lambda). Rows are
+// numbered locks, axes, limits, efforts, then three a contact. Equations: residual.hpp; linearised: linearise.hpp.
 #pragma once
 
 #include "engine/base/held_view.hpp"
-#include "engine/constraints/contact_rows.hpp"
-#include "engine/problem/step_system.hpp"
+#include "engine/model/step_settings.hpp"
+#include "engine/model/world_state.hpp"
 
 namespace axion::solver {
 
-// One step's problem, shared by everything in the solver.
 template <typename Real>
 struct Problem {
   HeldView<model::ModelView<Real>> m;
@@ -21,7 +23,7 @@ struct Problem {
   bool exact_turning = true;  // whether Newton's matrix holds how anchors' impulses turn, or its positive part
   bool solver_ready = false;  // whether the linear solver is prepared for these contacts
 
-  // What a solve changes of its problem, as `other` has it; of the same world.
+  // Sets the members that a solve changes to those of `other`, a problem of the same world.
   AXION_HD void restart(const Problem& other) {
     s = other.s, joint_mode = other.joint_mode, contact_count = other.contact_count;
     proximal_scale = other.proximal_scale, load_proximal = other.load_proximal, follows_slip = other.follows_slip;
@@ -35,7 +37,7 @@ struct Problem {
   AXION_HD int row_count() const { return contact_base() + 3 * contact_count; }
 };
 
-// Whether joint rows are those at q⁻: velocities stay on them and no turn within the step matters.
+// Whether joint rows are those at q⁻: velocities stay on them, and turns within the step do not matter.
 template <typename Real>
 AXION_HD inline bool has_start_rows(const Problem<Real>& p) {
   return p.joint_mode == model::JointMode::kLinearised || p.s.constraint_level == model::ConstraintLevel::kVelocity;
@@ -44,6 +46,11 @@ AXION_HD inline bool has_start_rows(const Problem<Real>& p) {
 template <typename Real>
 AXION_HD inline bool symmetric_solver(const Problem<Real>& p) {
   return model::is_conjugate_residual(p.s.linear_solver);
+}
+
+template <typename Real>
+AXION_HD inline Real greater(Real a, Real b) {
+  return a > b ? a : b;
 }
 
 }  // namespace axion::solver

@@ -4,10 +4,14 @@
 //   joints    c(q⁺)/h (LINEARISED: J u + ½c(q⁻)/h; velocity level: J u + Υc(q⁻)/h); soft ones as in contact_rows.hpp
 //   control   J u + λ/β − α/β; with bounded impulse (r + 1/β)|λ − proj(λ*)|
 //   contacts  |min(a, r_n λ_n)|, limits alike; friction r_t|λ_f − proj_c(λ*)|
-// All in m/s or rad/s. A row may be `tolerance`, or what rounding leaves of it where that is more: positions carry 16
-// units in the last place of a metre over h, velocities four of the terms summed, or of what arms add to them.
+// All in m/s or rad/s. A residual may be `tolerance`, or the rounding of its terms where that is more: positions carry
+// 16 units in the last place of a metre over h, velocities four of the terms summed, or of their moments at long arms.
 // J_F: joint impulses act along J(q⁻) (PREVIOUS, LINEARISED), J(q⁺) (CURRENT) or a blend. Source: seeds, section
 // Complete nonlinear system.
+//
+// In: the iterate (v_plus, omega_plus, lambda), rows and laws at q⁻. Out: poses x_plus, q_plus, g, residual,
+// natural_residual, row_tolerance, body_residual, body_tolerance, and the worst residual ratio. Cost: linear in bodies
+// and rows.
 #pragma once
 
 #include <limits>
@@ -17,13 +21,14 @@
 #include "engine/constraints/friction.hpp"
 #include "engine/lanes/number.hpp"
 #include "engine/lanes/pack.hpp"
+#include "engine/model/body_joints.hpp"
 #include "engine/problem/equality_residual.hpp"
 #include "engine/team/team.hpp"
 
 namespace axion::solver {
 
-// What the matrix lends a body that is light beside the armature that holds it; nothing to conjugate residuals, whose
-// operator takes the bodies as they are, nor in float64, which resolves them.
+// The inertia that the matrix lends a body which is light beside the armature that holds it; nothing to conjugate
+// residuals, whose operator takes the bodies as they are, nor in float64, which resolves them.
 template <typename Real>
 AXION_HD inline Real lent(const Problem<Real>& p, Real amount) {
   return std::numeric_limits<Real>::digits > 30 || symmetric_solver(p) ? Real(0) : amount;
@@ -44,9 +49,9 @@ AXION_HD inline void place_iterate(const Team& team, const Problem<Real>& p) {
   });
 }
 
-// The share of J(q⁺) in a lock's impulse. BLENDED leaves rotations at J(q⁻): it is anchors' impulses at an arm that
-// need the new pose, and what a rotation lock's torque does as its two bodies turn couples them beyond what Newton's
-// matrix holds.
+// The share of J(q⁺) in a lock's impulse. BLENDED leaves rotations at J(q⁻): the impulses of anchors act at an arm and
+// need the new pose, while the torque of a rotation lock, as its two bodies turn, would couple them beyond the terms of
+// Newton's matrix.
 template <typename Real>
 AXION_HD inline Real impulse_blend(const Problem<Real>& p, int j, bool is_translation) {
   if (p.joint_mode == model::JointMode::kCurrent) return 1;
@@ -77,7 +82,8 @@ AXION_HD_CALL void evaluate_locks(const Problem<Real>& p, int j) {
       const RowVelocity<Real> v = iterate_velocity(p, start, joint.child, joint.parent);
       const Real push = soft.erp * p.w.lock_start_error[row] / p.s.dt;
       residual = v.value + push;
-      const Real impulse = p.w.row_scale[row] * std::abs(p.w.lambda[row]);  // what the velocities were summed of
+      const Real impulse =
+          p.w.row_scale[row] * std::abs(p.w.lambda[row]);  // the terms that the velocities were summed of
       tolerance = greater(p.s.tolerance, velocity_rounding<Real>() * (v.size + std::abs(push) + impulse));
     } else {
       p.w.row[row] = e.lock[i];
@@ -196,8 +202,9 @@ AXION_HD_CALL void evaluate_contact(const Problem<Real>& p, int i) {
       greater(p.s.tolerance, velocity_rounding<Real>() * (v1.size + v2.size + r_t * cone));
 }
 
-// What rounding of poses makes of anchors' impulses on body b, rad/s: λ times the arm's length, across the row. The
-// moment of an impulse along its arm is next to nothing, and so is its row's |r × l|, but the error stays.
+// The error that rounding of poses makes in the effect of anchors' impulses on body b, rad/s: λ times the arm's length,
+// across the row. The moment of an impulse along its arm is next to nothing, and so is its row's |r × l|, but the error
+// stays.
 template <typename Real>
 AXION_HD_CALL Real moment_rounding(const Problem<Real>& p, int b) {
   math::Vec3<Real> sum{};
@@ -234,7 +241,7 @@ AXION_HD inline void evaluate_dynamics(const Problem<Real>& p, int b) {
   p.w.body_residual[2 * b + 1] = math::norm(p.w.I_inverse[b] * p.w.g_angular[b]);
   const Real speed = math::norm(p.w.v_plus[b]) + math::norm(p.w.v_tilde[b]);
   const Real spin = math::norm(p.w.omega_plus[b]) + math::norm(p.w.omega_tilde[b]);
-  // What Newton's matrix lends a body it gives impulses of its own: times what rounding leaves of velocities and poses.
+  // The inertia that Newton's matrix lends a body has impulses of its own: times the rounding of velocities and poses.
   const Real placed = position_rounding<Real>() / p.s.dt;
   const Real lent_mass = lent(p, p.m.bodies[b].lent_mass), lent_inertia = lent(p, p.m.bodies[b].lent_inertia);
   p.w.body_tolerance[2 * b] =
@@ -279,8 +286,8 @@ AXION_HD inline Real greatest_ratio(const Team& team, const Real* a, const Real*
   }
 }
 
-// Everything above at (v_plus, omega_plus, lambda). Returns the worst residual ratio: the largest residual in multiples
-// of what it may be; at most one means converged, NaN that the iterate is not finite.
+// The whole residual at (v_plus, omega_plus, lambda). Returns the worst residual ratio: the largest residual in
+// multiples of its tolerance; at most one means converged, NaN that the iterate is not finite.
 template <typename Real, typename Team>
 AXION_HD_CALL Real evaluate(const Team& team, const Problem<Real>& p) {
   place_iterate(team, p);

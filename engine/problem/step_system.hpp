@@ -3,9 +3,13 @@
 //
 //   [M̂  −J_Fᵀ] [Δu]     [g]      contacts: Δλ = −(e + G J Δu)
 //   [J    C   ] [Δλ] = − [r]
+//
+// Cost: none of its own; sizes are by body, by row and by contact.
 #pragma once
 
-#include "engine/constraints/constraint_rows.hpp"
+#include "engine/math/mat3.hpp"
+#include "engine/model/row.hpp"
+#include "engine/model/world_state.hpp"
 
 namespace axion::solver {
 
@@ -15,14 +19,14 @@ struct StepSystem {
   math::Vec3<Real>* g_angular;            // [nb] N m s
   Real* residual;                         // [nrow] r: right-hand side of each row, m/s or rad/s
   Real* natural_residual;                 // [nrow] size of each row's natural residual, m/s or rad/s
-  Real* row_tolerance;                    // [nrow] what it may be
+  Real* row_tolerance;                    // [nrow] the tolerance of that
   Real* body_residual;                    // [2 nb] |M⁻¹ g| of each body, linear and angular
-  Real* body_tolerance;                   // [2 nb] what it may be
+  Real* body_tolerance;                   // [2 nb] the tolerance of that
   model::Row<Real>* row_force;            // [nlock] J_F: along which impulses of locks act
   Real* lock_compliance;                  // [nlock] of soft joints, (m/s)/(N s)
   Real* compliance;                       // [nrow] diagonal of C
-  math::Mat3<Real>* rotation_derivative;  // [nb] D: of the rotation map
-  math::Mat3<Real>* K_geometric;          // [nb] h times how the impulses of joints turn: what M̂ has beyond M̃
+  math::Mat3<Real>* rotation_derivative;  // [nb] Θ: of the rotation map
+  math::Mat3<Real>* K_geometric;          // [nb] h times the derivative of the torques of joints' impulses: M̂ − M̃
   Real* contact_gain;                     // [9 contact_capacity] G of each contact
   Real* contact_offset;                   // [3 contact_capacity] e of each contact
   math::Vec3<Real>* du_linear;            // [nb] Δu

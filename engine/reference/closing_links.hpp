@@ -1,13 +1,19 @@
-// Links: what a factorisation of Scope::kTree (tree_nodes.hpp) leaves out, loop joints and some of the contacts between
-// moving bodies. Six slots each.
+// Links: the part of the system that a factorisation of Scope::kTree (tree_nodes.hpp) leaves out, loop joints and some
+// of the contacts between moving bodies. Six unknowns each.
 //
-// A loop joint is a link whose slots are its multipliers; a tendon and an equality are links of one. Contacts between
-// the same two bodies that follow each other are one link, whose slots are the wrench y = Σ J_aᵀ λ that they give to
-// body a, about its centre: their four or eight points determine no more than that, and without the redundancy the
-// iteration on links is well conditioned. A contact is linearised as Δλ = −(e + G J Δu); both bodies meet at its point,
-// so J Δu = J_a w with the twist
-//   w = Δu_a − T Δu_b,  T Δu_b = (Δv_b + Δω_b × d, Δω_b),  d = x_a − x_b
-// and the link says y + H w = −h,  H = Σ J_aᵀ G J_a, h = Σ J_aᵀ e. It gives body b the wrench −Tᵀ y.
+// A loop joint is a link whose unknowns are its multipliers; a tendon is one of one. Contacts between the same two
+// bodies that follow each other are one link, whose unknowns are the wrench y = Σ J_aᵀ λ that they give to body a,
+// about its centre: their four or eight points determine no more than that, and without the redundancy the iteration on
+// links is well conditioned. A contact is linearised as Δλ = −(e + G J Δu); both bodies meet at its point, so J Δu =
+// J_a w with the twist
+//
+//   w = Δu_a − T Δu_b,   T Δu_b = (Δv_b + Δω_b × d, Δω_b),   d = x_a − x_b
+//   y + H w = −h,        H = Σ J_aᵀ G J_a,  h = Σ J_aᵀ e
+//
+// The link gives body b the wrench −Tᵀ y.
+//
+// In: the system as `linearise` left it, the tree's parents. Out: link_gain, link_offset, link_block. Cost: linear in
+// links.
 #pragma once
 
 #include "engine/math/small_matrix.hpp"
@@ -35,13 +41,13 @@ AXION_HD inline void find_links(const Team& team, const Problem<Real>& p) {
 }
 
 template <typename Real>
-AXION_HD inline int slot_count(const Problem<Real>& p) {
+AXION_HD inline int link_unknown_count(const Problem<Real>& p) {
   return 6 * (p.m.closing_count + p.w.reference.link_count[0]);
 }
 
-// Where the slots of a group of contacts begin.
+// Where the unknowns of a group of contacts begin.
 template <typename Real>
-AXION_HD inline int slot_of_group(const Problem<Real>& p, int group) {
+AXION_HD inline int first_unknown_of_group(const Problem<Real>& p, int group) {
   return 6 * (p.m.closing_count + group);
 }
 
@@ -72,14 +78,14 @@ AXION_HD_CALL void assemble_links(const Team& team, const Problem<Real>& p) {
   });
 }
 
-// The impulse that links with slots y give to body b.
+// The impulse that links with unknowns y give to body b.
 template <typename Real>
 AXION_HD_CALL Impulse<Real> gather_links(const Problem<Real>& p, int b, const Real* y) {
   Impulse<Real> sum;
   model::for_each_loop_joint<Real>(p.m, b, [&](int j, bool on_child) {
-    const Real* slot = y + 6 * (j - joint_of_loop(p.m, 0));
+    const Real* own = y + 6 * (j - joint_of_loop(p.m, 0));
     for (int i = 0; i < joint_row_count(p.m, j); ++i) {
-      sum.add(impulse_row(p, node_row(p, p.m.joints[j], i)), slot[i], on_child);
+      sum.add(impulse_row(p, node_row(p, p.m.joints[j], i)), own[i], on_child);
     }
   });
   if (p.m.tendon_count > 0) {
@@ -89,8 +95,8 @@ AXION_HD_CALL Impulse<Real> gather_links(const Problem<Real>& p, int b, const Re
   for (int k = p.w.contact_start[b]; k < p.w.contact_start[b + 1]; ++k) {
     const int i = p.w.contact_list[k], group = p.w.reference.link_of_contact[i];
     if (group < 0 || p.w.reference.link_start[group] != i) continue;
-    const Real* slot = y + slot_of_group(p, group);
-    const math::Vec3<Real> f{slot[0], slot[1], slot[2]}, torque{slot[3], slot[4], slot[5]};
+    const Real* own = y + first_unknown_of_group(p, group);
+    const math::Vec3<Real> f{own[0], own[1], own[2]}, torque{own[3], own[4], own[5]};
     if (p.w.contacts[i].body_a == b) {
       sum.linear += f, sum.angular += torque;
     } else {
@@ -203,7 +209,7 @@ AXION_HD_CALL void invert_link_blocks(const Team& team, const Problem<Real>& p) 
     Real S[36];
     group_mobility(p, group, S);
     const Real* H = p.w.reference.link_gain + 36 * group;
-    Real* block = p.w.reference.link_block + 6 * slot_of_group(p, group);
+    Real* block = p.w.reference.link_block + 6 * first_unknown_of_group(p, group);
     for (int r = 0; r < 6; ++r) {
       for (int c = 0; c < 6; ++c) {
         Real sum = r == c ? Real(1) : Real(0);
@@ -254,9 +260,9 @@ AXION_HD_CALL void contract_links(const Team& team, const Problem<Real>& p, cons
     Real w[6], left[6];
     twist_of_group(p, group, v, omega, w);
     math::multiply(p.w.reference.link_gain + 36 * group, 6, 6, w, left);
-    const int slot = slot_of_group(p, group);
-    for (int k = 0; k < 6; ++k) left[k] += y != nullptr ? y[slot + k] : p.w.reference.link_offset[6 * group + k];
-    math::multiply(p.w.reference.link_block + 6 * slot, 6, 6, left, out + slot);
+    const int first = first_unknown_of_group(p, group);
+    for (int k = 0; k < 6; ++k) left[k] += y != nullptr ? y[first + k] : p.w.reference.link_offset[6 * group + k];
+    math::multiply(p.w.reference.link_block + 6 * first, 6, 6, left, out + first);
   });
 }
 

@@ -5,6 +5,8 @@
 // Assembled from the rows alone, without anything eliminated; rows are scaled to a greatest entry of one first. Only in
 // batches that chose it: the matrix is scratch of dense_unknowns² numbers (model/batch_view.hpp).
 // Source: Golub and Van Loan 2013, Matrix Computations, algorithm 3.4.1.
+//
+// In: the system as `linearise` left it. Out: du, dlambda. Cost: 2n³/3 for n unknowns.
 #pragma once
 
 #include "engine/base/assert.hpp"

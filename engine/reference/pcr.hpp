@@ -4,6 +4,9 @@
 //   S Δλ = J M̂⁻¹ g − r,  S = J M̂⁻¹ Jᵀ + C,   Δu = M̂⁻¹(JᵀΔλ − g)
 // Stops when the residual falls below linear_tolerance of its start, in the preconditioner's norm.
 // Source: seeds, sections Schur complement and Preconditioned conjugate residual; Saad 2003, algorithm 6.20.
+//
+// In: the system as `linearise` left it. Out: du, dlambda. Cost: an iteration is a product with S and one with the
+// preconditioner, linear in rows.
 #pragma once
 
 #include "engine/reference/preconditioners.hpp"

@@ -6,6 +6,9 @@
 //               r = −x the Newton system in that scope says S_tree Δλ = x. For all other rows the inverses of S's
 //               diagonal blocks: one block holds the rows of a joint that closes a loop, one those of a contact.
 // Source: Saad 2003, Iterative Methods for Sparse Linear Systems, sections 10.2 and 14.1.
+//
+// In: the system as `linearise` left it, prepare_schur. Cost: PCR_JACOBI is linear in rows; PCR_TREE takes one
+// factorisation of the tree, and a substitution through it for each application.
 #pragma once
 
 #include "engine/math/small_matrix.hpp"
@@ -79,7 +82,7 @@ AXION_HD_CALL void apply_tree_preconditioner(const Team& team, const Problem<Rea
     p.w.contact_offset[i] = p.w.contact_gain[9 * (i / 3) + 4 * (i % 3)] * x[p.contact_base() + i];
   });
   const TreeRhs<Real> rhs{nullptr, nullptr, x, p.w.contact_offset};
-  solve_again(team, p, Scope::kTree, rhs);
+  solve_with_factors(team, p, Scope::kTree, rhs);
   read_velocities(team, p, p.w.reference.answer_linear, p.w.reference.answer_angular);
   read_joint_impulses(team, p, Scope::kTree, y);
   read_condensed_impulses(team, p, Scope::kTree, rhs, p.w.reference.answer_linear, p.w.reference.answer_angular, y);

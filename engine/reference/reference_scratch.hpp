@@ -1,5 +1,5 @@
-// What the solvers of this room keep: conjugate residuals with their preconditioners, the Krylov iteration on links,
-// and the dense oracle. Nothing but the list of links outlives a solve.
+// The arrays that the solvers of this room keep: conjugate residuals with their preconditioners, the Krylov iteration
+// on links, and the dense oracle. Nothing but the list of links outlives a solve.
 #pragma once
 
 #include "engine/tree/tree_scratch.hpp"
@@ -32,7 +32,7 @@ struct ReferenceScratch {
   Real* link_direction;  // [6 (nclosing + contact_capacity)] p,
   Real* link_ap;         // [6 (nclosing + contact_capacity)] A p,
   Real* link_ar;         // [6 (nclosing + contact_capacity)] A r,
-  Real* link_slots;      // [6 (nclosing + contact_capacity)] y,
+  Real* link_impulse;    // [6 (nclosing + contact_capacity)] y,
   Real* link_best;       // [6 (nclosing + contact_capacity)] and y of the smallest residual
   Real* dense;           // [dense_unknowns²] row-major; only in batches that use it
   Real* dense_rhs;       // [dense_unknowns]
@@ -69,7 +69,7 @@ AXION_HD inline void for_each_field(const model::ModelView<Real>& m, ReferenceSc
   f(kLinearSolve, "link_direction", w.link_direction, 6 * nlink);
   f(kLinearSolve, "link_ap", w.link_ap, 6 * nlink);
   f(kLinearSolve, "link_ar", w.link_ar, 6 * nlink);
-  f(kLinearSolve, "link_slots", w.link_slots, 6 * nlink);
+  f(kLinearSolve, "link_impulse", w.link_impulse, 6 * nlink);
   f(kLinearSolve, "link_best", w.link_best, 6 * nlink);
   f(kLinearSolve, "dense", w.dense, nd * nd);
   f(kLinearSolve, "dense_rhs", w.dense_rhs, nd);

@@ -1,7 +1,10 @@
 // The Schur complement of the Newton system on its bodies, S = J M̂⁻¹ Jᵀ + C, matrix free; symmetric systems only.
 //
-// A product expands v = M̂⁻¹Jᵀx to the bodies, then contracts J v + C x to the rows. Its entries between rows of the
-// same two bodies are at hand too, for preconditioners. Source: seeds, section Schur complement.
+//   expand     v := M̂⁻¹ Jᵀ x        a body gathers from its rows
+//   contract   y := J v + C x        a row reads its two bodies
+//
+// Entries of S between rows of the same two bodies are at hand too, for preconditioners. In: the system as `linearise`
+// left it. Cost: a product is linear in rows. Source: seeds, section Schur complement.
 #pragma once
 
 #include "engine/problem/linearise.hpp"

@@ -1,11 +1,17 @@
 // The tree factorised once, BiCGStab on the links that it leaves out (closing_links.hpp); for every formulation.
 //
-//   [K  −F_cᵀ] [Δu, Δλ_tree]     [g, r]     K the system in Scope::kTree [J_c  C_c] [y          ] = − [r_c ]     y the
-//   slots of the links (closing_links.hpp) Eliminating the tree leaves (C_c + J_c K⁻¹ F_cᵀ) y = −r_c − J_c u₀, u₀ =
-//   −K⁻¹(g, r); each product is one substitution through the factors. Preconditioned from the left by one block a link,
-//   in which its two bodies move as the tree lets each of them move alone; so the residual that decides is an impulse.
-//   The smallest residual is kept, as BiCGStab's is not monotone. Source: van der Vorst 1992, BiCGStab; Takahashi,
-//   Fagan and Chin 1973 for the blocks of the inverse.
+//   [K    −F_cᵀ] [Δu, Δλ_tree]     [g, r]     K the system in Scope::kTree
+//   [J_c   C_c ] [y          ] = − [r_c ]     y the impulses of the links
+//
+//   factorise K;  u₀ := −K⁻¹(g, r)
+//   BiCGStab:  (C_c + J_c K⁻¹ F_cᵀ) y = −r_c − J_c u₀       a product is one substitution through the factors
+//   (Δu, Δλ_tree) := −K⁻¹((g, r) − F_cᵀ y)
+//
+// Preconditioned from the left by one block a link, in which its two bodies move as the tree lets each of them move
+// alone; so the residual that decides is an impulse. The smallest residual is kept, as BiCGStab's is not monotone.
+//
+// In: the system as `linearise` left it, its links found. Out: du, dlambda. Cost: two substitutions an iteration,
+// linear in nodes. Source: van der Vorst 1992, BiCGStab; Takahashi, Fagan and Chin 1973 for the blocks of the inverse.
 #pragma once
 
 #include "engine/reference/closing_links.hpp"
@@ -13,7 +19,7 @@
 
 namespace axion::solver {
 
-inline constexpr int kKrylovPatience = 12;  // iterations without a smaller residual before it gives up
+inline constexpr int kKrylovWatchdog = 12;  // iterations without a smaller residual before it gives up
 
 // answer_linear, answer_angular: what K answers to the impulses y of the links and to a system (g, r, e) with the given
 // parts.
@@ -24,8 +30,9 @@ AXION_HD inline void move_tree(const Team& team, const Problem<Real>& p, const R
     p.w.reference.answer_linear[b] = (given.linear == nullptr ? math::Vec3<Real>{} : given.linear[b]) - sum.linear;
     p.w.reference.answer_angular[b] = (given.angular == nullptr ? math::Vec3<Real>{} : given.angular[b]) - sum.angular;
   });
-  solve_again(team, p, Scope::kTree,
-              TreeRhs<Real>{p.w.reference.answer_linear, p.w.reference.answer_angular, given.row, given.contact});
+  solve_with_factors(
+      team, p, Scope::kTree,
+      TreeRhs<Real>{p.w.reference.answer_linear, p.w.reference.answer_angular, given.row, given.contact});
   read_velocities(team, p, p.w.reference.answer_linear, p.w.reference.answer_angular);
 }
 
@@ -39,9 +46,9 @@ AXION_HD inline void apply_links(const Team& team, const Problem<Real>& p, const
 // Solves for the links, right-hand side in link_residual; the solution is in link_best. Returns the iterations taken.
 template <typename Real, typename Team>
 AXION_HD inline int iterate_links(const Team& team, const Problem<Real>& p) {
-  const int n = slot_count(p);
+  const int n = link_unknown_count(p);
   Real *r = p.w.reference.link_residual, *shadow = p.w.reference.link_shadow, *direction = p.w.reference.link_direction,
-       *v = p.w.reference.link_ap, *t = p.w.reference.link_ar, *x = p.w.reference.link_slots;
+       *v = p.w.reference.link_ap, *t = p.w.reference.link_ar, *x = p.w.reference.link_impulse;
   Real* best_x = p.w.reference.link_best;
   const auto dot = [&](const Real* a, const Real* b) {
     return team.template sum<Real>(n, [&](int i) { return a[i] * b[i]; });
@@ -50,7 +57,7 @@ AXION_HD inline int iterate_links(const Team& team, const Problem<Real>& p) {
   Real best = dot(r, r), rho = 1, alpha = 1, omega = 1;
   const Real goal = p.s.linear_tolerance * p.s.linear_tolerance * best;
   int iterations = 0, since_best = 0;
-  while (iterations < p.s.max_linear_iterations && best > goal && since_best < kKrylovPatience) {
+  while (iterations < p.s.max_linear_iterations && best > goal && since_best < kKrylovWatchdog) {
     const Real next = dot(shadow, r), beta = iterations == 0 ? Real(0) : (next / rho) * (alpha / omega);
     rho = next;
     team.for_each(n, [&](int i) { direction[i] = r[i] + beta * (direction[i] - omega * v[i]); });
@@ -88,7 +95,8 @@ AXION_HD_CALL int solve_tree_krylov(const Team& team, const Problem<Real>& p) {
   invert_link_blocks(team, p);
   contract_links(team, p, p.w.reference.answer_linear, p.w.reference.answer_angular, static_cast<const Real*>(nullptr),
                  p.w.reference.link_residual);
-  team.for_each(slot_count(p), [&](int i) { p.w.reference.link_residual[i] = -p.w.reference.link_residual[i]; });
+  team.for_each(link_unknown_count(p),
+                [&](int i) { p.w.reference.link_residual[i] = -p.w.reference.link_residual[i]; });
   const int iterations = iterate_links(team, p);
   move_tree(team, p, y, rhs);
   team.for_each(p.m.body_count, [&](int b) {

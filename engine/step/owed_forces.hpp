@@ -1,7 +1,12 @@
-// What the last step still owes at the instant of its poses: laws of axes over the time that they owe, and what
-// contacts give and hold.
+// The half step of forces that the last step still owes at the instant of its poses: laws of axes over the time that
+// they owe, and the impulses that contacts give and the velocities that they hold.
 //
-// For synchronise.hpp, which says what for. Of a step that was accepted, with its scratch; nothing is written.
+//   axis      α, β over the time h_o = debt · h, by the controls of the last step
+//   effort    within its bounds its law over h_o; at a bound the same share of its impulse
+//   contact   nothing, presses and slides, or sticks (Touch), by its last impulse and its velocity
+//
+// In: a step that was accepted, with its scratch. Nothing of the state is written. Cost: linear in rows. For
+// synchronise.hpp, which says how these forces are used.
 #pragma once
 
 #include "engine/step/step_world.hpp"

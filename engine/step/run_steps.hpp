@@ -11,6 +11,7 @@
 #include "engine/base/client_array.hpp"
 #include "engine/model/step_settings.hpp"
 #include "engine/model/step_statistics.hpp"
+#include "engine/step/sense.hpp"
 #include "engine/step/step_world.hpp"
 #include "engine/step/synchronise.hpp"
 #include "engine/step/world_layout.hpp"
@@ -148,7 +149,9 @@ AXION_HD inline void write_records(const Team& team, const StepJob<Real>& job, c
 template <typename Real>
 AXION_HD inline bool outputs_velocities(const StepJob<Real>& job) {
   for (int k = 0; k < job.output_count; ++k) {
-    if (job.outputs[k].field == Field::kBodyVelocity || job.outputs[k].field == Field::kJointVelocity) return true;
+    const Field field = job.outputs[k].field;
+    if (field == Field::kBodyVelocity || field == Field::kJointVelocity) return true;
+    if (field == Field::kSensorData || field == Field::kActuatorForce) return true;
   }
   return false;
 }
@@ -169,6 +172,8 @@ AXION_HD inline void run_steps(const Team& team, const StepJob<Real>& job, const
     if (!frozen) {
       if (job.control.data != nullptr) load_control(team, job, w, row, step);
       const std::uint32_t before = *w.outcome;
+      const bool senses = job.m.sensors.sensed_size > 0 && (records || last);
+      if (senses) begin_sensing(team, job.m, w);
       step_world(team, job.m, w, job.settings);
       const std::uint32_t bits = w.record->outcome;
       frozen = (bits & kNonFinite) != 0;
@@ -178,6 +183,7 @@ AXION_HD inline void run_steps(const Team& team, const StepJob<Real>& job, const
         statistics->count(*w.record);
       });
       if (!frozen && (records || last)) keep_joint_impulses(team, job, w);
+      if (!frozen && senses) end_sensing(team, job.m, w, job.settings);
       if (!frozen && (last || (records && outputs_velocities(job)))) synchronise(team, job.m, w, job.settings);
     }
     if (records) write_records(team, job, w, row, job.record_every > 0 ? step / job.record_every : 0);

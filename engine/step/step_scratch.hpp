@@ -1,5 +1,5 @@
-// What this room keeps when a step is solved: errors of the new poses, and what velocities at the instant of the poses
-// take.
+// The arrays that this room keeps when a step is solved: errors of the new poses, and the bodies of joint trees while
+// velocities at the instant of the poses are made.
 #pragma once
 
 #include "engine/tree/tree_scratch.hpp"
@@ -15,6 +15,13 @@ struct StepScratch {
   Real* contact_share;  // [contact_capacity]
   Real* body_share;     // [nb] and a body may take
   Real* tree_body;      // [nb kTreeBodyStride] bodies of joint trees as synchronise_trees.hpp has them
+  // [nb] where sensors ask for them (sense.hpp): bodies at the start of the step, and their accelerations there.
+  math::Vec3<Real>* start_x;
+  math::Quat<Real>* start_q;
+  math::Vec3<Real>* start_v;
+  math::Vec3<Real>* start_omega;
+  math::Vec3<Real>* acceleration;
+  math::Vec3<Real>* turning;  // rad/s^2
 };
 
 template <typename Real, typename F>
@@ -25,6 +32,13 @@ AXION_HD inline void for_each_field(const model::ModelView<Real>& m, StepScratch
   f(kEndOfStep, "contact_share", w.contact_share, nc);
   f(kEndOfStep, "body_share", w.body_share, nb);
   f(kEndOfStep, "tree_body", w.tree_body, nj > 0 ? nb * kTreeBodyStride : 0);
+  const std::size_t ns = m.sensors.sensed_size > 0 ? nb : 0;
+  f(kScratch, "start_x", w.start_x, ns);
+  f(kScratch, "start_q", w.start_q, ns);
+  f(kScratch, "start_v", w.start_v, ns);
+  f(kScratch, "start_omega", w.start_omega, ns);
+  f(kScratch, "acceleration", w.acceleration, ns);
+  f(kScratch, "turning", w.turning, ns);
 }
 
 }  // namespace axion::step

@@ -1,9 +1,13 @@
 // One step of one world: a table of contents.
 //
-//   rows at q⁻ → free velocity → contacts → rows of contacts → Newton → review of contacts → accept, or freeze A result
-//   that leaves anything through each other that was no contact has not converged. Reads control, force and torque;
-//   advances the state by dt; leaves the record. A world whose result is not finite keeps its last finite state and is
-//   frozen (kNonFiniteBit in *outcome) until somebody resets it.
+//   rows of joints at q⁻ → free velocity → contacts → rows of contacts → Newton → review of contacts
+//   → accept, or freeze
+//
+// A result that leaves anything through each other that was no contact has not converged. A world whose result is not
+// finite keeps its last finite state and is frozen (kNonFiniteBit in *outcome) until somebody resets it.
+//
+// In: the state, control, force and torque. Out: the state advanced by dt, and the record. Cost: that of Newton
+// (newton/newton.hpp) and of the search for contacts (collide/find_contacts.hpp).
 #pragma once
 
 #include <type_traits>

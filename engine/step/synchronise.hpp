@@ -1,18 +1,24 @@
 // Velocities as clients read them: those at the instant of the poses, v_at_pose and omega_at_pose.
 //
-// A leapfrog's own velocities u belong to the middle of the last step (constraints/force_steps.hpp). What it still
-// owes, half a step of the forces at the end pose with the controls and wrench that the step was made with, leads to
-// the instant of the pose:
-//   M̃(v − u) = h/2 (f(q⁺) − D v − …) + Jᵀμ,  J(q⁺) v = 0 one linear solve, as RATTLE has it: along joint trees in
-//   their own coordinates (synchronise_trees.hpp), and where loops, locks that give way or many contacts between bodies
-//   are, as one system with the step's own solver. A step from a state that was set with v adds the same half again, so
-//   that reading and setting a state leaves the trajectory as it was, to rounding where contacts and stiff laws take no
-//   part. Contacts give the same share of their last impulses and, as an impact leaves other impulses than what follows
-//   it, what more it takes that those that press keep the normal velocity they have, and those that stick theirs along
-//   the surface; friction of what slides goes with the normal impulse, and turns no slip round. So what rests keeps its
-//   zero, and what slides slows down by half a step's friction. In a pile (newton/newton.hpp) such a solve has no end:
-//   there a tree's change is cut short where contacts would part or slip. Bodies that owe nothing read u itself. Called
-//   after a step that was accepted, with its scratch; nothing that a step reads is written.
+// A leapfrog's own velocities u belong to the middle of the last step (constraints/force_steps.hpp). The half step of
+// forces that it still owes at the end pose, with the controls and wrench that the step was made with, leads to the
+// instant of the pose:
+//
+//   M̃(v − u) = h/2 (f(q⁺) − d v − …) + Jᵀμ,   J(q⁺) v = 0        one linear solve, as RATTLE has it
+//   joint trees: in their own coordinates (synchronise_trees.hpp)
+//   loops, locks that give way, many contacts between bodies: one system with the step's own solver
+//
+// A step from a state that was set with v adds the same half again, so that reading and setting a state leaves the
+// trajectory unchanged, to rounding where contacts and stiff laws take no part.
+//
+// Contacts give the same share of their last impulses. As an impact leaves other impulses than the motion after it,
+// those that press also keep the normal velocity they have, and those that stick theirs along the surface; friction of
+// a sliding contact goes with the normal impulse, and turns no slip round. So a body at rest keeps its zero, and a
+// sliding one slows down by half a step's friction. In a pile (newton/attempt.hpp) such a solve has no end: there a
+// tree's change is cut short where contacts would part or slip. Bodies that owe nothing read u itself.
+//
+// In: a step that was accepted, with its scratch. Out: v_at_pose, omega_at_pose; nothing that a step reads is written.
+// Cost: linear in bodies for trees, else one linear solve.
 #pragma once
 
 #include "engine/step/owed_forces.hpp"

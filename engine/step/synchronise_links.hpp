@@ -1,9 +1,11 @@
-// Contacts that hold two bodies in synchronise_trees.hpp: added to the trees' own changes, as few rows of a dense
+// Contacts that hold two bodies in synchronise_trees.hpp: added to the trees' own changes, as a few rows of a dense
 // matrix.
 //
-//   δ = δ⁰ + V Jᵀλ,  λ = −G J δ = −(1 + G J V Jᵀ)⁻¹ G J δ⁰,  V of the trees without these contacts Columns of V Jᵀ come
-//   by the trees' factors, kPanelWidth side by side. More links than kMostLinks fill so much that the system of
-//   synchronise.hpp is solved instead.
+//   δ = δ⁰ + V Jᵀλ,   λ = −G J δ = −(1 + G J V Jᵀ)⁻¹ G J δ⁰        V of the trees without these contacts
+//
+// Columns of V Jᵀ come by the trees' factors, kPanelWidth side by side. More links than kMostLinks fill so much that
+// the system of synchronise.hpp is solved instead. In: factors of the trees, δ⁰ in their changes. Out: δ. Cost: two
+// passages through the trees for every kPanelWidth rows.
 #pragma once
 
 #include "engine/step/tree_bodies.hpp"

@@ -1,14 +1,18 @@
-// The change v - u that leads to the instant of the poses, along joint trees whose locks are rigid: in coordinates of
+// The change v − u that leads to the instant of the poses, along joint trees whose locks are rigid: in coordinates of
 // the joints.
 //
-// The change of a body is that of its parent, carried rigidly, with c, which takes back what u leaves of J(q+) u = 0,
-// and with rates sigma of its axes, δ = X δ_P + c + S σ. From the leaves to the roots each body gives its parent what
-// it is to an impulse,
-//   I_P += Xᵀ (I − U D⁻¹ W) X,  p_P += Xᵀ (p' − U D⁻¹ (Sᵀ p' + push)),  U = I S, W = Sᵀ I, D = W S + gain, p' = p − I c
-//   where gain and push are the laws of its axes and I holds, beside its mass, what contacts hold (not symmetric where
-//   one slides). The system of synchronise.hpp without its locks, which are most of its rows: a sixth of the work, and
-//   exact in J(q+) v = 0. Source: Featherstone 2008, Rigid Body Dynamics Algorithms, chapter 7. For trees that touch
-//   the world alone.
+// The change of a body is that of its parent, carried rigidly, with c, which takes back the part of u that breaks J(q⁺)
+// u = 0, and with rates σ of its axes, δ = X δ_P + c + S σ. From the leaves to the roots each body gives its parent its
+// inertia and bias:
+//
+//   I_P += Xᵀ (I − U D⁻¹ W) X,   p_P += Xᵀ (p' − U D⁻¹ (Sᵀ p' + push))
+//   U = I S,  W = Sᵀ I,  D = W S + gain,  p' = p − I c
+//
+// gain and push are the laws of its axes; I holds, beside its mass, the rows of contacts with the world (not symmetric
+// where one slides). It is the system of synchronise.hpp without its locks, which are most of its rows: a sixth of the
+// work, and exact in J(q⁺) v = 0. For trees that touch the world alone, or each other by few contacts
+// (synchronise_links.hpp). In: a step that was accepted. Out: v_plus, omega_plus. Cost: linear in bodies. Source:
+// Featherstone 2008, Rigid Body Dynamics Algorithms, chapter 7.
 #pragma once
 
 #include "engine/step/synchronise_links.hpp"

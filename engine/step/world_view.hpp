@@ -11,7 +11,9 @@
 #pragma once
 
 #include "engine/collide/collide_scratch.hpp"
+#include "engine/constraints/constraint_rows.hpp"
 #include "engine/contact_solver/sweep_scratch.hpp"
+#include "engine/model/step_motion.hpp"
 #include "engine/newton/newton_scratch.hpp"
 #include "engine/problem/step_system.hpp"
 #include "engine/reference/reference_scratch.hpp"

@@ -1,10 +1,12 @@
 // write_field: one field of one world, in the order and the frames that users see.
 //
-//   body frame B from the principal frame C:  q_WB = q_WC conj(q_BC),  p_WB = p_WC - R_WB p_BC
+//   body frame B from the principal frame C:   q_WB = q_WC conj(q_BC),   p_WB = p_WC − R_WB p_BC
 //   ball, from the parent's image M0 of the child at reference, where it reads the identity:
-//     q = q_BC (conj(q_M0) q_C) conj(q_BC) The destination is any memory of the host, or memory of a device that is
-//     aligned to 8 bytes; elements are written one by one at their natural size (engine.hpp: Field). Called by
-//     run_steps for records and by a backend for queries; needs no scratch. Cannot fail.
+//                                              q = q_BC (conj(q_M0) q_C) conj(q_BC)
+//
+// In: the state alone, no scratch. Out: any memory of the host, or memory of a device that is aligned to 8 bytes;
+// elements are written one by one at their natural size (engine.hpp: Field). Cannot fail. Cost: linear in the field.
+// Called by run_steps for records and by a backend for queries.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +15,7 @@
 #include "engine/constraints/joint_rows.hpp"
 #include "engine/model/fields.hpp"
 #include "engine/model/user_layout.hpp"
+#include "engine/step/read_sensors.hpp"
 #include "engine/step/world_view.hpp"
 
 namespace axion::step {
@@ -96,6 +99,22 @@ AXION_HD inline void store_joint_impulse(const model::WorldView<Real>& w, const 
   store(out, 6 * j + 3, free ? math::Vec3<Real>{} : w.joint_torque[joint.joint]);
 }
 
+template <typename Real>
+AXION_HD inline void store_contact_impulse(const model::WorldView<Real>& w, int b, std::byte* out, int start) {
+  math::Vec3<Real> force{}, torque{};
+  for (int i = 0; i < w.record->contact_count; ++i) {
+    const model::Contact<Real>& c = w.contacts[i];
+    if (c.body_a != b && c.body_b != b) continue;
+    const Real* lambda = w.lambda_contact + 3 * i;
+    const math::Vec3<Real> on_a = lambda[0] * c.normal + lambda[1] * c.t1 + lambda[2] * c.t2;
+    const math::Vec3<Real> impulse = c.body_a == b ? on_a : -on_a;
+    force += impulse;
+    torque += math::cross(c.body_a == b ? c.r_a : c.r_b, impulse);
+  }
+  store(out, start, force);
+  store(out, start + 3, torque);
+}
+
 // Writes the field at `out`, row-major, without padding.
 template <typename Real, typename Team>
 AXION_HD_CALL void write_field(const Team& team, const model::ModelView<Real>& m, const model::UserLayout<Real>& user,
@@ -133,6 +152,15 @@ AXION_HD_CALL void write_field(const Team& team, const model::ModelView<Real>& m
       return;
     case Field::kStepIndex:
       team.for_each(1, [&](int) { store(out, 0, *w.step_index); });
+      return;
+    case Field::kSensorData:
+      team.for_each(m.sensors.count, [&](int i) { store_sensor(m, user, w, m.sensors.list[i], out); });
+      return;
+    case Field::kActuatorForce:
+      team.for_each(m.actuator_count, [&](int i) { store(out, m.actuators[i].control, actuator_force(m, w, i)); });
+      return;
+    case Field::kContactImpulse:
+      team.for_each(m.body_count, [&](int b) { store_contact_impulse(w, b, out, 6 * user.external_body[b]); });
       return;
   }
 }

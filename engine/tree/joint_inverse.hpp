@@ -1,17 +1,27 @@
-// The inverse of the joint tree, contacts and limits left out: what velocity an impulse on one body gives to every
-// other.
+// The joint response V: the velocity that an impulse on one body gives to every other, contacts and limits left out.
 //
-//   [M̂  −J_Fᵀ]   joint and axis rows only; factorised along the tree as in tree_solver.hpp, without any fill. [J    C
-//   ] From the node factors follow P_i (velocity of body i for an impulse on it while its parent stands still), T_i
-//   (velocity of i for one of its parent) and S_i (impulse on the parent for one on i), 6×6 each, and from the root
-//   outward V_ij = T_i V_pj,  V_ji = V_jp S_i  (j before i in its tree),  V_ii = P_i + T_i V_pi. V is kept as one
-//   column of 6 n entries for each of the 6 n impulse components of a tree of n bodies, so that an impulse is applied
-//   by adding whole columns. Few impulses need no V: they are passed to the root by S and from there to all by T.
-//   Source: the recursion of the operational space inertia, Kreutz-Delgado et al. 1992. Called by contact_sweeps.hpp,
-//   sweep_velocities.hpp and loop_response.hpp, after `linearise`. Loop joints are no part of it.
+//   [M̂  −J_Fᵀ]   joint and axis rows alone, factorised along the tree as in tree_solver.hpp, without any fill
+//   [J   C   ]
+//
+// From the node factors follow, 6×6 each,
+//   P_i   velocity of body i for an impulse on it while its parent stands still
+//   T_i   velocity of body i for a velocity of its parent p
+//   S_i   impulse on the parent for an impulse on body i
+// and from the root outward, j before i in its tree,
+//   V_ij = T_i V_pj,   V_ji = V_jp S_i,   V_ii = P_i + T_i V_pi
+//
+// V is kept as one column of 6 n entries for each of the 6 n impulse components of a tree of n bodies, so that an
+// impulse is applied by adding whole columns. Few impulses need no V: they pass to the root by S and from there to all
+// bodies by T.
+//
+// In: the system as linearise_joints left it. Out: node factors, transfer (P, T, S), joint_response (V), and with
+// solve_joints the joints' own answer in du and dlambda. Cost: linear in bodies, 36 n² for V of a tree of n. Loop
+// joints are no part of it (loop_response.hpp). Called by loop_response.hpp and contact_solver. Source: the recursion
+// of the operational space inertia, Kreutz-Delgado et al. 1992.
 #pragma once
 
 #include "engine/tree/joint_threads.hpp"
+#include "engine/tree/tree_assembly.hpp"
 
 namespace axion::solver {
 
@@ -48,7 +58,7 @@ AXION_HD_CALL void assemble_joint_node(const Problem<Real>& p, int b) {
   }
 }
 
-// What node i, solved, takes from row r of its parent's right-hand side.
+// The share of node i, solved, in row r of its parent's right-hand side.
 template <typename Real>
 AXION_HD inline Real parent_share(const Problem<Real>& p, int i, int r) {
   const Real* lower = p.w.tree.joint_lower + i * kCouplingStride + r * kNodeSize;
@@ -58,10 +68,10 @@ AXION_HD inline Real parent_share(const Problem<Real>& p, int i, int r) {
   return sum;
 }
 
-// Entry r of the column of V that belongs to component c of an impulse on body b is at this + 6 (i − tree_start) + r
-// for the velocity of body i.
+// The column of the joint response for component c of an impulse on body b: entry 6 (i − tree_start) + r is component r
+// of the velocity of body i.
 template <typename Real>
-AXION_HD inline Real* inverse_column(const Problem<Real>& p, int b, int c) {
+AXION_HD inline Real* response_column(const Problem<Real>& p, int b, int c) {
   const model::BodyData<Real>& body = p.m.bodies[b];
   return p.w.tree.joint_response + kBodyBlock * (body.inverse_start + (b - body.tree_start) * body.tree_size) +
          6 * body.tree_size * c;
@@ -112,7 +122,7 @@ AXION_HD_CALL void invert_node(const Problem<Real>& p, int i) {
   for (int k = 0; k < kCouplingStride; ++k) Y[k] = 0;
   for (int c = 0; c < 6; ++c) Y[width * c + c] = 1;
   const int node = node_of_body(p, i), size = node_size(p, node);
-  for (int part = 0; part < panel_chunks<Team, Real>(); ++part) {
+  for (int part = 0; part < panel_packs<Team, Real>(); ++part) {
     solve_panel<Team>(p.w.tree.node + node * kNodeStride, size, Y, part, Real(0));
   }
   const auto same = [](const auto& x) AXION_INLINED { return x; };
@@ -184,7 +194,7 @@ AXION_HD_CALL void solve_joints(const Team& team, const Problem<Real>& p) {
         continue;
       }
       team.for_each(kNodeSize, [&](int r) { upper[kPanelWidth * r + kRhsColumn] = z[r]; });
-      team.for_each(panel_chunks<Team, Real>(), [&](int part) { solve_panel<Team>(K, size, upper, part, Real(0)); });
+      team.for_each(panel_packs<Team, Real>(), [&](int part) { solve_panel<Team>(K, size, upper, part, Real(0)); });
       team.for_each(kNodeSize, [&](int r) { z[r] = upper[kPanelWidth * r + kRhsColumn]; });
       const Real* lower = p.w.tree.joint_lower + i * kCouplingStride;
       Real *parent_node = p.w.tree.node + node_of_body(p, parent) * kNodeStride, *parent_rhs = body_unknowns(p, parent);
@@ -199,9 +209,9 @@ AXION_HD_CALL void solve_joints(const Team& team, const Problem<Real>& p) {
 
 // Solves again, with the factors of solve_joints, for impulses on the bodies in the first six of each node_rhs.
 template <typename Real, typename Team>
-AXION_HD_CALL void solve_joints_again(const Team& team, const Problem<Real>& p) {
+AXION_HD_CALL void solve_joints_with_factors(const Team& team, const Problem<Real>& p) {
   if constexpr (Team::kSharesByWarp) {
-    reduce_joints_again(team, p);
+    reduce_joints_with_factors(team, p);
     read_joint_solution(team, p);
     return;
   } else {
@@ -288,7 +298,7 @@ AXION_HD_RARE Real swept_impulse_along(const Problem<Real>& p, int t, const Real
   return sum;
 }
 
-// Impulses on body b along the rows that sweeps solve, of those in lambda.
+// The impulse on body b of the swept rows, whose impulses are in `lambda`.
 template <typename Real>
 AXION_HD_CALL Impulse<Real> gather_swept_impulse(const Problem<Real>& p, int b, const Real* lambda) {
   Impulse<Real> sum;
@@ -303,7 +313,7 @@ AXION_HD_CALL Impulse<Real> gather_swept_impulse(const Problem<Real>& p, int b, 
   return sum;
 }
 
-// From impulses on bodies, in each node_rhs, to all that they move, in swept_response.
+// From impulses on bodies, in each node_rhs, to the velocities and joint impulses that they cause, in swept_response.
 template <typename Real, typename Team>
 AXION_HD inline void pass_along_tree(const Team& team, const Problem<Real>& p) {
   if constexpr (Team::kSharesByWarp) {
@@ -338,7 +348,8 @@ AXION_HD inline void pass_along_tree(const Team& team, const Problem<Real>& p) {
   }
 }
 
-// Adds to du, and to the joint part of dlambda, what impulses do to the joint tree; impulse(b) is that on body b.
+// Adds to du, and to the joint part of dlambda, the response of the joint tree to impulses; impulse(b) is that on body
+// b.
 template <typename Real, typename Team, typename F>
 AXION_HD_CALL void spread_impulses(const Team& team, const Problem<Real>& p, F&& impulse) {
   constexpr int rows = kNodeSize;
@@ -400,30 +411,30 @@ AXION_HD inline void move_with_parent(const Real* T, const Real* parent, int len
 
 // V of every tree, after invert_nodes. A thread with vectors takes the six columns of a body at a time, else one.
 template <typename Real, typename Team>
-AXION_HD_CALL void invert_joints(const Team& team, const Problem<Real>& p) {
+AXION_HD_CALL void find_joint_response(const Team& team, const Problem<Real>& p) {
   constexpr int columns = product_rows<Team>();
   team.for_each(p.m.body_count, [&](int i) {
     const int at = 6 * (i - p.m.bodies[i].tree_start), length = 6 * p.m.bodies[i].tree_size;
-    Real* V = inverse_column(p, i, 0) + at;
+    Real* response = response_column(p, i, 0) + at;
     for (int c = 0; c < 6; ++c) {
-      for (int r = 0; r < 6; ++r) V[length * c + r] = node_inverse(p, i)[kNodeSize * c + r];
+      for (int r = 0; r < 6; ++r) response[length * c + r] = node_inverse(p, i)[kNodeSize * c + r];
     }
   });
   for (int i = 0; i < p.m.body_count; ++i) {
     const int parent = p.m.bodies[i].parent, start = p.m.bodies[i].tree_start, length = 6 * p.m.bodies[i].tree_size;
     if (parent < 0) continue;
     const int before = 6 * (i - start), at_parent = 6 * (parent - start);
-    Real* V = inverse_column(p, start, 0);
+    Real* response = response_column(p, start, 0);
     const Real* T = transfer_from_parent(p, i);
     team.for_each((before + 6) / columns, [&](int task) {
       const int k = task * columns;
-      Real* column = V + length * k;
+      Real* column = response + length * k;
       if (k < before) {
         move_with_parent<Team, columns>(T, column + at_parent, length, column + before, length);
         return;
       }
       for (int c = 0; c < columns; ++c) {
-        combine_columns<Team>(V + length * at_parent, length, transfer_to_parent(p, i) + k + c - before, before,
+        combine_columns<Team>(response + length * at_parent, length, transfer_to_parent(p, i) + k + c - before, before,
                               column + length * c);
       }
       Real moved[columns][kHalfNode];

@@ -1,18 +1,22 @@
-// Factorisation of the joint tree, and the inverses of its nodes (joint_inverse.hpp), as a warp of a GPU does them: a
+// Factorisation of the joint tree, and the inverses of its nodes (joint_inverse.hpp), as a warp of a GPU makes them: a
 // thread has a column, in registers, of the matrix of one node at a time.
 //
-//   threads 0..5  columns of K for the body's velocity     12..17  U, the block to its parent    19..24  the unit
-//   vectors
-//           6..11 those of its joint's rows                18      the right-hand side           25..30  rows of L Each
-//           pivot's thread leaves its column of factors where all read it: U above the diagonal, the pivot's inverse, L
-//           below. What is done to each number, and in which order, is what joint_inverse.hpp does, so that the bits
-//           are those of a CPU. What it keeps of a node (kNodeStride numbers): the factors by columns of kNodeSize,
-//           then the block of 6 rows, kPanelWidth apart, that its children take their shares from, g in the column
-//           after the sixth. Of U it keeps T alone; of L the six columns of the joint's rows, in rows of kPanelWidth.
-//           Called by joint_inverse.hpp alone.
+//   threads  0..5   columns of K for the body's velocity      18      the right-hand side
+//            6..11  those of its joint's rows                 19..24  the unit vectors
+//           12..17  U, the block to its parent                25..30  rows of L
+//
+// Each pivot's thread leaves its column of factors where all read it: U above the diagonal, the pivot's inverse, L
+// below. The operations on each number, and their order, are those of joint_inverse.hpp, so that the bits are those of
+// a CPU. Kept of a node (kNodeStride numbers) are the factors by columns of kNodeSize, then the block of 6 rows,
+// kPanelWidth apart, from which its children take their shares, g in the column after the sixth. Of U it keeps T alone;
+// of L the six columns of the joint's rows, in rows of kPanelWidth.
+//
+// In and out: as joint_inverse.hpp. Cost: a node is as many barriers as it has unknowns. Called by joint_inverse.hpp
+// alone.
 #pragma once
 
-#include "engine/tree/tree_solver.hpp"
+#include "engine/problem/residual.hpp"
+#include "engine/tree/node_pivots.hpp"
 
 namespace axion::solver {
 
@@ -118,8 +122,8 @@ AXION_HD inline void solve_columns(int thread, Real (&a)[kNodeSize], Real* facto
   });
 }
 
-// What body b's solved columns give: the right-hand side's solution, Z, and where it has a parent T and S, and what the
-// parent's block loses.
+// Keeps the results in body b's solved columns: the solution of the right-hand side, Z, and where it has a parent T and
+// S; and subtracts its share from the parent's block.
 template <typename Real>
 AXION_HD inline void keep_columns(const Problem<Real>& p, int b, int thread, const Real (&a)[kNodeSize],
                                   const Real* lower, Real* Z) {
@@ -204,9 +208,9 @@ AXION_HD_CALL void reduce_joints(const Team& team, const Problem<Real>& p) {
   substitute_shared(team, p);
 }
 
-// Solves again, with the factors of reduce_joints, for what is in each node_rhs.
+// Solves for the right-hand sides in node_rhs, with the factors of reduce_joints.
 template <typename Real, typename Team>
-AXION_HD_CALL void reduce_joints_again(const Team& team, const Problem<Real>& p) {
+AXION_HD_CALL void reduce_joints_with_factors(const Team& team, const Problem<Real>& p) {
   constexpr int size = kNodeSize;
   for (int b = p.m.body_count - 1; b >= 0; --b) {
     const int parent = p.m.bodies[b].parent, node = node_of_body(p, b);
@@ -284,8 +288,8 @@ AXION_HD inline void push_four_lanes(const Team& team, const Problem<Real>& p, c
   }
 }
 
-// What `respond` (joint_inverse.hpp) passes along the tree: impulses, in each body's node_rhs, to the roots, and from
-// there velocities and impulses of joints, in swept_response.
+// The passage of `respond` (joint_inverse.hpp) along the tree: impulses, in each body's node_rhs, to the roots, and
+// from there velocities and impulses of joints, in swept_response.
 template <typename Real, typename Team>
 AXION_HD inline void pass_responses(const Team& team, const Problem<Real>& p) {
   constexpr int size = kNodeSize, width = kPanelWidth;

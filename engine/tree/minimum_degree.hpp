@@ -1,17 +1,22 @@
 // The order in which bodies are eliminated by minimum degree.
 //
-// Who meets whom while bodies go is kept as a quotient graph: a node that is gone stands in its neighbours' lists for
-// all of them, so the graph never needs more cells than the couplings that rows make. A degree is exact, counted anew
-// for the neighbours of what has gone; of equal degrees the last body goes first. Loops' nodes count, and stay. Source:
-// Tinney and Walker 1967, scheme 2; George and Liu 1989, "The evolution of the minimum degree ordering algorithm".
+//   repeat: of the bodies whose joints' children are eliminated take the one of least degree, of equal degrees the last
+//           eliminate it: its neighbours become neighbours of each other; count their degrees anew
+//
+// Neighbours are kept as a quotient graph: an eliminated node stands in its neighbours' lists for all of them, so that
+// the graph never needs more cells than the couplings that rows make. Nodes of loops count, and stay. Source: Tinney
+// and Walker 1967, scheme 2; George and Liu 1989, "The evolution of the minimum degree ordering algorithm".
+//
+// In: the couplings of the rows (edge_start, edge_node). Out: body_rank, body_of_rank. Cost: the sum over eliminated
+// nodes of the nodes that their neighbours meet.
 #pragma once
 
 #include "engine/tree/tree_nodes.hpp"
 
 namespace axion::solver {
 
-// The lists of nodes: of one that is there, those that it meets and those gone that it met; of one gone, those that
-// meet.
+// The lists of nodes: of a node that is left, its neighbours and the eliminated nodes that were; of an eliminated node,
+// its neighbours.
 template <typename Real>
 struct QuotientGraph {
   const Problem<Real>& p;
@@ -63,8 +68,8 @@ AXION_HD inline void build_graph(const QuotientGraph<Real>& graph) {
   }
 }
 
-// Node `gone` goes: those that it met, `count` nodes in `met`, meet each other through it from now on. Each of them had
-// a cell for it, or for another gone that it met, and those are of no use any more: the cells are enough.
+// Eliminates node `gone`: its `count` neighbours, in `met`, are neighbours of each other through it from now on. Each
+// of them had a cell for it, or for an eliminated neighbour of it, which is free now: there are enough cells.
 template <typename Real>
 AXION_HD inline void eliminate_from_graph(const QuotientGraph<Real>& graph, int gone, const int* met, int count) {
   int* absorbed = graph.p.w.tree.order_absorbed;  // 1 of nodes gone whose neighbours met `gone`, else 0
@@ -87,7 +92,7 @@ AXION_HD inline void eliminate_from_graph(const QuotientGraph<Real>& graph, int 
   graph.degree(gone) = -1;
   for (int k = 0; k < count; ++k) {
     const int i = met[k];
-    int kept = -1;  // what stays of its list
+    int kept = -1;  // the cells that stay in its list
     for (int cell = graph.head(i); cell >= 0;) {
       const int next = graph.next(cell), item = graph.node(cell);
       const bool stays = item != gone && !(graph.is_gone(item) && absorbed[item] == 1);

@@ -1,10 +1,13 @@
-// Dense factors of one node of the factorisation along the joint tree, and what is solved with them.
+// Dense factors of one node of the factorisation along the joint tree, and solves with them.
 //
-// A node's matrix has kNodeSize columns a row, of which the first `padded` matter: 6 or 12, what it has no unknown for
-// being rows of the identity. Its factors are U, in place, and after it L by columns, factor L_rk at kNodeSize k + r,
+// A node's matrix has kNodeSize columns a row, of which the first `padded`, 6 or 12, matter; those without an unknown
+// are rows of the identity. Its factors are U, in place, and after it L by columns, factor L_rk at kNodeSize k + r,
 // with the inverse of U's diagonal in place of its own ones: scalars written into rows that are read as vectors just
-// after would stall. What is below the diagonal of U is of no use. Columns that are solved for come as panels of
+// after would stall. Entries below the diagonal of U mean nothing. Columns that are solved for come as panels of
 // kPanelWidth, rows side by side. Called by tree_solver.hpp, tree_krylov.hpp and joint_inverse.hpp.
+//
+// In: a node's matrix, and panels of right-hand sides. Out: both in place. Cost: n³/3 for the factors with n = 6 or 12,
+// n² a column.
 #pragma once
 
 #include "engine/lanes/pack.hpp"
@@ -33,7 +36,7 @@ AXION_HD AXION_INLINED inline void eliminate_row(Real* K, Index k, int r, Real i
 }
 
 // K = L U without exchanges; bound(k, pivot) is the pivot that is used. Each pivot has code of its own. A
-// team without vectors takes an entry of what is left of K at a time, and every thread the pivot's inverse.
+// team without vectors takes an entry of the remaining K at a time, and every thread the pivot's inverse.
 template <int padded, typename Real, typename Team, typename Bound>
 AXION_HD inline void factorise(const Team& team, Real* K, Bound&& bound) {
   constexpr int stride = kNodeSize;
@@ -80,7 +83,7 @@ AXION_HD AXION_INLINED inline void solve_rows(const Real* K, lanes::Pack<Real, l
 // Solves K Y = B in place for one pack of columns; rows of B are `width` apart. What is smaller than `least` becomes
 // zero.
 template <int padded, int lanes, int width, typename Real>
-AXION_HD inline void solve_chunk(const Real* K, Real* B, Real least) {
+AXION_HD inline void solve_pack(const Real* K, Real* B, Real least) {
   lanes::Pack<Real, lanes> b[padded];
   lanes::for_constants<padded>([&](auto r) AXION_INLINED { b[r] = lanes::load_pack<lanes>(B + r * width); });
   solve_rows<padded, lanes>(K, b);
@@ -92,15 +95,15 @@ AXION_HD inline void solve_chunk(const Real* K, Real* B, Real least) {
 template <typename Real>
 AXION_HD_CALL void solve_column(const Real* K, int size, Real* b) {
   if (size <= kHalfNode) {
-    solve_chunk<kHalfNode, 1, 1>(K, b, Real(0));
+    solve_pack<kHalfNode, 1, 1>(K, b, Real(0));
   } else {
-    solve_chunk<kNodeSize, 1, 1>(K, b, Real(0));
+    solve_pack<kNodeSize, 1, 1>(K, b, Real(0));
   }
 }
 
 // Packs of a panel.
 template <typename Team, typename Real>
-AXION_HD constexpr int panel_chunks() {
+AXION_HD constexpr int panel_packs() {
   return kPanelWidth / team::pack_lanes<Team, Real>(kPanelWidth);
 }
 
@@ -109,9 +112,9 @@ template <typename Team, typename Real>
 AXION_HD_CALL void solve_panel(const Real* K, int size, Real* B, int part, Real least) {
   constexpr int lanes = team::pack_lanes<Team, Real>(kPanelWidth), width = kPanelWidth;
   if (size <= kHalfNode) {
-    solve_chunk<kHalfNode, lanes, width>(K, B + lanes * part, least);
+    solve_pack<kHalfNode, lanes, width>(K, B + lanes * part, least);
   } else {
-    solve_chunk<kNodeSize, lanes, width>(K, B + lanes * part, least);
+    solve_pack<kNodeSize, lanes, width>(K, B + lanes * part, least);
   }
 }
 
@@ -119,8 +122,8 @@ AXION_HD_CALL void solve_panel(const Real* K, int size, Real* B, int part, Real 
 inline constexpr int kRhsColumn = 6;
 
 // block −= L Y for `rows` rows: L of 12 columns, those before `first` zero, Y a panel, block of 6 columns, rows
-// `stride` apart, or none. Where rhs is given it loses what the right-hand side's column of Y says. What is smaller
-// than `least` becomes zero, in as many columns of those rows as a panel has, however many a pack takes at once.
+// `stride` apart, or none. Where rhs is given it loses L times the right-hand side's column of Y. Numbers smaller
+// than `least` become zero, in as many columns of those rows as a panel has, however many a pack takes at once.
 template <typename Team, int rows, int first = 0, typename Real>
 AXION_HD inline void subtract_product(const Real* L, const Real* Y, Real* block, int stride, Real* rhs, Real least) {
   constexpr int lanes = team::pack_lanes<Team, Real>(kPanelWidth), parts = (kRhsColumn + lanes) / lanes;

@@ -6,15 +6,19 @@
 //          each to all the bodies of its joints
 // Contacts are condensed into the bodies, Δλ = −(e + G J Δu); limits and efforts into the axis row of their coordinate,
 // Δλ = −(r + J Δu)/C.
+//
+// In: the system as `linearise` left it. Out: node, node_rhs, coupling_upper, coupling_lower. Cost: linear in rows, a
+// 6×6 block each.
 #pragma once
 
 #include "engine/base/assert.hpp"
+#include "engine/problem/residual.hpp"
 #include "engine/tree/node_factors.hpp"
 #include "engine/tree/tree_nodes.hpp"
 
 namespace axion::solver {
 
-// What a factorised system is solved for: K (Δu, Δλ) = −(g, r), e for the contacts. Null parts are zero.
+// A right-hand side of a factorised system: K (Δu, Δλ) = −(g, r), e for the contacts. Null parts are zero.
 template <typename Real>
 struct TreeRhs {
   const math::Vec3<Real>*linear, *angular;  // [nb] g
@@ -34,7 +38,7 @@ AXION_HD inline void row_against(const model::Row<Real>& row, bool on_a, Real (&
 
 // A pack of a row as six numbers against one of its bodies, the entries from `before` on; zero beyond them.
 template <int lanes, int before, typename Real>
-AXION_HD AXION_INLINED inline lanes::Pack<Real, lanes> row_chunk(const model::Row<Real>& row, bool on_a) {
+AXION_HD AXION_INLINED inline lanes::Pack<Real, lanes> row_pack(const model::Row<Real>& row, bool on_a) {
   const math::Vec3<Real>& k = on_a ? row.k_a : row.k_b;
   const Real sign = on_a ? Real(1) : Real(-1);
   return lanes::pack_of<lanes, before, Real>([&](auto i) AXION_INLINED {
@@ -57,8 +61,7 @@ AXION_HD inline void add_product(const model::Row<Real>* J, const Real* G, bool 
   lanes::for_constants<parts>([&](auto part) AXION_INLINED {
     constexpr int before = lanes * part;
     lanes::Pack<Real, lanes> J_column[rows], GJ[rows];
-    lanes::for_constants<rows>([&](auto l)
-                                   AXION_INLINED { J_column[l] = row_chunk<lanes, before>(J[l], column_on_a); });
+    lanes::for_constants<rows>([&](auto l) AXION_INLINED { J_column[l] = row_pack<lanes, before>(J[l], column_on_a); });
     lanes::for_constants<rows>([&](auto k) AXION_INLINED {
       GJ[k] = G[rows * k] * J_column[0];
       lanes::for_constants<rows - 1>([&](auto l)
@@ -127,7 +130,7 @@ AXION_HD inline NodeRow<Real> node_row_of_body(const Problem<Real>& p, int row) 
   return {p.w.row + row, &impulse_row(p, row), p.w.compliance[row]};
 }
 
-// What a node's row is solved for.
+// The right-hand side of a node's row.
 template <typename Real>
 AXION_HD inline Real node_row_rhs(const Problem<Real>& p, int row, const Real* residual) {
   if (row >= p.axis_base() && has_condensed_rows(p, row - p.axis_base())) {
@@ -164,7 +167,7 @@ AXION_HD_RARE bool acts_on_node(const Problem<Real>& p, int t) {
   return axis < 0 || p.w.axis_beta[axis] > 0 || has_condensed_rows(p, axis);
 }
 
-// node_rhs of one node; what it has no unknown for is zero.
+// node_rhs of one node; zero where the node has no unknown.
 template <typename Real>
 AXION_HD inline void assemble_rhs(const Problem<Real>& p, const TreeRhs<Real>& given, Scope scope, int node) {
   Real* rhs = p.w.tree.node_rhs + node * kNodeSize;
@@ -181,15 +184,15 @@ AXION_HD inline void assemble_rhs(const Problem<Real>& p, const TreeRhs<Real>& g
   }
 }
 
-// What fill leaves of a coupling shrinks by the ratio of a contact's compliance to its bodies' with every node between:
-// soon it is a subnormal number, which means nothing and costs a hundred times as much. Factors below this are zero, so
-// that their products are normal numbers; what they stand for is of the order of one, or of a body's mass.
+// Fill shrinks with every node between by the ratio of a contact's compliance to that of its bodies: soon it is a
+// subnormal number, which means nothing and costs a hundred times as much. Factors below this are zero, so that their
+// products are normal numbers; the entries themselves are of the order of one, or of a body's mass.
 template <typename Real>
 AXION_HD constexpr Real least_factor() {
   return std::numeric_limits<Real>::digits > 30 ? Real(1e-154) : Real(1e-20);
 }
 
-// What a node has no unknown for are rows of the identity (node_factors.hpp).
+// A node's matrix of zeros, with rows of the identity where it has no unknown (node_factors.hpp).
 template <typename Real>
 AXION_HD inline void clear_node(Real* K, int size) {
   for (int i = 0; i < kNodeSize * kNodeSize; ++i) K[i] = 0;

@@ -8,10 +8,12 @@
 // the whole system, or a tree of it that needs no fill: the joint tree, contacts with the world, and of the contacts
 // between moving bodies those that hang a body without a parent on one before it, as boxes of a stack hang on each
 // other. Loop joints and all other contacts are out of that scope.
+//
+// In: the model's joints and the step's contacts. Cost: a look-up is constant, of a coupling a bisection.
 #pragma once
 
 #include "engine/base/partition_point.hpp"
-#include "engine/problem/residual.hpp"
+#include "engine/problem/problem.hpp"
 #include "engine/tree/tree_scratch.hpp"
 
 namespace axion::solver {

@@ -4,6 +4,8 @@
 // it fills, bodies are ordered by minimum degree: eliminate next the body that meets fewest others, among those whose
 // joints' children are gone (minimum_degree.hpp). A pile of a hundred spheres then takes a seventh of the work. Once a
 // step, after the contacts. Memory and work follow from the couplings, not from the pairs of nodes.
+//
+// In: the step's contacts. Out: body_rank, body_of_rank, coupling_start, coupling_node, coupling_count.
 #pragma once
 
 #include "engine/tree/minimum_degree.hpp"
@@ -52,7 +54,7 @@ AXION_HD inline int mark_couplings(const Problem<Real>& p, Scope scope) {
   for_each_edge(p, scope, [&](int i, int j) { p.w.tree.edge_node[--start[j]] = i; });
   for (int i = 0; i < n; ++i) mark[i] = -1;
   int count = 0;
-  for (int j = 0, k = 0; j < n; ++j) {  // what comes again is left out
+  for (int j = 0, k = 0; j < n; ++j) {  // couplings that come again are left out
     const int next = start[j + 1];
     start[j] = count;
     for (; k < next; ++k) {

@@ -1,5 +1,5 @@
-// What this room keeps within a step, and its sizes: the nodes of the factorisation along the joint tree with their
-// couplings, the order in which they are eliminated, and the inverse of the joints alone.
+// The arrays that this room keeps within a step, and their sizes: the nodes of the factorisation along the joint tree
+// with their couplings, the order in which they are eliminated, and the response of the joints alone.
 #pragma once
 
 #include "engine/model/world_state.hpp"

@@ -1,64 +1,31 @@
 // Direct solve of the Newton system, ordered along the joint tree.
 //
-// Contacts, limits and efforts are eliminated into their bodies first (tree_assembly.hpp). What is left is a sparse
-// system of nodes (tree_nodes.hpp), each with at most 12 unknowns; eliminating them from the last to the first follows
-// the tree from its leaves, without fill for a tree that touches only the world. Contacts between moving bodies and
-// loop joints add couplings, found symbolically once a step (tree_ordering.hpp). General LU without pivoting: A_ii is
-// dominated by the mass, so K_i is quasi-definite up to friction's unsymmetry; a pivot that vanishes is replaced and
-// Newton's residual test decides. Rows of a loop may depend on those before them (a planar mechanism in space): all
-// that their pivot then holds is their compliance, below which no pivot of a symmetric system can be, so that is its
-// least value and rounding cannot hide it. Source: Baraff 1996, "Linear-time dynamics using Lagrange multipliers".
+// Contacts, limits and efforts are eliminated into their bodies first (tree_assembly.hpp). The remaining matrix is a
+// sparse system of nodes (tree_nodes.hpp), each with at most 12 unknowns:
+//
+//   for node i from the last to the first:  K_i = L U;  Y_j = K_i⁻¹ U_ij;  A_pq −= L_pi Y_q,  b_p −= L_pi K_i⁻¹ b_i
+//   for node i from the first to the last:  x_i = K_i⁻¹ b_i − Σ Y_j x_j
+//
+// for all p, q, j that node i meets. This follows the tree from its leaves, without fill for a tree that touches only
+// the world. Contacts between moving bodies and loop joints add couplings, found symbolically once a step
+// (tree_ordering.hpp). General LU without pivoting: A_ii is dominated by the mass, so K_i is quasi-definite up to
+// friction's unsymmetry; a pivot that vanishes is replaced and Newton's residual test decides (node_pivots.hpp). Rows
+// of a loop may depend on rows before them (a planar mechanism in space): their pivot then is their compliance, below
+// which no pivot of a symmetric system can be, so that the compliance is its least value and rounding cannot hide it.
+// Source: Baraff 1996, "Linear-time dynamics using Lagrange multipliers".
+//
+// In: the system as `linearise` left it, its couplings found (tree_ordering.hpp). Out: Δu in du_linear and du_angular,
+// Δλ in dlambda. Cost: linear in bodies for a tree, one product of 6×12 by 12×6 for each pair of couplings of a node
+// else; another right-hand side takes a substitution.
 #pragma once
 
 #include "engine/math/small_matrix.hpp"
 #include "engine/problem/linearise.hpp"
-#include "engine/tree/node_factors.hpp"
+#include "engine/tree/node_pivots.hpp"
 #include "engine/tree/tree_assembly.hpp"
 #include "engine/tree/tree_ordering.hpp"
 
 namespace axion::solver {
-
-// What a pivot of a body's node is at least, in magnitude.
-template <typename Real>
-AXION_HD inline Real bounded_body_pivot(Real pivot) {
-  const Real least = std::numeric_limits<Real>::min() * Real(1e6);
-  if (std::abs(pivot) >= least) return pivot;
-  return pivot < 0 ? -least : least;
-}
-
-// The k-th pivot of a node of what closes loops, whose sign is known.
-template <typename Real>
-AXION_HD_RARE Real bounded_closing_pivot(const Problem<Real>& p, int node, int k, Real pivot) {
-  Real least;
-  if (is_tendon_node<Real>(p.m, node)) {
-    if (k > 0) return pivot;
-    least = tendon_compliance(p, node - p.m.loop_count);
-  } else {
-    const int j = joint_of_loop(p.m, node);
-    if (k >= joint_row_count(p.m, j)) return pivot;
-    least = p.w.compliance[node_row(p, p.m.joints[j], k)];
-  }
-  return pivot > least ? pivot : least;
-}
-
-// The k-th pivot of a node.
-template <typename Real>
-AXION_HD inline Real bounded_pivot(const Problem<Real>& p, int node, int k, Real pivot) {
-  if (node < p.m.closing_count) return bounded_closing_pivot(p, node, k, pivot);
-  return bounded_body_pivot(pivot);
-}
-
-// Factors of a node's matrix.
-template <typename Real, typename Team>
-AXION_HD_CALL void factorise_node(const Team& team, const Problem<Real>& p, int node) {
-  Real* K = p.w.tree.node + node * kNodeStride;
-  const auto bound = [&](int k, Real pivot) { return bounded_pivot(p, node, k, pivot); };
-  if (node_size(p, node) <= kHalfNode) {
-    factorise<kHalfNode>(team, K, bound);
-  } else {
-    factorise<kNodeSize>(team, K, bound);
-  }
-}
 
 // Where the block of two nodes is kept, and its stride.
 template <typename Real>
@@ -94,7 +61,7 @@ AXION_HD inline void pass_rhs(const Team& team, const Problem<Real>& p, int i) {
 // Y = K⁻¹ U for the panels of node i, and z = K⁻¹ rhs, which takes a free column of the first of them.
 template <typename Real, typename Team>
 AXION_HD inline void solve_panels(const Team& team, const Problem<Real>& p, int i) {
-  constexpr int parts = panel_chunks<Team, Real>();
+  constexpr int parts = panel_packs<Team, Real>();
   const int size = node_size(p, i), start = p.w.tree.coupling_start[i], count = coupling_end(p, i) - start;
   const Real* K = p.w.tree.node + i * kNodeStride;
   Real* rhs = p.w.tree.node_rhs + i * kNodeSize;
@@ -164,7 +131,8 @@ AXION_HD inline void factorise_and_solve(const Team& team, const Problem<Real>& 
 
 // Solves for another right-hand side with the factors that factorise_and_solve left.
 template <typename Real, typename Team>
-AXION_HD inline void solve_again(const Team& team, const Problem<Real>& p, Scope scope, const TreeRhs<Real>& rhs) {
+AXION_HD inline void solve_with_factors(const Team& team, const Problem<Real>& p, Scope scope,
+                                        const TreeRhs<Real>& rhs) {
   const int first = first_node(p.m, scope), count = node_count(p.m) - first;
   team.for_each(count, [&](int k) { assemble_rhs(p, rhs, scope, first + k); });
   for (int i = node_count(p.m) - 1; i >= first; --i) {

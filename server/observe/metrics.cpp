@@ -56,7 +56,7 @@ constexpr std::array kReasons{
     schedule::reason::kTokenMissing, schedule::reason::kTokenMalformed, schedule::reason::kTokenUnknown,
     schedule::reason::kDisabled,     schedule::reason::kGivenUp,        schedule::reason::kAnswerForgotten,
     schedule::reason::kRolledBack,   schedule::reason::kNoStore,        schedule::reason::kDiskFull,
-    schedule::reason::kDamaged,      schedule::reason::kInternal};
+    schedule::reason::kDamaged,      schedule::reason::kDeviceFault,    schedule::reason::kInternal};
 
 }  // namespace
 
@@ -71,6 +71,11 @@ Metrics::Metrics(const BuildInfo& build, const std::string& device)
       &counter(r, "axion_connections_refused_total", "Connections closed at once, at max_connections.");
   log_lines_dropped_ = &counter(r, "axion_log_lines_dropped_total", "Lines of the log that could not be written.");
   worlds_ = &gauge(r, "axion_worlds", "Worlds resident on the device.", {{"device", device}});
+  worlds_limit_ =
+      &gauge(r, "axion_worlds_limit", "Most worlds that the server takes (--max_worlds).", {{"device", device}});
+  device_healthy_ =
+      &gauge(r, "axion_device_healthy", "1; 0 once the device has failed and the server ends.", {{"device", device}});
+  device_healthy_->Set(1);
   batches_ = &gauge(r, "axion_batches", "Batches resident on the device.", {{"device", device}});
   models_ = &gauge(r, "axion_models", "Compiled models.");
   auto& memory = prometheus::BuildGauge()

@@ -62,6 +62,9 @@ class Metrics final : public schedule::Observer {
 
   // A changed file of credentials, "tls" or "tokens", was loaded or refused.
   void on_credentials_reload(absl::string_view what, bool loaded);
+  // The device failed, and nothing on it can be trusted any more.
+  void on_device_fault() { device_healthy_->Set(0); }
+  void on_worlds_limit(std::int64_t worlds) { worlds_limit_->Set(static_cast<double>(worlds)); }
   // When the certificate in use expires.
   void on_certificate_expiry(absl::Time expires);
 
@@ -78,6 +81,7 @@ class Metrics final : public schedule::Observer {
   std::shared_ptr<prometheus::Registry> registry_;
   const std::string device_;
 
+  prometheus::Gauge *device_healthy_, *worlds_limit_;
   prometheus::Gauge *connections_, *worlds_, *batches_, *models_, *queue_depth_, *max_penetration_, *memory_used_,
       *memory_capacity_;
   prometheus::Gauge *budget_used_, *budget_limit_;

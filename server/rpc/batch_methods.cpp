@@ -34,13 +34,16 @@ absl::StatusOr<absl::Duration> idle_ttl_of(const v1::CreateBatchRequest& request
   return ttl;
 }
 
+// As numbers of a scene; what is added must be finite in float32, too.
+constexpr double kMaxNoise = 1e9;
+
 absl::StatusOr<schedule::InitialNoise> noise_of(const v1::CreateBatchRequest& request) {
   const schedule::InitialNoise noise{request.initial_noise().joint_position(),
                                      request.initial_noise().joint_velocity()};
   for (const auto& [field, value] : {std::pair{"initial_noise.joint_position", noise.joint_position},
                                      std::pair{"initial_noise.joint_velocity", noise.joint_velocity}}) {
-    if (!std::isfinite(value) || value < 0) {
-      return invalid_field(field, absl::StrCat("is ", value, "; it must be finite and not negative"));
+    if (!(value >= 0 && value <= kMaxNoise)) {
+      return invalid_field(field, absl::StrCat("is ", value, "; it must be from 0 to ", kMaxNoise));
     }
   }
   return noise;
@@ -56,6 +59,7 @@ void SimulationService::fill_batch(const schedule::BatchHandle& batch, v1::Batch
   message.set_dt(info.dt);
   fill_options(info.options, *message.mutable_options());
   message.set_device(info.device);
+  message.set_server_address(parts_.advertise_address);
   message.set_memory_bytes(info.memory_bytes);
   fill_duration(info.idle_ttl, *message.mutable_idle_ttl());
   fill_time(info.create_time, *message.mutable_create_time());

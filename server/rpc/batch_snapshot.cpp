@@ -185,7 +185,7 @@ absl::StatusOr<std::shared_ptr<schedule::BatchHandle>> handle_of(const v1::Store
   const absl::Duration ttl = absl::Seconds(head.idle_ttl().seconds()) + absl::Nanoseconds(head.idle_ttl().nanos());
   const double noise[] = {head.joint_position_noise(), head.joint_velocity_noise()};
   for (const double width : noise) {
-    if (!std::isfinite(width) || width < 0) return wrong(absl::StrCat("has initial noise of ", width));
+    if (!(width >= 0 && width <= 1e9)) return wrong(absl::StrCat("has initial noise of ", width));
   }
   if (ttl <= absl::ZeroDuration() || ttl > absl::Hours(24 * 365))
     return wrong(absl::StrCat("has an idle_ttl of ", absl::FormatDuration(ttl)));

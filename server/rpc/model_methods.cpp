@@ -12,6 +12,7 @@
 #include "server/rpc/request_conversion.hpp"
 #include "server/rpc/scene_conversion.hpp"
 #include "server/rpc/scene_overrides.hpp"
+#include "server/rpc/scene_parts.hpp"
 #include "server/rpc/simulation_service.hpp"
 #include "server/schedule/failure.hpp"
 #include "server/schedule/step_rules.hpp"
@@ -116,7 +117,7 @@ absl::StatusOr<std::shared_ptr<const schedule::ModelRecord>> SimulationService::
     const schedule::Tenant& tenant, schedule::ModelContent content, const model::SceneSpec& scene, const char* field) {
   if (auto record = parts_.registry.find_content(tenant, content)) return record;
   auto model = compile_model(scene);
-  if (!model.ok()) return schedule::from_engine(model.error(), field);
+  if (!model.ok()) return schedule::from_engine(in_wire_names(model.error()), field);
   // What cannot be described to anybody, alone on a page of ListModels, is not kept either.
   schedule::ModelRecord described{std::string(kNameOfAModel), model.value(), content.warnings, parts_.batcher.now()};
   const std::vector<std::string>& own = model.value()->info().warnings;

@@ -99,6 +99,8 @@ void fill_options(const model::SolverOptions& o, v1::SolverOptions& message) {
   message.set_contact_margin(o.contact_margin);
 }
 
+v1::JointMode to_wire(model::JointMode mode) { return to_wire_choice<v1::JointMode>(mode); }
+
 const char* residual_block_name(int block) {
   constexpr std::array<const char*, kResidualBlockCount> kNames{"dynamics", "joint", "contact", "friction", "control"};
   return kNames[static_cast<std::size_t>(block)];
@@ -121,6 +123,10 @@ void fill_statistics(const StepStatistics& s, v1::BatchSolverStats& message) {
                 (*message.mutable_residual())[residual_block_name(block)]);
   }
   fill_counts(kContactBounds, s.contacts, *message.mutable_contacts());
+  constexpr std::array<const char*, kJointModeCount> kModes{"previous", "current", "linearised", "blended"};
+  for (std::size_t mode = 0; mode < kModes.size(); ++mode) {
+    (*message.mutable_joint_modes())[kModes[mode]] = s.joint_modes[mode];
+  }
   message.set_max_penetration_meters(s.max_penetration);
   message.set_max_joint_error_meters(s.max_joint_error);
 }

@@ -13,6 +13,8 @@ absl::StatusOr<model::SolverOptions> to_options(const v1::SolverOptions& message
 // Every field present.
 void fill_options(const model::SolverOptions& options, v1::SolverOptions& message);
 
+v1::JointMode to_wire(model::JointMode mode);
+
 // "dynamics", "joint", ... in the order of ResidualBlock.
 const char* residual_block_name(int block);
 void fill_statistics(const StepStatistics& statistics, v1::BatchSolverStats& message);

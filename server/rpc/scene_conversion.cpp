@@ -172,6 +172,38 @@ model::ContactPairSpec to_contact_pair(const v1::ContactPairSpec& message) {
   return pair;
 }
 
+model::FrameSpec to_frame(const v1::FrameSpec& message) {
+  return {message.has_body() ? message.body() : model::kWorldBody, to_pose(message.pose())};
+}
+
+absl::StatusOr<model::SensorSpec> to_sensor(const std::string& path, const v1::SensorSpec& message) {
+  if (message.kind() < v1::SENSOR_KIND_TOUCH || message.kind() > v1::SENSOR_KIND_USER) {
+    return unknown_kind(path, message.kind());
+  }
+  model::SensorSpec sensor;
+  sensor.name = message.name();
+  sensor.kind = static_cast<model::SensorKind>(message.kind() - 1);
+  sensor.frame = to_frame(message.frame());
+  sensor.has_reference = message.has_reference();
+  if (sensor.has_reference) sensor.reference = to_frame(message.reference());
+  sensor.joint = message.joint();
+  sensor.axis = message.axis();
+  sensor.actuator = message.actuator();
+  if (sensor.kind == model::SensorKind::kTouch) {
+    if (message.zone() < v1::SHAPE_KIND_PLANE || message.zone() > v1::SHAPE_KIND_MESH) {
+      return invalid_field(absl::StrCat(path, ".zone"),
+                           absl::StrCat("is ", static_cast<int>(message.zone()), "; it must name a kind of shape"));
+    }
+    sensor.zone = static_cast<model::ShapeKind>(message.zone() - 1);
+  }
+  sensor.zone_size = to_vec3(message.zone_size());
+  if (message.has_dimension()) sensor.dimension = message.dimension();
+  if (message.has_scale()) sensor.scale = message.scale();
+  sensor.cutoff = message.cutoff();
+  sensor.noise = message.noise();
+  return sensor;
+}
+
 // Converts each element of a repeated field, naming it in the error.
 template <typename Out, typename Messages, typename Convert>
 absl::Status convert_all(const std::string& path, const Messages& messages, std::vector<Out>& out,
@@ -201,8 +233,10 @@ absl::StatusOr<model::SceneSpec> to_scene(const v1::SceneSpec& message) {
   status.Update(convert_all("scene.shapes", message.shapes(), scene.shapes, to_shape));
   status.Update(convert_all("scene.actuators", message.actuators(), scene.actuators, to_actuator));
   status.Update(convert_all("scene.equalities", message.equalities(), scene.equalities, to_equality));
+  status.Update(convert_all("scene.sensors", message.sensors(), scene.sensors, to_sensor));
   if (!status.ok()) return status;
   for (const auto& tendon : message.tendons()) scene.tendons.push_back(to_tendon(tendon));
+  if (message.has_magnetic_field()) scene.magnetic_field = to_vec3(message.magnetic_field());
   for (const auto& exclude : message.excludes()) scene.excludes.push_back({exclude.body_a(), exclude.body_b()});
   for (const auto& pair : message.contact_pairs()) scene.contact_pairs.push_back(to_contact_pair(pair));
   for (const auto& keyframe : message.keyframes()) {
@@ -267,6 +301,8 @@ v1::SceneSpec to_message(const model::SceneSpec& scene) {
   for (const auto& tendon : scene.tendons) fill_tendon(tendon, *message.add_tendons());
   for (const auto& equality : scene.equalities) fill_equality(equality, *message.add_equalities());
   for (const auto& keyframe : scene.keyframes) fill_keyframe(keyframe, *message.add_keyframes());
+  fill_vec3(scene.magnetic_field, *message.mutable_magnetic_field());
+  for (const auto& sensor : scene.sensors) fill_sensor(sensor, *message.add_sensors());
   return message;
 }
 
@@ -309,6 +345,16 @@ void fill_model(const schedule::ModelRecord& record, v1::Model& message) {
   for (const auto& tendon : info.tendons) fill_tendon(tendon, *message.add_tendons());
   for (const auto& equality : info.equalities) fill_equality(equality, *message.add_equalities());
   for (const auto& keyframe : info.keyframes) fill_keyframe(keyframe, *message.add_keyframes());
+  for (const auto& sensor : info.sensors) {
+    auto& out = *message.add_sensors();
+    out.set_name(sensor.name);
+    out.set_kind(static_cast<v1::SensorKind>(static_cast<int>(sensor.kind) + 1));
+    out.set_start(sensor.start);
+    out.set_size(sensor.size);
+    out.set_cutoff(sensor.cutoff);
+    out.set_noise(sensor.noise);
+  }
+  message.set_sensor_size(info.sensor_size);
   fill_vec3(info.gravity, *message.mutable_gravity());
   message.set_timestep(info.timestep);
   message.set_contact_capacity(info.contact_capacity);

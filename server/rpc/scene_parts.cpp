@@ -1,5 +1,10 @@
 #include "server/rpc/scene_parts.hpp"
 
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_replace.h"
+
 namespace axion::server::rpc {
 
 void fill_vec3(const model::Vec3d& value, v1::Vec3& message) {
@@ -125,10 +130,68 @@ void fill_keyframe(const model::KeyframeSpec& keyframe, v1::KeyframeSpec& messag
   message.mutable_joint_velocity()->Assign(keyframe.joint_velocity.begin(), keyframe.joint_velocity.end());
 }
 
+void fill_frame(const model::FrameSpec& frame, v1::FrameSpec& message) {
+  message.set_body(frame.body);
+  fill_pose(frame.X_BF, *message.mutable_pose());
+}
+
+void fill_sensor(const model::SensorSpec& sensor, v1::SensorSpec& message) {
+  message.set_name(sensor.name);
+  message.set_kind(static_cast<v1::SensorKind>(static_cast<int>(sensor.kind) + 1));
+  fill_frame(sensor.frame, *message.mutable_frame());
+  if (sensor.has_reference) fill_frame(sensor.reference, *message.mutable_reference());
+  message.set_joint(sensor.joint);
+  message.set_axis(sensor.axis);
+  message.set_actuator(sensor.actuator);
+  message.set_zone(static_cast<v1::ShapeKind>(static_cast<int>(sensor.zone) + 1));
+  fill_vec3(sensor.zone_size, *message.mutable_zone_size());
+  message.set_dimension(sensor.dimension);
+  message.set_scale(sensor.scale);
+  message.set_cutoff(sensor.cutoff);
+  message.set_noise(sensor.noise);
+}
+
 void fill_time(absl::Time time, google::protobuf::Timestamp& message) {
   const std::int64_t nanos = absl::ToUnixNanos(time);
   message.set_seconds(nanos / 1'000'000'000);
   message.set_nanos(static_cast<int>(nanos % 1'000'000'000));
+}
+
+Error in_wire_names(Error error) {
+  const std::pair<absl::string_view, absl::string_view> names[] = {{".X_WB", ".pose"},
+                                                                   {".X_BS", ".pose"},
+                                                                   {".X_PC", ".held_pose"},
+                                                                   {".p_BoBcm[0]", ".center_of_mass.x"},
+                                                                   {".p_BoBcm[1]", ".center_of_mass.y"},
+                                                                   {".p_BoBcm[2]", ".center_of_mass.z"},
+                                                                   {".p_BoBcm", ".center_of_mass"},
+                                                                   {".I_Bcm[0]", ".inertia.xx"},
+                                                                   {".I_Bcm[1]", ".inertia.yy"},
+                                                                   {".I_Bcm[2]", ".inertia.zz"},
+                                                                   {".I_Bcm[3]", ".inertia.xy"},
+                                                                   {".I_Bcm[4]", ".inertia.xz"},
+                                                                   {".I_Bcm[5]", ".inertia.yz"},
+                                                                   {".I_Bcm", ".inertia"},
+                                                                   {"rotation[0]", "rotation.w"},
+                                                                   {"rotation[1]", "rotation.x"},
+                                                                   {"rotation[2]", "rotation.y"},
+                                                                   {"rotation[3]", "rotation.z"},
+                                                                   {"position[0]", "position.x"},
+                                                                   {"position[1]", "position.y"},
+                                                                   {"position[2]", "position.z"},
+                                                                   {".size[0]", ".size.x"},
+                                                                   {".size[1]", ".size.y"},
+                                                                   {".size[2]", ".size.z"},
+                                                                   {"gravity[0]", "gravity.x"},
+                                                                   {"gravity[1]", "gravity.y"},
+                                                                   {"gravity[2]", "gravity.z"}};
+  const std::string before = error.field;
+  const bool keyframe = absl::StartsWith(before, "keyframes");  // joint_position[1] is a number of a list
+  for (const auto& [ours, theirs] : names) {
+    if (!keyframe) absl::StrReplaceAll({{ours, theirs}}, &error.field);
+  }
+  if (!before.empty() && absl::StartsWith(error.message, before)) error.message.replace(0, before.size(), error.field);
+  return error;
 }
 
 void fill_duration(absl::Duration duration, google::protobuf::Duration& message) {

@@ -33,7 +33,12 @@ void fill_actuator(const model::ActuatorSpec& actuator, v1::ActuatorSpec& messag
 void fill_tendon(const model::TendonSpec& tendon, v1::TendonSpec& message);
 void fill_equality(const model::EqualitySpec& equality, v1::EqualitySpec& message);
 void fill_keyframe(const model::KeyframeSpec& keyframe, v1::KeyframeSpec& message);
+void fill_sensor(const model::SensorSpec& sensor, v1::SensorSpec& message);
 void fill_time(absl::Time time, google::protobuf::Timestamp& message);
 void fill_duration(absl::Duration duration, google::protobuf::Duration& message);
+
+// A refusal of the engine's that names a field of a scene as SceneSpec's message does: "bodies[2].pose.position.z" for
+// "bodies[2].X_WB.position[2]".
+Error in_wire_names(Error error);
 
 }  // namespace axion::server::rpc

@@ -48,6 +48,7 @@ struct ServiceParts {
   observe::BuildInfo build;
   const Admission& admission;
   std::shared_ptr<schedule::MemoryBudget> memory;
+  std::string advertise_address;       // told with each batch; may be empty
   schedule::Worker& disk;              // what waits for the disk
   store::Store* store = nullptr;       // none: nothing is kept
   Checkpoints* checkpoints = nullptr;  // with a store

@@ -113,6 +113,7 @@ absl::Status read_world_statistics(const BatchHandle& batch, const std::vector<s
     message.add_sweep_rounds(s.sweep_rounds);
     message.add_contact_sweeps(s.contact_sweeps);
     message.add_contact_count(s.contact_count);
+    message.add_joint_mode(s.outcome == 0 ? v1::JOINT_MODE_UNSPECIFIED : to_wire(s.joint_mode));
     message.add_outcome(s.outcome);
     message.add_max_penetration_meters(s.max_penetration);
     message.add_max_joint_error_meters(s.max_joint_error);

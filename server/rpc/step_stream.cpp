@@ -39,15 +39,23 @@ StepStreamReactor::StepStreamReactor(SimulationService& service, grpc::CallbackS
       bound_(bound_of(service.parts_.limits, caller_)) {}
 
 void StepStreamReactor::start() {
-  absl::MutexLock lock(&mutex_);
-  if (!caller_.ok()) end(caller_.status());
-  pump();
+  End outcome;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!caller_.ok()) end(caller_.status());
+    outcome = pump();
+  }
+  finish(outcome);
 }
 
 void StepStreamReactor::drain() {
-  absl::MutexLock lock(&mutex_);
-  draining_ = true;
-  pump();
+  End outcome;
+  {
+    absl::MutexLock lock(&mutex_);
+    draining_ = true;
+    outcome = pump();
+  }
+  finish(outcome);
 }
 
 bool StepStreamReactor::lends_thread() {
@@ -60,13 +68,14 @@ bool StepStreamReactor::lends_thread() {
 void StepStreamReactor::OnReadDone(bool ok) {
   std::shared_ptr<Exchange> exchange;
   schedule::Call call;
-  {
+  End outcome;
+  const bool taken = [&] {
     absl::MutexLock lock(&mutex_);
     exchange = std::move(reading_);
     if (!ok) half_closed_ = true;
     if (!ok || ending_ || refused_) {
-      pump();
-      return;
+      outcome = pump();
+      return false;
     }
     exchange->start = absl::Now();
     exchange->memory = service_.memory();
@@ -75,7 +84,9 @@ void StepStreamReactor::OnReadDone(bool ok) {
     exchanges_.push_back(exchange);
     submitting_ = exchange;
     ++jobs_;
-  }
+    return true;
+  }();
+  if (!taken) return finish(outcome);
   // Outside the mutex: the job may be completed before submit returns, here or elsewhere. The order is safe because
   // nothing is read until this request has its place in the queue, is answered or refused.
   const ServiceParts& parts = service_.parts_;
@@ -87,9 +98,12 @@ void StepStreamReactor::OnReadDone(bool ok) {
                          [this, exchange](const absl::Status& outcome) { complete(exchange, outcome); });
   }
   if (!status.ok()) complete(exchange, status);
-  absl::MutexLock lock(&mutex_);  // gRPC ends no stream before its reactions have returned
-  if (submitting_ == exchange) submitting_ = nullptr;
-  pump();
+  {
+    absl::MutexLock lock(&mutex_);  // gRPC ends no stream before its reactions have returned
+    if (submitting_ == exchange) submitting_ = nullptr;
+    outcome = pump();
+  }
+  finish(outcome);
 }
 
 absl::Status StepStreamReactor::admit(Exchange& exchange) {
@@ -101,17 +115,25 @@ absl::Status StepStreamReactor::admit(Exchange& exchange) {
 }
 
 void StepStreamReactor::OnWriteDone(bool ok) {
-  absl::MutexLock lock(&mutex_);
-  writing_ = false;
-  exchanges_.pop_front();
-  if (!ok) end(client_gone());
-  pump();
+  End outcome;
+  {
+    absl::MutexLock lock(&mutex_);
+    writing_ = false;
+    exchanges_.pop_front();
+    if (!ok) end(client_gone());
+    outcome = pump();
+  }
+  finish(outcome);
 }
 
 void StepStreamReactor::OnCancel() {
-  absl::MutexLock lock(&mutex_);
-  end(client_gone());
-  pump();
+  End outcome;
+  {
+    absl::MutexLock lock(&mutex_);
+    end(client_gone());
+    outcome = pump();
+  }
+  finish(outcome);
 }
 
 void StepStreamReactor::OnDone() {
@@ -122,13 +144,15 @@ void StepStreamReactor::OnDone() {
 void StepStreamReactor::complete(const std::shared_ptr<Exchange>& exchange, const absl::Status& status) {
   const absl::Duration duration = absl::Now() - exchange->start;
   observe::Metrics& metrics = service_.parts_.metrics;  // outlives this object, which may end with the mutex released
+  End outcome;
   {
     absl::MutexLock lock(&mutex_);
     --jobs_;
     exchange->slot.release();
     take_result(*exchange, status);
-    pump();
+    outcome = pump();
   }
+  finish(outcome);
   // Once the answer is on its way: measuring takes as long as a step of a small world.
   if (status.ok()) report_call(metrics, "StepStream", status, duration);
 }
@@ -151,8 +175,14 @@ void StepStreamReactor::end(const absl::Status& status) {
   for (const auto& exchange : exchanges_) exchange->cancel->set();
 }
 
-void StepStreamReactor::pump() {
-  if (finished_) return;
+void StepStreamReactor::finish(const End& end) {
+  if (!end) return;
+  if (!end->ok()) report_call(service_.parts_.metrics, "StepStream", *end, absl::ZeroDuration());
+  Finish(to_grpc(*end));
+}
+
+StepStreamReactor::End StepStreamReactor::pump() {
+  if (finished_) return std::nullopt;
   if (!ending_ && !writing_ && !exchanges_.empty() && exchanges_.front()->ready) {
     Exchange& front = *exchanges_.front();
     if (front.status.ok()) front.status = write_message(front.response, front.bytes);
@@ -172,17 +202,16 @@ void StepStreamReactor::pump() {
   }
   if (ending_) {
     // Jobs in hand refer to this object, so the end waits for them; they have been cancelled.
-    if (jobs_ > 0 || writing_) return;
+    if (jobs_ > 0 || writing_) return std::nullopt;
     finished_ = true;
-    if (!ending_->ok()) report_call(service_.parts_.metrics, "StepStream", *ending_, absl::ZeroDuration());
-    Finish(to_grpc(*ending_));
-    return;
+    return ending_;
   }
   const bool submitting = submitting_ != nullptr && !submitting_->ready;
   if (reading_ == nullptr && !submitting && !half_closed_ && !draining_ && !refused_ && exchanges_.size() < bound_) {
     reading_ = std::make_shared<Exchange>();
     StartRead(&reading_->bytes);
   }
+  return std::nullopt;
 }
 
 }  // namespace axion::server::rpc

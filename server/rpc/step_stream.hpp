@@ -65,8 +65,11 @@ class StepStreamReactor final : public WireStream {
   void take_result(Exchange& exchange, const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Whether the request just read may run on the thread that read it.
   bool lends_thread() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Starts what can be started: a write, the end, a read.
-  void pump() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Starts what can be started: a write or a read. Returns how the stream ends once nothing is left, which is told by
+  // finish() after the mutex has been released: from then on another thread may delete this object.
+  using End = std::optional<absl::Status>;
+  [[nodiscard]] End pump() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void finish(const End& end) ABSL_LOCKS_EXCLUDED(mutex_);
   void end(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   SimulationService& service_;

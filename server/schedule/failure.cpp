@@ -130,6 +130,14 @@ absl::Status draining() {
                       {.reason = std::string(reason::kDraining)});
 }
 
+absl::Status device_fault(absl::string_view what) {
+  return make_failure(absl::StatusCode::kUnavailable,
+                      absl::StrCat("the device failed and the server ends; batches come back from its last checkpoint, "
+                                   "if it keeps any (",
+                                   what, ")"),
+                      {.reason = std::string(reason::kDeviceFault)});
+}
+
 absl::Status from_engine(const Error& error, absl::string_view prefix) {
   std::string field = error.field;
   if (!prefix.empty()) {

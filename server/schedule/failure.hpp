@@ -30,6 +30,7 @@ inline constexpr absl::string_view kRolledBack = "ROLLED_BACK";
 inline constexpr absl::string_view kNoStore = "NO_STORE";
 inline constexpr absl::string_view kDiskFull = "DISK_FULL";
 inline constexpr absl::string_view kDamaged = "DAMAGED";
+inline constexpr absl::string_view kDeviceFault = "DEVICE_FAULT";
 inline constexpr absl::string_view kGivenUp = "REQUEST_GIVEN_UP";
 inline constexpr absl::string_view kDeadline = "DEADLINE_EXCEEDED";
 inline constexpr absl::string_view kPrecondition = "FAILED_PRECONDITION";
@@ -67,6 +68,8 @@ absl::Status queue_full(std::size_t capacity, absl::Duration retry_delay);
 // One client has its share of the queue.
 absl::Status queue_share_full(std::size_t share, std::size_t capacity, absl::Duration retry_delay);
 absl::Status draining();
+// UNAVAILABLE: the device failed, and the server is started again.
+absl::Status device_fault(absl::string_view what);
 
 // A refusal of the engine; `prefix` is put before its field ("scene" + "bodies[3].mass").
 absl::Status from_engine(const Error& error, absl::string_view prefix = "");

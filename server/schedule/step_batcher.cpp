@@ -85,7 +85,7 @@ void StepBatcher::run() {
   while (true) {
     queue_.fetch(waiting_, timeout);
     destroy_expired();
-    if (stop_.is_set()) refuse_all(draining());
+    if (!fault_.ok() || stop_.is_set()) refuse_all(fault_.ok() ? draining() : fault_);
     timeout = run_waiting();
     if (waiting_.size() > resting_) continue;
     // Closed is asked first: what was admitted before the queue closed is seen by the fetch that follows.
@@ -96,7 +96,7 @@ void StepBatcher::run() {
     timeout = idle_timeout();
   }
   const auto batches = registry_.take_all();
-  if (options_.at_end) options_.at_end(batches);
+  if (options_.at_end && fault_.ok()) options_.at_end(batches);
   for (const auto& batch : batches) {
     batch->engine.reset();
     batch->reservation = {};
@@ -311,6 +311,12 @@ void StepBatcher::step_entries(std::span<Entry> entries) {
   const Result<StepStatistics> result = engine_->step(requests);
   if (result.ok()) {
     measure(entries, absl::Now() - start, result.value());
+  } else if (result.error().code == ErrorCode::kInternal) {
+    take_fault(result.error());
+    for (Entry& entry : entries) {
+      entry.ended = true;
+      end_job(*entry.job, fault_);
+    }
   } else if (entries.size() == 1) {
     fail(entries.front(), result.error());
   } else {
@@ -415,12 +421,20 @@ void StepBatcher::forget_ended() {
   if (waiting_.size() != before) observer_.on_queue_depth(static_cast<std::int64_t>(queue_.depth()));
 }
 
+void StepBatcher::take_fault(const Error& error) {
+  if (!fault_.ok()) return;
+  fault_ = device_fault(error.message);
+  queue_.close();
+  if (options_.on_fault) options_.on_fault(error.message);
+}
+
 void StepBatcher::refuse_all(const absl::Status& status) {
   for (auto& job : waiting_) {
     if (job == nullptr) continue;
     // Whoever hears that a step of which some was made could not be made tries again, and makes it twice.
     const auto* work = std::get_if<StepWork>(&job->work);
-    if (work == nullptr || !job->begun()) {
+    // After a fault the batch goes back to a checkpoint, and its steps can be made again.
+    if (work == nullptr || !job->begun() || !fault_.ok()) {
       end_job(*job, status);
       continue;
     }

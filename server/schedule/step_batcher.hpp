@@ -50,7 +50,10 @@ struct StepBatcherOptions {
   std::size_t max_launch_worlds = SIZE_MAX;             // and with it the worlds of each step
   std::function<absl::Time()> clock = absl::Now;        // of leases, deadlines and waits
   // Called once by the device's thread when all work has ended, before the batches are destroyed.
+  // Not after a fault of the device: what is on it then is not worth keeping.
   std::function<void(std::span<const std::shared_ptr<BatchHandle>>)> at_end = {};
+  // Called once, by the device's owner, when the device has failed. Nothing new is taken and all that waits is refused.
+  std::function<void(const std::string& what)> on_fault = {};
 };
 
 class StepBatcher {
@@ -120,6 +123,7 @@ class StepBatcher {
   void forget(std::unique_ptr<Job>& job);  // that has ended, and its place in the queue
   void forget_ended();
   void refuse_all(const absl::Status& status);
+  void take_fault(const Error& error);
   void update_device_info() ABSL_LOCKS_EXCLUDED(device_mutex_);
 
   const StepBatcherOptions options_;
@@ -132,6 +136,7 @@ class StepBatcher {
   std::vector<std::unique_ptr<Job>> waiting_;  // in order of admission; null once ended
   std::size_t resting_ = 0;                    // of them
   LaunchPacer pacer_;
+  absl::Status fault_;                               // of the device; OK as long as it works
   const BatchHandle* last_batch_ = nullptr;          // of the latest launch; never followed
   absl::Time company_until_ = absl::InfinitePast();  // until then more than one batch counts as stepping
 

@@ -18,6 +18,7 @@ from source_text import cpp_functions, python_functions, strip_cpp_comments  # n
 MAX_FILE_LINES = 450
 WARN_FILE_LINES = 400
 MAX_FUNCTION_LINES = 80
+MAX_INCLUDE_DEPTH = 26  # headers of the engine on top of each other, from one of the solver's rooms down
 MAX_COLUMNS = 120
 MAX_PYTHON_COLUMNS = 140
 
@@ -46,6 +47,7 @@ ENGINE_ROOMS = {
     'step': _TO_NEWTON | {'collide'},
     'backend': _TO_NEWTON | {'collide', 'step'},
 }
+SOLVER_ROOMS = {'problem', 'tree', 'contact_solver', 'reference', 'newton'}
 # engine.hpp is the face that the backend implements: it declares, so it includes only what its declarations need.
 ENGINE_HPP_ROOMS = {'base', 'model'}
 ENGINE_HPP_USERS = {'backend', 'model'}
@@ -75,6 +77,12 @@ PLATFORM_EXCEPTIONS = set()
 LIBRARY_MACROS = {'AXION_QHULL'}
 CONDITION = re.compile(r'^[ \t]*#[ \t]*(?:if|ifdef|ifndef|elif|elifdef|elifndef)\b((?:[^\n]*\\\n)*[^\n]*)', re.MULTILINE)
 PLATFORM_MACRO = re.compile(r'\b(__(?:CUDA|NVCC|HIP|AVX|SSE|ARM|x86|aarch64|GNUC|clang)\w*|_WIN32|_MSC_VER)\b')
+
+# Rooms whose numbers stand in parameter structs, each with what it does and why: engine/<room>/parameters.hpp alone
+# declares constants and has numbers with a fraction or an exponent.
+PARAMETER_ROOMS = {'engine/newton', 'engine/contact_solver'}
+CONSTANT = re.compile(r'\bconstexpr\s+(?:static\s+|inline\s+)*[\w:<>]+\s+k[A-Z]\w*\s*(?:=|\{)[^;]*\d[^;]*;')
+TUNED_NUMBER = re.compile(r"(?<![\w.'])(?:\d+\.\d*|\.\d+|\d+(?=[eE][-+]?\d))(?:[eE][-+]?\d+)?")
 
 GRPC = re.compile(r'^(grpc|grpcpp|grpc\+\+|google/protobuf|google/rpc)/|\.pb\.h$')
 ABSEIL = re.compile(r'^absl/')
@@ -132,6 +140,31 @@ def check_platform(text):
         lines.add(text.count('\n', 0, match.start()) + 1)
     for line in sorted(lines):
         yield line, 'a choice of the platform belongs to ' + ', '.join(sorted(PLATFORM_ROOMS))
+
+
+def check_constants(text):
+    """Yields (line, text) of each number that belongs into a parameter struct."""
+    text = strip_cpp_comments(text)
+    lines = {text.count('\n', 0, match.start()) + 1 for pattern in (CONSTANT, TUNED_NUMBER) for match in pattern.finditer(text)}
+    for line in sorted(lines):
+        yield line, 'a constant belongs into a struct of parameters.hpp, with what it does'
+
+
+def include_depths(root):
+    """Of each header of the engine how many of its headers stand on top of each other, itself the first."""
+    depths = {}
+
+    def depth(path):
+        if path not in depths:
+            depths[path] = 0  # a circle ends here
+            inner = [target for _, quoted, target in includes((root / path).read_text()) if quoted and target.startswith('engine/')]
+            depths[path] = 1 + max((depth(target) for target in inner if (root / target).is_file()), default=0)
+        return depths[path]
+
+    for path in source_files(root):
+        if path.startswith('engine/') and path.endswith(('.hpp', '.cuh')):
+            depth(path)
+    return depths
 
 
 def engine_face(root):
@@ -239,6 +272,9 @@ def check_file(root, face, path):
         if path.startswith('engine/') and room_of(path) not in PLATFORM_ROOMS and path not in PLATFORM_EXCEPTIONS:
             for number, reason in check_platform(text):
                 yield number, 'platform rule', reason
+        if room_of(path) in PARAMETER_ROOMS and not path.endswith('/parameters.hpp'):
+            for number, reason in check_constants(text):
+                yield number, 'constant', reason
 
 
 def rooms(root):
@@ -274,6 +310,9 @@ def check_tree(root):
     for room in sorted(set(rooms(root))):
         if not (root / room / 'README.md').is_file():
             findings.append((room, 1, 'room', 'has no README.md that says what it does and who may call it'))
+    for path, depth in sorted(include_depths(root).items()):
+        if depth > MAX_INCLUDE_DEPTH and path.split('/')[1] in SOLVER_ROOMS:
+            findings.append((path, 1, 'include depth', f'{depth} headers on top of each other, the limit is {MAX_INCLUDE_DEPTH}'))
     for path in sorted(PLATFORM_EXCEPTIONS):
         if not (root / path).is_file() or not list(check_platform((root / path).read_text())):
             findings.append((path, 1, 'platform rule', 'asks for no platform any more: take it out of PLATFORM_EXCEPTIONS'))

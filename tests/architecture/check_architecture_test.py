@@ -170,6 +170,20 @@ class BrokenHouse(unittest.TestCase):
         self.assertEqual(self.platform_findings('engine/model/extra.hpp', '#ifdef AXION_QHULL\n#endif\n'), [])
         self.assertEqual(self.platform_findings('engine/newton/extra.hpp', '// #if defined(__CUDACC__)\n'), [])
 
+    def test_constant_outside_the_parameters_of_its_room_is_refused(self):
+        for room in ('newton', 'contact_solver'):
+            for text in ('inline constexpr double kShare = 3e-5;', 'inline constexpr int kRounds = 10;',
+                         'struct S {\n static constexpr int kRounds = 8, kMost = 9;\n};', 'const auto x = Real(0.25) * y;',
+                         'if (x > Real(1e-3)) return;', 'constexpr Real kLeast{4};'):
+                findings = self.added_findings(f'engine/{room}/extra.hpp', f'#pragma once\n{text}\n')
+                self.assertEqual([f[1] for f in findings], ['constant'], text)
+            for text in ('enum Kind : int { kOpen, kSlides = 3 };', 'constexpr int lanes = 4 * width;', '// at 0.5 of its share',
+                         'static constexpr int kWidth = SweepSizes::kGroupContacts;', 'x = Real(2) * y + a1e5;'):
+                self.assertEqual(self.added_findings(f'engine/{room}/extra.hpp', f'#pragma once\n{text}\n'), [], text)
+        text = '#pragma once\nstruct S {\n  static constexpr double kShare = 3e-5;\n};\n'
+        self.assertEqual(self.added_findings('engine/newton/parameters.hpp', text), [])
+        self.assertEqual(self.added_findings('engine/tree/extra.hpp', text), [])
+
     def test_exceptions_to_the_platform_rule_only_become_fewer(self):
         self.assertLessEqual(check_architecture.PLATFORM_EXCEPTIONS, {
             'engine/lanes/pack.hpp', 'engine/problem/residual.hpp', 'engine/step/run_steps.hpp', 'engine/step/write_field.hpp'})
@@ -180,6 +194,14 @@ class BrokenHouse(unittest.TestCase):
             self.assertEqual(stale, listed)
             self.add('engine/newton/extra.hpp', '#pragma once\n#ifdef __CUDACC__\n#endif\n')
             self.assertNotIn('engine/newton/extra.hpp', {f[0] for f in check_architecture.check_tree(self.root)})
+
+    def test_tower_of_includes_is_refused(self):
+        floors = check_architecture.MAX_INCLUDE_DEPTH
+        for k in range(1, floors + 2):
+            below = f'#include "engine/newton/floor{k + 1}.hpp"\n' if k <= floors else ''
+            self.add(f'engine/newton/floor{k}.hpp', '#pragma once\n' + below)
+        found = [f[0] for f in check_architecture.check_tree(self.root) if f[2] == 'include depth']
+        self.assertEqual(found, ['engine/newton/floor1.hpp'])
 
     def test_long_file_is_refused(self):
         findings = self.added_findings('engine/base/extra.hpp', '#pragma once\n' + '\n' * 460)

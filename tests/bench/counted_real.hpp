@@ -97,7 +97,14 @@ inline CountedReal hypot(CountedReal a, CountedReal b) {
 }
 }  // namespace std
 
+#include "engine/constraints/rotation_map.hpp"
 #include "engine/team/serial_team.hpp"
+
+// As float32 has it.
+template <>
+struct axion::constraints::WideReal<axion::bench::CountedReal> {
+  using Type = double;
+};
 
 namespace axion::bench {
 

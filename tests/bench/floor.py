@@ -27,10 +27,10 @@ PHASES = [
     ('inverses of the nodes', ['solver::invert_*'], 0.45, 'six columns read for one'),
     ('impulses along the tree', ['solver::push_lanes', 'solver::respond'], 0.3,
      'sixteen lanes share what they multiply'),
-    ('columns of D = J V Jt', ['solver::DelassusVelocities::prepare', 'solver::DelassusVelocities::make_columns',
-                                 'solver::DelassusVelocities::fill_lanes'], 0.3,
+    ('columns of D = J V Jt', ['solver::RowSpace::prepare', 'solver::RowSpace::make_columns',
+                                 'solver::RowSpace::fill_lanes'], 0.3,
      'sixteen lanes share what they multiply'),
-    ('sweeps: D times the change of a contact', ['solver::DelassusVelocities::push', 'solver::DelassusVelocities::start'], 0.85,
+    ('sweeps: D times the change of a contact', ['solver::RowSpace::apply_impulses', 'solver::RowSpace::start'], 0.85,
      'three columns and the velocities, in and out, for six operations'),
     ('sweeps: contacts solved alone, pivots', ['elsewhere', 'solver::sweep_*'], 0.5, 'a block of nine, velocities, impulses'),
     ('sweeps: momentum', ['solver::accelerate', 'solver::add_to_mean', 'solver::move_to_mean'], 0.75,
@@ -103,9 +103,9 @@ def describe(say, ours, counts, phases):
         f'{counts["newton_iterations_mean"]:.2f} Newton iterations and {counts["sweep_rounds_mean"]:.2f} rounds of sweeps '
         f'on average. In a world-step: '
         f'{loops("invert_nodes"):.2f} factorisations of the joint tree, {loops("note_sweep"):.1f} sweeps, '
-        f'{loops("DelassusVelocities::push"):.0f} changes of a contact\'s or row\'s impulse, '
+        f'{loops("RowSpace::apply_impulses"):.0f} changes of a contact\'s or row\'s impulse, '
         f'{loops("note_sliding_shares"):.1f} steps on the active set, '
-        f'{loops("DelassusVelocities::prepare") / 2:.1f} passages through the joint tree for columns of D.\n')
+        f'{loops("RowSpace::prepare") / 2:.1f} passages through the joint tree for columns of D.\n')
     total, near, verbs = (sum(p[i] for p in phases) for i in (3, 4, 2))
     say('| phase | verbs | operations | share | numbers of near memory an operation | bytes of near memory |')
     say('| --- | ---: | ---: | ---: | --- | ---: |')

@@ -4,9 +4,11 @@
 Usage: orphans_test.py BIN_DIRECTORY MODEL.xml, with an interpreter that has the package axion.
 """
 
+import concurrent.futures
 import pathlib
 import random
 import sys
+import threading
 import time
 import unittest
 
@@ -30,6 +32,29 @@ class Orphans(unittest.TestCase):
 
     def serve(self, *flags, **keywords):
         return self.enterContext(case.Server(BIN, *flags, **keywords))
+
+    def test_streams_that_are_cancelled_at_any_moment_harm_nobody(self):
+        server = self.serve()
+        own = server.stub()
+        model = own.CreateModel(sim.CreateModelRequest(mjcf=MODEL)).name
+        batch = own.CreateBatch(sim.CreateBatchRequest(model=model, world_count=1)).name
+        begun = threading.Barrier(6)
+
+        def cancel(seed):
+            randomness, stub = random.Random(seed), server.stub()
+            mine = stub.CreateBatch(sim.CreateBatchRequest(model=model, world_count=4)).name
+            begun.wait(case.PATIENCE_SECONDS)
+            for _ in range(120):
+                stream = stub.StepStream(iter([sim.StepRequest(batch=mine, step_count=randomness.randint(1, 40)) for _ in range(8)]))
+                next(stream)
+                time.sleep(randomness.uniform(0, 0.003))
+                stream.cancel()
+
+        with concurrent.futures.ThreadPoolExecutor(6) as pool:
+            for done in [pool.submit(cancel, seed) for seed in range(6)]:
+                done.result(case.PATIENCE_SECONDS)
+        self.assertIsNone(server.process.poll(), server.log_text()[-500:])
+        self.assertEqual(own.Step(sim.StepRequest(batch=batch)).step_index[0], 1)
 
     def test_a_cancelled_creation_that_is_repeated_is_there_once(self):
         stub = self.serve().stub()

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""A real Prometheus scrapes a real axiond: every metric of the public contract is there, and a run moves it.
+"""A real Prometheus scrapes a real axiond: every metric of the public contract is there, a run moves it, and the dashboard's queries
+and the alerts of deploy/ find what they ask for.
 
 Usage: prometheus_test.py BIN_DIRECTORY MODEL.xml, with an interpreter that has the package axion installed.
 """
@@ -24,6 +25,8 @@ from axiond_process import PATIENCE_SECONDS, AxiondProcess, eventually  # noqa: 
 
 BIN = pathlib.Path(sys.argv[1])
 MODEL = pathlib.Path(sys.argv[2])
+DEPLOY = pathlib.Path(__file__).resolve().parents[2] / 'deploy'
+DASHBOARD, RULES = DEPLOY / 'grafana/dashboards/axion.json', DEPLOY / 'prometheus/axion.rules.yml'
 WORLDS, STEPS = 8, 100
 
 # The public contract: name, type, labels.
@@ -38,7 +41,9 @@ METRICS = {
     'axion_restore_failures': ('gauge', set()),
     'axion_checkpoint_failures_total': ('counter', set()),
     'axion_credentials_reloads_total': ('counter', {'what', 'result'}),
+    'axion_device_healthy': ('gauge', {'device'}),
     'axion_worlds': ('gauge', {'device'}),
+    'axion_worlds_limit': ('gauge', {'device'}),
     'axion_batches': ('gauge', {'device'}),
     'axion_models': ('gauge', set()),
     'axion_world_steps_total': ('counter', {'device'}),
@@ -96,7 +101,8 @@ class Prometheus:
 
     def __init__(self, folder, target):
         (folder / 'prometheus.yml').write_text(
-            'global: {scrape_interval: 100ms, scrape_timeout: 100ms}\n'
+            'global: {scrape_interval: 100ms, scrape_timeout: 100ms, evaluation_interval: 200ms}\n'
+            f'rule_files: ["{RULES}"]\n'
             f'scrape_configs: [{{job_name: axion, static_configs: [{{targets: ["{target}"]}}]}}]\n')
         self.log = open(folder / 'prometheus.log', 'w+')
         self.process = subprocess.Popen(
@@ -128,7 +134,8 @@ class ScrapedServer(unittest.TestCase):
             raise unittest.SkipTest('prometheus is not installed')
         cls.folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.folder.cleanup)
-        cls.server = cls.enterClassContext(AxiondProcess(BIN / 'axiond', '--max_worlds=64'))
+        cls.server = cls.enterClassContext(AxiondProcess(
+            BIN / 'axiond', '--max_worlds=64', f'--state_dir={cls.folder.name}/state', '--checkpoint_interval=100ms'))
         cls.page = cls.server.metrics_url
         cls.prometheus = Prometheus(pathlib.Path(cls.folder.name), f'127.0.0.1:{cls.server.metrics_port}')
         cls.addClassCleanup(cls.prometheus.stop)
@@ -188,6 +195,33 @@ class ScrapedServer(unittest.TestCase):
         """Waits until Prometheus has exactly the world-steps of all runs so far in each of the counters."""
         expected = {name: self.runs * WORLDS * STEPS for name in counters}
         until(f'{expected} are scraped', lambda: {name: self.prometheus.total(name) for name in counters} == expected)
+
+    def test_every_query_of_the_dashboard_finds_something(self):
+        self.until_scraped(['axion_world_steps_total'])
+        panels = json.loads(DASHBOARD.read_text())['panels']
+        queries = {target['expr'] for panel in panels for target in panel['targets']}
+        self.assertGreater(len(queries), 30)
+        for query in queries:
+            with self.subTest(query=query):
+                expression = query.replace('$instance', '.*').replace('$__rate_interval', '1m')
+                until(f'{expression} finds something', lambda e=expression: self.prometheus.query(e))
+        shown = set(re.findall(r'axion_\w+?(?=_bucket|_count|\b)', ' '.join(queries)))
+        self.assertEqual(set(METRICS) - shown, {'axion_build_info'}, 'the dashboard shows every metric')
+
+    def test_every_alert_is_evaluated_and_none_is_raised_by_a_run(self):
+        def rules():
+            groups = json.loads(fetch(self.prometheus.address + '/api/v1/rules'))['data']['groups']
+            found = [rule for group in groups for rule in group['rules']]
+            return found if found and all(rule['health'] != 'unknown' for rule in found) else None
+
+        self.until_scraped(['axion_world_steps_total'])
+        for rule in until('the alerts are evaluated', rules):
+            with self.subTest(alert=rule['name']):
+                self.assertEqual((rule['health'], rule.get('lastError', ''), rule['state']), ('ok', '', 'inactive'))
+                named = set(re.findall(r'axion_\w+?(?=_bucket|_count|\b)', rule['query']))
+                self.assertLessEqual(named, {*METRICS, 'axion_certificate_expiry_seconds'})
+        done = subprocess.run(['promtool', 'check', 'rules', str(RULES)], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_outcomes_are_counted_per_world_step(self):
         self.until_scraped(['axion_world_steps_total'])

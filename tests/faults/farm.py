@@ -183,6 +183,8 @@ class Farm:
             patient = self.connect(client) if client else None
             try:
                 if patient:
+                    # A client tries again once the server was there; the first call may be cut, too.
+                    eventually(lambda: answers(patient))
                     witness.batch = patient.get_batch(witness.batch.name)
                 while not stop.is_set() and not witness.finished:
                     try:
@@ -271,6 +273,10 @@ class Farm:
             result = again.step(control=course.control(index, 2), steps=2, outputs=OUTPUTS)
             course.check(result.step_index, *(result[field] for field in OUTPUTS), name)
             again.delete()
+        self.trim()
+
+    def trim(self):
+        """Deletes all but the newest snapshots."""
         for name in list(self.snapshots)[:-KEPT_SNAPSHOTS]:
             self.client.delete_snapshot(name)
             del self.snapshots[name]
@@ -301,6 +307,12 @@ class Farm:
         demand(eventually(lambda: self.open_descriptors() <= self.descriptors),
                f'{self.open_descriptors()} descriptors are open; it was {self.descriptors}')
         demand(self.status('VmHWM') <= MEMORY_LIMIT, f'the server took {self.status("VmHWM")} bytes')
+
+
+def answers(client):
+    with contextlib.suppress(axion.AxionError):
+        return bool(client.server_info(timeout=2).version)
+    return False
 
 
 def raw_stub(address):

@@ -19,7 +19,7 @@ from axion.v1 import snapshot_pb2, state_pb2
 from axiond_process import eventually
 from cutting_proxy import CuttingProxy
 
-from farm import CALL_SECONDS, DRAIN_SECONDS, MIB, OUTPUTS, Witness, demand, raw_stub
+from farm import CALL_SECONDS, DRAIN_SECONDS, MIB, OUTPUTS, Witness, answers, demand, raw_stub
 
 Code = grpc.StatusCode
 CROWD = 1000
@@ -113,7 +113,8 @@ def client_killed_in_mid_stream(farm, chance):
     victim = Witness(farm, chance.choice(farm.courses))
     child = subprocess.Popen(
         [sys.executable, '-B', str(pathlib.Path(__file__).with_name('stream_client.py')), farm.server.address, victim.batch.name,
-         chance.choice(['stream', 'calls'])], env={**os.environ, 'AXION_TOKEN': farm.tokens['farm']}, stdout=subprocess.PIPE)
+         str(victim.course.LENGTH - 300), chance.choice(['stream', 'calls'])],
+        env={**os.environ, 'AXION_TOKEN': farm.tokens['farm']}, stdout=subprocess.PIPE)
     with farm.stepping():
         demand(child.stdout.readline() == b'ready\n', 'the client does not stream')
         time.sleep(chance.uniform(0, 0.1))
@@ -212,6 +213,7 @@ def disk_full(farm, chance):
         elif limit is not None:
             resource.prlimit(farm.server.process.pid, resource.RLIMIT_FSIZE, limit)
     if not worst:
+        farm.trim()  # it may be the snapshots that filled the disk
         farm.save(farm.witnesses[0])  # there is room again
     return worst
 
@@ -293,14 +295,8 @@ def descriptors_exhausted(farm, chance):
         farm.save(chance.choice(farm.witnesses))  # who was there before is served
         resource.prlimit(pid, resource.RLIMIT_NOFILE, (soft, hard))
     newcomer = farm.connect()
-    demand(eventually(lambda: _answers(newcomer)), 'the server stays deaf')
+    demand(eventually(lambda: answers(newcomer)), 'the server stays deaf')
     newcomer.close()
-    return False
-
-
-def _answers(client):
-    with contextlib.suppress(axion.AxionError):
-        return bool(client.server_info(timeout=2).version)
     return False
 
 

@@ -1,19 +1,36 @@
-"""Steps a batch for ever, far ahead of the answers: a client that is to be killed. Usage: stream_client.py ADDRESS BATCH stream|calls"""
+"""Steps a batch far ahead of the answers, and then waits to be killed. Usage: stream_client.py ADDRESS BATCH STEPS stream|calls"""
 
-import itertools
 import sys
+import time
 
 import axion
 
 client = axion.Client(sys.argv[1])
 batch = client.get_batch(sys.argv[2])
-if sys.argv[3] == 'stream':
+left = int(sys.argv[3])
+
+
+def counts(most):
+    """Of steps, until there were enough."""
+    global left
+    while left > 0:
+        yield 1 + left % most
+        left -= 1 + left % most
+
+
+def told():
+    print('ready', flush=True)
+
+
+if sys.argv[4] == 'stream':
     with batch.stream() as stream:
-        for i, _ in enumerate(stream.map(({'steps': 1 + n % 3} for n in itertools.count()), in_flight=16)):
+        for i, _ in enumerate(stream.map(({'steps': count} for count in counts(3)), in_flight=16)):
             if i == 0:
-                print('ready', flush=True)
+                told()
+        time.sleep(600)
 else:
-    for i in itertools.count():
-        batch.step(steps=1 if i == 0 else 200)
-        if i == 0:
-            print('ready', flush=True)
+    batch.step()
+    told()
+    for count in counts(200):
+        batch.step(steps=count)
+    time.sleep(600)

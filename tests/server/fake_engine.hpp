@@ -174,6 +174,7 @@ class FakeEngine final : public Engine {
   std::function<void()> before_step;
   // A request of this batch makes a launch fail.
   const Batch* refused = nullptr;
+  std::atomic<bool> failed{false};  // as a GPU that fell off its bus
 
   DeviceInfo device() const override {
     return {.kind = "cpu",
@@ -188,6 +189,7 @@ class FakeEngine final : public Engine {
   }
   Result<StepStatistics> step(std::span<const StepRequest> requests) override {
     if (before_step) before_step();
+    if (failed) return Error{ErrorCode::kInternal, "", "The device fell off its bus."};
     FakeLaunch launch;
     for (const StepRequest& request : requests) launch.parts.emplace_back(request.batch, request.step_count);
     {

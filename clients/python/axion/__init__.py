@@ -18,6 +18,7 @@ from axion.errors import (AbortedError, AxionError, DeadlineExceededError, Faile
                           InternalError, InvalidArgumentError, NotFoundError, PermissionDeniedError,
                           ResourceExhaustedError, UnauthenticatedError, UnavailableError, UnimplementedError)
 from axion.files import read_mjcf, read_urdf
+from axion.fleet import Fleet, FleetBatch
 from axion.model import Model
 from axion.options import solver_options
 from axion.results import BatchStats, Contacts, Histogram, Outcome, State, StepResult, WorldStats
@@ -27,8 +28,8 @@ from axion.tensors import to_array, to_tensor
 
 __all__ = [
     "AbortedError", "AxionError", "Batch", "BatchStats", "Client", "Contacts", "DEFAULT_TARGET",
-    "DeadlineExceededError", "FailedPreconditionError", "FieldViolation", "Histogram", "InternalError",
-    "InvalidArgumentError", "Model", "NotFoundError", "Outcome", "PermissionDeniedError", "ResourceExhaustedError",
+    "DeadlineExceededError", "FailedPreconditionError", "FieldViolation", "Fleet", "FleetBatch", "Histogram",
+    "InternalError", "InvalidArgumentError", "Model", "NotFoundError", "Outcome", "PermissionDeniedError", "ResourceExhaustedError",
     "Scene", "State", "StepResult", "StepStream", "UnauthenticatedError", "UnavailableError", "UnimplementedError",
     "WorldStats", "__version__", "read_mjcf", "read_urdf", "solver_options", "to_array", "to_tensor",
 ]

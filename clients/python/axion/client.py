@@ -19,7 +19,7 @@ from axion.files import is_urdf, read_mjcf, read_urdf
 from axion.model import Model
 from axion.retry import Patience, RetryingMethod, new_request_id
 from axion.scene import Scene
-from axion.v1 import scene_pb2, simulation_pb2, simulation_pb2_grpc, snapshot_pb2
+from axion.v1 import scene_pb2, server_info_pb2, simulation_pb2, simulation_pb2_grpc, snapshot_pb2
 
 DEFAULT_TARGET = "127.0.0.1:8470"
 _DEFAULT_MAX_MESSAGE_BYTES = 256 << 20
@@ -131,7 +131,7 @@ class Client:
         return ""
 
     @raises_axion_error
-    def server_info(self, timeout: float | None = None) -> simulation_pb2.ServerInfo:
+    def server_info(self, timeout: float | None = None) -> server_info_pb2.ServerInfo:
         """axion.v1.ServerInfo: version, devices with their memory, limits, counts, features."""
         return self.stub.GetServerInfo(simulation_pb2.GetServerInfoRequest(), timeout=timeout)
 

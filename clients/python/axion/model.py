@@ -15,6 +15,9 @@ class Model:
     body_names, joint_names, actuator_names, shape_names: in the order of the tensors' columns; joints that close loops
     have none. loop_joint_names: those joints.
     body_count (nb), joint_position_count (nq), joint_velocity_count (nv), control_count (nu).
+    sensors: dict of name to the slice of the field sensor_data that the sensor's readings are in, in the model's order;
+    sensor_size: its numbers. sensor_noise: float64 [sensor_size], the standard deviation that the scene gives each
+    number, for whoever wants noise: readings have none.
     timestep: s, suggested. contact_capacity: contacts that a world can hold. gravity: [3] m/s^2.
     warnings: each element of the source that was understood only in part.
     fingerprint: stands for all of the scene that decides how its worlds move; the same on every server.
@@ -34,6 +37,8 @@ class Model:
         self.joint_position_count = proto.joint_position_count
         self.joint_velocity_count = proto.joint_velocity_count
         self.control_count = proto.control_count
+        self.sensors = {sensor.name: slice(sensor.start, sensor.start + sensor.size) for sensor in proto.sensors}
+        self.sensor_size = proto.sensor_size
         self.timestep = proto.timestep
         self.contact_capacity = proto.contact_capacity
         self.gravity = np.array([proto.gravity.x, proto.gravity.y, proto.gravity.z])
@@ -43,6 +48,11 @@ class Model:
     def __repr__(self) -> str:
         return (f"<axion.Model {self.name} '{self.display_name}': {self.body_count} bodies, nq "
                 f"{self.joint_position_count}, nv {self.joint_velocity_count}, nu {self.control_count}>")
+
+    @property
+    def sensor_noise(self) -> npt.NDArray[np.float64]:
+        """Standard deviation that the scene gives each number of sensor_data: float64 [sensor_size]."""
+        return np.repeat([sensor.noise for sensor in self.proto.sensors], [sensor.size for sensor in self.proto.sensors]).astype(float)
 
     @property
     def keyframes(self) -> dict[str, npt.NDArray[np.float64]]:

@@ -170,7 +170,8 @@ class BatchStats:
     world_steps, converged, max_iterations, contact_overflow, non_finite, fallback: counts. newton_iterations,
     linear_iterations, line_search_steps, sweep_rounds (of sweeps over contacts), contact_sweeps (of all rounds),
     contacts: Histogram per world-step. residual: dict of Histogram by block (dynamics, joint, contact, friction,
-    control), in multiples of the tolerance. max_penetration, max_joint_error: m.
+    control), in multiples of the tolerance. joint_modes: dict of counts by the joint mode that a step ended in.
+    max_penetration, max_joint_error: m.
     """
 
     world_steps: int
@@ -193,6 +194,7 @@ class BatchStats:
                      "contacts"):
             setattr(self, name, Histogram(getattr(proto, name)))
         self.residual = {block: Histogram(counts) for block, counts in proto.residual.items()}
+        self.joint_modes: dict[str, int] = dict(proto.joint_modes)
         self.max_penetration = proto.max_penetration_meters
         self.max_joint_error = proto.max_joint_error_meters
 
@@ -208,7 +210,8 @@ class WorldStats:
     world, newton_iterations, linear_iterations, line_search_steps, sweep_rounds, contact_sweeps, contact_count: int32
     [n]; outcome: uint32 [n];
     residual: float64 [n, 5] in m/s or rad/s and residual_normalised in multiples of the tolerance, in the order of
-    residual_blocks; max_penetration, max_joint_error: float64 [n], m.
+    residual_blocks; joint_mode: a word each, the joint mode that the step ended in, "unspecified" before the first
+    step; max_penetration, max_joint_error: float64 [n], m.
     """
 
     newton_iterations: _Ints
@@ -227,5 +230,7 @@ class WorldStats:
         self.residual: _Floats = tensors.to_array(proto.residual)
         self.residual_normalised: _Floats = tensors.to_array(proto.residual_normalised)
         self.residual_blocks = list(proto.residual_blocks)
+        self.joint_mode = [solver_pb2.JointMode.Name(mode).removeprefix("JOINT_MODE_").lower()
+                           for mode in proto.joint_mode]
         self.max_penetration: _Floats = np.array(proto.max_penetration_meters)
         self.max_joint_error: _Floats = np.array(proto.max_joint_error_meters)

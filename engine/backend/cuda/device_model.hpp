@@ -61,6 +61,10 @@ class DeviceModel {
     m_.neighbours = append(image, arrays.neighbours);
     m_.exclude_start = append(image, arrays.exclude_start);
     m_.excludes = append(image, arrays.excludes);
+    m_.sensors.list = append(image, arrays.sensors.list);
+    m_.sensors.parts = append(image, arrays.sensors.parts);
+    m_.sensors.part_list = append(image, arrays.sensors.part_list);
+    m_.sensors.loops = append(image, arrays.sensors.loops);
     user_.external_body = append(image, user.external_body);
     user_.p_BC = append(image, user.p_BC);
     user_.q_BC = append(image, user.q_BC);

@@ -4,10 +4,12 @@
 #include <grpcpp/server_builder.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <functional>
 #include <mutex>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "clients/cpp/status.hpp"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
@@ -69,6 +71,9 @@ class FakeSimulation final : public v1::Simulation::Service {
     while (stream->Read(&request)) {
       if (request.request_id() == "refuse") {
         return {grpc::StatusCode::ABORTED, "expected_step 7, the worlds are at 3"};
+      }
+      if (absl::StartsWith(request.request_id(), "away") && ++times_away_ <= 2) {
+        return {grpc::StatusCode::UNAVAILABLE, "shutting down"};
       }
       v1::StepResponse response;
       answer(request, &response);
@@ -138,6 +143,7 @@ class FakeSimulation final : public v1::Simulation::Service {
 
   std::mutex mutex_;
   std::vector<std::string> deleted_, step_ids_;
+  std::atomic<int> times_away_{0};
   v1::StateUpdate state_;
   std::function<grpc::Status()> refuse_;
 };
@@ -318,6 +324,25 @@ TEST_F(ClientTest, stream_answers_in_order_with_requests_ahead) {
     EXPECT_EQ(result->message().request_id(), std::to_string(i));
   }
   EXPECT_EQ(stream.receive().status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(stream.finish().ok());
+}
+
+TEST_F(ClientTest, a_stream_is_opened_again_and_what_was_not_answered_sent_again) {
+  const auto batch = client().create_batch("models/m", 4);
+  ASSERT_TRUE(batch.ok());
+  StepStream stream = batch->stream();
+  const std::vector<std::string> ids = {"first", "away", "after", "last"};
+  for (const std::string& id : ids) {
+    ASSERT_TRUE(stream.send({.request_id = id}).ok());
+  }
+  for (const std::string& id : ids) {
+    const auto result = stream.receive();
+    ASSERT_TRUE(result.ok()) << result.status();
+    EXPECT_EQ(result->message().request_id(), id);
+  }
+  EXPECT_EQ(stream.pending(), 0);
+  ASSERT_TRUE(stream.send({}).ok());
+  EXPECT_FALSE(stream.receive()->message().request_id().empty());  // made by the client, so that it may be repeated
   EXPECT_TRUE(stream.finish().ok());
 }
 

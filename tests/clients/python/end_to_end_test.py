@@ -44,11 +44,13 @@ class EndToEnd(AxiondCase):
         stats = batch.solver_stats()
         self.assertEqual(stats.world_steps, 800)
         self.assertLess(stats.max_penetration, 2e-3)
+        self.assertEqual(stats.joint_modes, {"previous": 0, "current": 0, "linearised": 0, "blended": 800})
         contacts = batch.contacts()
         self.assertEqual(contacts.contact_count.tolist(), [4] * 4)
         load = contacts.normal_impulse[contacts.world == 0].sum() / 0.005
         self.assertAlmostEqual(load, 13.7 * 9.81, delta=2.0)
         self.assertEqual(batch.world_stats().residual.shape, (4, 5))
+        self.assertEqual(batch.world_stats().joint_mode, ["blended"] * 4)
 
     def test_sequence_of_controls_equals_single_steps(self):
         control = np.random.default_rng(1).uniform(-0.2, 0.2, (4, 10, 12)).astype(np.float32)

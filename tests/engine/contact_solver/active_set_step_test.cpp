@@ -24,10 +24,10 @@ TYPED_TEST_SUITE(ActiveSetStep, testing::Precisions, testing::PrecisionNames);
 
 TYPED_TEST(ActiveSetStep, solves_systems_of_any_size_whatever_stands_beyond_them) {
   using Real = TypeParam;
-  constexpr int kStride = solver::kActiveStride;
+  constexpr int kStride = solver::SweepSizes::kActiveStride;
   std::mt19937 random(1);
   std::uniform_real_distribution<double> uniform(-1, 1);
-  for (int count = 1; count <= solver::kMaxActiveRows; ++count) {
+  for (int count = 1; count <= solver::SweepSizes::kMaxActiveRows; ++count) {
     Eigen::MatrixXd dense(count, count);
     Eigen::VectorXd b(count);
     std::vector<Real> A(kStride * kStride, std::numeric_limits<Real>::quiet_NaN()), multipliers(2 * kStride);
@@ -61,20 +61,20 @@ struct Swept {
       : system(scene, model::make_options(model::Preset::kDefault), seed) {
     system.ready_for_sweeps();
     const auto& p = system.problem();
-    solver::DelassusVelocities::forget(Team{}, p);
-    solver::DelassusVelocities::start(Team{}, p);
+    solver::RowSpace::forget(Team{}, p);
+    solver::RowSpace::start(Team{}, p);
     for (int k = 0; k < sweeps; ++k) sweep(1);
   }
   // Returns whether a row's residual was above `share` of its tolerance.
   bool sweep(double share) {
-    using solver::DelassusVelocities;
+    using solver::RowSpace;
     const auto& p = system.problem();
     bool above = false;
     for (int row = p.limit_base(); row < p.contact_base(); ++row) {
-      above |= solver::sweep_row<DelassusVelocities>(Team{}, p, row, Real(share));
+      above |= solver::sweep_row<RowSpace>(Team{}, p, row, Real(share));
     }
     for (int i = 0; i < p.contact_count; ++i) {
-      above |= solver::sweep_contact<DelassusVelocities>(Team{}, p, i, Real(share));
+      above |= solver::sweep_contact<RowSpace>(Team{}, p, i, Real(share));
     }
     return above;
   }
@@ -100,7 +100,7 @@ TYPED_TEST(ActiveSetStep, settles_what_sweeps_have_found) {
   for (unsigned seed = 1; seed <= 24; ++seed) {
     Swept<TypeParam> swept(train_of_balls(), seed, 5);
     const auto& p = swept.system.problem();
-    ASSERT_TRUE(solver::DelassusVelocities::serves(p));
+    ASSERT_TRUE(solver::RowSpace::serves(p));
     unsettled_before += swept.sweep(1);
     for (int k = 0; k < 4; ++k) ASSERT_TRUE(solver::follow_active_set(team::SerialTeam{}, p, TypeParam(1e-6)));
     for (int k = 0; k < p.w.sweeps.active_count[2]; ++k) {
@@ -154,24 +154,24 @@ TYPED_TEST(ActiveSetStep, has_the_columns_of_rows_that_sweeps_met) {
   for (unsigned seed = 1; seed <= 12; ++seed) {
     Swept<TypeParam> swept(testing::mixed_scene(), seed, 0);
     const auto& p = swept.system.problem();
-    const int base = p.limit_base(), rows = p.row_count() - base, length = solver::DelassusVelocities::size(p);
+    const int base = p.limit_base(), rows = p.row_count() - base, length = solver::RowSpace::size(p);
     for (int row = base; row < p.row_count(); row += solver::swept_together(p, row)) {
       if (p.w.sweeps.delassus_known[row - base] != 0) continue;
-      const int units = solver::DelassusVelocities::prepare(team::SerialTeam{}, p, row);
+      const int units = solver::RowSpace::prepare(team::SerialTeam{}, p, row);
       ASSERT_GE(units, 1);
       most = std::max(most, p.w.sweeps.push_count[0]), least = std::min(least, p.w.sweeps.push_count[0]);
       ASSERT_NE(p.w.sweeps.delassus_known[row - base], 0);
-      ASSERT_EQ(solver::DelassusVelocities::prepare(team::SerialTeam{}, p, row), 0);
+      ASSERT_EQ(solver::RowSpace::prepare(team::SerialTeam{}, p, row), 0);
     }
-    solver::invert_joints(team::SerialTeam{}, p);
+    solver::find_joint_response(team::SerialTeam{}, p);
     for (int r = 0; r < rows; ++r) {
       ++known;
       std::fill_n(p.w.sweeps.body_velocity, 6 * p.m.body_count, TypeParam(0));
       const TypeParam impulse[1] = {1};
-      solver::TreeVelocities::push(team::SerialTeam{}, p, base + r, 1, impulse);
+      solver::BodySpace::apply_impulses(team::SerialTeam{}, p, base + r, 1, impulse);
       for (int i = 0; i < rows; ++i) {
         const double scale = std::sqrt(double(p.w.row_scale[base + r]) * p.w.row_scale[base + i]);
-        EXPECT_NEAR(p.w.sweeps.delassus[r * length + i], solver::TreeVelocities::velocity(p, base + i),
+        EXPECT_NEAR(p.w.sweeps.delassus[r * length + i], solver::BodySpace::velocity(p, base + i),
                     1e3 * testing::epsilon<TypeParam>() * scale)
             << "row " << i << " for " << r;
       }
@@ -189,7 +189,7 @@ TYPED_TEST(ActiveSetStep, leaves_impulses_within_their_laws_and_velocities_that_
     for (const int sweeps : {1, 2, 5}) {
       Swept<TypeParam> swept(testing::mixed_scene(), seed, sweeps);
       const auto& p = swept.system.problem();
-      const int base = p.limit_base(), rows = p.row_count() - base, length = solver::DelassusVelocities::size(p);
+      const int base = p.limit_base(), rows = p.row_count() - base, length = solver::RowSpace::size(p);
       const std::vector<TypeParam> lambda(p.w.lambda + base, p.w.lambda + base + rows);
       const std::vector<TypeParam> velocity(p.w.sweeps.row_velocity, p.w.sweeps.row_velocity + rows);
       solver::HeldContacts held;

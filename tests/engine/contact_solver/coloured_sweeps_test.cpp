@@ -1,4 +1,4 @@
-// Contacts of free bodies in slots: their colours, and sweeps over them beside sweeps over one contact after another.
+// Contacts of free bodies by colours, and sweeps over them beside sweeps over one contact after another.
 #include "engine/contact_solver/coloured_sweeps.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 namespace axion {
 namespace {
 
-constexpr int kLanes = solver::kGroupContacts;
+constexpr int kLanes = solver::SweepSizes::kGroupContacts;
 
 // A big plate with many balls on it: more contacts on one body than there are colours.
 model::SceneSpec loaded_plate() {
@@ -42,7 +42,7 @@ struct Readied {
       : system(scene, model::make_options(model::Preset::kDefault), seed) {
     system.ready_for_sweeps();
     const auto& p = problem();
-    solver::invert_joints(Team{}, p);
+    solver::find_joint_response(Team{}, p);
     solver::note_all_blocks(Team{}, p);
   }
   const solver::Problem<Real>& problem() const { return system.problem(); }
@@ -52,15 +52,15 @@ struct Readied {
   }
 };
 
-// Contacts by colours, as the slots of `slots` have them.
+// Contacts by colours, as `contacts` has them.
 template <typename Real>
-std::vector<std::vector<int>> contacts_of(const solver::Problem<Real>& p, const solver::ColouredContacts& slots) {
+std::vector<std::vector<int>> contacts_of(const solver::Problem<Real>& p, const solver::ColouredContacts& contacts) {
   std::vector<std::vector<int>> colours;
-  const int* start = solver::colour_start(p, slots);
-  for (int k = 0; k < slots.colours; ++k) {
+  const int* start = solver::colour_start(p, contacts);
+  for (int k = 0; k < contacts.colours; ++k) {
     colours.emplace_back();
-    for (int slot = kLanes * start[k]; slot < kLanes * start[k + 1]; ++slot) {
-      if (p.w.sweeps.coloured_contact[slot] >= 0) colours.back().push_back(p.w.sweeps.coloured_contact[slot]);
+    for (int place = kLanes * start[k]; place < kLanes * start[k + 1]; ++place) {
+      if (p.w.sweeps.coloured_contact[place] >= 0) colours.back().push_back(p.w.sweeps.coloured_contact[place]);
     }
   }
   return colours;
@@ -83,7 +83,7 @@ template <typename Real>
 class ColouredSweeps : public ::testing::Test {};
 TYPED_TEST_SUITE(ColouredSweeps, testing::Precisions, testing::PrecisionNames);
 
-TYPED_TEST(ColouredSweeps, every_contact_has_one_slot_and_no_colour_moves_a_body_twice) {
+TYPED_TEST(ColouredSweeps, every_contact_has_one_place_and_no_colour_moves_a_body_twice) {
   for (unsigned seed = 1; seed <= 5; ++seed) {
     const Readied<TypeParam> ready(testing::heap(36, 0.5), seed);
     const auto& p = ready.problem();
@@ -98,10 +98,10 @@ TYPED_TEST(ColouredSweeps, every_contact_has_one_slot_and_no_colour_moves_a_body
     EXPECT_EQ(std::count_if(p.w.sweeps.coloured_contact, p.w.sweeps.coloured_contact + kLanes * all.groups,
                             [](int i) { return i >= 0; }),
               p.contact_count)
-        << "one slot each";
+        << "one place each";
 
-    const auto keep = [&](int slot) {
-      return p.w.sweeps.coloured_contact[slot] >= 0 && p.w.sweeps.coloured_contact[slot] % 5 == 0;
+    const auto keep = [&](int place) {
+      return p.w.sweeps.coloured_contact[place] >= 0 && p.w.sweeps.coloured_contact[place] % 5 == 0;
     };
     const int wanted = (p.contact_count + 4) / 5;
     const solver::ColouredContacts listed = solver::place_listed(team::SerialTeam{}, p, all, wanted, keep);
@@ -112,11 +112,11 @@ TYPED_TEST(ColouredSweeps, every_contact_has_one_slot_and_no_colour_moves_a_body
     for (const auto& colour : some) kept.insert(colour.begin(), colour.end());
     EXPECT_EQ(int(kept.size()), wanted);
     for (const int i : kept) EXPECT_EQ(i % 5, 0);
-    EXPECT_EQ(contacts_of(p, all), colours) << "lists have slots of their own";
+    EXPECT_EQ(contacts_of(p, all), colours) << "lists have places of their own";
   }
 }
 
-TYPED_TEST(ColouredSweeps, a_sweep_is_that_of_one_contact_after_another_in_the_order_of_slots) {
+TYPED_TEST(ColouredSweeps, a_sweep_is_that_of_one_contact_after_another_in_the_order_of_places) {
   using Real = TypeParam;
   const team::SerialTeam team;
   const double tolerance = 2000 * testing::epsilon<Real>();
@@ -127,18 +127,18 @@ TYPED_TEST(ColouredSweeps, a_sweep_is_that_of_one_contact_after_another_in_the_o
     ASSERT_GT(sweeps.all.colours, 0);
     bool moving = true;
     for (int k = 0; k < 4; ++k) {
-      sweeps.renew(team, p), solver::UnitSweeps::renew(team, q);
+      sweeps.renew(team, p), solver::BlockSweeps::renew(team, q);
       for (int b = 0; b < p.m.body_count; ++b) {
         for (int i = 0; i < 6; ++i) {
-          EXPECT_NEAR(p.w.sweeps.body_velocity[solver::kBodyNumbers * b + i], q.w.sweeps.body_velocity[6 * b + i],
-                      30 * tolerance)
+          EXPECT_NEAR(p.w.sweeps.body_velocity[solver::SweepSizes::kBodyNumbers * b + i],
+                      q.w.sweeps.body_velocity[6 * b + i], 30 * tolerance)
               << b << ", " << i;
         }
       }
       moving = sweeps.sweep_all(team, p, Real(0.5));
       bool other = false;
       for (const auto& colour : contacts_of(p, sweeps.all)) {
-        for (const int i : colour) other |= solver::sweep_contact<solver::TreeVelocities>(team, q, i, Real(0.5));
+        for (const int i : colour) other |= solver::sweep_contact<solver::BodySpace>(team, q, i, Real(0.5));
       }
       EXPECT_EQ(moving, other);
       const std::vector<Real> a = lanes.impulses(), b = alone.impulses();
@@ -170,10 +170,10 @@ TYPED_TEST(ColouredSweeps, lists_hold_what_has_settled) {
       sweeps.keep_impulses(team, p, list);
       if (list.first == 0) continue;
       ++packed;
-      EXPECT_LE(4 * list.units, p.contact_count);
+      EXPECT_LE(4 * list.blocks, p.contact_count);
       const std::vector<Real> after = ready.impulses();
       std::set<int> listed;
-      for (const auto& colour : contacts_of(p, list.slots)) listed.insert(colour.begin(), colour.end());
+      for (const auto& colour : contacts_of(p, list.contacts)) listed.insert(colour.begin(), colour.end());
       for (int i = 0; i < p.contact_count; ++i) {
         if (listed.count(i) != 0) continue;
         for (int r = 3 * i; r < 3 * i + 3; ++r) EXPECT_EQ(before[r], after[r]) << "contact " << i;
@@ -195,12 +195,12 @@ TYPED_TEST(ColouredSweeps, settle_a_heap) {
 }
 
 // One body with more contacts than there are colours: its world is swept a contact at a time.
-TYPED_TEST(ColouredSweeps, a_loaded_plate_is_swept_without_slots) {
+TYPED_TEST(ColouredSweeps, a_loaded_plate_is_swept_without_colours) {
   using Real = TypeParam;
   const team::SerialTeam team;
   Readied<Real> ready(loaded_plate());
   auto& p = ready.system.problem();
-  ASSERT_GT(p.w.contact_start[1] - p.w.contact_start[0], solver::kMaxColours);
+  ASSERT_GT(p.w.contact_start[1] - p.w.contact_start[0], solver::SweepSizes::kMaxColours);
   EXPECT_LT(solver::place_contacts(team, p).colours, 0);
   const solver::SweepPlan<Real> plan = solver::plan_pile_sweeps<Real>(0);
   EXPECT_GT(solver::evaluate(team, p), Real(1));

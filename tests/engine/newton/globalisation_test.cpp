@@ -138,13 +138,13 @@ TYPED_TEST(GlobalisationOf, looks_closer_after_a_slow_round) {
 
 TYPED_TEST(GlobalisationOf, a_round_keeps_factors_while_bodies_have_hardly_turned) {
   auto g = this->started(kRobot, 1000);
-  EXPECT_FALSE(g.plan_sweeps().again);
+  EXPECT_FALSE(g.plan_sweeps().reuse_factors);
   this->sweep(g, {500});
-  EXPECT_FALSE(g.plan_sweeps().again) << "500 times 0.1 rad";
+  EXPECT_FALSE(g.plan_sweeps().reuse_factors) << "500 times 0.1 rad";
   this->sweep(g, {4});
-  EXPECT_TRUE(g.plan_sweeps().again) << "4 times 0.1 rad";
+  EXPECT_TRUE(g.plan_sweeps().reuse_factors) << "4 times 0.1 rad";
   this->sweep(g, {3.5, 3.4});
-  EXPECT_FALSE(g.plan_sweeps().again) << "3.4 times 0.3 rad: turns since the factors add up";
+  EXPECT_FALSE(g.plan_sweeps().reuse_factors) << "3.4 times 0.3 rad: turns since the factors add up";
 }
 
 TYPED_TEST(GlobalisationOf, failures_lead_through_the_remedies_and_progress_forgets_them) {
@@ -153,7 +153,7 @@ TYPED_TEST(GlobalisationOf, failures_lead_through_the_remedies_and_progress_forg
   EXPECT_EQ(this->step(g, {95}), Verdict::kTakeBest);
   EXPECT_EQ(g.state, kRecovering);
   EXPECT_EQ(g.plan_sweeps().count, solver::SweepRoundParameters::kCautiousSweeps);
-  EXPECT_TRUE(g.plan_sweeps().means);
+  EXPECT_TRUE(g.plan_sweeps().averaged);
   this->sweep(g, std::vector<double>(11, 49.0));
   EXPECT_EQ(g.state, kRetrying);
   EXPECT_EQ(g.plan_newton(0).proximal_scale, TypeParam(1));

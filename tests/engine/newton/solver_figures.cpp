@@ -1,4 +1,5 @@
-// Prints what each linear solver takes on scenes that tell them apart: the figures of engine/METHOD.md. Not a test.
+// Prints what each linear solver takes on scenes that tell them apart: the figures of
+// docs/experiments/0005-linear-solvers.md. Not a test.
 //
 // Usage: solver_figures [steps]. One world, one thread; the first half of the steps warms up and lets things settle.
 #include <cstdio>

@@ -82,5 +82,26 @@ TEST(StepRecord, residuals_equal_those_recomputed_from_states_and_impulses) {
   for (int k = 0; k < 5; ++k) EXPECT_GT(greatest[k], 1e-3) << "block " << k;  // there was something to compare
 }
 
+// A chain with a heavy end, thrown about: impulses along J(q⁻) are unstable there, and some steps fall back.
+TEST(StepRecord, tells_the_joint_mode_that_a_step_ended_in) {
+  for (const JointMode asked : {JointMode::kPrevious, JointMode::kCurrent, JointMode::kBlended}) {
+    model::SolverOptions options = model::make_options(model::Preset::kDefault);
+    options.joint_mode = asked;
+    testing::SingleWorld<double> world(testing::pendulum_chain(8, 1000), options, 0.1);
+    int fallbacks = 0;
+    for (int step = 0; step < 60; ++step) {
+      world.step();
+      const bool fell_back = (world.record().outcome & step::kFallbackBit) != 0;
+      const JointMode ended = world.record().joint_mode;
+      EXPECT_EQ(ended != asked, fell_back) << "step " << step;
+      EXPECT_TRUE(!fell_back || ended == JointMode::kCurrent || ended == JointMode::kLinearised) << "step " << step;
+      fallbacks += fell_back;
+    }
+    if (asked == JointMode::kPrevious) {
+      EXPECT_GT(fallbacks, 0);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace axion

@@ -113,13 +113,13 @@ void expect_the_same_trees(const model::SceneSpec& scene, model::JointMode mode)
       add_columns(solver::transfer_from_parent(p, b));
       for (int r = 0; r < 6; ++r) bits.add(solver::transfer_to_parent(p, b) + solver::kPanelWidth * r, 6);
     }
-    solver::invert_joints(team, p);
+    solver::find_joint_response(team, p);
     for (int b = 0; b < p.m.body_count; ++b) {
-      bits.add(solver::inverse_column(p, b, 0), 36 * p.m.bodies[b].tree_size);
+      bits.add(solver::response_column(p, b, 0), 36 * p.m.bodies[b].tree_size);
       Real* f = solver::body_unknowns(p, b);
       for (int k = 0; k < solver::kNodeSize; ++k) f[k] = k < 6 ? std::cos(Real(6 * b + k)) : Real(0);
     }
-    solver::solve_joints_again(team, p);
+    solver::solve_joints_with_factors(team, p);
     add_solution(p, bits);
   });
 }
@@ -144,7 +144,7 @@ TYPED_TEST(WorkForms, nodes_are_factorised_and_multiplied_alike) {
                            using Team = std::remove_cvref_t<decltype(team)>;
                            std::vector<Real> factors = K, solved = Y, left = block, rhs(6, Real(1));
                            solver::factorise<size>(team, factors.data(), [](int, Real pivot) { return pivot; });
-                           for (int part = 0; part < solver::panel_chunks<Team, Real>(); ++part) {
+                           for (int part = 0; part < solver::panel_packs<Team, Real>(); ++part) {
                              solver::solve_panel<Team>(factors.data(), size, solved.data(), part, least);
                            }
                            bits.add(solved.data(), solved.size());
@@ -228,17 +228,17 @@ template <typename Real>
 NewtonSystem<Real> before_columns(const model::SceneSpec& scene, unsigned seed) {
   NewtonSystem<Real> system(scene, model::make_options(model::Preset::kDefault), seed);
   system.ready_for_sweeps();
-  if (!solver::DelassusVelocities::serves(system.problem())) throw std::logic_error("too many rows");
-  solver::DelassusVelocities::forget(team::SerialTeam{}, system.problem());
+  if (!solver::RowSpace::serves(system.problem())) throw std::logic_error("too many rows");
+  solver::RowSpace::forget(team::SerialTeam{}, system.problem());
   return system;
 }
 template <typename Real>
 NewtonSystem<Real> after_columns(const model::SceneSpec& scene, unsigned seed) {
   NewtonSystem<Real> system = before_columns<Real>(scene, seed);
   const auto& p = system.problem();
-  solver::DelassusVelocities::start(team::SerialTeam{}, p);
+  solver::RowSpace::start(team::SerialTeam{}, p);
   for (int row = p.limit_base(); row < p.row_count(); row += solver::swept_together(p, row)) {
-    solver::DelassusVelocities::prepare(team::SerialTeam{}, p, row);
+    solver::RowSpace::prepare(team::SerialTeam{}, p, row);
   }
   return system;
 }
@@ -248,10 +248,10 @@ TYPED_TEST(WorkForms, columns_of_the_delassus_matrix_are_made_alike) {
     const auto make = [&] { return before_columns<TypeParam>(scene, 4); };
     expect_the_same_bits(make, [](const auto& team, auto& system, Bits& bits) {
       const auto& p = system.problem();
-      solver::DelassusVelocities::start(team, p);
-      const int base = p.limit_base(), rows = p.row_count() - base, length = solver::DelassusVelocities::size(p);
+      solver::RowSpace::start(team, p);
+      const int base = p.limit_base(), rows = p.row_count() - base, length = solver::RowSpace::size(p);
       for (int row = base; row < p.row_count(); row += solver::swept_together(p, row)) {
-        solver::DelassusVelocities::prepare(team, p, row);
+        solver::RowSpace::prepare(team, p, row);
       }
       for (int i = 0; i < rows; ++i) bits.add(p.w.sweeps.delassus + i * length, rows);
       bits.add(rows);
@@ -297,7 +297,7 @@ TYPED_TEST(WorkForms, sweeps_are_made_alike) {
       expect_the_same_bits(make, [&](const auto& team, auto& system, Bits& bits) {
         const auto& p = system.problem();
         solver::SweepPlan<TypeParam> plan{60};
-        plan.tolerance = TypeParam(1e-3), plan.means = seed % 2 == 0;
+        plan.tolerance = TypeParam(1e-3), plan.averaged = seed % 2 == 0;
         solver::make_sweeps(team, p, plan);
         bits.add(p.w.lambda, p.row_count());
         bits.add(p.w.sweeps.row_velocity, p.row_count() - p.limit_base());
@@ -311,7 +311,7 @@ TYPED_TEST(WorkForms, coloured_contacts_are_swept_alike) {
   const auto make = [] {
     NewtonSystem<Real> system(heap(36, 0.5), model::make_options(model::Preset::kDefault), 5);
     system.ready_for_sweeps();
-    solver::invert_joints(team::SerialTeam{}, system.problem());
+    solver::find_joint_response(team::SerialTeam{}, system.problem());
     solver::note_all_blocks(team::SerialTeam{}, system.problem());
     return system;
   };
@@ -319,7 +319,8 @@ TYPED_TEST(WorkForms, coloured_contacts_are_swept_alike) {
     const auto& p = system.problem();
     const auto add = [&] {
       bits.add(p.w.lambda + p.contact_base(), 3 * p.contact_count);
-      for (int b = 0; b < p.m.body_count; ++b) bits.add(p.w.sweeps.body_velocity + solver::kBodyNumbers * b, 6);
+      for (int b = 0; b < p.m.body_count; ++b)
+        bits.add(p.w.sweeps.body_velocity + solver::SweepSizes::kBodyNumbers * b, 6);
     };
     const solver::ColouredSweeps sweeps = solver::ColouredSweeps::start(team, p);
     ASSERT_GE(sweeps.all.colours, 1);

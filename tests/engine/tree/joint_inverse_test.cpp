@@ -87,7 +87,7 @@ TEST(JointInverse, solves_again_for_another_right_hand_side) {
       for (int k = 0; k < solver::kNodeSize; ++k) unknowns[k] = 0;
       for (int k = 0; k < 6; ++k) rhs[6 * b + k] = unknowns[k] = std::cos(6 * b + k);
     }
-    solver::solve_joints_again(team, p);
+    solver::solve_joints_with_factors(team, p);
     EXPECT_LT(difference(joints.solution(), joints.inverse * rhs), 1e-9);
   });
 }
@@ -95,12 +95,12 @@ TEST(JointInverse, solves_again_for_another_right_hand_side) {
 TEST(JointInverse, has_the_velocities_of_every_tree_for_each_impulse_in_its_columns) {
   for_each_system([](const auto& team, JointSystem& joints) {
     auto& p = joints.system.problem();
-    solver::invert_joints(team, p);
+    solver::find_joint_response(team, p);
     const double greatest = joints.inverse.topLeftCorner(joints.velocities, joints.velocities).cwiseAbs().maxCoeff();
     for (int b = 0; b < p.m.body_count; ++b) {
       const int start = p.m.bodies[b].tree_start, size = p.m.bodies[b].tree_size;
       for (int c = 0; c < 6; ++c) {
-        const double* column = solver::inverse_column(p, b, c);
+        const double* column = solver::response_column(p, b, c);
         for (int i = 0; i < joints.velocities; ++i) {
           const bool in_tree = i >= 6 * start && i < 6 * (start + size);
           const double found = in_tree ? column[i - 6 * start] : 0;

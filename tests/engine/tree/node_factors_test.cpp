@@ -85,7 +85,7 @@ TYPED_TEST(NodeFactors, solve_one_column_and_panels_of_any_size_of_node) {
     solver::solve_column(node.K.data(), size, b.data());
     solver::solve_column(reversed.K.data(), size, other.data());
     EXPECT_EQ(b, other) << "of " << size << ": the order of a team's loop";
-    for (int part = 0; part < solver::panel_chunks<team::SerialTeam, Real>(); ++part) {
+    for (int part = 0; part < solver::panel_packs<team::SerialTeam, Real>(); ++part) {
       solver::solve_panel<team::SerialTeam>(node.K.data(), size, panel.data(), part, Real(0));
     }
     for (int r = 0; r < kNodeSize; ++r) {
@@ -122,7 +122,7 @@ TYPED_TEST(NodeFactors, leave_no_number_below_the_least) {
   node.template factorise<team::SerialTeam>(kHalfNode);
   std::vector<Real> panel(kNodeSize * kPanelWidth, Real(1e-12));
   panel[0] = panel[kPanelWidth + 1] = Real(-1e-12), panel[2] = Real(1);
-  for (int part = 0; part < solver::panel_chunks<team::SerialTeam, Real>(); ++part) {
+  for (int part = 0; part < solver::panel_packs<team::SerialTeam, Real>(); ++part) {
     solver::solve_panel<team::SerialTeam>(node.K.data(), kHalfNode, panel.data(), part, Real(1e-9));
   }
   for (int i = 0; i < kHalfNode * kPanelWidth; ++i) {

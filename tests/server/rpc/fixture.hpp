@@ -44,12 +44,14 @@ inline constexpr const char* kHopper = R"(<mujoco model="hopper">
 // The real engine with a hook before each launch, on the device's thread.
 class HookedEngine final : public Engine {
  public:
+  std::shared_ptr<std::atomic<bool>> failed;  // set: every launch fails as if the device did
   HookedEngine(std::unique_ptr<Engine> engine, std::function<void()> hook)
       : engine_(std::move(engine)), hook_(std::move(hook)) {}
   DeviceInfo device() const override { return engine_->device(); }
   Result<std::unique_ptr<Batch>> create_batch(const BatchSpec& spec) override { return engine_->create_batch(spec); }
   Result<StepStatistics> step(std::span<const StepRequest> requests) override {
     if (hook_) hook_();
+    if (failed != nullptr && *failed) return Error{ErrorCode::kInternal, "", "The device fell off its bus."};
     return engine_->step(requests);
   }
 
@@ -117,11 +119,16 @@ class ServerTest : public ::testing::Test {
     config.metrics_listen = "";
     auto engine = create_engine({.device = "cpu", .threads = 2, .memory_limit_bytes = memory_limit});
     ASSERT_TRUE(engine.ok());
-    auto started = Server::start(config, std::make_unique<HookedEngine>(std::move(engine).value(), std::move(hook)));
+    auto hooked = std::make_unique<HookedEngine>(std::move(engine).value(), std::move(hook));
+    hooked->failed = device_failed;
+    auto started = Server::start(config, std::move(hooked), [this] { ++times_given_up; });
     ASSERT_TRUE(started.ok()) << started.status();
     server = *std::move(started);
     stub = connect();
   }
+
+  const std::shared_ptr<std::atomic<bool>> device_failed = std::make_shared<std::atomic<bool>>(false);
+  std::atomic<int> times_given_up{0};
 
   std::shared_ptr<grpc::Channel> channel() {
     grpc::ChannelArguments arguments;

@@ -54,6 +54,8 @@ TEST_F(MetricsOfServer, are_all_there_and_move) {
       {"axion_checkpoint_failures_total", {MetricType::Counter, {}}},
       {"axion_credentials_reloads_total", {MetricType::Counter, {"what", "result"}}},
       {"axion_worlds", {MetricType::Gauge, {"device"}}},
+      {"axion_worlds_limit", {MetricType::Gauge, {"device"}}},
+      {"axion_device_healthy", {MetricType::Gauge, {"device"}}},
       {"axion_batches", {MetricType::Gauge, {"device"}}},
       {"axion_models", {MetricType::Gauge, {}}},
       {"axion_world_steps_total", {MetricType::Counter, {"device"}}},

@@ -211,6 +211,9 @@ TEST_F(Service, contacts_and_solver_statistics_tell_of_the_last_step) {
   EXPECT_GT(stats.worlds().newton_iterations(0) + stats.worlds().sweep_rounds(0), 0);
   EXPECT_GE(stats.worlds().contact_sweeps(0), stats.worlds().sweep_rounds(0));
   EXPECT_EQ(stats.worlds().residual().shape(1), 5);
+  EXPECT_EQ(stats.worlds().joint_mode(1), v1::JOINT_MODE_BLENDED);
+  EXPECT_EQ(stats.batch().joint_modes().at("blended"), 300);
+  EXPECT_EQ(stats.batch().joint_modes().at("current"), 0);
   std::int64_t counted = 0;
   for (std::int64_t count : stats.batch().newton_iterations().counts()) counted += count;
   EXPECT_EQ(counted, 300);
@@ -275,6 +278,26 @@ TEST_F(Service, a_keep_alive_moves_the_end_of_the_lease) {
   ASSERT_TRUE(stub->KeepAlive(&context, request, &response).ok());
   const auto nanos = [](const google::protobuf::Timestamp& t) { return t.seconds() * 1'000'000'000 + t.nanos(); };
   EXPECT_GT(nanos(response.expire_time()), nanos(batch.expire_time()));
+}
+
+TEST_F(Service, a_device_that_fails_is_unhealthy_and_the_server_asks_to_be_started_again) {
+  Config config;
+  config.advertise_address = "axion-0.axion:8470";
+  start(config);
+  const v1::Batch batch = create_batch(create_model().name(), 2);
+  EXPECT_EQ(batch.server_address(), "axion-0.axion:8470");
+  v1::StepRequest request;
+  request.set_batch(batch.name());
+  v1::StepResponse response;
+  ASSERT_TRUE(step(request, response).ok());
+  EXPECT_EQ(health(), 1);
+  *device_failed = true;
+  const grpc::Status status = step(request, response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(detail_of<google::rpc::ErrorInfo>(status).reason(), "DEVICE_FAULT");
+  EXPECT_EQ(health(), 2);
+  EXPECT_EQ(step(request, response).error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(times_given_up, 1);
 }
 
 }  // namespace

@@ -147,6 +147,29 @@ TEST_F(StepBatcher, a_cancelled_step_behind_another_gives_its_place_back_at_once
   EXPECT_EQ(longer->answer.step_index[0], 100);
 }
 
+TEST_F(StepBatcher, a_fault_of_the_device_ends_all_work_once_and_saves_nothing) {
+  std::optional<Gate> gate;
+  prepare_engine = [&](FakeEngine& e) { gate.emplace(e); };
+  int faults = 0;
+  bool saved = false;
+  make_batcher({.at_end = [&](auto) { saved = true; }, .on_fault = [&](const std::string&) { ++faults; }});
+  const Handle a = make_batch(1), b = make_batch(1);
+  const auto first = step(a);
+  gate->wait_until_held();
+  const auto waiting = step(a), other = step(b);
+  engine->failed = true;
+  gate->open();
+  for (const auto& sink : {first, waiting, other}) {
+    const absl::Status status = sink->wait();
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+    EXPECT_EQ(schedule::details_of(status).reason, schedule::reason::kDeviceFault);
+  }
+  EXPECT_EQ(submit(a, step_of(std::make_shared<Sink>())).code(), absl::StatusCode::kUnavailable);
+  EXPECT_TRUE(batcher->drain(absl::InfiniteDuration()));
+  EXPECT_EQ(faults, 1);
+  EXPECT_FALSE(saved);
+}
+
 TEST_F(StepBatcher, a_repeated_request_id_gets_the_first_answer_and_steps_nothing) {
   make_batcher();
   const Handle a = make_batch(2);

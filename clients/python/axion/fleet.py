@@ -1,0 +1,370 @@
+"""Worlds spread over several servers, as one batch that outlives the loss of a server.
+
+Every server gives a world the same bits, whatever batch it is in, as long as their backends are the same. So a Fleet keeps for each of
+its parts what the worlds carried a while ago (a snapshot) and what they were asked since; where a server is lost, another takes the
+snapshot, is asked the same again, and the worlds are where they were. No step is counted twice: what the lost server did after
+the last answer is lost with it.
+"""
+
+from __future__ import annotations
+
+import collections.abc
+import concurrent.futures
+import dataclasses
+import itertools
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from axion import tensors
+from axion.batch import Batch
+from axion.client import Client
+from axion.errors import AbortedError, AxionError, NotFoundError, UnavailableError
+from axion.model import Model
+from axion.results import Contacts
+from axion.scene import Scene
+from axion.tensors import Worlds
+
+_Indices = npt.NDArray[np.int64]
+_Answer = TypeVar("_Answer")
+_PER_WORLD_CHOICES = ("body_pose", "mass_scale", "friction_scale", "gain_scale")
+_PROBE_WORLDS, _PROBE_STEPS = 16, 20
+
+
+class FleetResult(collections.abc.Mapping[str, "npt.NDArray[Any]"]):
+    """Fields of worlds of a fleet: a mapping from names to arrays [n, ...], besides `time`, `step_index` and, after steps, `outcome`."""
+
+    def __init__(self, fields: Mapping[str, npt.NDArray[Any]], rows: Mapping[str, npt.NDArray[Any]]) -> None:
+        self._fields = fields
+        self.time = rows["time"]
+        self.step_index = rows["step_index"]
+        self.outcome = rows.get("outcome")
+
+    def __getitem__(self, name: str) -> npt.NDArray[Any]:
+        return self._fields[name]
+
+    def __iter__(self) -> collections.abc.Iterator[str]:
+        return iter(self._fields)
+
+    def __len__(self) -> int:
+        return len(self._fields)
+
+
+@dataclasses.dataclass
+class _Member:
+    """A server of the fleet."""
+
+    client: Client
+    is_lost: bool = False
+
+
+@dataclasses.dataclass
+class _FleetModel:
+    """What a model was made of, and its name on each server, by target."""
+
+    arguments: tuple[Any, ...]
+    choices: dict[str, Any]
+    names: dict[str, str]
+
+
+class _Part:
+    """Worlds first to first + count - 1 of a fleet's batch, on one server at a time, and how they came to where they are."""
+
+    def __init__(self, fleet: Fleet, member: _Member, first: int, count: int, make: Callable[[Client], Batch],
+                 checkpoint_every: int) -> None:
+        self._fleet, self.member, self.first, self.count = fleet, member, first, count
+        self._make = make
+        self._checkpoint_every = checkpoint_every
+        self._snapshot: list[bytes] | None = None
+        self._asked: list[Callable[[Batch], object]] = []
+        self.batch: Batch | None = None
+        self._protected(lambda: None)
+
+    def change(self, ask: Callable[[Batch], _Answer]) -> _Answer:
+        """The answer to what changes the worlds. The last change is always among those that would be asked again: contacts are of it."""
+        if len(self._asked) >= self._checkpoint_every:
+            self._snapshot = self._protected(lambda: list(self._here().get_state("snapshot")["snapshot"]))
+            self._asked.clear()
+        answer = self._protected(lambda: ask(self._here()))
+        self._asked.append(ask)
+        return answer
+
+    def read(self, ask: Callable[[Batch], _Answer]) -> _Answer:
+        """The answer to what changes nothing."""
+        return self._protected(lambda: ask(self._here()))
+
+    def _here(self) -> Batch:
+        assert self.batch is not None
+        return self.batch
+
+    def _protected(self, ask: Callable[[], _Answer]) -> _Answer:
+        """Asks, and where the server or its batch is lost, again on another. A server that was started again has lost its batches."""
+        is_restored = False
+        while True:
+            try:
+                if self.batch is None:
+                    self.batch = self._restored()
+                    is_restored = True
+                return ask()
+            except (UnavailableError, NotFoundError, AbortedError) as error:
+                if is_restored and not isinstance(error, UnavailableError):
+                    raise  # worlds that were just made are refused
+                self.batch = None
+                self.member = self._fleet.member_after_loss(self.member, error)
+
+    def _restored(self) -> Batch:
+        batch = self._make(self.member.client)
+        if self._snapshot is not None:
+            batch.set_state(snapshot=self._snapshot)
+        for ask in self._asked:
+            ask(batch)
+        return batch
+
+    def delete(self) -> None:
+        """Frees the worlds, where their server is still there."""
+        try:
+            if self.batch is not None:
+                self.batch.delete()
+        except AxionError:
+            pass  # the lease ends it
+
+
+class Fleet:
+    """Servers that share the work. Takes the place of a Client where batches are made and used: axion.gym.AxionVectorEnv(client=fleet).
+
+    targets: "host:port" of each server. patience: s for which a server may be UNAVAILABLE before it counts as lost.
+    client_choices: further arguments of Client, the same for all.
+    As a context manager it closes its connections.
+    """
+
+    def __init__(self, targets: Iterable[str], *, patience: float = 5.0, **client_choices: Any) -> None:
+        self._members = [_Member(Client(target, retry=patience, **client_choices)) for target in targets]
+        if not self._members:
+            raise ValueError("targets: a fleet has at least one server")
+        self._models: dict[str, _FleetModel] = {}
+        self._turns = itertools.count()
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Fleet:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the connections."""
+        for member in self._members:
+            member.client.close()
+
+    @property
+    def targets(self) -> list[str]:
+        """The servers that are not lost."""
+        return [member.client.target for member in self._members if not member.is_lost]
+
+    def _alive(self) -> list[_Member]:
+        return [member for member in self._members if not member.is_lost]
+
+    def member_after_loss(self, member: _Member, error: AxionError) -> _Member:
+        """The server that takes over from one that answered with `error`; raises it where there is none."""
+        with self._lock:
+            if isinstance(error, UnavailableError):
+                member.is_lost = True
+            alive = self._alive()
+            if not alive:
+                raise error
+            return alive[next(self._turns) % len(alive)] if member.is_lost else member
+
+    def create_model(self, *arguments: Any, **choices: Any) -> Model:
+        """Client.create_model on every server: the Model on the first, which stands for all. Servers that are UNAVAILABLE are lost."""
+        models = {}
+        for member in self._alive():
+            try:
+                models[member.client.target] = member.client.create_model(*arguments, **choices)
+            except UnavailableError as error:
+                self.member_after_loss(member, error)
+        model = next(iter(models.values()))
+        self._models[model.name] = _FleetModel(arguments, choices, {target: found.name for target, found in models.items()})
+        return model
+
+    def get_scene(self, model: Model | str) -> Scene:
+        """Client.get_scene of one of the servers."""
+        client = self._alive()[0].client
+        return client.get_scene(self._model_on(client, model if isinstance(model, str) else model.name))
+
+    def _model_on(self, client: Client, name: str) -> str:
+        """What a model of create_model is called on a server; made again where that has none, as after a new start."""
+        if name not in self._models:
+            raise ValueError(f"model: {name!r} is none that this fleet has made")
+        known = self._models[name]
+        try:
+            return client.get_model(known.names.get(client.target, name)).name
+        except NotFoundError:
+            known.names[client.target] = client.create_model(*known.arguments, **known.choices).name
+            return known.names[client.target]
+
+    def measure(self, model: Model | str, dt: float | None = None) -> npt.NDArray[np.float64]:
+        """World-steps a second of each server that is not lost, of worlds of this model from their start."""
+        rates, name = [], model if isinstance(model, str) else model.name
+        for member in self._alive():
+            with member.client.create_batch(self._model_on(member.client, name), _PROBE_WORLDS, dt) as batch:
+                batch.step(steps=_PROBE_STEPS)
+                start = time.perf_counter()
+                batch.step(steps=_PROBE_STEPS)
+                rates.append(_PROBE_WORLDS * _PROBE_STEPS / (time.perf_counter() - start))
+        return np.array(rates)
+
+    def create_batch(self, model: Model | str, world_count: int, dt: float | None = None, *, shares: Sequence[float] | None = None,
+                     checkpoint_every: int = 100, **choices: Any) -> FleetBatch:
+        """Worlds of a model over all servers: a FleetBatch.
+
+        shares: how many worlds each server has, relative to the others; None: as many as its measured rate says. Where worlds are
+        changes nothing about them. checkpoint_every: calls that change the worlds from one snapshot of them to the next.
+        choices: as of Client.create_batch, arrays [n, ...] for all worlds; noise of the start is not offered, as it is the
+        batch's: give each world its start by FleetBatch.reset.
+        """
+        for name in ("joint_position_noise", "joint_velocity_noise"):
+            if choices.get(name):
+                raise ValueError(f"{name}: is drawn by a batch, and a fleet has several; set states by reset")
+        name = model if isinstance(model, str) else model.name
+        members = self._alive()
+        weights = np.asarray(self.measure(name, dt) if shares is None else shares, dtype=np.float64)
+        if weights.shape != (len(members),) or not (weights >= 0).all() or not weights.sum() > 0:
+            raise ValueError(f"shares: must be {len(members)} numbers from 0 on, one for each server")
+        if world_count < 1:
+            raise ValueError(f"world_count: is {world_count}; it must be at least 1")
+        ends = np.round(np.cumsum(weights) / weights.sum() * world_count).astype(int)
+        parts = []
+        for member, first, end in zip(members, [0, *ends[:-1]], ends):
+            if end > first:
+                parts.append(_Part(self, member, int(first), int(end - first), self._maker(name, int(first), int(end), dt, choices),
+                                   checkpoint_every))
+        return FleetBatch(parts, world_count)
+
+    def _maker(self, model: str, first: int, end: int, dt: float | None, choices: Mapping[str, Any]) -> Callable[[Client], Batch]:
+        own: dict[str, Any] = {key: np.asarray(value)[first:end] if key in _PER_WORLD_CHOICES and value is not None else value
+               for key, value in choices.items()}
+
+        def make(client: Client) -> Batch:
+            return client.create_batch(self._model_on(client, model), end - first, dt, **own)
+        return make
+
+
+class FleetBatch:
+    """Worlds over the servers of a Fleet. Made by Fleet.create_batch; arguments and answers are those of Batch.
+
+    world_count. dt: s. Raises UnavailableError when no server is left.
+    """
+
+    def __init__(self, parts: list[_Part], world_count: int) -> None:
+        self._parts = parts
+        self.world_count = world_count
+        first = parts[0].read(lambda batch: batch)
+        self.dt, self.model = first.dt, first.model
+        self._threads = concurrent.futures.ThreadPoolExecutor(len(parts), "axion-fleet")
+
+    def __enter__(self) -> FleetBatch:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.delete()
+
+    @property
+    def placement(self) -> dict[str, int]:
+        """Worlds on each server now, by its target."""
+        counts: dict[str, int] = {}
+        for part in self._parts:
+            counts[part.member.client.target] = counts.get(part.member.client.target, 0) + part.count
+        return counts
+
+    def _each(self, worlds: Worlds, ask: Callable[[_Part, _Indices | None, _Indices], _Answer]) -> tuple[list[_Answer], _Indices]:
+        """Asks each part that has some of the worlds, all at once: part, which of its worlds (None: all), and which rows of the caller's
+        these are. Returns the answers and the rows, one after the other."""
+        asked = np.array(tensors.world_indices(worlds, self.world_count) or range(self.world_count), dtype=np.int64)
+        if len(asked) and (asked.min() < 0 or asked.max() >= self.world_count):
+            raise ValueError(f"worlds: must be from 0 to {self.world_count - 1}")
+        jobs, rows = [], []
+        for part in self._parts:
+            row = np.flatnonzero((asked >= part.first) & (asked < part.first + part.count))
+            if len(row) == 0:
+                continue
+            own = asked[row] - part.first
+            whole = len(own) == part.count and bool((own == np.arange(part.count)).all())
+            jobs.append(self._threads.submit(ask, part, None if whole else own, row))
+            rows.append(row)
+        answers = [job.result() for job in jobs]
+        return answers, np.concatenate(rows)
+
+    @staticmethod
+    def _of_rows(array: npt.ArrayLike | None, row: _Indices) -> Any:
+        if array is None:
+            return None
+        values = np.asarray(array)
+        return values if values.ndim <= 1 else values[row].copy()
+
+    @staticmethod
+    def _joined(answers: Sequence[Any], rows: _Indices, names: Sequence[str]) -> FleetResult:
+        order = np.argsort(rows)
+
+        def joined(parts: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+            together: npt.NDArray[Any] = np.concatenate(parts)[order]
+            return together
+        return FleetResult({name: joined([answer[name] for answer in answers]) for name in answers[0]},
+                           {name: joined([getattr(answer, name) for answer in answers]) for name in names})
+
+    def step(self, control: npt.ArrayLike | None = None, steps: int = 1, outputs: str | Iterable[str] = (), record_every: int = 0,
+             worlds: Worlds = None, body_wrench: npt.ArrayLike | None = None) -> FleetResult:
+        """Batch.step on every server at once."""
+        wanted = outputs if isinstance(outputs, str) else tuple(outputs)
+
+        def ask(part: _Part, own: _Indices | None, row: _Indices) -> Any:
+            mine, wrench = self._of_rows(control, row), self._of_rows(body_wrench, row)
+            return part.change(lambda batch: batch.step(mine, steps, wanted, record_every, own, body_wrench=wrench))
+        answers, rows = self._each(worlds, ask)
+        return self._joined(answers, rows, ("time", "step_index", "outcome"))
+
+    def reset(self, worlds: Worlds = None, keyframe: str = "", **states: npt.ArrayLike | None) -> None:
+        """Batch.reset; states: body_pose, joint_position and so on."""
+        def ask(part: _Part, own: _Indices | None, row: _Indices) -> None:
+            mine: dict[str, Any] = {name: None if array is None else np.asarray(array)[row].copy() for name, array in states.items()}
+            part.change(lambda batch: batch.reset(own, keyframe, **mine))
+        self._each(worlds, ask)
+
+    def set_state(self, worlds: Worlds = None, **states: npt.ArrayLike | None) -> None:
+        """Batch.set_state; states: body_pose, joint_position and so on."""
+        def ask(part: _Part, own: _Indices | None, row: _Indices) -> None:
+            mine: dict[str, Any] = {name: None if array is None else np.asarray(array)[row].copy() for name, array in states.items()}
+            part.change(lambda batch: batch.set_state(own, **mine))
+        self._each(worlds, ask)
+
+    def get_state(self, fields: str | Iterable[str] = (), worlds: Worlds = None) -> FleetResult:
+        """Batch.get_state."""
+        wanted = fields if isinstance(fields, str) else tuple(fields)
+        answers, rows = self._each(worlds, lambda part, own, row: part.read(lambda batch: batch.get_state(wanted, own)))
+        return self._joined(answers, rows, ("time", "step_index"))
+
+    def contacts(self, worlds: Worlds = None) -> Contacts:
+        """Batch.contacts. worlds: rising."""
+        asked = tensors.world_indices(worlds, self.world_count)
+        if asked != sorted(asked):
+            raise ValueError("worlds: must rise")
+
+        def ask(part: _Part, own: _Indices | None, row: _Indices) -> Contacts:
+            found = part.read(lambda batch: batch.contacts(own))
+            found.world = (found.world + part.first).astype(np.int32)
+            return found
+        answers, _ = self._each(worlds, ask)
+        whole = object.__new__(Contacts)
+        for name in vars(answers[0]):
+            setattr(whole, name, np.concatenate([getattr(answer, name) for answer in answers]))
+        return whole
+
+    def delete(self) -> None:
+        """Frees the worlds on all servers."""
+        for part in self._parts:
+            part.delete()
+        self._threads.shutdown()

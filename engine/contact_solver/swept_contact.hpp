@@ -1,0 +1,81 @@
+// One frictional contact solved alone, with all other impulses held: the block of nonlinear Gauss-Seidel.
+//
+//   v = velocity of the contact's rows at its impulse λ; v_n with its bias and compliance, as residual.hpp has it
+//   λ_n⁺ = max(0, λ_n − v_n / (G_nn + p))                       projected normal step
+//   λ_t⁺ = λ_t − G_tt⁻¹ (v_t + G_tn (λ_n⁺ − λ_n))               sticking, where |λ_t⁺| ≤ μ λ_n⁺
+//   λ_t⁺ = proj onto |λ_t| ≤ μ λ_n⁺ of a step with the greatest eigenvalue of G_tt             else
+//
+// In: G, the contact's 3×3 block of the Delassus operator J V Jᵀ, what it is divided by, v and λ. Out: λ⁺, and whether
+// the natural residual at λ was above the tolerance. Number is a real, or a pack with a contact in each lane. Cost:
+// some sixty operations. Source: Jean 1999; Acary and Brogliato 2008, section 13.3.
+#pragma once
+
+#include "engine/contact_solver/parameters.hpp"
+#include "engine/problem/residual.hpp"
+
+namespace axion::solver {
+
+// Number: of one contact, or of one in each lane.
+template <typename Number>
+struct ContactImpulse {
+  Number n, x, y;
+};
+
+// The inverses that solve_contact_alone takes: of the block's normal entry with the row's compliance, of its greatest
+// tangent eigenvalue and of its tangent determinant; the last is zero where the tangents' block is singular.
+template <typename Real>
+AXION_HD inline void invert_swept_block(const Real* G, Real compliance, const Real* scale, Real* inverse) {
+  const Real half = (G[4] - G[8]) / 2, det = G[4] * G[8] - G[5] * G[7];
+  const Real g_n = greater(G[0], Real(SweepParameters::kLeastMobility) * scale[0]);
+  // Of an isotropic block, as between spheres, the difference is zero and the rest rounding of either sign.
+  const Real greatest = (G[4] + G[8]) / 2 + std::sqrt(greater(half * half + G[5] * G[7], Real(0)));
+  const Real g_t = greater(greatest, Real(SweepParameters::kLeastMobility) * scale[1]);
+  const Real inverses[3] = {Real(1) / (g_n + compliance), Real(1) / g_t,
+                            det > Real(SweepParameters::kLeastMobility) * g_t * g_t ? Real(1) / det : Real(0)};
+  for (int k = 0; k < 3; ++k) inverse[k] = inverses[k];
+}
+
+// One contact alone: its block G of V, the inverses above, velocities v at its impulse `last`; v.n is its a.
+template <typename Number>
+AXION_HD AXION_INLINED inline ContactImpulse<Number> solve_contact_alone(const Number* G, const Number* inverse,
+                                                                         const Number& mu,
+                                                                         const ContactImpulse<Number>& v,
+                                                                         const ContactImpulse<Number>& last) {
+  const Number zero{}, n = greater<Number>(last.n - v.n * inverse[0], zero), dn = n - last.n, cone = mu * n;
+  const Number vx = v.x + G[3] * dn, vy = v.y + G[6] * dn;
+  const Number held_x = last.x - (G[8] * vx - G[5] * vy) * inverse[2];
+  const Number held_y = last.y - (G[4] * vy - G[7] * vx) * inverse[2];
+  const auto holds = (inverse[2] > zero) & (held_x * held_x + held_y * held_y <= cone * cone);
+  if constexpr (std::is_same_v<std::remove_cv_t<decltype(holds)>, int>) {  // of one contact: nothing else is needed
+    if (holds) return {n, held_x, held_y};
+  }
+  const Number x = last.x - vx * inverse[1], y = last.y - vy * inverse[1], size = lanes::root<Number>(x * x + y * y);
+  const Number share = size > cone ? cone / size : lanes::constant<Number>(1);
+  return {n, holds ? held_x : share * x, holds ? held_y : share * y};
+}
+
+// The law of a contact in a sweep: friction, scales of its rows, and tolerances of its natural residuals, m/s.
+template <typename Number>
+struct ContactLaw {
+  Number mu, scale_n, scale_t, tolerance_n, tolerance_t;
+};
+
+template <typename Number>
+struct SweptContact {
+  ContactImpulse<Number> next;
+  decltype(Number{} > Number{}) unsettled;  // whether a natural residual was above its tolerance
+};
+
+template <typename Number>
+AXION_HD AXION_INLINED inline SweptContact<Number> solve_swept_contact(const Number* G, const Number* inverse,
+                                                                       const ContactLaw<Number>& law,
+                                                                       const ContactImpulse<Number>& v,
+                                                                       const ContactImpulse<Number>& last) {
+  const Number normal = unilateral_residual<Number>(v.n, law.scale_n * last.n);
+  const Number slip2 =
+      constraints::friction_residual_squared<Number>({v.x, v.y}, {last.x, last.y}, law.mu * last.n, law.scale_t);
+  const auto unsettled = (normal > law.tolerance_n) | (slip2 > law.tolerance_t * law.tolerance_t);
+  return {solve_contact_alone(G, inverse, law.mu, v, last), static_cast<decltype(Number{} > Number{})>(unsettled)};
+}
+
+}  // namespace axion::solver

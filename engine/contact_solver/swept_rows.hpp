@@ -1,0 +1,118 @@
+// One row or contact of a sweep: its velocity, its block of the Delassus operator, and its step alone.
+//
+//   v = start_velocity + (J u) + p λ
+//   limit, bounded row   λ⁺ = clamp(λ − v / ((J V Jᵀ)_ii + p))
+//   contact              swept_contact.hpp
+//   u += V Jᵀ (λ⁺ − λ)
+//
+// `Velocities` is one of the forms of sweep_velocities.hpp. In: what note_rows wrote at the start of the round. Out:
+// lambda and the velocities; whether the row's natural residual was above its share of the tolerance. Cost: that of
+// Velocities::velocity and apply_impulses.
+#pragma once
+
+#include "engine/contact_solver/sweep_velocities.hpp"
+#include "engine/contact_solver/swept_contact.hpp"
+
+namespace axion::solver {
+
+// start_velocity, row_compliance, start_impulse of each row. Needs `evaluate` at (v_plus, omega_plus, lambda). Where
+// blocks are kept from the last round (`reuse_factors`), one whose row has got another compliance is inverted anew.
+template <typename Real, typename Team>
+AXION_HD_CALL void note_rows(const Team& team, const Problem<Real>& p, bool reuse_factors = false) {
+  const auto note = [&](int row, Real compliance) {
+    p.w.sweeps.row_compliance[row] = compliance, p.w.sweeps.start_impulse[row] = p.w.lambda[row];
+    p.w.sweeps.start_velocity[row] = p.w.residual[row] - compliance * p.w.lambda[row];
+  };
+  team.for_each(p.m.limit_count, [&](int i) { note(p.limit_base() + i, Real(0)); });
+  team.for_each(p.m.effort_count, [&](int i) { note(p.effort_base() + i, p.w.effort_compliance[i]); });
+  team.for_each(p.contact_count, [&](int i) {
+    const int row = p.contact_base() + 3 * i;
+    const Real last = p.w.sweeps.row_compliance[row];
+    note(row, constraints::normal_law(p.m, p.w, p.s, i, p.w.row_scale[row], p.w.lambda[row]).compliance);
+    note(row + 1, Real(0));
+    note(row + 2, Real(0));
+    if (reuse_factors && p.w.sweeps.row_compliance[row] != last) {
+      invert_swept_block(p.w.sweeps.contact_block + 9 * i, p.w.sweeps.row_compliance[row], p.w.row_scale + row,
+                         p.w.sweeps.contact_block_inverse + 3 * i);
+    }
+  });
+}
+
+// What the row or contact that begins with `row` is divided by, from its block of J V Jᵀ.
+template <typename Velocities, typename Real>
+AXION_HD inline void note_block(const Problem<Real>& p, int row) {
+  if (row < p.contact_base()) {
+    p.w.sweeps.row_mobility[row] =
+        greater(Velocities::block(p, row, 0, 0), Real(SweepParameters::kLeastMobility) * p.w.row_scale[row]);
+    return;
+  }
+  const int i = (row - p.contact_base()) / 3;
+  Real G[9];  // all before any is stored: a GPU's compiler would else find the next one's place anew
+  for (int k = 0; k < 9; ++k) G[k] = Velocities::block(p, row, k / 3, k % 3);
+  Real* kept = p.w.sweeps.contact_block + 9 * i;
+  for (int k = 0; k < 9; ++k) kept[k] = G[k];
+  invert_swept_block(G, p.w.sweeps.row_compliance[row], p.w.row_scale + row, p.w.sweeps.contact_block_inverse + 3 * i);
+}
+
+// All blocks at once, where `prepare` does not make them when they are needed.
+template <typename Real, typename Team>
+AXION_HD_CALL void note_all_blocks(const Team& team, const Problem<Real>& p) {
+  const int single = p.contact_base() - p.limit_base();
+  team.for_each(single + p.contact_count, [&](int i) {
+    note_block<BodySpace>(p, p.limit_base() + (i < single ? i : single + 3 * (i - single)));
+  });
+}
+
+// The block of the row or contact that begins with `row`, where it is not there yet.
+template <typename Velocities, typename Real, typename Team>
+AXION_HD inline void prepare_block(const Team& team, const Problem<Real>& p, int row) {
+  const int blocks = Velocities::prepare(team, p, row);
+  if (blocks > 0) team.for_each(blocks, [&](int k) { note_block<Velocities>(p, p.w.sweeps.push_block[k]); });
+}
+
+// One row with bounds on its impulse. Returns whether its natural residual was above `share` of its tolerance.
+template <typename Velocities, typename Real, typename Team>
+AXION_HD inline bool sweep_row(const Team& team, const Problem<Real>& p, int row, Real share) {
+  const Real last = p.w.lambda[row],
+             v = p.w.sweeps.start_velocity[row] + Velocities::velocity(p, row) + p.w.sweeps.row_compliance[row] * last;
+  if (row < p.effort_base() && v >= Real(0) && last == Real(0)) return false;
+  prepare_block<Velocities>(team, p, row);
+  Real next = last - v / (p.w.sweeps.row_mobility[row] + p.w.sweeps.row_compliance[row]), residual;
+  if (row < p.effort_base()) {
+    next = greater(next, Real(0));
+    residual = unilateral_residual(v, p.w.row_scale[row] * last);
+  } else {
+    const int effort = row - p.effort_base();
+    next = constraints::clamp(next, p.w.effort_lower[effort], p.w.effort_upper[effort]);
+    residual = effort_residual(p, effort, v);
+  }
+  const Real change[1] = {next - last};
+  if (change[0] == Real(0)) return false;
+  Velocities::apply_impulses(team, p, row, 1, change);
+  team.for_each(1, [&](int) { p.w.lambda[row] = next; });
+  return residual > share * p.w.row_tolerance[row];
+}
+
+// The same of a contact.
+template <typename Velocities, typename Real, typename Team>
+AXION_HD_CALL bool sweep_contact(const Team& team, const Problem<Real>& p, int i, Real share) {
+  const int row = p.contact_base() + 3 * i;
+  const Real* lambda = p.w.lambda + row;
+  const ContactImpulse<Real> last{lambda[0], lambda[1], lambda[2]};
+  const Real v_n =
+      p.w.sweeps.start_velocity[row] + Velocities::velocity(p, row) + p.w.sweeps.row_compliance[row] * last.n;
+  if (v_n >= Real(0) && last.n == Real(0) && last.x == Real(0) && last.y == Real(0)) return false;
+  prepare_block<Velocities>(team, p, row);
+  const ContactImpulse<Real> v{v_n, p.w.sweeps.start_velocity[row + 1] + Velocities::velocity(p, row + 1),
+                               p.w.sweeps.start_velocity[row + 2] + Velocities::velocity(p, row + 2)};
+  const Real *scale = p.w.row_scale + row, *tolerance = p.w.row_tolerance + row;
+  const ContactLaw<Real> law{p.w.contacts[i].friction, scale[0], scale[1], share * tolerance[0], share * tolerance[1]};
+  const auto [next, unsettled] =
+      solve_swept_contact(p.w.sweeps.contact_block + 9 * i, p.w.sweeps.contact_block_inverse + 3 * i, law, v, last);
+  const Real change[3] = {next.n - last.n, next.x - last.x, next.y - last.y}, to[3] = {next.n, next.x, next.y};
+  Velocities::apply_impulses(team, p, row, 3, change);
+  team.for_each(1, [&](int) { p.w.lambda[row] = to[0], p.w.lambda[row + 1] = to[1], p.w.lambda[row + 2] = to[2]; });
+  return unsettled;
+}
+
+}  // namespace axion::solver

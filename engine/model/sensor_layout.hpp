@@ -1,0 +1,74 @@
+// What sensors of each kind have: numbers, a frame, a joint or an actuator, and what bounds them.
+//
+// For code that checks, compiles and describes scenes; the step reads SensorData (model_data.hpp).
+#pragma once
+
+#include "engine/model/scene_spec.hpp"
+
+namespace axion::model {
+
+// What a sensor is of.
+enum class SensorOf : std::uint8_t { kFrame, kBody, kAxis, kBall, kActuator, kWorld };
+
+struct SensorTraits {
+  const char* name;  // MJCF's
+  SensorOf of;
+  int size;
+  CutoffRule cutoff;
+  bool is_sensed;  // it reads what the last step did, not the present state
+};
+
+constexpr SensorTraits sensor_traits(SensorKind kind) {
+  using enum SensorOf;
+  using enum CutoffRule;
+  constexpr SensorTraits kTraits[kSensorKindCount] = {
+      {"touch", kFrame, 1, kPositive, true},
+      {"accelerometer", kFrame, 3, kReal, true},
+      {"velocimeter", kFrame, 3, kReal, false},
+      {"gyro", kFrame, 3, kReal, false},
+      {"force", kFrame, 3, kReal, true},
+      {"torque", kFrame, 3, kReal, true},
+      {"magnetometer", kFrame, 3, kReal, false},
+      {"rangefinder", kFrame, 1, kReal, false},
+      {"jointpos", kAxis, 1, kReal, false},
+      {"jointvel", kAxis, 1, kReal, false},
+      {"jointactuatorfrc", kAxis, 1, kReal, false},
+      {"jointlimitpos", kAxis, 1, kReal, false},
+      {"jointlimitvel", kAxis, 1, kReal, false},
+      {"jointlimitfrc", kAxis, 1, kPositive, true},
+      {"ballquat", kBall, 4, kNone, false},
+      {"ballangvel", kBall, 3, kReal, false},
+      {"actuatorpos", kActuator, 1, kReal, false},
+      {"actuatorvel", kActuator, 1, kReal, false},
+      {"actuatorfrc", kActuator, 1, kReal, false},
+      {"framepos", kFrame, 3, kReal, false},
+      {"framequat", kFrame, 4, kNone, false},
+      {"framexaxis", kFrame, 3, kNone, false},
+      {"frameyaxis", kFrame, 3, kNone, false},
+      {"framezaxis", kFrame, 3, kNone, false},
+      {"framelinvel", kFrame, 3, kReal, false},
+      {"frameangvel", kFrame, 3, kReal, false},
+      {"framelinacc", kFrame, 3, kReal, true},
+      {"frameangacc", kFrame, 3, kReal, true},
+      {"subtreecom", kBody, 3, kReal, false},
+      {"subtreelinvel", kBody, 3, kReal, false},
+      {"subtreeangmom", kBody, 3, kReal, false},
+      {"e_potential", kWorld, 1, kReal, false},
+      {"e_kinetic", kWorld, 1, kReal, false},
+      {"clock", kWorld, 1, kReal, false},
+      {"user", kWorld, 0, kReal, false},
+  };
+  return kTraits[static_cast<int>(kind)];
+}
+
+// Numbers of a sensor in sensor_data.
+constexpr int sensor_size(const SensorSpec& sensor) {
+  return sensor.kind == SensorKind::kUser ? sensor.dimension : sensor_traits(sensor.kind).size;
+}
+
+// Whether a reading is relative to a frame of reference, where one is given.
+constexpr bool takes_reference(SensorKind kind) {
+  return kind >= SensorKind::kFramePosition && kind <= SensorKind::kFrameAngularVelocity;
+}
+
+}  // namespace axion::model

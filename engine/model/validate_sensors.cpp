@@ -1,0 +1,75 @@
+// The part of validate_scene that is about sensors.
+#include "engine/model/scene_checker.hpp"
+#include "engine/model/sensor_layout.hpp"
+#include "engine/model/spec_math.hpp"
+#include "engine/model/validate_scene.hpp"
+
+namespace axion::model {
+
+void SceneChecker::frame(const std::string& item, const char* leaf, const FrameSpec& frame) {
+  index(item, (std::string(leaf) + ".body").c_str(), frame.body, kWorldBody, scene_.bodies.size());
+  if (ok()) pose(item, (std::string(leaf) + ".X_BF").c_str(), frame.X_BF);
+}
+
+void SceneChecker::touch_zone(const std::string& item, const SensorSpec& sensor) {
+  if (sensor.zone == ShapeKind::kPlane || sensor.zone == ShapeKind::kMesh) {
+    return fail(item, "zone", "must be a sphere, capsule, box, cylinder or ellipsoid");
+  }
+  reals(item, "zone_size", sensor.zone_size);
+  static constexpr int kSizes[] = {0, 1, 2, 3, 2, 3};  // the order of ShapeKind
+  for (int i = 0; i < kSizes[static_cast<int>(sensor.zone)]; ++i) {
+    at_least(item, ("zone_size[" + std::to_string(i) + "]").c_str(), sensor.zone_size[static_cast<std::size_t>(i)],
+             kMinLength);
+  }
+}
+
+void SceneChecker::sensor_of_joint(const std::string& item, const SensorSpec& sensor) {
+  index(item, "joint", sensor.joint, 0, scene_.joints.size());
+  if (!ok()) return;
+  const JointSpec& joint = scene_.joints[static_cast<std::size_t>(sensor.joint)];
+  const bool is_ball = sensor_traits(sensor.kind).of == SensorOf::kBall;
+  if (joint.kind != (is_ball ? JointKind::kBall : JointKind::kAxes)) {
+    return fail(item, "joint",
+                std::string(is_ball ? "must be a ball" : "must have hinges or slides") + "; it is " +
+                    std::to_string(sensor.joint));
+  }
+  if (closes_loop_[static_cast<std::size_t>(sensor.joint)]) {
+    return fail(item, "joint", "closes a loop, and has no coordinates; it is " + std::to_string(sensor.joint));
+  }
+  if (!is_ball) index(item, "axis", sensor.axis, 0, joint.axes.size());
+}
+
+void SceneChecker::sensors() {
+  reals("", "magnetic_field", scene_.magnetic_field);
+  std::unordered_set<std::string> names;
+  int size = 0;
+  for (std::size_t i = 0; i < scene_.sensors.size() && ok(); ++i) {
+    const SensorSpec& sensor = scene_.sensors[i];
+    const std::string item = item_name("sensors", i);
+    name(item, sensor.name, names);
+    const SensorOf of = sensor_traits(sensor.kind).of;
+    if (of == SensorOf::kFrame) frame(item, "frame", sensor.frame);
+    if (of == SensorOf::kBody) index(item, "frame.body", sensor.frame.body, kWorldBody, scene_.bodies.size());
+    if (of == SensorOf::kAxis || of == SensorOf::kBall) sensor_of_joint(item, sensor);
+    if (of == SensorOf::kActuator) index(item, "actuator", sensor.actuator, 0, scene_.actuators.size());
+    if (sensor.has_reference && !takes_reference(sensor.kind)) {
+      fail(item, "reference", "is for positions, axes and velocities of frames");
+    }
+    if (ok() && sensor.has_reference) frame(item, "reference", sensor.reference);
+    if (ok() && sensor.kind == SensorKind::kTouch) touch_zone(item, sensor);
+    if (ok() && sensor.kind == SensorKind::kUser && (sensor.dimension < 1 || sensor.dimension > kMaxUserSensor)) {
+      fail(item, "dimension",
+           "must be from 1 to " + std::to_string(kMaxUserSensor) + "; it is " + std::to_string(sensor.dimension));
+    }
+    real(item, "scale", sensor.scale);
+    at_least(item, "cutoff", sensor.cutoff, 0);
+    at_least(item, "noise", sensor.noise, 0);
+    if (!ok()) return;
+    size += sensor_size(sensor);
+    if (size > kMaxSensorData) {
+      fail("sensors", "", "may have at most " + std::to_string(kMaxSensorData) + " numbers together");
+    }
+  }
+}
+
+}  // namespace axion::model

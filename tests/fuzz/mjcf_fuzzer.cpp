@@ -1,0 +1,24 @@
+// MJCF with one asset, "a": the importer and the compiler. The first byte has the options; the
+// asset begins after a byte 1.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "engine/import/mjcf.hpp"
+
+#include "tests/fuzz/scene_target.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size < 1) return 0;
+  axion::import::ImportOptions options;
+  options.allow_unsupported = (data[0] & 1) != 0;
+  std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
+  if (const auto cut = text.find('\x01'); cut != std::string_view::npos) {
+    options.assets.emplace("a", std::string(text.substr(cut + 1)));
+    text = text.substr(0, cut);
+  }
+  const auto scene = axion::import::import_mjcf(text, options);
+  if (scene.ok()) axion::fuzz::compile_scene(scene.value().scene);
+  return 0;
+}
