@@ -74,6 +74,8 @@ struct ModelInfo {
   std::vector<model::MeshSpec> meshes;         // the hulls that shapes of kind mesh collide with
   std::vector<model::ActuatorSpec> actuators;  // in the order of control
   std::vector<model::KeyframeSpec> keyframes;
+  std::vector<model::TendonSpec> tendons;
+  std::vector<model::EqualitySpec> equalities;
   std::vector<SensorInfo> sensors;  // in the order of sensor_data
   int sensor_size = 0;              // numbers of sensor_data
   model::Vec3d gravity{};

@@ -192,6 +192,23 @@ absl::StatusOr<v1::SensorInfo> find_sensor(const v1::Model& model, const std::st
       absl::StrCat("model ", model.name(), " has no sensor '", name, "'; it has ", model.sensors_size()));
 }
 
+namespace {
+
+// Length of a tendon in a keyframe.
+double tendon_length(const v1::Model& model, const v1::TendonSpec& tendon, const v1::KeyframeSpec& key) {
+  double length = 0;
+  for (const v1::TendonTerm& term : tendon.terms()) {
+    if (term.joint() >= model.joints_size()) continue;
+    const int position = model.joints(term.joint()).position_start() + term.axis();
+    if (position >= 0 && position < key.joint_position_size()) {
+      length += term.coefficient() * key.joint_position(position);
+    }
+  }
+  return length;
+}
+
+}  // namespace
+
 absl::StatusOr<std::vector<double>> hold_control(const v1::Model& model, const std::string& keyframe) {
   for (const v1::KeyframeSpec& key : model.keyframes()) {
     if (key.name() != keyframe) {
@@ -199,6 +216,11 @@ absl::StatusOr<std::vector<double>> hold_control(const v1::Model& model, const s
     }
     std::vector<double> control;
     for (const v1::ActuatorSpec& actuator : model.actuators()) {
+      if (actuator.has_tendon() && actuator.tendon() < model.tendons_size()) {
+        const bool holds = actuator.kind() == v1::ACTUATOR_KIND_POSITION;
+        control.push_back(holds ? actuator.gear() * tendon_length(model, model.tendons(actuator.tendon()), key) : 0.0);
+        continue;
+      }
       const int position = actuator.joint() < model.joints_size()
                                ? model.joints(actuator.joint()).position_start() + actuator.axis()
                                : key.joint_position_size();

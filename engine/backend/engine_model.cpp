@@ -74,6 +74,7 @@ ModelInfo make_info(const model::CompiledModel& compiled, const UserArrays<doubl
   info.meshes = scene.meshes;
   info.actuators = scene.actuators;
   info.keyframes = scene.keyframes;
+  info.tendons = scene.tendons, info.equalities = scene.equalities;
   for (const model::SensorSpec& sensor : source.sensors) {
     const int size = model::sensor_size(sensor);
     info.sensors.push_back({sensor.name, sensor.kind, info.sensor_size, size, sensor.cutoff, sensor.noise});

@@ -13,6 +13,7 @@
 #pragma once
 
 #include "engine/constraints/free_motion.hpp"
+#include "engine/constraints/tendon_rows.hpp"
 
 namespace axion::constraints {
 
@@ -45,16 +46,34 @@ AXION_HD inline AxisLaw<Real> axis_law(const model::ModelView<Real>& m, const mo
   return law;
 }
 
+// I + a of a tendon's axis i, as its joints have it.
+template <typename Real>
+AXION_HD_RARE Real tendon_inertia(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int i) {
+  const Real mobility = tendon_mobility(w, tendon_of_axis(m, i), [&](int k) {
+    const int of = m.tendon_terms[k].axis;
+    const model::JointData<Real>& joint = m.joints[m.axes[of].joint];
+    const model::Row<Real>& row = w.row_start[m.axis_base() + of];
+    return Real(1) / (Real(1) / row_product(m, w, row, row, joint.child, joint.parent) + m.axes[of].armature);
+  });
+  return Real(1) / mobility + m.axes[i].armature;
+}
+
+// I + a of axis i.
+template <typename Real>
+AXION_HD inline Real axis_inertia(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int i) {
+  if (i >= m.joint_axis_count) return tendon_inertia(m, w, i);
+  const model::JointData<Real>& joint = m.joints[m.axes[i].joint];
+  const model::Row<Real>& row = w.row_start[m.axis_base() + i];
+  return Real(1) / row_product(m, w, row, row, joint.child, joint.parent) + m.axes[i].armature;
+}
+
 // Share of backward Euler of a law on axis i. Needs row_start and turn_inertias.
 template <typename Real>
 AXION_HD inline Real stiff_share(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int i,
                                  const AxisLaw<Real>& law, Real dt) {
   const Real push = dt * (law.damping + dt / 2 * law.stiffness);
   if (!(push > 0)) return 0;
-  const model::JointData<Real>& joint = m.joints[m.axes[i].joint];
-  const model::Row<Real>& row = w.row_start[m.axis_base() + i];
-  const Real held =
-      Real(kSoftAxis) * (Real(1) / row_product(m, w, row, row, joint.child, joint.parent) + m.axes[i].armature);
+  const Real held = Real(kSoftAxis) * axis_inertia(m, w, i);
   return push > held ? Real(1) - held / push : Real(0);
 }
 

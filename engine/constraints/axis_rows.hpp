@@ -51,6 +51,7 @@ AXION_HD_CALL void start_joints(const Team& team, const model::ModelView<Real>& 
       w.axis_rate[axis] = row_velocity(e.axis[k], joint.child, joint.parent, w.v, w.omega);
     }
   });
+  if (m.tendon_count > 0) start_tendons(team, m, w);
 }
 
 // The controls that a joint's drives follow in this step, of one actuator: the mean of the last step's and this one's
@@ -145,41 +146,57 @@ AXION_HD_CALL void start_rates(const Team& team, const model::ModelView<Real>& m
       w.axis_bias[i] = (next - rate) / 2;
     }
   });
+  if (m.tendon_axis_count == 0) return;
+  team.for_each(m.tendon_axis_count, [&](int t) {  // of a tendon at a new state none: its joints' armature has theirs
+    const int i = m.joint_axis_count + t;
+    const bool has_bias = s.half_step_start && m.axes[i].armature > 0 && !is_new;
+    w.axis_bias[i] = has_bias ? (axis_velocity(m, w, i, w.v, w.omega) - w.axis_row_rate[i]) / 2 : Real(0);
+  });
 }
 
-// alpha, beta, the row and axis_impulse of every axis; needs start_joints, turn_inertias and choose_force_steps.
+// alpha, beta, the row and axis_impulse of one axis. Motors of a tendon act by the axes of its joints.
+template <typename Real>
+AXION_HD inline void build_axis_row(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                    const model::StepSettings<Real>& settings, int i) {
+  const model::AxisData<Real>& axis = m.axes[i];
+  const bool of_tendon = i >= m.joint_axis_count;
+  const int row = m.axis_base() + i;
+  const Real h = w.joint_force_step[axis.joint], s = w.axis_position[i];
+  const Real weight = euler_share(m, w, settings, i, w.constraints.euler_share[i]);
+  const Real rate = axis_velocity(m, w, i, w.v, w.omega);
+  const AxisStep<Real> own = share_out(step_joint(axis, s, h, settings.dt), rate, h, settings.dt, weight);
+  Real beta = own.beta + axis.armature, alpha = own.alpha + axis.armature * (w.axis_rate[i] - w.axis_bias[i]);
+  for (int k = 0; k < axis.actuator_count; ++k) {
+    const model::ActuatorData<Real>& actuator = m.actuators[axis.actuator_start + k];
+    if (actuator.kind == model::ActuatorKind::kMotor || actuator.effort_limited) continue;
+    const Real control = drive_control(m, w, actuator, axis.joint);
+    const AxisStep<Real> drive =
+        share_out(step_drive(actuator, w, s, control, h, settings.dt), rate, h, settings.dt, weight);
+    alpha += drive.alpha, beta += drive.beta;
+  }
+  w.axis_alpha[i] = alpha;
+  w.axis_beta[i] = beta;
+  w.axis_impulse[i] = motor_impulse(m, w, i);
+  if (!of_tendon && m.tendon_axis_count > 0) w.axis_impulse[i] += impulse_of_tendons(m, w, i);
+  if (beta > 0) {
+    if (of_tendon) return;
+    w.axis_alpha[i] += w.axis_impulse[i];
+    w.axis_impulse[i] = 0;
+  } else if (settings.half_step_start) {
+    w.axis_impulse[i] += alpha;  // damping of the first half step
+  }
+  if (!of_tendon) w.row[row] = beta > 0 ? w.row_start[row] : model::Row<Real>{};
+}
+
+// The same of every axis; needs start_joints, turn_inertias and choose_force_steps.
 template <typename Real, typename Team>
 AXION_HD inline void build_axis_rows(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                      const model::StepSettings<Real>& settings) {
   start_rates(team, m, w, settings);
-  team.for_each(m.axis_count, [&](int i) {
-    const model::AxisData<Real>& axis = m.axes[i];
-    const model::JointData<Real>& joint = m.joints[axis.joint];
-    const int row = m.axis_base() + i;
-    const Real h = w.joint_force_step[axis.joint], s = w.axis_position[i];
-    const Real weight = euler_share(m, w, settings, i, w.constraints.euler_share[i]);
-    const Real rate = row_velocity(w.row_start[row], joint.child, joint.parent, w.v, w.omega);
-    const AxisStep<Real> own = share_out(step_joint(axis, s, h, settings.dt), rate, h, settings.dt, weight);
-    Real beta = own.beta + axis.armature, alpha = own.alpha + axis.armature * (w.axis_rate[i] - w.axis_bias[i]);
-    for (int k = 0; k < axis.actuator_count; ++k) {
-      const model::ActuatorData<Real>& actuator = m.actuators[axis.actuator_start + k];
-      if (actuator.kind == model::ActuatorKind::kMotor || actuator.effort_limited) continue;
-      const Real control = drive_control(m, w, actuator, axis.joint);
-      const AxisStep<Real> drive =
-          share_out(step_drive(actuator, w, s, control, h, settings.dt), rate, h, settings.dt, weight);
-      alpha += drive.alpha, beta += drive.beta;
-    }
-    w.axis_alpha[i] = alpha;
-    w.axis_beta[i] = beta;
-    w.axis_impulse[i] = motor_impulse(m, w, i);
-    if (beta > 0) {
-      w.axis_alpha[i] += w.axis_impulse[i];
-      w.axis_impulse[i] = 0;
-    } else if (settings.half_step_start) {
-      w.axis_impulse[i] += alpha;  // damping of the first half step
-    }
-    w.row[row] = beta > 0 ? w.row_start[row] : model::Row<Real>{};
-  });
+  if (m.tendon_axis_count > 0) {
+    team.for_each(m.tendon_axis_count, [&](int t) { build_axis_row(m, w, settings, m.joint_axis_count + t); });
+  }
+  team.for_each(m.joint_axis_count, [&](int i) { build_axis_row(m, w, settings, i); });
 }
 
 // Rows and bounds of dry friction and of drives with effort limits; needs what build_axis_rows needs.
@@ -191,8 +208,8 @@ AXION_HD inline void build_effort_rows(const Team& team, const model::ModelView<
     const model::EffortData<Real>& effort = m.efforts[i];
     const int j = m.axes[effort.axis].joint;
     const Real h = w.joint_force_step[j];
-    const model::Row<Real>& row = w.row_start[m.axis_base() + effort.axis];
-    w.row[base + i] = row;
+    const bool of_tendon = effort.axis >= m.joint_axis_count;  // its rows are those of its terms (tendon_rows.hpp)
+    w.row[base + i] = of_tendon ? model::Row<Real>{} : w.row_start[m.axis_base() + effort.axis];
     w.effort_alpha[i] = w.effort_compliance[i] = 0;
     w.effort_lower[i] = -h * effort.friction_loss, w.effort_upper[i] = h * effort.friction_loss;
     if (effort.actuator < 0) return;
@@ -200,7 +217,7 @@ AXION_HD inline void build_effort_rows(const Team& team, const model::ModelView<
     const AxisStep<Real> whole =
         step_drive(actuator, w, w.axis_position[effort.axis], drive_control(m, w, actuator, j), h, settings.dt);
     const Real stiff = stiff_share(m, w, effort.axis, whole.law, settings.dt);
-    const Real rate = row_velocity(row, m.joints[j].child, m.joints[j].parent, w.v, w.omega);
+    const Real rate = axis_velocity(m, w, effort.axis, w.v, w.omega);
     AxisStep<Real> law = share_out(whole, rate, h, settings.dt, euler_share(m, w, settings, effort.axis, stiff));
     if (!(law.beta > 0)) law = whole;  // bounds want a row, in the first half step of a damper too
     if (!(law.beta > 0)) return;       // a drive without gain has the bounds 0 and 0 from above
@@ -221,6 +238,10 @@ AXION_HD inline void build_limit_rows(const Team& team, const model::ModelView<R
     const int side = s - m.axes[axis].lower <= m.axes[axis].upper - s ? -1 : 1;
     if (w.limit_side[i] != side) w.lambda_joint[m.limit_base() + i] = 0;
     w.limit_side[i] = side;
+    if (axis >= m.joint_axis_count) {
+      w.row[m.limit_base() + i] = {};
+      return;
+    }
     const model::Row<Real>& row = w.row_start[m.axis_base() + axis];
     const Real sign = side < 0 ? Real(1) : Real(-1);
     w.row[m.limit_base() + i] = {sign * row.l, sign * row.k_a, sign * row.k_b};

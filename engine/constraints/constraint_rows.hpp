@@ -12,23 +12,26 @@ namespace axion::constraints {
 
 template <typename Real>
 struct ConstraintRows {
-  model::Row<Real>* row_start;  // [nlock + naxis] rows of the joints at q⁻
-  model::Row<Real>* row;        // [nrow] rows of the Newton matrix
-  Real* row_scale;              // [nrow] (J M⁻¹ Jᵀ)_ii at q⁻; of both tangent rows their greatest eigenvalue
-  Real* lambda;                 // [nrow] impulses of the iterate
-  Real* lock_start_error;       // [nlock] c(q⁻), m or rad
-  Real* axis_alpha;             // [naxis] α of the axis row
-  Real* axis_beta;              // [naxis] β
-  Real* axis_bias;              // [naxis] how far J(q⁻)u⁺ is from the mean of ds/dt over the step
-  Real* axis_impulse;           // [naxis] of motors, and of what else acts along an axis without a row
-  Real* effort_alpha;           // [neffort] velocity that an effort row aims at, m/s or rad/s
-  Real* effort_compliance;      // [neffort]
-  Real* effort_lower;           // [neffort] bounds of the impulse
-  Real* effort_upper;           // [neffort]
-  Real* contact_rebound;        // [contact_capacity] least parting speed asked of a contact, m/s
-  int* contact_start;           // [nb + 1] contacts of each body, compressed
-  int* contact_list;            // [2 contact_capacity]
-  Real* blend;                  // [nj] w_j: share of J(q⁺) in the impulses of a joint of BLENDED
+  model::Row<Real>* row_start;     // [nlock + naxis] rows of the joints at q⁻
+  model::Row<Real>* row;           // [nrow] rows of the Newton matrix
+  Real* row_scale;                 // [nrow] (J M⁻¹ Jᵀ)_ii at q⁻; of both tangent rows their greatest eigenvalue
+  Real* lambda;                    // [nrow] impulses of the iterate
+  Real* lock_start_error;          // [nlock] c(q⁻), m or rad
+  Real* axis_alpha;                // [naxis] α of the axis row
+  Real* axis_beta;                 // [naxis] β
+  Real* axis_bias;                 // [naxis] how far J(q⁻)u⁺ is from the mean of ds/dt over the step
+  Real* axis_impulse;              // [naxis] of motors, and of what else acts along an axis without a row
+  model::Row<Real>* tendon_row;    // [nterm] rows of the terms of tendons and equalities in the Newton matrix,
+  model::Row<Real>* tendon_force;  // [nterm] those at q⁻, along which their impulses act,
+  Real* tendon_weight;             // [nterm] and the weights in these (tendon_rows.hpp)
+  Real* effort_alpha;              // [neffort] velocity that an effort row aims at, m/s or rad/s
+  Real* effort_compliance;         // [neffort]
+  Real* effort_lower;              // [neffort] bounds of the impulse
+  Real* effort_upper;              // [neffort]
+  Real* contact_rebound;           // [contact_capacity] least parting speed asked of a contact, m/s
+  int* contact_start;              // [nb + 1] contacts of each body, compressed
+  int* contact_list;               // [2 contact_capacity]
+  Real* blend;                     // [nj] w_j: share of J(q⁺) in the impulses of a joint of BLENDED
   // Z: inertia of a body with what its joints lend of the others', where any w_j is above zero
   math::Mat3<Real>* supported_inertia;  // [nb]
   Real* body_force_step;                // [nb] time that gravity and wrenches act in this step (force_steps.hpp)
@@ -49,6 +52,9 @@ AXION_HD inline void for_each_field(const model::ModelView<Real>& m, ConstraintR
   f(kScratch, "axis_beta", w.axis_beta, na);
   f(kScratch, "axis_bias", w.axis_bias, na);
   f(kScratch, "axis_impulse", w.axis_impulse, na);
+  f(kScratch, "tendon_row", w.tendon_row, m.tendon_term_count);
+  f(kScratch, "tendon_force", w.tendon_force, m.tendon_term_count);
+  f(kScratch, "tendon_weight", w.tendon_weight, m.tendon_term_count);
   f(kScratch, "effort_alpha", w.effort_alpha, ne);
   f(kScratch, "effort_compliance", w.effort_compliance, ne);
   f(kScratch, "effort_lower", w.effort_lower, ne);

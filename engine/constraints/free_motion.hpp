@@ -42,8 +42,8 @@ AXION_HD inline bool is_jointed(const model::BodyData<Real>& body) {
 
 // J M⁻¹ Jᵀ between two rows on the same bodies.
 template <typename Real>
-AXION_HD inline Real row_product(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
-                                 const model::Row<Real>& p, const model::Row<Real>& q, int a, int b) {
+AXION_HD_SMALL inline Real row_product(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                       const model::Row<Real>& p, const model::Row<Real>& q, int a, int b) {
   Real s = math::dot(p.l, q.l) / body_mass(m, w, a) + math::dot(p.k_a, w.I_inverse[a] * q.k_a);
   if (b >= 0) s += math::dot(p.l, q.l) / body_mass(m, w, b) + math::dot(p.k_b, w.I_inverse[b] * q.k_b);
   return s;

@@ -32,8 +32,10 @@ AXION_HD_CALL int sweep_many(const Team& team, const Problem<Real>& p, const Swe
 // Closes the loops in the answer that solve_joints left.
 template <typename Real, typename Team>
 AXION_HD inline void start_loops(const Team& team, const Problem<Real>& p) {
-  const int first = p.m.loop_count > 0 ? p.m.joints[joint_of_loop(p.m, 0)].lock_start : p.m.lock_count;
+  const int first = p.m.loop_count > 0 ? p.m.joints[joint_of_loop(p.m, 0)].lock_start : p.m.joint_lock_count;
   team.for_each(p.m.lock_count - first, [&](int i) { p.w.dlambda[first + i] = 0; });
+  const int tendons = p.axis_base() + p.m.joint_axis_count;
+  if (p.m.tendon_axis_count > 0) team.for_each(p.m.tendon_axis_count, [&](int i) { p.w.dlambda[tendons + i] = 0; });
   close_loops(team, p);
 }
 
@@ -55,9 +57,9 @@ AXION_HD_CALL SweepResult<Real> sweep_contacts(const Team& team, const Problem<R
     note_bodies(team, p);
     linearise_joints(team, p);
     solve_joints(team, p);
-    if (p.m.loop_count > 0) prepare_loops(team, p);
+    if (has_loop_rows(p)) prepare_loops(team, p);
   }
-  if (p.m.loop_count > 0) start_loops(team, p);
+  if (has_loop_rows(p)) start_loops(team, p);
   int sweeps = 0;
   if (RowSpace::serves(p)) {
     if (!plan.reuse_factors) RowSpace::forget(team, p);
@@ -72,7 +74,7 @@ AXION_HD_CALL SweepResult<Real> sweep_contacts(const Team& team, const Problem<R
     p.w.lambda[row] = p.w.sweeps.start_impulse[row];
   });
   respond(team, p);
-  if (p.m.loop_count > 0) close_loops(team, p);
+  if (has_loop_rows(p)) close_loops(team, p);
   const Real share = rotation_bound(team, p);
   advance(team, p, share);
   return {share, sweeps};

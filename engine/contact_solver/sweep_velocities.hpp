@@ -24,7 +24,8 @@
 
 namespace axion::solver {
 
-// Bodies of a row of limits, efforts or contacts, b -1 for the world.
+// Bodies of a row of limits, efforts or contacts, b -1 for the world. Rows of tendons, which have more, are zero in
+// `row`, and are seen to where all others have been.
 struct RowBodies {
   int a, b;
 };
@@ -142,6 +143,7 @@ struct RowSpace {
       p.w.sweeps.row_velocity[i] =
           constraints::row_velocity(p.w.row[p.limit_base() + i], on.a, on.b, p.w.du_linear, p.w.du_angular);
     });
+    if (p.m.tendon_axis_count > 0) start_tendon_rows(team, p);
   }
 
   // After another factorisation no column holds.
@@ -225,6 +227,79 @@ struct RowSpace {
     return row >= p.contact_base() && (lambda[1] != Real(0) || lambda[2] != Real(0));
   }
 
+  // Calls f(row, tendon, sign) for the limits and efforts of tendons; sign as the row points
+  // beside the tendon's length.
+  template <typename Real, typename F>
+  AXION_HD static void for_each_tendon_row(const Problem<Real>& p, F&& f) {
+    for (int t = 0; t < p.m.tendon_axis_count; ++t) {
+      for_each_row_of_axis(p, p.m.tendons[t].axis, [&](int row, Real sign) { f(row, t, sign); });
+    }
+  }
+
+  // Calls f(body, term, whether it is the joint's child) for the bodies of a tendon's terms.
+  template <typename Real, typename F>
+  AXION_HD static void for_each_side(const Problem<Real>& p, int t, F&& f) {
+    constraints::for_each_term<Real>(p.m.tendons[t], [&](int k) {
+      const model::JointData<Real>& joint = constraints::joint_of_term<Real>(p.m, k);
+      f(joint.child, k, true);
+      if (joint.parent >= 0) f(joint.parent, k, false);
+    });
+  }
+
+  // row_velocity of tendons' rows.
+  template <typename Real, typename Team>
+  AXION_HD_RARE static void start_tendon_rows(const Team& team, const Problem<Real>& p) {
+    team.for_each(1, [&](int) {
+      for_each_tendon_row(p, [&](int row, int t, Real sign) {
+        p.w.sweeps.row_velocity[row - p.limit_base()] =
+            sign *
+            constraints::tendon_velocity<Real>(p.m, p.m.tendons[t], p.w.tendon_force, p.w.du_linear, p.w.du_angular);
+      });
+    });
+  }
+
+  // Bodies that the rows of tendons among the lanes touch.
+  template <typename Real>
+  AXION_HD_RARE static void touch_tendons(const Problem<Real>& p, int used) {
+    for (int lane = 0; lane < used; ++lane) {
+      const int row = p.w.sweeps.push_row[lane], t = row < p.contact_base() ? find_tendon(p, row) : -1;
+      if (t >= 0) for_each_side(p, t, [&](int b, int, bool) { p.w.sweeps.body_touched[b] = 1; });
+    }
+  }
+
+  // Adds to the lanes of f the impulses on bodies of one along rows of tendons.
+  template <int lanes, typename Real, typename Team>
+  AXION_HD_RARE static void push_tendons(const Team& team, const Problem<Real>& p, int used, Real* f) {
+    team.for_each(used, [&](int lane) {
+      const int row = p.w.sweeps.push_row[lane], t = row < p.contact_base() ? find_tendon(p, row) : -1;
+      if (t < 0) return;
+      const Real sign = sign_along(p, p.m.tendons[t].axis, row);
+      for_each_side(p, t, [&](int b, int term, bool is_child) {
+        Real J[6];
+        row_against(p.w.tendon_force[term], is_child, J);
+        for (int c = 0; c < 6; ++c) f[6 * lanes * b + lanes * c + lane] += sign * J[c];
+      });
+    });
+  }
+
+  // Entries of the lanes' columns of D in the rows of tendons.
+  template <int lanes, typename Real, typename Team>
+  AXION_HD_RARE static void finish_tendon_rows(const Team& team, const Problem<Real>& p, int used, const Real* u) {
+    const int base = p.limit_base(), length = size(p);
+    team.for_each(used, [&](int lane) {
+      Real* column = p.w.sweeps.delassus + (p.w.sweeps.push_row[lane] - base) * length;
+      for_each_tendon_row(p, [&](int row, int t, Real sign) {
+        Real sum = 0;
+        for_each_side(p, t, [&](int b, int term, bool is_child) {
+          Real J[6];
+          row_against(p.w.tendon_force[term], is_child, J);
+          for (int c = 0; c < 6; ++c) sum += J[c] * u[6 * lanes * b + lanes * c + lane];
+        });
+        column[row - base] = sign * sum;
+      });
+    });
+  }
+
   // The lanes of the blocks found: as many as fit, their columns known from now on. Bodies that they touch.
   template <typename Real>
   AXION_HD static void fill_lanes(const Problem<Real>& p, int found) {
@@ -243,6 +318,7 @@ struct RowSpace {
       touched[a] = 1;
       if (b >= 0) touched[b] = 1;
     }
+    if (p.m.tendon_axis_count > 0) touch_tendons(p, lanes);
     for (int b = bodies - 1; b >= 0; --b) {
       if (touched[b] != 0 && body[b].parent >= 0) touched[body[b].parent] = 1;
     }
@@ -274,8 +350,9 @@ struct RowSpace {
       row_against(p.w.row[lane_row[lane]], false, J);
       for (int c = 0; c < 6; ++c) f[block * on.b + lanes * c + lane] = J[c];
     });
+    if (p.m.tendon_axis_count > 0) push_tendons<lanes>(team, p, used, f);
     push_lanes<lanes>(team, p, touched, f, u);
-    if (p.m.loop_count > 0) close_lanes<lanes>(team, p, u);
+    if (has_loop_rows(p)) close_lanes<lanes>(team, p, u);
     const int* on = p.w.sweeps.row_bodies;
     const model::Row<Real>* row = p.w.row + base;
     const auto velocities = [=](int i, int at) AXION_INLINED {
@@ -314,6 +391,7 @@ struct RowSpace {
         }
       });
     }
+    if (p.m.tendon_axis_count > 0) finish_tendon_rows<lanes>(team, p, used, u);
   }
 };
 

@@ -13,6 +13,8 @@ namespace {
 // The element that an entry of a list of the scene came from; nullptr where there is no single one.
 const XmlElement* element_of(const MjcfScene& scene, std::string_view list, std::size_t index) {
   if (list == "shapes" && index < scene.shape_elements.size()) return scene.shape_elements[index];
+  if (list == "tendons" && index < scene.tendon_elements.size()) return scene.tendon_elements[index];
+  if (list == "equalities" && index < scene.equality_elements.size()) return scene.equality_elements[index];
   const std::size_t tree_joints = scene.spec.joints.size() - scene.loop_elements.size();
   if (list == "joints" && index >= tree_joints && index < scene.spec.joints.size()) {
     return scene.loop_elements[index - tree_joints];

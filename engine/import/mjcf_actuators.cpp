@@ -156,7 +156,10 @@ class ActuatorReader {
 
  private:
   void check_supported();
-  bool find_joint();
+  bool find_transmission();
+  // What acts along the joint's axis or the tendon, its range, and what it moves in the reference configuration.
+  double moved_mass() const;
+  void range_of(double& lower, double& upper) const;
   bool take_law(const Drive& drive);
   void read_limits(const Drive& drive);
   void inherit_range(double (&control)[2]);
@@ -193,11 +196,16 @@ void ActuatorReader::check_supported() {
   }
 }
 
-bool ActuatorReader::find_joint() {
-  for (const char* name : {"tendon", "slidersite", "cranksite", "site", "refsite", "body"}) {
+bool ActuatorReader::find_transmission() {
+  for (const char* name : {"slidersite", "cranksite", "site", "refsite", "body"}) {
     if (!given(name)) continue;
-    s_.notes.unsupported(a_.element(), name, "actuators act on hinges and slides");
+    s_.notes.unsupported(a_.element(), name, "actuators act on hinges, slides and fixed tendons");
     return false;
+  }
+  if (given("tendon")) {
+    if (given("joint") || given("jointinparent")) refuse(a_.element(), "tendon", "is given together with a joint");
+    actuator_.tendon = find_tendon(s_, a_.element(), "tendon");
+    return actuator_.tendon != kNoTendon;
   }
   // The two differ for ball and free joints only.
   const char* attribute = given("joint") ? "joint" : "jointinparent";
@@ -208,8 +216,28 @@ bool ActuatorReader::find_joint() {
   actuator_.axis = place->second.axis;
   const model::JointKind kind = s_.spec.joints[static_cast<std::size_t>(actuator_.joint)].kind;
   if (kind == model::JointKind::kAxes) return true;
-  s_.notes.unsupported(a_.element(), attribute, "actuators act on hinges and slides");
+  s_.notes.unsupported(a_.element(), attribute, "actuators act on hinges, slides and fixed tendons");
   return false;
+}
+
+double ActuatorReader::moved_mass() const {
+  if (actuator_.tendon == kNoTendon) return reflected_mass(s_.spec, hanging_, actuator_.joint, actuator_.axis);
+  double mass = 0;
+  for (const model::TendonTermSpec& term : s_.spec.tendons[static_cast<std::size_t>(actuator_.tendon)].terms) {
+    mass += reflected_mass(s_.spec, hanging_, term.joint, term.axis) / (term.coefficient * term.coefficient);
+  }
+  return mass;
+}
+
+void ActuatorReader::range_of(double& lower, double& upper) const {
+  if (actuator_.tendon != kNoTendon) {
+    const model::TendonSpec& tendon = s_.spec.tendons[static_cast<std::size_t>(actuator_.tendon)];
+    lower = tendon.lower, upper = tendon.upper;
+    return;
+  }
+  const model::AxisSpec& axis =
+      s_.spec.joints[static_cast<std::size_t>(actuator_.joint)].axes[static_cast<std::size_t>(actuator_.axis)];
+  lower = axis.lower, upper = axis.upper;
 }
 
 // Recognises the laws that a scene has; false if it is none of them and was noted.
@@ -242,8 +270,7 @@ bool ActuatorReader::take_law(const Drive& drive) {
     // Above zero it is a share of critical damping of what the drive moves in the reference configuration.
     if (b2 > 0 && actuator_.gear == 0) a_.refuse("gear", "must not be zero for a ratio of damping");
     if (b2 > 0) {
-      const double mass =
-          reflected_mass(s_.spec, hanging_, actuator_.joint, actuator_.axis) / (actuator_.gear * actuator_.gear);
+      const double mass = moved_mass() / (actuator_.gear * actuator_.gear);
       actuator_.kd = 2 * b2 * std::sqrt(gain * mass);
     }
   } else if (affine && b1 == 0 && b2 < 0) {
@@ -267,11 +294,11 @@ void ActuatorReader::inherit_range(double (&control)[2]) {
                          "only controls of positions have the range of a joint");
     return;
   }
-  const model::AxisSpec& axis =
-      s_.spec.joints[static_cast<std::size_t>(actuator_.joint)].axes[static_cast<std::size_t>(actuator_.axis)];
-  if (!(axis.lower < axis.upper)) a_.refuse("inheritrange", "needs a joint that has a range");
+  double lower, upper;
+  range_of(lower, upper);
+  if (!(lower < upper)) a_.refuse("inheritrange", "needs a joint or a tendon that has a range");
   if (given("inheritrange") && given("ctrlrange")) a_.refuse("ctrlrange", "is given together with inheritrange");
-  const double middle = 0.5 * (axis.lower + axis.upper), half = 0.5 * (axis.upper - axis.lower) * share;
+  const double middle = 0.5 * (lower + upper), half = 0.5 * (upper - lower) * share;
   control[0] = middle - half;
   control[1] = middle + half;
 }
@@ -311,7 +338,7 @@ void ActuatorReader::read() {
     read_layer(*layer, drive);
   }
   check_supported();
-  if (!find_joint()) return;
+  if (!find_transmission()) return;
   double gear[6] = {1, 0, 0, 0, 0, 0};
   a_.numbers("gear", gear, 1);
   actuator_.gear = gear[0];
@@ -331,7 +358,11 @@ void limit_forces(MjcfScene& scene) {
     model::ActuatorSpec* one = nullptr;
     int count = 0;
     for (model::ActuatorSpec& actuator : scene.spec.actuators) {
-      if (actuator.joint != range.place.joint || actuator.axis != range.place.axis) continue;
+      const bool is_it = range.tendon != kNoTendon
+                             ? actuator.tendon == range.tendon
+                             : actuator.tendon == kNoTendon && actuator.joint == range.place.joint &&
+                                   actuator.axis == range.place.axis;
+      if (!is_it) continue;
       one = &actuator;
       ++count;
     }
@@ -353,12 +384,12 @@ void limit_forces(MjcfScene& scene) {
 
 }  // namespace
 
-void read_force_range(const Attributes& joint, const JointPlace& place, MjcfScene& scene) {
+void read_force_range(const Attributes& joint, const JointPlace& place, int tendon, MjcfScene& scene) {
   if (!is_limited(joint, "actuatorfrclimited", "actuatorfrcrange", scene.settings)) return;
   double range[2] = {0, 0};
   joint.numbers("actuatorfrcrange", range, 2);
   if (!(range[0] < range[1])) joint.refuse("actuatorfrcrange", "must have the smaller limit first");
-  scene.force_ranges.push_back({place, range[0], range[1], &joint.where("actuatorfrcrange")});
+  scene.force_ranges.push_back({place, tendon, range[0], range[1], &joint.where("actuatorfrcrange")});
 }
 
 void read_actuators(MjcfScene& scene) {

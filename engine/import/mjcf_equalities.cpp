@@ -1,4 +1,5 @@
-// The <equality> section: points that two bodies share, and bodies that are held together, as joints that close loops.
+// The <equality> section: points that two bodies share, and bodies that are held together, as joints that close loops;
+// those of joints and tendons are in mjcf_tendons.cpp.
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -163,12 +164,6 @@ std::string unused_name(const model::SceneSpec& spec, std::string name) {
   return name;
 }
 
-const char* why_unsupported(std::string_view tag) {
-  if (tag == "joint") return "coordinates of joints are not coupled";
-  if (tag == "tendon") return "tendons are not offered";
-  return "bodies are rigid";
-}
-
 }  // namespace
 
 void read_equalities(MjcfScene& scene) {
@@ -186,8 +181,12 @@ void read_equalities(MjcfScene& scene) {
         continue;
       }
       if (!scene.settings.equalities) continue;
+      if (element.tag == "joint" || element.tag == "tendon") {
+        read_coordinate_equality(scene, element, a);
+        continue;
+      }
       if (element.tag != "connect" && element.tag != "weld") {
-        scene.notes.unsupported(element, "", why_unsupported(element.tag));
+        scene.notes.unsupported(element, "", "bodies are rigid");
         continue;
       }
       JointSpec joint;

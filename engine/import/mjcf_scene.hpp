@@ -47,9 +47,12 @@ struct MotorGain {
 // What actuators together may do along an axis, N m or N.
 struct ForceRange {
   JointPlace place;
+  int tendon;  // or -1, and the force is along it and not an axis
   double lower, upper;
   const XmlElement* element;  // that gives it
 };
+
+inline constexpr int kNoTendon = -1;
 
 struct MjcfScene {
   const XmlElement& root;
@@ -68,10 +71,13 @@ struct MjcfScene {
   std::vector<MotorGain> motor_gains;          // [actuator]
   std::size_t actuator_count = 0;              // of the document, those that were left out among them
   std::set<std::string, std::less<>> paired_geoms;  // that <contact><pair> names: shapes, whatever else they touch
-  std::vector<ForceRange> force_ranges;             // of joints
+  std::vector<ForceRange> force_ranges;             // of joints and tendons
   std::vector<const XmlElement*> body_elements;     // [body]
   std::vector<const XmlElement*> shape_elements;    // [shape]
   std::vector<const XmlElement*> loop_elements;     // of the last joints, those that equalities became
+  std::map<std::string, int, std::less<>> tendon_index = {};  // by name; kNoTendon where the scene has it not
+  std::vector<const XmlElement*> tendon_elements = {};        // [tendon]
+  std::vector<const XmlElement*> equality_elements = {};      // [equality of coordinates]
 };
 
 // [body] the body that it is welded to, itself, or the world, by the joints of the tree.
@@ -83,8 +89,15 @@ model::Pose site_pose(const MjcfScene& scene, const XmlElement& element, std::st
 // Pose in its body of what is given at a place.
 model::Pose pose_at(const Attributes& attributes, const Place& place, const MjcfSettings& settings);
 
-// Notes the actuatorfrcrange of a joint that is at `place`, if it has one.
-void read_force_range(const Attributes& joint, const JointPlace& place, MjcfScene& scene);
+// Notes the actuatorfrcrange of a joint that is at `place`, or of a tendon, if it has one.
+void read_force_range(const Attributes& joint, const JointPlace& place, int tendon, MjcfScene& scene);
+
+// Length of a tendon in the reference configuration.
+double reference_of(const model::SceneSpec& spec, const model::TendonSpec& tendon);
+// The tendon that an attribute names; kNoTendon where it is one that is not offered, which has been noted.
+int find_tendon(const MjcfScene& scene, const XmlElement& element, const char* attribute);
+// An equality of joints or of tendons, with its defaults.
+void read_coordinate_equality(MjcfScene& scene, const XmlElement& element, const Attributes& attributes);
 
 void find_paired_geoms(MjcfScene& scene);  // names in <contact>
 void read_bodies(MjcfScene& scene);        // <worldbody>

@@ -28,9 +28,10 @@ constexpr std::string_view kJointRead =
     "actuatorfrcrange actuatorgravcomp springyield";
 constexpr std::string_view kJointIgnored = "group user";
 constexpr std::string_view kJointWarned = "solreflimit solimplimit solreffriction solimpfriction margin";
-constexpr std::string_view kTendonRead = "limited range stiffness damping frictionloss armature";
-constexpr std::string_view kTendonIgnored =
-    "group springlength springyield width material rgba user actuatorfrclimited actuatorfrcrange";
+constexpr std::string_view kTendonRead =
+    "limited range stiffness damping frictionloss armature springlength springyield actuatorfrclimited "
+    "actuatorfrcrange";
+constexpr std::string_view kTendonIgnored = "group width material rgba user";
 constexpr std::string_view kTendonWarned = "solreflimit solimplimit solreffriction solimpfriction margin";
 constexpr std::string_view kDriveRead =
     "joint jointinparent tendon slidersite cranksite site refsite body ctrllimited ctrlrange forcelimited forcerange "
@@ -191,6 +192,8 @@ constexpr Row kRows[] = {
     {"equality", "connect", Treatment::kRead, "active body1 body2 anchor site1 site2", "", "solref solimp", kRigid},
     {"equality", "weld", Treatment::kRead, "active body1 body2 anchor relpose torquescale site1 site2", "",
      "solref solimp", kRigid},
+    {"equality", "joint", Treatment::kRead, "active joint1 joint2 polycoef", "", "solref solimp", kRigid},
+    {"equality", "tendon", Treatment::kRead, "name class active tendon1 tendon2 polycoef", "", "solref solimp", kRigid},
     {"equality", "*", Treatment::kRead, "*", "", "", ""},  // the reader says why not, unless they are inactive
     {"mujoco", "tendon", Treatment::kRead, "", "", "", ""},
     {"tendon", "spatial", Treatment::kRead, kTendonRead, kTendonIgnored, kTendonWarned, kSoft},

@@ -1,4 +1,4 @@
-// The sections beside the bodies and the actuators: contacts, tendons, keyframes; and names for the unnamed.
+// The sections beside the bodies and the actuators: contacts, keyframes; and names for the unnamed.
 #include <algorithm>
 #include <utility>
 
@@ -288,21 +288,6 @@ void read_contacts(MjcfScene& scene) {
   });
 }
 
-void read_tendons(MjcfScene& scene) {
-  for_each_in(scene.root, "tendon", [&](const XmlElement& element) {
-    const Attributes a = scene.defaults.attributes(element, DefaultClasses::kMain, {"tendon"});
-    for (const char* name : {"stiffness", "damping", "frictionloss", "armature"}) {
-      if (a.not_negative(name, 0) > 0) scene.notes.unsupported(a.where(name), name, "tendons are not offered");
-    }
-    if (!is_limited(a, "limited", "range", scene.settings) || !scene.settings.limits) return;
-    if (element.tag == "fixed") {
-      scene.notes.warn(element, "", "is not taken over: the limits of a fixed tendon do not act");
-    } else {
-      scene.notes.unsupported(element, "range", "tendons are not offered");
-    }
-  });
-}
-
 void read_keyframes(MjcfScene& scene) {
   std::set<std::string, std::less<>> names;
   for_each_in(scene.root, "keyframe", [&](const XmlElement& element) {
@@ -318,6 +303,7 @@ void name_the_unnamed(MjcfScene& scene) {
   name_items(scene.spec.bodies, "body");
   name_items(scene.spec.shapes, "geom");
   name_items(scene.spec.actuators, "actuator");
+  name_items(scene.spec.tendons, "tendon");
   name_items(scene.spec.keyframes, "key");
   name_items(scene.spec.sensors, "sensor");
   name_joints(scene.spec);

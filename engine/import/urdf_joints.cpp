@@ -1,6 +1,10 @@
 // Joints: axes, limits, dynamics and motors.
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "engine/import/mjcf_pose.hpp"
 #include "engine/import/urdf_elements.hpp"
@@ -28,6 +32,7 @@ class JointReader {
         add_root(index, link);
       }
     }
+    read_mimics();
     if (s_.settings.filter_parent) keep_held_neighbours_apart();
   }
 
@@ -39,13 +44,17 @@ class JointReader {
   void read_limit(const UrdfJoint& joint, AxisSpec& axis) const;
   double read_effort(const UrdfJoint& joint) const;
   void read_dynamics(const UrdfJoint& joint, JointSpec& spec) const;
-  void check_mimic(const UrdfJoint& joint) const;
+  void read_mimic(const UrdfJoint& joint);
+  void read_mimics();
+  void place_mimics();
   void add_motors(const UrdfJoint& joint, int index);
   void keep_held_neighbours_apart();
 
   int body(int link) const { return s_.body_of_link[static_cast<std::size_t>(link)]; }
 
   UrdfScene& s_;
+  std::map<const UrdfJoint*, int> joint_index_;
+  std::vector<const XmlElement*> mimics_;  // [equality]
 };
 
 void JointReader::add_root(int index, const UrdfLink& link) {
@@ -150,17 +159,71 @@ void JointReader::read_dynamics(const UrdfJoint& joint, JointSpec& spec) const {
   }
 }
 
-void JointReader::check_mimic(const UrdfJoint& joint) const {
+// q = multiplier q' + offset of the joint that is followed, as an equality of their coordinates. A fixed joint stays
+// at 0, so that what follows it stays at its offset.
+void JointReader::read_mimic(const UrdfJoint& joint) {
   const XmlElement* mimic = find_child(*joint.element, "mimic");
   if (mimic == nullptr || joint.type == UrdfJointType::kFixed) return;
   note_unknown(*mimic, "joint multiplier offset", "", s_.notes);
   const std::string name = require_text(*mimic, "joint");
-  const auto is_it = [&](const UrdfJoint& other) { return other.name == name; };
-  if (std::none_of(s_.tree.joints.begin(), s_.tree.joints.end(), is_it))
-    refuse(*mimic, "joint", "is no joint of the robot");
+  const auto other = std::find_if(s_.tree.joints.begin(), s_.tree.joints.end(),
+                                  [&](const UrdfJoint& candidate) { return candidate.name == name; });
+  if (other == s_.tree.joints.end()) refuse(*mimic, "joint", "is no joint of the robot");
+  if (&*other == &joint) refuse(*mimic, "joint", "is the joint itself");
   const Attributes a(*mimic);
-  a.number("multiplier", 1), a.number("offset", 0);
-  s_.notes.unsupported(*mimic, "joint", "joints do not follow each other; this one moves by itself");
+  const double multiplier = a.number("multiplier", 1), offset = a.number("offset", 0);
+  const auto has_one_axis = [](const UrdfJoint& of) {
+    return of.type == UrdfJointType::kRevolute || of.type == UrdfJointType::kContinuous ||
+           of.type == UrdfJointType::kPrismatic;
+  };
+  if (!has_one_axis(joint) || (!has_one_axis(*other) && other->type != UrdfJointType::kFixed)) {
+    s_.notes.unsupported(*mimic, "joint", "only joints of one axis follow each other");
+    return;
+  }
+  model::EqualitySpec equality;
+  equality.name = joint.name.substr(0, model::kMaxNameBytes - 6) + "_mimic";
+  equality.first.joint = joint_index_.at(&joint);
+  equality.polynomial = {offset, 0, 0, 0, 0};
+  if (other->type != UrdfJointType::kFixed) {
+    equality.has_second = true;
+    equality.second.joint = joint_index_.at(&*other);
+    equality.polynomial[1] = multiplier;
+  }
+  s_.spec.equalities.push_back(std::move(equality));
+  mimics_.push_back(mimic);
+}
+
+void JointReader::read_mimics() {
+  if (!s_.settings.equalities) return;
+  for (const UrdfJoint& joint : s_.tree.joints) read_mimic(joint);
+  if (s_.spec.equalities.size() > static_cast<std::size_t>(model::kMaxSceneEqualities)) {
+    refuse(*mimics_.back(), "", "is one too many: a scene may have " + std::to_string(model::kMaxSceneEqualities));
+  }
+  place_mimics();
+}
+
+// A joint that follows another starts where it follows it: along chains, in as many rounds as they are long.
+void JointReader::place_mimics() {
+  std::vector<bool> is_placed(s_.spec.joints.size(), true);
+  for (const model::EqualitySpec& e : s_.spec.equalities) is_placed[static_cast<std::size_t>(e.first.joint)] = false;
+  bool moves = true;
+  while (moves) {
+    moves = false;
+    for (const model::EqualitySpec& e : s_.spec.equalities) {
+      if (is_placed[static_cast<std::size_t>(e.first.joint)]) continue;
+      if (e.has_second && !is_placed[static_cast<std::size_t>(e.second.joint)]) continue;
+      const double followed =
+          e.has_second ? s_.spec.joints[static_cast<std::size_t>(e.second.joint)].axes[0].initial_position : 0;
+      s_.spec.joints[static_cast<std::size_t>(e.first.joint)].axes[0].initial_position =
+          e.polynomial[0] + e.polynomial[1] * followed;
+      is_placed[static_cast<std::size_t>(e.first.joint)] = moves = true;
+    }
+  }
+  for (std::size_t i = 0; i < mimics_.size(); ++i) {
+    if (!is_placed[static_cast<std::size_t>(s_.spec.equalities[i].first.joint)]) {
+      refuse(*mimics_[i], "joint", "follows, directly or not, the joint itself");
+    }
+  }
 }
 
 void JointReader::read_joint(const UrdfJoint& joint) {
@@ -202,11 +265,11 @@ void JointReader::read_joint(const UrdfJoint& joint) {
       spec.kind = JointKind::kFixed;
       break;
   }
-  check_mimic(joint);
   if (joint.type != UrdfJointType::kFixed) read_dynamics(joint, spec);
   const int index = static_cast<int>(s_.spec.joints.size());
   s_.spec.joints.push_back(std::move(spec));
   s_.joint_elements.push_back(&element);
+  joint_index_.emplace(&joint, index);
   if (joint.type != UrdfJointType::kFixed) add_motors(joint, index);
 }
 

@@ -18,6 +18,13 @@ std::int64_t unknown_count(const ModelView<Real>& m) {
   return 6 * std::int64_t(m.body_count) + rows + 3 * std::int64_t(m.contact_capacity);
 }
 
+// The linear solver of a model's steps: conjugate residuals have no rows over more than two bodies, so that models with
+// tendons or equalities of coordinates have the direct solver in their place.
+template <typename Real>
+LinearSolver solver_for(const ModelView<Real>& m, LinearSolver asked) {
+  return m.tendon_count > 0 && is_conjugate_residual(asked) ? LinearSolver::kAutomatic : asked;
+}
+
 // `options` have been checked against the model: kDenseDirect only up to kMaxDenseUnknowns.
 template <typename Real>
 ModelView<Real> batch_view(ModelView<Real> m, const SolverOptions& options) {

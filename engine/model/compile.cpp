@@ -9,6 +9,7 @@
 #include "engine/model/compile_contacts.hpp"
 #include "engine/model/compile_hulls.hpp"
 #include "engine/model/compile_sensors.hpp"
+#include "engine/model/compile_tendons.hpp"
 #include "engine/model/fluid_box.hpp"
 #include "engine/model/lent_inertia.hpp"
 #include "engine/model/loop_joints.hpp"
@@ -36,6 +37,7 @@ class Compiler {
     sort_bodies();
     add_bodies();
     add_joints();
+    axis_of_tendon_ = add_tendons(model_, friction_loss_);
     add_actuators();
     add_efforts();
     add_shapes();
@@ -323,7 +325,8 @@ class Compiler {
       const ActuatorSpec& spec = scene().actuators[i];
       ActuatorData<double> actuator{};
       actuator.kind = spec.kind, actuator.control = static_cast<int>(i);
-      actuator.axis = arrays().joints[model_.joint_of_scene[spec.joint]].axis_start + spec.axis;
+      actuator.axis = spec.tendon >= 0 ? axis_of_tendon_[spec.tendon]
+                                       : arrays().joints[model_.joint_of_scene[spec.joint]].axis_start + spec.axis;
       actuator.gear = spec.gear, actuator.kp = spec.kp, actuator.kd = spec.kd;
       actuator.lower = spec.control_limited ? spec.control_lower : -infinity;
       actuator.upper = spec.control_limited ? spec.control_upper : infinity;
@@ -400,6 +403,7 @@ class Compiler {
   CompiledModel model_;
   CompiledHulls hulls_;
   std::vector<double> friction_loss_;  // [axis]
+  std::vector<int> axis_of_tendon_;    // [tendon of the scene]
 };
 
 }  // namespace

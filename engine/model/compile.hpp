@@ -43,6 +43,9 @@ struct ModelArrays {
   std::vector<int> lock_joint;
   std::vector<int> limit_axis;
   std::vector<EffortData<Real>> efforts;
+  std::vector<TendonData<Real>> tendons;
+  std::vector<TendonTermData<Real>> tendon_terms;
+  std::vector<int> axis_term_start, axis_terms;
   std::vector<ShapeData<Real>> shapes;
   std::vector<Real> hull_vertices;
   std::vector<ShapeContactData> shape_contacts;
@@ -52,6 +55,7 @@ struct ModelArrays {
   SensorArrays<Real> sensors;
   int lock_count = 0, control_count = 0, contact_capacity = 0, candidate_capacity = 0;
   int coupling_capacity = 0, loop_count = 0, inverse_blocks = 0;
+  int joint_lock_count = 0, tendon_axis_count = 0, slack_tendon_count = 0;
   math::Vec3<Real> gravity{};
   ModelView<Real> view() const;  // pointers into the vectors: valid while they live
 };

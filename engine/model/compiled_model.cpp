@@ -85,6 +85,12 @@ ModelView<Real> ModelArrays<Real>::view() const {
   m.control_count = control_count, m.contact_capacity = contact_capacity;
   m.candidate_capacity = candidate_capacity, m.coupling_capacity = coupling_capacity;
   m.inverse_blocks = inverse_blocks;
+  m.slack_tendon_count = slack_tendon_count;
+  m.tendon_axis_count = tendon_axis_count, m.joint_axis_count = m.axis_count - tendon_axis_count;
+  m.tendon_count = static_cast<int>(tendons.size()), m.joint_lock_count = joint_lock_count;
+  m.tendon_term_count = static_cast<int>(tendon_terms.size()), m.closing_count = loop_count + m.tendon_count;
+  m.tendons = tendons.data(), m.tendon_terms = tendon_terms.data();
+  m.axis_term_start = axis_term_start.data(), m.axis_terms = axis_terms.data();
   m.gravity = gravity;
   m.body_force_count = static_cast<int>(body_forces.size()), m.body_forces = body_forces.data();
   m.fluid_boxes = fluid_boxes.empty() ? nullptr : fluid_boxes.data(), m.wind = wind;

@@ -69,6 +69,16 @@ ActuatorData<float> convert(const ActuatorData<double>& a) {
           float(a.control_offset)};
 }
 
+TendonData<float> convert(const TendonData<double>& a) {
+  TendonData<float> b{a.axis, a.lock, a.term_start, a.term_count, {}, float(a.stiffness), float(a.damping)};
+  for (int k = 0; k < 5; ++k) b.polynomial[k] = float(a.polynomial[k]);
+  return b;
+}
+
+TendonTermData<float> convert(const TendonTermData<double>& a) {
+  return {a.axis, a.tendon, float(a.first), float(a.second)};
+}
+
 EffortData<float> convert(const EffortData<double>& a) { return {a.axis, a.actuator, float(a.friction_loss)}; }
 
 ShapeData<float> convert(const ShapeData<double>& a) {
@@ -136,6 +146,10 @@ ModelArrays<float> to_float(const ModelArrays<double>& a) {
   b.lock_count = a.lock_count, b.control_count = a.control_count, b.contact_capacity = a.contact_capacity;
   b.candidate_capacity = a.candidate_capacity, b.coupling_capacity = a.coupling_capacity;
   b.loop_count = a.loop_count, b.inverse_blocks = a.inverse_blocks;
+  b.tendons = convert_all(a.tendons), b.tendon_terms = convert_all(a.tendon_terms);
+  b.axis_term_start = a.axis_term_start, b.axis_terms = a.axis_terms;
+  b.joint_lock_count = a.joint_lock_count, b.tendon_axis_count = a.tendon_axis_count;
+  b.slack_tendon_count = a.slack_tendon_count;
   b.gravity = cast<float>(a.gravity);
   b.sensors.list = convert_all(a.sensors.list), b.sensors.parts = convert_all(a.sensors.parts);
   b.sensors.part_list = a.sensors.part_list, b.sensors.loops = a.sensors.loops;

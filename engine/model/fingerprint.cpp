@@ -76,12 +76,40 @@ void add(Hash& hash, const JointSpec& joint) {
 
 void add(Hash& hash, const ActuatorSpec& actuator) {
   const auto& [name, kind, joint, axis, gear, kp, kd, control_gain, control_offset, control_limited, control_lower,
-               control_upper, effort_limited, effort_lower, effort_upper] = actuator;
+               control_upper, effort_limited, effort_lower, effort_upper, tendon] = actuator;
   add_all(hash, kind, joint, axis, gear, kp, kd, control_limited, effort_limited);
   add_unusual(hash, 4, control_gain, 1.0);
   add_unusual(hash, 5, control_offset, 0.0);
+  add_unusual(hash, 11, tendon, -1.0);
   if (control_limited) add_all(hash, control_lower, control_upper);
   if (effort_limited) add_all(hash, effort_lower, effort_upper);
+}
+
+void add(Hash& hash, const TendonTermSpec& term) {
+  const auto& [joint, axis, coefficient] = term;
+  add_all(hash, joint, axis, coefficient);
+}
+
+void add(Hash& hash, const TendonSpec& tendon) {
+  const auto& [name, terms, armature, damping, stiffness, spring_reference, friction_loss, limited, lower, upper] =
+      tendon;
+  add_all(hash, armature, damping, stiffness, spring_reference, friction_loss, limited);
+  if (limited) add_all(hash, lower, upper);
+  hash.add(std::uint64_t(terms.size()));
+  for (const TendonTermSpec& term : terms) add(hash, term);
+}
+
+void add(Hash& hash, const CoordinateSpec& coordinate) {
+  const auto& [tendon, joint, axis] = coordinate;
+  add(hash, tendon);
+  if (tendon < 0) add_all(hash, joint, axis);
+}
+
+void add(Hash& hash, const EqualitySpec& equality) {
+  const auto& [name, first, has_second, second, polynomial, stiffness, damping] = equality;
+  add(hash, first);
+  add_all(hash, has_second, polynomial, stiffness, damping);
+  if (has_second) add(hash, second);
 }
 
 void add(Hash& hash, const ContactExcludeSpec& exclude) {
@@ -135,7 +163,7 @@ void add_meshes(Hash& hash, const SceneSpec& scene) {
 
 Fingerprint fingerprint(const SceneSpec& scene) {
   const auto& [name, gravity, timestep, filter_parent_child, bodies, joints, shapes, meshes, actuators, excludes,
-               keyframes, contact_pairs, magnetic_field, sensors, medium] = scene;
+               keyframes, contact_pairs, magnetic_field, sensors, medium, tendons, equalities] = scene;
   Hash hash;
   add_all(hash, gravity, filter_parent_child);
   add_specs(hash, bodies);
@@ -151,6 +179,10 @@ Fingerprint fingerprint(const SceneSpec& scene) {
   if (!sensors.empty()) {
     add_all(hash, std::uint64_t(9), magnetic_field);
     add_specs(hash, sensors);
+  }
+  if (!tendons.empty() || !equalities.empty()) {
+    hash.add(std::uint64_t(10));
+    add_specs(hash, tendons), add_specs(hash, equalities);
   }
   return hash.values();
 }

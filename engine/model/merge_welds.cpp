@@ -177,8 +177,19 @@ void Merger::contents() {
   }
   out_.scene.meshes = in_.meshes;
   for (ActuatorSpec actuator : in_.actuators) {
-    actuator.joint = joint_map_[actuator.joint];
+    if (actuator.tendon < 0) actuator.joint = joint_map_[actuator.joint];
     out_.scene.actuators.push_back(std::move(actuator));
+  }
+  for (TendonSpec tendon : in_.tendons) {
+    for (TendonTermSpec& term : tendon.terms) term.joint = joint_map_[term.joint];
+    out_.scene.tendons.push_back(std::move(tendon));
+  }
+  for (EqualitySpec equality : in_.equalities) {
+    for (CoordinateSpec* coordinate : {&equality.first, &equality.second}) {
+      if (coordinate == &equality.second && !equality.has_second) continue;
+      if (coordinate->tendon < 0) coordinate->joint = joint_map_[coordinate->joint];
+    }
+    out_.scene.equalities.push_back(std::move(equality));
   }
   out_.part_excludes = in_.excludes;
   std::vector<int> size(in_.bodies.size() + 1, 0);  // [1 + root, or 0 for the world] bodies that are one with it

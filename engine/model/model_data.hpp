@@ -70,10 +70,10 @@ struct JointData {
   Real axis_cross_inverse;               // 1 / |hinge[0] x hinge[1]| (two hinges)
 };
 
-// One joint coordinate s and everything that acts along it.
+// One coordinate s, of a joint or the length of a tendon, and everything that acts along it.
 template <typename Real>
 struct AxisData {
-  int joint;
+  int joint;       // of a tendon that of its first term, whose share of a step its forces take
   Real reference;  // s in the reference configuration
   Real armature, damping, stiffness, spring_reference;
   int limit;  // index of its limit row, or -1
@@ -81,6 +81,25 @@ struct AxisData {
   int effort_start, effort_count;      // range in ModelView::efforts
   int actuator_start, actuator_count;  // range in ModelView::actuators
   Real initial_position;
+};
+
+// A row over the coordinates of several joints: a tendon, all of whose laws are those of an axis, or an equality of
+// coordinates, which is a lock. Both are sums over terms.
+template <typename Real>
+struct TendonData {
+  int axis;  // in ModelView::axes, -1 of an equality
+  int lock;  // row of an equality, -1 of a tendon
+  int term_start, term_count;
+  // Of an equality: Σ first s − P(Σ second s), P of these coefficients; spring and damper, stiffness 0 is rigid.
+  Real polynomial[5];
+  Real stiffness, damping;
+};
+
+template <typename Real>
+struct TendonTermData {
+  int axis;  // of a joint
+  int tendon;
+  Real first, second;
 };
 
 template <typename Real>
@@ -194,9 +213,16 @@ struct ModelView {
   AXION_HD int contact_base() const { return effort_base() + effort_count; }
 
   int body_count, joint_count, axis_count, lock_count, limit_count, actuator_count, shape_count;
-  int pair_count;    // of the list of pairs; -1 where there is none, as they are too many (shape_pairs.hpp)
-  int effort_count;  // rows with bounded impulses
-  int loop_count;    // joints that close loops: the last of the joints
+  int pair_count;          // of the list of pairs; -1 where there is none, as they are too many (shape_pairs.hpp)
+  int effort_count;        // rows with bounded impulses
+  int loop_count;          // joints that close loops: the last of the joints
+  int joint_axis_count;    // axes of joints: the first of the axes; after them come those of tendons
+  int joint_lock_count;    // locks of joints: the first of the locks; after them come equalities
+  int tendon_count;        // tendons on which something acts, in the order of their axes, then equalities
+  int tendon_axis_count;   // of those, the tendons
+  int slack_tendon_count;  // of those, the first, that have but limits, bounded efforts and motors
+  int tendon_term_count;
+  int closing_count;  // loop joints, tendons and equalities: all that couples more bodies than the joints of the tree
   int control_count;
   int body_force_count;    // body_count, or 0 where nothing acts on any body besides its weight
   int contact_capacity;    // contacts a world can hold
@@ -213,10 +239,14 @@ struct ModelView {
   const int* body_loops;  // loop joints of each body: j where it is the child, ~j where the parent
   const JointData<Real>* joints;
   const AxisData<Real>* axes;
-  const ActuatorData<Real>* actuators;  // sorted by axis
-  const int* lock_joint;                // [lock_count] joint of each locked row
-  const int* limit_axis;                // [limit_count] axis of each limit row
-  const EffortData<Real>* efforts;      // [effort_count] sorted by axis
+  const ActuatorData<Real>* actuators;       // sorted by axis
+  const int* lock_joint;                     // [lock_count] joint of each locked row
+  const int* limit_axis;                     // [limit_count] axis of each limit row
+  const EffortData<Real>* efforts;           // [effort_count] sorted by axis
+  const TendonData<Real>* tendons;           // [tendon_count]
+  const TendonTermData<Real>* tendon_terms;  // [tendon_term_count] sorted by tendon
+  const int* axis_term_start;                // [joint_axis_count + 1] terms of each axis of a joint,
+  const int* axis_terms;                     // [tendon_term_count] in the order of the tendons
   const ShapeData<Real>* shapes;
   const Real* hull_vertices;               // x, y and z of each hull, hull_stride numbers each
   const ShapeContactData* shape_contacts;  // [shape_count]

@@ -50,6 +50,11 @@ class SceneChecker {
   void excludes();
   void keyframes();
   void contact_pairs();
+  // validate_tendons.cpp
+  void axis_of_tree(const std::string& item, int joint, int axis);
+  void tendons();
+  void equalities();
+  void coordinate(const std::string& item, const CoordinateSpec& coordinate);
   // validate_sensors.cpp
   void sensors();
   void sensor_of_joint(const std::string& item, const SensorSpec& sensor);

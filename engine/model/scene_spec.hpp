@@ -139,6 +139,50 @@ struct ActuatorSpec {
   bool effort_limited = false;  // clamp the effort before gear to [effort_lower, effort_upper], N m or N
   double effort_lower = 0.0;
   double effort_upper = 0.0;
+  int tendon =
+      -1;  // index into SceneSpec::tendons, in place of a joint's axis: s is then its length; -1: joint and axis
+};
+
+// One joint coordinate of a tendon.
+struct TendonTermSpec {
+  int joint = 0;  // index into SceneSpec::joints; must be kAxes and on the tree
+  int axis = 0;   // index into that joint's axes
+  double coefficient = 1.0;
+};
+
+// A weighted sum of joint coordinates, its length s = Σ coefficient s_k, and everything that acts along it: of a gear
+// train, a differential, a cable over pulleys of constant radius. Units are those of the sum.
+struct TendonSpec {
+  std::string name;
+  std::vector<TendonTermSpec> terms;
+  double armature = 0.0;          // a >= 0
+  double damping = 0.0;           // d >= 0
+  double stiffness = 0.0;         // k >= 0
+  double spring_reference = 0.0;  // s at which the spring rests
+  double friction_loss = 0.0;     // greatest dry friction >= 0
+  bool limited = false;
+  double lower = 0.0;  // limits of s, lower < upper, used when `limited`
+  double upper = 0.0;
+};
+
+// A coordinate: of a joint's axis, or the length of a tendon.
+struct CoordinateSpec {
+  int tendon = -1;  // index into SceneSpec::tendons, or -1 for the axis of a joint
+  int joint = 0;    // index into SceneSpec::joints; must be kAxes and on the tree
+  int axis = 0;
+};
+
+// Holds one coordinate at a polynomial of another, first = Σ polynomial[i] second^i, or at polynomial[0] alone.
+// Coordinates are as the field joint_position has them.
+struct EqualitySpec {
+  std::string name;
+  CoordinateSpec first;
+  bool has_second = false;
+  CoordinateSpec second;
+  std::array<double, 5> polynomial{0, 0, 0, 0, 0};
+  // Spring and damper of what it holds, per unit of `first`. Stiffness 0 is rigid.
+  double stiffness = 0.0;
+  double damping = 0.0;
 };
 
 // The shapes of two bodies do not touch each other; those of what is welded to either do.
@@ -255,6 +299,8 @@ struct SceneSpec {
   Vec3d magnetic_field{0, -0.5, 0};  // what magnetometers read, world frame
   std::vector<SensorSpec> sensors;   // in the order of sensor_data
   MediumSpec medium;
+  std::vector<TendonSpec> tendons;
+  std::vector<EqualitySpec> equalities;
 };
 
 }  // namespace axion::model

@@ -103,6 +103,8 @@ void SceneChecker::counts() {
   count("excludes", scene_.excludes.size(), kMaxSceneExcludes);
   count("keyframes", scene_.keyframes.size(), kMaxSceneKeyframes);
   count("contact_pairs", scene_.contact_pairs.size(), kMaxSceneContactPairs);
+  count("tendons", scene_.tendons.size(), kMaxSceneTendons);
+  count("equalities", scene_.equalities.size(), kMaxSceneEqualities);
   count("sensors", scene_.sensors.size(), kMaxSceneSensors);
 }
 
@@ -176,18 +178,9 @@ void SceneChecker::actuators() {
     const ActuatorSpec& actuator = scene_.actuators[i];
     const std::string item = item_name("actuators", i);
     name(item, actuator.name, names);
-    index(item, "joint", actuator.joint, 0, scene_.joints.size());
+    index(item, "tendon", actuator.tendon, -1, scene_.tendons.size());
+    if (actuator.tendon < 0) axis_of_tree(item, actuator.joint, actuator.axis);
     if (!ok()) return;
-    const JointSpec& joint = scene_.joints[static_cast<std::size_t>(actuator.joint)];
-    if (joint.kind != JointKind::kAxes) {
-      fail(item, "joint", "must have hinges or slides; it is " + std::to_string(actuator.joint));
-    }
-    if (ok() && closes_loop_[static_cast<std::size_t>(actuator.joint)]) {
-      fail(item, "joint",
-           "closes a loop, and nothing may act along a loop joint: drive a joint of the tree; it is " +
-               std::to_string(actuator.joint));
-    }
-    index(item, "axis", actuator.axis, 0, joint.axes.size());
     real(item, "gear", actuator.gear);
     at_least(item, "kp", actuator.kp, 0);
     at_least(item, "kd", actuator.kd, 0);
@@ -301,10 +294,10 @@ void SceneChecker::keyframe_quaternions(const std::string& item, const KeyframeS
 // Each stage relies on those before it: indices before the tree, the tree before shapes and welds.
 Status SceneChecker::run() {
   void (SceneChecker::*const stages[])() = {
-      &SceneChecker::counts,        &SceneChecker::world,     &SceneChecker::bodies,   &SceneChecker::joints,
-      &SceneChecker::tree,          &SceneChecker::loops,     &SceneChecker::welds,    &SceneChecker::meshes,
-      &SceneChecker::shapes,        &SceneChecker::actuators, &SceneChecker::excludes, &SceneChecker::keyframes,
-      &SceneChecker::contact_pairs, &SceneChecker::sensors};
+      &SceneChecker::counts,        &SceneChecker::world,     &SceneChecker::bodies,     &SceneChecker::joints,
+      &SceneChecker::tree,          &SceneChecker::loops,     &SceneChecker::welds,      &SceneChecker::meshes,
+      &SceneChecker::shapes,        &SceneChecker::actuators, &SceneChecker::excludes,   &SceneChecker::keyframes,
+      &SceneChecker::contact_pairs, &SceneChecker::tendons,   &SceneChecker::equalities, &SceneChecker::sensors};
   for (auto stage : stages) {
     (this->*stage)();
     if (!ok()) return *error_;

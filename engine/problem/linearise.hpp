@@ -204,10 +204,10 @@ AXION_HD_CALL void linearise_contact(const Problem<Real>& p, int i) {
 // rows' own hold: it bounds such velocities by √(δ kRoundedLoad) at any h. It saturates, as the error of the rows does
 // not grow with the load.
 template <typename Real>
-AXION_HD inline void ease_loop_lock(const Problem<Real>& p, const model::JointData<Real>& joint, int row) {
+AXION_HD inline void ease_loop_lock(const Problem<Real>& p, bool is_soft, int row) {
   const Real proximal = joint_proximal<Real>() * p.w.row_scale[row], tolerance = p.w.row_tolerance[row],
              lambda = p.w.lambda[row];
-  if (std::numeric_limits<Real>::digits < 30 && !has_start_rows(p) && !(joint.lock_stiffness > 0)) {
+  if (std::numeric_limits<Real>::digits < 30 && !has_start_rows(p) && !is_soft) {
     const Real share = tolerance / (Real(kRoundedLoad) * p.s.dt);
     const Real give = (share < Real(kMostGive) ? share : Real(kMostGive)) * p.w.row_scale[row];
     if (give > proximal) {
@@ -222,6 +222,23 @@ AXION_HD inline void ease_loop_lock(const Problem<Real>& p, const model::JointDa
   const Real most = Real(kLoopBias) * tolerance;
   p.w.compliance[row] += proximal;
   p.w.residual[row] += constraints::clamp(proximal * lambda, -most, most);
+}
+
+// Equalities, whose rows may depend on each other and on those of loops, so that they are eased as those.
+template <typename Real, typename Team>
+AXION_HD_RARE void linearise_equalities(const Team& team, const Problem<Real>& p) {
+  const int first = p.m.tendon_axis_count;
+  team.for_each(p.m.tendon_count - first, [&](int i) {
+    const model::TendonData<Real>& equality = p.m.tendons[first + i];
+    constraints::for_each_term(equality, [&](int k) {
+      const model::JointData<Real>& joint = constraints::joint_of_term<Real>(p.m, k);
+      model::Row<Real>& row = p.w.tendon_row[k];
+      row.k_a = math::transpose_times(p.w.rotation_derivative[joint.child], row.k_a);
+      if (joint.parent >= 0) row.k_b = math::transpose_times(p.w.rotation_derivative[joint.parent], row.k_b);
+    });
+    p.w.compliance[equality.lock] = p.w.lock_compliance[equality.lock];
+    ease_loop_lock(p, equality.stiffness > 0, equality.lock);
+  });
 }
 
 // Bodies, locks and axes: all that stays the same where contacts, limits and efforts are swept.
@@ -240,7 +257,7 @@ AXION_HD_CALL void linearise_joints(const Team& team, const Problem<Real>& p) {
       if (j < p.m.joint_count - p.m.loop_count) {
         p.w.compliance[i] += joint_proximal<Real>() * p.w.row_scale[i];
       } else {
-        ease_loop_lock(p, joint, i);
+        ease_loop_lock(p, joint.lock_stiffness > 0, i);
       }
     }
   });
@@ -249,6 +266,7 @@ AXION_HD_CALL void linearise_joints(const Team& team, const Problem<Real>& p) {
     const Real beta = p.w.axis_beta[i];
     p.w.compliance[row] = beta > 0 ? Real(1) / beta : Real(1);
   });
+  if (p.m.tendon_count > p.m.tendon_axis_count) linearise_equalities(team, p);
 }
 
 template <typename Real, typename Team>

@@ -22,20 +22,10 @@
 #include "engine/lanes/number.hpp"
 #include "engine/lanes/pack.hpp"
 #include "engine/model/body_joints.hpp"
-#include "engine/problem/problem.hpp"
+#include "engine/problem/equality_residual.hpp"
 #include "engine/team/team.hpp"
 
 namespace axion::solver {
-
-// Rounding of a sum of velocities, relative to its terms, and of a position in metres.
-template <typename Real>
-AXION_HD constexpr Real velocity_rounding() {
-  return Real(4) * std::numeric_limits<Real>::epsilon();
-}
-template <typename Real>
-AXION_HD constexpr Real position_rounding() {
-  return Real(16) * std::numeric_limits<Real>::epsilon();
-}
 
 // The inertia that the matrix lends a body which is light beside the armature that holds it; nothing to conjugate
 // residuals, whose operator takes the bodies as they are, nor in float64, which resolves them.
@@ -47,83 +37,6 @@ AXION_HD inline Real lent(const Problem<Real>& p, Real amount) {
 template <typename Real>
 AXION_HD inline Real matrix_mass(const Problem<Real>& p, int b) {
   return constraints::body_mass(p.m, p.w, b) + lent(p, p.m.bodies[b].lent_mass);
-}
-
-// A sum of impulses on a body, and of their magnitudes.
-template <typename Real>
-struct Impulse {
-  math::Vec3<Real> linear{}, angular{};
-  Real linear_size = 0, angular_size = 0;
-
-  AXION_HD_SMALL void add(const model::Row<Real>& row, Real lambda, bool on_a) {
-    using lanes::vanishes;
-    if (vanishes(lambda)) return;  // open contacts and limits, which are most
-    const math::Vec3<Real>& k = on_a ? row.k_a : row.k_b;
-    linear += (on_a ? lambda : -lambda) * row.l;
-    angular += lambda * k;
-    const Real size = std::abs(lambda);
-    linear_size += size;
-    angular_size += size * (std::abs(k.x) + std::abs(k.y) + std::abs(k.z));
-  }
-};
-
-// Calls f with each row of a joint that solvers may eliminate by itself, Δλ = −(r + J Δu)/C: limits and efforts of its
-// axes.
-template <typename Real, typename F>
-AXION_HD inline void for_each_condensed_row(const Problem<Real>& p, const model::JointData<Real>& joint, F&& f) {
-  for (int i = joint.axis_start; i < joint.axis_start + joint.axis_count; ++i) {
-    const model::AxisData<Real>& axis = p.m.axes[i];
-    if (axis.limit >= 0) f(p.limit_base() + axis.limit);
-    for (int e = 0; e < axis.effort_count; ++e) f(p.effort_base() + axis.effort_start + e);
-  }
-}
-
-template <typename Real>
-AXION_HD inline void add_joint_impulse(const Problem<Real>& p, int j, bool on_child, const model::Row<Real>* lock_rows,
-                                       const Real* lambda, Impulse<Real>& sum) {
-  const model::JointData<Real>& joint = p.m.joints[j];
-  const int locks = joint.translation_lock_count + joint.rotation_lock_count;
-  for (int i = joint.lock_start; i < joint.lock_start + locks; ++i) sum.add(lock_rows[i], lambda[i], on_child);
-  for (int axis = joint.axis_start; axis < joint.axis_start + joint.axis_count; ++axis) {
-    sum.add(p.w.row[p.axis_base() + axis], lambda[p.axis_base() + axis], on_child);
-  }
-  for_each_condensed_row(p, joint, [&](int row) { sum.add(p.w.row[row], lambda[row], on_child); });
-}
-
-template <typename Real>
-AXION_HD inline void add_contact_impulses(const Problem<Real>& p, int b, const Real* lambda, Impulse<Real>& sum) {
-  for (int k = p.w.contact_start[b]; k < p.w.contact_start[b + 1]; ++k) {
-    const int i = p.w.contact_list[k];
-    const bool on_a = p.w.contacts[i].body_a == b;
-    for (int row = p.contact_base() + 3 * i; row < p.contact_base() + 3 * i + 3; ++row) {
-      sum.add(p.w.row[row], lambda[row], on_a);
-    }
-  }
-}
-
-// Jᵀλ on body b: its joints in order, then its contacts in order. Joint locks act along `lock_rows`.
-template <typename Real>
-AXION_HD_CALL Impulse<Real> gather_impulse(const Problem<Real>& p, int b, const model::Row<Real>* lock_rows,
-                                           const Real* lambda) {
-  Impulse<Real> sum;
-  model::for_each_joint<Real>(p.m, b,
-                              [&](int j, bool on_child) { add_joint_impulse(p, j, on_child, lock_rows, lambda, sum); });
-  add_contact_impulses(p, b, lambda, sum);
-  return sum;
-}
-
-// J u of a row at the iterate, and the size of the terms that were summed.
-template <typename Real>
-struct RowVelocity {
-  Real value, size;
-};
-
-template <typename Real>
-AXION_HD inline RowVelocity<Real> iterate_velocity(const Problem<Real>& p, const model::Row<Real>& row, int a, int b) {
-  const Real va = math::dot(row.l, p.w.v_plus[a]), wa = math::dot(row.k_a, p.w.omega_plus[a]);
-  if (b < 0) return {va + wa, std::abs(va) + std::abs(wa)};
-  const Real vb = math::dot(row.l, p.w.v_plus[b]), wb = math::dot(row.k_b, p.w.omega_plus[b]);
-  return {(va - vb) + (wa + wb), std::abs(va) + std::abs(wa) + std::abs(vb) + std::abs(wb)};
 }
 
 // Poses of the iterate: q⁺ = q⁻ + h G u⁺.
@@ -192,7 +105,9 @@ AXION_HD_CALL void evaluate_locks(const Problem<Real>& p, int j) {
 // as that.
 template <typename Real>
 AXION_HD inline Real coordinate_tolerance(const Problem<Real>& p) {
-  return p.m.loop_count > 0 ? greater(p.s.tolerance, velocity_rounding<Real>() / p.s.dt) : p.s.tolerance;
+  return p.m.loop_count > 0 || p.m.tendon_count > p.m.tendon_axis_count
+             ? greater(p.s.tolerance, velocity_rounding<Real>() / p.s.dt)
+             : p.s.tolerance;
 }
 
 template <typename Real>
@@ -202,8 +117,7 @@ AXION_HD inline void evaluate_axis(const Problem<Real>& p, int axis) {
   p.w.residual[row] = p.w.natural_residual[row] = 0;
   p.w.row_tolerance[row] = coordinate_tolerance(p);
   if (!(beta > 0)) return;
-  const model::JointData<Real>& joint = p.m.joints[p.m.axes[axis].joint];
-  const RowVelocity<Real> v = iterate_velocity(p, p.w.row[row], joint.child, joint.parent);
+  const RowVelocity<Real> v = iterate_velocity_along(p, axis, row);
   const Real lambda = p.w.lambda[row], alpha = p.w.axis_alpha[axis];
   p.w.residual[row] = v.value + (lambda - alpha) / beta;
   p.w.natural_residual[row] = std::abs(p.w.residual[row]);
@@ -243,8 +157,7 @@ AXION_HD inline Number unilateral_residual(const Number& a, const Number& b) {
 template <typename Real>
 AXION_HD inline void evaluate_effort(const Problem<Real>& p, int effort) {
   const int row = p.effort_base() + effort;
-  const model::JointData<Real>& joint = p.m.joints[p.m.axes[p.m.efforts[effort].axis].joint];
-  const RowVelocity<Real> v = iterate_velocity(p, p.w.row[row], joint.child, joint.parent);
+  const RowVelocity<Real> v = iterate_velocity_along(p, p.m.efforts[effort].axis, row);
   const Real compliance = p.w.effort_compliance[effort], lambda = p.w.lambda[row], aim = p.w.effort_alpha[effort];
   p.w.residual[row] = v.value + compliance * lambda - aim;
   p.w.natural_residual[row] = effort_residual(p, effort, p.w.residual[row]);
@@ -267,9 +180,8 @@ AXION_HD inline void evaluate_unilateral(const Problem<Real>& p, int row, const 
 template <typename Real>
 AXION_HD inline void evaluate_limit(const Problem<Real>& p, int limit) {
   const int row = p.limit_base() + limit;
-  const model::JointData<Real>& joint = p.m.joints[p.m.axes[p.m.limit_axis[limit]].joint];
   evaluate_unilateral(p, row, constraints::limit_law(p.m, p.w, p.s, limit),
-                      iterate_velocity(p, p.w.row[row], joint.child, joint.parent), coordinate_tolerance(p));
+                      iterate_velocity_along(p, p.m.limit_axis[limit], row), coordinate_tolerance(p));
 }
 
 template <typename Real>
@@ -380,6 +292,7 @@ template <typename Real, typename Team>
 AXION_HD_CALL Real evaluate(const Team& team, const Problem<Real>& p) {
   place_iterate(team, p);
   team.for_each(p.m.joint_count, [&](int j) { evaluate_locks(p, j); });
+  if (p.m.tendon_count > p.m.tendon_axis_count) evaluate_equalities(team, p);
   team.for_each(p.m.axis_count, [&](int i) { evaluate_axis(p, i); });
   team.for_each(p.m.limit_count, [&](int i) { evaluate_limit(p, i); });
   team.for_each(p.m.effort_count, [&](int i) { evaluate_effort(p, i); });

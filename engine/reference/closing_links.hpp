@@ -1,10 +1,11 @@
 // Links: the part of the system that a factorisation of Scope::kTree (tree_nodes.hpp) leaves out, loop joints and some
 // of the contacts between moving bodies. Six unknowns each.
 //
-// A loop joint is a link whose unknowns are its multipliers. Contacts between the same two bodies that follow each
-// other are one link, whose unknowns are the wrench y = Σ J_aᵀ λ that they give to body a, about its centre: their four
-// or eight points determine no more than that, and without the redundancy the iteration on links is well conditioned. A
-// contact is linearised as Δλ = −(e + G J Δu); both bodies meet at its point, so J Δu = J_a w with the twist
+// A loop joint is a link whose unknowns are its multipliers; a tendon is one of one. Contacts between the same two
+// bodies that follow each other are one link, whose unknowns are the wrench y = Σ J_aᵀ λ that they give to body a,
+// about its centre: their four or eight points determine no more than that, and without the redundancy the iteration on
+// links is well conditioned. A contact is linearised as Δλ = −(e + G J Δu); both bodies meet at its point, so J Δu =
+// J_a w with the twist
 //
 //   w = Δu_a − T Δu_b,   T Δu_b = (Δv_b + Δω_b × d, Δω_b),   d = x_a − x_b
 //   y + H w = −h,        H = Σ J_aᵀ G J_a,  h = Σ J_aᵀ e
@@ -41,13 +42,13 @@ AXION_HD inline void find_links(const Team& team, const Problem<Real>& p) {
 
 template <typename Real>
 AXION_HD inline int link_unknown_count(const Problem<Real>& p) {
-  return 6 * (p.m.loop_count + p.w.reference.link_count[0]);
+  return 6 * (p.m.closing_count + p.w.reference.link_count[0]);
 }
 
 // Where the unknowns of a group of contacts begin.
 template <typename Real>
 AXION_HD inline int first_unknown_of_group(const Problem<Real>& p, int group) {
-  return 6 * (p.m.loop_count + group);
+  return 6 * (p.m.closing_count + group);
 }
 
 // x_a − x_b of a group.
@@ -87,6 +88,10 @@ AXION_HD_CALL Impulse<Real> gather_links(const Problem<Real>& p, int b, const Re
       sum.add(impulse_row(p, node_row(p, p.m.joints[j], i)), own[i], on_child);
     }
   });
+  if (p.m.tendon_count > 0) {
+    add_tendon_impulses(
+        p, b, [&](int t) { return acts_on_node(p, t) ? y[6 * (p.m.loop_count + t)] : Real(0); }, sum);
+  }
   for (int k = p.w.contact_start[b]; k < p.w.contact_start[b + 1]; ++k) {
     const int i = p.w.contact_list[k], group = p.w.reference.link_of_contact[i];
     if (group < 0 || p.w.reference.link_start[group] != i) continue;
@@ -152,6 +157,34 @@ AXION_HD inline Real loop_mobility(const Problem<Real>& p, const model::JointDat
   return sum;
 }
 
+// J X Fᵀ of tendon t, each body moving alone as X says.
+template <typename Real>
+AXION_HD_RARE Real tendon_block(const Problem<Real>& p, int t) {
+  if (!acts_on_node(p, t)) return tendon_compliance(p, t);
+  const model::TendonData<Real>& tendon = p.m.tendons[t];
+  Real sum = tendon_compliance(p, t);
+  const auto for_each_side = [&](int k, auto&& f) {
+    const model::JointData<Real>& joint = constraints::joint_of_term<Real>(p.m, k);
+    f(joint.child, true);
+    if (joint.parent >= 0) f(joint.parent, false);
+  };
+  constraints::for_each_term(tendon, [&](int k) {
+    for_each_side(k, [&](int body, bool is_child) {
+      Real J[6], F[6], moved[6];
+      row_against(p.w.tendon_row[k], is_child, J);
+      constraints::for_each_term(tendon, [&](int l) {
+        for_each_side(l, [&](int other, bool other_is_child) {
+          if (other != body) return;
+          row_against(p.w.tendon_force[l], other_is_child, F);
+          math::multiply(p.w.reference.body_mobility + 36 * body, 6, 6, F, moved);
+          for (int c = 0; c < 6; ++c) sum += J[c] * moved[c];
+        });
+      });
+    });
+  });
+  return sum;
+}
+
 // link_block: inverses of C + J X Fᵀ for loops and of 1 + H S for groups. Needs body_mobility and assemble_links.
 template <typename Real, typename Team>
 AXION_HD_CALL void invert_link_blocks(const Team& team, const Problem<Real>& p) {
@@ -168,6 +201,10 @@ AXION_HD_CALL void invert_link_blocks(const Team& team, const Problem<Real>& p) 
     }
     math::invert_general(block, size, 6);
   });
+  if (p.m.tendon_count > 0) {
+    team.for_each(p.m.tendon_count,
+                  [&](int t) { p.w.reference.link_block[36 * (p.m.loop_count + t)] = Real(1) / tendon_block(p, t); });
+  }
   team.for_each(p.w.reference.link_count[0], [&](int group) {
     Real S[36];
     group_mobility(p, group, S);
@@ -181,6 +218,23 @@ AXION_HD_CALL void invert_link_blocks(const Team& team, const Problem<Real>& p) 
       }
     }
     math::invert_general(block, 6, 6);
+  });
+}
+
+// The part of tendons in contract_links.
+template <typename Real, typename Team>
+AXION_HD_RARE void contract_tendons(const Team& team, const Problem<Real>& p, const math::Vec3<Real>* v,
+                                    const math::Vec3<Real>* omega, const Real* y, Real* out) {
+  team.for_each(p.m.tendon_count, [&](int t) {
+    const int slot = 6 * (p.m.loop_count + t);
+    Real left = 0;
+    if (acts_on_node(p, t)) {
+      left = constraints::tendon_velocity<Real>(p.m, p.m.tendons[t], p.w.tendon_row, v, omega);
+      left -= y != nullptr ? Real(0) : node_row_rhs(p, row_of_tendon(p, t), p.w.residual);
+    }
+    if (y != nullptr) left += tendon_compliance(p, t) * y[slot];
+    out[slot] = p.w.reference.link_block[6 * slot] * left;
+    for (int k = 1; k < 6; ++k) out[slot + k] = 0;
   });
 }
 
@@ -201,6 +255,7 @@ AXION_HD_CALL void contract_links(const Team& team, const Problem<Real>& p, cons
     math::multiply(p.w.reference.link_block + 36 * l, size, 6, left, out + 6 * l);
     for (int k = size; k < 6; ++k) out[6 * l + k] = 0;
   });
+  if (p.m.tendon_count > 0) contract_tendons(team, p, v, omega, y, out);
   team.for_each(p.w.reference.link_count[0], [&](int group) {
     Real w[6], left[6];
     twist_of_group(p, group, v, omega, w);

@@ -13,15 +13,64 @@
 #include "engine/math/small_matrix.hpp"
 #include "engine/problem/linearise.hpp"
 #include "engine/reference/reference_scratch.hpp"
-#include "engine/tree/tree_nodes.hpp"
+#include "engine/tree/tree_assembly.hpp"
 
 namespace axion::solver {
+
+// Which way a row along a tendon or an equality points.
+template <typename Real>
+AXION_HD inline Real sign_of_tendon_row(const Problem<Real>& p, int row, int t) {
+  return sign_along(p, p.m.tendons[t].axis, row);
+}
+
+// Whether an axis row does anything; else it is its compliance alone.
+template <typename Real>
+AXION_HD inline bool is_empty_row(const Problem<Real>& p, int row) {
+  const int axis = row - p.axis_base();
+  return row >= p.axis_base() && row < p.limit_base() && !(p.w.axis_beta[axis] > 0);
+}
+
+// The same of a tendon or an equality.
+template <typename Real>
+AXION_HD_RARE void add_tendon_row(const Problem<Real>& p, int row, int t, Real factor, Real* line) {
+  if (is_empty_row(p, row)) return;
+  factor *= sign_of_tendon_row(p, row, t);
+  constraints::for_each_term<Real>(p.m.tendons[t], [&](int k) {
+    const model::JointData<Real>& joint = constraints::joint_of_term<Real>(p.m, k);
+    for (int side = 0; side < 2; ++side) {
+      const int b = side == 0 ? joint.child : joint.parent;
+      if (b < 0) continue;
+      Real J[6];
+      row_against(p.w.tendon_row[k], side == 0, J);
+      for (int c = 0; c < 6; ++c) line[6 * b + c] += factor * J[c];
+    }
+  });
+}
+
+// What an impulse along a row of a tendon or an equality gives component k of body b.
+template <typename Real>
+AXION_HD_RARE Real tendon_impulse_on(const Problem<Real>& p, int row, int t, int b, int k) {
+  if (is_empty_row(p, row)) return 0;
+  Real sum = 0;
+  constraints::for_each_term<Real>(p.m.tendons[t], [&](int term) {
+    const model::JointData<Real>& joint = constraints::joint_of_term<Real>(p.m, term);
+    for (int side = 0; side < 2; ++side) {
+      if ((side == 0 ? joint.child : joint.parent) != b) continue;
+      Real F[6];
+      row_against(p.w.tendon_force[term], side == 0, F);
+      sum += F[k];
+    }
+  });
+  return sign_of_tendon_row(p, row, t) * sum;
+}
 
 // line[6 body + ..] += factor · row, against both of its bodies.
 template <typename Real>
 AXION_HD inline void add_row(const Problem<Real>& p, int row, Real factor, Real* line) {
   const model::Row<Real>& J = p.w.row[row];
   int a, b;
+  const int tendon = row < p.contact_base() ? find_tendon(p, row) : -1;
+  if (tendon >= 0) return add_tendon_row(p, row, tendon, factor, line);
   bodies_of_row(p, row, a, b);
   for (int k = 0; k < 3; ++k) {
     line[6 * a + k] += factor * J.l[k];
@@ -42,7 +91,12 @@ AXION_HD inline void assemble_dynamics_line(const Problem<Real>& p, int b, int k
   }
   for (int row = 0; row < p.row_count(); ++row) {
     int a, other;
+    const int tendon = row < p.contact_base() ? find_tendon(p, row) : -1;
     bodies_of_row(p, row, a, other);
+    if (tendon >= 0) {
+      line[6 * p.m.body_count + row] = -tendon_impulse_on(p, row, tendon, b, k);
+      continue;
+    }
     if (a != b && other != b) continue;
     const model::Row<Real>& F = row < p.axis_base() ? p.w.row_force[row] : p.w.row[row];
     const Real entry = k >= 3 ? (a == b ? F.k_a : F.k_b)[k - 3] : (a == b ? F.l[k] : -F.l[k]);

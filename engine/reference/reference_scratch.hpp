@@ -27,13 +27,13 @@ struct ReferenceScratch {
   Real* link_gain;       // [36 contact_capacity] H of each group
   Real* link_offset;     // [6 contact_capacity] h of each group
   Real* link_block;      // [36 (nloop + contact_capacity)] inverse of each link's block
-  Real* link_residual;   // [6 (nloop + contact_capacity)] r of BiCGStab (tree_krylov.hpp),
-  Real* link_shadow;     // [6 (nloop + contact_capacity)] r̂₀,
-  Real* link_direction;  // [6 (nloop + contact_capacity)] p,
-  Real* link_ap;         // [6 (nloop + contact_capacity)] A p,
-  Real* link_ar;         // [6 (nloop + contact_capacity)] A r,
-  Real* link_impulse;    // [6 (nloop + contact_capacity)] y,
-  Real* link_best;       // [6 (nloop + contact_capacity)] and y of the smallest residual
+  Real* link_residual;   // [6 (nclosing + contact_capacity)] r of BiCGStab (tree_krylov.hpp),
+  Real* link_shadow;     // [6 (nclosing + contact_capacity)] r̂₀,
+  Real* link_direction;  // [6 (nclosing + contact_capacity)] p,
+  Real* link_ap;         // [6 (nclosing + contact_capacity)] A p,
+  Real* link_ar;         // [6 (nclosing + contact_capacity)] A r,
+  Real* link_impulse;    // [6 (nclosing + contact_capacity)] y,
+  Real* link_best;       // [6 (nclosing + contact_capacity)] and y of the smallest residual
   Real* dense;           // [dense_unknowns²] row-major; only in batches that use it
   Real* dense_rhs;       // [dense_unknowns]
   int* dense_pivot;      // [1] row of the present pivot
@@ -44,7 +44,7 @@ AXION_HD inline void for_each_field(const model::ModelView<Real>& m, ReferenceSc
   using enum model::FieldKind;
   const std::size_t nb = m.body_count, nc = m.contact_capacity, nd = m.dense_unknowns;
   const std::size_t nrow = m.lock_count + m.axis_count + m.limit_count + m.effort_count + 3 * nc;
-  const std::size_t nlink = m.loop_count + nc;
+  const std::size_t nlink = m.closing_count + nc;
   f(kScratch, "link_start", w.link_start, nc);
   f(kScratch, "link_of_contact", w.link_of_contact, nc);
   f(kScratch, "link_count", w.link_count, 1);

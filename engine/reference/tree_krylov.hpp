@@ -103,6 +103,9 @@ AXION_HD_CALL int solve_tree_krylov(const Team& team, const Problem<Real>& p) {
     p.w.du_linear[b] = p.w.reference.answer_linear[b], p.w.du_angular[b] = p.w.reference.answer_angular[b];
   });
   read_joint_impulses(team, p, Scope::kTree, p.w.dlambda);
+  if (p.m.tendon_count > 0) {
+    team.for_each(p.m.tendon_count, [&](int t) { p.w.dlambda[row_of_tendon(p, t)] = y[6 * (p.m.loop_count + t)]; });
+  }
   read_condensed_impulses(team, p, Scope::kWhole, rhs, p.w.du_linear, p.w.du_angular, p.w.dlambda);
   team.for_each(p.m.loop_count, [&](int l) {
     const int j = joint_of_loop(p.m, l);

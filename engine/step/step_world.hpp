@@ -41,6 +41,23 @@ AXION_HD inline void scale_rows(const Team& team, const solver::Problem<Real>& p
   });
 }
 
+// The same of tendons, with their limits and efforts, and of equalities: by what each joint's axis, held, moves alone.
+template <typename Real, typename Team>
+AXION_HD_RARE void scale_tendon_rows(const Team& team, const solver::Problem<Real>& p) {
+  team.for_each(p.m.tendon_count, [&](int t) {
+    const model::TendonData<Real>& tendon = p.m.tendons[t];
+    const Real bare = constraints::tendon_mobility<Real>(p.w, tendon, [&](int k) {
+      const int axis = p.m.tendon_terms[k].axis;
+      const Real r = p.w.row_scale[p.axis_base() + axis];
+      return r / (1 + r * p.w.axis_beta[axis]);
+    });
+    p.w.row_scale[solver::row_of_tendon(p, t)] = bare;
+    if (tendon.axis < 0) return;
+    const Real held = bare / (1 + bare * p.w.axis_beta[tendon.axis]);
+    solver::for_each_row_of_axis(p, tendon.axis, [&](int row, Real) { p.w.row_scale[row] = held; });
+  });
+}
+
 // Largest residual of a range of rows, in its units or in multiples of its tolerance.
 template <typename Real, typename Team>
 AXION_HD inline void record_rows(const Team& team, const solver::Problem<Real>& p, int block, int start, int count) {
@@ -136,9 +153,7 @@ AXION_HD_CALL void accept(const Team& team, const solver::Problem<Real>& p) {
   });
   team.for_each(p.contact_base(), [&](int i) { w.lambda_joint[i] = w.lambda[i]; });
   team.for_each(p.m.axis_count, [&](int i) {
-    const model::JointData<Real>& joint = p.m.joints[p.m.axes[i].joint];
-    w.axis_row_rate[i] =
-        constraints::row_velocity(w.row_start[p.axis_base() + i], joint.child, joint.parent, w.v_plus, w.omega_plus);
+    w.axis_row_rate[i] = constraints::axis_velocity<Real>(p.m, w, i, w.v_plus, w.omega_plus);
     w.axis_rate[i] = w.axis_row_rate[i] + w.axis_bias[i];
   });
   team.for_each(p.m.body_count, [&](int b) {
@@ -228,6 +243,7 @@ AXION_HD inline void step_world(const Team& team, const model::ModelView<Real>& 
   collide::ContactSearch contacts = begin_step(team, m, w, settings);
   solver::Problem<Real> problem{m, w, settings, settings.joint_mode, contacts.count};
   scale_rows(team, problem);
+  if (m.tendon_count > 0) scale_tendon_rows(team, problem);
   const SolvedContacts<Real> solved = solve_contacts(team, problem, contacts);
   const solver::NewtonResult<Real>& result = solved.newton;
 

@@ -30,11 +30,10 @@ namespace axion::step {
 template <typename Real>
 AXION_HD_CALL void owe_axis(const solver::Problem<Real>& p, int i) {
   const auto& w = p.w;
-  const model::JointData<Real>& joint = p.m.joints[p.m.axes[i].joint];
   const int row = p.axis_base() + i;
-  const Real rate = constraints::row_velocity(w.row_start[row], joint.child, joint.parent, w.v, w.omega);
-  const OwedAxis<Real> owed = owed_axis(p, i, rate);
+  const OwedAxis<Real> owed = owed_axis(p, i, constraints::axis_velocity<Real>(p.m, w, i, w.v, w.omega));
   w.axis_alpha[i] = owed.alpha, w.axis_beta[i] = owed.beta, w.axis_impulse[i] = owed.impulse;
+  if (i >= p.m.joint_axis_count) return;
   w.row[row] = owed.beta > 0 ? w.row_start[row] : model::Row<Real>{};
 }
 
@@ -45,37 +44,46 @@ AXION_HD inline void release_row(const solver::Problem<Real>& p, int row) {
   p.w.compliance[row] = Real(solver::kReleaseGain) * p.w.row_scale[row];
 }
 
-// A limit that pushes keeps the rate of its axis.
+// Limit and efforts of an axis. A limit that pushes keeps the rate of its axis.
 template <typename Real>
-AXION_HD_CALL void owe_condensed(const solver::Problem<Real>& p, int j) {
+AXION_HD_CALL void owe_condensed(const solver::Problem<Real>& p, int i) {
   const auto& w = p.w;
-  const model::JointData<Real>& joint = p.m.joints[j];
-  for (int i = joint.axis_start; i < joint.axis_start + joint.axis_count; ++i) {
-    const model::AxisData<Real>& axis = p.m.axes[i];
-    const model::Row<Real>& along = w.row_start[p.axis_base() + i];
-    const Real rate = constraints::row_velocity(along, joint.child, joint.parent, w.v, w.omega);
-    if (axis.limit >= 0) {
-      const int row = p.limit_base() + axis.limit;
-      const Real sign = w.limit_side[axis.limit] < 0 ? Real(1) : Real(-1);
-      w.row[row] = {sign * along.l, sign * along.k_a, sign * along.k_b};
-      release_row(p, row);
-      if (w.lambda_joint[row] > 0) {
-        w.residual[row] = -sign * rate;
-        w.compliance[row] = solver::joint_proximal<Real>() * w.row_scale[row];
-      }
+  const model::AxisData<Real>& axis = p.m.axes[i];
+  const bool of_joint = i < p.m.joint_axis_count;
+  const model::Row<Real>& along = w.row_start[p.axis_base() + i];
+  const Real rate = constraints::axis_velocity<Real>(p.m, w, i, w.v, w.omega);
+  if (axis.limit >= 0) {
+    const int row = p.limit_base() + axis.limit;
+    const Real sign = w.limit_side[axis.limit] < 0 ? Real(1) : Real(-1);
+    if (of_joint) w.row[row] = {sign * along.l, sign * along.k_a, sign * along.k_b};
+    release_row(p, row);
+    if (w.lambda_joint[row] > 0) {
+      w.residual[row] = -sign * rate;
+      w.compliance[row] = solver::joint_proximal<Real>() * w.row_scale[row];
     }
-    for (int e = axis.effort_start; e < axis.effort_start + axis.effort_count; ++e) {
-      const int row = p.effort_base() + e;
-      const OwedEffort<Real> owed = owed_effort(p, i, e, rate);
-      w.row[row] = along;
-      release_row(p, row);
-      w.axis_impulse[i] += owed.impulse;
-      if (owed.compliance > 0) w.residual[row] = owed.residual, w.compliance[row] = owed.compliance;
-    }
-    if (!(w.axis_beta[i] > 0)) continue;
-    w.axis_alpha[i] += w.axis_impulse[i];  // by the axis row, as in the step (constraints/axis_rows.hpp)
-    w.axis_impulse[i] = 0;
   }
+  for (int e = axis.effort_start; e < axis.effort_start + axis.effort_count; ++e) {
+    const int row = p.effort_base() + e;
+    const OwedEffort<Real> owed = owed_effort(p, i, e, rate);
+    if (of_joint) w.row[row] = along;
+    release_row(p, row);
+    w.axis_impulse[i] += owed.impulse;
+    if (owed.compliance > 0) w.residual[row] = owed.residual, w.compliance[row] = owed.compliance;
+  }
+  if (!of_joint) return;
+  if (p.m.tendon_axis_count > 0) w.axis_impulse[i] += constraints::impulse_of_tendons<Real>(p.m, w, i);
+  if (!(w.axis_beta[i] > 0)) return;
+  w.axis_alpha[i] += w.axis_impulse[i];  // by the axis row, as in the step (constraints/axis_rows.hpp)
+  w.axis_impulse[i] = 0;
+}
+
+// The impulse over the time that is owed of an equality that gives way; a rigid one holds its rate.
+template <typename Real>
+AXION_HD_RARE Real owed_by_equality(const solver::Problem<Real>& p, int t) {
+  const model::TendonData<Real>& equality = p.m.tendons[t];
+  if (equality.axis >= 0 || !(equality.stiffness > 0)) return 0;
+  const int j = p.m.axes[p.m.tendon_terms[equality.term_start].axis].joint;
+  return owed_share(p.w.joint_force_debt[j], p.w.joint_force_step[j], p.s.dt) * p.w.lambda_joint[equality.lock];
 }
 
 // Impulse on body b over the time that it owes, but of what joints and their axes lock and resist.
@@ -94,6 +102,10 @@ AXION_HD_CALL solver::Impulse<Real> owed_impulse(const solver::Problem<Real>& p,
     for (int i = joint.lock_start; i < joint.lock_start + locks; ++i)
       sum.add(w.row_start[i], share * w.lambda_joint[i], on_child);
   });
+  if (p.m.tendon_count > p.m.tendon_axis_count) {
+    solver::add_tendon_impulses(
+        p, b, [&](int t) { return owed_by_equality(p, t); }, sum);
+  }
   add_owed_contacts(p, b, sum);
   return sum;
 }
@@ -105,7 +117,10 @@ AXION_HD_CALL void owe_forces(const Team& team, const solver::Problem<Real>& p) 
   constraints::start_joints(team, p.m, w);
   constraints::turn_inertias(team, p.m, w);
   team.for_each(p.m.axis_count, [&](int i) { owe_axis(p, i); });
-  team.for_each(p.m.joint_count, [&](int j) { owe_condensed(p, j); });
+  if (p.m.tendon_axis_count > 0) {
+    team.for_each(p.m.tendon_axis_count, [&](int t) { owe_condensed(p, p.m.joint_axis_count + t); });
+  }
+  team.for_each(p.m.joint_axis_count, [&](int i) { owe_condensed(p, i); });
   team.for_each(p.m.body_count, [&](int b) {
     solver::Impulse<Real> sum = owed_impulse(p, b);
     const Real h = w.body_force_debt[b] * p.s.dt;
@@ -152,6 +167,30 @@ AXION_HD_CALL void hold_contact(const solver::Problem<Real>& p, int i) {
 // little, further solves take that back; in float32 from a hundredth, which rounds less.
 inline constexpr int kFreePasses = 4;
 
+// Rows of tendons and equalities as hold_rows has those of joints.
+template <typename Real, typename Team>
+AXION_HD_RARE void hold_tendons(const Team& team, const solver::Problem<Real>& p) {
+  const auto& w = p.w;
+  team.for_each(p.m.tendon_count, [&](int t) {
+    const model::TendonData<Real>& tendon = p.m.tendons[t];
+    const Real rate = constraints::tendon_velocity<Real>(p.m, tendon, w.tendon_force, w.v_plus, w.omega_plus);
+    const int row = solver::row_of_tendon(p, t);
+    if (tendon.axis < 0) {
+      w.lock_compliance[row] = w.lambda[row] = 0;
+      w.residual[row] = rate;
+      w.compliance[row] = solver::joint_proximal<Real>() * w.row_scale[row];
+      if (tendon.stiffness > 0) release_row(p, row);
+      return;
+    }
+    const Real beta = w.axis_beta[tendon.axis];
+    w.residual[row] = beta > 0 ? rate - w.axis_alpha[tendon.axis] / beta : Real(0);
+    w.compliance[row] = beta > 0 ? Real(1) / beta : Real(1);
+    solver::for_each_row_of_axis(p, tendon.axis, [&](int along, Real sign) {
+      if (w.compliance[along] < Real(solver::kReleaseGain) * w.row_scale[along]) w.residual[along] += sign * rate;
+    });
+  });
+}
+
 // Adds what the joints do, J v = 0 and their axes' laws, and what contacts hold.
 template <typename Real, typename Team>
 AXION_HD_CALL void hold_rows(const Team& team, solver::Problem<Real>& p) {
@@ -180,6 +219,7 @@ AXION_HD_CALL void hold_rows(const Team& team, solver::Problem<Real>& p) {
         w.residual[row] += velocity(w.row[row], joint);
     });
   });
+  if (p.m.tendon_count > 0) hold_tendons(team, p);
   p.s.linear_solver = model::LinearSolver::kAutomatic;
   for (int pass = 0; pass < (p.m.joint_count > 0 ? 1 : kFreePasses); ++pass) {
     team.for_each(p.contact_count, [&](int i) { hold_contact(p, i); });

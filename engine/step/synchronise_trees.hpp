@@ -19,10 +19,21 @@
 
 namespace axion::step {
 
+// Whether nothing acts along tendons that have but limits, bounded efforts and motors.
+template <typename Real, typename Team>
+AXION_HD_RARE bool tendons_are_idle(const Team& team, const solver::Problem<Real>& p) {
+  return !(team.template max<Real>(p.m.slack_tendon_count, [&](int t) {
+    const model::AxisData<Real>& axis = p.m.axes[p.m.tendons[t].axis];
+    const bool pulls = axis.limit >= 0 && p.w.lambda_joint[p.limit_base() + axis.limit] > 0;
+    return pulls || axis.actuator_count > 0 || axis.effort_count > 0 ? Real(1) : Real(0);
+  }) > 0);
+}
+
 // Whether the world is such: joints on trees, whose locks are rigid and complete.
 template <typename Real, typename Team>
 AXION_HD_CALL bool are_trees(const Team& team, const solver::Problem<Real>& p) {
-  if (p.m.joint_count == 0 || p.m.loop_count > 0) return false;
+  if (p.m.joint_count == 0 || p.m.closing_count > p.m.slack_tendon_count) return false;
+  if (p.m.slack_tendon_count > 0 && !tendons_are_idle(team, p)) return false;
   return !(team.template max<Real>(p.m.joint_count, [&](int j) {
     const model::JointData<Real>& joint = p.m.joints[j];
     const int rows = joint.translation_lock_count + joint.rotation_lock_count + freedoms(joint);

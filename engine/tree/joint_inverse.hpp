@@ -289,6 +289,15 @@ AXION_HD_CALL void push_lanes(const Team& team, const Problem<Real>& p, const in
   }
 }
 
+// The impulse along tendon t of its limit and efforts.
+template <typename Real>
+AXION_HD_RARE Real swept_impulse_along(const Problem<Real>& p, int t, const Real* lambda) {
+  Real sum = 0;
+  if (p.m.tendons[t].axis < 0) return sum;
+  for_each_row_of_axis(p, p.m.tendons[t].axis, [&](int row, Real sign) { sum += sign * lambda[row]; });
+  return sum;
+}
+
 // The impulse on body b of the swept rows, whose impulses are in `lambda`.
 template <typename Real>
 AXION_HD_CALL Impulse<Real> gather_swept_impulse(const Problem<Real>& p, int b, const Real* lambda) {
@@ -296,6 +305,10 @@ AXION_HD_CALL Impulse<Real> gather_swept_impulse(const Problem<Real>& p, int b, 
   model::for_each_tree_joint<Real>(p.m, b, [&](int j, bool on_child) {
     for_each_condensed_row(p, p.m.joints[j], [&](int row) { sum.add(p.w.row[row], lambda[row], on_child); });
   });
+  if (p.m.tendon_axis_count > 0) {
+    add_tendon_impulses(
+        p, b, [&](int t) { return swept_impulse_along(p, t, lambda); }, sum);
+  }
   add_contact_impulses(p, b, lambda, sum);
   return sum;
 }

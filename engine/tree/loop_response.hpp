@@ -1,5 +1,5 @@
-// The part of loop joints in the response to impulses, so that contacts, limits and efforts of closed mechanisms can be
-// swept too.
+// What loop joints, tendons and equalities add to the inverse of the joint tree, so that contacts, limits and efforts
+// of closed mechanisms can be swept too.
 //
 // V, the response of the joint tree (joint_inverse.hpp), knows nothing of the joints that close loops. With their rows
 // J_l, the directions F_l of their impulses and their compliances C_l the whole response to impulses f is
@@ -18,22 +18,64 @@
 
 namespace axion::solver {
 
+// Whether anything is to be added.
+template <typename Real>
+AXION_HD inline bool has_loop_rows(const Problem<Real>& p) {
+  return p.m.closing_count > p.m.slack_tendon_count;
+}
+
 template <typename Real>
 struct LoopResponse {
-  int rows;                      // six a loop; where a joint has fewer, the rest are rows of the identity in G
+  int rows;                      // six a loop, then one a tendon or an equality; rows of the identity in G for none
   Real *columns, *gain, *lanes;  // U [rows][6 nb]; G's factors [rows][rows]; [kPushLanes][rows]
 };
 
 template <typename Real>
 AXION_HD inline LoopResponse<Real> loop_response(const Problem<Real>& p) {
-  return {6 * p.m.loop_count, p.w.tree.loop_columns, p.w.tree.loop_gain, p.w.tree.loop_impulse};
+  return {loop_rows<Real>(p.m), p.w.tree.loop_columns, p.w.tree.loop_gain, p.w.tree.loop_impulse};
+}
+
+// The tendon or equality whose row is the k-th of all loops' rows, beyond those of joints.
+template <typename Real>
+AXION_HD inline int tendon_of_loops(const Problem<Real>& p, int k) {
+  return k - 6 * p.m.loop_count + p.m.slack_tendon_count;
 }
 
 // The k-th of all loops' rows among all rows, or -1.
 template <typename Real>
 AXION_HD inline int row_of_loops(const Problem<Real>& p, int k) {
+  if (k >= 6 * p.m.loop_count) {
+    const int t = tendon_of_loops(p, k), axis = p.m.tendons[t].axis;
+    return axis < 0 || p.w.axis_beta[axis] > 0 ? row_of_tendon(p, t) : -1;
+  }
   const int j = joint_of_loop(p.m, k / 6);
   return k % 6 < joint_row_count(p.m, j) ? node_row(p, p.m.joints[j], k % 6) : -1;
+}
+
+// J u of tendon t, as loop_velocity has it.
+template <typename Real>
+AXION_HD_RARE Real tendon_velocity_of(const Problem<Real>& p, int t, const Real* u, int body_stride, int step) {
+  Real sum = 0, J[6];
+  constraints::for_each_term<Real>(p.m.tendons[t], [&](int k) {
+    const model::JointData<Real>& joint = constraints::joint_of_term<Real>(p.m, k);
+    for (int side = 0; side < 2; ++side) {
+      const int b = side == 0 ? joint.child : joint.parent;
+      if (b < 0) continue;
+      row_against(p.w.tendon_row[k], side == 0, J);
+      for (int c = 0; c < 6; ++c) sum += J[c] * u[body_stride * b + step * c];
+    }
+  });
+  return sum;
+}
+
+// Adds to an impulse on body b what an impulse along tendon t gives it.
+template <typename Real>
+AXION_HD_RARE void add_along_tendon(const Problem<Real>& p, int t, int b, Real lambda, Impulse<Real>& sum) {
+  constraints::for_each_term<Real>(p.m.tendons[t], [&](int k) {
+    const model::JointData<Real>& joint = constraints::joint_of_term<Real>(p.m, k);
+    if (joint.child == b) sum.add(p.w.tendon_force[k], lambda, true);
+    if (joint.parent == b) sum.add(p.w.tendon_force[k], lambda, false);
+  });
 }
 
 // J u of the k-th of all loops' rows, the six velocities of body b at u + body_stride b, `step` apart.
@@ -41,6 +83,7 @@ template <typename Real>
 AXION_HD inline Real loop_velocity(const Problem<Real>& p, int k, const Real* u, int body_stride, int step) {
   const int row = row_of_loops(p, k);
   if (row < 0) return 0;
+  if (k >= 6 * p.m.loop_count) return tendon_velocity_of(p, tendon_of_loops(p, k), u, body_stride, step);
   const model::JointData<Real>& joint = p.m.joints[joint_of_loop(p.m, k / 6)];
   Real sum = 0, J[6];
   for (int side = 0; side < 2; ++side) {
@@ -95,11 +138,15 @@ AXION_HD_CALL void prepare_loops(const Team& team, const Problem<Real>& p) {
       team.for_each(6 * bodies, [&](int i) { column[i] = 0; });
       continue;
     }
-    const model::JointData<Real>& joint = p.m.joints[joint_of_loop(p.m, k / 6)];
     team.for_each(bodies, [&](int b) {
       Impulse<Real> sum;
-      if (joint.child == b) sum.add(p.w.row_force[row], Real(1), true);
-      if (joint.parent == b) sum.add(p.w.row_force[row], Real(1), false);
+      if (k < 6 * p.m.loop_count) {
+        const model::JointData<Real>& joint = p.m.joints[joint_of_loop(p.m, k / 6)];
+        if (joint.child == b) sum.add(p.w.row_force[row], Real(1), true);
+        if (joint.parent == b) sum.add(p.w.row_force[row], Real(1), false);
+      } else {
+        add_along_tendon(p, tendon_of_loops(p, k), b, Real(1), sum);
+      }
       Real* f = body_unknowns(p, b);
       for (int c = 0; c < 3; ++c) f[c] = sum.linear[c], f[3 + c] = sum.angular[c];
     });
@@ -138,11 +185,16 @@ AXION_HD_CALL void close_loops(const Team& team, const Problem<Real>& p) {
   Real* mu = loops.lanes;
   team.for_each(loops.rows, [&](int k) {
     const int row = row_of_loops(p, k);
-    const model::JointData<Real>& joint = p.m.joints[joint_of_loop(p.m, k / 6)];
     mu[k] = 0;
     if (row < 0) return;
-    mu[k] = p.w.residual[row] + p.w.compliance[row] * p.w.dlambda[row] +
-            constraints::row_velocity(p.w.row[row], joint.child, joint.parent, p.w.du_linear, p.w.du_angular);
+    mu[k] = p.w.residual[row] + p.w.compliance[row] * p.w.dlambda[row];
+    if (k >= 6 * p.m.loop_count) {
+      mu[k] += constraints::tendon_velocity<Real>(p.m, p.m.tendons[tendon_of_loops(p, k)], p.w.tendon_row,
+                                                  p.w.du_linear, p.w.du_angular);
+      return;
+    }
+    const model::JointData<Real>& joint = p.m.joints[joint_of_loop(p.m, k / 6)];
+    mu[k] += constraints::row_velocity(p.w.row[row], joint.child, joint.parent, p.w.du_linear, p.w.du_angular);
   });
   team.for_each(1, [&](int) { solve_loops(loops, mu); });
   spread_impulses(team, p, [&](int b) {
@@ -153,6 +205,14 @@ AXION_HD_CALL void close_loops(const Team& team, const Problem<Real>& p) {
         sum.add(p.w.row_force[node_row(p, p.m.joints[j], k)], mu[first + k], on_child);
       }
     });
+    if (p.m.tendon_count > 0) {
+      add_tendon_impulses(
+          p, b,
+          [&](int t) {
+            return t < p.m.slack_tendon_count ? Real(0) : mu[6 * p.m.loop_count + t - p.m.slack_tendon_count];
+          },
+          sum);
+    }
     return sum;
   });
   team.for_each(loops.rows, [&](int k) {

@@ -19,15 +19,25 @@ AXION_HD inline Real bounded_body_pivot(Real pivot) {
   return pivot < 0 ? -least : least;
 }
 
-// The k-th pivot of a node; loops also know the sign of theirs.
+// The k-th pivot of a node of what closes loops, whose sign is known.
 template <typename Real>
-AXION_HD inline Real bounded_pivot(const Problem<Real>& p, int node, int k, Real pivot) {
-  if (node < p.m.loop_count) {
+AXION_HD_RARE Real bounded_closing_pivot(const Problem<Real>& p, int node, int k, Real pivot) {
+  Real least;
+  if (is_tendon_node<Real>(p.m, node)) {
+    if (k > 0) return pivot;
+    least = tendon_compliance(p, node - p.m.loop_count);
+  } else {
     const int j = joint_of_loop(p.m, node);
     if (k >= joint_row_count(p.m, j)) return pivot;
-    const Real least = p.w.compliance[node_row(p, p.m.joints[j], k)];
-    return pivot > least ? pivot : least;
+    least = p.w.compliance[node_row(p, p.m.joints[j], k)];
   }
+  return pivot > least ? pivot : least;
+}
+
+// The k-th pivot of a node.
+template <typename Real>
+AXION_HD inline Real bounded_pivot(const Problem<Real>& p, int node, int k, Real pivot) {
+  if (node < p.m.closing_count) return bounded_closing_pivot(p, node, k, pivot);
   return bounded_body_pivot(pivot);
 }
 

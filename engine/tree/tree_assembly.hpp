@@ -2,7 +2,8 @@
 //
 //   body   K_i = [A_ii  −Fᵀ]   A_ii = M̂_i + Σ Jᵀ G J over its contacts
 //                [J      C ]
-//   loop   K_l = C, coupled to its bodies by −Fᵀ (their rows) and J (their columns)
+//   loop   K_l = C, coupled to its bodies by −Fᵀ (their rows) and J (their columns); a tendon and an equality likewise,
+//          each to all the bodies of its joints
 // Contacts are condensed into the bodies, Δλ = −(e + G J Δu); limits and efforts into the axis row of their coordinate,
 // Δλ = −(r + J Δu)/C.
 //
@@ -99,14 +100,6 @@ AXION_HD inline bool has_condensed_rows(const Problem<Real>& p, int axis) {
   return p.m.axes[axis].limit >= 0 || p.m.axes[axis].effort_count > 0;
 }
 
-// Calls f(row, sign) for the limit and the efforts of an axis; sign is that of their J beside the axis row's.
-template <typename Real, typename F>
-AXION_HD inline void for_each_row_of_axis(const Problem<Real>& p, int axis, F&& f) {
-  const model::AxisData<Real>& a = p.m.axes[axis];
-  if (a.limit >= 0) f(p.limit_base() + a.limit, p.w.limit_side[a.limit] < 0 ? Real(1) : Real(-1));
-  for (int e = 0; e < a.effort_count; ++e) f(p.effort_base() + a.effort_start + e, Real(1));
-}
-
 // residual: [nrow], or null for zero.
 template <typename Real>
 AXION_HD inline CoordinateRow<Real> coordinate_row(const Problem<Real>& p, int axis, const Real* residual) {
@@ -167,12 +160,24 @@ AXION_HD inline void body_rhs(const Problem<Real>& p, const TreeRhs<Real>& given
   }
 }
 
+// Whether anything acts along tendon t that its node holds; else its row is empty.
+template <typename Real>
+AXION_HD_RARE bool acts_on_node(const Problem<Real>& p, int t) {
+  const int axis = p.m.tendons[t].axis;
+  return axis < 0 || p.w.axis_beta[axis] > 0 || has_condensed_rows(p, axis);
+}
+
 // node_rhs of one node; zero where the node has no unknown.
 template <typename Real>
 AXION_HD inline void assemble_rhs(const Problem<Real>& p, const TreeRhs<Real>& given, Scope scope, int node) {
   Real* rhs = p.w.tree.node_rhs + node * kNodeSize;
   const int offset = node_row_offset(p.m, node), j = joint_of_node(p, node);
   for (int k = 0; k < kNodeSize; ++k) rhs[k] = 0;
+  if (is_tendon_node<Real>(p.m, node)) {
+    const int t = node - p.m.loop_count;
+    if (given.row != nullptr && acts_on_node(p, t)) rhs[0] = node_row_rhs(p, row_of_tendon(p, t), given.row);
+    return;
+  }
   if (offset > 0) body_rhs(p, given, scope, body_of_node(p, node), rhs);
   for (int k = 0; given.row != nullptr && k < joint_row_count(p.m, j); ++k) {
     rhs[offset + k] = node_row_rhs(p, node_row(p, p.m.joints[j], k), given.row);
@@ -194,6 +199,16 @@ AXION_HD inline void clear_node(Real* K, int size) {
   for (int k = size; k < kNodeSize; ++k) K[k * kNodeSize + k] = 1;
 }
 
+// Compliance of the row that the node of tendon t keeps.
+template <typename Real>
+AXION_HD_RARE Real tendon_compliance(const Problem<Real>& p, int t) {
+  const int axis = p.m.tendons[t].axis;
+  if (axis >= 0 && has_condensed_rows(p, axis)) {
+    return Real(1) / coordinate_row(p, axis, static_cast<const Real*>(nullptr)).gain;
+  }
+  return p.w.compliance[row_of_tendon(p, t)];
+}
+
 // K of a loop joint's node: its compliance.
 template <typename Real>
 AXION_HD inline void assemble_loop(const Problem<Real>& p, int node) {
@@ -204,6 +219,14 @@ AXION_HD inline void assemble_loop(const Problem<Real>& p, int node) {
   for (int k = 0; k < joint_row_count(p.m, j); ++k) {
     K[k * kNodeSize + k] = p.w.compliance[node_row(p, p.m.joints[j], k)];
   }
+}
+
+// K of a tendon's node: its compliance.
+template <typename Real>
+AXION_HD_RARE void assemble_tendon(const Problem<Real>& p, int node) {
+  Real* K = p.w.tree.node + node * kNodeStride;
+  clear_node(K, 1);
+  K[0] = tendon_compliance(p, node - p.m.loop_count);
 }
 
 // K of body b's node before its contacts and its joint.
@@ -267,6 +290,8 @@ template <typename Team, typename Real>
 AXION_HD_CALL void assemble_node(const Problem<Real>& p, Scope scope, int node) {
   if (node < p.m.loop_count) {
     assemble_loop(p, node);
+  } else if (node < p.m.closing_count) {
+    assemble_tendon(p, node);
   } else {
     assemble_body<Team>(p, scope, node);
   }
@@ -307,16 +332,35 @@ AXION_HD inline void couple_loop(const Problem<Real>& p, int b, int loop, Real* 
   }
 }
 
+// Blocks between body b and the multiplier of tendon t.
+template <typename Real>
+AXION_HD_RARE void couple_tendon(const Problem<Real>& p, int b, int t, Real* upper, Real* lower) {
+  if (!acts_on_node(p, t)) return;
+  constraints::for_each_term<Real>(p.m.tendons[t], [&](int k) {
+    const model::JointData<Real>& joint = constraints::joint_of_term<Real>(p.m, k);
+    if (joint.child != b && joint.parent != b) return;
+    Real J[6], F[6];
+    row_against(p.w.tendon_row[k], joint.child == b, J);
+    row_against(p.w.tendon_force[k], joint.child == b, F);
+    for (int c = 0; c < 6; ++c) {
+      upper[c * kPanelWidth] -= F[c];
+      lower[c] += J[c];
+    }
+  });
+}
+
 // Both blocks of coupling `index` between node i and an earlier one: upper (rows of i, columns of its first six
 // unknowns), lower (its first six rows, columns of i). Between two loops there is only fill.
 template <typename Team, typename Real>
 AXION_HD_CALL void assemble_coupling(const Problem<Real>& p, Scope scope, int i, int index) {
-  const int j = p.w.tree.coupling_node[index], loops = p.m.loop_count;
+  const int j = p.w.tree.coupling_node[index], loops = p.m.closing_count;
   Real* upper = p.w.tree.coupling_upper + index * kCouplingStride;  // [12][8]
   Real* lower = p.w.tree.coupling_lower + index * kCouplingStride;  // [6][12]
   for (int k = 0; k < kCouplingStride; ++k) upper[k] = lower[k] = 0;
   if (j >= loops) {
     couple_bodies<Team>(p, scope, body_of_node(p, i), body_of_node(p, j), upper, lower);
+  } else if (i >= loops && j >= p.m.loop_count) {
+    couple_tendon(p, body_of_node(p, i), j - p.m.loop_count, upper, lower);
   } else if (i >= loops) {
     couple_loop(p, body_of_node(p, i), j, upper, lower);
   }

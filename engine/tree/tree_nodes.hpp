@@ -1,12 +1,13 @@
 // Nodes of the factorisation along the joint tree, and which of them meet.
 //
-// A node is a body with the rows of the joint to its parent, at most 12 unknowns (u_i, λ_i), or a joint that closes a
-// loop, with its at most 6 multipliers. Loop joints are nodes 0 to L − 1, bodies L to L + nb − 1 in the order that
-// tree_ordering.hpp gives them, and nodes are eliminated from the highest: children before parents, bodies before
-// loops. A node couples to earlier nodes through their first six unknowns: the velocity of a body, the multipliers of a
-// loop. The scope of a factorisation is the whole system, or a tree of it that needs no fill: the joint tree, contacts
-// with the world, and of the contacts between moving bodies those that hang a body without a parent on one before it,
-// as boxes of a stack hang on each other. Loop joints and all other contacts are out of that scope.
+// A node is a body with the rows of the joint to its parent, at most 12 unknowns (u_i, λ_i), or what closes loops: a
+// joint, with its at most 6 multipliers, or a tendon or an equality of coordinates with one. Loop joints are nodes 0 to
+// L − 1, tendons and equalities L to L + T − 1, bodies the rest in the order that tree_ordering.hpp gives them, and
+// nodes are eliminated from the highest: children before parents, bodies before loops. A node couples to earlier nodes
+// through their first six unknowns: the velocity of a body, the multipliers of a loop. The scope of a factorisation is
+// the whole system, or a tree of it that needs no fill: the joint tree, contacts with the world, and of the contacts
+// between moving bodies those that hang a body without a parent on one before it, as boxes of a stack hang on each
+// other. Loop joints and all other contacts are out of that scope.
 //
 // In: the model's joints and the step's contacts. Cost: a look-up is constant, of a coupling a bisection.
 #pragma once
@@ -28,17 +29,17 @@ AXION_HD inline Real* workspace(const Problem<Real>& p) {
 
 template <typename Real>
 AXION_HD inline int node_count(const model::ModelView<Real>& m) {
-  return m.loop_count + m.body_count;
+  return m.closing_count + m.body_count;
 }
 
 template <typename Real>
 AXION_HD inline int node_of_body(const Problem<Real>& p, int b) {
-  return p.m.loop_count + p.w.tree.body_rank[b];
+  return p.m.closing_count + p.w.tree.body_rank[b];
 }
 
 template <typename Real>
 AXION_HD inline int body_of_node(const Problem<Real>& p, int node) {
-  return p.w.tree.body_of_rank[node - p.m.loop_count];
+  return p.w.tree.body_of_rank[node - p.m.closing_count];
 }
 
 // The joint of a loop's node.
@@ -47,9 +48,21 @@ AXION_HD inline int joint_of_loop(const model::ModelView<Real>& m, int loop) {
   return m.joint_count - m.loop_count + loop;
 }
 
+// Whether a node is a tendon or an equality, and its row.
+template <typename Real>
+AXION_HD inline bool is_tendon_node(const model::ModelView<Real>& m, int node) {
+  return node >= m.loop_count && node < m.closing_count;
+}
+template <typename Real>
+AXION_HD inline int row_of_tendon(const Problem<Real>& p, int t) {
+  const model::TendonData<Real>& tendon = p.m.tendons[t];
+  return tendon.axis < 0 ? tendon.lock : p.axis_base() + tendon.axis;
+}
+
 // The joint whose rows a node holds, or -1.
 template <typename Real>
 AXION_HD inline int joint_of_node(const Problem<Real>& p, int node) {
+  if (is_tendon_node<Real>(p.m, node)) return -1;
   return node < p.m.loop_count ? joint_of_loop(p.m, node) : p.m.bodies[body_of_node(p, node)].joint;
 }
 
@@ -63,11 +76,12 @@ AXION_HD inline int joint_row_count(const model::ModelView<Real>& m, int j) {
 // Where a node's rows begin among its unknowns: after a body's velocity.
 template <typename Real>
 AXION_HD inline int node_row_offset(const model::ModelView<Real>& m, int node) {
-  return node < m.loop_count ? 0 : 6;
+  return node < m.closing_count ? 0 : 6;
 }
 
 template <typename Real>
 AXION_HD inline int node_size(const Problem<Real>& p, int node) {
+  if (is_tendon_node<Real>(p.m, node)) return 1;
   return node_row_offset(p.m, node) + joint_row_count(p.m, joint_of_node(p, node));
 }
 
@@ -84,7 +98,17 @@ AXION_HD inline const model::Row<Real>& impulse_row(const Problem<Real>& p, int 
   return row < p.axis_base() ? p.w.row_force[row] : p.w.row[row];
 }
 
-// The two bodies of a row; b is -1 for the world.
+// The tendon or equality whose row this is, one along it, its limit's or an effort's; -1 of a joint's.
+template <typename Real>
+AXION_HD_RARE int find_tendon(const Problem<Real>& p, int row) {
+  if (row < p.axis_base()) return row < p.m.joint_lock_count ? -1 : row - p.m.joint_lock_count + p.m.tendon_axis_count;
+  const int axis = row >= p.effort_base()  ? p.m.efforts[row - p.effort_base()].axis
+                   : row >= p.limit_base() ? p.m.limit_axis[row - p.limit_base()]
+                                           : row - p.axis_base();
+  return axis < p.m.joint_axis_count ? -1 : axis - p.m.joint_axis_count;
+}
+
+// The two bodies of a row; b is -1 for the world. Of a tendon or an equality those of its first joint.
 template <typename Real>
 AXION_HD inline void bodies_of_row(const Problem<Real>& p, int row, int& a, int& b) {
   if (row >= p.contact_base()) {
@@ -142,7 +166,7 @@ AXION_HD inline void find_tree_parents(const Team& team, const Problem<Real>& p)
 // Nodes from this on are eliminated.
 template <typename Real>
 AXION_HD inline int first_node(const model::ModelView<Real>& m, Scope scope) {
-  return scope == Scope::kWhole ? 0 : m.loop_count;
+  return scope == Scope::kWhole ? 0 : m.closing_count;
 }
 
 // Couplings of node i are coupling_start[i] up to this.

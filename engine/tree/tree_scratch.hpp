@@ -17,11 +17,13 @@ inline constexpr int kTransferStride = 2 * 6 * kNodeSize + 6 * kPanelWidth + 8;
 inline constexpr int kPushLanes = 16;     // impulses that are passed through the joint tree at once
 inline constexpr int kWorkspace = 1024;   // numbers: a node of the joint tree, or a system of up to 31 unknowns
 inline constexpr int kMaxSweptLoops = 8;  // loops that sweeps can close
+inline constexpr int kMaxSweptRows = 96;  // rows of loops, where tendons or equalities are among them
 
-// Couplings that rows can make, before those that are met twice are one: joints, two a loop, contacts.
+// Couplings that rows can make, before those that are met twice are one: joints, two a loop and a term of a tendon,
+// contacts.
 template <typename Real>
 AXION_HD inline int edge_capacity(const model::ModelView<Real>& m) {
-  return m.body_count + 2 * m.loop_count + m.contact_capacity;
+  return m.body_count + 2 * (m.loop_count + m.tendon_term_count) + m.contact_capacity;
 }
 
 // Leaves of a tree over bodies: a power of two.
@@ -31,16 +33,24 @@ AXION_HD inline int order_leaves(int body_count) {
   return count;
 }
 
+// Rows of all that closes loops, where contacts are swept: six a joint, one a tendon or an equality; tendons without a
+// row of their own, whose limits are swept, have none.
+template <typename Real>
+AXION_HD inline int loop_rows(const model::ModelView<Real>& m) {
+  return 6 * m.loop_count + m.tendon_count - m.slack_tendon_count;
+}
+
 // Whether the answer of the loops to impulses (loop_response.hpp) takes no more room than the inverse of the tree.
 template <typename Real>
 AXION_HD inline bool loops_fit(const model::ModelView<Real>& m) {
   const int loops = m.loop_count;
+  if (m.tendon_count > 0) return loop_rows(m) <= kMaxSweptRows && m.inverse_blocks > 0;
   return loops <= kMaxSweptLoops && loops * (m.body_count + loops + (kPushLanes + 5) / 6) <= m.inverse_blocks;
 }
 
 template <typename Real>
 struct TreeScratch {
-  Real* node;            // [nn kNodeStride] diagonal blocks; nn nodes, loop joints and bodies
+  Real* node;            // [nn kNodeStride] diagonal blocks; nn nodes, loop joints, tendons, equalities and bodies
   Real* node_rhs;        // [nn kNodeSize] right-hand sides, then solutions
   Real* workspace;       // [kWorkspace] a matrix that threads have at hand; nothing lasts in it (tree_nodes.hpp)
   int* parent;           // [nb] body that each hangs on in Scope::kTree (tree_nodes.hpp)
@@ -78,9 +88,9 @@ struct TreeScratch {
 template <typename Real, typename F>
 AXION_HD inline void for_each_field(const model::ModelView<Real>& m, TreeScratch<Real>& w, F&& f) {
   using enum model::FieldKind;
-  const std::size_t nb = m.body_count, nn = nb + m.loop_count, nc = m.coupling_capacity, nedge = edge_capacity(m);
+  const std::size_t nb = m.body_count, nn = nb + m.closing_count, nc = m.coupling_capacity, nedge = edge_capacity(m);
   const std::size_t couplings = nc * kCouplingStride, joints = nb * kCouplingStride;
-  const std::size_t nloop = loops_fit(m) ? 6 * m.loop_count : 0;  // rows of loops that are swept
+  const std::size_t nloop = loops_fit(m) ? loop_rows(m) : 0;  // rows of loops that are swept
   f(kScratch, "node", w.node, nn * kNodeStride);
   f(kScratch, "node_rhs", w.node_rhs, nn * kNodeSize);
   f(kScratch, "workspace", w.workspace, kWorkspace);
@@ -109,7 +119,7 @@ AXION_HD inline void for_each_field(const model::ModelView<Real>& m, TreeScratch
   f(kScratch, "joint_lower", w.joint_lower, joints);
   f(kScratch, "transfer", w.transfer, nb * kTransferStride);
   f(kScratch, "swept_response", w.swept_response, nb * kNodeSize);
-  f(kScratch, "joint_response", w.joint_response, m.loop_count == 0 ? 36 * std::size_t(m.inverse_blocks) : 0);
+  f(kScratch, "joint_response", w.joint_response, m.closing_count == 0 ? 36 * std::size_t(m.inverse_blocks) : 0);
   f(kScratch, "loop_columns", w.loop_columns, nloop * 6 * nb);
   f(kScratch, "loop_gain", w.loop_gain, nloop * nloop);
   f(kScratch, "loop_impulse", w.loop_impulse, nloop * kPushLanes);

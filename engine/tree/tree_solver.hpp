@@ -162,6 +162,7 @@ AXION_HD inline void read_joint_impulses(const Team& team, const Problem<Real>& 
   team.for_each(node_count(p.m) - first, [&](int k) {
     const int node = first + k, j = joint_of_node(p, node);
     const Real* z = p.w.tree.node_rhs + node * kNodeSize + node_row_offset(p.m, node);
+    if (is_tendon_node<Real>(p.m, node)) x[row_of_tendon(p, node - p.m.loop_count)] = z[0];
     for (int i = 0; i < joint_row_count(p.m, j); ++i) x[node_row(p, p.m.joints[j], i)] = z[i];
   });
 }

@@ -113,7 +113,45 @@ absl::StatusOr<model::ActuatorSpec> to_actuator(const std::string& path, const v
   actuator.effort_upper = message.effort_upper();
   if (message.has_control_gain()) actuator.control_gain = message.control_gain();
   actuator.control_offset = message.control_offset();
+  if (message.has_tendon()) actuator.tendon = message.tendon();
   return actuator;
+}
+
+model::TendonSpec to_tendon(const v1::TendonSpec& message) {
+  model::TendonSpec tendon;
+  tendon.name = message.name();
+  for (const auto& term : message.terms()) tendon.terms.push_back({term.joint(), term.axis(), term.coefficient()});
+  tendon.armature = message.armature();
+  tendon.damping = message.damping();
+  tendon.stiffness = message.stiffness();
+  tendon.spring_reference = message.spring_reference();
+  tendon.friction_loss = message.friction_loss();
+  tendon.limited = message.limited();
+  tendon.lower = message.lower();
+  tendon.upper = message.upper();
+  return tendon;
+}
+
+model::CoordinateSpec to_coordinate(const v1::Coordinate& message) {
+  return {message.has_tendon() ? message.tendon() : -1, message.joint(), message.axis()};
+}
+
+absl::StatusOr<model::EqualitySpec> to_equality(const std::string& path, const v1::EqualitySpec& message) {
+  model::EqualitySpec equality;
+  equality.name = message.name();
+  equality.first = to_coordinate(message.first());
+  equality.has_second = message.has_second();
+  if (equality.has_second) equality.second = to_coordinate(message.second());
+  if (message.polynomial_size() > static_cast<int>(equality.polynomial.size())) {
+    return invalid_field(absl::StrCat(path, ".polynomial"),
+                         absl::StrCat("may have at most 5 numbers; it has ", message.polynomial_size()));
+  }
+  for (int i = 0; i < message.polynomial_size(); ++i) {
+    equality.polynomial[static_cast<std::size_t>(i)] = message.polynomial(i);
+  }
+  equality.stiffness = message.stiffness();
+  equality.damping = message.damping();
+  return equality;
 }
 
 model::BodySpec to_body(const v1::BodySpec& message) {
@@ -194,8 +232,10 @@ absl::StatusOr<model::SceneSpec> to_scene(const v1::SceneSpec& message) {
   absl::Status status = convert_all("scene.joints", message.joints(), scene.joints, to_joint);
   status.Update(convert_all("scene.shapes", message.shapes(), scene.shapes, to_shape));
   status.Update(convert_all("scene.actuators", message.actuators(), scene.actuators, to_actuator));
+  status.Update(convert_all("scene.equalities", message.equalities(), scene.equalities, to_equality));
   status.Update(convert_all("scene.sensors", message.sensors(), scene.sensors, to_sensor));
   if (!status.ok()) return status;
+  for (const auto& tendon : message.tendons()) scene.tendons.push_back(to_tendon(tendon));
   if (message.has_magnetic_field()) scene.magnetic_field = to_vec3(message.magnetic_field());
   for (const auto& exclude : message.excludes()) scene.excludes.push_back({exclude.body_a(), exclude.body_b()});
   for (const auto& pair : message.contact_pairs()) scene.contact_pairs.push_back(to_contact_pair(pair));
@@ -259,6 +299,8 @@ v1::SceneSpec to_message(const model::SceneSpec& scene) {
     out.set_friction(pair.friction);
     out.set_contact_dimension(pair.contact_dimension);
   }
+  for (const auto& tendon : scene.tendons) fill_tendon(tendon, *message.add_tendons());
+  for (const auto& equality : scene.equalities) fill_equality(equality, *message.add_equalities());
   for (const auto& keyframe : scene.keyframes) fill_keyframe(keyframe, *message.add_keyframes());
   fill_vec3(scene.magnetic_field, *message.mutable_magnetic_field());
   for (const auto& sensor : scene.sensors) fill_sensor(sensor, *message.add_sensors());
@@ -301,6 +343,8 @@ void fill_model(const schedule::ModelRecord& record, v1::Model& message) {
   for (const auto& shape : info.shapes) fill_shape(shape, *message.add_shapes());
   for (const auto& mesh : info.meshes) fill_mesh(mesh, *message.add_meshes());
   for (const auto& actuator : info.actuators) fill_actuator(actuator, *message.add_actuators());
+  for (const auto& tendon : info.tendons) fill_tendon(tendon, *message.add_tendons());
+  for (const auto& equality : info.equalities) fill_equality(equality, *message.add_equalities());
   for (const auto& keyframe : info.keyframes) fill_keyframe(keyframe, *message.add_keyframes());
   for (const auto& sensor : info.sensors) {
     auto& out = *message.add_sensors();

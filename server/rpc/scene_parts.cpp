@@ -86,6 +86,41 @@ void fill_actuator(const model::ActuatorSpec& actuator, v1::ActuatorSpec& messag
   message.set_effort_upper(actuator.effort_upper);
   message.set_control_gain(actuator.control_gain);
   message.set_control_offset(actuator.control_offset);
+  if (actuator.tendon >= 0) message.set_tendon(actuator.tendon);
+}
+
+void fill_tendon(const model::TendonSpec& tendon, v1::TendonSpec& message) {
+  message.set_name(tendon.name);
+  for (const model::TendonTermSpec& term : tendon.terms) {
+    auto& out = *message.add_terms();
+    out.set_joint(term.joint);
+    out.set_axis(term.axis);
+    out.set_coefficient(term.coefficient);
+  }
+  message.set_armature(tendon.armature);
+  message.set_damping(tendon.damping);
+  message.set_stiffness(tendon.stiffness);
+  message.set_spring_reference(tendon.spring_reference);
+  message.set_friction_loss(tendon.friction_loss);
+  message.set_limited(tendon.limited);
+  message.set_lower(tendon.lower);
+  message.set_upper(tendon.upper);
+}
+
+void fill_equality(const model::EqualitySpec& equality, v1::EqualitySpec& message) {
+  const auto fill = [](const model::CoordinateSpec& coordinate, v1::Coordinate& out) {
+    if (coordinate.tendon >= 0) out.set_tendon(coordinate.tendon);
+    out.set_joint(coordinate.joint);
+    out.set_axis(coordinate.axis);
+  };
+  message.set_name(equality.name);
+  fill(equality.first, *message.mutable_first());
+  if (equality.has_second) fill(equality.second, *message.mutable_second());
+  auto end = equality.polynomial.end();
+  while (end != equality.polynomial.begin() && *(end - 1) == 0) --end;
+  message.mutable_polynomial()->Assign(equality.polynomial.begin(), end);
+  message.set_stiffness(equality.stiffness);
+  message.set_damping(equality.damping);
 }
 
 void fill_keyframe(const model::KeyframeSpec& keyframe, v1::KeyframeSpec& message) {

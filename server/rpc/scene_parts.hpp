@@ -30,6 +30,8 @@ void fill_axis(const model::AxisSpec& axis, v1::AxisSpec& message);
 void fill_shape(const model::ShapeSpec& shape, v1::ShapeSpec& message);
 void fill_mesh(const model::MeshSpec& mesh, v1::MeshSpec& message);
 void fill_actuator(const model::ActuatorSpec& actuator, v1::ActuatorSpec& message);
+void fill_tendon(const model::TendonSpec& tendon, v1::TendonSpec& message);
+void fill_equality(const model::EqualitySpec& equality, v1::EqualitySpec& message);
 void fill_keyframe(const model::KeyframeSpec& keyframe, v1::KeyframeSpec& message);
 void fill_sensor(const model::SensorSpec& sensor, v1::SensorSpec& message);
 void fill_time(absl::Time time, google::protobuf::Timestamp& message);

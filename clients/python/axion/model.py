@@ -66,9 +66,19 @@ class Model:
                 for key in self.proto.keyframes}
 
     def joint_positions_of_actuators(self) -> npt.NDArray[np.int64]:
-        """Index into joint_position of the coordinate that each actuator drives: int64 [nu]."""
+        """Index into joint_position of the coordinate that each actuator drives, -1 of one on a tendon: int64 [nu]."""
         joints, actuators = self.proto.joints, self.proto.actuators
-        return np.array([joints[a.joint].position_start + a.axis for a in actuators], dtype=np.int64)
+        return np.array([-1 if a.HasField("tendon") else joints[a.joint].position_start + a.axis for a in actuators],
+                        dtype=np.int64)
+
+    def tendon_lengths(self, joint_position: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """Lengths of the tendons, the weighted sums of their joints' coordinates: of [..., nq] float64 [..., tendons]."""
+        positions = np.asarray(joint_position, dtype=np.float64)
+        weights = np.zeros((positions.shape[-1], len(self.proto.tendons)))
+        for t, tendon in enumerate(self.proto.tendons):
+            for term in tendon.terms:
+                weights[self.proto.joints[term.joint].position_start + term.axis, t] += term.coefficient
+        return positions @ weights
 
     def effort_limits(self) -> npt.NDArray[np.float64]:
         """Lower and upper bound of each actuator's effort before gear, infinite where it has none: float64 [nu, 2]."""
@@ -83,7 +93,9 @@ class Model:
         keyframes = self.keyframes
         if keyframe not in keyframes:
             raise KeyError(f"keyframe: {keyframe!r} is none of {', '.join(keyframes) or 'none: the model has no keyframes'}")
-        targets = keyframes[keyframe][self.joint_positions_of_actuators()]
+        lengths = self.tendon_lengths(keyframes[keyframe])
+        targets = np.array([lengths[a.tendon] if a.HasField("tendon") else keyframes[keyframe][index]
+                            for a, index in zip(self.proto.actuators, self.joint_positions_of_actuators())])
         gears = np.array([a.gear for a in self.proto.actuators])
         positions = np.array([a.kind == scene_pb2.ACTUATOR_KIND_POSITION for a in self.proto.actuators])
         return np.where(positions, gears * targets, 0.0)

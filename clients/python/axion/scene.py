@@ -153,16 +153,46 @@ class Scene:
             choices["lower"], choices["upper"] = limits
         return scene_pb2.AxisSpec(name=name, kind=kind, axis=_vec3(axis), **choices)
 
-    def actuator(self, kind: str, name: str, joint: int, axis: int = 0, *,
+    def tendon(self, name: str, terms: Iterable[tuple[int, int, float]], *, limits: Sequence[float] | None = None,
+               **choices: Any) -> int:
+        """A weighted sum of joint coordinates, of (joint, axis, coefficient) each, and what acts along it.
+
+        limits: (lower, upper) of the sum. Further: armature, damping, stiffness, spring_reference, friction_loss.
+        """
+        if limits is not None:
+            choices["limited"] = True
+            choices["lower"], choices["upper"] = limits
+        tendon = self.proto.tendons.add(name=name, **choices)
+        for joint, axis, coefficient in terms:
+            tendon.terms.add(joint=joint, axis=axis, coefficient=coefficient)
+        return len(self.proto.tendons) - 1
+
+    def equality(self, name: str, first: tuple[int, int] | int, polynomial: Sequence[float],
+                 second: tuple[int, int] | int | None = None, **choices: Any) -> int:
+        """Holds a coordinate at a polynomial of another: first = polynomial[0] + polynomial[1] second + ...
+
+        first, second: (joint, axis), or the index of a tendon; without second, first is held at polynomial[0].
+        Further: stiffness, damping.
+        """
+        def coordinate(of: tuple[int, int] | int) -> scene_pb2.Coordinate:
+            return scene_pb2.Coordinate(tendon=of) if isinstance(of, int) else scene_pb2.Coordinate(joint=of[0], axis=of[1])
+
+        other = None if second is None else coordinate(second)
+        self.proto.equalities.add(name=name, first=coordinate(first), second=other, polynomial=polynomial, **choices)
+        return len(self.proto.equalities) - 1
+
+    def actuator(self, kind: str, name: str, joint: int = 0, axis: int = 0, *, tendon: int | None = None,
                  control_range: Sequence[float] | None = None, effort_range: Sequence[float] | None = None,
                  **choices: Any) -> int:
-        """A "motor", or a "position" or "velocity" drive, on an axis of a joint of the tree.
+        """A "motor", or a "position" or "velocity" drive, on an axis of a joint of the tree, or on a tendon.
 
         control_range, effort_range: (lower, upper) that clamp the control, and the effort before gear. Further: gear,
         kp, kd.
         """
         _with_range(choices, "control", control_range)
         _with_range(choices, "effort", effort_range)
+        if tendon is not None:
+            choices["tendon"] = tendon
         self.proto.actuators.add(name=name, kind=_kind(_ACTUATORS, kind), joint=joint, axis=axis, **choices)
         return len(self.proto.actuators) - 1
 

@@ -46,6 +46,10 @@ class DeviceModel {
     m_.actuators = append(image, arrays.actuators);
     m_.limit_axis = append(image, arrays.limit_axis);
     m_.efforts = append(image, arrays.efforts);
+    m_.tendons = append(image, arrays.tendons);
+    m_.tendon_terms = append(image, arrays.tendon_terms);
+    m_.axis_term_start = append(image, arrays.axis_term_start);
+    m_.axis_terms = append(image, arrays.axis_terms);
     m_.lock_joint = append(image, arrays.lock_joint);
     m_.shapes = append(image, arrays.shapes);
     m_.hull_vertices = append(image, arrays.hull_vertices);

@@ -123,9 +123,46 @@ TEST(MjcfEqualities, those_that_are_inactive_or_switched_off_are_left_out) {
   EXPECT_THAT(imported(linkage("<joint joint1='crank' active='false'/>")).warnings.at(0), HasSubstr("inactive"));
 }
 
+TEST(MjcfEqualities, a_coordinate_follows_another_from_the_reference_configuration) {
+  const std::string joints = R"(<mujoco><worldbody>
+    <body><joint name="a" ref="30"/><geom size=".1"/></body>
+    <body pos="1 0 0"><joint name="b" type="slide" ref=".5"/><joint name="c" axis="0 1 0"/><geom size=".1"/></body>
+  </worldbody>)";
+  const ImportedScene s = imported(joints + R"(<tendon><fixed name="t"><joint joint="a" coef="2"/>
+    <joint joint="b" coef="-1"/><joint joint="c" coef="0"/></fixed></tendon><equality>
+    <joint name="e" joint1="a" joint2="b" polycoef=".1 2 3 4 5"/><joint joint1="b" polycoef=".2"/>
+    <joint joint1="c" joint2="a"/><tendon tendon1="t"/></equality></mujoco>)");
+  ASSERT_EQ(s.scene.equalities.size(), 4u);
+  const auto value = [](const model::EqualitySpec& e, double x) {
+    double sum = 0;
+    for (int k = 4; k >= 0; --k) sum = sum * x + e.polynomial[k];
+    return sum;
+  };
+  const double a0 = std::acos(-1) / 6, b0 = 0.5;
+  EXPECT_EQ(s.scene.equalities[0].name, "e");
+  EXPECT_EQ(s.scene.equalities[0].first.joint, 0);
+  EXPECT_EQ(s.scene.equalities[0].second.joint, 1);
+  for (const double b : {-1.0, 0.5, 0.9}) {
+    const double d = b - b0;
+    EXPECT_NEAR(value(s.scene.equalities[0], b), a0 + 0.1 + 2 * d + 3 * d * d + 4 * d * d * d + 5 * d * d * d * d,
+                1e-12);
+  }
+  EXPECT_FALSE(s.scene.equalities[1].has_second);
+  EXPECT_NEAR(s.scene.equalities[1].polynomial[0], b0 + 0.2, 1e-15);
+  EXPECT_EQ(s.scene.equalities[2].first.axis, 1);
+  EXPECT_NEAR(value(s.scene.equalities[2], 0.7), 0.7 - a0, 1e-15);
+  ASSERT_EQ(s.scene.tendons.size(), 1u);
+  ASSERT_EQ(s.scene.tendons[0].terms.size(), 2u);
+  EXPECT_EQ(s.scene.equalities[3].first.tendon, 0);
+  EXPECT_NEAR(s.scene.equalities[3].polynomial[0], 2 * a0 - b0, 1e-15);
+  EXPECT_TRUE(model::compile(s.scene).ok());
+}
+
 TEST(MjcfEqualities, what_a_loop_joint_cannot_be_is_refused_with_the_reason) {
-  expect_refused("<joint joint1='crank' joint2='rocker'/>", "joint", "not coupled");
-  expect_refused("<tendon tendon1='t'/>", "tendon", "tendons");
+  expect_refused("<joint joint1='crank' joint2='rocket'/>", "joint.joint2", "does not exist");
+  expect_refused("<joint joint2='rocker'/>", "joint.joint1", "required");
+  expect_refused("<joint joint1='crank' joint2='crank'/>", "joint", "another coordinate");
+  expect_refused("<tendon tendon1='t'/>", "tendon.tendon1", "does not exist");
   expect_refused("<flex flex='f'/>", "flex", "rigid");
   expect_refused("<connect site1='a' site2='b'/>", "connect.site1", "does not exist");
   expect_refused("<connect body1='rocker' body2='coupler'/>", "connect.anchor", "required");
@@ -137,7 +174,7 @@ TEST(MjcfEqualities, what_a_loop_joint_cannot_be_is_refused_with_the_reason) {
   expect_refused(
       "<connect name='a' body1='rocker' body2='coupler' anchor='0 0 0'/><weld name='a' body1='rocker' body2='crank'/>",
       "weld.name", "second time");
-  const ImportedScene allowed = imported(linkage("<joint joint1='crank' joint2='rocker'/>"), true);
+  const ImportedScene allowed = imported(linkage("<flex flex='f'/>"), true);
   EXPECT_THAT(allowed.warnings.at(0), HasSubstr("left out"));
 }
 

@@ -297,6 +297,58 @@ TEST(MjcfMocap, is_a_fixed_body_and_says_so) {
                  "body.mocap", "without joints");
 }
 
+constexpr const char* kTwoArms = R"(<mujoco><compiler angle="radian"/><option gravity="0 0 0"/><worldbody>
+  <body><joint name="a" ref=".3"/><geom size=".1" pos="1 0 0"/></body>
+  <body pos="0 0 1"><joint name="b" damping="1"/><geom size=".1" pos="1 0 0"/></body></worldbody>)";
+
+TEST(MjcfTendon, has_what_its_class_and_its_attributes_say) {
+  const model::SceneSpec s =
+      imported(std::string(kTwoArms) + R"(<default><default class="stiff"><tendon stiffness="2"/></default></default>
+    <tendon><fixed name="t" class="stiff" damping="3" frictionloss="4" armature="5" range="-1 2">
+      <joint joint="a" coef=".5"/>
+      <joint joint="b" coef="-1"/><joint joint="a" coef="1"/></fixed>
+    <fixed class="stiff" springlength=".7" limited="false" range="0 1"><joint joint="b" coef="1"/></fixed>
+    <spatial name="drawn"><site site="s"/></spatial></tendon></mujoco>)")
+          .scene;
+  ASSERT_EQ(s.tendons.size(), 2u);
+  const model::TendonSpec& t = s.tendons[0];
+  ASSERT_EQ(t.terms.size(), 2u);
+  EXPECT_EQ(t.terms[0].coefficient, 1.5);
+  EXPECT_EQ(t.terms[1].coefficient, -1);
+  EXPECT_EQ(t.stiffness, 2);
+  EXPECT_EQ(t.damping, 3);
+  EXPECT_EQ(t.friction_loss, 4);
+  EXPECT_EQ(t.armature, 5);
+  EXPECT_NEAR(t.spring_reference, 0.45, 1e-15);  // its length in the reference configuration
+  EXPECT_TRUE(t.limited);
+  EXPECT_EQ(t.lower, -1);
+  EXPECT_EQ(t.upper, 2);
+  EXPECT_EQ(s.tendons[1].spring_reference, 0.7);
+  EXPECT_FALSE(s.tendons[1].limited);
+  EXPECT_FALSE(s.tendons[1].name.empty());
+}
+
+TEST(MjcfTendon, what_is_wrong_is_refused_by_name) {
+  const auto with = [](const std::string& tendon) { return kTwoArms + ("<tendon>" + tendon + "</tendon></mujoco>"); };
+  expect_refused(with("<fixed name='t'/>"), "fixed", "has no joint");
+  expect_refused(with("<fixed><joint joint='c' coef='1'/></fixed>"), "joint.joint", "does not exist");
+  expect_refused(with("<fixed><joint joint='a'/></fixed>"), "joint.coef", "required");
+  expect_refused(with("<fixed range='1 0'><joint joint='a' coef='1'/></fixed>"), "fixed.range", "smaller");
+  expect_refused(with("<fixed stiffness='-1'><joint joint='a' coef='1'/></fixed>"), "fixed.stiffness", "negative");
+  expect_refused(with("<fixed name='t'><joint joint='a' coef='1'/></fixed><spatial name='t'/>"), "spatial.name",
+                 "second time");
+}
+
+TEST(MjcfTendon, an_actuator_pulls_as_far_as_the_tendon_goes) {
+  World world(std::string(kTwoArms) + R"(<tendon><fixed name="t" range="-.4 .4" limited="false" damping="1"
+      actuatorfrcrange="-5 5"><joint joint="a" coef="2"/><joint joint="b" coef="1"/></fixed></tendon>
+    <actuator><position tendon="t" kp="40" kv="4" inheritrange="1"/></actuator></mujoco>)",
+              0.002);
+  world.step(5000, {9});
+  const std::vector<double> q = world.get(Field::kJointPosition);
+  EXPECT_NEAR(2 * q[0] + q[1], 0.4, 1e-4);
+}
+
 TEST(SceneFields, new_ones_are_checked_by_name) {
   const model::SceneSpec good = imported(held("<connect site1='right' site2='left'/>")).scene;
   const auto field_of = [&](auto change) {

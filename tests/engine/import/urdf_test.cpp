@@ -233,15 +233,34 @@ TEST(Urdf, what_is_not_used_is_a_warning) {
   EXPECT_TRUE(warns(imported, "<mu1> (line 1) is of Gazebo"));
 }
 
-TEST(Urdf, a_joint_that_follows_another_is_refused_or_moves_by_itself) {
-  const std::string hand = link("a", "") + link("b", kMass) + link("c", kMass) + joint("one", "continuous", "a", "b") +
-                           joint("two", "continuous", "a", "c", "<mimic joint='one' multiplier='-2' offset='.1'/>");
-  const Result<ImportedScene> strict = import_urdf(robot(hand));
-  ASSERT_FALSE(strict.ok());
-  EXPECT_EQ(strict.error().field, "mimic.joint");
-  ImportOptions options;
-  options.allow_unsupported = true;
-  EXPECT_TRUE(warns(import_of(hand, {}, options), "<mimic> (line 1): joint=\"one\" is not supported"));
+TEST(Urdf, a_joint_that_follows_another_is_held_to_it_and_starts_there) {
+  const std::string links = link("a", "") + link("b", kMass) + link("c", kMass) + link("d", kMass);
+  const std::string hand =
+      links + joint("two", "continuous", "a", "c", "<mimic joint='one' multiplier='-2' offset='.1'/>") +
+      joint("one", "prismatic", "a", "b", "<limit lower='-1' upper='1' effort='1' velocity='1'/>") +
+      joint("three", "continuous", "c", "d", "<mimic joint='two'/>");
+  const model::SceneSpec scene = import_of(hand).scene;
+  ASSERT_EQ(scene.equalities.size(), 2u);
+  const model::EqualitySpec& two = scene.equalities[0];
+  EXPECT_EQ(scene.joints[static_cast<std::size_t>(two.first.joint)].name, "two");
+  EXPECT_EQ(scene.joints[static_cast<std::size_t>(two.second.joint)].name, "one");
+  EXPECT_EQ(two.polynomial, (std::array<double, 5>{0.1, -2, 0, 0, 0}));
+  for (const model::EqualitySpec& e : scene.equalities) {
+    EXPECT_EQ(scene.joints[static_cast<std::size_t>(e.first.joint)].axes[0].initial_position, 0.1);
+  }
+  const auto field = [&](const std::string& more) {
+    const Result<ImportedScene> result = import_urdf(robot(links + more));
+    return result.ok() ? std::string() : result.error().field + ": " + result.error().message;
+  };
+  EXPECT_NE(field(joint("one", "continuous", "a", "b", "<mimic joint='one'/>")).find("is the joint itself"),
+            std::string::npos);
+  EXPECT_NE(field(joint("one", "continuous", "a", "b", "<mimic joint='two'/>") +
+                  joint("two", "continuous", "a", "c", "<mimic joint='one'/>"))
+                .find("follows, directly or not"),
+            std::string::npos);
+  EXPECT_NE(field(joint("one", "planar", "a", "b") + joint("two", "continuous", "a", "c", "<mimic joint='one'/>"))
+                .find("only joints of one axis"),
+            std::string::npos);
 }
 
 TEST(Urdf, impossible_moments_are_refused_or_evened_out) {

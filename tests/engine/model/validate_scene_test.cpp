@@ -40,6 +40,58 @@ TEST(ValidateScene, a_valid_scene_is_accepted) {
   EXPECT_TRUE(validate_scene(SceneSpec{}).ok());
 }
 
+TEST(ValidateScene, tendons_and_equalities_are_checked_by_name) {
+  const auto with = [](auto change) {
+    return [=](SceneSpec& s) {
+      s.tendons = {{"t", {{1, 0, 0.5}, {3, 0, -2}}}};
+      EqualitySpec e;
+      e.name = "e", e.first.joint = 1, e.has_second = true, e.second.tendon = 0, e.polynomial = {0.1, 1, 0, 0, 0};
+      s.equalities = {e};
+      change(s);
+    };
+  };
+  SceneSpec good = robot();
+  with([](SceneSpec&) {})(good);
+  ASSERT_TRUE(validate_scene(good).ok()) << validate_scene(good).error().message;
+  const Fault faults[] = {
+      {"tendons[0].name", "empty", with([](SceneSpec& s) { s.tendons[0].name = ""; })},
+      {"tendons[0].terms", "empty", with([](SceneSpec& s) { s.tendons[0].terms.clear(); })},
+      {"tendons[0].terms", "257", with([](SceneSpec& s) { s.tendons[0].terms.resize(257); })},
+      {"tendons", "20480", with([](SceneSpec& s) {
+         s.joints[1].axes.clear();
+         s.tendons.clear(), s.equalities.clear();
+         s.joints.resize(1), s.bodies.resize(1), s.shapes.resize(1), s.excludes.clear(), s.actuators.clear();
+         s.keyframes.clear();
+         for (int i = 1; i <= 20; ++i) {
+           s.bodies.push_back(s.bodies[0]), s.bodies.back().name = "b" + std::to_string(i);
+           s.joints.push_back({}), s.joints.back().name = "j" + std::to_string(i);
+           s.joints.back().kind = JointKind::kAxes, s.joints.back().child = i;
+           s.joints.back().axes = {axis("a" + std::to_string(i), AxisKind::kHinge, {0, 0, 1})};
+         }
+         for (int t = 0; t < 1024; ++t) {
+           s.tendons.push_back({"t" + std::to_string(t), {}});
+           for (int i = 1; i <= 20; ++i) s.tendons.back().terms.push_back({i, 0, 1});
+         }
+       })},
+      {"tendons[0].terms[1].joint", "9", with([](SceneSpec& s) { s.tendons[0].terms[1].joint = 9; })},
+      {"tendons[0].terms[1].joint", "0", with([](SceneSpec& s) { s.tendons[0].terms[1].joint = 0; })},
+      {"tendons[0].terms[1].axis", "1", with([](SceneSpec& s) { s.tendons[0].terms[1].axis = 1; })},
+      {"tendons[0].terms[1].axis", "already", with([](SceneSpec& s) { s.tendons[0].terms[1].joint = 1; })},
+      {"tendons[0].terms[0].coefficient", "0", with([](SceneSpec& s) { s.tendons[0].terms[0].coefficient = 0; })},
+      {"tendons[0].terms[0].coefficient", "nan", with([](SceneSpec& s) { s.tendons[0].terms[0].coefficient = kNan; })},
+      {"tendons[0].stiffness", "-1", with([](SceneSpec& s) { s.tendons[0].stiffness = -1; })},
+      {"tendons[0].lower", "below", with([](SceneSpec& s) { s.tendons[0].limited = true; })},
+      {"equalities[0].first.joint", "0", with([](SceneSpec& s) { s.equalities[0].first.joint = 0; })},
+      {"equalities[0].second.tendon", "1", with([](SceneSpec& s) { s.equalities[0].second.tendon = 1; })},
+      {"equalities[0].polynomial[1]", "inf", with([](SceneSpec& s) { s.equalities[0].polynomial[1] = kInf; })},
+      {"equalities[0].polynomial", "zeros", with([](SceneSpec& s) { s.equalities[0].has_second = false; })},
+      {"equalities[0].second", "another", with([](SceneSpec& s) { s.equalities[0].second = s.equalities[0].first; })},
+      {"equalities[0].damping", "0", with([](SceneSpec& s) { s.equalities[0].damping = 1; })},
+      {"actuators[0].tendon", "1", with([](SceneSpec& s) { s.actuators[0].tendon = 1; })},
+  };
+  for (const Fault& fault : faults) expect_refused(fault);
+}
+
 TEST(ValidateScene, numbers_that_are_not_finite_or_out_of_range_are_named) {
   const Fault faults[] = {
       {"gravity[1]", "nan", [](SceneSpec& s) { s.gravity[1] = kNan; }},

@@ -92,6 +92,11 @@ TEST(Conversion, messages_have_a_field_for_each_of_the_engine_s) {
   // A message knows whether held_pose is there; the engine has holds_pose beside X_PC.
   EXPECT_EQ(v1::JointSpec::descriptor()->field_count() + 1, field_count<model::JointSpec>());
   EXPECT_EQ(v1::AxisSpec::descriptor()->field_count(), field_count<model::AxisSpec>());
+  EXPECT_EQ(v1::TendonSpec::descriptor()->field_count(), field_count<model::TendonSpec>());
+  EXPECT_EQ(v1::TendonTerm::descriptor()->field_count(), field_count<model::TendonTermSpec>());
+  EXPECT_EQ(v1::Coordinate::descriptor()->field_count(), field_count<model::CoordinateSpec>());
+  // Likewise with second.
+  EXPECT_EQ(v1::EqualitySpec::descriptor()->field_count() + 1, field_count<model::EqualitySpec>());
   EXPECT_EQ(v1::ShapeSpec::descriptor()->field_count(), field_count<model::ShapeSpec>());
   EXPECT_EQ(v1::MeshSpec::descriptor()->field_count(), field_count<model::MeshSpec>());
   EXPECT_EQ(v1::ActuatorSpec::descriptor()->field_count(), field_count<model::ActuatorSpec>());

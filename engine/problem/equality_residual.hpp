@@ -1,0 +1,95 @@
+// The residual of equalities of coordinates: locks over several joints, as those of joints are (residual.hpp).
+//
+//   position level (c(q⁺) − kept)/h, kept what c(q⁻) leaves for further steps; velocity level J u + the share of c(q⁻)
+// Impulses act along J(q⁻) in every joint mode.
+#pragma once
+
+#include <limits>
+
+#include "engine/problem/impulses.hpp"
+
+namespace axion::solver {
+
+// Rounding of a sum of velocities, relative to its terms, and of a position in metres.
+template <typename Real>
+AXION_HD constexpr Real velocity_rounding() {
+  return Real(4) * std::numeric_limits<Real>::epsilon();
+}
+template <typename Real>
+AXION_HD constexpr Real position_rounding() {
+  return Real(16) * std::numeric_limits<Real>::epsilon();
+}
+
+// How fast an equality that is off by `error` may come together, per second: as a limit from beyond it.
+template <typename Real>
+AXION_HD inline Real greatest_recovery(const Problem<Real>& p, Real error) {
+  const Real off = std::abs(error), furthest = Real(constraints::kGreatestRecovery) / p.s.dt;
+  if (!(off > p.s.depenetration_velocity * p.s.limit_recovery_time)) return p.s.depenetration_velocity;
+  const Real fastest = off / p.s.limit_recovery_time;
+  return greater(p.s.depenetration_velocity, fastest < furthest ? fastest : furthest);
+}
+
+// c, J and the size of what c was summed of, at the poses of the iterate. J is left in tendon_row.
+template <typename Real>
+struct EqualityError {
+  Real error, extent;
+};
+
+template <typename Real>
+AXION_HD_RARE EqualityError<Real> evaluate_equality_at_end(const Problem<Real>& p,
+                                                           const model::TendonData<Real>& equality) {
+  Real extent = 1;
+  const auto measure = [&](int k) {
+    const int axis = p.m.tendon_terms[k].axis;
+    const model::JointData<Real>& joint = constraints::joint_of_term<Real>(p.m, k);
+    constraints::JointEvaluation<Real> e;
+    constraints::evaluate_joint(p.m, joint, p.w.x_plus, p.w.q_plus, p.w.axis_position, e);
+    p.w.tendon_row[k] = e.axis[axis - joint.axis_start];
+    return e.coordinate[axis - joint.axis_start];
+  };
+  const constraints::TendonValue<Real> value = constraints::tendon_value<Real>(p.m, equality, [&](int k) {
+    const Real s = measure(k);
+    extent += std::abs(p.w.tendon_weight[k]) * greater(Real(1), std::abs(s));
+    return s;
+  });
+  constraints::for_each_term(equality, [&](int k) {
+    p.w.tendon_row[k] =
+        constraints::scaled(constraints::term_weight(p.m.tendon_terms[k], value.slope), p.w.tendon_row[k]);
+  });
+  return {value.value, extent};
+}
+
+template <typename Real>
+AXION_HD_RARE void evaluate_equality(const Problem<Real>& p, const model::TendonData<Real>& equality) {
+  const int row = equality.lock;
+  constraints::Softness<Real> soft = constraints::softness(p.s, equality.stiffness, equality.damping);
+  if (p.joint_mode == model::JointMode::kLinearised && soft.erp == Real(1)) soft.erp = Real(0.5);
+  const Real start = p.w.lock_start_error[row], most = greatest_recovery(p, start);
+  Real push = soft.erp * start / p.s.dt;  // the share of c(q⁻) that is taken back
+  if (!(equality.stiffness > 0)) push = constraints::clamp(push, -most, most);
+  Real residual, tolerance;
+  if (has_start_rows(p)) {
+    constraints::for_each_term(equality, [&](int k) { p.w.tendon_row[k] = p.w.tendon_force[k]; });
+    const RowVelocity<Real> v = iterate_tendon_velocity(p, equality, p.w.tendon_row);
+    residual = v.value + push;
+    const Real impulse = p.w.row_scale[row] * std::abs(p.w.lambda[row]);
+    tolerance = greater(p.s.tolerance, velocity_rounding<Real>() * (v.size + std::abs(push) + impulse));
+  } else {
+    const EqualityError<Real> end = evaluate_equality_at_end(p, equality);
+    residual = (end.error - start) / p.s.dt + push;
+    tolerance = greater(p.s.tolerance, position_rounding<Real>() * end.extent / p.s.dt);
+  }
+  residual += soft.cfm * p.w.lambda[row];
+  p.w.lock_compliance[row] = soft.cfm;
+  p.w.residual[row] = residual;
+  p.w.natural_residual[row] = std::abs(residual);
+  p.w.row_tolerance[row] = tolerance;
+}
+
+template <typename Real, typename Team>
+AXION_HD_RARE void evaluate_equalities(const Team& team, const Problem<Real>& p) {
+  const int first = p.m.tendon_axis_count;
+  team.for_each(p.m.tendon_count - first, [&](int i) { evaluate_equality(p, p.m.tendons[first + i]); });
+}
+
+}  // namespace axion::solver
