@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from axion.v1 import scene_pb2
+from axion.v1 import scene_pb2, sensor_pb2
 
 _Kind = TypeVar("_Kind", scene_pb2.ShapeKind, scene_pb2.ActuatorKind)
 
@@ -209,12 +209,12 @@ class Scene:
         axis, actuator, dimension, scale, cutoff, noise.
         """
         word = f"SENSOR_KIND_{kind.upper()}"
-        if word not in scene_pb2.SensorKind.keys() or kind == "unspecified":
-            known = (key[len("SENSOR_KIND_"):].lower() for key in scene_pb2.SensorKind.keys()[1:])
+        if word not in sensor_pb2.SensorKind.keys() or kind == "unspecified":
+            known = (key[len("SENSOR_KIND_"):].lower() for key in sensor_pb2.SensorKind.keys()[1:])
             raise ValueError(f"kind: {kind!r} is none of {', '.join(known)}")
         if zone is not None:
             choices.update(zone=_kind(_SHAPES, zone), zone_size=_vec3(zone_size))
-        self.proto.sensors.add(name=name, kind=scene_pb2.SensorKind.Value(word), **choices)
+        self.proto.sensors.add(name=name, kind=sensor_pb2.SensorKind.Value(word), **choices)
         return len(self.proto.sensors) - 1
 
     def exclude(self, body_a: int, body_b: int) -> None:

@@ -3,7 +3,7 @@
 import unittest
 
 import axion
-from axion.v1 import scene_pb2
+from axion.v1 import scene_pb2, sensor_pb2
 from fake_server import FakeServer
 
 
@@ -44,8 +44,8 @@ class Builder(unittest.TestCase):
         scene.sensor("joint_position", "angle", joint=0, axis=0)
         scene.sensor("frame_position", "seen", frame=scene.frame(0), reference=scene.frame())
         kinds = [sensor.kind for sensor in scene.proto.sensors]
-        self.assertEqual(kinds, [scene_pb2.SENSOR_KIND_GYRO, scene_pb2.SENSOR_KIND_TOUCH,
-                                 scene_pb2.SENSOR_KIND_JOINT_POSITION, scene_pb2.SENSOR_KIND_FRAME_POSITION])
+        self.assertEqual(kinds, [sensor_pb2.SENSOR_KIND_GYRO, sensor_pb2.SENSOR_KIND_TOUCH,
+                                 sensor_pb2.SENSOR_KIND_JOINT_POSITION, sensor_pb2.SENSOR_KIND_FRAME_POSITION])
         imu, touch, _, seen = scene.proto.sensors
         self.assertEqual((imu.frame.body, imu.frame.pose.position.z, imu.noise), (0, -1, 0.1))
         self.assertEqual((touch.zone, touch.zone_size.y), (scene_pb2.SHAPE_KIND_BOX, 2))
