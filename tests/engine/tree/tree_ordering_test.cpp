@@ -1,4 +1,5 @@
 // Couplings and the order of bodies, against what a matrix of all pairs of nodes gives, for contacts drawn at random.
+#include "engine/constraints/tendon_rows.hpp"
 #include "engine/tree/tree_ordering.hpp"
 
 #include <gtest/gtest.h>
