@@ -1,6 +1,6 @@
 // Couplings and the order of bodies, against what a matrix of all pairs of nodes gives, for contacts drawn at random.
-#include "engine/constraints/tendon_rows.hpp"
 #include "engine/tree/tree_ordering.hpp"
+#include "engine/constraints/tendon_rows.hpp"
 
 #include <gtest/gtest.h>
 
