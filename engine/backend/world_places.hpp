@@ -103,6 +103,7 @@ void for_each_heat(model::WorldView<Real>& w, F&& f) {
   f(w.tree.order_head, 0), f(w.tree.order_cell, 0), f(w.tree.order_winner, 0), f(w.reference.dense, 0);
   f(w.reference.dense_rhs, 0), f(w.reference.dense_pivot, 0), f(w.constraints.body_time_owed, 0);
   f(w.constraints.joint_time_owed, 0), f(w.constraints.euler_share, 0), f(w.axis_bias, 0), f(w.axis_impulse, 0);
+  f(w.tendon_row, 0), f(w.tendon_force, 0), f(w.tendon_weight, 0);
   f(w.step.anchor_error, 0), f(w.contact_gain, 0), f(w.contact_offset, 0), f(w.reference.schur_residual, 0);
   f(w.reference.schur_direction, 0), f(w.reference.schur_az, 0), f(w.step.contact_share, 0), f(w.step.body_share, 0);
   f(w.reference.schur_ap, 0), f(w.reference.schur_z, 0), f(w.reference.diagonal_inverse, 0);

@@ -113,6 +113,7 @@ class Both {
     for (model::JointSpec& joint : scene.joints) {
       for (model::AxisSpec& axis : joint.axes) axis.limited = false;
     }
+    for (model::TendonSpec& tendon : scene.tendons) tendon.limited = false;
     return scene;
   }
 
