@@ -45,7 +45,7 @@ void StepStreamReactor::start() {
     if (!caller_.ok()) end(caller_.status());
     outcome = pump();
   }
-  finish(outcome);
+  if (outcome) finish(*outcome);
 }
 
 void StepStreamReactor::drain() {
@@ -55,7 +55,7 @@ void StepStreamReactor::drain() {
     draining_ = true;
     outcome = pump();
   }
-  finish(outcome);
+  if (outcome) finish(*outcome);
 }
 
 bool StepStreamReactor::lends_thread() {
@@ -86,7 +86,10 @@ void StepStreamReactor::OnReadDone(bool ok) {
     ++jobs_;
     return true;
   }();
-  if (!taken) return finish(outcome);
+  if (!taken) {
+    if (outcome) finish(*outcome);
+    return;
+  }
   // Outside the mutex: the job may be completed before submit returns, here or elsewhere. The order is safe because
   // nothing is read until this request has its place in the queue, is answered or refused.
   const ServiceParts& parts = service_.parts_;
@@ -103,7 +106,7 @@ void StepStreamReactor::OnReadDone(bool ok) {
     if (submitting_ == exchange) submitting_ = nullptr;
     outcome = pump();
   }
-  finish(outcome);
+  if (outcome) finish(*outcome);
 }
 
 absl::Status StepStreamReactor::admit(Exchange& exchange) {
@@ -123,7 +126,7 @@ void StepStreamReactor::OnWriteDone(bool ok) {
     if (!ok) end(client_gone());
     outcome = pump();
   }
-  finish(outcome);
+  if (outcome) finish(*outcome);
 }
 
 void StepStreamReactor::OnCancel() {
@@ -133,7 +136,7 @@ void StepStreamReactor::OnCancel() {
     end(client_gone());
     outcome = pump();
   }
-  finish(outcome);
+  if (outcome) finish(*outcome);
 }
 
 void StepStreamReactor::OnDone() {
@@ -152,7 +155,7 @@ void StepStreamReactor::complete(const std::shared_ptr<Exchange>& exchange, cons
     take_result(*exchange, status);
     outcome = pump();
   }
-  finish(outcome);
+  if (outcome) finish(*outcome);
   // Once the answer is on its way: measuring takes as long as a step of a small world.
   if (status.ok()) report_call(metrics, "StepStream", status, duration);
 }
@@ -175,10 +178,9 @@ void StepStreamReactor::end(const absl::Status& status) {
   for (const auto& exchange : exchanges_) exchange->cancel->set();
 }
 
-void StepStreamReactor::finish(const End& end) {
-  if (!end) return;
-  if (!end->ok()) report_call(service_.parts_.metrics, "StepStream", *end, absl::ZeroDuration());
-  Finish(to_grpc(*end));
+void StepStreamReactor::finish(const absl::Status& status) {
+  if (!status.ok()) report_call(service_.parts_.metrics, "StepStream", status, absl::ZeroDuration());
+  Finish(to_grpc(status));
 }
 
 StepStreamReactor::End StepStreamReactor::pump() {

@@ -66,10 +66,11 @@ class StepStreamReactor final : public WireStream {
   // Whether the request just read may run on the thread that read it.
   bool lends_thread() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Starts what can be started: a write or a read. Returns how the stream ends once nothing is left, which is told by
-  // finish() after the mutex has been released: from then on another thread may delete this object.
+  // finish() after the mutex has been released: from then on another thread may delete this object, and where nothing
+  // is returned, from the release of the mutex on.
   using End = std::optional<absl::Status>;
   [[nodiscard]] End pump() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void finish(const End& end) ABSL_LOCKS_EXCLUDED(mutex_);
+  void finish(const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
   void end(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   SimulationService& service_;
