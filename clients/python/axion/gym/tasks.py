@@ -32,7 +32,8 @@ class Task:
     """What is observed, rewarded and ended, and how worlds start. Methods take and return arrays of n worlds.
 
     model: path of the MJCF file, or the name of one that gymnasium has. frame_skip: steps of the model's time step with one action.
-    max_episode_steps: actions after which an episode is truncated. needs_contacts: `observe` or `rewards` read cfrc_ext, which
+    max_episode_steps: actions after which an episode is truncated. reset_noise_scale: half width of the uniform noise of a start, or of
+    velocities the standard deviation, with normal_velocity_noise. needs_contacts: `observe` or `rewards` read cfrc_ext, which
     takes another call to the server after each step.
     """
 
@@ -40,6 +41,7 @@ class Task:
     frame_skip: int
     max_episode_steps: int = 1000
     reset_noise_scale: float = 0.0
+    normal_velocity_noise: bool = False
     needs_contacts: bool = False
 
     def model_path(self) -> pathlib.Path:
@@ -50,7 +52,9 @@ class Task:
     def start(self, rng: np.random.Generator, qpos: Floats, qvel: Floats) -> tuple[Floats, Floats]:
         """Coordinates [nq] and velocities [nv] that an episode begins with, from the file's and the world's own random numbers."""
         noise = self.reset_noise_scale
-        return (qpos + rng.uniform(-noise, noise, len(qpos)), qvel + rng.uniform(-noise, noise, len(qvel)))
+        position = qpos + rng.uniform(-noise, noise, len(qpos))
+        drawn = rng.standard_normal(len(qvel)) * noise if self.normal_velocity_noise else rng.uniform(-noise, noise, len(qvel))
+        return position, qvel + drawn
 
     def observe(self, robot: Mechanics, state: WorldState) -> Floats:
         """[n, k] float64."""
@@ -116,10 +120,7 @@ class HalfCheetah(Runner):
     model: str = "half_cheetah.xml"
     frame_skip: int = 5
     reset_noise_scale: float = 0.1
-
-    def start(self, rng: np.random.Generator, qpos: Floats, qvel: Floats) -> tuple[Floats, Floats]:
-        noise = self.reset_noise_scale
-        return (qpos + rng.uniform(-noise, noise, len(qpos)), qvel + noise * rng.standard_normal(len(qvel)))
+    normal_velocity_noise: bool = True
 
 
 @dataclasses.dataclass
@@ -173,6 +174,7 @@ class Ant(Runner):
     model: str = "ant.xml"
     frame_skip: int = 5
     reset_noise_scale: float = 0.1
+    normal_velocity_noise: bool = True
     needs_contacts: bool = True
     ctrl_cost_weight: float = 0.5
     healthy_reward: float = 1.0
@@ -186,10 +188,6 @@ class Ant(Runner):
         body = robot.body(self.main_body)
         velocity: Floats = (after.xpos[:, body, 0] - before.xpos[:, body, 0]) / dt
         return velocity
-
-    def start(self, rng: np.random.Generator, qpos: Floats, qvel: Floats) -> tuple[Floats, Floats]:
-        noise = self.reset_noise_scale
-        return (qpos + rng.uniform(-noise, noise, len(qpos)), qvel + noise * rng.standard_normal(len(qvel)))
 
     def is_healthy(self, state: WorldState) -> npt.NDArray[np.bool_]:
         low, high = self.healthy_z_range
@@ -331,12 +329,9 @@ class InvertedDoublePendulum(Task):
     model: str = "inverted_double_pendulum.xml"
     frame_skip: int = 5
     reset_noise_scale: float = 0.1
+    normal_velocity_noise: bool = True
     healthy_reward: float = 10.0
     tip: tuple[float, float, float] = (0.0, 0.0, 0.6)  # m, the file's site "tip" in the frame of its last body
-
-    def start(self, rng: np.random.Generator, qpos: Floats, qvel: Floats) -> tuple[Floats, Floats]:
-        noise = self.reset_noise_scale
-        return (qpos + rng.uniform(-noise, noise, len(qpos)), qvel + noise * rng.standard_normal(len(qvel)))
 
     def _tip(self, robot: Mechanics, state: WorldState) -> Floats:
         body = robot.body("pole2")
