@@ -1,0 +1,396 @@
+"""Tasks that axiond computes: term by term as Gymnasium's for the same states, and what a learner relies on; see axiond_case.py."""
+
+import pathlib
+import unittest
+
+import numpy as np
+
+import axion
+from axiond_case import AxiondCase
+from gym_test import EXACT, random_states
+
+try:
+    import gymnasium
+    import mujoco
+
+    import axion.gym
+    from axion.gym import Mechanics, TaskVectorEnv
+except ImportError:
+    gymnasium = None
+
+STATES = 1000
+# Coordinates in which states lie wider, so that about a third of them end the episode.
+WIDE = {"Walker2d-v5": (2, 1.2), "Humanoid-v5": (2, 0.7), "InvertedDoublePendulum-v5": (1, 1.5)}
+# The server's bodies stand where the joints hold them, to the solver's tolerance; MuJoCo's where the tree puts them, to rounding.
+PLACED_BY_JOINTS = {"Humanoid-v5": 1e-5, "InvertedDoublePendulum-v5": 1e-4}
+QUADRUPED = pathlib.Path(__file__).resolve().parents[3] / "clients" / "examples" / "models" / "quadruped.xml"
+CART = """<mujoco><worldbody><body name="cart"><joint name="rail" type="slide" axis="1 0 0"/><geom type="sphere" size="0.1" mass="1"/>
+  <body name="pole" pos="0 0 0.1"><joint name="hinge" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0 0 1" size="0.05" mass="1"/></body>
+  </body></worldbody><actuator><motor name="push" joint="rail" ctrllimited="true" ctrlrange="-2 2"/></actuator></mujoco>"""
+
+
+def cart_task(**changes):
+    """Observes all, with history and noise; ends where the pole leans."""
+    return {"observation": [{"quantity": {"field": "joint_position"}, "history": 3},
+                            {"quantity": {"field": "joint_velocity"}, "noise": 0.1, "noise_distribution": "DISTRIBUTION_NORMAL"},
+                            {"quantity": {"command": "goal"}}, {"quantity": {"field": "control"}}],
+            "reward": [{"name": "near", "weight": 2, "measure": "MEASURE_TRACKING", "tracking_width": 0.5,
+                        "quantity": {"field": "joint_position", "count": 1}, "target": {"command": "goal"}},
+                       {"name": "speed", "weight": 1, "measure": "MEASURE_RATE", "quantity": {"field": "joint_position", "count": 1}},
+                       {"name": "alive", "weight": 1, "measure": "MEASURE_ALIVE"}],
+            "termination": [{"name": "leans", "quantity": {"field": "joint_position", "start": 1}, "lower": -0.4, "upper": 0.4}],
+            "max_episode_steps": "25", "action": {"frame_skip": 4, "delay": 2},
+            "start": [{"of": "START_OF_POSITION", "lower": -0.1, "upper": 0.1},
+                      {"of": "START_OF_VELOCITY", "distribution": "DISTRIBUTION_NORMAL", "deviation": 0.3}],
+            "command": [{"name": "goal", "lower": [-1], "upper": [1], "least_steps": 3, "most_steps": 9}], **changes}
+
+
+class TaskCase(AxiondCase):
+    def batch(self, worlds, task=None, **choices):
+        model = self.client.create_model(mjcf=CART)
+        return self.enterContext(self.client.create_batch(model, worlds, 0.005, task=cart_task() if task is None else task, **choices))
+
+    def quadrupeds(self, worlds, **choices):
+        task = axion.gym.ServerTask(str(QUADRUPED), axion.gym.command_task("trunk", keyframe="stand", least_height=0.15,
+                                                                         max_episode_steps=40))
+        envs = TaskVectorEnv(task, worlds, client=self.client, **choices)
+        self.addCleanup(envs.close)
+        return envs
+
+    def assertSame(self, one, other, rows=slice(None), others=slice(None)):
+        for name in ("observation", "reward", "terms", "terminated", "truncated", "ended_by", "episode_return", "episode_length", "episode"):
+            np.testing.assert_array_equal(getattr(one, name)[rows], getattr(other, name)[others], err_msg=name)
+
+
+@unittest.skipIf(gymnasium is None, "gymnasium or mujoco is not installed")
+class GymnasiumTasks(TaskCase):
+    def compare(self, name):
+        """Steps of the server from random states, and what Gymnasium makes of the same states and contact forces."""
+        theirs = gymnasium.make(name).unwrapped
+        self.addCleanup(theirs.close)
+        ours = TaskVectorEnv(name, STATES, client=self.client, autoreset_mode="Disabled", batch_choices=EXACT)
+        self.addCleanup(ours.close)
+        self.assertAlmostEqual(ours.dt, theirs.dt)
+        self.assertEqual(ours.single_observation_space, theirs.observation_space)
+        self.assertEqual(ours.single_action_space, theirs.action_space)
+        robot, rng = Mechanics(self.client, ours.model), np.random.default_rng(7)
+        qpos, qvel = random_states(theirs, rng, STATES)
+        coordinate, width = WIDE.get(name, (0, 0.0))
+        qpos[:, coordinate] += rng.uniform(-width, width, STATES)
+        first = ours.batch.begin_episodes(joint_position=qpos, joint_velocity=robot.joint_velocity(qpos, qvel))
+        # What a step begins at is the server's own state: its mechanisms are closed by the tree.
+        before = ours.batch.get_state(Mechanics.FIELDS)
+        actions = rng.uniform(theirs.action_space.low, theirs.action_space.high, (STATES, theirs.model.nu))
+        answer = ours.batch.step_task(actions, outputs=Mechanics.FIELDS)
+        state = robot.state(answer, actions, ours.batch.contacts(), ours.batch.dt)
+        start = robot.state(before, actions)
+        greatest = {}
+        for world in range(STATES):
+            mujoco.mj_resetData(theirs.model, theirs.data)
+            theirs.set_state(start.qpos[world], start.qvel[world])
+            errors = {"first observation": theirs._get_obs() - first[world]}
+            if name == "InvertedDoublePendulum-v5":
+                errors["first observation"][-1] = 0  # the force of the cart's ends, which the server does not tell
+            if name == "Humanoid-v5":
+                errors.pop("first observation")  # forces of actuators: MuJoCo's are those of a step that was not made
+
+            def arrive(action, frames, world=world):
+                theirs.data.ctrl[:] = action
+                theirs.set_state(state.qpos[world], state.qvel[world])
+                theirs.data.cfrc_ext[1:] = state.cfrc_ext[world]
+            theirs.do_simulation = arrive
+            observation, reward, terminated, _, info = theirs.step(actions[world])
+            if name == "InvertedDoublePendulum-v5":
+                observation[-1] = 0
+            errors.update(observation=(observation - answer.observation[world]) / max(1, np.abs(observation).max()),
+                          reward=reward - answer.reward[world])
+            errors.update({term: info[term] - answer.terms[world, i] for i, term in enumerate(ours.info.reward_terms)})
+            self.assertEqual(bool(terminated), bool(answer.terminated[world]))
+            for what, error in errors.items():
+                greatest[what] = max(greatest.get(what, 0), np.abs(error).max())
+        task = axion.gym.GYMNASIUM_TASKS[name]()  # which has the very same bodies
+        terms = task.rewards(robot, start, state, actions, ours.dt)
+        observation = task.observe(robot, state)
+        exact = {"of the same bodies: observation": (observation - answer.observation) / np.maximum(1, np.abs(observation)),
+                 **{f"of the same bodies: {term}": (terms[term] - answer.terms[:, i]) / np.maximum(1, np.abs(terms[term]))
+                    for i, term in enumerate(ours.info.reward_terms)}}
+        for what, error in exact.items():
+            self.assertLess(np.abs(error).max(), 1e-11, what)
+        np.testing.assert_array_equal(task.terminated(robot, state), answer.terminated)
+        print(name, f"{answer.terminated.mean():.0%} end,", ", ".join(f"{what} {error:.1e}" for what, error in greatest.items()))
+        for what, error in greatest.items():
+            self.assertLess(error, PLACED_BY_JOINTS.get(name, 1e-9), what)
+
+    def test_starts_have_gymnasiums_distribution(self):
+        for name in ("Ant-v5", "HalfCheetah-v5", "Hopper-v5", "Swimmer-v5"):
+            theirs = gymnasium.make(name).unwrapped
+            drawn = []
+            for seed in range(300):
+                theirs.reset(seed=seed)
+                drawn.append(np.concatenate([theirs.data.qpos, theirs.data.qvel]))
+            ours = TaskVectorEnv(name, 300, client=self.client, batch_choices=EXACT)
+            robot = Mechanics(self.client, ours.model)
+            state = robot.state(ours.batch.get_state(Mechanics.FIELDS), np.zeros((300, theirs.model.nu)))
+            made, drawn = np.concatenate([state.qpos, state.qvel], axis=1), np.array(drawn)
+            for joint in np.flatnonzero(theirs.model.jnt_type == mujoco.mjtJoint.mjJNT_FREE):  # Gymnasium's are not normalised
+                turn = slice(theirs.model.jnt_qposadr[joint] + 3, theirs.model.jnt_qposadr[joint] + 7)
+                drawn[:, turn] /= np.linalg.norm(drawn[:, turn], axis=1, keepdims=True)
+            spread = drawn.std(axis=0)
+            np.testing.assert_allclose(made.std(axis=0), spread, atol=0.15 * spread.max(), err_msg=name)
+            np.testing.assert_allclose(made.mean(axis=0), drawn.mean(axis=0), atol=0.3 * spread.max(), err_msg=name)
+            ours.close()
+            theirs.close()
+
+    def test_make_vec_and_gymnasiums_statistics(self):
+        envs = gymnasium.make_vec("axion-server/Hopper-v5", num_envs=3, target=self.target)
+        self.addCleanup(envs.close)
+        self.assertIsInstance(envs.unwrapped, TaskVectorEnv)
+        self.assertTrue(envs.observation_space.contains(envs.reset(seed=1)[0]))
+        counted = gymnasium.wrappers.vector.RecordEpisodeStatistics(envs, stats_key="counted")
+        counted.reset(seed=1)
+        ends = 0
+        for _ in range(80):
+            *_, terminated, truncated, infos = counted.step(envs.action_space.sample())
+            for world in np.flatnonzero(terminated | truncated):
+                ends += 1
+                self.assertEqual(infos["episode"]["l"][world], infos["counted"]["l"][world])
+                self.assertAlmostEqual(infos["episode"]["r"][world], infos["counted"]["r"][world], places=9)
+        self.assertGreater(ends, 3)
+
+    def test_same_step_answers_the_last_observation_beside_the_first(self):
+        next_step = TaskVectorEnv("InvertedPendulum-v5", 3, client=self.client, max_episode_steps=4)
+        same_step = TaskVectorEnv("InvertedPendulum-v5", 3, client=self.client, max_episode_steps=4, autoreset_mode="SameStep")
+        for envs in (next_step, same_step):
+            self.addCleanup(envs.close)
+            envs.reset(seed=5)
+        push = np.full((3, 1), 0.1, dtype=np.float32)
+        for _ in range(3):
+            np.testing.assert_array_equal(next_step.step(push)[0], same_step.step(push)[0])
+        last, one = next_step.step(push), same_step.step(push)
+        self.assertTrue(last[3].all() and one[3].all())
+        np.testing.assert_array_equal(np.stack(one[4]["final_obs"]), last[0])
+        first, reward, *_ = next_step.step(push)  # in place of a step
+        np.testing.assert_array_equal(one[0], first)
+        np.testing.assert_array_equal(reward, 0)
+        np.testing.assert_array_equal(next_step.step(push)[0], same_step.step(push)[0])
+
+    def test_a_mask_begins_some_episodes(self):
+        envs = TaskVectorEnv("HalfCheetah-v5", 3, client=self.client, autoreset_mode="Disabled", max_episode_steps=2)
+        self.addCleanup(envs.close)
+        envs.reset(seed=1)
+        actions = np.zeros((3, 6), dtype=np.float32)
+        envs.step(actions)
+        moved, _, _, truncated, _ = envs.step(actions)
+        self.assertTrue(truncated.all())
+        with self.assertRaises(gymnasium.error.ResetNeeded):
+            envs.step(actions)
+        observations, _ = envs.reset(options={"reset_mask": np.array([True, False, True])})
+        np.testing.assert_array_equal(observations[1], moved[1])
+        self.assertTrue((observations[0] != moved[0]).any())
+
+
+class Episodes(TaskCase):
+    def test_an_episode_depends_on_its_seed_alone(self):
+        seeds = np.arange(40, 45)
+        alone, among = self.batch(1), self.batch(5, seed=9)
+        one, all_of = alone.begin_episodes(seeds=seeds[3:4]), among.begin_episodes(seeds=seeds)
+        np.testing.assert_array_equal(one[0], all_of[3])
+        self.assertFalse((all_of[0] == all_of[3]).all())
+        rng, episodes = np.random.default_rng(1), set()
+        for step in range(90):  # over ends of episodes, which the others have at other times
+            actions = rng.uniform(-2, 2, (5, 1))
+            if step % 7 == 3:  # and now and then the world is stepped before the others
+                rest = among.step_task(actions[[3]], worlds=[3])
+                among.step_task(actions[[0, 1, 2, 4]], worlds=[0, 1, 2, 4])
+                mine = alone.step_task(actions[[3]])
+                self.assertSame(mine, rest)
+            else:
+                mine = alone.step_task(actions[[3]])
+                self.assertSame(mine, among.step_task(actions), [0], [3])
+            episodes.add(int(mine.episode[0]))
+        self.assertGreater(len(episodes), 3)
+
+    def test_a_world_goes_on_from_its_snapshot_with_the_same_bits(self):
+        rng = np.random.default_rng(2)
+        one, other = self.batch(3, seed=4), self.batch(2, seed=77)
+        for _ in range(33):
+            one.step_task(rng.uniform(-2, 2, (3, 1)))
+        other.set_state(snapshot=one.get_state("snapshot")["snapshot"][[2, 0]])
+        content = one.save_snapshot(return_content=True, skip_store=True).content
+        restored = self.enterContext(self.client.restore_snapshot(content))
+        self.assertEqual(restored.proto.task, one.proto.task)
+        for _ in range(60):
+            actions = rng.uniform(-2, 2, (3, 1))
+            want = one.step_task(actions)
+            self.assertSame(want, restored.step_task(actions))
+            self.assertSame(want, other.step_task(actions[[2, 0]]), [2, 0])
+
+    def test_a_snapshot_of_another_task_is_refused_and_changes_nothing(self):
+        one, other = self.batch(1), self.batch(1, cart_task(action={"frame_skip": 4}))
+        before = other.get_state("snapshot")["snapshot"][0]
+        with self.assertRaisesRegex(axion.InvalidArgumentError, r"state.snapshot\[0\]: .*another task"):
+            other.set_state(snapshot=one.get_state("snapshot")["snapshot"][0])
+        damaged = bytearray(before)
+        damaged[-30] ^= 1
+        with self.assertRaisesRegex(axion.InvalidArgumentError, r"state.snapshot\[0\]: .*damaged"):
+            other.set_state(snapshot=bytes(damaged))
+        self.assertEqual(other.get_state("snapshot")["snapshot"][0], before)
+
+    def test_a_refused_start_leaves_the_episodes(self):
+        model = self.client.create_model(path=QUADRUPED)
+        task = {"observation": [{"quantity": {"field": "joint_position"}}], "keyframe": "stand"}
+        batch = self.enterContext(self.client.create_batch(model, 2, task=task))
+        control = model.hold_control("stand")
+        batch.step_task(np.tile(control, (2, 1)))
+        before = list(batch.get_state("snapshot")["snapshot"])
+        position = np.array(batch.get_state("joint_position")["joint_position"])
+        position[1, 3:7] = 0
+        with self.assertRaises(axion.InvalidArgumentError):
+            batch.begin_episodes(joint_position=position)
+        self.assertEqual(list(batch.get_state("snapshot")["snapshot"]), before)
+
+    def test_a_repeated_request_steps_nothing(self):
+        batch = self.batch(2)
+        first = batch.step_task([[1.0], [0.5]], request_id="once")
+        again = batch.step_task([[1.0], [0.5]], request_id="once")
+        self.assertSame(first, again)
+        self.assertEqual(batch.get_state("step_index").step_index.tolist(), [4, 4])
+
+    def test_delay_history_and_rates_are_what_they_say(self):
+        spec = cart_task(observation=[{"quantity": {"field": "joint_position"}, "history": 3}, {"quantity": {"field": "control"}}])
+        batch = self.batch(1, spec, precision="float64")
+        observed = [batch.begin_episodes(seeds=[3])[0]]
+        np.testing.assert_array_equal(observed[0][:6], np.tile(observed[0][4:6], 3))
+        given = [0.5, -1.0, 1.5, 1.0, 2.0]
+        for action in given:
+            answer = batch.step_task([[action]], outputs=["joint_position"])
+            observed.append(answer.observation[0])
+            places = [row[4:6] for row in ([observed[0]] * 2 + observed)[-3:]]
+            np.testing.assert_array_equal(observed[-1][:6], np.concatenate(places))
+            np.testing.assert_array_equal(observed[-1][4:6], answer["joint_position"][0])
+            self.assertAlmostEqual(answer.terms[0, 1], (observed[-1][4] - observed[-2][4]) / (4 * 0.005), places=9)
+        np.testing.assert_array_equal([row[-1] for row in observed[1:]], [0, 0, *given[:3]])
+
+    def test_a_state_that_was_set_counts_for_the_next_rate(self):
+        batch = self.batch(1, precision="float64")
+        batch.begin_episodes(seeds=[1])
+        batch.step_task([[0.0]])
+        batch.set_state(joint_position=[[5.0, 0.0]], joint_velocity=[[0.0, 0.0]])
+        self.assertLess(abs(batch.step_task([[0.0]]).terms[0, 1]), 1.0)
+
+    def test_commands_change_within_an_episode(self):
+        batch = self.batch(8, cart_task(termination=[], max_episode_steps="60"))
+        batch.begin_episodes(seeds=range(8))
+        goals = np.array([batch.step_task(np.zeros((8, 1))).observation[:, 8] for _ in range(60)])
+        self.assertTrue((np.abs(goals) <= 1).all())
+        for world in range(8):
+            changes = np.flatnonzero(np.diff(goals[:, world])) + 1
+            self.assertGreater(len(changes), 4)
+            self.assertTrue(((np.diff(changes) >= 3) & (np.diff(changes) <= 9)).all())
+
+    def test_a_world_that_fails_ends_alone(self):
+        batch, other = self.batch(3, seed=6), self.batch(3, seed=6)
+        wrench = np.zeros((3, 2, 6))
+        wrench[1, 0, 0] = 1e38
+        answer, want = batch.step_task(np.zeros((3, 1)), body_wrench=wrench), other.step_task(np.zeros((3, 1)))
+        self.assertSame(answer, want, [0, 2], [0, 2])
+        self.assertTrue(answer.terminated[1])
+        self.assertIn(batch.proto.task.end_names[answer.ended_by[1]], ("non_finite", "leans"))
+        for _ in range(4):
+            self.assertSame(batch.step_task(np.zeros((3, 1))), other.step_task(np.zeros((3, 1))), [0, 2], [0, 2])
+        self.assertTrue(np.isfinite(batch.step_task(np.zeros((3, 1))).observation).all())
+
+    def test_mistakes_are_named(self):
+        quantity = {"field": "joint_position"}
+        cases = [
+            ({"observation": []}, "task.observation: is empty"),
+            ({"observation": [{"quantity": {"field": "pose"}}]}, r"task.observation\[0\].quantity.field: .*pose"),
+            ({"observation": [{"quantity": {"body": "torsso"}}]},
+             r'task.observation\[0\].quantity.body: unknown body "torsso", the model has cart, pole'),
+            ({"observation": [{"quantity": {"sensor": "imu"}}]}, r'task.observation\[0\].quantity.sensor: unknown sensor "imu"'),
+            ({"observation": [{}]}, r"task.observation\[0\].quantity: has none of"),
+            ({"observation": [{"quantity": {**quantity, "start": 3}}]}, r"task.observation\[0\].quantity.start: is 3"),
+            ({"observation": [{"quantity": {**quantity, "count": 9}}]}, r"task.observation\[0\].quantity.count: is 9"),
+            ({"observation": [{"quantity": {**quantity, "scale": [1, 2, 3]}}]}, r"task.observation\[0\].quantity.scale: has 3"),
+            ({"observation": [{"quantity": quantity, "noise": -1}]}, r"task.observation\[0\].noise: is -1"),
+            ({"observation": [{"quantity": quantity, "history": 100000}]}, r"task.observation\[0\].history"),
+            ({"reward": [{"weight": 1, "quantity": quantity}]}, r"task.reward\[0\].name: is empty"),
+            ({"reward": [{"name": "a", "measure": 9, "quantity": quantity}]}, r"task.reward\[0\].measure: is 9"),
+            ({"reward": [{"name": "a", "measure": "MEASURE_TRACKING", "quantity": quantity}]}, r"task.reward\[0\].tracking_width: is 0"),
+            ({"reward": [{"name": "a", "quantity": quantity, "target": {**quantity, "count": 1}}]}, r"task.reward\[0\].target: has 1"),
+            ({"reward": [{"name": "a", "quantity": {"command": "aim"}}]}, r'unknown command "aim", the task has goal'),
+            ({"termination": [{"name": "a", "quantity": quantity}]}, r"task.termination\[0\].lower: and upper are absent"),
+            ({"termination": [{"name": "a", "condition": "CONDITION_CONTACT", "bodies": ["cart", "wheel"]}]},
+             r'task.termination\[0\].bodies\[1\]: unknown body "wheel"'),
+            ({"truncation": [{"name": "leans", "quantity": quantity, "lower": 0}]}, None),
+            ({"action": {"actuators": ["pull"]}}, r'task.action.actuators\[0\]: unknown actuator "pull", the model has push'),
+            ({"action": {"frame_skip": -1}}, "task.action.frame_skip: is -1"),
+            ({"action": {"lower": [1], "upper": [1]}}, r"task.action.lower\[0\]"),
+            ({"keyframe": "stand"}, 'task.keyframe: unknown keyframe "stand", the model has none'),
+            ({"start": [{"joint": "knee"}]}, r'task.start\[0\].joint: unknown joint "knee", the model has rail, hinge'),
+            ({"start": [{"of": "START_OF_ROTATION"}]}, r"task.start\[0\].joint: .*no free joint"),
+            ({"start": [{"lower": 1, "upper": 0}]}, r"task.start\[0\].upper: is 0"),
+            ({"command": [{"name": "goal", "lower": [0], "upper": [1, 2]}]}, r"task.command\[0\].upper"),
+            ({"command": [{"name": "goal", "lower": [0], "upper": [1], "most_steps": 5}]}, r"task.command\[0\].most_steps"),
+            ({"max_episode_steps": "-1"}, "task.max_episode_steps: is -1")]
+        for changes, text in cases:
+            with self.subTest(str(changes)):
+                if text is None:
+                    with self.assertRaisesRegex(axion.InvalidArgumentError, r"task.truncation\[0\].name: .*again"):
+                        self.batch(1, cart_task(**changes))
+                    continue
+                with self.assertRaisesRegex(axion.InvalidArgumentError, text):
+                    self.batch(1, cart_task(**changes))
+        self.assertEqual(self.client.list_batches(), [])
+        with self.assertRaisesRegex(ValueError, "task: .*observations"):
+            self.batch(1, {"observations": []})
+        batch = self.batch(2)
+        for call, text in ((lambda: batch.step_task([[0.0]]), r"action.shape: is \[1, 1\]; it must be \[2, 1\]"),
+                           (lambda: batch.step_task([[0.0], [np.nan]]), r"action: the value at \[1, 0\] is nan"),
+                           (lambda: batch.reset(keyframe="stand"), "keyframe"),
+                           (lambda: batch.begin_episodes(seeds=[1]), "seeds: has 1")):
+            with self.assertRaisesRegex(axion.InvalidArgumentError, text):
+                call()
+        plain = self.enterContext(self.client.create_batch(batch.model, 2))
+        with self.assertRaisesRegex(axion.InvalidArgumentError, "action: is given, but the batch has no task"):
+            plain.step_task([[0.0], [0.0]])
+
+
+@unittest.skipIf(gymnasium is None, "gymnasium is not installed")
+class Quadruped(TaskCase):
+    def test_standing_is_rewarded_where_the_command_is_to_stand(self):
+        envs = self.quadrupeds(64)
+        observations, _ = envs.reset(seed=1)
+        self.assertTrue(envs.observation_space.contains(observations))
+        total, commands = np.zeros(64), observations[:, 9:12]
+        for _ in range(39):
+            _, rewards, terminated, truncated, infos = envs.step(np.zeros(envs.action_space.shape, dtype=np.float32))
+            self.assertFalse((terminated | truncated).any())
+            np.testing.assert_allclose(sum(infos[name] for name in envs.info.reward_terms), rewards, atol=1e-12)
+            total += rewards
+        speed = np.linalg.norm(commands, axis=1)
+        self.assertGreater((speed == 0).sum(), 1)  # one in ten is to stand
+        self.assertGreater(total[speed == 0].min(), total[speed > 1].max())
+
+    def test_falling_ends_the_episode_and_is_named(self):
+        envs = self.quadrupeds(4)
+        envs.reset(seed=1)
+        rng, names = np.random.default_rng(1), set()
+        for _ in range(39):
+            kicks = rng.choice([-1.0, 1.0], envs.action_space.shape).astype(np.float32)
+            *_, infos = envs.step(kicks)
+            names |= set(infos.get("ended_by", [])) - {""}
+        self.assertTrue(names <= {"height", "upside_down", "max_episode_steps"}, names)
+
+
+def add_comparisons():
+    for name in (axion.gym.SERVER_TASKS if gymnasium else ()):
+        def test(self, name=name):
+            self.compare(name)
+        setattr(GymnasiumTasks, f"test_{name.removesuffix('-v5')}_is_gymnasiums_term_by_term", test)
+
+
+add_comparisons()
+
+if __name__ == "__main__":
+    unittest.main()
