@@ -115,14 +115,15 @@ absl::Status make_worlds(Engine& engine, BatchHandle& batch, const BatchOverride
 // Fields of worlds, with outcomes of whole requests. Errors are the engine's.
 absl::Status read_fields(const BatchHandle& batch, std::span<const std::int32_t> worlds,
                          std::span<const OutputView> outputs);
-// Snapshots of worlds, in order, with outcomes of whole requests and, of a batch with a task, their episodes; ends with the error that `take` returns.
+// Snapshots of worlds, in order, with outcomes of whole requests and, of a batch with a task, their episodes; ends with
+// the error that `take` returns.
 absl::Status read_snapshots(const BatchHandle& batch, std::span<const std::int32_t> worlds,
                             const std::function<absl::Status(std::string)>& take);
 // Errors name fields below `field`.
 absl::Status set_worlds(BatchHandle& batch, std::span<const std::int32_t> worlds, const StateUpdate& state,
                         absl::string_view field = "state");
 // Resets worlds and adds the batch's initial noise, or begins their next episodes, except of those that start at a
-// snapshot. `seeds` is one per world asked for, or empty: the batch's seed, or of a task the seeds that the worlds have.
+// snapshot. `seeds` is one per world asked for, or empty: the batch's seed, or of a task those that the worlds have.
 absl::Status reset_worlds(BatchHandle& batch, const ResetRequest& request, std::span<const std::uint64_t> seeds);
 // Adds the initial noise to the worlds as they stand.
 absl::Status add_initial_noise(BatchHandle& batch, std::span<const std::int32_t> worlds,

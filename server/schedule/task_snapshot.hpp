@@ -21,8 +21,8 @@ namespace axion::server::schedule {
 
 std::string with_episode(std::string snapshot, const std::string& episode);
 
-// The episodes among the snapshots of a state update. They are checked before the engine takes its part and loaded after
-// it. A batch without a task leaves them alone; a snapshot without one leaves the world's episode as it is.
+// The episodes among the snapshots of a state update. They are checked before the engine takes its part and loaded
+// after it. A batch without a task leaves them alone; a snapshot without one leaves the world's episode as it is.
 class EpisodesOfSnapshots {
  public:
   // Errors name fields below `field`.

@@ -215,7 +215,10 @@ Status PartCompiler::resolve(const std::string& path, const QuantitySpec& spec, 
 Result<Quantity> PartCompiler::quantity(const std::string& path, const QuantitySpec& spec) {
   Quantity out{.kind = spec.kind};
   if (Status s = resolve(path, spec, out); !s.ok()) return s.error();
+  read_ += out.kind == QuantityKind::kField ? 0 : out.whole;
   if (Status s = take_piece(path, spec.start, spec.count, out.whole, out.size); !s.ok()) return s.error();
+  read_ += out.size;
+  if (read_ > kMaxNumbers) return invalid_argument(path, "is beyond 65536 numbers that are read for a step");
   out.first += spec.start;
   out.function = spec.function;
   if (!spec.scale.empty()) {

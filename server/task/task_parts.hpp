@@ -10,8 +10,8 @@
 
 namespace axion::server::task {
 
-inline constexpr int kMaxTerms = 256;       // of each list of a task
-inline constexpr int kMaxNumbers = 65536;   // of an observation, and of what a world carries
+inline constexpr int kMaxTerms = 256;      // of each list of a task
+inline constexpr int kMaxNumbers = 65536;  // of an observation, of what a world carries, and of what is read for a step
 inline constexpr double kMaxNumber = 1e12;  // of a scale, weight or range
 
 // Compiles quantities for a task, whose `fields` and `reads_contacts` grow by what they read.
@@ -34,6 +34,7 @@ class PartCompiler {
 
   const ModelInfo& info_;
   Task& task_;
+  std::int64_t read_ = 0;  // numbers of all quantities: the device waits while they are read
 };
 
 // None, one for all, or one for each of `size`; all finite.

@@ -58,7 +58,8 @@ class TaskCase(AxiondCase):
         return envs
 
     def assertSame(self, one, other, rows=slice(None), others=slice(None)):
-        for name in ("observation", "reward", "terms", "terminated", "truncated", "ended_by", "episode_return", "episode_length", "episode"):
+        for name in ("observation", "reward", "terms", "terminated", "truncated", "ended_by", "episode_return", "episode_length",
+                     "episode"):
             np.testing.assert_array_equal(getattr(one, name)[rows], getattr(other, name)[others], err_msg=name)
 
 
@@ -304,6 +305,7 @@ class Episodes(TaskCase):
         quantity = {"field": "joint_position"}
         cases = [
             ({"observation": []}, "task.observation: is empty"),
+            ({"observation": [{"quantity": {"robot": "ROBOT_QUANTITY_BODY_INERTIAS"}, "history": 1000}] * 5}, r"task.observation\[3\]"),
             ({"observation": [{"quantity": {"field": "pose"}}]}, r"task.observation\[0\].quantity.field: .*pose"),
             ({"observation": [{"quantity": {"body": "torsso"}}]},
              r'task.observation\[0\].quantity.body: unknown body "torsso", the model has cart, pole'),
@@ -358,6 +360,53 @@ class Episodes(TaskCase):
 
 @unittest.skipIf(gymnasium is None, "gymnasium is not installed")
 class Quadruped(TaskCase):
+    def test_quantities_of_a_body_are_those_of_the_fields(self):
+        def of(kind, **more):
+            return {"quantity": {"body": "fl_thigh", "body_quantity": f"BODY_QUANTITY_{kind}", **more}}
+        point, force = {"point": {"x": 0.1, "z": -0.2}}, {"body": "fl_shank", "body_quantity": "BODY_QUANTITY_CONTACT_FORCE"}
+        task = {"observation": [of("POSITION"), of("POSITION", **point), of("ORIENTATION"), of("GRAVITY"), of("VELOCITY", **point),
+                                of("VELOCITY", in_body_axes=True), of("ANGULAR_VELOCITY"), of("POSITION", relative_to="trunk"),
+                                {"quantity": {"robot": "ROBOT_QUANTITY_CENTER_OF_MASS"}}, {"quantity": force}],
+                "keyframe": "stand", "action": {"offset_keyframe": "stand", "frame_skip": 3},
+                "start": [{"of": "START_OF_ROTATION", "axis": {"x": 1, "y": 1}, "lower": -0.5, "upper": 0.5},
+                          {"of": "START_OF_VELOCITY", "lower": -2, "upper": 2}]}
+        model = self.client.create_model(path=QUADRUPED)
+        batch = self.enterContext(self.client.create_batch(model, 50, task=task, precision="float64"))
+        for _ in range(40):
+            answer = batch.step_task(np.zeros((50, 12)), outputs=Mechanics.FIELDS)
+        contacts = batch.contacts()
+        robot = Mechanics(self.client, model)
+        state, body, trunk = robot.state(answer, np.zeros((50, 12)), contacts, batch.dt), robot.body("fl_thigh"), robot.body("trunk")
+        R, p = state.xmat[:, body], state.xpos[:, body]
+        there = p + R @ np.array([0.1, 0.0, -0.2])
+        omega = state.cvel[:, body, :3]
+
+        def velocity(at):
+            return state.cvel[:, body, 3:] + np.cross(omega, at - state.center_of_mass)
+        got = np.split(answer.observation, np.cumsum([3, 3, 4, 3, 3, 3, 3, 3, 3]), axis=1)
+        want = [p, there, None, -R[:, 2], velocity(there), np.einsum("nji,nj->ni", R, velocity(p)), omega, p - state.xpos[:, trunk],
+                state.center_of_mass, state.cfrc_ext[:, robot.body("fl_shank"), 3:]]
+        for mine, theirs in zip(got, want):
+            if theirs is not None:
+                np.testing.assert_allclose(mine, theirs, atol=1e-9 * max(1, np.abs(theirs).max()))
+        np.testing.assert_allclose(axion.gym.mechanics.rotation_matrices(got[2]), R, atol=1e-12)
+        self.assertTrue((got[2][:, 0] >= 0).all())
+        self.assertGreater((np.abs(got[9]) > 1).any(axis=1).sum(), 5)  # some feet push
+
+    def test_touching_with_a_named_body_ends_the_episode(self):
+        spec = {"observation": [{"quantity": {"field": "joint_position"}}], "keyframe": "stand",
+                "action": {"frame_skip": 10, "offset": [0.0]},
+                "termination": [{"name": "fell", "condition": "CONDITION_CONTACT", "bodies": ["trunk"]}],
+                "start": [{"of": "START_OF_ROTATION", "axis": {"x": 1}, "lower": 3.1, "upper": 3.1}]}
+        model = self.client.create_model(path=QUADRUPED)
+        batch = self.enterContext(self.client.create_batch(model, 2, task=spec))
+        for _ in range(40):
+            answer = batch.step_task(np.zeros((2, 12)))
+            if answer.terminated.any():
+                break
+        self.assertEqual([batch.proto.task.end_names[by] for by in answer.ended_by], ["fell"] * 2)
+        self.assertGreater(batch.contacts().contact_count.min(), 0)
+
     def test_standing_is_rewarded_where_the_command_is_to_stand(self):
         envs = self.quadrupeds(64)
         observations, _ = envs.reset(seed=1)

@@ -84,9 +84,10 @@ class TaskVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
                 raise ValueError(f"options['reset_mask']: must be {self.num_envs} booleans, one of them true")
         observations = np.array(self._observations)
         given = np.array([each is not None for each in seeds])
-        for some, numbers in ((np.flatnonzero(mask & given), True), (np.flatnonzero(mask & ~given), False)):
+        numbers = np.array([0 if each is None else each for each in seeds], dtype=np.uint64)
+        for some, own in ((np.flatnonzero(mask & given), numbers[mask & given]), (np.flatnonzero(mask & ~given), numbers[:0])):
             if len(some):
-                observations[some] = self.batch.begin_episodes(worlds=some, seeds=[seeds[w] for w in some] if numbers else ())
+                observations[some] = self.batch.begin_episodes(worlds=some, seeds=own)
         self._ended[mask] = False
         self._observations = observations
         return np.array(observations), {}
