@@ -13,6 +13,29 @@ Status check_count(const char* list, std::size_t count) {
   return invalid_argument(list, "has " + std::to_string(count) + " entries; at most " + std::to_string(kMaxTerms));
 }
 
+// Controls of a keyframe. One without controls is held by its position drives: each at the length that its joint or
+// tendon has there, times its gear, before its scaling of the control; other actuators rest.
+std::vector<double> controls_of(const ModelInfo& info, const model::KeyframeSpec& keyframe) {
+  if (!keyframe.control.empty()) return keyframe.control;
+  std::vector<double> controls(info.actuators.size(), 0);
+  const auto coordinate = [&](int joint, int axis) {
+    const JointInfo& j = info.joints[static_cast<std::size_t>(joint)];
+    return keyframe.joint_position[static_cast<std::size_t>(j.position_start + axis)];
+  };
+  for (std::size_t i = 0; i < controls.size(); ++i) {
+    const model::ActuatorSpec& actuator = info.actuators[i];
+    if (actuator.kind != model::ActuatorKind::kPosition || actuator.control_gain == 0) continue;
+    double length = actuator.tendon < 0 ? coordinate(actuator.joint, actuator.axis) : 0;
+    for (std::size_t t = 0;
+         actuator.tendon >= 0 && t < info.tendons[static_cast<std::size_t>(actuator.tendon)].terms.size(); ++t) {
+      const model::TendonTermSpec& term = info.tendons[static_cast<std::size_t>(actuator.tendon)].terms[t];
+      length += term.coefficient * coordinate(term.joint, term.axis);
+    }
+    controls[i] = (actuator.gear * length - actuator.control_offset) / actuator.control_gain;
+  }
+  return controls;
+}
+
 Status compile_action(const ActionSpec& spec, const ModelInfo& info, PartCompiler& parts, ActionTerm& out) {
   auto actuators = parts.actuators(spec.actuators);
   if (!actuators.ok()) return actuators.error();
@@ -23,6 +46,8 @@ Status compile_action(const ActionSpec& spec, const ModelInfo& info, PartCompile
   if (keyframe.value() >= 0 && !spec.offset.empty()) {
     return invalid_argument("action.offset", "is given beside offset_keyframe");
   }
+  std::vector<double> held;
+  if (keyframe.value() >= 0) held = controls_of(info, info.keyframes[static_cast<std::size_t>(keyframe.value())]);
   struct List {
     const char* path;
     const std::vector<double>& values;
@@ -45,8 +70,7 @@ Status compile_action(const ActionSpec& spec, const ModelInfo& info, PartCompile
                               "is " + to_text(out.lower[i]) + "; it must be below upper, " + to_text(out.upper[i]));
     }
     if (keyframe.value() < 0) continue;
-    const auto& control = info.keyframes[static_cast<std::size_t>(keyframe.value())].control;
-    out.offset[i] = control.empty() ? 0 : control[static_cast<std::size_t>(out.actuators[i])];
+    out.offset[i] = held[static_cast<std::size_t>(out.actuators[i])];
   }
   if (spec.frame_skip < 1 || spec.frame_skip > 100000) {
     return invalid_argument("action.frame_skip",
@@ -180,8 +204,7 @@ Status compile_starts(const TaskSpec& spec, const ModelInfo& info, PartCompiler&
   task.keyframe = keyframe.value();
   task.action.rest.assign(info.actuators.size(), 0);
   if (task.keyframe >= 0) {
-    const auto& control = info.keyframes[static_cast<std::size_t>(task.keyframe)].control;
-    if (!control.empty()) task.action.rest = control;
+    task.action.rest = controls_of(info, info.keyframes[static_cast<std::size_t>(task.keyframe)]);
   }
   for (std::size_t i = 0; i < spec.start.size(); ++i) {
     auto term = parts.start(at("start", i), spec.start[i]);

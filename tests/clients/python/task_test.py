@@ -391,7 +391,7 @@ class Quadruped(TaskCase):
                 np.testing.assert_allclose(mine, theirs, atol=1e-9 * max(1, np.abs(theirs).max()))
         np.testing.assert_allclose(axion.gym.mechanics.rotation_matrices(got[2]), R, atol=1e-12)
         self.assertTrue((got[2][:, 0] >= 0).all())
-        self.assertGreater((np.abs(got[9]) > 1).any(axis=1).sum(), 5)  # some feet push
+        self.assertGreater((np.abs(got[9]) > 1).any(axis=1).sum(), 5)  # some stand on it
 
     def test_touching_with_a_named_body_ends_the_episode(self):
         spec = {"observation": [{"quantity": {"field": "joint_position"}}], "keyframe": "stand",
