@@ -95,7 +95,7 @@ class Snapshots(unittest.TestCase):
         self.assertEqual(self.list(stub).snapshots[0], saved)
         again = self.restore(stub, snapshot=saved.name)
         self.assertNotEqual(again.name, batch.name)
-        for field in ('world_count', 'dt', 'options', 'seed', 'initial_noise', 'idle_ttl', 'fields'):
+        for field in ('world_count', 'dt', 'options', 'seed', 'initial_noise', 'idle_ttl', 'stream_ttl', 'fields'):
             self.assertEqual(getattr(again, field), getattr(batch, field), field)
         self.assertEqual(stub.GetModel(sim.GetModelRequest(name=again.model)).fingerprint, model.fingerprint)
         self.assertEqual([bits(step(stub, again.name)) for _ in range(3)], expected)
@@ -225,6 +225,29 @@ class Snapshots(unittest.TestCase):
         self.assertEqual(bits(after), bits(step(reference, twin.name, 30)))
         # Names are not given twice.
         self.assertNotIn(make_batch(stub)[1].name, (batch.name,))
+
+    def test_a_batch_bound_to_a_stream_outlives_a_server_that_drains(self):
+        server = self.serve()
+        stub = server.stub()
+        model, _ = make_batch(stub)
+        request = sim.CreateBatchRequest(model=model.name, world_count=2)
+        request.stream_ttl.SetInParent()
+        bound = stub.CreateBatch(request)
+        go_on = threading.Event()
+
+        def requests():
+            yield sim.StepRequest(batch=bound.name)
+            go_on.wait()
+        answers = stub.StepStream(requests())
+        self.assertEqual(list(next(answers).step_index), [1, 1])
+        self.assertEqual(server.stop(), 0)
+        go_on.set()
+        stub = self.serve(port=server.port).stub()
+        again = stub.GetBatch(sim.GetBatchRequest(name=bound.name))
+        self.assertTrue(again.HasField('stream_ttl'))
+        answers = stub.StepStream(iter([sim.StepRequest(batch=bound.name, expected_step=1)]))
+        self.assertEqual([list(answer.step_index) for answer in answers], [[2, 2]])
+        self.assertTrue(case.eventually(lambda: bound.name not in {b.name for b in stub.ListBatches(sim.ListBatchesRequest()).batches}))
 
     def test_checkpoints_are_there_after_a_kill_and_say_that_time_was_lost(self):
         server = self.serve('--checkpoint_interval=100ms')
