@@ -226,29 +226,6 @@ class Snapshots(unittest.TestCase):
         # Names are not given twice.
         self.assertNotIn(make_batch(stub)[1].name, (batch.name,))
 
-    def test_a_batch_bound_to_a_stream_outlives_a_server_that_drains(self):
-        server = self.serve()
-        stub = server.stub()
-        model, _ = make_batch(stub)
-        request = sim.CreateBatchRequest(model=model.name, world_count=2)
-        request.stream_ttl.SetInParent()
-        bound = stub.CreateBatch(request)
-        go_on = threading.Event()
-
-        def requests():
-            yield sim.StepRequest(batch=bound.name)
-            go_on.wait()
-        answers = stub.StepStream(requests())
-        self.assertEqual(list(next(answers).step_index), [1, 1])
-        self.assertEqual(server.stop(), 0)
-        go_on.set()
-        stub = self.serve(port=server.port).stub()
-        again = stub.GetBatch(sim.GetBatchRequest(name=bound.name))
-        self.assertTrue(again.HasField('stream_ttl'))
-        answers = stub.StepStream(iter([sim.StepRequest(batch=bound.name, expected_step=1)]))
-        self.assertEqual([list(answer.step_index) for answer in answers], [[2, 2]])
-        self.assertTrue(case.eventually(lambda: bound.name not in {b.name for b in stub.ListBatches(sim.ListBatchesRequest()).batches}))
-
     def test_checkpoints_are_there_after_a_kill_and_say_that_time_was_lost(self):
         server = self.serve('--checkpoint_interval=100ms')
         stub = server.stub()
