@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds the Debian packages, installs them with apt on a bare Debian 12, starts the server as its systemd unit does, and
-# looks whether robots can be stepped in it, whether it ends with exit code 0 on the unit's stop signal, whether a second
-# start has the batch again, and whether the packages go without leaving a file.
+# Builds the Debian packages, installs them with apt on a bare Debian 12, starts the server as its systemd unit does,
+# and looks whether robots can be stepped in it, whether it ends with exit code 0 on the unit's stop signal, whether a
+# second start has the batch again, and whether the packages go without leaving a file.
 #
 # There is no systemd in the bare Debian: the unit is read by systemd-analyze where this machine has one, and its
 # ExecStart is run by a user without privileges in namespaces of its own.
@@ -42,7 +42,9 @@ mkdir -p "$root"
 tar -C "$root" -x -f "$base"
 cp /etc/resolv.conf "$root/etc/resolv.conf"
 mkdir -p "$root/packages" && cp "$work"/packages/*.deb "$root/packages/"
-inside() { chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"; }
+inside() {
+  chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"
+}
 inside apt-get -qq update
 inside dpkg -l | awk '/^ii/ { print $2 }' | sort > "$work/before"
 
