@@ -51,6 +51,7 @@ struct BatchInfo {
   std::shared_ptr<const task::Task> task;  // none: the batch has no task
   std::string task_message;                // a v1.TaskSpec, as given
   absl::Duration idle_ttl;
+  absl::Duration stream_ttl = absl::InfiniteDuration();  // in its place once the last stream that stepped it has ended
   absl::Time create_time;
   std::string tenant;            // whose it is
   std::string request_id;        // of the call that made it; empty: none

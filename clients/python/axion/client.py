@@ -29,6 +29,10 @@ _DEFAULT_MAX_MESSAGE_BYTES = 256 << 20
 _Item = TypeVar("_Item")
 
 
+def _timedelta(seconds: float | datetime.timedelta) -> datetime.timedelta:
+    return seconds if isinstance(seconds, datetime.timedelta) else datetime.timedelta(seconds=seconds)
+
+
 def _pages(call: Callable[[Any], Any], request: Any, items: Callable[[Any], Iterable[_Item]]) -> Iterator[_Item]:
     while True:
         response = call(request)
@@ -208,8 +212,8 @@ class Client:
                      body_pose: npt.ArrayLike | None = None, mass_scale: npt.ArrayLike | None = None,
                      friction_scale: npt.ArrayLike | None = None, gain_scale: npt.ArrayLike | None = None,
                      seed: int = 0, joint_position_noise: float = 0.0, joint_velocity_noise: float = 0.0,
-                     task: TaskLike | None = None,
-                     idle_ttl: float | datetime.timedelta | None = None, timeout: float | None = None) -> Batch:
+                     task: TaskLike | None = None, idle_ttl: float | datetime.timedelta | None = None,
+                     stream_ttl: float | datetime.timedelta | None = None, timeout: float | None = None) -> Batch:
         """Makes `world_count` worlds of a model and returns their Batch.
 
         model: a Model or resource name. dt: s; None takes the model's timestep.
@@ -222,6 +226,8 @@ class Client:
         task: what the server is to observe, reward and end (axion.task_spec says in which forms); for step_task and
           begin_episodes. Its worlds' seeds follow from `seed`.
         idle_ttl: s (or timedelta) after which a batch that nobody names is deleted; None is one hour.
+        stream_ttl: s (or timedelta) after which a batch whose last stream has ended is deleted, when nobody names it; 0
+          is at once, so that the batch ends with its client. None: streams change nothing.
         """
         request = simulation_pb2.CreateBatchRequest(
             model=model if isinstance(model, str) else model.name, world_count=world_count, dt=dt, seed=seed,
@@ -236,8 +242,9 @@ class Client:
             request.initial_noise.joint_position = joint_position_noise
             request.initial_noise.joint_velocity = joint_velocity_noise
         if idle_ttl is not None:
-            request.idle_ttl.FromTimedelta(idle_ttl if isinstance(idle_ttl, datetime.timedelta)
-                                           else datetime.timedelta(seconds=idle_ttl))
+            request.idle_ttl.FromTimedelta(_timedelta(idle_ttl))
+        if stream_ttl is not None:
+            request.stream_ttl.FromTimedelta(_timedelta(stream_ttl))
         return Batch(self, self.stub.CreateBatch(request, timeout=timeout))
 
     @raises_axion_error
