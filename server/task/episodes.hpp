@@ -2,8 +2,8 @@
 //
 // A step of a task is made in three parts, so that its launch is shared with other batches': plan() says what the
 // engine is to do, the engine does it, finish() makes the answer and begins the episodes that follow. plan() changes
-// nothing that an episode is made of, so a step that is given up leaves the episode where it was. All of it depends on a
-// world's seed, its episode's number and its own state alone. The device's owner only.
+// nothing that an episode is made of, so a step that is given up leaves the episode where it was. All of it depends on
+// a world's seed, its episode's number and its own state alone. The device's owner only.
 #pragma once
 
 #include <cstdint>
