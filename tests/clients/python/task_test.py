@@ -1,12 +1,13 @@
 """Tasks that axiond computes: term by term as Gymnasium's for the same states, and what a learner relies on; see axiond_case.py."""
 
 import pathlib
+import tempfile
 import unittest
 
 import numpy as np
 
 import axion
-from axiond_case import AxiondCase
+from axiond_case import AXIOND, AxiondCase, AxiondProcess
 from gym_test import EXACT, random_states
 
 try:
@@ -225,6 +226,28 @@ class Episodes(TaskCase):
             want = one.step_task(actions)
             self.assertSame(want, restored.step_task(actions))
             self.assertSame(want, other.step_task(actions[[2, 0]]), [2, 0])
+
+    def test_episodes_go_on_after_a_restart_of_the_server(self):
+        with tempfile.TemporaryDirectory() as state:
+            server = AxiondProcess(AXIOND, f"--state_dir={state}")
+            actions, answers = np.random.default_rng(5).uniform(-2, 2, (70, 3, 1)), []
+            with axion.Client(server.address) as client:
+                batch = client.create_batch(client.create_model(mjcf=CART), 3, 0.005, task=cart_task(), seed=11)
+                name, info = batch.name, batch.proto.task
+                for action in actions[:30]:
+                    batch.step_task(action)
+            self.assertEqual(server.stop(), 0)
+            server = AxiondProcess(AXIOND, f"--state_dir={state}")
+            with axion.Client(server.address) as client:
+                batch = client.get_batch(name)
+                self.assertEqual(batch.proto.task, info)
+                answers = [batch.step_task(action) for action in actions[30:]]
+            self.assertEqual(server.stop(), 0)
+        whole = self.batch(3, seed=11)
+        for action in actions[:30]:
+            whole.step_task(action)
+        for action, answer in zip(actions[30:], answers):
+            self.assertSame(whole.step_task(action), answer)
 
     def test_a_snapshot_of_another_task_is_refused_and_changes_nothing(self):
         one, other = self.batch(1), self.batch(1, cart_task(action={"frame_skip": 4}))
