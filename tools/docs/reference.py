@@ -112,14 +112,15 @@ def python():
     for name in names:
         lines += [f'::: axion.{name}', '    options:', '      heading_level: 2', '']
     for module in ('axion.gym', 'axion.dm_env_rpc'):
-        lines += [f'## {module}', '', f'::: {module}', '    options:', '      heading_level: 3', '      show_root_heading: false', '']
+        lines += [f'## {module}', '', f'::: {module}', '    options:', '      heading_level: 3',
+                  '      show_root_heading: false', '']
     return '\n'.join(lines)
 
 
 def flags(axiond):
     text = subprocess.run([axiond, '--help'], capture_output=True, text=True, check=False).stdout
-    return '\n'.join(['# Flags of axiond', '', 'What `axiond --help` says. [Operations](../docs/operations.md) says when to change which.', '',
-                      '```text', text.strip(), '```', ''])
+    return '\n'.join(['# Flags of axiond', '',
+                      'What `axiond --help` says. [Operations](../docs/operations.md) says when to change which.', '', '```text', text.strip(), '```', ''])
 
 
 def link_folders(pages):
