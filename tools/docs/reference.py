@@ -120,7 +120,8 @@ def python():
 def flags(axiond):
     text = subprocess.run([axiond, '--help'], capture_output=True, text=True, check=False).stdout
     return '\n'.join(['# Flags of axiond', '',
-                      'What `axiond --help` says. [Operations](../docs/operations.md) says when to change which.', '', '```text', text.strip(), '```', ''])
+                      'What `axiond --help` says. [Operations](../docs/operations.md) says when to change which.', '', '```text',
+                      text.strip(), '```', ''])
 
 
 def link_folders(pages):
