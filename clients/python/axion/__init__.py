@@ -24,12 +24,13 @@ from axion.options import solver_options
 from axion.results import BatchStats, Contacts, Histogram, Outcome, State, StepResult, WorldStats
 from axion.scene import Scene
 from axion.stream import StepStream
+from axion.task import TaskResult, task_spec
 from axion.tensors import to_array, to_tensor
 
 __all__ = [
     "AbortedError", "AxionError", "Batch", "BatchStats", "Client", "Contacts", "DEFAULT_TARGET",
     "DeadlineExceededError", "FailedPreconditionError", "FieldViolation", "Fleet", "FleetBatch", "Histogram",
     "InternalError", "InvalidArgumentError", "Model", "NotFoundError", "Outcome", "PermissionDeniedError", "ResourceExhaustedError",
-    "Scene", "State", "StepResult", "StepStream", "UnauthenticatedError", "UnavailableError", "UnimplementedError",
-    "WorldStats", "__version__", "read_mjcf", "read_urdf", "solver_options", "to_array", "to_tensor",
+    "Scene", "State", "StepResult", "StepStream", "TaskResult", "UnauthenticatedError", "UnavailableError",
+    "UnimplementedError", "WorldStats", "__version__", "read_mjcf", "read_urdf", "solver_options", "task_spec", "to_array", "to_tensor",
 ]
