@@ -157,6 +157,7 @@ class ActuatorReader {
  private:
   void check_supported();
   bool find_transmission();
+  bool find_site();
   // What acts along the joint's axis or the tendon, its range, and what it moves in the reference configuration.
   double moved_mass() const;
   void range_of(double& lower, double& upper) const;
@@ -197,11 +198,13 @@ void ActuatorReader::check_supported() {
 }
 
 bool ActuatorReader::find_transmission() {
-  for (const char* name : {"slidersite", "cranksite", "site", "refsite", "body"}) {
+  for (const char* name : {"slidersite", "cranksite", "body"}) {
     if (!given(name)) continue;
-    s_.notes.unsupported(a_.element(), name, "actuators act on hinges, slides and fixed tendons");
+    s_.notes.unsupported(a_.element(), name, "actuators act on hinges, slides, fixed tendons and sites");
     return false;
   }
+  if (given("site")) return find_site();
+  if (given("refsite")) refuse(a_.element(), "site", "is required with refsite");
   if (given("tendon")) {
     if (given("joint") || given("jointinparent")) refuse(a_.element(), "tendon", "is given together with a joint");
     actuator_.tendon = find_tendon(s_, a_.element(), "tendon");
@@ -218,6 +221,23 @@ bool ActuatorReader::find_transmission() {
   if (kind == model::JointKind::kAxes) return true;
   s_.notes.unsupported(a_.element(), attribute, "actuators act on hinges, slides and fixed tendons");
   return false;
+}
+
+// gear are a force and a torque; the law's gain is the gear of the scene's.
+bool ActuatorReader::find_site() {
+  for (const char* name : {"joint", "jointinparent", "tendon"}) {
+    if (given(name)) refuse(a_.element(), name, "is given together with a site");
+  }
+  const auto frame = [&](const char* name) {
+    model::FrameSpec out;
+    out.X_BF = model::to_spec(site_pose(s_, a_.element(), name, out.body));
+    return out;
+  };
+  actuator_.on_site = true;
+  actuator_.site = frame("site");
+  actuator_.has_site_reference = given("refsite");
+  if (actuator_.has_site_reference) actuator_.site_reference = frame("refsite");
+  return true;
 }
 
 double ActuatorReader::moved_mass() const {
@@ -269,7 +289,7 @@ bool ActuatorReader::take_law(const Drive& drive) {
     actuator_.control_offset = b0 == 0 ? 0 : b0 / actuator_.kp;
     // Above zero it is a share of critical damping of what the drive moves in the reference configuration.
     if (b2 > 0 && actuator_.gear == 0) a_.refuse("gear", "must not be zero for a ratio of damping");
-    if (b2 > 0) {
+    if (b2 > 0 && !actuator_.on_site) {
       const double mass = moved_mass() / (actuator_.gear * actuator_.gear);
       actuator_.kd = 2 * b2 * std::sqrt(gain * mass);
     }
@@ -341,8 +361,16 @@ void ActuatorReader::read() {
   if (!find_transmission()) return;
   double gear[6] = {1, 0, 0, 0, 0, 0};
   a_.numbers("gear", gear, 1);
-  actuator_.gear = gear[0];
+  if (actuator_.on_site) {
+    std::copy(std::begin(gear), std::end(gear), actuator_.site_gear.begin());
+  } else {
+    actuator_.gear = gear[0];
+  }
   if (!take_law(drive)) return;
+  if (actuator_.on_site && actuator_.kind != model::ActuatorKind::kMotor) {
+    s_.notes.unsupported(a_.element(), "site", "at a site only forces act that do not depend on its motion");
+    return;
+  }
   read_limits(drive);
   actuator_.name = a_.element().find("name") == nullptr ? "" : a_.element().find("name")->value;
   if (s_.spec.actuators.size() >= static_cast<std::size_t>(model::kMaxSceneActuators)) {
@@ -360,8 +388,8 @@ void limit_forces(MjcfScene& scene) {
     for (model::ActuatorSpec& actuator : scene.spec.actuators) {
       const bool is_it = range.tendon != kNoTendon
                              ? actuator.tendon == range.tendon
-                             : actuator.tendon == kNoTendon && actuator.joint == range.place.joint &&
-                                   actuator.axis == range.place.axis;
+                             : !actuator.on_site && actuator.tendon == kNoTendon &&
+                                   actuator.joint == range.place.joint && actuator.axis == range.place.axis;
       if (!is_it) continue;
       one = &actuator;
       ++count;

@@ -47,6 +47,7 @@ class SceneChecker {
   void meshes();
   void shapes();
   void actuators();
+  void site(const std::string& item, const ActuatorSpec& actuator);
   void excludes();
   void keyframes();
   void contact_pairs();

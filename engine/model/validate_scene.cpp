@@ -172,6 +172,21 @@ void SceneChecker::shapes() {
   }
 }
 
+// Its law is on no axis: a spring or a damper would have nothing to be implicit by.
+void SceneChecker::site(const std::string& item, const ActuatorSpec& actuator) {
+  if (actuator.kind != ActuatorKind::kMotor) fail(item, "site", "is for motors");
+  if (actuator.tendon >= 0) fail(item, "tendon", "is given together with a site");
+  const auto frame = [&](const char* leaf, const FrameSpec& frame) {
+    index(item + "." + leaf, "body", frame.body, kWorldBody, scene_.bodies.size());
+    pose(item + "." + leaf, "X_BF", frame.X_BF);
+  };
+  frame("site", actuator.site);
+  if (actuator.has_site_reference) frame("site_reference", actuator.site_reference);
+  for (std::size_t i = 0; i < 6; ++i) {
+    real(item, ("site_gear[" + std::to_string(i) + "]").c_str(), actuator.site_gear[i]);
+  }
+}
+
 void SceneChecker::actuators() {
   std::unordered_set<std::string> names;
   for (std::size_t i = 0; i < scene_.actuators.size() && ok(); ++i) {
@@ -179,7 +194,11 @@ void SceneChecker::actuators() {
     const std::string item = item_name("actuators", i);
     name(item, actuator.name, names);
     index(item, "tendon", actuator.tendon, -1, scene_.tendons.size());
-    if (actuator.tendon < 0) axis_of_tree(item, actuator.joint, actuator.axis);
+    if (actuator.on_site) {
+      site(item, actuator);
+    } else if (actuator.tendon < 0) {
+      axis_of_tree(item, actuator.joint, actuator.axis);
+    }
     if (!ok()) return;
     real(item, "gear", actuator.gear);
     at_least(item, "kp", actuator.kp, 0);

@@ -1,5 +1,6 @@
 #include "server/rpc/scene_conversion.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -93,6 +94,28 @@ absl::StatusOr<model::JointSpec> to_joint(const std::string& path, const v1::Joi
   return joint;
 }
 
+model::FrameSpec to_frame(const v1::FrameSpec& message) {
+  return {message.has_body() ? message.body() : model::kWorldBody, to_pose(message.pose())};
+}
+
+absl::Status take_site(const std::string& path, const v1::ActuatorSpec& message, model::ActuatorSpec& actuator) {
+  actuator.on_site = message.has_site();
+  if (!actuator.on_site && message.has_site_reference()) {
+    return invalid_field(absl::StrCat(path, ".site_reference"), "is for actuators that have a site");
+  }
+  if (message.site_gear_size() != (actuator.on_site ? 6 : 0)) {
+    return invalid_field(
+        absl::StrCat(path, ".site_gear"),
+        absl::StrCat("must have six numbers with a site, and none without; it has ", message.site_gear_size()));
+  }
+  if (!actuator.on_site) return absl::OkStatus();
+  actuator.site = to_frame(message.site());
+  actuator.has_site_reference = message.has_site_reference();
+  if (actuator.has_site_reference) actuator.site_reference = to_frame(message.site_reference());
+  std::copy(message.site_gear().begin(), message.site_gear().end(), actuator.site_gear.begin());
+  return absl::OkStatus();
+}
+
 absl::StatusOr<model::ActuatorSpec> to_actuator(const std::string& path, const v1::ActuatorSpec& message) {
   if (message.kind() < v1::ACTUATOR_KIND_MOTOR || message.kind() > v1::ACTUATOR_KIND_VELOCITY) {
     return unknown_kind(path, message.kind());
@@ -114,6 +137,7 @@ absl::StatusOr<model::ActuatorSpec> to_actuator(const std::string& path, const v
   if (message.has_control_gain()) actuator.control_gain = message.control_gain();
   actuator.control_offset = message.control_offset();
   if (message.has_tendon()) actuator.tendon = message.tendon();
+  if (auto status = take_site(path, message, actuator); !status.ok()) return status;
   return actuator;
 }
 
@@ -170,10 +194,6 @@ model::ContactPairSpec to_contact_pair(const v1::ContactPairSpec& message) {
   if (message.has_friction()) pair.friction = message.friction();
   if (message.has_contact_dimension()) pair.contact_dimension = message.contact_dimension();
   return pair;
-}
-
-model::FrameSpec to_frame(const v1::FrameSpec& message) {
-  return {message.has_body() ? message.body() : model::kWorldBody, to_pose(message.pose())};
 }
 
 absl::StatusOr<model::SensorSpec> to_sensor(const std::string& path, const v1::SensorSpec& message) {

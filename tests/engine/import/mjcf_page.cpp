@@ -65,7 +65,7 @@ constexpr PageNote kNotes[] = {
     {"general", "gainprm", "the first number: the gain of the control"},
     {"general", "biasprm",
      "b0 -kp -kd with kp and kd from 0 on; where kp is the gain, a positive third number is a ratio of damping"},
-    {"general", "joint", "hinges and slides; tendon: fixed ones; of the other transmissions none"},
+    {"general", "joint", "hinges and slides; tendon: fixed ones; site and refsite: of plain motors; slider-cranks: none"},
     {"general", "delay", "0"},
     {"general", "armature", "0"},
     {"general", "damping", "0"},
