@@ -22,10 +22,10 @@ AXION_HD inline Real clamp(Real value, Real lower, Real upper) {
   return value < lower ? lower : (value > upper ? upper : value);
 }
 
-// The control of an actuator within its range, as its law takes it.
+// The control of an actuator within its range, or its activation, as its law takes it.
 template <typename Real>
 AXION_HD inline Real clamped_control(const model::ActuatorData<Real>& actuator, const Real* control) {
-  const Real clamped = clamp(control[actuator.control], actuator.lower, actuator.upper);
+  const Real clamped = clamp(control[actuator.input], actuator.lower, actuator.upper);
   return actuator.is_scaled ? actuator.control_gain * clamped + actuator.control_offset : clamped;
 }
 

@@ -337,6 +337,8 @@ class Compiler {
       actuator.effort_lower = spec.effort_limited ? spec.effort_lower : -infinity;
       actuator.effort_upper = spec.effort_limited ? spec.effort_upper : infinity;
       actuator.control_gain = spec.control_gain, actuator.control_offset = spec.control_offset;
+      actuator.input = actuator.control;
+      if (spec.activation != ActivationKind::kNone) add_activation(spec, actuator);
       actuator.is_scaled = spec.control_gain != 1 || spec.control_offset != 0;
       arrays().actuators.push_back(actuator);
     }
@@ -347,6 +349,17 @@ class Compiler {
       axis.actuator_start = static_cast<int>(i);
       ++axis.actuator_count;
     }
+  }
+
+  // The control's range bounds what the activation follows, not the activation.
+  void add_activation(const ActuatorSpec& spec, ActuatorData<double>& actuator) {
+    const double infinity = std::numeric_limits<double>::infinity();
+    const bool limited = spec.activation_limited;
+    actuator.input = arrays().control_count + static_cast<int>(arrays().activations.size());
+    arrays().activations.push_back({actuator.control, spec.activation, actuator.lower, actuator.upper,
+                                    spec.activation_time, limited ? spec.activation_lower : -infinity,
+                                    limited ? spec.activation_upper : infinity});
+    actuator.lower = -infinity, actuator.upper = infinity;
   }
 
   // Bounded rows of each axis: its dry friction, then its drives with effort limits.

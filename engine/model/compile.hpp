@@ -42,6 +42,7 @@ struct ModelArrays {
   std::vector<JointData<Real>> joints;
   std::vector<AxisData<Real>> axes;
   std::vector<ActuatorData<Real>> actuators;
+  std::vector<ActivationData<Real>> activations;
   std::vector<int> lock_joint;
   std::vector<int> limit_axis;
   std::vector<EffortData<Real>> efforts;

@@ -82,13 +82,19 @@ void add(Hash& hash, const FrameSpec& frame) {
 void add(Hash& hash, const ActuatorSpec& actuator) {
   const auto& [name, kind, joint, axis, gear, kp, kd, control_gain, control_offset, control_limited, control_lower,
                control_upper, effort_limited, effort_lower, effort_upper, tendon, on_site, site, has_reference,
-               reference, site_gear] = actuator;
+               reference, site_gear, activation, activation_time, activation_limited, activation_lower,
+               activation_upper] = actuator;
   add_all(hash, kind, joint, axis, gear, kp, kd, control_limited, effort_limited);
   add_unusual(hash, 4, control_gain, 1.0);
   add_unusual(hash, 5, control_offset, 0.0);
   add_unusual(hash, 11, tendon, -1.0);
   if (control_limited) add_all(hash, control_lower, control_upper);
   if (effort_limited) add_all(hash, effort_lower, effort_upper);
+  if (activation != ActivationKind::kNone) {
+    hash.add(std::uint64_t(13));
+    add_all(hash, activation, activation_time, activation_limited);
+    if (activation_limited) add_all(hash, activation_lower, activation_upper);
+  }
   if (!on_site) return;
   hash.add(std::uint64_t(12));
   add(hash, site);

@@ -36,8 +36,8 @@ struct BodyForceData {
   int site_use_start = 0, site_use_count = 0;    // range in ModelView::site_uses
 };
 
-// A motor that acts at a site, not along an axis: constraints/site_forces.hpp. Bodies are internal, -1 the world; what is
-// in a body is in its principal frame.
+// A motor that acts at a site, not along an axis: constraints/motor_forces.hpp. Bodies are internal, -1 the world;
+// what is in a body is in its principal frame.
 template <typename Real>
 struct SiteMotorData {
   int actuator;         // in ModelView::actuators
@@ -128,12 +128,23 @@ struct ActuatorData {
   ActuatorKind kind;
   int axis;     // -1 of a motor at a site
   int control;  // index in the control vector, the order that users see
+  int input;    // what its law takes, in WorldState::control: the control, or an activation behind all controls
   Real gear, kp, kd;
   Real lower, upper;  // clamp of the control; ±infinity where there is none
   bool effort_limited;
   Real effort_lower, effort_upper;  // clamp of the effort before gear
   bool is_scaled;                   // the clamped control is taken as control_gain times itself and control_offset
   Real control_gain, control_offset;
+};
+
+// A state that follows a control (constraints/activations.hpp); its place is behind the controls.
+template <typename Real>
+struct ActivationData {
+  int control;
+  ActivationKind kind;
+  Real lower, upper;  // clamp of the control; ±infinity where there is none
+  Real time;          // s
+  Real least, most;   // of the activation, ±infinity where there is none
 };
 
 // A row whose impulse is bounded both ways: dry friction, or a position or velocity drive with an effort limit.
@@ -245,6 +256,7 @@ struct ModelView {
   int tendon_term_count;
   int closing_count;  // loop joints, tendons and equalities: all that couples more bodies than the joints of the tree
   int control_count;
+  int activation_count;
   int body_force_count;    // body_count, or 0 where nothing acts on any body besides its weight
   int contact_capacity;    // contacts a world can hold
   int candidate_capacity;  // contacts before compaction: slots for the pairs that are near each other
@@ -263,6 +275,7 @@ struct ModelView {
   const JointData<Real>* joints;
   const AxisData<Real>* axes;
   const ActuatorData<Real>* actuators;       // sorted by axis
+  const ActivationData<Real>* activations;   // [activation_count] in the order of their controls
   const int* lock_joint;                     // [lock_count] joint of each locked row
   const int* limit_axis;                     // [limit_count] axis of each limit row
   const EffortData<Real>* efforts;           // [effort_count] sorted by axis

@@ -128,6 +128,9 @@ struct FrameSpec {
   PoseSpec X_BF;          // in the body frame
 };
 
+// A state that an actuator's law takes for its control. It follows the clamped control u: w' = u, or w' = (u − w)/time.
+enum class ActivationKind : std::uint8_t { kNone, kIntegrator, kFilter };
+
 struct ActuatorSpec {
   std::string name;
   ActuatorKind kind = ActuatorKind::kMotor;
@@ -155,6 +158,11 @@ struct ActuatorSpec {
   bool has_site_reference = false;
   FrameSpec site_reference;
   std::array<double, 6> site_gear{0, 0, 0, 0, 0, 0};
+  ActivationKind activation = ActivationKind::kNone;
+  double activation_time = 0.0;     // s, kFilter: 0 follows at once, a step later
+  bool activation_limited = false;  // holds the activation within [activation_lower, activation_upper]
+  double activation_lower = 0.0;
+  double activation_upper = 0.0;
 };
 
 // One joint coordinate of a tendon.
@@ -278,9 +286,10 @@ struct SensorSpec {
 struct KeyframeSpec {
   std::string name;
   double time = 0.0;
-  std::vector<double> joint_position;  // layout of the joint_position field: free 7, ball 4, axis 1, in joint order
-  std::vector<double> joint_velocity;  // free 6, ball 3, axis 1; empty means zero
-  std::vector<double> control = {};    // in the order of the actuators; empty means zero
+  std::vector<double> joint_position;   // layout of the joint_position field: free 7, ball 4, axis 1, in joint order
+  std::vector<double> joint_velocity;   // free 6, ball 3, axis 1; empty means zero
+  std::vector<double> control = {};     // in the order of the actuators; empty means zero
+  std::vector<double> activation = {};  // of those actuators that have one; empty means zero
 };
 
 // A fluid that fills the space. It acts on each body as on the box of uniform density that has the body's mass and

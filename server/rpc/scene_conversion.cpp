@@ -137,6 +137,15 @@ absl::StatusOr<model::ActuatorSpec> to_actuator(const std::string& path, const v
   if (message.has_control_gain()) actuator.control_gain = message.control_gain();
   actuator.control_offset = message.control_offset();
   if (message.has_tendon()) actuator.tendon = message.tendon();
+  if (message.activation() < 0 || message.activation() > v1::ACTIVATION_KIND_FILTER) {
+    return invalid_field(absl::StrCat(path, ".activation"),
+                         absl::StrCat("has the unknown value ", static_cast<int>(message.activation())));
+  }
+  actuator.activation = static_cast<model::ActivationKind>(message.activation());
+  actuator.activation_time = message.activation_time();
+  actuator.activation_limited = message.activation_limited();
+  actuator.activation_lower = message.activation_lower();
+  actuator.activation_upper = message.activation_upper();
   if (auto status = take_site(path, message, actuator); !status.ok()) return status;
   return actuator;
 }
@@ -264,7 +273,8 @@ absl::StatusOr<model::SceneSpec> to_scene(const v1::SceneSpec& message) {
                                keyframe.time(),
                                {keyframe.joint_position().begin(), keyframe.joint_position().end()},
                                {keyframe.joint_velocity().begin(), keyframe.joint_velocity().end()},
-                               {keyframe.control().begin(), keyframe.control().end()}});
+                               {keyframe.control().begin(), keyframe.control().end()},
+                               {keyframe.activation().begin(), keyframe.activation().end()}});
   }
   return scene;
 }

@@ -92,6 +92,11 @@ void fill_actuator(const model::ActuatorSpec& actuator, v1::ActuatorSpec& messag
   message.set_control_gain(actuator.control_gain);
   message.set_control_offset(actuator.control_offset);
   if (actuator.tendon >= 0) message.set_tendon(actuator.tendon);
+  message.set_activation(static_cast<v1::ActivationKind>(actuator.activation));
+  message.set_activation_time(actuator.activation_time);
+  message.set_activation_limited(actuator.activation_limited);
+  message.set_activation_lower(actuator.activation_lower);
+  message.set_activation_upper(actuator.activation_upper);
   if (!actuator.on_site) return;
   fill_frame(actuator.site, *message.mutable_site());
   if (actuator.has_site_reference) fill_frame(actuator.site_reference, *message.mutable_site_reference());
@@ -138,6 +143,7 @@ void fill_keyframe(const model::KeyframeSpec& keyframe, v1::KeyframeSpec& messag
   message.mutable_joint_position()->Assign(keyframe.joint_position.begin(), keyframe.joint_position.end());
   message.mutable_joint_velocity()->Assign(keyframe.joint_velocity.begin(), keyframe.joint_velocity.end());
   message.mutable_control()->Assign(keyframe.control.begin(), keyframe.control.end());
+  message.mutable_activation()->Assign(keyframe.activation.begin(), keyframe.activation.end());
 }
 
 void fill_sensor(const model::SensorSpec& sensor, v1::SensorSpec& message) {

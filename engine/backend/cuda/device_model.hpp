@@ -44,6 +44,7 @@ class DeviceModel {
     m_.joints = append(image, arrays.joints);
     m_.axes = append(image, arrays.axes);
     m_.actuators = append(image, arrays.actuators);
+    m_.activations = append(image, arrays.activations);
     m_.limit_axis = append(image, arrays.limit_axis);
     m_.efforts = append(image, arrays.efforts);
     m_.tendons = append(image, arrays.tendons);

@@ -4,13 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "engine/engine.hpp"
-#include "engine/import/mjcf.hpp"
 #include "engine/model/spec_math.hpp"
+#include "tests/engine/import/imported_world.hpp"
 
 namespace axion::import {
 namespace {
@@ -19,49 +17,6 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 
 constexpr double kG = 9.81;
-
-ImportedScene imported(const std::string& xml) {
-  Result<ImportedScene> result = import_mjcf(xml);
-  EXPECT_TRUE(result.ok()) << result.error().field << ": " << result.error().message << "\n" << xml;
-  return result.ok() ? std::move(result).value() : ImportedScene{};
-}
-
-// One world in float64 from keyframe 0, or the initial state where there is none.
-class World {
- public:
-  World(const std::string& xml, double dt) {
-    Result<std::shared_ptr<const Model>> model = compile_model(imported(xml).scene);
-    EXPECT_TRUE(model.ok()) << model.error().message;
-    BatchSpec spec;
-    spec.model = model.value(), spec.dt = dt;
-    spec.options.precision = model::Precision::kFloat64;
-    EngineOptions options;
-    options.device = "cpu", options.threads = 1;
-    engine_ = std::move(create_engine(options)).value();
-    batch_ = std::move(engine_->create_batch(spec)).value();
-    ResetRequest start;
-    start.keyframe = spec.model->info().keyframes.empty() ? -1 : 0;
-    EXPECT_TRUE(batch_->reset(start).ok());
-  }
-  void step(int count, std::vector<double> control = {}) {
-    StepRequest request;
-    request.batch = batch_.get(), request.step_count = count;
-    if (!control.empty()) request.control = {reinterpret_cast<const std::byte*>(control.data()), DType::kFloat64, 0, 0};
-    ASSERT_TRUE(engine_->step({&request, 1}).ok());
-  }
-  std::vector<double> get(Field field) const {
-    std::size_t count = 1;
-    for (const std::int64_t n : batch_->field_shape(field)) count *= static_cast<std::size_t>(n);
-    std::vector<double> values(count);
-    const OutputView out{field, reinterpret_cast<std::byte*>(values.data()), 0, 0};
-    EXPECT_TRUE(batch_->get({}, {&out, 1}).ok());
-    return values;
-  }
-
- private:
-  std::unique_ptr<Engine> engine_;
-  std::unique_ptr<Batch> batch_;
-};
 
 TEST(MjcfGravityCompensation, holds_up_the_share_of_the_weight_that_it_says) {
   for (const double share : {1.0, 0.25, -0.5}) {
@@ -154,13 +109,6 @@ TEST(MjcfPair, touches_with_its_own_friction_whatever_the_geoms_say) {
   EXPECT_NEAR(sliding_acceleration("friction='.9'", "<pair geom1='box' geom2='floor' condim='1'/>"), 3, 0.02);
   EXPECT_NEAR(sliding_acceleration("friction='.2'", "<pair geom1='box' geom2='floor'/>"), 0, 0.01)
       << "a pair's own is 1";
-}
-
-void expect_refused(const std::string& xml, const std::string& field, const std::string& part) {
-  const Result<ImportedScene> result = import_mjcf(xml);
-  ASSERT_FALSE(result.ok()) << xml << " was accepted";
-  EXPECT_EQ(result.error().field, field) << result.error().message;
-  EXPECT_THAT(result.error().message, HasSubstr(part));
 }
 
 TEST(MjcfPair, what_is_wrong_is_refused_by_name) {
@@ -347,75 +295,6 @@ TEST(MjcfTendon, an_actuator_pulls_as_far_as_the_tendon_goes) {
   world.step(5000, {9});
   const std::vector<double> q = world.get(Field::kJointPosition);
   EXPECT_NEAR(2 * q[0] + q[1], 0.4, 1e-4);
-}
-
-// I of a ball of 1 kg and 0.1 m is 0.004 kg m².
-TEST(MjcfSiteMotor, lifts_and_turns_what_its_site_is_on_in_the_axes_of_the_site) {
-  World world(R"(<mujoco><worldbody><body pos='0 0 5'><freejoint/><geom size='.1' mass='1'/>
-    <site name='rotor' euler='-90 0 0' pos='0 0 .3'/></body></worldbody>
-    <actuator><motor site='rotor' gear='0 -9.81 0 0 -.002 0' ctrlrange='0 1'/></actuator></mujoco>)",
-              0.01);
-  world.step(100, {7});
-  const std::vector<double> q = world.get(Field::kJointPosition), v = world.get(Field::kBodyVelocity);
-  EXPECT_NEAR(q[2], 5, 1e-9);
-  EXPECT_NEAR(v[2], 0, 1e-9);
-  // y of the site is -z of the body: -9.81 N along y hold the weight.
-  EXPECT_NEAR(v[5], 0.002 / 0.004, 1e-6);
-  EXPECT_EQ(world.get(Field::kActuatorForce), std::vector<double>{1});
-}
-
-// Two free balls, the force along their connecting line: each of it and its reaction moves one of them by F t / m.
-TEST(MjcfSiteMotor, pushes_back_at_its_reference) {
-  World world(R"(<mujoco><option gravity='0 0 0'/><worldbody>
-    <body><freejoint/><geom size='.1' mass='1'/><site name='a'/></body>
-    <body pos='1 0 0'><freejoint/><geom size='.1' mass='2'/><site name='b'/></body></worldbody>
-    <actuator><motor name='m' site='b' refsite='a' gear='.5 0 0 0 0 0'/></actuator>
-    <sensor><actuatorpos actuator='m'/><actuatorvel actuator='m'/></sensor></mujoco>)",
-              0.01);
-  world.step(100, {4});
-  const std::vector<double> v = world.get(Field::kBodyVelocity), read = world.get(Field::kSensorData);
-  EXPECT_NEAR(v[0], -2, 1e-9);
-  EXPECT_NEAR(v[6], 1, 1e-9);
-  EXPECT_NEAR(read[0], 0.5 * (world.get(Field::kJointPosition)[7] - world.get(Field::kJointPosition)[0]), 1e-9);
-  EXPECT_NEAR(read[1], 1.5, 1e-9);
-}
-
-// Between the branches of a tree, and between a branch and the trunk: all forces are inner ones.
-TEST(MjcfSiteMotor, with_a_reference_gives_a_free_tree_no_momentum) {
-  World world(R"(<mujoco><option gravity='0 0 0'/><worldbody><body name='trunk'><freejoint/><geom size='.1' mass='1'/>
-    <site name='t' pos='.1 .2 0' euler='10 20 30'/>
-    <body pos='.4 0 0'><joint axis='0 1 .3' damping='.1'/><geom size='.1' mass='.7' pos='.2 0 0'/>
-      <site name='a' pos='.3 0 .1'/></body>
-    <body pos='-.4 0 0'><joint axis='0 1 0' damping='.1'/><geom size='.1' mass='.5' pos='-.2 .1 0'/>
-      <site name='b' pos='-.3 0 .1' euler='0 40 0'/></body></body></worldbody>
-    <actuator><motor site='a' refsite='t' gear='1 .4 .3 .1 0 .2'/><motor site='a' refsite='b' gear='.5 -1 2 0 .1 0'/>
-    </actuator><sensor><subtreelinvel body='trunk'/><subtreeangmom body='trunk'/></sensor></mujoco>)",
-              0.001);
-  world.step(400, {1, -1});
-  for (const double momentum : world.get(Field::kSensorData)) EXPECT_NEAR(momentum, 0, 3e-3);
-  EXPECT_GT(std::abs(world.get(Field::kJointPosition)[7]), 0.1);
-}
-
-TEST(MjcfSiteMotor, does_nothing_where_both_sites_are_on_one_body) {
-  World world(R"(<mujoco><option gravity='0 0 0'/><worldbody><body><freejoint/><geom size='.1' mass='1'/>
-    <site name='a'/><body pos='.3 0 0'><geom size='.1' mass='1'/><site name='b'/></body></body></worldbody>
-    <actuator><motor site='b' refsite='a' gear='1 2 3 4 5 6'/></actuator></mujoco>)",
-              0.01);
-  world.step(10, {1});
-  for (const double v : world.get(Field::kBodyVelocity)) EXPECT_EQ(v, 0);
-}
-
-TEST(MjcfSiteMotor, refuses_what_it_cannot_be) {
-  const auto of = [](const std::string& actuator) {
-    return "<mujoco><worldbody><body><joint name='j'/><geom size='.1'/><site name='s'/></body></worldbody><actuator>" +
-           actuator + "</actuator></mujoco>";
-  };
-  imported(of("<motor site='s' gear='1 2 3 4 5 6'/>"));
-  expect_refused(of("<motor site='t'/>"), "motor.site", "does not exist");
-  expect_refused(of("<motor site='s' refsite='t'/>"), "motor.refsite", "does not exist");
-  expect_refused(of("<motor joint='j' refsite='s'/>"), "motor.site", "is required");
-  expect_refused(of("<motor site='s' joint='j'/>"), "motor.joint", "together with a site");
-  expect_refused(of("<position site='s' kp='1' dampratio='1'/>"), "position.site", "does not depend on its motion");
 }
 
 TEST(SceneFields, new_ones_are_checked_by_name) {
