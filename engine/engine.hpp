@@ -150,6 +150,7 @@ struct StateUpdate {
   InputView joint_position;  // [n, nq]
   InputView joint_velocity;  // [n, nv]
   InputView time;            // [n], s
+  InputView activation;      // [n, activations], held within their ranges
   // Snapshots (Batch::snapshots): one a world, or one for all, and nothing beside them. They replace all that a world
   // carries, frozen or not: state, impulses, time, step index, outcome, scales and initial poses. INVALID_ARGUMENT
   // unless taken of a world of the same model, precision, dt and choices that decide what the state means

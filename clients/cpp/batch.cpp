@@ -80,6 +80,7 @@ absl::StatusOr<v1::StateUpdate> Batch::state_update(const StateArguments& state,
       {"body_velocity", state.body_velocity, &v1::StateUpdate::mutable_body_velocity, 6},
       {"joint_position", state.joint_position, &v1::StateUpdate::mutable_joint_position, 0},
       {"joint_velocity", state.joint_velocity, &v1::StateUpdate::mutable_joint_velocity, 0},
+      {"activation", state.activation, &v1::StateUpdate::mutable_activation, 0},
   };
   v1::StateUpdate update;
   for (const auto& part : parts) {

@@ -190,8 +190,8 @@ StepStatistics EngineBatch::finish_step(const StepRequest& request) {
 }
 
 Status EngineBatch::check_snapshots(const StateUpdate& state, int rows) const {
-  for (const InputView& other :
-       {state.body_pose, state.body_velocity, state.joint_position, state.joint_velocity, state.time}) {
+  for (const InputView& other : {state.body_pose, state.body_velocity, state.joint_position, state.joint_velocity,
+                                 state.time, state.activation}) {
     if (other.data == nullptr) continue;
     return invalid_argument("snapshot", "snapshot is all of a state; it is given alone.");
   }
@@ -240,6 +240,9 @@ Status EngineBatch::check_state(const StateUpdate& state, int rows) const {
   if (Status s = check_quaternions(state.joint_position, positions, quaternions); !s.ok()) return s;
   const InputShape rates{"joint_velocity", rows, 1, info.joint_velocity_count, 0, real, kMaxState};
   if (Status s = check_input(state.joint_velocity, rates); !s.ok()) return s;
+  const int activations = static_cast<int>(axion::field_shape(info, Field::kActivation).front());
+  const InputShape activation{"activation", rows, 1, activations, 0, real, kMaxState};
+  if (Status s = check_input(state.activation, activation); !s.ok()) return s;
   return check_input(state.time, {"time", rows, 1, 1, 0, DType::kFloat64, kMaxState});
 }
 

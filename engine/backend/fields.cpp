@@ -1,4 +1,5 @@
 // Names and element types of engine.hpp.
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -35,6 +36,10 @@ std::vector<std::int64_t> field_shape(const ModelInfo& info, Field field) {
         return static_cast<std::int64_t>(info.joints.size());
       case FieldOf::kControls:
         return static_cast<std::int64_t>(info.actuators.size());
+      case FieldOf::kActivations:
+        return std::count_if(info.actuators.begin(), info.actuators.end(), [](const model::ActuatorSpec& actuator) {
+          return actuator.activation != model::ActivationKind::kNone;
+        });
       case FieldOf::kSensors:
         return info.sensor_size;
     }

@@ -70,11 +70,21 @@ void WorldBlock<Real>::reset(int keyframe) {
   std::copy_n(w_.omega, m_.body_count, w_.omega_at_pose);
   *w_.time = frame.time;
   for (std::size_t i = 0; i < frame.control.size(); ++i) w_.control[i] = static_cast<Real>(frame.control[i]);
+  for (std::size_t i = 0; i < frame.activation.size(); ++i) set_activation(static_cast<int>(i), frame.activation[i]);
+}
+
+template <typename Real>
+void WorldBlock<Real>::set_activation(int i, double value) {
+  const model::ActivationData<Real>& activation = m_.activations[i];
+  w_.control[m_.control_count + i] = std::clamp(static_cast<Real>(value), activation.least, activation.most);
 }
 
 template <typename Real>
 void WorldBlock<Real>::set_state(const StateUpdate& state, int row) {
   if (state.time.data != nullptr) *w_.time = read_input(state.time, row, 0, 0);
+  for (int i = 0; state.activation.data != nullptr && i < m_.activation_count; ++i) {
+    set_activation(i, read_input(state.activation, row, 0, i));
+  }
   const bool positions = state.joint_position.data != nullptr, velocities = state.joint_velocity.data != nullptr;
   if (!positions && !velocities && state.body_pose.data == nullptr && state.body_velocity.data == nullptr) return;
   // What is kept of a state is what clients read of it: velocities at the instant of its poses.

@@ -32,6 +32,7 @@ class WorldBlock {
   WorldStatistics statistics() const;
 
  private:
+  void set_activation(int i, double value);
   void set_poses(const InputView& view, int row, math::Vec3<Real>* x, math::Quat<Real>* q);
   void set_joints(const double* position, const double* velocity, bool poses_change);
   void measure_axes();

@@ -2,7 +2,8 @@
 //
 //   ũ = u⁻ + h M̃⁻¹ f_ext,   M̃ = GᵀMG = diag(m 1, R I Rᵀ)
 //
-// f_ext holds gravity, gravity compensation, drag, external wrenches and the efforts of motors whose axis has no row.
+// f_ext holds gravity, gravity compensation, drag, external wrenches and the efforts of motors at sites and of those
+// whose axis has no row.
 // The gyroscopic torque is here for the modes that treat it as a torque, and in the rotation map for SPLIT. Forces act
 // for body_force_step and joint_force_step (force_steps.hpp), which are h but after a state was set; of these the time
 // that the last step owed with its own wrench and controls.
@@ -13,6 +14,7 @@
 
 #include "engine/constraints/fluid_forces.hpp"
 #include "engine/constraints/joint_rows.hpp"
+#include "engine/constraints/motor_forces.hpp"
 #include "engine/constraints/rotation_map.hpp"
 #include "engine/model/body_joints.hpp"
 #include "engine/model/step_settings.hpp"
@@ -27,11 +29,6 @@ AXION_HD inline Real body_mass(const model::ModelView<Real>& m, const model::Wor
 template <typename Real>
 AXION_HD inline math::Vec3<Real> body_inertia(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int b) {
   return w.mass_scale[b] * m.bodies[b].inertia;
-}
-
-template <typename Real>
-AXION_HD inline Real clamp(Real value, Real lower, Real upper) {
-  return value < lower ? lower : (value > upper ? upper : value);
 }
 
 // Whether a body has joints, its own, those of others or such that close loops.
@@ -49,13 +46,6 @@ AXION_HD_SMALL inline Real row_product(const model::ModelView<Real>& m, const mo
   return s;
 }
 
-// The control of an actuator within its range, as its law takes it.
-template <typename Real>
-AXION_HD inline Real clamped_control(const model::ActuatorData<Real>& actuator, const Real* control) {
-  const Real clamped = clamp(control[actuator.control], actuator.lower, actuator.upper);
-  return actuator.is_scaled ? actuator.control_gain * clamped + actuator.control_offset : clamped;
-}
-
 // Effort of the plain motors on an axis under given controls, N or N m.
 template <typename Real>
 AXION_HD inline Real motor_effort(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int axis,
@@ -64,8 +54,7 @@ AXION_HD inline Real motor_effort(const model::ModelView<Real>& m, const model::
   for (int k = 0; k < m.axes[axis].actuator_count; ++k) {
     const model::ActuatorData<Real>& actuator = m.actuators[m.axes[axis].actuator_start + k];
     if (actuator.kind != model::ActuatorKind::kMotor) continue;
-    const Real force = w.gain_scale[actuator.control] * clamped_control(actuator, control);
-    effort += actuator.gear * clamp(force, actuator.effort_lower, actuator.effort_upper);
+    effort += effort_of_motor(w, actuator, control);
   }
   return effort;
 }
@@ -157,7 +146,11 @@ AXION_HD_CALL void free_motion(const Team& team, const model::ModelView<Real>& m
     if (owed > 0) linear += owed * w.force_before[b], angular += owed * w.torque_before[b];
     model::for_each_tree_joint(m, b,
                                [&](int j, bool on_child) { add_axis_impulse(m, w, j, on_child, linear, angular); });
-    if (m.body_force_count > 0) add_body_forces(m, w, b, h, linear, angular);
+    if (m.body_force_count > 0) {
+      add_body_forces(m, w, b, h, linear, angular);
+      if (m.site_uses != nullptr) add_site_forces(m, w, b, h - owed, w.control, linear, angular);
+      if (m.site_uses != nullptr && owed > 0) add_site_forces(m, w, b, owed, w.control_before, linear, angular);
+    }
     w.v_tilde[b] = w.v[b] + h * m.gravity + (Real(1) / mass) * linear;
     w.omega_tilde[b] = gyroscopic_velocity(s.gyroscopic_mode, w.q[b], I, w.omega[b], s.dt) + w.I_inverse[b] * angular;
     if (m.fluid_boxes == nullptr) return;

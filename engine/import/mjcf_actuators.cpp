@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "engine/import/mjcf_moved_mass.hpp"
 #include "engine/import/mjcf_scene.hpp"
 #include "engine/model/spec_math.hpp"
 #include "engine/model/validate_scene.hpp"
@@ -14,7 +15,8 @@ namespace {
 // As in MuJoCo: force = gain * control + bias[0] + bias[1] * length + bias[2] * velocity, length = gear * s. The short
 // forms (motor, position, velocity) are ways to fill this; a class has one actuator default that all kinds share.
 struct Drive {
-  int dynamics = 0;   // none
+  int dynamics = 0;  // none, integrator, filter, filterexact, muscle, user
+  double dynamics_numbers[10] = {1};
   int gain_type = 0;  // fixed
   int bias_type = 0;  // 0 none, 1 affine
   double gain[10] = {1};
@@ -22,6 +24,8 @@ struct Drive {
   bool is_position = false;           // the last layer was a position, whose kv the next one keeps
   const XmlElement* other = nullptr;  // a default of a kind of actuator that is not offered, and still has a say
 };
+
+constexpr int kIntegrator = 1, kFilterExact = 3;
 
 bool is_offered(std::string_view tag) {
   return tag == "general" || tag == "motor" || tag == "position" || tag == "velocity";
@@ -32,6 +36,7 @@ void read_general(const Attributes& a, Drive& drive) {
       a.keyword("dyntype", {"none", "integrator", "filter", "filterexact", "muscle", "user"}, drive.dynamics);
   drive.gain_type = a.keyword("gaintype", {"fixed", "affine", "muscle", "user"}, drive.gain_type);
   drive.bias_type = a.keyword("biastype", {"none", "affine", "muscle", "user"}, drive.bias_type);
+  a.numbers("dynprm", drive.dynamics_numbers, 1);
   a.numbers("gainprm", drive.gain, 1);
   a.numbers("biasprm", drive.bias, 1);
 }
@@ -51,6 +56,10 @@ void read_layer(const XmlElement& layer, Drive& drive) {
   drive.dynamics = drive.gain_type = 0;
   drive.bias_type = layer.tag == "motor" ? 0 : 1;
   if (layer.tag == "motor") drive.gain[0] = 1;
+  if (layer.tag == "position" && layer.find("timeconst") != nullptr) {
+    drive.dynamics_numbers[0] = a.not_negative("timeconst", 0);
+    drive.dynamics = drive.dynamics_numbers[0] > 0 ? kFilterExact : 0;
+  }
   if (layer.tag == "position") {
     drive.gain[0] = a.not_negative("kp", drive.gain[0]);
     drive.bias[1] = -drive.gain[0];
@@ -67,50 +76,6 @@ void read_layer(const XmlElement& layer, Drive& drive) {
     drive.gain[0] = a.not_negative("kv", drive.gain[0]);
     drive.bias[2] = -drive.gain[0];
   }
-}
-
-// Mass, first moment and moments of inertia about the origin of the world, in its axes, of each body and all that hangs
-// on it.
-struct Hanging {
-  double mass = 0;
-  math::Vec3<double> moment{};
-  math::Mat3<double> inertia{};
-  void add(const Hanging& other) {
-    mass += other.mass, moment += other.moment;
-    inertia = inertia + other.inertia;
-  }
-};
-
-std::vector<Hanging> sum_hanging(const model::SceneSpec& spec) {
-  std::vector<Hanging> sums;
-  for (const model::BodySpec& body : spec.bodies) {
-    const model::MassProperties own =
-        re_express(model::to_pose(body.X_WB), {body.mass, model::to_vec3(body.p_BoBcm), model::to_matrix(body.I_Bcm)});
-    const math::Vec3<double>& c = own.p_cm;
-    const math::Mat3<double> of_point{{{c.y * c.y + c.z * c.z, -c.x * c.y, -c.x * c.z},
-                                       {-c.x * c.y, c.x * c.x + c.z * c.z, -c.y * c.z},
-                                       {-c.x * c.z, -c.y * c.z, c.x * c.x + c.y * c.y}}};
-    sums.push_back({own.mass, own.mass * c, own.I_cm + own.mass * of_point});
-  }
-  for (std::size_t j = spec.joints.size(); j-- > 0;) {  // children come after their parents
-    const model::JointSpec& joint = spec.joints[j];
-    if (joint.parent == model::kWorldBody) continue;
-    sums[static_cast<std::size_t>(joint.parent)].add(sums[static_cast<std::size_t>(joint.child)]);
-  }
-  return sums;
-}
-
-// What moves along an axis in the reference configuration, all that hangs on it and its armature: kg m^2 or kg.
-double reflected_mass(const model::SceneSpec& spec, const std::vector<Hanging>& sums, int joint_index, int axis_index) {
-  const model::JointSpec& joint = spec.joints[static_cast<std::size_t>(joint_index)];
-  const model::AxisSpec& axis = joint.axes[static_cast<std::size_t>(axis_index)];
-  const Hanging& hanging = sums[static_cast<std::size_t>(joint.child)];
-  if (axis.kind == model::AxisKind::kSlide) return axis.armature + hanging.mass;
-  const model::Pose X_WC = model::to_pose(spec.bodies[static_cast<std::size_t>(joint.child)].X_WB);
-  const math::Vec3<double> n = math::rotate(X_WC.rotation, model::to_vec3(axis.axis));
-  const math::Vec3<double> arm = math::cross(n, X_WC * model::to_vec3(axis.anchor));
-  return axis.armature + math::dot(n, hanging.inertia * n) - 2 * math::dot(math::cross(n, hanging.moment), arm) +
-         hanging.mass * math::dot(arm, arm);
 }
 
 // Which attributes a short form has.
@@ -157,10 +122,12 @@ class ActuatorReader {
  private:
   void check_supported();
   bool find_transmission();
+  bool find_site();
   // What acts along the joint's axis or the tendon, its range, and what it moves in the reference configuration.
   double moved_mass() const;
   void range_of(double& lower, double& upper) const;
   bool take_law(const Drive& drive);
+  bool take_activation(const Drive& drive);
   void read_limits(const Drive& drive);
   void inherit_range(double (&control)[2]);
   bool given(const char* attribute) const { return a_.element().find(attribute) != nullptr; }
@@ -174,7 +141,6 @@ class ActuatorReader {
 
 void ActuatorReader::check_supported() {
   static constexpr const char* kInputs = "pos vel ff none";
-  static constexpr const char* kNoState = "an actuator has no state of its own";
   for (const char* name : {"armature", "damping"}) {
     double values[8] = {};
     const auto is_given = [](double value) { return value != 0; };
@@ -187,21 +153,21 @@ void ActuatorReader::check_supported() {
   if (std::string_view(kInputs).find(input) == std::string_view::npos) {
     s_.notes.unsupported(a_.where("input"), "input", "a control is a force, a position or a velocity");
   }
-  if (a_.number("delay", 0) != 0) s_.notes.unsupported(a_.where("delay"), "delay", kNoState);
-  for (const XmlElement* layer : a_.layers()) {  // of other kinds it is something else
-    const Attributes own(*layer);
-    if (layer->tag == "position" && own.number("timeconst", 0) != 0) {
-      s_.notes.unsupported(*layer, "timeconst", kNoState);
-    }
+  if (a_.number("delay", 0) != 0) s_.notes.unsupported(a_.where("delay"), "delay", "controls act at once");
+  if (a_.keyword("actearly", {"false", "true"}, 0) != 0) {
+    s_.notes.unsupported(a_.where("actearly"), "actearly", "an activation acts in the step after");
   }
+  if (a_.number("actdim", -1) > 1) s_.notes.unsupported(a_.where("actdim"), "actdim", "an activation is one number");
 }
 
 bool ActuatorReader::find_transmission() {
-  for (const char* name : {"slidersite", "cranksite", "site", "refsite", "body"}) {
+  for (const char* name : {"slidersite", "cranksite", "body"}) {
     if (!given(name)) continue;
-    s_.notes.unsupported(a_.element(), name, "actuators act on hinges, slides and fixed tendons");
+    s_.notes.unsupported(a_.element(), name, "actuators act on hinges, slides, fixed tendons and sites");
     return false;
   }
+  if (given("site")) return find_site();
+  if (given("refsite")) refuse(a_.element(), "site", "is required with refsite");
   if (given("tendon")) {
     if (given("joint") || given("jointinparent")) refuse(a_.element(), "tendon", "is given together with a joint");
     actuator_.tendon = find_tendon(s_, a_.element(), "tendon");
@@ -218,6 +184,23 @@ bool ActuatorReader::find_transmission() {
   if (kind == model::JointKind::kAxes) return true;
   s_.notes.unsupported(a_.element(), attribute, "actuators act on hinges, slides and fixed tendons");
   return false;
+}
+
+// gear are a force and a torque; the law's gain is the gear of the scene's.
+bool ActuatorReader::find_site() {
+  for (const char* name : {"joint", "jointinparent", "tendon"}) {
+    if (given(name)) refuse(a_.element(), name, "is given together with a site");
+  }
+  const auto frame = [&](const char* name) {
+    model::FrameSpec out;
+    out.X_BF = model::to_spec(site_pose(s_, a_.element(), name, out.body));
+    return out;
+  };
+  actuator_.on_site = true;
+  actuator_.site = frame("site");
+  actuator_.has_site_reference = given("refsite");
+  if (actuator_.has_site_reference) actuator_.site_reference = frame("refsite");
+  return true;
 }
 
 double ActuatorReader::moved_mass() const {
@@ -240,6 +223,25 @@ void ActuatorReader::range_of(double& lower, double& upper) const {
   lower = axis.lower, upper = axis.upper;
 }
 
+// False if it is of another kind than those of a scene.
+bool ActuatorReader::take_activation(const Drive& drive) {
+  if (drive.dynamics == 0) return true;
+  if (drive.dynamics > kFilterExact) return false;
+  actuator_.activation =
+      drive.dynamics == kIntegrator ? model::ActivationKind::kIntegrator : model::ActivationKind::kFilter;
+  const double time = drive.dynamics_numbers[0];
+  if (drive.dynamics != kIntegrator && time < 0) a_.refuse("dynprm", "must not be negative");
+  actuator_.activation_time = drive.dynamics == kIntegrator ? 0 : time;
+  double range[2] = {0, 0};
+  a_.numbers("actrange", range, 2);
+  actuator_.activation_limited = is_limited(a_, "actlimited", "actrange", s_.settings);
+  if (actuator_.activation_limited && !(range[0] < range[1])) {
+    a_.refuse("actrange", "must have the smaller limit first");
+  }
+  actuator_.activation_lower = range[0], actuator_.activation_upper = range[1];
+  return true;
+}
+
 // Recognises the laws that a scene has; false if it is none of them and was noted.
 bool ActuatorReader::take_law(const Drive& drive) {
   if (drive.other != nullptr) {
@@ -250,7 +252,7 @@ bool ActuatorReader::take_law(const Drive& drive) {
   const double b1 = drive.bias_type == 1 ? drive.bias[1] : 0;
   const double b2 = drive.bias_type == 1 ? drive.bias[2] : 0;
   const double gain = drive.gain[0];
-  const bool affine = drive.dynamics == 0 && drive.gain_type == 0 && drive.bias_type <= 1;
+  const bool affine = take_activation(drive) && drive.gain_type == 0 && drive.bias_type <= 1;
   const bool is_servo = gain > 0 && b1 == -gain;  // b2 above zero is then a ratio of damping
   if (affine && b1 == 0 && b2 == 0) {
     actuator_.kind = model::ActuatorKind::kMotor;
@@ -269,7 +271,7 @@ bool ActuatorReader::take_law(const Drive& drive) {
     actuator_.control_offset = b0 == 0 ? 0 : b0 / actuator_.kp;
     // Above zero it is a share of critical damping of what the drive moves in the reference configuration.
     if (b2 > 0 && actuator_.gear == 0) a_.refuse("gear", "must not be zero for a ratio of damping");
-    if (b2 > 0) {
+    if (b2 > 0 && !actuator_.on_site) {
       const double mass = moved_mass() / (actuator_.gear * actuator_.gear);
       actuator_.kd = 2 * b2 * std::sqrt(gain * mass);
     }
@@ -341,8 +343,16 @@ void ActuatorReader::read() {
   if (!find_transmission()) return;
   double gear[6] = {1, 0, 0, 0, 0, 0};
   a_.numbers("gear", gear, 1);
-  actuator_.gear = gear[0];
+  if (actuator_.on_site) {
+    std::copy(std::begin(gear), std::end(gear), actuator_.site_gear.begin());
+  } else {
+    actuator_.gear = gear[0];
+  }
   if (!take_law(drive)) return;
+  if (actuator_.on_site && actuator_.kind != model::ActuatorKind::kMotor) {
+    s_.notes.unsupported(a_.element(), "site", "at a site only forces act that do not depend on its motion");
+    return;
+  }
   read_limits(drive);
   actuator_.name = a_.element().find("name") == nullptr ? "" : a_.element().find("name")->value;
   if (s_.spec.actuators.size() >= static_cast<std::size_t>(model::kMaxSceneActuators)) {
@@ -360,8 +370,8 @@ void limit_forces(MjcfScene& scene) {
     for (model::ActuatorSpec& actuator : scene.spec.actuators) {
       const bool is_it = range.tendon != kNoTendon
                              ? actuator.tendon == range.tendon
-                             : actuator.tendon == kNoTendon && actuator.joint == range.place.joint &&
-                                   actuator.axis == range.place.axis;
+                             : !actuator.on_site && actuator.tendon == kNoTendon &&
+                                   actuator.joint == range.place.joint && actuator.axis == range.place.axis;
       if (!is_it) continue;
       one = &actuator;
       ++count;

@@ -90,6 +90,19 @@ std::vector<double> key_numbers(const XmlElement& element, const char* attribute
   return numbers;
 }
 
+// Of an actuator that was left out it is not known how many it has.
+void read_activations(MjcfScene& scene, const XmlElement& element, model::KeyframeSpec& key) {
+  if (scene.actuator_count != scene.spec.actuators.size()) {
+    scene.notes.unsupported(element, "act", "actuators were left out");
+    return;
+  }
+  std::size_t count = 0;
+  for (const model::ActuatorSpec& actuator : scene.spec.actuators) {
+    count += actuator.activation == model::ActivationKind::kNone ? 0 : 1;
+  }
+  key.activation = key_numbers(element, "act", count);
+}
+
 void read_key(MjcfScene& scene, const XmlElement& element) {
   if (scene.spec.keyframes.size() >= static_cast<std::size_t>(model::kMaxSceneKeyframes)) {
     refuse(element, "", "is one keyframe too many: a scene may have " + std::to_string(model::kMaxSceneKeyframes));
@@ -121,9 +134,7 @@ void read_key(MjcfScene& scene, const XmlElement& element) {
     const std::vector<double> control = key_numbers(element, "ctrl", scene.actuator_count);
     for (const MotorGain& actuator : scene.motor_gains) key.control.push_back(control[actuator.number]);
   }
-  if (a.has("act") && !parse_numbers(element, *element.find("act")).empty()) {
-    scene.notes.unsupported(element, "act", "actuators have no state");
-  }
+  if (a.has("act") && !parse_numbers(element, *element.find("act")).empty()) read_activations(scene, element, key);
   for (const char* name : {"mpos", "mquat"}) {
     if (a.has(name) && !parse_numbers(element, *element.find(name)).empty()) {
       scene.notes.warn(element, name, "is not taken over: mocap bodies stand where the document puts them");

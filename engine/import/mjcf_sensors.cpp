@@ -189,6 +189,11 @@ bool SensorReader::read_actuator(model::SensorSpec& sensor) {
     sensor.scale = motor.gain;
     return true;
   }
+  if (found->on_site) {
+    if (motor.gain == 0) return leave_out("actuator", "its actuator has no gain");
+    sensor.scale = 1 / motor.gain;
+    return true;
+  }
   sensor.kind = sensor.kind == SensorKind::kActuatorPosition ? SensorKind::kJointPosition : SensorKind::kJointVelocity;
   sensor.joint = found->joint, sensor.axis = found->axis, sensor.actuator = -1;
   sensor.scale = motor.gear;

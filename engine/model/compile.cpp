@@ -9,6 +9,7 @@
 #include "engine/model/compile_contacts.hpp"
 #include "engine/model/compile_hulls.hpp"
 #include "engine/model/compile_sensors.hpp"
+#include "engine/model/compile_site_motors.hpp"
 #include "engine/model/compile_tendons.hpp"
 #include "engine/model/fluid_box.hpp"
 #include "engine/model/lent_inertia.hpp"
@@ -111,6 +112,7 @@ class Compiler {
       forces[b].p_drag = math::rotate_inverse(model_.q_BC[b], -1.0 * model_.p_BC[b]);
     }
     add_fluid_boxes(forces, any);
+    any = add_site_motors(model_, forces) || any;
     if (any) arrays().body_forces = std::move(forces);
   }
 
@@ -325,8 +327,9 @@ class Compiler {
       const ActuatorSpec& spec = scene().actuators[i];
       ActuatorData<double> actuator{};
       actuator.kind = spec.kind, actuator.control = static_cast<int>(i);
-      actuator.axis = spec.tendon >= 0 ? axis_of_tendon_[spec.tendon]
-                                       : arrays().joints[model_.joint_of_scene[spec.joint]].axis_start + spec.axis;
+      actuator.axis = spec.on_site       ? -1
+                      : spec.tendon >= 0 ? axis_of_tendon_[spec.tendon]
+                                         : arrays().joints[model_.joint_of_scene[spec.joint]].axis_start + spec.axis;
       actuator.gear = spec.gear, actuator.kp = spec.kp, actuator.kd = spec.kd;
       actuator.lower = spec.control_limited ? spec.control_lower : -infinity;
       actuator.upper = spec.control_limited ? spec.control_upper : infinity;
@@ -334,16 +337,29 @@ class Compiler {
       actuator.effort_lower = spec.effort_limited ? spec.effort_lower : -infinity;
       actuator.effort_upper = spec.effort_limited ? spec.effort_upper : infinity;
       actuator.control_gain = spec.control_gain, actuator.control_offset = spec.control_offset;
+      actuator.input = actuator.control;
+      if (spec.activation != ActivationKind::kNone) add_activation(spec, actuator);
       actuator.is_scaled = spec.control_gain != 1 || spec.control_offset != 0;
       arrays().actuators.push_back(actuator);
     }
     auto& actuators = arrays().actuators;
     std::stable_sort(actuators.begin(), actuators.end(), [](auto& a, auto& b) { return a.axis < b.axis; });
-    for (std::size_t i = actuators.size(); i-- > 0;) {
+    for (std::size_t i = actuators.size(); i-- > 0 && actuators[i].axis >= 0;) {
       AxisData<double>& axis = arrays().axes[actuators[i].axis];
       axis.actuator_start = static_cast<int>(i);
       ++axis.actuator_count;
     }
+  }
+
+  // The control's range bounds what the activation follows, not the activation.
+  void add_activation(const ActuatorSpec& spec, ActuatorData<double>& actuator) {
+    const double infinity = std::numeric_limits<double>::infinity();
+    const bool limited = spec.activation_limited;
+    actuator.input = arrays().control_count + static_cast<int>(arrays().activations.size());
+    arrays().activations.push_back({actuator.control, spec.activation, actuator.lower, actuator.upper,
+                                    spec.activation_time, limited ? spec.activation_lower : -infinity,
+                                    limited ? spec.activation_upper : infinity});
+    actuator.lower = -infinity, actuator.upper = infinity;
   }
 
   // Bounded rows of each axis: its dry friction, then its drives with effort limits.

@@ -35,11 +35,14 @@ struct ModelArrays {
   std::vector<BodyForceData<Real>> body_forces;  // empty, or one a body
   std::vector<FluidBoxData<Real>> fluid_boxes;   // sorted by body
   math::Vec3<Real> wind{};
+  std::vector<SiteMotorData<Real>> site_motors;
+  std::vector<SiteUse> site_uses;  // sorted by body
   std::vector<int> child_joints;
   std::vector<int> body_loops;
   std::vector<JointData<Real>> joints;
   std::vector<AxisData<Real>> axes;
   std::vector<ActuatorData<Real>> actuators;
+  std::vector<ActivationData<Real>> activations;
   std::vector<int> lock_joint;
   std::vector<int> limit_axis;
   std::vector<EffortData<Real>> efforts;

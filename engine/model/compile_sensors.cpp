@@ -137,8 +137,6 @@ class SensorCompiler {
           static_cast<int>(std::find_if(actuators.begin(), actuators.end(),
                                         [&](const auto& actuator) { return actuator.control == spec.actuator; }) -
                            actuators.begin());
-      data.joint = model_.arrays.axes[at(actuators[at(data.actuator)].axis)].joint;
-      data.axis = actuators[at(data.actuator)].axis - model_.arrays.joints[at(data.joint)].axis_start;
     }
     if (traits.of == SensorOf::kBody || spec.kind == SensorKind::kForce || spec.kind == SensorKind::kTorque) {
       list_subtree(spec.frame.body, data);

@@ -31,7 +31,7 @@ class TendonCompiler {
     const SceneSpec& scene = model_.welded.scene;
     has_actuator_.assign(scene.tendons.size(), false), has_drive_ = has_actuator_;
     for (const ActuatorSpec& actuator : scene.actuators) {
-      if (actuator.tendon < 0) continue;
+      if (actuator.tendon < 0 || actuator.on_site) continue;
       has_actuator_[actuator.tendon] = true;
       // Those with bounds have rows of their own.
       if (actuator.kind != ActuatorKind::kMotor && !actuator.effort_limited) has_drive_[actuator.tendon] = true;

@@ -94,6 +94,8 @@ ModelView<Real> ModelArrays<Real>::view() const {
   m.gravity = gravity;
   m.body_force_count = static_cast<int>(body_forces.size()), m.body_forces = body_forces.data();
   m.fluid_boxes = fluid_boxes.empty() ? nullptr : fluid_boxes.data(), m.wind = wind;
+  m.activation_count = static_cast<int>(activations.size()), m.activations = activations.data();
+  m.site_motors = site_motors.data(), m.site_uses = site_uses.empty() ? nullptr : site_uses.data();
   m.bodies = bodies.data(), m.child_joints = child_joints.data(), m.body_loops = body_loops.data();
   m.joints = joints.data();
   m.axes = axes.data(), m.actuators = actuators.data(), m.lock_joint = lock_joint.data(),

@@ -13,8 +13,22 @@ BodyData<float> convert(const BodyData<double>& a) {
 }
 
 BodyForceData<float> convert(const BodyForceData<double>& a) {
-  return {float(a.lift_mass),    cast<float>(a.lift_moment), float(a.drag),
-          cast<float>(a.p_drag), a.fluid_box_start,          a.fluid_box_count};
+  return {float(a.lift_mass), cast<float>(a.lift_moment), float(a.drag),    cast<float>(a.p_drag),
+          a.fluid_box_start,  a.fluid_box_count,          a.site_use_start, a.site_use_count};
+}
+
+SiteMotorData<float> convert(const SiteMotorData<double>& a) {
+  return {a.actuator,
+          a.body,
+          a.reference,
+          a.has_reference,
+          a.common,
+          cast<float>(a.p),
+          cast<float>(a.p_reference),
+          cast<float>(a.q),
+          cast<float>(a.q_reference),
+          cast<float>(a.force),
+          cast<float>(a.torque)};
 }
 
 FluidBoxData<float> convert(const FluidBoxData<double>& a) {
@@ -56,6 +70,7 @@ ActuatorData<float> convert(const ActuatorData<double>& a) {
   return {a.kind,
           a.axis,
           a.control,
+          a.input,
           float(a.gear),
           float(a.kp),
           float(a.kd),
@@ -67,6 +82,10 @@ ActuatorData<float> convert(const ActuatorData<double>& a) {
           a.is_scaled,
           float(a.control_gain),
           float(a.control_offset)};
+}
+
+ActivationData<float> convert(const ActivationData<double>& a) {
+  return {a.control, a.kind, float(a.lower), float(a.upper), float(a.time), float(a.least), float(a.most)};
 }
 
 TendonData<float> convert(const TendonData<double>& a) {
@@ -136,6 +155,8 @@ ModelArrays<float> to_float(const ModelArrays<double>& a) {
   ModelArrays<float> b;
   b.body_forces = convert_all(a.body_forces), b.fluid_boxes = convert_all(a.fluid_boxes);
   b.wind = cast<float>(a.wind);
+  b.activations = convert_all(a.activations);
+  b.site_motors = convert_all(a.site_motors), b.site_uses = a.site_uses;
   b.bodies = convert_all(a.bodies), b.child_joints = a.child_joints, b.joints = convert_all(a.joints);
   b.axes = convert_all(a.axes), b.actuators = convert_all(a.actuators), b.lock_joint = a.lock_joint;
   b.limit_axis = a.limit_axis, b.efforts = convert_all(a.efforts), b.body_loops = a.body_loops;

@@ -26,11 +26,21 @@ enum class Field : std::uint8_t {
   kSensorData,
   kActuatorForce,
   kContactImpulse,
+  kActivation,
 };
-inline constexpr int kFieldCount = 13;
+inline constexpr int kFieldCount = 14;
 
 // What a field has its numbers for.
-enum class FieldOf : std::uint8_t { kWorld, kBodies, kJointPositions, kJointVelocities, kJoints, kControls, kSensors };
+enum class FieldOf : std::uint8_t {
+  kWorld,
+  kBodies,
+  kJointPositions,
+  kJointVelocities,
+  kJoints,
+  kControls,
+  kSensors,
+  kActivations
+};
 
 struct FieldDescription {
   const char* name;
@@ -64,6 +74,8 @@ inline constexpr FieldDescription kFields[kFieldCount] = {
      "effort of each actuator before gear at the present state (N m or N), within its bounds"},
     {"contact_impulse", FieldOf::kBodies, 6, true, DType::kFloat32,
      "last step's impulse of all contacts on the body (N s), then torque part about its centre of mass"},
+    {"activation", FieldOf::kActivations, 1, true, DType::kFloat32,
+     "activation of each actuator that has one, in the order of the actuators"},
 };
 
 constexpr const FieldDescription& description_of(Field field) { return kFields[static_cast<int>(field)]; }

@@ -74,15 +74,32 @@ void add(Hash& hash, const JointSpec& joint) {
   for (const AxisSpec& axis : axes) add(hash, axis);
 }
 
+void add(Hash& hash, const FrameSpec& frame) {
+  const auto& [body, X_BF] = frame;
+  add_all(hash, body, X_BF);
+}
+
 void add(Hash& hash, const ActuatorSpec& actuator) {
   const auto& [name, kind, joint, axis, gear, kp, kd, control_gain, control_offset, control_limited, control_lower,
-               control_upper, effort_limited, effort_lower, effort_upper, tendon] = actuator;
+               control_upper, effort_limited, effort_lower, effort_upper, tendon, on_site, site, has_reference,
+               reference, site_gear, activation, activation_time, activation_limited, activation_lower,
+               activation_upper] = actuator;
   add_all(hash, kind, joint, axis, gear, kp, kd, control_limited, effort_limited);
   add_unusual(hash, 4, control_gain, 1.0);
   add_unusual(hash, 5, control_offset, 0.0);
   add_unusual(hash, 11, tendon, -1.0);
   if (control_limited) add_all(hash, control_lower, control_upper);
   if (effort_limited) add_all(hash, effort_lower, effort_upper);
+  if (activation != ActivationKind::kNone) {
+    hash.add(std::uint64_t(13));
+    add_all(hash, activation, activation_time, activation_limited);
+    if (activation_limited) add_all(hash, activation_lower, activation_upper);
+  }
+  if (!on_site) return;
+  hash.add(std::uint64_t(12));
+  add(hash, site);
+  add_all(hash, site_gear, has_reference);
+  if (has_reference) add(hash, reference);
 }
 
 void add(Hash& hash, const TendonTermSpec& term) {
@@ -120,11 +137,6 @@ void add(Hash& hash, const ContactExcludeSpec& exclude) {
 void add(Hash& hash, const ContactPairSpec& pair) {
   const auto& [shape_a, shape_b, friction, dimension] = pair;
   add_all(hash, shape_a, shape_b, friction, dimension);
-}
-
-void add(Hash& hash, const FrameSpec& frame) {
-  const auto& [body, X_BF] = frame;
-  add_all(hash, body, X_BF);
 }
 
 void add(Hash& hash, const SensorSpec& sensor) {

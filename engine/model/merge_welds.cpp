@@ -29,6 +29,7 @@ class Merger {
   void add_fluid_parts();
   void joints();
   JointSpec moved_loop_joint(const JointSpec& joint) const;
+  FrameSpec moved_frame(const FrameSpec& frame) const;
   void contents();
   void keyframes();
   MassProperties mass_of(std::size_t body) const;
@@ -166,6 +167,14 @@ JointSpec Merger::moved_loop_joint(const JointSpec& in) const {
   return joint;
 }
 
+FrameSpec Merger::moved_frame(const FrameSpec& in) const {
+  if (in.body == kWorldBody) return in;
+  FrameSpec frame = in;
+  if (parts_[in.body].root != in.body) frame.X_BF = to_spec(parts_[in.body].X_RB * to_pose(in.X_BF));
+  frame.body = out_.body_map[in.body];
+  return frame;
+}
+
 void Merger::contents() {
   for (ShapeSpec shape : in_.shapes) {
     if (shape.body != kWorldBody && parts_[shape.body].root != shape.body) {
@@ -177,7 +186,8 @@ void Merger::contents() {
   }
   out_.scene.meshes = in_.meshes;
   for (ActuatorSpec actuator : in_.actuators) {
-    if (actuator.tendon < 0) actuator.joint = joint_map_[actuator.joint];
+    for (FrameSpec* frame : {&actuator.site, &actuator.site_reference}) *frame = moved_frame(*frame);
+    if (actuator.tendon < 0 && !actuator.on_site) actuator.joint = joint_map_[actuator.joint];
     out_.scene.actuators.push_back(std::move(actuator));
   }
   for (TendonSpec tendon : in_.tendons) {

@@ -33,6 +33,27 @@ struct BodyForceData {
   Real drag = 0;                                 // N s/m and N m s, of a free joint
   math::Vec3<Real> p_drag{};                     // m, where the drag's force acts
   int fluid_box_start = 0, fluid_box_count = 0;  // range in ModelView::fluid_boxes
+  int site_use_start = 0, site_use_count = 0;    // range in ModelView::site_uses
+};
+
+// A motor that acts at a site, not along an axis: constraints/motor_forces.hpp. Bodies are internal, -1 the world;
+// what is in a body is in its principal frame.
+template <typename Real>
+struct SiteMotorData {
+  int actuator;         // in ModelView::actuators
+  int body, reference;  // of the site, and of its reference where it has one
+  bool has_reference;
+  int common;                       // the last body that both hang on, -1: none
+  math::Vec3<Real> p, p_reference;  // m
+  math::Quat<Real> q, q_reference;
+  math::Vec3<Real> force, torque;  // of a unit of effort, in the axes of the reference, or of the site without one
+};
+
+// What a motor at a site does to one body.
+enum class SiteRole : std::uint8_t { kSite, kReference, kCommon };
+struct SiteUse {
+  int motor;  // in ModelView::site_motors
+  SiteRole role;
 };
 
 // A box that a fluid resists, part of a body: constraints/fluid_forces.hpp. Its frame F is in the body's principal one.
@@ -105,14 +126,25 @@ struct TendonTermData {
 template <typename Real>
 struct ActuatorData {
   ActuatorKind kind;
-  int axis;
+  int axis;     // -1 of a motor at a site
   int control;  // index in the control vector, the order that users see
+  int input;    // what its law takes, in WorldState::control: the control, or an activation behind all controls
   Real gear, kp, kd;
   Real lower, upper;  // clamp of the control; ±infinity where there is none
   bool effort_limited;
   Real effort_lower, effort_upper;  // clamp of the effort before gear
   bool is_scaled;                   // the clamped control is taken as control_gain times itself and control_offset
   Real control_gain, control_offset;
+};
+
+// A state that follows a control (constraints/activations.hpp); its place is behind the controls.
+template <typename Real>
+struct ActivationData {
+  int control;
+  ActivationKind kind;
+  Real lower, upper;  // clamp of the control; ±infinity where there is none
+  Real time;          // s
+  Real least, most;   // of the activation, ±infinity where there is none
 };
 
 // A row whose impulse is bounded both ways: dry friction, or a position or velocity drive with an effort limit.
@@ -169,7 +201,7 @@ struct SensorData {
   int sensed_start;  // in WorldState::sensed; -1: the reading follows from the present state
   SensorFrame<Real> frame, reference;
   bool has_reference;
-  int joint, axis;             // internal joint, its axis; of an actuator too
+  int joint, axis;             // internal joint, its axis
   int actuator;                // internal
   int part_start, part_count;  // in SensorView::part_list: rising
   ShapeKind zone;
@@ -224,6 +256,7 @@ struct ModelView {
   int tendon_term_count;
   int closing_count;  // loop joints, tendons and equalities: all that couples more bodies than the joints of the tree
   int control_count;
+  int activation_count;
   int body_force_count;    // body_count, or 0 where nothing acts on any body besides its weight
   int contact_capacity;    // contacts a world can hold
   int candidate_capacity;  // contacts before compaction: slots for the pairs that are near each other
@@ -234,12 +267,15 @@ struct ModelView {
   const BodyData<Real>* bodies;
   const BodyForceData<Real>* body_forces;  // [body_force_count]
   const FluidBoxData<Real>* fluid_boxes;   // sorted by body; null where no fluid acts
+  const SiteMotorData<Real>* site_motors;  // [actuators at sites] sorted by actuator: the first of the actuators
+  const SiteUse* site_uses;                // sorted by body; null where nothing acts at a site
   math::Vec3<Real> wind;                   // m/s, of the fluid
   const int* child_joints;
   const int* body_loops;  // loop joints of each body: j where it is the child, ~j where the parent
   const JointData<Real>* joints;
   const AxisData<Real>* axes;
   const ActuatorData<Real>* actuators;       // sorted by axis
+  const ActivationData<Real>* activations;   // [activation_count] in the order of their controls
   const int* lock_joint;                     // [lock_count] joint of each locked row
   const int* limit_axis;                     // [limit_count] axis of each limit row
   const EffortData<Real>* efforts;           // [effort_count] sorted by axis

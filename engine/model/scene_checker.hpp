@@ -47,6 +47,8 @@ class SceneChecker {
   void meshes();
   void shapes();
   void actuators();
+  void activation(const std::string& item, const ActuatorSpec& actuator);
+  void site(const std::string& item, const ActuatorSpec& actuator);
   void excludes();
   void keyframes();
   void contact_pairs();

@@ -122,6 +122,15 @@ enum class ActuatorKind : std::uint8_t {
   kVelocity,  // effort = gear * kd (control - gear ds/dt), implicit
 };
 
+// A frame that is fixed in a body of the scene, or in the world.
+struct FrameSpec {
+  int body = kWorldBody;  // index into SceneSpec::bodies, as given: what is welded keeps its own frames
+  PoseSpec X_BF;          // in the body frame
+};
+
+// A state that an actuator's law takes for its control. It follows the clamped control u: w' = u, or w' = (u − w)/time.
+enum class ActivationKind : std::uint8_t { kNone, kIntegrator, kFilter };
+
 struct ActuatorSpec {
   std::string name;
   ActuatorKind kind = ActuatorKind::kMotor;
@@ -141,6 +150,19 @@ struct ActuatorSpec {
   double effort_upper = 0.0;
   int tendon =
       -1;  // index into SceneSpec::tendons, in place of a joint's axis: s is then its length; -1: joint and axis
+  // A motor may act at a frame in place of an axis, as a rotor does: with its effort times the force and torque of
+  // site_gear, N and N m, in the axes of the frame, and without a reaction. With a reference they are in the axes of
+  // that and have their reaction there, and what the two bodies hang on together feels neither.
+  bool on_site = false;
+  FrameSpec site;
+  bool has_site_reference = false;
+  FrameSpec site_reference;
+  std::array<double, 6> site_gear{0, 0, 0, 0, 0, 0};
+  ActivationKind activation = ActivationKind::kNone;
+  double activation_time = 0.0;     // s, kFilter: 0 follows at once, a step later
+  bool activation_limited = false;  // holds the activation within [activation_lower, activation_upper]
+  double activation_lower = 0.0;
+  double activation_upper = 0.0;
 };
 
 // One joint coordinate of a tendon.
@@ -198,12 +220,6 @@ struct ContactPairSpec {
   int shape_b = 0;
   double friction = 1.0;
   int contact_dimension = 3;  // 1 frictionless, 3 with friction
-};
-
-// A frame that is fixed in a body of the scene, or in the world.
-struct FrameSpec {
-  int body = kWorldBody;  // index into SceneSpec::bodies, as given: what is welded keeps its own frames
-  PoseSpec X_BF;          // in the body frame
 };
 
 // Readings are MuJoCo's of the same name; docs/sensors.md says what each is.
@@ -270,9 +286,10 @@ struct SensorSpec {
 struct KeyframeSpec {
   std::string name;
   double time = 0.0;
-  std::vector<double> joint_position;  // layout of the joint_position field: free 7, ball 4, axis 1, in joint order
-  std::vector<double> joint_velocity;  // free 6, ball 3, axis 1; empty means zero
-  std::vector<double> control = {};    // in the order of the actuators; empty means zero
+  std::vector<double> joint_position;   // layout of the joint_position field: free 7, ball 4, axis 1, in joint order
+  std::vector<double> joint_velocity;   // free 6, ball 3, axis 1; empty means zero
+  std::vector<double> control = {};     // in the order of the actuators; empty means zero
+  std::vector<double> activation = {};  // of those actuators that have one; empty means zero
 };
 
 // A fluid that fills the space. It acts on each body as on the box of uniform density that has the body's mass and

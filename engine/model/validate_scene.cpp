@@ -172,6 +172,31 @@ void SceneChecker::shapes() {
   }
 }
 
+void SceneChecker::activation(const std::string& item, const ActuatorSpec& actuator) {
+  if (actuator.activation == ActivationKind::kNone) return;
+  at_least(item, "activation_time", actuator.activation_time, 0);
+  real(item, "activation_lower", actuator.activation_lower);
+  real(item, "activation_upper", actuator.activation_upper);
+  if (actuator.activation_limited) {
+    range(item, "activation_lower", actuator.activation_lower, actuator.activation_upper);
+  }
+}
+
+// Its law is on no axis: a spring or a damper would have nothing to be implicit by.
+void SceneChecker::site(const std::string& item, const ActuatorSpec& actuator) {
+  if (actuator.kind != ActuatorKind::kMotor) fail(item, "site", "is for motors");
+  if (actuator.tendon >= 0) fail(item, "tendon", "is given together with a site");
+  const auto frame = [&](const char* leaf, const FrameSpec& frame) {
+    index(item + "." + leaf, "body", frame.body, kWorldBody, scene_.bodies.size());
+    pose(item + "." + leaf, "X_BF", frame.X_BF);
+  };
+  frame("site", actuator.site);
+  if (actuator.has_site_reference) frame("site_reference", actuator.site_reference);
+  for (std::size_t i = 0; i < 6; ++i) {
+    real(item, ("site_gear[" + std::to_string(i) + "]").c_str(), actuator.site_gear[i]);
+  }
+}
+
 void SceneChecker::actuators() {
   std::unordered_set<std::string> names;
   for (std::size_t i = 0; i < scene_.actuators.size() && ok(); ++i) {
@@ -179,8 +204,13 @@ void SceneChecker::actuators() {
     const std::string item = item_name("actuators", i);
     name(item, actuator.name, names);
     index(item, "tendon", actuator.tendon, -1, scene_.tendons.size());
-    if (actuator.tendon < 0) axis_of_tree(item, actuator.joint, actuator.axis);
+    if (actuator.on_site) {
+      site(item, actuator);
+    } else if (actuator.tendon < 0) {
+      axis_of_tree(item, actuator.joint, actuator.axis);
+    }
     if (!ok()) return;
+    activation(item, actuator);
     real(item, "gear", actuator.gear);
     at_least(item, "kp", actuator.kp, 0);
     at_least(item, "kd", actuator.kd, 0);
@@ -265,6 +295,15 @@ void SceneChecker::keyframes() {
            "must be empty or have " + std::to_string(scene_.actuators.size()) + " numbers; it has " +
                std::to_string(key.control.size()));
     }
+    const auto stateful = static_cast<std::size_t>(
+        std::count_if(scene_.actuators.begin(), scene_.actuators.end(),
+                      [](const ActuatorSpec& actuator) { return actuator.activation != ActivationKind::kNone; }));
+    if (!key.activation.empty() && key.activation.size() != stateful) {
+      fail(item, "activation",
+           "must be empty or have " + std::to_string(stateful) + " numbers; it has " +
+               std::to_string(key.activation.size()));
+    }
+    for (double v : key.activation) real(item, "activation", v);
     for (double v : key.control) real(item, "control", v);
     for (double v : key.joint_position) real(item, "joint_position", v);
     for (double v : key.joint_velocity) real(item, "joint_velocity", v);

@@ -88,8 +88,8 @@ struct WorldState {
   Real* joint_force_debt;           // [nj]
   Real* lambda_joint;               // [nlock + naxis + nlimit + neffort] last impulses
   int* limit_side;                  // [nlimit] side of the last impulse: -1 lower, +1 upper
-  Real* control;                    // [nu] last applied
-  Real* control_before;             // [nu] what the last step was made with: half of its effort may be owed yet
+  Real* control;                    // [nu + activations] last applied, and what activations are
+  Real* control_before;  // [nu + activations] what the last step was made with: half of its effort may be owed yet
   math::Vec3<Real>* force_before;   // [nb] likewise its wrench
   math::Vec3<Real>* torque_before;  // [nb]
   ContactWarmStart<Real>* warm;     // [contact_capacity]
@@ -134,8 +134,8 @@ AXION_HD inline void for_each_field(const ModelView<Real>& m, WorldState<Real>& 
   f(kState, "joint_force_debt", w.joint_force_debt, nj);
   f(kState, "lambda_joint", w.lambda_joint, njoint_rows);
   f(kState, "limit_side", w.limit_side, m.limit_count);
-  f(kState, "control", w.control, nu);
-  f(kState, "control_before", w.control_before, nu);
+  f(kState, "control", w.control, nu + m.activation_count);
+  f(kState, "control_before", w.control_before, nu + m.activation_count);
   f(kState, "force_before", w.force_before, nb);
   f(kState, "torque_before", w.torque_before, nb);
   f(kState, "warm", w.warm, nc);

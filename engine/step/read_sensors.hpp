@@ -9,7 +9,8 @@
 #include "engine/collide/find_contacts.hpp"
 #include "engine/collide/ray_shapes.hpp"
 #include "engine/constraints/free_motion.hpp"
-#include "engine/constraints/joint_rows.hpp"
+#include "engine/constraints/motor_forces.hpp"
+#include "engine/constraints/tendon_rows.hpp"
 #include "engine/model/user_layout.hpp"
 #include "engine/step/frame_motion.hpp"
 #include "engine/step/world_view.hpp"
@@ -40,17 +41,42 @@ AXION_HD inline Real axis_rate_at_pose(const model::ModelView<Real>& m, const mo
   return rates[axis];
 }
 
+// Of axis i, of a joint or a tendon: as its joints have it.
+template <typename Real>
+AXION_HD_CALL constraints::SiteLength<Real> length_of_axis(const model::ModelView<Real>& m,
+                                                           const model::WorldView<Real>& w, int i) {
+  if (i < m.joint_axis_count) {
+    const int j = m.axes[i].joint, axis = i - m.joints[j].axis_start;
+    return {axis_coordinate(m, w, j, axis), axis_rate_at_pose(m, w, j, axis)};
+  }
+  constraints::SiteLength<Real> sum{0, 0};
+  constraints::for_each_term(constraints::tendon_of_axis(m, i), [&](int k) {
+    const int of = m.tendon_terms[k].axis, j = m.axes[of].joint, axis = of - m.joints[j].axis_start;
+    sum.length += m.tendon_terms[k].first * axis_coordinate(m, w, j, axis);
+    sum.rate += m.tendon_terms[k].first * axis_rate_at_pose(m, w, j, axis);
+  });
+  return sum;
+}
+
+// What an actuator acts along at the present state, before its gear. Those at sites come first.
+template <typename Real>
+AXION_HD_CALL constraints::SiteLength<Real> actuator_length(const model::ModelView<Real>& m,
+                                                            const model::WorldView<Real>& w, int i) {
+  const int axis = m.actuators[i].axis;
+  return axis < 0 ? constraints::site_length(w, m.site_motors[i]) : length_of_axis(m, w, axis);
+}
+
 // Effort before gear that the law of an actuator gives at the present state, within its bounds.
 template <typename Real>
 AXION_HD_CALL Real actuator_force(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int i) {
   const model::ActuatorData<Real>& actuator = m.actuators[i];
-  const int j = m.axes[actuator.axis].joint, axis = actuator.axis - m.joints[j].axis_start;
   const Real control = constraints::clamped_control(actuator, w.control);
   Real force = control;
   if (actuator.kind != model::ActuatorKind::kMotor) {
-    const Real velocity = actuator.gear * axis_rate_at_pose(m, w, j, axis);
+    const constraints::SiteLength<Real> s = length_of_axis(m, w, actuator.axis);
+    const Real velocity = actuator.gear * s.rate;
     force = actuator.kind == model::ActuatorKind::kPosition
-                ? actuator.kp * (control - actuator.gear * axis_coordinate(m, w, j, axis)) - actuator.kd * velocity
+                ? actuator.kp * (control - actuator.gear * s.length) - actuator.kd * velocity
                 : actuator.kd * (control - velocity);
   }
   return constraints::clamp(w.gain_scale[actuator.control] * force, actuator.effort_lower, actuator.effort_upper);
@@ -161,8 +187,7 @@ AXION_HD_CALL Real potential_energy(const model::ModelView<Real>& m, const model
   }
   for (int i = 0; i < m.axis_count; ++i) {
     if (!(m.axes[i].stiffness > 0)) continue;
-    const int j = m.axes[i].joint;
-    const Real stretch = axis_coordinate(m, w, j, i - m.joints[j].axis_start) - m.axes[i].spring_reference;
+    const Real stretch = length_of_axis(m, w, i).length - m.axes[i].spring_reference;
     energy += Real(0.5) * m.axes[i].stiffness * stretch * stretch;
   }
   return energy;
@@ -179,8 +204,7 @@ AXION_HD_CALL Real kinetic_energy(const model::ModelView<Real>& m, const model::
   }
   for (int i = 0; i < m.axis_count; ++i) {
     if (!(m.axes[i].armature > 0)) continue;
-    const int j = m.axes[i].joint;
-    const Real rate = axis_rate_at_pose(m, w, j, i - m.joints[j].axis_start);
+    const Real rate = length_of_axis(m, w, i).rate;
     energy += Real(0.5) * m.axes[i].armature * rate * rate;
   }
   return energy;
@@ -252,10 +276,10 @@ AXION_HD_CALL void read_sensor(const model::ModelView<Real>& m, const model::Use
     case kBallAngularVelocity:
       return read_ball(m, user, w, sensor, to);
     case kActuatorPosition:
-      to.value[0] = m.actuators[sensor.actuator].gear * axis_coordinate(m, w, sensor.joint, sensor.axis);
+      to.value[0] = m.actuators[sensor.actuator].gear * actuator_length(m, w, sensor.actuator).length;
       return;
     case kActuatorVelocity:
-      to.value[0] = m.actuators[sensor.actuator].gear * axis_rate_at_pose(m, w, sensor.joint, sensor.axis);
+      to.value[0] = m.actuators[sensor.actuator].gear * actuator_length(m, w, sensor.actuator).rate;
       return;
     case kActuatorForce:
       to.value[0] = actuator_force(m, w, sensor.actuator);

@@ -14,6 +14,7 @@
 
 #include "engine/base/assert.hpp"
 #include "engine/collide/review_contacts.hpp"
+#include "engine/constraints/activations.hpp"
 #include "engine/newton/newton.hpp"
 #include "engine/step/outcome.hpp"
 #include "engine/step/world_view.hpp"
@@ -161,7 +162,8 @@ AXION_HD_CALL void accept(const Team& team, const solver::Problem<Real>& p) {
     accept_turning(p, b);
     w.force_before[b] = w.force[b], w.torque_before[b] = w.torque[b];
   });
-  team.for_each(p.m.control_count, [&](int i) { w.control_before[i] = w.control[i]; });
+  team.for_each(p.m.control_count + p.m.activation_count, [&](int i) { w.control_before[i] = w.control[i]; });
+  if (p.m.activation_count > 0) constraints::follow_controls(team, p.m, w, p.s.dt);
   team.for_each(p.m.joint_count, [&](int j) {
     constraints::JointEvaluation<Real> e;
     constraints::evaluate_joint<constraints::JointParts::kCoordinates>(p.m, p.m.joints[j], w.x, w.q, w.axis_position,

@@ -159,7 +159,12 @@ AXION_HD_CALL void set_body(const solver::Problem<Real>& p, int b) {
     const bool on_a = w.contacts[i].body_a == b;
     solver::add_product<Team, 3>(w.row + row, G, on_a, on_a, body.at, TreeBody<Real>::kWidth);
   }
-  if (p.m.body_force_count > 0) constraints::add_body_forces(p.m, w, b, h, sum.linear, sum.angular);
+  if (p.m.body_force_count > 0) {
+    constraints::add_body_forces(p.m, w, b, h, sum.linear, sum.angular);
+    if (p.m.site_uses != nullptr) {
+      constraints::add_site_forces(p.m, w, b, h, w.control_before, sum.linear, sum.angular);
+    }
+  }
   if (p.m.fluid_boxes != nullptr) {
     const auto fluid = constraints::fluid_impulse_on(p.m, w, b, h, w.v[b] + h * p.m.gravity, w.omega[b]);
     sum.linear += fluid.linear, sum.angular += fluid.angular;

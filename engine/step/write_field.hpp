@@ -141,6 +141,9 @@ AXION_HD_CALL void write_field(const Team& team, const model::ModelView<Real>& m
     case Field::kControl:
       team.for_each(m.control_count, [&](int i) { store(out, i, w.control[i]); });
       return;
+    case Field::kActivation:
+      team.for_each(m.activation_count, [&](int i) { store(out, i, w.control[m.control_count + i]); });
+      return;
     case Field::kContactCount:
       team.for_each(1, [&](int) { store(out, 0, w.record->contact_count); });
       return;

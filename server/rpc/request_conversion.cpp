@@ -166,6 +166,8 @@ absl::StatusOr<StateUpdate> to_state(const v1::StateUpdate& message, const sched
                      {count, model.joint_position_count}, state.joint_position));
   status.Update(take("state.joint_velocity", message.has_joint_velocity(), message.joint_velocity(),
                      {count, model.joint_velocity_count}, state.joint_velocity));
+  status.Update(take("state.activation", message.has_activation(), message.activation(),
+                     {count, field_shape(model, Field::kActivation).front()}, state.activation));
   status.Update(take("state.time", message.has_time(), message.time(), {count}, state.time));
   state.snapshots.assign(message.snapshot().begin(), message.snapshot().end());
   if (!status.ok()) return status;

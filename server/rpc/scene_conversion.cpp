@@ -1,5 +1,6 @@
 #include "server/rpc/scene_conversion.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -93,6 +94,28 @@ absl::StatusOr<model::JointSpec> to_joint(const std::string& path, const v1::Joi
   return joint;
 }
 
+model::FrameSpec to_frame(const v1::FrameSpec& message) {
+  return {message.has_body() ? message.body() : model::kWorldBody, to_pose(message.pose())};
+}
+
+absl::Status take_site(const std::string& path, const v1::ActuatorSpec& message, model::ActuatorSpec& actuator) {
+  actuator.on_site = message.has_site();
+  if (!actuator.on_site && message.has_site_reference()) {
+    return invalid_field(absl::StrCat(path, ".site_reference"), "is for actuators that have a site");
+  }
+  if (message.site_gear_size() != (actuator.on_site ? 6 : 0)) {
+    return invalid_field(
+        absl::StrCat(path, ".site_gear"),
+        absl::StrCat("must have six numbers with a site, and none without; it has ", message.site_gear_size()));
+  }
+  if (!actuator.on_site) return absl::OkStatus();
+  actuator.site = to_frame(message.site());
+  actuator.has_site_reference = message.has_site_reference();
+  if (actuator.has_site_reference) actuator.site_reference = to_frame(message.site_reference());
+  std::copy(message.site_gear().begin(), message.site_gear().end(), actuator.site_gear.begin());
+  return absl::OkStatus();
+}
+
 absl::StatusOr<model::ActuatorSpec> to_actuator(const std::string& path, const v1::ActuatorSpec& message) {
   if (message.kind() < v1::ACTUATOR_KIND_MOTOR || message.kind() > v1::ACTUATOR_KIND_VELOCITY) {
     return unknown_kind(path, message.kind());
@@ -114,6 +137,16 @@ absl::StatusOr<model::ActuatorSpec> to_actuator(const std::string& path, const v
   if (message.has_control_gain()) actuator.control_gain = message.control_gain();
   actuator.control_offset = message.control_offset();
   if (message.has_tendon()) actuator.tendon = message.tendon();
+  if (message.activation() < 0 || message.activation() > v1::ACTIVATION_KIND_FILTER) {
+    return invalid_field(absl::StrCat(path, ".activation"),
+                         absl::StrCat("has the unknown value ", static_cast<int>(message.activation())));
+  }
+  actuator.activation = static_cast<model::ActivationKind>(message.activation());
+  actuator.activation_time = message.activation_time();
+  actuator.activation_limited = message.activation_limited();
+  actuator.activation_lower = message.activation_lower();
+  actuator.activation_upper = message.activation_upper();
+  if (auto status = take_site(path, message, actuator); !status.ok()) return status;
   return actuator;
 }
 
@@ -170,10 +203,6 @@ model::ContactPairSpec to_contact_pair(const v1::ContactPairSpec& message) {
   if (message.has_friction()) pair.friction = message.friction();
   if (message.has_contact_dimension()) pair.contact_dimension = message.contact_dimension();
   return pair;
-}
-
-model::FrameSpec to_frame(const v1::FrameSpec& message) {
-  return {message.has_body() ? message.body() : model::kWorldBody, to_pose(message.pose())};
 }
 
 absl::StatusOr<model::SensorSpec> to_sensor(const std::string& path, const v1::SensorSpec& message) {
@@ -244,7 +273,8 @@ absl::StatusOr<model::SceneSpec> to_scene(const v1::SceneSpec& message) {
                                keyframe.time(),
                                {keyframe.joint_position().begin(), keyframe.joint_position().end()},
                                {keyframe.joint_velocity().begin(), keyframe.joint_velocity().end()},
-                               {keyframe.control().begin(), keyframe.control().end()}});
+                               {keyframe.control().begin(), keyframe.control().end()},
+                               {keyframe.activation().begin(), keyframe.activation().end()}});
   }
   return scene;
 }

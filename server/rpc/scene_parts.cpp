@@ -70,6 +70,11 @@ void fill_mesh(const model::MeshSpec& mesh, v1::MeshSpec& message) {
   for (const model::Vec3d& vertex : mesh.vertices) fill_vec3(vertex, *message.add_vertices());
 }
 
+void fill_frame(const model::FrameSpec& frame, v1::FrameSpec& message) {
+  message.set_body(frame.body);
+  fill_pose(frame.X_BF, *message.mutable_pose());
+}
+
 void fill_actuator(const model::ActuatorSpec& actuator, v1::ActuatorSpec& message) {
   message.set_name(actuator.name);
   message.set_kind(static_cast<v1::ActuatorKind>(static_cast<int>(actuator.kind) + 1));
@@ -87,6 +92,15 @@ void fill_actuator(const model::ActuatorSpec& actuator, v1::ActuatorSpec& messag
   message.set_control_gain(actuator.control_gain);
   message.set_control_offset(actuator.control_offset);
   if (actuator.tendon >= 0) message.set_tendon(actuator.tendon);
+  message.set_activation(static_cast<v1::ActivationKind>(actuator.activation));
+  message.set_activation_time(actuator.activation_time);
+  message.set_activation_limited(actuator.activation_limited);
+  message.set_activation_lower(actuator.activation_lower);
+  message.set_activation_upper(actuator.activation_upper);
+  if (!actuator.on_site) return;
+  fill_frame(actuator.site, *message.mutable_site());
+  if (actuator.has_site_reference) fill_frame(actuator.site_reference, *message.mutable_site_reference());
+  for (const double number : actuator.site_gear) message.add_site_gear(number);
 }
 
 void fill_tendon(const model::TendonSpec& tendon, v1::TendonSpec& message) {
@@ -129,11 +143,7 @@ void fill_keyframe(const model::KeyframeSpec& keyframe, v1::KeyframeSpec& messag
   message.mutable_joint_position()->Assign(keyframe.joint_position.begin(), keyframe.joint_position.end());
   message.mutable_joint_velocity()->Assign(keyframe.joint_velocity.begin(), keyframe.joint_velocity.end());
   message.mutable_control()->Assign(keyframe.control.begin(), keyframe.control.end());
-}
-
-void fill_frame(const model::FrameSpec& frame, v1::FrameSpec& message) {
-  message.set_body(frame.body);
-  fill_pose(frame.X_BF, *message.mutable_pose());
+  message.mutable_activation()->Assign(keyframe.activation.begin(), keyframe.activation.end());
 }
 
 void fill_sensor(const model::SensorSpec& sensor, v1::SensorSpec& message) {

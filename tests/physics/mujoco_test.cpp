@@ -86,6 +86,43 @@ constexpr const char* kSwimmer = R"(<mujoco>
   <actuator><motor joint="b" gear="20"/><motor joint="d" gear="8"/></actuator>
 </mujoco>)";
 
+// A trunk with two branches that motors at sites push and turn: alone, and from a site of the world. References that
+// move are not here: MuJoCo 2.2 moves what both sites hang on.
+constexpr const char* kRotors = R"(<mujoco>
+  <compiler angle="radian"/>
+  <option gravity="0 0 0"/>
+  <worldbody>
+    <site name="post" pos="1 0 2" euler="0.3 0.2 0.1"/>
+    <body pos="0 0 2">
+      <freejoint/>
+      <geom type="box" size="0.2 0.15 0.05" contype="0" conaffinity="0"/>
+      <site name="rotor" pos="0.2 0.15 0.05" euler="0.4 -0.2 0"/>
+      <body pos="0.25 0 0">
+        <joint axis="0 1 0.2"/>
+        <geom type="box" pos="0.2 0 0" size="0.2 0.05 0.03" contype="0" conaffinity="0"/>
+        <body pos="0.4 0 0">
+          <joint axis="0 1 -0.3"/>
+          <geom type="ellipsoid" pos="0.15 0 0" size="0.15 0.03 0.05" contype="0" conaffinity="0"/>
+          <body pos="0.3 0 0" euler="0 0.3 0.3">
+            <geom type="sphere" size="0.04" contype="0" conaffinity="0"/>
+            <site name="hand" pos="0 0.05 0.02" euler="0.1 0.2 0.3"/>
+          </body>
+        </body>
+      </body>
+      <body pos="-0.25 0 0">
+        <joint axis="0 1 0"/>
+        <geom type="box" pos="-0.2 0 0" size="0.2 0.05 0.03" contype="0" conaffinity="0"/>
+        <site name="tail" pos="-0.4 0 0.02" euler="0 0 1"/>
+      </body>
+    </body>
+  </worldbody>
+  <actuator>
+    <motor site="rotor" gear="3 0 120 0 1 4"/>
+    <motor site="hand" gear="10 8 0 0 0.5 1"/>
+    <motor site="tail" refsite="post" gear="0 20 30 0 0 1"/>
+  </actuator>
+</mujoco>)";
+
 Vec3<double> vec(const mjtNum* v) { return {v[0], v[1], v[2]}; }
 Mat3<double> mat(const mjtNum* m) { return {{vec(m), vec(m + 3), vec(m + 6)}}; }
 
@@ -285,6 +322,8 @@ TYPED_TEST(AgainstMujoco, a_swimmer_in_a_current_moves_alike) {
   static constexpr Mode kFirstOrder[] = {kModes[0], {JointMode::kBlended, "DEFAULT", 0.0125, 0.6, 0.6}};
   this->check_motion("swimmer", kSwimmer, 0.5, kFirstOrder);
 }
+
+TYPED_TEST(AgainstMujoco, bodies_with_motors_at_sites_move_alike) { this->check_motion("rotors", kRotors, 0.5); }
 
 TYPED_TEST(AgainstMujoco, published_models_are_the_same) {
   for (const char* file : {"humanoid.xml", "ant.xml", "hopper.xml"}) {

@@ -151,7 +151,7 @@ class Batch:
               body_pose: npt.ArrayLike | None = None, body_velocity: npt.ArrayLike | None = None,
               joint_position: npt.ArrayLike | None = None, joint_velocity: npt.ArrayLike | None = None,
               time: npt.ArrayLike | None = None, snapshot: Snapshots | None = None,
-              timeout: float | None = None) -> None:
+              timeout: float | None = None, activation: npt.ArrayLike | None = None) -> None:
         """Starts worlds again: at the initial state or a keyframe, with the given states on top (see set_state), or as
         snapshots say.
 
@@ -161,7 +161,8 @@ class Batch:
         self._client.stub.Reset(state_pb2.ResetRequest(
             batch=self.name, world_indices=self._indices(worlds), keyframe=keyframe,
             state=_state_update(snapshot, body_pose=body_pose, body_velocity=body_velocity,
-                                joint_position=joint_position, joint_velocity=joint_velocity, time=time),
+                                joint_position=joint_position, joint_velocity=joint_velocity, time=time,
+                                activation=activation),
             seeds=[int(seed) for seed in np.asarray(seeds, dtype=np.uint64).reshape(-1)]), timeout=timeout)
 
     @raises_axion_error
@@ -180,12 +181,14 @@ class Batch:
     def set_state(self, worlds: Worlds = None, body_pose: npt.ArrayLike | None = None,
                   body_velocity: npt.ArrayLike | None = None, joint_position: npt.ArrayLike | None = None,
                   joint_velocity: npt.ArrayLike | None = None, time: npt.ArrayLike | None = None,
-                  snapshot: Snapshots | None = None, timeout: float | None = None) -> None:
+                  snapshot: Snapshots | None = None, timeout: float | None = None,
+                  activation: npt.ArrayLike | None = None) -> None:
         """Sets the state of worlds; parts that are None keep their value.
 
         body_pose: [n, nb, 7] x y z (m), quaternion w x y z. body_velocity: [n, nb, 6] linear of the centre of mass,
         angular, world frame. joint_position: [n, nq], joint_velocity: [n, nv], place the bodies by the joint tree.
-        Give body_* or joint_*, not both. time: [n] s. Quaternions are normalised by the server.
+        Give body_* or joint_*, not both. time: [n] s. activation: [n, activations], held within
+        their ranges. Quaternions are normalised by the server.
         snapshot: get_state("snapshot")["snapshot"] of any worlds of the same model, precision, dt and options, or one
         bytes for all; alone. The worlds go on with the same bits as those that it was taken of:
 
@@ -195,7 +198,8 @@ class Batch:
         self._client.stub.SetState(state_pb2.SetStateRequest(
             batch=self.name, world_indices=self._indices(worlds),
             state=_state_update(snapshot, body_pose=body_pose, body_velocity=body_velocity,
-                                joint_position=joint_position, joint_velocity=joint_velocity, time=time)),
+                                joint_position=joint_position, joint_velocity=joint_velocity, time=time,
+                                activation=activation)),
             timeout=timeout)
 
     @raises_axion_error

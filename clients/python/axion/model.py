@@ -66,9 +66,9 @@ class Model:
                 for key in self.proto.keyframes}
 
     def joint_positions_of_actuators(self) -> npt.NDArray[np.int64]:
-        """Index into joint_position of the coordinate that each actuator drives, -1 of one on a tendon: int64 [nu]."""
+        """Index into joint_position of the coordinate that each actuator drives, -1 on a tendon or at a site: int64 [nu]."""
         joints, actuators = self.proto.joints, self.proto.actuators
-        return np.array([-1 if a.HasField("tendon") else joints[a.joint].position_start + a.axis for a in actuators],
+        return np.array([-1 if a.HasField("tendon") or a.HasField("site") else joints[a.joint].position_start + a.axis for a in actuators],
                         dtype=np.int64)
 
     def tendon_lengths(self, joint_position: npt.ArrayLike) -> npt.NDArray[np.float64]:

@@ -187,7 +187,7 @@ class Scene:
         """A "motor", or a "position" or "velocity" drive, on an axis of a joint of the tree, or on a tendon.
 
         control_range, effort_range: (lower, upper) that clamp the control, and the effort before gear. Further: gear,
-        kp, kd.
+        kp, kd; of a motor that acts at a frame(): site, site_gear and perhaps site_reference.
         """
         _with_range(choices, "control", control_range)
         _with_range(choices, "effort", effort_range)

@@ -4,13 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "engine/engine.hpp"
-#include "engine/import/mjcf.hpp"
 #include "engine/model/spec_math.hpp"
+#include "tests/engine/import/imported_world.hpp"
 
 namespace axion::import {
 namespace {
@@ -19,49 +17,6 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 
 constexpr double kG = 9.81;
-
-ImportedScene imported(const std::string& xml) {
-  Result<ImportedScene> result = import_mjcf(xml);
-  EXPECT_TRUE(result.ok()) << result.error().field << ": " << result.error().message << "\n" << xml;
-  return result.ok() ? std::move(result).value() : ImportedScene{};
-}
-
-// One world in float64 from keyframe 0, or the initial state where there is none.
-class World {
- public:
-  World(const std::string& xml, double dt) {
-    Result<std::shared_ptr<const Model>> model = compile_model(imported(xml).scene);
-    EXPECT_TRUE(model.ok()) << model.error().message;
-    BatchSpec spec;
-    spec.model = model.value(), spec.dt = dt;
-    spec.options.precision = model::Precision::kFloat64;
-    EngineOptions options;
-    options.device = "cpu", options.threads = 1;
-    engine_ = std::move(create_engine(options)).value();
-    batch_ = std::move(engine_->create_batch(spec)).value();
-    ResetRequest start;
-    start.keyframe = spec.model->info().keyframes.empty() ? -1 : 0;
-    EXPECT_TRUE(batch_->reset(start).ok());
-  }
-  void step(int count, std::vector<double> control = {}) {
-    StepRequest request;
-    request.batch = batch_.get(), request.step_count = count;
-    if (!control.empty()) request.control = {reinterpret_cast<const std::byte*>(control.data()), DType::kFloat64, 0, 0};
-    ASSERT_TRUE(engine_->step({&request, 1}).ok());
-  }
-  std::vector<double> get(Field field) const {
-    std::size_t count = 1;
-    for (const std::int64_t n : batch_->field_shape(field)) count *= static_cast<std::size_t>(n);
-    std::vector<double> values(count);
-    const OutputView out{field, reinterpret_cast<std::byte*>(values.data()), 0, 0};
-    EXPECT_TRUE(batch_->get({}, {&out, 1}).ok());
-    return values;
-  }
-
- private:
-  std::unique_ptr<Engine> engine_;
-  std::unique_ptr<Batch> batch_;
-};
 
 TEST(MjcfGravityCompensation, holds_up_the_share_of_the_weight_that_it_says) {
   for (const double share : {1.0, 0.25, -0.5}) {
@@ -154,13 +109,6 @@ TEST(MjcfPair, touches_with_its_own_friction_whatever_the_geoms_say) {
   EXPECT_NEAR(sliding_acceleration("friction='.9'", "<pair geom1='box' geom2='floor' condim='1'/>"), 3, 0.02);
   EXPECT_NEAR(sliding_acceleration("friction='.2'", "<pair geom1='box' geom2='floor'/>"), 0, 0.01)
       << "a pair's own is 1";
-}
-
-void expect_refused(const std::string& xml, const std::string& field, const std::string& part) {
-  const Result<ImportedScene> result = import_mjcf(xml);
-  ASSERT_FALSE(result.ok()) << xml << " was accepted";
-  EXPECT_EQ(result.error().field, field) << result.error().message;
-  EXPECT_THAT(result.error().message, HasSubstr(part));
 }
 
 TEST(MjcfPair, what_is_wrong_is_refused_by_name) {

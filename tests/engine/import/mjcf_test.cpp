@@ -144,8 +144,7 @@ TEST(Mjcf, the_three_affine_laws_of_a_general_actuator_are_recognised) {
   EXPECT_DOUBLE_EQ(other_gain.kd, 0.5);
   EXPECT_DOUBLE_EQ(other_gain.control_gain, 1.5);
   EXPECT_DOUBLE_EQ(other_gain.control_offset, 0.5);
-  for (const char* other :
-       {"gainprm='3' biastype='affine' biasprm='0 2 0'", "dyntype='integrator'", "gaintype='affine'"}) {
+  for (const char* other : {"gainprm='3' biastype='affine' biasprm='0 2 0'", "dyntype='muscle'", "gaintype='affine'"}) {
     EXPECT_TRUE(
         is_refused(arm("<joint name='j'/>", std::string("<actuator><general joint='j' ") + other + "/></actuator>"),
                    "general", "not supported"));

@@ -1,0 +1,31 @@
+// What moves along the axes of a scene: all that hangs on them.
+//
+// Used inside engine/import only.
+#pragma once
+
+#include <vector>
+
+#include "engine/math/mat3.hpp"
+#include "engine/model/scene_spec.hpp"
+
+namespace axion::import {
+
+// Mass, first moment and moments of inertia about the origin of the world, in its axes, of each body and all that hangs
+// on it.
+struct Hanging {
+  double mass = 0;
+  math::Vec3<double> moment{};
+  math::Mat3<double> inertia{};
+  void add(const Hanging& other) {
+    mass += other.mass, moment += other.moment;
+    inertia = inertia + other.inertia;
+  }
+};
+
+// [body]
+std::vector<Hanging> sum_hanging(const model::SceneSpec& spec);
+
+// What moves along an axis in the reference configuration, all that hangs on it and its armature: kg m^2 or kg.
+double reflected_mass(const model::SceneSpec& spec, const std::vector<Hanging>& sums, int joint_index, int axis_index);
+
+}  // namespace axion::import

@@ -1,0 +1,152 @@
+// Motors at sites and activations of actuators: what a document asks for is what moves, by closed formulas.
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "tests/engine/import/imported_world.hpp"
+
+namespace axion::import {
+namespace {
+
+// I of a ball of 1 kg and 0.1 m is 0.004 kg m².
+TEST(MjcfSiteMotor, lifts_and_turns_what_its_site_is_on_in_the_axes_of_the_site) {
+  World world(R"(<mujoco><worldbody><body pos='0 0 5'><freejoint/><geom size='.1' mass='1'/>
+    <site name='rotor' euler='-90 0 0' pos='0 0 .3'/></body></worldbody>
+    <actuator><motor site='rotor' gear='0 -9.81 0 0 -.002 0' ctrlrange='0 1'/></actuator></mujoco>)",
+              0.01);
+  world.step(100, {7});
+  const std::vector<double> q = world.get(Field::kJointPosition), v = world.get(Field::kBodyVelocity);
+  EXPECT_NEAR(q[2], 5, 1e-9);
+  EXPECT_NEAR(v[2], 0, 1e-9);
+  // y of the site is -z of the body: -9.81 N along y hold the weight.
+  EXPECT_NEAR(v[5], 0.002 / 0.004, 1e-6);
+  EXPECT_EQ(world.get(Field::kActuatorForce), std::vector<double>{1});
+}
+
+// Two free balls, the force along their connecting line: each of it and its reaction moves one of them by F t / m.
+TEST(MjcfSiteMotor, pushes_back_at_its_reference) {
+  World world(R"(<mujoco><option gravity='0 0 0'/><worldbody>
+    <body><freejoint/><geom size='.1' mass='1'/><site name='a'/></body>
+    <body pos='1 0 0'><freejoint/><geom size='.1' mass='2'/><site name='b'/></body></worldbody>
+    <actuator><motor name='m' site='b' refsite='a' gear='.5 0 0 0 0 0'/></actuator>
+    <sensor><actuatorpos actuator='m'/><actuatorvel actuator='m'/></sensor></mujoco>)",
+              0.01);
+  world.step(100, {4});
+  const std::vector<double> v = world.get(Field::kBodyVelocity), read = world.get(Field::kSensorData);
+  EXPECT_NEAR(v[0], -2, 1e-9);
+  EXPECT_NEAR(v[6], 1, 1e-9);
+  EXPECT_NEAR(read[0], 0.5 * (world.get(Field::kJointPosition)[7] - world.get(Field::kJointPosition)[0]), 1e-9);
+  EXPECT_NEAR(read[1], 1.5, 1e-9);
+}
+
+// Between the branches of a tree, and between a branch and the trunk: all forces are inner ones.
+TEST(MjcfSiteMotor, with_a_reference_gives_a_free_tree_no_momentum) {
+  World world(R"(<mujoco><option gravity='0 0 0'/><worldbody><body name='trunk'><freejoint/><geom size='.1' mass='1'/>
+    <site name='t' pos='.1 .2 0' euler='10 20 30'/>
+    <body pos='.4 0 0'><joint axis='0 1 .3' damping='.1'/><geom size='.1' mass='.7' pos='.2 0 0'/>
+      <site name='a' pos='.3 0 .1'/></body>
+    <body pos='-.4 0 0'><joint axis='0 1 0' damping='.1'/><geom size='.1' mass='.5' pos='-.2 .1 0'/>
+      <site name='b' pos='-.3 0 .1' euler='0 40 0'/></body></body></worldbody>
+    <actuator><motor site='a' refsite='t' gear='1 .4 .3 .1 0 .2'/><motor site='a' refsite='b' gear='.5 -1 2 0 .1 0'/>
+    </actuator><sensor><subtreelinvel body='trunk'/><subtreeangmom body='trunk'/></sensor></mujoco>)",
+              0.001);
+  world.step(400, {5, -5});
+  for (const double momentum : world.get(Field::kSensorData)) EXPECT_NEAR(momentum, 0, 5e-3);
+  EXPECT_GT(std::abs(world.get(Field::kJointPosition)[7]), 0.05);
+}
+
+TEST(MjcfSiteMotor, does_nothing_where_both_sites_are_on_one_body) {
+  World world(R"(<mujoco><option gravity='0 0 0'/><worldbody><body><freejoint/><geom size='.1' mass='1'/>
+    <site name='a'/><body pos='.3 0 0'><geom size='.1' mass='1'/><site name='b'/></body></body></worldbody>
+    <actuator><motor site='b' refsite='a' gear='1 2 3 4 5 6'/></actuator></mujoco>)",
+              0.01);
+  world.step(10, {1});
+  for (const double v : world.get(Field::kBodyVelocity)) EXPECT_EQ(v, 0);
+}
+
+TEST(MjcfSiteMotor, refuses_what_it_cannot_be) {
+  const auto of = [](const std::string& actuator) {
+    return "<mujoco><worldbody><body><joint name='j'/><geom size='.1'/><site name='s'/></body></worldbody><actuator>" +
+           actuator + "</actuator></mujoco>";
+  };
+  imported(of("<motor site='s' gear='1 2 3 4 5 6'/>"));
+  expect_refused(of("<motor site='t'/>"), "motor.site", "does not exist");
+  expect_refused(of("<motor site='s' refsite='t'/>"), "motor.refsite", "does not exist");
+  expect_refused(of("<motor joint='j' refsite='s'/>"), "motor.site", "is required");
+  expect_refused(of("<motor site='s' joint='j'/>"), "motor.joint", "together with a site");
+  expect_refused(of("<position site='s' kp='1' dampratio='1'/>"), "position.site", "do not depend on its motion");
+}
+
+std::string slider(const std::string& actuator, const std::string& rest = "") {
+  return "<mujoco><option gravity='0 0 0'/><worldbody><body><joint name='j' type='slide' axis='1 0 0'/><geom size='.1' "
+         "mass='1'/></body></worldbody><actuator>" +
+         actuator + "</actuator>" + rest + "</mujoco>";
+}
+
+// w = u (1 - exp(-t/T)), at steps of a tenth of T and of three times T alike.
+TEST(MjcfActivation, a_filter_follows_its_control_exactly_at_any_step) {
+  for (const double dt : {0.005, 0.15}) {
+    for (const char* kind : {"filter", "filterexact"}) {
+      World world(slider("<general joint='j' dyntype='" + std::string(kind) + "' dynprm='.05' ctrlrange='-2 2'/>"), dt);
+      world.step(3, {5});
+      EXPECT_NEAR(world.get(Field::kActivation)[0], 2 * (1 - std::exp(-3 * dt / 0.05)), 1e-12) << kind << dt;
+    }
+  }
+  World at_once(slider("<general joint='j' dyntype='filter' dynprm='0'/>"), 0.01);
+  at_once.step(1, {5});
+  EXPECT_EQ(at_once.get(Field::kActivation)[0], 5);
+}
+
+// x'' = g w with w = u (1 - exp(-t/T)): v = g u (t - T (1 - exp(-t/T))). The force of a step is that of its start.
+TEST(MjcfActivation, the_force_is_that_of_the_activation) {
+  const double T = 0.1, t = 0.5;
+  std::vector<double> error;
+  for (const int steps : {500, 1000}) {
+    World world(slider("<general joint='j' dyntype='filter' dynprm='.1' gainprm='3'/>"), t / steps);
+    world.step(steps, {2});
+    error.push_back(world.get(Field::kJointVelocity)[0] - 6 * (t - T * (1 - std::exp(-t / T))));
+  }
+  EXPECT_NEAR(error[0], 0, 1e-2);
+  EXPECT_NEAR(error[1] / error[0], 0.5, 0.3);  // at least of first order
+}
+
+TEST(MjcfActivation, an_integrator_moves_a_set_point_within_its_range) {
+  World world(slider("<general joint='j' dyntype='integrator' gainprm='400' biastype='affine' biasprm='0 -400 -40' "
+                     "actrange='-1 .3'/>"),
+              0.01);
+  world.step(20, {1});
+  EXPECT_NEAR(world.get(Field::kActivation)[0], 0.2, 1e-12);
+  world.step(200);
+  EXPECT_EQ(world.get(Field::kActivation)[0], 0.3);
+  EXPECT_NEAR(world.get(Field::kJointPosition)[0], 0.3, 1e-6);
+}
+
+TEST(MjcfActivation, is_state_of_keyframes_set_state_and_snapshots) {
+  const std::string xml = slider(
+      "<motor joint='j'/><position joint='j' kp='9' timeconst='.2'/><general joint='j' dyntype='integrator' "
+      "actrange='-1 1'/>",
+      "<keyframe><key act='.25 .5' ctrl='0 1 0'/></keyframe>");
+  World world(xml, 0.01), other(xml, 0.01);
+  EXPECT_EQ(world.get(Field::kActivation), (std::vector<double>{0.25, 0.5}));
+  world.set_activation({-3, 7});
+  EXPECT_EQ(world.get(Field::kActivation), (std::vector<double>{-3, 1}));  // the integrator has a range
+  world.step(7);
+  const std::string kept = world.snapshot();
+  world.step(9);
+  other.set_snapshot(kept);
+  other.step(9);
+  EXPECT_EQ(world.get(Field::kActivation), other.get(Field::kActivation));
+  EXPECT_EQ(world.get(Field::kJointPosition), other.get(Field::kJointPosition));
+}
+
+TEST(MjcfActivation, what_is_not_offered_is_refused_by_name) {
+  expect_refused(slider("<general joint='j' dyntype='muscle'/>"), "general", "its law");
+  expect_refused(slider("<general joint='j' dyntype='filter' dynprm='-1'/>"), "general.dynprm", "negative");
+  expect_refused(slider("<general joint='j' dyntype='filter' actearly='true'/>"), "general.actearly", "not supported");
+  expect_refused(slider("<general joint='j' dyntype='filter' actrange='1 0'/>"), "general.actrange", "smaller");
+  expect_refused(slider("<general joint='j' dyntype='filter'/>", "<keyframe><key act='1 2'/></keyframe>"), "key.act",
+                 "1");
+}
+
+}  // namespace
+}  // namespace axion::import
