@@ -11,6 +11,9 @@
 SI units and radians; quaternions are w, x, y, z; poses and velocities are in the world frame.
 """
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from axion._version import __version__
 from axion.batch import Batch
 from axion.client import DEFAULT_TARGET, Client
@@ -25,11 +28,33 @@ from axion.results import BatchStats, Contacts, Histogram, Outcome, State, StepR
 from axion.scene import Scene
 from axion.stream import StepStream
 from axion.tensors import to_array, to_tensor
+from axion.watch import Frame, Watch
+
+
+if TYPE_CHECKING:
+    from axion.viewing.raycast import Camera
+    from axion.viewing.render import Renderer, render, save_movie
+    from axion.viewing.viewer import Viewer, view
+
+# Pictures and the viewer want packages of the extra `view`, so they are loaded when they are first named.
+_LAZY = {"Camera": "raycast", "Renderer": "render", "render": "render", "save_movie": "render", "Viewer": "viewer",
+         "view": "viewer"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'axion' has no attribute {name!r}")
+    try:
+        return getattr(importlib.import_module(f"axion.viewing.{_LAZY[name]}"), name)
+    except ModuleNotFoundError as error:
+        raise ImportError(f"axion.{name} wants the extra `view` (pip install 'axion[view]'): {error}") from error
+
 
 __all__ = [
-    "AbortedError", "AxionError", "Batch", "BatchStats", "Client", "Contacts", "DEFAULT_TARGET",
-    "DeadlineExceededError", "FailedPreconditionError", "FieldViolation", "Fleet", "FleetBatch", "Histogram",
-    "InternalError", "InvalidArgumentError", "Model", "NotFoundError", "Outcome", "PermissionDeniedError", "ResourceExhaustedError",
-    "Scene", "State", "StepResult", "StepStream", "UnauthenticatedError", "UnavailableError", "UnimplementedError",
-    "WorldStats", "__version__", "read_mjcf", "read_urdf", "solver_options", "to_array", "to_tensor",
+    "AbortedError", "AxionError", "Batch", "BatchStats", "Camera", "Client", "Contacts", "DEFAULT_TARGET",
+    "DeadlineExceededError", "FailedPreconditionError", "FieldViolation", "Fleet", "FleetBatch", "Frame", "Histogram",
+    "InternalError", "InvalidArgumentError", "Model", "NotFoundError", "Outcome", "PermissionDeniedError", "Renderer",
+    "ResourceExhaustedError", "Scene", "State", "StepResult", "StepStream", "UnauthenticatedError",
+    "UnavailableError", "UnimplementedError", "Viewer", "Watch", "WorldStats", "__version__", "read_mjcf",
+    "read_urdf", "render", "save_movie", "solver_options", "to_array", "to_tensor", "view",
 ]

@@ -99,7 +99,7 @@ class Client:
         self.patience = Patience(retry)
         if self.patience.tries_again:
             for name, method in list(vars(self.stub).items()):
-                if name != "StepStream":
+                if name not in ("StepStream", "Watch"):
                     setattr(self.stub, name, RetryingMethod(name, method, self.patience))
 
     def __enter__(self) -> Client:
