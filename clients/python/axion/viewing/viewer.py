@@ -87,6 +87,10 @@ class Viewer:
         """Waits until the batch is gone or the viewer is closed; false if `timeout` s passed first."""
         return self._ended.wait(timeout)
 
+    def run(self, steps: bool) -> None:
+        """Steps the batch from here, at the speed of the page's slider, or no more."""
+        self._runs.value = steps
+
     def close(self) -> None:
         """Takes the page away. The batch stays."""
         self._ended.set()
