@@ -67,7 +67,8 @@ def main():
             return steps_in(server, batch, given.seconds)
 
         run_alone()
-        print(f"| {given.worlds} worlds, {given.rate:g} Hz | steps lost | quartiles | processor time a step | quartiles |\n| --- | --- | --- | --- | --- |")
+        print(f"| {given.worlds} worlds, {given.rate:g} Hz | steps lost | quartiles | processor time a step | quartiles |")
+        print("| --- | --- | --- | --- | --- |")
         for name, run in (("nobody looks on", run_alone),
                           ("a client that reads", lambda: watched(server, looker, batch, given.rate, given.seconds, True)),
                           ("a client that has stopped", lambda: watched(server, looker, batch, given.rate, given.seconds, False))):

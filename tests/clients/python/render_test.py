@@ -1,14 +1,18 @@
 """Pictures without a browser: what is drawn is where a camera sees it. Wants the extra `view`."""
 
 import importlib.util
+import json
+import os
 import pathlib
+import subprocess
+import sys
 import tempfile
 import unittest
 
 import numpy as np
 
 import axion
-from axiond_case import ROOT, AxiondCase
+from axiond_case import AXIOND, ROOT, AxiondCase
 from axion.v1 import scene_pb2, simulation_pb2
 
 HAS_VIEW = importlib.util.find_spec("embreex") is not None
@@ -210,6 +214,44 @@ class RenderedBatches(AxiondCase):
             self.assertEqual(axion.render(batch, [0, 2], width=64, height=48).shape, (48, 64, 3))
             renewed = {b.name: b.proto.expire_time.ToNanoseconds() for b in self.client.list_batches()}[batch.name]
             self.assertLessEqual(renewed, expires)
+
+
+@unittest.skipUnless(HAS_VIEW, "the extra `view` is not installed")
+class TheTool(AxiondCase):
+    def axion(self, *arguments, python=sys.executable):
+        done = subprocess.run([pathlib.Path(AXIOND).with_name("axion"), *arguments, f"--server={self.target}"], capture_output=True,
+                              text=True, timeout=120, env={**os.environ, "AXION_PYTHON": str(python)})
+        return done.returncode, done.stdout, done.stderr
+
+    def test_pictures_and_movies_from_a_shell(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder)
+            code, told, error = self.axion("render", str(QUADRUPED), "--worlds=2", "--keyframe=stand", "--width=80", "--height=60",
+                                           f"--out={path}/a.png", "--json")
+            self.assertEqual(code, 0, error)
+            self.assertEqual(json.loads(told)["worlds"], [0, 1])
+            self.assertEqual(iio.imread(path / "a.png").shape, (60, 80, 3))
+            code, told, error = self.axion("render", str(QUADRUPED), "--keyframe=stand", "--hold=stand", "--seconds=0.3", "--fps=10",
+                                           "--width=64", "--height=48", "--samples=1", f"--out={path}/a.mp4")
+            self.assertEqual(code, 0, error)
+            self.assertEqual(iio.imread(path / "a.mp4").shape, (3, 48, 64, 3))
+
+    def test_what_is_wrong_is_told_with_its_exit_code(self):
+        for arguments, code, text in ((["nothing.xml", "--out=a.png"], 2, "nothing.xml"), (["batches/none", "--out=a.png"], 1, "NOT_FOUND"),
+                                      ([str(QUADRUPED), "--out=a.gif"], 2, "--seconds"),
+                                      ([str(QUADRUPED), "--out=a.png", "--track=soul"], 2, "soul")):
+            found, _, error = self.axion("render", *arguments)
+            self.assertEqual((found, text in error, "Traceback" in error), (code, True, False), error)
+
+    def test_an_interpreter_without_the_package_says_what_to_install(self):
+        with tempfile.TemporaryDirectory() as folder:
+            bare = pathlib.Path(folder) / "python"
+            bare.write_text(f"#!/bin/sh\nunset PYTHONPATH\nexec {sys.executable} -I -S \"$@\"\n")
+            bare.chmod(0o755)
+            code, _, error = self.axion("view", "batches/none", python=bare)
+            self.assertEqual((code, "pip install 'axion[view]'" in error, "Traceback" in error), (1, True, False), error)
+            code, _, error = self.axion("view", "batches/none", python="/nonexistent/python")
+            self.assertEqual((code, "cannot run /nonexistent/python" in error), (1, True), error)
 
 
 if __name__ == "__main__":

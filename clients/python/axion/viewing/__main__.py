@@ -96,8 +96,8 @@ def _view(batch: Batch, given: argparse.Namespace) -> int:
     from axion.viewing.viewer import view  # the page's server takes a second to load, which pictures need not wait for
 
     with view(batch, given.show, host=given.host, port=given.port, rate=given.rate) as viewer:
-        print(json.dumps({"url": viewer.url, "batch": batch.name}) if given.json else f"{batch.name} is shown at {viewer.url}; Ctrl-C ends",
-              flush=True)
+        told = f"{batch.name} is shown at {viewer.url}; Ctrl-C ends"
+        print(json.dumps({"url": viewer.url, "batch": batch.name}) if given.json else told, flush=True)
         if not given.no_browser:
             webbrowser.open(viewer.url)
         if not given.target.startswith("batches/"):
@@ -139,8 +139,8 @@ def _render(batch: Batch, given: argparse.Namespace) -> int:
             if sys.stderr.isatty():
                 print(f"\r{frame + 1} of {count} frames", end="" if frame + 1 < count else "\n", file=sys.stderr, flush=True)
         save_movie(given.out, pictures, given.fps)
-    done_text = f"{given.out}: {count} frame{'s' if count > 1 else ''} of {len(worlds)} world{'s' if len(worlds) > 1 else ''} of {batch.name}"
-    print(json.dumps({"file": given.out, "frames": count, "worlds": worlds, "batch": batch.name}) if given.json else done_text)
+    told = f"{given.out}: {batch.name}, worlds shown: {len(worlds)}, frames: {count}"
+    print(json.dumps({"file": given.out, "frames": count, "worlds": worlds, "batch": batch.name}) if given.json else told)
     return 0
 
 
