@@ -19,6 +19,7 @@ container=""   # of docker or podman
 launcher=""    # process that holds the namespaces of a container made by hand
 walk_options=("$@")
 mkdir -p "$work"
+. deploy/debian_base.sh
 
 stage() { printf '\n== %s (%s)\n' "$1" "$(date -u +%H:%M:%S)"; }
 fail() { printf 'image_test: %s\n' "$1" >&2; exit 1; }
@@ -67,29 +68,9 @@ can_run_podman() {
   [ "$code" -ne 125 ] && [ "$code" -ne 126 ]
 }
 
-mirror() {
-  if [ -n "${AXION_DEBIAN_MIRROR:-}" ]; then
-    echo "$AXION_DEBIAN_MIRROR"
-  elif command -v apt-get >/dev/null; then
-    # Security updates lie under another path than what debootstrap asks for.
-    apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 2>/dev/null | grep -v security |
-      head -n 1 || true
-  fi
-}
-
 make_base() {
   local made="$work/base.tar"
-  if [ ! -s "$made" ]; then
-    command -v debootstrap >/dev/null || fail "no base image can be pulled, and debootstrap is not installed"
-    [ "$(id -u)" -eq 0 ] || fail "debootstrap needs root; or name an image by AXION_IMAGE_BASE"
-    rm -rf "$work/base"
-    # shellcheck disable=SC2046  # no mirror is no argument
-    debootstrap --variant=minbase bookworm "$work/base" $(mirror) > "$work/debootstrap.log" 2>&1 \
-      || fail "debootstrap failed, see $work/debootstrap.log"
-    tar -C "$work/base" --exclude='./var/cache/apt/archives/*.deb' -c . > "$made.part"
-    mv "$made.part" "$made"
-    rm -rf "$work/base"
-  fi
+  make_debian_base "$made"
   base=localhost/axion-image-base
   if [ "$kind" = buildah ]; then
     local scratch

@@ -34,8 +34,6 @@ template <typename Real, typename Team>
 AXION_HD inline void start_loops(const Team& team, const Problem<Real>& p) {
   const int first = p.m.loop_count > 0 ? p.m.joints[joint_of_loop(p.m, 0)].lock_start : p.m.joint_lock_count;
   team.for_each(p.m.lock_count - first, [&](int i) { p.w.dlambda[first + i] = 0; });
-  const int tendons = p.axis_base() + p.m.joint_axis_count;
-  if (p.m.tendon_axis_count > 0) team.for_each(p.m.tendon_axis_count, [&](int i) { p.w.dlambda[tendons + i] = 0; });
   close_loops(team, p);
 }
 
@@ -58,6 +56,10 @@ AXION_HD_CALL SweepResult<Real> sweep_contacts(const Team& team, const Problem<R
     linearise_joints(team, p);
     solve_joints(team, p);
     if (has_loop_rows(p)) prepare_loops(team, p);
+  }
+  if (p.m.tendon_axis_count > 0) {  // those among the loops' rows get theirs from close_loops
+    const int tendons = p.axis_base() + p.m.joint_axis_count;
+    team.for_each(p.m.tendon_axis_count, [&](int i) { p.w.dlambda[tendons + i] = 0; });
   }
   if (has_loop_rows(p)) start_loops(team, p);
   int sweeps = 0;

@@ -15,12 +15,11 @@ class TendonCompiler {
     find_actuators();
     axis_of_tendon_.assign(scene.tendons.size(), -1);
     for (const bool with_law : {false, true}) {
+      if (with_law) a_.slack_tendon_count = static_cast<int>(a_.tendons.size());
       for (std::size_t t = 0; t < scene.tendons.size(); ++t) {
         if (acts(t) && has_law(t) == with_law) add(t);
       }
     }
-    // Slack tendons could stay out of the loops' rows, but who leaves them out must also set their dlambda.
-    a_.slack_tendon_count = 0;
     a_.tendon_axis_count = static_cast<int>(a_.tendons.size());
     for (const EqualitySpec& equality : scene.equalities) add(equality);
     list_terms_of_axes();

@@ -63,8 +63,9 @@ template <typename Real>
 AXION_HD inline Real parent_share(const Problem<Real>& p, int i, int r) {
   const Real* lower = p.w.tree.joint_lower + i * kCouplingStride + r * kNodeSize;
   const Real* z = body_unknowns(p, i);
+  const int size = body_node_size(p, i);
   Real sum = 0;
-  for (int c = 0; c < node_size(p, node_of_body(p, i)); ++c) sum += lower[c] * z[c];
+  for (int c = 0; c < size; ++c) sum += lower[c] * z[c];
   return sum;
 }
 
@@ -121,7 +122,7 @@ AXION_HD_CALL void invert_node(const Problem<Real>& p, int i) {
   Real Y[kCouplingStride];
   for (int k = 0; k < kCouplingStride; ++k) Y[k] = 0;
   for (int c = 0; c < 6; ++c) Y[width * c + c] = 1;
-  const int node = node_of_body(p, i), size = node_size(p, node);
+  const int node = node_of_body(p, i), size = body_node_size(p, i);
   for (int part = 0; part < panel_packs<Team, Real>(); ++part) {
     solve_panel<Team>(p.w.tree.node + node * kNodeStride, size, Y, part, Real(0));
   }
@@ -184,7 +185,7 @@ AXION_HD_CALL void solve_joints(const Team& team, const Problem<Real>& p) {
   } else {
     team.for_each(p.m.body_count, [&](int b) { assemble_joint_node(p, b); });
     for (int i = p.m.body_count - 1; i >= 0; --i) {
-      const int size = node_size(p, node_of_body(p, i)), parent = p.m.bodies[i].parent;
+      const int size = body_node_size(p, i), parent = p.m.bodies[i].parent;
       Real* K = p.w.tree.node + node_of_body(p, i) * kNodeStride;
       Real* upper = p.w.tree.joint_upper + i * kCouplingStride;
       Real* z = body_unknowns(p, i);
@@ -218,8 +219,7 @@ AXION_HD_CALL void solve_joints_with_factors(const Team& team, const Problem<Rea
     for (int i = p.m.body_count - 1; i >= 0; --i) {
       const int parent = p.m.bodies[i].parent;
       team.for_each(1, [&](int) {
-        solve_column(p.w.tree.node + node_of_body(p, i) * kNodeStride, node_size(p, node_of_body(p, i)),
-                     body_unknowns(p, i));
+        solve_column(p.w.tree.node + node_of_body(p, i) * kNodeStride, body_node_size(p, i), body_unknowns(p, i));
       });
       if (parent < 0) continue;
       team.for_each(6, [&](int r) { body_unknowns(p, parent)[r] -= parent_share(p, i, r); });

@@ -155,7 +155,7 @@ template <typename Real, typename Team>
 AXION_HD_CALL void reduce_node(const Team& team, const Problem<Real>& p, int b) {
   constexpr int width = kPanelWidth;
   const int node = node_of_body(p, b);
-  const bool small = node_size(p, node) <= kHalfNode;
+  const bool small = body_node_size(p, b) <= kHalfNode;
   Real *factors = workspace(p), *lower = factors + kFactors, *kept = p.w.tree.node + node * kNodeStride;
   Real *Z = p.w.tree.transfer + kTransferStride * b, *kept_lower = p.w.tree.joint_lower + b * kCouplingStride;
   team.together([&](int thread, auto&& meet) {
@@ -216,7 +216,7 @@ AXION_HD_CALL void reduce_joints_with_factors(const Team& team, const Problem<Re
     const int parent = p.m.bodies[b].parent, node = node_of_body(p, b);
     const Real *factors = p.w.tree.node + node * kNodeStride, *lower = p.w.tree.joint_lower + b * kCouplingStride;
     Real* z = p.w.tree.node_rhs + node * size;
-    const int padded = padded_size(node_size(p, node));
+    const int padded = padded_size(body_node_size(p, b));
     team.for_each(1, [=](int) {
       for (int k = 0; k < padded; ++k) {
         for (int r = k + 1; r < padded; ++r) z[r] = z[r] - factors[size * k + r] * z[k];

@@ -233,7 +233,7 @@ AXION_HD_RARE void assemble_tendon(const Problem<Real>& p, int node) {
 template <typename Real>
 AXION_HD inline void put_inertia(const Problem<Real>& p, int b, Real* K) {
   constexpr int stride = kNodeSize;
-  clear_node(K, node_size(p, node_of_body(p, b)));
+  clear_node(K, body_node_size(p, b));
   const Real mass = matrix_mass(p, b);
   for (int r = 0; r < 3; ++r) {
     K[r * stride + r] = mass;

@@ -13,6 +13,7 @@
 #pragma once
 
 #include "engine/base/partition_point.hpp"
+#include "engine/model/row.hpp"
 #include "engine/problem/problem.hpp"
 #include "engine/tree/tree_scratch.hpp"
 
@@ -62,8 +63,8 @@ AXION_HD inline int row_of_tendon(const Problem<Real>& p, int t) {
 // The joint whose rows a node holds, or -1.
 template <typename Real>
 AXION_HD inline int joint_of_node(const Problem<Real>& p, int node) {
-  if (is_tendon_node<Real>(p.m, node)) return -1;
-  return node < p.m.loop_count ? joint_of_loop(p.m, node) : p.m.bodies[body_of_node(p, node)].joint;
+  if (node >= p.m.closing_count) return p.m.bodies[body_of_node(p, node)].joint;
+  return node < p.m.loop_count ? joint_of_loop(p.m, node) : -1;
 }
 
 // Locks and axes of a joint, the rows that a node keeps.
@@ -79,10 +80,16 @@ AXION_HD inline int node_row_offset(const model::ModelView<Real>& m, int node) {
   return node < m.closing_count ? 0 : 6;
 }
 
+// Unknowns of a body's node: its velocity, and the impulses of its joint's rows.
+template <typename Real>
+AXION_HD inline int body_node_size(const Problem<Real>& p, int b) {
+  return 6 + joint_row_count(p.m, p.m.bodies[b].joint);
+}
+
 template <typename Real>
 AXION_HD inline int node_size(const Problem<Real>& p, int node) {
-  if (is_tendon_node<Real>(p.m, node)) return 1;
-  return node_row_offset(p.m, node) + joint_row_count(p.m, joint_of_node(p, node));
+  if (node >= p.m.closing_count) return body_node_size(p, body_of_node(p, node));
+  return node < p.m.loop_count ? joint_row_count(p.m, joint_of_loop(p.m, node)) : 1;
 }
 
 // The k-th row that a node keeps of a joint: its index among all rows.

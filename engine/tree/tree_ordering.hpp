@@ -8,6 +8,7 @@
 // In: the step's contacts. Out: body_rank, body_of_rank, coupling_start, coupling_node, coupling_count.
 #pragma once
 
+#include "engine/constraints/tendon_rows.hpp"
 #include "engine/tree/minimum_degree.hpp"
 #include "engine/tree/tree_nodes.hpp"
 

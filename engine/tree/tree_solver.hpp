@@ -202,7 +202,7 @@ AXION_HD inline void read_condensed_impulses(const Team& team, const Problem<Rea
 template <typename Real, typename Team>
 AXION_HD inline void invert_tree_diagonal(const Team& team, const Problem<Real>& p, Real* mobility) {
   for (int b = 0; b < p.m.body_count; ++b) {
-    const int node = node_of_body(p, b), size = node_size(p, node);
+    const int node = node_of_body(p, b), size = body_node_size(p, b);
     const int start = p.w.tree.coupling_start[node], count = coupling_end(p, node) - start;
     team.for_each(6, [&](int column) {
       Real y[kNodeSize] = {};

@@ -34,6 +34,17 @@ absl::StatusOr<absl::Duration> idle_ttl_of(const v1::CreateBatchRequest& request
   return ttl;
 }
 
+absl::StatusOr<absl::Duration> stream_ttl_of(const v1::CreateBatchRequest& request) {
+  if (!request.has_stream_ttl()) return absl::InfiniteDuration();
+  const auto& wire = request.stream_ttl();
+  const absl::Duration ttl = absl::Seconds(wire.seconds()) + absl::Nanoseconds(wire.nanos());
+  if (ttl < absl::ZeroDuration() || ttl > kMaxIdleTtl) {
+    return invalid_field("stream_ttl", absl::StrCat("is ", absl::FormatDuration(ttl), "; it must be from 0 to ",
+                                                    absl::FormatDuration(kMaxIdleTtl)));
+  }
+  return ttl;
+}
+
 // As numbers of a scene; what is added must be finite in float32, too.
 constexpr double kMaxNoise = 1e9;
 
@@ -62,6 +73,7 @@ void SimulationService::fill_batch(const schedule::BatchHandle& batch, v1::Batch
   message.set_server_address(parts_.advertise_address);
   message.set_memory_bytes(info.memory_bytes);
   fill_duration(info.idle_ttl, *message.mutable_idle_ttl());
+  if (info.stream_ttl < absl::InfiniteDuration()) fill_duration(info.stream_ttl, *message.mutable_stream_ttl());
   fill_time(info.create_time, *message.mutable_create_time());
   fill_time(parts_.registry.expire_time(batch), *message.mutable_expire_time());
   fill_batch_fields(info, message);
@@ -94,6 +106,8 @@ absl::StatusOr<SimulationService::Work> SimulationService::prepare_batch(UnaryCa
   if (!options.ok()) return options.status();
   const auto ttl = idle_ttl_of(request);
   if (!ttl.ok()) return ttl.status();
+  const auto stream_ttl = stream_ttl_of(request);
+  if (!stream_ttl.ok()) return stream_ttl.status();
   const auto noise = noise_of(request);
   if (!noise.ok()) return noise.status();
   auto overrides = to_overrides(request.overrides(), (*record)->model->info(), request.world_count());
@@ -112,6 +126,7 @@ absl::StatusOr<SimulationService::Work> SimulationService::prepare_batch(UnaryCa
   info.dt = dt;
   info.options = *options;
   info.idle_ttl = *ttl;
+  info.stream_ttl = *stream_ttl;
   info.noise = *noise;
   info.seed = request.seed();
   info.request_id = request.request_id();

@@ -64,6 +64,7 @@ absl::StatusOr<SavedBatch> save_batch(const schedule::BatchHandle& batch) {
   head.set_dt(info.dt);
   fill_options(info.options, *head.mutable_options());
   fill_duration(info.idle_ttl, *head.mutable_idle_ttl());
+  if (info.stream_ttl < absl::InfiniteDuration()) fill_duration(info.stream_ttl, *head.mutable_stream_ttl());
   head.set_seed(info.seed);
   head.set_joint_position_noise(info.noise.joint_position);
   head.set_joint_velocity_noise(info.noise.joint_velocity);
@@ -189,6 +190,10 @@ absl::StatusOr<std::shared_ptr<schedule::BatchHandle>> handle_of(const v1::Store
   }
   if (ttl <= absl::ZeroDuration() || ttl > absl::Hours(24 * 365))
     return wrong(absl::StrCat("has an idle_ttl of ", absl::FormatDuration(ttl)));
+  const absl::Duration stream_ttl =
+      head.has_stream_ttl() ? absl::Seconds(head.stream_ttl().seconds()) + absl::Nanoseconds(head.stream_ttl().nanos())
+                            : absl::InfiniteDuration();
+  if (stream_ttl < absl::ZeroDuration()) return wrong("has a stream_ttl below 0");
   if (!std::isfinite(head.dt()) || head.dt() <= 0) return wrong(absl::StrCat("has dt = ", head.dt()));
   auto handle = std::make_shared<schedule::BatchHandle>();
   schedule::BatchInfo& info = handle->info;
@@ -199,6 +204,7 @@ absl::StatusOr<std::shared_ptr<schedule::BatchHandle>> handle_of(const v1::Store
   info.dt = head.dt();
   info.options = *options;
   info.idle_ttl = ttl;
+  info.stream_ttl = stream_ttl;
   info.noise = {noise[0], noise[1]};
   info.seed = head.seed();
   handle->replays = replays_of(head);

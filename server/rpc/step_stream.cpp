@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/time/clock.h"
 
 #include "server/rpc/status.hpp"
@@ -96,6 +97,7 @@ void StepStreamReactor::OnReadDone(bool ok) {
   absl::Status status = admit(*exchange);
   if (status.ok()) status = parse_message(exchange->bytes, exchange->request, exchange->memory);
   if (status.ok()) {
+    attach(exchange->request.batch());
     status = submit_step(exchange->request, exchange->response, *caller_->tenant, call, parts.limits, exchange->memory,
                          parts.registry, parts.batcher,
                          [this, exchange](const absl::Status& outcome) { complete(exchange, outcome); });
@@ -139,7 +141,23 @@ void StepStreamReactor::OnCancel() {
   if (outcome) finish(*outcome);
 }
 
+void StepStreamReactor::attach(const std::string& batch) {
+  if (batch == last_batch_) return;
+  last_batch_ = batch;
+  if (absl::c_linear_search(attached_, batch)) return;
+  if (service_.parts_.registry.open_stream(*caller_->tenant, batch)) attached_.push_back(batch);
+}
+
 void StepStreamReactor::OnDone() {
+  const bool draining = [&] {
+    absl::MutexLock lock(&mutex_);
+    return draining_;
+  }();
+  if (!draining && !attached_.empty()) {  // a server that shuts down keeps what it holds for the next
+    schedule::StepBatcher& batcher = service_.parts_.batcher;
+    for (const std::string& batch : attached_) service_.parts_.registry.close_stream(batch, batcher.now());
+    batcher.wake();
+  }
   service_.forget(this);
   delete this;
 }

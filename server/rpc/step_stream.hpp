@@ -16,6 +16,8 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/server_callback.h>
@@ -61,6 +63,8 @@ class StepStreamReactor final : public WireStream {
 
   // Whether the token still holds and the tenant may have one more request under way.
   absl::Status admit(Exchange& exchange);
+  // Counts this stream among those of the batch that a request names.
+  void attach(const std::string& batch);
   void complete(const std::shared_ptr<Exchange>& exchange, const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
   void take_result(Exchange& exchange, const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Whether the request just read may run on the thread that read it.
@@ -75,8 +79,10 @@ class StepStreamReactor final : public WireStream {
 
   SimulationService& service_;
   grpc::CallbackServerContext& context_;
-  absl::StatusOr<Caller> caller_;  // of the reads, which do not overlap
-  const std::size_t bound_;        // of requests in flight
+  absl::StatusOr<Caller> caller_;      // of the reads, which do not overlap
+  std::string last_batch_;             // that a request named; of the reads
+  std::vector<std::string> attached_;  // batches that count this stream among theirs; of the reads
+  const std::size_t bound_;            // of requests in flight
 
   absl::Mutex mutex_;
   std::deque<std::shared_ptr<Exchange>> exchanges_ ABSL_GUARDED_BY(mutex_);

@@ -48,6 +48,7 @@ struct BatchInfo {
   std::uint64_t seed = 0;
   InitialNoise noise;
   absl::Duration idle_ttl;
+  absl::Duration stream_ttl = absl::InfiniteDuration();  // in its place once the last stream that stepped it has ended
   absl::Time create_time;
   std::string tenant;            // whose it is
   std::string request_id;        // of the call that made it; empty: none

@@ -252,7 +252,7 @@ absl::StatusOr<std::shared_ptr<BatchHandle>> Registry::use_batch(const Tenant& t
   absl::MutexLock lock(&mutex_);
   const auto it = entry_of(name);
   if (it == batches_.end() || it->second.handle->info.tenant != tenant.name) return no_batch(field, name);
-  it->second.expire_time = now + it->second.handle->info.idle_ttl;
+  it->second.renew(now);
   return it->second.handle;
 }
 
@@ -309,7 +309,24 @@ bool Registry::remove_batch(const BatchHandle& batch) {
 void Registry::touch(const BatchHandle& batch, absl::Time now) {
   absl::MutexLock lock(&mutex_);
   const auto it = entry_of(batch.info.name);
-  if (it != batches_.end()) it->second.expire_time = now + batch.info.idle_ttl;
+  if (it != batches_.end()) it->second.renew(now);
+}
+
+bool Registry::open_stream(const Tenant& tenant, absl::string_view name) {
+  absl::MutexLock lock(&mutex_);
+  const auto it = entry_of(name);
+  if (it == batches_.end()) return false;
+  const BatchInfo& info = it->second.handle->info;
+  if (info.tenant != tenant.name || info.stream_ttl == absl::InfiniteDuration()) return false;
+  ++it->second.streams;
+  it->second.streamed = true;
+  return true;
+}
+
+void Registry::close_stream(absl::string_view name, absl::Time now) {
+  absl::MutexLock lock(&mutex_);
+  const auto it = entry_of(name);
+  if (it != batches_.end() && --it->second.streams == 0) it->second.renew(now);
 }
 
 absl::Time Registry::expire_time(const BatchHandle& batch) const {
@@ -363,7 +380,7 @@ std::shared_ptr<BatchHandle> Registry::created_by(const Tenant& tenant, absl::st
   for (auto& item : batches_) {
     const BatchInfo& info = item.second.handle->info;
     if (info.request_id != request_id || info.tenant != tenant.name) continue;
-    item.second.expire_time = now + info.idle_ttl;
+    item.second.renew(now);
     return item.second.handle;
   }
   return nullptr;

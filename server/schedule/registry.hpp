@@ -5,6 +5,7 @@
 // take_expired gives it to the device's thread, which destroys it. The registry never touches the engine.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -108,6 +109,11 @@ class Registry {
   bool remove_batch(const BatchHandle& batch) ABSL_LOCKS_EXCLUDED(mutex_);
   // Work on it has ended: the lease starts anew.
   void touch(const BatchHandle& batch, absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
+  // A stream steps the batch from now on. False, and nothing to close, where its stream_ttl is infinite or there is no
+  // such batch.
+  bool open_stream(const Tenant& tenant, absl::string_view name) ABSL_LOCKS_EXCLUDED(mutex_);
+  // One of them has ended: the last leaves a lease of stream_ttl. Nothing where the batch is gone.
+  void close_stream(absl::string_view name, absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Time expire_time(const BatchHandle& batch) const ABSL_LOCKS_EXCLUDED(mutex_);
   // Unlists and returns the batches whose lease has run out and that no job holds.
   // Now and then drops models, too, that no batch uses and nobody has named for model_ttl.
@@ -130,6 +136,13 @@ class Registry {
   struct BatchEntry {
     std::shared_ptr<BatchHandle> handle;
     absl::Time expire_time;
+    int streams = 0;        // open
+    bool streamed = false;  // one was
+
+    void renew(absl::Time now) {
+      const BatchInfo& info = handle->info;
+      expire_time = now + (streamed && streams == 0 ? std::min(info.stream_ttl, info.idle_ttl) : info.idle_ttl);
+    }
   };
 
   void drop_expired_models(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

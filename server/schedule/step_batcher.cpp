@@ -124,7 +124,8 @@ void StepBatcher::destroy_expired() {
   const auto expired = registry_.take_expired(options_.clock());
   for (const auto& batch : expired) {
     observer_.on_event(absl::StrCat("event=batch_expired batch=", batch->info.name, " worlds=", batch->info.world_count,
-                                    " idle_ttl=", absl::FormatDuration(batch->info.idle_ttl)));
+                                    " idle_ttl=", absl::FormatDuration(batch->info.idle_ttl),
+                                    " stream_ttl=", absl::FormatDuration(batch->info.stream_ttl)));
     batch->engine.reset();
     batch->reservation = {};
     batch->memory = {};

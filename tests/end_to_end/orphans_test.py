@@ -56,6 +56,30 @@ class Orphans(unittest.TestCase):
         self.assertIsNone(server.process.poll(), server.log_text()[-500:])
         self.assertEqual(own.Step(sim.StepRequest(batch=batch)).step_index[0], 1)
 
+    def test_a_batch_bound_to_a_stream_outlives_a_server_that_drains(self):
+        state = f'--state_dir={self.folder / "state"}'
+        server = self.serve(state)
+        stub = server.stub()
+        model = stub.CreateModel(sim.CreateModelRequest(mjcf=MODEL))
+        request = sim.CreateBatchRequest(model=model.name, world_count=2)
+        request.stream_ttl.SetInParent()
+        bound = stub.CreateBatch(request)
+        go_on = threading.Event()
+
+        def requests():
+            yield sim.StepRequest(batch=bound.name)
+            go_on.wait(case.PATIENCE_SECONDS)
+        answers = stub.StepStream(requests())
+        self.assertEqual(list(next(answers).step_index), [1, 1])
+        self.assertEqual(server.stop(), 0)
+        go_on.set()
+        stub = self.serve(state, port=server.port).stub()
+        again = stub.GetBatch(sim.GetBatchRequest(name=bound.name))
+        self.assertTrue(again.HasField('stream_ttl'))
+        answers = stub.StepStream(iter([sim.StepRequest(batch=bound.name, expected_step=1)]))
+        self.assertEqual([list(answer.step_index) for answer in answers], [[2, 2]])
+        self.assertTrue(case.eventually(lambda: bound.name not in batches(stub)))
+
     def test_a_cancelled_creation_that_is_repeated_is_there_once(self):
         stub = self.serve().stub()
         model = stub.CreateModel(sim.CreateModelRequest(mjcf=MODEL)).name

@@ -95,7 +95,7 @@ class Snapshots(unittest.TestCase):
         self.assertEqual(self.list(stub).snapshots[0], saved)
         again = self.restore(stub, snapshot=saved.name)
         self.assertNotEqual(again.name, batch.name)
-        for field in ('world_count', 'dt', 'options', 'seed', 'initial_noise', 'idle_ttl', 'fields'):
+        for field in ('world_count', 'dt', 'options', 'seed', 'initial_noise', 'idle_ttl', 'stream_ttl', 'fields'):
             self.assertEqual(getattr(again, field), getattr(batch, field), field)
         self.assertEqual(stub.GetModel(sim.GetModelRequest(name=again.model)).fingerprint, model.fingerprint)
         self.assertEqual([bits(step(stub, again.name)) for _ in range(3)], expected)

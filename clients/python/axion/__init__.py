@@ -32,11 +32,12 @@ from axion.watch import Frame, Watch
 
 
 if TYPE_CHECKING:
-    from axion.viewing.raycast import Camera
-    from axion.viewing.render import Renderer, render, save_movie
-    from axion.viewing.viewer import Viewer, view
+    from axion.viewing.raycast import Camera as Camera
+    from axion.viewing.render import Renderer as Renderer, render as render, save_movie as save_movie
+    from axion.viewing.viewer import Viewer as Viewer, view as view
 
-# Pictures and the viewer want packages of the extra `view`, so they are loaded when they are first named.
+# Pictures and the viewer want packages of the extra `view`, so they are loaded when they are first named, and are none of
+# the names that `from axion import *` takes.
 _LAZY = {"Camera": "raycast", "Renderer": "render", "render": "render", "save_movie": "render", "Viewer": "viewer",
          "view": "viewer"}
 
@@ -51,10 +52,10 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "AbortedError", "AxionError", "Batch", "BatchStats", "Camera", "Client", "Contacts", "DEFAULT_TARGET",
+    "AbortedError", "AxionError", "Batch", "BatchStats", "Client", "Contacts", "DEFAULT_TARGET",
     "DeadlineExceededError", "FailedPreconditionError", "FieldViolation", "Fleet", "FleetBatch", "Frame", "Histogram",
-    "InternalError", "InvalidArgumentError", "Model", "NotFoundError", "Outcome", "PermissionDeniedError", "Renderer",
+    "InternalError", "InvalidArgumentError", "Model", "NotFoundError", "Outcome", "PermissionDeniedError",
     "ResourceExhaustedError", "Scene", "State", "StepResult", "StepStream", "UnauthenticatedError",
-    "UnavailableError", "UnimplementedError", "Viewer", "Watch", "WorldStats", "__version__", "read_mjcf",
-    "read_urdf", "render", "save_movie", "solver_options", "to_array", "to_tensor", "view",
+    "UnavailableError", "UnimplementedError", "Watch", "WorldStats", "__version__", "read_mjcf", "read_urdf",
+    "solver_options", "to_array", "to_tensor",
 ]

@@ -28,6 +28,10 @@ _DEFAULT_MAX_MESSAGE_BYTES = 256 << 20
 _Item = TypeVar("_Item")
 
 
+def _timedelta(seconds: float | datetime.timedelta) -> datetime.timedelta:
+    return seconds if isinstance(seconds, datetime.timedelta) else datetime.timedelta(seconds=seconds)
+
+
 def _pages(call: Callable[[Any], Any], request: Any, items: Callable[[Any], Iterable[_Item]]) -> Iterator[_Item]:
     while True:
         response = call(request)
@@ -207,7 +211,8 @@ class Client:
                      body_pose: npt.ArrayLike | None = None, mass_scale: npt.ArrayLike | None = None,
                      friction_scale: npt.ArrayLike | None = None, gain_scale: npt.ArrayLike | None = None,
                      seed: int = 0, joint_position_noise: float = 0.0, joint_velocity_noise: float = 0.0,
-                     idle_ttl: float | datetime.timedelta | None = None, timeout: float | None = None) -> Batch:
+                     idle_ttl: float | datetime.timedelta | None = None,
+                     stream_ttl: float | datetime.timedelta | None = None, timeout: float | None = None) -> Batch:
         """Makes `world_count` worlds of a model and returns their Batch.
 
         model: a Model or resource name. dt: s; None takes the model's timestep.
@@ -218,6 +223,8 @@ class Client:
         seed, joint_position_noise, joint_velocity_noise: uniform noise of this half width (rad or m, and per second) on
           hinges and slides, in the first state and at reset.
         idle_ttl: s (or timedelta) after which a batch that nobody names is deleted; None is one hour.
+        stream_ttl: s (or timedelta) after which a batch whose last stream has ended is deleted, when nobody names it; 0
+          is at once, so that the batch ends with its client. None: streams change nothing.
         """
         request = simulation_pb2.CreateBatchRequest(
             model=model if isinstance(model, str) else model.name, world_count=world_count, dt=dt, seed=seed,
@@ -230,8 +237,9 @@ class Client:
             request.initial_noise.joint_position = joint_position_noise
             request.initial_noise.joint_velocity = joint_velocity_noise
         if idle_ttl is not None:
-            request.idle_ttl.FromTimedelta(idle_ttl if isinstance(idle_ttl, datetime.timedelta)
-                                           else datetime.timedelta(seconds=idle_ttl))
+            request.idle_ttl.FromTimedelta(_timedelta(idle_ttl))
+        if stream_ttl is not None:
+            request.stream_ttl.FromTimedelta(_timedelta(stream_ttl))
         return Batch(self, self.stub.CreateBatch(request, timeout=timeout))
 
     @raises_axion_error

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from axion.v1 import scene_pb2, sensor_pb2
 
-_Kind = TypeVar("_Kind", scene_pb2.ShapeKind, scene_pb2.ActuatorKind)
+_Kind = TypeVar("_Kind")
 
 _SHAPES: dict[str, scene_pb2.ShapeKind] = {"plane": scene_pb2.SHAPE_KIND_PLANE, "sphere": scene_pb2.SHAPE_KIND_SPHERE,
            "capsule": scene_pb2.SHAPE_KIND_CAPSULE, "box": scene_pb2.SHAPE_KIND_BOX,

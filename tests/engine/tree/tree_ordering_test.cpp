@@ -1,6 +1,4 @@
 // Couplings and the order of bodies, against what a matrix of all pairs of nodes gives, for contacts drawn at random.
-#include "engine/constraints/tendon_rows.hpp"  // which tree_ordering.hpp needs before it
-
 #include "engine/tree/tree_ordering.hpp"
 
 #include <gtest/gtest.h>

@@ -297,6 +297,8 @@ TEST_F(BadInput, a_batch_that_makes_no_sense_is_refused) {
          StatusCode::INVALID_ARGUMENT, "options.limit_recovery_time", "-0.5");
   expect(create_worlds([](v1::CreateBatchRequest& r) { r.mutable_idle_ttl()->set_seconds(-1); }),
          StatusCode::INVALID_ARGUMENT, "idle_ttl", "-1s");
+  expect(create_worlds([](v1::CreateBatchRequest& r) { r.mutable_stream_ttl()->set_seconds(-1); }),
+         StatusCode::INVALID_ARGUMENT, "stream_ttl", "-1s");
   expect(create_worlds([](v1::CreateBatchRequest& r) { r.mutable_initial_noise()->set_joint_position(-2); }),
          StatusCode::INVALID_ARGUMENT, "initial_noise.joint_position", "-2");
   expect(create_worlds([](v1::CreateBatchRequest& r) {

@@ -3,6 +3,8 @@
 #include <vector>
 
 #include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 
 #include "tests/server/rpc/fixture.hpp"
 
@@ -172,6 +174,85 @@ TEST_F(Stream, a_drain_answers_what_waits_then_ends_with_unavailable) {
   EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
   EXPECT_EQ(idle->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
   drain.join();
+}
+
+// Whether the batch is gone soon: its worlds are freed on the device's thread.
+bool is_gone(v1::Simulation::Stub& stub, const std::string& batch) {
+  for (int i = 0; i < 500; ++i) {
+    grpc::ClientContext context;
+    v1::ListBatchesResponse all;
+    if (!stub.ListBatches(&context, {}, &all).ok()) return false;
+    const auto& batches = all.batches();
+    if (std::none_of(batches.begin(), batches.end(), [&](const v1::Batch& b) { return b.name() == batch; }))
+      return true;
+    absl::SleepFor(absl::Milliseconds(10));
+  }
+  return false;
+}
+
+TEST_F(Stream, a_batch_bound_to_its_streams_ends_with_the_last_of_them_however_it_ends) {
+  start();
+  const v1::Model model = create_model();
+  for (const bool killed : {false, true}) {
+    const v1::Batch bound =
+        create_batch(model.name(), 1, [](v1::CreateBatchRequest& request) { request.mutable_stream_ttl(); });
+    EXPECT_TRUE(bound.has_stream_ttl());
+    const std::string free = create_batch(model.name(), 1).name();
+    v1::StepResponse response;
+    ASSERT_TRUE(step(request_of(bound.name(), ""), response).ok());  // a call is no stream: nothing is bound yet
+    grpc::ClientContext first_context, last_context;
+    const auto first = stub->StepStream(&first_context), last = stub->StepStream(&last_context);
+    for (const auto* stream : {&first, &last}) {
+      for (const std::string& batch : {bound.name(), free, bound.name()}) {
+        ASSERT_TRUE((*stream)->Write(request_of(batch, "")));
+        ASSERT_TRUE((*stream)->Read(&response));
+      }
+    }
+    ASSERT_TRUE(first->WritesDone());
+    EXPECT_FALSE(first->Read(&response));
+    EXPECT_TRUE(first->Finish().ok());
+    ASSERT_TRUE(last->Write(request_of(bound.name(), "")));  // the other stream holds it
+    ASSERT_TRUE(last->Read(&response));
+    EXPECT_EQ(response.step_index(0), 6);
+    if (killed) {
+      last_context.TryCancel();
+      last->Finish();
+    } else {
+      ASSERT_TRUE(last->WritesDone());
+      EXPECT_FALSE(last->Read(&response));
+      EXPECT_TRUE(last->Finish().ok());
+    }
+    EXPECT_TRUE(is_gone(*stub, bound.name()));
+    EXPECT_TRUE(step(request_of(free, ""), response).ok());
+  }
+}
+
+TEST_F(Stream, a_bound_batch_waits_for_its_client_to_come_back) {
+  start();
+  const std::string batch = create_batch(create_model().name(), 1, [](v1::CreateBatchRequest& request) {
+                              request.mutable_stream_ttl()->set_seconds(60);
+                            }).name();
+  v1::StepResponse response;
+  for (int i = 1; i <= 2; ++i) {
+    grpc::ClientContext context;
+    const auto stream = stub->StepStream(&context);
+    ASSERT_TRUE(stream->Write(request_of(batch, "")));
+    ASSERT_TRUE(stream->Read(&response));
+    EXPECT_EQ(response.step_index(0), i);
+    context.TryCancel();
+    stream->Finish();
+  }
+  // The lease is the short one once the last stream has ended, which the client hears of before the server does.
+  v1::Batch info;
+  bool short_lease = false;
+  for (int i = 0; i < 500 && !short_lease; ++i, absl::SleepFor(absl::Milliseconds(10))) {
+    grpc::ClientContext context;
+    v1::GetBatchRequest request;
+    request.set_name(batch);
+    ASSERT_TRUE(stub->GetBatch(&context, request, &info).ok());
+    short_lease = info.expire_time().seconds() - absl::ToUnixSeconds(absl::Now()) <= 60;
+  }
+  EXPECT_TRUE(short_lease) << info.expire_time().seconds();
 }
 
 }  // namespace

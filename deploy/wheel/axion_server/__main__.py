@@ -1,0 +1,5 @@
+"""python -m axion_server: axiond."""
+
+from axion_server import main
+
+main()
