@@ -59,6 +59,10 @@ class Batch:
     def __repr__(self) -> str:
         return f"<axion.Batch {self.name}: {self.world_count} worlds of {self.model}, dt {self.dt:g} s, {self.device}>"
 
+    def __len__(self) -> int:
+        """Its worlds."""
+        return self.world_count
+
     def __enter__(self) -> Batch:
         return self
 

@@ -37,6 +37,14 @@ class Frame:
         return f"<axion.Frame {self.state!r}, {self.dropped_frames} dropped>"
 
 
+def watch_request(batch: str, world_count: int, fields: str | Iterable[str], worlds: Worlds, rate: float, contacts: bool,
+                  solver_stats: bool) -> watch_pb2.WatchRequest:
+    """The axion.v1.WatchRequest that a Watch sends."""
+    return watch_pb2.WatchRequest(
+        batch=batch, world_indices=tensors.world_indices(worlds, world_count),
+        fields=[fields] if isinstance(fields, str) else fields, rate=rate, contacts=contacts, solver_stats=solver_stats)
+
+
 class Watch(Iterator[Frame]):
     """An iterator over frames of a batch, made by Batch.watch: one at once, then one whenever the worlds have changed.
 
@@ -50,9 +58,7 @@ class Watch(Iterator[Frame]):
     def __init__(self, client: Client, batch: Batch, fields: str | Iterable[str], worlds: Worlds, rate: float, contacts: bool,
                  solver_stats: bool) -> None:
         self._closed = False
-        self._call: Any = client.stub.Watch(watch_pb2.WatchRequest(
-            batch=batch.name, world_indices=tensors.world_indices(worlds, batch.world_count),
-            fields=[fields] if isinstance(fields, str) else fields, rate=rate, contacts=contacts, solver_stats=solver_stats))
+        self._call: Any = client.stub.Watch(watch_request(batch.name, batch.world_count, fields, worlds, rate, contacts, solver_stats))
 
     def __next__(self) -> Frame:
         try:
