@@ -12,6 +12,7 @@
 #include "server/rpc/request_conversion.hpp"
 #include "server/rpc/scene_parts.hpp"
 #include "server/rpc/simulation_service.hpp"
+#include "server/rpc/task_conversion.hpp"
 #include "server/schedule/failure.hpp"
 
 namespace axion::server::rpc {
@@ -79,6 +80,7 @@ void SimulationService::fill_batch(const schedule::BatchHandle& batch, v1::Batch
   fill_batch_fields(info, message);
   message.set_seed(info.seed);
   message.set_incarnation(info.incarnation);
+  if (info.task != nullptr) fill_task_info(info, *message.mutable_task());
   if (info.noise.present()) {
     message.mutable_initial_noise()->set_joint_position(info.noise.joint_position);
     message.mutable_initial_noise()->set_joint_velocity(info.noise.joint_velocity);
@@ -130,6 +132,11 @@ absl::StatusOr<SimulationService::Work> SimulationService::prepare_batch(UnaryCa
   info.noise = *noise;
   info.seed = request.seed();
   info.request_id = request.request_id();
+  if (request.has_task()) {
+    if (absl::Status status = set_task(request.task(), parts_.limits.max_steps_per_request, info); !status.ok()) {
+      return status;
+    }
+  }
   call.when_lost([this, tenant, handle] {
     if (!handle->info.name.empty()) discard_batch(tenant, handle->info.name);  // this call has made it
   });
@@ -144,6 +151,9 @@ absl::StatusOr<SimulationService::Work> SimulationService::prepare_batch(UnaryCa
     if (absl::Status status = schedule::make_worlds(engine, *handle, overrides); !status.ok()) return status;
     if (handle->info.noise.present()) {
       if (absl::Status status = schedule::add_initial_noise(*handle, {}, {}); !status.ok()) return status;
+    }
+    if (handle->episodes != nullptr) {
+      if (absl::Status status = schedule::begin_episodes(*handle); !status.ok()) return status;
     }
     absl::Status status = parts_.registry.add_batch(handle, parts_.batcher.now());
     if (status.ok()) fill_batch(*handle, response);

@@ -12,6 +12,7 @@
 #include "server/rpc/scene_conversion.hpp"
 #include "server/rpc/scene_parts.hpp"
 #include "server/rpc/step_exchange.hpp"
+#include "server/rpc/task_conversion.hpp"
 #include "server/schedule/failure.hpp"
 #include "server/store/store.hpp"
 
@@ -71,6 +72,7 @@ absl::StatusOr<SavedBatch> save_batch(const schedule::BatchHandle& batch) {
   fill_time(info.create_time, *head.mutable_create_time());
   head.set_incarnation(info.incarnation);
   head.set_request_id(info.request_id);
+  if (info.task != nullptr) head.mutable_task()->ParseFromString(info.task_message);
   for (const auto& [id, remembered] : batch.replays.entries()) store_answer(id, remembered, *head.add_answers());
   if (!batch.resting.first.empty()) {
     store_answer(batch.resting.first, {.memory = nullptr, .refusal = batch.resting.second}, *head.add_answers());
@@ -207,6 +209,9 @@ absl::StatusOr<std::shared_ptr<schedule::BatchHandle>> handle_of(const v1::Store
   info.stream_ttl = stream_ttl;
   info.noise = {noise[0], noise[1]};
   info.seed = head.seed();
+  if (head.has_task()) {
+    if (absl::Status status = set_task(head.task(), INT64_MAX, info); !status.ok()) return status;
+  }
   handle->replays = replays_of(head);
   return handle;
 }

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "server/rpc/field_names.hpp"
+#include "server/rpc/task_exchange.hpp"
 #include "server/rpc/tensor.hpp"
 #include "server/schedule/failure.hpp"
 
@@ -55,6 +56,20 @@ absl::Status take_control(const v1::StepRequest& request, const schedule::BatchI
   auto input = real_input("control", request.control(), shape, sequence);
   // A model without actuators has no control to apply, whatever pointer an empty tensor has.
   if (input.ok() && controls > 0) view = *input;
+  return input.status();
+}
+
+// The action of a step of the batch's task, which says how many steps of the engine that is.
+absl::Status take_action(const v1::StepRequest& request, const schedule::BatchInfo& batch, std::int64_t count,
+                         schedule::StepWork& work) {
+  if (!request.has_action()) return absl::OkStatus();
+  if (batch.task == nullptr) return invalid_field("action", "is given, but the batch has no task");
+  if (request.has_control()) return invalid_field("control", "is given beside action, which the task makes it of");
+  if (request.has_step_count()) return invalid_field("step_count", "is given beside action; the task has a frame_skip");
+  if (request.record_every() != 0) return invalid_field("record_every", "is given beside action");
+  work.step_count = batch.task->action.frame_skip;
+  auto input = real_input("action", request.action(), Shape{count, batch.task->action_size()});
+  if (input.ok()) work.action = *input;
   return input.status();
 }
 
@@ -110,6 +125,7 @@ absl::StatusOr<schedule::StepWork> to_step(const v1::StepRequest& request, const
   const auto count = static_cast<std::int64_t>(work.world_indices.empty() ? static_cast<std::size_t>(batch.world_count)
                                                                           : work.world_indices.size());
   const auto bodies = static_cast<std::int64_t>(batch.model->info().bodies.size());
+  status.Update(take_action(request, batch, count, work));
   status.Update(take_control(request, batch, count, work.step_count, work.control));
   status.Update(
       take("body_wrench", request.has_body_wrench(), request.body_wrench(), {count, bodies, 6}, work.body_wrench));
@@ -124,6 +140,7 @@ absl::StatusOr<schedule::StepWork> to_step(const v1::StepRequest& request, const
     bytes += static_cast<double>(batch.find(field)->bytes) * static_cast<double>(count) *
              static_cast<double>(records.value_or(1));
   }
+  if (request.has_action()) bytes += task_answer_bytes(*batch.task, count);
   if (absl::Status fits = check_answer_bytes(bytes, limits); !fits.ok()) return fits;
   if (absl::Status fits = memory.grow(2 * static_cast<std::int64_t>(bytes), "the answer"); !fits.ok()) return fits;
   for (Field field : *fields) {

@@ -137,6 +137,7 @@ void SimulationService::GetServerInfo(UnaryCall* call, const v1::GetServerInfoRe
     response->add_features(feature);
   }
   response->add_features("batch_snapshot");
+  response->add_features("task");
   if (parts_.store != nullptr) response->add_features("snapshot_store");
   fill_time(start_time_, *response->mutable_start_time());
   call->finish(absl::OkStatus());

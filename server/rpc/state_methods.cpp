@@ -9,6 +9,7 @@
 #include "server/rpc/options_conversion.hpp"
 #include "server/rpc/request_conversion.hpp"
 #include "server/rpc/simulation_service.hpp"
+#include "server/rpc/task_exchange.hpp"
 #include "server/rpc/world_reports.hpp"
 #include "server/schedule/failure.hpp"
 
@@ -57,17 +58,29 @@ absl::Status fill_snapshots(const BatchHandle& batch, const std::vector<std::int
 
 absl::Status check_seeds(const v1::ResetRequest& request, const BatchHandle& batch, std::int64_t count) {
   if (request.seeds().empty()) return absl::OkStatus();
-  if (!batch.info.noise.present()) return invalid_field("seeds", "are given, but the batch has no initial_noise");
+  if (!batch.info.noise.present() && batch.info.task == nullptr) {
+    return invalid_field("seeds", "are given, but the batch has no initial_noise and no task");
+  }
   if (request.seeds_size() != count) {
     return invalid_field("seeds", absl::StrCat("has ", request.seeds_size(), " values for ", count, " worlds"));
   }
   return absl::OkStatus();
 }
 
+// Episodes begin where the task says, and are answered with what is observed first.
+absl::Status check_task_reset(const BatchHandle& batch, std::int64_t count, int keyframe,
+                              const schedule::Limits& limits, schedule::MemoryHold& memory) {
+  if (batch.info.task == nullptr) return absl::OkStatus();
+  if (keyframe >= 0) return invalid_field("keyframe", "is given, but the batch has a task, which says where it begins");
+  const double bytes = task_answer_bytes(*batch.info.task, count);
+  if (absl::Status fits = check_answer_bytes(bytes, limits); !fits.ok()) return fits;
+  return memory.grow(2 * static_cast<std::int64_t>(bytes), "the answer");
+}
+
 }  // namespace
 
-void SimulationService::Reset(UnaryCall* call, const v1::ResetRequest* request, v1::ResetResponse*) {
-  with_batch(call, request->batch(), schedule::Effect::kChanges, [request](const auto& batch) -> absl::StatusOr<Work> {
+void SimulationService::Reset(UnaryCall* call, const v1::ResetRequest* request, v1::ResetResponse* response) {
+  const auto prepare = [this, call, request, response](const auto& batch) -> absl::StatusOr<Work> {
     auto worlds = worlds_of(request->world_indices(), batch->info);
     if (!worlds.ok()) return worlds.status();
     const std::int64_t count = count_of(*worlds, *batch);
@@ -77,11 +90,17 @@ void SimulationService::Reset(UnaryCall* call, const v1::ResetRequest* request, 
     if (!state.ok()) return state.status();
     if (absl::Status snapshots = check_snapshots(*request); !snapshots.ok()) return snapshots;
     if (absl::Status seeds = check_seeds(*request, *batch, count); !seeds.ok()) return seeds;
-    return Work([request, worlds = *std::move(worlds), keyframe = *keyframe, state = *state](Engine&, BatchHandle* b) {
+    if (absl::Status answer = check_task_reset(*batch, count, *keyframe, parts_.limits, call->memory()); !answer.ok())
+      return answer;
+    return Work([request, response, worlds = *std::move(worlds), keyframe = *keyframe, state = *state](Engine&,
+                                                                                                       BatchHandle* b) {
       const std::vector<std::uint64_t> seeds(request->seeds().begin(), request->seeds().end());
-      return schedule::reset_worlds(*b, {worlds, keyframe, state}, seeds);
+      absl::Status status = schedule::reset_worlds(*b, {worlds, keyframe, state}, seeds);
+      if (status.ok() && b->episodes != nullptr) fill_first_observations(*b, worlds, *response->mutable_task());
+      return status;
     });
-  });
+  };
+  with_batch(call, request->batch(), schedule::Effect::kChanges, prepare);
 }
 
 void SimulationService::GetState(UnaryCall* call, const v1::GetStateRequest* request, v1::GetStateResponse* response) {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "server/rpc/request_conversion.hpp"
+#include "server/rpc/task_exchange.hpp"
 
 namespace axion::server::rpc {
 namespace {
@@ -65,7 +66,12 @@ absl::Status submit_step(const v1::StepRequest& request, v1::StepResponse& respo
     return work.status();
   });
   if (!made.ok()) return made;
-  work->sink = std::make_shared<StepResponder>(response, request.request_id(), memory.another(), std::move(done));
+  auto responder = std::make_unique<StepResponder>(response, request.request_id(), memory.another(), std::move(done));
+  if (request.has_action()) {
+    work->sink = std::make_shared<TaskResponder>(response, std::move(responder));
+  } else {
+    work->sink = std::move(responder);
+  }
   auto job = std::make_unique<schedule::Job>();
   job->call = call;
   job->batch = *std::move(batch);

@@ -6,6 +6,7 @@
 
 #include "server/schedule/failure.hpp"
 #include "server/schedule/initial_noise.hpp"
+#include "server/schedule/task_snapshot.hpp"
 
 namespace axion::server::schedule {
 namespace {
@@ -25,6 +26,33 @@ std::vector<double> to_doubles(std::span<const std::byte> bytes, DType dtype) {
     }
   }
   return values;
+}
+
+}  // namespace
+
+namespace {
+
+// What the episodes of a batch take of the machine's memory, about.
+std::int64_t episode_bytes(const BatchInfo& info) {
+  if (info.task == nullptr) return 0;
+  return info.world_count * (std::int64_t(sizeof(double)) * info.task->memory_size() + 256);
+}
+
+absl::Status make_episodes(BatchHandle& batch) {
+  if (batch.info.task == nullptr) return absl::OkStatus();
+  if (absl::Status fits = batch.memory.grow(episode_bytes(batch.info), "the task"); !fits.ok()) return fits;
+  std::vector<std::uint64_t> seeds;
+  for (int world = 0; world < batch.info.world_count; ++world) {
+    seeds.push_back(world_seed(batch.info.seed, static_cast<std::uint64_t>(world)));
+  }
+  batch.episodes = std::make_unique<task::Episodes>(batch.info.task, *batch.engine, seeds);
+  return absl::OkStatus();
+}
+
+std::vector<std::int32_t> all_of(std::span<const std::int32_t> worlds, const BatchHandle& batch) {
+  std::vector<std::int32_t> all(world_count_of(worlds, batch));
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = world_at(worlds, i);
+  return all;
 }
 
 }  // namespace
@@ -69,9 +97,12 @@ absl::Status make_worlds(Engine& engine, BatchHandle& batch, const BatchOverride
   info.memory_bytes = batch.engine->memory_bytes();
   info.real = batch.engine->real_dtype();
   info.fields = field_shapes(*batch.engine);
-  if (!counted) return absl::OkStatus();
-  batch.memory.shrink(batch.memory.bytes());
-  absl::Status fits = batch.memory.grow(info.memory_bytes, "the batch");
+  absl::Status fits;
+  if (counted) {
+    batch.memory.shrink(batch.memory.bytes());
+    fits = batch.memory.grow(info.memory_bytes, "the batch");
+  }
+  if (fits.ok()) fits = make_episodes(batch);
   if (!fits.ok()) batch.engine.reset();
   return fits;
 }
@@ -106,7 +137,9 @@ absl::Status read_snapshots(const BatchHandle& batch, std::span<const std::int32
     if (absl::Status status = read_fields(batch, group, {&view, 1}); !status.ok()) return status;
     auto snapshots = batch.engine->snapshots(group, outcomes);
     if (!snapshots.ok()) return from_engine(snapshots.error());
-    for (std::string& snapshot : snapshots.value()) {
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      std::string snapshot = std::move(snapshots.value()[i]);
+      if (batch.episodes != nullptr) snapshot = with_episode(std::move(snapshot), batch.episodes->save(group[i]));
       if (absl::Status status = take(std::move(snapshot)); !status.ok()) return status;
     }
   }
@@ -115,23 +148,82 @@ absl::Status read_snapshots(const BatchHandle& batch, std::span<const std::int32
 
 absl::Status set_worlds(BatchHandle& batch, std::span<const std::int32_t> worlds, const StateUpdate& state,
                         absl::string_view field) {
-  if (const Status status = batch.engine->set_state(worlds, state); !status.ok()) {
+  EpisodesOfSnapshots parts;
+  if (absl::Status status = parts.take(batch, state, field); !status.ok()) return status;
+  if (const Status status = batch.engine->set_state(worlds, parts.state()); !status.ok()) {
     return from_engine(status.error(), field);
   }
   for (std::size_t i = 0; !state.snapshots.empty() && i < world_count_of(worlds, batch); ++i) {
     batch.carried_outcome[static_cast<std::size_t>(world_at(worlds, i))] = kConverged;  // the snapshot has the whole
   }
-  return absl::OkStatus();
+  return parts.load(batch, worlds);
 }
 
+absl::Status begin_episodes(BatchHandle& batch) {
+  const Status status = batch.episodes->start(*batch.engine, all_of({}, batch));
+  return status.ok() ? absl::OkStatus() : from_engine(status.error(), "task.start");
+}
+
+absl::Status finish_task_step(BatchHandle& batch, const task::StepPlan& plan, std::span<const std::uint32_t> outcome,
+                              task::StepAnswer& answer) {
+  const Status status = batch.episodes->finish(*batch.engine, batch.changes, plan, outcome, answer);
+  for (const std::int32_t row : answer.restarted_rows) {
+    const auto world = static_cast<std::size_t>(plan.worlds[static_cast<std::size_t>(row)]);
+    batch.carried_outcome[world] = kConverged;
+  }
+  return status.ok() ? absl::OkStatus() : from_engine(status.error(), "task");
+}
+
+namespace {
+
+// The next episodes of these worlds, or the first of other seeds; `state` is set on top.
+absl::Status restart_episodes(BatchHandle& batch, const ResetRequest& request, std::span<const std::uint64_t> seeds) {
+  const std::vector<std::int32_t> worlds = all_of(request.world_indices, batch);
+  const StateUpdate& state = request.state;
+  const bool sets = state.body_pose.data != nullptr || state.body_velocity.data != nullptr ||
+                    state.joint_position.data != nullptr || state.joint_velocity.data != nullptr ||
+                    state.time.data != nullptr;
+  std::vector<std::string> undo;  // the state may be refused when the episodes have begun
+  if (sets) {
+    const absl::Status kept = read_snapshots(batch, worlds, [&](std::string snapshot) {
+      undo.push_back(std::move(snapshot));
+      return absl::OkStatus();
+    });
+    if (!kept.ok()) return kept;
+  }
+  if (!seeds.empty()) batch.episodes->give_seeds(worlds, seeds);
+  Status status = batch.episodes->start(*batch.engine, worlds);
+  if (!status.ok()) return from_engine(status.error(), "task.start");
+  if (!sets) return absl::OkStatus();
+  status = batch.engine->set_state(worlds, state);
+  if (!status.ok()) {
+    StateUpdate back;
+    back.snapshots.assign(undo.begin(), undo.end());
+    const absl::Status undone = set_worlds(batch, worlds, back);
+    return undone.ok() ? from_engine(status.error(), "state") : undone;
+  }
+  status = batch.episodes->look_again(*batch.engine, worlds);
+  return status.ok() ? absl::OkStatus() : from_engine(status.error(), "state");
+}
+
+}  // namespace
+
 absl::Status reset_worlds(BatchHandle& batch, const ResetRequest& request, std::span<const std::uint64_t> seeds) {
-  if (const Status status = batch.engine->reset(request); !status.ok()) return from_engine(status.error(), "state");
+  const bool begins = batch.episodes != nullptr && request.state.snapshots.empty();
+  EpisodesOfSnapshots parts;
+  absl::Status done = begins ? restart_episodes(batch, request, seeds) : parts.take(batch, request.state, "state");
+  if (!done.ok()) return done;
+  if (!begins) {
+    const ResetRequest plain{request.world_indices, request.keyframe, parts.state()};
+    if (const Status status = batch.engine->reset(plain); !status.ok()) return from_engine(status.error(), "state");
+    done = parts.load(batch, request.world_indices);
+  }
   for (std::size_t i = 0; i < world_count_of(request.world_indices, batch); ++i) {
     batch.carried_outcome[static_cast<std::size_t>(world_at(request.world_indices, i))] = kConverged;
   }
-  return batch.info.noise.present() && request.state.snapshots.empty()
+  return done.ok() && batch.info.noise.present() && request.state.snapshots.empty()
              ? add_initial_noise(batch, request.world_indices, seeds)
-             : absl::OkStatus();
+             : done;
 }
 
 absl::Status add_initial_noise(BatchHandle& batch, std::span<const std::int32_t> worlds,

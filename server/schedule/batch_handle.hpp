@@ -18,6 +18,7 @@
 
 #include "server/schedule/memory_budget.hpp"
 #include "server/schedule/replay_cache.hpp"
+#include "server/task/episodes.hpp"
 
 namespace axion::server::schedule {
 
@@ -47,6 +48,8 @@ struct BatchInfo {
   std::vector<FieldShape> fields;
   std::uint64_t seed = 0;
   InitialNoise noise;
+  std::shared_ptr<const task::Task> task;  // none: the batch has no task
+  std::string task_message;                // a v1.TaskSpec, as given
   absl::Duration idle_ttl;
   absl::Duration stream_ttl = absl::InfiniteDuration();  // in its place once the last stream that stepped it has ended
   absl::Time create_time;
@@ -75,8 +78,9 @@ struct BatchHandle {
   std::atomic<double> world_step_time = 0;
 
   // ---- The device's owner only ----
-  double world_step_cost = 0;     // what a step of one world takes of a launch, s; 0 until there was one
-  std::unique_ptr<Batch> engine;  // none once the batch is deleted
+  double world_step_cost = 0;                // what a step of one world takes of a launch, s; 0 until there was one
+  std::unique_ptr<Batch> engine;             // none once the batch is deleted
+  std::unique_ptr<task::Episodes> episodes;  // with a task
   WorldReservation reservation;
   MemoryHold memory;  // of its worlds, where they are in the machine's memory
   ReplayCache replays;
@@ -112,17 +116,24 @@ absl::Status make_worlds(Engine& engine, BatchHandle& batch, const BatchOverride
 // Fields of worlds, with outcomes of whole requests. Errors are the engine's.
 absl::Status read_fields(const BatchHandle& batch, std::span<const std::int32_t> worlds,
                          std::span<const OutputView> outputs);
-// Snapshots of worlds, in order, with outcomes of whole requests; ends with the error that `take` returns.
+// Snapshots of worlds, in order, with outcomes of whole requests and, of a batch with a task, their episodes; ends with
+// the error that `take` returns.
 absl::Status read_snapshots(const BatchHandle& batch, std::span<const std::int32_t> worlds,
                             const std::function<absl::Status(std::string)>& take);
 // Errors name fields below `field`.
 absl::Status set_worlds(BatchHandle& batch, std::span<const std::int32_t> worlds, const StateUpdate& state,
                         absl::string_view field = "state");
-// Resets worlds and adds the batch's initial noise, except to those that start at a snapshot. `seeds` is one per world
-// asked for, or empty: the batch's seed.
+// Resets worlds and adds the batch's initial noise, or begins their next episodes, except of those that start at a
+// snapshot. `seeds` is one per world asked for, or empty: the batch's seed, or of a task those that the worlds have.
 absl::Status reset_worlds(BatchHandle& batch, const ResetRequest& request, std::span<const std::uint64_t> seeds);
 // Adds the initial noise to the worlds as they stand.
 absl::Status add_initial_noise(BatchHandle& batch, std::span<const std::int32_t> worlds,
                                std::span<const std::uint64_t> seeds);
+
+// Begins the first episodes of all worlds of a batch with a task.
+absl::Status begin_episodes(BatchHandle& batch);
+// The answer of a step of the task, and the episodes that begin with it.
+absl::Status finish_task_step(BatchHandle& batch, const task::StepPlan& plan, std::span<const std::uint32_t> outcome,
+                              task::StepAnswer& answer);
 
 }  // namespace axion::server::schedule

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
 #include "engine/engine.hpp"
@@ -46,11 +47,17 @@ struct StepAnswer {
   std::vector<std::uint32_t> outcome;
 };
 
+struct StepWork;
+
 // Who asked for a step. Owns the memory behind the job's views until one of these has been called, which happens once,
 // by the device's owner: with Call::lends_thread perhaps within submit(). They must be quick.
 class StepSink {
  public:
   virtual ~StepSink() = default;
+  // Before the step's first launch, when all that came before it is done: the last word on what it is, which may depend
+  // on where its worlds stand. May be called again until that launch. False: nothing is to be stepped, and the step has
+  // succeeded.
+  virtual absl::StatusOr<bool> prepare(BatchHandle&, StepWork&) { return true; }
   // The outputs are written. Returns what a repetition of the request should get if `remember`.
   virtual std::shared_ptr<const StepMemory> succeed(StepAnswer answer, bool remember) = 0;
   // The request was answered before, with this.
@@ -63,6 +70,7 @@ struct StepWork {
   std::vector<std::int32_t> world_indices;  // empty: all
   std::int64_t step_count = 1;
   InputView control, body_wrench;
+  InputView action;               // of a step of the batch's task, whose sink makes the control of it
   std::int64_t record_every = 0;  // 0, or a divisor of step_count
   std::vector<OutputView> outputs;
   std::optional<std::int64_t> expected_step;

@@ -197,7 +197,7 @@ void StepBatcher::run_device_work(Job& job) {
 }
 
 StepBatcher::Admission StepBatcher::admit_step(Job& job) {
-  const auto& work = std::get<StepWork>(job.work);
+  auto& work = std::get<StepWork>(job.work);
   absl::Status status;
   if (job.batch->engine == nullptr) {
     status = not_found("batch", job.batch->info.name);
@@ -213,6 +213,15 @@ StepBatcher::Admission StepBatcher::admit_step(Job& job) {
     }
     status = remembered != nullptr ? remembered->refusal : check_incarnation(*job.batch, work);
     if (status.ok()) status = check_expected_step(*job.batch, work);
+    if (status.ok()) {
+      const absl::StatusOr<bool> steps = work.sink->prepare(*job.batch, work);
+      status = steps.status();
+      if (status.ok() && !*steps) {
+        ++job.batch->changes;
+        succeed(job);
+        return Admission::kEnded;
+      }
+    }
   }
   if (!status.ok()) work.sink->fail(status);
   return status.ok() ? Admission::kReady : Admission::kEnded;
@@ -384,6 +393,11 @@ absl::Status StepBatcher::complete_answer(const Entry& entry) {
 }
 
 void StepBatcher::answer(Job& job) {
+  succeed(job);
+  end_job(job, absl::OkStatus());
+}
+
+void StepBatcher::succeed(Job& job) {
   auto& work = std::get<StepWork>(job.work);
   registry_.touch(*job.batch, options_.clock());
   auto memory = work.sink->succeed(std::move(job.answer), !work.request_id.empty());
@@ -391,59 +405,6 @@ void StepBatcher::answer(Job& job) {
     job.batch->replays.put(work.request_id, {.memory = std::move(memory), .refusal = {}});
   } else if (!work.request_id.empty()) {
     job.batch->replays.forget(ReplayCache::hash_of(work.request_id));  // there was no room for the answer
-  }
-  end_job(job, absl::OkStatus());
-}
-
-void StepBatcher::fail(Entry& entry, const Error& error) {
-  entry.ended = true;
-  end_job(*entry.job, from_engine(error));
-}
-
-// Ends a job: with a status that is not OK its sink is told. The slot in waiting_ is dropped by forget_ended.
-void StepBatcher::end_job(Job& job, const absl::Status& status) {
-  if (!status.ok()) {
-    if (auto* step = std::get_if<StepWork>(&job.work)) {
-      step->sink->fail(status);
-    } else {
-      std::get<DeviceWork>(job.work).refuse(status);
-    }
-  }
-  forget(*std::find_if(waiting_.begin(), waiting_.end(), [&](const auto& held) { return held.get() == &job; }));
-}
-
-void StepBatcher::forget(std::unique_ptr<Job>& job) {
-  queue_.finished(job->call.client);
-  job.reset();
-}
-
-void StepBatcher::forget_ended() {
-  const auto before = waiting_.size();
-  std::erase(waiting_, nullptr);
-  if (waiting_.size() != before) observer_.on_queue_depth(static_cast<std::int64_t>(queue_.depth()));
-}
-
-void StepBatcher::take_fault(const Error& error) {
-  if (!fault_.ok()) return;
-  fault_ = device_fault(error.message);
-  queue_.close();
-  if (options_.on_fault) options_.on_fault(error.message);
-}
-
-void StepBatcher::refuse_all(const absl::Status& status) {
-  for (auto& job : waiting_) {
-    if (job == nullptr) continue;
-    // Whoever hears that a step of which some was made could not be made tries again, and makes it twice.
-    const auto* work = std::get_if<StepWork>(&job->work);
-    // After a fault the batch goes back to a checkpoint, and its steps can be made again.
-    if (work == nullptr || !job->begun() || !fault_.ok()) {
-      end_job(*job, status);
-      continue;
-    }
-    const absl::Status why = given_up(*job, kServerEnded);
-    if (!work->request_id.empty()) job->batch->replays.put(work->request_id, {.memory = nullptr, .refusal = why});
-    ++job->batch->changes;
-    end_job(*job, why);
   }
 }
 

@@ -116,6 +116,7 @@ class StepBatcher {
   // The job's answer as of the stretch just made, with the outcome of the request so far.
   absl::Status complete_answer(const Entry& entry);
   void answer(Job& job);
+  void succeed(Job& job);  // its sink is told and its answer remembered
   void fail(Entry& entry, const Error& error);
   void end_job(Job& job, const absl::Status& status);
   // Ends a step that was begun and can not be taken up again.

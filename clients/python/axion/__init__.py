@@ -27,6 +27,7 @@ from axion.options import solver_options
 from axion.results import BatchStats, Contacts, Histogram, Outcome, State, StepResult, WorldStats
 from axion.scene import Scene
 from axion.stream import StepStream
+from axion.task import TaskResult, task_spec
 from axion.tensors import to_array, to_tensor
 from axion.watch import Frame, Watch
 
@@ -55,7 +56,7 @@ __all__ = [
     "AbortedError", "AxionError", "Batch", "BatchStats", "Client", "Contacts", "DEFAULT_TARGET",
     "DeadlineExceededError", "FailedPreconditionError", "FieldViolation", "Fleet", "FleetBatch", "Frame", "Histogram",
     "InternalError", "InvalidArgumentError", "Model", "NotFoundError", "Outcome", "PermissionDeniedError",
-    "ResourceExhaustedError", "Scene", "State", "StepResult", "StepStream", "UnauthenticatedError",
+    "ResourceExhaustedError", "Scene", "State", "StepResult", "StepStream", "TaskResult", "UnauthenticatedError",
     "UnavailableError", "UnimplementedError", "Watch", "WorldStats", "__version__", "read_mjcf", "read_urdf",
-    "solver_options", "to_array", "to_tensor",
+    "solver_options", "task_spec", "to_array", "to_tensor",
 ]

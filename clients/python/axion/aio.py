@@ -198,6 +198,7 @@ class Batch:
                 raise
 
     step = _of_batch(BlockingBatch.step)
+    step_task = _of_batch(BlockingBatch.step_task)
     reset = _of_batch(BlockingBatch.reset)
     get_state = _of_batch(BlockingBatch.get_state)
     set_state = _of_batch(BlockingBatch.set_state)

@@ -15,6 +15,7 @@ from axion import results, tensors
 from axion.errors import AxionError, raises_axion_error
 from axion.retry import new_request_id
 from axion.stream import StepStream
+from axion.task import TaskResult
 from axion.tensors import Snapshots, Worlds
 from axion.v1 import simulation_pb2, snapshot_pb2, state_pb2
 from axion.watch import Watch
@@ -124,6 +125,32 @@ class Batch:
         request = self.step_request(control, steps, outputs, record_every, worlds, expected_step, body_wrench,
                                     request_id)
         return results.StepResult(self._client.stub.Step(request, timeout=timeout))
+
+    @raises_axion_error
+    def step_task(self, action: npt.ArrayLike, outputs: str | Iterable[str] = (), worlds: Worlds = None,
+                  body_wrench: npt.ArrayLike | None = None, request_id: str = "", timeout: float | None = None) -> TaskResult:
+        """Makes one step of the batch's task (create_batch's `task`) and returns a TaskResult.
+
+        action: [n, actions] as TaskInfo says (Batch.proto.task). The rest as of `step`.
+        """
+        request = self.step_request(None, 1, outputs, 0, worlds, None, body_wrench, request_id)
+        request.ClearField("step_count")
+        request.action.CopyFrom(tensors.to_tensor(action, "action"))
+        return TaskResult(self._client.stub.Step(request, timeout=timeout))
+
+    @raises_axion_error
+    def begin_episodes(self, worlds: Worlds = None, seeds: npt.ArrayLike = (), joint_position: npt.ArrayLike | None = None,
+                       joint_velocity: npt.ArrayLike | None = None, timeout: float | None = None) -> npt.NDArray[Any]:
+        """Begins episodes of the batch's task and returns what is observed first, [n, k].
+
+        seeds: [n] integers, the worlds' seeds from now on, whose first episodes begin; none: the next episodes of the seeds that
+          they have. joint_position: [n, nq] and joint_velocity: [n, nv] take the place of what the task draws.
+        """
+        answer = self._client.stub.Reset(state_pb2.ResetRequest(
+            batch=self.name, world_indices=self._indices(worlds),
+            state=_state_update(None, joint_position=joint_position, joint_velocity=joint_velocity),
+            seeds=[int(seed) for seed in np.asarray(seeds, dtype=np.uint64).reshape(-1)]), timeout=timeout)
+        return tensors.to_array(answer.task.observation)
 
     def stream(self) -> StepStream:
         """A StepStream on this batch: a connection on which steps are sent ahead of their answers."""

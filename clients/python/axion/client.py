@@ -19,6 +19,7 @@ from axion.files import is_urdf, read_mjcf, read_urdf
 from axion.model import Model
 from axion.retry import Patience, RetryingMethod, new_request_id
 from axion.scene import Scene
+from axion.task import TaskLike, task_spec
 from axion.v1 import scene_pb2, server_info_pb2, simulation_pb2, simulation_pb2_grpc, snapshot_pb2
 
 DEFAULT_TARGET = "127.0.0.1:8470"
@@ -219,7 +220,7 @@ class Client:
                      body_pose: npt.ArrayLike | None = None, mass_scale: npt.ArrayLike | None = None,
                      friction_scale: npt.ArrayLike | None = None, gain_scale: npt.ArrayLike | None = None,
                      seed: int = 0, joint_position_noise: float = 0.0, joint_velocity_noise: float = 0.0,
-                     idle_ttl: float | datetime.timedelta | None = None,
+                     task: TaskLike | None = None, idle_ttl: float | datetime.timedelta | None = None,
                      stream_ttl: float | datetime.timedelta | None = None, timeout: float | None = None) -> Batch:
         """Makes `world_count` worlds of a model and returns their Batch.
 
@@ -230,6 +231,8 @@ class Client:
           scales motors and drives.
         seed, joint_position_noise, joint_velocity_noise: uniform noise of this half width (rad or m, and per second) on
           hinges and slides, in the first state and at reset.
+        task: what the server is to observe, reward and end (axion.task_spec says in which forms); for step_task and
+          begin_episodes. Its worlds' seeds follow from `seed`.
         idle_ttl: s (or timedelta) after which a batch that nobody names is deleted; None is one hour.
         stream_ttl: s (or timedelta) after which a batch whose last stream has ended is deleted, when nobody names it; 0
           is at once, so that the batch ends with its client. None: streams change nothing.
@@ -241,6 +244,8 @@ class Client:
                                               friction_scale=friction_scale, gain_scale=gain_scale))
         if self.patience.tries_again:
             request.request_id = new_request_id()
+        if task is not None:
+            request.task.CopyFrom(task_spec(task))
         if joint_position_noise or joint_velocity_noise:
             request.initial_noise.joint_position = joint_position_noise
             request.initial_noise.joint_velocity = joint_velocity_noise

@@ -230,6 +230,8 @@ class Fleet:
         for name in ("joint_position_noise", "joint_velocity_noise"):
             if choices.get(name):
                 raise ValueError(f"{name}: is drawn by a batch, and a fleet has several; set states by reset")
+        if choices.get("task") is not None:
+            raise ValueError("task: is stepped by Batch.step_task, which a fleet does not have; make batches of its servers' clients")
         name = model if isinstance(model, str) else model.name
         members = self._alive()
         weights = np.asarray(self.measure(name, dt) if shares is None else shares, dtype=np.float64)

@@ -1,0 +1,142 @@
+"""Tasks that the server computes, as Gymnasium's vector environments: one call to the server a step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium.vector import AutoresetMode, VectorEnv
+
+from axion.client import DEFAULT_TARGET, Client
+from axion.gym.server_tasks import ServerTask, server_task
+from axion.task import TaskResult, task_spec
+from axion.v1 import task_pb2
+
+_Array = npt.NDArray[Any]
+_Bools = npt.NDArray[np.bool_]
+_RESETS = {AutoresetMode.NEXT_STEP: task_pb2.AUTORESET_NEXT_STEP, AutoresetMode.SAME_STEP: task_pb2.AUTORESET_SAME_STEP,
+           AutoresetMode.DISABLED: task_pb2.AUTORESET_DISABLED}
+
+
+class TaskVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
+    """A gymnasium.vector.VectorEnv whose task the server computes: a step is one call.
+
+    task: a ServerTask, or the name of one of Gymnasium's that there is data of (axion.gym.server_task). num_envs: worlds. client: of the
+    server; or target: its "host:port", and the environment connects and closes itself. autoreset_mode: NEXT_STEP, SAME_STEP or
+    DISABLED. max_episode_steps: None for the task's. seed: of the batch, whose worlds' seeds follow from it until `reset` gives others.
+    batch_choices: further arguments of Client.create_batch, for example precision.
+
+    Observations are [num_envs, k] in the batch's precision. infos has the reward's terms by name, "episode" with the statistics of
+    episodes that have ended ("r", "l", as Gymnasium's RecordEpisodeStatistics says), and with SAME_STEP "final_obs".
+    """
+
+    def __init__(self, task: ServerTask | str, num_envs: int = 1, *, client: Client | None = None, target: str = DEFAULT_TARGET,
+                 autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP, max_episode_steps: int | None = None, seed: int = 0,
+                 batch_choices: Mapping[str, Any] | None = None) -> None:
+        if num_envs < 1:
+            raise ValueError(f"num_envs: is {num_envs}; it must be at least 1")
+        self.task = server_task(task) if isinstance(task, str) else task
+        self.num_envs = num_envs
+        self.autoreset_mode = AutoresetMode(autoreset_mode)
+        self.metadata = {"autoreset_mode": self.autoreset_mode, "render_modes": []}
+        self.render_mode = None
+        spec = task_pb2.TaskSpec()
+        spec.CopyFrom(task_spec(self.task.spec))
+        spec.autoreset = _RESETS[self.autoreset_mode]
+        if max_episode_steps is not None:
+            spec.max_episode_steps = max_episode_steps
+        self._own_client = Client(target) if client is None else None
+        opened = client if client is not None else self._own_client
+        assert opened is not None
+        try:
+            self.model = opened.create_model(path=self.task.model_path(), **self.task.model_choices)
+            self.batch = opened.create_batch(self.model, num_envs, task=spec, seed=seed,
+                                             **{**self.task.batch_choices, **(batch_choices or {})})
+        except BaseException:
+            self._close_client()
+            raise
+        self.info = self.batch.proto.task
+        self.dt = self.info.step_seconds
+        self._ended = np.zeros(num_envs, dtype=bool)
+        self._observations = self.batch.begin_episodes()
+        self.single_action_space = gymnasium.spaces.Box(np.array(self.info.action_lower, dtype=np.float32),
+                                                        np.array(self.info.action_upper, dtype=np.float32), dtype=np.float32)
+        self.single_observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (self.info.observation_size,), self._observations.dtype.type)
+        self.action_space = gymnasium.vector.utils.batch_space(self.single_action_space, num_envs)
+        self.observation_space = gymnasium.vector.utils.batch_space(self.single_observation_space, num_envs)
+
+    def reset(self, *, seed: int | Sequence[int | None] | None = None,
+              options: dict[str, Any] | None = None) -> tuple[_Array, dict[str, Any]]:
+        """Begins episodes in all worlds, or in those of the boolean array options["reset_mask"].
+
+        seed: an int s gives world i the seed s + i; a sequence has one each, None for a world that goes on with its own.
+        """
+        seeds = [seed + i for i in range(self.num_envs)] if isinstance(seed, int) else list(seed or [None] * self.num_envs)
+        if len(seeds) != self.num_envs:
+            raise ValueError(f"seed: has {len(seeds)} numbers for {self.num_envs} environments")
+        mask = np.ones(self.num_envs, dtype=bool)
+        if options is not None and "reset_mask" in options:
+            mask = np.asarray(options["reset_mask"])
+            if mask.dtype != np.bool_ or mask.shape != (self.num_envs,) or not mask.any():
+                raise ValueError(f"options['reset_mask']: must be {self.num_envs} booleans, one of them true")
+        observations = np.array(self._observations)
+        given = np.array([each is not None for each in seeds])
+        numbers = np.array([0 if each is None else each for each in seeds], dtype=np.uint64)
+        for some, own in ((np.flatnonzero(mask & given), numbers[mask & given]), (np.flatnonzero(mask & ~given), numbers[:0])):
+            if len(some):
+                observations[some] = self.batch.begin_episodes(worlds=some, seeds=own)
+        self._ended[mask] = False
+        self._observations = observations
+        return np.array(observations), {}
+
+    def step(self, actions: npt.NDArray[np.float32]) -> tuple[_Array, npt.NDArray[np.float64], _Bools, _Bools, dict[str, Any]]:
+        """Steps every world with its action; returns observations, rewards, terminations, truncations and infos."""
+        action = np.asarray(actions)
+        if action.shape != self.action_space.shape:
+            raise ValueError(f"actions: have shape {list(action.shape)}; it must be {list(self.action_space.shape or ())}")
+        starting = self._ended
+        if starting.any() and self.autoreset_mode is AutoresetMode.DISABLED:
+            raise gymnasium.error.ResetNeeded(f"world {int(np.flatnonzero(starting)[0])} has ended and was not reset")
+        answer = self.batch.step_task(action)
+        self._ended = answer.terminated | answer.truncated
+        self._observations = np.array(answer.observation)
+        return self._observations, np.array(answer.reward), answer.terminated, answer.truncated, self._infos(answer, starting)
+
+    def _infos(self, answer: TaskResult, starting: _Bools) -> dict[str, Any]:
+        began = starting if self.autoreset_mode is AutoresetMode.NEXT_STEP else np.zeros(self.num_envs, dtype=bool)
+        infos: dict[str, Any] = {}
+        for index, name in enumerate(self.info.reward_terms):
+            infos[name], infos[f"_{name}"] = answer.terms[:, index], ~began
+        if self._ended.any():
+            infos["episode"] = {"r": np.where(self._ended, answer.episode_return, 0.0), "_r": self._ended,
+                                "l": np.where(self._ended, answer.episode_length, 0), "_l": self._ended}
+            infos["_episode"] = self._ended
+            infos["ended_by"] = np.array([self.info.end_names[by] if by >= 0 else "" for by in answer.ended_by], dtype=object)
+            infos["_ended_by"] = self._ended
+        if len(answer.final_rows):
+            final = np.full(self.num_envs, None, dtype=object)
+            for row, observation in zip(answer.final_rows, answer.final_observation):
+                final[row] = np.array(observation)
+            infos.update(final_info={key: value for key, value in infos.items()}, _final_info=self._ended, final_obs=final,
+                         _final_obs=self._ended)
+            self._ended = np.zeros(self.num_envs, dtype=bool)
+        return infos
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Deletes the batch, and ends the connection where it is the environment's own."""
+        try:
+            self.batch.delete()
+        finally:
+            self._close_client()
+
+    def _close_client(self) -> None:
+        if self._own_client is not None:
+            self._own_client.close()
+
+
+def make_vec(task: ServerTask | str, num_envs: int = 1, **choices: Any) -> TaskVectorEnv:
+    """A TaskVectorEnv; arguments are its own."""
+    return TaskVectorEnv(task, num_envs, **choices)

@@ -1,0 +1,65 @@
+"""Tasks: what the server observes, rewards and ends, as data; and what a step of one answers. See proto/axion/v1/task.proto."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from google.protobuf import json_format
+
+from axion import results, tensors
+from axion.v1 import simulation_pb2, task_pb2
+
+_Floats: TypeAlias = "npt.NDArray[np.float64]"
+_Bools: TypeAlias = "npt.NDArray[np.bool_]"
+TaskLike: TypeAlias = "task_pb2.TaskSpec | Mapping[str, Any] | str | os.PathLike[str]"
+
+
+def task_spec(task: TaskLike) -> task_pb2.TaskSpec:
+    """An axion.v1.TaskSpec of one, of a mapping with its fields' names, or of the path of a JSON file that has such a mapping.
+
+    Raises ValueError where a field or a choice has no such name.
+
+        {"observation": [{"quantity": {"field": "joint_position"}}, {"quantity": {"field": "joint_velocity"}}],
+         "reward": [{"name": "forward", "weight": 1, "measure": "MEASURE_RATE", "quantity": {"body": "torso", "count": 1}}],
+         "action": {"frame_skip": 5}, "max_episode_steps": 1000}
+    """
+    if isinstance(task, task_pb2.TaskSpec):
+        return task
+    fields = task if isinstance(task, Mapping) else json.loads(pathlib.Path(task).read_text())
+    try:
+        return json_format.ParseDict(dict(fields), task_pb2.TaskSpec())
+    except json_format.ParseError as error:
+        raise ValueError(f"task: {error}") from None
+
+
+class TaskResult(results.StepResult):
+    """Answer to a step of a task: a StepResult, besides what the task computes of the n worlds.
+
+    observation: [n, k] in the batch's precision. reward: [n]. terms: [n, t], the reward's terms in the order of TaskInfo.reward_terms.
+    terminated, truncated: [n]. ended_by: [n] index into TaskInfo.end_names, or -1. episode_return, episode_length, episode: [n], of the
+    episode that the reward belongs to. final_rows: with autoreset in the same step, which of the n have ended, and
+    final_observation [ended, k].
+    """
+
+    def __init__(self, proto: simulation_pb2.StepResponse) -> None:
+        super().__init__(proto)
+        task = proto.task
+        self.observation: npt.NDArray[Any] = tensors.to_array(task.observation)
+        self.reward: _Floats = tensors.to_array(task.reward)
+        self.terms: _Floats = tensors.to_array(task.terms)
+        count = len(self.reward)
+        self.terminated: _Bools = np.fromiter(task.terminated, np.bool_, count)
+        self.truncated: _Bools = np.fromiter(task.truncated, np.bool_, count)
+        self.ended_by: npt.NDArray[np.int32] = np.fromiter(task.ended_by, np.int32, count)
+        self.episode_return: _Floats = np.fromiter(task.episode_return, np.float64, count)
+        self.episode_length: npt.NDArray[np.int64] = np.fromiter(task.episode_length, np.int64, count)
+        self.episode: npt.NDArray[np.int64] = np.fromiter(task.episode, np.int64, count)
+        self.final_rows: npt.NDArray[np.int32] = np.fromiter(task.final_rows, np.int32, len(task.final_rows))
+        self.final_observation: npt.NDArray[Any] = (tensors.to_array(task.final_observation) if len(self.final_rows) else
+                                                    np.zeros((0, self.observation.shape[1]), self.observation.dtype))

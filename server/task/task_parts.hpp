@@ -1,0 +1,51 @@
+// The parts of a task that are compiled by themselves: names to indices, lists of numbers to one each.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/engine.hpp"
+
+#include "server/task/task.hpp"
+
+namespace axion::server::task {
+
+inline constexpr int kMaxTerms = 256;      // of each list of a task
+inline constexpr int kMaxNumbers = 65536;  // of an observation, of what a world carries, and of what is read for a step
+inline constexpr double kMaxNumber = 1e12;  // of a scale, weight or range
+
+// Compiles quantities for a task, whose `fields` and `reads_contacts` grow by what they read.
+class PartCompiler {
+ public:
+  PartCompiler(const ModelInfo& info, Task& task) : info_(info), task_(task) {}
+
+  // `path` is the quantity's, for errors.
+  Result<Quantity> quantity(const std::string& path, const QuantitySpec& spec);
+  Result<int> body(const std::string& path, const std::string& name) const;
+  Result<int> keyframe(const std::string& path, const std::string& name) const;  // -1 for no name
+  Result<std::vector<int>> actuators(const std::vector<std::string>& names) const;
+  Result<StartTerm> start(const std::string& path, const StartSpec& spec) const;
+  Result<CommandTerm> command(const std::string& path, const CommandSpec& spec) const;
+
+ private:
+  Status resolve(const std::string& path, const QuantitySpec& spec, Quantity& out);
+  Status resolve_body(const std::string& path, const QuantitySpec& spec, Quantity& out, int size);
+  int read(Field field);  // returns its numbers
+
+  const ModelInfo& info_;
+  Task& task_;
+  std::int64_t read_ = 0;  // numbers of all quantities: the device waits while they are read
+};
+
+// None, one for all, or one for each of `size`; all finite.
+Result<std::vector<double>> spread(const std::string& path, const std::vector<double>& values, int size, double absent,
+                                   bool infinite = false);
+Status check_number(const std::string& path, double value, double least, double greatest = kMaxNumber);
+// Not a number is refused, and a lower bound that is not below the upper one.
+Status check_bounds(const std::string& path, double lower, double upper);
+std::string shown(const std::string& name);
+// `unknown body "torsso", the model has a, b, c`
+std::string unknown(const std::string& what, const std::string& name, const std::vector<std::string>& known);
+std::string to_text(double value);
+
+}  // namespace axion::server::task

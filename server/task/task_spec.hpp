@@ -1,0 +1,125 @@
+// A task as data: what axion.v1.TaskSpec says, in plain structures. proto/axion/v1/task.proto has the meaning of each.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "engine/engine.hpp"
+
+namespace axion::server::task {
+
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+enum class QuantityKind : std::uint8_t {
+  kField,
+  kSensor,
+  kGeneralizedVelocity,
+  kBodyPosition,
+  kBodyOrientation,
+  kBodyGravity,
+  kBodyVelocity,
+  kBodyAngularVelocity,
+  kBodyContactForce,
+  kCenterOfMass,
+  kBodyWrenches,
+  kBodyInertias,
+  kBodyTwists,
+  kActuatorForces,
+  kCommand,
+  kAction,
+  kPreviousAction,
+};
+enum class Function : std::uint8_t { kIdentity, kSine, kCosine, kAbsolute, kSquare };
+
+struct QuantitySpec {
+  QuantityKind kind = QuantityKind::kField;
+  std::string name;             // of the field, sensor, body or command
+  model::Vec3d point{0, 0, 0};  // m, body frame
+  bool in_body_axes = false;    // velocities
+  std::string relative_to;      // body; positions
+  int start = 0, count = 0;     // count 0: all from start on
+  Function function = Function::kIdentity;
+  std::vector<double> scale, offset;  // none, one for all, or one for each number
+  double lower = -kInfinity, upper = kInfinity;
+};
+
+enum class Distribution : std::uint8_t { kUniform, kNormal };
+
+struct ObservationSpec {
+  QuantitySpec quantity{};
+  double noise = 0;  // half width, or standard deviation
+  Distribution noise_distribution = Distribution::kUniform;
+  int history = 1;
+};
+
+enum class Measure : std::uint8_t { kSum, kRate, kSquareSum, kAbsoluteSum, kLength, kTracking, kAlive };
+
+struct RewardSpec {
+  std::string name;
+  double weight = 1;
+  Measure measure = Measure::kSum;
+  QuantitySpec quantity;
+  bool has_target = false;
+  QuantitySpec target;
+  double tracking_width = 1;
+  double lower = -kInfinity, upper = kInfinity;
+};
+
+enum class Condition : std::uint8_t { kOutside, kContact, kNonFinite };
+
+struct EndSpec {
+  std::string name;
+  Condition condition = Condition::kOutside;
+  QuantitySpec quantity;
+  double lower = -kInfinity, upper = kInfinity;
+  bool bounds_end = false;
+  std::vector<std::string> bodies;
+  double force_above = 0;  // N
+};
+
+struct ActionSpec {
+  std::vector<std::string> actuators;  // none: all
+  std::vector<double> scale, offset;   // none, one for all, or one each
+  std::string offset_keyframe;
+  std::vector<double> lower, upper;  // of an action; likewise
+  int frame_skip = 1;
+  int delay = 0;
+};
+
+enum class StartOf : std::uint8_t { kPosition, kVelocity, kRotation };
+
+struct StartSpec {
+  StartOf of = StartOf::kPosition;
+  std::string joint;         // empty: all coordinates
+  int start = 0, count = 0;  // of its coordinates
+  model::Vec3d axis{0, 0, 1};
+  Distribution distribution = Distribution::kUniform;
+  double lower = 0, upper = 0;     // uniform
+  double mean = 0, deviation = 0;  // normal
+  bool replaces = false;
+};
+
+struct CommandSpec {
+  std::string name;
+  std::vector<double> lower, upper;
+  int least_steps = 0, most_steps = 0;  // 0: an episode has one
+  double zero_probability = 0;
+};
+
+enum class Autoreset : std::uint8_t { kNextStep, kSameStep, kDisabled };
+
+struct TaskSpec {
+  std::vector<ObservationSpec> observation;
+  std::vector<RewardSpec> reward;
+  std::vector<EndSpec> termination, truncation;
+  std::int64_t max_episode_steps = 0;  // 0: no end by length
+  ActionSpec action;
+  std::string keyframe;  // empty: the initial state
+  std::vector<StartSpec> start;
+  std::vector<CommandSpec> command;
+  Autoreset autoreset = Autoreset::kNextStep;
+};
+
+}  // namespace axion::server::task
