@@ -199,6 +199,7 @@ class Batch:
 
     step = _of_batch(BlockingBatch.step)
     step_task = _of_batch(BlockingBatch.step_task)
+    begin_episodes = _of_batch(BlockingBatch.begin_episodes)
     reset = _of_batch(BlockingBatch.reset)
     get_state = _of_batch(BlockingBatch.get_state)
     set_state = _of_batch(BlockingBatch.set_state)
