@@ -1,56 +1,55 @@
 #include "clients/cli/commands.hpp"
 
 namespace axion::cli {
+namespace {
+
+using Flags = std::vector<const char*>;
+
+// Of commands that make worlds of a file.
+const Flags kNewBatch{"worlds",
+                      "dt",
+                      "preset",
+                      "precision",
+                      "tolerance",
+                      "options",
+                      "seed",
+                      "noise",
+                      "assets",
+                      "allow_unsupported",
+                      "shape_overrides",
+                      "joint_overrides",
+                      "base",
+                      "base_height",
+                      "motors",
+                      "ground",
+                      "self_collision"};
+
+Flags joined(Flags first, const Flags& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+}  // namespace
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> table = {
       {"info", "", "version, devices, limits and counts of the server", {}, run_info},
       {"models", "[models/ID]", "the models on the server, or one in detail", {}, run_models},
       {"batches", "[batches/ID]", "the batches on the server, or one in detail", {}, run_batches},
-      {"create",
-       "FILE|models/ID",
-       "make a model of an MJCF or URDF file, and a batch of worlds of it",
-       {"worlds", "dt", "preset", "precision", "tolerance", "options", "seed", "noise", "idle_ttl", "assets",
-        "allow_unsupported", "shape_overrides", "joint_overrides", "base", "base_height", "motors", "ground",
-        "self_collision"},
-       run_create},
+      {"create", "FILE|models/ID", "make a model of an MJCF or URDF file, and a batch of worlds of it",
+       joined({"idle_ttl"}, kNewBatch), run_create},
       {"delete", "models/ID|batches/ID ...", "delete batches and models", {}, run_delete},
       {"step",
        "batches/ID",
        "step all worlds of a batch once or several times",
        {"steps", "control", "hold", "outputs", "show"},
        run_step},
-      {"run",
-       "batches/ID|models/ID|FILE",
-       "step for some simulated seconds with a progress bar, and record",
-       {"seconds",
-        "every",
-        "control",
-        "hold",
-        "keyframe",
-        "trace",
-        "trace_worlds",
-        "csv",
-        "png",
-        "worlds",
-        "dt",
-        "preset",
-        "precision",
-        "tolerance",
-        "options",
-        "seed",
-        "noise",
-        "assets",
-        "allow_unsupported",
-        "shape_overrides",
-        "joint_overrides",
-        "base",
-        "base_height",
-        "motors",
-        "ground",
-        "self_collision"},
+      {"run", "batches/ID|models/ID|FILE", "step for some simulated seconds with a progress bar, and record",
+       joined({"seconds", "every", "control", "hold", "keyframe", "trace", "trace_worlds", "csv", "png"}, kNewBatch),
        run_run},
       {"state", "batches/ID", "print the state of worlds", {"fields", "show"}, run_state},
+      {"reset", "batches/ID", "start worlds again", {"keyframe", "only"}, run_reset},
+      {"contacts", "batches/ID", "what worlds touch, where and how hard", {"show"}, run_contacts},
       {"stats", "batches/ID", "what the solver did", {"per_world", "show"}, run_stats},
       {"watch", "[batches/ID]", "rates of one batch or all, line by line", {"interval", "count"}, run_watch},
       {"bench",
@@ -63,9 +62,30 @@ const std::vector<Command>& commands() {
        "keep batches: save batches/ID, restore snapshots/ID|FILE [batches/ID], list, delete snapshots/ID ...",
        {"name", "out", "keep"},
        run_snapshot},
+      {"view",
+       "batches/ID|models/ID|FILE",
+       "show worlds in a browser, by the Python package; axion view --help lists its flags",
+       {},
+       run_viewing},
+      {"render",
+       "batches/ID|models/ID|FILE",
+       "write a picture or a movie of worlds, likewise; axion render --help",
+       {},
+       run_viewing},
+      {"completion",
+       "bash|zsh|fish",
+       "a script that completes command lines: source <(axion completion bash)",
+       {},
+       run_completion},
       {"token", "new", "make a token of a tenant and its line for the server's --token_file", {"tenant"}, run_token},
   };
   return table;
+}
+
+const std::vector<const char*>& common_flags() {
+  static const std::vector<const char*> names = {"server", "json",     "timeout", "token",           "tls",
+                                                 "tls_ca", "tls_cert", "tls_key", "tls_server_name", "insecure_token"};
+  return names;
 }
 
 }  // namespace axion::cli

@@ -29,6 +29,9 @@ struct Command {
 // In the order in which help lists them.
 const std::vector<Command>& commands();
 
+// Flags of every command.
+const std::vector<const char*>& common_flags();
+
 absl::Status run_info(const Invocation& invocation);
 absl::Status run_models(const Invocation& invocation);
 absl::Status run_batches(const Invocation& invocation);
@@ -42,5 +45,9 @@ absl::Status run_watch(const Invocation& invocation);
 absl::Status run_snapshot(const Invocation& invocation);
 absl::Status run_token(const Invocation& invocation);
 absl::Status run_bench(const Invocation& invocation);
+absl::Status run_reset(const Invocation& invocation);
+absl::Status run_contacts(const Invocation& invocation);
+absl::Status run_viewing(const Invocation& invocation);
+absl::Status run_completion(const Invocation& invocation);
 
 }  // namespace axion::cli

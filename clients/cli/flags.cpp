@@ -55,6 +55,8 @@ ABSL_FLAG(std::string, hold, "", "keyframe whose joint positions the position ac
 ABSL_FLAG(Words, outputs, {}, "names of fields to return, for example body_pose,joint_velocity");
 ABSL_FLAG(Words, show, {"0"}, "indices of the worlds to print, separated by commas");
 
+ABSL_FLAG(Words, only, {}, "indices of the worlds to start again, separated by commas; empty is all");
+
 ABSL_FLAG(double, seconds, 10, "simulated seconds to run");
 ABSL_FLAG(double, every, 0.02, "simulated seconds between records");
 ABSL_FLAG(Words, trace, Words({"body_pose:0", "body_pose:2"}),

@@ -59,6 +59,8 @@ ABSL_DECLARE_FLAG(std::string, csv);
 ABSL_DECLARE_FLAG(std::string, png);
 // state
 ABSL_DECLARE_FLAG(std::vector<std::string>, fields);
+// reset
+ABSL_DECLARE_FLAG(std::vector<std::string>, only);
 // stats, watch
 ABSL_DECLARE_FLAG(bool, per_world);
 ABSL_DECLARE_FLAG(absl::Duration, interval);

@@ -14,12 +14,10 @@
 #include "clients/cli/commands.hpp"
 #include "clients/cli/flags.hpp"
 #include "clients/cli/local_errors.hpp"
+#include "clients/cli/viewing.hpp"
 
 namespace axion::cli {
 namespace {
-
-constexpr const char* kCommonFlags[] = {"server", "json",     "timeout", "token",           "tls",
-                                        "tls_ca", "tls_cert", "tls_key", "tls_server_name", "insecure_token"};
 
 void print_flag(const char* name) {
   if (const absl::CommandLineFlag* flag = absl::FindCommandLineFlag(name)) {
@@ -31,10 +29,10 @@ void print_flag(const char* name) {
 void print_overview() {
   absl::PrintF("axion: client of Axion Server\n\nUsage: axion COMMAND [ARGUMENTS] [--FLAG=VALUE ...]\n\n");
   for (const Command& command : commands()) {
-    absl::PrintF("  %-8s %-30s %s\n", command.name, command.arguments, command.summary);
+    absl::PrintF("  %-10s %-30s %s\n", command.name, command.arguments, command.summary);
   }
   absl::PrintF("\nEvery command:\n");
-  for (const char* name : kCommonFlags) {
+  for (const char* name : common_flags()) {
     print_flag(name);
   }
   absl::PrintF("\n`axion help COMMAND` lists the flags of one.\n");
@@ -45,7 +43,7 @@ void print_command(const Command& command) {
   for (const char* name : command.flags) {
     print_flag(name);
   }
-  for (const char* name : kCommonFlags) {
+  for (const char* name : common_flags()) {
     print_flag(name);
   }
 }
@@ -112,6 +110,9 @@ absl::Status check_flags(int argc, char** argv) {
 }
 
 int run(int argc, char** argv) {
+  if (const std::vector<std::string> words(argv + 1, argv + argc); is_viewing(words)) {
+    return become_viewing(words);
+  }
   const auto asks_help = [](const char* word) {
     const std::string_view text = word;
     return text == "--help" || text == "-help" || text == "-h" || text == "help";

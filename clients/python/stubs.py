@@ -37,6 +37,14 @@ class _Call(Iterator[_Response]):
     def details(self) -> str: ...
 
 
+class _Answers(Generic[_Request, _Response]):
+    """grpc.UnaryStreamMultiCallable of these messages."""
+
+    def __call__(self, request: _Request, timeout: float | None = ..., metadata: _Metadata = ...,
+                 credentials: grpc.CallCredentials | None = ..., wait_for_ready: bool | None = ...,
+                 compression: grpc.Compression | None = ...) -> _Call[_Response]: ...
+
+
 class _Stream(Generic[_Request, _Response]):
     """grpc.StreamStreamMultiCallable of these messages."""
 
@@ -61,13 +69,15 @@ def service_stub(proto_file, module_of):
     for service in proto_file.service:
         lines.append(f"\nclass {service.name}Stub:\n    def __init__(self, channel: grpc.Channel) -> None: ...\n")
         for method in service.method:
-            kind = "_Stream" if method.client_streaming else "_Unary"
+            kind = "_Stream" if method.client_streaming else "_Answers" if method.server_streaming else "_Unary"
             lines.append(f"    {method.name}: {kind}[{python_name(method.input_type)}, {python_name(method.output_type)}]\n")
         lines.append(f"\n\nclass {service.name}Servicer:\n")
         for method in service.method:
             taken, given = python_name(method.input_type), python_name(method.output_type)
             if method.client_streaming:
-                taken, given = f"Iterator[{taken}]", f"Iterator[{given}]"
+                taken = f"Iterator[{taken}]"
+            if method.server_streaming:
+                given = f"Iterator[{given}]"
             name = "request_iterator" if method.client_streaming else "request"
             lines.append(f"    def {method.name}(self, {name}: {taken}, context: grpc.ServicerContext) -> {given}: ...\n")
         lines.append(f"\n\ndef add_{service.name}Servicer_to_server(servicer: {service.name}Servicer, "

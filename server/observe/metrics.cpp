@@ -110,6 +110,10 @@ Metrics::Metrics(const BuildInfo& build, const std::string& device)
     const std::string label = absl::AsciiStrToLower(reason);
     rejections_[label] = &rejected_->Add({{"reason", label}});
   }
+  watches_ = &gauge(r, "axion_watches", "Streams of Watch that are open.");
+  watch_frames_ = &counter(r, "axion_watch_frames_total", "Frames of worlds made for streams of Watch.");
+  watch_frames_dropped_ = &counter(r, "axion_watch_frames_dropped_total",
+                                   "Frames that were due and not made, as their client had not taken the one before.");
   rpc_duration_ = &prometheus::BuildHistogram()
                        .Name("axion_rpc_duration_seconds")
                        .Help("Time of a call in the server; of a StepStream, of each of its answers.")
@@ -198,6 +202,11 @@ void Metrics::watch_memory(std::shared_ptr<const schedule::MemoryBudget> memory)
 void Metrics::on_connections(std::size_t open, std::size_t turned_away) {
   connections_->Set(static_cast<double>(open));
   connections_refused_->Increment(static_cast<double>(turned_away));
+}
+
+void Metrics::on_watch_frame(std::int64_t dropped) {
+  watch_frames_->Increment();
+  if (dropped > 0) watch_frames_dropped_->Increment(static_cast<double>(dropped));
 }
 
 void Metrics::on_launch(const schedule::LaunchReport& report) {

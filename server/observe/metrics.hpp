@@ -53,6 +53,11 @@ class Metrics final : public schedule::Observer {
   // Connections of clients that are open, and how many more were turned away.
   void on_connections(std::size_t open, std::size_t turned_away);
 
+  // Streams of Watch that are open.
+  void on_watches(std::size_t open) { watches_->Set(static_cast<double>(open)); }
+  // A frame of one was made; how many more had been due since the one before.
+  void on_watch_frame(std::int64_t dropped);
+
   // Says from then on what is held of the budget, and its limit.
   void watch_memory(std::shared_ptr<const schedule::MemoryBudget> memory);
   // A pass over all models and batches has ended: whether all was saved, and what it took.
@@ -84,6 +89,8 @@ class Metrics final : public schedule::Observer {
   prometheus::Gauge *device_healthy_, *worlds_limit_;
   prometheus::Gauge *connections_, *worlds_, *batches_, *models_, *queue_depth_, *max_penetration_, *memory_used_,
       *memory_capacity_;
+  prometheus::Gauge* watches_;
+  prometheus::Counter *watch_frames_, *watch_frames_dropped_;
   prometheus::Gauge *budget_used_, *budget_limit_;
   std::shared_ptr<const schedule::MemoryBudget> budget_;
   prometheus::Gauge *checkpoint_time_, *checkpoint_duration_, *restored_, *restore_failures_;

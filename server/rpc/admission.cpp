@@ -27,7 +27,7 @@ const std::vector<Group>& groups() {
                              {"models", {"CreateModel", "GetModel", "ListModels", "DeleteModel"}},
                              {"batches", {"CreateBatch", "GetBatch", "ListBatches", "DeleteBatch", "KeepAlive"}},
                              {"steps", {"Step", "StepStream"}},
-                             {"state", {"Reset", "GetState", "SetState", "GetContacts", "GetSolverStats"}},
+                             {"state", {"Reset", "GetState", "SetState", "GetContacts", "GetSolverStats", "Watch"}},
                              {"snapshots", {"SaveSnapshot", "RestoreSnapshot", "ListSnapshots", "DeleteSnapshot"}}};
   return *all;
 }

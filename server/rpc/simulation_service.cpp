@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+
 #include "server/rpc/scene_parts.hpp"
 #include "server/rpc/step_exchange.hpp"
 #include "server/rpc/step_stream.hpp"
+#include "server/rpc/watch_stream.hpp"
 #include "server/schedule/failure.hpp"
 
 namespace axion::server::rpc {
@@ -17,6 +20,7 @@ void SimulationService::begin_drain() {
   draining_ = true;
   // Under the mutex, so that no stream is deleted meanwhile; a stream's drain takes no lock of the service.
   for (StepStreamReactor* stream : streams_) stream->drain();
+  for (WatchReactor* watch : watches_) watch->drain();
 }
 
 void SimulationService::forget(StepStreamReactor* stream) {
@@ -63,6 +67,43 @@ WireStream* SimulationService::StepStream(grpc::CallbackServerContext* context) 
   return stream;
 }
 
+WatchStream* SimulationService::Watch(grpc::CallbackServerContext* context, grpc::ByteBuffer& request) {
+  auto* watch = new WatchReactor(*this, *context);
+  bool drains = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    watches_.insert(watch);
+    parts_.metrics.on_watches(watches_.size());
+    drains = draining_;
+  }
+  watch->start(request);
+  if (drains) watch->drain();
+  return watch;
+}
+
+void SimulationService::forget(WatchReactor* watch) {
+  absl::MutexLock lock(&mutex_);
+  watches_.erase(watch);
+  parts_.metrics.on_watches(watches_.size());
+  if (!watch->tenant()) return;
+  const auto counted = watches_of_.find(*watch->tenant());
+  if (--counted->second == 0) watches_of_.erase(counted);
+}
+
+std::int64_t SimulationService::watch_count() {
+  absl::MutexLock lock(&mutex_);
+  return static_cast<std::int64_t>(watches_.size());
+}
+
+absl::Status SimulationService::count_watch(const std::string& tenant) {
+  absl::MutexLock lock(&mutex_);
+  std::int64_t& count = watches_of_[tenant];
+  ++count;  // forget() takes it back, refused or not
+  if (count <= parts_.limits.max_watches) return absl::OkStatus();
+  return schedule::limit_reached(
+      "max_watches", absl::StrCat("the limit of ", parts_.limits.max_watches, " streams of Watch is reached"));
+}
+
 void SimulationService::GetServerInfo(UnaryCall* call, const v1::GetServerInfoRequest*, v1::ServerInfo* response) {
   response->set_version(parts_.build.version);
   response->set_revision(parts_.build.revision);
@@ -86,12 +127,13 @@ void SimulationService::GetServerInfo(UnaryCall* call, const v1::GetServerInfoRe
   wire.set_max_queue(least(limits.max_queue, tenant.quota.max_queue));
   wire.set_max_steps_per_request(limits.max_steps_per_request);
   wire.set_max_stream_in_flight(limits.max_stream_in_flight);
+  wire.set_max_watches(limits.max_watches);
   const schedule::ResourceCounts counts = parts_.registry.counts(tenant);
   response->set_world_count(counts.worlds);
   response->set_batch_count(counts.batches);
   response->set_model_count(counts.models);
-  for (const char* feature :
-       {"mjcf", "urdf", "scene_spec", "step_stream", "initial_noise", "contacts", "solver_stats", "snapshot"}) {
+  for (const char* feature : {"mjcf", "urdf", "scene_spec", "step_stream", "initial_noise", "contacts", "solver_stats",
+                              "snapshot", "watch"}) {
     response->add_features(feature);
   }
   response->add_features("batch_snapshot");

@@ -16,6 +16,7 @@
 #include <grpcpp/support/server_callback.h>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
@@ -38,6 +39,7 @@
 namespace axion::server::rpc {
 
 class StepStreamReactor;
+class WatchReactor;
 
 struct ServiceParts {
   schedule::Registry& registry;
@@ -57,6 +59,8 @@ struct ServiceParts {
 // What a stream reads and writes: messages as bytes, so that one that cannot be parsed is told from the end of the
 // stream.
 using WireStream = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
+
+using WatchStream = grpc::ServerWriteReactor<grpc::ByteBuffer>;
 
 class SimulationService final {
  public:
@@ -94,6 +98,7 @@ class SimulationService final {
   // simulation_service.cpp
   void Step(UnaryCall* call, const v1::StepRequest* request, v1::StepResponse* response);
   WireStream* StepStream(grpc::CallbackServerContext* context);
+  WatchStream* Watch(grpc::CallbackServerContext* context, grpc::ByteBuffer& request);
 
   // state_methods.cpp
   void Reset(UnaryCall* call, const v1::ResetRequest* request, v1::ResetResponse* response);
@@ -105,6 +110,7 @@ class SimulationService final {
 
  private:
   friend class StepStreamReactor;
+  friend class WatchReactor;
   using Work = std::function<absl::Status(Engine&, schedule::BatchHandle*)>;
 
   // Runs `work` on the device's thread and finishes the call with what it returns.
@@ -139,11 +145,18 @@ class SimulationService final {
   void discard_batch(const schedule::Tenant& tenant, const std::string& name);
   void fill_batch(const schedule::BatchHandle& batch, v1::Batch& message) const;
   void forget(StepStreamReactor* stream) ABSL_LOCKS_EXCLUDED(mutex_);
+  void forget(WatchReactor* watch) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Of all tenants.
+  std::int64_t watch_count() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Counts one more, until it is forgotten. RESOURCE_EXHAUSTED beyond the limit of a tenant.
+  absl::Status count_watch(const std::string& tenant) ABSL_LOCKS_EXCLUDED(mutex_);
 
   ServiceParts parts_;
   const absl::Time start_time_;
   absl::Mutex mutex_;
   absl::flat_hash_set<StepStreamReactor*> streams_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_set<WatchReactor*> watches_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<std::string, std::int64_t> watches_of_ ABSL_GUARDED_BY(mutex_);  // by tenant
   bool draining_ ABSL_GUARDED_BY(mutex_) = false;
   std::uint64_t next_snapshot_ ABSL_GUARDED_BY(mutex_) = 0;
 };

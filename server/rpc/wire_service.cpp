@@ -143,4 +143,8 @@ grpc::ServerUnaryReactor* WireService::DeleteSnapshot(grpc::CallbackServerContex
 
 WireStream* WireService::StepStream(grpc::CallbackServerContext* context) { return service_.StepStream(context); }
 
+WatchStream* WireService::Watch(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request) {
+  return service_.Watch(context, const_cast<grpc::ByteBuffer&>(*request));  // gRPC's, for this call alone
+}
+
 }  // namespace axion::server::rpc

@@ -34,7 +34,7 @@ using RawService = WithRawMethods<
     Rpc::WithRawCallbackMethod_GetContacts, Rpc::WithRawCallbackMethod_GetSolverStats,
     Rpc::WithRawCallbackMethod_SaveSnapshot, Rpc::WithRawCallbackMethod_RestoreSnapshot,
     Rpc::WithRawCallbackMethod_ListSnapshots, Rpc::WithRawCallbackMethod_DeleteSnapshot,
-    Rpc::WithRawCallbackMethod_StepStream>::type;
+    Rpc::WithRawCallbackMethod_StepStream, Rpc::WithRawCallbackMethod_Watch>::type;
 
 class WireService final : public RawService {
  public:
@@ -82,6 +82,7 @@ class WireService final : public RawService {
   grpc::ServerUnaryReactor* DeleteSnapshot(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                            grpc::ByteBuffer* response) override;
   WireStream* StepStream(grpc::CallbackServerContext* context) override;
+  WatchStream* Watch(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request) override;
 
  private:
   SimulationService& service_;

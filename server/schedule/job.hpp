@@ -90,6 +90,8 @@ enum class Effect {
 struct DeviceWork {
   Effect effect = Effect::kChanges;
   bool renews_lease = true;  // of its batch
+  // Runs between the launches of a step of its batch that is under way, and sees the worlds as they stand. Looks only.
+  bool overtakes_steps = false;
   std::function<void(Engine& engine, BatchHandle* batch)> run;
   std::function<void(const absl::Status& status)> refuse;
 };

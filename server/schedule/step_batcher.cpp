@@ -84,9 +84,9 @@ void StepBatcher::run() {
   absl::Duration timeout = absl::ZeroDuration();
   while (true) {
     queue_.fetch(waiting_, timeout);
-    destroy_expired();
     if (!fault_.ok() || stop_.is_set()) refuse_all(fault_.ok() ? draining() : fault_);
     timeout = run_waiting();
+    destroy_expired();  // last: what a job holds does not expire, and looks that renew no lease may come at any rate
     if (waiting_.size() > resting_) continue;
     // Closed is asked first: what was admitted before the queue closed is seen by the fetch that follows.
     if (queue_.closed()) {
@@ -139,13 +139,14 @@ void StepBatcher::collect(std::vector<Job*>& ready) {
   absl::flat_hash_set<const BatchHandle*> blocked;  // by a step that comes before
   for (auto& job : waiting_) {
     if (job == nullptr) continue;
-    if (blocked.contains(job->batch.get())) {
+    const auto* other = std::get_if<DeviceWork>(&job->work);
+    if (blocked.contains(job->batch.get()) && !(other != nullptr && other->overtakes_steps)) {
       // Nobody waits for it: its place in the queue and in its tenant's share is free for others.
       const absl::Status gone = abandoned(job->call, options_.clock());
       if (!gone.ok()) end_job(*job, gone);
       continue;
     }
-    if (std::holds_alternative<DeviceWork>(job->work)) {
+    if (other != nullptr) {
       run_device_work(*job);
       forget(job);
       continue;
@@ -183,7 +184,7 @@ void StepBatcher::run_device_work(Job& job) {
   if (status.ok() && job.batch != nullptr && job.batch->engine == nullptr) {
     status = not_found("batch", job.batch->info.name);
   }
-  observer_.on_queue_wait(options_.clock() - job.admitted_at);
+  if (!work.overtakes_steps) observer_.on_queue_wait(options_.clock() - job.admitted_at);
   if (!status.ok()) {
     work.refuse(status);
     return;

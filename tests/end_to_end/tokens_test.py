@@ -15,7 +15,7 @@ import grpc
 
 import access_case as case
 from axion.v1 import simulation_pb2 as sim
-from axion.v1 import snapshot_pb2, state_pb2
+from axion.v1 import snapshot_pb2, state_pb2, watch_pb2
 
 BIN = pathlib.Path(sys.argv[1])
 MODEL = pathlib.Path(sys.argv[2]).read_text()
@@ -135,6 +135,9 @@ class Tokens(unittest.TestCase):
                 nobody = case.outcome(getattr(blue, name), strange)
                 self.assertEqual(text.replace(batch, 'X').replace(model, 'X'),
                                  nobody[1].replace('batches/' + '0' * 16, 'X').replace('models/' + '0' * 16, 'X'))
+        with self.assertRaises(grpc.RpcError) as refused:
+            next(blue.Watch(watch_pb2.WatchRequest(batch=batch)))
+        self.assertEqual(refused.exception.code(), Code.NOT_FOUND)
         with self.assertRaises(grpc.RpcError) as refused:
             next(blue.StepStream(iter([sim.StepRequest(batch=batch)])))
         self.assertEqual(refused.exception.code(), Code.NOT_FOUND)

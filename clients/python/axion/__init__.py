@@ -11,6 +11,9 @@
 SI units and radians; quaternions are w, x, y, z; poses and velocities are in the world frame.
 """
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from axion._version import __version__
 from axion.batch import Batch
 from axion.client import DEFAULT_TARGET, Client
@@ -26,11 +29,34 @@ from axion.scene import Scene
 from axion.stream import StepStream
 from axion.task import TaskResult, task_spec
 from axion.tensors import to_array, to_tensor
+from axion.watch import Frame, Watch
+
+
+if TYPE_CHECKING:
+    from axion.viewing.raycast import Camera as Camera
+    from axion.viewing.render import Renderer as Renderer, render as render, save_movie as save_movie
+    from axion.viewing.viewer import Viewer as Viewer, view as view
+
+# Pictures and the viewer want packages of the extra `view`, so they are loaded when they are first named, and are none of
+# the names that `from axion import *` takes.
+_LAZY = {"Camera": "raycast", "Renderer": "render", "render": "render", "save_movie": "render", "Viewer": "viewer",
+         "view": "viewer"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'axion' has no attribute {name!r}")
+    try:
+        return getattr(importlib.import_module(f"axion.viewing.{_LAZY[name]}"), name)
+    except ModuleNotFoundError as error:
+        raise ImportError(f"axion.{name} wants the extra `view` (pip install 'axion[view]'): {error}") from error
+
 
 __all__ = [
     "AbortedError", "AxionError", "Batch", "BatchStats", "Client", "Contacts", "DEFAULT_TARGET",
-    "DeadlineExceededError", "FailedPreconditionError", "FieldViolation", "Fleet", "FleetBatch", "Histogram",
-    "InternalError", "InvalidArgumentError", "Model", "NotFoundError", "Outcome", "PermissionDeniedError", "ResourceExhaustedError",
-    "Scene", "State", "StepResult", "StepStream", "TaskResult", "UnauthenticatedError", "UnavailableError",
-    "UnimplementedError", "WorldStats", "__version__", "read_mjcf", "read_urdf", "solver_options", "task_spec", "to_array", "to_tensor",
+    "DeadlineExceededError", "FailedPreconditionError", "FieldViolation", "Fleet", "FleetBatch", "Frame", "Histogram",
+    "InternalError", "InvalidArgumentError", "Model", "NotFoundError", "Outcome", "PermissionDeniedError",
+    "ResourceExhaustedError", "Scene", "State", "StepResult", "StepStream", "TaskResult", "UnauthenticatedError",
+    "UnavailableError", "UnimplementedError", "Watch", "WorldStats", "__version__", "read_mjcf", "read_urdf",
+    "solver_options", "task_spec", "to_array", "to_tensor",
 ]

@@ -18,6 +18,7 @@ from axion.stream import StepStream
 from axion.task import TaskResult
 from axion.tensors import Snapshots, Worlds
 from axion.v1 import simulation_pb2, snapshot_pb2, state_pb2
+from axion.watch import Watch
 
 if TYPE_CHECKING:
     from axion.client import Client
@@ -51,8 +52,17 @@ class Batch:
         self.device = proto.device
         self.memory_bytes = proto.memory_bytes
 
+    @property
+    def client(self) -> Client:
+        """The Client that it was made by."""
+        return self._client
+
     def __repr__(self) -> str:
         return f"<axion.Batch {self.name}: {self.world_count} worlds of {self.model}, dt {self.dt:g} s, {self.device}>"
+
+    def __len__(self) -> int:
+        """Its worlds."""
+        return self.world_count
 
     def __enter__(self) -> Batch:
         return self
@@ -207,6 +217,15 @@ class Batch:
         """Contacts of the last step: a Contacts."""
         return results.Contacts(self._client.stub.GetContacts(state_pb2.GetContactsRequest(
             batch=self.name, world_indices=self._indices(worlds)), timeout=timeout))
+
+    def watch(self, fields: str | Iterable[str] = ("body_pose",), worlds: Worlds = None, rate: float = 30.0,
+              contacts: bool = False, solver_stats: bool = False) -> Watch:
+        """A Watch of this batch: its worlds as they are while somebody else steps them, at most `rate` times a second.
+
+        It renews no lease, waits for no step and slows none by more than a fiftieth; a frame that the client has no time
+        for is not made. fields: as of get_state. contacts, solver_stats: frames have them.
+        """
+        return Watch(self._client, self, fields, worlds, rate, contacts, solver_stats)
 
     @raises_axion_error
     def solver_stats(self, timeout: float | None = None) -> results.BatchStats:

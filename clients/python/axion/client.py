@@ -23,7 +23,7 @@ from axion.task import TaskLike, task_spec
 from axion.v1 import scene_pb2, server_info_pb2, simulation_pb2, simulation_pb2_grpc, snapshot_pb2
 
 DEFAULT_TARGET = "127.0.0.1:8470"
-_DEFAULT_MAX_MESSAGE_BYTES = 256 << 20
+DEFAULT_MAX_MESSAGE_BYTES = 256 << 20
 
 
 _Item = TypeVar("_Item")
@@ -40,6 +40,17 @@ def _pages(call: Callable[[Any], Any], request: Any, items: Callable[[Any], Iter
         if not response.next_page_token:
             return
         request.page_token = response.next_page_token
+
+
+def channel_arguments(found: access.Credentials, max_message_bytes: int) -> list[tuple[str, Any]]:
+    """Of a channel of gRPC with these credentials."""
+    arguments: list[tuple[str, Any]] = [
+        ("grpc.max_receive_message_length", max_message_bytes), ("grpc.max_send_message_length", max_message_bytes),
+        # Answers are megabytes; with the defaults of 64 KiB and 16 KiB both ends wake each other often.
+        ("grpc.http2.lookahead_bytes", 16 << 20), ("grpc.http2.max_frame_size", 1 << 20)]
+    if found.channel is not None and found.server_name:
+        arguments.append(("grpc.ssl_target_name_override", found.server_name))
+    return arguments
 
 
 class _WithMetadata:
@@ -80,20 +91,14 @@ class Client:
     """
 
     def __init__(self, target: str = DEFAULT_TARGET, credentials: grpc.ChannelCredentials | None = None,
-                 max_message_bytes: int = _DEFAULT_MAX_MESSAGE_BYTES, *, token: str | None = None, tls: bool | None = None,
+                 max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES, *, token: str | None = None, tls: bool | None = None,
                  tls_ca: access.PathLike | None = None, tls_cert: access.PathLike | None = None,
                  tls_key: access.PathLike | None = None, tls_server_name: str | None = None,
                  insecure_token: bool = False, retry: float = 30.0) -> None:
         found = access.resolve(target, token=token, tls=tls, tls_ca=tls_ca, tls_cert=tls_cert, tls_key=tls_key,
                                tls_server_name=tls_server_name, insecure_token=insecure_token, credentials=credentials)
-        channel_options: list[tuple[str, Any]] = [("grpc.max_receive_message_length", max_message_bytes),
-                           ("grpc.max_send_message_length", max_message_bytes),
-                           # Answers are megabytes; with the defaults of 64 KiB and 16 KiB both ends wake each other
-                           # often.
-                           ("grpc.http2.lookahead_bytes", 16 << 20), ("grpc.http2.max_frame_size", 1 << 20)]
+        channel_options = channel_arguments(found, max_message_bytes)
         self.target = target
-        if found.channel is not None and found.server_name:
-            channel_options.append(("grpc.ssl_target_name_override", found.server_name))
         self._channel = (grpc.insecure_channel(target, channel_options) if found.channel is None else
                          grpc.secure_channel(target, found.channel, channel_options))
         self.stub = simulation_pb2_grpc.SimulationStub(self._channel)
@@ -104,8 +109,11 @@ class Client:
         self.patience = Patience(retry)
         if self.patience.tries_again:
             for name, method in list(vars(self.stub).items()):
-                if name != "StepStream":
+                if name not in ("StepStream", "Watch"):
                     setattr(self.stub, name, RetryingMethod(name, method, self.patience))
+
+    def __repr__(self) -> str:
+        return f"<axion.Client of {self.target}>"
 
     def __enter__(self) -> Client:
         return self

@@ -145,6 +145,9 @@ class Contacts:
     def __len__(self) -> int:
         return len(self.gap)
 
+    def __repr__(self) -> str:
+        return f"<axion.Contacts: {len(self)} of {len(self.contact_count)} worlds>"
+
 
 class Histogram:
     """Counts in bins: counts[b] holds bounds[b-1] < v <= bounds[b], the last bin what lies above. `mean` of all values."""
@@ -197,6 +200,10 @@ class BatchStats:
         self.joint_modes: dict[str, int] = dict(proto.joint_modes)
         self.max_penetration = proto.max_penetration_meters
         self.max_joint_error = proto.max_joint_error_meters
+
+    def __repr__(self) -> str:
+        return (f"<axion.BatchStats: {self.world_steps} world-steps, {100 * self.converged_fraction:.3f} % converged, "
+                f"{self.newton_iterations.mean:.2f} Newton iterations, {self.contacts.mean:.2f} contacts>")
 
     @property
     def converged_fraction(self) -> float:

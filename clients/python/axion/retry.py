@@ -62,14 +62,36 @@ class Attempts:
 
     def another(self, error: grpc.RpcError) -> bool:
         """Waits, and says whether to try again."""
+        wait = self.wait_before_another(error)
+        if wait is None:
+            return False
+        time.sleep(wait)
+        return True
+
+    def wait_before_another(self, error: grpc.RpcError) -> float | None:
+        """How long to wait before trying again, s; None: not again."""
         code: Any = error  # raised by a call, it is the call too
         wait = random.uniform(0.5, 1.0) * self._wait
         if code.code() is not grpc.StatusCode.UNAVAILABLE or time.monotonic() + wait >= self._end:
-            return False
-        time.sleep(wait)
+            return None
         self._wait = min(2 * self._wait, _LONGEST_WAIT_SECONDS)
         self.count += 1
-        return True
+        return wait
+
+
+def may_repeat(name: str, request: Any) -> bool:
+    """Whether this call of the method may be made again without harm."""
+    if name == "RestoreSnapshot":
+        return bool(request.batch)
+    if name in ("Step", "CreateBatch"):
+        return bool(request.request_id)
+    return name in _REPEATABLE
+
+
+def is_done_already(name: str, error: grpc.RpcError, attempts: Attempts) -> bool:
+    """Whether an attempt before has done it, and its answer was lost."""
+    code: Any = error
+    return code.code() is grpc.StatusCode.NOT_FOUND and attempts.count > 1 and name in _DELETIONS
 
 
 class RetryingMethod:
@@ -84,10 +106,9 @@ class RetryingMethod:
             try:
                 answer = self._method(request, timeout=attempts.timeout(), **arguments)
             except grpc.RpcError as error:
-                code: Any = error
-                if code.code() is grpc.StatusCode.NOT_FOUND and attempts.count > 1 and self._name in _DELETIONS:
-                    return None  # the first attempt has done it, and its answer was lost
-                if not self._may_repeat(request) or not attempts.another(error):
+                if is_done_already(self._name, error, attempts):
+                    return None
+                if not may_repeat(self._name, request) or not attempts.another(error):
                     raise
             else:
                 self._patience.heard()
@@ -95,10 +116,3 @@ class RetryingMethod:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._method, name)
-
-    def _may_repeat(self, request: Any) -> bool:
-        if self._name == "RestoreSnapshot":
-            return bool(request.batch)
-        if self._name in ("Step", "CreateBatch"):
-            return bool(request.request_id)
-        return self._name in _REPEATABLE

@@ -89,6 +89,21 @@ TEST(Commands, names_are_distinct) {
   }
 }
 
+TEST(Completion, every_shell_is_told_every_command_and_flag) {
+  for (const char* shell : {"bash", "zsh", "fish"}) {
+    testing::internal::CaptureStdout();
+    EXPECT_TRUE(run_completion({client::Client::connect("127.0.0.1:1"), {shell}, false}).ok());
+    const std::string script = testing::internal::GetCapturedStdout();
+    for (const Command& command : commands()) {
+      EXPECT_NE(script.find(command.name), std::string::npos) << shell << " " << command.name;
+      for (const char* flag : command.flags) {
+        EXPECT_NE(script.find(flag), std::string::npos) << shell << " --" << flag;
+      }
+    }
+  }
+  EXPECT_FALSE(run_completion({client::Client::connect("127.0.0.1:1"), {"csh"}, false}).ok());
+}
+
 TEST(SolverChoices, every_option_can_be_set_by_its_name) {
   const auto* descriptor = v1::SolverOptions::descriptor();
   for (int i = 0; i < descriptor->field_count(); ++i) {

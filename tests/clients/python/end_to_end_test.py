@@ -1,6 +1,7 @@
 """The Python package and the axion tool against axiond itself; see axiond_case.py."""
 
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import unittest
 import numpy as np
 
 import axion
-from axiond_case import ROOT, AxiondCase
+from axiond_case import AXIOND, ROOT, AxiondCase
 
 SCENE = ROOT / "clients" / "examples" / "models" / "quadruped.xml"
 
@@ -51,6 +52,34 @@ class EndToEnd(AxiondCase):
         self.assertAlmostEqual(load, 13.7 * 9.81, delta=2.0)
         self.assertEqual(batch.world_stats().residual.shape, (4, 5))
         self.assertEqual(batch.world_stats().joint_mode, ["blended"] * 4)
+
+    def test_the_tool_starts_worlds_again_and_says_what_they_touch(self):
+        batch = self.batch()
+        batch.step(control=self.model.hold_control("stand"), steps=400)
+        told = json.loads(self.tool("contacts", batch.name, "--show=0,2", "--json"))
+        contacts = batch.contacts([0, 2])
+        self.assertEqual(told["contact_count"], contacts.contact_count.tolist())
+        np.testing.assert_allclose(told["point"], contacts.point)
+        self.assertEqual(told["shape_a_name"], [self.model.shape_names[shape] for shape in contacts.shape_a])
+        text = self.tool("contacts", batch.name, "--show=2")
+        self.assertEqual(len(text.splitlines()), 1 + contacts.contact_count[1])
+        self.assertIn("world/floor", text)
+        self.tool("reset", batch.name, "--keyframe=stand", "--only=1,3")
+        self.assertEqual(batch.get_state("step_index").step_index.tolist(), [400, 0, 400, 0])
+        self.assertEqual(json.loads(self.tool("reset", batch.name, "--json"))["worlds_reset"], 4)
+        self.assertIn("--only", self.tool("reset", batch.name, "--only=x", code=2))
+        self.assertIn("keyframe", self.tool("reset", batch.name, "--keyframe=fly", code=1))
+
+    def test_a_shell_completes_what_the_tool_takes(self):
+        program = pathlib.Path(AXIOND).with_name("axion")
+        script = (self.tool("completion", "bash") + """
+            complete_line() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _axion; echo "${COMPREPLY[@]}"; }
+            complete_line axion res
+            complete_line axion reset --key
+            complete_line axion completion z""")
+        done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60,
+                              env={**os.environ, "PATH": f"{program.parent}:{os.environ['PATH']}"})
+        self.assertEqual(done.stdout.splitlines(), ["reset", "--keyframe=", "zsh"], done.stderr)
 
     def test_sequence_of_controls_equals_single_steps(self):
         control = np.random.default_rng(1).uniform(-0.2, 0.2, (4, 10, 12)).astype(np.float32)

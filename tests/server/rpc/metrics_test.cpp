@@ -29,6 +29,26 @@ class MetricsOfServer : public ServerTest {
   }
 };
 
+// These say what is, and it is the same again: the build, an empty queue, no overflow, no store.
+const std::set<std::string> kStill{"axion_build_info",
+                                   "axion_device_healthy",
+                                   "axion_worlds_limit",
+                                   "axion_memory_bytes",
+                                   "axion_queue_depth",
+                                   "axion_contact_overflows_total",
+                                   "axion_connections_refused_total",
+                                   "axion_log_lines_dropped_total",
+                                   "axion_connections",
+                                   "axion_checkpoint_time_seconds",
+                                   "axion_checkpoint_duration_seconds",
+                                   "axion_restored_batches",
+                                   "axion_restore_failures",
+                                   "axion_checkpoint_failures_total",
+                                   "axion_credentials_reloads_total",
+                                   "axion_watches",
+                                   "axion_watch_frames_total",
+                                   "axion_watch_frames_dropped_total"};
+
 TEST_F(MetricsOfServer, are_all_there_and_move) {
   using prometheus::MetricType;
   start();
@@ -77,30 +97,17 @@ TEST_F(MetricsOfServer, are_all_there_and_move) {
       {"axion_rpc_duration_seconds", {MetricType::Histogram, {"method", "code"}}},
       {"axion_memory_bytes", {MetricType::Gauge, {"kind"}}},
       {"axion_device_memory_bytes", {MetricType::Gauge, {"device", "kind"}}},
+      {"axion_watches", {MetricType::Gauge, {}}},
+      {"axion_watch_frames_total", {MetricType::Counter, {}}},
+      {"axion_watch_frames_dropped_total", {MetricType::Counter, {}}},
   };
-  // These say what is, and it is the same again: the build, an empty queue, no overflow, no store.
-  const std::set<std::string> still{"axion_build_info",
-                                    "axion_device_healthy",
-                                    "axion_worlds_limit",
-                                    "axion_memory_bytes",
-                                    "axion_queue_depth",
-                                    "axion_contact_overflows_total",
-                                    "axion_connections_refused_total",
-                                    "axion_log_lines_dropped_total",
-                                    "axion_connections",
-                                    "axion_checkpoint_time_seconds",
-                                    "axion_checkpoint_duration_seconds",
-                                    "axion_restored_batches",
-                                    "axion_restore_failures",
-                                    "axion_checkpoint_failures_total",
-                                    "axion_credentials_reloads_total"};
   EXPECT_EQ(after.size(), contract.size());
   for (const auto& [name, expected] : contract) {
     ASSERT_TRUE(after.contains(name)) << name;
     EXPECT_EQ(after.at(name).type, expected.first) << name;
     EXPECT_EQ(after.at(name).labels, expected.second) << name;
     const auto earlier = before.find(name);
-    if (!still.contains(name)) {
+    if (!kStill.contains(name)) {
       EXPECT_GT(after.at(name).total, earlier == before.end() ? 0 : earlier->second.total) << name;
     }
   }

@@ -1,0 +1,53 @@
+#include "clients/cli/viewing.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+
+#include "absl/status/status.h"
+#include "clients/cli/commands.hpp"
+#include "clients/cli/local_errors.hpp"
+
+namespace axion::cli {
+namespace {
+
+// Says what to install where the package is absent, in the place of a trace of Python's.
+constexpr const char* kProgram =
+    "import sys\n"
+    "try:\n"
+    "    from axion.viewing.__main__ import main\n"
+    "except ImportError as error:\n"
+    "    sys.exit(f\"axion {sys.argv[1]}: wants the Python package with its extra 'view', pip install 'axion[view]', "
+    "in \"\n"
+    "             f\"{sys.executable} (AXION_PYTHON names another interpreter): {error}\")\n"
+    "sys.exit(main(sys.argv[1:]))\n";
+
+}  // namespace
+
+bool is_viewing(const std::vector<std::string>& arguments) {
+  return !arguments.empty() && (arguments.front() == "view" || arguments.front() == "render");
+}
+
+int become_viewing(const std::vector<std::string>& arguments) {
+  const char* given = std::getenv("AXION_PYTHON");
+  const std::string python = given != nullptr && *given != 0 ? given : "python3";
+  std::vector<std::string> words{python, "-c", kProgram};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char*> argv;
+  for (std::string& word : words) {
+    argv.push_back(word.data());
+  }
+  argv.push_back(nullptr);
+  execvp(argv.front(), argv.data());
+  std::cerr << "axion " << arguments.front() << ": cannot run " << python << ": " << std::strerror(errno) << "\n";
+  return 1;
+}
+
+absl::Status run_viewing(const Invocation&) {
+  return usage_error("comes first on the command line, before its flags: axion view TARGET, axion render TARGET");
+}
+
+}  // namespace axion::cli

@@ -1,0 +1,283 @@
+"""What a model looks like: triangles of its shapes, colours, frames and markers; where worlds stand on a grid."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import trimesh
+
+from axion.model import Model
+from axion.results import Contacts
+from axion.v1 import scene_pb2
+
+Floats: TypeAlias = "npt.NDArray[np.float64]"
+Ints: TypeAlias = "npt.NDArray[np.int64]"
+
+# Of bodies whose scene says nothing, in turn: legible on a light ground and apart from each other in most eyes.
+_PALETTE = ((0.90, 0.62, 0.25), (0.35, 0.60, 0.82), (0.42, 0.68, 0.45), (0.80, 0.45, 0.55), (0.62, 0.54, 0.78),
+            (0.55, 0.70, 0.72), (0.82, 0.74, 0.42), (0.65, 0.52, 0.42))
+_FIXED_COLOR = (0.62, 0.64, 0.68)
+CONTACT_COLOR, FORCE_COLOR = (0.95, 0.80, 0.10), (0.85, 0.15, 0.15)
+AXIS_COLORS = ((0.85, 0.2, 0.2), (0.2, 0.65, 0.25), (0.2, 0.35, 0.85))
+MASS_COLOR = (0.1, 0.1, 0.1)
+
+
+@dataclasses.dataclass(frozen=True)
+class Mesh:
+    """Triangles: vertices float64 [v, 3], m; normals float64 [v, 3], unit, of the smooth surface; faces int64 [f, 3]."""
+
+    vertices: Floats
+    normals: Floats
+    faces: Ints
+
+    def placed(self, rotation: Floats, position: Floats) -> Mesh:
+        return Mesh(self.vertices @ rotation.T + position, self.normals @ rotation.T, self.faces)
+
+
+@dataclasses.dataclass(frozen=True)
+class Shape:
+    """A shape of the model in its body's frame; body -1 is the world. A plane has no mesh: it has no end."""
+
+    name: str
+    body: int
+    mesh: Mesh | None
+    color: tuple[float, float, float]
+    opacity: float
+    rotation: Floats  # [3, 3], of the shape's frame in its body's
+    position: Floats  # [3] m
+    radius: float     # of a sphere about its origin that holds it, m
+    corners: Floats   # [8, 3] m, of a box in its frame that holds it
+
+
+def rotation_matrices(quaternions: npt.ArrayLike) -> Floats:
+    """Rotation matrices [..., 3, 3] of unit quaternions [..., 4], w x y z."""
+    w, x, y, z = np.moveaxis(np.asarray(quaternions, dtype=np.float64), -1, 0)
+    rows = [[1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)]]
+    return np.stack([np.stack(row, -1) for row in rows], -2)
+
+
+def quaternion_of(rotation: Floats) -> Floats:
+    """The unit quaternion [4], w x y z, of a rotation matrix [3, 3]."""
+    # Of the four squares that follow from the diagonal the greatest is far from zero.
+    trace, diagonal = np.trace(rotation), np.diag(rotation)
+    squares = np.array([1 + trace, *(1 + 2 * diagonal - trace)])
+    r = rotation
+    products = np.array([[squares[0], r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]],
+                         [r[2, 1] - r[1, 2], squares[1], r[0, 1] + r[1, 0], r[0, 2] + r[2, 0]],
+                         [r[0, 2] - r[2, 0], r[0, 1] + r[1, 0], squares[2], r[1, 2] + r[2, 1]],
+                         [r[1, 0] - r[0, 1], r[0, 2] + r[2, 0], r[1, 2] + r[2, 1], squares[3]]])
+    chosen = products[int(np.argmax(squares))]
+    return np.asarray(chosen / np.linalg.norm(chosen), dtype=np.float64)
+
+
+def quaternion_products(a: npt.ArrayLike, b: npt.ArrayLike) -> Floats:
+    """Products of quaternions [..., 4], w x y z: the rotation b, then a."""
+    aw, ax, ay, az = np.moveaxis(np.asarray(a, np.float64), -1, 0)
+    bw, bx, by, bz = np.moveaxis(np.asarray(b, np.float64), -1, 0)
+    return np.stack([aw * bw - ax * bx - ay * by - az * bz, aw * bx + ax * bw + ay * bz - az * by,
+                     aw * by - ax * bz + ay * bw + az * bx, aw * bz + ax * by - ay * bx + az * bw], -1)
+
+
+def rotation_to(direction: npt.ArrayLike) -> Floats:
+    """A rotation [3, 3] that takes z to this direction."""
+    z = np.asarray(direction, dtype=np.float64)
+    z = z / np.linalg.norm(z)
+    x = np.cross([0.0, 1.0, 0.0] if abs(z[1]) < 0.9 else [1.0, 0.0, 0.0], z)
+    x /= np.linalg.norm(x)
+    return np.stack([x, np.cross(z, x), z], axis=1)
+
+
+def _flat(vertices: Floats, faces: Ints) -> Mesh:
+    """With a normal for each face, so that edges are seen."""
+    corners = vertices[faces]
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
+    return Mesh(corners.reshape(-1, 3), np.repeat(normals, 3, axis=0), np.arange(3 * len(faces)).reshape(-1, 3))
+
+
+def hull(points: npt.ArrayLike) -> Mesh:
+    """The convex hull of points [n, 3], of which all are its vertices and there are few: a plane through three of them
+    that has the others on one side holds a face."""
+    given = np.unique(np.asarray(points, dtype=np.float64), axis=0)
+    size = float(np.ptp(given, axis=0).max())
+    triples = np.array([(i, j, k) for i in range(len(given)) for j in range(i + 1, len(given)) for k in range(j + 1, len(given))],
+                       dtype=np.int64).reshape(-1, 3)
+    a, b, c = (given[triples[:, i]] for i in range(3))
+    normals = np.cross(b - a, c - a)
+    lengths = np.linalg.norm(normals, axis=1)
+    kept = lengths > 1e-9 * size * size
+    normals, anchors = normals[kept] / lengths[kept, None], a[kept]
+    heights = normals @ given.T - np.einsum("ij,ij->i", normals, anchors)[:, None]
+    tolerance = 1e-6 * size
+    below, above = heights.max(1) <= tolerance, heights.min(1) >= -tolerance
+    normals = np.where(below[:, None], normals, -normals)[below | above]
+    offsets = np.einsum("ij,ij->i", normals, anchors[below | above])
+    faces: list[tuple[int, int, int]] = []
+    while len(normals):
+        normal, offset = normals[0], offsets[0]
+        same = (normals @ normal > 1 - 1e-9) & (np.abs(offsets - offset) <= 2 * tolerance)
+        normals, offsets = normals[~same], offsets[~same]
+        members = np.flatnonzero(np.abs(given @ normal - offset) <= 2 * tolerance)
+        frame = rotation_to(normal)
+        flat = (given[members] - given[members].mean(0)) @ frame
+        members = members[np.argsort(np.arctan2(flat[:, 1], flat[:, 0]))]
+        faces += [(int(members[0]), int(members[i]), int(members[i + 1])) for i in range(1, len(members) - 1)]
+    return _flat(given, np.array(faces, dtype=np.int64).reshape(-1, 3))
+
+
+def _smooth(mesh: Any) -> Mesh:
+    return Mesh(np.asarray(mesh.vertices, np.float64), np.asarray(mesh.vertex_normals, np.float64),
+                np.asarray(mesh.faces, np.int64))
+
+
+@functools.lru_cache(maxsize=256)
+def _primitive(kind: int, x: float, y: float, z: float, detail: int) -> Mesh | None:
+    if kind == scene_pb2.SHAPE_KIND_SPHERE or kind == scene_pb2.SHAPE_KIND_ELLIPSOID:
+        ball = trimesh.creation.uv_sphere(radius=1.0, count=[detail, 2 * detail])
+        unit = np.asarray(ball.vertices, np.float64)
+        axes = np.array([x, x, x] if kind == scene_pb2.SHAPE_KIND_SPHERE else [x, y, z])
+        normals = unit / axes
+        return Mesh(unit * axes, normals / np.linalg.norm(normals, axis=1, keepdims=True), np.asarray(ball.faces, np.int64))
+    if kind == scene_pb2.SHAPE_KIND_CAPSULE:
+        # Two half balls with their equators apart: trimesh's own stands on its foot.
+        ball = trimesh.creation.uv_sphere(radius=1.0, count=[2 * (detail // 2) + 1, 2 * detail])
+        unit = np.asarray(ball.vertices, np.float64)
+        return Mesh(unit * x + np.where(unit[:, 2:] >= 0, y, -y) * [0, 0, 1], unit, np.asarray(ball.faces, np.int64))
+    if kind == scene_pb2.SHAPE_KIND_BOX:
+        box = trimesh.creation.box(extents=[2 * x, 2 * y, 2 * z])
+        return _flat(np.asarray(box.vertices, np.float64), np.asarray(box.faces, np.int64))
+    if kind == scene_pb2.SHAPE_KIND_CYLINDER:
+        return _cylinder(x, y, 2 * detail)
+    return None
+
+
+def _cylinder(radius: float, half_length: float, sides: int, top: float = 1.0) -> Mesh:
+    """Along z; `top` is the radius of its upper end in parts of `radius`: 0 makes a cone."""
+    angles = np.arange(sides) * (2 * np.pi / sides)
+    ring = np.stack([np.cos(angles), np.sin(angles), np.zeros(sides)], 1)
+    slope = np.array([0, 0, radius * (1 - top) / (2 * half_length)])
+    side = ring + slope
+    side /= np.linalg.norm(side, axis=1, keepdims=True)
+    up, down = np.array([0, 0, 1.0]), np.array([0, 0, -1.0])
+    low, high = ring * radius + down * half_length, ring * (radius * top) + up * half_length
+    vertices = np.concatenate([low, high, low, high])
+    normals = np.concatenate([side, side, np.tile(down, (sides, 1)), np.tile(up, (sides, 1))])
+    i = np.arange(sides)
+    j = (i + 1) % sides
+    fan = np.stack([np.zeros(sides - 2, int), np.arange(1, sides - 1), np.arange(2, sides)], 1)
+    faces = np.concatenate([np.stack([i, j, j + sides], 1), np.stack([i, j + sides, i + sides], 1),
+                            fan[:, ::-1] + 2 * sides, fan + 3 * sides])
+    return Mesh(vertices, normals, faces)
+
+
+def arrow(start: npt.ArrayLike, along: npt.ArrayLike, radius: float) -> Mesh:
+    """An arrow from `start` along a vector, both [3] m."""
+    vector, origin = np.asarray(along, np.float64), np.asarray(start, np.float64)
+    length = float(np.linalg.norm(vector))
+    head = min(6 * radius, 0.5 * length)
+    shaft, point = _cylinder(radius, 0.5 * (length - head), 10), _cylinder(2.2 * radius, 0.5 * head, 12, top=0.0)
+    rotation = rotation_to(vector)
+    return joined([shaft.placed(rotation, origin + rotation[:, 2] * 0.5 * (length - head)),
+                   point.placed(rotation, origin + rotation[:, 2] * (length - 0.5 * head))])
+
+
+def ball(center: npt.ArrayLike, radius: float) -> Mesh:
+    """A sphere about a point [3]."""
+    made = _primitive(scene_pb2.SHAPE_KIND_SPHERE, radius, 0.0, 0.0, 8)
+    assert made is not None
+    return made.placed(np.eye(3), np.asarray(center, np.float64))
+
+
+def joined(meshes: Sequence[Mesh]) -> Mesh:
+    """All of them in one."""
+    counts = np.cumsum([0] + [len(mesh.vertices) for mesh in meshes])
+    return Mesh(np.concatenate([mesh.vertices for mesh in meshes]), np.concatenate([mesh.normals for mesh in meshes]),
+                np.concatenate([mesh.faces + start for mesh, start in zip(meshes, counts)]))
+
+
+def _color_of(shape: scene_pb2.ShapeSpec, body: int) -> tuple[tuple[float, float, float], float]:
+    return (_FIXED_COLOR if body < 0 else _PALETTE[body % len(_PALETTE)]), 1.0
+
+
+def shapes_of(model: Model, detail: int = 12) -> list[Shape]:
+    """Every shape of a model, in its order. detail: of round ones, segments of half a turn."""
+    meshes = {mesh.name: [(v.x, v.y, v.z) for v in mesh.vertices] for mesh in model.proto.meshes}
+    made = []
+    for shape in model.proto.shapes:
+        body = shape.body if shape.HasField("body") else -1
+        size = shape.size
+        is_mesh = shape.kind == scene_pb2.SHAPE_KIND_MESH
+        mesh = hull(meshes[shape.mesh]) if is_mesh else _primitive(shape.kind, size.x, size.y, size.z, detail)
+        rotation, position = pose_of(shape.pose)
+        color, opacity = _color_of(shape, body)
+        radius = float(np.linalg.norm(mesh.vertices, axis=1).max()) if mesh is not None else 0.0
+        ends = np.stack([mesh.vertices.min(0), mesh.vertices.max(0)]) if mesh is not None else np.zeros((2, 3))
+        corners = np.array([[ends[i, 0], ends[j, 1], ends[k, 2]] for i in (0, 1) for j in (0, 1) for k in (0, 1)])
+        made.append(Shape(shape.name, body, mesh, color, opacity, rotation, position, radius, corners))
+    return made
+
+
+def pose_of(pose: scene_pb2.Pose) -> tuple[Floats, Floats]:
+    """Rotation [3, 3] and position [3] of a message; absent parts are none and the origin."""
+    q, p = pose.rotation, pose.position
+    given = [q.w, q.x, q.y, q.z] if pose.HasField("rotation") else [1, 0, 0, 0]
+    quaternion = np.array(given, dtype=np.float64)
+    return rotation_matrices(quaternion / np.linalg.norm(quaternion)), np.array([p.x, p.y, p.z])
+
+
+def joint_frames(model: Model) -> list[tuple[str, int, Floats, list[Floats]]]:
+    """Of each axis of a joint: its name, the child body, the anchor [3] and the unit vectors [3] to show, child frame."""
+    frames = []
+    for joint in model.proto.joints:
+        for axis in joint.axes:
+            vector = np.array([axis.axis.x, axis.axis.y, axis.axis.z]) if axis.HasField("axis") else np.array([0, 0, 1.0])
+            anchor = np.array([axis.anchor.x, axis.anchor.y, axis.anchor.z])
+            frames.append((axis.name or joint.name, joint.child, anchor, [vector / np.linalg.norm(vector)]))
+        if not joint.axes:
+            frames.append((joint.name, joint.child, np.zeros(3), list(np.eye(3))))
+    return frames
+
+
+def forces_on_a(contacts: Contacts, dt: float) -> Floats:
+    """Forces of contacts on their body a, world frame, averaged over the last step: float64 [c, 3], N."""
+    impulses = contacts.normal_impulse[:, None] * contacts.normal.reshape(-1, 3) + contacts.friction_impulse.reshape(-1, 3)
+    return np.asarray(impulses / dt, dtype=np.float64)
+
+
+def world_bounds(shapes: Sequence[Shape], body_pose: npt.NDArray[Any]) -> tuple[Floats, Floats]:
+    """Least and greatest corner [3] of what has an end in one world of poses [nb, 7]."""
+    rotations = rotation_matrices(body_pose[:, 3:]) if len(body_pose) else np.zeros((0, 3, 3))
+    low, high = np.full(3, np.inf), np.full(3, -np.inf)
+    for shape in shapes:
+        if shape.mesh is None:
+            continue
+        corners = shape.corners @ shape.rotation.T + shape.position
+        if shape.body >= 0:
+            corners = corners @ rotations[shape.body].T + body_pose[shape.body, :3]
+        low, high = np.minimum(low, corners.min(0)), np.maximum(high, corners.max(0))
+    for pose in body_pose:
+        low, high = np.minimum(low, pose[:3]), np.maximum(high, pose[:3])
+    return (low, high) if np.all(np.isfinite(low) & np.isfinite(high)) else (np.full(3, -1.0), np.full(3, 1.0))
+
+
+def grid_offsets(count: int, spacing: float) -> Floats:
+    """Where worlds stand beside each other, about the origin: float64 [count, 3], m."""
+    columns = int(np.ceil(np.sqrt(count)))
+    rows = int(np.ceil(count / columns))
+    index = np.arange(count)
+    places = np.stack([index % columns - (columns - 1) / 2, (rows - 1) / 2 - index // columns, np.zeros(count)], 1)
+    return np.asarray(places * spacing, dtype=np.float64)
+
+
+def ground_square(size: float) -> float:
+    """Of the ground beneath what is so large, m: a power of ten times 1, 2 or 5, about a fifth of it."""
+    wanted = max(size, 1e-6) / 5
+    power = 10.0 ** np.floor(np.log10(wanted))
+    return float(power * max(step for step in (1, 2, 5) if step * power <= wanted * (1 + 1e-12)))

@@ -1,0 +1,209 @@
+"""Pictures and movies of worlds without a browser."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import imageio.v3 as iio
+import numpy as np
+import numpy.typing as npt
+from PIL import Image, ImageDraw, ImageFont
+
+from axion.model import Model
+from axion.results import Contacts
+from axion.viewing import geometry
+from axion.viewing.geometry import Floats
+from axion.viewing.raycast import Camera, Ground, Picture, Surface
+from axion.viewing.source import look_at, model_of
+
+if TYPE_CHECKING:
+    from axion.batch import Batch
+
+Image8 = npt.NDArray[np.uint8]
+_TRIANGLES = 300_000  # that a picture of many worlds shall have; round shapes get coarser beyond
+
+
+@dataclasses.dataclass(frozen=True)
+class Marks:
+    """What a picture shows besides shapes. contacts: points, and forces as arrows. joint_frames: axes of joints.
+    centers_of_mass: a dot in each body. names: of bodies."""
+
+    contacts: bool = False
+    joint_frames: bool = False
+    centers_of_mass: bool = False
+    names: bool = False
+
+
+class Renderer:
+    """Draws poses of one model.
+
+    width, height: pixels. camera: a Camera. marks: Marks. spacing: m between worlds on the grid; None: as far as they reach.
+    samples: rays of a pixel, across and down: 2 smooths edges, 1 is four times as quick.
+    """
+
+    def __init__(self, model: Model, width: int = 640, height: int = 480, camera: Camera = Camera(), marks: Marks = Marks(),
+                 spacing: float | None = None, samples: int = 2) -> None:
+        for name, value, most in (("width", width, 8192), ("height", height, 8192), ("samples", samples, 8)):
+            if not 1 <= value <= most:
+                raise ValueError(f"{name}: {value} is not from 1 to {most}")
+        if camera.track is not None and camera.track not in model.body_names:
+            raise ValueError(f"track: {camera.track!r} is no body of the model; it has {', '.join(model.body_names) or 'none'}")
+        if camera.distance is not None and not camera.distance > 0:
+            raise ValueError(f"distance: {camera.distance} m is not above 0")
+        if not 0 < camera.field_of_view < 180:
+            raise ValueError(f"field_of_view: {camera.field_of_view} deg is not between 0 and 180")
+        if not -90 <= camera.elevation <= 90:
+            raise ValueError(f"elevation: {camera.elevation} deg is not from -90 to 90")
+        self.model, self.width, self.height, self.camera, self.marks = model, width, height, camera, marks
+        self.spacing, self.samples = spacing, samples
+        self._shapes: dict[int, list[geometry.Shape]] = {}
+        self._frame: tuple[Floats, float] | None = None  # what a camera without a place of its own was given at first
+
+    def render(self, body_pose: npt.ArrayLike, contacts: Contacts | None = None, dt: float = 1.0,
+               worlds: Sequence[int] | None = None) -> Image8:
+        """A picture, uint8 [height, width, 3].
+
+        body_pose: [nb, 7] of one world or [n, nb, 7] of several, which stand on a grid. contacts: of these worlds, with the
+        batch's dt; worlds: their indices in the batch. A camera that shows everything keeps its place from picture to picture.
+        """
+        poses = np.asarray(body_pose, dtype=np.float64)
+        poses = poses[None] if poses.ndim == 2 else poses
+        if poses.ndim != 3 or poses.shape[1:] != (self.model.body_count, 7):
+            raise ValueError(f"body_pose: has shape {list(np.shape(body_pose))}; it must be [n, {self.model.body_count}, 7]")
+        shapes = self._shapes_for(len(poses))
+        low, high = self._bounds(shapes, poses)
+        spacing = self.spacing if self.spacing is not None else 1.15 * float(max(high[0] - low[0], high[1] - low[1]))
+        offsets = geometry.grid_offsets(len(poses), spacing)
+        surfaces, labels = self._surfaces(shapes, poses, offsets)
+        size = float(np.linalg.norm(high - low))
+        if self.marks.contacts and contacts is not None:
+            surfaces += self._contacts(contacts, dt, list(worlds or range(len(poses))), offsets, size)
+        grounds = [Ground(shape.position, shape.rotation[:, 2], geometry.ground_square(size)) for shape in shapes if shape.mesh is None]
+        eye, axes = self._eye(poses, offsets, low, high)
+        picture = Picture(surfaces, grounds)
+        made = picture.seen(eye, *axes, self.camera.field_of_view, self.width, self.height, self.samples)
+        return self._labelled(made, labels, eye, axes) if self.marks.names else made
+
+    def _shapes_for(self, count: int) -> list[geometry.Shape]:
+        detail = int(np.clip(np.sqrt(_TRIANGLES / max(1, 4 * count * len(self.model.proto.shapes))), 4, 24))
+        if detail not in self._shapes:
+            self._shapes[detail] = geometry.shapes_of(self.model, detail)
+        return self._shapes[detail]
+
+    def _bounds(self, shapes: Sequence[geometry.Shape], poses: Floats) -> tuple[Floats, Floats]:
+        each = [geometry.world_bounds(shapes, pose) for pose in poses]
+        return np.min([low for low, _ in each], 0), np.max([high for _, high in each], 0)
+
+    def _eye(self, poses: Floats, offsets: Floats, low: Floats, high: Floats) -> tuple[Floats, tuple[Floats, Floats, Floats]]:
+        camera = self.camera
+        axes = camera.axes()
+        half = 0.5 * (high - low) + 0.5 * (offsets.max(0) - offsets.min(0))
+        if self._frame is None:
+            angle = np.radians(camera.field_of_view) / 2
+            forward, right, up = axes
+            tall, wide = np.abs(up) @ half, np.abs(right) @ half
+            fits = max(tall / np.tan(angle), wide / np.tan(angle) * self.height / self.width) + np.abs(forward) @ half
+            self._frame = 0.5 * (low + high), 1.08 * float(fits)
+        center, distance = self._frame
+        point = center if camera.look_at is None else np.array(camera.look_at, np.float64)
+        if camera.track is not None:
+            body = poses[0, self.model.body_names.index(camera.track), :3] + offsets[0]
+            point = body + (np.zeros(3) if camera.look_at is None else np.array(camera.look_at))
+        return point - (camera.distance or distance) * axes[0], axes
+
+    def _surfaces(self, shapes: Sequence[geometry.Shape], poses: Floats,
+                  offsets: Floats) -> tuple[list[Surface], list[tuple[str, Floats]]]:
+        surfaces, labels = [], []
+        bodies = self.model.proto.bodies
+        for pose, offset in zip(poses, offsets):
+            rotations = geometry.rotation_matrices(pose[:, 3:])
+            for shape in shapes:
+                if shape.mesh is None or shape.opacity <= 0:
+                    continue
+                rotation, position = shape.rotation, shape.position
+                if shape.body >= 0:
+                    rotation = rotations[shape.body] @ shape.rotation
+                    position = rotations[shape.body] @ shape.position + pose[shape.body, :3]
+                surfaces.append(Surface(shape.mesh.placed(rotation, position + offset), shape.color))
+            size = 0.04 * float(np.mean([shape.radius for shape in shapes if shape.mesh is not None] or [1.0]))
+            if self.marks.joint_frames:
+                for _, child, anchor, vectors in geometry.joint_frames(self.model):
+                    start = pose[child, :3] + rotations[child] @ anchor + offset
+                    colors = geometry.AXIS_COLORS if len(vectors) > 1 else geometry.AXIS_COLORS[2:]  # a single axis is z
+                    surfaces += [Surface(geometry.arrow(start, 20 * size * (rotations[child] @ vector), size), color, True)
+                                 for vector, color in zip(vectors, colors)]
+            for body, info in enumerate(bodies):
+                com = info.center_of_mass
+                middle = pose[body, :3] + rotations[body] @ [com.x, com.y, com.z] + offset
+                labels.append((info.name, middle))
+                if self.marks.centers_of_mass:
+                    surfaces.append(Surface(geometry.ball(middle, 3 * size), geometry.MASS_COLOR, True))
+        return surfaces, labels
+
+    def _contacts(self, contacts: Contacts, dt: float, worlds: list[int], offsets: Floats, size: float) -> list[Surface]:
+        weight = sum(body.mass for body in self.model.proto.bodies) * float(np.linalg.norm(self.model.gravity))
+        scale = 0.5 * size / weight if weight > 0 else 0.0  # m for each N: the whole weight is half as long as the world
+        place = {world: offset for world, offset in zip(worlds, offsets)}
+        surfaces = []
+        for world, point, force in zip(contacts.world, contacts.point.reshape(-1, 3), geometry.forces_on_a(contacts, dt)):
+            if int(world) not in place:
+                continue
+            start = point + place[int(world)]
+            surfaces.append(Surface(geometry.ball(start, 0.012 * size), geometry.CONTACT_COLOR, True))
+            length = float(np.linalg.norm(force)) * scale
+            if length > 0.01 * size:
+                shown = force * scale * min(1.0, 2 * size / length)
+                surfaces.append(Surface(geometry.arrow(start, shown, 0.006 * size), geometry.FORCE_COLOR, True))
+        return surfaces
+
+    def _labelled(self, picture: Image8, labels: Sequence[tuple[str, Floats]], eye: Floats,
+                  axes: tuple[Floats, Floats, Floats]) -> Image8:
+        image = Image.fromarray(picture)
+        draw, font = ImageDraw.Draw(image), ImageFont.load_default(max(10, self.height // 36))
+        scale = 0.5 * self.height / np.tan(np.radians(self.camera.field_of_view) / 2)
+        for name, point in labels:
+            ahead, right, up = (float((point - eye) @ axis) for axis in axes)
+            if ahead <= 0:
+                continue
+            at = (0.5 * self.width + right / ahead * scale, 0.5 * self.height - up / ahead * scale)
+            draw.text(at, name, fill=(20, 20, 20), font=font, anchor="mm", stroke_width=2, stroke_fill=(255, 255, 255))
+        return np.asarray(image)
+
+
+def render(batch: Batch, worlds: int | Sequence[int] = 0, *, width: int = 640, height: int = 480, camera: Camera = Camera(),
+           contacts: bool = False, joint_frames: bool = False, centers_of_mass: bool = False, names: bool = False,
+           spacing: float | None = None, samples: int = 2, path: str | os.PathLike[str] | None = None) -> Image8:
+    """A picture of worlds of a batch as they stand, without a browser: uint8 [height, width, 3].
+
+    worlds: one world, or several on a grid. camera: an axion.Camera. contacts: points, and forces as arrows. joint_frames,
+    centers_of_mass, names: of the bodies. spacing: m between worlds. samples: rays of a pixel across and down. path: a file
+    to write it to, PNG or what else its ending says.
+    """
+    chosen = [worlds] if isinstance(worlds, int) else [int(world) for world in worlds]
+    marks = Marks(contacts, joint_frames, centers_of_mass, names)
+    renderer = Renderer(model_of(batch), width, height, camera, marks, spacing, samples)
+    look = look_at(batch, chosen, contacts)
+    picture = renderer.render(look.body_pose, look.contacts, batch.dt, chosen)
+    if path is not None:
+        save(path, picture)
+    return picture
+
+
+def save(path: str | os.PathLike[str], picture: Image8) -> None:
+    """Writes a picture; the ending of the path says the format."""
+    Image.fromarray(picture).save(path)
+
+
+def save_movie(path: str | os.PathLike[str], pictures: Iterable[Image8], frames_per_second: float = 30.0) -> None:
+    """Writes pictures as a movie: .gif, or .mp4 with imageio-ffmpeg, which brings its encoder."""
+    ending = os.path.splitext(os.fspath(path))[1].lower()
+    if ending not in (".gif", ".mp4"):
+        raise ValueError(f"path: {os.fspath(path)!r} must end in .gif or .mp4")
+    options: dict[str, Any] = {"fps": frames_per_second, "codec": "libx264", "macro_block_size": 2}
+    if ending == ".gif":
+        options = {"duration": 1000 / frames_per_second, "loop": 0}
+    # A GIF's encoder compares frames, so that it wants them together.
+    iio.imwrite(os.fspath(path), np.stack(list(pictures)), plugin="pillow" if ending == ".gif" else "FFMPEG", **options)

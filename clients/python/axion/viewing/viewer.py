@@ -1,0 +1,428 @@
+"""Worlds in a browser, over viser: one page that the package brings along, so that it works without a network."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import viser
+from viser import uplot
+
+from axion.errors import AxionError, NotFoundError
+from axion.viewing import geometry
+from axion.viewing.movie import Recorder
+from axion.viewing.source import Moment, model_of, moments
+from axion.watch import Watch
+
+if TYPE_CHECKING:
+    from axion.batch import Batch
+
+_MOST_SHOWN = 64           # worlds that are shown where nobody says which
+_PLOT_POINTS = 300         # of a curve
+_PLOT_SECONDS = 0.2        # between updates of the plots
+_LINES = 8                 # of a plot
+_STATISTICS = ("newton_iterations", "linear_iterations", "sweep_rounds", "contact_sweeps", "contact_count", "max_penetration",
+               "max_joint_error")
+_COLORS = ("#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b", "#e377c2", "#7f7f7f")
+_COMPONENTS = {"body_velocity": ("vx", "vy", "vz", "wx", "wy", "wz"), "contact_impulse": ("Jx", "Jy", "Jz", "Lx", "Ly", "Lz")}
+_SLIDER_SPAN = 1.0         # of an actuator without limits, each way
+
+
+def _bytes(color: Sequence[float]) -> tuple[int, int, int]:
+    """As the page wants it: its lights are bright, and would leave pastels of what is told as it is."""
+    red, green, blue = (int(round(255 * part ** 2.2)) for part in color)
+    return red, green, blue
+
+
+class Viewer:
+    """A page that shows worlds of a batch, at `url`. Made by axion.view.
+
+    It looks on while somebody else steps: it renews no lease and what it shows costs who steps at most a fiftieth. Its
+    buttons step and reset the batch, for whoever has it alone. close() ends it, as does leaving it as a context manager;
+    wait() returns when the batch is gone.
+    """
+
+    def __init__(self, batch: Batch, worlds: Sequence[int] | None = None, host: str = "127.0.0.1", port: int = 8080,
+                 rate: float = 30.0, spacing: float | None = None) -> None:
+        self.batch, self.model = batch, model_of(batch)
+        self.worlds = list(range(min(batch.world_count, _MOST_SHOWN))) if worlds is None else [int(world) for world in worlds]
+        if not self.worlds or min(self.worlds) < 0 or max(self.worlds) >= batch.world_count or len(set(self.worlds)) < len(self.worlds):
+            raise ValueError(f"worlds: {self.worlds} are not distinct worlds of the {batch.world_count}")
+        if not 0 < rate <= 1000:
+            raise ValueError(f"rate: {rate} frames a second is not above 0 and at most 1000")
+        self._rate, self._spacing = rate, spacing
+        self._lock = threading.RLock()  # of what the page shows
+        self._ended, self._renewed = threading.Event(), threading.Event()
+        self._watch: Watch | None = None
+        self._moment: Moment | None = None
+        self._history: deque[tuple[float, npt.NDArray[Any], Any]] = deque(maxlen=_PLOT_POINTS)
+        self._plotted = 0.0
+        self._server = viser.ViserServer(host=host, port=port, label=f"Axion: {batch.name}", verbose=False)
+        self.url = f"http://{host}:{self._server.get_port()}"
+        self._recorder: Recorder | None = None
+        self._make_scene()
+        self._make_page()
+        self._threads = [threading.Thread(target=run, name=f"axion-view-{run.__name__}", daemon=True)
+                         for run in (self._look, self._drive)]
+        for thread in self._threads:
+            thread.start()
+
+    def __repr__(self) -> str:
+        return f"<axion.Viewer {self.url}: {len(self.worlds)} worlds of {self.batch.name}>"
+
+    def __enter__(self) -> Viewer:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Waits until the batch is gone or the viewer is closed; false if `timeout` s passed first."""
+        return self._ended.wait(timeout)
+
+    def run(self, steps: bool) -> None:
+        """Steps the batch from here, at the speed of the page's slider, or no more."""
+        self._runs.value = steps
+
+    def close(self) -> None:
+        """Takes the page away. The batch stays."""
+        self._ended.set()
+        self._look_anew()
+        for thread in self._threads:
+            if thread is not threading.current_thread():
+                thread.join(10)
+        self._server.stop()
+
+    # ---- What is shown ----
+
+    def _make_scene(self) -> None:
+        scene = self._server.scene
+        scene.set_up_direction("+z")
+        first = self.batch.client.get_model(self.batch.model).proto.bodies
+        rest = np.array([[p.x, p.y, p.z, 1, 0, 0, 0] for p in (body.pose.position for body in first)]).reshape(-1, 7)
+        detail = int(np.clip(48 / np.sqrt(len(self.worlds)), 6, 16))
+        self._shapes = geometry.shapes_of(self.model, detail)
+        low, high = geometry.world_bounds(self._shapes, rest)
+        self._size = float(np.linalg.norm(high - low))
+        spacing = self._spacing if self._spacing is not None else 1.3 * float(max(high[0] - low[0], high[1] - low[1]))
+        self._offsets = geometry.grid_offsets(len(self.worlds), spacing)
+        self._meshes: list[tuple[geometry.Shape, Any, npt.NDArray[np.float64]]] = []
+        for index, shape in enumerate(self._shapes):
+            wxyz = geometry.quaternion_of(shape.rotation)
+            if shape.mesh is None:
+                square = geometry.ground_square(self._size)
+                scene.add_grid(f"/ground/{index}", infinite_grid=True, cell_size=square, section_size=5 * square, wxyz=wxyz,
+                               position=shape.position, plane_color=(225, 228, 232), plane_opacity=1.0, shadow_opacity=0.3,
+                               fade_distance=60 * self._size)
+                continue
+            count = len(self.worlds)
+            handle = scene.add_batched_meshes_simple(
+                f"/shapes/{index} {shape.name}", shape.mesh.vertices.astype(np.float32), shape.mesh.faces.astype(np.uint32),
+                batched_wxyzs=np.tile(wxyz, (count, 1)).astype(np.float32),
+                batched_positions=(shape.position + self._offsets).astype(np.float32),
+                batched_colors=_bytes(shape.color), opacity=shape.opacity if shape.opacity < 1 else None, lod="off")
+            handle.on_click(self._on_click(shape))
+            self._meshes.append((shape, handle, wxyz))
+        away = 1.1 * (np.linalg.norm(self._offsets.max(0) - self._offsets.min(0)) + self._size)
+        middle = 0.5 * (low + high)
+        self._server.initial_camera.look_at = middle
+        self._server.initial_camera.position = middle + away * np.array([0.5, -0.55, 0.33])
+        radius = 0.006 * self._size
+        none = np.zeros((1, 2, 3), np.float32)
+        arrows: dict[str, Any] = {"shaft_radius": radius, "head_radius": 2.4 * radius, "head_length": 6 * radius, "visible": False}
+        self._forces = scene.add_arrows("/contacts/forces", none, _bytes(geometry.FORCE_COLOR), **arrows)
+        self._points = scene.add_point_cloud("/contacts/points", none[0], _bytes(geometry.CONTACT_COLOR), point_size=3 * radius,
+                                             point_shape="circle", precision="float32", visible=False)
+        self._axes = scene.add_arrows("/joints", none, (0, 0, 0), **arrows)
+        self._masses = scene.add_point_cloud("/masses", none[0], _bytes(geometry.MASS_COLOR), point_size=4 * radius,
+                                             point_shape="circle", precision="float32", visible=False)
+        self._labels = [scene.add_label(f"/names/{body.name or i}", body.name, visible=False, anchor="bottom-center")
+                        for i, body in enumerate(self.model.proto.bodies)]
+
+    def _on_click(self, shape: geometry.Shape) -> Callable[[Any], None]:
+        def chosen(event: Any) -> None:
+            world = self.worlds[event.instance_index or 0]
+            body = self.model.body_names[shape.body] if shape.body >= 0 else "world"
+            self._world.value = str(world)
+            event.client.add_notification(f"world {world}", f"body {body}, shape {shape.name or '(no name)'}", auto_close_seconds=4)
+        return chosen
+
+    def _draw(self, moment: Moment) -> None:
+        rotations = [geometry.rotation_matrices(pose[:, 3:]) for pose in moment.body_pose]
+        with self._server.atomic():
+            for shape, handle, wxyz in self._meshes:
+                if shape.body < 0:
+                    continue
+                poses = moment.body_pose[:, shape.body]
+                handle.batched_positions = (np.einsum("nij,j->ni", [r[shape.body] for r in rotations], shape.position)
+                                            + poses[:, :3] + self._offsets).astype(np.float32)
+                handle.batched_wxyzs = geometry.quaternion_products(poses[:, 3:], wxyz).astype(np.float32)
+            row = self.worlds.index(int(self._world.value))
+            self._draw_bodies(moment.body_pose[row].astype(np.float64), rotations[row], self._offsets[row])
+            self._draw_contacts(moment)
+            self._told.content = (f"**t** {moment.time[row]:.3f} s · **step** {moment.step_index[row]}"
+                                  + (f" · {moment.dropped} frames dropped" if moment.dropped else ""))
+
+    def _draw_bodies(self, pose: geometry.Floats, rotations: geometry.Floats, offset: geometry.Floats) -> None:
+        centers = [(body.center_of_mass.x, body.center_of_mass.y, body.center_of_mass.z) for body in self.model.proto.bodies]
+        middles = np.einsum("bij,bj->bi", rotations, np.array(centers).reshape(-1, 3)) + pose[:, :3] + offset
+        _show(self._masses, middles, self._shows_masses.value)
+        for label, middle in zip(self._labels, middles):
+            label.visible = self._shows_names.value
+            if self._shows_names.value:
+                label.position = middle
+        segments, colors = [], []
+        for _, child, anchor, vectors in geometry.joint_frames(self.model) if self._shows_joints.value else []:
+            start = pose[child, :3] + rotations[child] @ anchor + offset
+            shades = geometry.AXIS_COLORS if len(vectors) > 1 else geometry.AXIS_COLORS[2:]
+            segments += [(start, start + 0.12 * self._size * (rotations[child] @ vector)) for vector in vectors]
+            colors += [_bytes(shade) for shade, _ in zip(shades, vectors)]
+        if segments:
+            self._axes.colors = np.array(colors, np.uint8)
+        _show(self._axes, np.array(segments), bool(segments))
+
+    def _draw_contacts(self, moment: Moment) -> None:
+        shows = self._shows_contacts.value and moment.contacts is not None and len(moment.contacts) > 0
+        if not shows or moment.contacts is None:
+            self._points.visible = self._forces.visible = False
+            return
+        rows = {world: row for row, world in enumerate(self.worlds)}
+        starts = moment.contacts.point.reshape(-1, 3) + self._offsets[[rows[int(world)] for world in moment.contacts.world]]
+        weight = sum(body.mass for body in self.model.proto.bodies) * float(np.linalg.norm(self.model.gravity))
+        forces = geometry.forces_on_a(moment.contacts, self.batch.dt) * (0.5 * self._size / weight if weight > 0 else 0.0)
+        lengths = np.linalg.norm(forces, axis=1)
+        forces *= np.minimum(1.0, 2 * self._size / np.maximum(lengths, 1e-12))[:, None]
+        _show(self._points, starts, True)
+        seen = lengths > 0.01 * self._size
+        _show(self._forces, np.stack([starts, starts + forces], 1)[seen], bool(seen.any()))
+
+    # ---- The page ----
+
+    def _make_page(self) -> None:
+        gui = self._server.gui
+        self._told = gui.add_markdown("waits for the first frame")
+        with gui.add_folder("Run"):
+            self._freezes = gui.add_checkbox("freeze the picture", False, hint="The worlds go on.")
+            self._runs: Any = gui.add_checkbox("step from here", False, hint="For a batch that nobody else steps.")
+            self._speed = gui.add_slider("speed", 0.01, 2.0, 0.01, 1.0, hint="Simulated seconds a second.")
+            self._button("single step", lambda: self._step(1))
+            keyframes = ["(initial state)", *self.model.keyframes]
+            self._keyframe = gui.add_dropdown("start at", keyframes, initial_value=keyframes[1 if len(keyframes) > 1 else 0])
+            self._button("reset all worlds", self._reset)
+        with gui.add_folder("Show"):
+            self._world: Any = gui.add_dropdown("world", [str(world) for world in self.worlds])
+            self._shows_contacts = self._choice("contacts and forces", anew=True)
+            self._shows_joints = self._choice("joint axes")
+            self._shows_masses = self._choice("centres of mass")
+            self._shows_names = self._choice("names")
+            self._world.on_update(lambda _: self._chosen())
+        self._make_plots(gui)
+        if self.model.control_count:
+            with gui.add_folder("Actuators", expand_by_default=False):
+                self._uses_sliders = gui.add_checkbox("apply to steps from here", False)
+                self._sliders = [self._slider(gui, actuator) for actuator in self.model.proto.actuators]
+        with gui.add_folder("Record", expand_by_default=False):
+            self._format = gui.add_dropdown("format", ["mp4", "gif"])
+            self._record_button = gui.add_button("record")
+            self._record_button.on_click(self._on_record)
+
+    def _make_plots(self, gui: viser.GuiApi) -> None:
+        sizes = {info.name: int(np.prod(info.shape, dtype=int)) for info in self.batch.proto.fields}
+        fields = [name for name in sizes if name not in ("body_pose", "step_index", "time", "outcome") and sizes[name]]
+        with gui.add_folder("Plots"):
+            self._field = gui.add_dropdown("field", fields)
+            self._first = gui.add_number("from number", 0, min=0, step=1, hint=f"{_LINES} numbers of it are drawn.")
+            self._statistic = gui.add_dropdown("solver", _STATISTICS)
+            self._field_plot = gui.add_uplot((np.zeros(2), np.zeros(2)), (uplot.Series(label="t"), uplot.Series(label="")),
+                                              scales={"x": uplot.Scale(time=False)}, aspect=1.6)
+            self._solver_plot = gui.add_uplot((np.zeros(2), np.zeros(2)), (uplot.Series(label="t"), uplot.Series(label="")),
+                                              scales={"x": uplot.Scale(time=False)}, aspect=1.6)
+            self._field.on_update(lambda _: self._look_anew())
+            self._statistic.on_update(lambda _: self._history.clear())
+
+    def _button(self, label: str, act: Callable[[], None]) -> None:
+        def pressed(event: Any) -> None:
+            try:
+                act()
+            except AxionError as error:
+                self._tell(event.client, error)
+        self._server.gui.add_button(label).on_click(pressed)
+
+    def _choice(self, label: str, anew: bool = False) -> Any:
+        box = self._server.gui.add_checkbox(label, False)
+        box.on_update(lambda _: self._look_anew() if anew else self._redraw())
+        return box
+
+    def _slider(self, gui: viser.GuiApi, actuator: Any) -> Any:
+        low, high = ((actuator.control_lower, actuator.control_upper) if actuator.control_limited
+                     else (-_SLIDER_SPAN, _SLIDER_SPAN))
+        start = float(np.clip(0.0, low, high))
+        return gui.add_slider(actuator.name or "actuator", low, high, (high - low) / 200, start)
+
+    def _tell(self, client: viser.ClientHandle | None, error: Exception) -> None:
+        for each in [client] if client is not None else list(self._server.get_clients().values()):
+            each.add_notification(type(error).__name__, str(error), color="red")
+
+    def _chosen(self) -> None:
+        self._history.clear()
+        self._redraw()
+
+    def _redraw(self) -> None:
+        with self._lock:
+            if self._moment is not None:
+                self._draw(self._moment)
+
+    def _names_of(self, field: str) -> list[str]:
+        """Of each number of a field of one world."""
+        model = self.model
+        size = next(int(np.prod(info.shape, dtype=int)) for info in self.batch.proto.fields if info.name == field)
+        names: list[str] = []
+        if field in ("control", "actuator_force"):
+            names = model.actuator_names
+        elif field in ("joint_position", "joint_velocity"):
+            kind = "position" if field == "joint_position" else "velocity"
+            for joint in model.proto.joints:
+                count = getattr(joint, f"{kind}_count")
+                names += [joint.name if count == 1 else f"{joint.name}[{i}]" for i in range(count)]
+        elif field == "sensor_data":
+            for name, part in model.sensors.items():
+                names += [name if part.stop - part.start == 1 else f"{name}[{i}]" for i in range(part.stop - part.start)]
+        elif size and model.body_count and size % model.body_count == 0 and field.startswith(("body", "contact_impulse")):
+            width = size // model.body_count
+            numbers: Sequence[str] = _COMPONENTS.get(field) or [f"[{i}]" for i in range(width)]
+            names = [f"{body} {number}" for body in model.body_names for number in numbers]
+        return names if len(names) == size else [f"{field}[{i}]" if size > 1 else field for i in range(size)]
+
+    def _plot(self, moment: Moment) -> None:
+        row = self.worlds.index(int(self._world.value))
+        values = np.asarray(moment.fields[self._field.value][row], np.float64).reshape(-1)
+        statistic = getattr(moment.statistics, self._statistic.value)[row] if moment.statistics is not None else 0.0
+        if self._history and (moment.time[row] < self._history[-1][0] or len(self._history[-1][1]) != len(values)):
+            self._history.clear()  # it was reset, or shows something else
+        self._history.append((float(moment.time[row]), values, float(statistic)))
+        if len(self._history) < 2 or time.monotonic() < self._plotted + _PLOT_SECONDS:
+            return
+        self._plotted = time.monotonic()
+        times = np.array([at for at, _, _ in self._history])
+        curves = np.stack([numbers for _, numbers, _ in self._history], 1)
+        first = int(np.clip(self._first.value, 0, max(0, len(curves) - 1)))
+        names = self._names_of(self._field.value)[first:first + _LINES]
+        _plot_lines(self._field_plot, times, curves[first:first + _LINES], names)
+        _plot_lines(self._solver_plot, times, np.array([[value for _, _, value in self._history]]), [self._statistic.value])
+
+    # ---- What happens ----
+
+    def _look_anew(self) -> None:
+        """The stream of frames has to show something else."""
+        self._history.clear()
+        self._renewed.set()
+        if self._watch is not None:
+            self._watch.close()
+
+    @contextlib.contextmanager
+    def _watching(self) -> Iterator[Iterator[Moment]]:
+        stream = moments(self.batch, self.worlds, [self._field.value], self._rate, self._shows_contacts.value)
+        with stream as (watch, frames):
+            self._watch = watch
+            yield frames
+
+    def _look(self) -> None:
+        while not self._ended.is_set():
+            self._renewed.clear()
+            try:
+                with self._watching() as frames:
+                    for moment in frames:
+                        if self._ended.is_set() or self._renewed.is_set():
+                            break
+                        if not self._freezes.value:
+                            self._take(moment)
+            except NotFoundError as error:
+                self._told.content = f"**{self.batch.name} is gone.** {error.message}"
+                self._ended.set()
+            except AxionError as error:
+                self._told.content = f"**no frames:** {error.message}"
+                self._ended.wait(1.0)
+
+    def _take(self, moment: Moment) -> None:
+        with self._lock:
+            self._moment = moment
+            self._draw(moment)
+            self._plot(moment)
+            if self._recorder is not None:
+                self._recorder.take(moment)
+
+    def _control(self) -> npt.NDArray[np.float64] | None:
+        if not self.model.control_count or not self._uses_sliders.value:
+            return None
+        return np.array([float(slider.value) for slider in self._sliders])
+
+    def _step(self, count: int) -> None:
+        self.batch.step(control=self._control(), steps=count)
+
+    def _reset(self) -> None:
+        name = self._keyframe.value
+        self.batch.reset(keyframe="" if name == "(initial state)" else name)
+
+    def _drive(self) -> None:
+        """Steps while that is wanted, as fast as the slider says and the server can."""
+        owed, last = 0.0, time.monotonic()
+        while not self._ended.wait(0.25 * min(1 / self._rate, 0.1)):
+            now = time.monotonic()
+            owed, last = min(owed + (now - last) * self._speed.value / self.batch.dt, 0.25 / self.batch.dt), now
+            if not self._runs.value:
+                owed = 0.0
+            elif owed >= 1:
+                try:
+                    self._step(int(owed))
+                    owed -= int(owed)
+                except AxionError as error:
+                    self._runs.value = False
+                    self._tell(None, error)
+
+    def _on_record(self, event: Any) -> None:
+        with self._lock:
+            recorder, self._recorder = self._recorder, None
+            if recorder is None:
+                camera = event.client.camera
+                self._recorder = Recorder(self.model, self.worlds, self.batch.dt, self._offsets, self._rate)
+                self._recorder.look(camera.position, camera.look_at, camera.fov, self._shows_contacts.value)
+                self._record_button.label = "stop and save"
+                return
+        self._record_button.label, self._record_button.disabled = "rendering", True
+        try:
+            name, content = recorder.movie(self._format.value)
+            event.client.send_file_download(name, content)
+        except ValueError as error:
+            self._tell(event.client, error)
+        finally:
+            self._record_button.label, self._record_button.disabled = "record", False
+
+
+def _show(handle: Any, points: npt.NDArray[Any], visible: bool) -> None:
+    handle.visible = visible
+    if visible:
+        handle.points = points.astype(np.float32)
+
+
+def _plot_lines(plot: Any, times: npt.NDArray[np.float64], curves: npt.NDArray[np.float64], names: Sequence[str]) -> None:
+    if [series["label"] for series in plot.series[1:]] != list(names):  # a plot is made anew for other series
+        plot.series = (uplot.Series(label="t, s"),
+                       *(uplot.Series(label=name, stroke=color, width=1.5) for name, color in zip(names, _COLORS)))
+    plot.data = (times, *(np.ascontiguousarray(curve) for curve in curves))
+
+
+def view(batch: Batch, worlds: Sequence[int] | None = None, *, host: str = "127.0.0.1", port: int = 8080, rate: float = 30.0,
+         spacing: float | None = None) -> Viewer:
+    """Shows worlds of a batch in a browser: opens a page and returns its Viewer, whose `url` says where.
+
+    worlds: which; None: the first 64. They stand on a grid, `spacing` m apart. host, port: where the page is served; another
+    free port where that one is taken. rate: frames a second at most. Whoever reaches the page can step and reset the batch.
+    """
+    return Viewer(batch, worlds, host, port, rate, spacing)
