@@ -61,7 +61,7 @@ class Tutorials(unittest.TestCase):
             self.run_page(page)
         except AttributeError as error:
             trace = error.__traceback__
-            while trace.tb_next is not None:
+            while trace.tb_frame.f_code.co_filename != str(page):
                 trace = trace.tb_next
             self.assertEqual(trace.tb_lineno, 10)
         else:

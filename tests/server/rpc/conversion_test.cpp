@@ -37,7 +37,7 @@ consteval int field_count() {
   }
 }
 
-// Sets every field of a message, repeated ones once, each number to one that no other field has.
+// Sets every field of a message, repeated ones as often as they must be, each number to one that no other field has.
 void fill_every_field(Message& message, int& counter) {
   const auto* reflection = message.GetReflection();
   for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
@@ -53,7 +53,10 @@ void fill_every_field(Message& message, int& counter) {
         reflection->SetString(&message, field, "name" + std::to_string(value));
         break;
       case FieldDescriptor::CPPTYPE_DOUBLE:
-        many ? reflection->AddDouble(&message, field, value) : reflection->SetDouble(&message, field, value);
+        if (!many) reflection->SetDouble(&message, field, value);
+        for (int k = 0; many && k < (field->name() == "site_gear" ? 6 : 1); ++k) {
+          reflection->AddDouble(&message, field, value + 0.1 * k);
+        }
         break;
       case FieldDescriptor::CPPTYPE_INT32:
         reflection->SetInt32(&message, field, value);
@@ -99,7 +102,8 @@ TEST(Conversion, messages_have_a_field_for_each_of_the_engine_s) {
   EXPECT_EQ(v1::EqualitySpec::descriptor()->field_count() + 1, field_count<model::EqualitySpec>());
   EXPECT_EQ(v1::ShapeSpec::descriptor()->field_count(), field_count<model::ShapeSpec>());
   EXPECT_EQ(v1::MeshSpec::descriptor()->field_count(), field_count<model::MeshSpec>());
-  EXPECT_EQ(v1::ActuatorSpec::descriptor()->field_count(), field_count<model::ActuatorSpec>());
+  // Likewise with site and site_reference.
+  EXPECT_EQ(v1::ActuatorSpec::descriptor()->field_count() + 2, field_count<model::ActuatorSpec>());
   EXPECT_EQ(v1::ContactExcludeSpec::descriptor()->field_count(), field_count<model::ContactExcludeSpec>());
   EXPECT_EQ(v1::FrameSpec::descriptor()->field_count(), field_count<model::FrameSpec>());
   EXPECT_EQ(v1::SensorSpec::descriptor()->field_count() + 1, field_count<model::SensorSpec>());  // has_reference
