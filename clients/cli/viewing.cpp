@@ -37,6 +37,7 @@ int become_viewing(const std::vector<std::string>& arguments) {
   std::vector<std::string> words{python, "-c", kProgram};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& word : words) {
     argv.push_back(word.data());
   }

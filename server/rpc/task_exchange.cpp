@@ -106,6 +106,7 @@ void TaskResponder::spread_rows(schedule::StepAnswer& answer) const {
 absl::Status TaskResponder::read_restarted(const std::vector<std::int32_t>& rows, schedule::StepAnswer& answer) const {
   if (rows.empty()) return absl::OkStatus();
   std::vector<std::int32_t> worlds;
+  worlds.reserve(rows.size());
   for (const std::int32_t row : rows) worlds.push_back(plan_.worlds[static_cast<std::size_t>(row)]);
   std::vector<std::vector<std::byte>> places;
   std::vector<OutputView> views = outputs_;

@@ -42,6 +42,7 @@ absl::Status make_episodes(BatchHandle& batch) {
   if (batch.info.task == nullptr) return absl::OkStatus();
   if (absl::Status fits = batch.memory.grow(episode_bytes(batch.info), "the task"); !fits.ok()) return fits;
   std::vector<std::uint64_t> seeds;
+  seeds.reserve(static_cast<std::size_t>(batch.info.world_count));
   for (int world = 0; world < batch.info.world_count; ++world) {
     seeds.push_back(world_seed(batch.info.seed, static_cast<std::uint64_t>(world)));
   }

@@ -20,7 +20,7 @@ std::vector<double> controls_of(const ModelInfo& info, const model::KeyframeSpec
   std::vector<double> controls(info.actuators.size(), 0);
   const auto coordinate = [&](int joint, int axis) {
     const JointInfo& j = info.joints[static_cast<std::size_t>(joint)];
-    return keyframe.joint_position[static_cast<std::size_t>(j.position_start + axis)];
+    return keyframe.joint_position[static_cast<std::size_t>(j.position_start) + static_cast<std::size_t>(axis)];
   };
   for (std::size_t i = 0; i < controls.size(); ++i) {
     const model::ActuatorSpec& actuator = info.actuators[i];

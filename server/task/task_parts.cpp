@@ -13,6 +13,11 @@ int element_count(const std::vector<std::int64_t>& shape) {
   return static_cast<int>(count);
 }
 
+// What the i-th number of a list is called.
+std::string element(const std::string& path, const char* list, std::size_t i) {
+  return path + list + "[" + std::to_string(i) + "]";
+}
+
 // A piece [start, start + count) of `whole` numbers; count 0 is the rest.
 Status take_piece(const std::string& path, int start, int count, int whole, int& size) {
   if (start < 0 || start > whole) {
@@ -290,9 +295,8 @@ Result<CommandTerm> PartCompiler::command(const std::string& path, const Command
   }
   if (spec.lower.size() > kMaxTerms) return invalid_argument(path + ".lower", "has more numbers than 256");
   for (std::size_t i = 0; i < spec.lower.size(); ++i) {
-    const std::string at = "[" + std::to_string(i) + "]";
-    if (Status s = check_number(path + ".lower" + at, spec.lower[i], -kMaxNumber); !s.ok()) return s.error();
-    if (Status s = check_number(path + ".upper" + at, spec.upper[i], spec.lower[i]); !s.ok()) return s.error();
+    if (Status s = check_number(element(path, ".lower", i), spec.lower[i], -kMaxNumber); !s.ok()) return s.error();
+    if (Status s = check_number(element(path, ".upper", i), spec.upper[i], spec.lower[i]); !s.ok()) return s.error();
   }
   if (spec.least_steps < 0) return invalid_argument(path + ".least_steps", "is " + std::to_string(spec.least_steps));
   if (spec.most_steps < spec.least_steps || (spec.most_steps > 0 && spec.least_steps == 0)) {
