@@ -118,7 +118,8 @@ TEST_F(WatchTest, frames_come_between_the_launches_of_one_long_request) {
   start({}, [&] {
     absl::MutexLock lock(&gate.mutex);
     ++gate.launches;
-    gate.mutex.Await(absl::Condition(&gate, &Gate::is_open));
+    // Not for ever: a look that is not yet due between two launches comes after one of the next.
+    gate.mutex.AwaitWithTimeout(absl::Condition(&gate, &Gate::is_open), absl::Milliseconds(50));
   });
   const std::string batch = create_batch(create_model().name(), 1).name();
   std::thread trainer([&] {
