@@ -198,13 +198,21 @@ class Tokens(unittest.TestCase):
         _, other = self.make_batch(blue)
         stub = server.stub()
         metadata = case.bearer(self.tokens['small'][0])
-        long = [stub.Step.future(sim.StepRequest(batch=batch, step_count=1_000_000), metadata=metadata) for _ in range(2)]
-        refused = case.eventually(
-            lambda: case.info(stub, metadata=metadata) if case.info(stub, metadata=metadata)[0] != Code.OK else None)
+        long = {}
+
+        def refused_beside_two_long_steps():
+            """A question may come before the second long step and take its place: that one is refused then and asked again."""
+            for k in range(2):
+                if k not in long or long[k].done():
+                    long[k] = stub.Step.future(sim.StepRequest(batch=batch, step_count=1_000_000), metadata=metadata)
+            answer = case.info(stub, metadata=metadata)
+            return answer if answer[0] != Code.OK else None
+
+        refused = case.eventually(refused_beside_two_long_steps)
         self.assertEqual(refused[0], Code.RESOURCE_EXHAUSTED)
         self.assertIn('max_queue', refused[1])
         self.assertEqual(case.outcome(blue.Step, sim.StepRequest(batch=other))[0], Code.OK)
-        for call in long:
+        for call in long.values():
             call.cancel()
         self.assertTrue(case.eventually(lambda: case.info(stub, metadata=metadata)[0] == Code.OK))
 
