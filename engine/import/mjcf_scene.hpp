@@ -99,6 +99,9 @@ int find_tendon(const MjcfScene& scene, const XmlElement& element, const char* a
 // An equality of joints or of tendons, with its defaults.
 void read_coordinate_equality(MjcfScene& scene, const XmlElement& element, const Attributes& attributes);
 
+// The shape of the geom that an attribute names; -1 where the scene has it not: it touches nothing, or that was noted.
+int find_shape(const MjcfScene& scene, const XmlElement& element, const char* attribute);
+
 void find_paired_geoms(MjcfScene& scene);  // names in <contact>
 void read_bodies(MjcfScene& scene);        // <worldbody>
 void read_contacts(MjcfScene& scene);      // <contact>

@@ -130,7 +130,7 @@ SensorData<float> convert(const SensorData<double>& a) {
           a.part_start,     a.part_count,
           a.zone,           cast<float>(a.vector),
           float(a.scale),   float(a.cutoff),
-          a.cutoff_rule};
+          a.cutoff_rule,    a.contact};
 }
 
 SensorPart<float> convert(const SensorPart<double>& a) {

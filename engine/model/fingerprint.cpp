@@ -141,9 +141,12 @@ void add(Hash& hash, const ContactPairSpec& pair) {
 
 void add(Hash& hash, const SensorSpec& sensor) {
   const auto& [name, kind, frame, has_reference, reference, joint, axis, actuator, zone, zone_size, dimension, scale,
-               cutoff, noise] = sensor;
+               cutoff, noise, contact] = sensor;
   add(hash, frame), add(hash, reference);
   add_all(hash, kind, has_reference, joint, axis, actuator, zone, zone_size, dimension, scale, cutoff);
+  if (kind != SensorKind::kContact) return;  // others are as they were before there were any
+  const auto& [first, second, reduction, slots, data] = contact;
+  add_all(hash, first.kind, first.index, second.kind, second.index, reduction, slots, data);
 }
 
 // Vectors of specs are added by the overloads above.

@@ -194,6 +194,21 @@ struct SensorFrame {
   math::Quat<Real> q;
 };
 
+// A side of a contact sensor: a shape, or the part of a body, or those that hang on one.
+struct ContactSideData {
+  ContactSideKind kind;
+  int index;                   // shape, or as ShapeContactData::part
+  int part_start, part_count;  // kSubtree: in SensorView::part_list
+};
+
+// The readings of a contact sensor (ContactSensorSpec).
+struct ContactSensorData {
+  ContactSideData first, second;
+  ContactReduction reduction;
+  int slots;
+  std::uint8_t data;
+};
+
 template <typename Real>
 struct SensorData {
   SensorKind kind;
@@ -208,6 +223,7 @@ struct SensorData {
   math::Vec3<Real> vector;  // size of the zone; magnetic field
   Real scale, cutoff;
   CutoffRule cutoff_rule;
+  ContactSensorData contact;
 };
 
 // A body of the scene as it was given: what it adds to the body that it is part of, in that one's principal frame.

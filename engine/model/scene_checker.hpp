@@ -61,6 +61,8 @@ class SceneChecker {
   void sensors();
   void sensor_of_joint(const std::string& item, const SensorSpec& sensor);
   void touch_zone(const std::string& item, const SensorSpec& sensor);
+  void contact_side(const std::string& item, const char* leaf, const ContactSideSpec& side);
+  void sensor_of_contacts(const std::string& item, const SensorSpec& sensor);
   void frame(const std::string& item, const char* leaf, const FrameSpec& frame);
 
   void keyframe_quaternions(const std::string& item, const KeyframeSpec& key);

@@ -259,11 +259,55 @@ enum class SensorKind : std::uint8_t {
   kKineticEnergy,             // J, with armature
   kClock,                     // s
   kUser,                      // `dimension` zeros
+  kContact,                   // of the contacts between two sides (ContactSensorSpec)
 };
-inline constexpr int kSensorKindCount = static_cast<int>(SensorKind::kUser) + 1;
+inline constexpr int kSensorKindCount = static_cast<int>(SensorKind::kContact) + 1;
 
 // How a cutoff bounds a reading: to ±cutoff, from above alone, or not at all.
 enum class CutoffRule : std::uint8_t { kReal, kPositive, kNone };
+
+enum class ContactSideKind : std::uint8_t {
+  kAny,      // every shape
+  kShape,    // one shape
+  kBody,     // shapes of one body, as it was given; kWorldBody: those fixed in the world
+  kSubtree,  // of a body and all that hangs on it
+  kZone,     // every shape, where the contact is within the sensor's zone
+};
+
+struct ContactSideSpec {
+  ContactSideKind kind = ContactSideKind::kAny;
+  int index = -1;  // into SceneSpec::shapes, where -1 is none at all, or SceneSpec::bodies
+};
+
+// Which of the contacts have their readings in the slots, and in which order.
+enum class ContactReduction : std::uint8_t {
+  kNone,      // the first, in the order of the contacts
+  kMinDist,   // the deepest
+  kMaxForce,  // those with the greatest force
+  kNetForce,  // one slot: force and torque of all together, about their centre, in world axes
+};
+
+// Numbers of a slot, in this order.
+enum class ContactDatum : std::uint8_t {
+  kFound,    // how many contacts there are in all; 0 in a slot without one
+  kForce,    // N, that the first side exerts on the second, along the normal and two tangents
+  kTorque,   // N m, zero but of a net force
+  kDist,     // m, negative where shapes overlap
+  kPos,      // m, world: half way between the surfaces
+  kNormal,   // world: out of the first side into the second
+  kTangent,  // world: the first of the tangents
+};
+inline constexpr int kContactDatumSizes[] = {1, 3, 3, 1, 3, 3, 3};
+inline constexpr int kContactDatumCount = 7;
+
+// Contacts that push or overlap, between the first side and the second. Where a shape could be of either, the one that
+// the scene lists first is the first side's.
+struct ContactSensorSpec {
+  ContactSideSpec first, second;  // the second is not kZone
+  ContactReduction reduction = ContactReduction::kNone;
+  int slots = 1;          // 1 to kMaxContactSlots
+  std::uint8_t data = 1;  // bit k: ContactDatum k
+};
 
 struct SensorSpec {
   std::string name;
@@ -274,13 +318,14 @@ struct SensorSpec {
   int joint = -1;  // joint kinds: index into SceneSpec::joints
   int axis = 0;    // and into its axes
   int actuator = -1;
-  ShapeKind zone = ShapeKind::kSphere;  // kTouch: sphere, capsule, box, cylinder or ellipsoid, in the frame
+  ShapeKind zone = ShapeKind::kSphere;  // kTouch, kZone: sphere, capsule, box, cylinder or ellipsoid, in the frame
   Vec3d zone_size{0, 0, 0};             // m, as ShapeSpec::size
   int dimension = 1;                    // kUser
   double scale = 1.0;                   // the reading is this times the quantity
   // Above 0: real readings lie within ±cutoff, those that are not negative at most at it; directions are as they are.
   double cutoff = 0.0;
-  double noise = 0.0;  // standard deviation that a client may add; readings are without noise
+  double noise = 0.0;         // standard deviation that a client may add; readings are without noise
+  ContactSensorSpec contact;  // kContact
 };
 
 struct KeyframeSpec {

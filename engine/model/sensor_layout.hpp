@@ -57,12 +57,21 @@ constexpr SensorTraits sensor_traits(SensorKind kind) {
       {"e_kinetic", kWorld, 1, kReal, false},
       {"clock", kWorld, 1, kReal, false},
       {"user", kWorld, 0, kReal, false},
+      {"contact", kWorld, 0, kReal, true},
   };
   return kTraits[static_cast<int>(kind)];
 }
 
+// Numbers of a slot of a contact sensor.
+constexpr int contact_slot_size(const ContactSensorSpec& contact) {
+  int size = 0;
+  for (int k = 0; k < kContactDatumCount; ++k) size += (contact.data >> k & 1) * kContactDatumSizes[k];
+  return size;
+}
+
 // Numbers of a sensor in sensor_data.
 constexpr int sensor_size(const SensorSpec& sensor) {
+  if (sensor.kind == SensorKind::kContact) return sensor.contact.slots * contact_slot_size(sensor.contact);
   return sensor.kind == SensorKind::kUser ? sensor.dimension : sensor_traits(sensor.kind).size;
 }
 

@@ -321,13 +321,14 @@ AXION_HD inline void store_sensor(const model::ModelView<Real>& m, const model::
     return;
   }
   Reading<Real> reading;
+  const Real* value = reading.value;
   if (sensor.sensed_start < 0) {
     read_sensor(m, user, w, sensor, reading);
   } else {
-    for (int i = 0; i < sensor.size; ++i) reading.value[i] = w.sensed[sensor.sensed_start + i];
+    value = w.sensed + sensor.sensed_start;
   }
   for (int i = 0; i < sensor.size; ++i) {
-    store_element(out, sensor.start + i, cut_off(sensor.cutoff_rule, sensor.cutoff, sensor.scale * reading.value[i]));
+    store_element(out, sensor.start + i, cut_off(sensor.cutoff_rule, sensor.cutoff, sensor.scale * value[i]));
   }
 }
 

@@ -206,7 +206,7 @@ model::ContactPairSpec to_contact_pair(const v1::ContactPairSpec& message) {
 }
 
 absl::StatusOr<model::SensorSpec> to_sensor(const std::string& path, const v1::SensorSpec& message) {
-  if (message.kind() < v1::SENSOR_KIND_TOUCH || message.kind() > v1::SENSOR_KIND_USER) {
+  if (message.kind() < v1::SENSOR_KIND_TOUCH || message.kind() > v1::SENSOR_KIND_CONTACT) {
     return unknown_kind(path, message.kind());
   }
   model::SensorSpec sensor;
@@ -230,6 +230,11 @@ absl::StatusOr<model::SensorSpec> to_sensor(const std::string& path, const v1::S
   if (message.has_scale()) sensor.scale = message.scale();
   sensor.cutoff = message.cutoff();
   sensor.noise = message.noise();
+  if (message.has_contact()) {
+    auto contact = to_contact_sensor(absl::StrCat(path, ".contact"), message.contact());
+    if (!contact.ok()) return contact.status();
+    sensor.contact = *contact;
+  }
   return sensor;
 }
 

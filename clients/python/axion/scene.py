@@ -206,7 +206,7 @@ class Scene:
         """A sensor by the name of its kind in scene.proto, in small letters: "gyro", "joint_position", "frame_position".
 
         zone, zone_size: of a "touch", the kind and size of its shape. Further: frame, reference (see frame()), joint,
-        axis, actuator, dimension, scale, cutoff, noise.
+        axis, actuator, contact (a ContactSensorSpec of sensor.proto), dimension, scale, cutoff, noise.
         """
         word = f"SENSOR_KIND_{kind.upper()}"
         if word not in sensor_pb2.SensorKind.keys() or kind == "unspecified":
