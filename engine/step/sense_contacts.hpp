@@ -1,10 +1,10 @@
 // What a contact sensor reads of the contacts of the step just made: MuJoCo's sensor `contact`.
 //
-// Contacts count that push or overlap. One belongs to the sensor if one of its shapes is of the first side and the other
-// of the second; where either way fits, the shape that the scene lists first is the first side's. Its normal n points out of the first side's shape,
-// its tangents are t, what of an axis of the world is across n (y, or z where n is nearly along y), and n × t. The force
-// is what the first side exerts on the second. Places and distances are those at the start of the step, as all that
-// sensors of forces read (sense.hpp). Cost: the contacts times the slots.
+// Contacts count that push or overlap. One belongs to the sensor if one of its shapes is of the first side and the
+// other of the second; where either way fits, the shape that the scene lists first is the first side's. Its normal n
+// points out of the first side's shape, its tangents are t, what of an axis of the world is across n (y, or z where n
+// is nearly along y), and n × t. The force is what the first side exerts on the second. Places and distances are those
+// at the start of the step, as all that sensors of forces read (sense.hpp). Cost: the contacts times the slots.
 #pragma once
 
 #include "engine/model/shape_pairs.hpp"

@@ -3,58 +3,10 @@
 
 #include <cmath>
 
-#include "engine/import/mjcf.hpp"
-#include "tests/engine/backend/scenes.hpp"
+#include "tests/engine/backend/sensing.hpp"
 
 namespace axion::testing {
 namespace {
-
-using Numbers = std::vector<double>;
-constexpr double kGravity = 9.81;
-
-// A world of an MJCF document, its sensors by name.
-class Sensing {
- public:
-  explicit Sensing(const std::string& xml, double dt = 0.002, int worlds = 1,
-                   model::Precision precision = model::Precision::kFloat64)
-      : Sensing(take(import::import_mjcf(xml, {})).scene, dt, worlds, precision) {}
-  Sensing(const model::SceneSpec& scene, double dt, int worlds = 1,
-          model::Precision precision = model::Precision::kFloat64)
-      : model_(compile_scene(scene)), engine_(cpu_engine()) {
-    BatchSpec spec = batch_spec(model_, worlds, precision);
-    spec.dt = dt;
-    batch_ = take(engine_->create_batch(spec));
-  }
-
-  Numbers operator()(const std::string& name, int world = 0) const {
-    const Numbers all = read(*batch_, Field::kSensorData, {world});
-    for (const SensorInfo& sensor : model_->info().sensors) {
-      if (sensor.name == name) return {all.begin() + sensor.start, all.begin() + sensor.start + sensor.size};
-    }
-    throw std::runtime_error("no sensor " + name);
-  }
-  double scalar(const std::string& name) const { return (*this)(name).at(0); }
-  void run(int steps, const Numbers& control = {}) { step(*engine_, *batch_, steps, control); }
-  Batch& batch() { return *batch_; }
-  Engine& engine() { return *engine_; }
-  const ModelInfo& info() const { return model_->info(); }
-  void set(const Numbers& position, const Numbers& velocity) {
-    StateUpdate state;
-    state.joint_position = input(position, static_cast<int>(position.size()));
-    state.joint_velocity = input(velocity, static_cast<int>(velocity.size()));
-    check(batch_->set_state({}, state));
-  }
-
- private:
-  std::shared_ptr<const Model> model_;
-  std::unique_ptr<Engine> engine_;
-  std::unique_ptr<Batch> batch_;
-};
-
-void expect_near(const Numbers& a, const Numbers& b, double tolerance, const std::string& what) {
-  ASSERT_EQ(a.size(), b.size()) << what;
-  for (std::size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], tolerance) << what << ", number " << i;
-}
 
 std::string box_on_floor(double mass) {
   return R"(<mujoco><worldbody><geom type="plane" size="5 5 1"/><body name="box" pos="0 0 .2"><freejoint/>
@@ -263,111 +215,6 @@ TEST(Sensors, sensors_change_no_bit_of_the_motion) {
   }
 }
 
-// Two bodies of which one hangs on the other, on a floor, and a ball apart.
-std::string contact_sensors(const std::string& sensors, double friction = 0.3) {
-  return "<mujoco><default><geom friction='" + std::to_string(friction) +
-         R"('/></default><worldbody><geom name="floor" type="plane" size="5 5 1"/>
-      <body name="box" pos="0 0 .2"><freejoint/><geom name="box" type="box" size=".3 .2 .2" mass="3"/>
-        <site name="corner" pos=".3 .2 -.2" size=".05"/><site name="above" pos="0 0 1" size=".05"/>
-        <body name="load" pos=".1 0 .3"><geom name="load" type="box" size=".1 .1 .1" mass="2"/></body></body>
-      <body name="ball" pos="2 0 .1"><freejoint/><geom name="ball" size=".1" mass="1"/></body>
-      </worldbody><sensor>)" +
-         sensors + "</sensor></mujoco>";
-}
-
-TEST(Sensors, contacts_are_found_by_shape_body_subtree_and_zone) {
-  Sensing s(contact_sensors(R"(<contact name="all"/><contact name="box" geom1="box" geom2="floor"/>
-      <contact name="turned" geom1="floor" geom2="box"/><contact name="one" body1="ball"/>
-      <contact name="second" body2="ball"/><contact name="tree" subtree1="box"/><contact name="load" body1="load"/>
-      <contact name="ground" body1="world" geom2="ball"/><contact name="apart" geom1="ball" geom2="box"/>
-      <contact name="world" subtree1="world" subtree2="box"/>
-      <contact name="corner" site="corner"/><contact name="above" site="above"/>)"),
-            0.002);
-  s.run(300);
-  const std::pair<const char*, double> found[] = {{"all", 5},    {"box", 4},   {"turned", 4}, {"one", 1},
-                                                  {"second", 1}, {"tree", 4},  {"load", 0},   {"ground", 1},
-                                                  {"apart", 0},  {"world", 4}, {"corner", 1}, {"above", 0}};
-  for (const auto& [name, count] : found) EXPECT_EQ(s.scalar(name), count) << name;
-}
-
-TEST(Sensors, contacts_read_force_place_and_normal_out_of_the_first_side) {
-  Sensing s(contact_sensors(R"(
-      <contact name="box" geom1="box" geom2="floor" num="6" data="found force torque dist pos normal tangent"/>
-      <contact name="floor" geom1="floor" geom2="box" num="4" data="force normal tangent"/>
-      <contact name="deep" subtree1="box" num="4" reduce="mindist" data="dist"/>
-      <contact name="hard" subtree1="box" num="4" reduce="maxforce" data="force"/>
-      <contact name="net" geom1="floor" geom2="box" reduce="netforce"
-        data="found force torque dist pos normal tangent"/><contact name="none" body1="load" num="2" data="pos"/>)",
-                            0),
-            0.002);
-  s.run(600);
-  const Numbers box = s("box"), floor = s("floor"), deep = s("deep"), hard = s("hard"), net = s("net");
-  ASSERT_EQ(box.size(), 6u * 17);
-  double weight = 0;
-  for (std::size_t k = 0; k < 4; ++k) {
-    const double* slot = box.data() + 17 * k;
-    EXPECT_EQ(slot[0], 4);
-    EXPECT_GT(slot[1], 0);
-    weight += slot[1];
-    expect_near({slot + 4, slot + 7}, {0, 0, 0}, 0, "torque of a point");
-    EXPECT_NEAR(slot[7], 0, 1e-6);
-    EXPECT_NEAR(std::abs(slot[8]), .3, 1e-3);
-    EXPECT_NEAR(std::abs(slot[9]), .2, 1e-3);
-    EXPECT_NEAR(slot[10], 0, 1e-6);
-    expect_near({slot + 11, slot + 14}, {0, 0, -1}, 1e-6, "out of the box");
-    expect_near({slot + 14, slot + 17}, {0, 1, 0}, 1e-6, "tangent");
-    expect_near({floor.data() + 9 * k + 3, floor.data() + 9 * k + 6}, {0, 0, 1}, 1e-6, "out of the floor");
-    EXPECT_NEAR(floor[9 * k], slot[1], 1e-12);
-    if (k == 0) continue;
-    EXPECT_LE(deep[k - 1], deep[k]);
-    EXPECT_GE(hard[3 * k - 3], hard[3 * k] - 1e-9);
-  }
-  EXPECT_NEAR(weight, 5 * kGravity, 2e-2);
-  EXPECT_GT(hard[0], hard[9] + 1) << "the load stands beside the middle";
-  for (std::size_t i = 4 * 17; i < box.size(); ++i) EXPECT_EQ(box[i], 0) << "a slot without a contact";
-  EXPECT_EQ(net[0], 4);
-  expect_near({net.data() + 1, net.data() + 4}, {0, 0, 5 * kGravity}, 2e-2, "force on the box");
-  expect_near({net.data() + 4, net.data() + 7}, {0, 0, 0}, 1e-3, "torque about the centre of pressure");
-  EXPECT_NEAR(net[8], 2 * .1 / 5, 1e-3) << "above which the centre of mass is";
-  expect_near({net.data() + 11, net.data() + 17}, {1, 0, 0, 0, 1, 0}, 0, "axes of the world");
-  expect_near(s("none"), Numbers(6, 0), 0, "no contact");
-}
-
-TEST(Sensors, contacts_that_slide_read_friction_against_the_slide) {
-  Sensing s(contact_sensors(R"(<contact name="f" geom1="box" geom2="floor" reduce="netforce" data="force"/>
-      <contact name="slots" geom1="box" geom2="floor" num="4" data="force tangent"/>)"),
-            0.002);
-  s.run(300);
-  s.set({0, 0, .2, 1, 0, 0, 0, 2, 0, .1, 1, 0, 0, 0}, {0, 1.5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0});
-  s.run(20);
-  EXPECT_NEAR(s("f")[1], 0.3 * 5 * kGravity, 0.1) << "the box takes the floor along";
-  const Numbers slots = s("slots");
-  for (std::size_t k = 0; k < 4; ++k) EXPECT_NEAR(slots[6 * k + 1] * slots[6 * k + 4], 0.3 * slots[6 * k], 0.02);
-}
-
-TEST(Sensors, a_document_names_what_is_wrong_with_its_contact_sensors) {
-  const std::pair<const char*, const char*> faults[] = {
-      {R"(<contact geom1="nobody"/>)", "geom1"},
-      {R"(<contact body2="nobody"/>)", "body2"},
-      {R"(<contact geom1="box" subtree1="box"/>)", "subtree1"},
-      {R"(<contact geom1="box" site="corner"/>)", "site"},
-      {R"(<contact site="nowhere"/>)", "site"},
-      {R"(<contact num="0"/>)", "num"},
-      {R"(<contact num="65"/>)", "num"},
-      {R"(<contact num="2" reduce="netforce"/>)", "num"},
-      {R"(<contact reduce="least"/>)", "reduce"},
-      {R"(<contact data="force found"/>)", "data"},
-      {R"(<contact data="found found"/>)", "data"},
-      {R"(<contact data="weight"/>)", "data"},
-      {R"(<contact data=""/>)", "data"},
-  };
-  for (const auto& [xml, attribute] : faults) {
-    const auto scene = import::import_mjcf(contact_sensors(xml), {});
-    ASSERT_FALSE(scene.ok()) << xml;
-    EXPECT_NE(scene.error().message.find(attribute), std::string::npos) << scene.error().message;
-  }
-}
-
 TEST(Sensors, a_scene_names_what_is_wrong_with_its_sensors) {
   const model::SceneSpec good = quadruped();
   const auto field_of = [&](const auto& change) {
@@ -393,25 +240,6 @@ TEST(Sensors, a_scene_names_what_is_wrong_with_its_sensors) {
   EXPECT_EQ(field_of([](auto& s) { s.kind = SensorKind::kTouch; }), "sensors[0].zone_size[0]");
   EXPECT_EQ(field_of([](auto& s) { s.kind = SensorKind::kUser, s.dimension = 0; }), "sensors[0].dimension");
   EXPECT_EQ(field_of([](auto& s) { s.kind = SensorKind::kGyro, s.has_reference = true; }), "sensors[0].reference");
-  using model::ContactSideKind;
-  const auto contact = [&](const auto& change) {
-    return field_of([&](auto& s) { s.kind = SensorKind::kContact, change(s.contact, s); });
-  };
-  EXPECT_EQ(contact([](auto&, auto&) {}), "fine");
-  EXPECT_EQ(contact([](auto& c, auto&) {
-              c.first = {ContactSideKind::kShape, 999};
-            }),
-            "sensors[0].contact.first.index");
-  EXPECT_EQ(contact([](auto& c, auto&) {
-              c.second = {ContactSideKind::kSubtree, -2};
-            }),
-            "sensors[0].contact.second.index");
-  EXPECT_EQ(contact([](auto& c, auto&) { c.second.kind = ContactSideKind::kZone; }), "sensors[0].contact.second.kind");
-  EXPECT_EQ(contact([](auto& c, auto&) { c.first.kind = ContactSideKind::kZone; }), "sensors[0].zone_size[0]");
-  EXPECT_EQ(contact([](auto& c, auto&) { c.slots = 65; }), "sensors[0].contact.slots");
-  EXPECT_EQ(contact([](auto& c, auto&) { c.slots = 2, c.reduction = model::ContactReduction::kNetForce; }),
-            "sensors[0].contact.slots");
-  EXPECT_EQ(contact([](auto& c, auto&) { c.data = 0; }), "sensors[0].contact.data");
   EXPECT_EQ(field_of([](auto& s) { s.cutoff = -1; }), "sensors[0].cutoff");
   EXPECT_EQ(field_of([](auto& s) { s.noise = std::nan(""); }), "sensors[0].noise");
 }
