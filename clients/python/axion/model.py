@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
+from axion.names import Named
 from axion.v1 import scene_pb2, simulation_pb2
 
 
@@ -48,6 +52,13 @@ class Model:
     def __repr__(self) -> str:
         return (f"<axion.Model {self.name} '{self.display_name}': {self.body_count} bodies, nq "
                 f"{self.joint_position_count}, nv {self.joint_velocity_count}, nu {self.control_count}>")
+
+    def named(self, answer: Mapping[str, npt.NDArray[Any]]) -> Named:
+        """An answer of a batch of this model by names: `model.named(state).body("torso").pose`, likewise joint, actuator, sensor.
+
+        answer: a State, StepResult, TaskResult or any mapping from names of fields to their arrays.
+        """
+        return Named(self, answer)
 
     @property
     def sensor_noise(self) -> npt.NDArray[np.float64]:
