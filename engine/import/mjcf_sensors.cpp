@@ -197,6 +197,12 @@ bool SensorReader::read_actuator(model::SensorSpec& sensor) {
     sensor.scale = 1 / motor.gain;
     return true;
   }
+  if (found->tendon >= 0) {
+    sensor.kind =
+        sensor.kind == SensorKind::kActuatorPosition ? SensorKind::kTendonPosition : SensorKind::kTendonVelocity;
+    sensor.tendon = found->tendon, sensor.actuator = -1, sensor.scale = motor.gear;
+    return true;
+  }
   sensor.kind = sensor.kind == SensorKind::kActuatorPosition ? SensorKind::kJointPosition : SensorKind::kJointVelocity;
   sensor.joint = found->joint, sensor.axis = found->axis, sensor.actuator = -1;
   sensor.scale = motor.gear;
@@ -282,6 +288,10 @@ bool SensorReader::read(model::SensorSpec& sensor) {
       return read_joint(sensor);
     case SensorOf::kActuator:
       return read_actuator(sensor);
+    case SensorOf::kTendon:
+      required("tendon");
+      sensor.tendon = find_tendon(s_, e_, "tendon");
+      return sensor.tendon != kNoTendon;
     case SensorOf::kWorld:
       break;
   }

@@ -145,6 +145,7 @@ class SensorCompiler {
       data.joint = joint_[at(spec.joint)];
       data.axis = traits.of == SensorOf::kAxis ? spec.axis : 0;
     }
+    if (traits.of == SensorOf::kTendon) data.axis = model_.axis_of_tendon[at(spec.tendon)];
     if (traits.of == SensorOf::kActuator) {
       const auto& actuators = model_.arrays.actuators;
       data.actuator =

@@ -55,6 +55,7 @@ class SceneChecker {
   // validate_tendons.cpp
   void axis_of_tree(const std::string& item, int joint, int axis);
   void tendons();
+  void path(const std::string& tendon, const TendonSpec& spec);
   void equalities();
   void coordinate(const std::string& item, const CoordinateSpec& coordinate);
   // validate_sensors.cpp

@@ -172,15 +172,32 @@ struct TendonTermSpec {
   double coefficient = 1.0;
 };
 
-// A weighted sum of joint coordinates, its length s = Σ coefficient s_k, and everything that acts along it: of a gear
-// train, a differential, a cable over pulleys of constant radius. Units are those of the sum.
+// A point of a tendon's path through space: a site that it passes, an object that it may wrap about, between two sites,
+// or a pulley.
+enum class TendonPointKind : std::uint8_t { kSite, kSphere, kCylinder, kPulley };
+struct TendonPointSpec {
+  TendonPointKind kind = TendonPointKind::kSite;
+  FrameSpec frame;      // kSite: its origin; kSphere: its centre; kCylinder: its axis, along z, without ends
+  double radius = 0.0;  // m, kSphere, kCylinder
+  // kSphere, kCylinder: the path passes on the side of this point; where it is within the object, through that.
+  bool has_side = false;
+  FrameSpec side;
+  double divisor =
+      1.0;  // kPulley: > 0; what follows, up to the next pulley, is a branch of its own that counts 1/divisor
+};
+
+// A tendon, its length s, and everything that acts along it. Either terms: a weighted sum of joint coordinates, s = Σ
+// coefficient s_k, of a gear train, a differential, a cable over pulleys of constant radius. Or a path: the length in
+// metres of a string through space. Units are those of s.
 struct TendonSpec {
   std::string name;
   std::vector<TendonTermSpec> terms;
+  std::vector<TendonPointSpec> path;
   double armature = 0.0;          // a >= 0
   double damping = 0.0;           // d >= 0
   double stiffness = 0.0;         // k >= 0
-  double spring_reference = 0.0;  // s at which the spring rests
+  double spring_reference = 0.0;  // s at which the spring rests,
+  double spring_slack = 0.0;      // >= 0: and up to this much beyond
   double friction_loss = 0.0;     // greatest dry friction >= 0
   bool limited = false;
   double lower = 0.0;  // limits of s, lower < upper, used when `limited`
@@ -259,6 +276,12 @@ enum class SensorKind : std::uint8_t {
   kKineticEnergy,             // J, with armature
   kClock,                     // s
   kUser,                      // `dimension` zeros
+  kTendonPosition,            // s of a tendon
+  kTendonVelocity,            // ds/dt
+  kTendonActuatorForce,       // of all actuators of the tendon, times their gears
+  kTendonLimitPosition,       // as those of joints
+  kTendonLimitVelocity,       //
+  kTendonLimitForce,          //
   kContact,                   // of the contacts between two sides (ContactSensorSpec)
 };
 inline constexpr int kSensorKindCount = static_cast<int>(SensorKind::kContact) + 1;
@@ -318,6 +341,7 @@ struct SensorSpec {
   int joint = -1;  // joint kinds: index into SceneSpec::joints
   int axis = 0;    // and into its axes
   int actuator = -1;
+  int tendon = -1;                      // tendon kinds: index into SceneSpec::tendons
   ShapeKind zone = ShapeKind::kSphere;  // kTouch, kZone: sphere, capsule, box, cylinder or ellipsoid, in the frame
   Vec3d zone_size{0, 0, 0};             // m, as ShapeSpec::size
   int dimension = 1;                    // kUser

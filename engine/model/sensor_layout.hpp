@@ -1,4 +1,4 @@
-// What sensors of each kind have: numbers, a frame, a joint or an actuator, and what bounds them.
+// What sensors of each kind have: numbers, a frame, a joint, a tendon or an actuator, and what bounds them.
 //
 // For code that checks, compiles and describes scenes; the step reads SensorData (model_data.hpp).
 #pragma once
@@ -8,7 +8,7 @@
 namespace axion::model {
 
 // What a sensor is of.
-enum class SensorOf : std::uint8_t { kFrame, kBody, kAxis, kBall, kActuator, kWorld };
+enum class SensorOf : std::uint8_t { kFrame, kBody, kAxis, kBall, kActuator, kWorld, kTendon };
 
 struct SensorTraits {
   const char* name;  // MJCF's
@@ -57,6 +57,12 @@ constexpr SensorTraits sensor_traits(SensorKind kind) {
       {"e_kinetic", kWorld, 1, kReal, false},
       {"clock", kWorld, 1, kReal, false},
       {"user", kWorld, 0, kReal, false},
+      {"tendonpos", kTendon, 1, kReal, false},
+      {"tendonvel", kTendon, 1, kReal, false},
+      {"tendonactuatorfrc", kTendon, 1, kReal, false},
+      {"tendonlimitpos", kTendon, 1, kReal, false},
+      {"tendonlimitvel", kTendon, 1, kReal, false},
+      {"tendonlimitfrc", kTendon, 1, kPositive, true},
       {"contact", kWorld, 0, kReal, true},
   };
   return kTraits[static_cast<int>(kind)];

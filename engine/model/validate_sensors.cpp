@@ -79,6 +79,7 @@ void SceneChecker::sensors() {
     if (of == SensorOf::kFrame) frame(item, "frame", sensor.frame);
     if (of == SensorOf::kBody) index(item, "frame.body", sensor.frame.body, kWorldBody, scene_.bodies.size());
     if (of == SensorOf::kAxis || of == SensorOf::kBall) sensor_of_joint(item, sensor);
+    if (of == SensorOf::kTendon) index(item, "tendon", sensor.tendon, 0, scene_.tendons.size());
     if (of == SensorOf::kActuator) index(item, "actuator", sensor.actuator, 0, scene_.actuators.size());
     if (sensor.has_reference && !takes_reference(sensor.kind)) {
       fail(item, "reference", "is for positions, axes and velocities of frames");

@@ -173,9 +173,10 @@ AXION_HD_CALL void sense(const model::ModelView<Real>& m, const model::WorldView
       return;
     case model::SensorKind::kContact:
       return sense_contacts(m, w, sensor, frame, to);
-    case model::SensorKind::kJointLimitForce: {
-      const int limit = m.axes[m.joints[sensor.joint].axis_start + sensor.axis].limit;
-      to[0] = limit < 0 ? Real(0) : w.lambda_joint[m.limit_base() + limit] / w.joint_force_step[sensor.joint];
+    case model::SensorKind::kJointLimitForce:
+    case model::SensorKind::kTendonLimitForce: {
+      const model::AxisData<Real>& axis = m.axes[axis_of_sensor(m, sensor)];
+      to[0] = axis.limit < 0 ? Real(0) : w.lambda_joint[m.limit_base() + axis.limit] / w.joint_force_step[axis.joint];
       return;
     }
     default:

@@ -116,6 +116,15 @@ void fill_tendon(const model::TendonSpec& tendon, v1::TendonSpec& message) {
     out.set_axis(term.axis);
     out.set_coefficient(term.coefficient);
   }
+  for (const model::TendonPointSpec& point : tendon.path) {
+    auto& out = *message.add_path();
+    out.set_kind(static_cast<v1::TendonPointKind>(static_cast<int>(point.kind) + 1));
+    if (point.kind != model::TendonPointKind::kPulley) fill_frame(point.frame, *out.mutable_frame());
+    out.set_radius(point.radius);
+    if (point.has_side) fill_frame(point.side, *out.mutable_side());
+    out.set_divisor(point.divisor);
+  }
+  message.set_spring_slack(tendon.spring_slack);
   message.set_armature(tendon.armature);
   message.set_damping(tendon.damping);
   message.set_stiffness(tendon.stiffness);
@@ -182,6 +191,7 @@ void fill_sensor(const model::SensorSpec& sensor, v1::SensorSpec& message) {
   message.set_joint(sensor.joint);
   message.set_axis(sensor.axis);
   message.set_actuator(sensor.actuator);
+  message.set_tendon(sensor.tendon);
   message.set_zone(static_cast<v1::ShapeKind>(static_cast<int>(sensor.zone) + 1));
   fill_vec3(sensor.zone_size, *message.mutable_zone_size());
   message.set_dimension(sensor.dimension);

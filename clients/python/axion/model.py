@@ -83,7 +83,10 @@ class Model:
                         dtype=np.int64)
 
     def tendon_lengths(self, joint_position: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Lengths of the tendons, the weighted sums of their joints' coordinates: of [..., nq] float64 [..., tendons]."""
+        """Lengths of the tendons, the weighted sums of their joints' coordinates: of [..., nq] float64 [..., tendons].
+
+        Tendons through space have zero there: a "tendon_position" sensor reads their length.
+        """
         positions = np.asarray(joint_position, dtype=np.float64)
         weights = np.zeros((positions.shape[-1], len(self.proto.tendons)))
         for t, tendon in enumerate(self.proto.tendons):
@@ -99,7 +102,7 @@ class Model:
     def hold_control(self, keyframe: str) -> npt.NDArray[np.float64]:
         """Controls with which position actuators hold a keyframe: float64 [nu].
 
-        Motors and velocity actuators get zero. Raises KeyError if the model has no such keyframe.
+        Motors, velocity actuators and those on tendons through space get zero. Raises KeyError if the model has no such keyframe.
         """
         keyframes = self.keyframes
         if keyframe not in keyframes:

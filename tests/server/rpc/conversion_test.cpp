@@ -96,6 +96,7 @@ TEST(Conversion, messages_have_a_field_for_each_of_the_engine_s) {
   EXPECT_EQ(v1::JointSpec::descriptor()->field_count() + 1, field_count<model::JointSpec>());
   EXPECT_EQ(v1::AxisSpec::descriptor()->field_count(), field_count<model::AxisSpec>());
   EXPECT_EQ(v1::TendonSpec::descriptor()->field_count(), field_count<model::TendonSpec>());
+  EXPECT_EQ(v1::TendonPoint::descriptor()->field_count() + 1, field_count<model::TendonPointSpec>());  // has_side
   EXPECT_EQ(v1::TendonTerm::descriptor()->field_count(), field_count<model::TendonTermSpec>());
   EXPECT_EQ(v1::Coordinate::descriptor()->field_count(), field_count<model::CoordinateSpec>());
   // Likewise with second.
