@@ -200,8 +200,7 @@ AXION_HD_RARE WrappedPath<Real> wrap_path(const Vec3<Real>& p, const Vec3<Real>&
   CirclePath<Real> path;
   Vec2<Real> beside{};
   if (side != nullptr) beside = project(*side);
-  const Real depth = side == nullptr ? radius : (is_cylinder ? std::sqrt(dot(beside, beside)) : norm(*side));
-  if (depth < radius) {
+  if (side != nullptr && norm(*side) < radius) {
     path = path_inside(p2, q2, radius);
   } else {
     beside = of_length(beside, radius);
