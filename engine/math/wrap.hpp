@@ -6,7 +6,7 @@
 //
 //   outside  where the segment between the points crosses it, or a side point is on the other side of it than the
 //            segment: two tangents and the arc between them, the shorter way round, or that which the side point is on
-//   inside   where the side point's image is within the circle: the string passes through, and where it would leave the
+//   inside   where the side point is within the object: the string passes through, and where it would leave the
 //            object it bends at the point c of the circle with |p₀ − c| + |c − p₁| least, without an arc
 //
 // Which of these holds is decided as MuJoCo decides it, so that a model means the same here. Both attachments are the
@@ -200,7 +200,7 @@ AXION_HD_RARE WrappedPath<Real> wrap_path(const Vec3<Real>& p, const Vec3<Real>&
   CirclePath<Real> path;
   Vec2<Real> beside{};
   if (side != nullptr) beside = project(*side);
-  if (side != nullptr && dot(beside, beside) < radius * radius) {
+  if (side != nullptr && norm(*side) < radius) {
     path = path_inside(p2, q2, radius);
   } else {
     beside = of_length(beside, radius);

@@ -353,10 +353,10 @@ constexpr const char* kStrings = R"(<mujoco>
   <worldbody>
     <site name="w0" pos="0 0 1.5"/><site name="w1" pos=".4 .1 1.3"/><site name="w2" pos="-.3 .2 1.2"/>
     <geom name="drum" type="cylinder" size=".08 .3" pos=".2 -.3 1" euler="1.3 .2 0"/>
-    <site name="drum_side" pos=".2 -.45 1.05"/><site name="drum_in" pos=".21 -.3 1"/>
+    <site name="drum_side" pos="1.2 -.3 1"/><site name="drum_in" pos=".21 -.3 1"/>
     <body name="base" pos="0 0 1" euler=".1 .2 .3"><freejoint name="free"/>
       <geom name="base" type="box" size=".3 .2 .1"/><geom name="ball" type="sphere" size=".1" pos=".3 .1 .1"/>
-      <site name="ball_side" pos=".3 .3 .15"/><site name="ball_in" pos=".32 .1 .1"/>
+      <site name="ball_side" pos=".3 10 4"/><site name="ball_in" pos=".32 .1 .1"/>
       <site name="b0" pos=".1 .05 .15"/><site name="b1" pos="-.3 .2 0"/><site name="b2" pos=".2 -.25 .2"/>
       <body name="arm" pos="0 .2 0"><joint name="arm1" axis="1 0 0"/><joint name="arm2" axis="0 1 .2" pos="0 .05 0"/>
         <geom name="arm" type="capsule" size=".05 .2" pos="0 .2 0"/>
