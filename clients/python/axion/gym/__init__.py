@@ -28,8 +28,8 @@ from axion.gym.task_env import TaskVectorEnv, make_vec
 from axion.gym.tasks import GYMNASIUM_TASKS, Task
 from axion.gym.vector_env import AxionEnv, AxionVectorEnv
 
-__all__ = ["AxionEnv", "AxionVectorEnv", "GYMNASIUM_TASKS", "Mechanics", "NumericInfos", "SERVER_TASKS", "ServerTask", "Task", "TaskVectorEnv",
-           "WorldState", "command_task", "make_vec", "server_task"]
+__all__ = ["AxionEnv", "AxionVectorEnv", "GYMNASIUM_TASKS", "Mechanics", "NumericInfos", "SERVER_TASKS", "ServerTask", "Task",
+           "TaskVectorEnv", "WorldState", "command_task", "make_vec", "server_task"]
 
 for _name, _task in GYMNASIUM_TASKS.items():
     gymnasium.register(f"axion/{_name}", entry_point=functools.partial(AxionEnv, _name),

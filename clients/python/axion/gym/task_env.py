@@ -38,8 +38,9 @@ class TaskVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
     DISABLED. max_episode_steps: None for the task's. seed: of the batch, whose worlds' seeds follow from it until `reset` gives others.
     batch_choices: further arguments of Client.create_batch, for example precision.
 
-    Observations are [num_envs, k] in the batch's precision, a new array each step that begins at a multiple of 64 bytes. infos has the reward's terms by name, "episode" with the statistics of
-    episodes that have ended ("r", "l", as Gymnasium's RecordEpisodeStatistics says), and with SAME_STEP "final_obs".
+    Observations are [num_envs, k] in the batch's precision, a new array each step that begins at a multiple of 64 bytes. infos
+    has the reward's terms by name, "episode" with the statistics of episodes that have ended ("r", "l", as Gymnasium's
+    RecordEpisodeStatistics says), and with SAME_STEP "final_obs".
     """
 
     def __init__(self, task: ServerTask | str, num_envs: int = 1, *, client: Client | None = None, target: str = DEFAULT_TARGET,
