@@ -176,8 +176,12 @@ class Learning(AxiondCase):
         self.addCleanup(envs.close)
         observation, _ = envs.reset(seed=1)
         np.testing.assert_allclose(observation[:, 9:12], [[0.3, -0.2, 0.7]] * 2, rtol=1e-6)
-        self.assertEqual(set(envs.info.reward_terms) - {"hurries", "strays"},
+        self.assertEqual(set(envs.info.reward_terms) - {"misses_velocity", "misses_turn", "hurries", "strays"},
                          {"tracks_velocity", "tracks_turn", "bounces", "rolls", "leans", "jerks", "reward_survive"})
+        observation, *_, infos = envs.step(np.zeros((2, 12), np.float32))
+        speeds, turns = observation[:, :2].astype(float), observation[:, 5] / 0.25
+        np.testing.assert_allclose(infos["misses_velocity"], -0.5 * np.abs(speeds - [0.3, -0.2]).sum(axis=1), rtol=1e-4)
+        np.testing.assert_allclose(infos["misses_turn"], -0.5 * np.abs(turns - 0.7), rtol=1e-4)
 
 
 if __name__ == "__main__":
