@@ -99,7 +99,7 @@ class Rollout:
 def axion_envs(task: str, worlds: int, address: str, substeps: int) -> Any:
     import axion.gym
 
-    what = axion.gym.server_task(task)
+    what: Any = axion.gym.server_task(task)
     if substeps:
         frame_skip, dt, _ = period_of(task)
         what.spec.action.frame_skip = substeps
@@ -285,7 +285,8 @@ def main() -> None:
                 found = {worker.engine: held_substeps(worker.engine, task, server.address, given) for worker in some}
                 substeps = {engine: held for engine, (held, _) in found.items()}
                 worlds = max(given.worlds)
-                rows(task, worlds, rates_of(some, task, worlds, substeps, given), substeps, {engine: told for engine, (_, told) in found.items()})
+                remarks = {engine: told for engine, (_, told) in found.items()}
+                rows(task, worlds, rates_of(some, task, worlds, substeps, given), substeps, remarks)
         finally:
             for worker in workers:
                 worker.close()
