@@ -11,9 +11,10 @@ to start anew where Gymnasium would. Actions are uniform and drawn before the cl
 engines: axion (axion.gym.make_vec over the loopback), sync and async (gymnasium.vector), envpool (PyPI's; a row says so where it is not
 installed), rollout (mujoco.rollout with the file's integrator), rollout-implicitfast (with a single evaluation of forces a time step).
 
-The second table has the time step that each engine holds at the same control period: the largest of which no whole number of steps less
-changes the mean return of --episodes episodes by more than a tenth, or by two of its standard errors, from that with the file's time step. A
-policy acts that policy_transfer.py has trained in that engine (--policies FOLDER) where there is one, else actions are random.
+The second table has the time step that each engine holds at the same control period: time steps are taken out of the period one by one
+until the mean return of --episodes episodes differs from that with the file's time step by more than a tenth and by more than two standard
+errors; the last before is held. A policy acts that policy_transfer.py has trained in that engine (--policies FOLDER) where there is one,
+else actions are random.
 Wants the Python package and gymnasium[mujoco]; prints tables in Markdown.
 """
 
