@@ -117,8 +117,9 @@ def make(engine: str, task: str, worlds: int, threads: int, address: str, subste
         envs = axion_envs(task, worlds, address, substeps)
         return envs, envs.single_action_space
     if engine in ("sync", "async"):
-        kind: Callable[..., Any] = SyncVectorEnv if engine == "sync" else AsyncVectorEnv
-        envs = kind([lambda: gymnasium.make(task)] * worlds)
+        several: list[Callable[[], Any]] = [lambda: gymnasium.make(task)] * worlds
+        # Forked: hundreds of processes that each import everything take minutes to start.
+        envs: Any = SyncVectorEnv(several) if engine == "sync" else AsyncVectorEnv(several, context="fork")
         return envs, envs.single_action_space
     if engine == "envpool":
         import envpool  # type: ignore[import-not-found, unused-ignore]
@@ -129,10 +130,18 @@ def make(engine: str, task: str, worlds: int, threads: int, address: str, subste
     return envs, envs.action_space
 
 
+def received(pipe: Connection) -> Any:
+    """The next order; None, as at the end, where nobody is left to give one."""
+    try:
+        return pipe.recv()
+    except EOFError:
+        return None
+
+
 def work(pipe: Connection, engine: str, threads: int, address: str) -> None:
     """A process that has one engine's environments: ("make", task, worlds, substeps) and ("measure", seconds) until None."""
     envs, actions = None, np.zeros(0)
-    while (order := pipe.recv()) is not None:
+    while (order := received(pipe)) is not None:
         try:
             if order[0] == "make":
                 if envs is not None:
