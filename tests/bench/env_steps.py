@@ -149,7 +149,7 @@ def work(pipe: Connection, engine: str, threads: int, address: str) -> None:
                 _, task, worlds, substeps = order
                 envs, box = make(engine, task, worlds, threads, address, substeps)
                 dtype = np.float64 if engine.startswith(("envpool", "rollout")) else np.float32
-                actions = np.random.default_rng(1).uniform(box.low, box.high, (32, worlds, *box.shape)).astype(dtype)
+                actions = np.random.default_rng(1).uniform(box.low, box.high, (16, worlds, *box.shape)).astype(dtype)
                 if hasattr(envs, "reset"):
                     envs.reset()
                 for action in actions:
@@ -266,7 +266,7 @@ def main() -> None:
     parser.add_argument("--worlds", nargs="+", type=int, default=[64, 256], help="[%(default)s]")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="of each engine that has threads [%(default)s]")
     parser.add_argument("--turns", type=int, default=3, help="[%(default)s]")
-    parser.add_argument("--seconds", type=float, default=0.7, help="of one engine's turn [%(default)s]")
+    parser.add_argument("--seconds", type=float, default=0.5, help="of one engine's turn [%(default)s]")
     parser.add_argument("--episodes", type=int, default=16, help="by which the held time step is judged; 0: no second table [%(default)s]")
     parser.add_argument("--policies", type=pathlib.Path, help="folder of policy_transfer.py's --out")
     given = parser.parse_args()
