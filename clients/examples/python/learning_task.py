@@ -68,7 +68,7 @@ class TaskChoice:
             return axion.gym.server_task(self.task)
         spec = copy.deepcopy(axion.gym.command_task(self.body, keyframe=self.keyframe, least_height=self.least_height,
                                                     frame_skip=self.frame_skip, tracking_width=self.tracking_width))
-        weights = {"tracks_turn": 0.8, "bounces": -1.0, "leans": -0.5, "reward_survive": 0.5}
+        weights = {"tracks_turn": 0.8, "bounces": -0.5, "leans": -4.0, "reward_survive": 0.5}
         for term in spec.reward:
             term.weight = weights.get(term.name, term.weight)
         # Of a command that is missed by far, exp(-(miss / width)^2) tells next to nothing: whoever stands still gets no more for a first
