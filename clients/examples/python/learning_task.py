@@ -21,8 +21,8 @@ class TaskChoice:
     """A task by name: "quadruped", or one of axion.gym.SERVER_TASKS.
 
     The rest is for "quadruped": the robot's file (this project's own where empty), its trunk, the keyframe that it begins at, how low
-    its trunk may come (m), the time step (s) and how many of them an action is held, and what the joints' speeds (s^2/rad^2) and the
-    actions cost.
+    its trunk may come (m), the time step (s) and how many of them an action is held, the miss of a commanded speed (m/s, rad/s) that is
+    worth exp(-1) of following it, and what a miss (s/m, s/rad), the joints' speeds (s^2/rad^2) and the actions cost.
     """
 
     task: str = "quadruped"
@@ -32,8 +32,10 @@ class TaskChoice:
     least_height: float = 0.18
     dt: float = 0.01
     frame_skip: int = 2
-    speed_cost: float = 1e-3
-    action_cost: float = 0.01
+    tracking_width: float = 0.4
+    miss_cost: float = 0.5
+    speed_cost: float = 1e-4
+    action_cost: float = 0.002
 
     @classmethod
     def add_arguments(cls, parser: argparse.ArgumentParser) -> None:
@@ -41,6 +43,8 @@ class TaskChoice:
         told = {"task": f"quadruped, or {', '.join(axion.gym.SERVER_TASKS)}", "body": "its trunk", "keyframe": "at which it begins",
                 "model": "another legged robot's file, for the quadruped's task", "dt": "time step, s",
                 "least_height": "of the trunk, m; an episode ends below", "frame_skip": "time steps that an action is held",
+                "tracking_width": "miss of a commanded speed that is worth exp(-1) of following it, m/s and rad/s",
+                "miss_cost": "of a miss of a commanded speed by 1 m/s or 1 rad/s",
                 "speed_cost": "of the sum of squares of the joints' speeds, rad/s", "action_cost": "of the sum of squares of the actions"}
         for field in dataclasses.fields(cls):
             default: Any = field.default
@@ -63,10 +67,16 @@ class TaskChoice:
         if not self.follows_commands:
             return axion.gym.server_task(self.task)
         spec = copy.deepcopy(axion.gym.command_task(self.body, keyframe=self.keyframe, least_height=self.least_height,
-                                                    frame_skip=self.frame_skip))
+                                                    frame_skip=self.frame_skip, tracking_width=self.tracking_width))
+        weights = {"tracks_turn": 0.8, "bounces": -0.5, "leans": -4.0, "reward_survive": 0.5}
         for term in spec.reward:
-            if term.name == "tracks_turn":
-                term.weight = 0.8  # with less, some seeds learn to turn one way and stand still for the other
+            term.weight = weights.get(term.name, term.weight)
+        # Of a command that is missed by far, exp(-(miss / width)^2) tells next to nothing: whoever stands still gets no more for a first
+        # small step. The plain miss has the same slope everywhere.
+        for tracks, name in (("tracks_velocity", "misses_velocity"), ("tracks_turn", "misses_turn")):
+            term = next(each for each in spec.reward if each.name == tracks)
+            spec.reward.add(name=name, weight=-self.miss_cost, measure=task_pb2.MEASURE_ABSOLUTE_SUM, quantity=term.quantity,
+                            target=term.target)
         # What there is to track says nothing about how: these keep the legs near the keyframe's pose, and calm.
         rates = task_pb2.Quantity(robot=task_pb2.ROBOT_QUANTITY_GENERALIZED_VELOCITY, start=6)
         spec.reward.add(name="hurries", weight=-self.speed_cost, measure=task_pb2.MEASURE_SQUARE_SUM).quantity.CopyFrom(rates)

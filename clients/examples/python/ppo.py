@@ -29,7 +29,7 @@ class Choices:
     discount: float = 0.99
     trace: float = 0.95                # lambda of the advantages
     clip: float = 0.2                  # of the ratio of probabilities
-    entropy_weight: float = 0.002
+    entropy_weight: float = 0.003
     learning_rate: float = 1e-3        # at first
     move: float = 0.02                 # Kullback-Leibler divergence of an update that the learning rate is led to
     greatest_norm: float = 1.0         # of a gradient

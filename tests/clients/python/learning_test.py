@@ -1,16 +1,18 @@
 """The examples that learn and play: their gradients, and that they learn, against axiond; see axiond_case.py."""
 
 import contextlib
+import importlib.util
 import io
 import pathlib
 import re
+import subprocess
 import sys
 import tempfile
 import unittest
 
 import numpy as np
 
-from axiond_case import ROOT, AxiondCase
+from axiond_case import AXIOND, ROOT, AxiondCase
 
 EXAMPLES = ROOT / "clients" / "examples" / "python"
 sys.path.insert(0, str(EXAMPLES))
@@ -176,8 +178,29 @@ class Learning(AxiondCase):
         self.addCleanup(envs.close)
         observation, _ = envs.reset(seed=1)
         np.testing.assert_allclose(observation[:, 9:12], [[0.3, -0.2, 0.7]] * 2, rtol=1e-6)
-        self.assertEqual(set(envs.info.reward_terms) - {"hurries", "strays"},
+        self.assertEqual(set(envs.info.reward_terms) - {"misses_velocity", "misses_turn", "hurries", "strays"},
                          {"tracks_velocity", "tracks_turn", "bounces", "rolls", "leans", "jerks", "reward_survive"})
+        observation, *_, infos = envs.step(np.zeros((2, 12), np.float32))
+        speeds, turns = observation[:, :2].astype(float), observation[:, 5] / 0.25
+        np.testing.assert_allclose(infos["misses_velocity"], -0.5 * np.abs(speeds - [0.3, -0.2]).sum(axis=1), rtol=1e-4)
+        np.testing.assert_allclose(infos["misses_turn"], -0.5 * np.abs(turns - 0.7), rtol=1e-4)
+
+@unittest.skipIf(ppo is None or importlib.util.find_spec("mujoco") is None, "gymnasium or mujoco is not installed")
+class EnvironmentSteps(unittest.TestCase):
+    @unittest.skipUnless(AXIOND, "AXION_AXIOND does not name the server's program")
+    def test_engines_step_in_turns_and_at_the_time_step_that_each_holds(self):
+        done = subprocess.run([sys.executable, "-B", str(ROOT / "tests" / "bench" / "env_steps.py"), AXIOND, "--tasks", "Hopper-v5",
+                               "--engines", "rollout", "--worlds", "4", "--turns", "2", "--seconds", "0.05", "--episodes", "4"],
+                              capture_output=True, text=True, timeout=120, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in done.stdout.splitlines() if line.startswith("| Hopper")]
+        self.assertEqual([row[2] for row in rows], ["axion", "rollout"] * 2)
+        self.assertEqual([row[3:6] for row in rows[:2]], [["implicit, first order", "2", "8"], ["RK4", "2", "8"]])
+        for row in rows:
+            self.assertGreater(float(row[6].replace(",", "")), 0)
+        for row in rows[2:]:
+            self.assertIn(float(row[4]), [8 / steps for steps in (1, 2, 3, 4)])
+            self.assertRegex(row[8], r"^random: \d+, \d+$")
 
 
 if __name__ == "__main__":
