@@ -128,6 +128,12 @@ AXION_HD inline void for_each_path_side(const model::ModelView<Real>& m, const m
   }
 }
 
+// Whether terms of any tendon or equality are on body b.
+template <typename Real>
+AXION_HD inline bool has_sides(const model::ModelView<Real>& m, int b) {
+  return m.tendon_count > 0 && m.body_side_start[b] < m.body_side_start[b + 1];
+}
+
 // Calls f(term, whether b is the term's body a) for all terms on body b, in the order in which sums over them are made.
 template <typename Real, typename F>
 AXION_HD inline void for_each_side_of_body(const model::ModelView<Real>& m, int b, F&& f) {

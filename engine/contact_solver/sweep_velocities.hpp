@@ -294,14 +294,17 @@ struct RowSpace {
         for_each_side(p, t, [&](int b, int term, bool is_child) {
           Real J[6];
           row_against(p.w.tendon_force[term], is_child, J);
+          const Real* of_body = u + 6 * lanes * b + at;
+          const auto add = [&](int c)
+                               AXION_INLINED { sum = sum + J[c] * lanes::load_pack<width>(of_body + lanes * c); };
           const bool moves = J[0] != Real(0) || J[1] != Real(0) || J[2] != Real(0);  // not so along turning axes
-          for (int c = moves ? 0 : 3; c < 6; ++c) {
-            sum = sum + J[c] * lanes::load_pack<width>(u + 6 * lanes * b + lanes * c + at);
-          }
+          for (int c = 0; c < 3 && moves; ++c) add(c);
+          for (int c = 3; c < 6; ++c) add(c);
         });
+        sum = sign * sum;
         for (int k = 0; k < width && at + k < used; ++k) {
           const int column = p.w.sweeps.push_row[at + k] - base;
-          p.w.sweeps.delassus[column * length + row - base] = sign * lanes::lane<width, Real>(sum, k);
+          p.w.sweeps.delassus[column * length + row - base] = lanes::lane<width, Real>(sum, k);
         }
       });
     });

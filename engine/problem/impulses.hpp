@@ -93,9 +93,10 @@ AXION_HD_CALL Impulse<Real> gather_impulse(const Problem<Real>& p, int b, const 
   Impulse<Real> sum;
   model::for_each_joint<Real>(p.m, b,
                               [&](int j, bool on_child) { add_joint_impulse(p, j, on_child, lock_rows, lambda, sum); });
-  if (p.m.tendon_count > 0)
+  if (constraints::has_sides(p.m, b)) {
     add_tendon_impulses(
         p, b, [&](int t) { return impulse_along(p, t, lambda); }, sum);
+  }
   add_contact_impulses(p, b, lambda, sum);
   return sum;
 }
