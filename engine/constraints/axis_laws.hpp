@@ -90,7 +90,7 @@ AXION_HD_RARE Real path_mobility(const model::ModelView<Real>& m, const model::W
     linear += on_a ? row.l : -row.l;
     angular += on_a ? row.k_a : row.k_b;
   };
-  for_each_path_side(m, m.tendon_sides, tendon.side_start, tendon.side_start + tendon.side_count, add_side);
+  for_each_path_side(m, tendon, add_side);
   add_body();
   const Real least = Real(kLeastMobility) * apart;
   return together > least ? together : least;

@@ -118,24 +118,36 @@ AXION_HD_RARE void start_tendons(const Team& team, const model::ModelView<Real>&
   });
 }
 
-// Calls f(term, body, whether it is the term's body a) for the sides of the pieces of paths in `list`, which holds them
-// as ModelView::tendon_sides.
+// Calls f(term, body, whether it is the term's body a) for the sides of the pieces of a tendon's paths.
 template <typename Real, typename F>
-AXION_HD inline void for_each_path_side(const model::ModelView<Real>& m, const int* list, int start, int end, F&& f) {
-  for (int i = start; i < end; ++i) {
-    const int term = list[i] / 2;
-    const bool on_a = list[i] % 2 == 0;
+AXION_HD inline void for_each_path_side(const model::ModelView<Real>& m, const model::TendonData<Real>& tendon, F&& f) {
+  for (int i = tendon.side_start; i < tendon.side_start + tendon.side_count; ++i) {
+    const int term = m.tendon_sides[i] / 2;
+    const bool on_a = m.tendon_sides[i] % 2 == 0;
     f(term, on_a ? m.tendon_terms[term].a : m.tendon_terms[term].b, on_a);
   }
+}
+
+// Whether terms of any tendon or equality are on body b.
+template <typename Real>
+AXION_HD inline bool has_sides(const model::ModelView<Real>& m, int b) {
+  return m.tendon_count > 0 && m.body_side_start[b] < m.body_side_start[b + 1];
+}
+
+// Calls f(term, whether b is the term's body a) for all terms on body b, in the order in which sums over them are made.
+template <typename Real, typename F>
+AXION_HD inline void for_each_side_of_body(const model::ModelView<Real>& m, int b, F&& f) {
+  const int* side = m.body_sides;
+  for (int i = m.body_side_start[b]; i < m.body_side_start[b + 1]; ++i) f(side[i] / 2, side[i] % 2 == 0);
 }
 
 // Adds the impulses of motors along paths through space on body b.
 template <typename Real>
 AXION_HD_RARE void add_path_impulses(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int b,
                                      math::Vec3<Real>& linear, math::Vec3<Real>& angular) {
-  for_each_path_side(m, m.body_sides, m.body_side_start[b], m.body_side_start[b + 1], [&](int term, int, bool on_a) {
+  for_each_side_of_body(m, b, [&](int term, bool on_a) {
     const int axis = m.tendons[m.tendon_terms[term].tendon].axis;
-    if (axis < 0) return;
+    if (axis < 0 || m.tendon_terms[term].axis >= 0) return;
     const Real impulse = w.axis_impulse[axis];
     const model::Row<Real>& row = w.tendon_force[term];
     linear += (on_a ? impulse : -impulse) * row.l;

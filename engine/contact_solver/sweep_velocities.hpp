@@ -285,17 +285,27 @@ struct RowSpace {
   // Entries of the lanes' columns of D in the rows of tendons.
   template <int lanes, typename Real, typename Team>
   AXION_HD_RARE static void finish_tendon_rows(const Team& team, const Problem<Real>& p, int used, const Real* u) {
+    constexpr int width = team::pack_lanes<Team, Real>(lanes);
     const int base = p.limit_base(), length = size(p);
-    team.for_each(used, [&](int lane) {
-      Real* column = p.w.sweeps.delassus + (p.w.sweeps.push_row[lane] - base) * length;
+    team.for_each((used + width - 1) / width, [&](int part) {
+      const int at = width * part;
       for_each_tendon_row(p, [&](int row, int t, Real sign) {
-        Real sum = 0;
+        lanes::Pack<Real, width> sum{};
         for_each_side(p, t, [&](int b, int term, bool is_child) {
           Real J[6];
           row_against(p.w.tendon_force[term], is_child, J);
-          for (int c = 0; c < 6; ++c) sum += J[c] * u[6 * lanes * b + lanes * c + lane];
+          const Real* of_body = u + 6 * lanes * b + at;
+          const auto add = [&](int c)
+                               AXION_INLINED { sum = sum + J[c] * lanes::load_pack<width>(of_body + lanes * c); };
+          const bool moves = J[0] != Real(0) || J[1] != Real(0) || J[2] != Real(0);  // not so along turning axes
+          for (int c = 0; c < 3 && moves; ++c) add(c);
+          for (int c = 3; c < 6; ++c) add(c);
         });
-        column[row - base] = sign * sum;
+        sum = sign * sum;
+        for (int k = 0; k < width && at + k < used; ++k) {
+          const int column = p.w.sweeps.push_row[at + k] - base;
+          p.w.sweeps.delassus[column * length + row - base] = lanes::lane<width, Real>(sum, k);
+        }
       });
     });
   }

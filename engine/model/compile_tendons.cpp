@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/model/body_joints.hpp"
 #include "engine/model/list_spans.hpp"
 
 namespace axion::model {
@@ -121,14 +122,25 @@ class TendonCompiler {
     return side % 2 == 0 ? term.a : term.b;
   }
 
+  // Sides of all terms, in the order in which each body adds up what acts on it.
   void list_sides_of_bodies() {
-    if (a_.tendon_sides.empty()) return;
-    a_.body_side_start.assign(a_.bodies.size() + 1, 0);
-    for (const int side : a_.tendon_sides) ++a_.body_side_start[body_of_side(side) + 1];
-    for (std::size_t b = 0; b < a_.bodies.size(); ++b) a_.body_side_start[b + 1] += a_.body_side_start[b];
-    std::vector<int> next = a_.body_side_start;
-    a_.body_sides.resize(a_.tendon_sides.size());
-    for (const int side : a_.tendon_sides) a_.body_sides[next[body_of_side(side)]++] = side;
+    if (a_.tendon_terms.empty()) return;
+    std::vector<std::vector<int>> sides(a_.bodies.size());
+    const ModelView<double> m = a_.view();
+    for (int b = 0; b < m.body_count; ++b) {
+      for_each_joint<double>(m, b, [&](int j, bool on_child) {
+        const int first = m.joints[j].axis_start, last = first + m.joints[j].axis_count;
+        for (int k = m.axis_term_start[first]; k < m.axis_term_start[last]; ++k) {
+          sides[b].push_back(2 * m.axis_terms[k] + (on_child ? 0 : 1));
+        }
+      });
+    }
+    for (const int side : a_.tendon_sides) sides[body_of_side(side)].push_back(side);
+    a_.body_side_start.assign(1, 0);
+    for (const std::vector<int>& of_body : sides) {
+      a_.body_sides.insert(a_.body_sides.end(), of_body.begin(), of_body.end());
+      a_.body_side_start.push_back(static_cast<int>(a_.body_sides.size()));
+    }
   }
 
   // The joint of what has a path through space: an entry behind the joints, which has no rows and is a slide where a

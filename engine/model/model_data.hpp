@@ -326,8 +326,8 @@ struct ModelView {
   const int* axis_terms;                     // [terms of axes] in the order of the tendons
   const TendonSpanData<Real>* tendon_spans;  // sorted by tendon
   const int* tendon_sides;                   // [side_count] 2 term, and one more of body b; by tendon, then by body
-  const int* body_side_start;                // [body_count + 1] those of each body,
-  const int* body_sides;                     // [side_count] in the order of the tendons
+  const int* body_side_start;                // [body_count + 1] of each body, in the same form: the sides of terms of
+  const int* body_sides;                     // its joints' axes, joint by joint, then those of paths, by tendon
   const ShapeData<Real>* shapes;
   const Real* hull_vertices;               // x, y and z of each hull, hull_stride numbers each
   const ShapeContactData* shape_contacts;  // [shape_count]

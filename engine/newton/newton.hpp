@@ -44,6 +44,7 @@ AXION_HD inline bool joints_failed(const Team& team, const Problem<Real>& p) {
   if (turn_from_last(team, p, p.w.omega_plus) > Real(AttemptParameters::kMostTurn)) return true;
   const Real locks =
       team.template max<Real>(p.m.lock_count, [&](int i) { return p.w.natural_residual[i] / p.w.row_tolerance[i]; });
+  allow_moment_rounding(team, p, Real(1));
   const Real bodies =
       team.template max<Real>(2 * p.m.body_count, [&](int i) { return p.w.body_residual[i] / p.w.body_tolerance[i]; });
   return !(locks <= Real(AttemptParameters::kFailedRatio)) || !(bodies <= Real(AttemptParameters::kFailedRatio));

@@ -78,21 +78,12 @@ AXION_HD_RARE Real impulse_along(const Problem<Real>& p, int t, const Real* lamb
   return sum;
 }
 
-// Adds to an impulse on body b that of all tendons, impulse(t) along tendon t, in the order of its joints' axes, then
-// of paths through space.
+// Adds to an impulse on body b that of all tendons, impulse(t) along tendon t.
 template <typename Real, typename F>
 AXION_HD_RARE void add_tendon_impulses(const Problem<Real>& p, int b, F&& impulse, Impulse<Real>& sum) {
-  model::for_each_joint<Real>(p.m, b, [&](int j, bool on_child) {
-    const int first = p.m.joints[j].axis_start, last = first + p.m.joints[j].axis_count;
-    for (int k = p.m.axis_term_start[first]; k < p.m.axis_term_start[last]; ++k) {
-      const int term = p.m.axis_terms[k];
-      sum.add(p.w.tendon_force[term], impulse(p.m.tendon_terms[term].tendon), on_child);
-    }
+  constraints::for_each_side_of_body(p.m, b, [&](int term, bool on_a) {
+    sum.add(p.w.tendon_force[term], impulse(p.m.tendon_terms[term].tendon), on_a);
   });
-  if (p.m.side_count == 0) return;
-  constraints::for_each_path_side(
-      p.m, p.m.body_sides, p.m.body_side_start[b], p.m.body_side_start[b + 1],
-      [&](int term, int, bool on_a) { sum.add(p.w.tendon_force[term], impulse(p.m.tendon_terms[term].tendon), on_a); });
 }
 
 // Jᵀλ on body b: its joints in order, then its contacts in order. Joint locks act along `lock_rows`.
@@ -102,9 +93,10 @@ AXION_HD_CALL Impulse<Real> gather_impulse(const Problem<Real>& p, int b, const 
   Impulse<Real> sum;
   model::for_each_joint<Real>(p.m, b,
                               [&](int j, bool on_child) { add_joint_impulse(p, j, on_child, lock_rows, lambda, sum); });
-  if (p.m.tendon_count > 0)
+  if (constraints::has_sides(p.m, b)) {
     add_tendon_impulses(
         p, b, [&](int t) { return impulse_along(p, t, lambda); }, sum);
+  }
   add_contact_impulses(p, b, lambda, sum);
   return sum;
 }

@@ -250,8 +250,17 @@ AXION_HD inline void evaluate_dynamics(const Problem<Real>& p, int b) {
   p.w.body_tolerance[2 * b + 1] =
       greater(p.s.tolerance, velocity_rounding<Real>() * (spin + impulse.angular_size / least) +
                                  lent_inertia / least * (velocity_rounding<Real>() * spin + placed));
-  Real& most = p.w.body_tolerance[2 * b + 1];
-  if (p.w.body_residual[2 * b + 1] > most) most = greater(most, moment_rounding(p, b));  // dear, and seldom needed
+}
+
+// Allows the bodies' residuals what moment_rounding says, where they are beyond their tolerance and above `worst` times
+// it: that is dear, and below `worst` it changes no worst ratio.
+template <typename Real, typename Team>
+AXION_HD inline void allow_moment_rounding(const Team& team, const Problem<Real>& p, Real worst) {
+  team.for_each(p.m.body_count, [&](int b) {
+    const Real residual = p.w.body_residual[2 * b + 1];
+    Real& most = p.w.body_tolerance[2 * b + 1];
+    if (residual > most && residual / most > worst) most = greater(most, moment_rounding(p, b));
+  });
 }
 
 // The greatest of a[i] / b[i], or NaN where one is not a number. By packs, where there are: a division takes as long
@@ -299,6 +308,7 @@ AXION_HD_CALL Real evaluate(const Team& team, const Problem<Real>& p) {
   team.for_each(p.contact_count, [&](int i) { evaluate_contact(p, i); });
   team.for_each(p.m.body_count, [&](int b) { evaluate_dynamics(p, b); });
   const Real rows = greatest_ratio(team, p.w.natural_residual, p.w.row_tolerance, p.row_count());
+  allow_moment_rounding(team, p, rows);
   const Real bodies = greatest_ratio(team, p.w.body_residual, p.w.body_tolerance, 2 * p.m.body_count);
   return rows > bodies || rows != rows ? rows : bodies;
 }

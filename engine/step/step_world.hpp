@@ -77,6 +77,7 @@ AXION_HD inline void record_rows(const Team& team, const solver::Problem<Real>& 
 template <typename Real, typename Team>
 AXION_HD_CALL void record_residuals(const Team& team, const solver::Problem<Real>& p) {
   const Real raw = team.template max<Real>(2 * p.m.body_count, [&](int i) { return p.w.body_residual[i]; });
+  solver::allow_moment_rounding(team, p, Real(1));
   const Real normalised = solver::greatest_ratio(team, p.w.body_residual, p.w.body_tolerance, 2 * p.m.body_count);
   team.for_each(1, [&](int) {
     model::StepRecord& r = *p.w.record;

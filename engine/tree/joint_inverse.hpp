@@ -305,7 +305,7 @@ AXION_HD_CALL Impulse<Real> gather_swept_impulse(const Problem<Real>& p, int b, 
   model::for_each_tree_joint<Real>(p.m, b, [&](int j, bool on_child) {
     for_each_condensed_row(p, p.m.joints[j], [&](int row) { sum.add(p.w.row[row], lambda[row], on_child); });
   });
-  if (p.m.tendon_axis_count > 0) {
+  if (p.m.tendon_axis_count > 0 && constraints::has_sides(p.m, b)) {
     add_tendon_impulses(
         p, b, [&](int t) { return swept_impulse_along(p, t, lambda); }, sum);
   }
