@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "absl/flags/flag.h"
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -84,14 +83,11 @@ void print_contacts(const v1::GetContactsResponse& contacts, const v1::Model& mo
 }  // namespace
 
 absl::Status run_reset(const Invocation& invocation) {
-  if (invocation.words.size() != 1 || !absl::StartsWith(invocation.words.front(), "batches/")) {
-    return usage_error("reset takes one batches/ID");
-  }
   const auto worlds = chosen_worlds();
   if (!worlds.ok()) {
     return worlds.status();
   }
-  const auto batch = open_batch(invocation.client, invocation.words.front());
+  const auto batch = named_batch(invocation, "reset");
   if (!batch.ok()) {
     return batch.status();
   }
@@ -110,10 +106,7 @@ absl::Status run_reset(const Invocation& invocation) {
 }
 
 absl::Status run_contacts(const Invocation& invocation) {
-  if (invocation.words.size() != 1 || !absl::StartsWith(invocation.words.front(), "batches/")) {
-    return usage_error("contacts takes one batches/ID");
-  }
-  const auto batch = open_batch(invocation.client, invocation.words.front());
+  const auto batch = named_batch(invocation, "contacts");
   if (!batch.ok()) {
     return batch.status();
   }

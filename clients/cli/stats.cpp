@@ -3,7 +3,6 @@
 #include <map>
 
 #include "absl/flags/flag.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
@@ -113,10 +112,7 @@ absl::StatusOr<std::vector<std::string>> batches_to_watch(const Invocation& invo
 }  // namespace
 
 absl::Status run_stats(const Invocation& invocation) {
-  if (invocation.words.size() != 1 || !absl::StartsWith(invocation.words.front(), "batches/")) {
-    return usage_error("stats takes one batches/ID");
-  }
-  const auto batch = open_batch(invocation.client, invocation.words.front());
+  const auto batch = named_batch(invocation, "stats");
   if (!batch.ok()) {
     return batch.status();
   }

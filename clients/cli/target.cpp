@@ -166,6 +166,13 @@ absl::StatusOr<client::Batch> open_batch(const client::Client& client, const std
   return make_batch(client, *model);
 }
 
+absl::StatusOr<client::Batch> named_batch(const Invocation& invocation, const char* command) {
+  if (invocation.words.size() != 1 || !absl::StartsWith(invocation.words.front(), "batches/")) {
+    return usage_error(absl::StrCat(command, " takes one batches/ID"));
+  }
+  return invocation.client.get_batch(invocation.words.front());
+}
+
 absl::StatusOr<std::vector<double>> control_of_flags(const client::Client& client, const client::Batch& batch) {
   const auto words = absl::GetFlag(FLAGS_control);
   const auto keyframe = absl::GetFlag(FLAGS_hold);

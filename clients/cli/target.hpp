@@ -20,6 +20,9 @@ absl::StatusOr<client::Batch> make_batch(const client::Client& client, const v1:
 // "batches/ID" (stays afterwards), or a new batch of "models/ID" or a file (deleted when the handle ends).
 absl::StatusOr<client::Batch> open_batch(const client::Client& client, const std::string& word);
 
+// The batch that a command's one word names; `command` is for the words of a fault.
+absl::StatusOr<client::Batch> named_batch(const Invocation& invocation, const char* command);
+
 // The row of controls that --control or --hold asks for; empty if neither does.
 absl::StatusOr<std::vector<double>> control_of_flags(const client::Client& client, const client::Batch& batch);
 

@@ -118,10 +118,7 @@ absl::Status run_delete(const Invocation& invocation) {
 }
 
 absl::Status run_step(const Invocation& invocation) {
-  if (invocation.words.size() != 1 || !absl::StartsWith(invocation.words.front(), "batches/")) {
-    return usage_error("step takes one batches/ID");
-  }
-  const auto batch = open_batch(invocation.client, invocation.words.front());
+  const auto batch = named_batch(invocation, "step");
   if (!batch.ok()) {
     return batch.status();
   }
@@ -147,10 +144,7 @@ absl::Status run_step(const Invocation& invocation) {
 }
 
 absl::Status run_state(const Invocation& invocation) {
-  if (invocation.words.size() != 1 || !absl::StartsWith(invocation.words.front(), "batches/")) {
-    return usage_error("state takes one batches/ID");
-  }
-  const auto batch = open_batch(invocation.client, invocation.words.front());
+  const auto batch = named_batch(invocation, "state");
   if (!batch.ok()) {
     return batch.status();
   }

@@ -32,11 +32,31 @@ AXION_HD inline AxisLaw<Real> drive_law(const model::ActuatorData<Real>& actuato
   return {actuator.kind == model::ActuatorKind::kPosition ? gain * actuator.kp : Real(0), gain * actuator.kd};
 }
 
+// The spring of an axis at coordinate s, as it pulls there.
+template <typename Real>
+struct Spring {
+  Real stiffness, rest;
+};
+// A tendon's may be slack over a range.
+template <typename Real>
+AXION_HD_RARE Spring<Real> spring_of_tendon(const model::ModelView<Real>& m, int i, Real s) {
+  const model::AxisData<Real>& axis = m.axes[i];
+  const Real slack = tendon_of_axis(m, i).spring_slack, beyond = s - axis.spring_reference;
+  if (!(slack > 0) || beyond < 0) return {axis.stiffness, axis.spring_reference};
+  if (beyond > slack) return {axis.stiffness, axis.spring_reference + slack};
+  return {0, s};
+}
+template <typename Real>
+AXION_HD inline Spring<Real> spring_of_axis(const model::ModelView<Real>& m, int i, Real s) {
+  if (i >= m.joint_axis_count) return spring_of_tendon(m, i, s);
+  return {m.axes[i].stiffness, m.axes[i].spring_reference};
+}
+
 // Of the joint itself and of its drives that have no bounds.
 template <typename Real>
 AXION_HD inline AxisLaw<Real> axis_law(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int i) {
   const model::AxisData<Real>& axis = m.axes[i];
-  AxisLaw<Real> law{axis.stiffness, axis.damping};
+  AxisLaw<Real> law{spring_of_axis(m, i, w.axis_position[i]).stiffness, axis.damping};
   for (int k = axis.actuator_start; k < axis.actuator_start + axis.actuator_count; ++k) {
     const model::ActuatorData<Real>& actuator = m.actuators[k];
     if (actuator.kind == model::ActuatorKind::kMotor || actuator.effort_limited) continue;
@@ -46,10 +66,55 @@ AXION_HD inline AxisLaw<Real> axis_law(const model::ModelView<Real>& m, const mo
   return law;
 }
 
+// Of the part of a tendon's or an equality's length that goes through space, J M⁻¹ Jᵀ of its bodies alone. Pulls on a
+// body may cancel; so that a row always has a scale it is no less than a millionth of the sum of each piece's.
+inline constexpr double kLeastMobility = 1e-6;
+template <typename Real>
+AXION_HD_RARE Real path_mobility(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                 const model::TendonData<Real>& tendon) {
+  Real together = 0, apart = 0;
+  math::Vec3<Real> linear{}, angular{};
+  const auto moved = [&](int b, const math::Vec3<Real>& l, const math::Vec3<Real>& k) {
+    return math::dot(l, l) / body_mass(m, w, b) + math::dot(k, w.I_inverse[b] * k);
+  };
+  int body = -1;
+  const auto add_body = [&] {
+    if (body >= 0) together += moved(body, linear, angular);
+    linear = angular = {};
+  };
+  const auto add_side = [&](int term, int b, bool on_a) {  // those of a body follow each other
+    if (b != body) add_body();
+    body = b;
+    const model::Row<Real>& row = w.tendon_force[term];
+    apart += moved(b, row.l, on_a ? row.k_a : row.k_b);
+    linear += on_a ? row.l : -row.l;
+    angular += on_a ? row.k_a : row.k_b;
+  };
+  for_each_path_side(m, m.tendon_sides, tendon.side_start, tendon.side_start + tendon.side_count, add_side);
+  add_body();
+  const Real least = Real(kLeastMobility) * apart;
+  return together > least ? together : least;
+}
+
+// Σ c_k² r_k over the terms of a tendon or an equality, r_k = mobility(term) of its joint's axis alone: what an impulse
+// along it moves, but for what joints next to each other do to the body between them. Paths through space have that of
+// their bodies alone.
+template <typename Real, typename F>
+AXION_HD_RARE Real tendon_mobility(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                   const model::TendonData<Real>& tendon, F&& mobility) {
+  Real sum = 0;
+  if (tendon.side_count > 0) sum = path_mobility(m, w, tendon);
+  for_each_term(tendon, [&](int k) {
+    if (m.tendon_terms[k].axis < 0) return;
+    sum += w.tendon_weight[k] * w.tendon_weight[k] * mobility(k);
+  });
+  return sum;
+}
+
 // I + a of a tendon's axis i, as its joints have it.
 template <typename Real>
 AXION_HD_RARE Real tendon_inertia(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int i) {
-  const Real mobility = tendon_mobility(w, tendon_of_axis(m, i), [&](int k) {
+  const Real mobility = tendon_mobility(m, w, tendon_of_axis(m, i), [&](int k) {
     const int of = m.tendon_terms[k].axis;
     const model::JointData<Real>& joint = m.joints[m.axes[of].joint];
     const model::Row<Real>& row = w.row_start[m.axis_base() + of];

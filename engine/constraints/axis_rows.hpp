@@ -73,10 +73,9 @@ struct AxisStep {
 };
 
 template <typename Real>
-AXION_HD inline AxisStep<Real> step_joint(const model::AxisData<Real>& axis, Real s, Real h, Real dt) {
-  return {{axis.stiffness, axis.damping},
-          -h * axis.stiffness * (s - axis.spring_reference),
-          h * (dt * axis.stiffness + axis.damping)};
+AXION_HD inline AxisStep<Real> step_joint(const Spring<Real>& spring, Real damping, Real s, Real h, Real dt) {
+  return {
+      {spring.stiffness, damping}, -h * spring.stiffness * (s - spring.rest), h * (dt * spring.stiffness + damping)};
 }
 
 template <typename Real>
@@ -164,7 +163,8 @@ AXION_HD inline void build_axis_row(const model::ModelView<Real>& m, const model
   const Real h = w.joint_force_step[axis.joint], s = w.axis_position[i];
   const Real weight = euler_share(m, w, settings, i, w.constraints.euler_share[i]);
   const Real rate = axis_velocity(m, w, i, w.v, w.omega);
-  const AxisStep<Real> own = share_out(step_joint(axis, s, h, settings.dt), rate, h, settings.dt, weight);
+  const AxisStep<Real> own =
+      share_out(step_joint(spring_of_axis(m, i, s), axis.damping, s, h, settings.dt), rate, h, settings.dt, weight);
   Real beta = own.beta + axis.armature, alpha = own.alpha + axis.armature * (w.axis_rate[i] - w.axis_bias[i]);
   for (int k = 0; k < axis.actuator_count; ++k) {
     const model::ActuatorData<Real>& actuator = m.actuators[axis.actuator_start + k];

@@ -31,11 +31,11 @@ struct ConstraintRows {
   Real* contact_rebound;           // [contact_capacity] least parting speed asked of a contact, m/s
   int* contact_start;              // [nb + 1] contacts of each body, compressed
   int* contact_list;               // [2 contact_capacity]
-  Real* blend;                     // [nj] w_j: share of J(q⁺) in the impulses of a joint of BLENDED
+  Real* blend;                     // [nj + paths] w_j: share of J(q⁺) in the impulses of a joint of BLENDED
   // Z: inertia of a body with what its joints lend of the others', where any w_j is above zero
   math::Mat3<Real>* supported_inertia;  // [nb]
   Real* body_force_step;                // [nb] time that gravity and wrenches act in this step (force_steps.hpp)
-  Real* joint_force_step;               // [nj] and what acts along a joint's axes
+  Real* joint_force_step;               // [nj + paths] and what acts along a joint's axes, or a path through space
 };
 
 template <typename Real, typename F>
@@ -62,10 +62,10 @@ AXION_HD inline void for_each_field(const model::ModelView<Real>& m, ConstraintR
   f(kScratch, "contact_rebound", w.contact_rebound, nc);
   f(kScratch, "contact_start", w.contact_start, nb + 1);
   f(kScratch, "contact_list", w.contact_list, 2 * nc);
-  f(kScratch, "blend", w.blend, nj);
+  f(kScratch, "blend", w.blend, nj + m.spatial_count);
   f(kScratch, "supported_inertia", w.supported_inertia, nb);
   f(kScratch, "body_force_step", w.body_force_step, nb);
-  f(kScratch, "joint_force_step", w.joint_force_step, nj);
+  f(kScratch, "joint_force_step", w.joint_force_step, nj + m.spatial_count);
 }
 
 // The room's own.
@@ -75,7 +75,7 @@ struct ConstraintScratch {
   math::Mat3<Real>* lent_inertia;  // [nb] inertia that each body lends its parent
   Real* euler_share;               // [naxis] share of backward Euler in springs, dampers and drives (axis_laws.hpp)
   Real* body_time_owed;            // [nb] of body_force_step, what the last step owed with its own wrench, s
-  Real* joint_time_owed;           // [nj] likewise with its own controls
+  Real* joint_time_owed;           // [nj + paths] likewise with its own controls
 };
 
 template <typename Real, typename F>
@@ -86,7 +86,7 @@ AXION_HD inline void for_each_field(const model::ModelView<Real>& m, ConstraintS
   f(kScratch, "lent_inertia", w.lent_inertia, nb);
   f(kScratch, "euler_share", w.euler_share, na);
   f(kScratch, "body_time_owed", w.body_time_owed, nb);
-  f(kScratch, "joint_time_owed", w.joint_time_owed, nj);
+  f(kScratch, "joint_time_owed", w.joint_time_owed, nj + m.spatial_count);
 }
 
 }  // namespace axion::constraints

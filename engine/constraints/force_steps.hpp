@@ -53,7 +53,7 @@ AXION_HD_CALL void choose_force_steps(const Team& team, const model::ModelView<R
     w.body_force_step[b] -= w.constraints.body_time_owed[b];
     w.constraints.body_time_owed[b] = 0;
   });
-  team.for_each(m.joint_count, [&](int j) {
+  team.for_each(m.joint_count + m.spatial_count, [&](int j) {
     take(blended && !is_new ? w.blend[j] : Real(0), w.joint_force_debt[j], w.constraints.joint_time_owed[j],
          w.joint_force_step[j]);
   });

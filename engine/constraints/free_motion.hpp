@@ -3,7 +3,7 @@
 //   ũ = u⁻ + h M̃⁻¹ f_ext,   M̃ = GᵀMG = diag(m 1, R I Rᵀ)
 //
 // f_ext holds gravity, gravity compensation, drag, external wrenches and the efforts of motors at sites and of those
-// whose axis has no row.
+// whose axis has no row or is a tendon's.
 // The gyroscopic torque is here for the modes that treat it as a torque, and in the rotation map for SPLIT. Forces act
 // for body_force_step and joint_force_step (force_steps.hpp), which are h but after a state was set; of these the time
 // that the last step owed with its own wrench and controls.
@@ -16,6 +16,7 @@
 #include "engine/constraints/joint_rows.hpp"
 #include "engine/constraints/motor_forces.hpp"
 #include "engine/constraints/rotation_map.hpp"
+#include "engine/constraints/tendon_rows.hpp"
 #include "engine/model/body_joints.hpp"
 #include "engine/model/step_settings.hpp"
 
@@ -146,6 +147,7 @@ AXION_HD_CALL void free_motion(const Team& team, const model::ModelView<Real>& m
     if (owed > 0) linear += owed * w.force_before[b], angular += owed * w.torque_before[b];
     model::for_each_tree_joint(m, b,
                                [&](int j, bool on_child) { add_axis_impulse(m, w, j, on_child, linear, angular); });
+    if (m.side_count > 0) add_path_impulses(m, w, b, linear, angular);
     if (m.body_force_count > 0) {
       add_body_forces(m, w, b, h, linear, angular);
       if (m.site_uses != nullptr) add_site_forces(m, w, b, h - owed, w.control, linear, angular);

@@ -180,7 +180,7 @@ AXION_HD inline void blend_weights(const Team& team, const model::ModelView<Real
           dt * greatest_generalised_eigenvalue(K, w.supported_inertia[b], Real(kNoWeight) / dt);
     });
   }
-  team.for_each(m.joint_count, [&](int j) {
+  team.for_each(m.joint_count + m.spatial_count, [&](int j) {
     const model::JointData<Real>& joint = m.joints[j];
     Real k = w.constraints.stiffness_ratio[joint.child];
     if (joint.parent >= 0 && w.constraints.stiffness_ratio[joint.parent] > k)

@@ -5,11 +5,14 @@
 // J_k is the row of axis k (joint_rows.hpp), between the two bodies of its joint, so such a row is a list of terms with
 // one impulse. A tendon has a place among the axes, after those of joints, and all of their laws (axis_rows.hpp):
 // spring, damper, drives, limits, friction loss. Only what its motors give goes to the axes of its joints, as if motors
-// of theirs gave it. An equality is a lock. It starts out wherever it is: what it is off, beyond what a limit's overlap
-// may be pushed out at, is left to further steps, as of a limit (contact_rows.hpp).
+// of theirs gave it. Where its length is that of a path through space (model/tendon_path.hpp), the terms are the
+// straight pieces of that instead, with the bodies at their ends, and motors push these bodies themselves. An equality
+// is a lock. It starts out wherever it is: what it is off, beyond what a limit's overlap may be pushed out at, is left
+// to further steps, as of a limit (contact_rows.hpp).
 #pragma once
 
 #include "engine/constraints/joint_rows.hpp"
+#include "engine/model/tendon_path.hpp"
 
 namespace axion::constraints {
 
@@ -25,24 +28,19 @@ AXION_HD inline void for_each_term(const model::TendonData<Real>& tendon, F&& f)
   for (int k = tendon.term_start; k < tendon.term_start + tendon.term_count; ++k) f(k);
 }
 
-// The joint of a term.
-template <typename Real>
-AXION_HD inline const model::JointData<Real>& joint_of_term(const model::ModelView<Real>& m, int term) {
-  return m.joints[m.axes[m.tendon_terms[term].axis].joint];
-}
-
 // A − P(B), and P'(B).
 template <typename Real>
 struct TendonValue {
   Real value, slope;
 };
 
-// `position` are the coordinates of all terms, position(term).
+// `position` are the coordinates of all terms along axes, position(term), `paths` the lengths through space.
 template <typename Real, typename F>
 AXION_HD inline TendonValue<Real> tendon_value(const model::ModelView<Real>& m, const model::TendonData<Real>& tendon,
-                                               F&& position) {
-  Real first = 0, second = 0;
+                                               const model::PathLengths<Real>& paths, F&& position) {
+  Real first = paths.first, second = paths.second;
   for_each_term(tendon, [&](int k) {
+    if (m.tendon_terms[k].axis < 0) return;
     const Real s = position(k);
     first += m.tendon_terms[k].first * s, second += m.tendon_terms[k].second * s;
   });
@@ -70,10 +68,8 @@ AXION_HD_RARE Real tendon_velocity(const model::ModelView<Real>& m, const model:
                                    const model::Row<Real>* rows, const math::Vec3<Real>* v,
                                    const math::Vec3<Real>* omega) {
   Real sum = 0;
-  for_each_term(tendon, [&](int k) {
-    const model::JointData<Real>& joint = joint_of_term(m, k);
-    sum += row_velocity(rows[k], joint.child, joint.parent, v, omega);
-  });
+  for_each_term(tendon,
+                [&](int k) { sum += row_velocity(rows[k], m.tendon_terms[k].a, m.tendon_terms[k].b, v, omega); });
   return sum;
 }
 
@@ -86,18 +82,32 @@ AXION_HD inline Real axis_velocity(const model::ModelView<Real>& m, const model:
   return row_velocity(w.row_start[m.axis_base() + i], joint.child, joint.parent, v, omega);
 }
 
+// Lengths of the paths of a tendon or an equality through space, at given poses; the rows of their pieces go to
+// tendon_row.
+template <typename Real>
+AXION_HD_RARE model::PathLengths<Real> measure_paths(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                                     const model::TendonData<Real>& tendon,
+                                                     const model::BodyPoses<Real>& at) {
+  return model::measure_path(m.tendon_spans + tendon.span_start, tendon.span_count, at,
+                             [&](int term, const model::Row<Real>& row) { w.tendon_row[term] = row; });
+}
+
 // Rows of all terms at q⁻; axis_position of tendons, and axis_rate where no step gave it; lock_start_error of
 // equalities. Needs the joints' own.
 template <typename Real, typename Team>
 AXION_HD_RARE void start_tendons(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w) {
   team.for_each(m.tendon_count, [&](int t) {
     const model::TendonData<Real>& tendon = m.tendons[t];
+    model::PathLengths<Real> paths;
+    if (tendon.span_count > 0) paths = measure_paths(m, w, tendon, {w.x, w.q});
     const TendonValue<Real> at =
-        tendon_value(m, tendon, [&](int k) { return w.axis_position[m.tendon_terms[k].axis]; });
+        tendon_value(m, tendon, paths, [&](int k) { return w.axis_position[m.tendon_terms[k].axis]; });
     for_each_term(tendon, [&](int k) {
       const Real weight = term_weight(m.tendon_terms[k], at.slope);
       w.tendon_weight[k] = weight;
-      w.tendon_row[k] = w.tendon_force[k] = scaled(weight, w.row_start[m.axis_base() + m.tendon_terms[k].axis]);
+      const int axis = m.tendon_terms[k].axis;
+      const model::Row<Real>& row = axis < 0 ? w.tendon_row[k] : w.row_start[m.axis_base() + axis];
+      w.tendon_row[k] = w.tendon_force[k] = scaled(weight, row);
     });
     if (tendon.axis < 0) {
       w.lock_start_error[tendon.lock] = at.value;
@@ -108,14 +118,29 @@ AXION_HD_RARE void start_tendons(const Team& team, const model::ModelView<Real>&
   });
 }
 
-// Σ c_k² r_k over the terms of a tendon or an equality, r_k = mobility(term) of its joint's axis alone: what an impulse
-// along it moves, but for what joints next to each other do to the body between them.
+// Calls f(term, body, whether it is the term's body a) for the sides of the pieces of paths in `list`, which holds them
+// as ModelView::tendon_sides.
 template <typename Real, typename F>
-AXION_HD_RARE Real tendon_mobility(const model::WorldView<Real>& w, const model::TendonData<Real>& tendon,
-                                   F&& mobility) {
-  Real sum = 0;
-  for_each_term(tendon, [&](int k) { sum += w.tendon_weight[k] * w.tendon_weight[k] * mobility(k); });
-  return sum;
+AXION_HD inline void for_each_path_side(const model::ModelView<Real>& m, const int* list, int start, int end, F&& f) {
+  for (int i = start; i < end; ++i) {
+    const int term = list[i] / 2;
+    const bool on_a = list[i] % 2 == 0;
+    f(term, on_a ? m.tendon_terms[term].a : m.tendon_terms[term].b, on_a);
+  }
+}
+
+// Adds the impulses of motors along paths through space on body b.
+template <typename Real>
+AXION_HD_RARE void add_path_impulses(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int b,
+                                     math::Vec3<Real>& linear, math::Vec3<Real>& angular) {
+  for_each_path_side(m, m.body_sides, m.body_side_start[b], m.body_side_start[b + 1], [&](int term, int, bool on_a) {
+    const int axis = m.tendons[m.tendon_terms[term].tendon].axis;
+    if (axis < 0) return;
+    const Real impulse = w.axis_impulse[axis];
+    const model::Row<Real>& row = w.tendon_force[term];
+    linear += (on_a ? impulse : -impulse) * row.l;
+    angular += impulse * (on_a ? row.k_a : row.k_b);
+  });
 }
 
 // What tendons give axis i of a joint of the impulses axis_impulse along them.

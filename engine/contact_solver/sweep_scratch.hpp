@@ -27,7 +27,7 @@ AXION_HD inline int delassus_rows(const model::ModelView<Real>& m) {
 // of them, and those that colours leave unfilled.
 template <typename Real>
 AXION_HD inline int contact_groups(const model::ModelView<Real>& m) {
-  if (m.joint_count != 0 || m.inverse_blocks == 0) return 0;
+  if (m.joint_count + m.closing_count != 0 || m.inverse_blocks == 0) return 0;
   const int contacts = m.contact_capacity,
             most = contacts < SweepSizes::kMaxColours ? contacts : SweepSizes::kMaxColours;
   return 5 * contacts / (4 * SweepSizes::kGroupContacts) + most;

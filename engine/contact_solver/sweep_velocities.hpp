@@ -236,13 +236,13 @@ struct RowSpace {
     }
   }
 
-  // Calls f(body, term, whether it is the joint's child) for the bodies of a tendon's terms.
+  // Calls f(body, term, whether it is the term's body a) for the bodies of a tendon's terms.
   template <typename Real, typename F>
   AXION_HD static void for_each_side(const Problem<Real>& p, int t, F&& f) {
     constraints::for_each_term<Real>(p.m.tendons[t], [&](int k) {
-      const model::JointData<Real>& joint = constraints::joint_of_term<Real>(p.m, k);
-      f(joint.child, k, true);
-      if (joint.parent >= 0) f(joint.parent, k, false);
+      const model::TendonTermData<Real>& term = p.m.tendon_terms[k];
+      f(term.a, k, true);
+      if (term.b >= 0) f(term.b, k, false);
     });
   }
 

@@ -163,7 +163,7 @@ void ActuatorReader::check_supported() {
 bool ActuatorReader::find_transmission() {
   for (const char* name : {"slidersite", "cranksite", "body"}) {
     if (!given(name)) continue;
-    s_.notes.unsupported(a_.element(), name, "actuators act on hinges, slides, fixed tendons and sites");
+    s_.notes.unsupported(a_.element(), name, "actuators act on hinges, slides, tendons and sites");
     return false;
   }
   if (given("site")) return find_site();
@@ -182,7 +182,7 @@ bool ActuatorReader::find_transmission() {
   actuator_.axis = place->second.axis;
   const model::JointKind kind = s_.spec.joints[static_cast<std::size_t>(actuator_.joint)].kind;
   if (kind == model::JointKind::kAxes) return true;
-  s_.notes.unsupported(a_.element(), attribute, "actuators act on hinges, slides and fixed tendons");
+  s_.notes.unsupported(a_.element(), attribute, "actuators act on hinges, slides and tendons");
   return false;
 }
 
@@ -205,7 +205,7 @@ bool ActuatorReader::find_site() {
 
 double ActuatorReader::moved_mass() const {
   if (actuator_.tendon == kNoTendon) return reflected_mass(s_.spec, hanging_, actuator_.joint, actuator_.axis);
-  double mass = 0;
+  double mass = mass_along(s_.spec, hanging_, s_.spec.tendons[static_cast<std::size_t>(actuator_.tendon)].path);
   for (const model::TendonTermSpec& term : s_.spec.tendons[static_cast<std::size_t>(actuator_.tendon)].terms) {
     mass += reflected_mass(s_.spec, hanging_, term.joint, term.axis) / (term.coefficient * term.coefficient);
   }

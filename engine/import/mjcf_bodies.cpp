@@ -154,7 +154,8 @@ std::vector<MassProperties> BodyReader::read_geoms(const XmlElement& element, in
     const Geom geom = read_geom(a, s_.settings, place.in_frame ? &place.X_BF : nullptr, adds_mass,
                                 s_.paired_geoms.contains(name), s_.meshes, s_.spec.meshes, s_.notes);
     if (adds_mass && geom.mass.mass > 0) masses.push_back(geom.mass), s_.inertial_frames[body] = geom.X_BG;
-    if (!name.empty() && !s_.geom_places.try_emplace(name, GeomPlace{body, geom.X_BG, geom.is_placed}).second) {
+    const GeomPlace known{body, geom.X_BG, geom.is_placed, geom.type, geom.size[0]};
+    if (!name.empty() && !s_.geom_places.try_emplace(name, known).second) {
       refuse(child, "name", "names a geom a second time");
     }
     if (!geom.is_shape) return;

@@ -1,8 +1,38 @@
 #include "engine/import/mjcf_moved_mass.hpp"
 
-#include "engine/model/spec_math.hpp"
+#include "engine/model/list_spans.hpp"
 
 namespace axion::import {
+namespace {
+
+constexpr double kLeastGrowth = 1e-10;  // m/rad or m/m: below it a coordinate does not change a length
+
+// How the length of a path grows with the motion of each body, of its origin and about that.
+std::vector<model::Row<double>> growths(const model::SceneSpec& spec, const std::vector<model::TendonPointSpec>& path) {
+  std::vector<math::Vec3<double>> x;
+  std::vector<math::Quat<double>> q;
+  for (const model::BodySpec& body : spec.bodies) {
+    const model::Pose X = model::to_pose(body.X_WB);
+    x.push_back(X.position), q.push_back(X.rotation);
+  }
+  std::vector<model::TendonSpanData<double>> spans = model::list_spans(path, [](const model::FrameSpec& frame) {
+    return model::PlacedFrame{frame.body == model::kWorldBody ? -1 : frame.body, model::to_pose(frame.X_BF)};
+  });
+  std::vector<model::Row<double>> sums(spec.bodies.size());
+  for (model::TendonSpanData<double>& span : spans) {
+    const bool wraps = span.kind != model::SpanKind::kStraight;
+    const int ends[2][2] = {{span.body[0], wraps ? span.object : span.body[1]}, {span.object, span.body[1]}};
+    for (int k = 0; k < (wraps ? 2 : 1); ++k) span.term[k] = ends[k][0] == ends[k][1] ? -1 : k;
+    model::measure_span(span, {x.data(), q.data()}, span.weight, [&](int k, const model::Row<double>& row) {
+      const int to = ends[k][1], from = ends[k][0], a = to < 0 ? from : to, b = to < 0 ? -1 : from;
+      sums[static_cast<std::size_t>(a)].l += row.l, sums[static_cast<std::size_t>(a)].k_a += row.k_a;
+      if (b >= 0) sums[static_cast<std::size_t>(b)].l -= row.l, sums[static_cast<std::size_t>(b)].k_a += row.k_b;
+    });
+  }
+  return sums;
+}
+
+}  // namespace
 
 std::vector<Hanging> sum_hanging(const model::SceneSpec& spec) {
   std::vector<Hanging> sums;
@@ -33,6 +63,37 @@ double reflected_mass(const model::SceneSpec& spec, const std::vector<Hanging>& 
   const math::Vec3<double> arm = math::cross(n, X_WC * model::to_vec3(axis.anchor));
   return axis.armature + math::dot(n, hanging.inertia * n) - 2 * math::dot(math::cross(n, hanging.moment), arm) +
          hanging.mass * math::dot(arm, arm);
+}
+
+double mass_along(const model::SceneSpec& spec, const std::vector<Hanging>& sums,
+                  const std::vector<model::TendonPointSpec>& path) {
+  std::vector<model::Row<double>> growth = growths(spec, path);
+  // Forces of all that hangs on a body, moved to its origin.
+  for (std::size_t j = spec.joints.size(); j-- > 0;) {  // children come after their parents
+    const model::JointSpec& joint = spec.joints[j];
+    if (joint.parent == model::kWorldBody) continue;
+    const auto child = static_cast<std::size_t>(joint.child), parent = static_cast<std::size_t>(joint.parent);
+    const auto arm =
+        model::to_vec3(spec.bodies[child].X_WB.position) - model::to_vec3(spec.bodies[parent].X_WB.position);
+    growth[parent].l += growth[child].l;
+    growth[parent].k_a += growth[child].k_a + math::cross(arm, growth[child].l);
+  }
+  double mass = 0;
+  for (std::size_t j = 0; j < spec.joints.size(); ++j) {
+    const auto child = static_cast<std::size_t>(spec.joints[j].child);
+    const model::Pose X_WC = model::to_pose(spec.bodies[child].X_WB);
+    for (std::size_t k = 0; k < spec.joints[j].axes.size(); ++k) {
+      const model::AxisSpec& axis = spec.joints[j].axes[k];
+      const math::Vec3<double> n = math::rotate(X_WC.rotation, model::to_vec3(axis.axis));
+      const math::Vec3<double> anchor = math::rotate(X_WC.rotation, model::to_vec3(axis.anchor));
+      const double by = axis.kind == model::AxisKind::kSlide
+                            ? math::dot(n, growth[child].l)
+                            : math::dot(n, growth[child].k_a - math::cross(anchor, growth[child].l));
+      if (!(std::abs(by) > kLeastGrowth)) continue;
+      mass += reflected_mass(spec, sums, static_cast<int>(j), static_cast<int>(k)) / (by * by);
+    }
+  }
+  return mass;
 }
 
 }  // namespace axion::import

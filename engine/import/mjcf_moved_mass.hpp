@@ -28,4 +28,9 @@ std::vector<Hanging> sum_hanging(const model::SceneSpec& spec);
 // What moves along an axis in the reference configuration, all that hangs on it and its armature: kg m^2 or kg.
 double reflected_mass(const model::SceneSpec& spec, const std::vector<Hanging>& sums, int joint_index, int axis_index);
 
+// What moves along a path through space in the reference configuration: the sum over the axes of the tree of what moves
+// along each, over the square of how the length grows by it; axes that do not change it do not count. kg.
+double mass_along(const model::SceneSpec& spec, const std::vector<Hanging>& sums,
+                  const std::vector<model::TendonPointSpec>& path);
+
 }  // namespace axion::import

@@ -11,6 +11,7 @@
 #include "engine/import/mjcf_attributes.hpp"
 #include "engine/import/mjcf_content.hpp"
 #include "engine/import/mjcf_defaults.hpp"
+#include "engine/import/mjcf_geom.hpp"
 #include "engine/import/mjcf_meshes.hpp"
 #include "engine/import/mjcf_settings.hpp"
 #include "engine/import/xml_tree.hpp"
@@ -36,6 +37,8 @@ struct GeomPlace {
   int body = model::kWorldBody;
   model::Pose X_BG;
   bool is_known = true;
+  GeomType type = GeomType::kSphere;
+  double radius = 0;  // m, of a sphere or a cylinder
 };
 
 // Of an actuator of the scene: what part of its gear is the document's gain, and the document's gear.
@@ -94,10 +97,13 @@ void read_force_range(const Attributes& joint, const JointPlace& place, int tend
 
 // Length of a tendon in the reference configuration.
 double reference_of(const model::SceneSpec& spec, const model::TendonSpec& tendon);
-// The tendon that an attribute names; kNoTendon where it is one that is not offered, which has been noted.
+// The tendon that an attribute names; kNoTendon where it is one without effect, which has been noted.
 int find_tendon(const MjcfScene& scene, const XmlElement& element, const char* attribute);
 // An equality of joints or of tendons, with its defaults.
 void read_coordinate_equality(MjcfScene& scene, const XmlElement& element, const Attributes& attributes);
+
+// The shape of the geom that an attribute names; -1 where the scene has it not: it touches nothing, or that was noted.
+int find_shape(const MjcfScene& scene, const XmlElement& element, const char* attribute);
 
 void find_paired_geoms(MjcfScene& scene);  // names in <contact>
 void read_bodies(MjcfScene& scene);        // <worldbody>

@@ -188,6 +188,8 @@ void name_joints(model::SceneSpec& spec) {
   }
 }
 
+}  // namespace
+
 int find_shape(const MjcfScene& scene, const XmlElement& element, const char* attribute) {
   const XmlAttribute* name = element.find(attribute);
   if (name == nullptr) refuse(element, attribute, "is required");
@@ -195,8 +197,10 @@ int find_shape(const MjcfScene& scene, const XmlElement& element, const char* at
   const auto& shapes = scene.spec.shapes;
   const auto found =
       std::find_if(shapes.begin(), shapes.end(), [&](const auto& shape) { return shape.name == name->value; });
-  return found == shapes.end() ? -1 : static_cast<int>(found - shapes.begin());  // -1: of a type that has been noted
+  return found == shapes.end() ? -1 : static_cast<int>(found - shapes.begin());
 }
+
+namespace {
 
 void read_pair(MjcfScene& scene, const XmlElement& element) {
   const Attributes a = scene.defaults.attributes(element, DefaultClasses::kMain, {"pair"});

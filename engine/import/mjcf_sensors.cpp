@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <sstream>
 #include <utility>
 
 #include "engine/import/mjcf_scene.hpp"
@@ -76,6 +77,8 @@ class SensorReader {
   bool read_joint(model::SensorSpec& sensor);
   bool read_actuator(model::SensorSpec& sensor);
   void read_touch_zone(const SitePlace& site, model::SensorSpec& sensor);
+  void read_contact_side(const char* which, model::ContactSideSpec& side);
+  void read_contact(model::SensorSpec& sensor);
 
   MjcfScene& s_;
   const std::set<std::string, std::less<>>& actuators_;  // all that the document names
@@ -194,10 +197,72 @@ bool SensorReader::read_actuator(model::SensorSpec& sensor) {
     sensor.scale = 1 / motor.gain;
     return true;
   }
+  if (found->tendon >= 0) {
+    sensor.kind =
+        sensor.kind == SensorKind::kActuatorPosition ? SensorKind::kTendonPosition : SensorKind::kTendonVelocity;
+    sensor.tendon = found->tendon, sensor.actuator = -1, sensor.scale = motor.gear;
+    return true;
+  }
   sensor.kind = sensor.kind == SensorKind::kActuatorPosition ? SensorKind::kJointPosition : SensorKind::kJointVelocity;
   sensor.joint = found->joint, sensor.axis = found->axis, sensor.actuator = -1;
   sensor.scale = motor.gear;
   return true;
+}
+
+// What geom1, body1 and subtree1, or those with 2, say.
+void SensorReader::read_contact_side(const char* which, model::ContactSideSpec& side) {
+  using enum model::ContactSideKind;
+  const auto take = [&](const std::string& attribute, model::ContactSideKind kind, int index) {
+    if (side.kind != kAny) refuse(e_, attribute, "is a second name of one side");
+    side = {kind, index};
+  };
+  const std::string geom = std::string("geom") + which;
+  if (a_.has(geom)) take(geom, kShape, find_shape(s_, e_, geom.c_str()));
+  for (const auto kind : {kBody, kSubtree}) {
+    const std::string attribute = (kind == kBody ? "body" : "subtree") + std::string(which);
+    if (!a_.has(attribute)) continue;
+    const auto body = s_.body_index.find(a_.text(attribute, ""));
+    if (body == s_.body_index.end()) refuse(e_, attribute, "names a body that does not exist");
+    const auto part = s_.first_parts.find(body->second);
+    const bool has_parts = kind == kSubtree && part != s_.first_parts.end();
+    take(attribute, kind, has_parts ? part->second : body->second);
+  }
+}
+
+void SensorReader::read_contact(model::SensorSpec& sensor) {
+  static constexpr std::string_view kData[] = {"found", "force", "torque", "dist", "pos", "normal", "tangent"};
+  static_assert(std::size(kData) == model::kContactDatumCount);
+  model::ContactSensorSpec& contact = sensor.contact;
+  read_contact_side("1", contact.first);
+  read_contact_side("2", contact.second);
+  if (a_.has("site")) {
+    if (contact.first.kind != model::ContactSideKind::kAny) refuse(e_, "site", "is a second name of one side");
+    contact.first.kind = model::ContactSideKind::kZone;
+    sensor.frame.X_BF = model::to_spec(site_pose(s_, e_, "site", sensor.frame.body));
+    read_touch_zone(s_.sites.find(a_.text("site", ""))->second, sensor);
+  }
+  contact.slots = a_.integer("num", 1);
+  if (contact.slots < 1 || contact.slots > model::kMaxContactSlots) {
+    refuse(e_, "num", "must be from 1 to " + std::to_string(model::kMaxContactSlots));
+  }
+  contact.reduction =
+      static_cast<model::ContactReduction>(a_.keyword("reduce", {"none", "mindist", "maxforce", "netforce"}, 0));
+  if (contact.reduction == model::ContactReduction::kNetForce && contact.slots != 1) {
+    refuse(e_, "num", "must be 1 of a net force");
+  }
+  if (!a_.has("data")) return;
+  std::istringstream words(a_.text("data", ""));
+  std::string word;
+  int last = -1;
+  contact.data = 0;
+  while (words >> word) {
+    const int k = static_cast<int>(std::find(std::begin(kData), std::end(kData), word) - std::begin(kData));
+    if (k == model::kContactDatumCount || k <= last) {
+      refuse(e_, "data", "must be some of found, force, torque, dist, pos, normal, tangent, in this order");
+    }
+    contact.data = static_cast<std::uint8_t>(contact.data | 1 << k), last = k;
+  }
+  if (last < 0) refuse(e_, "data", "names nothing");
 }
 
 bool SensorReader::read(model::SensorSpec& sensor) {
@@ -223,9 +288,14 @@ bool SensorReader::read(model::SensorSpec& sensor) {
       return read_joint(sensor);
     case SensorOf::kActuator:
       return read_actuator(sensor);
+    case SensorOf::kTendon:
+      required("tendon");
+      sensor.tendon = find_tendon(s_, e_, "tendon");
+      return sensor.tendon != kNoTendon;
     case SensorOf::kWorld:
       break;
   }
+  if (sensor.kind == SensorKind::kContact) read_contact(sensor);
   if (sensor.kind == SensorKind::kUser) {
     required("dim");
     sensor.dimension = a_.integer("dim", 1);

@@ -1,20 +1,21 @@
-// The <tendon> section, and the equalities of joints and tendons: coordinates that are weighted sums of others, and
-// coordinates that are polynomials of others.
+// The <tendon> section, and the equalities of joints and tendons: coordinates that are weighted sums of others or
+// lengths through space, and coordinates that are polynomials of others.
 #include <algorithm>
 #include <array>
 #include <string>
 
 #include "engine/import/mjcf_scene.hpp"
+#include "engine/model/list_spans.hpp"
 #include "engine/model/validate_scene.hpp"
 
 namespace axion::import {
 namespace {
 
 using model::CoordinateSpec;
+using model::TendonPointKind;
+using model::TendonPointSpec;
 using model::TendonSpec;
 using model::TendonTermSpec;
-
-constexpr const char* kSpatial = "spatial tendons are not offered";
 
 // The axis that an attribute names, of a hinge or slide.
 JointPlace find_axis(const MjcfScene& scene, const XmlElement& element, const char* attribute) {
@@ -64,18 +65,68 @@ void read_spring(MjcfScene& scene, const Attributes& a, TendonSpec& tendon) {
   if (rest[1] == -1) rest[1] = rest[0];
   if (rest[0] == -1) return;
   if (rest[0] > rest[1]) a.refuse("springlength", "must have the smaller length first");
-  if (rest[0] < rest[1]) {
-    scene.notes.unsupported(a.where("springlength"), "springlength", "a spring has one length at which it rests");
-  }
   tendon.spring_reference = rest[0];
+  tendon.spring_slack = rest[1] - rest[0];
 }
 
-void read_fixed(MjcfScene& scene, const XmlElement& element, const Attributes& a) {
+model::FrameSpec read_site(const MjcfScene& scene, const XmlElement& element, const char* attribute) {
+  model::FrameSpec frame;
+  frame.X_BF = model::to_spec(site_pose(scene, element, attribute, frame.body));
+  return frame;
+}
+
+// What a tendon wraps about.
+TendonPointSpec read_object(const MjcfScene& scene, const XmlElement& element) {
+  const XmlAttribute* name = element.find("geom");
+  if (name == nullptr) refuse(element, "geom", "is required");
+  const auto found = scene.geom_places.find(name->value);
+  if (found == scene.geom_places.end()) refuse(element, "geom", "names a geom that does not exist");
+  const GeomPlace& geom = found->second;
+  if (geom.type != GeomType::kSphere && geom.type != GeomType::kCylinder) {
+    refuse(element, "geom", "must name a sphere or a cylinder");
+  }
+  TendonPointSpec point;
+  point.kind = geom.type == GeomType::kSphere ? TendonPointKind::kSphere : TendonPointKind::kCylinder;
+  point.frame.body = geom.body, point.frame.X_BF = model::to_spec(geom.X_BG);
+  point.radius = geom.radius;
+  point.has_side = element.find("sidesite") != nullptr;
+  if (point.has_side) point.side = read_site(scene, element, "sidesite");
+  return point;
+}
+
+// Where the order of the points makes no path validate_scene says so, with the tendon's line.
+std::vector<TendonPointSpec> read_path(const MjcfScene& scene, const XmlElement& element) {
+  std::vector<TendonPointSpec> path;
+  for (const XmlElement& child : element.children) {
+    TendonPointSpec point;
+    if (child.tag == "site") {
+      point.frame = read_site(scene, child, "site");
+    } else if (child.tag == "geom") {
+      point = read_object(scene, child);
+    } else if (child.tag == "pulley") {
+      point.kind = TendonPointKind::kPulley;
+      if (child.find("divisor") == nullptr) refuse(child, "divisor", "is required");
+      point.divisor = Attributes(child).number("divisor", 1);
+      if (!(point.divisor > 0)) refuse(child, "divisor", "must be above 0");
+    } else {
+      continue;
+    }
+    path.push_back(point);
+  }
+  if (path.empty()) refuse(element, "", "has no site");
+  return path;
+}
+
+void read_tendon(MjcfScene& scene, const XmlElement& element, const Attributes& a) {
   TendonSpec tendon;
   const XmlAttribute* name = element.find("name");
   tendon.name = name == nullptr ? "" : name->value;
-  tendon.terms = read_terms(scene, element);
-  if (tendon.terms.empty()) {
+  if (element.tag == "spatial") {
+    tendon.path = read_path(scene, element);
+  } else {
+    tendon.terms = read_terms(scene, element);
+  }
+  if (tendon.terms.empty() && tendon.path.empty()) {
     scene.notes.warn(element, "", "has no coefficient that is not 0, and no effect");
     if (!tendon.name.empty()) scene.tendon_index.emplace(tendon.name, kNoTendon);
     return;
@@ -103,17 +154,6 @@ void read_fixed(MjcfScene& scene, const XmlElement& element, const Attributes& a
   if (name != nullptr && !name->value.empty()) scene.tendon_index.emplace(name->value, index);
 }
 
-void read_spatial(MjcfScene& scene, const XmlElement& element, const Attributes& a) {
-  for (const char* name : {"stiffness", "damping", "frictionloss", "armature"}) {
-    if (a.not_negative(name, 0) > 0) scene.notes.unsupported(a.where(name), name, kSpatial);
-  }
-  if (is_limited(a, "limited", "range", scene.settings) && scene.settings.limits) {
-    scene.notes.unsupported(element, "range", kSpatial);
-  }
-  const XmlAttribute* name = element.find("name");
-  if (name != nullptr && !name->value.empty()) scene.tendon_index.emplace(name->value, kNoTendon);
-}
-
 // P(x − x0) + y0 as a polynomial of x.
 std::array<double, 5> shifted(const std::array<double, 5>& p, double x0, double y0) {
   std::array<double, 5> out{};
@@ -129,7 +169,7 @@ std::array<double, 5> shifted(const std::array<double, 5>& p, double x0, double 
 }  // namespace
 
 double reference_of(const model::SceneSpec& spec, const model::TendonSpec& tendon) {
-  double sum = 0;
+  double sum = model::reference_length(spec, tendon.path);
   for (const TendonTermSpec& term : tendon.terms) {
     sum += term.coefficient * axis_at(spec, term.joint, term.axis).reference;
   }
@@ -141,7 +181,8 @@ int find_tendon(const MjcfScene& scene, const XmlElement& element, const char* a
   if (name == nullptr) refuse(element, attribute, "is required");
   const auto found = scene.tendon_index.find(name->value);
   if (found == scene.tendon_index.end()) refuse(element, attribute, "names a tendon that does not exist");
-  if (found->second == kNoTendon) scene.notes.unsupported(element, attribute, kSpatial);
+  if (found->second == kNoTendon)
+    scene.notes.unsupported(element, attribute, "names a tendon without coefficients, which has no effect");
   return found->second;
 }
 
@@ -155,7 +196,7 @@ void read_tendons(MjcfScene& scene) {
         refuse(element, "name", "names a tendon a second time");
       }
       const Attributes a = scene.defaults.attributes(element, DefaultClasses::kMain, {"tendon"});
-      element.tag == "fixed" ? read_fixed(scene, element, a) : read_spatial(scene, element, a);
+      read_tendon(scene, element, a);
     }
   }
 }

@@ -38,7 +38,7 @@ class Compiler {
     sort_bodies();
     add_bodies();
     add_joints();
-    axis_of_tendon_ = add_tendons(model_, friction_loss_);
+    model_.axis_of_tendon = add_tendons(model_, friction_loss_);
     add_actuators();
     add_efforts();
     add_shapes();
@@ -328,7 +328,7 @@ class Compiler {
       ActuatorData<double> actuator{};
       actuator.kind = spec.kind, actuator.control = static_cast<int>(i);
       actuator.axis = spec.on_site       ? -1
-                      : spec.tendon >= 0 ? axis_of_tendon_[spec.tendon]
+                      : spec.tendon >= 0 ? model_.axis_of_tendon[spec.tendon]
                                          : arrays().joints[model_.joint_of_scene[spec.joint]].axis_start + spec.axis;
       actuator.gear = spec.gear, actuator.kp = spec.kp, actuator.kd = spec.kd;
       actuator.lower = spec.control_limited ? spec.control_lower : -infinity;
@@ -419,7 +419,6 @@ class Compiler {
   CompiledModel model_;
   CompiledHulls hulls_;
   std::vector<double> friction_loss_;  // [axis]
-  std::vector<int> axis_of_tendon_;    // [tendon of the scene]
 };
 
 }  // namespace

@@ -39,7 +39,8 @@ struct ModelArrays {
   std::vector<SiteUse> site_uses;  // sorted by body
   std::vector<int> child_joints;
   std::vector<int> body_loops;
-  std::vector<JointData<Real>> joints;
+  std::vector<JointData<Real>>
+      joints;  // then an entry for each tendon and equality through space (compile_tendons.cpp)
   std::vector<AxisData<Real>> axes;
   std::vector<ActuatorData<Real>> actuators;
   std::vector<ActivationData<Real>> activations;
@@ -49,6 +50,8 @@ struct ModelArrays {
   std::vector<TendonData<Real>> tendons;
   std::vector<TendonTermData<Real>> tendon_terms;
   std::vector<int> axis_term_start, axis_terms;
+  std::vector<TendonSpanData<Real>> tendon_spans;
+  std::vector<int> tendon_sides, body_side_start, body_sides;
   std::vector<ShapeData<Real>> shapes;
   std::vector<Real> hull_vertices;
   std::vector<ShapeContactData> shape_contacts;
@@ -58,7 +61,7 @@ struct ModelArrays {
   SensorArrays<Real> sensors;
   int lock_count = 0, control_count = 0, contact_capacity = 0, candidate_capacity = 0;
   int coupling_capacity = 0, loop_count = 0, inverse_blocks = 0;
-  int joint_lock_count = 0, tendon_axis_count = 0, slack_tendon_count = 0;
+  int joint_lock_count = 0, tendon_axis_count = 0, slack_tendon_count = 0, spatial_count = 0;
   math::Vec3<Real> gravity{};
   ModelView<Real> view() const;  // pointers into the vectors: valid while they live
 };
@@ -69,6 +72,7 @@ struct CompiledModel {
   std::vector<int> internal_body;        // [external]
   std::vector<bool> closes_loop;         // [scene joint]
   std::vector<int> joint_of_scene;       // [scene joint] -> index into arrays.joints, -1 for a free joint
+  std::vector<int> axis_of_tendon;       // [tendon of the scene] -> index into arrays.axes, -1: nothing is along it
   std::vector<math::Vec3<double>> p_BC;  // [internal] centre of mass in the body frame
   std::vector<math::Quat<double>> q_BC;  // [internal] principal frame in the body frame
   std::vector<math::Vec3<double>> x;     // [internal] initial centre of mass, world

@@ -87,7 +87,8 @@ class SensorCompiler {
   }
 
   // All bodies that hang on `body`, itself among them: rising numbers as ShapeContactData::part has them.
-  void list_subtree(int body, SensorData<double>& data) {
+  template <typename Parts>
+  void list_subtree(int body, Parts& data) {
     const auto [known, is_new] = subtree_.try_emplace(body, static_cast<int>(out_.part_list.size()), 0);
     if (is_new)
       walk_subtree(body), known->second.second = static_cast<int>(out_.part_list.size()) - known->second.first;
@@ -111,6 +112,13 @@ class SensorCompiler {
     std::sort(out_.part_list.begin() + start, out_.part_list.end());
   }
 
+  ContactSideData compile(const ContactSideSpec& side) {
+    ContactSideData data{side.kind, side.index, 0, 0};
+    if (side.kind == ContactSideKind::kBody || side.kind == ContactSideKind::kSubtree) data.index = side.index + 1;
+    if (side.kind == ContactSideKind::kSubtree) list_subtree(side.index, data);
+    return data;
+  }
+
   void add(const SensorSpec& spec) {
     const SensorTraits traits = sensor_traits(spec.kind);
     SensorData<double> data{};
@@ -123,7 +131,13 @@ class SensorCompiler {
       out_.sensed_size += data.size;
     }
     data.frame = data.reference = compile(FrameSpec{});
-    if (traits.of == SensorOf::kFrame) data.frame = compile(spec.frame);
+    const bool is_contact = spec.kind == SensorKind::kContact;
+    if (is_contact) {
+      data.contact = {compile(spec.contact.first), compile(spec.contact.second), spec.contact.reduction,
+                      spec.contact.slots, spec.contact.data};
+    }
+    const bool has_zone = is_contact && spec.contact.first.kind == ContactSideKind::kZone;
+    if (traits.of == SensorOf::kFrame || has_zone) data.frame = compile(spec.frame);
     data.has_reference = spec.has_reference;
     if (spec.has_reference) data.reference = compile(spec.reference);
     data.joint = data.axis = data.actuator = -1;
@@ -131,6 +145,7 @@ class SensorCompiler {
       data.joint = joint_[at(spec.joint)];
       data.axis = traits.of == SensorOf::kAxis ? spec.axis : 0;
     }
+    if (traits.of == SensorOf::kTendon) data.axis = model_.axis_of_tendon[at(spec.tendon)];
     if (traits.of == SensorOf::kActuator) {
       const auto& actuators = model_.arrays.actuators;
       data.actuator =

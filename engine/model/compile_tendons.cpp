@@ -1,5 +1,9 @@
 #include "engine/model/compile_tendons.hpp"
 
+#include <algorithm>
+
+#include "engine/model/list_spans.hpp"
+
 namespace axion::model {
 namespace {
 
@@ -23,6 +27,7 @@ class TendonCompiler {
     a_.tendon_axis_count = static_cast<int>(a_.tendons.size());
     for (const EqualitySpec& equality : scene.equalities) add(equality);
     list_terms_of_axes();
+    list_sides_of_bodies();
     return std::move(axis_of_tendon_);
   }
 
@@ -46,7 +51,7 @@ class TendonCompiler {
 
   bool acts(std::size_t t) const {
     const TendonSpec& spec = model_.welded.scene.tendons[t];
-    return has_law(t) || spec.limited || spec.friction_loss > 0 || has_actuator_[t];
+    return has_law(t) || spec.limited || spec.friction_loss > 0 || has_actuator_[t] || model_.welded.senses_tendon[t];
   }
 
   int axis_of(int joint, int axis) const { return a_.joints[model_.joint_of_scene[joint]].axis_start + axis; }
@@ -55,16 +60,88 @@ class TendonCompiler {
     TendonData<double> tendon{};
     tendon.axis = tendon.lock = -1;
     tendon.term_start = static_cast<int>(a_.tendon_terms.size());
+    tendon.span_start = static_cast<int>(a_.tendon_spans.size());
+    tendon.side_start = static_cast<int>(a_.tendon_sides.size());
     return tendon;
   }
 
   void add_term(int axis, double first, double second) {
-    a_.tendon_terms.push_back({axis, static_cast<int>(a_.tendons.size()), first, second});
+    const JointData<double>& joint = a_.joints[a_.axes[axis].joint];
+    a_.tendon_terms.push_back({axis, static_cast<int>(a_.tendons.size()), first, second, joint.child, joint.parent});
+  }
+
+  // A straight piece of a path; none where both of its ends are on one body.
+  int add_piece(int from, int to, double first, double second) {
+    if (from == to) return -1;
+    a_.tendon_terms.push_back(
+        {-1, static_cast<int>(a_.tendons.size()), first, second, to < 0 ? from : to, to < 0 ? -1 : from});
+    return static_cast<int>(a_.tendon_terms.size()) - 1;
+  }
+
+  void add_path(const std::vector<TendonPointSpec>& path, bool of_second) {
+    const auto place = [&](const FrameSpec& frame) {
+      if (frame.body == kWorldBody) return PlacedFrame{-1, to_pose(frame.X_BF)};
+      const int b = model_.internal_body[frame.body];
+      return PlacedFrame{b, inverse(Pose{model_.q_BC[b], model_.p_BC[b]}) * to_pose(frame.X_BF)};
+    };
+    for (TendonSpanData<double>& span : list_spans(path, place)) {
+      const double first = of_second ? 0 : span.weight, second = of_second ? span.weight : 0;
+      span.of_second = of_second;
+      if (span.kind == SpanKind::kStraight) {
+        span.term[0] = add_piece(span.body[0], span.body[1], first, second);
+      } else {
+        span.term[0] = add_piece(span.body[0], span.object, first, second);
+        span.term[1] = add_piece(span.object, span.body[1], first, second);
+      }
+      a_.tendon_spans.push_back(span);
+    }
   }
 
   void end(TendonData<double> tendon) {
     tendon.term_count = static_cast<int>(a_.tendon_terms.size()) - tendon.term_start;
+    tendon.span_count = static_cast<int>(a_.tendon_spans.size()) - tendon.span_start;
+    list_sides(tendon);
     a_.tendons.push_back(tendon);
+  }
+
+  // Sides of its pieces, those of a body together.
+  void list_sides(TendonData<double>& tendon) {
+    for (int k = tendon.term_start; k < tendon.term_start + tendon.term_count; ++k) {
+      if (a_.tendon_terms[k].axis >= 0) continue;
+      a_.tendon_sides.push_back(2 * k);
+      if (a_.tendon_terms[k].b >= 0) a_.tendon_sides.push_back(2 * k + 1);
+    }
+    std::stable_sort(a_.tendon_sides.begin() + tendon.side_start, a_.tendon_sides.end(),
+                     [&](int l, int r) { return body_of_side(l) < body_of_side(r); });
+    tendon.side_count = static_cast<int>(a_.tendon_sides.size()) - tendon.side_start;
+  }
+
+  int body_of_side(int side) const {
+    const TendonTermData<double>& term = a_.tendon_terms[side / 2];
+    return side % 2 == 0 ? term.a : term.b;
+  }
+
+  void list_sides_of_bodies() {
+    if (a_.tendon_sides.empty()) return;
+    a_.body_side_start.assign(a_.bodies.size() + 1, 0);
+    for (const int side : a_.tendon_sides) ++a_.body_side_start[body_of_side(side) + 1];
+    for (std::size_t b = 0; b < a_.bodies.size(); ++b) a_.body_side_start[b + 1] += a_.body_side_start[b];
+    std::vector<int> next = a_.body_side_start;
+    a_.body_sides.resize(a_.tendon_sides.size());
+    for (const int side : a_.tendon_sides) a_.body_sides[next[body_of_side(side)]++] = side;
+  }
+
+  // The joint of what has a path through space: an entry behind the joints, which has no rows and is a slide where a
+  // limit asks, with the bodies of the first piece. It keeps which share of a step its forces take.
+  int add_entry(const TendonData<double>& tendon, int axis) {
+    JointData<double> entry{};
+    const bool has_pieces = static_cast<int>(a_.tendon_terms.size()) > tendon.term_start;
+    entry.child = has_pieces ? a_.tendon_terms[tendon.term_start].a : 0;
+    entry.parent = has_pieces ? a_.tendon_terms[tendon.term_start].b : -1;
+    entry.axis_start = axis, entry.slide_count = 1;
+    a_.joints.push_back(entry);
+    ++a_.spatial_count;
+    return static_cast<int>(a_.joints.size()) - 1;
   }
 
   void add(std::size_t t) {
@@ -76,18 +153,23 @@ class TendonCompiler {
     axis.armature = spec.armature, axis.damping = spec.damping;
     axis.stiffness = spec.stiffness, axis.spring_reference = spec.spring_reference;
     axis.lower = spec.lower, axis.upper = spec.upper;
+    tendon.spring_slack = spec.spring_slack;
     for (const TendonTermSpec& term : spec.terms) {
       const int of = axis_of(term.joint, term.axis);
       add_term(of, term.coefficient, 0);
       axis.initial_position += term.coefficient * a_.axes[of].initial_position;
     }
-    axis.joint = a_.axes[a_.tendon_terms[tendon.term_start].axis].joint;
-    if (spec.limited) {
+    add_path(spec.path, false);
+    const bool moves = static_cast<int>(a_.tendon_terms.size()) > tendon.term_start;
+    if (!moves) axis.armature = axis.damping = axis.stiffness = 0;  // its length is constant
+    axis.joint =
+        spec.path.empty() ? a_.axes[a_.tendon_terms[tendon.term_start].axis].joint : add_entry(tendon, tendon.axis);
+    if (spec.limited && moves) {
       axis.limit = static_cast<int>(a_.limit_axis.size());
       a_.limit_axis.push_back(tendon.axis);
     }
     a_.axes.push_back(axis);
-    friction_loss_.push_back(spec.friction_loss);
+    friction_loss_.push_back(moves ? spec.friction_loss : 0);
     end(tendon);
   }
 
@@ -98,7 +180,9 @@ class TendonCompiler {
     equality.stiffness = spec.stiffness, equality.damping = spec.damping;
     add_coordinate(spec.first, true);
     if (spec.has_second) add_coordinate(spec.second, false);
-    a_.lock_joint.push_back(a_.axes[a_.tendon_terms[equality.term_start].axis].joint);
+    const bool through_space = static_cast<int>(a_.tendon_spans.size()) > equality.span_start;
+    a_.lock_joint.push_back(through_space ? add_entry(equality, 0)
+                                          : a_.axes[a_.tendon_terms[equality.term_start].axis].joint);
     end(equality);
   }
 
@@ -108,15 +192,19 @@ class TendonCompiler {
     for (const TendonTermSpec& term : model_.welded.scene.tendons[coordinate.tendon].terms) {
       add(axis_of(term.joint, term.axis), term.coefficient);
     }
+    add_path(model_.welded.scene.tendons[coordinate.tendon].path, !is_first);
   }
 
   void list_terms_of_axes() {
     a_.axis_term_start.assign(joint_axis_count_ + 1, 0);
-    for (const auto& term : a_.tendon_terms) ++a_.axis_term_start[term.axis + 1];
+    for (const auto& term : a_.tendon_terms) {
+      if (term.axis >= 0) ++a_.axis_term_start[term.axis + 1];
+    }
     for (int i = 0; i < joint_axis_count_; ++i) a_.axis_term_start[i + 1] += a_.axis_term_start[i];
     std::vector<int> next = a_.axis_term_start;
-    a_.axis_terms.resize(a_.tendon_terms.size());
+    a_.axis_terms.resize(next.back());
     for (std::size_t k = 0; k < a_.tendon_terms.size(); ++k) {
+      if (a_.tendon_terms[k].axis < 0) continue;
       a_.axis_terms[next[a_.tendon_terms[k].axis]++] = static_cast<int>(k);
     }
   }

@@ -77,7 +77,7 @@ void forward_kinematics(const CompiledModel& model, const double* joint_position
 template <typename Real>
 ModelView<Real> ModelArrays<Real>::view() const {
   ModelView<Real> m{};
-  m.body_count = static_cast<int>(bodies.size()), m.joint_count = static_cast<int>(joints.size());
+  m.body_count = static_cast<int>(bodies.size()), m.joint_count = static_cast<int>(joints.size()) - spatial_count;
   m.axis_count = static_cast<int>(axes.size()), m.lock_count = lock_count;
   m.limit_count = static_cast<int>(limit_axis.size()), m.actuator_count = static_cast<int>(actuators.size());
   m.shape_count = static_cast<int>(shapes.size()), m.pair_count = lists_pairs ? static_cast<int>(pairs.size()) : -1;
@@ -91,6 +91,9 @@ ModelView<Real> ModelArrays<Real>::view() const {
   m.tendon_term_count = static_cast<int>(tendon_terms.size()), m.closing_count = loop_count + m.tendon_count;
   m.tendons = tendons.data(), m.tendon_terms = tendon_terms.data();
   m.axis_term_start = axis_term_start.data(), m.axis_terms = axis_terms.data();
+  m.spatial_count = spatial_count, m.side_count = static_cast<int>(tendon_sides.size());
+  m.tendon_spans = tendon_spans.data(), m.tendon_sides = tendon_sides.data();
+  m.body_side_start = body_side_start.data(), m.body_sides = body_sides.data();
   m.gravity = gravity;
   m.body_force_count = static_cast<int>(body_forces.size()), m.body_forces = body_forces.data();
   m.fluid_boxes = fluid_boxes.empty() ? nullptr : fluid_boxes.data(), m.wind = wind;

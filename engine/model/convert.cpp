@@ -89,13 +89,31 @@ ActivationData<float> convert(const ActivationData<double>& a) {
 }
 
 TendonData<float> convert(const TendonData<double>& a) {
-  TendonData<float> b{a.axis, a.lock, a.term_start, a.term_count, {}, float(a.stiffness), float(a.damping)};
+  TendonData<float> b{
+      a.axis,       a.lock,       a.term_start, a.term_count,       a.span_start,     a.span_count,
+      a.side_start, a.side_count, {},           float(a.stiffness), float(a.damping), float(a.spring_slack)};
   for (int k = 0; k < 5; ++k) b.polynomial[k] = float(a.polynomial[k]);
   return b;
 }
 
 TendonTermData<float> convert(const TendonTermData<double>& a) {
-  return {a.axis, a.tendon, float(a.first), float(a.second)};
+  return {a.axis, a.tendon, float(a.first), float(a.second), a.a, a.b};
+}
+
+TendonSpanData<float> convert(const TendonSpanData<double>& a) {
+  return {a.kind,
+          a.has_side,
+          a.of_second,
+          {a.body[0], a.body[1]},
+          a.object,
+          a.side_body,
+          {a.term[0], a.term[1]},
+          {cast<float>(a.p[0]), cast<float>(a.p[1])},
+          cast<float>(a.p_object),
+          cast<float>(a.p_side),
+          cast<float>(a.q_object),
+          float(a.radius),
+          float(a.weight)};
 }
 
 EffortData<float> convert(const EffortData<double>& a) { return {a.axis, a.actuator, float(a.friction_loss)}; }
@@ -130,7 +148,7 @@ SensorData<float> convert(const SensorData<double>& a) {
           a.part_start,     a.part_count,
           a.zone,           cast<float>(a.vector),
           float(a.scale),   float(a.cutoff),
-          a.cutoff_rule};
+          a.cutoff_rule,    a.contact};
 }
 
 SensorPart<float> convert(const SensorPart<double>& a) {
@@ -169,6 +187,8 @@ ModelArrays<float> to_float(const ModelArrays<double>& a) {
   b.loop_count = a.loop_count, b.inverse_blocks = a.inverse_blocks;
   b.tendons = convert_all(a.tendons), b.tendon_terms = convert_all(a.tendon_terms);
   b.axis_term_start = a.axis_term_start, b.axis_terms = a.axis_terms;
+  b.tendon_spans = convert_all(a.tendon_spans), b.tendon_sides = a.tendon_sides;
+  b.body_side_start = a.body_side_start, b.body_sides = a.body_sides, b.spatial_count = a.spatial_count;
   b.joint_lock_count = a.joint_lock_count, b.tendon_axis_count = a.tendon_axis_count;
   b.slack_tendon_count = a.slack_tendon_count;
   b.gravity = cast<float>(a.gravity);

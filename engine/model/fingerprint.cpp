@@ -107,13 +107,24 @@ void add(Hash& hash, const TendonTermSpec& term) {
   add_all(hash, joint, axis, coefficient);
 }
 
+void add(Hash& hash, const TendonPointSpec& point) {
+  const auto& [kind, frame, radius, has_side, side, divisor] = point;
+  add(hash, frame);
+  add_all(hash, kind, radius, has_side, divisor);
+  if (has_side) add(hash, side);
+}
+
 void add(Hash& hash, const TendonSpec& tendon) {
-  const auto& [name, terms, armature, damping, stiffness, spring_reference, friction_loss, limited, lower, upper] =
-      tendon;
+  const auto& [name, terms, path, armature, damping, stiffness, spring_reference, spring_slack, friction_loss, limited,
+               lower, upper] = tendon;
   add_all(hash, armature, damping, stiffness, spring_reference, friction_loss, limited);
   if (limited) add_all(hash, lower, upper);
   hash.add(std::uint64_t(terms.size()));
   for (const TendonTermSpec& term : terms) add(hash, term);
+  add_unusual(hash, 14, spring_slack, 0.0);
+  if (path.empty()) return;
+  add_all(hash, std::uint64_t(15), std::uint64_t(path.size()));
+  for (const TendonPointSpec& point : path) add(hash, point);
 }
 
 void add(Hash& hash, const CoordinateSpec& coordinate) {
@@ -140,10 +151,14 @@ void add(Hash& hash, const ContactPairSpec& pair) {
 }
 
 void add(Hash& hash, const SensorSpec& sensor) {
-  const auto& [name, kind, frame, has_reference, reference, joint, axis, actuator, zone, zone_size, dimension, scale,
-               cutoff, noise] = sensor;
+  const auto& [name, kind, frame, has_reference, reference, joint, axis, actuator, tendon, zone, zone_size, dimension,
+               scale, cutoff, noise, contact] = sensor;
   add(hash, frame), add(hash, reference);
   add_all(hash, kind, has_reference, joint, axis, actuator, zone, zone_size, dimension, scale, cutoff);
+  add_unusual(hash, 16, tendon, -1.0);
+  if (kind != SensorKind::kContact) return;  // others are as they were before there were any
+  const auto& [first, second, reduction, slots, data] = contact;
+  add_all(hash, first.kind, first.index, second.kind, second.index, reduction, slots, data);
 }
 
 // Vectors of specs are added by the overloads above.

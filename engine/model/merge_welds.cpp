@@ -192,7 +192,14 @@ void Merger::contents() {
   }
   for (TendonSpec tendon : in_.tendons) {
     for (TendonTermSpec& term : tendon.terms) term.joint = joint_map_[term.joint];
+    for (TendonPointSpec& point : tendon.path) {
+      for (FrameSpec* frame : {&point.frame, &point.side}) *frame = moved_frame(*frame);
+    }
     out_.scene.tendons.push_back(std::move(tendon));
+  }
+  out_.senses_tendon.assign(in_.tendons.size(), false);
+  for (const SensorSpec& sensor : in_.sensors) {
+    if (sensor.tendon >= 0) out_.senses_tendon[sensor.tendon] = true;
   }
   for (EqualitySpec equality : in_.equalities) {
     for (CoordinateSpec* coordinate : {&equality.first, &equality.second}) {

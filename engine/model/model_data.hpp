@@ -94,7 +94,8 @@ struct JointData {
 // One coordinate s, of a joint or the length of a tendon, and everything that acts along it.
 template <typename Real>
 struct AxisData {
-  int joint;       // of a tendon that of its first term, whose share of a step its forces take
+  int joint;       // of a tendon that of its first term, whose share of a step its forces take; of one through space
+                   // joint_count and on, an entry of its own among what has such a share
   Real reference;  // s in the reference configuration
   Real armature, damping, stiffness, spring_reference;
   int limit;  // index of its limit row, or -1
@@ -111,16 +112,38 @@ struct TendonData {
   int axis;  // in ModelView::axes, -1 of an equality
   int lock;  // row of an equality, -1 of a tendon
   int term_start, term_count;
+  int span_start, span_count;  // range in ModelView::tendon_spans: of what goes through space
+  int side_start, side_count;  // and of its terms' sides in ModelView::tendon_sides
   // Of an equality: Σ first s − P(Σ second s), P of these coefficients; spring and damper, stiffness 0 is rigid.
   Real polynomial[5];
   Real stiffness, damping;
+  Real spring_slack;  // of a tendon: its spring is slack up to this much beyond its axis' spring_reference
 };
 
+// A row between two bodies, part of a tendon's or an equality's: that of a joint's axis, or of a straight piece of a
+// path through space.
 template <typename Real>
 struct TendonTermData {
-  int axis;  // of a joint
+  int axis;  // of a joint, -1 of a piece
   int tendon;
   Real first, second;
+  int a, b;  // its bodies, as model/row.hpp has them; b may be the world
+};
+
+// Of a path through space from one site to the next (model/tendon_path.hpp). Bodies are internal, -1 the world; what is
+// in a body is in its principal frame.
+enum class SpanKind : std::uint8_t { kStraight, kSphere, kCylinder };
+template <typename Real>
+struct TendonSpanData {
+  SpanKind kind;
+  bool has_side, of_second;  // of the second coordinate of an equality
+  int body[2], object, side_body;
+  int term[2];  // of a straight span the first alone; of one about an object those before and behind it; -1: none, as
+                // both ends of a piece are on one body
+  math::Vec3<Real> p[2], p_object, p_side;
+  math::Quat<Real> q_object;  // a cylinder lies along z
+  Real radius;
+  Real weight;  // of its length: 1/divisor
 };
 
 template <typename Real>
@@ -194,6 +217,21 @@ struct SensorFrame {
   math::Quat<Real> q;
 };
 
+// A side of a contact sensor: a shape, or the part of a body, or those that hang on one.
+struct ContactSideData {
+  ContactSideKind kind;
+  int index;                   // shape, or as ShapeContactData::part
+  int part_start, part_count;  // kSubtree: in SensorView::part_list
+};
+
+// The readings of a contact sensor (ContactSensorSpec).
+struct ContactSensorData {
+  ContactSideData first, second;
+  ContactReduction reduction;
+  int slots;
+  std::uint8_t data;
+};
+
 template <typename Real>
 struct SensorData {
   SensorKind kind;
@@ -208,6 +246,7 @@ struct SensorData {
   math::Vec3<Real> vector;  // size of the zone; magnetic field
   Real scale, cutoff;
   CutoffRule cutoff_rule;
+  ContactSensorData contact;
 };
 
 // A body of the scene as it was given: what it adds to the body that it is part of, in that one's principal frame.
@@ -254,6 +293,8 @@ struct ModelView {
   int tendon_axis_count;   // of those, the tendons
   int slack_tendon_count;  // of those, the first, that have but limits, bounded efforts and motors
   int tendon_term_count;
+  int spatial_count;  // tendons through space, without equalities
+  int side_count;     // sides of the terms of paths through space; 0 where there are none
   int closing_count;  // loop joints, tendons and equalities: all that couples more bodies than the joints of the tree
   int control_count;
   int activation_count;
@@ -282,7 +323,11 @@ struct ModelView {
   const TendonData<Real>* tendons;           // [tendon_count]
   const TendonTermData<Real>* tendon_terms;  // [tendon_term_count] sorted by tendon
   const int* axis_term_start;                // [joint_axis_count + 1] terms of each axis of a joint,
-  const int* axis_terms;                     // [tendon_term_count] in the order of the tendons
+  const int* axis_terms;                     // [terms of axes] in the order of the tendons
+  const TendonSpanData<Real>* tendon_spans;  // sorted by tendon
+  const int* tendon_sides;                   // [side_count] 2 term, and one more of body b; by tendon, then by body
+  const int* body_side_start;                // [body_count + 1] those of each body,
+  const int* body_sides;                     // [side_count] in the order of the tendons
   const ShapeData<Real>* shapes;
   const Real* hull_vertices;               // x, y and z of each hull, hull_stride numbers each; then height fields
   const ShapeContactData* shape_contacts;  // [shape_count]

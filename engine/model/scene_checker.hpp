@@ -56,12 +56,15 @@ class SceneChecker {
   // validate_tendons.cpp
   void axis_of_tree(const std::string& item, int joint, int axis);
   void tendons();
+  void path(const std::string& tendon, const TendonSpec& spec);
   void equalities();
   void coordinate(const std::string& item, const CoordinateSpec& coordinate);
   // validate_sensors.cpp
   void sensors();
   void sensor_of_joint(const std::string& item, const SensorSpec& sensor);
   void touch_zone(const std::string& item, const SensorSpec& sensor);
+  void contact_side(const std::string& item, const char* leaf, const ContactSideSpec& side);
+  void sensor_of_contacts(const std::string& item, const SensorSpec& sensor);
   void frame(const std::string& item, const char* leaf, const FrameSpec& frame);
 
   void keyframe_quaternions(const std::string& item, const KeyframeSpec& key);

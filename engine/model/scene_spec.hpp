@@ -183,15 +183,32 @@ struct TendonTermSpec {
   double coefficient = 1.0;
 };
 
-// A weighted sum of joint coordinates, its length s = Σ coefficient s_k, and everything that acts along it: of a gear
-// train, a differential, a cable over pulleys of constant radius. Units are those of the sum.
+// A point of a tendon's path through space: a site that it passes, an object that it may wrap about, between two sites,
+// or a pulley.
+enum class TendonPointKind : std::uint8_t { kSite, kSphere, kCylinder, kPulley };
+struct TendonPointSpec {
+  TendonPointKind kind = TendonPointKind::kSite;
+  FrameSpec frame;      // kSite: its origin; kSphere: its centre; kCylinder: its axis, along z, without ends
+  double radius = 0.0;  // m, kSphere, kCylinder
+  // kSphere, kCylinder: the path passes on the side of this point; where it is within the object, through that.
+  bool has_side = false;
+  FrameSpec side;
+  double divisor =
+      1.0;  // kPulley: > 0; what follows, up to the next pulley, is a branch of its own that counts 1/divisor
+};
+
+// A tendon, its length s, and everything that acts along it. Either terms: a weighted sum of joint coordinates, s = Σ
+// coefficient s_k, of a gear train, a differential, a cable over pulleys of constant radius. Or a path: the length in
+// metres of a string through space. Units are those of s.
 struct TendonSpec {
   std::string name;
   std::vector<TendonTermSpec> terms;
+  std::vector<TendonPointSpec> path;
   double armature = 0.0;          // a >= 0
   double damping = 0.0;           // d >= 0
   double stiffness = 0.0;         // k >= 0
-  double spring_reference = 0.0;  // s at which the spring rests
+  double spring_reference = 0.0;  // s at which the spring rests,
+  double spring_slack = 0.0;      // >= 0: and up to this much beyond
   double friction_loss = 0.0;     // greatest dry friction >= 0
   bool limited = false;
   double lower = 0.0;  // limits of s, lower < upper, used when `limited`
@@ -270,11 +287,61 @@ enum class SensorKind : std::uint8_t {
   kKineticEnergy,             // J, with armature
   kClock,                     // s
   kUser,                      // `dimension` zeros
+  kTendonPosition,            // s of a tendon
+  kTendonVelocity,            // ds/dt
+  kTendonActuatorForce,       // of all actuators of the tendon, times their gears
+  kTendonLimitPosition,       // as those of joints
+  kTendonLimitVelocity,       //
+  kTendonLimitForce,          //
+  kContact,                   // of the contacts between two sides (ContactSensorSpec)
 };
-inline constexpr int kSensorKindCount = static_cast<int>(SensorKind::kUser) + 1;
+inline constexpr int kSensorKindCount = static_cast<int>(SensorKind::kContact) + 1;
 
 // How a cutoff bounds a reading: to ±cutoff, from above alone, or not at all.
 enum class CutoffRule : std::uint8_t { kReal, kPositive, kNone };
+
+enum class ContactSideKind : std::uint8_t {
+  kAny,      // every shape
+  kShape,    // one shape
+  kBody,     // shapes of one body, as it was given; kWorldBody: those fixed in the world
+  kSubtree,  // of a body and all that hangs on it
+  kZone,     // every shape, where the contact is within the sensor's zone
+};
+
+struct ContactSideSpec {
+  ContactSideKind kind = ContactSideKind::kAny;
+  int index = -1;  // into SceneSpec::shapes, where -1 is none at all, or SceneSpec::bodies
+};
+
+// Which of the contacts have their readings in the slots, and in which order.
+enum class ContactReduction : std::uint8_t {
+  kNone,      // the first, in the order of the contacts
+  kMinDist,   // the deepest
+  kMaxForce,  // those with the greatest force
+  kNetForce,  // one slot: force and torque of all together, about their centre, in world axes
+};
+
+// Numbers of a slot, in this order.
+enum class ContactDatum : std::uint8_t {
+  kFound,    // how many contacts there are in all; 0 in a slot without one
+  kForce,    // N, that the first side exerts on the second, along the normal and two tangents
+  kTorque,   // N m, zero but of a net force
+  kDist,     // m, negative where shapes overlap
+  kPos,      // m, world: half way between the surfaces
+  kNormal,   // world: out of the first side into the second
+  kTangent,  // world: the first of the tangents
+};
+inline constexpr int kContactDatumSizes[] = {1, 3, 3, 1, 3, 3, 3};
+inline constexpr int kContactDatumCount = 7;
+
+// Contacts that push or overlap, between the first side and the second. Where a shape could be of either, the one that
+// the scene lists first is the first side's.
+struct ContactSensorSpec {
+  ContactSideSpec first, second;  // the second is not kZone
+  ContactReduction reduction = ContactReduction::kNone;
+  int slots = 1;          // 1 to kMaxContactSlots
+  std::uint8_t data = 1;  // bit k: ContactDatum k
+};
 
 struct SensorSpec {
   std::string name;
@@ -285,13 +352,15 @@ struct SensorSpec {
   int joint = -1;  // joint kinds: index into SceneSpec::joints
   int axis = 0;    // and into its axes
   int actuator = -1;
-  ShapeKind zone = ShapeKind::kSphere;  // kTouch: sphere, capsule, box, cylinder or ellipsoid, in the frame
+  int tendon = -1;                      // tendon kinds: index into SceneSpec::tendons
+  ShapeKind zone = ShapeKind::kSphere;  // kTouch, kZone: sphere, capsule, box, cylinder or ellipsoid, in the frame
   Vec3d zone_size{0, 0, 0};             // m, as ShapeSpec::size
   int dimension = 1;                    // kUser
   double scale = 1.0;                   // the reading is this times the quantity
   // Above 0: real readings lie within ±cutoff, those that are not negative at most at it; directions are as they are.
   double cutoff = 0.0;
-  double noise = 0.0;  // standard deviation that a client may add; readings are without noise
+  double noise = 0.0;         // standard deviation that a client may add; readings are without noise
+  ContactSensorSpec contact;  // kContact
 };
 
 struct KeyframeSpec {

@@ -1,4 +1,4 @@
-// What sensors of each kind have: numbers, a frame, a joint or an actuator, and what bounds them.
+// What sensors of each kind have: numbers, a frame, a joint, a tendon or an actuator, and what bounds them.
 //
 // For code that checks, compiles and describes scenes; the step reads SensorData (model_data.hpp).
 #pragma once
@@ -8,7 +8,7 @@
 namespace axion::model {
 
 // What a sensor is of.
-enum class SensorOf : std::uint8_t { kFrame, kBody, kAxis, kBall, kActuator, kWorld };
+enum class SensorOf : std::uint8_t { kFrame, kBody, kAxis, kBall, kActuator, kWorld, kTendon };
 
 struct SensorTraits {
   const char* name;  // MJCF's
@@ -57,12 +57,27 @@ constexpr SensorTraits sensor_traits(SensorKind kind) {
       {"e_kinetic", kWorld, 1, kReal, false},
       {"clock", kWorld, 1, kReal, false},
       {"user", kWorld, 0, kReal, false},
+      {"tendonpos", kTendon, 1, kReal, false},
+      {"tendonvel", kTendon, 1, kReal, false},
+      {"tendonactuatorfrc", kTendon, 1, kReal, false},
+      {"tendonlimitpos", kTendon, 1, kReal, false},
+      {"tendonlimitvel", kTendon, 1, kReal, false},
+      {"tendonlimitfrc", kTendon, 1, kPositive, true},
+      {"contact", kWorld, 0, kReal, true},
   };
   return kTraits[static_cast<int>(kind)];
 }
 
+// Numbers of a slot of a contact sensor.
+constexpr int contact_slot_size(const ContactSensorSpec& contact) {
+  int size = 0;
+  for (int k = 0; k < kContactDatumCount; ++k) size += (contact.data >> k & 1) * kContactDatumSizes[k];
+  return size;
+}
+
 // Numbers of a sensor in sensor_data.
 constexpr int sensor_size(const SensorSpec& sensor) {
+  if (sensor.kind == SensorKind::kContact) return sensor.contact.slots * contact_slot_size(sensor.contact);
   return sensor.kind == SensorKind::kUser ? sensor.dimension : sensor_traits(sensor.kind).size;
 }
 

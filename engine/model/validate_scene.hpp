@@ -29,9 +29,11 @@ inline constexpr int kMaxSceneContactPairs = 65536;
 inline constexpr int kMaxSceneTendons = 1024;
 inline constexpr int kMaxSceneEqualities = 1024;
 inline constexpr int kMaxTendonTerms = 256;   // of one tendon
+inline constexpr int kMaxTendonPoints = 256;  // of one tendon's path
 inline constexpr int kMaxSceneTerms = 16384;  // of all tendons and equalities
 inline constexpr int kMaxSceneSensors = 16384;
-inline constexpr int kMaxUserSensor = 1024;   // numbers
+inline constexpr int kMaxUserSensor = 1024;  // numbers
+inline constexpr int kMaxContactSlots = 64;
 inline constexpr int kMaxSensorData = 65536;  // numbers of all sensors together
 inline constexpr int kMaxShapesWithPairs =
     1024;  // of a scene that has contact pairs: all pairs of its shapes are then listed

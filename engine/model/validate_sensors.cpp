@@ -39,6 +39,34 @@ void SceneChecker::sensor_of_joint(const std::string& item, const SensorSpec& se
   if (!is_ball) index(item, "axis", sensor.axis, 0, joint.axes.size());
 }
 
+void SceneChecker::contact_side(const std::string& item, const char* leaf, const ContactSideSpec& side) {
+  const std::string field = std::string(leaf) + ".index";
+  const bool of_body = side.kind == ContactSideKind::kBody || side.kind == ContactSideKind::kSubtree;
+  if (side.kind == ContactSideKind::kShape) index(item, field.c_str(), side.index, -1, scene_.shapes.size());
+  if (of_body) index(item, field.c_str(), side.index, kWorldBody, scene_.bodies.size());
+}
+
+void SceneChecker::sensor_of_contacts(const std::string& item, const SensorSpec& sensor) {
+  const ContactSensorSpec& contact = sensor.contact;
+  contact_side(item, "contact.first", contact.first);
+  if (ok()) contact_side(item, "contact.second", contact.second);
+  if (!ok()) return;
+  if (contact.second.kind == ContactSideKind::kZone) {
+    return fail(item, "contact.second.kind", "must not be a zone: the first side may have one");
+  }
+  if (contact.slots < 1 || contact.slots > kMaxContactSlots) {
+    return fail(item, "contact.slots",
+                "must be from 1 to " + std::to_string(kMaxContactSlots) + "; it is " + std::to_string(contact.slots));
+  }
+  if (contact.reduction == ContactReduction::kNetForce && contact.slots != 1) {
+    return fail(item, "contact.slots", "must be 1 of a net force; it is " + std::to_string(contact.slots));
+  }
+  if (contact_slot_size(contact) == 0) return fail(item, "contact.data", "must name what is read");
+  if (contact.first.kind != ContactSideKind::kZone) return;
+  frame(item, "frame", sensor.frame);
+  if (ok()) touch_zone(item, sensor);
+}
+
 void SceneChecker::sensors() {
   reals("", "magnetic_field", scene_.magnetic_field);
   std::unordered_set<std::string> names;
@@ -51,12 +79,14 @@ void SceneChecker::sensors() {
     if (of == SensorOf::kFrame) frame(item, "frame", sensor.frame);
     if (of == SensorOf::kBody) index(item, "frame.body", sensor.frame.body, kWorldBody, scene_.bodies.size());
     if (of == SensorOf::kAxis || of == SensorOf::kBall) sensor_of_joint(item, sensor);
+    if (of == SensorOf::kTendon) index(item, "tendon", sensor.tendon, 0, scene_.tendons.size());
     if (of == SensorOf::kActuator) index(item, "actuator", sensor.actuator, 0, scene_.actuators.size());
     if (sensor.has_reference && !takes_reference(sensor.kind)) {
       fail(item, "reference", "is for positions, axes and velocities of frames");
     }
     if (ok() && sensor.has_reference) frame(item, "reference", sensor.reference);
     if (ok() && sensor.kind == SensorKind::kTouch) touch_zone(item, sensor);
+    if (ok() && sensor.kind == SensorKind::kContact) sensor_of_contacts(item, sensor);
     if (ok() && sensor.kind == SensorKind::kUser && (sensor.dimension < 1 || sensor.dimension > kMaxUserSensor)) {
       fail(item, "dimension",
            "must be from 1 to " + std::to_string(kMaxUserSensor) + "; it is " + std::to_string(sensor.dimension));

@@ -28,13 +28,57 @@ void SceneChecker::axis_of_tree(const std::string& item, int joint, int axis) {
   index(item, "axis", axis, 0, spec.axes.size());
 }
 
+// Sites in the order in which a path passes them, an object between two sites at most, and no branch of one site alone.
+void SceneChecker::path(const std::string& tendon, const TendonSpec& spec) {
+  const std::vector<TendonPointSpec>& points = spec.path;
+  if (points.size() > static_cast<std::size_t>(kMaxTendonPoints)) {
+    fail(tendon, "path",
+         "may have at most " + std::to_string(kMaxTendonPoints) + " points; it has " + std::to_string(points.size()));
+  }
+  const bool moves = std::any_of(points.begin(), points.end(), [&](const TendonPointSpec& point) {
+    const std::size_t body = static_cast<std::size_t>(point.frame.body);
+    return point.kind != TendonPointKind::kPulley && body < weld_root_.size() && weld_root_[body] != kWorldBody;
+  });
+  using enum TendonPointKind;
+  const auto is = [&](std::size_t i, TendonPointKind kind) { return i < points.size() && points[i].kind == kind; };
+  for (std::size_t i = 0; i < points.size() && ok(); ++i) {
+    const TendonPointSpec& point = points[i];
+    const std::string item = tendon + "." + item_name("path", i);
+    // Index −1 is none too, as unsigned.
+    const bool follows_site = is(i - 1, kSite), is_followed = is(i + 1, kSite);
+    switch (point.kind) {
+      case kSite:
+        frame(item, "frame", point.frame);
+        if (ok() && (i == 0 || is(i - 1, kPulley)) && (i + 1 >= points.size() || is(i + 1, kPulley))) {
+          fail(item, "", "is a site without another before or behind it");
+        }
+        break;
+      case kPulley:
+        real(item, "divisor", point.divisor);
+        if (ok() && !(point.divisor > 0)) fail(item, "divisor", "must be above 0; it is " + to_text(point.divisor));
+        at_least(item, "divisor", point.divisor, kMinLength);
+        if (ok() && !is_followed) fail(item, "", "is a pulley that no site follows");
+        break;
+      default:
+        frame(item, "frame", point.frame);
+        at_least(item, "radius", point.radius, kMinLength);
+        if (ok() && point.has_side) frame(item, "side", point.side);
+        if (ok() && (!follows_site || !is_followed))
+          fail(item, "", "wraps about an object that is not between two sites");
+    }
+  }
+  if (ok() && !moves) fail(tendon, "path", "must lead over a body that can move");
+}
+
 void SceneChecker::tendons() {
   std::unordered_set<std::string> names;
   for (std::size_t t = 0; t < scene_.tendons.size() && ok(); ++t) {
     const TendonSpec& tendon = scene_.tendons[t];
     const std::string item = item_name("tendons", t);
     name(item, tendon.name, names);
-    if (tendon.terms.empty()) fail(item, "terms", "must not be empty");
+    if (tendon.terms.empty() && tendon.path.empty()) fail(item, "terms", "must not be empty where there is no path");
+    if (!tendon.terms.empty() && !tendon.path.empty()) fail(item, "path", "is given together with terms");
+    if (!tendon.path.empty()) path(item, tendon);
     if (tendon.terms.size() > static_cast<std::size_t>(kMaxTendonTerms)) {
       fail(item, "terms",
            "may have at most " + std::to_string(kMaxTendonTerms) + " entries; it has " +
@@ -57,6 +101,7 @@ void SceneChecker::tendons() {
     at_least(item, "damping", tendon.damping, 0);
     at_least(item, "stiffness", tendon.stiffness, 0);
     real(item, "spring_reference", tendon.spring_reference);
+    at_least(item, "spring_slack", tendon.spring_slack, 0);
     at_least(item, "friction_loss", tendon.friction_loss, 0);
     real(item, "lower", tendon.lower);
     real(item, "upper", tendon.upper);
@@ -91,18 +136,21 @@ void SceneChecker::equalities() {
     if (same) fail(item, "second", "must be another coordinate than first");
   }
   const auto size_of = [&](const CoordinateSpec& coordinate) {
-    return coordinate.tendon < 0 ? 1 : scene_.tendons[static_cast<std::size_t>(coordinate.tendon)].terms.size();
+    if (coordinate.tendon < 0) return std::size_t{1};
+    const TendonSpec& tendon = scene_.tendons[static_cast<std::size_t>(coordinate.tendon)];
+    return tendon.terms.size() + tendon.path.size();
   };
   std::size_t terms = 0;
-  for (const TendonSpec& tendon : scene_.tendons) terms += tendon.terms.size();
+  for (const TendonSpec& tendon : scene_.tendons) terms += tendon.terms.size() + tendon.path.size();
   for (const EqualitySpec& equality : scene_.equalities) {
     if (!ok()) return;
     terms += size_of(equality.first) + (equality.has_second ? size_of(equality.second) : 0);
   }
   if (ok() && terms > static_cast<std::size_t>(kMaxSceneTerms)) {
     fail("tendons", "",
-         "and equalities may have at most " + std::to_string(kMaxSceneTerms) + " terms in all, those of tendons in " +
-             "equalities counted again; these have " + std::to_string(terms));
+         "and equalities may have at most " + std::to_string(kMaxSceneTerms) +
+             " terms and points in all, those of tendons in " + "equalities counted again; these have " +
+             std::to_string(terms));
   }
 }
 

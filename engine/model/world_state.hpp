@@ -85,7 +85,7 @@ struct WorldState {
   Real* axis_row_rate;              // [naxis] J u of the last step along its own rows
   int* state_is_new;                // [1] 1 until the first step after a state was set: it knows no axis rates
   Real* body_force_debt;            // [nb] share of a step's forces that a leapfrog still owes (free_motion.hpp)
-  Real* joint_force_debt;           // [nj]
+  Real* joint_force_debt;           // [nj + paths]
   Real* lambda_joint;               // [nlock + naxis + nlimit + neffort] last impulses
   int* limit_side;                  // [nlimit] side of the last impulse: -1 lower, +1 upper
   Real* control;                    // [nu + activations] last applied, and what activations are
@@ -131,7 +131,7 @@ AXION_HD inline void for_each_field(const ModelView<Real>& m, WorldState<Real>& 
   f(kState, "axis_row_rate", w.axis_row_rate, na);
   f(kState, "state_is_new", w.state_is_new, 1);
   f(kState, "body_force_debt", w.body_force_debt, nb);
-  f(kState, "joint_force_debt", w.joint_force_debt, nj);
+  f(kState, "joint_force_debt", w.joint_force_debt, nj + m.spatial_count);
   f(kState, "lambda_joint", w.lambda_joint, njoint_rows);
   f(kState, "limit_side", w.limit_side, m.limit_count);
   f(kState, "control", w.control, nu + m.activation_count);

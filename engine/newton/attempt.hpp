@@ -51,12 +51,12 @@ AXION_HD inline Real return_to_best(const Team& team, const Problem<Real>& p) {
   return evaluate(team, p);
 }
 
-// Whether a step is left to sweeps: no joints, so that nothing waits to be linearised anew and sweeps settle on the
-// step's own solution; and more pairs of bodies touch than a tree of them would have. On a stack, which is a tree,
-// Newton is exact without fill; among the hundreds of redundant contacts of a pile it seldom finds the way.
+// Whether a step is left to sweeps: no joints or tendons, so that nothing waits to be linearised anew and sweeps settle
+// on the step's own solution; and more pairs of bodies touch than a tree of them would have. On a stack, which is a
+// tree, Newton is exact without fill; among the hundreds of redundant contacts of a pile it seldom finds the way.
 template <typename Real, typename Team>
 AXION_HD inline bool is_pile(const Team& team, const Problem<Real>& p) {
-  if (p.m.joint_count > 0) return false;
+  if (p.m.joint_count + p.m.closing_count > 0) return false;
   const Real pairs = team.template sum<Real>(p.contact_count, [&](int i) {
     const model::Contact<Real>*c = p.w.contacts + i, *last = c - 1;  // contacts of a pair follow each other
     const bool first = i == 0 || c->body_a != last->body_a || c->body_b != last->body_b;
@@ -82,7 +82,7 @@ AXION_HD inline SystemTraits traits_of(const Team& team, const Problem<Real>& p)
   SystemTraits traits;
   traits.may_sweep = may_sweep(p);
   traits.is_pile = traits.may_sweep && is_pile(team, p);
-  traits.has_no_joints = traits.may_sweep && p.m.joint_count == 0;
+  traits.has_no_joints = traits.may_sweep && p.m.joint_count + p.m.closing_count == 0;
   return traits;
 }
 

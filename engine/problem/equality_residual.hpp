@@ -38,16 +38,18 @@ struct EqualityError {
 template <typename Real>
 AXION_HD_RARE EqualityError<Real> evaluate_equality_at_end(const Problem<Real>& p,
                                                            const model::TendonData<Real>& equality) {
-  Real extent = 1;
+  model::PathLengths<Real> paths;
+  if (equality.span_count > 0) paths = constraints::measure_paths(p.m, p.w, equality, {p.w.x_plus, p.w.q_plus});
+  Real extent = 1 + std::abs(paths.first) + std::abs(paths.second);
   const auto measure = [&](int k) {
     const int axis = p.m.tendon_terms[k].axis;
-    const model::JointData<Real>& joint = constraints::joint_of_term<Real>(p.m, k);
+    const model::JointData<Real>& joint = p.m.joints[p.m.axes[axis].joint];
     constraints::JointEvaluation<Real> e;
     constraints::evaluate_joint(p.m, joint, p.w.x_plus, p.w.q_plus, p.w.axis_position, e);
     p.w.tendon_row[k] = e.axis[axis - joint.axis_start];
     return e.coordinate[axis - joint.axis_start];
   };
-  const constraints::TendonValue<Real> value = constraints::tendon_value<Real>(p.m, equality, [&](int k) {
+  const constraints::TendonValue<Real> value = constraints::tendon_value<Real>(p.m, equality, paths, [&](int k) {
     const Real s = measure(k);
     extent += std::abs(p.w.tendon_weight[k]) * greater(Real(1), std::abs(s));
     return s;

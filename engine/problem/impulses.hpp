@@ -78,7 +78,8 @@ AXION_HD_RARE Real impulse_along(const Problem<Real>& p, int t, const Real* lamb
   return sum;
 }
 
-// Adds to an impulse on body b that of all tendons, impulse(t) along tendon t, in the order of its joints' axes.
+// Adds to an impulse on body b that of all tendons, impulse(t) along tendon t, in the order of its joints' axes, then
+// of paths through space.
 template <typename Real, typename F>
 AXION_HD_RARE void add_tendon_impulses(const Problem<Real>& p, int b, F&& impulse, Impulse<Real>& sum) {
   model::for_each_joint<Real>(p.m, b, [&](int j, bool on_child) {
@@ -88,6 +89,10 @@ AXION_HD_RARE void add_tendon_impulses(const Problem<Real>& p, int b, F&& impuls
       sum.add(p.w.tendon_force[term], impulse(p.m.tendon_terms[term].tendon), on_child);
     }
   });
+  if (p.m.side_count == 0) return;
+  constraints::for_each_path_side(
+      p.m, p.m.body_sides, p.m.body_side_start[b], p.m.body_side_start[b + 1],
+      [&](int term, int, bool on_a) { sum.add(p.w.tendon_force[term], impulse(p.m.tendon_terms[term].tendon), on_a); });
 }
 
 // Jᵀλ on body b: its joints in order, then its contacts in order. Joint locks act along `lock_rows`.
@@ -132,8 +137,7 @@ AXION_HD_RARE RowVelocity<Real> iterate_tendon_velocity(const Problem<Real>& p, 
                                                         const model::Row<Real>* rows) {
   RowVelocity<Real> sum{0, 0};
   constraints::for_each_term(tendon, [&](int k) {
-    const model::JointData<Real>& joint = constraints::joint_of_term(p.m, k);
-    const RowVelocity<Real> v = iterate_velocity(p, rows[k], joint.child, joint.parent);
+    const RowVelocity<Real> v = iterate_velocity(p, rows[k], p.m.tendon_terms[k].a, p.m.tendon_terms[k].b);
     sum.value += v.value, sum.size += v.size;
   });
   return sum;

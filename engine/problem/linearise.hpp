@@ -231,10 +231,10 @@ AXION_HD_RARE void linearise_equalities(const Team& team, const Problem<Real>& p
   team.for_each(p.m.tendon_count - first, [&](int i) {
     const model::TendonData<Real>& equality = p.m.tendons[first + i];
     constraints::for_each_term(equality, [&](int k) {
-      const model::JointData<Real>& joint = constraints::joint_of_term<Real>(p.m, k);
+      const model::TendonTermData<Real>& term = p.m.tendon_terms[k];
       model::Row<Real>& row = p.w.tendon_row[k];
-      row.k_a = math::transpose_times(p.w.rotation_derivative[joint.child], row.k_a);
-      if (joint.parent >= 0) row.k_b = math::transpose_times(p.w.rotation_derivative[joint.parent], row.k_b);
+      row.k_a = math::transpose_times(p.w.rotation_derivative[term.a], row.k_a);
+      if (term.b >= 0) row.k_b = math::transpose_times(p.w.rotation_derivative[term.b], row.k_b);
     });
     p.w.compliance[equality.lock] = p.w.lock_compliance[equality.lock];
     ease_loop_lock(p, equality.stiffness > 0, equality.lock);

@@ -164,9 +164,9 @@ AXION_HD_RARE Real tendon_block(const Problem<Real>& p, int t) {
   const model::TendonData<Real>& tendon = p.m.tendons[t];
   Real sum = tendon_compliance(p, t);
   const auto for_each_side = [&](int k, auto&& f) {
-    const model::JointData<Real>& joint = constraints::joint_of_term<Real>(p.m, k);
-    f(joint.child, true);
-    if (joint.parent >= 0) f(joint.parent, false);
+    const model::TendonTermData<Real>& term = p.m.tendon_terms[k];
+    f(term.a, true);
+    if (term.b >= 0) f(term.b, false);
   };
   constraints::for_each_term(tendon, [&](int k) {
     for_each_side(k, [&](int body, bool is_child) {

@@ -36,9 +36,9 @@ AXION_HD_RARE void add_tendon_row(const Problem<Real>& p, int row, int t, Real f
   if (is_empty_row(p, row)) return;
   factor *= sign_of_tendon_row(p, row, t);
   constraints::for_each_term<Real>(p.m.tendons[t], [&](int k) {
-    const model::JointData<Real>& joint = constraints::joint_of_term<Real>(p.m, k);
+    const model::TendonTermData<Real>& term = p.m.tendon_terms[k];
     for (int side = 0; side < 2; ++side) {
-      const int b = side == 0 ? joint.child : joint.parent;
+      const int b = side == 0 ? term.a : term.b;
       if (b < 0) continue;
       Real J[6];
       row_against(p.w.tendon_row[k], side == 0, J);
@@ -53,9 +53,9 @@ AXION_HD_RARE Real tendon_impulse_on(const Problem<Real>& p, int row, int t, int
   if (is_empty_row(p, row)) return 0;
   Real sum = 0;
   constraints::for_each_term<Real>(p.m.tendons[t], [&](int term) {
-    const model::JointData<Real>& joint = constraints::joint_of_term<Real>(p.m, term);
+    const model::TendonTermData<Real>& on = p.m.tendon_terms[term];
     for (int side = 0; side < 2; ++side) {
-      if ((side == 0 ? joint.child : joint.parent) != b) continue;
+      if ((side == 0 ? on.a : on.b) != b) continue;
       Real F[6];
       row_against(p.w.tendon_force[term], side == 0, F);
       sum += F[k];

@@ -30,4 +30,10 @@ AXION_HD inline FrameMotion<Real> frame_motion(const BodyMotions<Real>& bodies, 
           bodies.v[frame.body] + math::cross(omega, arm), omega};
 }
 
+// The axis that a sensor of a joint's axis or of a tendon is of.
+template <typename Real>
+AXION_HD inline int axis_of_sensor(const model::ModelView<Real>& m, const model::SensorData<Real>& sensor) {
+  return sensor.joint < 0 ? sensor.axis : m.joints[sensor.joint].axis_start + sensor.axis;
+}
+
 }  // namespace axion::step

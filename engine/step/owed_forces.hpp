@@ -66,7 +66,8 @@ AXION_HD inline OwedAxis<Real> owed_axis(const solver::Problem<Real>& p, int i, 
   const auto& w = p.w;
   const model::AxisData<Real>& axis = p.m.axes[i];
   const Real dt = p.s.dt, h = w.joint_force_debt[axis.joint] * dt, s = w.axis_position[i];
-  Real alpha = -h * axis.stiffness * (s - axis.spring_reference), beta = h * axis.damping;
+  const constraints::Spring<Real> spring = constraints::spring_of_axis<Real>(p.m, i, s);
+  Real alpha = -h * spring.stiffness * (s - spring.rest), beta = h * axis.damping;
   for (int k = axis.actuator_start; k < axis.actuator_start + axis.actuator_count; ++k) {
     const model::ActuatorData<Real>& actuator = p.m.actuators[k];
     if (actuator.kind == model::ActuatorKind::kMotor || actuator.effort_limited) continue;
@@ -125,7 +126,7 @@ template <typename Real>
 AXION_HD inline void held_gains(const solver::Problem<Real>& p, int i, Touch touch, Real* G) {
   const auto& w = p.w;
   const int row = p.contact_base() + 3 * i;
-  const bool coarse = p.m.joint_count == 0 && std::numeric_limits<Real>::digits < 30;
+  const bool coarse = p.m.joint_count + p.m.closing_count == 0 && std::numeric_limits<Real>::digits < 30;
   const Real give = coarse ? Real(1e-2) : Real(solver::kContactProximal);
   const auto gain = [&](int k) { return Real(1) / (give * w.row_scale[row + k]); };
   for (int k = 0; k < 9; ++k) G[k] = 0;

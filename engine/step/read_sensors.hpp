@@ -8,9 +8,8 @@
 #include "engine/base/client_array.hpp"
 #include "engine/collide/find_contacts.hpp"
 #include "engine/collide/ray_shapes.hpp"
-#include "engine/constraints/free_motion.hpp"
+#include "engine/constraints/axis_laws.hpp"
 #include "engine/constraints/motor_forces.hpp"
-#include "engine/constraints/tendon_rows.hpp"
 #include "engine/model/user_layout.hpp"
 #include "engine/step/frame_motion.hpp"
 #include "engine/step/world_view.hpp"
@@ -41,6 +40,20 @@ AXION_HD inline Real axis_rate_at_pose(const model::ModelView<Real>& m, const mo
   return rates[axis];
 }
 
+// Of a tendon through space, with the velocities of the instant of the poses.
+template <typename Real>
+AXION_HD_RARE constraints::SiteLength<Real> length_of_paths(const model::ModelView<Real>& m,
+                                                            const model::WorldView<Real>& w,
+                                                            const model::TendonData<Real>& tendon) {
+  Real rate = 0;
+  const auto add = [&](int k, const model::Row<Real>& row) {
+    const model::TendonTermData<Real>& term = m.tendon_terms[k];
+    rate += term.first * constraints::row_velocity(row, term.a, term.b, w.v_at_pose, w.omega_at_pose);
+  };
+  const Real length = model::measure_path(m.tendon_spans + tendon.span_start, tendon.span_count, {w.x, w.q}, add).first;
+  return {length, rate};
+}
+
 // Of axis i, of a joint or a tendon: as its joints have it.
 template <typename Real>
 AXION_HD_CALL constraints::SiteLength<Real> length_of_axis(const model::ModelView<Real>& m,
@@ -50,7 +63,9 @@ AXION_HD_CALL constraints::SiteLength<Real> length_of_axis(const model::ModelVie
     return {axis_coordinate(m, w, j, axis), axis_rate_at_pose(m, w, j, axis)};
   }
   constraints::SiteLength<Real> sum{0, 0};
-  constraints::for_each_term(constraints::tendon_of_axis(m, i), [&](int k) {
+  const model::TendonData<Real>& tendon = constraints::tendon_of_axis(m, i);
+  if (tendon.span_count > 0) return length_of_paths(m, w, tendon);
+  constraints::for_each_term(tendon, [&](int k) {
     const int of = m.tendon_terms[k].axis, j = m.axes[of].joint, axis = of - m.joints[j].axis_start;
     sum.length += m.tendon_terms[k].first * axis_coordinate(m, w, j, axis);
     sum.rate += m.tendon_terms[k].first * axis_rate_at_pose(m, w, j, axis);
@@ -85,16 +100,18 @@ AXION_HD_CALL Real actuator_force(const model::ModelView<Real>& m, const model::
 // How far beyond its nearer limit an axis is, negative, and its rate away from it; 0 where it is within them.
 template <typename Real>
 AXION_HD inline Real limit_reading(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
-                                   const model::SensorData<Real>& sensor) {
-  const model::AxisData<Real>& axis = m.axes[m.joints[sensor.joint].axis_start + sensor.axis];
+                                   const model::SensorData<Real>& sensor, int of) {
+  const model::AxisData<Real>& axis = m.axes[of];
   if (axis.limit < 0) return 0;
-  const Real s = axis_coordinate(m, w, sensor.joint, sensor.axis);
+  const constraints::SiteLength<Real> at = length_of_axis(m, w, of);
+  const Real s = at.length;
   const bool low = s - axis.lower < axis.upper - s;
   const Real gap = low ? s - axis.lower : axis.upper - s;
   if (!(gap < 0)) return 0;
-  if (sensor.kind == model::SensorKind::kJointLimitPosition) return gap;
-  const Real rate = axis_rate_at_pose(m, w, sensor.joint, sensor.axis);
-  return low ? rate : -rate;
+  const bool is_position =
+      sensor.kind == model::SensorKind::kJointLimitPosition || sensor.kind == model::SensorKind::kTendonLimitPosition;
+  if (is_position) return gap;
+  return low ? at.rate : -at.rate;
 }
 
 template <typename Real>
@@ -187,7 +204,8 @@ AXION_HD_CALL Real potential_energy(const model::ModelView<Real>& m, const model
   }
   for (int i = 0; i < m.axis_count; ++i) {
     if (!(m.axes[i].stiffness > 0)) continue;
-    const Real stretch = length_of_axis(m, w, i).length - m.axes[i].spring_reference;
+    const Real length = length_of_axis(m, w, i).length;
+    const Real stretch = length - constraints::spring_of_axis(m, i, length).rest;
     energy += Real(0.5) * m.axes[i].stiffness * stretch * stretch;
   }
   return energy;
@@ -261,8 +279,15 @@ AXION_HD_CALL void read_sensor(const model::ModelView<Real>& m, const model::Use
     case kJointVelocity:
       to.value[0] = axis_rate_at_pose(m, w, sensor.joint, sensor.axis);
       return;
-    case kJointActuatorForce: {
-      const model::AxisData<Real>& axis = m.axes[m.joints[sensor.joint].axis_start + sensor.axis];
+    case kTendonPosition:
+      to.value[0] = length_of_axis(m, w, sensor.axis).length;
+      return;
+    case kTendonVelocity:
+      to.value[0] = length_of_axis(m, w, sensor.axis).rate;
+      return;
+    case kJointActuatorForce:
+    case kTendonActuatorForce: {
+      const model::AxisData<Real>& axis = m.axes[axis_of_sensor(m, sensor)];
       for (int i = axis.actuator_start; i < axis.actuator_start + axis.actuator_count; ++i) {
         to.value[0] += m.actuators[i].gear * actuator_force(m, w, i);
       }
@@ -270,7 +295,9 @@ AXION_HD_CALL void read_sensor(const model::ModelView<Real>& m, const model::Use
     }
     case kJointLimitPosition:
     case kJointLimitVelocity:
-      to.value[0] = limit_reading(m, w, sensor);
+    case kTendonLimitPosition:
+    case kTendonLimitVelocity:
+      to.value[0] = limit_reading(m, w, sensor, axis_of_sensor(m, sensor));
       return;
     case kBallQuaternion:
     case kBallAngularVelocity:
@@ -321,13 +348,14 @@ AXION_HD inline void store_sensor(const model::ModelView<Real>& m, const model::
     return;
   }
   Reading<Real> reading;
+  const Real* value = reading.value;
   if (sensor.sensed_start < 0) {
     read_sensor(m, user, w, sensor, reading);
   } else {
-    for (int i = 0; i < sensor.size; ++i) reading.value[i] = w.sensed[sensor.sensed_start + i];
+    value = w.sensed + sensor.sensed_start;
   }
   for (int i = 0; i < sensor.size; ++i) {
-    store_element(out, sensor.start + i, cut_off(sensor.cutoff_rule, sensor.cutoff, sensor.scale * reading.value[i]));
+    store_element(out, sensor.start + i, cut_off(sensor.cutoff_rule, sensor.cutoff, sensor.scale * value[i]));
   }
 }
 

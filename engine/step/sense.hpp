@@ -18,6 +18,7 @@
 #include "engine/model/shape_pairs.hpp"
 #include "engine/model/step_settings.hpp"
 #include "engine/step/frame_motion.hpp"
+#include "engine/step/sense_contacts.hpp"
 #include "engine/step/world_view.hpp"
 
 namespace axion::step {
@@ -73,14 +74,6 @@ struct Load {
     torque += math::cross(arm, f) + t;
   }
 };
-
-// What contact i exerts on its first body, N.
-template <typename Real>
-AXION_HD inline math::Vec3<Real> contact_force(const model::WorldView<Real>& w, int i) {
-  const model::Contact<Real>& c = w.contacts[i];
-  const Real* lambda = w.lambda_contact + 3 * i;
-  return (1 / w.body_force_step[c.body_a]) * (lambda[0] * c.normal + lambda[1] * c.t1 + lambda[2] * c.t2);
-}
 
 // What the parent of the sensor's body exerts on it, about p.
 template <typename Real>
@@ -145,7 +138,7 @@ AXION_HD_CALL Real touch_force(const model::ModelView<Real>& m, const model::Wor
     if (!is_a && m.shape_contacts[pair.shape_b].part != sensor.frame.part) continue;
     const Real force = w.lambda_contact[3 * i] / w.body_force_step[c.body_a];
     if (!(force > 0)) continue;
-    const math::Vec3<Real> middle = c.p_WA - Real(0.5) * c.gap * c.normal;
+    const math::Vec3<Real> middle = contact_place(c);
     const math::Vec3<Real> out = is_a ? -c.normal : c.normal;
     const Real way =
         collide::cast_ray(shape, math::rotate_inverse(zone.q, middle - zone.p), math::rotate_inverse(zone.q, out));
@@ -178,9 +171,12 @@ AXION_HD_CALL void sense(const model::ModelView<Real>& m, const model::WorldView
     case model::SensorKind::kTouch:
       to[0] = touch_force(m, w, sensor, frame);
       return;
-    case model::SensorKind::kJointLimitForce: {
-      const int limit = m.axes[m.joints[sensor.joint].axis_start + sensor.axis].limit;
-      to[0] = limit < 0 ? Real(0) : w.lambda_joint[m.limit_base() + limit] / w.joint_force_step[sensor.joint];
+    case model::SensorKind::kContact:
+      return sense_contacts(m, w, sensor, frame, to);
+    case model::SensorKind::kJointLimitForce:
+    case model::SensorKind::kTendonLimitForce: {
+      const model::AxisData<Real>& axis = m.axes[axis_of_sensor(m, sensor)];
+      to[0] = axis.limit < 0 ? Real(0) : w.lambda_joint[m.limit_base() + axis.limit] / w.joint_force_step[axis.joint];
       return;
     }
     default:

@@ -47,7 +47,7 @@ template <typename Real, typename Team>
 AXION_HD_RARE void scale_tendon_rows(const Team& team, const solver::Problem<Real>& p) {
   team.for_each(p.m.tendon_count, [&](int t) {
     const model::TendonData<Real>& tendon = p.m.tendons[t];
-    const Real bare = constraints::tendon_mobility<Real>(p.w, tendon, [&](int k) {
+    const Real bare = constraints::tendon_mobility<Real>(p.m, p.w, tendon, [&](int k) {
       const int axis = p.m.tendon_terms[k].axis;
       const Real r = p.w.row_scale[p.axis_base() + axis];
       return r / (1 + r * p.w.axis_beta[axis]);

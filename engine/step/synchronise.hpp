@@ -82,7 +82,7 @@ template <typename Real>
 AXION_HD_RARE Real owed_by_equality(const solver::Problem<Real>& p, int t) {
   const model::TendonData<Real>& equality = p.m.tendons[t];
   if (equality.axis >= 0 || !(equality.stiffness > 0)) return 0;
-  const int j = p.m.axes[p.m.tendon_terms[equality.term_start].axis].joint;
+  const int j = p.m.lock_joint[equality.lock];
   return owed_share(p.w.joint_force_debt[j], p.w.joint_force_step[j], p.s.dt) * p.w.lambda_joint[equality.lock];
 }
 
@@ -102,6 +102,7 @@ AXION_HD_CALL solver::Impulse<Real> owed_impulse(const solver::Problem<Real>& p,
     for (int i = joint.lock_start; i < joint.lock_start + locks; ++i)
       sum.add(w.row_start[i], share * w.lambda_joint[i], on_child);
   });
+  if (p.m.side_count > 0) constraints::add_path_impulses<Real>(p.m, w, b, sum.linear, sum.angular);
   if (p.m.tendon_count > p.m.tendon_axis_count) {
     solver::add_tendon_impulses(
         p, b, [&](int t) { return owed_by_equality(p, t); }, sum);
@@ -226,7 +227,7 @@ AXION_HD_CALL void hold_rows(const Team& team, solver::Problem<Real>& p) {
   });
   if (p.m.tendon_count > 0) hold_tendons(team, p);
   p.s.linear_solver = model::LinearSolver::kAutomatic;
-  for (int pass = 0; pass < (p.m.joint_count > 0 ? 1 : kFreePasses); ++pass) {
+  for (int pass = 0; pass < (p.m.joint_count + p.m.closing_count > 0 ? 1 : kFreePasses); ++pass) {
     team.for_each(p.contact_count, [&](int i) { hold_contact(p, i); });
     solver::solve_linear(team, p);
     team.for_each(p.m.body_count, [&](int b) { w.v_plus[b] += w.du_linear[b], w.omega_plus[b] += w.du_angular[b]; });
@@ -296,7 +297,7 @@ AXION_HD_CALL bool bound_changes(const Team& team, const solver::Problem<Real>& 
 template <typename Real, typename Team>
 AXION_HD_CALL void synchronise_whole(const Team& team, solver::Problem<Real>& p, bool held) {
   owe_forces(team, p);
-  if (held && p.m.joint_count + p.contact_count > 0) hold_rows(team, p);
+  if (held && p.m.joint_count + p.m.closing_count + p.contact_count > 0) hold_rows(team, p);
 }
 
 template <typename Real, team::Team Team>

@@ -57,9 +57,9 @@ template <typename Real>
 AXION_HD_RARE Real tendon_velocity_of(const Problem<Real>& p, int t, const Real* u, int body_stride, int step) {
   Real sum = 0, J[6];
   constraints::for_each_term<Real>(p.m.tendons[t], [&](int k) {
-    const model::JointData<Real>& joint = constraints::joint_of_term<Real>(p.m, k);
+    const model::TendonTermData<Real>& term = p.m.tendon_terms[k];
     for (int side = 0; side < 2; ++side) {
-      const int b = side == 0 ? joint.child : joint.parent;
+      const int b = side == 0 ? term.a : term.b;
       if (b < 0) continue;
       row_against(p.w.tendon_row[k], side == 0, J);
       for (int c = 0; c < 6; ++c) sum += J[c] * u[body_stride * b + step * c];
@@ -72,9 +72,9 @@ AXION_HD_RARE Real tendon_velocity_of(const Problem<Real>& p, int t, const Real*
 template <typename Real>
 AXION_HD_RARE void add_along_tendon(const Problem<Real>& p, int t, int b, Real lambda, Impulse<Real>& sum) {
   constraints::for_each_term<Real>(p.m.tendons[t], [&](int k) {
-    const model::JointData<Real>& joint = constraints::joint_of_term<Real>(p.m, k);
-    if (joint.child == b) sum.add(p.w.tendon_force[k], lambda, true);
-    if (joint.parent == b) sum.add(p.w.tendon_force[k], lambda, false);
+    const model::TendonTermData<Real>& term = p.m.tendon_terms[k];
+    if (term.a == b) sum.add(p.w.tendon_force[k], lambda, true);
+    if (term.b == b) sum.add(p.w.tendon_force[k], lambda, false);
   });
 }
 

@@ -337,11 +337,11 @@ template <typename Real>
 AXION_HD_RARE void couple_tendon(const Problem<Real>& p, int b, int t, Real* upper, Real* lower) {
   if (!acts_on_node(p, t)) return;
   constraints::for_each_term<Real>(p.m.tendons[t], [&](int k) {
-    const model::JointData<Real>& joint = constraints::joint_of_term<Real>(p.m, k);
-    if (joint.child != b && joint.parent != b) return;
+    const model::TendonTermData<Real>& term = p.m.tendon_terms[k];
+    if (term.a != b && term.b != b) return;
     Real J[6], F[6];
-    row_against(p.w.tendon_row[k], joint.child == b, J);
-    row_against(p.w.tendon_force[k], joint.child == b, F);
+    row_against(p.w.tendon_row[k], term.a == b, J);
+    row_against(p.w.tendon_force[k], term.a == b, F);
     for (int c = 0; c < 6; ++c) {
       upper[c * kPanelWidth] -= F[c];
       lower[c] += J[c];

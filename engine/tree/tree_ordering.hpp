@@ -30,10 +30,10 @@ AXION_HD inline void for_each_edge(const Problem<Real>& p, Scope scope, F&& f) {
     if (joint.parent >= 0) edge(node(joint.parent), l);
   }
   for (int k = 0; k < p.m.tendon_term_count; ++k) {
-    const model::JointData<Real>& joint = constraints::joint_of_term<Real>(p.m, k);
-    const int tendon = p.m.loop_count + p.m.tendon_terms[k].tendon;
-    edge(node(joint.child), tendon);
-    if (joint.parent >= 0) edge(node(joint.parent), tendon);
+    const model::TendonTermData<Real>& term = p.m.tendon_terms[k];
+    const int tendon = p.m.loop_count + term.tendon;
+    edge(node(term.a), tendon);
+    if (term.b >= 0) edge(node(term.b), tendon);
   }
   for (int i = 0; i < p.contact_count; ++i) {
     const model::Contact<Real>& c = p.w.contacts[i];

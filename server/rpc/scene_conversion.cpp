@@ -156,9 +156,29 @@ absl::StatusOr<model::ActuatorSpec> to_actuator(const std::string& path, const v
   return actuator;
 }
 
-model::TendonSpec to_tendon(const v1::TendonSpec& message) {
+absl::StatusOr<model::TendonPointSpec> to_tendon_point(const std::string& path, const v1::TendonPoint& message) {
+  if (message.kind() < v1::TENDON_POINT_KIND_SITE || message.kind() > v1::TENDON_POINT_KIND_PULLEY) {
+    return unknown_kind(path, message.kind());
+  }
+  model::TendonPointSpec point;
+  point.kind = static_cast<model::TendonPointKind>(message.kind() - 1);
+  point.frame = to_frame(message.frame());
+  point.radius = message.radius();
+  point.has_side = message.has_side();
+  if (point.has_side) point.side = to_frame(message.side());
+  if (message.has_divisor()) point.divisor = message.divisor();
+  return point;
+}
+
+absl::StatusOr<model::TendonSpec> to_tendon(const std::string& path, const v1::TendonSpec& message) {
   model::TendonSpec tendon;
   tendon.name = message.name();
+  for (int i = 0; i < message.path_size(); ++i) {
+    auto point = to_tendon_point(absl::StrCat(path, ".path[", i, "]"), message.path(i));
+    if (!point.ok()) return point.status();
+    tendon.path.push_back(*std::move(point));
+  }
+  tendon.spring_slack = message.spring_slack();
   for (const auto& term : message.terms()) tendon.terms.push_back({term.joint(), term.axis(), term.coefficient()});
   tendon.armature = message.armature();
   tendon.damping = message.damping();
@@ -212,7 +232,7 @@ model::ContactPairSpec to_contact_pair(const v1::ContactPairSpec& message) {
 }
 
 absl::StatusOr<model::SensorSpec> to_sensor(const std::string& path, const v1::SensorSpec& message) {
-  if (message.kind() < v1::SENSOR_KIND_TOUCH || message.kind() > v1::SENSOR_KIND_USER) {
+  if (message.kind() < v1::SENSOR_KIND_TOUCH || message.kind() > v1::SENSOR_KIND_CONTACT) {
     return unknown_kind(path, message.kind());
   }
   model::SensorSpec sensor;
@@ -224,6 +244,7 @@ absl::StatusOr<model::SensorSpec> to_sensor(const std::string& path, const v1::S
   if (message.has_joint()) sensor.joint = message.joint();
   sensor.axis = message.axis();
   if (message.has_actuator()) sensor.actuator = message.actuator();
+  if (message.has_tendon()) sensor.tendon = message.tendon();
   const bool has_zone = message.zone() != v1::SHAPE_KIND_UNSPECIFIED;
   if (has_zone ? message.zone() < v1::SHAPE_KIND_PLANE || message.zone() > v1::SHAPE_KIND_HEIGHT_FIELD
                : sensor.kind == model::SensorKind::kTouch) {
@@ -236,6 +257,11 @@ absl::StatusOr<model::SensorSpec> to_sensor(const std::string& path, const v1::S
   if (message.has_scale()) sensor.scale = message.scale();
   sensor.cutoff = message.cutoff();
   sensor.noise = message.noise();
+  if (message.has_contact()) {
+    auto contact = to_contact_sensor(absl::StrCat(path, ".contact"), message.contact());
+    if (!contact.ok()) return contact.status();
+    sensor.contact = *contact;
+  }
   return sensor;
 }
 
@@ -269,9 +295,9 @@ absl::StatusOr<model::SceneSpec> to_scene(const v1::SceneSpec& message) {
   status.Update(convert_all("scene.shapes", message.shapes(), scene.shapes, to_shape));
   status.Update(convert_all("scene.actuators", message.actuators(), scene.actuators, to_actuator));
   status.Update(convert_all("scene.equalities", message.equalities(), scene.equalities, to_equality));
+  status.Update(convert_all("scene.tendons", message.tendons(), scene.tendons, to_tendon));
   status.Update(convert_all("scene.sensors", message.sensors(), scene.sensors, to_sensor));
   if (!status.ok()) return status;
-  for (const auto& tendon : message.tendons()) scene.tendons.push_back(to_tendon(tendon));
   if (message.has_magnetic_field()) scene.magnetic_field = to_vec3(message.magnetic_field());
   for (const auto& exclude : message.excludes()) scene.excludes.push_back({exclude.body_a(), exclude.body_b()});
   for (const auto& pair : message.contact_pairs()) scene.contact_pairs.push_back(to_contact_pair(pair));

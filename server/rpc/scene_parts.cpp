@@ -3,9 +3,14 @@
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 
+#include "server/schedule/failure.hpp"
+
 namespace axion::server::rpc {
+
+using schedule::invalid_field;
 
 void fill_vec3(const model::Vec3d& value, v1::Vec3& message) {
   message.set_x(value[0]);
@@ -119,6 +124,15 @@ void fill_tendon(const model::TendonSpec& tendon, v1::TendonSpec& message) {
     out.set_axis(term.axis);
     out.set_coefficient(term.coefficient);
   }
+  for (const model::TendonPointSpec& point : tendon.path) {
+    auto& out = *message.add_path();
+    out.set_kind(static_cast<v1::TendonPointKind>(static_cast<int>(point.kind) + 1));
+    if (point.kind != model::TendonPointKind::kPulley) fill_frame(point.frame, *out.mutable_frame());
+    out.set_radius(point.radius);
+    if (point.has_side) fill_frame(point.side, *out.mutable_side());
+    out.set_divisor(point.divisor);
+  }
+  message.set_spring_slack(tendon.spring_slack);
   message.set_armature(tendon.armature);
   message.set_damping(tendon.damping);
   message.set_stiffness(tendon.stiffness);
@@ -154,6 +168,29 @@ void fill_keyframe(const model::KeyframeSpec& keyframe, v1::KeyframeSpec& messag
   message.mutable_activation()->Assign(keyframe.activation.begin(), keyframe.activation.end());
 }
 
+namespace {
+
+void fill_contact_sensor(const model::ContactSensorSpec& contact, v1::ContactSensorSpec& message) {
+  const auto side = [](const model::ContactSideSpec& from, v1::ContactSide& to) {
+    to.set_kind(static_cast<v1::ContactSideKind>(from.kind));
+    to.set_index(from.index);
+  };
+  side(contact.first, *message.mutable_first());
+  side(contact.second, *message.mutable_second());
+  message.set_reduction(static_cast<v1::ContactReduction>(contact.reduction));
+  message.set_slots(contact.slots);
+  const auto has = [&](model::ContactDatum datum) { return (contact.data >> static_cast<int>(datum) & 1) != 0; };
+  message.set_found(has(model::ContactDatum::kFound));
+  message.set_force(has(model::ContactDatum::kForce));
+  message.set_torque(has(model::ContactDatum::kTorque));
+  message.set_dist(has(model::ContactDatum::kDist));
+  message.set_pos(has(model::ContactDatum::kPos));
+  message.set_normal(has(model::ContactDatum::kNormal));
+  message.set_tangent(has(model::ContactDatum::kTangent));
+}
+
+}  // namespace
+
 void fill_sensor(const model::SensorSpec& sensor, v1::SensorSpec& message) {
   message.set_name(sensor.name);
   message.set_kind(static_cast<v1::SensorKind>(static_cast<int>(sensor.kind) + 1));
@@ -162,12 +199,40 @@ void fill_sensor(const model::SensorSpec& sensor, v1::SensorSpec& message) {
   message.set_joint(sensor.joint);
   message.set_axis(sensor.axis);
   message.set_actuator(sensor.actuator);
+  message.set_tendon(sensor.tendon);
   message.set_zone(static_cast<v1::ShapeKind>(static_cast<int>(sensor.zone) + 1));
   fill_vec3(sensor.zone_size, *message.mutable_zone_size());
   message.set_dimension(sensor.dimension);
   message.set_scale(sensor.scale);
   message.set_cutoff(sensor.cutoff);
   message.set_noise(sensor.noise);
+  fill_contact_sensor(sensor.contact, *message.mutable_contact());
+}
+
+absl::StatusOr<model::ContactSensorSpec> to_contact_sensor(const std::string& path,
+                                                           const v1::ContactSensorSpec& message) {
+  model::ContactSensorSpec contact;
+  const auto side = [&](const char* leaf, const v1::ContactSide& from, model::ContactSideSpec& to) {
+    if (!v1::ContactSideKind_IsValid(from.kind())) {
+      return invalid_field(absl::StrCat(path, ".", leaf, ".kind"),
+                           absl::StrCat("is ", from.kind(), ", which is no kind"));
+    }
+    to = {static_cast<model::ContactSideKind>(from.kind()), from.index()};
+    return absl::OkStatus();
+  };
+  absl::Status status = side("first", message.first(), contact.first);
+  status.Update(side("second", message.second(), contact.second));
+  if (!status.ok()) return status;
+  if (!v1::ContactReduction_IsValid(message.reduction())) {
+    return invalid_field(absl::StrCat(path, ".reduction"), absl::StrCat("is ", message.reduction(), ", which is none"));
+  }
+  contact.reduction = static_cast<model::ContactReduction>(message.reduction());
+  if (message.has_slots()) contact.slots = message.slots();
+  const bool data[] = {message.found(), message.force(),  message.torque(), message.dist(),
+                       message.pos(),   message.normal(), message.tangent()};
+  contact.data = 0;
+  for (int k = 0; k < model::kContactDatumCount; ++k) contact.data |= static_cast<std::uint8_t>(data[k] << k);
+  return contact;
 }
 
 void fill_time(absl::Time time, google::protobuf::Timestamp& message) {

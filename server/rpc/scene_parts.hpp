@@ -2,7 +2,9 @@
 #pragma once
 
 #include <array>
+#include <string>
 
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "axion/v1/scene.pb.h"
 #include "google/protobuf/duration.pb.h"
@@ -35,6 +37,9 @@ void fill_tendon(const model::TendonSpec& tendon, v1::TendonSpec& message);
 void fill_equality(const model::EqualitySpec& equality, v1::EqualitySpec& message);
 void fill_keyframe(const model::KeyframeSpec& keyframe, v1::KeyframeSpec& message);
 void fill_sensor(const model::SensorSpec& sensor, v1::SensorSpec& message);
+// Faults are named by `path`, that of the message.
+absl::StatusOr<model::ContactSensorSpec> to_contact_sensor(const std::string& path,
+                                                           const v1::ContactSensorSpec& message);
 void fill_time(absl::Time time, google::protobuf::Timestamp& message);
 void fill_duration(absl::Duration duration, google::protobuf::Duration& message);
 

@@ -14,7 +14,8 @@ Status check_count(const char* list, std::size_t count) {
 }
 
 // Controls of a keyframe. One without controls is held by its position drives: each at the length that its joint or
-// tendon has there, times its gear, before its scaling of the control; other actuators rest.
+// tendon has there, times its gear, before its scaling of the control; other actuators rest,
+// and those on tendons through space.
 std::vector<double> controls_of(const ModelInfo& info, const model::KeyframeSpec& keyframe) {
   if (!keyframe.control.empty()) return keyframe.control;
   std::vector<double> controls(info.actuators.size(), 0);
@@ -25,6 +26,7 @@ std::vector<double> controls_of(const ModelInfo& info, const model::KeyframeSpec
   for (std::size_t i = 0; i < controls.size(); ++i) {
     const model::ActuatorSpec& actuator = info.actuators[i];
     if (actuator.kind != model::ActuatorKind::kPosition || actuator.control_gain == 0) continue;
+    if (actuator.tendon >= 0 && !info.tendons[static_cast<std::size_t>(actuator.tendon)].path.empty()) continue;
     double length = actuator.tendon < 0 ? coordinate(actuator.joint, actuator.axis) : 0;
     for (std::size_t t = 0;
          actuator.tendon >= 0 && t < info.tendons[static_cast<std::size_t>(actuator.tendon)].terms.size(); ++t) {

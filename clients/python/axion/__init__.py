@@ -23,6 +23,7 @@ from axion.errors import (AbortedError, AxionError, DeadlineExceededError, Faile
 from axion.files import read_mjcf, read_urdf
 from axion.fleet import Fleet, FleetBatch
 from axion.model import Model
+from axion.names import Named
 from axion.options import solver_options
 from axion.results import BatchStats, Contacts, Histogram, Outcome, State, StepResult, WorldStats
 from axion.scene import Scene
@@ -55,7 +56,7 @@ def __getattr__(name: str) -> Any:
 __all__ = [
     "AbortedError", "AxionError", "Batch", "BatchStats", "Client", "Contacts", "DEFAULT_TARGET",
     "DeadlineExceededError", "FailedPreconditionError", "FieldViolation", "Fleet", "FleetBatch", "Frame", "Histogram",
-    "InternalError", "InvalidArgumentError", "Model", "NotFoundError", "Outcome", "PermissionDeniedError",
+    "InternalError", "InvalidArgumentError", "Model", "Named", "NotFoundError", "Outcome", "PermissionDeniedError",
     "ResourceExhaustedError", "Scene", "State", "StepResult", "StepStream", "TaskResult", "UnauthenticatedError",
     "UnavailableError", "UnimplementedError", "Watch", "WorldStats", "__version__", "read_mjcf", "read_urdf",
     "solver_options", "task_spec", "to_array", "to_tensor",

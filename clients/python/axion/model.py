@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
+from axion.names import Named
 from axion.v1 import scene_pb2, simulation_pb2
 
 
@@ -49,6 +53,13 @@ class Model:
         return (f"<axion.Model {self.name} '{self.display_name}': {self.body_count} bodies, nq "
                 f"{self.joint_position_count}, nv {self.joint_velocity_count}, nu {self.control_count}>")
 
+    def named(self, answer: Mapping[str, npt.NDArray[Any]]) -> Named:
+        """An answer of a batch of this model by names: `model.named(state).body("torso").pose`, likewise joint, actuator, sensor.
+
+        answer: a State, StepResult, TaskResult or any mapping from names of fields to their arrays.
+        """
+        return Named(self, answer)
+
     @property
     def sensor_noise(self) -> npt.NDArray[np.float64]:
         """Standard deviation that the scene gives each number of sensor_data: float64 [sensor_size]."""
@@ -72,7 +83,10 @@ class Model:
                         dtype=np.int64)
 
     def tendon_lengths(self, joint_position: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Lengths of the tendons, the weighted sums of their joints' coordinates: of [..., nq] float64 [..., tendons]."""
+        """Lengths of the tendons, the weighted sums of their joints' coordinates: of [..., nq] float64 [..., tendons].
+
+        Tendons through space have zero there: a "tendon_position" sensor reads their length.
+        """
         positions = np.asarray(joint_position, dtype=np.float64)
         weights = np.zeros((positions.shape[-1], len(self.proto.tendons)))
         for t, tendon in enumerate(self.proto.tendons):
@@ -88,7 +102,7 @@ class Model:
     def hold_control(self, keyframe: str) -> npt.NDArray[np.float64]:
         """Controls with which position actuators hold a keyframe: float64 [nu].
 
-        Motors and velocity actuators get zero. Raises KeyError if the model has no such keyframe.
+        Motors, velocity actuators and those on tendons through space get zero. Raises KeyError if the model has no such keyframe.
         """
         keyframes = self.keyframes
         if keyframe not in keyframes:

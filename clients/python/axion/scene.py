@@ -153,19 +153,42 @@ class Scene:
             choices["lower"], choices["upper"] = limits
         return scene_pb2.AxisSpec(name=name, kind=kind, axis=_vec3(axis), **choices)
 
-    def tendon(self, name: str, terms: Iterable[tuple[int, int, float]], *, limits: Sequence[float] | None = None,
-               **choices: Any) -> int:
-        """A weighted sum of joint coordinates, of (joint, axis, coefficient) each, and what acts along it.
+    def tendon(self, name: str, terms: Iterable[tuple[int, int, float]] = (), *,
+               path: Iterable[scene_pb2.TendonPoint] = (), limits: Sequence[float] | None = None, **choices: Any) -> int:
+        """A weighted sum of joint coordinates, of (joint, axis, coefficient) each, or a string along a path through space.
 
-        limits: (lower, upper) of the sum. Further: armature, damping, stiffness, spring_reference, friction_loss.
+        path: of path_site(), path_sphere(), path_cylinder() and path_pulley(). limits: (lower, upper) of the length.
+        Further: armature, damping, stiffness, spring_reference, spring_slack, friction_loss.
         """
         if limits is not None:
             choices["limited"] = True
             choices["lower"], choices["upper"] = limits
-        tendon = self.proto.tendons.add(name=name, **choices)
+        tendon = self.proto.tendons.add(name=name, path=path, **choices)
         for joint, axis, coefficient in terms:
             tendon.terms.add(joint=joint, axis=axis, coefficient=coefficient)
         return len(self.proto.tendons) - 1
+
+    @staticmethod
+    def path_site(frame: scene_pb2.FrameSpec) -> scene_pb2.TendonPoint:
+        """A point of a tendon's path: the origin of a frame()."""
+        return scene_pb2.TendonPoint(kind=scene_pb2.TENDON_POINT_KIND_SITE, frame=frame)
+
+    @staticmethod
+    def path_sphere(frame: scene_pb2.FrameSpec, radius: float,
+                    side: scene_pb2.FrameSpec | None = None) -> scene_pb2.TendonPoint:
+        """What a tendon wraps about between two sites; side: on which side, or through it where that is within it."""
+        return scene_pb2.TendonPoint(kind=scene_pb2.TENDON_POINT_KIND_SPHERE, frame=frame, radius=radius, side=side)
+
+    @staticmethod
+    def path_cylinder(frame: scene_pb2.FrameSpec, radius: float,
+                      side: scene_pb2.FrameSpec | None = None) -> scene_pb2.TendonPoint:
+        """As path_sphere, about the z axis of the frame, without ends."""
+        return scene_pb2.TendonPoint(kind=scene_pb2.TENDON_POINT_KIND_CYLINDER, frame=frame, radius=radius, side=side)
+
+    @staticmethod
+    def path_pulley(divisor: float) -> scene_pb2.TendonPoint:
+        """The branch of a tendon's path that follows counts 1/divisor."""
+        return scene_pb2.TendonPoint(kind=scene_pb2.TENDON_POINT_KIND_PULLEY, divisor=divisor)
 
     def equality(self, name: str, first: tuple[int, int] | int, polynomial: Sequence[float],
                  second: tuple[int, int] | int | None = None, **choices: Any) -> int:
@@ -206,7 +229,7 @@ class Scene:
         """A sensor by the name of its kind in scene.proto, in small letters: "gyro", "joint_position", "frame_position".
 
         zone, zone_size: of a "touch", the kind and size of its shape. Further: frame, reference (see frame()), joint,
-        axis, actuator, dimension, scale, cutoff, noise.
+        axis, actuator, contact (a ContactSensorSpec of sensor.proto), dimension, scale, cutoff, noise.
         """
         word = f"SENSOR_KIND_{kind.upper()}"
         if word not in sensor_pb2.SensorKind.keys() or kind == "unspecified":

@@ -51,6 +51,10 @@ class DeviceModel {
     m_.tendon_terms = append(image, arrays.tendon_terms);
     m_.axis_term_start = append(image, arrays.axis_term_start);
     m_.axis_terms = append(image, arrays.axis_terms);
+    m_.tendon_spans = append(image, arrays.tendon_spans);
+    m_.tendon_sides = append(image, arrays.tendon_sides);
+    m_.body_side_start = append(image, arrays.body_side_start);
+    m_.body_sides = append(image, arrays.body_sides);
     m_.lock_joint = append(image, arrays.lock_joint);
     m_.shapes = append(image, arrays.shapes);
     m_.hull_vertices = append(image, arrays.hull_vertices);

@@ -1,4 +1,4 @@
-"""Accelerations by motors at sites and states of actuators, beside those of the package mujoco; see axiond_case.py."""
+"""Accelerations by motors at sites, states of actuators and contact sensors, beside those of the package mujoco; see axiond_case.py."""
 
 import importlib.util
 import unittest
@@ -44,13 +44,33 @@ WHEELS = """
   </actuator>
 </mujoco>"""
 
+# Bodies that rest and lean on each other and slide, with a sensor between each two sides.
+SIDES = {"box": 'geom1="box"', "load": 'geom1="load"', "body": 'body1="box"', "tree": 'subtree1="box"', "second": 'geom2="box"',
+         "world": 'body1="world"', "both": 'subtree1="box" geom2="floor"', "turned": 'geom1="floor" subtree2="box"',
+         "tower": 'geom1="brick" geom2="load"', "apart": 'body1="ball" body2="box"', "zone": 'site="corner"', "all": ""}
+READINGS = "".join(f'<contact name="{name}" {sides} reduce="netforce" data="found force normal"/>'
+                   f'<contact name="{name} slots" {sides} num="10" data="found normal"/>' for name, sides in SIDES.items())
+RESTING = f"""
+<mujoco><option timestep=".002" cone="elliptic"/>
+  <default><geom solref=".004 1" solimp=".99 .999 .0001" friction=".4"/></default>
+  <worldbody><geom name="floor" type="plane" size="5 5 1"/>
+    <body name="box" pos="0 0 .2"><freejoint/><geom name="box" type="box" size=".3 .2 .2" mass="3"/>
+      <site name="corner" pos=".3 .2 -.2" size=".05"/>
+      <body pos=".1 0 .3"><geom name="load" type="box" size=".15 .15 .1" mass="2"/></body></body>
+    <body pos=".1 0 .65"><freejoint/><geom name="brick" type="box" size=".1 .1 .05" mass="1"/></body>
+    <body name="ball" pos="2 0 .1"><freejoint/><geom name="ball" size=".1" mass="1"/></body>
+  </worldbody>
+  <sensor>{READINGS}</sensor>
+</mujoco>"""
+
 
 @unittest.skipUnless(importlib.util.find_spec("mujoco"), "the package mujoco is not installed")
 class BesideMujoco(AxiondCase):
     def made(self, text):
         import mujoco
         model = mujoco.MjModel.from_xml_string(text)
-        return mujoco, model, mujoco.MjData(model), self.client.create_batch(self.client.create_model(mjcf=text), 1, precision="float64")
+        self.made_of = self.client.create_model(mjcf=text)
+        return mujoco, model, mujoco.MjData(model), self.client.create_batch(self.made_of, 1, precision="float64")
 
     def test_motors_at_sites_accelerate_bodies_alike_whatever_moves_their_reference(self):
         mujoco, model, data, batch = self.made(FLYER)
@@ -78,6 +98,24 @@ class BesideMujoco(AxiondCase):
             off = np.abs(answer["activation"][0] - data.act)
             self.assertTrue((off <= [1e-12, 1e-12, 2e-3]).all(), off)
             np.testing.assert_allclose(answer["joint_velocity"][0], data.qvel, rtol=5e-3)
+
+    def test_contact_sensors_read_the_sides_alike(self):
+        mujoco, model, data, batch = self.made(RESTING)
+        for _ in range(1000):
+            mujoco.mj_step(model, data)
+        ours = batch.step(steps=1000, outputs=["sensor_data"])["sensor_data"][0]
+        for name in SIDES:
+            theirs, net = data.sensor(name).data, ours[self.made_of.sensors[name]]
+            self.assertEqual(net[0], theirs[0], name)
+            # One corner of a box that rests may hold friction against the others.
+            forces = slice(3, None) if name == "zone" else slice(1, None)
+            np.testing.assert_allclose(net[forces], theirs[forces], atol=0.05, err_msg=name)
+            # Slots come in the order of the contacts, which is each engine's own.
+            slots = ours[self.made_of.sensors[name + " slots"]].reshape(10, 4)
+            their_slots = data.sensor(name + " slots").data.reshape(10, 4)
+            np.testing.assert_allclose(slots[np.lexsort(slots.round(2).T)], their_slots[np.lexsort(their_slots.round(2).T)], atol=1e-2,
+                                       err_msg=name)
+
 
 
 if __name__ == "__main__":

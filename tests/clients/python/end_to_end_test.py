@@ -33,6 +33,42 @@ class EndToEnd(AxiondCase):
         self.assertAlmostEqual(sum(body.mass for body in self.model.proto.bodies), 13.7, places=6)
         self.assertEqual(self.model.warnings, [])
 
+    def test_an_answer_is_read_by_names_of_its_model(self):
+        model = self.client.create_model(mjcf="""<mujoco><worldbody><geom type="plane" size="5 5 1"/>
+            <body name="trunk" pos="0 0 1"><freejoint name="root"/><geom type="box" size=".2 .1 .1"/>
+              <body name="arm" pos=".2 0 0"><joint name="shoulder" type="ball"/><geom type="capsule" size=".02" fromto="0 0 0 .2 0 0"/>
+                <body name="hand" pos=".2 0 0"><joint name="wrist" axis="0 1 0"/><geom size=".05"/></body></body></body></worldbody>
+            <actuator><motor name="twist" joint="wrist"/></actuator>
+            <sensor><clock name="clock"/><gyro name="gyro" site="s"/></sensor></mujoco>""".replace(
+                '<geom size=".05"/>', '<geom size=".05"/><site name="s"/>'))
+        batch = self.enterContext(self.client.create_batch(model, 3, dt=0.002))
+        fields = ["body_pose", "body_velocity", "joint_position", "joint_velocity", "joint_impulse", "control", "actuator_force",
+                  "sensor_data", "contact_impulse"]
+        answer = batch.step(control=[0.01], steps=6, outputs=fields, record_every=2)
+        for given in (answer, batch.get_state(fields)):
+            named = model.named(given)
+            hand, wrist = named.body("hand"), named.joint("wrist")
+            np.testing.assert_array_equal(hand.pose, given["body_pose"][..., 2, :])
+            np.testing.assert_array_equal(hand.position, given["body_pose"][..., 2, :3])
+            np.testing.assert_array_equal(hand.quaternion, given["body_pose"][..., 2, 3:])
+            np.testing.assert_array_equal(hand.velocity, given["body_velocity"][..., 2, :])
+            np.testing.assert_array_equal(hand.contact_impulse, given["contact_impulse"][..., 2, :])
+            np.testing.assert_array_equal(wrist.position, given["joint_position"][..., 11:12])
+            np.testing.assert_array_equal(wrist.velocity, given["joint_velocity"][..., 9:10])
+            np.testing.assert_array_equal(wrist.impulse, given["joint_impulse"][..., 2, :])
+            np.testing.assert_array_equal(named.joint("shoulder").position, given["joint_position"][..., 7:11])
+            np.testing.assert_array_equal(named.joint("root").velocity, given["joint_velocity"][..., :6])
+            np.testing.assert_array_equal(named.actuator("twist").control, given["control"][..., 0])
+            np.testing.assert_array_equal(named.actuator("twist").force, given["actuator_force"][..., 0])
+            np.testing.assert_array_equal(named.sensor("gyro"), given["sensor_data"][..., 1:4])
+            np.testing.assert_allclose(named.sensor("clock")[..., 0].reshape(3, -1)[:, -1], 0.012)
+        self.assertEqual(model.named(answer).body("hand").position.shape, (3, 3, 3))
+        for kind in ("body", "joint", "actuator", "sensor"):
+            with self.assertRaisesRegex(KeyError, f"{kind}: 'nobody' is none of "):
+                getattr(model.named(answer), kind)("nobody")
+        with self.assertRaisesRegex(KeyError, "'body_pose' was not asked for"):
+            _ = model.named(batch.step()).body("trunk").pose
+
     def test_robots_stand_for_a_second(self):
         batch = self.batch()
         batch.reset(keyframe="stand")

@@ -78,6 +78,13 @@ std::string sensors_of(const mjModel& m) {
     if (is_ball || !m.jnt_limited[i]) continue;
     xml << "<jointlimitpos joint=\"" << name << "\"/>\n<jointlimitvel joint=\"" << name << "\"/>\n";
   }
+  for (int i = 0; i < m.ntendon; ++i) {
+    const std::string name = name_of(m, mjOBJ_TENDON, i);
+    for (const char* kind : {"tendonpos", "tendonvel", "tendonlimitpos", "tendonlimitvel"}) {
+      if (kind[6] == 'l' && !m.tendon_limited[i]) continue;
+      xml << "<" << kind << " tendon=\"" << name << "\"/>\n";
+    }
+  }
   for (int i = 0; i < m.nu; ++i) {
     const std::string name = name_of(m, mjOBJ_ACTUATOR, i);
     if (name.empty()) continue;
@@ -136,6 +143,7 @@ class Comparison {
     for (int i = 0; i < m_->njnt; ++i) {
       const std::string name = name_of(*m_, mjOBJ_JOINT, i);
       if (m_->jnt_type[i] < mjJNT_SLIDE || name.empty()) continue;
+      if (m_->ntendon > 0) continue;  // what tendons give joints is MuJoCo's qfrc_actuator's, and not the sensor's here
       more += "<jointactuatorfrc joint=\"" + name + "\"/>";
       forces_of_.push_back(m_->jnt_dofadr[i]);
     }
@@ -337,6 +345,61 @@ constexpr const char* kEverything = R"(<mujoco>
 
 TEST(SensorsBesideMujoco, all_joints_welds_and_frames_read_alike) { Comparison(kEverything).run(12); }
 
+// Strings through space of every kind, and a sum of joint coordinates: about spheres and cylinders, within and without,
+// over pulleys, with springs, limits, and actuators of each law.
+constexpr const char* kStrings = R"(<mujoco>
+  <compiler angle="radian" autolimits="true"/>
+  <option gravity="0.3 -0.2 -9.5"/>
+  <worldbody>
+    <site name="w0" pos="0 0 1.5"/><site name="w1" pos=".4 .1 1.3"/><site name="w2" pos="-.3 .2 1.2"/>
+    <geom name="drum" type="cylinder" size=".08 .3" pos=".2 -.3 1" euler="1.3 .2 0"/>
+    <site name="drum_side" pos="1.2 -.3 1"/><site name="drum_in" pos=".21 -.3 1"/>
+    <body name="base" pos="0 0 1" euler=".1 .2 .3"><freejoint name="free"/>
+      <geom name="base" type="box" size=".3 .2 .1"/><geom name="ball" type="sphere" size=".1" pos=".3 .1 .1"/>
+      <site name="ball_side" pos=".3 10 4"/><site name="ball_in" pos=".32 .1 .1"/>
+      <site name="b0" pos=".1 .05 .15"/><site name="b1" pos="-.3 .2 0"/><site name="b2" pos=".2 -.25 .2"/>
+      <body name="arm" pos="0 .2 0"><joint name="arm1" axis="1 0 0"/><joint name="arm2" axis="0 1 .2" pos="0 .05 0"/>
+        <geom name="arm" type="capsule" size=".05 .2" pos="0 .2 0"/>
+        <geom name="axle" type="cylinder" size=".06 .1" pos="0 .4 0" euler="0 1.57 0"/>
+        <site name="axle_side" pos="0 .4 .2"/><site name="axle_in" pos="0 .39 .01"/><site name="a0" pos=".02 .1 .1"/>
+        <body name="hand" pos="0 .4 0" euler="0 0 .5"><joint name="hand" type="ball"/>
+          <geom name="palm" type="box" size=".05 .1 .02" pos="0 .1 0"/>
+          <site name="h0" pos=".05 .2 0"/><site name="h1" pos="-.1 .15 .12"/></body></body></body>
+    <body name="lift" pos="-.5 0 1"><joint name="lift" type="slide" axis="0 .2 1"/>
+      <geom name="lift" type="sphere" size=".07"/><site name="l0" pos=".05 0 -.1"/></body>
+  </worldbody>
+  <tendon>
+    <spatial name="straight" range="0 .6" stiffness="30" springlength=".1" damping=".2">
+      <site site="w0"/><site site="b0"/><site site="h0"/></spatial>
+    <spatial name="pulleys" stiffness="4" springlength=".3">
+      <site site="w1"/><site site="b1"/><pulley divisor="2"/><site site="w2"/><site site="l0"/><site site="h1"/>
+      <pulley divisor=".5"/><site site="a0"/><site site="b2"/></spatial>
+    <spatial name="ball"><site site="b0"/><geom geom="ball"/><site site="h0"/></spatial>
+    <spatial name="ball_side"><site site="w0"/><geom geom="ball" sidesite="ball_side"/><site site="b2"/></spatial>
+    <spatial name="ball_in"><site site="w1"/><geom geom="ball" sidesite="ball_in"/><site site="h1"/></spatial>
+    <spatial name="axle"><site site="a0"/><geom geom="axle"/><site site="h0"/></spatial>
+    <spatial name="axle_side" range=".5 .7"><site site="b0"/><geom geom="axle" sidesite="axle_side"/><site site="h1"/>
+    </spatial>
+    <spatial name="axle_in"><site site="b1"/><geom geom="axle" sidesite="axle_in"/><site site="l0"/></spatial>
+    <spatial name="drum"><site site="w1"/><geom geom="drum"/><site site="b2"/></spatial>
+    <spatial name="drum_side"><site site="w2"/><geom geom="drum" sidesite="drum_side"/><site site="h0"/></spatial>
+    <spatial name="drum_in"><site site="w0"/><geom geom="drum" sidesite="drum_in"/><site site="b2"/></spatial>
+    <spatial name="long" damping=".3"><site site="w0"/><geom geom="ball"/><site site="a0"/><geom geom="axle"
+      sidesite="axle_side"/><site site="h1"/><pulley divisor="3"/><site site="l0"/><geom geom="lift"/><site site="b1"/>
+    </spatial>
+    <fixed name="sum" stiffness="3" springlength=".4"><joint joint="arm1" coef="1.5"/><joint joint="lift" coef="-2"/>
+    </fixed>
+  </tendon>
+  <actuator>
+    <motor name="m" tendon="ball" gear="3"/><general name="m2" tendon="drum_side" gear="2" gainprm="5"/>
+    <position name="p" tendon="long" kp="7" gear="1.5"/><velocity name="v" tendon="axle_side" kv="2"/>
+    <general name="g" tendon="pulleys" gainprm="4" biastype="affine" biasprm=".5 -3 -.2" forcerange="-5 5"/>
+    <position name="s" tendon="sum" kp="2"/>
+  </actuator>
+</mujoco>)";
+
+TEST(SensorsBesideMujoco, strings_read_alike) { Comparison(kStrings).run(60); }
+
 std::string without_contacts(std::string xml) {
   const std::size_t after = xml.find("<worldbody>");
   return xml.insert(after, "<option><flag contact=\"disable\" limit=\"disable\"/></option>\n");
@@ -352,6 +415,14 @@ TEST(SensorsBesideMujoco, accelerations_and_forces_of_joints_and_welds_tend_to_t
   const double error = coarse.force_error(6), less = fine.force_error(6);
   EXPECT_LT(error, 2e-3) << coarse.worst();
   EXPECT_LT(less, 2e-4) << fine.worst();
+}
+
+TEST(SensorsBesideMujoco, accelerations_under_strings_tend_to_the_same) {
+  const std::string xml = without_contacts(kStrings);
+  Comparison coarse(xml, true, 1e-4), fine(xml, true, 1e-5);
+  const double error = coarse.force_error(6), less = fine.force_error(6);
+  EXPECT_LT(error, 5e-3) << coarse.worst();
+  EXPECT_LT(less, 5e-4) << fine.worst();
 }
 
 TEST(SensorsBesideMujoco, published_robots_read_alike) {

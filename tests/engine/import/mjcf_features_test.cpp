@@ -256,7 +256,7 @@ TEST(MjcfTendon, has_what_its_class_and_its_attributes_say) {
       <joint joint="a" coef=".5"/>
       <joint joint="b" coef="-1"/><joint joint="a" coef="1"/></fixed>
     <fixed class="stiff" springlength=".7" limited="false" range="0 1"><joint joint="b" coef="1"/></fixed>
-    <spatial name="drawn"><site site="s"/></spatial></tendon></mujoco>)")
+    </tendon></mujoco>)")
           .scene;
   ASSERT_EQ(s.tendons.size(), 2u);
   const model::TendonSpec& t = s.tendons[0];
@@ -274,6 +274,83 @@ TEST(MjcfTendon, has_what_its_class_and_its_attributes_say) {
   EXPECT_EQ(s.tendons[1].spring_reference, 0.7);
   EXPECT_FALSE(s.tendons[1].limited);
   EXPECT_FALSE(s.tendons[1].name.empty());
+}
+
+// A body on a slide with a site, a ball and a drum beside its way.
+std::string with_path(const std::string& path, const std::string& more = "") {
+  return R"(<mujoco><compiler angle="radian"/><worldbody><site name="w" pos="0 0 2"/><site name="w2" pos="1 0 0"/>
+    <geom name="ball" size=".1" pos="0 0 1" contype="0" conaffinity="0"/>
+    <geom name="drum" type="cylinder" size=".2 .5" pos="1 0 1" euler="0 1 0" contype="0" conaffinity="0"/>
+    <geom name="box" type="box" size=".1 .1 .1" pos="3 0 1"/>
+    <body><joint name="j" type="slide" axis="0 0 1" range="-1 1" limited="true"/><geom size=".1"/><site name="s"/>
+    </body>
+    </worldbody><tendon><spatial )" +
+         path + "</spatial></tendon>" + more + "</mujoco>";
+}
+
+TEST(MjcfTendon, a_path_has_its_points_in_their_order) {
+  const model::SceneSpec s = imported(with_path(R"(name="t" stiffness="3" springlength=".5 .75" damping="2" range="0 1">
+    <site site="w"/><geom geom="ball" sidesite="w2"/><site site="s"/><geom geom="drum"/><site site="w2"/>
+    <pulley divisor="4"/><site site="s"/><site site="w"/>)"))
+                                 .scene;
+  ASSERT_EQ(s.tendons.size(), 1u);
+  const model::TendonSpec& t = s.tendons[0];
+  using enum model::TendonPointKind;
+  const std::vector<model::TendonPointKind> kinds{kSite, kSphere, kSite, kCylinder, kSite, kPulley, kSite, kSite};
+  ASSERT_EQ(t.path.size(), kinds.size());
+  for (std::size_t i = 0; i < kinds.size(); ++i) EXPECT_EQ(t.path[i].kind, kinds[i]) << i;
+  EXPECT_EQ(t.path[1].radius, 0.1);
+  EXPECT_TRUE(t.path[1].has_side);
+  EXPECT_EQ(t.path[1].side.X_BF.position[0], 1);
+  EXPECT_FALSE(t.path[3].has_side);
+  EXPECT_NEAR(t.path[3].frame.X_BF.rotation[2], std::sin(0.5), 1e-15);
+  EXPECT_EQ(t.path[2].frame.body, 0);
+  EXPECT_EQ(t.path[5].divisor, 4);
+  EXPECT_EQ(t.spring_reference, 0.5);
+  EXPECT_EQ(t.spring_slack, 0.25);
+  EXPECT_EQ(t.damping, 2);
+  EXPECT_TRUE(t.limited);
+}
+
+TEST(MjcfTendon, a_spring_without_a_length_rests_where_the_document_has_it) {
+  const model::SceneSpec s =
+      imported(with_path(R"(stiffness="3"><site site="w"/><site site="s"/><pulley divisor="4"/><site site="s"/>
+    <site site="w2"/>)"))
+          .scene;
+  EXPECT_NEAR(s.tendons.at(0).spring_reference, 2 + 0.25, 1e-15);
+}
+
+TEST(MjcfTendon, what_is_wrong_with_a_path_is_refused_by_name) {
+  const auto with = [](const std::string& path) { return with_path("name='t'>" + path); };
+  expect_refused(with(""), "spatial", "has no site");
+  expect_refused(with("<site site='w'/>"), "spatial", "without another");
+  expect_refused(with("<site site='w'/><site site='nowhere'/>"), "site.site", "does not exist");
+  expect_refused(with("<site site='w'/><geom geom='ball'/>"), "spatial", "between two sites");
+  expect_refused(with("<geom geom='ball'/><site site='w'/><site site='s'/>"), "spatial", "between two sites");
+  expect_refused(with("<site site='w'/><geom geom='ball'/><geom geom='drum'/><site site='s'/>"), "spatial",
+                 "between two");
+  expect_refused(with("<site site='w'/><geom geom='box'/><site site='s'/>"), "geom.geom", "a sphere or a cylinder");
+  expect_refused(with("<site site='w'/><geom geom='nothing'/><site site='s'/>"), "geom.geom", "does not exist");
+  expect_refused(with("<site site='w'/><geom geom='ball' sidesite='no'/><site site='s'/>"), "geom.sidesite",
+                 "not exist");
+  expect_refused(with("<site site='w'/><site site='s'/><pulley divisor='2'/>"), "spatial", "no site follows");
+  expect_refused(with("<site site='w'/><site site='s'/><pulley divisor='0'/><site site='w'/><site site='s'/>"),
+                 "pulley.divisor", "above 0");
+  expect_refused(with("<site site='w'/><site site='s'/><pulley divisor='2'/><site site='w'/>"), "spatial", "without");
+  expect_refused(with("<site site='w'/><site site='w2'/>"), "spatial", "can move");
+}
+
+TEST(MjcfTendon, actuators_and_sensors_take_a_path) {
+  World world(with_path(R"(name="t" damping="2"><site site="w"/><geom geom="ball"/><site site="s"/>)",
+                        R"(<actuator><position name="p" tendon="t" kp="2000" kv="50"/></actuator>
+    <sensor><tendonpos tendon="t"/><actuatorpos actuator="p"/><tendonvel tendon="t"/></sensor>)"),
+              0.002);
+  world.step(3000, {1.8});
+  const std::vector<double> read = world.get(Field::kSensorData);
+  EXPECT_NEAR(read[0], 1.8, 0.03);  // less what the weight takes
+  EXPECT_EQ(read[1], read[0]);
+  EXPECT_NEAR(read[2], 0, 1e-6);
+  EXPECT_GT(world.get(Field::kJointPosition)[0], 0.1);
 }
 
 TEST(MjcfTendon, what_is_wrong_is_refused_by_name) {

@@ -175,7 +175,7 @@ TEST(HostileMjcf, actuators_and_keyframes_that_do_not_fit) {
            "</body></worldbody>" +
            after + "</mujoco>";
   };
-  expect_refused({robot("<actuator><motor joint='f'/></actuator>"), "motor.joint", "hinges, slides and fixed tendons"});
+  expect_refused({robot("<actuator><motor joint='f'/></actuator>"), "motor.joint", "hinges, slides and tendons"});
   expect_refused({robot("<actuator><motor joint='j' ctrlrange='2 1'/></actuator>"), "motor.ctrlrange", "2 1"});
   expect_refused({robot("<actuator><motor joint='j' ctrllimited='true'/></actuator>"), "motor.ctrlrange", "smaller"});
   expect_refused({robot("<actuator><motor joint='j' gear='inf'/></actuator>"), "motor.gear", "inf"});

@@ -237,7 +237,8 @@ TEST(Mjcf, what_is_understood_in_part_is_a_warning_with_element_line_and_attribu
   EXPECT_THAT(warning(arm("<joint name='j'/>", "", "", "<geom size='.1' margin='.1'/>")), HasSubstr("margin"));
   EXPECT_THAT(warning(arm("<joint name='j'/>", "", "", "<geom size='.1' condim='6'/>")), HasSubstr("taken as 3"));
   EXPECT_THAT(warning(arm("<joint name='j'/>", "", "<option integrator='RK4'/>")), HasSubstr("integrator=\"RK4\""));
-  EXPECT_THAT(warning(arm("<joint name='j'/>", "<sensor><tendonpos tendon='t'/></sensor>")), HasSubstr("tendons"));
+  EXPECT_THAT(warning(arm("<joint name='j'/>", "<sensor><distance geom1='g' geom2='g'/></sensor>")),
+              HasSubstr("this kind of sensor"));
   EXPECT_THAT(warning(arm("<joint name='j'/>", "<tendon><fixed name='t'><joint joint='j' coef='0'/></fixed></tendon>")),
               HasSubstr("<fixed name=\"t\"> (line 1) has no coefficient"));
 }
@@ -265,12 +266,8 @@ TEST(Mjcf, what_would_change_the_motion_is_an_error_unless_it_is_allowed) {
       {arm("<joint name='j' type='ball' range='0 90'/>"), "joint.limited"},
       {arm("<joint name='j' type='ball' stiffness='1'/>"), "joint.stiffness"},
       {arm("<joint name='j' type='free' armature='1'/>"), "joint.armature"},
-      {arm(j, "<tendon><fixed stiffness='1' springlength='0 1'><joint joint='j' coef='1'/></fixed></tendon>"),
-       "fixed.springlength"},
-      {arm(j, "<tendon><spatial range='0 1'><site site='s'/></spatial></tendon>"), "spatial.range"},
+      {arm(j, "<tendon><fixed springyield='1'><joint joint='j' coef='1'/></fixed></tendon>"), "fixed.springyield"},
       {arm(j, "<actuator><muscle joint='j'/></actuator>"), "muscle"},
-      {arm(j, "<tendon><spatial name='t'><site site='s'/></spatial></tendon><actuator><motor tendon='t'/></actuator>"),
-       "motor.tendon"},
       {arm(j, "", "<option density='1.2'/>", "<geom size='.1' fluidshape='ellipsoid'/>"), "geom.fluidshape"},
       {arm(j, "", "<option><flag actuation='disable'/></option>"), "flag.actuation"},
       {arm(j, "", "<extension><plugin plugin='p'/></extension>"), "extension"},

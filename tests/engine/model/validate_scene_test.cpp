@@ -40,10 +40,55 @@ TEST(ValidateScene, a_valid_scene_is_accepted) {
   EXPECT_TRUE(validate_scene(SceneSpec{}).ok());
 }
 
+TEST(ValidateScene, paths_of_tendons_are_checked_by_name) {
+  const auto with = [](auto change) {
+    return [=](SceneSpec& s) {
+      TendonSpec t;
+      t.name = "t", t.path.resize(6);
+      for (int i : {0, 1, 5}) t.path[i].frame.body = 0;
+      t.path[2].kind = TendonPointKind::kSphere, t.path[2].radius = 0.1;
+      t.path[4].kind = TendonPointKind::kPulley;
+      t.path.push_back(t.path[0]), t.path.back().frame.body = kWorldBody;
+      s.tendons = {t};
+      change(s.tendons[0]);
+    };
+  };
+  SceneSpec good = robot();
+  with([](TendonSpec&) {})(good);
+  EXPECT_TRUE(validate_scene(good).ok()) << validate_scene(good).error().message;
+  const Fault faults[] = {
+      {"tendons[0].path", "together", with([](TendonSpec& t) {
+         t.terms = {{1, 0, 1}};
+       })},
+      {"tendons[0].path", "258", with([](TendonSpec& t) { t.path.resize(258); })},
+      {"tendons[0].path", "move", with([](TendonSpec& t) {
+         for (TendonPointSpec& point : t.path) point.frame.body = kWorldBody;
+       })},
+      {"tendons[0].path[0].frame.body", "99", with([](TendonSpec& t) { t.path[0].frame.body = 99; })},
+      {"tendons[0].path[1].frame.X_BF.position[1]", "nan",
+       with([](TendonSpec& t) { t.path[1].frame.X_BF.position[1] = kNan; })},
+      {"tendons[0].path[2].radius", "0", with([](TendonSpec& t) { t.path[2].radius = 0; })},
+      {"tendons[0].path[2].side.body", "-7",
+       with([](TendonSpec& t) { t.path[2].has_side = true, t.path[2].side.body = -7; })},
+      {"tendons[0].path[2]", "between", with([](TendonSpec& t) { t.path.erase(t.path.begin() + 3); })},
+      {"tendons[0].path[4].divisor", "-1", with([](TendonSpec& t) { t.path[4].divisor = -1; })},
+      {"tendons[0].path[4]", "follows", with([](TendonSpec& t) { t.path.resize(5); })},
+      {"tendons[0].path[5]", "without", with([](TendonSpec& t) { t.path.resize(6); })},
+      {"tendons[0].spring_slack", "-2", with([](TendonSpec& t) { t.spring_slack = -2; })},
+  };
+  for (const Fault& fault : faults) expect_refused(fault);
+  expect_refused({"sensors[0].tendon", "1", [&](SceneSpec& s) {
+                    with([](TendonSpec&) {})(s);
+                    SensorSpec sensor;
+                    sensor.name = "length", sensor.kind = SensorKind::kTendonPosition, sensor.tendon = 1;
+                    s.sensors = {sensor};
+                  }});
+}
+
 TEST(ValidateScene, tendons_and_equalities_are_checked_by_name) {
   const auto with = [](auto change) {
     return [=](SceneSpec& s) {
-      s.tendons = {{"t", {{1, 0, 0.5}, {3, 0, -2}}}};
+      s.tendons = {{"t", {{1, 0, 0.5}, {3, 0, -2}}, {}}};
       EqualitySpec e;
       e.name = "e", e.first.joint = 1, e.has_second = true, e.second.tendon = 0, e.polynomial = {0.1, 1, 0, 0, 0};
       s.equalities = {e};
@@ -69,7 +114,7 @@ TEST(ValidateScene, tendons_and_equalities_are_checked_by_name) {
            s.joints.back().axes = {axis("a" + std::to_string(i), AxisKind::kHinge, {0, 0, 1})};
          }
          for (int t = 0; t < 1024; ++t) {
-           s.tendons.push_back({"t" + std::to_string(t), {}});
+           s.tendons.push_back({"t" + std::to_string(t), {}, {}});
            for (int i = 1; i <= 20; ++i) s.tendons.back().terms.push_back({i, 0, 1});
          }
        })},

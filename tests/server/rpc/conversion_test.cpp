@@ -96,6 +96,7 @@ TEST(Conversion, messages_have_a_field_for_each_of_the_engine_s) {
   EXPECT_EQ(v1::JointSpec::descriptor()->field_count() + 1, field_count<model::JointSpec>());
   EXPECT_EQ(v1::AxisSpec::descriptor()->field_count(), field_count<model::AxisSpec>());
   EXPECT_EQ(v1::TendonSpec::descriptor()->field_count(), field_count<model::TendonSpec>());
+  EXPECT_EQ(v1::TendonPoint::descriptor()->field_count() + 1, field_count<model::TendonPointSpec>());  // has_side
   EXPECT_EQ(v1::TendonTerm::descriptor()->field_count(), field_count<model::TendonTermSpec>());
   EXPECT_EQ(v1::Coordinate::descriptor()->field_count(), field_count<model::CoordinateSpec>());
   // Likewise with second.
@@ -107,6 +108,10 @@ TEST(Conversion, messages_have_a_field_for_each_of_the_engine_s) {
   EXPECT_EQ(v1::ContactExcludeSpec::descriptor()->field_count(), field_count<model::ContactExcludeSpec>());
   EXPECT_EQ(v1::FrameSpec::descriptor()->field_count(), field_count<model::FrameSpec>());
   EXPECT_EQ(v1::SensorSpec::descriptor()->field_count() + 1, field_count<model::SensorSpec>());  // has_reference
+  EXPECT_EQ(v1::ContactSide::descriptor()->field_count(), field_count<model::ContactSideSpec>());
+  // The engine has one field for all that a slot may hold.
+  EXPECT_EQ(v1::ContactSensorSpec::descriptor()->field_count(),
+            field_count<model::ContactSensorSpec>() - 1 + model::kContactDatumCount);
   EXPECT_EQ(v1::SensorInfo::descriptor()->field_count(), field_count<SensorInfo>());
   EXPECT_EQ(v1::KeyframeSpec::descriptor()->field_count(), field_count<model::KeyframeSpec>());
   EXPECT_EQ(v1::JointInfo::descriptor()->field_count(), field_count<JointInfo>());

@@ -21,6 +21,15 @@ _RESETS = {AutoresetMode.NEXT_STEP: task_pb2.AUTORESET_NEXT_STEP, AutoresetMode.
            AutoresetMode.DISABLED: task_pb2.AUTORESET_DISABLED}
 
 
+def _aligned(values: _Array) -> _Array:
+    """A copy that begins at a multiple of 64 bytes, as libraries want it that take arrays over without copying them."""
+    room = np.empty(values.nbytes + 64, np.uint8)
+    start = -room.ctypes.data % 64
+    copy: _Array = room[start:start + values.nbytes].view(values.dtype).reshape(values.shape)
+    copy[...] = values
+    return copy
+
+
 class TaskVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
     """A gymnasium.vector.VectorEnv whose task the server computes: a step is one call.
 
@@ -29,8 +38,9 @@ class TaskVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
     DISABLED. max_episode_steps: None for the task's. seed: of the batch, whose worlds' seeds follow from it until `reset` gives others.
     batch_choices: further arguments of Client.create_batch, for example precision.
 
-    Observations are [num_envs, k] in the batch's precision. infos has the reward's terms by name, "episode" with the statistics of
-    episodes that have ended ("r", "l", as Gymnasium's RecordEpisodeStatistics says), and with SAME_STEP "final_obs".
+    Observations are [num_envs, k] in the batch's precision, a new array each step that begins at a multiple of 64 bytes. infos
+    has the reward's terms by name, "episode" with the statistics of episodes that have ended ("r", "l", as Gymnasium's
+    RecordEpisodeStatistics says), and with SAME_STEP "final_obs".
     """
 
     def __init__(self, task: ServerTask | str, num_envs: int = 1, *, client: Client | None = None, target: str = DEFAULT_TARGET,
@@ -90,7 +100,7 @@ class TaskVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
                 observations[some] = self.batch.begin_episodes(worlds=some, seeds=own)
         self._ended[mask] = False
         self._observations = observations
-        return np.array(observations), {}
+        return _aligned(observations), {}
 
     def step(self, actions: npt.NDArray[np.float32]) -> tuple[_Array, npt.NDArray[np.float64], _Bools, _Bools, dict[str, Any]]:
         """Steps every world with its action; returns observations, rewards, terminations, truncations and infos."""
@@ -102,7 +112,7 @@ class TaskVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
             raise gymnasium.error.ResetNeeded(f"world {int(np.flatnonzero(starting)[0])} has ended and was not reset")
         answer = self.batch.step_task(action)
         self._ended = answer.terminated | answer.truncated
-        self._observations = np.array(answer.observation)
+        self._observations = _aligned(answer.observation)
         return self._observations, np.array(answer.reward), answer.terminated, answer.truncated, self._infos(answer, starting)
 
     def _infos(self, answer: TaskResult, starting: _Bools) -> dict[str, Any]:

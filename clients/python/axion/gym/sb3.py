@@ -1,0 +1,134 @@
+"""Worlds of a server as Stable-Baselines3's VecEnv. Wants the extra `sb3` (`pip install 'axion[sb3]'`), which brings PyTorch.
+
+    import stable_baselines3
+    from axion.gym.sb3 import make_sb3
+
+    envs = make_sb3("Hopper-v5", 64, target="127.0.0.1:8470")
+    model = stable_baselines3.PPO("MlpPolicy", envs, n_steps=128, batch_size=1024)
+    model.learn(1_000_000)
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium.vector import AutoresetMode
+
+from axion.gym.server_tasks import ServerTask
+from axion.gym.task_env import TaskVectorEnv
+from axion.gym.vector_env import AxionVectorEnv
+
+try:
+    from stable_baselines3.common.monitor import Monitor  # type: ignore[import-not-found, import-untyped, unused-ignore]
+    from stable_baselines3.common.vec_env import VecEnv  # type: ignore[import-not-found, import-untyped, unused-ignore]
+except ImportError as error:
+    raise ImportError("axion.gym.sb3 wants Stable-Baselines3: pip install 'axion[sb3]'") from error
+
+_Indices = int | Iterable[int] | None
+
+
+class AxionVecEnv(VecEnv):  # type: ignore[misc, unused-ignore]
+    """Environments of one batch as a stable_baselines3.common.vec_env.VecEnv.
+
+    Parameters
+    ----------
+    envs
+        A TaskVectorEnv or AxionVectorEnv whose autoreset_mode is SAME_STEP, as VecEnv wants it.
+
+    Each info has the terms of the reward by name, and of an episode that has ended "terminal_observation" [k],
+    "TimeLimit.truncated" and, of a TaskVectorEnv, "episode" with its return "r", its steps "l" and the seconds since the start
+    "t", and the end's name "ended_by". Such environments say that they are wrapped in a Monitor: they tell what it tells.
+
+    The worlds step together: attributes and methods are those of all of them.
+    """
+
+    def __init__(self, envs: TaskVectorEnv | AxionVectorEnv) -> None:
+        if envs.autoreset_mode is not AutoresetMode.SAME_STEP:
+            raise ValueError(f"envs: autoreset_mode is {envs.autoreset_mode.value}; a VecEnv wants {AutoresetMode.SAME_STEP.value}")
+        self.envs = envs
+        super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
+        self._counts_episodes = isinstance(envs, TaskVectorEnv)
+        self._started = time.perf_counter()
+        self._actions: npt.NDArray[np.float32] | None = None
+
+    def reset(self) -> npt.NDArray[Any]:
+        """Begins episodes in all worlds, with the seeds that seed() has set; observations [num_envs, k]."""
+        if any(self._options):
+            raise ValueError("options: there are none")
+        seeds = None if all(seed is None for seed in self._seeds) else list(self._seeds)
+        observations, _ = self.envs.reset(seed=seeds)
+        self.reset_infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        self._reset_seeds()
+        self._reset_options()
+        return observations
+
+    def step_async(self, actions: npt.NDArray[np.float32]) -> None:
+        """Keeps actions [num_envs, a]; step_wait steps."""
+        self._actions = np.asarray(actions, np.float32)
+
+    def step_wait(self) -> tuple[npt.NDArray[Any], npt.NDArray[np.float32], npt.NDArray[np.bool_], list[dict[str, Any]]]:
+        """Observations [num_envs, k], rewards [num_envs], which episodes have ended, infos. RuntimeError without step_async."""
+        if self._actions is None:
+            raise RuntimeError("step_wait: there was no step_async")
+        actions, self._actions = self._actions, None
+        observations, rewards, terminated, truncated, infos = self.envs.step(actions)
+        done = terminated | truncated
+        return observations, rewards.astype(np.float32), done, self._infos(infos, done, truncated & ~terminated)
+
+    def _infos(self, infos: dict[str, Any], done: npt.NDArray[np.bool_], cut: npt.NDArray[np.bool_]) -> list[dict[str, Any]]:
+        names = [name for name, values in infos.items() if isinstance(values, np.ndarray) and values.dtype.kind == "f"]
+        columns = np.column_stack([infos[name] for name in names]) if names else np.zeros((self.num_envs, 0))
+        told: list[dict[str, Any]] = [dict(zip(names, row)) for row in columns.tolist()]
+        for world in np.flatnonzero(done).tolist():
+            told[world]["terminal_observation"] = infos["final_obs"][world]
+            told[world]["TimeLimit.truncated"] = bool(cut[world])
+            if self._counts_episodes:
+                episode = infos["episode"]
+                told[world]["episode"] = {"r": float(episode["r"][world]), "l": int(episode["l"][world]),
+                                          "t": round(time.perf_counter() - self._started, 6)}
+                told[world]["ended_by"] = str(infos["ended_by"][world])
+        return told
+
+    def close(self) -> None:
+        """Ends the worlds."""
+        self.envs.close()
+
+    def _some(self, indices: _Indices) -> list[int]:
+        return list(range(self.num_envs)) if indices is None else [indices] if isinstance(indices, int) else list(indices)
+
+    def get_attr(self, attr_name: str, indices: _Indices = None) -> list[Any]:
+        """The attribute of the environments, once for each index."""
+        value = getattr(self.envs, attr_name)
+        return [value for _ in self._some(indices)]
+
+    def set_attr(self, attr_name: str, value: Any, indices: _Indices = None) -> None:
+        """Sets the attribute of all. ValueError where only some of them are meant."""
+        if set(self._some(indices)) != set(range(self.num_envs)):
+            raise ValueError(f"indices: {attr_name} is one for all {self.num_envs} environments")
+        setattr(self.envs, attr_name, value)
+
+    def env_method(self, method_name: str, *method_args: Any, indices: _Indices = None, **method_kwargs: Any) -> list[Any]:
+        """Calls a method of the environments, which is one for all; its result once for each index."""
+        chosen = self._some(indices)
+        if set(chosen) != set(range(self.num_envs)):
+            raise ValueError(f"indices: {method_name} is one for all {self.num_envs} environments")
+        result = getattr(self.envs, method_name)(*method_args, **method_kwargs)
+        return [result for _ in chosen]
+
+    def env_is_wrapped(self, wrapper_class: type[Any], indices: _Indices = None) -> list[bool]:
+        """Only in a Monitor, where episodes are counted by the server."""
+        wrapped = wrapper_class is Monitor and self._counts_episodes
+        return [wrapped for _ in self._some(indices)]
+
+    def get_images(self) -> Sequence[npt.NDArray[Any] | None]:
+        """None each: pictures are axion.render's."""
+        return [None for _ in range(self.num_envs)]
+
+
+def make_sb3(task: ServerTask | str, num_envs: int = 1, **choices: Any) -> AxionVecEnv:
+    """An AxionVecEnv whose task the server computes; arguments are those of TaskVectorEnv but autoreset_mode."""
+    return AxionVecEnv(TaskVectorEnv(task, num_envs, autoreset_mode=AutoresetMode.SAME_STEP, **choices))

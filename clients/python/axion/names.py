@@ -1,0 +1,127 @@
+"""What an answer says of one body, joint, actuator or sensor, by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from axion.model import Model
+
+_Array: TypeAlias = "npt.NDArray[Any]"
+_Answer: TypeAlias = "Mapping[str, npt.NDArray[Any]]"
+
+
+def _index(kind: str, name: str, names: Sequence[str]) -> int:
+    if name not in names:
+        raise KeyError(f"{kind}: {name!r} is none of {', '.join(names) or 'none: the model has no ' + kind}")
+    return names.index(name)
+
+
+class NamedBody:
+    """One body of an answer. Arrays are [n, ...], or [n, records, ...] where the answer has records; each is a view."""
+
+    def __init__(self, answer: _Answer, index: int) -> None:
+        self._answer, self.index = answer, index
+
+    @property
+    def pose(self) -> _Array:
+        """[n, 7]: x y z (m), then the quaternion w x y z, of the body's frame in the world. Of the field body_pose."""
+        return self._answer["body_pose"][..., self.index, :]
+
+    @property
+    def position(self) -> _Array:
+        """[n, 3] m: where the body's frame is in the world."""
+        return self.pose[..., :3]
+
+    @property
+    def quaternion(self) -> _Array:
+        """[n, 4] w x y z: how the body's frame is turned in the world."""
+        return self.pose[..., 3:]
+
+    @property
+    def velocity(self) -> _Array:
+        """[n, 6]: linear of the centre of mass (m/s), then angular (rad/s), world axes. Of the field body_velocity."""
+        return self._answer["body_velocity"][..., self.index, :]
+
+    @property
+    def contact_impulse(self) -> _Array:
+        """[n, 6] N s, N m s: of all contacts in the last step. Of the field contact_impulse."""
+        return self._answer["contact_impulse"][..., self.index, :]
+
+
+class NamedJoint:
+    """One joint of an answer. Arrays are [n, ...], or [n, records, ...] where the answer has records; each is a view."""
+
+    def __init__(self, answer: _Answer, index: int, position: slice, velocity: slice) -> None:
+        self._answer, self.index = answer, index
+        self._position, self._velocity = position, velocity
+
+    @property
+    def position(self) -> _Array:
+        """[n, 7] of a free joint, 4 of a ball, one (rad or m) an axis; of a joint that closes a loop none. Of joint_position."""
+        return self._answer["joint_position"][..., self._position]
+
+    @property
+    def velocity(self) -> _Array:
+        """[n, 6] of a free joint, 3 of a ball, one (rad/s or m/s) an axis. Of the field joint_velocity."""
+        return self._answer["joint_velocity"][..., self._velocity]
+
+    @property
+    def impulse(self) -> _Array:
+        """[n, 6] N s, N m s: of the last step on the child. Of the field joint_impulse."""
+        return self._answer["joint_impulse"][..., self.index, :]
+
+
+class NamedActuator:
+    """One actuator of an answer. Arrays are [n], or [n, records] where the answer has records; each is a view."""
+
+    def __init__(self, answer: _Answer, index: int) -> None:
+        self._answer, self.index = answer, index
+
+    @property
+    def control(self) -> _Array:
+        """[n]: the last that was applied. Of the field control."""
+        return self._answer["control"][..., self.index]
+
+    @property
+    def force(self) -> _Array:
+        """[n] N or N m, before gear. Of the field actuator_force."""
+        return self._answer["actuator_force"][..., self.index]
+
+
+class Named:
+    """An answer (a State, StepResult or TaskResult) by the names of its model; made by Model.named.
+
+        height = model.named(state).body("torso").position[:, 2]
+
+    Each method raises KeyError if the model has nothing of that name, and so do the arrays of fields that the answer lacks.
+    """
+
+    def __init__(self, model: Model, answer: _Answer) -> None:
+        self._model, self._answer = model, answer
+
+    def body(self, name: str) -> NamedBody:
+        """The body of that name."""
+        return NamedBody(self._answer, _index("body", name, self._model.body_names))
+
+    def joint(self, name: str) -> NamedJoint:
+        """The joint of that name."""
+        index = _index("joint", name, self._model.joint_names)
+        joint = self._model.proto.joints[index]
+        return NamedJoint(self._answer, index, slice(joint.position_start, joint.position_start + joint.position_count),
+                          slice(joint.velocity_start, joint.velocity_start + joint.velocity_count))
+
+    def actuator(self, name: str) -> NamedActuator:
+        """The actuator of that name."""
+        return NamedActuator(self._answer, _index("actuator", name, self._model.actuator_names))
+
+    def sensor(self, name: str) -> _Array:
+        """[n, numbers of the sensor]: its readings. Of the field sensor_data."""
+        _index("sensor", name, list(self._model.sensors))
+        return self._answer["sensor_data"][..., self._model.sensors[name]]
+
+    def __repr__(self) -> str:
+        return f"<axion.Named {self._answer!r} of {self._model.name}>"
