@@ -27,8 +27,8 @@
 
 namespace axion::collide {
 
-// Pairs in which b is a cylinder, an ellipsoid, a mesh or a height field. A call of its own: worlds without such shapes pay nothing for
-// it.
+// Pairs in which b is a cylinder, an ellipsoid, a mesh or a height field. A call of its own: worlds without such shapes
+// pay nothing for it.
 template <typename Real>
 AXION_HD_CALL void collide_convex(const Shape<Real>& a, const ShapePose<Real>& X_WA, const Shape<Real>& b,
                                   const ShapePose<Real>& X_WB, ContactList<Real>& list) {

@@ -1,8 +1,8 @@
 // A height field: a grid of heights over x and y of its frame, two triangles a cell, filled down to its base.
 //
-// Column c and row r stand at x = c dx − half_x and y = r dy − half_y. A cell (c, r) is cut along the diagonal from its
-// corner (c, r) to (c + 1, r + 1). The solid is what lies below the triangles and above −base, with upright walls at the
-// ends of the grid. All in the field's frame.
+// Column c and row r stand at x = c dx − half_x and y = r dy − half_y. A cell (c, r) is cut along the diagonal from
+// its corner (c, r) to (c + 1, r + 1). The solid is what lies below the triangles and above −base, with upright walls
+// at the ends of the grid. All in the field's frame.
 #pragma once
 
 #include "engine/collide/geometry.hpp"
@@ -109,7 +109,8 @@ template <typename Real>
 AXION_HD inline FieldCells cells_within(const HeightField<Real>& field, Real x0, Real x1, Real y0, Real y1) {
   return {field_cell(x0, field.half_x, field.dx, field.columns - 1),
           field_cell(x1, field.half_x, field.dx, field.columns - 1),
-          field_cell(y0, field.half_y, field.dy, field.rows - 1), field_cell(y1, field.half_y, field.dy, field.rows - 1)};
+          field_cell(y0, field.half_y, field.dy, field.rows - 1),
+          field_cell(y1, field.half_y, field.dy, field.rows - 1)};
 }
 
 template <typename Real>

@@ -58,8 +58,7 @@ AXION_HD inline void add_wall(FieldSearch<Real>& search, const math::Vec3<Real>&
 template <typename Real>
 AXION_HD inline void add_face(FieldSearch<Real>& search, const FieldTriangle<Real>& face, const math::Vec3<Real>& p,
                               Real radius, int point, bool is_own, Real height) {
-  const std::uint32_t place =
-      field_feature(kFieldFace + face.which, point, 1 + face.r * search.field.columns + face.c);
+  const std::uint32_t place = field_feature(kFieldFace + face.which, point, 1 + face.r * search.field.columns + face.c);
   const std::uint32_t name = is_own ? field_feature(kFieldFace, point, 0) : place;
   add_field_contact(search, {p - radius * face.normal, face.normal, height - radius, name, place});
 }
@@ -227,8 +226,8 @@ AXION_HD_RARE void collide_height_field(const Shape<Real>& a, const ShapePose<Re
   if (low.x > near_x || high.x < -near_x || low.y > near_y || high.y < -near_y) return;
   const Real least = field.dx < field.dy ? field.dx : field.dy;
   search.same = Real(1e-3) * (least < search.reach ? least : search.reach);
-  const FieldCells at = cells_within(field, low.x - search.margin, high.x + search.margin,
-                                     low.y - search.margin, high.y + search.margin);
+  const FieldCells at =
+      cells_within(field, low.x - search.margin, high.x + search.margin, low.y - search.margin, high.y + search.margin);
   add_faces_below(search, at);
   add_edges(search, at);
   keep_field_contacts(search);

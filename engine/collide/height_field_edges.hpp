@@ -1,9 +1,9 @@
 // Contacts of a shape with the edges and vertices of a height field that stand out of its surface.
 //
-// Only a convex edge has contacts of its own, and only in directions between the normals of its two faces (at a vertex:
-// in which no neighbour is farther out). What slides over edges within a plane, or along a valley, meets faces alone and
-// is not caught by them. An edge is a segment, to a sphere and a capsule by closed forms, else a capsule of no radius of
-// the convex family. Used by height_field_contacts.hpp only.
+// Only a convex edge has contacts of its own, and only in directions between the normals of its two faces (at a
+// vertex: in which no neighbour is farther out). What slides over edges within a plane, or along a valley, meets faces
+// alone and is not caught by them. An edge is a segment, to a sphere and a capsule by closed forms, else a capsule of
+// no radius of the convex family. Used by height_field_contacts.hpp only.
 #pragma once
 
 #include "engine/collide/capsule_pairs.hpp"
@@ -227,22 +227,21 @@ AXION_HD_RARE void add_edges(FieldSearch<Real>& search, const FieldCells& at) {
         const int lx = direction == 0 ? c + 1 : (direction == 1 ? c - 1 : c), ly = direction == 1 ? r : r + 1;
         const int rx = direction == 0 ? c : c + 1, ry = direction == 0 ? r - 1 : (direction == 1 ? r + 1 : r);
         const bool left = field.has_vertex(lx, ly), right = field.has_vertex(rx, ry);
-        const FieldEdge<Real> edge{
-            v, w, {left ? field.vertex(lx, ly) : down, right ? field.vertex(rx, ry) : down}, c, r, direction};
+        const FieldEdge<Real> edge{v, w, {left ? field.vertex(lx, ly) : down, right ? field.vertex(rx, ry) : down},
+                                   c, r, direction};
         meet_edge(search, edge, left ? 0 : 1, !left || !right);
       }
       const bool end_x = c == 0 || c == field.columns - 1, end_y = r == 0 || r == field.rows - 1;
       if (!end_x || !end_y || v.z < lowest) continue;
       const math::Vec3<Real> foot{v.x, v.y, -field.base};
       if (!(v.z - foot.z > tiny_length<Real>())) continue;
-      const FieldEdge<Real> edge{
-          v,
-          foot,
-          {v + math::Vec3<Real>{c == 0 ? field.dx : -field.dx, 0, 0},
-           v + math::Vec3<Real>{0, r == 0 ? field.dy : -field.dy, 0}},
-          c,
-          r,
-          3};
+      const FieldEdge<Real> edge{v,
+                                 foot,
+                                 {v + math::Vec3<Real>{c == 0 ? field.dx : -field.dx, 0, 0},
+                                  v + math::Vec3<Real>{0, r == 0 ? field.dy : -field.dy, 0}},
+                                 c,
+                                 r,
+                                 3};
       if (search.shape.kind == model::ShapeKind::kSphere) {
         sphere_edge(search, edge);
       } else {

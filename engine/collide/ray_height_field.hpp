@@ -25,7 +25,8 @@ AXION_HD inline Real ray_cell(const HeightField<Real>& field, int c, int r, cons
 template <typename Real>
 AXION_HD_RARE Real ray_height_field(const Shape<Real>& shape, const math::Vec3<Real>& p, const math::Vec3<Real>& d) {
   const HeightField<Real> field = height_field_of(shape);
-  const math::Vec3<Real> low{-field.half_x, -field.half_y, -field.base}, high{field.half_x, field.half_y, field.highest};
+  const math::Vec3<Real> low{-field.half_x, -field.half_y, -field.base},
+      high{field.half_x, field.half_y, field.highest};
   constexpr Real kFar = std::numeric_limits<Real>::infinity();
   Real enter = -kFar, leave = kFar;
   for (int k = 0; k < 3; ++k) {
@@ -43,7 +44,8 @@ AXION_HD_RARE Real ray_height_field(const Shape<Real>& shape, const math::Vec3<R
   if (enter > Real(0) && is_below(start)) return enter;
   const int cells_x = field.columns - 1, cells_y = field.rows - 1;
   const Real slack = Real(32) * std::numeric_limits<Real>::epsilon() * Real(cells_x > cells_y ? cells_x : cells_y);
-  int c = field_cell(start.x, field.half_x, field.dx, cells_x), r = field_cell(start.y, field.half_y, field.dy, cells_y);
+  int c = field_cell(start.x, field.half_x, field.dx, cells_x),
+      r = field_cell(start.y, field.half_y, field.dy, cells_y);
   for (int step = 0; step <= cells_x + cells_y; ++step) {
     const Real hit = ray_cell(field, c, r, p, d, slack);
     if (hit <= leave + slack * (std::abs(leave) + field.dx)) return hit;

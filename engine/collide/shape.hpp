@@ -2,8 +2,8 @@
 //
 // Sizes in metres. Plane: unused, the half space below its local z = 0; sphere: x radius; capsule and cylinder: x
 // radius, y half length of the axis (local z); box: half extents; ellipsoid: semi-axes; mesh: x the depth of its origin
-// below the nearest face of the hull, y the distance to the farthest vertex; height field: x and y half of its lengths, z
-// the radius that holds it.
+// below the nearest face of the hull, y the distance to the farthest vertex; height field: x and y half of its lengths,
+// z the radius that holds it.
 #pragma once
 
 #include <limits>

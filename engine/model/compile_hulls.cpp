@@ -70,10 +70,10 @@ void add_height_fields(const std::vector<HeightFieldSpec>& fields, CompiledHulls
     const auto [lowest, highest] = std::minmax_element(field.heights.begin(), field.heights.end());
     const double high = *highest, low = *lowest, end = std::max({field.base, std::abs(high), std::abs(low)});
     const double radius = std::sqrt(field.half_x * field.half_x + field.half_y * field.half_y + end * end);
-    hulls.fields.emplace(field.name, CompiledField{{field.half_x, field.half_y, radius},
-                                                   static_cast<int>(hulls.vertices.size()),
-                                                   field.columns,
-                                                   field.rows});
+    hulls.fields.emplace(
+        field.name,
+        CompiledField{
+            {field.half_x, field.half_y, radius}, static_cast<int>(hulls.vertices.size()), field.columns, field.rows});
     hulls.vertices.insert(hulls.vertices.end(), {field.base, high, low});
     hulls.vertices.insert(hulls.vertices.end(), field.heights.begin(), field.heights.end());
   }

@@ -51,8 +51,8 @@ void add(Hash& hash, const BodySpec& body) {
 
 // Its mesh is added with those of the others (add_meshes).
 void add(Hash& hash, const ShapeSpec& shape) {
-  const auto& [name, kind, body, X_BS, size, mesh, field, friction, restitution, stiffness, damping, dimension, priority, type,
-               affinity] = shape;
+  const auto& [name, kind, body, X_BS, size, mesh, field, friction, restitution, stiffness, damping, dimension,
+               priority, type, affinity] = shape;
   add_all(hash, kind, body, X_BS, size, friction, restitution, stiffness, damping, dimension, priority, type, affinity);
 }
 

@@ -185,8 +185,9 @@ struct ShapeData {
   math::Vec3<Real> size;
   math::Vec3<Real> p_CS;  // shape frame in the body's principal frame (in the world for the world's shapes)
   math::Quat<Real> q_CS;
-  Real bounding_radius;                                 // m about p_CS; infinite for a plane
-  int hull_start = 0, hull_stride = 0, hull_count = 0;  // of a mesh or height field: in hull_vertices (collide/shape.hpp)
+  Real bounding_radius;  // m about p_CS; infinite for a plane
+  int hull_start = 0, hull_stride = 0,
+      hull_count = 0;  // of a mesh or height field: in hull_vertices (collide/shape.hpp)
 };
 
 // What a shape brings to its contacts, and which others it may touch (shape_pairs.hpp). Double in either precision, so

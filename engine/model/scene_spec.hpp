@@ -59,10 +59,10 @@ struct MeshSpec {
 // cell is two triangles, cut from its corner of the least x and y to the opposite one. It is solid down to z = −base.
 struct HeightFieldSpec {
   std::string name;
-  int columns = 0, rows = 0;       // at least 2 each
-  double half_x = 0, half_y = 0;   // m, half of the grid's lengths
-  double base = 0;                 // m, at least 0 and no less than the deepest height is below zero
-  std::vector<float> heights;      // m, [rows * columns]
+  int columns = 0, rows = 0;      // at least 2 each
+  double half_x = 0, half_y = 0;  // m, half of the grid's lengths
+  double base = 0;                // m, at least 0 and no less than the deepest height is below zero
+  std::vector<float> heights;     // m, [rows * columns]
 };
 
 struct BodySpec {

@@ -158,17 +158,18 @@ void SceneChecker::height_fields() {
     if (!ok()) return;
     const std::int64_t points = std::int64_t(field.columns) * field.rows;
     if (points > kMaxFieldHeights) {
-      fail(item, "heights", "may be at most " + std::to_string(kMaxFieldHeights) + "; columns times rows is " +
-                                std::to_string(points));
+      fail(item, "heights",
+           "may be at most " + std::to_string(kMaxFieldHeights) + "; columns times rows is " + std::to_string(points));
     } else if (field.heights.size() != static_cast<std::size_t>(points)) {
-      fail(item, "heights", "must be columns times rows, " + std::to_string(points) + "; they are " +
-                                std::to_string(field.heights.size()));
+      fail(item, "heights",
+           "must be columns times rows, " + std::to_string(points) + "; they are " +
+               std::to_string(field.heights.size()));
     }
     for (std::size_t k = 0; k < field.heights.size() && ok(); ++k) {
       real(item, "heights", field.heights[k]);
       if (ok() && !(field.heights[k] >= -field.base)) {
-        fail(item, "heights", "must not be below the base, at " + to_text(-field.base) + "; one is " +
-                                  to_text(field.heights[k]));
+        fail(item, "heights",
+             "must not be below the base, at " + to_text(-field.base) + "; one is " + to_text(field.heights[k]));
       }
     }
     all += field.heights.size();
@@ -203,8 +204,7 @@ void SceneChecker::shapes() {
            "must name one of the scene's height fields; it is \"" + shown(shape.height_field) + "\"");
     }
     if (ok() && !is_field && !shape.height_field.empty()) {
-      fail(item, "height_field",
-           "is for shapes of kind height field; it is \"" + shown(shape.height_field) + "\"");
+      fail(item, "height_field", "is for shapes of kind height field; it is \"" + shown(shape.height_field) + "\"");
     }
     at_least(item, "friction", shape.friction, 0);
     at_least(item, "restitution", shape.restitution, 0);
@@ -215,7 +215,9 @@ void SceneChecker::shapes() {
     }
     const bool is_ground = shape.kind == ShapeKind::kPlane || is_field;
     if (ok() && is_ground && shape.body != kWorldBody && weld_root_[shape.body] != kWorldBody) {
-      fail(item, "body", std::string("of a ") + (is_field ? "height field" : "plane") + " must be the world or welded to it; it is " + std::to_string(shape.body));
+      fail(item, "body",
+           std::string("of a ") + (is_field ? "height field" : "plane") + " must be the world or welded to it; it is " +
+               std::to_string(shape.body));
     }
   }
 }
@@ -381,10 +383,11 @@ void SceneChecker::keyframe_quaternions(const std::string& item, const KeyframeS
 // Each stage relies on those before it: indices before the tree, the tree before shapes and welds.
 Status SceneChecker::run() {
   void (SceneChecker::*const stages[])() = {
-      &SceneChecker::counts,        &SceneChecker::world,     &SceneChecker::bodies,     &SceneChecker::joints,
-      &SceneChecker::tree,          &SceneChecker::loops,     &SceneChecker::welds,      &SceneChecker::meshes, &SceneChecker::height_fields,
-      &SceneChecker::shapes,        &SceneChecker::actuators, &SceneChecker::excludes,   &SceneChecker::keyframes,
-      &SceneChecker::contact_pairs, &SceneChecker::tendons,   &SceneChecker::equalities, &SceneChecker::sensors};
+      &SceneChecker::counts,        &SceneChecker::world,         &SceneChecker::bodies,    &SceneChecker::joints,
+      &SceneChecker::tree,          &SceneChecker::loops,         &SceneChecker::welds,     &SceneChecker::meshes,
+      &SceneChecker::height_fields, &SceneChecker::shapes,        &SceneChecker::actuators, &SceneChecker::excludes,
+      &SceneChecker::keyframes,     &SceneChecker::contact_pairs, &SceneChecker::tendons,   &SceneChecker::equalities,
+      &SceneChecker::sensors};
   for (auto stage : stages) {
     (this->*stage)();
     if (!ok()) return *error_;

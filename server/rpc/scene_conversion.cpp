@@ -48,8 +48,12 @@ model::MeshSpec to_mesh(const v1::MeshSpec& message) {
 }
 
 model::HeightFieldSpec to_height_field(const v1::HeightFieldSpec& message) {
-  return {message.name(),   message.columns(), message.rows(),
-          message.half_x(), message.half_y(),  message.base(),
+  return {message.name(),
+          message.columns(),
+          message.rows(),
+          message.half_x(),
+          message.half_y(),
+          message.base(),
           {message.heights().begin(), message.heights().end()}};
 }
 

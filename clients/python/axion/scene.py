@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from axion.v1 import scene_pb2, sensor_pb2
+from axion.v1 import scene_pb2, sensor_pb2, shape_pb2
 
 _Kind = TypeVar("_Kind")
 
 _SHAPES: dict[str, scene_pb2.ShapeKind] = {"plane": scene_pb2.SHAPE_KIND_PLANE, "sphere": scene_pb2.SHAPE_KIND_SPHERE,
            "capsule": scene_pb2.SHAPE_KIND_CAPSULE, "box": scene_pb2.SHAPE_KIND_BOX,
            "cylinder": scene_pb2.SHAPE_KIND_CYLINDER, "ellipsoid": scene_pb2.SHAPE_KIND_ELLIPSOID,
-           "mesh": scene_pb2.SHAPE_KIND_MESH}
+           "mesh": scene_pb2.SHAPE_KIND_MESH, "height_field": shape_pb2.SHAPE_KIND_HEIGHT_FIELD}
 _ACTUATORS: dict[str, scene_pb2.ActuatorKind] = {"motor": scene_pb2.ACTUATOR_KIND_MOTOR, "position": scene_pb2.ACTUATOR_KIND_POSITION,
               "velocity": scene_pb2.ACTUATOR_KIND_VELOCITY}
 _WORLD = -1
