@@ -88,12 +88,14 @@ AXION_HD inline ShapePose<Real> edge_pose(const FieldEdge<Real>& edge, const mat
   return {Real(0.5) * (edge.v + edge.w), {{{x.x, t.x, along.x}, {x.y, t.y, along.y}, {x.z, t.z, along.z}}}};
 }
 
-// Where the axis itself has come below the edge the way out is back up.
+// Where the axis itself has come below the edge the way out is back up; unless it is in the open again, beyond what of
+// the field is behind the edge.
 template <typename Real>
 AXION_HD inline ContactPoint<Real> turned_up(const FieldSearch<Real>& search, const FieldEdge<Real>& edge,
                                              const ContactPoint<Real>& point) {
   const Real radius = search.shape.size.x, distance = point.gap + radius;
   const math::Vec3<Real> n = -point.normal, axis = point.p_WA + radius * point.normal;
+  if (!(axis.z < surface_height(search.field, axis.x, axis.y))) return point;
   for (int i = 0; i < 2; ++i) {
     if (!is_within(n, edge.beside[i] - edge.v, Real(kRoundSlack))) return point;
   }

@@ -12,9 +12,9 @@ _MESHES = (".stl", ".obj", ".msh")
 def read_mjcf(path: str | os.PathLike[str]) -> tuple[str, dict[str, bytes]]:
     """The text of an MJCF file, and a dict of the files that it refers to: name to bytes, as Client.create_model takes them.
 
-    These are included documents, by the names that the includes have, and meshes (STL, OBJ, MSH) and height fields, by the mesh
-    directory of the compiler and the name that the asset has. Files are looked for from the folder of `path` on. One that is not there is left
-    out: the server says so if it is needed.
+    These are included documents, by the names that the includes have, and meshes (STL, OBJ, MSH) and height fields, by the
+    mesh directory of the compiler and the name that the asset has. Files are looked for from the folder of `path` on. One that
+    is not there is left out: the server says so if it is needed.
     """
     with open(path, encoding="utf-8") as file:
         text = file.read()
