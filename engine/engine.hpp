@@ -70,8 +70,9 @@ struct ModelInfo {
   std::vector<BodyInfo> bodies;  // in the order of body_pose
   std::vector<WeldInfo> welds;
   std::vector<JointInfo> joints;
-  std::vector<model::ShapeSpec> shapes;        // body indices refer to `bodies`
-  std::vector<model::MeshSpec> meshes;         // the hulls that shapes of kind mesh collide with
+  std::vector<model::ShapeSpec> shapes;  // body indices refer to `bodies`
+  std::vector<model::MeshSpec> meshes;   // the hulls that shapes of kind mesh collide with
+  std::vector<model::HeightFieldSpec> height_fields;
   std::vector<model::ActuatorSpec> actuators;  // in the order of control
   std::vector<model::KeyframeSpec> keyframes;
   std::vector<model::TendonSpec> tendons;

@@ -71,7 +71,7 @@ ModelInfo make_info(const model::CompiledModel& compiled, const UserArrays<doubl
     info.joints.push_back(std::move(joint_info));
   }
   info.shapes = scene.shapes;
-  info.meshes = scene.meshes;
+  info.meshes = scene.meshes, info.height_fields = scene.height_fields;
   info.actuators = scene.actuators;
   info.keyframes = scene.keyframes;
   info.tendons = scene.tendons, info.equalities = scene.equalities;

@@ -9,7 +9,8 @@
 // loses only what its poses have lost.
 //
 // At most 1 contact with a sphere or an ellipsoid, 2 for plane-capsule and capsule-capsule, 3 for capsule-box, 8 for
-// plane-box and box-box, 4 for other pairs with a cylinder or a mesh. Two planes never touch.
+// plane-box and box-box, 4 for other pairs with a cylinder or a mesh; with a height field 4 of a sphere or an
+// ellipsoid, 8 of others. Two planes never touch, nor do planes and height fields.
 //
 // A pure function of its arguments, the same on a host and a device. May be called by the step's collision stage and
 // tests. It does not fail: directions that the geometry leaves open (concentric spheres, crossing axes) are chosen;
@@ -21,17 +22,20 @@
 #include "engine/collide/capsule_pairs.hpp"
 #include "engine/collide/convex_pairs.hpp"
 #include "engine/collide/convex_plane.hpp"
+#include "engine/collide/height_field_contacts.hpp"
 #include "engine/collide/sphere_pairs.hpp"
 
 namespace axion::collide {
 
-// Pairs in which b is a cylinder, an ellipsoid or a mesh. A call of its own: worlds without such shapes pay nothing for
-// it.
+// Pairs in which b is a cylinder, an ellipsoid, a mesh or a height field. A call of its own: worlds without such shapes
+// pay nothing for it.
 template <typename Real>
 AXION_HD_CALL void collide_convex(const Shape<Real>& a, const ShapePose<Real>& X_WA, const Shape<Real>& b,
                                   const ShapePose<Real>& X_WB, ContactList<Real>& list) {
   using model::ShapeKind;
-  if (a.kind == ShapeKind::kPlane) {
+  if (b.kind == ShapeKind::kHeightField) {
+    collide_height_field(a, X_WA, b, X_WB, list);
+  } else if (a.kind == ShapeKind::kPlane) {
     if (b.kind == ShapeKind::kCylinder) plane_cylinder(X_WA, b, X_WB, list);
     if (b.kind == ShapeKind::kEllipsoid) plane_ellipsoid(X_WA, b, X_WB, list);
     if (b.kind == ShapeKind::kMesh) plane_mesh(X_WA, b, X_WB, list);

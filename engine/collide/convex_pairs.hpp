@@ -246,9 +246,10 @@ AXION_HD inline bool has_face(const Shape<Real>& shape) {
   return shape.kind != model::ShapeKind::kSphere && shape.kind != model::ShapeKind::kEllipsoid;
 }
 
+// `least_b`: the least size of b.
 template <typename Real>
-AXION_HD_CALL void convex_convex(const Shape<Real>& a, const ShapePose<Real>& X_WA, const Shape<Real>& b,
-                                 const ShapePose<Real>& X_WB, ContactList<Real>& list) {
+AXION_HD_CALL void convex_contacts(const Shape<Real>& a, const ShapePose<Real>& X_WA, const Shape<Real>& b,
+                                   const ShapePose<Real>& X_WB, Real least_b, ContactList<Real>& list) {
   const ConvexPair<Real> pair{a,
                               b,
                               math::transpose_times(X_WA.R_WS, X_WB.p_WS - X_WA.p_WS),
@@ -259,7 +260,7 @@ AXION_HD_CALL void convex_convex(const Shape<Real>& a, const ShapePose<Real>& X_
                               Real(0),
                               Real(0)};
   const Real radius = pair.radius_a + pair.radius_b;
-  const Real least_a = least_size(a), least_b = least_size(b), least = least_a < least_b ? least_a : least_b;
+  const Real least_a = least_size(a), least = least_a < least_b ? least_a : least_b;
   const Real far = list.margin + radius;
   const bool round_a = a.kind == model::ShapeKind::kCylinder, round_b = b.kind == model::ShapeKind::kCylinder;
   // Nearer than this rounding would turn the direction of two points by more than half a thousandth.
@@ -299,6 +300,12 @@ AXION_HD_CALL void convex_convex(const Shape<Real>& a, const ShapePose<Real>& X_
   into_plane(faces.a, math::Vec3<Real>{0, 0, 0}, math::Mat3<Real>::identity(), faces);
   into_plane(faces.b, pair.p_AB, pair.R_AB, faces);
   add_faces(pair, faces, nearest, p_A, Real(1e-3) * least, list);
+}
+
+template <typename Real>
+AXION_HD inline void convex_convex(const Shape<Real>& a, const ShapePose<Real>& X_WA, const Shape<Real>& b,
+                                   const ShapePose<Real>& X_WB, ContactList<Real>& list) {
+  convex_contacts(a, X_WA, b, X_WB, least_size(b), list);
 }
 
 }  // namespace axion::collide

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/collide/ray_height_field.hpp"
 #include "engine/collide/shape.hpp"
 
 namespace axion::collide {
@@ -210,6 +211,8 @@ AXION_HD_CALL Real cast_ray(const Shape<Real>& shape, const math::Vec3<Real>& p,
       return ray_ellipsoid(shape.size, p, d);
     case model::ShapeKind::kMesh:
       return ray_hull(shape.hull, shape.size.y, p, d);
+    case model::ShapeKind::kHeightField:
+      return ray_height_field(shape, p, d);
   }
   return Real(kNoHit);
 }

@@ -2,7 +2,8 @@
 //
 // Sizes in metres. Plane: unused, the half space below its local z = 0; sphere: x radius; capsule and cylinder: x
 // radius, y half length of the axis (local z); box: half extents; ellipsoid: semi-axes; mesh: x the depth of its origin
-// below the nearest face of the hull, y the distance to the farthest vertex.
+// below the nearest face of the hull, y the distance to the farthest vertex; height field: x and y half of its lengths,
+// z the radius that holds it.
 #pragma once
 
 #include <limits>
@@ -21,11 +22,12 @@ struct Hull {
   int stride = 0, count = 0;
 };
 
+// Of a height field the same three are its numbers (height_field.hpp), its columns and its rows.
 template <typename Real>
 struct Shape {
   model::ShapeKind kind;
   math::Vec3<Real> size;
-  Hull<Real> hull = {};  // of a mesh
+  Hull<Real> hull = {};  // of a mesh or a height field
 };
 
 template <typename Real>
@@ -52,6 +54,8 @@ AXION_HD inline Real bounding_radius(const Shape<Real>& shape) {
     }
     case model::ShapeKind::kMesh:
       return shape.size.y;
+    case model::ShapeKind::kHeightField:
+      return shape.size.z;
     case model::ShapeKind::kPlane:
       break;
   }

@@ -32,10 +32,27 @@ ImportedScene import_tree(const XmlElement& root, const ImportOptions& options) 
   check_schema(root, notes);
   const MjcfSettings settings = read_settings(root, notes);
   const DefaultClasses defaults(root);
-  MjcfScene scene{root, notes, settings, defaults, MeshAssets(root, defaults, settings, options.assets),
-                  {},   {},    {},       {},       {},
-                  {},   {},    {},       {},       {},
-                  {},   {},    {},       {},       {}};
+  MjcfScene scene{root,
+                  notes,
+                  settings,
+                  defaults,
+                  MeshAssets(root, defaults, settings, options.assets),
+                  HeightFieldAssets(root, settings, options.assets),
+                  {},
+                  {},
+                  {},
+                  {},
+                  {},
+                  {},
+                  {},
+                  {},
+                  {},
+                  {},
+                  {},
+                  {},
+                  {},
+                  {},
+                  {}};
   start_spec(root, "model", scene.settings, scene.spec);
   find_paired_geoms(scene);
   read_bodies(scene);

@@ -56,6 +56,8 @@ model::ShapeKind shape_kind(GeomType type) {
       return ShapeKind::kEllipsoid;
     case GeomType::kMesh:
       return ShapeKind::kMesh;
+    case GeomType::kHfield:
+      return ShapeKind::kHeightField;
     default:
       return ShapeKind::kSphere;
   }
@@ -152,7 +154,7 @@ std::vector<MassProperties> BodyReader::read_geoms(const XmlElement& element, in
     const Attributes a = s_.defaults.attributes(child, place.childclass, {"geom"});
     const std::string name = copy_name(child, place);
     const Geom geom = read_geom(a, s_.settings, place.in_frame ? &place.X_BF : nullptr, adds_mass,
-                                s_.paired_geoms.contains(name), s_.meshes, s_.spec.meshes, s_.notes);
+                                s_.paired_geoms.contains(name), {s_.meshes, s_.height_fields, s_.spec}, s_.notes);
     if (adds_mass && geom.mass.mass > 0) masses.push_back(geom.mass), s_.inertial_frames[body] = geom.X_BG;
     const GeomPlace known{body, geom.X_BG, geom.is_placed, geom.type, geom.size[0]};
     if (!name.empty() && !s_.geom_places.try_emplace(name, known).second) {
@@ -165,7 +167,7 @@ std::vector<MassProperties> BodyReader::read_geoms(const XmlElement& element, in
     model::ShapeSpec shape;
     shape.name = name;
     shape.kind = shape_kind(geom.type);
-    shape.mesh = geom.mesh;
+    shape.mesh = geom.mesh, shape.height_field = geom.height_field;
     shape.body = body;
     shape.X_BS = to_spec(geom.X_BG);
     shape.size = geom.size;

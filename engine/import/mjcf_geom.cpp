@@ -157,6 +157,20 @@ void read_mesh_geom(const Attributes& a, bool adds_mass, bool can_touch, MeshAss
   if (!mesh.in_scene) scene_meshes.push_back(meshes.hull_of(a, mesh, notes));
 }
 
+// A height field; one that touches nothing may be without its file.
+void read_field_geom(const Attributes& a, bool can_touch, const GeomAssets& assets, Geom& geom, Notes& notes) {
+  if (!a.has("hfield")) a.refuse("hfield", "is required of a geom of this type");
+  if (!assets.height_fields.is_given(a)) {
+    if (!can_touch) return;
+    notes.unsupported(a.where("hfield"), "hfield",
+                      "its file was not sent along: files come by name beside the document");
+    return;
+  }
+  assets.height_fields.add_to(a, assets.spec.height_fields);
+  geom.height_field = a.text("hfield", "");
+  geom.is_shape = true;
+}
+
 void read_mass(const Attributes& a, bool adds_mass, Geom& geom, Notes& notes) {
   const double density = a.not_negative("density", 1000);
   const double own_mass = a.not_negative("mass", -0.0);
@@ -225,7 +239,8 @@ math::Vec3<double> principal_inertia(GeomType type, const model::Vec3d& s, doubl
 }
 
 Geom read_geom(const Attributes& a, const MjcfSettings& settings, const model::Pose* X_BF, bool adds_mass,
-               bool is_paired, MeshAssets& meshes, std::vector<model::MeshSpec>& scene_meshes, Notes& notes) {
+               bool is_paired, const GeomAssets& assets, Notes& notes) {
+  MeshAssets& meshes = assets.meshes;
   Geom geom;
   // The order of GeomType.
   const int type =
@@ -253,8 +268,12 @@ Geom read_geom(const Attributes& a, const MjcfSettings& settings, const model::P
   read_mass(a, adds_mass && in_group, geom, notes);
   const bool can_touch = geom.contact_type != 0 || geom.contact_affinity != 0 || is_paired;
   if (geom.type == GeomType::kMesh) {
-    read_mesh_geom(a, adds_mass && in_group, can_touch, meshes, scene_meshes, geom, notes);
+    read_mesh_geom(a, adds_mass && in_group, can_touch, meshes, assets.spec.meshes, geom, notes);
     geom.is_shape = !geom.mesh.empty();
+    return geom;
+  }
+  if (geom.type == GeomType::kHfield) {
+    read_field_geom(a, can_touch, assets, geom, notes);
     return geom;
   }
   if (!in_group) geom.mass = {};
@@ -263,9 +282,8 @@ Geom read_geom(const Attributes& a, const MjcfSettings& settings, const model::P
   geom.is_shape = is_scene_shape(geom.type) && !for_the_eye;
   if (!is_scene_shape(geom.type) && can_touch) {
     notes.unsupported(a.element(), "type",
-                      "shapes are plane, sphere, capsule, box, cylinder, ellipsoid and mesh; one with contype and "
-                      "conaffinity 0 may be "
-                      "of any type");
+                      "shapes are plane, sphere, capsule, box, cylinder, ellipsoid, mesh and height field; one with "
+                      "contype and conaffinity 0 may be of any type");
   }
   return geom;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "engine/import/mjcf_attributes.hpp"
+#include "engine/import/mjcf_height_fields.hpp"
 #include "engine/import/mjcf_meshes.hpp"
 #include "engine/import/mjcf_settings.hpp"
 #include "engine/model/spec_math.hpp"
@@ -22,15 +23,21 @@ struct Geom {
   int contact_dimension = 3, priority = 0;
   int contact_type = 1, contact_affinity = 1;
   std::string mesh;            // of a mesh
+  std::string height_field;    // of a height field
   bool is_placed = true;       // X_BG is that of a mesh as it is centred
   bool is_shape = false;       // takes part in contacts, or could, and is of a kind that the scene has
   model::MassProperties mass;  // in the body's frame; zero for planes and height fields
 };
 
 // `X_BF`: the frame in which the geom is given, in the body's; null for the body's own. `adds_mass`: the body takes its
-// inertia from its geoms. Hulls of meshes that take part in contacts are added to `scene_meshes`.
+// inertia from its geoms. Hulls of meshes that take part in contacts, and height fields, are added to `spec`.
+struct GeomAssets {
+  MeshAssets& meshes;
+  HeightFieldAssets& height_fields;
+  model::SceneSpec& spec;
+};
 Geom read_geom(const Attributes& attributes, const MjcfSettings& settings, const model::Pose* X_BF, bool adds_mass,
-               bool is_paired, MeshAssets& meshes, std::vector<model::MeshSpec>& scene_meshes, Notes& notes);
+               bool is_paired, const GeomAssets& assets, Notes& notes);
 
 // Inertia of a solid of uniform density and the given mass about its centre, in its own frame: the diagonal.
 math::Vec3<double> principal_inertia(GeomType type, const model::Vec3d& size, double mass);

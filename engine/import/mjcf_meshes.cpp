@@ -1,34 +1,18 @@
 #include "engine/import/mjcf_meshes.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
+
+#include "engine/import/asset_files.hpp"
 
 namespace axion::import {
 namespace {
 
 using Vec = math::Vec3<double>;
 
-std::string_view without_directory(std::string_view path) {
-  const std::size_t slash = path.find_last_of("/\\");
-  return slash == std::string_view::npos ? path : path.substr(slash + 1);
-}
-
-std::string joined(const std::string& directory, std::string_view file) {
-  if (directory.empty()) return std::string(file);
-  return directory + (directory.back() == '/' ? "" : "/") + std::string(file);
-}
-
-std::string_view mesh_name(std::string_view file) {
-  const std::string_view base = without_directory(file);
-  return base.substr(0, base.find_last_of('.'));
-}
-
 MeshFormat format_of(const Attributes& a, std::string_view file) {
   const std::string type = a.text("content_type", "");
-  std::string extension(file.substr(std::min(file.find_last_of('.'), file.size())));
-  std::transform(extension.begin(), extension.end(), extension.begin(),
-                 [](unsigned char c) { return std::tolower(c); });
+  const std::string extension = extension_of(file);
   if (type == "model/stl" || (type.empty() && extension == ".stl")) return MeshFormat::kStl;
   if (type == "model/obj" || (type.empty() && extension == ".obj")) return MeshFormat::kObj;
   if (type == "model/vnd.mujoco.msh" || (type.empty() && extension == ".msh")) return MeshFormat::kMsh;
@@ -96,7 +80,7 @@ MeshAssets::MeshAssets(const XmlElement& root, const DefaultClasses& defaults, c
       if (element.tag != "mesh") continue;
       const Attributes a = defaults.attributes(element, DefaultClasses::kMain, {"mesh"});
       const std::string file = a.text("file", "");
-      const std::string name = a.text("name", mesh_name(file));
+      const std::string name = a.text("name", asset_name(file));
       if (name.empty()) refuse(element, "name", "is required of a mesh without a file");
       if (!assets_.emplace(name, a).second) refuse(element, "name", "names a mesh a second time");
     }
@@ -110,12 +94,7 @@ const Attributes& MeshAssets::asset(const Attributes& geom) const {
 }
 
 std::optional<std::string_view> MeshAssets::bytes_of(const Attributes& a) const {
-  const std::string file = a.text("file", "");
-  for (const std::string& name : {joined(settings_.mesh_directory, file), file, std::string(without_directory(file))}) {
-    const auto found = files_.find(name);
-    if (found != files_.end()) return found->second;
-  }
-  return std::nullopt;
+  return find_asset(files_, settings_.mesh_directory, a.text("file", ""));
 }
 
 bool MeshAssets::is_given(const Attributes& geom) const {

@@ -63,6 +63,7 @@ struct MjcfScene {
   MjcfSettings settings;
   DefaultClasses defaults;
   MeshAssets meshes;
+  HeightFieldAssets height_fields;
   model::SceneSpec spec;
   std::map<std::string, int, std::less<>> body_index;          // by name, with "world"
   std::map<std::string, JointPlace, std::less<>> joint_place;  // by name

@@ -79,7 +79,7 @@ constexpr Row kRows[] = {
     {"asset", "mesh", Treatment::kRead, kMeshRead, kMeshIgnored, "", ""},
     {"asset", "texture", Treatment::kIgnored, "", "", "", kNotPhysics},
     {"asset", "material", Treatment::kIgnored, "", "", "", kNotPhysics},
-    {"asset", "hfield", Treatment::kIgnored, "", "", "", kNotPhysics},
+    {"asset", "hfield", Treatment::kRead, "name file content_type nrow ncol size elevation", "", "", ""},
     {"asset", "skin", Treatment::kIgnored, "", "", "", kNotPhysics},
     {"asset", "model", Treatment::kIgnored, "", "", "", kNotPhysics},
     {"mesh", "plugin", Treatment::kUnsupported, "", "", "", "plugins are not offered"},

@@ -428,6 +428,7 @@ Result<CompiledModel> compile(const SceneSpec& scene) {
   if (!welded.ok()) return welded.error();
   Result<CompiledHulls> hulls = compile_hulls(welded.value().scene.meshes);
   if (!hulls.ok()) return hulls.error();
+  add_height_fields(welded.value().scene.height_fields, hulls.value());
   CompiledModel model = Compiler(std::move(welded).value(), std::move(hulls).value()).run();
   add_sensors(scene, model);
   return model;

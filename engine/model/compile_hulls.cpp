@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kHullLanes = 8;  // vertices are looked at this many at once (collide/shape.hpp)
 
-// Of a mesh `size` is that of complete_shape.
+// Of a mesh and a height field `size` is that of complete_shape.
 double bounding_radius(ShapeKind kind, const math::Vec3<double>& size) {
   switch (kind) {
     case ShapeKind::kPlane:
@@ -29,6 +29,8 @@ double bounding_radius(ShapeKind kind, const math::Vec3<double>& size) {
       return std::max({size.x, size.y, size.z});
     case ShapeKind::kMesh:
       return size.y;
+    case ShapeKind::kHeightField:
+      return size.z;
   }
   return 0;
 }
@@ -63,12 +65,31 @@ Result<CompiledHulls> compile_hulls(std::vector<MeshSpec>& meshes) {
   return hulls;
 }
 
+void add_height_fields(const std::vector<HeightFieldSpec>& fields, CompiledHulls& hulls) {
+  for (const HeightFieldSpec& field : fields) {
+    const auto [lowest, highest] = std::minmax_element(field.heights.begin(), field.heights.end());
+    const double high = *highest, low = *lowest, end = std::max({field.base, std::abs(high), std::abs(low)});
+    const double radius = std::sqrt(field.half_x * field.half_x + field.half_y * field.half_y + end * end);
+    hulls.fields.emplace(
+        field.name,
+        CompiledField{
+            {field.half_x, field.half_y, radius}, static_cast<int>(hulls.vertices.size()), field.columns, field.rows});
+    hulls.vertices.insert(hulls.vertices.end(), {field.base, high, low});
+    hulls.vertices.insert(hulls.vertices.end(), field.heights.begin(), field.heights.end());
+  }
+}
+
 void complete_shape(const CompiledHulls& hulls, const ShapeSpec& spec, ShapeData<double>& shape) {
   if (shape.kind == ShapeKind::kMesh) {
     const CompiledHull& hull = hulls.by_name.find(spec.mesh)->second;
     shape.p_CS += math::rotate(shape.q_CS, hull.centroid);
     shape.size = {hull.depth, hull.radius, 0};
     shape.hull_start = hull.start, shape.hull_stride = hull.stride, shape.hull_count = hull.count;
+  }
+  if (shape.kind == ShapeKind::kHeightField) {
+    const CompiledField& field = hulls.fields.find(spec.height_field)->second;
+    shape.size = field.size;
+    shape.hull_start = field.start, shape.hull_stride = field.columns, shape.hull_count = field.rows;
   }
   shape.bounding_radius = bounding_radius(shape.kind, shape.size);
 }

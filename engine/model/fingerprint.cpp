@@ -51,8 +51,8 @@ void add(Hash& hash, const BodySpec& body) {
 
 // Its mesh is added with those of the others (add_meshes).
 void add(Hash& hash, const ShapeSpec& shape) {
-  const auto& [name, kind, body, X_BS, size, mesh, friction, restitution, stiffness, damping, dimension, priority, type,
-               affinity] = shape;
+  const auto& [name, kind, body, X_BS, size, mesh, field, friction, restitution, stiffness, damping, dimension,
+               priority, type, affinity] = shape;
   add_all(hash, kind, body, X_BS, size, friction, restitution, stiffness, damping, dimension, priority, type, affinity);
 }
 
@@ -186,11 +186,24 @@ void add_meshes(Hash& hash, const SceneSpec& scene) {
   }
 }
 
+// The same of height fields.
+void add_height_fields(Hash& hash, const SceneSpec& scene) {
+  std::map<std::string_view, const HeightFieldSpec*> fields;
+  for (const HeightFieldSpec& field : scene.height_fields) fields.emplace(field.name, &field);
+  for (const ShapeSpec& shape : scene.shapes) {
+    const auto found = fields.find(shape.height_field);
+    if (shape.kind != ShapeKind::kHeightField || found == fields.end()) continue;
+    const auto& [name, columns, rows, half_x, half_y, base, heights] = *found->second;
+    add_all(hash, std::uint64_t(11), columns, rows, half_x, half_y, base);
+    for (float height : heights) add_all(hash, double(height));
+  }
+}
+
 }  // namespace
 
 Fingerprint fingerprint(const SceneSpec& scene) {
   const auto& [name, gravity, timestep, filter_parent_child, bodies, joints, shapes, meshes, actuators, excludes,
-               keyframes, contact_pairs, magnetic_field, sensors, medium, tendons, equalities] = scene;
+               keyframes, contact_pairs, magnetic_field, sensors, medium, tendons, equalities, height_fields] = scene;
   Hash hash;
   add_all(hash, gravity, filter_parent_child);
   add_specs(hash, bodies);
@@ -199,6 +212,7 @@ Fingerprint fingerprint(const SceneSpec& scene) {
   add_specs(hash, actuators);
   add_specs(hash, excludes);
   add_meshes(hash, scene);
+  add_height_fields(hash, scene);
   if (!contact_pairs.empty()) add_specs(hash, contact_pairs);
   add_unusual(hash, 6, medium.density, 0.0);
   add_unusual(hash, 7, medium.viscosity, 0.0);

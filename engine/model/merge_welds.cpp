@@ -184,7 +184,7 @@ void Merger::contents() {
     if (shape.body != kWorldBody) shape.body = out_.body_map[shape.body];
     out_.scene.shapes.push_back(std::move(shape));
   }
-  out_.scene.meshes = in_.meshes;
+  out_.scene.meshes = in_.meshes, out_.scene.height_fields = in_.height_fields;
   for (ActuatorSpec actuator : in_.actuators) {
     for (FrameSpec* frame : {&actuator.site, &actuator.site_reference}) *frame = moved_frame(*frame);
     if (actuator.tendon < 0 && !actuator.on_site) actuator.joint = joint_map_[actuator.joint];

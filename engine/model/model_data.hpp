@@ -185,8 +185,9 @@ struct ShapeData {
   math::Vec3<Real> size;
   math::Vec3<Real> p_CS;  // shape frame in the body's principal frame (in the world for the world's shapes)
   math::Quat<Real> q_CS;
-  Real bounding_radius;                                 // m about p_CS; infinite for a plane
-  int hull_start = 0, hull_stride = 0, hull_count = 0;  // of a mesh: in ModelView::hull_vertices (collide/shape.hpp)
+  Real bounding_radius;  // m about p_CS; infinite for a plane
+  int hull_start = 0, hull_stride = 0,
+      hull_count = 0;  // of a mesh or height field: in hull_vertices (collide/shape.hpp)
 };
 
 // What a shape brings to its contacts, and which others it may touch (shape_pairs.hpp). Double in either precision, so
@@ -329,7 +330,7 @@ struct ModelView {
   const int* body_side_start;                // [body_count + 1] of each body, in the same form: the sides of terms of
   const int* body_sides;                     // its joints' axes, joint by joint, then those of paths, by tendon
   const ShapeData<Real>* shapes;
-  const Real* hull_vertices;               // x, y and z of each hull, hull_stride numbers each
+  const Real* hull_vertices;               // x, y and z of each hull, hull_stride numbers each; then height fields
   const ShapeContactData* shape_contacts;  // [shape_count]
   const int* neighbour_start;              // [body_count + 1] bodies that do not touch a body as a joint connects them:
   const int* neighbours;                   // internal indices, rising

@@ -45,6 +45,7 @@ class SceneChecker {
   void world();
   void bodies();
   void meshes();
+  void height_fields();
   void shapes();
   void actuators();
   void activation(const std::string& item, const ActuatorSpec& actuator);
@@ -82,7 +83,7 @@ class SceneChecker {
   std::optional<Error> error_;
   std::vector<bool> closes_loop_;   // [joint]
   std::vector<int> joint_of_body_;  // the joint that carries it; -1: none
-  std::unordered_set<std::string> mesh_names_;
+  std::unordered_set<std::string> mesh_names_, field_names_;
   std::vector<int> weld_root_;  // body that this one moves with, or kWorldBody
 };
 

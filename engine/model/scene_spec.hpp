@@ -31,10 +31,11 @@ struct ShapeSpec {
   ShapeKind kind = ShapeKind::kSphere;
   int body = kWorldBody;  // index into SceneSpec::bodies, or kWorldBody
   PoseSpec X_BS;          // shape frame in its body's frame; a plane's normal is +z, a capsule's or cylinder's axis z
-  // m. Sphere: radius; capsule, cylinder: radius, half length; box: half extents; ellipsoid: semi-axes; plane, mesh:
-  // unused.
+  // m. Sphere: radius; capsule, cylinder: radius, half length; box: half extents; ellipsoid: semi-axes; plane, mesh,
+  // height field: unused.
   Vec3d size{0, 0, 0};
   std::string mesh;          // kMesh: the name of one of SceneSpec::meshes; the shape is its convex hull
+  std::string height_field;  // kHeightField: the name of one of SceneSpec::height_fields; on the world only
   double friction = 1.0;     // sliding coefficient; a pair takes the maximum of its two (MuJoCo's rule)
   double restitution = 0.0;  // 0 .. 1, share of the approach speed given back; a pair takes the maximum of its two
   // Normal spring and damper, in series with those of the other shape. Stiffness 0 is rigid (its damping must be 0).
@@ -52,6 +53,16 @@ struct ShapeSpec {
 struct MeshSpec {
   std::string name;
   std::vector<Vec3d> vertices;  // m
+};
+
+// Terrain: heights over a grid in the frame of the shape, row by row from the least y on, each from the least x on. A
+// cell is two triangles, cut from its corner of the least x and y to the opposite one. It is solid down to z = −base.
+struct HeightFieldSpec {
+  std::string name;
+  int columns = 0, rows = 0;      // at least 2 each
+  double half_x = 0, half_y = 0;  // m, half of the grid's lengths
+  double base = 0;                // m, at least 0 and no less than the deepest height is below zero
+  std::vector<float> heights;     // m, [rows * columns]
 };
 
 struct BodySpec {
@@ -387,6 +398,7 @@ struct SceneSpec {
   MediumSpec medium;
   std::vector<TendonSpec> tendons;
   std::vector<EqualitySpec> equalities;
+  std::vector<HeightFieldSpec> height_fields;
 };
 
 }  // namespace axion::model

@@ -44,6 +44,8 @@ AXION_HD inline bool may_touch(const ModelView<Real>& m, int a, int b) {
 
 // Contacts that two kinds of shapes can have.
 AXION_HD inline int contact_max(ShapeKind a, ShapeKind b) {
+  if (a > ShapeKind::kMesh) return height_field_contacts(b);
+  if (b > ShapeKind::kMesh) return height_field_contacts(a);
   const auto round = [](ShapeKind kind) { return kind == ShapeKind::kSphere || kind == ShapeKind::kEllipsoid; };
   if (round(a) || round(b)) return 1;
   if (a > ShapeKind::kBox || b > ShapeKind::kBox) return 4;  // a cylinder or a mesh

@@ -99,6 +99,7 @@ void SceneChecker::counts() {
   count("joints", scene_.joints.size(), kMaxSceneJoints);
   count("shapes", scene_.shapes.size(), kMaxSceneShapes);
   count("meshes", scene_.meshes.size(), kMaxSceneMeshes);
+  count("height_fields", scene_.height_fields.size(), kMaxSceneHeightFields);
   count("actuators", scene_.actuators.size(), kMaxSceneActuators);
   count("excludes", scene_.excludes.size(), kMaxSceneExcludes);
   count("keyframes", scene_.keyframes.size(), kMaxSceneKeyframes);
@@ -140,6 +141,44 @@ void SceneChecker::meshes() {
   }
 }
 
+void SceneChecker::height_fields() {
+  std::size_t all = 0;
+  for (std::size_t i = 0; i < scene_.height_fields.size() && ok(); ++i) {
+    const HeightFieldSpec& field = scene_.height_fields[i];
+    const std::string item = item_name("height_fields", i);
+    name(item, field.name, field_names_);
+    const char* const counts[] = {"columns", "rows"};
+    for (int k = 0; k < 2 && ok(); ++k) {
+      const int value = k == 0 ? field.columns : field.rows;
+      if (value < 2) fail(item, counts[k], "must be at least 2; it is " + std::to_string(value));
+    }
+    at_least(item, "half_x", field.half_x, kMinLength);
+    at_least(item, "half_y", field.half_y, kMinLength);
+    at_least(item, "base", field.base, 0);
+    if (!ok()) return;
+    const std::int64_t points = std::int64_t(field.columns) * field.rows;
+    if (points > kMaxFieldHeights) {
+      fail(item, "heights",
+           "may be at most " + std::to_string(kMaxFieldHeights) + "; columns times rows is " + std::to_string(points));
+    } else if (field.heights.size() != static_cast<std::size_t>(points)) {
+      fail(item, "heights",
+           "must be columns times rows, " + std::to_string(points) + "; they are " +
+               std::to_string(field.heights.size()));
+    }
+    for (std::size_t k = 0; k < field.heights.size() && ok(); ++k) {
+      real(item, "heights", field.heights[k]);
+      if (ok() && !(field.heights[k] >= -field.base)) {
+        fail(item, "heights",
+             "must not be below the base, at " + to_text(-field.base) + "; one is " + to_text(field.heights[k]));
+      }
+    }
+    all += field.heights.size();
+    if (ok() && all > static_cast<std::size_t>(kMaxSceneFieldHeights)) {
+      fail("height_fields", "", "may have at most " + std::to_string(kMaxSceneFieldHeights) + " heights in all");
+    }
+  }
+}
+
 void SceneChecker::shapes() {
   std::unordered_set<std::string> names;
   for (std::size_t s = 0; s < scene_.shapes.size() && ok(); ++s) {
@@ -149,7 +188,7 @@ void SceneChecker::shapes() {
     index(item, "body", shape.body, kWorldBody, scene_.bodies.size());
     pose(item, "X_BS", shape.X_BS);
     reals(item, "size", shape.size);
-    static constexpr int kSizes[] = {0, 1, 2, 3, 2, 3, 0};  // the order of ShapeKind
+    static constexpr int kSizes[] = {0, 1, 2, 3, 2, 3, 0, 0};  // the order of ShapeKind
     for (int i = 0; i < kSizes[static_cast<int>(shape.kind)]; ++i) {
       at_least(item, ("size[" + std::to_string(i) + "]").c_str(), shape.size[i], kMinLength);
     }
@@ -159,6 +198,14 @@ void SceneChecker::shapes() {
     if (ok() && shape.kind != ShapeKind::kMesh && !shape.mesh.empty()) {
       fail(item, "mesh", "is for shapes of kind mesh; it is \"" + shape.mesh + "\"");
     }
+    const bool is_field = shape.kind == ShapeKind::kHeightField;
+    if (ok() && is_field && !field_names_.contains(shape.height_field)) {
+      fail(item, "height_field",
+           "must name one of the scene's height fields; it is \"" + shown(shape.height_field) + "\"");
+    }
+    if (ok() && !is_field && !shape.height_field.empty()) {
+      fail(item, "height_field", "is for shapes of kind height field; it is \"" + shown(shape.height_field) + "\"");
+    }
     at_least(item, "friction", shape.friction, 0);
     at_least(item, "restitution", shape.restitution, 0);
     if (shape.restitution > 1) fail(item, "restitution", "must be at most 1; it is " + to_text(shape.restitution));
@@ -166,8 +213,11 @@ void SceneChecker::shapes() {
     if (shape.contact_dimension != 1 && shape.contact_dimension != 3) {
       fail(item, "contact_dimension", "must be 1 or 3; it is " + std::to_string(shape.contact_dimension));
     }
-    if (ok() && shape.kind == ShapeKind::kPlane && shape.body != kWorldBody && weld_root_[shape.body] != kWorldBody) {
-      fail(item, "body", "of a plane must be the world or welded to it; it is " + std::to_string(shape.body));
+    const bool is_ground = shape.kind == ShapeKind::kPlane || is_field;
+    if (ok() && is_ground && shape.body != kWorldBody && weld_root_[shape.body] != kWorldBody) {
+      fail(item, "body",
+           std::string("of a ") + (is_field ? "height field" : "plane") + " must be the world or welded to it; it is " +
+               std::to_string(shape.body));
     }
   }
 }
@@ -333,10 +383,11 @@ void SceneChecker::keyframe_quaternions(const std::string& item, const KeyframeS
 // Each stage relies on those before it: indices before the tree, the tree before shapes and welds.
 Status SceneChecker::run() {
   void (SceneChecker::*const stages[])() = {
-      &SceneChecker::counts,        &SceneChecker::world,     &SceneChecker::bodies,     &SceneChecker::joints,
-      &SceneChecker::tree,          &SceneChecker::loops,     &SceneChecker::welds,      &SceneChecker::meshes,
-      &SceneChecker::shapes,        &SceneChecker::actuators, &SceneChecker::excludes,   &SceneChecker::keyframes,
-      &SceneChecker::contact_pairs, &SceneChecker::tendons,   &SceneChecker::equalities, &SceneChecker::sensors};
+      &SceneChecker::counts,        &SceneChecker::world,         &SceneChecker::bodies,    &SceneChecker::joints,
+      &SceneChecker::tree,          &SceneChecker::loops,         &SceneChecker::welds,     &SceneChecker::meshes,
+      &SceneChecker::height_fields, &SceneChecker::shapes,        &SceneChecker::actuators, &SceneChecker::excludes,
+      &SceneChecker::keyframes,     &SceneChecker::contact_pairs, &SceneChecker::tendons,   &SceneChecker::equalities,
+      &SceneChecker::sensors};
   for (auto stage : stages) {
     (this->*stage)();
     if (!ok()) return *error_;

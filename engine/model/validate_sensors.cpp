@@ -12,7 +12,7 @@ void SceneChecker::frame(const std::string& item, const char* leaf, const FrameS
 }
 
 void SceneChecker::touch_zone(const std::string& item, const SensorSpec& sensor) {
-  if (sensor.zone == ShapeKind::kPlane || sensor.zone == ShapeKind::kMesh) {
+  if (sensor.zone == ShapeKind::kPlane || sensor.zone >= ShapeKind::kMesh) {
     return fail(item, "zone", "must be a sphere, capsule, box, cylinder or ellipsoid");
   }
   reals(item, "zone_size", sensor.zone_size);

@@ -20,7 +20,7 @@ absl::Status unknown_kind(const std::string& path, int value) {
 }
 
 absl::StatusOr<model::ShapeSpec> to_shape(const std::string& path, const v1::ShapeSpec& message) {
-  if (message.kind() < v1::SHAPE_KIND_PLANE || message.kind() > v1::SHAPE_KIND_MESH) {
+  if (message.kind() < v1::SHAPE_KIND_PLANE || message.kind() > v1::SHAPE_KIND_HEIGHT_FIELD) {
     return unknown_kind(path, message.kind());
   }
   model::ShapeSpec shape;
@@ -37,7 +37,7 @@ absl::StatusOr<model::ShapeSpec> to_shape(const std::string& path, const v1::Sha
   shape.restitution = message.restitution();
   shape.contact_stiffness = message.contact_stiffness();
   shape.contact_damping = message.contact_damping();
-  shape.mesh = message.mesh();
+  shape.mesh = message.mesh(), shape.height_field = message.height_field();
   return shape;
 }
 
@@ -45,6 +45,16 @@ model::MeshSpec to_mesh(const v1::MeshSpec& message) {
   model::MeshSpec mesh{message.name(), {}};
   for (const v1::Vec3& vertex : message.vertices()) mesh.vertices.push_back(to_vec3(vertex));
   return mesh;
+}
+
+model::HeightFieldSpec to_height_field(const v1::HeightFieldSpec& message) {
+  return {message.name(),
+          message.columns(),
+          message.rows(),
+          message.half_x(),
+          message.half_y(),
+          message.base(),
+          {message.heights().begin(), message.heights().end()}};
 }
 
 absl::StatusOr<model::AxisSpec> to_axis(const std::string& path, const v1::AxisSpec& message) {
@@ -240,7 +250,7 @@ absl::StatusOr<model::SensorSpec> to_sensor(const std::string& path, const v1::S
   if (message.has_actuator()) sensor.actuator = message.actuator();
   if (message.has_tendon()) sensor.tendon = message.tendon();
   const bool has_zone = message.zone() != v1::SHAPE_KIND_UNSPECIFIED;
-  if (has_zone ? message.zone() < v1::SHAPE_KIND_PLANE || message.zone() > v1::SHAPE_KIND_MESH
+  if (has_zone ? message.zone() < v1::SHAPE_KIND_PLANE || message.zone() > v1::SHAPE_KIND_HEIGHT_FIELD
                : sensor.kind == model::SensorKind::kTouch) {
     return invalid_field(absl::StrCat(path, ".zone"),
                          absl::StrCat("is ", static_cast<int>(message.zone()), "; it must name a kind of shape"));
@@ -284,6 +294,7 @@ absl::StatusOr<model::SceneSpec> to_scene(const v1::SceneSpec& message) {
   }
   for (const auto& body : message.bodies()) scene.bodies.push_back(to_body(body));
   for (const auto& mesh : message.meshes()) scene.meshes.push_back(to_mesh(mesh));
+  for (const auto& field : message.height_fields()) scene.height_fields.push_back(to_height_field(field));
   absl::Status status = convert_all("scene.joints", message.joints(), scene.joints, to_joint);
   status.Update(convert_all("scene.shapes", message.shapes(), scene.shapes, to_shape));
   status.Update(convert_all("scene.actuators", message.actuators(), scene.actuators, to_actuator));
@@ -342,6 +353,7 @@ v1::SceneSpec to_message(const model::SceneSpec& scene) {
   }
   for (const auto& shape : scene.shapes) fill_shape(shape, *message.add_shapes());
   for (const auto& mesh : scene.meshes) fill_mesh(mesh, *message.add_meshes());
+  for (const auto& field : scene.height_fields) fill_height_field(field, *message.add_height_fields());
   for (const auto& actuator : scene.actuators) fill_actuator(actuator, *message.add_actuators());
   for (const auto& exclude : scene.excludes) {
     auto& out = *message.add_excludes();
@@ -398,6 +410,7 @@ void fill_model(const schedule::ModelRecord& record, v1::Model& message) {
   }
   for (const auto& shape : info.shapes) fill_shape(shape, *message.add_shapes());
   for (const auto& mesh : info.meshes) fill_mesh(mesh, *message.add_meshes());
+  for (const auto& field : info.height_fields) fill_height_field(field, *message.add_height_fields());
   for (const auto& actuator : info.actuators) fill_actuator(actuator, *message.add_actuators());
   for (const auto& tendon : info.tendons) fill_tendon(tendon, *message.add_tendons());
   for (const auto& equality : info.equalities) fill_equality(equality, *message.add_equalities());

@@ -68,11 +68,19 @@ void fill_shape(const model::ShapeSpec& shape, v1::ShapeSpec& message) {
   message.set_contact_stiffness(shape.contact_stiffness);
   message.set_contact_damping(shape.contact_damping);
   message.set_mesh(shape.mesh);
+  message.set_height_field(shape.height_field);
 }
 
 void fill_mesh(const model::MeshSpec& mesh, v1::MeshSpec& message) {
   message.set_name(mesh.name);
   for (const model::Vec3d& vertex : mesh.vertices) fill_vec3(vertex, *message.add_vertices());
+}
+
+void fill_height_field(const model::HeightFieldSpec& field, v1::HeightFieldSpec& message) {
+  message.set_name(field.name);
+  message.set_columns(field.columns), message.set_rows(field.rows);
+  message.set_half_x(field.half_x), message.set_half_y(field.half_y), message.set_base(field.base);
+  message.mutable_heights()->Assign(field.heights.begin(), field.heights.end());
 }
 
 void fill_frame(const model::FrameSpec& frame, v1::FrameSpec& message) {

@@ -30,6 +30,7 @@ void fill_pose(const model::PoseSpec& value, v1::Pose& message);
 void fill_inertia(const std::array<double, 6>& value, v1::Inertia& message);
 void fill_axis(const model::AxisSpec& axis, v1::AxisSpec& message);
 void fill_shape(const model::ShapeSpec& shape, v1::ShapeSpec& message);
+void fill_height_field(const model::HeightFieldSpec& field, v1::HeightFieldSpec& message);
 void fill_mesh(const model::MeshSpec& mesh, v1::MeshSpec& message);
 void fill_actuator(const model::ActuatorSpec& actuator, v1::ActuatorSpec& message);
 void fill_tendon(const model::TendonSpec& tendon, v1::TendonSpec& message);

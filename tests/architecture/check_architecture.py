@@ -75,7 +75,7 @@ PLATFORM_ROOMS = {'engine/base', 'engine/team', 'engine/backend'}
 # Files that still do so. The list may only become shorter: one that no longer offends is a finding.
 PLATFORM_EXCEPTIONS = set()
 # Macros of the build that name no platform: a library that may be missing.
-LIBRARY_MACROS = {'AXION_QHULL'}
+LIBRARY_MACROS = {'AXION_PNG', 'AXION_QHULL'}
 CONDITION = re.compile(r'^[ \t]*#[ \t]*(?:if|ifdef|ifndef|elif|elifdef|elifndef)\b((?:[^\n]*\\\n)*[^\n]*)', re.MULTILINE)
 PLATFORM_MACRO = re.compile(r'\b(__(?:CUDA|NVCC|HIP|AVX|SSE|ARM|x86|aarch64|GNUC|clang)\w*|_WIN32|_MSC_VER)\b')
 
@@ -94,7 +94,7 @@ THREADS = re.compile(r'^(thread|mutex|shared_mutex|atomic|condition_variable|fut
 STANDARD = re.compile(r'^[a-z_0-9]+$')
 # Libraries that a room of the engine may use besides the standard one.
 ENGINE_LIBRARIES = {
-    'import': re.compile(r'^tinyxml2\.h$'),
+    'import': re.compile(r'^(tinyxml2|png)\.h$'),
     'model': re.compile(r'^libqhull_r/qhull_ra\.h$'),
     'backend': re.compile(r'^(unistd\.h|sched\.h|cpuid\.h|immintrin\.h|sys/[a-z]+\.h)$'),
 }

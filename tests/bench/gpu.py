@@ -147,8 +147,9 @@ def starts(options, runner):
 
 
 # No library is looked for; programs that are carried elsewhere find the C++ library and TinyXML-2 within themselves.
-BARE = ['-DAXION_WERROR=OFF', '-DAXION_BUNDLED_TINYXML2=ON', '-DAXION_QHULL=OFF', '-DAXION_BUILD_SERVER=OFF', '-DAXION_BUILD_CLIENTS=OFF',
-        '-DAXION_BUILD_TESTS=OFF', '-DCMAKE_EXE_LINKER_FLAGS=-static-libstdc++ -static-libgcc']
+BARE = ['-DAXION_WERROR=OFF', '-DAXION_BUNDLED_TINYXML2=ON', '-DAXION_PNG=OFF', '-DAXION_QHULL=OFF',
+        '-DAXION_BUILD_SERVER=OFF', '-DAXION_BUILD_CLIENTS=OFF', '-DAXION_BUILD_TESTS=OFF',
+        '-DCMAKE_EXE_LINKER_FLAGS=-static-libstdc++ -static-libgcc']
 
 
 def build(options, report, runner):

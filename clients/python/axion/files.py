@@ -12,15 +12,15 @@ _MESHES = (".stl", ".obj", ".msh")
 def read_mjcf(path: str | os.PathLike[str]) -> tuple[str, dict[str, bytes]]:
     """The text of an MJCF file, and a dict of the files that it refers to: name to bytes, as Client.create_model takes them.
 
-    These are included documents, by the names that the includes have, and meshes (STL, OBJ, MSH), by the mesh directory of the
-    compiler and the name that the asset has. Files are looked for from the folder of `path` on. One that is not there is left
-    out: the server says so if it is needed.
+    These are included documents, by the names that the includes have, and meshes (STL, OBJ, MSH) and height fields, by the
+    mesh directory of the compiler and the name that the asset has. Files are looked for from the folder of `path` on. One that
+    is not there is left out: the server says so if it is needed.
     """
     with open(path, encoding="utf-8") as file:
         text = file.read()
     folder = os.path.dirname(os.path.abspath(path))
     assets: dict[str, bytes] = {}
-    meshes: list[str] = []
+    named: list[str] = []
     directory = ""
     documents, done = [(folder, text)], set[str]()
     while documents:
@@ -33,8 +33,8 @@ def read_mjcf(path: str | os.PathLike[str]) -> tuple[str, dict[str, bytes]]:
             if element.tag == "compiler":
                 directory = element.get("meshdir", element.get("assetdir", directory))
             name = element.get("file", "")
-            if element.tag == "mesh" and name:
-                meshes.append(name)
+            if element.tag == "hfield" and name or element.tag == "mesh" and name.lower().endswith(_MESHES):
+                named.append(name)
             if element.tag != "include" or not name or name in done:
                 continue
             done.add(name)
@@ -45,10 +45,10 @@ def read_mjcf(path: str | os.PathLike[str]) -> tuple[str, dict[str, bytes]]:
                         assets[name] = content.read()
                     documents.append((os.path.dirname(found), assets[name].decode("utf-8", errors="replace")))
                     break
-    for mesh in meshes:
-        name = os.path.join(directory, mesh) if directory else mesh
+    for asset in named:
+        name = os.path.join(directory, asset) if directory else asset
         found = os.path.join(folder, name)
-        if name.lower().endswith(_MESHES) and os.path.isfile(found):
+        if os.path.isfile(found):
             with open(found, "rb") as content:
                 assets[name] = content.read()
     return text, assets

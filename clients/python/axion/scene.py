@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from axion.v1 import scene_pb2, sensor_pb2
+from axion.v1 import scene_pb2, sensor_pb2, shape_pb2
 
 _Kind = TypeVar("_Kind")
 
 _SHAPES: dict[str, scene_pb2.ShapeKind] = {"plane": scene_pb2.SHAPE_KIND_PLANE, "sphere": scene_pb2.SHAPE_KIND_SPHERE,
            "capsule": scene_pb2.SHAPE_KIND_CAPSULE, "box": scene_pb2.SHAPE_KIND_BOX,
            "cylinder": scene_pb2.SHAPE_KIND_CYLINDER, "ellipsoid": scene_pb2.SHAPE_KIND_ELLIPSOID,
-           "mesh": scene_pb2.SHAPE_KIND_MESH}
+           "mesh": scene_pb2.SHAPE_KIND_MESH, "height_field": shape_pb2.SHAPE_KIND_HEIGHT_FIELD}
 _ACTUATORS: dict[str, scene_pb2.ActuatorKind] = {"motor": scene_pb2.ACTUATOR_KIND_MOTOR, "position": scene_pb2.ACTUATOR_KIND_POSITION,
               "velocity": scene_pb2.ACTUATOR_KIND_VELOCITY}
 _WORLD = -1
@@ -79,7 +79,8 @@ class Scene:
     def shape(self, kind: str, name: str, body: int | None = None, *, size: float | Sequence[float] = (),
               position: Sequence[float] = (0, 0, 0), rotation: Sequence[float] = (1, 0, 0, 0), **choices: Any) -> int:
         """A "plane", "sphere" (size r), "capsule" or "cylinder" (r, half length), "box" (half extents), "ellipsoid"
-        (semi-axes) or "mesh" (mesh="name of a mesh", no size) in the frame of its body.
+        (semi-axes), "mesh" (mesh="name of a mesh", no size) or "height_field" (height_field="name of one", no size, no
+        body) in the frame of its body.
 
         Further: friction, restitution, contact_stiffness, contact_damping, contact_dimension, contact_priority,
         contact_type, contact_affinity.
@@ -92,6 +93,20 @@ class Scene:
     def mesh(self, name: str, vertices: Iterable[Sequence[float]]) -> str:
         """Points, each of three numbers, whose convex hull shapes of kind "mesh" have. Returns the name."""
         self.proto.meshes.add(name=name, vertices=[_vec3(vertex) for vertex in vertices])
+        return name
+
+    def height_field(self, name: str, heights: Sequence[Sequence[float]], *, half_lengths: Sequence[float],
+                     base: float = 0.1) -> str:
+        """Terrain for shapes of kind "height_field". heights: rows of equal length, from the least y on, each from the
+        least x on; half_lengths: half of the grid's lengths along x and y; base: how deep it is solid below z = 0. Returns
+        the name.
+        """
+        columns = len(heights[0]) if len(heights) else 0
+        if any(len(row) != columns for row in heights):
+            raise ValueError("heights: rows must be of equal length")
+        half_x, half_y = half_lengths
+        self.proto.height_fields.add(name=name, rows=len(heights), columns=columns, half_x=half_x, half_y=half_y, base=base,
+                                     heights=[float(height) for row in heights for height in row])
         return name
 
     def _joint(self, kind: scene_pb2.JointKind, name: str, child: int, parent: int | None,

@@ -34,7 +34,7 @@ constexpr PageNote kNotes[] = {
     {"option", "collision", "all, dynamic"},
     {"flag", "actuation", "enable"},
     {"mesh", "builtin", "none"},
-    {"geom", "type", "hfield and sdf where they touch nothing and no mass is taken from them"},
+    {"geom", "type", "sdf where it touches nothing and no mass is taken from it"},
     {"geom", "condim", "4 and 6 are taken as 3, with a warning"},
     {"geom", "friction", "the first number"},
     {"geom", "adhesion", "0"},

@@ -13,7 +13,7 @@ import trimesh
 
 from axion.model import Model
 from axion.results import Contacts
-from axion.v1 import scene_pb2
+from axion.v1 import scene_pb2, shape_pb2
 
 Floats: TypeAlias = "npt.NDArray[np.float64]"
 Ints: TypeAlias = "npt.NDArray[np.int64]"
@@ -202,6 +202,21 @@ def joined(meshes: Sequence[Mesh]) -> Mesh:
                 np.concatenate([mesh.faces + start for mesh, start in zip(meshes, counts)]))
 
 
+def height_field(field: shape_pb2.HeightFieldSpec) -> Mesh:
+    """The surface of a height field, and its walls down to the base."""
+    heights = np.array(field.heights, dtype=np.float64).reshape(field.rows, field.columns)
+    x, y = np.linspace(-field.half_x, field.half_x, field.columns), np.linspace(-field.half_y, field.half_y, field.rows)
+    top = np.stack([*np.meshgrid(x, y), heights], axis=-1).reshape(-1, 3)
+    place = np.arange(len(top)).reshape(field.rows, field.columns)
+    a, b, c, d = (corner.ravel() for corner in (place[:-1, :-1], place[:-1, 1:], place[1:, :-1], place[1:, 1:]))
+    faces = [np.stack([a, b, d], axis=1), np.stack([a, d, c], axis=1)]
+    rim = np.concatenate([place[0], place[1:, -1], place[-1, -2::-1], place[-2:0:-1, 0]])
+    bottom = len(top) + np.arange(len(rim))
+    faces += [np.stack([rim, bottom, np.roll(bottom, -1)], axis=1),
+              np.stack([rim, np.roll(bottom, -1), np.roll(rim, -1)], axis=1)]
+    return _flat(np.concatenate([top, top[rim] * [1, 1, 0] - [0, 0, field.base]]), np.concatenate(faces))
+
+
 def _color_of(shape: scene_pb2.ShapeSpec, body: int) -> tuple[tuple[float, float, float], float]:
     return (_FIXED_COLOR if body < 0 else _PALETTE[body % len(_PALETTE)]), 1.0
 
@@ -209,12 +224,18 @@ def _color_of(shape: scene_pb2.ShapeSpec, body: int) -> tuple[tuple[float, float
 def shapes_of(model: Model, detail: int = 12) -> list[Shape]:
     """Every shape of a model, in its order. detail: of round ones, segments of half a turn."""
     meshes = {mesh.name: [(v.x, v.y, v.z) for v in mesh.vertices] for mesh in model.proto.meshes}
+    fields = {field.name: field for field in model.proto.height_fields}
     made = []
     for shape in model.proto.shapes:
         body = shape.body if shape.HasField("body") else -1
         size = shape.size
-        is_mesh = shape.kind == scene_pb2.SHAPE_KIND_MESH
-        mesh = hull(meshes[shape.mesh]) if is_mesh else _primitive(shape.kind, size.x, size.y, size.z, detail)
+        mesh: Mesh | None
+        if shape.kind == scene_pb2.SHAPE_KIND_MESH:
+            mesh = hull(meshes[shape.mesh])
+        elif shape.kind == shape_pb2.SHAPE_KIND_HEIGHT_FIELD:
+            mesh = height_field(fields[shape.height_field])
+        else:
+            mesh = _primitive(shape.kind, size.x, size.y, size.z, detail)
         rotation, position = pose_of(shape.pose)
         color, opacity = _color_of(shape, body)
         radius = float(np.linalg.norm(mesh.vertices, axis=1).max()) if mesh is not None else 0.0
