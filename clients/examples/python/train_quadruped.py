@@ -30,7 +30,7 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--server", default=axion.DEFAULT_TARGET, help="address of axiond [%(default)s]")
     parser.add_argument("--worlds", type=int, default=256, help="[%(default)s]")
-    parser.add_argument("--steps", type=float, default=4e6, help="of all worlds together [%(default)s]")
+    parser.add_argument("--steps", type=float, default=3e6, help="of all worlds together [%(default)s]")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1], help="one policy each [%(default)s]")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("learned"), help="folder [%(default)s]")
     TaskChoice.add_arguments(parser)
