@@ -256,7 +256,6 @@ TEST(Mjcf, what_would_change_the_motion_is_an_error_unless_it_is_allowed) {
     std::string xml;
     const char* field;
   } cases[] = {
-      {arm(j, "", "", "<geom size='.1'/><geom type='hfield' hfield='h'/>"), "geom.hfield"},
       {arm(j, "<asset><mesh name='m' file='m.stl'/></asset>", "", "<geom size='.1'/><geom type='mesh' mesh='m'/>"),
        "geom.mesh"},
       {arm(j, "", "", "<geom size='.1' shellinertia='true'/>"), "geom.shellinertia"},

@@ -58,6 +58,13 @@ void fill_every_field(Message& message, int& counter) {
           reflection->AddDouble(&message, field, value + 0.1 * k);
         }
         break;
+      case FieldDescriptor::CPPTYPE_FLOAT:
+        if (many) {
+          reflection->AddFloat(&message, field, static_cast<float>(value));
+        } else {
+          reflection->SetFloat(&message, field, static_cast<float>(value));
+        }
+        break;
       case FieldDescriptor::CPPTYPE_INT32:
         reflection->SetInt32(&message, field, value);
         break;
@@ -103,6 +110,7 @@ TEST(Conversion, messages_have_a_field_for_each_of_the_engine_s) {
   EXPECT_EQ(v1::EqualitySpec::descriptor()->field_count() + 1, field_count<model::EqualitySpec>());
   EXPECT_EQ(v1::ShapeSpec::descriptor()->field_count(), field_count<model::ShapeSpec>());
   EXPECT_EQ(v1::MeshSpec::descriptor()->field_count(), field_count<model::MeshSpec>());
+  EXPECT_EQ(v1::HeightFieldSpec::descriptor()->field_count(), field_count<model::HeightFieldSpec>());
   // Likewise with site and site_reference.
   EXPECT_EQ(v1::ActuatorSpec::descriptor()->field_count() + 2, field_count<model::ActuatorSpec>());
   EXPECT_EQ(v1::ContactExcludeSpec::descriptor()->field_count(), field_count<model::ContactExcludeSpec>());
