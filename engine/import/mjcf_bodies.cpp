@@ -17,7 +17,6 @@ namespace axion::import {
 namespace {
 
 using math::Mat3;
-using math::Vec3;
 using model::MassProperties;
 using model::Pose;
 
