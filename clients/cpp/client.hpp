@@ -7,7 +7,8 @@
 //
 // Messages are those of proto/axion/v1. SI units and radians; quaternions are (w, x, y, z); world frame.
 // Thread-safe and cheap to copy (copies share the connection). Calls block; errors are absl::Status (see status.hpp).
-// UNAVAILABLE: no server at this address, or it is shutting down. DEADLINE_EXCEEDED: a call took longer than `timeout`.
+// UNAVAILABLE: no server at this address, or it is shutting down; CANCELLED: it did so as the call came.
+// DEADLINE_EXCEEDED: a call took longer than `timeout`.
 #pragma once
 
 #include <grpcpp/security/credentials.h>

@@ -132,6 +132,7 @@ class Client:
 
     async def close(self) -> None:
         """Ends the connection; batches stay on the server until they are deleted or their lease ends."""
+        self.patience.end()
         await self._channel.close()
 
     async def answer(self, method: str, request: Any, timeout: float | None) -> Any:

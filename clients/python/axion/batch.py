@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from axion import results, tensors
-from axion.errors import AxionError, raises_axion_error
+from axion.errors import AxionError, DeadlineExceededError, UnavailableError, raises_axion_error
 from axion.retry import new_request_id
 from axion.stream import StepStream
 from axion.task import TaskResult
@@ -290,5 +290,5 @@ class _LeaseKeeper:
             try:
                 self._batch.keep_alive(timeout=self._interval)
             except AxionError as error:
-                if error.code.name not in ("UNAVAILABLE", "DEADLINE_EXCEEDED"):
+                if not isinstance(error, (UnavailableError, DeadlineExceededError)):
                     return  # The batch is gone; whoever uses it next is told so.

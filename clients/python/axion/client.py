@@ -124,6 +124,7 @@ class Client:
 
     def close(self) -> None:
         """Ends the connection; batches stay on the server until they are deleted or their lease ends."""
+        self.patience.end()
         self._channel.close()
 
     def wait_until_ready(self, timeout: float = 10.0) -> None:

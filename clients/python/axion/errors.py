@@ -85,7 +85,8 @@ class PermissionDeniedError(AxionError):
 
 
 class UnavailableError(AxionError):
-    """No server at this address, or it is shutting down."""
+    """No server at this address, or it is shutting down. `code` is UNAVAILABLE, or CANCELLED for a call that came in the moment of
+    the shutdown."""
 
 
 class DeadlineExceededError(AxionError):
@@ -110,6 +111,7 @@ _CLASSES: dict[grpc.StatusCode, type[AxionError]] = {
     grpc.StatusCode.UNAUTHENTICATED: UnauthenticatedError,
     grpc.StatusCode.PERMISSION_DENIED: PermissionDeniedError,
     grpc.StatusCode.UNAVAILABLE: UnavailableError,
+    grpc.StatusCode.CANCELLED: UnavailableError,
     grpc.StatusCode.DEADLINE_EXCEEDED: DeadlineExceededError,
     grpc.StatusCode.UNIMPLEMENTED: UnimplementedError,
     grpc.StatusCode.INTERNAL: InternalError,

@@ -21,6 +21,11 @@ _REPEATABLE = _DELETIONS | {
     "SetState", "GetContacts", "GetSolverStats", "SaveSnapshot", "ListSnapshots"}
 
 
+# What calls end with when the server goes away. CANCELLED is what gRPC gives a call that comes to a server in the moment of its
+# shutdown; a client that ends its own calls knows so.
+_AWAY = frozenset({grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED})
+
+
 def new_request_id() -> str:
     return uuid.uuid4().hex
 
@@ -33,6 +38,7 @@ class Patience:
             raise ValueError(f"retry: {seconds} s is negative")
         self._seconds = seconds
         self._answered = threading.Event()
+        self._ended = threading.Event()
 
     @property
     def tries_again(self) -> bool:
@@ -42,17 +48,26 @@ class Patience:
         """The server has answered, whatever it said."""
         self._answered.set()
 
+    def end(self) -> None:
+        """The client closes: what it cancels is not made again."""
+        self._ended.set()
+
+    @property
+    def has_ended(self) -> bool:
+        return self._ended.is_set()
+
     def attempts(self, timeout: float | None) -> Attempts:
-        return Attempts(self._seconds if self._answered.is_set() else 0.0, timeout)
+        return Attempts(self, self._seconds if self._answered.is_set() else 0.0, timeout)
 
 
 class Attempts:
     """Those of one call."""
 
-    def __init__(self, patience: float, timeout: float | None) -> None:
+    def __init__(self, patience: Patience, seconds: float, timeout: float | None) -> None:
         now = time.monotonic()
+        self._patience = patience
         self._deadline = None if timeout is None else now + timeout
-        self._end = now + patience if self._deadline is None else min(now + patience, self._deadline)
+        self._end = now + seconds if self._deadline is None else min(now + seconds, self._deadline)
         self._wait = _FIRST_WAIT_SECONDS
         self.count = 1
 
@@ -72,7 +87,7 @@ class Attempts:
         """How long to wait before trying again, s; None: not again."""
         code: Any = error  # raised by a call, it is the call too
         wait = random.uniform(0.5, 1.0) * self._wait
-        if code.code() is not grpc.StatusCode.UNAVAILABLE or time.monotonic() + wait >= self._end:
+        if code.code() not in _AWAY or self._patience.has_ended or time.monotonic() + wait >= self._end:
             return None
         self._wait = min(2 * self._wait, _LONGEST_WAIT_SECONDS)
         self.count += 1

@@ -275,8 +275,10 @@ TEST_F(ClientTest, details_that_cannot_be_read_do_not_hide_the_error) {
 TEST_F(ClientTest, a_step_is_made_again_under_its_id_while_the_server_is_unavailable_and_no_other_error_is) {
   const auto batch = *client().create_batch("models/1", 4);
   int refusals = 0;
-  simulation_.refuse([&] {
-    return ++refusals <= 2 ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "shutting down") : grpc::Status::OK;
+  simulation_.refuse([&]() -> grpc::Status {
+    if (++refusals == 1) return {grpc::StatusCode::UNAVAILABLE, "shutting down"};
+    if (refusals == 2) return {grpc::StatusCode::CANCELLED, "CANCELLED"};  // as gRPC gives when it shuts down
+    return grpc::Status::OK;
   });
   EXPECT_TRUE(batch.step({}).ok());
   auto ids = simulation_.step_ids();

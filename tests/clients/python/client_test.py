@@ -216,6 +216,46 @@ class Calls(unittest.TestCase):
             with self.assertRaises(axion.UnavailableError):
                 client.server_info(timeout=5)
 
+    def test_a_step_is_made_again_under_its_id_where_a_server_that_shuts_down_cancels_it(self):
+        batch, codes = self.batch(), [grpc.StatusCode.CANCELLED, grpc.StatusCode.UNAVAILABLE]
+
+        def refuse(context):
+            if codes:
+                context.abort(codes.pop(0), "CANCELLED")
+
+        self.simulation.refusal = refuse
+        before = len(self.simulation.requests)
+        batch.step()
+        self.assertEqual(codes, [])
+        ids = {request.request_id for request in self.simulation.requests[before:]}
+        self.assertEqual(len(ids), 1)
+
+    def test_what_a_closed_client_cancelled_is_not_made_again(self):
+        batch, arrived, released = self.batch(), threading.Event(), threading.Event()
+        self.addCleanup(released.set)
+
+        def wait(context):
+            arrived.set()
+            released.wait(30)
+
+        self.simulation.refusal = wait
+        before = len(self.simulation.requests)
+        errors = []
+
+        def step():
+            try:
+                batch.step()
+            except axion.AxionError as error:
+                errors.append(error.code)
+
+        thread = threading.Thread(target=step)
+        thread.start()
+        self.assertTrue(arrived.wait(30))
+        self.client.close()
+        thread.join(30)
+        self.assertEqual(errors, [grpc.StatusCode.CANCELLED])
+        self.assertEqual(len(self.simulation.requests) - before, 1)
+
     def test_pages_are_joined(self):
         self.simulation.names = [f"batches/{index}" for index in range(5)]
         self.assertEqual([batch.name for batch in self.client.list_batches()], self.simulation.names)
