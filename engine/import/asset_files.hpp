@@ -30,12 +30,16 @@ inline std::string extension_of(std::string_view file) {
   return extension;
 }
 
+// A file in a directory, which may be empty.
+inline std::string joined_path(std::string directory, std::string_view file) {
+  if (!directory.empty() && directory.back() != '/') directory += '/';
+  return directory.append(file);
+}
+
 // Under the name with the directory before it, under the name alone, or without any directory.
 inline std::optional<std::string_view> find_asset(const XmlFiles& files, const std::string& directory,
                                                   const std::string& file) {
-  std::string joined = directory;
-  if (!joined.empty() && joined.back() != '/') joined += '/';
-  for (const std::string& name : {joined + file, file, std::string(without_directory(file))}) {
+  for (const std::string& name : {joined_path(directory, file), file, std::string(without_directory(file))}) {
     const auto found = files.find(name);
     if (found != files.end()) return found->second;
   }

@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "engine/import/import_frame.hpp"
+#include "engine/import/mjcf_attach.hpp"
+#include "engine/import/mjcf_copies.hpp"
 #include "engine/import/mjcf_scene.hpp"
 #include "engine/import/mjcf_schema.hpp"
 #include "engine/import/xml_tree.hpp"
@@ -27,17 +29,20 @@ const XmlElement* element_of(const MjcfScene& scene, std::string_view list, std:
   return index < scene.body_elements.size() ? scene.body_elements[index] : nullptr;
 }
 
-ImportedScene import_tree(const XmlElement& root, const ImportOptions& options) {
+ImportedScene import_tree(XmlElement& root, const ImportOptions& options) {
   Notes notes(options.allow_unsupported);
-  check_schema(root, notes);
-  const MjcfSettings settings = read_settings(root, notes);
-  const DefaultClasses defaults(root);
+  const std::vector<AttachedModel> attached = attach_models(root, options.assets, notes);
+  copy_references(root);
+  check_schema(root, attached, notes);
+  const DocumentSettings documents(root, attached, notes);
+  const DefaultClasses defaults(root, attached);
   MjcfScene scene{root,
                   notes,
-                  settings,
+                  documents,
+                  documents.main(),
                   defaults,
-                  MeshAssets(root, defaults, settings, options.assets),
-                  HeightFieldAssets(root, settings, options.assets),
+                  MeshAssets(root, defaults, documents, options.assets),
+                  HeightFieldAssets(root, documents, options.assets),
                   {},
                   {},
                   {},
@@ -71,7 +76,7 @@ ImportedScene import_tree(const XmlElement& root, const ImportOptions& options) 
 
 Result<ImportedScene> import_mjcf(std::string_view xml, const ImportOptions& options) {
   return without_failures([&]() -> Result<ImportedScene> {
-    const Result<XmlElement> root = read_xml(xml, options.assets);
+    Result<XmlElement> root = read_xml(xml, options.assets);
     if (!root.ok()) return root.error();
     return import_tree(root.value(), options);
   });

@@ -234,7 +234,7 @@ bool ActuatorReader::take_activation(const Drive& drive) {
   actuator_.activation_time = drive.dynamics == kIntegrator ? 0 : time;
   double range[2] = {0, 0};
   a_.numbers("actrange", range, 2);
-  actuator_.activation_limited = is_limited(a_, "actlimited", "actrange", s_.settings);
+  actuator_.activation_limited = is_limited(a_, "actlimited", "actrange", s_.documents.of(a_.element()));
   if (actuator_.activation_limited && !(range[0] < range[1])) {
     a_.refuse("actrange", "must have the smaller limit first");
   }
@@ -312,8 +312,8 @@ void ActuatorReader::read_limits(const Drive& drive) {
   const bool inherits = drive.bias_type == 1 && a_.number("inheritrange", 0) != 0 &&
                         a_.keyword("ctrllimited", {"false", "true", "auto"}, 2) != 0;
   if (inherits) inherit_range(control);
-  const bool limited = inherits ? control[0] < control[1] : is_limited(a_, "ctrllimited", "ctrlrange", s_.settings);
-  const bool force_limited = is_limited(a_, "forcelimited", "forcerange", s_.settings);
+  const bool limited = inherits ? control[0] < control[1] : is_limited(a_, "ctrllimited", "ctrlrange", s_.documents.of(a_.element()));
+  const bool force_limited = is_limited(a_, "forcelimited", "forcerange", s_.documents.of(a_.element()));
   if (limited && !(control[0] < control[1])) a_.refuse("ctrlrange", "must have the smaller limit first");
   if (force_limited && !(force[0] < force[1])) a_.refuse("forcerange", "must have the smaller limit first");
   if (limited && s_.settings.clamp_control) {
@@ -395,7 +395,7 @@ void limit_forces(MjcfScene& scene) {
 }  // namespace
 
 void read_force_range(const Attributes& joint, const JointPlace& place, int tendon, MjcfScene& scene) {
-  if (!is_limited(joint, "actuatorfrclimited", "actuatorfrcrange", scene.settings)) return;
+  if (!is_limited(joint, "actuatorfrclimited", "actuatorfrcrange", scene.documents.of(joint.element()))) return;
   double range[2] = {0, 0};
   joint.numbers("actuatorfrcrange", range, 2);
   if (!(range[0] < range[1])) joint.refuse("actuatorfrcrange", "must have the smaller limit first");

@@ -64,7 +64,7 @@ model::ShapeKind shape_kind(GeomType type) {
 
 class BodyReader {
  public:
-  explicit BodyReader(MjcfScene& scene) : s_(scene), contents_(scene.defaults, scene.settings) {}
+  explicit BodyReader(MjcfScene& scene) : s_(scene), contents_(scene.defaults, scene.documents) {}
 
   void read_world() {
     for (const XmlElement& section : s_.root.children) {
@@ -126,7 +126,7 @@ void BodyReader::read_body(const XmlElement& element, int parent, const Place& o
   Place place;
   place.childclass = s_.defaults.find(element, "childclass", outer.childclass);
   place.suffix = outer.suffix;
-  const Pose X_PB = read_pose(a, s_.settings);
+  const Pose X_PB = read_pose(a, s_.documents.of(element));
   const Pose X_WB = X_WP * (outer.in_frame ? outer.X_BF * X_PB : X_PB);
   model::BodySpec body;
   body.X_WB = to_spec(X_WB);
@@ -152,7 +152,7 @@ std::vector<MassProperties> BodyReader::read_geoms(const XmlElement& element, in
     if (child.tag != "geom") return;
     const Attributes a = s_.defaults.attributes(child, place.childclass, {"geom"});
     const std::string name = copy_name(child, place);
-    const Geom geom = read_geom(a, s_.settings, place.in_frame ? &place.X_BF : nullptr, adds_mass,
+    const Geom geom = read_geom(a, s_.documents.of(a.element()), place.in_frame ? &place.X_BF : nullptr, adds_mass,
                                 s_.paired_geoms.contains(name), {s_.meshes, s_.height_fields, s_.spec}, s_.notes);
     if (adds_mass && geom.mass.mass > 0) masses.push_back(geom.mass), s_.inertial_frames[body] = geom.X_BG;
     const GeomPlace known{body, geom.X_BG, geom.is_placed, geom.type, geom.size[0]};
@@ -188,18 +188,18 @@ void BodyReader::read_mass(const XmlElement& element, int index, const Place& pl
     if (inertial != nullptr) refuse(child, "", "is a second inertial of the same body");
     inertial = &child;
   }
-  const InertiaFrom from = s_.settings.inertia_from;
+  const InertiaFrom from = s_.documents.of(element).inertia_from;
   const bool from_geoms = from == InertiaFrom::kGeoms || (from == InertiaFrom::kWhatIsGiven && inertial == nullptr);
   const std::vector<MassProperties> parts = read_geoms(element, index, place, from_geoms);
   if (parts.size() > 1) s_.inertial_frames.erase(index);
   MassProperties mass;
-  if (inertial != nullptr) mass = read_inertial(*inertial, s_.settings);
+  if (inertial != nullptr) mass = read_inertial(*inertial, s_.documents.of(element));
   if (inertial != nullptr && parts.empty() && inertial->find("fullinertia") == nullptr) {
-    s_.inertial_frames[index] = read_pose(Attributes(*inertial), s_.settings);
+    s_.inertial_frames[index] = read_pose(Attributes(*inertial), s_.documents.of(element));
   }
   if (!parts.empty()) mass = model::combine(parts);
   const XmlElement& source = inertial != nullptr && parts.empty() ? *inertial : element;
-  correct_mass(source, source.find("fullinertia") != nullptr ? "fullinertia" : "diaginertia", s_.settings, mass);
+  correct_mass(source, source.find("fullinertia") != nullptr ? "fullinertia" : "diaginertia", s_.documents.of(element), mass);
   model::BodySpec& body = s_.spec.bodies[static_cast<std::size_t>(index)];
   body.mass = mass.mass;
   body.p_BoBcm = model::to_spec(mass.p_cm);
@@ -235,7 +235,7 @@ void BodyReader::read_joint(const XmlElement& element, int parent, int index, co
         child.tag == "joint" ? s_.defaults.attributes(child, place.childclass, {"joint"}) : Attributes(child);
     joints.push_back({std::move(a), place.in_frame ? place.X_BF : Pose{}, place.in_frame, copy_name(child, place)});
   });
-  std::vector<model::JointSpec> chain = read_joints(joints, s_.settings, s_.notes);
+  std::vector<model::JointSpec> chain = read_joints(joints, s_.documents.of(element), s_.notes);
   if (chain.front().kind == model::JointKind::kFree && parent != model::kWorldBody) {
     refuse(joints.front().attributes.element(), "", "is a free joint of a body that is not a child of the world");
   }

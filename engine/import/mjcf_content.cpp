@@ -1,6 +1,7 @@
 #include "engine/import/mjcf_content.hpp"
 
 #include "engine/import/mjcf.hpp"
+#include "engine/import/mjcf_names.hpp"
 #include "engine/import/mjcf_pose.hpp"
 
 namespace axion::import {
@@ -14,7 +15,7 @@ void ContentReader::for_each(const XmlElement& element, const Place& place, cons
   for (const XmlElement& child : element.children) {
     if (child.tag == "frame") {
       Place inner = place;
-      inner.X_BF = place.X_BF * read_pose(Attributes(child), settings_);
+      inner.X_BF = place.X_BF * read_pose(Attributes(child), documents_.of(child));
       inner.in_frame = true;
       inner.childclass = defaults_.find(child, "childclass", place.childclass);
       for_each(child, inner, visit);
@@ -36,20 +37,14 @@ void ContentReader::count_copy(const XmlElement& element) {
 // last.
 void ContentReader::replicate(const XmlElement& element, const Place& place, const Visit& visit) {
   const Attributes a(element);
-  if (!a.has("count")) refuse(element, "count", "is required");
-  const int count = a.integer("count", 0);
-  if (count < 1 || count > kMaxShapes) a.refuse("count", "must be from 1 to " + std::to_string(kMaxShapes));
-  const std::string separator = a.text("sep", "");
-  const std::size_t width = std::to_string(count - 1).size();
-  const model::Pose step{read_pose(a, settings_).rotation, a.vec3("offset", {})};
+  const Copies copies = read_copies(element);
+  const model::Pose step{read_pose(a, documents_.of(element)).rotation, a.vec3("offset", {})};
   Place copy = place;
   copy.in_frame = true;
   copy.childclass = defaults_.find(element, "childclass", place.childclass);
-  for (int i = 0; i < count; ++i) {
+  for (int i = 0; i < copies.count; ++i) {
     count_copy(element);  // it may contain nothing
-    const std::string number = std::to_string(i);
-    copy.suffix = separator;
-    copy.suffix.append(width - number.size(), '0').append(number).append(place.suffix);
+    copy.suffix = copies.suffix(i) + place.suffix;
     for_each(element, copy, visit);
     copy.X_BF = copy.X_BF * step;
   }

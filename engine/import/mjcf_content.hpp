@@ -29,8 +29,8 @@ std::string copy_name(const XmlElement& element, const Place& place);
 class ContentReader {
  public:
   using Visit = std::function<void(const XmlElement&, const Place&)>;
-  ContentReader(const DefaultClasses& defaults, const MjcfSettings& settings)
-      : defaults_(defaults), settings_(settings) {}
+  ContentReader(const DefaultClasses& defaults, const DocumentSettings& documents)
+      : defaults_(defaults), documents_(documents) {}
 
   // Calls visit(child, place) for all that `element`, at `place`, contains but frames and replicates. Recursion is
   // bounded by kMaxXmlDepth.
@@ -41,7 +41,7 @@ class ContentReader {
   void count_copy(const XmlElement& element);
 
   const DefaultClasses& defaults_;
-  const MjcfSettings& settings_;
+  const DocumentSettings& documents_;
   long copies_ = 0;
 };
 

@@ -4,31 +4,36 @@
 
 namespace axion::import {
 
-DefaultClasses::DefaultClasses(const XmlElement& root) {
+DefaultClasses::DefaultClasses(const XmlElement& root, const std::vector<AttachedModel>& attached) {
   classes_.emplace_back();
-  index_["main"] = kMain;
+  index_[main_class_of(0)] = kMain;
   for (const XmlElement& section : root.children) {
-    if (section.tag == "default") read(section, -1);
+    if (section.tag != "default") continue;
+    const XmlAttribute* name = section.find("class");
+    // MuJoCo 2.2 lets the outermost class have another name; it still applies to every element.
+    if (name != nullptr && name->value != "main" && !index_.emplace(name->value, kMain).second) {
+      refuse(section, "class", "names a class a second time");
+    }
+    read_contents(section, kMain);
   }
+  for (const AttachedModel& model : attached) read_contents(model.defaults, add(model.defaults, -1));
 }
 
-void DefaultClasses::read(const XmlElement& section, int parent) {
-  int self = kMain;
+int DefaultClasses::add(const XmlElement& section, int parent) {
   const XmlAttribute* name = section.find("class");
-  if (parent >= 0) {
-    if (name == nullptr || name->value.empty()) refuse(section, "class", "is required of a nested default");
-    self = static_cast<int>(classes_.size());
-    classes_.push_back({parent, {}});
-    if (!index_.emplace(name->value, self).second) refuse(section, "class", "names a class a second time");
-  } else if (name != nullptr && name->value != "main") {
-    // MuJoCo 2.2 lets the outermost class have another name; it still applies to every element.
-    if (!index_.emplace(name->value, self).second) refuse(section, "class", "names a class a second time");
-  }
+  if (name == nullptr || name->value.empty()) refuse(section, "class", "is required of a nested default");
+  const int self = static_cast<int>(classes_.size());
+  classes_.push_back({parent, {}});
+  if (!index_.emplace(name->value, self).second) refuse(section, "class", "names a class a second time");
+  return self;
+}
+
+void DefaultClasses::read_contents(const XmlElement& section, int self) {
   for (const XmlElement& child : section.children) {
     if (child.tag != "default") classes_[static_cast<std::size_t>(self)].elements.push_back(&child);
   }
   for (const XmlElement& child : section.children) {
-    if (child.tag == "default") read(child, self);
+    if (child.tag == "default") read_contents(child, add(child, self));
   }
 }
 

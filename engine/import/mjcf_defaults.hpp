@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/import/mjcf_attach.hpp"
 #include "engine/import/mjcf_attributes.hpp"
 #include "engine/import/xml_tree.hpp"
 
@@ -18,8 +19,9 @@ class DefaultClasses {
  public:
   static constexpr int kMain = 0;
 
-  // Reads the <default> sections of the document; `root` must outlive this.
-  explicit DefaultClasses(const XmlElement& root);
+  // Reads the <default> sections of the document and those of attached ones, of which no class is above the outermost
+  // of each. All must outlive this.
+  DefaultClasses(const XmlElement& root, const std::vector<AttachedModel>& attached);
 
   // The class that the attribute names, or `otherwise` if it is absent.
   int find(const XmlElement& element, std::string_view attribute, int otherwise) const;
@@ -32,7 +34,8 @@ class DefaultClasses {
     int parent = -1;
     std::vector<const XmlElement*> elements;
   };
-  void read(const XmlElement& section, int parent);
+  void read_contents(const XmlElement& section, int self);
+  int add(const XmlElement& section, int parent);
 
   std::vector<Class> classes_;
   std::map<std::string, int, std::less<>> index_;

@@ -48,8 +48,8 @@ HeightFieldData inline_field(const Attributes& a) {
 
 }  // namespace
 
-HeightFieldAssets::HeightFieldAssets(const XmlElement& root, const MjcfSettings& settings, const XmlFiles& files)
-    : settings_(settings), files_(files) {
+HeightFieldAssets::HeightFieldAssets(const XmlElement& root, const DocumentSettings& documents, const XmlFiles& files)
+    : documents_(documents), files_(files) {
   for (const XmlElement& section : root.children) {
     if (section.tag != "asset") continue;
     for (const XmlElement& element : section.children) {
@@ -70,7 +70,7 @@ const Attributes& HeightFieldAssets::asset(const Attributes& geom) const {
 
 bool HeightFieldAssets::is_given(const Attributes& geom) const {
   const Attributes& a = asset(geom);
-  return !a.has("file") || find_asset(files_, settings_.mesh_directory, a.text("file", "")).has_value();
+  return !a.has("file") || find_asset(files_, documents_.of(a.element()).mesh_directory, a.text("file", "")).has_value();
 }
 
 void HeightFieldAssets::add_to(const Attributes& geom, std::vector<model::HeightFieldSpec>& fields) {
@@ -81,7 +81,7 @@ void HeightFieldAssets::add_to(const Attributes& geom, std::vector<model::Height
   if (a.has("file")) {
     const std::string file = a.text("file", "");
     Result<HeightFieldData> read =
-        read_height_field(find_asset(files_, settings_.mesh_directory, file).value_or(""), format_of(a, file));
+        read_height_field(find_asset(files_, documents_.of(a.element()).mesh_directory, file).value_or(""), format_of(a, file));
     if (!read.ok()) a.refuse("file", read.error().message);
     data = std::move(read).value();
   } else {

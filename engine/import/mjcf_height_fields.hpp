@@ -15,7 +15,7 @@ namespace axion::import {
 
 class HeightFieldAssets {
  public:
-  HeightFieldAssets(const XmlElement& root, const MjcfSettings& settings, const XmlFiles& files);
+  HeightFieldAssets(const XmlElement& root, const DocumentSettings& documents, const XmlFiles& files);
 
   // Whether the heights are at hand: in the document, or sent along. Refuses a name that is not there.
   bool is_given(const Attributes& geom) const;
@@ -25,7 +25,7 @@ class HeightFieldAssets {
  private:
   const Attributes& asset(const Attributes& geom) const;
 
-  const MjcfSettings& settings_;
+  const DocumentSettings& documents_;
   const XmlFiles& files_;
   std::map<std::string, Attributes, std::less<>> assets_;
   std::set<std::string, std::less<>> in_scene_;

@@ -71,9 +71,9 @@ MeshData surface_of(const model::ConvexHull& hull) { return {hull.vertices, hull
 
 }  // namespace
 
-MeshAssets::MeshAssets(const XmlElement& root, const DefaultClasses& defaults, const MjcfSettings& settings,
+MeshAssets::MeshAssets(const XmlElement& root, const DefaultClasses& defaults, const DocumentSettings& documents,
                        const XmlFiles& files)
-    : settings_(settings), files_(files) {
+    : documents_(documents), files_(files) {
   for (const XmlElement& section : root.children) {
     if (section.tag != "asset") continue;
     for (const XmlElement& element : section.children) {
@@ -94,7 +94,7 @@ const Attributes& MeshAssets::asset(const Attributes& geom) const {
 }
 
 std::optional<std::string_view> MeshAssets::bytes_of(const Attributes& a) const {
-  return find_asset(files_, settings_.mesh_directory, a.text("file", ""));
+  return find_asset(files_, documents_.of(a.element()).mesh_directory, a.text("file", ""));
 }
 
 bool MeshAssets::is_given(const Attributes& geom) const {

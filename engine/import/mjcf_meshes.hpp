@@ -20,7 +20,7 @@ namespace axion::import {
 
 class MeshAssets {
  public:
-  MeshAssets(const XmlElement& root, const DefaultClasses& defaults, const MjcfSettings& settings,
+  MeshAssets(const XmlElement& root, const DefaultClasses& defaults, const DocumentSettings& documents,
              const XmlFiles& files);
 
   struct Mesh {
@@ -43,7 +43,7 @@ class MeshAssets {
   std::optional<std::string_view> bytes_of(const Attributes& asset) const;
   MeshData read(const Attributes& asset) const;
 
-  const MjcfSettings& settings_;
+  const DocumentSettings& documents_;
   const XmlFiles& files_;
   std::map<std::string, Attributes, std::less<>> assets_;
   std::map<std::string, Mesh, std::less<>> meshes_;

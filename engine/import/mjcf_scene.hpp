@@ -60,7 +60,8 @@ inline constexpr int kNoTendon = -1;
 struct MjcfScene {
   const XmlElement& root;
   Notes& notes;
-  MjcfSettings settings;
+  const DocumentSettings& documents;
+  const MjcfSettings& settings;  // of the main document, whose <option> is that of all
   DefaultClasses defaults;
   MeshAssets meshes;
   HeightFieldAssets height_fields;

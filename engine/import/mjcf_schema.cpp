@@ -81,7 +81,7 @@ constexpr Row kRows[] = {
     {"asset", "material", Treatment::kIgnored, "", "", "", kNotPhysics},
     {"asset", "hfield", Treatment::kRead, "name file content_type nrow ncol size elevation", "", "", ""},
     {"asset", "skin", Treatment::kIgnored, "", "", "", kNotPhysics},
-    {"asset", "model", Treatment::kIgnored, "", "", "", kNotPhysics},
+    {"asset", "model", Treatment::kRead, "name file content_type", "", "", ""},
     {"mesh", "plugin", Treatment::kUnsupported, "", "", "", "plugins are not offered"},
     {"mujoco", "extension", Treatment::kUnsupported, "", "", "", "plugins are not offered"},
     {"mujoco", "sensor", Treatment::kRead, "", "", "", ""},
@@ -181,7 +181,7 @@ constexpr Row kRows[] = {
     {"body", "light", Treatment::kIgnored, "", "", "", kNotPhysics},
     {"body", "frame", Treatment::kRead, "name childclass pos quat axisangle euler xyaxes zaxis", "", "", ""},
     {"body", "replicate", Treatment::kRead, "count sep offset euler childclass", "", "", ""},
-    {"body", "attach", Treatment::kUnsupported, "", "", "", "include the attached model's bodies instead"},
+    {"body", "attach", Treatment::kRead, "model body frame prefix", "", "", ""},
     {"body", "composite", Treatment::kUnsupported, "", "", "", "write its bodies out instead"},
     {"body", "flexcomp", Treatment::kUnsupported, "", "", "", "bodies are rigid"},
     {"body", "plugin", Treatment::kUnsupported, "", "", "", "plugins are not offered"},
@@ -309,10 +309,17 @@ void check_children(const XmlElement& element, std::string_view context, Notes& 
 
 std::span<const SchemaRow> schema_rows() { return kRows; }
 
-void check_schema(const XmlElement& root, Notes& notes) {
+void check_schema(const XmlElement& root, const std::vector<AttachedModel>& attached, Notes& notes) {
   if (root.tag != "mujoco") refuse(root, "", "is not the root of a MuJoCo document, which is <mujoco>");
   check_attributes(root, kRows[0], notes);
   check_children(root, root.tag, notes);
+  for (const AttachedModel& model : attached) {
+    XmlElement own;
+    own.tag = root.tag;
+    own.children = model.compiler;
+    own.children.push_back(model.defaults);
+    check_children(own, own.tag, notes);
+  }
 }
 
 }  // namespace axion::import

@@ -8,6 +8,7 @@
 #include <span>
 #include <string_view>
 
+#include "engine/import/mjcf_attach.hpp"
 #include "engine/import/mjcf_attributes.hpp"
 #include "engine/import/xml_tree.hpp"
 
@@ -33,7 +34,8 @@ struct SchemaRow {
 
 std::span<const SchemaRow> schema_rows();
 
-// Checks the whole document. Throws ImportFailure; adds to `notes`.
-void check_schema(const XmlElement& root, Notes& notes);
+// Checks the whole document, with the settings and defaults of what is attached to it. Throws ImportFailure; adds to
+// `notes`.
+void check_schema(const XmlElement& root, const std::vector<AttachedModel>& attached, Notes& notes);
 
 }  // namespace axion::import

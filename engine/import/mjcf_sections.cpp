@@ -270,7 +270,7 @@ model::Pose site_pose(const MjcfScene& scene, const XmlElement& element, std::st
   const Attributes a = scene.defaults.attributes(*site.element, site.place.childclass, {"site"});
   body = site.body;
   double p[6] = {};
-  if (!a.numbers("fromto", p, 6)) return pose_at(a, site.place, scene.settings);
+  if (!a.numbers("fromto", p, 6)) return pose_at(a, site.place, scene.documents.of(*site.element));
   const Vec3 from{p[0], p[1], p[2]}, to{p[3], p[4], p[5]};
   if (!(math::norm(from - to) > 1e-10)) a.refuse("fromto", "has two points that are the same");
   return site.place.X_BF * model::Pose{rotation_from_z(from - to), 0.5 * (from + to)};

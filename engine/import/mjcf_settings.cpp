@@ -1,5 +1,7 @@
 #include "engine/import/mjcf_settings.hpp"
 
+#include "engine/import/asset_files.hpp"
+
 namespace axion::import {
 namespace {
 
@@ -69,13 +71,7 @@ void read_option(const XmlElement& element, MjcfSettings& s, Notes& notes) {
   }
 }
 
-}  // namespace
-
-MjcfSettings read_settings(const XmlElement& root, Notes& notes) {
-  MjcfSettings settings;
-  for (const XmlElement& section : root.children) {
-    if (section.tag == "compiler") read_compiler(section, settings, notes);
-  }
+void read_options(const XmlElement& root, MjcfSettings& settings, Notes& notes) {
   for (const XmlElement& section : root.children) {
     if (section.tag == "option") read_option(section, settings, notes);
   }
@@ -84,7 +80,27 @@ MjcfSettings read_settings(const XmlElement& root, Notes& notes) {
     if (section.tag != "option") continue;
     for (const XmlElement& flag : section.children) read_flags(flag, settings, notes);
   }
-  return settings;
+}
+
+}  // namespace
+
+DocumentSettings::DocumentSettings(const XmlElement& root, const std::vector<AttachedModel>& attached, Notes& notes) {
+  MjcfSettings options;
+  read_options(root, options, notes);
+  settings_.push_back(options);
+  for (const XmlElement& section : root.children) {
+    if (section.tag == "compiler") read_compiler(section, settings_.back(), notes);
+  }
+  for (const AttachedModel& model : attached) {
+    settings_.push_back(options);
+    for (const XmlElement& section : model.compiler) {
+      read_compiler(section, settings_.back(), notes);
+      if (settings_.back().total_mass > 0) {
+        notes.unsupported(section, "settotalmass", "masses of attached models stay as they are");
+      }
+    }
+    settings_.back().mesh_directory = joined_path(model.folder, settings_.back().mesh_directory);
+  }
 }
 
 bool is_limited(const Attributes& attributes, const char* limited, const char* range, const MjcfSettings& settings) {

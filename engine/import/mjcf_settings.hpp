@@ -5,7 +5,9 @@
 
 #include <array>
 #include <string>
+#include <vector>
 
+#include "engine/import/mjcf_attach.hpp"
 #include "engine/import/mjcf_attributes.hpp"
 #include "engine/import/xml_tree.hpp"
 #include "engine/math/vec3.hpp"
@@ -40,7 +42,19 @@ struct MjcfSettings {
   double radians(double angle) const { return degrees ? angle * (3.14159265358979323846 / 180.0) : angle; }
 };
 
-MjcfSettings read_settings(const XmlElement& root, Notes& notes);
+// The settings of a document and of those that are attached to it: their own of <compiler>, its <option>.
+class DocumentSettings {
+ public:
+  DocumentSettings(const XmlElement& root, const std::vector<AttachedModel>& attached, Notes& notes);
+
+  const MjcfSettings& main() const { return settings_.front(); }
+  const MjcfSettings& of(const XmlElement& element) const {
+    return settings_[static_cast<std::size_t>(element.document)];
+  }
+
+ private:
+  std::vector<MjcfSettings> settings_;  // [document]
+};
 
 // Whether a range applies: `limited` is true, or auto with a range given. `limited` and `range` are attribute names.
 bool is_limited(const Attributes& attributes, const char* limited, const char* range, const MjcfSettings& settings);

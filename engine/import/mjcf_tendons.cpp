@@ -141,7 +141,7 @@ void read_tendon(MjcfScene& scene, const XmlElement& element, const Attributes& 
   double range[2] = {0, 0};
   a.numbers("range", range, 2);
   tendon.lower = range[0], tendon.upper = range[1];
-  tendon.limited = is_limited(a, "limited", "range", scene.settings);
+  tendon.limited = is_limited(a, "limited", "range", scene.documents.of(a.element()));
   if (tendon.limited && !(range[0] < range[1])) a.refuse("range", "must have the smaller limit first");
   tendon.limited = tendon.limited && scene.settings.limits;
   if (scene.spec.tendons.size() >= static_cast<std::size_t>(model::kMaxSceneTendons)) {

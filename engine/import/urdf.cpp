@@ -32,14 +32,14 @@ MjcfSettings read_extension(const XmlElement& robot, Notes& notes) {
   settings.timestep = model::SceneSpec{}.timestep;
   const XmlElement* extension = find_child(robot, "mujoco");
   if (extension == nullptr) return settings;
-  check_schema(*extension, notes);
+  check_schema(*extension, {}, notes);
   for (const XmlElement& section : extension->children) {
     if (!is_listed("compiler option size", section.tag)) {
       notes.warn(section, "", "is not read: of this extension only compiler and option are");
     }
   }
   const double own = settings.timestep;
-  settings = read_settings(*extension, notes);
+  settings = DocumentSettings(*extension, {}, notes).main();
   bool has_timestep = false;
   for (const XmlElement& section : extension->children) {
     has_timestep = has_timestep || (section.tag == "option" && section.find("timestep") != nullptr);

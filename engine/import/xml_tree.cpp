@@ -95,7 +95,8 @@ void TextCheck::read_tag() {
 
 class Reader {
  public:
-  Reader(const XmlFiles* files, bool keep_text) : files_(files), keep_text_(keep_text) {}
+  Reader(const XmlFiles* files, bool keep_text, std::string_view folder)
+      : files_(files), keep_text_(keep_text), folder_(folder) {}
 
   std::optional<Error> error;
 
@@ -113,6 +114,7 @@ class Reader {
 
   const XmlFiles* files_;  // null: nothing is included
   bool keep_text_;
+  std::string folder_;     // of the main document
   std::set<std::string, std::less<>> included_;
   std::vector<std::string_view> open_files_;
 };
@@ -145,7 +147,7 @@ void Reader::read_file(std::string_view text, std::string_view file, int depth, 
                            at(file, root->NextSiblingElement()->GetLineNum()) + ").");
   }
   open_files_.push_back(file);
-  if (file.empty()) {
+  if (open_files_.size() == 1) {
     convert(*root, file, depth, out);
   } else {
     children_of(*root, file, depth, nullptr, out);
@@ -184,7 +186,8 @@ void Reader::include(const XmlElement& element, int depth, std::vector<XmlElemen
   const XmlAttribute* name = element.find("file");
   const std::string_view wanted = name == nullptr ? std::string_view() : std::string_view(name->value);
   const std::string shown(wanted.substr(0, kShownBytes));
-  auto found = files_->find(wanted);
+  auto found = folder_.empty() ? files_->end() : files_->find(folder_ + std::string(wanted));
+  if (found == files_->end()) found = files_->find(wanted);
   if (found == files_->end() && wanted.starts_with("./")) found = files_->find(wanted.substr(2));
   if (found == files_->end() || wanted.empty()) {
     return fail("include.file", describe(element) + " asks for the file \"" + shown + "\", which is not among the " +
@@ -205,10 +208,11 @@ void Reader::include(const XmlElement& element, int depth, std::vector<XmlElemen
   read_file(found->second, found->first, depth, out);
 }
 
-Result<XmlElement> read_root(std::string_view text, const XmlFiles* files, bool keep_text) {
-  Reader reader(files, keep_text);
+Result<XmlElement> read_root(std::string_view text, const XmlFiles* files, bool keep_text, std::string_view file) {
+  const std::size_t slash = file.find_last_of('/');
+  Reader reader(files, keep_text, slash == std::string_view::npos ? std::string_view() : file.substr(0, slash + 1));
   std::vector<XmlElement> roots;
-  reader.read_file(text, {}, 1, roots);
+  reader.read_file(text, file, 1, roots);
   if (reader.error) return *reader.error;
   if (roots.empty()) return invalid_argument("xml", "The root element of the document must not be an include.");
   return std::move(roots.front());
@@ -231,8 +235,10 @@ std::string describe(const XmlElement& element) {
   return text + "> (" + at(element.file, element.line) + ")";
 }
 
-Result<XmlElement> read_xml(std::string_view text, const XmlFiles& files) { return read_root(text, &files, false); }
+Result<XmlElement> read_xml(std::string_view text, const XmlFiles& files, std::string_view file) {
+  return read_root(text, &files, false, file);
+}
 
-Result<XmlElement> read_xml_alone(std::string_view text, bool keep_text) { return read_root(text, nullptr, keep_text); }
+Result<XmlElement> read_xml_alone(std::string_view text, bool keep_text) { return read_root(text, nullptr, keep_text, {}); }
 
 }  // namespace axion::import

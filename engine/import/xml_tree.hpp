@@ -23,6 +23,7 @@ struct XmlElement {
   std::string tag;
   std::string_view file;  // name of the included file, empty for the main document; the caller's string
   int line = 0;
+  int document = 0;       // that it is from: 0 the main one, others are attached to it (mjcf_attach.hpp)
   bool has_text = false;  // character data other than white space among the children
   std::string text;       // that, where it is asked for
   std::vector<XmlAttribute> attributes;
@@ -38,7 +39,9 @@ using XmlFiles = std::map<std::string, std::string, std::less<>>;
 
 // The root element. `<include file="name"/>` is replaced by the children of that file's root; each file may be included
 // once. `files` must outlive the result. Fails with the line and what is wrong there.
-Result<XmlElement> read_xml(std::string_view text, const XmlFiles& files);
+// `file`, one of `files` or empty, is what messages call the document, and included files are looked for in its folder
+// before they are looked for by their name alone.
+Result<XmlElement> read_xml(std::string_view text, const XmlFiles& files, std::string_view file = {});
 // The same of a format without includes: an element of that name is one like any other. `keep_text` fills
 // XmlElement::text.
 Result<XmlElement> read_xml_alone(std::string_view text, bool keep_text = false);
