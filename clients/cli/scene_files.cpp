@@ -5,7 +5,10 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
+#include <set>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -66,6 +69,93 @@ std::vector<std::string> collision_meshes(std::string_view text) {
   return names;
 }
 
+std::string content_of(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+// What the start tags of a document refer to, without comments.
+struct References {
+  std::vector<std::string> includes, models, assets;
+  std::optional<std::string> directory;  // of meshes, where the document says
+};
+
+References references_of(std::string_view text) {
+  const std::string kept = without_comments(text);
+  const std::string_view document = kept;
+  References found;
+  for (std::size_t at = document.find('<'); at != document.npos; at = document.find('<', at + 1)) {
+    const std::string_view tag = document.substr(at + 1, document.find('>', at) - at - 1);
+    const std::string_view name = tag.substr(0, tag.find_first_of(" \t\r\n/"));
+    const std::string file = attribute_of(tag, "file");
+    if (name == "compiler") {
+      const std::string own = attribute_of(tag, "meshdir"), general = attribute_of(tag, "assetdir");
+      if (!own.empty() || !general.empty()) {
+        found.directory = own.empty() ? general : own;
+      }
+    }
+    if (file.empty()) {
+      continue;
+    }
+    const bool is_mesh = absl::EndsWithIgnoreCase(file, ".stl") || absl::EndsWithIgnoreCase(file, ".obj") ||
+                         absl::EndsWithIgnoreCase(file, ".msh");
+    if (name == "include") {
+      found.includes.push_back(file);
+    } else if (name == "model") {
+      found.models.push_back(file);
+    } else if (name == "hfield" || (name == "mesh" && is_mesh)) {
+      found.assets.push_back(file);
+    }
+  }
+  return found;
+}
+
+// Adds what an MJCF document and those that it includes refer to; it is in the folder `prefix` of `folder`. Returns the
+// names of the models that it attaches.
+std::vector<std::string> add_files(const std::string& text, const fs::path& folder, const fs::path& prefix,
+                                   std::map<std::string, std::string>& files) {
+  std::error_code error;
+  const fs::path root = folder / prefix;
+  std::vector<std::pair<fs::path, std::string>> documents{{root, text}};
+  std::set<std::string> done;
+  std::string directory;
+  std::vector<std::string> assets, models;
+  while (!documents.empty()) {
+    const auto [here, document] = std::move(documents.back());
+    documents.pop_back();
+    const References found = references_of(document);
+    directory = found.directory.value_or(directory);
+    assets.insert(assets.end(), found.assets.begin(), found.assets.end());
+    for (const std::string& model : found.models) {
+      models.push_back((prefix / model).string());
+    }
+    for (const std::string& name : found.includes) {
+      if (!done.insert(name).second) {
+        continue;
+      }
+      for (const fs::path& start : {root, here}) {
+        const fs::path place = start / name;
+        if (!fs::is_regular_file(place, error)) {
+          continue;
+        }
+        const std::string& content = files[(prefix / name).string()] = content_of(place);
+        documents.emplace_back(place.parent_path(), content);
+        break;
+      }
+    }
+  }
+  std::vector<std::string> names = models;
+  for (const std::string& asset : assets) {
+    names.push_back((prefix / directory / asset).string());
+  }
+  for (const std::string& name : names) {
+    if (fs::is_regular_file(folder / name, error)) {
+      files[name] = content_of(folder / name);
+    }
+  }
+  return models;
+}
+
 std::vector<fs::path> places_of(const std::string& name, const fs::path& folder) {
   std::vector<fs::path> places;
   const std::size_t scheme = name.find("://");
@@ -113,6 +203,24 @@ bool is_urdf(const std::string& path, const std::string& text) {
   return at != std::string::npos && text.compare(at, 6, "<robot") == 0;
 }
 
+std::map<std::string, std::string> files_of_mjcf(const std::string& path, const std::string& text) {
+  std::error_code error;
+  const fs::path folder = fs::absolute(path, error).parent_path();
+  std::map<std::string, std::string> files;
+  std::vector<std::pair<fs::path, std::string>> models{{fs::path(), text}};  // the folder of each, and its text
+  std::set<std::string> done;
+  while (!models.empty()) {
+    const auto [prefix, document] = std::move(models.back());
+    models.pop_back();
+    for (const std::string& model : add_files(document, folder, prefix, files)) {
+      if (done.insert(model).second && files.contains(model)) {
+        models.emplace_back(fs::path(model).parent_path(), files[model]);
+      }
+    }
+  }
+  return files;
+}
+
 std::map<std::string, std::string> meshes_of_urdf(const std::string& path, const std::string& text) {
   std::map<std::string, std::string> meshes;
   std::error_code error;
@@ -125,8 +233,7 @@ std::map<std::string, std::string> meshes_of_urdf(const std::string& path, const
       if (!fs::is_regular_file(place, error)) {
         continue;
       }
-      std::ifstream file(place, std::ios::binary);
-      meshes[name] = {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+      meshes[name] = content_of(place);
       break;
     }
   }

@@ -1,4 +1,4 @@
-// Files that a URDF document names, collected from this machine.
+// Files that MJCF and URDF documents name, collected from this machine.
 #pragma once
 
 #include <map>
@@ -8,6 +8,12 @@ namespace axion::cli {
 
 // Whether a file is URDF: by its name, else by its root element.
 bool is_urdf(const std::string& path, const std::string& text);
+
+// The files that an MJCF document at `path` refers to, by the names that the server looks for: what it and these include,
+// models that are attached, meshes (STL, OBJ, MSH) and height fields by the compiler's mesh directory. Files of a model
+// that is attached are looked for from its folder on, and named with that before them. Those that are not there are left
+// out, and the server says so if it needs them.
+std::map<std::string, std::string> files_of_mjcf(const std::string& path, const std::string& text);
 
 // The meshes that links collide with, by the names that the document has; those that are not there are left out, and
 // the server says so if it needs them. package://PACKAGE/FILE is looked for in ROS_PACKAGE_PATH and in the folders that

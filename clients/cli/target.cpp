@@ -118,8 +118,9 @@ absl::StatusOr<v1::Model> open_model(const client::Client& client, const std::st
     return options.status();
   }
   const bool urdf = is_urdf(word, *text);
+  options->assets.merge(urdf ? meshes_of_urdf(word, *text)
+                             : files_of_mjcf(word, *text));  // what --assets gives comes first
   if (urdf) {
-    options->assets.merge(meshes_of_urdf(word, *text));  // what --assets gives comes first
     if (const auto status = set_urdf_options(options->urdf); !status.ok()) {
       return status;
     }

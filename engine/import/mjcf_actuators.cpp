@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <numbers>
 #include <utility>
 
 #include "engine/import/mjcf_moved_mass.hpp"
@@ -25,10 +26,11 @@ struct Drive {
   const XmlElement* other = nullptr;  // a default of a kind of actuator that is not offered, and still has a say
 };
 
-constexpr int kIntegrator = 1, kFilterExact = 3;
+constexpr int kIntegrator = 1, kFilter = 2, kFilterExact = 3;
 
 bool is_offered(std::string_view tag) {
-  return tag == "general" || tag == "motor" || tag == "position" || tag == "velocity";
+  return tag == "general" || tag == "motor" || tag == "position" || tag == "velocity" || tag == "intvelocity" ||
+         tag == "cylinder";
 }
 
 void read_general(const Attributes& a, Drive& drive) {
@@ -41,37 +43,57 @@ void read_general(const Attributes& a, Drive& drive) {
   a.numbers("biasprm", drive.bias, 1);
 }
 
+// A spring of stiffness kp about the control, or about what integrates it, and a damper. A position keeps the damping of
+// a position alone, one that integrates that of any default.
+void read_position(const Attributes& a, bool keeps_kv, Drive& drive) {
+  const XmlElement& layer = a.element();
+  drive.bias_type = 1;
+  drive.gain[0] = a.not_negative("kp", drive.gain[0]);
+  drive.bias[1] = -drive.gain[0];
+  const double kept = keeps_kv ? drive.bias[2] : 0;
+  if (layer.find("kv") != nullptr && layer.find("dampratio") != nullptr) {
+    refuse(layer, "dampratio", "is given together with kv");
+  }
+  drive.bias[2] = layer.find("kv") != nullptr          ? -a.not_negative("kv", 0)
+                  : layer.find("dampratio") != nullptr ? a.not_negative("dampratio", 0)
+                                                       : kept;
+}
+
+// A pressure that follows the control, over an area, with an affine bias.
+void read_cylinder(const Attributes& a, Drive& drive) {
+  drive.dynamics = kFilter;
+  drive.bias_type = 1;
+  drive.dynamics_numbers[0] = a.not_negative("timeconst", drive.dynamics_numbers[0]);
+  drive.gain[0] = a.number("area", drive.gain[0]);
+  const double diameter = a.number("diameter", -1);
+  if (diameter >= 0) drive.gain[0] = std::numbers::pi / 4 * diameter * diameter;
+  a.numbers("bias", {drive.bias, 3}, 1);
+}
+
 // The numbers of one layer; each kind sets what it implies, so the order of the layers counts.
 void read_layer(const XmlElement& layer, Drive& drive) {
   const Attributes a(layer);
-  const bool keeps_kv = std::exchange(drive.is_position, layer.tag == "position");
+  const bool is_position = layer.tag == "position" || layer.tag == "intvelocity";
+  const bool keeps_kv = std::exchange(drive.is_position, is_position);
   if (!is_offered(layer.tag)) {
     drive.other = &layer;
     return;
   }
-  // A motor sets its whole law; a position or velocity takes its gain from the default if it has none of its own.
-  const char* gain = layer.tag == "position" ? "kp" : "kv";
+  // A motor sets its whole law; others take their gain from the default if they have none of their own.
+  const char* gain = is_position ? "kp" : (layer.tag == "cylinder" ? "area" : "kv");
   if (layer.tag == "motor" || (layer.tag != "general" && layer.find(gain) != nullptr)) drive.other = nullptr;
   if (layer.tag == "general") return read_general(a, drive);
-  drive.dynamics = drive.gain_type = 0;
-  drive.bias_type = layer.tag == "motor" ? 0 : 1;
+  drive.dynamics = drive.gain_type = drive.bias_type = 0;
   if (layer.tag == "motor") drive.gain[0] = 1;
   if (layer.tag == "position" && layer.find("timeconst") != nullptr) {
     drive.dynamics_numbers[0] = a.not_negative("timeconst", 0);
     drive.dynamics = drive.dynamics_numbers[0] > 0 ? kFilterExact : 0;
   }
-  if (layer.tag == "position") {
-    drive.gain[0] = a.not_negative("kp", drive.gain[0]);
-    drive.bias[1] = -drive.gain[0];
-    const double kept = keeps_kv ? drive.bias[2] : 0;
-    if (layer.find("kv") != nullptr && layer.find("dampratio") != nullptr) {
-      refuse(layer, "dampratio", "is given together with kv");
-    }
-    drive.bias[2] = layer.find("kv") != nullptr          ? -a.not_negative("kv", 0)
-                    : layer.find("dampratio") != nullptr ? a.not_negative("dampratio", 0)
-                                                         : kept;
-  }
+  if (is_position) read_position(a, keeps_kv || layer.tag == "intvelocity", drive);
+  if (layer.tag == "intvelocity") drive.dynamics = kIntegrator;
+  if (layer.tag == "cylinder") read_cylinder(a, drive);
   if (layer.tag == "velocity") {
+    drive.bias_type = 1;
     std::fill(std::begin(drive.bias), std::end(drive.bias), 0.0);
     drive.gain[0] = a.not_negative("kv", drive.gain[0]);
     drive.bias[2] = -drive.gain[0];
@@ -83,11 +105,14 @@ void check_own_attributes(const XmlElement& layer) {
   static constexpr struct {
     const char* attribute;
     const char* tags;
-  } kOwners[] = {{"kp", "position"},
-                 {"kv", "position velocity"},
-                 {"dampratio", "position"},
-                 {"timeconst", "position"},
-                 {"inheritrange", "position general"},
+  } kOwners[] = {{"kp", "position intvelocity"},
+                 {"kv", "position velocity intvelocity"},
+                 {"dampratio", "position intvelocity"},
+                 {"timeconst", "position cylinder"},
+                 {"area", "cylinder"},
+                 {"diameter", "cylinder"},
+                 {"bias", "cylinder"},
+                 {"inheritrange", "position general intvelocity"},
                  {"input", "general"},
                  {"velrange", "general"},
                  {"ffrange", "general"},
@@ -98,13 +123,13 @@ void check_own_attributes(const XmlElement& layer) {
                  {"gainprm", "general"},
                  {"biasprm", "general"},
                  {"actlimited", "general"},
-                 {"actrange", "general"},
+                 {"actrange", "general intvelocity"},
                  {"actdim", "general"},
                  {"actearly", "general"}};
   if (!is_offered(layer.tag)) return;
   for (const auto& owner : kOwners) {
     if (layer.find(owner.attribute) == nullptr) continue;
-    if (std::string_view(owner.tags).find(layer.tag) != std::string_view::npos) continue;
+    if ((" " + std::string(owner.tags) + " ").find(" " + layer.tag + " ") != std::string::npos) continue;
     refuse(layer, owner.attribute, "is not an attribute that this element has");
   }
 }
@@ -129,7 +154,7 @@ class ActuatorReader {
   bool take_law(const Drive& drive);
   bool take_activation(const Drive& drive);
   void read_limits(const Drive& drive);
-  void inherit_range(double (&control)[2]);
+  void inherit_range();
   bool given(const char* attribute) const { return a_.element().find(attribute) != nullptr; }
 
   MjcfScene& s_;
@@ -288,39 +313,44 @@ bool ActuatorReader::take_law(const Drive& drive) {
   return true;
 }
 
-// Controls go as far as the joint's range, or a multiple of it about its middle.
-void ActuatorReader::inherit_range(double (&control)[2]) {
+// Controls, or what integrates them, go as far as the joint's range, or a multiple of it about its middle.
+void ActuatorReader::inherit_range() {
   const double share = a_.not_negative("inheritrange", 0);
   if (actuator_.kind != model::ActuatorKind::kPosition || actuator_.control_gain != 1) {
-    s_.notes.unsupported(a_.where("inheritrange"), "inheritrange",
-                         "only controls of positions have the range of a joint");
+    s_.notes.unsupported(a_.where("inheritrange"), "inheritrange", "only positions have the range of a joint");
     return;
   }
+  const bool integrates = actuator_.activation == model::ActivationKind::kIntegrator;
+  const char* own = integrates ? "actrange" : "ctrlrange";
   double lower, upper;
   range_of(lower, upper);
   if (!(lower < upper)) a_.refuse("inheritrange", "needs a joint or a tendon that has a range");
-  if (given("inheritrange") && given("ctrlrange")) a_.refuse("ctrlrange", "is given together with inheritrange");
+  if (given("inheritrange") && given(own)) a_.refuse(own, "is given together with inheritrange");
   const double middle = 0.5 * (lower + upper), half = 0.5 * (upper - lower) * share;
-  control[0] = middle - half;
-  control[1] = middle + half;
+  (integrates ? actuator_.activation_limited : actuator_.control_limited) = half > 0;
+  (integrates ? actuator_.activation_lower : actuator_.control_lower) = middle - half;
+  (integrates ? actuator_.activation_upper : actuator_.control_upper) = middle + half;
 }
 
 void ActuatorReader::read_limits(const Drive& drive) {
+  const MjcfSettings& settings = s_.documents.of(a_.element());
   double control[2] = {0, 0}, force[2] = {0, 0};
   a_.numbers("ctrlrange", control, 2);
   a_.numbers("forcerange", force, 2);
   const bool inherits = drive.bias_type == 1 && a_.number("inheritrange", 0) != 0 &&
                         a_.keyword("ctrllimited", {"false", "true", "auto"}, 2) != 0;
-  if (inherits) inherit_range(control);
-  const bool limited = inherits ? control[0] < control[1] : is_limited(a_, "ctrllimited", "ctrlrange", s_.documents.of(a_.element()));
-  const bool force_limited = is_limited(a_, "forcelimited", "forcerange", s_.documents.of(a_.element()));
+  if (inherits) inherit_range();
+  const bool limited = !actuator_.control_limited && (!inherits || actuator_.activation_limited) &&
+                       is_limited(a_, "ctrllimited", "ctrlrange", settings);
+  const bool force_limited = is_limited(a_, "forcelimited", "forcerange", settings);
   if (limited && !(control[0] < control[1])) a_.refuse("ctrlrange", "must have the smaller limit first");
   if (force_limited && !(force[0] < force[1])) a_.refuse("forcerange", "must have the smaller limit first");
-  if (limited && s_.settings.clamp_control) {
+  if (limited) {
     actuator_.control_limited = true;
     actuator_.control_lower = control[0];
     actuator_.control_upper = control[1];
   }
+  actuator_.control_limited = actuator_.control_limited && settings.clamp_control;
   if (!force_limited) return;
   // The gain of a motor is part of its gear here, so its force before gear is the control.
   const double gain = motor_gain_;

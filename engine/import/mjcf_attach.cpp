@@ -18,9 +18,9 @@ namespace {
 constexpr std::string_view kLeftBehind[] = {"option", "size", "visual", "statistic", "custom"};
 
 // Tags of sections and assets whose elements have a default class.
-constexpr std::string_view kClassed[] = {"mesh",     "pair",        "spatial", "fixed",    "general",  "motor",
-                                         "position", "velocity",    "damper",  "cylinder", "muscle",   "adhesion",
-                                         "dcmotor",  "intvelocity", "connect", "weld",     "joint",    "tendon"};
+constexpr std::string_view kClassed[] = {"mesh",     "pair",        "spatial", "fixed",    "general", "motor",
+                                         "position", "velocity",    "damper",  "cylinder", "muscle",  "adhesion",
+                                         "dcmotor",  "intvelocity", "connect", "weld",     "joint",   "tendon"};
 
 template <typename List>
 bool is_one_of(std::string_view word, const List& list) {
@@ -73,14 +73,15 @@ class Attacher {
   std::vector<AttachedModel> take() { return std::move(models_); }
 
  private:
-  using Models = std::map<std::string, std::string_view, std::less<>>;  // <asset><model>: file by name
+  using Models = std::map<std::string, std::string, std::less<>>;  // <asset><model>: file by name
 
-  Models models_of(const XmlElement& root) const;
+  Models models_of(const XmlElement& root, const std::string& folder);
   void replace_in(XmlElement& element, XmlElement& root, const Models& models, const std::string& folder, int depth);
   XmlElement attached(const XmlElement& element, XmlElement& root, const Models& models, const std::string& folder,
                       int depth);
-  const std::pair<const std::string, XmlElement>& parsed(const XmlElement& element, const Models& models,
-                                                         const std::string& folder);
+  XmlFiles::const_iterator find_file(const std::string& folder, const std::string& file) const;
+  const std::pair<const std::string, XmlElement>& parsed(const XmlElement& element, const std::string& folder,
+                                                         const std::string& wanted);
   void make_own(XmlElement& model, int document, const std::string& prefix);
   void rename(XmlElement& element, int document, const std::set<std::string>& main_names, const std::string& prefix);
   XmlElement content_of(const XmlElement& attach, const XmlElement& model, int document, const std::string& prefix);
@@ -94,7 +95,7 @@ class Attacher {
 };
 
 void Attacher::expand(XmlElement& root, const std::string& folder, int depth) {
-  const Models models = models_of(root);
+  const Models models = models_of(root, folder);
   for (std::size_t i = 0; i < root.children.size(); ++i) {
     if (root.children[i].tag != "worldbody") continue;
     XmlElement world = std::move(root.children[i]);  // sections are added to the root meanwhile
@@ -103,17 +104,22 @@ void Attacher::expand(XmlElement& root, const std::string& folder, int depth) {
   }
 }
 
-Attacher::Models Attacher::models_of(const XmlElement& root) const {
+// A model without a name has that of its document. Files are parsed when something is attached.
+Attacher::Models Attacher::models_of(const XmlElement& root, const std::string& folder) {
   Models models;
   for (const XmlElement& section : root.children) {
     if (section.tag != "asset") continue;
     for (const XmlElement& element : section.children) {
       if (element.tag != "model") continue;
-      const XmlAttribute* file = element.find("file");
-      const XmlAttribute* name = element.find("name");
+      const XmlAttribute *file = element.find("file"), *name = element.find("name");
       if (file == nullptr || file->value.empty()) refuse(element, "file", "is required");
-      const std::string of(name != nullptr && !name->value.empty() ? name->value : asset_name(file->value));
-      if (!models.emplace(of, file->value).second) refuse(element, "name", "names a model a second time");
+      std::string of = name == nullptr ? "" : name->value;
+      if (of.empty() && find_file(folder, file->value) != files_.end()) {
+        const XmlAttribute* own = parsed(element, folder, file->value).second.find("model");
+        of = own == nullptr ? "" : own->value;
+      }
+      if (!of.empty() && !models.emplace(of, file->value).second)
+        refuse(element, "name", "names a model a second time");
     }
   }
   return models;
@@ -131,19 +137,22 @@ void Attacher::replace_in(XmlElement& element, XmlElement& root, const Models& m
   }
 }
 
-const std::pair<const std::string, XmlElement>& Attacher::parsed(const XmlElement& element, const Models& models,
-                                                                 const std::string& folder) {
-  const XmlAttribute* name = element.find("model");
-  if (name == nullptr) refuse(element, "model", "is required: a document does not attach parts of itself");
-  const auto model = models.find(name->value);
-  if (model == models.end()) refuse(element, "model", "names a model that does not exist");
-  auto file = files_.find(folder + std::string(model->second));
-  if (file == files_.end()) file = files_.find(model->second);
-  if (file == files_.end()) file = files_.find(without_directory(model->second));
+XmlFiles::const_iterator Attacher::find_file(const std::string& folder, const std::string& file) const {
+  for (const std::string& name : {folder + file, file, std::string(without_directory(file))}) {
+    const auto found = files_.find(name);
+    if (found != files_.end()) return found;
+  }
+  return files_.end();
+}
+
+// The document of a file, for `element`, which asks for it.
+const std::pair<const std::string, XmlElement>& Attacher::parsed(const XmlElement& element, const std::string& folder,
+                                                                 const std::string& wanted) {
+  const auto file = find_file(folder, wanted);
   if (file == files_.end()) {
-    refuse(element, "model", "is of the file \"" + std::string(model->second.substr(0, 64)) +
-                                 "\", which is not among the " + std::to_string(files_.size()) +
-                                 " assets of the request");
+    refuse(element, element.tag == "attach" ? "model" : "file",
+           "is of the file \"" + wanted.substr(0, 64) + "\", which is not among the " + std::to_string(files_.size()) +
+               " assets of the request");
   }
   if (const auto known = parsed_.find(file->first); known != parsed_.end()) return *known;
   Result<XmlElement> read = read_xml(file->second, files_, file->first);
@@ -166,11 +175,15 @@ XmlElement Attacher::attached(const XmlElement& element, XmlElement& root, const
   if (depth >= kMaxIncludeDepth) {
     refuse(element, "model", "is more than " + std::to_string(kMaxIncludeDepth) + " documents deep");
   }
-  const auto& [file, source] = parsed(element, models, folder);
+  const XmlAttribute* name = element.find("model");
+  if (name == nullptr) refuse(element, "model", "is required: a document does not attach parts of itself");
+  const auto wanted = models.find(name->value);
+  if (wanted == models.end()) refuse(element, "model", "names a model that does not exist");
+  const auto& [file, source] = parsed(element, folder, wanted->second);
   elements_ += count_elements(source);
   if (elements_ > static_cast<std::size_t>(kMaxXmlElements)) {
-    refuse(element, "", "is too much: all models of a document may have " + std::to_string(kMaxXmlElements) +
-                            " elements");
+    refuse(element, "",
+           "is too much: all models of a document may have " + std::to_string(kMaxXmlElements) + " elements");
   }
   XmlElement model = source;
   const std::string own_folder = folder_of(file);
@@ -224,9 +237,8 @@ void Attacher::rename(XmlElement& element, int document, const std::set<std::str
     if (*kind != NameKind::kClass) {
       if (*kind != NameKind::kBody || attribute.value != "world") attribute.value = prefix + attribute.value;
     } else if (is_own) {
-      attribute.value = main_names.contains(attribute.value)
-                            ? main_class_of(document)
-                            : main_class_of(document) + "/" + attribute.value;
+      attribute.value = main_names.contains(attribute.value) ? main_class_of(document)
+                                                             : main_class_of(document) + "/" + attribute.value;
     }
   }
   for (XmlElement& child : element.children) {
@@ -311,9 +323,7 @@ void Attacher::move_sections(XmlElement& model, Names& names, XmlElement& root) 
 
 }  // namespace
 
-std::string main_class_of(int document) {
-  return document == 0 ? "main" : "attached " + std::to_string(document);
-}
+std::string main_class_of(int document) { return document == 0 ? "main" : "attached " + std::to_string(document); }
 
 std::vector<AttachedModel> attach_models(XmlElement& root, const XmlFiles& files, Notes& notes) {
   Attacher attacher(files, notes);

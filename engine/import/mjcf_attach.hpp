@@ -18,9 +18,9 @@ namespace axion::import {
 
 // The n-th attached document; its elements have XmlElement::document n + 1.
 struct AttachedModel {
-  std::string folder;               // of its file, before the names of its files
+  std::string folder;                // of its file, before the names of its files
   std::vector<XmlElement> compiler;  // its <compiler> sections
-  XmlElement defaults;              // one <default> with all of its own
+  XmlElement defaults;               // one <default> with all of its own
 };
 
 // What the outermost of a document's default classes is called: the main one of document 0, and of attached ones.

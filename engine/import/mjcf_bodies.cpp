@@ -199,7 +199,8 @@ void BodyReader::read_mass(const XmlElement& element, int index, const Place& pl
   }
   if (!parts.empty()) mass = model::combine(parts);
   const XmlElement& source = inertial != nullptr && parts.empty() ? *inertial : element;
-  correct_mass(source, source.find("fullinertia") != nullptr ? "fullinertia" : "diaginertia", s_.documents.of(element), mass);
+  correct_mass(source, source.find("fullinertia") != nullptr ? "fullinertia" : "diaginertia", s_.documents.of(element),
+               mass);
   model::BodySpec& body = s_.spec.bodies[static_cast<std::size_t>(index)];
   body.mass = mass.mass;
   body.p_BoBcm = model::to_spec(mass.p_cm);

@@ -70,7 +70,8 @@ const Attributes& HeightFieldAssets::asset(const Attributes& geom) const {
 
 bool HeightFieldAssets::is_given(const Attributes& geom) const {
   const Attributes& a = asset(geom);
-  return !a.has("file") || find_asset(files_, documents_.of(a.element()).mesh_directory, a.text("file", "")).has_value();
+  return !a.has("file") ||
+         find_asset(files_, documents_.of(a.element()).mesh_directory, a.text("file", "")).has_value();
 }
 
 void HeightFieldAssets::add_to(const Attributes& geom, std::vector<model::HeightFieldSpec>& fields) {
@@ -80,8 +81,8 @@ void HeightFieldAssets::add_to(const Attributes& geom, std::vector<model::Height
   HeightFieldData data;
   if (a.has("file")) {
     const std::string file = a.text("file", "");
-    Result<HeightFieldData> read =
-        read_height_field(find_asset(files_, documents_.of(a.element()).mesh_directory, file).value_or(""), format_of(a, file));
+    Result<HeightFieldData> read = read_height_field(
+        find_asset(files_, documents_.of(a.element()).mesh_directory, file).value_or(""), format_of(a, file));
     if (!read.ok()) a.refuse("file", read.error().message);
     data = std::move(read).value();
   } else {

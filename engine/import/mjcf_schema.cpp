@@ -35,7 +35,8 @@ constexpr std::string_view kTendonIgnored = "group width material rgba user";
 constexpr std::string_view kTendonWarned = "solreflimit solimplimit solreffriction solimpfriction margin";
 constexpr std::string_view kDriveRead =
     "joint jointinparent tendon slidersite cranksite site refsite body ctrllimited ctrlrange forcelimited forcerange "
-    "gear cranklength kp kv dampratio timeconst inheritrange dyntype gaintype biastype dynprm gainprm biasprm "
+    "gear cranklength kp kv dampratio timeconst area diameter bias inheritrange dyntype gaintype biastype dynprm "
+    "gainprm biasprm "
     "actlimited actrange actdim actearly delay input velrange ffrange armature damping";
 // Samples and how they are interpolated say how a delay is made.
 constexpr std::string_view kDriveIgnored = "group user lengthrange nsample interp";
@@ -150,10 +151,10 @@ constexpr Row kRows[] = {
     {"default", "motor", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
     {"default", "position", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
     {"default", "velocity", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
+    {"default", "intvelocity", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
+    {"default", "cylinder", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
     // Other kinds of actuators are refused where a drive has them as its default (mjcf_actuators.cpp).
-    {"default", "intvelocity", Treatment::kRead, "*", "", "", ""},
     {"default", "damper", Treatment::kRead, "*", "", "", ""},
-    {"default", "cylinder", Treatment::kRead, "*", "", "", ""},
     {"default", "muscle", Treatment::kRead, "*", "", "", ""},
     {"default", "adhesion", Treatment::kRead, "*", "", "", ""},
     {"default", "dcmotor", Treatment::kRead, "*", "", "", ""},
@@ -209,9 +210,9 @@ constexpr Row kRows[] = {
     {"actuator", "motor", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
     {"actuator", "position", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
     {"actuator", "velocity", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
-    {"actuator", "intvelocity", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
+    {"actuator", "intvelocity", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
     {"actuator", "damper", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
-    {"actuator", "cylinder", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
+    {"actuator", "cylinder", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
     {"actuator", "muscle", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
     {"actuator", "adhesion", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
     {"actuator", "dcmotor", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
@@ -224,7 +225,7 @@ constexpr Row kRows[] = {
 
 // Tags whose elements have a name and a class where they are used, but not among the defaults.
 constexpr std::string_view kNamedAndClassed =
-    "geom mesh joint pair spatial fixed general motor position velocity connect weld";
+    "geom mesh joint pair spatial fixed general motor position velocity intvelocity cylinder connect weld";
 
 bool in_list(std::string_view list, std::string_view word) {
   if (list == "*") return true;

@@ -120,7 +120,8 @@ bool SensorReader::find_frame(const char* type_attribute, const char* name_attri
     if (camera == s_.cameras.end()) missing();
     const Attributes a = s_.defaults.attributes(*camera->second.element, camera->second.place.childclass, {"camera"});
     if (a.text("mode", "fixed") != "fixed") return leave_out(name_attribute, "the camera moves in its body");
-    frame.body = camera->second.body, frame.X_BF = model::to_spec(pose_at(a, camera->second.place, s_.documents.of(*camera->second.element)));
+    frame.body = camera->second.body,
+    frame.X_BF = model::to_spec(pose_at(a, camera->second.place, s_.documents.of(*camera->second.element)));
     return true;
   }
   refuse(e_, type_attribute, "must be body, xbody, geom, site or camera");

@@ -114,7 +114,7 @@ class Reader {
 
   const XmlFiles* files_;  // null: nothing is included
   bool keep_text_;
-  std::string folder_;     // of the main document
+  std::string folder_;  // of the main document
   std::set<std::string, std::less<>> included_;
   std::vector<std::string_view> open_files_;
 };
@@ -239,6 +239,8 @@ Result<XmlElement> read_xml(std::string_view text, const XmlFiles& files, std::s
   return read_root(text, &files, false, file);
 }
 
-Result<XmlElement> read_xml_alone(std::string_view text, bool keep_text) { return read_root(text, nullptr, keep_text, {}); }
+Result<XmlElement> read_xml_alone(std::string_view text, bool keep_text) {
+  return read_root(text, nullptr, keep_text, {});
+}
 
 }  // namespace axion::import

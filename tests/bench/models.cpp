@@ -164,18 +164,18 @@ double draw(std::uint64_t hold, std::uint64_t actuator) {
 }
 
 // A motor takes any of its range, or a tenth of a newton (metre) either way; a drive a tenth of its range about where
-// its joint starts.
+// its joint starts, or about the middle of its range where it acts on a tendon.
 std::vector<float> random_controls(const ModelInfo& model, std::uint64_t hold) {
   std::vector<float> controls;
   for (std::size_t i = 0; i < model.actuators.size(); ++i) {
     const axion::model::ActuatorSpec& a = model.actuators[i];
-    const axion::model::AxisSpec& axis =
-        model.joints[static_cast<std::size_t>(a.joint)].axes[static_cast<std::size_t>(a.axis)];
     double lower = -0.1, upper = 0.1;
     if (a.control_limited) lower = a.control_lower, upper = a.control_upper;
     if (a.kind == axion::model::ActuatorKind::kPosition) {
-      const double centre = std::clamp(a.gear * axis.initial_position, lower, std::max(lower, upper)),
-                   half = 0.05 * (upper - lower);
+      const auto& axes = model.joints[static_cast<std::size_t>(a.joint)].axes;
+      const double start = a.tendon < 0 ? a.gear * axes[static_cast<std::size_t>(a.axis)].initial_position
+                                        : 0.5 * (lower + upper),
+                   centre = std::clamp(start, lower, std::max(lower, upper)), half = 0.05 * (upper - lower);
       lower = std::max(lower, centre - half), upper = std::min(upper, centre + half);
     }
     controls.push_back(static_cast<float>(lower + (upper - lower) * draw(hold, i)));

@@ -12,46 +12,63 @@ _MESHES = (".stl", ".obj", ".msh")
 def read_mjcf(path: str | os.PathLike[str]) -> tuple[str, dict[str, bytes]]:
     """The text of an MJCF file, and a dict of the files that it refers to: name to bytes, as Client.create_model takes them.
 
-    These are included documents, by the names that the includes have, and meshes (STL, OBJ, MSH) and height fields, by the
-    mesh directory of the compiler and the name that the asset has. Files are looked for from the folder of `path` on. One that
-    is not there is left out: the server says so if it is needed.
+    These are included documents, models that are attached, by the names that the document has, and meshes (STL, OBJ, MSH) and
+    height fields, by the mesh directory of the compiler and the name that the asset has. Files of a model that is attached are
+    looked for from its own folder on, others from that of `path`; they are named with that folder before them. One that is not
+    there is left out: the server says so if it is needed.
     """
     with open(path, encoding="utf-8") as file:
         text = file.read()
-    folder = os.path.dirname(os.path.abspath(path))
     assets: dict[str, bytes] = {}
+    folder = os.path.dirname(os.path.abspath(path))
+    models, done = [("", text)], set[str]()
+    while models:
+        name, document = models.pop()
+        for model in _read_model(document, folder, os.path.dirname(name), assets):
+            if model not in done and model in assets:
+                models.append((model, assets[model].decode("utf-8", errors="replace")))
+            done.add(model)
+    return text, assets
+
+
+def _read_model(text: str, folder: str, prefix: str, assets: dict[str, bytes]) -> list[str]:
+    """Adds what a document and those that it includes refer to, which is in the folder `prefix` of `folder`; returns the names of
+    the models that it attaches."""
     named: list[str] = []
+    models: list[str] = []
     directory = ""
-    documents, done = [(folder, text)], set[str]()
+    root = os.path.join(folder, prefix)
+    documents, done = [(root, text)], set[str]()
     while documents:
         here, document = documents.pop()
         try:
-            root = xml.etree.ElementTree.fromstring(document)
+            elements = xml.etree.ElementTree.fromstring(document)
         except xml.etree.ElementTree.ParseError:
             continue  # the server says where
-        for element in root.iter():
+        for element in elements.iter():
             if element.tag == "compiler":
                 directory = element.get("meshdir", element.get("assetdir", directory))
             name = element.get("file", "")
             if element.tag == "hfield" and name or element.tag == "mesh" and name.lower().endswith(_MESHES):
                 named.append(name)
+            if element.tag == "model" and name:
+                models.append(os.path.join(prefix, name))
             if element.tag != "include" or not name or name in done:
                 continue
             done.add(name)
-            for start in (folder, here):
+            for start in (root, here):
                 found = os.path.join(start, name)
                 if os.path.isfile(found):
                     with open(found, "rb") as content:
-                        assets[name] = content.read()
-                    documents.append((os.path.dirname(found), assets[name].decode("utf-8", errors="replace")))
+                        assets[os.path.join(prefix, name)] = included = content.read()
+                    documents.append((os.path.dirname(found), included.decode("utf-8", errors="replace")))
                     break
-    for asset in named:
-        name = os.path.join(directory, asset) if directory else asset
+    for name in [os.path.join(prefix, directory, asset) for asset in named] + models:
         found = os.path.join(folder, name)
         if os.path.isfile(found):
             with open(found, "rb") as content:
                 assets[name] = content.read()
-    return text, assets
+    return models
 
 
 def is_urdf(path: str | os.PathLike[str]) -> bool:

@@ -66,6 +66,38 @@ TEST(SceneFiles, meshes_that_collide_are_found_by_every_form_of_their_name) {
   fs::remove_all(folder);
 }
 
+TEST(SceneFiles, what_mjcf_refers_to_is_found_in_the_folder_of_each_model) {
+  namespace fs = std::filesystem;
+  const fs::path folder = temporary("mjcf");
+  const auto write = [&](const char* name, const char* content) {
+    fs::create_directories((folder / name).parent_path());
+    std::ofstream(folder / name) << content;
+  };
+  write("parts/arm.xml",
+        "<mujoco><compiler meshdir='meshes'/><asset><mesh file='arm.STL'/><model file='hand.xml'/>"
+        "</asset><include file=\"joints.xml\"/></mujoco>");
+  write("parts/joints.xml", "<mujoco/>");
+  write("parts/hand.xml", "<mujoco><asset><model file='arm.xml'/><hfield file='hills.png'/></asset></mujoco>");
+  write("parts/hills.png", "hills");
+  write("parts/meshes/arm.STL", "arm");
+  write("own/trunk.obj", "trunk");
+  const std::string main =
+      "<mujoco><!-- <include file='parts/joints.xml'/> --><compiler angle='radian' meshdir='own'/><asset><model "
+      "name='a' "
+      "file='parts/arm.xml'/><mesh name='t' file='trunk.obj'/><mesh file='absent.stl'/><texture file='own/trunk.obj'/>"
+      "<model file='absent.xml'/></asset></mujoco>";
+  std::vector<std::string> names;
+  const auto files = files_of_mjcf((folder / "robot.xml").string(), main);
+  for (const auto& [name, content] : files) {
+    names.push_back(name);
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"own/trunk.obj", "parts/arm.xml", "parts/hand.xml", "parts/hills.png",
+                                             "parts/joints.xml", "parts/meshes/arm.STL"}));
+  EXPECT_EQ(files.at("own/trunk.obj"), "trunk");
+  EXPECT_TRUE(files_of_mjcf((folder / "robot.xml").string(), "<include file='robot").empty());  // cut short
+  fs::remove_all(folder);
+}
+
 // Two worlds, two records, fields of three numbers; channel 2.
 Trace small_trace() {
   Trace trace({{"body_pose", 2}}, 2);

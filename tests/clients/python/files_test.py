@@ -43,6 +43,18 @@ class ReadMjcf(unittest.TestCase):
         self.write("b.xml", "<mujoco><include file='a.xml'/></mujoco>")
         self.assertEqual(sorted(axion.read_mjcf(main)[1]), ["a.xml", "b.xml"])
 
+    def test_files_of_an_attached_model_are_those_of_its_folder(self):
+        self.write("parts/arm.xml", "<mujoco><compiler meshdir='meshes'/><asset><mesh file='arm.stl'/><model file='hand.xml'/>"
+                                    "</asset><include file='joints.xml'/></mujoco>")
+        self.write("parts/joints.xml", "<mujoco/>")
+        self.write("parts/hand.xml", "<mujoco><asset><model file='arm.xml'/></asset></mujoco>")
+        self.write("parts/meshes/arm.stl", b"solid")
+        self.write("own/trunk.stl", b"other")
+        main = self.write("robot.xml", "<mujoco><compiler meshdir='own'/><asset><model name='a' file='parts/arm.xml'/>"
+                                       "<mesh file='trunk.stl'/><model file='absent.xml'/></asset></mujoco>")
+        self.assertEqual(sorted(axion.read_mjcf(main)[1]), ["own/trunk.stl", "parts/arm.xml", "parts/hand.xml",
+                                                            "parts/joints.xml", "parts/meshes/arm.stl"])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -148,5 +148,76 @@ TEST(MjcfActivation, what_is_not_offered_is_refused_by_name) {
                  "1");
 }
 
+std::string with_joint(const std::string& actuators, const std::string& defaults = "") {
+  return "<mujoco><default>" + defaults +
+         "</default><worldbody><body><joint name='j' range='-30 60'/><geom size='.1' "
+         "pos='.2 0 0'/></body></worldbody><actuator>" +
+         actuators + "</actuator></mujoco>";
+}
+
+// What MuJoCo 4.0 makes of the short forms, written as general actuators.
+TEST(MjcfActuators, integrated_velocities_and_cylinders_are_the_general_actuators_that_they_stand_for) {
+  const struct {
+    std::string made, general, defaults;
+  } cases[] = {
+      {"<intvelocity joint='j' kp='5' kv='2' actrange='-1 2' ctrlrange='-3 3'/>",
+       "<general joint='j' dyntype='integrator' gainprm='5' biastype='affine' biasprm='0 -5 -2' actrange='-1 2' "
+       "ctrlrange='-3 3'/>",
+       ""},
+      {"<intvelocity joint='j' kp='5' inheritrange='.5'/>",
+       "<general joint='j' dyntype='integrator' gainprm='5' biastype='affine' biasprm='0 -5 0' "
+       "actrange='-.130899693899575 .654498469497874'/>",
+       ""},
+      {"<intvelocity joint='j' kp='5' dampratio='1'/>",
+       "<general joint='j' dyntype='integrator' gainprm='5' biastype='affine' biasprm='0 -5 1'/>", ""},
+      {"<intvelocity joint='j'/>",
+       "<general joint='j' dyntype='integrator' gainprm='5' biastype='affine' biasprm='0 -5 0' actrange='-1 2'/>",
+       "<intvelocity kp='5' actrange='-1 2'/>"},
+      {"<cylinder joint='j'/>", "<general joint='j' dyntype='filter' biastype='affine'/>", ""},
+      {"<cylinder joint='j' timeconst='.3' area='2' bias='1 -3 -4'/>",
+       "<general joint='j' dyntype='filter' dynprm='.3' gainprm='2' biastype='affine' biasprm='1 -3 -4'/>", ""},
+      {"<cylinder joint='j' diameter='2'/>",
+       "<general joint='j' dyntype='filter' gainprm='3.14159265358979' biastype='affine'/>", ""},
+      {"<cylinder joint='j'/>",
+       "<general joint='j' dyntype='filter' dynprm='.2' gainprm='7' biastype='affine' biasprm='1 -2 -3'/>",
+       "<general gainprm='7' biasprm='1 -2 -3' dynprm='.2'/>"},
+  };
+  for (const auto& c : cases) {
+    const model::ActuatorSpec a = imported(with_joint(c.made, c.defaults)).scene.actuators.at(0),
+                              b = imported(with_joint(c.general)).scene.actuators.at(0);
+    EXPECT_EQ(a.kind, b.kind) << c.made;
+    EXPECT_EQ(a.activation, b.activation) << c.made;
+    EXPECT_EQ(a.control_limited, b.control_limited) << c.made;
+    EXPECT_EQ(a.activation_limited, b.activation_limited) << c.made;
+    const auto same = [&](double one, double other) {
+      EXPECT_NEAR(one, other, 1e-12 * (1 + std::abs(other))) << c.made;
+    };
+    same(a.kp, b.kp), same(a.kd, b.kd), same(a.gear, b.gear);
+    same(a.control_gain, b.control_gain), same(a.control_offset, b.control_offset);
+    same(a.control_lower, b.control_lower), same(a.control_upper, b.control_upper);
+    same(a.activation_time, b.activation_time);
+    same(a.activation_lower, b.activation_lower), same(a.activation_upper, b.activation_upper);
+  }
+  expect_refused(with_joint("<intvelocity joint='j' timeconst='1'/>"), "intvelocity.timeconst", "not an attribute");
+  expect_refused(with_joint("<cylinder joint='j' kp='1'/>"), "cylinder.kp", "not an attribute");
+  expect_refused(with_joint("<velocity joint='j' kp='1'/>"), "velocity.kp", "not an attribute");
+  expect_refused(with_joint("<intvelocity joint='j' inheritrange='1' actrange='0 1'/>"), "intvelocity.actrange",
+                 "together");
+}
+
+// The set point integrates the control, 0.5 rad/s for a second; at rest the joint is where it is.
+TEST(MjcfActuators, a_joint_follows_an_integrated_velocity) {
+  World world(R"(<mujoco><option gravity='0 0 0'/><worldbody><body><joint name='j' axis='0 0 1'/><geom size='.1'
+    mass='1'/></body></worldbody><actuator><intvelocity joint='j' kp='500' kv='5' actrange='-2 .4'/></actuator>
+    </mujoco>)",
+              0.005);
+  world.step(100, {0.5});
+  EXPECT_NEAR(world.get(Field::kActivation)[0], 0.25, 1e-12);
+  world.step(100, {0});
+  EXPECT_NEAR(world.get(Field::kJointPosition)[0], 0.25, 1e-5);
+  world.step(400, {0.5});
+  EXPECT_NEAR(world.get(Field::kJointPosition)[0], 0.4, 1e-5);
+}
+
 }  // namespace
 }  // namespace axion::import

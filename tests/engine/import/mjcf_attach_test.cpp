@@ -57,8 +57,8 @@ constexpr const char* kArm = R"(<mujoco model="arm"><compiler angle="radian" eul
   <default><geom density="500"/><joint damping="2"/><motor gear="3"/>
     <default class="wrist"><joint armature=".3" range="-.5 .5"/></default></default>
   <worldbody>
-    <frame name="mount" pos="0 1 0" euler=".1 .2 .3"><body name="upper" pos="1 0 0"><joint name="shoulder" range="-1 1"/>
-      <geom name="tube" size=".1"/>
+    <frame name="mount" pos="0 1 0" euler=".1 .2 .3"><body name="upper" pos="1 0 0">
+      <joint name="shoulder" range="-1 1"/><geom name="tube" size=".1"/>
       <body name="hand" pos="0 0 1" childclass="wrist"><joint name="wrist"/><geom name="palm" size=".1"/>
         <site name="tip" pos="0 0 .2"/></body></body></frame>
     <body name="other"><joint name="lid"/><geom size=".1"/></body></worldbody>
@@ -93,10 +93,11 @@ std::string sections_by_hand(const std::string& p) {
          "cable'><joint joint='" + p + "shoulder' coef='1'/><joint joint='" + p +
          "wrist' coef='-.5'/></fixed></tendon><equality><connect body1='" + p +
          "hand' anchor='0 0 0'/></equality><actuator><motor name='" + p + "pull' tendon='" + p +
-         "cable' gear='3'/><motor name='" + p + "turn' joint='" + p + "shoulder' gear='3'/></actuator><sensor><gyro name='" +
-         p + "imu' site='" + p + "tip'/><jointpos name='" + p + "angle' joint='" + p + "wrist'/><actuatorfrc name='" + p +
-         "effort' actuator='" + p + "pull'/><framepos name='" + p + "where' objtype='body' objname='" + p +
-         "hand' reftype='body' refname='" + p + "upper'/></sensor>";
+         "cable' gear='3'/><motor name='" + p + "turn' joint='" + p +
+         "shoulder' gear='3'/></actuator><sensor><gyro name='" + p + "imu' site='" + p + "tip'/><jointpos name='" + p +
+         "angle' joint='" + p + "wrist'/><actuatorfrc name='" + p + "effort' actuator='" + p +
+         "pull'/><framepos name='" + p + "where' objtype='body' objname='" + p + "hand' reftype='body' refname='" + p +
+         "upper'/></sensor>";
 }
 
 const Files kFiles{{"parts/arm.xml", kArm}};
@@ -122,21 +123,23 @@ TEST(MjcfAttach, a_frame_keeps_its_pose_and_a_body_that_of_its_parent_alone) {
 }
 
 TEST(MjcfAttach, a_model_may_be_attached_more_than_once_and_in_a_replicate) {
-  const std::string two = "<frame pos='0 2 0'><attach model='arm' body='upper' prefix='L_'/></frame>"
-                          "<attach model='arm' body='upper' prefix='R_'/>";
-  expect_same(imported(robot(two), kFiles),
-              imported(robot(arm_by_hand("L_", "pos='0 2 0'") + arm_by_hand("R_", ""),
-                             sections_by_hand("L_") + sections_by_hand("R_"))));
-  const std::string many = "<replicate count='2' offset='0 2 0' sep='-'><attach model='arm' body='upper' "
-                           "prefix='x'/></replicate>";
+  const std::string two =
+      "<frame pos='0 2 0'><attach model='arm' body='upper' prefix='L_'/></frame>"
+      "<attach model='arm' body='upper' prefix='R_'/>";
+  expect_same(imported(robot(two), kFiles), imported(robot(arm_by_hand("L_", "pos='0 2 0'") + arm_by_hand("R_", ""),
+                                                           sections_by_hand("L_") + sections_by_hand("R_"))));
+  const std::string many =
+      "<replicate count='2' offset='0 2 0' sep='-'><attach model='arm' body='upper' "
+      "prefix='x'/></replicate>";
   const ImportedScene copies = imported(robot(many), kFiles);
   EXPECT_THAT(names_of(copies.scene.actuators), ElementsAre("xpull-0", "xturn-0", "xpull-1", "xturn-1"));
   EXPECT_EQ(copies.scene.tendons[1].terms[0].joint, 3);
 }
 
 TEST(MjcfAttach, the_world_of_a_model_comes_whole) {
-  const std::string lamp = "<mujoco><worldbody><geom name='foot' size='.1' pos='0 0 1'/><body name='b' pos='1 0 0'><joint/>"
-                           "<geom size='.1'/></body></worldbody></mujoco>";
+  const std::string lamp =
+      "<mujoco><worldbody><geom name='foot' size='.1' pos='0 0 1'/><body name='b' pos='1 0 0'><joint/>"
+      "<geom size='.1'/></body></worldbody></mujoco>";
   expect_same(imported("<mujoco><asset><model name='m' file='m.xml'/></asset><worldbody><frame pos='3 0 0'><attach "
                        "model='m' prefix='a/'/></frame></worldbody></mujoco>",
                        {{"m.xml", lamp}}),
@@ -146,28 +149,33 @@ TEST(MjcfAttach, the_world_of_a_model_comes_whole) {
 
 TEST(MjcfAttach, models_that_are_attached_attach_and_include_others_from_their_own_folders) {
   const Files files{
-      {"sub/hand.xml", "<mujoco><default><geom size='.3'/></default><asset><model file='finger.xml'/></asset><worldbody>"
-                       "<body name='palm'><joint/><include file='nail.xml'/><attach model='finger' body='f' "
-                       "prefix='1'/></body></worldbody></mujoco>"},
+      {"sub/hand.xml",
+       "<mujoco><default><geom size='.3'/></default><asset><model file='finger.xml'/></asset><worldbody>"
+       "<body name='palm'><joint/><include file='nail.xml'/><attach model='finger' body='f' "
+       "prefix='1'/></body></worldbody></mujoco>"},
       {"sub/nail.xml", "<mujoco><geom name='nail'/></mujoco>"},
-      {"sub/finger.xml", "<mujoco><default><geom size='.2' density='10'/></default><worldbody><body name='f'><joint "
-                         "name='j'/><geom name='g'/></body></worldbody><actuator><motor joint='j'/></actuator></mujoco>"}};
-  expect_same(imported("<mujoco><asset><model name='hand' file='sub/hand.xml'/></asset><worldbody><attach model='hand' "
-                       "body='palm' prefix='R'/></worldbody></mujoco>",
-                       files),
-              imported("<mujoco><worldbody><body name='Rpalm'><joint/><geom name='Rnail' size='.3'/><body name='R1f'>"
-                       "<joint name='R1j'/><geom name='R1g' size='.2' density='10'/></body></body></worldbody><actuator>"
-                       "<motor joint='R1j'/></actuator></mujoco>"));
+      {"sub/finger.xml",
+       "<mujoco model='finger'><default><geom size='.2' density='10'/></default><worldbody><body name='f'><joint "
+       "name='j'/><geom name='g'/></body></worldbody><actuator><motor joint='j'/></actuator></mujoco>"}};
+  expect_same(
+      imported("<mujoco><asset><model name='hand' file='sub/hand.xml'/></asset><worldbody><attach model='hand' "
+               "body='palm' prefix='R'/></worldbody></mujoco>",
+               files),
+      imported("<mujoco><worldbody><body name='Rpalm'><joint/><geom name='Rnail' size='.3'/><body name='R1f'>"
+               "<joint name='R1j'/><geom name='R1g' size='.2' density='10'/></body></body></worldbody><actuator>"
+               "<motor joint='R1j'/></actuator></mujoco>"));
 }
 
 TEST(MjcfAttach, meshes_are_found_by_the_folder_and_the_names_of_the_model) {
   const std::string corners = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n";
-  const std::string part = "<mujoco><compiler meshdir='meshes'/><default><default class='c'><mesh scale='2 2 2'/></default>"
-                           "</default><asset><mesh file='wedge.obj' class='c'/></asset><worldbody><body name='b'>"
-                           "<freejoint/><geom type='mesh' mesh='wedge'/></body></worldbody></mujoco>";
-  const ImportedScene scene = imported("<mujoco><asset><model name='m' file='parts/p.xml'/></asset><worldbody><attach "
-                                       "model='m' body='b' prefix='x_'/></worldbody></mujoco>",
-                                       {{"parts/p.xml", part}, {"parts/meshes/wedge.obj", corners}});
+  const std::string part =
+      "<mujoco><compiler meshdir='meshes'/><default><default class='c'><mesh scale='2 2 2'/></default>"
+      "</default><asset><mesh file='wedge.obj' class='c'/></asset><worldbody><body name='b'>"
+      "<freejoint/><geom type='mesh' mesh='wedge'/></body></worldbody></mujoco>";
+  const ImportedScene scene = imported(
+      "<mujoco><asset><model name='m' file='parts/p.xml'/></asset><worldbody><attach "
+      "model='m' body='b' prefix='x_'/></worldbody></mujoco>",
+      {{"parts/p.xml", part}, {"parts/meshes/wedge.obj", corners}});
   ASSERT_EQ(scene.scene.bodies.size(), 1u);
   EXPECT_NEAR(scene.scene.bodies[0].mass, 1000 * 8 / 6.0, 1e-6);
   EXPECT_EQ(scene.scene.meshes.at(0).name, "x_wedge");
@@ -200,14 +208,16 @@ TEST(MjcfAttach, what_cannot_be_attached_is_refused_by_name) {
   says("<attach model='arm' body='b' prefix='L_'/>",
        {{"parts/arm.xml", "<mujoco><worldbody><body name='b' poz='1 2 3'/></worldbody></mujoco>"}}, "body.poz");
   says("<attach model='arm' body='b' prefix='L_'/>",
-       {{"parts/arm.xml", "<mujoco><default><geom sise='1'/></default><worldbody><body name='b'/></worldbody></mujoco>"}},
+       {{"parts/arm.xml",
+         "<mujoco><default><geom sise='1'/></default><worldbody><body name='b'/></worldbody></mujoco>"}},
        "geom.sise");
 }
 
 // A document that attaches itself has no end; one that attaches the next twice, thirty deep, has 2^30 parts.
 TEST(MjcfAttach, documents_that_attach_themselves_or_multiply_are_stopped) {
-  const std::string self = "<mujoco><asset><model name='m' file='m.xml'/></asset><worldbody><body name='b'><joint/>"
-                           "<geom size='.1'/><attach model='m' body='b' prefix='x'/></body></worldbody></mujoco>";
+  const std::string self =
+      "<mujoco><asset><model name='m' file='m.xml'/></asset><worldbody><body name='b'><joint/>"
+      "<geom size='.1'/><attach model='m' body='b' prefix='x'/></body></worldbody></mujoco>";
   EXPECT_THAT(refusal(self, {{"m.xml", self}}), HasSubstr("documents deep"));
   Files files;
   std::string first;
@@ -227,7 +237,8 @@ TEST(MjcfReplicate, what_refers_to_copies_is_copied_in_the_order_of_mujoco) {
   const ImportedScene scene = imported(R"(<mujoco><worldbody>
     <body name="base"><joint name="jb"/><geom size=".1"/></body>
     <replicate count="3" offset="1 0 0" sep="_"><body name="b" pos="0 0 1"><joint name="j"/><geom name="g" size=".1"/>
-      <site name="s"/><body name="c" pos="0 0 1"><joint name="k"/><geom size=".1"/></body></body></replicate></worldbody>
+      <site name="s"/><body name="c" pos="0 0 1"><joint name="k"/><geom size=".1"/></body></body></replicate>
+    </worldbody>
     <contact><exclude body1="b" body2="base"/></contact>
     <tendon><fixed name="t"><joint joint="j" coef="1"/><joint joint="k" coef="1"/></fixed></tendon>
     <equality><joint joint1="j" joint2="k"/></equality>
@@ -237,11 +248,10 @@ TEST(MjcfReplicate, what_refers_to_copies_is_copied_in_the_order_of_mujoco) {
       <actuatorfrc name="af" actuator="m1"/><framepos name="fp" objtype="body" objname="c" reftype="body"
       refname="base"/></sensor></mujoco>)");
   EXPECT_THAT(scene.warnings, IsEmpty());
-  EXPECT_THAT(names_of(scene.scene.actuators), ElementsAre("mb", "m1_0", "m2_0", "mt_0", "m1_1", "m2_1", "mt_1",
-                                                           "m1_2", "m2_2", "mt_2"));
-  EXPECT_THAT(names_of(scene.scene.sensors),
-              ElementsAre("sb", "s1_0", "gy_0", "af_0", "fp_0", "s1_1", "gy_1", "af_1", "fp_1", "s1_2", "gy_2", "af_2",
-                          "fp_2"));
+  EXPECT_THAT(names_of(scene.scene.actuators),
+              ElementsAre("mb", "m1_0", "m2_0", "mt_0", "m1_1", "m2_1", "mt_1", "m1_2", "m2_2", "mt_2"));
+  EXPECT_THAT(names_of(scene.scene.sensors), ElementsAre("sb", "s1_0", "gy_0", "af_0", "fp_0", "s1_1", "gy_1", "af_1",
+                                                         "fp_1", "s1_2", "gy_2", "af_2", "fp_2"));
   EXPECT_THAT(names_of(scene.scene.tendons), ElementsAre("t_0", "t_1", "t_2"));
   EXPECT_EQ(scene.scene.equalities.size(), 3u);
   ASSERT_EQ(scene.scene.excludes.size(), 3u);

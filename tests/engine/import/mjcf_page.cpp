@@ -22,8 +22,11 @@ is not up to date.
 
 What is in none of these lists is not MJCF and is refused, except that attributes that only describe an element are a
 warning. `<frame>` and `<replicate>` may be around what they contain anywhere in a body. `<include>` is replaced by what
-the file contains, which comes with the request by name. `class` and `name` may be given to geoms, joints, meshes,
-pairs, tendons, actuators and equalities.
+the file contains, which comes with the request by name. `<attach>` is replaced by a body, a frame or the world of a
+model of `<asset>`, whose file comes likewise, with its defaults, its compiler settings, its assets, and what of its
+contacts, tendons, equalities, actuators and sensors refers to nothing else; its keyframes are left out with a warning.
+What refers to parts that `<replicate>` copies is copied with them. `class` and `name` may be given to geoms, joints,
+meshes, pairs, tendons, actuators and equalities.
 
 )";
 

@@ -84,8 +84,7 @@ TEST(SavedMjcf, defaults_of_actuators_that_no_drive_has_are_passed_over) {
       "<default><default class='m'><muscle force='10' timeconst='.01 .04'/></default>"
       "<default class='g'><general dyntype='muscle' gaintype='muscle' biastype='muscle' gainprm='.75 1.05 "
       "10'/></default>"
-      "<default class='d'><damper kv='3'/><adhesion gain='2'/><cylinder area='1'/><intvelocity "
-      "kp='1'/></default></default>";
+      "<default class='d'><damper kv='3'/><adhesion gain='2'/></default></default>";
   const std::string joint = "<joint name='a'/>";
   const auto s = imported(
       arm(joint, "<motor joint='a'/><motor joint='a' class='m'/><position joint='a' class='m' kp='2'/>", muscle));

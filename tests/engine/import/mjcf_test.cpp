@@ -270,7 +270,6 @@ TEST(Mjcf, what_would_change_the_motion_is_an_error_unless_it_is_allowed) {
       {arm(j, "", "<option density='1.2'/>", "<geom size='.1' fluidshape='ellipsoid'/>"), "geom.fluidshape"},
       {arm(j, "", "<option><flag actuation='disable'/></option>"), "flag.actuation"},
       {arm(j, "", "<extension><plugin plugin='p'/></extension>"), "extension"},
-      {"<mujoco><worldbody><attach model='m' body='b' prefix='p'/></worldbody></mujoco>", "attach"},
   };
   for (const auto& c : cases) {
     EXPECT_TRUE(is_refused(c.xml, c.field, "not supported"));
