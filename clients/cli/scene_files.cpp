@@ -119,16 +119,17 @@ std::vector<std::string> add_files(const std::string& text, const fs::path& fold
   std::vector<std::pair<fs::path, std::string>> documents{{root, text}};
   std::set<std::string> done;
   std::string directory;
-  std::vector<std::string> assets, models;
+  std::vector<std::pair<std::string, fs::path>> assets;  // and the folder of the document that names it
+  std::vector<std::string> models;
   while (!documents.empty()) {
     const auto [here, document] = std::move(documents.back());
     documents.pop_back();
     const References found = references_of(document);
     directory = found.directory.value_or(directory);
-    assets.insert(assets.end(), found.assets.begin(), found.assets.end());
-    for (const std::string& model : found.models) {
-      models.push_back((prefix / model).string());
+    for (const std::string& asset : found.assets) {
+      assets.emplace_back(asset, here);
     }
+    models.insert(models.end(), found.models.begin(), found.models.end());
     for (const std::string& name : found.includes) {
       if (!done.insert(name).second) {
         continue;
@@ -144,14 +145,20 @@ std::vector<std::string> add_files(const std::string& text, const fs::path& fold
       }
     }
   }
-  std::vector<std::string> names = models;
-  for (const std::string& asset : assets) {
-    names.push_back((prefix / directory / asset).string());
-  }
-  for (const std::string& name : names) {
-    if (fs::is_regular_file(folder / name, error)) {
-      files[name] = content_of(folder / name);
+  const auto add = [&](const fs::path& name, const fs::path& here) {
+    for (const fs::path& start : {root, here}) {
+      if (fs::is_regular_file(start / name, error)) {
+        files[(prefix / name).string()] = content_of(start / name);
+        return;
+      }
     }
+  };
+  for (const auto& [asset, here] : assets) {
+    add(fs::path(directory) / asset, here);
+  }
+  for (std::string& model : models) {
+    add(model, root);
+    model = (prefix / model).string();
   }
   return models;
 }

@@ -9,10 +9,11 @@ namespace axion::cli {
 // Whether a file is URDF: by its name, else by its root element.
 bool is_urdf(const std::string& path, const std::string& text);
 
-// The files that an MJCF document at `path` refers to, by the names that the server looks for: what it and these include,
-// models that are attached, meshes (STL, OBJ, MSH) and height fields by the compiler's mesh directory. Files of a model
-// that is attached are looked for from its folder on, and named with that before them. Those that are not there are left
-// out, and the server says so if it needs them.
+// The files that an MJCF document at `path` refers to, by the names that the server looks for: what it and these
+// include, models that are attached, meshes (STL, OBJ, MSH) and height fields by the compiler's mesh directory. Files
+// of a model that is attached are looked for from its folder on, and named with that before them; then from that of
+// the included document that names them. Those that are not there are left out, and the server says so if it needs
+// them.
 std::map<std::string, std::string> files_of_mjcf(const std::string& path, const std::string& text);
 
 // The meshes that links collide with, by the names that the document has; those that are not there are left out, and

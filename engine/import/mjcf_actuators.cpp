@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <numbers>
 #include <utility>
 
+#include "engine/import/mjcf_drive.hpp"
 #include "engine/import/mjcf_moved_mass.hpp"
 #include "engine/import/mjcf_scene.hpp"
 #include "engine/model/spec_math.hpp"
@@ -12,127 +12,6 @@
 
 namespace axion::import {
 namespace {
-
-// As in MuJoCo: force = gain * control + bias[0] + bias[1] * length + bias[2] * velocity, length = gear * s. The short
-// forms (motor, position, velocity) are ways to fill this; a class has one actuator default that all kinds share.
-struct Drive {
-  int dynamics = 0;  // none, integrator, filter, filterexact, muscle, user
-  double dynamics_numbers[10] = {1};
-  int gain_type = 0;  // fixed
-  int bias_type = 0;  // 0 none, 1 affine
-  double gain[10] = {1};
-  double bias[10] = {0};
-  bool is_position = false;           // the last layer was a position, whose kv the next one keeps
-  const XmlElement* other = nullptr;  // a default of a kind of actuator that is not offered, and still has a say
-};
-
-constexpr int kIntegrator = 1, kFilter = 2, kFilterExact = 3;
-
-bool is_offered(std::string_view tag) {
-  return tag == "general" || tag == "motor" || tag == "position" || tag == "velocity" || tag == "intvelocity" ||
-         tag == "cylinder";
-}
-
-void read_general(const Attributes& a, Drive& drive) {
-  drive.dynamics =
-      a.keyword("dyntype", {"none", "integrator", "filter", "filterexact", "muscle", "user"}, drive.dynamics);
-  drive.gain_type = a.keyword("gaintype", {"fixed", "affine", "muscle", "user"}, drive.gain_type);
-  drive.bias_type = a.keyword("biastype", {"none", "affine", "muscle", "user"}, drive.bias_type);
-  a.numbers("dynprm", drive.dynamics_numbers, 1);
-  a.numbers("gainprm", drive.gain, 1);
-  a.numbers("biasprm", drive.bias, 1);
-}
-
-// A spring of stiffness kp about the control, or about what integrates it, and a damper. A position keeps the damping of
-// a position alone, one that integrates that of any default.
-void read_position(const Attributes& a, bool keeps_kv, Drive& drive) {
-  const XmlElement& layer = a.element();
-  drive.bias_type = 1;
-  drive.gain[0] = a.not_negative("kp", drive.gain[0]);
-  drive.bias[1] = -drive.gain[0];
-  const double kept = keeps_kv ? drive.bias[2] : 0;
-  if (layer.find("kv") != nullptr && layer.find("dampratio") != nullptr) {
-    refuse(layer, "dampratio", "is given together with kv");
-  }
-  drive.bias[2] = layer.find("kv") != nullptr          ? -a.not_negative("kv", 0)
-                  : layer.find("dampratio") != nullptr ? a.not_negative("dampratio", 0)
-                                                       : kept;
-}
-
-// A pressure that follows the control, over an area, with an affine bias.
-void read_cylinder(const Attributes& a, Drive& drive) {
-  drive.dynamics = kFilter;
-  drive.bias_type = 1;
-  drive.dynamics_numbers[0] = a.not_negative("timeconst", drive.dynamics_numbers[0]);
-  drive.gain[0] = a.number("area", drive.gain[0]);
-  const double diameter = a.number("diameter", -1);
-  if (diameter >= 0) drive.gain[0] = std::numbers::pi / 4 * diameter * diameter;
-  a.numbers("bias", {drive.bias, 3}, 1);
-}
-
-// The numbers of one layer; each kind sets what it implies, so the order of the layers counts.
-void read_layer(const XmlElement& layer, Drive& drive) {
-  const Attributes a(layer);
-  const bool is_position = layer.tag == "position" || layer.tag == "intvelocity";
-  const bool keeps_kv = std::exchange(drive.is_position, is_position);
-  if (!is_offered(layer.tag)) {
-    drive.other = &layer;
-    return;
-  }
-  // A motor sets its whole law; others take their gain from the default if they have none of their own.
-  const char* gain = is_position ? "kp" : (layer.tag == "cylinder" ? "area" : "kv");
-  if (layer.tag == "motor" || (layer.tag != "general" && layer.find(gain) != nullptr)) drive.other = nullptr;
-  if (layer.tag == "general") return read_general(a, drive);
-  drive.dynamics = drive.gain_type = drive.bias_type = 0;
-  if (layer.tag == "motor") drive.gain[0] = 1;
-  if (layer.tag == "position" && layer.find("timeconst") != nullptr) {
-    drive.dynamics_numbers[0] = a.not_negative("timeconst", 0);
-    drive.dynamics = drive.dynamics_numbers[0] > 0 ? kFilterExact : 0;
-  }
-  if (is_position) read_position(a, keeps_kv || layer.tag == "intvelocity", drive);
-  if (layer.tag == "intvelocity") drive.dynamics = kIntegrator;
-  if (layer.tag == "cylinder") read_cylinder(a, drive);
-  if (layer.tag == "velocity") {
-    drive.bias_type = 1;
-    std::fill(std::begin(drive.bias), std::end(drive.bias), 0.0);
-    drive.gain[0] = a.not_negative("kv", drive.gain[0]);
-    drive.bias[2] = -drive.gain[0];
-  }
-}
-
-// Which attributes a short form has.
-void check_own_attributes(const XmlElement& layer) {
-  static constexpr struct {
-    const char* attribute;
-    const char* tags;
-  } kOwners[] = {{"kp", "position intvelocity"},
-                 {"kv", "position velocity intvelocity"},
-                 {"dampratio", "position intvelocity"},
-                 {"timeconst", "position cylinder"},
-                 {"area", "cylinder"},
-                 {"diameter", "cylinder"},
-                 {"bias", "cylinder"},
-                 {"inheritrange", "position general intvelocity"},
-                 {"input", "general"},
-                 {"velrange", "general"},
-                 {"ffrange", "general"},
-                 {"dyntype", "general"},
-                 {"gaintype", "general"},
-                 {"biastype", "general"},
-                 {"dynprm", "general"},
-                 {"gainprm", "general"},
-                 {"biasprm", "general"},
-                 {"actlimited", "general"},
-                 {"actrange", "general intvelocity"},
-                 {"actdim", "general"},
-                 {"actearly", "general"}};
-  if (!is_offered(layer.tag)) return;
-  for (const auto& owner : kOwners) {
-    if (layer.find(owner.attribute) == nullptr) continue;
-    if ((" " + std::string(owner.tags) + " ").find(" " + layer.tag + " ") != std::string::npos) continue;
-    refuse(layer, owner.attribute, "is not an attribute that this element has");
-  }
-}
 
 class ActuatorReader {
  public:
@@ -251,12 +130,12 @@ void ActuatorReader::range_of(double& lower, double& upper) const {
 // False if it is of another kind than those of a scene.
 bool ActuatorReader::take_activation(const Drive& drive) {
   if (drive.dynamics == 0) return true;
-  if (drive.dynamics > kFilterExact) return false;
+  if (drive.dynamics > Drive::kFilterExact) return false;
   actuator_.activation =
-      drive.dynamics == kIntegrator ? model::ActivationKind::kIntegrator : model::ActivationKind::kFilter;
+      drive.dynamics == Drive::kIntegrator ? model::ActivationKind::kIntegrator : model::ActivationKind::kFilter;
   const double time = drive.dynamics_numbers[0];
-  if (drive.dynamics != kIntegrator && time < 0) a_.refuse("dynprm", "must not be negative");
-  actuator_.activation_time = drive.dynamics == kIntegrator ? 0 : time;
+  if (drive.dynamics != Drive::kIntegrator && time < 0) a_.refuse("dynprm", "must not be negative");
+  actuator_.activation_time = drive.dynamics == Drive::kIntegrator ? 0 : time;
   double range[2] = {0, 0};
   a_.numbers("actrange", range, 2);
   actuator_.activation_limited = is_limited(a_, "actlimited", "actrange", s_.documents.of(a_.element()));
@@ -364,11 +243,7 @@ void ActuatorReader::read_limits(const Drive& drive) {
 }
 
 void ActuatorReader::read() {
-  Drive drive;
-  for (const XmlElement* layer : a_.layers()) {
-    check_own_attributes(*layer);
-    read_layer(*layer, drive);
-  }
+  const Drive drive = read_drive(a_);
   check_supported();
   if (!find_transmission()) return;
   double gear[6] = {1, 0, 0, 0, 0, 0};
@@ -442,7 +317,7 @@ void read_actuators(MjcfScene& scene) {
       if (name != nullptr && !name->value.empty() && !names.insert(name->value).second) {
         refuse(element, "name", "names an actuator a second time");
       }
-      if (is_offered(element.tag)) ActuatorReader(scene, hanging, element).read();  // the schema has noted the others
+      if (is_drive(element.tag)) ActuatorReader(scene, hanging, element).read();  // the schema has noted the others
       ++scene.actuator_count;
     }
   }

@@ -1,11 +1,11 @@
 // <attach>: bodies and frames of other MJCF documents, spliced into the document that attaches them.
 //
-// In the place of an <attach> comes a frame with what it names: a body without what is around it, a frame, or all of the
-// other document's world. The names of what is attached get the prefix. With it come the document's default classes,
-// which alone apply to it, its assets, its <compiler> settings, and what of its contacts, tendons, equalities, actuators
-// and sensors refers to nothing else; its options do not come, nor its keyframes, which a warning says. So MuJoCo has it
-// but for the keyframes. Models that are attached may attach others. Used inside engine/import only. Throws
-// ImportFailure.
+// In the place of an <attach> comes a frame with what it names: a body without what is around it, a frame, or all of
+// the other document's world. The names of what is attached get the prefix. With it come the document's default
+// classes, which alone apply to it, its assets, its <compiler> settings, and what of its contacts, tendons,
+// equalities, actuators and sensors refers to nothing else; its options do not come, nor its keyframes, which a
+// warning says. So MuJoCo has it but for the keyframes. Models that are attached may attach others. Used inside
+// engine/import only. Throws ImportFailure.
 #pragma once
 
 #include <string>

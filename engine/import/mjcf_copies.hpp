@@ -1,9 +1,9 @@
 // Names of what <replicate> makes copies of, and copies of what refers to them.
 //
-// MuJoCo replicates with a part of a tree all elements of <contact>, <tendon>, <equality>, <actuator> and <sensor> that
-// refer to it, and what refers to those: in their place come, at the end of the section, their copies for the first copy
-// of the part, then those for the second, and so on, whose names and references end as the part's names do. Replicates
-// within others come first. Used inside engine/import only. Throws ImportFailure.
+// MuJoCo replicates with a part of a tree all elements of <contact>, <tendon>, <equality>, <actuator> and <sensor>
+// that refer to it, and what refers to those: in their place come, at the end of the section, their copies for the
+// first copy of the part, then those for the second, and so on, whose names and references end as the part's names
+// do. Replicates within others come first. Used inside engine/import only. Throws ImportFailure.
 #pragma once
 
 #include "engine/import/mjcf_names.hpp"

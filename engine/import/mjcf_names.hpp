@@ -1,4 +1,5 @@
-// Which attributes of an MJCF document name something, and what: for what rewrites documents (mjcf_attach, mjcf_copies).
+// Which attributes of an MJCF document name something, and what: for what rewrites documents (mjcf_attach,
+// mjcf_copies).
 //
 // Used inside engine/import only. Throws ImportFailure.
 #pragma once

@@ -181,7 +181,7 @@ constexpr Row kRows[] = {
     {"body", "camera", Treatment::kIgnored, "", "", "", kNotPhysics},
     {"body", "light", Treatment::kIgnored, "", "", "", kNotPhysics},
     {"body", "frame", Treatment::kRead, "name childclass pos quat axisangle euler xyaxes zaxis", "", "", ""},
-    {"body", "replicate", Treatment::kRead, "count sep offset euler childclass", "", "", ""},
+    {"body", "replicate", Treatment::kRead, "count sep offset euler childclass", "prefix", "", ""},
     {"body", "attach", Treatment::kRead, "model body frame prefix", "", "", ""},
     {"body", "composite", Treatment::kUnsupported, "", "", "", "write its bodies out instead"},
     {"body", "flexcomp", Treatment::kUnsupported, "", "", "", "bodies are rigid"},

@@ -14,8 +14,8 @@ def read_mjcf(path: str | os.PathLike[str]) -> tuple[str, dict[str, bytes]]:
 
     These are included documents, models that are attached, by the names that the document has, and meshes (STL, OBJ, MSH) and
     height fields, by the mesh directory of the compiler and the name that the asset has. Files of a model that is attached are
-    looked for from its own folder on, others from that of `path`; they are named with that folder before them. One that is not
-    there is left out: the server says so if it is needed.
+    looked for from its own folder on, others from that of `path`, then from that of the included document that names them. They
+    are named with the model's folder before them. One that is not there is left out: the server says so if it is needed.
     """
     with open(path, encoding="utf-8") as file:
         text = file.read()
@@ -34,7 +34,7 @@ def read_mjcf(path: str | os.PathLike[str]) -> tuple[str, dict[str, bytes]]:
 def _read_model(text: str, folder: str, prefix: str, assets: dict[str, bytes]) -> list[str]:
     """Adds what a document and those that it includes refer to, which is in the folder `prefix` of `folder`; returns the names of
     the models that it attaches."""
-    named: list[str] = []
+    named: list[tuple[str, str]] = []
     models: list[str] = []
     directory = ""
     root = os.path.join(folder, prefix)
@@ -50,9 +50,9 @@ def _read_model(text: str, folder: str, prefix: str, assets: dict[str, bytes]) -
                 directory = element.get("meshdir", element.get("assetdir", directory))
             name = element.get("file", "")
             if element.tag == "hfield" and name or element.tag == "mesh" and name.lower().endswith(_MESHES):
-                named.append(name)
+                named.append((name, here))
             if element.tag == "model" and name:
-                models.append(os.path.join(prefix, name))
+                models.append(name)
             if element.tag != "include" or not name or name in done:
                 continue
             done.add(name)
@@ -63,12 +63,14 @@ def _read_model(text: str, folder: str, prefix: str, assets: dict[str, bytes]) -
                         assets[os.path.join(prefix, name)] = included = content.read()
                     documents.append((os.path.dirname(found), included.decode("utf-8", errors="replace")))
                     break
-    for name in [os.path.join(prefix, directory, asset) for asset in named] + models:
-        found = os.path.join(folder, name)
-        if os.path.isfile(found):
-            with open(found, "rb") as content:
-                assets[name] = content.read()
-    return models
+    for asset, here in [(os.path.join(directory, asset), here) for asset, here in named] + [(model, root) for model in models]:
+        for start in (root, here):
+            found = os.path.join(start, asset)
+            if os.path.isfile(found):
+                with open(found, "rb") as content:
+                    assets[os.path.join(prefix, asset)] = content.read()
+                break
+    return [os.path.join(prefix, model) for model in models]
 
 
 def is_urdf(path: str | os.PathLike[str]) -> bool:

@@ -94,6 +94,10 @@ TEST(SceneFiles, what_mjcf_refers_to_is_found_in_the_folder_of_each_model) {
   EXPECT_EQ(names, (std::vector<std::string>{"own/trunk.obj", "parts/arm.xml", "parts/hand.xml", "parts/hills.png",
                                              "parts/joints.xml", "parts/meshes/arm.STL"}));
   EXPECT_EQ(files.at("own/trunk.obj"), "trunk");
+  write("parts/b.stl", "relative");
+  EXPECT_EQ(files_of_mjcf((folder / "robot.xml").string(), "<include file='parts/leg.xml'/>").size(), 0u);
+  write("parts/leg.xml", "<mujoco><asset><mesh file='b.stl'/></asset></mujoco>");
+  EXPECT_EQ(files_of_mjcf((folder / "robot.xml").string(), "<include file='parts/leg.xml'/>").at("b.stl"), "relative");
   EXPECT_TRUE(files_of_mjcf((folder / "robot.xml").string(), "<include file='robot").empty());  // cut short
   fs::remove_all(folder);
 }

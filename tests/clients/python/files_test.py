@@ -43,6 +43,14 @@ class ReadMjcf(unittest.TestCase):
         self.write("b.xml", "<mujoco><include file='a.xml'/></mujoco>")
         self.assertEqual(sorted(axion.read_mjcf(main)[1]), ["a.xml", "b.xml"])
 
+    def test_meshes_of_an_included_document_may_be_relative_to_it(self):
+        self.write("meshes/arm.stl", b"solid")
+        self.write("parts/arm.xml", "<mujoco><asset><mesh file='../meshes/arm.stl'/><mesh file='b.stl'/></asset></mujoco>")
+        self.write("parts/b.stl", b"own")
+        main = self.write("robot.xml", "<mujoco><include file='parts/arm.xml'/></mujoco>")
+        self.assertEqual(axion.read_mjcf(main)[1]["../meshes/arm.stl"], b"solid")
+        self.assertEqual(axion.read_mjcf(main)[1]["b.stl"], b"own")
+
     def test_files_of_an_attached_model_are_those_of_its_folder(self):
         self.write("parts/arm.xml", "<mujoco><compiler meshdir='meshes'/><asset><mesh file='arm.stl'/><model file='hand.xml'/>"
                                     "</asset><include file='joints.xml'/></mujoco>")

@@ -259,6 +259,14 @@ TEST(MjcfReplicate, what_refers_to_copies_is_copied_in_the_order_of_mujoco) {
   EXPECT_EQ(scene.scene.excludes[2].body_b, 0);
 }
 
+TEST(MjcfReplicate, a_prefix_has_no_say_in_names) {
+  const ImportedScene scene = imported(R"(<mujoco><worldbody><replicate count="2" offset="9 0 0" prefix="A">
+    <replicate count="2" offset="0 1 0" prefix="B" sep="_"><body name="b"><joint name="j"/><geom size=".1"/></body>
+    </replicate></replicate></worldbody><actuator><motor name="m" joint="j"/></actuator></mujoco>)");
+  EXPECT_THAT(names_of(scene.scene.bodies), ElementsAre("b_00", "b_10", "b_01", "b_11"));
+  EXPECT_THAT(names_of(scene.scene.actuators), ElementsAre("m_00", "m_10", "m_01", "m_11"));
+}
+
 TEST(MjcfReplicate, references_follow_replicates_within_others) {
   const ImportedScene scene = imported(R"(<mujoco><worldbody><replicate count="2" offset="9 0 0" sep="a">
     <body name="p"><joint name="q"/><geom size=".1"/><replicate count="2" offset="0 1 0" sep="b"><body name="b"><joint
