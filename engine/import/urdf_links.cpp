@@ -18,6 +18,9 @@ using model::Pose;
 
 constexpr double kDensity = 1000;  // kg/m^3, of links that give no mass, as MuJoCo has it
 
+// Of the mass of a link, to one that has none: as light as does not matter to the motion, and heavy enough for float32.
+constexpr double kLentShare = 1e-4;
+
 // What <contact> of a link says; the element is Bullet's.
 struct Surface {
   double friction = 1, restitution = 0, stiffness = 0, damping = 0;
@@ -37,7 +40,7 @@ class LinkReader {
     s_.body_of_link.assign(s_.tree.links.size(), model::kWorldBody);
     for (int index : s_.tree.order) read_link(index);
     if (s_.settings.total_mass > 0) scale_masses(s_.spec, s_.settings.total_mass);
-    check_masses();
+    lend_masses();
   }
 
  private:
@@ -53,7 +56,8 @@ class LinkReader {
   bool read_plane(const XmlElement& element, const UrdfLink& link, model::ShapeSpec& shape, Pose& X_LS);
   Surface read_surface(const XmlElement& link);
   std::string shape_name(const XmlElement& element, const UrdfLink& link);
-  void check_masses() const;
+  void lend_masses();
+  void lend_mass(const UrdfLink& from, const UrdfLink& to);
 
   UrdfScene& s_;
 };
@@ -274,20 +278,57 @@ Surface LinkReader::read_surface(const XmlElement& link) {
   return surface;
 }
 
-// What moves needs a mass, of its own or of what is fixed to it.
-void LinkReader::check_masses() const {
-  std::vector<double> total(s_.tree.links.size(), 0);
-  for (std::size_t i = 0; i < s_.tree.links.size(); ++i) {
-    const int body = s_.body_of_link[i];
-    if (body == model::kWorldBody) continue;
-    total[static_cast<std::size_t>(s_.tree.links[i].rigid_root)] += s_.spec.bodies[static_cast<std::size_t>(body)].mass;
+// What moves needs a mass, of its own or of what is fixed to it. A link between two joints that has none, as documents
+// have them in place of joints of several axes, takes a part of the heaviest link that it carries, at that one's place.
+void LinkReader::lend_masses() {
+  const std::vector<UrdfLink>& links = s_.tree.links;
+  const auto root_of = [&](int link) {
+    return static_cast<std::size_t>(links[static_cast<std::size_t>(link)].rigid_root);
+  };
+  std::vector<double> total(links.size(), 0);                              // [rigid root]
+  std::vector<int> heaviest(links.size(), -1), carried(links.size(), -1);  // [rigid root] a member, a link carried
+  const auto mass_of = [&](int link) {
+    const int body = link < 0 ? model::kWorldBody : s_.body_of_link[static_cast<std::size_t>(link)];
+    return body == model::kWorldBody ? 0 : s_.spec.bodies[static_cast<std::size_t>(body)].mass;
+  };
+  for (int link : s_.tree.order) {
+    total[root_of(link)] += mass_of(link);
+    int& most = heaviest[root_of(link)];
+    if (most < 0 || mass_of(link) > mass_of(most)) most = link;
   }
-  for (std::size_t i = 0; i < s_.tree.links.size(); ++i) {
-    const UrdfLink& link = s_.tree.links[i];
-    if (link.rigid_root != static_cast<int>(i) || link.is_held || total[i] >= model::kMinMass) continue;
-    refuse(*link.element, "",
-           "moves and has no mass, nor has what is fixed to it: give it an <inertial>, or fix its joint");
+  // What is carried comes before what carries it.
+  for (std::size_t k = s_.tree.order.size(); k-- > 0;) {
+    const int index = s_.tree.order[k];
+    const UrdfLink& link = links[static_cast<std::size_t>(index)];
+    if (link.rigid_root != index || link.is_held) continue;
+    const auto self = static_cast<std::size_t>(index);
+    if (!(total[self] >= model::kMinMass)) {
+      if (mass_of(carried[self]) * kLentShare < model::kMinMass) {
+        refuse(*link.element, "",
+               "moves and has no mass, nor has what it carries: give it an <inertial>, or fix its joint");
+      }
+      lend_mass(links[static_cast<std::size_t>(carried[self])], link);
+      heaviest[self] = carried[self];
+      s_.notes.warn(*link.element, "", "moves and has no mass: it takes 1e-4 of that of the link that it carries");
+    }
+    if (link.joint < 0) continue;
+    int& most = carried[root_of(s_.tree.joints[static_cast<std::size_t>(link.joint)].parent)];
+    if (mass_of(heaviest[self]) > mass_of(most)) most = heaviest[self];
   }
+}
+
+void LinkReader::lend_mass(const UrdfLink& from, const UrdfLink& to) {
+  const auto body_of = [&](const UrdfLink& link) -> model::BodySpec& {
+    const auto index = static_cast<std::size_t>(&link - s_.tree.links.data());
+    return s_.spec.bodies[static_cast<std::size_t>(s_.body_of_link[index])];
+  };
+  model::BodySpec &whole = body_of(from), &part = body_of(to);
+  const MassProperties lent =
+      re_express(inverse(to.X_WL) * from.X_WL,
+                 {kLentShare * whole.mass, model::to_vec3(whole.p_BoBcm), kLentShare * model::to_matrix(whole.I_Bcm)});
+  part.mass = lent.mass, part.p_BoBcm = model::to_spec(lent.p_cm), part.I_Bcm = model::to_spec(lent.I_cm);
+  whole.mass -= lent.mass;
+  for (double& moment : whole.I_Bcm) moment *= 1 - kLentShare;
 }
 
 }  // namespace

@@ -276,5 +276,38 @@ TEST(Urdf, impossible_moments_are_refused_or_evened_out) {
   EXPECT_TRUE(warns(imported, "evened out"));
 }
 
+// A slide, a slide and a hinge with links without mass between them, as mobile bases have them.
+TEST(Urdf, links_without_mass_between_joints_take_a_part_of_what_they_carry) {
+  const std::string base = link("track", "") + link("x", "") + link("y", "") + link("cart", kMass + kBox);
+  const ImportedScene chain =
+      import_of(base + joint("jx", "prismatic", "track", "x", "<axis xyz='1 0 0'/>") +
+                joint("jy", "prismatic", "x", "y", "<axis xyz='0 1 0'/>") +
+                joint("jr", "continuous", "y", "cart", "<origin xyz='.1 .2 .3' rpy='0 0 1'/><axis xyz='0 0 1'/>"));
+  EXPECT_TRUE(warns(chain, "moves and has no mass: it takes 1e-4"));
+  ASSERT_EQ(chain.scene.bodies.size(), 4u);
+  EXPECT_NEAR(chain.scene.bodies[1].mass, 2e-4 * (1 - 1e-4), 1e-15);
+  EXPECT_NEAR(chain.scene.bodies[2].mass, 2e-4, 1e-15);
+  EXPECT_NEAR(chain.scene.bodies[1].mass + chain.scene.bodies[2].mass + chain.scene.bodies[3].mass, 2, 1e-15);
+  // At the cart's place, and together its inertia.
+  for (const std::size_t b : {std::size_t{1}, std::size_t{2}}) {
+    EXPECT_NEAR(chain.scene.bodies[b].p_BoBcm[0], 0.1, 1e-15);
+    EXPECT_NEAR(chain.scene.bodies[b].p_BoBcm[2], 0.3, 1e-15);
+  }
+  double moment = 0;
+  for (const model::BodySpec& body : chain.scene.bodies) moment += body.I_Bcm[2];
+  EXPECT_NEAR(moment, 0.1, 1e-15);
+  // What is fixed to a link counts as it; what carries nothing heavy is refused.
+  const ImportedScene fixed = import_of(link("base", kMass) + link("thumb", "") + link("nail", "") +
+                                        link("tip", kMass) + joint("a", "revolute", "base", "thumb") +
+                                        joint("b", "fixed", "thumb", "nail") + joint("c", "revolute", "nail", "tip"));
+  EXPECT_NEAR(fixed.scene.bodies[1].mass, 2e-4, 1e-18);
+  EXPECT_EQ(fixed.scene.bodies[2].mass, 0);
+  const Result<ImportedScene> nothing =
+      import_urdf(robot(link("base", kMass) + link("a", "") + link("b", "") + joint("j", "revolute", "base", "a") +
+                        joint("k", "revolute", "a", "b")));
+  ASSERT_FALSE(nothing.ok());
+  EXPECT_NE(nothing.error().message.find("nor has what it carries"), std::string::npos) << nothing.error().message;
+}
+
 }  // namespace
 }  // namespace axion::import
