@@ -22,6 +22,7 @@
 #include "engine/base/result.hpp"
 #include "engine/model/fields.hpp"
 #include "engine/model/fingerprint.hpp"
+#include "engine/model/parameters.hpp"
 #include "engine/model/scene_spec.hpp"
 #include "engine/model/solver_options.hpp"
 #include "engine/model/step_statistics.hpp"
@@ -141,6 +142,17 @@ struct StepRequest {
 
 // ---- State ----------------------------------------------------------------------------------------------------------
 
+// Values of a parameter (model/parameters.hpp): [n, items, width] as parameter_shape has it.
+struct ParameterInput {
+  Parameter parameter = Parameter::kGravity;
+  InputView values;
+};
+
+// Of one world.
+std::vector<std::int64_t> parameter_shape(const ModelInfo& info, Parameter parameter);
+// INVALID_ARGUMENT with all names where there is none of this name.
+Result<Parameter> parameter_from_name(std::string_view name);
+
 // New state of some worlds; absent parts keep their value. Either body_* or joint_*, not both. Velocities are those at
 // the instant of the poses, as they are read. Quaternions are normalised; a zero or non-finite one is refused. Joint
 // coordinates place the bodies by the tree. Poses and velocities that are set forget the impulses of the last step:
@@ -152,6 +164,10 @@ struct StateUpdate {
   InputView joint_velocity;  // [n, nv]
   InputView time;            // [n], s
   InputView activation;      // [n, activations], held within their ranges
+  // Numbers that these worlds have in place of the model's from now on, each parameter once. Body frames keep their
+  // poses and go on as they moved; all else that is set is set after this. Refused as a whole where the model could not
+  // be compiled with the numbers of any world; the error names the path of the number in the model.
+  std::vector<ParameterInput> parameters = {};
   // Snapshots (Batch::snapshots): one a world, or one for all, and nothing beside them. They replace all that a world
   // carries, frozen or not: state, impulses, time, step index, outcome, scales and initial poses. INVALID_ARGUMENT
   // unless taken of a world of the same model, precision, dt and choices that decide what the state means
@@ -166,6 +182,9 @@ struct ResetRequest {
   int keyframe = -1;                            // -1: the initial state
   StateUpdate state;                            // applied on top; with snapshots no keyframe
 };
+
+// Whether a snapshot is of a world with numbers of its own. Of other bytes: false.
+bool has_own_numbers(std::string_view snapshot);
 
 struct ContactInfo {
   int shape_a = 0, shape_b = 0;     // index into ModelInfo::shapes
@@ -192,10 +211,11 @@ struct WorldStatistics {
 
 // Per-world changes to the model; data are in the order of the worlds.
 struct BatchOverrides {
-  InputView body_pose;       // [n, nb, 7] initial poses, used by the first state and by Reset
-  InputView mass_scale;      // [n, nb] > 0: scales mass and inertia
-  InputView friction_scale;  // [n] >= 0: scales the friction coefficient of all contacts
-  InputView gain_scale;      // [n, nu] >= 0: scales gear (motor) or kp and kd (position, velocity)
+  InputView body_pose;                          // [n, nb, 7] initial poses, used by the first state and by Reset
+  InputView mass_scale;                         // [n, nb] > 0: scales mass and inertia
+  InputView friction_scale;                     // [n] >= 0: scales the friction coefficient of all contacts
+  InputView gain_scale;                         // [n, nu] >= 0: scales gear (motor) or kp and kd (position, velocity)
+  std::vector<ParameterInput> parameters = {};  // as in StateUpdate
 };
 
 struct BatchSpec {
@@ -218,6 +238,8 @@ class Batch {
   virtual const BatchSpec& spec() const = 0;      // overrides' views are not kept
   virtual DType real_dtype() const = 0;           // kFloat32 or kFloat64
   virtual std::int64_t memory_bytes() const = 0;  // on the device
+  // What memory_bytes can become at most when worlds are given numbers of their own.
+  virtual std::int64_t memory_bound() const = 0;
   virtual std::int64_t step_index(int world) const = 0;
   // Shape of a field for one world, e.g. {nb, 7}; empty for a scalar.
   virtual std::vector<std::int64_t> field_shape(Field field) const = 0;
@@ -229,6 +251,8 @@ class Batch {
   // made by several launches.
   virtual Result<std::vector<std::string>> snapshots(std::span<const std::int32_t> worlds,
                                                      std::span<const std::uint32_t> outcomes) const = 0;
+  // A parameter of each world, one row after the other: `out` has room for all of them.
+  virtual Status parameters(std::span<const std::int32_t> worlds, Parameter parameter, std::span<double> out) const = 0;
   virtual Status set_state(std::span<const std::int32_t> worlds, const StateUpdate& state) = 0;
   virtual Status reset(const ResetRequest& request) = 0;
   virtual Result<std::vector<ContactInfo>> contacts(int world) const = 0;

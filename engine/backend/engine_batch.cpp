@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "engine/backend/checks.hpp"
+#include "engine/backend/snapshot.hpp"
 #include "engine/backend/text.hpp"
 #include "engine/model/batch_view.hpp"
 
@@ -35,6 +37,26 @@ InputView held(InputView view) {
 
 InputShape pose_shape(const char* name, int rows, int body_count, DType precision) {
   return {name, rows, 1, 7 * body_count, 7, precision, kMaxState};
+}
+
+// Each once, finite, of its shape.
+Status check_parameter_inputs(const ModelInfo& info, const std::vector<ParameterInput>& parameters,
+                              const std::string& path, int rows) {
+  std::set<Parameter> seen;
+  for (const ParameterInput& input : parameters) {
+    if (static_cast<int>(input.parameter) >= kParameterCount) {
+      return invalid_argument(path, text("There is no parameter number ", static_cast<int>(input.parameter), "."));
+    }
+    const std::string name = text(path, "[\"", description_of(input.parameter).name, "\"]");
+    if (!seen.insert(input.parameter).second) return invalid_argument(name, name + " is given twice.");
+    int columns = 1;
+    for (const std::int64_t extent : parameter_shape(info, input.parameter)) columns *= static_cast<int>(extent);
+    const int width = description_of(input.parameter).width;
+    const InputShape shape{name.c_str(),    rows,     1, columns, columns > width && width > 1 ? width : 0,
+                           DType::kFloat64, kMaxState};
+    if (Status s = check_input(input.values, shape); !s.ok()) return s;
+  }
+  return {};
 }
 
 }  // namespace
@@ -71,6 +93,7 @@ Status check_spec(const BatchSpec& spec) {
   if (Status s = check_scale(o.mass_scale, {"overrides.mass_scale", n, 1, nb, 0, real}, false); !s.ok()) return s;
   if (Status s = check_scale(o.friction_scale, {"overrides.friction_scale", n, 1, 1, 0, real}, true); !s.ok()) return s;
   const int nu = static_cast<int>(info.actuators.size());
+  if (Status s = check_parameter_inputs(info, o.parameters, "overrides.parameters", n); !s.ok()) return s;
   return check_scale(o.gain_scale, {"overrides.gain_scale", n, 1, nu, 0, real}, true);
 }
 
@@ -189,7 +212,8 @@ StepStatistics EngineBatch::finish_step(const StepRequest& request) {
   return statistics;
 }
 
-Status EngineBatch::check_snapshots(const StateUpdate& state, int rows) const {
+Status EngineBatch::check_snapshots(const StateUpdate& state, int rows) {
+  if (!state.parameters.empty()) return invalid_argument("snapshot", "snapshot is all of a state; it is given alone.");
   for (const InputView& other : {state.body_pose, state.body_velocity, state.joint_position, state.joint_velocity,
                                  state.time, state.activation}) {
     if (other.data == nullptr) continue;
@@ -207,12 +231,21 @@ Status EngineBatch::check_snapshots(const StateUpdate& state, int rows) const {
 }
 
 Status EngineBatch::take_snapshots(std::span<const std::int32_t> worlds, std::span<const std::string_view> snapshots) {
+  std::vector<std::vector<double>> rows(worlds.size());
+  bool any = has_own_numbers();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    rows[i] = snapshot_numbers(snapshots[snapshots.size() == 1 ? 0 : i]);
+    any = any || !rows[i].empty();
+  }
+  if (any) {
+    if (Status s = take_rows(worlds, std::move(rows), "snapshot", false); !s.ok()) return s;
+  }
   return memory_->visit(worlds, Access::kReadWrite, [&](int row, std::byte* block) {
     step_index_[worlds[row]] = read_snapshot(snapshots[snapshots.size() == 1 ? 0 : row], block);
   });
 }
 
-Status EngineBatch::check_state(const StateUpdate& state, int rows) const {
+Status EngineBatch::check_state(const StateUpdate& state, int rows) {
   if (!state.snapshots.empty()) return check_snapshots(state, rows);
   const bool body = state.body_pose.data != nullptr || state.body_velocity.data != nullptr;
   const bool joint = state.joint_position.data != nullptr || state.joint_velocity.data != nullptr;
@@ -243,7 +276,44 @@ Status EngineBatch::check_state(const StateUpdate& state, int rows) const {
   const int activations = static_cast<int>(axion::field_shape(info, Field::kActivation).front());
   const InputShape activation{"activation", rows, 1, activations, 0, real, kMaxState};
   if (Status s = check_input(state.activation, activation); !s.ok()) return s;
+  if (Status s = check_parameter_inputs(info, state.parameters, "parameters", rows); !s.ok()) return s;
   return check_input(state.time, {"time", rows, 1, 1, 0, DType::kFloat64, kMaxState});
+}
+
+Status EngineBatch::take_parameters(std::span<const std::int32_t> worlds, const std::vector<ParameterInput>& parameters,
+                                    const std::string& path, bool move) {
+  if (parameters.empty()) return {};
+  std::vector<std::vector<double>> rows(worlds.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    rows[i] = numbers(worlds[i]);
+    for (const ParameterInput& input : parameters) {
+      const int start = model::parameter_start(model_->compiled(), input.parameter);
+      const int count = parameter_numbers(input.parameter);
+      for (int j = 0; j < count; ++j) rows[i][start + j] = read_input(input.values, static_cast<int>(i), 0, j);
+    }
+  }
+  return take_rows(worlds, std::move(rows), path, move);
+}
+
+int EngineBatch::parameter_numbers(Parameter parameter) const {
+  const ParameterDescription& description = description_of(parameter);
+  return model::item_count(model_->compiled(), description.of) * description.width;
+}
+
+Status EngineBatch::parameters(std::span<const std::int32_t> worlds, Parameter parameter, std::span<double> out) const {
+  if (Status s = check_worlds(worlds, spec_.world_count); !s.ok()) return s;
+  const std::size_t start = model::parameter_start(model_->compiled(), parameter);
+  const std::size_t count = parameter_numbers(parameter);
+  worlds = resolve(worlds);
+  if (out.size() != worlds.size() * count) {
+    return invalid_argument("parameters", text("There is room for ", out.size(), " numbers; ", worlds.size() * count,
+                                               " are to be written."));
+  }
+  for (std::size_t i = 0; i < worlds.size(); ++i) {
+    const std::vector<double> row = numbers(worlds[i]);
+    std::copy_n(row.begin() + start, count, out.begin() + i * count);
+  }
+  return {};
 }
 
 Status EngineBatch::check_one_world(int world) const {
@@ -253,6 +323,7 @@ Status EngineBatch::check_one_world(int world) const {
 }
 
 Status EngineBatch::start(const BatchOverrides& overrides) {
+  if (Status s = take_parameters(all_worlds_, overrides.parameters, "overrides.parameters", false); !s.ok()) return s;
   return memory_->visit(all_worlds_, Access::kReadWrite,
                         [&](int row, std::byte* block) { start_world(overrides, row, block); });
 }
@@ -260,7 +331,9 @@ Status EngineBatch::start(const BatchOverrides& overrides) {
 Status EngineBatch::get(std::span<const std::int32_t> worlds, std::span<const OutputView> out) const {
   if (Status s = check_worlds(worlds, spec_.world_count); !s.ok()) return s;
   if (Status s = check_outputs(out, row_count(worlds), 1); !s.ok()) return s;
-  return memory_->visit(resolve(worlds), Access::kRead, [&](int row, std::byte* block) { get_world(out, row, block); });
+  worlds = resolve(worlds);
+  return memory_->visit(worlds, Access::kRead,
+                        [&](int row, std::byte* block) { get_world(out, row, worlds[row], block); });
 }
 
 Result<std::vector<std::string>> EngineBatch::snapshots(std::span<const std::int32_t> worlds,
@@ -268,7 +341,7 @@ Result<std::vector<std::string>> EngineBatch::snapshots(std::span<const std::int
   if (Status s = check_worlds(worlds, spec_.world_count); !s.ok()) return s.error();
   std::vector<std::string> snapshots(row_count(worlds));
   const Status status = memory_->visit(resolve(worlds), Access::kRead, [&](int row, std::byte* block) {
-    snapshots[row] = write_snapshot(block, outcomes.empty() ? nullptr : &outcomes[row]);
+    snapshots[row] = write_snapshot(resolve(worlds)[row], block, outcomes.empty() ? nullptr : &outcomes[row]);
   });
   if (!status.ok()) return status.error();
   return snapshots;
@@ -277,9 +350,11 @@ Result<std::vector<std::string>> EngineBatch::snapshots(std::span<const std::int
 Status EngineBatch::set_state(std::span<const std::int32_t> worlds, const StateUpdate& state) {
   if (Status s = check_worlds(worlds, spec_.world_count); !s.ok()) return s;
   if (Status s = check_state(state, row_count(worlds)); !s.ok()) return s;
-  if (!state.snapshots.empty()) return take_snapshots(resolve(worlds), state.snapshots);
-  return memory_->visit(resolve(worlds), Access::kReadWrite,
-                        [&](int row, std::byte* block) { set_world(state, row, block); });
+  worlds = resolve(worlds);
+  if (!state.snapshots.empty()) return take_snapshots(worlds, state.snapshots);
+  if (Status s = take_parameters(worlds, state.parameters, "parameters", true); !s.ok()) return s;
+  return memory_->visit(worlds, Access::kReadWrite,
+                        [&](int row, std::byte* block) { set_world(state, row, worlds[row], block); });
 }
 
 Status EngineBatch::reset(const ResetRequest& request) {
@@ -296,8 +371,9 @@ Status EngineBatch::reset(const ResetRequest& request) {
       return invalid_argument("keyframe", "A world starts at a keyframe or at a snapshot, not at both.");
     return take_snapshots(worlds, request.state.snapshots);
   }
-  const Status status =
-      memory_->visit(worlds, Access::kReadWrite, [&](int row, std::byte* block) { reset_world(request, row, block); });
+  if (Status s = take_parameters(worlds, request.state.parameters, "parameters", true); !s.ok()) return s;
+  const Status status = memory_->visit(
+      worlds, Access::kReadWrite, [&](int row, std::byte* block) { reset_world(request, row, worlds[row], block); });
   if (status.ok()) {
     for (const std::int32_t world : worlds) step_index_[world] = 0;
   }

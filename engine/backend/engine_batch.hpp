@@ -10,6 +10,7 @@
 #include "engine/backend/engine_model.hpp"
 #include "engine/backend/input_pass.hpp"
 #include "engine/backend/memory.hpp"
+#include "engine/backend/variation.hpp"
 #include "engine/engine.hpp"
 #include "engine/step/run_steps.hpp"
 #include "engine/step/world_layout.hpp"
@@ -23,6 +24,7 @@ class EngineBatch : public Batch {
 
   const BatchSpec& spec() const final { return spec_; }
   std::int64_t memory_bytes() const final { return memory_->bytes(); }
+  std::int64_t memory_bound() const final { return memory_bytes() + most_variation_bytes(); }
   std::int64_t step_index(int world) const final { return step_index_[world]; }
   std::vector<std::int64_t> field_shape(Field field) const final;
   DType field_dtype(Field field) const final;
@@ -30,6 +32,7 @@ class EngineBatch : public Batch {
   Result<std::vector<std::string>> snapshots(std::span<const std::int32_t> worlds,
                                              std::span<const std::uint32_t> outcomes) const final;
   Status set_state(std::span<const std::int32_t> worlds, const StateUpdate& state) final;
+  Status parameters(std::span<const std::int32_t> worlds, Parameter parameter, std::span<double> out) const final;
   Status reset(const ResetRequest& request) final;
   BatchStatistics statistics() const final { return {cumulative_, memory_bytes()}; }
 
@@ -50,19 +53,31 @@ class EngineBatch : public Batch {
   std::int64_t field_bytes(Field field) const;
 
  protected:
+  // `row` of the request is `world` of the batch.
   virtual void start_world(const BatchOverrides& overrides, int row, std::byte* block) const = 0;
-  virtual void reset_world(const ResetRequest& request, int row, std::byte* block) const = 0;
-  virtual void set_world(const StateUpdate& state, int row, std::byte* block) const = 0;
-  virtual void get_world(std::span<const OutputView> out, int row, std::byte* block) const = 0;
-  virtual std::string write_snapshot(std::byte* block, const std::uint32_t* outcome) const = 0;
-  virtual Status check_snapshot(std::string_view snapshot, const std::string& name) const = 0;
+  virtual void reset_world(const ResetRequest& request, int row, int world, std::byte* block) const = 0;
+  virtual void set_world(const StateUpdate& state, int row, int world, std::byte* block) const = 0;
+  virtual void get_world(std::span<const OutputView> out, int row, int world, std::byte* block) const = 0;
+  // Numbers of the worlds' own from now on: rows of all parameters, empty where they are the model's. `move` has the
+  // states follow; without it they are to be set anew. Nothing has changed where this fails.
+  virtual Status take_rows(std::span<const std::int32_t> worlds, std::vector<std::vector<double>> rows,
+                           const std::string& name, bool move) = 0;
+  virtual bool has_own_numbers() const = 0;
+  virtual std::int64_t most_variation_bytes() const = 0;
+  // The row of a world with the model's numbers filled in.
+  virtual std::vector<double> numbers(int world) const = 0;
+  virtual std::string write_snapshot(int world, std::byte* block, const std::uint32_t* outcome) const = 0;
+  virtual Status check_snapshot(std::string_view snapshot, const std::string& name) = 0;
   virtual std::int64_t read_snapshot(std::string_view snapshot, std::byte* block) const = 0;
 
   Status check_one_world(int world) const;
 
  private:
-  Status check_state(const StateUpdate& state, int rows) const;
-  Status check_snapshots(const StateUpdate& state, int rows) const;
+  Status check_state(const StateUpdate& state, int rows);
+  Status check_snapshots(const StateUpdate& state, int rows);
+  Status take_parameters(std::span<const std::int32_t> worlds, const std::vector<ParameterInput>& parameters,
+                         const std::string& path, bool move);
+  int parameter_numbers(Parameter parameter) const;  // for one world
   // Snapshots that have been checked.
   Status take_snapshots(std::span<const std::int32_t> worlds, std::span<const std::string_view> snapshots);
   Status check_outputs(std::span<const OutputView> out, int rows, int records) const;
@@ -96,12 +111,21 @@ class TypedBatch final : public EngineBatch {
 
  private:
   void start_world(const BatchOverrides& overrides, int row, std::byte* block) const override;
-  void reset_world(const ResetRequest& request, int row, std::byte* block) const override;
-  void set_world(const StateUpdate& state, int row, std::byte* block) const override;
-  void get_world(std::span<const OutputView> out, int row, std::byte* block) const override;
-  std::string write_snapshot(std::byte* block, const std::uint32_t* outcome) const override;
-  Status check_snapshot(std::string_view snapshot, const std::string& name) const override;
+  void reset_world(const ResetRequest& request, int row, int world, std::byte* block) const override;
+  void set_world(const StateUpdate& state, int row, int world, std::byte* block) const override;
+  void get_world(std::span<const OutputView> out, int row, int world, std::byte* block) const override;
+  Status take_rows(std::span<const std::int32_t> worlds, std::vector<std::vector<double>> rows, const std::string& name,
+                   bool move) override;
+  bool has_own_numbers() const override { return variation_ != nullptr; }
+  std::int64_t most_variation_bytes() const override;
+  std::vector<double> numbers(int world) const override;
+  std::string write_snapshot(int world, std::byte* block, const std::uint32_t* outcome) const override;
+  Status check_snapshot(std::string_view snapshot, const std::string& name) override;
   std::int64_t read_snapshot(std::string_view snapshot, std::byte* block) const override;
+  WorldModel<Real> world_model(int world) const;
+  Variation<Real>& variation();
+
+  std::unique_ptr<Variation<Real>> variation_;  // null until a world has numbers of its own
 };
 
 extern template class TypedBatch<float>;

@@ -22,6 +22,11 @@ Status of_request(const Status& status, std::size_t index, std::size_t count) {
 
 }  // namespace
 
+Error no_room_for_tables(std::int64_t bytes) {
+  return Error{ErrorCode::kResourceExhausted, "parameters",
+               text("The worlds' own numbers need ", bytes_text(bytes), ", which are not free on the device.")};
+}
+
 std::string bytes_text(std::int64_t bytes) {
   constexpr std::array<const char*, 5> kUnits{"bytes", "KiB", "MiB", "GiB", "TiB"};
   double value = static_cast<double>(bytes);

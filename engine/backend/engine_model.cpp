@@ -12,24 +12,6 @@
 namespace axion::backend {
 namespace {
 
-template <typename Real>
-UserArrays<Real> make_user_arrays(const model::CompiledModel& compiled) {
-  UserArrays<Real> user;
-  user.external_body = compiled.external_body;
-  for (const auto& p : compiled.p_BC) user.p_BC.push_back(math::cast<Real>(p));
-  for (const auto& q : compiled.q_BC) user.q_BC.push_back(math::cast<Real>(q));
-  const auto& joints = compiled.welded.scene.joints;
-  for (std::size_t j = 0; j < joints.size(); ++j) {
-    const bool loop = compiled.closes_loop[j];
-    const int positions = model::position_count(joints[j], loop);
-    user.joints.push_back({joints[j].kind, compiled.joint_of_scene[j], compiled.internal_body[joints[j].child],
-                           user.position_count, user.velocity_count, positions > 0});
-    user.position_count += positions;
-    user.velocity_count += model::velocity_count(joints[j], loop);
-  }
-  return user;
-}
-
 model::Vec3d unit(const model::Vec3d& a) {
   const double length = std::sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]);
   return {a[0] / length, a[1] / length, a[2] / length};
@@ -101,6 +83,27 @@ std::uint64_t hash_of_pairs(const model::ModelView<double>& m) {
 }
 
 }  // namespace
+
+template <typename Real>
+UserArrays<Real> make_user_arrays(const model::CompiledModel& compiled) {
+  UserArrays<Real> user;
+  user.external_body = compiled.external_body;
+  for (const auto& p : compiled.p_BC) user.p_BC.push_back(math::cast<Real>(p));
+  for (const auto& q : compiled.q_BC) user.q_BC.push_back(math::cast<Real>(q));
+  const auto& joints = compiled.welded.scene.joints;
+  for (std::size_t j = 0; j < joints.size(); ++j) {
+    const bool loop = compiled.closes_loop[j];
+    const int positions = model::position_count(joints[j], loop);
+    user.joints.push_back({joints[j].kind, compiled.joint_of_scene[j], compiled.internal_body[joints[j].child],
+                           user.position_count, user.velocity_count, positions > 0});
+    user.position_count += positions;
+    user.velocity_count += model::velocity_count(joints[j], loop);
+  }
+  return user;
+}
+
+template UserArrays<float> make_user_arrays<float>(const model::CompiledModel&);
+template UserArrays<double> make_user_arrays<double>(const model::CompiledModel&);
 
 template <typename Real>
 model::UserLayout<Real> UserArrays<Real>::view() const {

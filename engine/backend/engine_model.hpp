@@ -24,6 +24,9 @@ struct UserArrays {
   model::UserLayout<Real> view() const;
 };
 
+template <typename Real>
+UserArrays<Real> make_user_arrays(const model::CompiledModel& compiled);
+
 class EngineModel final : public Model {
  public:
   // `scene` is what was compiled.

@@ -51,6 +51,44 @@ std::vector<std::int64_t> field_shape(const ModelInfo& info, Field field) {
   return shape;
 }
 
+std::vector<std::int64_t> parameter_shape(const ModelInfo& info, Parameter parameter) {
+  const ParameterDescription& description = description_of(parameter);
+  const auto count = [&]() -> std::size_t {
+    std::size_t axes = 0;
+    switch (description.of) {
+      case ParameterOf::kWorld:
+        return 1;
+      case ParameterOf::kBodies:
+        return info.bodies.size();
+      case ParameterOf::kAxes:
+        for (const JointInfo& joint : info.joints) {
+          if (joint.kind == model::JointKind::kAxes && !joint.closes_loop) axes += joint.axes.size();
+        }
+        return axes;
+      case ParameterOf::kShapes:
+        return info.shapes.size();
+      case ParameterOf::kActuators:
+        return info.actuators.size();
+    }
+    return 0;
+  };
+  std::vector<std::int64_t> shape;
+  if (description.of != ParameterOf::kWorld) shape.push_back(static_cast<std::int64_t>(count()));
+  if (description.width > 1) shape.push_back(description.width);
+  return shape;
+}
+
+Result<Parameter> parameter_from_name(std::string_view name) {
+  std::string known;
+  for (int i = 0; i < kParameterCount; ++i) {
+    if (kParameters[i].name == name) return static_cast<Parameter>(i);
+    known += known.empty() ? "" : ", ";
+    known += kParameters[i].name;
+  }
+  return invalid_argument("parameters",
+                          backend::text("There is no parameter \"", name, "\"; the parameters are ", known, "."));
+}
+
 std::string_view field_name(Field field) { return description_of(field).name; }
 
 Result<Field> field_from_name(std::string_view name) {

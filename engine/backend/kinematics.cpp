@@ -19,7 +19,7 @@ math::Mat3<double> slide_directions(const Joint& joint) {
   return math::inverse(basis);
 }
 
-void place_child_velocity(const EngineModel& model, const Joint& joint, const double* s, const double* rate,
+void place_child_velocity(const model::CompiledModel& model, const Joint& joint, const double* s, const double* rate,
                           BodyStates& bodies) {
   const bool moving = joint.parent >= 0;
   const Vec x_P = moving ? bodies.x[joint.parent] : Vec{}, v_P = moving ? bodies.v[joint.parent] : Vec{};
@@ -27,7 +27,7 @@ void place_child_velocity(const EngineModel& model, const Joint& joint, const do
   Vec omega = moving ? bodies.omega[joint.parent] : Vec{};
   Vec anchor = x_P + math::rotate(q_P, joint.p_PA), slide_rate{};
   Quat q = q_P * joint.q_PM0;
-  const auto& axes = model.compiled().arrays.axes;
+  const auto& axes = model.arrays.axes;
   if (joint.slide_count > 0) {
     const math::Mat3<double> directions = slide_directions(joint);
     for (int k = 0; k < joint.slide_count; ++k) {
@@ -38,7 +38,7 @@ void place_child_velocity(const EngineModel& model, const Joint& joint, const do
   }
   Vec v = v_P + math::cross(omega, anchor - x_P) + slide_rate;
   if (joint.is_ball) {
-    const Quat q_BC = moving ? model.compiled().q_BC[joint.parent] : Quat{};
+    const Quat q_BC = moving ? model.q_BC[joint.parent] : Quat{};
     omega += math::rotate(q_P * math::conjugate(q_BC), Vec{rate[0], rate[1], rate[2]});
   }
   for (int k = 0; k < (joint.is_ball ? 0 : joint.hinge_count); ++k) {
@@ -58,10 +58,9 @@ Quat unit_quaternion(const double* a) {
   return math::normalized(Quat{a[0] / s, a[1] / s, a[2] / s, a[3] / s});
 }
 
-void place_velocities(const EngineModel& model, const double* joint_position, const double* joint_velocity,
-                      BodyStates& bodies) {
-  const auto& user = model.user<double>();
-  std::vector<const model::UserJoint*> of_joint(model.compiled().arrays.joints.size());
+void place_velocities(const model::CompiledModel& model, const UserArrays<double>& user, const double* joint_position,
+                      const double* joint_velocity, BodyStates& bodies) {
+  std::vector<const model::UserJoint*> of_joint(model.arrays.joints.size());
   for (const model::UserJoint& joint : user.joints) {
     if (joint.kind != model::JointKind::kFree) {
       of_joint[joint.joint] = &joint;
@@ -71,10 +70,10 @@ void place_velocities(const EngineModel& model, const double* joint_position, co
     bodies.v[joint.child] = {u[0], u[1], u[2]};
     bodies.omega[joint.child] = {u[3], u[4], u[5]};
   }
-  for (const auto& body : model.compiled().arrays.bodies) {  // parents come first
+  for (const auto& body : model.arrays.bodies) {  // parents come first
     if (body.joint < 0) continue;
     const model::UserJoint& joint = *of_joint[body.joint];
-    place_child_velocity(model, model.compiled().arrays.joints[body.joint], joint_position + joint.position_start,
+    place_child_velocity(model, model.arrays.joints[body.joint], joint_position + joint.position_start,
                          joint_velocity + joint.velocity_start, bodies);
   }
 }

@@ -9,6 +9,7 @@
 #include "engine/backend/text.hpp"
 #include "engine/base/hash.hpp"
 #include "engine/model/shape_pairs.hpp"
+#include "engine/model/vary.hpp"
 
 namespace axion::backend {
 namespace {
@@ -60,7 +61,7 @@ void for_each_kept(const model::ModelView<Real>& m, model::WorldState<Real>& w, 
 
 template <typename Real>
 std::size_t snapshot_bytes(const model::ModelView<Real>& m, const SnapshotHeader& header) {
-  std::size_t bytes = sizeof(SnapshotHeader) + kTailBytes;
+  std::size_t bytes = sizeof(SnapshotHeader) + kTailBytes + header.number_count * sizeof(double);
   model::WorldState<Real> none{};
   for_each_kept(m, none, header, [&](auto*& array, std::size_t used, std::size_t) { bytes += used * sizeof(*array); });
   return bytes;
@@ -268,7 +269,7 @@ SnapshotHeader snapshot_header(const EngineModel& model, const BatchSpec& spec) 
 
 template <typename Real>
 std::string write_snapshot(const SnapshotHeader& common, const EngineModel& model, std::byte* block,
-                           const std::uint32_t* outcome) {
+                           const std::uint32_t* outcome, std::span<const double> numbers) {
   const model::ModelView<Real> m = model.arrays<Real>().view();
   model::WorldState<Real> w = step::bind_state(m, block);
   std::uint32_t said = outcome == nullptr ? *w.outcome : *outcome;
@@ -276,6 +277,7 @@ std::string write_snapshot(const SnapshotHeader& common, const EngineModel& mode
   SnapshotHeader header = common;
   header.warm_count = static_cast<std::uint32_t>(*w.warm_count);
   header.contact_count = static_cast<std::uint32_t>(w.record->contact_count);
+  header.number_count = static_cast<std::uint32_t>(numbers.size());
   header.bytes = snapshot_bytes(m, header);
   std::string bytes;
   bytes.reserve(header.bytes);
@@ -283,10 +285,18 @@ std::string write_snapshot(const SnapshotHeader& common, const EngineModel& mode
   for_each_kept(m, w, header, [&](auto*& array, std::size_t used, std::size_t) {
     if (used > 0) bytes.append(reinterpret_cast<const char*>(array), used * sizeof(*array));
   });
+  bytes.append(reinterpret_cast<const char*>(numbers.data()), numbers.size_bytes());
   const std::uint64_t sum = checksum(bytes);
   bytes.append(reinterpret_cast<const char*>(&sum), sizeof(sum));
   bytes.push_back(kSnapshotEnd);
   return bytes;
+}
+
+std::vector<double> snapshot_numbers(std::string_view bytes) {
+  std::vector<double> numbers(header_of(bytes).number_count);
+  const std::size_t size = numbers.size() * sizeof(double);
+  if (size > 0) std::memcpy(numbers.data(), bytes.data() + bytes.size() - kTailBytes - size, size);
+  return numbers;
 }
 
 template <typename Real>
@@ -312,9 +322,16 @@ Status check_snapshot(const SnapshotHeader& common, const EngineModel& model, st
   if (Status s = check_origin(header, common, name); !s.ok()) return s;
   const model::ModelView<Real> m = model.arrays<Real>().view();
   const auto capacity = static_cast<std::uint32_t>(m.contact_capacity);
+  const auto numbers = static_cast<std::uint32_t>(model::parameter_count(model.compiled()));
+  if (header.number_count != 0 && header.number_count != numbers) {
+    return refuse(name, text("has ", header.number_count, " numbers of its own; the model has ", numbers, "."));
+  }
   if (header.warm_count > capacity || header.contact_count > capacity || header.bytes != snapshot_bytes(m, header)) {
     return refuse(name, text("has ", header.contact_count, " and ", header.warm_count,
                              " contacts, which its bytes do not hold or a world cannot; at most ", capacity, "."));
+  }
+  for (const double number : snapshot_numbers(bytes)) {
+    if (!std::isfinite(number)) return refuse(name, "holds a number that is not finite.");
   }
   std::vector<std::byte> block(step::world_bytes(m).world);
   read_snapshot<Real>(model, bytes, block.data());
@@ -326,7 +343,7 @@ Status check_snapshot(const SnapshotHeader& common, const EngineModel& model, st
 #define AXION_SNAPSHOT(Real)                                                                       \
   template SnapshotHeader snapshot_header<Real>(const EngineModel&, const BatchSpec&);             \
   template std::string write_snapshot<Real>(const SnapshotHeader&, const EngineModel&, std::byte*, \
-                                            const std::uint32_t*);                                 \
+                                            const std::uint32_t*, std::span<const double>);        \
   template std::int64_t read_snapshot<Real>(const EngineModel&, std::string_view, std::byte*);     \
   template Status check_snapshot<Real>(const SnapshotHeader&, const EngineModel&, std::string_view, const std::string&)
 AXION_SNAPSHOT(float);
@@ -334,3 +351,11 @@ AXION_SNAPSHOT(double);
 #undef AXION_SNAPSHOT
 
 }  // namespace axion::backend
+
+namespace axion {
+
+bool has_own_numbers(std::string_view snapshot) {
+  return snapshot.size() > sizeof(backend::SnapshotHeader) && backend::header_of(snapshot).number_count > 0;
+}
+
+}  // namespace axion

@@ -1,6 +1,7 @@
 // Snapshots: all that a world carries from one step to the next, as bytes that outlive the batch and the process.
 //
 //   | SnapshotHeader | state and parameter arrays in the order of for_each_field, contacts as many as there are |
+//   | the world's own numbers, float64, a row of all parameters (model/parameters.hpp), or none |
 //   | checksum of all before, 8 | kSnapshotEnd, 1 |
 // An array that a world is given later travels too: the list of fields is the format, and its hash is in the header, so
 // that a snapshot of other arrays is refused. Bytes come from outside and are hostile until check_snapshot has passed.
@@ -8,8 +9,10 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/backend/engine_model.hpp"
 #include "engine/engine.hpp"
@@ -32,7 +35,7 @@ struct SnapshotHeader {
   std::uint8_t constraint_level, joint_mode, gyroscopic_mode, half_step_start;
   std::uint32_t warm_count;     // contacts with an impulse kept for the next step
   std::uint32_t contact_count;  // contacts of the last step
-  std::uint32_t zero;
+  std::uint32_t number_count;   // of the world's own: 0, where it has the model's, or all parameters'
 };
 static_assert(sizeof(SnapshotHeader) == 72);
 
@@ -43,10 +46,14 @@ SnapshotHeader snapshot_header(const EngineModel& model, const BatchSpec& spec);
 // The world that `block` holds (step/world_layout.hpp). `outcome` stands for its own if it is not null.
 template <typename Real>
 std::string write_snapshot(const SnapshotHeader& common, const EngineModel& model, std::byte* block,
-                           const std::uint32_t* outcome);
+                           const std::uint32_t* outcome, std::span<const double> numbers);
+
+// The world's own numbers in a snapshot that has passed check_snapshot.
+std::vector<double> snapshot_numbers(std::string_view bytes);
 
 // INVALID_ARGUMENT, naming `name`, unless these bytes are a whole and sound snapshot that a world with this header can
-// take: nothing in it leads out of an array, and every number that a step reads is finite.
+// take: nothing in it leads out of an array, and every number that a step reads is finite. Whether the model can be
+// compiled with its own numbers is for the caller to see.
 template <typename Real>
 Status check_snapshot(const SnapshotHeader& common, const EngineModel& model, std::string_view bytes,
                       const std::string& name);

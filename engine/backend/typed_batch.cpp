@@ -27,6 +27,7 @@ step::StepJob<Real> TypedBatch<Real>::make_job(const StepRequest& request) const
   step::StepJob<Real> job{};
   job.m = model::batch_view(model().template arrays<Real>().view(), spec().options);
   job.user = model().template user<Real>().view();
+  if (variation_ != nullptr) job.own = variation_->tables();
   job.settings = model::make_step_settings<Real>(spec().options, spec().dt);
   job.settings.linear_solver = model::solver_for(job.m, job.settings.linear_solver);
   job.world_stride = step::world_bytes(job.m).world;
@@ -45,7 +46,7 @@ step::StepJob<Real> TypedBatch<Real>::make_job(const StepRequest& request) const
 
 template <typename Real>
 void TypedBatch<Real>::start_world(const BatchOverrides& overrides, int row, std::byte* block) const {
-  WorldBlock<Real> world(model(), block);
+  WorldBlock<Real> world(world_model(row), block);
   world.set_default_parameters();
   const model::WorldView<Real>& w = world.view();
   const auto read = [row](const InputView& view, int j) { return static_cast<Real>(read_input(view, row, 0, j)); };
@@ -61,36 +62,83 @@ void TypedBatch<Real>::start_world(const BatchOverrides& overrides, int row, std
 }
 
 template <typename Real>
-void TypedBatch<Real>::reset_world(const ResetRequest& request, int row, std::byte* block) const {
-  WorldBlock<Real> world(model(), block);
-  world.reset(request.keyframe);
-  world.set_state(request.state, row);
+void TypedBatch<Real>::reset_world(const ResetRequest& request, int row, int world, std::byte* block) const {
+  WorldBlock<Real> reset(world_model(world), block);
+  reset.reset(request.keyframe);
+  reset.set_state(request.state, row);
 }
 
 template <typename Real>
-void TypedBatch<Real>::set_world(const StateUpdate& state, int row, std::byte* block) const {
-  WorldBlock<Real>(model(), block).set_state(state, row);
+void TypedBatch<Real>::set_world(const StateUpdate& state, int row, int world, std::byte* block) const {
+  WorldBlock<Real>(world_model(world), block).set_state(state, row);
 }
 
 template <typename Real>
-void TypedBatch<Real>::get_world(std::span<const OutputView> out, int row, std::byte* block) const {
-  const WorldBlock<Real> world(model(), block);
-  const auto m = model().template arrays<Real>().view();
-  const auto user = model().template user<Real>().view();
+void TypedBatch<Real>::get_world(std::span<const OutputView> out, int row, int world, std::byte* block) const {
+  const WorldModel<Real> own = world_model(world);
+  const WorldBlock<Real> state(own, block);
   for (const OutputView& o : out) {
     if (field_bytes(o.field) == 0) continue;
-    step::write_field(team::SerialTeam{}, m, user, world.view(), o.field, o.data + row * o.world_stride);
+    step::write_field(team::SerialTeam{}, own.m, own.user, state.view(), o.field, o.data + row * o.world_stride);
   }
 }
 
 template <typename Real>
-std::string TypedBatch<Real>::write_snapshot(std::byte* block, const std::uint32_t* outcome) const {
-  return backend::write_snapshot<Real>(snapshot_header<Real>(model(), spec()), model(), block, outcome);
+WorldModel<Real> TypedBatch<Real>::world_model(int world) const {
+  return variation_ == nullptr ? WorldModel<Real>(model()) : variation_->world(model(), world);
 }
 
 template <typename Real>
-Status TypedBatch<Real>::check_snapshot(std::string_view snapshot, const std::string& name) const {
-  return backend::check_snapshot<Real>(snapshot_header<Real>(model(), spec()), model(), snapshot, name);
+Variation<Real>& TypedBatch<Real>::variation() {
+  if (variation_ == nullptr) variation_ = std::make_unique<Variation<Real>>(model(), spec().world_count);
+  return *variation_;
+}
+
+template <typename Real>
+Status TypedBatch<Real>::take_rows(std::span<const std::int32_t> worlds, std::vector<std::vector<double>> rows,
+                                   const std::string& name, bool move) {
+  Result<VariationChange> prepared = variation().prepare(worlds, std::move(rows), name);
+  if (!prepared.ok()) return prepared.error();
+  VariationChange& change = prepared.value();
+  auto tables = variation_->tables_with(change);
+  if (Status s = memory().keep_tables(tables.bytes, variation_->row_bytes()); !s.ok()) return s;
+  const auto follow = [&](int row, std::byte* block) {
+    WorldBlock<Real>(world_model(worlds[row]), block)
+        .change_model(variation_->world_with(model(), change.rows[static_cast<std::size_t>(row)]));
+  };
+  if (move) {
+    if (Status s = memory().visit(worlds, Access::kReadWrite, follow); !s.ok()) return s;
+  }
+  variation_->commit(std::move(change), std::move(tables));
+  return {};
+}
+
+template <typename Real>
+std::int64_t TypedBatch<Real>::most_variation_bytes() const {
+  return Variation<Real>::most_bytes(model(), spec().world_count);
+}
+
+template <typename Real>
+std::vector<double> TypedBatch<Real>::numbers(int world) const {
+  return variation_ == nullptr ? model::parameter_values(model().compiled()) : variation_->numbers(world);
+}
+
+template <typename Real>
+std::string TypedBatch<Real>::write_snapshot(int world, std::byte* block, const std::uint32_t* outcome) const {
+  std::span<const double> row;
+  if (variation_ != nullptr) row = variation_->row(world);
+  return backend::write_snapshot<Real>(snapshot_header<Real>(model(), spec()), model(), block, outcome, row);
+}
+
+template <typename Real>
+Status TypedBatch<Real>::check_snapshot(std::string_view snapshot, const std::string& name) {
+  Status s = backend::check_snapshot<Real>(snapshot_header<Real>(model(), spec()), model(), snapshot, name);
+  if (!s.ok()) return s;
+  std::vector<double> row = snapshot_numbers(snapshot);
+  if (row.empty()) return s;
+  const std::int32_t first = 0;
+  const auto change = variation().prepare({&first, 1}, {std::move(row)}, name);
+  return change.ok() ? Status{} : Status{change.error()};
 }
 
 template <typename Real>
@@ -104,7 +152,7 @@ Result<std::vector<ContactInfo>> TypedBatch<Real>::contacts(int world) const {
   std::vector<ContactInfo> contacts;
   const std::int32_t index = world;
   const Status status = memory().visit({&index, 1}, Access::kRead, [&](int, std::byte* block) {
-    contacts = WorldBlock<Real>(model(), block).contacts();
+    contacts = WorldBlock<Real>(world_model(world), block).contacts();
   });
   if (!status.ok()) return status.error();
   return contacts;

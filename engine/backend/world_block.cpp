@@ -24,11 +24,8 @@ std::vector<double> read_row(const InputView& view, int row, int count) {
 }  // namespace
 
 template <typename Real>
-WorldBlock<Real>::WorldBlock(const EngineModel& model, std::byte* block)
-    : model_(model),
-      m_(model.arrays<Real>().view()),
-      user_(model.user<Real>().view()),
-      w_(step::bind_world(m_, block, nullptr)) {}
+WorldBlock<Real>::WorldBlock(WorldModel<Real> model, std::byte* block)
+    : model_(std::move(model)), m_(model_.m), user_(model_.user), w_(step::bind_world(m_, block, nullptr)) {}
 
 template <typename Real>
 void WorldBlock<Real>::set_default_parameters() {
@@ -60,7 +57,7 @@ void WorldBlock<Real>::reset(int keyframe) {
   for (int i = 0; i < m_.axis_count; ++i) w_.axis_position[i] = m_.axes[i].initial_position;
   measure_axes();
   if (keyframe < 0) return;
-  const model::KeyframeSpec& frame = model_.info().keyframes[keyframe];
+  const model::KeyframeSpec& frame = engine().info().keyframes[keyframe];
   std::vector<double> velocity = frame.joint_velocity;
   velocity.resize(user_.velocity_count, 0.0);
   const std::vector<double> position =
@@ -71,6 +68,34 @@ void WorldBlock<Real>::reset(int keyframe) {
   *w_.time = frame.time;
   for (std::size_t i = 0; i < frame.control.size(); ++i) w_.control[i] = static_cast<Real>(frame.control[i]);
   for (std::size_t i = 0; i < frame.activation.size(); ++i) set_activation(static_cast<int>(i), frame.activation[i]);
+}
+
+template <typename Real>
+void WorldBlock<Real>::change_model(const WorldModel<Real>& next) {
+  const model::CompiledModel &from = model_.compiled(), &to = next.compiled();
+  std::copy_n(w_.v_at_pose, m_.body_count, w_.v);
+  std::copy_n(w_.omega_at_pose, m_.body_count, w_.omega);
+  for (int b = 0; b < m_.body_count; ++b) {
+    const bool same_frame = from.p_BC[b] == to.p_BC[b] && from.q_BC[b] == to.q_BC[b];
+    // Of a principal frame C in its body frame B; how far its origin goes.
+    const auto move = [&](math::Vec3<Real>& x, math::Quat<Real>& q) -> math::Vec3<double> {
+      if (same_frame) return {};
+      const math::Quat<double> q_WB = cast<double>(q) * math::conjugate(from.q_BC[b]);
+      const math::Vec3<double> moved = math::rotate(q_WB, to.p_BC[b] - from.p_BC[b]);
+      x = cast<Real>(cast<double>(x) + moved);
+      q = cast<Real>(math::normalized(q_WB * to.q_BC[b]));
+      return moved;
+    };
+    const math::Vec3<double> moved = move(w_.x[b], w_.q[b]);
+    w_.v[b] = cast<Real>(cast<double>(w_.v[b]) + math::cross(cast<double>(w_.omega[b]), moved));
+    // Initial poses that nobody has set are those of the model.
+    if (w_.x_initial[b] == cast<Real>(from.x[b]) && w_.q_initial[b] == cast<Real>(from.q[b])) {
+      w_.x_initial[b] = cast<Real>(to.x[b]), w_.q_initial[b] = cast<Real>(to.q[b]);
+    } else {
+      move(w_.x_initial[b], w_.q_initial[b]);
+    }
+  }
+  forget_impulses();
 }
 
 template <typename Real>
@@ -126,7 +151,7 @@ void WorldBlock<Real>::set_poses(const InputView& view, int row, math::Vec3<Real
 template <typename Real>
 void WorldBlock<Real>::set_joints(const double* position, const double* velocity, bool poses_change) {
   std::vector<double> unit(position, position + user_.position_count);
-  for (const model::UserJoint& joint : model_.user<double>().joints) {
+  for (const model::UserJoint& joint : engine().template user<double>().joints) {
     if (joint.kind == model::JointKind::kAxes || !joint.has_coordinates) continue;
     double* q = unit.data() + joint.position_start + (joint.kind == model::JointKind::kFree ? 3 : 0);
     const math::Quat<double> n = unit_quaternion(q);
@@ -134,13 +159,13 @@ void WorldBlock<Real>::set_joints(const double* position, const double* velocity
   }
   BodyStates bodies = this->bodies();
   if (poses_change) model::forward_kinematics(model_.compiled(), unit.data(), bodies.x, bodies.q);
-  place_velocities(model_, unit.data(), velocity, bodies);
+  place_velocities(model_.compiled(), engine().template user<double>(), unit.data(), velocity, bodies);
   for (int b = 0; b < m_.body_count; ++b) {
     w_.v[b] = cast<Real>(bodies.v[b]), w_.omega[b] = cast<Real>(bodies.omega[b]);
     if (poses_change) w_.x[b] = cast<Real>(bodies.x[b]), w_.q[b] = cast<Real>(bodies.q[b]);
   }
   if (!poses_change) return;
-  for (const model::UserJoint& joint : model_.user<double>().joints) {
+  for (const model::UserJoint& joint : engine().template user<double>().joints) {
     if (joint.kind != model::JointKind::kAxes) continue;
     const model::JointData<Real>& data = m_.joints[joint.joint];
     for (int k = 0; k < data.axis_count; ++k) {

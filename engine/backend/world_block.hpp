@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/backend/kinematics.hpp"
+#include "engine/backend/world_model.hpp"
 #include "engine/step/world_layout.hpp"
 
 namespace axion::backend {
@@ -14,8 +15,9 @@ namespace axion::backend {
 template <typename Real>
 class WorldBlock {
  public:
-  // `block` is world_bytes(m).world bytes.
-  WorldBlock(const EngineModel& model, std::byte* block);
+  // `block` is world_bytes(m).world bytes. The world has the model's numbers, or those of its own.
+  WorldBlock(const EngineModel& model, std::byte* block) : WorldBlock(WorldModel<Real>(model), block) {}
+  WorldBlock(WorldModel<Real> model, std::byte* block);
 
   // Parameters without overrides: scales of one, the model's initial poses.
   void set_default_parameters();
@@ -24,6 +26,9 @@ class WorldBlock {
   // Row `row` of the views in `state`. Poses and velocities that are set forget the impulses of the last step, so that
   // what follows depends on the state alone.
   void set_state(const StateUpdate& state, int row);
+  // The world goes on with the numbers of `next`: body frames stay where they are and move as they did, also where
+  // centres of mass are others. Forgets the impulses of the last step.
+  void change_model(const WorldModel<Real>& next);
   // Row `row` of [n, nb, 7] to the initial poses.
   void set_initial_poses(const InputView& body_pose, int row);
 
@@ -40,9 +45,11 @@ class WorldBlock {
   std::vector<double> read_reals(Field field, int count) const;
   BodyStates bodies() const;
 
-  const EngineModel& model_;
-  model::ModelView<Real> m_;
-  model::UserLayout<Real> user_;
+  const EngineModel& engine() const { return model_.engine(); }
+
+  WorldModel<Real> model_;
+  const model::ModelView<Real> m_;
+  const model::UserLayout<Real> user_;
   model::WorldView<Real> w_;
 };
 

@@ -28,9 +28,10 @@ Quat to_unit_quat(const Quatd& a) { return math::normalized(Quat{a[0], a[1], a[2
 
 class Compiler {
  public:
-  Compiler(WeldedScene welded, CompiledHulls hulls) : hulls_(std::move(hulls)) {
-    model_.welded = std::move(welded);
-    model_.warnings = std::move(hulls_.warnings), arrays().hull_vertices = std::move(hulls_.vertices);
+  // `like` is the model that this one has the rows of, or null.
+  Compiler(WeldedScene welded, CompiledHulls hulls, const CompiledModel* like) : like_(like) {
+    model_.welded = std::move(welded), model_.hulls = std::move(hulls);
+    model_.warnings = std::move(model_.hulls.warnings), arrays().hull_vertices = std::move(model_.hulls.vertices);
     model_.closes_loop = model_.welded.closes_loop;
   }
 
@@ -45,7 +46,7 @@ class Compiler {
     add_contacts(model_);
     add_body_forces();
     arrays().gravity = to_vec(scene().gravity);
-    place_bodies();
+    place_bodies(model_);
     return std::move(model_);
   }
 
@@ -362,12 +363,18 @@ class Compiler {
     actuator.lower = -infinity, actuator.upper = infinity;
   }
 
+  bool has_friction_row(std::size_t i) const {
+    if (like_ == nullptr) return friction_loss_[i] > 0;
+    const AxisData<double>& axis = like_->arrays.axes[i];
+    return axis.effort_count > 0 && like_->arrays.efforts[axis.effort_start].actuator < 0;
+  }
+
   // Bounded rows of each axis: its dry friction, then its drives with effort limits.
   void add_efforts() {
     for (std::size_t i = 0; i < arrays().axes.size(); ++i) {
       AxisData<double>& axis = arrays().axes[i];
       axis.effort_start = static_cast<int>(arrays().efforts.size());
-      if (friction_loss_[i] > 0) arrays().efforts.push_back({static_cast<int>(i), -1, friction_loss_[i]});
+      if (has_friction_row(i)) arrays().efforts.push_back({static_cast<int>(i), -1, friction_loss_[i]});
       for (int k = axis.actuator_start; k < axis.actuator_start + axis.actuator_count; ++k) {
         const ActuatorData<double>& actuator = arrays().actuators[k];
         if (!actuator.effort_limited || actuator.kind == ActuatorKind::kMotor) continue;
@@ -389,35 +396,13 @@ class Compiler {
         X_CS.q = math::normalized(math::conjugate(q_BC) * X_CS.q);
       }
       shape.p_CS = X_CS.p, shape.q_CS = X_CS.q;
-      complete_shape(hulls_, spec, shape);
+      complete_shape(model_.hulls, spec, shape);
       arrays().shapes.push_back(shape);
     }
   }
 
-  // From the reference configuration to the initial state.
-  void place_bodies() {
-    std::vector<double> joint_position;
-    for (std::size_t j = 0; j < scene().joints.size(); ++j) {
-      const JointSpec& joint = scene().joints[j];
-      if (position_count(joint, model_.closes_loop[j]) == 0) continue;
-      if (joint.kind == JointKind::kFree) {
-        const PoseSpec& X = scene().bodies[joint.child].X_WB;
-        const Quat q = to_unit_quat(X.rotation);
-        joint_position.insert(joint_position.end(), X.position.begin(), X.position.end());
-        joint_position.insert(joint_position.end(), {q.w, q.x, q.y, q.z});
-      } else if (joint.kind == JointKind::kBall) {
-        joint_position.insert(joint_position.end(), {1, 0, 0, 0});
-      } else {
-        for (const AxisSpec& axis : joint.axes) joint_position.push_back(axis.initial_position);
-      }
-    }
-    const bool at_reference = std::all_of(arrays().axes.begin(), arrays().axes.end(),
-                                          [](const auto& axis) { return axis.initial_position == axis.reference; });
-    if (!at_reference) forward_kinematics(model_, joint_position.data(), model_.x, model_.q);
-  }
-
   CompiledModel model_;
-  CompiledHulls hulls_;
+  const CompiledModel* like_;
   std::vector<double> friction_loss_;  // [axis]
 };
 
@@ -429,9 +414,15 @@ Result<CompiledModel> compile(const SceneSpec& scene) {
   Result<CompiledHulls> hulls = compile_hulls(welded.value().scene.meshes);
   if (!hulls.ok()) return hulls.error();
   add_height_fields(welded.value().scene.height_fields, hulls.value());
-  CompiledModel model = Compiler(std::move(welded).value(), std::move(hulls).value()).run();
+  CompiledModel model = Compiler(std::move(welded).value(), std::move(hulls).value(), nullptr).run();
   add_sensors(scene, model);
   return model;
+}
+
+CompiledModel recompile(const CompiledModel& model, const SceneSpec& source, WeldedScene welded) {
+  CompiledModel varied = Compiler(std::move(welded), model.hulls, &model).run();
+  add_sensors(source, varied);
+  return varied;
 }
 
 }  // namespace axion::model

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/base/result.hpp"
+#include "engine/model/compile_hulls.hpp"
 #include "engine/model/merge_welds.hpp"
 #include "engine/model/model_data.hpp"
 
@@ -77,12 +78,17 @@ struct CompiledModel {
   std::vector<math::Quat<double>> q_BC;  // [internal] principal frame in the body frame
   std::vector<math::Vec3<double>> x;     // [internal] initial centre of mass, world
   std::vector<math::Quat<double>> q;     // [internal] initial principal frame
+  CompiledHulls hulls;                   // where they are in arrays.hull_vertices
   ModelArrays<double> arrays;
   std::vector<std::string> warnings;  // what a user should know of what was simplified
 };
 
 // Validates and compiles. Errors name a path in SceneSpec.
 Result<CompiledModel> compile(const SceneSpec& scene);
+
+// The same model with other numbers (vary.hpp): of `welded`, which is that of `model` but for them, and of `source`, the
+// scene before its welds. It shares the model's hulls, whose vertices it leaves out.
+CompiledModel recompile(const CompiledModel& model, const SceneSpec& source, WeldedScene welded);
 
 // The same model in another precision.
 ModelArrays<float> to_float(const ModelArrays<double>& arrays);
@@ -91,5 +97,8 @@ ModelArrays<float> to_float(const ModelArrays<double>& arrays);
 // in: the poses that bodies without a joint keep, out: all poses.
 void forward_kinematics(const CompiledModel& model, const double* joint_position, std::vector<math::Vec3<double>>& x,
                         std::vector<math::Quat<double>>& q);
+
+// From the reference configuration to the initial state: x and q of a model that is otherwise complete.
+void place_bodies(CompiledModel& model);
 
 }  // namespace axion::model

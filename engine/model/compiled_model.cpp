@@ -1,4 +1,6 @@
 // What a compiled model answers: its view, and the poses that joint coordinates give.
+#include <algorithm>
+
 #include "engine/model/compile.hpp"
 #include "engine/model/loop_joints.hpp"
 
@@ -72,6 +74,29 @@ void forward_kinematics(const CompiledModel& model, const double* joint_position
     const Frame X_WC = place_child(model, joint, X_WP, coordinates[j]);
     x[b] = X_WC.p, q[b] = X_WC.q;
   }
+}
+
+void place_bodies(CompiledModel& model) {
+  const SceneSpec& scene = model.welded.scene;
+  std::vector<double> joint_position;
+  for (std::size_t j = 0; j < scene.joints.size(); ++j) {
+    const JointSpec& joint = scene.joints[j];
+    if (position_count(joint, model.closes_loop[j]) == 0) continue;
+    if (joint.kind == JointKind::kFree) {
+      const PoseSpec& X = scene.bodies[joint.child].X_WB;
+      const Quat q = math::normalized(Quat{X.rotation[0], X.rotation[1], X.rotation[2], X.rotation[3]});
+      joint_position.insert(joint_position.end(), X.position.begin(), X.position.end());
+      joint_position.insert(joint_position.end(), {q.w, q.x, q.y, q.z});
+    } else if (joint.kind == JointKind::kBall) {
+      joint_position.insert(joint_position.end(), {1, 0, 0, 0});
+    } else {
+      for (const AxisSpec& axis : joint.axes) joint_position.push_back(axis.initial_position);
+    }
+  }
+  const auto& axes = model.arrays.axes;
+  const bool at_reference =
+      std::all_of(axes.begin(), axes.end(), [](const auto& axis) { return axis.initial_position == axis.reference; });
+  if (!at_reference) forward_kinematics(model, joint_position.data(), model.x, model.q);
 }
 
 template <typename Real>

@@ -23,6 +23,7 @@ struct BodyData {
   int tree_start = 0, tree_size = 1;                 // bodies of its joint tree: they follow each other
   int inverse_start = 0;                             // first 6x6 block of its tree in WorldView::inverse
   Real lent_mass = 0, lent_inertia = 0;  // kg, kg m^2, that Newton's matrix adds in float32 (model/lent_inertia.hpp)
+  bool operator==(const BodyData&) const = default;
 };
 
 // What acts on a body besides its weight: constraints/body_forces.hpp. In its principal frame, from its centre of mass.
@@ -34,6 +35,7 @@ struct BodyForceData {
   math::Vec3<Real> p_drag{};                     // m, where the drag's force acts
   int fluid_box_start = 0, fluid_box_count = 0;  // range in ModelView::fluid_boxes
   int site_use_start = 0, site_use_count = 0;    // range in ModelView::site_uses
+  bool operator==(const BodyForceData&) const = default;
 };
 
 // A motor that acts at a site, not along an axis: constraints/motor_forces.hpp. Bodies are internal, -1 the world;
@@ -47,6 +49,7 @@ struct SiteMotorData {
   math::Vec3<Real> p, p_reference;  // m
   math::Quat<Real> q, q_reference;
   math::Vec3<Real> force, torque;  // of a unit of effort, in the axes of the reference, or of the site without one
+  bool operator==(const SiteMotorData&) const = default;
 };
 
 // What a motor at a site does to one body.
@@ -65,6 +68,7 @@ struct FluidBoxData {
   math::Vec3<Real> angular_drag;  // N m s^2, about each axis of F
   Real viscous_drag;              // N s/m
   Real viscous_angular_drag;      // N m s
+  bool operator==(const FluidBoxData&) const = default;
 };
 
 // A chain of slides, then hinges, between two bodies; or a ball; or neither, fixed. Equations:
@@ -89,6 +93,7 @@ struct JointData {
   math::Vec3<Real> perpendicular[2];     // completes hinge[0] to a frame (one hinge)
   Real axis_dot;                         // hinge[0] . hinge[1] (two hinges)
   Real axis_cross_inverse;               // 1 / |hinge[0] x hinge[1]| (two hinges)
+  bool operator==(const JointData&) const = default;
 };
 
 // One coordinate s, of a joint or the length of a tendon, and everything that acts along it.
@@ -103,6 +108,7 @@ struct AxisData {
   int effort_start, effort_count;      // range in ModelView::efforts
   int actuator_start, actuator_count;  // range in ModelView::actuators
   Real initial_position;
+  bool operator==(const AxisData&) const = default;
 };
 
 // A row over the coordinates of several joints: a tendon, all of whose laws are those of an axis, or an equality of
@@ -118,6 +124,7 @@ struct TendonData {
   Real polynomial[5];
   Real stiffness, damping;
   Real spring_slack;  // of a tendon: its spring is slack up to this much beyond its axis' spring_reference
+  bool operator==(const TendonData&) const = default;
 };
 
 // A row between two bodies, part of a tendon's or an equality's: that of a joint's axis, or of a straight piece of a
@@ -144,6 +151,7 @@ struct TendonSpanData {
   math::Quat<Real> q_object;  // a cylinder lies along z
   Real radius;
   Real weight;  // of its length: 1/divisor
+  bool operator==(const TendonSpanData&) const = default;
 };
 
 template <typename Real>
@@ -158,6 +166,7 @@ struct ActuatorData {
   Real effort_lower, effort_upper;  // clamp of the effort before gear
   bool is_scaled;                   // the clamped control is taken as control_gain times itself and control_offset
   Real control_gain, control_offset;
+  bool operator==(const ActuatorData&) const = default;
 };
 
 // A state that follows a control (constraints/activations.hpp); its place is behind the controls.
@@ -176,6 +185,7 @@ struct EffortData {
   int axis;
   int actuator;        // index into ModelView::actuators, -1 for dry friction
   Real friction_loss;  // greatest dry friction, N m or N
+  bool operator==(const EffortData&) const = default;
 };
 
 template <typename Real>
@@ -188,6 +198,7 @@ struct ShapeData {
   Real bounding_radius;  // m about p_CS; infinite for a plane
   int hull_start = 0, hull_stride = 0,
       hull_count = 0;  // of a mesh or height field: in hull_vertices (collide/shape.hpp)
+  bool operator==(const ShapeData&) const = default;
 };
 
 // What a shape brings to its contacts, and which others it may touch (shape_pairs.hpp). Double in either precision, so
@@ -197,6 +208,7 @@ struct ShapeContactData {
   std::uint32_t type, affinity;
   int dimension, priority;
   int part;  // what exclusions are about: 0 the world itself, 1 + i the body i of the scene as it was given
+  bool operator==(const ShapeContactData&) const = default;
 };
 
 // Two shapes that may touch.
@@ -207,6 +219,7 @@ struct PairData {
   Real restitution;
   Real stiffness, damping;  // of both shapes in series; stiffness 0 is rigid
   int contact_max;          // contacts that this pair of kinds can have
+  bool operator==(const PairData&) const = default;
 };
 
 // A frame that is fixed in a body: in its principal frame, or in the world.
@@ -216,6 +229,7 @@ struct SensorFrame {
   int part;  // as ShapeContactData::part
   math::Vec3<Real> p;
   math::Quat<Real> q;
+  bool operator==(const SensorFrame&) const = default;
 };
 
 // A side of a contact sensor: a shape, or the part of a body, or those that hang on one.
@@ -223,6 +237,7 @@ struct ContactSideData {
   ContactSideKind kind;
   int index;                   // shape, or as ShapeContactData::part
   int part_start, part_count;  // kSubtree: in SensorView::part_list
+  bool operator==(const ContactSideData&) const = default;
 };
 
 // The readings of a contact sensor (ContactSensorSpec).
@@ -231,6 +246,7 @@ struct ContactSensorData {
   ContactReduction reduction;
   int slots;
   std::uint8_t data;
+  bool operator==(const ContactSensorData&) const = default;
 };
 
 template <typename Real>
@@ -248,6 +264,7 @@ struct SensorData {
   Real scale, cutoff;
   CutoffRule cutoff_rule;
   ContactSensorData contact;
+  bool operator==(const SensorData&) const = default;
 };
 
 // A body of the scene as it was given: what it adds to the body that it is part of, in that one's principal frame.
@@ -258,6 +275,7 @@ struct SensorPart {
   Real mass;
   math::Vec3<Real> p;         // m, centre of mass
   math::Vec3<Real> I_row[3];  // kg m^2 about it
+  bool operator==(const SensorPart&) const = default;
 };
 
 // Parts that a loop joint holds together.

@@ -7,10 +7,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 
 #include "engine/base/client_array.hpp"
 #include "engine/model/step_settings.hpp"
 #include "engine/model/step_statistics.hpp"
+#include "engine/step/own_tables.hpp"
 #include "engine/step/sense.hpp"
 #include "engine/step/step_world.hpp"
 #include "engine/step/synchronise.hpp"
@@ -40,6 +42,7 @@ struct StepJob {
   model::ModelView<Real> m;
   model::UserLayout<Real> user;
   model::StepSettings<Real> settings;
+  OwnTables own;                                // numbers that worlds have in place of the model's
   std::byte* worlds = nullptr;                  // world blocks of the batch (step/world_layout.hpp)
   std::size_t world_stride = 0;                 // bytes
   const std::int32_t* world_indices = nullptr;  // [world_count], or null: all in order
@@ -197,7 +200,14 @@ AXION_HD inline void run_steps(const Team& team, const StepJob<Real>& job, const
 template <typename Real, team::Team Team>
 AXION_HD inline void run_row(const Team& team, const StepJob<Real>& job, int row, std::byte* scratch) {
   const int world = job.world_indices == nullptr ? row : job.world_indices[row];
-  run_steps(team, job, bind_world(job.m, job.worlds + world * job.world_stride, scratch), row);
+  const StepJob<Real>* used = &job;
+  alignas(StepJob<Real>) std::byte copy[sizeof(StepJob<Real>)];  // only where worlds have numbers of their own
+  if (job.own.data != nullptr) {
+    auto* own = new (copy) StepJob<Real>(job);
+    use_own_tables(job.own, world, own->m, own->user);
+    used = own;
+  }
+  run_steps(team, *used, bind_world(job.m, job.worlds + world * job.world_stride, scratch), row);
 }
 
 }  // namespace axion::step

@@ -41,6 +41,15 @@ void fill_model_fields(const ModelInfo& info, v1::Model& message) {
 }
 
 void fill_batch_fields(const schedule::BatchInfo& info, v1::Batch& message) {
+  for (int i = 0; i < kParameterCount; ++i) {
+    const auto parameter = static_cast<Parameter>(i);
+    const std::vector<std::int64_t> shape = parameter_shape(info.model->info(), parameter);
+    v1::FieldInfo& out = *message.add_parameters();
+    out.set_name(kParameters[i].name);
+    out.set_dtype(v1::DTYPE_FLOAT64);
+    out.mutable_shape()->Assign(shape.begin(), shape.end());
+    out.set_description(kParameters[i].description);
+  }
   for (const schedule::FieldShape& shape : info.fields) {
     add_field(shape.field, to_wire(shape.dtype), shape.shape, *message.add_fields());
   }
@@ -69,6 +78,29 @@ absl::StatusOr<std::vector<Field>> fields_of(absl::string_view path,
     fields.push_back(field.value());
   }
   return fields;
+}
+
+std::string known_parameters() {
+  std::string known = "the parameters are ";
+  for (int i = 0; i < kParameterCount; ++i) absl::StrAppend(&known, i == 0 ? "" : ", ", kParameters[i].name);
+  return known;
+}
+
+absl::StatusOr<std::vector<Parameter>> parameters_of(absl::string_view path,
+                                                     const google::protobuf::RepeatedPtrField<std::string>& names) {
+  std::vector<Parameter> parameters;
+  for (int i = 0; i < names.size(); ++i) {
+    const std::string at = absl::StrCat(path, "[", i, "]");
+    const std::string shown = absl::StrCat("\"", schedule::shown(names[i]), "\"");
+    const Result<Parameter> parameter = parameter_from_name(names[i]);
+    if (!parameter.ok())
+      return schedule::invalid_field(at, absl::StrCat(shown, " is no parameter; ", known_parameters()));
+    if (std::find(parameters.begin(), parameters.end(), parameter.value()) != parameters.end()) {
+      return schedule::invalid_field(at, absl::StrCat(shown, " is named twice"));
+    }
+    parameters.push_back(parameter.value());
+  }
+  return parameters;
 }
 
 std::string known_names(const std::vector<std::string>& names) {

@@ -26,6 +26,11 @@ absl::StatusOr<std::vector<Field>> fields_of(absl::string_view path,
                                              const google::protobuf::RepeatedPtrField<std::string>& names,
                                              bool* snapshot = nullptr);
 
+// The parameters of a list of names, likewise; and all of them in words.
+absl::StatusOr<std::vector<Parameter>> parameters_of(absl::string_view path,
+                                                     const google::protobuf::RepeatedPtrField<std::string>& names);
+std::string known_parameters();
+
 // "there are a, b, c", for errors about names; the first few of many.
 std::string known_names(const std::vector<std::string>& names);
 

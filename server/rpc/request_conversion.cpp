@@ -1,5 +1,6 @@
 #include "server/rpc/request_conversion.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -45,6 +46,23 @@ absl::Status take(absl::string_view field, bool present, const v1::Tensor& tenso
   auto input = real_input(field, tensor, shape);
   if (input.ok()) view = *input;
   return input.status();
+}
+
+// Sets `inputs` to the tensors by name, in the order of Parameter.
+absl::Status take_parameters(const std::string& path, const google::protobuf::Map<std::string, v1::Tensor>& tensors,
+                             const ModelInfo& model, std::int64_t count, std::vector<ParameterInput>& inputs) {
+  for (const auto& [name, tensor] : tensors) {
+    const std::string field = absl::StrCat(path, "[\"", schedule::shown(name), "\"]");
+    const Result<Parameter> parameter = parameter_from_name(name);
+    if (!parameter.ok()) return invalid_field(field, absl::StrCat("is no parameter; ", known_parameters()));
+    Shape shape = parameter_shape(model, parameter.value());
+    shape.insert(shape.begin(), count);
+    ParameterInput input{parameter.value(), {}};
+    if (absl::Status status = take(field, true, tensor, shape, input.values); !status.ok()) return status;
+    inputs.push_back(input);
+  }
+  std::sort(inputs.begin(), inputs.end(), [](const auto& a, const auto& b) { return a.parameter < b.parameter; });
+  return absl::OkStatus();
 }
 
 absl::Status take_control(const v1::StepRequest& request, const schedule::BatchInfo& batch, std::int64_t count,
@@ -169,6 +187,7 @@ absl::StatusOr<StateUpdate> to_state(const v1::StateUpdate& message, const sched
   status.Update(take("state.activation", message.has_activation(), message.activation(),
                      {count, field_shape(model, Field::kActivation).front()}, state.activation));
   status.Update(take("state.time", message.has_time(), message.time(), {count}, state.time));
+  status.Update(take_parameters("state.parameters", message.parameters(), model, count, state.parameters));
   state.snapshots.assign(message.snapshot().begin(), message.snapshot().end());
   if (!status.ok()) return status;
   return state;
@@ -187,6 +206,7 @@ absl::StatusOr<BatchOverrides> to_overrides(const v1::BatchOverrides& message, c
                      overrides.friction_scale));
   status.Update(take("overrides.gain_scale", message.has_gain_scale(), message.gain_scale(), {count, controls},
                      overrides.gain_scale));
+  status.Update(take_parameters("overrides.parameters", message.parameters(), model, count, overrides.parameters));
   if (!status.ok()) return status;
   return overrides;
 }
@@ -202,8 +222,22 @@ absl::StatusOr<Reading> to_reading(const v1::GetStateRequest& request, const sch
   }
   double bytes = kFixedBytes + kWorldBytes * static_cast<double>(count);
   for (Field field : *fields) bytes += static_cast<double>(batch.find(field)->bytes) * static_cast<double>(count);
+  auto parameters = parameters_of("parameters", request.parameters());
+  if (!parameters.ok()) return parameters.status();
+  const auto shape_of = [&](Parameter parameter) {
+    return output_shape(count, std::nullopt, parameter_shape(batch.model->info(), parameter));
+  };
+  for (Parameter parameter : *parameters) {
+    bytes += static_cast<double>(schedule::element_count(shape_of(parameter)) * sizeof(double));
+  }
   if (absl::Status fits = check_answer_bytes(bytes, limits); !fits.ok()) return fits;
   if (absl::Status fits = memory.grow(2 * static_cast<std::int64_t>(bytes), "the answer"); !fits.ok()) return fits;
+  for (Parameter parameter : *parameters) {
+    const Shape shape = shape_of(parameter);
+    v1::Tensor& tensor = (*response.mutable_parameters())[description_of(parameter).name];
+    auto* data = reinterpret_cast<double*>(make_tensor(DType::kFloat64, shape, tensor));
+    reading.parameters.push_back({parameter, {data, schedule::element_count(shape)}});
+  }
   std::vector<OutputView>& views = reading.views;
   for (Field field : *fields) {
     const schedule::FieldShape& shape = *batch.find(field);

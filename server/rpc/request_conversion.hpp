@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -38,8 +39,14 @@ absl::StatusOr<StateUpdate> to_state(const v1::StateUpdate& message, const sched
 absl::StatusOr<BatchOverrides> to_overrides(const v1::BatchOverrides& message, const ModelInfo& model,
                                             std::int64_t count);
 
+struct ParameterReading {
+  Parameter parameter;
+  std::span<double> out;
+};
+
 struct Reading {
   std::vector<OutputView> views;
+  std::vector<ParameterReading> parameters;
   bool snapshot = false;
 };
 

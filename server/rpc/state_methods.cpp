@@ -114,6 +114,11 @@ void SimulationService::GetState(UnaryCall* call, const v1::GetStateRequest* req
                return Work([this, worlds = *std::move(worlds), reading = *std::move(reading), response](
                                Engine&, BatchHandle* b) {
                  absl::Status status = schedule::read_fields(*b, worlds, reading.views);
+                 for (const ParameterReading& parameter : reading.parameters) {
+                   if (!status.ok()) break;
+                   const Status read = b->engine->parameters(worlds, parameter.parameter, parameter.out);
+                   if (!read.ok()) status = schedule::from_engine(read.error());
+                 }
                  if (status.ok() && reading.snapshot) status = fill_snapshots(*b, worlds, parts_.limits, *response);
                  return status;
                });

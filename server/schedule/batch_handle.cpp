@@ -147,10 +147,37 @@ absl::Status read_snapshots(const BatchHandle& batch, std::span<const std::int32
   return absl::OkStatus();
 }
 
+namespace {
+
+// The room that a batch's memory is counted in, while worlds are given numbers of their own: all that these can take,
+// and in the end what they have taken.
+class RoomForNumbers {
+ public:
+  explicit RoomForNumbers(BatchHandle& batch) : batch_(batch) {}
+  ~RoomForNumbers() {
+    if (counts_) batch_.memory.shrink(batch_.memory.bytes() - batch_.engine->memory_bytes());
+  }
+  absl::Status take(const StateUpdate& state) {
+    counts_ = batch_.memory.bytes() > 0 && batch_.info.device == "cpu" &&
+              (!state.parameters.empty() ||
+               std::any_of(state.snapshots.begin(), state.snapshots.end(), [](auto s) { return has_own_numbers(s); }));
+    const std::int64_t more = counts_ ? batch_.engine->memory_bound() - batch_.memory.bytes() : 0;
+    return more > 0 ? batch_.memory.grow(more, "the worlds' own numbers") : absl::OkStatus();
+  }
+
+ private:
+  BatchHandle& batch_;
+  bool counts_ = false;
+};
+
+}  // namespace
+
 absl::Status set_worlds(BatchHandle& batch, std::span<const std::int32_t> worlds, const StateUpdate& state,
                         absl::string_view field) {
   EpisodesOfSnapshots parts;
   if (absl::Status status = parts.take(batch, state, field); !status.ok()) return status;
+  RoomForNumbers room(batch);
+  if (absl::Status status = room.take(parts.state()); !status.ok()) return status;
   if (const Status status = batch.engine->set_state(worlds, parts.state()); !status.ok()) {
     return from_engine(status.error(), field);
   }
@@ -183,7 +210,7 @@ absl::Status restart_episodes(BatchHandle& batch, const ResetRequest& request, s
   const StateUpdate& state = request.state;
   const bool sets = state.body_pose.data != nullptr || state.body_velocity.data != nullptr ||
                     state.joint_position.data != nullptr || state.joint_velocity.data != nullptr ||
-                    state.time.data != nullptr;
+                    state.time.data != nullptr || !state.parameters.empty();
   std::vector<std::string> undo;  // the state may be refused when the episodes have begun
   if (sets) {
     const absl::Status kept = read_snapshots(batch, worlds, [&](std::string snapshot) {
@@ -211,6 +238,8 @@ absl::Status restart_episodes(BatchHandle& batch, const ResetRequest& request, s
 
 absl::Status reset_worlds(BatchHandle& batch, const ResetRequest& request, std::span<const std::uint64_t> seeds) {
   const bool begins = batch.episodes != nullptr && request.state.snapshots.empty();
+  RoomForNumbers room(batch);
+  if (absl::Status status = room.take(request.state); !status.ok()) return status;
   EpisodesOfSnapshots parts;
   absl::Status done = begins ? restart_episodes(batch, request, seeds) : parts.take(batch, request.state, "state");
   if (!done.ok()) return done;

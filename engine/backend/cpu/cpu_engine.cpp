@@ -52,6 +52,13 @@ class CpuMemory final : public BatchMemory {
 
   std::int64_t bytes() const override { return reservation_.bytes(); }
 
+  Status keep_tables(std::span<const std::byte> tables, std::int64_t row_bytes) override {
+    const std::int64_t bytes = static_cast<std::int64_t>(tables.size()) + row_bytes;
+    if (!reservation_.grow(bytes - table_bytes_)) return no_room_for_tables(bytes);
+    table_bytes_ = bytes;
+    return {};
+  }
+
   Status visit(std::span<const std::int32_t> worlds, Access, const Visitor& visitor) override {
     for (std::size_t i = 0; i < worlds.size(); ++i) visitor(static_cast<int>(i), worlds_.data() + worlds[i] * stride_);
     return {};
@@ -83,6 +90,7 @@ class CpuMemory final : public BatchMemory {
   BlockArray worlds_;
   std::vector<StepStatistics> statistics_;
   std::vector<std::int64_t> step_indices_;
+  std::int64_t table_bytes_ = 0;
   Reservation reservation_;
 };
 

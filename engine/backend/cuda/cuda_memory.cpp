@@ -33,6 +33,19 @@ Status CudaMemory::copy_worlds(std::span<const std::int32_t> worlds, bool to_dev
   return {};
 }
 
+Status CudaMemory::keep_tables(std::span<const std::byte> tables, std::int64_t) {
+  if (Status status = cuda_status(cudaSetDevice(device_), "select the device"); !status.ok()) return status;
+  const auto bytes = static_cast<std::int64_t>(tables.size());
+  if (bytes > table_bytes_) {
+    if (!reservation_.grow(bytes - table_bytes_)) return no_room_for_tables(bytes);
+    table_bytes_ = bytes;
+    if (Status status = tables_.reserve(tables.size()); !status.ok()) return status;
+  }
+  if (tables.empty()) return {};
+  const cudaError_t error = cudaMemcpy(tables_.data(), tables.data(), tables.size(), cudaMemcpyHostToDevice);
+  return cuda_status(error, "copy the numbers of worlds");
+}
+
 Status CudaMemory::visit(std::span<const std::int32_t> worlds, Access access, const Visitor& visitor) {
   // The device is a setting of each thread, and the caller's thread may be new.
   if (Status status = cuda_status(cudaSetDevice(device_), "select the device"); !status.ok()) return status;

@@ -26,6 +26,7 @@ class CudaMemory : public BatchMemory {
   Status allocate();
 
   std::int64_t bytes() const override { return reservation_.bytes(); }
+  Status keep_tables(std::span<const std::byte> tables, std::int64_t) override;
   Status visit(std::span<const std::int32_t> worlds, Access access, const Visitor& visitor) override;
   StepStatistics launch_statistics(int) const override { return statistics_; }
   std::span<const std::int64_t> launch_step_indices(int rows) const override {
@@ -34,6 +35,7 @@ class CudaMemory : public BatchMemory {
 
   std::size_t scratch_bytes() const { return world_bytes_.scratch; }
   std::byte* worlds() const { return worlds_.data(); }
+  const std::byte* tables() const { return tables_.data(); }
   StepStatistics* row_statistics() const { return reinterpret_cast<StepStatistics*>(row_statistics_.data()); }
   // What a launch left behind, brought back by the engine: the step index with which the packet of each row begins, and
   // the sum over all rows.
@@ -49,6 +51,8 @@ class CudaMemory : public BatchMemory {
   step::WorldBytes world_bytes_;
   int world_count_;
   DeviceBuffer worlds_;
+  DeviceBuffer tables_;
+  std::int64_t table_bytes_ = 0;
   DeviceBuffer row_statistics_;  // [world_count] StepStatistics
   PinnedBuffer staging_;         // a few worlds on their way from or to the device
   StepStatistics statistics_;
@@ -71,6 +75,7 @@ class TypedCudaMemory final : public CudaMemory {
     job.m.dense_unknowns = dense_unknowns;
     job.user = model_->user();
     job.worlds = worlds();
+    if (job.own.data != nullptr) job.own.data = tables();
     job.statistics = row_statistics();
     job.step_index = nullptr;  // packets have it
   }

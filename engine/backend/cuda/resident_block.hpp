@@ -116,6 +116,12 @@ AXION_HD inline void run_resident(const Team& team, const ResidentLaunch<Real>& 
     team.for_each(int(sizeof(Job) / sizeof(Word)), [&](int i) { reinterpret_cast<Word*>(state.job)[i] = source[i]; });
     const int world = job.world_indices == nullptr ? row : job.world_indices[row];
     std::byte* block = job.worlds + world * job.world_stride;
+    if (job.own.data != nullptr) {
+      team.for_each(1, [&](int) {
+        Job& own = *reinterpret_cast<Job*>(state.job);
+        step::use_own_tables(own.own, world, own.m, own.user);
+      });
+    }
     const Place* slots = launch.places[index].slots;
     team.for_each(kWorldSlots, [&](int i) { bind_field(view, i, slots[i], block, near, far); });
     run(team, job, *view, row);

@@ -1,0 +1,76 @@
+// Variation: the numbers that worlds of a batch have in place of the model's, and the tables that steps read them from.
+//
+// Of each world a row of all parameters (model/parameters.hpp), empty where it has the model's numbers. What a row makes
+// of the model's arrays is a patch; the arrays that any patch changes are the tables of all worlds (step/own_tables.hpp),
+// so that a batch whose worlds differ in gravity alone keeps three numbers a world.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/backend/world_model.hpp"
+#include "engine/step/own_tables.hpp"
+
+namespace axion::backend {
+
+// New rows of some worlds, checked and compiled, and the tables with them.
+struct VariationChange {
+  using Patch = std::map<int, std::vector<std::byte>>;  // table -> its bytes
+  std::vector<std::int32_t> worlds;
+  std::vector<std::vector<double>> rows;
+  std::vector<Patch> patches;
+};
+
+template <typename Real>
+class Variation {
+ public:
+  Variation(const EngineModel& model, int world_count);
+
+  // The row of a world; empty: the model's numbers.
+  const std::vector<double>& row(int world) const { return rows_[static_cast<std::size_t>(world)]; }
+  // The same with the model's numbers filled in.
+  std::vector<double> numbers(int world) const;
+  const std::vector<double>& defaults() const { return defaults_; }
+  WorldModel<Real> world(const EngineModel& model, int world) const;
+  // What a world with this row, which has been prepared, is compiled to; its views are the model's.
+  WorldModel<Real> world_with(const EngineModel& model, const std::vector<double>& row) const {
+    return {model, arrays_.view(), user_.view(), &variants_, &row};
+  }
+
+  // INVALID_ARGUMENT, naming `name`, unless every row can be compiled. Rows are of finite numbers, or empty.
+  Result<VariationChange> prepare(std::span<const std::int32_t> worlds, std::vector<std::vector<double>> rows,
+                                  const std::string& name) const;
+  // The tables as they will be with a change.
+  struct Tables {
+    step::OwnTables layout;  // without data
+    std::vector<std::byte> bytes;
+  };
+  Tables tables_with(const VariationChange& change) const;
+  void commit(VariationChange change, Tables tables);
+
+  // Of rows for all worlds; and of these and tables of all arrays, which is the most that variation takes.
+  std::int64_t row_bytes() const { return static_cast<std::int64_t>(rows_.size() * defaults_.size() * sizeof(double)); }
+  static std::int64_t most_bytes(const EngineModel& model, int world_count);
+
+  // Where steps on the host find the tables; a device keeps a copy.
+  const step::OwnTables& tables() const { return tables_; }
+  std::span<const std::byte> bytes() const { return bytes_; }
+
+ private:
+  const model::ModelArrays<Real>& arrays_;
+  const UserArrays<Real>& user_;
+  model::ModelVariants variants_;
+  std::vector<double> defaults_;
+  std::vector<std::vector<double>> rows_;  // [world]
+  step::OwnTables tables_;
+  std::vector<std::byte> bytes_;
+};
+
+extern template class Variation<float>;
+extern template class Variation<double>;
+
+}  // namespace axion::backend

@@ -1,0 +1,47 @@
+// WorldModel: the model as one world has it, with the numbers of its own where there are any.
+//
+// Views of its arrays, and the compiled model behind them, which is compiled anew where a world has numbers of its own
+// and somebody asks: only placing bodies by joint coordinates or from body frames does.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "engine/backend/engine_model.hpp"
+#include "engine/model/vary.hpp"
+
+namespace axion::backend {
+
+template <typename Real>
+class WorldModel {
+ public:
+  // A world without numbers of its own.
+  explicit WorldModel(const EngineModel& engine)
+      : engine_(&engine), m(engine.arrays<Real>().view()), user(engine.user<Real>().view()) {}
+  // A world with the tables that the views are of, and the row of numbers behind them, which has been varied before.
+  WorldModel(const EngineModel& engine, const model::ModelView<Real>& m, const model::UserLayout<Real>& user,
+             const model::ModelVariants* variants, const std::vector<double>* row)
+      : engine_(&engine), variants_(variants), row_(row), m(m), user(user) {}
+
+  const EngineModel& engine() const { return *engine_; }
+  const model::CompiledModel& compiled() const {
+    if (row_ == nullptr || row_->empty()) return engine_->compiled();
+    if (varied_ == nullptr) {
+      varied_ = std::make_shared<const model::CompiledModel>(std::move(variants_->vary(*row_)).value());
+    }
+    return *varied_;
+  }
+
+ private:
+  const EngineModel* engine_;
+  const model::ModelVariants* variants_ = nullptr;
+  const std::vector<double>* row_ = nullptr;
+  mutable std::shared_ptr<const model::CompiledModel> varied_;
+
+ public:
+  model::ModelView<Real> m;
+  model::UserLayout<Real> user;
+};
+
+}  // namespace axion::backend

@@ -1,0 +1,255 @@
+#include "engine/model/vary.hpp"
+
+#include <string>
+#include <utility>
+
+#include "engine/model/spec_math.hpp"
+#include "engine/model/validate_scene.hpp"
+
+namespace axion::model {
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+// Calls f(joint, axis) for each axis that has parameters: indices of the scene.
+template <typename F>
+void for_each_axis(const CompiledModel& model, F&& f) {
+  const auto& joints = model.welded.scene.joints;
+  for (std::size_t j = 0; j < joints.size(); ++j) {
+    if (joints[j].kind != JointKind::kAxes || model.closes_loop[j]) continue;
+    for (std::size_t k = 0; k < joints[j].axes.size(); ++k) f(j, k);
+  }
+}
+
+bool has_size(ShapeKind kind) {
+  return kind != ShapeKind::kPlane && kind != ShapeKind::kMesh && kind != ShapeKind::kHeightField;
+}
+
+// Calls f(number, path, has a use) for each number of a parameter in `scene`, whose structure is that of the model.
+template <typename F>
+void for_each_number(const CompiledModel& model, SceneSpec& scene, Parameter parameter, F&& f) {
+  const auto all = [&](auto& array, const std::string& path, bool used = true) {
+    for (std::size_t i = 0; i < array.size(); ++i) f(array[i], path + "[" + std::to_string(i) + "]", used);
+  };
+  const auto bodies = [&](auto&& g) {
+    for (std::size_t b = 0; b < scene.bodies.size(); ++b) g(scene.bodies[b], "bodies[" + std::to_string(b) + "].");
+  };
+  const auto axes = [&](auto&& g) {
+    for_each_axis(model, [&](std::size_t j, std::size_t k) {
+      g(scene.joints[j].axes[k], "joints[" + std::to_string(j) + "].axes[" + std::to_string(k) + "].");
+    });
+  };
+  const auto shapes = [&](auto&& g) {
+    for (std::size_t s = 0; s < scene.shapes.size(); ++s) g(scene.shapes[s], "shapes[" + std::to_string(s) + "].");
+  };
+  const auto actuators = [&](auto&& g) {
+    for (std::size_t i = 0; i < scene.actuators.size(); ++i) {
+      g(scene.actuators[i], "actuators[" + std::to_string(i) + "].");
+    }
+  };
+  switch (parameter) {
+    case Parameter::kGravity:
+      return all(scene.gravity, "gravity");
+    case Parameter::kBodyMass:
+      return bodies([&](BodySpec& body, const std::string& path) { f(body.mass, path + "mass", true); });
+    case Parameter::kBodyCenterOfMass:
+      return bodies([&](BodySpec& body, const std::string& path) { all(body.p_BoBcm, path + "p_BoBcm"); });
+    case Parameter::kBodyInertia:
+      return bodies([&](BodySpec& body, const std::string& path) { all(body.I_Bcm, path + "I_Bcm"); });
+    case Parameter::kAxisDamping:
+      return axes([&](AxisSpec& axis, const std::string& path) { f(axis.damping, path + "damping", true); });
+    case Parameter::kAxisArmature:
+      return axes([&](AxisSpec& axis, const std::string& path) { f(axis.armature, path + "armature", true); });
+    case Parameter::kAxisStiffness:
+      return axes([&](AxisSpec& axis, const std::string& path) { f(axis.stiffness, path + "stiffness", true); });
+    case Parameter::kAxisSpringReference:
+      return axes(
+          [&](AxisSpec& axis, const std::string& path) { f(axis.spring_reference, path + "spring_reference", true); });
+    case Parameter::kAxisFrictionLoss:
+      return axes([&](AxisSpec& axis, const std::string& path) {
+        f(axis.friction_loss, path + "friction_loss", axis.friction_loss > 0);
+      });
+    case Parameter::kAxisLower:
+      return axes([&](AxisSpec& axis, const std::string& path) { f(axis.lower, path + "lower", axis.limited); });
+    case Parameter::kAxisUpper:
+      return axes([&](AxisSpec& axis, const std::string& path) { f(axis.upper, path + "upper", axis.limited); });
+    case Parameter::kAxisAnchor:
+      return axes([&](AxisSpec& axis, const std::string& path) {
+        all(axis.anchor, path + "anchor", axis.kind == AxisKind::kHinge);
+      });
+    case Parameter::kShapeFriction:
+      return shapes([&](ShapeSpec& shape, const std::string& path) { f(shape.friction, path + "friction", true); });
+    case Parameter::kShapeRestitution:
+      return shapes(
+          [&](ShapeSpec& shape, const std::string& path) { f(shape.restitution, path + "restitution", true); });
+    case Parameter::kShapeSize:
+      return shapes(
+          [&](ShapeSpec& shape, const std::string& path) { all(shape.size, path + "size", has_size(shape.kind)); });
+    case Parameter::kShapePosition:
+      return shapes([&](ShapeSpec& shape, const std::string& path) { all(shape.X_BS.position, path + "position"); });
+    case Parameter::kActuatorGear:
+      return actuators([&](ActuatorSpec& actuator, const std::string& path) { f(actuator.gear, path + "gear", true); });
+    case Parameter::kActuatorKp:
+      return actuators([&](ActuatorSpec& actuator, const std::string& path) {
+        f(actuator.kp, path + "kp", actuator.kind == ActuatorKind::kPosition);
+      });
+    case Parameter::kActuatorKd:
+      return actuators([&](ActuatorSpec& actuator, const std::string& path) {
+        f(actuator.kd, path + "kd", actuator.kind != ActuatorKind::kMotor);
+      });
+  }
+}
+
+template <typename F>
+void for_each_number(const CompiledModel& model, SceneSpec& scene, F&& f) {
+  for (int p = 0; p < kParameterCount; ++p) for_each_number(model, scene, static_cast<Parameter>(p), f);
+}
+
+// What became of the mass of a body.
+struct MassChange {
+  bool any = false;
+  double ratio = 1;
+  math::Vec3<double> moved{};    // of its centre, body frame
+  math::Mat3<double> inertia{};  // beyond the ratio
+};
+
+MassChange mass_change(const BodySpec& before, const BodySpec& after) {
+  MassChange change;
+  change.any = before.mass != after.mass || before.p_BoBcm != after.p_BoBcm || before.I_Bcm != after.I_Bcm;
+  if (!change.any) return change;
+  change.ratio = after.mass / before.mass;
+  change.moved = to_vec3(after.p_BoBcm) - to_vec3(before.p_BoBcm);
+  change.inertia = to_matrix(after.I_Bcm) + (-change.ratio) * to_matrix(before.I_Bcm);
+  return change;
+}
+
+// The parts of each body, as its mass has changed: bodies of `source`, lifts, and parts that a fluid resists.
+void change_parts(const CompiledModel& model, const SceneSpec& changed, SceneSpec& source, WeldedScene& welded) {
+  const std::size_t count = changed.bodies.size();
+  std::vector<MassChange> changes(count);
+  std::vector<int> fluid_parts(count, 0), root(count, -1);
+  bool any = false;
+  for (std::size_t b = 0; b < count; ++b) {
+    changes[b] = mass_change(model.welded.scene.bodies[b], changed.bodies[b]);
+    any = any || changes[b].any;
+  }
+  if (!any) return;
+  for (std::size_t i = 0; i < source.bodies.size(); ++i) {
+    const int merged = welded.body_map[i];
+    if (merged == kWorldBody || !changes[at(merged)].any) continue;
+    const MassChange& change = changes[at(merged)];
+    BodySpec& part = source.bodies[i];
+    // The root, which gave the merged body its frame, is the first of its parts by name.
+    const bool is_root = part.name == changed.bodies[at(merged)].name;
+    const math::Quat<double> q_RB =
+        is_root ? math::Quat<double>{}
+                : math::conjugate(to_quat(changed.bodies[at(merged)].X_WB.rotation)) * to_quat(part.X_WB.rotation);
+    part.mass *= change.ratio;
+    part.p_BoBcm = to_spec(to_vec3(part.p_BoBcm) + math::rotate_inverse(q_RB, change.moved));
+    part.I_Bcm = to_spec(change.ratio * to_matrix(part.I_Bcm));
+    if (is_root) part.I_Bcm = to_spec(to_matrix(part.I_Bcm) + change.inertia);
+  }
+  for (const FluidPart& part : welded.fluid_parts) ++fluid_parts[at(part.body)];
+  for (FluidPart& part : welded.fluid_parts) {
+    const MassChange& change = changes[at(part.body)];
+    if (!change.any) continue;
+    part.mass.mass *= change.ratio, part.mass.p_cm += change.moved;
+    part.mass.I_cm = change.ratio * part.mass.I_cm;
+    if (fluid_parts[at(part.body)] == 1) part.mass.I_cm = part.mass.I_cm + change.inertia;
+  }
+  for (std::size_t b = 0; b < count; ++b) {
+    if (!changes[b].any) continue;
+    Lift& lift = welded.lifts[b];
+    lift.mass *= changes[b].ratio;
+    lift.moment = to_spec(changes[b].ratio * to_vec3(lift.moment) + lift.mass * changes[b].moved);
+  }
+}
+
+// Varied models have the hulls and height fields of the model: their scenes need but the names.
+void shed_assets(SceneSpec& scene) {
+  for (MeshSpec& mesh : scene.meshes) mesh.vertices.clear();
+  for (HeightFieldSpec& field : scene.height_fields) {
+    field.columns = field.rows = 2;
+    field.heights.assign(4, 0.0);
+  }
+}
+
+bool same_structure(const ModelArrays<double>& a, const ModelArrays<double>& b) {
+  return a.bodies.size() == b.bodies.size() && a.body_forces.size() == b.body_forces.size() &&
+         a.fluid_boxes.size() == b.fluid_boxes.size() && a.site_motors.size() == b.site_motors.size() &&
+         a.joints.size() == b.joints.size() && a.axes.size() == b.axes.size() && a.efforts.size() == b.efforts.size() &&
+         a.limit_axis == b.limit_axis && a.actuators.size() == b.actuators.size() &&
+         a.tendon_spans.size() == b.tendon_spans.size() && a.shapes.size() == b.shapes.size() &&
+         a.pairs.size() == b.pairs.size() && a.contact_capacity == b.contact_capacity &&
+         a.candidate_capacity == b.candidate_capacity && a.sensors.parts.size() == b.sensors.parts.size();
+}
+
+}  // namespace
+
+int item_count(const CompiledModel& model, ParameterOf of) {
+  const SceneSpec& scene = model.welded.scene;
+  int count = 0;
+  switch (of) {
+    case ParameterOf::kWorld:
+      return 1;
+    case ParameterOf::kBodies:
+      return static_cast<int>(scene.bodies.size());
+    case ParameterOf::kAxes:
+      for_each_axis(model, [&](std::size_t, std::size_t) { ++count; });
+      return count;
+    case ParameterOf::kShapes:
+      return static_cast<int>(scene.shapes.size());
+    case ParameterOf::kActuators:
+      return static_cast<int>(scene.actuators.size());
+  }
+  return count;
+}
+
+int parameter_start(const CompiledModel& model, Parameter parameter) {
+  int start = 0;
+  for (int p = 0; p < static_cast<int>(parameter); ++p)
+    start += item_count(model, kParameters[p].of) * kParameters[p].width;
+  return start;
+}
+
+int parameter_count(const CompiledModel& model) {
+  constexpr auto kLast = static_cast<Parameter>(kParameterCount - 1);
+  return parameter_start(model, kLast) + item_count(model, description_of(kLast).of) * description_of(kLast).width;
+}
+
+std::vector<double> parameter_values(const CompiledModel& model) {
+  SceneSpec scene = model.welded.scene;
+  std::vector<double> values;
+  for_each_number(model, scene, [&](double number, const std::string&, bool) { values.push_back(number); });
+  return values;
+}
+
+ModelVariants::ModelVariants(const CompiledModel& model, const SceneSpec& source) : model_(model), source_(source) {
+  shed_assets(model_.welded.scene), shed_assets(source_);
+  model_.arrays.hull_vertices.clear();
+}
+
+Result<CompiledModel> ModelVariants::vary(std::span<const double> values) const {
+  WeldedScene welded = model_.welded;
+  std::size_t i = 0;
+  Status status;
+  for_each_number(model_, welded.scene, [&](double& number, const std::string& path, bool used) {
+    const double value = values[i++];
+    if (!used && value != number && status.ok()) {
+      status = invalid_argument(path, path + " has no use in this model and must stay " + to_text(number) + "; it is " +
+                                          to_text(value) + ".");
+    }
+    number = value;
+  });
+  if (!status.ok()) return status.error();
+  if (Status valid = validate_scene(welded.scene); !valid.ok()) return valid.error();
+  SceneSpec changed_source = source_;
+  change_parts(model_, welded.scene, changed_source, welded);
+  CompiledModel varied = recompile(model_, changed_source, std::move(welded));
+  if (!same_structure(model_.arrays, varied.arrays)) {
+    return Error{ErrorCode::kInternal, "", "The numbers change the structure of the model."};
+  }
+  return varied;
+}
+
+}  // namespace axion::model
