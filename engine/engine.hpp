@@ -23,6 +23,7 @@
 #include "engine/model/fields.hpp"
 #include "engine/model/fingerprint.hpp"
 #include "engine/model/parameters.hpp"
+#include "engine/model/queries.hpp"
 #include "engine/model/scene_spec.hpp"
 #include "engine/model/solver_options.hpp"
 #include "engine/model/step_statistics.hpp"
@@ -256,6 +257,12 @@ class Batch {
   virtual Status set_state(std::span<const std::int32_t> worlds, const StateUpdate& state) = 0;
   virtual Status reset(const ResetRequest& request) = 0;
   virtual Result<std::vector<ContactInfo>> contacts(int world) const = 0;
+  // Of engine/model/queries.hpp, for `worlds` in order; spans have room for all that is asked for.
+  virtual Status cast_rays(std::span<const std::int32_t> worlds, const RayQuery& query, const RayHits& hits) const = 0;
+  virtual Status distances(std::span<const std::int32_t> worlds, std::span<const ShapePairQuery> pairs,
+                           double max_distance, const PairDistances& out) const = 0;
+  virtual Status dynamics(std::span<const std::int32_t> worlds, const DynamicsQuery& query,
+                          const Dynamics& out) const = 0;
   virtual Result<WorldStatistics> statistics(int world) const = 0;
   virtual BatchStatistics statistics() const = 0;
 };

@@ -33,6 +33,10 @@ class EngineBatch : public Batch {
                                              std::span<const std::uint32_t> outcomes) const final;
   Status set_state(std::span<const std::int32_t> worlds, const StateUpdate& state) final;
   Status parameters(std::span<const std::int32_t> worlds, Parameter parameter, std::span<double> out) const final;
+  Status cast_rays(std::span<const std::int32_t> worlds, const RayQuery& query, const RayHits& hits) const final;
+  Status distances(std::span<const std::int32_t> worlds, std::span<const ShapePairQuery> pairs, double max_distance,
+                   const PairDistances& out) const final;
+  Status dynamics(std::span<const std::int32_t> worlds, const DynamicsQuery& query, const Dynamics& out) const final;
   Status reset(const ResetRequest& request) final;
   BatchStatistics statistics() const final { return {cumulative_, memory_bytes()}; }
 
@@ -66,6 +70,11 @@ class EngineBatch : public Batch {
   virtual std::int64_t most_variation_bytes() const = 0;
   // The row of a world with the model's numbers filled in.
   virtual std::vector<double> numbers(int world) const = 0;
+  virtual void cast_rays_of(const RayQuery& query, int row, int world, std::byte* block, const RayHits& hits) const = 0;
+  virtual void distances_of(std::span<const ShapePairQuery> pairs, double max_distance, int row, int world,
+                            std::byte* block, const PairDistances& out) const = 0;
+  virtual void dynamics_of(const DynamicsQuery& query, int row, int world, std::byte* block,
+                           const Dynamics& out) const = 0;
   virtual std::string write_snapshot(int world, std::byte* block, const std::uint32_t* outcome) const = 0;
   virtual Status check_snapshot(std::string_view snapshot, const std::string& name) = 0;
   virtual std::int64_t read_snapshot(std::string_view snapshot, std::byte* block) const = 0;
@@ -119,6 +128,11 @@ class TypedBatch final : public EngineBatch {
   bool has_own_numbers() const override { return variation_ != nullptr; }
   std::int64_t most_variation_bytes() const override;
   std::vector<double> numbers(int world) const override;
+  void cast_rays_of(const RayQuery& query, int row, int world, std::byte* block, const RayHits& hits) const override;
+  void distances_of(std::span<const ShapePairQuery> pairs, double max_distance, int row, int world, std::byte* block,
+                    const PairDistances& out) const override;
+  void dynamics_of(const DynamicsQuery& query, int row, int world, std::byte* block,
+                   const Dynamics& out) const override;
   std::string write_snapshot(int world, std::byte* block, const std::uint32_t* outcome) const override;
   Status check_snapshot(std::string_view snapshot, const std::string& name) override;
   std::int64_t read_snapshot(std::string_view snapshot, std::byte* block) const override;

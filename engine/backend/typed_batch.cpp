@@ -3,6 +3,7 @@
 
 #include "engine/backend/checks.hpp"
 #include "engine/backend/engine_batch.hpp"
+#include "engine/backend/queries.hpp"
 #include "engine/backend/snapshot.hpp"
 #include "engine/backend/world_block.hpp"
 #include "engine/model/batch_view.hpp"
@@ -121,6 +122,32 @@ std::int64_t TypedBatch<Real>::most_variation_bytes() const {
 template <typename Real>
 std::vector<double> TypedBatch<Real>::numbers(int world) const {
   return variation_ == nullptr ? model::parameter_values(model().compiled()) : variation_->numbers(world);
+}
+
+template <typename Real>
+void TypedBatch<Real>::cast_rays_of(const RayQuery& query, int row, int world, std::byte* block,
+                                    const RayHits& hits) const {
+  const WorldModel<Real> own = world_model(world);
+  backend::cast_rays(own, WorldBlock<Real>(own, block).view(), query, row, hits);
+}
+
+template <typename Real>
+void TypedBatch<Real>::distances_of(std::span<const ShapePairQuery> pairs, double max_distance, int row, int world,
+                                    std::byte* block, const PairDistances& out) const {
+  const WorldModel<Real> own = world_model(world);
+  measure_distances(own, WorldBlock<Real>(own, block).view(), pairs, max_distance, row, out);
+}
+
+template <typename Real>
+void TypedBatch<Real>::dynamics_of(const DynamicsQuery& query, int row, int world, std::byte* block,
+                                   const Dynamics& out) const {
+  const WorldModel<Real> own = world_model(world);
+  const WorldBlock<Real> state(own, block);
+  const model::WorldView<Real>& w = state.view();
+  const std::vector<double> scale(w.mass_scale, w.mass_scale + own.m.body_count);
+  work_out_dynamics(own.compiled(), model().template user<double>(), state.bodies(),
+                    state.read_reals(Field::kJointPosition, own.user.position_count),
+                    state.read_reals(Field::kJointVelocity, own.user.velocity_count), scale, query, row, out);
 }
 
 template <typename Real>

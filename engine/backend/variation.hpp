@@ -1,8 +1,8 @@
 // Variation: the numbers that worlds of a batch have in place of the model's, and the tables that steps read them from.
 //
-// Of each world a row of all parameters (model/parameters.hpp), empty where it has the model's numbers. What a row makes
-// of the model's arrays is a patch; the arrays that any patch changes are the tables of all worlds (step/own_tables.hpp),
-// so that a batch whose worlds differ in gravity alone keeps three numbers a world.
+// Of each world a row of all parameters (model/parameters.hpp), empty where it has the model's numbers. What a row
+// makes of the model's arrays is a patch; the arrays that any patch changes are the tables of all worlds
+// (step/own_tables.hpp), so that the tables of worlds that differ in gravity alone are three numbers each.
 #pragma once
 
 #include <cstddef>

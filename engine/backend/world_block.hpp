@@ -35,6 +35,9 @@ class WorldBlock {
   const model::WorldView<Real>& view() const { return w_; }
   std::vector<ContactInfo> contacts() const;
   WorldStatistics statistics() const;
+  // A field of `count` numbers; all bodies.
+  std::vector<double> read_reals(Field field, int count) const;
+  BodyStates bodies() const;
 
  private:
   void set_activation(int i, double value);
@@ -42,8 +45,6 @@ class WorldBlock {
   void set_joints(const double* position, const double* velocity, bool poses_change);
   void measure_axes();
   void forget_impulses();
-  std::vector<double> read_reals(Field field, int count) const;
-  BodyStates bodies() const;
 
   const EngineModel& engine() const { return model_.engine(); }
 

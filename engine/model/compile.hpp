@@ -86,8 +86,8 @@ struct CompiledModel {
 // Validates and compiles. Errors name a path in SceneSpec.
 Result<CompiledModel> compile(const SceneSpec& scene);
 
-// The same model with other numbers (vary.hpp): of `welded`, which is that of `model` but for them, and of `source`, the
-// scene before its welds. It shares the model's hulls, whose vertices it leaves out.
+// The same model with other numbers (vary.hpp): of `welded`, which is that of `model` but for them, and of `source`,
+// the scene before its welds. It shares the model's hulls, whose vertices it leaves out.
 CompiledModel recompile(const CompiledModel& model, const SceneSpec& source, WeldedScene welded);
 
 // The same model in another precision.

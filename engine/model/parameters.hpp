@@ -31,7 +31,7 @@ enum class Parameter : std::uint8_t {
 };
 inline constexpr int kParameterCount = 19;
 
-// What a parameter has its numbers for. Axes are those of the joints of kind AXES that have coordinates, joint by joint.
+// What a parameter has its numbers for. Axes are those of joints of kind AXES that have coordinates, joint by joint.
 enum class ParameterOf : std::uint8_t { kWorld, kBodies, kAxes, kShapes, kActuators };
 
 struct ParameterDescription {

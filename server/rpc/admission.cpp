@@ -27,7 +27,9 @@ const std::vector<Group>& groups() {
                              {"models", {"CreateModel", "GetModel", "ListModels", "DeleteModel"}},
                              {"batches", {"CreateBatch", "GetBatch", "ListBatches", "DeleteBatch", "KeepAlive"}},
                              {"steps", {"Step", "StepStream"}},
-                             {"state", {"Reset", "GetState", "SetState", "GetContacts", "GetSolverStats", "Watch"}},
+                             {"state",
+                              {"Reset", "GetState", "SetState", "GetContacts", "GetSolverStats", "CastRays",
+                               "GetDistances", "GetDynamics", "Watch"}},
                              {"snapshots", {"SaveSnapshot", "RestoreSnapshot", "ListSnapshots", "DeleteSnapshot"}}};
   return *all;
 }

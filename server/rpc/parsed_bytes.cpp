@@ -21,6 +21,7 @@ using google::protobuf::io::CodedInputStream;
 constexpr int kMaxDepth = 100;                // as the parser's
 constexpr std::size_t kMessageOverhead = 48;  // of the allocator, and of a pointer in an array that grows by doubling
 constexpr std::size_t kTextBytes = 96;        // of a string beside its text, likewise
+constexpr std::size_t kMapEntryBytes = 128;   // of a key and a value beside what they refer to, and their place
 constexpr std::size_t kScalarBytes = 16;      // of a number in an array that grows by doubling
 constexpr std::size_t kUnknownFactor = 32;    // of a field without a name, per byte: one of two bytes takes 32 and more
 
@@ -32,8 +33,7 @@ class Scanner {
 
   // False where the bytes end or make no sense: the parser will say so.
   bool scan(const Descriptor& type, int depth) {
-    total_ += google::protobuf::MessageFactory::generated_factory()->GetPrototype(&type)->SpaceUsedLong();
-    total_ += kMessageOverhead;
+    total_ += kMessageOverhead + own_bytes(type);
     while (total_ < enough_) {
       const std::uint32_t tag = input_.ReadTag();
       if (tag == 0) return true;
@@ -43,6 +43,12 @@ class Scanner {
   }
 
  private:
+  // Of a message without fields. An entry of a map is a node of a hash table; its prototype cannot be asked.
+  static std::size_t own_bytes(const Descriptor& type) {
+    if (type.options().map_entry()) return kMapEntryBytes;
+    return google::protobuf::MessageFactory::generated_factory()->GetPrototype(&type)->SpaceUsedLong();
+  }
+
   bool scan_field(const Descriptor& type, std::uint32_t tag, int depth) {
     const FieldDescriptor* field = type.FindFieldByNumber(WireFormatLite::GetTagFieldNumber(tag));
     if (field == nullptr || WireFormatLite::GetTagWireType(tag) != WireFormatLite::WIRETYPE_LENGTH_DELIMITED) {

@@ -439,4 +439,6 @@ void fill_model(const schedule::ModelRecord& record, v1::Model& message) {
   fill_time(record.create_time, *message.mutable_create_time());
 }
 
+model::FrameSpec frame_of(const v1::FrameSpec& message) { return to_frame(message); }
+
 }  // namespace axion::server::rpc

@@ -26,4 +26,7 @@ inline std::int64_t model_bytes(const v1::Model& description, const schedule::Mo
   return static_cast<std::int64_t>(4 * description.SpaceUsedLong() + 3 * content.scene.size()) + (64 << 10);
 }
 
+// A frame without a body is in the world.
+model::FrameSpec frame_of(const v1::FrameSpec& message);
+
 }  // namespace axion::server::rpc

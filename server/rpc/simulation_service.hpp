@@ -106,6 +106,9 @@ class SimulationService final {
   void SetState(UnaryCall* call, const v1::SetStateRequest* request, v1::SetStateResponse* response);
   void GetContacts(UnaryCall* call, const v1::GetContactsRequest* request, v1::GetContactsResponse* response);
   void GetSolverStats(UnaryCall* call, const v1::GetSolverStatsRequest* request, v1::GetSolverStatsResponse* response);
+  void CastRays(UnaryCall* call, const v1::CastRaysRequest* request, v1::CastRaysResponse* response);
+  void GetDistances(UnaryCall* call, const v1::GetDistancesRequest* request, v1::GetDistancesResponse* response);
+  void GetDynamics(UnaryCall* call, const v1::GetDynamicsRequest* request, v1::GetDynamicsResponse* response);
   // NOLINTEND(readability-identifier-naming)
 
  private:

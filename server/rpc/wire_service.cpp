@@ -121,6 +121,21 @@ grpc::ServerUnaryReactor* WireService::GetSolverStats(grpc::CallbackServerContex
   return serve(service_, "GetSolverStats", &SimulationService::GetSolverStats, context, request, response);
 }
 
+grpc::ServerUnaryReactor* WireService::CastRays(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                                grpc::ByteBuffer* response) {
+  return serve(service_, "CastRays", &SimulationService::CastRays, context, request, response);
+}
+
+grpc::ServerUnaryReactor* WireService::GetDistances(grpc::CallbackServerContext* context,
+                                                    const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
+  return serve(service_, "GetDistances", &SimulationService::GetDistances, context, request, response);
+}
+
+grpc::ServerUnaryReactor* WireService::GetDynamics(grpc::CallbackServerContext* context,
+                                                   const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
+  return serve(service_, "GetDynamics", &SimulationService::GetDynamics, context, request, response);
+}
+
 grpc::ServerUnaryReactor* WireService::SaveSnapshot(grpc::CallbackServerContext* context,
                                                     const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
   return serve(service_, "SaveSnapshot", &SimulationService::SaveSnapshot, context, request, response);

@@ -32,9 +32,11 @@ using RawService = WithRawMethods<
     Rpc::WithRawCallbackMethod_DeleteBatch, Rpc::WithRawCallbackMethod_KeepAlive, Rpc::WithRawCallbackMethod_Step,
     Rpc::WithRawCallbackMethod_Reset, Rpc::WithRawCallbackMethod_GetState, Rpc::WithRawCallbackMethod_SetState,
     Rpc::WithRawCallbackMethod_GetContacts, Rpc::WithRawCallbackMethod_GetSolverStats,
-    Rpc::WithRawCallbackMethod_SaveSnapshot, Rpc::WithRawCallbackMethod_RestoreSnapshot,
-    Rpc::WithRawCallbackMethod_ListSnapshots, Rpc::WithRawCallbackMethod_DeleteSnapshot,
-    Rpc::WithRawCallbackMethod_StepStream, Rpc::WithRawCallbackMethod_Watch>::type;
+    Rpc::WithRawCallbackMethod_CastRays, Rpc::WithRawCallbackMethod_GetDistances,
+    Rpc::WithRawCallbackMethod_GetDynamics, Rpc::WithRawCallbackMethod_SaveSnapshot,
+    Rpc::WithRawCallbackMethod_RestoreSnapshot, Rpc::WithRawCallbackMethod_ListSnapshots,
+    Rpc::WithRawCallbackMethod_DeleteSnapshot, Rpc::WithRawCallbackMethod_StepStream,
+    Rpc::WithRawCallbackMethod_Watch>::type;
 
 class WireService final : public RawService {
  public:
@@ -73,6 +75,12 @@ class WireService final : public RawService {
                                         grpc::ByteBuffer* response) override;
   grpc::ServerUnaryReactor* GetSolverStats(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                            grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* CastRays(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                     grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* GetDistances(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                         grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* GetDynamics(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                        grpc::ByteBuffer* response) override;
   grpc::ServerUnaryReactor* SaveSnapshot(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                          grpc::ByteBuffer* response) override;
   grpc::ServerUnaryReactor* RestoreSnapshot(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,

@@ -18,7 +18,7 @@ import axion
 import grpc
 import numpy as np
 from axion.v1 import scene_pb2, simulation_pb2 as sim
-from axion.v1 import snapshot_pb2, solver_pb2, state_pb2, tensor_pb2
+from axion.v1 import query_pb2, snapshot_pb2, solver_pb2, state_pb2, tensor_pb2
 from google.protobuf.descriptor import FieldDescriptor as Field
 
 import access_case as case
@@ -80,12 +80,30 @@ def tensor_lies(tensor):
         yield lie(f'{value} in its last place', data=wide.tobytes())
 
 
+def map_lies(message, field, path):
+    """The message with tensors of a map in other words, and under other names."""
+    values = getattr(message, field)
+    for key in list(values):
+        tensor = values[key]
+        if getattr(tensor, 'DESCRIPTOR', None) is None or tensor.DESCRIPTOR.full_name != TENSOR:
+            return
+        for text, bad in tensor_lies(tensor):
+            fresh = copy_of(message)
+            getattr(fresh, field)[key].CopyFrom(bad)
+            yield f'{path}["{key}"]: {text}', fresh
+    for wrong in ('', 'nobody', LONG):
+        fresh = copy_of(message)
+        getattr(fresh, field)[wrong].CopyFrom(tensor)
+        yield f'{path}[{shown(wrong)}]', fresh
+
+
 def lies(message, path=''):
     """(what is wrong, the message with that wrong) for each field that is set, and into it."""
     for field, value in message.ListFields():
         name = f'{path}{field.name}'
         repeated = is_repeated(field)
         if repeated and field.message_type and field.message_type.GetOptions().map_entry:
+            yield from map_lies(message, field.name, name)
             continue
         if field.cpp_type == Field.CPPTYPE_MESSAGE:
             inner = value[0] if repeated else value
@@ -150,6 +168,9 @@ class Requests:
         state = state_pb2.StateUpdate(body_pose=pose, body_velocity=velocity, time=axion.to_tensor(np.zeros(2)))
         joints = state_pb2.StateUpdate(joint_position=axion.to_tensor(np.zeros((2, model.joint_position_count)) + 0.5),
                                        joint_velocity=axion.to_tensor(np.zeros((2, model.joint_velocity_count))))
+        own = client.get_batch(self.batch).get_parameters(['body_mass', 'shape_size'])
+        numbers = state_pb2.StateUpdate(parameters={name: axion.to_tensor(array) for name, array in own.items()})
+        rays = axion.to_tensor(np.ones((2, 4, 3)))
         step = sim.StepRequest(batch=self.batch, world_indices=[0, 1], step_count=2, record_every=1, outputs=['body_pose'],
                                control=axion.to_tensor(np.zeros((2, model.control_count), np.float32)), body_wrench=velocity,
                                expected_step=0, request_id='r', expected_incarnation=1)
@@ -168,11 +189,20 @@ class Requests:
             ('Step', step), ('StepStream', step),
             ('Reset', state_pb2.ResetRequest(batch=self.batch, world_indices=worlds, keyframe='stand', state=state, seeds=[1, 2])),
             ('Reset', state_pb2.ResetRequest(batch=self.batch, world_indices=worlds, state=joints)),
-            ('GetState', state_pb2.GetStateRequest(batch=self.batch, world_indices=worlds, fields=['time'])),
+            ('GetState', state_pb2.GetStateRequest(batch=self.batch, world_indices=worlds, fields=['time'], parameters=['gravity'])),
             ('SetState', state_pb2.SetStateRequest(batch=self.batch, world_indices=worlds, state=state)),
             ('SetState', state_pb2.SetStateRequest(batch=self.batch, world_indices=worlds, state=joints)),
+            ('SetState', state_pb2.SetStateRequest(batch=self.batch, world_indices=worlds, state=numbers)),
             ('GetContacts', state_pb2.GetContactsRequest(batch=self.batch, world_indices=worlds)),
             ('GetSolverStats', sim.GetSolverStatsRequest(batch=self.batch, world_indices=worlds)),
+            ('CastRays', query_pb2.CastRaysRequest(batch=self.batch, world_indices=worlds, origin=rays, direction=rays, body=0,
+                                                   max_distance=5, ignored_bodies=[0])),
+            ('GetDistances', query_pb2.GetDistancesRequest(batch=self.batch, world_indices=worlds, max_distance=5,
+                                                           pairs=[query_pb2.ShapePair(shape_a=1, shape_b=2)])),
+            ('GetDynamics', query_pb2.GetDynamicsRequest(
+                batch=self.batch, world_indices=worlds, mass_matrix=True, bias_force=True,
+                frames=[scene_pb2.FrameSpec(body=1, pose=scene_pb2.Pose(position=scene_pb2.Vec3(x=1),
+                                                                        rotation=scene_pb2.Quaternion(w=1)))])),
             ('SaveSnapshot', snapshot_pb2.SaveSnapshotRequest(batch=self.batch, display_name='x', return_content=True)),
             ('RestoreSnapshot', snapshot_pb2.RestoreSnapshotRequest(snapshot=kept.name, batch=self.batch)),
             ('ListSnapshots', snapshot_pb2.ListSnapshotsRequest(page_size=1, page_token='x')),

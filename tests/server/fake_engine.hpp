@@ -62,6 +62,7 @@ class FakeBatch final : public Batch {
   const BatchSpec& spec() const override { return spec_; }
   DType real_dtype() const override { return DType::kFloat64; }
   std::int64_t memory_bytes() const override { return 100 * spec_.world_count; }
+  std::int64_t memory_bound() const override { return memory_bytes(); }
   std::int64_t step_index(int world) const override { return worlds[static_cast<std::size_t>(world)].step; }
 
   std::vector<std::int64_t> field_shape(Field field) const override {
@@ -137,6 +138,13 @@ class FakeBatch final : public Batch {
     for (std::size_t i = 0; i < count(request.world_indices); ++i) worlds[at(request.world_indices, i)] = {};
     return set_state(request.world_indices, request.state);
   }
+  Status parameters(std::span<const std::int32_t>, Parameter, std::span<double>) const override { return {}; }
+  Status cast_rays(std::span<const std::int32_t>, const RayQuery&, const RayHits&) const override { return {}; }
+  Status distances(std::span<const std::int32_t>, std::span<const ShapePairQuery>, double,
+                   const PairDistances&) const override {
+    return {};
+  }
+  Status dynamics(std::span<const std::int32_t>, const DynamicsQuery&, const Dynamics&) const override { return {}; }
   Result<std::vector<ContactInfo>> contacts(int) const override { return std::vector<ContactInfo>{}; }
   Result<WorldStatistics> statistics(int) const override { return WorldStatistics{}; }
   BatchStatistics statistics() const override { return {}; }

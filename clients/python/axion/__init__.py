@@ -25,7 +25,8 @@ from axion.fleet import Fleet, FleetBatch
 from axion.model import Model
 from axion.names import Named
 from axion.options import solver_options
-from axion.results import BatchStats, Contacts, Histogram, Outcome, State, StepResult, WorldStats
+from axion.results import (BatchStats, Contacts, Distances, Dynamics, Histogram, Outcome, RayHits, State, StepResult,
+                           WorldStats)
 from axion.scene import Scene
 from axion.stream import StepStream
 from axion.task import TaskResult, task_spec
@@ -54,9 +55,9 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "AbortedError", "AxionError", "Batch", "BatchStats", "Client", "Contacts", "DEFAULT_TARGET",
+    "AbortedError", "AxionError", "Batch", "BatchStats", "Client", "Contacts", "DEFAULT_TARGET", "Distances", "Dynamics",
     "DeadlineExceededError", "FailedPreconditionError", "FieldViolation", "Fleet", "FleetBatch", "Frame", "Histogram",
-    "InternalError", "InvalidArgumentError", "Model", "Named", "NotFoundError", "Outcome", "PermissionDeniedError",
+    "InternalError", "InvalidArgumentError", "Model", "Named", "NotFoundError", "Outcome", "PermissionDeniedError", "RayHits",
     "ResourceExhaustedError", "Scene", "State", "StepResult", "StepStream", "TaskResult", "UnauthenticatedError",
     "UnavailableError", "UnimplementedError", "Watch", "WorldStats", "__version__", "read_mjcf", "read_urdf",
     "solver_options", "task_spec", "to_array", "to_tensor",

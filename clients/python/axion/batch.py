@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -17,18 +17,20 @@ from axion.retry import new_request_id
 from axion.stream import StepStream
 from axion.task import TaskResult
 from axion.tensors import Snapshots, Worlds
-from axion.v1 import simulation_pb2, snapshot_pb2, state_pb2
+from axion.v1 import query_pb2, scene_pb2, simulation_pb2, snapshot_pb2, state_pb2
 from axion.watch import Watch
 
 if TYPE_CHECKING:
     from axion.client import Client
 
 
-def _state_update(snapshot: Snapshots | None, **arrays: npt.ArrayLike | None) -> state_pb2.StateUpdate | None:
+def _state_update(snapshot: Snapshots | None, parameters: Mapping[str, npt.ArrayLike] | None = None,
+                  **arrays: npt.ArrayLike | None) -> state_pb2.StateUpdate | None:
     given = {name: tensors.to_tensor(array, name) for name, array in arrays.items() if array is not None}
-    if not given and snapshot is None:
+    if not given and snapshot is None and not parameters:
         return None
-    return state_pb2.StateUpdate(**given, snapshot=() if snapshot is None else tensors.snapshot_list(snapshot))
+    return state_pb2.StateUpdate(**given, snapshot=() if snapshot is None else tensors.snapshot_list(snapshot),
+                                 parameters=tensors.to_tensors(parameters or {}, "parameters"))
 
 
 class Batch:
@@ -161,16 +163,18 @@ class Batch:
               body_pose: npt.ArrayLike | None = None, body_velocity: npt.ArrayLike | None = None,
               joint_position: npt.ArrayLike | None = None, joint_velocity: npt.ArrayLike | None = None,
               time: npt.ArrayLike | None = None, snapshot: Snapshots | None = None,
-              timeout: float | None = None, activation: npt.ArrayLike | None = None) -> None:
+              timeout: float | None = None, activation: npt.ArrayLike | None = None,
+              parameters: Mapping[str, npt.ArrayLike] | None = None) -> None:
         """Starts worlds again: at the initial state or a keyframe, with the given states on top (see set_state), or as
         snapshots say.
 
         seeds: [n] integers that drive the batch's initial noise, if it has one. Clears warm starts and outcomes.
-        snapshot: as of set_state; without a keyframe, seeds or noise.
+        snapshot: as of set_state; without a keyframe, seeds or noise. parameters: as of set_state; the worlds start with
+        these numbers.
         """
         self._client.stub.Reset(state_pb2.ResetRequest(
             batch=self.name, world_indices=self._indices(worlds), keyframe=keyframe,
-            state=_state_update(snapshot, body_pose=body_pose, body_velocity=body_velocity,
+            state=_state_update(snapshot, parameters, body_pose=body_pose, body_velocity=body_velocity,
                                 joint_position=joint_position, joint_velocity=joint_velocity, time=time,
                                 activation=activation),
             seeds=[int(seed) for seed in np.asarray(seeds, dtype=np.uint64).reshape(-1)]), timeout=timeout)
@@ -192,7 +196,8 @@ class Batch:
                   body_velocity: npt.ArrayLike | None = None, joint_position: npt.ArrayLike | None = None,
                   joint_velocity: npt.ArrayLike | None = None, time: npt.ArrayLike | None = None,
                   snapshot: Snapshots | None = None, timeout: float | None = None,
-                  activation: npt.ArrayLike | None = None) -> None:
+                  activation: npt.ArrayLike | None = None,
+                  parameters: Mapping[str, npt.ArrayLike] | None = None) -> None:
         """Sets the state of worlds; parts that are None keep their value.
 
         body_pose: [n, nb, 7] x y z (m), quaternion w x y z. body_velocity: [n, nb, 6] linear of the centre of mass,
@@ -204,19 +209,98 @@ class Batch:
 
             now = batch.get_state("snapshot", worlds=[3])["snapshot"][0]
             plans.set_state(snapshot=now)  # another batch: every world branches from here
+
+        parameters: numbers that these worlds have in place of the model's from now on, by name: [n, ...] of the shape
+        that parameter_shapes gives; see get_parameters. Bodies stay where they are and go on as they moved.
         """
         self._client.stub.SetState(state_pb2.SetStateRequest(
             batch=self.name, world_indices=self._indices(worlds),
-            state=_state_update(snapshot, body_pose=body_pose, body_velocity=body_velocity,
+            state=_state_update(snapshot, parameters, body_pose=body_pose, body_velocity=body_velocity,
                                 joint_position=joint_position, joint_velocity=joint_velocity, time=time,
                                 activation=activation)),
             timeout=timeout)
+
+    @property
+    def parameter_shapes(self) -> dict[str, tuple[int, ...]]:
+        """Shape for one world of each parameter, by name: the numbers of the model that a world may have of its own.
+
+        gravity [3]; body_mass [nb], body_center_of_mass [nb, 3], body_inertia [nb, 6] (xx yy zz xy xz yz);
+        axis_damping, axis_armature, axis_stiffness, axis_spring_reference, axis_friction_loss, axis_lower, axis_upper
+        [axes], axis_anchor [axes, 3], of hinges and slides joint by joint; shape_friction, shape_restitution [shapes],
+        shape_size, shape_position [shapes, 3]; actuator_gear, actuator_kp, actuator_kd [nu]. Units as in SceneSpec.
+        """
+        return {info.name: tuple(info.shape) for info in self.proto.parameters}
+
+    @raises_axion_error
+    def get_parameters(self, names: str | Iterable[str] = (), worlds: Worlds = None,
+                       timeout: float | None = None) -> dict[str, npt.NDArray[np.float64]]:
+        """Numbers that worlds have, the model's or their own: dict of name to float64 array [n, ...], which may be
+        changed and given to set_state, reset or create_batch. No names: all of them.
+
+            mass = batch.get_parameters("body_mass")["body_mass"]
+            batch.set_state(parameters={"body_mass": mass * rng.uniform(0.8, 1.2, mass.shape)})
+        """
+        wanted = [names] if isinstance(names, str) else list(names)
+        answer = self._client.stub.GetState(state_pb2.GetStateRequest(
+            batch=self.name, world_indices=self._indices(worlds), fields=["time"],
+            parameters=wanted or list(self.parameter_shapes)), timeout=timeout)
+        return {name: tensors.to_array(tensor).copy() for name, tensor in answer.parameters.items()}
 
     @raises_axion_error
     def contacts(self, worlds: Worlds = None, timeout: float | None = None) -> results.Contacts:
         """Contacts of the last step: a Contacts."""
         return results.Contacts(self._client.stub.GetContacts(state_pb2.GetContactsRequest(
             batch=self.name, world_indices=self._indices(worlds)), timeout=timeout))
+
+    @raises_axion_error
+    def cast_rays(self, origin: npt.ArrayLike, direction: npt.ArrayLike, worlds: Worlds = None, *, body: int | None = None,
+                  heading_only: bool = False, max_distance: float | None = None, ignored_bodies: Iterable[int] = (),
+                  timeout: float | None = None) -> results.RayHits:
+        """How far along rays the first shape is: a RayHits.
+
+        origin, direction: [n, rays, 3], or [rays, 3] for all worlds alike; m, and of any length above zero. In the frame
+        of `body` (index into the model's bodies) where that is given, else in the world; with heading_only in that
+        body's origin turned about the vertical alone. Rays go through the shapes of ignored_bodies (-1: the world).
+
+            grid = np.stack(np.meshgrid(np.linspace(-1, 1, 11), np.linspace(-1, 1, 11), [5.0]), -1).reshape(-1, 3)
+            hits = batch.cast_rays(grid, np.tile([0, 0, -1.0], (121, 1)), body=0, heading_only=True, ignored_bodies=[0])
+            height_below_the_body = 5 - hits.distance
+        """
+        return results.RayHits(self._client.stub.CastRays(query_pb2.CastRaysRequest(
+            batch=self.name, world_indices=self._indices(worlds), origin=tensors.to_tensor(origin, "origin"),
+            direction=tensors.to_tensor(direction, "direction"), body=body, heading_only=heading_only,
+            max_distance=max_distance, ignored_bodies=ignored_bodies), timeout=timeout))
+
+    @raises_axion_error
+    def distances(self, pairs: Iterable[tuple[int, int]], worlds: Worlds = None, max_distance: float | None = None,
+                  timeout: float | None = None) -> results.Distances:
+        """Nearest distances of pairs of shapes (indices into the model's shapes), whether they may touch or not: a
+        Distances. max_distance: m; further apart is not looked at. None: 10."""
+        return results.Distances(self._client.stub.GetDistances(query_pb2.GetDistancesRequest(
+            batch=self.name, world_indices=self._indices(worlds),
+            pairs=[query_pb2.ShapePair(shape_a=int(a), shape_b=int(b)) for a, b in pairs], max_distance=max_distance),
+            timeout=timeout))
+
+    @raises_axion_error
+    def dynamics(self, frames: Iterable[tuple[int, npt.ArrayLike]] = (), worlds: Worlds = None, *,
+                 mass_matrix: bool = True, bias_force: bool = True, timeout: float | None = None) -> results.Dynamics:
+        """Jacobians, mass matrix and bias force in the nv coordinates of joint_velocity: a Dynamics.
+
+        frames: pairs of a body (index into the model's bodies, -1 the world) and a point in its frame (m), or a pose
+        x y z, quaternion w x y z.
+        """
+        def spec(body: int, pose: npt.ArrayLike) -> scene_pb2.FrameSpec:
+            numbers = [float(number) for number in np.asarray(pose, dtype=np.float64).reshape(-1)]
+            if len(numbers) not in (3, 7):
+                raise TypeError(f"frames: wants 3 or 7 numbers for a frame, not {len(numbers)}")
+            position = scene_pb2.Vec3(x=numbers[0], y=numbers[1], z=numbers[2])
+            w, x, y, z = numbers[3:] if len(numbers) == 7 else (1.0, 0.0, 0.0, 0.0)
+            return scene_pb2.FrameSpec(body=int(body), pose=scene_pb2.Pose(
+                position=position, rotation=scene_pb2.Quaternion(w=w, x=x, y=y, z=z)))
+
+        return results.Dynamics(self._client.stub.GetDynamics(query_pb2.GetDynamicsRequest(
+            batch=self.name, world_indices=self._indices(worlds), frames=[spec(body, pose) for body, pose in frames],
+            mass_matrix=mass_matrix, bias_force=bias_force), timeout=timeout))
 
     def watch(self, fields: str | Iterable[str] = ("body_pose",), worlds: Worlds = None, rate: float = 30.0,
               contacts: bool = False, solver_stats: bool = False) -> Watch:

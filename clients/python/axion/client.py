@@ -220,6 +220,7 @@ class Client:
                      options: Mapping[str, str | float | bool | None] | None = None,
                      body_pose: npt.ArrayLike | None = None, mass_scale: npt.ArrayLike | None = None,
                      friction_scale: npt.ArrayLike | None = None, gain_scale: npt.ArrayLike | None = None,
+                     parameters: Mapping[str, npt.ArrayLike] | None = None,
                      seed: int = 0, joint_position_noise: float = 0.0, joint_velocity_noise: float = 0.0,
                      task: TaskLike | None = None, idle_ttl: float | datetime.timedelta | None = None,
                      stream_ttl: float | datetime.timedelta | None = None, timeout: float | None = None) -> Batch:
@@ -230,6 +231,8 @@ class Client:
           further solver options, for example {"tolerance": 1e-4, "joint_mode": "current"} (see axion.solver_options).
         body_pose: [n, nb, 7] initial poses. mass_scale: [n, nb] > 0. friction_scale: [n] >= 0. gain_scale: [n, nu] >= 0
           scales motors and drives.
+        parameters: numbers that worlds have in place of the model's, by name: [n, ...] each. Batch.parameter_shapes lists
+          them; Batch.set_state and reset change them later.
         seed, joint_position_noise, joint_velocity_noise: uniform noise of this half width (rad or m, and per second) on
           hinges and slides, in the first state and at reset.
         task: what the server is to observe, reward and end (axion.task_spec says in which forms); for step_task and
@@ -242,7 +245,7 @@ class Client:
             model=model if isinstance(model, str) else model.name, world_count=world_count, dt=dt, seed=seed,
             options=choices.solver_options(**{"preset": preset, "precision": precision, **(options or {})}),
             overrides=choices.batch_overrides(body_pose=body_pose, mass_scale=mass_scale,
-                                              friction_scale=friction_scale, gain_scale=gain_scale))
+                                              friction_scale=friction_scale, gain_scale=gain_scale, parameters=parameters))
         if self.patience.tries_again:
             request.request_id = new_request_id()
         if task is not None:

@@ -329,19 +329,23 @@ class FleetBatch:
         answers, rows = self._each(worlds, ask)
         return self._joined(answers, rows, ("time", "step_index", "outcome"))
 
-    def reset(self, worlds: Worlds = None, keyframe: str = "", **states: npt.ArrayLike | None) -> None:
-        """Batch.reset; states: body_pose, joint_position and so on."""
-        def ask(part: _Part, own: _Indices | None, row: _Indices) -> None:
-            mine: dict[str, Any] = {name: None if array is None else np.asarray(array)[row].copy() for name, array in states.items()}
-            part.change(lambda batch: batch.reset(own, keyframe, **mine))
-        self._each(worlds, ask)
+    @staticmethod
+    def _states_of(states: Mapping[str, Any], row: _Indices) -> dict[str, Any]:
+        def of(value: Any) -> Any:
+            if isinstance(value, Mapping):
+                return {name: of(array) for name, array in value.items()}
+            return None if value is None else np.asarray(value)[row].copy()
+        return {name: of(value) for name, value in states.items()}
 
-    def set_state(self, worlds: Worlds = None, **states: npt.ArrayLike | None) -> None:
-        """Batch.set_state; states: body_pose, joint_position and so on."""
-        def ask(part: _Part, own: _Indices | None, row: _Indices) -> None:
-            mine: dict[str, Any] = {name: None if array is None else np.asarray(array)[row].copy() for name, array in states.items()}
-            part.change(lambda batch: batch.set_state(own, **mine))
-        self._each(worlds, ask)
+    def reset(self, worlds: Worlds = None, keyframe: str = "", **states: Any) -> None:
+        """Batch.reset; states: body_pose, joint_position, parameters and so on."""
+        self._each(worlds, lambda part, own, row: part.change(
+            lambda batch: batch.reset(own, keyframe, **self._states_of(states, row))))
+
+    def set_state(self, worlds: Worlds = None, **states: Any) -> None:
+        """Batch.set_state; states: body_pose, joint_position, parameters and so on."""
+        self._each(worlds, lambda part, own, row: part.change(
+            lambda batch: batch.set_state(own, **self._states_of(states, row))))
 
     def get_state(self, fields: str | Iterable[str] = (), worlds: Worlds = None) -> FleetResult:
         """Batch.get_state."""

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from axion import tensors
-from axion.v1 import simulation_pb2, solver_pb2, state_pb2, tensor_pb2
+from axion.v1 import query_pb2, simulation_pb2, solver_pb2, state_pb2, tensor_pb2
 
 _Floats: TypeAlias = "npt.NDArray[np.float64]"
 _Ints: TypeAlias = "npt.NDArray[np.int32]"
@@ -112,6 +112,49 @@ class State(_Fields):
 
     def __len__(self) -> int:
         return len(self._tensors) + (1 if self.proto.snapshot else 0)
+
+
+class RayHits:
+    """Answer to cast_rays. distance: float64 [n, rays] m, -1 where a ray meets nothing. shape: int32 [n, rays], index
+    into the model's shapes, -1 where a ray meets nothing."""
+
+    def __init__(self, proto: query_pb2.CastRaysResponse) -> None:
+        self.distance: _Floats = tensors.to_array(proto.distance)
+        self.shape: _Ints = tensors.to_array(proto.shape)
+
+    def __repr__(self) -> str:
+        return f"<axion.RayHits {int((self.shape >= 0).sum())} of {self.shape.size} rays meet a shape>"
+
+
+class Distances:
+    """Answer to distances. distance: float64 [n, pairs] m, negative where shapes overlap, max_distance where they are
+    further apart. point_a, point_b: [n, pairs, 3] m, world frame: the nearest points, zero where they are further apart."""
+
+    def __init__(self, proto: query_pb2.GetDistancesResponse) -> None:
+        self.distance: _Floats = tensors.to_array(proto.distance)
+        self.point_a: _Floats = tensors.to_array(proto.point_a)
+        self.point_b: _Floats = tensors.to_array(proto.point_b)
+
+    def __repr__(self) -> str:
+        return f"<axion.Distances of {self.distance.shape[1]} pairs in {self.distance.shape[0]} worlds>"
+
+
+class Dynamics:
+    """Answer to dynamics, of the joint tree, in the nv coordinates of joint_velocity.
+
+    frame_pose: float64 [n, frames, 7] x y z (m), quaternion w x y z, in the world. jacobian: [n, frames, 6, nv] velocity
+    of each frame's origin, then angular velocity, world axes. mass_matrix: [n, nv, nv] with armature, or None.
+    bias_force: [n, nv], or None: mass_matrix dv/dt + bias_force are the forces along the coordinates.
+    """
+
+    def __init__(self, proto: query_pb2.GetDynamicsResponse) -> None:
+        self.frame_pose: _Floats = tensors.to_array(proto.frame_pose)
+        self.jacobian: _Floats = tensors.to_array(proto.jacobian)
+        self.mass_matrix: _Floats | None = tensors.to_array(proto.mass_matrix) if proto.HasField("mass_matrix") else None
+        self.bias_force: _Floats | None = tensors.to_array(proto.bias_force) if proto.HasField("bias_force") else None
+
+    def __repr__(self) -> str:
+        return f"<axion.Dynamics of {self.jacobian.shape[1]} frames and {self.jacobian.shape[3]} coordinates>"
 
 
 class Contacts:

@@ -18,7 +18,7 @@ _LONGEST_WAIT_SECONDS = 2.0
 _DELETIONS = frozenset({"DeleteModel", "DeleteBatch", "DeleteSnapshot"})
 _REPEATABLE = _DELETIONS | {
     "GetServerInfo", "CreateModel", "GetModel", "ListModels", "GetBatch", "ListBatches", "KeepAlive", "Step", "Reset", "GetState",
-    "SetState", "GetContacts", "GetSolverStats", "SaveSnapshot", "ListSnapshots"}
+    "SetState", "GetContacts", "GetSolverStats", "CastRays", "GetDistances", "GetDynamics", "SaveSnapshot", "ListSnapshots"}
 
 
 # What calls end with when the server goes away. CANCELLED is what gRPC gives a call that comes to a server in the moment of its

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -42,6 +42,11 @@ def to_tensor(array: npt.ArrayLike, name: str = "array") -> tensor_pb2.Tensor:
         dtype = np.dtype("<f8")
     values = np.ascontiguousarray(values, dtype=dtype) if values.ndim else values.astype(dtype)
     return tensor_pb2.Tensor(dtype=_CODES[dtype], shape=values.shape, data=values.tobytes())
+
+
+def to_tensors(arrays: Mapping[str, npt.ArrayLike], name: str) -> dict[str, tensor_pb2.Tensor]:
+    """Tensors by name; errors of to_tensor name `name["key"]`."""
+    return {key: to_tensor(array, f'{name}["{key}"]') for key, array in arrays.items()}
 
 
 def to_array(tensor: tensor_pb2.Tensor) -> npt.NDArray[Any]:

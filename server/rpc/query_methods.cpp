@@ -1,0 +1,152 @@
+// CastRays, GetDistances, GetDynamics: queries of worlds between steps.
+#include <algorithm>
+#include <limits>
+
+#include "server/rpc/request_conversion.hpp"
+#include "server/rpc/scene_conversion.hpp"
+#include "server/rpc/simulation_service.hpp"
+#include "server/rpc/tensor.hpp"
+
+namespace axion::server::rpc {
+namespace {
+
+using schedule::BatchHandle;
+using Shape = std::vector<std::int64_t>;
+
+constexpr double kDefaultDistance = 10;  // m, GetDistancesRequest.max_distance
+
+std::int64_t count_of(const std::vector<std::int32_t>& worlds, const BatchHandle& batch) {
+  return static_cast<std::int64_t>(schedule::world_count_of(worlds, batch));
+}
+
+// [n, rays, 3], or [rays, 3], as doubles; `rays` is what it says, or has to be where it is not zero.
+absl::StatusOr<std::vector<double>> take_vectors(absl::string_view field, const v1::Tensor& tensor, std::int64_t worlds,
+                                                 std::int64_t& rays) {
+  const int dimensions = tensor.shape_size();
+  if (dimensions != 2 && dimensions != 3) {
+    return schedule::invalid_field(absl::StrCat(field, ".shape"),
+                                   absl::StrCat("is ", shape_text(Shape(tensor.shape().begin(), tensor.shape().end())),
+                                                "; it must be [", worlds, ", rays, 3] or [rays, 3]"));
+  }
+  const std::int64_t said = tensor.shape(dimensions - 2);
+  if (rays == 0) rays = std::max<std::int64_t>(said, 1);
+  const Shape shape = dimensions == 3 ? Shape{worlds, rays, 3} : Shape{rays, 3};
+  const auto view = real_input(field, tensor, shape);
+  if (!view.ok()) return view.status();
+  const std::size_t count = schedule::element_count(shape);
+  std::vector<double> numbers(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    numbers[i] = view->dtype == DType::kFloat64 ? reinterpret_cast<const double*>(view->data)[i]
+                                                : double(reinterpret_cast<const float*>(view->data)[i]);
+  }
+  return numbers;
+}
+
+std::span<double> make_doubles(const Shape& shape, v1::Tensor& tensor) {
+  auto* data = reinterpret_cast<double*>(make_tensor(DType::kFloat64, shape, tensor));
+  return {data, schedule::element_count(shape)};
+}
+
+double bytes_of(std::initializer_list<Shape> shapes) {
+  double bytes = 4096;
+  for (const Shape& shape : shapes) {
+    double count = sizeof(double);
+    for (const std::int64_t extent : shape) count *= static_cast<double>(extent);
+    bytes += count;
+  }
+  return bytes;
+}
+
+absl::Status take_room(double bytes, const schedule::Limits& limits, schedule::MemoryHold& memory) {
+  if (absl::Status fits = check_answer_bytes(bytes, limits); !fits.ok()) return fits;
+  return memory.grow(2 * static_cast<std::int64_t>(bytes), "the answer");
+}
+
+absl::Status from(const Status& status) {
+  return status.ok() ? absl::OkStatus() : schedule::from_engine(status.error());
+}
+
+}  // namespace
+
+void SimulationService::CastRays(UnaryCall* call, const v1::CastRaysRequest* request, v1::CastRaysResponse* response) {
+  const auto prepare = [this, call, request, response](const auto& batch) -> absl::StatusOr<Work> {
+    auto worlds = worlds_of(request->world_indices(), batch->info);
+    if (!worlds.ok()) return worlds.status();
+    const std::int64_t count = count_of(*worlds, *batch);
+    std::int64_t rays = 0;
+    auto origins = take_vectors("origin", request->origin(), count, rays);
+    if (!origins.ok()) return origins.status();
+    auto directions = take_vectors("direction", request->direction(), count, rays);
+    if (!directions.ok()) return directions.status();
+    if (directions->size() != origins->size()) {
+      return schedule::invalid_field("direction.shape", "has another number of dimensions than that of origin");
+    }
+    const Shape shape{count, rays};
+    const double bytes = bytes_of({shape, shape, {std::int64_t(origins->size())}, {std::int64_t(origins->size())}});
+    if (absl::Status room = take_room(bytes, parts_.limits, call->memory()); !room.ok()) return room;
+    return Work([request, response, shape, rays, worlds = *std::move(worlds), origins = *std::move(origins),
+                 directions = *std::move(directions)](Engine&, BatchHandle* b) {
+      RayQuery query;
+      query.origins = origins, query.directions = directions, query.rays = static_cast<int>(rays);
+      query.body = request->has_body() ? request->body() : -1;
+      query.heading_only = request->heading_only();
+      if (request->has_max_distance()) query.max_distance = request->max_distance();
+      query.ignored_bodies.assign(request->ignored_bodies().begin(), request->ignored_bodies().end());
+      auto* hit = reinterpret_cast<std::int32_t*>(make_tensor(DType::kInt32, shape, *response->mutable_shape()));
+      const RayHits hits{make_doubles(shape, *response->mutable_distance()), {hit, schedule::element_count(shape)}};
+      return from(b->engine->cast_rays(worlds, query, hits));
+    });
+  };
+  with_batch(call, request->batch(), schedule::Effect::kReads, prepare);
+}
+
+void SimulationService::GetDistances(UnaryCall* call, const v1::GetDistancesRequest* request,
+                                     v1::GetDistancesResponse* response) {
+  const auto prepare = [this, call, request, response](const auto& batch) -> absl::StatusOr<Work> {
+    auto worlds = worlds_of(request->world_indices(), batch->info);
+    if (!worlds.ok()) return worlds.status();
+    const Shape shape{count_of(*worlds, *batch), request->pairs_size()}, points{shape[0], shape[1], 3};
+    if (absl::Status room = take_room(bytes_of({shape, points, points}), parts_.limits, call->memory()); !room.ok())
+      return room;
+    return Work([request, response, shape, points, worlds = *std::move(worlds)](Engine&, BatchHandle* b) {
+      std::vector<ShapePairQuery> pairs;
+      for (const v1::ShapePair& pair : request->pairs()) pairs.push_back({pair.shape_a(), pair.shape_b()});
+      const PairDistances out{make_doubles(shape, *response->mutable_distance()),
+                              make_doubles(points, *response->mutable_point_a()),
+                              make_doubles(points, *response->mutable_point_b())};
+      const double most = request->has_max_distance() ? request->max_distance() : kDefaultDistance;
+      return from(b->engine->distances(worlds, pairs, most, out));
+    });
+  };
+  with_batch(call, request->batch(), schedule::Effect::kReads, prepare);
+}
+
+void SimulationService::GetDynamics(UnaryCall* call, const v1::GetDynamicsRequest* request,
+                                    v1::GetDynamicsResponse* response) {
+  const auto prepare = [this, call, request, response](const auto& batch) -> absl::StatusOr<Work> {
+    auto worlds = worlds_of(request->world_indices(), batch->info);
+    if (!worlds.ok()) return worlds.status();
+    const std::int64_t n = count_of(*worlds, *batch), nv = batch->info.model->info().joint_velocity_count;
+    const std::int64_t frames = request->frames_size();
+    const Shape pose{n, frames, 7}, jacobian{n, frames, 6, nv};
+    const Shape mass{request->mass_matrix() ? n : 0, nv, nv}, bias{request->bias_force() ? n : 0, nv};
+    if (absl::Status room = take_room(bytes_of({pose, jacobian, mass, bias}), parts_.limits, call->memory());
+        !room.ok())
+      return room;
+    return Work([request, response, pose, jacobian, mass, bias, worlds = *std::move(worlds)](Engine&, BatchHandle* b) {
+      DynamicsQuery query;
+      for (const v1::FrameSpec& frame : request->frames()) query.frames.push_back(frame_of(frame));
+      query.mass_matrix = request->mass_matrix(), query.bias_force = request->bias_force();
+      Dynamics out{make_doubles(pose, *response->mutable_frame_pose()),
+                   make_doubles(jacobian, *response->mutable_jacobian()),
+                   {},
+                   {}};
+      if (query.mass_matrix) out.mass_matrix = make_doubles(mass, *response->mutable_mass_matrix());
+      if (query.bias_force) out.bias_force = make_doubles(bias, *response->mutable_bias_force());
+      return from(b->engine->dynamics(worlds, query, out));
+    });
+  };
+  with_batch(call, request->batch(), schedule::Effect::kReads, prepare);
+}
+
+}  // namespace axion::server::rpc
