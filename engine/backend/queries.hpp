@@ -1,4 +1,5 @@
-// Rays, distances, Jacobians and mass matrices of one world, from its state as clients read it (engine/model/queries.hpp).
+// Rays, distances, Jacobians and mass matrices of one world, from its state as clients read it
+// (engine/model/queries.hpp).
 //
 // Rays and distances are those of the narrow phase, in the precision of the batch. Jacobians and what follows from them
 // are worked out in float64: column k is what the bodies' velocities are when only coordinate k moves, at rate one
