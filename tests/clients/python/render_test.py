@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 import numpy as np
 
@@ -20,6 +21,7 @@ if HAS_VIEW:
     import imageio.v3 as iio
     from axion.viewing import geometry
     from axion.viewing.raycast import Camera, Ground, Picture, Surface
+    from axion.viewing import render
     from axion.viewing.render import Marks, Renderer, save_movie
 
 QUADRUPED = ROOT / "clients" / "examples" / "models" / "quadruped.xml"
@@ -163,6 +165,23 @@ class Pictures(unittest.TestCase):
     def test_the_same_picture_has_the_same_bytes(self):
         renderer = Renderer(model_of(scene_pb2.ShapeSpec(kind=scene_pb2.SHAPE_KIND_PLANE), sphere(0.5)), 90, 70)
         np.testing.assert_array_equal(renderer.render([pose(0, 0, 1)]), renderer.render([pose(0, 0, 1)]))
+
+    def test_an_encoder_that_lost_its_input_is_started_again(self):
+        write, starts = render.iio.imwrite, []
+
+        def lose_the_first(*arguments, **options):
+            starts.append(arguments[0])
+            if len(starts) == 1:
+                raise OSError("[Errno 32] Broken pipe")
+            write(*arguments, **options)
+
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.object(render.iio, "imwrite", lose_the_first):
+            path = pathlib.Path(folder) / "film.mp4"
+            save_movie(path, [np.full((48, 64, 3), i, np.uint8) for i in range(4)], 10)
+            self.assertGreater(path.stat().st_size, 100)
+            self.assertEqual(len(starts), 2)
+            with unittest.mock.patch.object(render.iio, "imwrite", side_effect=OSError("no room")), self.assertRaises(OSError):
+                save_movie(path, [np.zeros((48, 64, 3), np.uint8)], 10)
 
     def test_wrong_arguments_are_named(self):
         model = model_of(sphere(0.5))

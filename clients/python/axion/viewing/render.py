@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Image8 = npt.NDArray[np.uint8]
 _TRIANGLES = 300_000  # that a picture of many worlds shall have; round shapes get coarser beyond
+_ENCODER_STARTS = 3  # of the process that writes a movie
 
 
 @dataclasses.dataclass(frozen=True)
@@ -206,4 +207,13 @@ def save_movie(path: str | os.PathLike[str], pictures: Iterable[Image8], frames_
     if ending == ".gif":
         options = {"duration": 1000 / frames_per_second, "loop": 0}
     # A GIF's encoder compares frames, so that it wants them together.
-    iio.imwrite(os.fspath(path), np.stack(list(pictures)), plugin="pillow" if ending == ".gif" else "FFMPEG", **options)
+    frames = np.stack(list(pictures))
+    for attempt in range(_ENCODER_STARTS):
+        try:
+            iio.imwrite(os.fspath(path), frames, plugin="pillow" if ending == ".gif" else "FFMPEG", **options)
+            return
+        except OSError:  # of its pipe, with the encoder's own words
+            # The encoder is a process of its own. Where gRPC's threads are at work while it is forked, it may lose its
+            # input before it has read a frame.
+            if attempt + 1 == _ENCODER_STARTS:
+                raise
