@@ -70,7 +70,8 @@ Status EngineBatch::cast_rays(std::span<const std::int32_t> worlds, const RayQue
     const std::string name = text("ignored_bodies[", i, "]");
     if (Status s = check_index(name, query.ignored_bodies[i], -1, bodies); !s.ok()) return s;
   }
-  const double tests = static_cast<double>(all / 3) * static_cast<double>(model_->info().shapes.size());
+  const std::size_t rays = all / 3;
+  const double tests = static_cast<double>(rays) * static_cast<double>(model_->info().shapes.size());
   if (Status s = check_work("origin", tests, kMostRayTests, "tests of a ray with a shape"); !s.ok()) return s;
   if (Status s = check_size("hits", hits.distance.size(), all / 3); !s.ok()) return s;
   if (Status s = check_size("hits", hits.shape.size(), all / 3); !s.ok()) return s;
