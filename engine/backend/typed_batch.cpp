@@ -30,7 +30,7 @@ step::StepJob<Real> TypedBatch<Real>::make_job(const StepRequest& request) const
   job.user = model().template user<Real>().view();
   if (variation_ != nullptr) job.own = variation_->tables();
   job.settings = model::make_step_settings<Real>(spec().options, spec().dt);
-  job.settings.linear_solver = model::solver_for(job.m, job.settings.linear_solver);
+  model::suit_settings(job.m, job.settings);
   job.world_stride = step::world_bytes(job.m).world;
   job.world_indices = request.world_indices.empty() ? nullptr : request.world_indices.data();
   job.world_count = request.world_indices.empty() ? spec().world_count : static_cast<int>(request.world_indices.size());

@@ -10,6 +10,21 @@
 
 namespace axion::constraints {
 
+// a = J u + bias + compliance λ of a contact's normal or a limit: a ≥ 0 ⟂ λ ≥ 0. Of a rigid one this is one side of the
+// kink that the bound on the parting speed makes.
+template <typename Real>
+struct NormalLaw {
+  Real bias, compliance;
+};
+
+// Of a soft contact: a of its normal, and what is added to the velocities along t1 and t2 at impulses λ_t: tangent_bias
+// + tangent_compliance λ_t.
+template <typename Real>
+struct SoftContact {
+  NormalLaw<Real> normal;
+  Real tangent_bias[2], tangent_compliance;
+};
+
 template <typename Real>
 struct ConstraintRows {
   model::Row<Real>* row_start;     // [nlock + naxis] rows of the joints at q⁻
@@ -29,6 +44,8 @@ struct ConstraintRows {
   Real* effort_lower;              // [neffort] bounds of the impulse
   Real* effort_upper;              // [neffort]
   Real* contact_rebound;           // [contact_capacity] least parting speed asked of a contact, m/s
+  SoftContact<Real>* contact_law;  // [contact_capacity] of soft contacts (soft_laws.hpp); none where they are rigid
+  NormalLaw<Real>* limit_law;      // [nlimit] likewise
   int* contact_start;              // [nb + 1] contacts of each body, compressed
   int* contact_list;               // [2 contact_capacity]
   Real* blend;                     // [nj + paths] w_j: share of J(q⁺) in the impulses of a joint of BLENDED
@@ -60,6 +77,8 @@ AXION_HD inline void for_each_field(const model::ModelView<Real>& m, ConstraintR
   f(kScratch, "effort_lower", w.effort_lower, ne);
   f(kScratch, "effort_upper", w.effort_upper, ne);
   f(kScratch, "contact_rebound", w.contact_rebound, nc);
+  f(kScratch, "contact_law", w.contact_law, m.is_soft ? nc : 0);
+  f(kScratch, "limit_law", w.limit_law, m.is_soft ? m.limit_count : 0);
   f(kScratch, "contact_start", w.contact_start, nb + 1);
   f(kScratch, "contact_list", w.contact_list, 2 * nc);
   f(kScratch, "blend", w.blend, nj + m.spatial_count);

@@ -19,6 +19,7 @@
 #pragma once
 
 #include "engine/constraints/axis_rows.hpp"
+#include "engine/constraints/constraint_rows.hpp"
 #include "engine/model/find_contact.hpp"
 #include "engine/model/shape_pairs.hpp"
 #include "engine/model/step_settings.hpp"
@@ -88,12 +89,6 @@ AXION_HD inline Softness<Real> softness(const model::StepSettings<Real>& s, Real
   return {s.dt * stiffness / sum, Real(1) / (s.dt * sum)};
 }
 
-// a = J_n u + bias + compliance λ, for one side of the kink that the bound on the parting speed makes.
-template <typename Real>
-struct NormalLaw {
-  Real bias, compliance;
-};
-
 // The greater of both sides at impulse λ: what the gap asks for, or parting at `fastest`, whatever the impulse. Both
 // grow with λ and with u, so the law is as monotone as its sides, and the side may be chosen anew at every iterate.
 template <typename Real>
@@ -113,6 +108,7 @@ AXION_HD inline Real gap_velocity(const model::StepSettings<Real>& s, Real gap, 
 template <typename Real>
 AXION_HD inline NormalLaw<Real> normal_law(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                            const model::StepSettings<Real>& s, int i, Real r_n, Real lambda) {
+  if (m.is_soft) return w.contact_law[i].normal;
   const model::Contact<Real>& c = w.contacts[i];
   const model::PairData<Real> pair = model::pair_data(m, c.pair);
   const Softness<Real> soft = softness(s, pair.stiffness, pair.damping);
@@ -133,6 +129,7 @@ AXION_HD inline NormalLaw<Real> normal_law(const model::ModelView<Real>& m, cons
 template <typename Real>
 AXION_HD inline NormalLaw<Real> limit_law(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                           const model::StepSettings<Real>& s, int i) {
+  if (m.is_soft && m.limit_impedance[i].mobility > Real(0)) return w.limit_law[i];
   const Real gap = limit_gap(m, w, i), share = softness(s, Real(0), Real(0)).erp;
   const NormalLaw<Real> law{gap_velocity(s, gap, share), 0};
   if (!(gap < 0)) return law;

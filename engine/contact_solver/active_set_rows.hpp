@@ -36,6 +36,18 @@ struct HeldContacts {
 
 enum ContactState : int { kOpen, kFrictionless, kSticks, kSlides };
 
+// Velocities along t1 and t2 of the contact that begins with `row`, with what soft friction adds.
+template <typename Real>
+AXION_HD inline constraints::Vec2<Real> tangent_velocity(const Problem<Real>& p, int row) {
+  const Real *v = p.w.sweeps.row_velocity + (row - p.limit_base()), *r = p.w.sweeps.start_velocity + row;
+  constraints::Vec2<Real> sum{r[1] + v[1], r[2] + v[2]};
+  if (p.m.is_soft) {
+    const Real* compliance = p.w.sweeps.row_compliance + row;
+    sum.x += compliance[1] * p.w.lambda[row + 1], sum.y += compliance[2] * p.w.lambda[row + 2];
+  }
+  return sum;
+}
+
 template <typename Real>
 AXION_HD inline ContactState state_of_contact(const Problem<Real>& p, int i, const HeldContacts& held) {
   const int row = p.contact_base() + 3 * i;
@@ -43,9 +55,8 @@ AXION_HD inline ContactState state_of_contact(const Problem<Real>& p, int i, con
   if (!(lambda[0] > Real(0))) return kOpen;
   const Real within = Real(ActiveSetParameters::kStickingShare) * p.w.contacts[i].friction * lambda[0];
   if (!(within > Real(0))) return kFrictionless;
-  const Real* v = p.w.sweeps.row_velocity + (row - p.limit_base());
-  const Real along =
-      lambda[1] * (p.w.sweeps.start_velocity[row + 1] + v[1]) + lambda[2] * (p.w.sweeps.start_velocity[row + 2] + v[2]);
+  const constraints::Vec2<Real> v = tangent_velocity(p, row);
+  const Real along = lambda[1] * v.x + lambda[2] * v.y;
   const bool inside = lambda[1] * lambda[1] + lambda[2] * lambda[2] < within * within;
   return (inside || along > Real(0)) && !held.has(i) ? kSticks : kSlides;
 }
@@ -64,10 +75,10 @@ AXION_HD inline Real active_diagonal(const Problem<Real>& p, const Real* share, 
   if (p.w.sweeps.active_kind[k] != kSlidingAcross)
     return p.w.sweeps.row_compliance[row] + proximal * p.w.row_scale[row];
   const Real x = -share[k], y = share[k - 1];
-  const Real* v = p.w.sweeps.row_velocity + (row - p.limit_base());
-  const Real vx = p.w.sweeps.start_velocity[row + 1] + v[1], vy = p.w.sweeps.start_velocity[row + 2] + v[2];
+  const constraints::Vec2<Real> v = tangent_velocity(p, row);
   // |v_t| |d|/λ_n, v_t along −d
-  return proximal * (x * x + y * y) * p.w.row_scale[row + 1] - (y * vx - x * vy) / p.w.lambda[row];
+  const Real turning = proximal * (x * x + y * y) * p.w.row_scale[row + 1] - (y * v.x - x * v.y) / p.w.lambda[row];
+  return p.m.is_soft ? turning + (x * x + y * y) * p.w.sweeps.row_compliance[row + 1] : turning;
 }
 
 // The residual of the i-th active row, negative.
@@ -77,7 +88,8 @@ AXION_HD inline Real active_residual(const Problem<Real>& p, const Real* share, 
   const Real *v = p.w.sweeps.row_velocity + (row - p.limit_base()), *r = p.w.sweeps.start_velocity + row;
   if (p.w.sweeps.active_kind[i] != kSlidingAcross)
     return -(r[0] + v[0] + p.w.sweeps.row_compliance[row] * p.w.lambda[row]);
-  return share[i] * (r[1] + v[1]) - share[i - 1] * (r[2] + v[2]);
+  const constraints::Vec2<Real> slip = tangent_velocity(p, row);
+  return share[i] * slip.x - share[i - 1] * slip.y;
 }
 
 }  // namespace axion::solver

@@ -131,8 +131,9 @@ AXION_HD_CALL bool share_out_sweep(const Team& team, const Problem<Real>& p, Rea
   for (int i = 0; i < contacts; ++i) {
     const int row = single + 3 * i;
     const ContactImpulse<Real> last{lambda[row], lambda[row + 1], lambda[row + 2]};
-    const ContactImpulse<Real> v{r[row] + velocity[row] + compliance[row] * last.n, r[row + 1] + velocity[row + 1],
-                                 r[row + 2] + velocity[row + 2]};
+    ContactImpulse<Real> v{r[row] + velocity[row] + compliance[row] * last.n, r[row + 1] + velocity[row + 1],
+                           r[row + 2] + velocity[row + 2]};
+    if (p.m.is_soft) v.x += compliance[row + 1] * last.x, v.y += compliance[row + 2] * last.y;
     if (v.n >= Real(0) && last.n == Real(0) && last.x == Real(0) && last.y == Real(0)) continue;
     if (known[row] == 0) prepare_block<RowSpace>(team, p, base + row);
     const ContactLaw<Real> law{p.w.contacts[i].friction, scale[row], scale[row + 1], share * tolerance[row],

@@ -4,7 +4,7 @@
 //   note rows; linearise and factorise the joints, or reuse the factors of the last round
 //   Δu₀ := answer of the joints alone, loops closed
 //   sweep:  few rows        make_sweeps on velocities of rows (contact_sweeps.hpp)
-//           free bodies     coloured groups (coloured_sweeps.hpp)
+//           free bodies     coloured groups (coloured_sweeps.hpp), but for soft contacts
 //           else            blocks of rows on velocities of bodies (listed_sweeps.hpp)
 //   Δu := Δu₀ + V Jᵀ Δλ; advance by the share of it that turns no body by more than kMaxRotation
 //
@@ -21,7 +21,7 @@ namespace axion::solver {
 // Where columns of D are too long. Returns how many sweeps were made.
 template <typename Real, typename Team>
 AXION_HD_CALL int sweep_many(const Team& team, const Problem<Real>& p, const SweepPlan<Real>& plan) {
-  if (ColouredSweeps::serves(p)) {
+  if (!p.m.is_soft && ColouredSweeps::serves(p)) {
     const ColouredSweeps sweeps = ColouredSweeps::start(team, p);
     if (sweeps.all.colours >= 0) return sweep_where_needed(team, p, plan, sweeps);
   }

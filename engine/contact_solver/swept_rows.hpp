@@ -23,14 +23,17 @@ AXION_HD_CALL void note_rows(const Team& team, const Problem<Real>& p, bool reus
     p.w.sweeps.row_compliance[row] = compliance, p.w.sweeps.start_impulse[row] = p.w.lambda[row];
     p.w.sweeps.start_velocity[row] = p.w.residual[row] - compliance * p.w.lambda[row];
   };
-  team.for_each(p.m.limit_count, [&](int i) { note(p.limit_base() + i, Real(0)); });
+  team.for_each(p.m.limit_count, [&](int i) {
+    note(p.limit_base() + i, p.m.is_soft ? constraints::limit_law(p.m, p.w, p.s, i).compliance : Real(0));
+  });
   team.for_each(p.m.effort_count, [&](int i) { note(p.effort_base() + i, p.w.effort_compliance[i]); });
   team.for_each(p.contact_count, [&](int i) {
     const int row = p.contact_base() + 3 * i;
     const Real last = p.w.sweeps.row_compliance[row];
     note(row, constraints::normal_law(p.m, p.w, p.s, i, p.w.row_scale[row], p.w.lambda[row]).compliance);
-    note(row + 1, Real(0));
-    note(row + 2, Real(0));
+    const Real tangent = p.m.is_soft ? p.w.contact_law[i].tangent_compliance : Real(0);
+    note(row + 1, tangent);
+    note(row + 2, tangent);
     if (reuse_factors && p.w.sweeps.row_compliance[row] != last) {
       invert_swept_block(p.w.sweeps.contact_block + 9 * i, p.w.sweeps.row_compliance[row], p.w.row_scale + row,
                          p.w.sweeps.contact_block_inverse + 3 * i);
@@ -50,6 +53,7 @@ AXION_HD inline void note_block(const Problem<Real>& p, int row) {
   Real G[9];  // all before any is stored: a GPU's compiler would else find the next one's place anew
   for (int k = 0; k < 9; ++k) G[k] = Velocities::block(p, row, k / 3, k % 3);
   Real* kept = p.w.sweeps.contact_block + 9 * i;
+  if (p.m.is_soft) G[4] += p.w.sweeps.row_compliance[row + 1], G[8] += p.w.sweeps.row_compliance[row + 2];
   for (int k = 0; k < 9; ++k) kept[k] = G[k];
   invert_swept_block(G, p.w.sweeps.row_compliance[row], p.w.row_scale + row, p.w.sweeps.contact_block_inverse + 3 * i);
 }
@@ -103,8 +107,11 @@ AXION_HD_CALL bool sweep_contact(const Team& team, const Problem<Real>& p, int i
       p.w.sweeps.start_velocity[row] + Velocities::velocity(p, row) + p.w.sweeps.row_compliance[row] * last.n;
   if (v_n >= Real(0) && last.n == Real(0) && last.x == Real(0) && last.y == Real(0)) return false;
   prepare_block<Velocities>(team, p, row);
-  const ContactImpulse<Real> v{v_n, p.w.sweeps.start_velocity[row + 1] + Velocities::velocity(p, row + 1),
-                               p.w.sweeps.start_velocity[row + 2] + Velocities::velocity(p, row + 2)};
+  ContactImpulse<Real> v{v_n, p.w.sweeps.start_velocity[row + 1] + Velocities::velocity(p, row + 1),
+                         p.w.sweeps.start_velocity[row + 2] + Velocities::velocity(p, row + 2)};
+  if (p.m.is_soft) {
+    v.x += p.w.sweeps.row_compliance[row + 1] * last.x, v.y += p.w.sweeps.row_compliance[row + 2] * last.y;
+  }
   const Real *scale = p.w.row_scale + row, *tolerance = p.w.row_tolerance + row;
   const ContactLaw<Real> law{p.w.contacts[i].friction, scale[0], scale[1], share * tolerance[0], share * tolerance[1]};
   const auto [next, unsettled] =

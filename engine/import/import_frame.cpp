@@ -16,6 +16,7 @@ void start_spec(const XmlElement& root, std::string_view name_attribute, const M
   spec.gravity = model::to_spec(settings.gravity);
   spec.medium = settings.medium;
   spec.timestep = settings.timestep;
+  spec.softness_rule = settings.softness_rule;
   spec.filter_parent_child = settings.filter_parent;
 }
 

@@ -173,6 +173,8 @@ std::vector<MassProperties> BodyReader::read_geoms(const XmlElement& element, in
     shape.friction = geom.friction;
     shape.contact_dimension = geom.contact_dimension;
     shape.contact_priority = geom.priority;
+    shape.softness = geom.softness, shape.softness_mix = geom.softness_mix;
+    shape.cone_dimension = geom.cone_dimension;
     shape.contact_type = s_.settings.contacts ? static_cast<std::uint32_t>(geom.contact_type) : 0;
     shape.contact_affinity = s_.settings.contacts ? static_cast<std::uint32_t>(geom.contact_affinity) : 0;
     s_.spec.shapes.push_back(shape);

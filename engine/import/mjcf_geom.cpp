@@ -70,7 +70,8 @@ void read_contact(const Attributes& a, Geom& geom, Notes& notes) {
   if (dimension != 1 && dimension != 3 && dimension != 4 && dimension != 6) {
     a.refuse("condim", "must be 1, 3, 4 or 6");
   }
-  geom.contact_dimension = dimension == 1 ? 1 : 3;
+  geom.contact_dimension = dimension == 1 ? 1 : 3, geom.cone_dimension = dimension;
+  geom.softness = read_softness(a, "solref", "solimp", notes), geom.softness_mix = a.not_negative("solmix", 1);
   geom.priority = a.integer("priority", 0);
   double friction[3] = {1, 0.005, 0.0001};
   a.numbers("friction", friction, 1);

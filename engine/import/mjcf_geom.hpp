@@ -7,6 +7,7 @@
 #include "engine/import/mjcf_height_fields.hpp"
 #include "engine/import/mjcf_meshes.hpp"
 #include "engine/import/mjcf_settings.hpp"
+#include "engine/import/mjcf_softness.hpp"
 #include "engine/model/spec_math.hpp"
 
 namespace axion::import {
@@ -20,7 +21,9 @@ struct Geom {
   model::Vec3d size{0, 0, 0};
   int group = 0;
   double friction = 1;
-  int contact_dimension = 3, priority = 0;
+  int contact_dimension = 3, cone_dimension = 3, priority = 0;
+  model::SoftnessSpec softness;
+  double softness_mix = 1;
   int contact_type = 1, contact_affinity = 1;
   std::string mesh;            // of a mesh
   std::string height_field;    // of a height field

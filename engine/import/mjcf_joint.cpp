@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "engine/import/mjcf_softness.hpp"
 #include "engine/model/spec_math.hpp"
 #include "engine/model/validate_scene.hpp"
 
@@ -103,6 +104,7 @@ AxisSpec read_axis(const MjcfJoint& source, Type type, const MjcfSettings& setti
   axis.limited = is_limited(a, "limited", "range", settings);
   if (axis.limited && !(range[0] < range[1])) a.refuse("range", "must have the smaller limit first");
   axis.limited = axis.limited && settings.limits;
+  axis.limit_softness = read_softness(a, "solreflimit", "solimplimit", notes);
   return axis;
 }
 

@@ -9,25 +9,26 @@ namespace {
 
 using Row = SchemaRow;
 
-constexpr std::string_view kSoft = "is not used: contacts and limits are rigid";
+constexpr std::string_view kSoft = "is not used: limits and dry friction of tendons are rigid";
+constexpr std::string_view kDryFriction = "is not used: friction gives way as its contact does, and dry friction not";
 constexpr std::string_view kRigid = "is not used: the bodies are held rigidly";
 constexpr std::string_view kSolver = "is not used: the solver's choices are made for each batch";
 
 constexpr std::string_view kGeomRead =
     "type pos quat axisangle euler xyaxes zaxis fromto size contype conaffinity condim group priority friction mass "
-    "density shellinertia mesh fitscale hfield adhesion surfacevel fluidshape";
-constexpr std::string_view kGeomIgnored = "material rgba user fluidcoef castshadow";
-constexpr std::string_view kGeomWarned = "solref solimp solmix margin gap";
-constexpr std::string_view kPairRead = "geom1 geom2 condim friction";
-constexpr std::string_view kPairWarned = "solref solreffriction solimp margin gap";
+    "density shellinertia mesh fitscale hfield adhesion surfacevel fluidshape solref solimp solmix margin";
+constexpr std::string_view kGeomIgnored = "material rgba user fluidcoef castshadow gap";
+constexpr std::string_view kPairRead = "geom1 geom2 condim friction solref solimp margin";
+constexpr std::string_view kPairIgnored = "gap";
+constexpr std::string_view kPairWarned = "solreffriction";
 constexpr std::string_view kMeshRead = "file content_type vertex face refpos refquat scale inertia maxhullvert builtin";
 constexpr std::string_view kMeshIgnored =
     "normal texcoord facenormal facetexcoord smoothnormal params material octree_maxdepth";
 constexpr std::string_view kJointRead =
     "type pos axis springdamper limited range stiffness damping armature frictionloss ref springref actuatorfrclimited "
-    "actuatorfrcrange actuatorgravcomp springyield";
+    "actuatorfrcrange actuatorgravcomp springyield solreflimit solimplimit margin";
 constexpr std::string_view kJointIgnored = "group user";
-constexpr std::string_view kJointWarned = "solreflimit solimplimit solreffriction solimpfriction margin";
+constexpr std::string_view kJointWarned = "solreffriction solimpfriction";
 constexpr std::string_view kTendonRead =
     "limited range stiffness damping frictionloss armature springlength springyield actuatorfrclimited "
     "actuatorfrcrange";
@@ -59,16 +60,17 @@ constexpr Row kRows[] = {
      "", ""},
     {"compiler", "lengthrange", Treatment::kIgnored, "", "", "", kNotPhysics},
     {"mujoco", "option", Treatment::kRead,
-     "timestep gravity magnetic density viscosity wind actuatorgroupdisable collision",
+     "timestep gravity magnetic density viscosity wind actuatorgroupdisable collision cone impratio",
      "apirate o_margin o_solref o_solimp o_friction sleep_tolerance ccd_tolerance mpr_tolerance "
      "ccd_iterations "
      "mpr_iterations sdf_iterations sdf_initpoints",
-     "integrator cone jacobian solver iterations tolerance ls_iterations ls_tolerance noslip_iterations "
-     "noslip_tolerance impratio",
+     "integrator jacobian solver iterations tolerance ls_iterations ls_tolerance noslip_iterations "
+     "noslip_tolerance",
      kSolver},
     {"option", "flag", Treatment::kRead,
-     "constraint equality frictionloss limit contact passive spring damper gravity clampctrl filterparent actuation",
-     "warmstart refsafe sensor midphase nativeccd autoreset energy fwdinv invdiscrete "
+     "constraint equality frictionloss limit contact passive spring damper gravity clampctrl filterparent actuation "
+     "refsafe",
+     "warmstart sensor midphase nativeccd autoreset energy fwdinv invdiscrete "
      "sensornoise "
      "multiccd island sleep diagexact",
      "eulerdamp override ipc speculative", kSolver},
@@ -144,8 +146,8 @@ constexpr Row kRows[] = {
 
     {"mujoco", "default", Treatment::kRead, "class", "", "", ""},
     {"default", "default", Treatment::kRead, "class", "", "", ""},
-    {"default", "geom", Treatment::kRead, kGeomRead, kGeomIgnored, kGeomWarned, kSoft},
-    {"default", "joint", Treatment::kRead, kJointRead, kJointIgnored, kJointWarned, kSoft},
+    {"default", "geom", Treatment::kRead, kGeomRead, kGeomIgnored, "", ""},
+    {"default", "joint", Treatment::kRead, kJointRead, kJointIgnored, kJointWarned, kDryFriction},
     {"default", "tendon", Treatment::kRead, kTendonRead, kTendonIgnored, kTendonWarned, kSoft},
     {"default", "general", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
     {"default", "motor", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
@@ -166,7 +168,7 @@ constexpr Row kRows[] = {
     {"default", "site", Treatment::kIgnored, "", "", "", kNotPhysics},
     {"default", "camera", Treatment::kIgnored, "", "", "", kNotPhysics},
     {"default", "light", Treatment::kIgnored, "", "", "", kNotPhysics},
-    {"default", "pair", Treatment::kRead, kPairRead, "", kPairWarned, kSoft},
+    {"default", "pair", Treatment::kRead, kPairRead, kPairIgnored, kPairWarned, kDryFriction},
     {"default", "equality", Treatment::kRead, "active", "", "solref solimp", kRigid},
 
     {"mujoco", "worldbody", Treatment::kRead, "childclass", "", "", ""},
@@ -174,8 +176,8 @@ constexpr Row kRows[] = {
      "user sleep", "", ""},
     {"body", "inertial", Treatment::kRead, "pos quat axisangle euler xyaxes zaxis mass diaginertia fullinertia", "", "",
      ""},
-    {"body", "geom", Treatment::kRead, kGeomRead, kGeomIgnored, kGeomWarned, kSoft},
-    {"body", "joint", Treatment::kRead, kJointRead, kJointIgnored, kJointWarned, kSoft},
+    {"body", "geom", Treatment::kRead, kGeomRead, kGeomIgnored, "", ""},
+    {"body", "joint", Treatment::kRead, kJointRead, kJointIgnored, kJointWarned, kDryFriction},
     {"body", "freejoint", Treatment::kRead, "name align", "group", "", ""},
     {"body", "site", Treatment::kIgnored, "", "", "", kNotPhysics},
     {"body", "camera", Treatment::kIgnored, "", "", "", kNotPhysics},
@@ -189,7 +191,7 @@ constexpr Row kRows[] = {
     {"geom", "plugin", Treatment::kUnsupported, "", "", "", "plugins are not offered"},
 
     {"mujoco", "contact", Treatment::kRead, "", "", "", ""},
-    {"contact", "pair", Treatment::kRead, kPairRead, "", kPairWarned, kSoft},
+    {"contact", "pair", Treatment::kRead, kPairRead, kPairIgnored, kPairWarned, kDryFriction},
     {"contact", "exclude", Treatment::kRead, "name body1 body2", "", "", ""},
     {"mujoco", "equality", Treatment::kRead, "", "", "", ""},
     {"equality", "connect", Treatment::kRead, "active body1 body2 anchor site1 site2", "", "solref solimp", kRigid},

@@ -4,6 +4,7 @@
 
 #include "engine/import/mjcf_pose.hpp"
 #include "engine/import/mjcf_scene.hpp"
+#include "engine/import/mjcf_softness.hpp"
 #include "engine/model/spec_math.hpp"
 #include "engine/model/validate_scene.hpp"
 
@@ -213,7 +214,8 @@ void read_pair(MjcfScene& scene, const XmlElement& element) {
   if (dimension != 1 && dimension != 3 && dimension != 4 && dimension != 6) a.refuse("condim", "must be 1, 3, 4 or 6");
   if (dimension > 3)
     scene.notes.warn(a.where("condim"), "condim", "is taken as 3: there is no torsional or rolling friction");
-  pair.contact_dimension = dimension == 1 ? 1 : 3;
+  pair.contact_dimension = dimension == 1 ? 1 : 3, pair.cone_dimension = dimension;
+  pair.softness = read_softness(a, "solref", "solimp", scene.notes);
   double given[5] = {1, 1, 0, 0, 0};
   if (a.numbers("friction", given, 1)) {
     for (double f : given) {
@@ -235,7 +237,8 @@ void read_pair(MjcfScene& scene, const XmlElement& element) {
   const auto couple = std::minmax(pair.shape_a, pair.shape_b);
   for (const model::ContactPairSpec& other : scene.spec.contact_pairs) {
     if (std::minmax(other.shape_a, other.shape_b) != couple) continue;
-    if (other.friction != pair.friction || other.contact_dimension != pair.contact_dimension) {
+    if (other.friction != pair.friction || other.contact_dimension != pair.contact_dimension ||
+        other.softness != pair.softness) {
       refuse(element, "geom2", "is in a second pair with geom1, of another law");
     }
     return scene.notes.warn(element, "", "is a second pair of its geoms, which has no effect");

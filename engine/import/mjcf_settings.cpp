@@ -46,6 +46,7 @@ void read_flags(const XmlElement& element, MjcfSettings& s, Notes& notes) {
   const bool passive = enabled("passive", true);
   s.springs = enabled("spring", s.springs) && passive;
   s.dampers = enabled("damper", s.dampers) && passive;
+  if (!enabled("refsafe", true)) s.softness_rule.least_time_constant = 0;
   s.clamp_control = enabled("clampctrl", s.clamp_control);
   s.filter_parent = enabled("filterparent", s.filter_parent);
   if (!enabled("gravity", true)) s.gravity = {};
@@ -59,6 +60,9 @@ void read_option(const XmlElement& element, MjcfSettings& s, Notes& notes) {
   s.timestep = a.number("timestep", s.timestep);
   if (!(s.timestep > 0 && s.timestep <= 1)) a.refuse("timestep", "must be above 0 and at most 1 s");
   s.gravity = a.vec3("gravity", s.gravity);
+  s.softness_rule.pyramidal = a.keyword("cone", {"pyramidal", "elliptic"}, !s.softness_rule.pyramidal) == 0;
+  s.softness_rule.impedance_ratio = a.number("impratio", s.softness_rule.impedance_ratio);
+  if (!(s.softness_rule.impedance_ratio > 0)) a.refuse("impratio", "must be above 0");
   s.magnetic_field = a.vec3("magnetic", s.magnetic_field);
   s.medium.density = a.not_negative("density", s.medium.density);
   s.medium.viscosity = a.not_negative("viscosity", s.medium.viscosity);
@@ -75,6 +79,7 @@ void read_options(const XmlElement& root, MjcfSettings& settings, Notes& notes) 
   for (const XmlElement& section : root.children) {
     if (section.tag == "option") read_option(section, settings, notes);
   }
+  settings.softness_rule.least_time_constant = 2 * settings.timestep;
   // After every option, so that a later gravity does not undo a flag.
   for (const XmlElement& section : root.children) {
     if (section.tag != "option") continue;

@@ -35,6 +35,7 @@ struct MjcfSettings {
   math::Vec3<double> gravity{0, 0, -9.81};
   math::Vec3<double> magnetic_field{0, -0.5, 0};
   model::MediumSpec medium;
+  model::SoftnessRule softness_rule;  // its least time constant is two time steps, but for the flag refsafe
   // <flag>
   bool limits = true, contacts = true, springs = true, dampers = true, clamp_control = true, filter_parent = true;
   bool equalities = true, dry_friction = true;

@@ -5,6 +5,7 @@
 
 #include "engine/model/model_data.hpp"
 #include "engine/model/solver_options.hpp"
+#include "engine/model/step_settings.hpp"
 
 namespace axion::model {
 
@@ -18,16 +19,21 @@ std::int64_t unknown_count(const ModelView<Real>& m) {
   return 6 * std::int64_t(m.body_count) + rows + 3 * std::int64_t(m.contact_capacity);
 }
 
-// The linear solver of a model's steps: conjugate residuals have no rows over more than two bodies, so that models with
-// tendons or equalities of coordinates have the direct solver in their place.
+// What follows from the model for the settings of its steps. Conjugate residuals have no rows over more than two
+// bodies, so that models with tendons or equalities of coordinates have the direct solver in their place. Soft contacts
+// push from their margin on, and are looked for that much further ahead.
 template <typename Real>
-LinearSolver solver_for(const ModelView<Real>& m, LinearSolver asked) {
-  return m.tendon_count > 0 && is_conjugate_residual(asked) ? LinearSolver::kAutomatic : asked;
+void suit_settings(const ModelView<Real>& m, StepSettings<Real>& settings) {
+  if (m.tendon_count > 0 && is_conjugate_residual(settings.linear_solver)) {
+    settings.linear_solver = LinearSolver::kAutomatic;
+  }
+  if (m.is_soft) settings.contact_margin += m.soft_margin;
 }
 
 // `options` have been checked against the model: kDenseDirect only up to kMaxDenseUnknowns.
 template <typename Real>
 ModelView<Real> batch_view(ModelView<Real> m, const SolverOptions& options) {
+  m.is_soft = options.contact_softness == ContactSoftness::kMjcf;
   m.dense_unknowns = options.linear_solver == LinearSolver::kDenseDirect ? static_cast<int>(unknown_count(m)) : 0;
   return m;
 }

@@ -10,6 +10,7 @@
 #include "engine/model/compile_hulls.hpp"
 #include "engine/model/compile_sensors.hpp"
 #include "engine/model/compile_site_motors.hpp"
+#include "engine/model/compile_softness.hpp"
 #include "engine/model/compile_tendons.hpp"
 #include "engine/model/fluid_box.hpp"
 #include "engine/model/lent_inertia.hpp"
@@ -416,12 +417,14 @@ Result<CompiledModel> compile(const SceneSpec& scene) {
   add_height_fields(welded.value().scene.height_fields, hulls.value());
   CompiledModel model = Compiler(std::move(welded).value(), std::move(hulls).value(), nullptr).run();
   add_sensors(scene, model);
+  add_softness(scene, model);
   return model;
 }
 
 CompiledModel recompile(const CompiledModel& model, const SceneSpec& source, WeldedScene welded) {
   CompiledModel varied = Compiler(std::move(welded), model.hulls, &model).run();
   add_sensors(source, varied);
+  add_softness(source, varied);
   return varied;
 }
 

@@ -59,6 +59,10 @@ struct ModelArrays {
   std::vector<int> neighbour_start, neighbours, exclude_start, excludes;
   bool lists_pairs = true;
   std::vector<PairData<Real>> pairs;
+  Real soft_margin = 0;
+  SoftnessRule softness_rule;
+  std::vector<ShapeSoftness> shape_softness;
+  std::vector<ImpedanceData<Real>> pair_impedances, limit_impedance;
   SensorArrays<Real> sensors;
   int lock_count = 0, control_count = 0, contact_capacity = 0, candidate_capacity = 0;
   int coupling_capacity = 0, loop_count = 0, inverse_blocks = 0;

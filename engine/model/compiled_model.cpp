@@ -133,6 +133,8 @@ ModelView<Real> ModelArrays<Real>::view() const {
   m.shapes = shapes.data(), m.pairs = pairs.data(), m.shape_contacts = shape_contacts.data();
   m.neighbour_start = neighbour_start.data(), m.neighbours = neighbours.data();
   m.exclude_start = exclude_start.data(), m.excludes = excludes.data();
+  m.soft_margin = soft_margin, m.softness_rule = softness_rule, m.shape_softness = shape_softness.data();
+  m.pair_impedances = pair_impedances.data(), m.limit_impedance = limit_impedance.data();
   m.sensors = {static_cast<int>(sensors.list.size()),
                sensors.size,
                sensors.sensed_size,

@@ -135,6 +135,8 @@ PairData<float> convert(const PairData<double>& a) {
           float(a.stiffness), float(a.damping), a.contact_max};
 }
 
+ImpedanceData<float> convert(const ImpedanceData<double>& a) { return cast_impedance<float>(a); }
+
 SensorFrame<float> convert(const SensorFrame<double>& a) {
   return {a.body, a.part, cast<float>(a.p), cast<float>(a.q)};
 }
@@ -181,6 +183,8 @@ ModelArrays<float> to_float(const ModelArrays<double>& a) {
   b.shapes = convert_all(a.shapes), b.pairs = convert_all(a.pairs), b.lists_pairs = a.lists_pairs;
   b.hull_vertices.assign(a.hull_vertices.begin(), a.hull_vertices.end());
   b.shape_contacts = a.shape_contacts, b.neighbour_start = a.neighbour_start, b.neighbours = a.neighbours;
+  b.soft_margin = float(a.soft_margin), b.softness_rule = a.softness_rule, b.shape_softness = a.shape_softness;
+  b.pair_impedances = convert_all(a.pair_impedances), b.limit_impedance = convert_all(a.limit_impedance);
   b.exclude_start = a.exclude_start, b.excludes = a.excludes;
   b.lock_count = a.lock_count, b.control_count = a.control_count, b.contact_capacity = a.contact_capacity;
   b.candidate_capacity = a.candidate_capacity, b.coupling_capacity = a.coupling_capacity;

@@ -43,6 +43,12 @@ void add_unusual(Hash& hash, std::uint64_t number, double value, double usual) {
   if (value != usual) add_all(hash, number, value);
 }
 
+void add_softness(Hash& hash, std::uint64_t number, const SoftnessSpec& softness) {
+  if (softness == SoftnessSpec{}) return;
+  const auto& [solref, solimp, margin] = softness;
+  add_all(hash, number, solref, solimp, margin);
+}
+
 void add(Hash& hash, const BodySpec& body) {
   const auto& [name, X_WB, mass, p_BoBcm, I_Bcm, gravity_compensation] = body;
   add_all(hash, X_WB, mass, p_BoBcm, I_Bcm);
@@ -52,16 +58,20 @@ void add(Hash& hash, const BodySpec& body) {
 // Its mesh is added with those of the others (add_meshes).
 void add(Hash& hash, const ShapeSpec& shape) {
   const auto& [name, kind, body, X_BS, size, mesh, field, friction, restitution, stiffness, damping, dimension,
-               priority, type, affinity] = shape;
+               priority, type, affinity, softness, mix, cone_dimension] = shape;
   add_all(hash, kind, body, X_BS, size, friction, restitution, stiffness, damping, dimension, priority, type, affinity);
+  add_softness(hash, 17, softness);
+  add_unusual(hash, 18, mix, 1.0);
+  add_unusual(hash, 19, cone_dimension, 3.0);
 }
 
 void add(Hash& hash, const AxisSpec& spec) {
   const auto& [name, kind, axis, anchor, reference, initial_position, armature, damping, stiffness, spring_reference,
-               friction_loss, limited, lower, upper] = spec;
+               friction_loss, limited, lower, upper, limit_softness] = spec;
   add_all(hash, kind, axis, anchor, reference, initial_position, armature, damping, stiffness, spring_reference,
           friction_loss, limited);
   if (limited) add_all(hash, lower, upper);
+  add_softness(hash, 20, limit_softness);
 }
 
 void add(Hash& hash, const JointSpec& joint) {
@@ -146,8 +156,10 @@ void add(Hash& hash, const ContactExcludeSpec& exclude) {
 }
 
 void add(Hash& hash, const ContactPairSpec& pair) {
-  const auto& [shape_a, shape_b, friction, dimension] = pair;
+  const auto& [shape_a, shape_b, friction, dimension, softness, cone_dimension] = pair;
   add_all(hash, shape_a, shape_b, friction, dimension);
+  add_softness(hash, 21, softness);
+  add_unusual(hash, 22, cone_dimension, 3.0);
 }
 
 void add(Hash& hash, const SensorSpec& sensor) {
@@ -203,7 +215,8 @@ void add_height_fields(Hash& hash, const SceneSpec& scene) {
 
 Fingerprint fingerprint(const SceneSpec& scene) {
   const auto& [name, gravity, timestep, filter_parent_child, bodies, joints, shapes, meshes, actuators, excludes,
-               keyframes, contact_pairs, magnetic_field, sensors, medium, tendons, equalities, height_fields] = scene;
+               keyframes, contact_pairs, magnetic_field, sensors, medium, tendons, equalities, height_fields,
+               softness_rule] = scene;
   Hash hash;
   add_all(hash, gravity, filter_parent_child);
   add_specs(hash, bodies);
@@ -216,6 +229,10 @@ Fingerprint fingerprint(const SceneSpec& scene) {
   if (!contact_pairs.empty()) add_specs(hash, contact_pairs);
   add_unusual(hash, 6, medium.density, 0.0);
   add_unusual(hash, 7, medium.viscosity, 0.0);
+  const auto& [pyramidal, impedance_ratio, least_time_constant] = softness_rule;
+  add_unusual(hash, 23, pyramidal ? 1.0 : 0.0, 1.0);
+  add_unusual(hash, 24, impedance_ratio, 1.0);
+  add_unusual(hash, 25, least_time_constant, 0.0);
   if (medium.wind != Vec3d{}) add_all(hash, std::uint64_t(8), medium.wind);
   if (!sensors.empty()) {
     add_all(hash, std::uint64_t(9), magnetic_field);

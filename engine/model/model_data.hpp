@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "engine/math/quat.hpp"
+#include "engine/model/impedance.hpp"
 #include "engine/model/scene_spec.hpp"
 
 namespace axion::model {
@@ -355,6 +356,13 @@ struct ModelView {
   const int* exclude_start;                // [parts + 1] parts that do not touch a part as an exclusion says:
   const int* excludes;                     // rising
   const PairData<Real>* pairs;             // [pair_count] sorted by their lower shape, then the other
+  // Soft contacts and limits (impedance.hpp).
+  int is_soft;       // whether the batch has them (batch_view.hpp)
+  Real soft_margin;  // m, the greatest of any pair
+  SoftnessRule softness_rule;
+  const ShapeSoftness* shape_softness;         // [shape_count]
+  const ImpedanceData<Real>* pair_impedances;  // [pair_count]
+  const ImpedanceData<Real>* limit_impedance;  // [limit_count]
   SensorView<Real> sensors;
 };
 

@@ -35,6 +35,8 @@ class SceneChecker {
     for (std::size_t i = 0; i < N; ++i)
       real(item, (std::string(leaf) + "[" + std::to_string(i) + "]").c_str(), values[i]);
   }
+  void softness(const std::string& item, const char* leaf, const SoftnessSpec& softness);
+  void cone_dimension(const std::string& item, int dimension);
   void pose(const std::string& item, const char* leaf, const PoseSpec& X);
   void index(const std::string& item, const char* leaf, int value, int first, std::size_t end);
   void range(const std::string& item, const char* leaf, double lower, double upper);

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/model/impedance.hpp"
 #include "engine/model/shape_kind.hpp"
 
 namespace axion::model {
@@ -25,6 +26,15 @@ struct PoseSpec {
 };
 
 inline constexpr int kWorldBody = -1;
+
+// How a contact or a limit gives way in batches whose contacts are soft (impedance.hpp): MuJoCo's numbers.
+struct SoftnessSpec {
+  std::array<double, 2> solref{0.02, 1.0};  // both above 0: time constant in s, damping ratio; or none is
+  std::array<double, 5> solimp{0.9, 0.95, 0.001, 0.5, 2.0};
+  double margin = 0.0;  // m or rad: the gap from which on it pushes
+
+  bool operator==(const SoftnessSpec&) const = default;
+};
 
 struct ShapeSpec {
   std::string name;
@@ -46,6 +56,9 @@ struct ShapeSpec {
   int contact_priority = 0;
   std::uint32_t contact_type = 1;  // a pair may touch if (type_a & affinity_b) || (type_b & affinity_a)
   std::uint32_t contact_affinity = 1;
+  SoftnessSpec softness;
+  double softness_mix = 1.0;  // at least 0: weight of `softness` beside that of the other shape
+  int cone_dimension = 3;     // 1, 3, 4 or 6: MuJoCo's condim, by which a soft pyramid of friction stands on its edges
 };
 
 // Points whose convex hull is a shape, in the frame of the shape. More vertices than model/convex_hull.hpp allows are
@@ -93,6 +106,7 @@ struct AxisSpec {
   bool limited = false;
   double lower = 0.0;  // limits of s, lower < upper, used when `limited`
   double upper = 0.0;
+  SoftnessSpec limit_softness;
 };
 
 enum class JointKind : std::uint8_t {
@@ -248,6 +262,8 @@ struct ContactPairSpec {
   int shape_b = 0;
   double friction = 1.0;
   int contact_dimension = 3;  // 1 frictionless, 3 with friction
+  SoftnessSpec softness;
+  int cone_dimension = 3;  // as ShapeSpec's
 };
 
 // Readings are MuJoCo's of the same name; docs/sensors.md says what each is.
@@ -399,6 +415,7 @@ struct SceneSpec {
   std::vector<TendonSpec> tendons;
   std::vector<EqualitySpec> equalities;
   std::vector<HeightFieldSpec> height_fields;
+  SoftnessRule softness_rule;
 };
 
 }  // namespace axion::model

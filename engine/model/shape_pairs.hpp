@@ -87,6 +87,20 @@ AXION_HD inline PairData<Real> pair_data(const ModelView<Real>& m, int pair) {
   return combine_shapes(m, pair / m.shape_count, pair % m.shape_count);
 }
 
+// The law of a pair's contacts where they are soft.
+template <typename Real>
+AXION_HD inline ImpedanceData<double> mix_shapes(const ModelView<Real>& m, int a, int b, double friction) {
+  const int first = m.shape_contacts[a].priority, second = m.shape_contacts[b].priority;
+  const int preferred = first == second ? 0 : first > second ? -1 : 1;
+  return mix_softness(m.shape_softness[a], m.shape_softness[b], preferred, friction, m.softness_rule);
+}
+template <typename Real>
+AXION_HD inline ImpedanceData<Real> impedance_of_pair(const ModelView<Real>& m, int pair) {
+  if (lists_pairs(m)) return m.pair_impedances[pair];
+  const int a = pair / m.shape_count, b = pair % m.shape_count;
+  return cast_impedance<Real>(mix_shapes(m, a, b, static_cast<double>(combine_shapes(m, a, b).friction)));
+}
+
 // Contacts that a pair can have.
 template <typename Real>
 AXION_HD inline int pair_contact_max(const ModelView<Real>& m, int pair) {

@@ -45,6 +45,12 @@ constexpr bool is_conjugate_residual(LinearSolver solver) {
   return solver == LinearSolver::kPcrJacobi || solver == LinearSolver::kPcrTree;
 }
 
+// How contacts and limits of joints give way.
+enum class ContactSoftness : std::uint8_t {
+  kRigid,  // not, but for contact_compliance and the springs of shapes
+  kMjcf,   // by solref, solimp and margin, as MuJoCo's (impedance.hpp); restitution and springs of shapes have no part
+};
+
 struct SolverOptions {
   Preset preset = Preset::kDefault;
   Precision precision = Precision::kFloat32;
@@ -55,6 +61,7 @@ struct SolverOptions {
   ContactFunction contact_function = ContactFunction::kFischerBurmeister;
   FrictionModel friction_model = FrictionModel::kNaturalMap;
   LinearSolver linear_solver = LinearSolver::kAutomatic;
+  ContactSoftness contact_softness = ContactSoftness::kRigid;
 
   double tolerance = 1e-3;          // of g*dt, the velocity that gravity gives in one step
   int max_newton_iterations = 32;   // 1 .. 100, rounds of sweeps included

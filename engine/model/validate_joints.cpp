@@ -71,6 +71,7 @@ void SceneChecker::axis(const std::string& item, const AxisSpec& axis) {
   at_least(item, "friction_loss", axis.friction_loss, 0);
   real(item, "lower", axis.lower);
   real(item, "upper", axis.upper);
+  softness(item, "limit_softness", axis.limit_softness);
   if (axis.limited) range(item, "lower", axis.lower, axis.upper);
   const math::Vec3<double> a = to_vec3(axis.axis);
   if (ok() && math::norm(a) < 1e-6) fail(item, "axis", "must not be zero; its length is " + to_text(math::norm(a)));

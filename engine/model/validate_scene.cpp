@@ -109,6 +109,21 @@ void SceneChecker::counts() {
   count("sensors", scene_.sensors.size(), kMaxSceneSensors);
 }
 
+void SceneChecker::softness(const std::string& item, const char* leaf, const SoftnessSpec& softness) {
+  const std::string name = item + "." + leaf;
+  reals(name, "solref", softness.solref), reals(name, "solimp", softness.solimp);
+  at_least(name, "margin", softness.margin, 0);
+  const auto& [first, second] = softness.solref;
+  if (ok() && (first > 0) != (second > 0)) {
+    fail(name, "solref", "must have two numbers above 0 or none; it has " + to_text(first) + " and " + to_text(second));
+  }
+}
+
+void SceneChecker::cone_dimension(const std::string& item, int dimension) {
+  if (dimension == 1 || dimension == 3 || dimension == 4 || dimension == 6) return;
+  fail(item, "cone_dimension", "must be 1, 3, 4 or 6; it is " + std::to_string(dimension));
+}
+
 void SceneChecker::world() {
   reals("", "gravity", scene_.gravity);
   real("", "timestep", scene_.timestep);
@@ -118,6 +133,11 @@ void SceneChecker::world() {
   at_least("medium", "density", scene_.medium.density, 0);
   at_least("medium", "viscosity", scene_.medium.viscosity, 0);
   reals("medium", "wind", scene_.medium.wind);
+  real("softness_rule", "impedance_ratio", scene_.softness_rule.impedance_ratio);
+  if (ok() && !(scene_.softness_rule.impedance_ratio > 0)) {
+    fail("softness_rule", "impedance_ratio", "must be above 0; it is " + to_text(scene_.softness_rule.impedance_ratio));
+  }
+  at_least("softness_rule", "least_time_constant", scene_.softness_rule.least_time_constant, 0);
 }
 
 void SceneChecker::bodies() {
@@ -213,6 +233,9 @@ void SceneChecker::shapes() {
     if (shape.contact_dimension != 1 && shape.contact_dimension != 3) {
       fail(item, "contact_dimension", "must be 1 or 3; it is " + std::to_string(shape.contact_dimension));
     }
+    softness(item, "softness", shape.softness);
+    at_least(item, "softness_mix", shape.softness_mix, 0);
+    cone_dimension(item, shape.cone_dimension);
     const bool is_ground = shape.kind == ShapeKind::kPlane || is_field;
     if (ok() && is_ground && shape.body != kWorldBody && weld_root_[shape.body] != kWorldBody) {
       fail(item, "body",
@@ -297,6 +320,8 @@ void SceneChecker::contact_pairs() {
     if (pair.contact_dimension != 1 && pair.contact_dimension != 3) {
       fail(item, "contact_dimension", "must be 1 or 3; it is " + std::to_string(pair.contact_dimension));
     }
+    softness(item, "softness", pair.softness);
+    cone_dimension(item, pair.cone_dimension);
     if (!ok()) return;
     const auto root = [&](int shape) {
       const int body = scene_.shapes[static_cast<std::size_t>(shape)].body;

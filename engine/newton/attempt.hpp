@@ -69,6 +69,7 @@ AXION_HD inline bool is_pile(const Team& team, const Problem<Real>& p) {
 // for the active set, while sweeps creep where heavy bodies stand on light ones.
 template <typename Real, typename Team>
 AXION_HD inline bool carries_loads(const Team& team, const Problem<Real>& p) {
+  if (p.m.is_soft) return false;
   const int base = p.contact_base();
   const Real scale = team.template max<Real>(p.contact_count, [&](int i) { return p.w.row_scale[base + 3 * i]; });
   if (!(p.s.contact_compliance <= Real(LoadParameters::kRigid) * scale * p.s.dt * p.s.dt)) return false;

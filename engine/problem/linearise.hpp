@@ -102,6 +102,7 @@ AXION_HD inline void linearise_limit(const Problem<Real>& p, int limit) {
   const auto f = constraints::complementarity(p.s.contact_function, p.w.residual[row], r * p.w.lambda[row]);
   p.w.residual[row] = f.phi_over_alpha;
   p.w.compliance[row] = r * f.beta_over_alpha + p.proximal_scale * Real(kContactProximal) * r;
+  if (p.m.is_soft) p.w.compliance[row] += constraints::limit_law(p.m, p.w, p.s, limit).compliance;
 }
 
 // C₃ is lower block triangular: the normal row alone, then the tangents with the effect of the normal impulse on their
@@ -191,6 +192,9 @@ AXION_HD_CALL void linearise_contact(const Problem<Real>& p, int i) {
     // symmetric. Its right-hand side is that alone: with v, λ_f would stay at v/gain, which rigid tolerances see.
     const Real gain = Real(kReleaseGain) * r_t;
     f = {{1, 0, 0, 1}, {gain, 0, 0, gain}, {0, 0}, {gain * lambda.x, gain * lambda.y}};
+  }
+  if (p.m.is_soft) {  // the law is of J u + c λ
+    for (int k = 0; k < 4; ++k) f.compliance[k] += p.w.contact_law[i].tangent_compliance * f.left[k];
   }
   const Real proximal = share * r_t;
   p.w.residual[row + 1] = f.residual[0], p.w.residual[row + 2] = f.residual[1];

@@ -191,8 +191,13 @@ AXION_HD_CALL void evaluate_contact(const Problem<Real>& p, int i) {
   const Real r_n = p.w.row_scale[row], r_t = p.w.row_scale[row + 1];
   evaluate_unilateral(p, row, constraints::normal_law(p.m, p.w, p.s, i, r_n, p.w.lambda[row]),
                       iterate_velocity(p, p.w.row[row], c.body_a, c.body_b), p.s.tolerance);
-  const RowVelocity<Real> v1 = iterate_velocity(p, p.w.row[row + 1], c.body_a, c.body_b);
-  const RowVelocity<Real> v2 = iterate_velocity(p, p.w.row[row + 2], c.body_a, c.body_b);
+  RowVelocity<Real> v1 = iterate_velocity(p, p.w.row[row + 1], c.body_a, c.body_b);
+  RowVelocity<Real> v2 = iterate_velocity(p, p.w.row[row + 2], c.body_a, c.body_b);
+  if (p.m.is_soft) {
+    const constraints::SoftContact<Real>& soft = p.w.contact_law[i];
+    v1.value += soft.tangent_bias[0] + soft.tangent_compliance * p.w.lambda[row + 1];
+    v2.value += soft.tangent_bias[1] + soft.tangent_compliance * p.w.lambda[row + 2];
+  }
   const Real cone = c.friction * greater(p.w.lambda[row], Real(0));
   p.w.residual[row + 1] = v1.value, p.w.residual[row + 2] = v2.value;
   p.w.natural_residual[row + 1] =

@@ -15,6 +15,7 @@
 #include "engine/base/assert.hpp"
 #include "engine/collide/review_contacts.hpp"
 #include "engine/constraints/activations.hpp"
+#include "engine/constraints/soft_laws.hpp"
 #include "engine/newton/newton.hpp"
 #include "engine/step/outcome.hpp"
 #include "engine/step/world_view.hpp"
@@ -193,6 +194,7 @@ template <typename Real, typename Team>
 AXION_HD inline void build_contacts(const Team& team, const solver::Problem<Real>& p) {
   constraints::build_contact_rows(team, p.m, p.w, p.contact_count);
   constraints::find_rebounds(team, p.m, p.w, p.s, p.contact_count);
+  if (p.m.is_soft) constraints::soften_contacts(team, p.m, p.w, p.s, p.contact_count);
   constraints::list_contacts_of_bodies(team, p.m, p.w, p.contact_count);
 }
 
@@ -235,6 +237,7 @@ AXION_HD inline collide::ContactSearch begin_step(const Team& team, const model:
   constraints::build_axis_rows(team, m, w, settings);
   constraints::free_motion(team, m, w, settings);
   constraints::build_limit_rows(team, m, w);
+  if (m.is_soft) constraints::soften_limits(team, m, w, settings);
   constraints::build_effort_rows(team, m, w, settings);
   return collide::find_contacts(team, m, w, settings);
 }

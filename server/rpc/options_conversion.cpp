@@ -58,6 +58,8 @@ absl::StatusOr<model::SolverOptions> to_options(const v1::SolverOptions& message
       choose("contact_function", message.contact_function(), model::ContactFunction::kMinimumMap, o.contact_function));
   status.Update(
       choose("friction_model", message.friction_model(), model::FrictionModel::kNaturalMap, o.friction_model));
+  status.Update(
+      choose("contact_softness", message.contact_softness(), model::ContactSoftness::kMjcf, o.contact_softness));
   status.Update(choose("linear_solver", message.linear_solver(), model::LinearSolver::kDenseDirect, o.linear_solver));
   if (!status.ok()) return status;
   if (message.has_tolerance()) o.tolerance = message.tolerance();
@@ -85,6 +87,7 @@ void fill_options(const model::SolverOptions& o, v1::SolverOptions& message) {
   message.set_contact_function(to_wire_choice<v1::ContactFunction>(o.contact_function));
   message.set_friction_model(to_wire_choice<v1::FrictionModel>(o.friction_model));
   message.set_linear_solver(to_wire_choice<v1::LinearSolver>(o.linear_solver));
+  message.set_contact_softness(to_wire_choice<v1::ContactSoftness>(o.contact_softness));
   message.set_tolerance(o.tolerance);
   message.set_max_newton_iterations(o.max_newton_iterations);
   message.set_max_linear_iterations(o.max_linear_iterations);

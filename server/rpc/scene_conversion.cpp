@@ -8,6 +8,7 @@
 
 #include "server/rpc/field_names.hpp"
 #include "server/rpc/scene_parts.hpp"
+#include "server/rpc/scene_softness.hpp"
 #include "server/schedule/failure.hpp"
 
 namespace axion::server::rpc {
@@ -38,6 +39,10 @@ absl::StatusOr<model::ShapeSpec> to_shape(const std::string& path, const v1::Sha
   shape.contact_stiffness = message.contact_stiffness();
   shape.contact_damping = message.contact_damping();
   shape.mesh = message.mesh(), shape.height_field = message.height_field();
+  if (message.has_softness_mix()) shape.softness_mix = message.softness_mix();
+  if (message.has_cone_dimension()) shape.cone_dimension = message.cone_dimension();
+  const absl::Status status = take_softness(absl::StrCat(path, ".softness"), message.softness(), shape.softness);
+  if (!status.ok()) return status;
   return shape;
 }
 
@@ -76,6 +81,9 @@ absl::StatusOr<model::AxisSpec> to_axis(const std::string& path, const v1::AxisS
   axis.limited = message.limited();
   axis.lower = message.lower();
   axis.upper = message.upper();
+  const absl::Status status =
+      take_softness(absl::StrCat(path, ".limit_softness"), message.limit_softness(), axis.limit_softness);
+  if (!status.ok()) return status;
   return axis;
 }
 
@@ -227,14 +235,6 @@ model::BodySpec to_body(const v1::BodySpec& message) {
           .gravity_compensation = message.gravity_compensation()};
 }
 
-model::ContactPairSpec to_contact_pair(const v1::ContactPairSpec& message) {
-  model::ContactPairSpec pair;
-  pair.shape_a = message.shape_a(), pair.shape_b = message.shape_b();
-  if (message.has_friction()) pair.friction = message.friction();
-  if (message.has_contact_dimension()) pair.contact_dimension = message.contact_dimension();
-  return pair;
-}
-
 absl::StatusOr<model::SensorSpec> to_sensor(const std::string& path, const v1::SensorSpec& message) {
   if (message.kind() < v1::SENSOR_KIND_TOUCH || message.kind() > v1::SENSOR_KIND_CONTACT) {
     return unknown_kind(path, message.kind());
@@ -292,6 +292,7 @@ absl::StatusOr<model::SceneSpec> to_scene(const v1::SceneSpec& message) {
   if (message.has_medium()) {
     scene.medium = {message.medium().density(), message.medium().viscosity(), to_vec3(message.medium().wind())};
   }
+  take_softness_rule(message.softness_rule(), scene.softness_rule);
   for (const auto& body : message.bodies()) scene.bodies.push_back(to_body(body));
   for (const auto& mesh : message.meshes()) scene.meshes.push_back(to_mesh(mesh));
   for (const auto& field : message.height_fields()) scene.height_fields.push_back(to_height_field(field));
@@ -300,11 +301,11 @@ absl::StatusOr<model::SceneSpec> to_scene(const v1::SceneSpec& message) {
   status.Update(convert_all("scene.actuators", message.actuators(), scene.actuators, to_actuator));
   status.Update(convert_all("scene.equalities", message.equalities(), scene.equalities, to_equality));
   status.Update(convert_all("scene.tendons", message.tendons(), scene.tendons, to_tendon));
+  status.Update(convert_all("scene.contact_pairs", message.contact_pairs(), scene.contact_pairs, to_contact_pair));
   status.Update(convert_all("scene.sensors", message.sensors(), scene.sensors, to_sensor));
   if (!status.ok()) return status;
   if (message.has_magnetic_field()) scene.magnetic_field = to_vec3(message.magnetic_field());
   for (const auto& exclude : message.excludes()) scene.excludes.push_back({exclude.body_a(), exclude.body_b()});
-  for (const auto& pair : message.contact_pairs()) scene.contact_pairs.push_back(to_contact_pair(pair));
   for (const auto& keyframe : message.keyframes()) {
     scene.keyframes.push_back({keyframe.name(),
                                keyframe.time(),
@@ -327,6 +328,7 @@ v1::SceneSpec to_message(const model::SceneSpec& scene) {
     message.mutable_medium()->set_viscosity(scene.medium.viscosity);
     fill_vec3(scene.medium.wind, *message.mutable_medium()->mutable_wind());
   }
+  fill_softness_rule(scene.softness_rule, *message.mutable_softness_rule());
   for (const auto& body : scene.bodies) {
     auto& out = *message.add_bodies();
     out.set_name(body.name);
@@ -360,13 +362,7 @@ v1::SceneSpec to_message(const model::SceneSpec& scene) {
     out.set_body_a(exclude.body_a);
     out.set_body_b(exclude.body_b);
   }
-  for (const auto& pair : scene.contact_pairs) {
-    auto& out = *message.add_contact_pairs();
-    out.set_shape_a(pair.shape_a);
-    out.set_shape_b(pair.shape_b);
-    out.set_friction(pair.friction);
-    out.set_contact_dimension(pair.contact_dimension);
-  }
+  for (const auto& pair : scene.contact_pairs) fill_contact_pair(pair, *message.add_contact_pairs());
   for (const auto& tendon : scene.tendons) fill_tendon(tendon, *message.add_tendons());
   for (const auto& equality : scene.equalities) fill_equality(equality, *message.add_equalities());
   for (const auto& keyframe : scene.keyframes) fill_keyframe(keyframe, *message.add_keyframes());

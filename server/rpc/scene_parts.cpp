@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 
+#include "server/rpc/scene_softness.hpp"
 #include "server/schedule/failure.hpp"
 
 namespace axion::server::rpc {
@@ -51,6 +52,7 @@ void fill_axis(const model::AxisSpec& axis, v1::AxisSpec& message) {
   message.set_limited(axis.limited);
   message.set_lower(axis.lower);
   message.set_upper(axis.upper);
+  fill_softness(axis.limit_softness, message, &v1::AxisSpec::mutable_limit_softness);
 }
 
 void fill_shape(const model::ShapeSpec& shape, v1::ShapeSpec& message) {
@@ -67,6 +69,9 @@ void fill_shape(const model::ShapeSpec& shape, v1::ShapeSpec& message) {
   message.set_restitution(shape.restitution);
   message.set_contact_stiffness(shape.contact_stiffness);
   message.set_contact_damping(shape.contact_damping);
+  fill_softness(shape.softness, message, &v1::ShapeSpec::mutable_softness);
+  message.set_softness_mix(shape.softness_mix);
+  message.set_cone_dimension(shape.cone_dimension);
   message.set_mesh(shape.mesh);
   message.set_height_field(shape.height_field);
 }

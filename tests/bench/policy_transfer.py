@@ -2,9 +2,9 @@
 
     python tests/bench/policy_transfer.py build/release/bin/axiond [--tasks Hopper-v5 HalfCheetah-v5] [--steps 1e6] [--out learned]
 
-Trains each task with the examples' PPO, once over the server's worlds and once over Gymnasium's MuJoCo environments, with the same choices
-and seed, and plays both policies in both, without exploration, from Gymnasium's starts. A policy that lies in --out is not trained anew.
-Prints a table in Markdown: mean and deviation of the returns of --episodes episodes.
+Trains each task with the examples' PPO, over the server's worlds with rigid contacts and with soft ones, and over Gymnasium's MuJoCo
+environments, with the same choices and seed, and plays each policy in each, without exploration, from Gymnasium's starts. A policy that
+lies in --out is not trained anew. Prints a table in Markdown: mean and deviation of the returns of --episodes episodes.
 """
 
 from __future__ import annotations
@@ -31,14 +31,15 @@ from play_policy import episodes  # noqa: E402
 from policy import Policy  # noqa: E402
 from ppo import Choices, Learner, Progress  # noqa: E402
 
-SIMULATORS = ("Axion", "MuJoCo")
+# Choices of the batch; MuJoCo has none.
+SIMULATORS: dict[str, dict[str, Any]] = {"Axion": {}, "Axion-soft": {"options": {"contact_softness": "mjcf"}}, "MuJoCo": {}}
 
 
 @contextlib.contextmanager
 def environments(simulator: str, task: str, worlds: int, client: axion.Client, mode: AutoresetMode) -> Iterator[Any]:
-    """Worlds of one of the two, which tell the same."""
-    if simulator == "Axion":
-        envs: Any = axion.gym.make_vec(task, worlds, client=client, autoreset_mode=mode)
+    """Worlds of one of them, which tell the same."""
+    if simulator != "MuJoCo":
+        envs: Any = axion.gym.make_vec(task, worlds, client=client, autoreset_mode=mode, batch_choices=SIMULATORS[simulator])
     else:
         envs = RecordEpisodeStatistics(SyncVectorEnv([lambda: gymnasium.make(task)] * worlds, autoreset_mode=mode))
     try:
@@ -71,6 +72,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("axiond")
     parser.add_argument("--tasks", nargs="+", default=["Hopper-v5", "HalfCheetah-v5"], help="[%(default)s]")
+    parser.add_argument("--simulators", nargs="+", choices=SIMULATORS, default=list(SIMULATORS), help="[%(default)s]")
     parser.add_argument("--steps", type=float, default=1e6, help="of training [%(default)s]")
     parser.add_argument("--worlds", type=int, default=32, help="[%(default)s]")
     parser.add_argument("--rollout_steps", type=int, default=128, help="of each world between updates [%(default)s]")
@@ -79,12 +81,13 @@ def main() -> None:
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("learned"), help="folder [%(default)s]")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
-    print("| task | trained in | return in Axion | steps | return in MuJoCo | steps |\n| --- | --- | --- | --- | --- | --- |")
+    columns = "".join(f" return in {player} | steps |" for player in given.simulators)
+    print(f"| task | trained in |{columns}\n| --- | --- |{' --- | --- |' * len(given.simulators)}")
     with AxiondProcess(given.axiond) as server, axion.Client(server.address) as client:
         for task in given.tasks:
-            for trainer in SIMULATORS:
+            for trainer in given.simulators:
                 policy, cells = trained(trainer, task, given, client), []
-                for player in SIMULATORS:
+                for player in given.simulators:
                     with environments(player, task, given.episodes, client, AutoresetMode.NEXT_STEP) as envs:
                         returns, lengths = episodes(envs, policy, 1000)
                     cells.append(f"{returns.mean():.0f} +- {returns.std():.0f} | {lengths.mean():.0f}")

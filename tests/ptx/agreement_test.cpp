@@ -151,6 +151,22 @@ TEST(Agreement, every_preset) {
   }
 }
 
+TEST(Agreement, soft_contacts_and_limits) {
+  for (const Precision precision : {Precision::kFloat32, Precision::kFloat64}) {
+    for (model::SceneSpec scene : {quadruped(), all_joints()}) {
+      for (std::size_t i = 0; i < scene.shapes.size(); ++i) {
+        scene.shapes[i].softness.solimp = {0.5, 0.9, 0.02, 0.4, 1.0 + 0.7 * static_cast<double>(i % 4)};
+        scene.shapes[i].softness.margin = 0.01 * static_cast<double>(i % 2);
+      }
+      BatchSpec spec = batch_spec(compile_scene(scene), 2, precision);
+      spec.options.contact_softness = model::ContactSoftness::kMjcf;
+      Pair pair(spec, 64);
+      pair.both([](Engine&, Batch& batch) { scatter_worlds(batch); });
+      ASSERT_EQ(pair.run(3, 8), "") << scene.name << ", " << int(precision);
+    }
+  }
+}
+
 TEST(Agreement, scenes_that_are_hard_to_solve) {
   for (const bench::RobustnessScene& scene : bench::robustness_scenes()) {
     if (!scene.model.empty()) continue;  // robots of files: axion-agreement-emulated

@@ -31,7 +31,7 @@ class SingleWorld {
       array = reinterpret_cast<T*>(storage_.back().get());
     });
     const model::ModelView<Real> m = model();
-    settings_.linear_solver = model::solver_for(m, settings_.linear_solver);
+    model::suit_settings(m, settings_);
     for (int b = 0; b < m.body_count; ++b) {
       world_.x[b] = math::cast<Real>(compiled_.x[b]);
       world_.q[b] = math::normalized(math::cast<Real>(compiled_.q[b]));

@@ -19,6 +19,7 @@ _ENUMS: dict[str, tuple[str, Any]] = {
     "joint_mode": ("JOINT_MODE_", solver_pb2.JointMode),
     "gyroscopic_mode": ("GYROSCOPIC_MODE_", solver_pb2.GyroscopicMode),
     "contact_function": ("CONTACT_FUNCTION_", solver_pb2.ContactFunction),
+    "contact_softness": ("CONTACT_SOFTNESS_", solver_pb2.ContactSoftness),
     "friction_model": ("FRICTION_MODEL_", solver_pb2.FrictionModel),
     "linear_solver": ("LINEAR_SOLVER_", solver_pb2.LinearSolver),
     "base": ("URDF_BASE_", simulation_pb2.UrdfBase),
@@ -37,7 +38,7 @@ def _enum_value(field: str, word: object) -> int:
 def solver_options(**choices: str | float | bool | None) -> solver_pb2.SolverOptions:
     """An axion.v1.SolverOptions of keyword arguments; None leaves a choice to the preset.
 
-    preset, precision, constraint_level, joint_mode, gyroscopic_mode, contact_function, friction_model and linear_solver
+    preset, precision, constraint_level, joint_mode, gyroscopic_mode, contact_function, contact_softness, friction_model and linear_solver
     are words, for example preset="velocity", precision="float64"; the others (tolerance, max_newton_iterations,
     baumgarte, ...) are numbers or booleans as in proto/axion/v1/solver.proto; clients/README.md tells what each does.
     Raises TypeError for an unknown name, ValueError for an unknown word.

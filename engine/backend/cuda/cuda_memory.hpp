@@ -70,9 +70,9 @@ class TypedCudaMemory final : public CudaMemory {
 
   // Points a job at the device; inputs, outputs and indices are the engine's to place.
   void complete(step::StepJob<Real>& job) const {
-    const int dense_unknowns = job.m.dense_unknowns;  // the batch's; all else is the model's
+    const int dense_unknowns = job.m.dense_unknowns, is_soft = job.m.is_soft;  // the batch's; all else is the model's
     job.m = model_->model();
-    job.m.dense_unknowns = dense_unknowns;
+    job.m.dense_unknowns = dense_unknowns, job.m.is_soft = is_soft;
     job.user = model_->user();
     job.worlds = worlds();
     if (job.own.data != nullptr) job.own.data = tables();

@@ -232,9 +232,10 @@ TEST(Mjcf, what_is_understood_in_part_is_a_warning_with_element_line_and_attribu
     const ImportedScene s = imported(xml);
     return s.warnings.empty() ? std::string("no warning") : s.warnings.front();
   };
-  const std::string soft = arm("<joint name='j'/>", "", "\n", "<geom name='g' size='.1' solref='.1 1'/>");
-  EXPECT_THAT(warning(soft), HasSubstr("<geom name=\"g\"> (line 2): solref=\".1 1\" is not used"));
-  EXPECT_THAT(warning(arm("<joint name='j'/>", "", "", "<geom size='.1' margin='.1'/>")), HasSubstr("margin"));
+  const std::string mixed = arm("<joint name='j'/>", "", "\n", "<geom name='g' size='.1' solref='.1 -1'/>");
+  EXPECT_THAT(warning(mixed), HasSubstr("<geom name=\"g\"> (line 2): solref=\".1 -1\" is taken as 0.02 1"));
+  EXPECT_THAT(warning(arm("<joint name='j'/>", "", "", "<geom size='.1' margin='-.1'/>")), HasSubstr("margin"));
+  EXPECT_THAT(warning(arm("<joint name='j' solreffriction='.1 1'/>")), HasSubstr("dry friction not"));
   EXPECT_THAT(warning(arm("<joint name='j'/>", "", "", "<geom size='.1' condim='6'/>")), HasSubstr("taken as 3"));
   EXPECT_THAT(warning(arm("<joint name='j'/>", "", "<option integrator='RK4'/>")), HasSubstr("integrator=\"RK4\""));
   EXPECT_THAT(warning(arm("<joint name='j'/>", "<sensor><distance geom1='g' geom2='g'/></sensor>")),
@@ -243,9 +244,25 @@ TEST(Mjcf, what_is_understood_in_part_is_a_warning_with_element_line_and_attribu
               HasSubstr("<fixed name=\"t\"> (line 1) has no coefficient"));
 }
 
+TEST(Mjcf, softness_of_contacts_and_limits_is_read) {
+  const ImportedScene s = imported(arm(
+      "<joint name='j' range='-1 1' limited='true' solreflimit='.1 .5' solimplimit='.8 .9 .1' margin='.01'/>", "",
+      "<option cone='elliptic' impratio='2' timestep='.003'><flag refsafe='enable'/></option>",
+      "<geom name='g' size='.1' solref='-100 -2' solimp='.5 .6 .7 .4 3' solmix='2' margin='.2' gap='.1' condim='4'/>"));
+  const model::ShapeSpec& shape = s.scene.shapes.back();
+  EXPECT_EQ(shape.softness, (model::SoftnessSpec{{-100, -2}, {0.5, 0.6, 0.7, 0.4, 3}, 0.2}));
+  EXPECT_EQ(shape.softness_mix, 2);
+  EXPECT_EQ(shape.cone_dimension, 4);
+  EXPECT_EQ(s.scene.joints.back().axes[0].limit_softness,
+            (model::SoftnessSpec{{0.1, 0.5}, {0.8, 0.9, 0.1, 0.5, 2}, 0.01}));
+  EXPECT_EQ(s.scene.softness_rule, (model::SoftnessRule{false, 2, 0.006}));
+  const ImportedScene unsafe = imported(arm("<joint name='j'/>", "", "<option><flag refsafe='disable'/></option>"));
+  EXPECT_EQ(unsafe.scene.softness_rule, (model::SoftnessRule{true, 1, 0}));
+}
+
 TEST(Mjcf, repeated_warnings_are_counted) {
   const ImportedScene s =
-      imported(arm("<joint name='j'/>", "", "", "<geom size='.1' solref='.1 1'/><geom size='.1' solref='.2 1'/>"));
+      imported(arm("<joint name='j'/>", "", "", "<geom size='.1' condim='4'/><geom size='.1' condim='6'/>"));
   ASSERT_EQ(s.warnings.size(), 1u);
   EXPECT_THAT(s.warnings[0], HasSubstr("1 more like it"));
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "engine/import/mjcf.hpp"
+#include "engine/model/compile.hpp"
 #include "engine/model/loop_joints.hpp"
 #include "engine/model/spec_math.hpp"
 
@@ -77,6 +78,7 @@ void Comparison::run() {
   compare_joints();
   compare_equalities();
   compare_shapes();
+  compare_softness();
   compare_actuators();
   compare_keyframes();
 }
@@ -217,6 +219,51 @@ void Comparison::compare_shapes() {
   EXPECT_EQ(s, welded_.scene.shapes.size());
   // A body with itself is left out here, and every exclusion of the files is between bodies of joints of their own.
   EXPECT_EQ(static_cast<int>(scene_.excludes.size()), m_->nexclude);
+}
+
+// What a unit of force accelerates, too: of geoms that of their bodies' centres, of limits that along their joints.
+void Comparison::compare_softness() {
+  const Result<model::CompiledModel> compiled = model::compile(scene_);
+  ASSERT_TRUE(compiled.ok()) << compiled.error().message;
+  const model::ModelArrays<double>& arrays = compiled.value().arrays;
+  const auto compare_numbers = [](const auto& ours, const mjtNum* theirs, const std::string& what) {
+    for (std::size_t i = 0; i < ours.size(); ++i) expect_close(ours[i], theirs[i], what);
+  };
+  const auto expect_same_mobility = [](double ours, double theirs, const std::string& what) {
+    EXPECT_NEAR(ours, theirs, 1e-5 * std::abs(theirs)) << what << " mobility";
+  };
+  expect_close(scene_.softness_rule.impedance_ratio, m_->opt.impratio, "impratio");
+  EXPECT_EQ(scene_.softness_rule.pyramidal, m_->opt.cone == mjCONE_PYRAMIDAL);
+  std::size_t s = 0;
+  for (int g = 0; g < m_->ngeom; ++g) {
+    if (!is_scene_shape(*m_, g)) continue;
+    const model::ShapeSpec& shape = welded_.scene.shapes[s];
+    compare_numbers(shape.softness.solref, m_->geom_solref + mjNREF * g, shape.name + " solref");
+    compare_numbers(shape.softness.solimp, m_->geom_solimp + mjNIMP * g, shape.name + " solimp");
+    expect_close(shape.softness_mix, m_->geom_solmix[g], shape.name + " solmix");
+    expect_close(shape.softness.margin, m_->geom_margin[g], shape.name + " margin");
+    EXPECT_EQ(shape.cone_dimension, m_->geom_condim[g]) << shape.name;
+    // Of a body without mass MuJoCo takes the position in its parent for that of the centre in the body.
+    const int body = m_->geom_bodyid[g];
+    const double ours = arrays.shape_softness[s++].mobility;
+    if (m_->body_mass[body] > 0) expect_same_mobility(ours, m_->body_invweight0[2 * body], shape.name);
+  }
+  int j = 0;
+  for (std::size_t i = 0; i < welded_.scene.joints.size(); ++i) {
+    const JointSpec& joint = welded_.scene.joints[i];
+    if (welded_.closes_loop[i]) continue;
+    if (joint.kind != JointKind::kAxes) ++j;
+    for (std::size_t k = 0; k < joint.axes.size(); ++k, ++j) {
+      const AxisSpec& axis = joint.axes[k];
+      if (!axis.limited) continue;
+      compare_numbers(axis.limit_softness.solref, m_->jnt_solref + mjNREF * j, axis.name + " solreflimit");
+      compare_numbers(axis.limit_softness.solimp, m_->jnt_solimp + mjNIMP * j, axis.name + " solimplimit");
+      expect_close(axis.limit_softness.margin, m_->jnt_margin[j], axis.name + " margin");
+      const int first = arrays.joints[compiled.value().joint_of_scene[i]].axis_start;
+      const int limit = arrays.axes[first + static_cast<int>(k)].limit;
+      expect_same_mobility(arrays.limit_impedance[limit].mobility, m_->dof_invweight0[m_->jnt_dofadr[j]], axis.name);
+    }
+  }
 }
 
 void Comparison::compare_actuators() {

@@ -1,5 +1,5 @@
 // What an importer makes of a file, compared number by number with what MuJoCo makes of it: options, bodies, joints,
-// equalities, shapes, actuators and keyframes. For the tests of this folder.
+// equalities, shapes, how contacts and limits give way, actuators and keyframes. For the tests of this folder.
 #pragma once
 
 #include <string>
@@ -27,6 +27,7 @@ class Comparison {
   void compare_equalities();
   void compare_axis(const model::AxisSpec& axis, const model::BodySpec& child, int j);
   void compare_shapes();
+  void compare_softness();
   void compare_actuators();
   void compare_keyframes();
   math::Vec3<double> velocity_of_weld(int merged, math::Vec3<double>& spin);

@@ -286,6 +286,17 @@ TEST(ValidateScene, springs_friction_and_bounds_out_of_range_are_named) {
       {"shapes[0].restitution", "2", [](SceneSpec& s) { s.shapes[0].restitution = 2; }},
       {"shapes[0].restitution", "-0.5", [](SceneSpec& s) { s.shapes[0].restitution = -0.5; }},
       {"shapes[0].restitution", "nan", [](SceneSpec& s) { s.shapes[0].restitution = kNan; }},
+      {"shapes[0].softness.solref", "two numbers above 0",
+       [](SceneSpec& s) {
+         s.shapes[0].softness.solref = {1, -1};
+       }},
+      {"shapes[0].softness.solimp[2]", "nan", [](SceneSpec& s) { s.shapes[0].softness.solimp[2] = kNan; }},
+      {"shapes[0].softness.margin", "-1", [](SceneSpec& s) { s.shapes[0].softness.margin = -1; }},
+      {"shapes[0].softness_mix", "-1", [](SceneSpec& s) { s.shapes[0].softness_mix = -1; }},
+      {"shapes[0].cone_dimension", "5", [](SceneSpec& s) { s.shapes[0].cone_dimension = 5; }},
+      {"joints[1].axes[0].limit_softness.solref[0]", "inf",
+       [](SceneSpec& s) { s.joints[1].axes[0].limit_softness.solref[0] = kInf; }},
+      {"softness_rule.impedance_ratio", "0", [](SceneSpec& s) { s.softness_rule.impedance_ratio = 0; }},
       {"shapes[0].contact_stiffness", "-1", [](SceneSpec& s) { s.shapes[0].contact_stiffness = -1; }},
       {"shapes[0].contact_damping", "-1", [](SceneSpec& s) { s.shapes[0].contact_damping = -1; }},
       {"shapes[0].contact_damping", "contact_stiffness is above 0",

@@ -316,5 +316,26 @@ TEST(Jacobian, of_soft_contacts_and_of_contacts_at_velocity_level_equals_finite_
   }
 }
 
+TEST(Jacobian, of_mjcfs_soft_contacts_equals_finite_differences_for_both_laws) {
+  using model::FrictionModel;
+  model::SceneSpec soft = testing::mixed_scene();
+  // Margins hold every contact and limit within its law: of those that push nothing there is nothing to differentiate.
+  for (auto& shape : soft.shapes) shape.softness.solimp = {0.4, 0.8, 0.6, 0.5, 2}, shape.softness.margin = 0.3;
+  for (auto& joint : soft.joints) {
+    for (auto& axis : joint.axes) axis.limit_softness.solimp = {0.4, 0.8, 4, 0.5, 2}, axis.limit_softness.margin = 3;
+  }
+  for (const FrictionModel friction : {FrictionModel::kNaturalMap, FrictionModel::kScalarFixedPoint}) {
+    for (unsigned seed = 1; seed <= 3; ++seed) {
+      SCOPED_TRACE("friction " + std::to_string(int(friction)) + ", seed " + std::to_string(seed));
+      model::SolverOptions options = options_of(kFormulations[3]);
+      options.friction_model = friction, options.contact_softness = model::ContactSoftness::kMjcf;
+      Jacobian jacobian(soft, options, seed);
+      ASSERT_GT(jacobian.problem().contact_count, 6);
+      jacobian.check_contacts();
+      jacobian.check_condensed_rows();
+    }
+  }
+}
+
 }  // namespace
 }  // namespace axion

@@ -7,6 +7,7 @@
 
 #include "engine/backend/engine_model.hpp"
 #include "engine/backend/world_block.hpp"
+#include "engine/model/batch_view.hpp"
 #include "engine/step/run_steps.hpp"
 #include "engine/team/serial_team.hpp"
 #include "tests/engine/backend/scenes.hpp"
@@ -110,7 +111,7 @@ template <typename Real>
 struct World {
   World(const Model& model, const BatchSpec& spec, int steps) {
     const auto& engine_model = dynamic_cast<const backend::EngineModel&>(model);
-    job.m = engine_model.arrays<Real>().view();
+    job.m = model::batch_view(engine_model.arrays<Real>().view(), spec.options);
     job.user = engine_model.user<Real>().view();
     job.settings = model::make_step_settings<Real>(spec.options, spec.dt);
     const step::WorldBytes bytes = step::world_bytes(job.m);
@@ -127,10 +128,12 @@ struct World {
 };
 
 template <typename Real>
-void expect_the_bits_of_one_thread(const model::SceneSpec& scene, model::Preset preset, int threads, int steps) {
+void expect_the_bits_of_one_thread(const model::SceneSpec& scene, model::Preset preset, int threads, int steps,
+                                   model::ContactSoftness softness = model::ContactSoftness::kRigid) {
   const auto model = compile_scene(scene);
   BatchSpec spec;
   spec.options = model::make_options(preset);
+  spec.options.contact_softness = softness;
   World<Real> alone(*model, spec, steps), together(*model, spec, steps);
   run_row_of(team::SerialTeam{}, alone.job, 0, alone.scratch.data());
   const model::WorldView<Real> view = step::bind_world(together.job.m, together.block.data(), together.scratch.data());
@@ -144,6 +147,7 @@ TEST(CooperativeTeam, a_block_of_threads_steps_a_world_to_the_bits_of_one) {
   expect_the_bits_of_one_thread<double>(all_joints(), model::Preset::kDefault, 2, 10);
   expect_the_bits_of_one_thread<float>(all_joints(), model::Preset::kAxionSeed, 3, 6);
   expect_the_bits_of_one_thread<float>(quadruped(), model::Preset::kDefault, 4, 6);
+  expect_the_bits_of_one_thread<float>(quadruped(), model::Preset::kDefault, 4, 20, model::ContactSoftness::kMjcf);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <concepts>
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "google/protobuf/text_format.h"
@@ -37,6 +38,13 @@ consteval int field_count() {
   }
 }
 
+// How many numbers a repeated field has to have.
+int numbers_in(std::string_view field) {
+  if (field == "site_gear") return 6;
+  if (field == "solref") return 2;
+  return field == "solimp" ? 5 : 1;
+}
+
 // Sets every field of a message, repeated ones as often as they must be, each number to one that no other field has.
 void fill_every_field(Message& message, int& counter) {
   const auto* reflection = message.GetReflection();
@@ -54,7 +62,7 @@ void fill_every_field(Message& message, int& counter) {
         break;
       case FieldDescriptor::CPPTYPE_DOUBLE:
         if (!many) reflection->SetDouble(&message, field, value);
-        for (int k = 0; many && k < (field->name() == "site_gear" ? 6 : 1); ++k) {
+        for (int k = 0; many && k < numbers_in(field->name()); ++k) {
           reflection->AddDouble(&message, field, value + 0.1 * k);
         }
         break;

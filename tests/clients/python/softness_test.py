@@ -1,0 +1,102 @@
+"""Soft contacts and limits through the server beside those of the package mujoco; see axiond_case.py."""
+
+import importlib.util
+import unittest
+
+import numpy as np
+
+from axiond_case import AxiondCase
+
+HAS_MUJOCO = importlib.util.find_spec("mujoco") is not None
+FINE, SECONDS = 1e-4, 2.0
+
+
+def document(option, world):
+    return f"<mujoco><option timestep='.001' {option}/><worldbody><geom type='plane' size='9 9 1'/>{world}</worldbody></mujoco>"
+
+
+def ball(geom, height=.15):
+    return f"<body pos='0 0 {height}'><freejoint/><geom size='.1' {geom}/></body>"
+
+
+ARM = "<geom type='capsule' size='.03' fromto='0 0 0 .5 0 0' mass='1'/>"
+# name: document, coordinate that settles
+SCENES = {
+    "a ball": (document("", ball("mass='1'")), 2),
+    "a ball that rebounds": (document("", ball("mass='3' solref='.06 .2'")), 2),
+    "a ball of stiffness and damping": (document("", ball("mass='2' solref='-2000 -40' solmix='3' priority='1'")), 2),
+    "a ball on a soft curve, elliptic": (document("cone='elliptic'", ball("solimp='.5 .8 .01 .3 3' mass='1'")), 2),
+    "a ball with a margin, frictionless": (document("", ball("condim='1' priority='1' margin='.02' mass='1'")), 2),
+    "a ball of condim 6 and impratio": (document("impratio='3'", ball("condim='6' friction='.6' priority='1' mass='1'")), 2),
+    "a box": (document("", "<body pos='0 0 .12'><freejoint/><geom type='box' size='.1 .2 .1' mass='1'/></body>"), 2),
+    "a stack": (document("", "<body pos='0 0 .12'><freejoint/><geom type='box' size='.1 .1 .1' mass='1'/></body>"
+                         "<body pos='0 0 .33'><freejoint/><geom type='box' size='.1 .1 .1' mass='2'/></body>"), 9),
+    "a limit stop": (document("", f"<body pos='0 0 1'><joint axis='0 1 0' range='-20 30' damping='.3'/>{ARM}</body>"), 0),
+    "a limit stop of a chain": (document("", "<body pos='0 0 2'><joint axis='0 1 0' range='-40 10' solreflimit='.05 .7' "
+                                         f"solimplimit='.7 .9 .05' armature='.1' damping='.2'/>{ARM}<body pos='.5 0 0'>"
+                                         f"<joint axis='0 1 0' range='-10 20' margin='.02' damping='.2'/>{ARM}</body></body>"), 1),
+    "a pair with a law of its own": (
+        document("", ball("mass='1' name='ball'").replace("<freejoint/>", "<joint type='slide' axis='0 0 1'/>"))
+        .replace("<geom type='plane'", "<geom name='floor' type='plane'").replace(
+            "</mujoco>", "<contact><pair geom1='ball' geom2='floor' solref='.04 .5' solimp='.6 .9 .002' condim='4' friction='.7 .7'/>"
+            "</contact></mujoco>"), 0),
+}
+
+
+@unittest.skipUnless(HAS_MUJOCO, "the package mujoco is not installed")
+class SoftnessTest(AxiondCase):
+
+    def rollout(self, mjcf, dt, **options):
+        model = self.client.create_model(mjcf=mjcf)
+        self.assertEqual([w for w in model.proto.warnings if "condim" not in w], [])
+        batch = self.client.create_batch(model, 1, dt, precision="float64", options=options)
+        steps = round(SECONDS / dt)
+        positions = batch.step(steps=steps, outputs=["joint_position"], record_every=1)["joint_position"][0]
+        batch.delete()
+        return dt * np.arange(1, steps + 1), np.asarray(positions)
+
+    @staticmethod
+    def rollout_mujoco(mjcf, dt):
+        import mujoco
+        model = mujoco.MjModel.from_xml_string(mjcf)
+        model.opt.timestep = dt
+        data = mujoco.MjData(model)
+        positions = []
+        for _ in range(round(SECONDS / dt)):
+            mujoco.mj_step(model, data)
+            positions.append(data.qpos.copy())
+        return dt * np.arange(1, len(positions) + 1), np.array(positions)
+
+    def test_drops_boxes_and_stops_move_and_rest_as_mujocos_do(self):
+        for name, (mjcf, k) in SCENES.items():
+            time, reference = self.rollout_mujoco(mjcf, FINE)
+            rest, travel = reference[-1, k], np.ptp(reference[:, k])
+            hard = self.rollout(mjcf, 1e-3)[1][-1, k]  # where the surfaces touch, or the margin ends
+            for dt in (5e-4, 2e-3):
+                with self.subTest(scene=name, dt=dt):
+                    own_time, own = self.rollout(mjcf, dt, contact_softness="mjcf")
+                    self.assertLess(abs(own[-1, k] - rest), .02 * abs(rest - hard) + 1e-7)
+                    # Of first order: most of it is the shift of free fall by half a step.
+                    apart = np.abs(own[:, k] - np.interp(own_time, time, reference[:, k]))
+                    self.assertLess(apart.max(), 25 * dt * travel)
+
+    def test_a_step_beyond_the_contacts_time_constant_rests_at_the_same_depth(self):
+        for name in ("a ball", "a box", "a limit stop"):
+            mjcf, k = SCENES[name]
+            with self.subTest(scene=name):
+                rest = self.rollout_mujoco(mjcf, FINE)[1][-1, k]
+                self.assertLess(abs(self.rollout(mjcf, .04, contact_softness="mjcf")[1][-1, k] - rest), 1e-5)
+
+    def test_what_is_wrong_is_named(self):
+        from axion.v1 import scene_pb2, softness_pb2
+        for softness, field in ((softness_pb2.Softness(solref=[.1]), "solref"), (softness_pb2.Softness(solref=[.1, -1]), "solref"),
+                                (softness_pb2.Softness(solimp=[.1, 1]), "solimp"), (softness_pb2.Softness(margin=-1), "margin"),
+                                (softness_pb2.Softness(solimp=[.9, .9, float("nan"), .5, 2]), "solimp")):
+            scene = scene_pb2.SceneSpec(bodies=[scene_pb2.BodySpec(name="b", mass=1, inertia=scene_pb2.Inertia(xx=1, yy=1, zz=1))])
+            scene.shapes.add(name="s", kind=scene_pb2.SHAPE_KIND_SPHERE, body=0, size=scene_pb2.Vec3(x=.1), softness=softness)
+            with self.assertRaisesRegex(Exception, f"shapes\\[0\\].softness.{field}"):
+                self.client.create_model(scene=scene)
+
+
+if __name__ == "__main__":
+    unittest.main()
