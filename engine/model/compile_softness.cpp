@@ -219,10 +219,10 @@ bool along_own_axis(const AxisSpec& axis) {
   return axis.kind == AxisKind::kSlide && parts == 1 && axis.anchor == Vec3d{0, 0, 0};
 }
 
-// 1/kg, [body of the welded scene]: 1/m of bodies that only slide along their own axes, on the world or on what is welded to
-// it, with their centre and their principal axes at their own frame and nothing attached to them; 0 of all others.
-// MuJoCo takes 1/m for them, without armature, both for their contacts and for their limits, where the rule for others
-// would count the directions in which they cannot move.
+// 1/kg, [body of the welded scene]: 1/m of bodies that only slide along their own axes, on the world or on what is
+// welded to it, with their centre and their principal axes at their own frame and nothing attached to them; 0 of all
+// others. MuJoCo takes 1/m for them, without armature, both for their contacts and for their limits, where the rule for
+// others would count the directions in which they cannot move.
 std::vector<double> slider_mobilities(const SceneSpec& scene, const WeldedScene& welded) {
   std::vector<double> mobility(scene.bodies.size(), 0.0);
   std::vector<int> parents(scene.bodies.size(), 0);
