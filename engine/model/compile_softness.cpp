@@ -146,6 +146,7 @@ class Mobilities {
     const std::vector<Freedom>& S = freedoms_[b];
     const std::size_t n = S.size();
     std::vector<Spatial> U;
+    U.reserve(n);
     for (const Freedom& f : S) U.push_back(times(P, f.motion));
     std::array<double, 36>& D = weights_[b];
     for (std::size_t i = 0; i < n; ++i) {
