@@ -2,10 +2,12 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include "engine/import/mjcf_drive.hpp"
 #include "engine/import/mjcf_moved_mass.hpp"
+#include "engine/import/mjcf_muscle.hpp"
 #include "engine/import/mjcf_scene.hpp"
 #include "engine/model/spec_math.hpp"
 #include "engine/model/validate_scene.hpp"
@@ -31,6 +33,7 @@ class ActuatorReader {
   double moved_mass() const;
   void range_of(double& lower, double& upper) const;
   bool take_law(const Drive& drive);
+  bool take_curves(const Drive& drive);
   bool take_activation(const Drive& drive);
   void read_limits(const Drive& drive);
   void inherit_range();
@@ -41,6 +44,7 @@ class ActuatorReader {
   Attributes a_;
   model::ActuatorSpec actuator_;
   double motor_gain_ = 1;  // that is part of its gear
+  bool has_lengths_ = true;
 };
 
 void ActuatorReader::check_supported() {
@@ -58,9 +62,7 @@ void ActuatorReader::check_supported() {
     s_.notes.unsupported(a_.where("input"), "input", "a control is a force, a position or a velocity");
   }
   if (a_.number("delay", 0) != 0) s_.notes.unsupported(a_.where("delay"), "delay", "controls act at once");
-  if (a_.keyword("actearly", {"false", "true"}, 0) != 0) {
-    s_.notes.unsupported(a_.where("actearly"), "actearly", "an activation acts in the step after");
-  }
+  actuator_.activation_early = a_.boolean("actearly", false);
   if (a_.number("actdim", -1) > 1) s_.notes.unsupported(a_.where("actdim"), "actdim", "an activation is one number");
 }
 
@@ -130,10 +132,18 @@ void ActuatorReader::range_of(double& lower, double& upper) const {
 // False if it is of another kind than those of a scene.
 bool ActuatorReader::take_activation(const Drive& drive) {
   if (drive.dynamics == 0) return true;
-  if (drive.dynamics > Drive::kFilterExact) return false;
-  actuator_.activation =
-      drive.dynamics == Drive::kIntegrator ? model::ActivationKind::kIntegrator : model::ActivationKind::kFilter;
+  if (drive.dynamics > Drive::kMuscleDynamics) return false;
+  actuator_.activation = drive.dynamics == Drive::kIntegrator       ? model::ActivationKind::kIntegrator
+                         : drive.dynamics == Drive::kMuscleDynamics ? model::ActivationKind::kMuscle
+                                                                    : model::ActivationKind::kFilter;
   const double time = drive.dynamics_numbers[0];
+  if (drive.dynamics == Drive::kMuscleDynamics) {
+    for (const double number : {drive.dynamics_numbers[1], drive.dynamics_numbers[2]}) {
+      if (number < 0) a_.refuse("dynprm", "must not be negative");
+    }
+    actuator_.deactivation_time = drive.dynamics_numbers[1];
+    actuator_.activation_smoothing = drive.dynamics_numbers[2];
+  }
   if (drive.dynamics != Drive::kIntegrator && time < 0) a_.refuse("dynprm", "must not be negative");
   actuator_.activation_time = drive.dynamics == Drive::kIntegrator ? 0 : time;
   double range[2] = {0, 0};
@@ -143,6 +153,30 @@ bool ActuatorReader::take_activation(const Drive& drive) {
     a_.refuse("actrange", "must have the smaller limit first");
   }
   actuator_.activation_lower = range[0], actuator_.activation_upper = range[1];
+  return true;
+}
+
+// A muscle, or an affine law that is none of the drives; false if it is neither.
+bool ActuatorReader::take_curves(const Drive& drive) {
+  if (drive.gain_type == Drive::kMuscle) {
+    // The passive curve has the numbers of the active one, as <muscle> gives them.
+    static constexpr int kShared[] = {0, 1, 2, 3, 5};
+    const bool one_muscle =
+        std::all_of(std::begin(kShared), std::end(kShared), [&](int k) { return drive.bias[k] == drive.gain[k]; });
+    if (drive.bias_type == Drive::kAffine || drive.bias_type > Drive::kMuscle) return false;
+    if (drive.bias_type == Drive::kMuscle && !one_muscle) return false;
+    actuator_.kind = model::ActuatorKind::kMuscle;
+    const std::optional<model::MuscleSpec> muscle = muscle_of(s_, a_, drive, actuator_);
+    has_lengths_ = muscle.has_value();
+    if (has_lengths_) actuator_.muscle = *muscle;
+    return true;
+  }
+  if (drive.gain_type > Drive::kAffine || drive.bias_type > Drive::kAffine) return false;
+  actuator_.kind = model::ActuatorKind::kAffine;
+  for (std::size_t k = 0; k < 3; ++k) {
+    actuator_.gain[k] = k == 0 || drive.gain_type == Drive::kAffine ? drive.gain[k] : 0;
+    actuator_.bias[k] = drive.bias_type == Drive::kAffine ? drive.bias[k] : 0;
+  }
   return true;
 }
 
@@ -156,7 +190,8 @@ bool ActuatorReader::take_law(const Drive& drive) {
   const double b1 = drive.bias_type == 1 ? drive.bias[1] : 0;
   const double b2 = drive.bias_type == 1 ? drive.bias[2] : 0;
   const double gain = drive.gain[0];
-  const bool affine = take_activation(drive) && drive.gain_type == 0 && drive.bias_type <= 1;
+  const bool activates = take_activation(drive);
+  const bool affine = activates && drive.gain_type == 0 && drive.bias_type <= 1;
   const bool is_servo = gain > 0 && b1 == -gain;  // b2 above zero is then a ratio of damping
   if (affine && b1 == 0 && b2 == 0) {
     actuator_.kind = model::ActuatorKind::kMotor;
@@ -184,9 +219,8 @@ bool ActuatorReader::take_law(const Drive& drive) {
     actuator_.kd = -b2;
     if (b2 != -gain) actuator_.control_gain = gain / actuator_.kd;
     actuator_.control_offset = b0 == 0 ? 0 : b0 / actuator_.kd;
-  } else {
-    s_.notes.unsupported(a_.element(), "",
-                         "its law is none of gain u + b0 - kp length - kd velocity with kp and kd from 0 on");
+  } else if (!activates || !take_curves(drive)) {
+    s_.notes.unsupported(a_.element(), "", "its law is neither affine nor a muscle's");
     return false;
   }
   return true;
@@ -220,7 +254,8 @@ void ActuatorReader::read_limits(const Drive& drive) {
                         a_.keyword("ctrllimited", {"false", "true", "auto"}, 2) != 0;
   if (inherits) inherit_range();
   const bool limited = !actuator_.control_limited && (!inherits || actuator_.activation_limited) &&
-                       is_limited(a_, "ctrllimited", "ctrlrange", settings);
+                       (drive.limits_control || is_limited(a_, "ctrllimited", "ctrlrange", settings));
+  if (drive.limits_control && control[0] < 0) a_.refuse("ctrlrange", "must not be negative for a damper");
   const bool force_limited = is_limited(a_, "forcelimited", "forcerange", settings);
   if (limited && !(control[0] < control[1])) a_.refuse("ctrlrange", "must have the smaller limit first");
   if (force_limited && !(force[0] < force[1])) a_.refuse("forcerange", "must have the smaller limit first");
@@ -253,7 +288,11 @@ void ActuatorReader::read() {
   } else {
     actuator_.gear = gear[0];
   }
-  if (!take_law(drive)) return;
+  if (actuator_.on_site && drive.gain_type != 0) {
+    s_.notes.unsupported(a_.element(), "site", "at a site only forces act that do not depend on its motion");
+    return;
+  }
+  if (!take_law(drive) || !has_lengths_) return;
   if (actuator_.on_site && actuator_.kind != model::ActuatorKind::kMotor) {
     s_.notes.unsupported(a_.element(), "site", "at a site only forces act that do not depend on its motion");
     return;

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "engine/model/compile_actuators.hpp"
 #include "engine/model/compile_contacts.hpp"
 #include "engine/model/compile_hulls.hpp"
 #include "engine/model/compile_sensors.hpp"
@@ -41,7 +42,7 @@ class Compiler {
     add_bodies();
     add_joints();
     model_.axis_of_tendon = add_tendons(model_, friction_loss_);
-    add_actuators();
+    add_actuators(model_, [&](const ActuatorSpec& spec) { return axis_of(spec); });
     add_efforts();
     add_shapes();
     add_contacts(model_);
@@ -322,46 +323,11 @@ class Compiler {
     joint.axis_count = static_cast<int>(arrays().axes.size()) - joint.axis_start;
   }
 
-  void add_actuators() {
-    const double infinity = std::numeric_limits<double>::infinity();
-    arrays().control_count = static_cast<int>(scene().actuators.size());
-    for (std::size_t i = 0; i < scene().actuators.size(); ++i) {
-      const ActuatorSpec& spec = scene().actuators[i];
-      ActuatorData<double> actuator{};
-      actuator.kind = spec.kind, actuator.control = static_cast<int>(i);
-      actuator.axis = spec.on_site       ? -1
-                      : spec.tendon >= 0 ? model_.axis_of_tendon[spec.tendon]
-                                         : arrays().joints[model_.joint_of_scene[spec.joint]].axis_start + spec.axis;
-      actuator.gear = spec.gear, actuator.kp = spec.kp, actuator.kd = spec.kd;
-      actuator.lower = spec.control_limited ? spec.control_lower : -infinity;
-      actuator.upper = spec.control_limited ? spec.control_upper : infinity;
-      actuator.effort_limited = spec.effort_limited;
-      actuator.effort_lower = spec.effort_limited ? spec.effort_lower : -infinity;
-      actuator.effort_upper = spec.effort_limited ? spec.effort_upper : infinity;
-      actuator.control_gain = spec.control_gain, actuator.control_offset = spec.control_offset;
-      actuator.input = actuator.control;
-      if (spec.activation != ActivationKind::kNone) add_activation(spec, actuator);
-      actuator.is_scaled = spec.control_gain != 1 || spec.control_offset != 0;
-      arrays().actuators.push_back(actuator);
-    }
-    auto& actuators = arrays().actuators;
-    std::stable_sort(actuators.begin(), actuators.end(), [](auto& a, auto& b) { return a.axis < b.axis; });
-    for (std::size_t i = actuators.size(); i-- > 0 && actuators[i].axis >= 0;) {
-      AxisData<double>& axis = arrays().axes[actuators[i].axis];
-      axis.actuator_start = static_cast<int>(i);
-      ++axis.actuator_count;
-    }
-  }
-
-  // The control's range bounds what the activation follows, not the activation.
-  void add_activation(const ActuatorSpec& spec, ActuatorData<double>& actuator) {
-    const double infinity = std::numeric_limits<double>::infinity();
-    const bool limited = spec.activation_limited;
-    actuator.input = arrays().control_count + static_cast<int>(arrays().activations.size());
-    arrays().activations.push_back({actuator.control, spec.activation, actuator.lower, actuator.upper,
-                                    spec.activation_time, limited ? spec.activation_lower : -infinity,
-                                    limited ? spec.activation_upper : infinity});
-    actuator.lower = -infinity, actuator.upper = infinity;
+  // Axis of an actuator, -1 at a site.
+  int axis_of(const ActuatorSpec& spec) const {
+    if (spec.on_site) return -1;
+    if (spec.tendon >= 0) return model_.axis_of_tendon[spec.tendon];
+    return model_.arrays.joints[model_.joint_of_scene[spec.joint]].axis_start + spec.axis;
   }
 
   bool has_friction_row(std::size_t i) const {

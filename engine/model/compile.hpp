@@ -45,6 +45,7 @@ struct ModelArrays {
   std::vector<AxisData<Real>> axes;
   std::vector<ActuatorData<Real>> actuators;
   std::vector<ActivationData<Real>> activations;
+  std::vector<ActuatorCurves<Real>> actuator_curves;
   std::vector<int> lock_joint;
   std::vector<int> limit_axis;
   std::vector<EffortData<Real>> efforts;

@@ -40,7 +40,8 @@ class TendonCompiler {
       if (actuator.tendon < 0 || actuator.on_site) continue;
       has_actuator_[actuator.tendon] = true;
       // Those with bounds have rows of their own.
-      if (actuator.kind != ActuatorKind::kMotor && !actuator.effort_limited) has_drive_[actuator.tendon] = true;
+      const bool has_row = actuator.effort_limited && !has_curves(actuator.kind);
+      if (actuator.kind != ActuatorKind::kMotor && !has_row) has_drive_[actuator.tendon] = true;
     }
   }
 

@@ -81,11 +81,21 @@ ActuatorData<float> convert(const ActuatorData<double>& a) {
           float(a.effort_upper),
           a.is_scaled,
           float(a.control_gain),
-          float(a.control_offset)};
+          float(a.control_offset),
+          a.curves};
+}
+
+ActuatorCurves<float> convert(const ActuatorCurves<double>& a) {
+  ActuatorCurves<float> b{};
+  for (int k = 0; k < 3; ++k) b.gain[k] = float(a.gain[k]), b.bias[k] = float(a.bias[k]);
+  b.L0 = float(a.L0), b.zero = float(a.zero), b.L0_per_s = float(a.L0_per_s), b.force = float(a.force);
+  b.lmin = float(a.lmin), b.lmax = float(a.lmax), b.fpmax = float(a.fpmax), b.fvmax = float(a.fvmax);
+  return b;
 }
 
 ActivationData<float> convert(const ActivationData<double>& a) {
-  return {a.control, a.kind, float(a.lower), float(a.upper), float(a.time), float(a.least), float(a.most)};
+  return {a.control,      a.kind,        float(a.lower), float(a.upper),     float(a.time),
+          float(a.least), float(a.most), a.is_early,     float(a.fall_time), float(a.smoothing)};
 }
 
 TendonData<float> convert(const TendonData<double>& a) {
@@ -175,7 +185,7 @@ ModelArrays<float> to_float(const ModelArrays<double>& a) {
   ModelArrays<float> b;
   b.body_forces = convert_all(a.body_forces), b.fluid_boxes = convert_all(a.fluid_boxes);
   b.wind = cast<float>(a.wind);
-  b.activations = convert_all(a.activations);
+  b.activations = convert_all(a.activations), b.actuator_curves = convert_all(a.actuator_curves);
   b.site_motors = convert_all(a.site_motors), b.site_uses = a.site_uses;
   b.bodies = convert_all(a.bodies), b.child_joints = a.child_joints, b.joints = convert_all(a.joints);
   b.axes = convert_all(a.axes), b.actuators = convert_all(a.actuators), b.lock_joint = a.lock_joint;

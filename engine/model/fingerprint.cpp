@@ -89,11 +89,16 @@ void add(Hash& hash, const FrameSpec& frame) {
   add_all(hash, body, X_BF);
 }
 
+void add(Hash& hash, const MuscleSpec& muscle) {
+  const auto& [range_lower, range_upper, length_lower, length_upper, force, lmin, lmax, vmax, fpmax, fvmax] = muscle;
+  add_all(hash, range_lower, range_upper, length_lower, length_upper, force, lmin, lmax, vmax, fpmax, fvmax);
+}
+
 void add(Hash& hash, const ActuatorSpec& actuator) {
   const auto& [name, kind, joint, axis, gear, kp, kd, control_gain, control_offset, control_limited, control_lower,
                control_upper, effort_limited, effort_lower, effort_upper, tendon, on_site, site, has_reference,
                reference, site_gear, activation, activation_time, activation_limited, activation_lower,
-               activation_upper] = actuator;
+               activation_upper, deactivation_time, activation_smoothing, early, gain, bias, muscle] = actuator;
   add_all(hash, kind, joint, axis, gear, kp, kd, control_limited, effort_limited);
   add_unusual(hash, 4, control_gain, 1.0);
   add_unusual(hash, 5, control_offset, 0.0);
@@ -104,7 +109,11 @@ void add(Hash& hash, const ActuatorSpec& actuator) {
     hash.add(std::uint64_t(13));
     add_all(hash, activation, activation_time, activation_limited);
     if (activation_limited) add_all(hash, activation_lower, activation_upper);
+    if (activation == ActivationKind::kMuscle) add_all(hash, deactivation_time, activation_smoothing);
+    if (early) hash.add(std::uint64_t(21));
   }
+  if (kind == ActuatorKind::kAffine) add_all(hash, gain, bias);
+  if (kind == ActuatorKind::kMuscle) add(hash, muscle);
   if (!on_site) return;
   hash.add(std::uint64_t(12));
   add(hash, site);

@@ -167,7 +167,18 @@ struct ActuatorData {
   Real effort_lower, effort_upper;  // clamp of the effort before gear
   bool is_scaled;                   // the clamped control is taken as control_gain times itself and control_offset
   Real control_gain, control_offset;
+  int curves;  // in ModelView::actuator_curves, -1 of a kind without
   bool operator==(const ActuatorData&) const = default;
+};
+
+// What the effort of an actuator follows (constraints/actuator_laws.hpp): an affine law, or a muscle's curves.
+template <typename Real>
+struct ActuatorCurves {
+  Real gain[3], bias[3];
+  Real L0, zero;  // of a muscle: its length is l/L0 + zero, in units of L0
+  Real L0_per_s;  // m/s or rad/s, vmax of them
+  Real force;
+  Real lmin, lmax, fpmax, fvmax;
 };
 
 // A state that follows a control (constraints/activations.hpp); its place is behind the controls.
@@ -178,6 +189,9 @@ struct ActivationData {
   Real lower, upper;  // clamp of the control; ±infinity where there is none
   Real time;          // s
   Real least, most;   // of the activation, ±infinity where there is none
+  bool is_early;      // it goes on before the step's forces, not after
+  Real fall_time;     // s, of a muscle,
+  Real smoothing;     // and the width of u − w over which one time passes into the other
 };
 
 // A row whose impulse is bounded both ways: dry friction, or a position or velocity drive with an effort limit.
@@ -335,8 +349,10 @@ struct ModelView {
   const int* body_loops;  // loop joints of each body: j where it is the child, ~j where the parent
   const JointData<Real>* joints;
   const AxisData<Real>* axes;
-  const ActuatorData<Real>* actuators;       // sorted by axis
-  const ActivationData<Real>* activations;   // [activation_count] in the order of their controls
+  const ActuatorData<Real>* actuators;      // sorted by axis
+  const ActivationData<Real>* activations;  // [activation_count] in the order of their controls
+  int early_activation_count;               // of them
+  const ActuatorCurves<Real>* actuator_curves;
   const int* lock_joint;                     // [lock_count] joint of each locked row
   const int* limit_axis;                     // [limit_count] axis of each limit row
   const EffortData<Real>* efforts;           // [effort_count] sorted by axis

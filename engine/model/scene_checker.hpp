@@ -49,12 +49,14 @@ class SceneChecker {
   void meshes();
   void height_fields();
   void shapes();
-  void actuators();
-  void activation(const std::string& item, const ActuatorSpec& actuator);
-  void site(const std::string& item, const ActuatorSpec& actuator);
   void excludes();
   void keyframes();
   void contact_pairs();
+  // validate_actuators.cpp
+  void actuators();
+  void activation(const std::string& item, const ActuatorSpec& actuator);
+  void muscle(const std::string& item, const MuscleSpec& muscle);
+  void site(const std::string& item, const ActuatorSpec& actuator);
   // validate_tendons.cpp
   void axis_of_tree(const std::string& item, int joint, int axis);
   void tendons();

@@ -145,6 +145,24 @@ enum class ActuatorKind : std::uint8_t {
   kMotor,     // effort = gear * control
   kPosition,  // effort = gear * (kp (control - gear s) - kd gear ds/dt), implicit
   kVelocity,  // effort = gear * kd (control - gear ds/dt), implicit
+  // With l = gear s and l' its rate; implicit where they hold back, as far as their slopes at the start of a step do:
+  kAffine,  // effort = gear * ((gain . (1, l, l')) control + bias . (1, l, l'))
+  kMuscle,  // effort = gear * -force (FL(l) FV(l') control + FP(l)), with the curves of MuscleSpec
+};
+
+// Whether the effort of a kind has slopes that change with the state (constraints/actuator_laws.hpp).
+constexpr bool has_curves(ActuatorKind kind) { return kind >= ActuatorKind::kAffine; }
+
+// MuJoCo's muscle. Lengths are in units of L0, at which it is strongest: range_lower at l = length_lower and range_upper
+// at length_upper, so that L0 = (length_upper - length_lower) / (range_upper - range_lower).
+struct MuscleSpec {
+  double range_lower = 0.75, range_upper = 1.05;
+  double length_lower = 0.0, length_upper = 1.0;  // l, m or rad
+  double force = 0.0;                             // N or N m: greatest active force at rest
+  double lmin = 0.5, lmax = 1.6;                  // L0: it is active between them
+  double vmax = 1.5;                              // L0/s: shortening at this rate it has no active force
+  double fpmax = 1.3;                             // passive force at lmax, in units of `force`
+  double fvmax = 1.2;                             // active force at the greatest lengthening, likewise
 };
 
 // A frame that is fixed in a body of the scene, or in the world.
@@ -153,8 +171,10 @@ struct FrameSpec {
   PoseSpec X_BF;          // in the body frame
 };
 
-// A state that an actuator's law takes for its control. It follows the clamped control u: w' = u, or w' = (u − w)/time.
-enum class ActivationKind : std::uint8_t { kNone, kIntegrator, kFilter };
+// A state that an actuator's law takes for its control. It follows the clamped control u: w' = u, or w' = (u − w)/time;
+// a muscle's w' = (u − w)/tau, u in [0, 1], with tau = time (0.5 + 1.5 w) where it grows, and
+// deactivation_time / (0.5 + 1.5 w) where it falls.
+enum class ActivationKind : std::uint8_t { kNone, kIntegrator, kFilter, kMuscle };
 
 struct ActuatorSpec {
   std::string name;
@@ -184,10 +204,15 @@ struct ActuatorSpec {
   FrameSpec site_reference;
   std::array<double, 6> site_gear{0, 0, 0, 0, 0, 0};
   ActivationKind activation = ActivationKind::kNone;
-  double activation_time = 0.0;     // s, kFilter: 0 follows at once, a step later
+  double activation_time = 0.0;     // s, kFilter, kMuscle: 0 follows at once, a step later
   bool activation_limited = false;  // holds the activation within [activation_lower, activation_upper]
   double activation_lower = 0.0;
   double activation_upper = 0.0;
+  double deactivation_time = 0.0;     // s, kMuscle
+  double activation_smoothing = 0.0;  // kMuscle: width of u − w over which one tau passes into the other; 0: at once
+  bool activation_early = false;      // a step's effort is that of the activation of its end
+  std::array<double, 3> gain{1, 0, 0}, bias{0, 0, 0};  // kAffine
+  MuscleSpec muscle;                                   // kMuscle
 };
 
 // One joint coordinate of a tendon.

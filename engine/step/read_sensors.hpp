@@ -90,6 +90,7 @@ AXION_HD_CALL Real actuator_force(const model::ModelView<Real>& m, const model::
   if (actuator.kind != model::ActuatorKind::kMotor) {
     const constraints::SiteLength<Real> s = length_of_axis(m, w, actuator.axis);
     const Real velocity = actuator.gear * s.rate;
+    if (actuator.curves >= 0) return constraints::force_by_curves(m, w, actuator, s.length, s.rate, control);
     force = actuator.kind == model::ActuatorKind::kPosition
                 ? actuator.kp * (control - actuator.gear * s.length) - actuator.kd * velocity
                 : actuator.kd * (control - velocity);

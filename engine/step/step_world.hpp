@@ -165,7 +165,7 @@ AXION_HD_CALL void accept(const Team& team, const solver::Problem<Real>& p) {
     w.force_before[b] = w.force[b], w.torque_before[b] = w.torque[b];
   });
   team.for_each(p.m.control_count + p.m.activation_count, [&](int i) { w.control_before[i] = w.control[i]; });
-  if (p.m.activation_count > 0) constraints::follow_controls(team, p.m, w, p.s.dt);
+  if (p.m.activation_count > 0) constraints::follow_controls(team, p.m, w, p.s.dt, false);
   team.for_each(p.m.joint_count, [&](int j) {
     constraints::JointEvaluation<Real> e;
     constraints::evaluate_joint<constraints::JointParts::kCoordinates>(p.m, p.m.joints[j], w.x, w.q, w.axis_position,
@@ -230,6 +230,7 @@ template <typename Real, typename Team>
 AXION_HD inline collide::ContactSearch begin_step(const Team& team, const model::ModelView<Real>& m,
                                                   const model::WorldView<Real>& w,
                                                   const model::StepSettings<Real>& settings) {
+  if (m.early_activation_count > 0) constraints::follow_controls(team, m, w, settings.dt, true);
   constraints::start_joints(team, m, w);
   constraints::turn_inertias(team, m, w);
   constraints::weigh_axes(team, m, w, settings);

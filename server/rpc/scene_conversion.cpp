@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "server/rpc/field_names.hpp"
+#include "server/rpc/scene_curves.hpp"
 #include "server/rpc/scene_parts.hpp"
 #include "server/rpc/scene_softness.hpp"
 #include "server/schedule/failure.hpp"
@@ -135,7 +136,7 @@ absl::Status take_site(const std::string& path, const v1::ActuatorSpec& message,
 }
 
 absl::StatusOr<model::ActuatorSpec> to_actuator(const std::string& path, const v1::ActuatorSpec& message) {
-  if (message.kind() < v1::ACTUATOR_KIND_MOTOR || message.kind() > v1::ACTUATOR_KIND_VELOCITY) {
+  if (message.kind() < v1::ACTUATOR_KIND_MOTOR || message.kind() > v1::ACTUATOR_KIND_MUSCLE) {
     return unknown_kind(path, message.kind());
   }
   model::ActuatorSpec actuator;
@@ -155,7 +156,7 @@ absl::StatusOr<model::ActuatorSpec> to_actuator(const std::string& path, const v
   if (message.has_control_gain()) actuator.control_gain = message.control_gain();
   actuator.control_offset = message.control_offset();
   if (message.has_tendon()) actuator.tendon = message.tendon();
-  if (message.activation() < 0 || message.activation() > v1::ACTIVATION_KIND_FILTER) {
+  if (message.activation() < 0 || message.activation() > v1::ACTIVATION_KIND_MUSCLE) {
     return invalid_field(absl::StrCat(path, ".activation"),
                          absl::StrCat("has the unknown value ", static_cast<int>(message.activation())));
   }
@@ -164,6 +165,8 @@ absl::StatusOr<model::ActuatorSpec> to_actuator(const std::string& path, const v
   actuator.activation_limited = message.activation_limited();
   actuator.activation_lower = message.activation_lower();
   actuator.activation_upper = message.activation_upper();
+  actuator.activation_early = message.activation_early();
+  if (auto status = take_curves(path, message, actuator); !status.ok()) return status;
   if (auto status = take_site(path, message, actuator); !status.ok()) return status;
   return actuator;
 }

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 
+#include "server/rpc/scene_curves.hpp"
 #include "server/rpc/scene_softness.hpp"
 #include "server/schedule/failure.hpp"
 
@@ -115,6 +116,8 @@ void fill_actuator(const model::ActuatorSpec& actuator, v1::ActuatorSpec& messag
   message.set_activation_limited(actuator.activation_limited);
   message.set_activation_lower(actuator.activation_lower);
   message.set_activation_upper(actuator.activation_upper);
+  message.set_activation_early(actuator.activation_early);
+  fill_curves(actuator, message);
   if (!actuator.on_site) return;
   fill_frame(actuator.site, *message.mutable_site());
   if (actuator.has_site_reference) fill_frame(actuator.site_reference, *message.mutable_site_reference());

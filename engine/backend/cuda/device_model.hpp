@@ -45,6 +45,7 @@ class DeviceModel {
     m_.axes = append(image, arrays.axes);
     m_.actuators = append(image, arrays.actuators);
     m_.activations = append(image, arrays.activations);
+    m_.actuator_curves = append(image, arrays.actuator_curves);
     m_.limit_axis = append(image, arrays.limit_axis);
     m_.efforts = append(image, arrays.efforts);
     m_.tendons = append(image, arrays.tendons);

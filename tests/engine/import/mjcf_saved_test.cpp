@@ -92,9 +92,9 @@ TEST(SavedMjcf, defaults_of_actuators_that_no_drive_has_are_passed_over) {
   EXPECT_EQ(s.scene.actuators[1].kind, ActuatorKind::kMotor);
   EXPECT_EQ(s.scene.actuators[1].gear, 1);
   EXPECT_EQ(s.scene.actuators[2].kp, 2);
-  EXPECT_THAT(refusal(arm(joint, "<general joint='a' class='m'/>", muscle)), HasSubstr("muscle"));
+  EXPECT_THAT(refusal(arm(joint, "<general joint='a' class='m'/>", muscle)), HasSubstr("lengthrange"));
   EXPECT_THAT(refusal(arm(joint, "<position joint='a' class='d'/>", muscle)), HasSubstr("this kind of actuator"));
-  EXPECT_THAT(refusal(arm(joint, "<general joint='a' class='g'/>", muscle)), HasSubstr("its law is none of"));
+  EXPECT_THAT(refusal(arm(joint, "<general joint='a' class='g'/>", muscle)), HasSubstr("its law is neither"));
 }
 
 TEST(SavedMjcf, a_zero_quaternion_of_a_keyframe_is_no_rotation) {
