@@ -4,8 +4,8 @@
 //   muscle      a filter of T(w), which is taken at the middle of the step that T(w⁻) leads to: second order
 // u is the clamped control, which a step holds, so that both are exact and no step is too long for a filter. MuJoCo's
 // `filterexact` is this filter; its `filter` takes h/T for 1 − exp(−h/T), which differs by half of its square. An
-// actuator's law takes w of the start of a step, as MuJoCo's; an early one's w⁺. T of a muscle: MuJoCo's after Millard et
-// al. 2013, Flexing computational muscle.
+// actuator's law takes w of the start of a step, as MuJoCo's; an early one's w⁺. T of a muscle: MuJoCo's after Millard
+// et al. 2013, Flexing computational muscle.
 // In: control. Out: the activations behind it. Called at the start of a step for those that are early, at its end, when
 // nothing asks for the old ones, for the others.
 #pragma once

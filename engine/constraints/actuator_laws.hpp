@@ -3,11 +3,12 @@
 //   affine  f = (g₀ + g₁ l + g₂ l̇) u + b₀ + b₁ l + b₂ l̇
 //   muscle  f = −F (FL(L) FV(V) u + FP(L)),  L = l/L₀ + zero,  V = l̇/(L₀ v_max)
 // FL is a bump of four parabolas on [l_min, l_max], 1 at L = 1; FV a parabola from 0 at V = −1 through 1 at rest to
-// f_vmax at V = f_vmax − 1; FP a parabola from L = 1 on, f_pmax/2 at half of the way to l_max, and straight beyond. These
-// are MuJoCo's. l = gear s, and the effort along s is gear f.
+// f_vmax at V = f_vmax − 1; FP a parabola from L = 1 on, f_pmax/2 at half of the way to l_max, and straight beyond.
+// These are MuJoCo's. l = gear s, and the effort along s is gear f.
 //
 // A step takes f + ∂f/∂l Δl + ∂f/∂l̇ Δl̇ of its start, each slope where it holds back (a spring, a damper); one that
-// drives, as a muscle beyond its best length, acts by f alone. A force at its bounds has no slopes. In: state, controls.
+// drives, as a muscle beyond its best length, acts by f alone. A force at its bounds has no slopes. In: state,
+// controls.
 #pragma once
 
 #include "engine/constraints/motor_forces.hpp"

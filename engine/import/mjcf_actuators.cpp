@@ -9,6 +9,7 @@
 #include "engine/import/mjcf_moved_mass.hpp"
 #include "engine/import/mjcf_muscle.hpp"
 #include "engine/import/mjcf_scene.hpp"
+#include "engine/import/mjcf_transmission.hpp"
 #include "engine/model/spec_math.hpp"
 #include "engine/model/validate_scene.hpp"
 
@@ -44,7 +45,7 @@ class ActuatorReader {
   Attributes a_;
   model::ActuatorSpec actuator_;
   double motor_gain_ = 1;  // that is part of its gear
-  bool has_lengths_ = true;
+  bool has_lengths_ = true, has_own_gear_ = false;
 };
 
 void ActuatorReader::check_supported() {
@@ -67,12 +68,13 @@ void ActuatorReader::check_supported() {
 }
 
 bool ActuatorReader::find_transmission() {
-  for (const char* name : {"slidersite", "cranksite", "body"}) {
-    if (!given(name)) continue;
-    s_.notes.unsupported(a_.element(), name, "actuators act on hinges, slides, tendons and sites");
-    return false;
+  if (given("body")) {
+    has_own_gear_ = true;
+    find_adhesive(s_, a_, actuator_);
+    return true;
   }
   if (given("site")) return find_site();
+  if (given("slidersite") || given("cranksite")) return find_crank(s_, a_, actuator_);
   if (given("refsite")) refuse(a_.element(), "site", "is required with refsite");
   if (given("tendon")) {
     if (given("joint") || given("jointinparent")) refuse(a_.element(), "tendon", "is given together with a joint");
@@ -88,8 +90,8 @@ bool ActuatorReader::find_transmission() {
   actuator_.axis = place->second.axis;
   const model::JointKind kind = s_.spec.joints[static_cast<std::size_t>(actuator_.joint)].kind;
   if (kind == model::JointKind::kAxes) return true;
-  s_.notes.unsupported(a_.element(), attribute, "actuators act on hinges, slides and tendons");
-  return false;
+  has_own_gear_ = true;
+  return turn_joint(s_, a_, attribute, actuator_);
 }
 
 // gear are a force and a torque; the law's gain is the gear of the scene's.
@@ -255,7 +257,7 @@ void ActuatorReader::read_limits(const Drive& drive) {
   if (inherits) inherit_range();
   const bool limited = !actuator_.control_limited && (!inherits || actuator_.activation_limited) &&
                        (drive.limits_control || is_limited(a_, "ctrllimited", "ctrlrange", settings));
-  if (drive.limits_control && control[0] < 0) a_.refuse("ctrlrange", "must not be negative for a damper");
+  if (drive.limits_control && control[0] < 0) a_.refuse("ctrlrange", "must not be negative here");
   const bool force_limited = is_limited(a_, "forcelimited", "forcerange", settings);
   if (limited && !(control[0] < control[1])) a_.refuse("ctrlrange", "must have the smaller limit first");
   if (force_limited && !(force[0] < force[1])) a_.refuse("forcerange", "must have the smaller limit first");
@@ -283,7 +285,9 @@ void ActuatorReader::read() {
   if (!find_transmission()) return;
   double gear[6] = {1, 0, 0, 0, 0, 0};
   a_.numbers("gear", gear, 1);
-  if (actuator_.on_site) {
+  if (has_own_gear_) {
+    gear[0] = 1;
+  } else if (actuator_.on_site) {
     std::copy(std::begin(gear), std::end(gear), actuator_.site_gear.begin());
   } else {
     actuator_.gear = gear[0];
@@ -306,11 +310,13 @@ void ActuatorReader::read() {
   s_.motor_gains.push_back({motor_gain_, gear[0], s_.actuator_count});
 }
 
-// A range of the force along an axis is that of its one actuator; without an actuator there is nothing to limit.
+// A range of the force along an axis is that of its one actuator, or of several motors together; without an actuator
+// there is nothing to limit.
 void limit_forces(MjcfScene& scene) {
   for (const ForceRange& range : scene.force_ranges) {
     model::ActuatorSpec* one = nullptr;
     int count = 0;
+    bool all_motors = true;
     for (model::ActuatorSpec& actuator : scene.spec.actuators) {
       const bool is_it = range.tendon != kNoTendon
                              ? actuator.tendon == range.tendon
@@ -318,14 +324,24 @@ void limit_forces(MjcfScene& scene) {
                                    actuator.joint == range.place.joint && actuator.axis == range.place.axis;
       if (!is_it) continue;
       one = &actuator;
+      all_motors = all_motors && actuator.kind == model::ActuatorKind::kMotor;
       ++count;
     }
-    if (count == 0 || one->gear == 0) continue;
-    double lower = range.lower / one->gear, upper = range.upper / one->gear;
+    if (count == 0 || (count == 1 && one->gear == 0)) continue;
+    double lower = range.lower / one->gear, upper = range.upper / one->gear;  // of one
     if (lower > upper) std::swap(lower, upper);
     if (one->effort_limited) lower = std::max(lower, one->effort_lower), upper = std::min(upper, one->effort_upper);
+    if (count > 1 && all_motors) {
+      model::ForceRangeSpec& motors = range.tendon != kNoTendon
+                                          ? scene.spec.tendons[static_cast<std::size_t>(range.tendon)].motors
+                                          : scene.spec.joints[static_cast<std::size_t>(range.place.joint)]
+                                                .axes[static_cast<std::size_t>(range.place.axis)]
+                                                .motors;
+      motors = {true, range.lower, range.upper};
+      continue;
+    }
     if (count > 1 || !(lower < upper)) {
-      const char* reason = count > 1 ? "the forces of several actuators together are not clamped"
+      const char* reason = count > 1 ? "the forces of drives and motors together are not clamped"
                                      : "it leaves the actuator no range of forces";
       scene.notes.unsupported(*range.element, "actuatorfrcrange", reason);
       continue;

@@ -109,6 +109,10 @@ void read_layer(const XmlElement& layer, Drive& drive) {
   }
   if (is_position) read_position(a, keeps_kv || layer.tag == "intvelocity", drive);
   if (layer.tag == "intvelocity") drive.dynamics = Drive::kIntegrator;
+  if (layer.tag == "adhesion") {
+    drive.gain[0] = a.not_negative("gain", drive.gain[0]);
+    drive.limits_control = true;
+  }
   if (layer.tag == "damper") read_damper(a, was_affine, drive);
   if (layer.tag == "cylinder") read_cylinder(a, drive);
   if (layer.tag == "velocity") {
@@ -128,6 +132,7 @@ void check_own_attributes(const XmlElement& layer) {
                  {"kv", "position velocity intvelocity damper"},
                  {"dampratio", "position intvelocity"},
                  {"timeconst", "position cylinder muscle"},
+                 {"gain", "adhesion"},
                  {"tausmooth", "muscle"},
                  {"range", "muscle"},
                  {"force", "muscle"},
@@ -166,7 +171,7 @@ void check_own_attributes(const XmlElement& layer) {
 
 bool is_drive(std::string_view tag) {
   return tag == "general" || tag == "motor" || tag == "position" || tag == "velocity" || tag == "intvelocity" ||
-         tag == "cylinder" || tag == "damper" || tag == "muscle";
+         tag == "cylinder" || tag == "damper" || tag == "muscle" || tag == "adhesion";
 }
 
 Drive read_drive(const Attributes& attributes) {

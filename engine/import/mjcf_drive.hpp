@@ -2,8 +2,8 @@
 //
 // As in MuJoCo: force = gain * control + bias[0] + bias[1] * length + bias[2] * velocity, length = gear * s, where the
 // control may go through an activation. The short forms (motor, position, velocity, intvelocity, damper, cylinder,
-// muscle) are ways to fill this; a class has one actuator default that all kinds share. Used inside engine/import only. Throws
-// ImportFailure.
+// muscle) are ways to fill this; a class has one actuator default that all kinds share. Used inside engine/import only.
+// Throws ImportFailure.
 #pragma once
 
 #include <string_view>

@@ -22,7 +22,7 @@ std::vector<model::Row<double>> path_growths(const model::SceneSpec& spec,
   });
   std::vector<model::Row<double>> sums(spec.bodies.size());
   for (model::TendonSpanData<double>& span : spans) {
-    const bool wraps = span.kind != model::SpanKind::kStraight;
+    const bool wraps = span.kind == model::SpanKind::kSphere || span.kind == model::SpanKind::kCylinder;
     const int ends[2][2] = {{span.body[0], wraps ? span.object : span.body[1]}, {span.object, span.body[1]}};
     for (int k = 0; k < (wraps ? 2 : 1); ++k) span.term[k] = ends[k][0] == ends[k][1] ? -1 : k;
     model::measure_span(span, {x.data(), q.data()}, span.weight, [&](int k, const model::Row<double>& row) {

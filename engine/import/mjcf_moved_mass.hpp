@@ -45,4 +45,8 @@ std::vector<model::Row<double>> path_growths(const model::SceneSpec& spec,
 inline constexpr int kMostCoordinates = 1000;
 double unit_acceleration(const model::SceneSpec& spec, const model::ActuatorSpec& actuator);
 
+// The mean of the diagonal of M⁻¹ over the coordinates of a joint, one of its axes alone where it has any, with the
+// same limit.
+double mean_mobility(const model::SceneSpec& spec, int joint, int axis);
+
 }  // namespace axion::import

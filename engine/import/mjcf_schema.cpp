@@ -37,7 +37,7 @@ constexpr std::string_view kTendonWarned = "solreflimit solimplimit solreffricti
 constexpr std::string_view kDriveRead =
     "joint jointinparent tendon slidersite cranksite site refsite body ctrllimited ctrlrange forcelimited forcerange "
     "gear cranklength kp kv dampratio timeconst area diameter bias inheritrange dyntype gaintype biastype dynprm "
-    "gainprm biasprm tausmooth range force scale lmin lmax vmax fpmax fvmax lengthrange "
+    "gainprm biasprm gain tausmooth range force scale lmin lmax vmax fpmax fvmax lengthrange "
     "actlimited actrange actdim actearly delay input velrange ffrange armature damping";
 // Samples and how they are interpolated say how a delay is made.
 constexpr std::string_view kDriveIgnored = "group user nsample interp";
@@ -158,7 +158,7 @@ constexpr Row kRows[] = {
     {"default", "damper", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
     {"default", "muscle", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
     // Other kinds of actuators are refused where a drive has them as its default (mjcf_actuators.cpp).
-    {"default", "adhesion", Treatment::kRead, "*", "", "", ""},
+    {"default", "adhesion", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
     {"default", "dcmotor", Treatment::kRead, "*", "", "", ""},
     {"default", "pid", Treatment::kRead, "*", "", "", ""},
     {"default", "orientation", Treatment::kRead, "*", "", "", ""},
@@ -216,7 +216,7 @@ constexpr Row kRows[] = {
     {"actuator", "damper", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
     {"actuator", "cylinder", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
     {"actuator", "muscle", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
-    {"actuator", "adhesion", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
+    {"actuator", "adhesion", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
     {"actuator", "dcmotor", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
     {"actuator", "pid", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
     {"actuator", "orientation", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
@@ -227,7 +227,8 @@ constexpr Row kRows[] = {
 
 // Tags whose elements have a name and a class where they are used, but not among the defaults.
 constexpr std::string_view kNamedAndClassed =
-    "geom mesh joint pair spatial fixed general motor position velocity intvelocity cylinder damper muscle connect "
+    "geom mesh joint pair spatial fixed general motor position velocity intvelocity cylinder damper muscle adhesion "
+    "connect "
     "weld";
 
 bool in_list(std::string_view list, std::string_view word) {

@@ -35,6 +35,22 @@ class Acceleration {
     return solve(x) ? std::sqrt(sum_of_squares(x)) : 0;
   }
 
+  double mean_of(int joint, int axis) const {
+    if (all_.size() > static_cast<std::size_t>(kMostCoordinates)) return 0;
+    const auto j = static_cast<std::size_t>(joint);
+    const bool one = spec_.joints[j].kind == model::JointKind::kAxes;
+    const int first = first_[j] + (one ? axis : 0);
+    const int end = one ? first + 1 : first + (spec_.joints[j].kind == model::JointKind::kFree ? 6 : 3);
+    double sum = 0;
+    for (int i = first; i < end; ++i) {
+      std::vector<double> x(all_.size(), 0.0);
+      x[static_cast<std::size_t>(i)] = 1;
+      if (!solve(x)) return 0;
+      sum += x[static_cast<std::size_t>(i)];
+    }
+    return sum / (end - first);
+  }
+
  private:
   static double sum_of_squares(const std::vector<double>& x) {
     double sum = 0;
@@ -147,6 +163,10 @@ class Acceleration {
 };
 
 }  // namespace
+
+double mean_mobility(const model::SceneSpec& spec, int joint, int axis) {
+  return Acceleration(spec).mean_of(joint, axis);
+}
 
 double unit_acceleration(const model::SceneSpec& spec, const model::ActuatorSpec& actuator) {
   return Acceleration(spec).of(actuator);

@@ -109,10 +109,11 @@ class Compiler {
       forces[b].lift_moment = math::rotate_inverse(model_.q_BC[b], to_vec(lift.moment) - lift.mass * model_.p_BC[b]);
     }
     for (const JointSpec& joint : scene().joints) {
-      if (joint.free_damping == 0) continue;
+      if (joint.free_damping == 0 && joint.free_stiffness == 0) continue;
       const int b = internal(joint.child);
-      forces[b].drag = joint.free_damping, any = true;
+      forces[b].drag = joint.free_damping, forces[b].stiffness = joint.free_stiffness, any = true;
       forces[b].p_drag = math::rotate_inverse(model_.q_BC[b], -1.0 * model_.p_BC[b]);
+      forces[b].p_rest = to_vec(scene().bodies[joint.child].X_WB.position), forces[b].q_rest = model_.q[b];
     }
     add_fluid_boxes(forces, any);
     any = add_site_motors(model_, forces) || any;
@@ -296,10 +297,16 @@ class Compiler {
   void add_axes(const JointSpec& spec, JointData<double>& joint, int index) {
     joint.axis_start = static_cast<int>(arrays().axes.size());
     if (joint.is_ball) {
-      if (spec.ball_damping > 0 || spec.ball_armature > 0) {
+      joint.has_cone = spec.ball_limited;
+      if (spec.ball_damping > 0 || spec.ball_armature > 0 || spec.ball_stiffness > 0 || spec.ball_limited) {
         for (int k = 0; k < 3; ++k) {
           AxisData<double> axis{};
-          axis.joint = index, axis.limit = -1;
+          axis.joint = index, axis.limit = -1, axis.stiffness = spec.ball_stiffness;
+          if (k == 0 && spec.ball_limited) {  // the angle is at least 0, and never nearer to the lower bound
+            axis.limit = static_cast<int>(arrays().limit_axis.size());
+            axis.upper = spec.ball_upper, axis.lower = -spec.ball_upper - 100;
+            arrays().limit_axis.push_back(static_cast<int>(arrays().axes.size()));
+          }
           axis.damping = spec.ball_damping, axis.armature = spec.ball_armature;
           arrays().axes.push_back(axis);
           friction_loss_.push_back(0);
@@ -313,6 +320,7 @@ class Compiler {
       axis.armature = a.armature, axis.damping = a.damping;
       axis.stiffness = a.stiffness, axis.spring_reference = a.spring_reference;
       axis.lower = a.lower, axis.upper = a.upper;
+      bound_motors(a.motors, axis);
       if (a.limited) {
         axis.limit = static_cast<int>(arrays().limit_axis.size());
         arrays().limit_axis.push_back(static_cast<int>(arrays().axes.size()));
@@ -383,6 +391,7 @@ Result<CompiledModel> compile(const SceneSpec& scene) {
   add_height_fields(welded.value().scene.height_fields, hulls.value());
   CompiledModel model = Compiler(std::move(welded).value(), std::move(hulls).value(), nullptr).run();
   add_sensors(scene, model);
+  add_adhesions(scene, model);
   add_softness(scene, model);
   return model;
 }
@@ -390,6 +399,7 @@ Result<CompiledModel> compile(const SceneSpec& scene) {
 CompiledModel recompile(const CompiledModel& model, const SceneSpec& source, WeldedScene welded) {
   CompiledModel varied = Compiler(std::move(welded), model.hulls, &model).run();
   add_sensors(source, varied);
+  add_adhesions(source, varied);
   add_softness(source, varied);
   return varied;
 }

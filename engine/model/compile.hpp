@@ -38,6 +38,7 @@ struct ModelArrays {
   math::Vec3<Real> wind{};
   std::vector<SiteMotorData<Real>> site_motors;
   std::vector<SiteUse> site_uses;  // sorted by body
+  std::vector<AdhesionData> adhesions;
   std::vector<int> child_joints;
   std::vector<int> body_loops;
   std::vector<JointData<Real>>

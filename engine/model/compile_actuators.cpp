@@ -39,6 +39,11 @@ ActuatorCurves<double> curves_of(const ActuatorSpec& spec) {
 
 }  // namespace
 
+void bound_motors(const ForceRangeSpec& motors, AxisData<double>& axis) {
+  axis.motors_lower = motors.limited ? motors.lower : -kInfinity;
+  axis.motors_upper = motors.limited ? motors.upper : kInfinity;
+}
+
 void add_actuators(CompiledModel& model, const std::function<int(const ActuatorSpec&)>& axis_of) {
   const SceneSpec& scene = model.welded.scene;
   ModelArrays<double>& arrays = model.arrays;

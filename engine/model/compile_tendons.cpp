@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/model/body_joints.hpp"
+#include "engine/model/compile_actuators.hpp"
 #include "engine/model/list_spans.hpp"
 
 namespace axion::model {
@@ -89,7 +90,7 @@ class TendonCompiler {
     for (TendonSpanData<double>& span : list_spans(path, place)) {
       const double first = of_second ? 0 : span.weight, second = of_second ? span.weight : 0;
       span.of_second = of_second;
-      if (span.kind == SpanKind::kStraight) {
+      if (span.kind == SpanKind::kStraight || span.kind == SpanKind::kSlider) {
         span.term[0] = add_piece(span.body[0], span.body[1], first, second);
       } else {
         span.term[0] = add_piece(span.body[0], span.object, first, second);
@@ -166,6 +167,7 @@ class TendonCompiler {
     axis.armature = spec.armature, axis.damping = spec.damping;
     axis.stiffness = spec.stiffness, axis.spring_reference = spec.spring_reference;
     axis.lower = spec.lower, axis.upper = spec.upper;
+    bound_motors(spec.motors, axis);
     tendon.spring_slack = spec.spring_slack;
     for (const TendonTermSpec& term : spec.terms) {
       const int of = axis_of(term.joint, term.axis);

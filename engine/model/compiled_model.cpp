@@ -125,6 +125,7 @@ ModelView<Real> ModelArrays<Real>::view() const {
   m.activation_count = static_cast<int>(activations.size()), m.activations = activations.data();
   for (const auto& activation : activations) m.early_activation_count += activation.is_early ? 1 : 0;
   m.actuator_curves = actuator_curves.data();
+  m.adhesion_count = static_cast<int>(adhesions.size()), m.adhesions = adhesions.data();
   m.site_motors = site_motors.data(), m.site_uses = site_uses.empty() ? nullptr : site_uses.data();
   m.bodies = bodies.data(), m.child_joints = child_joints.data(), m.body_loops = body_loops.data();
   m.joints = joints.data();

@@ -36,6 +36,7 @@ class SceneChecker {
       real(item, (std::string(leaf) + "[" + std::to_string(i) + "]").c_str(), values[i]);
   }
   void softness(const std::string& item, const char* leaf, const SoftnessSpec& softness);
+  void force_range(const std::string& item, const ForceRangeSpec& motors);
   void cone_dimension(const std::string& item, int dimension);
   void pose(const std::string& item, const char* leaf, const PoseSpec& X);
   void index(const std::string& item, const char* leaf, int value, int first, std::size_t end);

@@ -23,6 +23,12 @@ void SceneChecker::activation(const std::string& item, const ActuatorSpec& actua
   }
 }
 
+void SceneChecker::force_range(const std::string& item, const ForceRangeSpec& motors) {
+  real(item, "motors.lower", motors.lower);
+  real(item, "motors.upper", motors.upper);
+  if (motors.limited) range(item, "motors.lower", motors.lower, motors.upper);
+}
+
 // Beyond the curves' edges they are constant; between them they are what MuscleSpec says for any numbers in order.
 void SceneChecker::muscle(const std::string& item, const MuscleSpec& muscle) {
   range(item, "range_lower", muscle.range_lower, muscle.range_upper);
@@ -53,6 +59,7 @@ void SceneChecker::site(const std::string& item, const ActuatorSpec& actuator) {
     pose(item + "." + leaf, "X_BF", frame.X_BF);
   };
   frame("site", actuator.site);
+  if (actuator.adheres) index(item, "adhesive_body", actuator.adhesive_body, 0, scene_.bodies.size());
   if (actuator.has_site_reference) frame("site_reference", actuator.site_reference);
   for (std::size_t i = 0; i < 6; ++i) {
     real(item, ("site_gear[" + std::to_string(i) + "]").c_str(), actuator.site_gear[i]);
@@ -71,6 +78,7 @@ void SceneChecker::actuators() {
     } else if (actuator.tendon < 0) {
       axis_of_tree(item, actuator.joint, actuator.axis);
     }
+    if (ok() && actuator.adheres && !actuator.on_site) fail(item, "adheres", "is for motors at a site");
     if (!ok()) return;
     activation(item, actuator);
     reals(item, "gain", actuator.gain);

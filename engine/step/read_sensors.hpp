@@ -292,6 +292,9 @@ AXION_HD_CALL void read_sensor(const model::ModelView<Real>& m, const model::Use
       for (int i = axis.actuator_start; i < axis.actuator_start + axis.actuator_count; ++i) {
         to.value[0] += m.actuators[i].gear * actuator_force(m, w, i);
       }
+      if (axis.actuator_count > 1) {
+        to.value[0] = constraints::clamp(to.value[0], axis.motors_lower, axis.motors_upper);
+      }
       return;
     }
     case kJointLimitPosition:

@@ -15,6 +15,7 @@
 #include "engine/base/assert.hpp"
 #include "engine/collide/review_contacts.hpp"
 #include "engine/constraints/activations.hpp"
+#include "engine/constraints/adhesion.hpp"
 #include "engine/constraints/soft_laws.hpp"
 #include "engine/newton/newton.hpp"
 #include "engine/step/outcome.hpp"
@@ -240,7 +241,9 @@ AXION_HD inline collide::ContactSearch begin_step(const Team& team, const model:
   constraints::build_limit_rows(team, m, w);
   if (m.is_soft) constraints::soften_limits(team, m, w, settings);
   constraints::build_effort_rows(team, m, w, settings);
-  return collide::find_contacts(team, m, w, settings);
+  const collide::ContactSearch contacts = collide::find_contacts(team, m, w, settings);
+  if (m.adhesion_count > 0) constraints::adhere(team, m, w, contacts.count);
+  return contacts;
 }
 
 template <typename Real, team::Team Team>

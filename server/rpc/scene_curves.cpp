@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 
+#include "server/rpc/scene_softness.hpp"
 #include "server/schedule/failure.hpp"
 
 namespace axion::server::rpc {
@@ -45,15 +46,38 @@ void fill_muscle(const model::MuscleSpec& muscle, v1::Muscle& message) {
 absl::Status take_curves(const std::string& path, const v1::ActuatorSpec& message, model::ActuatorSpec& actuator) {
   actuator.deactivation_time = message.deactivation_time();
   actuator.activation_smoothing = message.activation_smoothing();
+  actuator.adheres = message.has_adhesive_body();
+  if (actuator.adheres) actuator.adhesive_body = message.adhesive_body();
   absl::Status status = take_three(absl::StrCat(path, ".gain"), message.gain(), actuator.gain);
   status.Update(take_three(absl::StrCat(path, ".bias"), message.bias(), actuator.bias));
   if (message.has_muscle()) take_muscle(message.muscle(), actuator.muscle);
   return status;
 }
 
+absl::Status take_springs(const std::string& path, const v1::JointSpec& message, model::JointSpec& joint) {
+  joint.free_damping = message.free_damping(), joint.free_stiffness = message.free_stiffness();
+  joint.ball_stiffness = message.ball_stiffness();
+  joint.ball_limited = message.has_ball_upper(), joint.ball_upper = message.ball_upper();
+  return take_softness(absl::StrCat(path, ".ball_limit_softness"), message.ball_limit_softness(),
+                       joint.ball_limit_softness);
+}
+
+void fill_springs(const model::JointSpec& joint, v1::JointSpec& message) {
+  message.set_free_damping(joint.free_damping), message.set_free_stiffness(joint.free_stiffness);
+  message.set_ball_stiffness(joint.ball_stiffness);
+  if (!joint.ball_limited) return;
+  message.set_ball_upper(joint.ball_upper);
+  fill_softness(joint.ball_limit_softness, *message.mutable_ball_limit_softness());
+}
+
+model::ForceRangeSpec to_force_range(bool has, const v1::ForceRange& message) {
+  return {has, message.lower(), message.upper()};
+}
+
 void fill_curves(const model::ActuatorSpec& actuator, v1::ActuatorSpec& message) {
   message.set_deactivation_time(actuator.deactivation_time);
   message.set_activation_smoothing(actuator.activation_smoothing);
+  if (actuator.adheres) message.set_adhesive_body(actuator.adhesive_body);
   if (actuator.kind == model::ActuatorKind::kAffine) {
     for (const double number : actuator.gain) message.add_gain(number);
     for (const double number : actuator.bias) message.add_bias(number);

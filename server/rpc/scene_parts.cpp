@@ -54,6 +54,7 @@ void fill_axis(const model::AxisSpec& axis, v1::AxisSpec& message) {
   message.set_lower(axis.lower);
   message.set_upper(axis.upper);
   fill_softness(axis.limit_softness, message, &v1::AxisSpec::mutable_limit_softness);
+  fill_force_range(axis.motors, message);
 }
 
 void fill_shape(const model::ShapeSpec& shape, v1::ShapeSpec& message) {
@@ -141,6 +142,7 @@ void fill_tendon(const model::TendonSpec& tendon, v1::TendonSpec& message) {
     out.set_divisor(point.divisor);
   }
   message.set_spring_slack(tendon.spring_slack);
+  fill_force_range(tendon.motors, message);
   message.set_armature(tendon.armature);
   message.set_damping(tendon.damping);
   message.set_stiffness(tendon.stiffness);

@@ -127,7 +127,8 @@ class Scene:
 
     def ball(self, name: str, child: int, parent: int | None = None, *, anchor: Sequence[float] = (0, 0, 0),
              **choices: Any) -> int:
-        """Three rotations about the anchor. Further: ball_damping, ball_armature, lock_stiffness, lock_damping."""
+        """Three rotations about the anchor. Further: ball_damping, ball_armature, ball_stiffness, ball_upper, lock_stiffness,
+        lock_damping."""
         return self._joint(scene_pb2.JOINT_KIND_BALL, name, child, parent, anchor, **choices)
 
     def axes(self, name: str, child: int, parent: int | None = None, *, axes: Iterable[scene_pb2.AxisSpec],
@@ -226,7 +227,8 @@ class Scene:
         """A "motor", a "position" or "velocity" drive, an "affine" law or a "muscle", on an axis of a joint of the tree, or on a tendon.
 
         control_range, effort_range: (lower, upper) that clamp the control, and the effort before gear. Further: gear,
-        kp, kd; gain and bias (three numbers each, "affine"); muscle (an actuator_pb2.Muscle); of a motor that acts at a frame(): site, site_gear and perhaps site_reference.
+        kp, kd; gain and bias (three numbers each, "affine"); muscle (an actuator_pb2.Muscle); of a motor
+        that acts at a frame(): site, site_gear and perhaps site_reference.
         """
         _with_range(choices, "control", control_range)
         _with_range(choices, "effort", effort_range)

@@ -113,5 +113,37 @@ TEST(ActuatorsAgainstMujoco, dampers_hold_back_as_much_as_they_are_told) {
               0.004, 0.01);
 }
 
+// A ball between two bodies, with springs; MuJoCo 2.2 takes such a joint's gear in the child's axes or the parent's.
+TEST(ActuatorsAgainstMujoco, balls_have_springs_and_turn_by_motors_in_the_axes_of_child_and_parent) {
+  expect_same(R"(<mujoco><option gravity='0 0 -3'/><default><geom contype='0' conaffinity='0'/></default><worldbody>
+    <body><joint name='hip' axis='0 1 .2' damping='.2'/><geom type='capsule' fromto='0 0 0 .1 0 -.3' size='.02'/>
+      <body pos='.1 0 -.3' euler='20 10 5'><joint name='b' type='ball' pos='.02 0 0' stiffness='2' damping='.05'/>
+        <geom type='box' size='.05 .04 .15' pos='.03 .02 -.1'/></body></body></worldbody>
+    <actuator><motor joint='b' gear='.8 -.3 .4'/><motor jointinparent='b' gear='-.2 .9 .1'/></actuator></mujoco>)",
+              0.004, 0.01);
+}
+
+TEST(ActuatorsAgainstMujoco, a_slider_crank_pushes_as_a_rod_would) {
+  expect_same(leg("<actuator><motor cranksite='l' slidersite='w' cranklength='.55' gear='-7'/>"
+                  "<general cranksite='u' slidersite='w' cranklength='.5' "
+                  "gainprm='30' biastype='affine' biasprm='0 -30 -2'/></actuator>"),
+              0.004, 0.01);
+}
+
+TEST(ActuatorsAgainstMujoco, springdampers_are_springs_and_dampers_of_what_moves_along_the_joint) {
+  const std::string xml = R"(<mujoco><worldbody><body><joint name='a' axis='0 1 .2' springdamper='.3 .8'/>
+    <geom type='capsule' fromto='0 0 0 .1 0 -.3' size='.02'/>
+    <body pos='.1 0 -.3'><joint type='ball' springdamper='.2 1'/><geom type='box' size='.05 .04 .15' pos='.03 .02 0'/>
+      <body pos='.1 0 -.3'><joint type='slide' axis='1 0 1' springdamper='.4 .5' armature='.2'/>
+        <geom size='.05'/></body>
+    </body></body></worldbody></mujoco>)";
+  const testing::MujocoModel m = testing::load_mujoco(xml);
+  const model::SceneSpec s = imported(xml).scene;
+  const auto near = [](double ours, double theirs) { EXPECT_NEAR(ours, theirs, 1e-9 * theirs); };
+  near(s.joints[0].axes[0].stiffness, m->jnt_stiffness[0]), near(s.joints[0].axes[0].damping, m->dof_damping[0]);
+  near(s.joints[1].ball_stiffness, m->jnt_stiffness[1]), near(s.joints[1].ball_damping, m->dof_damping[1]);
+  near(s.joints[2].axes[0].stiffness, m->jnt_stiffness[2]), near(s.joints[2].axes[0].damping, m->dof_damping[4]);
+}
+
 }  // namespace
 }  // namespace axion::import

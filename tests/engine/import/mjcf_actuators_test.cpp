@@ -1,6 +1,7 @@
 // Motors at sites and activations of actuators: what a document asks for is what moves, by closed formulas.
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/engine/import/imported_world.hpp"
@@ -276,6 +277,23 @@ TEST(MjcfActuators, integrated_velocities_and_cylinders_are_the_general_actuator
   expect_refused(with_joint("<velocity joint='j' kp='1'/>"), "velocity.kp", "not an attribute");
   expect_refused(with_joint("<intvelocity joint='j' inheritrange='1' actrange='0 1'/>"), "intvelocity.actrange",
                  "together");
+}
+
+// 5 N and 2 N of motors of any gear are 3 N together, of 2 kg; 5 N and -4 N are 1 N. A drive beside them is refused.
+TEST(MjcfActuators, the_force_range_of_a_joint_bounds_what_its_motors_do_together) {
+  const auto document = [](const std::string& second) {
+    return "<mujoco><option gravity='0 0 0'/><worldbody><body><joint name='j' type='slide' axis='1 0 0' "
+           "actuatorfrcrange='-2 3'/><geom size='.1' mass='2'/></body></worldbody><actuator><motor joint='j' "
+           "gear='2.5'/>" +
+           second + "</actuator><sensor><jointactuatorfrc joint='j'/></sensor></mujoco>";
+  };
+  for (const auto& [other, force] : {std::pair{2.0, 3.0}, {-4.0, 1.0}, {-9.0, -2.0}}) {
+    World world(document("<motor joint='j'/>"), 0.01);
+    world.step(100, {2, other});
+    EXPECT_NEAR(world.get(Field::kJointVelocity)[0], force / 2, 1e-9);
+    EXPECT_EQ(world.get(Field::kSensorData)[0], force);
+  }
+  expect_refused(document("<position joint='j'/>"), "joint.actuatorfrcrange", "together");
 }
 
 // The set point integrates the control, 0.5 rad/s for a second; at rest the joint is where it is.
