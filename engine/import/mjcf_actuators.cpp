@@ -30,6 +30,7 @@ class ActuatorReader {
   void check_supported();
   bool find_transmission();
   bool find_site();
+  void add_mechanics(double gear);
   // What acts along the joint's axis or the tendon, its range, and what it moves in the reference configuration.
   double moved_mass() const;
   void range_of(double& lower, double& upper) const;
@@ -50,13 +51,6 @@ class ActuatorReader {
 
 void ActuatorReader::check_supported() {
   static constexpr const char* kInputs = "pos vel ff none";
-  for (const char* name : {"armature", "damping"}) {
-    double values[8] = {};
-    const auto is_given = [](double value) { return value != 0; };
-    if (a_.numbers(name, values, 1) && std::any_of(std::begin(values), std::end(values), is_given)) {
-      s_.notes.unsupported(a_.where(name), name, "give it to the joint instead");
-    }
-  }
   // What a control is called; the law says what it does.
   const std::string input = a_.text("input", "none");
   if (std::string_view(kInputs).find(input) == std::string_view::npos) {
@@ -65,6 +59,27 @@ void ActuatorReader::check_supported() {
   if (a_.number("delay", 0) != 0) s_.notes.unsupported(a_.where("delay"), "delay", "controls act at once");
   actuator_.activation_early = a_.boolean("actearly", false);
   if (a_.number("actdim", -1) > 1) s_.notes.unsupported(a_.where("actdim"), "actdim", "an activation is one number");
+}
+
+// Inertia and damping of the actuator itself, which its joint or tendon feels times the square of its gear.
+void ActuatorReader::add_mechanics(double gear) {
+  double armature[1] = {0}, damping[8] = {};
+  a_.numbers("armature", armature, 1), a_.numbers("damping", damping, 1);
+  const auto is_given = [](double value) { return value != 0; };
+  const bool linear = !std::any_of(std::begin(damping) + 1, std::end(damping), is_given);
+  if (armature[0] < 0 || damping[0] < 0) a_.refuse(armature[0] < 0 ? "armature" : "damping", "must not be negative");
+  if (!is_given(armature[0]) && !is_given(damping[0]) && linear) return;
+  if (!linear || actuator_.on_site) {
+    const char* name = is_given(armature[0]) && linear ? "armature" : "damping";
+    s_.notes.unsupported(a_.where(name), name, linear ? "give it to the joint instead" : "damping is linear");
+    return;
+  }
+  const auto add = [&](auto& to) {
+    to.armature += gear * gear * armature[0];
+    if (s_.settings.dampers) to.damping += gear * gear * damping[0];
+  };
+  if (actuator_.tendon != kNoTendon) return add(s_.spec.tendons[static_cast<std::size_t>(actuator_.tendon)]);
+  add(s_.spec.joints[static_cast<std::size_t>(actuator_.joint)].axes[static_cast<std::size_t>(actuator_.axis)]);
 }
 
 bool ActuatorReader::find_transmission() {
@@ -292,6 +307,7 @@ void ActuatorReader::read() {
   } else {
     actuator_.gear = gear[0];
   }
+  add_mechanics(gear[0]);
   if (actuator_.on_site && drive.gain_type != 0) {
     s_.notes.unsupported(a_.element(), "site", "at a site only forces act that do not depend on its motion");
     return;

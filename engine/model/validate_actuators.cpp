@@ -78,7 +78,7 @@ void SceneChecker::actuators() {
     } else if (actuator.tendon < 0) {
       axis_of_tree(item, actuator.joint, actuator.axis);
     }
-    if (ok() && actuator.adheres && !actuator.on_site) fail(item, "adheres", "is for motors at a site");
+    if (ok() && actuator.adheres && !actuator.on_site) fail(item, "adhesive_body", "is for motors at a site");
     if (!ok()) return;
     activation(item, actuator);
     reals(item, "gain", actuator.gain);

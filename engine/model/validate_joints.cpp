@@ -45,7 +45,7 @@ void SceneChecker::joint(std::size_t j, std::unordered_set<std::string>& axis_na
     if (joint.ball_armature > 0) fail(item, "ball_armature", "must be 0 where a ball is limited");
   }
   if (ok() && (joint.ball_limited || joint.ball_stiffness > 0) && joint.kind != JointKind::kBall) {
-    fail(item, joint.ball_limited ? "ball_limited" : "ball_stiffness", "is for joints of kind ball");
+    fail(item, joint.ball_limited ? "ball_upper" : "ball_stiffness", "is for joints of kind ball");
   }
   if (ok() && joint.free_stiffness > 0 && joint.kind != JointKind::kFree) {
     fail(item, "free_stiffness", "must be 0 unless the joint is of kind free; it is " + to_text(joint.free_stiffness));

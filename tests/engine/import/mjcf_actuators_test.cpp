@@ -279,6 +279,15 @@ TEST(MjcfActuators, integrated_velocities_and_cylinders_are_the_general_actuator
                  "together");
 }
 
+// Of gear 2 an armature of 0.75 kg is 3 kg, beside 1 kg, and a damping of 0.5 is 2 N s/m: v = 4 (1 - exp(-t/2)) of 8 N.
+TEST(MjcfActuators, armature_and_damping_are_felt_by_the_square_of_the_gear) {
+  World world(slider("<motor joint='j' gear='2' armature='.75' damping='.5'/>"), 0.005);
+  world.step(200, {4});
+  EXPECT_NEAR(world.get(Field::kJointVelocity)[0], 4 * (1 - std::exp(-0.5)), 1e-5);
+  expect_refused(slider("<motor joint='j' damping='.5 1'/>"), "motor.damping", "linear");
+  expect_refused(slider("<motor joint='j' armature='-1'/>"), "motor.armature", "negative");
+}
+
 // 5 N and 2 N of motors of any gear are 3 N together, of 2 kg; 5 N and -4 N are 1 N. A drive beside them is refused.
 TEST(MjcfActuators, the_force_range_of_a_joint_bounds_what_its_motors_do_together) {
   const auto document = [](const std::string& second) {

@@ -69,8 +69,8 @@ constexpr PageNote kNotes[] = {
     {"general", "joint", "hinges and slides; balls and free joints, site, refsite: of motors"},
     {"general", "body", "of motors, that press what touches the body"},
     {"general", "delay", "0"},
-    {"general", "armature", "0"},
-    {"general", "damping", "0"},
+    {"general", "armature", "of actuators of hinges, slides and tendons"},
+    {"general", "damping", "the first number, of actuators of hinges, slides and tendons"},
     {"general", "inheritrange", "of positions"},
 };
 

@@ -68,7 +68,7 @@ TEST(SavedMjcf, general_actuators_are_the_short_forms_that_they_were_written_fro
     EXPECT_EQ(a.control_upper, b.control_upper);
   }
   EXPECT_THAT(refusal(arm(joint, "<general joint='a' input='voltage'/>")), HasSubstr("general.input"));
-  EXPECT_THAT(refusal(arm(joint, "<motor joint='a' armature='.1'/>")), HasSubstr("motor.armature"));
+  EXPECT_THAT(refusal(arm(joint, "<motor joint='a' damping='.1 .2'/>")), HasSubstr("motor.damping"));
 }
 
 TEST(SavedMjcf, a_default_that_limits_joints_does_not_reach_a_free_joint) {
