@@ -1,10 +1,13 @@
 // Activations: states that follow controls, one step on.
 //
 //   integrator  w⁺ = w + h u        filter  w⁺ = w + (1 − exp(−h/T)) (u − w)
+//   muscle      a filter of T(w), which is taken at the middle of the step that T(w⁻) leads to: second order
 // u is the clamped control, which a step holds, so that both are exact and no step is too long for a filter. MuJoCo's
 // `filterexact` is this filter; its `filter` takes h/T for 1 − exp(−h/T), which differs by half of its square. An
-// actuator's law takes w of the start of a step, as MuJoCo's.
-// In: control. Out: the activations behind it. Called at the end of a step, when nothing asks for the old ones.
+// actuator's law takes w of the start of a step, as MuJoCo's; an early one's w⁺. T of a muscle: MuJoCo's after Millard
+// et al. 2013, Flexing computational muscle.
+// In: control. Out: the activations behind it. Called at the start of a step for those that are early, at its end, when
+// nothing asks for the old ones, for the others.
 #pragma once
 
 #include "engine/constraints/motor_forces.hpp"
@@ -24,16 +27,36 @@ AXION_HD inline Real share_followed(Real x) {
   return e;
 }
 
+// T of a muscle at w, whose control is u.
+template <typename Real>
+AXION_HD inline Real muscle_time(const model::ActivationData<Real>& activation, Real u, Real w) {
+  const Real scale = Real(0.5) + Real(1.5) * clamp(w, Real(0), Real(1));
+  const Real rise = activation.time * scale, fall = activation.fall_time / scale;
+  if (!(activation.smoothing > 0)) return u > w ? rise : fall;
+  const Real x = clamp((u - w) / activation.smoothing + Real(0.5), Real(0), Real(1));
+  return fall + (rise - fall) * (x * x * x * (x * (6 * x - 15) + 10));
+}
+
+template <typename Real>
+AXION_HD inline Real muscle_after(const model::ActivationData<Real>& activation, Real u, Real w, Real dt) {
+  const auto share = [&](Real time, Real h) { return time > 0 ? share_followed(h / time) : Real(1); };
+  const Real middle = w + share(muscle_time(activation, u, w), dt / 2) * (u - w);
+  return w + share(muscle_time(activation, u, middle), dt) * (u - w);
+}
+
 template <typename Real, typename Team>
 AXION_HD_RARE void follow_controls(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
-                                   Real dt) {
+                                   Real dt, bool early) {
   team.for_each(m.activation_count, [&](int i) {
     const model::ActivationData<Real>& activation = m.activations[i];
+    if (activation.is_early != early) return;
     Real& value = w.control[m.control_count + i];
     const Real u = clamp(w.control[activation.control], activation.lower, activation.upper);
     Real next = value;
     if (activation.kind == model::ActivationKind::kIntegrator) {
       next += dt * u;
+    } else if (activation.kind == model::ActivationKind::kMuscle) {
+      next = muscle_after(activation, u, value, dt);
     } else {
       next += (activation.time > 0 ? share_followed(dt / activation.time) : Real(1)) * (u - value);
     }

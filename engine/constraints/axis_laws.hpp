@@ -12,6 +12,7 @@
 // k does to infinity. In: row_start, inertias. Out: euler_share of each axis. Cost: linear in axes and drives.
 #pragma once
 
+#include "engine/constraints/actuator_laws.hpp"
 #include "engine/constraints/free_motion.hpp"
 #include "engine/constraints/tendon_rows.hpp"
 
@@ -25,7 +26,7 @@ struct AxisLaw {
   Real stiffness, damping;
 };
 
-// Those of a drive.
+// Those of a drive without curves.
 template <typename Real>
 AXION_HD inline AxisLaw<Real> drive_law(const model::ActuatorData<Real>& actuator, const model::WorldView<Real>& w) {
   const Real gain = w.gain_scale[actuator.control] * actuator.gear * actuator.gear;
@@ -52,6 +53,16 @@ AXION_HD inline Spring<Real> spring_of_axis(const model::ModelView<Real>& m, int
   return {m.axes[i].stiffness, m.axes[i].spring_reference};
 }
 
+// Of an actuator with curves at the state and under the controls of the step.
+template <typename Real>
+AXION_HD_RARE AxisLaw<Real> curved_law(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int i,
+                                       const model::ActuatorData<Real>& actuator) {
+  const Real rate = axis_velocity(m, w, i, w.v, w.omega);
+  const CurvedEffort<Real> effort =
+      effort_by_curves(m, w, actuator, w.axis_position[i], rate, clamped_control(actuator, w.control));
+  return {effort.stiffness, effort.damping};
+}
+
 // Of the joint itself and of its drives that have no bounds.
 template <typename Real>
 AXION_HD inline AxisLaw<Real> axis_law(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int i) {
@@ -60,7 +71,7 @@ AXION_HD inline AxisLaw<Real> axis_law(const model::ModelView<Real>& m, const mo
   for (int k = axis.actuator_start; k < axis.actuator_start + axis.actuator_count; ++k) {
     const model::ActuatorData<Real>& actuator = m.actuators[k];
     if (actuator.kind == model::ActuatorKind::kMotor || actuator.effort_limited) continue;
-    const AxisLaw<Real> drive = drive_law(actuator, w);
+    const AxisLaw<Real> drive = actuator.curves < 0 ? drive_law(actuator, w) : curved_law(m, w, i, actuator);
     law.stiffness += drive.stiffness, law.damping += drive.damping;
   }
   return law;

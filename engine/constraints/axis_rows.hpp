@@ -78,9 +78,22 @@ AXION_HD inline AxisStep<Real> step_joint(const Spring<Real>& spring, Real dampi
       {spring.stiffness, damping}, -h * spring.stiffness * (s - spring.rest), h * (dt * spring.stiffness + damping)};
 }
 
+// `rate` is ṡ⁻, about which curves are followed.
 template <typename Real>
-AXION_HD inline AxisStep<Real> step_drive(const model::ActuatorData<Real>& actuator, const model::WorldView<Real>& w,
-                                          Real s, Real control, Real h, Real dt) {
+AXION_HD_RARE AxisStep<Real> step_curved(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                         const model::ActuatorData<Real>& actuator, Real s, Real rate, Real control,
+                                         Real h, Real dt) {
+  const CurvedEffort<Real> effort = effort_by_curves(m, w, actuator, s, rate, control);
+  return {{effort.stiffness, effort.damping},
+          h * (effort.force + effort.damping * rate),
+          h * (dt * effort.stiffness + effort.damping)};
+}
+
+template <typename Real>
+AXION_HD inline AxisStep<Real> step_drive(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                          const model::ActuatorData<Real>& actuator, Real s, Real rate, Real control,
+                                          Real h, Real dt) {
+  if (actuator.curves >= 0) return step_curved(m, w, actuator, s, rate, control, h, dt);
   const Real gain = w.gain_scale[actuator.control], gear = actuator.gear;
   if (actuator.kind == model::ActuatorKind::kPosition) {
     return {drive_law(actuator, w), h * gain * gear * actuator.kp * (control - gear * s),
@@ -171,7 +184,7 @@ AXION_HD inline void build_axis_row(const model::ModelView<Real>& m, const model
     if (actuator.kind == model::ActuatorKind::kMotor || actuator.effort_limited) continue;
     const Real control = drive_control(m, w, actuator, axis.joint);
     const AxisStep<Real> drive =
-        share_out(step_drive(actuator, w, s, control, h, settings.dt), rate, h, settings.dt, weight);
+        share_out(step_drive(m, w, actuator, s, rate, control, h, settings.dt), rate, h, settings.dt, weight);
     alpha += drive.alpha, beta += drive.beta;
   }
   w.axis_alpha[i] = alpha;
@@ -182,8 +195,8 @@ AXION_HD inline void build_axis_row(const model::ModelView<Real>& m, const model
     if (of_tendon) return;
     w.axis_alpha[i] += w.axis_impulse[i];
     w.axis_impulse[i] = 0;
-  } else if (settings.half_step_start) {
-    w.axis_impulse[i] += alpha;  // damping of the first half step
+  } else if (settings.half_step_start || alpha != 0) {
+    w.axis_impulse[i] += alpha;  // damping of the first half step, and curves that have no slope
   }
   if (!of_tendon) w.row[row] = beta > 0 ? w.row_start[row] : model::Row<Real>{};
 }
@@ -214,10 +227,10 @@ AXION_HD inline void build_effort_rows(const Team& team, const model::ModelView<
     w.effort_lower[i] = -h * effort.friction_loss, w.effort_upper[i] = h * effort.friction_loss;
     if (effort.actuator < 0) return;
     const model::ActuatorData<Real>& actuator = m.actuators[effort.actuator];
-    const AxisStep<Real> whole =
-        step_drive(actuator, w, w.axis_position[effort.axis], drive_control(m, w, actuator, j), h, settings.dt);
-    const Real stiff = stiff_share(m, w, effort.axis, whole.law, settings.dt);
     const Real rate = axis_velocity(m, w, effort.axis, w.v, w.omega);
+    const AxisStep<Real> whole = step_drive(m, w, actuator, w.axis_position[effort.axis], rate,
+                                            drive_control(m, w, actuator, j), h, settings.dt);
+    const Real stiff = stiff_share(m, w, effort.axis, whole.law, settings.dt);
     AxisStep<Real> law = share_out(whole, rate, h, settings.dt, euler_share(m, w, settings, effort.axis, stiff));
     if (!(law.beta > 0)) law = whole;  // bounds want a row, in the first half step of a damper too
     if (!(law.beta > 0)) return;       // a drive without gain has the bounds 0 and 0 from above

@@ -57,6 +57,7 @@ AXION_HD inline Real motor_effort(const model::ModelView<Real>& m, const model::
     if (actuator.kind != model::ActuatorKind::kMotor) continue;
     effort += effort_of_motor(w, actuator, control);
   }
+  if (m.axes[axis].actuator_count > 1) effort = clamp(effort, m.axes[axis].motors_lower, m.axes[axis].motors_upper);
   return effort;
 }
 
@@ -82,6 +83,23 @@ AXION_HD inline void add_axis_impulse(const model::ModelView<Real>& m, const mod
     linear += (on_child ? impulse : -impulse) * row.l;
     angular += impulse * (on_child ? row.k_a : row.k_b);
   }
+}
+
+// Adds the impulses of a free joint's springs in the time h of a step dt: F = −k (p − p₀) at p, T = −k φ of the turn φ
+// from q₀. As along an axis by the trapezoidal rule of the body alone, k / (1 + dt²k/4m), which no step makes unstable.
+template <typename Real>
+AXION_HD_RARE void add_free_spring(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int b, Real h,
+                                   Real dt, math::Vec3<Real>& linear, math::Vec3<Real>& angular) {
+  const model::BodyForceData<Real>& force = m.body_forces[b];
+  const math::Vec3<Real> arm = math::rotate(w.q[b], force.p_drag), I = body_inertia(m, w, b);
+  const Real least = I.x < I.y ? (I.x < I.z ? I.x : I.z) : (I.y < I.z ? I.y : I.z);
+  const Real k = force.stiffness, lag = dt * dt / 4 * k;
+  const math::Vec3<Real> F = (-h * k / (1 + lag / body_mass(m, w, b))) * ((w.x[b] - force.p_rest) + arm);
+  math::Vec3<Real> a[3];
+  Real s[3];
+  turn_ball(true, force.q_rest, w.q[b], a, s);
+  linear += F;
+  angular += math::cross(arm, F) + (-h * k / (1 + lag / least) * s[0]) * a[0];
 }
 
 // Adds the impulses in the time h of what acts on a body besides its weight: gravity compensation, -g of the lifted
@@ -150,6 +168,7 @@ AXION_HD_CALL void free_motion(const Team& team, const model::ModelView<Real>& m
     if (m.side_count > 0) add_path_impulses(m, w, b, linear, angular);
     if (m.body_force_count > 0) {
       add_body_forces(m, w, b, h, linear, angular);
+      if (m.body_forces[b].stiffness > 0) add_free_spring(m, w, b, h, s.dt, linear, angular);
       if (m.site_uses != nullptr) add_site_forces(m, w, b, h - owed, w.control, linear, angular);
       if (m.site_uses != nullptr && owed > 0) add_site_forces(m, w, b, owed, w.control_before, linear, angular);
     }

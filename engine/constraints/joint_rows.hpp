@@ -211,13 +211,44 @@ AXION_HD inline void rotation_locks(const model::JointData<Real>& joint, const m
   }
 }
 
+// Axes of a ball and its coordinates along them, which springs and limits ask for: those of the turn φ from the
+// reference, |φ| ≤ π, by the world's axes, or with a cone by φ's own and two across. φ·ω is the rate of |φ|²/2.
+template <typename Real>
+AXION_HD_RARE void turn_ball(bool has_cone, const math::Quat<Real>& q_M0, const math::Quat<Real>& q_C,
+                             math::Vec3<Real>* a, Real* s) {
+  using math::Vec3;
+  a[0] = {1, 0, 0}, a[1] = {0, 1, 0}, a[2] = {0, 0, 1};
+  s[0] = s[1] = s[2] = 0;
+  math::Quat<Real> r = math::normalized(math::conjugate(q_M0) * q_C);
+  if (r.w < 0) r = {-r.w, -r.x, -r.y, -r.z};
+  const Real sine = math::norm(r.vec());
+  if (!(sine > 0)) return;
+  const Real angle = 2 * math::arc_tangent(sine, r.w);
+  const Vec3<Real> n = math::rotate(q_M0, (Real(1) / sine) * r.vec());
+  if (!has_cone) {
+    for (int k = 0; k < 3; ++k) s[k] = angle * n[k];
+    return;
+  }
+  a[0] = n, s[0] = angle;
+  math::tangent_basis(n, a[1], a[2]);
+}
+
 // Coordinates of the axes of a joint, and with `rows` their rows.
 template <bool rows, typename Real>
 AXION_HD inline void axis_rows(const model::ModelView<Real>& m, const model::JointData<Real>& joint,
-                               const math::Quat<Real>& q_M0, const math::Vec3<Real>& r_C, const math::Vec3<Real>& r_P,
-                               const math::Vec3<Real>& gap, const Chain<Real>& chain, JointEvaluation<Real>& out) {
+                               const math::Quat<Real>& q_M0, const math::Quat<Real>& q_C, const math::Vec3<Real>& r_C,
+                               const math::Vec3<Real>& r_P, const math::Vec3<Real>& gap, const Chain<Real>& chain,
+                               JointEvaluation<Real>& out) {
   using math::Vec3;
   if (joint.is_ball) {
+    if (joint.axis_count > 0 && (joint.has_cone || m.axes[joint.axis_start].stiffness > 0)) {
+      Vec3<Real> a[3];
+      turn_ball(joint.has_cone, q_M0, q_C, a, out.coordinate);
+      if constexpr (rows) {
+        for (int k = 0; k < 3; ++k) out.axis[k] = {{}, a[k], -a[k]};
+      }
+      return;
+    }
     for (int k = 0; k < joint.axis_count; ++k) {
       const Vec3<Real> e{k == 0 ? Real(1) : Real(0), k == 1 ? Real(1) : Real(0), k == 2 ? Real(1) : Real(0)};
       if constexpr (rows) out.axis[k] = {{}, e, -e};
@@ -272,7 +303,7 @@ AXION_HD_CALL void evaluate_joint(const model::ModelView<Real>& m, const model::
   }
   if constexpr (parts != JointParts::kCoordinates) rotation_locks(joint, q_M0, q_C, out);
   if constexpr (parts != JointParts::kLocks) {
-    axis_rows<parts != JointParts::kCoordinates>(m, joint, q_M0, r_C, r_P, gap, chain, out);
+    axis_rows<parts != JointParts::kCoordinates>(m, joint, q_M0, q_C, r_C, r_P, gap, chain, out);
   }
 }
 

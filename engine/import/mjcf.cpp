@@ -61,6 +61,7 @@ ImportedScene import_tree(XmlElement& root, const ImportOptions& options) {
   start_spec(root, "model", scene.settings, scene.spec);
   find_paired_geoms(scene);
   read_bodies(scene);
+  make_springs(scene);
   read_contacts(scene);
   read_tendons(scene);
   read_actuators(scene);

@@ -2,11 +2,14 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include "engine/import/mjcf_drive.hpp"
 #include "engine/import/mjcf_moved_mass.hpp"
+#include "engine/import/mjcf_muscle.hpp"
 #include "engine/import/mjcf_scene.hpp"
+#include "engine/import/mjcf_transmission.hpp"
 #include "engine/model/spec_math.hpp"
 #include "engine/model/validate_scene.hpp"
 
@@ -27,10 +30,12 @@ class ActuatorReader {
   void check_supported();
   bool find_transmission();
   bool find_site();
+  void add_mechanics(double gear);
   // What acts along the joint's axis or the tendon, its range, and what it moves in the reference configuration.
   double moved_mass() const;
   void range_of(double& lower, double& upper) const;
   bool take_law(const Drive& drive);
+  bool take_curves(const Drive& drive);
   bool take_activation(const Drive& drive);
   void read_limits(const Drive& drive);
   void inherit_range();
@@ -41,36 +46,50 @@ class ActuatorReader {
   Attributes a_;
   model::ActuatorSpec actuator_;
   double motor_gain_ = 1;  // that is part of its gear
+  bool has_lengths_ = true, has_own_gear_ = false;
 };
 
 void ActuatorReader::check_supported() {
   static constexpr const char* kInputs = "pos vel ff none";
-  for (const char* name : {"armature", "damping"}) {
-    double values[8] = {};
-    const auto is_given = [](double value) { return value != 0; };
-    if (a_.numbers(name, values, 1) && std::any_of(std::begin(values), std::end(values), is_given)) {
-      s_.notes.unsupported(a_.where(name), name, "give it to the joint instead");
-    }
-  }
   // What a control is called; the law says what it does.
   const std::string input = a_.text("input", "none");
   if (std::string_view(kInputs).find(input) == std::string_view::npos) {
     s_.notes.unsupported(a_.where("input"), "input", "a control is a force, a position or a velocity");
   }
   if (a_.number("delay", 0) != 0) s_.notes.unsupported(a_.where("delay"), "delay", "controls act at once");
-  if (a_.keyword("actearly", {"false", "true"}, 0) != 0) {
-    s_.notes.unsupported(a_.where("actearly"), "actearly", "an activation acts in the step after");
-  }
+  actuator_.activation_early = a_.boolean("actearly", false);
   if (a_.number("actdim", -1) > 1) s_.notes.unsupported(a_.where("actdim"), "actdim", "an activation is one number");
 }
 
+// Inertia and damping of the actuator itself, which its joint or tendon feels times the square of its gear.
+void ActuatorReader::add_mechanics(double gear) {
+  double armature[1] = {0}, damping[8] = {};
+  a_.numbers("armature", armature, 1), a_.numbers("damping", damping, 1);
+  const auto is_given = [](double value) { return value != 0; };
+  const bool linear = !std::any_of(std::begin(damping) + 1, std::end(damping), is_given);
+  if (armature[0] < 0 || damping[0] < 0) a_.refuse(armature[0] < 0 ? "armature" : "damping", "must not be negative");
+  if (!is_given(armature[0]) && !is_given(damping[0]) && linear) return;
+  if (!linear || actuator_.on_site) {
+    const char* name = is_given(armature[0]) && linear ? "armature" : "damping";
+    s_.notes.unsupported(a_.where(name), name, linear ? "give it to the joint instead" : "damping is linear");
+    return;
+  }
+  const auto add = [&](auto& to) {
+    to.armature += gear * gear * armature[0];
+    if (s_.settings.dampers) to.damping += gear * gear * damping[0];
+  };
+  if (actuator_.tendon != kNoTendon) return add(s_.spec.tendons[static_cast<std::size_t>(actuator_.tendon)]);
+  add(s_.spec.joints[static_cast<std::size_t>(actuator_.joint)].axes[static_cast<std::size_t>(actuator_.axis)]);
+}
+
 bool ActuatorReader::find_transmission() {
-  for (const char* name : {"slidersite", "cranksite", "body"}) {
-    if (!given(name)) continue;
-    s_.notes.unsupported(a_.element(), name, "actuators act on hinges, slides, tendons and sites");
-    return false;
+  if (given("body")) {
+    has_own_gear_ = true;
+    find_adhesive(s_, a_, actuator_);
+    return true;
   }
   if (given("site")) return find_site();
+  if (given("slidersite") || given("cranksite")) return find_crank(s_, a_, actuator_);
   if (given("refsite")) refuse(a_.element(), "site", "is required with refsite");
   if (given("tendon")) {
     if (given("joint") || given("jointinparent")) refuse(a_.element(), "tendon", "is given together with a joint");
@@ -86,8 +105,8 @@ bool ActuatorReader::find_transmission() {
   actuator_.axis = place->second.axis;
   const model::JointKind kind = s_.spec.joints[static_cast<std::size_t>(actuator_.joint)].kind;
   if (kind == model::JointKind::kAxes) return true;
-  s_.notes.unsupported(a_.element(), attribute, "actuators act on hinges, slides and tendons");
-  return false;
+  has_own_gear_ = true;
+  return turn_joint(s_, a_, attribute, actuator_);
 }
 
 // gear are a force and a torque; the law's gain is the gear of the scene's.
@@ -130,10 +149,18 @@ void ActuatorReader::range_of(double& lower, double& upper) const {
 // False if it is of another kind than those of a scene.
 bool ActuatorReader::take_activation(const Drive& drive) {
   if (drive.dynamics == 0) return true;
-  if (drive.dynamics > Drive::kFilterExact) return false;
-  actuator_.activation =
-      drive.dynamics == Drive::kIntegrator ? model::ActivationKind::kIntegrator : model::ActivationKind::kFilter;
+  if (drive.dynamics > Drive::kMuscleDynamics) return false;
+  actuator_.activation = drive.dynamics == Drive::kIntegrator       ? model::ActivationKind::kIntegrator
+                         : drive.dynamics == Drive::kMuscleDynamics ? model::ActivationKind::kMuscle
+                                                                    : model::ActivationKind::kFilter;
   const double time = drive.dynamics_numbers[0];
+  if (drive.dynamics == Drive::kMuscleDynamics) {
+    for (const double number : {drive.dynamics_numbers[1], drive.dynamics_numbers[2]}) {
+      if (number < 0) a_.refuse("dynprm", "must not be negative");
+    }
+    actuator_.deactivation_time = drive.dynamics_numbers[1];
+    actuator_.activation_smoothing = drive.dynamics_numbers[2];
+  }
   if (drive.dynamics != Drive::kIntegrator && time < 0) a_.refuse("dynprm", "must not be negative");
   actuator_.activation_time = drive.dynamics == Drive::kIntegrator ? 0 : time;
   double range[2] = {0, 0};
@@ -143,6 +170,30 @@ bool ActuatorReader::take_activation(const Drive& drive) {
     a_.refuse("actrange", "must have the smaller limit first");
   }
   actuator_.activation_lower = range[0], actuator_.activation_upper = range[1];
+  return true;
+}
+
+// A muscle, or an affine law that is none of the drives; false if it is neither.
+bool ActuatorReader::take_curves(const Drive& drive) {
+  if (drive.gain_type == Drive::kMuscle) {
+    // The passive curve has the numbers of the active one, as <muscle> gives them.
+    static constexpr int kShared[] = {0, 1, 2, 3, 5};
+    const bool one_muscle =
+        std::all_of(std::begin(kShared), std::end(kShared), [&](int k) { return drive.bias[k] == drive.gain[k]; });
+    if (drive.bias_type == Drive::kAffine || drive.bias_type > Drive::kMuscle) return false;
+    if (drive.bias_type == Drive::kMuscle && !one_muscle) return false;
+    actuator_.kind = model::ActuatorKind::kMuscle;
+    const std::optional<model::MuscleSpec> muscle = muscle_of(s_, a_, drive, actuator_);
+    has_lengths_ = muscle.has_value();
+    if (has_lengths_) actuator_.muscle = *muscle;
+    return true;
+  }
+  if (drive.gain_type > Drive::kAffine || drive.bias_type > Drive::kAffine) return false;
+  actuator_.kind = model::ActuatorKind::kAffine;
+  for (std::size_t k = 0; k < 3; ++k) {
+    actuator_.gain[k] = k == 0 || drive.gain_type == Drive::kAffine ? drive.gain[k] : 0;
+    actuator_.bias[k] = drive.bias_type == Drive::kAffine ? drive.bias[k] : 0;
+  }
   return true;
 }
 
@@ -156,7 +207,8 @@ bool ActuatorReader::take_law(const Drive& drive) {
   const double b1 = drive.bias_type == 1 ? drive.bias[1] : 0;
   const double b2 = drive.bias_type == 1 ? drive.bias[2] : 0;
   const double gain = drive.gain[0];
-  const bool affine = take_activation(drive) && drive.gain_type == 0 && drive.bias_type <= 1;
+  const bool activates = take_activation(drive);
+  const bool affine = activates && drive.gain_type == 0 && drive.bias_type <= 1;
   const bool is_servo = gain > 0 && b1 == -gain;  // b2 above zero is then a ratio of damping
   if (affine && b1 == 0 && b2 == 0) {
     actuator_.kind = model::ActuatorKind::kMotor;
@@ -184,9 +236,8 @@ bool ActuatorReader::take_law(const Drive& drive) {
     actuator_.kd = -b2;
     if (b2 != -gain) actuator_.control_gain = gain / actuator_.kd;
     actuator_.control_offset = b0 == 0 ? 0 : b0 / actuator_.kd;
-  } else {
-    s_.notes.unsupported(a_.element(), "",
-                         "its law is none of gain u + b0 - kp length - kd velocity with kp and kd from 0 on");
+  } else if (!activates || !take_curves(drive)) {
+    s_.notes.unsupported(a_.element(), "", "its law is neither affine nor a muscle's");
     return false;
   }
   return true;
@@ -220,7 +271,8 @@ void ActuatorReader::read_limits(const Drive& drive) {
                         a_.keyword("ctrllimited", {"false", "true", "auto"}, 2) != 0;
   if (inherits) inherit_range();
   const bool limited = !actuator_.control_limited && (!inherits || actuator_.activation_limited) &&
-                       is_limited(a_, "ctrllimited", "ctrlrange", settings);
+                       (drive.limits_control || is_limited(a_, "ctrllimited", "ctrlrange", settings));
+  if (drive.limits_control && control[0] < 0) a_.refuse("ctrlrange", "must not be negative here");
   const bool force_limited = is_limited(a_, "forcelimited", "forcerange", settings);
   if (limited && !(control[0] < control[1])) a_.refuse("ctrlrange", "must have the smaller limit first");
   if (force_limited && !(force[0] < force[1])) a_.refuse("forcerange", "must have the smaller limit first");
@@ -248,12 +300,19 @@ void ActuatorReader::read() {
   if (!find_transmission()) return;
   double gear[6] = {1, 0, 0, 0, 0, 0};
   a_.numbers("gear", gear, 1);
-  if (actuator_.on_site) {
+  if (has_own_gear_) {
+    gear[0] = 1;
+  } else if (actuator_.on_site) {
     std::copy(std::begin(gear), std::end(gear), actuator_.site_gear.begin());
   } else {
     actuator_.gear = gear[0];
   }
-  if (!take_law(drive)) return;
+  add_mechanics(gear[0]);
+  if (actuator_.on_site && drive.gain_type != 0) {
+    s_.notes.unsupported(a_.element(), "site", "at a site only forces act that do not depend on its motion");
+    return;
+  }
+  if (!take_law(drive) || !has_lengths_) return;
   if (actuator_.on_site && actuator_.kind != model::ActuatorKind::kMotor) {
     s_.notes.unsupported(a_.element(), "site", "at a site only forces act that do not depend on its motion");
     return;
@@ -267,11 +326,13 @@ void ActuatorReader::read() {
   s_.motor_gains.push_back({motor_gain_, gear[0], s_.actuator_count});
 }
 
-// A range of the force along an axis is that of its one actuator; without an actuator there is nothing to limit.
+// A range of the force along an axis is that of its one actuator, or of several motors together; without an actuator
+// there is nothing to limit.
 void limit_forces(MjcfScene& scene) {
   for (const ForceRange& range : scene.force_ranges) {
     model::ActuatorSpec* one = nullptr;
     int count = 0;
+    bool all_motors = true;
     for (model::ActuatorSpec& actuator : scene.spec.actuators) {
       const bool is_it = range.tendon != kNoTendon
                              ? actuator.tendon == range.tendon
@@ -279,14 +340,24 @@ void limit_forces(MjcfScene& scene) {
                                    actuator.joint == range.place.joint && actuator.axis == range.place.axis;
       if (!is_it) continue;
       one = &actuator;
+      all_motors = all_motors && actuator.kind == model::ActuatorKind::kMotor;
       ++count;
     }
-    if (count == 0 || one->gear == 0) continue;
-    double lower = range.lower / one->gear, upper = range.upper / one->gear;
+    if (count == 0 || (count == 1 && one->gear == 0)) continue;
+    double lower = range.lower / one->gear, upper = range.upper / one->gear;  // of one
     if (lower > upper) std::swap(lower, upper);
     if (one->effort_limited) lower = std::max(lower, one->effort_lower), upper = std::min(upper, one->effort_upper);
+    if (count > 1 && all_motors) {
+      model::ForceRangeSpec& motors = range.tendon != kNoTendon
+                                          ? scene.spec.tendons[static_cast<std::size_t>(range.tendon)].motors
+                                          : scene.spec.joints[static_cast<std::size_t>(range.place.joint)]
+                                                .axes[static_cast<std::size_t>(range.place.axis)]
+                                                .motors;
+      motors = {true, range.lower, range.upper};
+      continue;
+    }
     if (count > 1 || !(lower < upper)) {
-      const char* reason = count > 1 ? "the forces of several actuators together are not clamped"
+      const char* reason = count > 1 ? "the forces of drives and motors together are not clamped"
                                      : "it leaves the actuator no range of forces";
       scene.notes.unsupported(*range.element, "actuatorfrcrange", reason);
       continue;

@@ -250,6 +250,7 @@ void BodyReader::read_joint(const XmlElement& element, int parent, int index, co
     for (std::size_t i = 0; i < count && at < joints.size(); ++i, ++at) {
       const JointPlace place{joint_index, static_cast<int>(i)};
       if (chain[k].kind == model::JointKind::kAxes) read_force_range(joints[at].attributes, place, kNoTendon, s_);
+      read_spring_damper(joints[at].attributes, place, s_);
       if (joints[at].name.empty()) continue;
       if (!s_.joint_place.emplace(joints[at].name, place).second) {
         refuse(joints[at].attributes.element(), "name", "names a joint a second time");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <numbers>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -46,6 +47,44 @@ void read_cylinder(const Attributes& a, Drive& drive) {
   a.numbers("bias", {drive.bias, 3}, 1);
 }
 
+// Without a number of its own or of a class, a muscle has these.
+void read_muscle(const Attributes& a, Drive& drive) {
+  static constexpr struct {
+    int number;
+    double unset, value;
+  } kDefaults[] = {{0, 1, 0.75}, {1, 0, 1.05}, {2, 0, -1},  {3, 0, 200}, {4, 0, 0.5},
+                   {5, 0, 1.6},  {6, 0, 1.5},  {7, 0, 1.3}, {8, 0, 1.2}};
+  double* times = drive.dynamics_numbers;
+  if (times[0] == 1) times[0] = 0.01;
+  if (times[1] == 0) times[1] = 0.04;
+  for (const auto& each : kDefaults) {
+    if (drive.gain[each.number] == each.unset) drive.gain[each.number] = each.value;
+  }
+  // What is below zero is not given.
+  const auto take = [&](const char* name, std::span<double> numbers) {
+    double given[2] = {-1, -1};
+    a.numbers(name, {given, numbers.size()}, 1);
+    for (std::size_t k = 0; k < numbers.size(); ++k) {
+      if (given[k] >= 0) numbers[k] = given[k];
+    }
+  };
+  take("timeconst", {times, 2}), take("range", {drive.gain, 2});
+  times[2] = a.not_negative("tausmooth", times[2]);
+  const char* const names[] = {"force", "scale", "lmin", "lmax", "vmax", "fpmax", "fvmax"};
+  for (std::size_t k = 0; k < std::size(names); ++k) take(names[k], {drive.gain + 2 + k, 1});
+  std::copy(drive.gain, drive.gain + 9, drive.bias);
+  drive.dynamics = Drive::kMuscleDynamics, drive.gain_type = drive.bias_type = Drive::kMuscle;
+}
+
+// A force of -kv times the control times the velocity.
+void read_damper(const Attributes& a, bool inherits, Drive& drive) {
+  const double kv = a.not_negative("kv", inherits ? -drive.gain[2] : 0);
+  std::fill(std::begin(drive.gain), std::end(drive.gain), 0.0);
+  drive.gain[2] = -kv;
+  drive.gain_type = Drive::kAffine;
+  drive.limits_control = true;
+}
+
 // The numbers of one layer; each kind sets what it implies, so the order of the layers counts.
 void read_layer(const XmlElement& layer, Drive& drive) {
   const Attributes a(layer);
@@ -58,7 +97,10 @@ void read_layer(const XmlElement& layer, Drive& drive) {
   // A motor sets its whole law; others take their gain from the default if they have none of their own.
   const char* gain = is_position ? "kp" : (layer.tag == "cylinder" ? "area" : "kv");
   if (layer.tag == "motor" || (layer.tag != "general" && layer.find(gain) != nullptr)) drive.other = nullptr;
+  drive.limits_control = false;
   if (layer.tag == "general") return read_general(a, drive);
+  if (layer.tag == "muscle") return read_muscle(a, drive);
+  const bool was_affine = drive.gain_type == Drive::kAffine;
   drive.dynamics = drive.gain_type = drive.bias_type = 0;
   if (layer.tag == "motor") drive.gain[0] = 1;
   if (layer.tag == "position" && layer.find("timeconst") != nullptr) {
@@ -67,6 +109,11 @@ void read_layer(const XmlElement& layer, Drive& drive) {
   }
   if (is_position) read_position(a, keeps_kv || layer.tag == "intvelocity", drive);
   if (layer.tag == "intvelocity") drive.dynamics = Drive::kIntegrator;
+  if (layer.tag == "adhesion") {
+    drive.gain[0] = a.not_negative("gain", drive.gain[0]);
+    drive.limits_control = true;
+  }
+  if (layer.tag == "damper") read_damper(a, was_affine, drive);
   if (layer.tag == "cylinder") read_cylinder(a, drive);
   if (layer.tag == "velocity") {
     drive.bias_type = 1;
@@ -82,9 +129,19 @@ void check_own_attributes(const XmlElement& layer) {
     const char* attribute;
     const char* tags;
   } kOwners[] = {{"kp", "position intvelocity"},
-                 {"kv", "position velocity intvelocity"},
+                 {"kv", "position velocity intvelocity damper"},
                  {"dampratio", "position intvelocity"},
-                 {"timeconst", "position cylinder"},
+                 {"timeconst", "position cylinder muscle"},
+                 {"gain", "adhesion"},
+                 {"tausmooth", "muscle"},
+                 {"range", "muscle"},
+                 {"force", "muscle"},
+                 {"scale", "muscle"},
+                 {"lmin", "muscle"},
+                 {"lmax", "muscle"},
+                 {"vmax", "muscle"},
+                 {"fpmax", "muscle"},
+                 {"fvmax", "muscle"},
                  {"area", "cylinder"},
                  {"diameter", "cylinder"},
                  {"bias", "cylinder"},
@@ -114,7 +171,7 @@ void check_own_attributes(const XmlElement& layer) {
 
 bool is_drive(std::string_view tag) {
   return tag == "general" || tag == "motor" || tag == "position" || tag == "velocity" || tag == "intvelocity" ||
-         tag == "cylinder";
+         tag == "cylinder" || tag == "damper" || tag == "muscle" || tag == "adhesion";
 }
 
 Drive read_drive(const Attributes& attributes) {

@@ -23,10 +23,6 @@ Type type_of(const Attributes& a) {
 
 // What no kind of joint here has.
 void check_unsupported(const Attributes& a, Notes& notes) {
-  double springdamper[2] = {0, 0};
-  if (a.numbers("springdamper", springdamper, 2) && springdamper[0] > 0 && springdamper[1] > 0) {
-    notes.unsupported(a.where("springdamper"), "springdamper", "give stiffness and damping instead");
-  }
   if (a.number("springyield", 0) != 0) {
     notes.unsupported(a.where("springyield"), "springyield", "springs do not yield");
   }
@@ -35,15 +31,8 @@ void check_unsupported(const Attributes& a, Notes& notes) {
   }
 }
 
-// Only hinges and slides have springs, limits and dry friction here; of free joints the format has no limits either.
-void check_no_spring_limit_or_friction(const Attributes& a, const char* what, const MjcfSettings& settings,
-                                       Notes& notes) {
-  if (settings.springs && a.not_negative("stiffness", 0) > 0) {
-    notes.unsupported(a.where("stiffness"), "stiffness", std::string("a ") + what + " joint has no spring");
-  }
-  if (settings.limits && type_of(a) == kBall && is_limited(a, "limited", "range", settings)) {
-    notes.unsupported(a.where("limited"), "limited", std::string("a ") + what + " joint has no limits");
-  }
+// Only hinges and slides have dry friction here.
+void check_no_friction(const Attributes& a, const char* what, const MjcfSettings& settings, Notes& notes) {
   if (settings.dry_friction && a.not_negative("frictionloss", 0) > 0) {
     notes.unsupported(a.where("frictionloss"), "frictionloss", std::string("a ") + what + " joint has no dry friction");
   }
@@ -60,7 +49,8 @@ JointSpec free_joint(const MjcfJoint& source, const MjcfSettings& settings, Note
   joint.name = source.name;
   joint.kind = JointKind::kFree;
   if (a.element().tag == "freejoint") return joint;
-  check_no_spring_limit_or_friction(a, "free", settings, notes);
+  check_no_friction(a, "free", settings, notes);
+  joint.free_stiffness = settings.springs ? a.bounded("stiffness", notes) : 0;
   joint.free_damping = settings.dampers ? a.bounded("damping", notes) : 0;
   if (a.not_negative("armature", 0) > 0) {
     notes.unsupported(a.where("armature"), "armature", "a free joint has no armature");
@@ -77,7 +67,20 @@ JointSpec ball_joint(const MjcfJoint& source, const MjcfSettings& settings, Note
   joint.ball_damping = a.bounded("damping", notes);
   joint.ball_armature = a.bounded("armature", notes);
   if (!settings.dampers) joint.ball_damping = 0;
-  check_no_spring_limit_or_friction(a, "ball", settings, notes);
+  check_no_friction(a, "ball", settings, notes);
+  joint.ball_stiffness = settings.springs ? a.bounded("stiffness", notes) : 0;
+  double range[2] = {0, 0};
+  a.numbers("range", range, 2);
+  if (!is_limited(a, "limited", "range", settings)) return joint;
+  if (range[0] != 0 || !(range[1] > 0)) a.refuse("range", "of a ball is from 0 to an angle");
+  if (!settings.limits) return joint;
+  if (joint.ball_armature > 0) {
+    notes.unsupported(a.where("range"), "range", "a ball with armature has no limits");
+    return joint;
+  }
+  joint.ball_limited = true;
+  joint.ball_upper = settings.radians(range[1]);
+  joint.ball_limit_softness = read_softness(a, "solreflimit", "solimplimit", notes);
   return joint;
 }
 

@@ -7,8 +7,10 @@ namespace {
 
 constexpr double kLeastGrowth = 1e-10;  // m/rad or m/m: below it a coordinate does not change a length
 
-// How the length of a path grows with the motion of each body, of its origin and about that.
-std::vector<model::Row<double>> growths(const model::SceneSpec& spec, const std::vector<model::TendonPointSpec>& path) {
+}  // namespace
+
+std::vector<model::Row<double>> path_growths(const model::SceneSpec& spec,
+                                             const std::vector<model::TendonPointSpec>& path) {
   std::vector<math::Vec3<double>> x;
   std::vector<math::Quat<double>> q;
   for (const model::BodySpec& body : spec.bodies) {
@@ -20,7 +22,7 @@ std::vector<model::Row<double>> growths(const model::SceneSpec& spec, const std:
   });
   std::vector<model::Row<double>> sums(spec.bodies.size());
   for (model::TendonSpanData<double>& span : spans) {
-    const bool wraps = span.kind != model::SpanKind::kStraight;
+    const bool wraps = span.kind == model::SpanKind::kSphere || span.kind == model::SpanKind::kCylinder;
     const int ends[2][2] = {{span.body[0], wraps ? span.object : span.body[1]}, {span.object, span.body[1]}};
     for (int k = 0; k < (wraps ? 2 : 1); ++k) span.term[k] = ends[k][0] == ends[k][1] ? -1 : k;
     model::measure_span(span, {x.data(), q.data()}, span.weight, [&](int k, const model::Row<double>& row) {
@@ -31,8 +33,6 @@ std::vector<model::Row<double>> growths(const model::SceneSpec& spec, const std:
   }
   return sums;
 }
-
-}  // namespace
 
 std::vector<Hanging> sum_hanging(const model::SceneSpec& spec) {
   std::vector<Hanging> sums;
@@ -67,7 +67,7 @@ double reflected_mass(const model::SceneSpec& spec, const std::vector<Hanging>& 
 
 double mass_along(const model::SceneSpec& spec, const std::vector<Hanging>& sums,
                   const std::vector<model::TendonPointSpec>& path) {
-  std::vector<model::Row<double>> growth = growths(spec, path);
+  std::vector<model::Row<double>> growth = path_growths(spec, path);
   // Forces of all that hangs on a body, moved to its origin.
   for (std::size_t j = spec.joints.size(); j-- > 0;) {  // children come after their parents
     const model::JointSpec& joint = spec.joints[j];

@@ -55,6 +55,12 @@ struct ForceRange {
   const XmlElement* element;  // that gives it
 };
 
+// A joint whose spring and damper are given by the motion that they make.
+struct SpringDamper {
+  JointPlace place;
+  double time, ratio;  // s, time constant, and share of critical damping
+};
+
 inline constexpr int kNoTendon = -1;
 
 struct MjcfScene {
@@ -82,7 +88,8 @@ struct MjcfScene {
   std::vector<const XmlElement*> loop_elements;     // of the last joints, those that equalities became
   std::map<std::string, int, std::less<>> tendon_index = {};  // by name; kNoTendon where the scene has it not
   std::vector<const XmlElement*> tendon_elements = {};        // [tendon]
-  std::vector<const XmlElement*> equality_elements = {};      // [equality of coordinates]
+  std::vector<SpringDamper> spring_dampers = {};
+  std::vector<const XmlElement*> equality_elements = {};  // [equality of coordinates]
 };
 
 // [body] the body that it is welded to, itself, or the world, by the joints of the tree.
@@ -106,6 +113,10 @@ void read_coordinate_equality(MjcfScene& scene, const XmlElement& element, const
 
 // The shape of the geom that an attribute names; -1 where the scene has it not: it touches nothing, or that was noted.
 int find_shape(const MjcfScene& scene, const XmlElement& element, const char* attribute);
+
+// Notes the springdamper of a joint that is at `place`, if it has one; then makes springs and dampers of them.
+void read_spring_damper(const Attributes& joint, const JointPlace& place, MjcfScene& scene);
+void make_springs(MjcfScene& scene);
 
 void find_paired_geoms(MjcfScene& scene);  // names in <contact>
 void read_bodies(MjcfScene& scene);        // <worldbody>

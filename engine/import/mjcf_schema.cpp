@@ -37,10 +37,10 @@ constexpr std::string_view kTendonWarned = "solreflimit solimplimit solreffricti
 constexpr std::string_view kDriveRead =
     "joint jointinparent tendon slidersite cranksite site refsite body ctrllimited ctrlrange forcelimited forcerange "
     "gear cranklength kp kv dampratio timeconst area diameter bias inheritrange dyntype gaintype biastype dynprm "
-    "gainprm biasprm "
+    "gainprm biasprm gain tausmooth range force scale lmin lmax vmax fpmax fvmax lengthrange "
     "actlimited actrange actdim actearly delay input velrange ffrange armature damping";
 // Samples and how they are interpolated say how a delay is made.
-constexpr std::string_view kDriveIgnored = "group user lengthrange nsample interp";
+constexpr std::string_view kDriveIgnored = "group user nsample interp";
 
 constexpr std::string_view kSiteSensor = "site cutoff noise";
 constexpr std::string_view kFrameSensor = "objtype objname reftype refname cutoff noise";
@@ -155,10 +155,10 @@ constexpr Row kRows[] = {
     {"default", "velocity", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
     {"default", "intvelocity", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
     {"default", "cylinder", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
+    {"default", "damper", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
+    {"default", "muscle", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
     // Other kinds of actuators are refused where a drive has them as its default (mjcf_actuators.cpp).
-    {"default", "damper", Treatment::kRead, "*", "", "", ""},
-    {"default", "muscle", Treatment::kRead, "*", "", "", ""},
-    {"default", "adhesion", Treatment::kRead, "*", "", "", ""},
+    {"default", "adhesion", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
     {"default", "dcmotor", Treatment::kRead, "*", "", "", ""},
     {"default", "pid", Treatment::kRead, "*", "", "", ""},
     {"default", "orientation", Treatment::kRead, "*", "", "", ""},
@@ -213,10 +213,10 @@ constexpr Row kRows[] = {
     {"actuator", "position", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
     {"actuator", "velocity", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
     {"actuator", "intvelocity", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
-    {"actuator", "damper", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
+    {"actuator", "damper", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
     {"actuator", "cylinder", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
-    {"actuator", "muscle", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
-    {"actuator", "adhesion", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
+    {"actuator", "muscle", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
+    {"actuator", "adhesion", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
     {"actuator", "dcmotor", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
     {"actuator", "pid", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
     {"actuator", "orientation", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
@@ -227,7 +227,9 @@ constexpr Row kRows[] = {
 
 // Tags whose elements have a name and a class where they are used, but not among the defaults.
 constexpr std::string_view kNamedAndClassed =
-    "geom mesh joint pair spatial fixed general motor position velocity intvelocity cylinder connect weld";
+    "geom mesh joint pair spatial fixed general motor position velocity intvelocity cylinder damper muscle adhesion "
+    "connect "
+    "weld";
 
 bool in_list(std::string_view list, std::string_view word) {
   if (list == "*") return true;

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "engine/model/compile_actuators.hpp"
 #include "engine/model/compile_contacts.hpp"
 #include "engine/model/compile_hulls.hpp"
 #include "engine/model/compile_sensors.hpp"
@@ -41,7 +42,7 @@ class Compiler {
     add_bodies();
     add_joints();
     model_.axis_of_tendon = add_tendons(model_, friction_loss_);
-    add_actuators();
+    add_actuators(model_, [&](const ActuatorSpec& spec) { return axis_of(spec); });
     add_efforts();
     add_shapes();
     add_contacts(model_);
@@ -108,10 +109,11 @@ class Compiler {
       forces[b].lift_moment = math::rotate_inverse(model_.q_BC[b], to_vec(lift.moment) - lift.mass * model_.p_BC[b]);
     }
     for (const JointSpec& joint : scene().joints) {
-      if (joint.free_damping == 0) continue;
+      if (joint.free_damping == 0 && joint.free_stiffness == 0) continue;
       const int b = internal(joint.child);
-      forces[b].drag = joint.free_damping, any = true;
+      forces[b].drag = joint.free_damping, forces[b].stiffness = joint.free_stiffness, any = true;
       forces[b].p_drag = math::rotate_inverse(model_.q_BC[b], -1.0 * model_.p_BC[b]);
+      forces[b].p_rest = to_vec(scene().bodies[joint.child].X_WB.position), forces[b].q_rest = model_.q[b];
     }
     add_fluid_boxes(forces, any);
     any = add_site_motors(model_, forces) || any;
@@ -295,10 +297,16 @@ class Compiler {
   void add_axes(const JointSpec& spec, JointData<double>& joint, int index) {
     joint.axis_start = static_cast<int>(arrays().axes.size());
     if (joint.is_ball) {
-      if (spec.ball_damping > 0 || spec.ball_armature > 0) {
+      joint.has_cone = spec.ball_limited;
+      if (spec.ball_damping > 0 || spec.ball_armature > 0 || spec.ball_stiffness > 0 || spec.ball_limited) {
         for (int k = 0; k < 3; ++k) {
           AxisData<double> axis{};
-          axis.joint = index, axis.limit = -1;
+          axis.joint = index, axis.limit = -1, axis.stiffness = spec.ball_stiffness;
+          if (k == 0 && spec.ball_limited) {  // the angle is at least 0, and never nearer to the lower bound
+            axis.limit = static_cast<int>(arrays().limit_axis.size());
+            axis.upper = spec.ball_upper, axis.lower = -spec.ball_upper - 100;
+            arrays().limit_axis.push_back(static_cast<int>(arrays().axes.size()));
+          }
           axis.damping = spec.ball_damping, axis.armature = spec.ball_armature;
           arrays().axes.push_back(axis);
           friction_loss_.push_back(0);
@@ -312,6 +320,7 @@ class Compiler {
       axis.armature = a.armature, axis.damping = a.damping;
       axis.stiffness = a.stiffness, axis.spring_reference = a.spring_reference;
       axis.lower = a.lower, axis.upper = a.upper;
+      bound_motors(a.motors, axis);
       if (a.limited) {
         axis.limit = static_cast<int>(arrays().limit_axis.size());
         arrays().limit_axis.push_back(static_cast<int>(arrays().axes.size()));
@@ -322,46 +331,11 @@ class Compiler {
     joint.axis_count = static_cast<int>(arrays().axes.size()) - joint.axis_start;
   }
 
-  void add_actuators() {
-    const double infinity = std::numeric_limits<double>::infinity();
-    arrays().control_count = static_cast<int>(scene().actuators.size());
-    for (std::size_t i = 0; i < scene().actuators.size(); ++i) {
-      const ActuatorSpec& spec = scene().actuators[i];
-      ActuatorData<double> actuator{};
-      actuator.kind = spec.kind, actuator.control = static_cast<int>(i);
-      actuator.axis = spec.on_site       ? -1
-                      : spec.tendon >= 0 ? model_.axis_of_tendon[spec.tendon]
-                                         : arrays().joints[model_.joint_of_scene[spec.joint]].axis_start + spec.axis;
-      actuator.gear = spec.gear, actuator.kp = spec.kp, actuator.kd = spec.kd;
-      actuator.lower = spec.control_limited ? spec.control_lower : -infinity;
-      actuator.upper = spec.control_limited ? spec.control_upper : infinity;
-      actuator.effort_limited = spec.effort_limited;
-      actuator.effort_lower = spec.effort_limited ? spec.effort_lower : -infinity;
-      actuator.effort_upper = spec.effort_limited ? spec.effort_upper : infinity;
-      actuator.control_gain = spec.control_gain, actuator.control_offset = spec.control_offset;
-      actuator.input = actuator.control;
-      if (spec.activation != ActivationKind::kNone) add_activation(spec, actuator);
-      actuator.is_scaled = spec.control_gain != 1 || spec.control_offset != 0;
-      arrays().actuators.push_back(actuator);
-    }
-    auto& actuators = arrays().actuators;
-    std::stable_sort(actuators.begin(), actuators.end(), [](auto& a, auto& b) { return a.axis < b.axis; });
-    for (std::size_t i = actuators.size(); i-- > 0 && actuators[i].axis >= 0;) {
-      AxisData<double>& axis = arrays().axes[actuators[i].axis];
-      axis.actuator_start = static_cast<int>(i);
-      ++axis.actuator_count;
-    }
-  }
-
-  // The control's range bounds what the activation follows, not the activation.
-  void add_activation(const ActuatorSpec& spec, ActuatorData<double>& actuator) {
-    const double infinity = std::numeric_limits<double>::infinity();
-    const bool limited = spec.activation_limited;
-    actuator.input = arrays().control_count + static_cast<int>(arrays().activations.size());
-    arrays().activations.push_back({actuator.control, spec.activation, actuator.lower, actuator.upper,
-                                    spec.activation_time, limited ? spec.activation_lower : -infinity,
-                                    limited ? spec.activation_upper : infinity});
-    actuator.lower = -infinity, actuator.upper = infinity;
+  // Axis of an actuator, -1 at a site.
+  int axis_of(const ActuatorSpec& spec) const {
+    if (spec.on_site) return -1;
+    if (spec.tendon >= 0) return model_.axis_of_tendon[spec.tendon];
+    return model_.arrays.joints[model_.joint_of_scene[spec.joint]].axis_start + spec.axis;
   }
 
   bool has_friction_row(std::size_t i) const {
@@ -417,6 +391,7 @@ Result<CompiledModel> compile(const SceneSpec& scene) {
   add_height_fields(welded.value().scene.height_fields, hulls.value());
   CompiledModel model = Compiler(std::move(welded).value(), std::move(hulls).value(), nullptr).run();
   add_sensors(scene, model);
+  add_adhesions(scene, model);
   add_softness(scene, model);
   return model;
 }
@@ -424,6 +399,7 @@ Result<CompiledModel> compile(const SceneSpec& scene) {
 CompiledModel recompile(const CompiledModel& model, const SceneSpec& source, WeldedScene welded) {
   CompiledModel varied = Compiler(std::move(welded), model.hulls, &model).run();
   add_sensors(source, varied);
+  add_adhesions(source, varied);
   add_softness(source, varied);
   return varied;
 }

@@ -38,6 +38,7 @@ struct ModelArrays {
   math::Vec3<Real> wind{};
   std::vector<SiteMotorData<Real>> site_motors;
   std::vector<SiteUse> site_uses;  // sorted by body
+  std::vector<AdhesionData> adhesions;
   std::vector<int> child_joints;
   std::vector<int> body_loops;
   std::vector<JointData<Real>>
@@ -45,6 +46,7 @@ struct ModelArrays {
   std::vector<AxisData<Real>> axes;
   std::vector<ActuatorData<Real>> actuators;
   std::vector<ActivationData<Real>> activations;
+  std::vector<ActuatorCurves<Real>> actuator_curves;
   std::vector<int> lock_joint;
   std::vector<int> limit_axis;
   std::vector<EffortData<Real>> efforts;

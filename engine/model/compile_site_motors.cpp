@@ -69,4 +69,12 @@ bool add_site_motors(CompiledModel& model, std::vector<BodyForceData<double>>& f
   return !arrays.site_uses.empty();
 }
 
+void add_adhesions(const SceneSpec& scene, CompiledModel& model) {
+  const auto& actuators = model.arrays.actuators;
+  for (std::size_t i = 0; i < actuators.size() && actuators[i].axis < 0; ++i) {
+    const ActuatorSpec& spec = scene.actuators[static_cast<std::size_t>(actuators[i].control)];
+    if (spec.adheres) model.arrays.adhesions.push_back({static_cast<int>(i), spec.adhesive_body + 1});
+  }
+}
+
 }  // namespace axion::model

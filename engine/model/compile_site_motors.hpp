@@ -11,4 +11,7 @@ namespace axion::model {
 
 bool add_site_motors(CompiledModel& model, std::vector<BodyForceData<double>>& forces);
 
+// Those of the motors that press bodies, of `scene`, which the model was compiled from.
+void add_adhesions(const SceneSpec& scene, CompiledModel& model);
+
 }  // namespace axion::model

@@ -93,7 +93,8 @@ class Mobilities {
         for (int k = 0; k < 3; ++k) {
           Vec e{};
           e[k] = 1;
-          freedoms_[b].push_back({turns(e, X_WB * to_vec3(joint.anchor)), joint.ball_armature, -1});
+          freedoms_[b].push_back(
+              {turns(e, X_WB * to_vec3(joint.anchor)), joint.ball_armature, joint.ball_limited ? first + k : -1});
         }
       }
       for (std::size_t k = 0; k < joint.axes.size(); ++k) {
@@ -308,22 +309,25 @@ void add_softness(const SceneSpec& scene, CompiledModel& model) {
   for (const ContactPairSpec& pair : welded.contact_pairs)
     a.soft_margin = std::max(a.soft_margin, pair.softness.margin);
   if (a.lists_pairs) add_pairs(model);
-  std::vector<const AxisSpec*> axes(a.axes.size(), nullptr);
+  std::vector<const SoftnessSpec*> axes(a.axes.size(), nullptr);
   std::vector<double> axis_mobility(a.axes.size(), 0.0);
   for (std::size_t j = 0; j < welded.joints.size(); ++j) {
-    if (welded.joints[j].axes.empty() || model.closes_loop[j]) continue;
+    if ((welded.joints[j].axes.empty() && !welded.joints[j].ball_limited) || model.closes_loop[j]) continue;
     const int first = a.joints[at(model.joint_of_scene[j])].axis_start;
+    if (welded.joints[j].ball_limited) {
+      axes[at(first)] = &welded.joints[j].ball_limit_softness;
+      for (int k = 0; k < 3; ++k) axis_mobility[at(first)] += mobilities.of_axis(first + k) / 3;
+    }
     const double slider = sliders[at(welded.joints[j].child)];
     for (std::size_t k = 0; k < welded.joints[j].axes.size(); ++k) {
-      axes[at(first) + k] = &welded.joints[j].axes[k];
+      axes[at(first) + k] = &welded.joints[j].axes[k].limit_softness;
       axis_mobility[at(first) + k] = slider > 0 ? slider : mobilities.of_axis(first + static_cast<int>(k));
     }
   }
   for (const int axis : a.limit_axis) {
-    const AxisSpec* spec = axes[at(axis)];
     a.limit_impedance.push_back({});
-    if (spec == nullptr) continue;
-    const SoftnessSpec& soft = spec->limit_softness;
+    if (axes[at(axis)] == nullptr) continue;
+    const SoftnessSpec& soft = *axes[at(axis)];
     a.limit_impedance.back() =
         make_impedance(soft.solref.data(), soft.solimp.data(), soft.margin, axis_mobility[at(axis)], a.softness_rule);
   }

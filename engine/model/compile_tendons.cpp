@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/model/body_joints.hpp"
+#include "engine/model/compile_actuators.hpp"
 #include "engine/model/list_spans.hpp"
 
 namespace axion::model {
@@ -40,7 +41,8 @@ class TendonCompiler {
       if (actuator.tendon < 0 || actuator.on_site) continue;
       has_actuator_[actuator.tendon] = true;
       // Those with bounds have rows of their own.
-      if (actuator.kind != ActuatorKind::kMotor && !actuator.effort_limited) has_drive_[actuator.tendon] = true;
+      const bool has_row = actuator.effort_limited && !has_curves(actuator.kind);
+      if (actuator.kind != ActuatorKind::kMotor && !has_row) has_drive_[actuator.tendon] = true;
     }
   }
 
@@ -88,7 +90,7 @@ class TendonCompiler {
     for (TendonSpanData<double>& span : list_spans(path, place)) {
       const double first = of_second ? 0 : span.weight, second = of_second ? span.weight : 0;
       span.of_second = of_second;
-      if (span.kind == SpanKind::kStraight) {
+      if (span.kind == SpanKind::kStraight || span.kind == SpanKind::kSlider) {
         span.term[0] = add_piece(span.body[0], span.body[1], first, second);
       } else {
         span.term[0] = add_piece(span.body[0], span.object, first, second);
@@ -165,6 +167,7 @@ class TendonCompiler {
     axis.armature = spec.armature, axis.damping = spec.damping;
     axis.stiffness = spec.stiffness, axis.spring_reference = spec.spring_reference;
     axis.lower = spec.lower, axis.upper = spec.upper;
+    bound_motors(spec.motors, axis);
     tendon.spring_slack = spec.spring_slack;
     for (const TendonTermSpec& term : spec.terms) {
       const int of = axis_of(term.joint, term.axis);

@@ -123,6 +123,9 @@ ModelView<Real> ModelArrays<Real>::view() const {
   m.body_force_count = static_cast<int>(body_forces.size()), m.body_forces = body_forces.data();
   m.fluid_boxes = fluid_boxes.empty() ? nullptr : fluid_boxes.data(), m.wind = wind;
   m.activation_count = static_cast<int>(activations.size()), m.activations = activations.data();
+  for (const auto& activation : activations) m.early_activation_count += activation.is_early ? 1 : 0;
+  m.actuator_curves = actuator_curves.data();
+  m.adhesion_count = static_cast<int>(adhesions.size()), m.adhesions = adhesions.data();
   m.site_motors = site_motors.data(), m.site_uses = site_uses.empty() ? nullptr : site_uses.data();
   m.bodies = bodies.data(), m.child_joints = child_joints.data(), m.body_loops = body_loops.data();
   m.joints = joints.data();

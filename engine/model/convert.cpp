@@ -13,8 +13,9 @@ BodyData<float> convert(const BodyData<double>& a) {
 }
 
 BodyForceData<float> convert(const BodyForceData<double>& a) {
-  return {float(a.lift_mass), cast<float>(a.lift_moment), float(a.drag),    cast<float>(a.p_drag),
-          a.fluid_box_start,  a.fluid_box_count,          a.site_use_start, a.site_use_count};
+  return {float(a.lift_mass), cast<float>(a.lift_moment), float(a.drag),        cast<float>(a.p_drag),
+          a.fluid_box_start,  a.fluid_box_count,          a.site_use_start,     a.site_use_count,
+          float(a.stiffness), cast<float>(a.p_rest),      cast<float>(a.q_rest)};
 }
 
 SiteMotorData<float> convert(const SiteMotorData<double>& a) {
@@ -39,7 +40,7 @@ FluidBoxData<float> convert(const FluidBoxData<double>& a) {
 JointData<float> convert(const JointData<double>& a) {
   JointData<float> b{};
   b.parent = a.parent, b.child = a.child;
-  b.slide_count = a.slide_count, b.hinge_count = a.hinge_count, b.is_ball = a.is_ball;
+  b.slide_count = a.slide_count, b.hinge_count = a.hinge_count, b.is_ball = a.is_ball, b.has_cone = a.has_cone;
   b.lock_start = a.lock_start;
   b.translation_lock_count = a.translation_lock_count, b.rotation_lock_count = a.rotation_lock_count;
   b.axis_start = a.axis_start, b.axis_count = a.axis_count;
@@ -59,11 +60,22 @@ JointData<float> convert(const JointData<double>& a) {
 }
 
 AxisData<float> convert(const AxisData<double>& a) {
-  return {a.joint,          float(a.reference),       float(a.armature),
-          float(a.damping), float(a.stiffness),       float(a.spring_reference),
-          a.limit,          float(a.lower),           float(a.upper),
-          a.effort_start,   a.effort_count,           a.actuator_start,
-          a.actuator_count, float(a.initial_position)};
+  return {a.joint,
+          float(a.reference),
+          float(a.armature),
+          float(a.damping),
+          float(a.stiffness),
+          float(a.spring_reference),
+          a.limit,
+          float(a.lower),
+          float(a.upper),
+          a.effort_start,
+          a.effort_count,
+          a.actuator_start,
+          a.actuator_count,
+          float(a.initial_position),
+          float(a.motors_lower),
+          float(a.motors_upper)};
 }
 
 ActuatorData<float> convert(const ActuatorData<double>& a) {
@@ -81,11 +93,21 @@ ActuatorData<float> convert(const ActuatorData<double>& a) {
           float(a.effort_upper),
           a.is_scaled,
           float(a.control_gain),
-          float(a.control_offset)};
+          float(a.control_offset),
+          a.curves};
+}
+
+ActuatorCurves<float> convert(const ActuatorCurves<double>& a) {
+  ActuatorCurves<float> b{};
+  for (int k = 0; k < 3; ++k) b.gain[k] = float(a.gain[k]), b.bias[k] = float(a.bias[k]);
+  b.L0 = float(a.L0), b.zero = float(a.zero), b.L0_per_s = float(a.L0_per_s), b.force = float(a.force);
+  b.lmin = float(a.lmin), b.lmax = float(a.lmax), b.fpmax = float(a.fpmax), b.fvmax = float(a.fvmax);
+  return b;
 }
 
 ActivationData<float> convert(const ActivationData<double>& a) {
-  return {a.control, a.kind, float(a.lower), float(a.upper), float(a.time), float(a.least), float(a.most)};
+  return {a.control,      a.kind,        float(a.lower), float(a.upper),     float(a.time),
+          float(a.least), float(a.most), a.is_early,     float(a.fall_time), float(a.smoothing)};
 }
 
 TendonData<float> convert(const TendonData<double>& a) {
@@ -175,8 +197,9 @@ ModelArrays<float> to_float(const ModelArrays<double>& a) {
   ModelArrays<float> b;
   b.body_forces = convert_all(a.body_forces), b.fluid_boxes = convert_all(a.fluid_boxes);
   b.wind = cast<float>(a.wind);
-  b.activations = convert_all(a.activations);
+  b.activations = convert_all(a.activations), b.actuator_curves = convert_all(a.actuator_curves);
   b.site_motors = convert_all(a.site_motors), b.site_uses = a.site_uses;
+  b.adhesions = a.adhesions;
   b.bodies = convert_all(a.bodies), b.child_joints = a.child_joints, b.joints = convert_all(a.joints);
   b.axes = convert_all(a.axes), b.actuators = convert_all(a.actuators), b.lock_joint = a.lock_joint;
   b.limit_axis = a.limit_axis, b.efforts = convert_all(a.efforts), b.body_loops = a.body_loops;

@@ -67,18 +67,24 @@ void add(Hash& hash, const ShapeSpec& shape) {
 
 void add(Hash& hash, const AxisSpec& spec) {
   const auto& [name, kind, axis, anchor, reference, initial_position, armature, damping, stiffness, spring_reference,
-               friction_loss, limited, lower, upper, limit_softness] = spec;
+               friction_loss, limited, lower, upper, limit_softness, motors] = spec;
   add_all(hash, kind, axis, anchor, reference, initial_position, armature, damping, stiffness, spring_reference,
           friction_loss, limited);
   if (limited) add_all(hash, lower, upper);
   add_softness(hash, 20, limit_softness);
+  if (motors.limited) add_all(hash, std::uint64_t(27), motors.lower, motors.upper);
 }
 
 void add(Hash& hash, const JointSpec& joint) {
-  const auto& [name, kind, parent, child, anchor, ball_damping, ball_armature, lock_stiffness, lock_damping,
-               free_damping, holds_pose, X_PC, axes] = joint;
+  const auto& [name, kind, parent, child, anchor, ball_damping, ball_armature, ball_stiffness, ball_limited, ball_upper,
+               ball_limit_softness, lock_stiffness, lock_damping, free_damping, free_stiffness, holds_pose, X_PC,
+               axes] = joint;
   add_all(hash, kind, parent, child, anchor, ball_damping, ball_armature, lock_stiffness, lock_damping);
   add_unusual(hash, 2, free_damping, 0.0);
+  add_unusual(hash, 22, ball_stiffness, 0.0);
+  add_unusual(hash, 23, free_stiffness, 0.0);
+  if (ball_limited) add_all(hash, std::uint64_t(24), ball_upper);
+  if (ball_limited) add_softness(hash, 25, ball_limit_softness);
   if (holds_pose) add_all(hash, std::uint64_t(3), X_PC);
   hash.add(std::uint64_t(axes.size()));
   for (const AxisSpec& axis : axes) add(hash, axis);
@@ -89,11 +95,17 @@ void add(Hash& hash, const FrameSpec& frame) {
   add_all(hash, body, X_BF);
 }
 
+void add(Hash& hash, const MuscleSpec& muscle) {
+  const auto& [range_lower, range_upper, length_lower, length_upper, force, lmin, lmax, vmax, fpmax, fvmax] = muscle;
+  add_all(hash, range_lower, range_upper, length_lower, length_upper, force, lmin, lmax, vmax, fpmax, fvmax);
+}
+
 void add(Hash& hash, const ActuatorSpec& actuator) {
   const auto& [name, kind, joint, axis, gear, kp, kd, control_gain, control_offset, control_limited, control_lower,
                control_upper, effort_limited, effort_lower, effort_upper, tendon, on_site, site, has_reference,
-               reference, site_gear, activation, activation_time, activation_limited, activation_lower,
-               activation_upper] = actuator;
+               reference, site_gear, adheres, adhesive_body, activation, activation_time, activation_limited,
+               activation_lower, activation_upper, deactivation_time, activation_smoothing, early, gain, bias, muscle] =
+      actuator;
   add_all(hash, kind, joint, axis, gear, kp, kd, control_limited, effort_limited);
   add_unusual(hash, 4, control_gain, 1.0);
   add_unusual(hash, 5, control_offset, 0.0);
@@ -104,8 +116,13 @@ void add(Hash& hash, const ActuatorSpec& actuator) {
     hash.add(std::uint64_t(13));
     add_all(hash, activation, activation_time, activation_limited);
     if (activation_limited) add_all(hash, activation_lower, activation_upper);
+    if (activation == ActivationKind::kMuscle) add_all(hash, deactivation_time, activation_smoothing);
+    if (early) hash.add(std::uint64_t(21));
   }
+  if (kind == ActuatorKind::kAffine) add_all(hash, gain, bias);
+  if (kind == ActuatorKind::kMuscle) add(hash, muscle);
   if (!on_site) return;
+  if (adheres) add_all(hash, std::uint64_t(26), adhesive_body);
   hash.add(std::uint64_t(12));
   add(hash, site);
   add_all(hash, site_gear, has_reference);
@@ -126,7 +143,8 @@ void add(Hash& hash, const TendonPointSpec& point) {
 
 void add(Hash& hash, const TendonSpec& tendon) {
   const auto& [name, terms, path, armature, damping, stiffness, spring_reference, spring_slack, friction_loss, limited,
-               lower, upper] = tendon;
+               lower, upper, motors] = tendon;
+  if (motors.limited) add_all(hash, std::uint64_t(27), motors.lower, motors.upper);
   add_all(hash, armature, damping, stiffness, spring_reference, friction_loss, limited);
   if (limited) add_all(hash, lower, upper);
   hash.add(std::uint64_t(terms.size()));

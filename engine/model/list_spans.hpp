@@ -24,8 +24,9 @@ std::vector<TendonSpanData<double>> list_spans(const std::vector<TendonPointSpec
   const auto is_site = [&](std::size_t i) { return i < path.size() && path[i].kind == kSite; };
   for (std::size_t i = 0; i < path.size(); ++i) {
     if (path[i].kind == kPulley) weight = 1 / path[i].divisor;
-    if (!is_site(i) || i + 1 >= path.size()) continue;
-    const bool wraps = path[i + 1].kind == kSphere || path[i + 1].kind == kCylinder;
+    const bool slides = path[i].kind == kSlider;
+    if ((!is_site(i) && !slides) || i + 1 >= path.size()) continue;
+    const bool wraps = !slides && (path[i + 1].kind == kSphere || path[i + 1].kind == kCylinder);
     const std::size_t end = i + (wraps ? 2 : 1);
     if (!is_site(end)) continue;
     TendonSpanData<double> span{};
@@ -33,6 +34,10 @@ std::vector<TendonSpanData<double>> list_spans(const std::vector<TendonPointSpec
     for (int k = 0; k < 2; ++k) {
       const PlacedFrame at = place(path[k == 0 ? i : end].frame);
       span.body[k] = at.body, span.p[k] = at.X.position;
+    }
+    if (slides) {
+      span.kind = SpanKind::kSlider;
+      span.radius = path[i].radius, span.q_object = place(path[i].frame).X.rotation;
     }
     if (wraps) {
       const TendonPointSpec& point = path[i + 1];

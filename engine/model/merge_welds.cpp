@@ -187,6 +187,7 @@ void Merger::contents() {
   out_.scene.meshes = in_.meshes, out_.scene.height_fields = in_.height_fields;
   for (ActuatorSpec actuator : in_.actuators) {
     for (FrameSpec* frame : {&actuator.site, &actuator.site_reference}) *frame = moved_frame(*frame);
+    if (actuator.adheres) actuator.adhesive_body = std::max(0, out_.body_map[actuator.adhesive_body]);
     if (actuator.tendon < 0 && !actuator.on_site) actuator.joint = joint_map_[actuator.joint];
     out_.scene.actuators.push_back(std::move(actuator));
   }

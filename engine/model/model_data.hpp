@@ -33,9 +33,12 @@ struct BodyForceData {
   Real lift_mass = 0;                            // kg whose weight gravity compensation holds up
   math::Vec3<Real> lift_moment{};                // kg m, that mass times its centre
   Real drag = 0;                                 // N s/m and N m s, of a free joint
-  math::Vec3<Real> p_drag{};                     // m, where the drag's force acts
+  math::Vec3<Real> p_drag{};                     // m, where the drag's force acts, and the spring's
   int fluid_box_start = 0, fluid_box_count = 0;  // range in ModelView::fluid_boxes
   int site_use_start = 0, site_use_count = 0;    // range in ModelView::site_uses
+  Real stiffness = 0;                            // N/m and N m/rad, of a free joint
+  math::Vec3<Real> p_rest{};                     // m, world: where its spring pulls p_drag
+  math::Quat<Real> q_rest{};                     // and whither it turns the body
   bool operator==(const BodyForceData&) const = default;
 };
 
@@ -51,6 +54,12 @@ struct SiteMotorData {
   math::Quat<Real> q, q_reference;
   math::Vec3<Real> force, torque;  // of a unit of effort, in the axes of the reference, or of the site without one
   bool operator==(const SiteMotorData&) const = default;
+};
+
+// A motor that presses a body against what touches it (constraints/adhesion.hpp).
+struct AdhesionData {
+  int actuator;  // in ModelView::actuators
+  int part;      // of the body, as ShapeContactData::part
 };
 
 // What a motor at a site does to one body.
@@ -80,6 +89,7 @@ struct JointData {
   int parent, child;             // internal body indices; parent -1 is the world
   int slide_count, hinge_count;  // hinge_count 3 with is_ball set for a ball
   bool is_ball;
+  bool has_cone;   // a ball whose first axis is that of its turn from the reference, and has a limit
   int lock_start;  // first locked row
   int translation_lock_count, rotation_lock_count;
   int axis_start, axis_count;         // in ModelView::axes; a ball has three axes that only carry damping and armature
@@ -109,6 +119,7 @@ struct AxisData {
   int effort_start, effort_count;      // range in ModelView::efforts
   int actuator_start, actuator_count;  // range in ModelView::actuators
   Real initial_position;
+  Real motors_lower, motors_upper;  // of the efforts of all motors together, where they are several
   bool operator==(const AxisData&) const = default;
 };
 
@@ -140,7 +151,7 @@ struct TendonTermData {
 
 // Of a path through space from one site to the next (model/tendon_path.hpp). Bodies are internal, -1 the world; what is
 // in a body is in its principal frame.
-enum class SpanKind : std::uint8_t { kStraight, kSphere, kCylinder };
+enum class SpanKind : std::uint8_t { kStraight, kSphere, kCylinder, kSlider };
 template <typename Real>
 struct TendonSpanData {
   SpanKind kind;
@@ -149,7 +160,7 @@ struct TendonSpanData {
   int term[2];  // of a straight span the first alone; of one about an object those before and behind it; -1: none, as
                 // both ends of a piece are on one body
   math::Vec3<Real> p[2], p_object, p_side;
-  math::Quat<Real> q_object;  // a cylinder lies along z
+  math::Quat<Real> q_object;  // a cylinder lies along z, and the axis of a slider, in body[0]
   Real radius;
   Real weight;  // of its length: 1/divisor
   bool operator==(const TendonSpanData&) const = default;
@@ -167,7 +178,18 @@ struct ActuatorData {
   Real effort_lower, effort_upper;  // clamp of the effort before gear
   bool is_scaled;                   // the clamped control is taken as control_gain times itself and control_offset
   Real control_gain, control_offset;
+  int curves;  // in ModelView::actuator_curves, -1 of a kind without
   bool operator==(const ActuatorData&) const = default;
+};
+
+// What the effort of an actuator follows (constraints/actuator_laws.hpp): an affine law, or a muscle's curves.
+template <typename Real>
+struct ActuatorCurves {
+  Real gain[3], bias[3];
+  Real L0, zero;  // of a muscle: its length is l/L0 + zero, in units of L0
+  Real L0_per_s;  // m/s or rad/s, vmax of them
+  Real force;
+  Real lmin, lmax, fpmax, fvmax;
 };
 
 // A state that follows a control (constraints/activations.hpp); its place is behind the controls.
@@ -178,6 +200,9 @@ struct ActivationData {
   Real lower, upper;  // clamp of the control; ±infinity where there is none
   Real time;          // s
   Real least, most;   // of the activation, ±infinity where there is none
+  bool is_early;      // it goes on before the step's forces, not after
+  Real fall_time;     // s, of a muscle,
+  Real smoothing;     // and the width of u − w over which one time passes into the other
 };
 
 // A row whose impulse is bounded both ways: dry friction, or a position or velocity drive with an effort limit.
@@ -329,14 +354,18 @@ struct ModelView {
   const BodyForceData<Real>* body_forces;  // [body_force_count]
   const FluidBoxData<Real>* fluid_boxes;   // sorted by body; null where no fluid acts
   const SiteMotorData<Real>* site_motors;  // [actuators at sites] sorted by actuator: the first of the actuators
-  const SiteUse* site_uses;                // sorted by body; null where nothing acts at a site
-  math::Vec3<Real> wind;                   // m/s, of the fluid
+  int adhesion_count;
+  const AdhesionData* adhesions;
+  const SiteUse* site_uses;  // sorted by body; null where nothing acts at a site
+  math::Vec3<Real> wind;     // m/s, of the fluid
   const int* child_joints;
   const int* body_loops;  // loop joints of each body: j where it is the child, ~j where the parent
   const JointData<Real>* joints;
   const AxisData<Real>* axes;
-  const ActuatorData<Real>* actuators;       // sorted by axis
-  const ActivationData<Real>* activations;   // [activation_count] in the order of their controls
+  const ActuatorData<Real>* actuators;      // sorted by axis
+  const ActivationData<Real>* activations;  // [activation_count] in the order of their controls
+  int early_activation_count;               // of them
+  const ActuatorCurves<Real>* actuator_curves;
   const int* lock_joint;                     // [lock_count] joint of each locked row
   const int* limit_axis;                     // [limit_count] axis of each limit row
   const EffortData<Real>* efforts;           // [effort_count] sorted by axis

@@ -36,6 +36,7 @@ class SceneChecker {
       real(item, (std::string(leaf) + "[" + std::to_string(i) + "]").c_str(), values[i]);
   }
   void softness(const std::string& item, const char* leaf, const SoftnessSpec& softness);
+  void force_range(const std::string& item, const ForceRangeSpec& motors);
   void cone_dimension(const std::string& item, int dimension);
   void pose(const std::string& item, const char* leaf, const PoseSpec& X);
   void index(const std::string& item, const char* leaf, int value, int first, std::size_t end);
@@ -49,12 +50,14 @@ class SceneChecker {
   void meshes();
   void height_fields();
   void shapes();
-  void actuators();
-  void activation(const std::string& item, const ActuatorSpec& actuator);
-  void site(const std::string& item, const ActuatorSpec& actuator);
   void excludes();
   void keyframes();
   void contact_pairs();
+  // validate_actuators.cpp
+  void actuators();
+  void activation(const std::string& item, const ActuatorSpec& actuator);
+  void muscle(const std::string& item, const MuscleSpec& muscle);
+  void site(const std::string& item, const ActuatorSpec& actuator);
   // validate_tendons.cpp
   void axis_of_tree(const std::string& item, int joint, int axis);
   void tendons();

@@ -12,20 +12,12 @@
 #include <string>
 #include <vector>
 
+#include "engine/model/actuator_spec.hpp"
 #include "engine/model/impedance.hpp"
 #include "engine/model/shape_kind.hpp"
+#include "engine/model/spec_types.hpp"
 
 namespace axion::model {
-
-using Vec3d = std::array<double, 3>;
-using Quatd = std::array<double, 4>;  // w, x, y, z
-
-struct PoseSpec {
-  Vec3d position{0, 0, 0};     // m
-  Quatd rotation{1, 0, 0, 0};  // need not be normalised; compile() normalises it
-};
-
-inline constexpr int kWorldBody = -1;
 
 // How a contact or a limit gives way in batches whose contacts are soft (impedance.hpp): MuJoCo's numbers.
 struct SoftnessSpec {
@@ -88,6 +80,12 @@ struct BodySpec {
   double gravity_compensation = 0.0;  // share of its weight that a force at its centre of mass holds up; 1: all of it
 };
 
+// What motors may do together, N m or N, lower < upper; position and velocity drives have bounds of their own.
+struct ForceRangeSpec {
+  bool limited = false;
+  double lower = 0.0, upper = 0.0;
+};
+
 enum class AxisKind : std::uint8_t { kHinge, kSlide };
 
 // One degree of freedom of a joint; everything that acts along its coordinate s.
@@ -107,6 +105,7 @@ struct AxisSpec {
   double lower = 0.0;  // limits of s, lower < upper, used when `limited`
   double upper = 0.0;
   SoftnessSpec limit_softness;
+  ForceRangeSpec motors;  // of all motors along the axis together
 };
 
 enum class JointKind : std::uint8_t {
@@ -127,6 +126,13 @@ struct JointSpec {
   Vec3d anchor{0, 0, 0};       // m, child body frame: centre of a ball, point where a fixed joint holds
   double ball_damping = 0.0;   // N m s/rad, ball only
   double ball_armature = 0.0;  // kg m^2, ball only
+  // N m/rad, ball only: the spring that turns the child back to the reference configuration, about the axis and in
+  // proportion to the angle of the turn from there.
+  double ball_stiffness = 0.0;
+  // Ball only: that angle is at most ball_upper, rad, above 0; such a ball has no armature.
+  bool ball_limited = false;
+  double ball_upper = 0.0;
+  SoftnessSpec ball_limit_softness;
   // Spring and damper of the locked directions, N/m and N s/m (N m/rad and N m s/rad for rotations). Stiffness 0 is
   // rigid.
   double lock_stiffness = 0.0;
@@ -134,60 +140,14 @@ struct JointSpec {
   // Drag on the child of a free joint: the force -d v at the origin of the body frame, the torque -d omega; d >= 0, N
   // s/m and N m s.
   double free_damping = 0.0;
+  // Springs of a free joint: of its body frame's origin to where that is in the reference configuration, N/m, and of
+  // its orientation likewise, as ball_stiffness, N m/rad.
+  double free_stiffness = 0.0;
   // Of a joint that closes a loop: whether it holds the child at X_PC in its parent, not as the reference configuration
   // has it.
   bool holds_pose = false;
   PoseSpec X_PC;               // of a ball the rotation has no meaning
   std::vector<AxisSpec> axes;  // kAxes only
-};
-
-enum class ActuatorKind : std::uint8_t {
-  kMotor,     // effort = gear * control
-  kPosition,  // effort = gear * (kp (control - gear s) - kd gear ds/dt), implicit
-  kVelocity,  // effort = gear * kd (control - gear ds/dt), implicit
-};
-
-// A frame that is fixed in a body of the scene, or in the world.
-struct FrameSpec {
-  int body = kWorldBody;  // index into SceneSpec::bodies, as given: what is welded keeps its own frames
-  PoseSpec X_BF;          // in the body frame
-};
-
-// A state that an actuator's law takes for its control. It follows the clamped control u: w' = u, or w' = (u − w)/time.
-enum class ActivationKind : std::uint8_t { kNone, kIntegrator, kFilter };
-
-struct ActuatorSpec {
-  std::string name;
-  ActuatorKind kind = ActuatorKind::kMotor;
-  int joint = 0;  // index into SceneSpec::joints; must be kAxes
-  int axis = 0;   // index into that joint's axes
-  double gear = 1.0;
-  double kp = 0.0;  // kPosition: N m/rad or N/m
-  double kd = 0.0;  // kPosition, kVelocity: N m s/rad or N s/m
-  // Drives and motors take control_gain * control + control_offset for the control, after it was clamped.
-  double control_gain = 1.0;
-  double control_offset = 0.0;
-  bool control_limited = false;  // clamp the control to [control_lower, control_upper]
-  double control_lower = 0.0;
-  double control_upper = 0.0;
-  bool effort_limited = false;  // clamp the effort before gear to [effort_lower, effort_upper], N m or N
-  double effort_lower = 0.0;
-  double effort_upper = 0.0;
-  int tendon =
-      -1;  // index into SceneSpec::tendons, in place of a joint's axis: s is then its length; -1: joint and axis
-  // A motor may act at a frame in place of an axis, as a rotor does: with its effort times the force and torque of
-  // site_gear, N and N m, in the axes of the frame, and without a reaction. With a reference they are in the axes of
-  // that and have their reaction there, and what the two bodies hang on together feels neither.
-  bool on_site = false;
-  FrameSpec site;
-  bool has_site_reference = false;
-  FrameSpec site_reference;
-  std::array<double, 6> site_gear{0, 0, 0, 0, 0, 0};
-  ActivationKind activation = ActivationKind::kNone;
-  double activation_time = 0.0;     // s, kFilter: 0 follows at once, a step later
-  bool activation_limited = false;  // holds the activation within [activation_lower, activation_upper]
-  double activation_lower = 0.0;
-  double activation_upper = 0.0;
 };
 
 // One joint coordinate of a tendon.
@@ -199,11 +159,13 @@ struct TendonTermSpec {
 
 // A point of a tendon's path through space: a site that it passes, an object that it may wrap about, between two sites,
 // or a pulley.
-enum class TendonPointKind : std::uint8_t { kSite, kSphere, kCylinder, kPulley };
+enum class TendonPointKind : std::uint8_t { kSite, kSphere, kCylinder, kPulley, kSlider };
 struct TendonPointSpec {
   TendonPointKind kind = TendonPointKind::kSite;
-  FrameSpec frame;      // kSite: its origin; kSphere: its centre; kCylinder: its axis, along z, without ends
-  double radius = 0.0;  // m, kSphere, kCylinder
+  FrameSpec frame;  // kSite: its origin; kSphere: its centre; kCylinder: its axis, along z, without ends
+  // m, kSphere, kCylinder; kSlider: length of the rod from a point of the frame's z axis to the site that comes next.
+  // The path's length is where on that axis the rod's end is, the nearer one of two.
+  double radius = 0.0;
   // kSphere, kCylinder: the path passes on the side of this point; where it is within the object, through that.
   bool has_side = false;
   FrameSpec side;
@@ -227,6 +189,7 @@ struct TendonSpec {
   bool limited = false;
   double lower = 0.0;  // limits of s, lower < upper, used when `limited`
   double upper = 0.0;
+  ForceRangeSpec motors;  // of all motors along the tendon together
 };
 
 // A coordinate: of a joint's axis, or the length of a tendon.

@@ -54,6 +54,31 @@ AXION_HD inline Row<Real> row_of_piece(const BodyPoses<Real>& at, const Piece<Re
   return {l, math::cross(piece.q - at.origin(to), l), from < 0 ? math::Vec3<Real>{} : k_from};
 }
 
+// A slider-crank: the rod of length r from end q leads to the axis a from p, at L = a·v − √((a·v)² + r² − v·v), v = q −
+// p; where it is too short, L = a·v. As of a straight piece, but for the direction of pull and what turns the axis:
+// dL/dt = ∂L/∂v·(v(q) − v(p)) + ∂L/∂a·(ω × a).
+template <typename Real, typename F>
+AXION_HD_RARE Real measure_slider(const TendonSpanData<Real>& span, const BodyPoses<Real>& at, Real weight, F&& add) {
+  const int from = span.body[0], to = span.body[1];
+  const math::Vec3<Real> p = at.point(from, span.p[0]), q = at.point(to, span.p[1]), v = q - p;
+  const math::Vec3<Real> z = math::rotate(span.q_object, math::Vec3<Real>{0, 0, 1});
+  const math::Vec3<Real> a = from < 0 ? z : math::rotate(at.q[from], z);
+  const Real along = math::dot(a, v), square = along * along + span.radius * span.radius - math::dot(v, v);
+  const bool reaches = square > 0;
+  const Real root = reaches ? std::sqrt(square) : Real(0), share = reaches ? 1 - along / root : Real(1);
+  if (span.term[0] >= 0) {
+    const math::Vec3<Real> pull = reaches ? share * a + (1 / root) * v : a;
+    const math::Vec3<Real> l = weight * pull, turn = (weight * share) * math::cross(a, v);
+    const math::Vec3<Real> k_from = turn - math::cross(p - at.origin(from), l);
+    if (to < 0) {
+      add(span.term[0], Row<Real>{-l, k_from, {}});
+    } else {
+      add(span.term[0], Row<Real>{l, math::cross(q - at.origin(to), l), from < 0 ? math::Vec3<Real>{} : k_from});
+    }
+  }
+  return along - root;
+}
+
 // Length of one span before its weight. add(term, row) with the rows of its terms, each with `weight`.
 template <typename Real, typename F>
 AXION_HD_RARE Real measure_span(const TendonSpanData<Real>& span, const BodyPoses<Real>& at, Real weight, F&& add) {
@@ -63,6 +88,7 @@ AXION_HD_RARE Real measure_span(const TendonSpanData<Real>& span, const BodyPose
     if (span.term[0] >= 0) add(span.term[0], row_of_piece(at, piece, span.body[0], span.body[1], weight));
     return piece.length;
   }
+  if (span.kind == SpanKind::kSlider) return measure_slider(span, at, weight, add);
   const int body = span.object;
   const math::Vec3<Real> centre = at.point(body, span.p_object);
   const math::Quat<Real> turn = body < 0 ? span.q_object : at.q[body] * span.q_object;

@@ -245,59 +245,6 @@ void SceneChecker::shapes() {
   }
 }
 
-void SceneChecker::activation(const std::string& item, const ActuatorSpec& actuator) {
-  if (actuator.activation == ActivationKind::kNone) return;
-  at_least(item, "activation_time", actuator.activation_time, 0);
-  real(item, "activation_lower", actuator.activation_lower);
-  real(item, "activation_upper", actuator.activation_upper);
-  if (actuator.activation_limited) {
-    range(item, "activation_lower", actuator.activation_lower, actuator.activation_upper);
-  }
-}
-
-// Its law is on no axis: a spring or a damper would have nothing to be implicit by.
-void SceneChecker::site(const std::string& item, const ActuatorSpec& actuator) {
-  if (actuator.kind != ActuatorKind::kMotor) fail(item, "site", "is for motors");
-  if (actuator.tendon >= 0) fail(item, "tendon", "is given together with a site");
-  const auto frame = [&](const char* leaf, const FrameSpec& frame) {
-    index(item + "." + leaf, "body", frame.body, kWorldBody, scene_.bodies.size());
-    pose(item + "." + leaf, "X_BF", frame.X_BF);
-  };
-  frame("site", actuator.site);
-  if (actuator.has_site_reference) frame("site_reference", actuator.site_reference);
-  for (std::size_t i = 0; i < 6; ++i) {
-    real(item, ("site_gear[" + std::to_string(i) + "]").c_str(), actuator.site_gear[i]);
-  }
-}
-
-void SceneChecker::actuators() {
-  std::unordered_set<std::string> names;
-  for (std::size_t i = 0; i < scene_.actuators.size() && ok(); ++i) {
-    const ActuatorSpec& actuator = scene_.actuators[i];
-    const std::string item = item_name("actuators", i);
-    name(item, actuator.name, names);
-    index(item, "tendon", actuator.tendon, -1, scene_.tendons.size());
-    if (actuator.on_site) {
-      site(item, actuator);
-    } else if (actuator.tendon < 0) {
-      axis_of_tree(item, actuator.joint, actuator.axis);
-    }
-    if (!ok()) return;
-    activation(item, actuator);
-    real(item, "gear", actuator.gear);
-    at_least(item, "kp", actuator.kp, 0);
-    at_least(item, "kd", actuator.kd, 0);
-    real(item, "control_gain", actuator.control_gain);
-    real(item, "control_offset", actuator.control_offset);
-    real(item, "control_lower", actuator.control_lower);
-    real(item, "control_upper", actuator.control_upper);
-    if (actuator.control_limited) range(item, "control_lower", actuator.control_lower, actuator.control_upper);
-    real(item, "effort_lower", actuator.effort_lower);
-    real(item, "effort_upper", actuator.effort_upper);
-    if (actuator.effort_limited) range(item, "effort_lower", actuator.effort_lower, actuator.effort_upper);
-  }
-}
-
 void SceneChecker::excludes() {
   for (std::size_t i = 0; i < scene_.excludes.size() && ok(); ++i) {
     const std::string item = item_name("excludes", i);

@@ -46,10 +46,11 @@ void SceneChecker::path(const std::string& tendon, const TendonSpec& spec) {
     const std::string item = tendon + "." + item_name("path", i);
     // Index −1 is none too, as unsigned.
     const bool follows_site = is(i - 1, kSite), is_followed = is(i + 1, kSite);
+    const bool starts = i == 0 || is(i - 1, kPulley);
     switch (point.kind) {
       case kSite:
         frame(item, "frame", point.frame);
-        if (ok() && (i == 0 || is(i - 1, kPulley)) && (i + 1 >= points.size() || is(i + 1, kPulley))) {
+        if (ok() && starts && (i + 1 >= points.size() || is(i + 1, kPulley))) {
           fail(item, "", "is a site without another before or behind it");
         }
         break;
@@ -58,6 +59,13 @@ void SceneChecker::path(const std::string& tendon, const TendonSpec& spec) {
         if (ok() && !(point.divisor > 0)) fail(item, "divisor", "must be above 0; it is " + to_text(point.divisor));
         at_least(item, "divisor", point.divisor, kMinLength);
         if (ok() && !is_followed) fail(item, "", "is a pulley that no site follows");
+        break;
+      case kSlider:
+        frame(item, "frame", point.frame);
+        at_least(item, "radius", point.radius, kMinLength);
+        if (ok() && (!starts || !is_followed || (i + 2 < points.size() && !is(i + 2, kPulley)))) {
+          fail(item, "", "is a slider that is not alone with the site behind it");
+        }
         break;
       default:
         frame(item, "frame", point.frame);
@@ -106,6 +114,7 @@ void SceneChecker::tendons() {
     real(item, "lower", tendon.lower);
     real(item, "upper", tendon.upper);
     if (tendon.limited) range(item, "lower", tendon.lower, tendon.upper);
+    force_range(item, tendon.motors);
   }
 }
 

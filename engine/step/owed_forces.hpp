@@ -71,8 +71,8 @@ AXION_HD inline OwedAxis<Real> owed_axis(const solver::Problem<Real>& p, int i, 
   for (int k = axis.actuator_start; k < axis.actuator_start + axis.actuator_count; ++k) {
     const model::ActuatorData<Real>& actuator = p.m.actuators[k];
     if (actuator.kind == model::ActuatorKind::kMotor || actuator.effort_limited) continue;
-    const auto drive =
-        constraints::step_drive(actuator, w, s, constraints::clamped_control(actuator, w.control_before), h, Real(0));
+    const auto drive = constraints::step_drive(p.m, w, actuator, s, rate,
+                                               constraints::clamped_control(actuator, w.control_before), h, Real(0));
     alpha += drive.alpha, beta += drive.beta;
   }
   const Real lag = dt * dt / 4 * constraints::axis_law(p.m, w, i).stiffness;  // as constraints::share_out has it
@@ -99,7 +99,7 @@ AXION_HD inline OwedEffort<Real> owed_effort(const solver::Problem<Real>& p, int
   if (!held || !(h > 0)) return {0, 0, owed_share(w.joint_force_debt[j], w.joint_force_step[j], p.s.dt) * last};
   if (p.m.efforts[e].actuator < 0) return {-rate, Real(solver::kContactProximal) * w.row_scale[row], 0};
   const model::ActuatorData<Real>& actuator = p.m.actuators[p.m.efforts[e].actuator];
-  auto drive = constraints::step_drive(actuator, w, w.axis_position[i],
+  auto drive = constraints::step_drive(p.m, w, actuator, w.axis_position[i], rate,
                                        constraints::clamped_control(actuator, w.control_before), h, Real(0));
   const Real lag = p.s.dt * p.s.dt / 4 * drive.law.stiffness;
   drive.alpha += lag * rate, drive.beta += lag;

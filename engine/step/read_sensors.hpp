@@ -90,6 +90,7 @@ AXION_HD_CALL Real actuator_force(const model::ModelView<Real>& m, const model::
   if (actuator.kind != model::ActuatorKind::kMotor) {
     const constraints::SiteLength<Real> s = length_of_axis(m, w, actuator.axis);
     const Real velocity = actuator.gear * s.rate;
+    if (actuator.curves >= 0) return constraints::force_by_curves(m, w, actuator, s.length, s.rate, control);
     force = actuator.kind == model::ActuatorKind::kPosition
                 ? actuator.kp * (control - actuator.gear * s.length) - actuator.kd * velocity
                 : actuator.kd * (control - velocity);
@@ -290,6 +291,9 @@ AXION_HD_CALL void read_sensor(const model::ModelView<Real>& m, const model::Use
       const model::AxisData<Real>& axis = m.axes[axis_of_sensor(m, sensor)];
       for (int i = axis.actuator_start; i < axis.actuator_start + axis.actuator_count; ++i) {
         to.value[0] += m.actuators[i].gear * actuator_force(m, w, i);
+      }
+      if (axis.actuator_count > 1) {
+        to.value[0] = constraints::clamp(to.value[0], axis.motors_lower, axis.motors_upper);
       }
       return;
     }

@@ -15,6 +15,7 @@
 #include "engine/base/assert.hpp"
 #include "engine/collide/review_contacts.hpp"
 #include "engine/constraints/activations.hpp"
+#include "engine/constraints/adhesion.hpp"
 #include "engine/constraints/soft_laws.hpp"
 #include "engine/newton/newton.hpp"
 #include "engine/step/outcome.hpp"
@@ -165,7 +166,7 @@ AXION_HD_CALL void accept(const Team& team, const solver::Problem<Real>& p) {
     w.force_before[b] = w.force[b], w.torque_before[b] = w.torque[b];
   });
   team.for_each(p.m.control_count + p.m.activation_count, [&](int i) { w.control_before[i] = w.control[i]; });
-  if (p.m.activation_count > 0) constraints::follow_controls(team, p.m, w, p.s.dt);
+  if (p.m.activation_count > 0) constraints::follow_controls(team, p.m, w, p.s.dt, false);
   team.for_each(p.m.joint_count, [&](int j) {
     constraints::JointEvaluation<Real> e;
     constraints::evaluate_joint<constraints::JointParts::kCoordinates>(p.m, p.m.joints[j], w.x, w.q, w.axis_position,
@@ -230,6 +231,7 @@ template <typename Real, typename Team>
 AXION_HD inline collide::ContactSearch begin_step(const Team& team, const model::ModelView<Real>& m,
                                                   const model::WorldView<Real>& w,
                                                   const model::StepSettings<Real>& settings) {
+  if (m.early_activation_count > 0) constraints::follow_controls(team, m, w, settings.dt, true);
   constraints::start_joints(team, m, w);
   constraints::turn_inertias(team, m, w);
   constraints::weigh_axes(team, m, w, settings);
@@ -239,7 +241,9 @@ AXION_HD inline collide::ContactSearch begin_step(const Team& team, const model:
   constraints::build_limit_rows(team, m, w);
   if (m.is_soft) constraints::soften_limits(team, m, w, settings);
   constraints::build_effort_rows(team, m, w, settings);
-  return collide::find_contacts(team, m, w, settings);
+  const collide::ContactSearch contacts = collide::find_contacts(team, m, w, settings);
+  if (m.adhesion_count > 0) constraints::adhere(team, m, w, contacts.count);
+  return contacts;
 }
 
 template <typename Real, team::Team Team>

@@ -125,8 +125,14 @@ AXION_HD_CALL void owe_forces(const Team& team, const solver::Problem<Real>& p) 
   team.for_each(p.m.body_count, [&](int b) {
     solver::Impulse<Real> sum = owed_impulse(p, b);
     const Real h = w.body_force_debt[b] * p.s.dt;
+    if (p.m.adhesion_count > 0) {
+      constraints::add_adhesion(p.m, w, p.contact_count, b, h, w.control_before, sum.linear, sum.angular);
+    }
     if (p.m.body_force_count > 0) {
       constraints::add_body_forces(p.m, w, b, h, sum.linear, sum.angular);
+      if (p.m.body_forces[b].stiffness > 0) {
+        constraints::add_free_spring(p.m, w, b, h, p.s.dt, sum.linear, sum.angular);
+      }
       if (p.m.site_uses != nullptr) {
         constraints::add_site_forces(p.m, w, b, h, w.control_before, sum.linear, sum.angular);
       }

@@ -91,6 +91,11 @@ AXION_HD_CALL void set_joint(const solver::Problem<Real>& p, int j) {
       chain.a[k] = chain.dual[k] =
           Vec3<Real>{k == 0 ? Real(1) : Real(0), k == 1 ? Real(1) : Real(0), k == 2 ? Real(1) : Real(0)};
     }
+    if (joint.has_cone) {
+      Real turn[3];
+      constraints::turn_ball(true, q_M0, w.q[child], chain.a, turn);
+      for (int k = 0; k < hinges; ++k) chain.dual[k] = chain.a[k];
+    }
   } else {
     Real near[3] = {};
     for (int k = 0; k < hinges; ++k) near[k] = w.axis_position[first + k] - p.m.axes[first + k].reference;
@@ -159,8 +164,14 @@ AXION_HD_CALL void set_body(const solver::Problem<Real>& p, int b) {
     const bool on_a = w.contacts[i].body_a == b;
     solver::add_product<Team, 3>(w.row + row, G, on_a, on_a, body.at, TreeBody<Real>::kWidth);
   }
+  if (p.m.adhesion_count > 0) {
+    constraints::add_adhesion(p.m, w, p.contact_count, b, h, w.control_before, sum.linear, sum.angular);
+  }
   if (p.m.body_force_count > 0) {
     constraints::add_body_forces(p.m, w, b, h, sum.linear, sum.angular);
+    if (p.m.body_forces[b].stiffness > 0) {
+      constraints::add_free_spring(p.m, w, b, h, p.s.dt, sum.linear, sum.angular);
+    }
     if (p.m.site_uses != nullptr) {
       constraints::add_site_forces(p.m, w, b, h, w.control_before, sum.linear, sum.angular);
     }

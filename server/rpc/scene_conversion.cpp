@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "server/rpc/field_names.hpp"
+#include "server/rpc/scene_curves.hpp"
 #include "server/rpc/scene_parts.hpp"
 #include "server/rpc/scene_softness.hpp"
 #include "server/schedule/failure.hpp"
@@ -81,6 +82,7 @@ absl::StatusOr<model::AxisSpec> to_axis(const std::string& path, const v1::AxisS
   axis.limited = message.limited();
   axis.lower = message.lower();
   axis.upper = message.upper();
+  axis.motors = to_force_range(message.has_motors(), message.motors());
   const absl::Status status =
       take_softness(absl::StrCat(path, ".limit_softness"), message.limit_softness(), axis.limit_softness);
   if (!status.ok()) return status;
@@ -101,7 +103,7 @@ absl::StatusOr<model::JointSpec> to_joint(const std::string& path, const v1::Joi
   joint.ball_armature = message.ball_armature();
   joint.lock_stiffness = message.lock_stiffness();
   joint.lock_damping = message.lock_damping();
-  joint.free_damping = message.free_damping();
+  if (auto status = take_springs(path, message, joint); !status.ok()) return status;
   joint.holds_pose = message.has_held_pose();
   if (joint.holds_pose) joint.X_PC = to_pose(message.held_pose());
   for (int i = 0; i < message.axes_size(); ++i) {
@@ -135,7 +137,7 @@ absl::Status take_site(const std::string& path, const v1::ActuatorSpec& message,
 }
 
 absl::StatusOr<model::ActuatorSpec> to_actuator(const std::string& path, const v1::ActuatorSpec& message) {
-  if (message.kind() < v1::ACTUATOR_KIND_MOTOR || message.kind() > v1::ACTUATOR_KIND_VELOCITY) {
+  if (message.kind() < v1::ACTUATOR_KIND_MOTOR || message.kind() > v1::ACTUATOR_KIND_MUSCLE) {
     return unknown_kind(path, message.kind());
   }
   model::ActuatorSpec actuator;
@@ -155,7 +157,7 @@ absl::StatusOr<model::ActuatorSpec> to_actuator(const std::string& path, const v
   if (message.has_control_gain()) actuator.control_gain = message.control_gain();
   actuator.control_offset = message.control_offset();
   if (message.has_tendon()) actuator.tendon = message.tendon();
-  if (message.activation() < 0 || message.activation() > v1::ACTIVATION_KIND_FILTER) {
+  if (message.activation() < 0 || message.activation() > v1::ACTIVATION_KIND_MUSCLE) {
     return invalid_field(absl::StrCat(path, ".activation"),
                          absl::StrCat("has the unknown value ", static_cast<int>(message.activation())));
   }
@@ -164,12 +166,14 @@ absl::StatusOr<model::ActuatorSpec> to_actuator(const std::string& path, const v
   actuator.activation_limited = message.activation_limited();
   actuator.activation_lower = message.activation_lower();
   actuator.activation_upper = message.activation_upper();
+  actuator.activation_early = message.activation_early();
+  if (auto status = take_curves(path, message, actuator); !status.ok()) return status;
   if (auto status = take_site(path, message, actuator); !status.ok()) return status;
   return actuator;
 }
 
 absl::StatusOr<model::TendonPointSpec> to_tendon_point(const std::string& path, const v1::TendonPoint& message) {
-  if (message.kind() < v1::TENDON_POINT_KIND_SITE || message.kind() > v1::TENDON_POINT_KIND_PULLEY) {
+  if (message.kind() < v1::TENDON_POINT_KIND_SITE || message.kind() > v1::TENDON_POINT_KIND_SLIDER) {
     return unknown_kind(path, message.kind());
   }
   model::TendonPointSpec point;
@@ -197,6 +201,7 @@ absl::StatusOr<model::TendonSpec> to_tendon(const std::string& path, const v1::T
   tendon.stiffness = message.stiffness();
   tendon.spring_reference = message.spring_reference();
   tendon.friction_loss = message.friction_loss();
+  tendon.motors = to_force_range(message.has_motors(), message.motors());
   tendon.limited = message.limited();
   tendon.lower = message.lower();
   tendon.upper = message.upper();
@@ -349,7 +354,7 @@ v1::SceneSpec to_message(const model::SceneSpec& scene) {
     out.set_ball_armature(joint.ball_armature);
     out.set_lock_stiffness(joint.lock_stiffness);
     out.set_lock_damping(joint.lock_damping);
-    out.set_free_damping(joint.free_damping);
+    fill_springs(joint, out);
     if (joint.holds_pose) fill_pose(joint.X_PC, *out.mutable_held_pose());
     for (const auto& axis : joint.axes) fill_axis(axis, *out.add_axes());
   }

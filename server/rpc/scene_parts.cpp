@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 
+#include "server/rpc/scene_curves.hpp"
 #include "server/rpc/scene_softness.hpp"
 #include "server/schedule/failure.hpp"
 
@@ -53,6 +54,7 @@ void fill_axis(const model::AxisSpec& axis, v1::AxisSpec& message) {
   message.set_lower(axis.lower);
   message.set_upper(axis.upper);
   fill_softness(axis.limit_softness, message, &v1::AxisSpec::mutable_limit_softness);
+  fill_force_range(axis.motors, message);
 }
 
 void fill_shape(const model::ShapeSpec& shape, v1::ShapeSpec& message) {
@@ -115,6 +117,8 @@ void fill_actuator(const model::ActuatorSpec& actuator, v1::ActuatorSpec& messag
   message.set_activation_limited(actuator.activation_limited);
   message.set_activation_lower(actuator.activation_lower);
   message.set_activation_upper(actuator.activation_upper);
+  message.set_activation_early(actuator.activation_early);
+  fill_curves(actuator, message);
   if (!actuator.on_site) return;
   fill_frame(actuator.site, *message.mutable_site());
   if (actuator.has_site_reference) fill_frame(actuator.site_reference, *message.mutable_site_reference());
@@ -138,6 +142,7 @@ void fill_tendon(const model::TendonSpec& tendon, v1::TendonSpec& message) {
     out.set_divisor(point.divisor);
   }
   message.set_spring_slack(tendon.spring_slack);
+  fill_force_range(tendon.motors, message);
   message.set_armature(tendon.armature);
   message.set_damping(tendon.damping);
   message.set_stiffness(tendon.stiffness);

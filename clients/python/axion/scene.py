@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from axion.v1 import scene_pb2, sensor_pb2, shape_pb2
+from axion.v1 import actuator_pb2, scene_pb2, sensor_pb2, shape_pb2
 
 _Kind = TypeVar("_Kind")
 
@@ -14,7 +14,8 @@ _SHAPES: dict[str, scene_pb2.ShapeKind] = {"plane": scene_pb2.SHAPE_KIND_PLANE, 
            "cylinder": scene_pb2.SHAPE_KIND_CYLINDER, "ellipsoid": scene_pb2.SHAPE_KIND_ELLIPSOID,
            "mesh": scene_pb2.SHAPE_KIND_MESH, "height_field": shape_pb2.SHAPE_KIND_HEIGHT_FIELD}
 _ACTUATORS: dict[str, scene_pb2.ActuatorKind] = {"motor": scene_pb2.ACTUATOR_KIND_MOTOR, "position": scene_pb2.ACTUATOR_KIND_POSITION,
-              "velocity": scene_pb2.ACTUATOR_KIND_VELOCITY}
+              "velocity": scene_pb2.ACTUATOR_KIND_VELOCITY, "affine": actuator_pb2.ACTUATOR_KIND_AFFINE,
+              "muscle": actuator_pb2.ACTUATOR_KIND_MUSCLE}
 _WORLD = -1
 
 
@@ -126,7 +127,8 @@ class Scene:
 
     def ball(self, name: str, child: int, parent: int | None = None, *, anchor: Sequence[float] = (0, 0, 0),
              **choices: Any) -> int:
-        """Three rotations about the anchor. Further: ball_damping, ball_armature, lock_stiffness, lock_damping."""
+        """Three rotations about the anchor. Further: ball_damping, ball_armature, ball_stiffness, ball_upper, lock_stiffness,
+        lock_damping."""
         return self._joint(scene_pb2.JOINT_KIND_BALL, name, child, parent, anchor, **choices)
 
     def axes(self, name: str, child: int, parent: int | None = None, *, axes: Iterable[scene_pb2.AxisSpec],
@@ -222,10 +224,11 @@ class Scene:
     def actuator(self, kind: str, name: str, joint: int = 0, axis: int = 0, *, tendon: int | None = None,
                  control_range: Sequence[float] | None = None, effort_range: Sequence[float] | None = None,
                  **choices: Any) -> int:
-        """A "motor", or a "position" or "velocity" drive, on an axis of a joint of the tree, or on a tendon.
+        """A "motor", a "position" or "velocity" drive, an "affine" law or a "muscle", on an axis of a joint of the tree, or on a tendon.
 
         control_range, effort_range: (lower, upper) that clamp the control, and the effort before gear. Further: gear,
-        kp, kd; of a motor that acts at a frame(): site, site_gear and perhaps site_reference.
+        kp, kd; gain and bias (three numbers each, "affine"); muscle (an actuator_pb2.Muscle); of a motor
+        that acts at a frame(): site, site_gear and perhaps site_reference.
         """
         _with_range(choices, "control", control_range)
         _with_range(choices, "effort", effort_range)

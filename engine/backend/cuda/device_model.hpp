@@ -45,6 +45,7 @@ class DeviceModel {
     m_.axes = append(image, arrays.axes);
     m_.actuators = append(image, arrays.actuators);
     m_.activations = append(image, arrays.activations);
+    m_.actuator_curves = append(image, arrays.actuator_curves);
     m_.limit_axis = append(image, arrays.limit_axis);
     m_.efforts = append(image, arrays.efforts);
     m_.tendons = append(image, arrays.tendons);
@@ -60,6 +61,7 @@ class DeviceModel {
     m_.hull_vertices = append(image, arrays.hull_vertices);
     m_.body_forces = append(image, arrays.body_forces);
     m_.fluid_boxes = arrays.fluid_boxes.empty() ? nullptr : append(image, arrays.fluid_boxes);
+    m_.adhesions = append(image, arrays.adhesions);
     m_.site_motors = append(image, arrays.site_motors);
     m_.site_uses = arrays.site_uses.empty() ? nullptr : append(image, arrays.site_uses);
     m_.pairs = append(image, arrays.pairs);

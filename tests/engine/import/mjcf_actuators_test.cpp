@@ -1,6 +1,7 @@
 // Motors at sites and activations of actuators: what a document asks for is what moves, by closed formulas.
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/engine/import/imported_world.hpp"
@@ -77,6 +78,12 @@ TEST(MjcfSiteMotor, refuses_what_it_cannot_be) {
   expect_refused(of("<position site='s' kp='1' dampratio='1'/>"), "position.site", "do not depend on its motion");
 }
 
+std::string with_range(const std::string& actuator) {
+  return "<mujoco><worldbody><body><joint name='j' range='-30 60'/><geom size='.1' pos='.2 0 0'/></body></worldbody>"
+         "<actuator>" +
+         actuator + "</actuator></mujoco>";
+}
+
 std::string slider(const std::string& actuator, const std::string& rest = "") {
   return "<mujoco><option gravity='0 0 0'/><worldbody><body><joint name='j' type='slide' axis='1 0 0'/><geom size='.1' "
          "mass='1'/></body></worldbody><actuator>" +
@@ -140,12 +147,79 @@ TEST(MjcfActivation, is_state_of_keyframes_set_state_and_snapshots) {
 }
 
 TEST(MjcfActivation, what_is_not_offered_is_refused_by_name) {
-  expect_refused(slider("<general joint='j' dyntype='muscle'/>"), "general", "its law");
+  expect_refused(slider("<general joint='j' dyntype='user'/>"), "general", "its law");
+  expect_refused(slider("<general joint='j' gaintype='user'/>"), "general", "its law");
   expect_refused(slider("<general joint='j' dyntype='filter' dynprm='-1'/>"), "general.dynprm", "negative");
-  expect_refused(slider("<general joint='j' dyntype='filter' actearly='true'/>"), "general.actearly", "not supported");
   expect_refused(slider("<general joint='j' dyntype='filter' actrange='1 0'/>"), "general.actrange", "smaller");
   expect_refused(slider("<general joint='j' dyntype='filter'/>", "<keyframe><key act='1 2'/></keyframe>"), "key.act",
                  "1");
+}
+
+// A muscle's time is 10 ms (0.5 + 1.5 w) where it rises and 40 ms over that where it falls: from w' = (u - w)/T by
+// quadrature, dt = T dw/(u - w).
+TEST(MjcfActivation, of_a_muscle_follows_faster_upwards_and_at_any_step) {
+  const auto time = [](double from, double to, double u, double seconds, bool rises) {
+    double sum = 0;
+    for (int k = 0; k < 20000; ++k) {
+      const double w = from + (k + 0.5) / 20000 * (to - from), scale = 0.5 + 1.5 * w;
+      sum += (rises ? seconds * scale : seconds / scale) / (u - w) * (to - from) / 20000;
+    }
+    return sum;
+  };
+  std::vector<double> error;
+  for (const double dt : {0.002, 0.001}) {
+    World world(slider("<muscle joint='j' lengthrange='-1 1' force='1'/>"), dt);
+    world.step(static_cast<int>(std::lround(0.01 / dt)), {0.8});
+    const double risen = world.get(Field::kActivation)[0];
+    error.push_back(time(0, risen, 0.8, 0.01, true) - 0.01);
+    world.step(static_cast<int>(std::lround(0.02 / dt)), {-3});  // as 0
+    error.push_back(time(risen, world.get(Field::kActivation)[0], 0, 0.04, false) - 0.02);
+  }
+  EXPECT_NEAR(error[0], 0, 3e-4);
+  EXPECT_NEAR(error[1], 0, 3e-4);
+  for (const int k : {0, 1}) EXPECT_LT(std::abs(error[2 + k]), std::abs(error[k]) / 3);  // second order: a quarter
+  World coarse(slider("<muscle joint='j' lengthrange='-1 1' force='1' tausmooth='.2'/>"), 0.3);
+  coarse.step(1, {7});
+  EXPECT_NEAR(coarse.get(Field::kActivation)[0], 1, 1e-3);
+}
+
+// w of the end of a step in place of that of its start: the force of a constant gain is a step ahead.
+TEST(MjcfActivation, an_early_one_acts_in_the_step_in_which_its_control_does) {
+  const std::string law = "<general joint='j' dyntype='filter' dynprm='.1' gainprm='3' actearly='";
+  World late(slider(law + "false'/>"), 0.01), early(slider(law + "true'/>"), 0.01);
+  late.step(1, {2}), early.step(1, {2});
+  EXPECT_EQ(late.get(Field::kActivation), early.get(Field::kActivation));
+  EXPECT_EQ(late.get(Field::kJointVelocity)[0], 0);
+  EXPECT_GT(early.get(Field::kJointVelocity)[0], 0.5 * 0.01 * 6 * (1 - std::exp(-0.1)));
+  late.step(1, {2}), early.step(1, {2});
+  EXPECT_EQ(late.get(Field::kActivation), early.get(Field::kActivation));
+}
+
+// At rest on its ends: the force of the passive curve beyond its best length, and none of the active one below lmin.
+TEST(MjcfMuscle, its_force_is_that_of_its_curves) {
+  const auto force = [](double q, double activation) {
+    World world(
+        slider("<muscle joint='j' lengthrange='-1 2' range='.6 1.2' force='30' ctrlrange='0 1'/>",
+               "<keyframe><key qpos='" + std::to_string(q) + "' act='" + std::to_string(activation) + "'/></keyframe>"),
+        0.001);
+    return world.get(Field::kActuatorForce)[0];
+  };
+  // L0 = 5 and L = .6 + (q + 1)/5: it is 1 at q = 1, 0.5 = lmin at -1.5 and 1.6 = lmax at 4; half-ways -.25 and 2.5.
+  EXPECT_NEAR(force(1, 0.7), -30 * 0.7, 1e-9);
+  EXPECT_NEAR(force(-1.5, 1), 0, 1e-9);
+  EXPECT_NEAR(force(-0.25, 1), -30 * 0.5, 1e-9);
+  EXPECT_NEAR(force(2.5, 0), -30 * 1.3 / 2, 1e-9);
+  EXPECT_NEAR(force(4, 0), -30 * 1.3 * 1.5, 1e-9);
+  EXPECT_NEAR(force(2.5, 0.2), -30 * (1.3 / 2 + 0.5 * 0.2), 1e-9);
+  expect_refused(slider("<muscle joint='j' force='3'/>"), "muscle.lengthrange", "neither");
+  expect_refused(slider("<muscle joint='j' force='3' range='2 1' lengthrange='0 1'/>"), "muscle.range", "smaller");
+}
+
+TEST(MjcfMuscle, lengths_follow_from_the_ranges_of_its_joints) {
+  const std::string of_joint = with_range("<muscle joint='j' gear='-2' force='3'/>");
+  const model::MuscleSpec muscle = imported(of_joint).scene.actuators.at(0).muscle;
+  EXPECT_NEAR(muscle.length_lower, -2 * std::acos(-1.0) / 3, 1e-12);
+  EXPECT_NEAR(muscle.length_upper, 2 * std::acos(-1.0) / 6, 1e-12);
 }
 
 std::string with_joint(const std::string& actuators, const std::string& defaults = "") {
@@ -203,6 +277,32 @@ TEST(MjcfActuators, integrated_velocities_and_cylinders_are_the_general_actuator
   expect_refused(with_joint("<velocity joint='j' kp='1'/>"), "velocity.kp", "not an attribute");
   expect_refused(with_joint("<intvelocity joint='j' inheritrange='1' actrange='0 1'/>"), "intvelocity.actrange",
                  "together");
+}
+
+// Of gear 2 an armature of 0.75 kg is 3 kg, beside 1 kg, and a damping of 0.5 is 2 N s/m: v = 4 (1 - exp(-t/2)) of 8 N.
+TEST(MjcfActuators, armature_and_damping_are_felt_by_the_square_of_the_gear) {
+  World world(slider("<motor joint='j' gear='2' armature='.75' damping='.5'/>"), 0.005);
+  world.step(200, {4});
+  EXPECT_NEAR(world.get(Field::kJointVelocity)[0], 4 * (1 - std::exp(-0.5)), 1e-5);
+  expect_refused(slider("<motor joint='j' damping='.5 1'/>"), "motor.damping", "linear");
+  expect_refused(slider("<motor joint='j' armature='-1'/>"), "motor.armature", "negative");
+}
+
+// 5 N and 2 N of motors of any gear are 3 N together, of 2 kg; 5 N and -4 N are 1 N. A drive beside them is refused.
+TEST(MjcfActuators, the_force_range_of_a_joint_bounds_what_its_motors_do_together) {
+  const auto document = [](const std::string& second) {
+    return "<mujoco><option gravity='0 0 0'/><worldbody><body><joint name='j' type='slide' axis='1 0 0' "
+           "actuatorfrcrange='-2 3'/><geom size='.1' mass='2'/></body></worldbody><actuator><motor joint='j' "
+           "gear='2.5'/>" +
+           second + "</actuator><sensor><jointactuatorfrc joint='j'/></sensor></mujoco>";
+  };
+  for (const auto& [other, force] : {std::pair{2.0, 3.0}, {-4.0, 1.0}, {-9.0, -2.0}}) {
+    World world(document("<motor joint='j'/>"), 0.01);
+    world.step(100, {2, other});
+    EXPECT_NEAR(world.get(Field::kJointVelocity)[0], force / 2, 1e-9);
+    EXPECT_EQ(world.get(Field::kSensorData)[0], force);
+  }
+  expect_refused(document("<position joint='j'/>"), "joint.actuatorfrcrange", "together");
 }
 
 // The set point integrates the control, 0.5 rad/s for a second; at rest the joint is where it is.

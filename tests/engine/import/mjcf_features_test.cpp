@@ -159,9 +159,14 @@ TEST(MjcfActuator, a_constant_force_is_added_to_a_motors) {
   EXPECT_NEAR(limited.get(Field::kJointVelocity)[0], 3 * -1.0 / 2 * 0.1, 1e-9);
 }
 
-TEST(MjcfActuator, a_law_that_pushes_away_is_refused) {
-  expect_refused(cart("gainprm='5' biastype='affine' biasprm='0 3 0'"), "general", "kp and kd from 0 on");
-  expect_refused(cart("gainprm='5' biastype='affine' biasprm='0 -3 1'"), "general", "kp and kd from 0 on");
+// 2 s'' = 3 (5 u + 3 · 3 s): s = 15/27 u (cosh(t √13.5) − 1). And 2 s'' = 3 (5 u + 3 s'): s' = 5/3 u (exp(4.5 t) − 1).
+TEST(MjcfActuator, a_law_that_pushes_away_does) {
+  World by_place(cart("gainprm='5' biastype='affine' biasprm='0 3 0'"), 0.001);
+  by_place.step(500, {0.2});
+  EXPECT_NEAR(by_place.get(Field::kJointPosition)[0], 15.0 / 27 * 0.2 * (std::cosh(0.5 * std::sqrt(13.5)) - 1), 1e-4);
+  World by_rate(cart("gainprm='5' biastype='affine' biasprm='0 0 1'"), 0.0001);
+  by_rate.step(5000, {0.2});
+  EXPECT_NEAR(by_rate.get(Field::kJointVelocity)[0], 5.0 / 3 * 0.2 * (std::exp(4.5 * 0.5) - 1), 2e-3);
 }
 
 TEST(MjcfActuator, a_motor_has_no_use_for_inheritrange) {

@@ -175,7 +175,10 @@ TEST(HostileMjcf, actuators_and_keyframes_that_do_not_fit) {
            "</body></worldbody>" +
            after + "</mujoco>";
   };
-  expect_refused({robot("<actuator><motor joint='f'/></actuator>"), "motor.joint", "hinges, slides and tendons"});
+  expect_refused({robot("<actuator><motor joint='f' gear='1 0 0 1 0 0'/></actuator>"), "motor.gear", "free joint"});
+  expect_refused({robot("<actuator><position joint='f'/></actuator>"), "position.site", "depend on its motion"});
+  expect_refused({robot("<actuator><adhesion body='none'/></actuator>"), "adhesion.body", "does not exist"});
+  expect_refused({robot("<actuator><motor slidersite='j'/></actuator>"), "motor.cranksite", "is required"});
   expect_refused({robot("<actuator><motor joint='j' ctrlrange='2 1'/></actuator>"), "motor.ctrlrange", "2 1"});
   expect_refused({robot("<actuator><motor joint='j' ctrllimited='true'/></actuator>"), "motor.ctrlrange", "smaller"});
   expect_refused({robot("<actuator><motor joint='j' gear='inf'/></actuator>"), "motor.gear", "inf"});

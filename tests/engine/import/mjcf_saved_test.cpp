@@ -68,7 +68,7 @@ TEST(SavedMjcf, general_actuators_are_the_short_forms_that_they_were_written_fro
     EXPECT_EQ(a.control_upper, b.control_upper);
   }
   EXPECT_THAT(refusal(arm(joint, "<general joint='a' input='voltage'/>")), HasSubstr("general.input"));
-  EXPECT_THAT(refusal(arm(joint, "<motor joint='a' armature='.1'/>")), HasSubstr("motor.armature"));
+  EXPECT_THAT(refusal(arm(joint, "<motor joint='a' damping='.1 .2'/>")), HasSubstr("motor.damping"));
 }
 
 TEST(SavedMjcf, a_default_that_limits_joints_does_not_reach_a_free_joint) {
@@ -76,7 +76,8 @@ TEST(SavedMjcf, a_default_that_limits_joints_does_not_reach_a_free_joint) {
   const auto s = imported(arm("<joint type='free'/>", "", limited));
   EXPECT_EQ(s.scene.joints[0].kind, JointKind::kFree);
   EXPECT_THAT(s.warnings, IsEmpty());
-  EXPECT_THAT(refusal(arm("<joint type='ball' range='0 1'/>", "", limited)), HasSubstr("a ball joint has no limits"));
+  const auto ball = imported(arm("<joint type='ball' range='0 1'/>", "", limited));
+  EXPECT_TRUE(ball.scene.joints[0].ball_limited);
 }
 
 TEST(SavedMjcf, defaults_of_actuators_that_no_drive_has_are_passed_over) {
@@ -84,7 +85,7 @@ TEST(SavedMjcf, defaults_of_actuators_that_no_drive_has_are_passed_over) {
       "<default><default class='m'><muscle force='10' timeconst='.01 .04'/></default>"
       "<default class='g'><general dyntype='muscle' gaintype='muscle' biastype='muscle' gainprm='.75 1.05 "
       "10'/></default>"
-      "<default class='d'><damper kv='3'/><adhesion gain='2'/></default></default>";
+      "<default class='d'><damper kv='3'/><dcmotor/></default></default>";
   const std::string joint = "<joint name='a'/>";
   const auto s = imported(
       arm(joint, "<motor joint='a'/><motor joint='a' class='m'/><position joint='a' class='m' kp='2'/>", muscle));
@@ -92,9 +93,9 @@ TEST(SavedMjcf, defaults_of_actuators_that_no_drive_has_are_passed_over) {
   EXPECT_EQ(s.scene.actuators[1].kind, ActuatorKind::kMotor);
   EXPECT_EQ(s.scene.actuators[1].gear, 1);
   EXPECT_EQ(s.scene.actuators[2].kp, 2);
-  EXPECT_THAT(refusal(arm(joint, "<general joint='a' class='m'/>", muscle)), HasSubstr("muscle"));
+  EXPECT_THAT(refusal(arm(joint, "<general joint='a' class='m'/>", muscle)), HasSubstr("lengthrange"));
   EXPECT_THAT(refusal(arm(joint, "<position joint='a' class='d'/>", muscle)), HasSubstr("this kind of actuator"));
-  EXPECT_THAT(refusal(arm(joint, "<general joint='a' class='g'/>", muscle)), HasSubstr("its law is none of"));
+  EXPECT_THAT(refusal(arm(joint, "<general joint='a' class='g'/>", muscle)), HasSubstr("its law is neither"));
 }
 
 TEST(SavedMjcf, a_zero_quaternion_of_a_keyframe_is_no_rotation) {
@@ -325,7 +326,7 @@ TEST(SavedMjcf, the_force_range_of_a_joint_is_that_of_its_actuator) {
           .scene.actuators[0]
           .effort_limited,
       false);
-  EXPECT_THAT(refusal(arm(joint, "<motor joint='a'/><motor joint='a'/>")), HasSubstr("several actuators"));
+  EXPECT_THAT(refusal(arm(joint, "<motor joint='a'/><position joint='a'/>")), HasSubstr("together"));
   EXPECT_THAT(refusal(arm(joint, "<motor joint='a' forcerange='7 9'/>")), HasSubstr("no range of forces"));
 }
 

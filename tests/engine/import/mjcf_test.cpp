@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "tests/support/published_model.hpp"
 
 namespace axion::import {
@@ -144,7 +146,12 @@ TEST(Mjcf, the_three_affine_laws_of_a_general_actuator_are_recognised) {
   EXPECT_DOUBLE_EQ(other_gain.kd, 0.5);
   EXPECT_DOUBLE_EQ(other_gain.control_gain, 1.5);
   EXPECT_DOUBLE_EQ(other_gain.control_offset, 0.5);
-  for (const char* other : {"gainprm='3' biastype='affine' biasprm='0 2 0'", "dyntype='muscle'", "gaintype='affine'"}) {
+  const model::ActuatorSpec pushes = law("gainprm='3 7' biastype='affine' biasprm='4 2 -1'");
+  EXPECT_EQ(pushes.kind, ActuatorKind::kAffine);
+  EXPECT_EQ(pushes.gain, (std::array<double, 3>{3, 0, 0}));
+  EXPECT_EQ(pushes.bias, (std::array<double, 3>{4, 2, -1}));
+  EXPECT_EQ(law("gaintype='affine' gainprm='3 7'").gain, (std::array<double, 3>{3, 7, 0}));
+  for (const char* other : {"biastype='user'", "dyntype='user'", "gaintype='muscle' biastype='affine'"}) {
     EXPECT_TRUE(
         is_refused(arm("<joint name='j'/>", std::string("<actuator><general joint='j' ") + other + "/></actuator>"),
                    "general", "not supported"));
@@ -278,12 +285,11 @@ TEST(Mjcf, what_would_change_the_motion_is_an_error_unless_it_is_allowed) {
       {arm(j, "", "", "<geom size='.1' shellinertia='true'/>"), "geom.shellinertia"},
       {arm("<joint name='j' type='ball' frictionloss='1'/>"), "joint.frictionloss"},
       {arm("<joint name='j' type='free' frictionloss='1'/>"), "joint.frictionloss"},
-      {arm("<joint name='j' springdamper='1 1'/>"), "joint.springdamper"},
-      {arm("<joint name='j' type='ball' range='0 90'/>"), "joint.limited"},
-      {arm("<joint name='j' type='ball' stiffness='1'/>"), "joint.stiffness"},
+      {arm("<joint name='j' type='ball' range='0 90' armature='1'/>"), "joint.range"},
       {arm("<joint name='j' type='free' armature='1'/>"), "joint.armature"},
       {arm(j, "<tendon><fixed springyield='1'><joint joint='j' coef='1'/></fixed></tendon>"), "fixed.springyield"},
-      {arm(j, "<actuator><muscle joint='j'/></actuator>"), "muscle"},
+      {arm(j, "<actuator><muscle joint='j'/></actuator>"), "muscle.lengthrange"},
+      {arm(j, "<actuator><dcmotor joint='j'/></actuator>"), "dcmotor"},
       {arm(j, "", "<option density='1.2'/>", "<geom size='.1' fluidshape='ellipsoid'/>"), "geom.fluidshape"},
       {arm(j, "", "<option><flag actuation='disable'/></option>"), "flag.actuation"},
       {arm(j, "", "<extension><plugin plugin='p'/></extension>"), "extension"},
