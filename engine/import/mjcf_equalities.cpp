@@ -119,6 +119,10 @@ void EqualityReader::hold(const End& parent, const End& child, JointSpec& joint)
 
 void EqualityReader::warn_of_filtered_contacts(int body1, int body2) {
   if (!s_.spec.filter_parent_child || body1 == model::kWorldBody || body2 == model::kWorldBody) return;
+  const std::vector<int> root = weld_roots(s_.spec);  // the world is nobody's neighbour, with all that is welded to it
+  for (const int body : {body1, body2}) {
+    if (root[static_cast<std::size_t>(body)] == model::kWorldBody) return;
+  }
   std::uint32_t type[2] = {0, 0}, affinity[2] = {0, 0};  // of all shapes of either body
   for (const model::ShapeSpec& shape : s_.spec.shapes) {
     if (shape.body != body1 && shape.body != body2) continue;

@@ -8,6 +8,7 @@
 
 #include "engine/model/compile_contacts.hpp"
 #include "engine/model/compile_hulls.hpp"
+#include "engine/model/compile_mocaps.hpp"
 #include "engine/model/compile_sensors.hpp"
 #include "engine/model/compile_site_motors.hpp"
 #include "engine/model/compile_softness.hpp"
@@ -417,6 +418,7 @@ Result<CompiledModel> compile(const SceneSpec& scene) {
   add_height_fields(welded.value().scene.height_fields, hulls.value());
   CompiledModel model = Compiler(std::move(welded).value(), std::move(hulls).value(), nullptr).run();
   add_sensors(scene, model);
+  add_mocaps(model);
   add_softness(scene, model);
   return model;
 }
@@ -424,6 +426,7 @@ Result<CompiledModel> compile(const SceneSpec& scene) {
 CompiledModel recompile(const CompiledModel& model, const SceneSpec& source, WeldedScene welded) {
   CompiledModel varied = Compiler(std::move(welded), model.hulls, &model).run();
   add_sensors(source, varied);
+  add_mocaps(varied);
   add_softness(source, varied);
   return varied;
 }

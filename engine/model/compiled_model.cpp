@@ -142,6 +142,9 @@ ModelView<Real> ModelArrays<Real>::view() const {
                sensors.parts.data(),
                sensors.part_list.data(),
                sensors.loops.data()};
+  m.mocap_count = static_cast<int>(mocaps.size()), m.mocaps = mocaps.data();
+  m.mocap_use_count = static_cast<int>(mocap_uses.size()), m.mocap_uses = mocap_uses.data();
+  m.sensor_part_count = static_cast<int>(sensors.parts.size());
   return m;
 }
 

@@ -161,6 +161,8 @@ SensorPart<float> convert(const SensorPart<double>& a) {
           {cast<float>(a.I_row[0]), cast<float>(a.I_row[1]), cast<float>(a.I_row[2])}};
 }
 
+MocapData<float> convert(const MocapData<double>& a) { return {cast<float>(a.p_WM), cast<float>(a.q_WM)}; }
+
 template <typename T>
 auto convert_all(const std::vector<T>& from) {
   std::vector<decltype(convert(from.front()))> to;
@@ -198,6 +200,7 @@ ModelArrays<float> to_float(const ModelArrays<double>& a) {
   b.gravity = cast<float>(a.gravity);
   b.sensors.list = convert_all(a.sensors.list), b.sensors.parts = convert_all(a.sensors.parts);
   b.sensors.part_list = a.sensors.part_list, b.sensors.loops = a.sensors.loops;
+  b.mocaps = convert_all(a.mocaps), b.mocap_uses = a.mocap_uses;
   b.sensors.size = a.sensors.size, b.sensors.sensed_size = a.sensors.sensed_size;
   return b;
 }

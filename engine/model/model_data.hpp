@@ -294,6 +294,22 @@ struct SensorView {
   const LoopParts* loops;         // [loop_count] likewise
 };
 
+// A body that clients place (BodySpec::is_mocap). To the engine it is part of the world; what is on it are entries of
+// the model's tables whose numbers are in the world, with the body where the scene has it.
+template <typename Real>
+struct MocapData {
+  math::Vec3<Real> p_WM;  // of the scene
+  math::Quat<Real> q_WM;
+};
+
+// An entry that goes with a mocap body (step/mocap_tables.hpp).
+enum class MocapTable : std::uint8_t { kJoint, kShape, kSensorFrame, kSensorReference, kSensorPart };
+struct MocapUse {
+  int mocap;
+  MocapTable table;
+  int index;  // in that table
+};
+
 // A compiled model, read only. Arrays are in device memory where the device is a GPU.
 template <typename Real>
 struct ModelView {
@@ -364,6 +380,11 @@ struct ModelView {
   const ImpedanceData<Real>* pair_impedances;  // [pair_count]
   const ImpedanceData<Real>* limit_impedance;  // [limit_count]
   SensorView<Real> sensors;
+  int mocap_count;                // bodies that clients place
+  int mocap_use_count;            // and what is on them
+  int sensor_part_count;          // of SensorView::parts
+  const MocapData<Real>* mocaps;  // [mocap_count] in the order of the scene
+  const MocapUse* mocap_uses;     // [mocap_use_count]
 };
 
 }  // namespace axion::model

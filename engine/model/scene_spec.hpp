@@ -86,6 +86,9 @@ struct BodySpec {
   // Rotational inertia about the centre of mass, in the body frame's axes: xx, yy, zz, xy, xz, yz (kg m^2).
   std::array<double, 6> I_Bcm{0, 0, 0, 0, 0, 0};
   double gravity_compensation = 0.0;  // share of its weight that a force at its centre of mass holds up; 1: all of it
+  // A body that clients place, in each world where they want it: it starts at X_WB, never moves by itself and has no
+  // velocity, also while it is moved. It is welded to the world, and nothing hangs on it but by welds and loop joints.
+  bool is_mocap = false;
 };
 
 enum class AxisKind : std::uint8_t { kHinge, kSlide };
@@ -386,6 +389,7 @@ struct KeyframeSpec {
   std::vector<double> joint_velocity;   // free 6, ball 3, axis 1; empty means zero
   std::vector<double> control = {};     // in the order of the actuators; empty means zero
   std::vector<double> activation = {};  // of those actuators that have one; empty means zero
+  std::vector<double> mocap_pose = {};  // of each mocap body x y z, then w x y z; empty means those of the scene
 };
 
 // A fluid that fills the space. It acts on each body as on the box of uniform density that has the body's mass and

@@ -232,7 +232,8 @@ model::BodySpec to_body(const v1::BodySpec& message) {
           .mass = message.mass(),
           .p_BoBcm = to_vec3(message.center_of_mass()),
           .I_Bcm = {inertia.xx(), inertia.yy(), inertia.zz(), inertia.xy(), inertia.xz(), inertia.yz()},
-          .gravity_compensation = message.gravity_compensation()};
+          .gravity_compensation = message.gravity_compensation(),
+          .is_mocap = message.is_mocap()};
 }
 
 absl::StatusOr<model::SensorSpec> to_sensor(const std::string& path, const v1::SensorSpec& message) {
@@ -312,7 +313,8 @@ absl::StatusOr<model::SceneSpec> to_scene(const v1::SceneSpec& message) {
                                {keyframe.joint_position().begin(), keyframe.joint_position().end()},
                                {keyframe.joint_velocity().begin(), keyframe.joint_velocity().end()},
                                {keyframe.control().begin(), keyframe.control().end()},
-                               {keyframe.activation().begin(), keyframe.activation().end()}});
+                               {keyframe.activation().begin(), keyframe.activation().end()},
+                               {keyframe.mocap_pose().begin(), keyframe.mocap_pose().end()}});
   }
   return scene;
 }
@@ -337,6 +339,7 @@ v1::SceneSpec to_message(const model::SceneSpec& scene) {
     fill_vec3(body.p_BoBcm, *out.mutable_center_of_mass());
     fill_inertia(body.I_Bcm, *out.mutable_inertia());
     out.set_gravity_compensation(body.gravity_compensation);
+    out.set_is_mocap(body.is_mocap);
   }
   for (const auto& joint : scene.joints) {
     auto& out = *message.add_joints();
@@ -388,6 +391,12 @@ void fill_model(const schedule::ModelRecord& record, v1::Model& message) {
     out.set_name(weld.name);
     out.set_body(weld.body);
     fill_pose(weld.X_BW, *out.mutable_pose());
+    if (weld.mocap >= 0) out.set_mocap(weld.mocap);
+  }
+  for (const auto& mocap : info.mocaps) {
+    auto& out = *message.add_mocaps();
+    out.set_name(mocap.name);
+    fill_pose(mocap.X_WM, *out.mutable_pose());
   }
   for (const auto& joint : info.joints) {
     auto& out = *message.add_joints();

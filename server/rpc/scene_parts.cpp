@@ -171,6 +171,7 @@ void fill_keyframe(const model::KeyframeSpec& keyframe, v1::KeyframeSpec& messag
   message.mutable_joint_velocity()->Assign(keyframe.joint_velocity.begin(), keyframe.joint_velocity.end());
   message.mutable_control()->Assign(keyframe.control.begin(), keyframe.control.end());
   message.mutable_activation()->Assign(keyframe.activation.begin(), keyframe.activation.end());
+  message.mutable_mocap_pose()->Assign(keyframe.mocap_pose.begin(), keyframe.mocap_pose.end());
 }
 
 namespace {

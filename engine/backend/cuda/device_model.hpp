@@ -75,6 +75,8 @@ class DeviceModel {
     m_.sensors.parts = append(image, arrays.sensors.parts);
     m_.sensors.part_list = append(image, arrays.sensors.part_list);
     m_.sensors.loops = append(image, arrays.sensors.loops);
+    m_.mocaps = append(image, arrays.mocaps);
+    m_.mocap_uses = append(image, arrays.mocap_uses);
     user_.external_body = append(image, user.external_body);
     user_.p_BC = append(image, user.p_BC);
     user_.q_BC = append(image, user.q_BC);

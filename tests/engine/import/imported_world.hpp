@@ -50,6 +50,19 @@ class World {
     if (!control.empty()) request.control = {reinterpret_cast<const std::byte*>(control.data()), DType::kFloat64, 0, 0};
     ASSERT_TRUE(engine_->step({&request, 1}).ok());
   }
+  // Steps with mocap bodies at `poses`, [mocap bodies * 7].
+  void step_with_mocaps(int count, const std::vector<double>& poses) {
+    StepRequest request;
+    request.batch = batch_.get(), request.step_count = count;
+    request.mocap_pose = {reinterpret_cast<const std::byte*>(poses.data()), DType::kFloat64, 0, 0};
+    ASSERT_TRUE(engine_->step({&request, 1}).ok());
+  }
+  Status set_mocaps(const std::vector<double>& poses) {
+    StateUpdate state;
+    state.mocap_pose = {reinterpret_cast<const std::byte*>(poses.data()), DType::kFloat64, 0, 0};
+    return batch_->set_state({}, state);
+  }
+  Batch& batch() { return *batch_; }
   void set_activation(std::vector<double> values) {
     StateUpdate state;
     state.activation = {reinterpret_cast<const std::byte*>(values.data()), DType::kFloat64, 0, 0};
