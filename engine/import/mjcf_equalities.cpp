@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/import/mjcf_scene.hpp"
+#include "engine/import/mjcf_softness.hpp"
 #include "engine/model/spec_math.hpp"
 #include "engine/model/validate_scene.hpp"
 
@@ -152,9 +153,8 @@ bool EqualityReader::read(JointSpec& joint) {
     s_.notes.warn(e_, "", "joins what is one body already, which has no effect");
     return false;
   }
-  if (joint.kind == JointKind::kFixed && a_.number("torquescale", 1) != 1) {
-    s_.notes.warn(a_.where("torquescale"), "torquescale", "is not used: welds are rigid");
-  }
+  joint.is_soft = true, joint.softness = read_softness(a_, "solref", "solimp", s_.notes);
+  if (joint.kind == JointKind::kFixed) joint.turn_weight = a_.number("torquescale", 1);
   warn_of_filtered_contacts(body1, body2);
   return true;
 }

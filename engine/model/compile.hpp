@@ -63,6 +63,7 @@ struct ModelArrays {
   SoftnessRule softness_rule;
   std::vector<ShapeSoftness> shape_softness;
   std::vector<ImpedanceData<Real>> pair_impedances, limit_impedance;
+  std::vector<LockSoftness<Real>> lock_softness;
   SensorArrays<Real> sensors;
   std::vector<MocapData<Real>> mocaps;
   std::vector<MocapUse> mocap_uses;

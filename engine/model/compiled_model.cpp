@@ -135,6 +135,7 @@ ModelView<Real> ModelArrays<Real>::view() const {
   m.exclude_start = exclude_start.data(), m.excludes = excludes.data();
   m.soft_margin = soft_margin, m.softness_rule = softness_rule, m.shape_softness = shape_softness.data();
   m.pair_impedances = pair_impedances.data(), m.limit_impedance = limit_impedance.data();
+  m.lock_softness = lock_softness.data(), m.lock_softness_count = static_cast<int>(lock_softness.size());
   m.sensors = {static_cast<int>(sensors.list.size()),
                sensors.size,
                sensors.sensed_size,

@@ -77,10 +77,11 @@ void add(Hash& hash, const AxisSpec& spec) {
 
 void add(Hash& hash, const JointSpec& joint) {
   const auto& [name, kind, parent, child, anchor, ball_damping, ball_armature, lock_stiffness, lock_damping,
-               free_damping, holds_pose, X_PC, axes] = joint;
+               free_damping, holds_pose, X_PC, is_soft, softness, turn_weight, axes] = joint;
   add_all(hash, kind, parent, child, anchor, ball_damping, ball_armature, lock_stiffness, lock_damping);
   add_unusual(hash, 2, free_damping, 0.0);
   if (holds_pose) add_all(hash, std::uint64_t(3), X_PC);
+  if (is_soft) add_all(hash, std::uint64_t(27), softness.solref, softness.solimp, softness.margin, turn_weight);
   hash.add(std::uint64_t(axes.size()));
   for (const AxisSpec& axis : axes) add(hash, axis);
 }
@@ -145,9 +146,10 @@ void add(Hash& hash, const CoordinateSpec& coordinate) {
 }
 
 void add(Hash& hash, const EqualitySpec& equality) {
-  const auto& [name, first, has_second, second, polynomial, stiffness, damping] = equality;
+  const auto& [name, first, has_second, second, polynomial, stiffness, damping, is_soft, softness] = equality;
   add(hash, first);
   add_all(hash, has_second, polynomial, stiffness, damping);
+  if (is_soft) add_all(hash, std::uint64_t(28), softness.solref, softness.solimp, softness.margin);
   if (has_second) add(hash, second);
 }
 

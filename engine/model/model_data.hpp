@@ -94,6 +94,7 @@ struct JointData {
   math::Vec3<Real> perpendicular[2];     // completes hinge[0] to a frame (one hinge)
   Real axis_dot;                         // hinge[0] . hinge[1] (two hinges)
   Real axis_cross_inverse;               // 1 / |hinge[0] x hinge[1]| (two hinges)
+  int softness = -1;                     // of its locks: index into ModelView::lock_softness, -1: none
   bool operator==(const JointData&) const = default;
 };
 
@@ -125,6 +126,7 @@ struct TendonData {
   Real polynomial[5];
   Real stiffness, damping;
   Real spring_slack;  // of a tendon: its spring is slack up to this much beyond its axis' spring_reference
+  int softness = -1;  // of an equality, as JointData's
   bool operator==(const TendonData&) const = default;
 };
 
@@ -379,6 +381,8 @@ struct ModelView {
   const ShapeSoftness* shape_softness;         // [shape_count]
   const ImpedanceData<Real>* pair_impedances;  // [pair_count]
   const ImpedanceData<Real>* limit_impedance;  // [limit_count]
+  const LockSoftness<Real>* lock_softness;     // [lock_softness_count] of joints that close loops, then of equalities
+  int lock_softness_count;
   SensorView<Real> sensors;
   int mocap_count;                // bodies that clients place
   int mocap_use_count;            // and what is on them
@@ -386,5 +390,15 @@ struct ModelView {
   const MocapData<Real>* mocaps;  // [mocap_count] in the order of the scene
   const MocapUse* mocap_uses;     // [mocap_use_count]
 };
+
+// Whether the locks of a joint, or of an equality, give way.
+template <typename Real>
+AXION_HD inline bool gives_way(const ModelView<Real>& m, const JointData<Real>& joint) {
+  return joint.lock_stiffness > 0 || (joint.softness >= 0 && m.is_soft);
+}
+template <typename Real>
+AXION_HD inline bool gives_way(const ModelView<Real>& m, const TendonData<Real>& equality) {
+  return equality.stiffness > 0 || (equality.softness >= 0 && m.is_soft);
+}
 
 }  // namespace axion::model

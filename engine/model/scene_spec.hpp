@@ -140,7 +140,12 @@ struct JointSpec {
   // Of a joint that closes a loop: whether it holds the child at X_PC in its parent, not as the reference configuration
   // has it.
   bool holds_pose = false;
-  PoseSpec X_PC;               // of a ball the rotation has no meaning
+  PoseSpec X_PC;  // of a ball the rotation has no meaning
+  // Of a joint that closes a loop, in batches whose contacts are soft (impedance.hpp): whether its locks give way as
+  // `softness` says, without a margin, and what a rotation weighs beside a metre, MuJoCo's torquescale, above 0.
+  bool is_soft = false;
+  SoftnessSpec softness;
+  double turn_weight = 1.0;
   std::vector<AxisSpec> axes;  // kAxes only
 };
 
@@ -250,6 +255,8 @@ struct EqualitySpec {
   // Spring and damper of what it holds, per unit of `first`. Stiffness 0 is rigid.
   double stiffness = 0.0;
   double damping = 0.0;
+  bool is_soft = false;  // whether, in batches whose contacts are soft, it gives way as `softness` says
+  SoftnessSpec softness;
 };
 
 // The shapes of two bodies do not touch each other; those of what is welded to either do.

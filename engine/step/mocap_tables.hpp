@@ -50,8 +50,7 @@ AXION_HD inline void carry_along(const model::ModelView<Real>& m, const model::W
   }
 }
 
-// Fills the world's copies and points the view at them. Entries of a sensor's two frames may lie in one element, so that
-// what is carried along is one loop of one member.
+// Fills the world's copies and points the view at them. One member carries all along: two uses may be of one entry.
 template <typename Real, typename Team>
 AXION_HD_RARE void stand_on_mocaps(const Team& team, model::ModelView<Real>& m, const model::WorldView<Real>& w) {
   team.for_each(m.joint_count, [&](int i) { w.step.mocap_joints[i] = m.joints[i]; });

@@ -67,6 +67,7 @@ class DeviceModel {
     m_.shape_softness = append(image, arrays.shape_softness);
     m_.pair_impedances = append(image, arrays.pair_impedances);
     m_.limit_impedance = append(image, arrays.limit_impedance);
+    m_.lock_softness = append(image, arrays.lock_softness);
     m_.neighbour_start = append(image, arrays.neighbour_start);
     m_.neighbours = append(image, arrays.neighbours);
     m_.exclude_start = append(image, arrays.exclude_start);

@@ -1,4 +1,4 @@
-// Mocap bodies: what stands on them is where clients put it, and everything else moves as if the document had them there.
+// Mocap bodies: what stands on them is where clients put it, and all else moves as if the document had them there.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

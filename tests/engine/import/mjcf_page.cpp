@@ -55,7 +55,7 @@ constexpr PageNote kNotes[] = {
     {"pair", "condim", "4 and 6 are taken as 3, with a warning"},
     {"pair", "friction", "the first number; another second one is a warning"},
     {"connect", "site1", "with site2: both points, wherever the reference configuration has them"},
-    {"weld", "torquescale", "0 is a connect; others are rigid, with a warning"},
+    {"weld", "torquescale", "0 is a connect; others weigh where the weld is soft"},
     {"fixed", "springyield", "0"},
     {"fixed", "actuatorfrcrange", "of tendons with one actuator, or none"},
     {"spatial", "springyield", "0"},
