@@ -46,6 +46,12 @@ struct WeldInfo {  // a body of the scene that became part of another
   std::string name;
   int body = model::kWorldBody;  // index into ModelInfo::bodies or kWorldBody
   model::PoseSpec X_BW;          // pose of the welded frame in that body
+  int mocap = -1;                // in the world: the mocap body that it stands on, where the scene has that; -1: none
+};
+
+struct MocapInfo {  // a body that clients place
+  std::string name;
+  model::PoseSpec X_WM;  // where it stands after a reset
 };
 
 struct JointInfo {
@@ -71,6 +77,7 @@ struct ModelInfo {
   std::string name;
   std::vector<BodyInfo> bodies;  // in the order of body_pose
   std::vector<WeldInfo> welds;
+  std::vector<MocapInfo> mocaps;  // in the order of mocap_pose
   std::vector<JointInfo> joints;
   std::vector<model::ShapeSpec> shapes;  // body indices refer to `bodies`
   std::vector<model::MeshSpec> meshes;   // the hulls that shapes of kind mesh collide with
@@ -135,6 +142,7 @@ struct StepRequest {
   int step_count = 1;                           // >= 1
   InputView control;                            // [n, (steps,) nu]; absent keeps the last control (zero at first)
   InputView body_wrench;                        // [n, nb, 6] force, torque about the centre of mass, world; held
+  InputView mocap_pose;                         // [n, mocap bodies, 7], as the field; absent: they stay; held
   int record_every = 0;                         // 0: one record after the last step
   std::span<const OutputView> outputs;
 };
@@ -165,6 +173,7 @@ struct StateUpdate {
   InputView joint_velocity;  // [n, nv]
   InputView time;            // [n], s
   InputView activation;      // [n, activations], held within their ranges
+  InputView mocap_pose;      // [n, mocap bodies, 7]; forgets nothing of the last step
   // Numbers that these worlds have in place of the model's from now on, each parameter once. Body frames keep their
   // poses and go on as they moved; all else that is set is set after this. Refused as a whole where the model could not
   // be compiled with the numbers of any world; the error names the path of the number in the model.

@@ -81,6 +81,7 @@ absl::StatusOr<v1::StateUpdate> Batch::state_update(const StateArguments& state,
       {"joint_position", state.joint_position, &v1::StateUpdate::mutable_joint_position, 0},
       {"joint_velocity", state.joint_velocity, &v1::StateUpdate::mutable_joint_velocity, 0},
       {"activation", state.activation, &v1::StateUpdate::mutable_activation, 0},
+      {"mocap_pose", state.mocap_pose, &v1::StateUpdate::mutable_mocap_pose, 7},
   };
   v1::StateUpdate update;
   for (const auto& part : parts) {

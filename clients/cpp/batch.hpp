@@ -30,6 +30,7 @@ struct StateArguments {
   std::span<const double> joint_velocity = {};  // [n, nv]
   std::span<const double> time = {};            // [n], s
   std::span<const double> activation = {};      // [n, activations]
+  std::span<const double> mocap_pose = {};      // [n, mocap bodies, 7]
   // What get_state({"snapshot"}) gave: [n], or one for all worlds; alone. All that a world carries: the same bits
   // follow.
   std::span<const std::string> snapshot = {};

@@ -95,6 +95,13 @@ absl::StatusOr<v1::StepRequest> make_step_request(const v1::Batch& batch, const 
     }
     *request.mutable_body_wrench() = *std::move(tensor);
   }
+  if (arguments.mocap_pose.size() > 0) {
+    auto tensor = arguments.mocap_pose.tensor({n, field_size(batch, "mocap_pose") / 7, 7}, "mocap_pose");
+    if (!tensor.ok()) {
+      return tensor.status();
+    }
+    *request.mutable_mocap_pose() = *std::move(tensor);
+  }
   return request;
 }
 

@@ -43,6 +43,7 @@ struct StepArguments {
   std::vector<std::int32_t> worlds = {};           // empty: all
   std::optional<std::int64_t> expected_step = {};  // every world must be at this step index, else ABORTED
   RealSpan body_wrench = {};                       // [n, nb, 6] force, then torque, world frame, held
+  RealSpan mocap_pose = {};                        // [n, mocap bodies, 7] where they stand from the first step on
   std::string request_id = {};                     // a repeated one gets the first answer again; empty: one is made
 };
 

@@ -165,7 +165,8 @@ Status EngineBatch::check_step(const StepRequest& request) const {
                                                  "; it must be 0 or divide step_count, ", request.step_count, "."));
   }
   for (const auto& [view, name] :
-       {std::pair(&request.control, "control"), std::pair(&request.body_wrench, "body_wrench")}) {
+       {std::pair(&request.control, "control"), std::pair(&request.body_wrench, "body_wrench"),
+        std::pair(&request.mocap_pose, "mocap_pose")}) {
     if (Status s = check_type(*view, name); !s.ok()) return s;
   }
   const int n = row_count(request.world_indices), k = request.step_count;
@@ -182,14 +183,20 @@ InputShape EngineBatch::wrench_shape(const StepRequest& request) const {
   return {"body_wrench", row_count(request.world_indices), 1, 6 * nb, 6, real_dtype()};
 }
 
+InputShape EngineBatch::mocap_shape(int rows) const {
+  return pose_shape("mocap_pose", rows, static_cast<int>(model_->info().mocaps.size()), real_dtype());
+}
+
 std::size_t EngineBatch::input_bytes(const StepRequest& request) const {
   const std::size_t control = packed_bytes(request.control, control_shape(request));
   return step::align_up(control, step::kFieldAlignment) +
-         step::align_up(packed_bytes(held(request.body_wrench), wrench_shape(request)), step::kFieldAlignment);
+         step::align_up(packed_bytes(held(request.body_wrench), wrench_shape(request)), step::kFieldAlignment) +
+         step::align_up(packed_bytes(held(request.mocap_pose), mocap_shape(row_count(request.world_indices))),
+                        step::kFieldAlignment);
 }
 
 Status EngineBatch::take_inputs(StepRequest& request, std::byte* to, ThreadPool* pool) const {
-  request.body_wrench = held(request.body_wrench);
+  request.body_wrench = held(request.body_wrench), request.mocap_pose = held(request.mocap_pose);
   const auto take = [&](InputView& view, const InputShape& shape) -> Status {
     if (Status s = check_input(view, shape, to, pool); !s.ok() || to == nullptr || view.data == nullptr) return s;
     const std::size_t record = shape.columns * size_of(view.dtype), bytes = packed_bytes(view, shape);
@@ -199,7 +206,11 @@ Status EngineBatch::take_inputs(StepRequest& request, std::byte* to, ThreadPool*
     return {};
   };
   if (Status s = take(request.control, control_shape(request)); !s.ok()) return s;
-  return take(request.body_wrench, wrench_shape(request));
+  if (Status s = take(request.body_wrench, wrench_shape(request)); !s.ok()) return s;
+  if (request.mocap_pose.data == nullptr) return {};
+  const InputShape poses = mocap_shape(row_count(request.world_indices));
+  if (Status s = take(request.mocap_pose, poses); !s.ok()) return s;
+  return check_quaternions(request.mocap_pose, poses, pose_quaternions(poses.columns / 7));
 }
 
 StepStatistics EngineBatch::finish_step(const StepRequest& request) {
@@ -215,7 +226,7 @@ StepStatistics EngineBatch::finish_step(const StepRequest& request) {
 Status EngineBatch::check_snapshots(const StateUpdate& state, int rows) {
   if (!state.parameters.empty()) return invalid_argument("snapshot", "snapshot is all of a state; it is given alone.");
   for (const InputView& other : {state.body_pose, state.body_velocity, state.joint_position, state.joint_velocity,
-                                 state.time, state.activation}) {
+                                 state.time, state.activation, state.mocap_pose}) {
     if (other.data == nullptr) continue;
     return invalid_argument("snapshot", "snapshot is all of a state; it is given alone.");
   }
@@ -276,6 +287,9 @@ Status EngineBatch::check_state(const StateUpdate& state, int rows) {
   const int activations = static_cast<int>(axion::field_shape(info, Field::kActivation).front());
   const InputShape activation{"activation", rows, 1, activations, 0, real, kMaxState};
   if (Status s = check_input(state.activation, activation); !s.ok()) return s;
+  if (Status s = check_input(state.mocap_pose, mocap_shape(rows)); !s.ok()) return s;
+  const int mocaps = static_cast<int>(info.mocaps.size());
+  if (Status s = check_quaternions(state.mocap_pose, mocap_shape(rows), pose_quaternions(mocaps)); !s.ok()) return s;
   if (Status s = check_parameter_inputs(info, state.parameters, "parameters", rows); !s.ok()) return s;
   return check_input(state.time, {"time", rows, 1, 1, 0, DType::kFloat64, kMaxState});
 }

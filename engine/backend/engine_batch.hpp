@@ -93,6 +93,7 @@ class EngineBatch : public Batch {
   int row_count(std::span<const std::int32_t> worlds) const;
   InputShape control_shape(const StepRequest& request) const;
   InputShape wrench_shape(const StepRequest& request) const;
+  InputShape mocap_shape(int rows) const;
   // `worlds`, or all of them if it is empty.
   std::span<const std::int32_t> resolve(std::span<const std::int32_t> worlds) const;
 

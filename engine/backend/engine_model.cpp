@@ -34,7 +34,13 @@ ModelInfo make_info(const model::CompiledModel& compiled, const UserArrays<doubl
     info.bodies.push_back(
         {body.name, body.mass, body.I_Bcm, body.p_BoBcm, body_pose(compiled, compiled.internal_body[b])});
   }
-  for (const model::Weld& weld : compiled.welded.welds) info.welds.push_back({weld.name, weld.body, weld.X_BW});
+  for (const model::Weld& weld : compiled.welded.welds) {
+    info.welds.push_back({weld.name, weld.body, weld.X_BW, weld.mocap});
+  }
+  for (std::size_t i = 0; i < compiled.welded.mocaps.size(); ++i) {
+    const auto body = static_cast<std::size_t>(compiled.welded.mocaps[i]);
+    info.mocaps.push_back({source.bodies[body].name, compiled.welded.mocap_poses[i]});
+  }
   for (std::size_t j = 0; j < scene.joints.size(); ++j) {
     const model::JointSpec& joint = scene.joints[j];
     JointInfo joint_info{joint.name,

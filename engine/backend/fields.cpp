@@ -40,6 +40,8 @@ std::vector<std::int64_t> field_shape(const ModelInfo& info, Field field) {
         return std::count_if(info.actuators.begin(), info.actuators.end(), [](const model::ActuatorSpec& actuator) {
           return actuator.activation != model::ActivationKind::kNone;
         });
+      case FieldOf::kMocaps:
+        return static_cast<std::int64_t>(info.mocaps.size());
       case FieldOf::kSensors:
         return info.sensor_size;
     }

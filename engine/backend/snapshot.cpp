@@ -73,8 +73,10 @@ std::uint64_t layout_of(const EngineModel& model) {
   model::WorldState<Real> none{};
   for_each_field(model.arrays<Real>().view(), none,
                  [&](model::FieldKind kind, const char*, auto*& array, std::size_t count) {
-                   // Snapshots of engines that did not have this array are still read, where it is empty.
-                   if (is_array(array, none.sensed) && count == 0) return;
+                   // Snapshots of engines that did not have these arrays are still read, where they are empty.
+                   const bool is_newer =
+                       is_array(array, none.sensed) || is_array(array, none.mocap_x) || is_array(array, none.mocap_q);
+                   if (is_newer && count == 0) return;
                    hash.add(std::uint64_t(kind));
                    hash.add(std::uint64_t(sizeof(*array)));
                    hash.add(std::uint64_t(count));

@@ -37,7 +37,7 @@ step::StepJob<Real> TypedBatch<Real>::make_job(const StepRequest& request) const
   job.step_count = request.step_count;
   job.record_every = request.record_every;
   job.control = to_job(request.control);
-  job.wrench = to_job(request.body_wrench);
+  job.wrench = to_job(request.body_wrench), job.mocap = to_job(request.mocap_pose);
   for (const OutputView& out : request.outputs) {
     if (field_bytes(out.field) == 0) continue;
     job.outputs[job.output_count++] = {out.field, out.data, out.world_stride, out.record_stride};
@@ -76,8 +76,8 @@ void TypedBatch<Real>::set_world(const StateUpdate& state, int row, int world, s
 
 template <typename Real>
 void TypedBatch<Real>::get_world(std::span<const OutputView> out, int row, int world, std::byte* block) const {
-  const WorldModel<Real> own = world_model(world);
-  const WorldBlock<Real> state(own, block);
+  const WorldBlock<Real> state(world_model(world), block);
+  const WorldModel<Real>& own = state.model();
   for (const OutputView& o : out) {
     if (field_bytes(o.field) == 0) continue;
     step::write_field(team::SerialTeam{}, own.m, own.user, state.view(), o.field, o.data + row * o.world_stride);
@@ -127,15 +127,15 @@ std::vector<double> TypedBatch<Real>::numbers(int world) const {
 template <typename Real>
 void TypedBatch<Real>::cast_rays_of(const RayQuery& query, int row, int world, std::byte* block,
                                     const RayHits& hits) const {
-  const WorldModel<Real> own = world_model(world);
-  backend::cast_rays(own, WorldBlock<Real>(own, block).view(), query, row, hits);
+  const WorldBlock<Real> state(world_model(world), block);
+  backend::cast_rays(state.model(), state.view(), query, row, hits);
 }
 
 template <typename Real>
 void TypedBatch<Real>::distances_of(std::span<const ShapePairQuery> pairs, double max_distance, int row, int world,
                                     std::byte* block, const PairDistances& out) const {
-  const WorldModel<Real> own = world_model(world);
-  measure_distances(own, WorldBlock<Real>(own, block).view(), pairs, max_distance, row, out);
+  const WorldBlock<Real> state(world_model(world), block);
+  measure_distances(state.model(), state.view(), pairs, max_distance, row, out);
 }
 
 template <typename Real>

@@ -25,7 +25,9 @@ std::vector<double> read_row(const InputView& view, int row, int count) {
 
 template <typename Real>
 WorldBlock<Real>::WorldBlock(WorldModel<Real> model, std::byte* block)
-    : model_(std::move(model)), m_(model_.m), user_(model_.user), w_(step::bind_world(m_, block, nullptr)) {}
+    : model_(std::move(model)), m_(model_.m), user_(model_.user), w_(step::bind_world(m_, block, nullptr)) {
+  model_.stand_on_mocaps(w_);
+}
 
 template <typename Real>
 void WorldBlock<Real>::set_default_parameters() {
@@ -55,9 +57,12 @@ void WorldBlock<Real>::reset(int keyframe) {
   std::copy_n(w_.x_initial, m_.body_count, w_.x);
   std::copy_n(w_.q_initial, m_.body_count, w_.q);
   for (int i = 0; i < m_.axis_count; ++i) w_.axis_position[i] = m_.axes[i].initial_position;
+  for (int i = 0; i < m_.mocap_count; ++i) w_.mocap_x[i] = m_.mocaps[i].p_WM, w_.mocap_q[i] = m_.mocaps[i].q_WM;
+  model_.stand_on_mocaps(w_);
   measure_axes();
   if (keyframe < 0) return;
   const model::KeyframeSpec& frame = engine().info().keyframes[keyframe];
+  if (!frame.mocap_pose.empty()) set_mocaps(frame.mocap_pose);
   std::vector<double> velocity = frame.joint_velocity;
   velocity.resize(user_.velocity_count, 0.0);
   const std::vector<double> position =
@@ -105,11 +110,22 @@ void WorldBlock<Real>::set_activation(int i, double value) {
 }
 
 template <typename Real>
+void WorldBlock<Real>::set_mocaps(const std::vector<double>& poses) {
+  for (int i = 0; i < m_.mocap_count; ++i) {
+    const double* pose = poses.data() + 7 * i;
+    w_.mocap_x[i] = cast<Real>(math::Vec3<double>{pose[0], pose[1], pose[2]});
+    w_.mocap_q[i] = cast<Real>(unit_quaternion(pose + 3));
+  }
+  model_.stand_on_mocaps(w_);
+}
+
+template <typename Real>
 void WorldBlock<Real>::set_state(const StateUpdate& state, int row) {
   if (state.time.data != nullptr) *w_.time = read_input(state.time, row, 0, 0);
   for (int i = 0; state.activation.data != nullptr && i < m_.activation_count; ++i) {
     set_activation(i, read_input(state.activation, row, 0, i));
   }
+  if (state.mocap_pose.data != nullptr) set_mocaps(read_row(state.mocap_pose, row, 7 * m_.mocap_count));
   const bool positions = state.joint_position.data != nullptr, velocities = state.joint_velocity.data != nullptr;
   if (!positions && !velocities && state.body_pose.data == nullptr && state.body_velocity.data == nullptr) return;
   // What is kept of a state is what clients read of it: velocities at the instant of its poses.

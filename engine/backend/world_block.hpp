@@ -18,6 +18,8 @@ class WorldBlock {
   // `block` is world_bytes(m).world bytes. The world has the model's numbers, or those of its own.
   WorldBlock(const EngineModel& model, std::byte* block) : WorldBlock(WorldModel<Real>(model), block) {}
   WorldBlock(WorldModel<Real> model, std::byte* block);
+  WorldBlock(const WorldBlock&) = delete;
+  WorldBlock& operator=(const WorldBlock&) = delete;
 
   // Parameters without overrides: scales of one, the model's initial poses.
   void set_default_parameters();
@@ -33,6 +35,8 @@ class WorldBlock {
   void set_initial_poses(const InputView& body_pose, int row);
 
   const model::WorldView<Real>& view() const { return w_; }
+  // The world's model, with what stands on mocap bodies where these are.
+  const WorldModel<Real>& model() const { return model_; }
   std::vector<ContactInfo> contacts() const;
   WorldStatistics statistics() const;
   // A field of `count` numbers; all bodies.
@@ -43,13 +47,15 @@ class WorldBlock {
   void set_activation(int i, double value);
   void set_poses(const InputView& view, int row, math::Vec3<Real>* x, math::Quat<Real>* q);
   void set_joints(const double* position, const double* velocity, bool poses_change);
+  // [mocap_count * 7]
+  void set_mocaps(const std::vector<double>& poses);
   void measure_axes();
   void forget_impulses();
 
   const EngineModel& engine() const { return model_.engine(); }
 
   WorldModel<Real> model_;
-  const model::ModelView<Real> m_;
+  const model::ModelView<Real>& m_;  // of model_
   const model::UserLayout<Real> user_;
   model::WorldView<Real> w_;
 };

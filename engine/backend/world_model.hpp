@@ -10,6 +10,8 @@
 
 #include "engine/backend/engine_model.hpp"
 #include "engine/model/vary.hpp"
+#include "engine/step/mocap_tables.hpp"
+#include "engine/team/serial_team.hpp"
 
 namespace axion::backend {
 
@@ -33,7 +35,34 @@ class WorldModel {
     return *varied_;
   }
 
+  // Has what stands on mocap bodies where these are in `w`. Asked again, the tables follow.
+  void stand_on_mocaps(const model::WorldView<Real>& w) {
+    if (m.mocap_count == 0) return;
+    if (mocaps_ == nullptr) {
+      mocaps_ = std::make_shared<MocapCopies>();
+      mocaps_->from = m;
+      mocaps_->joints.resize(static_cast<std::size_t>(m.joint_count));
+      mocaps_->shapes.resize(static_cast<std::size_t>(m.shape_count));
+      mocaps_->sensors.resize(static_cast<std::size_t>(m.sensors.count));
+      mocaps_->parts.resize(static_cast<std::size_t>(m.sensor_part_count));
+    }
+    model::WorldView<Real> view = w;
+    view.step.mocap_joints = mocaps_->joints.data(), view.step.mocap_shapes = mocaps_->shapes.data();
+    view.step.mocap_sensors = mocaps_->sensors.data(), view.step.mocap_sensor_parts = mocaps_->parts.data();
+    m = mocaps_->from;
+    step::stand_on_mocaps(team::SerialTeam{}, m, view);
+  }
+
  private:
+  struct MocapCopies {
+    model::ModelView<Real> from;
+    std::vector<model::JointData<Real>> joints;
+    std::vector<model::ShapeData<Real>> shapes;
+    std::vector<model::SensorData<Real>> sensors;
+    std::vector<model::SensorPart<Real>> parts;
+  };
+
+  std::shared_ptr<MocapCopies> mocaps_;  // null until somebody asks
   const EngineModel* engine_;
   const model::ModelVariants* variants_ = nullptr;
   const std::vector<double>* row_ = nullptr;

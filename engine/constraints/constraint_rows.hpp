@@ -46,6 +46,7 @@ struct ConstraintRows {
   Real* contact_rebound;           // [contact_capacity] least parting speed asked of a contact, m/s
   SoftContact<Real>* contact_law;  // [contact_capacity] of soft contacts (soft_laws.hpp); none where they are rigid
   NormalLaw<Real>* limit_law;      // [nlimit] likewise
+  NormalLaw<Real>* lock_law;       // [nlock] likewise, of the locks of loop joints and equalities that are soft
   int* contact_start;              // [nb + 1] contacts of each body, compressed
   int* contact_list;               // [2 contact_capacity]
   Real* blend;                     // [nj + paths] w_j: share of J(q⁺) in the impulses of a joint of BLENDED
@@ -79,6 +80,7 @@ AXION_HD inline void for_each_field(const model::ModelView<Real>& m, ConstraintR
   f(kScratch, "contact_rebound", w.contact_rebound, nc);
   f(kScratch, "contact_law", w.contact_law, m.is_soft ? nc : 0);
   f(kScratch, "limit_law", w.limit_law, m.is_soft ? m.limit_count : 0);
+  f(kScratch, "lock_law", w.lock_law, m.is_soft && m.lock_softness_count > 0 ? nlock : 0);
   f(kScratch, "contact_start", w.contact_start, nb + 1);
   f(kScratch, "contact_list", w.contact_list, 2 * nc);
   f(kScratch, "blend", w.blend, nj + m.spatial_count);

@@ -15,7 +15,9 @@
 // Bodies that meet within the step, as their last velocities have it, push for what is left of it. Those that do not
 // meet have no impulse; overlaps that the forces of this step make are pushed from the next on, as MuJoCo's.
 //
-// In: contacts, rows, the state. Out: contact_law, limit_law. Cost: linear in contacts and limits.
+// Locks of loop joints and equalities have the law in both directions.
+//
+// In: contacts, rows, the state. Out: contact_law, limit_law, lock_law. Cost: linear in contacts, limits and locks.
 #pragma once
 
 #include "engine/constraints/axis_rows.hpp"
@@ -116,6 +118,90 @@ AXION_HD inline void soften_contacts(const Team& team, const model::ModelView<Re
     const Real weight = (Real(1) - a) * law.damping + per_time;
     for (int k = 0; k < 2; ++k) soft.tangent_bias[k] = (a * law.damping - per_time) * speed(1 + k) / weight;
     soft.tangent_compliance = (Real(1) - step.impedance) / step.impedance * law.tangent_mobility * per_time / weight;
+  });
+}
+
+// The law of a lock that is off by `error` and goes on at `rate`, in either direction; `depth` decides its impedance.
+// `turning` is what turning alone accelerates the error by, J' u.
+template <typename Real>
+AXION_HD inline NormalLaw<Real> lock_law(const model::ImpedanceData<Real>& law, const model::StepSettings<Real>& s,
+                                         Real depth, Real error, Real rate, Real turning, Real time) {
+  const Real d = impedance_at(law, depth), h = s.dt, stiffness = law.stiffness * d;
+  const Real push = h * (law.damping + h / 2 * stiffness);
+  Real euler = 1;
+  if (s.half_step_start) euler = push > Real(kSoftAxis) ? Real(1) - Real(kSoftAxis) / push : Real(0);
+  NormalLaw<Real> row = soft_law(law, s, SoftStep<Real>{time, d, euler}, error, rate);
+  row.bias += turning / ((1 + euler) / 2 * law.damping + Real(1) / time + (1 + 3 * euler) / 4 * h * stiffness);
+  return row;
+}
+
+// J' u of the locks of a joint without axes. Its anchors turn about the centres of the bodies; of a rotation r with the
+// error e = 2 Im r that goes on at Ω, in the frame of a parent that turns itself,
+//   e'' = -Ω²/4 e - k · (ω_P × ω_C)   along the row k
+template <typename Real>
+struct LockTurning {
+  math::Vec3<Real> anchors{}, frames{};
+  Real square = 0;
+};
+
+template <typename Real>
+AXION_HD inline LockTurning<Real> lock_turning(const model::WorldView<Real>& w, const model::JointData<Real>& joint) {
+  const auto of = [&](int b, const math::Vec3<Real>& p) {
+    return math::cross(w.omega[b], math::cross(w.omega[b], math::rotate(w.q[b], p)));
+  };
+  const math::Vec3<Real> child = of(joint.child, joint.p_CA), omega = w.omega[joint.child];
+  if (joint.parent < 0) return {child, {}, math::dot(omega, omega)};
+  const math::Vec3<Real> parent = w.omega[joint.parent], apart = omega - parent;
+  return {child - of(joint.parent, joint.p_PA), math::cross(parent, omega), math::dot(apart, apart)};
+}
+
+// dω/dt of a body that turns freely, where it is not among the free velocities: the step turns it after the solve.
+template <typename Real>
+AXION_HD inline math::Vec3<Real> free_turning(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                              const model::StepSettings<Real>& s, int b) {
+  if (b < 0 || s.gyroscopic_mode != model::GyroscopicMode::kSplit) return {};
+  const math::Vec3<Real> u = math::rotate_inverse(w.q[b], w.omega[b]), I = m.bodies[b].inertia;
+  const math::Vec3<Real> torque = math::cross(math::scale(I, u), u);
+  return math::rotate(w.q[b], math::Vec3<Real>{torque.x / I.x, torque.y / I.y, torque.z / I.z});
+}
+
+// Locks of loop joints and equalities that are soft. Needs start_joints and choose_force_steps.
+template <typename Real, typename Team>
+AXION_HD_RARE void soften_locks(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                const model::StepSettings<Real>& s) {
+  team.for_each(m.loop_count, [&](int i) {
+    const int j = m.joint_count - m.loop_count + i;
+    const model::JointData<Real>& joint = m.joints[j];
+    if (joint.softness < 0) return;
+    const model::LockSoftness<Real>& soft = m.lock_softness[joint.softness];
+    const int moves = joint.translation_lock_count, locks = moves + joint.rotation_lock_count;
+    Real square = 0;
+    for (int k = 0; k < locks; ++k) {
+      const Real error = (k < moves ? Real(1) : soft.turn_weight) * w.lock_start_error[joint.lock_start + k];
+      square += error * error;
+    }
+    LockTurning<Real> turning;
+    if (joint.slide_count + joint.hinge_count == 0) turning = lock_turning(w, joint);
+    const math::Vec3<Real> child = free_turning(m, w, s, joint.child), parent = free_turning(m, w, s, joint.parent);
+    for (int k = 0; k < locks; ++k) {
+      const int row = joint.lock_start + k;
+      const model::Row<Real>& along = w.row_start[row];
+      const Real free = math::dot(along.k_a, child) + math::dot(along.k_b, parent);
+      const Real apart = k < moves
+                             ? math::dot(along.l, turning.anchors)
+                             : -turning.square / 4 * w.lock_start_error[row] - math::dot(along.k_a, turning.frames);
+      const Real rate = row_velocity(along, joint.child, joint.parent, w.v, w.omega);
+      w.lock_law[row] = lock_law(k < moves ? soft.translation : soft.rotation, s, std::sqrt(square),
+                                 w.lock_start_error[row], rate, apart + free, w.joint_force_step[j]);
+    }
+  });
+  team.for_each(m.tendon_count - m.tendon_axis_count, [&](int i) {
+    const model::TendonData<Real>& equality = m.tendons[m.tendon_axis_count + i];
+    if (equality.softness < 0) return;
+    const Real error = w.lock_start_error[equality.lock];
+    const Real rate = tendon_velocity<Real>(m, equality, w.tendon_force, w.v, w.omega);
+    w.lock_law[equality.lock] = lock_law(m.lock_softness[equality.softness].translation, s, std::abs(error), error,
+                                         rate, Real(0), w.joint_force_step[m.lock_joint[equality.lock]]);
   });
 }
 

@@ -5,6 +5,7 @@
 #include "engine/import/import_frame.hpp"
 #include "engine/import/mjcf_attach.hpp"
 #include "engine/import/mjcf_copies.hpp"
+#include "engine/import/mjcf_mocaps.hpp"
 #include "engine/import/mjcf_scene.hpp"
 #include "engine/import/mjcf_schema.hpp"
 #include "engine/import/xml_tree.hpp"
@@ -66,6 +67,7 @@ ImportedScene import_tree(XmlElement& root, const ImportOptions& options) {
   read_tendons(scene);
   read_actuators(scene);
   read_sensors(scene);
+  settle_mocaps(scene);
   read_keyframes(scene);
   name_the_unnamed(scene);
   read_equalities(scene);

@@ -140,7 +140,7 @@ void BodyReader::read_body(const XmlElement& element, int parent, const Place& o
     if (parent != model::kWorldBody || s_.spec.joints[joint].kind != model::JointKind::kFixed) {
       a.refuse("mocap", "is for a child of the world without joints");
     }
-    s_.notes.warn(element, "mocap", "is taken as a fixed body, which stands where the document puts it");
+    s_.spec.bodies[static_cast<std::size_t>(index)].is_mocap = true;
   }
   read_children(element, index, place, X_WB);
 }

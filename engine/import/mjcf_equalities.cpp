@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/import/mjcf_scene.hpp"
+#include "engine/import/mjcf_softness.hpp"
 #include "engine/model/spec_math.hpp"
 #include "engine/model/validate_scene.hpp"
 
@@ -119,6 +120,10 @@ void EqualityReader::hold(const End& parent, const End& child, JointSpec& joint)
 
 void EqualityReader::warn_of_filtered_contacts(int body1, int body2) {
   if (!s_.spec.filter_parent_child || body1 == model::kWorldBody || body2 == model::kWorldBody) return;
+  const std::vector<int> root = weld_roots(s_.spec);  // the world is nobody's neighbour, with all that is welded to it
+  for (const int body : {body1, body2}) {
+    if (root[static_cast<std::size_t>(body)] == model::kWorldBody) return;
+  }
   std::uint32_t type[2] = {0, 0}, affinity[2] = {0, 0};  // of all shapes of either body
   for (const model::ShapeSpec& shape : s_.spec.shapes) {
     if (shape.body != body1 && shape.body != body2) continue;
@@ -148,9 +153,8 @@ bool EqualityReader::read(JointSpec& joint) {
     s_.notes.warn(e_, "", "joins what is one body already, which has no effect");
     return false;
   }
-  if (joint.kind == JointKind::kFixed && a_.number("torquescale", 1) != 1) {
-    s_.notes.warn(a_.where("torquescale"), "torquescale", "is not used: welds are rigid");
-  }
+  joint.is_soft = true, joint.softness = read_softness(a_, "solref", "solimp", s_.notes);
+  if (joint.kind == JointKind::kFixed) joint.turn_weight = a_.number("torquescale", 1);
   warn_of_filtered_contacts(body1, body2);
   return true;
 }

@@ -11,7 +11,6 @@ using Row = SchemaRow;
 
 constexpr std::string_view kSoft = "is not used: limits and dry friction of tendons are rigid";
 constexpr std::string_view kDryFriction = "is not used: friction gives way as its contact does, and dry friction not";
-constexpr std::string_view kRigid = "is not used: the bodies are held rigidly";
 constexpr std::string_view kSolver = "is not used: the solver's choices are made for each batch";
 
 constexpr std::string_view kGeomRead =
@@ -169,7 +168,7 @@ constexpr Row kRows[] = {
     {"default", "camera", Treatment::kIgnored, "", "", "", kNotPhysics},
     {"default", "light", Treatment::kIgnored, "", "", "", kNotPhysics},
     {"default", "pair", Treatment::kRead, kPairRead, kPairIgnored, kPairWarned, kDryFriction},
-    {"default", "equality", Treatment::kRead, "active", "", "solref solimp", kRigid},
+    {"default", "equality", Treatment::kRead, "active solref solimp", "", "", ""},
 
     {"mujoco", "worldbody", Treatment::kRead, "childclass", "", "", ""},
     {"body", "body", Treatment::kRead, "name childclass pos quat axisangle euler xyaxes zaxis mocap gravcomp",
@@ -194,11 +193,11 @@ constexpr Row kRows[] = {
     {"contact", "pair", Treatment::kRead, kPairRead, kPairIgnored, kPairWarned, kDryFriction},
     {"contact", "exclude", Treatment::kRead, "name body1 body2", "", "", ""},
     {"mujoco", "equality", Treatment::kRead, "", "", "", ""},
-    {"equality", "connect", Treatment::kRead, "active body1 body2 anchor site1 site2", "", "solref solimp", kRigid},
-    {"equality", "weld", Treatment::kRead, "active body1 body2 anchor relpose torquescale site1 site2", "",
-     "solref solimp", kRigid},
-    {"equality", "joint", Treatment::kRead, "active joint1 joint2 polycoef", "", "solref solimp", kRigid},
-    {"equality", "tendon", Treatment::kRead, "name class active tendon1 tendon2 polycoef", "", "solref solimp", kRigid},
+    {"equality", "connect", Treatment::kRead, "active body1 body2 anchor site1 site2 solref solimp", "", "", ""},
+    {"equality", "weld", Treatment::kRead, "active body1 body2 anchor relpose torquescale site1 site2 solref solimp",
+     "", "", ""},
+    {"equality", "joint", Treatment::kRead, "active joint1 joint2 polycoef solref solimp", "", "", ""},
+    {"equality", "tendon", Treatment::kRead, "name class active tendon1 tendon2 polycoef solref solimp", "", "", ""},
     {"equality", "*", Treatment::kRead, "*", "", "", ""},  // the reader says why not, unless they are inactive
     {"mujoco", "tendon", Treatment::kRead, "", "", "", ""},
     {"tendon", "spatial", Treatment::kRead, kTendonRead, kTendonIgnored, kTendonWarned, kSoft},

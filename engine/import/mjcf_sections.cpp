@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/import/mjcf_mocaps.hpp"
 #include "engine/import/mjcf_pose.hpp"
 #include "engine/import/mjcf_scene.hpp"
 #include "engine/import/mjcf_softness.hpp"
@@ -136,11 +137,7 @@ void read_key(MjcfScene& scene, const XmlElement& element) {
     for (const MotorGain& actuator : scene.motor_gains) key.control.push_back(control[actuator.number]);
   }
   if (a.has("act") && !parse_numbers(element, *element.find("act")).empty()) read_activations(scene, element, key);
-  for (const char* name : {"mpos", "mquat"}) {
-    if (a.has(name) && !parse_numbers(element, *element.find(name)).empty()) {
-      scene.notes.warn(element, name, "is not taken over: mocap bodies stand where the document puts them");
-    }
-  }
+  read_mocap_key(scene, element, key);
   scene.spec.keyframes.push_back(std::move(key));
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "engine/import/mjcf_scene.hpp"
+#include "engine/import/mjcf_softness.hpp"
 #include "engine/model/list_spans.hpp"
 #include "engine/model/validate_scene.hpp"
 
@@ -226,6 +227,7 @@ void read_coordinate_equality(MjcfScene& scene, const XmlElement& element, const
   a.numbers("polycoef", polynomial, 1);
   if (!equality.has_second) polynomial = {polynomial[0], 0, 0, 0, 0};
   equality.polynomial = shifted(polynomial, reference[1], reference[0]);
+  equality.is_soft = true, equality.softness = read_softness(a, "solref", "solimp", scene.notes);
   const XmlAttribute* name = element.find("name");
   equality.name = name != nullptr && !name->value.empty()
                       ? name->value

@@ -9,6 +9,7 @@
 #include "engine/model/compile_actuators.hpp"
 #include "engine/model/compile_contacts.hpp"
 #include "engine/model/compile_hulls.hpp"
+#include "engine/model/compile_mocaps.hpp"
 #include "engine/model/compile_sensors.hpp"
 #include "engine/model/compile_site_motors.hpp"
 #include "engine/model/compile_softness.hpp"
@@ -392,6 +393,7 @@ Result<CompiledModel> compile(const SceneSpec& scene) {
   CompiledModel model = Compiler(std::move(welded).value(), std::move(hulls).value(), nullptr).run();
   add_sensors(scene, model);
   add_adhesions(scene, model);
+  add_mocaps(model);
   add_softness(scene, model);
   return model;
 }
@@ -400,6 +402,7 @@ CompiledModel recompile(const CompiledModel& model, const SceneSpec& source, Wel
   CompiledModel varied = Compiler(std::move(welded), model.hulls, &model).run();
   add_sensors(source, varied);
   add_adhesions(source, varied);
+  add_mocaps(varied);
   add_softness(source, varied);
   return varied;
 }

@@ -65,7 +65,10 @@ struct ModelArrays {
   SoftnessRule softness_rule;
   std::vector<ShapeSoftness> shape_softness;
   std::vector<ImpedanceData<Real>> pair_impedances, limit_impedance;
+  std::vector<LockSoftness<Real>> lock_softness;
   SensorArrays<Real> sensors;
+  std::vector<MocapData<Real>> mocaps;
+  std::vector<MocapUse> mocap_uses;
   int lock_count = 0, control_count = 0, contact_capacity = 0, candidate_capacity = 0;
   int coupling_capacity = 0, loop_count = 0, inverse_blocks = 0;
   int joint_lock_count = 0, tendon_axis_count = 0, slack_tendon_count = 0, spatial_count = 0;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/math/small_matrix.hpp"
+#include "engine/model/loop_joints.hpp"
 #include "engine/model/shape_pairs.hpp"
 #include "engine/model/spec_math.hpp"
 
@@ -72,6 +73,13 @@ class Mobilities {
       const Spatial row = spatial(math::cross(p, e), e);
       sum += dot(row, times(mobility_[at(body)], row));
     }
+    return sum / 3;
+  }
+
+  // 1/(kg m^2): the same of a unit of torque on a body.
+  double of_turn(int body) const {
+    double sum = 0;
+    for (std::size_t i = 0; i < 3; ++i) sum += mobility_[at(body)][i][i];
     return sum / 3;
   }
 
@@ -286,6 +294,67 @@ void add_pairs(CompiledModel& model) {
   }
 }
 
+// Locks of loop joints: of the points of their bodies, as the scene gave them, and what these turn by. MuJoCo's
+// rotation rows are of half the angle, times the weight.
+void add_loop_softness(const SceneSpec& scene, const std::vector<double>& sliders, const Mobilities& mobilities,
+                       CompiledModel& model) {
+  ModelArrays<double>& a = model.arrays;
+  const std::vector<bool> closes_loop = find_loop_joints(scene);
+  std::size_t kept = 0;
+  for (std::size_t j = 0; j < scene.joints.size(); ++j) {
+    const JointSpec& joint = scene.joints[j];
+    if (is_weld(joint, closes_loop[j])) continue;
+    const int index = model.joint_of_scene[kept++];
+    if (!joint.is_soft || !closes_loop[j]) continue;
+    double move = 0, turn = 0;
+    for (const int part : {joint.parent, joint.child}) {
+      const int body = part < 0 ? kWorldBody : model.welded.body_map[at(part)];
+      if (body == kWorldBody) continue;
+      const BodySpec& given = scene.bodies[at(part)];
+      const int b = model.internal_body[at(body)];
+      move += sliders[at(body)] > 0 ? sliders[at(body)]
+                                    : mobilities.of_point(b, to_pose(given.X_WB) * to_vec3(given.p_BoBcm));
+      turn += mobilities.of_turn(b);
+    }
+    const double weight = joint.turn_weight / 2;
+    const auto law = [&](double mobility) {
+      const SoftnessSpec& soft = joint.softness;
+      return make_impedance(soft.solref.data(), soft.solimp.data(), 0, mobility, a.softness_rule);
+    };
+    a.joints[at(index)].softness = static_cast<int>(a.lock_softness.size());
+    a.lock_softness.push_back({law(move), law(turn / (weight * weight)), weight});
+  }
+}
+
+// Equalities: of the axes that they are of, or the tendons.
+void add_equality_softness(const std::vector<double>& axis_mobility, CompiledModel& model) {
+  ModelArrays<double>& a = model.arrays;
+  const SceneSpec& welded = model.welded.scene;
+  const auto of_axis = [&](int joint, int axis) {
+    return axis_mobility[at(a.joints[at(model.joint_of_scene[at(joint)])].axis_start + axis)];
+  };
+  // MuJoCo's is exact; this is that of axes that do not move each other.
+  const auto of = [&](const CoordinateSpec& coordinate) {
+    if (coordinate.tendon < 0) return of_axis(coordinate.joint, coordinate.axis);
+    double sum = 0;
+    for (const TendonTermSpec& term : welded.tendons[at(coordinate.tendon)].terms) {
+      sum += term.coefficient * term.coefficient * of_axis(term.joint, term.axis);
+    }
+    return sum;
+  };
+  for (std::size_t i = 0; i < welded.equalities.size(); ++i) {
+    const EqualitySpec& equality = welded.equalities[i];
+    if (!equality.is_soft) continue;
+    const double mobility = of(equality.first) + (equality.has_second ? of(equality.second) : 0.0);
+    if (mobility == 0) continue;  // through space: rigid
+    TendonData<double>& row = a.tendons[at(a.tendon_axis_count) + i];
+    row.softness = static_cast<int>(a.lock_softness.size());
+    const SoftnessSpec& soft = equality.softness;
+    a.lock_softness.push_back(
+        {make_impedance(soft.solref.data(), soft.solimp.data(), 0, mobility, a.softness_rule), {}, 1});
+  }
+}
+
 }  // namespace
 
 void add_softness(const SceneSpec& scene, CompiledModel& model) {
@@ -331,6 +400,8 @@ void add_softness(const SceneSpec& scene, CompiledModel& model) {
     a.limit_impedance.back() =
         make_impedance(soft.solref.data(), soft.solimp.data(), soft.margin, axis_mobility[at(axis)], a.softness_rule);
   }
+  add_loop_softness(scene, sliders, mobilities, model);
+  add_equality_softness(axis_mobility, model);
 }
 
 }  // namespace axion::model

@@ -138,6 +138,7 @@ ModelView<Real> ModelArrays<Real>::view() const {
   m.exclude_start = exclude_start.data(), m.excludes = excludes.data();
   m.soft_margin = soft_margin, m.softness_rule = softness_rule, m.shape_softness = shape_softness.data();
   m.pair_impedances = pair_impedances.data(), m.limit_impedance = limit_impedance.data();
+  m.lock_softness = lock_softness.data(), m.lock_softness_count = static_cast<int>(lock_softness.size());
   m.sensors = {static_cast<int>(sensors.list.size()),
                sensors.size,
                sensors.sensed_size,
@@ -145,6 +146,9 @@ ModelView<Real> ModelArrays<Real>::view() const {
                sensors.parts.data(),
                sensors.part_list.data(),
                sensors.loops.data()};
+  m.mocap_count = static_cast<int>(mocaps.size()), m.mocaps = mocaps.data();
+  m.mocap_use_count = static_cast<int>(mocap_uses.size()), m.mocap_uses = mocap_uses.data();
+  m.sensor_part_count = static_cast<int>(sensors.parts.size());
   return m;
 }
 

@@ -56,6 +56,7 @@ JointData<float> convert(const JointData<double>& a) {
     b.hinge[k] = cast<float>(a.hinge[k]);
   }
   b.axis_dot = float(a.axis_dot), b.axis_cross_inverse = float(a.axis_cross_inverse);
+  b.softness = a.softness;
   return b;
 }
 
@@ -115,6 +116,7 @@ TendonData<float> convert(const TendonData<double>& a) {
       a.axis,       a.lock,       a.term_start, a.term_count,       a.span_start,     a.span_count,
       a.side_start, a.side_count, {},           float(a.stiffness), float(a.damping), float(a.spring_slack)};
   for (int k = 0; k < 5; ++k) b.polynomial[k] = float(a.polynomial[k]);
+  b.softness = a.softness;
   return b;
 }
 
@@ -183,6 +185,12 @@ SensorPart<float> convert(const SensorPart<double>& a) {
           {cast<float>(a.I_row[0]), cast<float>(a.I_row[1]), cast<float>(a.I_row[2])}};
 }
 
+LockSoftness<float> convert(const LockSoftness<double>& a) {
+  return {cast_impedance<float>(a.translation), cast_impedance<float>(a.rotation), float(a.turn_weight)};
+}
+
+MocapData<float> convert(const MocapData<double>& a) { return {cast<float>(a.p_WM), cast<float>(a.q_WM)}; }
+
 template <typename T>
 auto convert_all(const std::vector<T>& from) {
   std::vector<decltype(convert(from.front()))> to;
@@ -208,6 +216,7 @@ ModelArrays<float> to_float(const ModelArrays<double>& a) {
   b.shape_contacts = a.shape_contacts, b.neighbour_start = a.neighbour_start, b.neighbours = a.neighbours;
   b.soft_margin = float(a.soft_margin), b.softness_rule = a.softness_rule, b.shape_softness = a.shape_softness;
   b.pair_impedances = convert_all(a.pair_impedances), b.limit_impedance = convert_all(a.limit_impedance);
+  b.lock_softness = convert_all(a.lock_softness);
   b.exclude_start = a.exclude_start, b.excludes = a.excludes;
   b.lock_count = a.lock_count, b.control_count = a.control_count, b.contact_capacity = a.contact_capacity;
   b.candidate_capacity = a.candidate_capacity, b.coupling_capacity = a.coupling_capacity;
@@ -221,6 +230,7 @@ ModelArrays<float> to_float(const ModelArrays<double>& a) {
   b.gravity = cast<float>(a.gravity);
   b.sensors.list = convert_all(a.sensors.list), b.sensors.parts = convert_all(a.sensors.parts);
   b.sensors.part_list = a.sensors.part_list, b.sensors.loops = a.sensors.loops;
+  b.mocaps = convert_all(a.mocaps), b.mocap_uses = a.mocap_uses;
   b.sensors.size = a.sensors.size, b.sensors.sensed_size = a.sensors.sensed_size;
   return b;
 }

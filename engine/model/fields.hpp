@@ -27,8 +27,9 @@ enum class Field : std::uint8_t {
   kActuatorForce,
   kContactImpulse,
   kActivation,
+  kMocapPose,
 };
-inline constexpr int kFieldCount = 14;
+inline constexpr int kFieldCount = 15;
 
 // What a field has its numbers for.
 enum class FieldOf : std::uint8_t {
@@ -39,7 +40,8 @@ enum class FieldOf : std::uint8_t {
   kJoints,
   kControls,
   kSensors,
-  kActivations
+  kActivations,
+  kMocaps
 };
 
 struct FieldDescription {
@@ -76,6 +78,8 @@ inline constexpr FieldDescription kFields[kFieldCount] = {
      "last step's impulse of all contacts on the body (N s), then torque part about its centre of mass"},
     {"activation", FieldOf::kActivations, 1, true, DType::kFloat32,
      "activation of each actuator that has one, in the order of the actuators"},
+    {"mocap_pose", FieldOf::kMocaps, 7, true, DType::kFloat32,
+     "x y z (m), then quaternion w x y z, of each mocap body in the world, in the order of the scene"},
 };
 
 constexpr const FieldDescription& description_of(Field field) { return kFields[static_cast<int>(field)]; }

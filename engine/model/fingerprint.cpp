@@ -50,9 +50,10 @@ void add_softness(Hash& hash, std::uint64_t number, const SoftnessSpec& softness
 }
 
 void add(Hash& hash, const BodySpec& body) {
-  const auto& [name, X_WB, mass, p_BoBcm, I_Bcm, gravity_compensation] = body;
+  const auto& [name, X_WB, mass, p_BoBcm, I_Bcm, gravity_compensation, is_mocap] = body;
   add_all(hash, X_WB, mass, p_BoBcm, I_Bcm);
   add_unusual(hash, 1, gravity_compensation, 0.0);
+  add_unusual(hash, 26, is_mocap ? 1.0 : 0.0, 0.0);
 }
 
 // Its mesh is added with those of the others (add_meshes).
@@ -78,7 +79,7 @@ void add(Hash& hash, const AxisSpec& spec) {
 void add(Hash& hash, const JointSpec& joint) {
   const auto& [name, kind, parent, child, anchor, ball_damping, ball_armature, ball_stiffness, ball_limited, ball_upper,
                ball_limit_softness, lock_stiffness, lock_damping, free_damping, free_stiffness, holds_pose, X_PC,
-               axes] = joint;
+               is_soft, softness, turn_weight, axes] = joint;
   add_all(hash, kind, parent, child, anchor, ball_damping, ball_armature, lock_stiffness, lock_damping);
   add_unusual(hash, 2, free_damping, 0.0);
   add_unusual(hash, 22, ball_stiffness, 0.0);
@@ -86,6 +87,7 @@ void add(Hash& hash, const JointSpec& joint) {
   if (ball_limited) add_all(hash, std::uint64_t(24), ball_upper);
   if (ball_limited) add_softness(hash, 25, ball_limit_softness);
   if (holds_pose) add_all(hash, std::uint64_t(3), X_PC);
+  if (is_soft) add_all(hash, std::uint64_t(29), softness.solref, softness.solimp, softness.margin, turn_weight);
   hash.add(std::uint64_t(axes.size()));
   for (const AxisSpec& axis : axes) add(hash, axis);
 }
@@ -122,7 +124,7 @@ void add(Hash& hash, const ActuatorSpec& actuator) {
   if (kind == ActuatorKind::kAffine) add_all(hash, gain, bias);
   if (kind == ActuatorKind::kMuscle) add(hash, muscle);
   if (!on_site) return;
-  if (adheres) add_all(hash, std::uint64_t(26), adhesive_body);
+  if (adheres) add_all(hash, std::uint64_t(30), adhesive_body);
   hash.add(std::uint64_t(12));
   add(hash, site);
   add_all(hash, site_gear, has_reference);
@@ -162,9 +164,10 @@ void add(Hash& hash, const CoordinateSpec& coordinate) {
 }
 
 void add(Hash& hash, const EqualitySpec& equality) {
-  const auto& [name, first, has_second, second, polynomial, stiffness, damping] = equality;
+  const auto& [name, first, has_second, second, polynomial, stiffness, damping, is_soft, softness] = equality;
   add(hash, first);
   add_all(hash, has_second, polynomial, stiffness, damping);
+  if (is_soft) add_all(hash, std::uint64_t(28), softness.solref, softness.solimp, softness.margin);
   if (has_second) add(hash, second);
 }
 

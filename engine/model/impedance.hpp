@@ -50,6 +50,15 @@ struct ImpedanceData {
   bool operator==(const ImpedanceData&) const = default;
 };
 
+// The locks of a joint that closes a loop, or of an equality. Each goes by the depth of all together, |(c_t, w c_r)|.
+template <typename Real>
+struct LockSoftness {
+  ImpedanceData<Real> translation, rotation;  // of an equality the first alone
+  Real turn_weight;                           // w, m/rad
+
+  bool operator==(const LockSoftness&) const = default;
+};
+
 // The same numbers in another precision.
 template <typename Real>
 AXION_HD inline ImpedanceData<Real> cast_impedance(const ImpedanceData<double>& a) {

@@ -14,6 +14,7 @@ namespace {
 // What a body of the input becomes part of.
 struct Part {
   int root = kWorldBody;  // body of the input that it moves with, or kWorldBody
+  int mocap = -1;         // of those that stand in the world: the mocap body that it stands on
   Pose X_RB;              // its frame in the root's frame, or in the world
 };
 
@@ -24,6 +25,7 @@ class Merger {
 
  private:
   void find_parts();
+  void find_mocaps();
   Status bodies();
   void add_lifts();
   void add_fluid_parts();
@@ -89,7 +91,7 @@ Status Merger::bodies() {
   for (std::size_t b = 0; b < in_.bodies.size(); ++b) {
     if (parts_[b].root == static_cast<int>(b)) continue;
     out_.body_map[b] = parts_[b].root == kWorldBody ? kWorldBody : out_.body_map[parts_[b].root];
-    out_.welds.push_back({in_.bodies[b].name, out_.body_map[b], to_spec(parts_[b].X_RB)});
+    out_.welds.push_back({in_.bodies[b].name, out_.body_map[b], parts_[b].mocap, to_spec(parts_[b].X_RB)});
   }
   for (std::size_t b = 0; b < in_.bodies.size(); ++b) {
     if (added[b].empty()) continue;  // a body alone keeps its numbers bit for bit; validate_scene has checked them
@@ -138,6 +140,32 @@ void Merger::joints() {
     joint.child = out_.body_map[joint.child];
     out_.scene.joints.push_back(std::move(joint));
     out_.closes_loop.push_back(closes_loop_[j]);
+    const JointSpec& in = in_.joints[j];
+    const int standing = in.parent != kWorldBody && parts_[in.parent].root == kWorldBody ? in.parent : in.child;
+    out_.mocap_of_joint.push_back(parts_[standing].mocap);
+  }
+}
+
+// What stands on a mocap body stands in the world as far as the engine goes.
+void Merger::find_mocaps() {
+  for (std::size_t b = 0; b < in_.bodies.size(); ++b) {
+    if (!in_.bodies[b].is_mocap) continue;
+    out_.mocaps.push_back(static_cast<int>(b));
+    out_.mocap_poses.push_back(in_.bodies[b].X_WB);
+  }
+  out_.mocap_of_body.assign(in_.bodies.size(), -1);
+  if (out_.mocaps.empty()) return;
+  std::vector<int> parent(in_.bodies.size(), kWorldBody);
+  for (std::size_t j = 0; j < in_.joints.size(); ++j) {
+    if (is_weld(in_.joints[j], closes_loop_[j])) parent[in_.joints[j].child] = in_.joints[j].parent;
+  }
+  for (std::size_t b = 0; b < in_.bodies.size(); ++b) {
+    if (parts_[b].root != kWorldBody) continue;
+    int base = static_cast<int>(b);
+    while (!in_.bodies[base].is_mocap && parent[base] != kWorldBody) base = parent[base];
+    const auto found = std::find(out_.mocaps.begin(), out_.mocaps.end(), base);
+    if (found != out_.mocaps.end()) parts_[b].mocap = static_cast<int>(found - out_.mocaps.begin());
+    out_.mocap_of_body[b] = parts_[b].mocap;
   }
 }
 
@@ -254,6 +282,7 @@ Result<WeldedScene> Merger::run() {
   out_.scene.timestep = in_.timestep;
   out_.scene.filter_parent_child = in_.filter_parent_child;
   find_parts();
+  find_mocaps();
   if (Status status = bodies(); !status.ok()) return status.error();
   add_lifts();
   add_fluid_parts();

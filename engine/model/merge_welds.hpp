@@ -27,6 +27,7 @@ namespace axion::model {
 struct Weld {
   std::string name;       // of the body that was welded
   int body = kWorldBody;  // what it became part of: index into WeldedScene::scene.bodies, or kWorldBody
+  int mocap = -1;         // where that is the world: the mocap body that it goes with, or -1
   PoseSpec X_BW;          // pose of the welded frame in that body (in the world, if that is the world)
 };
 
@@ -52,6 +53,10 @@ struct WeldedScene {
   std::vector<FluidPart> fluid_parts;  // sorted by body; empty without a fluid
   std::vector<bool> senses_tendon;     // [tendon] whether a sensor reads it
   std::vector<ContactExcludeSpec> part_excludes;  // the exclusions, of bodies of the input
+  std::vector<int> mocaps;                        // bodies of the input that clients place
+  std::vector<int> mocap_of_body;                 // [body of the input] the one of `mocaps` that it goes with, or -1
+  std::vector<int> mocap_of_joint;                // [joint of `scene`] that its side in the world goes with, or -1
+  std::vector<PoseSpec> mocap_poses;              // of `mocaps`, in the world
 };
 
 // Validates the scene first (validate_scene.hpp) and fails as that does, and for a weld whose mass or inertia, all

@@ -104,6 +104,7 @@ struct JointData {
   math::Vec3<Real> perpendicular[2];     // completes hinge[0] to a frame (one hinge)
   Real axis_dot;                         // hinge[0] . hinge[1] (two hinges)
   Real axis_cross_inverse;               // 1 / |hinge[0] x hinge[1]| (two hinges)
+  int softness = -1;                     // of its locks: index into ModelView::lock_softness, -1: none
   bool operator==(const JointData&) const = default;
 };
 
@@ -136,6 +137,7 @@ struct TendonData {
   Real polynomial[5];
   Real stiffness, damping;
   Real spring_slack;  // of a tendon: its spring is slack up to this much beyond its axis' spring_reference
+  int softness = -1;  // of an equality, as JointData's
   bool operator==(const TendonData&) const = default;
 };
 
@@ -319,6 +321,22 @@ struct SensorView {
   const LoopParts* loops;         // [loop_count] likewise
 };
 
+// A body that clients place (BodySpec::is_mocap). To the engine it is part of the world; what is on it are entries of
+// the model's tables whose numbers are in the world, with the body where the scene has it.
+template <typename Real>
+struct MocapData {
+  math::Vec3<Real> p_WM;  // of the scene
+  math::Quat<Real> q_WM;
+};
+
+// An entry that goes with a mocap body (step/mocap_tables.hpp).
+enum class MocapTable : std::uint8_t { kJoint, kShape, kSensorFrame, kSensorReference, kSensorPart };
+struct MocapUse {
+  int mocap;
+  MocapTable table;
+  int index;  // in that table
+};
+
 // A compiled model, read only. Arrays are in device memory where the device is a GPU.
 template <typename Real>
 struct ModelView {
@@ -392,7 +410,24 @@ struct ModelView {
   const ShapeSoftness* shape_softness;         // [shape_count]
   const ImpedanceData<Real>* pair_impedances;  // [pair_count]
   const ImpedanceData<Real>* limit_impedance;  // [limit_count]
+  const LockSoftness<Real>* lock_softness;     // [lock_softness_count] of joints that close loops, then of equalities
+  int lock_softness_count;
   SensorView<Real> sensors;
+  int mocap_count;                // bodies that clients place
+  int mocap_use_count;            // and what is on them
+  int sensor_part_count;          // of SensorView::parts
+  const MocapData<Real>* mocaps;  // [mocap_count] in the order of the scene
+  const MocapUse* mocap_uses;     // [mocap_use_count]
 };
+
+// Whether the locks of a joint, or of an equality, give way.
+template <typename Real>
+AXION_HD inline bool gives_way(const ModelView<Real>& m, const JointData<Real>& joint) {
+  return joint.lock_stiffness > 0 || (joint.softness >= 0 && m.is_soft);
+}
+template <typename Real>
+AXION_HD inline bool gives_way(const ModelView<Real>& m, const TendonData<Real>& equality) {
+  return equality.stiffness > 0 || (equality.softness >= 0 && m.is_soft);
+}
 
 }  // namespace axion::model

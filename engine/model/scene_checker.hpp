@@ -73,6 +73,10 @@ class SceneChecker {
   void frame(const std::string& item, const char* leaf, const FrameSpec& frame);
 
   void keyframe_quaternions(const std::string& item, const KeyframeSpec& key);
+  // validate_mocaps.cpp
+  int mocap_under(int body) const;
+  void mocaps();
+  void keyframe_mocaps(const std::string& item, const KeyframeSpec& key);
 
   // validate_joints.cpp
   void joints();

@@ -78,6 +78,9 @@ struct BodySpec {
   // Rotational inertia about the centre of mass, in the body frame's axes: xx, yy, zz, xy, xz, yz (kg m^2).
   std::array<double, 6> I_Bcm{0, 0, 0, 0, 0, 0};
   double gravity_compensation = 0.0;  // share of its weight that a force at its centre of mass holds up; 1: all of it
+  // A body that clients place, in each world where they want it: it starts at X_WB, never moves by itself and has no
+  // velocity, also while it is moved. It is welded to the world, and nothing hangs on it but by welds and loop joints.
+  bool is_mocap = false;
 };
 
 // What motors may do together, N m or N, lower < upper; position and velocity drives have bounds of their own.
@@ -146,7 +149,12 @@ struct JointSpec {
   // Of a joint that closes a loop: whether it holds the child at X_PC in its parent, not as the reference configuration
   // has it.
   bool holds_pose = false;
-  PoseSpec X_PC;               // of a ball the rotation has no meaning
+  PoseSpec X_PC;  // of a ball the rotation has no meaning
+  // Of a joint that closes a loop, in batches whose contacts are soft (impedance.hpp): whether its locks give way as
+  // `softness` says, without a margin, and what a rotation weighs beside a metre, MuJoCo's torquescale, above 0.
+  bool is_soft = false;
+  SoftnessSpec softness;
+  double turn_weight = 1.0;
   std::vector<AxisSpec> axes;  // kAxes only
 };
 
@@ -210,6 +218,8 @@ struct EqualitySpec {
   // Spring and damper of what it holds, per unit of `first`. Stiffness 0 is rigid.
   double stiffness = 0.0;
   double damping = 0.0;
+  bool is_soft = false;  // whether, in batches whose contacts are soft, it gives way as `softness` says
+  SoftnessSpec softness;
 };
 
 // The shapes of two bodies do not touch each other; those of what is welded to either do.
@@ -349,6 +359,7 @@ struct KeyframeSpec {
   std::vector<double> joint_velocity;   // free 6, ball 3, axis 1; empty means zero
   std::vector<double> control = {};     // in the order of the actuators; empty means zero
   std::vector<double> activation = {};  // of those actuators that have one; empty means zero
+  std::vector<double> mocap_pose = {};  // of each mocap body x y z, then w x y z; empty means those of the scene
 };
 
 // A fluid that fills the space. It acts on each body as on the box of uniform density that has the body's mass and

@@ -8,6 +8,9 @@
 #include "engine/model/validate_scene.hpp"
 
 namespace axion::model {
+namespace {
+constexpr double kMinTurnWeight = 1e-6;
+}
 
 void SceneChecker::joints() {
   std::unordered_set<std::string> names, axis_names;
@@ -54,6 +57,8 @@ void SceneChecker::joint(std::size_t j, std::unordered_set<std::string>& axis_na
     fail(item, "free_damping", "must be 0 unless the joint is of kind free; it is " + to_text(joint.free_damping));
   }
   if (joint.holds_pose) pose(item, "X_PC", joint.X_PC);
+  if (joint.is_soft) softness(item, "lock_softness", joint.softness);
+  at_least(item, "turn_weight", joint.turn_weight, kMinTurnWeight);
   const std::string axis_count = std::to_string(joint.axes.size());
   if (joint.kind != JointKind::kAxes && !joint.axes.empty()) {
     fail(item, "axes", "must be empty unless the joint is of kind axes; it has " + axis_count);
@@ -157,6 +162,9 @@ void SceneChecker::loops() {
     const std::string item = item_name("joints", j);
     if (joint.holds_pose && (!closes_loop_[j] || joint.kind == JointKind::kAxes)) {
       fail(item, "holds_pose", "must be false unless the joint closes a loop and is a ball or fixed");
+    }
+    if (joint.is_soft && (!closes_loop_[j] || joint.lock_stiffness > 0)) {
+      fail(item, "lock_softness", "is for joints that close loops, without lock_stiffness");
     }
     if (!closes_loop_[j]) continue;
     nothing_acts_along(item, joint);

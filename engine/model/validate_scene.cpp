@@ -329,6 +329,7 @@ void SceneChecker::keyframes() {
     for (double v : key.control) real(item, "control", v);
     for (double v : key.joint_position) real(item, "joint_position", v);
     for (double v : key.joint_velocity) real(item, "joint_velocity", v);
+    keyframe_mocaps(item, key);
     if (ok()) keyframe_quaternions(item, key);
   }
 }
@@ -359,7 +360,7 @@ Status SceneChecker::run() {
       &SceneChecker::tree,          &SceneChecker::loops,         &SceneChecker::welds,     &SceneChecker::meshes,
       &SceneChecker::height_fields, &SceneChecker::shapes,        &SceneChecker::actuators, &SceneChecker::excludes,
       &SceneChecker::keyframes,     &SceneChecker::contact_pairs, &SceneChecker::tendons,   &SceneChecker::equalities,
-      &SceneChecker::sensors};
+      &SceneChecker::sensors,       &SceneChecker::mocaps};
   for (auto stage : stages) {
     (this->*stage)();
     if (!ok()) return *error_;

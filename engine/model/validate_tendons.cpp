@@ -132,6 +132,8 @@ void SceneChecker::equalities() {
     coordinate(item + ".first", equality.first);
     reals(item, "polynomial", equality.polynomial);
     compliance(item, "stiffness", equality.stiffness, "damping", equality.damping);
+    if (equality.is_soft) softness(item, "softness", equality.softness);
+    if (equality.is_soft && equality.stiffness > 0) fail(item, "softness", "is for equalities without stiffness");
     if (!equality.has_second) {
       const bool is_constant =
           std::all_of(equality.polynomial.begin() + 1, equality.polynomial.end(), [](double a) { return a == 0; });

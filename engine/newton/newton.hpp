@@ -57,7 +57,7 @@ AXION_HD inline Real rank_attempt(const Team& team, const Problem<Real>& p, Real
   if (p.joint_mode != model::JointMode::kLinearised) return ratio;
   const Real poses = team.template max<Real>(p.m.joint_count, [&](int j) {
     const model::JointData<Real>& joint = p.m.joints[j];
-    if (joint.lock_stiffness > 0) return Real(0);  // its locks give way by design
+    if (model::gives_way(p.m, joint)) return Real(0);  // its locks do so by design
     constraints::JointEvaluation<Real> e;
     constraints::evaluate_joint<constraints::JointParts::kLocks>(p.m, joint, p.w.x_plus, p.w.q_plus, p.w.axis_position,
                                                                  e);

@@ -20,6 +20,18 @@ AXION_HD constexpr Real position_rounding() {
   return Real(16) * std::numeric_limits<Real>::epsilon();
 }
 
+// The residual of a soft lock whose row moves at `v`: J u + bias + compliance λ.
+template <typename Real>
+AXION_HD_RARE void put_soft_lock(const Problem<Real>& p, int row, const RowVelocity<Real>& v) {
+  const constraints::NormalLaw<Real>& law = p.w.lock_law[row];
+  const Real given = law.compliance * p.w.lambda[row], impulse = p.w.row_scale[row] * std::abs(p.w.lambda[row]);
+  p.w.residual[row] = v.value + law.bias + given;
+  p.w.natural_residual[row] = std::abs(p.w.residual[row]);
+  p.w.lock_compliance[row] = law.compliance;
+  const Real size = v.size + std::abs(law.bias) + std::abs(given) + impulse;
+  p.w.row_tolerance[row] = greater(p.s.tolerance, velocity_rounding<Real>() * size);
+}
+
 // How fast an equality that is off by `error` may come together, per second: as a limit from beyond it.
 template <typename Real>
 AXION_HD inline Real greatest_recovery(const Problem<Real>& p, Real error) {
@@ -61,8 +73,17 @@ AXION_HD_RARE EqualityError<Real> evaluate_equality_at_end(const Problem<Real>& 
   return {value.value, extent};
 }
 
+// As soft as soft_laws.hpp has it: the residual of its law, along J(q⁻).
+template <typename Real>
+AXION_HD_RARE void evaluate_soft_equality(const Problem<Real>& p, const model::TendonData<Real>& equality) {
+  const int row = equality.lock;
+  constraints::for_each_term(equality, [&](int k) { p.w.tendon_row[k] = p.w.tendon_force[k]; });
+  put_soft_lock(p, row, iterate_tendon_velocity(p, equality, p.w.tendon_row));
+}
+
 template <typename Real>
 AXION_HD_RARE void evaluate_equality(const Problem<Real>& p, const model::TendonData<Real>& equality) {
+  if (equality.softness >= 0 && p.m.is_soft) return evaluate_soft_equality(p, equality);
   const int row = equality.lock;
   constraints::Softness<Real> soft = constraints::softness(p.s, equality.stiffness, equality.damping);
   if (p.joint_mode == model::JointMode::kLinearised && soft.erp == Real(1)) soft.erp = Real(0.5);

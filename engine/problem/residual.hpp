@@ -58,10 +58,21 @@ AXION_HD inline Real impulse_blend(const Problem<Real>& p, int j, bool is_transl
   return p.joint_mode == model::JointMode::kPrevious || !is_translation ? Real(0) : p.w.blend[j];
 }
 
+// Of a joint whose locks are soft (soft_laws.hpp): the residuals of their laws, along J(q⁻).
+template <typename Real>
+AXION_HD_RARE void evaluate_soft_locks(const Problem<Real>& p, const model::JointData<Real>& joint) {
+  const int locks = joint.translation_lock_count + joint.rotation_lock_count;
+  for (int row = joint.lock_start; row < joint.lock_start + locks; ++row) {
+    p.w.row[row] = p.w.row_force[row] = p.w.row_start[row];
+    put_soft_lock(p, row, iterate_velocity(p, p.w.row_start[row], joint.child, joint.parent));
+  }
+}
+
 // Locks of joint j at the iterate: errors, rows of the matrix, rows of the impulses, natural residuals.
 template <typename Real>
 AXION_HD_CALL void evaluate_locks(const Problem<Real>& p, int j) {
   const model::JointData<Real>& joint = p.m.joints[j];
+  if (joint.softness >= 0 && p.m.is_soft) return evaluate_soft_locks(p, joint);
   const int locks = joint.translation_lock_count + joint.rotation_lock_count;
   constraints::JointEvaluation<Real> e;
   const bool at_start = has_start_rows(p);

@@ -12,6 +12,7 @@
 #include "engine/base/client_array.hpp"
 #include "engine/model/step_settings.hpp"
 #include "engine/model/step_statistics.hpp"
+#include "engine/step/mocap_tables.hpp"
 #include "engine/step/own_tables.hpp"
 #include "engine/step/sense.hpp"
 #include "engine/step/step_world.hpp"
@@ -51,6 +52,7 @@ struct StepJob {
   int record_every = 0;  // 0: one record after the last step
   JobInput control;      // [nu]
   JobInput wrench;       // [nb, 6], user's order of bodies; held
+  JobInput mocap;        // [mocap_count, 7]; held
   JobOutput outputs[kMaxJobOutputs];
   int output_count = 0;
   StepStatistics* statistics = nullptr;  // [world_count]
@@ -82,6 +84,20 @@ AXION_HD inline void load_wrench(const Team& team, const StepJob<Real>& job, con
       w.torque[b][k] = load<Real>(job.wrench, data, start + 3 + k);
     }
   });
+}
+
+// Places the mocap bodies, and what stands on them in the tables of the job, which is the row's own.
+template <typename Real, typename Team>
+AXION_HD_RARE void take_mocaps(const Team& team, StepJob<Real>& job, const model::WorldView<Real>& w, int row) {
+  if (job.mocap.data != nullptr) {
+    const std::byte* data = job.mocap.data + row * job.mocap.world_stride;
+    team.for_each(job.m.mocap_count, [&](int i) {
+      for (int k = 0; k < 3; ++k) w.mocap_x[i][k] = load<Real>(job.mocap, data, 7 * i + k);
+      const auto part = [&](int k) { return load<Real>(job.mocap, data, 7 * i + 3 + k); };
+      w.mocap_q[i] = math::normalized(math::Quat<Real>{part(0), part(1), part(2), part(3)});
+    });
+  }
+  stand_on_mocaps(team, job.m, w);
 }
 
 // Calls add(row, impulse) with what tendons and equalities give the child of a joint by its axes; plain motors have
@@ -202,12 +218,14 @@ AXION_HD inline void run_row(const Team& team, const StepJob<Real>& job, int row
   const int world = job.world_indices == nullptr ? row : job.world_indices[row];
   const StepJob<Real>* used = &job;
   alignas(StepJob<Real>) std::byte copy[sizeof(StepJob<Real>)];  // only where worlds have numbers of their own
-  if (job.own.data != nullptr) {
+  const auto view = bind_world(job.m, job.worlds + world * job.world_stride, scratch);
+  if (job.own.data != nullptr || job.m.mocap_count > 0) {
     auto* own = new (copy) StepJob<Real>(job);
-    use_own_tables(job.own, world, own->m, own->user);
+    if (job.own.data != nullptr) use_own_tables(job.own, world, own->m, own->user);
+    if (job.m.mocap_count > 0) take_mocaps(team, *own, view, row);
     used = own;
   }
-  run_steps(team, *used, bind_world(job.m, job.worlds + world * job.world_stride, scratch), row);
+  run_steps(team, *used, view, row);
 }
 
 }  // namespace axion::step

@@ -144,6 +144,12 @@ AXION_HD_CALL void write_field(const Team& team, const model::ModelView<Real>& m
     case Field::kActivation:
       team.for_each(m.activation_count, [&](int i) { store(out, i, w.control[m.control_count + i]); });
       return;
+    case Field::kMocapPose:
+      team.for_each(m.mocap_count, [&](int i) {
+        store(out, 7 * i, w.mocap_x[i]);
+        store(out, 7 * i + 3, w.mocap_q[i]);
+      });
+      return;
     case Field::kContactCount:
       team.for_each(1, [&](int) { store(out, 0, w.record->contact_count); });
       return;

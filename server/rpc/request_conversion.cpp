@@ -147,6 +147,9 @@ absl::StatusOr<schedule::StepWork> to_step(const v1::StepRequest& request, const
   status.Update(take_control(request, batch, count, work.step_count, work.control));
   status.Update(
       take("body_wrench", request.has_body_wrench(), request.body_wrench(), {count, bodies, 6}, work.body_wrench));
+  const auto mocaps = static_cast<std::int64_t>(batch.model->info().mocaps.size());
+  status.Update(
+      take("mocap_pose", request.has_mocap_pose(), request.mocap_pose(), {count, mocaps, 7}, work.mocap_pose));
   const auto fields = fields_of("outputs", request.outputs());
   status.Update(fields.status());
   if (!status.ok()) return status;
@@ -186,6 +189,8 @@ absl::StatusOr<StateUpdate> to_state(const v1::StateUpdate& message, const sched
                      {count, model.joint_velocity_count}, state.joint_velocity));
   status.Update(take("state.activation", message.has_activation(), message.activation(),
                      {count, field_shape(model, Field::kActivation).front()}, state.activation));
+  status.Update(take("state.mocap_pose", message.has_mocap_pose(), message.mocap_pose(),
+                     {count, static_cast<std::int64_t>(model.mocaps.size()), 7}, state.mocap_pose));
   status.Update(take("state.time", message.has_time(), message.time(), {count}, state.time));
   status.Update(take_parameters("state.parameters", message.parameters(), model, count, state.parameters));
   state.snapshots.assign(message.snapshot().begin(), message.snapshot().end());

@@ -106,6 +106,11 @@ absl::StatusOr<model::JointSpec> to_joint(const std::string& path, const v1::Joi
   if (auto status = take_springs(path, message, joint); !status.ok()) return status;
   joint.holds_pose = message.has_held_pose();
   if (joint.holds_pose) joint.X_PC = to_pose(message.held_pose());
+  joint.is_soft = message.has_lock_softness();
+  if (message.has_turn_weight()) joint.turn_weight = message.turn_weight();
+  const absl::Status soft =
+      take_softness(absl::StrCat(path, ".lock_softness"), message.lock_softness(), joint.softness);
+  if (!soft.ok()) return soft;
   for (int i = 0; i < message.axes_size(); ++i) {
     auto axis = to_axis(absl::StrCat(path, ".axes[", i, "]"), message.axes(i));
     if (!axis.ok()) return axis.status();
@@ -227,6 +232,9 @@ absl::StatusOr<model::EqualitySpec> to_equality(const std::string& path, const v
   }
   equality.stiffness = message.stiffness();
   equality.damping = message.damping();
+  equality.is_soft = message.has_softness();
+  const absl::Status soft = take_softness(absl::StrCat(path, ".softness"), message.softness(), equality.softness);
+  if (!soft.ok()) return soft;
   return equality;
 }
 
@@ -237,7 +245,8 @@ model::BodySpec to_body(const v1::BodySpec& message) {
           .mass = message.mass(),
           .p_BoBcm = to_vec3(message.center_of_mass()),
           .I_Bcm = {inertia.xx(), inertia.yy(), inertia.zz(), inertia.xy(), inertia.xz(), inertia.yz()},
-          .gravity_compensation = message.gravity_compensation()};
+          .gravity_compensation = message.gravity_compensation(),
+          .is_mocap = message.is_mocap()};
 }
 
 absl::StatusOr<model::SensorSpec> to_sensor(const std::string& path, const v1::SensorSpec& message) {
@@ -317,7 +326,8 @@ absl::StatusOr<model::SceneSpec> to_scene(const v1::SceneSpec& message) {
                                {keyframe.joint_position().begin(), keyframe.joint_position().end()},
                                {keyframe.joint_velocity().begin(), keyframe.joint_velocity().end()},
                                {keyframe.control().begin(), keyframe.control().end()},
-                               {keyframe.activation().begin(), keyframe.activation().end()}});
+                               {keyframe.activation().begin(), keyframe.activation().end()},
+                               {keyframe.mocap_pose().begin(), keyframe.mocap_pose().end()}});
   }
   return scene;
 }
@@ -334,30 +344,8 @@ v1::SceneSpec to_message(const model::SceneSpec& scene) {
     fill_vec3(scene.medium.wind, *message.mutable_medium()->mutable_wind());
   }
   fill_softness_rule(scene.softness_rule, *message.mutable_softness_rule());
-  for (const auto& body : scene.bodies) {
-    auto& out = *message.add_bodies();
-    out.set_name(body.name);
-    fill_pose(body.X_WB, *out.mutable_pose());
-    out.set_mass(body.mass);
-    fill_vec3(body.p_BoBcm, *out.mutable_center_of_mass());
-    fill_inertia(body.I_Bcm, *out.mutable_inertia());
-    out.set_gravity_compensation(body.gravity_compensation);
-  }
-  for (const auto& joint : scene.joints) {
-    auto& out = *message.add_joints();
-    out.set_name(joint.name);
-    out.set_kind(static_cast<v1::JointKind>(static_cast<int>(joint.kind) + 1));
-    out.set_parent(joint.parent);
-    out.set_child(joint.child);
-    fill_vec3(joint.anchor, *out.mutable_anchor());
-    out.set_ball_damping(joint.ball_damping);
-    out.set_ball_armature(joint.ball_armature);
-    out.set_lock_stiffness(joint.lock_stiffness);
-    out.set_lock_damping(joint.lock_damping);
-    fill_springs(joint, out);
-    if (joint.holds_pose) fill_pose(joint.X_PC, *out.mutable_held_pose());
-    for (const auto& axis : joint.axes) fill_axis(axis, *out.add_axes());
-  }
+  for (const auto& body : scene.bodies) fill_body(body, *message.add_bodies());
+  for (const auto& joint : scene.joints) fill_joint(joint, *message.add_joints());
   for (const auto& shape : scene.shapes) fill_shape(shape, *message.add_shapes());
   for (const auto& mesh : scene.meshes) fill_mesh(mesh, *message.add_meshes());
   for (const auto& field : scene.height_fields) fill_height_field(field, *message.add_height_fields());
@@ -393,6 +381,12 @@ void fill_model(const schedule::ModelRecord& record, v1::Model& message) {
     out.set_name(weld.name);
     out.set_body(weld.body);
     fill_pose(weld.X_BW, *out.mutable_pose());
+    if (weld.mocap >= 0) out.set_mocap(weld.mocap);
+  }
+  for (const auto& mocap : info.mocaps) {
+    auto& out = *message.add_mocaps();
+    out.set_name(mocap.name);
+    fill_pose(mocap.X_WM, *out.mutable_pose());
   }
   for (const auto& joint : info.joints) {
     auto& out = *message.add_joints();

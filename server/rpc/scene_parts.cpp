@@ -78,6 +78,33 @@ void fill_shape(const model::ShapeSpec& shape, v1::ShapeSpec& message) {
   message.set_height_field(shape.height_field);
 }
 
+void fill_body(const model::BodySpec& body, v1::BodySpec& message) {
+  message.set_name(body.name);
+  fill_pose(body.X_WB, *message.mutable_pose());
+  message.set_mass(body.mass);
+  fill_vec3(body.p_BoBcm, *message.mutable_center_of_mass());
+  fill_inertia(body.I_Bcm, *message.mutable_inertia());
+  message.set_gravity_compensation(body.gravity_compensation);
+  message.set_is_mocap(body.is_mocap);
+}
+
+void fill_joint(const model::JointSpec& joint, v1::JointSpec& message) {
+  message.set_name(joint.name);
+  message.set_kind(static_cast<v1::JointKind>(static_cast<int>(joint.kind) + 1));
+  message.set_parent(joint.parent);
+  message.set_child(joint.child);
+  fill_vec3(joint.anchor, *message.mutable_anchor());
+  message.set_ball_damping(joint.ball_damping);
+  message.set_ball_armature(joint.ball_armature);
+  message.set_lock_stiffness(joint.lock_stiffness);
+  message.set_lock_damping(joint.lock_damping);
+  fill_springs(joint, message);
+  if (joint.holds_pose) fill_pose(joint.X_PC, *message.mutable_held_pose());
+  if (joint.is_soft) fill_softness(joint.softness, *message.mutable_lock_softness());
+  if (joint.is_soft) message.set_turn_weight(joint.turn_weight);
+  for (const auto& axis : joint.axes) fill_axis(axis, *message.add_axes());
+}
+
 void fill_mesh(const model::MeshSpec& mesh, v1::MeshSpec& message) {
   message.set_name(mesh.name);
   for (const model::Vec3d& vertex : mesh.vertices) fill_vec3(vertex, *message.add_vertices());
@@ -167,6 +194,7 @@ void fill_equality(const model::EqualitySpec& equality, v1::EqualitySpec& messag
   message.mutable_polynomial()->Assign(equality.polynomial.begin(), end);
   message.set_stiffness(equality.stiffness);
   message.set_damping(equality.damping);
+  if (equality.is_soft) fill_softness(equality.softness, *message.mutable_softness());
 }
 
 void fill_keyframe(const model::KeyframeSpec& keyframe, v1::KeyframeSpec& message) {
@@ -176,6 +204,7 @@ void fill_keyframe(const model::KeyframeSpec& keyframe, v1::KeyframeSpec& messag
   message.mutable_joint_velocity()->Assign(keyframe.joint_velocity.begin(), keyframe.joint_velocity.end());
   message.mutable_control()->Assign(keyframe.control.begin(), keyframe.control.end());
   message.mutable_activation()->Assign(keyframe.activation.begin(), keyframe.activation.end());
+  message.mutable_mocap_pose()->Assign(keyframe.mocap_pose.begin(), keyframe.mocap_pose.end());
 }
 
 namespace {

@@ -29,6 +29,8 @@ void fill_vec3(const model::Vec3d& value, v1::Vec3& message);
 void fill_pose(const model::PoseSpec& value, v1::Pose& message);
 void fill_inertia(const std::array<double, 6>& value, v1::Inertia& message);
 void fill_axis(const model::AxisSpec& axis, v1::AxisSpec& message);
+void fill_body(const model::BodySpec& body, v1::BodySpec& message);
+void fill_joint(const model::JointSpec& joint, v1::JointSpec& message);
 void fill_shape(const model::ShapeSpec& shape, v1::ShapeSpec& message);
 void fill_height_field(const model::HeightFieldSpec& field, v1::HeightFieldSpec& message);
 void fill_mesh(const model::MeshSpec& mesh, v1::MeshSpec& message);

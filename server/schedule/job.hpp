@@ -69,7 +69,7 @@ class StepSink {
 struct StepWork {
   std::vector<std::int32_t> world_indices;  // empty: all
   std::int64_t step_count = 1;
-  InputView control, body_wrench;
+  InputView control, body_wrench, mocap_pose;
   InputView action;               // of a step of the batch's task, whose sink makes the control of it
   std::int64_t record_every = 0;  // 0, or a divisor of step_count
   std::vector<OutputView> outputs;

@@ -74,6 +74,8 @@ void plan_stretch(const Job& job, const Portion& portion, Stretch& stretch) {
   }
   request.body_wrench = work.body_wrench;
   if (request.body_wrench.data != nullptr) request.body_wrench.data += first * request.body_wrench.world_stride;
+  request.mocap_pose = work.mocap_pose;
+  if (request.mocap_pose.data != nullptr) request.mocap_pose.data += first * request.mocap_pose.world_stride;
   request.record_every = static_cast<int>(engine_every);
   request.outputs = stretch.outputs;
 }

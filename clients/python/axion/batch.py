@@ -82,7 +82,8 @@ class Batch:
 
     def step_request(self, control: npt.ArrayLike | None = None, steps: int = 1, outputs: str | Iterable[str] = (),
                      record_every: int = 0, worlds: Worlds = None, expected_step: int | None = None,
-                     body_wrench: npt.ArrayLike | None = None, request_id: str = "") -> simulation_pb2.StepRequest:
+                     body_wrench: npt.ArrayLike | None = None, request_id: str = "",
+                     mocap_pose: npt.ArrayLike | None = None) -> simulation_pb2.StepRequest:
         """The axion.v1.StepRequest that `step` sends; for StepStream."""
         request = simulation_pb2.StepRequest(
             batch=self.name, world_indices=self._indices(worlds), step_count=steps, record_every=record_every,
@@ -95,6 +96,8 @@ class Batch:
             request.control.CopyFrom(tensors.to_tensor(per_world, "control"))
         if body_wrench is not None:
             request.body_wrench.CopyFrom(tensors.to_tensor(body_wrench, "body_wrench"))
+        if mocap_pose is not None:
+            request.mocap_pose.CopyFrom(tensors.to_tensor(mocap_pose, "mocap_pose"))
         if expected_step is not None:
             request.expected_step = expected_step
         return request
@@ -110,7 +113,7 @@ class Batch:
     def step(self, control: npt.ArrayLike | None = None, steps: int = 1, outputs: str | Iterable[str] = (),
              record_every: int = 0, worlds: Worlds = None, expected_step: int | None = None,
              body_wrench: npt.ArrayLike | None = None, request_id: str = "",
-             timeout: float | None = None) -> results.StepResult:
+             timeout: float | None = None, mocap_pose: npt.ArrayLike | None = None) -> results.StepResult:
         """Steps the worlds k = `steps` times and returns a StepResult.
 
         control: [nu] for every world alike, [n, nu] held over the steps, or [n, k, nu] one row a step; rad, m, N or N m
@@ -120,12 +123,14 @@ class Batch:
           [n, k / r, ...].
         expected_step: if given, every world must be at this step index, else AbortedError.
         body_wrench: [n, nb, 6] force (N), then torque about the centre of mass (N m), world frame, held.
+        mocap_pose: [n, mocap bodies, 7] x y z (m), quaternion w x y z: where they stand from the first of the steps on;
+          None: where they are (Model.proto.mocaps names them).
         request_id: a repeated one gets the first answer again and steps nothing, so that a retry is safe. Where none is given
           a client that retries makes one.
         timeout: s.
         """
         request = self.step_request(control, steps, outputs, record_every, worlds, expected_step, body_wrench,
-                                    request_id)
+                                    request_id, mocap_pose)
         return results.StepResult(self._client.stub.Step(request, timeout=timeout))
 
     @raises_axion_error
@@ -164,7 +169,8 @@ class Batch:
               joint_position: npt.ArrayLike | None = None, joint_velocity: npt.ArrayLike | None = None,
               time: npt.ArrayLike | None = None, snapshot: Snapshots | None = None,
               timeout: float | None = None, activation: npt.ArrayLike | None = None,
-              parameters: Mapping[str, npt.ArrayLike] | None = None) -> None:
+              parameters: Mapping[str, npt.ArrayLike] | None = None,
+              mocap_pose: npt.ArrayLike | None = None) -> None:
         """Starts worlds again: at the initial state or a keyframe, with the given states on top (see set_state), or as
         snapshots say.
 
@@ -176,7 +182,7 @@ class Batch:
             batch=self.name, world_indices=self._indices(worlds), keyframe=keyframe,
             state=_state_update(snapshot, parameters, body_pose=body_pose, body_velocity=body_velocity,
                                 joint_position=joint_position, joint_velocity=joint_velocity, time=time,
-                                activation=activation),
+                                activation=activation, mocap_pose=mocap_pose),
             seeds=[int(seed) for seed in np.asarray(seeds, dtype=np.uint64).reshape(-1)]), timeout=timeout)
 
     @raises_axion_error
@@ -197,13 +203,14 @@ class Batch:
                   joint_velocity: npt.ArrayLike | None = None, time: npt.ArrayLike | None = None,
                   snapshot: Snapshots | None = None, timeout: float | None = None,
                   activation: npt.ArrayLike | None = None,
-                  parameters: Mapping[str, npt.ArrayLike] | None = None) -> None:
+                  parameters: Mapping[str, npt.ArrayLike] | None = None,
+                  mocap_pose: npt.ArrayLike | None = None) -> None:
         """Sets the state of worlds; parts that are None keep their value.
 
         body_pose: [n, nb, 7] x y z (m), quaternion w x y z. body_velocity: [n, nb, 6] linear of the centre of mass,
         angular, world frame. joint_position: [n, nq], joint_velocity: [n, nv], place the bodies by the joint tree.
         Give body_* or joint_*, not both. time: [n] s. activation: [n, activations], held within
-        their ranges. Quaternions are normalised by the server.
+        their ranges. mocap_pose: [n, mocap bodies, 7]. Quaternions are normalised by the server.
         snapshot: get_state("snapshot")["snapshot"] of any worlds of the same model, precision, dt and options, or one
         bytes for all; alone. The worlds go on with the same bits as those that it was taken of:
 
@@ -217,7 +224,7 @@ class Batch:
             batch=self.name, world_indices=self._indices(worlds),
             state=_state_update(snapshot, parameters, body_pose=body_pose, body_velocity=body_velocity,
                                 joint_position=joint_position, joint_velocity=joint_velocity, time=time,
-                                activation=activation)),
+                                activation=activation, mocap_pose=mocap_pose)),
             timeout=timeout)
 
     @property

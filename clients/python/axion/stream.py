@@ -67,9 +67,11 @@ class StepStream:
 
     def send(self, control: npt.ArrayLike | None = None, steps: int = 1, outputs: str | Iterable[str] = (),
              record_every: int = 0, worlds: Worlds = None, expected_step: int | None = None,
-             body_wrench: npt.ArrayLike | None = None, request_id: str = "") -> None:
+             body_wrench: npt.ArrayLike | None = None, request_id: str = "",
+             mocap_pose: npt.ArrayLike | None = None) -> None:
         """Sends a step; arguments as of Batch.step without timeout. Does not wait."""
-        request = self._batch.step_request(control, steps, outputs, record_every, worlds, expected_step, body_wrench, request_id)
+        request = self._batch.step_request(control, steps, outputs, record_every, worlds, expected_step, body_wrench, request_id,
+                                           mocap_pose)
         self._unanswered.append(request)
         self._requests.put(request)
 

@@ -69,6 +69,7 @@ class DeviceModel {
     m_.shape_softness = append(image, arrays.shape_softness);
     m_.pair_impedances = append(image, arrays.pair_impedances);
     m_.limit_impedance = append(image, arrays.limit_impedance);
+    m_.lock_softness = append(image, arrays.lock_softness);
     m_.neighbour_start = append(image, arrays.neighbour_start);
     m_.neighbours = append(image, arrays.neighbours);
     m_.exclude_start = append(image, arrays.exclude_start);
@@ -77,6 +78,8 @@ class DeviceModel {
     m_.sensors.parts = append(image, arrays.sensors.parts);
     m_.sensors.part_list = append(image, arrays.sensors.part_list);
     m_.sensors.loops = append(image, arrays.sensors.loops);
+    m_.mocaps = append(image, arrays.mocaps);
+    m_.mocap_uses = append(image, arrays.mocap_uses);
     user_.external_body = append(image, user.external_body);
     user_.p_BC = append(image, user.p_BC);
     user_.q_BC = append(image, user.q_BC);

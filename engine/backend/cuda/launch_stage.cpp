@@ -26,6 +26,8 @@ std::size_t record_bytes(const step::StepJob<Real>& job, Field field) {
         return job.m.control_count;
       case FieldOf::kActivations:
         return job.m.activation_count;
+      case FieldOf::kMocaps:
+        return job.m.mocap_count;
       case FieldOf::kSensors:
         return job.m.sensors.size;
     }

@@ -30,15 +30,16 @@ inline ImportedScene imported(const std::string& xml) {
 // One world in float64 from keyframe 0, or the initial state where there is none.
 class World {
  public:
-  World(const std::string& xml, double dt) {
+  World(const std::string& xml, double dt, const model::SolverOptions& options = {}) {
     Result<std::shared_ptr<const Model>> model = compile_model(imported(xml).scene);
     EXPECT_TRUE(model.ok()) << model.error().message;
     BatchSpec spec;
     spec.model = model.value(), spec.dt = dt;
+    spec.options = options;
     spec.options.precision = model::Precision::kFloat64;
-    EngineOptions options;
-    options.device = "cpu", options.threads = 1;
-    engine_ = std::move(create_engine(options)).value();
+    EngineOptions device;
+    device.device = "cpu", device.threads = 1;
+    engine_ = std::move(create_engine(device)).value();
     batch_ = std::move(engine_->create_batch(spec)).value();
     ResetRequest start;
     start.keyframe = spec.model->info().keyframes.empty() ? -1 : 0;
@@ -50,6 +51,19 @@ class World {
     if (!control.empty()) request.control = {reinterpret_cast<const std::byte*>(control.data()), DType::kFloat64, 0, 0};
     ASSERT_TRUE(engine_->step({&request, 1}).ok());
   }
+  // Steps with mocap bodies at `poses`, [mocap bodies * 7].
+  void step_with_mocaps(int count, const std::vector<double>& poses) {
+    StepRequest request;
+    request.batch = batch_.get(), request.step_count = count;
+    request.mocap_pose = {reinterpret_cast<const std::byte*>(poses.data()), DType::kFloat64, 0, 0};
+    ASSERT_TRUE(engine_->step({&request, 1}).ok());
+  }
+  Status set_mocaps(const std::vector<double>& poses) {
+    StateUpdate state;
+    state.mocap_pose = {reinterpret_cast<const std::byte*>(poses.data()), DType::kFloat64, 0, 0};
+    return batch_->set_state({}, state);
+  }
+  Batch& batch() { return *batch_; }
   void set_activation(std::vector<double> values) {
     StateUpdate state;
     state.activation = {reinterpret_cast<const std::byte*>(values.data()), DType::kFloat64, 0, 0};

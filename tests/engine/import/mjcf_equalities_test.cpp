@@ -183,11 +183,21 @@ TEST(MjcfEqualities, what_is_understood_in_part_is_a_warning) {
     const ImportedScene s = imported(linkage(equality));
     return s.warnings.empty() ? std::string("no warning") : s.warnings.front();
   };
-  EXPECT_THAT(warning("<connect body1='rocker' body2='coupler' anchor='0 0 0' solref='.02 1'/>"), HasSubstr("rigid"));
-  EXPECT_THAT(warning("<weld body1='rocker' body2='coupler' torquescale='5'/>"), HasSubstr("torquescale"));
   EXPECT_THAT(warning("<weld body1='post' body2='world'/>"), HasSubstr("no effect"));
   EXPECT_THAT(warning("<connect body1='rocker' body2='ball' anchor='0 0 0'/>"), HasSubstr("do not collide"));
   EXPECT_EQ(warning("<connect body1='rocker' body2='coupler' anchor='0 0 0'/>"), "no warning");
+}
+
+TEST(MjcfEqualities, say_how_soft_they_are) {
+  const JointSpec weld =
+      loop_of("<weld body1='rocker' body2='coupler' torquescale='5' solref='.1 .5' solimp='.5 .6'/>");
+  EXPECT_TRUE(weld.is_soft);
+  EXPECT_EQ(weld.turn_weight, 5);
+  EXPECT_EQ(weld.softness.solref, (std::array<double, 2>{0.1, 0.5}));
+  EXPECT_EQ(weld.softness.solimp, (std::array<double, 5>{0.5, 0.6, 0.001, 0.5, 2}));
+  const ImportedScene s = imported(linkage("<joint joint1='crank' joint2='rocker' solref='-100 -2'/>"));
+  EXPECT_TRUE(s.scene.equalities.at(0).is_soft);
+  EXPECT_EQ(s.scene.equalities.at(0).softness.solref, (std::array<double, 2>{-100, -2}));
 }
 
 TEST(MjcfEqualities, names_of_equalities_do_not_rename_joints) {

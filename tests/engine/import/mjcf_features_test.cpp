@@ -1,5 +1,5 @@
-// Gravity compensation, drag of free joints, contact pairs, affine actuators, equalities by sites and relative poses,
-// mocap bodies: what a document asks for is what moves, by closed formulas.
+// Gravity compensation, drag of free joints, contact pairs, affine actuators, equalities by sites and relative poses:
+// what a document asks for is what moves, by closed formulas.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -238,16 +238,6 @@ TEST(MjcfSites, what_is_wrong_is_refused_by_name) {
   expect_refused(held("<connect site1='right' site2='nowhere'/>"), "connect.site2", "does not exist");
   expect_refused(held("<connect site1='right' site2='left' anchor='0 0 0'/>"), "connect.anchor", "together with sites");
   expect_refused(held("<weld site1='right' site2='right'/>"), "weld.site2", "another body");
-}
-
-TEST(MjcfMocap, is_a_fixed_body_and_says_so) {
-  const ImportedScene s = imported(R"(<mujoco><worldbody><body name='hand' mocap='true' pos='0 0 1'/>
-    <body name='arm' pos='0 0 1'><freejoint/><geom size='.1'/></body></worldbody>
-    <equality><weld body1='hand' body2='arm'/></equality></mujoco>)");
-  EXPECT_THAT(s.warnings, Contains(HasSubstr("is taken as a fixed body")));
-  EXPECT_EQ(s.scene.joints.at(0).kind, model::JointKind::kFixed);
-  expect_refused("<mujoco><worldbody><body mocap='true'><freejoint/><geom size='.1'/></body></worldbody></mujoco>",
-                 "body.mocap", "without joints");
 }
 
 constexpr const char* kTwoArms = R"(<mujoco><compiler angle="radian"/><option gravity="0 0 0"/><worldbody>
