@@ -298,12 +298,40 @@ AXION_HD_CALL bool bound_changes(const Team& team, const solver::Problem<Real>& 
   return true;
 }
 
+// Whether the solve has a solution: finite velocities, rigid locks nearer to J(q⁺) v = 0 than the free velocities, whose
+// rates are in w.residual, or within the step's tolerance. Sliding friction makes the system unsymmetric, so that
+// elimination without exchange of rows may break down where loops stand near their dead points.
+template <typename Real, typename Team>
+AXION_HD_CALL bool is_solved(const Team& team, const solver::Problem<Real>& p) {
+  const auto& w = p.w;
+  const auto greatest = [&](auto&& rate) {
+    return team.template max<Real>(p.m.joint_lock_count, [&](int i) {
+      const model::JointData<Real>& joint = p.m.joints[p.m.lock_joint[i]];
+      if (joint.lock_stiffness > 0) return Real(0);
+      const Real size = std::abs(rate(i, joint));
+      return size <= std::numeric_limits<Real>::max() ? size : std::numeric_limits<Real>::max();  // also of a NaN
+    });
+  };
+  const Real before = greatest([&](int i, const model::JointData<Real>&) { return w.residual[i]; });
+  const Real after = greatest([&](int i, const model::JointData<Real>& joint) {
+    return constraints::row_velocity(w.row[i], joint.child, joint.parent, w.v_plus, w.omega_plus);
+  });
+  const Real astray = team.template max<Real>(p.m.body_count, [&](int b) {
+    const math::Vec3<Real> sum = w.v_plus[b] + w.omega_plus[b];
+    return std::abs(sum.x + sum.y + sum.z) <= std::numeric_limits<Real>::max() ? Real(0) : Real(1);
+  });
+  return astray == Real(0) && after <= solver::greater(before, p.s.tolerance);
+}
+
 // v_plus, omega_plus at the instant of the poses, by one system for the whole world where `held`, else free of joints
-// and contacts.
+// and contacts. Where the system's solution is none, u itself.
 template <typename Real, typename Team>
 AXION_HD_CALL void synchronise_whole(const Team& team, solver::Problem<Real>& p, bool held) {
   owe_forces(team, p);
-  if (held && p.m.joint_count + p.m.closing_count + p.contact_count > 0) hold_rows(team, p);
+  if (!held || p.m.joint_count + p.m.closing_count + p.contact_count == 0) return;
+  hold_rows(team, p);
+  if (is_solved(team, p)) return;
+  team.for_each(p.m.body_count, [&](int b) { p.w.v_plus[b] = p.w.v[b], p.w.omega_plus[b] = p.w.omega[b]; });
 }
 
 template <typename Real, team::Team Team>
