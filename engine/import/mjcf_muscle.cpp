@@ -5,11 +5,13 @@
 #include <utility>
 
 #include "engine/import/mjcf_moved_mass.hpp"
+#include "engine/import/path_range.hpp"
 
 namespace axion::import {
 namespace {
 
-// From the range of what it acts along: of a sum of coordinates, of all their ranges. False where they have none.
+// From the ranges of what it acts along: of a sum of coordinates of all their ranges, of a path of those of the joints
+// between its points; then within the tendon's own. False where they have none.
 bool find_lengths(const MjcfScene& s, const Attributes& a, const model::ActuatorSpec& actuator,
                   model::MuscleSpec& muscle) {
   double range[2] = {0, 0};
@@ -20,30 +22,27 @@ bool find_lengths(const MjcfScene& s, const Attributes& a, const model::Actuator
   }
   double lower = 0, upper = 0;
   bool known = true;
-  const auto add = [&](const model::AxisSpec& axis, double weight) {
+  const auto add = [&](int joint, int axis_index, double weight) {
+    const model::AxisSpec& axis =
+        s.spec.joints[static_cast<std::size_t>(joint)].axes[static_cast<std::size_t>(axis_index)];
     known = known && axis.limited;
     lower += weight * (weight < 0 ? axis.upper : axis.lower), upper += weight * (weight < 0 ? axis.lower : axis.upper);
   };
-  const auto axis_at = [&](int joint, int axis) -> const model::AxisSpec& {
-    return s.spec.joints[static_cast<std::size_t>(joint)].axes[static_cast<std::size_t>(axis)];
-  };
   if (actuator.tendon == kNoTendon) {
-    add(axis_at(actuator.joint, actuator.axis), actuator.gear);
+    add(actuator.joint, actuator.axis, 1);
   } else {
     const model::TendonSpec& tendon = s.spec.tendons[static_cast<std::size_t>(actuator.tendon)];
+    for (const model::TendonTermSpec& term : tendon.terms) add(term.joint, term.axis, term.coefficient);
+    if (!tendon.path.empty()) known = find_path_range(s.spec, tendon.path, lower, upper);
     if (tendon.limited) {
-      lower = std::min(actuator.gear * tendon.lower, actuator.gear * tendon.upper);
-      upper = std::max(actuator.gear * tendon.lower, actuator.gear * tendon.upper);
-    } else {
-      known = tendon.path.empty();
-      for (const model::TendonTermSpec& term : tendon.terms) {
-        add(axis_at(term.joint, term.axis), actuator.gear * term.coefficient);
-      }
+      lower = known ? std::max(lower, tendon.lower) : tendon.lower;
+      upper = known ? std::min(upper, tendon.upper) : tendon.upper;
+      known = known || tendon.path.empty();
     }
   }
-  if (!known || !(lower < upper)) return false;
-  muscle.length_lower = lower, muscle.length_upper = upper;
-  return true;
+  muscle.length_lower = std::min(actuator.gear * lower, actuator.gear * upper);
+  muscle.length_upper = std::max(actuator.gear * lower, actuator.gear * upper);
+  return known && lower < upper && actuator.gear != 0;
 }
 
 }  // namespace

@@ -33,6 +33,11 @@ void take_muscle(const v1::Muscle& message, model::MuscleSpec& muscle) {
   if (message.has_fvmax()) muscle.fvmax = message.fvmax();
 }
 
+auto numbers_of(const model::MuscleSpec& muscle) {
+  const auto& [range_lower, range_upper, length_lower, length_upper, force, lmin, lmax, vmax, fpmax, fvmax] = muscle;
+  return std::array{range_lower, range_upper, length_lower, length_upper, force, lmin, lmax, vmax, fpmax, fvmax};
+}
+
 void fill_muscle(const model::MuscleSpec& muscle, v1::Muscle& message) {
   message.set_range_lower(muscle.range_lower), message.set_range_upper(muscle.range_upper);
   message.set_length_lower(muscle.length_lower), message.set_length_upper(muscle.length_upper);
@@ -78,11 +83,14 @@ void fill_curves(const model::ActuatorSpec& actuator, v1::ActuatorSpec& message)
   message.set_deactivation_time(actuator.deactivation_time);
   message.set_activation_smoothing(actuator.activation_smoothing);
   if (actuator.adheres) message.set_adhesive_body(actuator.adhesive_body);
-  if (actuator.kind == model::ActuatorKind::kAffine) {
+  const model::ActuatorSpec usual;
+  if (actuator.gain != usual.gain) {
     for (const double number : actuator.gain) message.add_gain(number);
+  }
+  if (actuator.bias != usual.bias) {
     for (const double number : actuator.bias) message.add_bias(number);
   }
-  if (actuator.kind == model::ActuatorKind::kMuscle) fill_muscle(actuator.muscle, *message.mutable_muscle());
+  if (numbers_of(actuator.muscle) != numbers_of(usual.muscle)) fill_muscle(actuator.muscle, *message.mutable_muscle());
 }
 
 }  // namespace axion::server::rpc

@@ -97,6 +97,25 @@ TEST(ActuatorsAgainstMujoco, the_force_of_a_muscle_follows_from_what_it_moves) {
               0.004, 0.01);
 }
 
+// MuJoCo pulls at the muscle and sees where it comes to rest, to 5 % of the range, with limits that give way.
+TEST(ActuatorsAgainstMujoco, the_lengths_of_a_muscle_follow_from_the_ranges_of_the_joints_that_it_crosses) {
+  const std::string xml = R"(<mujoco><worldbody><site name='w' pos='.1 0 .1'/>
+    <body><joint name='hip' axis='0 1 0' range='-50 40' limited='true' damping='1'/><geom size='.1' pos='0 0 -.2'/>
+      <body pos='0 0 -.4'><joint name='knee' axis='0 1 0' range='5 100' limited='true' damping='1'/>
+        <joint type='slide' axis='0 0 1' range='-.02 .03' limited='true' damping='5'/><geom size='.1' pos='0 0 -.2'/>
+        <site name='l' pos='.03 0 -.2'/></body></body></worldbody>
+    <tendon><spatial name='s'><site site='w'/><site site='l'/></spatial></tendon>
+    <actuator><muscle tendon='s' force='1'/><muscle tendon='s' force='1' gear='-2'/></actuator></mujoco>)";
+  const testing::MujocoModel m = testing::load_mujoco(xml);
+  const model::SceneSpec s = imported(xml).scene;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const mjtNum* theirs = m->actuator_lengthrange + 2 * i;
+    const model::MuscleSpec& ours = s.actuators.at(i).muscle;
+    EXPECT_NEAR(ours.length_lower, theirs[0], 0.05 * (theirs[1] - theirs[0]));
+    EXPECT_NEAR(ours.length_upper, theirs[1], 0.05 * (theirs[1] - theirs[0]));
+  }
+}
+
 TEST(ActuatorsAgainstMujoco, gains_that_depend_on_length_and_rate_move_a_leg_alike) {
   expect_same(leg(std::string(kStrings) +
                   "<actuator><general joint='hip' gaintype='affine' gainprm='3 -4 -2'/>"

@@ -64,7 +64,7 @@ constexpr PageNote kNotes[] = {
     {"general", "gaintype", "fixed, affine, muscle"},
     {"general", "biastype", "none, affine; muscle with that gain and its numbers"},
     {"general", "biasprm", "where minus the second number is the gain, a positive third one is a ratio of damping"},
-    {"muscle", "lengthrange", "required where neither its tendon nor all of its joints have a range"},
+    {"muscle", "lengthrange", "required where not all joints that it crosses have a range, nor its fixed tendon"},
     {"general", "joint", "hinges and slides; balls and free joints, site, refsite: of motors"},
     {"general", "body", "of motors, that press what touches the body"},
     {"general", "delay", "0"},

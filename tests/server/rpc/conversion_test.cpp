@@ -42,6 +42,7 @@ consteval int field_count() {
 int numbers_in(std::string_view field) {
   if (field == "site_gear") return 6;
   if (field == "solref") return 2;
+  if (field == "gain" || field == "bias") return 3;
   return field == "solimp" ? 5 : 1;
 }
 
@@ -107,8 +108,9 @@ TEST(Conversion, every_field_of_a_scene_goes_to_the_engine_and_back) {
 TEST(Conversion, messages_have_a_field_for_each_of_the_engine_s) {
   EXPECT_EQ(v1::SceneSpec::descriptor()->field_count(), field_count<model::SceneSpec>());
   EXPECT_EQ(v1::BodySpec::descriptor()->field_count(), field_count<model::BodySpec>());
-  // A message knows whether held_pose is there; the engine has holds_pose beside X_PC.
-  EXPECT_EQ(v1::JointSpec::descriptor()->field_count() + 1, field_count<model::JointSpec>());
+  // A message knows whether held_pose is there; the engine has holds_pose beside X_PC, and ball_limited beside
+  // ball_upper.
+  EXPECT_EQ(v1::JointSpec::descriptor()->field_count() + 2, field_count<model::JointSpec>());
   EXPECT_EQ(v1::AxisSpec::descriptor()->field_count(), field_count<model::AxisSpec>());
   EXPECT_EQ(v1::TendonSpec::descriptor()->field_count(), field_count<model::TendonSpec>());
   EXPECT_EQ(v1::TendonPoint::descriptor()->field_count() + 1, field_count<model::TendonPointSpec>());  // has_side
@@ -119,8 +121,9 @@ TEST(Conversion, messages_have_a_field_for_each_of_the_engine_s) {
   EXPECT_EQ(v1::ShapeSpec::descriptor()->field_count(), field_count<model::ShapeSpec>());
   EXPECT_EQ(v1::MeshSpec::descriptor()->field_count(), field_count<model::MeshSpec>());
   EXPECT_EQ(v1::HeightFieldSpec::descriptor()->field_count(), field_count<model::HeightFieldSpec>());
-  // Likewise with site and site_reference.
-  EXPECT_EQ(v1::ActuatorSpec::descriptor()->field_count() + 2, field_count<model::ActuatorSpec>());
+  // Likewise with site, site_reference and adhesive_body.
+  EXPECT_EQ(v1::ActuatorSpec::descriptor()->field_count() + 3, field_count<model::ActuatorSpec>());
+  EXPECT_EQ(v1::Muscle::descriptor()->field_count(), field_count<model::MuscleSpec>());
   EXPECT_EQ(v1::ContactExcludeSpec::descriptor()->field_count(), field_count<model::ContactExcludeSpec>());
   EXPECT_EQ(v1::FrameSpec::descriptor()->field_count(), field_count<model::FrameSpec>());
   EXPECT_EQ(v1::SensorSpec::descriptor()->field_count() + 1, field_count<model::SensorSpec>());  // has_reference

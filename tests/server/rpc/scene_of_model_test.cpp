@@ -104,6 +104,33 @@ TEST_F(SceneOfModel, scenes_drawn_at_random_are_made_again_from_their_models) {
   }
 }
 
+// Every kind of law and transmission that actuators and joints have.
+TEST_F(SceneOfModel, muscles_cranks_cones_and_suckers_are_made_again_from_their_model) {
+  start();
+  const v1::Model model = create([&](v1::CreateModelRequest& request) {
+    request.set_mjcf(R"(<mujoco><worldbody><geom type='box' size='2 2 .1' pos='0 0 -1'/><site name='w' pos='.1 0 .2'/>
+      <body><joint name='hip' axis='0 1 0' actuatorfrcrange='-9 8' range='-90 90'/><geom size='.05' pos='0 0 -.2'/>
+        <site name='u' pos='.04 0 -.2'/>
+        <body pos='0 0 -.4'><joint name='ball' type='ball' stiffness='.3' damping='.1' range='0 50'/>
+          <geom type='capsule' fromto='0 0 0 0 0 -.2' size='.03'/><site name='l' pos='.05 0 -.1'/></body></body>
+      <body name='s' pos='1 0 -.85'><joint type='free' stiffness='2' damping='.1'/><geom size='.05'/></body></worldbody>
+      <tendon><spatial name='t'><site site='w'/><site site='u'/></spatial></tendon>
+      <actuator><muscle tendon='t' lengthrange='.3 .6' force='9' tausmooth='.1'/><muscle joint='hip' force='2'/>
+        <general joint='hip' gaintype='affine' gainprm='1 2 -1' biastype='affine' biasprm='.1 .2 .3' dyntype='filter'
+          dynprm='.1' actearly='true'/><damper joint='hip' kv='1' ctrlrange='0 1'/><motor joint='ball' gear='.1 .2 .3'/>
+        <motor cranksite='l' slidersite='w' cranklength='.6'/><adhesion body='s' gain='3' ctrlrange='0 2'/></actuator>
+      </mujoco>)");
+    request.set_allow_unsupported(true);  // of the range of motors beside a muscle
+  });
+  expect_the_same_again(model, 60);
+  const v1::Model motors = create([&](v1::CreateModelRequest& request) {
+    request.set_mjcf(R"(<mujoco><worldbody><body><joint name='j' actuatorfrcrange='-1 2'/><geom size='.1' pos='.3 0 0'/>
+      </body></worldbody><actuator><motor joint='j'/><motor joint='j' gear='40'/></actuator></mujoco>)");
+  });
+  EXPECT_EQ(scene_of(motors).joints(0).axes(0).motors().upper(), 2);
+  expect_the_same_again(motors, 20);
+}
+
 model::SceneSpec heap_of_all_kinds() {
   using model::ShapeKind;
   return axion::testing::convex_heap(

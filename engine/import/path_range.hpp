@@ -1,0 +1,20 @@
+// How short and how long a tendon's path through space gets within the ranges of the joints between its points.
+//
+// Used inside engine/import only.
+#pragma once
+
+#include <vector>
+
+#include "engine/model/scene_spec.hpp"
+
+namespace axion::import {
+
+inline constexpr int kMostPathAxes = 40;
+
+// From the reference configuration on, one joint coordinate after the other is put where the path is shortest, or
+// longest, until nothing gains any more: as a pull on the path would do, a nearest extreme and not always the greatest.
+// False where a joint between the points has no range, or they are more than kMostPathAxes.
+bool find_path_range(const model::SceneSpec& spec, const std::vector<model::TendonPointSpec>& path, double& lower,
+                     double& upper);
+
+}  // namespace axion::import
