@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <optional>
 #include <set>
@@ -74,16 +75,15 @@ std::string content_of(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-// What the start tags of a document refer to, without comments.
-struct References {
-  std::vector<std::string> includes, models, assets;
-  std::optional<std::string> directory;  // of meshes, where the document says
-};
+// What a start tag of a document refers to.
+enum class Refers { kInclude, kModel, kAsset, kDirectory };  // the last: the folder of meshes
+using Reference = std::pair<Refers, std::string>;
 
-References references_of(std::string_view text) {
+// In the order of the document, without comments.
+std::vector<Reference> references_of(std::string_view text) {
   const std::string kept = without_comments(text);
   const std::string_view document = kept;
-  References found;
+  std::vector<Reference> found;
   for (std::size_t at = document.find('<'); at != document.npos; at = document.find('<', at + 1)) {
     const std::string_view tag = document.substr(at + 1, document.find('>', at) - at - 1);
     const std::string_view name = tag.substr(0, tag.find_first_of(" \t\r\n/"));
@@ -91,7 +91,7 @@ References references_of(std::string_view text) {
     if (name == "compiler") {
       const std::string own = attribute_of(tag, "meshdir"), general = attribute_of(tag, "assetdir");
       if (!own.empty() || !general.empty()) {
-        found.directory = own.empty() ? general : own;
+        found.emplace_back(Refers::kDirectory, own.empty() ? general : own);
       }
     }
     if (file.empty()) {
@@ -100,11 +100,11 @@ References references_of(std::string_view text) {
     const bool is_mesh = absl::EndsWithIgnoreCase(file, ".stl") || absl::EndsWithIgnoreCase(file, ".obj") ||
                          absl::EndsWithIgnoreCase(file, ".msh");
     if (name == "include") {
-      found.includes.push_back(file);
+      found.emplace_back(Refers::kInclude, file);
     } else if (name == "model") {
-      found.models.push_back(file);
+      found.emplace_back(Refers::kModel, file);
     } else if (name == "hfield" || (name == "mesh" && is_mesh)) {
-      found.assets.push_back(file);
+      found.emplace_back(Refers::kAsset, file);
     }
   }
   return found;
@@ -116,22 +116,22 @@ std::vector<std::string> add_files(const std::string& text, const fs::path& fold
                                    std::map<std::string, std::string>& files) {
   std::error_code error;
   const fs::path root = folder / prefix;
-  std::vector<std::pair<fs::path, std::string>> documents{{root, text}};
   std::set<std::string> done;
   std::string directory;
   std::vector<std::pair<std::string, fs::path>> assets;  // and the folder of the document that names it
   std::vector<std::string> models;
-  while (!documents.empty()) {
-    const auto [here, document] = std::move(documents.back());
-    documents.pop_back();
-    const References found = references_of(document);
-    directory = found.directory.value_or(directory);
-    for (const std::string& asset : found.assets) {
-      assets.emplace_back(asset, here);
-    }
-    models.insert(models.end(), found.models.begin(), found.models.end());
-    for (const std::string& name : found.includes) {
-      if (!done.insert(name).second) {
+  // What an include refers to comes in its place, so that the last compiler of all of it has its say.
+  const std::function<void(const fs::path&, const std::string&)> visit = [&](const fs::path& here,
+                                                                             const std::string& document) {
+    for (const auto& [kind, name] : references_of(document)) {
+      if (kind == Refers::kDirectory) {
+        directory = name;
+      } else if (kind == Refers::kAsset) {
+        assets.emplace_back(name, here);
+      } else if (kind == Refers::kModel) {
+        models.push_back(name);
+      }
+      if (kind != Refers::kInclude || !done.insert(name).second) {
         continue;
       }
       for (const fs::path& start : {root, here}) {
@@ -139,12 +139,13 @@ std::vector<std::string> add_files(const std::string& text, const fs::path& fold
         if (!fs::is_regular_file(place, error)) {
           continue;
         }
-        const std::string& content = files[(prefix / name).string()] = content_of(place);
-        documents.emplace_back(place.parent_path(), content);
+        const std::string content = files[(prefix / name).string()] = content_of(place);
+        visit(place.parent_path(), content);
         break;
       }
     }
-  }
+  };
+  visit(root, text);
   const auto add = [&](const fs::path& name, const fs::path& here) {
     for (const fs::path& start : {root, here}) {
       if (fs::is_regular_file(start / name, error)) {

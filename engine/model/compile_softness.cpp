@@ -294,6 +294,19 @@ void add_pairs(CompiledModel& model) {
   }
 }
 
+// Where a body of the scene, as it was given, is held: its centre of mass; of one without mass MuJoCo takes the point
+// that is as far from its frame as that from its parent's.
+Vec centre_in_body(const SceneSpec& scene, const std::vector<bool>& closes_loop, int part) {
+  const BodySpec& body = scene.bodies[at(part)];
+  if (body.mass > 0) return to_vec3(body.p_BoBcm);
+  for (std::size_t j = 0; j < scene.joints.size(); ++j) {
+    const JointSpec& joint = scene.joints[j];
+    if (joint.child != part || closes_loop[j] || joint.parent == kWorldBody) continue;
+    return (inverse(to_pose(scene.bodies[at(joint.parent)].X_WB)) * to_pose(body.X_WB)).position;
+  }
+  return to_vec3(body.X_WB.position);
+}
+
 // Locks of loop joints: of the points of their bodies, as the scene gave them, and what these turn by. MuJoCo's
 // rotation rows are of half the angle, times the weight.
 void add_loop_softness(const SceneSpec& scene, const std::vector<double>& sliders, const Mobilities& mobilities,
@@ -312,8 +325,8 @@ void add_loop_softness(const SceneSpec& scene, const std::vector<double>& slider
       if (body == kWorldBody) continue;
       const BodySpec& given = scene.bodies[at(part)];
       const int b = model.internal_body[at(body)];
-      move += sliders[at(body)] > 0 ? sliders[at(body)]
-                                    : mobilities.of_point(b, to_pose(given.X_WB) * to_vec3(given.p_BoBcm));
+      const Vec centre = to_pose(given.X_WB) * centre_in_body(scene, closes_loop, part);
+      move += sliders[at(body)] > 0 ? sliders[at(body)] : mobilities.of_point(b, centre);
       turn += mobilities.of_turn(b);
     }
     const double weight = joint.turn_weight / 2;

@@ -30,6 +30,7 @@ using Vec3 = axion::math::Vec3<double>;
 
 struct Task {
   std::string model, assets, precision = "float32";
+  std::string softness = "rigid";
   double seconds = 2, dt = 0;
 };
 
@@ -62,6 +63,8 @@ Task read_arguments(int argc, char** argv) {
         task.assets = value;
       } else if (argument == "--precision" && (value == "float32" || value == "float64")) {
         task.precision = value;
+      } else if (argument == "--softness" && (value == "rigid" || value == "mjcf")) {
+        task.softness = value;
       } else if (argument == "--seconds") {
         task.seconds = not_negative(argument, value);
       } else if (argument == "--dt") {
@@ -247,6 +250,7 @@ std::string runs(const Task& task, const axion::import::ImportedScene& imported)
   spec.dt = task.dt > 0 ? task.dt : spec.model->info().timestep;
   spec.options.precision =
       task.precision == "float64" ? axion::model::Precision::kFloat64 : axion::model::Precision::kFloat32;
+  if (task.softness == "mjcf") spec.options.contact_softness = axion::model::ContactSoftness::kMjcf;
   axion::EngineOptions options;
   options.device = "cpu", options.threads = 1;
   axion::Result<std::unique_ptr<axion::Engine>> engine = axion::create_engine(options);

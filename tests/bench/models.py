@@ -62,7 +62,7 @@ def offered(options, path):
         assets_list = pathlib.Path(folder) / 'assets'
         assets_list.write_text(''.join(lines), encoding='utf-8')
         command = [options.bin / 'axion-models', path, '--assets', assets_list, '--seconds', options.seconds,
-                   '--precision', options.precision]
+                   '--precision', options.precision, '--softness', options.softness]
         if options.dt:
             command += ['--dt', options.dt]
         try:
@@ -254,6 +254,7 @@ def main():
     parser.add_argument('--seconds', type=float, default=2, help='simulated, of what loads; 0: nothing is stepped')
     parser.add_argument('--dt', type=float, help='s; the files\' own where none is given')
     parser.add_argument('--precision', choices=['float32', 'float64'], default='float32')
+    parser.add_argument('--softness', choices=['rigid', 'mjcf'], default='rigid', help='of contacts, limits and equalities')
     parser.add_argument('--timeout', type=float, default=60, help='s, of the wall clock for a file')
     parser.add_argument('--mujoco_python', type=pathlib.Path, help='an interpreter that has MuJoCo')
     parser.add_argument('--json', type=pathlib.Path, help='where all of it is written')

@@ -38,13 +38,15 @@ def _read_model(text: str, folder: str, prefix: str, assets: dict[str, bytes]) -
     models: list[str] = []
     directory = ""
     root = os.path.join(folder, prefix)
-    documents, done = [(root, text)], set[str]()
-    while documents:
-        here, document = documents.pop()
+    done = set[str]()
+
+    def visit(here: str, document: str) -> None:
+        """What an include refers to comes in its place, so that the last compiler of all of it has its say."""
+        nonlocal directory
         try:
             elements = xml.etree.ElementTree.fromstring(document)
         except xml.etree.ElementTree.ParseError:
-            continue  # the server says where
+            return  # the server says where
         for element in elements.iter():
             if element.tag == "compiler":
                 directory = element.get("meshdir", element.get("assetdir", directory))
@@ -61,8 +63,10 @@ def _read_model(text: str, folder: str, prefix: str, assets: dict[str, bytes]) -
                 if os.path.isfile(found):
                     with open(found, "rb") as content:
                         assets[os.path.join(prefix, name)] = included = content.read()
-                    documents.append((os.path.dirname(found), included.decode("utf-8", errors="replace")))
+                    visit(os.path.dirname(found), included.decode("utf-8", errors="replace"))
                     break
+
+    visit(root, text)
     for asset, here in [(os.path.join(directory, asset), here) for asset, here in named] + [(model, root) for model in models]:
         for start in (root, here):
             found = os.path.join(start, asset)

@@ -38,6 +38,12 @@ class ReadMjcf(unittest.TestCase):
         self.assertTrue(text.startswith("<mujoco>"))
         self.assertEqual(assets, {})
 
+    def test_the_last_compiler_of_all_documents_names_the_folder_of_meshes(self):
+        self.write("parts/arm.xml", "<mujoco><compiler meshdir='elsewhere'/><asset><mesh file='arm.stl'/></asset></mujoco>")
+        self.write("meshes/arm.stl", b"solid")
+        main = self.write("robot.xml", "<mujoco><include file='parts/arm.xml'/><compiler meshdir='meshes'/></mujoco>")
+        self.assertEqual(sorted(axion.read_mjcf(main)[1]), ["meshes/arm.stl", "parts/arm.xml"])
+
     def test_includes_in_a_circle_end(self):
         main = self.write("a.xml", "<mujoco><include file='b.xml'/></mujoco>")
         self.write("b.xml", "<mujoco><include file='a.xml'/></mujoco>")

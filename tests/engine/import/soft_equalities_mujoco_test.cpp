@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/model/compile.hpp"
 #include "tests/engine/import/imported_world.hpp"
 #include "tests/support/mujoco_model.hpp"
 
@@ -130,6 +131,24 @@ TEST(SoftEqualities, tendons_are_held_as_mujocos) {
   expect_alike(
       document(kArms, R"(<tendon><fixed name='t'><joint joint='a' coef='.7'/><joint joint='b' coef='-.4'/></fixed>
       </tendon><equality><tendon tendon1='t' polycoef='.2 0 0 0 0' solref='.05 .8'/></equality>)"));
+}
+
+// What a unit of force on a massless hand, welded to the last link of an arm, moves it by: that of the hand itself.
+TEST(SoftEqualities, of_a_massless_hand_are_of_the_hand) {
+  const std::string xml = document(R"(<body name='upper' pos='0 0 2'><joint axis='0 1 0' armature='.01'/>
+      <geom type='capsule' fromto='0 0 0 .5 0 0' size='.03'/><body name='lower' pos='.5 0 0'>
+      <joint axis='0 0 1'/><geom type='capsule' fromto='0 0 0 .1 .2 0' size='.03'/>
+      <body name='wrist' pos='.1 .2 0'><joint axis='1 0 0'/><geom size='.02'/>
+      <body name='hand' pos='.3 .1 0'><body name='finger'><joint type='slide'/><geom size='.01'/></body></body></body>
+      </body></body><body name='goal' mocap='true'/>)",
+                                   "<equality><weld body1='goal' body2='hand' torquescale='2'/></equality>");
+  testing::MujocoModel m = testing::load_mujoco(xml);
+  const mjtNum* given = m->body_invweight0 + 2 * mj_name2id(m.get(), mjOBJ_BODY, "hand");
+  const Result<model::CompiledModel> compiled = model::compile(imported(xml).scene);
+  ASSERT_TRUE(compiled.ok());
+  const model::LockSoftness<double>& soft = compiled.value().arrays.lock_softness.at(0);
+  EXPECT_NEAR(soft.translation.mobility, given[0], 1e-6 * given[0]);
+  EXPECT_NEAR(soft.rotation.mobility, given[1], 1e-6 * given[1]);  // torquescale/2 is 1
 }
 
 // A rigid batch passes over it: the weld holds to rounding.

@@ -108,16 +108,16 @@ TEST(Conversion, every_field_of_a_scene_goes_to_the_engine_and_back) {
 TEST(Conversion, messages_have_a_field_for_each_of_the_engine_s) {
   EXPECT_EQ(v1::SceneSpec::descriptor()->field_count(), field_count<model::SceneSpec>());
   EXPECT_EQ(v1::BodySpec::descriptor()->field_count(), field_count<model::BodySpec>());
-  // A message knows whether held_pose is there; the engine has holds_pose beside X_PC, and ball_limited beside
-  // ball_upper.
-  EXPECT_EQ(v1::JointSpec::descriptor()->field_count() + 2, field_count<model::JointSpec>());
+  // A message knows whether held_pose is there; the engine has holds_pose beside X_PC. Likewise ball_limited beside
+  // ball_upper, and is_soft beside the softness of locks.
+  EXPECT_EQ(v1::JointSpec::descriptor()->field_count() + 3, field_count<model::JointSpec>());
   EXPECT_EQ(v1::AxisSpec::descriptor()->field_count(), field_count<model::AxisSpec>());
   EXPECT_EQ(v1::TendonSpec::descriptor()->field_count(), field_count<model::TendonSpec>());
   EXPECT_EQ(v1::TendonPoint::descriptor()->field_count() + 1, field_count<model::TendonPointSpec>());  // has_side
   EXPECT_EQ(v1::TendonTerm::descriptor()->field_count(), field_count<model::TendonTermSpec>());
   EXPECT_EQ(v1::Coordinate::descriptor()->field_count(), field_count<model::CoordinateSpec>());
-  // Likewise with second.
-  EXPECT_EQ(v1::EqualitySpec::descriptor()->field_count() + 1, field_count<model::EqualitySpec>());
+  // Likewise with second and softness.
+  EXPECT_EQ(v1::EqualitySpec::descriptor()->field_count() + 2, field_count<model::EqualitySpec>());
   EXPECT_EQ(v1::ShapeSpec::descriptor()->field_count(), field_count<model::ShapeSpec>());
   EXPECT_EQ(v1::MeshSpec::descriptor()->field_count(), field_count<model::MeshSpec>());
   EXPECT_EQ(v1::HeightFieldSpec::descriptor()->field_count(), field_count<model::HeightFieldSpec>());
