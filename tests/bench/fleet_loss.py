@@ -24,12 +24,12 @@ import numpy as np
 
 import axion
 import axion.gym
+from axion.learning.ppo import Choices, Learner
+from axion.learning.task import TaskChoice
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tests" / "support"), str(ROOT / "clients" / "examples" / "python")]
+sys.path.insert(0, str(ROOT / "tests" / "support"))
 from axiond_process import AxiondProcess  # noqa: E402
-from learning_task import TaskChoice  # noqa: E402
-from ppo import Choices, Learner  # noqa: E402
 
 
 class Witness:

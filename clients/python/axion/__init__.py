@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 
 # Pictures and the viewer want packages of the extra `view`, so they are loaded when they are first named, and are none of
 # the names that `from axion import *` takes.
-_LAZY = {"Camera": "raycast", "McapRecorder": "mcap_file", "record": "mcap_file", "Renderer": "render", "render": "render", "save_movie": "render",
-         "Viewer": "viewer", "view": "viewer"}
+_LAZY = {"Camera": "raycast", "McapRecorder": "mcap_file", "record": "mcap_file", "Renderer": "render", "render": "render",
+         "save_movie": "render", "Viewer": "viewer", "view": "viewer"}
 
 
 def __getattr__(name: str) -> Any:

@@ -38,7 +38,8 @@ class TasksOfAFleet(unittest.TestCase):
         self.servers[which].process.wait()
 
     def batch(self, of, autoreset="AUTORESET_SAME_STEP", **choices):
-        return self.enterContext(of.create_batch(of.create_model(mjcf=CART), WORLDS, 0.005, task=cart_task(autoreset=autoreset), seed=7, **choices))
+        model, task = of.create_model(mjcf=CART), cart_task(autoreset=autoreset)
+        return self.enterContext(of.create_batch(model, WORLDS, 0.005, task=task, seed=7, **choices))
 
     def asked(self, batch, events=None):
         """Steps, of all worlds and of some in any order, and episodes that are begun; what was answered."""

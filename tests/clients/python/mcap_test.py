@@ -73,7 +73,8 @@ class Recordings(AxiondCase):
             for body, name in enumerate(self.model.body_names):
                 pose = state["body_pose"][row, body].astype(float)
                 np.testing.assert_allclose(vector(frames[f"{world}/{name}"]["translation"]), pose[:3] + stands, atol=1e-12)
-                np.testing.assert_allclose(rotation(frames[f"{world}/{name}"]["rotation"]), geometry.rotation_matrices(pose[3:]), atol=1e-12)
+                turned = rotation(frames[f"{world}/{name}"]["rotation"])
+                np.testing.assert_allclose(turned, geometry.rotation_matrices(pose[3:]), atol=1e-12)
             told = found[f"/world/{world}/state"][0][1]
             self.assertEqual(told["step"], 200)
             self.assertEqual(list(told["joint_position"].values()), state["joint_position"][row].astype(float).tolist())

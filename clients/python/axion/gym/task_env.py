@@ -37,7 +37,8 @@ class TaskVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
     """A gymnasium.vector.VectorEnv whose task the server computes: a step is one call.
 
     task: a ServerTask, or the name of one of Gymnasium's that there is data of (axion.gym.server_task). num_envs: worlds. client: of the
-    server, or a Fleet of servers; or target: the server's "host:port", and the environment connects and closes itself. autoreset_mode: NEXT_STEP, SAME_STEP or
+    server, or a Fleet of servers; or target: the server's "host:port", and the environment connects and closes itself.
+    autoreset_mode: NEXT_STEP, SAME_STEP or
     DISABLED. max_episode_steps: None for the task's. seed: of the batch, whose worlds' seeds follow from it until `reset` gives others.
     batch_choices: further arguments of Client.create_batch, for example precision.
 

@@ -175,7 +175,8 @@ class Viewer:
     def _seen(self) -> npt.NDArray[np.bool_]:
         """Which of the worlds are shown: [n]."""
         chosen = self.worlds.index(int(self._world.value))
-        return (np.arange(len(self.worlds)) == chosen) | (not bool(self._shows_one.value))
+        seen: npt.NDArray[np.bool_] = (np.arange(len(self.worlds)) == chosen) | (not self._shows_one.value)
+        return seen
 
     def _draw_bodies(self, pose: geometry.Floats, rotations: geometry.Floats, offset: geometry.Floats) -> None:
         centers = [(body.center_of_mass.x, body.center_of_mass.y, body.center_of_mass.z) for body in self.model.proto.bodies]
