@@ -18,17 +18,27 @@ namespace {
 constexpr const char* kProgram =
     "import sys\n"
     "try:\n"
-    "    from axion.viewing.__main__ import main\n"
+    "    if sys.argv[1] in ('train', 'play'):\n"
+    "        import importlib\n"
+    "        main = importlib.import_module(f'axion.learning.{sys.argv[1]}').program"
+    "\n"
+    "        given = sys.argv[2:]\n"
+    "    else:\n"
+    "        from axion.viewing.__main__ import main\n"
+    "        given = sys.argv[1:]\n"
     "except ImportError as error:\n"
-    "    sys.exit(f\"axion {sys.argv[1]}: wants the Python package with its extra 'view', pip install 'axion[view]', "
+    "    extra = 'gym,examples,view' if sys.argv[1] in ('train', 'play') else 'view'\n"
+    "    sys.exit(f\"axion {sys.argv[1]}: wants the Python package with its extra '{extra}', pip install "
+    "'axion[{extra}]', "
     "in \"\n"
     "             f\"{sys.executable} (AXION_PYTHON names another interpreter): {error}\")\n"
-    "sys.exit(main(sys.argv[1:]))\n";
+    "sys.exit(main(given))\n";
 
 }  // namespace
 
 bool is_viewing(const std::vector<std::string>& arguments) {
-  return !arguments.empty() && (arguments.front() == "view" || arguments.front() == "render");
+  return !arguments.empty() && (arguments.front() == "view" || arguments.front() == "render" ||
+                                arguments.front() == "train" || arguments.front() == "play");
 }
 
 int become_viewing(const std::vector<std::string>& arguments) {
@@ -48,7 +58,7 @@ int become_viewing(const std::vector<std::string>& arguments) {
 }
 
 absl::Status run_viewing(const Invocation&) {
-  return usage_error("comes first on the command line, before its flags: axion view TARGET, axion render TARGET");
+  return usage_error("comes first on the command line, before its flags: axion view TARGET, axion train example");
 }
 
 }  // namespace axion::cli

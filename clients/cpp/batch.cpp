@@ -52,19 +52,48 @@ std::int64_t Batch::field_size(std::string_view field) const {
   return 0;
 }
 
-absl::StatusOr<StepResult> Batch::step(const StepArguments& arguments) const {
-  auto request = make_step_request(info_, arguments);
+absl::StatusOr<v1::StepResponse> Batch::send_step(absl::StatusOr<v1::StepRequest> request) const {
   if (!request.ok()) {
     return request.status();
   }
   if (request->request_id().empty() && connection_->tries_again()) {
     request->set_request_id(new_request_id());
   }
-  auto response = connection_->call(&Stub::Step, *request, !request->request_id().empty());
+  return connection_->call(&Stub::Step, *request, !request->request_id().empty());
+}
+
+absl::StatusOr<StepResult> Batch::step(const StepArguments& arguments) const {
+  auto response = send_step(make_step_request(info_, arguments));
   if (!response.ok()) {
     return response.status();
   }
   return StepResult(*std::move(response));
+}
+
+absl::StatusOr<TaskResult> Batch::step_task(const TaskStepArguments& arguments) const {
+  auto response = send_step(make_task_step_request(info_, arguments));
+  if (!response.ok()) {
+    return response.status();
+  }
+  return TaskResult(*std::move(response));
+}
+
+absl::StatusOr<v1::TaskAnswer> Batch::begin_episodes(const EpisodeArguments& arguments) const {
+  auto request = about<v1::ResetRequest>(name(), arguments.worlds);
+  request.mutable_seeds()->Add(arguments.seeds.begin(), arguments.seeds.end());
+  const StateArguments start = {.joint_position = arguments.joint_position, .joint_velocity = arguments.joint_velocity};
+  auto update = state_update(start, arguments.worlds.empty() ? world_count() : std::ssize(arguments.worlds));
+  if (!update.ok()) {
+    return update.status();
+  }
+  if (update->ByteSizeLong() > 0) {
+    *request.mutable_state() = *std::move(update);
+  }
+  auto response = connection_->call(&Stub::Reset, request);
+  if (!response.ok()) {
+    return response.status();
+  }
+  return std::move(*response->mutable_task());
 }
 
 StepStream Batch::stream() const { return StepStream(connection_, info_); }

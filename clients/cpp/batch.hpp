@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "axion/v1/simulation.pb.h"
 #include "clients/cpp/step.hpp"
+#include "clients/cpp/task.hpp"
 
 namespace axion::client {
 
@@ -56,6 +57,11 @@ class Batch {
   // A stream on which steps are sent ahead of their answers.
   StepStream stream() const;
 
+  // One step of the task that the batch was made with (task.hpp).
+  absl::StatusOr<TaskResult> step_task(const TaskStepArguments& arguments) const;
+  // Begins episodes of the task; `observation` of the answer is what is observed first.
+  absl::StatusOr<v1::TaskAnswer> begin_episodes(const EpisodeArguments& arguments = {}) const;
+
   // To the initial state, or a keyframe, with `state` on top. Clears warm starts and outcomes.
   absl::Status reset(std::span<const std::int32_t> worlds = {}, const std::string& keyframe = "",
                      const StateArguments& state = {}) const;
@@ -78,6 +84,7 @@ class Batch {
   absl::Status remove();
 
  private:
+  absl::StatusOr<v1::StepResponse> send_step(absl::StatusOr<v1::StepRequest> request) const;
   absl::StatusOr<v1::StateUpdate> state_update(const StateArguments& state, std::int64_t world_count) const;
 
   std::shared_ptr<Connection> connection_;

@@ -1,4 +1,5 @@
-"""Builds the package: the messages, the service and their types are generated from proto/axion/v1, never kept."""
+"""Builds the package: the messages, the service and their types are generated from proto/axion/v1, never kept;
+the robot that learns to walk is the examples'."""
 
 import pathlib
 import re
@@ -14,6 +15,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 # Beside this file in a source distribution; in a checkout it is the repository's.
 PROTO_ROOT = next((root for root in (HERE / "proto", HERE.parents[1] / "proto") if (root / "axion" / "v1").is_dir()),
                   HERE / "proto")
+# The robot of axion.learning, likewise.
+ROBOT = next((path for path in (HERE / "models" / "quadruped.xml", HERE.parent / "examples" / "models" / "quadruped.xml")
+              if path.is_file()), HERE / "models" / "quadruped.xml")
 
 
 def message_files():
@@ -25,11 +29,13 @@ def message_files():
 
 
 class BuildWithMessages(build_py):
-    """build_py that also writes axion/v1 into the build (into the sources for an editable install)."""
+    """build_py that also writes axion/v1 and the robot into the build (into the sources for an editable install)."""
 
     def run(self):
         super().run()
-        self.generate(HERE if self.editable_mode else pathlib.Path(self.build_lib))
+        output = HERE if self.editable_mode else pathlib.Path(self.build_lib)
+        self.generate(output)
+        shutil.copyfile(ROBOT, output / "axion" / "learning" / "quadruped.xml")
 
     def generate(self, output):
         from grpc_tools import protoc
@@ -66,7 +72,7 @@ class BuildWithMessages(build_py):
 
 
 class SourcesWithMessages(sdist):
-    """sdist that takes the messages along, which lie outside of this folder in a checkout."""
+    """sdist that takes the messages and the robot along, which lie outside of this folder in a checkout."""
 
     def make_release_tree(self, base_dir, files):
         super().make_release_tree(base_dir, files)
@@ -74,6 +80,8 @@ class SourcesWithMessages(sdist):
         target.mkdir(parents=True, exist_ok=True)
         for path in message_files():
             shutil.copyfile(path, target / path.name)
+        (pathlib.Path(base_dir) / "models").mkdir(exist_ok=True)
+        shutil.copyfile(ROBOT, pathlib.Path(base_dir) / "models" / ROBOT.name)
 
 
 setup(cmdclass={"build_py": BuildWithMessages, "sdist": SourcesWithMessages})

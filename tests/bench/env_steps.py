@@ -36,7 +36,7 @@ from typing import Any
 import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tests" / "support"), str(ROOT / "clients" / "examples" / "python")]
+sys.path.insert(0, str(ROOT / "tests" / "support"))
 
 TASKS = ("Ant-v5", "HalfCheetah-v5", "Hopper-v5", "Walker2d-v5", "Humanoid-v5")
 ENGINES = ("axion", "sync", "async", "envpool", "rollout", "rollout-implicitfast")
@@ -232,7 +232,7 @@ def returns_of(envs: Any, worlds: int, box: Any, policy: Any, seed: int) -> np.n
 def held_substeps(engine: str, task: str, address: str, given: argparse.Namespace) -> tuple[int, str]:
     """The least number of time steps in a control period with which, and with every greater one, the return stays; and what was found."""
     from gymnasium.vector import SyncVectorEnv
-    from policy import Policy
+    from axion.learning.policy import Policy
 
     path = given.policies / f"{task}-{'Axion' if engine == 'axion' else 'MuJoCo'}-1.npz" if given.policies else None
     policy = Policy.load(path) if path is not None and path.exists() else None

@@ -92,8 +92,8 @@ def main():
                 name = kinds[0] if len(kinds) == 1 else 'all four'
                 row = settle(client, kinds, options)
                 spheres = spheres or row['ms']
-                print(f'| {name} | {1000 * row["overlap"]:.3f} | {row["fastest"]:.3f} | {100 * row["converged"]:.1f} % | {row["contacts"]} |'
-                      f' {row["ms"]:.2f} | {row["ms"] / spheres:.2f} |', flush=True)
+                print(f'| {name} | {1000 * row["overlap"]:.3f} | {row["fastest"]:.3f} | {100 * row["converged"]:.1f} % |'
+                      f' {row["contacts"]} | {row["ms"]:.2f} | {row["ms"] / spheres:.2f} |', flush=True)
                 if row['overlap'] >= DEEPEST or row['fastest'] >= FASTEST:
                     failed.append(name)
     finally:

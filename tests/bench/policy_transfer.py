@@ -23,13 +23,13 @@ from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
 import axion
 import axion.gym
+from axion.learning.play import episodes
+from axion.learning.policy import Policy
+from axion.learning.ppo import Choices, Learner, Progress
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tests" / "support"), str(ROOT / "clients" / "examples" / "python")]
+sys.path.insert(0, str(ROOT / "tests" / "support"))
 from axiond_process import AxiondProcess  # noqa: E402
-from play_policy import episodes  # noqa: E402
-from policy import Policy  # noqa: E402
-from ppo import Choices, Learner, Progress  # noqa: E402
 
 # Choices of the batch; MuJoCo has none.
 SIMULATORS: dict[str, dict[str, Any]] = {"Axion": {}, "Axion-soft": {"options": {"contact_softness": "mjcf"}}, "MuJoCo": {}}

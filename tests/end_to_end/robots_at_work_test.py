@@ -68,8 +68,8 @@ class RobotsAtWork(unittest.TestCase):
         self.assertTrue(result.converged.all())
 
     def test_biped_of_closed_loops_keeps_its_balance(self):
-        """Cassie, whose shins are held by rods in loops, stands for five seconds on its ankles and hip rolls: torques by a law of the pelvis's
-        place and speed, which no foot of its size can do without. At the step of its file's collection and at twice that."""
+        """Cassie, whose shins are held by rods in loops, stands for five seconds on its ankles and hip rolls: torques by a law of the
+        pelvis's place and speed, which no foot of its size can do without. At the step of its file's collection and at twice that."""
         model = self.model('agility_cassie/scene.xml')
         info = model.proto
         names = [actuator.name for actuator in info.actuators]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What a real axiond reads of published robots beside what MuJoCo reads of the same files: masses, centres, inertias, axes, anchors, ranges,
-laws along joints, actuators, keyframes, and the poses of all bodies and the readings of position and velocity sensors at the start and at
+"""What a real axiond reads of published robots beside what MuJoCo reads of the same files: masses, centres, inertias, axes, anchors,
+ranges, laws along joints, actuators, keyframes, and the poses of all bodies and the readings of position and velocity sensors at the start and at
 random coordinates.
 
 Usage: robots_read_test.py BIN_DIRECTORY COLLECTIONS, with an interpreter that has the packages axion and mujoco. COLLECTIONS is a folder
@@ -158,7 +158,8 @@ class RobotsAreRead(unittest.TestCase):
             state = batch.get_state(['body_pose'] + (['sensor_data'] if sensors else []))
             pose = state['body_pose'][0]
             self.same(pose[:, :3], data.xpos[bodies], f'places, trial {trial}')
-            self.same(np.reshape([matrix(q) for q in pose[:, 3:]], (-1, 3, 3)), data.xmat[bodies].reshape(-1, 3, 3), f'rotations, trial {trial}')
+            turned = np.reshape([matrix(q) for q in pose[:, 3:]], (-1, 9))
+            self.same(turned, data.xmat[bodies], f'rotations, trial {trial}')
             for name, here, there in sensors:
                 if name in self.rangefinders(theirs) and data.sensordata[there] < 0:
                     continue  # MuJoCo's rays end with the picture of a plane; planes have no end here

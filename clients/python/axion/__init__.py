@@ -35,14 +35,15 @@ from axion.watch import Frame, Watch
 
 
 if TYPE_CHECKING:
+    from axion.viewing.mcap_file import McapRecorder as McapRecorder, record as record
     from axion.viewing.raycast import Camera as Camera
     from axion.viewing.render import Renderer as Renderer, render as render, save_movie as save_movie
     from axion.viewing.viewer import Viewer as Viewer, view as view
 
 # Pictures and the viewer want packages of the extra `view`, so they are loaded when they are first named, and are none of
 # the names that `from axion import *` takes.
-_LAZY = {"Camera": "raycast", "Renderer": "render", "render": "render", "save_movie": "render", "Viewer": "viewer",
-         "view": "viewer"}
+_LAZY = {"Camera": "raycast", "McapRecorder": "mcap_file", "record": "mcap_file", "Renderer": "render", "render": "render",
+         "save_movie": "render", "Viewer": "viewer", "view": "viewer"}
 
 
 def __getattr__(name: str) -> Any:

@@ -17,7 +17,7 @@ from axion.retry import new_request_id
 from axion.stream import StepStream
 from axion.task import TaskResult
 from axion.tensors import Snapshots, Worlds
-from axion.v1 import query_pb2, scene_pb2, simulation_pb2, snapshot_pb2, state_pb2
+from axion.v1 import query_pb2, scene_pb2, simulation_pb2, snapshot_pb2, state_pb2, task_pb2
 from axion.watch import Watch
 
 if TYPE_CHECKING:
@@ -58,6 +58,11 @@ class Batch:
     def client(self) -> Client:
         """The Client that it was made by."""
         return self._client
+
+    @property
+    def task(self) -> task_pb2.TaskInfo:
+        """What follows from its task: sizes, bounds and names, an axion.v1.TaskInfo; empty without a task."""
+        return self.proto.task
 
     def __repr__(self) -> str:
         return f"<axion.Batch {self.name}: {self.world_count} worlds of {self.model}, dt {self.dt:g} s, {self.device}>"

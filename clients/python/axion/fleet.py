@@ -8,7 +8,6 @@ the last answer is lost with it.
 
 from __future__ import annotations
 
-import collections.abc
 import concurrent.futures
 import dataclasses
 import itertools
@@ -25,34 +24,18 @@ from axion import tensors
 from axion.batch import Batch
 from axion.client import Client
 from axion.errors import AbortedError, AxionError, NotFoundError, UnavailableError
+from axion.fleet_results import FleetResult, FleetTaskResult, joined, joined_fields, world_seeds
 from axion.model import Model
 from axion.results import Contacts
 from axion.scene import Scene
+from axion.task import TaskResult
 from axion.tensors import Worlds
+from axion.v1 import task_pb2
 
 _Indices = npt.NDArray[np.int64]
 _Answer = TypeVar("_Answer")
 _PER_WORLD_CHOICES = ("body_pose", "mass_scale", "friction_scale", "gain_scale")
 _PROBE_WORLDS, _PROBE_STEPS = 16, 20
-
-
-class FleetResult(collections.abc.Mapping[str, "npt.NDArray[Any]"]):
-    """Fields of worlds of a fleet: a mapping from names to arrays [n, ...], besides `time`, `step_index` and, after steps, `outcome`."""
-
-    def __init__(self, fields: Mapping[str, npt.NDArray[Any]], rows: Mapping[str, npt.NDArray[Any]]) -> None:
-        self._fields = fields
-        self.time = rows["time"]
-        self.step_index = rows["step_index"]
-        self.outcome = rows.get("outcome")
-
-    def __getitem__(self, name: str) -> npt.NDArray[Any]:
-        return self._fields[name]
-
-    def __iter__(self) -> collections.abc.Iterator[str]:
-        return iter(self._fields)
-
-    def __len__(self) -> int:
-        return len(self._fields)
 
 
 @dataclasses.dataclass
@@ -224,14 +207,12 @@ class Fleet:
 
         shares: how many worlds each server has, relative to the others; None: as many as its measured rate says. Where worlds are
         changes nothing about them. checkpoint_every: calls that change the worlds from one snapshot of them to the next.
-        choices: as of Client.create_batch, arrays [n, ...] for all worlds; noise of the start is not offered, as it is the
-        batch's: give each world its start by FleetBatch.reset.
+        choices: as of Client.create_batch, arrays [n, ...] for all worlds, and a task, whose worlds' seeds follow from `seed` as if one
+        server had them all. Noise of the start is not offered, as it is the batch's: give each world its start by FleetBatch.reset.
         """
         for name in ("joint_position_noise", "joint_velocity_noise"):
             if choices.get(name):
                 raise ValueError(f"{name}: is drawn by a batch, and a fleet has several; set states by reset")
-        if choices.get("task") is not None:
-            raise ValueError("task: is stepped by Batch.step_task, which a fleet does not have; make batches of its servers' clients")
         name = model if isinstance(model, str) else model.name
         members = self._alive()
         weights = np.asarray(self.measure(name, dt) if shares is None else shares, dtype=np.float64)
@@ -249,17 +230,24 @@ class Fleet:
 
     def _maker(self, model: str, first: int, end: int, dt: float | None, choices: Mapping[str, Any]) -> Callable[[Client], Batch]:
         own: dict[str, Any] = {key: np.asarray(value)[first:end] if key in _PER_WORLD_CHOICES and value is not None else value
-               for key, value in choices.items()}
+                               for key, value in choices.items()}
+        if own.get("parameters"):
+            own["parameters"] = {key: np.asarray(value)[first:end] for key, value in own["parameters"].items()}
+        seeds = world_seeds(int(choices.get("seed", 0)), first, end)
 
         def make(client: Client) -> Batch:
-            return client.create_batch(self._model_on(client, model), end - first, dt, **own)
+            batch = client.create_batch(self._model_on(client, model), end - first, dt, **own)
+            if own.get("task") is not None:
+                batch.begin_episodes(seeds=seeds)  # the batch gave its worlds seeds by their places in it
+            return batch
         return make
 
 
 class FleetBatch:
     """Worlds over the servers of a Fleet. Made by Fleet.create_batch; arguments and answers are those of Batch.
 
-    world_count. dt: s. Raises UnavailableError when no server is left.
+    world_count. dt: s. model: resource name on the first server. task: an axion.v1.TaskInfo, empty without a task.
+    Raises UnavailableError when no server is left.
     """
 
     def __init__(self, parts: list[_Part], world_count: int) -> None:
@@ -267,7 +255,16 @@ class FleetBatch:
         self.world_count = world_count
         first = parts[0].read(lambda batch: batch)
         self.dt, self.model = first.dt, first.model
+        self.task: task_pb2.TaskInfo = first.task
         self._threads = concurrent.futures.ThreadPoolExecutor(len(parts), "axion-fleet")
+
+    def __repr__(self) -> str:
+        places = ", ".join(f"{count} on {target}" for target, count in self.placement.items())
+        return f"<axion.FleetBatch of {self.model}: {self.world_count} worlds, {places}, dt {self.dt:g} s>"
+
+    def __len__(self) -> int:
+        """Its worlds."""
+        return self.world_count
 
     def __enter__(self) -> FleetBatch:
         return self
@@ -283,9 +280,9 @@ class FleetBatch:
             counts[part.member.client.target] = counts.get(part.member.client.target, 0) + part.count
         return counts
 
-    def _each(self, worlds: Worlds, ask: Callable[[_Part, _Indices | None, _Indices], _Answer]) -> tuple[list[_Answer], _Indices]:
+    def _each(self, worlds: Worlds, ask: Callable[[_Part, _Indices | None, _Indices], _Answer]) -> tuple[list[_Answer], list[_Indices]]:
         """Asks each part that has some of the worlds, all at once: part, which of its worlds (None: all), and which rows of the caller's
-        these are. Returns the answers and the rows, one after the other."""
+        these are. Returns the answers and the rows of each."""
         asked = np.array(tensors.world_indices(worlds, self.world_count) or range(self.world_count), dtype=np.int64)
         if len(asked) and (asked.min() < 0 or asked.max() >= self.world_count):
             raise ValueError(f"worlds: must be from 0 to {self.world_count - 1}")
@@ -298,8 +295,7 @@ class FleetBatch:
             whole = len(own) == part.count and bool((own == np.arange(part.count)).all())
             jobs.append(self._threads.submit(ask, part, None if whole else own, row))
             rows.append(row)
-        answers = [job.result() for job in jobs]
-        return answers, np.concatenate(rows)
+        return [job.result() for job in jobs], rows
 
     @staticmethod
     def _of_rows(array: npt.ArrayLike | None, row: _Indices) -> Any:
@@ -307,16 +303,6 @@ class FleetBatch:
             return None
         values = np.asarray(array)
         return values if values.ndim <= 1 else values[row].copy()
-
-    @staticmethod
-    def _joined(answers: Sequence[Any], rows: _Indices, names: Sequence[str]) -> FleetResult:
-        order = np.argsort(rows)
-
-        def joined(parts: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-            together: npt.NDArray[Any] = np.concatenate(parts)[order]
-            return together
-        return FleetResult({name: joined([answer[name] for answer in answers]) for name in answers[0]},
-                           {name: joined([getattr(answer, name) for answer in answers]) for name in names})
 
     def step(self, control: npt.ArrayLike | None = None, steps: int = 1, outputs: str | Iterable[str] = (), record_every: int = 0,
              worlds: Worlds = None, body_wrench: npt.ArrayLike | None = None) -> FleetResult:
@@ -327,7 +313,35 @@ class FleetBatch:
             mine, wrench = self._of_rows(control, row), self._of_rows(body_wrench, row)
             return part.change(lambda batch: batch.step(mine, steps, wanted, record_every, own, body_wrench=wrench))
         answers, rows = self._each(worlds, ask)
-        return self._joined(answers, rows, ("time", "step_index", "outcome"))
+        return joined_fields(answers, rows, ("time", "step_index", "outcome"))
+
+    def step_task(self, action: npt.ArrayLike, outputs: str | Iterable[str] = (), worlds: Worlds = None,
+                  body_wrench: npt.ArrayLike | None = None) -> FleetTaskResult:
+        """Batch.step_task on every server at once. action: [n, actions]."""
+        wanted = outputs if isinstance(outputs, str) else tuple(outputs)
+        count = self.world_count if worlds is None else len(tensors.world_indices(worlds, self.world_count))
+        actions = np.asarray(action)
+        if actions.ndim != 2 or len(actions) != count:
+            raise ValueError(f"action: has shape {list(actions.shape)}; it must be [{count}, {self.task.action_size}]")
+
+        def ask(part: _Part, own: _Indices | None, row: _Indices) -> TaskResult:
+            mine, wrench = actions[row].copy(), self._of_rows(body_wrench, row)
+            return part.change(lambda batch: batch.step_task(mine, wanted, own, wrench))
+        return FleetTaskResult(*self._each(worlds, ask))
+
+    def begin_episodes(self, worlds: Worlds = None, seeds: npt.ArrayLike = (), joint_position: npt.ArrayLike | None = None,
+                       joint_velocity: npt.ArrayLike | None = None) -> npt.NDArray[Any]:
+        """Batch.begin_episodes on every server at once: what is observed first, [n, k]. seeds: [n] of the worlds."""
+        given = np.asarray(seeds, dtype=np.uint64).reshape(-1)
+        count = self.world_count if worlds is None else len(tensors.world_indices(worlds, self.world_count))
+        if len(given) not in (0, count):
+            raise ValueError(f"seeds: has {len(given)} values for {count} worlds")
+
+        def ask(part: _Part, own: _Indices | None, row: _Indices) -> npt.NDArray[Any]:
+            mine = given[row] if len(given) else given
+            position, velocity = self._of_rows(joint_position, row), self._of_rows(joint_velocity, row)
+            return part.change(lambda batch: batch.begin_episodes(own, mine, position, velocity))
+        return joined(*self._each(worlds, ask))
 
     @staticmethod
     def _states_of(states: Mapping[str, Any], row: _Indices) -> dict[str, Any]:
@@ -351,7 +365,7 @@ class FleetBatch:
         """Batch.get_state."""
         wanted = fields if isinstance(fields, str) else tuple(fields)
         answers, rows = self._each(worlds, lambda part, own, row: part.read(lambda batch: batch.get_state(wanted, own)))
-        return self._joined(answers, rows, ("time", "step_index"))
+        return joined_fields(answers, rows, ("time", "step_index"))
 
     def contacts(self, worlds: Worlds = None) -> Contacts:
         """Batch.contacts. worlds: rising."""

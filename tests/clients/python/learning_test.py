@@ -14,16 +14,11 @@ import numpy as np
 
 from axiond_case import AXIOND, ROOT, AxiondCase
 
-EXAMPLES = ROOT / "clients" / "examples" / "python"
-sys.path.insert(0, str(EXAMPLES))
-
 try:
     import axion.gym
-    import play_policy
-    import ppo
-    import train_quadruped
-    from learning_task import TaskChoice
-    from policy import Network, Normaliser, Policy
+    from axion.learning import play, ppo, train
+    from axion.learning.policy import Network, Normaliser, Policy
+    from axion.learning.task import TaskChoice
 except ImportError:
     ppo = None
 
@@ -134,16 +129,16 @@ class Learning(AxiondCase):
         return printed.getvalue()
 
     def learn(self, *arguments):
-        return self.run_main(train_quadruped.main, "--out", self.folder, *arguments)
+        return self.run_main(train.main, "--out", self.folder, *arguments)
 
     def test_it_learns_to_hold_a_pendulum(self):
         told = self.learn("--task", "InvertedPendulum-v5", "--worlds", 32, "--steps", 25000, "--rollout_steps", 32)
-        self.assertIn("seed 1", told)
+        self.assertIn("Policies: ", told)
         self.assertTrue((self.folder / "InvertedPendulum-v5.png").read_bytes().startswith(b"\x89PNG"))
         untrained = Policy.load(self.folder / "InvertedPendulum-v5-1.npz")
         untrained.network.parameters[:] = 0
         untrained.save(self.folder / "untrained.npz")
-        before, after = (self.run_main(play_policy.main, self.folder / name, "--worlds", 16)
+        before, after = (self.run_main(play.main, self.folder / name, "--worlds", 16)
                          for name in ("untrained.npz", "InvertedPendulum-v5-1.npz"))
         held = [float(re.search(r"return ([\d.]+)", each).group(1)) for each in (before, after)]
         self.assertGreater(held[1], 4 * held[0])
@@ -160,17 +155,20 @@ class Learning(AxiondCase):
     def test_what_is_measured_and_drawn_of_a_quadruped(self):
         self.learn("--worlds", 4, "--steps", 64, "--rollout_steps", 8)
         policy = self.folder / "quadruped-1.npz"
-        told = self.run_main(play_policy.main, policy, "--worlds", 2, "--seconds", 1.2, "--command", 0.5, 0, 0)
+        told = self.run_main(play.main, policy, "--worlds", 2, "--seconds", 1.2, "--command", 0.5, 0, 0)
         self.assertIn("| +0.5, +0.0, +0.0 |", told)
-        self.run_main(play_policy.main, policy, "--seconds", 0.2, "--movie", self.folder / "walk.gif")
+        self.run_main(play.main, policy, "--seconds", 0.2, "--movie", self.folder / "walk.gif")
         self.assertTrue((self.folder / "walk.gif").read_bytes().startswith(b"GIF8"))
+        self.run_main(play.main, policy, "--commands", self.folder / "commands.png")
+        self.assertTrue((self.folder / "commands.png").read_bytes().startswith(b"\x89PNG"))
+        self.assertTrue((self.folder / "quadruped-1.png").exists())  # as the training drew it
         with self.assertRaisesRegex(ValueError, "multiple"):
-            play_policy.main([str(policy), "--dt", "0.015", "--server", self.target])
+            play.main([str(policy), "--dt", "0.015", "--server", self.target])
 
     def test_speeds_are_those_of_the_bodys_own_axes(self):
         turned = np.array([[0, 0, 0.3, np.sqrt(0.5), 0, 0, np.sqrt(0.5)]])  # a quarter to the left: its x is the world's y
-        np.testing.assert_allclose(play_policy.body_twist(turned, np.array([[0.0, 2, 0, 0, 0, 0.5]])), [[2, 0, 0.5]], atol=1e-12)
-        np.testing.assert_allclose(play_policy.body_twist(turned, np.array([[2.0, 0, 0, 0, 0, 0.5]])), [[0, -2, 0.5]], atol=1e-12)
+        np.testing.assert_allclose(play.body_twist(turned, np.array([[0.0, 2, 0, 0, 0, 0.5]])), [[2, 0, 0.5]], atol=1e-12)
+        np.testing.assert_allclose(play.body_twist(turned, np.array([[2.0, 0, 0, 0, 0, 0.5]])), [[0, -2, 0.5]], atol=1e-12)
 
     def test_a_command_is_the_one_that_is_observed(self):
         task = TaskChoice().server_task((0.3, -0.2, 0.7), noise=False)

@@ -1,6 +1,8 @@
 """Tasks that axiond computes: what a learner relies on; see axiond_case.py."""
 
+import json
 import pathlib
+import subprocess
 import tempfile
 import unittest
 
@@ -18,6 +20,7 @@ except ImportError:
     gymnasium = None
 
 QUADRUPED = pathlib.Path(__file__).resolve().parents[3] / "clients" / "examples" / "models" / "quadruped.xml"
+EXAMPLE = pathlib.Path(AXIOND).with_name("axion-example-task")
 CART = """<mujoco><worldbody><body name="cart"><joint name="rail" type="slide" axis="1 0 0"/><geom type="sphere" size="0.1" mass="1"/>
   <body name="pole" pos="0 0 0.1"><joint name="hinge" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0 0 1" size="0.05" mass="1"/></body>
   </body></worldbody><actuator><motor name="push" joint="rail" ctrllimited="true" ctrlrange="-2 2"/></actuator></mujoco>"""
@@ -55,6 +58,31 @@ class TaskCase(AxiondCase):
         for name in ("observation", "reward", "terms", "terminated", "truncated", "ended_by", "episode_return", "episode_length",
                      "episode"):
             np.testing.assert_array_equal(getattr(one, name)[rows], getattr(other, name)[others], err_msg=name)
+
+
+@unittest.skipUnless(EXAMPLE.exists(), "axion-example-task was not built")
+class FromCpp(TaskCase):
+    def test_the_cpp_client_makes_the_same_episodes(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            (folder / "cart.xml").write_text(CART)
+            (folder / "task.json").write_text(json.dumps(cart_task()))
+            (folder / "wrong.json").write_text(json.dumps(cart_task(rewards=[])))
+            told = subprocess.run([EXAMPLE, folder / "cart.xml", folder / "task.json", self.target, "60"], capture_output=True, text=True)
+            wrong = subprocess.run([EXAMPLE, folder / "cart.xml", folder / "wrong.json", self.target], capture_output=True, text=True)
+        self.assertEqual(told.returncode, 0, told.stderr)
+        self.assertEqual(wrong.returncode, 1)
+        self.assertIn("rewards", wrong.stderr)
+        batch = self.enterContext(self.client.create_batch(self.client.create_model(mjcf=CART), 8, task=cart_task()))
+        batch.begin_episodes(seeds=np.arange(1, 9))
+        total, ended = 0.0, 0
+        for step in range(60):
+            answer = batch.step_task((0.5 * ((step + np.arange(8)) % 3) - 0.5)[:, None])
+            for reward in answer.reward:
+                total += reward
+            ended += np.count_nonzero(answer.terminated | answer.truncated)
+        self.assertGreater(ended, 8)
+        self.assertEqual(told.stdout, f"observation 10, action 1, steps 60, reward {total:.17g}, episodes ended {ended}\n")
 
 
 class Episodes(TaskCase):

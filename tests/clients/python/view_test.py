@@ -107,6 +107,23 @@ class Viewers(AxiondCase):
             self.assertEqual(len(viewer._masses.points), self.model.body_count)
             self.assertEqual([label.text for label in viewer._labels], self.model.body_names)
 
+    def test_one_world_is_shown_alone_with_its_forces(self):
+        batch = self.enterContext(self.client.create_batch(self.model, 3))
+        batch.reset(keyframe="stand")
+        batch.step(control=self.model.hold_control("stand"), steps=200)
+        viewer = self.viewer(batch)
+        viewer._shows_contacts.value = True
+        viewer._look_anew()
+        self.assertTrue(eventually(lambda: viewer._points.visible))
+        self.assertEqual([len(viewer._points.points), viewer._meshes[0][1].batched_scales.tolist()],
+                         [len(viewer._moment.contacts), [1, 1, 1]])
+        viewer._world.value = "1"
+        viewer._shows_one.value = True
+        viewer._redraw()
+        with viewer._lock:
+            self.assertEqual({tuple(handle.batched_scales) for _, handle, _ in viewer._meshes}, {(0, 1, 0)})
+            self.assertEqual(len(viewer._points.points), int(np.count_nonzero(viewer._moment.contacts.world == 1)))
+
     def test_a_batch_that_is_only_watched_keeps_its_lease_and_its_end_ends_the_viewer(self):
         batch = self.client.create_batch(self.model, 2, idle_ttl=2.0)
         viewer = self.viewer(batch, rate=200)

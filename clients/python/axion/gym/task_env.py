@@ -10,8 +10,11 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.vector import AutoresetMode, VectorEnv
 
+from axion.batch import Batch
 from axion.client import DEFAULT_TARGET, Client
+from axion.fleet import Fleet, FleetBatch
 from axion.gym.server_tasks import ServerTask, server_task
+from axion.fleet_results import FleetTaskResult
 from axion.task import TaskResult, task_spec
 from axion.v1 import task_pb2
 
@@ -34,7 +37,8 @@ class TaskVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
     """A gymnasium.vector.VectorEnv whose task the server computes: a step is one call.
 
     task: a ServerTask, or the name of one of Gymnasium's that there is data of (axion.gym.server_task). num_envs: worlds. client: of the
-    server; or target: its "host:port", and the environment connects and closes itself. autoreset_mode: NEXT_STEP, SAME_STEP or
+    server, or a Fleet of servers; or target: the server's "host:port", and the environment connects and closes itself.
+    autoreset_mode: NEXT_STEP, SAME_STEP or
     DISABLED. max_episode_steps: None for the task's. seed: of the batch, whose worlds' seeds follow from it until `reset` gives others.
     batch_choices: further arguments of Client.create_batch, for example precision.
 
@@ -43,7 +47,7 @@ class TaskVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
     RecordEpisodeStatistics says), and with SAME_STEP "final_obs".
     """
 
-    def __init__(self, task: ServerTask | str, num_envs: int = 1, *, client: Client | None = None, target: str = DEFAULT_TARGET,
+    def __init__(self, task: ServerTask | str, num_envs: int = 1, *, client: Client | Fleet | None = None, target: str = DEFAULT_TARGET,
                  autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP, max_episode_steps: int | None = None, seed: int = 0,
                  batch_choices: Mapping[str, Any] | None = None) -> None:
         if num_envs < 1:
@@ -63,12 +67,12 @@ class TaskVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
         assert opened is not None
         try:
             self.model = opened.create_model(path=self.task.model_path(), **self.task.model_choices)
-            self.batch = opened.create_batch(self.model, num_envs, task=spec, seed=seed,
+            self.batch: Batch | FleetBatch = opened.create_batch(self.model, num_envs, task=spec, seed=seed,
                                              **{**self.task.batch_choices, **(batch_choices or {})})
         except BaseException:
             self._close_client()
             raise
-        self.info = self.batch.proto.task
+        self.info = self.batch.task
         self.dt = self.info.step_seconds
         self._ended = np.zeros(num_envs, dtype=bool)
         self._observations = self.batch.begin_episodes()
@@ -115,7 +119,7 @@ class TaskVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
         self._observations = _aligned(answer.observation)
         return self._observations, np.array(answer.reward), answer.terminated, answer.truncated, self._infos(answer, starting)
 
-    def _infos(self, answer: TaskResult, starting: _Bools) -> dict[str, Any]:
+    def _infos(self, answer: TaskResult | FleetTaskResult, starting: _Bools) -> dict[str, Any]:
         began = starting if self.autoreset_mode is AutoresetMode.NEXT_STEP else np.zeros(self.num_envs, dtype=bool)
         infos: dict[str, Any] = {}
         for index, name in enumerate(self.info.reward_terms):

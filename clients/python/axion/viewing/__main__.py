@@ -9,16 +9,19 @@ import os
 import sys
 import webbrowser
 from collections.abc import Iterator, Sequence
+from typing import Any
 
-import numpy as np
+import numpy.typing as npt
 
 from axion.batch import Batch
 from axion.client import DEFAULT_TARGET, Client
 from axion.errors import AxionError
 from axion.model import Model
+from axion.results import Contacts
+from axion.viewing.mcap_file import McapRecorder
 from axion.viewing.raycast import Camera
 from axion.viewing.render import Marks, Renderer, save, save_movie
-from axion.viewing.source import look_at
+from axion.viewing.source import Look, Moment, look_at, moment_at, moments
 
 
 def _arguments() -> argparse.ArgumentParser:
@@ -49,8 +52,10 @@ def _arguments() -> argparse.ArgumentParser:
     view.add_argument("--no-browser", action="store_true", help="only say where the page is")
 
     render = verbs.add_parser("render", parents=[both], help="write a picture or a movie, without a browser")
-    render.add_argument("--out", "--png", required=True, metavar="FILE", help=".png, or .gif or .mp4 with --seconds")
+    render.add_argument("--out", "--png", required=True, metavar="FILE", help=".png; with --seconds .gif, .mp4 or .mcap")
     render.add_argument("--seconds", type=float, default=0.0, help="simulated: a movie; of a batch that exists, it is stepped")
+    render.add_argument("--look_on", action="store_true", help="with --seconds: record a batch that somebody else steps")
+    render.add_argument("--fields", type=lambda text: text.split(","), default=[], help="kept in an .mcap beside poses, by commas")
     render.add_argument("--fps", type=float, default=25.0, help="frames a second of a movie [%(default)s]")
     render.add_argument("--width", type=int, default=640)
     render.add_argument("--height", type=int, default=480)
@@ -107,38 +112,72 @@ def _view(batch: Batch, given: argparse.Namespace) -> int:
     return 0
 
 
+def _seen(look: Look) -> tuple[npt.NDArray[Any], Contacts | None]:
+    return look.body_pose, look.contacts
+
+
+def _tell(done: float, whole: float) -> None:
+    """On a terminal, how far a recording is."""
+    if sys.stderr.isatty():
+        print(f"\r{min(done, whole):.2f} of {whole:g} s", end="\n" if done >= whole else "", file=sys.stderr, flush=True)
+
+
+def _own_frames(batch: Batch, worlds: list[int], given: argparse.Namespace, control: npt.NDArray[Any] | None) -> Iterator[Moment]:
+    """Steps the batch, and gives what is to be seen at each frame."""
+    done, count = 0, max(1, round(given.seconds * given.fps))
+    for frame in range(count):
+        due = round(frame / given.fps / batch.dt)
+        if due > done:
+            batch.step(control=control, steps=due - done)
+            done = due
+        yield moment_at(batch, worlds, given.fields, given.contacts)
+        _tell((frame + 1) / given.fps, count / given.fps)
+
+
+def _others_frames(batch: Batch, worlds: list[int], given: argparse.Namespace) -> Iterator[Moment]:
+    """What is seen while somebody else steps the batch, until its first world has gone on for so long."""
+    with moments(batch, worlds, given.fields, given.fps, given.contacts) as (_, frames):
+        passed, last = 0.0, None
+        for moment in frames:
+            now = float(moment.time[0])
+            passed += max(0.0, now - last) if last is not None else 0.0
+            last = now
+            yield moment
+            _tell(passed, given.seconds)
+            if passed >= given.seconds:
+                return
+
+
 def _render(batch: Batch, given: argparse.Namespace) -> int:
     model = batch.client.get_model(batch.model)
     worlds = given.show if given.show is not None else list(range(min(batch.world_count, 64)))
     camera = Camera(given.azimuth, given.elevation, given.distance, given.look_at, given.track)
     marks = Marks(given.contacts, given.joint_frames, given.centers_of_mass, given.names)
     renderer = Renderer(model, given.width, given.height, camera, marks, samples=given.samples)
-    is_movie = given.out.lower().endswith((".gif", ".mp4"))
-    if is_movie != (given.seconds > 0):
-        raise ValueError(f"--out={given.out} and --seconds={given.seconds:g}: a .gif or .mp4 wants --seconds above 0, a picture has none")
+    is_picture = not given.out.lower().endswith((".gif", ".mp4", ".mcap"))
+    if is_picture == (given.seconds > 0):
+        raise ValueError(f"--out={given.out} and --seconds={given.seconds:g}: a .gif, .mp4 or .mcap wants --seconds above 0, "
+                         "a picture has none")
+    if given.look_on and not given.target.startswith("batches/"):
+        raise ValueError(f"--look_on: {given.target} is no batch that somebody else could be stepping")
     if given.hold is not None and given.hold not in model.keyframes:
         raise ValueError(f"--hold={given.hold}: the model's keyframes are {', '.join(model.keyframes) or 'none'}")
     control = None if given.hold is None else model.hold_control(given.hold)
 
-    def picture() -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
-        look = look_at(batch, worlds, given.contacts)
-        return renderer.render(look.body_pose, look.contacts, batch.dt, worlds)
-
-    count = 1
-    if not is_movie:
-        save(given.out, picture())
+    if is_picture:
+        save(given.out, renderer.render(*_seen(look_at(batch, worlds, given.contacts)), batch.dt, worlds))
+        count = 1
     else:
-        count = max(1, round(given.seconds * given.fps))
-        pictures, done = [picture()], 0
-        for frame in range(1, count):
-            due = round(frame / given.fps / batch.dt)
-            if due > done:
-                batch.step(control=control, steps=due - done)
-                done = due
-            pictures.append(picture())
-            if sys.stderr.isatty():
-                print(f"\r{frame + 1} of {count} frames", end="" if frame + 1 < count else "\n", file=sys.stderr, flush=True)
-        save_movie(given.out, pictures, given.fps)
+        frames = _others_frames(batch, worlds, given) if given.look_on else _own_frames(batch, worlds, given, control)
+        if given.out.lower().endswith(".mcap"):
+            with McapRecorder(given.out, model, worlds, batch.dt) as recorder:
+                for frame in frames:
+                    recorder.take(frame)
+            count = recorder.frames
+        else:
+            pictures = [renderer.render(*_seen(frame), batch.dt, worlds) for frame in frames]
+            save_movie(given.out, pictures, given.fps)
+            count = len(pictures)
     told = f"{given.out}: {batch.name}, worlds shown: {len(worlds)}, frames: {count}"
     print(json.dumps({"file": given.out, "frames": count, "worlds": worlds, "batch": batch.name}) if given.json else told)
     return 0

@@ -1,7 +1,8 @@
-"""What a viewer has seen, as a movie."""
+"""What a viewer has seen, as a movie or as MCAP."""
 
 from __future__ import annotations
 
+import io
 import pathlib
 import tempfile
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from axion.model import Model
+from axion.viewing.mcap_file import McapRecorder
 from axion.viewing.raycast import Camera
 from axion.viewing.render import Marks, Renderer, save_movie
 from axion.viewing.source import Moment
@@ -23,6 +25,7 @@ class Recorder:
     def __init__(self, model: Model, worlds: Sequence[int], dt: float, offsets: npt.NDArray[np.float64], rate: float) -> None:
         self._model, self._worlds, self._dt, self._rate = model, list(worlds), dt, rate
         self._spacing = float(np.max(np.abs(offsets[1] - offsets[0]))) if len(offsets) > 1 else 1.0
+        self._offsets = offsets
         self._camera, self._marks = Camera(), Marks()
         self._moments: list[Moment] = []
 
@@ -45,6 +48,12 @@ class Recorder:
         """A name and the bytes of a file. ValueError where nothing was recorded."""
         if not self._moments:
             raise ValueError("no frame came while it recorded: is anybody stepping?")
+        if ending == "mcap":
+            written = io.BytesIO()
+            with McapRecorder(written, self._model, self._worlds, self._dt, self._offsets) as recorder:
+                for moment in self._moments:
+                    recorder.take(moment)
+            return "axion.mcap", written.getvalue()
         renderer = Renderer(self._model, 640, 480, self._camera, self._marks, self._spacing, samples=1)
         pictures = [renderer.render(moment.body_pose, moment.contacts, self._dt, self._worlds) for moment in self._moments]
         with tempfile.TemporaryDirectory() as folder:

@@ -76,3 +76,9 @@ def moments(batch: Batch, worlds: list[int], fields: list[str], rate: float,
             time.sleep(1 / rate)
 
     yield None, read()
+
+
+def moment_at(batch: Batch, worlds: list[int], fields: list[str], contacts: bool) -> Moment:
+    """Worlds as they stand, with fields and what the solver did last."""
+    with moments(batch, worlds, fields, 1000.0, contacts) as (_, frames):
+        return next(frames)

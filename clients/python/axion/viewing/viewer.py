@@ -17,6 +17,7 @@ from viser import uplot
 
 from axion.errors import AxionError, NotFoundError
 from axion.viewing import geometry
+from axion.viewing.labels import STATISTICS, names_of
 from axion.viewing.movie import Recorder
 from axion.viewing.source import Moment, model_of, moments
 from axion.watch import Watch
@@ -28,10 +29,7 @@ _MOST_SHOWN = 64           # worlds that are shown where nobody says which
 _PLOT_POINTS = 300         # of a curve
 _PLOT_SECONDS = 0.2        # between updates of the plots
 _LINES = 8                 # of a plot
-_STATISTICS = ("newton_iterations", "linear_iterations", "sweep_rounds", "contact_sweeps", "contact_count", "max_penetration",
-               "max_joint_error")
 _COLORS = ("#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b", "#e377c2", "#7f7f7f")
-_COMPONENTS = {"body_velocity": ("vx", "vy", "vz", "wx", "wy", "wz"), "contact_impulse": ("Jx", "Jy", "Jz", "Lx", "Ly", "Lz")}
 _SLIDER_SPAN = 1.0         # of an actuator without limits, each way
 
 
@@ -126,7 +124,7 @@ class Viewer:
             handle = scene.add_batched_meshes_simple(
                 f"/shapes/{index} {shape.name}", shape.mesh.vertices.astype(np.float32), shape.mesh.faces.astype(np.uint32),
                 batched_wxyzs=np.tile(wxyz, (count, 1)).astype(np.float32),
-                batched_positions=(shape.position + self._offsets).astype(np.float32),
+                batched_positions=(shape.position + self._offsets).astype(np.float32), batched_scales=np.ones(count, np.float32),
                 batched_colors=_bytes(shape.color), opacity=shape.opacity if shape.opacity < 1 else None, lod="off")
             handle.on_click(self._on_click(shape))
             self._meshes.append((shape, handle, wxyz))
@@ -165,10 +163,20 @@ class Viewer:
                                             + poses[:, :3] + self._offsets).astype(np.float32)
                 handle.batched_wxyzs = geometry.quaternion_products(poses[:, 3:], wxyz).astype(np.float32)
             row = self.worlds.index(int(self._world.value))
+            seen = self._seen().astype(np.float32)
+            for _, handle, _ in self._meshes:
+                if not np.array_equal(handle.batched_scales, seen):
+                    handle.batched_scales = seen
             self._draw_bodies(moment.body_pose[row].astype(np.float64), rotations[row], self._offsets[row])
             self._draw_contacts(moment)
             self._told.content = (f"**t** {moment.time[row]:.3f} s · **step** {moment.step_index[row]}"
                                   + (f" · {moment.dropped} frames dropped" if moment.dropped else ""))
+
+    def _seen(self) -> npt.NDArray[np.bool_]:
+        """Which of the worlds are shown: [n]."""
+        chosen = self.worlds.index(int(self._world.value))
+        seen: npt.NDArray[np.bool_] = (np.arange(len(self.worlds)) == chosen) | (not self._shows_one.value)
+        return seen
 
     def _draw_bodies(self, pose: geometry.Floats, rotations: geometry.Floats, offset: geometry.Floats) -> None:
         centers = [(body.center_of_mass.x, body.center_of_mass.y, body.center_of_mass.z) for body in self.model.proto.bodies]
@@ -189,14 +197,15 @@ class Viewer:
         _show(self._axes, np.array(segments), bool(segments))
 
     def _draw_contacts(self, moment: Moment) -> None:
-        shows = self._shows_contacts.value and moment.contacts is not None and len(moment.contacts) > 0
-        if not shows or moment.contacts is None:
+        rows = {world: row for row, world in enumerate(self.worlds)}
+        of = np.array([rows[int(world)] for world in moment.contacts.world], int) if moment.contacts is not None else np.zeros(0, int)
+        shown = self._seen()[of]
+        if not self._shows_contacts.value or moment.contacts is None or not shown.any():
             self._points.visible = self._forces.visible = False
             return
-        rows = {world: row for row, world in enumerate(self.worlds)}
-        starts = moment.contacts.point.reshape(-1, 3) + self._offsets[[rows[int(world)] for world in moment.contacts.world]]
+        starts = moment.contacts.point.reshape(-1, 3)[shown] + self._offsets[of[shown]]
         weight = sum(body.mass for body in self.model.proto.bodies) * float(np.linalg.norm(self.model.gravity))
-        forces = geometry.forces_on_a(moment.contacts, self.batch.dt) * (0.5 * self._size / weight if weight > 0 else 0.0)
+        forces = geometry.forces_on_a(moment.contacts, self.batch.dt)[shown] * (0.5 * self._size / weight if weight > 0 else 0.0)
         lengths = np.linalg.norm(forces, axis=1)
         forces *= np.minimum(1.0, 2 * self._size / np.maximum(lengths, 1e-12))[:, None]
         _show(self._points, starts, True)
@@ -218,6 +227,7 @@ class Viewer:
             self._button("reset all worlds", self._reset)
         with gui.add_folder("Show"):
             self._world: Any = gui.add_dropdown("world", [str(world) for world in self.worlds])
+            self._shows_one = self._choice("only this world")
             self._shows_contacts = self._choice("contacts and forces", anew=True)
             self._shows_joints = self._choice("joint axes")
             self._shows_masses = self._choice("centres of mass")
@@ -229,7 +239,7 @@ class Viewer:
                 self._uses_sliders = gui.add_checkbox("apply to steps from here", False)
                 self._sliders = [self._slider(gui, actuator) for actuator in self.model.proto.actuators]
         with gui.add_folder("Record", expand_by_default=False):
-            self._format = gui.add_dropdown("format", ["mp4", "gif"])
+            self._format = gui.add_dropdown("format", ["mp4", "gif", "mcap"])
             self._record_button = gui.add_button("record")
             self._record_button.on_click(self._on_record)
 
@@ -239,7 +249,7 @@ class Viewer:
         with gui.add_folder("Plots"):
             self._field = gui.add_dropdown("field", fields)
             self._first = gui.add_number("from number", 0, min=0, step=1, hint=f"{_LINES} numbers of it are drawn.")
-            self._statistic = gui.add_dropdown("solver", _STATISTICS)
+            self._statistic = gui.add_dropdown("solver", STATISTICS)
             self._field_plot = gui.add_uplot((np.zeros(2), np.zeros(2)), (uplot.Series(label="t"), uplot.Series(label="")),
                                               scales={"x": uplot.Scale(time=False)}, aspect=1.6)
             self._solver_plot = gui.add_uplot((np.zeros(2), np.zeros(2)), (uplot.Series(label="t"), uplot.Series(label="")),
@@ -279,27 +289,6 @@ class Viewer:
             if self._moment is not None:
                 self._draw(self._moment)
 
-    def _names_of(self, field: str) -> list[str]:
-        """Of each number of a field of one world."""
-        model = self.model
-        size = next(int(np.prod(info.shape, dtype=int)) for info in self.batch.proto.fields if info.name == field)
-        names: list[str] = []
-        if field in ("control", "actuator_force"):
-            names = model.actuator_names
-        elif field in ("joint_position", "joint_velocity"):
-            kind = "position" if field == "joint_position" else "velocity"
-            for joint in model.proto.joints:
-                count = getattr(joint, f"{kind}_count")
-                names += [joint.name if count == 1 else f"{joint.name}[{i}]" for i in range(count)]
-        elif field == "sensor_data":
-            for name, part in model.sensors.items():
-                names += [name if part.stop - part.start == 1 else f"{name}[{i}]" for i in range(part.stop - part.start)]
-        elif size and model.body_count and size % model.body_count == 0 and field.startswith(("body", "contact_impulse")):
-            width = size // model.body_count
-            numbers: Sequence[str] = _COMPONENTS.get(field) or [f"[{i}]" for i in range(width)]
-            names = [f"{body} {number}" for body in model.body_names for number in numbers]
-        return names if len(names) == size else [f"{field}[{i}]" if size > 1 else field for i in range(size)]
-
     def _plot(self, moment: Moment) -> None:
         row = self.worlds.index(int(self._world.value))
         values = np.asarray(moment.fields[self._field.value][row], np.float64).reshape(-1)
@@ -313,7 +302,7 @@ class Viewer:
         times = np.array([at for at, _, _ in self._history])
         curves = np.stack([numbers for _, numbers, _ in self._history], 1)
         first = int(np.clip(self._first.value, 0, max(0, len(curves) - 1)))
-        names = self._names_of(self._field.value)[first:first + _LINES]
+        names = names_of(self.model, self._field.value, len(curves))[first:first + _LINES]
         _plot_lines(self._field_plot, times, curves[first:first + _LINES], names)
         _plot_lines(self._solver_plot, times, np.array([[value for _, _, value in self._history]]), [self._statistic.value])
 

@@ -1,4 +1,4 @@
-"""What train_quadruped.py and play_policy.py take for a task: a legged robot that is to follow commands, or one of Gymnasium's."""
+"""What training and playing take for a task: a legged robot that is to follow commands, or one of Gymnasium's."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ import axion
 import axion.gym
 from axion.v1 import task_pb2
 
-QUADRUPED = pathlib.Path(__file__).resolve().parents[1] / "models" / "quadruped.xml"
+EXAMPLE = "example"  # another name of the quadruped, for a shell
+QUADRUPED = pathlib.Path(__file__).resolve().parent / "quadruped.xml"  # put there while the package is built
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,6 +89,6 @@ class TaskChoice:
             spec.command[0].upper.extend(command)
             spec.command[0].zero_probability = 0
         if not noise:
-            for term in spec.observation:
-                term.noise = 0
+            for seen in spec.observation:
+                seen.noise = 0
         return axion.gym.ServerTask(self.model or str(QUADRUPED), spec, batch_choices={"dt": self.dt})

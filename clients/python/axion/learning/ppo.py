@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from policy import Array, Network, Normaliser, Policy
+from axion.learning.policy import Array, Network, Normaliser, Policy
 
 Floats = npt.NDArray[np.float32]
 

@@ -1,0 +1,216 @@
+"""Plays a policy that `axion train` has trained, on a running axiond: figures, pictures, a movie or the viewer.
+
+    axion play learned/quadruped-1.npz                          commanded and measured speeds
+    axion play learned/quadruped-1.npz --movie walk.mp4         a movie, .mp4 or .gif, without a browser
+    axion play learned/quadruped-1.npz --picture walk.png       eight moments of two seconds in one picture
+    axion play learned/quadruped-1.npz --commands walk.png      what it does under six commands, in one picture
+    axion play learned/quadruped-1.npz --view                   in the browser, as fast as the clock
+
+Pictures and the viewer want the extra `view`. With --command it does always the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import pathlib
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import axion
+import axion.gym
+from axion.learning.connection import add_server_arguments, connect, in_words
+from axion.learning.policy import Policy
+from axion.learning.task import TaskChoice
+
+COMMANDS = ((0.0, 0.0, 0.0), (0.4, 0.0, 0.0), (0.8, 0.0, 0.0), (-0.5, 0.0, 0.0), (0.0, 0.4, 0.0), (0.0, -0.4, 0.0), (0.0, 0.0, 0.8),
+            (0.0, 0.0, -0.8), (0.5, 0.0, 0.6), (0.5, 0.3, 0.0))
+SETTLING = 1.0  # s that a robot has to come up to its command
+
+
+def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="axion play", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("policy", type=pathlib.Path)
+    add_server_arguments(parser)
+    parser.add_argument("--worlds", type=int, default=32, help="[%(default)s]")
+    parser.add_argument("--seed", type=int, default=1, help="of the first world's episodes [%(default)s]")
+    parser.add_argument("--seconds", type=float, default=5.0, help="of each command, and of the movie [%(default)s]")
+    parser.add_argument("--dt", type=float, help="time step, s, if not that of training; actions last as long as there")
+    parser.add_argument("--command", type=float, nargs=3, metavar=("FORWARD", "LEFT", "TURN"), help="m/s, m/s, rad/s")
+    parser.add_argument("--movie", type=pathlib.Path, help="to write, .mp4 or .gif")
+    parser.add_argument("--picture", type=pathlib.Path, help="to write, .png")
+    parser.add_argument("--commands", type=pathlib.Path, help="picture of six commands to write, .png")
+    parser.add_argument("--json", action="store_true", help="say figures and files as JSON")
+    parser.add_argument("--view", action="store_true", help="show worlds in the browser until Ctrl-C")
+    return parser.parse_args(given)
+
+
+def choice_of(policy: Policy, dt: float | None) -> TaskChoice:
+    """What it was trained for; with another time step, of which an action holds for as many as make the same time."""
+    about = dict(policy.about)
+    if dt is not None:
+        held = about["dt"] * about["frame_skip"]
+        if round(held / dt) < 1 or abs(round(held / dt) * dt - held) > 1e-9:
+            raise ValueError(f"dt: {dt} s; the policy acts every {held:g} s, which must be a multiple of it")
+        about.update(dt=dt, frame_skip=round(held / dt))
+    return TaskChoice.of(about)
+
+
+def body_twist(pose: npt.NDArray[Any], velocity: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """[n, 3] of poses [n, 7] and velocities [n, 6] (world axes): m/s forwards and to the left in the body's axes, rad/s about its z."""
+    w, x, y, z = np.moveaxis(np.asarray(pose[:, 3:], np.float64), 1, 0)
+    axes = np.array([[1 - 2 * (y * y + z * z), 2 * (x * y + w * z), 2 * (x * z - w * y)],
+                     [2 * (x * y - w * z), 1 - 2 * (x * x + z * z), 2 * (y * z + w * x)],
+                     [2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)]])
+    linear, angular = (np.einsum("ijn,nj->ni", axes, np.asarray(part, np.float64)) for part in (velocity[:, :3], velocity[:, 3:]))
+    return np.column_stack([linear[:, :2], angular[:, 2]])
+
+
+def follow(client: axion.Client, policy: Policy, choice: TaskChoice, command: Sequence[float], worlds: int, seed: int,
+           seconds: float) -> tuple[npt.NDArray[np.float64], int]:
+    """The mean of each world's speeds [worlds, 3] under one command, after SETTLING; and how many fell."""
+    task = choice.server_task(command)
+    model = client.create_model(path=task.model)
+    trunk = list(model.body_names).index(choice.body)
+    with client.create_batch(model, worlds, task=task.spec, **task.batch_choices) as batch:
+        observation = batch.begin_episodes(seeds=np.arange(seed, seed + worlds, dtype=np.uint64))
+        step_seconds = batch.proto.task.step_seconds
+        twists, stands = [], np.ones(worlds, bool)
+        for step in range(round(seconds / step_seconds)):
+            answer = batch.step_task(policy.act(observation), outputs=["body_pose", "body_velocity"])
+            observation = answer.observation
+            stands &= ~answer.terminated
+            if step * step_seconds >= SETTLING:
+                twists.append(body_twist(answer["body_pose"][:, trunk], answer["body_velocity"][:, trunk]))
+    return np.mean(twists, axis=0), int(np.count_nonzero(~stands))
+
+
+def tell_speeds(client: axion.Client, policy: Policy, choice: TaskChoice, args: argparse.Namespace) -> None:
+    """A table of commands and what was measured."""
+    if args.json:
+        found = []
+        for command in [args.command] if args.command else COMMANDS:
+            speeds, fell = follow(client, policy, choice, command, args.worlds, args.seed, args.seconds)
+            found.append({"command": list(command), "mean": speeds.mean(axis=0).tolist(), "deviation": speeds.std(axis=0).tolist(),
+                          "fell": fell})
+        print(json.dumps({"worlds": args.worlds, "commands": found}))
+        return
+    print(f"{args.worlds} worlds, {args.seconds - SETTLING:g} s each after {SETTLING:g} s; mean over worlds, deviation between them\n")
+    print("| commanded m/s, m/s, rad/s | forwards m/s | to the left m/s | turn rad/s | fell |")
+    print("| --- | --- | --- | --- | --- |")
+    for command in [args.command] if args.command else COMMANDS:
+        speeds, fell = follow(client, policy, choice, command, args.worlds, args.seed, args.seconds)
+        cells = " | ".join(f"{mean:+.2f} +- {deviation:.2f}" for mean, deviation in zip(speeds.mean(axis=0), speeds.std(axis=0)))
+        print(f"| {', '.join(f'{part:+.1f}' for part in command)} | {cells} | {fell} |", flush=True)
+
+
+def episodes(envs: Any, policy: Policy, seed: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    """Return and length of the first episode of each environment of a gymnasium.vector.VectorEnv, acting without exploration."""
+    observation, _ = envs.reset(seed=seed)
+    returns, lengths, goes_on = np.zeros(envs.num_envs), np.zeros(envs.num_envs, np.int64), np.ones(envs.num_envs, bool)
+    while goes_on.any():
+        observation, reward, terminated, truncated, _ = envs.step(policy.act(observation))
+        returns[goes_on] += reward[goes_on]
+        lengths[goes_on] += 1
+        goes_on &= ~(terminated | truncated)
+    return returns, lengths
+
+
+def poses(client: axion.Client, policy: Policy, choice: TaskChoice, command: Sequence[float] | None, seed: int,
+          seconds: float) -> tuple[axion.Model, float, npt.NDArray[Any]]:
+    """The model, s between poses, and the poses [t, bodies, 7] of one world."""
+    with contextlib.closing(axion.gym.make_vec(choice.server_task(command), 1, client=client, autoreset_mode="SameStep")) as envs:
+        observation, _ = envs.reset(seed=seed)
+        found = []
+        for _ in range(round(seconds / envs.dt)):
+            observation, *_ = envs.step(policy.act(observation))
+            found.append(envs.batch.get_state("body_pose")["body_pose"][0])
+        return envs.model, envs.dt, np.array(found)
+
+
+def pictures(model: axion.Model, moments: npt.NDArray[Any], body: str | None, width: int, height: int) -> Iterator[npt.NDArray[np.uint8]]:
+    """One of each moment, from the side, the camera going along."""
+    track = body if body in model.body_names else model.body_names[0]
+    renderer = axion.Renderer(model, width, height, axion.Camera(azimuth=120, elevation=-15, distance=1.6 if body else 5.0, track=track),
+                              samples=1)
+    for moment in moments:
+        yield renderer.render(moment)
+
+
+def _tell_file(kind: str, path: pathlib.Path, args: argparse.Namespace) -> None:
+    print(json.dumps({kind: str(path)}) if args.json else f"{kind.capitalize()}: {path}")
+
+
+def write_pictures(client: axion.Client, policy: Policy, choice: TaskChoice, args: argparse.Namespace) -> None:
+    """The movie, and the picture of moments side by side."""
+    body = choice.body if choice.follows_commands else None
+    model, dt, moments = poses(client, policy, choice, args.command, args.seed, args.seconds)
+    if args.movie:
+        every = max(1, round(1 / (25 * dt)))
+        axion.save_movie(args.movie, pictures(model, moments[::every], body, 640, 480), 1 / (every * dt))
+        _tell_file("movie", args.movie, args)
+    if args.picture:
+        from PIL import Image
+
+        last = min(len(moments), round((SETTLING + 1.0) / dt))
+        shown = moments[np.linspace(max(0, last - round(1.0 / dt)), last - 1, 8).astype(int)]
+        made = list(pictures(model, shown, body, 400, 300))
+        rows = [np.concatenate(made[start:start + 4], axis=1) for start in (0, 4)]
+        Image.fromarray(np.concatenate(rows, axis=0)).save(args.picture)
+        _tell_file("picture", args.picture, args)
+
+
+def show(client: axion.Client, policy: Policy, choice: TaskChoice, args: argparse.Namespace) -> None:
+    """Worlds in the browser, at the clock's pace, until Ctrl-C."""
+    envs = axion.gym.make_vec(choice.server_task(args.command), args.worlds, client=client, autoreset_mode="SameStep")
+    batch = envs.batch
+    assert isinstance(batch, axion.Batch)  # of one server
+    with contextlib.closing(envs), axion.view(batch) as viewer:
+        print(f"{batch.name} is shown at {viewer.url}; Ctrl-C ends", flush=True)
+        observation, _ = envs.reset(seed=args.seed)
+        due = time.monotonic()
+        try:
+            while not viewer.wait(max(0.0, due - time.monotonic())):
+                observation, *_ = envs.step(policy.act(observation))
+                due = max(due + envs.dt, time.monotonic() - envs.dt)
+        except KeyboardInterrupt:
+            pass
+
+
+def main(given: Sequence[str] | None = None) -> int:
+    args = arguments(given)
+    policy = Policy.load(args.policy)
+    choice = choice_of(policy, args.dt)
+    if args.command and not choice.follows_commands:
+        raise ValueError(f"command: {choice.task} takes none")
+    with connect(args) as client:
+        if args.commands:
+            from axion.learning.pictures import draw_commands  # wants packages of the extra `view`
+
+            draw_commands(client, policy, args.commands, args.seed, args.dt)
+            _tell_file("picture", args.commands, args)
+        elif args.view:
+            show(client, policy, choice, args)
+        elif args.movie or args.picture:
+            write_pictures(client, policy, choice, args)
+        elif choice.follows_commands:
+            tell_speeds(client, policy, choice, args)
+        else:
+            with contextlib.closing(axion.gym.make_vec(choice.server_task(), args.worlds, client=client)) as envs:
+                returns, lengths = episodes(envs, policy, args.seed)
+            if args.json:
+                print(json.dumps({"task": choice.task, "returns": returns.tolist(), "lengths": lengths.tolist()}))
+                return 0
+            print(f"{choice.task}, {args.worlds} episodes: return {returns.mean():.1f} +- {returns.std():.1f}, from {returns.min():.1f} to "
+                  f"{returns.max():.1f}; steps {lengths.mean():.1f}")
+    return 0
+
+
+def program(given: Sequence[str] | None = None) -> int:
+    """main, with errors as words; the exit code."""
+    return in_words("play", lambda: main(given))
