@@ -298,8 +298,8 @@ AXION_HD_CALL bool bound_changes(const Team& team, const solver::Problem<Real>& 
   return true;
 }
 
-// Whether the solve has a solution: finite velocities, rigid locks nearer to J(q⁺) v = 0 than the free velocities, whose
-// rates are in w.residual, or within the step's tolerance. Sliding friction makes the system unsymmetric, so that
+// Whether the solve has a solution: finite velocities, and rigid locks nearer to J(q⁺) v = 0 than the free velocities,
+// whose rates are in w.residual, or within the step's tolerance. Sliding friction makes the system unsymmetric, so that
 // elimination without exchange of rows may break down where loops stand near their dead points.
 template <typename Real, typename Team>
 AXION_HD_CALL bool is_solved(const Team& team, const solver::Problem<Real>& p) {

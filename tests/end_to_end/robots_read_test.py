@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a real axiond reads of published robots beside what MuJoCo reads of the same files: masses, centres, inertias, axes, anchors,
-ranges, laws along joints, actuators, keyframes, and the poses of all bodies and the readings of position and velocity sensors at the start and at
-random coordinates.
+ranges, laws along joints, actuators, and at the start and at random coordinates the poses of all bodies and the readings of position and
+velocity sensors.
 
 Usage: robots_read_test.py BIN_DIRECTORY COLLECTIONS, with an interpreter that has the packages axion and mujoco. COLLECTIONS is a folder
 of collections of robots (MJCF files with what they refer to); without it the test is skipped.
