@@ -134,6 +134,7 @@ def balance(batch, model, steps, gain):
     place, rate = ([getattr(joint, field) for joint in joints] for field in ('position_start', 'velocity_start'))
     gear, most = (np.array([getattr(actuator, field) for actuator in model.actuators]) for field in ('gear', 'control_upper'))
     stiffness, damping = np.array([400, 200, 400, 500, 100] * 2), np.array([10, 10, 10, 10, 4] * 2)
+    soles = [i for i, body in enumerate(model.bodies) if body.name.endswith('-foot')]
     feet, rolls = ([names.index(f'{side}-{joint}') for side in ('left', 'right')] for joint in ('foot', 'hip-roll'))
     fields, converged = ['joint_position', 'joint_velocity', 'body_pose', 'body_velocity'], 0
     batch.reset(keyframe='home')
@@ -144,9 +145,14 @@ def balance(batch, model, steps, gain):
         return state
 
     state = read()
-    home = state['joint_position'][place]
+
+    def ahead():
+        """How far the pelvis is before its feet, m."""
+        return state['body_pose'][0, 0] - state['body_pose'][soles, 0].mean()
+
+    home, over = state['joint_position'][place], ahead()
     for _ in range(steps):
-        x, y, _, w, qx, qy, qz = state['body_pose'][0]
+        x, (_, y, _, w, qx, qy, qz) = ahead() - over, state['body_pose'][0]
         speed, turning = state['body_velocity'][0, :3], state['body_velocity'][0, 3:]
         pitch, roll = 2 * (w * qy - qx * qz), 2 * (w * qx + qy * qz)
         torque = stiffness * (home - state['joint_position'][place]) - damping * state['joint_velocity'][rate]
