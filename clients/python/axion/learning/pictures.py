@@ -29,14 +29,16 @@ _HALF = 2.0                                   # m that are seen each way of the 
 def walked(client: axion.Client, policy: Policy, choice: TaskChoice, command: Sequence[float],
            seed: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Poses of one world under a command, float64 [t, bodies, 7], the trunk at the origin and heading along x at first; and its mean
-    speeds [3], m/s forwards and to the left, rad/s."""
+    speeds [3], m/s forwards and to the left, rad/s. Fewer poses where it falls."""
     task = choice.server_task(command)
     poses, velocities = [], []
     with contextlib.closing(axion.gym.make_vec(task, 1, client=client, autoreset_mode="SameStep")) as envs:
         trunk = list(envs.model.body_names).index(choice.body)
         observation, _ = envs.reset(seed=seed)
         for step in range(round((_SETTLING + _SECONDS) / envs.dt)):
-            observation, *_ = envs.step(policy.act(observation))
+            observation, _, terminated, *_ = envs.step(policy.act(observation))
+            if terminated[0] and poses:
+                break  # it fell: what comes is another episode
             if step * envs.dt >= _SETTLING:
                 state = envs.batch.get_state(["body_pose", "body_velocity"])
                 poses.append(np.array(state["body_pose"][0], np.float64))
@@ -85,7 +87,8 @@ def draw_commands(client: axion.Client, policy: Policy, path: str | os.PathLike[
         poses, speeds = walked(client, policy, choice, command, seed)
         moments = poses[np.linspace(0, len(poses) - 1, _MOMENTS).astype(int)]
         renderer = Renderer(model, _WIDTH, _HEIGHT, camera, spacing=0.0, samples=2)  # one place for all: a robot at several moments
+        falls = "   fell" if len(poses) < 0.99 * _SECONDS / (choice.dt * choice.frame_skip) else ""
         told = "told " + " ".join(f"{part:+.1f}" for part in command) + "   did " + " ".join(f"{part:+.2f}" for part in speeds)
-        made.append(_captioned(renderer.render(moments), told + "   m/s, m/s, rad/s"))
+        made.append(_captioned(renderer.render(moments), told + "   m/s, m/s, rad/s" + falls))
     rows = [np.concatenate(made[first:first + 3], axis=1) for first in (0, 3)]
     Image.fromarray(np.concatenate(rows, axis=0)).save(path)

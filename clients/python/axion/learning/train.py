@@ -153,8 +153,8 @@ def main(given: Sequence[str] | None = None) -> int:
     if args.json:
         print(json.dumps(told))
         return 0
-    curve = [told["curve"]] if told["curve"] else []
-    for name, files in (("Policies", told["policies"]), ("Curve", curve), ("Pictures", told["pictures"])):
+    drawn = [told["curve"]] if told["curve"] else []
+    for name, files in (("Policies", told["policies"]), ("Curve", drawn), ("Pictures", told["pictures"])):
         if files:
             print(f"{name}: {', '.join(files)}")
     return 0
