@@ -31,7 +31,8 @@ def walked(client: axion.Client, policy: Policy, choice: TaskChoice, command: Se
     """Poses of one world under a command, float64 [t, bodies, 7], the trunk at the origin and heading along x at first; and its mean
     speeds [3], m/s forwards and to the left, rad/s. Fewer poses where it falls."""
     task = choice.server_task(command)
-    poses, velocities = [], []
+    poses: list[npt.NDArray[np.float64]] = []
+    velocities: list[npt.NDArray[np.float64]] = []
     with contextlib.closing(axion.gym.make_vec(task, 1, client=client, autoreset_mode="SameStep")) as envs:
         trunk = list(envs.model.body_names).index(choice.body)
         observation, _ = envs.reset(seed=seed)
