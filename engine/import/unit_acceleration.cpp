@@ -84,7 +84,7 @@ class Acceleration {
   std::vector<double> along(const model::ActuatorSpec& actuator) const {
     std::vector<double> J(all_.size(), 0.0);
     const auto add = [&](int joint, int axis, double weight) {
-      J[static_cast<std::size_t>(first_[static_cast<std::size_t>(joint)] + axis)] += weight;
+      J[static_cast<std::size_t>(first_[static_cast<std::size_t>(joint)]) + static_cast<std::size_t>(axis)] += weight;
     };
     if (actuator.tendon < 0) {
       add(actuator.joint, actuator.axis, 1);
