@@ -12,7 +12,7 @@ import tempfile
 
 BALL = '<mujoco><worldbody><include file="parts/ball.xml"/></worldbody>{}</mujoco>'
 PART = '<mujoco><body name="ball" pos="0 0 1"><freejoint/><geom size=".1"/></body></mujoco>'
-MUSCLE = '<actuator><muscle joint="j"/></actuator>'
+PLUGIN = '<actuator><plugin joint="j"/></actuator>'
 
 
 def main():
@@ -22,7 +22,7 @@ def main():
         (models / 'parts').mkdir(parents=True)
         (models / 'parts/ball.xml').write_text(PART, encoding='utf-8')
         (models / 'good.xml').write_text(BALL.format(''), encoding='utf-8')
-        (models / 'wet.xml').write_text(BALL.format('<option collision="predefined"/>' + MUSCLE), encoding='utf-8')
+        (models / 'wet.xml').write_text(BALL.format('<option collision="predefined"/>' + PLUGIN), encoding='utf-8')
         (models / 'wrong.xml').write_text(BALL.format('<size njmax="1"/><wrong/>'), encoding='utf-8')
         (models / 'other.xml').write_text('<robot><link/></robot>', encoding='utf-8')
         report = pathlib.Path(folder) / 'report.json'
@@ -39,7 +39,7 @@ def main():
     assert abs(after - before) < 1e-2 * abs(before), (before, after)
     wet = entries['wet.xml']
     assert not wet['answer']['loads'] and len(wet['reasons']) == 2, wet
-    assert any('option.collision' in why for why in wet['reasons']) and any('muscle' in why for why in wet['reasons']), wet
+    assert any('option.collision' in why for why in wet['reasons']) and any('plugin' in why for why in wet['reasons']), wet
     assert 'refused_always' in entries['wrong.xml']['answer'], entries['wrong.xml']
     assert '| models | 3 | 1 | 1 | 1 | 1 |' in done.stdout, done.stdout
 

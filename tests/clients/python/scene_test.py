@@ -78,8 +78,8 @@ class Builder(unittest.TestCase):
             scene.hinge("wrong", 0, dampng=1)
         with self.assertRaisesRegex(ValueError, "'cone' is none of plane"):
             scene.shape("cone", "wrong")
-        with self.assertRaisesRegex(ValueError, "'muscle' is none of motor"):
-            scene.actuator("muscle", "wrong", 0)
+        with self.assertRaisesRegex(ValueError, "'piston' is none of motor"):
+            scene.actuator("piston", "wrong", 0)
         with self.assertRaisesRegex(ValueError, "has 2 numbers"):
             scene.body("wrong", mass=1, inertia=(1, 2))
 

@@ -283,7 +283,7 @@ TEST(Sensors, a_document_names_what_is_wrong_with_its_sensors_and_what_is_left_o
 TEST(Sensors, a_reset_to_a_keyframe_gives_its_controls) {
   const std::string xml =
       R"(<mujoco><worldbody><body><joint name="j" axis="0 1 0"/><geom size=".1" pos=".2 0 0"/></body></worldbody>
-      <actuator><general name="left_out" joint="j" dyntype="muscle"/><motor name="m" joint="j"/>
+      <actuator><general name="left_out" joint="j" dyntype="user"/><motor name="m" joint="j"/>
         <position name="p" joint="j" kp="3"/></actuator>
       <keyframe><key name="k" qpos=".3" time="2" ctrl="9 1.5 -.4"/><key name="none" qpos=".1"/></keyframe></mujoco>)";
   const import::ImportedScene document = take(import::import_mjcf(xml, {.allow_unsupported = true, .assets = {}}));
