@@ -92,8 +92,8 @@ TEST_F(WatchTest, frames_show_the_worlds_as_they_stand_and_come_when_they_change
   EXPECT_EQ(watcher->frame.state().step_index(0), 0);
   for (int i = 1; i <= 3; ++i) {
     step_once(batch, 50);
-    // A batch that nobody steps has no frames, so the last one is of the step just made. A slow machine makes the step in
-    // several launches, and frames may show the worlds between them.
+    // A batch that nobody steps has no frames, so the last one is of the step just made. A slow machine makes the step
+    // in several launches, and frames may show the worlds between them.
     do {
       ASSERT_TRUE(watcher->next());
     } while (watcher->frame.state().step_index(0) < 50 * i);
