@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Piles of 300 spheres, boxes, cylinders, convex meshes and all of them together: whether they settle, and what a step costs.
 
-Each pile falls between four walls and comes to rest. A row a pile: the deepest overlap of any step of the last half second, the fastest
-body at its end (m/s), the share of its steps that converged, contacts, and the time of a step in it, also as a multiple of the spheres'.
+Each pile falls between four walls and comes to rest; what is round may roll for long, as nothing resists rolling. A row a pile: the deepest
+overlap of any step of the last half second, the fastest body at its end (m/s), bodies that move at all, the share of its steps that
+converged, contacts, and the time of a step in it, also as a multiple of the spheres'.
 
 Usage: piles.py BIN_DIRECTORY [--bodies 300] [--seconds 5] [--dt 0.005] [--threads 1], with an interpreter that has the package axion.
-Ends with 1 where a pile overlaps by a millimetre or more at rest, or a body still moves at 0.1 m/s.
+Ends with 1 where a pile overlaps by a millimetre or more at rest, or more than one body in fifty still moves.
 """
 
 import argparse
@@ -19,7 +20,7 @@ import numpy as np
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'support'))
 from axiond_process import AxiondProcess  # noqa: E402
 
-DEEPEST, FASTEST = 1e-3, 0.1          # m, m/s
+DEEPEST, MOVES, MOST_MOVING = 1e-3, 0.05, 0.02     # m, m/s, share of the bodies
 SPACING, PER_SIDE = 0.24, 5           # m between bodies of a layer; a layer has PER_SIDE of them along each side
 KINDS = ('sphere', 'box', 'cylinder', 'mesh')
 # About 0.2 m wide each. The meshes are a frustum, a prism of six sides and half a ball.
@@ -71,7 +72,8 @@ def settle(client, kinds, options):
             overlap = max(overlap, float(batch.world_stats().max_penetration[0]))
         contacts = len(batch.contacts())
         velocity = batch.get_state('body_velocity')['body_velocity'][0]
-        return {'overlap': overlap, 'fastest': float(np.linalg.norm(velocity[:, :3], axis=1).max()), 'converged': converged / last,
+        speed = np.linalg.norm(velocity[:, :3], axis=1)
+        return {'overlap': overlap, 'fastest': float(speed.max()), 'moving': int((speed > MOVES).sum()), 'converged': converged / last,
                 'contacts': contacts, 'ms': 1000 * seconds / last}
 
 
@@ -84,17 +86,19 @@ def main():
     parser.add_argument('--threads', type=int, default=1)
     options = parser.parse_args()
     server, failed, spheres = AxiondProcess(options.bin / 'axiond', f'--threads={options.threads}'), [], None
-    print(f'| {options.bodies} bodies | deepest overlap, mm | fastest, m/s | converged | contacts | ms a step | over spheres |')
-    print('| --- | --- | --- | --- | --- | --- | --- |')
+    print(f'| {options.bodies} bodies | deepest overlap, mm | fastest, m/s | above 0.05 m/s | converged | contacts | ms a step |'
+          ' over spheres |')
+    print('| --- | --- | --- | --- | --- | --- | --- | --- |')
     try:
         with axion.Client(server.address) as client:
             for kinds in [(kind,) for kind in KINDS] + [KINDS]:
                 name = kinds[0] if len(kinds) == 1 else 'all four'
                 row = settle(client, kinds, options)
                 spheres = spheres or row['ms']
-                print(f'| {name} | {1000 * row["overlap"]:.3f} | {row["fastest"]:.3f} | {100 * row["converged"]:.1f} % |'
+                print(f'| {name} | {1000 * row["overlap"]:.3f} | {row["fastest"]:.3f} | {row["moving"]} |'
+                      f' {100 * row["converged"]:.1f} % |'
                       f' {row["contacts"]} | {row["ms"]:.2f} | {row["ms"] / spheres:.2f} |', flush=True)
-                if row['overlap'] >= DEEPEST or row['fastest'] >= FASTEST:
+                if row['overlap'] >= DEEPEST or row['moving'] > MOST_MOVING * options.bodies:
                     failed.append(name)
     finally:
         server.close()
