@@ -108,7 +108,7 @@ struct AxisSpec {
   double lower = 0.0;  // limits of s, lower < upper, used when `limited`
   double upper = 0.0;
   SoftnessSpec limit_softness;
-  ForceRangeSpec motors;  // of all motors along the axis together
+  ForceRangeSpec motors{};  // of all motors along the axis together
 };
 
 enum class JointKind : std::uint8_t {
@@ -197,7 +197,7 @@ struct TendonSpec {
   bool limited = false;
   double lower = 0.0;  // limits of s, lower < upper, used when `limited`
   double upper = 0.0;
-  ForceRangeSpec motors;  // of all motors along the tendon together
+  ForceRangeSpec motors{};  // of all motors along the tendon together
 };
 
 // A coordinate: of a joint's axis, or the length of a tendon.
