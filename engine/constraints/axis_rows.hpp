@@ -167,11 +167,10 @@ AXION_HD_CALL void start_rates(const Team& team, const model::ModelView<Real>& m
 }
 
 // alpha, beta, the row and axis_impulse of one axis. Motors of a tendon act by the axes of its joints.
-template <typename Real>
+template <bool kOfTendon, typename Real>
 AXION_HD inline void build_axis_row(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                     const model::StepSettings<Real>& settings, int i) {
   const model::AxisData<Real>& axis = m.axes[i];
-  const bool of_tendon = i >= m.joint_axis_count;
   const int row = m.axis_base() + i;
   const Real h = w.joint_force_step[axis.joint], s = w.axis_position[i];
   const Real weight = euler_share(m, w, settings, i, w.constraints.euler_share[i]);
@@ -190,15 +189,15 @@ AXION_HD inline void build_axis_row(const model::ModelView<Real>& m, const model
   w.axis_alpha[i] = alpha;
   w.axis_beta[i] = beta;
   w.axis_impulse[i] = motor_impulse(m, w, i);
-  if (!of_tendon && m.tendon_axis_count > 0) w.axis_impulse[i] += impulse_of_tendons(m, w, i);
+  if (!kOfTendon && m.tendon_axis_count > 0) w.axis_impulse[i] += impulse_of_tendons(m, w, i);
   if (beta > 0) {
-    if (of_tendon) return;
+    if (kOfTendon) return;
     w.axis_alpha[i] += w.axis_impulse[i];
     w.axis_impulse[i] = 0;
   } else if (settings.half_step_start || alpha != 0) {
     w.axis_impulse[i] += alpha;  // damping of the first half step, and curves that have no slope
   }
-  if (!of_tendon) w.row[row] = beta > 0 ? w.row_start[row] : model::Row<Real>{};
+  if (!kOfTendon) w.row[row] = beta > 0 ? w.row_start[row] : model::Row<Real>{};
 }
 
 // The same of every axis; needs start_joints, turn_inertias and choose_force_steps.
@@ -207,9 +206,9 @@ AXION_HD inline void build_axis_rows(const Team& team, const model::ModelView<Re
                                      const model::StepSettings<Real>& settings) {
   start_rates(team, m, w, settings);
   if (m.tendon_axis_count > 0) {
-    team.for_each(m.tendon_axis_count, [&](int t) { build_axis_row(m, w, settings, m.joint_axis_count + t); });
+    team.for_each(m.tendon_axis_count, [&](int t) { build_axis_row<true>(m, w, settings, m.joint_axis_count + t); });
   }
-  team.for_each(m.joint_axis_count, [&](int i) { build_axis_row(m, w, settings, i); });
+  team.for_each(m.joint_axis_count, [&](int i) { build_axis_row<false>(m, w, settings, i); });
 }
 
 // Rows and bounds of dry friction and of drives with effort limits; needs what build_axis_rows needs.

@@ -254,13 +254,13 @@ AXION_HD_CALL void linearise_joints(const Team& team, const Problem<Real>& p) {
   team.for_each(p.m.joint_count, [&](int j) {
     const model::JointData<Real>& joint = p.m.joints[j];
     const bool is_law = joint.softness >= 0 && p.m.is_soft;  // of velocities, along J(q⁻)
-    for (int i = joint.lock_start; i < joint.lock_start + joint.translation_lock_count + joint.rotation_lock_count;
-         ++i) {
+    const int end = joint.lock_start + joint.translation_lock_count + joint.rotation_lock_count;
+    for (int i = is_law ? end : joint.lock_start; i < end; ++i) {
       model::Row<Real>& row = p.w.row[i];
-      if (!is_law) {
-        row.k_a = math::transpose_times(p.w.rotation_derivative[joint.child], row.k_a);
-        if (joint.parent >= 0) row.k_b = math::transpose_times(p.w.rotation_derivative[joint.parent], row.k_b);
-      }
+      row.k_a = math::transpose_times(p.w.rotation_derivative[joint.child], row.k_a);
+      if (joint.parent >= 0) row.k_b = math::transpose_times(p.w.rotation_derivative[joint.parent], row.k_b);
+    }
+    for (int i = joint.lock_start; i < end; ++i) {
       p.w.compliance[i] = p.w.lock_compliance[i];
       if (p.m.loop_count == 0) continue;
       if (j < p.m.joint_count - p.m.loop_count) {

@@ -122,18 +122,18 @@ AXION_HD inline Real coordinate_tolerance(const Problem<Real>& p) {
 }
 
 template <typename Real>
-AXION_HD inline void evaluate_axis(const Problem<Real>& p, int axis) {
+AXION_HD inline void evaluate_axis(const Problem<Real>& p, int axis, Real least_tolerance) {
   const int row = p.axis_base() + axis;
   const Real beta = p.w.axis_beta[axis];
   p.w.residual[row] = p.w.natural_residual[row] = 0;
-  p.w.row_tolerance[row] = coordinate_tolerance(p);
+  p.w.row_tolerance[row] = least_tolerance;
   if (!(beta > 0)) return;
   const RowVelocity<Real> v = iterate_velocity_along(p, axis, row);
   const Real lambda = p.w.lambda[row], alpha = p.w.axis_alpha[axis];
   p.w.residual[row] = v.value + (lambda - alpha) / beta;
   p.w.natural_residual[row] = std::abs(p.w.residual[row]);
-  p.w.row_tolerance[row] = greater(coordinate_tolerance(p),
-                                   velocity_rounding<Real>() * (v.size + (std::abs(lambda) + std::abs(alpha)) / beta));
+  p.w.row_tolerance[row] =
+      greater(least_tolerance, velocity_rounding<Real>() * (v.size + (std::abs(lambda) + std::abs(alpha)) / beta));
 }
 
 // Where the impulse of an effort row would go without its bounds, and where its bounds let it go.
@@ -166,15 +166,15 @@ AXION_HD inline Number unilateral_residual(const Number& a, const Number& b) {
 }
 
 template <typename Real>
-AXION_HD inline void evaluate_effort(const Problem<Real>& p, int effort) {
+AXION_HD inline void evaluate_effort(const Problem<Real>& p, int effort, Real least_tolerance) {
   const int row = p.effort_base() + effort;
   const RowVelocity<Real> v = iterate_velocity_along(p, p.m.efforts[effort].axis, row);
   const Real compliance = p.w.effort_compliance[effort], lambda = p.w.lambda[row], aim = p.w.effort_alpha[effort];
   p.w.residual[row] = v.value + compliance * lambda - aim;
   p.w.natural_residual[row] = effort_residual(p, effort, p.w.residual[row]);
-  p.w.row_tolerance[row] = greater(
-      coordinate_tolerance(p),
-      velocity_rounding<Real>() * (v.size + (compliance + p.w.row_scale[row]) * std::abs(lambda) + std::abs(aim)));
+  p.w.row_tolerance[row] =
+      greater(least_tolerance, velocity_rounding<Real>() *
+                                   (v.size + (compliance + p.w.row_scale[row]) * std::abs(lambda) + std::abs(aim)));
 }
 
 // residual holds a of the complementarity a ⟂ r λ.
@@ -189,14 +189,14 @@ AXION_HD inline void evaluate_unilateral(const Problem<Real>& p, int row, const 
 }
 
 template <typename Real>
-AXION_HD inline void evaluate_limit(const Problem<Real>& p, int limit) {
+AXION_HD inline void evaluate_limit(const Problem<Real>& p, int limit, Real least_tolerance) {
   const int row = p.limit_base() + limit;
   evaluate_unilateral(p, row, constraints::limit_law(p.m, p.w, p.s, limit),
-                      iterate_velocity_along(p, p.m.limit_axis[limit], row), coordinate_tolerance(p));
+                      iterate_velocity_along(p, p.m.limit_axis[limit], row), least_tolerance);
 }
 
 template <typename Real>
-AXION_HD_CALL void evaluate_contact(const Problem<Real>& p, int i) {
+AXION_INLINED AXION_HD_CALL void evaluate_contact(const Problem<Real>& p, int i) {
   const int row = p.contact_base() + 3 * i;
   const model::Contact<Real>& c = p.w.contacts[i];
   const Real r_n = p.w.row_scale[row], r_t = p.w.row_scale[row + 1];
@@ -318,9 +318,10 @@ AXION_HD_CALL Real evaluate(const Team& team, const Problem<Real>& p) {
   place_iterate(team, p);
   team.for_each(p.m.joint_count, [&](int j) { evaluate_locks(p, j); });
   if (p.m.tendon_count > p.m.tendon_axis_count) evaluate_equalities(team, p);
-  team.for_each(p.m.axis_count, [&](int i) { evaluate_axis(p, i); });
-  team.for_each(p.m.limit_count, [&](int i) { evaluate_limit(p, i); });
-  team.for_each(p.m.effort_count, [&](int i) { evaluate_effort(p, i); });
+  const Real least_tolerance = coordinate_tolerance(p);
+  team.for_each(p.m.axis_count, [&](int i) { evaluate_axis(p, i, least_tolerance); });
+  team.for_each(p.m.limit_count, [&](int i) { evaluate_limit(p, i, least_tolerance); });
+  team.for_each(p.m.effort_count, [&](int i) { evaluate_effort(p, i, least_tolerance); });
   team.for_each(p.contact_count, [&](int i) { evaluate_contact(p, i); });
   team.for_each(p.m.body_count, [&](int b) { evaluate_dynamics(p, b); });
   const Real rows = greatest_ratio(team, p.w.natural_residual, p.w.row_tolerance, p.row_count());
