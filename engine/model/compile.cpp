@@ -14,6 +14,7 @@
 #include "engine/model/compile_site_motors.hpp"
 #include "engine/model/compile_softness.hpp"
 #include "engine/model/compile_tendons.hpp"
+#include "engine/model/condense_tendons.hpp"
 #include "engine/model/fluid_box.hpp"
 #include "engine/model/lent_inertia.hpp"
 #include "engine/model/loop_joints.hpp"
@@ -45,6 +46,7 @@ class Compiler {
     model_.axis_of_tendon = add_tendons(model_, friction_loss_);
     add_actuators(model_, [&](const ActuatorSpec& spec) { return axis_of(spec); });
     add_efforts();
+    condense_tendons(arrays());
     add_shapes();
     add_contacts(model_);
     add_body_forces();

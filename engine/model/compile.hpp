@@ -55,6 +55,7 @@ struct ModelArrays {
   std::vector<int> axis_term_start, axis_terms;
   std::vector<TendonSpanData<Real>> tendon_spans;
   std::vector<int> tendon_sides, body_side_start, body_sides;
+  std::vector<int> node_tendons, condensed_start, condensed_tendons, condensed_pairs;
   std::vector<ShapeData<Real>> shapes;
   std::vector<Real> hull_vertices;
   std::vector<ShapeContactData> shape_contacts;

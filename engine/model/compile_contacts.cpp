@@ -210,7 +210,7 @@ class ContactCompiler {
     a_.contact_capacity = capacity;
     a_.candidate_capacity = static_cast<int>(std::min<long long>(all_, 16LL * capacity));
     const long long node_count =
-        body_count + a_.loop_count + static_cast<long long>(a_.tendons.size());  // of the factorisation
+        body_count + a_.loop_count + static_cast<long long>(a_.node_tendons.size());  // of the factorisation
     a_.coupling_capacity = static_cast<int>(std::min<long long>(node_count * (node_count - 1) / 2, 64LL * node_count));
   }
 

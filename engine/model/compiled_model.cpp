@@ -115,6 +115,10 @@ ModelView<Real> ModelArrays<Real>::view() const {
   m.tendon_count = static_cast<int>(tendons.size()), m.joint_lock_count = joint_lock_count;
   m.tendon_term_count = static_cast<int>(tendon_terms.size()), m.closing_count = loop_count + m.tendon_count;
   m.tendons = tendons.data(), m.tendon_terms = tendon_terms.data();
+  m.condensed_count = static_cast<int>(tendons.size() - node_tendons.size());
+  m.condensed_pair_count = static_cast<int>(condensed_pairs.size() / 2);
+  m.node_tendons = node_tendons.data(), m.condensed_start = condensed_start.data();
+  m.condensed_tendons = condensed_tendons.data(), m.condensed_pairs = condensed_pairs.data();
   m.axis_term_start = axis_term_start.data(), m.axis_terms = axis_terms.data();
   m.spatial_count = spatial_count, m.side_count = static_cast<int>(tendon_sides.size());
   m.tendon_spans = tendon_spans.data(), m.tendon_sides = tendon_sides.data();

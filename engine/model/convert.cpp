@@ -113,8 +113,8 @@ ActivationData<float> convert(const ActivationData<double>& a) {
 
 TendonData<float> convert(const TendonData<double>& a) {
   TendonData<float> b{
-      a.axis,       a.lock,       a.term_start, a.term_count,       a.span_start,     a.span_count,
-      a.side_start, a.side_count, {},           float(a.stiffness), float(a.damping), float(a.spring_slack)};
+      a.axis,       a.lock, a.term_start, a.term_count,       a.span_start,     a.span_count,         a.side_start,
+      a.side_count, a.node, {},           float(a.stiffness), float(a.damping), float(a.spring_slack)};
   for (int k = 0; k < 5; ++k) b.polynomial[k] = float(a.polynomial[k]);
   b.softness = a.softness;
   return b;
@@ -221,6 +221,8 @@ ModelArrays<float> to_float(const ModelArrays<double>& a) {
   b.lock_count = a.lock_count, b.control_count = a.control_count, b.contact_capacity = a.contact_capacity;
   b.candidate_capacity = a.candidate_capacity, b.coupling_capacity = a.coupling_capacity;
   b.loop_count = a.loop_count, b.inverse_blocks = a.inverse_blocks;
+  b.node_tendons = a.node_tendons, b.condensed_start = a.condensed_start;
+  b.condensed_tendons = a.condensed_tendons, b.condensed_pairs = a.condensed_pairs;
   b.tendons = convert_all(a.tendons), b.tendon_terms = convert_all(a.tendon_terms);
   b.axis_term_start = a.axis_term_start, b.axis_terms = a.axis_terms;
   b.tendon_spans = convert_all(a.tendon_spans), b.tendon_sides = a.tendon_sides;

@@ -133,6 +133,7 @@ struct TendonData {
   int term_start, term_count;
   int span_start, span_count;  // range in ModelView::tendon_spans: of what goes through space
   int side_start, side_count;  // and of its terms' sides in ModelView::tendon_sides
+  int node;                    // of the tree factorisation, among those of tendons and equalities; -1: condensed
   // Of an equality: Σ first s − P(Σ second s), P of these coefficients; spring and damper, stiffness 0 is rigid.
   Real polynomial[5];
   Real stiffness, damping;
@@ -345,6 +346,8 @@ struct ModelView {
   AXION_HD int limit_base() const { return axis_base() + axis_count; }
   AXION_HD int effort_base() const { return limit_base() + limit_count; }
   AXION_HD int contact_base() const { return effort_base() + effort_count; }
+  // Nodes that the tree factorisation has before those of bodies.
+  AXION_HD int closing_nodes() const { return closing_count - condensed_count; }
 
   int body_count, joint_count, axis_count, lock_count, limit_count, actuator_count, shape_count;
   int pair_count;          // of the list of pairs; -1 where there is none, as they are too many (shape_pairs.hpp)
@@ -356,9 +359,11 @@ struct ModelView {
   int tendon_axis_count;   // of those, the tendons
   int slack_tendon_count;  // of those, the first, that have but limits, bounded efforts and motors
   int tendon_term_count;
-  int spatial_count;  // tendons through space, without equalities
-  int side_count;     // sides of the terms of paths through space; 0 where there are none
-  int closing_count;  // loop joints, tendons and equalities: all that couples more bodies than the joints of the tree
+  int spatial_count;    // tendons through space, without equalities
+  int side_count;       // sides of the terms of paths through space; 0 where there are none
+  int closing_count;    // loop joints, tendons and equalities: all that couples more bodies than the joints of the tree
+  int condensed_count;  // tendons that the tree factorisation condenses into their bodies (condense_tendons.cpp)
+  int condensed_pair_count;  // pairs of bodies that those couple
   int control_count;
   int activation_count;
   int body_force_count;    // body_count, or 0 where nothing acts on any body besides its weight
@@ -388,6 +393,10 @@ struct ModelView {
   const int* limit_axis;                     // [limit_count] axis of each limit row
   const EffortData<Real>* efforts;           // [effort_count] sorted by axis
   const TendonData<Real>* tendons;           // [tendon_count]
+  const int* node_tendons;                   // [tendon_count - condensed_count] the tendons that have nodes
+  const int* condensed_start;                // [body_count + 1] of each body, where condensed_count is not 0,
+  const int* condensed_tendons;              // the condensed tendons that act on it
+  const int* condensed_pairs;                // [condensed_pair_count][2] bodies, each pair once
   const TendonTermData<Real>* tendon_terms;  // [tendon_term_count] sorted by tendon
   const int* axis_term_start;                // [joint_axis_count + 1] terms of each axis of a joint,
   const int* axis_terms;                     // [terms of axes] in the order of the tendons

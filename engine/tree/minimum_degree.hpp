@@ -118,13 +118,13 @@ struct Tournament {
 
   AXION_HD int better(int a, int b) const {
     if (a < 0 || b < 0) return a < 0 ? b : a;
-    const int loops = p.m.closing_count;
+    const int loops = p.m.closing_nodes();
     const int degree_a = p.w.tree.order_degree[loops + a], degree_b = p.w.tree.order_degree[loops + b];
     if (degree_a != degree_b) return degree_a < degree_b ? a : b;
     return a > b ? a : b;
   }
   AXION_HD bool may_go(int b) const {
-    return p.w.tree.order_degree[p.m.closing_count + b] >= 0 && p.w.tree.order_children[b] == 0;
+    return p.w.tree.order_degree[p.m.closing_nodes() + b] >= 0 && p.w.tree.order_children[b] == 0;
   }
   AXION_HD void enter(int b) const {
     int* winner = p.w.tree.order_winner;
@@ -144,7 +144,7 @@ struct Tournament {
 // body_rank and body_of_rank by minimum degree. One thread; bodies are in their own order and their couplings marked.
 template <typename Real>
 AXION_HD inline void order_bodies(const Problem<Real>& p) {
-  const int n = node_count(p.m), nb = p.m.body_count, loops = p.m.closing_count;
+  const int n = node_count(p.m), nb = p.m.body_count, loops = p.m.closing_nodes();
   int *children = p.w.tree.order_children, *met = p.w.tree.order_met, *mark = p.w.tree.node_mark;
   const QuotientGraph<Real> graph{p};
   const Tournament<Real> bodies{p};

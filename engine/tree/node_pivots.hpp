@@ -25,7 +25,7 @@ AXION_HD_RARE Real bounded_closing_pivot(const Problem<Real>& p, int node, int k
   Real least;
   if (is_tendon_node<Real>(p.m, node)) {
     if (k > 0) return pivot;
-    least = tendon_compliance(p, node - p.m.loop_count);
+    least = tendon_compliance(p, tendon_of_node(p.m, node));
   } else {
     const int j = joint_of_loop(p.m, node);
     if (k >= joint_row_count(p.m, j)) return pivot;
@@ -37,7 +37,7 @@ AXION_HD_RARE Real bounded_closing_pivot(const Problem<Real>& p, int node, int k
 // The k-th pivot of a node.
 template <typename Real>
 AXION_HD inline Real bounded_pivot(const Problem<Real>& p, int node, int k, Real pivot) {
-  if (node < p.m.closing_count) return bounded_closing_pivot(p, node, k, pivot);
+  if (node < p.m.closing_nodes()) return bounded_closing_pivot(p, node, k, pivot);
   return bounded_body_pivot(pivot);
 }
 

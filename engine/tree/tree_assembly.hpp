@@ -4,7 +4,7 @@
 //                [J      C ]
 //   loop   K_l = C, coupled to its bodies by −Fᵀ (their rows) and J (their columns); a tendon and an equality likewise,
 //          each to all the bodies of its joints
-// Contacts are condensed into the bodies, Δλ = −(e + G J Δu); limits and efforts into the axis row of their coordinate,
+// Contacts are condensed into the bodies, Δλ = −(e + G J Δu), and some tendons likewise, G = 1/C; limits and efforts into the axis row of their coordinate,
 // Δλ = −(r + J Δu)/C.
 //
 // In: the system as `linearise` left it. Out: node, node_rhs, coupling_upper, coupling_lower. Cost: linear in rows, a
@@ -167,6 +167,77 @@ AXION_HD_RARE bool acts_on_node(const Problem<Real>& p, int t) {
   return axis < 0 || p.w.axis_beta[axis] > 0 || has_condensed_rows(p, axis);
 }
 
+// J and F of a tendon against one of its bodies, zero of a body on which it does not act.
+template <typename Real>
+struct TendonSides {
+  Real J[6], F[6];
+};
+
+template <typename Real>
+AXION_HD inline TendonSides<Real> tendon_against(const Problem<Real>& p, int t, int b) {
+  TendonSides<Real> sum{};
+  constraints::for_each_term<Real>(p.m.tendons[t], [&](int k) {
+    const model::TendonTermData<Real>& term = p.m.tendon_terms[k];
+    if (term.a != b && term.b != b) return;
+    Real J[6], F[6];
+    row_against(p.w.tendon_row[k], term.a == b, J);
+    row_against(p.w.tendon_force[k], term.a == b, F);
+    for (int c = 0; c < 6; ++c) sum.J[c] += J[c], sum.F[c] += F[c];
+  });
+  return sum;
+}
+
+// Calls f(t) for the condensed tendons that act on body b and along which something acts.
+template <typename Real, typename F>
+AXION_HD inline void for_each_condensed(const Problem<Real>& p, int b, F&& f) {
+  for (int k = p.m.condensed_start[b]; k < p.m.condensed_start[b + 1]; ++k) {
+    const int t = p.m.condensed_tendons[k];
+    if (acts_on_node(p, t)) f(t);
+  }
+}
+
+// rhs −= Σ Fᵀ r/C over the condensed tendons of body b.
+template <typename Real>
+AXION_HD_RARE void add_condensed_rhs(const Problem<Real>& p, int b, const Real* residual, Real* rhs) {
+  for_each_condensed(p, b, [&](int t) {
+    const int row = row_of_tendon(p, t);
+    const Real push = residual[row] / p.w.compliance[row];
+    const TendonSides<Real> own = tendon_against(p, t, b);
+    for (int r = 0; r < 6; ++r) rhs[r] -= own.F[r] * push;
+  });
+}
+
+// block += Σ Fᵀ J/C over the condensed tendons of body b.
+template <typename Real>
+AXION_HD_RARE void add_condensed_block(const Problem<Real>& p, int b, Real* block, int stride) {
+  for_each_condensed(p, b, [&](int t) {
+    const Real gain = Real(1) / p.w.compliance[row_of_tendon(p, t)];
+    const TendonSides<Real> own = tendon_against(p, t, b);
+    for (int r = 0; r < 6; ++r) {
+      for (int c = 0; c < 6; ++c) block[r * stride + c] += own.F[r] * gain * own.J[c];
+    }
+  });
+}
+
+// The same in both blocks between bodies i and j.
+template <typename Real>
+AXION_HD_RARE void couple_condensed(const Problem<Real>& p, int i, int j, Real* upper, Real* lower) {
+  for_each_condensed(p, i, [&](int t) {
+    const TendonSides<Real> other = tendon_against(p, t, j);
+    Real size = 0;
+    for (int c = 0; c < 6; ++c) size += std::abs(other.J[c]) + std::abs(other.F[c]);
+    if (!(size > Real(0))) return;
+    const Real gain = Real(1) / p.w.compliance[row_of_tendon(p, t)];
+    const TendonSides<Real> own = tendon_against(p, t, i);
+    for (int r = 0; r < 6; ++r) {
+      for (int c = 0; c < 6; ++c) {
+        upper[r * kPanelWidth + c] += own.F[r] * gain * other.J[c];
+        lower[r * kNodeSize + c] += other.F[r] * gain * own.J[c];
+      }
+    }
+  });
+}
+
 // node_rhs of one node; zero where the node has no unknown.
 template <typename Real>
 AXION_HD inline void assemble_rhs(const Problem<Real>& p, const TreeRhs<Real>& given, Scope scope, int node) {
@@ -174,11 +245,14 @@ AXION_HD inline void assemble_rhs(const Problem<Real>& p, const TreeRhs<Real>& g
   const int offset = node_row_offset(p.m, node), j = joint_of_node(p, node);
   for (int k = 0; k < kNodeSize; ++k) rhs[k] = 0;
   if (is_tendon_node<Real>(p.m, node)) {
-    const int t = node - p.m.loop_count;
+    const int t = tendon_of_node(p.m, node);
     if (given.row != nullptr && acts_on_node(p, t)) rhs[0] = node_row_rhs(p, row_of_tendon(p, t), given.row);
     return;
   }
   if (offset > 0) body_rhs(p, given, scope, body_of_node(p, node), rhs);
+  if (offset > 0 && p.m.condensed_count > 0 && scope == Scope::kWhole && given.row != nullptr) {
+    add_condensed_rhs(p, body_of_node(p, node), given.row, rhs);
+  }
   for (int k = 0; given.row != nullptr && k < joint_row_count(p.m, j); ++k) {
     rhs[offset + k] = node_row_rhs(p, node_row(p, p.m.joints[j], k), given.row);
   }
@@ -226,7 +300,7 @@ template <typename Real>
 AXION_HD_RARE void assemble_tendon(const Problem<Real>& p, int node) {
   Real* K = p.w.tree.node + node * kNodeStride;
   clear_node(K, 1);
-  K[0] = tendon_compliance(p, node - p.m.loop_count);
+  K[0] = tendon_compliance(p, tendon_of_node(p.m, node));
 }
 
 // K of body b's node before its contacts and its joint.
@@ -279,6 +353,7 @@ AXION_HD inline void assemble_body(const Problem<Real>& p, Scope scope, int node
     const bool on_a = c.body_a == b;
     if (in_scope(p, p.w.contact_list[k], scope)) add_contact<Team>(p, p.w.contact_list[k], on_a, on_a, K, stride);
   }
+  if (p.m.condensed_count > 0 && scope == Scope::kWhole) add_condensed_block(p, b, K, stride);
   const model::BodyData<Real>& body = p.m.bodies[b];
   if (body.joint < 0) return;
   for (int k = 0; k < joint_row_count(p.m, body.joint); ++k) {
@@ -290,14 +365,14 @@ template <typename Team, typename Real>
 AXION_HD_CALL void assemble_node(const Problem<Real>& p, Scope scope, int node) {
   if (node < p.m.loop_count) {
     assemble_loop(p, node);
-  } else if (node < p.m.closing_count) {
+  } else if (node < p.m.closing_nodes()) {
     assemble_tendon(p, node);
   } else {
     assemble_body<Team>(p, scope, node);
   }
 }
 
-// Blocks between body i and body j of an earlier node: contacts, and the joint whose parent j is.
+// Blocks between body i and body j of an earlier node: contacts, condensed tendons, and the joint whose parent j is.
 template <typename Team, typename Real>
 AXION_HD inline void couple_bodies(const Problem<Real>& p, Scope scope, int i, int j, Real* upper, Real* lower) {
   for (int k = p.w.contact_start[i]; k < p.w.contact_start[i + 1]; ++k) {
@@ -307,6 +382,7 @@ AXION_HD inline void couple_bodies(const Problem<Real>& p, Scope scope, int i, i
     add_contact<Team>(p, p.w.contact_list[k], i_is_a, !i_is_a, upper, kPanelWidth);
     add_contact<Team>(p, p.w.contact_list[k], !i_is_a, i_is_a, lower, kNodeSize);
   }
+  if (p.m.condensed_count > 0 && scope == Scope::kWhole) couple_condensed(p, i, j, upper, lower);
   if (p.m.bodies[i].parent != j) return;
   const int joint = p.m.bodies[i].joint;
   for (int k = 0; k < joint_row_count(p.m, joint); ++k) {
@@ -336,31 +412,25 @@ AXION_HD inline void couple_loop(const Problem<Real>& p, int b, int loop, Real* 
 template <typename Real>
 AXION_HD_RARE void couple_tendon(const Problem<Real>& p, int b, int t, Real* upper, Real* lower) {
   if (!acts_on_node(p, t)) return;
-  constraints::for_each_term<Real>(p.m.tendons[t], [&](int k) {
-    const model::TendonTermData<Real>& term = p.m.tendon_terms[k];
-    if (term.a != b && term.b != b) return;
-    Real J[6], F[6];
-    row_against(p.w.tendon_row[k], term.a == b, J);
-    row_against(p.w.tendon_force[k], term.a == b, F);
-    for (int c = 0; c < 6; ++c) {
-      upper[c * kPanelWidth] -= F[c];
-      lower[c] += J[c];
-    }
-  });
+  const TendonSides<Real> own = tendon_against(p, t, b);
+  for (int c = 0; c < 6; ++c) {
+    upper[c * kPanelWidth] -= own.F[c];
+    lower[c] += own.J[c];
+  }
 }
 
 // Both blocks of coupling `index` between node i and an earlier one: upper (rows of i, columns of its first six
 // unknowns), lower (its first six rows, columns of i). Between two loops there is only fill.
 template <typename Team, typename Real>
 AXION_HD_CALL void assemble_coupling(const Problem<Real>& p, Scope scope, int i, int index) {
-  const int j = p.w.tree.coupling_node[index], loops = p.m.closing_count;
+  const int j = p.w.tree.coupling_node[index], loops = p.m.closing_nodes();
   Real* upper = p.w.tree.coupling_upper + index * kCouplingStride;  // [12][8]
   Real* lower = p.w.tree.coupling_lower + index * kCouplingStride;  // [6][12]
   for (int k = 0; k < kCouplingStride; ++k) upper[k] = lower[k] = 0;
   if (j >= loops) {
     couple_bodies<Team>(p, scope, body_of_node(p, i), body_of_node(p, j), upper, lower);
   } else if (i >= loops && j >= p.m.loop_count) {
-    couple_tendon(p, body_of_node(p, i), j - p.m.loop_count, upper, lower);
+    couple_tendon(p, body_of_node(p, i), tendon_of_node(p.m, j), upper, lower);
   } else if (i >= loops) {
     couple_loop(p, body_of_node(p, i), j, upper, lower);
   }

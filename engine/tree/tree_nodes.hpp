@@ -1,7 +1,8 @@
 // Nodes of the factorisation along the joint tree, and which of them meet.
 //
 // A node is a body with the rows of the joint to its parent, at most 12 unknowns (u_i, λ_i), or what closes loops: a
-// joint, with its at most 6 multipliers, or a tendon or an equality of coordinates with one. Loop joints are nodes 0 to
+// joint, with its at most 6 multipliers, or a tendon or an equality of coordinates with one; but where muscles and
+// springs are many, tendons are condensed into their bodies (model/condense_tendons.hpp). Loop joints are nodes 0 to
 // L − 1, tendons and equalities L to L + T − 1, bodies the rest in the order that tree_ordering.hpp gives them, and
 // nodes are eliminated from the highest: children before parents, bodies before loops. A node couples to earlier nodes
 // through their first six unknowns: the velocity of a body, the multipliers of a loop. The scope of a factorisation is
@@ -30,17 +31,17 @@ AXION_HD inline Real* workspace(const Problem<Real>& p) {
 
 template <typename Real>
 AXION_HD inline int node_count(const model::ModelView<Real>& m) {
-  return m.closing_count + m.body_count;
+  return m.closing_nodes() + m.body_count;
 }
 
 template <typename Real>
 AXION_HD inline int node_of_body(const Problem<Real>& p, int b) {
-  return p.m.closing_count + p.w.tree.body_rank[b];
+  return p.m.closing_nodes() + p.w.tree.body_rank[b];
 }
 
 template <typename Real>
 AXION_HD inline int body_of_node(const Problem<Real>& p, int node) {
-  return p.w.tree.body_of_rank[node - p.m.closing_count];
+  return p.w.tree.body_of_rank[node - p.m.closing_nodes()];
 }
 
 // The joint of a loop's node.
@@ -49,10 +50,14 @@ AXION_HD inline int joint_of_loop(const model::ModelView<Real>& m, int loop) {
   return m.joint_count - m.loop_count + loop;
 }
 
-// Whether a node is a tendon or an equality, and its row.
+// Whether a node is a tendon or an equality, which of them, and its row.
 template <typename Real>
 AXION_HD inline bool is_tendon_node(const model::ModelView<Real>& m, int node) {
-  return node >= m.loop_count && node < m.closing_count;
+  return node >= m.loop_count && node < m.closing_nodes();
+}
+template <typename Real>
+AXION_HD inline int tendon_of_node(const model::ModelView<Real>& m, int node) {
+  return m.node_tendons[node - m.loop_count];
 }
 template <typename Real>
 AXION_HD inline int row_of_tendon(const Problem<Real>& p, int t) {
@@ -63,7 +68,7 @@ AXION_HD inline int row_of_tendon(const Problem<Real>& p, int t) {
 // The joint whose rows a node holds, or -1.
 template <typename Real>
 AXION_HD inline int joint_of_node(const Problem<Real>& p, int node) {
-  if (node >= p.m.closing_count) return p.m.bodies[body_of_node(p, node)].joint;
+  if (node >= p.m.closing_nodes()) return p.m.bodies[body_of_node(p, node)].joint;
   return node < p.m.loop_count ? joint_of_loop(p.m, node) : -1;
 }
 
@@ -77,7 +82,7 @@ AXION_HD inline int joint_row_count(const model::ModelView<Real>& m, int j) {
 // Where a node's rows begin among its unknowns: after a body's velocity.
 template <typename Real>
 AXION_HD inline int node_row_offset(const model::ModelView<Real>& m, int node) {
-  return node < m.closing_count ? 0 : 6;
+  return node < m.closing_nodes() ? 0 : 6;
 }
 
 // Unknowns of a body's node: its velocity, and the impulses of its joint's rows.
@@ -88,7 +93,7 @@ AXION_HD inline int body_node_size(const Problem<Real>& p, int b) {
 
 template <typename Real>
 AXION_HD inline int node_size(const Problem<Real>& p, int node) {
-  if (node >= p.m.closing_count) return body_node_size(p, body_of_node(p, node));
+  if (node >= p.m.closing_nodes()) return body_node_size(p, body_of_node(p, node));
   return node < p.m.loop_count ? joint_row_count(p.m, joint_of_loop(p.m, node)) : 1;
 }
 
@@ -173,7 +178,7 @@ AXION_HD inline void find_tree_parents(const Team& team, const Problem<Real>& p)
 // Nodes from this on are eliminated.
 template <typename Real>
 AXION_HD inline int first_node(const model::ModelView<Real>& m, Scope scope) {
-  return scope == Scope::kWhole ? 0 : m.closing_count;
+  return scope == Scope::kWhole ? 0 : m.closing_nodes();
 }
 
 // Couplings of node i are coupling_start[i] up to this.

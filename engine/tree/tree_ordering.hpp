@@ -31,9 +31,13 @@ AXION_HD inline void for_each_edge(const Problem<Real>& p, Scope scope, F&& f) {
   }
   for (int k = 0; k < p.m.tendon_term_count; ++k) {
     const model::TendonTermData<Real>& term = p.m.tendon_terms[k];
-    const int tendon = p.m.loop_count + term.tendon;
+    if (p.m.tendons[term.tendon].node < 0) continue;
+    const int tendon = p.m.loop_count + p.m.tendons[term.tendon].node;
     edge(node(term.a), tendon);
     if (term.b >= 0) edge(node(term.b), tendon);
+  }
+  for (int k = 0; k < p.m.condensed_pair_count; ++k) {
+    edge(node(p.m.condensed_pairs[2 * k]), node(p.m.condensed_pairs[2 * k + 1]));
   }
   for (int i = 0; i < p.contact_count; ++i) {
     const model::Contact<Real>& c = p.w.contacts[i];

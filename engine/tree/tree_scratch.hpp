@@ -20,10 +20,10 @@ inline constexpr int kMaxSweptLoops = 8;  // loops that sweeps can close
 inline constexpr int kMaxSweptRows = 96;  // rows of loops, where tendons or equalities are among them
 
 // Couplings that rows can make, before those that are met twice are one: joints, two a loop and a term of a tendon,
-// contacts.
+// pairs of bodies of condensed tendons, contacts.
 template <typename Real>
 AXION_HD inline int edge_capacity(const model::ModelView<Real>& m) {
-  return m.body_count + 2 * (m.loop_count + m.tendon_term_count) + m.contact_capacity;
+  return m.body_count + 2 * (m.loop_count + m.tendon_term_count) + m.condensed_pair_count + m.contact_capacity;
 }
 
 // Leaves of a tree over bodies: a power of two.
@@ -88,7 +88,7 @@ struct TreeScratch {
 template <typename Real, typename F>
 AXION_HD inline void for_each_field(const model::ModelView<Real>& m, TreeScratch<Real>& w, F&& f) {
   using enum model::FieldKind;
-  const std::size_t nb = m.body_count, nn = nb + m.closing_count, nc = m.coupling_capacity, nedge = edge_capacity(m);
+  const std::size_t nb = m.body_count, nn = nb + m.closing_nodes(), nc = m.coupling_capacity, nedge = edge_capacity(m);
   const std::size_t couplings = nc * kCouplingStride, joints = nb * kCouplingStride;
   const std::size_t nloop = loops_fit(m) ? loop_rows(m) : 0;  // rows of loops that are swept
   f(kScratch, "node", w.node, nn * kNodeStride);

@@ -162,8 +162,21 @@ AXION_HD inline void read_joint_impulses(const Team& team, const Problem<Real>& 
   team.for_each(node_count(p.m) - first, [&](int k) {
     const int node = first + k, j = joint_of_node(p, node);
     const Real* z = p.w.tree.node_rhs + node * kNodeSize + node_row_offset(p.m, node);
-    if (is_tendon_node<Real>(p.m, node)) x[row_of_tendon(p, node - p.m.loop_count)] = z[0];
+    if (is_tendon_node<Real>(p.m, node)) x[row_of_tendon(p, tendon_of_node(p.m, node))] = z[0];
     for (int i = 0; i < joint_row_count(p.m, j); ++i) x[node_row(p, p.m.joints[j], i)] = z[i];
+  });
+}
+
+// Impulses of condensed tendons: Δλ = −(r + J Δu)/C; none where nothing acts.
+template <typename Real, typename Team>
+AXION_HD_CALL void read_condensed_tendons(const Team& team, const Problem<Real>& p, const Real* residual,
+                                          const math::Vec3<Real>* v, const math::Vec3<Real>* omega, Real* x) {
+  team.for_each(p.m.tendon_axis_count, [&](int t) {
+    const model::TendonData<Real>& tendon = p.m.tendons[t];
+    if (tendon.node >= 0) return;
+    const int row = row_of_tendon(p, t);
+    const Real velocity = constraints::tendon_velocity(p.m, tendon, p.w.tendon_row, v, omega);
+    x[row] = acts_on_node(p, t) ? -(residual[row] + velocity) / p.w.compliance[row] : Real(0);
   });
 }
 
@@ -174,6 +187,7 @@ AXION_HD inline void read_condensed_impulses(const Team& team, const Problem<Rea
                                              const TreeRhs<Real>& rhs, const math::Vec3<Real>* v,
                                              const math::Vec3<Real>* omega, Real* x) {
   const auto velocity = [&](int row, int a, int b) { return constraints::row_velocity(p.w.row[row], a, b, v, omega); };
+  if (p.m.condensed_count > 0 && scope == Scope::kWhole) read_condensed_tendons(team, p, rhs.row, v, omega, x);
   team.for_each(p.m.axis_count, [&](int i) {
     if (!has_condensed_rows(p, i)) return;
     const int axis_row = p.axis_base() + i;

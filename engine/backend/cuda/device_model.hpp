@@ -49,6 +49,10 @@ class DeviceModel {
     m_.limit_axis = append(image, arrays.limit_axis);
     m_.efforts = append(image, arrays.efforts);
     m_.tendons = append(image, arrays.tendons);
+    m_.node_tendons = append(image, arrays.node_tendons);
+    m_.condensed_start = append(image, arrays.condensed_start);
+    m_.condensed_tendons = append(image, arrays.condensed_tendons);
+    m_.condensed_pairs = append(image, arrays.condensed_pairs);
     m_.tendon_terms = append(image, arrays.tendon_terms);
     m_.axis_term_start = append(image, arrays.axis_term_start);
     m_.axis_terms = append(image, arrays.axis_terms);

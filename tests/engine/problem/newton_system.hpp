@@ -59,6 +59,11 @@ class NewtonSystem {
     const auto& p = *problem_;
     Matrix J = Matrix::Zero(row_count(), velocity_count());
     for (int i = 0; i < row_count(); ++i) {
+      const int t = i < p.contact_base() ? solver::find_tendon(p, i) : -1;
+      if (t >= 0) {
+        add_tendon_row(J, i, t, along_impulses);
+        continue;
+      }
       int a, b;
       solver::bodies_of_row(p, i, a, b);
       put_row(J, i, along_impulses ? solver::impulse_row(p, i) : p.w.row[i], a, b);
@@ -165,6 +170,24 @@ class NewtonSystem {
       J(i, 6 * a + k) = row.l[k], J(i, 6 * a + 3 + k) = row.k_a[k];
       if (b >= 0) J(i, 6 * b + k) = -row.l[k], J(i, 6 * b + 3 + k) = row.k_b[k];
     }
+  }
+
+  // Of a tendon or an equality, its limit or an effort along it: the sum of its terms.
+  void add_tendon_row(Matrix& J, int i, int t, bool along_impulses) const {
+    const auto& p = *problem_;
+    Real sign = 1;
+    const int axis = p.m.tendons[t].axis;
+    if (axis >= 0) {
+      if (i == p.axis_base() + axis && !(p.w.axis_beta[axis] > 0)) return;  // an empty row
+      solver::for_each_row_of_axis(p, axis, [&](int row, Real side) { sign = row == i ? side : sign; });
+    }
+    constraints::for_each_term(p.m.tendons[t], [&](int k) {
+      const auto& term = p.m.tendon_terms[k];
+      const model::Row<Real>& row = along_impulses ? p.w.tendon_force[k] : p.w.tendon_row[k];
+      Matrix part = Matrix::Zero(1, J.cols());
+      put_row(part, 0, row, term.a, term.b);
+      J.row(i) += sign * part;
+    });
   }
 
   SingleWorld<Real> world_;
