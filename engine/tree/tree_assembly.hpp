@@ -4,8 +4,8 @@
 //                [J      C ]
 //   loop   K_l = C, coupled to its bodies by −Fᵀ (their rows) and J (their columns); a tendon and an equality likewise,
 //          each to all the bodies of its joints
-// Contacts are condensed into the bodies, Δλ = −(e + G J Δu), and some tendons likewise, G = 1/C; limits and efforts into the axis row of their coordinate,
-// Δλ = −(r + J Δu)/C.
+// Contacts are condensed into the bodies, Δλ = −(e + G J Δu), and where they are many tendons likewise, G = 1/C; limits
+// and efforts into the axis row of their coordinate, Δλ = −(r + J Δu)/C.
 //
 // In: the system as `linearise` left it. Out: node, node_rhs, coupling_upper, coupling_lower. Cost: linear in rows, a
 // 6×6 block each.
