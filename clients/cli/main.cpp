@@ -60,6 +60,9 @@ const Command* find_command(const std::string& name) {
 // Prints what `axion help ...`, `axion --help` or `axion COMMAND --help` asks for. The exit code.
 int help(const std::vector<std::string>& words) {
   for (const std::string& word : words) {
+    if (is_viewing(word)) {
+      return become_viewing({word, "--help"});
+    }
     if (const Command* command = find_command(word)) {
       print_command(*command);
       return 0;
@@ -110,7 +113,7 @@ absl::Status check_flags(int argc, char** argv) {
 }
 
 int run(int argc, char** argv) {
-  if (const std::vector<std::string> words(argv + 1, argv + argc); is_viewing(words)) {
+  if (const std::vector<std::string> words(argv + 1, argv + argc); argc > 1 && is_viewing(words.front())) {
     return become_viewing(words);
   }
   const auto asks_help = [](const char* word) {
