@@ -69,7 +69,8 @@ def tell_progress(what: str, done: float, whole: float, unit: str = "") -> None:
         Of both.
     """
     if sys.stderr.isatty():
-        print(f"\r{what}: {min(done, whole):.5g} of {whole:.5g} {unit}\033[K", end="\n" if done >= whole else "", file=sys.stderr, flush=True)
+        end = "\n" if done >= whole else ""
+        print(f"\r{what}: {min(done, whole):.5g} of {whole:.5g} {unit}\033[K", end=end, file=sys.stderr, flush=True)
 
 
 def in_words(verb: str, run: Callable[[], int]) -> int:

@@ -158,7 +158,7 @@ class Policy:
             missing = {"sizes", "parameters", "mean", "variance", "lower", "upper", "log_deviation", "about"} - set(held.files)
             if missing:
                 raise ValueError(f"{path}: is no policy; it lacks {', '.join(sorted(missing))}")
-            network = Network(held["sizes"], dtype=held["parameters"].dtype)
+            network = Network([int(size) for size in held["sizes"]], dtype=held["parameters"].dtype)
             if held["parameters"].shape != network.parameters.shape:
                 raise ValueError(f"{path}: parameters: {held['parameters'].size} numbers, but its sizes want {network.parameters.size}")
             network.parameters[:] = held["parameters"]

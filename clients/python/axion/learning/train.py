@@ -31,7 +31,8 @@ Floats = npt.NDArray[np.float64]
 WINDOW = 20  # updates that a shown number is the mean of
 # What the flags of Choices say of themselves.
 _CHOICES = {"rollout_steps": "steps of each world between updates", "epochs": "passes over them", "minibatches": "of a pass",
-            "discount": "of rewards, from one step to the next", "trace": "lambda of the advantages", "clip": "of the ratio of probabilities",
+            "discount": "of rewards, from one step to the next", "trace": "lambda of the advantages",
+            "clip": "of the ratio of probabilities",
             "entropy_weight": "of the loss", "learning_rate": "at first",
             "move": "Kullback-Leibler divergence of an update that the learning rate is led to", "greatest_norm": "of a gradient",
             "hidden": "units of each hidden layer"}
