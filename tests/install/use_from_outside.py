@@ -30,7 +30,8 @@ def by_pkgconfig(options, prefix, build, flags):
     environment = {**os.environ, "PKG_CONFIG_PATH": os.pathsep.join(map(str, [found[0].parent, *others]))}
 
     def say(*words):
-        return subprocess.run(["pkg-config", *words, "axion"], check=True, env=environment, stdout=subprocess.PIPE, text=True).stdout.split()
+        told = subprocess.run(["pkg-config", *words, "axion"], check=True, env=environment, stdout=subprocess.PIPE, text=True)
+        return told.stdout.split()
     version = re.search(r"project\(axion VERSION ([0-9.]+)", (pathlib.Path(options.source) / "CMakeLists.txt").read_text()).group(1)
     if say("--modversion") != [version]:
         sys.exit(f"axion.pc is of version {say('--modversion')}, the project of {version}")

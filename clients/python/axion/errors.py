@@ -46,6 +46,10 @@ class AxionError(Exception):
         self.retry_delay = retry_delay
         super().__init__(str(self))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Errors go from process to process as they are, with all that they say."""
+        return functools.partial(type(self), **{name: getattr(self, name) for name in _DETAILS}), (self.code, self.message)
+
     def __str__(self) -> str:
         lines = [f"{self.code.name}: {self.message}"]
         lines += [f"  {violation.field}: {violation.description}" for violation in self.field_violations
@@ -117,6 +121,8 @@ _CLASSES: dict[grpc.StatusCode, type[AxionError]] = {
     grpc.StatusCode.INTERNAL: InternalError,
 }
 
+# What of an AxionError may be left out.
+_DETAILS = ("reason", "domain", "metadata", "field_violations", "quota_violations", "retry_delay")
 _DETAILS_KEY = "grpc-status-details-bin"
 
 

@@ -126,9 +126,13 @@ class Fleet:
     """
 
     def __init__(self, targets: Iterable[str], *, patience: float = 5.0, **client_choices: Any) -> None:
-        self._members = [_Member(Client(target, retry=patience, **client_choices)) for target in targets]
-        if not self._members:
+        self._take([Client(target, retry=patience, **client_choices) for target in targets])
+
+    def _take(self, clients: Sequence[Client]) -> None:
+        """Makes the fleet of the servers of these."""
+        if not clients:
             raise ValueError("targets: a fleet has at least one server")
+        self._members = [_Member(client) for client in clients]
         self._models: dict[str, _FleetModel] = {}
         self._turns = itertools.count()
         self._lock = threading.Lock()

@@ -33,6 +33,10 @@ class _Fields(collections.abc.Mapping[str, "npt.NDArray[Any]"]):
         self._answer = proto
         self._tensors = field_tensors
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Answers go from process to process as the message that they are of."""
+        return type(self), (self._answer,)
+
     def __getitem__(self, name: str) -> npt.NDArray[Any]:
         if name not in self._tensors:
             raise KeyError(f"{name!r} was not asked for; there are {', '.join(sorted(self._tensors)) or 'none'}")
