@@ -22,7 +22,8 @@ import grpc.aio
 from axion import client as blocking
 from axion import credentials as access
 from axion.batch import Batch as BlockingBatch
-from axion.client import DEFAULT_MAX_MESSAGE_BYTES, DEFAULT_TARGET, channel_arguments
+from axion.channel import channel_arguments
+from axion.client import DEFAULT_MAX_MESSAGE_BYTES, DEFAULT_TARGET
 from axion.errors import AxionError, from_rpc_error
 from axion.retry import Patience, is_done_already, may_repeat
 from axion.tensors import Worlds
