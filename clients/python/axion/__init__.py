@@ -21,7 +21,8 @@ from axion.errors import (AbortedError, AxionError, DeadlineExceededError, Faile
                           InternalError, InvalidArgumentError, NotFoundError, PermissionDeniedError,
                           ResourceExhaustedError, UnauthenticatedError, UnavailableError, UnimplementedError)
 from axion.files import read_mjcf, read_urdf
-from axion.fleet import Fleet, FleetBatch
+from axion.fleet import Fleet
+from axion.fleet_batch import FleetBatch
 from axion.model import Model
 from axion.names import Named
 from axion.options import solver_options

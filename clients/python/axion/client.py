@@ -8,6 +8,7 @@ from types import TracebackType
 
 import grpc
 import numpy.typing as npt
+from google.protobuf import duration_pb2
 
 from axion import credentials as access
 from axion import options as choices
@@ -24,8 +25,9 @@ DEFAULT_TARGET = "127.0.0.1:8470"
 DEFAULT_MAX_MESSAGE_BYTES = 256 << 20
 
 
-def _timedelta(seconds: float | datetime.timedelta) -> datetime.timedelta:
-    return seconds if isinstance(seconds, datetime.timedelta) else datetime.timedelta(seconds=seconds)
+def _set_seconds(field: duration_pb2.Duration, seconds: float | datetime.timedelta | None) -> None:
+    if seconds is not None:
+        field.FromTimedelta(seconds if isinstance(seconds, datetime.timedelta) else datetime.timedelta(seconds=seconds))
 
 
 class Client(ClientModels):
@@ -193,8 +195,7 @@ class Client(ClientModels):
         gain_scale : array_like, optional
             Factors from 0 on of motors and drives: [n, nu].
         parameters : Mapping[str, array_like], optional
-            Numbers that worlds have in place of the model's, by name: [n, ...] each. Batch.parameter_shapes lists
-            them; Batch.set_state and reset change them later.
+            Numbers in place of the model's, by name: [n, ...] each; Batch.parameter_shapes lists them.
         seed : int, default 0
             Of the initial noise, and of the worlds of a task.
         joint_position_noise : float, default 0.0
@@ -208,8 +209,7 @@ class Client(ClientModels):
         idle_ttl : float or datetime.timedelta, optional
             Seconds, or a timedelta, after which a batch that nobody names is deleted; None is one hour.
         stream_ttl : float or datetime.timedelta, optional
-            Seconds, or a timedelta, after which a batch whose last stream has ended is deleted, when nobody names it;
-            0 is at once, so that the batch ends with its client. None: streams change nothing.
+            Likewise, when its last stream has ended and nobody names it; 0 is at once. None: streams change nothing.
         timeout : float, optional
             Seconds after which the call is given up; None waits for its answer.
 
@@ -237,12 +237,9 @@ class Client(ClientModels):
         if task is not None:
             request.task.CopyFrom(task_spec(task))
         if joint_position_noise or joint_velocity_noise:
-            request.initial_noise.joint_position = joint_position_noise
-            request.initial_noise.joint_velocity = joint_velocity_noise
-        if idle_ttl is not None:
-            request.idle_ttl.FromTimedelta(_timedelta(idle_ttl))
-        if stream_ttl is not None:
-            request.stream_ttl.FromTimedelta(_timedelta(stream_ttl))
+            request.initial_noise.joint_position, request.initial_noise.joint_velocity = joint_position_noise, joint_velocity_noise
+        _set_seconds(request.idle_ttl, idle_ttl)
+        _set_seconds(request.stream_ttl, stream_ttl)
         return Batch(self, self.stub.CreateBatch(request, timeout=timeout))
 
     @raises_axion_error
