@@ -91,8 +91,12 @@ def in_words(verb: str, run: Callable[[], int]) -> int:
     """
     try:
         return run()
-    except (AxionError, OSError) as error:
+    except AxionError as error:
         print(f"axion {verb}: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        about = f"cannot use the file {error.filename!r}: {error.strerror}" if error.filename is not None else str(error)
+        print(f"axion {verb}: {about}", file=sys.stderr)
         return 1
     except ValueError as error:
         print(f"axion {verb}: {error}", file=sys.stderr)

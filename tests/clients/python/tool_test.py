@@ -6,6 +6,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -123,8 +124,7 @@ class Json(AxiondCase):
 
     def test_every_verb_answers_with_one_document(self):
         lines = self.good()
-        # `view` serves a page until it is interrupted: its document is in view_test. Nothing else is left out.
-        self.assertEqual(set(verbs()) - set(lines), {"view"})
+        self.assertEqual(set(verbs()) - set(lines), {"view"})  # which has a test of its own
         made = json.loads(tool("create", QUADRUPED, "--worlds=1", "--json", f"--server={self.target}")[1])
         lines["delete"] = ([made["batch"]], "deleted")
         for verb, (words, has) in lines.items():
@@ -135,6 +135,20 @@ class Json(AxiondCase):
                 self.assertNotEqual(document, {})
                 if has is not None:
                     self.assertIn(has, document)
+
+    def test_a_page_is_told_by_one_document_and_ends_when_it_is_interrupted(self):
+        # SIGINT is ignored by what is started in the background of a shell, and so by what that starts.
+        handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGINT, handler)
+        program = subprocess.Popen([pathlib.Path(AXIOND).with_name("axion"), "view", self.batch.name, "--no-browser", "--json",
+                                    f"--server={self.target}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   env={**os.environ, "AXION_PYTHON": sys.executable})
+        self.addCleanup(program.communicate)
+        first = program.stdout.readline()
+        program.send_signal(signal.SIGINT)
+        rest, error = program.communicate(timeout=60)
+        self.assertEqual((program.returncode, rest, "Traceback" in error), (0, "", False), error)
+        self.assertEqual(json.loads(first)["batch"], self.batch.name)
 
     def test_errors_of_every_verb_are_words_on_the_error_output_alone(self):
         wrong = {"token": ["new"], "completion": ["csh"], "view": ["batches/none"], "render": ["batches/none", "--out=a.png"],

@@ -185,17 +185,14 @@ def show(client: axion.Client, policy: Policy, choice: TaskChoice, args: argpars
     envs = axion.gym.make_vec(choice.server_task(args.command), args.worlds, client=client, autoreset_mode="SameStep")
     batch = envs.batch
     assert isinstance(batch, axion.Batch)  # of one server
-    with contextlib.closing(envs), axion.view(batch) as viewer:
+    with contextlib.suppress(KeyboardInterrupt), contextlib.closing(envs), axion.view(batch) as viewer:
         told = f"{batch.name} is shown at {viewer.url}; Ctrl-C ends"
         print(json.dumps({"url": viewer.url, "batch": batch.name}) if args.json else told, flush=True)
         observation, _ = envs.reset(seed=args.seed)
         due = time.monotonic()
-        try:
-            while not viewer.wait(max(0.0, due - time.monotonic())):
-                observation, *_ = envs.step(policy.act(observation))
-                due = max(due + envs.dt, time.monotonic() - envs.dt)
-        except KeyboardInterrupt:
-            pass
+        while not viewer.wait(max(0.0, due - time.monotonic())):
+            observation, *_ = envs.step(policy.act(observation))
+            due = max(due + envs.dt, time.monotonic() - envs.dt)
 
 
 def tell_returns(client: axion.Client, policy: Policy, choice: TaskChoice, args: argparse.Namespace) -> dict[str, Any]:

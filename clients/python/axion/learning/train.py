@@ -25,7 +25,7 @@ import axion.gym
 from axion.learning.policy import Policy
 from axion.learning.ppo import Choices, Learner, Progress
 from axion.learning.task import EXAMPLE, TaskChoice
-from axion.tool import add_server_arguments, connect
+from axion.tool import add_server_arguments, connect, tell_progress
 
 Floats = npt.NDArray[np.float64]
 WINDOW = 20  # updates that a shown number is the mean of
@@ -79,12 +79,15 @@ class Curve:
     def add(self, progress: Progress) -> None:
         ended = progress.episode_return
         self.rows.append((progress.steps, progress.reward, float("nan") if ended is None else ended))
-        if len(self.rows) % WINDOW == 0 or progress.steps >= self._goal:
+        tell_progress(self._label, progress.steps, self._goal, "steps")
+        if len(self.rows) == 1 or len(self.rows) % WINDOW == 0 or progress.steps >= self._goal:
             recent = np.array(self.rows[-WINDOW:])
             returns = recent[~np.isnan(recent[:, 2]), 2]
             told = f"return {returns.mean():8.2f}" if len(returns) else "no episode ended"
             left = (self._goal - progress.steps) * progress.seconds / progress.steps
-            print(f"{self._label}: {progress.steps:10,} steps {progress.seconds:6.1f} s ({progress.steps / progress.seconds:7,.0f}/s)  "
+            begun = "\r\033[K" if sys.stderr.isatty() else ""  # over the line that tell_progress draws
+            print(f"{begun}{self._label}: {progress.steps:10,} steps {progress.seconds:6.1f} s "
+                  f"({progress.steps / progress.seconds:7,.0f}/s)  "
                   f"reward {recent[:, 1].mean():7.3f}  {told}  spread {progress.deviation:.2f}  rate {progress.learning_rate:.1e}  "
                   f"{max(0.0, left):.0f} s left",
                   file=sys.stderr, flush=True)
@@ -175,6 +178,8 @@ def run(args: argparse.Namespace) -> int:
         args.task = "quadruped" if args.what == EXAMPLE else args.what
     if not args.steps >= 1 or args.worlds < 1:
         raise ValueError(f"steps: {args.steps:g}, worlds: {args.worlds}; both must be at least 1")
+    if args.task != "quadruped" and args.task not in axion.gym.SERVER_TASKS:
+        raise ValueError(f"task: {args.task!r} is none of {EXAMPLE}, {', '.join(axion.gym.SERVER_TASKS)}")
     TaskChoice.of(vars(args)).server_task()  # what is wrong with it is told before anything is made
     args.out.mkdir(parents=True, exist_ok=True)
     told: dict[str, Any] = {"task": args.task, "worlds": args.worlds, "policies": [], "curve": None, "pictures": []}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +14,11 @@ from viser import uplot
 
 _SLIDER_SPAN = 1.0         # of an actuator without limits, each way
 _COLORS = ("#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b", "#e377c2", "#7f7f7f")
+
+
+def quietly() -> contextlib.AbstractContextManager[Any]:
+    """While it lasts the page's server, which has a banner of its own, prints nothing: programs read JSON there."""
+    return contextlib.redirect_stdout(io.StringIO())
 
 
 def empty_plot(gui: viser.GuiApi) -> Any:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy.typing as npt
+from PIL import Image
 
 from axion.batch import Batch
 from axion.client import Client
@@ -87,11 +88,17 @@ def _add_picture(made: argparse.ArgumentParser) -> None:
 
 
 def _indices(text: str) -> list[int]:
-    return [int(word) for word in text.split(",")]
+    try:
+        return [int(word) for word in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no list of indices of worlds, such as 0,3") from None
 
 
 def _point(text: str) -> tuple[float, float, float]:
-    x, y, z = (float(word) for word in text.split(","))
+    try:
+        x, y, z = (float(word) for word in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not x,y,z in m, such as 0,0,0.5") from None
     return x, y, z
 
 
@@ -116,15 +123,14 @@ def _batch(client: Client, given: argparse.Namespace) -> Iterator[Batch]:
 def _view(batch: Batch, given: argparse.Namespace) -> int:
     from axion.viewing.viewer import view  # the page's server takes a second to load, which pictures need not wait for
 
-    with view(batch, given.show, host=given.host, port=given.port, rate=given.rate) as viewer:
+    with contextlib.suppress(KeyboardInterrupt), view(batch, given.show, host=given.host, port=given.port, rate=given.rate) as viewer:
         told = f"{batch.name} is shown at {viewer.url}; Ctrl-C ends"
         print(json.dumps({"url": viewer.url, "batch": batch.name}) if given.json else told, flush=True)
         if not given.no_browser:
             webbrowser.open(viewer.url)
         if not given.target.startswith("batches/"):
             viewer.run(True)
-        with contextlib.suppress(KeyboardInterrupt):
-            viewer.wait()
+        viewer.wait()
     return 0
 
 
@@ -168,6 +174,10 @@ def _render(batch: Batch, given: argparse.Namespace) -> int:
     if is_picture == (given.seconds > 0):
         raise ValueError(f"--out={given.out} and --seconds={given.seconds:g}: a .gif, .mp4 or .mcap wants --seconds above 0, "
                          "a picture has none")
+    ending = os.path.splitext(given.out)[1].lower()
+    if is_picture and ending not in Image.registered_extensions():
+        raise ValueError(f"--out={given.out}: {ending or 'no ending'!r} is no format of pictures, as .png is, or of movies, as .gif, "
+                         ".mp4 and .mcap are")
     if given.look_on and not given.target.startswith("batches/"):
         raise ValueError(f"--look_on: {given.target} is no batch that somebody else could be stepping")
     if given.hold is not None and given.hold not in model.keyframes:

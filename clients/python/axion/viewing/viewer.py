@@ -18,7 +18,7 @@ from axion.errors import AxionError, NotFoundError
 from axion.viewing import geometry
 from axion.viewing.labels import STATISTICS, names_of
 from axion.viewing.movie import Recorder
-from axion.viewing.plots import color_bytes, empty_plot, plot_lines, show_points, slider
+from axion.viewing.plots import color_bytes, empty_plot, plot_lines, quietly, show_points, slider
 from axion.viewing.source import Moment, model_of, moments
 from axion.watch import Watch
 
@@ -74,7 +74,8 @@ class Viewer:
         self._moment: Moment | None = None
         self._history: deque[tuple[float, npt.NDArray[Any], Any]] = deque(maxlen=_PLOT_POINTS)
         self._plotted = 0.0
-        self._server = viser.ViserServer(host=host, port=port, label=f"Axion: {batch.name}", verbose=False)
+        with quietly():
+            self._server = viser.ViserServer(host=host, port=port, label=f"Axion: {batch.name}", verbose=False)
         self.url = f"http://{host}:{self._server.get_port()}"
         self._recorder: Recorder | None = None
         self._make_scene()
@@ -125,9 +126,8 @@ class Viewer:
         for thread in self._threads:
             if thread is not threading.current_thread():
                 thread.join(10)
-        self._server.stop()
-
-    # ---- What is shown ----
+        with quietly():
+            self._server.stop()
 
     def _make_scene(self) -> None:
         scene = self._server.scene
