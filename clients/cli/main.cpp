@@ -1,5 +1,5 @@
 // axion: the command line client of the simulation server. Exit code 0: done; 1: the server refused or is not there, or
-// a file of this machine cannot be read or written; 2: the command line is wrong.
+// a file of this machine cannot be read or written; 2: the command line is wrong; 130: interrupted.
 #include <algorithm>
 #include <iostream>
 #include <string>
@@ -157,10 +157,11 @@ int run(int argc, char** argv) {
                                                  absl::GetFlag(FLAGS_json)});
   if (!status.ok()) {
     std::cout.flush();
-    const bool local = is_usage_error(status) || is_file_error(status);
+    const bool interrupted = is_interrupted_error(status);
+    const bool local = is_usage_error(status) || is_file_error(status) || interrupted;
     std::cerr << "axion " << command->name << ": "
               << (local ? std::string() : absl::StatusCodeToString(status.code()) + ": ") << status.message() << "\n";
-    return is_usage_error(status) ? 2 : 1;
+    return interrupted ? 130 : is_usage_error(status) ? 2 : 1;
   }
   return 0;
 }

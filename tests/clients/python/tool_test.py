@@ -13,6 +13,7 @@ import tempfile
 import unittest
 
 from axiond_case import AXIOND, ROOT, AxiondCase
+from axiond_process import eventually
 
 QUADRUPED = ROOT / "clients" / "examples" / "models" / "quadruped.xml"
 HAS_EXTRAS = all(importlib.util.find_spec(name) for name in ("gymnasium", "imageio", "matplotlib", "viser"))
@@ -149,6 +150,21 @@ class Json(AxiondCase):
         rest, error = program.communicate(timeout=60)
         self.assertEqual((program.returncode, rest, "Traceback" in error), (0, "", False), error)
         self.assertEqual(json.loads(first)["batch"], self.batch.name)
+
+    def test_a_run_that_is_interrupted_takes_its_worlds_along(self):
+        handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGINT, handler)
+        before = {batch.name for batch in self.client.list_batches()}
+        program = subprocess.Popen([pathlib.Path(AXIOND).with_name("axion"), "run", QUADRUPED, "--seconds=100000",
+                                    f"--server={self.target}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(program.communicate)
+        self.assertTrue(eventually(lambda: any(name not in before for name in (batch.name for batch in self.client.list_batches()))))
+        made, = (batch for batch in self.client.list_batches() if batch.name not in before)
+        self.assertTrue(eventually(lambda: made.get_state("step_index").step_index[0] > 0))  # it is on its way
+        program.send_signal(signal.SIGINT)
+        told, error = program.communicate(timeout=60)
+        self.assertEqual((program.returncode, told, error.splitlines()[-1]), (130, "", "axion run: interrupted"))
+        self.assertEqual({batch.name for batch in self.client.list_batches()}, before)
 
     def test_errors_of_every_verb_are_words_on_the_error_output_alone(self):
         wrong = {"token": ["new"], "completion": ["csh"], "view": ["batches/none"], "render": ["batches/none", "--out=a.png"],
