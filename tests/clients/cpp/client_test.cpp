@@ -314,8 +314,7 @@ TEST_F(ClientTest, a_server_that_was_waited_for_in_vain_is_not_waited_for_again_
   EXPECT_FALSE(batch.step({}).ok());
   const std::size_t waited = simulation_.step_ids().size();
   EXPECT_GT(waited, 1u);
-  EXPECT_FALSE(batch.step({}).ok());
-  EXPECT_EQ(simulation_.step_ids().size(), waited + 1);
+  EXPECT_FALSE(batch.step({}).ok() || simulation_.step_ids().size() != waited + 1);
   simulation_.refuse([] { return grpc::Status::OK; });
   EXPECT_TRUE(batch.step({}).ok());
   simulation_.refuse(away);

@@ -130,7 +130,7 @@ def train(client: axion.Client, args: argparse.Namespace, seed: int) -> Curve:
         path = args.out / f"{choice.task}-{seed}.npz"
         try:
             learner.train(int(args.steps), curve.add)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, axion.AxionError):
             learner.policy.save(path)
             print(f"Policy, as far as it came: {path}", file=sys.stderr)
             raise
