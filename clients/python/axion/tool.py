@@ -70,7 +70,18 @@ def tell_progress(what: str, done: float, whole: float, unit: str = "") -> None:
     """
     if sys.stderr.isatty():
         end = "\n" if done >= whole else ""
-        print(f"\r{what}: {min(done, whole):.5g} of {whole:.5g} {unit}\033[K", end=end, file=sys.stderr, flush=True)
+        print(f"\r{what}: {round(min(done, whole), 2):,.9g} of {round(whole, 2):,.9g} {unit}\033[K", end=end, file=sys.stderr, flush=True)
+
+
+def over_progress() -> str:
+    """Makes what a line begins with that takes the place of tell_progress's.
+
+    Returns
+    -------
+    str
+        Codes of a terminal; nothing where the error output is none.
+    """
+    return "\r\033[K" if sys.stderr.isatty() else ""
 
 
 def in_words(verb: str, run: Callable[[], int]) -> int:

@@ -25,7 +25,7 @@ import axion.gym
 from axion.learning.policy import Policy
 from axion.learning.ppo import Choices, Learner, Progress
 from axion.learning.task import EXAMPLE, TaskChoice
-from axion.tool import add_server_arguments, connect, tell_progress
+from axion.tool import add_server_arguments, connect, over_progress, tell_progress
 
 Floats = npt.NDArray[np.float64]
 WINDOW = 20  # updates that a shown number is the mean of
@@ -85,8 +85,7 @@ class Curve:
             returns = recent[~np.isnan(recent[:, 2]), 2]
             told = f"return {returns.mean():8.2f}" if len(returns) else "no episode ended"
             left = (self._goal - progress.steps) * progress.seconds / progress.steps
-            begun = "\r\033[K" if sys.stderr.isatty() else ""  # over the line that tell_progress draws
-            print(f"{begun}{self._label}: {progress.steps:10,} steps {progress.seconds:6.1f} s "
+            print(f"{over_progress()}{self._label}: {progress.steps:10,} steps {progress.seconds:6.1f} s "
                   f"({progress.steps / progress.seconds:7,.0f}/s)  "
                   f"reward {recent[:, 1].mean():7.3f}  {told}  spread {progress.deviation:.2f}  rate {progress.learning_rate:.1e}  "
                   f"{max(0.0, left):.0f} s left",
@@ -132,7 +131,7 @@ def train(client: axion.Client, args: argparse.Namespace, seed: int) -> Curve:
             learner.train(int(args.steps), curve.add)
         except (KeyboardInterrupt, axion.AxionError):
             learner.policy.save(path)
-            print(f"Policy, as far as it came: {path}", file=sys.stderr)
+            print(f"{over_progress()}Policy, as far as it came: {path}", file=sys.stderr)
             raise
         learner.policy.save(path)
     finally:
