@@ -1,5 +1,6 @@
 # The names by which other projects link the libraries, in a build (add_subdirectory, FetchContent) and once installed
-# (find_package(axion)): axion::client, axion::engine, axion::import and what these need. `cmake --install` puts
+# (find_package(axion)): axion::client, axion::engine, axion::import and what these need; to what is not built by CMake
+# pkg-config names the client `axion`. `cmake --install` puts
 # programs, libraries and headers of all rooms that were built into the components server, client, engine and bench.
 set(axion_engine_targets
     axion_base axion_lanes axion_math axion_team axion_model axion_collide axion_constraints axion_problem axion_tree
@@ -52,6 +53,9 @@ if(TARGET axion_client)
           FILES_MATCHING PATTERN "*.pb.h")
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/proto/axion" DESTINATION share/axion/proto COMPONENT client
           FILES_MATCHING PATTERN "*.proto")
+  file(RELATIVE_PATH axion_prefix_from_pkgconfig "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+  configure_file("${PROJECT_SOURCE_DIR}/cmake/axion.pc.in" "${PROJECT_BINARY_DIR}/axion.pc" @ONLY)
+  install(FILES "${PROJECT_BINARY_DIR}/axion.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT client)
 endif()
 if(TARGET axion)
   install(TARGETS axion RUNTIME COMPONENT client)

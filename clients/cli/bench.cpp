@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <memory>
 
 #include "absl/flags/flag.h"
 #include "absl/strings/str_cat.h"
@@ -10,6 +11,7 @@
 #include "clients/cli/commands.hpp"
 #include "clients/cli/flags.hpp"
 #include "clients/cli/print.hpp"
+#include "clients/cli/progress.hpp"
 #include "clients/cli/target.hpp"
 
 namespace axion::cli {
@@ -19,7 +21,9 @@ struct Latency {
   double median = 0, p99 = 0, least = 0;  // s
 };
 
-absl::StatusOr<Latency> measure(int calls, const std::function<absl::Status()>& call) {
+// `progress` goes on by a third.
+absl::StatusOr<Latency> measure(int calls, const std::function<absl::Status()>& call, double begun,
+                                Progress& progress) {
   std::vector<double> seconds;
   for (int i = 0; i < calls; ++i) {
     const absl::Time start = absl::Now();
@@ -27,6 +31,7 @@ absl::StatusOr<Latency> measure(int calls, const std::function<absl::Status()>& 
       return status;
     }
     seconds.push_back(absl::ToDoubleSeconds(absl::Now() - start));
+    progress.show(begun + (i + 1.0) / (3.0 * calls), "single calls");
   }
   std::sort(seconds.begin(), seconds.end());
   const auto at = [&](double fraction) {
@@ -42,7 +47,7 @@ struct Throughput {
 };
 
 absl::StatusOr<Throughput> stream_steps(const client::Batch& batch, const client::StepArguments& arguments, int calls,
-                                        int in_flight) {
+                                        int in_flight, Progress& progress) {
   Throughput throughput;
   client::StepStream stream = batch.stream();
   const absl::Time start = absl::Now();
@@ -61,6 +66,7 @@ absl::StatusOr<Throughput> stream_steps(const client::Batch& batch, const client
     throughput.answer_bytes += static_cast<std::int64_t>(result->message().ByteSizeLong());
     throughput.world_steps += std::int64_t{arguments.step_count} * batch.world_count();
     ++received;
+    progress.show((2.0 + static_cast<double>(received) / calls) / 3.0, "streamed calls");
   }
   throughput.wall_seconds = std::max(absl::ToDoubleSeconds(absl::Now() - start), 1e-9);
   if (const auto status = stream.finish(); !status.ok()) {
@@ -95,17 +101,21 @@ absl::Status run_bench(const Invocation& invocation) {
   if (!control.ok()) {
     return control.status();
   }
-  const auto empty = measure(calls, [&] { return invocation.client.server_info().status(); });
+  auto progress = std::make_unique<Progress>("bench", invocation.json);
+  const auto empty = measure(
+      calls, [&] { return invocation.client.server_info().status(); }, 0.0, *progress);
   if (!empty.ok()) {
     return empty.status();
   }
-  const auto single = measure(calls, [&] { return batch->step({.control = *control}).status(); });
+  const auto single = measure(
+      calls, [&] { return batch->step({.control = *control}).status(); }, 1.0 / 3.0, *progress);
   if (!single.ok()) {
     return single.status();
   }
   const client::StepArguments arguments{
       .control = *control, .step_count = absl::GetFlag(FLAGS_steps), .outputs = absl::GetFlag(FLAGS_outputs)};
-  const auto stream = stream_steps(*batch, arguments, calls, in_flight);
+  const auto stream = stream_steps(*batch, arguments, calls, in_flight, *progress);
+  progress.reset();  // ends its line
   if (!stream.ok()) {
     return stream.status();
   }

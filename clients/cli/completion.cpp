@@ -9,6 +9,7 @@
 #include "clients/cli/commands.hpp"
 #include "clients/cli/local_errors.hpp"
 #include "clients/cli/print.hpp"
+#include "clients/cli/viewing.hpp"
 
 namespace axion::cli {
 namespace {
@@ -29,7 +30,8 @@ std::vector<const char*> all_flags(const Command& command) {
   return names;
 }
 
-// Names of batches come from the server of the environment's credentials, where there is one.
+// Flags of the verbs that are the Python package's are asked of it when the first of them is completed, and kept. Names
+// of batches come from the server of the environment's credentials, where there is one.
 constexpr const char* kBash = R"sh(_axion() {
   local word="${COMP_WORDS[COMP_CWORD]}" flags='' verb='' part
   for part in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
@@ -42,10 +44,18 @@ constexpr const char* kBash = R"sh(_axion() {
   case "$verb" in
 @CASES@  esac
   case "$word" in
+    -*) if [ -z "$flags" ]; then
+          eval "flags=\$_axion_flags_$verb"
+          [ -n "$flags" ] || flags=$(axion completion flags "$verb" 2>/dev/null | cut -f1)
+          eval "_axion_flags_$verb=\$flags"
+        fi ;;
+  esac
+  case "$word" in
     -*) COMPREPLY=($(compgen -W "$flags" -- "$word")); [[ "${COMPREPLY[*]}" == *= ]] && compopt -o nospace; return ;;
   esac
   case "$verb" in
-    completion) COMPREPLY=($(compgen -W 'bash zsh fish' -- "$word")) ;;
+    completion) COMPREPLY=($(compgen -W 'bash zsh fish flags' -- "$word")) ;;
+    train) COMPREPLY=($(compgen -W 'example' -- "$word")) ;;
     *) COMPREPLY=($(compgen -W "$(axion batches --timeout=1s 2>/dev/null | grep -o '^batches/[^ ]*')" -- "$word")
                   $(compgen -f -- "$word")) ;;
   esac
@@ -57,6 +67,9 @@ std::string bash_script() {
   std::string names, cases;
   for (const Command& command : commands()) {
     absl::StrAppend(&names, names.empty() ? "" : " ", command.name);
+    if (is_viewing(command.name)) {
+      continue;
+    }
     absl::StrAppend(&cases, "    ", command.name, ") flags='", flag_words(all_flags(command)), "' ;;\n");
   }
   return absl::StrReplaceAll(kBash, {{"@COMMANDS@", names}, {"@CASES@", cases}});
@@ -68,7 +81,12 @@ std::string fish_script() {
   for (const Command& command : commands()) {
     absl::StrAppend(&script, "complete -c axion -n __fish_use_subcommand -a ", command.name, " -d '",
                     quoted(command.summary), "'\n");
-    for (const char* name : all_flags(command)) {
+    if (is_viewing(command.name)) {
+      absl::StrAppend(&script, "complete -c axion -n '__fish_seen_subcommand_from ", command.name,
+                      "; and string match -q -- \"-*\" (commandline -ct)' -a '(axion completion flags ", command.name,
+                      " 2>/dev/null)'\n");
+    }
+    for (const char* name : is_viewing(command.name) ? std::vector<const char*>{} : all_flags(command)) {
       const absl::CommandLineFlag* flag = absl::FindCommandLineFlag(name);
       if (flag == nullptr) {
         continue;
@@ -83,7 +101,46 @@ std::string fish_script() {
 
 }  // namespace
 
+namespace {
+
+// Every flag of a verb, one a line, and after a tab what it is.
+absl::Status print_flags(const Invocation& invocation) {
+  const std::string verb = invocation.words.size() == 2 ? invocation.words.back() : "";
+  if (is_viewing(verb)) {
+    std::vector<std::string> words{"flags", verb};
+    if (invocation.json) {
+      words.emplace_back("--json");
+    }
+    become_viewing(words);
+    return file_error("there is no interpreter of Python");
+  }
+  for (const Command& command : commands()) {
+    if (verb != command.name) {
+      continue;
+    }
+    nlohmann::json list = nlohmann::json::array();
+    for (const char* name : all_flags(command)) {
+      const absl::CommandLineFlag& flag = *absl::FindCommandLineFlag(name);
+      const bool takes_value = !flag.IsOfType<bool>();
+      list.push_back({{"name", absl::StrCat("--", name)}, {"value", takes_value}, {"help", flag.Help()}});
+      if (!invocation.json) {
+        absl::PrintF("--%s%s\t%s\n", name, takes_value ? "=" : "", flag.Help());
+      }
+    }
+    if (invocation.json) {
+      print_json({{"verb", verb}, {"flags", list}});
+    }
+    return absl::OkStatus();
+  }
+  return usage_error(absl::StrCat("completion flags takes the name of a command; '", verb, "' is none"));
+}
+
+}  // namespace
+
 absl::Status run_completion(const Invocation& invocation) {
+  if (!invocation.words.empty() && invocation.words.front() == "flags") {
+    return print_flags(invocation);
+  }
   const std::string shell = invocation.words.size() == 1 ? invocation.words.front() : "";
   std::string script;
   if (shell == "bash") {
@@ -93,7 +150,7 @@ absl::Status run_completion(const Invocation& invocation) {
   } else if (shell == "fish") {
     script = fish_script();
   } else {
-    return usage_error("completion takes bash, zsh or fish");
+    return usage_error("completion takes bash, zsh or fish, or flags and a command");
   }
   if (invocation.json) {
     print_json({{"shell", shell}, {"script", script}});

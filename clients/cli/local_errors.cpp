@@ -12,7 +12,7 @@
 namespace axion::cli {
 namespace {
 
-constexpr char kUsage[] = "axion.cli/usage", kFile[] = "axion.cli/file";
+constexpr char kUsage[] = "axion.cli/usage", kFile[] = "axion.cli/file", kInterrupted[] = "axion.cli/interrupted";
 
 absl::Status marked(absl::Status status, const char* mark) {
   status.SetPayload(mark, absl::Cord());
@@ -28,6 +28,9 @@ bool is_usage_error(const absl::Status& status) { return status.GetPayload(kUsag
 
 absl::Status file_error(const std::string& message) { return marked(absl::FailedPreconditionError(message), kFile); }
 bool is_file_error(const absl::Status& status) { return status.GetPayload(kFile).has_value(); }
+
+absl::Status interrupted_error() { return marked(absl::CancelledError("interrupted"), kInterrupted); }
+bool is_interrupted_error(const absl::Status& status) { return status.GetPayload(kInterrupted).has_value(); }
 
 absl::Status check_writable(const std::string& path) {
   if (path.empty()) {

@@ -16,6 +16,10 @@ bool is_usage_error(const absl::Status& status);
 absl::Status file_error(const std::string& message);
 bool is_file_error(const absl::Status& status);
 
+// Ctrl-C.
+absl::Status interrupted_error();
+bool is_interrupted_error(const absl::Status& status);
+
 // Whether a file can be written, before work is done for it; leaves nothing behind. The empty path is none.
 absl::Status check_writable(const std::string& path);
 

@@ -1,5 +1,5 @@
 // axion: the command line client of the simulation server. Exit code 0: done; 1: the server refused or is not there, or
-// a file of this machine cannot be read or written; 2: the command line is wrong.
+// a file of this machine cannot be read or written; 2: the command line is wrong; 130: interrupted.
 #include <algorithm>
 #include <iostream>
 #include <string>
@@ -60,6 +60,9 @@ const Command* find_command(const std::string& name) {
 // Prints what `axion help ...`, `axion --help` or `axion COMMAND --help` asks for. The exit code.
 int help(const std::vector<std::string>& words) {
   for (const std::string& word : words) {
+    if (is_viewing(word)) {
+      return become_viewing({word, "--help"});
+    }
     if (const Command* command = find_command(word)) {
       print_command(*command);
       return 0;
@@ -110,7 +113,7 @@ absl::Status check_flags(int argc, char** argv) {
 }
 
 int run(int argc, char** argv) {
-  if (const std::vector<std::string> words(argv + 1, argv + argc); is_viewing(words)) {
+  if (const std::vector<std::string> words(argv + 1, argv + argc); argc > 1 && is_viewing(words.front())) {
     return become_viewing(words);
   }
   const auto asks_help = [](const char* word) {
@@ -154,10 +157,11 @@ int run(int argc, char** argv) {
                                                  absl::GetFlag(FLAGS_json)});
   if (!status.ok()) {
     std::cout.flush();
-    const bool local = is_usage_error(status) || is_file_error(status);
+    const bool interrupted = is_interrupted_error(status);
+    const bool local = is_usage_error(status) || is_file_error(status) || interrupted;
     std::cerr << "axion " << command->name << ": "
               << (local ? std::string() : absl::StatusCodeToString(status.code()) + ": ") << status.message() << "\n";
-    return is_usage_error(status) ? 2 : 1;
+    return interrupted ? 130 : is_usage_error(status) ? 2 : 1;
   }
   return 0;
 }

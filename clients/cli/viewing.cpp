@@ -18,26 +18,23 @@ namespace {
 constexpr const char* kProgram =
     "import sys\n"
     "try:\n"
-    "    if sys.argv[1] in ('train', 'play'):\n"
-    "        import importlib\n"
-    "        main = importlib.import_module(f'axion.learning.{sys.argv[1]}').program\n"
-    "        given = sys.argv[2:]\n"
-    "    else:\n"
-    "        from axion.viewing.__main__ import main\n"
-    "        given = sys.argv[1:]\n"
+    "    from axion.tool import main\n"
     "except ImportError as error:\n"
     "    extra = 'gym,examples,view' if sys.argv[1] in ('train', 'play') else 'view'\n"
-    "    sys.exit(f\"axion {sys.argv[1]}: wants the Python package with its extra '{extra}', pip install "
-    "'axion[{extra}]', "
-    "in \"\n"
-    "             f\"{sys.executable} (AXION_PYTHON names another interpreter): {error}\")\n"
-    "sys.exit(main(given))\n";
+    "    sys.exit(f\"axion {sys.argv[1]}: wants the Python package, pip install 'axion[{extra}]', in {sys.executable} "
+    "\"\n"
+    "             f\"(AXION_PYTHON names another interpreter): {error}\")\n"
+    "sys.exit(main(sys.argv[1:]))\n";
 
 }  // namespace
 
-bool is_viewing(const std::vector<std::string>& arguments) {
-  return !arguments.empty() && (arguments.front() == "view" || arguments.front() == "render" ||
-                                arguments.front() == "train" || arguments.front() == "play");
+bool is_viewing(std::string_view verb) {
+  for (const Command& command : commands()) {
+    if (verb == command.name) {
+      return command.function == run_viewing;
+    }
+  }
+  return false;
 }
 
 int become_viewing(const std::vector<std::string>& arguments) {

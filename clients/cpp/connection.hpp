@@ -54,9 +54,14 @@ class Connection {
   // The server has answered: from now on it is waited for where it is away.
   void heard() { answered_ = true; }
 
+  // It was waited for in vain: nothing waits for it again, nor does what cleans up, until it has answered.
+  void gave_up() { answered_ = false; }
+
   // Of one call: waits that double, of random length so that many clients do not come back at once.
   struct Attempts {
-    explicit Attempts(absl::Time end) : end(end) {}
+    // No attempt is made after `end`, which the deadline of the call may have brought before that of all patience.
+    Attempts(absl::Time end, absl::Time end_of_patience) : end(end), end_of_patience(end_of_patience) {}
+    bool is_out_of_patience() const { return end == end_of_patience; }
     bool another() {
       thread_local absl::BitGen random;
       const absl::Duration pause = absl::Uniform(random, 0.5, 1.0) * wait;
@@ -68,12 +73,14 @@ class Connection {
       ++count;
       return true;
     }
-    absl::Time end;
+    absl::Time end, end_of_patience;
     absl::Duration wait = absl::Milliseconds(50);
     int count = 1;
   };
   Attempts attempts(bool repeatable, absl::Time deadline) const {
-    return Attempts(repeatable && answered_.load() ? std::min(absl::Now() + retry_, deadline) : absl::InfinitePast());
+    const bool tries = repeatable && answered_.load();
+    const absl::Time end = absl::Now() + retry_;
+    return {tries ? std::min(end, deadline) : absl::InfinitePast(), end};
   }
 
   // call<Response>(&StubInterface::GetModel, request). Made again while the server is UNAVAILABLE, if it was there once
@@ -107,6 +114,9 @@ class Connection {
       const bool is_away =
           status.error_code() == grpc::StatusCode::UNAVAILABLE || status.error_code() == grpc::StatusCode::CANCELLED;
       if (!is_away || !attempts.another()) {
+        if (is_away && attempts.is_out_of_patience()) {
+          gave_up();
+        }
         return from_grpc(status);
       }
     }

@@ -187,6 +187,9 @@ absl::StatusOr<StepResult> StepStream::receive() {
       attempts = connection_->attempts(repeatable, absl::InfiniteFuture());
     }
     if (!absl::IsUnavailable(status) || !attempts || !attempts->another()) {
+      if (absl::IsUnavailable(status) && attempts && attempts->is_out_of_patience()) {
+        connection_->gave_up();
+      }
       unanswered_.clear();
       return status;
     }

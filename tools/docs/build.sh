@@ -11,7 +11,7 @@ venv="$work/venv"
 mkdir -p "$work"
 [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
 "$venv/bin/pip" install --quiet --disable-pip-version-check 'mkdocs>=1.6,<2' 'mkdocs-material>=9.5,<10' \
-  'mkdocstrings[python]<2' 'ruff<1' 'grpcio-tools>=1.72,<2' './clients/python[gym,dm_env_rpc,view]'
+  'mkdocstrings[python]<2' 'ruff<1' 'grpcio-tools>=1.72,<2' './clients/python[gym,dm-env-rpc,view]'
 
 rm -rf "$work/pages"
 git ls-files -z -- '*.md' '*.svg' '*.png' | while IFS= read -r -d '' page; do

@@ -111,7 +111,8 @@ def python():
     lines = ['# Python', '', 'Package `axion`. Arrays are numpy\'s; shapes and units are in each entry.', '']
     for name in names:
         lines += [f'::: axion.{name}', '    options:', '      heading_level: 2', '']
-    for module in ('axion.viewing.render', 'axion.viewing.raycast', 'axion.viewing.viewer', 'axion.aio', 'axion.gym', 'axion.dm_env_rpc'):
+    for module in ('axion.viewing.render', 'axion.viewing.raycast', 'axion.viewing.viewer', 'axion.aio', 'axion.gym',
+                   'axion.ray_fleet', 'axion.dm_env_rpc'):
         lines += [f'## {module}', '', f'::: {module}', '    options:', '      heading_level: 3',
                   '      show_root_heading: false', '']
     return '\n'.join(lines)

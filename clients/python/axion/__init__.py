@@ -21,7 +21,9 @@ from axion.errors import (AbortedError, AxionError, DeadlineExceededError, Faile
                           InternalError, InvalidArgumentError, NotFoundError, PermissionDeniedError,
                           ResourceExhaustedError, UnauthenticatedError, UnavailableError, UnimplementedError)
 from axion.files import read_mjcf, read_urdf
-from axion.fleet import Fleet, FleetBatch
+from axion.fleet import Fleet
+from axion.fleet_batch import FleetBatch
+from axion.frames import to_pandas, to_xarray
 from axion.model import Model
 from axion.names import Named
 from axion.options import solver_options
@@ -61,5 +63,5 @@ __all__ = [
     "InternalError", "InvalidArgumentError", "Model", "Named", "NotFoundError", "Outcome", "PermissionDeniedError", "RayHits",
     "ResourceExhaustedError", "Scene", "State", "StepResult", "StepStream", "TaskResult", "UnauthenticatedError",
     "UnavailableError", "UnimplementedError", "Watch", "WorldStats", "__version__", "read_mjcf", "read_urdf",
-    "solver_options", "task_spec", "to_array", "to_tensor",
+    "solver_options", "task_spec", "to_array", "to_pandas", "to_tensor", "to_xarray",
 ]

@@ -12,6 +12,7 @@ of the answer is the blocking client's own code: it runs until it wants an answe
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
@@ -22,7 +23,8 @@ import grpc.aio
 from axion import client as blocking
 from axion import credentials as access
 from axion.batch import Batch as BlockingBatch
-from axion.client import DEFAULT_MAX_MESSAGE_BYTES, DEFAULT_TARGET, channel_arguments
+from axion.channel import channel_arguments
+from axion.client import DEFAULT_MAX_MESSAGE_BYTES, DEFAULT_TARGET
 from axion.errors import AxionError, from_rpc_error
 from axion.retry import Patience, is_done_already, may_repeat
 from axion.tensors import Worlds
@@ -31,6 +33,7 @@ from axion.watch import Frame, watch_request
 
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
+_Call = TypeVar("_Call", bound=Callable[..., Any])
 
 
 class _Ask(BaseException):
@@ -75,13 +78,19 @@ class _Prompter(Generic[_Result]):
                 answers.append(await self._client.answer(ask.method, ask.request, ask.timeout))
 
 
+def _named_as(call: _Call, method: Callable[..., Any]) -> _Call:
+    """The call, which help shows as the blocking one."""
+    call.__name__, call.__doc__ = method.__name__, method.__doc__
+    setattr(call, "__signature__", inspect.signature(method))
+    return call
+
+
 def _of_client(method: Callable[Concatenate[blocking.Client, _Parameters], _Result],
                ) -> Callable[Concatenate[Client, _Parameters], Coroutine[Any, Any, _Result]]:
     async def call(self: Client, /, *args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
         return await _Prompter[_Result](self).run(lambda shadow: method(shadow, *args, **kwargs))
 
-    call.__name__, call.__doc__ = method.__name__, method.__doc__
-    return call
+    return _named_as(call, method)
 
 
 def _batch_of_client(method: Callable[Concatenate[blocking.Client, _Parameters], BlockingBatch],
@@ -90,8 +99,7 @@ def _batch_of_client(method: Callable[Concatenate[blocking.Client, _Parameters],
         made = await _Prompter[BlockingBatch](self).run(lambda shadow: method(shadow, *args, **kwargs))
         return Batch(self, made.proto)
 
-    call.__name__, call.__doc__ = method.__name__, method.__doc__
-    return call
+    return _named_as(call, method)
 
 
 def _of_batch(method: Callable[Concatenate[BlockingBatch, _Parameters], _Result],
@@ -99,12 +107,47 @@ def _of_batch(method: Callable[Concatenate[BlockingBatch, _Parameters], _Result]
     async def call(self: Batch, /, *args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
         return await _Prompter[_Result](self.client).run(lambda shadow: method(BlockingBatch(shadow, self.proto), *args, **kwargs))
 
-    call.__name__, call.__doc__ = method.__name__, method.__doc__
-    return call
+    return _named_as(call, method)
 
 
 class Client:
-    """A client of one server, of one event loop; arguments as of axion.Client. As a context manager it closes itself."""
+    """A client of one server, of one event loop.
+
+    Its calls are those of axion.Client, to be awaited. As an asynchronous context manager it closes itself.
+
+    Parameters
+    ----------
+    target : str, default DEFAULT_TARGET
+        Address of the server, "host:port".
+    credentials : grpc.ChannelCredentials, optional
+        Made by hand, in the place of all choices of TLS.
+    max_message_bytes : int, default DEFAULT_MAX_MESSAGE_BYTES
+        The greatest message taken or sent, bytes; the server has its own limit (server_info().limits).
+    token : str, optional
+        Of the tenant, sent with every call.
+    tls : bool, optional
+        True for TLS with the system's authorities, False for none whatever the environment says.
+    tls_ca : path, optional
+        File of the authorities, PEM, that may have issued the server's certificate.
+    tls_cert : path, optional
+        File of this client's own certificate, PEM, for servers that want one.
+    tls_key : path, optional
+        File of its key, PEM.
+    tls_server_name : str, optional
+        What the server's certificate is for, where that is not the target's name.
+    insecure_token : bool, default False
+        Send the token to another machine without TLS.
+    retry : float, default 30.0
+        Seconds for which a call is made again, with growing waits, while the server is UNAVAILABLE, as when it is
+        started again; a call's own timeout holds besides. Not before the server was there once; 0 is never. Steps
+        carry a request_id and the batch's incarnation, so that none is made twice: a batch that has lost steps
+        (docs/snapshots.md) raises AbortedError.
+
+    Raises
+    ------
+    ValueError
+        Credentials cannot be used; the message names which.
+    """
 
     def __init__(self, target: str = DEFAULT_TARGET, credentials: grpc.ChannelCredentials | None = None,
                  max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES, *, token: str | None = None, tls: bool | None = None,
@@ -131,12 +174,35 @@ class Client:
         await self.close()
 
     async def close(self) -> None:
-        """Ends the connection; batches stay on the server until they are deleted or their lease ends."""
+        """Ends the connection.
+
+        Batches stay on the server until they are deleted or their lease ends.
+        """
         self.patience.end()
         await self._channel.close()
 
     async def answer(self, method: str, request: Any, timeout: float | None) -> Any:
-        """The answer to a request of the service, asked for again as `retry` says. Raises AxionError."""
+        """Sends a request of the service, again as `retry` says.
+
+        Parameters
+        ----------
+        method : str
+            Its name in the service.
+        request : Any
+            The message.
+        timeout : float
+            Seconds after which it is given up.
+
+        Returns
+        -------
+        Any
+            The message that answers it.
+
+        Raises
+        ------
+        AxionError
+            The server refuses it, or cannot be reached.
+        """
         attempts = self.patience.attempts(timeout)
         while True:
             try:
@@ -153,7 +219,18 @@ class Client:
                 return answer
 
     def frames(self, request: Any) -> Any:
-        """The call of a Watch."""
+        """Begins the call of a Watch.
+
+        Parameters
+        ----------
+        request : Any
+            The message.
+
+        Returns
+        -------
+        grpc.aio.UnaryStreamCall
+            The call.
+        """
         return self._stub.Watch(request, metadata=self._metadata)
 
     server_info = _of_client(blocking.Client.server_info)
@@ -169,13 +246,39 @@ class Client:
     delete_snapshot = _of_client(blocking.Client.delete_snapshot)
 
     async def list_batches(self, page_size: int = 0) -> list[Batch]:
-        """All batches on the server: a list of Batch."""
+        """Lists the batches on the server.
+
+        Parameters
+        ----------
+        page_size : int, default 0
+            How many the server is asked for at once; 0 leaves that to the server. All are returned in any case.
+
+        Returns
+        -------
+        list[Batch]
+            All of them.
+
+        Raises
+        ------
+        AxionError
+            The server refuses the call, or cannot be reached.
+        """
         found = await _Prompter[list[BlockingBatch]](self).run(lambda shadow: shadow.list_batches(page_size))
         return [Batch(self, batch.proto) for batch in found]
 
 
 class Batch:
-    """Worlds of one model; arguments and answers as of axion.Batch. As a context manager it deletes itself at the end."""
+    """Worlds of one model; calls are those of axion.Batch, to be awaited.
+
+    As an asynchronous context manager it deletes itself at the end.
+
+    Parameters
+    ----------
+    client : Client
+        The connection that it was made by.
+    proto : Batch
+        What the server said of it.
+    """
 
     def __init__(self, client: Client, proto: simulation_pb2.Batch) -> None:
         self.client, self.proto = client, proto
@@ -217,7 +320,31 @@ class Batch:
 
     async def watch(self, fields: str | Iterable[str] = ("body_pose",), worlds: Worlds = None, rate: float = 30.0,
                     contacts: bool = False, solver_stats: bool = False) -> AsyncIterator[Frame]:
-        """Frames of the worlds, as of axion.Batch.watch: `async for frame in batch.watch()`."""
+        """Looks on while somebody else steps the worlds: async for frame in batch.watch().
+
+        Parameters
+        ----------
+        fields : str or Iterable[str], default ('body_pose',)
+            Names of fields.
+        worlds : int, sequence of int or mask, optional
+            Which worlds: one index, n distinct indices, or a boolean mask [world_count]; None is all of them.
+        rate : float, default 30.0
+            Frames a second at most.
+        contacts : bool, default False
+            Whether frames have the contacts.
+        solver_stats : bool, default False
+            Whether frames have what the solver did.
+
+        Yields
+        ------
+        Frame
+            Worlds between two launches.
+
+        Raises
+        ------
+        AxionError
+            The batch is gone, or the server is.
+        """
         call = self.client.frames(watch_request(self.name, self.world_count, fields, worlds, rate, contacts, solver_stats))
         try:
             async for frame in call:

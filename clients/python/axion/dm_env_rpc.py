@@ -7,7 +7,7 @@ An agent creates a world with the setting `task`, the name of one of axion.gym's
 step has none; observations are "observation", float64 [k], "reward" and "discount", float64 scalars. An episode that the task ends is
 TERMINATED, one that is cut is INTERRUPTED; the step that follows begins another. Several agents may be connected, each in a world of
 its own; a world is free again when its agent leaves it or goes.
-Source: https://github.com/google-deepmind/dm_env_rpc, docs/v1. It needs the extra `dm_env_rpc` of this package.
+Source: https://github.com/google-deepmind/dm_env_rpc, docs/v1. It needs the extra `dm-env-rpc` of this package.
 """
 
 from __future__ import annotations

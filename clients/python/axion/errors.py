@@ -19,18 +19,43 @@ _Result = TypeVar("_Result")
 
 @dataclasses.dataclass(frozen=True)
 class FieldViolation:
-    """A field of the request that is wrong: its path (for example "scene.bodies[3].mass") and why."""
+    """A field of the request that is wrong.
+
+    Parameters
+    ----------
+    field : str
+        Its path, for example "scene.bodies[3].mass".
+    description : str
+        Why it is wrong.
+    """
 
     field: str
     description: str
 
 
 class AxionError(Exception):
-    """A call failed. A refused call has changed nothing on the server.
+    """A call failed; one that was refused has changed nothing on the server.
 
-    code: grpc.StatusCode. message: a sentence for people. reason, domain, metadata: for programs (google.rpc.ErrorInfo).
-    field_violations: what is wrong with the request, field by field. quota_violations: the limits that were reached.
-    retry_delay: seconds after which to try again, or None if the server does not say.
+    Each parameter is an attribute of the same name.
+
+    Parameters
+    ----------
+    code : grpc.StatusCode
+        Status of the call.
+    message : str
+        A sentence for people.
+    reason : str, default ''
+        Word for programs, of google.rpc.ErrorInfo.
+    domain : str, default ''
+        Whose word that is.
+    metadata : Mapping[str, str], optional
+        Further words for programs.
+    field_violations : Iterable[FieldViolation], optional
+        What is wrong with the request, field by field.
+    quota_violations : Iterable[str], optional
+        The limits that were reached.
+    retry_delay : float, optional
+        Seconds after which to try again, where the server says.
     """
 
     def __init__(self, code: grpc.StatusCode, message: str, *, reason: str = "", domain: str = "",
@@ -45,6 +70,10 @@ class AxionError(Exception):
         self.quota_violations = tuple(quota_violations)
         self.retry_delay = retry_delay
         super().__init__(str(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Errors go from process to process as they are, with all that they say."""
+        return functools.partial(type(self), **{name: getattr(self, name) for name in _DETAILS}), (self.code, self.message)
 
     def __str__(self) -> str:
         lines = [f"{self.code.name}: {self.message}"]
@@ -117,6 +146,8 @@ _CLASSES: dict[grpc.StatusCode, type[AxionError]] = {
     grpc.StatusCode.INTERNAL: InternalError,
 }
 
+# What of an AxionError may be left out.
+_DETAILS = ("reason", "domain", "metadata", "field_violations", "quota_violations", "retry_delay")
 _DETAILS_KEY = "grpc-status-details-bin"
 
 

@@ -10,12 +10,28 @@ _MESHES = (".stl", ".obj", ".msh")
 
 
 def read_mjcf(path: str | os.PathLike[str]) -> tuple[str, dict[str, bytes]]:
-    """The text of an MJCF file, and a dict of the files that it refers to: name to bytes, as Client.create_model takes them.
+    """Reads an MJCF file and the files that it refers to.
 
-    These are included documents, models that are attached, by the names that the document has, and meshes (STL, OBJ, MSH) and
-    height fields, by the mesh directory of the compiler and the name that the asset has. Files of a model that is attached are
-    looked for from its own folder on, others from that of `path`, then from that of the included document that names them. They
-    are named with the model's folder before them. One that is not there is left out: the server says so if it is needed.
+    These are included documents, models that are attached, by the names that the document has, and meshes (STL, OBJ,
+    MSH) and height fields, by the mesh directory of the compiler and the name that the asset has. Files of a model
+    that is attached are looked for from its own folder on, others from that of `path`, then from that of the included
+    document that names them. They are named with the model's folder before them. One that is not there is left out:
+    the server says so if it is needed.
+
+    Parameters
+    ----------
+    path : str or path
+        Where it is.
+
+    Returns
+    -------
+    tuple of str and dict of str to bytes
+        The text, and the files by name, as Client.create_model takes them.
+
+    Raises
+    ------
+    OSError
+        The file itself cannot be read.
     """
     with open(path, encoding="utf-8") as file:
         text = file.read()
@@ -78,7 +94,18 @@ def _read_model(text: str, folder: str, prefix: str, assets: dict[str, bytes]) -
 
 
 def is_urdf(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is URDF: by its name, else by its root element, which is <robot>."""
+    """Tells whether a file is URDF.
+
+    Parameters
+    ----------
+    path : str or path
+        Where it is.
+
+    Returns
+    -------
+    bool
+        By its name, else by its root element, which is <robot>.
+    """
     if os.fspath(path).lower().endswith(".urdf"):
         return True
     try:
@@ -91,12 +118,28 @@ def is_urdf(path: str | os.PathLike[str]) -> bool:
 
 def read_urdf(path: str | os.PathLike[str],
               packages: Sequence[str | os.PathLike[str]] = ()) -> tuple[str, dict[str, bytes]]:
-    """The text of a URDF file, and a dict of the meshes that its links collide with: name to bytes, as Client.create_model takes
-    them. Meshes for the eye are not read.
+    """Reads a URDF file and the meshes that its links collide with; meshes for the eye are not read.
 
-    A name may be relative to the file, absolute, file://, or package://PACKAGE/FILE (model:// likewise). Packages are looked for
-    in `packages` and in the environment's ROS_PACKAGE_PATH, each the folder of a package or a folder of packages, and in the
-    folders that the file is in. A mesh that is not there is left out: the server says so.
+    A name may be relative to the file, absolute, file://, or package://PACKAGE/FILE (model:// likewise). Packages are
+    looked for in `packages` and in the environment's ROS_PACKAGE_PATH, and in the folders that the file is in. A mesh
+    that is not there is left out: the server says so.
+
+    Parameters
+    ----------
+    path : str or path
+        Where it is.
+    packages : sequence of str | path, optional
+        Folders of packages, or of folders of packages.
+
+    Returns
+    -------
+    tuple of str and dict of str to bytes
+        The text, and the meshes by name, as Client.create_model takes them.
+
+    Raises
+    ------
+    OSError
+        The file itself cannot be read.
     """
     with open(path, encoding="utf-8", errors="replace") as file:
         text = file.read()

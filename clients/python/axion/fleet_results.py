@@ -18,8 +18,24 @@ _OF_EACH_WORLD = ("observation", "reward", "terms", "terminated", "truncated", "
 
 
 class FleetResult(collections.abc.Mapping[str, "npt.NDArray[Any]"]):
-    """Fields of n worlds of a fleet: a mapping from names to arrays [n, ...], besides `time` [n] s, `step_index` [n] and, after steps,
-    `outcome` [n], bits of axion.Outcome."""
+    """Fields of n worlds of a fleet: a mapping from names to arrays [n, ...].
+
+    Parameters
+    ----------
+    fields : Mapping[str, numpy.ndarray]
+        The arrays.
+    rows : Mapping[str, numpy.ndarray]
+        time, step_index and, after steps, outcome.
+
+    Attributes
+    ----------
+    time : numpy.ndarray
+        Simulated time, s: float64 [n].
+    step_index : numpy.ndarray
+        Steps since the last reset: int64 [n].
+    outcome : numpy.ndarray or None
+        Bits of Outcome: uint32 [n].
+    """
 
     def __init__(self, fields: Mapping[str, _Array], rows: Mapping[str, _Array]) -> None:
         self._fields = fields
@@ -44,8 +60,31 @@ class FleetResult(collections.abc.Mapping[str, "npt.NDArray[Any]"]):
 class FleetTaskResult(FleetResult):
     """Answer to a step of a task by all servers: a FleetResult, besides what TaskResult says of the n worlds.
 
-    observation: [n, k]. reward: [n]. terms: [n, t]. terminated, truncated, ended_by, episode_return, episode_length, episode: [n].
-    final_rows: which of the n have ended, rising, and final_observation: [ended, k], with SAME_STEP.
+    Parameters
+    ----------
+    answers : sequence of TaskResult
+        Of each server.
+    rows : _Rows
+        Which of the n each has answered for.
+
+    Attributes
+    ----------
+    observation : numpy.ndarray
+        [n, k] in the batch's precision.
+    reward : numpy.ndarray
+        Float64 [n].
+    terms : numpy.ndarray
+        Float64 [n, t], the reward's terms in the order of TaskInfo.reward_terms.
+    terminated, truncated : numpy.ndarray
+        Bool [n].
+    ended_by : numpy.ndarray
+        Index into TaskInfo.end_names, or -1: int32 [n].
+    episode_return, episode_length, episode : numpy.ndarray
+        Of the episode that the reward belongs to: float64, int64, int64 [n].
+    final_rows : numpy.ndarray
+        With autoreset in the same step, which of the n have ended: int32 [ended].
+    final_observation : numpy.ndarray
+        Their last observations: [ended, k].
     """
 
     observation: _Array

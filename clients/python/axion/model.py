@@ -15,17 +15,39 @@ from axion.v1 import scene_pb2, simulation_pb2
 class Model:
     """Names, sizes and shapes of an immutable compiled scene.
 
-    name: resource name "models/{id}", the same for the same content. display_name: the scene's own.
-    body_names, joint_names, actuator_names, shape_names: in the order of the tensors' columns; joints that close loops
-    have none. loop_joint_names: those joints.
-    body_count (nb), joint_position_count (nq), joint_velocity_count (nv), control_count (nu).
-    sensors: dict of name to the slice of the field sensor_data that the sensor's readings are in, in the model's order;
-    sensor_size: its numbers. sensor_noise: float64 [sensor_size], the standard deviation that the scene gives each
-    number, for whoever wants noise: readings have none.
-    timestep: s, suggested. contact_capacity: contacts that a world can hold. gravity: [3] m/s^2.
-    warnings: each element of the source that was understood only in part.
-    fingerprint: stands for all of the scene that decides how its worlds move; the same on every server.
-    proto: the whole axion.v1.Model (masses, inertias, joint axes, shapes, ...).
+    Parameters
+    ----------
+    proto : Model
+        What the server said of it.
+
+    Attributes
+    ----------
+    name : str
+        Resource name "models/{id}", the same for the same content.
+    display_name : str
+        The scene's own.
+    body_names, joint_names, actuator_names, shape_names : list of str
+        In the order of the tensors' columns; joints that close loops have none.
+    loop_joint_names : list of str
+        Joints that close loops.
+    body_count, joint_position_count, joint_velocity_count, control_count : int
+        nb, nq, nv and nu.
+    sensors : dict of str to slice
+        The columns of the field sensor_data that each sensor's readings are in.
+    sensor_size : int
+        Columns of sensor_data.
+    timestep : float
+        What the scene suggests, s.
+    contact_capacity : int
+        Contacts that a world can hold.
+    gravity : numpy.ndarray
+        Float64 [3], m/s^2.
+    warnings : list of str
+        Each element of the source that was understood only in part.
+    fingerprint : str
+        Stands for all of the scene that decides how its worlds move; the same on every server.
+    proto : axion.v1.Model
+        The whole message: masses, inertias, joint axes, shapes and so on.
     """
 
     def __init__(self, proto: simulation_pb2.Model) -> None:
@@ -54,15 +76,30 @@ class Model:
                 f"{self.joint_position_count}, nv {self.joint_velocity_count}, nu {self.control_count}>")
 
     def named(self, answer: Mapping[str, npt.NDArray[Any]]) -> Named:
-        """An answer of a batch of this model by names: `model.named(state).body("torso").pose`, likewise joint, actuator, sensor.
+        """Shows an answer of a batch of this model by names.
 
-        answer: a State, StepResult, TaskResult or any mapping from names of fields to their arrays.
+        Parameters
+        ----------
+        answer : Mapping[str, numpy.ndarray
+            A State, StepResult, TaskResult, or any mapping from names of fields to their arrays [n, ...].
+
+        Returns
+        -------
+        Named
+            It has body, joint, actuator and sensor.
+
+        Examples
+        --------
+        >>> model.named(state).body("torso").pose
         """
         return Named(self, answer)
 
     @property
     def sensor_noise(self) -> npt.NDArray[np.float64]:
-        """Standard deviation that the scene gives each number of sensor_data: float64 [sensor_size]."""
+        """Standard deviation that the scene gives each number of sensor_data: float64 [sensor_size].
+
+        Readings have no noise: it is for whoever wants some.
+        """
         return np.repeat([sensor.noise for sensor in self.proto.sensors], [sensor.size for sensor in self.proto.sensors]).astype(float)
 
     @property
@@ -77,15 +114,29 @@ class Model:
                 for key in self.proto.keyframes}
 
     def joint_positions_of_actuators(self) -> npt.NDArray[np.int64]:
-        """Index into joint_position of the coordinate that each actuator drives, -1 on a tendon or at a site: int64 [nu]."""
+        """Finds the coordinate that each actuator drives.
+
+        Returns
+        -------
+        numpy.ndarray
+            Index into joint_position, -1 on a tendon or at a site: int64 [nu].
+        """
         joints, actuators = self.proto.joints, self.proto.actuators
         return np.array([-1 if a.HasField("tendon") or a.HasField("site") else joints[a.joint].position_start + a.axis for a in actuators],
                         dtype=np.int64)
 
     def tendon_lengths(self, joint_position: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Lengths of the tendons, the weighted sums of their joints' coordinates: of [..., nq] float64 [..., tendons].
+        """Computes lengths of tendons, the weighted sums of their joints' coordinates.
 
-        Tendons through space have zero there: a "tendon_position" sensor reads their length.
+        Parameters
+        ----------
+        joint_position : array_like
+            Coordinates (rad, m): [..., nq].
+
+        Returns
+        -------
+        numpy.ndarray
+            Float64 [..., tendons]; of tendons through space zero, whose length a "tendon_position" sensor reads.
         """
         positions = np.asarray(joint_position, dtype=np.float64)
         weights = np.zeros((positions.shape[-1], len(self.proto.tendons)))
@@ -95,14 +146,33 @@ class Model:
         return positions @ weights
 
     def effort_limits(self) -> npt.NDArray[np.float64]:
-        """Lower and upper bound of each actuator's effort before gear, infinite where it has none: float64 [nu, 2]."""
+        """Lists the bounds of each actuator's effort before gear.
+
+        Returns
+        -------
+        numpy.ndarray
+            Lower and upper bound (N, N m), infinite where it has none: float64 [nu, 2].
+        """
         return np.array([(a.effort_lower, a.effort_upper) if a.effort_limited else (-np.inf, np.inf)
                          for a in self.proto.actuators]).reshape(-1, 2)
 
     def hold_control(self, keyframe: str) -> npt.NDArray[np.float64]:
-        """Controls with which position actuators hold a keyframe: float64 [nu].
+        """Computes controls with which position actuators hold a keyframe.
 
-        Motors, velocity actuators and those on tendons through space get zero. Raises KeyError if the model has no such keyframe.
+        Parameters
+        ----------
+        keyframe : str
+            Its name.
+
+        Returns
+        -------
+        numpy.ndarray
+            Float64 [nu], rad or m; motors, velocity actuators and those on tendons through space get zero.
+
+        Raises
+        ------
+        KeyError
+            The model has no such keyframe.
         """
         keyframes = self.keyframes
         if keyframe not in keyframes:

@@ -21,7 +21,17 @@ def _index(kind: str, name: str, names: Sequence[str]) -> int:
 
 
 class NamedBody:
-    """One body of an answer. Arrays are [n, ...], or [n, records, ...] where the answer has records; each is a view."""
+    """One body of an answer.
+
+    Arrays are [n, ...], or [n, records, ...] where the answer has records; each is a view.
+
+    Parameters
+    ----------
+    answer : _Answer
+        The answer.
+    index : int
+        Index of the body in the model.
+    """
 
     def __init__(self, answer: _Answer, index: int) -> None:
         self._answer, self.index = answer, index
@@ -53,7 +63,21 @@ class NamedBody:
 
 
 class NamedJoint:
-    """One joint of an answer. Arrays are [n, ...], or [n, records, ...] where the answer has records; each is a view."""
+    """One joint of an answer.
+
+    Arrays are [n, ...], or [n, records, ...] where the answer has records; each is a view.
+
+    Parameters
+    ----------
+    answer : _Answer
+        The answer.
+    index : int
+        Index of the joint in the model.
+    position : slice
+        Its columns of joint_position.
+    velocity : slice
+        Its columns of joint_velocity.
+    """
 
     def __init__(self, answer: _Answer, index: int, position: slice, velocity: slice) -> None:
         self._answer, self.index = answer, index
@@ -76,7 +100,17 @@ class NamedJoint:
 
 
 class NamedActuator:
-    """One actuator of an answer. Arrays are [n], or [n, records] where the answer has records; each is a view."""
+    """One actuator of an answer.
+
+    Arrays are [n, ...], or [n, records, ...] where the answer has records; each is a view.
+
+    Parameters
+    ----------
+    answer : _Answer
+        The answer.
+    index : int
+        Index of the actuator in the model.
+    """
 
     def __init__(self, answer: _Answer, index: int) -> None:
         self._answer, self.index = answer, index
@@ -93,33 +127,106 @@ class NamedActuator:
 
 
 class Named:
-    """An answer (a State, StepResult or TaskResult) by the names of its model; made by Model.named.
+    """An answer (a State, StepResult or TaskResult) by the names of its model; Model.named makes it.
 
-        height = model.named(state).body("torso").position[:, 2]
+    The arrays of fields that the answer lacks raise KeyError.
 
-    Each method raises KeyError if the model has nothing of that name, and so do the arrays of fields that the answer lacks.
+    Parameters
+    ----------
+    model : Model
+        The model.
+    answer : _Answer
+        The answer.
+
+    Examples
+    --------
+    >>> height = model.named(state).body("torso").position[:, 2]
     """
 
     def __init__(self, model: Model, answer: _Answer) -> None:
         self._model, self._answer = model, answer
 
     def body(self, name: str) -> NamedBody:
-        """The body of that name."""
+        """Finds the body of a name.
+
+        Parameters
+        ----------
+        name : str
+            Its name in the model.
+
+        Returns
+        -------
+        NamedBody
+            What the answer says of it.
+
+        Raises
+        ------
+        KeyError
+            The model has no such body.
+        """
         return NamedBody(self._answer, _index("body", name, self._model.body_names))
 
     def joint(self, name: str) -> NamedJoint:
-        """The joint of that name."""
+        """Finds the joint of a name.
+
+        Parameters
+        ----------
+        name : str
+            Its name in the model.
+
+        Returns
+        -------
+        NamedJoint
+            What the answer says of it.
+
+        Raises
+        ------
+        KeyError
+            The model has no such joint.
+        """
         index = _index("joint", name, self._model.joint_names)
         joint = self._model.proto.joints[index]
         return NamedJoint(self._answer, index, slice(joint.position_start, joint.position_start + joint.position_count),
                           slice(joint.velocity_start, joint.velocity_start + joint.velocity_count))
 
     def actuator(self, name: str) -> NamedActuator:
-        """The actuator of that name."""
+        """Finds the actuator of a name.
+
+        Parameters
+        ----------
+        name : str
+            Its name in the model.
+
+        Returns
+        -------
+        NamedActuator
+            What the answer says of it.
+
+        Raises
+        ------
+        KeyError
+            The model has no such actuator.
+        """
         return NamedActuator(self._answer, _index("actuator", name, self._model.actuator_names))
 
     def sensor(self, name: str) -> _Array:
-        """[n, numbers of the sensor]: its readings. Of the field sensor_data."""
+        """Reads the sensor of a name.
+
+        Parameters
+        ----------
+        name : str
+            Its name in the model.
+
+        Returns
+        -------
+        numpy.ndarray
+            Its readings: [n, numbers of the sensor]. Of the field sensor_data.
+
+        Raises
+        ------
+        KeyError
+            The model has no such sensor, or the answer no sensor_data.
+        """
         _index("sensor", name, list(self._model.sensors))
         return self._answer["sensor_data"][..., self._model.sensors[name]]
 

@@ -36,12 +36,29 @@ def _enum_value(field: str, word: object) -> int:
 
 
 def solver_options(**choices: str | float | bool | None) -> solver_pb2.SolverOptions:
-    """An axion.v1.SolverOptions of keyword arguments; None leaves a choice to the preset.
+    """Makes solver options of words and numbers.
 
-    preset, precision, constraint_level, joint_mode, gyroscopic_mode, contact_function, contact_softness, friction_model and linear_solver
-    are words, for example preset="velocity", precision="float64"; the others (tolerance, max_newton_iterations,
-    baumgarte, ...) are numbers or booleans as in proto/axion/v1/solver.proto; clients/README.md tells what each does.
-    Raises TypeError for an unknown name, ValueError for an unknown word.
+    preset, precision, constraint_level, joint_mode, gyroscopic_mode, contact_function, contact_softness,
+    friction_model and linear_solver are words, for example preset="velocity"; the others (tolerance,
+    max_newton_iterations, baumgarte, ...) are numbers or booleans as in proto/axion/v1/solver.proto.
+    clients/README.md tells what each does.
+
+    Parameters
+    ----------
+    **choices
+        Options by name; None leaves a choice to the preset.
+
+    Returns
+    -------
+    SolverOptions
+        The options.
+
+    Raises
+    ------
+    TypeError
+        There is no option of a name.
+    ValueError
+        There is no choice of a word.
     """
     options = solver_pb2.SolverOptions()
     known = set(options.DESCRIPTOR.fields_by_name)

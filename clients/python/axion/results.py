@@ -17,7 +17,10 @@ _Ints: TypeAlias = "npt.NDArray[np.int32]"
 
 
 class Outcome(enum.IntFlag):
-    """Bits of a world's outcome. Over several steps: CONVERGED only if all were, the others if any was."""
+    """Bits of a world's outcome.
+
+    Over several steps CONVERGED is set only if all of them were, the others if any was.
+    """
 
     CONVERGED = 1
     MAX_ITERATIONS = 2     # at least one step stopped above its tolerance
@@ -32,6 +35,10 @@ class _Fields(collections.abc.Mapping[str, "npt.NDArray[Any]"]):
     def __init__(self, proto: Any, field_tensors: collections.abc.Mapping[str, tensor_pb2.Tensor]) -> None:
         self._answer = proto
         self._tensors = field_tensors
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Answers go from process to process as the message that they are of."""
+        return type(self), (self._answer,)
 
     def __getitem__(self, name: str) -> npt.NDArray[Any]:
         if name not in self._tensors:
@@ -52,7 +59,7 @@ class _Fields(collections.abc.Mapping[str, "npt.NDArray[Any]"]):
 
     @property
     def time(self) -> _Floats:
-        """Simulated time of each world: float64 [n], s."""
+        """Simulated time of each world, s: float64 [n]."""
         return self._of_each_world("time", np.float64)
 
     @property
@@ -66,8 +73,21 @@ class _Fields(collections.abc.Mapping[str, "npt.NDArray[Any]"]):
 
 
 class StepResult(_Fields):
-    """Answer to a step: a mapping from the outputs asked for to arrays [n, ...] or, with record_every, [n, records, ...];
-    besides `time`, `step_index`, `outcome` and `request_id`."""
+    """Answer to a step: a mapping from the outputs asked for to arrays.
+
+    Arrays are [n, ...] or, with record_every, [n, records, ...]; they are read-only and share the bytes of the
+    answer.
+
+    Parameters
+    ----------
+    proto : StepResponse
+        The answer.
+
+    Attributes
+    ----------
+    proto : axion.v1.StepResponse
+        The answer.
+    """
 
     def __init__(self, proto: simulation_pb2.StepResponse) -> None:
         super().__init__(proto, proto.outputs)
@@ -80,7 +100,7 @@ class StepResult(_Fields):
 
     @property
     def request_id(self) -> str:
-        """The request's."""
+        """The identity of the request, by which it may be repeated."""
         return self.proto.request_id
 
     @property
@@ -91,9 +111,19 @@ class StepResult(_Fields):
 
 
 class State(_Fields):
-    """Answer to get_state: a mapping from field names to arrays [n, ...], besides `time` and `step_index`.
+    """Answer to get_state: a mapping from names of fields to arrays [n, ...].
 
     "snapshot", if it was asked for, is an array of n bytes objects: what set_state and reset take.
+
+    Parameters
+    ----------
+    proto : state_pb2.GetStateResponse
+        The answer.
+
+    Attributes
+    ----------
+    proto : axion.v1.GetStateResponse
+        The answer.
     """
 
     def __init__(self, proto: state_pb2.GetStateResponse) -> None:
@@ -115,8 +145,20 @@ class State(_Fields):
 
 
 class RayHits:
-    """Answer to cast_rays. distance: float64 [n, rays] m, -1 where a ray meets nothing. shape: int32 [n, rays], index
-    into the model's shapes, -1 where a ray meets nothing."""
+    """Answer to cast_rays.
+
+    Parameters
+    ----------
+    proto : query_pb2.CastRaysResponse
+        The answer.
+
+    Attributes
+    ----------
+    distance : numpy.ndarray
+        Float64 [n, rays], m; -1 where a ray meets nothing.
+    shape : numpy.ndarray
+        Int32 [n, rays], index into the model's shapes; -1 where a ray meets nothing.
+    """
 
     def __init__(self, proto: query_pb2.CastRaysResponse) -> None:
         self.distance: _Floats = tensors.to_array(proto.distance)
@@ -127,8 +169,20 @@ class RayHits:
 
 
 class Distances:
-    """Answer to distances. distance: float64 [n, pairs] m, negative where shapes overlap, max_distance where they are
-    further apart. point_a, point_b: [n, pairs, 3] m, world frame: the nearest points, zero where they are further apart."""
+    """Answer to distances.
+
+    Parameters
+    ----------
+    proto : query_pb2.GetDistancesResponse
+        The answer.
+
+    Attributes
+    ----------
+    distance : numpy.ndarray
+        Float64 [n, pairs], m; negative where shapes overlap, max_distance where they are further apart.
+    point_a, point_b : numpy.ndarray
+        Float64 [n, pairs, 3], m, world frame: the nearest points, zero where shapes are further apart.
+    """
 
     def __init__(self, proto: query_pb2.GetDistancesResponse) -> None:
         self.distance: _Floats = tensors.to_array(proto.distance)
@@ -142,9 +196,23 @@ class Distances:
 class Dynamics:
     """Answer to dynamics, of the joint tree, in the nv coordinates of joint_velocity.
 
-    frame_pose: float64 [n, frames, 7] x y z (m), quaternion w x y z, in the world. jacobian: [n, frames, 6, nv] velocity
-    of each frame's origin, then angular velocity, world axes. mass_matrix: [n, nv, nv] with armature, or None.
-    bias_force: [n, nv], or None: mass_matrix dv/dt + bias_force are the forces along the coordinates.
+    mass_matrix dv/dt + bias_force are the forces along the coordinates.
+
+    Parameters
+    ----------
+    proto : query_pb2.GetDynamicsResponse
+        The answer.
+
+    Attributes
+    ----------
+    frame_pose : numpy.ndarray
+        Float64 [n, frames, 7]: x y z (m), quaternion w x y z, in the world.
+    jacobian : numpy.ndarray
+        Float64 [n, frames, 6, nv]: velocity of each frame's origin (m/s), then angular velocity (rad/s), world axes.
+    mass_matrix : numpy.ndarray or None
+        Float64 [n, nv, nv], with armature.
+    bias_force : numpy.ndarray or None
+        Float64 [n, nv], N or N m.
     """
 
     def __init__(self, proto: query_pb2.GetDynamicsResponse) -> None:
@@ -158,11 +226,29 @@ class Dynamics:
 
 
 class Contacts:
-    """Contacts of the last step, by columns of length c: those of the first world asked for, then of the second, ...
+    """Contacts of the last step, by columns: those of the first world asked for, then of the second, and so on.
 
-    world: [c] index of the world. shape_a, shape_b, body_a, body_b: [c] (body -1 is the world). point, normal: [c, 3] m
-    and unit, world frame, from b to a. gap: [c] m, negative is overlap. normal_impulse: [c] N s. friction_impulse:
-    [c, 3] N s, on a. contact_count: [n] contacts of each world asked for.
+    Parameters
+    ----------
+    proto : state_pb2.GetContactsResponse
+        The answer.
+
+    Attributes
+    ----------
+    world : numpy.ndarray
+        Index of the world: int32 [c].
+    shape_a, shape_b, body_a, body_b : numpy.ndarray
+        Indices into the model: int32 [c]; body -1 is the world.
+    point, normal : numpy.ndarray
+        Where (m), and the unit normal from b to a, world frame: float64 [c, 3].
+    gap : numpy.ndarray
+        Distance, m; negative is overlap: float64 [c].
+    normal_impulse : numpy.ndarray
+        N s: float64 [c].
+    friction_impulse : numpy.ndarray
+        On a, N s, world frame: float64 [c, 3].
+    contact_count : numpy.ndarray
+        Contacts of each world asked for: int32 [n].
     """
 
     shape_a: _Ints
@@ -193,7 +279,24 @@ class Contacts:
 
 
 class Histogram:
-    """Counts in bins: counts[b] holds bounds[b-1] < v <= bounds[b], the last bin what lies above. `mean` of all values."""
+    """Counts of values in bins.
+
+    Parameters
+    ----------
+    proto : BinnedCounts
+        The counts.
+
+    Attributes
+    ----------
+    bounds : numpy.ndarray
+        Upper bounds of the bins but the last: float64 [bins - 1].
+    counts : numpy.ndarray
+        counts[b] values are above bounds[b-1] and at most bounds[b]; the last bin has those above: int64 [bins].
+    sum, mean : float
+        Of all values.
+    count : int
+        How many there are.
+    """
 
     def __init__(self, proto: solver_pb2.BinnedCounts) -> None:
         self.bounds: _Floats = np.array(proto.bounds)
@@ -203,7 +306,18 @@ class Histogram:
         self.mean = self.sum / self.count if self.count else 0.0
 
     def quantile(self, fraction: float) -> float:
-        """Upper bound of the bin in which this fraction of the values is reached; infinity for the last bin."""
+        """Finds the bin in which a fraction of the values is reached.
+
+        Parameters
+        ----------
+        fraction : float
+            From 0 to 1.
+
+        Returns
+        -------
+        float
+            Its upper bound; infinity for the last bin, 0 without values.
+        """
         if not self.count:
             return 0.0
         bin_index = int(np.searchsorted(np.cumsum(self.counts), fraction * self.count))
@@ -211,13 +325,27 @@ class Histogram:
 
 
 class BatchStats:
-    """Sums over the world-steps of a batch since it was created.
+    """Sums over the world-steps of a batch since it was made.
 
-    world_steps, converged, max_iterations, contact_overflow, non_finite, fallback: counts. newton_iterations,
-    linear_iterations, line_search_steps, sweep_rounds (of sweeps over contacts), contact_sweeps (of all rounds),
-    contacts: Histogram per world-step. residual: dict of Histogram by block (dynamics, joint, contact, friction,
-    control), in multiples of the tolerance. joint_modes: dict of counts by the joint mode that a step ended in.
-    max_penetration, max_joint_error: m.
+    Parameters
+    ----------
+    proto : BatchSolverStats
+        The sums.
+
+    Attributes
+    ----------
+    world_steps, converged, max_iterations, contact_overflow, non_finite, fallback : int
+        Counts of world-steps.
+    newton_iterations, linear_iterations, line_search_steps : Histogram
+        Per world-step.
+    sweep_rounds, contact_sweeps, contacts : Histogram
+        Rounds of sweeps over contacts, sweeps of all rounds, contacts, per world-step.
+    residual : dict of str to Histogram
+        By block (dynamics, joint, contact, friction, control), in multiples of the tolerance.
+    joint_modes : dict of str to int
+        Counts by the joint mode that a step ended in.
+    max_penetration, max_joint_error : float
+        The greatest so far, m.
     """
 
     world_steps: int
@@ -255,13 +383,29 @@ class BatchStats:
 
 
 class WorldStats:
-    """The last step of each world asked for.
+    """What the solver did in the last step of each world asked for, by columns.
 
-    world, newton_iterations, linear_iterations, line_search_steps, sweep_rounds, contact_sweeps, contact_count: int32
-    [n]; outcome: uint32 [n];
-    residual: float64 [n, 5] in m/s or rad/s and residual_normalised in multiples of the tolerance, in the order of
-    residual_blocks; joint_mode: a word each, the joint mode that the step ended in, "unspecified" before the first
-    step; max_penetration, max_joint_error: float64 [n], m.
+    Parameters
+    ----------
+    proto : WorldSolverStats
+        The columns.
+
+    Attributes
+    ----------
+    world, newton_iterations, linear_iterations, line_search_steps : numpy.ndarray
+        Int32 [n].
+    sweep_rounds, contact_sweeps, contact_count : numpy.ndarray
+        Int32 [n].
+    outcome : numpy.ndarray
+        Bits of Outcome: uint32 [n].
+    residual, residual_normalised : numpy.ndarray
+        Float64 [n, 5], in m/s or rad/s, and in multiples of the tolerance, in the order of residual_blocks.
+    residual_blocks : list of str
+        Names of those columns.
+    joint_mode : list of str
+        The joint mode that the step ended in; "unspecified" before the first.
+    max_penetration, max_joint_error : numpy.ndarray
+        Float64 [n], m.
     """
 
     newton_iterations: _Ints

@@ -48,6 +48,10 @@ class Patience:
         """The server has answered, whatever it said."""
         self._answered.set()
 
+    def gave_up(self) -> None:
+        """It was waited for in vain: nothing waits for it again, nor does what cleans up, until it has answered."""
+        self._answered.clear()
+
     def end(self) -> None:
         """The client closes: what it cancels is not made again."""
         self._ended.set()
@@ -67,6 +71,7 @@ class Attempts:
         now = time.monotonic()
         self._patience = patience
         self._deadline = None if timeout is None else now + timeout
+        self._end_of_patience = now + seconds
         self._end = now + seconds if self._deadline is None else min(now + seconds, self._deadline)
         self._wait = _FIRST_WAIT_SECONDS
         self.count = 1
@@ -87,7 +92,11 @@ class Attempts:
         """How long to wait before trying again, s; None: not again."""
         code: Any = error  # raised by a call, it is the call too
         wait = random.uniform(0.5, 1.0) * self._wait
-        if code.code() not in _AWAY or self._patience.has_ended or time.monotonic() + wait >= self._end:
+        if code.code() not in _AWAY or self._patience.has_ended:
+            return None
+        if time.monotonic() + wait >= self._end:
+            if self._end == self._end_of_patience:
+                self._patience.gave_up()
             return None
         self._wait = min(2 * self._wait, _LONGEST_WAIT_SECONDS)
         self.count += 1

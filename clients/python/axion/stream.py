@@ -24,14 +24,24 @@ _END = object()
 
 
 class StepStream:
-    """A StepStream call. Use as a context manager; `send` and `receive` from one thread.
+    """Steps over one connection, sent ahead of their answers; Batch.stream makes it.
 
-        with batch.stream() as stream:
-            for result in stream.map(({"control": row} for row in controls), in_flight=4):
-                ...
+    It is a context manager; send and receive from one thread. A request that the server refuses ends the stream: the
+    answers before it arrive, then receive raises. What was not answered when the server went away is sent again when
+    it is back.
 
-    A request that the server refuses ends the stream: the answers before it arrive, then `receive` raises. What was not answered
-    when the server went away is sent again when it is back.
+    Parameters
+    ----------
+    client : Client
+        The connection.
+    batch : Batch
+        The worlds.
+
+    Examples
+    --------
+    >>> with batch.stream() as stream:
+    ...     for result in stream.map(({"control": row} for row in controls), in_flight=4):
+    ...         ...
     """
 
     def __init__(self, client: Client, batch: Batch) -> None:
@@ -62,22 +72,67 @@ class StepStream:
 
     @property
     def pending(self) -> int:
-        """Requests sent and not yet answered."""
+        """int : Requests sent and not yet answered."""
         return len(self._unanswered)
 
     def send(self, control: npt.ArrayLike | None = None, steps: int = 1, outputs: str | Iterable[str] = (),
              record_every: int = 0, worlds: Worlds = None, expected_step: int | None = None,
              body_wrench: npt.ArrayLike | None = None, request_id: str = "",
              mocap_pose: npt.ArrayLike | None = None) -> None:
-        """Sends a step; arguments as of Batch.step without timeout. Does not wait."""
+        """Sends a step, without waiting for its answer.
+
+        Parameters
+        ----------
+        control : array_like, optional
+            Controls (rad, m, N or N m as the actuator says): [nu], [n, nu] or [n, steps, nu]. None keeps the last.
+        steps : int, default 1
+            How many steps.
+        outputs : str or Iterable[str], optional
+            Names of the fields to return, for example ("body_pose", "joint_velocity"); Model.proto.fields lists them.
+        record_every : int, default 0
+            0 returns the outputs after the last step; r returns them after every r steps.
+        worlds : int, sequence of int or mask, optional
+            Which worlds: one index, n distinct indices, or a boolean mask [world_count]; None is all of them.
+        expected_step : int, optional
+            Step index that every world must be at.
+        body_wrench : array_like, optional
+            Force (N), then torque about the centre of mass (N m), world frame, held over the steps: [n, nb, 6].
+        request_id : str, default ''
+            A repeated one gets the first answer again and steps nothing, so that a retry is safe. Without one a
+            client that retries makes one.
+        mocap_pose : array_like, optional
+            Where the mocap bodies stand, x y z (m) and quaternion w x y z: [n, mocap bodies, 7]. None leaves them
+            where they are; Model.proto.mocaps names them.
+
+        Raises
+        ------
+        TypeError
+            An array is not of real numbers.
+        ValueError
+            An array has no such shape.
+        """
         request = self._batch.step_request(control, steps, outputs, record_every, worlds, expected_step, body_wrench, request_id,
                                            mocap_pose)
         self._unanswered.append(request)
         self._requests.put(request)
 
     def receive(self) -> results.StepResult:
-        """The StepResult of the oldest unanswered request; waits for it. Raises AxionError, or RuntimeError if nothing
-        is pending. While the server is away the stream is opened again as Client's `retry` says."""
+        """Waits for the answer to the oldest unanswered request.
+
+        While the server is away the stream is opened again as Client's `retry` says.
+
+        Returns
+        -------
+        StepResult
+            The answer.
+
+        Raises
+        ------
+        AxionError
+            The server refused the request, or is gone.
+        RuntimeError
+            No request waits for its answer.
+        """
         if not self._unanswered:
             raise RuntimeError("receive() without a request that waits for its answer")
         attempts = self._client.patience.attempts(None)
@@ -97,8 +152,27 @@ class StepStream:
         return results.StepResult(answer)
 
     def map(self, requests: Iterable[Mapping[str, Any]], in_flight: int = 4) -> Iterator[results.StepResult]:
-        """Sends each request (a dict of arguments of `send`) and yields the results in order, with at most `in_flight`
-        requests ahead. ServerLimits.max_stream_in_flight bounds what helps."""
+        """Sends requests and yields their answers in order.
+
+        Parameters
+        ----------
+        requests : Iterable[Mapping[str, Any]]
+            Arguments of `send`.
+        in_flight : int, default 4
+            Requests ahead at most; ServerLimits.max_stream_in_flight bounds what helps.
+
+        Yields
+        ------
+        StepResult
+            The answers.
+
+        Raises
+        ------
+        ValueError
+            in_flight is below 1.
+        AxionError
+            The server refused a request, or is gone.
+        """
         if in_flight < 1:
             raise ValueError(f"in_flight: {in_flight} is not at least 1")
         for request in requests:

@@ -21,13 +21,30 @@ TaskLike: TypeAlias = "task_pb2.TaskSpec | Mapping[str, Any] | str | os.PathLike
 
 
 def task_spec(task: TaskLike) -> task_pb2.TaskSpec:
-    """An axion.v1.TaskSpec of one, of a mapping with its fields' names, or of the path of a JSON file that has such a mapping.
+    """Makes the message of a task.
 
-    Raises ValueError where a field or a choice has no such name.
+    Parameters
+    ----------
+    task : axion.v1.TaskSpec, mapping or path
+        The message itself, a mapping with its fields' names, or the path of a JSON file that has such a mapping.
 
-        {"observation": [{"quantity": {"field": "joint_position"}}, {"quantity": {"field": "joint_velocity"}}],
-         "reward": [{"name": "forward", "weight": 1, "measure": "MEASURE_RATE", "quantity": {"body": "torso", "count": 1}}],
-         "action": {"frame_skip": 5}, "max_episode_steps": 1000}
+    Returns
+    -------
+    TaskSpec
+        The task.
+
+    Raises
+    ------
+    ValueError
+        A field or a choice has no such name.
+    OSError
+        The file cannot be read.
+
+    Examples
+    --------
+    >>> task_spec({"observation": [{"quantity": {"field": "joint_position"}}, {"quantity": {"field": "joint_velocity"}}],
+    ...            "reward": [{"name": "forward", "weight": 1, "measure": "MEASURE_RATE", "quantity": {"body": "torso", "count": 1}}],
+    ...            "action": {"frame_skip": 5}, "max_episode_steps": 1000})
     """
     if isinstance(task, task_pb2.TaskSpec):
         return task
@@ -41,10 +58,29 @@ def task_spec(task: TaskLike) -> task_pb2.TaskSpec:
 class TaskResult(results.StepResult):
     """Answer to a step of a task: a StepResult, besides what the task computes of the n worlds.
 
-    observation: [n, k] in the batch's precision. reward: [n]. terms: [n, t], the reward's terms in the order of TaskInfo.reward_terms.
-    terminated, truncated: [n]. ended_by: [n] index into TaskInfo.end_names, or -1. episode_return, episode_length, episode: [n], of the
-    episode that the reward belongs to. final_rows: with autoreset in the same step, which of the n have ended, and
-    final_observation [ended, k].
+    Parameters
+    ----------
+    proto : StepResponse
+        The answer.
+
+    Attributes
+    ----------
+    observation : numpy.ndarray
+        [n, k] in the batch's precision.
+    reward : numpy.ndarray
+        Float64 [n].
+    terms : numpy.ndarray
+        Float64 [n, t], the reward's terms in the order of TaskInfo.reward_terms.
+    terminated, truncated : numpy.ndarray
+        Bool [n].
+    ended_by : numpy.ndarray
+        Index into TaskInfo.end_names, or -1: int32 [n].
+    episode_return, episode_length, episode : numpy.ndarray
+        Of the episode that the reward belongs to: float64, int64, int64 [n].
+    final_rows : numpy.ndarray
+        With autoreset in the same step, which of the n have ended: int32 [ended].
+    final_observation : numpy.ndarray
+        Their last observations: [ended, k].
     """
 
     def __init__(self, proto: simulation_pb2.StepResponse) -> None:

@@ -28,11 +28,25 @@ _REALS = (_CODES[np.dtype("<f4")], _CODES[np.dtype("<f8")])
 
 
 def to_tensor(array: npt.ArrayLike, name: str = "array") -> tensor_pb2.Tensor:
-    """The Tensor of an array of reals.
+    """Makes the message of an array of reals.
 
-    array: anything that numpy.asarray takes. float32 and float64 keep their type; integers, booleans and other floats
-    become float64 (the server takes reals only). Other byte orders and layouts are converted.
-    Raises TypeError for what is not a real number array; `name` is named in it.
+    Parameters
+    ----------
+    array : array_like
+        [...]: anything that numpy.asarray takes. Float32 and float64 keep their type; integers, booleans and other
+        floats become float64, as the server takes reals only. Other byte orders and layouts are converted.
+    name : str, default 'array'
+        What errors call it.
+
+    Returns
+    -------
+    Tensor
+        The message.
+
+    Raises
+    ------
+    TypeError
+        It is no array of real numbers.
     """
     values = np.asarray(array)
     dtype = values.dtype.newbyteorder("<") if values.dtype.kind == "f" else values.dtype
@@ -50,9 +64,22 @@ def to_tensors(arrays: Mapping[str, npt.ArrayLike], name: str) -> dict[str, tens
 
 
 def to_array(tensor: tensor_pb2.Tensor) -> npt.NDArray[Any]:
-    """The array of a Tensor, read-only and without a copy: it shares the bytes of the message.
+    """Makes an array of a message, without a copy.
 
-    Raises ValueError if the element type is unknown or shape and bytes do not fit each other.
+    Parameters
+    ----------
+    tensor : Tensor
+        The message.
+
+    Returns
+    -------
+    numpy.ndarray
+        [...] of its shape, read-only: it shares the bytes of the message.
+
+    Raises
+    ------
+    ValueError
+        The element type is unknown, or shape and bytes do not fit each other.
     """
     dtype = _DTYPES.get(tensor.dtype)
     if dtype is None:

@@ -21,9 +21,21 @@ if TYPE_CHECKING:
 class Frame:
     """Worlds between two launches.
 
-    state: a State of the fields asked for. contacts: a Contacts, or None where they were not asked for. worlds: a WorldStats
-    of the last step of each world, or None. dropped_frames: frames so far that were due while this client had not taken the
-    one before; they were not made.
+    Parameters
+    ----------
+    proto : watch_pb2.WatchResponse
+        What the server said.
+
+    Attributes
+    ----------
+    state : State
+        The fields asked for, [n, ...].
+    contacts : Contacts or None
+        None where they were not asked for.
+    worlds : WorldStats or None
+        What the solver did in the last step of each world; None where it was not asked for.
+    dropped_frames : int
+        Frames so far that were due while this client had not taken the one before; they were not made.
     """
 
     def __init__(self, proto: watch_pb2.WatchResponse) -> None:
@@ -46,13 +58,32 @@ def watch_request(batch: str, world_count: int, fields: str | Iterable[str], wor
 
 
 class Watch(Iterator[Frame]):
-    """An iterator over frames of a batch, made by Batch.watch: one at once, then one whenever the worlds have changed.
+    """An iterator over frames of a batch: one at once, then one whenever the worlds have changed. Batch.watch makes it.
 
-        with batch.watch(rate=10) as watch:
-            for frame in watch:
-                print(frame.state["body_pose"][:, 0, 2])
+    It raises AxionError when the batch is gone or the server is.
 
-    It raises AxionError when the batch is gone or the server is; close() from any thread ends it.
+    Parameters
+    ----------
+    client : Client
+        The connection.
+    batch : Batch
+        The worlds.
+    fields : str or Iterable[str]
+        Names of fields.
+    worlds : int, sequence of int or mask
+        Which worlds: one index, n distinct indices, or a boolean mask [world_count]; None is all of them.
+    rate : float
+        Frames a second at most.
+    contacts : bool
+        Whether frames have the contacts.
+    solver_stats : bool
+        Whether frames have what the solver did.
+
+    Examples
+    --------
+    >>> with batch.watch(rate=10) as watch:
+    ...     for frame in watch:
+    ...         print(frame.state["body_pose"][:, 0, 2])
     """
 
     def __init__(self, client: Client, batch: Batch, fields: str | Iterable[str], worlds: Worlds, rate: float, contacts: bool,
@@ -69,6 +100,7 @@ class Watch(Iterator[Frame]):
             raise from_rpc_error(error) from error
 
     def close(self) -> None:
+        """Ends it, from any thread."""
         self._closed = True
         self._call.cancel()
 

@@ -305,6 +305,22 @@ TEST_F(ClientTest, a_client_without_patience_makes_no_call_again) {
   EXPECT_EQ(simulation_.step_ids(), std::vector<std::string>{""});
 }
 
+TEST_F(ClientTest, a_server_that_was_waited_for_in_vain_is_not_waited_for_again_until_it_answers) {
+  ConnectOptions options;
+  options.retry = absl::Milliseconds(200);
+  const auto batch = *Client::connect("127.0.0.1:" + std::to_string(port_), options).create_batch("models/1", 4);
+  const auto away = [] { return grpc::Status(grpc::StatusCode::UNAVAILABLE, "shutting down"); };
+  simulation_.refuse(away);
+  EXPECT_FALSE(batch.step({}).ok());
+  const std::size_t waited = simulation_.step_ids().size();
+  EXPECT_GT(waited, 1u);
+  EXPECT_FALSE(batch.step({}).ok() || simulation_.step_ids().size() != waited + 1);
+  simulation_.refuse([] { return grpc::Status::OK; });
+  EXPECT_TRUE(batch.step({}).ok());
+  simulation_.refuse(away);
+  EXPECT_FALSE(batch.step({}).ok() || simulation_.step_ids().size() <= waited + 3);
+}
+
 TEST_F(ClientTest, pages_are_joined) {
   const auto models = client().list_models();
   ASSERT_TRUE(models.ok()) << models.status();

@@ -10,6 +10,7 @@ from google.protobuf import duration_pb2
 from google.rpc import error_details_pb2
 
 import axion
+from axion.retry import Patience
 from axion import tensors
 from axion.v1 import simulation_pb2, solver_pb2, tensor_pb2
 from fake_server import FakeServer, abort
@@ -229,6 +230,23 @@ class Calls(unittest.TestCase):
         self.assertEqual(codes, [])
         ids = {request.request_id for request in self.simulation.requests[before:]}
         self.assertEqual(len(ids), 1)
+
+    def test_a_server_that_was_waited_for_in_vain_is_not_waited_for_again_until_it_answers(self):
+        class Away(grpc.RpcError):
+            def code(self):
+                return grpc.StatusCode.UNAVAILABLE
+
+        patience = Patience(0.2)
+        patience.heard()
+        first = patience.attempts(None)
+        self.assertIsNotNone(first.wait_before_another(Away()))
+        while first.another(Away()):
+            pass
+        self.assertIsNone(patience.attempts(None).wait_before_another(Away()))
+        patience.heard()
+        self.assertIsNotNone(patience.attempts(None).wait_before_another(Away()))
+        self.assertFalse(patience.attempts(0.0).another(Away()))  # a call's own timeout says nothing of the server
+        self.assertIsNotNone(patience.attempts(None).wait_before_another(Away()))
 
     def test_what_a_closed_client_cancelled_is_not_made_again(self):
         batch, arrived, released = self.batch(), threading.Event(), threading.Event()

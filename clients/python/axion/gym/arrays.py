@@ -22,7 +22,7 @@ class NumericInfos(VectorWrapper):
 
     Parameters
     ----------
-    env
+    env : gymnasium.vector.VectorEnv
         The environments.
 
     Examples
@@ -43,7 +43,18 @@ class NumericInfos(VectorWrapper):
         self._space = space
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
-        """As of the environments."""
+        """Steps the environments.
+
+        Parameters
+        ----------
+        actions : Any
+            [num_envs, nu].
+
+        Returns
+        -------
+        tuple
+            As of the environments, infos in numbers.
+        """
         observations, rewards, terminated, truncated, infos = self.env.step(actions)
         return observations, rewards, terminated, truncated, self._numbers(infos)
 

@@ -46,12 +46,30 @@ def _vec3(message: scene_pb2.Vec3) -> list[float]:
 
 @dataclasses.dataclass
 class WorldState:
-    """State of n worlds of a robot, and what was made of it.
+    """State of n worlds of a robot, and what was made of it, in MuJoCo's terms.
 
-    qpos: [n, nq], qvel: [n, nv] as in mjData. xpos: [n, B, 3] m and xmat: [n, B, 3, 3], frames of the file's bodies in their order,
-    the world left out. cvel: [n, B, 6] rad/s and m/s, angular velocity and the velocity of the point of the body that is where the
-    robot's centre of mass is. cfrc_ext: [n, B, 6] N m and N, torque about the robot's centre of mass and force of the contacts.
-    control: [n, nu] as sent.
+    Parameters
+    ----------
+    qpos : numpy.ndarray
+        Coordinates as in mjData, rad and m: [n, nq].
+    qvel : numpy.ndarray
+        Velocities as in mjData: [n, nv].
+    xpos : numpy.ndarray
+        Places of the file's bodies in their order, the world left out, m: [n, B, 3].
+    xmat : numpy.ndarray
+        Rotation matrices of their frames: [n, B, 3, 3].
+    center_of_mass : numpy.ndarray
+        Of all that hangs on the same root as each body, m: [n, B, 3].
+    cinert : numpy.ndarray
+        Inertia about that point, world axes (xx, yy, zz, xy, xz, yz, kg m^2), first moment (kg m), mass (kg): [n, B,
+        10].
+    cvel : numpy.ndarray
+        Angular velocity (rad/s), and the velocity (m/s) of the point of the body that is where the robot's centre of
+        mass is: [n, B, 6].
+    cfrc_ext : numpy.ndarray
+        Torque about the robot's centre of mass (N m) and force (N) of the contacts: [n, B, 6].
+    control : numpy.ndarray
+        As sent: [n, nu].
     """
 
     qpos: Floats
@@ -66,7 +84,22 @@ class WorldState:
 
 
 class Mechanics:
-    """The bodies of a model's file, and how fields of the server become a WorldState."""
+    """The bodies of a model's file, and how fields of the server become a WorldState.
+
+    Parameters
+    ----------
+    client : Client or Fleet
+        Where the model is.
+    model : Model
+        The model.
+
+    Attributes
+    ----------
+    body_names : list of str
+        Bodies of the file, the world left out.
+    mass : numpy.ndarray
+        Of each, kg: float64 [B].
+    """
 
     FIELDS = ("joint_position", "joint_velocity", "body_pose", "body_velocity")
 
@@ -101,13 +134,42 @@ class Mechanics:
         return body
 
     def body(self, name: str) -> int:
-        """Index of a body of the file. Raises KeyError for none."""
+        """Finds a body of the file.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+
+        Returns
+        -------
+        int
+            Its index.
+
+        Raises
+        ------
+        KeyError
+            The file has no such body.
+        """
         if name not in self.body_names:
             raise KeyError(f"{name!r} is none of the bodies {', '.join(self.body_names)}")
         return self.body_names.index(name)
 
     def joint_velocity(self, qpos: Floats, qvel: Floats) -> Floats:
-        """The server's joint_velocity [n, nv] of MuJoCo's coordinates."""
+        """Computes the server's joint_velocity of MuJoCo's coordinates.
+
+        Parameters
+        ----------
+        qpos : numpy.ndarray
+            rad, m: [n, nq].
+        qvel : numpy.ndarray
+            rad/s, m/s: [n, nv].
+
+        Returns
+        -------
+        numpy.ndarray
+            rad/s, m/s: [n, nv].
+        """
         result = qvel.copy()
         for joint in self._free:
             q, v = joint.position_start, joint.velocity_start
@@ -118,7 +180,20 @@ class Mechanics:
         return result
 
     def qvel(self, qpos: Floats, joint_velocity: Floats) -> Floats:
-        """MuJoCo's velocities [n, nv] of the server's."""
+        """Computes MuJoCo's velocities of the server's.
+
+        Parameters
+        ----------
+        qpos : numpy.ndarray
+            rad, m: [n, nq].
+        joint_velocity : numpy.ndarray
+            rad/s, m/s: [n, nv].
+
+        Returns
+        -------
+        numpy.ndarray
+            rad/s, m/s: [n, nv].
+        """
         result = joint_velocity.copy()
         for joint in self._free:
             q, v = joint.position_start, joint.velocity_start
@@ -130,8 +205,24 @@ class Mechanics:
 
     def state(self, fields: Mapping[str, npt.NDArray[Any]], control: npt.ArrayLike, contacts: Contacts | None = None,
               dt: float = 1.0) -> WorldState:
-        """The WorldState of n worlds. fields: those of FIELDS, [n, ...] each, as steps and get_state return them. control: [n, nu].
-        contacts: of the same worlds, after a step of dt s; None: there are none."""
+        """Makes the state of n worlds of what the server answers.
+
+        Parameters
+        ----------
+        fields : Mapping[str, numpy.ndarray
+            Those of FIELDS, [n, ...] each, as steps and get_state return them.
+        control : array_like
+            Controls: [n, nu].
+        contacts : Contacts, optional
+            Of the same worlds, after a step of dt s; None: there are none.
+        dt : float, default 1.0
+            s, of that step.
+
+        Returns
+        -------
+        WorldState
+            The state of the n worlds.
+        """
         qpos, joint_velocity, pose, velocity = (np.array(fields[name], dtype=np.float64) for name in self.FIELDS)
         qvel = self.qvel(qpos, joint_velocity)
         count = len(qpos)
@@ -184,7 +275,23 @@ class Mechanics:
         return wrench
 
     def qfrc_actuator(self, control: Floats) -> Floats:
-        """[n, nv] N and N m: what motors exert on each coordinate under controls. Other actuators raise ValueError."""
+        """Computes what motors exert on each coordinate.
+
+        Parameters
+        ----------
+        control : numpy.ndarray
+            Controls: [n, nu].
+
+        Returns
+        -------
+        numpy.ndarray
+            N and N m: [n, nv].
+
+        Raises
+        ------
+        ValueError
+            The model has actuators that are no motors.
+        """
         result = np.zeros((len(control), self.model.joint_velocity_count))
         for index, actuator in enumerate(self.model.proto.actuators):
             if actuator.kind != scene_pb2.ACTUATOR_KIND_MOTOR:

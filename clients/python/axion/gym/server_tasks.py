@@ -19,8 +19,16 @@ _Fields = dict[str, Any]
 class ServerTask:
     """A model and what the server is to compute of its worlds.
 
-    model: path of an MJCF or URDF file. spec: an axion.v1.TaskSpec, or in which forms axion.task_spec takes one. model_choices: further
-    arguments of Client.create_model, batch_choices: of Client.create_batch, for example dt.
+    Parameters
+    ----------
+    model : str
+        Path of an MJCF or URDF file.
+    spec : task_like
+        An axion.v1.TaskSpec, or in which forms task_spec takes one.
+    model_choices : mapping, optional
+        Further arguments of Client.create_model.
+    batch_choices : mapping, optional
+        Further arguments of Client.create_batch, for example dt.
     """
 
     model: str
@@ -29,7 +37,13 @@ class ServerTask:
     batch_choices: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     def model_path(self) -> pathlib.Path:
-        """Where the model's file is."""
+        """Finds the model's file.
+
+        Returns
+        -------
+        pathlib.Path
+            Where it is.
+        """
         return pathlib.Path(self.model)
 
 
@@ -151,7 +165,23 @@ SERVER_TASKS = tuple(sorted(_SPECS))
 
 
 def server_task(name: str) -> ServerTask:
-    """The task of Gymnasium's environment of this name. ValueError for one that there is no data of."""
+    """Makes the task of Gymnasium's environment of a name.
+
+    Parameters
+    ----------
+    name : str
+        For example "Ant-v5"; SERVER_TASKS has them all.
+
+    Returns
+    -------
+    ServerTask
+        The task.
+
+    Raises
+    ------
+    ValueError
+        There is no data of such a task.
+    """
     if name not in _SPECS:
         raise ValueError(f"task: {name!r} is none of {', '.join(SERVER_TASKS)}")
     task = GYMNASIUM_TASKS[name]()
@@ -162,12 +192,38 @@ def server_task(name: str) -> ServerTask:
 def command_task(body: str, *, keyframe: str = "", action_scale: float = 0.3, frame_skip: int = 4, least_height: float | None = None,
                  falls_on: Sequence[str] = (), greatest_speed: Sequence[float] = (1.0, 0.5, 1.0), max_episode_steps: int = 1000,
                  tracking_width: float = 0.5, actuator_ranges: bool = True) -> task_pb2.TaskSpec:
-    """A legged robot that is to move with a velocity it is told: along its x and y (m/s) and about its vertical (rad/s).
+    """Makes the task of a legged robot that is to move with a velocity it is told.
 
-    body: its trunk, which a free joint carries. keyframe: the pose that episodes begin at and that an action of zero holds.
-    action_scale: of an action of 1, in the actuators' unit. least_height: m of the trunk below which an episode ends. falls_on: bodies
-    whose touching anything ends it. greatest_speed: of the command, each way; another one is drawn every 100 to 300 steps, and one in
-    ten is to stand.
+    The velocity is along its x and y (m/s) and about its vertical (rad/s); another one is drawn every 100 to 300
+    steps, and one in ten is to stand.
+
+    Parameters
+    ----------
+    body : str
+        Its trunk, which a free joint carries.
+    keyframe : str, default ''
+        The pose that episodes begin at and that an action of zero holds.
+    action_scale : float, default 0.3
+        Of an action of 1, in the actuators' unit.
+    frame_skip : int, default 4
+        Time steps that an action is held.
+    least_height : float, optional
+        Of the trunk, m; an episode ends below.
+    falls_on : sequence of str, optional
+        Bodies whose touching anything ends an episode.
+    greatest_speed : sequence of float, default (1.0, 0.5, 1.0)
+        Of the command, each way, m/s, m/s, rad/s: [3].
+    max_episode_steps : int, default 1000
+        Actions after which an episode is truncated.
+    tracking_width : float, default 0.5
+        Miss of a commanded speed that is worth exp(-1) of following it, m/s and rad/s.
+    actuator_ranges : bool, default True
+        Whether actions are held within -1 to 1.
+
+    Returns
+    -------
+    TaskSpec
+        The task.
     """
     turning = {"body": body, "body_quantity": "BODY_QUANTITY_ANGULAR_VELOCITY", "in_body_axes": True}
     moving = {"body": body, "body_quantity": "BODY_QUANTITY_VELOCITY", "in_body_axes": True}

@@ -12,7 +12,8 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 
 from axion.batch import Batch
 from axion.client import DEFAULT_TARGET, Client
-from axion.fleet import Fleet, FleetBatch
+from axion.fleet import Fleet
+from axion.fleet_batch import FleetBatch
 from axion.gym.server_tasks import ServerTask, server_task
 from axion.fleet_results import FleetTaskResult
 from axion.task import TaskResult, task_spec
@@ -36,15 +37,35 @@ def _aligned(values: _Array) -> _Array:
 class TaskVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
     """A gymnasium.vector.VectorEnv whose task the server computes: a step is one call.
 
-    task: a ServerTask, or the name of one of Gymnasium's that there is data of (axion.gym.server_task). num_envs: worlds. client: of the
-    server, or a Fleet of servers; or target: the server's "host:port", and the environment connects and closes itself.
-    autoreset_mode: NEXT_STEP, SAME_STEP or
-    DISABLED. max_episode_steps: None for the task's. seed: of the batch, whose worlds' seeds follow from it until `reset` gives others.
-    batch_choices: further arguments of Client.create_batch, for example precision.
+    Observations are [num_envs, k] in the batch's precision, a new array each step that begins at a multiple of 64
+    bytes. infos has the reward's terms by name, "episode" with the statistics of episodes that have ended ("r", "l",
+    as Gymnasium's RecordEpisodeStatistics says), and with SAME_STEP "final_obs".
 
-    Observations are [num_envs, k] in the batch's precision, a new array each step that begins at a multiple of 64 bytes. infos
-    has the reward's terms by name, "episode" with the statistics of episodes that have ended ("r", "l", as Gymnasium's
-    RecordEpisodeStatistics says), and with SAME_STEP "final_obs".
+    Parameters
+    ----------
+    task : ServerTask or str
+        A ServerTask, or the name of one of Gymnasium's that there is data of (server_task).
+    num_envs : int, default 1
+        Worlds.
+    client : Client or Fleet, optional
+        Of the server, or a Fleet of servers; without it the environment connects and closes itself.
+    target : str, default DEFAULT_TARGET
+        "host:port" of the server, without client.
+    autoreset_mode : AutoresetMode or str, default AutoresetMode.NEXT_STEP
+        NEXT_STEP, SAME_STEP or DISABLED.
+    max_episode_steps : int, optional
+        Actions after which an episode is truncated; None: the task's.
+    seed : int, default 0
+        Of the batch, whose worlds' seeds follow from it until `reset` gives others.
+    batch_choices : Mapping[str, Any], optional
+        Further arguments of Client.create_batch, for example precision.
+
+    Raises
+    ------
+    AxionError
+        The server refuses something, or cannot be reached.
+    ValueError
+        There is no such task, or num_envs is below 1.
     """
 
     def __init__(self, task: ServerTask | str, num_envs: int = 1, *, client: Client | Fleet | None = None, target: str = DEFAULT_TARGET,
@@ -84,9 +105,25 @@ class TaskVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
 
     def reset(self, *, seed: int | Sequence[int | None] | None = None,
               options: dict[str, Any] | None = None) -> tuple[_Array, dict[str, Any]]:
-        """Begins episodes in all worlds, or in those of the boolean array options["reset_mask"].
+        """Begins episodes.
 
-        seed: an int s gives world i the seed s + i; a sequence has one each, None for a world that goes on with its own.
+        Parameters
+        ----------
+        seed : int or Sequence[int], optional
+            An int s gives world i the seed s + i; a sequence has one each, None for a world that goes on with its
+            own.
+        options : dict[str, Any], optional
+            options["reset_mask"], bool [num_envs], is true for worlds in which they begin; without it in all.
+
+        Returns
+        -------
+        tuple[numpy.ndarray, dict[str, Any]]
+            Observations [num_envs, k], and infos.
+
+        Raises
+        ------
+        ValueError
+            There are not so many seeds, or the mask is none.
         """
         seeds = [seed + i for i in range(self.num_envs)] if isinstance(seed, int) else list(seed or [None] * self.num_envs)
         if len(seeds) != self.num_envs:
@@ -107,7 +144,25 @@ class TaskVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
         return _aligned(observations), {}
 
     def step(self, actions: npt.NDArray[np.float32]) -> tuple[_Array, npt.NDArray[np.float64], _Bools, _Bools, dict[str, Any]]:
-        """Steps every world with its action; returns observations, rewards, terminations, truncations and infos."""
+        """Steps every world with its action.
+
+        Parameters
+        ----------
+        actions : numpy.ndarray
+            [num_envs, nu].
+
+        Returns
+        -------
+        tuple[numpy.ndarray, numpy.ndarray
+            Observations [num_envs, k], rewards, terminations and truncations [num_envs], and infos.
+
+        Raises
+        ------
+        ValueError
+            The actions have another shape.
+        gymnasium.error.ResetNeeded
+            A world has ended and was not reset, with DISABLED.
+        """
         action = np.asarray(actions)
         if action.shape != self.action_space.shape:
             raise ValueError(f"actions: have shape {list(action.shape)}; it must be {list(self.action_space.shape or ())}")
@@ -140,7 +195,13 @@ class TaskVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
         return infos
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Deletes the batch, and ends the connection where it is the environment's own."""
+        """Deletes the batch, and ends the connection where it is the environment's own.
+
+        Parameters
+        ----------
+        **kwargs
+            Gymnasium's; not used.
+        """
         try:
             self.batch.delete()
         finally:
@@ -152,5 +213,25 @@ class TaskVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
 
 
 def make_vec(task: ServerTask | str, num_envs: int = 1, **choices: Any) -> TaskVectorEnv:
-    """A TaskVectorEnv; arguments are its own."""
+    """Makes a TaskVectorEnv.
+
+    Parameters
+    ----------
+    task : ServerTask or str
+        A ServerTask, or the name of one of Gymnasium's.
+    num_envs : int, default 1
+        Worlds.
+    **choices
+        As of TaskVectorEnv.
+
+    Returns
+    -------
+    TaskVectorEnv
+        The environments.
+
+    Raises
+    ------
+    ValueError
+        There is no such task, or num_envs is below 1.
+    """
     return TaskVectorEnv(task, num_envs, **choices)

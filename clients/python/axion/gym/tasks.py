@@ -29,12 +29,25 @@ def _asset(name: str) -> pathlib.Path:
 
 @dataclasses.dataclass
 class Task:
-    """What is observed, rewarded and ended, and how worlds start. Methods take and return arrays of n worlds.
+    """What is observed, rewarded and ended, and how worlds start.
 
-    model: path of the MJCF file, or the name of one that gymnasium has. frame_skip: steps of the model's time step with one action.
-    max_episode_steps: actions after which an episode is truncated. reset_noise_scale: half width of the uniform noise of a start, or of
-    velocities the standard deviation, with normal_velocity_noise. needs_contacts: `observe` or `rewards` read cfrc_ext, which
-    takes another call to the server after each step.
+    Methods take and return arrays of n worlds.
+
+    Parameters
+    ----------
+    model : str
+        Path of the MJCF file, or the name of one that gymnasium has.
+    frame_skip : int
+        Steps of the model's time step with one action.
+    max_episode_steps : int, default 1000
+        Actions after which an episode is truncated.
+    reset_noise_scale : float, default 0.0
+        Half width of the uniform noise of a start (rad, m and per second), or of velocities the standard deviation,
+        with normal_velocity_noise.
+    normal_velocity_noise : bool, default False
+        Whether velocities are drawn from a normal distribution.
+    needs_contacts : bool, default False
+        `observe` or `rewards` read cfrc_ext, which takes another call to the server after each step.
     """
 
     model: str
@@ -45,27 +58,98 @@ class Task:
     needs_contacts: bool = False
 
     def model_path(self) -> pathlib.Path:
-        """Where the model's file is."""
+        """Finds the model's file.
+
+        Returns
+        -------
+        pathlib.Path
+            Where it is.
+
+        Raises
+        ------
+        FileNotFoundError
+            There is none of this name here or in gymnasium.
+        """
         path = pathlib.Path(self.model)
         return path if path.exists() else _asset(self.model)
 
     def start(self, rng: np.random.Generator, qpos: Floats, qvel: Floats) -> tuple[Floats, Floats]:
-        """Coordinates [nq] and velocities [nv] that an episode begins with, from the file's and the world's own random numbers."""
+        """Draws what an episode begins with.
+
+        Parameters
+        ----------
+        rng : np.random.Generator
+            The world's own random numbers.
+        qpos : numpy.ndarray
+            Coordinates of the file, rad and m: [nq].
+        qvel : numpy.ndarray
+            Their rates: [nv].
+
+        Returns
+        -------
+        tuple of numpy.ndarray
+            Coordinates [nq] and rates [nv].
+        """
         noise = self.reset_noise_scale
         position = qpos + rng.uniform(-noise, noise, len(qpos))
         drawn = rng.standard_normal(len(qvel)) * noise if self.normal_velocity_noise else rng.uniform(-noise, noise, len(qvel))
         return position, qvel + drawn
 
     def observe(self, robot: Mechanics, state: WorldState) -> Floats:
-        """[n, k] float64."""
+        """Computes what is observed.
+
+        Parameters
+        ----------
+        robot : Mechanics
+            The bodies of the file.
+        state : WorldState
+            Of n worlds.
+
+        Returns
+        -------
+        numpy.ndarray
+            Float64 [n, k].
+        """
         return np.concatenate([state.qpos, state.qvel], axis=1)
 
     def rewards(self, robot: Mechanics, before: WorldState, after: WorldState, action: Floats, dt: float) -> Terms:
-        """Named terms [n] of the reward, which is their sum. dt: s from before to after."""
+        """Computes the terms of the reward, which is their sum.
+
+        Parameters
+        ----------
+        robot : Mechanics
+            The bodies of the file.
+        before : WorldState
+            The worlds before the action.
+        after : WorldState
+            The worlds after it.
+        action : numpy.ndarray
+            [n, nu].
+        dt : float
+            s from before to after.
+
+        Returns
+        -------
+        dict of str to numpy.ndarray
+            Float64 [n] of each name.
+        """
         raise NotImplementedError
 
     def terminated(self, robot: Mechanics, state: WorldState) -> npt.NDArray[np.bool_]:
-        """[n], whether the episode has come to an end of its own."""
+        """Tells which episodes have come to an end of their own.
+
+        Parameters
+        ----------
+        robot : Mechanics
+            The bodies of the file.
+        state : WorldState
+            Of n worlds.
+
+        Returns
+        -------
+        numpy.ndarray
+            Bool [n].
+        """
         return np.zeros(len(state.qpos), dtype=bool)
 
 

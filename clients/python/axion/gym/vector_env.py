@@ -31,18 +31,40 @@ def _task_of(task: Task | str, choices: Mapping[str, Any]) -> Task:
 class AxionVectorEnv(VectorEnv[npt.NDArray[np.float64], npt.NDArray[np.float32], npt.NDArray[Any]]):
     """A gymnasium.vector.VectorEnv whose environments are the worlds of one batch.
 
-    task: a Task, or the name of one of Gymnasium's, for example "Ant-v5"; then task_choices are its fields, for example
-      ctrl_cost_weight.
-    num_envs: worlds. client: of the server, or a Fleet of servers; or target: the server's "host:port", and the environment connects
-      and closes itself.
-    autoreset_mode: NEXT_STEP, SAME_STEP or DISABLED, as gymnasium.vector.AutoresetMode says.
-    max_episode_steps: actions after which an episode is truncated; None: the task's. dt: s, of a step; None: the model's.
-    batch_choices: further arguments of Client.create_batch, for example precision or options.
+    Observations are float64 [num_envs, k], actions float32 [num_envs, nu] within the actuators' ranges. Each world
+    draws its starts from its own generator, seeded by its own seed: the episodes of a world do not depend on how many
+    others there are. infos has the reward's terms [num_envs], by name, and with SAME_STEP "final_obs" and
+    "final_info" of ended episodes.
 
-    Observations are float64 [num_envs, k], actions float32 [num_envs, nu] within the actuators' ranges. Each world draws its starts
-    from its own generator, seeded by its own seed: the episodes of a world do not depend on how many others there are. What is in
-    infos beside the reward's terms [num_envs], by name: "final_obs" and "final_info" of ended episodes with SAME_STEP.
-    Raises AxionError where the server refuses something, and ValueError or TypeError for arguments that make no sense.
+    Parameters
+    ----------
+    task : Task or str
+        A Task, or the name of one of Gymnasium's, for example "Ant-v5".
+    num_envs : int, default 1
+        Worlds.
+    client : Client or Fleet, optional
+        Of the server, or a Fleet of servers; without it the environment connects and closes itself.
+    target : str, default DEFAULT_TARGET
+        "host:port" of the server, without client.
+    autoreset_mode : AutoresetMode or str, default AutoresetMode.NEXT_STEP
+        NEXT_STEP, SAME_STEP or DISABLED, as gymnasium.vector.AutoresetMode says.
+    max_episode_steps : int, optional
+        Actions after which an episode is truncated; None: the task's.
+    dt : float, optional
+        s, of a step; None: the model's.
+    batch_choices : Mapping[str, Any], optional
+        Further arguments of Client.create_batch, for example precision or options.
+    **task_choices
+        Fields of a task that is named, for example ctrl_cost_weight.
+
+    Raises
+    ------
+    AxionError
+        The server refuses something, or cannot be reached.
+    ValueError
+        An argument makes no sense.
+    TypeError
+        Choices are given beside a Task, or there are no such.
     """
 
     def __init__(self, task: Task | str, num_envs: int = 1, *, client: Client | Fleet | None = None, target: str = DEFAULT_TARGET,
@@ -114,9 +136,25 @@ class AxionVectorEnv(VectorEnv[npt.NDArray[np.float64], npt.NDArray[np.float32],
 
     def reset(self, *, seed: int | Sequence[int | None] | None = None,
               options: dict[str, Any] | None = None) -> tuple[Floats, dict[str, Any]]:
-        """Begins episodes in all worlds, or in those of the boolean array options["reset_mask"].
+        """Begins episodes.
 
-        seed: an int s gives world i the seed s + i; a sequence has one each, None for a generator that goes on.
+        Parameters
+        ----------
+        seed : int or Sequence[int], optional
+            An int s gives world i the seed s + i; a sequence has one each, None for a world that goes on with its
+            own.
+        options : dict[str, Any], optional
+            options["reset_mask"], bool [num_envs], is true for worlds in which they begin; without it in all.
+
+        Returns
+        -------
+        tuple[numpy.ndarray, dict[str, Any]]
+            Observations [num_envs, k], and infos.
+
+        Raises
+        ------
+        ValueError
+            There are not so many seeds, or the mask is none.
         """
         seeds = [seed + i for i in range(self.num_envs)] if isinstance(seed, int) else list(seed or [None] * self.num_envs)
         if len(seeds) != self.num_envs:
@@ -133,9 +171,24 @@ class AxionVectorEnv(VectorEnv[npt.NDArray[np.float64], npt.NDArray[np.float32],
         return self.task.observe(self.robot, self._state), {}
 
     def step(self, actions: npt.NDArray[np.float32]) -> tuple[Floats, Floats, _Bools, _Bools, dict[str, Any]]:
-        """Steps every world with its action [nu]; returns observations, rewards, terminations, truncations and infos.
+        """Steps every world with its action.
 
-        With NEXT_STEP a world whose episode has ended begins another in place of its step.
+        Parameters
+        ----------
+        actions : numpy.ndarray
+            [num_envs, nu].
+
+        Returns
+        -------
+        tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray, numpy.ndarray, dict[str, Any]]
+            Observations [num_envs, k], rewards, terminations and truncations [num_envs], and infos.
+
+        Raises
+        ------
+        ValueError
+            The actions have another shape.
+        gymnasium.error.ResetNeeded
+            A world has ended and was not reset, with DISABLED.
         """
         action = np.asarray(actions, dtype=np.float64)
         if action.shape != self.action_space.shape:
@@ -184,7 +237,13 @@ class AxionVectorEnv(VectorEnv[npt.NDArray[np.float64], npt.NDArray[np.float32],
         return self.task.rewards(self.robot, before, after, action[stepping], self.dt)
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Deletes the batch, and ends the connection where it is the environment's own."""
+        """Deletes the batch, and ends the connection where it is the environment's own.
+
+        Parameters
+        ----------
+        **kwargs
+            Gymnasium's; not used.
+        """
         try:
             self.batch.delete()
         finally:
@@ -196,7 +255,17 @@ class AxionVectorEnv(VectorEnv[npt.NDArray[np.float64], npt.NDArray[np.float32],
 
 
 class AxionEnv(gymnasium.Env[npt.NDArray[np.float64], npt.NDArray[np.float32]]):
-    """A gymnasium.Env: one world of a server. Arguments as of AxionVectorEnv; gymnasium.make adds the time limit."""
+    """A gymnasium.Env: one world of a server.
+
+    gymnasium.make adds the time limit.
+
+    Parameters
+    ----------
+    task : Task or str
+        A Task, or the name of one of Gymnasium's.
+    **choices
+        As of AxionVectorEnv.
+    """
 
     metadata = {"render_modes": []}
 
@@ -206,7 +275,20 @@ class AxionEnv(gymnasium.Env[npt.NDArray[np.float64], npt.NDArray[np.float32]]):
         self.action_space = self.worlds.single_action_space
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Floats, dict[str, Any]]:
-        """Begins an episode."""
+        """Begins an episode.
+
+        Parameters
+        ----------
+        seed : int, optional
+            Of the world; None: it goes on with its own.
+        options : dict[str, Any], optional
+            Gymnasium's.
+
+        Returns
+        -------
+        tuple[numpy.ndarray, dict[str, Any]]
+            The observation [k], and infos.
+        """
         super().reset(seed=seed)
         if seed is None and self._np_random is None:
             seed = int(self.np_random.integers(2 ** 32))
@@ -214,7 +296,18 @@ class AxionEnv(gymnasium.Env[npt.NDArray[np.float64], npt.NDArray[np.float32]]):
         return observation[0], info
 
     def step(self, action: npt.NDArray[np.float32]) -> tuple[Floats, float, bool, bool, dict[str, Any]]:
-        """One action [nu]; infos has the terms of the reward."""
+        """Makes one action.
+
+        Parameters
+        ----------
+        action : numpy.ndarray
+            [nu].
+
+        Returns
+        -------
+        tuple[numpy.ndarray, float, bool, bool, dict[str, Any]]
+            Observation [k], reward, termination, truncation, and infos with the terms of the reward.
+        """
         self.worlds._ended[:] = False  # a single environment may be stepped on after its end, as Gymnasium's own may
         observation, reward, terminated, _, infos = self.worlds.step(np.asarray(action)[None])
         terms = {name: values[0] for name, values in infos.items() if not name.startswith("_")}

@@ -24,30 +24,42 @@ import numpy.typing as npt
 
 import axion
 import axion.gym
-from axion.learning.connection import add_server_arguments, connect, in_words
 from axion.learning.policy import Policy
 from axion.learning.task import TaskChoice
+from axion.tool import add_server_arguments, connect, tell_progress
 
 COMMANDS = ((0.0, 0.0, 0.0), (0.4, 0.0, 0.0), (0.8, 0.0, 0.0), (-0.5, 0.0, 0.0), (0.0, 0.4, 0.0), (0.0, -0.4, 0.0), (0.0, 0.0, 0.8),
             (0.0, 0.0, -0.8), (0.5, 0.0, 0.6), (0.5, 0.3, 0.0))
 SETTLING = 1.0  # s that a robot has to come up to its command
 
 
-def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="axion play", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("policy", type=pathlib.Path)
-    add_server_arguments(parser)
-    parser.add_argument("--worlds", type=int, default=32, help="[%(default)s]")
-    parser.add_argument("--seed", type=int, default=1, help="of the first world's episodes [%(default)s]")
-    parser.add_argument("--seconds", type=float, default=5.0, help="of each command, and of the movie [%(default)s]")
-    parser.add_argument("--dt", type=float, help="time step, s, if not that of training; actions last as long as there")
-    parser.add_argument("--command", type=float, nargs=3, metavar=("FORWARD", "LEFT", "TURN"), help="m/s, m/s, rad/s")
-    parser.add_argument("--movie", type=pathlib.Path, help="to write, .mp4 or .gif")
-    parser.add_argument("--picture", type=pathlib.Path, help="to write, .png")
-    parser.add_argument("--commands", type=pathlib.Path, help="picture of six commands to write, .png")
-    parser.add_argument("--json", action="store_true", help="say figures and files as JSON")
-    parser.add_argument("--view", action="store_true", help="show worlds in the browser until Ctrl-C")
-    return parser.parse_args(given)
+def parser(verb: str = "play") -> argparse.ArgumentParser:
+    """Makes the parser of the verb.
+
+    Parameters
+    ----------
+    verb : str, default "play"
+        Its name.
+
+    Returns
+    -------
+    argparse.ArgumentParser
+        What reads its command line.
+    """
+    made = argparse.ArgumentParser(prog=f"axion {verb}", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    made.add_argument("policy", type=pathlib.Path, metavar="POLICY.npz", help="written by axion train")
+    add_server_arguments(made)
+    made.add_argument("--worlds", type=int, default=32, help="[%(default)s]")
+    made.add_argument("--seed", type=int, default=1, help="of the first world's episodes [%(default)s]")
+    made.add_argument("--seconds", type=float, default=5.0, help="of each command, and of the movie [%(default)s]")
+    made.add_argument("--dt", type=float, help="time step, s, if not that of training; actions last as long as there")
+    made.add_argument("--command", type=float, nargs=3, metavar=("FORWARD", "LEFT", "TURN"), help="m/s, m/s, rad/s")
+    made.add_argument("--movie", type=pathlib.Path, help="to write, .mp4 or .gif")
+    made.add_argument("--picture", type=pathlib.Path, help="to write, .png")
+    made.add_argument("--commands", type=pathlib.Path, help="picture of six commands to write, .png")
+    made.add_argument("--json", action="store_true", help="say figures and files as JSON")
+    made.add_argument("--view", action="store_true", help="show worlds in the browser until Ctrl-C")
+    return made
 
 
 def choice_of(policy: Policy, dt: float | None) -> TaskChoice:
@@ -90,23 +102,26 @@ def follow(client: axion.Client, policy: Policy, choice: TaskChoice, command: Se
     return np.mean(twists, axis=0), int(np.count_nonzero(~stands))
 
 
-def tell_speeds(client: axion.Client, policy: Policy, choice: TaskChoice, args: argparse.Namespace) -> None:
-    """A table of commands and what was measured."""
-    if args.json:
-        found = []
-        for command in [args.command] if args.command else COMMANDS:
-            speeds, fell = follow(client, policy, choice, command, args.worlds, args.seed, args.seconds)
-            found.append({"command": list(command), "mean": speeds.mean(axis=0).tolist(), "deviation": speeds.std(axis=0).tolist(),
-                          "fell": fell})
-        print(json.dumps({"worlds": args.worlds, "commands": found}))
-        return
-    print(f"{args.worlds} worlds, {args.seconds - SETTLING:g} s each after {SETTLING:g} s; mean over worlds, deviation between them\n")
-    print("| commanded m/s, m/s, rad/s | forwards m/s | to the left m/s | turn rad/s | fell |")
-    print("| --- | --- | --- | --- | --- |")
-    for command in [args.command] if args.command else COMMANDS:
+def tell_speeds(client: axion.Client, policy: Policy, choice: TaskChoice, args: argparse.Namespace) -> dict[str, Any]:
+    """Prints a table of commands and what was measured, unless --json is given; what it says, for JSON."""
+    if args.seconds <= SETTLING:
+        raise ValueError(f"seconds: {args.seconds:g}; speeds are measured after {SETTLING:g} s, so it must be more")
+    if not args.json:
+        print(f"{args.worlds} worlds, {args.seconds - SETTLING:g} s each after {SETTLING:g} s; mean over worlds, deviation between them\n")
+        print("| commanded m/s, m/s, rad/s | forwards m/s | to the left m/s | turn rad/s | fell |")
+        print("| --- | --- | --- | --- | --- |")
+    found: list[dict[str, Any]] = []
+    commands = [args.command] if args.command else COMMANDS
+    for command in commands:
         speeds, fell = follow(client, policy, choice, command, args.worlds, args.seed, args.seconds)
-        cells = " | ".join(f"{mean:+.2f} +- {deviation:.2f}" for mean, deviation in zip(speeds.mean(axis=0), speeds.std(axis=0)))
-        print(f"| {', '.join(f'{part:+.1f}' for part in command)} | {cells} | {fell} |", flush=True)
+        mean, deviation = speeds.mean(axis=0), speeds.std(axis=0)
+        found.append({"command": list(command), "mean": mean.tolist(), "deviation": deviation.tolist(), "fell": fell})
+        if args.json:
+            tell_progress("measured", len(found), len(commands), "commands")
+        else:
+            cells = " | ".join(f"{middle:+.2f} +- {spread:.2f}" for middle, spread in zip(mean, deviation))
+            print(f"| {', '.join(f'{part:+.1f}' for part in command)} | {cells} | {fell} |", flush=True)
+    return {"worlds": args.worlds, "commands": found}
 
 
 def episodes(envs: Any, policy: Policy, seed: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
@@ -127,9 +142,10 @@ def poses(client: axion.Client, policy: Policy, choice: TaskChoice, command: Seq
     with contextlib.closing(axion.gym.make_vec(choice.server_task(command), 1, client=client, autoreset_mode="SameStep")) as envs:
         observation, _ = envs.reset(seed=seed)
         found = []
-        for _ in range(round(seconds / envs.dt)):
+        for step in range(round(seconds / envs.dt)):
             observation, *_ = envs.step(policy.act(observation))
             found.append(envs.batch.get_state("body_pose")["body_pose"][0])
+            tell_progress("stepped", (step + 1) * envs.dt, seconds, "s")
         return envs.model, envs.dt, np.array(found)
 
 
@@ -138,22 +154,20 @@ def pictures(model: axion.Model, moments: npt.NDArray[Any], body: str | None, wi
     track = body if body in model.body_names else model.body_names[0]
     renderer = axion.Renderer(model, width, height, axion.Camera(azimuth=120, elevation=-15, distance=1.6 if body else 5.0, track=track),
                               samples=1)
-    for moment in moments:
+    for count, moment in enumerate(moments, 1):
         yield renderer.render(moment)
+        tell_progress("drawn", count, len(moments), "pictures")
 
 
-def _tell_file(kind: str, path: pathlib.Path, args: argparse.Namespace) -> None:
-    print(json.dumps({kind: str(path)}) if args.json else f"{kind.capitalize()}: {path}")
-
-
-def write_pictures(client: axion.Client, policy: Policy, choice: TaskChoice, args: argparse.Namespace) -> None:
-    """The movie, and the picture of moments side by side."""
+def write_pictures(client: axion.Client, policy: Policy, choice: TaskChoice, args: argparse.Namespace) -> dict[str, Any]:
+    """Writes the movie, and the picture of moments side by side: the files, by what they are."""
+    told: dict[str, Any] = {}
     body = choice.body if choice.follows_commands else None
     model, dt, moments = poses(client, policy, choice, args.command, args.seed, args.seconds)
     if args.movie:
         every = max(1, round(1 / (25 * dt)))
         axion.save_movie(args.movie, pictures(model, moments[::every], body, 640, 480), 1 / (every * dt))
-        _tell_file("movie", args.movie, args)
+        told["movie"] = str(args.movie)
     if args.picture:
         from PIL import Image
 
@@ -162,7 +176,8 @@ def write_pictures(client: axion.Client, policy: Policy, choice: TaskChoice, arg
         made = list(pictures(model, shown, body, 400, 300))
         rows = [np.concatenate(made[start:start + 4], axis=1) for start in (0, 4)]
         Image.fromarray(np.concatenate(rows, axis=0)).save(args.picture)
-        _tell_file("picture", args.picture, args)
+        told["picture"] = str(args.picture)
+    return told
 
 
 def show(client: axion.Client, policy: Policy, choice: TaskChoice, args: argparse.Namespace) -> None:
@@ -170,47 +185,72 @@ def show(client: axion.Client, policy: Policy, choice: TaskChoice, args: argpars
     envs = axion.gym.make_vec(choice.server_task(args.command), args.worlds, client=client, autoreset_mode="SameStep")
     batch = envs.batch
     assert isinstance(batch, axion.Batch)  # of one server
-    with contextlib.closing(envs), axion.view(batch) as viewer:
-        print(f"{batch.name} is shown at {viewer.url}; Ctrl-C ends", flush=True)
+    with contextlib.suppress(KeyboardInterrupt), contextlib.closing(envs), axion.view(batch) as viewer:
+        told = f"{batch.name} is shown at {viewer.url}; Ctrl-C ends"
+        print(json.dumps({"url": viewer.url, "batch": batch.name}) if args.json else told, flush=True)
         observation, _ = envs.reset(seed=args.seed)
         due = time.monotonic()
-        try:
-            while not viewer.wait(max(0.0, due - time.monotonic())):
-                observation, *_ = envs.step(policy.act(observation))
-                due = max(due + envs.dt, time.monotonic() - envs.dt)
-        except KeyboardInterrupt:
-            pass
+        while not viewer.wait(max(0.0, due - time.monotonic())):
+            observation, *_ = envs.step(policy.act(observation))
+            due = max(due + envs.dt, time.monotonic() - envs.dt)
 
 
-def main(given: Sequence[str] | None = None) -> int:
-    args = arguments(given)
+def tell_returns(client: axion.Client, policy: Policy, choice: TaskChoice, args: argparse.Namespace) -> dict[str, Any]:
+    """Prints what whole episodes earned, unless --json is given; what it says, for JSON."""
+    with contextlib.closing(axion.gym.make_vec(choice.server_task(), args.worlds, client=client)) as envs:
+        returns, lengths = episodes(envs, policy, args.seed)
+    if not args.json:
+        print(f"{choice.task}, {args.worlds} episodes: return {returns.mean():.1f} +- {returns.std():.1f}, from {returns.min():.1f} to "
+              f"{returns.max():.1f}; steps {lengths.mean():.1f}")
+    return {"task": choice.task, "returns": returns.tolist(), "lengths": lengths.tolist()}
+
+
+def run(args: argparse.Namespace) -> int:
+    """Plays the policy and says what it did.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        The command line, read by `parser`.
+
+    Returns
+    -------
+    int
+        The exit code 0.
+
+    Raises
+    ------
+    AxionError
+        The server refuses or is not there.
+    ValueError
+        A flag or the policy's file is wrong; the message begins with its name.
+    OSError
+        A file cannot be read or written.
+    """
+    if not args.seconds > 0 or args.worlds < 1:
+        raise ValueError(f"seconds: {args.seconds:g}, worlds: {args.worlds}; both must be above 0")
     policy = Policy.load(args.policy)
     choice = choice_of(policy, args.dt)
     if args.command and not choice.follows_commands:
         raise ValueError(f"command: {choice.task} takes none")
     with connect(args) as client:
+        if args.view:
+            show(client, policy, choice, args)
+            return 0
+        files: dict[str, Any] = {}
         if args.commands:
             from axion.learning.pictures import draw_commands  # wants packages of the extra `view`
 
             draw_commands(client, policy, args.commands, args.seed, args.dt)
-            _tell_file("picture", args.commands, args)
-        elif args.view:
-            show(client, policy, choice, args)
-        elif args.movie or args.picture:
-            write_pictures(client, policy, choice, args)
-        elif choice.follows_commands:
-            tell_speeds(client, policy, choice, args)
+            files["commands"] = str(args.commands)
+        if args.movie or args.picture:
+            files.update(write_pictures(client, policy, choice, args))
+        if files:
+            told = files
+            if not args.json:
+                print("\n".join(f"{kind.capitalize()}: {path}" for kind, path in files.items()))
         else:
-            with contextlib.closing(axion.gym.make_vec(choice.server_task(), args.worlds, client=client)) as envs:
-                returns, lengths = episodes(envs, policy, args.seed)
-            if args.json:
-                print(json.dumps({"task": choice.task, "returns": returns.tolist(), "lengths": lengths.tolist()}))
-                return 0
-            print(f"{choice.task}, {args.worlds} episodes: return {returns.mean():.1f} +- {returns.std():.1f}, from {returns.min():.1f} to "
-                  f"{returns.max():.1f}; steps {lengths.mean():.1f}")
+            told = (tell_speeds if choice.follows_commands else tell_returns)(client, policy, choice, args)
+    if args.json:
+        print(json.dumps(told))
     return 0
-
-
-def program(given: Sequence[str] | None = None) -> int:
-    """main, with errors as words; the exit code."""
-    return in_words("play", lambda: main(given))

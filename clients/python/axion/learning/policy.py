@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import pathlib
+import zipfile
 from collections.abc import Sequence
 from typing import Any
 
@@ -147,11 +148,17 @@ class Policy:
     @classmethod
     def load(cls, path: pathlib.Path) -> Policy:
         """A policy that save wrote. ValueError where the file is something else."""
-        with np.load(path, allow_pickle=False) as held:
+        try:
+            opened = np.load(path, allow_pickle=False)
+        except (ValueError, EOFError, zipfile.BadZipFile) as error:
+            raise ValueError(f"{path}: is no policy, which is an .npz file that axion train writes") from error
+        if not isinstance(opened, np.lib.npyio.NpzFile):
+            raise ValueError(f"{path}: is an array and no policy, which is an .npz file that axion train writes")
+        with opened as held:
             missing = {"sizes", "parameters", "mean", "variance", "lower", "upper", "log_deviation", "about"} - set(held.files)
             if missing:
                 raise ValueError(f"{path}: is no policy; it lacks {', '.join(sorted(missing))}")
-            network = Network(held["sizes"], dtype=held["parameters"].dtype)
+            network = Network([int(size) for size in held["sizes"]], dtype=held["parameters"].dtype)
             if held["parameters"].shape != network.parameters.shape:
                 raise ValueError(f"{path}: parameters: {held['parameters'].size} numbers, but its sizes want {network.parameters.size}")
             network.parameters[:] = held["parameters"]

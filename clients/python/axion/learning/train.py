@@ -15,7 +15,6 @@ import dataclasses
 import json
 import pathlib
 import sys
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,35 +22,51 @@ import numpy.typing as npt
 
 import axion
 import axion.gym
-from axion.learning.connection import add_server_arguments, connect, in_words
 from axion.learning.policy import Policy
 from axion.learning.ppo import Choices, Learner, Progress
 from axion.learning.task import EXAMPLE, TaskChoice
+from axion.tool import add_server_arguments, connect, over_progress, tell_progress
 
 Floats = npt.NDArray[np.float64]
 WINDOW = 20  # updates that a shown number is the mean of
+# What the flags of Choices say of themselves.
+_CHOICES = {"rollout_steps": "steps of each world between updates", "epochs": "passes over them", "minibatches": "of a pass",
+            "discount": "of rewards, from one step to the next", "trace": "lambda of the advantages",
+            "clip": "of the ratio of probabilities",
+            "entropy_weight": "of the loss", "learning_rate": "at first",
+            "move": "Kullback-Leibler divergence of an update that the learning rate is led to", "greatest_norm": "of a gradient",
+            "hidden": "units of each hidden layer"}
 
 
-def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="axion train", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", nargs="?", metavar="TASK", help="as --task; `example` is the quadruped")
-    add_server_arguments(parser)
-    parser.add_argument("--worlds", type=int, default=256, help="[%(default)s]")
-    parser.add_argument("--steps", type=float, default=3e6, help="of all worlds together [%(default)s]")
-    parser.add_argument("--seeds", type=int, nargs="+", default=[1], help="one policy each [%(default)s]")
-    parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("learned"), help="folder [%(default)s]")
-    parser.add_argument("--no-pictures", action="store_true", help="of what the policies do")
-    parser.add_argument("--json", action="store_true", help="say what came of it as JSON on the output, and all else on the error output")
-    TaskChoice.add_arguments(parser)
-    algorithm = parser.add_argument_group("of the algorithm")
+def parser(verb: str = "train") -> argparse.ArgumentParser:
+    """Makes the parser of the verb.
+
+    Parameters
+    ----------
+    verb : str, default "train"
+        Its name.
+
+    Returns
+    -------
+    argparse.ArgumentParser
+        What reads its command line.
+    """
+    made = argparse.ArgumentParser(prog=f"axion {verb}", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    made.add_argument("what", nargs="?", metavar="TASK", help="as --task; `example` is the quadruped")
+    add_server_arguments(made)
+    made.add_argument("--worlds", type=int, default=256, help="[%(default)s]")
+    made.add_argument("--steps", type=float, default=3e6, help="of all worlds together [%(default)s]")
+    made.add_argument("--seeds", type=int, nargs="+", default=[1], help="one policy each [%(default)s]")
+    made.add_argument("--out", type=pathlib.Path, default=pathlib.Path("learned"), help="folder [%(default)s]")
+    made.add_argument("--no-pictures", action="store_true", help="of what the policies do")
+    made.add_argument("--json", action="store_true", help="say what came of it as JSON on the output, and all else on the error output")
+    TaskChoice.add_arguments(made)
+    algorithm = made.add_argument_group("of the algorithm")
     for field in dataclasses.fields(Choices):
         several = isinstance(field.default, tuple)
         algorithm.add_argument(f"--{field.name}", type=int if several else type(field.default), nargs="+" if several else None,
-                               default=field.default, help="[%(default)s]")
-    parsed = parser.parse_args(given)
-    if parsed.what is not None:
-        parsed.task = "quadruped" if parsed.what == EXAMPLE else parsed.what
-    return parsed
+                               default=field.default, help=f"{_CHOICES[field.name]} [%(default)s]")
+    return made
 
 
 class Curve:
@@ -64,12 +79,14 @@ class Curve:
     def add(self, progress: Progress) -> None:
         ended = progress.episode_return
         self.rows.append((progress.steps, progress.reward, float("nan") if ended is None else ended))
-        if len(self.rows) % WINDOW == 0 or progress.steps >= self._goal:
+        tell_progress(self._label, progress.steps, self._goal, "steps")
+        if len(self.rows) == 1 or len(self.rows) % WINDOW == 0 or progress.steps >= self._goal:
             recent = np.array(self.rows[-WINDOW:])
             returns = recent[~np.isnan(recent[:, 2]), 2]
             told = f"return {returns.mean():8.2f}" if len(returns) else "no episode ended"
             left = (self._goal - progress.steps) * progress.seconds / progress.steps
-            print(f"{self._label}: {progress.steps:10,} steps {progress.seconds:6.1f} s ({progress.steps / progress.seconds:7,.0f}/s)  "
+            print(f"{over_progress()}{self._label}: {progress.steps:10,} steps {progress.seconds:6.1f} s "
+                  f"({progress.steps / progress.seconds:7,.0f}/s)  "
                   f"reward {recent[:, 1].mean():7.3f}  {told}  spread {progress.deviation:.2f}  rate {progress.learning_rate:.1e}  "
                   f"{max(0.0, left):.0f} s left",
                   file=sys.stderr, flush=True)
@@ -109,8 +126,14 @@ def train(client: axion.Client, args: argparse.Namespace, seed: int) -> Curve:
     envs = axion.gym.make_vec(choice.server_task(), args.worlds, client=client, autoreset_mode="SameStep")
     try:
         learner = Learner(envs, seed, choices, dataclasses.asdict(choice))
-        learner.train(int(args.steps), curve.add)
-        learner.policy.save(args.out / f"{choice.task}-{seed}.npz")
+        path = args.out / f"{choice.task}-{seed}.npz"
+        try:
+            learner.train(int(args.steps), curve.add)
+        except (KeyboardInterrupt, axion.AxionError):
+            learner.policy.save(path)
+            print(f"{over_progress()}Policy, as far as it came: {path}", file=sys.stderr)
+            raise
+        learner.policy.save(path)
     finally:
         envs.close()
     return curve
@@ -128,9 +151,34 @@ def draw_policies(client: axion.Client, args: argparse.Namespace) -> list[str]:
     return files
 
 
-def main(given: Sequence[str] | None = None) -> int:
-    """Trains all seeds and says what came of it; the exit code."""
-    args = arguments(given)
+def run(args: argparse.Namespace) -> int:
+    """Trains all seeds and says what came of it.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        The command line, read by `parser`.
+
+    Returns
+    -------
+    int
+        The exit code 0.
+
+    Raises
+    ------
+    AxionError
+        The server refuses or is not there.
+    ValueError
+        A flag is wrong; the message begins with its name.
+    OSError
+        A file cannot be written.
+    """
+    if args.what is not None:
+        args.task = "quadruped" if args.what == EXAMPLE else args.what
+    if not args.steps >= 1 or args.worlds < 1:
+        raise ValueError(f"steps: {args.steps:g}, worlds: {args.worlds}; both must be at least 1")
+    if args.task != "quadruped" and args.task not in axion.gym.SERVER_TASKS:
+        raise ValueError(f"task: {args.task!r} is none of {EXAMPLE}, {', '.join(axion.gym.SERVER_TASKS)}")
     TaskChoice.of(vars(args)).server_task()  # what is wrong with it is told before anything is made
     args.out.mkdir(parents=True, exist_ok=True)
     told: dict[str, Any] = {"task": args.task, "worlds": args.worlds, "policies": [], "curve": None, "pictures": []}
@@ -158,8 +206,3 @@ def main(given: Sequence[str] | None = None) -> int:
         if files:
             print(f"{name}: {', '.join(files)}")
     return 0
-
-
-def program(given: Sequence[str] | None = None) -> int:
-    """main, with errors as words; the exit code."""
-    return in_words("train", lambda: main(given))

@@ -86,15 +86,15 @@ class McapRecorder:
 
     Parameters
     ----------
-    output
+    output : path or binary file
         Path of the file, or what is open to write bytes to.
-    model
+    model : Model
         Of the worlds.
-    worlds
+    worlds : sequence of int
         Their indices in the batch.
-    dt
+    dt : float
         s, of a step: forces are impulses divided by it.
-    offsets
+    offsets : numpy.ndarray, optional
         m, [n, 3]: where the worlds stand beside each other. None: on a grid, as far apart as they reach at first.
     """
 
@@ -128,7 +128,13 @@ class McapRecorder:
         finish()
 
     def take(self, moment: Moment) -> None:
-        """Writes a moment."""
+        """Writes a moment.
+
+        Parameters
+        ----------
+        moment : Moment
+            Of these worlds.
+        """
         if self.frames == 0:
             self._begin(moment)
         # A world that is reset is at an earlier time, and what happens then happens later all the same.
@@ -219,24 +225,29 @@ class McapRecorder:
 
 def record(batch: Batch, path: str | os.PathLike[str], worlds: Sequence[int] = (0,), *, fields: str | Iterable[str] = (),
            contacts: bool = True, rate: float = 30.0, seconds: float = 10.0) -> int:
-    """Records worlds that somebody else steps to an MCAP file, without renewing their lease; returns the number of frames.
+    """Records worlds that somebody else steps to an MCAP file, without renewing their lease.
 
     Parameters
     ----------
-    batch
+    batch : Batch
         Anybody's.
-    path
+    path : str or path
         Of the file.
-    worlds
+    worlds : sequence of int, default (0,)
         Their indices.
-    fields
+    fields : str or iterable of str, optional
         Names of fields to be kept beside poses, for example "joint_position".
-    contacts
+    contacts : bool, default True
         Whether forces of contacts are kept.
-    rate
+    rate : float, default 30.0
         Frames a second (of the clock) at most.
-    seconds
+    seconds : float, default 10.0
         s, simulated, of the first of the worlds, after which it ends.
+
+    Returns
+    -------
+    int
+        Frames that were written.
 
     Raises
     ------

@@ -24,12 +24,22 @@ _AMBIENT, _DIFFUSE, _SHINE = 0.42, 0.62, 0.16
 
 @dataclasses.dataclass(frozen=True)
 class Camera:
-    """A free camera, by MuJoCo's convention: it looks at a point from `distance`.
+    """A free camera, by MuJoCo's convention: it looks at a point from a distance.
 
-    azimuth: deg, of the direction of sight about z; 0 looks along x, 90 along y. elevation: deg, of the direction of sight
-    above the horizon; negative looks down. distance: m, or None for what shows everything. look_at: [3] m, or None for the
-    middle of what is shown. track: name of a body that the point of sight moves with: look_at is then relative to it.
-    field_of_view: deg, of the height of the picture.
+    Parameters
+    ----------
+    azimuth : float, default 135.0
+        deg, of the direction of sight about z; 0 looks along x, 90 along y.
+    elevation : float, default -22.0
+        deg, of the direction of sight above the horizon; negative looks down.
+    distance : float, optional
+        m; None for what shows everything.
+    look_at : tuple[float, float, float], optional
+        m: [3]; None for the middle of what is shown.
+    track : str, optional
+        Name of a body that the point of sight moves with; look_at is then relative to it.
+    field_of_view : float, default 40.0
+        deg, of the height of the picture.
     """
 
     azimuth: float = 135.0
@@ -40,7 +50,13 @@ class Camera:
     field_of_view: float = 40.0
 
     def axes(self) -> tuple[Floats, Floats, Floats]:
-        """Unit vectors [3] forward, right and up."""
+        """Computes where forward, right and up are.
+
+        Returns
+        -------
+        tuple of numpy.ndarray
+            Three unit vectors [3].
+        """
         azimuth, elevation = np.radians([self.azimuth, self.elevation])
         forward = np.array([np.cos(elevation) * np.cos(azimuth), np.cos(elevation) * np.sin(azimuth), np.sin(elevation)])
         right = np.array([np.sin(azimuth), -np.cos(azimuth), 0.0])

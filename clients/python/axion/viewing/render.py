@@ -41,8 +41,27 @@ class Marks:
 class Renderer:
     """Draws poses of one model.
 
-    width, height: pixels. camera: a Camera. marks: Marks. spacing: m between worlds on the grid; None: as far as they reach.
-    samples: rays of a pixel, across and down: 2 smooths edges, 1 is four times as quick.
+    Parameters
+    ----------
+    model : Model
+        Of the worlds.
+    width : int, default 640
+        pixels.
+    height : int, default 480
+        pixels.
+    camera : Camera, default Camera()
+        From where.
+    marks : Marks, default Marks()
+        What is shown besides shapes.
+    spacing : float, optional
+        m between worlds on the grid; None: as far as they reach.
+    samples : int, default 2
+        Rays of a pixel, across and down: 2 smooths edges, 1 is four times as quick.
+
+    Raises
+    ------
+    ValueError
+        A number is out of its range, or the camera tracks no body.
     """
 
     def __init__(self, model: Model, width: int = 640, height: int = 480, camera: Camera = Camera(), marks: Marks = Marks(),
@@ -65,10 +84,30 @@ class Renderer:
 
     def render(self, body_pose: npt.ArrayLike, contacts: Contacts | None = None, dt: float = 1.0,
                worlds: Sequence[int] | None = None) -> Image8:
-        """A picture, uint8 [height, width, 3].
+        """Draws a picture.
 
-        body_pose: [nb, 7] of one world or [n, nb, 7] of several, which stand on a grid. contacts: of these worlds, with the
-        batch's dt; worlds: their indices in the batch. A camera that shows everything keeps its place from picture to picture.
+        A camera that shows everything keeps its place from picture to picture.
+
+        Parameters
+        ----------
+        body_pose : array_like
+            x y z (m), quaternion w x y z: [nb, 7] of one world or [n, nb, 7] of several, which stand on a grid.
+        contacts : Contacts, optional
+            Of these worlds.
+        dt : float, default 1.0
+            s, of a step: forces are impulses divided by it.
+        worlds : sequence of int, optional
+            Their indices in the batch.
+
+        Returns
+        -------
+        numpy.ndarray
+            Uint8 [height, width, 3].
+
+        Raises
+        ------
+        ValueError
+            The poses have another shape.
         """
         poses = np.asarray(body_pose, dtype=np.float64)
         poses = poses[None] if poses.ndim == 2 else poses
@@ -177,11 +216,46 @@ class Renderer:
 def render(batch: Batch, worlds: int | Sequence[int] = 0, *, width: int = 640, height: int = 480, camera: Camera = Camera(),
            contacts: bool = False, joint_frames: bool = False, centers_of_mass: bool = False, names: bool = False,
            spacing: float | None = None, samples: int = 2, path: str | os.PathLike[str] | None = None) -> Image8:
-    """A picture of worlds of a batch as they stand, without a browser: uint8 [height, width, 3].
+    """Draws worlds of a batch as they stand, without a browser.
 
-    worlds: one world, or several on a grid. camera: an axion.Camera. contacts: points, and forces as arrows. joint_frames,
-    centers_of_mass, names: of the bodies. spacing: m between worlds. samples: rays of a pixel across and down. path: a file
-    to write it to, PNG or what else its ending says.
+    Parameters
+    ----------
+    batch : Batch
+        Anybody's.
+    worlds : int or Sequence[int], default 0
+        One world, or several on a grid.
+    width : int, default 640
+        pixels.
+    height : int, default 480
+        pixels.
+    camera : Camera, default Camera()
+        From where.
+    contacts : bool, default False
+        Whether points and forces are shown, as arrows.
+    joint_frames : bool, default False
+        Whether axes of joints are shown.
+    centers_of_mass : bool, default False
+        Whether a dot is shown in each body.
+    names : bool, default False
+        Whether names of bodies are shown.
+    spacing : float, optional
+        m between worlds; None: as far as they reach.
+    samples : int, default 2
+        Rays of a pixel, across and down.
+    path : str or path, optional
+        A file to write it to, PNG or what else its ending says.
+
+    Returns
+    -------
+    numpy.ndarray
+        Uint8 [height, width, 3].
+
+    Raises
+    ------
+    AxionError
+        The batch is gone, or has no such world.
+    ValueError
+        A number is out of its range.
     """
     chosen = [worlds] if isinstance(worlds, int) else [int(world) for world in worlds]
     marks = Marks(contacts, joint_frames, centers_of_mass, names)
@@ -199,7 +273,24 @@ def save(path: str | os.PathLike[str], picture: Image8) -> None:
 
 
 def save_movie(path: str | os.PathLike[str], pictures: Iterable[Image8], frames_per_second: float = 30.0) -> None:
-    """Writes pictures as a movie: .gif, or .mp4 with imageio-ffmpeg, which brings its encoder."""
+    """Writes pictures as a movie.
+
+    Parameters
+    ----------
+    path : str or path
+        .gif, or .mp4 with imageio-ffmpeg, which brings its encoder.
+    pictures : Iterable[numpy.ndarray]
+        Uint8 [height, width, 3] each.
+    frames_per_second : float, default 30.0
+        How many of them a second.
+
+    Raises
+    ------
+    ValueError
+        The path has another ending.
+    OSError
+        The file cannot be written.
+    """
     ending = os.path.splitext(os.fspath(path))[1].lower()
     if ending not in (".gif", ".mp4"):
         raise ValueError(f"path: {os.fspath(path)!r} must end in .gif or .mp4")

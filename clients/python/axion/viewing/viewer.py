@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import viser
-from viser import uplot
 
 from axion.errors import AxionError, NotFoundError
 from axion.viewing import geometry
 from axion.viewing.labels import STATISTICS, names_of
 from axion.viewing.movie import Recorder
+from axion.viewing.plots import color_bytes, empty_plot, plot_lines, quietly, show_points, slider
 from axion.viewing.source import Moment, model_of, moments
 from axion.watch import Watch
 
@@ -29,22 +29,34 @@ _MOST_SHOWN = 64           # worlds that are shown where nobody says which
 _PLOT_POINTS = 300         # of a curve
 _PLOT_SECONDS = 0.2        # between updates of the plots
 _LINES = 8                 # of a plot
-_COLORS = ("#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b", "#e377c2", "#7f7f7f")
-_SLIDER_SPAN = 1.0         # of an actuator without limits, each way
-
-
-def _bytes(color: Sequence[float]) -> tuple[int, int, int]:
-    """As the page wants it: its lights are bright, and would leave pastels of what is told as it is."""
-    red, green, blue = (int(round(255 * part ** 2.2)) for part in color)
-    return red, green, blue
 
 
 class Viewer:
-    """A page that shows worlds of a batch, at `url`. Made by axion.view.
+    """A page that shows worlds of a batch, at `url`; axion.view makes it.
 
-    It looks on while somebody else steps: it renews no lease and what it shows costs who steps at most a fiftieth. Its
-    buttons step and reset the batch, for whoever has it alone. close() ends it, as does leaving it as a context manager;
-    wait() returns when the batch is gone.
+    It looks on while somebody else steps: it renews no lease and what it shows costs who steps at most a fiftieth.
+    Its buttons step and reset the batch, for whoever has it alone. close() ends it, as does leaving it as a context
+    manager.
+
+    Parameters
+    ----------
+    batch : Batch
+        Anybody's.
+    worlds : sequence of int, optional
+        Which; None: the first 64.
+    host : str, default '127.0.0.1'
+        Where the page is served.
+    port : int, default 8080
+        Likewise; another free port where that one is taken.
+    rate : float, default 30.0
+        Frames a second at most.
+    spacing : float, optional
+        m between worlds on the grid; None: as far as they reach.
+
+    Raises
+    ------
+    ValueError
+        The worlds or the rate make no sense.
     """
 
     def __init__(self, batch: Batch, worlds: Sequence[int] | None = None, host: str = "127.0.0.1", port: int = 8080,
@@ -62,7 +74,8 @@ class Viewer:
         self._moment: Moment | None = None
         self._history: deque[tuple[float, npt.NDArray[Any], Any]] = deque(maxlen=_PLOT_POINTS)
         self._plotted = 0.0
-        self._server = viser.ViserServer(host=host, port=port, label=f"Axion: {batch.name}", verbose=False)
+        with quietly():
+            self._server = viser.ViserServer(host=host, port=port, label=f"Axion: {batch.name}", verbose=False)
         self.url = f"http://{host}:{self._server.get_port()}"
         self._recorder: Recorder | None = None
         self._make_scene()
@@ -82,23 +95,39 @@ class Viewer:
         self.close()
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Waits until the batch is gone or the viewer is closed; false if `timeout` s passed first."""
+        """Waits until the batch is gone or the viewer is closed.
+
+        Parameters
+        ----------
+        timeout : float, optional
+            Seconds to wait at most; None waits on.
+
+        Returns
+        -------
+        bool
+            False if that time passed first.
+        """
         return self._ended.wait(timeout)
 
     def run(self, steps: bool) -> None:
-        """Steps the batch from here, at the speed of the page's slider, or no more."""
+        """Steps the batch from here, at the speed of the page's slider, or no more.
+
+        Parameters
+        ----------
+        steps : bool
+            Whether it is stepped.
+        """
         self._runs.value = steps
 
     def close(self) -> None:
-        """Takes the page away. The batch stays."""
+        """Takes the page away; the batch stays."""
         self._ended.set()
         self._look_anew()
         for thread in self._threads:
             if thread is not threading.current_thread():
                 thread.join(10)
-        self._server.stop()
-
-    # ---- What is shown ----
+        with quietly():
+            self._server.stop()
 
     def _make_scene(self) -> None:
         scene = self._server.scene
@@ -125,7 +154,7 @@ class Viewer:
                 f"/shapes/{index} {shape.name}", shape.mesh.vertices.astype(np.float32), shape.mesh.faces.astype(np.uint32),
                 batched_wxyzs=np.tile(wxyz, (count, 1)).astype(np.float32),
                 batched_positions=(shape.position + self._offsets).astype(np.float32), batched_scales=np.ones(count, np.float32),
-                batched_colors=_bytes(shape.color), opacity=shape.opacity if shape.opacity < 1 else None, lod="off")
+                batched_colors=color_bytes(shape.color), opacity=shape.opacity if shape.opacity < 1 else None, lod="off")
             handle.on_click(self._on_click(shape))
             self._meshes.append((shape, handle, wxyz))
         away = 1.1 * (np.linalg.norm(self._offsets.max(0) - self._offsets.min(0)) + self._size)
@@ -135,11 +164,11 @@ class Viewer:
         radius = 0.006 * self._size
         none = np.zeros((1, 2, 3), np.float32)
         arrows: dict[str, Any] = {"shaft_radius": radius, "head_radius": 2.4 * radius, "head_length": 6 * radius, "visible": False}
-        self._forces = scene.add_arrows("/contacts/forces", none, _bytes(geometry.FORCE_COLOR), **arrows)
-        self._points = scene.add_point_cloud("/contacts/points", none[0], _bytes(geometry.CONTACT_COLOR), point_size=3 * radius,
+        self._forces = scene.add_arrows("/contacts/forces", none, color_bytes(geometry.FORCE_COLOR), **arrows)
+        self._points = scene.add_point_cloud("/contacts/points", none[0], color_bytes(geometry.CONTACT_COLOR), point_size=3 * radius,
                                              point_shape="circle", precision="float32", visible=False)
         self._axes = scene.add_arrows("/joints", none, (0, 0, 0), **arrows)
-        self._masses = scene.add_point_cloud("/masses", none[0], _bytes(geometry.MASS_COLOR), point_size=4 * radius,
+        self._masses = scene.add_point_cloud("/masses", none[0], color_bytes(geometry.MASS_COLOR), point_size=4 * radius,
                                              point_shape="circle", precision="float32", visible=False)
         self._labels = [scene.add_label(f"/names/{body.name or i}", body.name, visible=False, anchor="bottom-center")
                         for i, body in enumerate(self.model.proto.bodies)]
@@ -181,7 +210,7 @@ class Viewer:
     def _draw_bodies(self, pose: geometry.Floats, rotations: geometry.Floats, offset: geometry.Floats) -> None:
         centers = [(body.center_of_mass.x, body.center_of_mass.y, body.center_of_mass.z) for body in self.model.proto.bodies]
         middles = np.einsum("bij,bj->bi", rotations, np.array(centers).reshape(-1, 3)) + pose[:, :3] + offset
-        _show(self._masses, middles, self._shows_masses.value)
+        show_points(self._masses, middles, self._shows_masses.value)
         for label, middle in zip(self._labels, middles):
             label.visible = self._shows_names.value
             if self._shows_names.value:
@@ -191,10 +220,10 @@ class Viewer:
             start = pose[child, :3] + rotations[child] @ anchor + offset
             shades = geometry.AXIS_COLORS if len(vectors) > 1 else geometry.AXIS_COLORS[2:]
             segments += [(start, start + 0.12 * self._size * (rotations[child] @ vector)) for vector in vectors]
-            colors += [_bytes(shade) for shade, _ in zip(shades, vectors)]
+            colors += [color_bytes(shade) for shade, _ in zip(shades, vectors)]
         if segments:
             self._axes.colors = np.array(colors, np.uint8)
-        _show(self._axes, np.array(segments), bool(segments))
+        show_points(self._axes, np.array(segments), bool(segments))
 
     def _draw_contacts(self, moment: Moment) -> None:
         rows = {world: row for row, world in enumerate(self.worlds)}
@@ -208,9 +237,9 @@ class Viewer:
         forces = geometry.forces_on_a(moment.contacts, self.batch.dt)[shown] * (0.5 * self._size / weight if weight > 0 else 0.0)
         lengths = np.linalg.norm(forces, axis=1)
         forces *= np.minimum(1.0, 2 * self._size / np.maximum(lengths, 1e-12))[:, None]
-        _show(self._points, starts, True)
+        show_points(self._points, starts, True)
         seen = lengths > 0.01 * self._size
-        _show(self._forces, np.stack([starts, starts + forces], 1)[seen], bool(seen.any()))
+        show_points(self._forces, np.stack([starts, starts + forces], 1)[seen], bool(seen.any()))
 
     # ---- The page ----
 
@@ -237,7 +266,7 @@ class Viewer:
         if self.model.control_count:
             with gui.add_folder("Actuators", expand_by_default=False):
                 self._uses_sliders = gui.add_checkbox("apply to steps from here", False)
-                self._sliders = [self._slider(gui, actuator) for actuator in self.model.proto.actuators]
+                self._sliders = [slider(gui, actuator) for actuator in self.model.proto.actuators]
         with gui.add_folder("Record", expand_by_default=False):
             self._format = gui.add_dropdown("format", ["mp4", "gif", "mcap"])
             self._record_button = gui.add_button("record")
@@ -250,10 +279,7 @@ class Viewer:
             self._field = gui.add_dropdown("field", fields)
             self._first = gui.add_number("from number", 0, min=0, step=1, hint=f"{_LINES} numbers of it are drawn.")
             self._statistic = gui.add_dropdown("solver", STATISTICS)
-            self._field_plot = gui.add_uplot((np.zeros(2), np.zeros(2)), (uplot.Series(label="t"), uplot.Series(label="")),
-                                              scales={"x": uplot.Scale(time=False)}, aspect=1.6)
-            self._solver_plot = gui.add_uplot((np.zeros(2), np.zeros(2)), (uplot.Series(label="t"), uplot.Series(label="")),
-                                              scales={"x": uplot.Scale(time=False)}, aspect=1.6)
+            self._field_plot, self._solver_plot = empty_plot(gui), empty_plot(gui)
             self._field.on_update(lambda _: self._look_anew())
             self._statistic.on_update(lambda _: self._history.clear())
 
@@ -269,12 +295,6 @@ class Viewer:
         box = self._server.gui.add_checkbox(label, False)
         box.on_update(lambda _: self._look_anew() if anew else self._redraw())
         return box
-
-    def _slider(self, gui: viser.GuiApi, actuator: Any) -> Any:
-        low, high = ((actuator.control_lower, actuator.control_upper) if actuator.control_limited
-                     else (-_SLIDER_SPAN, _SLIDER_SPAN))
-        start = float(np.clip(0.0, low, high))
-        return gui.add_slider(actuator.name or "actuator", low, high, (high - low) / 200, start)
 
     def _tell(self, client: viser.ClientHandle | None, error: Exception) -> None:
         for each in [client] if client is not None else list(self._server.get_clients().values()):
@@ -303,8 +323,8 @@ class Viewer:
         curves = np.stack([numbers for _, numbers, _ in self._history], 1)
         first = int(np.clip(self._first.value, 0, max(0, len(curves) - 1)))
         names = names_of(self.model, self._field.value, len(curves))[first:first + _LINES]
-        _plot_lines(self._field_plot, times, curves[first:first + _LINES], names)
-        _plot_lines(self._solver_plot, times, np.array([[value for _, _, value in self._history]]), [self._statistic.value])
+        plot_lines(self._field_plot, times, curves[first:first + _LINES], names)
+        plot_lines(self._solver_plot, times, np.array([[value for _, _, value in self._history]]), [self._statistic.value])
 
     # ---- What happens ----
 
@@ -394,24 +414,37 @@ class Viewer:
             self._record_button.label, self._record_button.disabled = "record", False
 
 
-def _show(handle: Any, points: npt.NDArray[Any], visible: bool) -> None:
-    handle.visible = visible
-    if visible:
-        handle.points = points.astype(np.float32)
-
-
-def _plot_lines(plot: Any, times: npt.NDArray[np.float64], curves: npt.NDArray[np.float64], names: Sequence[str]) -> None:
-    if [series["label"] for series in plot.series[1:]] != list(names):  # a plot is made anew for other series
-        plot.series = (uplot.Series(label="t, s"),
-                       *(uplot.Series(label=name, stroke=color, width=1.5) for name, color in zip(names, _COLORS)))
-    plot.data = (times, *(np.ascontiguousarray(curve) for curve in curves))
-
-
 def view(batch: Batch, worlds: Sequence[int] | None = None, *, host: str = "127.0.0.1", port: int = 8080, rate: float = 30.0,
          spacing: float | None = None) -> Viewer:
-    """Shows worlds of a batch in a browser: opens a page and returns its Viewer, whose `url` says where.
+    """Shows worlds of a batch in a browser.
 
-    worlds: which; None: the first 64. They stand on a grid, `spacing` m apart. host, port: where the page is served; another
-    free port where that one is taken. rate: frames a second at most. Whoever reaches the page can step and reset the batch.
+    Whoever reaches the page can step and reset the batch.
+
+    Parameters
+    ----------
+    batch : Batch
+        Anybody's.
+    worlds : sequence of int, optional
+        Which; None: the first 64. They stand on a grid.
+    host : str, default '127.0.0.1'
+        Where the page is served.
+    port : int, default 8080
+        Likewise; another free port where that one is taken.
+    rate : float, default 30.0
+        Frames a second at most.
+    spacing : float, optional
+        m between worlds; None: as far as they reach.
+
+    Returns
+    -------
+    Viewer
+        The page, whose `url` says where it is.
+
+    Raises
+    ------
+    ValueError
+        The worlds or the rate make no sense.
+    AxionError
+        The batch is gone.
     """
     return Viewer(batch, worlds, host, port, rate, spacing)

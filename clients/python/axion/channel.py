@@ -1,0 +1,50 @@
+"""What a client's connection is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
+
+from axion import credentials as access
+
+_Item = TypeVar("_Item")
+
+
+def pages(call: Callable[[Any], Any], request: Any, items: Callable[[Any], Iterable[_Item]]) -> Iterator[_Item]:
+    """All items of a list that the server gives page by page."""
+    while True:
+        response = call(request)
+        yield from items(response)
+        if not response.next_page_token:
+            return
+        request.page_token = response.next_page_token
+
+
+def channel_arguments(found: access.Credentials, max_message_bytes: int) -> list[tuple[str, Any]]:
+    """Of a channel of gRPC with these credentials."""
+    arguments: list[tuple[str, Any]] = [
+        ("grpc.max_receive_message_length", max_message_bytes), ("grpc.max_send_message_length", max_message_bytes),
+        # Answers are megabytes; with the defaults of 64 KiB and 16 KiB both ends wake each other often.
+        ("grpc.http2.lookahead_bytes", 16 << 20), ("grpc.http2.max_frame_size", 1 << 20)]
+    if found.channel is not None and found.server_name:
+        arguments.append(("grpc.ssl_target_name_override", found.server_name))
+    return arguments
+
+
+class WithMetadata:
+    """A method of the stub whose calls carry metadata of their own."""
+
+    def __init__(self, method: Any, metadata: tuple[tuple[str, str], ...]) -> None:
+        self._method, self._metadata = method, metadata
+
+    def __call__(self, request: Any, **arguments: Any) -> Any:
+        return self._method(request, **self._extended(arguments))
+
+    def with_call(self, request: Any, **arguments: Any) -> Any:
+        return self._method.with_call(request, **self._extended(arguments))
+
+    def future(self, request: Any, **arguments: Any) -> Any:
+        return self._method.future(request, **self._extended(arguments))
+
+    def _extended(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        return {**arguments, "metadata": (*(arguments.get("metadata") or ()), *self._metadata)}

@@ -1,0 +1,186 @@
+"""What a client asks about models."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from axion import options as choices
+from axion.channel import pages
+from axion.errors import raises_axion_error
+from axion.files import is_urdf, read_mjcf, read_urdf
+from axion.model import Model
+from axion.scene import Scene
+from axion.v1 import scene_pb2, simulation_pb2, simulation_pb2_grpc
+
+
+class ClientModels:
+    """The part of Client that makes and lists models."""
+
+    stub: simulation_pb2_grpc.SimulationStub
+
+    @raises_axion_error
+    def create_model(self, mjcf: str | None = None, *, path: str | os.PathLike[str] | None = None,
+                     urdf: str | None = None, scene: Scene | scene_pb2.SceneSpec | None = None,
+                     assets: Mapping[str, str | bytes] | None = None, allow_unsupported: bool = False,
+                     shape_overrides: Mapping[str, Mapping[str, float]] | None = None,
+                     joint_overrides: Mapping[str, Mapping[str, float]] | None = None,
+                     urdf_options: Mapping[str, Any] | None = None,
+                     timeout: float | None = None) -> Model:
+        """Compiles a scene; the same content gives the same model.
+
+        Parameters
+        ----------
+        mjcf : str, optional
+            Text of an MJCF file.
+        path : str or path, optional
+            Where an MJCF or URDF file is, which is sent with the files that it refers to (read_mjcf, read_urdf).
+        urdf : str, optional
+            Text of a URDF file.
+        scene : Scene or SceneSpec, optional
+            A scene that was made in Python, or its message.
+        assets : Mapping[str, str | bytes], optional
+            Contents of the files that the MJCF includes and of meshes, by name; with a path, beside those that are
+            found.
+        allow_unsupported : bool, default False
+            Elements that would change the physics and are not supported become warnings (Model.warnings); else they
+            are refused by name.
+        shape_overrides : Mapping[str, Mapping[str, float]], optional
+            What MJCF has no words for, by the name of the shape, "" for every shape: dicts of restitution (0 to 1),
+            contact_stiffness (N/m), contact_damping (N s/m).
+        joint_overrides : Mapping[str, Mapping[str, float]], optional
+            Likewise of joints: dicts of lock_stiffness (N/m, N m/rad) and lock_damping (N s/m, N m s/rad).
+        urdf_options : Mapping[str, Any], optional
+            What URDF has no words for: base ("fixed", the default, or "free"), base_position [3] (m) and
+            base_rotation [4] (w x y z) of the root link, actuators ("none", the default, or "motor"), ground and
+            self_collision (bool).
+        timeout : float, optional
+            Seconds after which the call is given up; None waits for its answer.
+
+        Returns
+        -------
+        Model
+            The compiled model.
+
+        Raises
+        ------
+        AxionError
+            The server refuses the call, which then has changed nothing, or cannot be reached.
+        TypeError
+            Not exactly one of mjcf, path, urdf and scene is given, or an option has no such name.
+        OSError
+            A file cannot be read.
+        """
+        if sum(source is not None for source in (mjcf, path, urdf, scene)) != 1:
+            raise TypeError("create_model wants one of mjcf, path, urdf and scene")
+        if path is not None:
+            found: dict[str, bytes]
+            if is_urdf(path):
+                urdf, found = read_urdf(path)
+            else:
+                mjcf, found = read_mjcf(path)
+            assets = {**found, **(assets or {})}
+        message = scene.proto if isinstance(scene, Scene) else scene
+        request = simulation_pb2.CreateModelRequest(mjcf=mjcf, urdf=urdf, scene=message, allow_unsupported=allow_unsupported,
+                                                    shape_overrides=choices.shape_overrides(shape_overrides or {}),
+                                                    joint_overrides=choices.joint_overrides(joint_overrides or {}))
+        if urdf_options is not None:
+            request.urdf_options.CopyFrom(choices.urdf_options(urdf_options))
+        for name, content in (assets or {}).items():
+            request.assets[name] = content.encode() if isinstance(content, str) else bytes(content)
+        return Model(self.stub.CreateModel(request, timeout=timeout))
+
+    @raises_axion_error
+    def get_model(self, name: str, timeout: float | None = None) -> Model:
+        """Fetches a model that the server has.
+
+        Parameters
+        ----------
+        name : str
+            Its resource name, "models/{id}".
+        timeout : float, optional
+            Seconds after which the call is given up; None waits for its answer.
+
+        Returns
+        -------
+        Model
+            The model.
+
+        Raises
+        ------
+        AxionError
+            The server refuses the call, which then has changed nothing, or cannot be reached.
+        """
+        return Model(self.stub.GetModel(simulation_pb2.GetModelRequest(name=name), timeout=timeout))
+
+    @raises_axion_error
+    def get_scene(self, model: Model | str, timeout: float | None = None) -> Scene:
+        """Fetches the whole scene that a model was compiled from.
+
+        create_model(scene=...) makes the same model of it, here or on another server.
+
+        Parameters
+        ----------
+        model : Model or str
+            The model, or its resource name.
+        timeout : float, optional
+            Seconds after which the call is given up; None waits for its answer.
+
+        Returns
+        -------
+        Scene
+            The scene.
+
+        Raises
+        ------
+        AxionError
+            The server refuses the call, which then has changed nothing, or cannot be reached.
+        """
+        name = model if isinstance(model, str) else model.name
+        request = simulation_pb2.GetModelRequest(name=name, view=simulation_pb2.MODEL_VIEW_FULL)
+        return Scene.of(self.stub.GetModel(request, timeout=timeout).scene)
+
+    @raises_axion_error
+    def list_models(self, page_size: int = 0) -> list[Model]:
+        """Lists the models on the server.
+
+        Parameters
+        ----------
+        page_size : int, default 0
+            How many the server is asked for at once; 0 leaves that to the server. All are returned in any case.
+
+        Returns
+        -------
+        list[Model]
+            All of them.
+
+        Raises
+        ------
+        AxionError
+            The server refuses the call, which then has changed nothing, or cannot be reached.
+        """
+        return [Model(proto) for proto in pages(self.stub.ListModels,
+                                                 simulation_pb2.ListModelsRequest(page_size=page_size),
+                                                 lambda response: response.models)]
+
+    @raises_axion_error
+    def delete_model(self, model: Model | str, timeout: float | None = None) -> None:
+        """Deletes a model.
+
+        Parameters
+        ----------
+        model : Model or str
+            The model, or its resource name.
+        timeout : float, optional
+            Seconds after which the call is given up; None waits for its answer.
+
+        Raises
+        ------
+        AxionError
+            The server refuses the call, which then has changed nothing, or cannot be reached.
+        FailedPreconditionError
+            A batch uses it.
+        """
+        name = model if isinstance(model, str) else model.name
+        self.stub.DeleteModel(simulation_pb2.DeleteModelRequest(name=name), timeout=timeout)

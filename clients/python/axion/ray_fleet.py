@@ -1,0 +1,280 @@
+"""A Fleet whose servers are held by actors of Ray, which may start them: worlds over the machines of a Ray cluster.
+
+    import ray
+    from axion.ray_fleet import RayFleet
+
+    ray.init()
+    with RayFleet(servers=2, actor_options={"num_cpus": 1}) as fleet:      # two actors, each with an axiond of its own beside it
+        model = fleet.create_model(path="quadruped.xml")
+        with fleet.create_batch(model, 256) as batch:
+            result = batch.step(steps=10, outputs=["body_pose"])
+
+An actor owns the connection to its server: calls and answers go through Ray, and only the actor's machine has to reach the server. Bits
+are those of a Fleet, and of one server. An actor that is lost, with its machine or by itself, is a server that is lost: its
+worlds go on elsewhere. Wants the extra `ray` (pip install 'axion[ray]').
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
+
+import grpc
+import ray  # type: ignore[import-not-found, unused-ignore]
+
+from axion.batch import Batch
+from axion.client import Client
+from axion.errors import UnavailableError
+from axion.files import is_urdf, read_mjcf, read_urdf
+from axion.fleet import Fleet
+
+_START_SECONDS = 60.0   # in which a server must say that it serves
+_CALLS_AT_ONCE = 16     # of an actor
+# Keeps a server for as long as its input is open, which ends with the actor however that ends.
+_KEEPER = """
+import signal, subprocess, sys
+server = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL)
+sys.stdin.buffer.read()
+server.send_signal(signal.SIGTERM)
+sys.exit(server.wait())
+"""
+
+
+def _program_here(program: str) -> str:
+    """The server's program on this machine: that of this name, or, where there is none, of the package axion-server."""
+    found = shutil.which(program)
+    if found is None and program == "axiond":
+        try:
+            import axion_server  # type: ignore[import-not-found, unused-ignore]
+
+            found = os.fspath(axion_server.program())
+        except ImportError:
+            pass
+    if found is None:
+        raise FileNotFoundError(f"program: there is no {program!r} on {os.uname().nodename}; install axion-server there, or name its path")
+    return found
+
+
+class _Server:
+    """An axiond that this process has started on a free port of the loopback device."""
+
+    def __init__(self, program: str, flags: Sequence[str]) -> None:
+        self._log = tempfile.NamedTemporaryFile(prefix="axiond-", suffix=".log")
+        command = [_program_here(program), "--listen=127.0.0.1:0", "--metrics_listen=", *flags]
+        self._keeper = subprocess.Popen([sys.executable, "-c", _KEEPER, *command], stdin=subprocess.PIPE, stderr=self._log)
+        self.target = self._target_of_log()
+
+    def _target_of_log(self) -> str:
+        end = time.monotonic() + _START_SECONDS
+        while time.monotonic() < end and self._keeper.poll() is None:
+            found = re.search(r"event=serving listen=(\S+) ", self._said())
+            if found:
+                return found[1]
+            time.sleep(0.02)
+        self.stop()
+        raise RuntimeError(f"program: axiond did not serve: {self._said().strip() or 'it says nothing'}")
+
+    def _said(self) -> str:
+        with open(self._log.name, errors="replace") as log:
+            return log.read()
+
+    def stop(self) -> None:
+        """Ends it as SIGTERM does: what it has in hand is finished."""
+        if self._keeper.stdin is not None:
+            self._keeper.stdin.close()
+        self._keeper.wait()
+
+
+class _Holder:
+    """What an actor is: a connection, the batches that were made by it, and the server where it has started one."""
+
+    def __init__(self) -> None:
+        self._server: _Server | None = None
+        self._client: Client | None = None
+        self._batches: dict[str, Batch] = {}
+
+    def open(self, target: str | None, program: str, flags: Sequence[str], choices: Mapping[str, Any]) -> str:
+        """Connects, to a server that it starts where there is no target; to whom."""
+        if target is None:
+            self._server = _Server(program, flags)
+            target = self._server.target
+        self._client = Client(target, **choices)
+        return target
+
+    def _opened(self) -> Client:
+        if self._client is None:
+            raise RuntimeError("the actor has no connection yet")
+        return self._client
+
+    def call(self, method: str, arguments: tuple[Any, ...], choices: dict[str, Any]) -> Any:
+        """A call of the Client."""
+        return getattr(self._opened(), method)(*arguments, **choices)
+
+    def create_batch(self, arguments: tuple[Any, ...], choices: dict[str, Any]) -> tuple[Any, ...]:
+        """A batch that stays here; its name, and what else does not change about it."""
+        batch = self._opened().create_batch(*arguments, **choices)
+        self._batches[batch.name] = batch
+        return batch.name, batch.world_count, batch.dt, batch.model, batch.task
+
+    def call_batch(self, name: str, method: str, arguments: tuple[Any, ...], choices: dict[str, Any]) -> Any:
+        """A call of a Batch."""
+        answer = getattr(self._batches[name], method)(*arguments, **choices)
+        if method == "delete":
+            del self._batches[name]
+        return answer
+
+    def stop(self) -> None:
+        if self._client is not None:
+            self._client.close()
+        if self._server is not None:
+            self._server.stop()
+
+
+class _Actor:
+    """Stands for the Client that an actor holds, as far as a Fleet calls it."""
+
+    def __init__(self, options: Mapping[str, Any], target: str | None) -> None:
+        self._handle = ray.remote(_Holder).options(**{"max_concurrency": _CALLS_AT_ONCE, **options}).remote()
+        self.target = target or "a server that it was to start"
+
+    def open(self, *arguments: Any) -> None:
+        self.target = self.ask("open", *arguments)
+
+    def ask(self, method: str, *arguments: Any) -> Any:
+        """The answer to a call of the actor's; what it raised there is raised here."""
+        try:
+            return ray.get(getattr(self._handle, method).remote(*arguments))
+        except ray.exceptions.RayTaskError as error:
+            raise error.cause from error
+        except (ray.exceptions.RayActorError, ray.exceptions.ObjectLostError) as error:
+            raise UnavailableError(grpc.StatusCode.UNAVAILABLE, f"the actor of {self.target} is lost: {error}") from error
+
+    def create_batch(self, *arguments: Any, **choices: Any) -> _ActorBatch:
+        return _ActorBatch(self, *self.ask("create_batch", arguments, choices))
+
+    def create_model(self, *arguments: Any, **choices: Any) -> Any:
+        path = choices.get("path")
+        if path is not None and not arguments and not {"mjcf", "urdf", "scene"} & choices.keys():
+            # The file is on this machine, and the actor may be on another.
+            text, found = (read_urdf if is_urdf(path) else read_mjcf)(path)
+            choices.pop("path")
+            choices.update({"urdf" if is_urdf(path) else "mjcf": text, "assets": {**found, **(choices.get("assets") or {})}})
+        return self.ask("call", "create_model", arguments, choices)
+
+    def get_model(self, *arguments: Any, **choices: Any) -> Any:
+        return self.ask("call", "get_model", arguments, choices)
+
+    def get_scene(self, *arguments: Any, **choices: Any) -> Any:
+        return self.ask("call", "get_scene", arguments, choices)
+
+    def close(self) -> None:
+        try:
+            self.ask("stop")
+        except UnavailableError:
+            pass  # it is gone, and its server with it
+        ray.kill(self._handle)
+
+
+class _ActorBatch:
+    """Stands for a Batch that an actor holds, as far as a Fleet calls it."""
+
+    def __init__(self, actor: _Actor, name: str, world_count: int, dt: float, model: str, task: Any) -> None:
+        self._actor, self.name, self.world_count, self.dt, self.model, self.task = actor, name, world_count, dt, model, task
+
+    def __enter__(self) -> _ActorBatch:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.delete()
+
+    def _ask(self, method: str, arguments: tuple[Any, ...], choices: dict[str, Any]) -> Any:
+        return self._actor.ask("call_batch", self.name, method, arguments, choices)
+
+    def step(self, *arguments: Any, **choices: Any) -> Any:
+        return self._ask("step", arguments, choices)
+
+    def step_task(self, *arguments: Any, **choices: Any) -> Any:
+        return self._ask("step_task", arguments, choices)
+
+    def begin_episodes(self, *arguments: Any, **choices: Any) -> Any:
+        return self._ask("begin_episodes", arguments, choices)
+
+    def reset(self, *arguments: Any, **choices: Any) -> Any:
+        return self._ask("reset", arguments, choices)
+
+    def set_state(self, *arguments: Any, **choices: Any) -> Any:
+        return self._ask("set_state", arguments, choices)
+
+    def get_state(self, *arguments: Any, **choices: Any) -> Any:
+        return self._ask("get_state", arguments, choices)
+
+    def contacts(self, *arguments: Any, **choices: Any) -> Any:
+        return self._ask("contacts", arguments, choices)
+
+    def delete(self) -> None:
+        self._ask("delete", (), {})
+
+
+def _count(servers: int) -> int:
+    if servers < 0:
+        raise ValueError(f"servers: {servers}; it must be 0 or more")
+    return servers
+
+
+class RayFleet(Fleet):
+    """A Fleet of servers that actors of Ray hold.
+
+    Takes the place of a Client where batches are made and used, as Fleet does, and answers the same.
+
+    Parameters
+    ----------
+    targets : iterable of str, optional
+        "host:port" of servers that run already; each gets an actor. A target must be reached from the machine of its actor.
+    servers : int, default 0
+        How many actors besides start a server of their own, on a free port of the loopback device of their machine.
+    program : str, default "axiond"
+        What they start: a name on their PATH or a path. Without one of that name, the program of the package axion-server.
+    flags : sequence of str, default ()
+        What they start it with, for example ("--threads=8",).
+    actor_options : mapping, optional
+        Options of each actor, for example {"num_cpus": 8, "num_gpus": 1}; Ray chooses its machine by them.
+    patience : float, default 5.0
+        Seconds for which a server may be UNAVAILABLE before it counts as lost.
+    **client_choices
+        Further arguments of each Client, such as `token` and `tls_ca`; files are those of the actor's machine.
+
+    Raises
+    ------
+    ValueError
+        There is neither a target nor a server to start, or `servers` is negative.
+    FileNotFoundError
+        The program is on a machine that is to start it neither by this name nor as the package axion-server.
+    RuntimeError
+        A server that was started does not serve; its log is in the message.
+    """
+
+    def __init__(self, targets: Iterable[str] = (), *, servers: int = 0, program: str = "axiond", flags: Sequence[str] = (),
+                 actor_options: Mapping[str, Any] | None = None, patience: float = 5.0, **client_choices: Any) -> None:
+        options = dict(actor_options or {})
+        if options.get("max_restarts"):
+            raise ValueError("actor_options: max_restarts: a new actor has none of the worlds; a Fleet makes them anew elsewhere")
+        wanted = list(targets) + [None] * _count(servers)
+        if not wanted:
+            raise ValueError("targets, servers: a fleet has at least one server")
+        choices = {"retry": patience, **client_choices}
+        actors = [_Actor(options, target) for target in wanted]  # all at once, as each may take a while to be placed
+        try:
+            for actor, target in zip(actors, wanted):
+                actor.open(target, program, list(flags), choices)
+        except BaseException:
+            for actor in actors:
+                actor.close()
+            raise
+        self._take(cast("list[Client]", actors))

@@ -1,0 +1,267 @@
+"""Joints of a scene that is made in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from axion.scene_words import WORLD, vec3
+from axion.v1 import scene_pb2
+
+
+class SceneJoints:
+    """The part of Scene that adds joints."""
+
+    proto: scene_pb2.SceneSpec
+
+    def _joint(self, kind: scene_pb2.JointKind, name: str, child: int, parent: int | None,
+               anchor: Sequence[float] = (0, 0, 0), **choices: Any) -> int:
+        self.proto.joints.add(name=name, kind=kind, child=child, parent=WORLD if parent is None else parent,
+                              anchor=vec3(anchor), **choices)
+        return len(self.proto.joints) - 1
+
+    def free(self, name: str, child: int) -> int:
+        """Adds six degrees of freedom; a body with this joint has no other.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+        child : int
+            Index of the body.
+
+        Returns
+        -------
+        int
+            Its index, which later methods take.
+        """
+        return self._joint(scene_pb2.JOINT_KIND_FREE, name, child, None)
+
+    def fixed(self, name: str, child: int, parent: int | None = None, *, anchor: Sequence[float] = (0, 0, 0),
+              **choices: Any) -> int:
+        """Welds two bodies; with lock_stiffness (and lock_damping) or in a loop they stay two, held at the anchor.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+        child : int
+            Index of the body that hangs on it.
+        parent : int, optional
+            Index of the body that it hangs on; None is the world.
+        anchor : sequence of float, default (0, 0, 0)
+            Where the joint holds, in the frame of the child, m: [3].
+        **choices
+            Further fields of the message: lock_stiffness, lock_damping.
+
+        Returns
+        -------
+        int
+            Its index, which later methods take.
+
+        Raises
+        ------
+        ValueError
+            A field does not exist, or has not so many numbers.
+        """
+        return self._joint(scene_pb2.JOINT_KIND_FIXED, name, child, parent, anchor, **choices)
+
+    def ball(self, name: str, child: int, parent: int | None = None, *, anchor: Sequence[float] = (0, 0, 0),
+             **choices: Any) -> int:
+        """Adds three rotations about the anchor.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+        child : int
+            Index of the body that hangs on it.
+        parent : int, optional
+            Index of the body that it hangs on; None is the world.
+        anchor : sequence of float, default (0, 0, 0)
+            Where the joint holds, in the frame of the child, m: [3].
+        **choices
+            Further fields of the message: ball_damping, ball_armature, ball_stiffness, ball_upper, lock_stiffness,
+            lock_damping.
+
+        Returns
+        -------
+        int
+            Its index, which later methods take.
+
+        Raises
+        ------
+        ValueError
+            A field does not exist, or has not so many numbers.
+        """
+        return self._joint(scene_pb2.JOINT_KIND_BALL, name, child, parent, anchor, **choices)
+
+    def axes(self, name: str, child: int, parent: int | None = None, *, axes: Iterable[scene_pb2.AxisSpec],
+             **choices: Any) -> int:
+        """Adds up to three axes in a chain, slides before hinges.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+        child : int
+            Index of the body that hangs on it.
+        parent : int, optional
+            Index of the body that it hangs on; None is the world.
+        axes : Iterable[AxisSpec]
+            Each what hinge_axis or slide_axis returns.
+        **choices
+            Further fields of the message: lock_stiffness, lock_damping.
+
+        Returns
+        -------
+        int
+            Its index, which later methods take.
+
+        Raises
+        ------
+        ValueError
+            A field does not exist, or has not so many numbers.
+        """
+        return self._joint(scene_pb2.JOINT_KIND_AXES, name, child, parent, axes=axes, **choices)
+
+    def hinge(self, name: str, child: int, parent: int | None = None, *, axis: Sequence[float] = (0, 0, 1),
+              anchor: Sequence[float] = (0, 0, 0), lock_stiffness: float = 0.0, lock_damping: float = 0.0,
+              **choices: Any) -> int:
+        """Adds one hinge.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+        child : int
+            Index of the body that hangs on it.
+        parent : int, optional
+            Index of the body that it hangs on; None is the world.
+        axis : sequence of float, default (0, 0, 1)
+            Direction in the frame of the child, of any length above zero: [3].
+        anchor : sequence of float, default (0, 0, 0)
+            Where the joint holds, in the frame of the child, m: [3].
+        lock_stiffness : float, default 0.0
+            Spring of the locked directions, N/m and N m/rad; 0 is rigid.
+        lock_damping : float, default 0.0
+            Their damper, N s/m and N m s/rad.
+        **choices
+            Further fields of the message: as of hinge_axis: limits, damping, stiffness, armature, friction_loss and
+            others.
+
+        Returns
+        -------
+        int
+            Its index, which later methods take.
+
+        Raises
+        ------
+        ValueError
+            A field does not exist, or has not so many numbers.
+        """
+        return self.axes(name, child, parent, axes=[self.hinge_axis(name, axis, anchor, **choices)],
+                         lock_stiffness=lock_stiffness, lock_damping=lock_damping)
+
+    def slide(self, name: str, child: int, parent: int | None = None, *, axis: Sequence[float] = (0, 0, 1),
+              lock_stiffness: float = 0.0, lock_damping: float = 0.0, **choices: Any) -> int:
+        """Adds one slide.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+        child : int
+            Index of the body that hangs on it.
+        parent : int, optional
+            Index of the body that it hangs on; None is the world.
+        axis : sequence of float, default (0, 0, 1)
+            Direction in the frame of the child, of any length above zero: [3].
+        lock_stiffness : float, default 0.0
+            Spring of the locked directions, N/m and N m/rad; 0 is rigid.
+        lock_damping : float, default 0.0
+            Their damper, N s/m and N m s/rad.
+        **choices
+            Further fields of the message: as of slide_axis: limits, damping, stiffness, armature, friction_loss and
+            others.
+
+        Returns
+        -------
+        int
+            Its index, which later methods take.
+
+        Raises
+        ------
+        ValueError
+            A field does not exist, or has not so many numbers.
+        """
+        return self.axes(name, child, parent, axes=[self.slide_axis(name, axis, **choices)],
+                         lock_stiffness=lock_stiffness, lock_damping=lock_damping)
+
+    @staticmethod
+    def hinge_axis(name: str, axis: Sequence[float] = (0, 0, 1), anchor: Sequence[float] = (0, 0, 0), *,
+                   limits: Sequence[float] | None = None, **choices: Any) -> scene_pb2.AxisSpec:
+        """Makes an axis to turn about, for `axes`.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+        axis : sequence of float, default (0, 0, 1)
+            Direction in the frame of the child, of any length above zero: [3].
+        anchor : sequence of float, default (0, 0, 0)
+            Where the joint holds, in the frame of the child, m: [3].
+        limits : sequence of float, optional
+            Lower and upper, rad: [2]; None is none.
+        **choices
+            Further fields of the message: reference, initial_position, armature, damping, stiffness,
+            spring_reference, friction_loss.
+
+        Returns
+        -------
+        AxisSpec
+            The axis.
+
+        Raises
+        ------
+        ValueError
+            A field does not exist, or has not so many numbers.
+        """
+        return SceneJoints._axis(scene_pb2.AXIS_KIND_HINGE, name, axis, limits, anchor=vec3(anchor), **choices)
+
+    @staticmethod
+    def slide_axis(name: str, axis: Sequence[float] = (0, 0, 1), *, limits: Sequence[float] | None = None,
+                   **choices: Any) -> scene_pb2.AxisSpec:
+        """Makes a line to slide along, for `axes`.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+        axis : sequence of float, default (0, 0, 1)
+            Direction in the frame of the child, of any length above zero: [3].
+        limits : sequence of float, optional
+            Lower and upper, m: [2]; None is none.
+        **choices
+            Further fields of the message: reference, initial_position, armature, damping, stiffness,
+            spring_reference, friction_loss.
+
+        Returns
+        -------
+        AxisSpec
+            The axis.
+
+        Raises
+        ------
+        ValueError
+            A field does not exist, or has not so many numbers.
+        """
+        return SceneJoints._axis(scene_pb2.AXIS_KIND_SLIDE, name, axis, limits, **choices)
+
+    @staticmethod
+    def _axis(kind: scene_pb2.AxisKind, name: str, axis: Sequence[float], limits: Sequence[float] | None,
+              **choices: Any) -> scene_pb2.AxisSpec:
+        if limits is not None:
+            choices["limited"] = True
+            choices["lower"], choices["upper"] = limits
+        return scene_pb2.AxisSpec(name=name, kind=kind, axis=vec3(axis), **choices)

@@ -1,0 +1,199 @@
+"""The verbs of the tool `axion` that are this package's: python -m axion.tool view|render|train|play, and what they have in common."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import sys
+from collections.abc import Callable, Sequence
+
+from axion.client import DEFAULT_TARGET, Client
+from axion.errors import AxionError
+
+# The module of each verb, which has parser(verb) and run(given), and the extra that it wants.
+_VERBS = {"view": ("axion.viewing.verbs", "view"), "render": ("axion.viewing.verbs", "view"),
+          "train": ("axion.learning.train", "gym,examples,view"), "play": ("axion.learning.play", "gym,examples,view")}
+
+
+def add_server_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the flags of the server and its credentials, which all verbs have.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+        Gets the flags.
+    """
+    parser.add_argument("--server", default=DEFAULT_TARGET, help="host:port [%(default)s]")
+    parser.add_argument("--token", help="of the tenant; better by AXION_TOKEN")
+    parser.add_argument("--tls", action="store_true", default=None, help="TLS with the system's authorities")
+    parser.add_argument("--tls_ca", help="TLS with these authorities: a file of PEM")
+    parser.add_argument("--tls_cert", help="this client's own certificate, a file of PEM")
+    parser.add_argument("--tls_key", help="and its key")
+    parser.add_argument("--tls_server_name", help="what the server's certificate is for, where that is not the address")
+    parser.add_argument("--insecure_token", action="store_true", help="send the token to another machine without TLS")
+
+
+def connect(given: argparse.Namespace) -> Client:
+    """Opens the connection that the flags of add_server_arguments describe.
+
+    Parameters
+    ----------
+    given : argparse.Namespace
+        The parsed flags.
+
+    Returns
+    -------
+    Client
+        The connection, which the caller closes.
+
+    Raises
+    ------
+    ValueError
+        Credentials cannot be used.
+    """
+    return Client(given.server, token=given.token, tls=given.tls, tls_ca=given.tls_ca, tls_cert=given.tls_cert,
+                  tls_key=given.tls_key, tls_server_name=given.tls_server_name, insecure_token=given.insecure_token)
+
+
+def tell_progress(what: str, done: float, whole: float, unit: str = "") -> None:
+    """Shows on a terminal's error output how far a long work is; shows nothing where that is no terminal.
+
+    Parameters
+    ----------
+    what : str
+        The work.
+    done, whole : float
+        How much of it is done, of how much; the line ends when all is done.
+    unit : str, default ""
+        Of both.
+    """
+    if sys.stderr.isatty():
+        end = "\n" if done >= whole else ""
+        print(f"\r{what}: {round(min(done, whole), 2):,.9g} of {round(whole, 2):,.9g} {unit}\033[K", end=end, file=sys.stderr, flush=True)
+
+
+def over_progress() -> str:
+    """Makes what a line begins with that takes the place of tell_progress's.
+
+    Returns
+    -------
+    str
+        Codes of a terminal; nothing where the error output is none.
+    """
+    return "\r\033[K" if sys.stderr.isatty() else ""
+
+
+def in_words(verb: str, run: Callable[[], int]) -> int:
+    """Runs a verb and says its errors in words, on the error output.
+
+    Parameters
+    ----------
+    verb : str
+        Its name, which the words begin with.
+    run : callable
+        Does the work and returns the exit code.
+
+    Returns
+    -------
+    int
+        The exit code: that of `run`; 1 where the server refuses or a file cannot be used; 2 where the command line is wrong; 130 where
+        it was interrupted.
+    """
+    try:
+        return run()
+    except AxionError as error:
+        print(f"axion {verb}: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        about = f"cannot use the file {error.filename!r}: {error.strerror}" if error.filename is not None else str(error)
+        print(f"axion {verb}: {about}", file=sys.stderr)
+        return 1
+    except ValueError as error:
+        print(f"axion {verb}: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(f"axion {verb}: interrupted", file=sys.stderr)
+        return 130
+
+
+def parser(verb: str) -> argparse.ArgumentParser:
+    """Makes the parser of a verb's command line, which is the one definition of its flags.
+
+    Parameters
+    ----------
+    verb : {"view", "render", "train", "play"}
+        The verb.
+
+    Returns
+    -------
+    argparse.ArgumentParser
+        What reads its command line.
+
+    Raises
+    ------
+    ImportError
+        Packages of its extra are not installed.
+    """
+    made: argparse.ArgumentParser = importlib.import_module(_VERBS[verb][0]).parser(verb)
+    return made
+
+
+def flags(verb: str) -> list[dict[str, str | bool]]:
+    """Lists the flags of a verb, for shells that complete command lines.
+
+    Parameters
+    ----------
+    verb : {"view", "render", "train", "play"}
+        The verb.
+
+    Returns
+    -------
+    list of dict
+        Of each flag: `name`, with its dashes; `value`, whether a value follows; `help`, which is one line.
+    """
+    of_verb = parser(verb)
+    formatter = of_verb.formatter_class(prog=of_verb.prog)
+    return [{"name": name, "value": action.nargs != 0, "help": formatter._expand_help(action) if action.help else ""}
+            for action in of_verb._actions for name in action.option_strings if name.startswith("--")]
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Runs a verb: its name and its flags; or, after the word `flags`, says which flags a verb has.
+
+    Parameters
+    ----------
+    words : sequence of str, optional
+        The command line without the program; sys.argv by default.
+
+    Returns
+    -------
+    int
+        The exit code, as in_words says.
+    """
+    told = list(sys.argv[1:] if words is None else words)
+    is_asked = told[:1] == ["flags"]
+    verb, rest = (told[1], told[2:]) if is_asked and len(told) > 1 else (told[0] if told else "", told[1:])
+    if verb not in _VERBS:
+        print(f"axion: {verb!r} is none of {', '.join(_VERBS)}", file=sys.stderr)
+        return 2
+    module, extra = _VERBS[verb]
+    try:
+        if is_asked:
+            found = flags(verb)
+            if "--json" in rest:
+                print(json.dumps({"verb": verb, "flags": found}))
+            else:
+                print("\n".join(f"{flag['name']}{'=' if flag['value'] else ''}\t{flag['help']}" for flag in found))
+            return 0
+        run: Callable[[argparse.Namespace], int] = importlib.import_module(module).run
+    except ImportError as error:
+        print(f"axion {verb}: wants the extra '{extra}' of the Python package, pip install 'axion[{extra}]', in {sys.executable} "
+              f"(AXION_PYTHON names another interpreter): {error}", file=sys.stderr)
+        return 1
+    given = parser(verb).parse_args(rest)
+    return in_words(verb, lambda: run(given))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

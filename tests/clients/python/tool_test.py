@@ -1,0 +1,199 @@
+"""The tool as a whole, of both languages: completion of every flag that help tells of, and JSON from every verb."""
+
+import importlib.util
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from axiond_case import AXIOND, ROOT, AxiondCase
+from axiond_process import eventually
+
+QUADRUPED = ROOT / "clients" / "examples" / "models" / "quadruped.xml"
+HAS_EXTRAS = all(importlib.util.find_spec(name) for name in ("gymnasium", "imageio", "matplotlib", "viser"))
+
+
+def tool(*arguments, timeout=120):
+    """Exit code, output and error output."""
+    environment = {**os.environ, "AXION_PYTHON": sys.executable}
+    done = subprocess.run([pathlib.Path(AXIOND).with_name("axion"), *map(str, arguments)], capture_output=True, text=True,
+                          timeout=timeout, env=environment)
+    return done.returncode, done.stdout, done.stderr
+
+
+def verbs():
+    """Every verb that help lists."""
+    code, told, error = tool("help")
+    assert code == 0, error
+    return re.findall(r"^  ([a-z]+) +\S", told, re.MULTILINE)
+
+
+def flags_of_help(verb):
+    """Every flag that the help of a verb tells of: a line of it begins with the flag and its other names."""
+    code, told, error = tool(verb, "--help")
+    assert code == 0, error
+    heads = re.findall(r"^  (-.*?)(?:  |$)", told, re.MULTILINE)
+    return {name for head in heads for name in re.findall(r"--[A-Za-z][A-Za-z0-9_-]*", head)} - {"--help"}
+
+
+@unittest.skipUnless(AXIOND and HAS_EXTRAS, "AXION_AXIOND does not name the server's program, or extras are not installed")
+class Completion(unittest.TestCase):
+    def test_flags_of_every_verb_are_those_of_its_help(self):
+        self.assertGreater(len(verbs()), 15)
+        for verb in verbs():
+            with self.subTest(verb=verb):
+                code, told, error = tool("completion", "flags", verb, "--json")
+                self.assertEqual(code, 0, error)
+                listed = json.loads(told)
+                names = {flag["name"] for flag in listed["flags"]} - {"--help"}
+                self.assertEqual(names, flags_of_help(verb))
+                self.assertIn("--json", names)
+                for flag in listed["flags"]:
+                    self.assertTrue(flag["help"], f"{verb} {flag['name']} says nothing of itself")
+                code, lines, _ = tool("completion", "flags", verb)
+                self.assertEqual({line.split("\t")[0].rstrip("=") for line in lines.splitlines()} - {"--help"}, names)
+
+    def completed(self, shell, *words):
+        """What a shell offers for the last of these words."""
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "axion").symlink_to(pathlib.Path(AXIOND).with_name("axion"))
+            given = " ".join(f"'{word}'" for word in ("axion", *words))
+            program = (f"compopt() {{ :; }}; source <(axion completion bash); COMP_WORDS=({given}); COMP_CWORD={len(words)}; _axion; "
+                       "COMPREPLY=(); _axion; printf '%s\\n' \"${COMPREPLY[@]}\"")
+            done = subprocess.run([shell, "-c", program], capture_output=True, text=True, timeout=120, cwd=folder,
+                                  env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "AXION_PYTHON": sys.executable})
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return set(done.stdout.split())
+
+    @unittest.skipUnless(shutil.which("bash"), "bash is not installed")
+    def test_bash_offers_every_flag_of_every_verb(self):
+        for verb in verbs():
+            with self.subTest(verb=verb):
+                self.assertEqual({word.rstrip("=") for word in self.completed("bash", verb, "--")} - {"--help"}, flags_of_help(verb))
+        self.assertEqual(self.completed("bash", "rend"), {"render"})
+        self.assertEqual(self.completed("bash", "train", "--rollout"), {"--rollout_steps="})
+
+    @unittest.skipUnless(shutil.which("fish"), "fish is not installed")
+    def test_fish_offers_every_flag_of_the_verbs_of_python(self):
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "axion").symlink_to(pathlib.Path(AXIOND).with_name("axion"))
+            for verb in ("view", "render", "train", "play", "run"):
+                done = subprocess.run(["fish", "-c", f"axion completion fish | source; complete -C 'axion {verb} --'"], capture_output=True,
+                                      text=True, timeout=120, env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}",
+                                                                   "AXION_PYTHON": sys.executable})
+                offered = {line.split("\t")[0].rstrip("=") for line in done.stdout.splitlines()}
+                self.assertEqual(offered - {"--help"}, flags_of_help(verb), verb)
+
+    def test_what_is_no_verb_has_no_flags(self):
+        code, told, error = tool("completion", "flags", "fly")
+        self.assertEqual((code, told), (2, ""))
+        self.assertIn("'fly'", error)
+
+
+@unittest.skipUnless(HAS_EXTRAS, "extras are not installed")
+class Json(AxiondCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        cls.model = cls.client.create_model(path=QUADRUPED)
+        cls.batch = cls.client.create_batch(cls.model, 2)
+
+    def good(self):
+        """A command line of each verb, with what its JSON has."""
+        kept = ["--keep=false", f"--out={self.folder / 'kept.snapshot'}"]
+        policy = self.folder / "learned" / "quadruped-1.npz"
+        return {
+            "info": ([], "version"), "models": ([], None), "batches": ([self.batch.name], "world_count"),
+            "create": ([QUADRUPED, "--worlds=1"], "batch"), "delete": (["models/none"], None),
+            "step": ([self.batch.name, "--steps=2", "--outputs=body_pose"], "outputs"),
+            "run": ([QUADRUPED, "--seconds=0.05"], "world_steps"), "state": ([self.batch.name], "fields"),
+            "reset": ([self.batch.name, "--only=1"], None), "contacts": ([self.batch.name], None), "stats": ([self.batch.name], "batch"),
+            "watch": ([self.batch.name, "--count=1", "--interval=10ms"], "world_steps_per_second"),
+            "bench": ([self.batch.name, "--calls=3"], "step_once"), "snapshot": (["save", self.batch.name, *kept], None),
+            "render": ([self.batch.name, f"--out={self.folder / 'a.png'}", "--width=32", "--height=24"], "file"),
+            "train": (["example", "--worlds=4", "--steps=64", "--rollout_steps=8", "--no-pictures", f"--out={policy.parent}"], "policies"),
+            "play": ([policy, "--worlds=2", "--seconds=1.2", "--command", 0.5, 0, 0], "commands"),
+            "completion": (["bash"], "script"), "token": (["new", "--tenant=red"], "token"),
+        }
+
+    def test_every_verb_answers_with_one_document(self):
+        lines = self.good()
+        self.assertEqual(set(verbs()) - set(lines), {"view"})  # which has a test of its own
+        made = json.loads(tool("create", QUADRUPED, "--worlds=1", "--json", f"--server={self.target}")[1])
+        lines["delete"] = ([made["batch"]], "deleted")
+        for verb, (words, has) in lines.items():
+            with self.subTest(verb=verb):
+                code, told, error = tool(verb, *words, "--json", f"--server={self.target}")
+                self.assertEqual(code, 0, error)
+                document = json.loads(told)
+                self.assertNotEqual(document, {})
+                if has is not None:
+                    self.assertIn(has, document)
+
+    def test_a_page_is_told_by_one_document_and_ends_when_it_is_interrupted(self):
+        # SIGINT is ignored by what is started in the background of a shell, and so by what that starts.
+        handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGINT, handler)
+        program = subprocess.Popen([pathlib.Path(AXIOND).with_name("axion"), "view", self.batch.name, "--no-browser", "--json",
+                                    f"--server={self.target}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   env={**os.environ, "AXION_PYTHON": sys.executable})
+        self.addCleanup(program.communicate)
+        first = program.stdout.readline()
+        program.send_signal(signal.SIGINT)
+        rest, error = program.communicate(timeout=60)
+        self.assertEqual((program.returncode, rest, "Traceback" in error), (0, "", False), error)
+        self.assertEqual(json.loads(first)["batch"], self.batch.name)
+
+    def test_a_run_that_is_interrupted_takes_its_worlds_along(self):
+        handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGINT, handler)
+        before = {batch.name for batch in self.client.list_batches()}
+        program = subprocess.Popen([pathlib.Path(AXIOND).with_name("axion"), "run", QUADRUPED, "--seconds=100000",
+                                    f"--server={self.target}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(program.communicate)
+        self.assertTrue(eventually(lambda: any(name not in before for name in (batch.name for batch in self.client.list_batches()))))
+        made, = (batch for batch in self.client.list_batches() if batch.name not in before)
+        self.assertTrue(eventually(lambda: made.get_state("step_index").step_index[0] > 0))  # it is on its way
+        program.send_signal(signal.SIGINT)
+        told, error = program.communicate(timeout=60)
+        self.assertEqual((program.returncode, told, error.splitlines()[-1]), (130, "", "axion run: interrupted"))
+        self.assertEqual({batch.name for batch in self.client.list_batches()}, before)
+
+    def test_errors_of_every_verb_are_words_on_the_error_output_alone(self):
+        wrong = {"token": ["new"], "completion": ["csh"], "view": ["batches/none"], "render": ["batches/none", "--out=a.png"],
+                 "play": [self.folder / "none.npz"], "train": ["Walking-v0"], "snapshot": ["restore", "snapshots/none"],
+                 "info": ["--timeout=1ns"], "models": ["models/none"]}
+        for verb in verbs():
+            with self.subTest(verb=verb):
+                code, told, error = tool(verb, *wrong.get(verb, ["batches/none"]), "--json", f"--server={self.target}")
+                self.assertIn(code, (1, 2))
+                self.assertEqual(told, "")
+                self.assertRegex(error, f"^axion {verb}: .+")
+                self.assertNotIn("Traceback", error)
+
+    def test_play_writes_several_files_and_one_document(self):
+        out = self.folder / "again"
+        code, _, error = tool("train", "example", "--worlds=4", "--steps=64", "--rollout_steps=8", "--no-pictures", f"--out={out}",
+                              f"--server={self.target}")
+        self.assertEqual(code, 0, error)
+        policy = out / "quadruped-1.npz"
+        code, told, error = tool("play", policy, "--seconds=0.2", f"--movie={out / 'a.gif'}", f"--picture={out / 'a.png'}", "--json",
+                                 f"--server={self.target}")
+        self.assertEqual(code, 0, error)
+        self.assertEqual(json.loads(told), {"movie": str(out / "a.gif"), "picture": str(out / "a.png")})
+        (out / "text.npz").write_text("no policy")
+        for arguments, code, words in (([out / "text.npz"], 2, "is no policy"), ([policy, "--seconds=0.5"], 2, "seconds: 0.5"),
+                                       ([policy, "--worlds=0"], 2, "worlds: 0"), ([policy, "--dt=0.015"], 2, "dt: 0.015")):
+            found, _, error = tool("play", *arguments, f"--server={self.target}")
+            self.assertEqual((found, words in error, "Traceback" in error), (code, True, False), error)
+
+
+if __name__ == "__main__":
+    unittest.main()
