@@ -9,7 +9,8 @@ namespace {
 
 constexpr double kWeight = 0.25;  // of the newest measurement: follows a change within a few, forgets a hiccup as fast
 constexpr double kMaxChange = 8;  // factor by which one measurement may change what is known of a batch
-constexpr std::size_t kGroup = 64;  // portions of more worlds are multiples of this, which is how devices group them
+constexpr double kQuickPart = 0.25;  // of a shared slice: what a launch of quick steps alone may last
+constexpr std::size_t kGroup = 64;   // portions of more worlds are multiples of this, which is how devices group them
 
 // Steps, and records of them, of the stretch that begins after job.steps_done.
 void plan_steps(const Job& job, std::int64_t cap, Stretch& stretch, std::int64_t& engine_every) {
@@ -33,6 +34,15 @@ void plan_steps(const Job& job, std::int64_t cap, Stretch& stretch, std::int64_t
     stretch.record_count = (count == remaining) ? 1 : 0;
   }
   stretch.step_count = count;
+}
+
+// Seconds that the rest of a step takes by what is known of its batch; 0 where nothing is.
+double demand_of(const Job& job) {
+  const auto& work = std::get<StepWork>(job.work);
+  const double all = static_cast<double>(world_count_of(work.world_indices, *job.batch));
+  const double left = all * static_cast<double>(work.step_count - job.steps_done) -
+                      static_cast<double>(job.worlds_done) * static_cast<double>(job.pass_steps);
+  return left * job.batch->world_step_cost;
 }
 
 }  // namespace
@@ -93,16 +103,27 @@ std::vector<double> share_out(double slice, std::span<const double> demands) {
   return shares;
 }
 
+std::vector<Job*> LaunchPacer::quick(std::span<Job* const> jobs) const {
+  const double slice = absl::ToDoubleSeconds(shared_slice_);
+  std::vector<Job*> quick;
+  double sum = 0;
+  bool some_fill_a_slice = false;
+  for (Job* job : jobs) {
+    const double demand = demand_of(*job);
+    some_fill_a_slice |= demand > slice;
+    if (demand > 0 && demand <= kQuickPart * slice) {
+      quick.push_back(job);
+      sum += demand;
+    }
+  }
+  if (!some_fill_a_slice || sum > kQuickPart * slice) quick.clear();
+  return quick;
+}
+
 std::vector<Portion> LaunchPacer::portions(std::span<Job* const> jobs, bool others_wait) const {
   const double slice = absl::ToDoubleSeconds(others_wait ? shared_slice_ : alone_slice_);
   std::vector<double> demands;
-  for (const Job* job : jobs) {
-    const auto& work = std::get<StepWork>(job->work);
-    const double all = static_cast<double>(world_count_of(work.world_indices, *job->batch));
-    const double left = all * static_cast<double>(work.step_count - job->steps_done) -
-                        static_cast<double>(job->worlds_done) * static_cast<double>(job->pass_steps);
-    demands.push_back(left * job->batch->world_step_cost);
-  }
+  for (const Job* job : jobs) demands.push_back(demand_of(*job));
   const std::vector<double> shares = share_out(slice, demands);
   std::vector<Portion> portions;
   for (std::size_t i = 0; i < jobs.size(); ++i) {

@@ -1,7 +1,9 @@
 // How a long step is cut into launches, so that what waits beside it is not held up.
 //
 // A launch lasts about as long as a slice. It is shared out among the steps that wait: each gets as much of it as it
-// wants, or as much as any other (max-min fairness). What a launch does of a step is a stretch: some of its steps for
+// wants, or as much as any other (max-min fairness). Steps that are done in a small part of a slice, where others are
+// not done in it, have every other launch to themselves: they else waited for the whole of a launch that the others
+// fill, besides the one that they came in. What a launch does of a step is a stretch: some of its steps for
 // all of its worlds or, where one step of all worlds is too long already, one step for some of them. The worlds go
 // through the same steps with the same inputs however a step is cut, so the cut shows in no result.
 #pragma once
@@ -51,6 +53,9 @@ class LaunchPacer {
   LaunchPacer(absl::Duration shared_slice, absl::Duration alone_slice)
       : shared_slice_(shared_slice), alone_slice_(alone_slice) {}
 
+  // The jobs that should have the next launch to themselves: those that a quarter of a shared slice is enough for, all
+  // together, where some job is left over. Empty where there are none.
+  std::vector<Job*> quick(std::span<Job* const> jobs) const;
   // A portion for each job of the next launch; a shorter launch if others wait, because they wait for its end.
   std::vector<Portion> portions(std::span<Job* const> jobs, bool others_wait) const;
   // What a launch of these stretches lasted; keeps it with their batches.

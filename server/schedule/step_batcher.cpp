@@ -111,7 +111,7 @@ absl::Duration StepBatcher::run_waiting() {
   std::vector<Job*> ready;
   end_steps_of_ending_batches();
   collect(ready);
-  if (!ready.empty() && !should_wait(ready, timeout)) launch(ready);
+  if (!ready.empty() && !should_wait(ready, timeout)) launch(choose(ready));
   forget_ended();
   return timeout;
 }
@@ -287,6 +287,13 @@ bool StepBatcher::has_company(const std::vector<Job*>& ready) {
     last_batch_ = job->batch.get();
   }
   return now < company_until_ || queue_.depth() > 1 + resting_;
+}
+
+std::vector<Job*> StepBatcher::choose(const std::vector<Job*>& ready) {
+  std::vector<Job*> quick;
+  if (!launched_quick_ && options_.max_launch_steps == 0) quick = pacer_.quick(ready);
+  launched_quick_ = !quick.empty();
+  return launched_quick_ ? quick : ready;
 }
 
 void StepBatcher::launch(const std::vector<Job*>& ready) {

@@ -109,6 +109,8 @@ class StepBatcher {
   // Whether other batches wait, or were in a launch lately, so that a step of theirs may come at any time.
   bool has_company(const std::vector<Job*>& ready);
   bool should_wait(const std::vector<Job*>& ready, absl::Duration& timeout) const;
+  // Those of the ready steps that the next launch is for (launch_plan.hpp, quick).
+  std::vector<Job*> choose(const std::vector<Job*>& ready);
   void launch(const std::vector<Job*>& ready);
   void step_entries(std::span<Entry> entries);
   void measure(std::span<const Entry> entries, absl::Duration duration, const StepStatistics& statistics);
@@ -137,6 +139,7 @@ class StepBatcher {
   std::vector<std::unique_ptr<Job>> waiting_;  // in order of admission; null once ended
   std::size_t resting_ = 0;                    // of them
   LaunchPacer pacer_;
+  bool launched_quick_ = false;                      // the latest launch was of quick steps alone
   absl::Status fault_;                               // of the device; OK as long as it works
   const BatchHandle* last_batch_ = nullptr;          // of the latest launch; never followed
   absl::Time company_until_ = absl::InfinitePast();  // until then more than one batch counts as stepping

@@ -23,6 +23,45 @@ TEST_F(StepBatcher, waiting_steps_of_several_batches_share_one_launch) {
   EXPECT_EQ(observer.launched_worlds, (std::vector<std::int64_t>{2, 9}));
 }
 
+TEST_F(StepBatcher, a_quick_step_has_a_launch_before_one_that_fills_a_slice_and_then_that_goes_on) {
+  std::optional<Gate> gate;
+  prepare_engine = [&](FakeEngine& e) { gate.emplace(e); };
+  make_batcher();
+  const Handle first = make_batch(1), quick = make_batch(2), greedy = make_batch(50);
+  const auto blocker = step(first);
+  gate->wait_until_held();
+  quick->world_step_cost = 1e-5, greedy->world_step_cost = 1;
+  const auto of_greedy = step(greedy, 2), of_quick = step(quick);
+  gate->open();
+  for (const auto& sink : {blocker, of_greedy, of_quick}) EXPECT_TRUE(sink->wait().ok());
+  const auto launches = engine->launches();
+  ASSERT_GE(launches.size(), 3u);
+  ASSERT_EQ(launches[1].parts.size(), 1u);
+  EXPECT_EQ(launches[1].parts[0].first, quick->engine.get());
+  ASSERT_EQ(launches[2].parts.size(), 1u);
+  EXPECT_EQ(launches[2].parts[0].first, greedy->engine.get());
+}
+
+TEST_F(StepBatcher, quick_steps_that_keep_coming_leave_every_other_launch_to_all) {
+  std::optional<Gate> gate;
+  prepare_engine = [&](FakeEngine& e) { gate.emplace(e); };
+  make_batcher();
+  const Handle first = make_batch(1), quick = make_batch(2), greedy = make_batch(50);
+  const auto blocker = step(first);
+  gate->wait_until_held();
+  quick->world_step_cost = 1e-6, greedy->world_step_cost = 1;
+  const auto of_greedy = step(greedy, 1);
+  std::vector<std::shared_ptr<Sink>> steps;
+  for (int k = 0; k < 4; ++k) steps.push_back(step(quick));
+  gate->open();
+  for (const auto& sink : steps) EXPECT_TRUE(sink->wait().ok());
+  EXPECT_TRUE(of_greedy->wait().ok());
+  const auto launches = engine->launches();
+  ASSERT_GE(launches.size(), 5u);
+  EXPECT_EQ(launches[1].parts.size(), 1u);
+  EXPECT_EQ(launches[2].parts.size(), 2u);
+}
+
 TEST_F(StepBatcher, jobs_of_one_batch_run_in_the_order_of_submission) {
   std::optional<Gate> gate;
   prepare_engine = [&](FakeEngine& e) { gate.emplace(e); };

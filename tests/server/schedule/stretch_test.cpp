@@ -151,6 +151,23 @@ TEST_F(Paced, a_slice_is_shared_out_so_that_small_steps_are_whole_and_greedy_one
   EXPECT_EQ(schedule::share_out(10, std::vector<double>{1, 100, 4, 2}), (std::vector<double>{1, 3.5, 3.5, 2}));
 }
 
+TEST_F(Paced, steps_that_a_quarter_of_a_slice_is_enough_for_go_before_those_that_fill_it) {
+  const auto quick = [&] {
+    std::vector<schedule::Job*> all;
+    for (const auto& held : jobs) all.push_back(held.get());
+    return pacer.quick(all);
+  };
+  schedule::Job &small = job(1, 1, 1e-4), &other = job(4, 5, 1e-4);
+  EXPECT_TRUE(quick().empty());  // nothing is beside them that would hold them up
+  job(4096, 100, 1e-4);
+  EXPECT_EQ(quick(), (std::vector<schedule::Job*>{&small, &other}));
+  job(1, 1, 0);      // of which nothing is known
+  job(40, 1, 1e-4);  // 4 ms: too long for a launch of its own
+  EXPECT_EQ(quick(), (std::vector<schedule::Job*>{&small, &other}));
+  job(5, 1, 1e-4);  // 2.6 ms together: no longer quick
+  EXPECT_TRUE(quick().empty());
+}
+
 TEST_F(Paced, what_a_world_costs_is_learned_of_each_batch_and_follows_changes) {
   schedule::BatchHandle& cheap = *job(10, 10, 0).batch;
   schedule::BatchHandle& dear = *job(10, 10, 0).batch;
