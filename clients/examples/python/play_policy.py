@@ -8,7 +8,7 @@
 
 import sys
 
-from axion.learning.play import program
+from axion.tool import main
 
 if __name__ == "__main__":
-    sys.exit(program())
+    sys.exit(main(["play", *sys.argv[1:]]))

@@ -8,7 +8,7 @@ What it runs is axion.learning.train: PPO in NumPy (axion.learning.ppo), one cal
 
 import sys
 
-from axion.learning.train import program
+from axion.tool import main
 
 if __name__ == "__main__":
-    sys.exit(program())
+    sys.exit(main(["train", *sys.argv[1:]]))

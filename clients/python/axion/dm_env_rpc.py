@@ -229,8 +229,27 @@ class EnvironmentService(dm_env_rpc_pb2_grpc.EnvironmentServicer):  # type: igno
 
 
 def serve(client: Client, listen: str, connections: int = 64) -> tuple[grpc.Server, int, EnvironmentService]:
-    """Starts the endpoint at "host:port", port 0 for a free one; returns the grpc.Server, its port and the service, to be closed
-    after it. connections: agents at a time; others wait. Raises OSError where it cannot listen."""
+    """Starts the endpoint.
+
+    Parameters
+    ----------
+    client : Client
+        Of the server of the worlds.
+    listen : str
+        "host:port"; port 0 takes a free one.
+    connections : int, default 64
+        Agents at a time; others wait.
+
+    Returns
+    -------
+    tuple of grpc.Server, int and EnvironmentService
+        The endpoint, its port, and the service, to be closed after it.
+
+    Raises
+    ------
+    OSError
+        It cannot listen there.
+    """
     server = grpc.server(concurrent.futures.ThreadPoolExecutor(connections))
     service = EnvironmentService(client)
     dm_env_rpc_pb2_grpc.add_EnvironmentServicer_to_server(service, server)
@@ -243,7 +262,18 @@ def serve(client: Client, listen: str, connections: int = 64) -> tuple[grpc.Serv
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The endpoint as a program; ends at SIGINT and SIGTERM. Exit code 1 where it cannot listen or finds no server."""
+    """Serves until it is stopped.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        The command line; sys.argv by default.
+
+    Returns
+    -------
+    int
+        The exit code.
+    """
     parser = argparse.ArgumentParser(prog="python -m axion.dm_env_rpc", description="Axion's tasks over dm_env_rpc.")
     parser.add_argument("--listen", default="127.0.0.1:8480", help="host:port, port 0 for a free one (%(default)s)")
     parser.add_argument("--target", default=DEFAULT_TARGET, help="the server's host:port (%(default)s)")

@@ -141,7 +141,7 @@ class _Actor:
     """Stands for the Client that an actor holds, as far as a Fleet calls it."""
 
     def __init__(self, options: Mapping[str, Any], target: str | None) -> None:
-        self._handle = ray.remote(_Holder).options(**{"max_concurrency": _CALLS_AT_ONCE, **options}).remote()
+        self._handle: Any = ray.remote(_Holder).options(**{"max_concurrency": _CALLS_AT_ONCE, **options}).remote()
         self.target = target or "a server that it was to start"
 
     def open(self, *arguments: Any) -> None:

@@ -24,6 +24,8 @@ def namespaces():
     if importlib.util.find_spec("gymnasium"):
         gym = importlib.import_module("axion.gym")
         yield gym, gym.__all__
+        for name, names in (("ppo", ("Choices", "Learner", "Progress")), ("policy", ("Policy",)), ("task", ("TaskChoice",))):
+            yield importlib.import_module(f"axion.learning.{name}"), names
     if importlib.util.find_spec("viser"):
         yield axion, tuple(axion._LAZY)
     if importlib.util.find_spec("ray"):

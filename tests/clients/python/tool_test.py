@@ -59,6 +59,12 @@ class Completion(unittest.TestCase):
                 code, lines, _ = tool("completion", "flags", verb)
                 self.assertEqual({line.split("\t")[0].rstrip("=") for line in lines.splitlines()} - {"--help"}, names)
 
+    def test_the_examples_are_the_same_verbs(self):
+        for name, verb in (("train_quadruped", "train"), ("play_policy", "play")):
+            done = subprocess.run([sys.executable, "-B", ROOT / "clients" / "examples" / "python" / f"{name}.py", "--help"],
+                                  capture_output=True, text=True, timeout=120)
+            self.assertEqual((done.returncode, done.stdout), (0, tool(verb, "--help")[1]), done.stderr)
+
     def completed(self, shell, *words):
         """What a shell offers for the last of these words."""
         with tempfile.TemporaryDirectory() as folder:

@@ -34,16 +34,17 @@ _Indices = int | Iterable[int] | None
 class AxionVecEnv(VecEnv):  # type: ignore[misc, unused-ignore]
     """Environments of one batch as a stable_baselines3.common.vec_env.VecEnv.
 
-    Parameters
-    ----------
-    envs
-        A TaskVectorEnv or AxionVectorEnv whose autoreset_mode is SAME_STEP, as VecEnv wants it.
-
     Each info has the terms of the reward by name, and of an episode that has ended "terminal_observation" [k],
-    "TimeLimit.truncated" and, of a TaskVectorEnv, "episode" with its return "r", its steps "l" and the seconds since the start
-    "t", and the end's name "ended_by". Such environments say that they are wrapped in a Monitor: they tell what it tells.
+    "TimeLimit.truncated" and, of a TaskVectorEnv, "episode" with its return "r", its steps "l" and the seconds since
+    the start "t", and the end's name "ended_by". Such environments say that they are wrapped in a Monitor: they tell
+    what it tells.
 
     The worlds step together: attributes and methods are those of all of them.
+
+    Parameters
+    ----------
+    envs : TaskVectorEnv or AxionVectorEnv
+        Its autoreset_mode is SAME_STEP, as VecEnv wants it.
     """
 
     def __init__(self, envs: TaskVectorEnv | AxionVectorEnv) -> None:
@@ -56,7 +57,13 @@ class AxionVecEnv(VecEnv):  # type: ignore[misc, unused-ignore]
         self._actions: npt.NDArray[np.float32] | None = None
 
     def reset(self) -> npt.NDArray[Any]:
-        """Begins episodes in all worlds, with the seeds that seed() has set; observations [num_envs, k]."""
+        """Begins episodes in all worlds, with the seeds that seed() has set.
+
+        Returns
+        -------
+        numpy.ndarray
+            Observations: [num_envs, k].
+        """
         if any(self._options):
             raise ValueError("options: there are none")
         seeds = None if all(seed is None for seed in self._seeds) else list(self._seeds)
@@ -67,11 +74,28 @@ class AxionVecEnv(VecEnv):  # type: ignore[misc, unused-ignore]
         return observations
 
     def step_async(self, actions: npt.NDArray[np.float32]) -> None:
-        """Keeps actions [num_envs, a]; step_wait steps."""
+        """Takes the actions of the next step_wait.
+
+        Parameters
+        ----------
+        actions : numpy.ndarray
+            [num_envs, nu].
+        """
         self._actions = np.asarray(actions, np.float32)
 
     def step_wait(self) -> tuple[npt.NDArray[Any], npt.NDArray[np.float32], npt.NDArray[np.bool_], list[dict[str, Any]]]:
-        """Observations [num_envs, k], rewards [num_envs], which episodes have ended, infos. RuntimeError without step_async."""
+        """Steps every world with its action.
+
+        Returns
+        -------
+        tuple
+            Observations [num_envs, k], rewards and dones [num_envs], and an info of each world.
+
+        Raises
+        ------
+        RuntimeError
+            There was no step_async.
+        """
         if self._actions is None:
             raise RuntimeError("step_wait: there was no step_async")
         actions, self._actions = self._actions, None
@@ -130,5 +154,27 @@ class AxionVecEnv(VecEnv):  # type: ignore[misc, unused-ignore]
 
 
 def make_sb3(task: ServerTask | str, num_envs: int = 1, **choices: Any) -> AxionVecEnv:
-    """An AxionVecEnv whose task the server computes; arguments are those of TaskVectorEnv but autoreset_mode."""
+    """Makes an AxionVecEnv whose task the server computes.
+
+    Parameters
+    ----------
+    task : ServerTask or str
+        A ServerTask, or the name of one of Gymnasium's.
+    num_envs : int, default 1
+        Worlds.
+    **choices
+        As of TaskVectorEnv, but autoreset_mode.
+
+    Returns
+    -------
+    AxionVecEnv
+        The environments.
+
+    Raises
+    ------
+    ValueError
+        There is no such task, or num_envs is below 1.
+    AxionError
+        The server refuses something, or cannot be reached.
+    """
     return AxionVecEnv(TaskVectorEnv(task, num_envs, autoreset_mode=AutoresetMode.SAME_STEP, **choices))

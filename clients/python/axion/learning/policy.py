@@ -112,13 +112,15 @@ class Policy:
 
     Parameters
     ----------
-    network
+    network : Network
         From normalised observations [n, k] to actions [n, a], in which -1 and 1 are the ends of what has an effect.
-    normaliser
+    normaliser : Normaliser
         Of observations.
-    lower, upper
-        Those ends, [a], in the task's own units.
-    about
+    lower : Array
+        The lower of those ends, in the task's own units: [a].
+    upper : Array
+        The upper of them: [a].
+    about : dict[str, Any]
         What was trained, and how, for who finds the file.
     """
 
@@ -131,23 +133,74 @@ class Policy:
         self.log_deviation = np.full(network.sizes[-1], -0.7, network.parameters.dtype)
 
     def actions(self, raw: Array) -> npt.NDArray[np.float32]:
-        """Actions [n, a] in the task's units of those of the network."""
+        """Converts actions of the network to the task's units.
+
+        Parameters
+        ----------
+        raw : Array
+            [n, a].
+
+        Returns
+        -------
+        numpy.ndarray
+            Float32 [n, a], within the ends.
+        """
         made: npt.NDArray[np.float32] = np.clip(self._middle + self._half * raw, self.lower, self.upper).astype(np.float32)
         return made
 
     def act(self, observations: Array) -> npt.NDArray[np.float32]:
-        """The most likely actions [n, a] after observations [n, k]."""
+        """Finds the most likely actions.
+
+        Parameters
+        ----------
+        observations : Array
+            [n, k].
+
+        Returns
+        -------
+        numpy.ndarray
+            Float32 [n, a], in the task's units.
+        """
         return self.actions(self.network(self.normaliser(observations)))
 
     def save(self, path: pathlib.Path) -> None:
-        """Writes all of it to an .npz, without pickles."""
+        """Writes all of it to an .npz, without pickles.
+
+        Parameters
+        ----------
+        path : pathlib.Path
+            Where to.
+
+        Raises
+        ------
+        OSError
+            The file cannot be written.
+        """
         np.savez(path, sizes=np.array(self.network.sizes), parameters=self.network.parameters, mean=self.normaliser.mean,
                  variance=self.normaliser.variance, lower=self.lower, upper=self.upper, log_deviation=self.log_deviation,
                  about=np.array(json.dumps(self.about)))
 
     @classmethod
     def load(cls, path: pathlib.Path) -> Policy:
-        """A policy that save wrote. ValueError where the file is something else."""
+        """Reads a policy that save wrote.
+
+        Parameters
+        ----------
+        path : pathlib.Path
+            Where it is.
+
+        Returns
+        -------
+        Policy
+            The policy.
+
+        Raises
+        ------
+        OSError
+            The file cannot be read.
+        ValueError
+            It is something else.
+        """
         try:
             opened = np.load(path, allow_pickle=False)
         except (ValueError, EOFError, zipfile.BadZipFile) as error:

@@ -21,18 +21,44 @@ Floats = npt.NDArray[np.float32]
 
 @dataclasses.dataclass(frozen=True)
 class Choices:
-    """What of the algorithm there is to choose."""
+    """What of the algorithm there is to choose.
 
-    rollout_steps: int = 32            # of each world between updates
-    epochs: int = 5                    # passes over them
-    minibatches: int = 4               # of a pass
+    Parameters
+    ----------
+    rollout_steps : int, default 32
+        Steps of each world between updates.
+    epochs : int, default 5
+        Passes over them.
+    minibatches : int, default 4
+        Of a pass.
+    discount : float, default 0.99
+        Of rewards, from one step to the next.
+    trace : float, default 0.95
+        Lambda of the advantages.
+    clip : float, default 0.2
+        Of the ratio of probabilities.
+    entropy_weight : float, default 0.003
+        Of the loss.
+    learning_rate : float, default 0.001
+        At first.
+    move : float, default 0.02
+        Kullback-Leibler divergence of an update that the learning rate is led to.
+    greatest_norm : float, default 1.0
+        Of a gradient.
+    hidden : tuple[int, ...], default (128, 128)
+        Units of each hidden layer.
+    """
+
+    rollout_steps: int = 32
+    epochs: int = 5
+    minibatches: int = 4
     discount: float = 0.99
-    trace: float = 0.95                # lambda of the advantages
-    clip: float = 0.2                  # of the ratio of probabilities
+    trace: float = 0.95
+    clip: float = 0.2
     entropy_weight: float = 0.003
-    learning_rate: float = 1e-3        # at first
-    move: float = 0.02                 # Kullback-Leibler divergence of an update that the learning rate is led to
-    greatest_norm: float = 1.0         # of a gradient
+    learning_rate: float = 1e-3
+    move: float = 0.02
+    greatest_norm: float = 1.0
     hidden: tuple[int, ...] = (128, 128)
 
 
@@ -120,7 +146,25 @@ def advantages(rewards: Array, values: Array, last_value: Array, ended: Array, d
 
 @dataclasses.dataclass(frozen=True)
 class Progress:
-    """After an update: environment steps, s since the start, means over the episodes that ended since the last (None: none did)."""
+    """What training tells after an update.
+
+    Parameters
+    ----------
+    steps : int
+        Of all worlds together, since the start.
+    seconds : float
+        Since the start.
+    episode_return : float
+        Mean over the episodes that ended since the last update; None: none did.
+    episode_length : float
+        Likewise, steps.
+    reward : float
+        Mean of a step.
+    deviation : float
+        Mean spread of the actions.
+    learning_rate : float
+        Of this update.
+    """
 
     steps: int
     seconds: float
@@ -132,19 +176,24 @@ class Progress:
 
 
 class Learner:
-    """Trains a policy in `envs`, which must reset in the same step (autoreset_mode SAME_STEP).
+    """Trains a policy by proximal policy optimisation, in NumPy.
 
     Parameters
     ----------
-    envs
-        A gymnasium.vector.VectorEnv with boxes of observations [k] and actions [a], which tells "episode" and "final_obs" in its
-        infos as axion.gym.TaskVectorEnv does.
-    seed
+    envs : gymnasium.vector.VectorEnv
+        A gymnasium.vector.VectorEnv with boxes of observations [k] and actions [a], which resets in the same step
+        (autoreset_mode SAME_STEP) and tells "episode" and "final_obs" in its infos as axion.gym.TaskVectorEnv does.
+    seed : int
         Of the weights, the exploration and the worlds.
-    choices
+    choices : Choices, default Choices()
         Of the algorithm.
-    about
+    about : dict[str, Any], optional
         Kept with the policy.
+
+    Attributes
+    ----------
+    policy : Policy
+        What is trained.
     """
 
     def __init__(self, envs: Any, seed: int, choices: Choices = Choices(), about: dict[str, Any] | None = None) -> None:
@@ -163,7 +212,15 @@ class Learner:
         self.policy.normaliser.see(self._observations)
 
     def train(self, steps: int, report: Callable[[Progress], None]) -> None:
-        """Goes on until there were so many steps of all worlds together; reports after each update."""
+        """Steps the worlds and improves the policy.
+
+        Parameters
+        ----------
+        steps : int
+            Of all worlds together, at least.
+        report : Callable[[Progress], None]
+            Called after each update.
+        """
         while self._steps < steps:
             samples, returns, lengths, reward = self._collect()
             self._update(samples)

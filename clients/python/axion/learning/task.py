@@ -19,11 +19,34 @@ QUADRUPED = pathlib.Path(__file__).resolve().parent / "quadruped.xml"  # put the
 
 @dataclasses.dataclass(frozen=True)
 class TaskChoice:
-    """A task by name: "quadruped", or one of axion.gym.SERVER_TASKS.
+    """A task by name: "quadruped", which follows commands, or one of axion.gym.SERVER_TASKS.
 
-    The rest is for "quadruped": the robot's file (this project's own where empty), its trunk, the keyframe that it begins at, how low
-    its trunk may come (m), the time step (s) and how many of them an action is held, the miss of a commanded speed (m/s, rad/s) that is
-    worth exp(-1) of following it, and what a miss (s/m, s/rad), the joints' speeds (s^2/rad^2) and the actions cost.
+    All but the first parameter is for "quadruped".
+
+    Parameters
+    ----------
+    task : str, default 'quadruped'
+        The name.
+    model : str, default ''
+        The robot's file; this project's own where empty.
+    body : str, default 'trunk'
+        Its trunk.
+    keyframe : str, default 'stand'
+        At which it begins.
+    least_height : float, default 0.18
+        Of the trunk, m; an episode ends below.
+    dt : float, default 0.01
+        Time step, s.
+    frame_skip : int, default 2
+        Time steps that an action is held.
+    tracking_width : float, default 0.4
+        Miss of a commanded speed that is worth exp(-1) of following it, m/s and rad/s.
+    miss_cost : float, default 0.5
+        Of a miss of a commanded speed, s/m and s/rad.
+    speed_cost : float, default 0.0001
+        Of the sum of squares of the joints' speeds, s^2/rad^2.
+    action_cost : float, default 0.002
+        Of the sum of squares of the actions.
     """
 
     task: str = "quadruped"
@@ -40,7 +63,13 @@ class TaskChoice:
 
     @classmethod
     def add_arguments(cls, parser: argparse.ArgumentParser) -> None:
-        """Flags of the same names."""
+        """Adds flags of the same names.
+
+        Parameters
+        ----------
+        parser : argparse.ArgumentParser
+            Gets them.
+        """
         told = {"task": f"quadruped, or {', '.join(axion.gym.SERVER_TASKS)}", "body": "its trunk", "keyframe": "at which it begins",
                 "model": "another legged robot's file, for the quadruped's task", "dt": "time step, s",
                 "least_height": "of the trunk, m; an episode ends below", "frame_skip": "time steps that an action is held",
@@ -54,17 +83,45 @@ class TaskChoice:
 
     @classmethod
     def of(cls, given: dict[str, Any]) -> TaskChoice:
-        """From parsed flags, or from what a policy tells about itself; what else is in there is left."""
+        """Makes it of parsed flags, or of what a policy tells about itself; what else is in there is left.
+
+        Parameters
+        ----------
+        given : dict[str, Any]
+            Values by name.
+
+        Returns
+        -------
+        TaskChoice
+            The choice.
+        """
         return cls(**{field.name: given[field.name] for field in dataclasses.fields(cls) if field.name in given})
 
     @property
     def follows_commands(self) -> bool:
-        """Whether it is told where to go."""
+        """bool : Whether it is told where to go."""
         return self.task == "quadruped"
 
     def server_task(self, command: Sequence[float] | None = None, noise: bool = True) -> axion.gym.ServerTask:
-        """The task as data. command: m/s forwards, m/s to the left, rad/s to the left, always, in place of drawn ones. noise: that
-        observations are to have. ValueError for a name that there is none of."""
+        """Makes the task as data.
+
+        Parameters
+        ----------
+        command : sequence of float, optional
+            m/s forwards, m/s to the left, rad/s to the left, always: [3]; None draws them.
+        noise : bool, default True
+            Whether observations have some.
+
+        Returns
+        -------
+        axion.gym.ServerTask
+            The task.
+
+        Raises
+        ------
+        ValueError
+            There is no task of this name.
+        """
         if not self.follows_commands:
             return axion.gym.server_task(self.task)
         spec = copy.deepcopy(axion.gym.command_task(self.body, keyframe=self.keyframe, least_height=self.least_height,

@@ -29,8 +29,19 @@ _ENCODER_STARTS = 3  # of the process that writes a movie
 
 @dataclasses.dataclass(frozen=True)
 class Marks:
-    """What a picture shows besides shapes. contacts: points, and forces as arrows. joint_frames: axes of joints.
-    centers_of_mass: a dot in each body. names: of bodies."""
+    """What a picture shows besides shapes.
+
+    Parameters
+    ----------
+    contacts : bool, default False
+        Points, and forces as arrows.
+    joint_frames : bool, default False
+        Axes of joints.
+    centers_of_mass : bool, default False
+        A dot in each body.
+    names : bool, default False
+        Of bodies.
+    """
 
     contacts: bool = False
     joint_frames: bool = False
