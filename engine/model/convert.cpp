@@ -166,15 +166,26 @@ SensorFrame<float> convert(const SensorFrame<double>& a) {
 }
 
 SensorData<float> convert(const SensorData<double>& a) {
-  return {a.kind,           a.start,
-          a.size,           a.sensed_start,
-          convert(a.frame), convert(a.reference),
-          a.has_reference,  a.joint,
-          a.axis,           a.actuator,
-          a.part_start,     a.part_count,
-          a.zone,           cast<float>(a.vector),
-          float(a.scale),   float(a.cutoff),
-          a.cutoff_rule,    a.contact};
+  return {a.kind,
+          a.start,
+          a.size,
+          a.sensed_start,
+          convert(a.frame),
+          convert(a.reference),
+          a.has_reference,
+          a.joint,
+          a.axis,
+          a.actuator,
+          a.part_start,
+          a.part_count,
+          a.zone,
+          cast<float>(a.vector),
+          float(a.scale),
+          float(a.cutoff),
+          a.cutoff_rule,
+          a.contact,
+          {float(a.focal[0]), float(a.focal[1])},
+          {float(a.centre[0]), float(a.centre[1])}};
 }
 
 SensorPart<float> convert(const SensorPart<double>& a) {

@@ -185,13 +185,16 @@ void add(Hash& hash, const ContactPairSpec& pair) {
 
 void add(Hash& hash, const SensorSpec& sensor) {
   const auto& [name, kind, frame, has_reference, reference, joint, axis, actuator, tendon, zone, zone_size, dimension,
-               scale, cutoff, noise, contact] = sensor;
+               scale, cutoff, noise, contact, image] = sensor;
   add(hash, frame), add(hash, reference);
   add_all(hash, kind, has_reference, joint, axis, actuator, zone, zone_size, dimension, scale, cutoff);
   add_unusual(hash, 16, tendon, -1.0);
-  if (kind != SensorKind::kContact) return;  // others are as they were before there were any
+  if (kind < SensorKind::kContact) return;  // others are as they were before there were any
   const auto& [first, second, reduction, slots, data] = contact;
   add_all(hash, first.kind, first.index, second.kind, second.index, reduction, slots, data);
+  if (kind != SensorKind::kCameraProjection) return;
+  const auto& [focal_x, focal_y, centre_x, centre_y] = image;
+  add_all(hash, focal_x, focal_y, centre_x, centre_y);
 }
 
 // Vectors of specs are added by the overloads above.

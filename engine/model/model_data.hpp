@@ -291,7 +291,8 @@ struct SensorData {
   math::Vec3<Real> vector;  // size of the zone; magnetic field
   Real scale, cutoff;
   CutoffRule cutoff_rule;
-  ContactSensorData contact;
+  ContactSensorData contact;  // of sensors of distances its sides
+  Real focal[2], centre[2];   // pixels (ImageSpec)
   bool operator==(const SensorData&) const = default;
 };
 

@@ -70,6 +70,8 @@ class SceneChecker {
   void touch_zone(const std::string& item, const SensorSpec& sensor);
   void contact_side(const std::string& item, const char* leaf, const ContactSideSpec& side);
   void sensor_of_contacts(const std::string& item, const SensorSpec& sensor);
+  void sensor_of_distance(const std::string& item, const SensorSpec& sensor);
+  void image(const std::string& item, const ImageSpec& image);
   void frame(const std::string& item, const char* leaf, const FrameSpec& frame);
 
   void keyframe_quaternions(const std::string& item, const KeyframeSpec& key);

@@ -283,8 +283,13 @@ enum class SensorKind : std::uint8_t {
   kTendonLimitVelocity,       //
   kTendonLimitForce,          //
   kContact,                   // of the contacts between two sides (ContactSensorSpec)
+  kDistance,                  // m: least distance of the shapes of two sides, negative: depth; at most the cutoff
+  kNormal,                    // world axes: unit, from the nearest point of the first side to that of the second
+  kFromTo,                    // m, world: these points, of the first side, then of the second
+  kInsideSite,                // 1 where the frame's origin is within the zone, which is in the reference frame, else 0
+  kCameraProjection,          // pixels: where the frame's origin is in the image of a camera (ImageSpec)
 };
-inline constexpr int kSensorKindCount = static_cast<int>(SensorKind::kContact) + 1;
+inline constexpr int kSensorKindCount = static_cast<int>(SensorKind::kCameraProjection) + 1;
 
 // How a cutoff bounds a reading: to ±cutoff, from above alone, or not at all.
 enum class CutoffRule : std::uint8_t { kReal, kPositive, kNone };
@@ -332,24 +337,34 @@ struct ContactSensorSpec {
   std::uint8_t data = 1;  // bit k: ContactDatum k
 };
 
+// How a camera that looks along −z of its frame, y up, makes pixels of a point (x, y, z) in it:
+//   centre_x − focal_x x/z to the right, centre_y + focal_y y/z down, from the image's upper left corner.
+struct ImageSpec {
+  double focal_x = 1, focal_y = 1;        // pixels, above 0
+  double centre_x = 0.5, centre_y = 0.5;  // pixels
+};
+
 struct SensorSpec {
   std::string name;
   SensorKind kind = SensorKind::kClock;
   FrameSpec frame;             // of the kinds that have one; of a subtree its body alone
   bool has_reference = false;  // positions, axes and velocities of a frame are those in `reference`, not in the world
+                               // kInsideSite, kCameraProjection: true, the zone's frame, and the camera's
   FrameSpec reference;
   int joint = -1;  // joint kinds: index into SceneSpec::joints
   int axis = 0;    // and into its axes
   int actuator = -1;
-  int tendon = -1;                      // tendon kinds: index into SceneSpec::tendons
-  ShapeKind zone = ShapeKind::kSphere;  // kTouch, kZone: sphere, capsule, box, cylinder or ellipsoid, in the frame
-  Vec3d zone_size{0, 0, 0};             // m, as ShapeSpec::size
-  int dimension = 1;                    // kUser
-  double scale = 1.0;                   // the reading is this times the quantity
+  int tendon = -1;  // tendon kinds: index into SceneSpec::tendons
+  // kTouch, kZone: sphere, capsule, box, cylinder or ellipsoid, in the frame; kInsideSite: in the reference frame.
+  ShapeKind zone = ShapeKind::kSphere;
+  Vec3d zone_size{0, 0, 0};  // m, as ShapeSpec::size
+  int dimension = 1;         // kUser
+  double scale = 1.0;        // the reading is this times the quantity
   // Above 0: real readings lie within ±cutoff, those that are not negative at most at it; directions are as they are.
   double cutoff = 0.0;
   double noise = 0.0;         // standard deviation that a client may add; readings are without noise
-  ContactSensorSpec contact;  // kContact
+  ContactSensorSpec contact;  // kContact; of kDistance, kNormal and kFromTo the sides, each a shape or a body
+  ImageSpec image;            // kCameraProjection
 };
 
 struct KeyframeSpec {

@@ -250,7 +250,7 @@ model::BodySpec to_body(const v1::BodySpec& message) {
 }
 
 absl::StatusOr<model::SensorSpec> to_sensor(const std::string& path, const v1::SensorSpec& message) {
-  if (message.kind() < v1::SENSOR_KIND_TOUCH || message.kind() > v1::SENSOR_KIND_CONTACT) {
+  if (message.kind() < v1::SENSOR_KIND_TOUCH || message.kind() > v1::SENSOR_KIND_CAMERA_PROJECTION) {
     return unknown_kind(path, message.kind());
   }
   model::SensorSpec sensor;
@@ -265,7 +265,7 @@ absl::StatusOr<model::SensorSpec> to_sensor(const std::string& path, const v1::S
   if (message.has_tendon()) sensor.tendon = message.tendon();
   const bool has_zone = message.zone() != v1::SHAPE_KIND_UNSPECIFIED;
   if (has_zone ? message.zone() < v1::SHAPE_KIND_PLANE || message.zone() > v1::SHAPE_KIND_HEIGHT_FIELD
-               : sensor.kind == model::SensorKind::kTouch) {
+               : sensor.kind == model::SensorKind::kTouch || sensor.kind == model::SensorKind::kInsideSite) {
     return invalid_field(absl::StrCat(path, ".zone"),
                          absl::StrCat("is ", static_cast<int>(message.zone()), "; it must name a kind of shape"));
   }
@@ -280,6 +280,11 @@ absl::StatusOr<model::SensorSpec> to_sensor(const std::string& path, const v1::S
     if (!contact.ok()) return contact.status();
     sensor.contact = *contact;
   }
+  const v1::ImageSpec& image = message.image();
+  if (image.has_focal_x()) sensor.image.focal_x = image.focal_x();
+  if (image.has_focal_y()) sensor.image.focal_y = image.focal_y();
+  if (image.has_centre_x()) sensor.image.centre_x = image.centre_x();
+  if (image.has_centre_y()) sensor.image.centre_y = image.centre_y();
   return sensor;
 }
 

@@ -246,6 +246,9 @@ void fill_sensor(const model::SensorSpec& sensor, v1::SensorSpec& message) {
   message.set_cutoff(sensor.cutoff);
   message.set_noise(sensor.noise);
   fill_contact_sensor(sensor.contact, *message.mutable_contact());
+  v1::ImageSpec& image = *message.mutable_image();
+  image.set_focal_x(sensor.image.focal_x), image.set_focal_y(sensor.image.focal_y);
+  image.set_centre_x(sensor.image.centre_x), image.set_centre_y(sensor.image.centre_y);
 }
 
 absl::StatusOr<model::ContactSensorSpec> to_contact_sensor(const std::string& path,

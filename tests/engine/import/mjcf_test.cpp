@@ -245,7 +245,7 @@ TEST(Mjcf, what_is_understood_in_part_is_a_warning_with_element_line_and_attribu
   EXPECT_THAT(warning(arm("<joint name='j' solreffriction='.1 1'/>")), HasSubstr("dry friction not"));
   EXPECT_THAT(warning(arm("<joint name='j'/>", "", "", "<geom size='.1' condim='6'/>")), HasSubstr("taken as 3"));
   EXPECT_THAT(warning(arm("<joint name='j'/>", "", "<option integrator='RK4'/>")), HasSubstr("integrator=\"RK4\""));
-  EXPECT_THAT(warning(arm("<joint name='j'/>", "<sensor><distance geom1='g' geom2='g'/></sensor>")),
+  EXPECT_THAT(warning(arm("<joint name='j'/>", "<sensor><tactile geom='g' mesh='m'/></sensor>")),
               HasSubstr("this kind of sensor"));
   EXPECT_THAT(warning(arm("<joint name='j'/>", "<tendon><fixed name='t'><joint joint='j' coef='0'/></fixed></tendon>")),
               HasSubstr("<fixed name=\"t\"> (line 1) has no coefficient"));
