@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -40,6 +41,14 @@ def _with_range(choices: dict[str, Any], name: str, limits: Sequence[float] | No
         choices[f"{name}_limited"] = True
         choices[f"{name}_lower"], choices[f"{name}_upper"] = limits
     return choices
+
+
+def _across(normal: Sequence[float]) -> tuple[list[float], list[float]]:
+    """Two unit vectors across a normal, x and y turned by the least turn from z to it."""
+    a, b, c = (value / math.hypot(*normal) for value in normal)
+    if c < -1 + 1e-12:
+        return [1.0, 0.0, 0.0], [0.0, -1.0, 0.0]
+    return [1 - a * a / (1 + c), -a * b / (1 + c), -a], [-a * b / (1 + c), 1 - b * b / (1 + c), -b]
 
 
 class Scene:
@@ -149,6 +158,34 @@ class Scene:
         return self.axes(name, child, parent, axes=[self.slide_axis(name, axis, **choices)],
                          lock_stiffness=lock_stiffness, lock_damping=lock_damping)
 
+    def planar(self, name: str, child: int, parent: int | None = None, *, normal: Sequence[float] = (0, 0, 1),
+               anchor: Sequence[float] = (0, 0, 0), limits: Sequence[Sequence[float] | None] = (None, None, None),
+               lock_stiffness: float = 0.0, lock_damping: float = 0.0, **choices: Any) -> int:
+        """Two slides across a normal and a hinge about it at the anchor: axes 0 to 2, called name_TX, name_TY and name_RZ,
+        as a planar joint of URDF is. Of normal z the slides are along x and y.
+
+        limits: of each axis, (lower, upper) or None, m and rad. Further, of all three: damping, stiffness, ...; for other
+        numbers of each use axes().
+        """
+        x, y = _across(normal)
+        return self.axes(name, child, parent, lock_stiffness=lock_stiffness, lock_damping=lock_damping, axes=[
+            self.slide_axis(f"{name}_TX", x, limits=limits[0], **choices),
+            self.slide_axis(f"{name}_TY", y, limits=limits[1], **choices),
+            self.hinge_axis(f"{name}_RZ", normal, anchor, limits=limits[2], **choices)])
+
+    def screw(self, name: str, child: int, parent: int | None = None, *, pitch: float, axis: Sequence[float] = (0, 0, 1),
+              anchor: Sequence[float] = (0, 0, 0), lock_stiffness: float = 0.0, lock_damping: float = 0.0,
+              **choices: Any) -> int:
+        """One degree of freedom: a turn about the axis through the anchor, axis 1, which carries the child along the axis
+        by pitch metres a radian (a lead of 2 pi pitch a turn), axis 0. An equality, name_pitch, holds the two together.
+
+        Further, as of hinge_axis and of the turn: limits, damping, stiffness, armature, friction_loss, ...
+        """
+        joint = self.axes(name, child, parent, lock_stiffness=lock_stiffness, lock_damping=lock_damping, axes=[
+            self.slide_axis(f"{name}_travel", axis), self.hinge_axis(name, axis, anchor, **choices)])
+        self.equality(f"{name}_pitch", (joint, 0), (0.0, pitch), (joint, 1))
+        return joint
+
     @staticmethod
     def hinge_axis(name: str, axis: Sequence[float] = (0, 0, 1), anchor: Sequence[float] = (0, 0, 0), *,
                    limits: Sequence[float] | None = None, **choices: Any) -> scene_pb2.AxisSpec:
@@ -221,6 +258,15 @@ class Scene:
         self.proto.equalities.add(name=name, first=coordinate(first), second=other, polynomial=polynomial, **choices)
         return len(self.proto.equalities) - 1
 
+    def distance(self, name: str, first: scene_pb2.FrameSpec, second: scene_pb2.FrameSpec, length: float, **choices: Any) -> int:
+        """Keeps the origins of two frames, see frame(), a length apart, m above 0: a rod without mass. It is an equality of
+        the length of a tendon, both of this name, and the index is the equality's. Further: stiffness (N/m), damping (N s/m).
+        """
+        if not length > 0:
+            raise ValueError(f"length: is {length}; it must be above 0")
+        tendon = self.tendon(name, path=[self.path_site(first), self.path_site(second)])
+        return self.equality(name, tendon, (length,), **choices)
+
     def actuator(self, kind: str, name: str, joint: int = 0, axis: int = 0, *, tendon: int | None = None,
                  control_range: Sequence[float] | None = None, effort_range: Sequence[float] | None = None,
                  **choices: Any) -> int:
@@ -246,8 +292,9 @@ class Scene:
                **choices: Any) -> int:
         """A sensor by the name of its kind in scene.proto, in small letters: "gyro", "joint_position", "frame_position".
 
-        zone, zone_size: of a "touch", the kind and size of its shape. Further: frame, reference (see frame()), joint,
-        axis, actuator, contact (a ContactSensorSpec of sensor.proto), dimension, scale, cutoff, noise.
+        zone, zone_size: of a "touch" or an "inside_site", the kind and size of its shape. Further: frame, reference
+        (see frame()), joint, axis, actuator, contact (a ContactSensorSpec of sensor.proto), image (an ImageSpec of
+        it), dimension, scale, cutoff, noise.
         """
         word = f"SENSOR_KIND_{kind.upper()}"
         if word not in sensor_pb2.SensorKind.keys() or kind == "unspecified":
