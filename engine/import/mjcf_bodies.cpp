@@ -162,6 +162,9 @@ std::vector<MassProperties> BodyReader::read_geoms(const XmlElement& element, in
     if (!name.empty() && !s_.geom_places.try_emplace(name, known).second) {
       refuse(child, "name", "names a geom a second time");
     }
+    if (geom.is_fluid_ellipsoid && body != model::kWorldBody) {
+      s_.spec.bodies[static_cast<std::size_t>(body)].fluid_ellipsoids.push_back(geom.fluid_ellipsoid);
+    }
     if (!geom.is_shape) return;
     if (static_cast<int>(s_.spec.shapes.size()) >= kMaxShapes) {
       refuse(child, "", "is one shape too many: a scene may have " + std::to_string(kMaxShapes));

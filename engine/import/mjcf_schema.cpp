@@ -15,8 +15,8 @@ constexpr std::string_view kSolver = "is not used: the solver's choices are made
 
 constexpr std::string_view kGeomRead =
     "type pos quat axisangle euler xyaxes zaxis fromto size contype conaffinity condim group priority friction mass "
-    "density shellinertia mesh fitscale hfield adhesion surfacevel fluidshape solref solimp solmix margin";
-constexpr std::string_view kGeomIgnored = "material rgba user fluidcoef castshadow gap";
+    "density shellinertia mesh fitscale hfield adhesion surfacevel fluidshape fluidcoef solref solimp solmix margin";
+constexpr std::string_view kGeomIgnored = "material rgba user castshadow gap";
 constexpr std::string_view kPairRead = "geom1 geom2 condim friction solref solimp margin";
 constexpr std::string_view kPairIgnored = "gap";
 constexpr std::string_view kPairWarned = "solreffriction";

@@ -47,6 +47,7 @@ class SceneChecker {
   void counts();
   void world();
   void bodies();
+  void fluid_ellipsoids(const std::string& body, const BodySpec& spec);
   void meshes();
   void height_fields();
   void shapes();
@@ -84,6 +85,7 @@ class SceneChecker {
   void joints();
   void joint(std::size_t j, std::unordered_set<std::string>& axis_names);
   void axis(const std::string& item, const AxisSpec& axis);
+  void break_limits(const std::string& item, const JointSpec& joint);
   void axes_span_their_space(const std::string& item, const JointSpec& joint);
   void tree();
   void loops();

@@ -70,6 +70,15 @@ struct HeightFieldSpec {
   std::vector<float> heights;     // m, [rows * columns]
 };
 
+// An ellipsoid of a body on which the fluid acts (MediumSpec, constraints/fluid_ellipsoids.hpp): MuJoCo's fluidshape
+// and fluidcoef. Where a body has any, its box of inertia is not acted on. It has no mass and touches nothing.
+struct FluidEllipsoidSpec {
+  PoseSpec X_BE;                                                     // in the body frame
+  Vec3d radii{0, 0, 0};                                              // m, semi-axes along x, y and z of E
+  double blunt_drag = 0.5, slender_drag = 0.25, angular_drag = 1.5;  // at least 0
+  double kutta_lift = 1.0, magnus_lift = 1.0;
+};
+
 struct BodySpec {
   std::string name;
   PoseSpec X_WB;           // body frame in the world, reference configuration
@@ -81,6 +90,7 @@ struct BodySpec {
   // A body that clients place, in each world where they want it: it starts at X_WB, never moves by itself and has no
   // velocity, also while it is moved. It is welded to the world, and nothing hangs on it but by welds and loop joints.
   bool is_mocap = false;
+  std::vector<FluidEllipsoidSpec> fluid_ellipsoids{};
 };
 
 // What motors may do together, N m or N, lower < upper; position and velocity drives have bounds of their own.
@@ -156,6 +166,9 @@ struct JointSpec {
   SoftnessSpec softness;
   double turn_weight = 1.0;
   std::vector<AxisSpec> axes;  // kAxes only
+  // What the locks may carry, beside which the field break_ratio says what they carried; nothing breaks by itself. N of
+  // those of translations, N m of those of rotations; 0: any. A fixed joint of the tree with either stays a joint.
+  double break_force = 0.0, break_torque = 0.0;
 };
 
 // One joint coordinate of a tendon.
@@ -378,7 +391,7 @@ struct KeyframeSpec {
 };
 
 // A fluid that fills the space. It acts on each body as on the box of uniform density that has the body's mass and
-// inertia (constraints/fluid_forces.hpp).
+// inertia (constraints/fluid_forces.hpp), or on the ellipsoids that the body has in place of it.
 struct MediumSpec {
   double density = 0.0;    // kg/m^3, at least 0; air 1.2, water 1000
   double viscosity = 0.0;  // Pa s, at least 0; air 1.8e-5, water 9e-4

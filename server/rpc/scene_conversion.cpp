@@ -108,6 +108,7 @@ absl::StatusOr<model::JointSpec> to_joint(const std::string& path, const v1::Joi
   if (joint.holds_pose) joint.X_PC = to_pose(message.held_pose());
   joint.is_soft = message.has_lock_softness();
   if (message.has_turn_weight()) joint.turn_weight = message.turn_weight();
+  joint.break_force = message.break_force(), joint.break_torque = message.break_torque();
   const absl::Status soft =
       take_softness(absl::StrCat(path, ".lock_softness"), message.lock_softness(), joint.softness);
   if (!soft.ok()) return soft;
@@ -236,17 +237,6 @@ absl::StatusOr<model::EqualitySpec> to_equality(const std::string& path, const v
   const absl::Status soft = take_softness(absl::StrCat(path, ".softness"), message.softness(), equality.softness);
   if (!soft.ok()) return soft;
   return equality;
-}
-
-model::BodySpec to_body(const v1::BodySpec& message) {
-  const v1::Inertia& inertia = message.inertia();
-  return {.name = message.name(),
-          .X_WB = to_pose(message.pose()),
-          .mass = message.mass(),
-          .p_BoBcm = to_vec3(message.center_of_mass()),
-          .I_Bcm = {inertia.xx(), inertia.yy(), inertia.zz(), inertia.xy(), inertia.xz(), inertia.yz()},
-          .gravity_compensation = message.gravity_compensation(),
-          .is_mocap = message.is_mocap()};
 }
 
 absl::StatusOr<model::SensorSpec> to_sensor(const std::string& path, const v1::SensorSpec& message) {

@@ -131,18 +131,20 @@ class Scene:
 
     def fixed(self, name: str, child: int, parent: int | None = None, *, anchor: Sequence[float] = (0, 0, 0),
               **choices: Any) -> int:
-        """Welds two bodies; with lock_stiffness (and lock_damping) or in a loop they stay two, held at the anchor."""
+        """Welds two bodies; with lock_stiffness (and lock_damping), break_force or break_torque, or in a loop, they stay two,
+        held at the anchor."""
         return self._joint(scene_pb2.JOINT_KIND_FIXED, name, child, parent, anchor, **choices)
 
     def ball(self, name: str, child: int, parent: int | None = None, *, anchor: Sequence[float] = (0, 0, 0),
              **choices: Any) -> int:
         """Three rotations about the anchor. Further: ball_damping, ball_armature, ball_stiffness, ball_upper, lock_stiffness,
-        lock_damping."""
+        lock_damping, break_force."""
         return self._joint(scene_pb2.JOINT_KIND_BALL, name, child, parent, anchor, **choices)
 
     def axes(self, name: str, child: int, parent: int | None = None, *, axes: Iterable[scene_pb2.AxisSpec],
              **choices: Any) -> int:
-        """Up to three axes in a chain, slides before hinges: each what hinge_axis or slide_axis returns."""
+        """Up to three axes in a chain, slides before hinges: each what hinge_axis or slide_axis returns. Further:
+        lock_stiffness, lock_damping, break_force (N) and break_torque (N m), beside which the field break_ratio is."""
         return self._joint(scene_pb2.JOINT_KIND_AXES, name, child, parent, axes=axes, **choices)
 
     def hinge(self, name: str, child: int, parent: int | None = None, *, axis: Sequence[float] = (0, 0, 1),

@@ -137,6 +137,48 @@ class Mechanisms(AxiondCase):
         centre = (one + 2 * other) / 3
         np.testing.assert_allclose(centre[:, 2], 0.5 * dt * 100 * np.arange(1, 101), rtol=1e-9)
 
+    def test_what_joints_carry_is_told_beside_what_they_may(self):
+        mass, length, dt = 2.0, 0.5, 1e-3
+        scene = axion.Scene("bracket")
+        for k, name in enumerate(("held", "swung", "plain")):
+            body = scene.body(name, mass=mass, inertia=ROUND, position=(0, k, 1), center_of_mass=(length, 0, 0))
+            if name == "held":
+                scene.fixed(name, body, break_force=40.0, break_torque=5.0)
+            elif name == "swung":
+                scene.axes(name, body, axes=[scene.hinge_axis(name, Y)], break_force=50.0)
+            else:
+                scene.hinge(name, body, axis=Y)
+        model, batch = self.batch(scene, dt)
+        self.assertEqual([joint.name for joint in model.proto.joints], ["held", "swung", "plain"])  # the first is no weld
+        self.assertEqual(batch.get_state(["break_ratio"])["break_ratio"].tolist(), [[0, 0, 0]])
+        held, swung, plain = batch.step(steps=50, outputs=["break_ratio"])["break_ratio"][0]
+        self.assertAlmostEqual(held, mass * 9.81 * length / 5.0, delta=1e-3)  # its torque, beyond the limit; m g is half of 40 N
+        self.assertEqual(plain, 0)
+        # The swing's greatest force is at the lowest point: m g + m r omega^2, half of I omega^2 being m g r.
+        inertia = mass * length ** 2 + ROUND[1]
+        lowest = mass * 9.81 + mass * length * 2 * mass * 9.81 * length / inertia
+        self.assertLess(swung, 0.6 * lowest / 50)
+        swung = batch.step(steps=1000, outputs=["break_ratio"])["break_ratio"][0, 1]
+        self.assertAlmostEqual(swung / (lowest / 50), 1, delta=2e-3)
+        # The field of the impulses says the same of one step, and the ratio stays until the world begins anew.
+        impulse = batch.step(outputs=["joint_impulse"])["joint_impulse"][0, 0]
+        self.assertAlmostEqual(np.linalg.norm(impulse[:3]) / dt, mass * 9.81, delta=1e-3)
+        self.assertAlmostEqual(batch.get_state(["break_ratio"])["break_ratio"][0, 1], swung, places=12)
+        batch.reset()
+        self.assertEqual(batch.get_state(["break_ratio"])["break_ratio"].tolist(), [[0, 0, 0]])
+
+    def test_break_limits_are_of_what_a_joint_locks(self):
+        def scene(**limits):
+            scene = axion.Scene("ball")
+            body = scene.body("b", mass=1, inertia=ROUND)
+            scene.ball("joint", body, **limits)
+            return scene
+
+        for limits in ({"break_torque": 1.0}, {"break_force": -1.0}):
+            fields, text = self.refused(lambda: self.client.create_model(scene=scene(**limits)))
+            self.assertEqual(fields, [f"scene.joints[0].{list(limits)[0]}"], text)
+        self.client.create_model(scene=scene(break_force=1.0))
+
     def test_a_model_tells_its_loops_and_limits(self):
         model = self.client.create_model(scene=four_bar())
         self.assertEqual(model.loop_joint_names, ["closure"])

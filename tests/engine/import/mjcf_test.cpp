@@ -290,7 +290,9 @@ TEST(Mjcf, what_would_change_the_motion_is_an_error_unless_it_is_allowed) {
       {arm(j, "<tendon><fixed springyield='1'><joint joint='j' coef='1'/></fixed></tendon>"), "fixed.springyield"},
       {arm(j, "<actuator><muscle joint='j'/></actuator>"), "muscle.lengthrange"},
       {arm(j, "<actuator><dcmotor joint='j'/></actuator>"), "dcmotor"},
-      {arm(j, "", "<option density='1.2'/>", "<geom size='.1' fluidshape='ellipsoid'/>"), "geom.fluidshape"},
+      {arm(j, "<asset><mesh name='m' vertex='0 0 0 1 0 0 0 1 0 0 0 1'/></asset>", "<option density='1.2'/>",
+           "<geom type='mesh' mesh='m' fluidshape='ellipsoid'/>"),
+       "geom.fluidshape"},
       {arm(j, "", "<option><flag actuation='disable'/></option>"), "flag.actuation"},
       {arm(j, "", "<extension><plugin plugin='p'/></extension>"), "extension"},
   };
