@@ -154,6 +154,7 @@ class Mechanisms(AxiondCase):
         held, swung, plain = batch.step(steps=50, outputs=["break_ratio"])["break_ratio"][0]
         self.assertAlmostEqual(held, mass * 9.81 * length / 5.0, delta=1e-3)  # its torque, beyond the limit; m g is half of 40 N
         self.assertEqual(plain, 0)
+        self.assertEqual(model.named(batch.get_state(["break_ratio"])).joint("held").break_ratio[0], held)
         # The swing's greatest force is at the lowest point: m g + m r omega^2, half of I omega^2 being m g r.
         inertia = mass * length ** 2 + ROUND[1]
         lowest = mass * 9.81 + mass * length * 2 * mass * 9.81 * length / inertia
