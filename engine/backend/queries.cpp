@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "engine/collide/find_contacts.hpp"
+#include "engine/collide/nearest_points.hpp"
 #include "engine/collide/ray_shapes.hpp"
 #include "engine/model/spec_math.hpp"
 
@@ -257,19 +258,16 @@ void cast_rays(const WorldModel<Real>& model, const model::WorldView<Real>& w, c
 template <typename Real>
 void measure_distances(const WorldModel<Real>& model, const model::WorldView<Real>& w,
                        std::span<const ShapePairQuery> pairs, double max_distance, int row, const PairDistances& out) {
-  collide::ContactPoint<Real> contacts[collide::kMaxPairContacts];
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     const model::ShapeData<Real>&a = model.m.shapes[pairs[i].shape_a], &b = model.m.shapes[pairs[i].shape_b];
-    const int count =
-        collide::collide_pair(collide::shape_of(model.m, a), collision_pose(w, a), collide::shape_of(model.m, b),
-                              collision_pose(w, b), static_cast<Real>(max_distance), contacts);
-    const auto nearest =
-        std::min_element(contacts, contacts + count, [](const auto& c, const auto& d) { return c.gap < d.gap; });
+    const collide::NearestPoints<Real> nearest =
+        collide::nearest_points(collide::shape_of(model.m, a), collision_pose(w, a), collide::shape_of(model.m, b),
+                                collision_pose(w, b), static_cast<Real>(max_distance));
     const std::size_t to = static_cast<std::size_t>(row) * pairs.size() + i;
-    const bool near = count > 0 && double(nearest->gap) < max_distance;
-    out.distance[to] = near ? double(nearest->gap) : max_distance;
-    put(out.point_a, 3 * to, near ? math::cast<double>(nearest->p_WA) : Vec{});
-    put(out.point_b, 3 * to, near ? math::cast<double>(nearest->p_WB) : Vec{});
+    const bool near = nearest.is_near && double(nearest.distance) < max_distance;
+    out.distance[to] = near ? double(nearest.distance) : max_distance;
+    put(out.point_a, 3 * to, near ? math::cast<double>(nearest.p_WA) : Vec{});
+    put(out.point_b, 3 * to, near ? math::cast<double>(nearest.p_WB) : Vec{});
   }
 }
 

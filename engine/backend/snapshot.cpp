@@ -74,8 +74,8 @@ std::uint64_t layout_of(const EngineModel& model) {
   for_each_field(model.arrays<Real>().view(), none,
                  [&](model::FieldKind kind, const char*, auto*& array, std::size_t count) {
                    // Snapshots of engines that did not have these arrays are still read, where they are empty.
-                   const bool is_newer =
-                       is_array(array, none.sensed) || is_array(array, none.mocap_x) || is_array(array, none.mocap_q);
+                   const bool is_newer = is_array(array, none.sensed) || is_array(array, none.break_ratio) ||
+                                         is_array(array, none.mocap_x) || is_array(array, none.mocap_q);
                    if (is_newer && count == 0) return;
                    hash.add(std::uint64_t(kind));
                    hash.add(std::uint64_t(sizeof(*array)));

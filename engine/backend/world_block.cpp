@@ -207,6 +207,7 @@ void WorldBlock<Real>::forget_impulses() {
   std::fill_n(w_.joint_force, m_.joint_count, math::Vec3<Real>{});
   std::fill_n(w_.joint_torque, m_.joint_count, math::Vec3<Real>{});
   std::fill_n(w_.sensed, m_.sensors.sensed_size, Real(0));
+  std::fill_n(w_.break_ratio, m_.break_count, Real(0));
   *w_.warm_count = 0;
   *w_.state_is_new = 1;
   std::copy_n(w_.v, m_.body_count, w_.v_at_pose);

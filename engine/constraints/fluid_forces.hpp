@@ -15,9 +15,11 @@
 // J_F to the velocities of a part. With the speeds of the step's start the quadratic law is of second order, and exact
 // for a body that nothing else moves; the linear one is the trapezoidal rule, θ = 1/2, where the body follows it, and
 // nearly backward Euler where it does not. A body in free fall ends at its terminal velocity whatever h is, and drag
-// only takes energy. Work: one inverse of a 6 x 6 matrix a body that has parts in a fluid.
+// only takes energy. Work: one inverse of a 6 x 6 matrix a body that has parts in a fluid. Ellipsoids are lifted,
+// too (fluid_ellipsoids.hpp).
 #pragma once
 
+#include "engine/constraints/fluid_ellipsoids.hpp"
 #include "engine/math/mat3.hpp"
 #include "engine/math/quat.hpp"
 #include "engine/math/small_matrix.hpp"
@@ -28,7 +30,7 @@ namespace axion::constraints {
 // Adds diag(linear) at the part's centre and diag(angular), both along the part's axes, to a 6 x 6 matrix over (v, ω)
 // of the body, in its principal frame from its centre of mass.
 template <typename Real>
-AXION_HD_CALL void add_resistance(const model::FluidBoxData<Real>& part, const math::Vec3<Real>& linear,
+AXION_HD_CALL void add_resistance(const model::FluidPartData<Real>& part, const math::Vec3<Real>& linear,
                                   const math::Vec3<Real>& angular, Real (&D)[6][6]) {
   const math::Mat3<Real> R = math::to_matrix(part.q_CF);
   const math::Mat3<Real> L = math::rotate_diagonal(R, linear), A = math::rotate_diagonal(R, angular);
@@ -54,6 +56,94 @@ struct FluidImpulse {
   math::Vec3<Real> linear{}, angular{};
 };
 
+// Adds what a part that moves so resists with: Q and V.
+template <typename Real>
+AXION_HD_RARE void add_part_resistance(const model::FluidPartData<Real>& part, const math::Vec3<Real>& v,
+                                       const math::Vec3<Real>& omega, Real (&Q)[6][6], Real (&V)[6][6]) {
+  const auto same = [](Real d) { return math::Vec3<Real>{d, d, d}; };
+  const auto slowed = [](const math::Vec3<Real>& c, const math::Vec3<Real>& speed) {
+    return math::Vec3<Real>{c.x * std::abs(speed.x), c.y * std::abs(speed.y), c.z * std::abs(speed.z)};
+  };
+  if (part.is_ellipsoid) {
+    const EllipsoidDrag<Real> drag = ellipsoid_drag(part, v, omega);
+    add_resistance(part, same(drag.linear), same(drag.angular), Q);
+  } else {
+    add_resistance(part, slowed(part.drag, v), slowed(part.angular_drag, omega), Q);
+  }
+  add_resistance(part, same(part.viscous_drag), same(part.viscous_angular_drag), V);
+}
+
+// Numbers of a body's motion over (v, ω), or of its mass matrix.
+template <typename Real>
+struct Six {
+  Real value[6];
+  AXION_HD math::Vec3<Real> linear() const { return {value[0], value[1], value[2]}; }
+  AXION_HD math::Vec3<Real> angular() const { return {value[3], value[4], value[5]}; }
+};
+
+template <typename Real>
+AXION_HD inline Six<Real> six(const math::Vec3<Real>& v, const math::Vec3<Real>& omega) {
+  return {{v.x, v.y, v.z, omega.x, omega.y, omega.z}};
+}
+
+// What lift does of body b, which moves so in its principal frame.
+template <typename Real>
+AXION_HD_RARE void find_lift(const model::ModelView<Real>& m, int b, const math::Vec3<Real>& v,
+                             const math::Vec3<Real>& omega, Real (&S)[6][6]) {
+  const model::BodyForceData<Real>& force = m.body_forces[b];
+  for (int i = force.fluid_part_start; i < force.fluid_part_start + force.fluid_part_count; ++i) {
+    const model::FluidPartData<Real>& part = m.fluid_parts[i];
+    if (!part.is_ellipsoid) continue;
+    add_lift(part, math::rotate_inverse(part.q_CF, v + math::cross(omega, part.p_CF)),
+             math::rotate_inverse(part.q_CF, omega), S);
+  }
+}
+
+// As fluid_impulse, of a body with ellipsoids.
+template <typename Real>
+AXION_HD_RARE FluidImpulse<Real> lifted_impulse(const model::ModelView<Real>& m, int b, Real h,
+                                                const math::Quat<Real>& q, Real mass, const math::Vec3<Real>& I,
+                                                const BodyMotion<Real>& before, const BodyMotion<Real>& free) {
+  const model::BodyForceData<Real>& force = m.body_forces[b];
+  const Six<Real> start = six(math::rotate_inverse(q, before.v - m.wind), math::rotate_inverse(q, before.omega));
+  const Six<Real> end = six(math::rotate_inverse(q, free.v - m.wind), math::rotate_inverse(q, free.omega));
+  const Six<Real> inertia = six(math::Vec3<Real>{mass, mass, mass}, I);
+  Real Q[6][6] = {}, V[6][6] = {};
+  for (int i = force.fluid_part_start; i < force.fluid_part_start + force.fluid_part_count; ++i) {
+    const model::FluidPartData<Real>& part = m.fluid_parts[i];
+    const math::Vec3<Real> v = start.linear() + math::cross(start.angular(), part.p_CF);
+    add_part_resistance(part, math::rotate_inverse(part.q_CF, v), math::rotate_inverse(part.q_CF, start.angular()), Q,
+                        V);
+  }
+  Real z = 0;
+  for (int r = 0; r < 6; ++r) z += h * V[r][r] / inertia.value[r];
+  const Real theta = z > 1 ? 1 - 1 / (2 * z) : Real(0.5);
+  Six<Real> change{};  // of the velocities
+  for (int round = 0; round < kLiftRounds; ++round) {
+    Six<Real> mean;
+    for (int r = 0; r < 6; ++r) mean.value[r] = Real(0.5) * (start.value[r] + end.value[r] + change.value[r]);
+    Real S[6][6] = {}, A[36], pull[6];
+    find_lift(m, b, mean.linear(), mean.angular(), S);
+    for (int r = 0; r < 6; ++r) {
+      const Real root = std::sqrt(inertia.value[r]);  // in units in which the mass matrix is the identity
+      pull[r] = 0;
+      for (int c = 0; c < 6; ++c) {
+        const Real resistance = Q[r][c] + theta * V[r][c];
+        pull[r] -= h / root * ((resistance - S[r][c]) * end.value[c] + (1 - theta) * V[r][c] * start.value[c]);
+        A[6 * r + c] = h * (resistance - Real(0.5) * S[r][c]) / (root * std::sqrt(inertia.value[c]));
+      }
+      A[7 * r] += 1;
+    }
+    math::invert_general(A, 6, 6);
+    for (int r = 0; r < 6; ++r) {
+      Real sum = 0;
+      for (int c = 0; c < 6; ++c) sum += A[6 * r + c] * pull[c];
+      change.value[r] = sum / std::sqrt(inertia.value[r]);
+    }
+  }
+  return {math::rotate(q, mass * change.linear()), math::rotate(q, math::scale(I, change.angular()))};
+}
+
 // The impulses of the fluid on body b in the time h: q, mass and principal inertia I are the body's; it has the motion
 // `before` when the time begins, and all else but constraints leads it to `free`.
 template <typename Real>
@@ -61,19 +151,14 @@ AXION_HD_CALL FluidImpulse<Real> fluid_impulse(const model::ModelView<Real>& m, 
                                                const math::Quat<Real>& q, Real mass, const math::Vec3<Real>& I,
                                                const BodyMotion<Real>& before, const BodyMotion<Real>& free) {
   const model::BodyForceData<Real>& force = m.body_forces[b];
+  if (force.has_fluid_ellipsoids) return lifted_impulse(m, b, h, q, mass, I, before, free);
   const math::Vec3<Real> v = math::rotate_inverse(q, before.v - m.wind);
   const math::Vec3<Real> omega = math::rotate_inverse(q, before.omega);
   Real Q[6][6] = {}, V[6][6] = {};
-  for (int i = force.fluid_box_start; i < force.fluid_box_start + force.fluid_box_count; ++i) {
-    const model::FluidBoxData<Real>& part = m.fluid_boxes[i];
-    const math::Vec3<Real> v_F = math::rotate_inverse(part.q_CF, v + math::cross(omega, part.p_CF));
-    const math::Vec3<Real> omega_F = math::rotate_inverse(part.q_CF, omega);
-    const auto slowed = [](const math::Vec3<Real>& c, const math::Vec3<Real>& speed) {
-      return math::Vec3<Real>{c.x * std::abs(speed.x), c.y * std::abs(speed.y), c.z * std::abs(speed.z)};
-    };
-    const auto same = [](Real d) { return math::Vec3<Real>{d, d, d}; };
-    add_resistance(part, slowed(part.drag, v_F), slowed(part.angular_drag, omega_F), Q);
-    add_resistance(part, same(part.viscous_drag), same(part.viscous_angular_drag), V);
+  for (int i = force.fluid_part_start; i < force.fluid_part_start + force.fluid_part_count; ++i) {
+    const model::FluidPartData<Real>& part = m.fluid_parts[i];
+    add_part_resistance(part, math::rotate_inverse(part.q_CF, v + math::cross(omega, part.p_CF)),
+                        math::rotate_inverse(part.q_CF, omega), Q, V);
   }
   // In units in which the body's mass matrix is the identity.
   const Real root[6] = {std::sqrt(mass), std::sqrt(mass), std::sqrt(mass),

@@ -137,7 +137,7 @@ template <typename Real>
 AXION_HD_CALL FluidImpulse<Real> fluid_impulse_on(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                                   int b, Real h, const math::Vec3<Real>& v_free,
                                                   const math::Vec3<Real>& omega_free) {
-  if (m.fluid_boxes == nullptr || m.body_forces[b].fluid_box_count == 0) return {};
+  if (m.fluid_parts == nullptr || m.body_forces[b].fluid_part_count == 0) return {};
   const BodyMotion<Real> start{w.v[b], w.omega[b]}, free{v_free, omega_free};
   return fluid_impulse(m, b, h, w.q[b], body_mass(m, w, b), body_inertia(m, w, b), start, free);
 }
@@ -174,7 +174,7 @@ AXION_HD_CALL void free_motion(const Team& team, const model::ModelView<Real>& m
     }
     w.v_tilde[b] = w.v[b] + h * m.gravity + (Real(1) / mass) * linear;
     w.omega_tilde[b] = gyroscopic_velocity(s.gyroscopic_mode, w.q[b], I, w.omega[b], s.dt) + w.I_inverse[b] * angular;
-    if (m.fluid_boxes == nullptr) return;
+    if (m.fluid_parts == nullptr) return;
     const FluidImpulse<Real> fluid = fluid_impulse_on(m, w, b, h, w.v_tilde[b], w.omega_tilde[b]);
     w.v_tilde[b] += (Real(1) / mass) * fluid.linear;
     w.omega_tilde[b] += w.I_inverse[b] * fluid.angular;

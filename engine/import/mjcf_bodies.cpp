@@ -148,16 +148,22 @@ void BodyReader::read_body(const XmlElement& element, int parent, const Place& o
 std::vector<MassProperties> BodyReader::read_geoms(const XmlElement& element, int body, const Place& outer,
                                                    bool adds_mass) {
   std::vector<MassProperties> masses;
+  const bool is_measured = s_.measured_bodies.contains(
+      body == model::kWorldBody ? "world" : s_.spec.bodies[static_cast<std::size_t>(body)].name);
   contents_.for_each(element, outer, [&](const XmlElement& child, const Place& place) {
     if (child.tag != "geom") return;
     const Attributes a = s_.defaults.attributes(child, place.childclass, {"geom"});
     const std::string name = copy_name(child, place);
-    const Geom geom = read_geom(a, s_.documents.of(a.element()), place.in_frame ? &place.X_BF : nullptr, adds_mass,
-                                s_.paired_geoms.contains(name), {s_.meshes, s_.height_fields, s_.spec}, s_.notes);
+    const Geom geom =
+        read_geom(a, s_.documents.of(a.element()), place.in_frame ? &place.X_BF : nullptr, adds_mass,
+                  is_measured || s_.paired_geoms.contains(name), {s_.meshes, s_.height_fields, s_.spec}, s_.notes);
     if (adds_mass && geom.mass.mass > 0) masses.push_back(geom.mass), s_.inertial_frames[body] = geom.X_BG;
     const GeomPlace known{body, geom.X_BG, geom.is_placed, geom.type, geom.size[0]};
     if (!name.empty() && !s_.geom_places.try_emplace(name, known).second) {
       refuse(child, "name", "names a geom a second time");
+    }
+    if (geom.is_fluid_ellipsoid && body != model::kWorldBody) {
+      s_.spec.bodies[static_cast<std::size_t>(body)].fluid_ellipsoids.push_back(geom.fluid_ellipsoid);
     }
     if (!geom.is_shape) return;
     if (static_cast<int>(s_.spec.shapes.size()) >= kMaxShapes) {

@@ -239,6 +239,25 @@ math::Vec3<double> principal_inertia(GeomType type, const model::Vec3d& s, doubl
   }
 }
 
+// Where there is a fluid: the ellipsoid that it acts on in place of the body's box.
+void read_fluid_shape(const Attributes& a, const MjcfSettings& settings, Geom& geom, Notes& notes) {
+  const bool in_fluid = settings.medium.density > 0 || settings.medium.viscosity > 0;
+  if (a.keyword("fluidshape", {"none", "ellipsoid"}, 0) == 0 || !in_fluid) return;
+  if (!is_solid(geom.type)) {
+    return notes.unsupported(a.where("fluidshape"), "fluidshape",
+                             "ellipsoids are of spheres, capsules, ellipsoids, cylinders and boxes");
+  }
+  double c[5] = {0.5, 0.25, 1.5, 1, 1};
+  a.numbers("fluidcoef", c, 1);
+  if (!(c[0] >= 0 && c[1] >= 0 && c[2] >= 0)) a.refuse("fluidcoef", "must have drags, its first three, of at least 0");
+  geom.is_fluid_ellipsoid = true;
+  model::Vec3d radii = geom.size;
+  if (geom.type == GeomType::kSphere) radii = {radii[0], radii[0], radii[0]};
+  if (geom.type == GeomType::kCylinder) radii = {radii[0], radii[0], radii[1]};
+  if (geom.type == GeomType::kCapsule) radii = {radii[0], radii[0], radii[0] + radii[1]};
+  geom.fluid_ellipsoid = {model::to_spec(geom.X_BG), radii, c[0], c[1], c[2], c[3], c[4]};
+}
+
 Geom read_geom(const Attributes& a, const MjcfSettings& settings, const model::Pose* X_BF, bool adds_mass,
                bool is_paired, const GeomAssets& assets, Notes& notes) {
   MeshAssets& meshes = assets.meshes;
@@ -261,10 +280,7 @@ Geom read_geom(const Attributes& a, const MjcfSettings& settings, const model::P
   }
   if (X_BF != nullptr) geom.X_BG = *X_BF * geom.X_BG;
   read_contact(a, geom, notes);
-  const bool in_fluid = settings.medium.density > 0 || settings.medium.viscosity > 0;
-  if (a.keyword("fluidshape", {"none", "ellipsoid"}, 0) == 1 && in_fluid) {
-    notes.unsupported(a.where("fluidshape"), "fluidshape", "a fluid acts on the boxes of the bodies' inertias");
-  }
+  read_fluid_shape(a, settings, geom, notes);
   const bool in_group = geom.group >= settings.inertia_group_first && geom.group <= settings.inertia_group_last;
   read_mass(a, adds_mass && in_group, geom, notes);
   const bool can_touch = geom.contact_type != 0 || geom.contact_affinity != 0 || is_paired;

@@ -30,6 +30,8 @@ struct Geom {
   bool is_placed = true;       // X_BG is that of a mesh as it is centred
   bool is_shape = false;       // takes part in contacts, or could, and is of a kind that the scene has
   model::MassProperties mass;  // in the body's frame; zero for planes and height fields
+  bool is_fluid_ellipsoid = false;
+  model::FluidEllipsoidSpec fluid_ellipsoid{};
 };
 
 // `X_BF`: the frame in which the geom is given, in the body's; null for the body's own. `adds_mass`: the body takes its

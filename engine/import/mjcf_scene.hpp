@@ -81,15 +81,17 @@ struct MjcfScene {
   std::map<int, int> first_parts;              // the first of a chain's parts, of bodies that have any (add_part)
   std::vector<MotorGain> motor_gains;          // [actuator]
   std::size_t actuator_count = 0;              // of the document, those that were left out among them
-  std::set<std::string, std::less<>> paired_geoms;  // that <contact><pair> names: shapes, whatever else they touch
-  std::vector<ForceRange> force_ranges;             // of joints and tendons
-  std::vector<const XmlElement*> body_elements;     // [body]
-  std::vector<const XmlElement*> shape_elements;    // [shape]
-  std::vector<const XmlElement*> loop_elements;     // of the last joints, those that equalities became
+  // Geoms that <contact><pair> or a sensor of distances names: shapes, whatever else they touch.
+  std::set<std::string, std::less<>> paired_geoms;
+  std::vector<ForceRange> force_ranges;                       // of joints and tendons
+  std::vector<const XmlElement*> body_elements;               // [body]
+  std::vector<const XmlElement*> shape_elements;              // [shape]
+  std::vector<const XmlElement*> loop_elements;               // of the last joints, those that equalities became
   std::map<std::string, int, std::less<>> tendon_index = {};  // by name; kNoTendon where the scene has it not
   std::vector<const XmlElement*> tendon_elements = {};        // [tendon]
   std::vector<SpringDamper> spring_dampers = {};
-  std::vector<const XmlElement*> equality_elements = {};  // [equality of coordinates]
+  std::vector<const XmlElement*> equality_elements = {};    // [equality of coordinates]
+  std::set<std::string, std::less<>> measured_bodies = {};  // that a sensor of distances names: their geoms are shapes
 };
 
 // [body] the body that it is welded to, itself, or the world, by the joints of the tree.
@@ -118,7 +120,7 @@ int find_shape(const MjcfScene& scene, const XmlElement& element, const char* at
 void read_spring_damper(const Attributes& joint, const JointPlace& place, MjcfScene& scene);
 void make_springs(MjcfScene& scene);
 
-void find_paired_geoms(MjcfScene& scene);  // names in <contact>
+void find_paired_geoms(MjcfScene& scene);  // names in <contact> and <sensor>
 void read_bodies(MjcfScene& scene);        // <worldbody>
 void read_contacts(MjcfScene& scene);      // <contact>
 void read_tendons(MjcfScene& scene);       // <tendon>

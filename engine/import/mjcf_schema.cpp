@@ -15,8 +15,8 @@ constexpr std::string_view kSolver = "is not used: the solver's choices are made
 
 constexpr std::string_view kGeomRead =
     "type pos quat axisangle euler xyaxes zaxis fromto size contype conaffinity condim group priority friction mass "
-    "density shellinertia mesh fitscale hfield adhesion surfacevel fluidshape solref solimp solmix margin";
-constexpr std::string_view kGeomIgnored = "material rgba user fluidcoef castshadow gap";
+    "density shellinertia mesh fitscale hfield adhesion surfacevel fluidshape fluidcoef solref solimp solmix margin";
+constexpr std::string_view kGeomIgnored = "material rgba user castshadow gap";
 constexpr std::string_view kPairRead = "geom1 geom2 condim friction solref solimp margin";
 constexpr std::string_view kPairIgnored = "gap";
 constexpr std::string_view kPairWarned = "solreffriction";
@@ -43,6 +43,7 @@ constexpr std::string_view kDriveIgnored = "group user nsample interp";
 
 constexpr std::string_view kSiteSensor = "site cutoff noise";
 constexpr std::string_view kFrameSensor = "objtype objname reftype refname cutoff noise";
+constexpr std::string_view kPairSensor = "geom1 geom2 body1 body2 cutoff noise";
 constexpr std::string_view kSensorIgnored = "user nsample interp";
 constexpr std::string_view kSensorWarned = "delay interval";
 constexpr std::string_view kDelay = "is not used: sensors read the state of their record";
@@ -129,14 +130,15 @@ constexpr Row kRows[] = {
     {"sensor", "tendonlimitpos", Treatment::kRead, "tendon cutoff noise", kSensorIgnored, kSensorWarned, kDelay},
     {"sensor", "tendonlimitvel", Treatment::kRead, "tendon cutoff noise", kSensorIgnored, kSensorWarned, kDelay},
     {"sensor", "tendonlimitfrc", Treatment::kRead, "tendon cutoff noise", kSensorIgnored, kSensorWarned, kDelay},
-    {"sensor", "distance", Treatment::kWarned, "", "", "", "is left out: this kind of sensor is not offered"},
-    {"sensor", "normal", Treatment::kWarned, "", "", "", "is left out: this kind of sensor is not offered"},
-    {"sensor", "fromto", Treatment::kWarned, "", "", "", "is left out: this kind of sensor is not offered"},
+    {"sensor", "distance", Treatment::kRead, kPairSensor, kSensorIgnored, kSensorWarned, kDelay},
+    {"sensor", "normal", Treatment::kRead, kPairSensor, kSensorIgnored, kSensorWarned, kDelay},
+    {"sensor", "fromto", Treatment::kRead, kPairSensor, kSensorIgnored, kSensorWarned, kDelay},
     {"sensor", "contact", Treatment::kRead,
      "geom1 geom2 body1 body2 subtree1 subtree2 site num data reduce cutoff noise", kSensorIgnored, kSensorWarned,
      kDelay},
-    {"sensor", "insidesite", Treatment::kWarned, "", "", "", "is left out: this kind of sensor is not offered"},
-    {"sensor", "camprojection", Treatment::kWarned, "", "", "", "is left out: this kind of sensor is not offered"},
+    {"sensor", "insidesite", Treatment::kRead, "site objtype objname cutoff noise", kSensorIgnored, kSensorWarned,
+     kDelay},
+    {"sensor", "camprojection", Treatment::kRead, "site camera cutoff noise", kSensorIgnored, kSensorWarned, kDelay},
     {"sensor", "tactile", Treatment::kWarned, "", "", "", "is left out: this kind of sensor is not offered"},
     {"sensor", "plugin", Treatment::kWarned, "", "", "", "is left out: this kind of sensor is not offered"},
     {"mujoco", "deformable", Treatment::kRead, "", "", "", ""},

@@ -282,12 +282,17 @@ model::Pose pose_at(const Attributes& attributes, const Place& place, const Mjcf
 }
 
 void find_paired_geoms(MjcfScene& scene) {
-  if (!scene.settings.contacts) return;
-  for_each_in(scene.root, "contact", [&](const XmlElement& element) {
-    for (const char* geom : {"geom1", "geom2"}) {
-      const XmlAttribute* name = element.tag == "pair" ? element.find(geom) : nullptr;
-      if (name != nullptr) scene.paired_geoms.insert(name->value);
+  const auto note = [](const XmlElement& element, const char* first, const char* second, auto& names) {
+    for (const char* attribute : {first, second}) {
+      if (const XmlAttribute* name = element.find(attribute); name != nullptr) names.insert(name->value);
     }
+  };
+  for_each_in(scene.root, "contact", [&](const XmlElement& element) {
+    if (scene.settings.contacts && element.tag == "pair") note(element, "geom1", "geom2", scene.paired_geoms);
+  });
+  for_each_in(scene.root, "sensor", [&](const XmlElement& element) {
+    if (element.tag != "distance" && element.tag != "normal" && element.tag != "fromto") return;
+    note(element, "geom1", "geom2", scene.paired_geoms), note(element, "body1", "body2", scene.measured_bodies);
   });
 }
 

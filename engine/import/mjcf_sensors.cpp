@@ -1,6 +1,7 @@
 // The <sensor> section. What is not offered is left out with a warning: it does not move anything.
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <set>
 #include <sstream>
 #include <utility>
@@ -79,6 +80,11 @@ class SensorReader {
   void read_touch_zone(const SitePlace& site, model::SensorSpec& sensor);
   void read_contact_side(const char* which, model::ContactSideSpec& side);
   void read_contact(model::SensorSpec& sensor);
+  bool read_pair(model::SensorSpec& sensor);
+  bool read_inside_site(model::SensorSpec& sensor);
+  bool read_projection(model::SensorSpec& sensor);
+  bool find_camera(const char* name_attribute, model::FrameSpec& frame);
+  const SitePlace& find_site(model::FrameSpec& frame);
 
   MjcfScene& s_;
   const std::set<std::string, std::less<>>& actuators_;  // all that the document names
@@ -116,15 +122,27 @@ bool SensorReader::find_frame(const char* type_attribute, const char* name_attri
     return true;
   }
   if (type == "camera") {
-    const auto camera = s_.cameras.find(name);
-    if (camera == s_.cameras.end()) missing();
-    const Attributes a = s_.defaults.attributes(*camera->second.element, camera->second.place.childclass, {"camera"});
-    if (a.text("mode", "fixed") != "fixed") return leave_out(name_attribute, "the camera moves in its body");
-    frame.body = camera->second.body,
-    frame.X_BF = model::to_spec(pose_at(a, camera->second.place, s_.documents.of(*camera->second.element)));
-    return true;
+    if (!s_.cameras.contains(name)) missing();
+    return find_camera(name_attribute, frame);
   }
   refuse(e_, type_attribute, "must be body, xbody, geom, site or camera");
+}
+
+// Of a camera that exists.
+bool SensorReader::find_camera(const char* name_attribute, model::FrameSpec& frame) {
+  const SitePlace& camera = s_.cameras.find(a_.text(name_attribute, ""))->second;
+  const Attributes a = s_.defaults.attributes(*camera.element, camera.place.childclass, {"camera"});
+  if (a.text("mode", "fixed") != "fixed") return leave_out(name_attribute, "the camera moves in its body");
+  frame.body = camera.body;
+  frame.X_BF = model::to_spec(pose_at(a, camera.place, s_.documents.of(*camera.element)));
+  return true;
+}
+
+// The site that the sensor names, and its frame.
+const SitePlace& SensorReader::find_site(model::FrameSpec& frame) {
+  const std::string name = required("site");
+  frame.X_BF = model::to_spec(site_pose(s_, e_, "site", frame.body));
+  return s_.sites.find(name)->second;
 }
 
 void SensorReader::read_touch_zone(const SitePlace& site, model::SensorSpec& sensor) {
@@ -145,6 +163,8 @@ void SensorReader::read_touch_zone(const SitePlace& site, model::SensorSpec& sen
 }
 
 bool SensorReader::read_frame(model::SensorSpec& sensor) {
+  if (sensor.kind == SensorKind::kInsideSite) return read_inside_site(sensor);
+  if (sensor.kind == SensorKind::kCameraProjection) return read_projection(sensor);
   if (sensor.kind >= SensorKind::kFramePosition) {
     if (!find_frame("objtype", "objname", sensor.frame)) return false;
     if (!a_.has("reftype") && !a_.has("refname")) return true;
@@ -156,10 +176,40 @@ bool SensorReader::read_frame(model::SensorSpec& sensor) {
     if (a_.has("camera")) return leave_out("camera", "rangefinders are at sites");
     if (a_.text("data", "dist") != "dist") return leave_out("data", "rangefinders read the distance alone");
   }
-  required("site");
-  sensor.frame.X_BF = model::to_spec(site_pose(s_, e_, "site", sensor.frame.body));
-  if (sensor.kind == SensorKind::kTouch) read_touch_zone(s_.sites.find(a_.text("site", ""))->second, sensor);
+  const SitePlace& site = find_site(sensor.frame);
+  if (sensor.kind == SensorKind::kTouch) read_touch_zone(site, sensor);
   return true;
+}
+
+bool SensorReader::read_inside_site(model::SensorSpec& sensor) {
+  sensor.has_reference = true;
+  read_touch_zone(find_site(sensor.reference), sensor);
+  return find_frame("objtype", "objname", sensor.frame);
+}
+
+// MuJoCo makes pixels by the focal lengths alone, whatever a camera's principal point and kind of projection.
+bool SensorReader::read_projection(model::SensorSpec& sensor) {
+  find_site(sensor.frame);
+  const auto found = s_.cameras.find(required("camera"));
+  if (found == s_.cameras.end()) refuse(e_, "camera", "names a camera that does not exist");
+  const Attributes a = s_.defaults.attributes(*found->second.element, found->second.place.childclass, {"camera"});
+  double resolution[2] = {1, 1}, size[2] = {}, focal[2] = {}, focal_pixel[2] = {};
+  a.numbers("resolution", resolution, 2), a.numbers("sensorsize", size, 2);
+  if (!(resolution[0] >= 1 && resolution[1] >= 1)) a.refuse("resolution", "must be at least 1 of a sensor's camera");
+  model::ImageSpec& image = sensor.image;
+  image.centre_x = 0.5 * resolution[0], image.centre_y = 0.5 * resolution[1];
+  if (size[0] > 0 && size[1] > 0) {
+    a.numbers("focal", focal, 2), a.numbers("focalpixel", focal_pixel, 2);
+    image.focal_x = focal_pixel[0] > 0 ? focal_pixel[0] : focal[0] / size[0] * resolution[0];
+    image.focal_y = focal_pixel[1] > 0 ? focal_pixel[1] : focal[1] / size[1] * resolution[1];
+    if (!(image.focal_x > 0 && image.focal_y > 0)) a.refuse("focal", "must be above 0 where sensorsize is");
+  } else {
+    const double angle = a.number("fovy", 45);  // degrees, whatever the unit of angles
+    if (!(angle > 0 && angle < 180)) a.refuse("fovy", "must be above 0 and below 180");
+    image.focal_x = image.focal_y = 0.5 / std::tan(angle * std::numbers::pi / 360) * resolution[1];
+  }
+  sensor.has_reference = true;
+  return find_camera("camera", sensor.reference);
 }
 
 bool SensorReader::read_joint(model::SensorSpec& sensor) {
@@ -230,6 +280,24 @@ void SensorReader::read_contact_side(const char* which, model::ContactSideSpec& 
   }
 }
 
+bool SensorReader::read_pair(model::SensorSpec& sensor) {
+  using enum model::ContactSideKind;
+  for (const char* which : {"1", "2"}) {
+    model::ContactSideSpec& side = *which == '1' ? sensor.contact.first : sensor.contact.second;
+    read_contact_side(which, side);
+    const std::string geom = std::string("geom") + which;
+    if (side.kind == kAny) refuse(e_, geom, "or body" + std::string(which) + " is required");
+    if (side.kind == kShape && side.index < 0) {
+      return leave_out(geom, "the geom is no shape here");
+    }
+  }
+  const model::ContactSideSpec &first = sensor.contact.first, &second = sensor.contact.second;
+  if (first.kind == second.kind && first.index == second.index) {
+    refuse(e_, first.kind == kShape ? "geom2" : "body2", "must not be that of the other side");
+  }
+  return true;
+}
+
 void SensorReader::read_contact(model::SensorSpec& sensor) {
   static constexpr std::string_view kData[] = {"found", "force", "torque", "dist", "pos", "normal", "tangent"};
   static_assert(std::size(kData) == model::kContactDatumCount);
@@ -293,6 +361,8 @@ bool SensorReader::read(model::SensorSpec& sensor) {
       required("tendon");
       sensor.tendon = find_tendon(s_, e_, "tendon");
       return sensor.tendon != kNoTendon;
+    case SensorOf::kPair:
+      return read_pair(sensor);
     case SensorOf::kWorld:
       break;
   }

@@ -15,7 +15,7 @@
 #include "engine/model/compile_softness.hpp"
 #include "engine/model/compile_tendons.hpp"
 #include "engine/model/condense_tendons.hpp"
-#include "engine/model/fluid_box.hpp"
+#include "engine/model/fluid_parts.hpp"
 #include "engine/model/lent_inertia.hpp"
 #include "engine/model/loop_joints.hpp"
 #include "engine/model/principal_frame.hpp"
@@ -118,23 +118,26 @@ class Compiler {
       forces[b].p_drag = math::rotate_inverse(model_.q_BC[b], -1.0 * model_.p_BC[b]);
       forces[b].p_rest = to_vec(scene().bodies[joint.child].X_WB.position), forces[b].q_rest = model_.q[b];
     }
-    add_fluid_boxes(forces, any);
+    add_fluid_parts(forces, any);
     any = add_site_motors(model_, forces) || any;
     if (any) arrays().body_forces = std::move(forces);
   }
 
   // Of each body those of the parts that are welded to it, in their order.
-  void add_fluid_boxes(std::vector<BodyForceData<double>>& forces, bool& any) {
-    std::vector<std::vector<FluidBoxData<double>>> boxes(forces.size());
+  void add_fluid_parts(std::vector<BodyForceData<double>>& forces, bool& any) {
+    std::vector<std::vector<FluidPartData<double>>> parts(forces.size());
     for (const FluidPart& part : model_.welded.fluid_parts) {
       const int b = internal(part.body);
-      boxes[b].push_back(fluid_box(scene().medium, part.mass, {model_.p_BC[b], model_.q_BC[b]}));
+      const Frame X_BC{model_.p_BC[b], model_.q_BC[b]};
+      parts[b].push_back(part.is_ellipsoid ? fluid_ellipsoid(scene().medium, part.ellipsoid, X_BC)
+                                           : fluid_box(scene().medium, part.mass, X_BC));
+      forces[b].has_fluid_ellipsoids = forces[b].has_fluid_ellipsoids || part.is_ellipsoid;
     }
     for (std::size_t b = 0; b < forces.size(); ++b) {
-      forces[b].fluid_box_start = static_cast<int>(arrays().fluid_boxes.size());
-      forces[b].fluid_box_count = static_cast<int>(boxes[b].size());
-      arrays().fluid_boxes.insert(arrays().fluid_boxes.end(), boxes[b].begin(), boxes[b].end());
-      any = any || !boxes[b].empty();
+      forces[b].fluid_part_start = static_cast<int>(arrays().fluid_parts.size());
+      forces[b].fluid_part_count = static_cast<int>(parts[b].size());
+      arrays().fluid_parts.insert(arrays().fluid_parts.end(), parts[b].begin(), parts[b].end());
+      any = any || !parts[b].empty();
     }
     arrays().wind = to_vec(scene().medium.wind);
   }
@@ -155,9 +158,19 @@ class Compiler {
       if (model_.closes_loop[j]) add_joint(static_cast<int>(j));
     }
     arrays().loop_count = static_cast<int>(arrays().joints.size() - tree_joint_count);
+    add_break_limits();
     list_joints_of_bodies(tree_joint_count);
     find_trees();
     lend_inertia(arrays().bodies, arrays().joints, arrays().axes);
+  }
+
+  void add_break_limits() {
+    const auto inverse = [](double limit) { return limit > 0 ? 1 / limit : 0.0; };
+    for (std::size_t j = 0; j < scene().joints.size(); ++j) {
+      const JointSpec& joint = scene().joints[j];
+      if (!may_break(joint)) continue;
+      arrays().breaks.push_back({model_.joint_of_scene[j], inverse(joint.break_force), inverse(joint.break_torque)});
+    }
   }
 
   void list_joints_of_bodies(std::size_t tree_joint_count) {

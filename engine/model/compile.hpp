@@ -34,11 +34,12 @@ template <typename Real>
 struct ModelArrays {
   std::vector<BodyData<Real>> bodies;
   std::vector<BodyForceData<Real>> body_forces;  // empty, or one a body
-  std::vector<FluidBoxData<Real>> fluid_boxes;   // sorted by body
+  std::vector<FluidPartData<Real>> fluid_parts;  // sorted by body
   math::Vec3<Real> wind{};
   std::vector<SiteMotorData<Real>> site_motors;
   std::vector<SiteUse> site_uses;  // sorted by body
   std::vector<AdhesionData> adhesions;
+  std::vector<BreakData<Real>> breaks;
   std::vector<int> child_joints;
   std::vector<int> body_loops;
   std::vector<JointData<Real>>

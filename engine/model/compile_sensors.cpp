@@ -132,7 +132,7 @@ class SensorCompiler {
     }
     data.frame = data.reference = compile(FrameSpec{});
     const bool is_contact = spec.kind == SensorKind::kContact;
-    if (is_contact) {
+    if (is_contact || traits.of == SensorOf::kPair) {
       data.contact = {compile(spec.contact.first), compile(spec.contact.second), spec.contact.reduction,
                       spec.contact.slots, spec.contact.data};
     }
@@ -160,6 +160,8 @@ class SensorCompiler {
     }
     data.zone = spec.zone;
     data.vector = to_vec3(spec.kind == SensorKind::kMagnetometer ? scene_.magnetic_field : spec.zone_size);
+    data.focal[0] = spec.image.focal_x, data.focal[1] = spec.image.focal_y;
+    data.centre[0] = spec.image.centre_x, data.centre[1] = spec.image.centre_y;
     data.scale = spec.scale, data.cutoff = spec.cutoff, data.cutoff_rule = traits.cutoff;
     out_.list.push_back(data);
   }

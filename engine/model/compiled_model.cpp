@@ -125,7 +125,7 @@ ModelView<Real> ModelArrays<Real>::view() const {
   m.body_side_start = body_side_start.data(), m.body_sides = body_sides.data();
   m.gravity = gravity;
   m.body_force_count = static_cast<int>(body_forces.size()), m.body_forces = body_forces.data();
-  m.fluid_boxes = fluid_boxes.empty() ? nullptr : fluid_boxes.data(), m.wind = wind;
+  m.fluid_parts = fluid_parts.empty() ? nullptr : fluid_parts.data(), m.wind = wind;
   m.activation_count = static_cast<int>(activations.size()), m.activations = activations.data();
   for (const auto& activation : activations) m.early_activation_count += activation.is_early ? 1 : 0;
   m.actuator_curves = actuator_curves.data();
@@ -133,6 +133,7 @@ ModelView<Real> ModelArrays<Real>::view() const {
   m.site_motors = site_motors.data(), m.site_uses = site_uses.empty() ? nullptr : site_uses.data();
   m.bodies = bodies.data(), m.child_joints = child_joints.data(), m.body_loops = body_loops.data();
   m.joints = joints.data();
+  m.break_count = static_cast<int>(breaks.size()), m.breaks = breaks.data();
   m.axes = axes.data(), m.actuators = actuators.data(), m.lock_joint = lock_joint.data(),
   m.limit_axis = limit_axis.data();
   m.efforts = efforts.data();

@@ -13,9 +13,9 @@ BodyData<float> convert(const BodyData<double>& a) {
 }
 
 BodyForceData<float> convert(const BodyForceData<double>& a) {
-  return {float(a.lift_mass), cast<float>(a.lift_moment), float(a.drag),        cast<float>(a.p_drag),
-          a.fluid_box_start,  a.fluid_box_count,          a.site_use_start,     a.site_use_count,
-          float(a.stiffness), cast<float>(a.p_rest),      cast<float>(a.q_rest)};
+  return {float(a.lift_mass), cast<float>(a.lift_moment), float(a.drag),          cast<float>(a.p_drag),
+          a.fluid_part_start, a.fluid_part_count,         a.has_fluid_ellipsoids, a.site_use_start,
+          a.site_use_count,   float(a.stiffness),         cast<float>(a.p_rest),  cast<float>(a.q_rest)};
 }
 
 SiteMotorData<float> convert(const SiteMotorData<double>& a) {
@@ -32,9 +32,25 @@ SiteMotorData<float> convert(const SiteMotorData<double>& a) {
           cast<float>(a.torque)};
 }
 
-FluidBoxData<float> convert(const FluidBoxData<double>& a) {
-  return {cast<float>(a.p_CF),         cast<float>(a.q_CF),   cast<float>(a.drag),
-          cast<float>(a.angular_drag), float(a.viscous_drag), float(a.viscous_angular_drag)};
+FluidPartData<float> convert(const FluidPartData<double>& a) {
+  return {cast<float>(a.p_CF),
+          cast<float>(a.q_CF),
+          cast<float>(a.drag),
+          cast<float>(a.angular_drag),
+          float(a.viscous_drag),
+          float(a.viscous_angular_drag),
+          a.is_ellipsoid,
+          cast<float>(a.radii),
+          cast<float>(a.virtual_mass),
+          cast<float>(a.virtual_inertia),
+          float(a.area_drag),
+          float(a.least_drag),
+          float(a.kutta),
+          float(a.magnus)};
+}
+
+BreakData<float> convert(const BreakData<double>& a) {
+  return {a.joint, float(a.inverse_force), float(a.inverse_torque)};
 }
 
 JointData<float> convert(const JointData<double>& a) {
@@ -166,15 +182,26 @@ SensorFrame<float> convert(const SensorFrame<double>& a) {
 }
 
 SensorData<float> convert(const SensorData<double>& a) {
-  return {a.kind,           a.start,
-          a.size,           a.sensed_start,
-          convert(a.frame), convert(a.reference),
-          a.has_reference,  a.joint,
-          a.axis,           a.actuator,
-          a.part_start,     a.part_count,
-          a.zone,           cast<float>(a.vector),
-          float(a.scale),   float(a.cutoff),
-          a.cutoff_rule,    a.contact};
+  return {a.kind,
+          a.start,
+          a.size,
+          a.sensed_start,
+          convert(a.frame),
+          convert(a.reference),
+          a.has_reference,
+          a.joint,
+          a.axis,
+          a.actuator,
+          a.part_start,
+          a.part_count,
+          a.zone,
+          cast<float>(a.vector),
+          float(a.scale),
+          float(a.cutoff),
+          a.cutoff_rule,
+          a.contact,
+          {float(a.focal[0]), float(a.focal[1])},
+          {float(a.centre[0]), float(a.centre[1])}};
 }
 
 SensorPart<float> convert(const SensorPart<double>& a) {
@@ -203,7 +230,8 @@ auto convert_all(const std::vector<T>& from) {
 
 ModelArrays<float> to_float(const ModelArrays<double>& a) {
   ModelArrays<float> b;
-  b.body_forces = convert_all(a.body_forces), b.fluid_boxes = convert_all(a.fluid_boxes);
+  b.body_forces = convert_all(a.body_forces), b.fluid_parts = convert_all(a.fluid_parts);
+  b.breaks = convert_all(a.breaks);
   b.wind = cast<float>(a.wind);
   b.activations = convert_all(a.activations), b.actuator_curves = convert_all(a.actuator_curves);
   b.site_motors = convert_all(a.site_motors), b.site_uses = a.site_uses;

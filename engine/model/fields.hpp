@@ -28,8 +28,9 @@ enum class Field : std::uint8_t {
   kContactImpulse,
   kActivation,
   kMocapPose,
+  kBreakRatio,
 };
-inline constexpr int kFieldCount = 15;
+inline constexpr int kFieldCount = 16;
 
 // What a field has its numbers for.
 enum class FieldOf : std::uint8_t {
@@ -80,6 +81,10 @@ inline constexpr FieldDescription kFields[kFieldCount] = {
      "activation of each actuator that has one, in the order of the actuators"},
     {"mocap_pose", FieldOf::kMocaps, 7, true, DType::kFloat32,
      "x y z (m), then quaternion w x y z, of each mocap body in the world, in the order of the scene"},
+    {"break_ratio", FieldOf::kJoints, 1, true, DType::kFloat32,
+     "greatest share of its break limits that a joint's locks carried in a step since the last reset or new state; "
+     "above "
+     "1 a limit was passed; 0 without limits"},
 };
 
 constexpr const FieldDescription& description_of(Field field) { return kFields[static_cast<int>(field)]; }

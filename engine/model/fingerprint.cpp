@@ -50,10 +50,14 @@ void add_softness(Hash& hash, std::uint64_t number, const SoftnessSpec& softness
 }
 
 void add(Hash& hash, const BodySpec& body) {
-  const auto& [name, X_WB, mass, p_BoBcm, I_Bcm, gravity_compensation, is_mocap] = body;
+  const auto& [name, X_WB, mass, p_BoBcm, I_Bcm, gravity_compensation, is_mocap, fluid_ellipsoids] = body;
   add_all(hash, X_WB, mass, p_BoBcm, I_Bcm);
   add_unusual(hash, 1, gravity_compensation, 0.0);
   add_unusual(hash, 26, is_mocap ? 1.0 : 0.0, 0.0);
+  for (const FluidEllipsoidSpec& ellipsoid : fluid_ellipsoids) {
+    const auto& [X_BE, radii, blunt, slender, angular, kutta, magnus] = ellipsoid;
+    add_all(hash, std::uint64_t(30), X_BE, radii, blunt, slender, angular, kutta, magnus);
+  }
 }
 
 // Its mesh is added with those of the others (add_meshes).
@@ -79,7 +83,7 @@ void add(Hash& hash, const AxisSpec& spec) {
 void add(Hash& hash, const JointSpec& joint) {
   const auto& [name, kind, parent, child, anchor, ball_damping, ball_armature, ball_stiffness, ball_limited, ball_upper,
                ball_limit_softness, lock_stiffness, lock_damping, free_damping, free_stiffness, holds_pose, X_PC,
-               is_soft, softness, turn_weight, axes] = joint;
+               is_soft, softness, turn_weight, axes, break_force, break_torque] = joint;
   add_all(hash, kind, parent, child, anchor, ball_damping, ball_armature, lock_stiffness, lock_damping);
   add_unusual(hash, 2, free_damping, 0.0);
   add_unusual(hash, 22, ball_stiffness, 0.0);
@@ -88,6 +92,8 @@ void add(Hash& hash, const JointSpec& joint) {
   if (ball_limited) add_softness(hash, 25, ball_limit_softness);
   if (holds_pose) add_all(hash, std::uint64_t(3), X_PC);
   if (is_soft) add_all(hash, std::uint64_t(29), softness.solref, softness.solimp, softness.margin, turn_weight);
+  add_unusual(hash, 31, break_force, 0.0);
+  add_unusual(hash, 32, break_torque, 0.0);
   hash.add(std::uint64_t(axes.size()));
   for (const AxisSpec& axis : axes) add(hash, axis);
 }
@@ -185,13 +191,16 @@ void add(Hash& hash, const ContactPairSpec& pair) {
 
 void add(Hash& hash, const SensorSpec& sensor) {
   const auto& [name, kind, frame, has_reference, reference, joint, axis, actuator, tendon, zone, zone_size, dimension,
-               scale, cutoff, noise, contact] = sensor;
+               scale, cutoff, noise, contact, image] = sensor;
   add(hash, frame), add(hash, reference);
   add_all(hash, kind, has_reference, joint, axis, actuator, zone, zone_size, dimension, scale, cutoff);
   add_unusual(hash, 16, tendon, -1.0);
-  if (kind != SensorKind::kContact) return;  // others are as they were before there were any
+  if (kind < SensorKind::kContact) return;  // others are as they were before there were any
   const auto& [first, second, reduction, slots, data] = contact;
   add_all(hash, first.kind, first.index, second.kind, second.index, reduction, slots, data);
+  if (kind != SensorKind::kCameraProjection) return;
+  const auto& [focal_x, focal_y, centre_x, centre_y] = image;
+  add_all(hash, focal_x, focal_y, centre_x, centre_y);
 }
 
 // Vectors of specs are added by the overloads above.

@@ -14,9 +14,12 @@ namespace axion::model {
 // [joint] whether it closes a loop.
 std::vector<bool> find_loop_joints(const SceneSpec& scene);
 
-// Whether a joint makes one body of its two: fixed, rigid, and not closing a loop.
+// Whether it has limits of what its locks may carry.
+inline bool may_break(const JointSpec& joint) { return joint.break_force > 0 || joint.break_torque > 0; }
+
+// Whether a joint makes one body of its two: fixed, rigid, not closing a loop, and without limits of what it carries.
 inline bool is_weld(const JointSpec& joint, bool closes_loop) {
-  return joint.kind == JointKind::kFixed && !closes_loop && joint.lock_stiffness == 0;
+  return joint.kind == JointKind::kFixed && !closes_loop && joint.lock_stiffness == 0 && !may_break(joint);
 }
 
 // Entries of a joint in joint_position and in joint_velocity. Only free, ball and axes joints of the tree have any.

@@ -122,8 +122,12 @@ void Merger::add_lifts() {
 void Merger::add_fluid_parts() {
   if (in_.medium.density == 0 && in_.medium.viscosity == 0) return;
   for (std::size_t b = 0; b < in_.bodies.size(); ++b) {
-    if (out_.body_map[b] != kWorldBody && in_.bodies[b].mass > 0)
-      out_.fluid_parts.push_back({out_.body_map[b], mass_of(b)});
+    if (out_.body_map[b] == kWorldBody || in_.bodies[b].mass == 0) continue;
+    if (in_.bodies[b].fluid_ellipsoids.empty()) out_.fluid_parts.push_back({out_.body_map[b], mass_of(b)});
+    for (FluidEllipsoidSpec ellipsoid : in_.bodies[b].fluid_ellipsoids) {
+      ellipsoid.X_BE = to_spec(parts_[b].X_RB * to_pose(ellipsoid.X_BE));
+      out_.fluid_parts.push_back({out_.body_map[b], {}, true, ellipsoid});
+    }
   }
   std::stable_sort(out_.fluid_parts.begin(), out_.fluid_parts.end(),
                    [](const FluidPart& a, const FluidPart& b) { return a.body < b.body; });

@@ -37,10 +37,12 @@ struct Lift {
   Vec3d moment{};   // mass times its centre, kg m, frame of the body
 };
 
-// A body of the input that a fluid resists, with its own mass, as part of what it has become part of.
+// A body of the input that a fluid resists, with its own mass, as part of what it has become part of; or an ellipsoid.
 struct FluidPart {
   int body = 0;         // of WeldedScene::scene
   MassProperties mass;  // frame of that body; the inertia about the part's centre
+  bool is_ellipsoid = false;
+  FluidEllipsoidSpec ellipsoid{};  // X_BE in that body
 };
 
 struct WeldedScene {

@@ -30,15 +30,16 @@ struct BodyData {
 // What acts on a body besides its weight: constraints/body_forces.hpp. In its principal frame, from its centre of mass.
 template <typename Real>
 struct BodyForceData {
-  Real lift_mass = 0;                            // kg whose weight gravity compensation holds up
-  math::Vec3<Real> lift_moment{};                // kg m, that mass times its centre
-  Real drag = 0;                                 // N s/m and N m s, of a free joint
-  math::Vec3<Real> p_drag{};                     // m, where the drag's force acts, and the spring's
-  int fluid_box_start = 0, fluid_box_count = 0;  // range in ModelView::fluid_boxes
-  int site_use_start = 0, site_use_count = 0;    // range in ModelView::site_uses
-  Real stiffness = 0;                            // N/m and N m/rad, of a free joint
-  math::Vec3<Real> p_rest{};                     // m, world: where its spring pulls p_drag
-  math::Quat<Real> q_rest{};                     // and whither it turns the body
+  Real lift_mass = 0;                              // kg whose weight gravity compensation holds up
+  math::Vec3<Real> lift_moment{};                  // kg m, that mass times its centre
+  Real drag = 0;                                   // N s/m and N m s, of a free joint
+  math::Vec3<Real> p_drag{};                       // m, where the drag's force acts, and the spring's
+  int fluid_part_start = 0, fluid_part_count = 0;  // range in ModelView::fluid_parts
+  bool has_fluid_ellipsoids = false;               // among these
+  int site_use_start = 0, site_use_count = 0;      // range in ModelView::site_uses
+  Real stiffness = 0;                              // N/m and N m/rad, of a free joint
+  math::Vec3<Real> p_rest{};                       // m, world: where its spring pulls p_drag
+  math::Quat<Real> q_rest{};                       // and whither it turns the body
   bool operator==(const BodyForceData&) const = default;
 };
 
@@ -69,16 +70,29 @@ struct SiteUse {
   SiteRole role;
 };
 
-// A box that a fluid resists, part of a body: constraints/fluid_forces.hpp. Its frame F is in the body's principal one.
+// A box that a fluid resists (constraints/fluid_forces.hpp), or an ellipsoid. Frame F is in the body's principal one.
 template <typename Real>
-struct FluidBoxData {
+struct FluidPartData {
   math::Vec3<Real> p_CF;
   math::Quat<Real> q_CF;
   math::Vec3<Real> drag;          // N s^2/m^2, along each axis of F
   math::Vec3<Real> angular_drag;  // N m s^2, about each axis of F
   Real viscous_drag;              // N s/m
   Real viscous_angular_drag;      // N m s
-  bool operator==(const FluidBoxData&) const = default;
+  // Of an ellipsoid, which has no drag of its own along axes, and angular_drag by the length of that times its rates.
+  bool is_ellipsoid;
+  math::Vec3<Real> radii;                          // m
+  math::Vec3<Real> virtual_mass, virtual_inertia;  // kg, kg m^2: of the fluid that moves along
+  Real area_drag, least_drag;                      // N s^2/m^4 of the area that is seen, N s^2/m^2 beside that
+  Real kutta, magnus;                              // kg/m^3, kg
+  bool operator==(const FluidPartData&) const = default;
+};
+
+// Limits of what the locks of a joint may carry (step/break_ratios.hpp).
+template <typename Real>
+struct BreakData {
+  int joint;                           // internal
+  Real inverse_force, inverse_torque;  // 1/N, 1/(N m); 0: no limit
 };
 
 // A chain of slides, then hinges, between two bodies; or a ball; or neither, fixed. Equations:
@@ -292,7 +306,8 @@ struct SensorData {
   math::Vec3<Real> vector;  // size of the zone; magnetic field
   Real scale, cutoff;
   CutoffRule cutoff_rule;
-  ContactSensorData contact;
+  ContactSensorData contact;  // of sensors of distances its sides
+  Real focal[2], centre[2];   // pixels (ImageSpec)
   bool operator==(const SensorData&) const = default;
 };
 
@@ -375,7 +390,9 @@ struct ModelView {
   math::Vec3<Real> gravity;
   const BodyData<Real>* bodies;
   const BodyForceData<Real>* body_forces;  // [body_force_count]
-  const FluidBoxData<Real>* fluid_boxes;   // sorted by body; null where no fluid acts
+  int break_count;                         // joints with limits of what they may carry
+  const BreakData<Real>* breaks;           // [break_count]
+  const FluidPartData<Real>* fluid_parts;  // sorted by body; null where no fluid acts
   const SiteMotorData<Real>* site_motors;  // [actuators at sites] sorted by actuator: the first of the actuators
   int adhesion_count;
   const AdhesionData* adhesions;

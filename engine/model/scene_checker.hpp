@@ -47,6 +47,7 @@ class SceneChecker {
   void counts();
   void world();
   void bodies();
+  void fluid_ellipsoids(const std::string& body, const BodySpec& spec);
   void meshes();
   void height_fields();
   void shapes();
@@ -70,6 +71,8 @@ class SceneChecker {
   void touch_zone(const std::string& item, const SensorSpec& sensor);
   void contact_side(const std::string& item, const char* leaf, const ContactSideSpec& side);
   void sensor_of_contacts(const std::string& item, const SensorSpec& sensor);
+  void sensor_of_distance(const std::string& item, const SensorSpec& sensor);
+  void image(const std::string& item, const ImageSpec& image);
   void frame(const std::string& item, const char* leaf, const FrameSpec& frame);
 
   void keyframe_quaternions(const std::string& item, const KeyframeSpec& key);
@@ -82,6 +85,7 @@ class SceneChecker {
   void joints();
   void joint(std::size_t j, std::unordered_set<std::string>& axis_names);
   void axis(const std::string& item, const AxisSpec& axis);
+  void break_limits(const std::string& item, const JointSpec& joint);
   void axes_span_their_space(const std::string& item, const JointSpec& joint);
   void tree();
   void loops();

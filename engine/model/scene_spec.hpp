@@ -70,6 +70,15 @@ struct HeightFieldSpec {
   std::vector<float> heights;     // m, [rows * columns]
 };
 
+// An ellipsoid of a body on which the fluid acts (MediumSpec, constraints/fluid_ellipsoids.hpp): MuJoCo's fluidshape
+// and fluidcoef. Where a body has any, its box of inertia is not acted on. It has no mass and touches nothing.
+struct FluidEllipsoidSpec {
+  PoseSpec X_BE;                                                     // in the body frame
+  Vec3d radii{0, 0, 0};                                              // m, semi-axes along x, y and z of E
+  double blunt_drag = 0.5, slender_drag = 0.25, angular_drag = 1.5;  // at least 0
+  double kutta_lift = 1.0, magnus_lift = 1.0;
+};
+
 struct BodySpec {
   std::string name;
   PoseSpec X_WB;           // body frame in the world, reference configuration
@@ -81,6 +90,7 @@ struct BodySpec {
   // A body that clients place, in each world where they want it: it starts at X_WB, never moves by itself and has no
   // velocity, also while it is moved. It is welded to the world, and nothing hangs on it but by welds and loop joints.
   bool is_mocap = false;
+  std::vector<FluidEllipsoidSpec> fluid_ellipsoids{};
 };
 
 // What motors may do together, N m or N, lower < upper; position and velocity drives have bounds of their own.
@@ -156,6 +166,9 @@ struct JointSpec {
   SoftnessSpec softness;
   double turn_weight = 1.0;
   std::vector<AxisSpec> axes;  // kAxes only
+  // What the locks may carry, beside which the field break_ratio says what they carried; nothing breaks by itself. N of
+  // those of translations, N m of those of rotations; 0: any. A fixed joint of the tree with either stays a joint.
+  double break_force = 0.0, break_torque = 0.0;
 };
 
 // One joint coordinate of a tendon.
@@ -283,8 +296,13 @@ enum class SensorKind : std::uint8_t {
   kTendonLimitVelocity,       //
   kTendonLimitForce,          //
   kContact,                   // of the contacts between two sides (ContactSensorSpec)
+  kDistance,                  // m: least distance of the shapes of two sides, negative: depth; at most the cutoff
+  kNormal,                    // world axes: unit, from the nearest point of the first side to that of the second
+  kFromTo,                    // m, world: these points, of the first side, then of the second
+  kInsideSite,                // 1 where the frame's origin is within the zone, which is in the reference frame, else 0
+  kCameraProjection,          // pixels: where the frame's origin is in the image of a camera (ImageSpec)
 };
-inline constexpr int kSensorKindCount = static_cast<int>(SensorKind::kContact) + 1;
+inline constexpr int kSensorKindCount = static_cast<int>(SensorKind::kCameraProjection) + 1;
 
 // How a cutoff bounds a reading: to ±cutoff, from above alone, or not at all.
 enum class CutoffRule : std::uint8_t { kReal, kPositive, kNone };
@@ -332,24 +350,34 @@ struct ContactSensorSpec {
   std::uint8_t data = 1;  // bit k: ContactDatum k
 };
 
+// How a camera that looks along −z of its frame, y up, makes pixels of a point (x, y, z) in it:
+//   centre_x − focal_x x/z to the right, centre_y + focal_y y/z down, from the image's upper left corner.
+struct ImageSpec {
+  double focal_x = 1, focal_y = 1;        // pixels, above 0
+  double centre_x = 0.5, centre_y = 0.5;  // pixels
+};
+
 struct SensorSpec {
   std::string name;
   SensorKind kind = SensorKind::kClock;
   FrameSpec frame;             // of the kinds that have one; of a subtree its body alone
   bool has_reference = false;  // positions, axes and velocities of a frame are those in `reference`, not in the world
+                               // kInsideSite, kCameraProjection: true, the zone's frame, and the camera's
   FrameSpec reference;
   int joint = -1;  // joint kinds: index into SceneSpec::joints
   int axis = 0;    // and into its axes
   int actuator = -1;
-  int tendon = -1;                      // tendon kinds: index into SceneSpec::tendons
-  ShapeKind zone = ShapeKind::kSphere;  // kTouch, kZone: sphere, capsule, box, cylinder or ellipsoid, in the frame
-  Vec3d zone_size{0, 0, 0};             // m, as ShapeSpec::size
-  int dimension = 1;                    // kUser
-  double scale = 1.0;                   // the reading is this times the quantity
+  int tendon = -1;  // tendon kinds: index into SceneSpec::tendons
+  // kTouch, kZone: sphere, capsule, box, cylinder or ellipsoid, in the frame; kInsideSite: in the reference frame.
+  ShapeKind zone = ShapeKind::kSphere;
+  Vec3d zone_size{0, 0, 0};  // m, as ShapeSpec::size
+  int dimension = 1;         // kUser
+  double scale = 1.0;        // the reading is this times the quantity
   // Above 0: real readings lie within ±cutoff, those that are not negative at most at it; directions are as they are.
   double cutoff = 0.0;
   double noise = 0.0;         // standard deviation that a client may add; readings are without noise
-  ContactSensorSpec contact;  // kContact
+  ContactSensorSpec contact;  // kContact; of kDistance, kNormal and kFromTo the sides, each a shape or a body
+  ImageSpec image;            // kCameraProjection
 };
 
 struct KeyframeSpec {
@@ -363,7 +391,7 @@ struct KeyframeSpec {
 };
 
 // A fluid that fills the space. It acts on each body as on the box of uniform density that has the body's mass and
-// inertia (constraints/fluid_forces.hpp).
+// inertia (constraints/fluid_forces.hpp), or on the ellipsoids that the body has in place of it.
 struct MediumSpec {
   double density = 0.0;    // kg/m^3, at least 0; air 1.2, water 1000
   double viscosity = 0.0;  // Pa s, at least 0; air 1.8e-5, water 9e-4

@@ -8,7 +8,7 @@
 namespace axion::model {
 
 // What a sensor is of.
-enum class SensorOf : std::uint8_t { kFrame, kBody, kAxis, kBall, kActuator, kWorld, kTendon };
+enum class SensorOf : std::uint8_t { kFrame, kBody, kAxis, kBall, kActuator, kWorld, kTendon, kPair };
 
 struct SensorTraits {
   const char* name;  // MJCF's
@@ -64,6 +64,11 @@ constexpr SensorTraits sensor_traits(SensorKind kind) {
       {"tendonlimitvel", kTendon, 1, kReal, false},
       {"tendonlimitfrc", kTendon, 1, kPositive, true},
       {"contact", kWorld, 0, kReal, true},
+      {"distance", kPair, 1, kReal, false},
+      {"normal", kPair, 3, kNone, false},
+      {"fromto", kPair, 6, kNone, false},
+      {"insidesite", kFrame, 1, kReal, false},
+      {"camprojection", kFrame, 2, kReal, false},
   };
   return kTraits[static_cast<int>(kind)];
 }
@@ -81,9 +86,14 @@ constexpr int sensor_size(const SensorSpec& sensor) {
   return sensor.kind == SensorKind::kUser ? sensor.dimension : sensor_traits(sensor.kind).size;
 }
 
+// Whether a reading is nothing without a frame of reference.
+constexpr bool needs_reference(SensorKind kind) {
+  return kind == SensorKind::kInsideSite || kind == SensorKind::kCameraProjection;
+}
+
 // Whether a reading is relative to a frame of reference, where one is given.
 constexpr bool takes_reference(SensorKind kind) {
-  return kind >= SensorKind::kFramePosition && kind <= SensorKind::kFrameAngularVelocity;
+  return needs_reference(kind) || (kind >= SensorKind::kFramePosition && kind <= SensorKind::kFrameAngularVelocity);
 }
 
 }  // namespace axion::model

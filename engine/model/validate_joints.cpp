@@ -76,6 +76,23 @@ void SceneChecker::joint(std::size_t j, std::unordered_set<std::string>& axis_na
     axis(axis_item, joint.axes[a]);
   }
   if (ok()) axes_span_their_space(item, joint);
+  if (ok()) break_limits(item, joint);
+}
+
+// Limits are of locks, which a joint may be without.
+void SceneChecker::break_limits(const std::string& item, const JointSpec& joint) {
+  at_least(item, "break_force", joint.break_force, 0);
+  at_least(item, "break_torque", joint.break_torque, 0);
+  int free[2] = {0, 0};  // translations and rotations that are not locked
+  for (const AxisSpec& axis : joint.axes) ++free[axis.kind == AxisKind::kHinge];
+  if (joint.kind == JointKind::kFree) free[0] = free[1] = 3;
+  if (joint.kind == JointKind::kBall) free[1] = 3;
+  if (ok() && joint.break_force > 0 && free[0] == 3) {
+    fail(item, "break_force", "must be 0: the joint locks no translation; it is " + to_text(joint.break_force));
+  }
+  if (ok() && joint.break_torque > 0 && free[1] == 3) {
+    fail(item, "break_torque", "must be 0: the joint locks no rotation; it is " + to_text(joint.break_torque));
+  }
 }
 
 void SceneChecker::axis(const std::string& item, const AxisSpec& axis) {

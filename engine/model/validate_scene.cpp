@@ -151,6 +151,28 @@ void SceneChecker::bodies() {
     reals(item, "p_BoBcm", body.p_BoBcm);
     reals(item, "I_Bcm", body.I_Bcm);
     real(item, "gravity_compensation", body.gravity_compensation);
+    fluid_ellipsoids(item, body);
+  }
+}
+
+void SceneChecker::fluid_ellipsoids(const std::string& body, const BodySpec& spec) {
+  if (spec.fluid_ellipsoids.size() > static_cast<std::size_t>(kMaxFluidEllipsoids)) {
+    fail(body, "fluid_ellipsoids", "may have at most " + std::to_string(kMaxFluidEllipsoids));
+  }
+  for (std::size_t i = 0; i < spec.fluid_ellipsoids.size() && ok(); ++i) {
+    const FluidEllipsoidSpec& ellipsoid = spec.fluid_ellipsoids[i];
+    const std::string item = body + "." + item_name("fluid_ellipsoids", i);
+    pose(item, "X_BE", ellipsoid.X_BE);
+    reals(item, "radii", ellipsoid.radii);
+    for (int k = 0; k < 3; ++k) {
+      at_least(item, ("radii[" + std::to_string(k) + "]").c_str(), ellipsoid.radii[static_cast<std::size_t>(k)],
+               kMinLength);
+    }
+    at_least(item, "blunt_drag", ellipsoid.blunt_drag, 0);
+    at_least(item, "slender_drag", ellipsoid.slender_drag, 0);
+    at_least(item, "angular_drag", ellipsoid.angular_drag, 0);
+    real(item, "kutta_lift", ellipsoid.kutta_lift);
+    real(item, "magnus_lift", ellipsoid.magnus_lift);
   }
 }
 

@@ -17,6 +17,7 @@ namespace axion::model {
 // Limits of a scene. They bound the work and the memory of a compilation, not of a device.
 inline constexpr int kMaxSceneBodies = 4096;
 inline constexpr int kMaxSceneJoints = 4096;
+inline constexpr int kMaxFluidEllipsoids = 64;  // of a body
 inline constexpr int kMaxSceneShapes = 16384;
 inline constexpr int kMaxSceneMeshes = 4096;
 inline constexpr int kMaxSceneHeightFields = 256;

@@ -67,6 +67,30 @@ void SceneChecker::sensor_of_contacts(const std::string& item, const SensorSpec&
   if (ok()) touch_zone(item, sensor);
 }
 
+void SceneChecker::sensor_of_distance(const std::string& item, const SensorSpec& sensor) {
+  const ContactSideSpec &first = sensor.contact.first, &second = sensor.contact.second;
+  const auto side = [&](const char* leaf, const ContactSideSpec& of) {
+    const std::string field = "contact." + std::string(leaf);
+    if (of.kind == ContactSideKind::kShape) {
+      return index(item, (field + ".index").c_str(), of.index, 0, scene_.shapes.size());
+    }
+    if (of.kind == ContactSideKind::kBody) return contact_side(item, field.c_str(), of);
+    fail(item, (field + ".kind").c_str(), "must be a shape or a body");
+  };
+  side("first", first);
+  if (ok()) side("second", second);
+  if (ok() && first.kind == second.kind && first.index == second.index) {
+    fail(item, "contact.second.index", "must not be that of the first; it is " + std::to_string(second.index));
+  }
+}
+
+void SceneChecker::image(const std::string& item, const ImageSpec& image) {
+  at_least(item, "image.focal_x", image.focal_x, kMinLength);
+  at_least(item, "image.focal_y", image.focal_y, kMinLength);
+  real(item, "image.centre_x", image.centre_x);
+  real(item, "image.centre_y", image.centre_y);
+}
+
 void SceneChecker::sensors() {
   reals("", "magnetic_field", scene_.magnetic_field);
   std::unordered_set<std::string> names;
@@ -84,8 +108,12 @@ void SceneChecker::sensors() {
     if (sensor.has_reference && !takes_reference(sensor.kind)) {
       fail(item, "reference", "is for positions, axes and velocities of frames");
     }
+    if (!sensor.has_reference && needs_reference(sensor.kind)) fail(item, "reference", "is required");
     if (ok() && sensor.has_reference) frame(item, "reference", sensor.reference);
-    if (ok() && sensor.kind == SensorKind::kTouch) touch_zone(item, sensor);
+    const bool has_zone = sensor.kind == SensorKind::kTouch || sensor.kind == SensorKind::kInsideSite;
+    if (ok() && has_zone) touch_zone(item, sensor);
+    if (ok() && sensor.kind == SensorKind::kCameraProjection) image(item, sensor.image);
+    if (ok() && of == SensorOf::kPair) sensor_of_distance(item, sensor);
     if (ok() && sensor.kind == SensorKind::kContact) sensor_of_contacts(item, sensor);
     if (ok() && sensor.kind == SensorKind::kUser && (sensor.dimension < 1 || sensor.dimension > kMaxUserSensor)) {
       fail(item, "dimension",

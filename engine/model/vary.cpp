@@ -149,10 +149,10 @@ void change_parts(const CompiledModel& model, const SceneSpec& changed, SceneSpe
     part.I_Bcm = to_spec(change.ratio * to_matrix(part.I_Bcm));
     if (is_root) part.I_Bcm = to_spec(to_matrix(part.I_Bcm) + change.inertia);
   }
-  for (const FluidPart& part : welded.fluid_parts) ++fluid_parts[at(part.body)];
+  for (const FluidPart& part : welded.fluid_parts) fluid_parts[at(part.body)] += part.is_ellipsoid ? 0 : 1;
   for (FluidPart& part : welded.fluid_parts) {
     const MassChange& change = changes[at(part.body)];
-    if (!change.any) continue;
+    if (!change.any || part.is_ellipsoid) continue;
     part.mass.mass *= change.ratio, part.mass.p_cm += change.moved;
     part.mass.I_cm = change.ratio * part.mass.I_cm;
     if (fluid_parts[at(part.body)] == 1) part.mass.I_cm = part.mass.I_cm + change.inertia;
@@ -176,7 +176,7 @@ void shed_assets(SceneSpec& scene) {
 
 bool same_structure(const ModelArrays<double>& a, const ModelArrays<double>& b) {
   return a.bodies.size() == b.bodies.size() && a.body_forces.size() == b.body_forces.size() &&
-         a.fluid_boxes.size() == b.fluid_boxes.size() && a.site_motors.size() == b.site_motors.size() &&
+         a.fluid_parts.size() == b.fluid_parts.size() && a.site_motors.size() == b.site_motors.size() &&
          a.joints.size() == b.joints.size() && a.axes.size() == b.axes.size() && a.efforts.size() == b.efforts.size() &&
          a.limit_axis == b.limit_axis && a.actuators.size() == b.actuators.size() &&
          a.tendon_spans.size() == b.tendon_spans.size() && a.shapes.size() == b.shapes.size() &&

@@ -22,7 +22,7 @@ inline constexpr std::size_t kTableAlignment = 16;
 // by reference; gravity is a single number of three parts.
 template <typename Model, typename User, typename F>
 AXION_HD inline void for_each_table(Model& m, User& user, F&& f) {
-  f(0, m.bodies), f(1, m.body_forces), f(2, m.fluid_boxes), f(3, m.site_motors), f(4, m.joints), f(5, m.axes);
+  f(0, m.bodies), f(1, m.body_forces), f(2, m.fluid_parts), f(3, m.site_motors), f(4, m.joints), f(5, m.axes);
   f(6, m.actuators), f(7, m.efforts), f(8, m.tendons), f(9, m.tendon_spans), f(10, m.shapes), f(11, m.shape_contacts);
   f(12, m.pairs), f(13, m.sensors.list), f(14, m.sensors.parts), f(15, user.p_BC), f(16, user.q_BC), f(17, m.gravity);
   f(18, m.pair_impedances), f(19, m.limit_impedance), f(20, m.lock_softness);

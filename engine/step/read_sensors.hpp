@@ -12,6 +12,7 @@
 #include "engine/constraints/motor_forces.hpp"
 #include "engine/model/user_layout.hpp"
 #include "engine/step/frame_motion.hpp"
+#include "engine/step/read_distances.hpp"
 #include "engine/step/world_view.hpp"
 
 namespace axion::step {
@@ -19,7 +20,7 @@ namespace axion::step {
 // Numbers of a reading but a user's zeros.
 template <typename Real>
 struct Reading {
-  Real value[4] = {};
+  Real value[6] = {};
   AXION_HD void put(const math::Vec3<Real>& v) { value[0] = v.x, value[1] = v.y, value[2] = v.z; }
   AXION_HD void put(const math::Quat<Real>& q) { value[0] = q.w, value[1] = q.x, value[2] = q.y, value[3] = q.z; }
 };
@@ -149,6 +150,11 @@ AXION_HD_CALL void read_frame(const model::WorldView<Real>& w, const model::Sens
       return to.put(seen(f.v - r.v - math::cross(r.omega, f.p - r.p)));
     case kFrameAngularVelocity:
       return to.put(seen(f.omega - r.omega));
+    case kInsideSite:
+      to.value[0] = is_in_zone(sensor, r, f.p) ? Real(1) : Real(0);
+      return;
+    case kCameraProjection:
+      return project(sensor, r, f.p, to.value);
     default:
       return;
   }
@@ -328,6 +334,10 @@ AXION_HD_CALL void read_sensor(const model::ModelView<Real>& m, const model::Use
     case kKineticEnergy:
       to.value[0] = kinetic_energy(m, w);
       return;
+    case kDistance:
+    case kNormal:
+    case kFromTo:
+      return read_distance(m, w, sensor, to.value);
     case kClock:
       to.value[0] = Real(*w.time);
       return;

@@ -201,6 +201,7 @@ AXION_HD inline void run_steps(const Team& team, const StepJob<Real>& job, const
         *w.outcome = ((before | bits) & ~std::uint32_t(kConverged)) | (converged & kConverged);
         statistics->count(*w.record);
       });
+      if (!frozen && job.m.break_count > 0) note_break_ratios(team, job.m, w);
       if (!frozen && (records || last)) keep_joint_impulses(team, job, w);
       if (!frozen && senses) end_sensing(team, job.m, w, job.settings);
       if (!frozen && (last || (records && outputs_velocities(job)))) synchronise(team, job.m, w, job.settings);

@@ -140,7 +140,7 @@ AXION_HD_CALL void owe_forces(const Team& team, const solver::Problem<Real>& p) 
     w.v_plus[b] =
         w.v[b] + h * p.m.gravity + (Real(1) / constraints::body_mass(p.m, w, b)) * (sum.linear + h * w.force_before[b]);
     w.omega_plus[b] = w.omega[b] + w.I_inverse[b] * (sum.angular + h * w.torque_before[b]);
-    if (p.m.fluid_boxes != nullptr) {
+    if (p.m.fluid_parts != nullptr) {
       const auto fluid = constraints::fluid_impulse_on(p.m, w, b, h, w.v_plus[b], w.omega_plus[b]);
       w.v_plus[b] += (Real(1) / constraints::body_mass(p.m, w, b)) * fluid.linear;
       w.omega_plus[b] += w.I_inverse[b] * fluid.angular;

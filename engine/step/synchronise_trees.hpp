@@ -176,7 +176,7 @@ AXION_HD_CALL void set_body(const solver::Problem<Real>& p, int b) {
       constraints::add_site_forces(p.m, w, b, h, w.control_before, sum.linear, sum.angular);
     }
   }
-  if (p.m.fluid_boxes != nullptr) {
+  if (p.m.fluid_parts != nullptr) {
     const auto fluid = constraints::fluid_impulse_on(p.m, w, b, h, w.v[b] + h * p.m.gravity, w.omega[b]);
     sum.linear += fluid.linear, sum.angular += fluid.angular;
   }

@@ -15,6 +15,7 @@
 #include "engine/constraints/joint_rows.hpp"
 #include "engine/model/fields.hpp"
 #include "engine/model/user_layout.hpp"
+#include "engine/step/break_ratios.hpp"
 #include "engine/step/read_sensors.hpp"
 #include "engine/step/world_view.hpp"
 
@@ -137,6 +138,9 @@ AXION_HD_CALL void write_field(const Team& team, const model::ModelView<Real>& m
       return;
     case Field::kJointImpulse:
       team.for_each(user.joint_count, [&](int j) { store_joint_impulse(w, user.joints[j], j, out); });
+      return;
+    case Field::kBreakRatio:
+      team.for_each(user.joint_count, [&](int j) { store(out, j, break_ratio_of(m, w, user.joints[j])); });
       return;
     case Field::kControl:
       team.for_each(m.control_count, [&](int i) { store(out, i, w.control[i]); });

@@ -108,6 +108,7 @@ absl::StatusOr<model::JointSpec> to_joint(const std::string& path, const v1::Joi
   if (joint.holds_pose) joint.X_PC = to_pose(message.held_pose());
   joint.is_soft = message.has_lock_softness();
   if (message.has_turn_weight()) joint.turn_weight = message.turn_weight();
+  joint.break_force = message.break_force(), joint.break_torque = message.break_torque();
   const absl::Status soft =
       take_softness(absl::StrCat(path, ".lock_softness"), message.lock_softness(), joint.softness);
   if (!soft.ok()) return soft;
@@ -238,19 +239,8 @@ absl::StatusOr<model::EqualitySpec> to_equality(const std::string& path, const v
   return equality;
 }
 
-model::BodySpec to_body(const v1::BodySpec& message) {
-  const v1::Inertia& inertia = message.inertia();
-  return {.name = message.name(),
-          .X_WB = to_pose(message.pose()),
-          .mass = message.mass(),
-          .p_BoBcm = to_vec3(message.center_of_mass()),
-          .I_Bcm = {inertia.xx(), inertia.yy(), inertia.zz(), inertia.xy(), inertia.xz(), inertia.yz()},
-          .gravity_compensation = message.gravity_compensation(),
-          .is_mocap = message.is_mocap()};
-}
-
 absl::StatusOr<model::SensorSpec> to_sensor(const std::string& path, const v1::SensorSpec& message) {
-  if (message.kind() < v1::SENSOR_KIND_TOUCH || message.kind() > v1::SENSOR_KIND_CONTACT) {
+  if (message.kind() < v1::SENSOR_KIND_TOUCH || message.kind() > v1::SENSOR_KIND_CAMERA_PROJECTION) {
     return unknown_kind(path, message.kind());
   }
   model::SensorSpec sensor;
@@ -265,7 +255,7 @@ absl::StatusOr<model::SensorSpec> to_sensor(const std::string& path, const v1::S
   if (message.has_tendon()) sensor.tendon = message.tendon();
   const bool has_zone = message.zone() != v1::SHAPE_KIND_UNSPECIFIED;
   if (has_zone ? message.zone() < v1::SHAPE_KIND_PLANE || message.zone() > v1::SHAPE_KIND_HEIGHT_FIELD
-               : sensor.kind == model::SensorKind::kTouch) {
+               : sensor.kind == model::SensorKind::kTouch || sensor.kind == model::SensorKind::kInsideSite) {
     return invalid_field(absl::StrCat(path, ".zone"),
                          absl::StrCat("is ", static_cast<int>(message.zone()), "; it must name a kind of shape"));
   }
@@ -280,6 +270,11 @@ absl::StatusOr<model::SensorSpec> to_sensor(const std::string& path, const v1::S
     if (!contact.ok()) return contact.status();
     sensor.contact = *contact;
   }
+  const v1::ImageSpec& image = message.image();
+  if (image.has_focal_x()) sensor.image.focal_x = image.focal_x();
+  if (image.has_focal_y()) sensor.image.focal_y = image.focal_y();
+  if (image.has_centre_x()) sensor.image.centre_x = image.centre_x();
+  if (image.has_centre_y()) sensor.image.centre_y = image.centre_y();
   return sensor;
 }
 

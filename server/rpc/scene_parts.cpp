@@ -86,6 +86,14 @@ void fill_body(const model::BodySpec& body, v1::BodySpec& message) {
   fill_inertia(body.I_Bcm, *message.mutable_inertia());
   message.set_gravity_compensation(body.gravity_compensation);
   message.set_is_mocap(body.is_mocap);
+  for (const model::FluidEllipsoidSpec& ellipsoid : body.fluid_ellipsoids) {
+    v1::FluidEllipsoid& out = *message.add_fluid_ellipsoids();
+    fill_pose(ellipsoid.X_BE, *out.mutable_pose());
+    fill_vec3(ellipsoid.radii, *out.mutable_radii());
+    out.set_blunt_drag(ellipsoid.blunt_drag), out.set_slender_drag(ellipsoid.slender_drag);
+    out.set_angular_drag(ellipsoid.angular_drag);
+    out.set_kutta_lift(ellipsoid.kutta_lift), out.set_magnus_lift(ellipsoid.magnus_lift);
+  }
 }
 
 void fill_joint(const model::JointSpec& joint, v1::JointSpec& message) {
@@ -102,6 +110,7 @@ void fill_joint(const model::JointSpec& joint, v1::JointSpec& message) {
   if (joint.holds_pose) fill_pose(joint.X_PC, *message.mutable_held_pose());
   if (joint.is_soft) fill_softness(joint.softness, *message.mutable_lock_softness());
   if (joint.is_soft) message.set_turn_weight(joint.turn_weight);
+  message.set_break_force(joint.break_force), message.set_break_torque(joint.break_torque);
   for (const auto& axis : joint.axes) fill_axis(axis, *message.add_axes());
 }
 
@@ -246,6 +255,41 @@ void fill_sensor(const model::SensorSpec& sensor, v1::SensorSpec& message) {
   message.set_cutoff(sensor.cutoff);
   message.set_noise(sensor.noise);
   fill_contact_sensor(sensor.contact, *message.mutable_contact());
+  v1::ImageSpec& image = *message.mutable_image();
+  image.set_focal_x(sensor.image.focal_x), image.set_focal_y(sensor.image.focal_y);
+  image.set_centre_x(sensor.image.centre_x), image.set_centre_y(sensor.image.centre_y);
+}
+
+namespace {
+
+model::FluidEllipsoidSpec to_fluid_ellipsoid(const v1::FluidEllipsoid& message) {
+  model::FluidEllipsoidSpec ellipsoid;
+  ellipsoid.X_BE = to_pose(message.pose());
+  ellipsoid.radii = to_vec3(message.radii());
+  if (message.has_blunt_drag()) ellipsoid.blunt_drag = message.blunt_drag();
+  if (message.has_slender_drag()) ellipsoid.slender_drag = message.slender_drag();
+  if (message.has_angular_drag()) ellipsoid.angular_drag = message.angular_drag();
+  if (message.has_kutta_lift()) ellipsoid.kutta_lift = message.kutta_lift();
+  if (message.has_magnus_lift()) ellipsoid.magnus_lift = message.magnus_lift();
+  return ellipsoid;
+}
+
+}  // namespace
+
+model::BodySpec to_body(const v1::BodySpec& message) {
+  const v1::Inertia& inertia = message.inertia();
+  std::vector<model::FluidEllipsoidSpec> ellipsoids;
+  for (const v1::FluidEllipsoid& ellipsoid : message.fluid_ellipsoids()) {
+    ellipsoids.push_back(to_fluid_ellipsoid(ellipsoid));
+  }
+  return {.name = message.name(),
+          .X_WB = to_pose(message.pose()),
+          .mass = message.mass(),
+          .p_BoBcm = to_vec3(message.center_of_mass()),
+          .I_Bcm = {inertia.xx(), inertia.yy(), inertia.zz(), inertia.xy(), inertia.xz(), inertia.yz()},
+          .gravity_compensation = message.gravity_compensation(),
+          .is_mocap = message.is_mocap(),
+          .fluid_ellipsoids = std::move(ellipsoids)};
 }
 
 absl::StatusOr<model::ContactSensorSpec> to_contact_sensor(const std::string& path,
@@ -283,6 +327,7 @@ void fill_time(absl::Time time, google::protobuf::Timestamp& message) {
 Error in_wire_names(Error error) {
   const std::pair<absl::string_view, absl::string_view> names[] = {{".X_WB", ".pose"},
                                                                    {".X_BS", ".pose"},
+                                                                   {".X_BE", ".pose"},
                                                                    {".X_PC", ".held_pose"},
                                                                    {".p_BoBcm[0]", ".center_of_mass.x"},
                                                                    {".p_BoBcm[1]", ".center_of_mass.y"},

@@ -39,6 +39,7 @@ void fill_tendon(const model::TendonSpec& tendon, v1::TendonSpec& message);
 void fill_equality(const model::EqualitySpec& equality, v1::EqualitySpec& message);
 void fill_keyframe(const model::KeyframeSpec& keyframe, v1::KeyframeSpec& message);
 void fill_sensor(const model::SensorSpec& sensor, v1::SensorSpec& message);
+model::BodySpec to_body(const v1::BodySpec& message);
 // Faults are named by `path`, that of the message.
 absl::StatusOr<model::ContactSensorSpec> to_contact_sensor(const std::string& path,
                                                            const v1::ContactSensorSpec& message);

@@ -98,6 +98,11 @@ class NamedJoint:
         """[n, 6] N s, N m s: of the last step on the child. Of the field joint_impulse."""
         return self._answer["joint_impulse"][..., self.index, :]
 
+    @property
+    def break_ratio(self) -> _Array:
+        """[n]: greatest share of its break limits since the last reset or new state, above 1 beyond one. Of the field break_ratio."""
+        return self._answer["break_ratio"][..., self.index]
+
 
 class NamedActuator:
     """One actuator of an answer.

@@ -193,6 +193,49 @@ class Scene(SceneJoints, SceneTendons):
                                      heights=[float(height) for row in heights for height in row])
         return name
 
+    def screw(self, name: str, child: int, parent: int | None = None, *, pitch: float, axis: Sequence[float] = (0, 0, 1),
+              anchor: Sequence[float] = (0, 0, 0), lock_stiffness: float = 0.0, lock_damping: float = 0.0,
+              **choices: Any) -> int:
+        """Adds a turn that carries its body along its axis.
+
+        Axis 1 of the joint is the turn, axis 0 the way along; an equality, name_pitch, holds the two together.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+        child : int
+            Index of the body that hangs on it.
+        parent : int, optional
+            Index of the body that it hangs on; None is the world.
+        pitch : float
+            Way along the axis, m/rad: the lead of a turn is 2 pi of it.
+        axis : sequence of float, default (0, 0, 1)
+            Direction in the frame of the child, of any length above zero: [3].
+        anchor : sequence of float, default (0, 0, 0)
+            A point of the axis, in the frame of the child, m: [3].
+        lock_stiffness : float, default 0.0
+            Spring of the locked directions, N/m and N m/rad; 0 is rigid.
+        lock_damping : float, default 0.0
+            Their damper, N s/m and N m s/rad.
+        **choices
+            Further fields of the message, as of hinge_axis and of the turn: limits, damping, stiffness and others.
+
+        Returns
+        -------
+        int
+            Its index, which later methods take.
+
+        Raises
+        ------
+        ValueError
+            A field does not exist, or has not so many numbers.
+        """
+        joint = self.axes(name, child, parent, lock_stiffness=lock_stiffness, lock_damping=lock_damping, axes=[
+            self.slide_axis(f"{name}_travel", axis), self.hinge_axis(name, axis, anchor, **choices)])
+        self.equality(f"{name}_pitch", (joint, 0), (0.0, pitch), (joint, 1))
+        return joint
+
     def frame(self, body: int | None = None, position: Sequence[float] = (0, 0, 0),
               rotation: Sequence[float] = (1, 0, 0, 0)) -> scene_pb2.FrameSpec:
         """Makes a frame that is fixed in a body, for sensors and tendons.
@@ -224,12 +267,12 @@ class Scene(SceneJoints, SceneTendons):
         name : str
             Its name.
         zone : str, optional
-            Of a "touch", the kind of its shape.
+            Of a "touch" or an "inside_site", the kind of its shape.
         zone_size : sequence of float, default (0, 0, 0)
-            Of a "touch", the size of its shape, m: [3].
+            Of a "touch" or an "inside_site", the size of its shape, m: [3].
         **choices
             Further fields of the message: frame, reference (see frame()), joint, axis, actuator, contact (a
-            ContactSensorSpec of sensor.proto), dimension, scale, cutoff, noise.
+            ContactSensorSpec of sensor.proto), image (an ImageSpec of it), dimension, scale, cutoff, noise.
 
         Returns
         -------

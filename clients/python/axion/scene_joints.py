@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from axion.scene_words import WORLD, vec3
 from axion.v1 import scene_pb2
+
+
+def _across(normal: Sequence[float]) -> tuple[list[float], list[float]]:
+    """Two unit vectors across a normal, x and y turned by the least turn from z to it."""
+    a, b, c = (value / math.hypot(*normal) for value in normal)
+    if c < -1 + 1e-12:
+        return [1.0, 0.0, 0.0], [0.0, -1.0, 0.0]
+    return [1 - a * a / (1 + c), -a * b / (1 + c), -a], [-a * b / (1 + c), 1 - b * b / (1 + c), -b]
 
 
 class SceneJoints:
@@ -39,7 +48,7 @@ class SceneJoints:
 
     def fixed(self, name: str, child: int, parent: int | None = None, *, anchor: Sequence[float] = (0, 0, 0),
               **choices: Any) -> int:
-        """Welds two bodies; with lock_stiffness (and lock_damping) or in a loop they stay two, held at the anchor.
+        """Welds two bodies; with lock_stiffness (and lock_damping), a break limit or in a loop they stay two, held at the anchor.
 
         Parameters
         ----------
@@ -52,7 +61,8 @@ class SceneJoints:
         anchor : sequence of float, default (0, 0, 0)
             Where the joint holds, in the frame of the child, m: [3].
         **choices
-            Further fields of the message: lock_stiffness, lock_damping.
+            Further fields of the message: lock_stiffness, lock_damping, break_force (N) and break_torque (N m), beside
+            which the field break_ratio is.
 
         Returns
         -------
@@ -82,7 +92,7 @@ class SceneJoints:
             Where the joint holds, in the frame of the child, m: [3].
         **choices
             Further fields of the message: ball_damping, ball_armature, ball_stiffness, ball_upper, lock_stiffness,
-            lock_damping.
+            lock_damping, break_force (N).
 
         Returns
         -------
@@ -111,7 +121,8 @@ class SceneJoints:
         axes : Iterable[AxisSpec]
             Each what hinge_axis or slide_axis returns.
         **choices
-            Further fields of the message: lock_stiffness, lock_damping.
+            Further fields of the message: lock_stiffness, lock_damping, break_force (N) and break_torque (N m), beside
+            which the field break_ratio is.
 
         Returns
         -------
@@ -197,6 +208,50 @@ class SceneJoints:
         """
         return self.axes(name, child, parent, axes=[self.slide_axis(name, axis, **choices)],
                          lock_stiffness=lock_stiffness, lock_damping=lock_damping)
+
+    def planar(self, name: str, child: int, parent: int | None = None, *, normal: Sequence[float] = (0, 0, 1),
+               anchor: Sequence[float] = (0, 0, 0), limits: Sequence[Sequence[float] | None] = (None, None, None),
+               lock_stiffness: float = 0.0, lock_damping: float = 0.0, **choices: Any) -> int:
+        """Adds two slides across a normal and a hinge about it, as a planar joint of URDF is.
+
+        Its axes 0 to 2 are called name_TX, name_TY and name_RZ. Of normal z the slides are along x and y.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+        child : int
+            Index of the body that hangs on it.
+        parent : int, optional
+            Index of the body that it hangs on; None is the world.
+        normal : sequence of float, default (0, 0, 1)
+            Direction in the frame of the child, of any length above zero: [3].
+        anchor : sequence of float, default (0, 0, 0)
+            Where the hinge holds, in the frame of the child, m: [3].
+        limits : sequence, default (None, None, None)
+            Lower and upper of each axis, m and rad: [3][2]; None is none.
+        lock_stiffness : float, default 0.0
+            Spring of the locked directions, N/m and N m/rad; 0 is rigid.
+        lock_damping : float, default 0.0
+            Their damper, N s/m and N m s/rad.
+        **choices
+            Further fields of the message of all three axes: damping, stiffness, armature, friction_loss and others.
+
+        Returns
+        -------
+        int
+            Its index, which later methods take.
+
+        Raises
+        ------
+        ValueError
+            A field does not exist, or has not so many numbers.
+        """
+        x, y = _across(normal)
+        return self.axes(name, child, parent, lock_stiffness=lock_stiffness, lock_damping=lock_damping, axes=[
+            self.slide_axis(f"{name}_TX", x, limits=limits[0], **choices),
+            self.slide_axis(f"{name}_TY", y, limits=limits[1], **choices),
+            self.hinge_axis(f"{name}_RZ", normal, anchor, limits=limits[2], **choices)])
 
     @staticmethod
     def hinge_axis(name: str, axis: Sequence[float] = (0, 0, 1), anchor: Sequence[float] = (0, 0, 0), *,

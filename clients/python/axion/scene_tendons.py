@@ -158,6 +158,38 @@ class SceneTendons:
         self.proto.equalities.add(name=name, first=coordinate(first), second=other, polynomial=polynomial, **choices)
         return len(self.proto.equalities) - 1
 
+    def distance(self, name: str, first: scene_pb2.FrameSpec, second: scene_pb2.FrameSpec, length: float,
+                 **choices: Any) -> int:
+        """Keeps the origins of two frames a length apart: a rod without mass.
+
+        It is an equality of the length of a tendon, both of this name.
+
+        Parameters
+        ----------
+        name : str
+            Its name, and that of its tendon.
+        first, second : FrameSpec
+            Of frame().
+        length : float
+            m, above 0.
+        **choices
+            Further fields of the message of the equality: stiffness (N/m), damping (N s/m).
+
+        Returns
+        -------
+        int
+            The index of the equality.
+
+        Raises
+        ------
+        ValueError
+            The length is not above 0, or a field does not exist.
+        """
+        if not length > 0:
+            raise ValueError(f"length: is {length}; it must be above 0")
+        tendon = self.tendon(name, path=[self.path_site(first), self.path_site(second)])
+        return self.equality(name, tendon, (length,), **choices)
+
     def actuator(self, kind: str, name: str, joint: int = 0, axis: int = 0, *, tendon: int | None = None,
                  control_range: Sequence[float] | None = None, effort_range: Sequence[float] | None = None,
                  **choices: Any) -> int:

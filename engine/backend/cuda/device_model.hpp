@@ -64,7 +64,8 @@ class DeviceModel {
     m_.shapes = append(image, arrays.shapes);
     m_.hull_vertices = append(image, arrays.hull_vertices);
     m_.body_forces = append(image, arrays.body_forces);
-    m_.fluid_boxes = arrays.fluid_boxes.empty() ? nullptr : append(image, arrays.fluid_boxes);
+    m_.fluid_parts = arrays.fluid_parts.empty() ? nullptr : append(image, arrays.fluid_parts);
+    m_.breaks = append(image, arrays.breaks);
     m_.adhesions = append(image, arrays.adhesions);
     m_.site_motors = append(image, arrays.site_motors);
     m_.site_uses = arrays.site_uses.empty() ? nullptr : append(image, arrays.site_uses);

@@ -66,6 +66,120 @@ class Mechanisms(AxiondCase):
                 self.assertLess(abs(heights).min(), 1e-3)
                 self.assertAlmostEqual(heights[np.argmin(heights):].max(), 0.25, delta=0.0025)  # e^2 of 1 m
 
+    def test_a_nut_turns_down_its_screw_by_its_pitch(self):
+        pitch, mass, inertia, dt = 0.02, 2.0, 0.003, 2e-3
+        scene = axion.Scene("screw")
+        nut = scene.body("nut", mass=mass, inertia=(inertia, inertia, inertia), position=(0.3, 0, 1), rotation=(0.6, 0, 0.8, 0))
+        axis = (0.96, 0.0, 0.28)  # of the nut: straight down
+        down = points(np.array([[0, 0, 0, 0.6, 0, 0.8, 0]]), axis)[0]
+        joint = scene.screw("screw", nut, pitch=pitch, axis=axis, limits=(-1000, 50))
+        model, batch = self.batch(scene, dt)
+        result = batch.step(steps=1000, record_every=1, outputs=["joint_position", "joint_velocity", "body_pose"])
+        travel, turn = result["joint_position"][0].T
+        self.assertTrue(batch.solver_stats().converged_fraction == 1)
+        np.testing.assert_allclose(travel, pitch * turn, atol=1e-9)
+        # (m p^2 + I) theta'' = m g p, and nothing else gives way.
+        gain = 9.81 * mass * pitch * -down[2] / (mass * pitch ** 2 + inertia)
+        time = dt * np.arange(1, 1001)
+        free = 0.5 * gain * time ** 2
+        moving = free < 49
+        np.testing.assert_allclose(turn[moving], free[moving], rtol=2e-3, atol=1e-4)
+        self.assertAlmostEqual(turn[-1], 50, delta=1e-3)  # at its stop
+        place = result["body_pose"][0, :, 0]
+        np.testing.assert_allclose(place[:, :3], [0.3, 0, 1] + travel[:, None] * down, atol=1e-9)
+        self.assertEqual(joint, 0)
+
+    def test_a_puck_slides_and_spins_in_its_plane_alone(self):
+        scene = axion.Scene("puck", gravity=(0, 0, -9.81))
+        puck = scene.body("puck", mass=1, inertia=(0.01, 0.01, 0.02), position=(0, 0, 1))
+        normal = np.array([0.6, 0, 0.8])
+        joint = scene.planar("puck", puck, normal=normal, limits=((-0.5, 0.5), None, None))
+        spin = scene.actuator("motor", "spin", joint, axis=2)
+        model, batch = self.batch(scene, 1e-3)
+        self.assertEqual(model.joint_position_count, 3)
+        result = batch.step(control=np.full((1, 1), 0.04), steps=2000, record_every=1, outputs=["joint_position", "body_pose"])
+        x, y, turn = result["joint_position"][0].T
+        time = 1e-3 * np.arange(1, 2001)
+        inertia = 0.36 * 0.01 + 0.64 * 0.02
+        np.testing.assert_allclose(turn, 0.5 * 0.04 / inertia * time ** 2, atol=1e-5)
+        # The slope falls along x: g sin of the angle between normal and z, until the limit.
+        falling = 0.5 * 9.81 * 0.6 * time ** 2
+        np.testing.assert_allclose(np.abs(x[falling < 0.49]), falling[falling < 0.49], atol=1e-4)
+        self.assertAlmostEqual(abs(x[-1]), 0.5, delta=1e-4)
+        np.testing.assert_allclose(y, 0, atol=1e-9)
+        np.testing.assert_allclose((result["body_pose"][0, :, 0, :3] - [0, 0, 1]) @ normal, 0, atol=1e-9)
+        self.assertEqual(spin, 0)
+
+    def test_a_distance_keeps_two_bodies_apart_as_a_rod_does(self):
+        scene = axion.Scene("dumbbell", gravity=(0, 0, 0))
+        balls = [scene.body(f"b{k}", mass=1 + k, inertia=ROUND, position=(k, 0, 0)) for k in range(2)]
+        for k, ball in enumerate(balls):
+            scene.free(f"f{k}", ball)
+        scene.distance("rod", scene.frame(balls[0]), scene.frame(balls[1]), 1.0)
+        with self.assertRaises(ValueError):
+            scene.distance("none", scene.frame(balls[0]), scene.frame(balls[1]), 0)
+        model, batch = self.batch(scene, 2e-3)
+        speed, dt = 3.0, 2e-3
+        velocity = np.zeros((1, 12))
+        velocity[0, 1], velocity[0, 7] = -2 * speed / 3, speed / 3  # about their centre, at 1 m
+        velocity[0, 2] = velocity[0, 8] = 0.5
+        batch.set_state(joint_velocity=velocity)
+        result = batch.step(steps=10000, record_every=100, outputs=["body_pose", "body_velocity"])
+        self.assertEqual(batch.solver_stats().converged_fraction, 1)
+        one, other = result["body_pose"][0, :, 0, :3], result["body_pose"][0, :, 1, :3]
+        apart = other - one
+        np.testing.assert_allclose(np.linalg.norm(apart, axis=1), 1, atol=1e-6)
+        # Both levels: what is between them does not change, in velocity either, and the rod turns at speed / length.
+        rates = result["body_velocity"][0, :, 1, :3] - result["body_velocity"][0, :, 0, :3]
+        np.testing.assert_allclose(np.einsum("ni,ni->n", rates, apart), 0, atol=1e-4)
+        angle = np.unwrap(np.arctan2(apart[:, 1], apart[:, 0]))
+        np.testing.assert_allclose(angle, speed * dt * 100 * np.arange(1, 101), rtol=1e-3)
+        centre = (one + 2 * other) / 3
+        np.testing.assert_allclose(centre[:, 2], 0.5 * dt * 100 * np.arange(1, 101), rtol=1e-9)
+
+    def test_what_joints_carry_is_told_beside_what_they_may(self):
+        mass, length, dt = 2.0, 0.5, 1e-3
+        scene = axion.Scene("bracket")
+        for k, name in enumerate(("held", "swung", "plain")):
+            body = scene.body(name, mass=mass, inertia=ROUND, position=(0, k, 1), center_of_mass=(length, 0, 0))
+            if name == "held":
+                scene.fixed(name, body, break_force=40.0, break_torque=5.0)
+            elif name == "swung":
+                scene.axes(name, body, axes=[scene.hinge_axis(name, Y)], break_force=50.0)
+            else:
+                scene.hinge(name, body, axis=Y)
+        model, batch = self.batch(scene, dt)
+        self.assertEqual([joint.name for joint in model.proto.joints], ["held", "swung", "plain"])  # the first is no weld
+        self.assertEqual(batch.get_state(["break_ratio"])["break_ratio"].tolist(), [[0, 0, 0]])
+        held, swung, plain = batch.step(steps=50, outputs=["break_ratio"])["break_ratio"][0]
+        self.assertAlmostEqual(held, mass * 9.81 * length / 5.0, delta=1e-3)  # its torque, beyond the limit; m g is half of 40 N
+        self.assertEqual(plain, 0)
+        self.assertEqual(model.named(batch.get_state(["break_ratio"])).joint("held").break_ratio[0], held)
+        # The swing's greatest force is at the lowest point: m g + m r omega^2, half of I omega^2 being m g r.
+        inertia = mass * length ** 2 + ROUND[1]
+        lowest = mass * 9.81 + mass * length * 2 * mass * 9.81 * length / inertia
+        self.assertLess(swung, 0.6 * lowest / 50)
+        swung = batch.step(steps=1000, outputs=["break_ratio"])["break_ratio"][0, 1]
+        self.assertAlmostEqual(swung / (lowest / 50), 1, delta=2e-3)
+        # The field of the impulses says the same of one step, and the ratio stays until the world begins anew.
+        impulse = batch.step(outputs=["joint_impulse"])["joint_impulse"][0, 0]
+        self.assertAlmostEqual(np.linalg.norm(impulse[:3]) / dt, mass * 9.81, delta=1e-3)
+        self.assertAlmostEqual(batch.get_state(["break_ratio"])["break_ratio"][0, 1], swung, places=12)
+        batch.reset()
+        self.assertEqual(batch.get_state(["break_ratio"])["break_ratio"].tolist(), [[0, 0, 0]])
+
+    def test_break_limits_are_of_what_a_joint_locks(self):
+        def scene(**limits):
+            scene = axion.Scene("ball")
+            body = scene.body("b", mass=1, inertia=ROUND)
+            scene.ball("joint", body, **limits)
+            return scene
+
+        for limits in ({"break_torque": 1.0}, {"break_force": -1.0}):
+            fields, text = self.refused(lambda: self.client.create_model(scene=scene(**limits)))
+            self.assertEqual(fields, [f"scene.joints[0].{list(limits)[0]}"], text)
+        self.client.create_model(scene=scene(break_force=1.0))
+
     def test_a_model_tells_its_loops_and_limits(self):
         model = self.client.create_model(scene=four_bar())
         self.assertEqual(model.loop_joint_names, ["closure"])

@@ -117,8 +117,16 @@ model::SceneSpec with_sensors(model::SceneSpec scene) {
       scene.sensors.push_back(sensor);
     };
     if (of == SensorOf::kWorld) add([](auto&) {});
+    for (int s = 1; of == SensorOf::kPair && s < static_cast<int>(scene.shapes.size()); ++s) {
+      add([&](model::SensorSpec& sensor) {
+        sensor.cutoff = 2;
+        sensor.contact.first = {model::ContactSideKind::kShape, s};
+        sensor.contact.second = {model::ContactSideKind::kBody, 0};
+      });
+    }
     for (int b = 0; (of == SensorOf::kFrame || of == SensorOf::kBody) && b < static_cast<int>(scene.bodies.size());
          ++b) {
+      if (model::needs_reference(kind) && b == 0) continue;
       add([&](model::SensorSpec& sensor) {
         sensor.frame = {b, {{0.1, -0.05, 0.2}, {0.9, 0.1, -0.3, 0.2}}};
         sensor.has_reference = model::takes_reference(kind) && b > 0;

@@ -270,8 +270,8 @@ TEST(Sensors, a_document_names_what_is_wrong_with_its_sensors_and_what_is_left_o
     ASSERT_FALSE(document.ok()) << sensor;
     EXPECT_EQ(document.error().field, field) << document.error().message;
   }
-  for (const char* sensor : {"<distance geom1='g' geom2='g'/>", "<rangefinder camera='c'/>",
-                             "<framepos objtype='camera' objname='c'/>", "<insidesite site='s'/>"}) {
+  for (const char* sensor : {"<rangefinder camera='c'/>", "<framepos objtype='camera' objname='c'/>",
+                             "<camprojection site='s' camera='c'/>", "<tactile geom='g' mesh='m'/>"}) {
     const auto document = read_document(sensor);
     ASSERT_TRUE(document.ok()) << sensor;
     ASSERT_EQ(document.value().scene.sensors.size(), 2u) << sensor;

@@ -41,7 +41,7 @@ constexpr PageNote kNotes[] = {
     {"geom", "condim", "4 and 6 are taken as 3, with a warning"},
     {"geom", "friction", "the first number"},
     {"geom", "adhesion", "0"},
-    {"geom", "fluidshape", "none, where the fluid has a density or viscosity"},
+    {"geom", "fluidshape", "ellipsoid of spheres, capsules, ellipsoids, cylinders and boxes"},
     {"geom", "surfacevel", "0"},
     {"joint", "springyield", "0"},
     {"joint", "range", "none for ball joints that have armature"},

@@ -245,7 +245,7 @@ TEST(Mjcf, what_is_understood_in_part_is_a_warning_with_element_line_and_attribu
   EXPECT_THAT(warning(arm("<joint name='j' solreffriction='.1 1'/>")), HasSubstr("dry friction not"));
   EXPECT_THAT(warning(arm("<joint name='j'/>", "", "", "<geom size='.1' condim='6'/>")), HasSubstr("taken as 3"));
   EXPECT_THAT(warning(arm("<joint name='j'/>", "", "<option integrator='RK4'/>")), HasSubstr("integrator=\"RK4\""));
-  EXPECT_THAT(warning(arm("<joint name='j'/>", "<sensor><distance geom1='g' geom2='g'/></sensor>")),
+  EXPECT_THAT(warning(arm("<joint name='j'/>", "<sensor><tactile geom='g' mesh='m'/></sensor>")),
               HasSubstr("this kind of sensor"));
   EXPECT_THAT(warning(arm("<joint name='j'/>", "<tendon><fixed name='t'><joint joint='j' coef='0'/></fixed></tendon>")),
               HasSubstr("<fixed name=\"t\"> (line 1) has no coefficient"));
@@ -290,7 +290,9 @@ TEST(Mjcf, what_would_change_the_motion_is_an_error_unless_it_is_allowed) {
       {arm(j, "<tendon><fixed springyield='1'><joint joint='j' coef='1'/></fixed></tendon>"), "fixed.springyield"},
       {arm(j, "<actuator><muscle joint='j'/></actuator>"), "muscle.lengthrange"},
       {arm(j, "<actuator><dcmotor joint='j'/></actuator>"), "dcmotor"},
-      {arm(j, "", "<option density='1.2'/>", "<geom size='.1' fluidshape='ellipsoid'/>"), "geom.fluidshape"},
+      {arm(j, "<asset><mesh name='m' vertex='0 0 0 1 0 0 0 1 0 0 0 1'/></asset>", "<option density='1.2'/>",
+           "<geom type='mesh' mesh='m' fluidshape='ellipsoid'/>"),
+       "geom.fluidshape"},
       {arm(j, "", "<option><flag actuation='disable'/></option>"), "flag.actuation"},
       {arm(j, "", "<extension><plugin plugin='p'/></extension>"), "extension"},
   };

@@ -108,6 +108,7 @@ TEST(Conversion, every_field_of_a_scene_goes_to_the_engine_and_back) {
 TEST(Conversion, messages_have_a_field_for_each_of_the_engine_s) {
   EXPECT_EQ(v1::SceneSpec::descriptor()->field_count(), field_count<model::SceneSpec>());
   EXPECT_EQ(v1::BodySpec::descriptor()->field_count(), field_count<model::BodySpec>());
+  EXPECT_EQ(v1::FluidEllipsoid::descriptor()->field_count(), field_count<model::FluidEllipsoidSpec>());
   // A message knows whether held_pose is there; the engine has holds_pose beside X_PC. Likewise ball_limited beside
   // ball_upper, and is_soft beside the softness of locks.
   EXPECT_EQ(v1::JointSpec::descriptor()->field_count() + 3, field_count<model::JointSpec>());
@@ -127,6 +128,7 @@ TEST(Conversion, messages_have_a_field_for_each_of_the_engine_s) {
   EXPECT_EQ(v1::ContactExcludeSpec::descriptor()->field_count(), field_count<model::ContactExcludeSpec>());
   EXPECT_EQ(v1::FrameSpec::descriptor()->field_count(), field_count<model::FrameSpec>());
   EXPECT_EQ(v1::SensorSpec::descriptor()->field_count() + 1, field_count<model::SensorSpec>());  // has_reference
+  EXPECT_EQ(v1::ImageSpec::descriptor()->field_count(), field_count<model::ImageSpec>());
   EXPECT_EQ(v1::ContactSide::descriptor()->field_count(), field_count<model::ContactSideSpec>());
   // The engine has one field for all that a slot may hold.
   EXPECT_EQ(v1::ContactSensorSpec::descriptor()->field_count(),
@@ -139,7 +141,7 @@ TEST(Conversion, messages_have_a_field_for_each_of_the_engine_s) {
 
 TEST(Conversion, what_a_scene_leaves_out_is_what_the_engine_s_defaults_say) {
   v1::SceneSpec scene;
-  scene.add_bodies();
+  scene.add_bodies()->add_fluid_ellipsoids();
   scene.add_joints()->set_kind(v1::JOINT_KIND_AXES);
   scene.mutable_joints(0)->add_axes()->set_kind(v1::AXIS_KIND_HINGE);
   scene.add_shapes()->set_kind(v1::SHAPE_KIND_SPHERE);
@@ -149,6 +151,7 @@ TEST(Conversion, what_a_scene_leaves_out_is_what_the_engine_s_defaults_say) {
   ASSERT_TRUE(there.ok()) << there.status();
   model::SceneSpec expected;
   expected.bodies.resize(1);
+  expected.bodies[0].fluid_ellipsoids.resize(1);
   expected.joints.resize(1);
   expected.joints[0].kind = model::JointKind::kAxes;
   expected.joints[0].axes.resize(1);

@@ -8,6 +8,9 @@ namespace axion::model {
 
 // For the box of uniform density that has the part's mass and inertia, in the frame of the body that it belongs to.
 // X_BC: that body's principal frame.
-FluidBoxData<double> fluid_box(const MediumSpec& medium, const MassProperties& part, const Frame& X_BC);
+FluidPartData<double> fluid_box(const MediumSpec& medium, const MassProperties& part, const Frame& X_BC);
+
+// For an ellipsoid in the frame of that body.
+FluidPartData<double> fluid_ellipsoid(const MediumSpec& medium, const FluidEllipsoidSpec& ellipsoid, const Frame& X_BC);
 
 }  // namespace axion::model
