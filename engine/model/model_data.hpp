@@ -9,6 +9,7 @@
 
 #include "engine/math/quat.hpp"
 #include "engine/model/impedance.hpp"
+#include "engine/model/moment_data.hpp"
 #include "engine/model/scene_spec.hpp"
 
 namespace axion::model {
@@ -340,11 +341,12 @@ struct MocapUse {
 // A compiled model, read only. Arrays are in device memory where the device is a GPU.
 template <typename Real>
 struct ModelView {
-  // First rows of each kind: locks come first, then axes, limits, efforts, and three rows a contact.
+  // First rows of each kind: locks come first, then axes, limits, efforts, three rows a contact, and three a moment.
   AXION_HD int axis_base() const { return lock_count; }
   AXION_HD int limit_base() const { return axis_base() + axis_count; }
   AXION_HD int effort_base() const { return limit_base() + limit_count; }
   AXION_HD int contact_base() const { return effort_base() + effort_count; }
+  AXION_HD int block_capacity() const { return contact_capacity + moment_capacity; }  // of three rows
 
   int body_count, joint_count, axis_count, lock_count, limit_count, actuator_count, shape_count;
   int pair_count;          // of the list of pairs; -1 where there is none, as they are too many (shape_pairs.hpp)
@@ -363,6 +365,7 @@ struct ModelView {
   int activation_count;
   int body_force_count;    // body_count, or 0 where nothing acts on any body besides its weight
   int contact_capacity;    // contacts a world can hold
+  int moment_capacity;     // of them with torsional or rolling friction, at most; 0 where no pair has any
   int candidate_capacity;  // contacts before compaction: slots for the pairs that are near each other
   int coupling_capacity;   // off-diagonal blocks that the tree factorisation can hold
   int inverse_blocks;      // 6x6 blocks of the inverses of all joint trees; 0 where they would be too many to keep
@@ -403,6 +406,8 @@ struct ModelView {
   const int* exclude_start;                // [parts + 1] parts that do not touch a part as an exclusion says:
   const int* excludes;                     // rising
   const PairData<Real>* pairs;             // [pair_count] sorted by their lower shape, then the other
+  const ShapeMomentData* shape_moments;    // [shape_count], and
+  const MomentFriction<Real>* pair_moments;  // [pair_count] where moment_capacity is above zero
   // Soft contacts and limits (impedance.hpp).
   int is_soft;       // whether the batch has them (batch_view.hpp)
   Real soft_margin;  // m, the greatest of any pair

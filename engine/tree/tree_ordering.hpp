@@ -35,7 +35,7 @@ AXION_HD inline void for_each_edge(const Problem<Real>& p, Scope scope, F&& f) {
     edge(node(term.a), tendon);
     if (term.b >= 0) edge(node(term.b), tendon);
   }
-  for (int i = 0; i < p.contact_count; ++i) {
+  for (int i = 0; i < p.block_count(); ++i) {
     const model::Contact<Real>& c = p.w.contacts[i];
     if (c.body_b >= 0) edge(node(c.body_a), node(c.body_b));
   }
