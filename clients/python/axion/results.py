@@ -162,7 +162,8 @@ class Contacts:
 
     world: [c] index of the world. shape_a, shape_b, body_a, body_b: [c] (body -1 is the world). point, normal: [c, 3] m
     and unit, world frame, from b to a. gap: [c] m, negative is overlap. normal_impulse: [c] N s. friction_impulse:
-    [c, 3] N s, on a. contact_count: [n] contacts of each world asked for.
+    [c, 3] N s, on a. moment_impulse: [c, 3] N m s, on a, of torsional and rolling friction. contact_count: [n] contacts
+    of each world asked for.
     """
 
     shape_a: _Ints
@@ -174,6 +175,7 @@ class Contacts:
     point: _Floats
     normal: _Floats
     friction_impulse: _Floats
+    moment_impulse: _Floats
 
     def __init__(self, proto: state_pb2.GetContactsResponse) -> None:
         self.contact_count: _Ints = np.array(proto.contact_count, dtype=np.int32)
@@ -184,6 +186,8 @@ class Contacts:
             setattr(self, name, np.array(getattr(proto, name)))
         for name in ("point", "normal", "friction_impulse"):
             setattr(self, name, tensors.to_array(getattr(proto, name)))
+        known = proto.HasField("moment_impulse")  # servers of before there was such friction have none
+        self.moment_impulse = tensors.to_array(proto.moment_impulse) if known else np.zeros_like(self.friction_impulse)
 
     def __len__(self) -> int:
         return len(self.gap)

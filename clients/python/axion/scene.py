@@ -84,7 +84,8 @@ class Scene:
         body) in the frame of its body.
 
         Further: friction, restitution, contact_stiffness, contact_damping, contact_dimension, contact_priority,
-        contact_type, contact_affinity; softness (axion.v1.Softness), softness_mix and cone_dimension.
+        contact_type, contact_affinity; softness (axion.v1.Softness), softness_mix and cone_dimension;
+        torsional_friction and rolling_friction (m).
         """
         extents = (size,) if isinstance(size, (int, float)) else tuple(size)
         self.proto.shapes.add(name=name, kind=_kind(_SHAPES, kind), body=_WORLD if body is None else body,
