@@ -204,6 +204,7 @@ struct ContactInfo {
   double gap = 0;                   // m, at the end of the last step along the normal; negative: overlap
   double normal_impulse = 0;        // N s
   model::Vec3d friction_impulse{};  // N s, world frame, on a
+  model::Vec3d moment_impulse{};    // N m s, world frame, on a: of torsional and rolling friction
 };
 
 // A world's last step.
@@ -223,7 +224,7 @@ struct WorldStatistics {
 struct BatchOverrides {
   InputView body_pose;                          // [n, nb, 7] initial poses, used by the first state and by Reset
   InputView mass_scale;                         // [n, nb] > 0: scales mass and inertia
-  InputView friction_scale;                     // [n] >= 0: scales the friction coefficient of all contacts
+  InputView friction_scale;                     // [n] >= 0: scales all friction coefficients of all contacts
   InputView gain_scale;                         // [n, nu] >= 0: scales gear (motor) or kp and kd (position, velocity)
   std::vector<ParameterInput> parameters = {};  // as in StateUpdate
 };

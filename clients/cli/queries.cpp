@@ -49,6 +49,7 @@ nlohmann::json contacts_json(const v1::GetContactsResponse& contacts, const v1::
   json["point"] = tensor_json(contacts.point());
   json["normal"] = tensor_json(contacts.normal());
   json["friction_impulse"] = tensor_json(contacts.friction_impulse());
+  json["moment_impulse"] = tensor_json(contacts.moment_impulse());
   json["shape_a_name"] = json["shape_b_name"] = json["body_a_name"] = json["body_b_name"] = nlohmann::json::array();
   for (int i = 0; i < contacts.gap_size(); ++i) {
     json["shape_a_name"].push_back(shape_name(model, contacts.shape_a(i)));

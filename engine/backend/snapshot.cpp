@@ -55,6 +55,7 @@ void for_each_kept(const model::ModelView<Real>& m, model::WorldState<Real>& w, 
     if (is_array(array, w.contacts)) used = header.contact_count;
     if (is_array(array, w.lambda_contact)) used = 3 * std::size_t(header.contact_count);
     if (is_array(array, w.contact_gap)) used = header.contact_count;
+    if (is_array(array, w.contact_moment)) used = count > 0 ? header.contact_count : 0;
     f(array, used, count);
   });
 }
@@ -75,7 +76,8 @@ std::uint64_t layout_of(const EngineModel& model) {
                  [&](model::FieldKind kind, const char*, auto*& array, std::size_t count) {
                    // Snapshots of engines that did not have these arrays are still read, where they are empty.
                    const bool is_newer = is_array(array, none.sensed) || is_array(array, none.break_ratio) ||
-                                         is_array(array, none.mocap_x) || is_array(array, none.mocap_q);
+                                         is_array(array, none.mocap_x) || is_array(array, none.mocap_q) ||
+                                         is_array(array, none.contact_moment);
                    if (is_newer && count == 0) return;
                    hash.add(std::uint64_t(kind));
                    hash.add(std::uint64_t(sizeof(*array)));

@@ -248,6 +248,10 @@ std::vector<ContactInfo> WorldBlock<Real>::contacts() const {
     info.gap = w_.contact_gap[i];
     info.normal_impulse = lambda[0];
     info.friction_impulse = {friction.x, friction.y, friction.z};
+    if (m_.moment_capacity > 0) {
+      const math::Vec3<Real>& moment = w_.contact_moment[i];
+      info.moment_impulse = {moment.x, moment.y, moment.z};
+    }
     contacts.push_back(info);
   }
   return contacts;

@@ -75,6 +75,7 @@ void for_each_heat(model::WorldView<Real>& w, F&& f) {
   f(w.axis_beta, 0), f(w.sweeps.row_compliance, 6), f(w.collide.candidate_start, 1), f(w.collide.candidate, 5);
   f(w.collide.shape_range, 0), f(w.sweeps.row_velocity_last, 0), f(w.compliance, 1), f(w.sweeps.row_bodies, 5);
   f(w.sweeps.delassus, 44), f(w.axis_alpha, 0), f(w.body_force_step, 0), f(w.newton.solved, 0);
+  f(w.newton.solved_moment, 0), f(w.moments, 0), f(w.moment_count, 0);
   f(w.sweeps.last_impulse, 1), f(w.collide.candidate_use, 0), f(w.contact_rebound, 0), f(w.contact_law, 0),
       f(w.limit_law, 0), f(w.sweeps.push_block, 0);
   f(w.sweeps.push_count, 0), f(w.force, 0), f(w.contact_list, 1), f(w.tree.node, 30), f(w.step.tree_body, 20);

@@ -1,7 +1,8 @@
 // The rows of a step and the laws along them, which this room writes and every room right of it reads; and what the
 // room keeps for itself.
 //
-// Rows are numbered locks, axes, limits, efforts, then three a contact (n, t1, t2). Vectors are in world axes.
+// Rows are numbered locks, axes, limits, efforts, three a contact (n, t1, t2), then three more for each contact with
+// torsional or rolling friction (moment_rows.hpp). Contacts and these moments are blocks. Vectors are in world axes.
 #pragma once
 
 #include "engine/math/mat3.hpp"
@@ -23,6 +24,13 @@ template <typename Real>
 struct SoftContact {
   NormalLaw<Real> normal;
   Real tangent_bias[2], tangent_compliance;
+};
+
+// Torsional and rolling friction of a contact.
+template <typename Real>
+struct ContactMoment {
+  int contact;
+  Real torsional, rolling;  // m, with the world's scale of friction
 };
 
 template <typename Real>
@@ -47,8 +55,10 @@ struct ConstraintRows {
   SoftContact<Real>* contact_law;  // [contact_capacity] of soft contacts (soft_laws.hpp); none where they are rigid
   NormalLaw<Real>* limit_law;      // [nlimit] likewise
   NormalLaw<Real>* lock_law;       // [nlock] likewise, of the locks of loop joints and equalities that are soft
-  int* contact_start;              // [nb + 1] contacts of each body, compressed
-  int* contact_list;               // [2 contact_capacity]
+  ContactMoment<Real>* moments;    // [moment_capacity]
+  int* moment_count;               // [1] where moment_capacity is above zero
+  int* contact_start;              // [nb + 1] blocks of each body, compressed
+  int* contact_list;               // [2 block_capacity]
   Real* blend;                     // [nj + paths] w_j: share of J(q⁺) in the impulses of a joint of BLENDED
   // Z: inertia of a body with what its joints lend of the others', where any w_j is above zero
   math::Mat3<Real>* supported_inertia;  // [nb]
@@ -60,7 +70,8 @@ template <typename Real, typename F>
 AXION_HD inline void for_each_field(const model::ModelView<Real>& m, ConstraintRows<Real>& w, F&& f) {
   using enum model::FieldKind;
   const std::size_t nb = m.body_count, nj = m.joint_count, na = m.axis_count, nc = m.contact_capacity;
-  const std::size_t nlock = m.lock_count, ne = m.effort_count, nrow = nlock + na + m.limit_count + ne + 3 * nc;
+  const std::size_t nlock = m.lock_count, ne = m.effort_count,
+                    nrow = nlock + na + m.limit_count + ne + 3 * m.block_capacity();
   f(kScratch, "row_start", w.row_start, nlock + na);
   f(kScratch, "row", w.row, nrow);
   f(kScratch, "row_scale", w.row_scale, nrow);
@@ -82,11 +93,13 @@ AXION_HD inline void for_each_field(const model::ModelView<Real>& m, ConstraintR
   f(kScratch, "limit_law", w.limit_law, m.is_soft ? m.limit_count : 0);
   f(kScratch, "lock_law", w.lock_law, m.is_soft && m.lock_softness_count > 0 ? nlock : 0);
   f(kScratch, "contact_start", w.contact_start, nb + 1);
-  f(kScratch, "contact_list", w.contact_list, 2 * nc);
+  f(kScratch, "contact_list", w.contact_list, 2 * m.block_capacity());
   f(kScratch, "blend", w.blend, nj + m.spatial_count);
   f(kScratch, "supported_inertia", w.supported_inertia, nb);
   f(kScratch, "body_force_step", w.body_force_step, nb);
   f(kScratch, "joint_force_step", w.joint_force_step, nj + m.spatial_count);
+  f(kScratch, "moments", w.moments, m.moment_capacity);
+  f(kScratch, "moment_count", w.moment_count, m.moment_capacity > 0 ? 1 : 0);
 }
 
 // The room's own.

@@ -34,6 +34,21 @@ AXION_HD inline model::Row<Real> contact_row(const model::Contact<Real>& c, cons
   return {direction, math::cross(c.r_a, direction), -math::cross(c.r_b, direction)};
 }
 
+// row_scale of the three rows of contact i, or of its moment.
+template <typename Real>
+AXION_HD inline void scale_contact_rows(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int i) {
+  const model::Contact<Real>& c = w.contacts[i];
+  const int first = m.contact_base() + 3 * i;
+  const model::Row<Real>* row = w.row + first;
+  w.row_scale[first] = row_product(m, w, row[0], row[0], c.body_a, c.body_b);
+  const Real p = row_product(m, w, row[1], row[1], c.body_a, c.body_b);
+  const Real q = row_product(m, w, row[2], row[2], c.body_a, c.body_b);
+  const Real o = row_product(m, w, row[1], row[2], c.body_a, c.body_b);
+  const Real half = (p - q) / 2;
+  const Real greatest = (p + q) / 2 + std::sqrt(half * half + o * o);
+  w.row_scale[first + 1] = w.row_scale[first + 2] = greatest;
+}
+
 template <typename Real, typename Team>
 AXION_HD inline void build_contact_rows(const Team& team, const model::ModelView<Real>& m,
                                         const model::WorldView<Real>& w, int contact_count) {
@@ -43,28 +58,22 @@ AXION_HD inline void build_contact_rows(const Team& team, const model::ModelView
     const math::Vec3<Real> direction[3] = {c.normal, c.t1, c.t2};
     model::Row<Real>* row = w.row + base + 3 * i;
     for (int k = 0; k < 3; ++k) row[k] = contact_row(c, direction[k]);
-    w.row_scale[base + 3 * i] = row_product(m, w, row[0], row[0], c.body_a, c.body_b);
-    const Real p = row_product(m, w, row[1], row[1], c.body_a, c.body_b);
-    const Real q = row_product(m, w, row[2], row[2], c.body_a, c.body_b);
-    const Real o = row_product(m, w, row[1], row[2], c.body_a, c.body_b);
-    const Real half = (p - q) / 2;
-    const Real greatest = (p + q) / 2 + std::sqrt(half * half + o * o);
-    w.row_scale[base + 3 * i + 1] = w.row_scale[base + 3 * i + 2] = greatest;
+    scale_contact_rows(m, w, i);
   });
 }
 
-// Which contacts touch each body, in order of contacts (contact_start, contact_list).
+// Which blocks touch each body, in their order (contact_start, contact_list).
 template <typename Real, typename Team>
 AXION_HD inline void list_contacts_of_bodies(const Team& team, const model::ModelView<Real>& m,
-                                             const model::WorldView<Real>& w, int contact_count) {
+                                             const model::WorldView<Real>& w, int block_count) {
   team.for_each(1, [&](int) {
     for (int b = 0; b <= m.body_count; ++b) w.contact_start[b] = 0;
-    for (int i = 0; i < contact_count; ++i) {
+    for (int i = 0; i < block_count; ++i) {
       ++w.contact_start[w.contacts[i].body_a + 1];
       if (w.contacts[i].body_b >= 0) ++w.contact_start[w.contacts[i].body_b + 1];
     }
     for (int b = 0; b < m.body_count; ++b) w.contact_start[b + 1] += w.contact_start[b];
-    for (int i = 0; i < contact_count; ++i) {  // starts serve as cursors, and are moved back after
+    for (int i = 0; i < block_count; ++i) {  // starts serve as cursors, and are moved back after
       w.contact_list[w.contact_start[w.contacts[i].body_a]++] = i;
       if (w.contacts[i].body_b >= 0) w.contact_list[w.contact_start[w.contacts[i].body_b]++] = i;
     }

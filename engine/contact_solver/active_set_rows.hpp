@@ -3,6 +3,7 @@
 //
 //   sticking contact       λ_n > 0 and |λ_t| below 0.999 of its cone, or friction that opposes no slip: three unknowns
 //   limit, bounded row     off its bound: one unknown
+//   moment                 torsional friction within 0.999 of its bound: one; rolling friction likewise: two
 //   frictionless contact   λ_n > 0, cone of nothing: one unknown
 //   sliding contact        else: two unknowns, the normal impulse with friction along d, and friction across d
 //
@@ -59,6 +60,31 @@ AXION_HD inline ContactState state_of_contact(const Problem<Real>& p, int i, con
   const Real along = lambda[1] * v.x + lambda[2] * v.y;
   const bool inside = lambda[1] * lambda[1] + lambda[2] * lambda[2] < within * within;
   return (inside || along > Real(0)) && !held.has(i) ? kSticks : kSlides;
+}
+
+// Of moments: what of them holds.
+enum MomentState : int { kTurns, kHoldsTorsion, kHoldsRolling, kHoldsBoth };
+
+// What is not within its bound turns on, with the impulse that it has.
+template <typename Real>
+AXION_HD_RARE MomentState state_of_moment(const Problem<Real>& p, int k, const HeldContacts& held) {
+  const Real* lambda = p.w.lambda + p.moment_base() + 3 * k;
+  if (held.has(p.contact_count + k)) return kTurns;
+  const MomentBounds<Real> bound = moment_bounds(p, k);
+  const Real torsional = Real(ActiveSetParameters::kStickingShare) * bound.torsional,
+             rolling = Real(ActiveSetParameters::kStickingShare) * bound.rolling;
+  const bool holds = std::abs(lambda[0]) < torsional,
+             rests = lambda[1] * lambda[1] + lambda[2] * lambda[2] < rolling * rolling;
+  return static_cast<MomentState>((holds ? kHoldsTorsion : 0) + (rests ? kHoldsRolling : 0));
+}
+
+// Notes the states of all contacts and moments.
+template <typename Real, typename Team>
+AXION_HD inline void note_states(const Team& team, const Problem<Real>& p, const HeldContacts& held) {
+  int* states = p.w.sweeps.active_state;
+  team.for_each(p.contact_count, [&](int i) { states[i] = state_of_contact(p, i, held); });
+  if (p.moment_count == 0) return;
+  team.for_each(p.moment_count, [&](int k) { states[p.contact_count + k] = state_of_moment(p, k, held); });
 }
 
 // How many unknowns there are: those of sticking contacts come first, by three; then single ones; then those of sliding

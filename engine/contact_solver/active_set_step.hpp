@@ -27,7 +27,7 @@ template <typename Real, typename Team>
 AXION_HD inline ActiveCount list_active_rows(const Team& team, const Problem<Real>& p, const HeldContacts& held) {
   if constexpr (Team::kSharesByWarp) return share_out_listing(team, p, held);
   int *counts = p.w.sweeps.active_count, *states = p.w.sweeps.active_state;
-  team.for_each(p.contact_count, [&](int i) { states[i] = state_of_contact(p, i, held); });
+  note_states(team, p, held);
   team.for_each(1, [&](int) {
     int count = 0;
     // Written wherever it would stand, and kept where it belongs: nobody can foresee which rows are active.
@@ -46,6 +46,11 @@ AXION_HD inline ActiveCount list_active_rows(const Team& team, const Problem<Rea
       const int e = row - p.effort_base();
       const Real lambda = p.w.lambda[row];
       add(lambda > p.w.effort_lower[e] && lambda < p.w.effort_upper[e], row, kSingleRow);
+    }
+    for (int k = 0; k < p.moment_count; ++k) {
+      const int row = p.moment_base() + 3 * k, state = states[p.contact_count + k];
+      add((state & kHoldsTorsion) != 0, row, kSingleRow);
+      add((state & kHoldsRolling) != 0, row + 1, kSingleRow), add((state & kHoldsRolling) != 0, row + 2, kSingleRow);
     }
     for (int i = 0; i < p.contact_count; ++i) {
       add(states[i] == kFrictionless, p.contact_base() + 3 * i, kSlidingNormal);
@@ -249,6 +254,25 @@ struct StepEnd {
   ActiveBound bound;
 };
 
+// The same of an unknown of a moment, whose bound is that of the normal impulse before the step.
+template <typename Real>
+AXION_HD_RARE StepEnd<Real> end_of_moment(const Problem<Real>& p, const Real* x, int k) {
+  const int at = p.w.sweeps.active_row[k] - p.moment_base(), part = at % 3;
+  const MomentBounds<Real> bound = moment_bounds(p, at / 3);
+  const Real* l = p.w.lambda + p.w.sweeps.active_row[k];
+  constexpr StepEnd<Real> none{Real(2), ActiveBound::kNone};
+  if (part == 0) {
+    if (std::abs(l[0] + x[k]) <= bound.torsional) return none;
+    return {((x[k] < Real(0) ? -bound.torsional : bound.torsional) - l[0]) / x[k], ActiveBound::kImpulse};
+  }
+  if (part == 2) return none;  // with part 1
+  const Real most = bound.rolling * bound.rolling, a = x[k] * x[k] + x[k + 1] * x[k + 1];
+  const Real b = l[0] * x[k] + l[1] * x[k + 1], c = l[0] * l[0] + l[1] * l[1] - most;
+  if (a + 2 * b + c <= Real(0)) return none;
+  const Real root = std::sqrt(greater(b * b - a * c, Real(0)));
+  return {b > Real(0) ? -c / (b + root) : (root - b) / a, ActiveBound::kCone};
+}
+
 // Where unknown k meets a bound on the way of the step x; a share above one: nowhere.
 template <typename Real>
 AXION_HD inline StepEnd<Real> end_of_step(const Problem<Real>& p, const Real* x, int k) {
@@ -257,6 +281,7 @@ AXION_HD inline StepEnd<Real> end_of_step(const Problem<Real>& p, const Real* x,
   const auto share_to = [&](Real bound) { return (bound - lambda) / x[k]; };
   constexpr StepEnd<Real> none{Real(2), ActiveBound::kNone};
   if (kind == kSlidingAcross) return none;
+  if (row >= p.moment_base()) return end_of_moment(p, x, k);
   if (row >= p.effort_base() && row < p.contact_base()) {
     const int e = row - p.effort_base();
     if (x[k] == Real(0)) return none;
@@ -281,6 +306,20 @@ struct ActiveStep {
   Real share = 0;     // of the solution's whole change of impulses, that every law allowed
 };
 
+// Impulses of moments within the bounds that the normal impulses set.
+template <typename Real, typename Team>
+AXION_HD_RARE void bound_moments(const Team& team, const Problem<Real>& p) {
+  team.for_each(p.moment_count, [&](int k) {
+    Real* lambda = p.w.lambda + p.moment_base() + 3 * k;
+    const MomentBounds<Real> bound = moment_bounds(p, k);
+    lambda[0] = constraints::clamp(lambda[0], -bound.torsional, bound.torsional);
+    const Real square = lambda[1] * lambda[1] + lambda[2] * lambda[2];
+    if (!(square > bound.rolling * bound.rolling)) return;
+    const Real share = bound.rolling / std::sqrt(square);
+    lambda[1] *= share, lambda[2] *= share;
+  });
+}
+
 // Moves the impulses of the active rows by `share` of their changes x. Of the first `stopped` unknowns those whose
 // impulse meets its bound there are put exactly on it, so that rounding leaves no row just inside.
 template <typename Real, typename Team>
@@ -304,6 +343,11 @@ AXION_HD_CALL void move_active_impulses(const Team& team, const Problem<Real>& p
   team.for_each(stopped, [&](int i) {
     if (bound[i] != static_cast<int>(ActiveBound::kImpulse)) return;
     const int row = p.w.sweeps.active_row[i], e = row - p.effort_base();
+    if (row >= p.moment_base()) {
+      const Real most = moment_bounds(p, (row - p.moment_base()) / 3).torsional;
+      p.w.lambda[row] = x[i] < Real(0) ? -most : most;
+      return;
+    }
     const bool bounded = row >= p.effort_base() && row < p.contact_base();
     p.w.lambda[row] = !bounded ? Real(0) : (x[i] < Real(0) ? p.w.effort_lower[e] : p.w.effort_upper[e]);
   });
@@ -320,6 +364,7 @@ AXION_HD_CALL void move_active_impulses(const Team& team, const Problem<Real>& p
     const Real share = cone / std::sqrt(square);
     lambda[1] *= share, lambda[2] *= share;
   });
+  if (p.moment_count > 0) bound_moments(team, p);
 }
 
 // Moves lambda and the velocities by one step, or the share of it that keeps every law.

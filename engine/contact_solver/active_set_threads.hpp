@@ -27,9 +27,10 @@ struct ThreadTile {
 // The unknowns: active_row, active_kind.
 template <typename Real, typename Team>
 AXION_HD inline ActiveCount share_out_listing(const Team& team, const Problem<Real>& p, const HeldContacts& held) {
-  int *states = p.w.sweeps.active_state, *rows = p.w.sweeps.active_row, *kinds = p.w.sweeps.active_kind;
+  const int* states = p.w.sweeps.active_state;
+  int *rows = p.w.sweeps.active_row, *kinds = p.w.sweeps.active_kind;
   const int limits = p.limit_base(), efforts = p.effort_base(), contacts = p.contact_base();
-  team.for_each(p.contact_count, [&](int i) { states[i] = state_of_contact(p, i, held); });
+  note_states(team, p, held);
   const int sticking = 3 * team.filter(
                                p.contact_count, [&](int i) { return states[i] == kSticks; },
                                [&](int i, int place) {
@@ -45,6 +46,13 @@ AXION_HD inline ActiveCount share_out_listing(const Team& team, const Problem<Re
         return lambda > p.w.effort_lower[e] && lambda < p.w.effort_upper[e];
       },
       [&](int i, int place) { rows[sticking + place] = limits + i, kinds[sticking + place] = kSingleRow; });
+  if (p.moment_count > 0) {
+    const int before = sticking + single, moments = p.moment_base();
+    single += team.filter(
+        3 * p.moment_count,
+        [&](int i) { return (states[p.contact_count + i / 3] & (i % 3 == 0 ? kHoldsTorsion : kHoldsRolling)) != 0; },
+        [&](int i, int place) { rows[before + place] = moments + i, kinds[before + place] = kSingleRow; });
+  }
   const int first = sticking + single;
   single += team.filter(
       p.contact_count, [&](int i) { return states[i] == kFrictionless; },
@@ -161,7 +169,7 @@ AXION_HD inline void share_out_pushes(const Team& team, const Problem<Real>& p, 
   const int base = p.limit_base(), single = p.contact_base() - base, length = RowSpace::size(p);
   int* moved = p.w.sweeps.active_changed;
   const int units = team.filter(
-      single + p.contact_count,
+      single + p.block_count(),
       [&](int u) {
         const Real* by = change + (u < single ? u : single + 3 * (u - single));
         return by[0] != Real(0) || (u >= single && (by[1] != Real(0) || by[2] != Real(0)));

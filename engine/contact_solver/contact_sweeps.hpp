@@ -1,7 +1,7 @@
 // Sweeps on the velocities of the rows: they find which contacts stick, slide and open; joints are linearised once.
 //
 //   repeat at most plan.count times, until no row is above plan.tolerance:
-//     for each limit and bounded row, then each contact: solve it alone (swept_rows.hpp)
+//     for each limit and bounded row, each contact, then each moment: solve it alone (swept_rows.hpp)
 //     after the first sweeps, and at growing intervals: steps on the active rows as a whole (active_set_step.hpp)
 //     else momentum (momentum.hpp); every kMeanStretch sweeps the mean of the impulses, where plan.averaged
 //
@@ -73,7 +73,7 @@ AXION_HD_CALL void move_to_mean(const Team& team, const Problem<Real>& p) {
     team.for_each(count, [&](int k) { p.w.lambda[row + k] += change[k]; });
   };
   for (int row = p.limit_base(); row < p.contact_base(); ++row) move(row, 1);
-  for (int i = 0; i < p.contact_count; ++i) move(p.contact_base() + 3 * i, 3);
+  for (int i = 0; i < p.block_count(); ++i) move(p.contact_base() + 3 * i, 3);
 }
 
 // Right-hand side of the joint system at the iterate.
@@ -172,6 +172,7 @@ AXION_HD_CALL int make_sweeps(const Team& team, const Problem<Real>& p, const Sw
       }
       for (int i = 0; i < p.contact_count; ++i) unsettled |= sweep_contact<RowSpace>(team, p, i, tolerance);
     }
+    for (int k = 0; k < p.moment_count; ++k) unsettled |= sweep_moment<RowSpace>(team, p, k, tolerance);
     if (!unsettled || made + 1 == plan.count) continue;
     if (plan.averaged) add_to_mean(team, p, made % SweepParameters::kMeanStretch == 0);
     if (plan.averaged && (made + 1) % SweepParameters::kMeanStretch == 0) {

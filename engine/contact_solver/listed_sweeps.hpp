@@ -26,7 +26,7 @@ namespace axion::solver {
 // Blocks of rows that are solved together: limits and bounded rows alone, contacts by three.
 template <typename Real>
 AXION_HD inline int row_block_count(const Problem<Real>& p) {
-  return p.contact_base() - p.limit_base() + p.contact_count;
+  return p.contact_base() - p.limit_base() + p.block_count();
 }
 
 template <typename Real>
@@ -44,6 +44,7 @@ struct BlockSweeps {
   template <typename Real, typename Team>
   AXION_HD static bool sweep_block(const Team& team, const Problem<Real>& p, int row, Real share) {
     if (row < p.contact_base()) return sweep_row<BodySpace>(team, p, row, share);
+    if (row >= p.moment_base()) return sweep_moment<BodySpace>(team, p, (row - p.moment_base()) / 3, share);
     return sweep_contact<BodySpace>(team, p, (row - p.contact_base()) / 3, share);
   }
 

@@ -42,7 +42,8 @@ struct ActiveSetParameters {
 // Sizes of the room's arrays (sweep_scratch.hpp), and of the packs in which contacts and columns are taken.
 struct SweepSizes {
   // Order of the greatest Delassus matrix that a world keeps: 144 KiB in float32. Columns are padded to whole vectors.
-  static constexpr int kMaxDelassusRows = 192, kDelassusPadding = 16;
+  // Of models with torsional or rolling friction, whose contacts have twice the rows: 1 MiB.
+  static constexpr int kMaxDelassusRows = 192, kMaxMomentRows = 512, kDelassusPadding = 16;
   // Columns of it that one passage through the tree makes where few rows need them (else kPushLanes, tree_scratch.hpp).
   static constexpr int kFewLanes = 4;
   // Rows of a step on the active set, and from column to column of its matrix, one more on a GPU (active_set_step.hpp).

@@ -1,8 +1,8 @@
 // The arrays that this room keeps while it sweeps, and their sizes. All of them are made anew by the first round of
 // sweeps after a linear solve, so that the solvers of engine/reference have the same bytes.
 //
-// Swept rows are limits, efforts and contacts. Arrays of [nrow] are indexed by a row's number among all rows, others by
-// its number among the swept ones.
+// Swept rows are limits, efforts, contacts and moments. Arrays of [nrow] are indexed by a row's number among all rows,
+// others by its number among the swept ones.
 #pragma once
 
 #include "engine/contact_solver/parameters.hpp"
@@ -13,21 +13,22 @@ namespace axion::solver {
 // Rows that sweeps pass over when all contacts are there; and how many of them fit in the Delassus matrix.
 template <typename Real>
 AXION_HD inline int most_swept_rows(const model::ModelView<Real>& m) {
-  return m.limit_count + m.effort_count + 3 * m.contact_capacity;
+  return m.limit_count + m.effort_count + 3 * m.block_capacity();
 }
 template <typename Real>
 AXION_HD inline int delassus_rows(const model::ModelView<Real>& m) {
   if (m.inverse_blocks == 0) return 0;
   const int rows = (most_swept_rows(m) + SweepSizes::kDelassusPadding - 1) / SweepSizes::kDelassusPadding *
                    SweepSizes::kDelassusPadding;
-  return rows < SweepSizes::kMaxDelassusRows ? rows : SweepSizes::kMaxDelassusRows;
+  const int most = m.moment_capacity > 0 ? SweepSizes::kMaxMomentRows : SweepSizes::kMaxDelassusRows;
+  return rows < most ? rows : most;
 }
 
 // Groups of contacts that sweeps of free bodies take at once (coloured_contacts.hpp): of all contacts and of a quarter
-// of them, and those that colours leave unfilled.
+// of them, and those that colours leave unfilled. Not in models with torsional or rolling friction.
 template <typename Real>
 AXION_HD inline int contact_groups(const model::ModelView<Real>& m) {
-  if (m.joint_count + m.closing_count != 0 || m.inverse_blocks == 0) return 0;
+  if (m.joint_count + m.closing_count != 0 || m.inverse_blocks == 0 || m.moment_capacity > 0) return 0;
   const int contacts = m.contact_capacity,
             most = contacts < SweepSizes::kMaxColours ? contacts : SweepSizes::kMaxColours;
   return 5 * contacts / (4 * SweepSizes::kGroupContacts) + most;
@@ -42,8 +43,8 @@ struct SweepScratch {
   Real* last_impulse;           // [nrow] λ before the sweep
   Real* swept_impulse;          // [nrow] λ after the sweep before, which momentum goes on from
   Real* impulse_sum;            // [nrow] of the sweeps of a mean
-  Real* contact_block;          // [9 contact_capacity] J V Jᵀ of each contact
-  Real* contact_block_inverse;  // [3 contact_capacity] inverses for solve_contact_alone
+  Real* contact_block;          // [9 block_capacity] J V Jᵀ of each contact and moment
+  Real* contact_block_inverse;  // [3 block_capacity] inverses for solve_contact_alone
   int* row_bodies;              // [2 nswept] bodies a and b of each swept row
   // change of velocities since the round's start, six a body, or eight and the world's
   Real* body_velocity;       // [8 (nb + 1)]
@@ -82,13 +83,13 @@ struct SweepScratch {
   int* active_kind;              // [delassus_rows + 1]
   int* active_changed;           // [delassus_rows + 1] swept rows, or first of contacts, whose impulse a step changed
   int* active_count;             // [3]
-  int* active_state;             // [contact_capacity] whether a contact sticks, slides or is open
+  int* active_state;             // [block_capacity] whether a contact or moment sticks, slides or is open
 };
 
 template <typename Real, typename F>
 AXION_HD inline void for_each_field(const model::ModelView<Real>& m, SweepScratch<Real>& w, F&& f) {
   using enum model::FieldKind;
-  const std::size_t nb = m.body_count, nc = m.contact_capacity, nr = delassus_rows(m), nl = kPushLanes;
+  const std::size_t nb = m.body_count, nc = m.block_capacity(), nr = delassus_rows(m), nl = kPushLanes;
   const std::size_t swept = most_swept_rows(m), units = swept - 2 * nc, nrow = swept + m.lock_count + m.axis_count;
   const std::size_t pushes = nr > 0 ? 6 * nb * nl : 0, groups = contact_groups(m),
                     slots = SweepSizes::kGroupContacts * groups;

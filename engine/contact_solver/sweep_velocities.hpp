@@ -158,7 +158,7 @@ struct RowSpace {
   AXION_HD_CALL static int prepare(const Team& team, const Problem<Real>& p, int row) {
     const int base = p.limit_base();
     if (p.w.sweeps.delassus_known[row - base] != 0) return 0;
-    const int single = p.contact_base() - base, all = single + p.contact_count;
+    const int single = p.contact_base() - base, all = single + p.block_count();
     const int start = row < p.contact_base() ? row - base : single + (row - p.contact_base()) / 3;
     const auto row_of = [&](int k) {
       const int index = start + k < all ? start + k : start + k - all;
@@ -222,6 +222,11 @@ struct RowSpace {
   template <typename Real>
   AXION_HD static bool would_change(const Problem<Real>& p, int row) {
     const Real* lambda = p.w.lambda + row;
+    if (row >= p.moment_base()) {
+      const MomentBounds<Real> bound = moment_bounds(p, (row - p.moment_base()) / 3);
+      return bound.torsional > Real(0) || bound.rolling > Real(0) || lambda[0] != Real(0) || lambda[1] != Real(0) ||
+             lambda[2] != Real(0);
+    }
     const bool bounded = row >= p.effort_base() && row < p.contact_base();
     if (bounded || lambda[0] != Real(0) || p.w.sweeps.start_velocity[row] + velocity(p, row) < Real(0)) return true;
     return row >= p.contact_base() && (lambda[1] != Real(0) || lambda[2] != Real(0));

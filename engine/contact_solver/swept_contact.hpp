@@ -54,6 +54,23 @@ AXION_HD AXION_INLINED inline ContactImpulse<Number> solve_contact_alone(const N
   return {n, holds ? held_x : share * x, holds ? held_y : share * y};
 }
 
+// Torsional and rolling friction of a contact alone: its block G of V, inverses and velocities as above.
+template <typename Real>
+AXION_HD inline ContactImpulse<Real> solve_moment_alone(const Real* G, const Real* inverse,
+                                                        const MomentBounds<Real>& bound, const ContactImpulse<Real>& v,
+                                                        const ContactImpulse<Real>& last) {
+  const Real n = constraints::clamp(last.n - v.n * inverse[0], -bound.torsional, bound.torsional), dn = n - last.n;
+  const Real most = bound.rolling, vx = v.x + G[3] * dn, vy = v.y + G[6] * dn;
+  if (inverse[2] > Real(0)) {
+    const Real held_x = last.x - (G[8] * vx - G[5] * vy) * inverse[2];
+    const Real held_y = last.y - (G[4] * vy - G[7] * vx) * inverse[2];
+    if (held_x * held_x + held_y * held_y <= most * most) return {n, held_x, held_y};
+  }
+  const Real x = last.x - vx * inverse[1], y = last.y - vy * inverse[1], size = std::sqrt(x * x + y * y);
+  const Real share = size > most ? most / size : Real(1);
+  return {n, share * x, share * y};
+}
+
 // The law of a contact in a sweep: friction, scales of its rows, and tolerances of its natural residuals, m/s.
 template <typename Number>
 struct ContactLaw {

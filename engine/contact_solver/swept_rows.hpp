@@ -15,6 +15,16 @@
 
 namespace axion::solver {
 
+// start_velocity, row_compliance and start_impulse of the rows of moments, which are rigid.
+template <typename Real, typename Team>
+AXION_HD_RARE void note_moment_rows(const Team& team, const Problem<Real>& p) {
+  team.for_each(3 * p.moment_count, [&](int i) {
+    const int row = p.moment_base() + i;
+    p.w.sweeps.row_compliance[row] = 0;
+    p.w.sweeps.start_impulse[row] = p.w.lambda[row], p.w.sweeps.start_velocity[row] = p.w.residual[row];
+  });
+}
+
 // start_velocity, row_compliance, start_impulse of each row. Needs `evaluate` at (v_plus, omega_plus, lambda). Where
 // blocks are kept from the last round (`reuse_factors`), one whose row has got another compliance is inverted anew.
 template <typename Real, typename Team>
@@ -39,6 +49,7 @@ AXION_HD_CALL void note_rows(const Team& team, const Problem<Real>& p, bool reus
                          p.w.sweeps.contact_block_inverse + 3 * i);
     }
   });
+  if (p.moment_count > 0) note_moment_rows(team, p);
 }
 
 // What the row or contact that begins with `row` is divided by, from its block of J V Jᵀ.
@@ -62,7 +73,7 @@ AXION_HD inline void note_block(const Problem<Real>& p, int row) {
 template <typename Real, typename Team>
 AXION_HD_CALL void note_all_blocks(const Team& team, const Problem<Real>& p) {
   const int single = p.contact_base() - p.limit_base();
-  team.for_each(single + p.contact_count, [&](int i) {
+  team.for_each(single + p.block_count(), [&](int i) {
     note_block<BodySpace>(p, p.limit_base() + (i < single ? i : single + 3 * (i - single)));
   });
 }
@@ -118,6 +129,33 @@ AXION_HD_CALL bool sweep_contact(const Team& team, const Problem<Real>& p, int i
       solve_swept_contact(p.w.sweeps.contact_block + 9 * i, p.w.sweeps.contact_block_inverse + 3 * i, law, v, last);
   const Real change[3] = {next.n - last.n, next.x - last.x, next.y - last.y}, to[3] = {next.n, next.x, next.y};
   Velocities::apply_impulses(team, p, row, 3, change);
+  team.for_each(1, [&](int) { p.w.lambda[row] = to[0], p.w.lambda[row + 1] = to[1], p.w.lambda[row + 2] = to[2]; });
+  return unsettled;
+}
+
+// The same of torsional and rolling friction k, with bounds by the contact's impulse as it is.
+template <typename Velocities, typename Real, typename Team>
+AXION_HD_RARE bool sweep_moment(const Team& team, const Problem<Real>& p, int k, Real share) {
+  const int i = p.contact_count + k, row = p.moment_base() + 3 * k;
+  const Real* lambda = p.w.lambda + row;
+  const ContactImpulse<Real> last{lambda[0], lambda[1], lambda[2]};
+  const MomentBounds<Real> bound = moment_bounds(p, k);
+  if (!(bound.torsional > Real(0)) && !(bound.rolling > Real(0)) && last.n == Real(0) && last.x == Real(0) &&
+      last.y == Real(0)) {
+    return false;
+  }
+  prepare_block<Velocities>(team, p, row);
+  const Real* start = p.w.sweeps.start_velocity + row;
+  const ContactImpulse<Real> v{start[0] + Velocities::velocity(p, row), start[1] + Velocities::velocity(p, row + 1),
+                               start[2] + Velocities::velocity(p, row + 2)};
+  const ContactImpulse<Real> next =
+      solve_moment_alone(p.w.sweeps.contact_block + 9 * i, p.w.sweeps.contact_block_inverse + 3 * i, bound, v, last);
+  const Real change[3] = {next.n - last.n, next.x - last.x, next.y - last.y}, to[3] = {next.n, next.x, next.y};
+  Velocities::apply_impulses(team, p, row, 3, change);
+  const Real* tolerance = p.w.row_tolerance + row;
+  const bool unsettled = held_residual(v.n, last.n, bound.torsional, p.w.row_scale[row]) > share * tolerance[0] ||
+                         constraints::friction_residual<Real>({v.x, v.y}, {last.x, last.y}, bound.rolling,
+                                                              p.w.row_scale[row + 1]) > share * tolerance[1];
   team.for_each(1, [&](int) { p.w.lambda[row] = to[0], p.w.lambda[row + 1] = to[1], p.w.lambda[row + 2] = to[2]; });
   return unsettled;
 }

@@ -1,5 +1,6 @@
 #include "engine/import/mjcf.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/import/import_frame.hpp"
@@ -28,6 +29,17 @@ const XmlElement* element_of(const MjcfScene& scene, std::string_view list, std:
     return nullptr;
   }
   return index < scene.body_elements.size() ? scene.body_elements[index] : nullptr;
+}
+
+// Coefficients that no contact of the document uses say nothing. Without them its scene is the one that it was before
+// there was such friction, to which snapshots belong.
+void leave_out_unused_moments(model::SceneSpec& spec) {
+  int dimension = 3;
+  for (const model::ShapeSpec& shape : spec.shapes) dimension = std::max(dimension, shape.cone_dimension);
+  for (model::ShapeSpec& shape : spec.shapes) {
+    if (dimension < 4) shape.torsional_friction = 0;
+    if (dimension < 6) shape.rolling_friction = 0;
+  }
 }
 
 ImportedScene import_tree(XmlElement& root, const ImportOptions& options) {
@@ -71,6 +83,7 @@ ImportedScene import_tree(XmlElement& root, const ImportOptions& options) {
   read_keyframes(scene);
   name_the_unnamed(scene);
   read_equalities(scene);
+  leave_out_unused_moments(scene.spec);
   check_spec(scene.spec, [&](std::string_view list, std::size_t index) { return element_of(scene, list, index); });
   return {std::move(scene.spec), notes.take()};
 }

@@ -78,11 +78,8 @@ void read_contact(const Attributes& a, Geom& geom, Notes& notes) {
   for (double f : friction) {
     if (f < 0) a.refuse("friction", "must not be negative");
   }
-  geom.friction = friction[0];
+  geom.friction = friction[0], geom.torsional_friction = friction[1], geom.rolling_friction = friction[2];
   if (geom.contact_type == 0 && geom.contact_affinity == 0) return;
-  if (dimension > 3) {
-    notes.warn(a.where("condim"), "condim", "is taken as 3: there is no torsional or rolling friction");
-  }
   double drive[6] = {};
   if (a.numbers("surfacevel", drive, 1) && (drive[0] || drive[1] || drive[2] || drive[3] || drive[4] || drive[5])) {
     notes.unsupported(a.where("surfacevel"), "surfacevel", "surfaces do not move in their body");

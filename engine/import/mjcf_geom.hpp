@@ -20,7 +20,7 @@ struct Geom {
   // m. sphere: radius; capsule, cylinder: radius, half length along z; ellipsoid: semi-axes; box: half extents.
   model::Vec3d size{0, 0, 0};
   int group = 0;
-  double friction = 1;
+  double friction = 1, torsional_friction = 0.005, rolling_friction = 0.0001;
   int contact_dimension = 3, cone_dimension = 3, priority = 0;
   model::SoftnessSpec softness;
   double softness_mix = 1;

@@ -209,21 +209,23 @@ void read_pair(MjcfScene& scene, const XmlElement& element) {
                          &two = scene.spec.shapes[static_cast<std::size_t>(pair.shape_b)];
   const int dimension = a.integer("condim", 3);  // the geoms have no say
   if (dimension != 1 && dimension != 3 && dimension != 4 && dimension != 6) a.refuse("condim", "must be 1, 3, 4 or 6");
-  if (dimension > 3)
-    scene.notes.warn(a.where("condim"), "condim", "is taken as 3: there is no torsional or rolling friction");
   pair.contact_dimension = dimension == 1 ? 1 : 3, pair.cone_dimension = dimension;
   pair.softness = read_softness(a, "solref", "solimp", scene.notes);
-  double given[5] = {1, 1, 0, 0, 0};
+  double given[5] = {1, 1, 0.005, 0.0001, 0.0001};
   if (a.numbers("friction", given, 1)) {
     for (double f : given) {
       if (f < 0) a.refuse("friction", "must not be negative");
     }
-    if (given[0] != given[1] && pair.contact_dimension == 3) {
-      scene.notes.warn(a.where("friction"), "friction",
-                       "is taken as its first number: it is the same in every direction");
-    }
+    const auto alike = [&](bool acts, double first, double second, const char* which) {
+      if (acts && first != second) scene.notes.warn(a.where("friction"), "friction", which);
+    };
+    alike(dimension > 1, given[0], given[1], "is taken as its first number: it is the same in every direction");
+    alike(dimension == 6, given[3], given[4],
+          "is taken as its fourth number: rolling friction is the same in every direction");
   }
   pair.friction = given[0];
+  if (dimension > 3) pair.torsional_friction = given[2];
+  if (dimension == 6) pair.rolling_friction = given[3];
   const std::vector<int> root = weld_roots(scene.spec);
   const auto moves_with = [&](int body) {
     return body == model::kWorldBody ? body : root[static_cast<std::size_t>(body)];
@@ -235,7 +237,8 @@ void read_pair(MjcfScene& scene, const XmlElement& element) {
   for (const model::ContactPairSpec& other : scene.spec.contact_pairs) {
     if (std::minmax(other.shape_a, other.shape_b) != couple) continue;
     if (other.friction != pair.friction || other.contact_dimension != pair.contact_dimension ||
-        other.softness != pair.softness) {
+        other.softness != pair.softness || other.cone_dimension != pair.cone_dimension ||
+        other.torsional_friction != pair.torsional_friction || other.rolling_friction != pair.rolling_friction) {
       refuse(element, "geom2", "is in a second pair with geom1, of another law");
     }
     return scene.notes.warn(element, "", "is a second pair of its geoms, which has no effect");

@@ -16,7 +16,7 @@ inline constexpr std::int64_t kMaxDenseUnknowns = 1024;
 template <typename Real>
 std::int64_t unknown_count(const ModelView<Real>& m) {
   const std::int64_t rows = std::int64_t(m.lock_count) + m.axis_count + m.limit_count + m.effort_count;
-  return 6 * std::int64_t(m.body_count) + rows + 3 * std::int64_t(m.contact_capacity);
+  return 6 * std::int64_t(m.body_count) + rows + 3 * std::int64_t(m.block_capacity());
 }
 
 // What follows from the model for the settings of its steps. Conjugate residuals have no rows over more than two

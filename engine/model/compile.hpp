@@ -63,6 +63,8 @@ struct ModelArrays {
   std::vector<int> neighbour_start, neighbours, exclude_start, excludes;
   bool lists_pairs = true;
   std::vector<PairData<Real>> pairs;
+  std::vector<ShapeMomentData> shape_moments;
+  std::vector<MomentFriction<Real>> pair_moments;
   Real soft_margin = 0;
   SoftnessRule softness_rule;
   std::vector<ShapeSoftness> shape_softness;
@@ -71,7 +73,7 @@ struct ModelArrays {
   SensorArrays<Real> sensors;
   std::vector<MocapData<Real>> mocaps;
   std::vector<MocapUse> mocap_uses;
-  int lock_count = 0, control_count = 0, contact_capacity = 0, candidate_capacity = 0;
+  int lock_count = 0, control_count = 0, contact_capacity = 0, moment_capacity = 0, candidate_capacity = 0;
   int coupling_capacity = 0, loop_count = 0, inverse_blocks = 0;
   int joint_lock_count = 0, tendon_axis_count = 0, slack_tendon_count = 0, spatial_count = 0;
   math::Vec3<Real> gravity{};

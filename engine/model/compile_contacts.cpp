@@ -46,6 +46,7 @@ class ContactCompiler {
     list_pairs();
     if (!a_.lists_pairs) count_by_classes();
     add_capacities();
+    add_moments();
   }
 
  private:
@@ -212,6 +213,46 @@ class ContactCompiler {
     const long long node_count =
         body_count + a_.loop_count + static_cast<long long>(a_.node_tendons.size());  // of the factorisation
     a_.coupling_capacity = static_cast<int>(std::min<long long>(node_count * (node_count - 1) / 2, 64LL * node_count));
+  }
+
+  // Torsional and rolling friction, and how many contacts may have any.
+  void add_moments() {
+    for (const ShapeSpec& s : scene().shapes) {
+      a_.shape_moments.push_back({s.torsional_friction, s.rolling_friction, s.cone_dimension});
+    }
+    const auto acts = [](const MomentFriction<double>& f) { return f.torsional > 0 || f.rolling > 0; };
+    long long contacts = 0;
+    if (a_.lists_pairs) {
+      std::map<std::pair<int, int>, const ContactPairSpec*> own;
+      for (const ContactPairSpec& pair : scene().contact_pairs)
+        own.emplace(std::minmax(pair.shape_a, pair.shape_b), &pair);
+      const ModelView<double> m = a_.view();
+      for (const PairData<double>& pair : a_.pairs) {
+        const auto [a, b] = std::minmax(pair.shape_a, pair.shape_b);
+        const auto law = own.find({a, b});
+        MomentFriction<double> friction = combine_moments(m, a, b);
+        if (law != own.end()) friction = moments_of(*law->second);
+        a_.pair_moments.push_back(friction);
+        if (acts(friction)) contacts += pair.contact_max;
+      }
+    } else {
+      int dimension = 0;  // a pair may have the cone of one shape and a coefficient of the other
+      MomentFriction<double> greatest{};
+      for (const ShapeMomentData& s : a_.shape_moments) {
+        dimension = std::max(dimension, s.cone_dimension);
+        greatest = {std::max(greatest.torsional, s.torsional), std::max(greatest.rolling, s.rolling)};
+      }
+      if (dimension < 6) greatest.rolling = 0;
+      if (dimension >= 4 && acts(greatest)) contacts = a_.contact_capacity;
+    }
+    a_.moment_capacity = static_cast<int>(std::min<long long>(contacts, a_.contact_capacity));
+    if (a_.moment_capacity == 0) a_.shape_moments = {}, a_.pair_moments = {};
+  }
+
+  static MomentFriction<double> moments_of(const ContactPairSpec& pair) {
+    const bool none = pair.contact_dimension < 3;
+    return {none || pair.cone_dimension < 4 ? 0 : pair.torsional_friction,
+            none || pair.cone_dimension < 6 ? 0 : pair.rolling_friction};
   }
 
   static constexpr std::size_t kMaxClasses = 512;

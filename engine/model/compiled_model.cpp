@@ -107,7 +107,7 @@ ModelView<Real> ModelArrays<Real>::view() const {
   m.limit_count = static_cast<int>(limit_axis.size()), m.actuator_count = static_cast<int>(actuators.size());
   m.shape_count = static_cast<int>(shapes.size()), m.pair_count = lists_pairs ? static_cast<int>(pairs.size()) : -1;
   m.effort_count = static_cast<int>(efforts.size()), m.loop_count = loop_count;
-  m.control_count = control_count, m.contact_capacity = contact_capacity;
+  m.control_count = control_count, m.contact_capacity = contact_capacity, m.moment_capacity = moment_capacity;
   m.candidate_capacity = candidate_capacity, m.coupling_capacity = coupling_capacity;
   m.inverse_blocks = inverse_blocks;
   m.slack_tendon_count = slack_tendon_count;
@@ -139,6 +139,7 @@ ModelView<Real> ModelArrays<Real>::view() const {
   m.efforts = efforts.data();
   m.hull_vertices = hull_vertices.data();
   m.shapes = shapes.data(), m.pairs = pairs.data(), m.shape_contacts = shape_contacts.data();
+  m.shape_moments = shape_moments.data(), m.pair_moments = pair_moments.data();
   m.neighbour_start = neighbour_start.data(), m.neighbours = neighbours.data();
   m.exclude_start = exclude_start.data(), m.excludes = excludes.data();
   m.soft_margin = soft_margin, m.softness_rule = softness_rule, m.shape_softness = shape_softness.data();

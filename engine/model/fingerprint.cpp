@@ -63,11 +63,13 @@ void add(Hash& hash, const BodySpec& body) {
 // Its mesh is added with those of the others (add_meshes).
 void add(Hash& hash, const ShapeSpec& shape) {
   const auto& [name, kind, body, X_BS, size, mesh, field, friction, restitution, stiffness, damping, dimension,
-               priority, type, affinity, softness, mix, cone_dimension] = shape;
+               priority, type, affinity, softness, mix, cone_dimension, torsional, rolling] = shape;
   add_all(hash, kind, body, X_BS, size, friction, restitution, stiffness, damping, dimension, priority, type, affinity);
   add_softness(hash, 17, softness);
   add_unusual(hash, 18, mix, 1.0);
   add_unusual(hash, 19, cone_dimension, 3.0);
+  add_unusual(hash, 30, torsional, 0.0);
+  add_unusual(hash, 31, rolling, 0.0);
 }
 
 void add(Hash& hash, const AxisSpec& spec) {
@@ -92,8 +94,8 @@ void add(Hash& hash, const JointSpec& joint) {
   if (ball_limited) add_softness(hash, 25, ball_limit_softness);
   if (holds_pose) add_all(hash, std::uint64_t(3), X_PC);
   if (is_soft) add_all(hash, std::uint64_t(29), softness.solref, softness.solimp, softness.margin, turn_weight);
-  add_unusual(hash, 31, break_force, 0.0);
-  add_unusual(hash, 32, break_torque, 0.0);
+  add_unusual(hash, 33, break_force, 0.0);
+  add_unusual(hash, 34, break_torque, 0.0);
   hash.add(std::uint64_t(axes.size()));
   for (const AxisSpec& axis : axes) add(hash, axis);
 }
@@ -183,10 +185,12 @@ void add(Hash& hash, const ContactExcludeSpec& exclude) {
 }
 
 void add(Hash& hash, const ContactPairSpec& pair) {
-  const auto& [shape_a, shape_b, friction, dimension, softness, cone_dimension] = pair;
+  const auto& [shape_a, shape_b, friction, dimension, softness, cone_dimension, torsional, rolling] = pair;
   add_all(hash, shape_a, shape_b, friction, dimension);
   add_softness(hash, 21, softness);
   add_unusual(hash, 22, cone_dimension, 3.0);
+  add_unusual(hash, 30, torsional, 0.0);
+  add_unusual(hash, 31, rolling, 0.0);
 }
 
 void add(Hash& hash, const SensorSpec& sensor) {

@@ -8,7 +8,9 @@
 #include <cstdint>
 
 #include "engine/math/quat.hpp"
+#include "engine/model/actuator_data.hpp"
 #include "engine/model/impedance.hpp"
+#include "engine/model/moment_data.hpp"
 #include "engine/model/scene_spec.hpp"
 
 namespace axion::model {
@@ -184,54 +186,6 @@ struct TendonSpanData {
 };
 
 template <typename Real>
-struct ActuatorData {
-  ActuatorKind kind;
-  int axis;     // -1 of a motor at a site
-  int control;  // index in the control vector, the order that users see
-  int input;    // what its law takes, in WorldState::control: the control, or an activation behind all controls
-  Real gear, kp, kd;
-  Real lower, upper;  // clamp of the control; ±infinity where there is none
-  bool effort_limited;
-  Real effort_lower, effort_upper;  // clamp of the effort before gear
-  bool is_scaled;                   // the clamped control is taken as control_gain times itself and control_offset
-  Real control_gain, control_offset;
-  int curves;  // in ModelView::actuator_curves, -1 of a kind without
-  bool operator==(const ActuatorData&) const = default;
-};
-
-// What the effort of an actuator follows (constraints/actuator_laws.hpp): an affine law, or a muscle's curves.
-template <typename Real>
-struct ActuatorCurves {
-  Real gain[3], bias[3];
-  Real L0, zero;  // of a muscle: its length is l/L0 + zero, in units of L0
-  Real L0_per_s;  // m/s or rad/s, vmax of them
-  Real force;
-  Real lmin, lmax, fpmax, fvmax;
-};
-
-// A state that follows a control (constraints/activations.hpp); its place is behind the controls.
-template <typename Real>
-struct ActivationData {
-  int control;
-  ActivationKind kind;
-  Real lower, upper;  // clamp of the control; ±infinity where there is none
-  Real time;          // s
-  Real least, most;   // of the activation, ±infinity where there is none
-  bool is_early;      // it goes on before the step's forces, not after
-  Real fall_time;     // s, of a muscle,
-  Real smoothing;     // and the width of u − w over which one time passes into the other
-};
-
-// A row whose impulse is bounded both ways: dry friction, or a position or velocity drive with an effort limit.
-template <typename Real>
-struct EffortData {
-  int axis;
-  int actuator;        // index into ModelView::actuators, -1 for dry friction
-  Real friction_loss;  // greatest dry friction, N m or N
-  bool operator==(const EffortData&) const = default;
-};
-
-template <typename Real>
 struct ShapeData {
   ShapeKind kind;
   int body;  // internal, -1 for the world
@@ -356,13 +310,14 @@ struct MocapUse {
 // A compiled model, read only. Arrays are in device memory where the device is a GPU.
 template <typename Real>
 struct ModelView {
-  // First rows of each kind: locks come first, then axes, limits, efforts, and three rows a contact.
+  // First rows of each kind: locks come first, then axes, limits, efforts, three rows a contact, and three a moment.
   AXION_HD int axis_base() const { return lock_count; }
   AXION_HD int limit_base() const { return axis_base() + axis_count; }
   AXION_HD int effort_base() const { return limit_base() + limit_count; }
   AXION_HD int contact_base() const { return effort_base() + effort_count; }
   // Nodes that the tree factorisation has before those of bodies.
   AXION_HD int closing_nodes() const { return closing_count - condensed_count; }
+  AXION_HD int block_capacity() const { return contact_capacity + moment_capacity; }  // of three rows
 
   int body_count, joint_count, axis_count, lock_count, limit_count, actuator_count, shape_count;
   int pair_count;          // of the list of pairs; -1 where there is none, as they are too many (shape_pairs.hpp)
@@ -383,6 +338,7 @@ struct ModelView {
   int activation_count;
   int body_force_count;    // body_count, or 0 where nothing acts on any body besides its weight
   int contact_capacity;    // contacts a world can hold
+  int moment_capacity;     // of them with torsional or rolling friction, at most; 0 where no pair has any
   int candidate_capacity;  // contacts before compaction: slots for the pairs that are near each other
   int coupling_capacity;   // off-diagonal blocks that the tree factorisation can hold
   int inverse_blocks;      // 6x6 blocks of the inverses of all joint trees; 0 where they would be too many to keep
@@ -429,6 +385,8 @@ struct ModelView {
   const int* exclude_start;                // [parts + 1] parts that do not touch a part as an exclusion says:
   const int* excludes;                     // rising
   const PairData<Real>* pairs;             // [pair_count] sorted by their lower shape, then the other
+  const ShapeMomentData* shape_moments;    // [shape_count], and
+  const MomentFriction<Real>* pair_moments;  // [pair_count] where moment_capacity is above zero
   // Soft contacts and limits (impedance.hpp).
   int is_soft;       // whether the batch has them (batch_view.hpp)
   Real soft_margin;  // m, the greatest of any pair

@@ -50,7 +50,13 @@ struct ShapeSpec {
   std::uint32_t contact_affinity = 1;
   SoftnessSpec softness;
   double softness_mix = 1.0;  // at least 0: weight of `softness` beside that of the other shape
-  int cone_dimension = 3;     // 1, 3, 4 or 6: MuJoCo's condim, by which a soft pyramid of friction stands on its edges
+  // 1, 3, 4 or 6: MuJoCo's condim. From 4 on a contact has torsional friction, with 6 rolling friction; a soft pyramid
+  // of friction stands on its edges by it. A pair takes the maximum of its two, or that of the greater priority.
+  int cone_dimension = 3;
+  // m, at least 0: the torque about the normal is at most this times the normal force, and that about axes across it.
+  // A pair takes the maximum of its two, or those of the greater priority; none where its contact_dimension is 1.
+  double torsional_friction = 0.0;
+  double rolling_friction = 0.0;
 };
 
 // Points whose convex hull is a shape, in the frame of the shape. More vertices than model/convex_hull.hpp allows are
@@ -249,7 +255,9 @@ struct ContactPairSpec {
   double friction = 1.0;
   int contact_dimension = 3;  // 1 frictionless, 3 with friction
   SoftnessSpec softness;
-  int cone_dimension = 3;  // as ShapeSpec's
+  int cone_dimension = 3;           // as ShapeSpec's
+  double torsional_friction = 0.0;  // m, as ShapeSpec's
+  double rolling_friction = 0.0;    // m
 };
 
 // Readings are MuJoCo's of the same name; docs/sensors.md says what each is.

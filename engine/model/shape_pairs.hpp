@@ -87,6 +87,31 @@ AXION_HD inline PairData<Real> pair_data(const ModelView<Real>& m, int pair) {
   return combine_shapes(m, pair / m.shape_count, pair % m.shape_count);
 }
 
+// Torsional and rolling friction of the pair of shapes a < b, of a model that has any.
+template <typename Real>
+AXION_HD inline MomentFriction<double> combine_moments(const ModelView<Real>& m, int a, int b) {
+  const ShapeContactData &A = m.shape_contacts[a], &B = m.shape_contacts[b];
+  const ShapeMomentData &of_a = m.shape_moments[a], &of_b = m.shape_moments[b];
+  const auto greater = [](auto x, auto y) { return x < y ? y : x; };
+  int cone = greater(of_a.cone_dimension, of_b.cone_dimension), dimension = greater(A.dimension, B.dimension);
+  MomentFriction<double> friction{greater(of_a.torsional, of_b.torsional), greater(of_a.rolling, of_b.rolling)};
+  if (A.priority != B.priority) {
+    const ShapeMomentData& first = A.priority > B.priority ? of_a : of_b;
+    cone = first.cone_dimension, dimension = A.priority > B.priority ? A.dimension : B.dimension;
+    friction = {first.torsional, first.rolling};
+  }
+  if (cone < 4 || dimension < 3) friction.torsional = 0;
+  if (cone < 6 || dimension < 3) friction.rolling = 0;
+  return friction;
+}
+
+template <typename Real>
+AXION_HD inline MomentFriction<Real> moments_of_pair(const ModelView<Real>& m, int pair) {
+  if (lists_pairs(m)) return m.pair_moments[pair];
+  const MomentFriction<double> friction = combine_moments(m, pair / m.shape_count, pair % m.shape_count);
+  return {Real(friction.torsional), Real(friction.rolling)};
+}
+
 // The law of a pair's contacts where they are soft.
 template <typename Real>
 AXION_HD inline ImpedanceData<double> mix_shapes(const ModelView<Real>& m, int a, int b, double friction) {

@@ -258,6 +258,8 @@ void SceneChecker::shapes() {
     softness(item, "softness", shape.softness);
     at_least(item, "softness_mix", shape.softness_mix, 0);
     cone_dimension(item, shape.cone_dimension);
+    at_least(item, "torsional_friction", shape.torsional_friction, 0);
+    at_least(item, "rolling_friction", shape.rolling_friction, 0);
     const bool is_ground = shape.kind == ShapeKind::kPlane || is_field;
     if (ok() && is_ground && shape.body != kWorldBody && weld_root_[shape.body] != kWorldBody) {
       fail(item, "body",
@@ -291,6 +293,8 @@ void SceneChecker::contact_pairs() {
     }
     softness(item, "softness", pair.softness);
     cone_dimension(item, pair.cone_dimension);
+    at_least(item, "torsional_friction", pair.torsional_friction, 0);
+    at_least(item, "rolling_friction", pair.rolling_friction, 0);
     if (!ok()) return;
     const auto root = [&](int shape) {
       const int body = scene_.shapes[static_cast<std::size_t>(shape)].body;

@@ -181,7 +181,8 @@ bool same_structure(const ModelArrays<double>& a, const ModelArrays<double>& b) 
          a.limit_axis == b.limit_axis && a.actuators.size() == b.actuators.size() &&
          a.tendon_spans.size() == b.tendon_spans.size() && a.shapes.size() == b.shapes.size() &&
          a.pairs.size() == b.pairs.size() && a.contact_capacity == b.contact_capacity &&
-         a.candidate_capacity == b.candidate_capacity && a.sensors.parts.size() == b.sensors.parts.size();
+         a.moment_capacity == b.moment_capacity && a.candidate_capacity == b.candidate_capacity &&
+         a.sensors.parts.size() == b.sensors.parts.size();
 }
 
 }  // namespace

@@ -90,19 +90,21 @@ struct WorldState {
   int* limit_side;                  // [nlimit] side of the last impulse: -1 lower, +1 upper
   Real* control;                    // [nu + activations] last applied, and what activations are
   Real* control_before;  // [nu + activations] what the last step was made with: half of its effort may be owed yet
-  math::Vec3<Real>* force_before;   // [nb] likewise its wrench
-  math::Vec3<Real>* torque_before;  // [nb]
-  ContactWarmStart<Real>* warm;     // [contact_capacity]
-  int* warm_count;                  // [1]
-  double* time;                     // [1]
-  std::int64_t* step_index;         // [1]
-  std::uint32_t* outcome;           // [1] of the last request; kNonFinite stays until a reset
-  StepRecord* record;               // [1]
-  Contact<Real>* contacts;          // [contact_capacity] of the last step
-  Real* lambda_contact;             // [3 contact_capacity] of the last step
-  Real* contact_gap;                // [contact_capacity] at the end of the last step, along the normal
-  math::Vec3<Real>* joint_force;    // [nj] impulse of the last request's last step on the child, N s
-  math::Vec3<Real>* joint_torque;   // [nj] about the child's centre of mass, N m s
+  math::Vec3<Real>* force_before;    // [nb] likewise its wrench
+  math::Vec3<Real>* torque_before;   // [nb]
+  ContactWarmStart<Real>* warm;      // [contact_capacity]
+  int* warm_count;                   // [1]
+  double* time;                      // [1]
+  std::int64_t* step_index;          // [1]
+  std::uint32_t* outcome;            // [1] of the last request; kNonFinite stays until a reset
+  StepRecord* record;                // [1]
+  Contact<Real>* contacts;           // [contacts and moments of the last step: block_capacity]
+  Real* lambda_contact;              // [3 contact_capacity] of the last step
+  Real* contact_gap;                 // [contact_capacity] at the end of the last step, along the normal
+  math::Vec3<Real>* contact_moment;  // [contact_capacity] of torsional and rolling friction on body a in the last step,
+                                     // N m s, world axes, or none where no pair has any
+  math::Vec3<Real>* joint_force;     // [nj] impulse of the last request's last step on the child, N s
+  math::Vec3<Real>* joint_torque;    // [nj] about the child's centre of mass, N m s
   Real* sensed;               // [sensors.sensed_size] what sensors of accelerations and forces read (step/sense.hpp)
   Real* break_ratio;          // [break_count] since a reset or a new state (step/break_ratios.hpp)
   math::Vec3<Real>* mocap_x;  // [mocap_count] where clients have placed bodies: frames of the scene, in the world
@@ -147,9 +149,10 @@ AXION_HD inline void for_each_field(const ModelView<Real>& m, WorldState<Real>& 
   f(kState, "step_index", w.step_index, 1);
   f(kState, "outcome", w.outcome, 1);
   f(kState, "record", w.record, 1);
-  f(kState, "contacts", w.contacts, nc);
+  f(kState, "contacts", w.contacts, m.block_capacity());
   f(kState, "lambda_contact", w.lambda_contact, 3 * nc);
   f(kState, "contact_gap", w.contact_gap, nc);
+  f(kState, "contact_moment", w.contact_moment, m.moment_capacity > 0 ? nc : 0);
   f(kState, "joint_force", w.joint_force, nj);
   f(kState, "joint_torque", w.joint_torque, nj);
   f(kState, "sensed", w.sensed, m.sensors.sensed_size);

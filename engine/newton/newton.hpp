@@ -80,7 +80,7 @@ AXION_HD inline NewtonResult<Real> solve(const Team& team, Problem<Real>& p, int
   if (solved < 0) {
     start_at_last(team, p);
   } else {
-    match_impulses(team, p, w.newton.solved, solved);
+    match_impulses(team, p, w.newton.solved, w.newton.solved_moment, solved);
   }
   prepare_mode(team, p);
   result.ratio = attempt(team, p, result.counts, solved >= 0);

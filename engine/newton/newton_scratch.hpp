@@ -14,14 +14,15 @@ struct NewtonScratch {
   math::Vec3<Real>* kept_v;               // [nb] result of the attempt before a fallback
   math::Vec3<Real>* kept_omega;           // [nb]
   Real* kept_lambda;                      // [nrow]
-  model::ContactWarmStart<Real>* solved;  // [contact_capacity] contacts of the last solve
+  model::ContactWarmStart<Real>* solved;  // [contact_capacity] contacts of the last solve,
+  math::Vec3<Real>* solved_moment;        // [contact_capacity] and their moments, N m s, where any pair has any
 };
 
 template <typename Real, typename F>
 AXION_HD inline void for_each_field(const model::ModelView<Real>& m, NewtonScratch<Real>& w, F&& f) {
   using enum model::FieldKind;
   const std::size_t nb = m.body_count, nc = m.contact_capacity;
-  const std::size_t nrow = m.lock_count + m.axis_count + m.limit_count + m.effort_count + 3 * nc;
+  const std::size_t nrow = m.lock_count + m.axis_count + m.limit_count + m.effort_count + 3 * m.block_capacity();
   f(kScratch, "best_v", w.best_v, nb);
   f(kScratch, "best_omega", w.best_omega, nb);
   f(kScratch, "best_lambda", w.best_lambda, nrow);
@@ -29,6 +30,7 @@ AXION_HD inline void for_each_field(const model::ModelView<Real>& m, NewtonScrat
   f(kScratch, "kept_omega", w.kept_omega, nb);
   f(kScratch, "kept_lambda", w.kept_lambda, nrow);
   f(kScratch, "solved", w.solved, nc);
+  f(kScratch, "solved_moment", w.solved_moment, m.moment_capacity > 0 ? nc : 0);
 }
 
 }  // namespace axion::solver

@@ -15,10 +15,23 @@
 
 namespace axion::solver {
 
+// The same of torsional and rolling friction.
+template <typename Real, typename Team>
+AXION_HD_RARE void match_moments(const Team& team, const Problem<Real>& p, const model::ContactWarmStart<Real>* kept,
+                                 const math::Vec3<Real>* kept_moment, int count) {
+  team.for_each(p.moment_count, [&](int k) {
+    const model::Contact<Real>& c = p.w.contacts[p.contact_count + k];
+    Real* lambda = p.w.lambda + p.moment_base() + 3 * k;
+    const int last = model::find_contact(kept, count, c.pair, c.feature);
+    const math::Vec3<Real> moment = last < 0 ? math::Vec3<Real>{} : kept_moment[last];
+    lambda[0] = math::dot(moment, c.normal), lambda[1] = math::dot(moment, c.t1), lambda[2] = math::dot(moment, c.t2);
+  });
+}
+
 // Contact impulses of those among `kept` that are the same contacts, else zero.
 template <typename Real, typename Team>
 AXION_HD inline void match_impulses(const Team& team, const Problem<Real>& p, const model::ContactWarmStart<Real>* kept,
-                                    int count) {
+                                    const math::Vec3<Real>* kept_moment, int count) {
   team.for_each(p.contact_count, [&](int i) {
     const model::Contact<Real>& c = p.w.contacts[i];
     Real* lambda = p.w.lambda + p.contact_base() + 3 * i;
@@ -29,6 +42,7 @@ AXION_HD inline void match_impulses(const Team& team, const Problem<Real>& p, co
     lambda[1] = math::dot(kept[last].friction, c.t1);
     lambda[2] = math::dot(kept[last].friction, c.t2);
   });
+  if (p.moment_count > 0) match_moments(team, p, kept, kept_moment, count);
 }
 
 // Matched impulses of the last step, or zero.
@@ -36,7 +50,7 @@ template <typename Real, typename Team>
 AXION_HD inline void warm_start(const Team& team, const Problem<Real>& p) {
   const auto& w = p.w;
   team.for_each(p.contact_base(), [&](int i) { w.lambda[i] = p.s.warm_start ? w.lambda_joint[i] : Real(0); });
-  match_impulses(team, p, w.warm, p.s.warm_start ? w.warm_count[0] : 0);
+  match_impulses(team, p, w.warm, w.contact_moment, p.s.warm_start ? w.warm_count[0] : 0);
 }
 
 // u⁰ = u⁻: with the matched impulses it satisfies the contacts' laws nearly as it did at the end of the last step,
@@ -63,10 +77,22 @@ AXION_HD inline model::ContactWarmStart<Real> kept_contact(const Problem<Real>& 
   return {c.pair, c.feature, lambda[0], approach, lambda[1] * c.t1 + lambda[2] * c.t2};
 }
 
+// To `to`, of each contact, its torsional and rolling friction; zero where its pair has none.
+template <typename Real, typename Team>
+AXION_HD_RARE void keep_moments(const Team& team, const Problem<Real>& p, math::Vec3<Real>* to) {
+  team.for_each(p.contact_count, [&](int i) { to[i] = {}; });
+  team.for_each(p.moment_count, [&](int k) {
+    const model::Contact<Real>& c = p.w.contacts[p.contact_count + k];
+    const Real* lambda = p.w.lambda + p.moment_base() + 3 * k;
+    to[p.w.moments[k].contact] = lambda[0] * c.normal + lambda[1] * c.t1 + lambda[2] * c.t2;
+  });
+}
+
 // The contacts of this solve with their impulses, for the next solve of the same step.
 template <typename Real, typename Team>
 AXION_HD inline void keep_contacts(const Team& team, const Problem<Real>& p) {
   team.for_each(p.contact_count, [&](int i) { p.w.newton.solved[i] = kept_contact(p, i, Real(0)); });
+  if (p.m.moment_capacity > 0) keep_moments(team, p, p.w.newton.solved_moment);
 }
 
 }  // namespace axion::solver

@@ -11,6 +11,10 @@
 // Contacts. A contact gives a 3×3 block E₃ J Δu + C₃ Δλ = −r₃. It is kept as the diagonal that conjugate residuals need
 // (symmetric laws), and solved for Δλ = −(e + G J Δu), e = C₃⁻¹r₃, G = C₃⁻¹E₃, which the direct solver eliminates.
 //
+// Moments. A block likewise, its bounds those of the iterate: how they follow the normal impulse is left out, as normal
+// impulses hardly follow these torques. Of bodies that stand on faces they are redundant beside the normal impulses; a
+// proximal term of a tenth keeps Newton's steps from shifting loads between both beyond those bounds.
+//
 // Proximal terms have no right-hand side, so that they bias nothing at convergence. Those of loop joints do have one:
 // redundant rows leave the impulses of loops undetermined, and a compliance keeps these impulses from wandering off
 // step by step, as far as it takes a tenth of a row's tolerance; in float32 it is as great as rounding lets it be
@@ -27,11 +31,13 @@
 namespace axion::solver {
 
 inline constexpr double kContactProximal = 1e-4;  // of (J M⁻¹ Jᵀ)_ii
-inline constexpr double kLoopBias = 0.1;          // of a row's tolerance that a loop's compliance may take,
-inline constexpr double kRoundedBias = 0.75;      // and takes at most in float32, whose tolerance is that of rounding:
-inline constexpr double kRoundedLoad = 5000;      // m/s², a load of the row's own inertia that would take all of it,
-inline constexpr double kMostGive = 1e-2;         // of (J M⁻¹ Jᵀ)_ii
-inline constexpr double kLentInertia = 5;  // multiples of its own inertia that neighbours are taken to lend a body,
+inline constexpr double kMomentProximal =
+    1e-1;                                     // likewise, of torsional and rolling friction, redundant beside normals
+inline constexpr double kLoopBias = 0.1;      // of a row's tolerance that a loop's compliance may take,
+inline constexpr double kRoundedBias = 0.75;  // and takes at most in float32, whose tolerance is that of rounding:
+inline constexpr double kRoundedLoad = 5000;  // m/s², a load of the row's own inertia that would take all of it,
+inline constexpr double kMostGive = 1e-2;     // of (J M⁻¹ Jᵀ)_ii
+inline constexpr double kLentInertia = 5;     // multiples of its own inertia that neighbours are taken to lend a body,
 inline constexpr double kSupportedInertia = 2;  // or of the inertia that BLENDED finds (supported_inertias)
 inline constexpr double kReleaseGain = 1e8;     // compliance, in units of r_t, of a tangent row that says λ_f = 0
 
@@ -129,7 +135,7 @@ AXION_HD inline void solve_contact_block(const Problem<Real>& p, int i, const co
   }
 }
 
-// Turns the tangent rows of contact i to run along d and across it.
+// Turns the tangent rows of contact i, or of a moment, to run along d and across it.
 template <typename Real>
 AXION_HD inline void turn_tangents(const Problem<Real>& p, int i, const constraints::Vec2<Real>& d) {
   model::Row<Real>* row = p.w.row + p.contact_base() + 3 * i + 1;
@@ -142,14 +148,23 @@ AXION_HD inline void turn_tangents(const Problem<Real>& p, int i, const constrai
 template <typename Real, typename Team>
 AXION_HD_CALL void restore_tangents(const Team& team, const Problem<Real>& p) {
   if (!p.follows_slip) return;
-  team.for_each(p.contact_count, [&](int i) {
-    const model::Contact<Real>& c = p.w.contacts[i];
-    const int row = p.contact_base() + 3 * i;
-    const math::Vec3<Real> along = p.w.row[row + 1].l, across = p.w.row[row + 2].l;
+  const auto turn_back = [&](int row, const model::Contact<Real>& c, const math::Vec3<Real>& along,
+                             const math::Vec3<Real>& across) {
     const Real d = p.w.dlambda[row + 1], t = p.w.dlambda[row + 2];
     p.w.dlambda[row + 1] = math::dot(along, c.t1) * d + math::dot(across, c.t1) * t;
     p.w.dlambda[row + 2] = math::dot(along, c.t2) * d + math::dot(across, c.t2) * t;
+  };
+  team.for_each(p.contact_count, [&](int i) {
+    const model::Contact<Real>& c = p.w.contacts[i];
+    const int row = p.contact_base() + 3 * i;
+    turn_back(row, c, p.w.row[row + 1].l, p.w.row[row + 2].l);
     p.w.row[row + 1] = constraints::contact_row(c, c.t1), p.w.row[row + 2] = constraints::contact_row(c, c.t2);
+  });
+  team.for_each(p.moment_count, [&](int k) {
+    const model::Contact<Real>& c = p.w.contacts[p.contact_count + k];
+    const int row = p.moment_base() + 3 * k;
+    turn_back(row, c, p.w.row[row + 1].k_a, p.w.row[row + 2].k_a);
+    p.w.row[row + 1] = constraints::turning_row(c.t1), p.w.row[row + 2] = constraints::turning_row(c.t2);
   });
 }
 
@@ -200,6 +215,42 @@ AXION_HD_CALL void linearise_contact(const Problem<Real>& p, int i) {
   p.w.residual[row + 1] = f.residual[0], p.w.residual[row + 2] = f.residual[1];
   p.w.compliance[row + 1] = f.compliance[0] + proximal, p.w.compliance[row + 2] = f.compliance[3] + proximal;
   if (!symmetric_solver(p)) solve_contact_block(p, i, f, proximal);
+}
+
+// Rolling friction of moment k as a block; its rows may be turned.
+template <typename Real>
+AXION_HD_RARE constraints::FrictionBlock<Real> rolling_block(const Problem<Real>& p, int k, Real bound) {
+  const int row = p.moment_base() + 3 * k;
+  const Real r = p.w.row_scale[row + 1], closed = Real(1e-9 * 9.81) * p.s.dt / r;
+  const constraints::Vec2<Real> v{p.w.residual[row + 1], p.w.residual[row + 2]};
+  const constraints::Vec2<Real> lambda{p.w.lambda[row + 1], p.w.lambda[row + 2]};
+  if (bound <= closed) {
+    if (!symmetric_solver(p)) return constraints::released_friction(lambda, r);
+    const Real gain = Real(kReleaseGain) * r;
+    return {{1, 0, 0, 1}, {gain, 0, 0, gain}, {0, 0}, {gain * lambda.x, gain * lambda.y}};
+  }
+  if (!p.follows_slip) return constraints::friction_block(p.s.friction_model, v, lambda, Real(1), bound, r, closed);
+  const constraints::Vec2<Real> d = constraints::slip_direction(v, lambda, r);
+  turn_tangents(p, p.contact_count + k, d);
+  return constraints::follow_slip(v, lambda, bound, r, d);
+}
+
+// A torsional impulse at its bound keeps it, as that of an effort row does.
+template <typename Real>
+AXION_HD_RARE void linearise_moment(const Problem<Real>& p, int k) {
+  const int row = p.moment_base() + 3 * k;
+  const MomentBounds<Real> bound = moment_bounds(p, k);
+  const Real r = p.w.row_scale[row], share = p.proximal_scale * Real(kMomentProximal);
+  const Real star = p.w.lambda[row] - p.w.residual[row] / r;
+  const Real held = constraints::clamp(star, -bound.torsional, bound.torsional);
+  p.w.compliance[row] = held == star ? share * r : Real(kReleaseGain) * r;
+  if (held != star) p.w.residual[row] = p.w.compliance[row] * (p.w.lambda[row] - held);
+  constraints::FrictionBlock<Real> f = rolling_block(p, k, bound.rolling);
+  f.coupling[0] = f.coupling[1] = 0;  // bounds are held
+  const Real proximal = share * p.w.row_scale[row + 1];
+  p.w.residual[row + 1] = f.residual[0], p.w.residual[row + 2] = f.residual[1];
+  p.w.compliance[row + 1] = f.compliance[0] + proximal, p.w.compliance[row + 2] = f.compliance[3] + proximal;
+  if (!symmetric_solver(p)) solve_contact_block(p, p.contact_count + k, f, proximal);
 }
 
 // The compliance of a loop joint's lock beside its own. Rows know a length only to its rounding δ; near a singular
@@ -284,6 +335,7 @@ AXION_HD_CALL void linearise(const Team& team, const Problem<Real>& p) {
   team.for_each(p.m.limit_count, [&](int i) { linearise_limit(p, i); });
   team.for_each(p.m.effort_count, [&](int i) { linearise_effort(p, i); });
   team.for_each(p.contact_count, [&](int i) { linearise_contact(p, i); });
+  if (p.moment_count > 0) team.for_each(p.moment_count, [&](int k) { linearise_moment(p, k); });
 }
 
 }  // namespace axion::solver

@@ -3,7 +3,7 @@
 //   dynamics  g = M̃(u − ũ) − J_Fᵀλ   reported as |M̃⁻¹g| per body
 //   joints    c(q⁺)/h (LINEARISED: J u + ½c(q⁻)/h; velocity level: J u + Υc(q⁻)/h); soft ones as in contact_rows.hpp
 //   control   J u + λ/β − α/β; with bounded impulse (r + 1/β)|λ − proj(λ*)|
-//   contacts  |min(a, r_n λ_n)|, limits alike; friction r_t|λ_f − proj_c(λ*)|
+//   contacts  |min(a, r_n λ_n)|, limits alike; friction r_t|λ_f − proj_c(λ*)|, that of moments alike
 // All in m/s or rad/s. A residual may be `tolerance`, or the rounding of its terms where that is more: positions carry
 // 16 units in the last place of a metre over h, velocities four of the terms summed, or of their moments at long arms.
 // J_F: joint impulses act along J(q⁻) (PREVIOUS, LINEARISED), J(q⁺) (CURRENT) or a blend. Source: seeds, section
@@ -19,6 +19,7 @@
 #include "engine/constraints/contact_rows.hpp"
 #include "engine/constraints/force_steps.hpp"
 #include "engine/constraints/friction.hpp"
+#include "engine/constraints/moment_rows.hpp"
 #include "engine/lanes/number.hpp"
 #include "engine/lanes/pack.hpp"
 #include "engine/model/body_joints.hpp"
@@ -218,6 +219,47 @@ AXION_INLINED AXION_HD_CALL void evaluate_contact(const Problem<Real>& p, int i)
       greater(p.s.tolerance, velocity_rounding<Real>() * (v1.size + v2.size + r_t * cone));
 }
 
+// Bounds of a moment at the iterate, N m s.
+template <typename Real>
+struct MomentBounds {
+  Real torsional, rolling;
+};
+
+template <typename Real>
+AXION_HD inline MomentBounds<Real> moment_bounds(const Problem<Real>& p, int k) {
+  const constraints::ContactMoment<Real>& moment = p.w.moments[k];
+  const Real normal = greater(p.w.lambda[p.contact_base() + 3 * moment.contact], Real(0));
+  return {moment.torsional * normal, moment.rolling * normal};
+}
+
+// Natural residual of an impulse within ±bound along a row of velocity v and scale r.
+template <typename Real>
+AXION_HD inline Real held_residual(Real v, Real lambda, Real bound, Real r) {
+  return r * std::abs(lambda - constraints::clamp(lambda - v / r, -bound, bound));
+}
+
+template <typename Real>
+AXION_HD_RARE void evaluate_moment(const Problem<Real>& p, int k) {
+  const int row = p.moment_base() + 3 * k;
+  const model::Contact<Real>& c = p.w.contacts[p.contact_count + k];
+  const MomentBounds<Real> bound = moment_bounds(p, k);
+  const Real *r = p.w.row_scale + row, *lambda = p.w.lambda + row;
+  RowVelocity<Real> v[3];
+  for (int i = 0; i < 3; ++i) {
+    v[i] = iterate_velocity(p, p.w.row[row + i], c.body_a, c.body_b);
+    p.w.residual[row + i] = v[i].value;
+  }
+  Real* natural = p.w.natural_residual + row;
+  natural[0] = held_residual(v[0].value, lambda[0], bound.torsional, r[0]);
+  natural[1] =
+      constraints::friction_residual<Real>({v[1].value, v[2].value}, {lambda[1], lambda[2]}, bound.rolling, r[1]);
+  natural[2] = 0;
+  Real* tolerance = p.w.row_tolerance + row;
+  tolerance[0] = greater(p.s.tolerance, velocity_rounding<Real>() * (v[0].size + r[0] * bound.torsional));
+  tolerance[1] = tolerance[2] =
+      greater(p.s.tolerance, velocity_rounding<Real>() * (v[1].size + v[2].size + r[1] * bound.rolling));
+}
+
 // The error that rounding of poses makes in the effect of anchors' impulses on body b, rad/s: λ times the arm's length,
 // across the row. The moment of an impulse along its arm is next to nothing, and so is its row's |r × l|, but the error
 // stays.
@@ -323,6 +365,7 @@ AXION_HD_CALL Real evaluate(const Team& team, const Problem<Real>& p) {
   team.for_each(p.m.limit_count, [&](int i) { evaluate_limit(p, i, least_tolerance); });
   team.for_each(p.m.effort_count, [&](int i) { evaluate_effort(p, i, least_tolerance); });
   team.for_each(p.contact_count, [&](int i) { evaluate_contact(p, i); });
+  if (p.moment_count > 0) team.for_each(p.moment_count, [&](int k) { evaluate_moment(p, k); });
   team.for_each(p.m.body_count, [&](int b) { evaluate_dynamics(p, b); });
   const Real rows = greatest_ratio(team, p.w.natural_residual, p.w.row_tolerance, p.row_count());
   allow_moment_rounding(team, p, rows);

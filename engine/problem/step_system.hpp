@@ -27,8 +27,8 @@ struct StepSystem {
   Real* compliance;                       // [nrow] diagonal of C
   math::Mat3<Real>* rotation_derivative;  // [nb] Θ: of the rotation map
   math::Mat3<Real>* K_geometric;          // [nb] h times the derivative of the torques of joints' impulses: M̂ − M̃
-  Real* contact_gain;                     // [9 contact_capacity] G of each contact
-  Real* contact_offset;                   // [3 contact_capacity] e of each contact
+  Real* contact_gain;                     // [9 block_capacity] G of each contact and moment
+  Real* contact_offset;                   // [3 block_capacity] e of each
   math::Vec3<Real>* du_linear;            // [nb] Δu
   math::Vec3<Real>* du_angular;           // [nb]
   Real* dlambda;                          // [nrow] Δλ
@@ -37,7 +37,7 @@ struct StepSystem {
 template <typename Real, typename F>
 AXION_HD inline void for_each_field(const model::ModelView<Real>& m, StepSystem<Real>& w, F&& f) {
   using enum model::FieldKind;
-  const std::size_t nb = m.body_count, nc = m.contact_capacity, nlock = m.lock_count;
+  const std::size_t nb = m.body_count, nc = m.block_capacity(), nlock = m.lock_count;
   const std::size_t nrow = nlock + m.axis_count + m.limit_count + m.effort_count + 3 * nc;
   f(kScratch, "g_linear", w.g_linear, nb);
   f(kScratch, "g_angular", w.g_angular, nb);

@@ -28,7 +28,7 @@ template <typename Real, typename Team>
 AXION_HD inline void find_links(const Team& team, const Problem<Real>& p) {
   team.for_each(1, [&](int) {
     int count = 0;
-    for (int i = 0; i < p.contact_count; ++i) {
+    for (int i = 0; i < p.block_count(); ++i) {
       const model::Contact<Real>& c = p.w.contacts[i];
       p.w.reference.link_of_contact[i] = -1;
       if (in_scope(p, i, Scope::kTree)) continue;
@@ -65,7 +65,7 @@ AXION_HD_CALL void assemble_links(const Team& team, const Problem<Real>& p) {
     Real H[6 * kPanelWidth] = {};
     Real* h = p.w.reference.link_offset + 6 * group;
     for (int k = 0; k < 6; ++k) h[k] = 0;
-    for (int i = p.w.reference.link_start[group]; i < p.contact_count && p.w.reference.link_of_contact[i] == group;
+    for (int i = p.w.reference.link_start[group]; i < p.block_count() && p.w.reference.link_of_contact[i] == group;
          ++i) {
       add_contact<Team>(p, i, true, true, H, kPanelWidth);
       for (int k = 0; k < 3; ++k) {

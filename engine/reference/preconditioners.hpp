@@ -63,7 +63,7 @@ AXION_HD inline void apply_contact_block(const Problem<Real>& p, int i, const Re
 // The block of S over the tree, factorised: contacts with the world are condensed by G = C⁻¹.
 template <typename Real, typename Team>
 AXION_HD inline void prepare_tree_preconditioner(const Team& team, const Problem<Real>& p) {
-  team.for_each(p.contact_count, [&](int i) {
+  team.for_each(p.block_count(), [&](int i) {
     if (!in_scope(p, i, Scope::kTree)) {
       invert_contact_block(p, i);
       return;
@@ -78,7 +78,7 @@ AXION_HD inline void prepare_tree_preconditioner(const Team& team, const Problem
 
 template <typename Real, typename Team>
 AXION_HD_CALL void apply_tree_preconditioner(const Team& team, const Problem<Real>& p, const Real* x, Real* y) {
-  team.for_each(3 * p.contact_count, [&](int i) {
+  team.for_each(3 * p.block_count(), [&](int i) {
     p.w.contact_offset[i] = p.w.contact_gain[9 * (i / 3) + 4 * (i % 3)] * x[p.contact_base() + i];
   });
   const TreeRhs<Real> rhs{nullptr, nullptr, x, p.w.contact_offset};
@@ -88,7 +88,7 @@ AXION_HD_CALL void apply_tree_preconditioner(const Team& team, const Problem<Rea
   read_condensed_impulses(team, p, Scope::kTree, rhs, p.w.reference.answer_linear, p.w.reference.answer_angular, y);
   team.for_each(p.row_count(), [&](int i) { y[i] = -y[i]; });
   team.for_each(p.m.loop_count, [&](int l) { apply_loop_block(p, l, x, y); });
-  team.for_each(p.contact_count, [&](int i) {
+  team.for_each(p.block_count(), [&](int i) {
     if (!in_scope(p, i, Scope::kTree)) apply_contact_block(p, i, x, y);
   });
 }

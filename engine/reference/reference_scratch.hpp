@@ -8,8 +8,8 @@ namespace axion::solver {
 
 template <typename Real>
 struct ReferenceScratch {
-  int* link_start;       // [contact_capacity] first contact of each group that joins two bodies (closing_links.hpp)
-  int* link_of_contact;  // [contact_capacity] its group, -1 where the tree has it
+  int* link_start;       // [block_capacity] first contact of each group that joins two bodies (closing_links.hpp)
+  int* link_of_contact;  // [block_capacity] its group, -1 where the tree has it
   int* link_count;       // [1] groups
   math::Vec3<Real>* answer_linear;    // [nb] velocities that the bodies answer with,
   math::Vec3<Real>* answer_angular;   // [nb] to impulses or to the whole system
@@ -22,18 +22,18 @@ struct ReferenceScratch {
   Real* schur_q;                      // [nrow] P⁻¹ S p
   Real* diagonal_inverse;             // [nrow] of S
   Real* loop_block;      // [loops × kNodeSize²] inverse of the block of S of each joint that closes a loop
-  Real* contact_block;   // [9 contact_capacity] inverse of each contact's block of S
+  Real* contact_block;   // [9 block_capacity] inverse of each contact's block of S
   Real* body_mobility;   // [36 nb] X: of each body, velocity block of the tree's inverse
-  Real* link_gain;       // [36 contact_capacity] H of each group
-  Real* link_offset;     // [6 contact_capacity] h of each group
-  Real* link_block;      // [36 (nloop + contact_capacity)] inverse of each link's block
-  Real* link_residual;   // [6 (nclosing + contact_capacity)] r of BiCGStab (tree_krylov.hpp),
-  Real* link_shadow;     // [6 (nclosing + contact_capacity)] r̂₀,
-  Real* link_direction;  // [6 (nclosing + contact_capacity)] p,
-  Real* link_ap;         // [6 (nclosing + contact_capacity)] A p,
-  Real* link_ar;         // [6 (nclosing + contact_capacity)] A r,
-  Real* link_impulse;    // [6 (nclosing + contact_capacity)] y,
-  Real* link_best;       // [6 (nclosing + contact_capacity)] and y of the smallest residual
+  Real* link_gain;       // [36 block_capacity] H of each group
+  Real* link_offset;     // [6 block_capacity] h of each group
+  Real* link_block;      // [36 (nloop + block_capacity)] inverse of each link's block
+  Real* link_residual;   // [6 (nclosing + block_capacity)] r of BiCGStab (tree_krylov.hpp),
+  Real* link_shadow;     // [6 (nclosing + block_capacity)] r̂₀,
+  Real* link_direction;  // [6 (nclosing + block_capacity)] p,
+  Real* link_ap;         // [6 (nclosing + block_capacity)] A p,
+  Real* link_ar;         // [6 (nclosing + block_capacity)] A r,
+  Real* link_impulse;    // [6 (nclosing + block_capacity)] y,
+  Real* link_best;       // [6 (nclosing + block_capacity)] and y of the smallest residual
   Real* dense;           // [dense_unknowns²] row-major; only in batches that use it
   Real* dense_rhs;       // [dense_unknowns]
   int* dense_pivot;      // [1] row of the present pivot
@@ -42,7 +42,7 @@ struct ReferenceScratch {
 template <typename Real, typename F>
 AXION_HD inline void for_each_field(const model::ModelView<Real>& m, ReferenceScratch<Real>& w, F&& f) {
   using enum model::FieldKind;
-  const std::size_t nb = m.body_count, nc = m.contact_capacity, nd = m.dense_unknowns;
+  const std::size_t nb = m.body_count, nc = m.block_capacity(), nd = m.dense_unknowns;
   const std::size_t nrow = m.lock_count + m.axis_count + m.limit_count + m.effort_count + 3 * nc;
   const std::size_t nlink = m.closing_count + nc;
   f(kScratch, "link_start", w.link_start, nc);

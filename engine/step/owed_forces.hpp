@@ -4,6 +4,7 @@
 //   axis      α, β over the time h_o = debt · h, by the controls of the last step
 //   effort    within its bounds its law over h_o; at a bound the same share of its impulse
 //   contact   nothing, presses and slides, or sticks (Touch), by its last impulse and its velocity
+//   moment    likewise, torsional and rolling friction each
 //
 // In: a step that was accepted, with its scratch. Nothing of the state is written. Cost: linear in rows. For
 // synchronise.hpp, which says how these forces are used.
@@ -34,6 +35,29 @@ AXION_HD_CALL Touch touch_of(const solver::Problem<Real>& p, int i, int row) {
   return slip < (inside ? most : Real(kStill * 9.81) * p.s.dt) ? Touch::kSticks : Touch::kSlides;
 }
 
+// Touches of moment k, where its rows had a residual: torsional, then rolling friction.
+template <typename Real>
+AXION_HD_RARE void note_touches_of_moment(const solver::Problem<Real>& p, int k) {
+  const model::Contact<Real>& c = p.w.contacts[p.contact_count + k];
+  const int row = p.moment_base() + 3 * k;
+  const Real most = Real(kLeft * 9.81) * p.s.dt, normal = Real(0.999) * p.w.lambda_contact[3 * p.w.moments[k].contact];
+  const bool presses =
+      touch_of(p, p.w.moments[k].contact, p.contact_base() + 3 * p.w.moments[k].contact) != Touch::kNone;
+  const auto speed = [&](int part) {
+    return constraints::row_velocity(p.w.row[row + part], c.body_a, c.body_b, p.w.v, p.w.omega);
+  };
+  const auto touch = [&](Real impulse, Real bound, Real rate) {
+    if (!presses || !(bound > Real(0))) return Touch::kNone;
+    return rate < (impulse < bound ? most : Real(kStill * 9.81) * p.s.dt) ? Touch::kSticks : Touch::kSlides;
+  };
+  const Real* lambda = p.w.lambda + row;
+  const Touch torsional = touch(std::abs(lambda[0]), p.w.moments[k].torsional * normal, std::abs(speed(0)));
+  const Touch rolling = touch(std::sqrt(lambda[1] * lambda[1] + lambda[2] * lambda[2]), p.w.moments[k].rolling * normal,
+                              std::sqrt(speed(1) * speed(1) + speed(2) * speed(2)));
+  p.w.natural_residual[row] = Real(static_cast<int>(torsional));
+  p.w.natural_residual[row + 1] = Real(static_cast<int>(rolling));
+}
+
 // Touches of all contacts, kept where their normal rows had a residual: they are asked for many times.
 template <typename Real, typename Team>
 AXION_HD inline void note_touches(const Team& team, const solver::Problem<Real>& p) {
@@ -41,11 +65,19 @@ AXION_HD inline void note_touches(const Team& team, const solver::Problem<Real>&
     const int row = p.contact_base() + 3 * i;
     p.w.natural_residual[row] = Real(static_cast<int>(touch_of(p, i, row)));
   });
+  if (p.moment_count > 0) team.for_each(p.moment_count, [&](int k) { note_touches_of_moment(p, k); });
 }
 
 template <typename Real>
 AXION_HD inline Touch noted_touch(const solver::Problem<Real>& p, int i) {
   return static_cast<Touch>(static_cast<int>(p.w.natural_residual[p.contact_base() + 3 * i]));
+}
+
+// Of block i, a moment: whether either friction sticks.
+template <typename Real>
+AXION_HD inline bool moment_holds(const solver::Problem<Real>& p, int i) {
+  const Real* touch = p.w.natural_residual + p.contact_base() + 3 * i;
+  return touch[0] == Real(static_cast<int>(Touch::kSticks)) || touch[1] == Real(static_cast<int>(Touch::kSticks));
 }
 
 // The share of the last step's impulses that its debt is.
@@ -107,6 +139,17 @@ AXION_HD inline OwedEffort<Real> owed_effort(const solver::Problem<Real>& p, int
   return {-drive.alpha / drive.beta, Real(1) / drive.beta, 0};
 }
 
+// Adds the share that body b owes of block i, a moment.
+template <typename Real>
+AXION_HD_RARE void add_owed_moment(const solver::Problem<Real>& p, int b, int i, Real share,
+                                   solver::Impulse<Real>& sum) {
+  const int row = p.contact_base() + 3 * i;
+  for (int r = 0; r < 3; ++r) {
+    if (p.w.natural_residual[row + (r > 0 ? 1 : 0)] == Real(static_cast<int>(Touch::kNone))) continue;
+    sum.add(p.w.row[row + r], share * p.w.lambda[row + r], p.w.contacts[i].body_a == b);
+  }
+}
+
 // Adds what contacts give body b over the time that it owes. Needs note_touches.
 template <typename Real>
 AXION_HD inline void add_owed_contacts(const solver::Problem<Real>& p, int b, solver::Impulse<Real>& sum) {
@@ -114,6 +157,10 @@ AXION_HD inline void add_owed_contacts(const solver::Problem<Real>& p, int b, so
   const Real share = owed_share(w.body_force_debt[b], w.body_force_step[b], p.s.dt);
   for (int k = w.contact_start[b]; k < w.contact_start[b + 1]; ++k) {
     const int i = w.contact_list[k], row = p.contact_base() + 3 * i;
+    if (i >= p.contact_count) {
+      add_owed_moment(p, b, i, share, sum);
+      continue;
+    }
     if (noted_touch(p, i) == Touch::kNone) continue;
     for (int r = 0; r < 3; ++r) sum.add(w.row[row + r], share * w.lambda_contact[3 * i + r], w.contacts[i].body_a == b);
   }
@@ -122,6 +169,7 @@ AXION_HD inline void add_owed_contacts(const solver::Problem<Real>& p, int b, so
 // G of contact i, which gives -G J of a change of velocities: it keeps what velocities it holds, and friction of what
 // slides goes with the normal impulse. Contacts give way by about kContactProximal of what they are asked for, in
 // float32 free bodies by more.
+// Of a moment, what of its two kinds of friction sticks is held.
 template <typename Real>
 AXION_HD inline void held_gains(const solver::Problem<Real>& p, int i, Touch touch, Real* G) {
   const auto& w = p.w;
@@ -130,6 +178,12 @@ AXION_HD inline void held_gains(const solver::Problem<Real>& p, int i, Touch tou
   const Real give = coarse ? Real(1e-2) : Real(solver::kContactProximal);
   const auto gain = [&](int k) { return Real(1) / (give * w.row_scale[row + k]); };
   for (int k = 0; k < 9; ++k) G[k] = 0;
+  if (i >= p.contact_count) {
+    const Real sticks = Real(static_cast<int>(Touch::kSticks)), *noted = w.natural_residual + row;
+    if (noted[0] == sticks) G[0] = gain(0);
+    if (noted[1] == sticks) G[4] = gain(1), G[8] = gain(2);
+    return;
+  }
   if (touch == Touch::kNone) return;
   G[0] = gain(0);
   for (int k = 1; k < 3; ++k) {

@@ -112,6 +112,7 @@ AXION_HD_CALL Load<Real> load_of_subtree(const model::ModelView<Real>& m, const 
     if (on_a == on_b) continue;
     const math::Vec3<Real> force = contact_force(w, i);
     load.add(w.step.start_x[c.body_a] + c.r_a - p, on_a ? -force : force, {});
+    if (m.moment_capacity > 0) load.torque += on_a ? -contact_torque(m, w, i) : contact_torque(m, w, i);
   }
   for (int l = 0; l < m.loop_count; ++l) {
     const model::LoopParts& parts = m.sensors.loops[l];

@@ -21,6 +21,14 @@ AXION_HD inline math::Vec3<Real> contact_force(const model::WorldView<Real>& w, 
   return (1 / w.body_force_step[c.body_a]) * (lambda[0] * c.normal + lambda[1] * c.t1 + lambda[2] * c.t2);
 }
 
+// What its torsional and rolling friction exerts on its first body, N m.
+template <typename Real>
+AXION_HD inline math::Vec3<Real> contact_torque(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                                int i) {
+  if (m.moment_capacity == 0) return {};
+  return (1 / w.body_force_step[w.contacts[i].body_a]) * w.contact_moment[i];
+}
+
 // Half way between the surfaces.
 template <typename Real>
 AXION_HD inline math::Vec3<Real> contact_place(const model::Contact<Real>& c) {
@@ -107,16 +115,20 @@ struct ContactSlot {
 };
 
 template <typename Real>
-AXION_HD_CALL void fill_slot(const model::WorldView<Real>& w, int i, ContactMatch match, int found,
-                             ContactSlot<Real>& slot) {
+AXION_HD_CALL void fill_slot(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int i,
+                             ContactMatch match, int found, ContactSlot<Real>& slot) {
   using enum model::ContactDatum;
   const model::Contact<Real>& c = w.contacts[i];
   const bool listed = match == ContactMatch::kListed;
   const math::Vec3<Real> n = listed ? -c.normal : c.normal, t = first_tangent(n);
   const math::Vec3<Real> force = listed ? -contact_force(w, i) : contact_force(w, i);
+  const math::Vec3<Real> torque = listed ? -contact_torque(m, w, i) : contact_torque(m, w, i);
+  const auto in_frame = [&](const math::Vec3<Real>& v) {
+    return math::Vec3<Real>{math::dot(v, n), math::dot(v, t), math::dot(v, math::cross(n, t))};
+  };
   slot.put(kFound, Real(found));
-  slot.put(kForce, math::Vec3<Real>{math::dot(force, n), math::dot(force, t), math::dot(force, math::cross(n, t))});
-  slot.put(kTorque, math::Vec3<Real>{});
+  slot.put(kForce, in_frame(force));
+  slot.put(kTorque, in_frame(torque));
   slot.put(kDist, c.gap);
   slot.put(kPos, contact_place(c));
   slot.put(kNormal, n);
@@ -125,8 +137,8 @@ AXION_HD_CALL void fill_slot(const model::WorldView<Real>& w, int i, ContactMatc
 
 // Force and torque of all together, about the mean of their places by the sizes of their forces.
 template <typename Real, typename Visit>
-AXION_HD_CALL void fill_net_force(const model::WorldView<Real>& w, int found, const Visit& for_each_match,
-                                  ContactSlot<Real>& slot) {
+AXION_HD_CALL void fill_net_force(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int found,
+                                  const Visit& for_each_match, ContactSlot<Real>& slot) {
   using enum model::ContactDatum;
   math::Vec3<Real> centre{}, force{}, torque{};
   Real weight = 0;
@@ -141,6 +153,8 @@ AXION_HD_CALL void fill_net_force(const model::WorldView<Real>& w, int found, co
     const math::Vec3<Real> f = match == ContactMatch::kListed ? -contact_force(w, i) : contact_force(w, i);
     force += f;
     torque += math::cross(contact_place(w.contacts[i]) - centre, f);
+    if (m.moment_capacity == 0) return;
+    torque += match == ContactMatch::kListed ? -contact_torque(m, w, i) : contact_torque(m, w, i);
   });
   slot.put(kFound, Real(found));
   slot.put(kForce, force);
@@ -168,7 +182,7 @@ AXION_HD_CALL void sense_contacts(const model::ModelView<Real>& m, const model::
   if (found == 0) return;
   const ContactReduction reduction = sensor.contact.reduction;
   ContactSlot<Real> slot{sensor.contact.data, to};
-  if (reduction == ContactReduction::kNetForce) return fill_net_force(w, found, for_each_match, slot);
+  if (reduction == ContactReduction::kNetForce) return fill_net_force(m, w, found, for_each_match, slot);
   const auto rank = [&](int i) {
     if (reduction == ContactReduction::kMinDist) return w.contacts[i].gap;
     if (reduction == ContactReduction::kNone) return Real(0);
@@ -185,7 +199,7 @@ AXION_HD_CALL void sense_contacts(const model::ModelView<Real>& m, const model::
       if (next >= 0 && !(r < rank(next))) return;
       next = i, of_next = match;
     });
-    fill_slot(w, next, of_next, found, slot);
+    fill_slot(m, w, next, of_next, found, slot);
     last = next;
   }
 }

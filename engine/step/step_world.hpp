@@ -105,6 +105,7 @@ AXION_HD_CALL void record_residuals(const Team& team, const solver::Problem<Real
   };
   contact_rows(2, 0);
   contact_rows(3, 1);
+  if (p.moment_count > 0) record_rows(team, p, 3, p.moment_base(), 3 * p.moment_count);
 }
 
 template <typename Real>
@@ -155,6 +156,7 @@ AXION_HD_CALL void accept(const Team& team, const solver::Problem<Real>& p) {
     for (int k = 0; k < 3; ++k) w.lambda_contact[3 * i + k] = w.lambda[row + k];
     w.warm[i] = solver::kept_contact(p, i, constraints::impact_speed(p.m, w, p.s, i));
   });
+  if (p.m.moment_capacity > 0) solver::keep_moments(team, p, w.contact_moment);
   team.for_each(p.contact_base(), [&](int i) { w.lambda_joint[i] = w.lambda[i]; });
   team.for_each(p.m.axis_count, [&](int i) {
     w.axis_row_rate[i] = constraints::axis_velocity<Real>(p.m, w, i, w.v_plus, w.omega_plus);
@@ -192,11 +194,12 @@ struct SolvedContacts {
 
 // Rows of the problem's contacts, their rebounds, and the contacts of each body.
 template <typename Real, typename Team>
-AXION_HD inline void build_contacts(const Team& team, const solver::Problem<Real>& p) {
+AXION_HD inline void build_contacts(const Team& team, solver::Problem<Real>& p) {
   constraints::build_contact_rows(team, p.m, p.w, p.contact_count);
   constraints::find_rebounds(team, p.m, p.w, p.s, p.contact_count);
   if (p.m.is_soft) constraints::soften_contacts(team, p.m, p.w, p.s, p.contact_count);
-  constraints::list_contacts_of_bodies(team, p.m, p.w, p.contact_count);
+  if (p.m.moment_capacity > 0) p.moment_count = constraints::build_moment_rows<Real>(team, p.m, p.w, p.contact_count);
+  constraints::list_contacts_of_bodies(team, p.m, p.w, p.block_count());
 }
 
 // Solves the step with the contacts that it is thought to close, and again with those that its result would break.

@@ -11,11 +11,13 @@
 // A step from a state that was set with v adds the same half again, so that reading and setting a state leaves the
 // trajectory unchanged, to rounding where contacts and stiff laws take no part.
 //
-// Contacts give the same share of their last impulses. As an impact leaves other impulses than the motion after it,
-// those that press also keep the normal velocity they have, and those that stick theirs along the surface; friction of
-// a sliding contact goes with the normal impulse, and turns no slip round. So a body at rest keeps its zero, and a
-// sliding one slows down by half a step's friction. In a pile (newton/attempt.hpp) such a solve has no end: there a
-// tree's change is cut short where contacts would part or slip. Bodies that owe nothing read u itself.
+// Contacts give the same share of their last impulses, torsional and rolling friction theirs. As an impact leaves other
+// impulses than the motion after it, those that press also keep the normal velocity they have, and those that stick
+// theirs along the surface; friction of a sliding contact goes with the normal impulse, and turns no slip round.
+// Torsional and rolling friction that stick keep their rates, and those that do not turn none round. So a body at rest
+// keeps its zero, and a sliding one slows down by half a step's friction. In a pile (newton/attempt.hpp) such a solve
+// has no end: there a tree's change is cut short where contacts would part or slip. Bodies that owe nothing read u
+// itself.
 //
 // In: a step that was accepted, with its scratch. Out: v_at_pose, omega_at_pose; nothing that a step reads is written.
 // Cost: linear in bodies for trees, else one linear solve.
@@ -175,6 +177,21 @@ AXION_HD_CALL void hold_contact(const solver::Problem<Real>& p, int i) {
   }
 }
 
+// The same of block i, a moment.
+template <typename Real>
+AXION_HD_RARE void hold_moment(const solver::Problem<Real>& p, int i) {
+  const auto& w = p.w;
+  const model::Contact<Real>& c = w.contacts[i];
+  const int row = p.contact_base() + 3 * i;
+  Real* G = w.contact_gain + 9 * i;
+  held_gains(p, i, Touch::kNone, G);
+  for (int k = 0; k < 3; ++k) {
+    const Real change = constraints::row_velocity(w.row[row + k], c.body_a, c.body_b, w.v_plus, w.omega_plus) -
+                        constraints::row_velocity(w.row[row + k], c.body_a, c.body_b, w.v, w.omega);
+    w.contact_offset[3 * i + k] = G[4 * k] * change;
+  }
+}
+
 // Held contacts give way by about kContactProximal of what they are asked for. In worlds of free bodies, where it costs
 // little, further solves take that back; in float32 from a hundredth, which rounds less.
 inline constexpr int kFreePasses = 4;
@@ -235,6 +252,7 @@ AXION_HD_CALL void hold_rows(const Team& team, solver::Problem<Real>& p) {
   p.s.linear_solver = model::LinearSolver::kAutomatic;
   for (int pass = 0; pass < (p.m.joint_count + p.m.closing_count > 0 ? 1 : kFreePasses); ++pass) {
     team.for_each(p.contact_count, [&](int i) { hold_contact(p, i); });
+    if (p.moment_count > 0) team.for_each(p.moment_count, [&](int k) { hold_moment(p, p.contact_count + k); });
     solver::solve_linear(team, p);
     team.for_each(p.m.body_count, [&](int b) { w.v_plus[b] += w.du_linear[b], w.omega_plus[b] += w.du_angular[b]; });
   }
@@ -271,15 +289,45 @@ AXION_HD_CALL Real allowed_share(const solver::Problem<Real>& p, int i, int row,
   return share;
 }
 
+// The same of moment k, whose friction turns no spin and no rolling round.
+template <typename Real>
+AXION_HD_RARE Real share_of_moment(const solver::Problem<Real>& p, int k) {
+  const auto& w = p.w;
+  const model::Contact<Real>& c = w.contacts[p.contact_count + k];
+  const int row = p.moment_base() + 3 * k;
+  Real share = 1, square[3], ahead[3];
+  for (int i = 0; i < 3; ++i) {
+    const Real before = constraints::row_velocity(w.row[row + i], c.body_a, c.body_b, w.v, w.omega);
+    square[i] = before * before;
+    ahead[i] = before * constraints::row_velocity(w.row[row + i], c.body_a, c.body_b, w.v_plus, w.omega_plus);
+  }
+  const auto lower = [&](int part, Real speed, Real on) {
+    const bool slides = w.natural_residual[row + part] == Real(static_cast<int>(Touch::kSlides));
+    if (slides && on < Real(0) && speed / (speed - on) < share) share = speed / (speed - on);
+  };
+  lower(0, square[0], ahead[0]);
+  lower(1, square[1] + square[2], ahead[1] + ahead[2]);
+  return share;
+}
+
 // body_share: the share of its change that body b may take, by what its tree's contacts allow. Returns whether any is
 // cut short.
 template <typename Real, typename Team>
 AXION_HD_CALL bool bound_changes(const Team& team, const solver::Problem<Real>& p, bool held) {
   const auto& w = p.w;
-  const Real cut = team.template max<Real>(p.contact_count, [&](int i) {
+  Real cut = team.template max<Real>(p.contact_count, [&](int i) {
     w.step.contact_share[i] = allowed_share(p, i, p.contact_base() + 3 * i, held);
     return 1 - w.step.contact_share[i];
   });
+  if (p.moment_count > 0) {
+    const Real turned = team.template max<Real>(p.moment_count, [&](int k) {
+      const Real share = share_of_moment(p, k);
+      Real& of_contact = w.step.contact_share[w.moments[k].contact];
+      if (share < of_contact) of_contact = share;
+      return 1 - share;
+    });
+    cut = solver::greater(cut, turned);
+  }
   if (cut == Real(0)) return false;
   team.for_each(1, [&](int) {
     for (int b = 0; b < p.m.body_count; ++b) w.step.body_share[b] = 1;
@@ -342,6 +390,7 @@ AXION_HD_CALL void synchronise(const Team& team, const model::ModelView<Real>& m
     return;
   }
   solver::Problem<Real> p{m, w, settings, settings.joint_mode, w.record->contact_count};
+  if (m.moment_capacity > 0) p.moment_count = w.moment_count[0];
   note_touches(team, p);
   TreeLinks links;
   if (m.joint_count > 0) links = find_links_of_trees(p);

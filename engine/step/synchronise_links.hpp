@@ -14,7 +14,7 @@ namespace axion::step {
 
 inline constexpr int kMostLinks = 4;
 
-// Contacts that hold two bodies.
+// Contacts, and moments of contacts, that hold two bodies.
 struct TreeLinks {
   int contact[kMostLinks];
   int count = 0;  // greater than kMostLinks where some have no place
@@ -24,7 +24,7 @@ struct TreeLinks {
 template <typename Real>
 AXION_HD_CALL TreeLinks find_links_of_trees(const solver::Problem<Real>& p) {
   TreeLinks links;
-  for (int i = 0; i < p.contact_count && links.count <= kMostLinks; ++i) {
+  for (int i = 0; i < p.block_count() && links.count <= kMostLinks; ++i) {
     if (!links_bodies(p, i)) continue;
     if (links.count < kMostLinks) links.contact[links.count] = i;
     ++links.count;

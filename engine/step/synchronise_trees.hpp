@@ -157,8 +157,9 @@ AXION_HD_CALL void set_body(const solver::Problem<Real>& p, int b) {
   for (int k = w.contact_start[b]; k < w.contact_start[b + 1]; ++k) {
     const int i = w.contact_list[k], row = p.contact_base() + 3 * i;
     const Touch touch = noted_touch(p, i);
-    if (touch == Touch::kNone || links_bodies(p, i)) continue;
-    if (touch == Touch::kSlides) body.slides() = 1;
+    const bool acts = i < p.contact_count ? touch != Touch::kNone : moment_holds(p, i);
+    if (!acts || links_bodies(p, i)) continue;
+    if (i < p.contact_count && touch == Touch::kSlides) body.slides() = 1;
     Real G[9];
     held_gains(p, i, touch, G);
     const bool on_a = w.contacts[i].body_a == b;

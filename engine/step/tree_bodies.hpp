@@ -75,10 +75,11 @@ AXION_HD inline int freedoms(const model::JointData<Real>& joint) {
   return joint.is_ball ? 3 : joint.axis_count;
 }
 
-// Whether contact i holds two bodies. Needs note_touches.
+// Whether contact i, or a moment, holds two bodies. Needs note_touches.
 template <typename Real>
 AXION_HD inline bool links_bodies(const solver::Problem<Real>& p, int i) {
-  return p.w.contacts[i].body_b >= 0 && noted_touch(p, i) != Touch::kNone;
+  if (p.w.contacts[i].body_b < 0) return false;
+  return i < p.contact_count ? noted_touch(p, i) != Touch::kNone : moment_holds(p, i);
 }
 
 }  // namespace axion::step

@@ -101,7 +101,8 @@ AXION_HD inline void store_joint_impulse(const model::WorldView<Real>& w, const 
 }
 
 template <typename Real>
-AXION_HD inline void store_contact_impulse(const model::WorldView<Real>& w, int b, std::byte* out, int start) {
+AXION_HD inline void store_contact_impulse(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int b,
+                                           std::byte* out, int start) {
   math::Vec3<Real> force{}, torque{};
   for (int i = 0; i < w.record->contact_count; ++i) {
     const model::Contact<Real>& c = w.contacts[i];
@@ -111,6 +112,7 @@ AXION_HD inline void store_contact_impulse(const model::WorldView<Real>& w, int 
     const math::Vec3<Real> impulse = c.body_a == b ? on_a : -on_a;
     force += impulse;
     torque += math::cross(c.body_a == b ? c.r_a : c.r_b, impulse);
+    if (m.moment_capacity > 0) torque += c.body_a == b ? w.contact_moment[i] : -w.contact_moment[i];
   }
   store(out, start, force);
   store(out, start + 3, torque);
@@ -173,7 +175,7 @@ AXION_HD_CALL void write_field(const Team& team, const model::ModelView<Real>& m
       team.for_each(m.actuator_count, [&](int i) { store(out, m.actuators[i].control, actuator_force(m, w, i)); });
       return;
     case Field::kContactImpulse:
-      team.for_each(m.body_count, [&](int b) { store_contact_impulse(w, b, out, 6 * user.external_body[b]); });
+      team.for_each(m.body_count, [&](int b) { store_contact_impulse(m, w, b, out, 6 * user.external_body[b]); });
       return;
   }
 }

@@ -39,7 +39,7 @@ AXION_HD inline void for_each_edge(const Problem<Real>& p, Scope scope, F&& f) {
   for (int k = 0; k < p.m.condensed_pair_count; ++k) {
     edge(node(p.m.condensed_pairs[2 * k]), node(p.m.condensed_pairs[2 * k + 1]));
   }
-  for (int i = 0; i < p.contact_count; ++i) {
+  for (int i = 0; i < p.block_count(); ++i) {
     const model::Contact<Real>& c = p.w.contacts[i];
     if (c.body_b >= 0) edge(node(c.body_a), node(c.body_b));
   }

@@ -23,7 +23,7 @@ inline constexpr int kMaxSweptRows = 96;  // rows of loops, where tendons or equ
 // pairs of bodies of condensed tendons, contacts.
 template <typename Real>
 AXION_HD inline int edge_capacity(const model::ModelView<Real>& m) {
-  return m.body_count + 2 * (m.loop_count + m.tendon_term_count) + m.condensed_pair_count + m.contact_capacity;
+  return m.body_count + 2 * (m.loop_count + m.tendon_term_count) + m.condensed_pair_count + m.block_capacity();
 }
 
 // Leaves of a tree over bodies: a power of two.

@@ -198,7 +198,7 @@ AXION_HD inline void read_condensed_impulses(const Team& team, const Problem<Rea
     x[axis_row] = -(rhs.row[axis_row] + own) / p.w.compliance[axis_row];
     for_each_row_of_axis(p, i, [&](int row, Real sign) { x[row] = -(rhs.row[row] + sign * v) / p.w.compliance[row]; });
   });
-  team.for_each(p.contact_count, [&](int i) {
+  team.for_each(p.block_count(), [&](int i) {
     const model::Contact<Real>& c = p.w.contacts[i];
     if (!in_scope(p, i, scope)) return;
     const int row = p.contact_base() + 3 * i;

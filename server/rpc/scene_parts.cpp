@@ -74,6 +74,8 @@ void fill_shape(const model::ShapeSpec& shape, v1::ShapeSpec& message) {
   fill_softness(shape.softness, message, &v1::ShapeSpec::mutable_softness);
   message.set_softness_mix(shape.softness_mix);
   message.set_cone_dimension(shape.cone_dimension);
+  message.set_torsional_friction(shape.torsional_friction);
+  message.set_rolling_friction(shape.rolling_friction);
   message.set_mesh(shape.mesh);
   message.set_height_field(shape.height_field);
 }

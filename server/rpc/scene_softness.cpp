@@ -43,6 +43,7 @@ absl::StatusOr<model::ContactPairSpec> to_contact_pair(const std::string& path, 
   if (message.has_friction()) pair.friction = message.friction();
   if (message.has_contact_dimension()) pair.contact_dimension = message.contact_dimension();
   if (message.has_cone_dimension()) pair.cone_dimension = message.cone_dimension();
+  pair.torsional_friction = message.torsional_friction(), pair.rolling_friction = message.rolling_friction();
   const absl::Status status = take_softness(absl::StrCat(path, ".softness"), message.softness(), pair.softness);
   if (!status.ok()) return status;
   return pair;
@@ -66,6 +67,8 @@ void fill_contact_pair(const model::ContactPairSpec& pair, v1::ContactPairSpec& 
   message.set_friction(pair.friction);
   message.set_contact_dimension(pair.contact_dimension);
   message.set_cone_dimension(pair.cone_dimension);
+  message.set_torsional_friction(pair.torsional_friction);
+  message.set_rolling_friction(pair.rolling_friction);
   fill_softness(pair.softness, message, &v1::ContactPairSpec::mutable_softness);
 }
 

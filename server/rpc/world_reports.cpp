@@ -21,7 +21,7 @@ void append(const std::array<T, 3>& values, std::vector<double>& out) {
 
 absl::Status read_contacts(const BatchHandle& batch, const std::vector<std::int32_t>& worlds,
                            const schedule::Limits& limits, v1::GetContactsResponse& response) {
-  std::vector<double> point, normal, friction;
+  std::vector<double> point, normal, friction, moment;
   for (std::size_t i = 0; i < schedule::world_count_of(worlds, batch); ++i) {
     const std::int32_t world = schedule::world_at(worlds, i);
     const auto contacts = batch.engine->contacts(world);
@@ -38,12 +38,14 @@ absl::Status read_contacts(const BatchHandle& batch, const std::vector<std::int3
       append(contact.point, point);
       append(contact.normal, normal);
       append(contact.friction_impulse, friction);
+      append(contact.moment_impulse, moment);
     }
   }
   const std::vector<std::int64_t> shape{static_cast<std::int64_t>(point.size() / 3), 3};
   fill_tensor(point, shape, *response.mutable_point());
   fill_tensor(normal, shape, *response.mutable_normal());
   fill_tensor(friction, shape, *response.mutable_friction_impulse());
+  fill_tensor(moment, shape, *response.mutable_moment_impulse());
   return check_answer_bytes(static_cast<double>(response.ByteSizeLong()), limits);
 }
 

@@ -110,7 +110,9 @@ void Reading::add_contacts() {
     const Vec3 normal{contact.normal[0], contact.normal[1], contact.normal[2]};
     const Vec3 friction{contact.friction_impulse[0], contact.friction_impulse[1], contact.friction_impulse[2]};
     const Vec3 force = (1 / task_.step_time) * (contact.normal_impulse * normal + friction);
-    const Vec3 torque = math::cross(Vec3{contact.point[0], contact.point[1], contact.point[2]}, force);
+    const Vec3 moment{contact.moment_impulse[0], contact.moment_impulse[1], contact.moment_impulse[2]};
+    const Vec3 torque =
+        math::cross(Vec3{contact.point[0], contact.point[1], contact.point[2]}, force) + (1 / task_.step_time) * moment;
     for (const int shape : {contact.shape_a, contact.shape_b}) {
       const int body = task_.robot.body_of_shape[static_cast<std::size_t>(shape)];
       if (body < 0) continue;

@@ -50,8 +50,17 @@ model::SceneSpec named(const char* name, model::SceneSpec scene) {
   return scene;
 }
 
+// All shapes with torsional and rolling friction.
+model::SceneSpec with_moments(model::SceneSpec scene) {
+  for (model::ShapeSpec& shape : scene.shapes) {
+    shape.cone_dimension = 6, shape.torsional_friction = 0.01, shape.rolling_friction = 0.003;
+  }
+  return scene;
+}
+
 void print_all() {
-  for (const model::SceneSpec& scene : {box_and_sphere(), all_joints(), quadruped(), named("heap", heap(27, 0.5))}) {
+  for (const model::SceneSpec& scene : {box_and_sphere(), all_joints(), quadruped(), named("heap", heap(27, 0.5)),
+                                        named("rolling", with_moments(heap(12, 0.5)))}) {
     for (const bool seed : {false, true}) {
       const model::Preset preset = seed ? model::Preset::kAxionSeed : model::Preset::kDefault;
       print_hash<float>(scene, preset, seed ? "seed" : "default");

@@ -30,6 +30,12 @@ CASES = {
         'A sphere of radius .1 m and 1 kg, μ .5, thrown at 2 m/s without spin; 8 azimuths, h ∈ {1 ms, 1/60 s}.',
     'pushed sphere':
         'The same sphere pushed with 2 N at its centre: it rolls (a sphere does not stick), friction is 4/7 N.',
+    'torsional friction':
+        'The same sphere spins about the vertical at 9 rad/s, μ 4 mm, h ∈ {1, 10 ms, 1/60 s}; and a box of .2 kg between two '
+        'balls that press with 20 N, its centre 2 cm beside their axis, μ 5 mm, h 5 ms, also with preset DEFAULT.',
+    'rolling friction':
+        'The same sphere rolls at .6 m/s in three directions, μ 1 cm, h ∈ {1, 10 ms}; and lies on slopes of half and .98 of '
+        'tan θ = μ/r, and rolls down one of 1.5, μ 2 cm, h 5 ms.',
     'point pendulum':
         'IFToMM A01: 1 kg at 1 m, released level; at 1 s. A step of backward Euler is x⁺ = normalize(x + hv + h²g), '
         'v⁺ = (x⁺ − x)/h.',

@@ -247,6 +247,8 @@ class Contacts:
         N s: float64 [c].
     friction_impulse : numpy.ndarray
         On a, N s, world frame: float64 [c, 3].
+    moment_impulse : numpy.ndarray
+        Of torsional and rolling friction, on a, N m s, world frame: float64 [c, 3].
     contact_count : numpy.ndarray
         Contacts of each world asked for: int32 [n].
     """
@@ -260,6 +262,7 @@ class Contacts:
     point: _Floats
     normal: _Floats
     friction_impulse: _Floats
+    moment_impulse: _Floats
 
     def __init__(self, proto: state_pb2.GetContactsResponse) -> None:
         self.contact_count: _Ints = np.array(proto.contact_count, dtype=np.int32)
@@ -270,6 +273,8 @@ class Contacts:
             setattr(self, name, np.array(getattr(proto, name)))
         for name in ("point", "normal", "friction_impulse"):
             setattr(self, name, tensors.to_array(getattr(proto, name)))
+        known = proto.HasField("moment_impulse")  # servers of before there was such friction have none
+        self.moment_impulse = tensors.to_array(proto.moment_impulse) if known else np.zeros_like(self.friction_impulse)
 
     def __len__(self) -> int:
         return len(self.gap)

@@ -125,7 +125,8 @@ class Scene(SceneJoints, SceneTendons):
         **choices
             Further fields of the message: friction, restitution, contact_stiffness, contact_damping,
             contact_dimension, contact_priority, contact_type, contact_affinity; softness (axion.v1.Softness),
-            softness_mix and cone_dimension.
+            softness_mix and cone_dimension;
+            torsional_friction and rolling_friction (m).
 
         Returns
         -------

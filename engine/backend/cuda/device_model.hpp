@@ -71,6 +71,8 @@ class DeviceModel {
     m_.site_uses = arrays.site_uses.empty() ? nullptr : append(image, arrays.site_uses);
     m_.pairs = append(image, arrays.pairs);
     m_.shape_contacts = append(image, arrays.shape_contacts);
+    m_.shape_moments = append(image, arrays.shape_moments);
+    m_.pair_moments = append(image, arrays.pair_moments);
     m_.shape_softness = append(image, arrays.shape_softness);
     m_.pair_impedances = append(image, arrays.pair_impedances);
     m_.limit_impedance = append(image, arrays.limit_impedance);

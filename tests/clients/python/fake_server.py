@@ -88,7 +88,8 @@ class FakeSimulation(simulation_pb2_grpc.SimulationServicer):
         rows = tensor_pb2.Tensor(dtype=tensor_pb2.DTYPE_FLOAT64, shape=[3, 3], data=bytes(72))
         return state_pb2.GetContactsResponse(world_indices=[4, 9], contact_count=[1, 2], shape_a=[0] * 3,
                                              shape_b=[1] * 3, body_a=[0] * 3, body_b=[-1] * 3, gap=[0.0] * 3,
-                                             normal_impulse=[0.0] * 3, point=rows, normal=rows, friction_impulse=rows)
+                                             normal_impulse=[0.0] * 3, point=rows, normal=rows, friction_impulse=rows,
+                                             moment_impulse=rows)
 
 
 class FakeServer:

@@ -39,10 +39,10 @@ def contacts_of(env):
         contact, force = env.data.contact[index], np.zeros(6)
         mujoco.mj_contactForce(env.model, env.data, index, force)
         frame = contact.frame.reshape(3, 3)
-        rows.append((contact.geom1, contact.geom2, contact.pos, -frame[0], force[0], -frame.T[:, 1:] @ force[1:3]))
-    a, b, point, normal, impulse, friction = (np.array(column) for column in zip(*rows))
+        rows.append((contact.geom1, contact.geom2, contact.pos, -frame[0], force[0], -frame.T[:, 1:] @ force[1:3], -frame.T @ force[3:6]))
+    a, b, point, normal, impulse, friction, moment = (np.array(column) for column in zip(*rows))
     return Listed(contact_count=np.array([len(rows)]), shape_a=a, shape_b=b, point=point, normal=normal, normal_impulse=impulse,
-                  friction_impulse=friction)
+                  friction_impulse=friction, moment_impulse=moment)
 
 
 class Listed(types.SimpleNamespace):

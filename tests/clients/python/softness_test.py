@@ -48,7 +48,7 @@ class SoftnessTest(AxiondCase):
 
     def rollout(self, mjcf, dt, **options):
         model = self.client.create_model(mjcf=mjcf)
-        self.assertEqual([w for w in model.proto.warnings if "condim" not in w], [])
+        self.assertEqual(list(model.proto.warnings), [])
         batch = self.client.create_batch(model, 1, dt, precision="float64", options=options)
         steps = round(SECONDS / dt)
         positions = batch.step(steps=steps, outputs=["joint_position"], record_every=1)["joint_position"][0]

@@ -86,6 +86,32 @@ TEST(ContactSensors, contacts_that_slide_read_friction_against_the_slide) {
   for (std::size_t k = 0; k < 4; ++k) EXPECT_NEAR(slots[6 * k + 1] * slots[6 * k + 4], 0.3 * slots[6 * k], 0.02);
 }
 
+// A ball that spins about the normal and rolls along y, on a floor with both frictions: the torques on it in the frame
+// of the contact, in that of the world, in what the ball's weld carries, and about its centre in contact_impulse.
+TEST(ContactSensors, torsional_and_rolling_friction_are_read_as_torques) {
+  constexpr double torsional = 0.01, rolling = 0.02, weight = 2 * kGravity;
+  Sensing s(R"(<mujoco><default><geom condim="6" friction="1 .01 .02"/></default><worldbody>
+      <geom name="floor" type="plane" size="5 5 1"/><body name="ball" pos="0 0 .1"><freejoint/>
+      <geom name="ball" size=".1" mass="1"/><body name="load" pos="0 0 0"><site name="load"/>
+      <inertial pos="0 0 0" mass="1" diaginertia=".004 .004 .004"/></body></body></worldbody><sensor>
+      <contact name="slot" geom1="floor" geom2="ball" data="force torque normal tangent"/>
+      <contact name="net" geom1="floor" geom2="ball" reduce="netforce" data="torque"/></sensor></mujoco>)",
+            0.002);
+  s.set({0, 0, .1, 1, 0, 0, 0}, {0, .8, 0, -8, 0, 9});
+  s.run(5);
+  const Numbers slot = s("slot"), net = s("net");
+  EXPECT_NEAR(slot[0], weight, 1e-2);
+  expect_near({slot.data() + 6, slot.data() + 9}, {0, 0, 1}, 1e-6, "out of the floor");
+  expect_near({slot.data() + 9, slot.data() + 12}, {0, 1, 0}, 1e-6, "tangent");
+  // Along n, y and n × y = −x of what the floor exerts: against a spin about z, and a turn about −x.
+  expect_near({slot.data() + 3, slot.data() + 6}, {-torsional * weight, 0, -rolling * weight}, 1e-3, "torque");
+  expect_near(net, {rolling * weight, 0, -torsional * weight}, 1e-3, "torque of the net force");
+  const Numbers impulse = read(s.batch(), Field::kContactImpulse, {0});
+  const double h = 0.002, friction = impulse[1];
+  EXPECT_NEAR(impulse[3], h * rolling * weight + 0.1 * friction, 1e-6) << "about the centre";
+  EXPECT_NEAR(impulse[5], -h * torsional * weight, 1e-6);
+}
+
 TEST(ContactSensors, a_document_names_what_is_wrong_with_them) {
   const std::pair<const char*, const char*> faults[] = {
       {R"(<contact geom1="nobody"/>)", "geom1"},

@@ -111,6 +111,25 @@ TEST(MjcfPair, touches_with_its_own_friction_whatever_the_geoms_say) {
       << "a pair's own is 1";
 }
 
+TEST(MjcfPair, has_torsional_and_rolling_friction_of_its_own) {
+  const auto pair = [](const std::string& attributes) {
+    return imported(
+        "<mujoco><worldbody><geom name='a' size='.1' condim='6' friction='1 .5 .5'/><body><freejoint/>"
+        "<geom name='b' size='.1'/></body></worldbody><contact><pair geom1='a' geom2='b' " +
+        attributes + "/></contact></mujoco>");
+  };
+  const ImportedScene own = pair("condim='6' friction='.8 .8 .02 .003 .003'");
+  EXPECT_THAT(own.warnings, ::testing::IsEmpty());
+  EXPECT_EQ(own.scene.contact_pairs[0].torsional_friction, 0.02);
+  EXPECT_EQ(own.scene.contact_pairs[0].rolling_friction, 0.003);
+  const ImportedScene usual = pair("condim='6'");
+  EXPECT_EQ(usual.scene.contact_pairs[0].torsional_friction, 0.005);
+  EXPECT_EQ(usual.scene.contact_pairs[0].rolling_friction, 0.0001);
+  EXPECT_EQ(pair("condim='4'").scene.contact_pairs[0].rolling_friction, 0);
+  EXPECT_EQ(pair("").scene.contact_pairs[0].torsional_friction, 0);
+  EXPECT_THAT(pair("condim='6' friction='.8 .8 .02 .003 .004'").warnings, Contains(HasSubstr("fourth number")));
+}
+
 TEST(MjcfPair, what_is_wrong_is_refused_by_name) {
   const auto with = [](const std::string& pair) {
     return "<mujoco><worldbody><geom name='a' size='.1'/><body><freejoint/><geom name='b' "
@@ -124,6 +143,8 @@ TEST(MjcfPair, what_is_wrong_is_refused_by_name) {
   expect_refused(with("<pair geom1='a' geom2='b' condim='2'/>"), "pair.condim", "1, 3, 4 or 6");
   expect_refused(with("<pair geom1='a' geom2='b'/><pair geom1='b' geom2='a' friction='.5'/>"), "pair.geom2",
                  "another law");
+  expect_refused(with("<pair geom1='a' geom2='b' condim='4'/><pair geom1='b' geom2='a' condim='4' friction='1 1 .1'/>"),
+                 "pair.geom2", "another law");
   const ImportedScene twice = imported(with("<pair geom1='a' geom2='b'/><pair geom1='b' geom2='a'/>"));
   EXPECT_EQ(twice.scene.contact_pairs.size(), 1u);
   EXPECT_THAT(twice.warnings, Contains(HasSubstr("second pair")));

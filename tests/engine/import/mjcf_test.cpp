@@ -243,7 +243,6 @@ TEST(Mjcf, what_is_understood_in_part_is_a_warning_with_element_line_and_attribu
   EXPECT_THAT(warning(mixed), HasSubstr("<geom name=\"g\"> (line 2): solref=\".1 -1\" is taken as 0.02 1"));
   EXPECT_THAT(warning(arm("<joint name='j'/>", "", "", "<geom size='.1' margin='-.1'/>")), HasSubstr("margin"));
   EXPECT_THAT(warning(arm("<joint name='j' solreffriction='.1 1'/>")), HasSubstr("dry friction not"));
-  EXPECT_THAT(warning(arm("<joint name='j'/>", "", "", "<geom size='.1' condim='6'/>")), HasSubstr("taken as 3"));
   EXPECT_THAT(warning(arm("<joint name='j'/>", "", "<option integrator='RK4'/>")), HasSubstr("integrator=\"RK4\""));
   EXPECT_THAT(warning(arm("<joint name='j'/>", "<sensor><tactile geom='g' mesh='m'/></sensor>")),
               HasSubstr("this kind of sensor"));
@@ -267,9 +266,29 @@ TEST(Mjcf, softness_of_contacts_and_limits_is_read) {
   EXPECT_EQ(unsafe.scene.softness_rule, (model::SoftnessRule{true, 1, 0}));
 }
 
+TEST(Mjcf, torsional_and_rolling_friction_are_read_where_a_geom_asks_for_either) {
+  const auto shapes = [](const std::string& geoms) {
+    const ImportedScene s = imported(arm("<joint name='j'/>", "", "", geoms));
+    EXPECT_TRUE(s.warnings.empty()) << s.warnings.front();
+    return s.scene.shapes;
+  };
+  const auto expect = [](const model::ShapeSpec& shape, int dimension, double torsional, double rolling) {
+    EXPECT_EQ(shape.cone_dimension, dimension);
+    EXPECT_EQ(shape.torsional_friction, torsional);
+    EXPECT_EQ(shape.rolling_friction, rolling);
+  };
+  const auto six = shapes("<geom size='.1' condim='6' friction='.5 .02 .003'/><geom size='.1'/>");
+  expect(six[six.size() - 2], 6, 0.02, 0.003);
+  expect(six.back(), 3, 0.005, 0.0001);
+  const auto four = shapes("<geom size='.1' condim='4' friction='.5 .02'/>");
+  expect(four.back(), 4, 0.02, 0);
+  const auto three = shapes("<geom size='.1' condim='3' friction='.5 .02 .003'/>");
+  expect(three.back(), 3, 0, 0);
+}
+
 TEST(Mjcf, repeated_warnings_are_counted) {
   const ImportedScene s =
-      imported(arm("<joint name='j'/>", "", "", "<geom size='.1' condim='4'/><geom size='.1' condim='6'/>"));
+      imported(arm("<joint name='j'/>", "", "", "<geom size='.1' solref='.1 -1'/><geom size='.1' solref='.2 -1'/>"));
   ASSERT_EQ(s.warnings.size(), 1u);
   EXPECT_THAT(s.warnings[0], HasSubstr("1 more like it"));
 }

@@ -200,6 +200,10 @@ void Comparison::compare_joints() {
 
 void Comparison::compare_shapes() {
   std::size_t s = 0;
+  int dimension = 0;  // that any geom asks for
+  for (int g = 0; g < m_->ngeom; ++g) {
+    if (is_scene_shape(*m_, g)) dimension = std::max(dimension, m_->geom_condim[g]);
+  }
   for (int g = 0; g < m_->ngeom; ++g) {
     if (!is_scene_shape(*m_, g)) continue;
     ASSERT_LT(s, welded_.scene.shapes.size());
@@ -211,6 +215,12 @@ void Comparison::compare_shapes() {
     for (int i = 0; i < number_count(shape.kind); ++i)
       expect_close(shape.size[i], m_->geom_size[3 * g + i], shape.name + " size");
     expect_close(shape.friction, m_->geom_friction[3 * g], shape.name + " friction");
+    if (dimension >= 4) {
+      expect_close(shape.torsional_friction, m_->geom_friction[3 * g + 1], shape.name + " torsional friction");
+    }
+    if (dimension == 6) {
+      expect_close(shape.rolling_friction, m_->geom_friction[3 * g + 2], shape.name + " rolling friction");
+    }
     EXPECT_EQ(shape.contact_dimension, m_->geom_condim[g] == 1 ? 1 : 3) << shape.name;
     EXPECT_EQ(shape.contact_priority, m_->geom_priority[g]) << shape.name;
     EXPECT_EQ(static_cast<int>(shape.contact_type), m_->geom_contype[g]) << shape.name;

@@ -201,5 +201,38 @@ TEST(CompileContacts, bodies_of_one_shape_hold_twelve_contacts_each_as_piles_do)
   EXPECT_EQ(compiled(scene).arrays.contact_capacity, 12 * 40 + 8);
 }
 
+// Room for torsional and rolling friction is there for the contacts of the pairs that have any, and they mix as
+// MuJoCo's whether pairs are listed or not.
+TEST(CompileContacts, torsional_and_rolling_friction_mix_alike_in_lists_and_without) {
+  for (const int count : {6, 700}) {
+    SceneSpec scene = free_bodies(count, 1);
+    EXPECT_EQ(compiled(scene).arrays.moment_capacity, 0);
+    EXPECT_TRUE(compiled(scene).arrays.shape_moments.empty());
+    scene.shapes[1].torsional_friction = 0.02, scene.shapes[1].rolling_friction = 0.01;
+    EXPECT_EQ(compiled(scene).arrays.moment_capacity, 0) << "no shape has a cone of four dimensions";
+    scene.shapes[0].cone_dimension = 4, scene.shapes[0].torsional_friction = 0.005;
+    scene.shapes[2].cone_dimension = 6, scene.shapes[2].contact_priority = 1;
+    scene.shapes[2].rolling_friction = 0.003;
+    scene.shapes[3].cone_dimension = 6, scene.shapes[3].contact_dimension = 1;
+    const CompiledModel model = compiled(scene);
+    const ModelView<double> m = model.arrays.view();
+    EXPECT_EQ(lists_pairs(m), count == 6);
+    const auto expect = [&](int a, int b, double torsional, double rolling) {
+      int pair = pair_number(m, a, b);
+      for (int i = 0; i < m.pair_count; ++i) {
+        if (std::minmax(m.pairs[i].shape_a, m.pairs[i].shape_b) == std::minmax(a, b)) pair = i;
+      }
+      EXPECT_EQ(moments_of_pair(m, pair), (MomentFriction<double>{torsional, rolling})) << a << " and " << b;
+    };
+    expect(0, 1, 0.02, 0);     // the greater of both, in four dimensions
+    expect(0, 2, 0, 0.003);    // of the greater priority alone
+    expect(0, 3, 0.005, 0);    // rolling needs a coefficient
+    expect(1, 3, 0.02, 0.01);  // the greatest dimension of the two
+    expect(1, 4, 0, 0);        // three dimensions
+    // Two spheres have one contact: 0 with all five, 1 with 2 and 3, 2 with the last three.
+    EXPECT_EQ(m.moment_capacity, count == 6 ? 10 : m.contact_capacity);
+  }
+}
+
 }  // namespace
 }  // namespace axion::model

@@ -64,6 +64,18 @@ TYPED_TEST(WarpStep, a_warp_steps_worlds_to_the_bits_of_a_thread) {
   }
 }
 
+// With torsional and rolling friction, in sweeps on velocities of rows, of bodies, and by Newton's steps alone.
+TYPED_TEST(WarpStep, with_torsional_and_rolling_friction) {
+  for (model::SceneSpec scene :
+       {mixed_scene(), box_stack(4, 10), heap(12, 0.5), heap(36, 0.5), sphere_pile(3, 2, 0.1)}) {
+    for (model::ShapeSpec& shape : scene.shapes) {
+      shape.cone_dimension = 6, shape.torsional_friction = 0.01, shape.rolling_friction = 0.003;
+    }
+    expect_the_same_steps<TypeParam>(scene, model::make_options(model::Preset::kDefault), 0.01, 12);
+    expect_the_same_steps<TypeParam>(scene, model::make_options(model::Preset::kAxionSeed), 0.01, 6);
+  }
+}
+
 TYPED_TEST(WarpStep, whichever_way_joints_are_held) {
   using model::JointMode;
   for (const JointMode mode :

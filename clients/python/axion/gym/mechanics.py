@@ -270,7 +270,7 @@ class Mechanics:
             body = self._body_of_shape[shapes]
             moving = body >= 0
             n, b = row[moving], body[moving]
-            torque = np.cross(contacts.point[moving] - subtree[n, b], force[moving])
+            torque = np.cross(contacts.point[moving] - subtree[n, b], force[moving]) + contacts.moment_impulse[moving] / dt
             np.add.at(wrench, (n, b), sign * np.concatenate([torque, force[moving]], axis=1))
         return wrench
 
