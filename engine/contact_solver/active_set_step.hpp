@@ -320,6 +320,18 @@ AXION_HD_RARE void bound_moments(const Team& team, const Problem<Real>& p) {
   });
 }
 
+// Torsional impulses of the first `stopped` unknowns that met their bounds there, on these; after the normal impulses.
+template <typename Real, typename Team>
+AXION_HD_RARE void put_moments_on_bounds(const Team& team, const Problem<Real>& p, const Real* x, const int* bound,
+                                         int stopped) {
+  team.for_each(stopped, [&](int i) {
+    const int row = p.w.sweeps.active_row[i];
+    if (row < p.moment_base() || bound[i] != static_cast<int>(ActiveBound::kImpulse)) return;
+    const Real most = moment_bounds(p, (row - p.moment_base()) / 3).torsional;
+    p.w.lambda[row] = x[i] < Real(0) ? -most : most;
+  });
+}
+
 // Moves the impulses of the active rows by `share` of their changes x. Of the first `stopped` unknowns those whose
 // impulse meets its bound there are put exactly on it, so that rounding leaves no row just inside.
 template <typename Real, typename Team>
@@ -343,14 +355,11 @@ AXION_HD_CALL void move_active_impulses(const Team& team, const Problem<Real>& p
   team.for_each(stopped, [&](int i) {
     if (bound[i] != static_cast<int>(ActiveBound::kImpulse)) return;
     const int row = p.w.sweeps.active_row[i], e = row - p.effort_base();
-    if (row >= p.moment_base()) {
-      const Real most = moment_bounds(p, (row - p.moment_base()) / 3).torsional;
-      p.w.lambda[row] = x[i] < Real(0) ? -most : most;
-      return;
-    }
+    if (row >= p.moment_base()) return;
     const bool bounded = row >= p.effort_base() && row < p.contact_base();
     p.w.lambda[row] = !bounded ? Real(0) : (x[i] < Real(0) ? p.w.effort_lower[e] : p.w.effort_upper[e]);
   });
+  if (p.moment_count > 0) put_moments_on_bounds(team, p, x, bound, stopped);
   team.for_each(p.m.limit_count, [&](int i) { p.w.lambda[base + i] = greater(p.w.lambda[base + i], Real(0)); });
   team.for_each(p.m.effort_count, [&](int e) {
     Real& lambda = p.w.lambda[p.effort_base() + e];

@@ -167,6 +167,41 @@ TEST(Agreement, soft_contacts_and_limits) {
   }
 }
 
+TEST(Agreement, torsional_and_rolling_friction) {
+  for (const Precision precision : {Precision::kFloat32, Precision::kFloat64}) {
+    for (model::SceneSpec scene : {quadruped(), mixed_scene()}) {
+      for (model::ShapeSpec& shape : scene.shapes) {
+        shape.cone_dimension = 6, shape.torsional_friction = 0.02, shape.rolling_friction = 0.005;
+      }
+      Pair pair(batch_spec(compile_scene(scene), 2, precision), 64);
+      pair.both([](Engine&, Batch& batch) { scatter_worlds(batch); });
+      ASSERT_EQ(pair.run(3, 8), "") << scene.name << ", " << int(precision);
+    }
+  }
+}
+
+TEST(Agreement, many_springs_that_are_condensed_into_their_bodies) {
+  for (const Precision precision : {Precision::kFloat32, Precision::kFloat64}) {
+    Pair pair(batch_spec(compile_scene(strung_scene(8, false)), 2, precision), 64);
+    pair.both([](Engine&, Batch& batch) { scatter_worlds(batch); });
+    ASSERT_EQ(pair.run(3, 6), "") << int(precision);
+  }
+}
+
+TEST(Agreement, break_limits_and_ellipsoids_in_a_fluid) {
+  for (const Precision precision : {Precision::kFloat32, Precision::kFloat64}) {
+    model::SceneSpec scene = all_joints();
+    scene.medium.density = 1000, scene.medium.viscosity = 0.1;
+    for (model::JointSpec& joint : scene.joints) {
+      if (joint.kind == model::JointKind::kAxes) joint.break_force = 10, joint.break_torque = 1;
+    }
+    for (model::BodySpec& body : scene.bodies) body.fluid_ellipsoids.emplace_back().radii = {0.1, 0.05, 0.02};
+    Pair pair(batch_spec(compile_scene(scene), 2, precision), 64);
+    pair.both([](Engine&, Batch& batch) { scatter_worlds(batch); });
+    ASSERT_EQ(pair.run(3, 6), "") << int(precision);
+  }
+}
+
 TEST(Agreement, scenes_that_are_hard_to_solve) {
   for (const bench::RobustnessScene& scene : bench::robustness_scenes()) {
     if (!scene.model.empty()) continue;  // robots of files: axion-agreement-emulated

@@ -58,6 +58,29 @@ inline model::SceneSpec mixed_scene() {
   return scene;
 }
 
+// The mixed scene with `count` strings between its bodies, by three at a time, and as many springs over two joints.
+inline model::SceneSpec strung_scene(int count, bool limited) {
+  model::SceneSpec scene = mixed_scene();
+  for (int i = 0; i < count; ++i) {
+    model::TendonSpec string, gear;
+    string.name = "string" + std::to_string(i), gear.name = "gear" + std::to_string(i);
+    for (const int k : {0, 1, 2}) {
+      model::TendonPointSpec point;
+      point.frame.body = (i + 2 * k) % 6;
+      point.frame.X_BF.position = {0.03 * k - 0.02 * (i % 3), 0.05 - 0.02 * (i % 5), 0.1};
+      string.path.push_back(point);
+    }
+    string.stiffness = 100 + 40 * i, string.damping = i % 2 == 0 ? 3 : 0, string.spring_reference = 0.3;
+    gear.terms = {{i % 4, 0, 1.0}, {(i + 1) % 4, 0, -0.5 - 0.1 * i}};
+    gear.stiffness = 5 + i, gear.armature = 0.01 * (i % 2);
+    for (model::TendonSpec* tendon : {&string, &gear}) {
+      tendon->limited = limited, tendon->lower = -100, tendon->upper = 100;
+      scene.tendons.push_back(*tendon);
+    }
+  }
+  return scene;
+}
+
 // Crank, coupler and rocker between two hinges of the world, all about y: three of the closing joint's five rows depend
 // on the others.
 inline model::SceneSpec four_bar() {

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
-#include <string>
 
 #include "tests/engine/newton/solver_scenes.hpp"
 #include "tests/engine/problem/newton_system.hpp"
@@ -79,38 +78,15 @@ TEST(TreeSolver, bodies_that_fill_are_ordered_by_degree_children_first) {
   }
 }
 
-// The mixed scene with `count` strings between its bodies, by three at a time, and as many springs over two joints.
-model::SceneSpec strung_scene(int count, bool limited) {
-  model::SceneSpec scene = testing::mixed_scene();
-  for (int i = 0; i < count; ++i) {
-    model::TendonSpec string, gear;
-    string.name = "string" + std::to_string(i), gear.name = "gear" + std::to_string(i);
-    for (const int k : {0, 1, 2}) {
-      model::TendonPointSpec point;
-      point.frame.body = (i + 2 * k) % 6;
-      point.frame.X_BF.position = {0.03 * k - 0.02 * (i % 3), 0.05 - 0.02 * (i % 5), 0.1};
-      string.path.push_back(point);
-    }
-    string.stiffness = 100 + 40 * i, string.damping = i % 2 == 0 ? 3 : 0, string.spring_reference = 0.3;
-    gear.terms = {{i % 4, 0, 1.0}, {(i + 1) % 4, 0, -0.5 - 0.1 * i}};
-    gear.stiffness = 5 + i, gear.armature = 0.01 * (i % 2);
-    for (model::TendonSpec* tendon : {&string, &gear}) {
-      tendon->limited = limited, tendon->lower = -100, tendon->upper = 100;
-      scene.tendons.push_back(*tendon);
-    }
-  }
-  return scene;
-}
-
 TEST(TreeSolver, equals_the_dense_solve_of_many_springs_condensed_into_their_bodies) {
-  const System system(strung_scene(8, false), model::make_options(model::Preset::kDefault), 1);
+  const System system(testing::strung_scene(8, false), model::make_options(model::Preset::kDefault), 1);
   EXPECT_EQ(system.problem().m.condensed_count, 16);
   EXPECT_EQ(solver::node_count(system.problem().m), 6);
-  expect_equal_to_dense(strung_scene(8, false), 1e-7);
+  expect_equal_to_dense(testing::strung_scene(8, false), 1e-7);
 }
 
 TEST(TreeSolver, few_springs_and_springs_with_limits_are_nodes) {
-  for (const auto& scene : {strung_scene(6, false), strung_scene(8, true)}) {
+  for (const auto& scene : {testing::strung_scene(6, false), testing::strung_scene(8, true)}) {
     const System system(scene, model::make_options(model::Preset::kDefault), 1);
     EXPECT_EQ(system.problem().m.condensed_count, 0);
     expect_equal_to_dense(scene, 1e-7);
@@ -120,8 +96,8 @@ TEST(TreeSolver, few_springs_and_springs_with_limits_are_nodes) {
 // A limit that is never met makes a node of a spring, and changes nothing else.
 TEST(TreeSolver, condensed_springs_move_as_those_that_are_nodes) {
   const model::SolverOptions options = model::make_options(model::Preset::kDefault);
-  testing::SingleWorld<double> condensed(strung_scene(8, false), options, 0.002);
-  testing::SingleWorld<double> nodes(strung_scene(8, true), options, 0.002);
+  testing::SingleWorld<double> condensed(testing::strung_scene(8, false), options, 0.002);
+  testing::SingleWorld<double> nodes(testing::strung_scene(8, true), options, 0.002);
   for (int k = 0; k < 200; ++k) {
     condensed.step(), nodes.step();
     ASSERT_TRUE(condensed.converged()) << k;
