@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # From a fresh clone on Debian 12 to every test run: install, configure, build, test; then clang-tidy, and a choice of
-# the tests under sanitizers. Prints what each stage took. Exit code 0 when all pass.
+# the tests under sanitizers; where clang is installed, the fuzzers for a minute. Prints what each stage took. Exit code 0 when all pass.
 #
 # Usage: deploy/test.sh [preset]      a preset of CMakePresets.json; `release` is what users build. Another preset is
 #                                     configured, built and tested alone: all of its tests, and neither clang-tidy
@@ -85,3 +85,11 @@ tests/architecture/check_tidy.py --build "build/$preset" --jobs "$jobs"
 
 sanitized asan-ubsan "${asan_tests[@]}"
 sanitized tsan "${tsan_tests[@]}"
+
+# A minute of all fuzzers together, where there is a clang that links them: setup.sh does not install one.
+clang="$(command -v clang++-14 || command -v clang++ || true)"
+if [ -n "$clang" ] && "$clang" -fsanitize=fuzzer -x c++ -o /dev/null - 2> /dev/null <<< \
+  'extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long) { return 0; }'; then
+  stage "Fuzzers"
+  AXION_JOBS="$jobs" tests/fuzz/run.sh 12
+fi
