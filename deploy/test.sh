@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # From a fresh clone on Debian 12 to every test run: install, configure, build, test; then clang-tidy, and a choice of
-# the tests under sanitizers; where clang is installed, the fuzzers for a minute. Prints what each stage took. Exit code 0 when all pass.
+# the tests under sanitizers; where clang is installed, the fuzzers for a minute. Prints what each stage took. Exit code
+# 0 when all pass.
 #
 # Usage: deploy/test.sh [preset]      a preset of CMakePresets.json; `release` is what users build. Another preset is
 #                                     configured, built and tested alone: all of its tests, and neither clang-tidy
