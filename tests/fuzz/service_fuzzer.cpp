@@ -57,7 +57,9 @@ class Target {
     stub_ = v1::Simulation::NewStub(channel_);
     const auto* service = v1::StepRequest::descriptor()->file()->FindServiceByName("Simulation");
     for (int i = 0; i < service->method_count(); ++i) {
-      if (!service->method(i)->client_streaming()) methods_.push_back(service->method(i)->name());
+      // Unary ones: a Watch that is accepted has no end.
+      const auto& method = *service->method(i);
+      if (!method.client_streaming() && !method.server_streaming()) methods_.push_back(method.name());
     }
     witness_ = make_batch();
   }
