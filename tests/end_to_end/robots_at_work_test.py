@@ -32,12 +32,14 @@ class RobotsAtWork(unittest.TestCase):
         cls.client.close()
         cls.server.close()
 
-    def model(self, file, *, assets='', bodies=''):
-        """The model of a file of the collection, with MJCF of further assets and bodies of the world."""
+    def model(self, file, *, assets='', bodies='', other=('', '')):
+        """The model of a file of the collection, with MJCF of further assets and bodies of the world, and one text replaced by another."""
         path = MENAGERIE / file
         if not path.exists():
             self.skipTest(f'{file} is not in {MENAGERIE}')
         text, content = files.read_mjcf(path)
+        self.assertIn(other[0], text)
+        text = text.replace(*other)
         for tag, more in (('asset', assets), ('worldbody', bodies)):
             self.assertIn(f'</{tag}>', text)
             text = text.replace(f'</{tag}>', f'{more}</{tag}>', 1)
@@ -89,13 +91,15 @@ class RobotsAtWork(unittest.TestCase):
             state, _ = balance(batch, model.proto, 2500, 3000)  # it asserts that each state is finite
             self.assertLess(state['body_pose'][0, 2], 0.9)      # it did not stand
 
-    def test_quadruped_trots_over_a_height_field(self):
-        """A1 trots by joint angles that know nothing of the ground, over random ground whose highest point is 5 cm above its lowest."""
+    def trot_over_ground(self, condim):
+        """A1 trots by joint angles that know nothing of the ground, over random ground whose highest point is 5 cm above its lowest.
+        Returns how far each of four robots came, m."""
         count = 41
         ground = np.random.default_rng(3).uniform(0, 1, (count, count))
         elevation = ' '.join(f'{height:.3f}' for height in ground.ravel())
         model = self.model('unitree_a1/a1.xml', assets=f'<hfield name="ground" nrow="{count}" ncol="{count}" size="4 4 .05 .1" '
-                           f'elevation="{elevation}"/>', bodies='<geom type="hfield" hfield="ground" friction=".8"/>')
+                           f'elevation="{elevation}"/>', bodies='<geom type="hfield" hfield="ground" friction=".8"/>',
+                           other=('condim="6"', f'condim="{condim}"'))
         dt, stand, worlds = 0.005, 0.5, 4
         with self.client.create_batch(model, worlds, dt=dt) as batch:
             batch.reset(keyframe='home')
@@ -111,14 +115,16 @@ class RobotsAtWork(unittest.TestCase):
                 upright = min(upright, (1 - 2 * (trunk[:, 4] ** 2 + trunk[:, 5] ** 2)).min())
             travel = trunk[:, 0] - start[:, 0]
             penetration = float(batch.world_stats().max_penetration.max())
-        # m; on flat ground about 0.8. Feet that know of nothing stumble, and those of this file do not turn where they stand (condim 6): of
-        # four robots one may be held by its hollow.
-        self.assertGreater(np.median(travel), 0.25)
-        self.assertGreater(travel.min(), -0.1)
         self.assertGreater(lowest, 0.2)      # m; its legs hold the trunk at 0.27
         self.assertGreater(upright, 0.9)     # the cosine of its lean
         self.assertLess(penetration, 1e-3)
         self.assertGreaterEqual(converged, 0.999 * worlds * steps)
+        return travel
+
+    def test_quadruped_trots_over_a_height_field(self):
+        self.assertGreater(self.trot_over_ground(3).min(), 0.2)  # m; on flat ground about 0.8, and feet that know of nothing stumble
+        # The file's own feet do not turn where they stand: of four robots one may be held by its hollow.
+        self.assertGreater(np.median(self.trot_over_ground(6)), 0.25)
 
     @staticmethod
     def spread(batch, worlds):
