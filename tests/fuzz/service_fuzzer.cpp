@@ -1,6 +1,7 @@
 // The service in this process, called with a fuzzer's bytes as messages: parsing, conversion of requests, the registry,
 // the scheduler, the engine. An input is a list of calls: | method, 1 | length, 2 | bytes |. In the bytes the names
-// "models/0000000000000000" and "batches/0000000000000000" become those of a model and a batch that are there.
+// "models/0000000000000000" and "batches/0000000000000000" become those of a model and a batch that are there. A stream
+// of answers stays open, and is read, while the calls after it are made; at the end of the input it is cancelled.
 //
 // A batch that no input can name is stepped once in a while and must go on as if nothing had happened.
 #include <cstddef>
@@ -20,6 +21,7 @@
 #include "absl/synchronization/notification.h"
 #include "axion/v1/simulation.grpc.pb.h"
 #include "google/protobuf/descriptor.h"
+#include "google/protobuf/empty.pb.h"
 #include "spdlog/spdlog.h"
 
 #include "server/rpc/library_logs.hpp"
@@ -36,6 +38,43 @@ constexpr const char* kScene =
 </worldbody><actuator><motor joint="j"/></actuator>
 <keyframe><key name="k" qpos="0 0 1 1 0 0 0 0"/></keyframe></mujoco>)";
 constexpr std::size_t kMaxCalls = 8;
+
+// What no input may bring about.
+void check(const grpc::Status& status) {
+  const auto code = status.error_code();
+  if (code == grpc::UNKNOWN || code == grpc::INTERNAL || code == grpc::UNAVAILABLE) std::abort();
+  if (!status.ok() && status.error_message().empty()) std::abort();
+}
+
+// A call whose answers go on until it is cancelled, or the server ends it.
+class Stream : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
+ public:
+  Stream(grpc::GenericStub& stub, const std::string& method, const grpc::ByteBuffer& request) : request_(request) {
+    stub.PrepareBidiStreamingCall(&context_, method, {}, this);
+    StartWriteLast(&request_, {});
+    StartRead(&response_);
+    StartCall();
+  }
+  ~Stream() override {
+    context_.TryCancel();
+    done_.WaitForNotification();
+    check(status_);
+  }
+
+ private:
+  void OnReadDone(bool ok) override {
+    if (ok) StartRead(&response_);
+  }
+  void OnDone(const grpc::Status& status) override {
+    status_ = status;
+    done_.Notify();
+  }
+
+  grpc::ClientContext context_;
+  grpc::ByteBuffer request_, response_;
+  grpc::Status status_;
+  absl::Notification done_;
+};
 
 class Target {
  public:
@@ -56,10 +95,11 @@ class Target {
     generic_ = std::make_unique<grpc::GenericStub>(channel_);
     stub_ = v1::Simulation::NewStub(channel_);
     const auto* service = v1::StepRequest::descriptor()->file()->FindServiceByName("Simulation");
-    for (int i = 0; i < service->method_count(); ++i) {
-      // Unary ones: a Watch that is accepted has no end.
-      const auto& method = *service->method(i);
-      if (!method.client_streaming() && !method.server_streaming()) methods_.push_back(method.name());
+    for (const bool streams : {false, true}) {  // streams last: inputs name methods by their place
+      for (int i = 0; i < service->method_count(); ++i) {
+        const auto* method = service->method(i);
+        if (!method->client_streaming() && method->server_streaming() == streams) methods_.push_back(method);
+      }
     }
     witness_ = make_batch();
   }
@@ -69,25 +109,29 @@ class Target {
     absl::StrReplaceAll({{"models/0000000000000000", model_}, {"batches/0000000000000000", batch_}}, &bytes);
     const grpc::Slice slice(bytes);
     const grpc::ByteBuffer request(&slice, 1);
+    const auto& called = *methods_[method % methods_.size()];
+    const std::string& name = called.name();
+    const std::string path = absl::StrCat("/axion.v1.Simulation/", name);
+    if (called.server_streaming()) {
+      streams_.push_back(std::make_unique<Stream>(*generic_, path, request));
+      return;
+    }
     grpc::ByteBuffer response;
     grpc::ClientContext context;
     grpc::Status status;
     absl::Notification done;
-    const std::string& name = methods_[method % methods_.size()];
-    generic_->UnaryCall(&context, absl::StrCat("/axion.v1.Simulation/", name), {}, &request, &response,
-                        [&](grpc::Status outcome) {
-                          status = std::move(outcome);
-                          done.Notify();
-                        });
+    generic_->UnaryCall(&context, path, {}, &request, &response, [&](grpc::Status outcome) {
+      status = std::move(outcome);
+      done.Notify();
+    });
     done.WaitForNotification();
-    const auto code = status.error_code();
-    if (code == grpc::UNKNOWN || code == grpc::INTERNAL || code == grpc::UNAVAILABLE) std::abort();
-    if (!status.ok() && status.error_message().empty()) std::abort();
+    check(status);
     if (name == "DeleteBatch" && status.ok()) batch_.clear();
   }
 
-  // The other batches go: their worlds count.
+  // Streams end with their input. Once in a while the other batches go: their worlds count.
   void clean() {
+    streams_.clear();
     if (++inputs_ % 64 != 0) return;
     grpc::ClientContext listing;
     v1::ListBatchesResponse batches;
@@ -131,7 +175,8 @@ class Target {
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<grpc::GenericStub> generic_;
   std::unique_ptr<v1::Simulation::Stub> stub_;
-  std::vector<std::string> methods_;
+  std::vector<const google::protobuf::MethodDescriptor*> methods_;
+  std::vector<std::unique_ptr<Stream>> streams_;
   std::string model_, batch_, witness_;
   std::int64_t inputs_ = 0, steps_ = 0;
 };
