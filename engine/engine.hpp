@@ -51,7 +51,8 @@ struct WeldInfo {  // a body of the scene that became part of another
 
 struct MocapInfo {  // a body that clients place
   std::string name;
-  model::PoseSpec X_WM;  // where it stands after a reset
+  model::PoseSpec X_WM;     // where it stands after a reset
+  std::vector<int> shapes;  // of ModelInfo::shapes those that go with it; their poses are those in the world then
 };
 
 struct JointInfo {

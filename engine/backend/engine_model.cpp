@@ -39,7 +39,12 @@ ModelInfo make_info(const model::CompiledModel& compiled, const UserArrays<doubl
   }
   for (std::size_t i = 0; i < compiled.welded.mocaps.size(); ++i) {
     const auto body = static_cast<std::size_t>(compiled.welded.mocaps[i]);
-    info.mocaps.push_back({source.bodies[body].name, compiled.welded.mocap_poses[i]});
+    info.mocaps.push_back({source.bodies[body].name, compiled.welded.mocap_poses[i], {}});
+  }
+  for (std::size_t i = 0; i < compiled.welded.shape_part.size() && !info.mocaps.empty(); ++i) {
+    const int part = compiled.welded.shape_part[i];
+    const int mocap = part < 0 ? -1 : compiled.welded.mocap_of_body[static_cast<std::size_t>(part)];
+    if (mocap >= 0) info.mocaps[static_cast<std::size_t>(mocap)].shapes.push_back(static_cast<int>(i));
   }
   for (std::size_t j = 0; j < scene.joints.size(); ++j) {
     const model::JointSpec& joint = scene.joints[j];

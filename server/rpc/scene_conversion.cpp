@@ -383,6 +383,7 @@ void fill_model(const schedule::ModelRecord& record, v1::Model& message) {
     auto& out = *message.add_mocaps();
     out.set_name(mocap.name);
     fill_pose(mocap.X_WM, *out.mutable_pose());
+    for (const int shape : mocap.shapes) out.add_shapes(shape);
   }
   for (const auto& joint : info.joints) {
     auto& out = *message.add_joints();

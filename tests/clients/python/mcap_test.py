@@ -99,6 +99,20 @@ class Recordings(AxiondCase):
         np.testing.assert_allclose([vector(point) for point in trunk["points"]], shape.mesh.vertices)
         self.assertEqual(trunk["indices"], shape.mesh.faces.reshape(-1).tolist())
 
+    def test_what_clients_place_has_a_frame_of_its_own(self):
+        model = self.client.create_model(mjcf="""<mujoco><worldbody><body mocap="true" name="hand" pos="0 0 1"><geom size=".1" pos=".2 0 0"/>
+          </body><body name="ball"><freejoint/><geom size=".1"/></body></worldbody></mujoco>""")
+        written = io.BytesIO()
+        with self.client.create_batch(model, 1) as batch, McapRecorder(written, model, [0], batch.dt) as recorder:
+            batch.set_state(mocap_pose=[[[1, 2, 3, 0, 0, 0, 1]]])
+            recorder.take(moment_at(batch, [0], [], False))
+        found = messages(io.BytesIO(written.getvalue()))
+        hand, = (t for t in found["/tf"][0][1]["transforms"] if t["child_frame_id"] == "0/hand")
+        np.testing.assert_allclose(vector(hand["translation"]), [1, 2, 3])
+        shape = found["/scene"][0][1]["entities"][0]
+        self.assertEqual(shape["frame_id"], "0/hand")
+        np.testing.assert_allclose(vector(shape["triangles"][0]["pose"]["position"]), [0.2, 0, 0], atol=1e-12)
+
     def test_what_happens_after_a_reset_happens_later(self):
         def take(recorder):
             for steps in (4, 4, 0, 4):

@@ -234,6 +234,24 @@ class RenderedBatches(AxiondCase):
             renewed = {b.name: b.proto.expire_time.ToNanoseconds() for b in self.client.list_batches()}[batch.name]
             self.assertLessEqual(renewed, expires)
 
+    def test_what_clients_place_is_seen_where_they_have_placed_it(self):
+        scene = """<mujoco><worldbody><geom type="plane" size="1 1 .1"/><body mocap="true" name="hand" pos="{}" euler="{}">
+          <geom type="box" size=".1 .2 .05" pos=".2 0 0" euler="0 30 0"/></body><body name="ball" pos="1 0 .1"><freejoint/>
+          <geom size=".1"/></body></worldbody></mujoco>"""
+        start, moved = (self.client.create_model(mjcf=scene.format(*place)) for place in (("0 0 .5", "0 0 45"), (".3 .4 1", "20 0 -60")))
+        self.assertEqual([list(mocap.shapes) for mocap in start.proto.mocaps], [[1]])
+        place = moved.proto.mocaps[0].pose
+        there = [[place.position.x, place.position.y, place.position.z,
+                  *(getattr(place.rotation, name) for name in "wxyz")]]
+        view = {"width": 120, "height": 90, "camera": Camera(look_at=(0.3, 0.2, 0.6), distance=3.0)}
+        with self.client.create_batch(start, 2) as batch, self.client.create_batch(moved, 1) as wanted:
+            batch.set_state(worlds=[1], mocap_pose=[there])
+            here, gone, target = axion.render(batch, 0, **view), axion.render(batch, 1, **view), axion.render(wanted, 0, **view)
+        self.assertGreater(differs(here, target).sum(), 100)
+        self.assertLess(differs(gone, target).sum(), 10)  # poses are float32
+        with self.assertRaisesRegex(ValueError, r"mocap_pose: has shape \[1, 2, 7\]; it must be \[n, 1, 7\]"):
+            Renderer(start).render([pose()], mocap_pose=[[pose(), pose()]])
+
 
 @unittest.skipUnless(HAS_VIEW, "the extra `view` is not installed")
 class TheTool(AxiondCase):

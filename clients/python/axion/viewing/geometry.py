@@ -41,14 +41,14 @@ class Mesh:
 
 @dataclasses.dataclass(frozen=True)
 class Shape:
-    """A shape of the model in its body's frame; body -1 is the world. A plane has no mesh: it has no end."""
+    """A shape of the model in the frame that it goes with. A plane has no mesh: it has no end."""
 
     name: str
-    body: int
+    frame: int        # of frame_poses; -1 is the world
     mesh: Mesh | None
     color: tuple[float, float, float]
     opacity: float
-    rotation: Floats  # [3, 3], of the shape's frame in its body's
+    rotation: Floats  # [3, 3], of the shape's own frame in that
     position: Floats  # [3] m
     radius: float     # of a sphere about its origin that holds it, m
     corners: Floats   # [8, 3] m, of a box in its frame that holds it
@@ -217,17 +217,33 @@ def height_field(field: shape_pb2.HeightFieldSpec) -> Mesh:
     return _flat(np.concatenate([top, top[rim] * [1, 1, 0] - [0, 0, field.base]]), np.concatenate(faces))
 
 
-def _color_of(shape: scene_pb2.ShapeSpec, body: int) -> tuple[tuple[float, float, float], float]:
-    return (_FIXED_COLOR if body < 0 else _PALETTE[body % len(_PALETTE)]), 1.0
+def frame_names(model: Model) -> list[str]:
+    """Names of what shapes go with: the bodies, then those that clients place (mocap)."""
+    return [*model.body_names, *(mocap.name for mocap in model.proto.mocaps)]
+
+
+def frame_poses(model: Model, body_pose: npt.ArrayLike, mocap_pose: npt.ArrayLike | None = None) -> Floats:
+    """Poses [n, frames, 7] of what shapes go with, from the fields of that name: [n, bodies, 7] and [n, mocap bodies, 7].
+    None: mocap bodies stand where they do after a reset."""
+    bodies = np.asarray(body_pose, np.float64)
+    if mocap_pose is None:
+        placed = [[*position, *quaternion_of(rotation)] for rotation, position in (pose_of(mocap.pose) for mocap in model.proto.mocaps)]
+        mocap_pose = np.tile(np.array(placed, np.float64).reshape(1, -1, 7), (len(bodies), 1, 1))
+    return np.concatenate([bodies, np.asarray(mocap_pose, np.float64)], axis=1)
+
+
+def _color_of(frame: int) -> tuple[tuple[float, float, float], float]:
+    return (_FIXED_COLOR if frame < 0 else _PALETTE[frame % len(_PALETTE)]), 1.0
 
 
 def shapes_of(model: Model, detail: int = 12) -> list[Shape]:
     """Every shape of a model, in its order. detail: of round ones, segments of half a turn."""
     meshes = {mesh.name: [(v.x, v.y, v.z) for v in mesh.vertices] for mesh in model.proto.meshes}
     fields = {field.name: field for field in model.proto.height_fields}
+    mocaps = {shape: index for index, mocap in enumerate(model.proto.mocaps) for shape in mocap.shapes}
     made = []
-    for shape in model.proto.shapes:
-        body = shape.body if shape.HasField("body") else -1
+    for index, shape in enumerate(model.proto.shapes):
+        frame = shape.body if shape.HasField("body") else -1
         size = shape.size
         mesh: Mesh | None
         if shape.kind == scene_pb2.SHAPE_KIND_MESH:
@@ -237,11 +253,14 @@ def shapes_of(model: Model, detail: int = 12) -> list[Shape]:
         else:
             mesh = _primitive(shape.kind, size.x, size.y, size.z, detail)
         rotation, position = pose_of(shape.pose)
-        color, opacity = _color_of(shape, body)
+        if index in mocaps and mesh is not None:
+            turned, stands = pose_of(model.proto.mocaps[mocaps[index]].pose)
+            frame, rotation, position = model.body_count + mocaps[index], turned.T @ rotation, turned.T @ (position - stands)
+        color, opacity = _color_of(frame)
         radius = float(np.linalg.norm(mesh.vertices, axis=1).max()) if mesh is not None else 0.0
         ends = np.stack([mesh.vertices.min(0), mesh.vertices.max(0)]) if mesh is not None else np.zeros((2, 3))
         corners = np.array([[ends[i, 0], ends[j, 1], ends[k, 2]] for i in (0, 1) for j in (0, 1) for k in (0, 1)])
-        made.append(Shape(shape.name, body, mesh, color, opacity, rotation, position, radius, corners))
+        made.append(Shape(shape.name, frame, mesh, color, opacity, rotation, position, radius, corners))
     return made
 
 
@@ -272,18 +291,18 @@ def forces_on_a(contacts: Contacts, dt: float) -> Floats:
     return np.asarray(impulses / dt, dtype=np.float64)
 
 
-def world_bounds(shapes: Sequence[Shape], body_pose: npt.NDArray[Any]) -> tuple[Floats, Floats]:
-    """Least and greatest corner [3] of what has an end in one world of poses [nb, 7]."""
-    rotations = rotation_matrices(body_pose[:, 3:]) if len(body_pose) else np.zeros((0, 3, 3))
+def world_bounds(shapes: Sequence[Shape], poses: npt.NDArray[Any]) -> tuple[Floats, Floats]:
+    """Least and greatest corner [3] of what has an end in one world of frame_poses, [frames, 7]."""
+    rotations = rotation_matrices(poses[:, 3:]) if len(poses) else np.zeros((0, 3, 3))
     low, high = np.full(3, np.inf), np.full(3, -np.inf)
     for shape in shapes:
         if shape.mesh is None:
             continue
         corners = shape.corners @ shape.rotation.T + shape.position
-        if shape.body >= 0:
-            corners = corners @ rotations[shape.body].T + body_pose[shape.body, :3]
+        if shape.frame >= 0:
+            corners = corners @ rotations[shape.frame].T + poses[shape.frame, :3]
         low, high = np.minimum(low, corners.min(0)), np.maximum(high, corners.max(0))
-    for pose in body_pose:
+    for pose in poses:
         low, high = np.minimum(low, pose[:3]), np.maximum(high, pose[:3])
     return (low, high) if np.all(np.isfinite(low) & np.isfinite(high)) else (np.full(3, -1.0), np.full(3, 1.0))
 

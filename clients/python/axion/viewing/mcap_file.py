@@ -101,7 +101,7 @@ class McapRecorder:
     def __init__(self, output: Any, model: Model, worlds: Sequence[int], dt: float,
                  offsets: npt.NDArray[np.float64] | None = None) -> None:
         self._model, self._worlds, self._dt, self._offsets = model, [int(world) for world in worlds], dt, offsets
-        self._shapes = geometry.shapes_of(model, _DETAIL)
+        self._shapes, self._frame_names = geometry.shapes_of(model, _DETAIL), geometry.frame_names(model)
         self._writer = Writer(os.fspath(output) if isinstance(output, os.PathLike) else output)
         self._writer.start(library="axion")
         schemas = {name: self._writer.register_schema(name, "jsonschema", json.dumps({"title": name, **schema}).encode())
@@ -149,7 +149,7 @@ class McapRecorder:
             state: dict[str, Any] = {"time": float(moment.time[row]), "step": int(moment.step_index[row])}
             for field, values in moment.fields.items():
                 numbers = np.asarray(values[row]).reshape(-1)
-                if field != "body_pose":  # which are the transforms
+                if field not in ("body_pose", "mocap_pose"):  # which are the transforms
                     state[field] = dict(zip(names_of(self._model, field, len(numbers)), map(_finite, numbers)))
             self._put(f"/world/{world}/state", state)
             if moment.statistics is not None:
@@ -157,7 +157,7 @@ class McapRecorder:
         self.frames += 1
 
     def _begin(self, moment: Moment) -> None:
-        bounds = [geometry.world_bounds(self._shapes, pose.astype(np.float64)) for pose in moment.body_pose]
+        bounds = [geometry.world_bounds(self._shapes, poses) for poses in self._frame_poses(moment)]
         low, high = np.min([low for low, _ in bounds], 0), np.max([high for _, high in bounds], 0)
         self._size = float(np.linalg.norm(high - low))
         if self._offsets is None:
@@ -171,8 +171,11 @@ class McapRecorder:
         at = round(self._now * 1e9)
         self._writer.add_message(self._channels[topic], at, json.dumps(message, allow_nan=False).encode(), at, self.frames)
 
-    def _frame(self, world: int, body: int) -> str:
-        return f"{world}/{self._model.body_names[body] or body}" if body >= 0 else f"{world}/world"
+    def _frame(self, world: int, frame: int) -> str:
+        return f"{world}/{self._frame_names[frame] or frame}" if frame >= 0 else f"{world}/world"
+
+    def _frame_poses(self, moment: Moment) -> npt.NDArray[np.float64]:
+        return geometry.frame_poses(self._model, moment.body_pose, moment.mocap_pose)
 
     def _entities(self) -> list[dict[str, Any]]:
         entities = []
@@ -189,7 +192,7 @@ class McapRecorder:
                     points, indices = mesh.vertices, [int(index) for index in mesh.faces.reshape(-1)]
                 triangles = {"pose": _pose(shape.position, geometry.quaternion_of(shape.rotation)), "indices": indices, "colors": [],
                              "points": [_vector(point) for point in points], "color": _color(shape.color, shape.opacity)}
-                entities.append({"timestamp": self._stamp(), "frame_id": self._frame(world, shape.body), "id": f"{world}/shape {index}",
+                entities.append({"timestamp": self._stamp(), "frame_id": self._frame(world, shape.frame), "id": f"{world}/shape {index}",
                                  "lifetime": {"sec": 0, "nsec": 0}, "frame_locked": True,
                                  "metadata": [{"key": "name", "value": shape.name}], "arrows": [], "triangles": [triangles]})
         return entities
@@ -197,11 +200,11 @@ class McapRecorder:
     def _transforms(self, moment: Moment) -> list[dict[str, Any]]:
         assert self._offsets is not None
         stamp, found = self._stamp(), []
-        for world, poses, offset in zip(self._worlds, moment.body_pose.astype(np.float64), self._offsets):
+        for world, poses, offset in zip(self._worlds, self._frame_poses(moment), self._offsets):
             own = np.vstack([np.concatenate([np.zeros(3), [1, 0, 0, 0]]), poses])
-            found += [{"timestamp": stamp, "parent_frame_id": "world", "child_frame_id": self._frame(world, body),
+            found += [{"timestamp": stamp, "parent_frame_id": "world", "child_frame_id": self._frame(world, frame),
                        "translation": _vector(pose[:3] + offset), "rotation": _quaternion(pose[3:])}
-                      for body, pose in enumerate(own, start=-1)]
+                      for frame, pose in enumerate(own, start=-1)]
         return found
 
     def _forces(self, moment: Moment) -> list[dict[str, Any]]:

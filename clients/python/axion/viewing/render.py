@@ -49,6 +49,15 @@ class Marks:
     names: bool = False
 
 
+def _poses(name: str, given: npt.ArrayLike, count: int) -> Floats:
+    """Poses [n, count, 7]; of one world without n."""
+    poses = np.asarray(given, dtype=np.float64)
+    poses = poses[None] if poses.ndim == 2 else poses
+    if poses.ndim != 3 or poses.shape[1:] != (count, 7):
+        raise ValueError(f"{name}: has shape {list(np.shape(given))}; it must be [n, {count}, 7]")
+    return poses
+
+
 class Renderer:
     """Draws poses of one model.
 
@@ -94,7 +103,7 @@ class Renderer:
         self._frame: tuple[Floats, float] | None = None  # what a camera without a place of its own was given at first
 
     def render(self, body_pose: npt.ArrayLike, contacts: Contacts | None = None, dt: float = 1.0,
-               worlds: Sequence[int] | None = None) -> Image8:
+               worlds: Sequence[int] | None = None, mocap_pose: npt.ArrayLike | None = None) -> Image8:
         """Draws a picture.
 
         A camera that shows everything keeps its place from picture to picture.
@@ -109,6 +118,8 @@ class Renderer:
             s, of a step: forces are impulses divided by it.
         worlds : sequence of int, optional
             Their indices in the batch.
+        mocap_pose : array_like, optional
+            Likewise of mocap bodies, [mocap bodies, 7] or [n, mocap bodies, 7]; None: where they are after a reset.
 
         Returns
         -------
@@ -120,10 +131,11 @@ class Renderer:
         ValueError
             The poses have another shape.
         """
-        poses = np.asarray(body_pose, dtype=np.float64)
-        poses = poses[None] if poses.ndim == 2 else poses
-        if poses.ndim != 3 or poses.shape[1:] != (self.model.body_count, 7):
-            raise ValueError(f"body_pose: has shape {list(np.shape(body_pose))}; it must be [n, {self.model.body_count}, 7]")
+        poses = _poses("body_pose", body_pose, self.model.body_count)
+        placed = None if mocap_pose is None else _poses("mocap_pose", mocap_pose, len(self.model.proto.mocaps))
+        if placed is not None and len(placed) != len(poses):
+            raise ValueError(f"mocap_pose: has {len(placed)} worlds; body_pose has {len(poses)}")
+        poses = geometry.frame_poses(self.model, poses, placed)
         shapes = self._shapes_for(len(poses))
         low, high = self._bounds(shapes, poses)
         spacing = self.spacing if self.spacing is not None else 1.15 * float(max(high[0] - low[0], high[1] - low[1]))
@@ -175,9 +187,9 @@ class Renderer:
                 if shape.mesh is None or shape.opacity <= 0:
                     continue
                 rotation, position = shape.rotation, shape.position
-                if shape.body >= 0:
-                    rotation = rotations[shape.body] @ shape.rotation
-                    position = rotations[shape.body] @ shape.position + pose[shape.body, :3]
+                if shape.frame >= 0:
+                    rotation = rotations[shape.frame] @ shape.rotation
+                    position = rotations[shape.frame] @ shape.position + pose[shape.frame, :3]
                 surfaces.append(Surface(shape.mesh.placed(rotation, position + offset), shape.color))
             size = 0.04 * float(np.mean([shape.radius for shape in shapes if shape.mesh is not None] or [1.0]))
             if self.marks.joint_frames:
@@ -272,7 +284,7 @@ def render(batch: Batch, worlds: int | Sequence[int] = 0, *, width: int = 640, h
     marks = Marks(contacts, joint_frames, centers_of_mass, names)
     renderer = Renderer(model_of(batch), width, height, camera, marks, spacing, samples)
     look = look_at(batch, chosen, contacts)
-    picture = renderer.render(look.body_pose, look.contacts, batch.dt, chosen)
+    picture = renderer.render(look.body_pose, look.contacts, batch.dt, chosen, look.mocap_pose)
     if path is not None:
         save(path, picture)
     return picture

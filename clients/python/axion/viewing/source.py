@@ -22,10 +22,12 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Look:
-    """Worlds at an instant. worlds: their indices, [n]. body_pose: [n, nb, 7]. time: [n] s. contacts: of these worlds."""
+    """Worlds at an instant. worlds: their indices, [n]. body_pose: [n, nb, 7]. mocap_pose: [n, mocap bodies, 7]. time: [n]
+    s. contacts: of these worlds."""
 
     worlds: list[int]
     body_pose: npt.NDArray[Any]
+    mocap_pose: npt.NDArray[Any]
     time: npt.NDArray[np.float64]
     contacts: Contacts | None
 
@@ -35,15 +37,26 @@ def model_of(batch: Batch) -> Model:
     return batch.client.get_model(batch.model)
 
 
+def _pose_fields(batch: Batch) -> list[str]:
+    """Those that say where shapes are. A server from before there were mocap bodies has the first alone."""
+    known = {info.name for info in batch.proto.fields}
+    return [name for name in ("body_pose", "mocap_pose") if name in known]
+
+
+def _mocap_pose(state: Mapping[str, npt.NDArray[Any]], worlds: list[int]) -> npt.NDArray[Any]:
+    return state["mocap_pose"] if "mocap_pose" in state else np.zeros((len(worlds), 0, 7))
+
+
 def look_at(batch: Batch, worlds: list[int], contacts: bool) -> Look:
     """Worlds of a batch as they stand."""
+    fields = _pose_fields(batch)
     try:
-        with batch.watch("body_pose", worlds, contacts=contacts) as watch:
+        with batch.watch(fields, worlds, contacts=contacts) as watch:
             frame = next(watch)
-        return Look(worlds, frame.state["body_pose"], frame.state.time, frame.contacts)
+        return Look(worlds, frame.state["body_pose"], _mocap_pose(frame.state, worlds), frame.state.time, frame.contacts)
     except UnimplementedError:  # a server from before there was Watch
-        state = batch.get_state("body_pose", worlds)
-        return Look(worlds, state["body_pose"], state.time, batch.contacts(worlds) if contacts else None)
+        state = batch.get_state(fields, worlds)
+        return Look(worlds, state["body_pose"], _mocap_pose(state, worlds), state.time, batch.contacts(worlds) if contacts else None)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,18 +74,18 @@ def moments(batch: Batch, worlds: list[int], fields: list[str], rate: float,
             contacts: bool) -> Iterator[tuple[Watch | None, Iterator[Moment]]]:
     """Worlds whenever they change, and the Watch to close from another thread; None with a server that has none, of which
     the worlds are read at the same rate, which renews their lease."""
-    asked = list(dict.fromkeys(["body_pose", *fields]))
+    asked = list(dict.fromkeys([*_pose_fields(batch), *fields]))
     if "watch" in batch.client.server_info().features:
         with batch.watch(asked, worlds, rate, contacts, solver_stats=True) as watch:
-            yield watch, (Moment(worlds, frame.state["body_pose"], frame.state.time, frame.contacts, frame.state,
-                                 frame.state.step_index, frame.worlds, frame.dropped_frames) for frame in watch)
+            yield watch, (Moment(worlds, frame.state["body_pose"], _mocap_pose(frame.state, worlds), frame.state.time, frame.contacts,
+                                 frame.state, frame.state.step_index, frame.worlds, frame.dropped_frames) for frame in watch)
         return
 
     def read() -> Iterator[Moment]:
         while True:
             state = batch.get_state(asked, worlds)
-            yield Moment(worlds, state["body_pose"], state.time, batch.contacts(worlds) if contacts else None, state,
-                         state.step_index, batch.world_stats(worlds), 0)
+            yield Moment(worlds, state["body_pose"], _mocap_pose(state, worlds), state.time,
+                         batch.contacts(worlds) if contacts else None, state, state.step_index, batch.world_stats(worlds), 0)
             time.sleep(1 / rate)
 
     yield None, read()

@@ -17,7 +17,6 @@ from PIL import Image
 from axion.batch import Batch
 from axion.client import Client
 from axion.model import Model
-from axion.results import Contacts
 from axion.tool import add_server_arguments, connect, tell_progress
 from axion.viewing.mcap_file import McapRecorder
 from axion.viewing.raycast import Camera
@@ -134,8 +133,8 @@ def _view(batch: Batch, given: argparse.Namespace) -> int:
     return 0
 
 
-def _seen(look: Look) -> tuple[npt.NDArray[Any], Contacts | None]:
-    return look.body_pose, look.contacts
+def _picture(renderer: Renderer, look: Look, dt: float) -> npt.NDArray[Any]:
+    return renderer.render(look.body_pose, look.contacts, dt, look.worlds, look.mocap_pose)
 
 
 def _own_frames(batch: Batch, worlds: list[int], given: argparse.Namespace, control: npt.NDArray[Any] | None) -> Iterator[Moment]:
@@ -185,7 +184,7 @@ def _render(batch: Batch, given: argparse.Namespace) -> int:
     control = None if given.hold is None else model.hold_control(given.hold)
 
     if is_picture:
-        save(given.out, renderer.render(*_seen(look_at(batch, worlds, given.contacts)), batch.dt, worlds))
+        save(given.out, _picture(renderer, look_at(batch, worlds, given.contacts), batch.dt))
         count = 1
     else:
         frames = _others_frames(batch, worlds, given) if given.look_on else _own_frames(batch, worlds, given, control)
@@ -195,7 +194,7 @@ def _render(batch: Batch, given: argparse.Namespace) -> int:
                     recorder.take(frame)
             count = recorder.frames
         else:
-            pictures = [renderer.render(*_seen(frame), batch.dt, worlds) for frame in frames]
+            pictures = [_picture(renderer, frame, batch.dt) for frame in frames]
             save_movie(given.out, pictures, given.fps)
             count = len(pictures)
     told = f"{given.out}: {batch.name}, worlds shown: {len(worlds)}, frames: {count}"

@@ -132,8 +132,8 @@ class Viewer:
     def _make_scene(self) -> None:
         scene = self._server.scene
         scene.set_up_direction("+z")
-        first = self.batch.client.get_model(self.batch.model).proto.bodies
-        rest = np.array([[p.x, p.y, p.z, 1, 0, 0, 0] for p in (body.pose.position for body in first)]).reshape(-1, 7)
+        bodies = [[p.x, p.y, p.z, 1, 0, 0, 0] for p in (body.pose.position for body in self.model.proto.bodies)]
+        rest = geometry.frame_poses(self.model, np.array(bodies).reshape(1, -1, 7))[0]
         detail = int(np.clip(48 / np.sqrt(len(self.worlds)), 6, 16))
         self._shapes = geometry.shapes_of(self.model, detail)
         low, high = geometry.world_bounds(self._shapes, rest)
@@ -176,27 +176,29 @@ class Viewer:
     def _on_click(self, shape: geometry.Shape) -> Callable[[Any], None]:
         def chosen(event: Any) -> None:
             world = self.worlds[event.instance_index or 0]
-            body = self.model.body_names[shape.body] if shape.body >= 0 else "world"
+            body = geometry.frame_names(self.model)[shape.frame] if shape.frame >= 0 else "world"
             self._world.value = str(world)
             event.client.add_notification(f"world {world}", f"body {body}, shape {shape.name or '(no name)'}", auto_close_seconds=4)
         return chosen
 
     def _draw(self, moment: Moment) -> None:
-        rotations = [geometry.rotation_matrices(pose[:, 3:]) for pose in moment.body_pose]
+        frames = geometry.frame_poses(self.model, moment.body_pose, moment.mocap_pose)
+        rotations = geometry.rotation_matrices(frames[..., 3:])
         with self._server.atomic():
             for shape, handle, wxyz in self._meshes:
-                if shape.body < 0:
+                if shape.frame < 0:
                     continue
-                poses = moment.body_pose[:, shape.body]
-                handle.batched_positions = (np.einsum("nij,j->ni", [r[shape.body] for r in rotations], shape.position)
-                                            + poses[:, :3] + self._offsets).astype(np.float32)
+                poses = frames[:, shape.frame]
+                handle.batched_positions = (rotations[:, shape.frame] @ shape.position + poses[:, :3]
+                                            + self._offsets).astype(np.float32)
                 handle.batched_wxyzs = geometry.quaternion_products(poses[:, 3:], wxyz).astype(np.float32)
             row = self.worlds.index(int(self._world.value))
             seen = self._seen().astype(np.float32)
             for _, handle, _ in self._meshes:
                 if not np.array_equal(handle.batched_scales, seen):
                     handle.batched_scales = seen
-            self._draw_bodies(moment.body_pose[row].astype(np.float64), rotations[row], self._offsets[row])
+            bodies = self.model.body_count
+            self._draw_bodies(frames[row, :bodies], rotations[row, :bodies], self._offsets[row])
             self._draw_contacts(moment)
             self._told.content = (f"**t** {moment.time[row]:.3f} s · **step** {moment.step_index[row]}"
                                   + (f" · {moment.dropped} frames dropped" if moment.dropped else ""))
