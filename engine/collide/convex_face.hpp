@@ -79,6 +79,12 @@ AXION_HD inline void hull_polygon(const Shape<Real>& shape, const math::Vec3<Rea
   }
 }
 
+// Of the directions along which a hull's polygon is looked for, against the normal.
+template <typename Real>
+AXION_HD inline Real face_inclination(const Shape<Real>& shape, Real margin) {
+  return clamp(margin / bounding_radius(shape), Real(0.03), Real(1));
+}
+
 // The polygon of a shape along n, unit, in its own frame.
 template <typename Real>
 AXION_HD inline Polygon<Real> face_polygon(const Shape<Real>& shape, const math::Vec3<Real>& n, Real inclination) {
@@ -166,34 +172,32 @@ AXION_HD inline void clip_to_edge(const math::Vec3<Real>& p, const math::Vec3<Re
   polygon = kept;
 }
 
-// Chooses up to four of the `count` points, whose x and y are places and z gaps: the deepest, the one farthest from it,
-// the one farthest to a side of both, and the one farthest to the other side. Nearly equal ones count as equal, of
-// which the first is taken, so that bodies at rest keep theirs. Returns how many; their indices in `chosen`, in their
-// order.
+// Chooses up to `most` of the `count` points, corners of a polygon in turn whose x and y are places and z gaps: one
+// after the other goes the corner that makes the least triangle with its neighbours, but never the deepest. Nearly
+// equal ones count as equal, of which the first goes, so that bodies at rest keep theirs. Returns how many; their
+// indices in `chosen`, which has room for all, in their order.
+//
+// Who carries a load near a corner that is left out tips over the edge between its neighbours, until that corner is the
+// deepest and another is left out: it never comes to rest. So all stay that there is room for.
 template <typename Real>
-AXION_HD inline int choose_four(const math::Vec3<Real>* point, int count, Real same, int* chosen) {
-  if (count <= 0) return 0;
+AXION_HD inline int choose_corners(const math::Vec3<Real>* point, int count, int most, int* chosen) {
   int deepest = 0;
-  for (int i = 1; i < count; ++i) deepest = point[i].z < point[deepest].z - same ? i : deepest;
-  const auto distance = [&](int i) {
-    const Real x = point[i].x - point[deepest].x, y = point[i].y - point[deepest].y;
-    return x * x + y * y;
-  };
-  int far = deepest;
-  for (int i = 0; i < count; ++i) far = distance(i) > Real(1.01) * distance(far) + same * same ? i : far;
-  int left = -1, right = -1;
-  Real most_left = 0, most_right = 0;
-  const Real length = std::sqrt(distance(far));
-  for (int i = 0; i < count && far != deepest; ++i) {
-    const Real side = turn(point[deepest], point[far], point[i]) / length;
-    if (side > Real(1.01) * most_left + same) left = i, most_left = side;
-    if (-side > Real(1.01) * most_right + same) right = i, most_right = -side;
-  }
-  int kept = 0;
   for (int i = 0; i < count; ++i) {
-    if (i == deepest || i == far || i == left || i == right) chosen[kept++] = i;
+    chosen[i] = i;
+    deepest = point[i].z < point[deepest].z ? i : deepest;
   }
-  return kept;
+  for (; count > most; --count) {
+    int least = -1;
+    Real least_area = std::numeric_limits<Real>::max();
+    for (int k = 0; k < count; ++k) {
+      if (chosen[k] == deepest) continue;
+      const int before = chosen[k == 0 ? count - 1 : k - 1], after = chosen[k + 1 == count ? 0 : k + 1];
+      const Real area = std::abs(turn(point[before], point[chosen[k]], point[after]));
+      if (area < Real(0.99) * least_area) least = k, least_area = area;
+    }
+    for (int k = least < 0 ? 0 : least; k + 1 < count; ++k) chosen[k] = chosen[k + 1];
+  }
+  return count;
 }
 
 }  // namespace axion::collide

@@ -1,4 +1,4 @@
-// Contacts of two convex shapes that have no closed form together: one nearest point, or up to four of faces.
+// Contacts of two convex shapes that have no closed form together: one nearest point, or up to eight of faces.
 //
 // The direction of contact, the unit normal n from B to A, decides everything: the gap is the separation along it,
 //   g = -(h_A(-n) + h_B(n)),  h the support functions of the whole shapes, which no direction makes greater than the
@@ -164,10 +164,10 @@ AXION_HD inline bool clip_line(const Polygon<Real>& line, ClippedPolygon<Real>& 
   return clipped.count >= 2;
 }
 
-// Adds up to four contacts of the polygons; `nearest` is among them where they leave it out.
+// Adds up to eight contacts of the polygons; `nearest` is the first where they leave it out.
 template <typename Real>
 AXION_HD_CALL void add_faces(const ConvexPair<Real>& pair, FacePair<Real>& faces, const ContactPoint<Real>& nearest,
-                             const math::Vec3<Real>& nearest_A, Real same, ContactList<Real>& list) {
+                             Real same, ContactList<Real>& list) {
   const Real area_a = area(faces.a), area_b = area(faces.b);
   const Real least_area = Real(1e-4) * same;  // of slivers; only a scale of lengths squared is needed
   const bool flat_a = area_a > least_area * same, flat_b = area_b > least_area * same;
@@ -184,8 +184,8 @@ AXION_HD_CALL void add_faces(const ConvexPair<Real>& pair, FacePair<Real>& faces
   } else if (clipped.count != 2 || clipping.count != 2 || !clip_line(clipping, common)) {
     common.count = 0;
   }
-  math::Vec3<Real> place[kClippedPoints + 1];
-  FaceContact<Real> contact[kClippedPoints + 1];
+  math::Vec3<Real> place[kClippedPoints];
+  FaceContact<Real> contact[kClippedPoints];
   int count = 0;
   Real least = std::numeric_limits<Real>::max();
   for (int i = 0; i < common.count; ++i) {
@@ -223,20 +223,14 @@ AXION_HD_CALL void add_faces(const ConvexPair<Real>& pair, FacePair<Real>& faces
     list.add(nearest);
     return;
   }
-  const int polygon_count = count;
-  if (nearest.gap < least - Real(0.5) * same && nearest.gap < list.margin) {  // put first: it is the deepest
-    place[count++] = {math::dot(faces.t1, nearest_A), math::dot(faces.t2, nearest_A), nearest.gap};
-  }
-  int chosen[4];
-  const int kept = choose_four(place, count, Real(0.25) * same, chosen);
+  const bool adds_nearest = nearest.gap < least - Real(0.5) * same && nearest.gap < list.margin;
+  int chosen[kClippedPoints];
+  const int kept = choose_corners(place, count, kMaxPairContacts - (adds_nearest ? 1 : 0), chosen);
+  if (adds_nearest) list.add(nearest);
   for (int k = 0; k < kept; ++k) {
     const int i = chosen[k];
-    if (i == polygon_count) {
-      list.add(nearest);
-    } else {
-      list.add(contact_at(pair, faces, place[i].x, place[i].y, contact[i].height_a, contact[i].height_b,
-                          contact[i].feature));
-    }
+    list.add(
+        contact_at(pair, faces, place[i].x, place[i].y, contact[i].height_a, contact[i].height_b, contact[i].feature));
   }
 }
 
@@ -285,10 +279,8 @@ AXION_HD_CALL void convex_contacts(const Shape<Real>& a, const ShapePose<Real>& 
     list.add(nearest);
     return;
   }
-  const Real reach_a = bounding_radius(a), reach_b = bounding_radius(b);
-  const auto inclination = [&](Real reach) { return clamp(list.margin / reach, Real(0.03), Real(1)); };
-  FacePair<Real> faces{face_polygon(a, -n, inclination(reach_a)),
-                       face_polygon(b, math::transpose_times(pair.R_AB, n), inclination(reach_b)),
+  FacePair<Real> faces{face_polygon(a, -n, face_inclination(a, list.margin)),
+                       face_polygon(b, math::transpose_times(pair.R_AB, n), face_inclination(b, list.margin)),
                        n,
                        {},
                        {}};
@@ -299,7 +291,7 @@ AXION_HD_CALL void convex_contacts(const Shape<Real>& a, const ShapePose<Real>& 
   math::tangent_basis(n, faces.t1, faces.t2);
   into_plane(faces.a, math::Vec3<Real>{0, 0, 0}, math::Mat3<Real>::identity(), faces);
   into_plane(faces.b, pair.p_AB, pair.R_AB, faces);
-  add_faces(pair, faces, nearest, p_A, Real(1e-3) * least, list);
+  add_faces(pair, faces, nearest, Real(1e-3) * least, list);
 }
 
 template <typename Real>

@@ -48,48 +48,24 @@ AXION_HD inline void plane_ellipsoid(const ShapePose<Real>& X_WA, const Shape<Re
   list.add({p_WB - gap * up, p_WB, -up, gap, 0});
 }
 
-// Up to four of the vertices below the margin: the deepest, and those that hold it best. Features are the vertices.
-// Chosen in rounds over all vertices, as choose_four does, so that no list of them is needed.
+// Up to eight of the vertices below the margin: the deepest, and those of the polygon that looks at the plane. Features
+// are the vertices.
 template <typename Real>
 AXION_HD_CALL void plane_mesh(const ShapePose<Real>& X_WA, const Shape<Real>& b, const ShapePose<Real>& X_WB,
                               ContactList<Real>& list) {
-  const math::Vec3<Real> up_W = X_WA.R_WS.column(2), up = math::transpose_times(X_WB.R_WS, up_W);
-  const Real centre = math::dot(up_W, X_WB.p_WS - X_WA.p_WS), same = Real(1e-3) * b.size.x;
-  math::Vec3<Real> t1, t2;
-  math::tangent_basis(up, t1, t2);
-  const auto seen = [&](int i) {
-    const math::Vec3<Real> p = hull_vertex(b.hull, i);
-    return math::Vec3<Real>{math::dot(t1, p), math::dot(t2, p), centre + math::dot(up, p)};
-  };
-  math::Vec3<Real> low{}, end{};
-  int deepest = -1, far = -1, left = -1, right = -1;
-  for (int i = 0; i < b.hull.count; ++i) {
-    const math::Vec3<Real> p = seen(i);
-    if (p.z < list.margin && (deepest < 0 || p.z < low.z - Real(0.1) * same)) deepest = i, low = p;
-  }
-  if (deepest < 0) return;
-  Real most = same * same;
-  for (int i = 0; i < b.hull.count; ++i) {
-    const math::Vec3<Real> p = seen(i);
-    const Real x = p.x - low.x, y = p.y - low.y, distance = x * x + y * y;
-    if (p.z < list.margin && distance > Real(1.01) * most) far = i, end = p, most = distance;
-  }
-  Real most_left = same, most_right = same;
-  const Real length = std::sqrt(most);
-  for (int i = 0; i < b.hull.count && far >= 0; ++i) {
-    const math::Vec3<Real> p = seen(i);
-    if (!(p.z < list.margin)) continue;
-    const Real side = turn(low, end, p) / length;
-    if (side > Real(1.01) * most_left) left = i, most_left = side;
-    if (-side > Real(1.01) * most_right) right = i, most_right = -side;
-  }
-  const int chosen[4] = {deepest, far, left, right};
-  for (int k = 0; k < 4; ++k) {
-    const int i = chosen[k];
-    if (i < 0) continue;
-    const math::Vec3<Real> along = X_WB.R_WS * hull_vertex(b.hull, i), p_WB = X_WB.p_WS + along;
+  const math::Vec3<Real> up_W = X_WA.R_WS.column(2), down = -math::transpose_times(X_WB.R_WS, up_W);
+  const Real centre = math::dot(up_W, X_WB.p_WS - X_WA.p_WS);
+  const auto add = [&](int vertex) {
+    const math::Vec3<Real> along = X_WB.R_WS * hull_vertex(b.hull, vertex), p_WB = X_WB.p_WS + along;
     const Real gap = centre + math::dot(up_W, along);
-    list.add({p_WB - gap * up_W, p_WB, -up_W, gap, std::uint32_t(i)});
+    list.add({p_WB - gap * up_W, p_WB, -up_W, gap, std::uint32_t(vertex)});
+  };
+  const int deepest = farthest_vertex(b.hull, down);
+  add(deepest);
+  if (list.count == 0) return;
+  const Polygon<Real> polygon = face_polygon(b, down, face_inclination(b, list.margin));
+  for (int i = 0; i < polygon.count; ++i) {
+    if (polygon.point[i].name != deepest) add(polygon.point[i].name);
   }
 }
 

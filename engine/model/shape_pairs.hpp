@@ -48,7 +48,11 @@ AXION_HD inline int contact_max(ShapeKind a, ShapeKind b) {
   if (b > ShapeKind::kMesh) return height_field_contacts(a);
   const auto round = [](ShapeKind kind) { return kind == ShapeKind::kSphere || kind == ShapeKind::kEllipsoid; };
   if (round(a) || round(b)) return 1;
-  if (a > ShapeKind::kBox || b > ShapeKind::kBox) return 4;  // a cylinder or a mesh
+  if (a > ShapeKind::kBox || b > ShapeKind::kBox) {  // a cylinder or a mesh
+    const ShapeKind other = a > b ? b : a;
+    const bool is_mesh = a == ShapeKind::kMesh || b == ShapeKind::kMesh;
+    return other == ShapeKind::kCapsule || (other == ShapeKind::kPlane && !is_mesh) ? 4 : 8;
+  }
   if (a == ShapeKind::kBox && b == ShapeKind::kBox) return 8;
   const bool box = a == ShapeKind::kBox || b == ShapeKind::kBox;
   const bool plane = a == ShapeKind::kPlane || b == ShapeKind::kPlane;

@@ -1,6 +1,6 @@
-// The bits of each test scene after some steps, by this file's own step, which is compiled without optimisation, and by
-// each of the engine's that this machine runs. Prints a hash of each scene, precision and preset; ends with 1 where they
-// differ.
+// The bits of each test scene after some steps, by this file's own step, which is compiled without optimisation, and
+// by each of the engine's that this machine runs. Prints a hash of each scene, precision and preset; ends with 1 where
+// they differ.
 #include <cinttypes>
 #include <cstdio>
 

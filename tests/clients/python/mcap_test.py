@@ -94,14 +94,14 @@ class Recordings(AxiondCase):
         meshes = [shape for shape in shapes if shape.mesh is not None]
         self.assertEqual(len(entities), 2 * len(meshes) + 1)  # the plane is there once
         trunk = next(entity for entity in entities if entity["frame_id"] == "3/trunk")["triangles"][0]
-        shape = next(shape for shape in meshes if shape.body == 0)
+        shape = next(shape for shape in meshes if shape.frame == 0)
         self.assertEqual([trunk["color"][c] for c in "rgba"], [*shape.color, shape.opacity])
         np.testing.assert_allclose([vector(point) for point in trunk["points"]], shape.mesh.vertices)
         self.assertEqual(trunk["indices"], shape.mesh.faces.reshape(-1).tolist())
 
     def test_what_clients_place_has_a_frame_of_its_own(self):
-        model = self.client.create_model(mjcf="""<mujoco><worldbody><body mocap="true" name="hand" pos="0 0 1"><geom size=".1" pos=".2 0 0"/>
-          </body><body name="ball"><freejoint/><geom size=".1"/></body></worldbody></mujoco>""")
+        model = self.client.create_model(mjcf="""<mujoco><worldbody><body mocap="true" name="hand" pos="0 0 1">
+          <geom size=".1" pos=".2 0 0"/></body><body name="ball"><freejoint/><geom size=".1"/></body></worldbody></mujoco>""")
         written = io.BytesIO()
         with self.client.create_batch(model, 1) as batch, McapRecorder(written, model, [0], batch.dt) as recorder:
             batch.set_state(mocap_pose=[[[1, 2, 3, 0, 0, 0, 1]]])

@@ -80,9 +80,9 @@ class Viewers(AxiondCase):
         self.assertEqual(len(viewer._meshes) + 1, len(self.model.proto.shapes))  # the ground is no mesh
         with viewer._lock:
             for shape, handle, _ in viewer._meshes:
-                rotation = geometry.rotation_matrices(pose[:, shape.body, 3:])
+                rotation = geometry.rotation_matrices(pose[:, shape.frame, 3:])
                 np.testing.assert_allclose(handle.batched_positions,
-                                           rotation @ shape.position + pose[:, shape.body, :3] + viewer._offsets, atol=1e-5)
+                                           rotation @ shape.position + pose[:, shape.frame, :3] + viewer._offsets, atol=1e-5)
                 np.testing.assert_allclose(geometry.rotation_matrices(handle.batched_wxyzs), rotation @ shape.rotation, atol=1e-5)
 
     def test_forces_names_joints_and_masses_are_shown_when_asked_for(self):

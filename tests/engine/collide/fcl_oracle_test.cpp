@@ -59,7 +59,7 @@ void compare_planes() {
       const int count = collide_pair(plane.shape<Real>(), plane.pose<Real>(), body.shape<Real>(), body.pose<Real>(),
                                      static_cast<Real>(0.05), points);
       ASSERT_GT(count, 0) << name_of(body.kind) << i;
-      ASSERT_LE(count, 4);
+      ASSERT_LE(count, kMaxPairContacts);
       double least = 1;
       for (int k = 0; k < count; ++k) {
         least = std::min(least, static_cast<double>(points[k].gap));

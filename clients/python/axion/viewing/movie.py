@@ -55,7 +55,8 @@ class Recorder:
                     recorder.take(moment)
             return "axion.mcap", written.getvalue()
         renderer = Renderer(self._model, 640, 480, self._camera, self._marks, self._spacing, samples=1)
-        pictures = [renderer.render(moment.body_pose, moment.contacts, self._dt, self._worlds, moment.mocap_pose) for moment in self._moments]
+        pictures = [renderer.render(moment.body_pose, moment.contacts, self._dt, self._worlds, moment.mocap_pose)
+                    for moment in self._moments]
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / f"axion.{ending}"
             save_movie(path, pictures, self._rate)

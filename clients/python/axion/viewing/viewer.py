@@ -189,16 +189,14 @@ class Viewer:
                 if shape.frame < 0:
                     continue
                 poses = frames[:, shape.frame]
-                handle.batched_positions = (rotations[:, shape.frame] @ shape.position + poses[:, :3]
-                                            + self._offsets).astype(np.float32)
+                handle.batched_positions = (rotations[:, shape.frame] @ shape.position + poses[:, :3] + self._offsets).astype(np.float32)
                 handle.batched_wxyzs = geometry.quaternion_products(poses[:, 3:], wxyz).astype(np.float32)
             row = self.worlds.index(int(self._world.value))
             seen = self._seen().astype(np.float32)
             for _, handle, _ in self._meshes:
                 if not np.array_equal(handle.batched_scales, seen):
                     handle.batched_scales = seen
-            bodies = self.model.body_count
-            self._draw_bodies(frames[row, :bodies], rotations[row, :bodies], self._offsets[row])
+            self._draw_bodies(frames[row], rotations[row], self._offsets[row])
             self._draw_contacts(moment)
             self._told.content = (f"**t** {moment.time[row]:.3f} s · **step** {moment.step_index[row]}"
                                   + (f" · {moment.dropped} frames dropped" if moment.dropped else ""))
@@ -211,7 +209,7 @@ class Viewer:
 
     def _draw_bodies(self, pose: geometry.Floats, rotations: geometry.Floats, offset: geometry.Floats) -> None:
         centers = [(body.center_of_mass.x, body.center_of_mass.y, body.center_of_mass.z) for body in self.model.proto.bodies]
-        middles = np.einsum("bij,bj->bi", rotations, np.array(centers).reshape(-1, 3)) + pose[:, :3] + offset
+        middles = np.einsum("bij,bj->bi", rotations[:len(centers)], np.array(centers).reshape(-1, 3)) + pose[:len(centers), :3] + offset
         show_points(self._masses, middles, self._shows_masses.value)
         for label, middle in zip(self._labels, middles):
             label.visible = self._shows_names.value
