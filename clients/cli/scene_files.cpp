@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <initializer_list>
 #include <iterator>
 #include <optional>
 #include <set>
@@ -118,47 +119,54 @@ std::vector<std::string> add_files(const std::string& text, const fs::path& fold
   const fs::path root = folder / prefix;
   std::set<std::string> done;
   std::string directory;
-  std::vector<std::pair<std::string, fs::path>> assets;  // and the folder of the document that names it
+  struct Asset {
+    std::string name;
+    fs::path here;     // the folder of the document that names it
+    bool is_included;  // that document
+  };
+  std::vector<Asset> assets;
   std::vector<std::string> models;
   // What an include refers to comes in its place, so that the last compiler of all of it has its say.
-  const std::function<void(const fs::path&, const std::string&)> visit = [&](const fs::path& here,
-                                                                             const std::string& document) {
-    for (const auto& [kind, name] : references_of(document)) {
-      if (kind == Refers::kDirectory) {
-        directory = name;
-      } else if (kind == Refers::kAsset) {
-        assets.emplace_back(name, here);
-      } else if (kind == Refers::kModel) {
-        models.push_back(name);
-      }
-      if (kind != Refers::kInclude || !done.insert(name).second) {
-        continue;
-      }
-      for (const fs::path& start : {root, here}) {
-        const fs::path place = start / name;
-        if (!fs::is_regular_file(place, error)) {
-          continue;
+  const std::function<void(const fs::path&, const std::string&, bool)> visit =
+      [&](const fs::path& here, const std::string& document, bool is_included) {
+        for (const auto& [kind, name] : references_of(document)) {
+          if (kind == Refers::kDirectory) {
+            directory = name;
+          } else if (kind == Refers::kAsset) {
+            assets.push_back({name, here, is_included});
+          } else if (kind == Refers::kModel) {
+            models.push_back(name);
+          }
+          if (kind != Refers::kInclude || !done.insert(name).second) {
+            continue;
+          }
+          for (const fs::path& start : {root, here}) {
+            const fs::path place = start / name;
+            if (!fs::is_regular_file(place, error)) {
+              continue;
+            }
+            const std::string content = files[(prefix / name).string()] = content_of(place);
+            visit(place.parent_path(), content, true);
+            break;
+          }
         }
-        const std::string content = files[(prefix / name).string()] = content_of(place);
-        visit(place.parent_path(), content);
-        break;
-      }
-    }
-  };
-  visit(root, text);
-  const auto add = [&](const fs::path& name, const fs::path& here) {
-    for (const fs::path& start : {root, here}) {
-      if (fs::is_regular_file(start / name, error)) {
-        files[(prefix / name).string()] = content_of(start / name);
+      };
+  visit(root, text, false);
+  const auto add = [&](const fs::path& name, std::initializer_list<fs::path> places) {
+    for (const fs::path& place : places) {
+      if (fs::is_regular_file(place, error)) {
+        files[(prefix / name).string()] = content_of(place);
         return;
       }
     }
   };
-  for (const auto& [asset, here] : assets) {
-    add(fs::path(directory) / asset, here);
+  for (const Asset& asset : assets) {
+    const fs::path name = fs::path(directory) / asset.name;
+    // Beside an included document, as MuJoCo looks; a model's own document has but its mesh directory.
+    add(name, {root / name, asset.here / name, asset.is_included ? asset.here / asset.name : root / name});
   }
   for (std::string& model : models) {
-    add(model, root);
+    add(model, {root / model});
     model = (prefix / model).string();
   }
   return models;

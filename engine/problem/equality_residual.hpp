@@ -32,13 +32,18 @@ AXION_HD_RARE void put_soft_lock(const Problem<Real>& p, int row, const RowVeloc
   p.w.row_tolerance[row] = greater(p.s.tolerance, velocity_rounding<Real>() * size);
 }
 
-// How fast an equality that is off by `error` may come together, per second: as a limit from beyond it.
+// m/s or rad/s, as fast as locks come together at least, whatever depenetration_velocity is: what steps leave of a lock's
+// error is far less in a step, and is taken back at once.
+inline constexpr double kLeastRecovery = 1;
+
+// How fast a lock that is off by `error` may come together, per second: as a limit from beyond it.
 template <typename Real>
 AXION_HD inline Real greatest_recovery(const Problem<Real>& p, Real error) {
+  const Real least = greater(Real(kLeastRecovery), p.s.depenetration_velocity);
   const Real off = std::abs(error), furthest = Real(constraints::kGreatestRecovery) / p.s.dt;
-  if (!(off > p.s.depenetration_velocity * p.s.limit_recovery_time)) return p.s.depenetration_velocity;
+  if (!(off > least * p.s.limit_recovery_time)) return least;
   const Real fastest = off / p.s.limit_recovery_time;
-  return greater(p.s.depenetration_velocity, fastest < furthest ? fastest : furthest);
+  return greater(least, fastest < furthest ? fastest : furthest);
 }
 
 // c, J and the size of what c was summed of, at the poses of the iterate. J is left in tendon_row.

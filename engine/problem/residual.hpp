@@ -69,6 +69,20 @@ AXION_HD_RARE void evaluate_soft_locks(const Problem<Real>& p, const model::Join
   }
 }
 
+// The share of c(q⁻) that a joint's rigid locks take back in the step: `share`, or what greatest_recovery allows where the
+// joint starts far apart, as where a file's coordinates leave a loop open.
+template <typename Real>
+AXION_HD inline Real recovered_share(const Problem<Real>& p, const model::JointData<Real>& joint, int locks,
+                                     Real share) {
+  Real off = 0;
+  for (int row = joint.lock_start; row < joint.lock_start + locks; ++row) {
+    off = greater(off, std::abs(p.w.lock_start_error[row]));
+  }
+  if (!(share * off > Real(kLeastRecovery) * p.s.dt)) return share;
+  const Real most = greatest_recovery(p, off) * p.s.dt / off;
+  return share < most ? share : most;
+}
+
 // Locks of joint j at the iterate: errors, rows of the matrix, rows of the impulses, natural residuals.
 template <typename Real>
 AXION_HD_CALL void evaluate_locks(const Problem<Real>& p, int j) {
@@ -83,6 +97,7 @@ AXION_HD_CALL void evaluate_locks(const Problem<Real>& p, int j) {
   }
   constraints::Softness<Real> soft = constraints::softness(p.s, joint.lock_stiffness, joint.lock_damping);
   if (p.joint_mode == model::JointMode::kLinearised && soft.erp == Real(1)) soft.erp = Real(0.5);
+  if (!(joint.lock_stiffness > 0)) soft.erp = recovered_share(p, joint, locks, soft.erp);
   const math::Vec3<Real>& x = p.w.x[joint.child];
   const Real extent = greater(greater(Real(1), std::abs(x.x)), greater(std::abs(x.y), std::abs(x.z)));
   for (int i = 0; i < locks; ++i) {

@@ -15,7 +15,7 @@ def read_mjcf(path: str | os.PathLike[str]) -> tuple[str, dict[str, bytes]]:
     These are included documents, models that are attached, by the names that the document has, and meshes (STL, OBJ,
     MSH) and height fields, by the mesh directory of the compiler and the name that the asset has. Files of a model
     that is attached are looked for from its own folder on, others from that of `path`, then from that of the included
-    document that names them. They are named with the model's folder before them. One that is not there is left out:
+    document that names them, then beside that document, without the mesh directory. They are named with the model's folder before them. One that is not there is left out:
     the server says so if it is needed.
 
     Parameters
@@ -50,13 +50,13 @@ def read_mjcf(path: str | os.PathLike[str]) -> tuple[str, dict[str, bytes]]:
 def _read_model(text: str, folder: str, prefix: str, assets: dict[str, bytes]) -> list[str]:
     """Adds what a document and those that it includes refer to, which is in the folder `prefix` of `folder`; returns the names of
     the models that it attaches."""
-    named: list[tuple[str, str]] = []
+    named: list[tuple[str, str, bool]] = []  # asset, folder of the document that names it, whether that one is included
     models: list[str] = []
     directory = ""
     root = os.path.join(folder, prefix)
     done = set[str]()
 
-    def visit(here: str, document: str) -> None:
+    def visit(here: str, document: str, included: bool) -> None:
         """What an include refers to comes in its place, so that the last compiler of all of it has its say."""
         nonlocal directory
         try:
@@ -68,7 +68,7 @@ def _read_model(text: str, folder: str, prefix: str, assets: dict[str, bytes]) -
                 directory = element.get("meshdir", element.get("assetdir", directory))
             name = element.get("file", "")
             if element.tag == "hfield" and name or element.tag == "mesh" and name.lower().endswith(_MESHES):
-                named.append((name, here))
+                named.append((name, here, included))
             if element.tag == "model" and name:
                 models.append(name)
             if element.tag != "include" or not name or name in done:
@@ -78,18 +78,22 @@ def _read_model(text: str, folder: str, prefix: str, assets: dict[str, bytes]) -
                 found = os.path.join(start, name)
                 if os.path.isfile(found):
                     with open(found, "rb") as content:
-                        assets[os.path.join(prefix, name)] = included = content.read()
-                    visit(os.path.dirname(found), included.decode("utf-8", errors="replace"))
+                        assets[os.path.join(prefix, name)] = inner = content.read()
+                    visit(os.path.dirname(found), inner.decode("utf-8", errors="replace"), True)
                     break
 
-    visit(root, text)
-    for asset, here in [(os.path.join(directory, asset), here) for asset, here in named] + [(model, root) for model in models]:
-        for start in (root, here):
-            found = os.path.join(start, asset)
-            if os.path.isfile(found):
-                with open(found, "rb") as content:
-                    assets[os.path.join(prefix, asset)] = content.read()
-                break
+    visit(root, text, False)
+    wanted = [(model, [os.path.join(root, model)]) for model in models]
+    for asset, here, included in named:
+        name = os.path.join(directory, asset)
+        places = [os.path.join(root, name), os.path.join(here, name)]
+        # Beside an included document, as MuJoCo looks; a model's own document has but its mesh directory.
+        wanted.append((name, [*places, os.path.join(here, asset)] if included else places))
+    for name, places in wanted:
+        found = next((place for place in places if os.path.isfile(place)), None)
+        if found is not None:
+            with open(found, "rb") as content:
+                assets[os.path.join(prefix, name)] = content.read()
     return [os.path.join(prefix, model) for model in models]
 
 

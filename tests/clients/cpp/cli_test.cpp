@@ -98,6 +98,13 @@ TEST(SceneFiles, what_mjcf_refers_to_is_found_in_the_folder_of_each_model) {
   EXPECT_EQ(files_of_mjcf((folder / "robot.xml").string(), "<include file='parts/leg.xml'/>").size(), 0u);
   write("parts/leg.xml", "<mujoco><asset><mesh file='b.stl'/></asset></mujoco>");
   EXPECT_EQ(files_of_mjcf((folder / "robot.xml").string(), "<include file='parts/leg.xml'/>").at("b.stl"), "relative");
+  // Beside an included document without the folder of meshes, but not beside the model's own.
+  write("parts/leg.xml", "<mujoco><compiler meshdir='own'/><asset><mesh file='b.stl'/></asset></mujoco>");
+  EXPECT_EQ(files_of_mjcf((folder / "robot.xml").string(), "<include file='parts/leg.xml'/>").at("own/b.stl"),
+            "relative");
+  EXPECT_TRUE(files_of_mjcf((folder / "parts/leg.xml").string(),
+                            "<mujoco><compiler meshdir='own'/><asset><mesh file='b.stl'/></asset></mujoco>")
+                  .empty());
   EXPECT_TRUE(files_of_mjcf((folder / "robot.xml").string(), "<include file='robot").empty());  // cut short
   fs::remove_all(folder);
 }

@@ -57,6 +57,13 @@ class ReadMjcf(unittest.TestCase):
         self.assertEqual(axion.read_mjcf(main)[1]["../meshes/arm.stl"], b"solid")
         self.assertEqual(axion.read_mjcf(main)[1]["b.stl"], b"own")
 
+    def test_meshes_of_an_included_document_may_lie_beside_it_without_the_folder_of_meshes(self):
+        arm = self.write("arm.xml", "<mujoco><compiler meshdir='meshes'/><asset><mesh file='arm.stl'/></asset></mujoco>")
+        self.write("arm.stl", b"beside")
+        main = self.write("robot.xml", "<mujoco><include file='arm.xml'/></mujoco>")
+        self.assertEqual(axion.read_mjcf(main)[1]["meshes/arm.stl"], b"beside")
+        self.assertEqual(axion.read_mjcf(arm)[1], {})  # a model's own document: its folder of meshes alone
+
     def test_files_of_an_attached_model_are_those_of_its_folder(self):
         self.write("parts/arm.xml", "<mujoco><compiler meshdir='meshes'/><asset><mesh file='arm.stl'/><model file='hand.xml'/>"
                                     "</asset><include file='joints.xml'/></mujoco>")
