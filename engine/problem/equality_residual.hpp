@@ -32,8 +32,8 @@ AXION_HD_RARE void put_soft_lock(const Problem<Real>& p, int row, const RowVeloc
   p.w.row_tolerance[row] = greater(p.s.tolerance, velocity_rounding<Real>() * size);
 }
 
-// m/s or rad/s, as fast as locks come together at least, whatever depenetration_velocity is: what steps leave of a lock's
-// error is far less in a step, and is taken back at once.
+// m/s or rad/s, as fast as locks come together at least, whatever depenetration_velocity is: what steps leave of a
+// lock's error is far less in a step, and is taken back at once.
 inline constexpr double kLeastRecovery = 1;
 
 // How fast a lock that is off by `error` may come together, per second: as a limit from beyond it.

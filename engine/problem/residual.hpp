@@ -69,8 +69,8 @@ AXION_HD_RARE void evaluate_soft_locks(const Problem<Real>& p, const model::Join
   }
 }
 
-// The share of c(q⁻) that a joint's rigid locks take back in the step: `share`, or what greatest_recovery allows where the
-// joint starts far apart, as where a file's coordinates leave a loop open.
+// The share of c(q⁻) that a joint's rigid locks take back in the step: `share`, or what greatest_recovery allows where
+// the joint starts far apart, as where a file's coordinates leave a loop open.
 template <typename Real>
 AXION_HD inline Real recovered_share(const Problem<Real>& p, const model::JointData<Real>& joint, int locks,
                                      Real share) {

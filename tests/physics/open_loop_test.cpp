@@ -18,8 +18,7 @@ constexpr double kGap = 0.1, kRecovery = 0.05;  // m, and s by default
 
 // Two balls of 1 and 3 kg that slide along x, 0.5 m apart, with sites that are to meet.
 constexpr char kApart[] = R"(<mujoco><option gravity="0 0 0"/><worldbody>
-  <body name="a" pos="0 0 0"><joint type="slide" axis="1 0 0"/><geom size="0.05" mass="1"/><site name="a" pos="0.2 0 0"/>
-  </body>
+  <body name="a"><joint type="slide" axis="1 0 0"/><geom size="0.05" mass="1"/><site name="a" pos="0.2 0 0"/></body>
   <body name="b" pos="0.5 0 0"><joint type="slide" axis="1 0 0"/><geom size="0.05" mass="3"/><site name="b"
     pos="-0.2 0 0"/></body>
   </worldbody><equality><connect site1="a" site2="b"/></equality></mujoco>)";
@@ -79,7 +78,8 @@ TEST(OpenLoop, a_weld_turns_back_at_its_angle_over_the_recovery_time) {
 TEST(OpenLoop, a_loop_of_a_floating_robot_closes_and_keeps_its_momentum) {
   const std::string xml = R"(<mujoco><option gravity="0 0 0"/><worldbody><body name="base"><freejoint/>
     <geom type="box" size="0.2 0.1 0.05" mass="5"/>
-    <body name="a" pos="0.2 0 0"><joint axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0 0 -0.3" size="0.02" mass="0.5"/>
+    <body name="a" pos="0.2 0 0"><joint axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0 0 -0.3" size="0.02"
+      mass="0.5"/>
       <body name="b" pos="0 0 -0.3"><joint axis="0 1 0"/><geom type="capsule" fromto="0 0 0 -0.3 0 0" size="0.02"
         mass="0.3"/><site name="b" pos="-0.3 0 0"/></body></body>
     <body name="c" pos="-0.2 0 0"><joint axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0 0 -0.3" size="0.02"

@@ -15,8 +15,8 @@ def read_mjcf(path: str | os.PathLike[str]) -> tuple[str, dict[str, bytes]]:
     These are included documents, models that are attached, by the names that the document has, and meshes (STL, OBJ,
     MSH) and height fields, by the mesh directory of the compiler and the name that the asset has. Files of a model
     that is attached are looked for from its own folder on, others from that of `path`, then from that of the included
-    document that names them, then beside that document, without the mesh directory. They are named with the model's folder before them. One that is not there is left out:
-    the server says so if it is needed.
+    document that names them, then beside that document, without the mesh directory. They are named with the model's
+    folder before them. One that is not there is left out: the server says so if it is needed.
 
     Parameters
     ----------
