@@ -139,7 +139,7 @@ class RecordOracle {
     const bool at_end = world_.settings().joint_mode == model::JointMode::kCurrent;
     const Vector c = constraint(joint, pose(joint.child, true), pose(joint.parent, true));
     const Eigen::MatrixXd J = constraint_rows(joint, pose(joint.child, at_end), pose(joint.parent, at_end));
-    // Of what the last step left, by its one iteration, no more is asked back than at 1 m/s or within the recovery time.
+    // Of what the last step left no more is asked back than at 1 m/s or within the recovery time.
     const Vector left = constraint(joint, pose(joint.child, false), pose(joint.parent, false));
     const double dt = world_.settings().dt, off = left.cwiseAbs().maxCoeff();
     const double share = std::min(1.0, std::max(1.0, off / world_.settings().limit_recovery_time) * dt / off);
