@@ -240,11 +240,12 @@ absl::Status Server::listen(const Config& config) {
   }
   address_ = with_port(config.listen, port);
   set_accepting(true);
-  accept_from(*std::move(listener), wanted == 0 ? share : wanted);
+  accept_from(*std::move(listener), wanted == 0 ? share : wanted,
+              static_cast<std::size_t>(config.limits.max_message_bytes));
   return absl::OkStatus();
 }
 
-void Server::accept_from(net::Listener listener, std::size_t max_connections) {
+void Server::accept_from(net::Listener listener, std::size_t max_connections, std::size_t max_message_bytes) {
   // A client of gRPC that is answered so in HTTP/1.1 gives up at once, with UNAVAILABLE and the status; a GOAWAY would
   // have it connect again dozens of times a second.
   const std::string text =
@@ -272,6 +273,15 @@ void Server::accept_from(net::Listener listener, std::size_t max_connections) {
     set_accepting(true);
   };
   events.gave_up = [this] { give_up(); };
+  // All that requests and worlds hold is in the budget, all of messages on their way in the transport's share.
+  const std::size_t transport = net::transport_share(static_cast<std::size_t>(memory_limit_), max_message_bytes);
+  events.overfull = [this, transport, heap = net::HeapWatch()]() mutable {
+    return heap.exceeds(static_cast<std::size_t>(memory_->used() + 2 * kOwnBytes) + transport, absl::Now());
+  };
+  events.cut = [this](std::size_t bytes) {
+    metrics_.on_connection_cut();
+    spdlog::warn("event=connection_cut reason=\"holds memory that no request asks for\" bytes={}", bytes);
+  };
   spdlog::debug("event=accepting max_connections={}", max_connections);
   acceptor_ = std::make_unique<net::Acceptor>(std::move(listener), options, std::move(events));
 }

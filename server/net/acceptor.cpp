@@ -1,7 +1,7 @@
 #include "server/net/acceptor.hpp"
 
+#include <linux/tcp.h>  // its tcp_info tells the bytes received, that of <netinet/tcp.h> does not
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -19,10 +19,14 @@
 namespace axion::server::net {
 namespace {
 
-constexpr int kIdleMilliseconds = 1000;  // between two counts while nobody comes
+constexpr int kLookMilliseconds = 100;   // between two looks at the process's memory, and two turns of the thread
+constexpr int kIdleMilliseconds = 1000;  // between two counts
 constexpr int kRetryMilliseconds = 50;   // between two attempts while accepting fails
 constexpr absl::Duration kPruneInterval = absl::Milliseconds(50);
-constexpr int kAtOnce = 64;  // connections of one socket before the others are looked at
+// Between two connections that are cut while there is too much: what was kept for the first takes time to be freed.
+constexpr absl::Duration kCutInterval = absl::Seconds(1);
+constexpr std::uint64_t kLeastToCut = 16 << 10;  // bytes between two looks; who sends less fills nothing
+constexpr int kAtOnce = 64;                      // connections of one socket before the others are looked at
 
 // Errors that end accepting until something changes; all others belong to the connection that was being accepted.
 bool lacks_resource(int error) {
@@ -39,6 +43,13 @@ bool lacks_resource(int error) {
     default:
       return false;
   }
+}
+
+// What has come in over a connection, bytes; 0 where that is no connection any more.
+std::uint64_t bytes_received(int descriptor) {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  return getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 ? info.tcpi_bytes_received : 0;
 }
 
 }  // namespace
@@ -70,7 +81,7 @@ void Acceptor::run() {
   while (!stopping_) {
     // While accepting fails the sockets stay readable, so only the clock is waited for.
     if (works) {
-      poll(polled.data(), polled.size(), kIdleMilliseconds);
+      poll(polled.data(), polled.size(), kLookMilliseconds);
     } else {
       poll(&polled.back(), 1, kRetryMilliseconds);
     }
@@ -85,6 +96,7 @@ void Acceptor::run() {
     }
     if (now - last_prune_ >= absl::Milliseconds(kIdleMilliseconds)) prune(now);
     report_count();
+    if (now - last_look_ >= absl::Milliseconds(kLookMilliseconds)) relieve(now);
   }
 }
 
@@ -118,7 +130,7 @@ void Acceptor::admit(int descriptor) {
   setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   struct stat status {};
   fstat(descriptor, &status);
-  connections_.push_back({descriptor, status.st_ino});
+  connections_.push_back({descriptor, status.st_ino, 0});
   events_.take(descriptor);
 }
 
@@ -160,6 +172,28 @@ void Acceptor::report_count() {
   if (connections_.size() == reported_open_ && turned_away_ == 0) return;
   reported_open_ = connections_.size();
   events_.count(reported_open_, std::exchange(turned_away_, 0));
+}
+
+void Acceptor::relieve(absl::Time now) {
+  last_look_ = now;
+  const bool was_overfull = std::exchange(overfull_, events_.overfull());
+  if (!overfull_) {
+    last_cut_ = absl::InfinitePast();
+    return;
+  }
+  prune(now);
+  std::uint64_t most = 0;
+  const Connection* sender = nullptr;
+  for (Connection& connection : connections_) {
+    const std::uint64_t received = bytes_received(connection.descriptor);
+    const std::uint64_t fresh = received - std::min(received, std::exchange(connection.received, received));
+    if (fresh > most) most = fresh, sender = &connection;
+  }
+  // The first look is what the next one is compared with.
+  if (!was_overfull || most < kLeastToCut || now - last_cut_ < kCutInterval) return;
+  last_cut_ = now;
+  shutdown(sender->descriptor, SHUT_RDWR);
+  events_.cut(most);
 }
 
 }  // namespace axion::server::net

@@ -3,12 +3,17 @@
 // Beyond `max_connections` newcomers are told so and closed. An error of accept that concerns one connection ends that
 // one; one that concerns the process (no descriptor or memory left) is waited out: accepting goes on as soon as it can,
 // what waits meanwhile stays in the kernel's queue, and whoever watches is told (`stalled`, `recovered`, `gave_up`).
+//
+// HTTP/2 has ways to make a server keep memory that no request asks for: headers without an end, calls that are taken
+// back at once. gRPC 1.51 bounds few of them. While `overfull` says that the process holds such memory, the connection
+// that has sent the most since the last look is cut, one a second: what gRPC kept for it goes with it.
 #pragma once
 
 #include <sys/types.h>
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <thread>
@@ -37,6 +42,8 @@ struct AcceptorEvents {
   std::function<void(const std::string& reason)> stalled;
   std::function<void()> recovered;
   std::function<void()> gave_up;  // at most once; accepting is tried on
+  std::function<bool()> overfull = [] { return false; };
+  std::function<void(std::size_t bytes)> cut = [](std::size_t) {};  // a connection that had sent so much in a look
 };
 
 class Acceptor {
@@ -55,6 +62,7 @@ class Acceptor {
   struct Connection {
     int descriptor;
     ino_t inode;
+    std::uint64_t received = 0;  // bytes, at the last look while overfull
   };
 
   void run();
@@ -66,6 +74,7 @@ class Acceptor {
   void prune(absl::Time now);
   void report_failure(absl::Time now);
   void report_count();
+  void relieve(absl::Time now);
 
   Listener listener_;
   const AcceptorOptions options_;
@@ -80,6 +89,8 @@ class Acceptor {
   int failure_ = 0;  // errno
   bool stalled_ = false, gave_up_ = false;
   std::size_t reported_open_ = 0, turned_away_ = 0;
+  bool overfull_ = false;  // at the last look
+  absl::Time last_look_ = absl::InfinitePast(), last_cut_ = absl::InfinitePast();
 
   std::thread thread_;
 };

@@ -52,6 +52,7 @@ class Metrics final : public schedule::Observer {
 
   // Connections of clients that are open, and how many more were turned away.
   void on_connections(std::size_t open, std::size_t turned_away);
+  void on_connection_cut() { connections_cut_->Increment(); }
 
   // Streams of Watch that are open.
   void on_watches(std::size_t open) { watches_->Set(static_cast<double>(open)); }
@@ -95,7 +96,7 @@ class Metrics final : public schedule::Observer {
   std::shared_ptr<const schedule::MemoryBudget> budget_;
   prometheus::Gauge *checkpoint_time_, *checkpoint_duration_, *restored_, *restore_failures_;
   prometheus::Counter* checkpoint_failures_;
-  prometheus::Counter *connections_refused_, *log_lines_dropped_, *world_steps_, *contact_overflows_;
+  prometheus::Counter *connections_refused_, *connections_cut_, *log_lines_dropped_, *world_steps_, *contact_overflows_;
   prometheus::Counter *converged_, *max_iterations_, *contact_overflow_, *non_finite_, *fallback_;
   prometheus::Histogram *newton_iterations_, *linear_iterations_, *line_search_, *sweep_rounds_, *contact_sweeps_,
       *contacts_;

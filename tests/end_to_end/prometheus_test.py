@@ -34,6 +34,7 @@ METRICS = {
     'axion_build_info': ('gauge', {'version', 'revision', 'backends'}),
     'axion_connections': ('gauge', set()),
     'axion_connections_refused_total': ('counter', set()),
+    'axion_connections_cut_total': ('counter', set()),
     'axion_log_lines_dropped_total': ('counter', set()),
     'axion_checkpoint_time_seconds': ('gauge', set()),
     'axion_checkpoint_duration_seconds': ('gauge', set()),
