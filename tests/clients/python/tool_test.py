@@ -16,7 +16,7 @@ from axiond_case import AXIOND, ROOT, AxiondCase
 from axiond_process import eventually
 
 QUADRUPED = ROOT / "clients" / "examples" / "models" / "quadruped.xml"
-HAS_EXTRAS = all(importlib.util.find_spec(name) for name in ("gymnasium", "imageio", "matplotlib", "viser"))
+HAS_EXTRAS = all(importlib.util.find_spec(name) for name in ("gymnasium", "imageio_ffmpeg", "matplotlib", "viser"))
 
 
 def tool(*arguments, timeout=120):

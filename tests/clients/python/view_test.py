@@ -17,7 +17,7 @@ from axiond_process import eventually
 
 HAS_VIEW = importlib.util.find_spec("viser") is not None
 if HAS_VIEW:
-    import imageio.v3 as iio
+    from pictures import read_movie
     from axion.viewing import geometry
     from axion.viewing.movie import Recorder
 
@@ -204,7 +204,7 @@ class Viewers(AxiondCase):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / name
             path.write_bytes(content)
-            self.assertEqual(iio.imread(path).shape, (3, 480, 640, 3))
+            self.assertEqual(read_movie(path, 640, 480).shape, (3, 480, 640, 3))
 
 
 if __name__ == "__main__":

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+import subprocess
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
 
-import imageio.v3 as iio
+import imageio_ffmpeg  # type: ignore[import-untyped, unused-ignore]
 import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageDraw, ImageFont
@@ -24,7 +28,6 @@ if TYPE_CHECKING:
 
 Image8 = npt.NDArray[np.uint8]
 _TRIANGLES = 300_000  # that a picture of many worlds shall have; round shapes get coarser beyond
-_ENCODER_STARTS = 3  # of the process that writes a movie
 
 
 @dataclasses.dataclass(frozen=True)
@@ -310,24 +313,56 @@ def save_movie(path: str | os.PathLike[str], pictures: Iterable[Image8], frames_
     Raises
     ------
     ValueError
-        The path has another ending.
+        The path has another ending, there is no picture, or one has another size.
     OSError
         The file cannot be written.
     """
     ending = os.path.splitext(os.fspath(path))[1].lower()
     if ending not in (".gif", ".mp4"):
         raise ValueError(f"path: {os.fspath(path)!r} must end in .gif or .mp4")
-    options: dict[str, Any] = {"fps": frames_per_second, "codec": "libx264", "macro_block_size": 2}
-    if ending == ".gif":
-        options = {"duration": 1000 / frames_per_second, "loop": 0}
-    # A GIF's encoder compares frames, so that it wants them together.
-    frames = np.stack(list(pictures))
-    for attempt in range(_ENCODER_STARTS):
-        try:
-            iio.imwrite(os.fspath(path), frames, plugin="pillow" if ending == ".gif" else "FFMPEG", **options)
-            return
-        except OSError:  # of its pipe, with the encoder's own words
-            # The encoder is a process of its own. Where gRPC's threads are at work while it is forked, it may lose its
-            # input before it has read a frame.
-            if attempt + 1 == _ENCODER_STARTS:
+    frames = iter(pictures)
+    first = next(frames, None)
+    if first is None:
+        raise ValueError("pictures: has no picture")
+    alike = _alike(first, frames)
+    if ending == ".mp4":
+        _encode(path, first.shape[1], first.shape[0], alike, frames_per_second)
+    else:
+        images = (Image.fromarray(frame) for frame in alike)
+        next(images).save(path, save_all=True, append_images=images, duration=1000 / frames_per_second, loop=0)
+
+
+def _alike(first: Image8, others: Iterable[Image8]) -> Iterator[Image8]:
+    """All pictures of a movie, as long as they have the size of the first."""
+    yield first
+    for i, other in enumerate(others, 1):
+        if other.shape != first.shape:
+            raise ValueError(f"pictures[{i}]: has shape {list(other.shape)}; that of the first is {list(first.shape)}")
+        yield other
+
+
+def _encode(path: str | os.PathLike[str], width: int, height: int, frames: Iterable[Image8], frames_per_second: float) -> None:
+    """Has FFmpeg write an .mp4, which every browser plays.
+
+    imageio-ffmpeg brings the program and could run it, but it does so with code of its own between `fork` and `exec`, whereupon
+    gRPC's handlers of forks run in the child beside threads that are gone: now and then the child ends before it is FFmpeg.
+    """
+    # The format's colors have half the resolution, so that its width and height are even.
+    command = [imageio_ffmpeg.get_ffmpeg_exe(), "-y", "-v", "error", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}",
+               "-r", str(Fraction(frames_per_second).limit_denominator()), "-i", "-", "-an", "-c:v", "libx264", "-crf", "25",
+               "-pix_fmt", "yuv420p", "-vf", "scale=ceil(iw/2)*2:ceil(ih/2)*2", os.fspath(path)]
+    with tempfile.TemporaryFile() as words:
+        # A session of its own, so that Ctrl-C of a shell reaches this program alone, which then ends the encoder.
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=words, start_new_session=True) as encoder:
+            assert encoder.stdin is not None
+            try:
+                with contextlib.suppress(BrokenPipeError):  # an encoder that gave up says why
+                    for frame in frames:
+                        encoder.stdin.write(np.ascontiguousarray(frame).tobytes())
+                    encoder.stdin.close()
+            except BaseException:
+                encoder.kill()
                 raise
+        if encoder.returncode != 0:
+            words.seek(0)
+            raise OSError(f"{os.fspath(path)!r}: FFmpeg ended with {encoder.returncode}: {words.read().decode(errors='replace').strip()}")
