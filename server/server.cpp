@@ -18,6 +18,7 @@
 #include "server/net/listener.hpp"
 #include "server/net/memory_share.hpp"
 #include "server/observe/logging.hpp"
+#include "server/rpc/call_counter.hpp"
 #include "server/rpc/tls_credentials.hpp"
 
 namespace axion::server {
@@ -30,6 +31,9 @@ constexpr absl::Duration kFlushTime = absl::Seconds(1);
 // answer of megabytes wake each other dozens of times before it is through.
 constexpr int kStreamWindowBytes = 16 << 20;
 constexpr int kFrameBytes = 1 << 20;
+// Of one connection that are read at once. gRPC's own 4 MiB hold the headers of seventy thousand calls, all of which it
+// opens before it looks at anything else.
+constexpr int kReadBytes = 256 << 10;
 // A connection that has not said a word of HTTP/2 by then is closed.
 constexpr int kHandshakeMilliseconds = 20'000;
 // Of the metrics page at once; fewer where descriptors are few.
@@ -201,6 +205,7 @@ absl::Status Server::listen(const Config& config) {
       grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, transport_);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kStreamWindowBytes);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, kFrameBytes);
+  builder.AddChannelArgument(GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE, kReadBytes);
   // gRPC inflates a message before it looks at its length, and megabytes on the wire become gigabytes: none is
   // inflated, and a call that announces a compression ends with UNIMPLEMENTED. Tensors of floats compress badly anyway.
   builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
@@ -220,6 +225,11 @@ absl::Status Server::listen(const Config& config) {
   quota.Resize(net::transport_share(static_cast<std::size_t>(memory_limit_),
                                     static_cast<std::size_t>(config.limits.max_message_bytes)));
   builder.SetResourceQuota(quota);
+  std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> interceptors;
+  interceptors.push_back(std::make_unique<rpc::CallCounter>(
+      rpc::CallEvents{[this](const std::string& connection) { calls_.on_message(connection); },
+                      [this](const std::string& connection) { calls_.on_taken_back(connection); }}));
+  builder.experimental().SetInterceptorCreators(std::move(interceptors));
   builder.RegisterService(wire_.get());
   grpc_ = builder.BuildAndStart();
   if (grpc_ == nullptr) return absl::InternalError("gRPC does not start");
@@ -275,12 +285,16 @@ void Server::accept_from(net::Listener listener, std::size_t max_connections, st
   events.gave_up = [this] { give_up(); };
   // All that requests and worlds hold is in the budget, all of messages on their way in the transport's share.
   const std::size_t transport = net::transport_share(static_cast<std::size_t>(memory_limit_), max_message_bytes);
-  events.overfull = [this, transport, heap = net::HeapWatch()]() mutable {
-    return heap.exceeds(static_cast<std::size_t>(memory_->used() + 2 * kOwnBytes) + transport, absl::Now());
+  events.crowding = [this, transport, heap = net::HeapWatch()]() mutable {
+    const std::size_t own = static_cast<std::size_t>(memory_->used() + kOwnBytes);
+    const std::size_t in_use = heap.in_use(own + transport / 2, absl::Now());
+    if (in_use > own + kOwnBytes + transport) return net::Crowding::kOverfull;
+    return in_use > 0 ? net::Crowding::kCrowded : net::Crowding::kNone;
   };
-  events.cut = [this](std::size_t bytes) {
+  events.calls = [this] { return calls_.take(); };
+  events.cut = [this](const std::string& reason) {
     metrics_.on_connection_cut();
-    spdlog::warn("event=connection_cut reason=\"holds memory that no request asks for\" bytes={}", bytes);
+    spdlog::warn("event=connection_cut reason={}", observe::log_text(reason));
   };
   spdlog::debug("event=accepting max_connections={}", max_connections);
   acceptor_ = std::make_unique<net::Acceptor>(std::move(listener), options, std::move(events));

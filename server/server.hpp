@@ -23,6 +23,7 @@
 #include "server/access/credentials.hpp"
 #include "server/config.hpp"
 #include "server/net/acceptor.hpp"
+#include "server/net/call_tally.hpp"
 #include "server/observe/metrics.hpp"
 #include "server/rpc/admission.hpp"
 #include "server/rpc/checkpoints.hpp"
@@ -94,6 +95,7 @@ class Server {
   std::unique_ptr<schedule::Worker> compiler_, disk_;
   std::unique_ptr<rpc::SimulationService> service_;
   std::unique_ptr<rpc::WireService> wire_;
+  net::CallTally calls_;                                                      // what the acceptor goes by
   std::shared_ptr<grpc::ServerCredentials> transport_;                        // TLS or none
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> entrance_;  // where gRPC takes accepted connections
   std::unique_ptr<grpc::Server> grpc_;

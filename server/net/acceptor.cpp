@@ -14,19 +14,31 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+
+#include "server/net/connection_name.hpp"
 
 namespace axion::server::net {
 namespace {
 
-constexpr int kLookMilliseconds = 100;   // between two looks at the process's memory, and two turns of the thread
+constexpr int kLookMilliseconds = 100;   // between two looks at the connections, and two turns of the thread
 constexpr int kIdleMilliseconds = 1000;  // between two counts
 constexpr int kRetryMilliseconds = 50;   // between two attempts while accepting fails
 constexpr absl::Duration kPruneInterval = absl::Milliseconds(50);
 // Between two connections that are cut while there is too much: what was kept for the first takes time to be freed.
 constexpr absl::Duration kCutInterval = absl::Seconds(1);
-constexpr std::uint64_t kLeastToCut = 16 << 10;  // bytes between two looks; who sends less fills nothing
-constexpr int kAtOnce = 64;                      // connections of one socket before the others are looked at
+constexpr std::uint64_t kLeastToCut = 16 << 10;             // bytes between two looks; who sends less fills nothing
+constexpr std::uint64_t kGreeting = 1 << 10;                // bytes that a client sends before its first call, at most
+constexpr absl::Duration kFirstMessage = absl::Seconds(1);  // that a client's first message may take while crowded
+// Calls that one address may take back between two looks; a tenth of what keeps a core busy, and more than a host of
+// clients comes to whose deadlines pass all at once.
+constexpr double kMostTakenBack = 1000;
+// Of newcomers from where calls were taken back: at first, at most, and how long it is remembered.
+constexpr absl::Duration kFirstHoldUp = absl::Seconds(1), kLastHoldUp = absl::Seconds(8);
+constexpr absl::Duration kRemembered = absl::Minutes(1);
+constexpr std::size_t kUnread = 1 << 20;  // bytes thrown away at once
+constexpr int kAtOnce = 64;               // connections of one socket before the others are looked at
 
 // Errors that end accepting until something changes; all others belong to the connection that was being accepted.
 bool lacks_resource(int error) {
@@ -69,6 +81,7 @@ void Acceptor::stop() {
   const std::uint64_t one = 1;
   if (write(wake_, &one, sizeof one) < 0) errno = 0;  // the thread looks every second in any case
   thread_.join();
+  for (const Newcomer& newcomer : std::exchange(held_up_, {})) close(newcomer.descriptor);
   if (wake_ >= 0) close(wake_);
   const Listener closed = std::move(listener_);
 }
@@ -96,7 +109,7 @@ void Acceptor::run() {
     }
     if (now - last_prune_ >= absl::Milliseconds(kIdleMilliseconds)) prune(now);
     report_count();
-    if (now - last_look_ >= absl::Milliseconds(kLookMilliseconds)) relieve(now);
+    if (now - last_look_ >= absl::Milliseconds(kLookMilliseconds)) look(now);
   }
 }
 
@@ -120,17 +133,28 @@ bool Acceptor::accept_all() {
 }
 
 void Acceptor::admit(int descriptor) {
-  if (connections_.size() >= options_.max_connections) {
+  const absl::Time now = absl::Now();
+  const auto full = [this] { return connections_.size() + held_up_.size() >= options_.max_connections; };
+  if (full()) {
     // A flood of newcomers is not to make the whole list be looked through for each.
-    const absl::Time now = absl::Now();
     if (now - last_prune_ >= kPruneInterval) prune(now);
-    if (connections_.size() >= options_.max_connections) return turn_away(descriptor);
+    if (full()) return turn_away(descriptor);
   }
+  std::string name = connection_name(descriptor);
+  const auto barred = barred_.empty() ? barred_.end() : barred_.find(address_of(name));
+  if (barred != barred_.end() && now < barred->second.until) {
+    held_up_.push_back({descriptor, barred->second.until});
+  } else {
+    let_in(descriptor, std::move(name), now);
+  }
+}
+
+void Acceptor::let_in(int descriptor, std::string name, absl::Time now) {
   const int on = 1;
   setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   struct stat status {};
   fstat(descriptor, &status);
-  connections_.push_back({descriptor, status.st_ino, 0});
+  connections_.push_back({descriptor, status.st_ino, std::move(name), now});
   events_.take(descriptor);
 }
 
@@ -174,26 +198,93 @@ void Acceptor::report_count() {
   events_.count(reported_open_, std::exchange(turned_away_, 0));
 }
 
-void Acceptor::relieve(absl::Time now) {
+void Acceptor::look(absl::Time now) {
+  const double share = absl::FDivDuration(now - last_look_, absl::Milliseconds(kLookMilliseconds));
   last_look_ = now;
-  const bool was_overfull = std::exchange(overfull_, events_.overfull());
-  if (!overfull_) {
-    last_cut_ = absl::InfinitePast();
-    return;
+  if (const CallsByConnection calls = events_.calls(); !calls.empty()) judge(calls, std::max(1.0, share), now);
+  relieve(now);
+  let_in_whoever_has_waited(now);
+}
+
+void Acceptor::judge(const CallsByConnection& calls, double share, absl::Time now) {
+  struct Address {
+    std::size_t taken_back = 0, connections = 0;  // those that took any back
+  };
+  absl::flat_hash_map<std::string, Address> addresses;
+  for (Connection& connection : connections_) {
+    const auto counts = calls.find(connection.name);
+    if (counts == calls.end()) continue;
+    connection.asked = connection.asked || counts->second.asked > 0;
+    if (counts->second.taken_back == 0) continue;
+    Address& address = addresses[address_of(connection.name)];
+    address.taken_back += counts->second.taken_back;
+    ++address.connections;
   }
+  absl::erase_if(addresses, [share](const auto& entry) {
+    return static_cast<double>(entry.second.taken_back) <= kMostTakenBack * share;
+  });
+  for (const auto& [name, address] : addresses) {
+    Bar& bar = barred_[name];
+    bar.hold_up = std::clamp(2 * bar.hold_up, kFirstHoldUp, kLastHoldUp);
+    bar.until = now + bar.hold_up;
+  }
+  if (addresses.empty()) return;
+  for (Connection& connection : connections_) {
+    const auto counts = calls.find(connection.name);
+    const auto address = addresses.find(address_of(connection.name));
+    if (counts == calls.end() || address == addresses.end()) continue;
+    // Half a fair share of what is allowed: who stays below has no part in it.
+    const double most = kMostTakenBack * share / (2 * static_cast<double>(address->second.connections));
+    if (static_cast<double>(counts->second.taken_back) <= most) continue;
+    cut(connection,
+        absl::StrCat("took back ", counts->second.taken_back, " calls, its address ", address->second.taken_back,
+                     ", within ", static_cast<int>(share * kLookMilliseconds), " ms"));
+  }
+}
+
+void Acceptor::let_in_whoever_has_waited(absl::Time now) {
+  absl::erase_if(barred_, [now](const auto& entry) { return entry.second.until + kRemembered <= now; });
+  const auto waits = [now](const Newcomer& newcomer) { return newcomer.until > now; };
+  const auto done = std::stable_partition(held_up_.begin(), held_up_.end(), waits);
+  const std::vector<Newcomer> free(done, held_up_.end());
+  held_up_.erase(done, held_up_.end());
+  for (const Newcomer& newcomer : free) let_in(newcomer.descriptor, connection_name(newcomer.descriptor), now);
+}
+
+void Acceptor::relieve(absl::Time now) {
+  const Crowding crowding = events_.crowding();
+  const bool was_crowded = std::exchange(crowded_, crowding != Crowding::kNone);
+  if (!crowded_) return;
   prune(now);
   std::uint64_t most = 0;
-  const Connection* sender = nullptr;
+  Connection* sender = nullptr;
+  bool any_silent = false;
   for (Connection& connection : connections_) {
+    if (connection.cut) continue;
     const std::uint64_t received = bytes_received(connection.descriptor);
     const std::uint64_t fresh = received - std::min(received, std::exchange(connection.received, received));
     if (fresh > most) most = fresh, sender = &connection;
+    if (connection.asked || received < kGreeting || now - connection.since < kFirstMessage) continue;
+    any_silent = true;
+    cut(connection, absl::StrCat("sent ", received, " bytes and no message"));
   }
+  if (crowding != Crowding::kOverfull) return;
   // The first look is what the next one is compared with.
-  if (!was_overfull || most < kLeastToCut || now - last_cut_ < kCutInterval) return;
+  if (any_silent || !was_crowded || most < kLeastToCut || now - last_cut_ < kCutInterval) return;
   last_cut_ = now;
-  shutdown(sender->descriptor, SHUT_RDWR);
-  events_.cut(most);
+  cut(*sender, absl::StrCat("sent ", most, " bytes"));
+}
+
+void Acceptor::cut(Connection& connection, const std::string& reason) {
+  if (std::exchange(connection.cut, true)) return;
+  // A connection that another thread has closed a moment ago may have left its descriptor to somebody else.
+  struct stat status {};
+  if (fstat(connection.descriptor, &status) != 0 || status.st_ino != connection.inode) return;
+  shutdown(connection.descriptor, SHUT_RDWR);
+  // What lies in the kernel's buffer would still be read and answered; megabytes of it are a hundred thousand calls.
+  while (recv(connection.descriptor, nullptr, kUnread, MSG_DONTWAIT | MSG_TRUNC) > 0) {
+  }
+  events_.cut(absl::StrCat(connection.name, " ", reason));
 }
 
 }  // namespace axion::server::net

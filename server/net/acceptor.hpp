@@ -4,9 +4,15 @@
 // one; one that concerns the process (no descriptor or memory left) is waited out: accepting goes on as soon as it can,
 // what waits meanwhile stays in the kernel's queue, and whoever watches is told (`stalled`, `recovered`, `gave_up`).
 //
-// HTTP/2 has ways to make a server keep memory that no request asks for: headers without an end, calls that are taken
-// back at once. gRPC 1.51 bounds few of them. While `overfull` says that the process holds such memory, the connection
-// that has sent the most since the last look is cut, one a second: what gRPC kept for it goes with it.
+// HTTP/2 has ways to make a server work and keep memory that no request asks for, and gRPC 1.51 bounds few of them. Ten
+// times a second the acceptor looks at the connections that it has let in, and cuts
+//
+// * whoever takes back more calls than any client has reason to, as soon as they are made: others would wait for the
+//   server to be done with them. What connections of one address do counts together, and newcomers from there are held
+//   up, for longer each time;
+// * while `crowding` says that the process holds memory that nothing accounts for: all that have sent something, but no
+//   whole message since they connected (headers without an end, calls that are opened and left); and where it holds too
+//   much, whoever has sent the most since the last look, one a second. What gRPC kept for them goes with them.
 #pragma once
 
 #include <sys/types.h>
@@ -19,11 +25,16 @@
 #include <thread>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/time/time.h"
 
+#include "server/net/call_tally.hpp"
 #include "server/net/listener.hpp"
 
 namespace axion::server::net {
+
+// How much the process has allocated of what may be on its way in and out.
+enum class Crowding { kNone, kCrowded, kOverfull };
 
 struct AcceptorOptions {
   std::size_t max_connections = 1024;
@@ -42,8 +53,9 @@ struct AcceptorEvents {
   std::function<void(const std::string& reason)> stalled;
   std::function<void()> recovered;
   std::function<void()> gave_up;  // at most once; accepting is tried on
-  std::function<bool()> overfull = [] { return false; };
-  std::function<void(std::size_t bytes)> cut = [](std::size_t) {};  // a connection that had sent so much in a look
+  std::function<Crowding()> crowding = [] { return Crowding::kNone; };
+  std::function<CallsByConnection()> calls = [] { return CallsByConnection(); };  // since the last call of this
+  std::function<void(const std::string& reason)> cut = [](const std::string&) {};
 };
 
 class Acceptor {
@@ -62,19 +74,39 @@ class Acceptor {
   struct Connection {
     int descriptor;
     ino_t inode;
-    std::uint64_t received = 0;  // bytes, at the last look while overfull
+    std::string name;  // connection_name()
+    absl::Time since;
+    bool asked = false;          // has sent a whole message
+    bool cut = false;            // and is listed until its descriptor is closed
+    std::uint64_t received = 0;  // bytes, at the last look while crowded
+  };
+  // One that waits to be let in.
+  struct Newcomer {
+    int descriptor;
+    absl::Time until;
+  };
+  // Of an address whose connections took back too many calls.
+  struct Bar {
+    absl::Time until;        // newcomers wait
+    absl::Duration hold_up;  // the last time
   };
 
   void run();
   // False if accepting failed for want of a resource.
   bool accept_all();
   void admit(int descriptor);
+  void let_in(int descriptor, std::string name, absl::Time now);
   void turn_away(int descriptor);
   // Forgets the connections that have been closed.
   void prune(absl::Time now);
   void report_failure(absl::Time now);
   void report_count();
+  void look(absl::Time now);
+  // `share`: of the usual time between two looks that has passed since the last one.
+  void judge(const CallsByConnection& calls, double share, absl::Time now);
   void relieve(absl::Time now);
+  void let_in_whoever_has_waited(absl::Time now);
+  void cut(Connection& connection, const std::string& reason);
 
   Listener listener_;
   const AcceptorOptions options_;
@@ -84,12 +116,14 @@ class Acceptor {
 
   // The thread's own.
   std::vector<Connection> connections_;
+  std::vector<Newcomer> held_up_;
+  absl::flat_hash_map<std::string, Bar> barred_;  // by address_of()
   absl::Time last_prune_ = absl::InfinitePast();
   absl::Time failing_since_ = absl::InfiniteFuture();
   int failure_ = 0;  // errno
   bool stalled_ = false, gave_up_ = false;
   std::size_t reported_open_ = 0, turned_away_ = 0;
-  bool overfull_ = false;  // at the last look
+  bool crowded_ = false;  // at the last look
   absl::Time last_look_ = absl::InfinitePast(), last_cut_ = absl::InfinitePast();
 
   std::thread thread_;

@@ -8,7 +8,15 @@
 #include <cstdint>
 #include <fstream>
 
+#include "absl/time/clock.h"
+
 namespace axion::server::net {
+namespace {
+
+constexpr int kPause = 20;  // times what a look at the allocator's lists took
+constexpr absl::Duration kTrimInterval = absl::Seconds(5);
+
+}  // namespace
 
 std::size_t process_memory() {
   const auto pages = static_cast<std::uint64_t>(std::max(sysconf(_SC_PHYS_PAGES), 1L));
@@ -24,16 +32,20 @@ std::size_t process_memory() {
   return static_cast<std::size_t>(least);
 }
 
-bool HeapWatch::exceeds(std::size_t bytes, absl::Time now) {
-  if (now < next_) return false;
+std::size_t HeapWatch::in_use(std::size_t least, absl::Time now) {
+  if (now < next_look_) return last_ >= least ? last_ : 0;
   std::size_t size = 0, resident = 0;  // pages
-  if (!(std::ifstream("/proc/self/statm") >> size >> resident)) return false;
-  if (resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) <= bytes) return false;
+  if (!(std::ifstream("/proc/self/statm") >> size >> resident)) return 0;
+  if (resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) < least) return 0;
   const struct mallinfo2 heap = mallinfo2();
-  if (heap.uordblks + heap.hblkhd > bytes) return true;
-  malloc_trim(0);
-  next_ = now + absl::Seconds(5);
-  return false;
+  next_look_ = now + kPause * (absl::Now() - now);
+  last_ = heap.uordblks + heap.hblkhd;
+  if (last_ >= least) return last_;
+  if (now >= next_trim_) {
+    malloc_trim(0);
+    next_trim_ = now + kTrimInterval;
+  }
+  return 0;
 }
 
 std::size_t transport_share(std::size_t memory, std::size_t max_message_bytes) {

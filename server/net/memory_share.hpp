@@ -14,15 +14,18 @@ std::size_t process_memory();
 // The share for messages that have not come in whole, of all connections together.
 std::size_t transport_share(std::size_t memory, std::size_t max_message_bytes);
 
-// Whether what the process has allocated and not freed is more than it should be. Cheap where it is not: it asks the
-// kernel how much is resident, and the allocator, which looks through all of its lists, only where that is too much.
+// What the process has allocated and not freed, bytes. Cheap where that is little: it asks the kernel how much is
+// resident, and the allocator, which looks through all of its lists, only where that is more than is of interest.
 class HeapWatch {
  public:
-  // `bytes` that are accounted for. Where memory is resident but free, it is given back to the kernel first.
-  bool exceeds(std::size_t bytes, absl::Time now);
+  // 0 where less than `least` is in use. Where more is resident but free, it is given back to the kernel.
+  std::size_t in_use(std::size_t least, absl::Time now);
 
  private:
-  absl::Time next_ = absl::InfinitePast();  // not before, where resident memory was free and stayed resident
+  std::size_t last_ = 0;
+  absl::Time next_look_ =
+      absl::InfinitePast();  // the allocator's lists may be long: it is asked for a part of the time
+  absl::Time next_trim_ = absl::InfinitePast();
 };
 
 }  // namespace axion::server::net

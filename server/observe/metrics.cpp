@@ -70,7 +70,7 @@ Metrics::Metrics(const BuildInfo& build, const std::string& device)
   connections_refused_ =
       &counter(r, "axion_connections_refused_total", "Connections closed at once, at max_connections.");
   connections_cut_ = &counter(r, "axion_connections_cut_total",
-                              "Connections cut while the process held memory that no request asked for.");
+                              "Connections cut, for memory that no request asked for or calls taken back at once.");
   log_lines_dropped_ = &counter(r, "axion_log_lines_dropped_total", "Lines of the log that could not be written.");
   worlds_ = &gauge(r, "axion_worlds", "Worlds resident on the device.", {{"device", device}});
   worlds_limit_ =

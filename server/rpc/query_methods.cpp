@@ -15,10 +15,6 @@ using Shape = std::vector<std::int64_t>;
 
 constexpr double kDefaultDistance = 10;  // m, GetDistancesRequest.max_distance
 
-std::int64_t count_of(const std::vector<std::int32_t>& worlds, const BatchHandle& batch) {
-  return static_cast<std::int64_t>(schedule::world_count_of(worlds, batch));
-}
-
 // [n, rays, 3], or [rays, 3], as doubles; `rays` is what it says, or has to be where it is not zero.
 absl::StatusOr<std::vector<double>> take_vectors(absl::string_view field, const v1::Tensor& tensor, std::int64_t worlds,
                                                  std::int64_t& rays) {

@@ -22,6 +22,11 @@
 
 namespace axion::server::rpc {
 
+// Of the worlds that a request names, all of the batch where it names none.
+inline std::int64_t count_of(std::span<const std::int32_t> worlds, const schedule::BatchHandle& batch) {
+  return static_cast<std::int64_t>(schedule::world_count_of(worlds, batch));
+}
+
 // In range and distinct. Empty stays empty: all worlds.
 absl::StatusOr<std::vector<std::int32_t>> worlds_of(const google::protobuf::RepeatedField<std::int32_t>& indices,
                                                     const schedule::BatchInfo& batch);

@@ -19,10 +19,6 @@ namespace {
 using schedule::BatchHandle;
 using schedule::invalid_field;
 
-std::int64_t count_of(const std::vector<std::int32_t>& worlds, const BatchHandle& batch) {
-  return static_cast<std::int64_t>(schedule::world_count_of(worlds, batch));
-}
-
 // -1 for no name.
 absl::StatusOr<int> keyframe_of(const std::string& name, const ModelInfo& model) {
   if (name.empty()) return -1;

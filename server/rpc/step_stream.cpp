@@ -18,11 +18,6 @@ namespace {
 // have been waited for before a client that sent ahead counts as one that waits.
 constexpr int kPhaseSteps = 32;
 
-absl::Status client_gone() {
-  return schedule::make_failure(absl::StatusCode::kCancelled, "the client ended the stream",
-                                {.reason = std::string(schedule::reason::kCancelled)});
-}
-
 // A stream alone is held back by flow control before its tenant's quota refuses it.
 std::size_t bound_of(const schedule::Limits& limits, const absl::StatusOr<Caller>& caller) {
   const std::int64_t quota = caller.ok() ? caller->tenant->quota.max_queue : 0;
@@ -125,7 +120,7 @@ void StepStreamReactor::OnWriteDone(bool ok) {
     absl::MutexLock lock(&mutex_);
     writing_ = false;
     exchanges_.pop_front();
-    if (!ok) end(client_gone());
+    if (!ok) end(schedule::stream_ended());
     outcome = pump();
   }
   if (outcome) finish(*outcome);
@@ -135,7 +130,7 @@ void StepStreamReactor::OnCancel() {
   End outcome;
   {
     absl::MutexLock lock(&mutex_);
-    end(client_gone());
+    end(schedule::stream_ended());
     outcome = pump();
   }
   if (outcome) finish(*outcome);

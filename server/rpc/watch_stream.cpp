@@ -20,11 +20,6 @@ namespace {
 constexpr double kDefaultRate = 30, kMaxRate = 1000;  // frames a second
 constexpr int kPause = 50;                            // a look is followed by a pause of so many times what it took
 
-absl::Status client_gone() {
-  return schedule::make_failure(absl::StatusCode::kCancelled, "the client ended the stream",
-                                {.reason = std::string(schedule::reason::kCancelled)});
-}
-
 }  // namespace
 
 WatchReactor::WatchReactor(SimulationService& service, grpc::CallbackServerContext& context)
@@ -118,7 +113,7 @@ absl::Status WatchReactor::fill(const schedule::BatchHandle& batch, Frame& frame
   if (!worlds.ok()) return worlds.status();
   v1::GetStateRequest asked;
   *asked.mutable_fields() = request_.fields();
-  const auto count = static_cast<std::int64_t>(schedule::world_count_of(*worlds, batch));
+  const std::int64_t count = count_of(*worlds, batch);
   auto reading = to_reading(asked, batch.info, count, limits, frame.memory, *frame.message.mutable_state());
   if (!reading.ok()) return reading.status();
   absl::Status status = schedule::read_fields(batch, *worlds, reading->views);
@@ -166,7 +161,7 @@ void WatchReactor::OnWriteDone(bool ok) {
   {
     absl::MutexLock lock(&mutex_);
     frame_ = nullptr;
-    if (!ok && !ending_) ending_ = client_gone();
+    if (!ok && !ending_) ending_ = schedule::stream_ended();
     if (ending_) {
       in_hand_ = false;
       finished_ = true;
@@ -199,7 +194,7 @@ void WatchReactor::wait_for_next() {
   });
 }
 
-void WatchReactor::OnCancel() { end(client_gone()); }
+void WatchReactor::OnCancel() { end(schedule::stream_ended()); }
 
 void WatchReactor::end(const absl::Status& status) {
   std::shared_ptr<grpc::Alarm> alarm;

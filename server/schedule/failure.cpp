@@ -130,6 +130,11 @@ absl::Status draining() {
                       {.reason = std::string(reason::kDraining)});
 }
 
+absl::Status stream_ended() {
+  return make_failure(absl::StatusCode::kCancelled, "the client ended the stream",
+                      {.reason = std::string(reason::kCancelled)});
+}
+
 absl::Status device_fault(absl::string_view what) {
   return make_failure(absl::StatusCode::kUnavailable,
                       absl::StrCat("the device failed and the server ends; batches come back from its last checkpoint, "

@@ -68,6 +68,8 @@ absl::Status queue_full(std::size_t capacity, absl::Duration retry_delay);
 // One client has its share of the queue.
 absl::Status queue_share_full(std::size_t share, std::size_t capacity, absl::Duration retry_delay);
 absl::Status draining();
+// CANCELLED.
+absl::Status stream_ended();
 // UNAVAILABLE: the device failed, and the server is started again.
 absl::Status device_fault(absl::string_view what);
 

@@ -35,6 +35,19 @@ MALFORMED = b'\xff\xff\xff'
 SERVING, NOT_SERVING = b'\x08\x01', b'\x08\x02'   # answers of grpc.health.v1
 
 
+# Parts of HTTP/2, which h2 would not send so: a call of GetServerInfo without Huffman codes, and why a call is taken back.
+GET_SERVER_INFO = b'\x83\x86' + b''.join(
+    b'\x00' + bytes([len(name)]) + name + bytes([len(value)]) + value
+    for name, value in ((b':path', SERVICE.encode() + b'GetServerInfo'), (b':authority', b'a'), (b'te', b'trailers'),
+                        (b'content-type', b'application/grpc')))
+CANCEL = (8).to_bytes(4, 'big')
+
+
+def frame(kind, flags, stream, payload=b''):
+    """A frame of HTTP/2."""
+    return len(payload).to_bytes(3, 'big') + bytes([kind, flags]) + stream.to_bytes(4, 'big') + payload
+
+
 class Server(AxiondProcess):
     """An axiond of one thread."""
 
@@ -158,6 +171,30 @@ class Connections(unittest.TestCase):
             with socket.create_connection(('127.0.0.1', server.port)) as plain:
                 plain.settimeout(PATIENCE_SECONDS)
                 self.assertIn(b'max_connections: the server has 3 connections', plain.recv(4096))
+
+    def test_calls_that_are_taken_back_at_once_are_stopped_and_others_do_not_wait(self):
+        begin = bytes.fromhex('505249202a20485454502f322e300d0a0d0a534d0d0a0d0a') + frame(4, 0, 0)
+        with Server() as server:
+            batch, waits = server.make_batch(), []
+            with socket.create_connection(('127.0.0.1', server.port)) as attacker:
+                attacker.setblocking(False)
+                unsent, stream, end = begin, 1, time.monotonic() + 3
+                while time.monotonic() < end and server.metric('axion_connections_cut_total') == 0:
+                    for _ in range(2000):
+                        unsent += frame(1, 4, stream, GET_SERVER_INFO) + frame(0, 1, stream, bytes(5)) + frame(3, 0, stream, CANCEL)
+                        stream += 2
+                    with contextlib.suppress(OSError):
+                        unsent = unsent[attacker.send(unsent):]
+                    asked = time.monotonic()
+                    server.stub.Step(sim.StepRequest(batch=batch), timeout=PATIENCE_SECONDS)
+                    waits.append(time.monotonic() - asked)
+            self.assertEqual(server.metric('axion_connections_cut_total'), 1)
+            self.assertLess(max(waits), 3)
+            # Who takes back a few is not cut, and newcomers wait for a second at most.
+            for _ in range(50):
+                server.stub.Step.future(sim.StepRequest(batch=batch)).cancel()
+            self.assertTrue(server.connect().GetServerInfo(sim.GetServerInfoRequest(), timeout=PATIENCE_SECONDS).version)
+            self.assertEqual(server.metric('axion_connections_cut_total'), 1)
 
     def _health(self, channel):
         check = channel.unary_unary('/grpc.health.v1.Health/Check', lambda data: data, lambda data: data)

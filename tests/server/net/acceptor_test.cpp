@@ -1,4 +1,4 @@
-// Who is cut while the process holds memory that no request asks for, and how that memory is told.
+// Who is cut, for calls taken back and for memory that no request asks for, and how that memory is told.
 #include "server/net/acceptor.hpp"
 
 #include <arpa/inet.h>
@@ -15,11 +15,13 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "absl/time/clock.h"
 
+#include "server/net/connection_name.hpp"
 #include "server/net/memory_share.hpp"
 
 namespace axion::server::net {
@@ -59,22 +61,43 @@ class Cutting : public ::testing::Test {
     events.stalled = [](const std::string&) {};
     events.recovered = [] {};
     events.gave_up = [] {};
-    events.overfull = [this] {
+    events.crowding = [this] {
       ++looks_;
-      return overfull_.load();
+      return crowding_.load();
     };
-    events.cut = [this](std::size_t bytes) { cut_bytes_ = bytes, ++cuts_; };
+    events.calls = [this] { return tally_.take(); };
+    events.cut = [this](const std::string& reason) {
+      std::lock_guard<std::mutex> lock(mutex_);
+      reasons_.push_back(reason);
+    };
     acceptor_ = std::make_unique<Acceptor>(std::move(listener_), AcceptorOptions{}, std::move(events));
     talker_ = connect_to(port_), quiet_ = connect_to(port_);
-    EXPECT_TRUE(eventually([this] {
-      std::lock_guard<std::mutex> lock(mutex_);
-      return taken_.size() == 2;
-    }));
+    EXPECT_TRUE(eventually([this] { return taken() == 2; }));
+    talker_name_ = name_of(talker_), quiet_name_ = name_of(quiet_);
   }
   ~Cutting() override {
     acceptor_->stop();
     for (const int descriptor : taken_) close(descriptor);
     close(talker_), close(quiet_);
+  }
+  std::size_t taken() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return taken_.size();
+  }
+  std::vector<std::string> reasons() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return reasons_;
+  }
+  // As the server names the connection of a client.
+  static std::string name_of(int client) {
+    sockaddr_in address{};
+    socklen_t size = sizeof address;
+    getsockname(client, reinterpret_cast<sockaddr*>(&address), &size);
+    return "ipv4:127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+  }
+  static void say(int client, std::size_t bytes) {
+    const std::vector<char> words(bytes);
+    ASSERT_EQ(send(client, words.data(), bytes, 0), static_cast<ssize_t>(bytes));
   }
   void wait_for_looks(int count) {
     const int begin = looks_;
@@ -85,45 +108,131 @@ class Cutting : public ::testing::Test {
   int port_;
   std::mutex mutex_;
   std::vector<int> taken_;
-  std::atomic<bool> overfull_{false};
-  std::atomic<int> looks_{0}, cuts_{0};
-  std::atomic<std::size_t> cut_bytes_{0};
+  std::vector<std::string> reasons_;
+  std::atomic<Crowding> crowding_{Crowding::kNone};
+  std::atomic<int> looks_{0};
+  CallTally tally_;
   std::unique_ptr<Acceptor> acceptor_;
   int talker_ = -1, quiet_ = -1;
+  std::string talker_name_, quiet_name_;
 };
 
 TEST_F(Cutting, whoever_sends_the_most_while_there_is_too_much_is_cut_and_nobody_else) {
-  const std::vector<char> much(64 << 10), little(100);
-  ASSERT_EQ(send(talker_, much.data(), much.size(), 0), static_cast<ssize_t>(much.size()));
+  tally_.on_message(talker_name_), tally_.on_message(quiet_name_);
+  say(talker_, 24 << 10);
   wait_for_looks(3);
-  EXPECT_EQ(cuts_, 0) << "there is not too much";
-  overfull_ = true;
+  crowding_ = Crowding::kCrowded;
   wait_for_looks(3);
-  EXPECT_EQ(cuts_, 0) << "nobody has sent anything since";
-  ASSERT_EQ(send(quiet_, little.data(), little.size(), 0), static_cast<ssize_t>(little.size()));
-  ASSERT_EQ(send(talker_, much.data(), much.size(), 0), static_cast<ssize_t>(much.size()));
-  EXPECT_TRUE(eventually([this] { return cuts_ == 1; }));
+  say(talker_, 24 << 10);
+  wait_for_looks(3);
+  EXPECT_TRUE(reasons().empty()) << "there is not too much";
+  crowding_ = Crowding::kOverfull;
+  wait_for_looks(3);
+  EXPECT_TRUE(reasons().empty()) << "nobody has sent anything since";
+  say(quiet_, 100);
+  say(talker_, 24 << 10);
   EXPECT_TRUE(eventually([this] { return is_cut(talker_); }));
-  EXPECT_GE(cut_bytes_, 16u << 10);
-  EXPECT_FALSE(is_cut(quiet_));
   wait_for_looks(3);
-  EXPECT_EQ(cuts_, 1);
+  ASSERT_EQ(reasons().size(), 1u);
+  EXPECT_NE(reasons().front().find(talker_name_ + " sent "), std::string::npos) << reasons().front();
+  EXPECT_FALSE(is_cut(quiet_));
+}
+
+TEST_F(Cutting, whoever_sends_no_message_is_cut_while_memory_gets_scarce) {
+  say(talker_, 4 << 10);
+  tally_.on_message(quiet_name_);
+  say(quiet_, 4 << 10);
+  const int idle = connect_to(port_);
+  absl::SleepFor(absl::Seconds(1));
+  wait_for_looks(3);
+  EXPECT_TRUE(reasons().empty()) << "there is no lack";
+  crowding_ = Crowding::kCrowded;
+  EXPECT_TRUE(eventually([this] { return is_cut(talker_); }));
+  wait_for_looks(3);
+  ASSERT_EQ(reasons().size(), 1u);
+  EXPECT_NE(reasons().front().find(talker_name_ + " sent 4096 bytes and no message"), std::string::npos);
+  EXPECT_FALSE(is_cut(quiet_)) << "it has sent one";
+  EXPECT_FALSE(is_cut(idle)) << "it has sent nothing at all";
+  close(idle);
+}
+
+TEST_F(Cutting, whoever_takes_back_too_many_calls_is_cut_and_newcomers_from_there_wait) {
+  for (int i = 0; i < 500; ++i) tally_.on_taken_back(talker_name_);
+  for (int i = 0; i < 100; ++i) tally_.on_taken_back(quiet_name_);
+  wait_for_looks(3);
+  EXPECT_TRUE(reasons().empty()) << "as many as a host of clients may, whose deadlines pass";
+  say(talker_, 1000);
+  for (int i = 0; i < 100'000; ++i) tally_.on_taken_back(talker_name_);
+  for (int i = 0; i < 100; ++i) tally_.on_taken_back(quiet_name_);
+  EXPECT_TRUE(eventually([this] { return is_cut(talker_); }));
+  const absl::Time begin = absl::Now();
+  const int newcomer = connect_to(port_);
+  EXPECT_TRUE(eventually([this] { return taken() == 3; }));
+  EXPECT_GE(absl::Now() - begin, absl::Milliseconds(500)) << "one second, less what passed since the cut";
+  ASSERT_EQ(reasons().size(), 1u);
+  EXPECT_NE(reasons().front().find(talker_name_ + " took back "), std::string::npos) << reasons().front();
+  EXPECT_FALSE(is_cut(quiet_));
+  EXPECT_FALSE(is_cut(newcomer));
+  close(newcomer);
+}
+
+TEST_F(Cutting, many_connections_of_one_address_count_together) {
+  std::vector<int> crowd;
+  for (int i = 0; i < 50; ++i) crowd.push_back(connect_to(port_));
+  EXPECT_TRUE(eventually([this] { return taken() == 52; }));
+  for (const int client : crowd) {
+    for (int i = 0; i < 1000; ++i) tally_.on_taken_back(name_of(client));
+  }
+  tally_.on_taken_back(quiet_name_);
+  EXPECT_TRUE(eventually([this] { return reasons().size() >= 50; }));
+  wait_for_looks(3);
+  EXPECT_EQ(reasons().size(), 50u);
+  for (const int client : crowd) {
+    EXPECT_TRUE(is_cut(client));
+    close(client);
+  }
+  EXPECT_FALSE(is_cut(quiet_));
+}
+
+TEST(ConnectionName, is_that_of_the_other_end) {
+  for (const auto& [listen, family, text] :
+       {std::tuple{"127.0.0.1:0", AF_INET, "ipv4:127.0.0.1"}, std::tuple{"[::1]:0", AF_INET6, "ipv6:%5B::1%5D"}}) {
+    auto listener = Listener::open(listen);
+    if (!listener.ok()) GTEST_SKIP() << "this machine has no IPv6";
+    const int client = socket(family, SOCK_STREAM, 0);
+    sockaddr_storage address{};
+    socklen_t size = sizeof address;
+    ASSERT_EQ(getsockname(listener->sockets().front(), reinterpret_cast<sockaddr*>(&address), &size), 0);
+    ASSERT_EQ(connect(client, reinterpret_cast<const sockaddr*>(&address), size), 0);
+    ASSERT_EQ(getsockname(client, reinterpret_cast<sockaddr*>(&address), &size), 0);
+    const int port = ntohs(family == AF_INET ? reinterpret_cast<const sockaddr_in&>(address).sin_port
+                                             : reinterpret_cast<const sockaddr_in6&>(address).sin6_port);
+    int accepted = -1;
+    EXPECT_TRUE(eventually([&] {
+      if (accepted < 0) accepted = accept(listener->sockets().front(), nullptr, nullptr);
+      return accepted >= 0;
+    }));
+    EXPECT_EQ(connection_name(accepted), std::string(text) + ":" + std::to_string(port));
+    EXPECT_EQ(address_of(connection_name(accepted)), text);
+    close(accepted), close(client);
+  }
+  EXPECT_EQ(connection_name(0), "") << "no connection";
 }
 
 TEST(HeapWatch, tells_what_is_allocated_and_in_use) {
   constexpr std::size_t kSize = 256 << 20, kPieces = 1024;
   if (mallinfo2().uordblks == 0) GTEST_SKIP() << "the allocator of sanitizers does not tell what is in use";
   HeapWatch watch;
-  const absl::Time now = absl::Now();
-  EXPECT_FALSE(watch.exceeds(std::size_t(1) << 40, now));
+  EXPECT_EQ(watch.in_use(std::size_t(1) << 40, absl::Now()), 0u);
   std::vector<void*> pieces;
   for (std::size_t i = 0; i < kPieces; ++i) {
     pieces.push_back(std::malloc(kSize / kPieces));
     std::memset(pieces.back(), 1, kSize / kPieces);
   }
-  EXPECT_TRUE(watch.exceeds(kSize / 2, now));
+  EXPECT_GE(watch.in_use(kSize / 2, absl::Now()), kSize);
   for (void* piece : pieces) std::free(piece);
-  EXPECT_FALSE(watch.exceeds(kSize / 2, now)) << "what is free again is not in use";
+  absl::SleepFor(absl::Milliseconds(100));
+  EXPECT_EQ(watch.in_use(kSize / 2, absl::Now()), 0u) << "what is free again is not in use";
 }
 
 }  // namespace

@@ -1,0 +1,28 @@
+// Tells which connections send messages, and which take calls back, of all services of a server.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+
+#include <grpcpp/support/server_interceptor.h>
+
+namespace axion::server::rpc {
+
+struct CallEvents {
+  // The connection by grpc::ServerContext::peer(). From any thread; must not block.
+  std::function<void(const std::string& connection)> message;     // the first one of a call came in whole
+  std::function<void(const std::string& connection)> taken_back;  // a call ended before its answer had been sent
+};
+
+class CallCounter final : public grpc::experimental::ServerInterceptorFactoryInterface {
+ public:
+  explicit CallCounter(CallEvents events) : events_(std::move(events)) {}
+  // Named as gRPC names it. NOLINTNEXTLINE(readability-identifier-naming)
+  grpc::experimental::Interceptor* CreateServerInterceptor(grpc::experimental::ServerRpcInfo* call) override;
+
+ private:
+  const CallEvents events_;
+};
+
+}  // namespace axion::server::rpc
