@@ -10,7 +10,15 @@
 //
 //   D = (1 - a) b + 1/t + c h k d,   bias = (k d (r- - e h v-) + (a b - 1/t) v-)/D,   compliance = R/(t D)
 //
-// Friction has the same with k = 0 and its own A, along both tangents, as long as its cone holds it.
+// Friction has the same with k = 0 and its own A, along both tangents, as long as its cone holds it. What slides is
+// lifted besides: the forces are those of the cone that dissipate the most, normal and tangents together, so that where
+// the cone does not hold the tangents
+//
+//   (dv/dt + R f + b v + k d r)_n = mu s,   s = |(dv/dt + R f + b v)_t|
+//
+// s is taken at the start of the step, as it is of the contact alone, whose bodies nothing else moves than gravity, and
+// where forces accelerate it by A in all directions (lift_of_slip). Without that a robot that slides on its feet is
+// carried by a third of the force that carries it there.
 //
 // Bodies that meet within the step, as their last velocities have it, push for what is left of it. Those that do not
 // meet have no impulse; overlaps that the forces of this step make are pushed from the next on, as MuJoCo's.
@@ -100,6 +108,19 @@ AXION_HD inline NormalLaw<Real> soft_law(const model::ImpedanceData<Real>& law, 
   return {bias / weight, regularisation / (time * weight)};
 }
 
+// mu s of a contact alone that gives way to no force by `push` along its normal and by `slide` along its tangents,
+// m/s^2: f = (push + mu slide)/(A + R + mu^2 (A + R_t)) where it slides, s = slide - mu (A + R_t) f.
+template <typename Real>
+AXION_HD inline Real lift_of_slip(const model::ImpedanceData<Real>& law, Real impedance, Real mu, Real push,
+                                  Real slide) {
+  const Real share = (Real(1) - impedance) / impedance;
+  const Real normal = law.contact_mobility + share * law.mobility;
+  const Real tangent = law.contact_mobility + share * law.tangent_mobility;
+  const Real held = mu * tangent * (push + mu * slide) / (normal + mu * mu * tangent);
+  if (!(held > Real(0))) return Real(0);  // the contact opens
+  return slide > held ? mu * (slide - held) : Real(0);
+}
+
 template <typename Real, typename Team>
 AXION_HD inline void soften_contacts(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                      const model::StepSettings<Real>& s, int contact_count) {
@@ -118,6 +139,11 @@ AXION_HD inline void soften_contacts(const Team& team, const model::ModelView<Re
     const Real weight = (Real(1) - a) * law.damping + per_time;
     for (int k = 0; k < 2; ++k) soft.tangent_bias[k] = (a * law.damping - per_time) * speed(1 + k) / weight;
     soft.tangent_compliance = (Real(1) - step.impedance) / step.impedance * law.tangent_mobility * per_time / weight;
+    const Real weight_n = weight + (Real(1) + 3 * step.euler) / 4 * s.dt * law.stiffness * step.impedance;
+    const math::Vec3<Real> falls = c.body_b < 0 ? m.gravity : math::Vec3<Real>{};
+    const Real push = -weight_n * (rate + soft.normal.bias) - math::dot(falls, c.normal);
+    const Real x = law.damping * speed(1) + math::dot(falls, c.t1), y = law.damping * speed(2) + math::dot(falls, c.t2);
+    soft.normal.bias -= lift_of_slip(law, step.impedance, c.friction, push, std::sqrt(x * x + y * y)) / weight_n;
   });
 }
 

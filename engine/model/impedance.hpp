@@ -46,6 +46,7 @@ struct ImpedanceData {
   Real margin;                  // m or rad
   Real mobility;                // A, 1/kg or 1/(kg m^2); 0: the row is rigid
   Real tangent_mobility;        // A of friction, 1/kg
+  Real contact_mobility;        // A of one row of a contact, whatever its cone, 1/kg
 
   bool operator==(const ImpedanceData&) const = default;
 };
@@ -62,8 +63,9 @@ struct LockSoftness {
 // The same numbers in another precision.
 template <typename Real>
 AXION_HD inline ImpedanceData<Real> cast_impedance(const ImpedanceData<double>& a) {
-  return {Real(a.stiffness), Real(a.damping), Real(a.least),  Real(a.most),     Real(a.width),
-          Real(a.midpoint),  Real(a.power),   Real(a.margin), Real(a.mobility), Real(a.tangent_mobility)};
+  return {Real(a.stiffness), Real(a.damping),          Real(a.least),           Real(a.most),
+          Real(a.width),     Real(a.midpoint),         Real(a.power),           Real(a.margin),
+          Real(a.mobility),  Real(a.tangent_mobility), Real(a.contact_mobility)};
 }
 
 inline constexpr double kLeastImpedance = 1e-4, kGreatestImpedance = 0.9999, kGreatestPower = 100;
@@ -114,6 +116,7 @@ AXION_HD inline ImpedanceData<double> mix_softness(const ShapeSoftness& a, const
   if (preferred != 0) dimension = preferred < 0 ? a.cone_dimension : b.cone_dimension;
   const double mobility = a.mobility + b.mobility, square = friction * friction;
   ImpedanceData<double> law = make_impedance(reference, impedance, a.margin + b.margin, mobility, rule);
+  law.contact_mobility = mobility;
   law.tangent_mobility = mobility / rule.impedance_ratio;
   if (rule.pyramidal && friction > 0 && dimension > 1) {
     law.mobility *= square * (1 + square) / (rule.impedance_ratio * (dimension - 1));
