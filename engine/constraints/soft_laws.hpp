@@ -108,17 +108,18 @@ AXION_HD inline NormalLaw<Real> soft_law(const model::ImpedanceData<Real>& law, 
   return {bias / weight, regularisation / (time * weight)};
 }
 
-// mu s of a contact alone that gives way to no force by `push` along its normal and by `slide` along its tangents,
-// m/s^2: f = (push + mu slide)/(A + R + mu^2 (A + R_t)) where it slides, s = slide - mu (A + R_t) f.
+// mu s of a contact alone that would accelerate into its bodies by `push`, and along its tangents by `slide`, m/s^2.
+// Where it slides its force lies on the cone, along normal + mu tangent, or on the edge of a pyramid:
+// f = (push + mu slide)/(A (1 + mu^2) + R_slip), mu s = (A + R) f - push.
 template <typename Real>
 AXION_HD inline Real lift_of_slip(const model::ImpedanceData<Real>& law, Real impedance, Real mu, Real push,
                                   Real slide) {
-  const Real share = (Real(1) - impedance) / impedance;
-  const Real normal = law.contact_mobility + share * law.mobility;
-  const Real tangent = law.contact_mobility + share * law.tangent_mobility;
-  const Real held = mu * tangent * (push + mu * slide) / (normal + mu * mu * tangent);
-  if (!(held > Real(0))) return Real(0);  // the contact opens
-  return slide > held ? mu * (slide - held) : Real(0);
+  const Real along = push + mu * slide;
+  if (!(along > Real(0))) return Real(0);  // the contact opens
+  const Real share = (Real(1) - impedance) / impedance, A = law.contact_mobility;
+  const Real force = along / (A * (1 + mu * mu) + share * law.slip_mobility);
+  const Real lift = (A + share * law.mobility) * force - push;
+  return lift > Real(0) ? lift : Real(0);  // else it sticks
 }
 
 template <typename Real, typename Team>

@@ -47,6 +47,7 @@ struct ImpedanceData {
   Real mobility;                // A, 1/kg or 1/(kg m^2); 0: the row is rigid
   Real tangent_mobility;        // A of friction, 1/kg
   Real contact_mobility;        // A of one row of a contact, whatever its cone, 1/kg
+  Real slip_mobility;           // A of a direction along the cone, in which a contact that slides pushes, 1/kg
 
   bool operator==(const ImpedanceData&) const = default;
 };
@@ -63,9 +64,9 @@ struct LockSoftness {
 // The same numbers in another precision.
 template <typename Real>
 AXION_HD inline ImpedanceData<Real> cast_impedance(const ImpedanceData<double>& a) {
-  return {Real(a.stiffness), Real(a.damping),          Real(a.least),           Real(a.most),
-          Real(a.width),     Real(a.midpoint),         Real(a.power),           Real(a.margin),
-          Real(a.mobility),  Real(a.tangent_mobility), Real(a.contact_mobility)};
+  return {Real(a.stiffness),        Real(a.damping),      Real(a.least),  Real(a.most),     Real(a.width),
+          Real(a.midpoint),         Real(a.power),        Real(a.margin), Real(a.mobility), Real(a.tangent_mobility),
+          Real(a.contact_mobility), Real(a.slip_mobility)};
 }
 
 inline constexpr double kLeastImpedance = 1e-4, kGreatestImpedance = 0.9999, kGreatestPower = 100;
@@ -121,6 +122,9 @@ AXION_HD inline ImpedanceData<double> mix_softness(const ShapeSoftness& a, const
   if (rule.pyramidal && friction > 0 && dimension > 1) {
     law.mobility *= square * (1 + square) / (rule.impedance_ratio * (dimension - 1));
     law.tangent_mobility *= 1 + square;
+    law.slip_mobility = 2 * (dimension - 1) * law.mobility;  // of one edge
+  } else {
+    law.slip_mobility = law.mobility + square * law.tangent_mobility;
   }
   return law;
 }
