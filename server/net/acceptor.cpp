@@ -215,7 +215,7 @@ void Acceptor::judge(const CallsByConnection& calls, double share, absl::Time no
     const auto counts = calls.find(connection.name);
     if (counts == calls.end()) continue;
     connection.asked = connection.asked || counts->second.asked > 0;
-    if (counts->second.taken_back == 0) continue;
+    if (connection.cut || counts->second.taken_back == 0) continue;  // what one that was cut left behind is told still
     Address& address = addresses[address_of(connection.name)];
     address.taken_back += counts->second.taken_back;
     ++address.connections;
