@@ -5,7 +5,6 @@ and the alerts of deploy/ find what they ask for.
 Usage: prometheus_test.py BIN_DIRECTORY MODEL.xml, with an interpreter that has the package axion installed.
 """
 
-import contextlib
 import json
 import pathlib
 import re
@@ -14,14 +13,12 @@ import subprocess
 import sys
 import tempfile
 import unittest
-import urllib.error
-import urllib.parse
-import urllib.request
 
 import axion
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'support'))
-from axiond_process import PATIENCE_SECONDS, AxiondProcess, eventually  # noqa: E402
+from axiond_process import PATIENCE_SECONDS, AxiondProcess  # noqa: E402
+from prometheus_process import Prometheus, fetch, until  # noqa: E402
 
 BIN = pathlib.Path(sys.argv[1])
 MODEL = pathlib.Path(sys.argv[2])
@@ -74,63 +71,6 @@ METRICS = {
 SCRAPE_LABELS = {'__name__', 'instance', 'job', 'le'}
 
 
-def fetch(url):
-    with urllib.request.urlopen(url, timeout=5) as answer:
-        return answer.read().decode()
-
-
-def until(what, condition):
-    """What `condition()` returns once it is true; fails after PATIENCE_SECONDS."""
-    def tried():
-        with contextlib.suppress(urllib.error.URLError, ConnectionError):
-            return condition()
-
-    value = eventually(tried)
-    if not value:
-        raise AssertionError(f'{what}: not within {PATIENCE_SECONDS} s')
-    return value
-
-
-def stop(process):
-    process.terminate()
-    try:
-        return process.wait(timeout=30)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        raise
-
-
-class Prometheus:
-    """Debian's prometheus on a free port, scraping one target ten times a second."""
-
-    def __init__(self, folder, target):
-        (folder / 'prometheus.yml').write_text(
-            'global: {scrape_interval: 100ms, scrape_timeout: 100ms, evaluation_interval: 200ms}\n'
-            f'rule_files: ["{RULES}"]\n'
-            f'scrape_configs: [{{job_name: axion, static_configs: [{{targets: ["{target}"]}}]}}]\n')
-        self.log = open(folder / 'prometheus.log', 'w+')
-        self.process = subprocess.Popen(
-            ['prometheus', f'--config.file={folder}/prometheus.yml', f'--storage.tsdb.path={folder}/data',
-             '--web.listen-address=127.0.0.1:0'], stdout=self.log, stderr=subprocess.STDOUT)
-        listening = until('prometheus listens', lambda: re.search(
-            r'msg="Listening on" address=(\S+)', pathlib.Path(self.log.name).read_text()))
-        self.address = f'http://{listening[1]}'
-        until('prometheus is ready', lambda: fetch(self.address + '/-/ready'))
-
-    def query(self, expression):
-        """Samples of an instant query: a list of (labels, value)."""
-        url = self.address + '/api/v1/query?' + urllib.parse.urlencode({'query': expression})
-        return [(sample['metric'], float(sample['value'][1])) for sample in json.loads(fetch(url))['data']['result']]
-
-    def total(self, expression):
-        samples = self.query(f'sum({expression})')
-        return samples[0][1] if samples else 0.0
-
-    def stop(self):
-        stop(self.process)
-        self.log.close()
-
-
 class ScrapedServer(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -141,7 +81,7 @@ class ScrapedServer(unittest.TestCase):
         cls.server = cls.enterClassContext(AxiondProcess(
             BIN / 'axiond', '--max_worlds=64', f'--state_dir={cls.folder.name}/state', '--checkpoint_interval=100ms'))
         cls.page = cls.server.metrics_url
-        cls.prometheus = Prometheus(pathlib.Path(cls.folder.name), f'127.0.0.1:{cls.server.metrics_port}')
+        cls.prometheus = Prometheus(pathlib.Path(cls.folder.name), f'127.0.0.1:{cls.server.metrics_port}', RULES)
         cls.addClassCleanup(cls.prometheus.stop)
         cls.client = axion.Client(cls.server.address)
         cls.addClassCleanup(cls.client.close)
