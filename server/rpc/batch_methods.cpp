@@ -120,6 +120,7 @@ absl::StatusOr<SimulationService::Work> SimulationService::prepare_batch(UnaryCa
   auto handle = std::make_shared<schedule::BatchHandle>();
   handle->reservation = *std::move(reservation);
   handle->memory = memory();
+  handle->kept = memory();
   schedule::BatchInfo& info = handle->info;
   info.tenant = tenant.name;
   info.model_name = (*record)->name;

@@ -55,7 +55,8 @@ absl::Status Checkpoints::restore_model(const store::Item& item) {
   if (item.parts.size() != 1 || !stored.ParseFromString(item.parts.front())) {
     return absl::DataLossError("its description cannot be read");
   }
-  auto found = of_stored(stored);
+  schedule::MemoryHold uncounted;  // what was there when the server ended is there again
+  auto found = of_stored(stored, uncounted);
   if (!found.ok()) return found.status();
   auto model = compile_model(found->scene);
   if (!model.ok()) return schedule::from_engine(model.error(), "scene");
@@ -72,14 +73,14 @@ absl::Status Checkpoints::restore_model(const store::Item& item) {
 }
 
 absl::Status Checkpoints::restore_batch(const store::Item& item, schedule::StepBatcher& batcher) {
-  auto saved = of_parts(item.parts);
+  schedule::MemoryHold uncounted;
+  auto saved = of_parts(item.parts, uncounted);
   if (!saved.ok()) return saved.status();
   const auto model = registry_.find_model({.name = item.tenant}, "model", saved->head.model_name());
   if (!model.ok()) return model.status();
-  auto handle = handle_of(saved->head, **model, item.tenant);
+  auto handle = handle_of(saved->head, **model, item.tenant, schedule::MemoryHold(memory_));
   if (!handle.ok()) return handle.status();
   schedule::BatchHandle& batch = **handle;
-  batch.memory = schedule::MemoryHold(memory_);
   batch.info.name = item.name;
   batch.info.request_id = saved->head.request_id();
   batch.info.create_time = item.create_time;
