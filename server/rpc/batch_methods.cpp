@@ -138,14 +138,16 @@ absl::StatusOr<SimulationService::Work> SimulationService::prepare_batch(UnaryCa
       return status;
     }
   }
-  call.when_lost([this, tenant, handle] {
-    if (!handle->info.name.empty()) discard_batch(tenant, handle->info.name);  // this call has made it
+  const auto told = std::make_shared<std::string>();  // of which batch this call is answered with
+  call.when_lost([this, tenant, told] {
+    if (!told->empty()) discard_batch(tenant, *told);
   });
-  return Work([this, handle, tenant, overrides = *overrides, &response](Engine& engine, schedule::BatchHandle*) {
+  return Work([this, handle, tenant, told, overrides = *overrides, &response](Engine& engine, schedule::BatchHandle*) {
     // Another call with this id may have made it while this one waited.
     const std::string& id = handle->info.request_id;
     const auto made = id.empty() ? nullptr : parts_.registry.created_by(tenant, id, parts_.batcher.now());
     if (made != nullptr) {
+      *told = made->info.name;
       fill_batch(*made, response);
       return absl::OkStatus();
     }
@@ -157,7 +159,9 @@ absl::StatusOr<SimulationService::Work> SimulationService::prepare_batch(UnaryCa
       if (absl::Status status = schedule::begin_episodes(*handle); !status.ok()) return status;
     }
     absl::Status status = parts_.registry.add_batch(handle, parts_.batcher.now());
-    if (status.ok()) fill_batch(*handle, response);
+    if (!status.ok()) return status;
+    *told = handle->info.name;
+    fill_batch(*handle, response);
     return status;
   });
 }
@@ -167,6 +171,7 @@ void SimulationService::CreateBatch(UnaryCall* call, const v1::CreateBatchReques
   const auto made =
       repeatable ? parts_.registry.created_by(call->tenant(), request->request_id(), parts_.batcher.now()) : nullptr;
   if (made != nullptr) {
+    call->when_lost([this, tenant = call->tenant(), name = made->info.name] { discard_batch(tenant, name); });
     fill_batch(*made, *response);
     return call->finish(absl::OkStatus());
   }
@@ -179,10 +184,10 @@ void SimulationService::CreateBatch(UnaryCall* call, const v1::CreateBatchReques
 }
 
 void SimulationService::discard_batch(const schedule::Tenant& tenant, const std::string& name) {
-  auto batch = parts_.registry.find_batch(tenant, "name", name);
-  if (!batch.ok()) return;
+  auto batch = parts_.registry.unheard(tenant, name);
+  if (batch == nullptr) return;  // a repetition of its request was answered with it, or it is gone
   auto job = std::make_unique<schedule::Job>();
-  job->batch = *std::move(batch);
+  job->batch = std::move(batch);
   job->work = schedule::DeviceWork{.effect = schedule::Effect::kEndsBatch,
                                    .run =
                                        [this](Engine&, schedule::BatchHandle* handle) {

@@ -251,12 +251,18 @@ void SimulationService::restore_into_new(UnaryCall* call, const std::shared_ptr<
   auto reservation = parts_.registry.reserve_worlds(call->tenant(), saved->head.world_count());
   if (!reservation.ok()) return call->finish(reservation.status());
   (*handle)->reservation = *std::move(reservation);
+  const auto told = std::make_shared<std::string>();
+  call->when_lost([this, tenant = call->tenant(), told] {
+    if (!told->empty()) discard_batch(tenant, *told);
+  });
   on_device(call, nullptr, schedule::Effect::kChanges,
-            [this, batch = *std::move(handle), saved, field, response](Engine& engine, schedule::BatchHandle*) {
+            [this, batch = *std::move(handle), told, saved, field, response](Engine& engine, schedule::BatchHandle*) {
               absl::Status status = schedule::make_worlds(engine, *batch, {});
               if (status.ok()) status = restore_batch(*batch, *saved, field);
               if (status.ok()) status = parts_.registry.add_batch(batch, parts_.batcher.now());
-              if (status.ok()) fill_batch(*batch, *response);
+              if (!status.ok()) return status;
+              *told = batch->info.name;
+              fill_batch(*batch, *response);
               return status;
             });
 }

@@ -240,7 +240,7 @@ std::map<std::uint64_t, Registry::BatchEntry>::const_iterator Registry::entry_of
 
 const Registry::BatchEntry* Registry::entry_of(const Tenant& tenant, absl::string_view name) const {
   const auto it = entry_of(name);
-  return it != batches_.end() && it->second.handle->info.tenant == tenant.name ? &it->second : nullptr;
+  return it != batches_.end() && it->second.is_of(tenant) ? &it->second : nullptr;
 }
 
 absl::Status Registry::no_batch(absl::string_view field, absl::string_view name) const {
@@ -251,7 +251,7 @@ absl::StatusOr<std::shared_ptr<BatchHandle>> Registry::use_batch(const Tenant& t
                                                                  absl::string_view name, absl::Time now) {
   absl::MutexLock lock(&mutex_);
   const auto it = entry_of(name);
-  if (it == batches_.end() || it->second.handle->info.tenant != tenant.name) return no_batch(field, name);
+  if (it == batches_.end() || !it->second.is_of(tenant)) return no_batch(field, name);
   it->second.renew(now);
   return it->second.handle;
 }
@@ -267,9 +267,8 @@ absl::StatusOr<std::shared_ptr<BatchHandle>> Registry::find_batch(const Tenant& 
 absl::StatusOr<Page<BatchHandle>> Registry::list_batches(const Tenant& tenant, int page_size,
                                                          absl::string_view token) const {
   absl::MutexLock lock(&mutex_);
-  return page_of<BatchHandle>(batches_, batch_ids_, page_size, token, [&](const BatchEntry& entry) {
-    return entry.handle->info.tenant == tenant.name ? entry.handle : nullptr;
-  });
+  return page_of<BatchHandle>(batches_, batch_ids_, page_size, token,
+                              [&](const BatchEntry& entry) { return entry.is_of(tenant) ? entry.handle : nullptr; });
 }
 
 std::vector<std::shared_ptr<const ModelRecord>> Registry::all_models() const {
@@ -316,8 +315,7 @@ bool Registry::open_stream(const Tenant& tenant, absl::string_view name) {
   absl::MutexLock lock(&mutex_);
   const auto it = entry_of(name);
   if (it == batches_.end()) return false;
-  const BatchInfo& info = it->second.handle->info;
-  if (info.tenant != tenant.name || info.stream_ttl == absl::InfiniteDuration()) return false;
+  if (!it->second.is_of(tenant) || it->second.handle->info.stream_ttl == absl::InfiniteDuration()) return false;
   ++it->second.streams;
   it->second.streamed = true;
   return true;
@@ -378,12 +376,20 @@ void Registry::drop_expired_models(absl::Time now) {
 std::shared_ptr<BatchHandle> Registry::created_by(const Tenant& tenant, absl::string_view request_id, absl::Time now) {
   absl::MutexLock lock(&mutex_);
   for (auto& item : batches_) {
-    const BatchInfo& info = item.second.handle->info;
-    if (info.request_id != request_id || info.tenant != tenant.name) continue;
-    item.second.renew(now);
-    return item.second.handle;
+    BatchEntry& entry = item.second;
+    if (entry.handle->info.request_id != request_id || !entry.is_of(tenant)) continue;
+    entry.renew(now);
+    ++entry.hearers;
+    return entry.handle;
   }
   return nullptr;
+}
+
+std::shared_ptr<BatchHandle> Registry::unheard(const Tenant& tenant, absl::string_view name) {
+  absl::MutexLock lock(&mutex_);
+  const auto it = entry_of(name);
+  if (it == batches_.end() || !it->second.is_of(tenant)) return nullptr;
+  return --it->second.hearers == 0 ? it->second.handle : nullptr;
 }
 
 std::vector<std::shared_ptr<BatchHandle>> Registry::take_all() {

@@ -97,9 +97,13 @@ class Registry {
                                                           absl::string_view name) const ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<Page<BatchHandle>> list_batches(const Tenant& tenant, int page_size, absl::string_view token) const
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // The batch that such a request of the tenant has made; none if there is none. Renews its lease.
+  // The batch that such a request of the tenant has made; none if there is none. Renews its lease. Its caller is one
+  // more who hears of the batch.
   std::shared_ptr<BatchHandle> created_by(const Tenant& tenant, absl::string_view request_id, absl::Time now)
       ABSL_LOCKS_EXCLUDED(mutex_);
+  // One who was to hear of the batch, by add_batch or created_by, has not. Where nobody else has either it is returned,
+  // and does not exist for its tenant from then on; the caller has it removed.
+  std::shared_ptr<BatchHandle> unheard(const Tenant& tenant, absl::string_view name) ABSL_LOCKS_EXCLUDED(mutex_);
   // All of them, of all tenants.
   std::vector<std::shared_ptr<const ModelRecord>> all_models() const ABSL_LOCKS_EXCLUDED(mutex_);
   std::vector<std::shared_ptr<BatchHandle>> all_batches() const ABSL_LOCKS_EXCLUDED(mutex_);
@@ -138,7 +142,9 @@ class Registry {
     absl::Time expire_time;
     int streams = 0;        // open
     bool streamed = false;  // one was
+    int hearers = 1;        // calls that are answered with it; none: it does not exist any more for its tenant
 
+    bool is_of(const Tenant& tenant) const { return hearers > 0 && handle->info.tenant == tenant.name; }
     void renew(absl::Time now) {
       const BatchInfo& info = handle->info;
       expire_time = now + (streamed && streams == 0 ? std::min(info.stream_ttl, info.idle_ttl) : info.idle_ttl);
