@@ -20,6 +20,7 @@
 #include "server/observe/logging.hpp"
 #include "server/rpc/call_counter.hpp"
 #include "server/rpc/tls_credentials.hpp"
+#include "server/schedule/steady_time.hpp"
 
 namespace axion::server {
 namespace {
@@ -287,7 +288,7 @@ void Server::accept_from(net::Listener listener, std::size_t max_connections, st
   const std::size_t transport = net::transport_share(static_cast<std::size_t>(memory_limit_), max_message_bytes);
   events.crowding = [this, transport, heap = net::HeapWatch()]() mutable {
     const std::size_t own = static_cast<std::size_t>(memory_->used() + kOwnBytes);
-    const std::size_t in_use = heap.in_use(own + transport / 2, absl::Now());
+    const std::size_t in_use = heap.in_use(own + transport / 2, schedule::steady_now());
     if (in_use > own + kOwnBytes + transport) return net::Crowding::kOverfull;
     return in_use > 0 ? net::Crowding::kCrowded : net::Crowding::kNone;
   };

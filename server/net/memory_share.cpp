@@ -5,10 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <fstream>
-
-#include "absl/time/clock.h"
 
 namespace axion::server::net {
 namespace {
@@ -37,8 +36,9 @@ std::size_t HeapWatch::in_use(std::size_t least, absl::Time now) {
   std::size_t size = 0, resident = 0;  // pages
   if (!(std::ifstream("/proc/self/statm") >> size >> resident)) return 0;
   if (resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) < least) return 0;
+  const auto begin = std::chrono::steady_clock::now();
   const struct mallinfo2 heap = mallinfo2();
-  next_look_ = now + kPause * (absl::Now() - now);
+  next_look_ = now + kPause * absl::FromChrono(std::chrono::steady_clock::now() - begin);
   last_ = heap.uordblks + heap.hblkhd;
   if (last_ >= least) return last_;
   if (now >= next_trim_) {

@@ -14,6 +14,7 @@
 #include "server/rpc/simulation_service.hpp"
 #include "server/rpc/task_conversion.hpp"
 #include "server/schedule/failure.hpp"
+#include "server/schedule/steady_time.hpp"
 
 namespace axion::server::rpc {
 namespace {
@@ -76,7 +77,7 @@ void SimulationService::fill_batch(const schedule::BatchHandle& batch, v1::Batch
   fill_duration(info.idle_ttl, *message.mutable_idle_ttl());
   if (info.stream_ttl < absl::InfiniteDuration()) fill_duration(info.stream_ttl, *message.mutable_stream_ttl());
   fill_time(info.create_time, *message.mutable_create_time());
-  fill_time(parts_.registry.expire_time(batch), *message.mutable_expire_time());
+  fill_time(schedule::wall_time(parts_.registry.expire_time(batch)), *message.mutable_expire_time());
   fill_batch_fields(info, message);
   message.set_seed(info.seed);
   message.set_incarnation(info.incarnation);
@@ -258,7 +259,9 @@ void SimulationService::finish_when_forgotten(UnaryCall* call, std::function<voi
 void SimulationService::KeepAlive(UnaryCall* call, const v1::KeepAliveRequest* request,
                                   v1::KeepAliveResponse* response) {
   const auto batch = parts_.registry.use_batch(call->tenant(), "name", request->name(), parts_.batcher.now());
-  if (batch.ok()) fill_time(parts_.registry.expire_time(**batch), *response->mutable_expire_time());
+  if (batch.ok()) {
+    fill_time(schedule::wall_time(parts_.registry.expire_time(**batch)), *response->mutable_expire_time());
+  }
   call->finish(batch.status());
 }
 

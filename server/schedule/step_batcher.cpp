@@ -326,10 +326,10 @@ void StepBatcher::launch(const std::vector<Job*>& ready) {
 void StepBatcher::step_entries(std::span<Entry> entries) {
   std::vector<StepRequest> requests;
   for (const Entry& entry : entries) requests.push_back(entry.stretch.request);
-  const absl::Time start = absl::Now();
+  const absl::Time start = steady_now();
   const Result<StepStatistics> result = engine_->step(requests);
   if (result.ok()) {
-    measure(entries, absl::Now() - start, result.value());
+    measure(entries, steady_now() - start, result.value());
   } else if (result.error().code == ErrorCode::kInternal) {
     take_fault(result.error());
     for (Entry& entry : entries) {
