@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -217,6 +219,32 @@ TEST(ConnectionName, is_that_of_the_other_end) {
     close(accepted), close(client);
   }
   EXPECT_EQ(connection_name(0), "") << "no connection";
+}
+
+TEST(Memory, is_the_least_that_a_control_group_or_one_about_it_may_have) {
+  namespace fs = std::filesystem;
+  const fs::path root = fs::path(::testing::TempDir()) / "cgroup";
+  fs::remove_all(root);
+  const auto limit = [&](const std::string& path, const std::string& text) {
+    fs::create_directories((root / path).parent_path());
+    std::ofstream(root / path) << text << "\n";
+  };
+  const std::string unit = "0::/system.slice/axiond.service\n";
+  EXPECT_EQ(group_memory(unit, root), UINT64_MAX);
+  limit("system.slice/axiond.service/memory.max", "max");
+  EXPECT_EQ(group_memory(unit, root), UINT64_MAX);
+  limit("system.slice/axiond.service/memory.max", "1000");
+  EXPECT_EQ(group_memory(unit, root), 1000u);
+  limit("system.slice/memory.max", "900");
+  EXPECT_EQ(group_memory(unit, root), 900u);
+  EXPECT_EQ(group_memory("0::/\n", root), UINT64_MAX);
+  EXPECT_EQ(group_memory("0::/../system.slice\n", root), UINT64_MAX);
+  limit("memory/docker/7/memory.limit_in_bytes", "800");
+  EXPECT_EQ(group_memory("5:cpu,cpuacct:/docker/7\n4:memory:/docker/7\n" + unit, root), 800u);
+  EXPECT_EQ(group_memory("5:cpu,cpuacct:/docker/7\n", root), UINT64_MAX);
+  limit("memory.max", "700");  // as a container sees its own
+  EXPECT_EQ(group_memory("", root), 700u);
+  EXPECT_EQ(group_memory("0::/../../elsewhere\n", root), 700u);
 }
 
 TEST(HeapWatch, tells_what_is_allocated_and_in_use) {
