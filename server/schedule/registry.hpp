@@ -5,12 +5,13 @@
 // take_expired gives it to the device's thread, which destroys it. The registry never touches the engine.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -145,12 +146,12 @@ class Registry {
     int hearers = 1;        // calls that are answered with it; none: it does not exist any more for its tenant
 
     bool is_of(const Tenant& tenant) const { return hearers > 0 && handle->info.tenant == tenant.name; }
-    void renew(absl::Time now) {
-      const BatchInfo& info = handle->info;
-      expire_time = now + (streamed && streams == 0 ? std::min(info.stream_ttl, info.idle_ttl) : info.idle_ttl);
-    }
   };
 
+  using Batches = std::map<std::uint64_t, BatchEntry>;
+
+  void renew(Batches::iterator it, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Batches::iterator unlist(Batches::iterator it) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void drop_expired_models(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Of one tenant, or of all where none is given.
   ResourceCounts counts_locked(const std::string* tenant = nullptr) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -166,10 +167,8 @@ class Registry {
   WorldReservation hold_worlds(const std::string& tenant, int count) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void release_worlds(const std::string& tenant, std::int64_t count) ABSL_LOCKS_EXCLUDED(mutex_);
   // Whosever it is.
-  std::map<std::uint64_t, BatchEntry>::iterator entry_of(absl::string_view name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  std::map<std::uint64_t, BatchEntry>::const_iterator entry_of(absl::string_view name) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-
+  Batches::iterator entry_of(absl::string_view name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Batches::const_iterator entry_of(absl::string_view name) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Of this tenant alone; none otherwise.
   const BatchEntry* entry_of(const Tenant& tenant, absl::string_view name) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   const ModelEntry* model_of(const Tenant& tenant, absl::string_view name) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -182,7 +181,10 @@ class Registry {
   std::uint64_t next_sequence_ ABSL_GUARDED_BY(mutex_);
   std::map<std::uint64_t, ModelEntry> models_ ABSL_GUARDED_BY(mutex_);
   std::unordered_multimap<std::size_t, std::uint64_t> content_ ABSL_GUARDED_BY(mutex_);
-  std::map<std::uint64_t, BatchEntry> batches_ ABSL_GUARDED_BY(mutex_);
+  // There may be tens of thousands of batches, and the device's owner asks for what has expired all the time.
+  Batches batches_ ABSL_GUARDED_BY(mutex_);
+  std::set<std::pair<absl::Time, std::uint64_t>> expiries_ ABSL_GUARDED_BY(mutex_);  // of them, by sequence
+  std::int64_t worlds_ ABSL_GUARDED_BY(mutex_) = 0;                                  // of them
   absl::Time next_look_at_models_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
   std::int64_t reserved_worlds_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::flat_hash_map<std::string, std::int64_t> tenant_worlds_ ABSL_GUARDED_BY(mutex_);  // of tenants that have any

@@ -155,6 +155,23 @@ TEST_F(Registry, a_batch_goes_with_its_creation_only_if_no_repetition_was_answer
   EXPECT_TRUE(registry.remove_batch(*handle));
 }
 
+TEST_F(Registry, counts_and_the_next_expiry_follow_batches_that_come_and_go) {
+  make_batcher();
+  const Handle first = make_batch(3), second = make_batch(4);
+  EXPECT_EQ(registry.counts().batches, 2);
+  EXPECT_EQ(registry.counts().worlds, 7);
+  const absl::Time expires = registry.expire_time(*first);
+  EXPECT_EQ(registry.next_expiry(), expires);
+  registry.touch(*first, now() + absl::Minutes(1));
+  EXPECT_EQ(registry.next_expiry(), registry.expire_time(*second));
+  registry.remove_batch(*second);
+  EXPECT_EQ(registry.next_expiry(), expires + absl::Minutes(1));
+  EXPECT_EQ(registry.counts().worlds, 3);
+  registry.remove_batch(*first);
+  EXPECT_EQ(registry.counts().batches, 0);
+  EXPECT_EQ(registry.counts().worlds, 0);
+}
+
 TEST_F(Registry, pages_give_every_item_once_in_order_of_creation_even_when_some_go) {
   make_batcher();
   std::vector<std::string> names;
