@@ -211,7 +211,10 @@ void Acceptor::report_count() {
 void Acceptor::look(absl::Time now) {
   const double share = absl::FDivDuration(now - last_look_, absl::Milliseconds(kLookMilliseconds));
   last_look_ = now;
-  if (const CallsByConnection calls = events_.calls(); !calls.empty()) judge(calls, std::max(1.0, share), now);
+  if (const CallsByConnection calls = events_.calls(); !calls.empty()) {
+    judge(calls, std::max(1.0, share), now);
+    close_most_open(calls);
+  }
   relieve(now);
   let_in_whoever_has_waited(now);
 }
@@ -249,6 +252,25 @@ void Acceptor::judge(const CallsByConnection& calls, double share, absl::Time no
     cut(connection,
         absl::StrCat("took back ", counts->second.taken_back, " calls, its address ", address->second.taken_back,
                      ", within ", static_cast<int>(share * kLookMilliseconds), " ms"));
+  }
+}
+
+void Acceptor::close_most_open(const CallsByConnection& calls) {
+  std::size_t open = 0;  // calls of connections that were closed or cut end by themselves
+  std::vector<std::pair<std::size_t, Connection*>> most;
+  for (Connection& connection : connections_) {
+    const auto counts = calls.find(connection.name);
+    if (connection.cut || counts == calls.end() || counts->second.open == 0) continue;
+    open += counts->second.open;
+    most.emplace_back(counts->second.open, &connection);
+  }
+  if (open <= options_.max_open_calls) return;
+  std::sort(most.begin(), most.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  for (const auto& [own, connection] : most) {
+    if (open <= options_.max_open_calls) return;
+    cut(*connection, absl::StrCat("has ", own, " calls open, the most of ", open, "; together ",
+                                  options_.max_open_calls, " may be"));
+    open -= own;
   }
 }
 

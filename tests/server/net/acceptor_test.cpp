@@ -72,7 +72,8 @@ class Cutting : public ::testing::Test {
       std::lock_guard<std::mutex> lock(mutex_);
       reasons_.push_back(reason);
     };
-    acceptor_ = std::make_unique<Acceptor>(std::move(listener_), AcceptorOptions{}, std::move(events));
+    acceptor_ =
+        std::make_unique<Acceptor>(std::move(listener_), AcceptorOptions{.max_open_calls = 100}, std::move(events));
     talker_ = connect_to(port_), quiet_ = connect_to(port_);
     EXPECT_TRUE(eventually([this] { return taken() == 2; }));
     talker_name_ = name_of(talker_), quiet_name_ = name_of(quiet_);
@@ -219,6 +220,22 @@ TEST(ConnectionName, is_that_of_the_other_end) {
     close(accepted), close(client);
   }
   EXPECT_EQ(connection_name(0), "") << "no connection";
+}
+
+TEST_F(Cutting, whoever_has_the_most_calls_open_is_cut_while_they_are_too_many_and_nobody_else) {
+  for (int i = 0; i < 90; ++i) tally_.on_open(talker_name_);
+  for (int i = 0; i < 10; ++i) tally_.on_open(quiet_name_);
+  wait_for_looks(3);
+  EXPECT_TRUE(reasons().empty()) << "so many may be";
+  tally_.on_open(quiet_name_), tally_.on_closed(quiet_name_);
+  wait_for_looks(3);
+  EXPECT_TRUE(reasons().empty()) << "those that ended are none";
+  tally_.on_open(quiet_name_);
+  EXPECT_TRUE(eventually([this] { return is_cut(talker_); }));
+  wait_for_looks(3);  // what it left behind is told still
+  ASSERT_EQ(reasons().size(), 1u);
+  EXPECT_NE(reasons().front().find(talker_name_ + " has 90 calls open"), std::string::npos) << reasons().front();
+  EXPECT_FALSE(is_cut(quiet_));
 }
 
 TEST(Memory, is_the_least_that_a_control_group_or_one_about_it_may_have) {
