@@ -126,10 +126,10 @@ int main(int argc, char** argv) {
 
   int signal = 0;
   sigwait(&signals, &signal);
-  // A second signal ends the program the hard way.
+  // A second signal ends the program the hard way; but when a terminal goes, the kernel and a shell send SIGHUP each.
   std::signal(SIGTERM, SIG_DFL);
   std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGHUP, SIG_DFL);
+  std::signal(SIGHUP, SIG_IGN);
   pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
   spdlog::info("event=drain signal={} limit_s={}", signal, absl::ToDoubleSeconds(config->drain_timeout));
   const bool in_time = (*server)->drain(config->drain_timeout);

@@ -20,6 +20,7 @@
 #include "server/observe/logging.hpp"
 #include "server/rpc/call_counter.hpp"
 #include "server/rpc/tls_credentials.hpp"
+#include "server/schedule/steady_time.hpp"
 
 namespace axion::server {
 namespace {
@@ -38,6 +39,10 @@ constexpr int kReadBytes = 256 << 10;
 constexpr int kHandshakeMilliseconds = 20'000;
 // Of the metrics page at once; fewer where descriptors are few.
 constexpr std::size_t kMaxScrapers = 64;
+// Of gRPC's for blocking services.
+constexpr int kMaxBlockingThreads = 64;
+// What a call takes while it is open and does nothing, in this process; calls may take the transport's share together.
+constexpr std::size_t kCallBytes = 32 << 10;
 // Scenes that may wait for the compiler.
 constexpr std::size_t kCompileQueue = 64;
 // Snapshots that may wait for the disk, which writes one after another; a second thread makes the next one ready.
@@ -224,11 +229,16 @@ absl::Status Server::listen(const Config& config) {
   grpc::ResourceQuota quota("axiond");
   quota.Resize(net::transport_share(static_cast<std::size_t>(memory_limit_),
                                     static_cast<std::size_t>(config.limits.max_message_bytes)));
+  // Each stream of reflection, a service of gRPC's own, has a thread for as long as it is open.
+  quota.SetMaxThreads(kMaxBlockingThreads);
+  builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);  // not one for each processor, each with threads
   builder.SetResourceQuota(quota);
   std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> interceptors;
   interceptors.push_back(std::make_unique<rpc::CallCounter>(
       rpc::CallEvents{[this](const std::string& connection) { calls_.on_message(connection); },
-                      [this](const std::string& connection) { calls_.on_taken_back(connection); }}));
+                      [this](const std::string& connection) { calls_.on_taken_back(connection); },
+                      [this](const std::string& connection) { calls_.on_open(connection); },
+                      [this](const std::string& connection) { calls_.on_closed(connection); }}));
   builder.experimental().SetInterceptorCreators(std::move(interceptors));
   builder.RegisterService(wire_.get());
   grpc_ = builder.BuildAndStart();
@@ -260,8 +270,10 @@ void Server::accept_from(net::Listener listener, std::size_t max_connections, st
   // have it connect again dozens of times a second.
   const std::string text =
       absl::StrCat("max_connections: the server has ", max_connections, " connections, its limit\n");
+  const std::size_t transport = net::transport_share(static_cast<std::size_t>(memory_limit_), max_message_bytes);
   const net::AcceptorOptions options{
       .max_connections = max_connections,
+      .max_open_calls = transport / kCallBytes,
       .farewell = absl::StrCat("HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain\r\nContent-Length: ",
                                text.size(), "\r\nConnection: close\r\n\r\n", text)};
   net::AcceptorEvents events;
@@ -284,10 +296,9 @@ void Server::accept_from(net::Listener listener, std::size_t max_connections, st
   };
   events.gave_up = [this] { give_up(); };
   // All that requests and worlds hold is in the budget, all of messages on their way in the transport's share.
-  const std::size_t transport = net::transport_share(static_cast<std::size_t>(memory_limit_), max_message_bytes);
   events.crowding = [this, transport, heap = net::HeapWatch()]() mutable {
     const std::size_t own = static_cast<std::size_t>(memory_->used() + kOwnBytes);
-    const std::size_t in_use = heap.in_use(own + transport / 2, absl::Now());
+    const std::size_t in_use = heap.in_use(own + transport / 2, schedule::steady_now());
     if (in_use > own + kOwnBytes + transport) return net::Crowding::kOverfull;
     return in_use > 0 ? net::Crowding::kCrowded : net::Crowding::kNone;
   };

@@ -20,7 +20,7 @@ Credentials::Credentials(const CredentialOptions& options, std::function<void(co
     : options_(options), report_(std::move(report)) {}
 
 Credentials::~Credentials() {
-  stop_.Notify();
+  stop_.set();
   if (thread_.joinable()) thread_.join();
 }
 
@@ -40,7 +40,7 @@ absl::StatusOr<std::unique_ptr<Credentials>> Credentials::open(const CredentialO
   }
   if (made->has_tls() || made->asks_for_tokens()) {
     made->thread_ = std::thread([watched = made.get()] {
-      while (!watched->stop_.WaitForNotificationWithTimeout(watched->options_.interval)) watched->look();
+      while (!watched->stop_.wait_for(watched->options_.interval)) watched->look();
     });
   }
   return made;

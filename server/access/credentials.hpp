@@ -16,13 +16,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
-#include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 
 #include "server/access/certificates.hpp"
 #include "server/access/token_table.hpp"
 #include "server/access/watched_file.hpp"
+#include "server/schedule/stop_signal.hpp"
 
 namespace axion::server::access {
 
@@ -78,7 +78,7 @@ class Credentials {
   std::shared_ptr<const Certificates> certificates_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<const TokenTable> tokens_ ABSL_GUARDED_BY(mutex_);
 
-  absl::Notification stop_;
+  schedule::StopSignal stop_;
   std::thread thread_;
 };
 

@@ -10,12 +10,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 
 #include "server/net/connection_name.hpp"
 
@@ -38,6 +38,7 @@ constexpr double kMostTakenBack = 1000;
 constexpr absl::Duration kFirstHoldUp = absl::Seconds(1), kLastHoldUp = absl::Seconds(8);
 constexpr absl::Duration kRemembered = absl::Minutes(1);
 constexpr std::size_t kUnread = 1 << 20;  // bytes thrown away at once
+constexpr int kMostUnread = 64;           // times that; who sends faster than they are thrown away holds nobody up
 constexpr int kAtOnce = 64;               // connections of one socket before the others are looked at
 
 // Errors that end accepting until something changes; all others belong to the connection that was being accepted.
@@ -57,11 +58,22 @@ bool lacks_resource(int error) {
   }
 }
 
+// From no point of time in particular. The time of day may be set by hours, and nobody is to wait for that.
+absl::Time steady_now() {
+  return absl::UnixEpoch() + absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch());
+}
+
 // What has come in over a connection, bytes; 0 where that is no connection any more.
 std::uint64_t bytes_received(int descriptor) {
   tcp_info info{};
   socklen_t size = sizeof info;
   return getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 ? info.tcpi_bytes_received : 0;
+}
+
+// What lies in the kernel's buffer of a connection.
+void throw_away(int descriptor) {
+  for (int i = 0; i < kMostUnread && recv(descriptor, nullptr, kUnread, MSG_DONTWAIT | MSG_TRUNC) > 0; ++i) {
+  }
 }
 
 }  // namespace
@@ -100,7 +112,7 @@ void Acceptor::run() {
     }
     if (stopping_) break;
     works = accept_all();
-    const absl::Time now = absl::Now();
+    const absl::Time now = steady_now();
     if (works) {
       failing_since_ = absl::InfiniteFuture();
       if (std::exchange(stalled_, false)) events_.recovered();
@@ -133,7 +145,7 @@ bool Acceptor::accept_all() {
 }
 
 void Acceptor::admit(int descriptor) {
-  const absl::Time now = absl::Now();
+  const absl::Time now = steady_now();
   const auto full = [this] { return connections_.size() + held_up_.size() >= options_.max_connections; };
   if (full()) {
     // A flood of newcomers is not to make the whole list be looked through for each.
@@ -164,9 +176,7 @@ void Acceptor::turn_away(int descriptor) {
     send(descriptor, options_.farewell.data(), options_.farewell.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     shutdown(descriptor, SHUT_WR);
     // What the client has said already is read: closing over unread bytes would take the farewell back.
-    char unread[4096];
-    while (recv(descriptor, unread, sizeof unread, MSG_DONTWAIT) > 0) {
-    }
+    throw_away(descriptor);
   }
   close(descriptor);
 }
@@ -201,7 +211,10 @@ void Acceptor::report_count() {
 void Acceptor::look(absl::Time now) {
   const double share = absl::FDivDuration(now - last_look_, absl::Milliseconds(kLookMilliseconds));
   last_look_ = now;
-  if (const CallsByConnection calls = events_.calls(); !calls.empty()) judge(calls, std::max(1.0, share), now);
+  if (const CallsByConnection calls = events_.calls(); !calls.empty()) {
+    judge(calls, std::max(1.0, share), now);
+    close_most_open(calls);
+  }
   relieve(now);
   let_in_whoever_has_waited(now);
 }
@@ -239,6 +252,25 @@ void Acceptor::judge(const CallsByConnection& calls, double share, absl::Time no
     cut(connection,
         absl::StrCat("took back ", counts->second.taken_back, " calls, its address ", address->second.taken_back,
                      ", within ", static_cast<int>(share * kLookMilliseconds), " ms"));
+  }
+}
+
+void Acceptor::close_most_open(const CallsByConnection& calls) {
+  std::size_t open = 0;  // calls of connections that were closed or cut end by themselves
+  std::vector<std::pair<std::size_t, Connection*>> most;
+  for (Connection& connection : connections_) {
+    const auto counts = calls.find(connection.name);
+    if (connection.cut || counts == calls.end() || counts->second.open == 0) continue;
+    open += counts->second.open;
+    most.emplace_back(counts->second.open, &connection);
+  }
+  if (open <= options_.max_open_calls) return;
+  std::sort(most.begin(), most.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  for (const auto& [own, connection] : most) {
+    if (open <= options_.max_open_calls) return;
+    cut(*connection, absl::StrCat("has ", own, " calls open, the most of ", open, "; together ",
+                                  options_.max_open_calls, " may be"));
+    open -= own;
   }
 }
 
@@ -282,8 +314,7 @@ void Acceptor::cut(Connection& connection, const std::string& reason) {
   if (fstat(connection.descriptor, &status) != 0 || status.st_ino != connection.inode) return;
   shutdown(connection.descriptor, SHUT_RDWR);
   // What lies in the kernel's buffer would still be read and answered; megabytes of it are a hundred thousand calls.
-  while (recv(connection.descriptor, nullptr, kUnread, MSG_DONTWAIT | MSG_TRUNC) > 0) {
-  }
+  throw_away(connection.descriptor);
   events_.cut(absl::StrCat(connection.name, " ", reason));
 }
 

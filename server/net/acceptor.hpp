@@ -10,6 +10,8 @@
 // * whoever takes back more calls than any client has reason to, as soon as they are made: others would wait for the
 //   server to be done with them. What connections of one address do counts together, and newcomers from there are held
 //   up, for longer each time;
+// * while more calls are open than `max_open_calls`, whoever has the most of them, until the rest is within that: each
+//   takes memory for as long as it is open, and a health watch, for one, is open to everybody;
 // * while `crowding` says that the process holds memory that nothing accounts for: all that have sent something, but no
 //   whole message since they connected (headers without an end, calls that are opened and left); and where it holds too
 //   much, whoever has sent the most since the last look, one a second. What gRPC kept for them goes with them.
@@ -38,6 +40,7 @@ enum class Crowding { kNone, kCrowded, kOverfull };
 
 struct AcceptorOptions {
   std::size_t max_connections = 1024;
+  std::size_t max_open_calls = SIZE_MAX;  // of all connections together
   // Accepting that has failed for so long is reported, and after `give_up` more is given up.
   absl::Duration patience = absl::Seconds(1);
   absl::Duration give_up = absl::Seconds(30);
@@ -104,6 +107,7 @@ class Acceptor {
   void look(absl::Time now);
   // `share`: of the usual time between two looks that has passed since the last one.
   void judge(const CallsByConnection& calls, double share, absl::Time now);
+  void close_most_open(const CallsByConnection& calls);
   void relieve(absl::Time now);
   void let_in_whoever_has_waited(absl::Time now);
   void cut(Connection& connection, const std::string& reason);

@@ -13,6 +13,7 @@ namespace axion::server::net {
 struct CallCounts {
   std::size_t asked = 0;       // messages that came in whole
   std::size_t taken_back = 0;  // calls that the client ended before it had their answer
+  std::size_t open = 0;        // calls that are under way now
 };
 
 // By the name of the connection, as connection_name() gives it.
@@ -29,11 +30,22 @@ class CallTally {
     absl::MutexLock lock(&mutex_);
     ++calls_[connection].taken_back;
   }
-  // What has been counted since the last time.
+  void on_open(const std::string& connection) ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    ++calls_[connection].open;
+  }
+  void on_closed(const std::string& connection) ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    --calls_[connection].open;
+  }
+  // What has been counted since the last time, and what is open.
   CallsByConnection take() ABSL_LOCKS_EXCLUDED(mutex_) {
     CallsByConnection taken;
     absl::MutexLock lock(&mutex_);
     taken.swap(calls_);
+    for (const auto& [connection, counts] : taken) {
+      if (counts.open > 0) calls_[connection].open = counts.open;
+    }
     return taken;
   }
 

@@ -2,10 +2,16 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <string>
 
 #include "absl/time/time.h"
 
 namespace axion::server::net {
+
+// The least limit of memory, bytes, of a process's control groups of either version and of those that they lie in, as
+// below `root`; the greatest number there is without one. `groups` is what /proc/self/cgroup says.
+std::uint64_t group_memory(const std::string& groups, const std::string& root);
 
 // Bytes that this process may have: the least of the machine's memory, its control group's limit and its address
 // space's.

@@ -14,6 +14,7 @@
 #include "server/rpc/simulation_service.hpp"
 #include "server/rpc/task_conversion.hpp"
 #include "server/schedule/failure.hpp"
+#include "server/schedule/steady_time.hpp"
 
 namespace axion::server::rpc {
 namespace {
@@ -76,7 +77,7 @@ void SimulationService::fill_batch(const schedule::BatchHandle& batch, v1::Batch
   fill_duration(info.idle_ttl, *message.mutable_idle_ttl());
   if (info.stream_ttl < absl::InfiniteDuration()) fill_duration(info.stream_ttl, *message.mutable_stream_ttl());
   fill_time(info.create_time, *message.mutable_create_time());
-  fill_time(parts_.registry.expire_time(batch), *message.mutable_expire_time());
+  fill_time(schedule::wall_time(parts_.registry.expire_time(batch)), *message.mutable_expire_time());
   fill_batch_fields(info, message);
   message.set_seed(info.seed);
   message.set_incarnation(info.incarnation);
@@ -120,6 +121,7 @@ absl::StatusOr<SimulationService::Work> SimulationService::prepare_batch(UnaryCa
   auto handle = std::make_shared<schedule::BatchHandle>();
   handle->reservation = *std::move(reservation);
   handle->memory = memory();
+  handle->kept = memory();
   schedule::BatchInfo& info = handle->info;
   info.tenant = tenant.name;
   info.model_name = (*record)->name;
@@ -137,14 +139,16 @@ absl::StatusOr<SimulationService::Work> SimulationService::prepare_batch(UnaryCa
       return status;
     }
   }
-  call.when_lost([this, tenant, handle] {
-    if (!handle->info.name.empty()) discard_batch(tenant, handle->info.name);  // this call has made it
+  const auto told = std::make_shared<std::string>();  // of which batch this call is answered with
+  call.when_lost([this, tenant, told] {
+    if (!told->empty()) discard_batch(tenant, *told);
   });
-  return Work([this, handle, tenant, overrides = *overrides, &response](Engine& engine, schedule::BatchHandle*) {
+  return Work([this, handle, tenant, told, overrides = *overrides, &response](Engine& engine, schedule::BatchHandle*) {
     // Another call with this id may have made it while this one waited.
     const std::string& id = handle->info.request_id;
     const auto made = id.empty() ? nullptr : parts_.registry.created_by(tenant, id, parts_.batcher.now());
     if (made != nullptr) {
+      *told = made->info.name;
       fill_batch(*made, response);
       return absl::OkStatus();
     }
@@ -156,7 +160,9 @@ absl::StatusOr<SimulationService::Work> SimulationService::prepare_batch(UnaryCa
       if (absl::Status status = schedule::begin_episodes(*handle); !status.ok()) return status;
     }
     absl::Status status = parts_.registry.add_batch(handle, parts_.batcher.now());
-    if (status.ok()) fill_batch(*handle, response);
+    if (!status.ok()) return status;
+    *told = handle->info.name;
+    fill_batch(*handle, response);
     return status;
   });
 }
@@ -166,6 +172,7 @@ void SimulationService::CreateBatch(UnaryCall* call, const v1::CreateBatchReques
   const auto made =
       repeatable ? parts_.registry.created_by(call->tenant(), request->request_id(), parts_.batcher.now()) : nullptr;
   if (made != nullptr) {
+    call->when_lost([this, tenant = call->tenant(), name = made->info.name] { discard_batch(tenant, name); });
     fill_batch(*made, *response);
     return call->finish(absl::OkStatus());
   }
@@ -178,10 +185,10 @@ void SimulationService::CreateBatch(UnaryCall* call, const v1::CreateBatchReques
 }
 
 void SimulationService::discard_batch(const schedule::Tenant& tenant, const std::string& name) {
-  auto batch = parts_.registry.find_batch(tenant, "name", name);
-  if (!batch.ok()) return;
+  auto batch = parts_.registry.unheard(tenant, name);
+  if (batch == nullptr) return;  // a repetition of its request was answered with it, or it is gone
   auto job = std::make_unique<schedule::Job>();
-  job->batch = *std::move(batch);
+  job->batch = std::move(batch);
   job->work = schedule::DeviceWork{.effect = schedule::Effect::kEndsBatch,
                                    .run =
                                        [this](Engine&, schedule::BatchHandle* handle) {
@@ -252,7 +259,9 @@ void SimulationService::finish_when_forgotten(UnaryCall* call, std::function<voi
 void SimulationService::KeepAlive(UnaryCall* call, const v1::KeepAliveRequest* request,
                                   v1::KeepAliveResponse* response) {
   const auto batch = parts_.registry.use_batch(call->tenant(), "name", request->name(), parts_.batcher.now());
-  if (batch.ok()) fill_time(parts_.registry.expire_time(**batch), *response->mutable_expire_time());
+  if (batch.ok()) {
+    fill_time(schedule::wall_time(parts_.registry.expire_time(**batch)), *response->mutable_expire_time());
+  }
   call->finish(batch.status());
 }
 

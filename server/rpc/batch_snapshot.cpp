@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "server/rpc/options_conversion.hpp"
+#include "server/rpc/parsed_bytes.hpp"
 #include "server/rpc/scene_conversion.hpp"
 #include "server/rpc/scene_parts.hpp"
 #include "server/rpc/step_exchange.hpp"
@@ -24,6 +25,8 @@ static_assert(std::endian::native == std::endian::little, "lengths are written a
 constexpr absl::string_view kMagic = "AXIONBAT";
 constexpr std::size_t kHeadBytes = 16, kSumBytes = 32;
 constexpr std::size_t kPartBytes = 4 << 20;
+// Of a remembered request: as requests have it, and more than any refusal of ours.
+constexpr std::size_t kMaxStoredId = 128, kMaxRefusal = 1024;
 
 absl::Status wrong(absl::string_view what) {
   return schedule::make_failure(absl::StatusCode::kInvalidArgument, absl::StrCat("the snapshot ", what),
@@ -40,6 +43,12 @@ T read(absl::string_view bytes, std::size_t at) {
   T value = 0;
   std::memcpy(&value, bytes.data() + at, sizeof(value));
   return value;
+}
+
+// Takes what a message will take once it is parsed.
+absl::Status take_parsed(const std::string& bytes, const google::protobuf::Descriptor& type,
+                         schedule::MemoryHold& memory) {
+  return memory.grow(static_cast<std::int64_t>(parsed_bytes(bytes, type)), "the snapshot");
 }
 
 void store_answer(const std::string& request_id, const schedule::Remembered& remembered, v1::StoredAnswer& out) {
@@ -111,10 +120,13 @@ std::vector<std::string> to_parts(const SavedBatch& saved) {
   return parts;
 }
 
-absl::StatusOr<SavedBatch> of_parts(std::span<const std::string> parts) {
+absl::StatusOr<SavedBatch> of_parts(std::span<const std::string> parts, schedule::MemoryHold& memory) {
   SavedBatch saved;
-  if (parts.empty() || !saved.head.ParseFromString(parts.front())) return wrong("has no description that can be read");
+  if (parts.empty()) return wrong("has no description that can be read");
+  if (absl::Status fits = take_parsed(parts.front(), *v1::StoredBatch::descriptor(), memory); !fits.ok()) return fits;
+  if (!saved.head.ParseFromString(parts.front())) return wrong("has no description that can be read");
   for (const std::string& part : parts.subspan(1)) {
+    if (absl::Status fits = take_parsed(part, *v1::StoredWorlds::descriptor(), memory); !fits.ok()) return fits;
     v1::StoredWorlds group;
     if (!group.ParseFromString(part)) return wrong("has worlds that cannot be read");
     for (std::string& world : *group.mutable_worlds()) saved.worlds.push_back(std::move(world));
@@ -169,7 +181,11 @@ v1::StoredModel to_stored(const schedule::ModelRecord& model) {
   return stored;
 }
 
-absl::StatusOr<SceneOfModel> of_stored(const v1::StoredModel& model) {
+absl::StatusOr<SceneOfModel> of_stored(const v1::StoredModel& model, schedule::MemoryHold& memory) {
+  // The message, the scene, and the message that is made of it again.
+  for (int copy = 0; copy < 3; ++copy) {
+    if (absl::Status fits = take_parsed(model.scene(), *v1::SceneSpec::descriptor(), memory); !fits.ok()) return fits;
+  }
   v1::SceneSpec message;
   if (!message.ParseFromString(model.scene())) return wrong("has a scene that cannot be read");
   auto scene = to_scene(message);
@@ -182,7 +198,8 @@ absl::StatusOr<SceneOfModel> of_stored(const v1::StoredModel& model) {
 
 absl::StatusOr<std::shared_ptr<schedule::BatchHandle>> handle_of(const v1::StoredBatch& head,
                                                                  const schedule::ModelRecord& model,
-                                                                 const std::string& tenant) {
+                                                                 const std::string& tenant,
+                                                                 const schedule::MemoryHold& memory) {
   const auto options = to_options(head.options());
   if (!options.ok()) return options.status();
   const absl::Duration ttl = absl::Seconds(head.idle_ttl().seconds()) + absl::Nanoseconds(head.idle_ttl().nanos());
@@ -212,22 +229,35 @@ absl::StatusOr<std::shared_ptr<schedule::BatchHandle>> handle_of(const v1::Store
   if (head.has_task()) {
     if (absl::Status status = set_task(head.task(), INT64_MAX, info); !status.ok()) return status;
   }
-  handle->replays = replays_of(head);
+  auto replays = replays_of(head, memory);
+  if (!replays.ok()) return replays.status();
+  handle->memory = memory.another();
+  handle->kept = memory.another();
+  handle->replays = *std::move(replays);
+  schedule::count_replays(*handle);
   return handle;
 }
 
-schedule::ReplayCache replays_of(const v1::StoredBatch& head) {
+absl::StatusOr<schedule::ReplayCache> replays_of(const v1::StoredBatch& head, const schedule::MemoryHold& memory) {
   schedule::ReplayCache replays;
   for (const std::uint64_t id : head.forgotten_requests()) replays.forget(id);
   for (const v1::StoredAnswer& answer : head.answers()) {
+    if (answer.request_id().size() > kMaxStoredId || answer.message().size() > kMaxRefusal) {
+      return wrong("remembers a request whose id or refusal is too long");
+    }
     schedule::Remembered remembered;
-    if (answer.has_response()) remembered.memory = stored_response(answer.response());
+    if (answer.has_response()) {
+      schedule::MemoryHold hold = memory.another();
+      if (absl::Status fits = take_parsed(answer.response(), *v1::StepResponse::descriptor(), hold); !fits.ok()) {
+        return fits;
+      }
+      remembered.memory = stored_response(answer.response(), std::move(hold));
+    }
     if (remembered.memory == nullptr) {
       // What is refused for ever is ABORTED, whatever hostile bytes say.
       remembered.refusal = schedule::make_failure(
           absl::StatusCode::kAborted, answer.message().empty() ? "the request was given up" : answer.message(),
-          {.reason = answer.reason().empty() ? std::string(schedule::reason::kGivenUp) : answer.reason(),
-           .field = "request_id"});
+          {.reason = std::string(schedule::reason::kGivenUp), .field = "request_id"});
     }
     replays.put(answer.request_id(), std::move(remembered));
   }

@@ -43,20 +43,24 @@ struct SceneOfModel {
 absl::StatusOr<SavedBatch> save_batch(const schedule::BatchHandle& batch);
 
 std::vector<std::string> to_parts(const SavedBatch& saved);
-// INVALID_ARGUMENT says what is wrong with them.
-absl::StatusOr<SavedBatch> of_parts(std::span<const std::string> parts);
+// INVALID_ARGUMENT says what is wrong with them; RESOURCE_EXHAUSTED where what they become does not fit in `memory`,
+// which holds it from then on.
+absl::StatusOr<SavedBatch> of_parts(std::span<const std::string> parts, schedule::MemoryHold& memory);
 
 std::string to_content(std::span<const std::string> parts);
 absl::StatusOr<std::vector<std::string>> parts_of_content(absl::string_view content);
 
 v1::StoredModel to_stored(const schedule::ModelRecord& model);
-absl::StatusOr<SceneOfModel> of_stored(const v1::StoredModel& model);
+// As of_parts.
+absl::StatusOr<SceneOfModel> of_stored(const v1::StoredModel& model, schedule::MemoryHold& memory);
 
-// A handle of such a batch, without worlds and name, for that tenant.
+// A handle of such a batch, without worlds and name, for that tenant. What it keeps is of the budget of `memory`.
 absl::StatusOr<std::shared_ptr<schedule::BatchHandle>> handle_of(const v1::StoredBatch& head,
                                                                  const schedule::ModelRecord& model,
-                                                                 const std::string& tenant);
-schedule::ReplayCache replays_of(const v1::StoredBatch& head);
+                                                                 const std::string& tenant,
+                                                                 const schedule::MemoryHold& memory);
+// Each answer holds what it takes of the budget of `memory`.
+absl::StatusOr<schedule::ReplayCache> replays_of(const v1::StoredBatch& head, const schedule::MemoryHold& memory);
 
 // Makes the worlds of `batch` those that were saved, of which there are as many. Errors name `field`. Nothing is
 // changed where it fails. The device's owner only.

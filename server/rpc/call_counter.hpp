@@ -13,6 +13,8 @@ struct CallEvents {
   // The connection by grpc::ServerContext::peer(). From any thread; must not block.
   std::function<void(const std::string& connection)> message;     // the first one of a call came in whole
   std::function<void(const std::string& connection)> taken_back;  // a call ended before its answer had been sent
+  std::function<void(const std::string& connection)> open = [](const std::string&) {};    // a call has begun
+  std::function<void(const std::string& connection)> closed = [](const std::string&) {};  // and ended
 };
 
 class CallCounter final : public grpc::experimental::ServerInterceptorFactoryInterface {

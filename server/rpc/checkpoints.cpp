@@ -1,5 +1,6 @@
 #include "server/rpc/checkpoints.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/time/clock.h"
@@ -12,8 +13,9 @@
 namespace axion::server::rpc {
 namespace {
 
-// How long a pass waits for one batch before it goes on to the others.
-constexpr absl::Duration kReadPatience = absl::Seconds(1);
+// How long a pass waits for batches that are in the middle of long requests, all together, and for each one after that:
+// hundreds of them are not to hold up the others. Who was waited for once is written by the pass that finds it read.
+constexpr absl::Duration kReadPatience = absl::Seconds(1), kLeastPatience = absl::Milliseconds(100);
 
 std::string logged(const absl::Status& status) { return observe::log_text(std::string(status.message())); }
 
@@ -55,7 +57,8 @@ absl::Status Checkpoints::restore_model(const store::Item& item) {
   if (item.parts.size() != 1 || !stored.ParseFromString(item.parts.front())) {
     return absl::DataLossError("its description cannot be read");
   }
-  auto found = of_stored(stored);
+  schedule::MemoryHold uncounted;  // what was there when the server ended is there again
+  auto found = of_stored(stored, uncounted);
   if (!found.ok()) return found.status();
   auto model = compile_model(found->scene);
   if (!model.ok()) return schedule::from_engine(model.error(), "scene");
@@ -72,14 +75,14 @@ absl::Status Checkpoints::restore_model(const store::Item& item) {
 }
 
 absl::Status Checkpoints::restore_batch(const store::Item& item, schedule::StepBatcher& batcher) {
-  auto saved = of_parts(item.parts);
+  schedule::MemoryHold uncounted;
+  auto saved = of_parts(item.parts, uncounted);
   if (!saved.ok()) return saved.status();
   const auto model = registry_.find_model({.name = item.tenant}, "model", saved->head.model_name());
   if (!model.ok()) return model.status();
-  auto handle = handle_of(saved->head, **model, item.tenant);
+  auto handle = handle_of(saved->head, **model, item.tenant, schedule::MemoryHold(memory_));
   if (!handle.ok()) return handle.status();
   schedule::BatchHandle& batch = **handle;
-  batch.memory = schedule::MemoryHold(memory_);
   batch.info.name = item.name;
   batch.info.request_id = saved->head.request_id();
   batch.info.create_time = item.create_time;
@@ -138,18 +141,26 @@ void Checkpoints::save_all(schedule::StepBatcher& batcher) {
   }
   absl::Status status = sweep(store::Kind::kBatch, live);  // what has gone makes room
   status.Update(save_models());  // after the batches were listed, so that none is saved without its model
+  absl::Duration patience = kReadPatience;
   for (const auto& weak : batches) {
     if (stopping_.is_set()) break;
     std::string name;
+    bool waited_for = false;
     {
       const auto batch = weak.lock();
       if (batch == nullptr) continue;
       name = batch->info.name;
       auto& reading = readings_[name];
+      waited_for = reading != nullptr;
       if (reading == nullptr) reading = read(batch, batcher);
     }
     const std::shared_ptr<Reading> reading = readings_[name];
-    if (reading == nullptr || !reading->done.WaitForNotificationWithTimeout(kReadPatience)) continue;
+    if (reading == nullptr) continue;
+    const absl::Duration wait = waited_for ? absl::ZeroDuration() : std::max(patience, kLeastPatience);
+    if (!reading->done.WaitForNotificationWithTimeout(wait)) {
+      patience -= wait;
+      continue;
+    }
     readings_.erase(name);
     status.Update(write(name, *reading, false));  // each by itself: what fits is kept
   }

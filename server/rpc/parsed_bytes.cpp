@@ -93,4 +93,12 @@ std::size_t parsed_bytes(const grpc::ByteBuffer& bytes, const Descriptor& type, 
   return scanner.total();
 }
 
+std::size_t parsed_bytes(const std::string& bytes, const Descriptor& type) {
+  if (bytes.size() > INT_MAX) return std::size_t{1} << 44;  // no parser takes them
+  CodedInputStream input(reinterpret_cast<const std::uint8_t*>(bytes.data()), static_cast<int>(bytes.size()));
+  Scanner scanner(input, SIZE_MAX);
+  scanner.scan(type, 0);
+  return scanner.total();
+}
+
 }  // namespace axion::server::rpc

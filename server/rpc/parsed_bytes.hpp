@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 #include <grpcpp/support/byte_buffer.h>
 
@@ -11,5 +12,7 @@ namespace axion::server::rpc {
 
 // An estimate from above, of bytes in memory without those on the wire. Counts on until `enough`.
 std::size_t parsed_bytes(const grpc::ByteBuffer& bytes, const google::protobuf::Descriptor& type, std::size_t enough);
+// Of bytes at hand.
+std::size_t parsed_bytes(const std::string& bytes, const google::protobuf::Descriptor& type);
 
 }  // namespace axion::server::rpc

@@ -135,8 +135,8 @@ class SimulationService final {
   void on_disk(UnaryCall* call, std::function<absl::Status()> work);
   absl::Status keep_snapshot(const schedule::Tenant& tenant, const v1::SaveSnapshotRequest& request, SavedBatch saved,
                              v1::Snapshot& response);
-  absl::StatusOr<SavedBatch> find_snapshot(const schedule::Tenant& tenant,
-                                           const v1::RestoreSnapshotRequest& request) const;
+  absl::StatusOr<SavedBatch> find_snapshot(const schedule::Tenant& tenant, const v1::RestoreSnapshotRequest& request,
+                                           schedule::MemoryHold& memory) const;
   void restore_into(UnaryCall* call, const std::shared_ptr<const SavedBatch>& saved,
                     const v1::RestoreSnapshotRequest& request, v1::Batch* response);
   void restore_into_new(UnaryCall* call, const std::shared_ptr<const SavedBatch>& saved, const char* field,

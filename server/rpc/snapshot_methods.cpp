@@ -52,7 +52,7 @@ absl::Status no_store() {
 // For a refusal of bytes or of a kept snapshot, which names the field that brought it.
 absl::Status with_field(absl::string_view field, const absl::Status& status) {
   schedule::FailureDetails details = schedule::details_of(status);
-  if (!details.field.empty()) return status;
+  if (!details.field.empty() || !details.quota_subject.empty()) return status;
   details.field = std::string(field);
   return schedule::make_failure(status.code(), absl::StrCat(field, ": ", status.message()), details);
 }
@@ -103,7 +103,12 @@ void SimulationService::SaveSnapshot(UnaryCall* call, const v1::SaveSnapshotRequ
       .effect = schedule::Effect::kReads,
       // The device's thread reads; the disk is waited for elsewhere.
       .run =
-          [this, call, request, response, model = *std::move(model)](Engine&, schedule::BatchHandle* handle) {
+          [this, call, request, response, copies, model = *std::move(model)](Engine&, schedule::BatchHandle* handle) {
+            // Answers that it remembers are part of it.
+            const auto answers = static_cast<std::int64_t>(handle->replays.bytes());
+            if (absl::Status fits = call->memory().grow(copies * answers, "the snapshot"); !fits.ok()) {
+              return call->finish(fits);
+            }
             absl::StatusOr<SavedBatch> read = schedule::out_of_memory();
             schedule::guarded([&] {
               read = save_batch(*handle);
@@ -157,22 +162,30 @@ std::string SimulationService::next_snapshot_name() {
 }
 
 absl::StatusOr<SavedBatch> SimulationService::find_snapshot(const schedule::Tenant& tenant,
-                                                            const v1::RestoreSnapshotRequest& request) const {
+                                                            const v1::RestoreSnapshotRequest& request,
+                                                            schedule::MemoryHold& memory) const {
+  schedule::MemoryHold reading = memory.another();  // what is not kept
   switch (request.source_case()) {
     case v1::RestoreSnapshotRequest::kContent: {
+      const auto size = static_cast<std::int64_t>(request.content().size());
+      if (absl::Status fits = reading.grow(size, "the snapshot"); !fits.ok()) return fits;
       auto parts = parts_of_content(request.content());
       if (!parts.ok()) return with_field("content", parts.status());
-      auto saved = of_parts(*parts);
+      auto saved = of_parts(*parts, memory);
       return saved.ok() ? std::move(saved) : with_field("content", saved.status());
     }
     case v1::RestoreSnapshotRequest::kSnapshot: {
       if (parts_.store == nullptr) return no_store();
+      const auto size = parts_.store->size_of(store::Kind::kSnapshot, tenant.name, request.snapshot());
+      if (size.ok()) {
+        if (absl::Status fits = reading.grow(2 * *size, "the snapshot"); !fits.ok()) return fits;
+      }
       auto item = parts_.store->get(store::Kind::kSnapshot, tenant.name, request.snapshot());
       if (item.status().code() == absl::StatusCode::kNotFound) {
         return schedule::not_found("snapshot", request.snapshot());
       }
       if (!item.ok()) return from_store("snapshot", item.status());
-      auto saved = of_parts(item->parts);
+      auto saved = of_parts(item->parts, memory);
       return saved.ok() ? std::move(saved) : with_field("snapshot", saved.status());
     }
     case v1::RestoreSnapshotRequest::SOURCE_NOT_SET:
@@ -188,12 +201,9 @@ void SimulationService::RestoreSnapshot(UnaryCall* call, const v1::RestoreSnapsh
       parts_.compiler.submit(call->call().client, [this, call, request, response](absl::Status turn) {
         turn.Update(schedule::abandoned(call->call(), parts_.batcher.now()));
         if (!turn.ok()) return call->finish(turn);
-        absl::Status fits =
-            call->memory().grow(4 * static_cast<std::int64_t>(request->content().size()), "the snapshot");
-        if (!fits.ok()) return call->finish(fits);
         absl::StatusOr<SavedBatch> found = schedule::out_of_memory();
         schedule::guarded([&] {
-          found = find_snapshot(call->tenant(), *request);
+          found = find_snapshot(call->tenant(), *request, call->memory());
           return absl::OkStatus();
         }).IgnoreError();
         if (!found.ok()) return call->finish(found.status());
@@ -219,9 +229,12 @@ void SimulationService::restore_into(UnaryCall* call, const std::shared_ptr<cons
   const char* field = request.has_content() ? "content" : "snapshot";
   on_device(call, *std::move(batch), schedule::Effect::kChanges,
             [this, saved, field, response](Engine&, schedule::BatchHandle* handle) {
+              auto replays = replays_of(saved->head, memory());
+              if (!replays.ok()) return with_field(field, replays.status());
               absl::Status status = restore_batch(*handle, *saved, field);
               if (!status.ok()) return status;
-              handle->replays.put_older(replays_of(saved->head));
+              handle->replays.put_older(*std::move(replays));
+              schedule::count_replays(*handle);
               fill_batch(*handle, *response);
               return status;
             });
@@ -229,22 +242,27 @@ void SimulationService::restore_into(UnaryCall* call, const std::shared_ptr<cons
 
 void SimulationService::restore_into_new(UnaryCall* call, const std::shared_ptr<const SavedBatch>& saved,
                                          const char* field, v1::Batch* response) {
-  auto scene = of_stored(saved->head.model());
+  auto scene = of_stored(saved->head.model(), call->memory());
   if (!scene.ok()) return call->finish(with_field(field, scene.status()));
   auto model = find_or_compile(call->tenant(), std::move(scene->content), scene->scene, field);
   if (!model.ok()) return call->finish(model.status());
-  auto handle = handle_of(saved->head, **model, call->tenant().name);
+  auto handle = handle_of(saved->head, **model, call->tenant().name, memory());
   if (!handle.ok()) return call->finish(with_field(field, handle.status()));
   auto reservation = parts_.registry.reserve_worlds(call->tenant(), saved->head.world_count());
   if (!reservation.ok()) return call->finish(reservation.status());
   (*handle)->reservation = *std::move(reservation);
-  (*handle)->memory = memory();
+  const auto told = std::make_shared<std::string>();
+  call->when_lost([this, tenant = call->tenant(), told] {
+    if (!told->empty()) discard_batch(tenant, *told);
+  });
   on_device(call, nullptr, schedule::Effect::kChanges,
-            [this, batch = *std::move(handle), saved, field, response](Engine& engine, schedule::BatchHandle*) {
+            [this, batch = *std::move(handle), told, saved, field, response](Engine& engine, schedule::BatchHandle*) {
               absl::Status status = schedule::make_worlds(engine, *batch, {});
               if (status.ok()) status = restore_batch(*batch, *saved, field);
               if (status.ok()) status = parts_.registry.add_batch(batch, parts_.batcher.now());
-              if (status.ok()) fill_batch(*batch, *response);
+              if (!status.ok()) return status;
+              *told = batch->info.name;
+              fill_batch(*batch, *response);
               return status;
             });
 }

@@ -10,7 +10,7 @@ namespace {
 
 class StoredResponse final : public schedule::StepMemory {
  public:
-  explicit StoredResponse(v1::StepResponse response, schedule::MemoryHold memory = {})
+  StoredResponse(v1::StepResponse response, schedule::MemoryHold memory)
       : response_(std::move(response)), memory_(std::move(memory)) {}
   std::size_t bytes() const override { return response_.ByteSizeLong(); }
   const v1::StepResponse& response() const { return response_; }
@@ -48,10 +48,10 @@ std::string response_bytes(const schedule::StepMemory& memory) {
   return static_cast<const StoredResponse&>(memory).response().SerializeAsString();
 }
 
-std::shared_ptr<const schedule::StepMemory> stored_response(const std::string& bytes) {
+std::shared_ptr<const schedule::StepMemory> stored_response(const std::string& bytes, schedule::MemoryHold memory) {
   v1::StepResponse response;
   if (!response.ParseFromString(bytes)) return nullptr;
-  return std::make_shared<const StoredResponse>(std::move(response));
+  return std::make_shared<const StoredResponse>(std::move(response), std::move(memory));
 }
 
 absl::Status submit_step(const v1::StepRequest& request, v1::StepResponse& response, const schedule::Tenant& tenant,

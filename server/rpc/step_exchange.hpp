@@ -34,9 +34,9 @@ class StepResponder final : public schedule::StepSink {
   const std::function<void(const absl::Status&)> done_;
 };
 
-// What a StepResponder keeps of an answer, as bytes, and back; none if the bytes are no answer.
+// What a StepResponder keeps of an answer, as bytes, and back with what it takes; none if the bytes are no answer.
 std::string response_bytes(const schedule::StepMemory& memory);
-std::shared_ptr<const schedule::StepMemory> stored_response(const std::string& bytes);
+std::shared_ptr<const schedule::StepMemory> stored_response(const std::string& bytes, schedule::MemoryHold memory);
 
 // Checks and submits. `request` and `response` outlive the call of `done`, which happens if this returns OK: once,
 // within this call (schedule::Call::lends_thread) or on the device's thread. If this refuses, `done` is not called.

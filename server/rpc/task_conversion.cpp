@@ -13,6 +13,8 @@ namespace {
 
 using schedule::invalid_field;
 
+constexpr std::size_t kMaxTaskBytes = 1 << 20;  // of a quarter of what a client of gRPC takes unless it is told more
+
 // An enumeration of the message whose first value stands for the second, as one of ours that begins with that.
 template <typename Choice>
 absl::Status choose(const std::string& field, int wire, int count, Choice& choice) {
@@ -201,6 +203,11 @@ absl::Status set_task(const v1::TaskSpec& message, std::int64_t max_steps, sched
   if (info.noise.present()) {
     return invalid_field("initial_noise", "is given beside task, whose start draws what a world begins with");
   }
+  v1::TaskSpec known = message;  // every description of the batch has it
+  known.DiscardUnknownFields();
+  if (const std::size_t bytes = known.ByteSizeLong(); bytes > kMaxTaskBytes) {
+    return invalid_field("task", absl::StrCat("has ", bytes, " bytes; at most ", kMaxTaskBytes, " are taken"));
+  }
   const auto spec = to_task(message);
   if (!spec.ok()) return spec.status();
   if (spec->action.frame_skip > max_steps) {
@@ -210,7 +217,7 @@ absl::Status set_task(const v1::TaskSpec& message, std::int64_t max_steps, sched
   auto compiled = task::compile_task(*spec, info.model->info(), info.dt);
   if (!compiled.ok()) return schedule::from_engine(compiled.error(), "task");
   info.task = std::make_shared<const task::Task>(std::move(compiled).value());
-  info.task_message = message.SerializeAsString();
+  info.task_message = known.SerializeAsString();
   return absl::OkStatus();
 }
 

@@ -8,6 +8,7 @@
 #include "server/observe/logging.hpp"
 #include "server/rpc/status.hpp"
 #include "server/schedule/failure.hpp"
+#include "server/schedule/steady_time.hpp"
 
 namespace axion::server::rpc {
 
@@ -15,7 +16,8 @@ schedule::Call call_of(const grpc::CallbackServerContext& context, std::shared_p
   schedule::Call call;
   call.client = context.peer();  // a connection, by its address and port
   const auto deadline = context.deadline();
-  if (deadline != std::chrono::system_clock::time_point::max()) call.deadline = absl::FromChrono(deadline);
+  if (deadline != std::chrono::system_clock::time_point::max())
+    call.deadline = schedule::steady_time(absl::FromChrono(deadline));
   call.cancel = std::move(cancel);
   call.lends_thread = true;
   return call;

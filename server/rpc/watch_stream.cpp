@@ -42,8 +42,8 @@ absl::Status WatchReactor::begin(grpc::ByteBuffer& request) {
   if (!caller_.ok()) return caller_.status();
   tenant_ = caller_->tenant->name;
   if (absl::Status status = service_.count_watch(*tenant_); !status.ok()) return status;
-  schedule::MemoryHold memory = service_.memory();
-  if (absl::Status status = parse_message(request, request_, memory); !status.ok()) return status;
+  request_memory_ = service_.memory();
+  if (absl::Status status = parse_message(request, request_, request_memory_); !status.ok()) return status;
   const double rate = request_.has_rate() ? request_.rate() : kDefaultRate;
   if (!(rate > 0 && rate <= kMaxRate)) {
     return schedule::invalid_field("rate", absl::StrCat("is ", rate, "; it must be above 0 and at most ", kMaxRate));

@@ -76,6 +76,7 @@ class WatchReactor final : public WatchStream {
   std::optional<std::string> tenant_;
   absl::Duration period_;
   v1::WatchRequest request_;
+  schedule::MemoryHold request_memory_;
 
   // Of whoever has the one thing in hand.
   absl::StatusOr<Caller> caller_ = absl::UnknownError("");

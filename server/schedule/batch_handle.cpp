@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 
 #include "server/schedule/failure.hpp"
 #include "server/schedule/initial_noise.hpp"
@@ -32,15 +33,20 @@ std::vector<double> to_doubles(std::span<const std::byte> bytes, DType dtype) {
 
 namespace {
 
-// What the episodes of a batch take of the machine's memory, about.
+// What the task of a batch and its episodes take of the machine's memory, about.
 std::int64_t episode_bytes(const BatchInfo& info) {
-  if (info.task == nullptr) return 0;
-  return info.world_count * (std::int64_t(sizeof(double)) * info.task->memory_size() + 256);
+  // Of the message the text, what is compiled from it, and lists of numbers that one number of it stands for.
+  constexpr std::int64_t kMessageFactor = 8, kNumberBytes = 64;
+  const task::Task& task = *info.task;
+  std::int64_t numbers = task.observation_size + task.before_size;
+  for (const int size : task.field_sizes) numbers += size;
+  return kMessageFactor * static_cast<std::int64_t>(info.task_message.size()) + kNumberBytes * numbers +
+         info.world_count * (std::int64_t(sizeof(double)) * task.memory_size() + 256);
 }
 
 absl::Status make_episodes(BatchHandle& batch) {
   if (batch.info.task == nullptr) return absl::OkStatus();
-  if (absl::Status fits = batch.memory.grow(episode_bytes(batch.info), "the task"); !fits.ok()) return fits;
+  if (absl::Status fits = batch.kept.grow(episode_bytes(batch.info), "the task"); !fits.ok()) return fits;
   std::vector<std::uint64_t> seeds;
   seeds.reserve(static_cast<std::size_t>(batch.info.world_count));
   for (int world = 0; world < batch.info.world_count; ++world) {
@@ -185,6 +191,11 @@ absl::Status set_worlds(BatchHandle& batch, std::span<const std::int32_t> worlds
     batch.carried_outcome[static_cast<std::size_t>(world_at(worlds, i))] = kConverged;  // the snapshot has the whole
   }
   return parts.load(batch, worlds);
+}
+
+void count_replays(BatchHandle& batch) {
+  const auto bytes = static_cast<std::int64_t>(batch.replays.own_bytes());
+  batch.kept.force(bytes - std::exchange(batch.replay_bytes, bytes));
 }
 
 absl::Status begin_episodes(BatchHandle& batch) {

@@ -83,7 +83,9 @@ struct BatchHandle {
   std::unique_ptr<task::Episodes> episodes;  // with a task
   WorldReservation reservation;
   MemoryHold memory;  // of its worlds, where they are in the machine's memory
+  MemoryHold kept;    // of its task, and of what it remembers besides answers
   ReplayCache replays;
+  std::int64_t replay_bytes = 0;  // of `kept`
   // A request of which some steps are made and that nobody waits for: by its id, what a repetition is refused with from
   // a snapshot on that was taken meanwhile. None if the id is empty.
   std::pair<std::string, absl::Status> resting;
@@ -129,6 +131,9 @@ absl::Status reset_worlds(BatchHandle& batch, const ResetRequest& request, std::
 // Adds the initial noise to the worlds as they stand.
 absl::Status add_initial_noise(BatchHandle& batch, std::span<const std::int32_t> worlds,
                                std::span<const std::uint64_t> seeds);
+
+// Counts what the batch remembers of requests besides their answers, which hold their own, after it has changed.
+void count_replays(BatchHandle& batch);
 
 // Begins the first episodes of all worlds of a batch with a task.
 absl::Status begin_episodes(BatchHandle& batch);

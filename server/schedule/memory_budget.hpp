@@ -47,6 +47,11 @@ class MemoryHold {
 
   // As MemoryBudget::take.
   absl::Status grow(std::int64_t bytes, absl::string_view what);
+  // Of what is there already, whatever the limit says; less where negative.
+  void force(std::int64_t bytes) {
+    if (budget_ != nullptr) budget_->force(bytes);
+    bytes_ += bytes;
+  }
   void shrink(std::int64_t bytes) {
     if (budget_ != nullptr) budget_->give_back(bytes);
     bytes_ -= bytes;

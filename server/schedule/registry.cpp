@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 
@@ -223,24 +222,27 @@ absl::Status Registry::add_batch(const std::shared_ptr<BatchHandle>& batch, absl
     }
     sequence = *had;
   }
-  batches_.emplace(sequence, BatchEntry{batch, now + batch->info.idle_ttl});
+  const absl::Time expires = now + batch->info.idle_ttl;
+  batches_.emplace(sequence, BatchEntry{batch, expires});
+  expiries_.emplace(expires, sequence);
+  worlds_ += batch->info.world_count;
   report();
   return absl::OkStatus();
 }
 
-std::map<std::uint64_t, Registry::BatchEntry>::iterator Registry::entry_of(absl::string_view name) {
+Registry::Batches::iterator Registry::entry_of(absl::string_view name) {
   const auto sequence = batch_ids_.sequence_of(name);
   return sequence ? batches_.find(*sequence) : batches_.end();
 }
 
-std::map<std::uint64_t, Registry::BatchEntry>::const_iterator Registry::entry_of(absl::string_view name) const {
+Registry::Batches::const_iterator Registry::entry_of(absl::string_view name) const {
   const auto sequence = batch_ids_.sequence_of(name);
   return sequence ? batches_.find(*sequence) : batches_.end();
 }
 
 const Registry::BatchEntry* Registry::entry_of(const Tenant& tenant, absl::string_view name) const {
   const auto it = entry_of(name);
-  return it != batches_.end() && it->second.handle->info.tenant == tenant.name ? &it->second : nullptr;
+  return it != batches_.end() && it->second.is_of(tenant) ? &it->second : nullptr;
 }
 
 absl::Status Registry::no_batch(absl::string_view field, absl::string_view name) const {
@@ -251,8 +253,8 @@ absl::StatusOr<std::shared_ptr<BatchHandle>> Registry::use_batch(const Tenant& t
                                                                  absl::string_view name, absl::Time now) {
   absl::MutexLock lock(&mutex_);
   const auto it = entry_of(name);
-  if (it == batches_.end() || it->second.handle->info.tenant != tenant.name) return no_batch(field, name);
-  it->second.renew(now);
+  if (it == batches_.end() || !it->second.is_of(tenant)) return no_batch(field, name);
+  renew(it, now);
   return it->second.handle;
 }
 
@@ -267,9 +269,8 @@ absl::StatusOr<std::shared_ptr<BatchHandle>> Registry::find_batch(const Tenant& 
 absl::StatusOr<Page<BatchHandle>> Registry::list_batches(const Tenant& tenant, int page_size,
                                                          absl::string_view token) const {
   absl::MutexLock lock(&mutex_);
-  return page_of<BatchHandle>(batches_, batch_ids_, page_size, token, [&](const BatchEntry& entry) {
-    return entry.handle->info.tenant == tenant.name ? entry.handle : nullptr;
-  });
+  return page_of<BatchHandle>(batches_, batch_ids_, page_size, token,
+                              [&](const BatchEntry& entry) { return entry.is_of(tenant) ? entry.handle : nullptr; });
 }
 
 std::vector<std::shared_ptr<const ModelRecord>> Registry::all_models() const {
@@ -301,119 +302,43 @@ bool Registry::remove_batch(const BatchHandle& batch) {
   absl::MutexLock lock(&mutex_);
   const auto it = entry_of(batch.info.name);
   if (it == batches_.end()) return false;
-  batches_.erase(it);
+  unlist(it);
   report();
   return true;
-}
-
-void Registry::touch(const BatchHandle& batch, absl::Time now) {
-  absl::MutexLock lock(&mutex_);
-  const auto it = entry_of(batch.info.name);
-  if (it != batches_.end()) it->second.renew(now);
-}
-
-bool Registry::open_stream(const Tenant& tenant, absl::string_view name) {
-  absl::MutexLock lock(&mutex_);
-  const auto it = entry_of(name);
-  if (it == batches_.end()) return false;
-  const BatchInfo& info = it->second.handle->info;
-  if (info.tenant != tenant.name || info.stream_ttl == absl::InfiniteDuration()) return false;
-  ++it->second.streams;
-  it->second.streamed = true;
-  return true;
-}
-
-void Registry::close_stream(absl::string_view name, absl::Time now) {
-  absl::MutexLock lock(&mutex_);
-  const auto it = entry_of(name);
-  if (it != batches_.end() && --it->second.streams == 0) it->second.renew(now);
-}
-
-absl::Time Registry::expire_time(const BatchHandle& batch) const {
-  absl::MutexLock lock(&mutex_);
-  const auto it = entry_of(batch.info.name);
-  return it == batches_.end() ? absl::InfinitePast() : it->second.expire_time;
-}
-
-std::vector<std::shared_ptr<BatchHandle>> Registry::take_expired(absl::Time now) {
-  absl::MutexLock lock(&mutex_);
-  std::vector<std::shared_ptr<BatchHandle>> expired;
-  for (auto it = batches_.begin(); it != batches_.end();) {
-    // Handles are given out under this mutex only, so a count of one cannot grow here.
-    if (it->second.expire_time <= now && it->second.handle.use_count() == 1) {
-      expired.push_back(std::move(it->second.handle));
-      it = batches_.erase(it);
-    } else {
-      ++it;
-    }
-  }
-  if (limits_.model_ttl < absl::InfiniteDuration() && now >= next_look_at_models_) drop_expired_models(now);
-  if (!expired.empty()) report();
-  return expired;
-}
-
-void Registry::drop_expired_models(absl::Time now) {
-  next_look_at_models_ = now + std::min(limits_.model_ttl / 4, absl::Seconds(60));
-  absl::flat_hash_set<std::string> in_use;
-  for (const auto& item : batches_) in_use.insert(item.second.handle->info.model_name);
-  const std::size_t before = models_.size();
-  for (auto it = models_.begin(); it != models_.end();) {
-    ModelEntry& entry = it->second;
-    if (std::exchange(entry.used, false) || in_use.contains(entry.record->name)) {
-      entry.expire_time = now + limits_.model_ttl;
-    }
-    // Records are given out under this mutex only: a count of one cannot grow here.
-    if (entry.expire_time > now || entry.record.use_count() > 1) {
-      ++it;
-      continue;
-    }
-    observer_.on_event(absl::StrCat("event=model_expired model=", entry.record->name,
-                                    " model_ttl=", absl::FormatDuration(limits_.model_ttl)));
-    content_.erase(entry.content);
-    it = models_.erase(it);
-  }
-  if (models_.size() != before) report();
 }
 
 std::shared_ptr<BatchHandle> Registry::created_by(const Tenant& tenant, absl::string_view request_id, absl::Time now) {
   absl::MutexLock lock(&mutex_);
-  for (auto& item : batches_) {
-    const BatchInfo& info = item.second.handle->info;
-    if (info.request_id != request_id || info.tenant != tenant.name) continue;
-    item.second.renew(now);
-    return item.second.handle;
+  for (auto it = batches_.begin(); it != batches_.end(); ++it) {
+    BatchEntry& entry = it->second;
+    if (entry.handle->info.request_id != request_id || !entry.is_of(tenant)) continue;
+    renew(it, now);
+    ++entry.hearers;
+    return entry.handle;
   }
   return nullptr;
 }
 
-std::vector<std::shared_ptr<BatchHandle>> Registry::take_all() {
+std::shared_ptr<BatchHandle> Registry::unheard(const Tenant& tenant, absl::string_view name) {
   absl::MutexLock lock(&mutex_);
-  std::vector<std::shared_ptr<BatchHandle>> all;
-  for (auto& item : batches_) all.push_back(std::move(item.second.handle));
-  batches_.clear();
-  ended_ = true;
-  report();
-  return all;
-}
-
-absl::Time Registry::next_expiry() const {
-  absl::MutexLock lock(&mutex_);
-  absl::Time next = absl::InfiniteFuture();
-  for (const auto& item : batches_) next = std::min(next, item.second.expire_time);
-  if (limits_.model_ttl < absl::InfiniteDuration() && !models_.empty()) next = std::min(next, next_look_at_models_);
-  return next;
+  const auto it = entry_of(name);
+  if (it == batches_.end() || !it->second.is_of(tenant)) return nullptr;
+  return --it->second.hearers == 0 ? it->second.handle : nullptr;
 }
 
 ResourceCounts Registry::counts_locked(const std::string* tenant) const {
   ResourceCounts counts;
-  const auto counted = [&](const std::string& owner) { return tenant == nullptr || owner == *tenant; };
-  counts.models = tenant == nullptr ? static_cast<std::int64_t>(models_.size())
-                                    : std::count_if(models_.begin(), models_.end(), [&](const auto& item) {
-                                        return counted(item.second.record->tenant);
-                                      });
+  if (tenant == nullptr) {
+    counts.models = static_cast<std::int64_t>(models_.size());
+    counts.batches = static_cast<std::int64_t>(batches_.size());
+    counts.worlds = worlds_;
+    return counts;
+  }
+  counts.models = std::count_if(models_.begin(), models_.end(),
+                                [&](const auto& item) { return item.second.record->tenant == *tenant; });
   for (const auto& item : batches_) {
     const BatchInfo& info = item.second.handle->info;
-    if (!counted(info.tenant)) continue;
+    if (info.tenant != *tenant) continue;
     ++counts.batches;
     counts.worlds += info.world_count;
   }

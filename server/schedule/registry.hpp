@@ -5,12 +5,13 @@
 // take_expired gives it to the device's thread, which destroys it. The registry never touches the engine.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -97,9 +98,13 @@ class Registry {
                                                           absl::string_view name) const ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<Page<BatchHandle>> list_batches(const Tenant& tenant, int page_size, absl::string_view token) const
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // The batch that such a request of the tenant has made; none if there is none. Renews its lease.
+  // The batch that such a request of the tenant has made; none if there is none. Renews its lease. Its caller is one
+  // more who hears of the batch.
   std::shared_ptr<BatchHandle> created_by(const Tenant& tenant, absl::string_view request_id, absl::Time now)
       ABSL_LOCKS_EXCLUDED(mutex_);
+  // One who was to hear of the batch, by add_batch or created_by, has not. Where nobody else has either it is returned,
+  // and does not exist for its tenant from then on; the caller has it removed.
+  std::shared_ptr<BatchHandle> unheard(const Tenant& tenant, absl::string_view name) ABSL_LOCKS_EXCLUDED(mutex_);
   // All of them, of all tenants.
   std::vector<std::shared_ptr<const ModelRecord>> all_models() const ABSL_LOCKS_EXCLUDED(mutex_);
   std::vector<std::shared_ptr<BatchHandle>> all_batches() const ABSL_LOCKS_EXCLUDED(mutex_);
@@ -138,13 +143,15 @@ class Registry {
     absl::Time expire_time;
     int streams = 0;        // open
     bool streamed = false;  // one was
+    int hearers = 1;        // calls that are answered with it; none: it does not exist any more for its tenant
 
-    void renew(absl::Time now) {
-      const BatchInfo& info = handle->info;
-      expire_time = now + (streamed && streams == 0 ? std::min(info.stream_ttl, info.idle_ttl) : info.idle_ttl);
-    }
+    bool is_of(const Tenant& tenant) const { return hearers > 0 && handle->info.tenant == tenant.name; }
   };
 
+  using Batches = std::map<std::uint64_t, BatchEntry>;
+
+  void renew(Batches::iterator it, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Batches::iterator unlist(Batches::iterator it) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void drop_expired_models(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Of one tenant, or of all where none is given.
   ResourceCounts counts_locked(const std::string* tenant = nullptr) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -160,10 +167,8 @@ class Registry {
   WorldReservation hold_worlds(const std::string& tenant, int count) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void release_worlds(const std::string& tenant, std::int64_t count) ABSL_LOCKS_EXCLUDED(mutex_);
   // Whosever it is.
-  std::map<std::uint64_t, BatchEntry>::iterator entry_of(absl::string_view name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  std::map<std::uint64_t, BatchEntry>::const_iterator entry_of(absl::string_view name) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-
+  Batches::iterator entry_of(absl::string_view name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Batches::const_iterator entry_of(absl::string_view name) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Of this tenant alone; none otherwise.
   const BatchEntry* entry_of(const Tenant& tenant, absl::string_view name) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   const ModelEntry* model_of(const Tenant& tenant, absl::string_view name) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -176,7 +181,10 @@ class Registry {
   std::uint64_t next_sequence_ ABSL_GUARDED_BY(mutex_);
   std::map<std::uint64_t, ModelEntry> models_ ABSL_GUARDED_BY(mutex_);
   std::unordered_multimap<std::size_t, std::uint64_t> content_ ABSL_GUARDED_BY(mutex_);
-  std::map<std::uint64_t, BatchEntry> batches_ ABSL_GUARDED_BY(mutex_);
+  // There may be tens of thousands of batches, and the device's owner asks for what has expired all the time.
+  Batches batches_ ABSL_GUARDED_BY(mutex_);
+  std::set<std::pair<absl::Time, std::uint64_t>> expiries_ ABSL_GUARDED_BY(mutex_);  // of them, by sequence
+  std::int64_t worlds_ ABSL_GUARDED_BY(mutex_) = 0;                                  // of them
   absl::Time next_look_at_models_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
   std::int64_t reserved_worlds_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::flat_hash_map<std::string, std::int64_t> tenant_worlds_ ABSL_GUARDED_BY(mutex_);  // of tenants that have any

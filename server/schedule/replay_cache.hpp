@@ -47,6 +47,12 @@ class ReplayCache {
 
   std::size_t size() const { return entries_.size(); }
   std::size_t bytes() const { return bytes_; }
+  // What all of it takes besides the answers, about.
+  std::size_t own_bytes() const {
+    constexpr std::size_t kEntry = 512;  // an id, or a refusal
+    return kEntry * entries_.size() + sizeof(std::uint64_t) * forgotten_.size() +
+           (sizeof(std::uint64_t) + 1) * forgotten_set_.capacity();
+  }
   // Oldest first.
   const std::deque<std::pair<std::string, Remembered>>& entries() const { return entries_; }
   const std::deque<std::uint64_t>& forgotten() const { return forgotten_; }

@@ -262,6 +262,7 @@ StepBatcher::Admission StepBatcher::take_up(Job& job, const absl::Status& why) {
 void StepBatcher::give_up(Job& job, const absl::Status& status) {
   auto& work = std::get<StepWork>(job.work);
   job.batch->replays.put(work.request_id, {.memory = nullptr, .refusal = given_up(job)});
+  count_replays(*job.batch);
   job.batch->resting = {};
   ++job.batch->changes;
   work.sink->fail(status);
@@ -325,10 +326,10 @@ void StepBatcher::launch(const std::vector<Job*>& ready) {
 void StepBatcher::step_entries(std::span<Entry> entries) {
   std::vector<StepRequest> requests;
   for (const Entry& entry : entries) requests.push_back(entry.stretch.request);
-  const absl::Time start = absl::Now();
+  const absl::Time start = steady_now();
   const Result<StepStatistics> result = engine_->step(requests);
   if (result.ok()) {
-    measure(entries, absl::Now() - start, result.value());
+    measure(entries, steady_now() - start, result.value());
   } else if (result.error().code == ErrorCode::kInternal) {
     take_fault(result.error());
     for (Entry& entry : entries) {
@@ -408,11 +409,13 @@ void StepBatcher::succeed(Job& job) {
   auto& work = std::get<StepWork>(job.work);
   registry_.touch(*job.batch, options_.clock());
   auto memory = work.sink->succeed(std::move(job.answer), !work.request_id.empty());
+  if (work.request_id.empty()) return;
   if (memory != nullptr) {
     job.batch->replays.put(work.request_id, {.memory = std::move(memory), .refusal = {}});
-  } else if (!work.request_id.empty()) {
+  } else {
     job.batch->replays.forget(ReplayCache::hash_of(work.request_id));  // there was no room for the answer
   }
+  count_replays(*job.batch);
 }
 
 }  // namespace axion::server::schedule

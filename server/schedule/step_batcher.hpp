@@ -27,7 +27,6 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 
 #include "engine/engine.hpp"
@@ -37,6 +36,7 @@
 #include "server/schedule/launch_plan.hpp"
 #include "server/schedule/observer.hpp"
 #include "server/schedule/registry.hpp"
+#include "server/schedule/steady_time.hpp"
 
 namespace axion::server::schedule {
 
@@ -48,7 +48,7 @@ struct StepBatcherOptions {
   absl::Duration short_step = absl::Microseconds(250);  // the longest step that runs on a lent thread
   std::int64_t max_launch_steps = 0;                    // fixes the steps of a launch; 0: paced by the slices
   std::size_t max_launch_worlds = SIZE_MAX;             // and with it the worlds of each step
-  std::function<absl::Time()> clock = absl::Now;        // of leases, deadlines and waits
+  std::function<absl::Time()> clock = steady_now;       // of leases, deadlines and waits
   // Called once by the device's thread when all work has ended, before the batches are destroyed.
   // Not after a fault of the device: what is on it then is not worth keeping.
   std::function<void(std::span<const std::shared_ptr<BatchHandle>>)> at_end = {};

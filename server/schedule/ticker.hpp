@@ -5,8 +5,9 @@
 #include <thread>
 #include <utility>
 
-#include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
+
+#include "server/schedule/stop_signal.hpp"
 
 namespace axion::server::schedule {
 
@@ -15,7 +16,7 @@ class Ticker {
   // `tick` is called `interval` after the last call of it returned.
   Ticker(absl::Duration interval, std::function<void()> tick)
       : thread_([this, interval, tick = std::move(tick)] {
-          while (!stopped_.WaitForNotificationWithTimeout(interval)) tick();
+          while (!stopped_.wait_for(interval)) tick();
         }) {}
   ~Ticker() { stop(); }
   Ticker(const Ticker&) = delete;
@@ -23,12 +24,12 @@ class Ticker {
 
   // Waits for a call that is under way. From one thread at a time.
   void stop() {
-    if (!stopped_.HasBeenNotified()) stopped_.Notify();
+    stopped_.set();
     if (thread_.joinable()) thread_.join();
   }
 
  private:
-  absl::Notification stopped_;
+  StopSignal stopped_;
   std::thread thread_;  // last: it uses what is above
 };
 

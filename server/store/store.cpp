@@ -212,6 +212,19 @@ absl::StatusOr<Item> Store::get(Kind kind, absl::string_view tenant, absl::strin
   return item;
 }
 
+absl::StatusOr<std::int64_t> Store::size_of(Kind kind, absl::string_view tenant, absl::string_view name) const {
+  absl::MutexLock lock(&mutex_);
+  // A length is in the row's head: the bytes themselves are not read.
+  auto sum = database_.prepare(
+      "SELECT count(*), sum(length(bytes)) FROM parts WHERE item = "
+      "(SELECT sequence FROM items WHERE kind = ?1 AND name = ?2 AND tenant = ?3)");
+  if (!sum.ok()) return sum.status();
+  const auto found = sum->bind(1, static_cast<int>(kind)).bind_text(2, name).bind_text(3, tenant).next();
+  if (!found.ok()) return found.status();
+  if (!*found || sum->integer(0) == 0) return absl::NotFoundError(absl::StrCat("\"", name, "\" does not exist"));
+  return sum->integer(1);
+}
+
 absl::StatusOr<std::vector<Item>> Store::list(Kind kind, const std::string* tenant, std::int64_t after,
                                               std::size_t limit) const {
   absl::MutexLock lock(&mutex_);

@@ -61,6 +61,9 @@ class Store {
   // NOT_FOUND, also for another tenant's; DATA_LOSS where its bytes are not what was written.
   absl::StatusOr<Item> get(Kind kind, absl::string_view tenant, absl::string_view name) const
       ABSL_LOCKS_EXCLUDED(mutex_);
+  // Bytes of its parts. As get.
+  absl::StatusOr<std::int64_t> size_of(Kind kind, absl::string_view tenant, absl::string_view name) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
   // Without their parts, in the order of creation, after that sequence. Of that tenant, or of all.
   absl::StatusOr<std::vector<Item>> list(Kind kind, const std::string* tenant, std::int64_t after,
                                          std::size_t limit) const ABSL_LOCKS_EXCLUDED(mutex_);

@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -70,7 +72,8 @@ class Cutting : public ::testing::Test {
       std::lock_guard<std::mutex> lock(mutex_);
       reasons_.push_back(reason);
     };
-    acceptor_ = std::make_unique<Acceptor>(std::move(listener_), AcceptorOptions{}, std::move(events));
+    acceptor_ =
+        std::make_unique<Acceptor>(std::move(listener_), AcceptorOptions{.max_open_calls = 100}, std::move(events));
     talker_ = connect_to(port_), quiet_ = connect_to(port_);
     EXPECT_TRUE(eventually([this] { return taken() == 2; }));
     talker_name_ = name_of(talker_), quiet_name_ = name_of(quiet_);
@@ -217,6 +220,48 @@ TEST(ConnectionName, is_that_of_the_other_end) {
     close(accepted), close(client);
   }
   EXPECT_EQ(connection_name(0), "") << "no connection";
+}
+
+TEST_F(Cutting, whoever_has_the_most_calls_open_is_cut_while_they_are_too_many_and_nobody_else) {
+  for (int i = 0; i < 90; ++i) tally_.on_open(talker_name_);
+  for (int i = 0; i < 10; ++i) tally_.on_open(quiet_name_);
+  wait_for_looks(3);
+  EXPECT_TRUE(reasons().empty()) << "so many may be";
+  tally_.on_open(quiet_name_), tally_.on_closed(quiet_name_);
+  wait_for_looks(3);
+  EXPECT_TRUE(reasons().empty()) << "those that ended are none";
+  tally_.on_open(quiet_name_);
+  EXPECT_TRUE(eventually([this] { return is_cut(talker_); }));
+  wait_for_looks(3);  // what it left behind is told still
+  ASSERT_EQ(reasons().size(), 1u);
+  EXPECT_NE(reasons().front().find(talker_name_ + " has 90 calls open"), std::string::npos) << reasons().front();
+  EXPECT_FALSE(is_cut(quiet_));
+}
+
+TEST(Memory, is_the_least_that_a_control_group_or_one_about_it_may_have) {
+  namespace fs = std::filesystem;
+  const fs::path root = fs::path(::testing::TempDir()) / "cgroup";
+  fs::remove_all(root);
+  const auto limit = [&](const std::string& path, const std::string& text) {
+    fs::create_directories((root / path).parent_path());
+    std::ofstream(root / path) << text << "\n";
+  };
+  const std::string unit = "0::/system.slice/axiond.service\n";
+  EXPECT_EQ(group_memory(unit, root), UINT64_MAX);
+  limit("system.slice/axiond.service/memory.max", "max");
+  EXPECT_EQ(group_memory(unit, root), UINT64_MAX);
+  limit("system.slice/axiond.service/memory.max", "1000");
+  EXPECT_EQ(group_memory(unit, root), 1000u);
+  limit("system.slice/memory.max", "900");
+  EXPECT_EQ(group_memory(unit, root), 900u);
+  EXPECT_EQ(group_memory("0::/\n", root), UINT64_MAX);
+  EXPECT_EQ(group_memory("0::/../system.slice\n", root), UINT64_MAX);
+  limit("memory/docker/7/memory.limit_in_bytes", "800");
+  EXPECT_EQ(group_memory("5:cpu,cpuacct:/docker/7\n4:memory:/docker/7\n" + unit, root), 800u);
+  EXPECT_EQ(group_memory("5:cpu,cpuacct:/docker/7\n", root), UINT64_MAX);
+  limit("memory.max", "700");  // as a container sees its own
+  EXPECT_EQ(group_memory("", root), 700u);
+  EXPECT_EQ(group_memory("0::/../../elsewhere\n", root), 700u);
 }
 
 TEST(HeapWatch, tells_what_is_allocated_and_in_use) {

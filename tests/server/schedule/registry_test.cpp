@@ -131,6 +131,47 @@ TEST_F(Registry, who_asks_for_a_batch_after_all_were_taken_hears_that_the_server
   }
 }
 
+// A creation that was repeated because its connection broke: the first call is lost, the second was answered.
+TEST_F(Registry, a_batch_goes_with_its_creation_only_if_no_repetition_was_answered_with_it) {
+  make_batcher();
+  auto handle = std::make_shared<schedule::BatchHandle>();
+  handle->info.model_name = record->name;
+  handle->info.model = record->model;
+  handle->info.request_id = "once";
+  handle->info.idle_ttl = absl::Hours(1);
+  ASSERT_TRUE(registry.add_batch(handle, now()).ok());
+  const std::string name = handle->info.name;
+  EXPECT_EQ(registry.created_by(anyone, "once", now()), handle);
+  EXPECT_EQ(registry.unheard({.name = "red"}, name), nullptr);
+  EXPECT_EQ(registry.unheard(anyone, name), nullptr) << "the repetition has heard of it";
+  EXPECT_TRUE(registry.use_batch(anyone, "batch", name, now()).ok());
+  // The repetition is lost as well.
+  EXPECT_EQ(registry.unheard(anyone, name), handle);
+  EXPECT_EQ(registry.unheard(anyone, name), nullptr);
+  EXPECT_EQ(registry.created_by(anyone, "once", now()), nullptr);
+  EXPECT_EQ(registry.find_batch(anyone, "batch", name).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(registry.use_batch(anyone, "batch", name, now()).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_TRUE(registry.list_batches(anyone, 0, "")->items.empty());
+  EXPECT_TRUE(registry.remove_batch(*handle));
+}
+
+TEST_F(Registry, counts_and_the_next_expiry_follow_batches_that_come_and_go) {
+  make_batcher();
+  const Handle first = make_batch(3), second = make_batch(4);
+  EXPECT_EQ(registry.counts().batches, 2);
+  EXPECT_EQ(registry.counts().worlds, 7);
+  const absl::Time expires = registry.expire_time(*first);
+  EXPECT_EQ(registry.next_expiry(), expires);
+  registry.touch(*first, now() + absl::Minutes(1));
+  EXPECT_EQ(registry.next_expiry(), registry.expire_time(*second));
+  registry.remove_batch(*second);
+  EXPECT_EQ(registry.next_expiry(), expires + absl::Minutes(1));
+  EXPECT_EQ(registry.counts().worlds, 3);
+  registry.remove_batch(*first);
+  EXPECT_EQ(registry.counts().batches, 0);
+  EXPECT_EQ(registry.counts().worlds, 0);
+}
+
 TEST_F(Registry, pages_give_every_item_once_in_order_of_creation_even_when_some_go) {
   make_batcher();
   std::vector<std::string> names;

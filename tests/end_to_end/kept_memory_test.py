@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""What a real axiond keeps for longer than a call is counted in --memory_limit: snapshots that come back, what they remember,
+tasks, and requests of streams.
+
+Usage: kept_memory_test.py BIN_DIRECTORY MODEL.xml, with an interpreter that has the package axion.
+"""
+
+import collections
+import hashlib
+import pathlib
+import re
+import struct
+import sys
+import tempfile
+import time
+import unittest
+
+import grpc
+
+import access_case as case
+from axion.v1 import simulation_pb2 as sim
+from axion.v1 import snapshot_pb2, task_pb2, watch_pb2
+
+BIN = pathlib.Path(sys.argv[1])
+MODEL = pathlib.Path(sys.argv[2]).read_text()
+Code = grpc.StatusCode
+MIB = 1 << 20
+LIMIT = 512 * MIB
+UNLIMITED = [('grpc.max_send_message_length', -1), ('grpc.max_receive_message_length', -1), ('grpc.use_local_subchannel_pool', 1)]
+SERVICE = '/axion.v1.Simulation/'
+
+
+def varint(value):
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    return bytes([*out, value])
+
+
+def field(number, payload):
+    return varint(number << 3 | 2) + varint(len(payload)) + payload
+
+
+def unknown(size):
+    """A field that no message has."""
+    return field(2047, bytes(size))
+
+
+def unsealed(content):
+    """A snapshot's first part, and the rest as it lies in the content."""
+    length, = struct.unpack_from('<Q', content, 16)
+    return content[24:24 + length], content[24 + length:-32]
+
+
+def sealed(like, head, rest):
+    body = like[:16] + struct.pack('<Q', len(head)) + head + rest
+    return body + hashlib.sha256(body).digest()
+
+
+class KeptMemory(unittest.TestCase):
+    def setUp(self):
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        self.server = self.enterContext(case.Server(BIN, f'--memory_limit={LIMIT // MIB}MiB', f'--state_dir={folder}/state'))
+        self.channel = self.enterContext(grpc.insecure_channel(self.server.address, UNLIMITED))
+        self.stub = case.simulation_pb2_grpc.SimulationStub(self.channel)
+        self.model = self.stub.CreateModel(sim.CreateModelRequest(mjcf=MODEL)).name
+
+    def tearDown(self):
+        """Whatever was asked for: within the limit, alive, and given back."""
+        status = pathlib.Path(f'/proc/{self.server.process.pid}/status').read_text()
+        peak = int(re.search(r'VmHWM:\s+(\d+)', status).group(1)) * 1024
+        print(f'  {self.id().rpartition(".")[2]}: peak {peak // MIB} of {LIMIT // MIB} MiB', file=sys.stderr)
+        self.assertLessEqual(peak, LIMIT)
+        self.assertIsNone(self.server.process.poll())
+        while batches := self.stub.ListBatches(sim.ListBatchesRequest(page_size=1000)).batches:
+            for held in batches:
+                self.stub.DeleteBatch(sim.DeleteBatchRequest(name=held.name))
+        self.stub.DeleteModel(sim.DeleteModelRequest(name=self.model))
+        self.assertTrue(case.eventually(lambda: self.used() < MIB), f'{self.used()} bytes are still held')
+        self.assertEqual(self.server.metric('axion_connections_cut_total'), 0)
+
+    def used(self):
+        return self.server.metric('axion_memory_bytes{kind="used"}')
+
+    def batch(self, worlds=1, **keywords):
+        return self.stub.CreateBatch(sim.CreateBatchRequest(model=self.model, world_count=worlds, **keywords)).name
+
+    def content(self, batch):
+        return self.stub.SaveSnapshot(snapshot_pb2.SaveSnapshotRequest(batch=batch, return_content=True, skip_store=True)).content
+
+    def restores_until_refused(self, count, **source):
+        for done in range(count):
+            code, text = case.outcome(self.stub.RestoreSnapshot, snapshot_pb2.RestoreSnapshotRequest(**source))
+            if code != Code.OK:
+                self.assertEqual(code, Code.RESOURCE_EXHAUSTED, text)
+                self.assertRegex(text, r'^memory_limit: .* would take about \d+ bytes')
+                return done
+        return count
+
+    def test_answers_that_a_restored_batch_remembers(self):
+        batch = self.batch()
+        for i in range(64):
+            self.stub.Step(sim.StepRequest(batch=batch, step_count=600, record_every=1, outputs=['body_pose'], request_id=f'{i}'))
+        snapshot = self.stub.SaveSnapshot(snapshot_pb2.SaveSnapshotRequest(batch=batch)).name
+        before = self.used()
+        restored = self.restores_until_refused(100, snapshot=snapshot)
+        self.assertGreater(restored, 0)
+        self.assertLess(restored, 100)
+        self.assertGreater(self.used(), before + restored * 10 * MIB)
+
+    def test_ids_of_requests_that_a_restored_batch_has_forgotten(self):
+        content = self.content(self.batch())
+        head, rest = unsealed(content)
+        lie = sealed(content, head + field(13, struct.pack('<65536Q', *range(65536))), rest)
+        before = self.used()
+        restored = self.restores_until_refused(400, content=lie)
+        self.assertGreater(self.used(), before + restored * MIB)
+
+    def test_ids_and_refusals_without_end_are_refused(self):
+        content = self.content(self.batch())
+        head, rest = unsealed(content)
+        for answer in (snapshot_pb2.StoredAnswer(request_id='x' * MIB), snapshot_pb2.StoredAnswer(request_id='x', message='y' * MIB)):
+            lie = sealed(content, head + field(12, answer.SerializeToString()) * 20, rest)
+            code, text = case.outcome(self.stub.RestoreSnapshot, snapshot_pb2.RestoreSnapshotRequest(content=lie))
+            self.assertEqual(code, Code.INVALID_ARGUMENT, text)
+            self.assertIn('content', text)
+
+    def test_a_sealed_snapshot_of_millions_of_empty_answers(self):
+        content = self.content(self.batch())
+        head, rest = unsealed(content)
+        lie = sealed(content, head + field(12, b'') * (8 * MIB), rest)
+        code, text = case.outcome(self.stub.RestoreSnapshot, snapshot_pb2.RestoreSnapshotRequest(content=lie))
+        self.assertEqual(code, Code.RESOURCE_EXHAUSTED, text)
+        self.assertRegex(text, r'^memory_limit: the snapshot would take about \d+ bytes')
+
+    def test_kept_snapshots_that_wait_to_be_restored(self):
+        batch = self.batch(2000)
+        snapshot = self.stub.SaveSnapshot(snapshot_pb2.SaveSnapshotRequest(batch=batch)).name
+        with self.server.channel() as other:
+            long = case.simulation_pb2_grpc.SimulationStub(other).Step.future(sim.StepRequest(batch=batch, step_count=1_000_000))
+            asked, calls = snapshot_pb2.RestoreSnapshotRequest(snapshot=snapshot, batch=batch), []
+            refused = 0
+            while refused == 0 and len(calls) < 300:
+                calls.append(self.stub.RestoreSnapshot.future(asked, timeout=60))
+                time.sleep(0.03)  # it is read, and waits for the step to end
+                refused = sum(call.done() and 'memory_limit: the snapshot' in (call.details() or '') for call in calls)
+            for call in calls:
+                call.cancel()
+            long.cancel()
+        self.assertGreater(refused, 0)
+        self.assertGreater(len(calls), 5)
+
+    def test_tasks_keep_what_they_say_and_no_more(self):
+        task = task_pb2.TaskSpec()
+        task.observation.add().quantity.field = 'joint_position'
+        wanted = sim.CreateBatchRequest(model=self.model, world_count=1, task=task).SerializeToString()
+        number = sim.CreateBatchRequest.DESCRIPTOR.fields_by_name['task'].number
+        create = self.channel.unary_unary(SERVICE + 'CreateBatch', response_deserializer=sim.Batch.FromString)
+        for _ in range(10):
+            code, text = case.outcome(create, wanted + field(number, unknown(MIB)))
+            self.assertEqual(code, Code.OK, text)
+        for batch in self.stub.ListBatches(sim.ListBatchesRequest()).batches:
+            self.assertLess(batch.task.ByteSize(), 4096)
+        task.reward.add(name='r' * 2 * MIB, measure=task_pb2.MEASURE_ALIVE)
+        code, text = case.outcome(self.stub.CreateBatch, sim.CreateBatchRequest(model=self.model, world_count=1, task=task))
+        self.assertEqual(code, Code.INVALID_ARGUMENT, text)
+        self.assertRegex(text, r'^task: has \d+ bytes; at most 1048576 are taken')
+
+    def test_requests_of_streams_that_stay_open(self):
+        asked = watch_pb2.WatchRequest(batch=self.batch(), rate=0.001).SerializeToString() + unknown(4 * MIB)
+        watch = self.channel.unary_stream(SERVICE + 'Watch', response_deserializer=watch_pb2.WatchResponse.FromString)
+        streams, codes = [], collections.Counter()
+        for _ in range(40):
+            stream = watch(asked)
+            try:
+                next(stream)
+                streams.append(stream)
+            except grpc.RpcError as error:
+                codes[error.code()] += 1
+        self.assertGreater(len(streams), 0)
+        self.assertEqual(set(codes), {Code.RESOURCE_EXHAUSTED}, codes)
+        for stream in streams:
+            stream.cancel()
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)
