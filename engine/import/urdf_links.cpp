@@ -21,6 +21,9 @@ constexpr double kDensity = 1000;  // kg/m^3, of links that give no mass, as MuJ
 // Of the mass of a link, to one that has none: as light as does not matter to the motion, and heavy enough for float32.
 constexpr double kLentShare = 1e-4;
 
+// What moments A + B < C of a document may lack of C; more is likelier a wrong unit or sign.
+constexpr double kUnevenShare = 0.3;
+
 constexpr double kPointRadius = 1e-4;  // m, of spheres of radius 0, which stand for points that touch
 
 // What an <inertial> leaves to the collision geometry: nothing, its inertia, or its mass too, at a density.
@@ -183,6 +186,9 @@ MassProperties LinkReader::read_mass(const UrdfLink& link, const XmlElement* ine
   const XmlElement* inertia = given ? find_child(*inertial, "inertia") : nullptr;
   if (link.is_held) return mass;
   const XmlElement& source = inertia != nullptr ? *inertia : *link.element;
+  if (!s_.settings.balance_inertia && even_out_moments(mass, kUnevenShare) > 0) {
+    s_.notes.warn(source, "", "has principal moments with A + B < C, which no body has; A and B are raised to make C");
+  }
   MjcfSettings settings = s_.settings;
   settings.balance_inertia = settings.balance_inertia || s_.allow_unsupported;
   const std::array<double, 6> before = model::to_spec(mass.I_cm);

@@ -327,6 +327,21 @@ TEST(Urdf, impossible_moments_are_refused_or_evened_out) {
   EXPECT_TRUE(warns(imported, "evened out"));
 }
 
+// As of links whose moments were rounded or estimated; about axes that are not the link's.
+TEST(Urdf, moments_that_lack_little_are_raised) {
+  const std::string thin =
+      "<inertial><origin rpy='0 0 .5'/><mass value='1'/><inertia ixx='1' iyy='2' izz='3.6'/></inertial>";
+  const ImportedScene imported = import_of(link("a", "") + link("b", thin) + joint("j", "continuous", "a", "b"));
+  EXPECT_TRUE(warns(imported, "<inertia> (line 1) has principal moments with A + B < C"));
+  const math::Mat3<double> I = model::to_matrix(imported.scene.bodies.at(1).I_Bcm);
+  const double c = std::cos(.5), s = std::sin(.5);
+  EXPECT_NEAR(I(0, 0), 1.3 * c * c + 2.3 * s * s, 1e-12);
+  EXPECT_NEAR(I(0, 1), -1.0 * c * s, 1e-12);
+  EXPECT_NEAR(I(2, 2), 3.6, 1e-12);
+  const ImportedScene held = import_of(link("a", thin));
+  EXPECT_TRUE(held.warnings.empty());  // of what the world holds they do not matter
+}
+
 // A slide, a slide and a hinge with links without mass between them, as mobile bases have them.
 TEST(Urdf, links_without_mass_between_joints_take_a_part_of_what_they_carry) {
   const std::string base = link("track", "") + link("x", "") + link("y", "") + link("cart", kMass + kBox);
