@@ -176,7 +176,14 @@ std::vector<fs::path> places_of(const std::string& name, const fs::path& folder)
   std::vector<fs::path> places;
   const std::size_t scheme = name.find("://");
   if (scheme == std::string::npos || absl::StartsWith(name, "file://")) {
-    return {folder / (scheme == std::string::npos ? name : name.substr(scheme + 3))};
+    const fs::path path = scheme == std::string::npos ? name : name.substr(scheme + 3);
+    places.push_back(folder / path);
+    // From a folder on that the document is in, as names relative to a root of assets have it.
+    for (fs::path root = folder; path.is_relative() && root != root.parent_path();) {
+      root = root.parent_path();
+      places.push_back(root / path);
+    }
+    return places;
   }
   const std::pair<std::string, std::string> parts = absl::StrSplit(name.substr(scheme + 3), absl::MaxSplits('/', 1));
   const auto look_in = [&](const fs::path& root) {
@@ -198,6 +205,7 @@ std::vector<fs::path> places_of(const std::string& name, const fs::path& folder)
   }
   places.push_back(folder / parts.second);
   places.push_back(folder.parent_path() / parts.second);
+  places.push_back(folder / name.substr(scheme + 3));  // package://FILE
   return places;
 }
 

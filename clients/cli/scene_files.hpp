@@ -18,7 +18,7 @@ std::map<std::string, std::string> files_of_mjcf(const std::string& path, const 
 
 // The meshes that links collide with, by the names that the document has; those that are not there are left out, and
 // the server says so if it needs them. package://PACKAGE/FILE is looked for in ROS_PACKAGE_PATH and in the folders that
-// the document is in.
+// the document is in, package://FILE beside it, and what is not beside it from those folders on.
 std::map<std::string, std::string> meshes_of_urdf(const std::string& path, const std::string& text);
 
 }  // namespace axion::cli

@@ -34,6 +34,21 @@ void correct_mass(const XmlElement& source, std::string_view attribute, const Mj
   mass.I_cm = math::Mat3<double>::diagonal(sum / 3, sum / 3, sum / 3);
 }
 
+double even_out_moments(model::MassProperties& mass, double most) {
+  math::Mat3<double> V;
+  math::Vec3<double> d;
+  model::symmetric_eigen(mass.I_cm, V, d);
+  const double sum = d.x + d.y + d.z, greatest = std::max({d.x, d.y, d.z}), lack = 2 * greatest - sum;
+  if (!(std::min({d.x, d.y, d.z}) >= 0 && lack > model::kInertiaTriangleTolerance * sum && lack <= most * greatest)) {
+    return 0;
+  }
+  for (int i = 0; i < 3; ++i) {
+    if (d[i] < greatest) d[i] += lack / 2;
+  }
+  mass.I_cm = math::rotate_diagonal(V, d);
+  return lack / greatest;
+}
+
 void scale_masses(model::SceneSpec& scene, double total_mass) {
   double total = 0;
   for (const model::BodySpec& body : scene.bodies) total += body.mass;

@@ -36,6 +36,19 @@ const XmlElement* find_child(const XmlElement& element, std::string_view tag) {
   return found;
 }
 
+const XmlElement* first_child(const XmlElement& element, std::string_view tag, Notes& notes) {
+  const XmlElement* found = nullptr;
+  for (const XmlElement& child : element.children) {
+    if (child.tag != tag) continue;
+    if (found != nullptr) {
+      notes.warn(child, "", "is a second <" + child.tag + "> of " + describe(element) + ", and was left out");
+    } else {
+      found = &child;
+    }
+  }
+  return found;
+}
+
 const XmlElement& require_child(const XmlElement& element, std::string_view tag) {
   const XmlElement* found = find_child(element, tag);
   if (found == nullptr) refuse(element, "", "has no <" + std::string(tag) + ">, which it must have");

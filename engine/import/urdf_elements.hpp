@@ -15,6 +15,8 @@ namespace axion::import {
 
 // The sub-element of that tag, or null; a second one is refused.
 const XmlElement* find_child(const XmlElement& element, std::string_view tag);
+// The first one, or null; others are left out with a warning, as urdfdom leaves them out.
+const XmlElement* first_child(const XmlElement& element, std::string_view tag, Notes& notes);
 const XmlElement& require_child(const XmlElement& element, std::string_view tag);
 
 // An attribute that must be there and not be empty; at most model::kMaxNameBytes long.

@@ -71,7 +71,7 @@ AxisSpec JointReader::read_axis(const UrdfJoint& joint, AxisKind kind) const {
   axis.name = joint.name;
   axis.kind = kind;
   math::Vec3<double> direction{1, 0, 0};
-  if (const XmlElement* element = find_child(*joint.element, "axis")) {
+  if (const XmlElement* element = first_child(*joint.element, "axis", s_.notes)) {
     note_unknown(*element, "xyz", "", s_.notes);
     direction = Attributes(*element).direction("xyz", direction);
   }

@@ -21,6 +21,14 @@ constexpr double kDensity = 1000;  // kg/m^3, of links that give no mass, as MuJ
 // Of the mass of a link, to one that has none: as light as does not matter to the motion, and heavy enough for float32.
 constexpr double kLentShare = 1e-4;
 
+// What moments A + B < C of a document may lack of C; more is likelier a wrong unit or sign.
+constexpr double kUnevenShare = 0.3;
+
+constexpr double kPointRadius = 1e-4;  // m, of spheres of radius 0, which stand for points that touch
+
+// What an <inertial> leaves to the collision geometry: nothing, its inertia, or its mass too, at a density.
+enum class LeftToShapes { kNothing, kInertia, kMass };
+
 // What <contact> of a link says; the element is Bullet's.
 struct Surface {
   double friction = 1, restitution = 0, stiffness = 0, damping = 0;
@@ -45,7 +53,12 @@ class LinkReader {
 
  private:
   void read_link(int index);
-  MassProperties read_mass(const UrdfLink& link, const std::vector<Solid>& solids);
+  bool is_alone(const UrdfLink& link) const;
+  LeftToShapes left_to_shapes(const UrdfLink& link, const XmlElement& inertial) const;
+  MassProperties read_mass(const UrdfLink& link, const XmlElement* inertial, LeftToShapes left,
+                           const std::vector<Solid>& solids);
+  MassProperties complete_inertial(const UrdfLink& link, const XmlElement& inertial, LeftToShapes left,
+                                   const std::vector<MassProperties>& parts) const;
   MassProperties read_inertial(const XmlElement& inertial) const;
   std::optional<Solid> read_collision(const XmlElement& element, const UrdfLink& link, int body, const Surface& surface,
                                       bool adds_mass);
@@ -77,9 +90,11 @@ void LinkReader::read_link(int index) {
     s_.body_elements.push_back(&element);
     s_.body_of_link[static_cast<std::size_t>(index)] = body;
   }
-  const bool has_inertial = find_child(element, "inertial") != nullptr;
+  const XmlElement* inertial = first_child(element, "inertial", s_.notes);
+  const LeftToShapes left = inertial != nullptr ? left_to_shapes(link, *inertial) : LeftToShapes::kMass;
   const InertiaFrom from = s_.settings.inertia_from;
-  const bool from_shapes = from == InertiaFrom::kGeoms || (from == InertiaFrom::kWhatIsGiven && !has_inertial);
+  const bool from_shapes =
+      from == InertiaFrom::kGeoms || (from == InertiaFrom::kWhatIsGiven && left != LeftToShapes::kNothing);
   const bool in_group = s_.settings.inertia_group_first <= 0;  // collision geometry is of group 0
   const Surface surface = read_surface(element);
   std::vector<Solid> solids;
@@ -89,24 +104,79 @@ void LinkReader::read_link(int index) {
     if (solid) solids.push_back(*solid);
   }
   if (body == model::kWorldBody) return;
-  const MassProperties mass = read_mass(link, solids);
+  const MassProperties mass = read_mass(link, inertial, left, solids);
   model::BodySpec& spec = s_.spec.bodies[static_cast<std::size_t>(body)];
   spec.mass = mass.mass;
   spec.p_BoBcm = model::to_spec(mass.p_cm);
   spec.I_Bcm = model::to_spec(mass.I_cm);
 }
 
+// Whether no other link is fixed to it.
+bool LinkReader::is_alone(const UrdfLink& link) const {
+  const auto together = [&](const UrdfLink& other) { return other.rigid_root == link.rigid_root; };
+  return std::count_if(s_.tree.links.begin(), s_.tree.links.end(), together) == 1;
+}
+
+// Where only a density is given, as Isaac Gym has it; where there is no <inertia>; and where all of it is zero, as in
+// documents written for Bullet, which computes it from the shapes. What is fixed to other links may be a point.
+LeftToShapes LinkReader::left_to_shapes(const UrdfLink& link, const XmlElement& inertial) const {
+  const XmlElement *mass = find_child(inertial, "mass"), *inertia = find_child(inertial, "inertia");
+  if (mass == nullptr) {
+    return find_child(inertial, "density") != nullptr ? LeftToShapes::kMass : LeftToShapes::kNothing;
+  }
+  if (inertia == nullptr) return LeftToShapes::kInertia;
+  if (link.is_held || s_.settings.bound_inertia > 0 || !(Attributes(*mass).number("value", 0) > 0)) {
+    return LeftToShapes::kNothing;
+  }
+  for (const char* name : {"ixx", "iyy", "izz", "ixy", "ixz", "iyz"}) {
+    if (Attributes(*inertia).number(name, 0) != 0) return LeftToShapes::kNothing;
+  }
+  return is_alone(link) ? LeftToShapes::kInertia : LeftToShapes::kNothing;
+}
+
+// What the shapes make of an <inertial> that leaves something to them.
+MassProperties LinkReader::complete_inertial(const UrdfLink& link, const XmlElement& inertial, LeftToShapes left,
+                                             const std::vector<MassProperties>& parts) const {
+  if (left == LeftToShapes::kMass) {
+    const double density = require_number(*find_child(inertial, "density"), "value");
+    if (!(density > 0)) refuse(*find_child(inertial, "density"), "value", "must be above zero");
+    if (parts.empty() && !link.is_held) require_child(inertial, "mass");
+    note_unknown(inertial, "", "origin density", s_.notes);
+    MassProperties mass = parts.empty() ? MassProperties{} : model::combine(parts);
+    mass.mass *= density / kDensity, mass.I_cm = (density / kDensity) * mass.I_cm;
+    return mass;
+  }
+  const double mass = require_number(require_child(inertial, "mass"), "value");
+  if (mass < 0) refuse(require_child(inertial, "mass"), "value", "must not be negative");
+  if (parts.empty() && find_child(inertial, "inertia") != nullptr) return read_inertial(inertial);
+  if (parts.empty() && mass > 0 && !link.is_held) require_child(inertial, "inertia");
+  note_unknown(inertial, "", "origin mass inertia", s_.notes);
+  MassProperties whole{mass, read_origin(inertial).position, {}};
+  if (parts.empty()) return whole;
+  const MassProperties shapes = model::combine(parts);
+  whole.I_cm = (mass / shapes.mass) * shapes.I_cm;
+  if (!link.is_held) {
+    s_.notes.warn(inertial, "", "has a mass and no inertia: it takes that of the link's collision geometry");
+  }
+  return whole;
+}
+
 // The sum of the shapes where they are to give it, else what <inertial> says. Of a link that the world holds it has no
 // effect.
-MassProperties LinkReader::read_mass(const UrdfLink& link, const std::vector<Solid>& solids) {
-  const XmlElement* inertial = find_child(*link.element, "inertial");
-  MassProperties mass;
-  if (inertial != nullptr) mass = read_inertial(*inertial);
+MassProperties LinkReader::read_mass(const UrdfLink& link, const XmlElement* inertial, LeftToShapes left,
+                                     const std::vector<Solid>& solids) {
   std::vector<MassProperties> parts;
   for (const Solid& solid : solids) {
     if (solid.volume > 0) parts.push_back(solid.mass);
   }
-  if (!parts.empty()) {
+  const bool left_out = inertial != nullptr && left != LeftToShapes::kNothing;
+  MassProperties mass;
+  if (left_out) {
+    mass = complete_inertial(link, *inertial, left, parts);
+  } else if (inertial != nullptr) {
+    mass = read_inertial(*inertial);
+  }
+  if (!parts.empty() && (!left_out || s_.settings.inertia_from == InertiaFrom::kGeoms)) {
     mass = model::combine(parts);
     if (inertial == nullptr && !link.is_held) {
       s_.notes.warn(*link.element, "", "has no <inertial>: its mass is that of its collision geometry at 1000 kg/m^3");
@@ -116,6 +186,9 @@ MassProperties LinkReader::read_mass(const UrdfLink& link, const std::vector<Sol
   const XmlElement* inertia = given ? find_child(*inertial, "inertia") : nullptr;
   if (link.is_held) return mass;
   const XmlElement& source = inertia != nullptr ? *inertia : *link.element;
+  if (!s_.settings.balance_inertia && even_out_moments(mass, kUnevenShare) > 0) {
+    s_.notes.warn(source, "", "has principal moments with A + B < C, which no body has; A and B are raised to make C");
+  }
   MjcfSettings settings = s_.settings;
   settings.balance_inertia = settings.balance_inertia || s_.allow_unsupported;
   const std::array<double, 6> before = model::to_spec(mass.I_cm);
@@ -210,7 +283,12 @@ bool LinkReader::read_geometry(const XmlElement& element, bool adds_mass, const 
   } else {
     note_unknown(*kind, kind->tag == "sphere" ? "radius" : "radius length", "", s_.notes);
     const bool round = kind->tag == "sphere", capped = kind->tag == "capsule";
-    shape.size[0] = require_length(*kind, "radius");
+    if (round && require_number(*kind, "radius") == 0) {
+      shape.size[0] = kPointRadius;
+      s_.notes.warn(*kind, "radius", "is 0, a point: it is a sphere of 0.1 mm");
+    } else {
+      shape.size[0] = require_length(*kind, "radius");
+    }
     if (!round) shape.size[1] = require_length(*kind, "length") / 2;
     shape.kind = round ? ShapeKind::kSphere : capped ? ShapeKind::kCapsule : ShapeKind::kCylinder;
     type = round ? GeomType::kSphere : capped ? GeomType::kCapsule : GeomType::kCylinder;

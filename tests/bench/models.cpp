@@ -1,10 +1,12 @@
-// axion-models: what becomes of one MJCF file, as one JSON object (models.py makes tables of whole folders with it).
+// axion-models: what becomes of one MJCF or URDF file, as one JSON object (models.py makes tables of whole folders with
+// it).
 //
-//   axion-models MODEL.xml [--assets LIST] [--seconds S] [--dt DT] [--precision float32|float64] LIST is a file with a
-//   line "NAME<tab>PATH" for each asset. The file is offered strictly first; where it is refused, it is offered again
-//   with allow_unsupported, and `refused` has every reason. What loads strictly steps for S seconds (0: not at all) at
-//   DT (the file's own step where none is given) twice: at rest, that is without controls, and under random controls
-//   that hold for 100 ms. Exit codes: 0, whatever became of the file; 2 for a wrong command line.
+//   axion-models MODEL [--assets LIST] [--seconds S] [--dt DT] [--precision float32|float64] LIST is a file with a
+//   line "NAME<tab>PATH" for each asset. A MODEL called *.urdf is read as URDF, with a fixed base, no motors and no
+//   ground, as MuJoCo reads it. The file is offered strictly first; where it is refused, it is offered again with
+//   allow_unsupported, and `refused` has every reason. What loads strictly steps for S seconds (0: not at all) at DT
+//   (the file's own step where none is given) twice: at rest, that is without controls, and under random controls that
+//   hold for 100 ms. Exit codes: 0, whatever became of the file; 2 for a wrong command line.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -20,6 +22,7 @@
 
 #include "engine/engine.hpp"
 #include "engine/import/mjcf.hpp"
+#include "engine/import/urdf.hpp"
 #include "engine/model/spec_math.hpp"
 
 namespace {
@@ -270,13 +273,19 @@ std::string runs(const Task& task, const axion::import::ImportedScene& imported)
   return out;
 }
 
+axion::Result<axion::import::ImportedScene> import_model(const Task& task, const std::string& text,
+                                                         const axion::import::ImportOptions& options) {
+  if (task.model.ends_with(".urdf") || task.model.ends_with(".URDF")) return axion::import::import_urdf(text, options);
+  return axion::import::import_mjcf(text, options);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const Task task = read_arguments(argc, argv);
   axion::import::ImportOptions options = read_assets(task);
   const std::string text = file_content(task.model);
-  const auto imported = axion::import::import_mjcf(text, options);
+  const auto imported = import_model(task, text, options);
   if (imported.ok()) {
     const std::string after = task.seconds > 0 ? runs(task, imported.value()) : "";
     std::printf("{\"loads\": true, \"warnings\": %s%s}\n", list(imported.value().warnings, quoted).c_str(),
@@ -288,7 +297,7 @@ int main(int argc, char** argv) {
   };
   std::printf("{\"loads\": false, \"error\": %s", error(imported.error()).c_str());
   options.allow_unsupported = true;
-  const auto lenient = axion::import::import_mjcf(text, options);
+  const auto lenient = import_model(task, text, options);
   std::vector<std::string> refused;
   if (lenient.ok()) {
     for (const std::string& warning : lenient.value().warnings) {

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""What becomes of every MJCF file of some folders: which load, what refuses the others, and how those that load move.
+"""What becomes of every MJCF and URDF file of some folders: which load, what refuses the others, and how those that load move.
 
   tests/bench/models.py DIRECTORY... [--bin build/release/bin] [--seconds 2] [--dt DT] [--mujoco_python PYTHON] [--json FILE]
 
-Every file below a DIRECTORY whose root is <mujoco> and that is not included by another is offered strictly, with the files that it
-refers to, as the Python client collects them. One that is refused is offered again with allow_unsupported, so that every reason is
+Every file below a DIRECTORY whose root is <mujoco> and that is not included by another, and every file *.urdf with a robot in it,
+is offered strictly, with the files that it refers to, as the Python client collects them; URDF with a fixed base, no motors and no
+ground, as MuJoCo reads it. One that is refused is offered again with allow_unsupported, so that every reason is
 known. One that loads steps for --seconds at rest and again under random controls (axion-models says which). With --mujoco_python, an
 interpreter that has MuJoCo, that reads every file, too, and steps what loads at the same step under the same controls; a file that
 it does not read is left out of `of`. Three tables: the collections (each DIRECTORY), the reasons by the number of models, the models.
@@ -48,12 +49,21 @@ def documents(directory):
             included.add((path.parent / element.get('file', '')).resolve())
         if root.tag == 'mujoco' and any(child.tag == 'worldbody' or child.tag == 'include' for child in root):
             roots.append(path)
-    return [path for path in roots if path.resolve() not in included]
+    return [path for path in roots if path.resolve() not in included] + [path for path in sorted(directory.rglob('*.urdf')) if is_robot(path)]
+
+
+def is_robot(path):
+    """Whether a file is URDF that xacro need not expand: a <robot> with links."""
+    try:
+        root = xml.etree.ElementTree.parse(path).getroot()
+    except (OSError, xml.etree.ElementTree.ParseError, UnicodeDecodeError):
+        return False
+    return root.tag == 'robot' and root.find('link') is not None and not any('xacro' in str(element.tag) for element in root.iter())
 
 
 def offered(options, path):
     """What axion-models says of the file."""
-    text, assets = FILES.read_mjcf(path)
+    _, assets = (FILES.read_urdf if path.suffix == '.urdf' else FILES.read_mjcf)(path)
     with tempfile.TemporaryDirectory() as folder:
         lines = []
         for i, (name, content) in enumerate(assets.items()):
@@ -104,7 +114,7 @@ def mujoco_worker():
         request = json.loads(line)
         answer = {'reads': False, 'version': mujoco.__version__}
         try:
-            model = mujoco.MjModel.from_xml_path(request['path'])
+            model = mujoco_model(mujoco, request['path'])
             answer.update(reads=True, bodies=int(model.nbody), nq=int(model.nq))
             for name in ('rest', 'random'):
                 if name in request:
@@ -112,6 +122,14 @@ def mujoco_worker():
         except (ValueError, RuntimeError) as error:
             answer['error'] = str(error)[:300]
         print(json.dumps(answer), flush=True)
+
+
+def mujoco_model(mujoco, path):
+    """Of URDF with the meshes that links collide with, by their names without folders, as MuJoCo looks for them."""
+    if not path.endswith('.urdf'):
+        return mujoco.MjModel.from_xml_path(path)
+    text, assets = FILES.read_urdf(path)
+    return mujoco.MjModel.from_xml_string(text, {name.replace('\\', '/').rsplit('/', 1)[-1]: data for name, data in assets.items()})
 
 
 def mujoco_poses(mujoco, numpy, model, request, run):

@@ -12,6 +12,8 @@ import tempfile
 
 BALL = '<mujoco><worldbody><include file="parts/ball.xml"/></worldbody>{}</mujoco>'
 PART = '<mujoco><body name="ball" pos="0 0 1"><freejoint/><geom size=".1"/></body></mujoco>'
+STILL = ('<mujoco><worldbody><body><joint/><geom size=".1"/><site name="a" pos="0 0 1"/><site name="b"/></body></worldbody>'
+         '<tendon><spatial name="t"><site site="a"/><site site="b"/></spatial></tendon><actuator><motor tendon="t"/></actuator></mujoco>')
 PLUGIN = '<actuator><plugin joint="j"/></actuator>'
 
 
@@ -24,24 +26,26 @@ def main():
         (models / 'good.xml').write_text(BALL.format(''), encoding='utf-8')
         (models / 'wet.xml').write_text(BALL.format('<option collision="predefined"/>' + PLUGIN), encoding='utf-8')
         (models / 'wrong.xml').write_text(BALL.format('<size njmax="1"/><wrong/>'), encoding='utf-8')
+        (models / 'still.xml').write_text(STILL, encoding='utf-8')
         (models / 'other.xml').write_text('<robot><link/></robot>', encoding='utf-8')
         report = pathlib.Path(folder) / 'report.json'
         command = [sys.executable, '-B', script, models, '--bin', sys.argv[1], '--seconds', '0.2', '--json', report]
         done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         entries = {entry['name']: entry for entry in json.loads(report.read_text(encoding='utf-8'))}
-    assert set(entries) == {'good.xml', 'wet.xml', 'wrong.xml'}, set(entries)
+    assert set(entries) == {'good.xml', 'still.xml', 'wet.xml', 'wrong.xml'}, set(entries)
     good = entries['good.xml']['answer']
     assert good['loads'] and good['rest']['steps'] == 100 and good['rest']['converged'] == 1, good
     fallen = 1 - good['rest']['pose'][2]
     assert abs(fallen - 9.81 * 0.2 ** 2 / 2) < 3e-3, fallen
     before, after = good['rest']['energy']
     assert abs(after - before) < 1e-2 * abs(before), (before, after)
+    assert 'whose length can change' in entries['still.xml']['answer']['stopped'], entries['still.xml']
     wet = entries['wet.xml']
     assert not wet['answer']['loads'] and len(wet['reasons']) == 2, wet
     assert any('option.collision' in why for why in wet['reasons']) and any('plugin' in why for why in wet['reasons']), wet
     assert 'refused_always' in entries['wrong.xml']['answer'], entries['wrong.xml']
-    assert '| models | 3 | 1 | 1 | 1 | 1 |' in done.stdout, done.stdout
+    assert '| models | 4 | 2 |' in done.stdout, done.stdout
 
 
 if __name__ == '__main__':

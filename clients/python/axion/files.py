@@ -125,8 +125,9 @@ def read_urdf(path: str | os.PathLike[str],
     """Reads a URDF file and the meshes that its links collide with; meshes for the eye are not read.
 
     A name may be relative to the file, absolute, file://, or package://PACKAGE/FILE (model:// likewise). Packages are
-    looked for in `packages` and in the environment's ROS_PACKAGE_PATH, and in the folders that the file is in. A mesh
-    that is not there is left out: the server says so.
+    looked for in `packages` and in the environment's ROS_PACKAGE_PATH, and in the folders that the file is in. What is
+    not beside the file is looked for from the folders on that the file is in, as names relative to a root of assets
+    have it; package://FILE beside the file. A mesh that is not there is left out: the server says so.
 
     Parameters
     ----------
@@ -192,4 +193,8 @@ def _places_of(name: str, folder: str, directory: str, roots: list[str]) -> Iter
         yield os.path.join(folder, inside)
         if len(above) > 1:
             yield os.path.join(above[1], inside)  # PACKAGE/urdf/robot.urdf in a folder of another name
+        yield os.path.join(folder, rest)
+    elif not os.path.isabs(rest):
+        for root in above[1:]:
+            yield os.path.join(root, rest)
     yield os.path.join(folder, directory, os.path.basename(rest))

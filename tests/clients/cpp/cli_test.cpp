@@ -57,6 +57,11 @@ TEST(SceneFiles, meshes_that_collide_are_found_by_every_form_of_their_name) {
                                   std::string("package://other/meshes/arm.stl"), absolute}) {
     EXPECT_EQ(meshes(name), (std::map<std::string, std::string>{{name, "arm"}})) << name;
   }
+  // Relative to a root of assets, or of a package that is none.
+  std::ofstream(folder / "my_robot" / "urdf" / "plate.stl") << "plate";
+  EXPECT_EQ(meshes("my_robot/meshes/arm.stl").count("my_robot/meshes/arm.stl"), 1u);
+  EXPECT_EQ(meshes("meshes/arm.stl").count("meshes/arm.stl"), 1u);
+  EXPECT_EQ(meshes("package://plate.stl").count("package://plate.stl"), 1u);
   EXPECT_TRUE(meshes("../meshes/absent.stl").empty());
   EXPECT_TRUE(meshes("").empty());
   EXPECT_EQ(meshes("../meshes/arm.stl", "<!--" + std::string(1 << 20, '<') + "-->").size(), 1u);

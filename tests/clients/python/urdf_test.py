@@ -68,6 +68,12 @@ class ReadUrdf(Folder):
         for name in ("package://elsewhere/meshes/absent.stl", "../meshes/bob.png", "absent.obj", ""):
             self.assertEqual(self.found(name), {})
 
+    def test_names_relative_to_a_root_of_assets_and_packages_that_are_none(self):
+        self.write("cart_description/meshes/bob.stl", "bob")
+        self.write("cart_description/urdf/plate.stl", "plate")
+        for name, data in (("cart_description/meshes/bob.stl", b"bob"), ("meshes/bob.stl", b"bob"), ("package://plate.stl", b"plate")):
+            self.assertEqual(self.found(name), {name: data})
+
     def test_packages_are_looked_for_where_the_caller_and_the_environment_say(self):
         name = "package://far/mesh.stl"
         self.write("packages/far/mesh.stl", "far")

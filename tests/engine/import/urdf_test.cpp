@@ -263,6 +263,57 @@ TEST(Urdf, a_joint_that_follows_another_is_held_to_it_and_starts_there) {
             std::string::npos);
 }
 
+// Isaac Gym's density, Bullet's inertia of zero, and what urdfdom passes over.
+TEST(Urdf, what_an_inertial_leaves_out_is_taken_from_the_collision_geometry) {
+  const auto robot_with = [](const std::string& inertial, const std::string& shape = kBox) {
+    return link("base", "") + link("part", "<inertial>" + inertial + "</inertial>" + shape) +
+           joint("j", "continuous", "base", "part");
+  };
+  const ImportedScene dense = import_of(robot_with("<density value='500'/>"));
+  EXPECT_TRUE(dense.warnings.empty()) << dense.warnings[0];
+  EXPECT_NEAR(dense.scene.bodies.at(1).mass, 3, 1e-12);
+  EXPECT_NEAR(dense.scene.bodies.at(1).I_Bcm[2], 3 * (.01 + .04) / 12, 1e-12);
+  const std::string zero = "<inertia ixx='0' ixy='0' ixz='0' iyy='0' iyz='0' izz='0'/>";
+  for (const std::string& inertia : {std::string(), zero}) {
+    const ImportedScene partial = import_of(robot_with("<origin xyz='.1 0 0'/><mass value='2'/>" + inertia));
+    EXPECT_TRUE(warns(partial, "<inertial> (line 1) has a mass and no inertia")) << inertia;
+    EXPECT_NEAR(partial.scene.bodies.at(1).mass, 2, 1e-12);
+    EXPECT_NEAR(partial.scene.bodies.at(1).p_BoBcm[0], .1, 1e-12);
+    EXPECT_NEAR(partial.scene.bodies.at(1).I_Bcm[0], 2 * (.04 + .09) / 12, 1e-12);
+    EXPECT_NEAR(partial.scene.bodies.at(1).I_Bcm[2], 2 * (.01 + .04) / 12, 1e-12);
+  }
+  // A point that is fixed to another link stays one.
+  const ImportedScene point = import_of(link("base", "") + link("arm", kMass) +
+                                        link("tip", "<inertial><mass value='1'/>" + zero + "</inertial>" + kBox) +
+                                        joint("j", "continuous", "base", "arm") + joint("k", "fixed", "arm", "tip"));
+  EXPECT_EQ(point.scene.bodies.at(2).I_Bcm, (std::array<double, 6>{}));
+  for (const char* inertial : {"<density value='500'/>", "<mass value='2'/>"}) {
+    const Result<ImportedScene> bare = import_urdf(robot(robot_with(inertial, "")));
+    ASSERT_FALSE(bare.ok());
+    EXPECT_NE(bare.error().message.find("which it must have"), std::string::npos) << bare.error().message;
+  }
+  EXPECT_FALSE(import_urdf(robot(robot_with("<density value='0'/>"))).ok());
+  EXPECT_FALSE(import_urdf(robot(robot_with("<mass value='-1'/>"))).ok());
+}
+
+TEST(Urdf, of_two_inertials_or_axes_the_first_counts) {
+  const std::string other = "<inertial><mass value='7'/><inertia ixx='.1' iyy='.1' izz='.1'/></inertial>";
+  const ImportedScene imported =
+      import_of(link("a", kMass) + link("b", kMass + other) +
+                joint("j", "continuous", "a", "b", "<axis xyz='0 1 0'/><axis xyz='0 0 1'/>"));
+  EXPECT_EQ(imported.scene.bodies.at(1).mass, 2);
+  EXPECT_EQ(imported.scene.joints.at(1).axes.at(0).axis, (model::Vec3d{0, 1, 0}));
+  EXPECT_TRUE(warns(imported, "is a second <inertial> of <link name=\"b\">"));
+  EXPECT_TRUE(warns(imported, "is a second <axis> of <joint name=\"j\">"));
+}
+
+TEST(Urdf, a_sphere_without_radius_is_a_point_that_touches) {
+  const std::string point = "<collision><geometry><sphere radius='0.0'/></geometry></collision>";
+  const ImportedScene imported = import_of(link("a", kMass + point));
+  EXPECT_EQ(imported.scene.shapes.at(0).size[0], 1e-4);
+  EXPECT_TRUE(warns(imported, "is 0, a point"));
+}
+
 TEST(Urdf, impossible_moments_are_refused_or_evened_out) {
   const std::string thin = "<inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='4'/></inertial>";
   const std::string text = link("a", thin) + link("b", thin) + joint("j", "continuous", "a", "b");
@@ -274,6 +325,21 @@ TEST(Urdf, impossible_moments_are_refused_or_evened_out) {
   const ImportedScene imported = import_of(text, {}, options);
   EXPECT_EQ(imported.scene.bodies[1].I_Bcm[2], 2);
   EXPECT_TRUE(warns(imported, "evened out"));
+}
+
+// As of links whose moments were rounded or estimated; about axes that are not the link's.
+TEST(Urdf, moments_that_lack_little_are_raised) {
+  const std::string thin =
+      "<inertial><origin rpy='0 0 .5'/><mass value='1'/><inertia ixx='1' iyy='2' izz='3.6'/></inertial>";
+  const ImportedScene imported = import_of(link("a", "") + link("b", thin) + joint("j", "continuous", "a", "b"));
+  EXPECT_TRUE(warns(imported, "<inertia> (line 1) has principal moments with A + B < C"));
+  const math::Mat3<double> I = model::to_matrix(imported.scene.bodies.at(1).I_Bcm);
+  const double c = std::cos(.5), s = std::sin(.5);
+  EXPECT_NEAR(I(0, 0), 1.3 * c * c + 2.3 * s * s, 1e-12);
+  EXPECT_NEAR(I(0, 1), -1.0 * c * s, 1e-12);
+  EXPECT_NEAR(I(2, 2), 3.6, 1e-12);
+  const ImportedScene held = import_of(link("a", thin));
+  EXPECT_TRUE(held.warnings.empty());  // of what the world holds they do not matter
 }
 
 // A slide, a slide and a hinge with links without mass between them, as mobile bases have them.
