@@ -20,7 +20,7 @@ STATES = 1000
 # Coordinates in which states lie wider, so that about a third of them end the episode.
 WIDE = {"Walker2d-v5": (2, 1.2), "Humanoid-v5": (2, 0.7), "InvertedDoublePendulum-v5": (1, 1.5)}
 # The server's bodies stand where the joints hold them, to the solver's tolerance; MuJoCo's where the tree puts them, to rounding.
-PLACED_BY_JOINTS = {"Humanoid-v5": 1e-5, "InvertedDoublePendulum-v5": 1e-4}
+PLACED_BY_JOINTS = {"Humanoid-v5": 1e-5, "InvertedDoublePendulum-v5": 1e-4, "Pusher-v5": 1e-5, "Reacher-v5": 1e-5}
 
 
 @unittest.skipIf(gymnasium is None, "gymnasium or mujoco is not installed")
