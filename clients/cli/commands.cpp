@@ -6,23 +6,10 @@ namespace {
 using Flags = std::vector<const char*>;
 
 // Of commands that make worlds of a file.
-const Flags kNewBatch{"worlds",
-                      "dt",
-                      "preset",
-                      "precision",
-                      "tolerance",
-                      "options",
-                      "seed",
-                      "noise",
-                      "assets",
-                      "allow_unsupported",
-                      "shape_overrides",
-                      "joint_overrides",
-                      "base",
-                      "base_height",
-                      "motors",
-                      "ground",
-                      "self_collision"};
+const Flags kNewBatch{
+    "worlds",      "dt",       "preset", "precision",         "tolerance",       "options",         "seed",
+    "noise",       "idle_ttl", "assets", "allow_unsupported", "shape_overrides", "joint_overrides", "base",
+    "base_height", "motors",   "ground", "self_collision"};
 
 Flags joined(Flags first, const Flags& second) {
   first.insert(first.end(), second.begin(), second.end());
@@ -36,8 +23,8 @@ const std::vector<Command>& commands() {
       {"info", "", "version, devices, limits and counts of the server", {}, run_info},
       {"models", "[models/ID]", "the models on the server, or one in detail", {}, run_models},
       {"batches", "[batches/ID]", "the batches on the server, or one in detail", {}, run_batches},
-      {"create", "FILE|models/ID", "make a model of an MJCF or URDF file, and a batch of worlds of it",
-       joined({"idle_ttl"}, kNewBatch), run_create},
+      {"create", "FILE|models/ID", "make a model of an MJCF or URDF file, and a batch of worlds of it", kNewBatch,
+       run_create},
       {"delete", "models/ID|batches/ID ...", "delete batches and models", {}, run_delete},
       {"step",
        "batches/ID",
@@ -52,11 +39,8 @@ const std::vector<Command>& commands() {
       {"contacts", "batches/ID", "what worlds touch, where and how hard", {"show"}, run_contacts},
       {"stats", "batches/ID", "what the solver did", {"per_world", "show"}, run_stats},
       {"watch", "[batches/ID]", "rates of one batch or all, line by line", {"interval", "count"}, run_watch},
-      {"bench",
-       "batches/ID|models/ID|FILE",
-       "measure latency and throughput of the calls",
-       {"calls", "steps", "in_flight", "outputs", "hold", "worlds", "dt", "preset", "precision", "options"},
-       run_bench},
+      {"bench", "batches/ID|models/ID|FILE", "measure latency and throughput of the calls",
+       joined({"calls", "steps", "in_flight", "outputs", "control", "hold"}, kNewBatch), run_bench},
       {"snapshot",
        "save|restore|list|delete ...",
        "keep batches: save batches/ID, restore snapshots/ID|FILE [batches/ID], list, delete snapshots/ID ...",

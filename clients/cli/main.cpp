@@ -72,8 +72,39 @@ int help(const std::vector<std::string>& words) {
   return 0;
 }
 
-// Looks at every flag before they are parsed: a fault ends absl's own parser with exit code 1.
-absl::Status check_flags(int argc, char** argv) {
+// The words of a command that is the Python package's, itself first, flags that stand before it last; none for others.
+std::vector<std::string> viewing_words(int argc, char** argv) {
+  int at = 1;
+  while (at < argc && argv[at][0] == '-') {
+    const std::string_view word = argv[at];
+    const std::string name(word.substr(std::min(word.find_first_not_of('-'), word.size())));
+    const absl::CommandLineFlag* flag = absl::FindCommandLineFlag(name);
+    at += flag != nullptr && !flag->IsOfType<bool>() ? 2 : 1;  // its value follows, where there is no '='
+  }
+  if (at >= argc || !is_viewing(argv[at])) return {};
+  std::vector<std::string> words(argv + at, argv + argc);
+  words.insert(words.end(), argv + 1, argv + at);
+  return words;
+}
+
+bool is_of(const std::vector<const char*>& names, const std::string& name) {
+  return std::any_of(names.begin(), names.end(), [&](const char* one) { return name == one; });
+}
+
+// What was given and would have no effect. Flags of the libraries are their own affair.
+absl::Status check_uses(const Command& command, const std::vector<std::string>& given) {
+  for (const std::string& name : given) {
+    const absl::CommandLineFlag* flag = absl::FindCommandLineFlag(name);
+    const bool ours = flag != nullptr && flag->Filename().ends_with("clients/cli/flags.cpp");
+    if (!ours || is_of(common_flags(), name) || is_of(command.flags, name)) continue;
+    return usage_error(absl::StrCat("--", name, " is no flag of ", command.name));
+  }
+  return absl::OkStatus();
+}
+
+// Looks at every flag before they are parsed: a fault ends absl's own parser with exit code 1. Adds their names to
+// `given`.
+absl::Status check_flags(int argc, char** argv, std::vector<std::string>& given) {
   for (int i = 1; i < argc; ++i) {
     std::string_view word = argv[i];
     if (word == "--") {
@@ -89,6 +120,7 @@ absl::Status check_flags(int argc, char** argv) {
     if (flag == nullptr && name.starts_with("no")) {
       flag = absl::FindCommandLineFlag(name.substr(2));
       if (flag != nullptr && flag->IsOfType<bool>() && equals == std::string_view::npos) {
+        given.push_back(name.substr(2));
         continue;
       }
       flag = nullptr;
@@ -96,6 +128,7 @@ absl::Status check_flags(int argc, char** argv) {
     if (flag == nullptr) {
       return usage_error("there is no flag --" + name);
     }
+    given.push_back(name);
     if (equals == std::string_view::npos && flag->IsOfType<bool>()) {
       continue;
     }
@@ -113,7 +146,7 @@ absl::Status check_flags(int argc, char** argv) {
 }
 
 int run(int argc, char** argv) {
-  if (const std::vector<std::string> words(argv + 1, argv + argc); argc > 1 && is_viewing(words.front())) {
+  if (const std::vector<std::string> words = viewing_words(argc, argv); !words.empty()) {
     return become_viewing(words);
   }
   const auto asks_help = [](const char* word) {
@@ -129,7 +162,8 @@ int run(int argc, char** argv) {
     return 0;
   }
   absl::SetProgramUsageMessage("axion COMMAND [ARGUMENTS] [--FLAG=VALUE ...]; axion help");
-  if (const absl::Status flags = check_flags(argc, argv); !flags.ok()) {
+  std::vector<std::string> given;
+  if (const absl::Status flags = check_flags(argc, argv, given); !flags.ok()) {
     std::cerr << "axion: " << flags.message() << "\n";
     return 2;
   }
@@ -139,6 +173,10 @@ int run(int argc, char** argv) {
   if (command == nullptr) {
     std::cerr << "axion: " << (words.empty() ? "no command" : "unknown command '" + words.front() + "'")
               << "; `axion help` lists them\n";
+    return 2;
+  }
+  if (const absl::Status uses = check_uses(*command, given); !uses.ok()) {
+    std::cerr << "axion " << command->name << ": " << uses.message() << "\n";
     return 2;
   }
   client::ConnectOptions options;

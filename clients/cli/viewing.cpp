@@ -54,7 +54,7 @@ int become_viewing(const std::vector<std::string>& arguments) {
 }
 
 absl::Status run_viewing(const Invocation&) {
-  return usage_error("comes first on the command line, before its flags: axion view TARGET, axion train example");
+  return usage_error("comes before what it is about: axion view TARGET, axion train example");
 }
 
 }  // namespace axion::cli

@@ -85,7 +85,7 @@ ImportedScene import_tree(XmlElement& root, const ImportOptions& options) {
   read_equalities(scene);
   leave_out_unused_moments(scene.spec);
   check_spec(scene.spec, [&](std::string_view list, std::size_t index) { return element_of(scene, list, index); });
-  return {std::move(scene.spec), notes.take()};
+  return {std::move(scene.spec), notes.take(), std::move(scene.shape_colors)};
 }
 
 }  // namespace

@@ -17,8 +17,10 @@
 // safe on hostile input (limits below). May be called by anyone, from any thread.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,9 +36,14 @@ struct ImportOptions {
   std::map<std::string, std::string, std::less<>> assets;  // included files and meshes by name: bytes, never paths
 };
 
+// Red, green, blue and opacity, each from 0 to 1.
+using Color = std::array<float, 4>;
+
 struct ImportedScene {
   model::SceneSpec scene;
   std::vector<std::string> warnings;  // each names the element, its line and what was not taken over
+  // What the scene's shapes are drawn in, where the source says so; as many as it has shapes, or none.
+  std::vector<std::optional<Color>> shape_colors = {};
 };
 
 // Limits on hostile input; the error names the limit.

@@ -186,6 +186,7 @@ std::vector<MassProperties> BodyReader::read_geoms(const XmlElement& element, in
     shape.contact_affinity = s_.settings.contacts ? static_cast<std::uint32_t>(geom.contact_affinity) : 0;
     s_.spec.shapes.push_back(shape);
     s_.shape_elements.push_back(&child);
+    s_.shape_colors.push_back(s_.materials.of(a));
   });
   return masses;
 }

@@ -23,6 +23,7 @@ class DefaultClasses {
   // of each. All must outlive this.
   DefaultClasses(const XmlElement& root, const std::vector<AttachedModel>& attached);
 
+  bool has(std::string_view name) const { return index_.find(name) != index_.end(); }
   // The class that the attribute names, or `otherwise` if it is absent.
   int find(const XmlElement& element, std::string_view attribute, int otherwise) const;
   // The element on top of the defaults of its own class, or of `childclass` if it names none; the defaults are those

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/import/mjcf_attributes.hpp"
+#include "engine/import/mjcf_colors.hpp"
 #include "engine/import/mjcf_content.hpp"
 #include "engine/import/mjcf_defaults.hpp"
 #include "engine/import/mjcf_geom.hpp"
@@ -92,6 +93,8 @@ struct MjcfScene {
   std::vector<SpringDamper> spring_dampers = {};
   std::vector<const XmlElement*> equality_elements = {};    // [equality of coordinates]
   std::set<std::string, std::less<>> measured_bodies = {};  // that a sensor of distances names: their geoms are shapes
+  Materials materials = {root, defaults};
+  std::vector<std::optional<Color>> shape_colors = {};  // [shape]
 };
 
 // [body] the body that it is welded to, itself, or the world, by the joints of the tree.

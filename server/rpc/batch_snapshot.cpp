@@ -190,8 +190,12 @@ absl::StatusOr<SceneOfModel> of_stored(const v1::StoredModel& model, schedule::M
   if (!message.ParseFromString(model.scene())) return wrong("has a scene that cannot be read");
   auto scene = to_scene(message);
   if (!scene.ok()) return scene.status();
+  auto colors = to_colors(message);
+  if (!colors.ok()) return colors.status();
   // In the bytes of this build, so that it is found by the content that a client sends.
-  schedule::ModelContent content{.scene = to_message(*scene).SerializeAsString(), .warnings = {}};
+  message = to_message(*scene);
+  fill_colors(*colors, *message.mutable_shapes());
+  schedule::ModelContent content{.scene = message.SerializeAsString(), .warnings = {}, .colors = *std::move(colors)};
   content.warnings.assign(model.warnings().begin(), model.warnings().end());
   return SceneOfModel{.content = std::move(content), .scene = *std::move(scene)};
 }

@@ -74,7 +74,9 @@ absl::StatusOr<import::ImportedScene> scene_of(const v1::CreateModelRequest& req
       if (!request.assets().empty()) return invalid_field("assets", "are for mjcf and urdf; a scene names no files");
       auto scene = to_scene(request.scene());
       if (!scene.ok()) return scene.status();
-      return import::ImportedScene{.scene = *std::move(scene), .warnings = {}};
+      auto colors = to_colors(request.scene());
+      if (!colors.ok()) return colors.status();
+      return import::ImportedScene{.scene = *std::move(scene), .warnings = {}, .shape_colors = *std::move(colors)};
     }
     case v1::CreateModelRequest::SOURCE_NOT_SET:
       break;
@@ -96,7 +98,9 @@ constexpr absl::string_view kNameOfAModel = "models/0123456789abcdef";
 // All that decides what the model is and what its creator is told. The message has no maps, so its bytes are the same
 // for the same scene in one build.
 schedule::ModelContent content_of(const import::ImportedScene& imported) {
-  return {.scene = to_message(imported.scene).SerializeAsString(), .warnings = imported.warnings};
+  v1::SceneSpec scene = to_message(imported.scene);
+  fill_colors(imported.shape_colors, *scene.mutable_shapes());
+  return {.scene = scene.SerializeAsString(), .warnings = imported.warnings, .colors = imported.shape_colors};
 }
 
 }  // namespace axion::server::rpc
@@ -120,6 +124,7 @@ absl::StatusOr<std::shared_ptr<const schedule::ModelRecord>> SimulationService::
   if (!model.ok()) return schedule::from_engine(in_wire_names(model.error()), field);
   // What cannot be described to anybody, alone on a page of ListModels, is not kept either.
   schedule::ModelRecord described{std::string(kNameOfAModel), model.value(), content.warnings, parts_.batcher.now()};
+  described.colors = content.colors;
   const std::vector<std::string>& own = model.value()->info().warnings;
   described.warnings.insert(described.warnings.end(), own.begin(), own.end());
   v1::Model description;
@@ -160,6 +165,7 @@ absl::Status SimulationService::get_model(const schedule::Tenant& tenant, const 
   fill_model(**record, response);
   if (request.view() != v1::MODEL_VIEW_FULL) return absl::OkStatus();
   *response.mutable_scene() = to_message((*record)->model->info().scene);
+  fill_colors((*record)->colors, *response.mutable_scene()->mutable_shapes());
   return check_answer_bytes(static_cast<double>(response.ByteSizeLong()), parts_.limits);
 }
 

@@ -401,6 +401,7 @@ void fill_model(const schedule::ModelRecord& record, v1::Model& message) {
     for (const auto& axis : joint.axes) fill_axis(axis, *out.add_axes());
   }
   for (const auto& shape : info.shapes) fill_shape(shape, *message.add_shapes());
+  fill_colors(record.colors, *message.mutable_shapes());
   for (const auto& mesh : info.meshes) fill_mesh(mesh, *message.add_meshes());
   for (const auto& field : info.height_fields) fill_height_field(field, *message.add_height_fields());
   for (const auto& actuator : info.actuators) fill_actuator(actuator, *message.add_actuators());

@@ -19,6 +19,10 @@ absl::StatusOr<model::SceneSpec> to_scene(const v1::SceneSpec& message);
 // The same scene as a message with every field present; the inverse of to_scene.
 v1::SceneSpec to_message(const model::SceneSpec& scene);
 
+// Colours are no part of the engine's scene: they are kept beside it. One out of its range is refused by its path.
+absl::StatusOr<schedule::ShapeColors> to_colors(const v1::SceneSpec& message);
+void fill_colors(const schedule::ShapeColors& colors, google::protobuf::RepeatedPtrField<v1::ShapeSpec>& shapes);
+
 void fill_model(const schedule::ModelRecord& record, v1::Model& message);
 
 // Of a model that is kept, about: its description is a tenth to a third of it.

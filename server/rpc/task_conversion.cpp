@@ -153,6 +153,10 @@ absl::Status take_starts(const v1::TaskSpec& from, task::TaskSpec& to) {
     task::StartSpec out;
     out.joint = term.joint(), out.start = term.start(), out.count = term.count(), out.replaces = term.replaces();
     out.lower = term.lower(), out.upper = term.upper(), out.mean = term.mean(), out.deviation = term.deviation();
+    out.scale = numbers(term.scale()), out.offset = numbers(term.offset());
+    out.has_longer_than = term.has_longer_than(), out.has_shorter_than = term.has_shorter_than();
+    if (out.has_longer_than) out.longer_than = term.longer_than();
+    if (out.has_shorter_than) out.shorter_than = term.shorter_than();
     if (term.has_axis()) out.axis = {term.axis().x(), term.axis().y(), term.axis().z()};
     absl::Status status = choose(path + ".of", term.of(), 3, out.of);
     status.Update(choose(path + ".distribution", term.distribution(), 2, out.distribution));

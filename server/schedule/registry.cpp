@@ -111,7 +111,7 @@ std::shared_ptr<const ModelRecord> Registry::list_model(std::uint64_t sequence, 
   content.warnings.insert(content.warnings.end(), own.begin(), own.end());
   auto record = std::make_shared<const ModelRecord>(
       ModelRecord{model_ids_.name_of(sequence), std::move(model), std::move(content.warnings), created, tenant,
-                  std::move(content.scene), source_warnings, std::move(memory)});
+                  std::move(content.scene), source_warnings, std::move(memory), std::move(content.colors)});
   models_.emplace(sequence, ModelEntry{record, content_.emplace(hash, sequence)});
   report();
   return record;

@@ -5,9 +5,12 @@
 // take_expired gives it to the device's thread, which destroys it. The registry never touches the engine.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -32,6 +35,9 @@
 
 namespace axion::server::schedule {
 
+// Red, green, blue and opacity of shapes in their order; none of any: empty.
+using ShapeColors = std::vector<std::optional<std::array<float, 4>>>;
+
 struct ModelRecord {
   std::string name;
   std::shared_ptr<const Model> model;
@@ -41,12 +47,14 @@ struct ModelRecord {
   std::string scene = {};           // bytes that stand for it: the first part of its content
   std::size_t source_warnings = 0;  // of the warnings, those that its content has besides
   MemoryHold memory = {};
+  ShapeColors colors = {};
 };
 
 // What a model is known by to add_model and find_content, and where the warnings that are no part of it begin.
 struct ModelContent {
   std::string scene;                  // bytes that stand for the scene
   std::vector<std::string> warnings;  // of reading the source
+  ShapeColors colors = {};            // which are among those bytes
 };
 
 template <typename T>

@@ -66,9 +66,29 @@ void turn_velocities(const Robot& robot, const double* q, double* v, bool to_ser
   }
 }
 
+// Numbers of a term from number `first` on; those of its draw k begin at first + k size.
+void draw(const StartTerm& term, const Random& random, std::uint64_t first, std::vector<double>& out) {
+  constexpr std::uint64_t kDraws = 100;
+  const auto size = static_cast<std::size_t>(term.size);
+  const bool bounded = term.longer_than >= 0 || term.shorter_than < kInfinity;
+  out.resize(size);
+  for (std::uint64_t k = 0; k < (bounded ? kDraws : 1); ++k) {
+    double square = 0;
+    for (std::size_t i = 0; i < size; ++i) {
+      out[i] = drawn(term.spec, random, first + k * size + i);
+      if (!term.scale.empty()) out[i] *= term.scale[i];
+      if (!term.offset.empty()) out[i] += term.offset[i];
+      square += out[i] * out[i];
+    }
+    const double length = std::sqrt(square);
+    if (length > term.longer_than && length < term.shorter_than) return;
+  }
+}
+
 // Adds what the task's starts draw to coordinates and velocities; number i of term t is number t * 2^32 + i.
 void apply_starts(const Task& task, const Random& random, double* q, double* v) {
   turn_velocities(task.robot, q, v, false);
+  std::vector<double> numbers;
   for (std::size_t t = 0; t < task.start.size(); ++t) {
     const StartTerm& term = task.start[t];
     const std::uint64_t first = t << 32;
@@ -81,9 +101,8 @@ void apply_starts(const Task& task, const Random& random, double* q, double* v) 
       continue;
     }
     double* at = (term.spec.of == StartOf::kPosition ? q : v) + term.first;
-    for (int i = 0; i < term.size; ++i) {
-      at[i] = (term.spec.replaces ? 0 : at[i]) + drawn(term.spec, random, first + static_cast<std::uint64_t>(i));
-    }
+    draw(term, random, first, numbers);
+    for (std::size_t i = 0; i < numbers.size(); ++i) at[i] = (term.spec.replaces ? 0 : at[i]) + numbers[i];
   }
   for (const FreeRoot& root : task.robot.free_roots) {  // a quaternion without length is refused by the engine
     double* at = q + root.position_start + 3;

@@ -68,8 +68,10 @@ struct ActionTerm {
 
 struct StartTerm {
   StartSpec spec;
-  int first = 0, size = 0;  // in joint_position or joint_velocity
-  int body = 0;             // velocities of a free joint: of which body; rotation: likewise
+  int first = 0, size = 0;                // in joint_position or joint_velocity
+  int body = 0;                           // velocities of a free joint: of which body; rotation: likewise
+  std::vector<double> scale{}, offset{};  // none, or one for each number
+  double longer_than = -1, shorter_than = kInfinity;
 };
 
 struct CommandTerm {

@@ -242,6 +242,71 @@ Result<Quantity> PartCompiler::quantity(const std::string& path, const QuantityS
   return out;
 }
 
+namespace {
+
+constexpr int kMaxDrawnTogether = 64;  // numbers whose length is bounded: they may be drawn a hundred times
+
+// Where uniform numbers can never have such a length nothing is to be drawn for ever.
+Status check_lengths(const std::string& path, const StartTerm& term) {
+  double least = 0, greatest = 0;  // squares of lengths
+  for (int i = 0; i < term.size; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    const double scale = term.scale.empty() ? 1 : term.scale[at], offset = term.offset.empty() ? 0 : term.offset[at];
+    const double one = offset + scale * term.spec.lower, other = offset + scale * term.spec.upper;
+    const double far = std::max(std::abs(one), std::abs(other));
+    const double near = one * other <= 0 ? 0 : std::min(std::abs(one), std::abs(other));
+    least += near * near, greatest += far * far;
+  }
+  const auto drawn = [&] {
+    return "numbers from " + to_text(std::sqrt(least)) + " to " + to_text(std::sqrt(greatest));
+  };
+  if (std::sqrt(greatest) <= term.longer_than) {
+    return invalid_argument(path + ".longer_than",
+                            "is " + to_text(term.longer_than) + ", but what is drawn are " + drawn() + " long");
+  }
+  if (std::sqrt(least) >= term.shorter_than) {
+    return invalid_argument(path + ".shorter_than",
+                            "is " + to_text(term.shorter_than) + ", but what is drawn are " + drawn() + " long");
+  }
+  return {};
+}
+
+// Scale, offset and lengths of what is drawn.
+Status shape_draws(const std::string& path, const StartSpec& spec, StartTerm& term) {
+  const char* const given = !spec.scale.empty()     ? ".scale"
+                            : !spec.offset.empty()  ? ".offset"
+                            : spec.has_longer_than  ? ".longer_than"
+                            : spec.has_shorter_than ? ".shorter_than"
+                                                    : nullptr;
+  if (given == nullptr) return {};
+  if (spec.of == StartOf::kRotation) return invalid_argument(path + given, "is given, but a rotation has none");
+  auto scale = spread(path + ".scale", spec.scale, term.size, 1);
+  if (!scale.ok()) return scale.error();
+  auto offset = spread(path + ".offset", spec.offset, term.size, 0);
+  if (!offset.ok()) return offset.error();
+  term.scale = std::move(scale).value(), term.offset = std::move(offset).value();
+  if (!spec.has_longer_than && !spec.has_shorter_than) return {};
+  const std::string first = path + (spec.has_longer_than ? ".longer_than" : ".shorter_than");
+  if (term.size > kMaxDrawnTogether) {
+    return invalid_argument(first, "is given for " + std::to_string(term.size) + " numbers; there may be 64");
+  }
+  if (spec.has_longer_than) {
+    if (Status s = check_number(path + ".longer_than", spec.longer_than, 0); !s.ok()) return s;
+    term.longer_than = spec.longer_than;
+  }
+  if (spec.has_shorter_than) {
+    const double least = std::max(term.longer_than, 0.0);
+    if (!(spec.shorter_than > least && spec.shorter_than <= kMaxNumber)) {
+      return invalid_argument(path + ".shorter_than",
+                              "is " + to_text(spec.shorter_than) + "; it must be above " + to_text(least));
+    }
+    term.shorter_than = spec.shorter_than;
+  }
+  return spec.distribution == Distribution::kUniform ? check_lengths(path, term) : Status{};
+}
+
+}  // namespace
+
 Result<StartTerm> PartCompiler::start(const std::string& path, const StartSpec& spec) const {
   StartTerm term{.spec = spec};
   Coordinates coordinates{0, info_.joint_position_count, 0, info_.joint_velocity_count, false};
@@ -281,6 +346,7 @@ Result<StartTerm> PartCompiler::start(const std::string& path, const StartSpec& 
   Status s = uniform ? check_number(path + ".upper", spec.upper, spec.lower)
                      : check_number(path + ".deviation", spec.deviation, 0);
   if (!s.ok()) return s.error();
+  if (s = shape_draws(path, spec, term); !s.ok()) return s.error();
   return term;
 }
 

@@ -99,6 +99,9 @@ struct StartSpec {
   double lower = 0, upper = 0;     // uniform
   double mean = 0, deviation = 0;  // normal
   bool replaces = false;
+  std::vector<double> scale, offset;                 // none, one for all, or one for each number
+  double longer_than = 0, shorter_than = kInfinity;  // of all numbers together, where one is given
+  bool has_longer_than = false, has_shorter_than = false;
 };
 
 struct CommandSpec {

@@ -124,7 +124,8 @@ def to_xarray(answer: Mapping[str, npt.NDArray[Any]], model: Model, worlds: Sequ
         axes, found = _axes_of(name, array, labels)
         coordinates.update(found)
         variables[name] = (axes, array, {"units": _UNITS[name]} if name in _UNITS else {})
-    return library.Dataset(variables, coordinates, {"model": model.name})
+    made: xarray.Dataset = library.Dataset(variables, coordinates, {"model": model.name})
+    return made
 
 
 def to_pandas(answer: Mapping[str, npt.NDArray[Any]] | Contacts | WorldStats, model: Model | None = None,

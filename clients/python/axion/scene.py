@@ -7,7 +7,7 @@ from typing import Any
 
 from axion.scene_joints import SceneJoints
 from axion.scene_tendons import SceneTendons
-from axion.scene_words import SHAPES, WORLD, kind_of, pose, vec3
+from axion.scene_words import SHAPES, WORLD, color_of, kind_of, pose, vec3
 from axion.v1 import scene_pb2, sensor_pb2
 
 
@@ -103,7 +103,8 @@ class Scene(SceneJoints, SceneTendons):
         return len(self.proto.bodies) - 1
 
     def shape(self, kind: str, name: str, body: int | None = None, *, size: float | Sequence[float] = (),
-              position: Sequence[float] = (0, 0, 0), rotation: Sequence[float] = (1, 0, 0, 0), **choices: Any) -> int:
+              position: Sequence[float] = (0, 0, 0), rotation: Sequence[float] = (1, 0, 0, 0),
+              color: Sequence[float] | None = None, **choices: Any) -> int:
         """Adds a shape, in the frame of its body.
 
         Parameters
@@ -122,6 +123,8 @@ class Scene(SceneJoints, SceneTendons):
             x, y, z, m: [3].
         rotation : sequence of float, default (1, 0, 0, 0)
             Quaternion w, x, y, z: [4].
+        color : sequence of float, optional
+            Red, green, blue and, where it is not 1, opacity, each from 0 to 1, that it is drawn in: [3] or [4].
         **choices
             Further fields of the message: friction, restitution, contact_stiffness, contact_damping,
             contact_dimension, contact_priority, contact_type, contact_affinity; softness (axion.v1.Softness),
@@ -140,7 +143,7 @@ class Scene(SceneJoints, SceneTendons):
         """
         extents = (size,) if isinstance(size, (int, float)) else tuple(size)
         self.proto.shapes.add(name=name, kind=kind_of(SHAPES, kind), body=WORLD if body is None else body,
-                              pose=pose(position, rotation), size=vec3((*extents, 0, 0, 0)[:3]), **choices)
+                              pose=pose(position, rotation), size=vec3((*extents, 0, 0, 0)[:3]), color=color_of(color), **choices)
         return len(self.proto.shapes) - 1
 
     def mesh(self, name: str, vertices: Iterable[Sequence[float]]) -> str:

@@ -31,6 +31,16 @@ def pose(position: Sequence[float], rotation: Sequence[float]) -> scene_pb2.Pose
     return scene_pb2.Pose(position=vec3(position), rotation=scene_pb2.Quaternion(w=w, x=x, y=y, z=z))
 
 
+def color_of(values: Sequence[float] | None) -> shape_pb2.Color | None:
+    """The message of three or four numbers; ValueError for other ones."""
+    if values is None:
+        return None
+    if len(values) not in (3, 4) or not all(0 <= value <= 1 for value in values):
+        raise ValueError(f"color: {values!r} is not three or four numbers from 0 to 1")
+    red, green, blue, alpha = (*values, 1.0)[:4]
+    return shape_pb2.Color(red=red, green=green, blue=blue, alpha=alpha)
+
+
 def kind_of(kinds: Mapping[str, Kind], word: str) -> Kind:
     """What a word stands for; ValueError for one that there is not."""
     if word not in kinds:

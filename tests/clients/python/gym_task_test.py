@@ -20,7 +20,7 @@ STATES = 1000
 # Coordinates in which states lie wider, so that about a third of them end the episode.
 WIDE = {"Walker2d-v5": (2, 1.2), "Humanoid-v5": (2, 0.7), "InvertedDoublePendulum-v5": (1, 1.5)}
 # The server's bodies stand where the joints hold them, to the solver's tolerance; MuJoCo's where the tree puts them, to rounding.
-PLACED_BY_JOINTS = {"Humanoid-v5": 1e-5, "InvertedDoublePendulum-v5": 1e-4}
+PLACED_BY_JOINTS = {"Humanoid-v5": 1e-5, "InvertedDoublePendulum-v5": 1e-4, "Pusher-v5": 1e-5, "Reacher-v5": 1e-5}
 
 
 @unittest.skipIf(gymnasium is None, "gymnasium or mujoco is not installed")
@@ -83,7 +83,7 @@ class GymnasiumTasks(TaskCase):
             self.assertLess(error, PLACED_BY_JOINTS.get(name, 1e-9), what)
 
     def test_starts_have_gymnasiums_distribution(self):
-        for name in ("Ant-v5", "HalfCheetah-v5", "Hopper-v5", "Swimmer-v5"):
+        for name in ("Ant-v5", "HalfCheetah-v5", "Hopper-v5", "Pusher-v5", "Reacher-v5", "Swimmer-v5"):
             theirs = gymnasium.make(name).unwrapped
             drawn = []
             for seed in range(300):
@@ -134,6 +134,41 @@ class GymnasiumTasks(TaskCase):
         np.testing.assert_array_equal(one[0], first)
         np.testing.assert_array_equal(reward, 0)
         np.testing.assert_array_equal(next_step.step(push)[0], same_step.step(push)[0])
+
+    def test_choices_of_a_task_are_those_of_the_one_in_numpy(self):
+        choices = {"Hopper-v5": {"ctrl_cost_weight": 0.5, "forward_reward_weight": 2.0, "healthy_reward": 3.0, "frame_skip": 2,
+                                 "healthy_angle_range": (-0.02, 0.02)},
+                   "Ant-v5": {"contact_cost_weight": 0.1, "contact_force_range": (-2.0, 3.0), "healthy_z_range": (0.7, 1.0)},
+                   "HalfCheetah-v5": {"reset_noise_scale": 0.0, "ctrl_cost_weight": 2.0},
+                   "Reacher-v5": {"reward_dist_weight": 3.0, "max_episode_steps": 2},
+                   "Humanoid-v5": {"terminate_when_unhealthy": False, "healthy_reward": 0.0}}
+        for name, changes in choices.items():
+            with self.subTest(name):
+                envs = TaskVectorEnv(name, 16, client=self.client, autoreset_mode="Disabled", batch_choices=EXACT, **changes)
+                self.addCleanup(envs.close)
+                task, robot = axion.gym.GYMNASIUM_TASKS[name](**changes), Mechanics(self.client, envs.model)
+                self.assertAlmostEqual(envs.dt, envs.batch.dt * task.frame_skip)
+                envs.reset(seed=1)
+                actions = envs.action_space.sample()
+                before = robot.state(envs.batch.get_state(Mechanics.FIELDS), actions)
+                if name == "HalfCheetah-v5":
+                    self.assertEqual(before.qpos.std(axis=0).max(), 0)
+                answer = envs.batch.step_task(actions, outputs=Mechanics.FIELDS)
+                state = robot.state(answer, actions, envs.batch.contacts(), envs.batch.dt)
+                terms = task.rewards(robot, before, state, actions, envs.dt)
+                self.assertEqual(set(terms) - {"reward_survive"}, set(envs.info.reward_terms) - {"reward_survive"})
+                for i, term in enumerate(envs.info.reward_terms):
+                    np.testing.assert_allclose(answer.terms[:, i], terms[term], atol=1e-9, rtol=1e-6, err_msg=term)
+                np.testing.assert_array_equal(answer.terminated, task.terminated(robot, state))
+                self.assertEqual(envs.info.spec.max_episode_steps, task.max_episode_steps)
+
+    def test_choices_that_make_no_sense_are_named(self):
+        with self.assertRaisesRegex(TypeError, "foo"):
+            TaskVectorEnv("Hopper-v5", 2, client=self.client, foo=1)
+        with self.assertRaisesRegex(TypeError, "ctrl_cost_weight: are given to the ServerTask itself"):
+            TaskVectorEnv(axion.gym.server_task("Hopper-v5"), 2, client=self.client, ctrl_cost_weight=1)
+        with self.assertRaisesRegex(ValueError, "terminate_when_unhealthy: .*AxionVectorEnv has it"):
+            TaskVectorEnv("Ant-v5", 2, client=self.client, terminate_when_unhealthy=False)
 
     def test_a_mask_begins_some_episodes(self):
         envs = TaskVectorEnv("HalfCheetah-v5", 3, client=self.client, autoreset_mode="Disabled", max_episode_steps=2)

@@ -196,6 +196,22 @@ class Episodes(TaskCase):
         batch.set_state(joint_position=[[5.0, 0.0]], joint_velocity=[[0.0, 0.0]])
         self.assertLess(abs(batch.step_task([[0.0]]).terms[0, 1]), 1.0)
 
+    def test_starts_are_drawn_again_until_they_lie_within_and_without_circles(self):
+        ring = {"replaces": True, "lower": -1, "upper": 1, "scale": [0.3, 0.4], "offset": [-0.3, 0.0]}
+        for bounds, least, most in (({"longer_than": 0.2, "shorter_than": 0.45}, 0.2, 0.45), ({"longer_than": 0.5}, 0.5, 0.7212),
+                                    ({"shorter_than": 0.3}, 0, 0.3), ({}, 0, 0.7212)):
+            with self.subTest(bounds):
+                batch = self.batch(500, cart_task(start=[{**ring, **bounds}], termination=[]), precision="float64")
+                batch.begin_episodes(seeds=range(500))
+                place = batch.get_state("joint_position")["joint_position"]
+                length = np.hypot(place[:, 0], place[:, 1])
+                self.assertTrue(((length > least) & (length < most)).all())
+                self.assertTrue((place[:, 0] <= 0).all() and (place[:, 1] > 0).any() and (place[:, 1] < 0).any())
+                self.assertGreater(length.std(), 0.01)
+                again = self.batch(1, cart_task(start=[{**ring, **bounds}], termination=[]), precision="float64")
+                again.begin_episodes(seeds=[123])
+                np.testing.assert_array_equal(again.get_state("joint_position")["joint_position"][0], place[123])
+
     def test_commands_change_within_an_episode(self):
         batch = self.batch(8, cart_task(termination=[], max_episode_steps="60"))
         batch.begin_episodes(seeds=range(8))
@@ -249,6 +265,14 @@ class Episodes(TaskCase):
             ({"start": [{"joint": "knee"}]}, r'task.start\[0\].joint: unknown joint "knee", the model has rail, hinge'),
             ({"start": [{"of": "START_OF_ROTATION"}]}, r"task.start\[0\].joint: .*no free joint"),
             ({"start": [{"lower": 1, "upper": 0}]}, r"task.start\[0\].upper: is 0"),
+            ({"start": [{"scale": [1, 2, 3]}]}, r"task.start\[0\].scale: has 3 numbers; there must be none, one, or 2"),
+            ({"start": [{"offset": ["NaN"]}]}, r"task.start\[0\].offset\[0\]: is nan"),
+            ({"start": [{"lower": -1, "upper": 1, "longer_than": -0.1}]}, r"task.start\[0\].longer_than: is -0.1"),
+            ({"start": [{"lower": -1, "upper": 1, "longer_than": 0.5, "shorter_than": 0.5}]},
+             r"task.start\[0\].shorter_than: is 0.5; it must be above 0.5"),
+            ({"start": [{"lower": -3, "upper": 4, "longer_than": 6}]},
+             r"task.start\[0\].longer_than: is 6, but what is drawn are numbers from 0 to 5.65685425 long"),
+            ({"start": [{"lower": 3, "upper": 4, "shorter_than": 4}]}, r"task.start\[0\].shorter_than: is 4, but .* from 4.24264069"),
             ({"command": [{"name": "goal", "lower": [0], "upper": [1, 2]}]}, r"task.command\[0\].upper"),
             ({"command": [{"name": "goal", "lower": [0], "upper": [1], "most_steps": 5}]}, r"task.command\[0\].most_steps"),
             ({"max_episode_steps": "-1"}, "task.max_episode_steps: is -1")]

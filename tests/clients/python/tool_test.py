@@ -96,6 +96,25 @@ class Completion(unittest.TestCase):
                 offered = {line.split("\t")[0].rstrip("=") for line in done.stdout.splitlines()}
                 self.assertEqual(offered - {"--help"}, flags_of_help(verb), verb)
 
+    def test_flags_may_stand_before_every_verb(self):
+        for verb in ("view", "render", "train", "play", "info"):
+            for first in (["--server=127.0.0.1:1"], ["--server", "127.0.0.1:1"], ["--json"], ["--server", "127.0.0.1:1", "--json"]):
+                with self.subTest(verb=verb, first=first):
+                    code, told, _ = tool(*first, verb, "--help")
+                    self.assertEqual(code, 0)
+                    self.assertEqual(told, tool(verb, "--help")[1])
+        code, _, error = tool("--server", "127.0.0.1:1", "--json", "render", "batches/1", "--out=/tmp/never.png", "--worlds=0")
+        self.assertNotEqual(code, 0)
+        self.assertNotIn("first on the command line", error)
+
+    def test_a_flag_that_would_have_no_effect_is_refused(self):
+        for words in (["bench", "batches/1", "--seconds=1"], ["info", "--steps=3"], ["state", "batches/1", "--nokeep"],
+                      ["step", "batches/1", "--worlds", "4"]):
+            with self.subTest(words):
+                code, told, error = tool(*words, "--server=127.0.0.1:1")
+                self.assertEqual((code, told), (2, ""))
+                self.assertRegex(error, f"^axion {words[0]}: --(seconds|steps|keep|worlds) is no flag of {words[0]}")
+
     def test_what_is_no_verb_has_no_flags(self):
         code, told, error = tool("completion", "flags", "fly")
         self.assertEqual((code, told), (2, ""))

@@ -149,8 +149,8 @@ class AxionVecEnv(VecEnv):  # type: ignore[misc, unused-ignore]
         return [wrapped for _ in self._some(indices)]
 
     def get_images(self) -> Sequence[npt.NDArray[Any] | None]:
-        """None each: pictures are axion.render's."""
-        return [None for _ in range(self.num_envs)]
+        """A picture of each world [height, width, 3], with render_mode "rgb_array"; None each without."""
+        return self.envs.render() or [None for _ in range(self.num_envs)]
 
 
 def make_sb3(task: ServerTask | str, num_envs: int = 1, **choices: Any) -> AxionVecEnv:

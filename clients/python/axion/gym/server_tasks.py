@@ -8,6 +8,9 @@ import pathlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from axion.gym import tasks
 from axion.gym.tasks import GYMNASIUM_TASKS
 from axion.task import TaskLike, task_spec
 from axion.v1 import task_pb2
@@ -51,19 +54,17 @@ def _positions(skipped: int, count: int = 0) -> _Fields:
     return {"field": "joint_position", "start": skipped, "count": count}
 
 
-def _velocities(limit: float | None = None) -> _Fields:
+def _velocities(limit: float = np.inf) -> _Fields:
     quantity: _Fields = {"robot": "ROBOT_QUANTITY_GENERALIZED_VELOCITY"}
-    if limit is not None:
-        quantity.update(lower=-limit, upper=limit)
-    return quantity
+    return {**quantity, "lower": -limit, "upper": limit} if np.isfinite(limit) else quantity
 
 
 def _observe(*quantities: _Fields) -> list[_Fields]:
     return [{"quantity": quantity} for quantity in quantities]
 
 
-def _forward(quantity: _Fields, weight: float = 1.0) -> _Fields:
-    return {"name": "reward_forward", "weight": weight, "measure": "MEASURE_RATE", "quantity": {**quantity, "count": 1}}
+def _bounds(lower: float, upper: float) -> _Fields:
+    return {key: value for key, value in (("lower", lower), ("upper", upper)) if np.isfinite(value)}
 
 
 def _control(weight: float) -> _Fields:
@@ -74,103 +75,126 @@ def _survive(weight: float) -> _Fields:
     return {"name": "reward_survive", "weight": weight, "measure": "MEASURE_ALIVE"}
 
 
-def _outside(name: str, quantity: _Fields, lower: float | None, upper: float | None, bounds_end: bool) -> _Fields:
-    bounds = {key: value for key, value in (("lower", lower), ("upper", upper)) if value is not None}
-    return {"name": name, "quantity": quantity, "bounds_end": bounds_end, **bounds}
+def _outside(name: str, quantity: _Fields, bounds: tuple[float, float], bounds_end: bool) -> list[_Fields]:
+    within = _bounds(*bounds)
+    return [{"name": name, "quantity": quantity, "bounds_end": bounds_end, **within}] if within else []
 
 
-def _start(noise: float, normal_velocity: bool) -> list[_Fields]:
-    velocity: _Fields = ({"distribution": "DISTRIBUTION_NORMAL", "deviation": noise} if normal_velocity else
+def _non_finite() -> list[_Fields]:
+    return [{"name": "positions", "condition": "CONDITION_NON_FINITE", "quantity": _positions(0)},
+            {"name": "velocities", "condition": "CONDITION_NON_FINITE", "quantity": _velocities()}]
+
+
+def _start(task: tasks.Task) -> list[_Fields]:
+    noise = task.reset_noise_scale
+    velocity: _Fields = ({"distribution": "DISTRIBUTION_NORMAL", "deviation": noise} if task.normal_velocity_noise else
                          {"lower": -noise, "upper": noise})
     return [{"of": "START_OF_POSITION", "lower": -noise, "upper": noise}, {"of": "START_OF_VELOCITY", **velocity}]
 
 
-def _ant() -> _Fields:
-    wrenches = {"robot": "ROBOT_QUANTITY_BODY_WRENCHES", "lower": -1.0, "upper": 1.0}
-    return {"observation": _observe(_positions(2), _velocities(), wrenches),
-            "reward": [_forward({"body": "torso"}), _control(0.5), _survive(1.0),
-                       {"name": "reward_contact", "weight": -5e-4, "measure": "MEASURE_SQUARE_SUM", "quantity": wrenches}],
-            "termination": [_outside("height", _positions(2, 1), 0.2, 1.0, False),
-                            {"name": "positions", "condition": "CONDITION_NON_FINITE", "quantity": _positions(0)},
-                            {"name": "velocities", "condition": "CONDITION_NON_FINITE", "quantity": _velocities()}],
-            "action": {"frame_skip": 5}, "start": _start(0.1, True)}
+def _runner(task: tasks.Runner, along: _Fields, ends: list[_Fields]) -> _Fields:
+    if not task.terminate_when_unhealthy and task.healthy_reward and ends:
+        raise ValueError("terminate_when_unhealthy: False has no form for the server beside a healthy_reward: its term for being alive "
+                         "is 0 where an episode ends alone; axion.gym.AxionVectorEnv has it")
+    forward = {"name": "reward_forward", "weight": task.forward_reward_weight, "measure": "MEASURE_RATE", "quantity": {**along, "count": 1}}
+    return {"observation": _observe(_positions(task.skipped_positions), _velocities(task.greatest_velocity)),
+            "reward": [forward, _control(task.ctrl_cost_weight), *([_survive(task.healthy_reward)] if task.healthy_reward else [])],
+            "termination": ends if task.terminate_when_unhealthy else [], "start": _start(task)}
 
 
-def _half_cheetah() -> _Fields:
-    return {"observation": _observe(_positions(1), _velocities()), "reward": [_forward(_positions(0)), _control(0.1)],
-            "action": {"frame_skip": 5}, "start": _start(0.1, True)}
+def _ant(task: tasks.Ant) -> _Fields:
+    wrenches = {"robot": "ROBOT_QUANTITY_BODY_WRENCHES", **_bounds(*task.contact_force_range)}
+    made = _runner(task, {"body": task.main_body}, _outside("height", _positions(2, 1), task.healthy_z_range, False) + _non_finite())
+    made["observation"] += _observe(wrenches)
+    made["reward"].append({"name": "reward_contact", "weight": -task.contact_cost_weight, "measure": "MEASURE_SQUARE_SUM",
+                           "quantity": wrenches})
+    return made
 
 
-def _hopper() -> _Fields:
-    return {"observation": _observe(_positions(1), _velocities(10.0)),
-            "reward": [_forward(_positions(0)), _control(1e-3), _survive(1.0)],
-            "termination": [_outside("height", _positions(1, 1), 0.7, None, True), _outside("angle", _positions(2, 1), -0.2, 0.2, True),
-                            _outside("positions", _positions(2), -100.0, 100.0, True),
-                            _outside("velocities", _velocities(), -100.0, 100.0, True)],
-            "action": {"frame_skip": 4}, "start": _start(5e-3, False)}
+def _plain_runner(task: tasks.Runner) -> _Fields:
+    return _runner(task, _positions(0), [])
 
 
-def _walker() -> _Fields:
-    return {**_hopper(), "termination": [_outside("height", _positions(1, 1), 0.8, 2.0, True),
-                                         _outside("angle", _positions(2, 1), -1.0, 1.0, True)]}
+def _hopper(task: tasks.Hopper) -> _Fields:
+    return _runner(task, _positions(0), _outside("height", _positions(1, 1), task.healthy_z_range, True) +
+                   _outside("angle", _positions(2, 1), task.healthy_angle_range, True) +
+                   _outside("positions", _positions(2), task.healthy_state_range, True) +
+                   _outside("velocities", _velocities(), task.healthy_state_range, True))
 
 
-def _swimmer() -> _Fields:
-    return {"observation": _observe(_positions(2), _velocities()), "reward": [_forward(_positions(0)), _control(1e-4)],
-            "action": {"frame_skip": 4}, "start": _start(0.1, False)}
-
-
-def _humanoid() -> _Fields:
+def _humanoid(task: tasks.Humanoid) -> _Fields:
     wrenches = {"robot": "ROBOT_QUANTITY_BODY_WRENCHES"}
-    return {"observation": _observe(_positions(2), _velocities(), {"robot": "ROBOT_QUANTITY_BODY_INERTIAS"},
-                                    {"robot": "ROBOT_QUANTITY_BODY_TWISTS"},
-                                    {"robot": "ROBOT_QUANTITY_ACTUATOR_FORCES", "start": 6}, wrenches),
-            "reward": [_forward({"robot": "ROBOT_QUANTITY_CENTER_OF_MASS"}, 1.25), _control(0.1), _survive(5.0),
-                       {"name": "reward_contact", "weight": -5e-7, "measure": "MEASURE_SQUARE_SUM", "quantity": wrenches, "lower": -10.0}],
-            "termination": [_outside("height", _positions(2, 1), 1.0, 2.0, True)],
-            "action": {"frame_skip": 5}, "start": _start(1e-2, False)}
+    made = _runner(task, {"robot": "ROBOT_QUANTITY_CENTER_OF_MASS"}, _outside("height", _positions(2, 1), task.healthy_z_range, True))
+    made["observation"] += _observe({"robot": "ROBOT_QUANTITY_BODY_INERTIAS"}, {"robot": "ROBOT_QUANTITY_BODY_TWISTS"},
+                                    {"robot": "ROBOT_QUANTITY_ACTUATOR_FORCES", "start": 6}, wrenches)
+    low, high = task.contact_cost_range
+    made["reward"].append({"name": "reward_contact", "weight": -task.contact_cost_weight, "measure": "MEASURE_SQUARE_SUM",
+                           "quantity": wrenches, **_bounds(-high, -low)})
+    return made
 
 
-def _inverted_pendulum() -> _Fields:
+def _inverted_pendulum(task: tasks.InvertedPendulum) -> _Fields:
     return {"observation": _observe(_positions(0), _velocities()), "reward": [_survive(1.0)],
-            "termination": [_outside("angle", _positions(1), -0.2, 0.2, False),
-                            {"name": "positions", "condition": "CONDITION_NON_FINITE", "quantity": _positions(0)},
-                            {"name": "velocities", "condition": "CONDITION_NON_FINITE", "quantity": _velocities()}],
-            "action": {"frame_skip": 2}, "start": _start(0.01, False)}
+            "termination": _outside("angle", _positions(1), (-0.2, 0.2), False) + _non_finite(), "start": _start(task)}
 
 
-def _inverted_double_pendulum() -> _Fields:
+def _inverted_double_pendulum(task: tasks.InvertedDoublePendulum) -> _Fields:
     # The last observation, the force that holds the cart at the ends of its rail, is zero, as in axion.gym.tasks.
-    tip = {"body": "pole2", "point": {"z": 0.6}}
+    tip = {"body": "pole2", "point": dict(zip("xyz", task.tip))}
     return {"observation": _observe(_positions(0, 1), {**_positions(1), "function": "FUNCTION_SINE"},
                                     {**_positions(1), "function": "FUNCTION_COSINE"}, _velocities(10.0),
                                     {**_positions(0, 1), "scale": [0.0]}),
-            "reward": [_survive(10.0),
+            "reward": [_survive(task.healthy_reward),
                        {"name": "distance_penalty", "weight": -1.0, "measure": "MEASURE_SQUARE_SUM",
                         "quantity": {**tip, "scale": [0.1, 0.0, 1.0], "offset": [0.0, 0.0, -2.0]}},
                        {"name": "velocity_penalty", "weight": -1.0, "measure": "MEASURE_SUM",
                         "quantity": {**_velocities(), "start": 1, "function": "FUNCTION_SQUARE", "scale": [1e-3, 5e-3]}}],
-            "termination": [_outside("height", {**tip, "start": 2}, 1.0, None, True)],
-            "action": {"frame_skip": 5}, "start": _start(0.1, True)}
+            "termination": _outside("height", {**tip, "start": 2}, (1.0, np.inf), True), "start": _start(task)}
 
 
-_SPECS: dict[str, Callable[[], _Fields]] = {
-    "Ant-v5": _ant, "HalfCheetah-v5": _half_cheetah, "Hopper-v5": _hopper, "Humanoid-v5": _humanoid,
-    "InvertedDoublePendulum-v5": _inverted_double_pendulum, "InvertedPendulum-v5": _inverted_pendulum, "Swimmer-v5": _swimmer,
-    "Walker2d-v5": _walker}
+def _distance(name: str, body: str, other: str, weight: float) -> _Fields:
+    return {"name": name, "weight": -weight, "measure": "MEASURE_LENGTH", "quantity": {"body": body, "relative_to": other}}
+
+
+def _reacher(task: tasks.Reacher) -> _Fields:
+    angles = _positions(0, 2)
+    return {"observation": _observe({**angles, "function": "FUNCTION_COSINE"}, {**angles, "function": "FUNCTION_SINE"}, _positions(2),
+                                    {**_velocities(), "count": 2}, {"body": "fingertip", "relative_to": "target", "count": 2}),
+            "reward": [_distance("reward_dist", "fingertip", "target", task.reward_dist_weight), _control(task.reward_control_weight)],
+            "start": [{"of": "START_OF_POSITION", "count": 2, "lower": -0.1, "upper": 0.1},
+                      {"of": "START_OF_POSITION", "start": 2, "replaces": True, "lower": -0.2, "upper": 0.2, "shorter_than": 0.2},
+                      {"of": "START_OF_VELOCITY", "count": 2, "lower": -0.005, "upper": 0.005}]}
+
+
+def _pusher(task: tasks.Pusher) -> _Fields:
+    return {"observation": _observe(_positions(0, 7), {**_velocities(), "count": 7}, {"body": "tips_arm"}, {"body": "object"},
+                                    {"body": "goal"}),
+            "reward": [_distance("reward_dist", "object", "goal", task.reward_dist_weight),
+                       _distance("reward_near", "object", "tips_arm", task.reward_near_weight), _control(task.reward_control_weight)],
+            "start": [{"of": "START_OF_POSITION", "start": 7, "count": 2, "replaces": True, "lower": -1, "upper": 1,
+                       "scale": [0.15, 0.2], "offset": [-0.15, 0.0], "longer_than": 0.17},
+                      {"of": "START_OF_VELOCITY", "count": 7, "lower": -0.005, "upper": 0.005}]}
+
+
+_SPECS: dict[str, Callable[[Any], _Fields]] = {
+    "Ant-v5": _ant, "HalfCheetah-v5": _plain_runner, "Hopper-v5": _hopper, "Humanoid-v5": _humanoid,
+    "InvertedDoublePendulum-v5": _inverted_double_pendulum, "InvertedPendulum-v5": _inverted_pendulum, "Pusher-v5": _pusher,
+    "Reacher-v5": _reacher, "Swimmer-v5": _plain_runner, "Walker2d-v5": _hopper}
 
 
 # Names of Gymnasium's environments that server_task takes.
 SERVER_TASKS = tuple(sorted(_SPECS))
 
 
-def server_task(name: str) -> ServerTask:
+def server_task(name: str, **choices: Any) -> ServerTask:
     """Makes the task of Gymnasium's environment of a name.
 
     Parameters
     ----------
     name : str
         For example "Ant-v5"; SERVER_TASKS has them all.
+    **choices
+        Fields of the task in GYMNASIUM_TASKS that are to differ, for example ctrl_cost_weight.
 
     Returns
     -------
@@ -180,12 +204,14 @@ def server_task(name: str) -> ServerTask:
     Raises
     ------
     ValueError
-        There is no data of such a task.
+        There is no data of such a task, or of such a choice.
+    TypeError
+        The task has no such field.
     """
     if name not in _SPECS:
         raise ValueError(f"task: {name!r} is none of {', '.join(SERVER_TASKS)}")
-    task = GYMNASIUM_TASKS[name]()
-    spec = task_spec({**_SPECS[name](), "max_episode_steps": str(task.max_episode_steps)})
+    task = GYMNASIUM_TASKS[name](**choices)
+    spec = task_spec({**_SPECS[name](task), "action": {"frame_skip": task.frame_skip}, "max_episode_steps": str(task.max_episode_steps)})
     return ServerTask(str(task.model_path()), spec)
 
 
@@ -229,9 +255,9 @@ def command_task(body: str, *, keyframe: str = "", action_scale: float = 0.3, fr
     moving = {"body": body, "body_quantity": "BODY_QUANTITY_VELOCITY", "in_body_axes": True}
     upright = {"body": body, "body_quantity": "BODY_QUANTITY_GRAVITY"}
     free = 7 - 1  # numbers of a free joint's rates
-    ends: list[_Fields] = [_outside("upside_down", {**upright, "start": 2}, None, -0.3, False)]
+    ends = _outside("upside_down", {**upright, "start": 2}, (-np.inf, -0.3), False)
     if least_height is not None:
-        ends.append(_outside("height", {"body": body, "start": 2}, least_height, None, False))
+        ends += _outside("height", {"body": body, "start": 2}, (least_height, np.inf), False)
     if falls_on:
         ends.append({"name": "fell", "condition": "CONDITION_CONTACT", "bodies": list(falls_on)})
     return task_spec({

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gymnasium
 import numpy as np
@@ -14,10 +14,15 @@ from axion.batch import Batch
 from axion.client import DEFAULT_TARGET, Client
 from axion.fleet import Fleet
 from axion.fleet_batch import FleetBatch
-from axion.gym.server_tasks import ServerTask, server_task
 from axion.fleet_results import FleetTaskResult
+from axion.gym.pictures import checked_mode, drawn, picture_metadata, pictures_of
+from axion.gym.server_tasks import ServerTask, server_task
+from axion.gym.vector_env import AxionEnv
 from axion.task import TaskResult, task_spec
 from axion.v1 import task_pb2
+
+if TYPE_CHECKING:
+    from axion.viewing.raycast import Camera
 
 _Array = npt.NDArray[Any]
 _Bools = npt.NDArray[np.bool_]
@@ -59,25 +64,39 @@ class TaskVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
         Of the batch, whose worlds' seeds follow from it until `reset` gives others.
     batch_choices : Mapping[str, Any], optional
         Further arguments of Client.create_batch, for example precision.
+    render_mode : str, optional
+        "rgb_array": render() draws each world, with the extra `view`.
+    width : int, default 480
+        pixels, of such a picture.
+    height : int, default 480
+        pixels, of such a picture.
+    camera : Camera, optional
+        From where; None: moving with the robot where it is free to go, else from where all of it is seen.
+    **task_choices
+        Fields of a task that is named, for example ctrl_cost_weight.
 
     Raises
     ------
     AxionError
         The server refuses something, or cannot be reached.
     ValueError
-        There is no such task, or num_envs is below 1.
+        An argument makes no sense.
+    TypeError
+        Choices are given beside a ServerTask, or there are no such.
     """
 
     def __init__(self, task: ServerTask | str, num_envs: int = 1, *, client: Client | Fleet | None = None, target: str = DEFAULT_TARGET,
                  autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP, max_episode_steps: int | None = None, seed: int = 0,
-                 batch_choices: Mapping[str, Any] | None = None) -> None:
+                 batch_choices: Mapping[str, Any] | None = None, render_mode: str | None = None, width: int = 480, height: int = 480,
+                 camera: Camera | None = None, **task_choices: Any) -> None:
         if num_envs < 1:
             raise ValueError(f"num_envs: is {num_envs}; it must be at least 1")
-        self.task = server_task(task) if isinstance(task, str) else task
+        if task_choices and not isinstance(task, str):
+            raise TypeError(f"{', '.join(task_choices)}: are given to the ServerTask itself")
+        self.task = server_task(task, **task_choices) if isinstance(task, str) else task
         self.num_envs = num_envs
         self.autoreset_mode = AutoresetMode(autoreset_mode)
-        self.metadata = {"autoreset_mode": self.autoreset_mode, "render_modes": []}
-        self.render_mode = None
+        self.render_mode = checked_mode(render_mode)
         spec = task_pb2.TaskSpec()
         spec.CopyFrom(task_spec(self.task.spec))
         spec.autoreset = _RESETS[self.autoreset_mode]
@@ -88,6 +107,7 @@ class TaskVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
         assert opened is not None
         try:
             self.model = opened.create_model(path=self.task.model_path(), **self.task.model_choices)
+            self._pictures = pictures_of(self.model, self.render_mode, width, height, camera)
             self.batch: Batch | FleetBatch = opened.create_batch(self.model, num_envs, task=spec, seed=seed,
                                              **{**self.task.batch_choices, **(batch_choices or {})})
         except BaseException:
@@ -95,6 +115,7 @@ class TaskVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
             raise
         self.info = self.batch.task
         self.dt = self.info.step_seconds
+        self.metadata = {"autoreset_mode": self.autoreset_mode, **picture_metadata(self.dt)}
         self._ended = np.zeros(num_envs, dtype=bool)
         self._observations = self.batch.begin_episodes()
         self.single_action_space = gymnasium.spaces.Box(np.array(self.info.action_lower, dtype=np.float32),
@@ -194,6 +215,16 @@ class TaskVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
             self._ended = np.zeros(self.num_envs, dtype=bool)
         return infos
 
+    def render(self) -> tuple[npt.NDArray[np.uint8], ...] | None:
+        """Draws every world as it stands.
+
+        Returns
+        -------
+        tuple of numpy.ndarray, or None
+            Uint8 [height, width, 3] each; None, and a warning, without a render_mode.
+        """
+        return drawn(self, self._pictures, self.batch)
+
     def close_extras(self, **kwargs: Any) -> None:
         """Deletes the batch, and ends the connection where it is the environment's own.
 
@@ -210,6 +241,23 @@ class TaskVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
     def _close_client(self) -> None:
         if self._own_client is not None:
             self._own_client.close()
+
+
+class TaskEnv(AxionEnv):
+    """A gymnasium.Env: one world of a server, which computes the task.
+
+    An episode's limit of steps is the task's own.
+
+    Parameters
+    ----------
+    task : ServerTask or str
+        A ServerTask, or the name of one of Gymnasium's.
+    **choices
+        As of TaskVectorEnv, but num_envs and autoreset_mode.
+    """
+
+    def _make(self, task: Any, choices: dict[str, Any]) -> TaskVectorEnv:
+        return TaskVectorEnv(task, 1, autoreset_mode=AutoresetMode.DISABLED, **choices)
 
 
 def make_vec(task: ServerTask | str, num_envs: int = 1, **choices: Any) -> TaskVectorEnv:

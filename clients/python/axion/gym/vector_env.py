@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gymnasium
 import numpy as np
@@ -13,7 +13,11 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from axion.client import DEFAULT_TARGET, Client
 from axion.fleet import Fleet
 from axion.gym.mechanics import Floats, Mechanics, WorldState
+from axion.gym.pictures import RENDER_MODES, checked_mode, drawn, picture_metadata, pictures_of
 from axion.gym.tasks import GYMNASIUM_TASKS, Task
+
+if TYPE_CHECKING:
+    from axion.viewing.raycast import Camera
 
 _Bools = npt.NDArray[np.bool_]
 
@@ -54,6 +58,14 @@ class AxionVectorEnv(VectorEnv[npt.NDArray[np.float64], npt.NDArray[np.float32],
         s, of a step; None: the model's.
     batch_choices : Mapping[str, Any], optional
         Further arguments of Client.create_batch, for example precision or options.
+    render_mode : str, optional
+        "rgb_array": render() draws each world, with the extra `view`.
+    width : int, default 480
+        pixels, of such a picture.
+    height : int, default 480
+        pixels, of such a picture.
+    camera : Camera, optional
+        From where; None: moving with the robot where it is free to go, else from where all of it is seen.
     **task_choices
         Fields of a task that is named, for example ctrl_cost_weight.
 
@@ -69,14 +81,14 @@ class AxionVectorEnv(VectorEnv[npt.NDArray[np.float64], npt.NDArray[np.float32],
 
     def __init__(self, task: Task | str, num_envs: int = 1, *, client: Client | Fleet | None = None, target: str = DEFAULT_TARGET,
                  autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP, max_episode_steps: int | None = None,
-                 dt: float | None = None, batch_choices: Mapping[str, Any] | None = None, **task_choices: Any) -> None:
+                 dt: float | None = None, batch_choices: Mapping[str, Any] | None = None, render_mode: str | None = None,
+                 width: int = 480, height: int = 480, camera: Camera | None = None, **task_choices: Any) -> None:
         self.task = _task_of(task, task_choices)
         if num_envs < 1:
             raise ValueError(f"num_envs: is {num_envs}; it must be at least 1")
         self.num_envs = num_envs
         self.autoreset_mode = AutoresetMode(autoreset_mode)
-        self.metadata = {"autoreset_mode": self.autoreset_mode, "render_modes": []}
-        self.render_mode = None
+        self.render_mode = checked_mode(render_mode)
         self.max_episode_steps = self.task.max_episode_steps if max_episode_steps is None else max_episode_steps
         self._own_client = Client(target) if client is None else None
         opened = client if client is not None else self._own_client
@@ -85,11 +97,13 @@ class AxionVectorEnv(VectorEnv[npt.NDArray[np.float64], npt.NDArray[np.float32],
         try:
             self.model = opened.create_model(path=self.task.model_path())
             self.robot = Mechanics(opened, self.model)
+            self._pictures = pictures_of(self.model, self.render_mode, width, height, camera)
             self.batch = opened.create_batch(self.model, num_envs, dt, **(batch_choices or {}))
         except BaseException:
             self._close_client()
             raise
         self.dt = self.batch.dt * self.task.frame_skip
+        self.metadata = {"autoreset_mode": self.autoreset_mode, **picture_metadata(self.dt)}
         state = self.batch.get_state(("joint_position", "joint_velocity"), worlds=[0])
         self._start_qpos = np.array(state["joint_position"][0], dtype=np.float64)
         self._start_qvel = np.array(state["joint_velocity"][0], dtype=np.float64)
@@ -236,6 +250,16 @@ class AxionVectorEnv(VectorEnv[npt.NDArray[np.float64], npt.NDArray[np.float32],
             self._put(self._state, after, stepping)
         return self.task.rewards(self.robot, before, after, action[stepping], self.dt)
 
+    def render(self) -> tuple[npt.NDArray[np.uint8], ...] | None:
+        """Draws every world as it stands.
+
+        Returns
+        -------
+        tuple of numpy.ndarray, or None
+            Uint8 [height, width, 3] each; None, and a warning, without a render_mode.
+        """
+        return drawn(self, self._pictures, self.batch)
+
     def close_extras(self, **kwargs: Any) -> None:
         """Deletes the batch, and ends the connection where it is the environment's own.
 
@@ -254,7 +278,7 @@ class AxionVectorEnv(VectorEnv[npt.NDArray[np.float64], npt.NDArray[np.float32],
             self._own_client.close()
 
 
-class AxionEnv(gymnasium.Env[npt.NDArray[np.float64], npt.NDArray[np.float32]]):
+class AxionEnv(gymnasium.Env[npt.NDArray[Any], npt.NDArray[np.float32]]):
     """A gymnasium.Env: one world of a server.
 
     gymnasium.make adds the time limit.
@@ -264,17 +288,22 @@ class AxionEnv(gymnasium.Env[npt.NDArray[np.float64], npt.NDArray[np.float32]]):
     task : Task or str
         A Task, or the name of one of Gymnasium's.
     **choices
-        As of AxionVectorEnv.
+        As of AxionVectorEnv, but num_envs, autoreset_mode and max_episode_steps.
     """
 
-    metadata = {"render_modes": []}
+    metadata = {"render_modes": list(RENDER_MODES)}
 
-    def __init__(self, task: Task | str, **choices: Any) -> None:
-        self.worlds = AxionVectorEnv(task, 1, autoreset_mode=AutoresetMode.DISABLED, max_episode_steps=np.iinfo(np.int64).max, **choices)
+    def __init__(self, task: Any, **choices: Any) -> None:
+        self.worlds = self._make(task, choices)
         self.observation_space = self.worlds.single_observation_space
         self.action_space = self.worlds.single_action_space
+        self.render_mode = self.worlds.render_mode
+        self.metadata = {key: value for key, value in self.worlds.metadata.items() if key != "autoreset_mode"}
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Floats, dict[str, Any]]:
+    def _make(self, task: Any, choices: dict[str, Any]) -> Any:
+        return AxionVectorEnv(task, 1, autoreset_mode=AutoresetMode.DISABLED, max_episode_steps=np.iinfo(np.int64).max, **choices)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[npt.NDArray[Any], dict[str, Any]]:
         """Begins an episode.
 
         Parameters
@@ -295,7 +324,7 @@ class AxionEnv(gymnasium.Env[npt.NDArray[np.float64], npt.NDArray[np.float32]]):
         observation, info = self.worlds.reset(seed=[seed])
         return observation[0], info
 
-    def step(self, action: npt.NDArray[np.float32]) -> tuple[Floats, float, bool, bool, dict[str, Any]]:
+    def step(self, action: npt.NDArray[np.float32]) -> tuple[npt.NDArray[Any], float, bool, bool, dict[str, Any]]:
         """Makes one action.
 
         Parameters
@@ -309,9 +338,20 @@ class AxionEnv(gymnasium.Env[npt.NDArray[np.float64], npt.NDArray[np.float32]]):
             Observation [k], reward, termination, truncation, and infos with the terms of the reward.
         """
         self.worlds._ended[:] = False  # a single environment may be stepped on after its end, as Gymnasium's own may
-        observation, reward, terminated, _, infos = self.worlds.step(np.asarray(action)[None])
-        terms = {name: values[0] for name, values in infos.items() if not name.startswith("_")}
-        return observation[0], float(reward[0]), bool(terminated[0]), False, terms
+        observation, reward, terminated, truncated, infos = self.worlds.step(np.asarray(action)[None])
+        terms = {name: values[0] for name, values in infos.items() if not name.startswith("_") and isinstance(values, np.ndarray)}
+        return observation[0], float(reward[0]), bool(terminated[0]), bool(truncated[0]), terms
+
+    def render(self) -> npt.NDArray[np.uint8] | None:
+        """Draws the world as it stands.
+
+        Returns
+        -------
+        numpy.ndarray or None
+            Uint8 [height, width, 3]; None, and a warning, without a render_mode.
+        """
+        pictures = self.worlds.render()
+        return None if pictures is None else pictures[0]
 
     def close(self) -> None:
         """Ends the world."""

@@ -232,7 +232,10 @@ def frame_poses(model: Model, body_pose: npt.ArrayLike, mocap_pose: npt.ArrayLik
     return np.concatenate([bodies, np.asarray(mocap_pose, np.float64)], axis=1)
 
 
-def _color_of(frame: int) -> tuple[tuple[float, float, float], float]:
+def _color_of(shape: scene_pb2.ShapeSpec, frame: int) -> tuple[tuple[float, float, float], float]:
+    """The scene's own colour and opacity; where it has none, one for each body."""
+    if shape.HasField("color"):
+        return (shape.color.red, shape.color.green, shape.color.blue), shape.color.alpha
     return (_FIXED_COLOR if frame < 0 else _PALETTE[frame % len(_PALETTE)]), 1.0
 
 
@@ -256,7 +259,7 @@ def shapes_of(model: Model, detail: int = 12) -> list[Shape]:
         if index in mocaps and mesh is not None:
             turned, stands = pose_of(model.proto.mocaps[mocaps[index]].pose)
             frame, rotation, position = model.body_count + mocaps[index], turned.T @ rotation, turned.T @ (position - stands)
-        color, opacity = _color_of(frame)
+        color, opacity = _color_of(shape, frame)
         radius = float(np.linalg.norm(mesh.vertices, axis=1).max()) if mesh is not None else 0.0
         ends = np.stack([mesh.vertices.min(0), mesh.vertices.max(0)]) if mesh is not None else np.zeros((2, 3))
         corners = np.array([[ends[i, 0], ends[j, 1], ends[k, 2]] for i in (0, 1) for j in (0, 1) for k in (0, 1)])
