@@ -397,26 +397,11 @@ class Compiler {
   std::vector<double> friction_loss_;  // [axis]
 };
 
-// An actuator cannot pull along a path that lies on one body: its length is constant, and nothing takes its force.
-Status check_pulled_paths(const SceneSpec& scene) {
-  for (std::size_t i = 0; i < scene.actuators.size(); ++i) {
-    if (scene.actuators[i].tendon < 0) continue;
-    const auto& path = scene.tendons[static_cast<std::size_t>(scene.actuators[i].tendon)].path;
-    bool moves = path.empty();
-    for (std::size_t k = 1; k < path.size(); ++k) moves = moves || path[k].frame.body != path[k - 1].frame.body;
-    if (moves) continue;
-    const std::string field = "actuators[" + std::to_string(i) + "].tendon";
-    return invalid_argument(field, field + " must be a tendon whose length can change; all of it is on one body.");
-  }
-  return {};
-}
-
 }  // namespace
 
 Result<CompiledModel> compile(const SceneSpec& scene) {
   Result<WeldedScene> welded = merge_welds(scene);
   if (!welded.ok()) return welded.error();
-  if (const Status pulled = check_pulled_paths(welded.value().scene); !pulled.ok()) return pulled.error();
   Result<CompiledHulls> hulls = compile_hulls(welded.value().scene.meshes);
   if (!hulls.ok()) return hulls.error();
   add_height_fields(welded.value().scene.height_fields, hulls.value());

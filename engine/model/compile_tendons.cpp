@@ -126,7 +126,7 @@ class TendonCompiler {
 
   // Sides of all terms, in the order in which each body adds up what acts on it.
   void list_sides_of_bodies() {
-    if (a_.tendon_terms.empty()) return;
+    if (a_.tendons.empty()) return;
     std::vector<std::vector<int>> sides(a_.bodies.size());
     const ModelView<double> m = a_.view();
     for (int b = 0; b < m.body_count; ++b) {

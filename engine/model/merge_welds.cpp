@@ -207,6 +207,17 @@ FrameSpec Merger::moved_frame(const FrameSpec& in) const {
   return frame;
 }
 
+// Whether a coordinate is the length of a path each branch of which lies on one body.
+bool is_constant(const std::vector<TendonSpec>& tendons, const CoordinateSpec& coordinate) {
+  if (coordinate.tendon < 0) return false;
+  const std::vector<TendonPointSpec>& path = tendons[static_cast<std::size_t>(coordinate.tendon)].path;
+  for (std::size_t k = 1; k < path.size(); ++k) {
+    const bool in_one_branch = path[k].kind != TendonPointKind::kPulley && path[k - 1].kind != TendonPointKind::kPulley;
+    if (in_one_branch && path[k].frame.body != path[k - 1].frame.body) return false;
+  }
+  return !path.empty();
+}
+
 void Merger::contents() {
   for (ShapeSpec shape : in_.shapes) {
     if (shape.body != kWorldBody && parts_[shape.body].root != shape.body) {
@@ -238,6 +249,10 @@ void Merger::contents() {
     for (CoordinateSpec* coordinate : {&equality.first, &equality.second}) {
       if (coordinate == &equality.second && !equality.has_second) continue;
       if (coordinate->tendon < 0) coordinate->joint = joint_map_[coordinate->joint];
+    }
+    const std::vector<TendonSpec>& tendons = out_.scene.tendons;
+    if (is_constant(tendons, equality.first) && (!equality.has_second || is_constant(tendons, equality.second))) {
+      continue;  // nothing that it could move
     }
     out_.scene.equalities.push_back(std::move(equality));
   }

@@ -63,7 +63,7 @@ std::vector<ControlRange> control_ranges(const ModelInfo& model, const BenchOpti
   for (const model::ActuatorSpec& actuator : model.actuators) {
     ControlRange range;
     if (actuator.control_limited) range = {0, actuator.control_lower, actuator.control_upper};
-    if (actuator.kind == model::ActuatorKind::kPosition) {
+    if (actuator.kind == model::ActuatorKind::kPosition && actuator.tendon < 0 && !actuator.on_site) {
       const JointInfo& joint = model.joints[actuator.joint];
       const double start = options.keyframe < 0
                                ? joint.axes[actuator.axis].initial_position

@@ -49,7 +49,8 @@ def documents(directory):
             included.add((path.parent / element.get('file', '')).resolve())
         if root.tag == 'mujoco' and any(child.tag == 'worldbody' or child.tag == 'include' for child in root):
             roots.append(path)
-    return [path for path in roots if path.resolve() not in included] + [path for path in sorted(directory.rglob('*.urdf')) if is_robot(path)]
+    urdf = [path for path in sorted(directory.rglob('*.urdf')) if is_robot(path)]
+    return [path for path in roots if path.resolve() not in included] + urdf
 
 
 def is_robot(path):
