@@ -8,6 +8,7 @@
 #include "engine/import/mjcf_content.hpp"
 #include "engine/import/mjcf_geom.hpp"
 #include "engine/import/mjcf_joint.hpp"
+#include "engine/import/mjcf_moved_mass.hpp"
 #include "engine/import/mjcf_pose.hpp"
 #include "engine/import/mjcf_scene.hpp"
 #include "engine/model/spec_math.hpp"
@@ -75,9 +76,17 @@ class BodyReader {
     }
     keep_ends_of_chains_apart();
     if (s_.settings.total_mass > 0) scale_masses(s_.spec, s_.settings.total_mass);
+    for (const FreeBody& body : free_bodies_) add_armature(body);
+    if (s_.settings.dry_friction) weigh_frictions();
   }
 
  private:
+  // A body on a <joint type="free">, with what that has besides springs and dampers.
+  struct FreeBody {
+    int body;
+    Attributes joint;
+  };
+
   Place world_place(const XmlElement& section) const {
     Place place;
     place.childclass = s_.defaults.find(section, "childclass", DefaultClasses::kMain);
@@ -93,8 +102,11 @@ class BodyReader {
   int add_part(const XmlElement& element, int body, int number);
   void add_joint(model::JointSpec joint, int parent, int child);
   void keep_ends_of_chains_apart();
+  void add_armature(const FreeBody& of);
+  void weigh_frictions();
 
   MjcfScene& s_;
+  std::vector<FreeBody> free_bodies_;
   std::vector<model::ContactExcludeSpec> chains_;  // parents and bodies with parts between them
   ContentReader contents_;
 };
@@ -250,6 +262,9 @@ void BodyReader::read_joint(const XmlElement& element, int parent, int index, co
   if (chain.front().kind == model::JointKind::kFree && parent != model::kWorldBody) {
     refuse(joints.front().attributes.element(), "", "is a free joint of a body that is not a child of the world");
   }
+  if (chain.front().kind == model::JointKind::kFree && joints.front().attributes.element().tag == "joint") {
+    free_bodies_.push_back({index, joints.front().attributes});
+  }
   std::size_t at = 0;  // in joints
   int above = parent;
   for (std::size_t k = 0; k < chain.size(); ++k) {
@@ -294,6 +309,49 @@ void BodyReader::keep_ends_of_chains_apart() {
         }
         s_.spec.excludes.push_back({a, b});
       }
+    }
+  }
+}
+
+// The armature a of a free joint is energy a/2 (|v|^2 + |omega|^2) of the frame's origin and of its turning, and weighs
+// nothing: a body welded to that of the joint, with mass a at the origin and moments a, which gravity compensation
+// holds.
+void BodyReader::add_armature(const FreeBody& of) {
+  const double armature = of.joint.bounded("armature", s_.notes);
+  if (!(armature > 0)) return;
+  const XmlElement& element = *s_.body_elements[static_cast<std::size_t>(of.body)];
+  const model::BodySpec& body = s_.spec.bodies[static_cast<std::size_t>(of.body)];
+  model::BodySpec part;
+  part.X_WB = body.X_WB;
+  if (!body.name.empty()) part.name = body.name + "_armature";
+  part.mass = armature, part.gravity_compensation = 1;
+  part.I_Bcm = {armature, armature, armature, 0, 0, 0};
+  model::JointSpec weld;
+  weld.kind = model::JointKind::kFixed;
+  add_joint(std::move(weld), of.body, add_body(element, std::move(part)));
+  s_.notes.warn(of.joint.where("armature"), "armature",
+                "of a free joint is a body of that mass and inertia without weight, welded to its own");
+}
+
+// Dry friction of free joints is left out where it is a hundredth of what the weight of the body and of all that hangs
+// on it could do, by its force and, at an arm of the radius of gyration, by its moment.
+void BodyReader::weigh_frictions() {
+  constexpr double kNegligible = 0.01;
+  const std::vector<Hanging> hanging = sum_hanging(s_.spec);
+  const double gravity = math::norm(model::to_vec3(s_.spec.gravity));
+  for (const FreeBody& of : free_bodies_) {
+    const double friction = of.joint.not_negative("frictionloss", 0);
+    if (friction == 0) continue;
+    const Hanging& all = hanging[static_cast<std::size_t>(of.body)];
+    const math::Vec3<double> centre = (1 / all.mass) * all.moment;
+    double sum = 0;
+    for (int i = 0; i < 3; ++i) sum += all.inertia(i, i);
+    const double radius = std::sqrt(std::max(0.0, sum / (2 * all.mass) - math::dot(centre, centre)));
+    if (friction <= kNegligible * all.mass * gravity * std::min(1.0, radius)) {
+      s_.notes.warn(of.joint.where("frictionloss"), "frictionloss",
+                    "of a free joint is left out: it is below a hundredth of the weight on it");
+    } else {
+      s_.notes.unsupported(of.joint.where("frictionloss"), "frictionloss", "a free joint has no dry friction");
     }
   }
 }

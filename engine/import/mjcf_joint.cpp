@@ -31,13 +31,6 @@ void check_unsupported(const Attributes& a, Notes& notes) {
   }
 }
 
-// Only hinges and slides have dry friction here.
-void check_no_friction(const Attributes& a, const char* what, const MjcfSettings& settings, Notes& notes) {
-  if (settings.dry_friction && a.not_negative("frictionloss", 0) > 0) {
-    notes.unsupported(a.where("frictionloss"), "frictionloss", std::string("a ") + what + " joint has no dry friction");
-  }
-}
-
 math::Vec3<double> placed_point(const MjcfJoint& source) {
   const math::Vec3<double> p = source.attributes.vec3("pos", {});
   return source.in_frame ? source.X_BF * p : p;
@@ -49,13 +42,9 @@ JointSpec free_joint(const MjcfJoint& source, const MjcfSettings& settings, Note
   joint.name = source.name;
   joint.kind = JointKind::kFree;
   if (a.element().tag == "freejoint") return joint;
-  check_no_friction(a, "free", settings, notes);
   joint.free_stiffness = settings.springs ? a.bounded("stiffness", notes) : 0;
   joint.free_damping = settings.dampers ? a.bounded("damping", notes) : 0;
-  if (a.not_negative("armature", 0) > 0) {
-    notes.unsupported(a.where("armature"), "armature", "a free joint has no armature");
-  }
-  return joint;
+  return joint;  // its armature and dry friction are those of the body (mjcf_bodies.cpp)
 }
 
 JointSpec ball_joint(const MjcfJoint& source, const MjcfSettings& settings, Notes& notes) {
@@ -67,7 +56,9 @@ JointSpec ball_joint(const MjcfJoint& source, const MjcfSettings& settings, Note
   joint.ball_damping = a.bounded("damping", notes);
   joint.ball_armature = a.bounded("armature", notes);
   if (!settings.dampers) joint.ball_damping = 0;
-  check_no_friction(a, "ball", settings, notes);
+  if (settings.dry_friction && a.not_negative("frictionloss", 0) > 0) {
+    notes.unsupported(a.where("frictionloss"), "frictionloss", "a ball has no dry friction");
+  }
   joint.ball_stiffness = settings.springs ? a.bounded("stiffness", notes) : 0;
   double range[2] = {0, 0};
   a.numbers("range", range, 2);

@@ -293,6 +293,31 @@ TEST(Mjcf, repeated_warnings_are_counted) {
   EXPECT_THAT(s.warnings[0], HasSubstr("1 more like it"));
 }
 
+TEST(Mjcf, armature_of_a_free_joint_is_a_body_without_weight_and_little_friction_is_left_out) {
+  const auto ball = [](const char* numbers) {
+    return std::string(
+               "<mujoco><compiler settotalmass='100'/><worldbody><body name='b' pos='0 0 3'><joint type='free' ") +
+           numbers + "/><geom size='1'/></body></worldbody></mujoco>";
+  };
+  const ImportedScene imported = import_mjcf(ball("armature='.5' frictionloss='6'"), {}).value();
+  ASSERT_EQ(imported.scene.bodies.size(), 2u);
+  const model::BodySpec& part = imported.scene.bodies[1];
+  EXPECT_EQ(part.name, "b_armature");
+  EXPECT_NEAR(imported.scene.bodies[0].mass, 100, 1e-9);
+  EXPECT_EQ(part.mass, 0.5);  // which settotalmass does not scale
+  EXPECT_EQ(part.I_Bcm, (std::array<double, 6>{0.5, 0.5, 0.5, 0, 0, 0}));
+  EXPECT_EQ(part.gravity_compensation, 1);
+  EXPECT_EQ(part.X_WB.position[2], 3);
+  ASSERT_EQ(imported.scene.joints.size(), 2u);
+  EXPECT_EQ(imported.scene.joints[1].kind, model::JointKind::kFixed);
+  EXPECT_EQ(imported.scene.joints[1].parent, 0);
+  EXPECT_EQ(imported.warnings.size(), 2u);
+  // A hundredth of the weight is 9.8 N, of its moment at a radius of gyration of 0.77 m 7.6 N m.
+  const auto refused = import_mjcf(ball("frictionloss='8'"), {});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().field, "joint.frictionloss");
+}
+
 TEST(Mjcf, what_would_change_the_motion_is_an_error_unless_it_is_allowed) {
   const std::string j = "<joint name='j'/>";
   const struct {
@@ -305,7 +330,6 @@ TEST(Mjcf, what_would_change_the_motion_is_an_error_unless_it_is_allowed) {
       {arm("<joint name='j' type='ball' frictionloss='1'/>"), "joint.frictionloss"},
       {arm("<joint name='j' type='free' frictionloss='1'/>"), "joint.frictionloss"},
       {arm("<joint name='j' type='ball' range='0 90' armature='1'/>"), "joint.range"},
-      {arm("<joint name='j' type='free' armature='1'/>"), "joint.armature"},
       {arm(j, "<tendon><fixed springyield='1'><joint joint='j' coef='1'/></fixed></tendon>"), "fixed.springyield"},
       {arm(j, "<actuator><muscle joint='j'/></actuator>"), "muscle.lengthrange"},
       {arm(j, "<actuator><dcmotor joint='j'/></actuator>"), "dcmotor"},
