@@ -120,8 +120,8 @@ absl::StatusOr<SimulationService::Work> SimulationService::prepare_batch(UnaryCa
 
   auto handle = std::make_shared<schedule::BatchHandle>();
   handle->reservation = *std::move(reservation);
-  handle->memory = memory();
-  handle->kept = memory();
+  handle->memory = memory(tenant);
+  handle->kept = memory(tenant);
   schedule::BatchInfo& info = handle->info;
   info.tenant = tenant.name;
   info.model_name = (*record)->name;

@@ -68,6 +68,7 @@ class SimulationService final {
   observe::Metrics& metrics() { return parts_.metrics; }
   const Admission& admission() const { return parts_.admission; }
   schedule::MemoryHold memory() const { return schedule::MemoryHold(parts_.memory); }
+  schedule::MemoryHold memory(const schedule::Tenant& tenant) const { return {parts_.memory, tenant}; }
 
   // Streams read nothing more and end, with UNAVAILABLE, after their pending answers.
   void begin_drain() ABSL_LOCKS_EXCLUDED(mutex_);
