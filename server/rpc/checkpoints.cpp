@@ -85,6 +85,7 @@ absl::Status Checkpoints::restore_batch(const store::Item& item, schedule::StepB
   schedule::BatchHandle& batch = **handle;
   batch.info.name = item.name;
   batch.info.request_id = saved->head.request_id();
+  batch.info.request_hash = saved->head.request_hash();
   batch.info.create_time = item.create_time;
   // Runs of a server are numbered upwards, so a number is never taken twice.
   batch.info.incarnation = store_.ended_well() ? saved->head.incarnation() : static_cast<std::int64_t>(store_.run());
