@@ -1,21 +1,22 @@
 #include "server/config.hpp"
 
 #include <cstddef>
-#include <optional>
-#include <utility>
 
 #include "absl/flags/flag.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "absl/strings/strip.h"
+
+#include "server/schedule/byte_size.hpp"
 
 ABSL_FLAG(std::string, listen, "127.0.0.1:8470", "host:port of the gRPC service. Port 0 takes a free one.");
 ABSL_FLAG(std::string, metrics_listen, "127.0.0.1:9470",
           "host:port of the Prometheus page /metrics. Port 0 takes a free one. Empty: no page.");
 ABSL_FLAG(std::string, device, "auto",
           "Where worlds are stepped: auto, cpu or cuda:<index>. auto takes a GPU where one is usable.");
-ABSL_FLAG(int, threads, 0, "CPU threads that step worlds. 0: as many as the machine has.");
+ABSL_FLAG(int, threads, 0,
+          "CPU threads that step worlds. 0: as many as the machine has, or as the control group's quota of processors, "
+          "rounded up, where that is less.");
 ABSL_FLAG(int, max_batch_delay_us, 0,
           "How long a launch waits for steps of batches that have none waiting yet, in microseconds. 0: not at all; "
           "what comes in during a launch still shares the next one.");
@@ -67,22 +68,6 @@ absl::Status check_address(absl::string_view flag, const std::string& address) {
 absl::Status check_range(absl::string_view flag, std::int64_t value, std::int64_t low, std::int64_t high) {
   if (value >= low && value <= high) return absl::OkStatus();
   return wrong(flag, absl::StrCat(value), absl::StrCat("must be from ", low, " to ", high));
-}
-
-// Nothing if it is no size.
-std::optional<std::int64_t> bytes_of(absl::string_view text) {
-  constexpr std::pair<absl::string_view, int> kUnits[] = {{"KiB", 10}, {"MiB", 20}, {"GiB", 30}, {"TiB", 40},
-                                                          {"K", 10},   {"M", 20},   {"G", 30},   {"T", 40}};
-  int shift = 0;
-  for (const auto& [unit, bits] : kUnits) {
-    if (absl::ConsumeSuffix(&text, unit)) {
-      shift = bits;
-      break;
-    }
-  }
-  std::int64_t value = 0;
-  if (!absl::SimpleAtoi(text, &value) || value < 0 || value > (INT64_MAX >> shift)) return std::nullopt;
-  return value << shift;
 }
 
 absl::Status check_device(const std::string& device) {
@@ -152,7 +137,7 @@ absl::StatusOr<Config> config_from_flags() {
   config.limits.max_connections = absl::GetFlag(FLAGS_max_connections);
   config.limits.max_watches = absl::GetFlag(FLAGS_max_watches);
   config.drain_timeout = absl::Seconds(absl::GetFlag(FLAGS_drain_timeout_seconds));
-  const auto memory_limit = bytes_of(absl::GetFlag(FLAGS_memory_limit));
+  const auto memory_limit = schedule::bytes_of(absl::GetFlag(FLAGS_memory_limit));
   if (!memory_limit) {
     return wrong("memory_limit", absl::GetFlag(FLAGS_memory_limit),
                  "must be a size, as 8GiB, 512MiB or a number of bytes");

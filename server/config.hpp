@@ -18,7 +18,7 @@ struct Config {
   std::string metrics_listen = "127.0.0.1:9470";  // host:port; port 0 takes a free one; empty: no metrics page
   std::string advertise_address;                  // host:port; empty: not told
   std::string device = "auto";                    // "auto", "cpu", "cuda:<index>"
-  int threads = 0;                                // 0: as many as the machine has
+  int threads = 0;                                // 0: as process_processors
   absl::Duration max_batch_delay = absl::ZeroDuration();
   absl::Duration drain_timeout = absl::Seconds(30);
   std::int64_t memory_limit = 0;                              // bytes; 0: what the process may have

@@ -23,6 +23,7 @@
 #include "engine/engine.hpp"
 
 #include "server/config.hpp"
+#include "server/net/memory_share.hpp"
 #include "server/observe/logging.hpp"
 #include "server/rpc/library_logs.hpp"
 #include "server/server.hpp"
@@ -106,9 +107,14 @@ int main(int argc, char** argv) {
   axion::server::rpc::take_library_logs();
   sigset_t signals = block_signals();
 
+  const int threads = axion::server::threads_of(*config);
+  const int machine = axion::server::net::machine_processors();
+  if (config->threads == 0 && threads < machine) {
+    spdlog::info("event=processor_quota threads={} machine={} reason={}", threads, machine,
+                 log_text("the control group may use no more"));
+  }
   std::string note;
-  auto engine =
-      axion::create_engine({.device = config->device, .threads = config->threads, .memory_limit_bytes = 0}, &note);
+  auto engine = axion::create_engine({.device = config->device, .threads = threads, .memory_limit_bytes = 0}, &note);
   if (!engine.ok()) return fail(absl::StrCat("--device=", config->device, ": ", engine.error().message));
   const axion::DeviceInfo device = engine.value()->device();
   spdlog::info("event=device id={} name={} threads={} memory_bytes={} note={}", device.id, log_text(device.name),

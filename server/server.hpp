@@ -42,6 +42,8 @@ observe::BuildInfo build_info();
 
 // Bytes of memory that a server of this configuration may take.
 std::int64_t memory_limit_of(const Config& config);
+// Threads that step worlds.
+int threads_of(const Config& config);
 
 class Server {
  public:

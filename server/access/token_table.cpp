@@ -11,6 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 
+#include "server/schedule/byte_size.hpp"
+
 namespace axion::server::access {
 namespace {
 
@@ -41,15 +43,27 @@ bool parse_digest(absl::string_view text, Digest& digest) {
   return true;
 }
 
-// A word "max_worlds=4096" into the quota. What is wrong with it, or nothing.
+// A word "max_worlds=4096" or "max_memory=8GiB" into the quota. What is wrong with it, or nothing.
 absl::string_view take_quota(absl::string_view word, schedule::TenantQuota& quota) {
   const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(word, absl::MaxSplits('=', 1));
-  std::int64_t* value = parts.first == "max_worlds"   ? &quota.max_worlds
-                        : parts.first == "max_models" ? &quota.max_models
-                        : parts.first == "max_queue"  ? &quota.max_queue
-                                                      : nullptr;
-  if (value == nullptr) return "after the hash come quotas alone: max_worlds=, max_models=, max_queue=";
+  std::int64_t* value = parts.first == "max_worlds"           ? &quota.max_worlds
+                        : parts.first == "max_models"         ? &quota.max_models
+                        : parts.first == "max_queue"          ? &quota.max_queue
+                        : parts.first == "max_memory"         ? &quota.max_memory
+                        : parts.first == "max_snapshot_bytes" ? &quota.max_snapshot_bytes
+                                                              : nullptr;
+  if (value == nullptr) {
+    return "after the hash come quotas alone: max_worlds=, max_models=, max_queue=, max_memory=, max_snapshot_bytes=";
+  }
   if (*value != 0) return "a quota is given twice";
+  if (value == &quota.max_memory || value == &quota.max_snapshot_bytes) {
+    const auto bytes = schedule::bytes_of(parts.second);
+    const bool begins = !parts.second.empty() && absl::ascii_isdigit(static_cast<unsigned char>(parts.second[0]));
+    if (!bytes || *bytes < 1 || !begins)
+      return "a quota of bytes must be a size above 0, as 8GiB, 512MiB or a number of bytes";
+    *value = *bytes;
+    return {};
+  }
   // Signs and spaces are no part of a number here.
   const bool digits = !parts.second.empty() && std::all_of(parts.second.begin(), parts.second.end(), [](char c) {
     return absl::ascii_isdigit(static_cast<unsigned char>(c));

@@ -1,7 +1,7 @@
 // The file of tokens: whose they are, as hashes.
 //
 //   # tenant  hash                     quotas, each optional
-//   team-a    sha256:9f86d081884c...   max_worlds=4096 max_models=20 max_queue=64
+//   team-a    sha256:9f86d081884c...   max_worlds=4096 max_models=20 max_queue=64 max_memory=8GiB
 //
 // A token is 256 random bits (`axion token new` makes one), so its hash is plain SHA-256: a slow hash makes guessing
 // dear where people choose the secret, and 2^256 cannot be guessed at any price. What the file says of a token

@@ -1,4 +1,5 @@
-// How much memory what the network brings may take before it is a message.
+// What of the machine this process may have, and how much memory what the network brings may take before it is a
+// message.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +17,16 @@ std::uint64_t group_memory(const std::string& groups, const std::string& root);
 // Bytes that this process may have: the least of the machine's memory, its control group's limit and its address
 // space's.
 std::size_t process_memory();
+
+// The least quota of processors, rounded up, of the same control groups; 0 without one.
+int group_processors(const std::string& groups, const std::string& root);
+
+// Processors that this process may run on. At least 1.
+int machine_processors();
+
+// Processors that this process may have: of those that it may run on, as many as its control group's quota lets it use
+// all the time. At least 1.
+int process_processors();
 
 // The share for messages that have not come in whole, of all connections together.
 std::size_t transport_share(std::size_t memory, std::size_t max_message_bytes);

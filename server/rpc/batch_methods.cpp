@@ -10,6 +10,7 @@
 #include "server/rpc/options_conversion.hpp"
 #include "server/rpc/page_bytes.hpp"
 #include "server/rpc/request_conversion.hpp"
+#include "server/rpc/request_hash.hpp"
 #include "server/rpc/scene_parts.hpp"
 #include "server/rpc/simulation_service.hpp"
 #include "server/rpc/task_conversion.hpp"
@@ -120,8 +121,8 @@ absl::StatusOr<SimulationService::Work> SimulationService::prepare_batch(UnaryCa
 
   auto handle = std::make_shared<schedule::BatchHandle>();
   handle->reservation = *std::move(reservation);
-  handle->memory = memory();
-  handle->kept = memory();
+  handle->memory = memory(tenant);
+  handle->kept = memory(tenant);
   schedule::BatchInfo& info = handle->info;
   info.tenant = tenant.name;
   info.model_name = (*record)->name;
@@ -134,6 +135,7 @@ absl::StatusOr<SimulationService::Work> SimulationService::prepare_batch(UnaryCa
   info.noise = *noise;
   info.seed = request.seed();
   info.request_id = request.request_id();
+  info.request_hash = request_hash(request);
   if (request.has_task()) {
     if (absl::Status status = set_task(request.task(), parts_.limits.max_steps_per_request, info); !status.ok()) {
       return status;
@@ -145,11 +147,11 @@ absl::StatusOr<SimulationService::Work> SimulationService::prepare_batch(UnaryCa
   });
   return Work([this, handle, tenant, told, overrides = *overrides, &response](Engine& engine, schedule::BatchHandle*) {
     // Another call with this id may have made it while this one waited.
-    const std::string& id = handle->info.request_id;
-    const auto made = id.empty() ? nullptr : parts_.registry.created_by(tenant, id, parts_.batcher.now());
-    if (made != nullptr) {
-      *told = made->info.name;
-      fill_batch(*made, response);
+    const auto made = created_before(tenant, handle->info.request_id, handle->info.request_hash);
+    if (!made.ok()) return made.status();
+    if (*made != nullptr) {
+      *told = (*made)->info.name;
+      fill_batch(**made, response);
       return absl::OkStatus();
     }
     if (absl::Status status = schedule::make_worlds(engine, *handle, overrides); !status.ok()) return status;
@@ -167,13 +169,19 @@ absl::StatusOr<SimulationService::Work> SimulationService::prepare_batch(UnaryCa
   });
 }
 
+absl::StatusOr<std::shared_ptr<schedule::BatchHandle>> SimulationService::created_before(const schedule::Tenant& tenant,
+                                                                                         const std::string& request_id,
+                                                                                         std::uint64_t hash) const {
+  if (request_id.empty()) return std::shared_ptr<schedule::BatchHandle>();
+  return parts_.registry.created_by(tenant, request_id, hash, parts_.batcher.now());
+}
+
 void SimulationService::CreateBatch(UnaryCall* call, const v1::CreateBatchRequest* request, v1::Batch* response) {
-  const bool repeatable = !request->request_id().empty();
-  const auto made =
-      repeatable ? parts_.registry.created_by(call->tenant(), request->request_id(), parts_.batcher.now()) : nullptr;
-  if (made != nullptr) {
-    call->when_lost([this, tenant = call->tenant(), name = made->info.name] { discard_batch(tenant, name); });
-    fill_batch(*made, *response);
+  const auto made = created_before(call->tenant(), request->request_id(), request_hash(*request));
+  if (!made.ok()) return call->finish(made.status());
+  if (*made != nullptr) {
+    call->when_lost([this, tenant = call->tenant(), name = (*made)->info.name] { discard_batch(tenant, name); });
+    fill_batch(**made, *response);
     return call->finish(absl::OkStatus());
   }
   auto work = prepare_batch(*call, *request, *response);

@@ -53,6 +53,7 @@ absl::Status take_parsed(const std::string& bytes, const google::protobuf::Descr
 
 void store_answer(const std::string& request_id, const schedule::Remembered& remembered, v1::StoredAnswer& out) {
   out.set_request_id(request_id);
+  out.set_request_hash(remembered.request_hash);
   if (remembered.memory != nullptr) {
     out.set_response(response_bytes(*remembered.memory));
     return;
@@ -81,6 +82,7 @@ absl::StatusOr<SavedBatch> save_batch(const schedule::BatchHandle& batch) {
   fill_time(info.create_time, *head.mutable_create_time());
   head.set_incarnation(info.incarnation);
   head.set_request_id(info.request_id);
+  head.set_request_hash(info.request_hash);
   if (info.task != nullptr) head.mutable_task()->ParseFromString(info.task_message);
   for (const auto& [id, remembered] : batch.replays.entries()) store_answer(id, remembered, *head.add_answers());
   if (!batch.resting.first.empty()) {
@@ -250,6 +252,7 @@ absl::StatusOr<schedule::ReplayCache> replays_of(const v1::StoredBatch& head, co
       return wrong("remembers a request whose id or refusal is too long");
     }
     schedule::Remembered remembered;
+    remembered.request_hash = answer.request_hash();
     if (answer.has_response()) {
       schedule::MemoryHold hold = memory.another();
       if (absl::Status fits = take_parsed(answer.response(), *v1::StepResponse::descriptor(), hold); !fits.ok()) {

@@ -62,7 +62,7 @@ absl::Status Checkpoints::restore_model(const store::Item& item) {
   if (!found.ok()) return found.status();
   auto model = compile_model(found->scene);
   if (!model.ok()) return schedule::from_engine(model.error(), "scene");
-  schedule::MemoryHold memory(memory_);
+  schedule::MemoryHold memory(memory_, {.name = item.tenant});
   v1::Model description;
   fill_model({item.name, model.value(), {}, item.create_time}, description);
   absl::Status status = memory.grow(model_bytes(description, found->content), "the model");
@@ -80,11 +80,12 @@ absl::Status Checkpoints::restore_batch(const store::Item& item, schedule::StepB
   if (!saved.ok()) return saved.status();
   const auto model = registry_.find_model({.name = item.tenant}, "model", saved->head.model_name());
   if (!model.ok()) return model.status();
-  auto handle = handle_of(saved->head, **model, item.tenant, schedule::MemoryHold(memory_));
+  auto handle = handle_of(saved->head, **model, item.tenant, schedule::MemoryHold(memory_, {.name = item.tenant}));
   if (!handle.ok()) return handle.status();
   schedule::BatchHandle& batch = **handle;
   batch.info.name = item.name;
   batch.info.request_id = saved->head.request_id();
+  batch.info.request_hash = saved->head.request_hash();
   batch.info.create_time = item.create_time;
   // Runs of a server are numbered upwards, so a number is never taken twice.
   batch.info.incarnation = store_.ended_well() ? saved->head.incarnation() : static_cast<std::int64_t>(store_.run());

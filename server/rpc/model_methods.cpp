@@ -130,7 +130,7 @@ absl::StatusOr<std::shared_ptr<const schedule::ModelRecord>> SimulationService::
   v1::Model description;
   fill_model(described, description);
   if (absl::Status fits = check_page(description.ByteSizeLong(), parts_.limits); !fits.ok()) return fits;
-  schedule::MemoryHold memory = this->memory();
+  schedule::MemoryHold memory = this->memory(tenant);
   if (absl::Status fits = memory.grow(model_bytes(description, content), "the model"); !fits.ok()) return fits;
   return parts_.registry.add_model(tenant, std::move(content), std::move(model).value(), parts_.batcher.now(),
                                    std::move(memory));
@@ -141,7 +141,7 @@ void SimulationService::CreateModel(UnaryCall* call, const v1::CreateModelReques
       parts_.compiler.submit(call->call().client, [this, call, request, response](absl::Status turn) {
         turn.Update(schedule::abandoned(call->call(), parts_.batcher.now()));
         if (!turn.ok()) return call->finish(turn);
-        schedule::MemoryHold reading = memory();
+        schedule::MemoryHold reading = memory(call->tenant());
         absl::Status made = reading.grow(reading_bytes(*request), "reading the scene");
         if (made.ok()) made = schedule::guarded([&] { return create_model(call->tenant(), *request, *response); });
         // Models that come to be after the last checkpoint are lost.

@@ -1,4 +1,5 @@
 #include "server/rpc/request_conversion.hpp"
+#include "server/rpc/request_hash.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -135,6 +136,7 @@ absl::StatusOr<schedule::StepWork> to_step(const v1::StepRequest& request, const
   work.step_count = request.has_step_count() ? request.step_count() : 1;
   work.record_every = request.record_every();
   work.request_id = request.request_id();
+  work.request_hash = request_hash(request);
   if (request.has_expected_step()) work.expected_step = request.expected_step();
   if (request.has_expected_incarnation()) work.expected_incarnation = request.expected_incarnation();
   auto worlds = worlds_of(request.world_indices(), batch);

@@ -68,6 +68,7 @@ class SimulationService final {
   observe::Metrics& metrics() { return parts_.metrics; }
   const Admission& admission() const { return parts_.admission; }
   schedule::MemoryHold memory() const { return schedule::MemoryHold(parts_.memory); }
+  schedule::MemoryHold memory(const schedule::Tenant& tenant) const { return {parts_.memory, tenant}; }
 
   // Streams read nothing more and end, with UNAVAILABLE, after their pending answers.
   void begin_drain() ABSL_LOCKS_EXCLUDED(mutex_);
@@ -128,6 +129,10 @@ class SimulationService final {
                                                                                const model::SceneSpec& scene,
                                                                                const char* field);
   absl::Status get_model(const schedule::Tenant& tenant, const v1::GetModelRequest& request, v1::Model& response) const;
+  // What a CreateBatch with that request_id has made before; none if there is none, or no id.
+  absl::StatusOr<std::shared_ptr<schedule::BatchHandle>> created_before(const schedule::Tenant& tenant,
+                                                                        const std::string& request_id,
+                                                                        std::uint64_t hash) const;
   absl::StatusOr<Work> prepare_batch(UnaryCall& call, const v1::CreateBatchRequest& request, v1::Batch& response);
   // Finishes the call of a deletion once no checkpoint has what was deleted.
   void finish_when_forgotten(UnaryCall* call, std::function<void()> forget);

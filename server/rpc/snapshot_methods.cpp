@@ -150,7 +150,14 @@ absl::Status SimulationService::keep_snapshot(const schedule::Tenant& tenant, co
   summary.clear_content();
   summary.set_name(item.name);
   item.summary = summary.SerializeAsString();
-  if (absl::Status status = parts_.store->put(item); !status.ok()) return from_store("", status);
+  const std::int64_t quota = tenant.quota.max_snapshot_bytes;
+  const absl::Status status = parts_.store->put(item, quota);
+  if (status.code() == absl::StatusCode::kOutOfRange) {
+    return schedule::limit_reached("max_snapshot_bytes",
+                                   absl::StrCat("max_snapshot_bytes: the snapshot would take ", status.message(),
+                                                ", past its quota ", quota, "; delete one first"));
+  }
+  if (!status.ok()) return from_store("", status);
   response.set_name(item.name);
   return absl::OkStatus();
 }
@@ -228,8 +235,8 @@ void SimulationService::restore_into(UnaryCall* call, const std::shared_ptr<cons
   }
   const char* field = request.has_content() ? "content" : "snapshot";
   on_device(call, *std::move(batch), schedule::Effect::kChanges,
-            [this, saved, field, response](Engine&, schedule::BatchHandle* handle) {
-              auto replays = replays_of(saved->head, memory());
+            [this, saved, field, response, tenant = call->tenant()](Engine&, schedule::BatchHandle* handle) {
+              auto replays = replays_of(saved->head, memory(tenant));
               if (!replays.ok()) return with_field(field, replays.status());
               absl::Status status = restore_batch(*handle, *saved, field);
               if (!status.ok()) return status;
@@ -246,7 +253,7 @@ void SimulationService::restore_into_new(UnaryCall* call, const std::shared_ptr<
   if (!scene.ok()) return call->finish(with_field(field, scene.status()));
   auto model = find_or_compile(call->tenant(), std::move(scene->content), scene->scene, field);
   if (!model.ok()) return call->finish(model.status());
-  auto handle = handle_of(saved->head, **model, call->tenant().name, memory());
+  auto handle = handle_of(saved->head, **model, call->tenant().name, memory(call->tenant()));
   if (!handle.ok()) return call->finish(with_field(field, handle.status()));
   auto reservation = parts_.registry.reserve_worlds(call->tenant(), saved->head.world_count());
   if (!reservation.ok()) return call->finish(reservation.status());

@@ -74,7 +74,6 @@ void StepStreamReactor::OnReadDone(bool ok) {
       return false;
     }
     exchange->start = absl::Now();
-    exchange->memory = service_.memory();
     call = call_of(context_, exchange->cancel);
     call.lends_thread = lends_thread();
     exchanges_.push_back(exchange);
@@ -90,6 +89,7 @@ void StepStreamReactor::OnReadDone(bool ok) {
   // nothing is read until this request has its place in the queue, is answered or refused.
   const ServiceParts& parts = service_.parts_;
   absl::Status status = admit(*exchange);
+  if (status.ok()) exchange->memory = service_.memory(*caller_->tenant);
   if (status.ok()) status = parse_message(exchange->bytes, exchange->request, exchange->memory);
   if (status.ok()) {
     attach(exchange->request.batch());

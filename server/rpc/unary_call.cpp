@@ -40,6 +40,7 @@ absl::Status UnaryCall::admit(const Admission& admission) {
   auto caller = admission.admit(context_, method_);
   if (!caller.ok()) return caller.status();
   tenant_ = std::move(caller->tenant);
+  memory_ = memory_.another(*tenant_);
   auto slot = take_slot(*tenant_);
   if (!slot.ok()) return slot.status();
   slot_ = *std::move(slot);

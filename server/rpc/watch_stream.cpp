@@ -42,7 +42,7 @@ absl::Status WatchReactor::begin(grpc::ByteBuffer& request) {
   if (!caller_.ok()) return caller_.status();
   tenant_ = caller_->tenant->name;
   if (absl::Status status = service_.count_watch(*tenant_); !status.ok()) return status;
-  request_memory_ = service_.memory();
+  request_memory_ = service_.memory(*caller_->tenant);
   if (absl::Status status = parse_message(request, request_, request_memory_); !status.ok()) return status;
   const double rate = request_.has_rate() ? request_.rate() : kDefaultRate;
   if (!(rate > 0 && rate <= kMaxRate)) {
@@ -97,7 +97,7 @@ absl::Status WatchReactor::submit_look() {
 absl::StatusOr<std::unique_ptr<WatchReactor::Frame>> WatchReactor::make_frame(const schedule::BatchHandle& batch) {
   if (seen_changes_ == batch.changes) return nullptr;
   auto frame = std::make_unique<Frame>();
-  frame->memory = service_.memory();
+  frame->memory = request_memory_.another();
   const absl::Status status = schedule::guarded([&] {
     absl::Status filled = fill(batch, *frame);
     return filled.ok() ? write_message(frame->message, frame->bytes) : filled;

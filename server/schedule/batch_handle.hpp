@@ -53,8 +53,9 @@ struct BatchInfo {
   absl::Duration idle_ttl;
   absl::Duration stream_ttl = absl::InfiniteDuration();  // in its place once the last stream that stepped it has ended
   absl::Time create_time;
-  std::string tenant;            // whose it is
-  std::string request_id;        // of the call that made it; empty: none
+  std::string tenant;              // whose it is
+  std::string request_id;          // of the call that made it; empty: none
+  std::uint64_t request_hash = 0;  // of what that call asked for; 0: not known
   std::int64_t incarnation = 0;  // another one whenever it went back to a checkpoint that may be older than its answers
 
   const FieldShape* find(Field field) const;

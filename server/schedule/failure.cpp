@@ -99,6 +99,13 @@ absl::Status invalid_field(absl::string_view field, absl::string_view message) {
                       {.reason = std::string(reason::kInvalidField), .field = std::string(field)});
 }
 
+absl::Status check_same_request(absl::string_view request_id, std::uint64_t first, std::uint64_t repeated) {
+  if (first == repeated || first == 0 || repeated == 0) return absl::OkStatus();
+  return invalid_field("request_id", absl::StrCat("\"", shown(request_id),
+                                                  "\" was that of another request, which asked for something else; "
+                                                  "take a new one for each that is no repetition"));
+}
+
 absl::Status not_found(absl::string_view field, absl::string_view resource) {
   return make_failure(absl::StatusCode::kNotFound, absl::StrCat(field, ": \"", shown(resource), "\" does not exist"),
                       {.reason = std::string(reason::kNotFound), .field = std::string(field)});

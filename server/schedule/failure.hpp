@@ -59,6 +59,9 @@ std::string shown(absl::string_view value);
 
 // INVALID_ARGUMENT. `message` is a full sentence that includes the value.
 absl::Status invalid_field(absl::string_view field, absl::string_view message);
+// Nothing, or INVALID_ARGUMENT where a request_id comes again with a request that hashes otherwise. A hash of 0 is not
+// known.
+absl::Status check_same_request(absl::string_view request_id, std::uint64_t first, std::uint64_t repeated);
 // NOT_FOUND. `field` is where the request names the resource.
 absl::Status not_found(absl::string_view field, absl::string_view resource);
 // RESOURCE_EXHAUSTED for a limit of this server; a zero delay means that waiting alone does not help.

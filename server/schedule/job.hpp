@@ -75,7 +75,8 @@ struct StepWork {
   std::vector<OutputView> outputs;
   std::optional<std::int64_t> expected_step;
   std::optional<std::int64_t> expected_incarnation;
-  std::string request_id;  // empty: none
+  std::string request_id;          // empty: none
+  std::uint64_t request_hash = 0;  // of what is asked for with it; 0: not known
   std::shared_ptr<StepSink> sink;
 };
 

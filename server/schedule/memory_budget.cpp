@@ -25,9 +25,29 @@ absl::Status MemoryBudget::take(std::int64_t bytes, absl::string_view what) {
                        ever ? kRetryDelay : absl::ZeroDuration());
 }
 
+std::shared_ptr<MemoryBudget::Account> MemoryBudget::account_of(const std::string& tenant) {
+  absl::MutexLock lock(&mutex_);
+  std::shared_ptr<Account>& account = accounts_[tenant];
+  if (account == nullptr) account = std::make_shared<Account>();
+  return account;
+}
+
 absl::Status MemoryHold::grow(std::int64_t bytes, absl::string_view what) {
   if (budget_ == nullptr) return absl::OkStatus();
-  if (absl::Status status = budget_->take(bytes, what); !status.ok()) return status;
+  if (account_ != nullptr) {
+    const std::int64_t quota = account_->quota.load(std::memory_order_relaxed);
+    const std::int64_t before = account_->used.fetch_add(bytes, std::memory_order_relaxed);
+    if (quota > 0 && bytes > quota - before) {
+      account_->used.fetch_sub(bytes, std::memory_order_relaxed);
+      return limit_reached("max_memory", absl::StrCat("max_memory: ", what, " would take about ", bytes,
+                                                      " bytes beside the ", before, " of the tenant, past its quota ",
+                                                      quota, "; delete models or batches, or ask for less"));
+    }
+  }
+  if (absl::Status status = budget_->take(bytes, what); !status.ok()) {
+    if (account_ != nullptr) account_->used.fetch_sub(bytes, std::memory_order_relaxed);
+    return status;
+  }
   bytes_ += bytes;
   return absl::OkStatus();
 }

@@ -7,10 +7,16 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <string>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+
+#include "server/schedule/tenant.hpp"
 
 namespace axion::server::schedule {
 
@@ -27,41 +33,69 @@ class MemoryBudget {
   std::int64_t used() const { return used_.load(std::memory_order_relaxed); }
   std::int64_t limit() const { return limit_; }
 
+  // What is held for one tenant, and the quota that it had when a hold was made for it last; 0: none.
+  struct Account {
+    std::atomic<std::int64_t> used{0}, quota{0};
+  };
+  std::shared_ptr<Account> account_of(const std::string& tenant) ABSL_LOCKS_EXCLUDED(mutex_);
+
  private:
   const std::int64_t limit_;
   std::atomic<std::int64_t> used_{0};
+  absl::Mutex mutex_;
+  absl::flat_hash_map<std::string, std::shared_ptr<Account>> accounts_ ABSL_GUARDED_BY(mutex_);
 };
 
-// A part of the budget, given back when this ends. One without a budget holds nothing.
+// A part of the budget, given back when this ends. One without a budget holds nothing. One of a tenant counts towards
+// its max_memory, too.
 class MemoryHold {
  public:
   MemoryHold() = default;
   explicit MemoryHold(std::shared_ptr<MemoryBudget> budget) : budget_(std::move(budget)) {}
-  MemoryHold(MemoryHold&& other) noexcept : budget_(std::move(other.budget_)), bytes_(std::exchange(other.bytes_, 0)) {}
+  MemoryHold(std::shared_ptr<MemoryBudget> budget, const Tenant& tenant) : budget_(std::move(budget)) {
+    // There is one tenant without a name, and no file that could give it a quota.
+    if (budget_ == nullptr || tenant.name.empty()) return;
+    account_ = budget_->account_of(tenant.name);
+    account_->quota.store(tenant.quota.max_memory, std::memory_order_relaxed);
+  }
+  MemoryHold(MemoryHold&& other) noexcept
+      : budget_(std::move(other.budget_)),
+        account_(std::move(other.account_)),
+        bytes_(std::exchange(other.bytes_, 0)) {}
   MemoryHold& operator=(MemoryHold&& other) noexcept {
     std::swap(budget_, other.budget_);
+    std::swap(account_, other.account_);
     std::swap(bytes_, other.bytes_);
     return *this;
   }
   ~MemoryHold() { shrink(bytes_); }
 
-  // As MemoryBudget::take.
+  // As MemoryBudget::take; RESOURCE_EXHAUSTED at the tenant's max_memory, too.
   absl::Status grow(std::int64_t bytes, absl::string_view what);
   // Of what is there already, whatever the limit says; less where negative.
   void force(std::int64_t bytes) {
     if (budget_ != nullptr) budget_->force(bytes);
+    if (account_ != nullptr) account_->used.fetch_add(bytes, std::memory_order_relaxed);
     bytes_ += bytes;
   }
   void shrink(std::int64_t bytes) {
     if (budget_ != nullptr) budget_->give_back(bytes);
+    if (account_ != nullptr) account_->used.fetch_sub(bytes, std::memory_order_relaxed);
     bytes_ -= bytes;
   }
   std::int64_t bytes() const { return bytes_; }
-  // Of the same budget.
-  MemoryHold another() const { return MemoryHold(budget_); }
+  // Of the same budget and tenant.
+  MemoryHold another() const {
+    MemoryHold hold(budget_);
+    hold.account_ = account_;
+    return hold;
+  }
+  // Of the same budget, for that tenant.
+  MemoryHold another(const Tenant& tenant) const { return MemoryHold(budget_, tenant); }
 
  private:
   std::shared_ptr<MemoryBudget> budget_;
+  std::shared_ptr<MemoryBudget::Account> account_;  // none: of no tenant
   std::int64_t bytes_ = 0;
 };
 

@@ -307,16 +307,20 @@ bool Registry::remove_batch(const BatchHandle& batch) {
   return true;
 }
 
-std::shared_ptr<BatchHandle> Registry::created_by(const Tenant& tenant, absl::string_view request_id, absl::Time now) {
+absl::StatusOr<std::shared_ptr<BatchHandle>> Registry::created_by(const Tenant& tenant, absl::string_view request_id,
+                                                                  std::uint64_t request_hash, absl::Time now) {
   absl::MutexLock lock(&mutex_);
   for (auto it = batches_.begin(); it != batches_.end(); ++it) {
     BatchEntry& entry = it->second;
-    if (entry.handle->info.request_id != request_id || !entry.is_of(tenant)) continue;
+    const BatchInfo& info = entry.handle->info;
+    if (info.request_id != request_id || !entry.is_of(tenant)) continue;
+    absl::Status same = check_same_request(request_id, info.request_hash, request_hash);
+    if (!same.ok()) return same;
     renew(it, now);
     ++entry.hearers;
     return entry.handle;
   }
-  return nullptr;
+  return std::shared_ptr<BatchHandle>();
 }
 
 std::shared_ptr<BatchHandle> Registry::unheard(const Tenant& tenant, absl::string_view name) {

@@ -107,8 +107,9 @@ class Registry {
   absl::StatusOr<Page<BatchHandle>> list_batches(const Tenant& tenant, int page_size, absl::string_view token) const
       ABSL_LOCKS_EXCLUDED(mutex_);
   // The batch that such a request of the tenant has made; none if there is none. Renews its lease. Its caller is one
-  // more who hears of the batch.
-  std::shared_ptr<BatchHandle> created_by(const Tenant& tenant, absl::string_view request_id, absl::Time now)
+  // more who hears of the batch. INVALID_ARGUMENT where that request hashed otherwise.
+  absl::StatusOr<std::shared_ptr<BatchHandle>> created_by(const Tenant& tenant, absl::string_view request_id,
+                                                          std::uint64_t request_hash, absl::Time now)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // One who was to hear of the batch, by add_batch or created_by, has not. Where nobody else has either it is returned,
   // and does not exist for its tenant from then on; the caller has it removed.

@@ -29,6 +29,7 @@ class StepMemory {
 struct Remembered {
   std::shared_ptr<const StepMemory> memory;
   absl::Status refusal;
+  std::uint64_t request_hash = 0;  // of what was asked for; 0: not known
 };
 
 class ReplayCache {

@@ -207,11 +207,14 @@ StepBatcher::Admission StepBatcher::admit_step(Job& job) {
   }
   if (status.ok() && !job.begun()) {
     const Remembered* remembered = work.request_id.empty() ? nullptr : job.batch->replays.find(work.request_id);
-    if (remembered != nullptr && remembered->refusal.ok()) {
+    if (remembered != nullptr) {
+      status = check_same_request(work.request_id, remembered->request_hash, work.request_hash);
+    }
+    if (status.ok() && remembered != nullptr && remembered->refusal.ok()) {
       work.sink->replay(*remembered->memory);
       return Admission::kEnded;
     }
-    status = remembered != nullptr ? remembered->refusal : check_incarnation(*job.batch, work);
+    if (status.ok()) status = remembered != nullptr ? remembered->refusal : check_incarnation(*job.batch, work);
     if (status.ok()) status = check_expected_step(*job.batch, work);
     if (status.ok()) {
       const absl::StatusOr<bool> steps = work.sink->prepare(*job.batch, work);
@@ -235,13 +238,14 @@ StepBatcher::Admission StepBatcher::take_up(Job& job, const absl::Status& why) {
     if (*next == nullptr || (*next)->batch != job.batch) continue;
     if (const auto* other = std::get_if<StepWork>(&(*next)->work)) {
       if (other->request_id == work.request_id) {
-        const absl::Status gone = abandoned((*next)->call, options_.clock());
+        absl::Status gone = check_same_request(work.request_id, work.request_hash, other->request_hash);
+        if (gone.ok()) gone = abandoned((*next)->call, options_.clock());
         if (gone.ok()) {
           job.rests_since = absl::InfiniteFuture();
           job.batch->resting = {};
           return Admission::kReady;
         }
-        end_job(**next, gone);  // a repetition that nobody waits for either
+        end_job(**next, gone);  // no repetition, or one that nobody waits for either
         continue;
       }
     } else if (std::get<DeviceWork>((*next)->work).effect == Effect::kReads) {
@@ -261,7 +265,8 @@ StepBatcher::Admission StepBatcher::take_up(Job& job, const absl::Status& why) {
 
 void StepBatcher::give_up(Job& job, const absl::Status& status) {
   auto& work = std::get<StepWork>(job.work);
-  job.batch->replays.put(work.request_id, {.memory = nullptr, .refusal = given_up(job)});
+  job.batch->replays.put(work.request_id,
+                         {.memory = nullptr, .refusal = given_up(job), .request_hash = work.request_hash});
   count_replays(*job.batch);
   job.batch->resting = {};
   ++job.batch->changes;
@@ -411,7 +416,8 @@ void StepBatcher::succeed(Job& job) {
   auto memory = work.sink->succeed(std::move(job.answer), !work.request_id.empty());
   if (work.request_id.empty()) return;
   if (memory != nullptr) {
-    job.batch->replays.put(work.request_id, {.memory = std::move(memory), .refusal = {}});
+    job.batch->replays.put(work.request_id,
+                           {.memory = std::move(memory), .refusal = {}, .request_hash = work.request_hash});
   } else {
     job.batch->replays.forget(ReplayCache::hash_of(work.request_id));  // there was no room for the answer
   }

@@ -54,7 +54,9 @@ void StepBatcher::refuse_all(const absl::Status& status) {
       continue;
     }
     const absl::Status why = given_up(*job, kServerEnded);
-    if (!work->request_id.empty()) job->batch->replays.put(work->request_id, {.memory = nullptr, .refusal = why});
+    if (!work->request_id.empty())
+      job->batch->replays.put(work->request_id,
+                              {.memory = nullptr, .refusal = why, .request_hash = work->request_hash});
     ++job->batch->changes;
     end_job(*job, why);
   }

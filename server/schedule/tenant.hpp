@@ -15,7 +15,9 @@ namespace axion::server::schedule {
 struct TenantQuota {
   std::int64_t max_worlds = 0;
   std::int64_t max_models = 0;
-  std::int64_t max_queue = 0;  // requests admitted and not finished
+  std::int64_t max_queue = 0;           // requests admitted and not finished
+  std::int64_t max_memory = 0;          // bytes of the server's budget
+  std::int64_t max_snapshot_bytes = 0;  // of snapshots in the store
   bool operator==(const TenantQuota&) const = default;
 };
 

@@ -156,8 +156,25 @@ absl::Status Store::end_well() {
   return database_.transaction([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return set("ended_well", 1); });
 }
 
-absl::Status Store::put(const Item& item) {
+absl::Status Store::check_bytes(const Item& item, std::int64_t most_bytes) {
+  auto sum = database_.prepare(
+      "SELECT coalesce(sum(length(parts.bytes)), 0) FROM items JOIN parts ON parts.item = items.sequence "
+      "WHERE items.kind = ?1 AND items.tenant = ?2 AND items.name != ?3");
+  if (!sum.ok()) return sum.status();
+  const auto row = sum->bind(1, static_cast<int>(item.kind)).bind_text(2, item.tenant).bind_text(3, item.name).next();
+  if (!row.ok()) return row.status();
+  const std::int64_t kept = sum->integer(0);
+  std::int64_t bytes = 0;
+  for (const std::string& part : item.parts) bytes += static_cast<std::int64_t>(part.size());
+  if (bytes <= most_bytes - kept) return absl::OkStatus();
+  return absl::OutOfRangeError(absl::StrCat(bytes, " bytes beside the ", kept, " that the tenant keeps"));
+}
+
+absl::Status Store::put(const Item& item, std::int64_t most_bytes) {
   absl::MutexLock lock(&mutex_);
+  if (most_bytes > 0) {
+    if (absl::Status fits = check_bytes(item, most_bytes); !fits.ok()) return fits;
+  }
   std::uint64_t bytes = item.summary.size();
   for (const std::string& part : item.parts) bytes += part.size();
   if (absl::Status room = database_.check_room(bytes); !room.ok()) return room;

@@ -56,8 +56,9 @@ class Store {
   // Says that this one has saved all: nothing is put from then on.
   absl::Status end_well() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // In the place of an item of that kind and name, if there is one.
-  absl::Status put(const Item& item) ABSL_LOCKS_EXCLUDED(mutex_);
+  // In the place of an item of that kind and name, if there is one. OUT_OF_RANGE, with the numbers, where it and what
+  // the tenant has of its kind besides pass `most_bytes`; 0: no such limit.
+  absl::Status put(const Item& item, std::int64_t most_bytes = 0) ABSL_LOCKS_EXCLUDED(mutex_);
   // NOT_FOUND, also for another tenant's; DATA_LOSS where its bytes are not what was written.
   absl::StatusOr<Item> get(Kind kind, absl::string_view tenant, absl::string_view name) const
       ABSL_LOCKS_EXCLUDED(mutex_);
@@ -74,6 +75,7 @@ class Store {
   explicit Store(Database database) : database_(std::move(database)) {}
   absl::Status check_schema() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status count_run() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status check_bytes(const Item& item, std::int64_t most_bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<std::int64_t> setting(const char* name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status set(const char* name, std::int64_t value) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

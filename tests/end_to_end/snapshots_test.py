@@ -259,7 +259,7 @@ class Snapshots(unittest.TestCase):
             self.assertEqual(len(set(at)), 1, 'a batch is saved between two requests')
             self.assertGreater(at[0], counts[i] // 4, 'it was saved while it stepped')
             # The last request that it has is remembered, and the next is not.
-            self.assertEqual(list(step(stub, name, 1, request_id=f'{i}.{at[0] - 1}').step_index), at)
+            self.assertEqual(list(step(stub, name, 1, expected_step=at[0] - 1, request_id=f'{i}.{at[0] - 1}').step_index), at)
             self.assertEqual(list(step(stub, name, 1, request_id=f'{i}.{at[0]}').step_index), [at[0] + 1] * WORLDS)
 
     def test_what_was_deleted_or_expired_does_not_come_back(self):

@@ -60,8 +60,9 @@ class Tokens(unittest.TestCase):
     def setUp(self):
         self.folder = self.enterContext(case.scratch())
         self.file = self.folder / 'tokens'
-        self.tokens = {name: case.new_token() for name in ('red', 'blue', 'small')}
-        self.lines = {'red': 'red {} max_queue=100', 'blue': 'blue {}', 'small': 'small {} max_worlds=5 max_models=1 max_queue=2'}
+        self.tokens = {name: case.new_token() for name in ('red', 'blue', 'small', 'lean')}
+        self.lines = {'red': 'red {} max_queue=100', 'blue': 'blue {}', 'small': 'small {} max_worlds=5 max_models=1 max_queue=2',
+                      'lean': 'lean {} max_memory=4MiB max_snapshot_bytes=200K'}
         self.write(*self.tokens)
 
     def write(self, *names):
@@ -193,6 +194,58 @@ class Tokens(unittest.TestCase):
         self.make_batch(blue, worlds=60)   # others do not feel it
         small.DeleteBatch(sim.DeleteBatchRequest(name=batch))
         small.CreateBatch(sim.CreateBatchRequest(model=model, world_count=5))
+
+    def fill(self, stub, make, most=2000):
+        """What a tenant can make until it is refused, and the words of that."""
+        made = []
+        while len(made) < most:
+            try:
+                made.append(make())
+            except grpc.RpcError as error:
+                self.assertEqual(error.code(), Code.RESOURCE_EXHAUSTED, error.details())
+                return made, error.details()
+        self.fail(f'{most} were made')
+
+    def test_memory_is_a_quota_of_a_tenant_before_and_after_a_restart(self):
+        flags = ['--device=cpu', f'--state_dir={self.folder / "state"}']
+        with case.Server(BIN, f'--token_file={self.file}', *flags) as server:
+            lean, blue = self.tenant(server, 'lean'), self.tenant(server, 'blue')
+            model, _ = self.make_batch(lean)
+            made, text = self.fill(lean, lambda: lean.CreateBatch(sim.CreateBatchRequest(model=model, world_count=5)).name)
+            self.assertGreater(len(made), 1)
+            self.assertRegex(text, r'^max_memory: the batch would take about \d+ bytes beside the \d+ of the tenant, '
+                                   r'past its quota 4194304; ')
+            code, text = case.outcome(lean.CreateModel, sim.CreateModelRequest(
+                mjcf=MODEL.replace('quadruped', 'q' * (4 << 20))))
+            self.assertEqual((code, text[:11]), (Code.RESOURCE_EXHAUSTED, 'max_memory:'))
+            self.make_batch(blue, worlds=500)   # others do not feel it
+            self.assertEqual(server.stop(), 0)
+        server = self.serve(*flags)
+        lean, blue = self.tenant(server, 'lean'), self.tenant(server, 'blue')
+        more, text = self.fill(lean, lambda: lean.CreateBatch(sim.CreateBatchRequest(model=model, world_count=5)).name)
+        self.assertIn('quota 4194304', text)
+        self.assertLessEqual(len(more), 2)
+        for name in made[:3]:
+            lean.DeleteBatch(sim.DeleteBatchRequest(name=name))
+        lean.CreateBatch(sim.CreateBatchRequest(model=model, world_count=5))
+        self.make_batch(blue, worlds=500)
+
+    def test_snapshots_of_a_tenant_take_no_more_of_the_disk_than_its_quota(self):
+        server = self.serve(f'--state_dir={self.folder / "state"}')
+        lean, blue = self.tenant(server, 'lean'), self.tenant(server, 'blue')
+        _, batch = self.make_batch(lean)
+        kept, text = self.fill(lean, lambda: lean.SaveSnapshot(snapshot_pb2.SaveSnapshotRequest(batch=batch)))
+        self.assertRegex(text, r'^max_snapshot_bytes: the snapshot would take \d+ bytes beside the \d+ that the tenant keeps, '
+                               r'past its quota 204800; delete one first')
+        sizes = [one.size_bytes for one in kept]
+        self.assertLessEqual(sum(sizes), 204800)
+        self.assertGreater(sum(sizes) + max(sizes), 204800)
+        lean.SaveSnapshot(snapshot_pb2.SaveSnapshotRequest(batch=batch, return_content=True, skip_store=True))
+        _, other = self.make_batch(blue, worlds=60)
+        for _ in range(3):
+            blue.SaveSnapshot(snapshot_pb2.SaveSnapshotRequest(batch=other))
+        lean.DeleteSnapshot(snapshot_pb2.DeleteSnapshotRequest(name=kept[0].name))
+        lean.SaveSnapshot(snapshot_pb2.SaveSnapshotRequest(batch=batch))
 
     def test_a_tenant_at_its_share_of_the_queue_is_refused_and_others_are_not(self):
         server = self.serve()

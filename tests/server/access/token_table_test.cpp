@@ -25,9 +25,9 @@ TEST(TokenTable, the_hash_is_sha256_of_the_token) {
 }
 
 TEST(TokenTable, a_token_finds_its_tenant_with_its_quotas_and_no_other_token_does) {
-  const auto table =
-      TokenTable::parse(absl::StrCat("# who\r\n\n  red\t", hash_of("one"), " max_worlds=7 max_queue=3\r\n", "blue ",
-                                     hash_of("two"), "\nred ", hash_of("three"), " max_queue=3 max_worlds=7"));
+  const auto table = TokenTable::parse(absl::StrCat(
+      "# who\r\n\n  red\t", hash_of("one"), " max_worlds=7 max_queue=3 max_memory=8GiB\r\n", "blue ", hash_of("two"),
+      " max_snapshot_bytes=3000M\nred ", hash_of("three"), " max_queue=3 max_worlds=7 max_memory=8589934592"));
   ASSERT_TRUE(table.ok()) << table.status();
   EXPECT_EQ(table->size(), 3u);
   EXPECT_EQ(table->tenant_count(), 2u);
@@ -36,8 +36,9 @@ TEST(TokenTable, a_token_finds_its_tenant_with_its_quotas_and_no_other_token_doe
   ASSERT_TRUE(red != nullptr && blue != nullptr);
   EXPECT_EQ(red, again);
   EXPECT_EQ(red->name, "red");
-  EXPECT_EQ(red->quota, (schedule::TenantQuota{.max_worlds = 7, .max_models = 0, .max_queue = 3}));
-  EXPECT_EQ(blue->quota, schedule::TenantQuota{});
+  EXPECT_EQ(red->quota, (schedule::TenantQuota{
+                            .max_worlds = 7, .max_models = 0, .max_queue = 3, .max_memory = std::int64_t(8) << 30}));
+  EXPECT_EQ(blue->quota, (schedule::TenantQuota{.max_snapshot_bytes = std::int64_t(3000) << 20}));
   for (const char* token : {"", "One", "one ", "four"}) EXPECT_EQ(table->find(digest_of(token)), nullptr) << token;
 }
 
@@ -87,7 +88,15 @@ TEST(TokenTable, hostile_lines_are_refused_by_number_and_never_repeated) {
            {absl::StrCat("red ", hash, " max_worlds=99999999999999999999"), "whole number"},
            {absl::StrCat("red ", hash, " max_worlds=2147483648"), "whole number"},
            {absl::StrCat("red ", hash, " max_worlds=1 max_worlds=2"), "twice"},
-           {absl::StrCat("red ", hash, " max_memory=1"), "quotas alone"},
+           {absl::StrCat("red ", hash, " max_memories=1"), "quotas alone"},
+           {absl::StrCat("red ", hash, " max_memory"), "must be a size"},
+           {absl::StrCat("red ", hash, " max_memory=0"), "must be a size"},
+           {absl::StrCat("red ", hash, " max_memory=-1"), "must be a size"},
+           {absl::StrCat("red ", hash, " max_memory=+1"), "must be a size"},
+           {absl::StrCat("red ", hash, " max_memory=GiB"), "must be a size"},
+           {absl::StrCat("red ", hash, " max_memory=8GB"), "must be a size"},
+           {absl::StrCat("red ", hash, " max_snapshot_bytes=99999999TiB"), "must be a size"},
+           {absl::StrCat("red ", hash, " max_memory=1 max_memory=1"), "twice"},
            {absl::StrCat("red ", hash, " ", secret), "quotas alone"},
            {absl::StrCat("red ", hash_of("before")), "that of line 1"},
            {absl::StrCat("first ", hash, " max_worlds=1"), "other quotas in line 1"},

@@ -1,6 +1,9 @@
 // What the methods do for a well-behaved client.
 #include <cmath>
 #include <map>
+#include <set>
+
+#include "server/rpc/request_hash.hpp"
 
 #include "tests/server/rpc/fixture.hpp"
 
@@ -264,6 +267,73 @@ TEST_F(Service, a_repeated_request_id_gets_the_same_answer_and_steps_nothing) {
   request.set_request_id("second");
   ASSERT_TRUE(step(request, again).ok());
   EXPECT_EQ(again.step_index(0), 2);
+}
+
+TEST_F(Service, a_request_id_with_another_request_is_refused) {
+  start();
+  const v1::Model model = create_model();
+  v1::CreateBatchRequest create;
+  create.set_model(model.name());
+  create.set_world_count(1);
+  create.set_request_id("mine");
+  const auto made = [&](v1::Batch& batch) {
+    grpc::ClientContext context;
+    return stub->CreateBatch(&context, create, &batch);
+  };
+  v1::Batch batch, again;
+  ASSERT_TRUE(made(batch).ok());
+  ASSERT_TRUE(made(again).ok());
+  EXPECT_EQ(batch.name(), again.name());
+  create.set_seed(1);
+  const grpc::Status other = made(again);
+  EXPECT_EQ(other.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(other.error_message().substr(0, 18), "request_id: \"mine\"");
+  v1::StepRequest request;
+  request.set_batch(batch.name());
+  request.set_request_id("step");
+  v1::StepResponse response;
+  ASSERT_TRUE(step(request, response).ok());
+  request.set_expected_incarnation(17);  // a repetition may have found it out
+  ASSERT_TRUE(step(request, response).ok());
+  request.set_step_count(2);
+  const grpc::Status refused = step(request, response);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(refused.error_message().substr(0, 18), "request_id: \"step\"");
+}
+
+// Whatever a request asks for is in its hash, so that a field that comes later is not forgotten.
+TEST(RequestHash, changes_with_every_field_of_a_step_but_where_it_is_made_and_what_incarnation_is_expected) {
+  v1::StepRequest plain;
+  plain.set_request_id("id");
+  const google::protobuf::Descriptor& type = *v1::StepRequest::descriptor();
+  std::set<std::uint64_t> hashes{rpc::request_hash(plain)};
+  EXPECT_NE(*hashes.begin(), 0u);
+  for (int i = 0; i < type.field_count(); ++i) {
+    const google::protobuf::FieldDescriptor& field = *type.field(i);
+    if (field.name() == "request_id") continue;
+    v1::StepRequest request = plain;
+    const google::protobuf::Reflection& reflection = *request.GetReflection();
+    switch (field.cpp_type()) {
+      case google::protobuf::FieldDescriptor::CPPTYPE_INT32:
+        field.is_repeated() ? reflection.AddInt32(&request, &field, 3) : reflection.SetInt32(&request, &field, 3);
+        break;
+      case google::protobuf::FieldDescriptor::CPPTYPE_INT64:
+        reflection.SetInt64(&request, &field, 3);
+        break;
+      case google::protobuf::FieldDescriptor::CPPTYPE_STRING:
+        field.is_repeated() ? reflection.AddString(&request, &field, "x") : reflection.SetString(&request, &field, "x");
+        break;
+      case google::protobuf::FieldDescriptor::CPPTYPE_MESSAGE:
+        static_cast<v1::Tensor*>(reflection.MutableMessage(&request, &field))->set_data(std::string(10000, 'x'));
+        break;
+      default:
+        FAIL() << field.name() << " is of a type that this test does not know";
+    }
+    const bool apart = field.name() == "batch" || field.name() == "expected_incarnation";
+    EXPECT_EQ(hashes.insert(rpc::request_hash(request)).second, !apart) << field.name();
+    EXPECT_EQ(rpc::request_hash(request), rpc::request_hash(v1::StepRequest(request)));
+  }
+  EXPECT_EQ(rpc::request_hash(v1::StepRequest()), 0u) << "without an id nothing is remembered";
 }
 
 TEST_F(Service, a_keep_alive_moves_the_end_of_the_lease) {

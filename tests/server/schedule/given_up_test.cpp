@@ -13,15 +13,17 @@ class GivenUp : public ScheduleTest {
     auto sink = std::make_shared<Sink>();
     auto work = step_of(sink, 10);
     work.request_id = request_id;
+    work.request_hash = 1;
     EXPECT_TRUE(submit(batch, std::move(work), {.deadline = absl::InfiniteFuture(), .cancel = flag}).ok());
     gate->wait_until_held();
     flag->set();
     return sink;
   }
-  std::shared_ptr<Sink> repeat(const Handle& batch, const std::string& request_id) {
+  std::shared_ptr<Sink> repeat(const Handle& batch, const std::string& request_id, std::uint64_t hash = 1) {
     auto sink = std::make_shared<Sink>();
     auto work = step_of(sink, 10);
     work.request_id = request_id;
+    work.request_hash = hash;
     EXPECT_TRUE(submit(batch, std::move(work)).ok());
     return sink;
   }
@@ -67,6 +69,8 @@ TEST_F(GivenUp, a_repetition_goes_on_with_a_cancelled_request_and_gets_its_whole
     gate->open();
     EXPECT_EQ(step_of_world(a, 0), 2) << "it rests, and who looks sees the worlds as they stand";
     EXPECT_EQ(step_of_world(a, 1), worlds == 2 ? 2 : 0);
+    EXPECT_EQ(step_of_world(a, 0), 2);
+    EXPECT_EQ(repeat(a, "one", 2)->wait().code(), absl::StatusCode::kInvalidArgument) << "it is no repetition";
     EXPECT_EQ(step_of_world(a, 0), 2);
     const auto again = repeat(a, "one");
     EXPECT_TRUE(again->wait().ok());

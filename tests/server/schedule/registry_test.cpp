@@ -138,17 +138,20 @@ TEST_F(Registry, a_batch_goes_with_its_creation_only_if_no_repetition_was_answer
   handle->info.model_name = record->name;
   handle->info.model = record->model;
   handle->info.request_id = "once";
+  handle->info.request_hash = 7;
   handle->info.idle_ttl = absl::Hours(1);
   ASSERT_TRUE(registry.add_batch(handle, now()).ok());
   const std::string name = handle->info.name;
-  EXPECT_EQ(registry.created_by(anyone, "once", now()), handle);
+  EXPECT_EQ(registry.created_by(anyone, "once", 8, now()).status().code(), absl::StatusCode::kInvalidArgument)
+      << "another request, which hears of nothing";
+  EXPECT_EQ(*registry.created_by(anyone, "once", 7, now()), handle);
   EXPECT_EQ(registry.unheard({.name = "red"}, name), nullptr);
   EXPECT_EQ(registry.unheard(anyone, name), nullptr) << "the repetition has heard of it";
   EXPECT_TRUE(registry.use_batch(anyone, "batch", name, now()).ok());
   // The repetition is lost as well.
   EXPECT_EQ(registry.unheard(anyone, name), handle);
   EXPECT_EQ(registry.unheard(anyone, name), nullptr);
-  EXPECT_EQ(registry.created_by(anyone, "once", now()), nullptr);
+  EXPECT_EQ(*registry.created_by(anyone, "once", 0, now()), nullptr);
   EXPECT_EQ(registry.find_batch(anyone, "batch", name).status().code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(registry.use_batch(anyone, "batch", name, now()).status().code(), absl::StatusCode::kNotFound);
   EXPECT_TRUE(registry.list_batches(anyone, 0, "")->items.empty());

@@ -227,6 +227,29 @@ TEST_F(StepBatcher, a_repeated_request_id_gets_the_first_answer_and_steps_nothin
   EXPECT_EQ(sinks[1]->answer.step_index[0], 6);
 }
 
+TEST_F(StepBatcher, a_request_id_with_another_request_is_refused_and_steps_nothing) {
+  make_batcher();
+  const Handle a = make_batch(1);
+  const auto ask = [&](std::uint64_t hash) {
+    auto sink = std::make_shared<Sink>();
+    auto work = step_of(sink, 3);
+    work.request_id = "one";
+    work.request_hash = hash;
+    EXPECT_TRUE(submit(a, std::move(work)).ok());
+    EXPECT_EQ(sink->wait(), sink->status);
+    return sink;
+  };
+  EXPECT_TRUE(ask(7)->status.ok());
+  const auto other = ask(8);
+  EXPECT_EQ(other->status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(schedule::details_of(other->status).field, "request_id");
+  EXPECT_TRUE(ask(7)->replayed);
+  EXPECT_TRUE(ask(0)->replayed) << "of one that is not known nothing can be said";
+  const auto next = step(a);
+  EXPECT_TRUE(next->wait().ok());
+  EXPECT_EQ(next->answer.step_index[0], 4);
+}
+
 TEST_F(StepBatcher, an_expected_step_that_does_not_match_aborts_and_changes_nothing) {
   make_batcher();
   const Handle a = make_batch(1);

@@ -1,0 +1,16 @@
+// What a request asks for, in 64 bits: whether one that comes with a request_id again is the same.
+#pragma once
+
+#include <cstdint>
+
+#include "axion/v1/simulation.pb.h"
+
+namespace axion::server::rpc {
+
+// The first bits of a SHA-256, the same on every machine and in every run, since they are kept; 0 only without a
+// request_id. Of a step neither where it is made, since a batch may go on under another name, nor which incarnation it
+// expects, which a repetition may find out.
+std::uint64_t request_hash(const v1::StepRequest& request);
+std::uint64_t request_hash(const v1::CreateBatchRequest& request);
+
+}  // namespace axion::server::rpc
