@@ -90,12 +90,14 @@ TEST_F(WatchTest, frames_show_the_worlds_as_they_stand_and_come_when_they_change
   });
   ASSERT_TRUE(watcher->next());
   EXPECT_EQ(watcher->frame.state().step_index(0), 0);
+  int frames = 1;
   for (int i = 1; i <= 3; ++i) {
     step_once(batch, 50);
     // A batch that nobody steps has no frames, so the last one is of the step just made. A slow machine makes the step
-    // in several launches, and frames may show the worlds between them.
+    // in several launches, and frames may show the worlds between them, or be dropped.
     do {
       ASSERT_TRUE(watcher->next());
+      ++frames;
     } while (watcher->frame.state().step_index(0) < 50 * i);
     EXPECT_EQ(watcher->frame.state().step_index_size(), 2);
     EXPECT_EQ(watcher->frame.state().step_index(0), 50 * i);
@@ -107,10 +109,9 @@ TEST_F(WatchTest, frames_show_the_worlds_as_they_stand_and_come_when_they_change
   EXPECT_EQ(watcher->frame.contacts().contact_count_size(), 2);
   EXPECT_GT(watcher->frame.contacts().normal_impulse_size(), 0);
   EXPECT_EQ(watcher->frame.worlds().world_indices(0), 2);
-  EXPECT_EQ(watcher->frame.dropped_frames(), 0);
   EXPECT_EQ(watcher->cancel().error_code(), grpc::StatusCode::CANCELLED);
   EXPECT_TRUE(eventually([&] { return metric("axion_watches") == 0; }));
-  EXPECT_EQ(metric("axion_watch_frames_total"), 4);
+  EXPECT_EQ(metric("axion_watch_frames_total"), frames);
 }
 
 TEST_F(WatchTest, frames_come_between_the_launches_of_one_long_request) {
