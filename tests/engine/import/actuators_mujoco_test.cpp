@@ -135,7 +135,7 @@ TEST(ActuatorsAgainstMujoco, dampers_hold_back_as_much_as_they_are_told) {
 // It has no weight, so that a body falls slower by it, and turns where its centre is not at its origin.
 TEST(ActuatorsAgainstMujoco, the_armature_of_a_free_joint_is_felt_by_all_that_hangs_on_it) {
   expect_same(R"(<mujoco><option gravity='0 0 -3'/><default><geom contype='0' conaffinity='0'/></default><worldbody>
-    <body name='base' euler='20 30 0'><joint name='root' type='free' armature='.4' frictionloss='1e-3'/>
+    <body name='base' euler='20 30 0'><joint name='root' type='free' armature='.4'/>
       <geom type='box' size='.1 .2 .05' pos='.1 .05 0' mass='1'/>
       <body pos='.2 0 0'><joint name='hip' axis='0 1 0' damping='.1'/>
         <geom type='capsule' fromto='0 0 0 .1 0 -.3' size='.03' mass='.5'/></body></body></worldbody>
