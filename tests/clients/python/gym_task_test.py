@@ -170,6 +170,12 @@ class GymnasiumTasks(TaskCase):
         with self.assertRaisesRegex(ValueError, "terminate_when_unhealthy: .*AxionVectorEnv has it"):
             TaskVectorEnv("Ant-v5", 2, client=self.client, terminate_when_unhealthy=False)
 
+    def test_environments_whose_batch_is_gone_are_closed_all_the_same(self):
+        for made in (TaskVectorEnv("Hopper-v5", 2, client=self.client), axion.gym.AxionVectorEnv("Hopper-v5", 2, client=self.client)):
+            made.batch.delete()
+            made.close()
+            self.assertTrue(made.closed)
+
     def test_a_mask_begins_some_episodes(self):
         envs = TaskVectorEnv("HalfCheetah-v5", 3, client=self.client, autoreset_mode="Disabled", max_episode_steps=2)
         self.addCleanup(envs.close)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 
 from axion.batch import Batch
 from axion.client import DEFAULT_TARGET, Client
+from axion.errors import NotFoundError
 from axion.fleet import Fleet
 from axion.fleet_batch import FleetBatch
 from axion.fleet_results import FleetTaskResult
@@ -226,7 +228,7 @@ class TaskVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
         return drawn(self, self._pictures, self.batch)
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Deletes the batch, and ends the connection where it is the environment's own.
+        """Deletes the batch, if the server still has it, and ends the connection where it is the environment's own.
 
         Parameters
         ----------
@@ -234,7 +236,8 @@ class TaskVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
             Gymnasium's; not used.
         """
         try:
-            self.batch.delete()
+            with contextlib.suppress(NotFoundError):
+                self.batch.delete()
         finally:
             self._close_client()
 

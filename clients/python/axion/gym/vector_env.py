@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import numpy.typing as npt
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from axion.client import DEFAULT_TARGET, Client
+from axion.errors import NotFoundError
 from axion.fleet import Fleet
 from axion.gym.mechanics import Floats, Mechanics, WorldState
 from axion.gym.pictures import RENDER_MODES, checked_mode, drawn, picture_metadata, pictures_of
@@ -261,7 +263,7 @@ class AxionVectorEnv(VectorEnv[npt.NDArray[np.float64], npt.NDArray[np.float32],
         return drawn(self, self._pictures, self.batch)
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Deletes the batch, and ends the connection where it is the environment's own.
+        """Deletes the batch, if the server still has it, and ends the connection where it is the environment's own.
 
         Parameters
         ----------
@@ -269,7 +271,8 @@ class AxionVectorEnv(VectorEnv[npt.NDArray[np.float64], npt.NDArray[np.float32],
             Gymnasium's; not used.
         """
         try:
-            self.batch.delete()
+            with contextlib.suppress(NotFoundError):
+                self.batch.delete()
         finally:
             self._close_client()
 
