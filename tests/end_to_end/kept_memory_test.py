@@ -7,8 +7,6 @@ Usage: kept_memory_test.py BIN_DIRECTORY MODEL.xml, with an interpreter that has
 
 import collections
 import hashlib
-import pathlib
-import re
 import struct
 import sys
 import tempfile
@@ -20,26 +18,9 @@ import grpc
 import access_case as case
 from axion.v1 import simulation_pb2 as sim
 from axion.v1 import snapshot_pb2, task_pb2, watch_pb2
+from memory_case import MIB, MODEL, SERVICE, MemoryCase, field
 
-BIN = pathlib.Path(sys.argv[1])
-MODEL = pathlib.Path(sys.argv[2]).read_text()
 Code = grpc.StatusCode
-MIB = 1 << 20
-LIMIT = 512 * MIB
-UNLIMITED = [('grpc.max_send_message_length', -1), ('grpc.max_receive_message_length', -1), ('grpc.use_local_subchannel_pool', 1)]
-SERVICE = '/axion.v1.Simulation/'
-
-
-def varint(value):
-    out = bytearray()
-    while value > 127:
-        out.append(value & 127 | 128)
-        value >>= 7
-    return bytes([*out, value])
-
-
-def field(number, payload):
-    return varint(number << 3 | 2) + varint(len(payload)) + payload
 
 
 def unknown(size):
@@ -58,30 +39,14 @@ def sealed(like, head, rest):
     return body + hashlib.sha256(body).digest()
 
 
-class KeptMemory(unittest.TestCase):
+class KeptMemory(MemoryCase):
     def setUp(self):
-        folder = self.enterContext(tempfile.TemporaryDirectory())
-        self.server = self.enterContext(case.Server(BIN, f'--memory_limit={LIMIT // MIB}MiB', f'--state_dir={folder}/state'))
-        self.channel = self.enterContext(grpc.insecure_channel(self.server.address, UNLIMITED))
-        self.stub = case.simulation_pb2_grpc.SimulationStub(self.channel)
+        self.start(f'--state_dir={self.enterContext(tempfile.TemporaryDirectory())}/state')
         self.model = self.stub.CreateModel(sim.CreateModelRequest(mjcf=MODEL)).name
 
     def tearDown(self):
-        """Whatever was asked for: within the limit, alive, and given back."""
-        status = pathlib.Path(f'/proc/{self.server.process.pid}/status').read_text()
-        peak = int(re.search(r'VmHWM:\s+(\d+)', status).group(1)) * 1024
-        print(f'  {self.id().rpartition(".")[2]}: peak {peak // MIB} of {LIMIT // MIB} MiB', file=sys.stderr)
-        self.assertLessEqual(peak, LIMIT)
-        self.assertIsNone(self.server.process.poll())
-        while batches := self.stub.ListBatches(sim.ListBatchesRequest(page_size=1000)).batches:
-            for held in batches:
-                self.stub.DeleteBatch(sim.DeleteBatchRequest(name=held.name))
-        self.stub.DeleteModel(sim.DeleteModelRequest(name=self.model))
-        self.assertTrue(case.eventually(lambda: self.used() < MIB), f'{self.used()} bytes are still held')
+        super().tearDown()
         self.assertEqual(self.server.metric('axion_connections_cut_total'), 0)
-
-    def used(self):
-        return self.server.metric('axion_memory_bytes{kind="used"}')
 
     def batch(self, worlds=1, **keywords):
         return self.stub.CreateBatch(sim.CreateBatchRequest(model=self.model, world_count=worlds, **keywords)).name

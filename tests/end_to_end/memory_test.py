@@ -7,8 +7,6 @@ Usage: memory_test.py BIN_DIRECTORY MODEL.xml, with an interpreter that has the 
 
 import collections
 import contextlib
-import pathlib
-import re
 import socket
 import sys
 import threading
@@ -24,25 +22,9 @@ import h2.exceptions
 import access_case as case
 from axion.v1 import simulation_pb2 as sim
 from axion.v1 import state_pb2
+from memory_case import BIN, MIB, MODEL, SERVICE, MemoryCase, field
 
-BIN = pathlib.Path(sys.argv[1])
-MODEL = pathlib.Path(sys.argv[2]).read_text()
 Code = grpc.StatusCode
-MIB = 1 << 20
-LIMIT = 512 * MIB
-UNLIMITED = [('grpc.max_send_message_length', -1), ('grpc.max_receive_message_length', -1), ('grpc.use_local_subchannel_pool', 1)]
-
-
-def varint(value):
-    out = bytearray()
-    while value > 127:
-        out.append(value & 127 | 128)
-        value >>= 7
-    return bytes([*out, value])
-
-
-def field(number, payload):
-    return varint(number << 3 | 2) + varint(len(payload)) + payload
 
 
 def send_half(port, size, held):
@@ -70,36 +52,13 @@ def send_half(port, size, held):
                 connection.receive_data(data)
 
 
-class Memory(unittest.TestCase):
+class Memory(MemoryCase):
     def setUp(self):
-        self.server = self.enterContext(case.Server(BIN, f'--memory_limit={LIMIT // MIB}MiB'))
-        self.channel = self.enterContext(grpc.insecure_channel(self.server.address, UNLIMITED))
+        self.start()
         self.raw = self.channel.unary_unary
-        self.stub = self.server.stub()
-
-    def status(self, name):
-        return int(re.search(rf'{name}:\s+(\d+)', pathlib.Path(f'/proc/{self.server.process.pid}/status').read_text()).group(1)) * 1024
-
-    def used(self):
-        return self.server.metric('axion_memory_bytes{kind="used"}')
-
-    def tearDown(self):
-        """Whatever was asked for: within the limit, alive, and given back."""
-        peak = self.status('VmHWM')
-        print(f'  {self.id().rpartition(".")[2]}: peak {peak // MIB} of {LIMIT // MIB} MiB', file=sys.stderr)
-        self.assertLessEqual(peak, LIMIT)
-        self.assertIsNone(self.server.process.poll())
-        model = self.stub.CreateModel(sim.CreateModelRequest(mjcf=MODEL))
-        batch = self.stub.CreateBatch(sim.CreateBatchRequest(model=model.name, world_count=4))
-        self.stub.Step(sim.StepRequest(batch=batch.name))
-        for held in self.stub.ListBatches(sim.ListBatchesRequest(page_size=1000)).batches:
-            self.stub.DeleteBatch(sim.DeleteBatchRequest(name=held.name))
-        for held in self.stub.ListModels(sim.ListModelsRequest()).models:
-            self.stub.DeleteModel(sim.DeleteModelRequest(name=held.name))
-        self.assertTrue(case.eventually(lambda: self.used() < MIB), f'{self.used()} bytes are still held')
 
     def refused(self, method, data):
-        code, text = case.outcome(self.raw('/axion.v1.Simulation/' + method), data)
+        code, text = case.outcome(self.raw(SERVICE + method), data)
         self.assertEqual(code, Code.RESOURCE_EXHAUSTED, text)
         self.assertIn('memory_limit', text)
         self.assertRegex(text, r'\d+ bytes')
