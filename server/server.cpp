@@ -263,20 +263,22 @@ absl::Status Server::listen(const Config& config) {
   }
   address_ = with_port(config.listen, port);
   set_accepting(true);
-  accept_from(*std::move(listener), wanted == 0 ? share : wanted,
-              static_cast<std::size_t>(config.limits.max_message_bytes));
+  accept_from(*std::move(listener), wanted == 0 ? share : wanted, config);
   return absl::OkStatus();
 }
 
-void Server::accept_from(net::Listener listener, std::size_t max_connections, std::size_t max_message_bytes) {
+void Server::accept_from(net::Listener listener, std::size_t max_connections, const Config& config) {
   // A client of gRPC that is answered so in HTTP/1.1 gives up at once, with UNAVAILABLE and the status; a GOAWAY would
   // have it connect again dozens of times a second.
   const std::string text =
       absl::StrCat("max_connections: the server has ", max_connections, " connections, its limit\n");
-  const std::size_t transport = net::transport_share(static_cast<std::size_t>(memory_limit_), max_message_bytes);
+  const std::size_t transport = net::transport_share(static_cast<std::size_t>(memory_limit_),
+                                                     static_cast<std::size_t>(config.limits.max_message_bytes));
   const net::AcceptorOptions options{
       .max_connections = max_connections,
       .max_open_calls = transport / kCallBytes,
+      // A client may take back all that it has open and call as often again, before the server is done with the first.
+      .max_open_calls_of_one = 2 * static_cast<std::size_t>(config.access.max_concurrent_calls),
       .farewell = absl::StrCat("HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain\r\nContent-Length: ",
                                text.size(), "\r\nConnection: close\r\n\r\n", text)};
   net::AcceptorEvents events;

@@ -76,7 +76,7 @@ class Server {
   absl::Status check_access(const Config& config);
   absl::Status listen(const Config& config);
   absl::Status listen_for_scrapers(const std::string& address, std::size_t max_visitors);
-  void accept_from(net::Listener listener, std::size_t max_connections, std::size_t max_message_bytes);
+  void accept_from(net::Listener listener, std::size_t max_connections, const Config& config);
   // Health is what both say.
   void set_accepting(bool accepting) ABSL_LOCKS_EXCLUDED(health_mutex_);
   void take_fault(const std::string& what);

@@ -223,14 +223,18 @@ void Acceptor::judge(const CallsByConnection& calls, double share, absl::Time no
   struct Address {
     std::size_t taken_back = 0, connections = 0;  // those that took any back
   };
+  const auto taken_back = [this](const CallCounts& counts) {
+    return counts.taken_back + counts.open - std::min(counts.open, options_.max_open_calls_of_one);
+  };
   absl::flat_hash_map<std::string, Address> addresses;
   for (Connection& connection : connections_) {
     const auto counts = calls.find(connection.name);
     if (counts == calls.end()) continue;
     connection.asked = connection.asked || counts->second.asked > 0;
-    if (connection.cut || counts->second.taken_back == 0) continue;  // what one that was cut left behind is told still
+    const std::size_t own = taken_back(counts->second);
+    if (connection.cut || own == 0) continue;  // what one that was cut left behind is told still
     Address& address = addresses[address_of(connection.name)];
-    address.taken_back += counts->second.taken_back;
+    address.taken_back += own;
     ++address.connections;
   }
   absl::erase_if(addresses, [share](const auto& entry) {
@@ -248,10 +252,10 @@ void Acceptor::judge(const CallsByConnection& calls, double share, absl::Time no
     if (counts == calls.end() || address == addresses.end()) continue;
     // Half a fair share of what is allowed: who stays below has no part in it.
     const double most = kMostTakenBack * share / (2 * static_cast<double>(address->second.connections));
-    if (static_cast<double>(counts->second.taken_back) <= most) continue;
-    cut(connection,
-        absl::StrCat("took back ", counts->second.taken_back, " calls, its address ", address->second.taken_back,
-                     ", within ", static_cast<int>(share * kLookMilliseconds), " ms"));
+    const std::size_t own = taken_back(counts->second);
+    if (static_cast<double>(own) <= most) continue;
+    cut(connection, absl::StrCat("took back ", own, " calls, its address ", address->second.taken_back, ", within ",
+                                 static_cast<int>(share * kLookMilliseconds), " ms"));
   }
 }
 

@@ -9,7 +9,8 @@
 //
 // * whoever takes back more calls than any client has reason to, as soon as they are made: others would wait for the
 //   server to be done with them. What connections of one address do counts together, and newcomers from there are held
-//   up, for longer each time;
+//   up, for longer each time. Calls that a connection has open beyond `max_open_calls_of_one`, which HTTP/2 does not
+//   let a client have, were taken back too: the server only has not come to it yet;
 // * while more calls are open than `max_open_calls`, whoever has the most of them, until the rest is within that: each
 //   takes memory for as long as it is open, and a health watch, for one, is open to everybody;
 // * while `crowding` says that the process holds memory that nothing accounts for: all that have sent something, but no
@@ -40,7 +41,8 @@ enum class Crowding { kNone, kCrowded, kOverfull };
 
 struct AcceptorOptions {
   std::size_t max_connections = 1024;
-  std::size_t max_open_calls = SIZE_MAX;  // of all connections together
+  std::size_t max_open_calls = SIZE_MAX;         // of all connections together
+  std::size_t max_open_calls_of_one = SIZE_MAX;  // of one connection
   // Accepting that has failed for so long is reported, and after `give_up` more is given up.
   absl::Duration patience = absl::Seconds(1);
   absl::Duration give_up = absl::Seconds(30);

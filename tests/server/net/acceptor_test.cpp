@@ -72,8 +72,9 @@ class Cutting : public ::testing::Test {
       std::lock_guard<std::mutex> lock(mutex_);
       reasons_.push_back(reason);
     };
-    acceptor_ =
-        std::make_unique<Acceptor>(std::move(listener_), AcceptorOptions{.max_open_calls = 100}, std::move(events));
+    acceptor_ = std::make_unique<Acceptor>(std::move(listener_),
+                                           AcceptorOptions{.max_open_calls = 5000, .max_open_calls_of_one = 2000},
+                                           std::move(events));
     talker_ = connect_to(port_), quiet_ = connect_to(port_);
     EXPECT_TRUE(eventually([this] { return taken() == 2; }));
     talker_name_ = name_of(talker_), quiet_name_ = name_of(quiet_);
@@ -179,6 +180,18 @@ TEST_F(Cutting, whoever_takes_back_too_many_calls_is_cut_and_newcomers_from_ther
   close(newcomer);
 }
 
+TEST_F(Cutting, calls_that_are_open_beyond_what_one_may_have_were_taken_back) {
+  for (int i = 0; i < 2900; ++i) tally_.on_open(talker_name_);
+  for (int i = 0; i < 2000; ++i) tally_.on_open(quiet_name_);
+  wait_for_looks(3);
+  EXPECT_TRUE(reasons().empty()) << "as many as one may take back at once";
+  for (int i = 0; i < 1500; ++i) tally_.on_open(talker_name_);
+  EXPECT_TRUE(eventually([this] { return is_cut(talker_); }));
+  ASSERT_EQ(reasons().size(), 1u);
+  EXPECT_NE(reasons().front().find(talker_name_ + " took back "), std::string::npos) << reasons().front();
+  EXPECT_FALSE(is_cut(quiet_));
+}
+
 TEST_F(Cutting, many_connections_of_one_address_count_together) {
   std::vector<int> crowd;
   for (int i = 0; i < 50; ++i) crowd.push_back(connect_to(port_));
@@ -223,8 +236,8 @@ TEST(ConnectionName, is_that_of_the_other_end) {
 }
 
 TEST_F(Cutting, whoever_has_the_most_calls_open_is_cut_while_they_are_too_many_and_nobody_else) {
-  for (int i = 0; i < 90; ++i) tally_.on_open(talker_name_);
-  for (int i = 0; i < 10; ++i) tally_.on_open(quiet_name_);
+  for (int i = 0; i < 2900; ++i) tally_.on_open(talker_name_);
+  for (int i = 0; i < 2100; ++i) tally_.on_open(quiet_name_);
   wait_for_looks(3);
   EXPECT_TRUE(reasons().empty()) << "so many may be";
   tally_.on_open(quiet_name_), tally_.on_closed(quiet_name_);
@@ -234,7 +247,7 @@ TEST_F(Cutting, whoever_has_the_most_calls_open_is_cut_while_they_are_too_many_a
   EXPECT_TRUE(eventually([this] { return is_cut(talker_); }));
   wait_for_looks(3);  // what it left behind is told still
   ASSERT_EQ(reasons().size(), 1u);
-  EXPECT_NE(reasons().front().find(talker_name_ + " has 90 calls open"), std::string::npos) << reasons().front();
+  EXPECT_NE(reasons().front().find(talker_name_ + " has 2900 calls open"), std::string::npos) << reasons().front();
   EXPECT_FALSE(is_cut(quiet_));
 }
 
