@@ -33,7 +33,7 @@ constexpr std::uint64_t kGreeting = 1 << 10;                // bytes that a clie
 constexpr absl::Duration kFirstMessage = absl::Seconds(1);  // that a client's first message may take while crowded
 // Calls that one address may take back between two looks; a tenth of what keeps a core busy, and more than a host of
 // clients comes to whose deadlines pass all at once.
-constexpr double kMostTakenBack = 1000;
+constexpr std::size_t kMostTakenBack = 1000;
 // Of newcomers from where calls were taken back: at first, at most, and how long it is remembered.
 constexpr absl::Duration kFirstHoldUp = absl::Seconds(1), kLastHoldUp = absl::Seconds(8);
 constexpr absl::Duration kRemembered = absl::Minutes(1);
@@ -223,8 +223,10 @@ void Acceptor::judge(const CallsByConnection& calls, double share, absl::Time no
   struct Address {
     std::size_t taken_back = 0, connections = 0;  // those that took any back
   };
-  const auto taken_back = [this](const CallCounts& counts) {
-    return counts.taken_back + counts.open - std::min(counts.open, options_.max_open_calls_of_one);
+  // In the time of one look; what is open is so whenever one looks.
+  const auto taken_back = [this, share](const CallCounts& counts) {
+    const std::size_t beyond = counts.open - std::min(counts.open, options_.max_open_calls_of_one);
+    return static_cast<std::size_t>(static_cast<double>(counts.taken_back) / share) + beyond;
   };
   absl::flat_hash_map<std::string, Address> addresses;
   for (Connection& connection : connections_) {
@@ -237,9 +239,7 @@ void Acceptor::judge(const CallsByConnection& calls, double share, absl::Time no
     address.taken_back += own;
     ++address.connections;
   }
-  absl::erase_if(addresses, [share](const auto& entry) {
-    return static_cast<double>(entry.second.taken_back) <= kMostTakenBack * share;
-  });
+  absl::erase_if(addresses, [](const auto& entry) { return entry.second.taken_back <= kMostTakenBack; });
   for (const auto& [name, address] : addresses) {
     Bar& bar = barred_[name];
     bar.hold_up = std::clamp(2 * bar.hold_up, kFirstHoldUp, kLastHoldUp);
@@ -250,12 +250,11 @@ void Acceptor::judge(const CallsByConnection& calls, double share, absl::Time no
     const auto counts = calls.find(connection.name);
     const auto address = addresses.find(address_of(connection.name));
     if (counts == calls.end() || address == addresses.end()) continue;
-    // Half a fair share of what is allowed: who stays below has no part in it.
-    const double most = kMostTakenBack * share / (2 * static_cast<double>(address->second.connections));
     const std::size_t own = taken_back(counts->second);
-    if (static_cast<double>(own) <= most) continue;
+    // Half a fair share of what is allowed: who stays below has no part in it.
+    if (own <= kMostTakenBack / (2 * address->second.connections)) continue;
     cut(connection, absl::StrCat("took back ", own, " calls, its address ", address->second.taken_back, ", within ",
-                                 static_cast<int>(share * kLookMilliseconds), " ms"));
+                                 kLookMilliseconds, " ms"));
   }
 }
 

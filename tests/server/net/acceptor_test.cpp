@@ -73,7 +73,7 @@ class Cutting : public ::testing::Test {
       reasons_.push_back(reason);
     };
     acceptor_ = std::make_unique<Acceptor>(std::move(listener_),
-                                           AcceptorOptions{.max_open_calls = 5000, .max_open_calls_of_one = 2000},
+                                           AcceptorOptions{.max_open_calls = 4900, .max_open_calls_of_one = 2000},
                                            std::move(events));
     talker_ = connect_to(port_), quiet_ = connect_to(port_);
     EXPECT_TRUE(eventually([this] { return taken() == 2; }));
@@ -182,7 +182,7 @@ TEST_F(Cutting, whoever_takes_back_too_many_calls_is_cut_and_newcomers_from_ther
 
 TEST_F(Cutting, calls_that_are_open_beyond_what_one_may_have_were_taken_back) {
   for (int i = 0; i < 2900; ++i) tally_.on_open(talker_name_);
-  for (int i = 0; i < 2000; ++i) tally_.on_open(quiet_name_);
+  for (int i = 0; i < 500; ++i) tally_.on_open(quiet_name_);
   wait_for_looks(3);
   EXPECT_TRUE(reasons().empty()) << "as many as one may take back at once";
   for (int i = 0; i < 1500; ++i) tally_.on_open(talker_name_);
@@ -237,7 +237,7 @@ TEST(ConnectionName, is_that_of_the_other_end) {
 
 TEST_F(Cutting, whoever_has_the_most_calls_open_is_cut_while_they_are_too_many_and_nobody_else) {
   for (int i = 0; i < 2900; ++i) tally_.on_open(talker_name_);
-  for (int i = 0; i < 2100; ++i) tally_.on_open(quiet_name_);
+  for (int i = 0; i < 2000; ++i) tally_.on_open(quiet_name_);
   wait_for_looks(3);
   EXPECT_TRUE(reasons().empty()) << "so many may be";
   tally_.on_open(quiet_name_), tally_.on_closed(quiet_name_);
