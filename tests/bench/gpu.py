@@ -168,6 +168,8 @@ def build(options, report, runner):
                  f'-DCMAKE_CUDA_ARCHITECTURES={architecture}', *BARE]
     if options.registers:
         configure.append(f'-DAXION_CUDA_REGISTERS={options.registers}')
+    if options.dry_run:
+        configure.append('-DAXION_EMULATED_GPU=ON')
     if options.prefix:
         configure.append(f'-DCMAKE_PREFIX_PATH={options.prefix}')
     jobs = [f'-j{options.jobs}'] if options.jobs else []

@@ -4,9 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <cstring>
+#include <string>
 
 #include "tests/engine/backend/scenes.hpp"
+#include "tools/ptx/runtime/linked_ptx.hpp"
 
 namespace axion::testing {
 namespace {
@@ -35,14 +38,59 @@ TEST(RuntimeDeathTest, device_memory_is_not_the_hosts) {
   EXPECT_EQ(cudaFree(device), cudaSuccess);
 }
 
-TEST(Runtime, names_of_entries_are_found_again_in_another_compilation) {
-  const char* here =
-      "__nv_static_32__0abc68ed_10_kernels_cu_10c69822__ZN5axion43_GLOBAL__N__0abc68ed_10_kernels_cu_"
-      "10c698224stepEv";
-  const char* there = "_ZN5axion49_GLOBAL__N__07f8d567_10_kernels_cu_990db433_218994stepEv";
-  EXPECT_EQ(ptx::plain_name(here), "_ZN5axion@4stepEv");
-  EXPECT_EQ(ptx::plain_name(there), "_ZN5axion@4stepEv");
-  EXPECT_EQ(ptx::plain_name("_ZN5axion4stepEv"), "_ZN5axion4stepEv");
+// One entry of a fat binary: what linked_ptx.hpp says of its header, and data.
+std::string entry(std::uint16_t kind, std::uint32_t capability, std::uint64_t flags, const std::string& data) {
+  std::string header(64, '\0');
+  const std::uint16_t version = 0x101;
+  const std::uint32_t header_size = 64;
+  const std::uint64_t size = data.size();
+  std::memcpy(&header[0], &kind, 2);
+  std::memcpy(&header[2], &version, 2);
+  std::memcpy(&header[4], &header_size, 4);
+  std::memcpy(&header[8], &size, 8);
+  std::memcpy(&header[28], &capability, 4);
+  std::memcpy(&header[40], &flags, 8);
+  return header + data;
+}
+
+std::string fat_binary(const std::string& entries) {
+  const std::uint32_t magic = 0xba55ed50;
+  const std::uint16_t version = 1, header_size = 16;
+  const std::uint64_t size = entries.size();
+  std::string header(16, '\0');
+  std::memcpy(&header[0], &magic, 4);
+  std::memcpy(&header[4], &version, 2);
+  std::memcpy(&header[6], &header_size, 2);
+  std::memcpy(&header[8], &size, 8);
+  return header + entries;
+}
+
+constexpr std::uint16_t kPtx = 1, kMachineCode = 2;
+
+TEST(LinkedPtx, is_that_of_the_greatest_capability_among_all_objects) {
+  const std::string padding(12, '\0');
+  const std::string first =
+      fat_binary(entry(kMachineCode, 100, 0, "code") + entry(kPtx, 80, 0, std::string("old\0", 4)));
+  const std::string second =
+      fat_binary(entry(kPtx, 90, 0, std::string("new\0\0", 8)) + entry(kPtx, 100, 0x8000, "zstd"));
+  EXPECT_EQ(ptx::find_ptx(first + padding + second), "new");
+  EXPECT_EQ(ptx::find_ptx(second + padding + first), "new");
+}
+
+TEST(LinkedPtx, what_cannot_be_read_is_an_error_that_says_what_to_build) {
+  const auto error = [](const std::string& bytes) {
+    try {
+      ptx::find_ptx(bytes);
+    } catch (const ptx::ParseError& e) {
+      return std::string(e.what());
+    }
+    return std::string("none");
+  };
+  EXPECT_THAT(error(fat_binary(entry(kPtx, 90, 0x8000, "zstd"))), HasSubstr("compressed"));
+  EXPECT_THAT(error(fat_binary(entry(kMachineCode, 90, 0, "code"))), HasSubstr("CMAKE_CUDA_ARCHITECTURES"));
+  const std::string whole = fat_binary(entry(kPtx, 90, 0, "text"));
+  for (std::size_t size = 0; size < whole.size(); ++size)
+    EXPECT_THAT(error(whole.substr(0, size)), HasSubstr("no PTX"));
 }
 
 TEST(Runtime, no_instruction_of_the_engine_leaves_its_bits_open) {

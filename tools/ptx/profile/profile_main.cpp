@@ -2,15 +2,16 @@
 // by class, function and line of the source, and what that bounds.
 //
 //   axion-ptx-profile --model FILE [--worlds 2] [--steps 20] [--warmup_steps 200] [--planned_worlds N] [--counts FILE]
-//                     [flags of axion-bench]
+//                     [--ptx FILE] [flags of axion-bench]
 //
 // --planned_worlds: the block and near memory that the engine would choose for so many worlds. --counts: what sass.py
-// reads. The bounds: a multiprocessor issues four warp instructions a clock, whatever they are, and serves one
+// reads. --ptx: the kernels' PTX is written there. The bounds: a multiprocessor issues four warp instructions a clock, whatever they are, and serves one
 // wavefront of shared memory. PTX is not the machine's own code: the assembler merges some instructions and writes
 // others (div, sqrt, integers of 64 bits) as several.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@
 #include "tools/ptx/profile/field_traffic.hpp"
 #include "tools/ptx/profile/null_device.hpp"
 #include "tools/ptx/profile/profile.hpp"
+#include "tools/ptx/runtime/linked_ptx.hpp"
 #include "tools/ptx/runtime/runtime.hpp"
 
 namespace {
@@ -106,7 +108,7 @@ void print(const ptx::Profile& profile, double steps) {
 
 struct OwnOptions {
   int planned_worlds = 0;
-  std::string counts;
+  std::string counts, ptx;
 };
 
 // Takes this program's own flags out of the command line; what is left is axion-bench's.
@@ -114,19 +116,19 @@ std::vector<char*> take_own_flags(int argc, char** argv, OwnOptions& own) {
   std::vector<char*> rest;
   for (int i = 0; i < argc; ++i) {
     const std::string flag = argv[i];
-    if (flag != "--planned_worlds" && flag != "--counts") {
+    if (flag != "--planned_worlds" && flag != "--counts" && flag != "--ptx") {
       rest.push_back(argv[i]);
       continue;
     }
     char* end = nullptr;
-    if (++i < argc && flag == "--counts") {
-      own.counts = argv[i];
+    if (++i < argc && flag != "--planned_worlds") {
+      (flag == "--ptx" ? own.ptx : own.counts) = argv[i];
     } else if (i < argc) {
       own.planned_worlds = static_cast<int>(std::strtol(argv[i], &end, 10));
     }
     if (i == argc || (end != nullptr && (*end != '\0' || own.planned_worlds < 1 || own.planned_worlds > 100'000))) {
       std::fprintf(stderr, "axion-ptx-profile: %s wants %s\n", flag.c_str(),
-                   flag == "--counts" ? "a file" : "a number from 1 to 100000");
+                   flag == "--planned_worlds" ? "a number from 1 to 100000" : "a file");
       std::exit(2);
     }
   }
@@ -195,6 +197,10 @@ int run(BenchOptions options, const OwnOptions& own) {
   print(ptx::make_profile(machine.module(), counter), steps);
   if (!own.counts.empty() && !ptx::write_line_counts(machine.module(), own.counts)) {
     std::fprintf(stderr, "axion-ptx-profile: --counts '%s' cannot be written\n", own.counts.c_str());
+    return 1;
+  }
+  if (!own.ptx.empty() && !(std::ofstream(own.ptx) << ptx::linked_ptx()).flush()) {
+    std::fprintf(stderr, "axion-ptx-profile: --ptx '%s' cannot be written\n", own.ptx.c_str());
     return 1;
   }
   std::printf("%12.0f instructions of a step's longest warp, from barrier to barrier\n",

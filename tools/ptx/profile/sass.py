@@ -129,10 +129,11 @@ def number(text, pattern):
     return float(found[1])
 
 
-def figures_of(options, counts_path):
+def figures_of(options, counts_path, ptx_path):
     """What axion-ptx-profile counts, by name, a world-step."""
     said = run([options.bin / 'axion-ptx-profile', '--model', options.model, '--worlds', options.worlds, '--steps', options.steps,
-                '--warmup_steps', options.warmup_steps, '--planned_worlds', options.planned_worlds, '--counts', counts_path])
+                '--warmup_steps', options.warmup_steps, '--planned_worlds', options.planned_worlds, '--counts', counts_path,
+                '--ptx', ptx_path])
     figures = {name: number(said, rf'^\s*([\d.]+) {name}') for name in (
         'warp instructions', 'accesses of far memory by warps', 'sectors of 32 bytes in far memory', 'accesses of local memory',
         'sectors of 32 bytes in local memory', 'accesses of shared memory', 'wavefronts of shared memory', 'barrier')}
@@ -185,7 +186,6 @@ def main():
     parser.add_argument('--model', type=pathlib.Path, required=True)
     for name, default in (('worlds', 4), ('steps', 50), ('warmup_steps', 200), ('planned_worlds', 8192), ('registers', 128)):
         parser.add_argument(f'--{name}', type=int, default=default)
-    parser.add_argument('--ptx', type=pathlib.Path, help="default: the build's")
     parser.add_argument('--ptxas', help='default: that on the PATH or of /usr/local/cuda')
     parser.add_argument('--nvdisasm')
     parser.add_argument('--ptx_only', action='store_true', help='leave machine code out')
@@ -193,10 +193,9 @@ def main():
     options = parser.parse_args()
     options.bin = options.bin.resolve()
     options.venv = (options.venv or options.bin.parent / 'nvdisasm-venv').resolve()
-    ptx = options.ptx or options.bin.parent / 'tools/ptx/runtime/kernels.ptx'
     with tempfile.TemporaryDirectory() as folder:
-        counts, cubin = pathlib.Path(folder) / 'counts', pathlib.Path(folder) / 'kernels.cubin'
-        figures, sums = figures_of(options, counts), None
+        counts, ptx, cubin = (pathlib.Path(folder) / name for name in ('counts', 'kernels.ptx', 'kernels.cubin'))
+        figures, sums = figures_of(options, counts, ptx), None
         program, why = (None, 'not asked for') if options.ptx_only else disassembler(options)
         if program:
             ptxas = options.ptxas or shutil.which('ptxas') or '/usr/local/cuda/bin/ptxas'

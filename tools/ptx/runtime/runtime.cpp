@@ -3,22 +3,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <sstream>
 #include <string_view>
+
+#include "tools/ptx/runtime/linked_ptx.hpp"
 
 namespace axion::ptx {
 namespace {
-
-std::string read_file(const char* path) {
-  std::ifstream file(path);
-  if (!file) throw ParseError(std::string("cannot read ") + path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 Options options_from_environment() {
   Options options;
@@ -43,28 +33,8 @@ Runtime& Runtime::get() {
 }
 
 Machine& Runtime::machine() {
-  if (machine_ == nullptr) machine_ = std::make_unique<Machine>(read_file(AXION_PTX_FILE), runtime_options());
+  if (machine_ == nullptr) machine_ = std::make_unique<Machine>(linked_ptx(), runtime_options());
   return *machine_;
-}
-
-std::string plain_name(std::string name) {
-  // "__nv_static_32__" is followed by 32 characters, "43_GLOBAL__N__..." are 43.
-  constexpr std::string_view kStatic = "__nv_static_", kGlobal = "_GLOBAL__N_";
-  if (name.starts_with(kStatic)) {
-    std::size_t at = kStatic.size(), count = 0;
-    while (at < name.size() && is_digit(name[at])) count = 10 * count + (name[at++] - '0');
-    name.erase(0, std::min(name.size(), at + 2 + count));
-    if (name.starts_with("__")) name.erase(0, 1);
-  }
-  for (std::size_t at = name.find(kGlobal); at != name.npos; at = name.find(kGlobal, at + 1)) {
-    std::size_t first = at, count = 0;
-    while (first > 0 && is_digit(name[first - 1])) --first;
-    for (std::size_t k = first; k < at; ++k) count = 10 * count + (name[k] - '0');
-    if (count < kGlobal.size() || at + count > name.size()) continue;
-    name.replace(first, at + count - first, "@");
-    at = first;
-  }
-  return name;
 }
 
 cudaError_t Runtime::fail(cudaError_t error, const std::string& why) {
@@ -78,14 +48,12 @@ Runtime::Use* Runtime::find(const void* host_function) {
   if (const auto found = uses_.find(host_function); found != uses_.end()) return &found->second;
   const auto name = names_.find(host_function);
   if (name == names_.end()) return nullptr;
-  const std::string wanted = plain_name(name->second);
-  for (const auto& [text, function] : machine().module().functions) {
-    if (!function->is_entry || plain_name(text) != wanted) continue;
-    Use& use = uses_[host_function];
-    use.entry = function.get();
-    return &use;
-  }
-  return nullptr;
+  const auto& functions = machine().module().functions;
+  const auto entry = functions.find(name->second);
+  if (entry == functions.end() || !entry->second->is_entry) return nullptr;
+  Use& use = uses_[host_function];
+  use.entry = entry->second.get();
+  return &use;
 }
 
 cudaError_t Runtime::launch(const void* host_function, dim3 grid, dim3 block, void** arguments, size_t shared) {

@@ -1,8 +1,8 @@
 // The emulated GPU behind the CUDA runtime of this folder (cudart_*.cpp), for the programs that are linked with it.
 //
-// There is one device, described as an H200, and one machine, which reads AXION_PTX_FILE at the first use. Every call
-// is done when it returns. Device memory that the host touches without a copy ends the program. A call that fails says
-// why on stderr.
+// There is one device, described as an H200, and one machine, which reads the PTX that the program is linked with
+// (linked_ptx.hpp) at the first use. Every call is done when it returns. Device memory that the host touches without a
+// copy ends the program. A call that fails says why on stderr.
 #pragma once
 
 #include <functional>
@@ -75,9 +75,5 @@ class Opened {
   Runtime& runtime_;
   std::lock_guard<std::recursive_mutex> lock_;
 };
-
-// An entry's name without what differs from one compilation to the next: nvcc puts the file's hash into the names of
-// what lies in an anonymous namespace.
-std::string plain_name(std::string name);
 
 }  // namespace axion::ptx
