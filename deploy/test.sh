@@ -83,6 +83,8 @@ stage "Python package"
 "$venv/bin/pip" install --quiet --disable-pip-version-check './clients/python[test]'
 
 stage "Configure"
+# What ccache asks for before it keeps what was compiled with precompiled headers (AXION_QUICK_TESTS).
+export CCACHE_SLOPPINESS=pch_defines,time_macros
 # Machine code and PTX of one kind of GPU are enough to test: each takes a minute to compile (CUDAARCHS names others).
 cmake --preset "$preset" -DCMAKE_CUDA_ARCHITECTURES="${CUDAARCHS:-90}" -DAXION_UNITY=ON \
   -DAXION_QUICK_TESTS=ON -DAXION_PYTHON="$PWD/$venv/bin/python"
