@@ -2,9 +2,13 @@
 
 #include <cstdint>
 #include <cstring>
-#include <string_view>
+#include <utility>
 
 #include "tools/ptx/interpreter/module.hpp"
+
+#ifdef AXION_WITH_ZSTD
+#include <zstd.h>
+#endif
 
 // The linker defines these for a section whose name is an identifier, where the program has such a section.
 extern "C" {
@@ -17,7 +21,8 @@ namespace {
 
 constexpr std::uint32_t kMagic = 0xba55ed50;
 constexpr std::uint16_t kPtx = 1;
-constexpr std::uint64_t kCompressed = 0x2000 | 0x8000;  // LZ4, Zstandard
+constexpr std::size_t kMostText = std::size_t{1} << 30;
+constexpr std::uint64_t kLz4 = 0x2000, kZstandard = 0x8000;
 
 template <typename T>
 T read(std::span<const char> bytes, std::size_t at) {
@@ -26,10 +31,23 @@ T read(std::span<const char> bytes, std::size_t at) {
   return value;
 }
 
-// Text ends at its zero byte: entries are padded.
-std::string text_of(std::span<const char> data) {
-  const std::string_view all(data.data(), data.size());
-  return std::string(all.substr(0, all.find('\0')));
+// The text of an entry of PTX; empty where it is compressed in a way that this program does not know.
+std::string text_of(std::span<const char> header, std::span<const char> data) {
+  const auto flags = read<std::uint64_t>(header, 40);
+  std::string text;
+  if ((flags & kLz4) != 0) return text;
+  if ((flags & kZstandard) == 0) {
+    text.assign(data.data(), data.size());
+  } else {
+#ifdef AXION_WITH_ZSTD
+    const std::size_t packed = read<std::uint32_t>(header, 16), size = read<std::uint64_t>(header, 56);
+    if (packed > data.size() || size > kMostText) return text;
+    text.resize(size);
+    const std::size_t got = ZSTD_decompress(text.data(), text.size(), data.data(), packed);
+    if (ZSTD_isError(got) != 0 || got != size) text.clear();
+#endif
+  }
+  return text.substr(0, text.find('\0'));  // entries are padded
 }
 
 }  // namespace
@@ -37,7 +55,7 @@ std::string text_of(std::span<const char> data) {
 std::string find_ptx(std::span<const char> fat_binaries) {
   std::string best;
   std::uint32_t best_capability = 0;
-  bool compressed = false;
+  bool unread = false;
   for (std::size_t start = 0; start + 16 <= fat_binaries.size();) {
     if (read<std::uint32_t>(fat_binaries, start) != kMagic) {
       start += 4;  // padding between objects
@@ -52,19 +70,21 @@ std::string find_ptx(std::span<const char> fat_binaries) {
       const auto size = read<std::uint64_t>(fat_binaries, at + 8);
       if (header == 0 || header > end - at || size > end - at - header) break;
       const auto capability = read<std::uint32_t>(fat_binaries, at + 28);
-      const bool packed = (read<std::uint64_t>(fat_binaries, at + 40) & kCompressed) != 0;
-      if (kind == kPtx && packed) compressed = true;
-      if (kind == kPtx && !packed && capability > best_capability) {
-        best = text_of(fat_binaries.subspan(at + header, size));
-        best_capability = capability;
+      if (kind == kPtx && capability > best_capability) {
+        std::string text = text_of(fat_binaries.subspan(at, header), fat_binaries.subspan(at + header, size));
+        if (text.empty()) {
+          unread = true;
+        } else {
+          best = std::move(text), best_capability = capability;
+        }
       }
       at += header + size;
     }
     start = end;
   }
   if (!best.empty()) return best;
-  throw ParseError(compressed ? "the program's PTX is compressed: build with AXION_EMULATED_GPU=ON"
-                              : "the program has no PTX: CMAKE_CUDA_ARCHITECTURES names machine code alone (-real)");
+  throw ParseError(unread ? "the program's PTX is compressed in a way that is not known here"
+                          : "the program has no PTX: CMAKE_CUDA_ARCHITECTURES names machine code alone (-real)");
 }
 
 std::string linked_ptx() {
