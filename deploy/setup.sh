@@ -13,7 +13,8 @@ build_packages=(
   python3 python3-pip python3-venv
 )
 test_packages=(
-  clang-format-14 clang-tidy-14 libeigen3-dev libfcl-dev libgmock-dev libgtest-dev libmujoco-dev libzstd-dev openssl prometheus
+  clang-format-14 clang-tidy-14 libeigen3-dev libfcl-dev libgmock-dev libgtest-dev libmujoco-dev libzstd-dev
+  openssl prometheus
 )
 
 packages=("${build_packages[@]}")

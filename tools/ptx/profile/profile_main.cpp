@@ -5,9 +5,9 @@
 //                     [--ptx FILE] [flags of axion-bench]
 //
 // --planned_worlds: the block and near memory that the engine would choose for so many worlds. --counts: what sass.py
-// reads. --ptx: the kernels' PTX is written there. The bounds: a multiprocessor issues four warp instructions a clock, whatever they are, and serves one
-// wavefront of shared memory. PTX is not the machine's own code: the assembler merges some instructions and writes
-// others (div, sqrt, integers of 64 bits) as several.
+// reads. --ptx: the kernels' PTX is written there. The bounds: a multiprocessor issues four warp instructions a clock,
+// whatever they are, and serves one wavefront of shared memory. PTX is not the machine's own code: the assembler merges
+// some instructions and writes others (div, sqrt, integers of 64 bits) as several.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
