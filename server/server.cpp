@@ -227,8 +227,8 @@ absl::Status Server::listen(const Config& config) {
   }
   builder.SetMaxReceiveMessageSize(static_cast<int>(config.limits.max_message_bytes));
   builder.SetMaxSendMessageSize(static_cast<int>(config.limits.max_message_bytes));
-  // gRPC buffers a message whole before it looks at its length, and a length goes up to 4 GB. When all that is buffered
-  // passes this share, calls that hold some end with RESOURCE_EXHAUSTED.
+  // gRPC buffers a message whole before it looks at its length, and a length goes up to 4 GB. The acceptor keeps what
+  // is buffered within less than this. What passes it ends connections without calls, and then calls, of anybody.
   grpc::ResourceQuota quota("axiond");
   quota.Resize(net::transport_share(static_cast<std::size_t>(memory_limit_),
                                     static_cast<std::size_t>(config.limits.max_message_bytes)));
@@ -239,6 +239,7 @@ absl::Status Server::listen(const Config& config) {
   std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> interceptors;
   interceptors.push_back(std::make_unique<rpc::CallCounter>(
       rpc::CallEvents{[this](const std::string& connection) { calls_.on_message(connection); },
+                      [this](const std::string& connection, std::size_t bytes) { calls_.on_bytes(connection, bytes); },
                       [this](const std::string& connection) { calls_.on_taken_back(connection); },
                       [this](const std::string& connection) { calls_.on_open(connection); },
                       [this](const std::string& connection) { calls_.on_closed(connection); }}));
@@ -272,13 +273,14 @@ void Server::accept_from(net::Listener listener, std::size_t max_connections, co
   // have it connect again dozens of times a second.
   const std::string text =
       absl::StrCat("max_connections: the server has ", max_connections, " connections, its limit\n");
-  const std::size_t transport = net::transport_share(static_cast<std::size_t>(memory_limit_),
-                                                     static_cast<std::size_t>(config.limits.max_message_bytes));
+  const std::size_t transport = net::unfinished_share(static_cast<std::size_t>(memory_limit_),
+                                                      static_cast<std::size_t>(config.limits.max_message_bytes));
   const net::AcceptorOptions options{
       .max_connections = max_connections,
       .max_open_calls = transport / kCallBytes,
       // A client may take back all that it has open and call as often again, before the server is done with the first.
       .max_open_calls_of_one = 2 * static_cast<std::size_t>(config.access.max_concurrent_calls),
+      .max_unfinished_bytes = transport,
       .farewell = absl::StrCat("HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain\r\nContent-Length: ",
                                text.size(), "\r\nConnection: close\r\n\r\n", text)};
   net::AcceptorEvents events;
@@ -308,6 +310,7 @@ void Server::accept_from(net::Listener listener, std::size_t max_connections, co
     return in_use > 0 ? net::Crowding::kCrowded : net::Crowding::kNone;
   };
   events.calls = [this] { return calls_.take(); };
+  events.messages = [this] { return calls_.take_messages(); };
   events.cut = [this](const std::string& reason) {
     metrics_.on_connection_cut();
     spdlog::warn("event=connection_cut reason={}", observe::log_text(reason));

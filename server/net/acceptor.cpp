@@ -1,7 +1,7 @@
 #include "server/net/acceptor.hpp"
 
-#include <linux/tcp.h>  // its tcp_info tells the bytes received, that of <netinet/tcp.h> does not
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -22,10 +22,13 @@
 namespace axion::server::net {
 namespace {
 
-constexpr int kLookMilliseconds = 100;   // between two looks at the connections, and two turns of the thread
-constexpr int kIdleMilliseconds = 1000;  // between two counts
-constexpr int kRetryMilliseconds = 50;   // between two attempts while accepting fails
+constexpr int kLookMilliseconds = 100;    // between two looks at the calls of connections
+constexpr int kWatchMilliseconds = 20;    // between two looks at what is allocated, while there are connections
+constexpr int kCrowdedMilliseconds = 10;  // while that is much; a gigabyte may come in within a second
+constexpr int kIdleMilliseconds = 1000;   // between two counts
+constexpr int kRetryMilliseconds = 50;    // between two attempts while accepting fails
 constexpr absl::Duration kPruneInterval = absl::Milliseconds(50);
+constexpr absl::Duration kMeasureInterval = absl::Seconds(1);  // between two counts of bytes, while there is room
 // Between two connections that are cut while there is too much: what was kept for the first takes time to be freed.
 constexpr absl::Duration kCutInterval = absl::Seconds(1);
 constexpr std::uint64_t kLeastToCut = 16 << 10;             // bytes between two looks; who sends less fills nothing
@@ -61,13 +64,6 @@ bool lacks_resource(int error) {
 // From no point of time in particular. The time of day may be set by hours, and nobody is to wait for that.
 absl::Time steady_now() {
   return absl::UnixEpoch() + absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch());
-}
-
-// What has come in over a connection, bytes; 0 where that is no connection any more.
-std::uint64_t bytes_received(int descriptor) {
-  tcp_info info{};
-  socklen_t size = sizeof info;
-  return getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 ? info.tcpi_bytes_received : 0;
 }
 
 // What lies in the kernel's buffer of a connection.
@@ -106,7 +102,8 @@ void Acceptor::run() {
   while (!stopping_) {
     // While accepting fails the sockets stay readable, so only the clock is waited for.
     if (works) {
-      poll(polled.data(), polled.size(), kLookMilliseconds);
+      poll(polled.data(), polled.size(),
+           connections_.empty() ? kLookMilliseconds : (crowded_ ? kCrowdedMilliseconds : kWatchMilliseconds));
     } else {
       poll(&polled.back(), 1, kRetryMilliseconds);
     }
@@ -122,6 +119,7 @@ void Acceptor::run() {
     if (now - last_prune_ >= absl::Milliseconds(kIdleMilliseconds)) prune(now);
     report_count();
     if (now - last_look_ >= absl::Milliseconds(kLookMilliseconds)) look(now);
+    relieve(now);
   }
 }
 
@@ -166,7 +164,7 @@ void Acceptor::let_in(int descriptor, std::string name, absl::Time now) {
   setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   struct stat status {};
   fstat(descriptor, &status);
-  connections_.push_back({descriptor, status.st_ino, std::move(name), now});
+  connections_.push_back({descriptor, status.st_ino, std::move(name), now, false, false, Unfinished(now)});
   events_.take(descriptor);
 }
 
@@ -215,7 +213,6 @@ void Acceptor::look(absl::Time now) {
     judge(calls, std::max(1.0, share), now);
     close_most_open(calls);
   }
-  relieve(now);
   let_in_whoever_has_waited(now);
 }
 
@@ -286,18 +283,32 @@ void Acceptor::let_in_whoever_has_waited(absl::Time now) {
   for (const Newcomer& newcomer : free) let_in(newcomer.descriptor, connection_name(newcomer.descriptor), now);
 }
 
+void Acceptor::measure(absl::Time now) {
+  last_measure_ = now;
+  prune(now);
+  const MessagesByConnection messages = events_.messages();  // first: what came in whole has come in
+  for (Connection& connection : connections_) {
+    if (connection.cut) continue;
+    const auto found = messages.find(connection.name);
+    const MessageCounts whole = found == messages.end() ? MessageCounts() : found->second;
+    connection.asked = connection.asked || whole.count > 0;
+    connection.unfinished.update(flow_of(connection.descriptor), whole, now);
+  }
+}
+
 void Acceptor::relieve(absl::Time now) {
   const Crowding crowding = events_.crowding();
   const bool was_crowded = std::exchange(crowded_, crowding != Crowding::kNone);
+  if (!crowded_ && now - last_measure_ < kMeasureInterval) return;
+  measure(now);
   if (!crowded_) return;
-  prune(now);
+  cut_long_unfinished();
   std::uint64_t most = 0;
   Connection* sender = nullptr;
   bool any_silent = false;
   for (Connection& connection : connections_) {
     if (connection.cut) continue;
-    const std::uint64_t received = bytes_received(connection.descriptor);
-    const std::uint64_t fresh = received - std::min(received, std::exchange(connection.received, received));
+    const std::uint64_t received = connection.unfinished.received(), fresh = connection.unfinished.fresh();
     if (fresh > most) most = fresh, sender = &connection;
     if (connection.asked || received < kGreeting || now - connection.since < kFirstMessage) continue;
     any_silent = true;
@@ -308,6 +319,30 @@ void Acceptor::relieve(absl::Time now) {
   if (any_silent || !was_crowded || most < kLeastToCut || now - last_cut_ < kCutInterval) return;
   last_cut_ = now;
   cut(*sender, absl::StrCat("sent ", most, " bytes"));
+}
+
+void Acceptor::cut_long_unfinished() {
+  std::uint64_t sum = 0;
+  absl::flat_hash_map<std::string, double> addresses;  // byte seconds of all connections from there
+  std::vector<std::pair<double, Connection*>> longest;
+  for (Connection& connection : connections_) {
+    if (connection.cut || connection.unfinished.byte_seconds() <= 0) continue;
+    sum += connection.unfinished.bytes();
+    addresses[address_of(connection.name)] += connection.unfinished.byte_seconds();
+    longest.emplace_back(connection.unfinished.byte_seconds(), &connection);
+  }
+  if (sum <= options_.max_unfinished_bytes) return;
+  std::sort(longest.begin(), longest.end(), [&](const auto& a, const auto& b) {
+    const double of_a = addresses[address_of(a.second->name)], of_b = addresses[address_of(b.second->name)];
+    return std::pair(of_a, a.first) > std::pair(of_b, b.first);
+  });
+  for (const auto& [byte_seconds, connection] : longest) {
+    if (sum <= options_.max_unfinished_bytes) return;
+    const std::uint64_t own = connection->unfinished.bytes();
+    cut(*connection, absl::StrCat("has ", own, " bytes of messages under way of ", sum, "; together ",
+                                  options_.max_unfinished_bytes, " may be"));
+    sum -= own;
+  }
 }
 
 void Acceptor::cut(Connection& connection, const std::string& reason) {

@@ -13,7 +13,10 @@
 //   let a client have, were taken back too: the server only has not come to it yet;
 // * while more calls are open than `max_open_calls`, whoever has the most of them, until the rest is within that: each
 //   takes memory for as long as it is open, and a health watch, for one, is open to everybody;
-// * while `crowding` says that the process holds memory that nothing accounts for: all that have sent something, but no
+// * while `crowding` says that the process holds memory that nothing accounts for, and messages that have not come in
+//   whole are more than `max_unfinished_bytes`: whoever has had the most of them under way for the longest time, until
+//   the rest is within that. Connections of the address that has had the most go first;
+// * and while it says so: all that have sent something, but no
 //   whole message since they connected (headers without an end, calls that are opened and left); and where it holds too
 //   much, whoever has sent the most since the last look, one a second. What gRPC kept for them goes with them.
 #pragma once
@@ -33,6 +36,7 @@
 
 #include "server/net/call_tally.hpp"
 #include "server/net/listener.hpp"
+#include "server/net/unfinished.hpp"
 
 namespace axion::server::net {
 
@@ -41,8 +45,9 @@ enum class Crowding { kNone, kCrowded, kOverfull };
 
 struct AcceptorOptions {
   std::size_t max_connections = 1024;
-  std::size_t max_open_calls = SIZE_MAX;         // of all connections together
-  std::size_t max_open_calls_of_one = SIZE_MAX;  // of one connection
+  std::size_t max_open_calls = SIZE_MAX;            // of all connections together
+  std::size_t max_open_calls_of_one = SIZE_MAX;     // of one connection
+  std::uint64_t max_unfinished_bytes = UINT64_MAX;  // of messages that have not come in whole, of all connections
   // Accepting that has failed for so long is reported, and after `give_up` more is given up.
   absl::Duration patience = absl::Seconds(1);
   absl::Duration give_up = absl::Seconds(30);
@@ -60,6 +65,7 @@ struct AcceptorEvents {
   std::function<void()> gave_up;  // at most once; accepting is tried on
   std::function<Crowding()> crowding = [] { return Crowding::kNone; };
   std::function<CallsByConnection()> calls = [] { return CallsByConnection(); };  // since the last call of this
+  std::function<MessagesByConnection()> messages = [] { return MessagesByConnection(); };  // likewise
   std::function<void(const std::string& reason)> cut = [](const std::string&) {};
 };
 
@@ -81,9 +87,9 @@ class Acceptor {
     ino_t inode;
     std::string name;  // connection_name()
     absl::Time since;
-    bool asked = false;          // has sent a whole message
-    bool cut = false;            // and is listed until its descriptor is closed
-    std::uint64_t received = 0;  // bytes, at the last look while crowded
+    bool asked = false;  // has sent a whole message
+    bool cut = false;    // and is listed until its descriptor is closed
+    Unfinished unfinished;
   };
   // One that waits to be let in.
   struct Newcomer {
@@ -110,7 +116,10 @@ class Acceptor {
   // `share`: of the usual time between two looks that has passed since the last one.
   void judge(const CallsByConnection& calls, double share, absl::Time now);
   void close_most_open(const CallsByConnection& calls);
+  // Counts what each connection has under way.
+  void measure(absl::Time now);
   void relieve(absl::Time now);
+  void cut_long_unfinished();
   void let_in_whoever_has_waited(absl::Time now);
   void cut(Connection& connection, const std::string& reason);
 
@@ -130,7 +139,7 @@ class Acceptor {
   bool stalled_ = false, gave_up_ = false;
   std::size_t reported_open_ = 0, turned_away_ = 0;
   bool crowded_ = false;  // at the last look
-  absl::Time last_look_ = absl::InfinitePast(), last_cut_ = absl::InfinitePast();
+  absl::Time last_look_ = absl::InfinitePast(), last_cut_ = absl::InfinitePast(), last_measure_ = absl::InfinitePast();
 
   std::thread thread_;
 };

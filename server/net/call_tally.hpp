@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "absl/base/thread_annotations.h"
@@ -11,13 +12,19 @@
 namespace axion::server::net {
 
 struct CallCounts {
-  std::size_t asked = 0;       // messages that came in whole
+  std::size_t asked = 0;       // calls whose first message came in whole
   std::size_t taken_back = 0;  // calls that the client ended before it had their answer
   std::size_t open = 0;        // calls that are under way now
 };
 
+// Messages that came in whole.
+struct MessageCounts {
+  std::uint64_t count = 0, bytes = 0;
+};
+
 // By the name of the connection, as connection_name() gives it.
 using CallsByConnection = absl::flat_hash_map<std::string, CallCounts>;
+using MessagesByConnection = absl::flat_hash_map<std::string, MessageCounts>;
 
 // Thread-safe.
 class CallTally {
@@ -25,6 +32,13 @@ class CallTally {
   void on_message(const std::string& connection) ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     ++calls_[connection].asked;
+  }
+  // Any message of a call came in whole, the first one too.
+  void on_bytes(const std::string& connection, std::uint64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    MessageCounts& counts = messages_[connection];
+    ++counts.count;
+    counts.bytes += bytes;
   }
   void on_taken_back(const std::string& connection) ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
@@ -48,10 +62,18 @@ class CallTally {
     }
     return taken;
   }
+  // What on_bytes() has counted since the last time.
+  MessagesByConnection take_messages() ABSL_LOCKS_EXCLUDED(mutex_) {
+    MessagesByConnection taken;
+    absl::MutexLock lock(&mutex_);
+    taken.swap(messages_);
+    return taken;
+  }
 
  private:
   absl::Mutex mutex_;
   CallsByConnection calls_ ABSL_GUARDED_BY(mutex_);
+  MessagesByConnection messages_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace axion::server::net

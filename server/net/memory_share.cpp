@@ -139,8 +139,13 @@ std::size_t HeapWatch::in_use(std::size_t least, absl::Time now) {
   return 0;
 }
 
-std::size_t transport_share(std::size_t memory, std::size_t max_message_bytes) {
+std::size_t unfinished_share(std::size_t memory, std::size_t max_message_bytes) {
   return std::max(memory / 8, 2 * max_message_bytes);
+}
+
+std::size_t transport_share(std::size_t memory, std::size_t max_message_bytes) {
+  const std::size_t unfinished = unfinished_share(memory, max_message_bytes);
+  return unfinished + unfinished / 2;
 }
 
 }  // namespace axion::server::net

@@ -28,7 +28,11 @@ int machine_processors();
 // all the time. At least 1.
 int process_processors();
 
-// The share for messages that have not come in whole, of all connections together.
+// The share for messages that have not come in whole, of all connections together: beyond it connections are cut.
+std::size_t unfinished_share(std::size_t memory, std::size_t max_message_bytes);
+
+// What the transport may take: half as much again, for what comes in before the cut shows. Beyond it gRPC ends calls of
+// whoever it comes upon, those first that have nothing under way.
 std::size_t transport_share(std::size_t memory, std::size_t max_message_bytes);
 
 // What the process has allocated and not freed, bytes. Cheap where that is little: it asks the kernel how much is

@@ -3,6 +3,9 @@
 #include <string>
 
 #include <grpcpp/server_context.h>
+#include <grpcpp/support/byte_buffer.h>
+
+#include "absl/strings/match.h"
 
 namespace axion::server::rpc {
 namespace {
@@ -15,6 +18,8 @@ class OneCall final : public grpc::experimental::Interceptor {
       : call_(call),
         // Reflection alone is served by threads of gRPC for blocking services, where this question asks itself again.
         knows_its_end_(dynamic_cast<grpc::CallbackServerContext*>(call.server_context()) != nullptr),
+        // Messages of other services, reflection's, are parsed already, and small.
+        has_bytes_(absl::StartsWith(call.method(), "/axion.")),
         events_(events) {}
   ~OneCall() override {
     if (open_) events_.closed(connection_);
@@ -30,9 +35,10 @@ class OneCall final : public grpc::experimental::Interceptor {
       connection_ = context.peer();
       events_.open(connection_);
     }
-    if (batch->QueryInterceptionHookPoint(InterceptionHookPoints::POST_RECV_MESSAGE) && !asked_) {
+    if (batch->QueryInterceptionHookPoint(InterceptionHookPoints::POST_RECV_MESSAGE)) {
+      if (!asked_) events_.message(connection_);
       asked_ = true;
-      events_.message(connection_);
+      events_.bytes(connection_, has_bytes_ ? length_of(batch->GetRecvMessage()) : 0);
     }
     if (knows_its_end_ && batch->QueryInterceptionHookPoint(InterceptionHookPoints::POST_RECV_CLOSE) &&
         context.IsCancelled()) {
@@ -42,8 +48,13 @@ class OneCall final : public grpc::experimental::Interceptor {
   }
 
  private:
+  static std::size_t length_of(const void* message) {
+    const auto* bytes = static_cast<const grpc::ByteBuffer*>(message);  // none at the end of a stream
+    return bytes != nullptr && bytes->Valid() ? bytes->Length() : 0;
+  }
+
   grpc::experimental::ServerRpcInfo& call_;
-  const bool knows_its_end_;
+  const bool knows_its_end_, has_bytes_;
   const CallEvents& events_;
   std::string connection_;
   bool open_ = false;

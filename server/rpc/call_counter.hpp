@@ -1,6 +1,7 @@
 // Tells which connections send messages, and which take calls back, of all services of a server.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <utility>
@@ -11,7 +12,9 @@ namespace axion::server::rpc {
 
 struct CallEvents {
   // The connection by grpc::ServerContext::peer(). From any thread; must not block.
-  std::function<void(const std::string& connection)> message;     // the first one of a call came in whole
+  std::function<void(const std::string& connection)> message;  // the first one of a call came in whole
+  std::function<void(const std::string& connection, std::size_t bytes)> bytes = [](const std::string&, std::size_t) {
+  };                                                              // any of a call came in whole
   std::function<void(const std::string& connection)> taken_back;  // a call ended before its answer had been sent
   std::function<void(const std::string& connection)> open = [](const std::string&) {};    // a call has begun
   std::function<void(const std::string& connection)> closed = [](const std::string&) {};  // and ended

@@ -75,8 +75,12 @@ class Memory(MemoryCase):
         self.refused('CreateModel', field(1, b'<mujoco>' + b'<a/>' * (10 * MIB) + b'</mujoco>'))
 
     def test_messages_that_stay_half_sent_hold_up_nobody(self):
-        held, patient = [], self.enterContext(axion.Client(self.server.address))
+        # Neither calls of others end nor their connections: nobody is even asked to connect anew.
+        held, states = [], []
+        patient = self.enterContext(axion.Client(self.server.address, retry=0))
         batch = patient.create_batch(patient.create_model(MODEL), 4)
+        self.channel.subscribe(states.append)
+        self.stub.GetServerInfo(sim.GetServerInfoRequest())  # and then it idles, which gRPC would end first
         crowd = [threading.Thread(target=send_half, args=(self.server.port, 60 * MIB, held)) for _ in range(30)]
         for one in crowd:
             one.start()
@@ -86,6 +90,8 @@ class Memory(MemoryCase):
             steps += 1
         batch.step(timeout=case.PATIENCE_SECONDS)
         self.assertGreater(steps, 0)
+        self.assertEqual(states[-1], grpc.ChannelConnectivity.READY)
+        self.assertEqual(states.count(grpc.ChannelConnectivity.READY), 1, states)
         for wire in held:
             wire.close()
         self.assertTrue(case.eventually(lambda: self.server.metric('axion_connections') <= 3))

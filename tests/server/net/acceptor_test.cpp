@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
@@ -25,6 +26,7 @@
 
 #include "server/net/connection_name.hpp"
 #include "server/net/memory_share.hpp"
+#include "server/net/unfinished.hpp"
 
 namespace axion::server::net {
 namespace {
@@ -63,18 +65,20 @@ class Cutting : public ::testing::Test {
     events.stalled = [](const std::string&) {};
     events.recovered = [] {};
     events.gave_up = [] {};
-    events.crowding = [this] {
+    events.crowding = [this] { return crowding_.load(); };
+    events.calls = [this] {
       ++looks_;
-      return crowding_.load();
+      return tally_.take();
     };
-    events.calls = [this] { return tally_.take(); };
+    events.messages = [this] { return tally_.take_messages(); };
     events.cut = [this](const std::string& reason) {
       std::lock_guard<std::mutex> lock(mutex_);
       reasons_.push_back(reason);
     };
-    acceptor_ = std::make_unique<Acceptor>(std::move(listener_),
-                                           AcceptorOptions{.max_open_calls = 4900, .max_open_calls_of_one = 2000},
-                                           std::move(events));
+    acceptor_ = std::make_unique<Acceptor>(
+        std::move(listener_),
+        AcceptorOptions{.max_open_calls = 4900, .max_open_calls_of_one = 2000, .max_unfinished_bytes = 900'000},
+        std::move(events));
     talker_ = connect_to(port_), quiet_ = connect_to(port_);
     EXPECT_TRUE(eventually([this] { return taken() == 2; }));
     talker_name_ = name_of(talker_), quiet_name_ = name_of(quiet_);
@@ -102,6 +106,20 @@ class Cutting : public ::testing::Test {
   static void say(int client, std::size_t bytes) {
     const std::vector<char> words(bytes);
     ASSERT_EQ(send(client, words.data(), bytes, 0), static_cast<ssize_t>(bytes));
+  }
+  // However much: it is read by whoever took the connection.
+  void say_all(int client, std::size_t bytes) {
+    for (std::size_t said = 0; said < bytes;) {
+      const std::size_t part = std::min<std::size_t>(bytes - said, 32 << 10);
+      say(client, part);
+      said += part;
+      std::lock_guard<std::mutex> lock(mutex_);
+      std::vector<char> heard(part);
+      for (const int descriptor : taken_) {
+        while (recv(descriptor, heard.data(), heard.size(), MSG_DONTWAIT) > 0) {
+        }
+      }
+    }
   }
   void wait_for_looks(int count) {
     const int begin = looks_;
@@ -158,6 +176,49 @@ TEST_F(Cutting, whoever_sends_no_message_is_cut_while_memory_gets_scarce) {
   EXPECT_FALSE(is_cut(quiet_)) << "it has sent one";
   EXPECT_FALSE(is_cut(idle)) << "it has sent nothing at all";
   close(idle);
+}
+
+TEST_F(Cutting, whoever_has_had_most_of_a_message_under_way_for_longest_is_cut_while_they_are_too_much) {
+  tally_.on_message(talker_name_), tally_.on_message(quiet_name_);
+  tally_.on_bytes(talker_name_, 10), tally_.on_bytes(quiet_name_, 10);
+  say_all(talker_, 500'000);
+  absl::SleepFor(absl::Seconds(2));  // it lies there
+  say_all(quiet_, 600'000);
+  wait_for_looks(12);
+  EXPECT_TRUE(reasons().empty()) << "there is no lack";
+  tally_.on_bytes(quiet_name_, 250'000);  // a part of that was one
+  crowding_ = Crowding::kCrowded;
+  wait_for_looks(3);
+  EXPECT_TRUE(reasons().empty()) << "together they are within what may be";
+  say_all(quiet_, 100'000);
+  EXPECT_TRUE(eventually([this] { return is_cut(talker_); }));
+  wait_for_looks(3);
+  ASSERT_EQ(reasons().size(), 1u);
+  EXPECT_NE(reasons().front().find(talker_name_ + " has "), std::string::npos) << reasons().front();
+  EXPECT_NE(reasons().front().find("of messages under way"), std::string::npos) << reasons().front();
+  EXPECT_FALSE(is_cut(quiet_)) << "it has sent more, but a moment ago";
+}
+
+TEST(Unfinished, is_what_came_in_less_whole_messages_and_what_is_around_them) {
+  absl::Time now = absl::UnixEpoch();
+  Unfinished one(now);
+  const auto after_a_second = [&](std::uint64_t received, std::uint64_t sent, const MessageCounts& whole) {
+    one.update({received, sent}, whole, now += absl::Seconds(1));
+  };
+  after_a_second(2000, 0, {.count = 3, .bytes = 100});
+  EXPECT_EQ(one.bytes(), 0u) << "headers and settings";
+  after_a_second(1'002'500, 0, {.count = 1, .bytes = 1'000'000});
+  EXPECT_EQ(one.bytes(), 0u) << "a message";
+  after_a_second(2'002'500, 0, {});
+  EXPECT_NEAR(static_cast<double>(one.bytes()), 1e6, 1e3);
+  EXPECT_EQ(one.fresh(), 1'000'000u);
+  after_a_second(2'002'500, 0, {});
+  EXPECT_NEAR(one.byte_seconds(), 2e6, 1e4);
+  after_a_second(2'002'500, 0, {.count = 1, .bytes = 1'000'000});
+  EXPECT_EQ(one.bytes(), 0u) << "it came in whole";
+  EXPECT_EQ(one.byte_seconds(), 0.0);
+  for (std::uint64_t i = 1; i < 1000; ++i) after_a_second(2'002'500 + 26'000 * i, 10'000'000 * i, {});
+  EXPECT_EQ(one.byte_seconds(), 0.0) << "windows are updated for what the server sends";
 }
 
 TEST_F(Cutting, whoever_takes_back_too_many_calls_is_cut_and_newcomers_from_there_wait) {
