@@ -18,7 +18,8 @@ from axion.errors import AxionError, NotFoundError
 from axion.viewing import geometry
 from axion.viewing.labels import STATISTICS, names_of
 from axion.viewing.movie import Recorder
-from axion.viewing.plots import color_bytes, empty_plot, plot_lines, quietly, show_points, slider
+from axion.viewing.plots import add_ground, add_shape, color_bytes, empty_plot, plot_lines, quietly, show_points, slider
+from axion.viewing.pointer import Pointers
 from axion.viewing.source import Moment, model_of, moments
 from axion.watch import Watch
 
@@ -144,19 +145,12 @@ class Viewer:
         for index, shape in enumerate(self._shapes):
             wxyz = geometry.quaternion_of(shape.rotation)
             if shape.mesh is None:
-                square = geometry.ground_square(self._size)
-                scene.add_grid(f"/ground/{index}", infinite_grid=True, cell_size=square, section_size=5 * square, wxyz=wxyz,
-                               position=shape.position, plane_color=(225, 228, 232), plane_opacity=1.0, shadow_opacity=0.3,
-                               fade_distance=60 * self._size)
+                add_ground(scene, f"/ground/{index}", shape, wxyz, self._size)
                 continue
-            count = len(self.worlds)
-            handle = scene.add_batched_meshes_simple(
-                f"/shapes/{index} {shape.name}", shape.mesh.vertices.astype(np.float32), shape.mesh.faces.astype(np.uint32),
-                batched_wxyzs=np.tile(wxyz, (count, 1)).astype(np.float32),
-                batched_positions=(shape.position + self._offsets).astype(np.float32), batched_scales=np.ones(count, np.float32),
-                batched_colors=color_bytes(shape.color), opacity=shape.opacity if shape.opacity < 1 else None, lod="off")
+            handle = add_shape(scene, f"/shapes/{index} {shape.name}", shape, shape.mesh, wxyz, self._offsets)
             handle.on_click(self._on_click(shape))
             self._meshes.append((shape, handle, wxyz))
+        self._pointers = Pointers(self._server, self._shapes, self._meshes, self._name_of, self._lock)
         away = 1.1 * (np.linalg.norm(self._offsets.max(0) - self._offsets.min(0)) + self._size)
         middle = 0.5 * (low + high)
         self._server.initial_camera.look_at = middle
@@ -175,11 +169,13 @@ class Viewer:
 
     def _on_click(self, shape: geometry.Shape) -> Callable[[Any], None]:
         def chosen(event: Any) -> None:
-            world = self.worlds[event.instance_index or 0]
-            body = geometry.frame_names(self.model)[shape.frame] if shape.frame >= 0 else "world"
-            self._world.value = str(world)
-            event.client.add_notification(f"world {world}", f"body {body}, shape {shape.name or '(no name)'}", auto_close_seconds=4)
+            self._world.value = str(self.worlds[event.instance_index or 0])
+            event.client.add_notification("chosen", self._name_of(shape, event.instance_index or 0), auto_close_seconds=4)
         return chosen
+
+    def _name_of(self, shape: geometry.Shape, row: int) -> str:
+        body = geometry.frame_names(self.model)[shape.frame] if shape.frame >= 0 else "world"
+        return f"world {self.worlds[row]}, body {body or '(no name)'}, shape {shape.name or '(no name)'}"
 
     def _draw(self, moment: Moment) -> None:
         frames = geometry.frame_poses(self.model, moment.body_pose, moment.mocap_pose)
@@ -200,6 +196,7 @@ class Viewer:
             self._draw_contacts(moment)
             self._told.content = (f"**t** {moment.time[row]:.3f} s · **step** {moment.step_index[row]}"
                                   + (f" · {moment.dropped} frames dropped" if moment.dropped else ""))
+            self._pointers.look_all()
 
     def _seen(self) -> npt.NDArray[np.bool_]:
         """Which of the worlds are shown: [n]."""
