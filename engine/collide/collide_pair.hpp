@@ -3,8 +3,8 @@
 // The gap g = n · (p_WA − p_WB) is that of a constraint which is made ahead of touching: contacts with 0 <= g < margin
 // are as good as overlapping ones. The least gap of a pair apart is its distance (boxes: to 4e-4 of the least half
 // extent and 1e-3 of the gap; capsules: to 1e-4 of the radii); of an overlapping pair, the depth along the direction of
-// least overlap (boxes: over the clipped face; cylinders, ellipsoids and meshes: along a direction out of the overlap,
-// which is that of least overlap while it is small beside the shapes; convex_pairs.hpp). Inputs and outputs are SI, in
+// least overlap (boxes: over the clipped face; cylinders, ellipsoids and meshes: in 99 of 100 deep overlaps to half a
+// percent of the lesser least size; portal.hpp). Inputs and outputs are SI, in
 // the world frame. Gaps come from differences of positions taken first, so that in float32 a pair far from the origin
 // loses only what its poses have lost.
 //

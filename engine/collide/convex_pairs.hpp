@@ -15,6 +15,9 @@
 
 namespace axion::collide {
 
+// Of the lesser shape's least size: cores that overlap by more are deep in each other.
+inline constexpr double kDeepShare = 0.05;
+
 // Direction of contact and the places of it, before they are moved to the surfaces; in A.
 template <typename Real>
 struct Approach {
@@ -244,6 +247,7 @@ AXION_HD inline bool has_face(const Shape<Real>& shape) {
 template <typename Real>
 AXION_HD_CALL void convex_contacts(const Shape<Real>& a, const ShapePose<Real>& X_WA, const Shape<Real>& b,
                                    const ShapePose<Real>& X_WB, Real least_b, ContactList<Real>& list) {
+  const Real least_a = least_size(a), least = least_a < least_b ? least_a : least_b;
   const ConvexPair<Real> pair{a,
                               b,
                               math::transpose_times(X_WA.R_WS, X_WB.p_WS - X_WA.p_WS),
@@ -252,9 +256,9 @@ AXION_HD_CALL void convex_contacts(const Shape<Real>& a, const ShapePose<Real>& 
                               core_radius(a),
                               core_radius(b),
                               Real(0),
-                              Real(0)};
+                              Real(0),
+                              Real(kDeepShare) * least};
   const Real radius = pair.radius_a + pair.radius_b;
-  const Real least_a = least_size(a), least = least_a < least_b ? least_a : least_b;
   const Real far = list.margin + radius;
   const bool round_a = a.kind == model::ShapeKind::kCylinder, round_b = b.kind == model::ShapeKind::kCylinder;
   // Nearer than this rounding would turn the direction of two points by more than half a thousandth.

@@ -112,6 +112,7 @@ struct ConvexPair {
   ShapePose<Real> X_WA;
   Real radius_a, radius_b;  // of the balls about the cores
   Real skin_a, skin_b;      // that cylinders are shrunk by
+  Real deep;                // cores that overlap by more are looked at from all sides
 };
 
 // A point of the difference of two cores: one of each.

@@ -2,9 +2,10 @@
 // meets (Snethen 2008, Minkowski portal refinement).
 //
 // The first ray goes from the difference of the centres through the origin; then rays from the origin along the normal
-// found, as long as they find a face that is less deep. The result is a face of the difference, and where the cores
-// overlap by less than their neighbouring faces are apart it is the least deep one. A bounded number of rounds. Used by
-// the convex family only.
+// found, as long as they find a face that is less deep. Where that one is deep, the same is done from the least deep of
+// directions all around. The result is a face of the difference; it is the least deep one, but for few overlaps that are
+// deep beside the shapes (docs/experiments/0021-deep-overlaps.md). A bounded number of rounds. Used by the convex family
+// only.
 #pragma once
 
 #include "engine/collide/gjk.hpp"
@@ -13,6 +14,7 @@ namespace axion::collide {
 
 inline constexpr int kPortalRounds = 32;
 inline constexpr int kPortalRays = 4;
+inline constexpr int kWaysOut = 3;  // that are followed where the overlap is deep
 
 template <typename Real>
 struct Portal {
@@ -47,9 +49,9 @@ AXION_HD inline bool discover_portal(const ConvexPair<Real>& pair, const math::V
   for (int round = 0; round < kPortalRounds; ++round) {
     if (!(math::norm(normal) > tiny * tiny)) return false;
     point[2] = farthest_along(pair, math::normalized(normal));
-    if (math::dot(math::cross(seen(0), seen(2)), ray) < Real(0)) {
+    if (math::dot(math::cross(seen(0), seen(2)), ray) > Real(0)) {
       point[1] = point[2];
-    } else if (math::dot(math::cross(seen(2), seen(1)), ray) < Real(0)) {
+    } else if (math::dot(math::cross(seen(2), seen(1)), ray) > Real(0)) {
       point[0] = point[2];
     } else {
       return true;
@@ -77,7 +79,7 @@ AXION_HD_CALL Portal<Real> find_portal(const ConvexPair<Real>& pair, const math:
     portal.out = n, portal.depth = math::dot(n, next.w()), portal.found = true;
     if (portal.depth - math::dot(n, point[2].w()) <= tolerance) break;
     const math::Vec3<Real> side = math::cross(next.w() - from, ray);
-    const auto beyond = [&](int i) { return math::dot(point[i].w() - from, side) > Real(0); };
+    const auto beyond = [&](int i) { return math::dot(point[i].w() - from, side) < Real(0); };
     if (beyond(0)) {
       point[beyond(1) ? 0 : 2] = next;
     } else {
@@ -85,6 +87,63 @@ AXION_HD_CALL Portal<Real> find_portal(const ConvexPair<Real>& pair, const math:
     }
   }
   return portal;
+}
+
+// From a face to one that is less deep, by rays from the origin along its normal: the surface lies no farther along the
+// ray than the face is deep, and the face met there no deeper than that.
+template <typename Real>
+AXION_HD inline void descend(const ConvexPair<Real>& pair, Real enough, Portal<Real>& best) {
+  for (int k = 0; k < kPortalRays && best.found && best.depth > enough; ++k) {
+    const Portal<Real> next = find_portal(pair, math::Vec3<Real>{0, 0, 0}, best.out);
+    if (!next.found || !(next.depth < best.depth)) break;
+    const bool settled = next.depth > Real(0.999) * best.depth;
+    best = next;
+    if (settled) break;
+  }
+}
+
+// A direction out of the difference, and how deep the origin is along it.
+template <typename Real>
+struct WayOut {
+  math::Vec3<Real> n;
+  Real depth;
+};
+
+// Keeps the `kept` least deep directions that are some way apart, so that each leads to a face of its own.
+template <typename Real>
+AXION_HD inline void keep_least(const WayOut<Real>& way, WayOut<Real>* kept) {
+  int place = 0;  // of one near it, or of the deepest
+  for (int k = 0; k < kWaysOut; ++k) {
+    if (math::dot(kept[k].n, way.n) > Real(0.85)) {
+      place = k;
+      break;
+    }
+    if (kept[k].depth > kept[place].depth) place = k;
+  }
+  if (way.depth < kept[place].depth) kept[place] = way;
+}
+
+// Deep in each other bodies come apart in many ways, and that nearest to the line of their centres is seldom the
+// shortest. The depth is known along any direction by one point of the difference: of the axes of both, and those midway
+// between two and three of them, the least deep ones are followed down.
+template <typename Real>
+AXION_HD_CALL void look_around(const ConvexPair<Real>& pair, Portal<Real>& best) {
+  WayOut<Real> kept[kWaysOut];
+  for (WayOut<Real>& way : kept) way = {{0, 0, 0}, std::numeric_limits<Real>::max()};
+  for (int i = 0; i < 54; ++i) {
+    const int of_b = i >= 27 ? 1 : 0, k = i - 27 * of_b;
+    const math::Vec3<Real> d{Real(k % 3 - 1), Real(k / 3 % 3 - 1), Real(k / 9 - 1)};
+    const Real length = math::norm(d);
+    if (!(length > Real(0))) continue;
+    const math::Vec3<Real> unit = (Real(1) / length) * d, n = of_b ? pair.R_AB * unit : unit;
+    keep_least({n, math::dot(n, farthest_along(pair, n).w())}, kept);
+  }
+  for (const WayOut<Real>& way : kept) {
+    if (!(math::norm(way.n) > Real(0.85))) continue;
+    Portal<Real> other = find_portal(pair, math::Vec3<Real>{0, 0, 0}, way.n);
+    descend(pair, Real(0), other);
+    if (other.found && other.depth < best.depth) best = other;
+  }
 }
 
 // The face by which the cores come apart; not found where they have no volume in common.
@@ -95,13 +154,8 @@ AXION_HD inline Portal<Real> way_out(const ConvexPair<Real>& pair) {
   Real length = math::norm(from);
   if (!(length > Real(1e-5) * size)) from = {Real(1e-5) * size, 0, 0}, length = math::norm(from);
   Portal<Real> best = find_portal(pair, from, -(Real(1) / length) * from);
-  for (int k = 0; k < kPortalRays && best.found && best.depth > Real(1e-3) * size; ++k) {
-    const Portal<Real> next = find_portal(pair, math::Vec3<Real>{0, 0, 0}, best.out);
-    if (!next.found || !(next.depth < best.depth)) break;
-    const bool settled = next.depth > Real(0.999) * best.depth;
-    best = next;
-    if (settled) break;
-  }
+  descend(pair, Real(1e-3) * size, best);
+  if (best.found && best.depth > pair.deep) look_around(pair, best);
   return best;
 }
 

@@ -151,6 +151,8 @@ class Scenes {
     a.X.p_WS += 0.1 * uniform(0, 1) * math::cross(n, math::normalized(normal3()));
   }
 
+  Vec direction() { return math::normalized(normal3()); }
+
  private:
   double uniform(double low, double high) { return std::uniform_real_distribution<double>(low, high)(random_); }
   double length() { return 0.02 * std::pow(15.0, uniform(0, 1)); }
