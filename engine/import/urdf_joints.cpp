@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/utf8.hpp"
 #include "engine/import/mjcf_pose.hpp"
 #include "engine/import/urdf_elements.hpp"
 #include "engine/import/urdf_scene.hpp"
@@ -60,7 +61,7 @@ class JointReader {
 void JointReader::add_root(int index, const UrdfLink& link) {
   JointSpec joint;
   joint.kind = link.is_held ? JointKind::kFixed : JointKind::kFree;
-  joint.name = link.name.substr(0, model::kMaxNameBytes - 8) + (link.is_held ? "_fixed" : "_free");
+  joint.name = std::string(utf8_prefix(link.name, model::kMaxNameBytes - 8)) + (link.is_held ? "_fixed" : "_free");
   joint.child = body(index);
   s_.spec.joints.push_back(std::move(joint));
   s_.joint_elements.push_back(link.element);
@@ -87,7 +88,7 @@ std::vector<AxisSpec> JointReader::planar_axes(const UrdfJoint& joint) const {
   const char* suffix[3] = {"_TX", "_TY", "_RZ"};
   for (int k = 0; k < 3; ++k) {
     AxisSpec& axis = axes[static_cast<std::size_t>(k)];
-    axis.name = joint.name.substr(0, model::kMaxNameBytes - 3) + suffix[k];
+    axis.name = std::string(utf8_prefix(joint.name, model::kMaxNameBytes - 3)) + suffix[k];
     if (k == 2) break;
     axis.kind = AxisKind::kSlide;
     axis.axis = model::to_spec(R.column(k));
@@ -181,7 +182,7 @@ void JointReader::read_mimic(const UrdfJoint& joint) {
     return;
   }
   model::EqualitySpec equality;
-  equality.name = joint.name.substr(0, model::kMaxNameBytes - 6) + "_mimic";
+  equality.name = std::string(utf8_prefix(joint.name, model::kMaxNameBytes - 6)) + "_mimic";
   equality.first.joint = joint_index_.at(&joint);
   equality.polynomial = {offset, 0, 0, 0, 0};
   if (other->type != UrdfJointType::kFixed) {

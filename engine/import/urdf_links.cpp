@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "engine/base/utf8.hpp"
 #include "engine/import/mass_limits.hpp"
 #include "engine/import/mjcf_geom.hpp"
 #include "engine/import/mjcf_pose.hpp"
@@ -221,8 +222,9 @@ MassProperties LinkReader::read_inertial(const XmlElement& inertial) const {
 
 std::string LinkReader::shape_name(const XmlElement& element, const UrdfLink& link) {
   const XmlAttribute* given = element.find("name");
-  const bool usable = given != nullptr && !given->value.empty() && given->value.size() <= model::kMaxNameBytes;
-  const std::string stem = link.name.substr(0, model::kMaxNameBytes - 24) + "_collision";
+  const bool usable = given != nullptr && !given->value.empty() && given->value.size() <= model::kMaxNameBytes &&
+                      is_printable(given->value);
+  const std::string stem = std::string(utf8_prefix(link.name, model::kMaxNameBytes - 24)) + "_collision";
   std::string name = usable ? given->value : stem;
   for (int copy = 2; !s_.shape_names.insert(name).second; ++copy) name = stem + std::to_string(copy);
   return name;

@@ -41,6 +41,8 @@ class SceneChecker {
   void pose(const std::string& item, const char* leaf, const PoseSpec& X);
   void index(const std::string& item, const char* leaf, int value, int first, std::size_t end);
   void range(const std::string& item, const char* leaf, double lower, double upper);
+  // A name that may be empty and be there twice.
+  void text(const std::string& item, const std::string& value);
   void name(const std::string& item, const std::string& value, std::unordered_set<std::string>& seen);
   void count(const char* list, std::size_t value, int limit);
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/base/utf8.hpp"
 #include "engine/model/loop_joints.hpp"
 #include "engine/model/scene_checker.hpp"
 #include "engine/model/spec_math.hpp"
@@ -17,7 +18,7 @@ namespace {
 // A name as a message shows it.
 std::string shown(const std::string& name) {
   constexpr std::size_t kMaxBytes = 64;
-  return name.size() <= kMaxBytes ? name : name.substr(0, kMaxBytes) + "...";
+  return name.size() <= kMaxBytes ? name : std::string(utf8_prefix(name, kMaxBytes)) + "...";
 }
 
 }  // namespace
@@ -79,12 +80,17 @@ void SceneChecker::range(const std::string& item, const char* leaf, double lower
   }
 }
 
-void SceneChecker::name(const std::string& item, const std::string& value, std::unordered_set<std::string>& seen) {
-  if (value.empty()) fail(item, "name", "must not be empty");
+void SceneChecker::text(const std::string& item, const std::string& value) {
   if (value.size() > kMaxNameBytes) {
     fail(item, "name",
          "must have at most " + std::to_string(kMaxNameBytes) + " bytes; it has " + std::to_string(value.size()));
   }
+  if (!is_printable(value)) fail(item, "name", "must be UTF-8 without control characters");
+}
+
+void SceneChecker::name(const std::string& item, const std::string& value, std::unordered_set<std::string>& seen) {
+  if (value.empty()) fail(item, "name", "must not be empty");
+  text(item, value);
   if (ok() && !seen.insert(value).second) fail(item, "name", "is used twice: \"" + shown(value) + "\"");
 }
 
@@ -130,6 +136,7 @@ void SceneChecker::world() {
   if (ok() && !(scene_.timestep > 0 && scene_.timestep <= 1)) {
     fail("", "timestep", "must be above 0 and at most 1 s; it is " + to_text(scene_.timestep));
   }
+  text("", scene_.name);
   at_least("medium", "density", scene_.medium.density, 0);
   at_least("medium", "viscosity", scene_.medium.viscosity, 0);
   reals("medium", "wind", scene_.medium.wind);

@@ -14,6 +14,7 @@
 #include "server/rpc/scene_overrides.hpp"
 #include "server/rpc/scene_parts.hpp"
 #include "server/rpc/simulation_service.hpp"
+#include "server/rpc/status.hpp"
 #include "server/schedule/failure.hpp"
 #include "server/schedule/step_rules.hpp"
 
@@ -100,7 +101,9 @@ constexpr absl::string_view kNameOfAModel = "models/0123456789abcdef";
 schedule::ModelContent content_of(const import::ImportedScene& imported) {
   v1::SceneSpec scene = to_message(imported.scene);
   fill_colors(imported.shape_colors, *scene.mutable_shapes());
-  return {.scene = scene.SerializeAsString(), .warnings = imported.warnings, .colors = imported.shape_colors};
+  std::vector<std::string> warnings;
+  for (const std::string& warning : imported.warnings) warnings.push_back(wire_text(warning));
+  return {.scene = scene.SerializeAsString(), .warnings = std::move(warnings), .colors = imported.shape_colors};
 }
 
 }  // namespace axion::server::rpc

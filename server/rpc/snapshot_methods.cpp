@@ -8,6 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 
+#include "engine/base/utf8.hpp"
+
 #include "server/rpc/batch_snapshot.hpp"
 #include "server/rpc/page_bytes.hpp"
 #include "server/rpc/request_conversion.hpp"
@@ -84,6 +86,9 @@ void SimulationService::SaveSnapshot(UnaryCall* call, const v1::SaveSnapshotRequ
   if (request->display_name().size() > kMaxDisplayName) {
     return call->finish(invalid_field("display_name", absl::StrCat("has ", request->display_name().size(),
                                                                    " characters; at most ", kMaxDisplayName)));
+  }
+  if (!is_printable(request->display_name())) {
+    return call->finish(invalid_field("display_name", "must be text without control characters"));
   }
   if (parts_.store == nullptr && !request->skip_store()) return call->finish(no_store());
   auto batch = parts_.registry.use_batch(call->tenant(), "batch", request->batch(), parts_.batcher.now());

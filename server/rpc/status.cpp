@@ -2,11 +2,14 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
+
+#include "engine/base/utf8.hpp"
 
 #include "server/schedule/failure.hpp"
 
@@ -16,45 +19,19 @@ namespace {
 // A status travels in the headers that end a call, three times with its details, and clients take 8 KiB of these.
 constexpr std::size_t kMaxMessageBytes = 1024;
 
-// Bytes of the character of UTF-8 at `at`; 0 if there is none. Overlong forms and surrogates are none.
-std::size_t character_at(absl::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) -> unsigned {
-    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
-  };
-  const auto follows = [&](std::size_t count) {
-    for (std::size_t i = 1; i <= count; ++i) {
-      if ((byte(at + i) & 0xC0u) != 0x80u) return false;
-    }
-    return true;
-  };
-  const unsigned first = byte(at), second = byte(at + 1);
-  if (first < 0x80) return 1;
-  if (first >= 0xC2 && first <= 0xDF) return follows(1) ? 2 : 0;
-  if (first >= 0xE0 && first <= 0xEF) {
-    const bool legal = !(first == 0xE0 && second < 0xA0) && !(first == 0xED && second > 0x9F);
-    return legal && follows(2) ? 3 : 0;
-  }
-  if (first >= 0xF0 && first <= 0xF4) {
-    const bool legal = !(first == 0xF0 && second < 0x90) && !(first == 0xF4 && second > 0x8F);
-    return legal && follows(3) ? 4 : 0;
-  }
-  return 0;
-}
+}  // namespace
 
-// `text` as a field of a message can hold it: what is not UTF-8 (assets are bytes) becomes question marks, and a text
-// that no rule has bounded is cut.
 std::string wire_text(absl::string_view text) {
+  const std::string_view characters(text.data(), text.size());
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
-    const std::size_t length = character_at(text, at);
+    const std::size_t length = utf8_character(characters, at);
     if (out.size() + length > kMaxMessageBytes) return out + "...";
     out.append(length == 0 ? "?" : std::string(text.substr(at, length)));
     at += length == 0 ? 1 : length;
   }
   return out;
 }
-
-}  // namespace
 
 grpc::Status to_grpc(const absl::Status& status) {
   if (status.ok()) return grpc::Status::OK;

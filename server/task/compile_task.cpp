@@ -1,5 +1,7 @@
 #include <set>
 
+#include "engine/base/utf8.hpp"
+
 #include "server/task/task.hpp"
 #include "server/task/task_parts.hpp"
 
@@ -119,6 +121,7 @@ Status compile_reward(const TaskSpec& spec, PartCompiler& parts, Task& task) {
     if (from.name.empty() || !names.insert(from.name).second) {
       return invalid_argument(path + ".name", from.name.empty() ? "is empty" : "is " + shown(from.name) + " again");
     }
+    if (!is_printable(from.name)) return invalid_argument(path + ".name", "has control characters");
     RewardTerm term{.name = from.name,
                     .weight = from.weight,
                     .measure = from.measure,
@@ -191,6 +194,7 @@ Status compile_ends(const TaskSpec& spec, PartCompiler& parts, Task& task) {
         return invalid_argument(path + ".name",
                                 list[i].name.empty() ? "is empty" : "is " + shown(list[i].name) + " again");
       }
+      if (!is_printable(list[i].name)) return invalid_argument(path + ".name", "has control characters");
       EndTerm term{.terminates = terminates};
       if (Status s = compile_end(path, list[i], parts, term); !s.ok()) return s;
       if (term.condition == Condition::kContact) task.reads_contacts = true;

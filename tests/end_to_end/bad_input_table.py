@@ -19,7 +19,9 @@ import grpc
 import numpy as np
 from axion.v1 import scene_pb2, simulation_pb2 as sim
 from axion.v1 import query_pb2, snapshot_pb2, solver_pb2, state_pb2, tensor_pb2
+from google.protobuf import message_factory
 from google.protobuf.descriptor import FieldDescriptor as Field
+from google.protobuf.message import DecodeError
 
 import access_case as case
 import hostile_files
@@ -260,11 +262,16 @@ def call(channel, method, request):
     """Status and text."""
     path = f'/axion.v1.Simulation/{method}'
     data = request if isinstance(request, bytes) else request.SerializeToString()
+    answer = message_factory.GetMessageClass(sim.DESCRIPTOR.services_by_name['Simulation'].methods_by_name[method].output_type)
     try:
         if method == 'StepStream':
-            list(channel.stream_stream(path)(iter([data]), timeout=SECONDS))
+            found = list(channel.stream_stream(path)(iter([data]), timeout=SECONDS))
         else:
-            channel.unary_unary(path)(data, timeout=SECONDS)
+            found = [channel.unary_unary(path)(data, timeout=SECONDS)]
+        for one in found:
+            answer.FromString(one)
+    except DecodeError as error:
+        return Code.INTERNAL, f'an answer that no client can read: {error}'
     except grpc.RpcError as error:
         return error.code(), error.details()
     return Code.OK, ''

@@ -47,6 +47,12 @@ MJCF = {
     '<option timestep="0"/>'), 'gravity of nan': mjcf(BODY.format(SPHERE), '<option gravity="0 0 nan"/>'),
     'a mesh without its file': mjcf(BODY.format('<geom type="mesh" mesh="m"/>'), '<asset><mesh name="m" file="m.stl"/></asset>'),
     'a mesh that is not declared': mjcf(BODY.format('<geom type="mesh" mesh="m"/>')),
+    'the name of a body with a surrogate': mjcf('<body name="&#xD800;"><freejoint/>' + SPHERE + '</body>'),
+    'the name of a body beyond all characters': mjcf('<body name="&#x110000;"><freejoint/>' + SPHERE + '</body>'),
+    'the name of a body that clears a screen': mjcf('<body name="&#27;[2J"><freejoint/>' + SPHERE + '</body>'),
+    'the name of a geom of two lines': mjcf(BODY.format('<geom name="a&#10;b" size=".1"/>')),
+    'the name of a scene with a surrogate': mjcf(BODY.format(SPHERE)).replace('<mujoco>', '<mujoco model="&#xDFFF;">'),
+    'the name of a scene of 300 KB': mjcf(BODY.format(SPHERE)).replace('<mujoco>', f'<mujoco model="{"x" * 300_000}">'),
     'three thousand bodies that may all touch': mjcf(''.join(f'<body><freejoint/>{SPHERE}</body>' for _ in range(3000))),
 }
 def urdf(content):
@@ -69,6 +75,8 @@ URDF = {
     'a joint to an unknown link': urdf(A + joint('j', 'fixed', 'a', 'z')),
     'a ring of links': urdf(A + B + joint('j', 'fixed', 'a', 'b') + joint('k', 'fixed', 'b', 'a')),
     'a joint of an unknown type': urdf(A + B + joint('j', 'screw', 'a', 'b')),
+    'the name of a link with a surrogate': urdf(link('&#xD800;')),
+    'the name of a robot with a control character': '<robot name="&#7;">' + A + '</robot>',
     'a mass of -1': urdf(A + link('b', -1) + joint('j', 'floating', 'a', 'b')), 'a mass of words': urdf(link('a', 'much')),
     'an inertia that is none': urdf(A + link('b', 1, 'ixx="1" iyy="1" izz="9"') + joint('j', 'floating', 'a', 'b')),
     'a mesh without its file': urdf('<link name="a"><collision><geometry><mesh filename="x/m.stl"/></geometry></collision></link>'),

@@ -217,6 +217,22 @@ TEST(ValidateScene, names_must_be_unique_and_not_empty) {
   for (const Fault& fault : faults) expect_refused(fault);
 }
 
+TEST(ValidateScene, names_must_be_printable_utf8) {
+  for (const char* wrong : {"caf\xE9", "\xED\xA0\x80", "\xC0\xAF", "\xF4\x90\x80\x80", "cut \xE2\x82", "\x1B[2J",
+                            "a\nb", "\x7F", "\xC2\x85"}) {
+    const Fault faults[] = {
+        {"name", "must be UTF-8 without control characters", [&](SceneSpec& s) { s.name = wrong; }},
+        {"bodies[1].name", "must be UTF-8 without control characters", [&](SceneSpec& s) { s.bodies[1].name = wrong; }},
+        {"keyframes[0].name", "must be UTF-8 without", [&](SceneSpec& s) { s.keyframes[0].name = wrong; }},
+    };
+    for (const Fault& fault : faults) expect_refused(fault);
+  }
+  SceneSpec scene = robot();
+  scene.bodies[1].name = "J\xC3\xB6rg \xE6\xA9\x9F\xE5\x99\xA8 \xF0\x9F\xA4\x96";
+  EXPECT_TRUE(validate_scene(scene).ok());
+  expect_refused({"name", "300", [](SceneSpec& s) { s.name.assign(300, 'x'); }});
+}
+
 TEST(ValidateScene, bodies_that_no_joint_can_join_are_refused) {
   const Fault faults[] = {
       {"joints[6].child", "joints[1] already, and a free joint must be the first of its body; it is body 1",
