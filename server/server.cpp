@@ -237,12 +237,14 @@ absl::Status Server::listen(const Config& config) {
   builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);  // not one for each processor, each with threads
   builder.SetResourceQuota(quota);
   std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> interceptors;
-  interceptors.push_back(std::make_unique<rpc::CallCounter>(
-      rpc::CallEvents{[this](const std::string& connection) { calls_.on_message(connection); },
-                      [this](const std::string& connection, std::size_t bytes) { calls_.on_bytes(connection, bytes); },
-                      [this](const std::string& connection) { calls_.on_taken_back(connection); },
-                      [this](const std::string& connection) { calls_.on_open(connection); },
-                      [this](const std::string& connection) { calls_.on_closed(connection); }}));
+  interceptors.push_back(std::make_unique<rpc::CallCounter>(rpc::CallEvents{
+      [this](const std::string& connection) { calls_.on_message(connection); },
+      [this](const std::string& connection, std::size_t bytes) { calls_.on_bytes(connection, bytes); },
+      [this](const std::string& connection, std::size_t bytes) { calls_.on_answer(connection, bytes); },
+      [this](const std::string& connection, std::size_t bytes) { calls_.on_answered(connection, bytes); },
+      [this](const std::string& connection) { calls_.on_taken_back(connection); },
+      [this](const std::string& connection) { calls_.on_open(connection); },
+      [this](const std::string& connection) { calls_.on_closed(connection); }}));
   builder.experimental().SetInterceptorCreators(std::move(interceptors));
   builder.RegisterService(wire_.get());
   grpc_ = builder.BuildAndStart();
@@ -280,6 +282,8 @@ void Server::accept_from(net::Listener listener, std::size_t max_connections, co
       .max_open_calls = transport / kCallBytes,
       // A client may take back all that it has open and call as often again, before the server is done with the first.
       .max_open_calls_of_one = 2 * static_cast<std::size_t>(config.access.max_concurrent_calls),
+      // Each is counted twice in the budget, as a message and as its bytes: a quarter of it.
+      .max_unread_bytes = static_cast<std::uint64_t>(memory_->limit()) / 8,
       .max_unfinished_bytes = transport,
       .farewell = absl::StrCat("HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain\r\nContent-Length: ",
                                text.size(), "\r\nConnection: close\r\n\r\n", text)};
@@ -310,6 +314,7 @@ void Server::accept_from(net::Listener listener, std::size_t max_connections, co
     return in_use > 0 ? net::Crowding::kCrowded : net::Crowding::kNone;
   };
   events.calls = [this] { return calls_.take(); };
+  events.waiting = [this] { return calls_.waiting(); };
   events.messages = [this] { return calls_.take_messages(); };
   events.cut = [this](const std::string& reason) {
     metrics_.on_connection_cut();

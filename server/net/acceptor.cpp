@@ -287,13 +287,22 @@ void Acceptor::measure(absl::Time now) {
   last_measure_ = now;
   prune(now);
   const MessagesByConnection messages = events_.messages();  // first: what came in whole has come in
+  const BytesByConnection waiting = events_.waiting();
+  std::vector<Holder> stuck;
   for (Connection& connection : connections_) {
     if (connection.cut) continue;
     const auto found = messages.find(connection.name);
     const MessageCounts whole = found == messages.end() ? MessageCounts() : found->second;
     connection.asked = connection.asked || whole.count > 0;
-    connection.unfinished.update(flow_of(connection.descriptor), whole, now);
+    const Flow flow = flow_of(connection.descriptor);
+    connection.unfinished.update(flow, whole, now);
+    const auto waits = waiting.find(connection.name);
+    connection.unread.update(flow.sent, waits == waiting.end() ? 0 : waits->second, now);
+    if (const std::uint64_t bytes = connection.unread.bytes(); bytes > 0) {
+      stuck.push_back({&connection, bytes, connection.unread.byte_seconds()});
+    }
   }
+  cut_longest(std::move(stuck), options_.max_unread_bytes, "answers that it does not take");
 }
 
 void Acceptor::relieve(absl::Time now) {
@@ -302,7 +311,12 @@ void Acceptor::relieve(absl::Time now) {
   if (!crowded_ && now - last_measure_ < kMeasureInterval) return;
   measure(now);
   if (!crowded_) return;
-  cut_long_unfinished();
+  std::vector<Holder> holders;
+  for (Connection& connection : connections_) {
+    const Unfinished& own = connection.unfinished;
+    if (!connection.cut && own.byte_seconds() > 0) holders.push_back({&connection, own.bytes(), own.byte_seconds()});
+  }
+  cut_longest(std::move(holders), options_.max_unfinished_bytes, "messages under way");
   std::uint64_t most = 0;
   Connection* sender = nullptr;
   bool any_silent = false;
@@ -321,27 +335,21 @@ void Acceptor::relieve(absl::Time now) {
   cut(*sender, absl::StrCat("sent ", most, " bytes"));
 }
 
-void Acceptor::cut_long_unfinished() {
+void Acceptor::cut_longest(std::vector<Holder> holders, std::uint64_t most, const char* what) {
   std::uint64_t sum = 0;
+  for (const Holder& holder : holders) sum += holder.bytes;
+  if (sum <= most) return;
   absl::flat_hash_map<std::string, double> addresses;  // byte seconds of all connections from there
-  std::vector<std::pair<double, Connection*>> longest;
-  for (Connection& connection : connections_) {
-    if (connection.cut || connection.unfinished.byte_seconds() <= 0) continue;
-    sum += connection.unfinished.bytes();
-    addresses[address_of(connection.name)] += connection.unfinished.byte_seconds();
-    longest.emplace_back(connection.unfinished.byte_seconds(), &connection);
-  }
-  if (sum <= options_.max_unfinished_bytes) return;
-  std::sort(longest.begin(), longest.end(), [&](const auto& a, const auto& b) {
-    const double of_a = addresses[address_of(a.second->name)], of_b = addresses[address_of(b.second->name)];
-    return std::pair(of_a, a.first) > std::pair(of_b, b.first);
+  for (const Holder& holder : holders) addresses[address_of(holder.connection->name)] += holder.byte_seconds;
+  std::sort(holders.begin(), holders.end(), [&](const Holder& a, const Holder& b) {
+    const double of_a = addresses[address_of(a.connection->name)], of_b = addresses[address_of(b.connection->name)];
+    return std::pair(of_a, a.byte_seconds) > std::pair(of_b, b.byte_seconds);
   });
-  for (const auto& [byte_seconds, connection] : longest) {
-    if (sum <= options_.max_unfinished_bytes) return;
-    const std::uint64_t own = connection->unfinished.bytes();
-    cut(*connection, absl::StrCat("has ", own, " bytes of messages under way of ", sum, "; together ",
-                                  options_.max_unfinished_bytes, " may be"));
-    sum -= own;
+  for (const Holder& holder : holders) {
+    if (sum <= most) return;
+    cut(*holder.connection,
+        absl::StrCat("has ", holder.bytes, " bytes of ", what, ", all together ", sum, "; ", most, " may be"));
+    sum -= holder.bytes;
   }
 }
 

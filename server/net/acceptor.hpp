@@ -16,7 +16,9 @@
 // * while `crowding` says that the process holds memory that nothing accounts for, and messages that have not come in
 //   whole are more than `max_unfinished_bytes`: whoever has had the most of them under way for the longest time, until
 //   the rest is within that. Connections of the address that has had the most go first;
-// * and while it says so: all that have sent something, but no
+// * while answers that clients have not begun to take within ten seconds are more than `max_unread_bytes`: likewise
+//   those clients;
+// * and while `crowding` says that: all that have sent something, but no
 //   whole message since they connected (headers without an end, calls that are opened and left); and where it holds too
 //   much, whoever has sent the most since the last look, one a second. What gRPC kept for them goes with them.
 #pragma once
@@ -37,6 +39,7 @@
 #include "server/net/call_tally.hpp"
 #include "server/net/listener.hpp"
 #include "server/net/unfinished.hpp"
+#include "server/net/unread.hpp"
 
 namespace axion::server::net {
 
@@ -47,6 +50,7 @@ struct AcceptorOptions {
   std::size_t max_connections = 1024;
   std::size_t max_open_calls = SIZE_MAX;            // of all connections together
   std::size_t max_open_calls_of_one = SIZE_MAX;     // of one connection
+  std::uint64_t max_unread_bytes = UINT64_MAX;      // of answers that clients do not take, of all connections
   std::uint64_t max_unfinished_bytes = UINT64_MAX;  // of messages that have not come in whole, of all connections
   // Accepting that has failed for so long is reported, and after `give_up` more is given up.
   absl::Duration patience = absl::Seconds(1);
@@ -64,7 +68,8 @@ struct AcceptorEvents {
   std::function<void()> recovered;
   std::function<void()> gave_up;  // at most once; accepting is tried on
   std::function<Crowding()> crowding = [] { return Crowding::kNone; };
-  std::function<CallsByConnection()> calls = [] { return CallsByConnection(); };  // since the last call of this
+  std::function<CallsByConnection()> calls = [] { return CallsByConnection(); };    // since the last call of this
+  std::function<BytesByConnection()> waiting = [] { return BytesByConnection(); };  // answers that wait to be sent
   std::function<MessagesByConnection()> messages = [] { return MessagesByConnection(); };  // likewise
   std::function<void(const std::string& reason)> cut = [](const std::string&) {};
 };
@@ -90,6 +95,7 @@ class Acceptor {
     bool asked = false;  // has sent a whole message
     bool cut = false;    // and is listed until its descriptor is closed
     Unfinished unfinished;
+    Unread unread{};
   };
   // One that waits to be let in.
   struct Newcomer {
@@ -119,7 +125,14 @@ class Acceptor {
   // Counts what each connection has under way.
   void measure(absl::Time now);
   void relieve(absl::Time now);
-  void cut_long_unfinished();
+  // Cuts holders of `bytes` until all together have no more than `most`: who has held most for the longest goes first,
+  // and first those from the address of which most is held.
+  struct Holder {
+    Connection* connection;
+    std::uint64_t bytes;
+    double byte_seconds;
+  };
+  void cut_longest(std::vector<Holder> holders, std::uint64_t most, const char* what);
   void let_in_whoever_has_waited(absl::Time now);
   void cut(Connection& connection, const std::string& reason);
 

@@ -25,6 +25,7 @@ struct MessageCounts {
 // By the name of the connection, as connection_name() gives it.
 using CallsByConnection = absl::flat_hash_map<std::string, CallCounts>;
 using MessagesByConnection = absl::flat_hash_map<std::string, MessageCounts>;
+using BytesByConnection = absl::flat_hash_map<std::string, std::uint64_t>;
 
 // Thread-safe.
 class CallTally {
@@ -39,6 +40,16 @@ class CallTally {
     MessageCounts& counts = messages_[connection];
     ++counts.count;
     counts.bytes += bytes;
+  }
+  // An answer waits to be sent, and has been sent or given up.
+  void on_answer(const std::string& connection, std::uint64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    waiting_[connection] += bytes;
+  }
+  void on_answered(const std::string& connection, std::uint64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    const auto found = waiting_.find(connection);
+    if ((found->second -= bytes) == 0) waiting_.erase(found);
   }
   void on_taken_back(const std::string& connection) ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
@@ -69,11 +80,17 @@ class CallTally {
     taken.swap(messages_);
     return taken;
   }
+  // Answers that wait now.
+  BytesByConnection waiting() const ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    return waiting_;
+  }
 
  private:
-  absl::Mutex mutex_;
+  mutable absl::Mutex mutex_;
   CallsByConnection calls_ ABSL_GUARDED_BY(mutex_);
   MessagesByConnection messages_ ABSL_GUARDED_BY(mutex_);
+  BytesByConnection waiting_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace axion::server::net

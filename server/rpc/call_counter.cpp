@@ -22,6 +22,7 @@ class OneCall final : public grpc::experimental::Interceptor {
         has_bytes_(absl::StartsWith(call.method(), "/axion.")),
         events_(events) {}
   ~OneCall() override {
+    sent();
     if (open_) events_.closed(connection_);
   }
   OneCall(const OneCall&) = delete;
@@ -40,6 +41,12 @@ class OneCall final : public grpc::experimental::Interceptor {
       asked_ = true;
       events_.bytes(connection_, has_bytes_ ? length_of(batch->GetRecvMessage()) : 0);
     }
+    if (batch->QueryInterceptionHookPoint(InterceptionHookPoints::PRE_SEND_MESSAGE) && has_bytes_) {
+      sent();
+      waiting_ = length_of(batch->GetSendMessage());
+      if (waiting_ > 0) events_.answer(connection_, waiting_);
+    }
+    if (batch->QueryInterceptionHookPoint(InterceptionHookPoints::POST_SEND_MESSAGE)) sent();
     if (knows_its_end_ && batch->QueryInterceptionHookPoint(InterceptionHookPoints::POST_RECV_CLOSE) &&
         context.IsCancelled()) {
       events_.taken_back(connection_);
@@ -53,10 +60,16 @@ class OneCall final : public grpc::experimental::Interceptor {
     return bytes != nullptr && bytes->Valid() ? bytes->Length() : 0;
   }
 
+  void sent() {
+    if (waiting_ > 0) events_.answered(connection_, waiting_);
+    waiting_ = 0;
+  }
+
   grpc::experimental::ServerRpcInfo& call_;
   const bool knows_its_end_, has_bytes_;
   const CallEvents& events_;
   std::string connection_;
+  std::size_t waiting_ = 0;  // bytes of the answer that is being sent
   bool open_ = false;
   bool asked_ = false;  // the first message of a stream stands for all
 };

@@ -14,7 +14,11 @@ struct CallEvents {
   // The connection by grpc::ServerContext::peer(). From any thread; must not block.
   std::function<void(const std::string& connection)> message;  // the first one of a call came in whole
   std::function<void(const std::string& connection, std::size_t bytes)> bytes = [](const std::string&, std::size_t) {
-  };                                                              // any of a call came in whole
+  };  // any of a call came in whole
+  // An answer waits to be sent; it has been sent, or its call has ended.
+  std::function<void(const std::string& connection, std::size_t bytes)> answer = [](const std::string&, std::size_t) {};
+  std::function<void(const std::string& connection, std::size_t bytes)> answered = [](const std::string&, std::size_t) {
+  };
   std::function<void(const std::string& connection)> taken_back;  // a call ended before its answer had been sent
   std::function<void(const std::string& connection)> open = [](const std::string&) {};    // a call has begun
   std::function<void(const std::string& connection)> closed = [](const std::string&) {};  // and ended

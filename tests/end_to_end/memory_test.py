@@ -18,6 +18,7 @@ import grpc
 import h2.config
 import h2.connection
 import h2.exceptions
+import h2.settings
 
 import access_case as case
 from axion.v1 import simulation_pb2 as sim
@@ -50,6 +51,21 @@ def send_half(port, size, held):
                 if not data:
                     break
                 connection.receive_data(data)
+
+
+def ask_and_read_nothing(port, method, request, count):
+    """A connection with so many calls whose answers have no window to go through."""
+    connection = h2.connection.H2Connection(h2.config.H2Configuration(client_side=True))
+    connection.local_settings[h2.settings.SettingCodes.INITIAL_WINDOW_SIZE] = 0
+    connection.initiate_connection()
+    wire = socket.create_connection(('127.0.0.1', port))
+    body = request.SerializeToString()
+    for call in range(count):
+        connection.send_headers(1 + 2 * call, [(':method', 'POST'), (':scheme', 'http'), (':path', SERVICE + method), (':authority', 'x'),
+                                               ('te', 'trailers'), ('content-type', 'application/grpc')])
+        connection.send_data(1 + 2 * call, b'\0' + len(body).to_bytes(4, 'big') + body, end_stream=True)
+    wire.sendall(connection.data_to_send())
+    return wire
 
 
 class Memory(MemoryCase):
@@ -95,6 +111,21 @@ class Memory(MemoryCase):
         for wire in held:
             wire.close()
         self.assertTrue(case.eventually(lambda: self.server.metric('axion_connections') <= 3))
+
+    def test_answers_that_nobody_reads_give_their_room_back(self):
+        model = self.stub.CreateModel(sim.CreateModelRequest(mjcf=MODEL)).name
+        batch = self.stub.CreateBatch(sim.CreateBatchRequest(model=model, world_count=256)).name
+        long = sim.StepRequest(batch=batch, step_count=60, record_every=1, outputs=['body_pose'])
+        for _ in range(2):
+            self.enterContext(contextlib.closing(ask_and_read_nothing(self.server.port, 'Step', long, 60)))
+        limit = self.server.metric('axion_memory_bytes{kind="limit"}')
+        self.assertTrue(case.eventually(lambda: self.used() > 0.9 * limit))
+        code, text = case.outcome(self.stub.Step, long)
+        self.assertEqual(code, Code.RESOURCE_EXHAUSTED, text)
+        self.assertTrue(case.eventually(lambda: self.used() < limit / 2))
+        self.stub.Step(long)
+        cut = [line for line in self.server.log_text().splitlines() if 'event=connection_cut' in line]
+        self.assertRegex(cut[0], r'has \d+ bytes of answers that it does not take, all together \d+; \d+ may be')
 
     def test_short_requests_with_long_answers_wait_within_the_limit(self):
         model = self.stub.CreateModel(sim.CreateModelRequest(mjcf=MODEL)).name

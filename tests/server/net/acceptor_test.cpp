@@ -27,6 +27,7 @@
 #include "server/net/connection_name.hpp"
 #include "server/net/memory_share.hpp"
 #include "server/net/unfinished.hpp"
+#include "server/net/unread.hpp"
 
 namespace axion::server::net {
 namespace {
@@ -70,15 +71,18 @@ class Cutting : public ::testing::Test {
       ++looks_;
       return tally_.take();
     };
+    events.waiting = [this] { return tally_.waiting(); };
     events.messages = [this] { return tally_.take_messages(); };
     events.cut = [this](const std::string& reason) {
       std::lock_guard<std::mutex> lock(mutex_);
       reasons_.push_back(reason);
     };
-    acceptor_ = std::make_unique<Acceptor>(
-        std::move(listener_),
-        AcceptorOptions{.max_open_calls = 4900, .max_open_calls_of_one = 2000, .max_unfinished_bytes = 900'000},
-        std::move(events));
+    acceptor_ = std::make_unique<Acceptor>(std::move(listener_),
+                                           AcceptorOptions{.max_open_calls = 4900,
+                                                           .max_open_calls_of_one = 2000,
+                                                           .max_unread_bytes = 1000,
+                                                           .max_unfinished_bytes = 900'000},
+                                           std::move(events));
     talker_ = connect_to(port_), quiet_ = connect_to(port_);
     EXPECT_TRUE(eventually([this] { return taken() == 2; }));
     talker_name_ = name_of(talker_), quiet_name_ = name_of(quiet_);
@@ -195,7 +199,7 @@ TEST_F(Cutting, whoever_has_had_most_of_a_message_under_way_for_longest_is_cut_w
   wait_for_looks(3);
   ASSERT_EQ(reasons().size(), 1u);
   EXPECT_NE(reasons().front().find(talker_name_ + " has "), std::string::npos) << reasons().front();
-  EXPECT_NE(reasons().front().find("of messages under way"), std::string::npos) << reasons().front();
+  EXPECT_NE(reasons().front().find(" bytes of messages under way"), std::string::npos) << reasons().front();
   EXPECT_FALSE(is_cut(quiet_)) << "it has sent more, but a moment ago";
 }
 
@@ -219,6 +223,40 @@ TEST(Unfinished, is_what_came_in_less_whole_messages_and_what_is_around_them) {
   EXPECT_EQ(one.byte_seconds(), 0.0);
   for (std::uint64_t i = 1; i < 1000; ++i) after_a_second(2'002'500 + 26'000 * i, 10'000'000 * i, {});
   EXPECT_EQ(one.byte_seconds(), 0.0) << "windows are updated for what the server sends";
+}
+
+TEST_F(Cutting, whoever_does_not_take_its_answers_is_cut_while_they_are_too_much) {
+  tally_.on_answer(talker_name_, 700), tally_.on_answer(quiet_name_, 200);
+  absl::SleepFor(absl::Seconds(13));
+  EXPECT_TRUE(reasons().empty()) << "so much may be";
+  tally_.on_answer(quiet_name_, 500), tally_.on_answered(quiet_name_, 500), tally_.on_answer(talker_name_, 200);
+  EXPECT_TRUE(eventually([this] { return is_cut(talker_); }));
+  wait_for_looks(12);
+  ASSERT_EQ(reasons().size(), 1u);
+  EXPECT_NE(reasons().front().find(talker_name_ + " has 900 bytes of answers that it does not take"), std::string::npos)
+      << reasons().front();
+  EXPECT_FALSE(is_cut(quiet_));
+}
+
+TEST(Unread, is_what_waits_for_a_client_that_takes_nothing) {
+  absl::Time now = absl::UnixEpoch();
+  Unread one;
+  const auto after_seconds = [&](int seconds, std::uint64_t sent, std::uint64_t waiting) {
+    one.update(sent, waiting, now += absl::Seconds(seconds));
+  };
+  after_seconds(1, 0, 64'000'000);
+  after_seconds(9, 0, 64'000'000);
+  EXPECT_EQ(one.bytes(), 0u) << "not for long";
+  after_seconds(2, 0, 64'000'000);
+  EXPECT_EQ(one.bytes(), 64'000'000u);
+  EXPECT_EQ(one.byte_seconds(), 64e6 * 11);
+  after_seconds(1, 500'000, 64'000'000);
+  EXPECT_EQ(one.bytes(), 64'000'000u) << "at that pace for twenty minutes";
+  after_seconds(1, 1'000'000, 63'000'000);
+  EXPECT_EQ(one.bytes(), 0u) << "it goes on";
+  after_seconds(60, 1'000'000, 0);
+  after_seconds(1, 1'000'000, 1000);
+  EXPECT_EQ(one.bytes(), 0u) << "another one, from its beginning on";
 }
 
 TEST_F(Cutting, whoever_takes_back_too_many_calls_is_cut_and_newcomers_from_there_wait) {
