@@ -21,9 +21,7 @@ absl::Status marked(absl::Status status, const char* mark) {
 
 }  // namespace
 
-absl::Status usage_error(const std::string& message) {
-  return marked(absl::InvalidArgumentError(absl::StrCat(message, "; see `axion help`")), kUsage);
-}
+absl::Status usage_error(const std::string& message) { return marked(absl::InvalidArgumentError(message), kUsage); }
 bool is_usage_error(const absl::Status& status) { return status.GetPayload(kUsage).has_value(); }
 
 absl::Status file_error(const std::string& message) { return marked(absl::FailedPreconditionError(message), kFile); }

@@ -164,7 +164,7 @@ int run(int argc, char** argv) {
   absl::SetProgramUsageMessage("axion COMMAND [ARGUMENTS] [--FLAG=VALUE ...]; axion help");
   std::vector<std::string> given;
   if (const absl::Status flags = check_flags(argc, argv, given); !flags.ok()) {
-    std::cerr << "axion: " << flags.message() << "\n";
+    std::cerr << "axion: " << flags.message() << "; see `axion help`\n";
     return 2;
   }
   const std::vector<char*> positional = absl::ParseCommandLine(argc, argv);
@@ -176,7 +176,7 @@ int run(int argc, char** argv) {
     return 2;
   }
   if (const absl::Status uses = check_uses(*command, given); !uses.ok()) {
-    std::cerr << "axion " << command->name << ": " << uses.message() << "\n";
+    std::cerr << "axion " << command->name << ": " << uses.message() << "; see `axion help " << command->name << "`\n";
     return 2;
   }
   client::ConnectOptions options;
@@ -198,7 +198,8 @@ int run(int argc, char** argv) {
     const bool interrupted = is_interrupted_error(status);
     const bool local = is_usage_error(status) || is_file_error(status) || interrupted;
     std::cerr << "axion " << command->name << ": "
-              << (local ? std::string() : absl::StatusCodeToString(status.code()) + ": ") << status.message() << "\n";
+              << (local ? std::string() : absl::StatusCodeToString(status.code()) + ": ") << status.message()
+              << (is_usage_error(status) ? absl::StrCat("; see `axion help ", command->name, "`") : "") << "\n";
     return interrupted ? 130 : is_usage_error(status) ? 2 : 1;
   }
   return 0;

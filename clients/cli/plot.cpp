@@ -61,21 +61,24 @@ void draw_axes(cairo_t* cairo, const Panel& panel, const std::vector<double>& x_
                const std::vector<double>& y_ticks, const std::string& label, bool last) {
   cairo_set_line_width(cairo, 1);
   cairo_set_font_size(cairo, 12);
-  for (const double tick : x_ticks) {
+  const auto x_texts = tick_texts(x_ticks), y_texts = tick_texts(y_ticks);
+  for (std::size_t i = 0; i < x_ticks.size(); ++i) {
+    const double tick = x_ticks[i];
     cairo_set_source_rgb(cairo, 0.88, 0.88, 0.88);
     cairo_move_to(cairo, panel.to_x(tick), panel.y);
     cairo_line_to(cairo, panel.to_x(tick), panel.y + panel.height);
     cairo_stroke(cairo);
     cairo_set_source_rgb(cairo, 0.2, 0.2, 0.2);
-    text(cairo, panel.to_x(tick), panel.y + panel.height + 16, 0.5, absl::StrFormat("%g", tick));
+    text(cairo, panel.to_x(tick), panel.y + panel.height + 16, 0.5, x_texts[i]);
   }
-  for (const double tick : y_ticks) {
+  for (std::size_t i = 0; i < y_ticks.size(); ++i) {
+    const double tick = y_ticks[i];
     cairo_set_source_rgb(cairo, 0.88, 0.88, 0.88);
     cairo_move_to(cairo, panel.x, panel.to_y(tick));
     cairo_line_to(cairo, panel.x + panel.width, panel.to_y(tick));
     cairo_stroke(cairo);
     cairo_set_source_rgb(cairo, 0.2, 0.2, 0.2);
-    text(cairo, panel.x - 6, panel.to_y(tick) + 4, 1, absl::StrFormat("%g", tick));
+    text(cairo, panel.x - 6, panel.to_y(tick) + 4, 1, y_texts[i]);
   }
   cairo_rectangle(cairo, panel.x, panel.y, panel.width, panel.height);
   cairo_stroke(cairo);
@@ -105,7 +108,7 @@ void draw_lines(cairo_t* cairo, const Panel& panel, const Trace& trace, std::siz
   }
 }
 
-void draw_panel(cairo_t* cairo, const Trace& trace, std::size_t channel) {
+void draw_panel(cairo_t* cairo, const Trace& trace, std::size_t channel, const std::string& name) {
   Panel panel{kLeft,
               kTitleHeight + kTop + static_cast<double>(channel) * kPanelHeight,
               kWidth - kLeft - kRight,
@@ -122,7 +125,9 @@ void draw_panel(cairo_t* cairo, const Trace& trace, std::size_t channel) {
   const auto y_ticks = nice_ticks(panel.vertical.low, panel.vertical.high, 6);
   panel.horizontal = {x_ticks.front(), x_ticks.back()};
   panel.vertical = {y_ticks.front(), y_ticks.back()};
-  draw_axes(cairo, panel, x_ticks, y_ticks, trace.channels()[channel].label(), channel + 1 == trace.channels().size());
+  const std::string label = trace.channels()[channel].label();
+  draw_axes(cairo, panel, x_ticks, y_ticks, name.empty() ? label : absl::StrCat(name, "   ", label),
+            channel + 1 == trace.channels().size());
   draw_lines(cairo, panel, trace, channel);
 }
 
@@ -153,7 +158,25 @@ std::vector<double> nice_ticks(double low, double high, int count) {
   return ticks;
 }
 
-absl::Status write_png(const Trace& trace, const std::string& title, const std::string& path) {
+std::vector<std::string> tick_texts(const std::vector<double>& ticks) {
+  double greatest = 0, step = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < ticks.size(); ++i) {
+    greatest = std::max(greatest, std::abs(ticks[i]));
+    step = i > 0 ? std::min(step, ticks[i] - ticks[i - 1]) : step;
+  }
+  // Steps have one digit, so that digits down to their place say all.
+  const int digits =
+      greatest > 0 ? static_cast<int>(std::floor(std::log10(greatest)) - std::floor(std::log10(step))) + 1 : 1;
+  std::vector<std::string> texts;
+  texts.reserve(ticks.size());
+  for (const double tick : ticks) {
+    texts.push_back(absl::StrFormat("%.*g", std::clamp(digits, 6, 17), tick));
+  }
+  return texts;
+}
+
+absl::Status write_png(const Trace& trace, const std::vector<std::string>& names, const std::string& title,
+                       const std::string& path) {
   if (trace.times().empty() || trace.channels().empty()) {
     return absl::FailedPreconditionError("there are no records to draw");
   }
@@ -168,7 +191,7 @@ absl::Status write_png(const Trace& trace, const std::string& title, const std::
   cairo_set_font_size(cairo.get(), 15);
   text(cairo.get(), kWidth / 2.0, 26, 0.5, title);
   for (std::size_t channel = 0; channel < trace.channels().size(); ++channel) {
-    draw_panel(cairo.get(), trace, channel);
+    draw_panel(cairo.get(), trace, channel, channel < names.size() ? names[channel] : std::string());
   }
   const cairo_status_t status = cairo_surface_write_to_png(surface.get(), path.c_str());
   if (status != CAIRO_STATUS_SUCCESS) {

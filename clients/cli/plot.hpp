@@ -13,8 +13,12 @@ namespace axion::cli {
 // two, also when low == high or the bounds are not finite.
 std::vector<double> nice_ticks(double low, double high, int count);
 
-// Writes a PNG. A file error (local_errors.hpp) if the file cannot be written, FAILED_PRECONDITION if there is nothing
+// Ticks as text, with as many digits as tell them apart.
+std::vector<std::string> tick_texts(const std::vector<double>& ticks);
+
+// Writes a PNG; `names` of the channels stand above their panels, empty ones are their labels alone. A file error (local_errors.hpp) if the file cannot be written, FAILED_PRECONDITION if there is nothing
 // to draw.
-absl::Status write_png(const Trace& trace, const std::string& title, const std::string& path);
+absl::Status write_png(const Trace& trace, const std::vector<std::string>& names, const std::string& title,
+                       const std::string& path);
 
 }  // namespace axion::cli

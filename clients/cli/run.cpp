@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
+#include "clients/cli/channel_names.hpp"
 #include "clients/cli/commands.hpp"
 #include "clients/cli/flags.hpp"
 #include "clients/cli/local_errors.hpp"
@@ -112,7 +113,7 @@ absl::Status record(const client::Batch& batch, const std::vector<double>& contr
   return absl::OkStatus();
 }
 
-absl::Status write_files(const Trace& trace, const client::Batch& batch) {
+absl::Status write_files(const Trace& trace, const client::Client& client, const client::Batch& batch) {
   if (const std::string path = absl::GetFlag(FLAGS_csv); !path.empty()) {
     if (const auto status = trace.write_csv(path); !status.ok()) {
       return status;
@@ -121,7 +122,12 @@ absl::Status write_files(const Trace& trace, const client::Batch& batch) {
   if (const std::string path = absl::GetFlag(FLAGS_png); !path.empty()) {
     const std::string title = absl::StrFormat("%d of %d worlds, dt %g s, %s", trace.world_count(), batch.world_count(),
                                               batch.dt(), batch.info().device());
-    return write_png(trace, title, path);
+    const auto model = client.get_model(batch.info().model());
+    std::vector<std::string> names;  // without the model, which may have been deleted by now, a plot has its labels
+    for (const Channel& channel : trace.channels()) {
+      names.push_back(model.ok() ? channel_name(*model, channel) : "");
+    }
+    return write_png(trace, names, title, path);
   }
   return absl::OkStatus();
 }
@@ -223,7 +229,7 @@ absl::Status run_run(const Invocation& invocation) {
   if (const auto status = record(*batch, *control, *plan, fields, invocation.json, trace, summary); !status.ok()) {
     return status;
   }
-  if (const auto status = write_files(trace, *batch); !status.ok()) {
+  if (const auto status = write_files(trace, invocation.client, *batch); !status.ok()) {
     return status;
   }
   print_summary(summary, *batch, invocation.json);

@@ -40,6 +40,11 @@ absl::Status save(const Invocation& invocation, const std::string& name) {
     return batch.status();
   }
   auto snapshot = batch->save_snapshot(absl::GetFlag(FLAGS_name), !path.empty(), !keep);
+  if (keep && absl::IsFailedPrecondition(snapshot.status()) &&
+      absl::StrContains(snapshot.status().message(), "--state_dir")) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(snapshot.status().message(), "; with this tool: --nokeep --out=FILE"));
+  }
   if (!snapshot.ok()) {
     return snapshot.status();
   }
@@ -125,6 +130,12 @@ absl::Status run_snapshot(const Invocation& invocation) {
       if (const auto status = invocation.client.delete_snapshot(words[i]); !status.ok()) {
         return status;
       }
+      if (!invocation.json) {
+        absl::PrintF("deleted %s\n", words[i]);
+      }
+    }
+    if (invocation.json) {
+      print_json({{"deleted", std::vector<std::string>(words.begin() + 1, words.end())}});
     }
     return absl::OkStatus();
   }

@@ -4,9 +4,11 @@
 #include <fstream>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <set>
 
 #include "absl/flags/reflection.h"
+#include "clients/cli/channel_names.hpp"
 #include "clients/cli/commands.hpp"
 #include "clients/cli/plot.hpp"
 #include "clients/cli/print.hpp"
@@ -237,11 +239,11 @@ TEST(Plot, writes_a_png_also_when_a_value_is_not_finite) {
   const v1::Tensor broken = tensor_of({0, 0, std::numeric_limits<double>::quiet_NaN(), 0, 0, 5}, {2, 1, 3});
   ASSERT_TRUE(trace.append({0.3}, {&broken}).ok());
   const std::string path = temporary("trace.png");
-  const auto status = write_png(trace, "two worlds", path);
+  const auto status = write_png(trace, {"trunk z (m)"}, "two worlds", path);
   ASSERT_TRUE(status.ok()) << status;
   EXPECT_EQ(content_of(path).substr(0, 8), "\x89PNG\r\n\x1a\n");
   std::filesystem::remove(path);
-  EXPECT_FALSE(write_png(Trace({{"body_pose", 2}}, 2), "nothing", path).ok());
+  EXPECT_FALSE(write_png(Trace({{"body_pose", 2}}, 2), {}, "nothing", path).ok());
 }
 
 TEST(Plot, ticks_cover_the_range_in_round_steps) {
@@ -254,6 +256,64 @@ TEST(Plot, ticks_cover_the_range_in_round_steps) {
     EXPECT_GE(ticks.size(), 2u);
     EXPECT_LT(ticks.front(), ticks.back());
     EXPECT_LT(ticks.size(), 50u);
+  }
+}
+
+TEST(Plot, ticks_that_lie_close_together_are_told_apart) {
+  EXPECT_EQ(tick_texts(nice_ticks(0.0, 10.0, 5)), (std::vector<std::string>{"0", "2", "4", "6", "8", "10"}));
+  EXPECT_EQ(tick_texts({0.2990502, 0.2990504, 0.2990506}),
+            (std::vector<std::string>{"0.2990502", "0.2990504", "0.2990506"}));
+  EXPECT_EQ(tick_texts({-0.05, 0, 0.05}), (std::vector<std::string>{"-0.05", "0", "0.05"}));
+}
+
+TEST(Plot, numbers_are_called_by_what_they_belong_to_with_their_units) {
+  v1::Model model;
+  model.add_bodies()->set_name("trunk");
+  model.add_bodies();
+  v1::JointInfo& free = *model.add_joints();
+  free.set_name("root");
+  free.set_kind(v1::JOINT_KIND_FREE);
+  free.set_position_count(7);
+  free.set_velocity_count(6);
+  v1::JointInfo& ball = *model.add_joints();
+  ball.set_name("neck");
+  ball.set_kind(v1::JOINT_KIND_BALL);
+  ball.set_position_start(7);
+  ball.set_position_count(4);
+  ball.set_velocity_start(6);
+  ball.set_velocity_count(3);
+  v1::JointInfo& axes = *model.add_joints();
+  axes.set_name("knee");
+  axes.set_kind(v1::JOINT_KIND_AXES);
+  axes.set_position_start(11);
+  axes.set_position_count(2);
+  axes.set_velocity_start(9);
+  axes.set_velocity_count(2);
+  axes.add_axes()->set_kind(v1::AXIS_KIND_SLIDE);
+  axes.add_axes()->set_kind(v1::AXIS_KIND_HINGE);
+  axes.mutable_axes(1)->set_name("bend");
+  model.add_actuators()->set_name("motor");
+  v1::SensorInfo& sensor = *model.add_sensors();
+  sensor.set_name("gyro");
+  sensor.set_size(3);
+  const std::map<std::string, std::string> names{{"body_pose:2", "trunk z (m)"},
+                                                 {"body_velocity:5", "trunk wz (rad/s)"},
+                                                 {"body_pose:9", ""},
+                                                 {"body_pose:99", ""},
+                                                 {"joint_position:3", "root qw"},
+                                                 {"joint_velocity:2", "root vz (m/s)"},
+                                                 {"joint_position:7", "neck qw"},
+                                                 {"joint_velocity:6", "neck wx (rad/s)"},
+                                                 {"joint_position:11", "knee position (m)"},
+                                                 {"joint_velocity:10", "bend velocity (rad/s)"},
+                                                 {"control:0", "motor control"},
+                                                 {"control:1", ""},
+                                                 {"sensor_data:2", "gyro [2]"},
+                                                 {"joint_impulse:6", "neck Jx (N s)"},
+                                                 {"sensor_data:3", ""},
+                                                 {"break_ratio:0", ""}};
+  for (const auto& [word, name] : names) {
+    EXPECT_EQ(channel_name(model, *parse_channel(word)), name) << word;
   }
 }
 
