@@ -16,8 +16,8 @@ std::vector<double> nice_ticks(double low, double high, int count);
 // Ticks as text, with as many digits as tell them apart.
 std::vector<std::string> tick_texts(const std::vector<double>& ticks);
 
-// Writes a PNG; `names` of the channels stand above their panels, empty ones are their labels alone. A file error (local_errors.hpp) if the file cannot be written, FAILED_PRECONDITION if there is nothing
-// to draw.
+// Writes a PNG; `names` of the channels stand above their panels, beside their labels. A file error (local_errors.hpp)
+// if the file cannot be written, FAILED_PRECONDITION if there is nothing to draw.
 absl::Status write_png(const Trace& trace, const std::vector<std::string>& names, const std::string& title,
                        const std::string& path);
 
