@@ -5,7 +5,6 @@ import io
 import os
 import pathlib
 import re
-import shutil
 import tempfile
 import unittest
 
@@ -31,10 +30,8 @@ def code_of(page):
 @unittest.skipUnless(AXIOND, "AXION_AXIOND does not name the server's program")
 class Tutorials(unittest.TestCase):
     def setUp(self):
-        folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
-        shutil.copy(ROOT / "clients" / "examples" / "models" / "quadruped.xml", folder)
         before = os.getcwd()
-        os.chdir(folder)
+        os.chdir(ROOT)  # where readers of the pages are
         self.addCleanup(os.chdir, before)
 
     def run_page(self, page):
@@ -55,7 +52,7 @@ class Tutorials(unittest.TestCase):
                 self.assertTrue(self.run_page(page).strip(), "the page shows nothing")
 
     def test_a_page_that_is_wrong_is_found(self):
-        page = pathlib.Path("wrong.md")
+        page = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory())) / "wrong.md"
         page.write_text('# Wrong\n\n```python\nimport axion\n```\n\ntext\n\n```python\naxion.no_such_name\n```\n')
         try:
             self.run_page(page)
