@@ -147,10 +147,10 @@ class Learning(AxiondCase):
     def test_a_seed_gives_the_same_policy_again(self):
         policies = []
         for _ in range(2):
-            self.learn("--worlds", 8, "--steps", 512, "--seeds", 3)
+            self.learn("--worlds", 8, "--steps", 512, "--seeds", 3, "--no-pictures")
             policies.append(Policy.load(self.folder / "quadruped-3.npz"))
         np.testing.assert_array_equal(policies[0].network.parameters, policies[1].network.parameters)
-        self.learn("--worlds", 8, "--steps", 512, "--seeds", 4)
+        self.learn("--worlds", 8, "--steps", 512, "--seeds", 4, "--no-pictures")
         self.assertTrue((Policy.load(self.folder / "quadruped-4.npz").network.parameters != policies[0].network.parameters).any())
 
     def test_what_is_measured_and_drawn_of_a_quadruped(self):

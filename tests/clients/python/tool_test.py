@@ -98,11 +98,12 @@ class Completion(unittest.TestCase):
 
     def test_flags_may_stand_before_every_verb(self):
         for verb in ("view", "render", "train", "play", "info"):
+            expected = tool(verb, "--help")[1]
             for first in (["--server=127.0.0.1:1"], ["--server", "127.0.0.1:1"], ["--json"], ["--server", "127.0.0.1:1", "--json"]):
                 with self.subTest(verb=verb, first=first):
                     code, told, _ = tool(*first, verb, "--help")
                     self.assertEqual(code, 0)
-                    self.assertEqual(told, tool(verb, "--help")[1])
+                    self.assertEqual(told, expected)
         code, _, error = tool("--server", "127.0.0.1:1", "--json", "render", "batches/1", "--out=/tmp/never.png", "--worlds=0")
         self.assertNotEqual(code, 0)
         self.assertNotIn("first on the command line", error)
