@@ -175,7 +175,7 @@ TEST(Agreement, torsional_and_rolling_friction) {
       }
       Pair pair(batch_spec(compile_scene(scene), 2, precision), 64);
       pair.both([](Engine&, Batch& batch) { scatter_worlds(batch); });
-      ASSERT_EQ(pair.run(3, 8), "") << scene.name << ", " << int(precision);
+      ASSERT_EQ(pair.run(2, 4), "") << scene.name << ", " << int(precision);
     }
   }
 }
