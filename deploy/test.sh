@@ -101,9 +101,13 @@ ctest --preset "$preset" --parallel $((jobs + 1))
 [ "$preset" = release ] || exit 0
 
 built_before() { [ -d "build/$1/bin" ]; }  # by another of these stages, what both of them need
-check_asan_engine() { sanitized asan-ubsan engine "$(built_before asan-ubsan && echo 15 || echo 37)" "${asan_engine_tests[@]}"; }
+check_asan_engine() {
+  sanitized asan-ubsan engine "$(built_before asan-ubsan && echo 15 || echo 37)" "${asan_engine_tests[@]}"
+}
 check_tsan() { sanitized tsan "pool and scheduler" 14 "${tsan_tests[@]}"; }
-check_asan_server() { sanitized asan-ubsan server "$(built_before asan-ubsan && echo 35 || echo 60)" "${asan_server_tests[@]}"; }
+check_asan_server() {
+  sanitized asan-ubsan server "$(built_before asan-ubsan && echo 35 || echo 60)" "${asan_server_tests[@]}"
+}
 check_tidy() {
   fits clang-tidy 45 || return 0
   stage "clang-tidy"

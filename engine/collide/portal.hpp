@@ -2,10 +2,10 @@
 // meets (Snethen 2008, Minkowski portal refinement).
 //
 // The first ray goes from the difference of the centres through the origin; then rays from the origin along the normal
-// found, as long as they find a face that is less deep. Where that one is deep, the same is done from the least deep of
-// directions all around. The result is a face of the difference; it is the least deep one, but for few overlaps that are
-// deep beside the shapes (docs/experiments/0021-deep-overlaps.md). A bounded number of rounds. Used by the convex family
-// only.
+// found, as long as they find a face that is less deep. Where that one is deep, the same is done from the least deep
+// of directions all around. The result is a face of the difference; it is the least deep one, but for few overlaps
+// that are deep beside the shapes (docs/experiments/0021-deep-overlaps.md). A bounded number of rounds. Used by the
+// convex family only.
 #pragma once
 
 #include "engine/collide/gjk.hpp"
@@ -124,8 +124,8 @@ AXION_HD inline void keep_least(const WayOut<Real>& way, WayOut<Real>* kept) {
 }
 
 // Deep in each other bodies come apart in many ways, and that nearest to the line of their centres is seldom the
-// shortest. The depth is known along any direction by one point of the difference: of the axes of both, and those midway
-// between two and three of them, the least deep ones are followed down.
+// shortest. The depth is known along any direction by one point of the difference: of the axes of both, and those
+// midway between two and three of them, the least deep ones are followed down.
 template <typename Real>
 AXION_HD_CALL void look_around(const ConvexPair<Real>& pair, Portal<Real>& best) {
   WayOut<Real> kept[kWaysOut];

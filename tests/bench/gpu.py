@@ -309,9 +309,10 @@ def sanitize(options, report, runner):
 
 def same_bits(options, runner, model, threads, near_bytes):
     """Whether a shape ends in the bits of the shape that the engine chooses; what is said where it does not."""
+    worlds, steps = (2, 10) if options.dry_run else (8, 50)
     done = runner.run([program(options, 'axion-agreement'), '--model', model, '--device', options.device, '--right', options.device,
-                       '--right_block_threads', threads, '--right_near_bytes', near_bytes, '--worlds', options.shape_bits_worlds,
-                       '--steps', options.shape_bits_steps, '--steps_per_launch', 10], timeout=300)
+                       '--right_block_threads', threads, '--right_near_bytes', near_bytes, '--worlds', worlds, '--steps', steps,
+                       '--steps_per_launch', 10], timeout=300)
     return done.returncode == 0, ' '.join((done.stdout or done.stderr).split())[-200:]
 
 
@@ -382,8 +383,6 @@ def parse():
     add('--shape_models', nargs='+', type=pathlib.Path, help="default: the table's and the quadruped")
     add('--shape_worlds', nargs='+', type=int, help='default: 1, 1024 and 8192; of a dry run 2')
     add('--shape_world_steps', type=int, help='of each figure of the shapes')
-    add('--shape_bits_worlds', type=int, help='whose bits are compared between shapes; default: 8; of a dry run 2')
-    add('--shape_bits_steps', type=int, help='after which they are; default: 50; of a dry run 10')
     add('--near_kib', nargs='+', type=int, help='of the shapes')
     add('--warmup_steps', type=int, help='until robots lie; default: 200; of a dry run 5')
     add('--steps_per_launch', type=int, help='default: 50; of a dry run 5')
@@ -395,12 +394,10 @@ def fill(options):
     """What was not said."""
     full = {'deadline': 570, 'first_worlds': 8192, 'agreement_worlds': 16, 'agreement_steps': 200,
             'worlds': [1, 64, 512, 2048, 4096, 8192, 16384, 32768, 65536], 'world_steps': 4_000_000,
-            'shape_worlds': [8192, 1024, 1], 'shape_world_steps': 1_000_000, 'shape_bits_worlds': 8,
-            'shape_bits_steps': 50, 'near_kib': NEAR_KIB, 'warmup_steps': 200,
+            'shape_worlds': [8192, 1024, 1], 'shape_world_steps': 1_000_000, 'near_kib': NEAR_KIB, 'warmup_steps': 200,
             'steps_per_launch': 50}
     dry = {'deadline': 0, 'first_worlds': 2, 'agreement_worlds': 1, 'agreement_steps': 5, 'worlds': [1, 2], 'world_steps': 20,
-           'shape_worlds': [2], 'shape_world_steps': 2, 'shape_bits_worlds': 2, 'shape_bits_steps': 10,
-           'near_kib': NEAR_KIB[::5], 'warmup_steps': 5, 'steps_per_launch': 5}
+           'shape_worlds': [2], 'shape_world_steps': 2, 'near_kib': NEAR_KIB[::5], 'warmup_steps': 5, 'steps_per_launch': 5}
     for name, value in (dry if options.dry_run else full).items():
         if getattr(options, name) is None:
             setattr(options, name, value)

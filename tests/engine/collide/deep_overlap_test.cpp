@@ -20,8 +20,8 @@ Vec normal_of_deepest(const Body& a, const Body& b) {
   return math::normalized(math::cast<double>(least->normal));
 }
 
-// How much more than the least way a pair is moved along its contact's normal to part it, as shares of the lesser body's
-// least size.
+// How much more than the least way a pair is moved along its contact's normal to part it, as shares of the lesser
+// body's least size.
 struct Excess {
   std::vector<double> in_double, in_float;
 };
@@ -59,8 +59,8 @@ TEST(DeepOverlap, bodies_part_by_the_shortest_way) {
   }
 }
 
-// What has sunk half into the top of a thin table, wherever over it, leaves it upwards or downwards, not through its far
-// sides, which the line of the centres leads to.
+// What has sunk half into the top of a thin table, wherever over it, leaves it upwards or downwards, not through its
+// far sides, which the line of the centres leads to.
 TEST(DeepOverlap, thin_tables_are_left_by_their_nearer_face) {
   for (const ShapeKind kind :
        {ShapeKind::kCapsule, ShapeKind::kBox, ShapeKind::kCylinder, ShapeKind::kEllipsoid, ShapeKind::kMesh}) {

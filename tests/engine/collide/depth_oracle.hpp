@@ -2,9 +2,9 @@
 //
 // The depth of two convex bodies along a unit direction n is what must be moved along n to part them,
 //   d(n) = h_A(-n) + h_B(n) - n . (p_A - p_B),
-// and the depth is its least value over all directions. Of bodies that are hulls thickened by balls it is exact: the least
-// over the faces of the hull of all differences of their vertices. Others are searched: directions all over the sphere,
-// and from the best of them in steps that shrink, until they are 1e-5 rad.
+// and the depth is its least value over all directions. Of bodies that are hulls thickened by balls it is exact: the
+// least over the faces of the hull of all differences of their vertices. Others are searched: directions all over the
+// sphere, and from the best of them in steps that shrink, until they are 1e-5 rad.
 #pragma once
 
 #include "tests/engine/collide/fcl_oracle.hpp"
