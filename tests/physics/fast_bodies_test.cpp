@@ -24,7 +24,8 @@ model::SceneSpec wall_and_bullet(model::ShapeKind bullet, bool wall_moves) {
   scene.bodies = {testing::solid_box("bullet", 0.1, {0.05, 0.05, 0.05}, {-1.5, 0.1, 0.2})};
   model::ShapeSpec shape;
   shape.name = "bullet", shape.body = 0, shape.kind = bullet, shape.friction = 0.3;
-  shape.size = bullet == model::ShapeKind::kBox ? model::Vec3d{0.05, 0.04, 0.03} : model::Vec3d{0.03, 0.05, 0};
+  const bool three = bullet == model::ShapeKind::kBox || bullet == model::ShapeKind::kEllipsoid;
+  shape.size = three ? model::Vec3d{0.05, 0.04, 0.03} : model::Vec3d{0.03, 0.05, 0};
   model::ShapeSpec wall = testing::box_shape("wall", model::kWorldBody, {0.01, 2, 2}, 0.3);
   if (wall_moves) {
     scene.bodies.push_back(testing::solid_box("wall", 1000, {0.01, 2, 2}, {0, 0, 0}));
@@ -43,10 +44,14 @@ struct Flight {
   int unconverged = 0;
 };
 
-// Bullets of every shape against walls that stand or move; `push(world, k)` comes before step k.
+// Bullets of every shape against walls that stand or move; `push(world, k)` comes before step k. `turned`: the bullet
+// turns by radians in a step, in which an ellipsoid's one contact is left behind, and what comes after it goes on.
 template <typename Real, typename Push>
-void fly(double h, int steps, Flight& flight, Push&& push) {
-  for (const auto kind : {model::ShapeKind::kSphere, model::ShapeKind::kCapsule, model::ShapeKind::kBox}) {
+void fly(double h, int steps, bool turned, Flight& flight, Push&& push) {
+  using model::ShapeKind;
+  for (const auto kind :
+       {ShapeKind::kSphere, ShapeKind::kCapsule, ShapeKind::kBox, ShapeKind::kCylinder, ShapeKind::kEllipsoid}) {
+    if (turned && kind == ShapeKind::kEllipsoid) continue;
     for (const bool wall_moves : {false, true}) {
       testing::SingleWorld<Real> world(wall_and_bullet(kind, wall_moves), model::make_options(model::Preset::kDefault),
                                        h);
@@ -70,7 +75,7 @@ TYPED_TEST(FastBodies, do_not_tunnel) {
   Flight flight;
   for (const double speed : {5.0, 50.0, 400.0}) {
     for (const double h : {1e-3, 1e-2, 0.1}) {
-      fly<TypeParam>(h, 3 + static_cast<int>(3 / (speed * h)), flight, [&](auto& w, int k) {
+      fly<TypeParam>(h, 3 + static_cast<int>(3 / (speed * h)), h > 0.05, flight, [&](auto& w, int k) {
         if (k > 0) return;
         w.v[0] = {TypeParam(speed), 0, 0}, w.omega[0] = {0, TypeParam(3), TypeParam(1)};
       });
@@ -83,7 +88,7 @@ TYPED_TEST(FastBodies, do_not_tunnel) {
 TYPED_TEST(FastBodies, do_not_tunnel_when_a_force_drives_them_through_in_one_step) {
   Flight flight;
   for (const double h : {0.01, 0.1, 0.3}) {
-    fly<TypeParam>(h, 3, flight, [&](auto& w, int k) {
+    fly<TypeParam>(h, 3, false, flight, [&](auto& w, int k) {
       w.force[0] = {TypeParam(k == 0 ? 0.6 / (h * h) : 0), 0, 0};  // 3 m in the first step, which takes half of it
     });
   }
