@@ -33,20 +33,22 @@ void ContentReader::count_copy(const XmlElement& element) {
   refuse(element, "", "has too many copies: all of a document may be " + std::to_string(kMaxXmlElements));
 }
 
-// Each copy is moved from the one before it by offset and euler; its number goes to the end of names, as wide as the
-// last.
+// Copy i is turned by i times each angle of euler, and is where the one before it is, moved by offset in that one's frame,
+// as MuJoCo has it; its number goes to the end of names, as wide as the last.
 void ContentReader::replicate(const XmlElement& element, const Place& place, const Visit& visit) {
   const Attributes a(element);
   const Copies copies = read_copies(element);
-  const model::Pose step{read_pose(a, documents_.of(element)).rotation, a.vec3("offset", {})};
+  const math::Vec3<double> offset = a.vec3("offset", {});
+  model::Pose at;
   Place copy = place;
   copy.in_frame = true;
   copy.childclass = defaults_.find(element, "childclass", place.childclass);
   for (int i = 0; i < copies.count; ++i) {
     count_copy(element);  // it may contain nothing
     copy.suffix = copies.suffix(i) + place.suffix;
+    copy.X_BF = place.X_BF * at;
     for_each(element, copy, visit);
-    copy.X_BF = copy.X_BF * step;
+    at = {read_euler(a, documents_.of(element), i + 1), at.position + math::rotate(at.rotation, offset)};
   }
 }
 

@@ -83,4 +83,11 @@ model::Pose read_pose(const Attributes& attributes, const MjcfSettings& settings
   return {read_rotation(attributes, settings), attributes.vec3("pos", {})};
 }
 
+math::Quat<double> read_euler(const Attributes& attributes, const MjcfSettings& settings, double times) {
+  double v[3] = {0, 0, 0};
+  attributes.numbers("euler", v, 3);
+  for (double& angle : v) angle *= times;
+  return math::normalized(from_euler(v, settings));
+}
+
 }  // namespace axion::import

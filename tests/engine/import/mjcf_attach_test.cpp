@@ -276,6 +276,25 @@ TEST(MjcfReplicate, references_follow_replicates_within_others) {
   EXPECT_EQ(scene.scene.actuators[5].joint, 5);
 }
 
+// As MuJoCo 3.17 and 4.0 place them; three turns of (10, 20, 30) in a row are another than one of (30, 60, 90).
+TEST(MjcfReplicate, copies_turn_by_multiples_of_each_angle) {
+  const ImportedScene scene = imported(R"(<mujoco><compiler angle="degree"/><worldbody>
+    <replicate count="4" euler="10 20 30" offset=".1 .2 -.3"><body pos="1 0 0" euler="5 6 7"><freejoint/>
+    <geom size=".1"/></body></replicate></worldbody></mujoco>)");
+  const double position[4][3] = {
+      {1, 0, 0}, {0.9138, 0.7438, -0.5049}, {0.3678, 1.3917, -0.5402}, {-0.3024, 1.5609, -0.1121}};
+  const double rotation[4][4] = {{0.9957, 0.0467, 0.0495, 0.0632},
+                                 {0.9095, 0.1670, 0.1955, 0.3266},
+                                 {0.7111, 0.3322, 0.2519, 0.5662},
+                                 {0.4223, 0.4989, 0.2073, 0.7279}};
+  ASSERT_EQ(scene.scene.bodies.size(), 4u);
+  for (std::size_t i = 0; i < 4; ++i) {
+    const model::PoseSpec& pose = scene.scene.bodies[i].X_WB;
+    for (std::size_t k = 0; k < 3; ++k) EXPECT_NEAR(pose.position[k], position[i][k], 1e-4) << i;
+    for (std::size_t k = 0; k < 4; ++k) EXPECT_NEAR(pose.rotation[k], rotation[i][k], 1e-4) << i;
+  }
+}
+
 TEST(MjcfReplicate, copies_of_references_are_bounded) {
   std::string motors;
   for (int i = 0; i < 100; ++i) motors += "<motor joint='j'/>";
