@@ -192,7 +192,7 @@ std::vector<float> random_controls(const ModelInfo& model, std::uint64_t hold) {
 struct Run {
   long long steps = 0, fallback = 0, overflow = 0, non_finite = 0;
   double converged = 0, penetration = 0, joint_error = 0, first_energy = 0, last_energy = 0, seconds = 0;
-  std::vector<double> pose;
+  std::vector<double> first_pose, pose;
   std::vector<std::vector<float>> controls;  // [hold], of a run under random ones
 };
 
@@ -207,7 +207,7 @@ std::optional<Run> step_model(axion::Engine& engine, const axion::BatchSpec& spe
   Batch& batch = *made.value();
   const ModelInfo& model = spec.model->info();
   Run run;
-  run.first_energy = energy(model, batch);
+  run.first_energy = energy(model, batch), run.first_pose = field_of(batch, axion::Field::kBodyPose);
   const int steps_of_hold = std::max(1, static_cast<int>(std::lround(kHold / spec.dt)));
   const long long steps = std::llround(seconds / spec.dt);
   const auto started = std::chrono::steady_clock::now();
@@ -242,7 +242,8 @@ std::string to_json(const Run& run) {
          ", \"non_finite\": " + std::to_string(run.non_finite) + ", \"penetration\": " + number(run.penetration) +
          ", \"joint_error\": " + number(run.joint_error) + ", \"energy\": [" + number(run.first_energy) + ", " +
          number(run.last_energy) + "], \"wall_seconds\": " + number(run.seconds) +
-         ", \"pose\": " + list(run.pose, number) + ", \"controls\": " + list(run.controls, row) + "}";
+         ", \"first_pose\": " + list(run.first_pose, number) + ", \"pose\": " + list(run.pose, number) +
+         ", \"controls\": " + list(run.controls, row) + "}";
 }
 
 std::string runs(const Task& task, const axion::import::ImportedScene& imported) {
@@ -263,6 +264,7 @@ std::string runs(const Task& task, const axion::import::ImportedScene& imported)
       ", \"dt\": " + number(spec.dt) + ", \"nq\": " + std::to_string(info.joint_position_count) +
       ", \"nv\": " + std::to_string(info.joint_velocity_count) +
       ", \"bodies\": " + list(info.bodies, [](const axion::BodyInfo& b) { return quoted(b.name); }) +
+      ", \"masses\": " + list(info.bodies, [](const axion::BodyInfo& b) { return number(b.mass); }) +
       ", \"actuators\": " + list(info.actuators, [](const axion::model::ActuatorSpec& a) { return quoted(a.name); });
   for (const bool random : {false, true}) {
     std::string why;

@@ -16,6 +16,7 @@ import argparse
 import collections
 import importlib.util
 import json
+import math
 import pathlib
 import re
 import subprocess
@@ -136,6 +137,8 @@ def mujoco_model(mujoco, path):
 def mujoco_poses(mujoco, numpy, model, request, run):
     model.opt.timestep = request['dt']
     data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    first = data.xpos.copy()
     steps = max(1, round(0.1 / request['dt']))
     places = [mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_ACTUATOR, name) for name in request['actuators']]
     left = run['steps']
@@ -147,9 +150,10 @@ def mujoco_poses(mujoco, numpy, model, request, run):
         mujoco.mj_step(model, data, nstep=min(steps, left))
         left -= steps
     mujoco.mj_kinematics(model, data)
-    # What numbers stand for their names in our order, too: MuJoCo's body i + 1 is our body i of the scene.
-    named = {mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_BODY, i) or f'body{i - 1}': data.xpos[i].tolist() for i in range(1, model.nbody)}
-    return named if numpy.isfinite(data.qpos).all() else None
+    if not numpy.isfinite(data.qpos).all():
+        return None
+    return [{'name': mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_BODY, i) or '', 'mass': float(model.body_mass[i]),
+             'first': first[i].tolist(), 'last': data.xpos[i].tolist()} for i in range(1, model.nbody)]
 
 
 class Mujoco:
@@ -177,16 +181,37 @@ class Mujoco:
         return {'reads': False, 'error': 'the process ended'}
 
 
+def pairs(names, masses, pose, theirs):
+    """Which of MuJoCo's bodies each of ours is, None where it is none: by name, and those that MuJoCo has no name for by mass and by
+    where they start, of equal ones in order; how they are counted is of no account."""
+    by_name = {body['name']: body for body in theirs if body['name']}
+    unnamed = [body for body in theirs if not body['name']]
+    paired = []
+    for i, name in enumerate(names):
+        if name in by_name:
+            paired.append(by_name[name])
+            continue
+        best, nearest = None, 1e-4 * (1 + max(abs(x) for x in pose[7 * i:7 * i + 3]))
+        for body in unnamed:
+            away = math.dist(pose[7 * i:7 * i + 3], body['first'])
+            if abs(body['mass'] - masses[i]) <= 1e-4 * body['mass'] + 1e-12 and away < nearest:
+                best, nearest = body, away
+        if best is not None:
+            unnamed = [body for body in unnamed if body is not best]
+        paired.append(best)
+    return paired
+
+
 def distance(answer, theirs, name):
     """The farthest that a body of both is from where MuJoCo has it, m; None where there is nothing to compare."""
     if not theirs or not theirs.get(name) or name not in answer:
         return None
-    pose, farthest = answer[name]['pose'], None
-    for i, body in enumerate(answer['bodies']):
-        other = theirs[name].get(body)
-        if other is None or None in pose[7 * i:7 * i + 3]:
+    run, farthest = answer[name], None
+    for i, other in enumerate(pairs(answer['bodies'], answer['masses'], run['first_pose'], theirs[name])):
+        last = run['pose'][7 * i:7 * i + 3]
+        if other is None or None in last:
             continue
-        d = sum((a - b) ** 2 for a, b in zip(pose[7 * i:7 * i + 3], other)) ** 0.5
+        d = math.dist(last, other['last'])
         farthest = d if farthest is None else max(farthest, d)
     return farthest
 

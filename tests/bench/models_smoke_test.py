@@ -17,8 +17,21 @@ STILL = ('<mujoco><worldbody><body><joint/><geom size=".1"/><site name="a" pos="
 PLUGIN = '<actuator><plugin joint="j"/></actuator>'
 
 
+def check_pairs(script):
+    """Bodies without a name are found by mass and start, however either side counts them."""
+    sys.path.insert(0, str(script.parent))
+    import models  # pylint: disable=import-outside-toplevel
+    theirs = [{'name': name, 'mass': mass, 'first': first, 'last': first}
+              for name, mass, first in (('', 2, [0, 0, 1]), ('arm', 1, [0, 0, 0]), ('', 1, [0, 0, 0]), ('', 1, [0, 0, 1]), ('', 1, [0, 0, 1]))]
+    pose = [0, 0, 1 + 1e-6, 1, 0, 0, 0] * 3 + [0, 0, 0, 1, 0, 0, 0] * 2 + [5, 0, 0, 1, 0, 0, 0]
+    found = models.pairs(['body0', 'body1', 'body2', 'body3', 'arm', 'body5'], [1, 2, 1, 1, 7, 1], pose, theirs)
+    places = [None if body is None else [body is other for other in theirs].index(True) for body in found]
+    assert places == [3, 0, 4, 2, 1, None], places
+
+
 def main():
     script = pathlib.Path(__file__).resolve().with_name('models.py')
+    check_pairs(script)
     with tempfile.TemporaryDirectory() as folder:
         models = pathlib.Path(folder) / 'models'
         (models / 'parts').mkdir(parents=True)
