@@ -212,7 +212,8 @@ AXION_HD inline void rotation_locks(const model::JointData<Real>& joint, const m
 }
 
 // Axes of a ball and its coordinates along them, which springs and limits ask for: those of the turn φ from the
-// reference, |φ| ≤ π, by the world's axes (with armature the child's), or with a cone by φ's own and two across. φ·ω is the rate of |φ|²/2.
+// reference, |φ| ≤ π, by the world's axes (its caller has the child's where there is armature), or with a cone by φ's
+// own and two across. φ·ω is the rate of |φ|²/2.
 template <typename Real>
 AXION_HD_RARE void turn_ball(bool has_cone, const math::Quat<Real>& q_M0, const math::Quat<Real>& q_C,
                              math::Vec3<Real>* a, Real* s) {

@@ -33,8 +33,8 @@ void ContentReader::count_copy(const XmlElement& element) {
   refuse(element, "", "has too many copies: all of a document may be " + std::to_string(kMaxXmlElements));
 }
 
-// Copy i is turned by i times each angle of euler, and is where the one before it is, moved by offset in that one's frame,
-// as MuJoCo has it; its number goes to the end of names, as wide as the last.
+// Copy i is turned by i times each angle of euler, and is where the one before it is, moved by offset in that one's
+// frame, as MuJoCo has it; its number goes to the end of names, as wide as the last.
 void ContentReader::replicate(const XmlElement& element, const Place& place, const Visit& visit) {
   const Attributes a(element);
   const Copies copies = read_copies(element);
