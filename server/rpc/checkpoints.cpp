@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/time/clock.h"
 #include "spdlog/spdlog.h"
 
@@ -42,7 +43,7 @@ void Checkpoints::restore_all(schedule::StepBatcher& batcher) {
         ++restored[kind == store::Kind::kModel ? 0 : 1];
       } else {
         unrestored_.insert(listed.name);
-        spdlog::error("event=restore_failed name={} reason={}", listed.name, logged(status));
+        spdlog::error("event=restore_failed name={} reason={}", absl::CEscape(listed.name), logged(status));
       }
     }
   }

@@ -84,6 +84,7 @@ absl::StatusOr<std::unique_ptr<Store>> Store::open(const std::string& directory)
   std::unique_ptr<Store> store(new Store(*std::move(database)));
   absl::MutexLock lock(&store->mutex_);
   absl::Status status = store->check_schema();
+  if (status.ok()) status = store->check_tables();
   if (status.ok()) status = store->count_run();
   if (!status.ok()) return explained(directory, status);
   return store;
@@ -132,6 +133,16 @@ absl::Status Store::check_schema() {
     if (status.ok()) status = set("ended_well", 1);
     return status;
   });
+}
+
+absl::Status Store::check_tables() {
+  for (const absl::string_view sql :
+       {"SELECT name, value FROM settings", "SELECT item, number, bytes, checksum FROM parts",
+        "SELECT sequence, kind, name, tenant, create_time, summary, part_count, checksum FROM items"}) {
+    const auto rows = database_.prepare(sql);
+    if (!rows.ok()) return absl::DataLossError(rows.status().message());
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Store::count_run() {

@@ -74,6 +74,8 @@ class Store {
  private:
   explicit Store(Database database) : database_(std::move(database)) {}
   absl::Status check_schema() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // DATA_LOSS where they have not the columns that they were made with.
+  absl::Status check_tables() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status count_run() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status check_bytes(const Item& item, std::int64_t most_bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<std::int64_t> setting(const char* name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -48,8 +48,9 @@ class AxiondProcess:
         read = self._pipe_reader() if pipe else self.log_text
         found = eventually(lambda: self._serving(read) or self.process.poll() is not None)
         if not isinstance(found, re.Match):
+            said = read()
             self.close()
-            raise RuntimeError(f'the server does not serve: {read()}')
+            raise RuntimeError(f'the server does not serve: {said}')
         self.port, self.metrics_port = int(found['port']), int(found['metrics'].rpartition(':')[2]) if metrics else None
         self.address = f'127.0.0.1:{self.port}'
         self.metrics_url = f'http://127.0.0.1:{self.metrics_port}/metrics' if metrics else None
@@ -78,7 +79,7 @@ class AxiondProcess:
         return read
 
     def log_text(self):
-        return pathlib.Path(self._file.name).read_text()
+        return pathlib.Path(self._file.name).read_text(errors='backslashreplace')
 
     def metrics(self):
         with urllib.request.urlopen(self.metrics_url, timeout=PATIENCE_SECONDS) as page:
