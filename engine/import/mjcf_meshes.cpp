@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 #include "engine/import/asset_files.hpp"
 
@@ -25,6 +26,38 @@ std::vector<double> list_of(const Attributes& a, const char* name) {
     if (const XmlAttribute* attribute = layer.find(name)) return parse_numbers(layer, *attribute);
   }
   return {};
+}
+
+std::string millimetres(double length) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2g", 1000 * length);
+  return text;
+}
+
+// Vertices that lie in a plane, moved off it to both sides, so that their hull is a plate, a thousandth of its length
+// thick; none where they lie in a line or a point.
+std::vector<model::Vec3d> plate_of(const std::vector<model::Vec3d>& vertices, double& thickness) {
+  if (vertices.empty()) return {};
+  const Vec first = model::to_vec3(vertices[0]);
+  Vec along{}, n{};
+  for (const model::Vec3d& v : vertices) {
+    const Vec d = model::to_vec3(v) - first;
+    if (math::norm(d) > math::norm(along)) along = d;
+  }
+  for (const model::Vec3d& v : vertices) {
+    const Vec across = math::cross(along, model::to_vec3(v) - first);
+    if (math::norm(across) > math::norm(n)) n = across;
+  }
+  const double length = math::norm(along);
+  if (!(math::norm(n) > 1e-6 * length * length)) return {};
+  thickness = 1e-3 * length;
+  const Vec half = (thickness / 2) * math::normalized(n);
+  std::vector<model::Vec3d> plate;
+  for (const model::Vec3d& v : vertices) {
+    plate.push_back(model::to_spec(model::to_vec3(v) - half)),
+        plate.push_back(model::to_spec(model::to_vec3(v) + half));
+  }
+  return plate;
 }
 
 // Vertices and faces that the document itself gives.
@@ -144,6 +177,15 @@ MeshAssets::Mesh& MeshAssets::get(const Attributes& geom) {
 model::MeshSpec MeshAssets::hull_of(const Attributes& geom, Mesh& mesh, Notes& notes) const {
   const Attributes& a = asset(geom);
   Result<model::ConvexHull> hull = model::convex_hull(mesh.data.vertices, mesh.hull_limit);
+  double thickness = 0;
+  if (!hull.ok()) {
+    if (const std::vector<model::Vec3d> plate = plate_of(mesh.data.vertices, thickness); !plate.empty()) {
+      hull = model::convex_hull(plate, mesh.hull_limit);
+    }
+  }
+  if (hull.ok() && thickness > 0) {
+    notes.warn(a.element(), "", "lies in a plane, and is taken as a plate of " + millimetres(thickness) + " mm");
+  }
   if (!hull.ok()) a.refuse(a.has("file") ? "file" : "vertex", "has no convex hull: its " + hull.error().message);
   if (const std::string note = model::simplification_note(hull.value()); !note.empty())
     notes.warn(a.element(), "", note);

@@ -244,5 +244,25 @@ TEST(MjcfMesh, files_cut_off_or_with_wrong_bytes_do_no_harm) {
   }
 }
 
+// Parts of a hull's decomposition that have no thickness touch as thin plates; what has no width is refused.
+TEST(MjcfMesh, what_lies_in_a_plane_touches_as_a_plate) {
+  const auto document = [](const std::string& vertices) {
+    return scene_of("<mesh name='m' vertex='" + vertices + "' face='0 1 2 0 2 3'/>",
+                    "<inertial pos='0 0 0' mass='1' diaginertia='1 1 1'/><geom type='mesh' mesh='m'/>");
+  };
+  const ImportedScene scene = read(document(".1 0 0 .1 .3 0 .1 .3 .4 .1 0 .4"));
+  ASSERT_EQ(scene.warnings.size(), 1u);
+  EXPECT_NE(scene.warnings[0].find("a plate of 0.5 mm"), std::string::npos) << scene.warnings[0];
+  ASSERT_EQ(scene.scene.meshes.size(), 1u);
+  ASSERT_EQ(scene.scene.meshes[0].vertices.size(), 8u);
+  ASSERT_EQ(scene.scene.shapes.size(), 1u);
+  const model::Pose X = model::to_pose(scene.scene.shapes[0].X_BS);
+  for (const Vec3d& v : scene.scene.meshes[0].vertices) {
+    EXPECT_NEAR(std::abs((X * model::to_vec3(v)).x - 0.1), 2.5e-4, 1e-9);
+  }
+  EXPECT_TRUE(model::compile(scene.scene).ok());
+  EXPECT_NE(error_of(document("0 0 0 .1 0 0 .2 0 0 .3 0 0")).find("span a volume"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace axion::import
