@@ -326,10 +326,24 @@ void ActuatorReader::read() {
   s_.motor_gains.push_back({motor_gain_, gear[0], s_.actuator_count});
 }
 
+// Whether an actuator acts on a fixed tendon that pulls at the axis of a range.
+bool tendons_act(const model::SceneSpec& scene, const JointPlace& place) {
+  return std::any_of(scene.actuators.begin(), scene.actuators.end(), [&](const model::ActuatorSpec& actuator) {
+    if (actuator.tendon == kNoTendon) return false;
+    const auto& terms = scene.tendons[static_cast<std::size_t>(actuator.tendon)].terms;
+    return std::any_of(terms.begin(), terms.end(), [&](const model::TendonTermSpec& term) {
+      return term.joint == place.joint && term.axis == place.axis;
+    });
+  });
+}
+
 // A range of the force along an axis is that of its one actuator, or of several motors together; without an actuator
 // there is nothing to limit.
 void limit_forces(MjcfScene& scene) {
   for (const ForceRange& range : scene.force_ranges) {
+    if (range.tendon == kNoTendon && tendons_act(scene.spec, range.place)) {
+      scene.notes.warn(*range.element, "actuatorfrcrange", "does not bound what actuators at tendons do here");
+    }
     model::ActuatorSpec* one = nullptr;
     int count = 0;
     bool all_motors = true;

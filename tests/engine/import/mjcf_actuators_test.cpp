@@ -305,6 +305,21 @@ TEST(MjcfActuators, the_force_range_of_a_joint_bounds_what_its_motors_do_togethe
   expect_refused(document("<position joint='j'/>"), "joint.actuatorfrcrange", "together");
 }
 
+// MuJoCo bounds it by joints; here the tendon's motor does the same to all of them, and the file's author is told.
+TEST(MjcfActuators, a_force_range_of_a_joint_says_that_it_leaves_tendons_alone) {
+  const auto document = [](const std::string& actuator) {
+    return "<mujoco><worldbody><body><joint name='j' actuatorfrcrange='-2 3'/><geom size='.1'/></body></worldbody>"
+           "<tendon><fixed name='t'><joint joint='j' coef='2'/></fixed></tendon><actuator>" +
+           actuator + "</actuator></mujoco>";
+  };
+  const auto warnings = [&](const std::string& actuator) { return import_mjcf(document(actuator)).value().warnings; };
+  EXPECT_EQ(warnings("<motor joint='j'/>").size(), 0u);
+  const std::vector<std::string> of_tendon = warnings("<motor tendon='t'/>");
+  ASSERT_EQ(of_tendon.size(), 1u);
+  EXPECT_NE(of_tendon[0].find("actuatorfrcrange"), std::string::npos) << of_tendon[0];
+  EXPECT_NE(of_tendon[0].find("tendons"), std::string::npos) << of_tendon[0];
+}
+
 // The set point integrates the control, 0.5 rad/s for a second; at rest the joint is where it is.
 TEST(MjcfActuators, a_joint_follows_an_integrated_velocity) {
   World world(R"(<mujoco><option gravity='0 0 0'/><worldbody><body><joint name='j' axis='0 0 1'/><geom size='.1'

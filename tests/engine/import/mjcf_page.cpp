@@ -46,7 +46,9 @@ constexpr PageNote kNotes[] = {
     {"joint", "armature", "of free joints a body of its own, without weight, welded to theirs"},
     {"joint", "frictionloss",
      "0 for balls; of free joints no more than a hundredth of the weight on them, which is left out"},
-    {"joint", "actuatorfrcrange", "of joints with one actuator, or motors alone"},
+    {"joint", "actuatorfrcrange",
+     "of joints with one actuator, or motors alone; what actuators at fixed tendons do there is not bounded, with a "
+     "warning"},
     {"freejoint", "align", "false"},
     {"body", "mocap", "a fixed body, with a warning, where a joint, a tendon or a motor at a site is on it"},
     {"pair", "friction",
