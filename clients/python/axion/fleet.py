@@ -73,6 +73,10 @@ class Fleet:
         self._turns = itertools.count()
         self._lock = threading.Lock()
 
+    def __repr__(self) -> str:
+        servers = ", ".join(f"{member.client.target}{' (lost)' if member.is_lost else ''}" for member in self._members)
+        return f"<axion.{type(self).__name__} of {servers}>"
+
     def __enter__(self) -> Fleet:
         return self
 

@@ -31,10 +31,15 @@ class NamedBody:
         The answer.
     index : int
         Index of the body in the model.
+    name : str, default ""
+        Its name there.
     """
 
-    def __init__(self, answer: _Answer, index: int) -> None:
-        self._answer, self.index = answer, index
+    def __init__(self, answer: _Answer, index: int, name: str = "") -> None:
+        self._answer, self.index, self.name = answer, index, name
+
+    def __repr__(self) -> str:
+        return f"<axion.NamedBody {self.name!r} of {self._answer!r}>"
 
     @property
     def pose(self) -> _Array:
@@ -77,11 +82,16 @@ class NamedJoint:
         Its columns of joint_position.
     velocity : slice
         Its columns of joint_velocity.
+    name : str, default ""
+        Its name in the model.
     """
 
-    def __init__(self, answer: _Answer, index: int, position: slice, velocity: slice) -> None:
-        self._answer, self.index = answer, index
+    def __init__(self, answer: _Answer, index: int, position: slice, velocity: slice, name: str = "") -> None:
+        self._answer, self.index, self.name = answer, index, name
         self._position, self._velocity = position, velocity
+
+    def __repr__(self) -> str:
+        return f"<axion.NamedJoint {self.name!r} of {self._answer!r}>"
 
     @property
     def position(self) -> _Array:
@@ -115,10 +125,15 @@ class NamedActuator:
         The answer.
     index : int
         Index of the actuator in the model.
+    name : str, default ""
+        Its name there.
     """
 
-    def __init__(self, answer: _Answer, index: int) -> None:
-        self._answer, self.index = answer, index
+    def __init__(self, answer: _Answer, index: int, name: str = "") -> None:
+        self._answer, self.index, self.name = answer, index, name
+
+    def __repr__(self) -> str:
+        return f"<axion.NamedActuator {self.name!r} of {self._answer!r}>"
 
     @property
     def control(self) -> _Array:
@@ -169,7 +184,7 @@ class Named:
         KeyError
             The model has no such body.
         """
-        return NamedBody(self._answer, _index("body", name, self._model.body_names))
+        return NamedBody(self._answer, _index("body", name, self._model.body_names), name)
 
     def joint(self, name: str) -> NamedJoint:
         """Finds the joint of a name.
@@ -192,7 +207,7 @@ class Named:
         index = _index("joint", name, self._model.joint_names)
         joint = self._model.proto.joints[index]
         return NamedJoint(self._answer, index, slice(joint.position_start, joint.position_start + joint.position_count),
-                          slice(joint.velocity_start, joint.velocity_start + joint.velocity_count))
+                          slice(joint.velocity_start, joint.velocity_start + joint.velocity_count), name)
 
     def actuator(self, name: str) -> NamedActuator:
         """Finds the actuator of a name.
@@ -212,7 +227,7 @@ class Named:
         KeyError
             The model has no such actuator.
         """
-        return NamedActuator(self._answer, _index("actuator", name, self._model.actuator_names))
+        return NamedActuator(self._answer, _index("actuator", name, self._model.actuator_names), name)
 
     def sensor(self, name: str) -> _Array:
         """Reads the sensor of a name.

@@ -310,6 +310,9 @@ class Histogram:
         self.count = int(self.counts.sum())
         self.mean = self.sum / self.count if self.count else 0.0
 
+    def __repr__(self) -> str:
+        return f"<axion.Histogram of {self.count} values: mean {self.mean:.4g}, half of them up to {self.quantile(0.5):g}>"
+
     def quantile(self, fraction: float) -> float:
         """Finds the bin in which a fraction of the values is reached.
 
@@ -433,3 +436,8 @@ class WorldStats:
                            for mode in proto.joint_mode]
         self.max_penetration: _Floats = np.array(proto.max_penetration_meters)
         self.max_joint_error: _Floats = np.array(proto.max_joint_error_meters)
+
+    def __repr__(self) -> str:
+        solved = int(np.count_nonzero(self.outcome & Outcome.CONVERGED))
+        return (f"<axion.WorldStats of {len(self.world)} worlds: {solved} converged, at most {self.newton_iterations.max(initial=0)} "
+                f"Newton iterations, {self.max_penetration.max(initial=0.0):.2g} m of penetration>")

@@ -48,6 +48,11 @@ class Scene(SceneJoints, SceneTendons):
         if gravity is not None:
             self.proto.gravity.CopyFrom(vec3(gravity))
 
+    def __repr__(self) -> str:
+        proto = self.proto
+        return (f"<axion.Scene {proto.name!r}: {len(proto.bodies)} bodies, {len(proto.joints)} joints, {len(proto.shapes)} shapes, "
+                f"{len(proto.actuators)} actuators>")
+
     @classmethod
     def of(cls, proto: scene_pb2.SceneSpec) -> Scene:
         """Makes a scene of a message, for example of Client.get_scene; it is copied.

@@ -51,6 +51,9 @@ class StepStream:
         self._call: Any = None
         self._unanswered: collections.deque[simulation_pb2.StepRequest] = collections.deque()
 
+    def __repr__(self) -> str:
+        return f"<axion.StepStream of {self._batch.name}: {len(self._unanswered)} requests under way>"
+
     def __enter__(self) -> StepStream:
         self._open()
         return self

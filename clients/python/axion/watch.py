@@ -88,7 +88,7 @@ class Watch(Iterator[Frame]):
 
     def __init__(self, client: Client, batch: Batch, fields: str | Iterable[str], worlds: Worlds, rate: float, contacts: bool,
                  solver_stats: bool) -> None:
-        self._closed = False
+        self._closed, self._batch = False, batch.name
         self._call: Any = client.stub.Watch(watch_request(batch.name, batch.world_count, fields, worlds, rate, contacts, solver_stats))
 
     def __next__(self) -> Frame:
@@ -103,6 +103,9 @@ class Watch(Iterator[Frame]):
         """Ends it, from any thread."""
         self._closed = True
         self._call.cancel()
+
+    def __repr__(self) -> str:
+        return f"<axion.Watch of {self._batch}{', closed' if self._closed else ''}>"
 
     def __enter__(self) -> Watch:
         return self

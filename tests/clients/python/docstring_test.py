@@ -8,6 +8,7 @@ import unittest
 
 import axion
 import axion.aio
+import axion.names
 
 HAS_NUMPYDOC = importlib.util.find_spec("numpydoc") is not None
 # What numpydoc's validator must find nothing of: no docstring; parameters that are not, are unknown or out of order, without a type or
@@ -69,6 +70,12 @@ def section(doc, title):
 
 
 class Docstrings(unittest.TestCase):
+    def test_every_class_of_the_package_has_a_repr_of_its_own(self):
+        classes = {f"{module.__name__}.{name}": getattr(module, name) for module, names in namespaces() for name in names
+                   if inspect.isclass(getattr(module, name))}
+        classes |= {f"axion.names.{name}": value for name, value in vars(axion.names).items() if inspect.isclass(value) and is_ours(value)}
+        self.assertEqual([name for name, value in classes.items() if value.__repr__ is object.__repr__], [])
+
     @unittest.skipUnless(HAS_NUMPYDOC, "numpydoc is not installed")
     def test_numpydoc_finds_nothing_wrong(self):
         from numpydoc.validate import validate

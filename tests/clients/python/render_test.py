@@ -142,6 +142,15 @@ class Pictures(unittest.TestCase):
         for picture in pictures[1:]:
             np.testing.assert_array_equal(picture, pictures[0])
 
+    def test_wide_surroundings_do_not_make_what_moves_a_speck(self):
+        shapes = geometry.shapes_of(model_of(sphere(0.2), scene_pb2.ShapeSpec(
+            kind=scene_pb2.SHAPE_KIND_BOX, size=scene_pb2.Vec3(x=30, y=30, z=0.01))))
+        low, high = geometry.scene_bounds(shapes, np.array([pose(z=0.3)]))
+        np.testing.assert_allclose([low, high], [[-0.2, -0.2, 0.1], [0.2, 0.2, 0.5]], atol=0.01)
+        self.assertGreater(geometry.world_bounds(shapes, np.array([pose(z=0.3)]))[1][0], 29)  # worlds stand that far apart
+        fixed = [shape for shape in shapes if shape.frame < 0]
+        self.assertGreater(geometry.scene_bounds(fixed, np.zeros((0, 7)))[1][0], 29)  # where nothing moves all is looked at
+
     def test_worlds_stand_beside_each_other(self):
         renderer = Renderer(model_of(sphere(0.3)), 120, 120, Camera(azimuth=90, elevation=-89.9), spacing=2.0)
         nine = renderer.render(np.array([[pose()]] * 9))

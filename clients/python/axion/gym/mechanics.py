@@ -103,6 +103,9 @@ class Mechanics:
 
     FIELDS = ("joint_position", "joint_velocity", "body_pose", "body_velocity")
 
+    def __repr__(self) -> str:
+        return f"<axion.gym.Mechanics of {self.model!r}>"
+
     def __init__(self, client: Client | Fleet, model: Model) -> None:
         self.model = model
         scene = client.get_scene(model).proto

@@ -303,6 +303,9 @@ class AxionEnv(gymnasium.Env[npt.NDArray[Any], npt.NDArray[np.float32]]):
         self.render_mode = self.worlds.render_mode
         self.metadata = {key: value for key, value in self.worlds.metadata.items() if key != "autoreset_mode"}
 
+    def __repr__(self) -> str:
+        return f"<axion.gym.{type(self).__name__}: one world of {self.worlds!r}>"
+
     def _make(self, task: Any, choices: dict[str, Any]) -> Any:
         return AxionVectorEnv(task, 1, autoreset_mode=AutoresetMode.DISABLED, max_episode_steps=np.iinfo(np.int64).max, **choices)
 

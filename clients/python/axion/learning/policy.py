@@ -132,6 +132,9 @@ class Policy:
         self._half = np.where(finite, (self.upper - self.lower) / 2, 1).astype(np.float32)
         self.log_deviation = np.full(network.sizes[-1], -0.7, network.parameters.dtype)
 
+    def __repr__(self) -> str:
+        return f"<axion.learning.Policy: {' - '.join(map(str, self.network.sizes))}, of {self.about.get('task', 'no task that is known')}>"
+
     def actions(self, raw: Array) -> npt.NDArray[np.float32]:
         """Converts actions of the network to the task's units.
 

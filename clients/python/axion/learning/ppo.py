@@ -211,6 +211,9 @@ class Learner:
         self._observations = envs.reset(seed=(seed * 1_000_003) % 2**31)[0]
         self.policy.normaliser.see(self._observations)
 
+    def __repr__(self) -> str:
+        return f"<axion.learning.Learner of {self.policy!r}: {self._steps:,} environment steps>"
+
     def train(self, steps: int, report: Callable[[Progress], None]) -> None:
         """Steps the worlds and improves the policy.
 

@@ -25,6 +25,7 @@ _FIXED_COLOR = (0.62, 0.64, 0.68)
 CONTACT_COLOR, FORCE_COLOR = (0.95, 0.80, 0.10), (0.85, 0.15, 0.15)
 AXIS_COLORS = ((0.85, 0.2, 0.2), (0.2, 0.65, 0.25), (0.2, 0.35, 0.85))
 MASS_COLOR = (0.1, 0.1, 0.1)
+_MOST_FIXED = 5.0  # times what moves: larger fixed shapes are its surroundings
 
 
 @dataclasses.dataclass(frozen=True)
@@ -294,6 +295,14 @@ def forces_on_a(contacts: Contacts, dt: float) -> Floats:
     return np.asarray(impulses / dt, dtype=np.float64)
 
 
+def scene_bounds(shapes: Sequence[Shape], poses: npt.NDArray[Any]) -> tuple[Floats, Floats]:
+    """As world_bounds, of what is to be looked at: without fixed shapes beside which all that moves is small, as hills."""
+    moving = [shape for shape in shapes if shape.frame >= 0 and shape.mesh is not None]
+    low, high = world_bounds(moving or shapes, poses)
+    most = _MOST_FIXED * float(np.linalg.norm(high - low))
+    return world_bounds([shape for shape in shapes if shape.frame >= 0 or 2 * shape.radius <= most], poses)
+
+
 def world_bounds(shapes: Sequence[Shape], poses: npt.NDArray[Any]) -> tuple[Floats, Floats]:
     """Least and greatest corner [3] of what has an end in one world of frame_poses, [frames, 7]."""
     rotations = rotation_matrices(poses[:, 3:]) if len(poses) else np.zeros((0, 3, 3))
@@ -308,6 +317,11 @@ def world_bounds(shapes: Sequence[Shape], poses: npt.NDArray[Any]) -> tuple[Floa
     for pose in poses:
         low, high = np.minimum(low, pose[:3]), np.maximum(high, pose[:3])
     return (low, high) if np.all(np.isfinite(low) & np.isfinite(high)) else (np.full(3, -1.0), np.full(3, 1.0))
+
+
+def bounds_of_all(bounds: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
+    """Least and greatest corner [3] of several such pairs."""
+    return np.min([low for low, _ in bounds], 0), np.max([high for _, high in bounds], 0)
 
 
 def grid_offsets(count: int, spacing: float) -> Floats:

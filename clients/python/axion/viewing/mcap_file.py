@@ -157,10 +157,11 @@ class McapRecorder:
         self.frames += 1
 
     def _begin(self, moment: Moment) -> None:
-        bounds = [geometry.world_bounds(self._shapes, poses) for poses in self._frame_poses(moment)]
-        low, high = np.min([low for low, _ in bounds], 0), np.max([high for _, high in bounds], 0)
+        poses = self._frame_poses(moment)
+        low, high = geometry.bounds_of_all([geometry.scene_bounds(self._shapes, pose) for pose in poses])
         self._size = float(np.linalg.norm(high - low))
         if self._offsets is None:
+            low, high = geometry.bounds_of_all([geometry.world_bounds(self._shapes, pose) for pose in poses])
             self._offsets = geometry.grid_offsets(len(self._worlds), 1.3 * float(max(high[0] - low[0], high[1] - low[1])))
 
     def _stamp(self) -> dict[str, int]:

@@ -105,6 +105,9 @@ class Renderer:
         self._shapes: dict[int, list[geometry.Shape]] = {}
         self._frame: tuple[Floats, float] | None = None  # what a camera without a place of its own was given at first
 
+    def __repr__(self) -> str:
+        return f"<axion.Renderer of {self.model.name}: {self.width} x {self.height} pixels, {self.camera}>"
+
     def render(self, body_pose: npt.ArrayLike, contacts: Contacts | None = None, dt: float = 1.0,
                worlds: Sequence[int] | None = None, mocap_pose: npt.ArrayLike | None = None) -> Image8:
         """Draws a picture.
@@ -140,8 +143,9 @@ class Renderer:
             raise ValueError(f"mocap_pose: has {len(placed)} worlds; body_pose has {len(poses)}")
         poses = geometry.frame_poses(self.model, poses, placed)
         shapes = self._shapes_for(len(poses))
-        low, high = self._bounds(shapes, poses)
-        spacing = self.spacing if self.spacing is not None else 1.15 * float(max(high[0] - low[0], high[1] - low[1]))
+        least, most = geometry.bounds_of_all([geometry.world_bounds(shapes, pose) for pose in poses])
+        spacing = self.spacing if self.spacing is not None else 1.15 * float(max(most[0] - least[0], most[1] - least[1]))
+        low, high = geometry.bounds_of_all([geometry.scene_bounds(shapes, pose) for pose in poses])
         offsets = geometry.grid_offsets(len(poses), spacing)
         surfaces, labels = self._surfaces(shapes, poses, offsets)
         size = float(np.linalg.norm(high - low))
@@ -158,10 +162,6 @@ class Renderer:
         if detail not in self._shapes:
             self._shapes[detail] = geometry.shapes_of(self.model, detail)
         return self._shapes[detail]
-
-    def _bounds(self, shapes: Sequence[geometry.Shape], poses: Floats) -> tuple[Floats, Floats]:
-        each = [geometry.world_bounds(shapes, pose) for pose in poses]
-        return np.min([low for low, _ in each], 0), np.max([high for _, high in each], 0)
 
     def _eye(self, poses: Floats, offsets: Floats, low: Floats, high: Floats) -> tuple[Floats, tuple[Floats, Floats, Floats]]:
         camera = self.camera

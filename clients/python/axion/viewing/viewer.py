@@ -137,9 +137,10 @@ class Viewer:
         rest = geometry.frame_poses(self.model, np.array(bodies).reshape(1, -1, 7))[0]
         detail = int(np.clip(48 / np.sqrt(len(self.worlds)), 6, 16))
         self._shapes = geometry.shapes_of(self.model, detail)
-        low, high = geometry.world_bounds(self._shapes, rest)
+        reach = np.subtract(*reversed(geometry.world_bounds(self._shapes, rest)))
+        spacing = self._spacing if self._spacing is not None else 1.3 * float(max(reach[:2]))
+        low, high = geometry.scene_bounds(self._shapes, rest)
         self._size = float(np.linalg.norm(high - low))
-        spacing = self._spacing if self._spacing is not None else 1.3 * float(max(high[0] - low[0], high[1] - low[1]))
         self._offsets = geometry.grid_offsets(len(self.worlds), spacing)
         self._meshes: list[tuple[geometry.Shape, Any, npt.NDArray[np.float64]]] = []
         for index, shape in enumerate(self._shapes):
