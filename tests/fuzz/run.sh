@@ -3,7 +3,7 @@
 # the corpus beside this script. Exit code 0 when none found anything; what one found lies in build/fuzz/found.
 #
 # Usage: tests/fuzz/run.sh [seconds of each [fuzzer...]]     seconds: 60 by default; 0 tries the corpus alone.
-#        Fuzzers: mjcf urdf mesh tokens service; all by default
+#        Fuzzers: mjcf urdf mesh snapshot tokens store service; all by default
 # Environment: AXION_JOBS (parallel jobs of the build, default the number of cores)
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -11,7 +11,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 seconds="${1:-60}"
 shift || true
 fuzzers=("$@")
-[ ${#fuzzers[@]} -gt 0 ] || fuzzers=(mjcf urdf mesh tokens service)
+[ ${#fuzzers[@]} -gt 0 ] || fuzzers=(mjcf urdf mesh snapshot tokens store service)
 compiler="$(command -v clang++-14 || command -v clang++ || true)"
 if [ -z "$compiler" ]; then
   echo "run.sh: there is no clang++ here (Debian: apt-get install clang-14 libclang-rt-14-dev)" >&2
