@@ -14,7 +14,7 @@ namespace axion::collide {
 
 inline constexpr int kPortalRounds = 32;
 inline constexpr int kPortalRays = 4;
-inline constexpr int kWaysOut = 3;  // that are followed where the overlap is deep
+inline constexpr int kWaysOut = 6;  // that are followed where the overlap is deep
 
 template <typename Real>
 struct Portal {
