@@ -212,8 +212,7 @@ AXION_HD inline void rotation_locks(const model::JointData<Real>& joint, const m
 }
 
 // Axes of a ball and its coordinates along them, which springs and limits ask for: those of the turn φ from the
-// reference, |φ| ≤ π, by the world's axes (its caller has the child's where there is armature), or with a cone by φ's
-// own and two across. φ·ω is the rate of |φ|²/2.
+// reference, |φ| ≤ π, by the world's axes, or with a cone by φ's own and two across. φ·ω is the rate of |φ|²/2.
 template <typename Real>
 AXION_HD_RARE void turn_ball(bool has_cone, const math::Quat<Real>& q_M0, const math::Quat<Real>& q_C,
                              math::Vec3<Real>* a, Real* s) {
@@ -242,23 +241,16 @@ AXION_HD inline void axis_rows(const model::ModelView<Real>& m, const model::Joi
                                JointEvaluation<Real>& out) {
   using math::Vec3;
   if (joint.is_ball) {
-    // Armature keeps its spin in the child, whose axes it then has; a damper asks for none of its own.
-    const bool of_child = joint.axis_count > 0 && m.axes[joint.axis_start].armature > 0;
     if (joint.axis_count > 0 && (joint.has_cone || m.axes[joint.axis_start].stiffness > 0)) {
       Vec3<Real> a[3];
       turn_ball(joint.has_cone, q_M0, q_C, a, out.coordinate);
-      if (of_child) {
-        const Vec3<Real> turn{out.coordinate[0], out.coordinate[1], out.coordinate[2]};
-        for (int k = 0; k < 3; ++k) a[k] = math::rotate(q_C, a[k]), out.coordinate[k] = math::dot(a[k], turn);
-      }
       if constexpr (rows) {
         for (int k = 0; k < 3; ++k) out.axis[k] = {{}, a[k], -a[k]};
       }
       return;
     }
     for (int k = 0; k < joint.axis_count; ++k) {
-      Vec3<Real> e{k == 0 ? Real(1) : Real(0), k == 1 ? Real(1) : Real(0), k == 2 ? Real(1) : Real(0)};
-      if (of_child) e = math::rotate(q_C, e);
+      const Vec3<Real> e{k == 0 ? Real(1) : Real(0), k == 1 ? Real(1) : Real(0), k == 2 ? Real(1) : Real(0)};
       if constexpr (rows) out.axis[k] = {{}, e, -e};
       out.coordinate[k] = 0;
     }

@@ -123,33 +123,6 @@ constexpr const char* kRotors = R"(<mujoco>
   </actuator>
 </mujoco>)";
 
-// A ball between hinges, whose armature is what most of the inertia is; its axes are those of what it carries.
-constexpr const char* kBall = R"(<mujoco>
-  <compiler angle="radian"/>
-  <option gravity="0 0 -9.81"/>
-  <worldbody>
-    <body pos="0 0 2">
-      <joint name="a" type="hinge" axis="0 0.3 1" damping="0.05"/>
-      <geom type="box" pos="0.1 0.02 0" size="0.2 0.05 0.05" contype="0" conaffinity="0"/>
-      <body pos="0.3 0 0">
-        <joint type="ball" armature="0.2" damping="0.02" SPRING/>
-        <geom type="box" pos="0.1 0.05 0.1" size="0.1 0.04 0.02" contype="0" conaffinity="0"/>
-        <body pos="0.2 0 0">
-          <joint type="hinge" axis="0 1 -0.3"/>
-          <geom type="capsule" fromto="0 0 0 0.3 0 -0.1" size="0.03" contype="0" conaffinity="0"/>
-        </body>
-      </body>
-    </body>
-  </worldbody>
-  <actuator><motor joint="a" gear="30"/></actuator>
-</mujoco>)";
-
-std::string ball_with(const std::string& spring) {
-  std::string xml = kBall;
-  xml.replace(xml.find("SPRING"), 6, spring);
-  return xml;
-}
-
 Vec3<double> vec(const mjtNum* v) { return {v[0], v[1], v[2]}; }
 Mat3<double> mat(const mjtNum* m) { return {{vec(m), vec(m + 3), vec(m + 6)}}; }
 
@@ -348,11 +321,6 @@ TYPED_TEST(AgainstMujoco, a_chain_with_springs_and_armature_moves_alike) { this-
 TYPED_TEST(AgainstMujoco, a_swimmer_in_a_current_moves_alike) {
   static constexpr Mode kFirstOrder[] = {kModes[0], {JointMode::kBlended, "DEFAULT", 0.0125, 0.6, 0.6}};
   this->check_motion("swimmer", kSwimmer, 0.5, kFirstOrder);
-}
-
-TYPED_TEST(AgainstMujoco, a_ball_with_armature_moves_alike) {
-  this->check_motion("ball with armature", ball_with(""), 0.5);
-  this->check_motion("ball with armature and a spring", ball_with("stiffness=\"3\""), 0.5);
 }
 
 TYPED_TEST(AgainstMujoco, bodies_with_motors_at_sites_move_alike) { this->check_motion("rotors", kRotors, 0.5); }
