@@ -21,8 +21,8 @@ def check_pairs(script):
     """Bodies without a name are found by mass and start, however either side counts them."""
     sys.path.insert(0, str(script.parent))
     import models  # pylint: disable=import-outside-toplevel
-    theirs = [{'name': name, 'mass': mass, 'first': first, 'last': first}
-              for name, mass, first in (('', 2, [0, 0, 1]), ('arm', 1, [0, 0, 0]), ('', 1, [0, 0, 0]), ('', 1, [0, 0, 1]), ('', 1, [0, 0, 1]))]
+    bodies = (('', 2, [0, 0, 1]), ('arm', 1, [0, 0, 0]), ('', 1, [0, 0, 0]), ('', 1, [0, 0, 1]), ('', 1, [0, 0, 1]))
+    theirs = [{'name': name, 'mass': mass, 'first': first, 'last': first} for name, mass, first in bodies]
     pose = [0, 0, 1 + 1e-6, 1, 0, 0, 0] * 3 + [0, 0, 0, 1, 0, 0, 0] * 2 + [5, 0, 0, 1, 0, 0, 0]
     found = models.pairs(['body0', 'body1', 'body2', 'body3', 'arm', 'body5'], [1, 2, 1, 1, 7, 1], pose, theirs)
     places = [None if body is None else [body is other for other in theirs].index(True) for body in found]
