@@ -109,7 +109,7 @@ check_asan_server() {
   sanitized asan-ubsan server "$(built_before asan-ubsan && echo 35 || echo 60)" "${asan_server_tests[@]}"
 }
 check_tidy() {
-  fits clang-tidy 45 || return 0
+  fits clang-tidy 50 || return 0
   stage "clang-tidy"
   tests/architecture/check_tidy.py --build "build/$preset" --jobs "$jobs"
 }

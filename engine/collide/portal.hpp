@@ -132,7 +132,8 @@ AXION_HD_CALL void look_around(const ConvexPair<Real>& pair, Portal<Real>& best)
   for (WayOut<Real>& way : kept) way = {{0, 0, 0}, std::numeric_limits<Real>::max()};
   for (int i = 0; i < 54; ++i) {
     const int of_b = i >= 27 ? 1 : 0, k = i - 27 * of_b;
-    const math::Vec3<Real> d{Real(k % 3 - 1), Real(k / 3 % 3 - 1), Real(k / 9 - 1)};
+    const int x = k % 3 - 1, y = k / 3 % 3 - 1, z = k / 9 - 1;
+    const math::Vec3<Real> d{Real(x), Real(y), Real(z)};
     const Real length = math::norm(d);
     if (!(length > Real(0))) continue;
     const math::Vec3<Real> unit = (Real(1) / length) * d, n = of_b ? pair.R_AB * unit : unit;
