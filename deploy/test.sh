@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # From a fresh clone on Debian 12 to every test run: install, configure, build, test; then a choice of the tests under
-# sanitizers, and clang-tidy; where clang is installed, the fuzzers for a minute. Of what comes after the tests a stage
+# sanitizers, the client with Stable-Baselines3, PyTorch and JAX, and clang-tidy; where clang is installed, the fuzzers
+# for a minute. Of what comes after the tests a stage
 # is left out, and named, that would probably not end in time; which of them comes first turns from commit to commit.
 # Prints what each stage took. Exit code 0 when all pass.
 #
@@ -108,6 +109,25 @@ check_tsan() { sanitized tsan "pool and scheduler" 14 "${tsan_tests[@]}"; }
 check_asan_server() {
   sanitized asan-ubsan server "$(built_before asan-ubsan && echo 35 || echo 60)" "${asan_server_tests[@]}"
 }
+# The client with Stable-Baselines3, PyTorch and JAX, which take five gigabytes.
+check_learning() {
+  fits "Stable-Baselines3, PyTorch, JAX" 14 || return 0
+  local free
+  free="$(df --output=avail -k build | tail -1)"
+  if ((free < 12 * 1024 * 1024)); then
+    left_out+=("Stable-Baselines3, PyTorch, JAX (they want 12 GiB of the disk)")
+    return 0
+  fi
+  stage "Stable-Baselines3, PyTorch, JAX"
+  [ -x build/venv-learning/bin/python ] || python3 -m venv build/venv-learning
+  if ! build/venv-learning/bin/pip install --quiet --disable-pip-version-check --no-cache-dir \
+    './clients/python[arrays,examples,sb3]'; then
+    left_out+=("Stable-Baselines3, PyTorch, JAX (they could not be installed)")
+    return 0
+  fi
+  (cd tests/clients/python && AXION_AXIOND="$OLDPWD/build/$preset/bin/axiond" AXION_LIBRARIES=all \
+    "$OLDPWD/build/venv-learning/bin/python" -B -m unittest -v gym_arrays_test)
+}
 check_tidy() {
   fits clang-tidy 50 || return 0
   stage "clang-tidy"
@@ -125,7 +145,7 @@ check_fuzzers() {
 }
 
 # Where there is not time for all, each commit begins with the next of them, so that a few commits run all.
-checks=(check_asan_engine check_tsan check_asan_server check_tidy check_fuzzers)
+checks=(check_asan_engine check_tsan check_asan_server check_learning check_tidy check_fuzzers)
 turn="$(git rev-list --count HEAD 2> /dev/null || echo 0)"
 for k in "${!checks[@]}"; do
   "${checks[(turn + k) % ${#checks[@]}]}"

@@ -1,6 +1,14 @@
-"""axion.gym for other libraries: Stable-Baselines3, PyTorch and JAX, each where it is installed; see axiond_case.py."""
+"""axion.gym for other libraries: Stable-Baselines3, PyTorch and JAX, each where it is installed; see axiond_case.py.
 
+Where AXION_LIBRARIES is `all`, none of them may be missing.
+"""
+
+import contextlib
 import importlib.util
+import io
+import os
+import pathlib
+import tempfile
 import unittest
 
 import numpy as np
@@ -16,6 +24,8 @@ except ImportError:
     gymnasium = None
 
 HAS = {name: importlib.util.find_spec(name) is not None for name in ("stable_baselines3", "torch", "jax", "array_api_compat")}
+if os.environ.get("AXION_LIBRARIES") == "all" and not all(HAS.values()):
+    raise ImportError(f"AXION_LIBRARIES is all, but there is no {', '.join(name for name, has in HAS.items() if not has)}")
 TASK = "InvertedPendulum-v5"  # which ends soon where nobody holds it, by its angle or here after six steps
 
 
@@ -119,6 +129,15 @@ class WithoutStableBaselines(Worlds):
         with self.assertRaisesRegex(ImportError, r"axion\[sb3\]"):
             import axion.gym.sb3  # noqa: F401
 
+    def test_axion_train_says_so(self):
+        from axion import tool
+
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said), tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(tool.main(["train", TASK, "--library", "sb3", "--server", self.target, "--out", f"{folder}/new"]), 2)
+            self.assertFalse(pathlib.Path(folder, "new").exists())
+        self.assertRegex(said.getvalue(), r"library: .*axion\[sb3\]")
+
 
 @unittest.skipUnless(HAS["stable_baselines3"], "Stable-Baselines3 is not installed")
 class StableBaselines(Worlds):
@@ -177,6 +196,29 @@ class StableBaselines(Worlds):
         after, _ = evaluate_policy(model, envs, 16)
         self.assertGreater(after, before + 20)
         self.assertGreater(len(model.ep_info_buffer), 0)
+
+    def test_axion_train_learns_by_it_and_keeps_a_policy_to_play(self):
+        from axion.learning.policy import Policy
+        from axion.learning.ppo import Choices
+        from axion.learning.sb3 import Sb3Learner
+
+        envs = self.envs(worlds=16, max_episode_steps=1000)
+        choices = Choices(rollout_steps=64, minibatches=8, learning_rate=2e-3, hidden=(16, 16))
+        learner, told = Sb3Learner(envs, 1, choices, {"task": TASK}), []
+        learner.train(20_000, told.append)
+        self.assertEqual([each.steps for each in told], list(range(1024, 20_481, 1024)))
+        held = [each.episode_return for each in told if each.episode_return is not None]
+        self.assertGreater(held[-1], 3 * held[0])
+        self.assertGreater(told[-1].reward, told[0].reward)
+        path = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory())) / "policy.npz"
+        learner.policy.save(path)
+        kept = Policy.load(path)
+        seen = np.random.default_rng(5).normal(0, 0.2, (9, 4))
+        predicted, _ = learner.model.predict(learner.envs.normalize_obs(seen), deterministic=True)
+        np.testing.assert_allclose(kept.act(seen), predicted, rtol=0, atol=1e-5)
+        self.assertGreater(np.ptp(predicted), 0.1)
+        np.testing.assert_allclose(np.exp(kept.log_deviation) * 3, learner.model.policy.log_std.detach().exp().numpy(), rtol=1e-5)
+        self.assertEqual((kept.about["task"], kept.about["library"]), (TASK, "sb3"))
 
     def test_what_makes_no_sense_is_refused(self):
         from axion.gym.sb3 import AxionVecEnv

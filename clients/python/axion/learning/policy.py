@@ -122,14 +122,21 @@ class Policy:
         The upper of them: [a].
     about : dict[str, Any]
         What was trained, and how, for who finds the file.
+
+    Attributes
+    ----------
+    middle, half : numpy.ndarray
+        An action of the network is `half` times it from `middle`, in the task's units: [a] each.
+    log_deviation : numpy.ndarray
+        Logarithm of the spread of the network's actions: [a].
     """
 
     def __init__(self, network: Network, normaliser: Normaliser, lower: Array, upper: Array, about: dict[str, Any]) -> None:
         finite = np.isfinite(lower) & np.isfinite(upper)
         self.network, self.normaliser, self.about = network, normaliser, about
         self.lower, self.upper = np.asarray(lower, np.float32), np.asarray(upper, np.float32)
-        self._middle = np.where(finite, (self.lower + self.upper) / 2, 0).astype(np.float32)
-        self._half = np.where(finite, (self.upper - self.lower) / 2, 1).astype(np.float32)
+        self.middle = np.where(finite, (self.lower + self.upper) / 2, 0).astype(np.float32)
+        self.half = np.where(finite, (self.upper - self.lower) / 2, 1).astype(np.float32)
         self.log_deviation = np.full(network.sizes[-1], -0.7, network.parameters.dtype)
 
     def __repr__(self) -> str:
@@ -148,7 +155,7 @@ class Policy:
         numpy.ndarray
             Float32 [n, a], within the ends.
         """
-        made: npt.NDArray[np.float32] = np.clip(self._middle + self._half * raw, self.lower, self.upper).astype(np.float32)
+        made: npt.NDArray[np.float32] = np.clip(self.middle + self.half * raw, self.lower, self.upper).astype(np.float32)
         return made
 
     def act(self, observations: Array) -> npt.NDArray[np.float32]:

@@ -6,6 +6,7 @@ of what each policy does under six of them (NAME-SEED.png, with the extra `view`
 
     axion train example --seeds 1 2 3 --out learned
     axion train Hopper-v5 --worlds 64 --out learned
+    axion train example --library sb3               Stable-Baselines3's PPO in its place, with the extra `sb3`
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import dataclasses
 import json
 import pathlib
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +27,9 @@ from axion.learning.policy import Policy
 from axion.learning.ppo import Choices, Learner, Progress
 from axion.learning.task import EXAMPLE, TaskChoice
 from axion.tool import add_server_arguments, connect, over_progress, tell_progress
+
+if TYPE_CHECKING:
+    from axion.learning.sb3 import Sb3Learner
 
 Floats = npt.NDArray[np.float64]
 WINDOW = 20  # updates that a shown number is the mean of
@@ -58,6 +62,8 @@ def parser(verb: str = "train") -> argparse.ArgumentParser:
     made.add_argument("--steps", type=float, default=3e6, help="of all worlds together [%(default)s]")
     made.add_argument("--seeds", type=int, nargs="+", default=[1], help="one policy each [%(default)s]")
     made.add_argument("--out", type=pathlib.Path, default=pathlib.Path("learned"), help="folder [%(default)s]")
+    made.add_argument("--library", choices=("numpy", "sb3"), default="numpy",
+                      help="whose PPO: axion.learning.ppo's or that of Stable-Baselines3, which wants the extra `sb3` [%(default)s]")
     made.add_argument("--no-pictures", action="store_true", help="of what the policies do")
     made.add_argument("--json", action="store_true", help="say what came of it as JSON on the output, and all else on the error output")
     TaskChoice.add_arguments(made)
@@ -117,6 +123,17 @@ def draw(path: pathlib.Path, curves: dict[int, Curve], title: str) -> None:
     pyplot.close(figure)
 
 
+def learner_of(library: str) -> type[Learner | Sb3Learner]:
+    """Who trains. ValueError where the library is not installed."""
+    if library == "numpy":
+        return Learner
+    try:
+        from axion.learning.sb3 import Sb3Learner
+    except ImportError as error:
+        raise ValueError(f"library: {error}") from error
+    return Sb3Learner
+
+
 def train(client: axion.Client, args: argparse.Namespace, seed: int) -> Curve:
     """One policy, kept as NAME-SEED.npz."""
     choice = TaskChoice.of(vars(args))
@@ -125,7 +142,7 @@ def train(client: axion.Client, args: argparse.Namespace, seed: int) -> Curve:
     curve = Curve(f"{choice.task} seed {seed}", args.steps)
     envs = axion.gym.make_vec(choice.server_task(), args.worlds, client=client, autoreset_mode="SameStep")
     try:
-        learner = Learner(envs, seed, choices, dataclasses.asdict(choice))
+        learner = learner_of(args.library)(envs, seed, choices, dataclasses.asdict(choice))
         path = args.out / f"{choice.task}-{seed}.npz"
         try:
             learner.train(int(args.steps), curve.add)
@@ -179,6 +196,7 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError(f"steps: {args.steps:g}, worlds: {args.worlds}; both must be at least 1")
     if args.task != "quadruped" and args.task not in axion.gym.SERVER_TASKS:
         raise ValueError(f"task: {args.task!r} is none of {EXAMPLE}, {', '.join(axion.gym.SERVER_TASKS)}")
+    learner_of(args.library)
     TaskChoice.of(vars(args)).server_task()  # what is wrong with it is told before anything is made
     args.out.mkdir(parents=True, exist_ok=True)
     told: dict[str, Any] = {"task": args.task, "worlds": args.worlds, "policies": [], "curve": None, "pictures": []}
