@@ -273,6 +273,8 @@ void Merger::contents() {
 
 // The velocity of a free body is that of its centre of mass, which what is welded to it has moved:
 //   v' = v + ω × R (p' − p)
+//
+// That of a ball turns with the axes of its parent, which are now those of the parent's root.
 void Merger::keyframes() {
   for (KeyframeSpec key : in_.keyframes) {
     std::size_t q = 0, v = 0;
@@ -286,6 +288,11 @@ void Merger::keyframes() {
         const math::Vec3<double> moved_W = math::rotate(to_quat({qj[3], qj[4], qj[5], qj[6]}), moved);
         const math::Vec3<double> dv = math::cross(math::Vec3<double>{vj[3], vj[4], vj[5]}, moved_W);
         for (int i = 0; i < 3; ++i) vj[i] += dv[i];
+      }
+      if (joint.kind == JointKind::kBall && !closes_loop_[j] && joint.parent != kWorldBody) {
+        double* vj = key.joint_velocity.data() + v;
+        const math::Vec3<double> turned = math::rotate(parts_[joint.parent].X_RB.rotation, {vj[0], vj[1], vj[2]});
+        for (int i = 0; i < 3; ++i) vj[i] = turned[i];
       }
       q += static_cast<std::size_t>(position_count(joint, closes_loop_[j]));
       v += static_cast<std::size_t>(velocity_count(joint, closes_loop_[j]));

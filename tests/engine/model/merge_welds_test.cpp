@@ -141,6 +141,24 @@ TEST(MergeWelds, a_keyframe_velocity_is_that_of_the_merged_centre_of_mass) {
   EXPECT_NEAR(v[5], 2, 1e-12);
 }
 
+TEST(MergeWelds, a_keyframe_velocity_of_a_ball_is_in_the_axes_of_what_its_parent_is_part_of) {
+  const double c = std::sqrt(0.5);
+  for (const int root : {kWorldBody, 0}) {
+    SceneSpec scene;
+    scene.bodies = {testing::body("root", {0, 0, 0}), testing::body("bracket", {1, 0, 0}),
+                    testing::body("bob", {2, 0, 0})};
+    scene.bodies[1].X_WB.rotation = {c, 0, 0, c};  // by 90 degrees about z
+    scene.joints = {testing::joint("free", JointKind::kFree, kWorldBody, 0),
+                    testing::joint("weld", JointKind::kFixed, root, 1), testing::joint("ball", JointKind::kBall, 1, 2)};
+    scene.keyframes = {{"spin", 0, {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0}, {0, 0, 0, 0, 0, 0, 2, 3, 4}}};
+    const WeldedScene w = merged(scene);
+    const std::vector<double>& v = w.scene.keyframes[0].joint_velocity;
+    EXPECT_NEAR(v[6], -3, 1e-12) << root;
+    EXPECT_NEAR(v[7], 2, 1e-12) << root;
+    EXPECT_NEAR(v[8], 4, 1e-12) << root;
+  }
+}
+
 TEST(MergeWelds, a_weld_that_cannot_turn_is_refused) {
   SceneSpec scene = robot();
   for (int b : {1, 2}) scene.bodies[b].I_Bcm = {};
