@@ -1,16 +1,20 @@
 """What becomes of a policy that was trained in one simulator when it runs in the other. Wants the Python package and gymnasium[mujoco].
 
     python tests/bench/policy_transfer.py build/release/bin/axiond [--tasks Hopper-v5 HalfCheetah-v5] [--steps 1e6] [--out learned]
+    python tests/bench/policy_transfer.py build/release/bin/axiond --players Axion-soft Axion-soft/4 MuJoCo MuJoCo/4
 
 Trains each task with the examples' PPO, over the server's worlds with rigid contacts and with soft ones, and over Gymnasium's MuJoCo
 environments, with the same choices and seed, and plays each policy in each, without exploration, from Gymnasium's starts. A policy that
-lies in --out is not trained anew. Prints a table in Markdown: mean and deviation of the returns of --episodes episodes.
+lies in --out is not trained anew. Prints a table in Markdown: mean and deviation of the returns of --episodes episodes. A number after the
+simulator's name divides the time step and leaves the period of control as it is: a policy that loses its return already when its own
+simulator, or the other, takes a quarter of the step has learned of that simulator's error of integration.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import copy
 import pathlib
 import sys
 from collections.abc import Iterator
@@ -35,13 +39,34 @@ from axiond_process import AxiondProcess  # noqa: E402
 SIMULATORS: dict[str, dict[str, Any]] = {"Axion": {}, "Axion-soft": {"options": {"contact_softness": "mjcf"}}, "MuJoCo": {}}
 
 
+def parted(simulator: str) -> tuple[str, int]:
+    """Its name, and by what its time step is divided: "MuJoCo/4" is ("MuJoCo", 4)."""
+    name, _, division = simulator.partition("/")
+    if name not in SIMULATORS or not (division or "1").isdigit() or int(division or 1) < 1:
+        raise argparse.ArgumentTypeError(f"{simulator}: one of {', '.join(SIMULATORS)}, or with a number after it, as MuJoCo/4")
+    return name, int(division or 1)
+
+
+def gymnasium_environment(task: str, division: int) -> gymnasium.Env[Any, Any]:
+    env = gymnasium.make(task)
+    bare: Any = env.unwrapped
+    bare.model.opt.timestep /= division
+    bare.frame_skip *= division
+    return env
+
+
 @contextlib.contextmanager
-def environments(simulator: str, task: str, worlds: int, client: axion.Client, mode: AutoresetMode) -> Iterator[Any]:
+def environments(name: str, division: int, task: str, worlds: int, client: axion.Client, mode: AutoresetMode) -> Iterator[Any]:
     """Worlds of one of them, which tell the same."""
-    if simulator != "MuJoCo":
-        envs: Any = axion.gym.make_vec(task, worlds, client=client, autoreset_mode=mode, batch_choices=SIMULATORS[simulator])
+    if name == "MuJoCo":
+        envs: Any = RecordEpisodeStatistics(
+            SyncVectorEnv([lambda: gymnasium_environment(task, division)] * worlds, autoreset_mode=mode))
     else:
-        envs = RecordEpisodeStatistics(SyncVectorEnv([lambda: gymnasium.make(task)] * worlds, autoreset_mode=mode))
+        choices, chosen = dict(SIMULATORS[name]), copy.deepcopy(axion.gym.server_task(task))
+        if division > 1:
+            choices["dt"] = gymnasium_environment(task, division).unwrapped.model.opt.timestep  # type: ignore[attr-defined]
+            chosen.spec.action.frame_skip *= division
+        envs = axion.gym.make_vec(chosen, worlds, client=client, autoreset_mode=mode, batch_choices=choices)
     try:
         yield envs
     finally:
@@ -61,7 +86,7 @@ def trained(simulator: str, task: str, given: argparse.Namespace, client: axion.
                 print(f"{task} in {simulator}: {progress.steps:,} steps, {progress.seconds:.0f} s, return {progress.episode_return:.0f}",
                       file=sys.stderr, flush=True)
 
-        with environments(simulator, task, given.worlds, client, AutoresetMode.SAME_STEP) as envs:
+        with environments(simulator, 1, task, given.worlds, client, AutoresetMode.SAME_STEP) as envs:
             learner = Learner(envs, given.seed, Choices(rollout_steps=given.rollout_steps), {"task": task, "trained_in": simulator})
             learner.train(int(given.steps), tell)
         learner.policy.save(path)
@@ -72,7 +97,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("axiond")
     parser.add_argument("--tasks", nargs="+", default=["Hopper-v5", "HalfCheetah-v5"], help="[%(default)s]")
-    parser.add_argument("--simulators", nargs="+", choices=SIMULATORS, default=list(SIMULATORS), help="[%(default)s]")
+    parser.add_argument("--simulators", nargs="+", choices=SIMULATORS, default=list(SIMULATORS), help="that train [%(default)s]")
+    parser.add_argument("--players", nargs="+", default=[], type=parted, metavar="SIMULATOR[/DIVISION]",
+                        help="where policies are played [those that train]")
     parser.add_argument("--steps", type=float, default=1e6, help="of training [%(default)s]")
     parser.add_argument("--worlds", type=int, default=32, help="[%(default)s]")
     parser.add_argument("--rollout_steps", type=int, default=128, help="of each world between updates [%(default)s]")
@@ -80,15 +107,17 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("learned"), help="folder [%(default)s]")
     given = parser.parse_args()
+    players = given.players or [(name, 1) for name in given.simulators]
     given.out.mkdir(parents=True, exist_ok=True)
-    columns = "".join(f" return in {player} | steps |" for player in given.simulators)
-    print(f"| task | trained in |{columns}\n| --- | --- |{' --- | --- |' * len(given.simulators)}")
+    titles = (name if division == 1 else f"{name}/{division}" for name, division in players)
+    columns = "".join(f" return in {title} | steps |" for title in titles)
+    print(f"| task | trained in |{columns}\n| --- | --- |{' --- | --- |' * len(players)}")
     with AxiondProcess(given.axiond) as server, axion.Client(server.address) as client:
         for task in given.tasks:
             for trainer in given.simulators:
                 policy, cells = trained(trainer, task, given, client), []
-                for player in given.simulators:
-                    with environments(player, task, given.episodes, client, AutoresetMode.NEXT_STEP) as envs:
+                for name, division in players:
+                    with environments(name, division, task, given.episodes, client, AutoresetMode.NEXT_STEP) as envs:
                         returns, lengths = episodes(envs, policy, 1000)
                     cells.append(f"{returns.mean():.0f} +- {returns.std():.0f} | {lengths.mean():.0f}")
                 print(f"| {task} | {trainer} | {' | '.join(cells)} |", flush=True)
