@@ -45,18 +45,18 @@ bool is_array(T* const& array, Other* const& other) {
   return static_cast<const void*>(&array) == static_cast<const void*>(&other);
 }
 
-// Calls f(array of w, elements that a snapshot holds, element count) for each array of state and parameters. Contacts
-// are kept in arrays for as many as a world can have.
+// Calls f(name, array of w, elements that a snapshot holds, element count) for each array of state and parameters.
+// Contacts are kept in arrays for as many as a world can have.
 template <typename Real, typename F>
 void for_each_kept(const model::ModelView<Real>& m, model::WorldState<Real>& w, const SnapshotHeader& header, F&& f) {
-  for_each_field(m, w, [&](model::FieldKind, const char*, auto*& array, std::size_t count) {
+  for_each_field(m, w, [&](model::FieldKind, const char* name, auto*& array, std::size_t count) {
     std::size_t used = count;
     if (is_array(array, w.warm)) used = header.warm_count;
     if (is_array(array, w.contacts)) used = header.contact_count;
     if (is_array(array, w.lambda_contact)) used = 3 * std::size_t(header.contact_count);
     if (is_array(array, w.contact_gap)) used = header.contact_count;
     if (is_array(array, w.contact_moment)) used = count > 0 ? header.contact_count : 0;
-    f(array, used, count);
+    f(name, array, used, count);
   });
 }
 
@@ -64,7 +64,8 @@ template <typename Real>
 std::size_t snapshot_bytes(const model::ModelView<Real>& m, const SnapshotHeader& header) {
   std::size_t bytes = sizeof(SnapshotHeader) + kTailBytes + header.number_count * sizeof(double);
   model::WorldState<Real> none{};
-  for_each_kept(m, none, header, [&](auto*& array, std::size_t used, std::size_t) { bytes += used * sizeof(*array); });
+  for_each_kept(m, none, header,
+                [&](const char*, auto*& array, std::size_t used, std::size_t) { bytes += used * sizeof(*array); });
   return bytes;
 }
 
@@ -103,20 +104,51 @@ bool finite(const model::ContactWarmStart<Real>& c) {
   return finite(c.normal) && finite(c.approach) && finite(c.friction);
 }
 
-// What is wrong with the arrays of a world, in words; null if nothing is.
+// Whether a value that is not finite is one that a step has left: a rotation then has none.
+template <typename T>
+bool overflown(const T&) {
+  return true;
+}
+template <typename Real>
+bool overflown(const math::Quat<Real>& q) {
+  return !(finite(q.w) && finite(q.vec()));
+}
+
+// From which of its elements on `array`, of a view's arrays, is computed of a step's result after that was found finite
+// (step/step_world.hpp): what diverges may overflow there, and is then a world's state like any other, of which the
+// next step says that it is not finite.
+template <typename Real, typename Element>
+std::size_t first_overflowing(const model::ModelView<Real>& m, const model::WorldState<Real>& w,
+                              Element* const& array) {
+  if (is_array(array, w.control) || is_array(array, w.control_before)) return m.control_count;  // activations
+  const bool all = is_array(array, w.q) || is_array(array, w.omega) || is_array(array, w.omega_rest) ||
+                   is_array(array, w.v_at_pose) || is_array(array, w.omega_at_pose) ||
+                   is_array(array, w.axis_position) || is_array(array, w.axis_rate) ||
+                   is_array(array, w.axis_row_rate) || is_array(array, w.warm) || is_array(array, w.contact_moment) ||
+                   is_array(array, w.break_ratio);
+  return all ? 0 : std::size_t(-1);
+}
+
+// What is wrong with the arrays of a world, in words with the array's name; empty if nothing is.
 template <typename Real>
 class Inspection {
  public:
   Inspection(const model::ModelView<Real>& m, const model::WorldState<Real>& w, const SnapshotHeader& header)
       : m_(m), w_(w), header_(header) {}
 
-  const char* run() {
-    for_each_kept(m_, w_, header_, [this](auto*& array, std::size_t used, std::size_t) { inspect(array, used); });
+  std::string run() {
+    for_each_kept(m_, w_, header_, [this](const char* name, auto*& array, std::size_t used, std::size_t) {
+      name_ = name;
+      inspect(array, used);
+    });
+    name_ = "its record";
     check(w_.warm_count[0] == static_cast<int>(header_.warm_count), "counts of contacts that differ from its header's");
     check(w_.record->contact_count == static_cast<int>(header_.contact_count),
           "counts of contacts that differ from its header's");
+    name_ = "limit_side";
     for (int i = 0; i < m_.limit_count; ++i)
       check(w_.limit_side[i] >= -1 && w_.limit_side[i] <= 1, "a side of a limit that there is not");
+    name_ = "its scales";
     for (int b = 0; b < m_.body_count; ++b) check_scale(w_.mass_scale[b], 1 / kMaxScale);
     check_scale(w_.friction_scale[0], 0);
     for (int i = 0; i < m_.control_count; ++i) check_scale(w_.gain_scale[i], 0);
@@ -125,7 +157,7 @@ class Inspection {
 
  private:
   void check(bool right, const char* wrong) {
-    if (!right && wrong_ == nullptr) wrong_ = wrong;
+    if (!right && wrong_.empty()) wrong_ = text(wrong, " (", name_, ")");
   }
   void check_scale(Real scale, double least) {
     check(scale >= least / kScaleSlack && scale <= kMaxScale * kScaleSlack,
@@ -139,7 +171,8 @@ class Inspection {
     check(known, "a pair of shapes that the model has not");
   }
 
-  // Every array of numbers must be finite but those that only tell what the last step did, which nothing reads back.
+  // Every array of numbers must be finite but those that only tell what the last step did, which nothing reads back,
+  // and those that overflow where a world diverges.
   template <typename Element>
   void inspect(Element* const& array, std::size_t used) {
     const Element* values = array;
@@ -160,21 +193,16 @@ class Inspection {
       if (is_array(array, w_.lambda_contact) || is_array(array, w_.contact_gap)) return;
       if (is_array(array, w_.joint_force) || is_array(array, w_.joint_torque) || is_array(array, w_.sensed)) return;
       if constexpr (std::is_same_v<Element, math::Quat<Real>>) {
-        if (is_array(array, w_.q_rest)) return check_rests(values, used);
+        if (is_array(array, w_.q_rest)) return;  // what rounding left of rotations is none itself, and may overflow
       }
+      const std::size_t overflowing = first_overflowing(m_, w_, array);
       for (std::size_t i = 0; i < used; ++i) {
-        check(finite(values[i]), "a number that is not finite or a rotation that is none");
+        check(finite(values[i]) || (i >= overflowing && overflown(values[i])),
+              "a number that is not finite or a rotation that is none");
         if constexpr (std::is_same_v<Element, model::ContactWarmStart<Real>>) check_pair(values[i].pair);
       }
     } else {
       inspect_other(array, used);
-    }
-  }
-
-  // What rounding left of rotations is finite, and no rotation itself.
-  void check_rests(const math::Quat<Real>* rests, std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i) {
-      check(finite(rests[i].w) && finite(rests[i].vec()), "a number that is not finite or a rotation that is none");
     }
   }
 
@@ -197,7 +225,8 @@ class Inspection {
   const model::ModelView<Real>& m_;
   model::WorldState<Real> w_;
   const SnapshotHeader& header_;
-  const char* wrong_ = nullptr;
+  const char* name_ = "";
+  std::string wrong_;
 };
 
 Error refuse(const std::string& name, const std::string& why) { return invalid_argument(name, text(name, " ", why)); }
@@ -286,7 +315,7 @@ std::string write_snapshot(const SnapshotHeader& common, const EngineModel& mode
   std::string bytes;
   bytes.reserve(header.bytes);
   bytes.append(reinterpret_cast<const char*>(&header), sizeof(header));
-  for_each_kept(m, w, header, [&](auto*& array, std::size_t used, std::size_t) {
+  for_each_kept(m, w, header, [&](const char*, auto*& array, std::size_t used, std::size_t) {
     if (used > 0) bytes.append(reinterpret_cast<const char*>(array), used * sizeof(*array));
   });
   bytes.append(reinterpret_cast<const char*>(numbers.data()), numbers.size_bytes());
@@ -308,7 +337,7 @@ std::int64_t read_snapshot(const EngineModel& model, std::string_view bytes, std
   const model::ModelView<Real> m = model.arrays<Real>().view();
   model::WorldState<Real> w = step::bind_state(m, block);
   const char* from = bytes.data() + sizeof(SnapshotHeader);
-  for_each_kept(m, w, header_of(bytes), [&](auto*& array, std::size_t used, std::size_t count) {
+  for_each_kept(m, w, header_of(bytes), [&](const char*, auto*& array, std::size_t used, std::size_t count) {
     constexpr std::size_t kElement = sizeof(*array);
     if (count == 0) return;
     std::memcpy(static_cast<void*>(array), from, used * kElement);
@@ -340,8 +369,8 @@ Status check_snapshot(const SnapshotHeader& common, const EngineModel& model, st
   std::vector<std::byte> block(step::world_bytes(m).world);
   read_snapshot<Real>(model, bytes, block.data());
   const model::WorldState<Real> w = step::bind_state(m, block.data());
-  if (const char* wrong = Inspection<Real>(m, w, header).run()) return refuse(name, text("holds ", wrong, "."));
-  return {};
+  const std::string wrong = Inspection<Real>(m, w, header).run();
+  return wrong.empty() ? Status{} : refuse(name, text("holds ", wrong, "."));
 }
 
 #define AXION_SNAPSHOT(Real)                                                                       \
