@@ -47,7 +47,7 @@ AXION_HD_CALL void start_joints(const Team& team, const model::ModelView<Real>& 
       const int axis = joint.axis_start + k;
       w.row_start[m.axis_base() + axis] = e.axis[k];
       w.axis_position[axis] = e.coordinate[k];
-      if (w.state_is_new[0] == 0) continue;
+      if (w.state_is_new[0] == 0 && !joint.has_cone) continue;  // the axes of a cone are others each step
       w.axis_rate[axis] = row_velocity(e.axis[k], joint.child, joint.parent, w.v, w.omega);
     }
   });
@@ -125,7 +125,7 @@ AXION_HD inline Real euler_share(const model::ModelView<Real>& m, const model::W
 }
 
 // axis_rate, axis_bias of armature. J(q⁻)u⁺ is half of J̇u h less than the mean of ds/dt over the step, by what J̇u was
-// in the last step; a new state foresees it from where its velocities lead.
+// in the last step; a new state foresees it from where its velocities lead. The axes of a ball stand still in a step.
 template <typename Real, typename Team>
 AXION_HD_CALL void start_rates(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                const model::StepSettings<Real>& s) {
@@ -146,7 +146,7 @@ AXION_HD_CALL void start_rates(const Team& team, const model::ModelView<Real>& m
     bool foreseen = false;
     for (int i = joint.axis_start; i < joint.axis_start + joint.axis_count; ++i) {
       w.axis_bias[i] = 0;
-      if (!s.half_step_start || !(m.axes[i].armature > 0)) continue;
+      if (!s.half_step_start || !(m.axes[i].armature > 0) || joint.has_cone) continue;
       const Real rate = row_velocity(w.row_start[m.axis_base() + i], joint.child, joint.parent, w.v, w.omega);
       if (!is_new) {
         w.axis_bias[i] = (rate - w.axis_row_rate[i]) / 2;

@@ -23,9 +23,11 @@
 // Bodies that meet within the step, as their last velocities have it, push for what is left of it. Those that do not
 // meet have no impulse; overlaps that the forces of this step make are pushed from the next on, as MuJoCo's.
 //
-// Locks of loop joints and equalities have the law in both directions.
+// Locks of loop joints and equalities have the law in both directions; so has dry friction, with k = 0, up to its
+// bounds.
 //
-// In: contacts, rows, the state. Out: contact_law, limit_law, lock_law. Cost: linear in contacts, limits and locks.
+// In: contacts, rows, the state. Out: contact_law, limit_law, lock_law, effort_alpha and effort_compliance of dry
+// friction. Cost: linear in contacts, limits, locks and efforts.
 #pragma once
 
 #include "engine/constraints/axis_rows.hpp"
@@ -232,16 +234,31 @@ AXION_HD_RARE void soften_locks(const Team& team, const model::ModelView<Real>& 
   });
 }
 
-// Needs build_limit_rows.
+// Needs build_limit_rows. The rate before is that of armature (axis_rows.hpp), whose change is the coordinate's
+// acceleration, of which what turns the axis is a part.
 template <typename Real, typename Team>
 AXION_HD inline void soften_limits(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                    const model::StepSettings<Real>& s) {
   team.for_each(m.limit_count, [&](int i) {
     const int axis = m.limit_axis[i];
-    const Real speed = axis_velocity(m, w, axis, w.v, w.omega), rate = w.limit_side[i] < 0 ? speed : -speed;
+    const Real speed = w.axis_rate[axis] - w.axis_bias[axis], rate = w.limit_side[i] < 0 ? speed : -speed;
     const Real gap = limit_gap(m, w, i);
     const model::ImpedanceData<Real>& law = m.limit_impedance[i];
     w.limit_law[i] = soft_law(law, s, soft_step(law, s, gap, rate, w.joint_force_step[m.axes[axis].joint]), gap, rate);
+  });
+}
+
+// Dry friction gives way by its law, without a spring, up to its bounds; needs build_effort_rows. Rates as of limits.
+template <typename Real, typename Team>
+AXION_HD inline void soften_efforts(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                    const model::StepSettings<Real>& s) {
+  team.for_each(m.effort_count, [&](int i) {
+    const model::EffortData<Real>& effort = m.efforts[i];
+    if (!(effort.softness.mobility > Real(0))) return;
+    const Real rate = w.axis_rate[effort.axis] - w.axis_bias[effort.axis];
+    const NormalLaw<Real> law =
+        lock_law(effort.softness, s, Real(0), Real(0), rate, Real(0), w.joint_force_step[m.axes[effort.axis].joint]);
+    w.effort_alpha[i] = -law.bias, w.effort_compliance[i] = law.compliance;
   });
 }
 

@@ -31,6 +31,9 @@ class ActuatorReader {
   bool find_transmission();
   bool find_site();
   void add_mechanics(double gear);
+  // Whether its own inertia or damping, or its law, needs the motion of what it acts on.
+  bool has_mechanics() const;
+  bool depends_on_motion(const Drive& drive) const;
   // What acts along the joint's axis or the tendon, its range, and what it moves in the reference configuration.
   double moved_mass() const;
   void range_of(double& lower, double& upper) const;
@@ -46,7 +49,7 @@ class ActuatorReader {
   Attributes a_;
   model::ActuatorSpec actuator_;
   double motor_gain_ = 1;  // that is part of its gear
-  bool has_lengths_ = true, has_own_gear_ = false;
+  bool has_lengths_ = true, has_own_gear_ = false, is_of_free_joint_ = false;
 };
 
 void ActuatorReader::check_supported() {
@@ -82,6 +85,18 @@ void ActuatorReader::add_mechanics(double gear) {
   add(s_.spec.joints[static_cast<std::size_t>(actuator_.joint)].axes[static_cast<std::size_t>(actuator_.axis)]);
 }
 
+bool ActuatorReader::has_mechanics() const {
+  double armature[1] = {0}, damping[8] = {};
+  a_.numbers("armature", armature, 1), a_.numbers("damping", damping, 1);
+  const auto is_given = [](double value) { return value != 0; };
+  return is_given(armature[0]) || std::any_of(std::begin(damping), std::end(damping), is_given);
+}
+
+bool ActuatorReader::depends_on_motion(const Drive& drive) const {
+  return drive.gain_type != 0 || drive.bias_type > 1 ||
+         (drive.bias_type == 1 && (drive.bias[1] != 0 || drive.bias[2] != 0));
+}
+
 bool ActuatorReader::find_transmission() {
   if (given("body")) {
     has_own_gear_ = true;
@@ -106,6 +121,7 @@ bool ActuatorReader::find_transmission() {
   const model::JointKind kind = s_.spec.joints[static_cast<std::size_t>(actuator_.joint)].kind;
   if (kind == model::JointKind::kAxes) return true;
   has_own_gear_ = true;
+  is_of_free_joint_ = kind == model::JointKind::kFree;
   return turn_joint(s_, a_, attribute, actuator_);
 }
 
@@ -227,8 +243,12 @@ bool ActuatorReader::take_law(const Drive& drive) {
     actuator_.control_offset = b0 == 0 ? 0 : b0 / actuator_.kp;
     // Above zero it is a share of critical damping of what the drive moves in the reference configuration.
     if (b2 > 0 && actuator_.gear == 0) a_.refuse("gear", "must not be zero for a ratio of damping");
-    if (b2 > 0 && !actuator_.on_site) {
+    if (b2 > 0) {
       const double mass = moved_mass() / (actuator_.gear * actuator_.gear);
+      if (!(mass > 0)) {
+        s_.notes.unsupported(a_.element(), "dampratio", "no joint that is not free moves what it acts on");
+        return false;
+      }
       actuator_.kd = 2 * b2 * std::sqrt(gain * mass);
     }
   } else if (affine && b1 == 0 && b2 < 0) {
@@ -295,7 +315,7 @@ void ActuatorReader::read_limits(const Drive& drive) {
 }
 
 void ActuatorReader::read() {
-  const Drive drive = read_drive(a_);
+  Drive drive = read_drive(a_);
   check_supported();
   if (!find_transmission()) return;
   double gear[6] = {1, 0, 0, 0, 0, 0};
@@ -307,16 +327,22 @@ void ActuatorReader::read() {
   } else {
     actuator_.gear = gear[0];
   }
+  if (actuator_.on_site && !actuator_.adheres && (has_mechanics() || depends_on_motion(drive))) {
+    const bool has_length = actuator_.has_site_reference && !is_of_free_joint_;
+    if (!has_length && (drive.gain_type == Drive::kMuscle || drive.bias_type == Drive::kMuscle)) {
+      s_.notes.unsupported(a_.element(), "site", "a muscle has a length");
+      return;
+    }
+    if (!has_length && drive.bias_type == Drive::kAffine && drive.bias[1] != 0 && drive.bias[2] > 0) {
+      s_.notes.unsupported(a_.element(), "dampratio", "without refsite there is no length to swing");
+      return;
+    }
+    if (!has_length) drive.gain[1] = drive.bias[1] = 0;  // it is always 0
+    pull_by_wrench(s_, a_, actuator_);
+    gear[0] = 1;  // that of the wrench
+  }
   add_mechanics(gear[0]);
-  if (actuator_.on_site && drive.gain_type != 0) {
-    s_.notes.unsupported(a_.element(), "site", "at a site only forces act that do not depend on its motion");
-    return;
-  }
   if (!take_law(drive) || !has_lengths_) return;
-  if (actuator_.on_site && actuator_.kind != model::ActuatorKind::kMotor) {
-    s_.notes.unsupported(a_.element(), "site", "at a site only forces act that do not depend on its motion");
-    return;
-  }
   read_limits(drive);
   actuator_.name = a_.element().find("name") == nullptr ? "" : a_.element().find("name")->value;
   if (s_.spec.actuators.size() >= static_cast<std::size_t>(model::kMaxSceneActuators)) {

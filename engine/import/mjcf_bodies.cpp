@@ -241,6 +241,7 @@ int BodyReader::add_part(const XmlElement& element, int body, int number) {
     part.I_Bcm[i] = kShare * whole.I_Bcm[i];
     whole.I_Bcm[i] -= part.I_Bcm[i];
   }
+  part.ignores_medium = true;
   return add_body(element, std::move(part));
 }
 

@@ -65,10 +65,6 @@ JointSpec ball_joint(const MjcfJoint& source, const MjcfSettings& settings, Note
   if (!is_limited(a, "limited", "range", settings)) return joint;
   if (range[0] != 0 || !(range[1] > 0)) a.refuse("range", "of a ball is from 0 to an angle");
   if (!settings.limits) return joint;
-  if (joint.ball_armature > 0) {
-    notes.unsupported(a.where("range"), "range", "a ball with armature has no limits");
-    return joint;
-  }
   joint.ball_limited = true;
   joint.ball_upper = settings.radians(range[1]);
   joint.ball_limit_softness = read_softness(a, "solreflimit", "solimplimit", notes);
@@ -99,6 +95,7 @@ AxisSpec read_axis(const MjcfJoint& source, Type type, const MjcfSettings& setti
   if (axis.limited && !(range[0] < range[1])) a.refuse("range", "must have the smaller limit first");
   axis.limited = axis.limited && settings.limits;
   axis.limit_softness = read_softness(a, "solreflimit", "solimplimit", notes);
+  axis.friction_softness = read_friction_softness(a, notes);
   return axis;
 }
 

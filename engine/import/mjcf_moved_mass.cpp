@@ -1,6 +1,7 @@
 #include "engine/import/mjcf_moved_mass.hpp"
 
-#include "engine/model/list_spans.hpp"
+#include "engine/model/path_growths.hpp"
+#include "engine/model/spec_math.hpp"
 
 namespace axion::import {
 namespace {
@@ -8,31 +9,6 @@ namespace {
 constexpr double kLeastGrowth = 1e-10;  // m/rad or m/m: below it a coordinate does not change a length
 
 }  // namespace
-
-std::vector<model::Row<double>> path_growths(const model::SceneSpec& spec,
-                                             const std::vector<model::TendonPointSpec>& path) {
-  std::vector<math::Vec3<double>> x;
-  std::vector<math::Quat<double>> q;
-  for (const model::BodySpec& body : spec.bodies) {
-    const model::Pose X = model::to_pose(body.X_WB);
-    x.push_back(X.position), q.push_back(X.rotation);
-  }
-  std::vector<model::TendonSpanData<double>> spans = model::list_spans(path, [](const model::FrameSpec& frame) {
-    return model::PlacedFrame{frame.body == model::kWorldBody ? -1 : frame.body, model::to_pose(frame.X_BF)};
-  });
-  std::vector<model::Row<double>> sums(spec.bodies.size());
-  for (model::TendonSpanData<double>& span : spans) {
-    const bool wraps = span.kind == model::SpanKind::kSphere || span.kind == model::SpanKind::kCylinder;
-    const int ends[2][2] = {{span.body[0], wraps ? span.object : span.body[1]}, {span.object, span.body[1]}};
-    for (int k = 0; k < (wraps ? 2 : 1); ++k) span.term[k] = ends[k][0] == ends[k][1] ? -1 : k;
-    model::measure_span(span, {x.data(), q.data()}, span.weight, [&](int k, const model::Row<double>& row) {
-      const int to = ends[k][1], from = ends[k][0], a = to < 0 ? from : to, b = to < 0 ? -1 : from;
-      sums[static_cast<std::size_t>(a)].l += row.l, sums[static_cast<std::size_t>(a)].k_a += row.k_a;
-      if (b >= 0) sums[static_cast<std::size_t>(b)].l -= row.l, sums[static_cast<std::size_t>(b)].k_a += row.k_b;
-    });
-  }
-  return sums;
-}
 
 std::vector<Hanging> sum_hanging(const model::SceneSpec& spec) {
   std::vector<Hanging> sums;
@@ -53,6 +29,13 @@ std::vector<Hanging> sum_hanging(const model::SceneSpec& spec) {
   return sums;
 }
 
+// Of a unit of turning about n through a point of the child, both in the world.
+double turning_mass(const Hanging& hanging, const math::Vec3<double>& n, const math::Vec3<double>& point) {
+  const math::Vec3<double> arm = math::cross(n, point);
+  return math::dot(n, hanging.inertia * n) - 2 * math::dot(math::cross(n, hanging.moment), arm) +
+         hanging.mass * math::dot(arm, arm);
+}
+
 double reflected_mass(const model::SceneSpec& spec, const std::vector<Hanging>& sums, int joint_index, int axis_index) {
   const model::JointSpec& joint = spec.joints[static_cast<std::size_t>(joint_index)];
   const model::AxisSpec& axis = joint.axes[static_cast<std::size_t>(axis_index)];
@@ -60,14 +43,12 @@ double reflected_mass(const model::SceneSpec& spec, const std::vector<Hanging>& 
   if (axis.kind == model::AxisKind::kSlide) return axis.armature + hanging.mass;
   const model::Pose X_WC = model::to_pose(spec.bodies[static_cast<std::size_t>(joint.child)].X_WB);
   const math::Vec3<double> n = math::rotate(X_WC.rotation, model::to_vec3(axis.axis));
-  const math::Vec3<double> arm = math::cross(n, X_WC * model::to_vec3(axis.anchor));
-  return axis.armature + math::dot(n, hanging.inertia * n) - 2 * math::dot(math::cross(n, hanging.moment), arm) +
-         hanging.mass * math::dot(arm, arm);
+  return axis.armature + turning_mass(hanging, n, X_WC * model::to_vec3(axis.anchor));
 }
 
 double mass_along(const model::SceneSpec& spec, const std::vector<Hanging>& sums,
                   const std::vector<model::TendonPointSpec>& path) {
-  std::vector<model::Row<double>> growth = path_growths(spec, path);
+  std::vector<model::Row<double>> growth = model::path_growths(spec, path);
   // Forces of all that hangs on a body, moved to its origin.
   for (std::size_t j = spec.joints.size(); j-- > 0;) {  // children come after their parents
     const model::JointSpec& joint = spec.joints[j];
@@ -82,7 +63,17 @@ double mass_along(const model::SceneSpec& spec, const std::vector<Hanging>& sums
   for (std::size_t j = 0; j < spec.joints.size(); ++j) {
     const auto child = static_cast<std::size_t>(spec.joints[j].child);
     const model::Pose X_WC = model::to_pose(spec.bodies[child].X_WB);
-    for (std::size_t k = 0; k < spec.joints[j].axes.size(); ++k) {
+    const model::JointSpec& joint = spec.joints[j];
+    for (int k = 0; k < (joint.kind == model::JointKind::kBall ? 3 : 0); ++k) {  // about the axes of the child
+      math::Vec3<double> e{};
+      e[k] = 1;
+      const math::Vec3<double> n = math::rotate(X_WC.rotation, e), anchor = model::to_vec3(joint.anchor);
+      const double by =
+          math::dot(n, growth[child].k_a - math::cross(math::rotate(X_WC.rotation, anchor), growth[child].l));
+      if (!(std::abs(by) > kLeastGrowth)) continue;
+      mass += (joint.ball_armature + turning_mass(sums[child], n, X_WC * anchor)) / (by * by);
+    }
+    for (std::size_t k = 0; k < joint.axes.size(); ++k) {
       const model::AxisSpec& axis = spec.joints[j].axes[k];
       const math::Vec3<double> n = math::rotate(X_WC.rotation, model::to_vec3(axis.axis));
       const math::Vec3<double> anchor = math::rotate(X_WC.rotation, model::to_vec3(axis.anchor));

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "engine/math/mat3.hpp"
-#include "engine/model/row.hpp"
 #include "engine/model/scene_spec.hpp"
 
 namespace axion::import {
@@ -33,11 +32,6 @@ double reflected_mass(const model::SceneSpec& spec, const std::vector<Hanging>& 
 // along each, over the square of how the length grows by it; axes that do not change it do not count. kg.
 double mass_along(const model::SceneSpec& spec, const std::vector<Hanging>& sums,
                   const std::vector<model::TendonPointSpec>& path);
-
-// How the length of a path through space grows with the motion of each body, of its origin and about that, in world
-// axes: [body] l and k_a.
-std::vector<model::Row<double>> path_growths(const model::SceneSpec& spec,
-                                             const std::vector<model::TendonPointSpec>& path);
 
 // The norm of the accelerations of all joint coordinates, M⁻¹ J of the actuator's joint or tendon with its gear, that a
 // unit of its force gives the scene in the reference configuration; 0 where there is none, and of scenes of more than

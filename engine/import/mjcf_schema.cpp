@@ -9,8 +9,7 @@ namespace {
 
 using Row = SchemaRow;
 
-constexpr std::string_view kSoft = "is not used: limits and dry friction of tendons are rigid";
-constexpr std::string_view kDryFriction = "is not used: friction gives way as its contact does, and dry friction not";
+constexpr std::string_view kDryFriction = "is not used: friction gives way as its contact does";
 constexpr std::string_view kSolver = "is not used: the solver's choices are made for each batch";
 
 constexpr std::string_view kGeomRead =
@@ -25,14 +24,12 @@ constexpr std::string_view kMeshIgnored =
     "normal texcoord facenormal facetexcoord smoothnormal params material octree_maxdepth";
 constexpr std::string_view kJointRead =
     "type pos axis springdamper limited range stiffness damping armature frictionloss ref springref actuatorfrclimited "
-    "actuatorfrcrange actuatorgravcomp springyield solreflimit solimplimit margin";
+    "actuatorfrcrange actuatorgravcomp springyield solreflimit solimplimit margin solreffriction solimpfriction";
 constexpr std::string_view kJointIgnored = "group user";
-constexpr std::string_view kJointWarned = "solreffriction solimpfriction";
 constexpr std::string_view kTendonRead =
     "limited range stiffness damping frictionloss armature springlength springyield actuatorfrclimited "
-    "actuatorfrcrange";
+    "actuatorfrcrange solreflimit solimplimit solreffriction solimpfriction margin";
 constexpr std::string_view kTendonIgnored = "group width material rgba user";
-constexpr std::string_view kTendonWarned = "solreflimit solimplimit solreffriction solimpfriction margin";
 constexpr std::string_view kDriveRead =
     "joint jointinparent tendon slidersite cranksite site refsite body ctrllimited ctrlrange forcelimited forcerange "
     "gear cranklength kp kv dampratio timeconst area diameter bias inheritrange dyntype gaintype biastype dynprm "
@@ -148,8 +145,8 @@ constexpr Row kRows[] = {
     {"mujoco", "default", Treatment::kRead, "class", "", "", ""},
     {"default", "default", Treatment::kRead, "class", "", "", ""},
     {"default", "geom", Treatment::kRead, kGeomRead, kGeomIgnored, "", ""},
-    {"default", "joint", Treatment::kRead, kJointRead, kJointIgnored, kJointWarned, kDryFriction},
-    {"default", "tendon", Treatment::kRead, kTendonRead, kTendonIgnored, kTendonWarned, kSoft},
+    {"default", "joint", Treatment::kRead, kJointRead, kJointIgnored, "", ""},
+    {"default", "tendon", Treatment::kRead, kTendonRead, kTendonIgnored, "", ""},
     {"default", "general", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
     {"default", "motor", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
     {"default", "position", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
@@ -178,7 +175,7 @@ constexpr Row kRows[] = {
     {"body", "inertial", Treatment::kRead, "pos quat axisangle euler xyaxes zaxis mass diaginertia fullinertia", "", "",
      ""},
     {"body", "geom", Treatment::kRead, kGeomRead, kGeomIgnored, "", ""},
-    {"body", "joint", Treatment::kRead, kJointRead, kJointIgnored, kJointWarned, kDryFriction},
+    {"body", "joint", Treatment::kRead, kJointRead, kJointIgnored, "", ""},
     {"body", "freejoint", Treatment::kRead, "name align", "group", "", ""},
     {"body", "site", Treatment::kIgnored, "", "", "", kNotPhysics},
     {"body", "camera", Treatment::kIgnored, "", "", "", kNotPhysics},
@@ -202,8 +199,8 @@ constexpr Row kRows[] = {
     {"equality", "tendon", Treatment::kRead, "name class active tendon1 tendon2 polycoef solref solimp", "", "", ""},
     {"equality", "*", Treatment::kRead, "*", "", "", ""},  // the reader says why not, unless they are inactive
     {"mujoco", "tendon", Treatment::kRead, "", "", "", ""},
-    {"tendon", "spatial", Treatment::kRead, kTendonRead, kTendonIgnored, kTendonWarned, kSoft},
-    {"tendon", "fixed", Treatment::kRead, kTendonRead, kTendonIgnored, kTendonWarned, kSoft},
+    {"tendon", "spatial", Treatment::kRead, kTendonRead, kTendonIgnored, "", ""},
+    {"tendon", "fixed", Treatment::kRead, kTendonRead, kTendonIgnored, "", ""},
     {"spatial", "site", Treatment::kRead, "site", "", "", ""},
     {"spatial", "geom", Treatment::kRead, "geom sidesite", "", "", ""},
     {"spatial", "pulley", Treatment::kRead, "divisor", "", "", ""},

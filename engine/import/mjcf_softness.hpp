@@ -13,4 +13,7 @@ namespace axion::import {
 model::SoftnessSpec read_softness(const Attributes& attributes, const char* reference, const char* impedance,
                                   Notes& notes);
 
+// Of dry friction: `solreffriction`, `solimpfriction`.
+model::SoftnessSpec read_friction_softness(const Attributes& attributes, Notes& notes);
+
 }  // namespace axion::import

@@ -145,6 +145,8 @@ void read_tendon(MjcfScene& scene, const XmlElement& element, const Attributes& 
   tendon.limited = is_limited(a, "limited", "range", scene.documents.of(a.element()));
   if (tendon.limited && !(range[0] < range[1])) a.refuse("range", "must have the smaller limit first");
   tendon.limited = tendon.limited && scene.settings.limits;
+  tendon.limit_softness = read_softness(a, "solreflimit", "solimplimit", scene.notes);
+  tendon.friction_softness = read_friction_softness(a, scene.notes);
   if (scene.spec.tendons.size() >= static_cast<std::size_t>(model::kMaxSceneTendons)) {
     refuse(element, "", "is one tendon too many: a scene may have " + std::to_string(model::kMaxSceneTendons));
   }

@@ -47,7 +47,34 @@ bool turn_joint(MjcfScene& s, const Attributes& a, const char* attribute, model:
   return true;
 }
 
+namespace {
+
 // A tendon of its own, which has the actuator's name with what it is.
+void add_own_tendon(MjcfScene& s, const Attributes& a, const char* what, std::vector<model::TendonPointSpec> path,
+                    model::ActuatorSpec& actuator) {
+  model::TendonSpec tendon;
+  const XmlAttribute* name = a.element().find("name");
+  tendon.name = (name == nullptr ? "actuator_" + std::to_string(s.actuator_count) : name->value) + what;
+  tendon.path = std::move(path);
+  tendon.spring_reference = reference_of(s.spec, tendon);
+  actuator.tendon = static_cast<int>(s.spec.tendons.size());
+  s.spec.tendons.push_back(std::move(tendon));
+  s.tendon_elements.push_back(&a.element());
+}
+
+}  // namespace
+
+void pull_by_wrench(MjcfScene& s, const Attributes& a, model::ActuatorSpec& actuator) {
+  model::TendonPointSpec point;
+  point.kind = model::TendonPointKind::kWrench;
+  point.frame = actuator.site, point.has_side = actuator.has_site_reference, point.side = actuator.site_reference;
+  point.gear = actuator.site_gear;
+  add_own_tendon(s, a, "_transmission", {point}, actuator);
+  const model::ActuatorSpec usual;
+  actuator.on_site = false, actuator.site = usual.site, actuator.site_gear = usual.site_gear;
+  actuator.has_site_reference = false, actuator.site_reference = usual.site_reference;
+}
+
 bool find_crank(MjcfScene& s, const Attributes& a, model::ActuatorSpec& actuator) {
   const auto given = [&](const char* name) { return a.element().find(name) != nullptr; };
   if (!given("slidersite") || !given("cranksite")) {
@@ -62,14 +89,7 @@ bool find_crank(MjcfScene& s, const Attributes& a, model::ActuatorSpec& actuator
   crank.frame.X_BF = model::to_spec(site_pose(s, a.element(), "cranksite", crank.frame.body));
   slider.radius = a.number("cranklength", 0);
   if (!(slider.radius > 0)) a.refuse("cranklength", "must be above 0");
-  model::TendonSpec tendon;
-  const XmlAttribute* name = a.element().find("name");
-  tendon.name = (name == nullptr ? "actuator_" + std::to_string(s.actuator_count) : name->value) + "_slider_crank";
-  tendon.path = {slider, crank};
-  tendon.spring_reference = reference_of(s.spec, tendon);
-  actuator.tendon = static_cast<int>(s.spec.tendons.size());
-  s.spec.tendons.push_back(std::move(tendon));
-  s.tendon_elements.push_back(&a.element());
+  add_own_tendon(s, a, "_slider_crank", {slider, crank}, actuator);
   return true;
 }
 

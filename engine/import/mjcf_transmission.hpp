@@ -14,6 +14,10 @@ bool turn_joint(MjcfScene& s, const Attributes& a, const char* attribute, model:
 // Gives it a slider-crank: a tendon of its own, which is added to the scene.
 bool find_crank(MjcfScene& s, const Attributes& a, model::ActuatorSpec& actuator);
 
+// Makes the actuator, which acts at a site, one of a tendon of its own that is a wrench, so that its force may depend
+// on how its site moves.
+void pull_by_wrench(MjcfScene& s, const Attributes& a, model::ActuatorSpec& actuator);
+
 // Makes it press what touches its body.
 void find_adhesive(const MjcfScene& s, const Attributes& a, model::ActuatorSpec& actuator);
 

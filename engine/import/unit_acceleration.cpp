@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "engine/import/mjcf_moved_mass.hpp"
+#include "engine/model/path_growths.hpp"
 #include "engine/model/spec_math.hpp"
 
 namespace axion::import {
@@ -93,7 +94,7 @@ class Acceleration {
     const model::TendonSpec& tendon = spec_.tendons[static_cast<std::size_t>(actuator.tendon)];
     for (const model::TendonTermSpec& term : tendon.terms) add(term.joint, term.axis, term.coefficient);
     if (tendon.path.empty()) return J;
-    const std::vector<model::Row<double>> growths = path_growths(spec_, tendon.path);
+    const std::vector<model::Row<double>> growths = model::path_growths(spec_, tendon.path);
     std::vector<Vec> force(growths.size()), torque(growths.size());  // at the origin of the world, of all that hangs
     for (std::size_t b = 0; b < growths.size(); ++b) {
       force[b] = growths[b].l;

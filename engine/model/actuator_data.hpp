@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "engine/model/actuator_spec.hpp"
+#include "engine/model/impedance.hpp"
 
 namespace axion::model {
 
@@ -50,8 +51,9 @@ struct ActivationData {
 template <typename Real>
 struct EffortData {
   int axis;
-  int actuator;        // index into ModelView::actuators, -1 for dry friction
-  Real friction_loss;  // greatest dry friction, N m or N
+  int actuator;                    // index into ModelView::actuators, -1 for dry friction
+  Real friction_loss;              // greatest dry friction, N m or N
+  ImpedanceData<Real> softness{};  // of dry friction in soft batches, without a spring; no mobility: it is rigid
   bool operator==(const EffortData&) const = default;
 };
 

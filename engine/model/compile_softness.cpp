@@ -1,13 +1,13 @@
 #include "engine/model/compile_softness.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <utility>
 
-#include "engine/math/small_matrix.hpp"
 #include "engine/model/loop_joints.hpp"
+#include "engine/model/mobilities.hpp"
+#include "engine/model/path_growths.hpp"
 #include "engine/model/shape_pairs.hpp"
 #include "engine/model/spec_math.hpp"
 
@@ -15,213 +15,8 @@ namespace axion::model {
 namespace {
 
 using Vec = math::Vec3<double>;
-using Spatial = std::array<double, 6>;  // angular, then linear at the origin of the world
-using Spatial6 = std::array<Spatial, 6>;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-Spatial spatial(const Vec& angular, const Vec& linear) {
-  return {angular.x, angular.y, angular.z, linear.x, linear.y, linear.z};
-}
-
-double dot(const Spatial& a, const Spatial& b) {
-  double sum = 0;
-  for (std::size_t i = 0; i < 6; ++i) sum += a[i] * b[i];
-  return sum;
-}
-
-Spatial times(const Spatial6& A, const Spatial& x) {
-  Spatial y{};
-  for (std::size_t i = 0; i < 6; ++i) y[i] = dot(A[i], x);
-  return y;
-}
-
-// One freedom of a body's joint: its motion, the armature along it, and its axis among the model's, -1 where it has
-// none.
-struct Freedom {
-  Spatial motion;
-  double armature;
-  int axis;
-};
-
-// J M^-1 J^T of bodies and of axes, M the joint-space inertia, by recursion over the trees: articulated inertias P from
-// the leaves to the roots, then mobilities W from the roots to the leaves. With motions S of a body's joint, its parent
-// p and all in the frame of the world,
-//
-//   U = P S,  D = S^T U + armature,  P_p += P - U D^-1 U^T
-//   K = U D^-1,  W = (1 - S K^T) W_p (1 - S K^T)^T + S D^-1 S^T,  (M^-1)_kk = (D^-1 + K^T W_p K)_kk
-//
-// Source: Featherstone, Rigid Body Dynamics Algorithms, chapter 7; Kreutz-Delgado et al. 1992 for W. Cost: linear in
-// bodies. Joints that close loops are left out, as MuJoCo leaves out its equalities.
-class Mobilities {
- public:
-  explicit Mobilities(const CompiledModel& model) : model_(model), axis_(model.arrays.axes.size(), 0.0) {
-    const std::size_t count = model.arrays.bodies.size();
-    freedoms_.resize(count), weights_.resize(count), gains_.resize(count);
-    inertia_.resize(count, Spatial6{}), mobility_.resize(count, Spatial6{});
-    list_freedoms();
-    for (std::size_t b = count; b-- > 0;) gather(b);
-    for (std::size_t b = 0; b < count; ++b) spread(b);
-  }
-
-  // 1/kg: what a unit of force at point p of a body moves that by, the mean of all directions.
-  double of_point(int body, const Vec& p) const {
-    double sum = 0;
-    for (int i = 0; i < 3; ++i) {
-      Vec e{};
-      e[i] = 1;
-      const Spatial row = spatial(math::cross(p, e), e);
-      sum += dot(row, times(mobility_[at(body)], row));
-    }
-    return sum / 3;
-  }
-
-  // 1/(kg m^2): the same of a unit of torque on a body.
-  double of_turn(int body) const {
-    double sum = 0;
-    for (std::size_t i = 0; i < 3; ++i) sum += mobility_[at(body)][i][i];
-    return sum / 3;
-  }
-
-  double of_axis(int axis) const { return axis_[at(axis)]; }
-
- private:
-  void list_freedoms() {
-    const SceneSpec& scene = model_.welded.scene;
-    std::vector<char> jointed(freedoms_.size(), 0);
-    for (std::size_t j = 0; j < scene.joints.size(); ++j) {
-      const JointSpec& joint = scene.joints[j];
-      if (model_.closes_loop[j] || joint.kind == JointKind::kFree) continue;
-      const std::size_t b = at(model_.internal_body[at(joint.child)]);
-      jointed[b] = 1;
-      const Pose X_WB = to_pose(scene.bodies[at(joint.child)].X_WB);
-      const int first = model_.arrays.joints[at(model_.joint_of_scene[j])].axis_start;
-      const auto turns = [&](const Vec& axis, const Vec& anchor) { return spatial(axis, math::cross(anchor, axis)); };
-      if (joint.kind == JointKind::kBall) {
-        for (int k = 0; k < 3; ++k) {
-          Vec e{};
-          e[k] = 1;
-          freedoms_[b].push_back(
-              {turns(e, X_WB * to_vec3(joint.anchor)), joint.ball_armature, joint.ball_limited ? first + k : -1});
-        }
-      }
-      for (std::size_t k = 0; k < joint.axes.size(); ++k) {
-        const AxisSpec& axis = joint.axes[k];
-        const Vec along = math::normalized(math::rotate(X_WB.rotation, to_vec3(axis.axis)));
-        const Spatial motion =
-            axis.kind == AxisKind::kSlide ? spatial({}, along) : turns(along, X_WB * to_vec3(axis.anchor));
-        freedoms_[b].push_back({motion, axis.armature, first + static_cast<int>(k)});
-      }
-    }
-    for (std::size_t b = 0; b < freedoms_.size(); ++b) {
-      for (std::size_t k = 0; k < 6 && jointed[b] == 0; ++k) {
-        Spatial motion{};
-        motion[k] = 1;
-        freedoms_[b].push_back({motion, 0, -1});
-      }
-    }
-  }
-
-  // Of a body alone about the origin of the world.
-  Spatial6 own_inertia(std::size_t b) const {
-    const BodyData<double>& body = model_.arrays.bodies[b];
-    const math::Mat3<double> R = math::to_matrix(model_.q[b]);
-    const Vec c = reference_centre(b);
-    Spatial6 M{};
-    for (int i = 0; i < 6; ++i) {
-      Vec omega{}, v{};
-      (i < 3 ? omega : v)[i % 3] = 1;
-      const Vec momentum = body.mass * (v + math::cross(omega, c));
-      const Vec local = math::transpose_times(R, omega);
-      const Vec& I = body.inertia;
-      const Vec spin = R * Vec{I.x * local.x, I.y * local.y, I.z * local.z} + math::cross(c, momentum);
-      const Spatial column = spatial(spin, momentum);
-      for (std::size_t k = 0; k < 6; ++k) M[k][at(i)] = column[k];
-    }
-    return M;
-  }
-
-  Vec reference_centre(std::size_t b) const {
-    const BodySpec& body = model_.welded.scene.bodies[at(model_.external_body[b])];
-    return to_pose(body.X_WB) * to_vec3(body.p_BoBcm);
-  }
-
-  void gather(std::size_t b) {
-    const Spatial6 own = own_inertia(b);
-    Spatial6& P = inertia_[b];
-    for (std::size_t i = 0; i < 6; ++i) {
-      for (std::size_t k = 0; k < 6; ++k) P[i][k] += own[i][k];
-    }
-    const std::vector<Freedom>& S = freedoms_[b];
-    const std::size_t n = S.size();
-    std::vector<Spatial> U;
-    U.reserve(n);
-    for (const Freedom& f : S) U.push_back(times(P, f.motion));
-    std::array<double, 36>& D = weights_[b];
-    for (std::size_t i = 0; i < n; ++i) {
-      for (std::size_t k = 0; k < n; ++k) D[6 * i + k] = dot(S[i].motion, U[k]) + (i == k ? S[i].armature : 0.0);
-    }
-    math::invert_positive(D.data(), static_cast<int>(n), 6);
-    for (std::size_t k = 0; k < n; ++k) {
-      Spatial K{};
-      for (std::size_t i = 0; i < n; ++i) {
-        for (std::size_t r = 0; r < 6; ++r) K[r] += U[i][r] * D[6 * i + k];
-      }
-      gains_[b].push_back(K);
-    }
-    const int parent = model_.arrays.bodies[b].parent;
-    if (parent < 0) return;
-    for (std::size_t i = 0; i < 6; ++i) {
-      for (std::size_t k = 0; k < 6; ++k) {
-        double held = P[i][k];
-        for (std::size_t f = 0; f < n; ++f) held -= gains_[b][f][i] * U[f][k];
-        inertia_[at(parent)][i][k] += held;
-      }
-    }
-  }
-
-  void spread(std::size_t b) {
-    const std::vector<Freedom>& S = freedoms_[b];
-    const std::size_t n = S.size();
-    const int parent = model_.arrays.bodies[b].parent;
-    const Spatial6 W = parent < 0 ? Spatial6{} : mobility_[at(parent)];
-    const auto carried = [&](const Spatial& x) {  // (1 - S K^T)^T x
-      Spatial y = x;
-      for (std::size_t f = 0; f < n; ++f) {
-        const double along = dot(S[f].motion, x);
-        for (std::size_t r = 0; r < 6; ++r) y[r] -= gains_[b][f][r] * along;
-      }
-      return y;
-    };
-    std::array<Spatial, 6> basis;
-    for (std::size_t i = 0; i < 6; ++i) {
-      Spatial e{};
-      e[i] = 1;
-      basis[i] = carried(e);
-    }
-    for (std::size_t i = 0; i < 6; ++i) {
-      const Spatial Wi = times(W, basis[i]);
-      for (std::size_t k = 0; k < 6; ++k) {
-        double sum = dot(Wi, basis[k]);
-        for (std::size_t f = 0; f < n; ++f) {
-          for (std::size_t g = 0; g < n; ++g) sum += S[f].motion[i] * weights_[b][6 * f + g] * S[g].motion[k];
-        }
-        mobility_[b][i][k] = sum;
-      }
-    }
-    for (std::size_t f = 0; f < n; ++f) {
-      if (S[f].axis < 0) continue;
-      axis_[at(S[f].axis)] = weights_[b][7 * f] + dot(gains_[b][f], times(W, gains_[b][f]));
-    }
-  }
-
-  const CompiledModel& model_;
-  std::vector<std::vector<Freedom>> freedoms_;
-  std::vector<std::array<double, 36>> weights_;  // D^-1
-  std::vector<std::vector<Spatial>> gains_;      // columns of K
-  std::vector<Spatial6> inertia_, mobility_;     // P, W
-  std::vector<double> axis_;
-};
 
 bool along_own_axis(const AxisSpec& axis) {
   const auto is_part = [](double x) { return std::abs(x) > 1e-12; };
@@ -339,27 +134,73 @@ void add_loop_softness(const SceneSpec& scene, const std::vector<double>& slider
   }
 }
 
+// What a path through space is lengthened by in the reference configuration.
+void add_path(const CompiledModel& model, const TendonSpec& tendon, Mobilities::Row& J) {
+  const SceneSpec& scene = model.welded.scene;
+  const std::vector<Row<double>> growths = path_growths(scene, tendon.path);
+  for (std::size_t b = 0; b < growths.size(); ++b) {
+    const Vec moment = growths[b].k_a + math::cross(to_vec3(scene.bodies[b].X_WB.position), growths[b].l);
+    Mobilities::Spatial& sum = J.body[at(model.internal_body[b])];
+    for (int i = 0; i < 3; ++i) sum[at(i)] = moment[i], sum[at(3 + i)] = growths[b].l[i];
+  }
+}
+
+// [tendon] What a unit of tension moves them by; their own armature a, which M has not, leaves A/(1 + a A).
+std::vector<double> tendon_mobilities(const CompiledModel& model, const Mobilities& mobilities) {
+  std::vector<double> mobility;
+  for (const TendonSpec& tendon : model.welded.scene.tendons) {
+    Mobilities::Row J = mobilities.empty_row();
+    for (const TendonTermSpec& term : tendon.terms) {
+      const int joint = model.joint_of_scene[at(term.joint)];
+      J.axis[at(model.arrays.joints[at(joint)].axis_start + term.axis)] += term.coefficient;
+    }
+    if (!tendon.path.empty()) add_path(model, tendon, J);
+    const double free = mobilities.of_row(J);
+    mobility.push_back(free / (1 + tendon.armature * free));
+  }
+  return mobility;
+}
+
+// What acts along an axis, or a tendon, and its softness.
+struct AxisSoftness {
+  const SoftnessSpec *limit = nullptr, *friction = nullptr;
+  double mobility = 0;
+};
+
+void add_axis_softness(const std::vector<AxisSoftness>& axes, CompiledModel& model) {
+  ModelArrays<double>& a = model.arrays;
+  for (const int axis : a.limit_axis) {
+    a.limit_impedance.push_back({});
+    const AxisSoftness& soft = axes[at(axis)];
+    if (soft.limit == nullptr) continue;
+    a.limit_impedance.back() = make_impedance(soft.limit->solref.data(), soft.limit->solimp.data(), soft.limit->margin,
+                                              soft.mobility, a.softness_rule);
+  }
+  for (EffortData<double>& effort : a.efforts) {
+    const AxisSoftness& soft = axes[at(effort.axis)];
+    if (effort.actuator >= 0 || soft.friction == nullptr) continue;
+    effort.softness =
+        make_impedance(soft.friction->solref.data(), soft.friction->solimp.data(), 0, soft.mobility, a.softness_rule);
+    effort.softness.stiffness = 0;
+  }
+}
+
 // Equalities: of the axes that they are of, or the tendons.
-void add_equality_softness(const std::vector<double>& axis_mobility, CompiledModel& model) {
+void add_equality_softness(const std::vector<AxisSoftness>& axes, const std::vector<double>& tendons,
+                           CompiledModel& model) {
   ModelArrays<double>& a = model.arrays;
   const SceneSpec& welded = model.welded.scene;
   const auto of_axis = [&](int joint, int axis) {
-    return axis_mobility[at(a.joints[at(model.joint_of_scene[at(joint)])].axis_start + axis)];
+    return axes[at(a.joints[at(model.joint_of_scene[at(joint)])].axis_start + axis)].mobility;
   };
-  // MuJoCo's is exact; this is that of axes that do not move each other.
   const auto of = [&](const CoordinateSpec& coordinate) {
-    if (coordinate.tendon < 0) return of_axis(coordinate.joint, coordinate.axis);
-    double sum = 0;
-    for (const TendonTermSpec& term : welded.tendons[at(coordinate.tendon)].terms) {
-      sum += term.coefficient * term.coefficient * of_axis(term.joint, term.axis);
-    }
-    return sum;
+    return coordinate.tendon < 0 ? of_axis(coordinate.joint, coordinate.axis) : tendons[at(coordinate.tendon)];
   };
   for (std::size_t i = 0; i < welded.equalities.size(); ++i) {
     const EqualitySpec& equality = welded.equalities[i];
     if (!equality.is_soft) continue;
     const double mobility = of(equality.first) + (equality.has_second ? of(equality.second) : 0.0);
-    if (mobility == 0) continue;  // through space: rigid
+    if (mobility == 0) continue;  // nothing moves it
     TendonData<double>& row = a.tendons[at(a.tendon_axis_count) + i];
     row.softness = static_cast<int>(a.lock_softness.size());
     const SoftnessSpec& soft = equality.softness;
@@ -391,30 +232,30 @@ void add_softness(const SceneSpec& scene, CompiledModel& model) {
   for (const ContactPairSpec& pair : welded.contact_pairs)
     a.soft_margin = std::max(a.soft_margin, pair.softness.margin);
   if (a.lists_pairs) add_pairs(model);
-  std::vector<const SoftnessSpec*> axes(a.axes.size(), nullptr);
-  std::vector<double> axis_mobility(a.axes.size(), 0.0);
+  std::vector<AxisSoftness> axes(a.axes.size());
   for (std::size_t j = 0; j < welded.joints.size(); ++j) {
     if ((welded.joints[j].axes.empty() && !welded.joints[j].ball_limited) || model.closes_loop[j]) continue;
     const int first = a.joints[at(model.joint_of_scene[j])].axis_start;
     if (welded.joints[j].ball_limited) {
-      axes[at(first)] = &welded.joints[j].ball_limit_softness;
-      for (int k = 0; k < 3; ++k) axis_mobility[at(first)] += mobilities.of_axis(first + k) / 3;
+      axes[at(first)].limit = &welded.joints[j].ball_limit_softness;
+      for (int k = 0; k < 3; ++k) axes[at(first)].mobility += mobilities.of_axis(first + k) / 3;
     }
     const double slider = sliders[at(welded.joints[j].child)];
     for (std::size_t k = 0; k < welded.joints[j].axes.size(); ++k) {
-      axes[at(first) + k] = &welded.joints[j].axes[k].limit_softness;
-      axis_mobility[at(first) + k] = slider > 0 ? slider : mobilities.of_axis(first + static_cast<int>(k));
+      const AxisSpec& axis = welded.joints[j].axes[k];
+      axes[at(first) + k] = {&axis.limit_softness, &axis.friction_softness,
+                             slider > 0 ? slider : mobilities.of_axis(first + static_cast<int>(k))};
     }
   }
-  for (const int axis : a.limit_axis) {
-    a.limit_impedance.push_back({});
-    if (axes[at(axis)] == nullptr) continue;
-    const SoftnessSpec& soft = *axes[at(axis)];
-    a.limit_impedance.back() =
-        make_impedance(soft.solref.data(), soft.solimp.data(), soft.margin, axis_mobility[at(axis)], a.softness_rule);
+  const std::vector<double> tendons = tendon_mobilities(model, mobilities);
+  for (std::size_t t = 0; t < tendons.size(); ++t) {
+    const TendonSpec& tendon = welded.tendons[t];
+    if (model.axis_of_tendon[t] < 0) continue;
+    axes[at(model.axis_of_tendon[t])] = {&tendon.limit_softness, &tendon.friction_softness, tendons[t]};
   }
+  add_axis_softness(axes, model);
   add_loop_softness(scene, sliders, mobilities, model);
-  add_equality_softness(axis_mobility, model);
+  add_equality_softness(axes, tendons, model);
 }
 
 }  // namespace axion::model

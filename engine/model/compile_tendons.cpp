@@ -90,7 +90,7 @@ class TendonCompiler {
     for (TendonSpanData<double>& span : list_spans(path, place)) {
       const double first = of_second ? 0 : span.weight, second = of_second ? span.weight : 0;
       span.of_second = of_second;
-      if (span.kind == SpanKind::kStraight || span.kind == SpanKind::kSlider) {
+      if (span.kind != SpanKind::kSphere && span.kind != SpanKind::kCylinder) {
         span.term[0] = add_piece(span.body[0], span.body[1], first, second);
       } else {
         span.term[0] = add_piece(span.body[0], span.object, first, second);

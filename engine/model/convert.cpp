@@ -153,10 +153,15 @@ TendonSpanData<float> convert(const TendonSpanData<double>& a) {
           cast<float>(a.p_side),
           cast<float>(a.q_object),
           float(a.radius),
-          float(a.weight)};
+          float(a.weight),
+          cast<float>(a.q_end),
+          cast<float>(a.force),
+          cast<float>(a.torque)};
 }
 
-EffortData<float> convert(const EffortData<double>& a) { return {a.axis, a.actuator, float(a.friction_loss)}; }
+EffortData<float> convert(const EffortData<double>& a) {
+  return {a.axis, a.actuator, float(a.friction_loss), cast_impedance<float>(a.softness)};
+}
 
 ShapeData<float> convert(const ShapeData<double>& a) {
   return {a.kind,

@@ -50,10 +50,12 @@ void add_softness(Hash& hash, std::uint64_t number, const SoftnessSpec& softness
 }
 
 void add(Hash& hash, const BodySpec& body) {
-  const auto& [name, X_WB, mass, p_BoBcm, I_Bcm, gravity_compensation, is_mocap, fluid_ellipsoids] = body;
+  const auto& [name, X_WB, mass, p_BoBcm, I_Bcm, gravity_compensation, is_mocap, fluid_ellipsoids, ignores_medium] =
+      body;
   add_all(hash, X_WB, mass, p_BoBcm, I_Bcm);
   add_unusual(hash, 1, gravity_compensation, 0.0);
   add_unusual(hash, 26, is_mocap ? 1.0 : 0.0, 0.0);
+  add_unusual(hash, 38, ignores_medium ? 1.0 : 0.0, 0.0);
   for (const FluidEllipsoidSpec& ellipsoid : fluid_ellipsoids) {
     const auto& [X_BE, radii, blunt, slender, angular, kutta, magnus] = ellipsoid;
     add_all(hash, std::uint64_t(30), X_BE, radii, blunt, slender, angular, kutta, magnus);
@@ -74,11 +76,12 @@ void add(Hash& hash, const ShapeSpec& shape) {
 
 void add(Hash& hash, const AxisSpec& spec) {
   const auto& [name, kind, axis, anchor, reference, initial_position, armature, damping, stiffness, spring_reference,
-               friction_loss, limited, lower, upper, limit_softness, motors] = spec;
+               friction_loss, limited, lower, upper, limit_softness, friction_softness, motors] = spec;
   add_all(hash, kind, axis, anchor, reference, initial_position, armature, damping, stiffness, spring_reference,
           friction_loss, limited);
   if (limited) add_all(hash, lower, upper);
   add_softness(hash, 20, limit_softness);
+  add_softness(hash, 35, friction_softness);
   if (motors.limited) add_all(hash, std::uint64_t(27), motors.lower, motors.upper);
 }
 
@@ -145,21 +148,24 @@ void add(Hash& hash, const TendonTermSpec& term) {
 }
 
 void add(Hash& hash, const TendonPointSpec& point) {
-  const auto& [kind, frame, radius, has_side, side, divisor] = point;
+  const auto& [kind, frame, radius, has_side, side, gear, divisor] = point;
   add(hash, frame);
   add_all(hash, kind, radius, has_side, divisor);
   if (has_side) add(hash, side);
+  if (kind == TendonPointKind::kWrench) add_all(hash, gear);
 }
 
 void add(Hash& hash, const TendonSpec& tendon) {
   const auto& [name, terms, path, armature, damping, stiffness, spring_reference, spring_slack, friction_loss, limited,
-               lower, upper, motors] = tendon;
+               lower, upper, limit_softness, friction_softness, motors] = tendon;
   if (motors.limited) add_all(hash, std::uint64_t(27), motors.lower, motors.upper);
   add_all(hash, armature, damping, stiffness, spring_reference, friction_loss, limited);
   if (limited) add_all(hash, lower, upper);
   hash.add(std::uint64_t(terms.size()));
   for (const TendonTermSpec& term : terms) add(hash, term);
   add_unusual(hash, 14, spring_slack, 0.0);
+  add_softness(hash, 36, limit_softness);
+  add_softness(hash, 37, friction_softness);
   if (path.empty()) return;
   add_all(hash, std::uint64_t(15), std::uint64_t(path.size()));
   for (const TendonPointSpec& point : path) add(hash, point);

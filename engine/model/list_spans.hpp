@@ -14,6 +14,22 @@ struct PlacedFrame {
   Pose X;
 };
 
+template <typename Place>
+TendonSpanData<double> wrench_span(const TendonPointSpec& point, double weight, Place&& place) {
+  TendonSpanData<double> span{};
+  span.kind = SpanKind::kWrench, span.weight = weight, span.has_side = point.has_side;
+  span.object = span.side_body = span.term[0] = span.term[1] = span.body[0] = -1;
+  const PlacedFrame frame = place(point.frame);
+  span.body[1] = frame.body, span.p[1] = frame.X.position, span.q_end = frame.X.rotation;
+  if (point.has_side) {
+    const PlacedFrame side = place(point.side);
+    span.body[0] = side.body, span.p[0] = side.X.position, span.q_object = side.X.rotation;
+  }
+  span.force = {point.gear[0], point.gear[1], point.gear[2]};
+  span.torque = {point.gear[3], point.gear[4], point.gear[5]};
+  return span;
+}
+
 // `place` makes a PlacedFrame of a FrameSpec. Terms are the caller's: there are none yet. The path is one that
 // validate_scene accepts, or else spans are missing where points are.
 template <typename Place>
@@ -24,6 +40,10 @@ std::vector<TendonSpanData<double>> list_spans(const std::vector<TendonPointSpec
   const auto is_site = [&](std::size_t i) { return i < path.size() && path[i].kind == kSite; };
   for (std::size_t i = 0; i < path.size(); ++i) {
     if (path[i].kind == kPulley) weight = 1 / path[i].divisor;
+    if (path[i].kind == kWrench) {
+      spans.push_back(wrench_span(path[i], weight, place));
+      continue;
+    }
     const bool slides = path[i].kind == kSlider;
     if ((!is_site(i) && !slides) || i + 1 >= path.size()) continue;
     const bool wraps = !slides && (path[i + 1].kind == kSphere || path[i + 1].kind == kCylinder);

@@ -123,6 +123,7 @@ void Merger::add_fluid_parts() {
   if (in_.medium.density == 0 && in_.medium.viscosity == 0) return;
   for (std::size_t b = 0; b < in_.bodies.size(); ++b) {
     if (out_.body_map[b] == kWorldBody || in_.bodies[b].mass == 0) continue;
+    if (in_.bodies[b].ignores_medium) continue;
     if (in_.bodies[b].fluid_ellipsoids.empty()) out_.fluid_parts.push_back({out_.body_map[b], mass_of(b)});
     for (FluidEllipsoidSpec ellipsoid : in_.bodies[b].fluid_ellipsoids) {
       ellipsoid.X_BE = to_spec(parts_[b].X_RB * to_pose(ellipsoid.X_BE));
@@ -211,6 +212,8 @@ FrameSpec Merger::moved_frame(const FrameSpec& in) const {
 bool is_constant(const std::vector<TendonSpec>& tendons, const CoordinateSpec& coordinate) {
   if (coordinate.tendon < 0) return false;
   const std::vector<TendonPointSpec>& path = tendons[static_cast<std::size_t>(coordinate.tendon)].path;
+  const auto is_wrench = [](const TendonPointSpec& point) { return point.kind == TendonPointKind::kWrench; };
+  if (std::any_of(path.begin(), path.end(), is_wrench)) return false;
   for (std::size_t k = 1; k < path.size(); ++k) {
     const bool in_one_branch = path[k].kind != TendonPointKind::kPulley && path[k - 1].kind != TendonPointKind::kPulley;
     if (in_one_branch && path[k].frame.body != path[k - 1].frame.body) return false;

@@ -170,7 +170,7 @@ struct TendonTermData {
 
 // Of a path through space from one site to the next (model/tendon_path.hpp). Bodies are internal, -1 the world; what is
 // in a body is in its principal frame.
-enum class SpanKind : std::uint8_t { kStraight, kSphere, kCylinder, kSlider };
+enum class SpanKind : std::uint8_t { kStraight, kSphere, kCylinder, kSlider, kWrench };
 template <typename Real>
 struct TendonSpanData {
   SpanKind kind;
@@ -182,6 +182,9 @@ struct TendonSpanData {
   math::Quat<Real> q_object;  // a cylinder lies along z, and the axis of a slider, in body[0]
   Real radius;
   Real weight;  // of its length: 1/divisor
+  // Of a wrench: the axes of its frame, in body[1], and its gear. q_object are those of its side, in body[0].
+  math::Quat<Real> q_end;
+  math::Vec3<Real> force, torque;
   bool operator==(const TendonSpanData&) const = default;
 };
 

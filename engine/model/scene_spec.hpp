@@ -97,6 +97,7 @@ struct BodySpec {
   // velocity, also while it is moved. It is welded to the world, and nothing hangs on it but by welds and loop joints.
   bool is_mocap = false;
   std::vector<FluidEllipsoidSpec> fluid_ellipsoids{};
+  bool ignores_medium = false;  // the fluid does not act on it, as on the light bodies between joints of one body
 };
 
 // What motors may do together, N m or N, lower < upper; position and velocity drives have bounds of their own.
@@ -124,7 +125,8 @@ struct AxisSpec {
   double lower = 0.0;  // limits of s, lower < upper, used when `limited`
   double upper = 0.0;
   SoftnessSpec limit_softness;
-  ForceRangeSpec motors{};  // of all motors along the axis together
+  SoftnessSpec friction_softness;  // of its dry friction, which has no margin
+  ForceRangeSpec motors{};         // of all motors along the axis together
 };
 
 enum class JointKind : std::uint8_t {
@@ -185,8 +187,8 @@ struct TendonTermSpec {
 };
 
 // A point of a tendon's path through space: a site that it passes, an object that it may wrap about, between two sites,
-// or a pulley.
-enum class TendonPointKind : std::uint8_t { kSite, kSphere, kCylinder, kPulley, kSlider };
+// or a pulley. A slider with its site, or a wrench, is a branch of its own that is no string.
+enum class TendonPointKind : std::uint8_t { kSite, kSphere, kCylinder, kPulley, kSlider, kWrench };
 struct TendonPointSpec {
   TendonPointKind kind = TendonPointKind::kSite;
   FrameSpec frame;  // kSite: its origin; kSphere: its centre; kCylinder: its axis, along z, without ends
@@ -194,8 +196,12 @@ struct TendonPointSpec {
   // The path's length is where on that axis the rod's end is, the nearer one of two.
   double radius = 0.0;
   // kSphere, kCylinder: the path passes on the side of this point; where it is within the object, through that.
+  // kWrench: where the frame is as `side` sees it, weighted by `gear`: its position (m) and its rotation vector (rad),
+  // in the axes of `side`. Tension is a force and a torque on the frame by `gear`, in these axes. Without a side they
+  // are the frame's own, and the length is always 0.
   bool has_side = false;
   FrameSpec side;
+  std::array<double, 6> gear{};
   double divisor =
       1.0;  // kPulley: > 0; what follows, up to the next pulley, is a branch of its own that counts 1/divisor
 };
@@ -216,6 +222,7 @@ struct TendonSpec {
   bool limited = false;
   double lower = 0.0;  // limits of s, lower < upper, used when `limited`
   double upper = 0.0;
+  SoftnessSpec limit_softness, friction_softness;
   ForceRangeSpec motors{};  // of all motors along the tendon together
 };
 

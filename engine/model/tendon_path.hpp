@@ -79,6 +79,31 @@ AXION_HD_RARE Real measure_slider(const TendonSpanData<Real>& span, const BodyPo
   return along - root;
 }
 
+// The row of a wrench: l·(v(q) − v(p)) + t·(ω(q) − ω(p)), its force l and torque t by the axes that it goes by, p the
+// side and q the frame. Its length is where q is from p in these axes, and as what rotation, both weighted alike.
+template <typename Real, typename F>
+AXION_HD_RARE Real measure_wrench(const TendonSpanData<Real>& span, const BodyPoses<Real>& at, Real weight, F&& add) {
+  const int from = span.body[0], to = span.body[1];
+  const math::Quat<Real> end = to < 0 ? span.q_end : at.q[to] * span.q_end;
+  const math::Quat<Real> side = !span.has_side ? end : from < 0 ? span.q_object : at.q[from] * span.q_object;
+  const math::Vec3<Real> p = at.point(from, span.p[0]), q = at.point(to, span.p[1]);
+  if (span.term[0] >= 0) {
+    const math::Vec3<Real> l = weight * math::rotate(side, span.force), t = weight * math::rotate(side, span.torque);
+    const math::Vec3<Real> k_from = -math::cross(p - at.origin(from), l) - t;
+    if (to < 0) {
+      add(span.term[0], Row<Real>{-l, k_from, {}});
+    } else {
+      add(span.term[0], Row<Real>{l, math::cross(q - at.origin(to), l) + t, from < 0 ? math::Vec3<Real>{} : k_from});
+    }
+  }
+  if (!span.has_side) return Real(0);
+  math::Quat<Real> r = math::normalized(math::conjugate(side) * end);
+  if (r.w < 0) r = {-r.w, -r.x, -r.y, -r.z};
+  const Real sine = math::norm(r.vec());
+  const Real turn = sine > 0 ? 2 * math::arc_tangent(sine, r.w) / sine : Real(2);  // of the rotation vector over r's
+  return math::dot(span.force, math::rotate_inverse(side, q - p)) + turn * math::dot(span.torque, r.vec());
+}
+
 // Length of one span before its weight. add(term, row) with the rows of its terms, each with `weight`.
 template <typename Real, typename F>
 AXION_HD_RARE Real measure_span(const TendonSpanData<Real>& span, const BodyPoses<Real>& at, Real weight, F&& add) {
@@ -89,6 +114,7 @@ AXION_HD_RARE Real measure_span(const TendonSpanData<Real>& span, const BodyPose
     return piece.length;
   }
   if (span.kind == SpanKind::kSlider) return measure_slider(span, at, weight, add);
+  if (span.kind == SpanKind::kWrench) return measure_wrench(span, at, weight, add);
   const int body = span.object;
   const math::Vec3<Real> centre = at.point(body, span.p_object);
   const math::Quat<Real> turn = body < 0 ? span.q_object : at.q[body] * span.q_object;

@@ -43,9 +43,8 @@ void SceneChecker::joint(std::size_t j, std::unordered_set<std::string>& axis_na
   at_least(item, "free_stiffness", joint.free_stiffness, 0);
   real(item, "ball_upper", joint.ball_upper);
   softness(item, "ball_limit_softness", joint.ball_limit_softness);
-  if (ok() && joint.ball_limited) {
-    if (!(joint.ball_upper > 0)) fail(item, "ball_upper", "must be above 0; it is " + to_text(joint.ball_upper));
-    if (joint.ball_armature > 0) fail(item, "ball_armature", "must be 0 where a ball is limited");
+  if (ok() && joint.ball_limited && !(joint.ball_upper > 0)) {
+    fail(item, "ball_upper", "must be above 0; it is " + to_text(joint.ball_upper));
   }
   if (ok() && (joint.ball_limited || joint.ball_stiffness > 0) && joint.kind != JointKind::kBall) {
     fail(item, joint.ball_limited ? "ball_upper" : "ball_stiffness", "is for joints of kind ball");
@@ -108,6 +107,7 @@ void SceneChecker::axis(const std::string& item, const AxisSpec& axis) {
   real(item, "lower", axis.lower);
   real(item, "upper", axis.upper);
   softness(item, "limit_softness", axis.limit_softness);
+  softness(item, "friction_softness", axis.friction_softness);
   force_range(item, axis.motors);
   if (axis.limited) range(item, "lower", axis.lower, axis.upper);
   const math::Vec3<double> a = to_vec3(axis.axis);

@@ -35,9 +35,13 @@ void SceneChecker::path(const std::string& tendon, const TendonSpec& spec) {
     fail(tendon, "path",
          "may have at most " + std::to_string(kMaxTendonPoints) + " points; it has " + std::to_string(points.size()));
   }
+  const auto can_move = [&](const FrameSpec& frame) {
+    const std::size_t body = static_cast<std::size_t>(frame.body);
+    return body < weld_root_.size() && weld_root_[body] != kWorldBody;
+  };
   const bool moves = std::any_of(points.begin(), points.end(), [&](const TendonPointSpec& point) {
-    const std::size_t body = static_cast<std::size_t>(point.frame.body);
-    return point.kind != TendonPointKind::kPulley && body < weld_root_.size() && weld_root_[body] != kWorldBody;
+    if (point.kind == TendonPointKind::kWrench && point.has_side && can_move(point.side)) return true;
+    return point.kind != TendonPointKind::kPulley && can_move(point.frame);
   });
   using enum TendonPointKind;
   const auto is = [&](std::size_t i, TendonPointKind kind) { return i < points.size() && points[i].kind == kind; };
@@ -58,7 +62,15 @@ void SceneChecker::path(const std::string& tendon, const TendonSpec& spec) {
         real(item, "divisor", point.divisor);
         if (ok() && !(point.divisor > 0)) fail(item, "divisor", "must be above 0; it is " + to_text(point.divisor));
         at_least(item, "divisor", point.divisor, kMinLength);
-        if (ok() && !is_followed) fail(item, "", "is a pulley that no site follows");
+        if (ok() && !is_followed && !is(i + 1, kWrench)) fail(item, "", "is a pulley that no site follows");
+        break;
+      case kWrench:
+        frame(item, "frame", point.frame);
+        if (ok() && point.has_side) frame(item, "side", point.side);
+        reals(item, "gear", point.gear);
+        if (ok() && (!starts || (i + 1 < points.size() && !is(i + 1, kPulley)))) {
+          fail(item, "", "is a wrench that is not alone");
+        }
         break;
       case kSlider:
         frame(item, "frame", point.frame);
@@ -113,6 +125,8 @@ void SceneChecker::tendons() {
     at_least(item, "friction_loss", tendon.friction_loss, 0);
     real(item, "lower", tendon.lower);
     real(item, "upper", tendon.upper);
+    softness(item, "limit_softness", tendon.limit_softness);
+    softness(item, "friction_softness", tendon.friction_softness);
     if (tendon.limited) range(item, "lower", tendon.lower, tendon.upper);
     force_range(item, tendon.motors);
   }

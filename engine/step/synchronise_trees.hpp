@@ -91,7 +91,10 @@ AXION_HD_CALL void set_joint(const solver::Problem<Real>& p, int j) {
       chain.a[k] = chain.dual[k] =
           Vec3<Real>{k == 0 ? Real(1) : Real(0), k == 1 ? Real(1) : Real(0), k == 2 ? Real(1) : Real(0)};
     }
-    if (joint.has_cone) {
+    if (joint.has_cone && p.m.axes[first].armature > 0) {  // as the step had them, along which armature pushed
+      const model::Row<Real>* rows = w.row_start + p.m.axis_base() + first;
+      for (int k = 0; k < hinges; ++k) chain.a[k] = chain.dual[k] = rows[k].k_a;
+    } else if (joint.has_cone) {
       Real turn[3];
       constraints::turn_ball(true, q_M0, w.q[child], chain.a, turn);
       for (int k = 0; k < hinges; ++k) chain.dual[k] = chain.a[k];

@@ -84,9 +84,7 @@ absl::StatusOr<model::AxisSpec> to_axis(const std::string& path, const v1::AxisS
   axis.lower = message.lower();
   axis.upper = message.upper();
   axis.motors = to_force_range(message.has_motors(), message.motors());
-  const absl::Status status =
-      take_softness(absl::StrCat(path, ".limit_softness"), message.limit_softness(), axis.limit_softness);
-  if (!status.ok()) return status;
+  if (auto status = take_row_softness(path, message, axis); !status.ok()) return status;
   return axis;
 }
 
@@ -180,7 +178,7 @@ absl::StatusOr<model::ActuatorSpec> to_actuator(const std::string& path, const v
 }
 
 absl::StatusOr<model::TendonPointSpec> to_tendon_point(const std::string& path, const v1::TendonPoint& message) {
-  if (message.kind() < v1::TENDON_POINT_KIND_SITE || message.kind() > v1::TENDON_POINT_KIND_SLIDER) {
+  if (message.kind() < v1::TENDON_POINT_KIND_SITE || message.kind() > v1::TENDON_POINT_KIND_WRENCH) {
     return unknown_kind(path, message.kind());
   }
   model::TendonPointSpec point;
@@ -190,6 +188,10 @@ absl::StatusOr<model::TendonPointSpec> to_tendon_point(const std::string& path, 
   point.has_side = message.has_side();
   if (point.has_side) point.side = to_frame(message.side());
   if (message.has_divisor()) point.divisor = message.divisor();
+  if (message.gear_size() != 6 && (message.gear_size() != 0 || point.kind == model::TendonPointKind::kWrench)) {
+    return invalid_field(absl::StrCat(path, ".gear"), absl::StrCat("has ", message.gear_size(), " numbers, not 6"));
+  }
+  std::copy(message.gear().begin(), message.gear().end(), point.gear.begin());
   return point;
 }
 
@@ -212,6 +214,7 @@ absl::StatusOr<model::TendonSpec> to_tendon(const std::string& path, const v1::T
   tendon.limited = message.limited();
   tendon.lower = message.lower();
   tendon.upper = message.upper();
+  if (auto status = take_row_softness(path, message, tendon); !status.ok()) return status;
   return tendon;
 }
 

@@ -54,6 +54,7 @@ void fill_axis(const model::AxisSpec& axis, v1::AxisSpec& message) {
   message.set_lower(axis.lower);
   message.set_upper(axis.upper);
   fill_softness(axis.limit_softness, message, &v1::AxisSpec::mutable_limit_softness);
+  fill_softness(axis.friction_softness, message, &v1::AxisSpec::mutable_friction_softness);
   fill_force_range(axis.motors, message);
 }
 
@@ -88,6 +89,7 @@ void fill_body(const model::BodySpec& body, v1::BodySpec& message) {
   fill_inertia(body.I_Bcm, *message.mutable_inertia());
   message.set_gravity_compensation(body.gravity_compensation);
   message.set_is_mocap(body.is_mocap);
+  message.set_ignores_medium(body.ignores_medium);
   for (const model::FluidEllipsoidSpec& ellipsoid : body.fluid_ellipsoids) {
     v1::FluidEllipsoid& out = *message.add_fluid_ellipsoids();
     fill_pose(ellipsoid.X_BE, *out.mutable_pose());
@@ -178,6 +180,7 @@ void fill_tendon(const model::TendonSpec& tendon, v1::TendonSpec& message) {
     out.set_radius(point.radius);
     if (point.has_side) fill_frame(point.side, *out.mutable_side());
     out.set_divisor(point.divisor);
+    if (point.gear != model::TendonPointSpec{}.gear) out.mutable_gear()->Assign(point.gear.begin(), point.gear.end());
   }
   message.set_spring_slack(tendon.spring_slack);
   fill_force_range(tendon.motors, message);
@@ -189,6 +192,8 @@ void fill_tendon(const model::TendonSpec& tendon, v1::TendonSpec& message) {
   message.set_limited(tendon.limited);
   message.set_lower(tendon.lower);
   message.set_upper(tendon.upper);
+  fill_softness(tendon.limit_softness, message, &v1::TendonSpec::mutable_limit_softness);
+  fill_softness(tendon.friction_softness, message, &v1::TendonSpec::mutable_friction_softness);
 }
 
 void fill_equality(const model::EqualitySpec& equality, v1::EqualitySpec& message) {
@@ -291,7 +296,8 @@ model::BodySpec to_body(const v1::BodySpec& message) {
           .I_Bcm = {inertia.xx(), inertia.yy(), inertia.zz(), inertia.xy(), inertia.xz(), inertia.yz()},
           .gravity_compensation = message.gravity_compensation(),
           .is_mocap = message.is_mocap(),
-          .fluid_ellipsoids = std::move(ellipsoids)};
+          .fluid_ellipsoids = std::move(ellipsoids),
+          .ignores_medium = message.ignores_medium()};
 }
 
 absl::StatusOr<model::ContactSensorSpec> to_contact_sensor(const std::string& path,

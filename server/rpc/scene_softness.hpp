@@ -13,6 +13,15 @@ namespace axion::server::rpc {
 
 // What is not given stays as it is. Faults are named by `path`, that of the message.
 absl::Status take_softness(const std::string& path, const v1::Softness& message, model::SoftnessSpec& softness);
+
+// Of the limits and the dry friction of an axis or a tendon.
+template <typename Message, typename Spec>
+absl::Status take_row_softness(const std::string& path, const Message& message, Spec& spec) {
+  absl::Status status = take_softness(path + ".limit_softness", message.limit_softness(), spec.limit_softness);
+  status.Update(take_softness(path + ".friction_softness", message.friction_softness(), spec.friction_softness));
+  return status;
+}
+
 void take_softness_rule(const v1::SoftnessRule& message, model::SoftnessRule& rule);
 absl::StatusOr<model::ContactPairSpec> to_contact_pair(const std::string& path, const v1::ContactPairSpec& message);
 

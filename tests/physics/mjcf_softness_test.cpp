@@ -118,6 +118,36 @@ TYPED_TEST(MjcfSoftness, a_limit_gives_way_by_the_moment_on_it) {
   }
 }
 
+// A slide whose dry friction is greater than its load creeps: b v = R F, R = (1 - d)/d /m; past it, it accelerates by
+// the rest: m dv/dt = F - loss.
+TYPED_TEST(MjcfSoftness, dry_friction_creeps_within_its_bound) {
+  const Validation<TypeParam> validation("MJCF softness");
+  const double d = 0.8, time = 0.05, mass = 3, force = mass * kGravity;
+  for (const double loss : {2 * force, 0.25 * force}) {
+    model::SceneSpec scene;
+    scene.bodies = {testing::solid_box("bob", mass, {0.05, 0.05, 0.05}, {0, 0, 1})};
+    model::JointSpec joint;
+    joint.name = "rail", joint.kind = model::JointKind::kAxes, joint.child = 0;
+    model::AxisSpec axis;
+    axis.name = "rail", axis.kind = model::AxisKind::kSlide, axis.axis = {0, 0, -1}, axis.friction_loss = loss;
+    axis.friction_softness.solref = {time, 1}, axis.friction_softness.solimp = {d, d, 0.1, 0.5, 2};
+    joint.axes = {axis};
+    scene.joints = {joint};
+    const double b = 2 / (d * time), creep = (1 - d) / d * kGravity / b;
+    for (const double h : {1e-3, 1.0 / 60}) {
+      testing::SingleWorld<TypeParam> world(scene, soft_options(), h);
+      const int steps = static_cast<int>(2 / h);
+      world.step(steps);
+      EXPECT_TRUE(world.converged());
+      const double speed = loss > force ? creep : (kGravity - loss / mass) * steps * h;
+      const double error = std::abs(-double(world.world().v[0].z) - speed) / speed;
+      validation.at_most(
+          loss > force ? "speed of creeping dry friction, relative" : "speed past dry friction, relative", error,
+          testing::allowed<TypeParam>(loss > force ? 1e-6 : 2e-2, loss > force ? 1e-3 : 2e-2));
+    }
+  }
+}
+
 // A cube that gravity presses sideways creeps on its four contacts: b v = (1 - d)/d g_x/4, whatever its mass.
 TYPED_TEST(MjcfSoftness, friction_creeps_within_its_cone) {
   const Validation<TypeParam> validation("MJCF softness");

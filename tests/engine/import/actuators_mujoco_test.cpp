@@ -153,6 +153,24 @@ TEST(ActuatorsAgainstMujoco, balls_have_springs_and_turn_by_motors_in_the_axes_o
               0.004, 0.01);
 }
 
+TEST(ActuatorsAgainstMujoco, drives_turn_balls_in_the_axes_of_child_and_parent) {
+  expect_same(R"(<mujoco><option gravity='0 0 -3'/><default><geom contype='0' conaffinity='0'/></default><worldbody>
+    <body><joint name='hip' axis='0 1 .2' damping='.2'/><geom type='capsule' fromto='0 0 0 .1 0 -.3' size='.02'/>
+      <body pos='.1 0 -.3' euler='20 10 5'><joint name='b' type='ball' pos='.02 0 0' damping='.05'/>
+        <geom type='box' size='.05 .04 .15' pos='.03 .02 -.1'/></body></body></worldbody>
+    <actuator><position joint='b' gear='.8 -.3 .4' kp='6'/><velocity joint='b' gear='.2 1 0' kv='.3'/>
+      <general jointinparent='b' gear='0 0 1' gainprm='2' biastype='affine' biasprm='.3 0 -.2'/></actuator></mujoco>)",
+              0.004, 0.01);
+}
+
+// The ends of the leg as frames of each other, and one that has none and so no length.
+TEST(ActuatorsAgainstMujoco, drives_pull_at_sites_alike) {
+  expect_same(leg("<actuator><general site='l' refsite='w' gear='1 0 .5 0 .3 0' gainprm='20' biastype='affine' "
+                  "biasprm='-1 -20 -2'/><position site='u' refsite='l' gear='0 0 2 0 0 0' kp='15'/>"
+                  "<velocity site='l' gear='1 0 0 0 .1 0' kv='.4'/></actuator>"),
+              0.004, 0.01);
+}
+
 TEST(ActuatorsAgainstMujoco, a_slider_crank_pushes_as_a_rod_would) {
   expect_same(leg("<actuator><motor cranksite='l' slidersite='w' cranklength='.55' gear='-7'/>"
                   "<general cranksite='u' slidersite='w' cranklength='.5' "

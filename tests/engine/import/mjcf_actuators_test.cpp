@@ -75,7 +75,36 @@ TEST(MjcfSiteMotor, refuses_what_it_cannot_be) {
   expect_refused(of("<motor site='s' refsite='t'/>"), "motor.refsite", "does not exist");
   expect_refused(of("<motor joint='j' refsite='s'/>"), "motor.site", "is required");
   expect_refused(of("<motor site='s' joint='j'/>"), "motor.joint", "together with a site");
-  expect_refused(of("<position site='s' kp='1' dampratio='1'/>"), "position.site", "do not depend on its motion");
+  expect_refused(of("<position site='s' kp='1' dampratio='1'/>"), "position.dampratio", "no length");
+  expect_refused(of("<muscle site='s' lengthrange='0 1'/>"), "muscle.site", "a muscle has a length");
+}
+
+// A drive at a site is one of a tendon that is a wrench; the actuator's own damping and armature are the tendon's.
+TEST(MjcfSiteMotor, that_depends_on_motion_acts_along_a_wrench) {
+  const auto scene = [](const std::string& actuator) {
+    return imported(
+               "<mujoco><worldbody><site name='w' pos='1 0 0'/><body name='b' pos='0 0 1'><joint name='j' type='ball'/>"
+               "<geom size='.1'/><site name='s' pos='0 .2 0'/></body></worldbody><actuator>" +
+               actuator + "</actuator></mujoco>")
+        .scene;
+  };
+  const model::SceneSpec servo = scene("<position name='p' site='s' refsite='w' gear='1 2 3 4 5 6' kp='7' kv='8'/>");
+  ASSERT_EQ(servo.tendons.size(), 1u);
+  EXPECT_EQ(servo.tendons[0].name, "p_transmission");
+  const model::TendonPointSpec& point = servo.tendons[0].path.at(0);
+  EXPECT_EQ(point.kind, model::TendonPointKind::kWrench);
+  EXPECT_EQ(point.gear, (std::array<double, 6>{1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(point.frame.body, 0);
+  EXPECT_TRUE(point.has_side);
+  EXPECT_EQ(point.side.body, model::kWorldBody);
+  EXPECT_NEAR(servo.tendons[0].spring_reference, -1 + 2 * 0.2 + 3, 1e-12);
+  EXPECT_EQ(servo.actuators[0].kind, model::ActuatorKind::kPosition);
+  EXPECT_FALSE(servo.actuators[0].on_site);
+  const model::SceneSpec damped = scene("<motor site='s' damping='2' armature='3'/>");
+  EXPECT_EQ(damped.tendons.at(0).damping, 2);
+  EXPECT_EQ(damped.tendons.at(0).armature, 3);
+  EXPECT_EQ(scene("<position site='s' kp='2' kv='3'/>").actuators[0].kind, model::ActuatorKind::kVelocity);
+  EXPECT_TRUE(scene("<motor site='s'/>").tendons.empty());
 }
 
 std::string with_range(const std::string& actuator) {

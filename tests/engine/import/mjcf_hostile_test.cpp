@@ -176,7 +176,7 @@ TEST(HostileMjcf, actuators_and_keyframes_that_do_not_fit) {
            after + "</mujoco>";
   };
   expect_refused({robot("<actuator><motor joint='f' gear='1 0 0 1 0 0'/></actuator>"), "motor.gear", "free joint"});
-  expect_refused({robot("<actuator><position joint='f'/></actuator>"), "position.site", "depend on its motion"});
+  expect_refused({robot("<actuator><muscle joint='f' lengthrange='0 1'/></actuator>"), "muscle.site", "has a length"});
   expect_refused({robot("<actuator><adhesion body='none'/></actuator>"), "adhesion.body", "does not exist"});
   expect_refused({robot("<actuator><motor slidersite='j'/></actuator>"), "motor.cranksite", "is required"});
   expect_refused({robot("<actuator><motor joint='j' ctrlrange='2 1'/></actuator>"), "motor.ctrlrange", "2 1"});

@@ -42,7 +42,6 @@ constexpr PageNote kNotes[] = {
     {"geom", "fluidshape", "ellipsoid of spheres, capsules, ellipsoids, cylinders and boxes"},
     {"geom", "surfacevel", "0"},
     {"joint", "springyield", "0"},
-    {"joint", "range", "none for ball joints that have armature"},
     {"joint", "armature", "of free joints a body of its own, without weight, welded to theirs"},
     {"joint", "frictionloss",
      "0 for balls; of free joints no more than a hundredth of the weight on them, which is left out"},
@@ -67,11 +66,10 @@ constexpr PageNote kNotes[] = {
     {"general", "biastype", "none, affine; muscle with that gain and its numbers"},
     {"general", "biasprm", "where minus the second number is the gain, a positive third one is a ratio of damping"},
     {"muscle", "lengthrange", "required where not all joints that it crosses have a range, nor its fixed tendon"},
-    {"general", "joint", "hinges and slides; balls and free joints, site, refsite: of motors"},
     {"general", "body", "of motors, that press what touches the body"},
     {"general", "delay", "0"},
-    {"general", "armature", "of actuators of hinges, slides and tendons"},
-    {"general", "damping", "the first number, of actuators of hinges, slides and tendons"},
+    {"general", "armature", "of actuators with another transmission than body"},
+    {"general", "damping", "the first number, of actuators with another transmission than body"},
     {"general", "inheritrange", "of positions"},
 };
 

@@ -242,7 +242,6 @@ TEST(Mjcf, what_is_understood_in_part_is_a_warning_with_element_line_and_attribu
   const std::string mixed = arm("<joint name='j'/>", "", "\n", "<geom name='g' size='.1' solref='.1 -1'/>");
   EXPECT_THAT(warning(mixed), HasSubstr("<geom name=\"g\"> (line 2): solref=\".1 -1\" is taken as 0.02 1"));
   EXPECT_THAT(warning(arm("<joint name='j'/>", "", "", "<geom size='.1' margin='-.1'/>")), HasSubstr("margin"));
-  EXPECT_THAT(warning(arm("<joint name='j' solreffriction='.1 1'/>")), HasSubstr("dry friction not"));
   EXPECT_THAT(warning(arm("<joint name='j'/>", "", "<option integrator='RK4'/>")), HasSubstr("integrator=\"RK4\""));
   EXPECT_THAT(warning(arm("<joint name='j'/>", "<sensor><tactile geom='g' mesh='m'/></sensor>")),
               HasSubstr("this kind of sensor"));
@@ -252,7 +251,11 @@ TEST(Mjcf, what_is_understood_in_part_is_a_warning_with_element_line_and_attribu
 
 TEST(Mjcf, softness_of_contacts_and_limits_is_read) {
   const ImportedScene s = imported(arm(
-      "<joint name='j' range='-1 1' limited='true' solreflimit='.1 .5' solimplimit='.8 .9 .1' margin='.01'/>", "",
+      "<joint name='j' range='-1 1' limited='true' solreflimit='.1 .5' solimplimit='.8 .9 .1' margin='.01' "
+      "frictionloss='.1' solreffriction='.3 .6' solimpfriction='.2 .3 .4'/>",
+      "<tendon><fixed name='t' solreflimit='.4 .5' margin='.2' solimpfriction='.1 .2'><joint joint='j' "
+      "coef='1'/></fixed>"
+      "</tendon>",
       "<option cone='elliptic' impratio='2' timestep='.003'><flag refsafe='enable'/></option>",
       "<geom name='g' size='.1' solref='-100 -2' solimp='.5 .6 .7 .4 3' solmix='2' margin='.2' gap='.1' condim='4'/>"));
   const model::ShapeSpec& shape = s.scene.shapes.back();
@@ -261,6 +264,10 @@ TEST(Mjcf, softness_of_contacts_and_limits_is_read) {
   EXPECT_EQ(shape.cone_dimension, 4);
   EXPECT_EQ(s.scene.joints.back().axes[0].limit_softness,
             (model::SoftnessSpec{{0.1, 0.5}, {0.8, 0.9, 0.1, 0.5, 2}, 0.01}));
+  EXPECT_EQ(s.scene.joints.back().axes[0].friction_softness,
+            (model::SoftnessSpec{{0.3, 0.6}, {0.2, 0.3, 0.4, 0.5, 2}, 0}));
+  EXPECT_EQ(s.scene.tendons[0].limit_softness, (model::SoftnessSpec{{0.4, 0.5}, {0.9, 0.95, 0.001, 0.5, 2}, 0.2}));
+  EXPECT_EQ(s.scene.tendons[0].friction_softness, (model::SoftnessSpec{{0.02, 1}, {0.1, 0.2, 0.001, 0.5, 2}, 0}));
   EXPECT_EQ(s.scene.softness_rule, (model::SoftnessRule{false, 2, 0.006}));
   const ImportedScene unsafe = imported(arm("<joint name='j'/>", "", "<option><flag refsafe='disable'/></option>"));
   EXPECT_EQ(unsafe.scene.softness_rule, (model::SoftnessRule{true, 1, 0}));
@@ -329,7 +336,6 @@ TEST(Mjcf, what_would_change_the_motion_is_an_error_unless_it_is_allowed) {
       {arm(j, "", "", "<geom size='.1' shellinertia='true'/>"), "geom.shellinertia"},
       {arm("<joint name='j' type='ball' frictionloss='1'/>"), "joint.frictionloss"},
       {arm("<joint name='j' type='free' frictionloss='1'/>"), "joint.frictionloss"},
-      {arm("<joint name='j' type='ball' range='0 90' armature='1'/>"), "joint.range"},
       {arm(j, "<tendon><fixed springyield='1'><joint joint='j' coef='1'/></fixed></tendon>"), "fixed.springyield"},
       {arm(j, "<actuator><muscle joint='j'/></actuator>"), "muscle.lengthrange"},
       {arm(j, "<actuator><dcmotor joint='j'/></actuator>"), "dcmotor"},

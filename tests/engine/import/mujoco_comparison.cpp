@@ -265,13 +265,37 @@ void Comparison::compare_softness() {
     if (joint.kind != JointKind::kAxes) ++j;
     for (std::size_t k = 0; k < joint.axes.size(); ++k, ++j) {
       const AxisSpec& axis = joint.axes[k];
+      const int first = arrays.joints[compiled.value().joint_of_scene[i]].axis_start, dof = m_->jnt_dofadr[j];
+      const model::AxisData<double>& row = arrays.axes[first + static_cast<int>(k)];
+      if (axis.friction_loss > 0) {
+        compare_numbers(axis.friction_softness.solref, m_->dof_solref + mjNREF * dof, axis.name + " solreffriction");
+        compare_numbers(axis.friction_softness.solimp, m_->dof_solimp + mjNIMP * dof, axis.name + " solimpfriction");
+        expect_same_mobility(arrays.efforts[row.effort_start].softness.mobility, m_->dof_invweight0[dof], axis.name);
+      }
       if (!axis.limited) continue;
       compare_numbers(axis.limit_softness.solref, m_->jnt_solref + mjNREF * j, axis.name + " solreflimit");
       compare_numbers(axis.limit_softness.solimp, m_->jnt_solimp + mjNIMP * j, axis.name + " solimplimit");
       expect_close(axis.limit_softness.margin, m_->jnt_margin[j], axis.name + " margin");
-      const int first = arrays.joints[compiled.value().joint_of_scene[i]].axis_start;
-      const int limit = arrays.axes[first + static_cast<int>(k)].limit;
-      expect_same_mobility(arrays.limit_impedance[limit].mobility, m_->dof_invweight0[m_->jnt_dofadr[j]], axis.name);
+      expect_same_mobility(arrays.limit_impedance[row.limit].mobility, m_->dof_invweight0[dof], axis.name);
+    }
+  }
+  for (std::size_t t = 0; t < welded_.scene.tendons.size(); ++t) {
+    const model::TendonSpec& tendon = welded_.scene.tendons[t];
+    const int id = mj_name2id(m_.get(), mjOBJ_TENDON, tendon.name.c_str()), at = compiled.value().axis_of_tendon[t];
+    if (id < 0 || at < 0) continue;
+    compare_numbers(tendon.limit_softness.solref, m_->tendon_solref_lim + mjNREF * id, tendon.name + " solreflimit");
+    compare_numbers(tendon.limit_softness.solimp, m_->tendon_solimp_lim + mjNIMP * id, tendon.name + " solimplimit");
+    expect_close(tendon.limit_softness.margin, m_->tendon_margin[id], tendon.name + " margin");
+    compare_numbers(tendon.friction_softness.solref, m_->tendon_solref_fri + mjNREF * id,
+                    tendon.name + " solreffriction");
+    compare_numbers(tendon.friction_softness.solimp, m_->tendon_solimp_fri + mjNIMP * id,
+                    tendon.name + " solimpfriction");
+    const model::AxisData<double>& row = arrays.axes[at];
+    if (tendon.friction_loss > 0) {
+      expect_same_mobility(arrays.efforts[row.effort_start].softness.mobility, m_->tendon_invweight0[id], tendon.name);
+    }
+    if (tendon.limited) {
+      expect_same_mobility(arrays.limit_impedance[row.limit].mobility, m_->tendon_invweight0[id], tendon.name);
     }
   }
 }

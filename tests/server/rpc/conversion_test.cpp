@@ -40,7 +40,7 @@ consteval int field_count() {
 
 // How many numbers a repeated field has to have.
 int numbers_in(std::string_view field) {
-  if (field == "site_gear") return 6;
+  if (field == "site_gear" || field == "gear") return 6;
   if (field == "solref") return 2;
   if (field == "gain" || field == "bias") return 3;
   return field == "solimp" ? 5 : 1;
