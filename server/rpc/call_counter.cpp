@@ -1,6 +1,7 @@
 #include "server/rpc/call_counter.hpp"
 
 #include <string>
+#include <utility>
 
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/byte_buffer.h>
@@ -23,7 +24,7 @@ class OneCall final : public grpc::experimental::Interceptor {
         events_(events) {}
   ~OneCall() override {
     sent();
-    if (open_) events_.closed(connection_);
+    close();
   }
   OneCall(const OneCall&) = delete;
   OneCall& operator=(const OneCall&) = delete;
@@ -31,8 +32,8 @@ class OneCall final : public grpc::experimental::Interceptor {
   // NOLINTNEXTLINE(readability-identifier-naming)
   void Intercept(grpc::experimental::InterceptorBatchMethods* batch) override {
     const grpc::ServerContextBase& context = *call_.server_context();
-    if (!open_) {
-      open_ = true;
+    if (!begun_) {
+      begun_ = open_ = true;
       connection_ = context.peer();
       events_.open(connection_);
     }
@@ -47,6 +48,8 @@ class OneCall final : public grpc::experimental::Interceptor {
       if (waiting_ > 0) events_.answer(connection_, waiting_);
     }
     if (batch->QueryInterceptionHookPoint(InterceptionHookPoints::POST_SEND_MESSAGE)) sent();
+    // From the client's side it may end now, and make room for another one.
+    if (batch->QueryInterceptionHookPoint(InterceptionHookPoints::PRE_SEND_STATUS)) close();
     if (knows_its_end_ && batch->QueryInterceptionHookPoint(InterceptionHookPoints::POST_RECV_CLOSE) &&
         context.IsCancelled()) {
       events_.taken_back(connection_);
@@ -60,6 +63,10 @@ class OneCall final : public grpc::experimental::Interceptor {
     return bytes != nullptr && bytes->Valid() ? bytes->Length() : 0;
   }
 
+  void close() {
+    if (std::exchange(open_, false)) events_.closed(connection_);
+  }
+
   void sent() {
     if (waiting_ > 0) events_.answered(connection_, waiting_);
     waiting_ = 0;
@@ -70,7 +77,7 @@ class OneCall final : public grpc::experimental::Interceptor {
   const CallEvents& events_;
   std::string connection_;
   std::size_t waiting_ = 0;  // bytes of the answer that is being sent
-  bool open_ = false;
+  bool begun_ = false, open_ = false;
   bool asked_ = false;  // the first message of a stream stands for all
 };
 

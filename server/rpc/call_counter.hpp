@@ -20,8 +20,9 @@ struct CallEvents {
   std::function<void(const std::string& connection, std::size_t bytes)> answered = [](const std::string&, std::size_t) {
   };
   std::function<void(const std::string& connection)> taken_back;  // a call ended before its answer had been sent
-  std::function<void(const std::string& connection)> open = [](const std::string&) {};    // a call has begun
-  std::function<void(const std::string& connection)> closed = [](const std::string&) {};  // and ended
+  std::function<void(const std::string& connection)> open = [](const std::string&) {};  // a call has begun
+  std::function<void(const std::string& connection)> closed = [](const std::string&) {
+  };  // and its answer was handed on, or it ended
 };
 
 class CallCounter final : public grpc::experimental::ServerInterceptorFactoryInterface {
