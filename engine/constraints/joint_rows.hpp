@@ -167,6 +167,18 @@ AXION_HD_CALL void evaluate_chain(const model::JointData<Real>& joint, const mat
   if (parts != JointParts::kCoordinates && (has_offsets || parts != JointParts::kLocks)) chain_duals(n, chain);
 }
 
+// Direction of slide k of a joint, in the frame M0: coordinates are read by the duals, which are the rows of the
+// inverse.
+template <typename Real>
+AXION_HD inline math::Vec3<Real> slide_direction(const model::JointData<Real>& joint, int k) {
+  if (joint.slide_count == 1) return joint.slide_dual[0];
+  math::Vec3<Real> d[3];
+  for (int i = 0; i < 3; ++i)
+    d[i] = i < joint.slide_count ? joint.slide_dual[i] : joint.translation_lock[i - joint.slide_count];
+  const math::Vec3<Real> c = math::cross(d[(k + 1) % 3], d[(k + 2) % 3]);
+  return (Real(1) / math::dot(d[k], c)) * c;
+}
+
 // The row of c = b·(p − o_P) for a world direction b. Where b turns with the parent, r_P reaches to p itself.
 template <typename Real>
 AXION_HD inline model::Row<Real> translation_row(const math::Vec3<Real>& b, const math::Vec3<Real>& r_C,

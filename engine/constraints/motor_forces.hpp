@@ -83,26 +83,43 @@ struct SiteLength {
   Real length, rate;
 };
 
-// Of a motor at a site at the present state, before its gear: m or rad. The rate is that of the power, F·v + T·ω.
+// Of a body's centre of mass, and its turning; world axes.
 template <typename Real>
-AXION_HD_RARE SiteLength<Real> site_length(const model::WorldView<Real>& w, const model::SiteMotorData<Real>& motor) {
+struct BodyVelocity {
+  math::Vec3<Real> v{}, omega{};
+};
+
+// Of a motor at a site at the present poses, before its gear, m/s or rad/s: that of the power, F·v + T·ω, while
+// velocity(b) is the BodyVelocity of body b, not the world.
+template <typename Real, typename F>
+AXION_HD_RARE Real site_rate(const model::WorldView<Real>& w, const model::SiteMotorData<Real>& motor, F&& velocity) {
+  if (motor.has_reference && motor.body == motor.reference) return 0;
   const int axes = motor.has_reference ? motor.reference : motor.body;
-  const math::Vec3<Real> F = site_arm(w.q, axes, motor.force), T = site_arm(w.q, axes, motor.torque);
-  const math::Vec3<Real> arm =
-      site_point(w.x, w.q, motor.body, motor.p) - site_point(w.x, w.q, motor.reference, motor.p_reference);
+  const math::Vec3<Real> force = site_arm(w.q, axes, motor.force), torque = site_arm(w.q, axes, motor.torque);
   const auto power = [&](int body, const math::Vec3<Real>& p) {
     if (body < 0) return Real(0);
-    const math::Vec3<Real> omega = w.omega_at_pose[body];
-    return math::dot(F, w.v_at_pose[body] + math::cross(omega, math::rotate(w.q[body], p))) + math::dot(T, omega);
+    const BodyVelocity<Real> at = velocity(body);
+    return math::dot(force, at.v + math::cross(at.omega, math::rotate(w.q[body], p))) + math::dot(torque, at.omega);
   };
-  SiteLength<Real> out{0, power(motor.body, motor.p)};
+  Real rate = power(motor.body, motor.p);
+  if (!motor.has_reference) return rate;
+  rate -= power(motor.reference, motor.p_reference);
+  if (motor.common < 0) return rate;
+  const math::Vec3<Real> arm =
+      site_point(w.x, w.q, motor.body, motor.p) - site_point(w.x, w.q, motor.reference, motor.p_reference);
+  return rate - math::dot(velocity(motor.common).omega, math::cross(arm, force));
+}
+
+// The same and its length, m or rad, at the present state.
+template <typename Real>
+AXION_HD_RARE SiteLength<Real> site_length(const model::WorldView<Real>& w, const model::SiteMotorData<Real>& motor) {
+  const auto velocity = [&](int b) { return BodyVelocity<Real>{w.v_at_pose[b], w.omega_at_pose[b]}; };
+  SiteLength<Real> out{0, site_rate(w, motor, velocity)};
   if (!motor.has_reference) return out;
-  if (motor.body == motor.reference) {
-    out.rate = 0;
-  } else {
-    out.rate -= power(motor.reference, motor.p_reference);
-    if (motor.common >= 0) out.rate -= math::dot(w.omega_at_pose[motor.common], math::cross(arm, F));
-  }
+  const math::Vec3<Real> F = site_arm(w.q, motor.reference, motor.force),
+                         T = site_arm(w.q, motor.reference, motor.torque);
+  const math::Vec3<Real> arm =
+      site_point(w.x, w.q, motor.body, motor.p) - site_point(w.x, w.q, motor.reference, motor.p_reference);
   const auto turned = [&](int body, const math::Quat<Real>& q) { return body < 0 ? q : w.q[body] * q; };
   const math::Quat<Real> q_R = turned(motor.reference, motor.q_reference);
   const math::Quat<Real> turn = math::normalized(math::conjugate(q_R) * turned(motor.body, motor.q));

@@ -78,6 +78,7 @@ ImportedScene import_tree(XmlElement& root, const ImportOptions& options) {
   read_contacts(scene);
   read_tendons(scene);
   read_actuators(scene);
+  add_dry_friction(scene);
   read_sensors(scene);
   settle_mocaps(scene);
   read_keyframes(scene);

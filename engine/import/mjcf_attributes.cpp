@@ -141,7 +141,18 @@ double Attributes::not_negative(std::string_view name, double otherwise) const {
 }
 
 double Attributes::bounded(std::string_view name, Notes& notes) const {
-  const double value = not_negative(name, 0);
+  return bounded(name, not_negative(name, 0), notes);
+}
+
+double Attributes::linear(std::string_view name, Notes& notes) const {
+  double law[3] = {0, 0, 0};
+  numbers(name, law, 1);
+  if (law[0] < 0) refuse(name, "must not be negative");
+  if (law[1] != 0 || law[2] != 0) notes.unsupported(where(name), name, "springs and dampers are linear");
+  return bounded(name, law[0], notes);
+}
+
+double Attributes::bounded(std::string_view name, double value, Notes& notes) const {
   if (value <= model::kMaxMagnitude) return value;
   notes.warn(where(name), name, "is taken as 1e9, the greatest that a scene has");
   return model::kMaxMagnitude;

@@ -70,6 +70,8 @@ class Attributes {
   // The same where more than the greatest number of a scene would not move otherwise: it is taken as that, with a
   // warning.
   double bounded(std::string_view name, Notes& notes) const;
+  // The same of the first coefficient of a polynomial, whose others, of which there may be two, must be 0.
+  double linear(std::string_view name, Notes& notes) const;
   // Three numbers as a direction of length one; refused if their length is next to zero or huge.
   math::Vec3<double> direction(std::string_view name, const math::Vec3<double>& otherwise) const;
   math::Vec3<double> vec3(std::string_view name, const math::Vec3<double>& otherwise) const;
@@ -85,6 +87,7 @@ class Attributes {
 
  private:
   const XmlAttribute* source(std::string_view name) const;
+  double bounded(std::string_view name, double value, Notes& notes) const;
   std::vector<const XmlElement*> layers_;
 };
 

@@ -11,6 +11,7 @@
 #include "engine/import/mjcf_moved_mass.hpp"
 #include "engine/import/mjcf_pose.hpp"
 #include "engine/import/mjcf_scene.hpp"
+#include "engine/import/mjcf_softness.hpp"
 #include "engine/model/spec_math.hpp"
 #include "engine/model/validate_scene.hpp"
 
@@ -77,11 +78,10 @@ class BodyReader {
     keep_ends_of_chains_apart();
     if (s_.settings.total_mass > 0) scale_masses(s_.spec, s_.settings.total_mass);
     for (const FreeBody& body : free_bodies_) add_armature(body);
-    if (s_.settings.dry_friction) weigh_frictions();
   }
 
  private:
-  // A body on a <joint type="free">, with what that has besides springs and dampers.
+  // A body on a <joint type="free">, for the armature of that.
   struct FreeBody {
     int body;
     Attributes joint;
@@ -103,7 +103,7 @@ class BodyReader {
   void add_joint(model::JointSpec joint, int parent, int child);
   void keep_ends_of_chains_apart();
   void add_armature(const FreeBody& of);
-  void weigh_frictions();
+  void read_dry_friction(const MjcfJoint& joint, int joint_index);
 
   MjcfScene& s_;
   std::vector<FreeBody> free_bodies_;
@@ -273,7 +273,11 @@ void BodyReader::read_joint(const XmlElement& element, int parent, int index, co
     const std::size_t count = chain[k].kind == model::JointKind::kAxes ? chain[k].axes.size() : 1;
     for (std::size_t i = 0; i < count && at < joints.size(); ++i, ++at) {
       const JointPlace place{joint_index, static_cast<int>(i)};
-      if (chain[k].kind == model::JointKind::kAxes) read_force_range(joints[at].attributes, place, kNoTendon, s_);
+      if (chain[k].kind == model::JointKind::kAxes) {
+        read_force_range(joints[at].attributes, place, kNoTendon, s_);
+      } else {
+        read_dry_friction(joints[at], joint_index);
+      }
       read_spring_damper(joints[at].attributes, place, s_);
       if (joints[at].name.empty()) continue;
       if (!s_.joint_place.emplace(joints[at].name, place).second) {
@@ -289,6 +293,16 @@ void BodyReader::read_joint(const XmlElement& element, int parent, int index, co
   if (chain.size() == 1) return;
   s_.notes.warn(element, "", "has joints that are not one joint here; between them are bodies of 1e-4 of its mass");
   chains_.push_back({parent, index});
+}
+
+// Of a ball or of a free joint.
+void BodyReader::read_dry_friction(const MjcfJoint& joint, int joint_index) {
+  const Attributes& a = joint.attributes;
+  if (!s_.settings.dry_friction || a.element().tag == "freejoint") return;
+  const double friction = a.bounded("frictionloss", s_.notes);
+  if (friction == 0) return;
+  s_.joint_frictions.push_back(
+      {joint_index, friction, read_friction_softness(a, s_.notes), joint.name, &a.where("frictionloss")});
 }
 
 // With a part between them, parent and body are neighbours no more: they, and what is welded to either, are kept apart
@@ -332,29 +346,6 @@ void BodyReader::add_armature(const FreeBody& of) {
   add_joint(std::move(weld), of.body, add_body(element, std::move(part)));
   s_.notes.warn(of.joint.where("armature"), "armature",
                 "of a free joint is a body of that mass and inertia without weight, welded to its own");
-}
-
-// Dry friction of free joints is left out where it is a hundredth of what the weight of the body and of all that hangs
-// on it could do, by its force and, at an arm of the radius of gyration, by its moment.
-void BodyReader::weigh_frictions() {
-  constexpr double kNegligible = 0.01;
-  const std::vector<Hanging> hanging = sum_hanging(s_.spec);
-  const double gravity = math::norm(model::to_vec3(s_.spec.gravity));
-  for (const FreeBody& of : free_bodies_) {
-    const double friction = of.joint.not_negative("frictionloss", 0);
-    if (friction == 0) continue;
-    const Hanging& all = hanging[static_cast<std::size_t>(of.body)];
-    const math::Vec3<double> centre = (1 / all.mass) * all.moment;
-    double sum = 0;
-    for (int i = 0; i < 3; ++i) sum += all.inertia(i, i);
-    const double radius = std::sqrt(std::max(0.0, sum / (2 * all.mass) - math::dot(centre, centre)));
-    if (friction <= kNegligible * all.mass * gravity * std::min(1.0, radius)) {
-      s_.notes.warn(of.joint.where("frictionloss"), "frictionloss",
-                    "of a free joint is left out: it is below a hundredth of the weight on it");
-    } else {
-      s_.notes.unsupported(of.joint.where("frictionloss"), "frictionloss", "a free joint has no dry friction");
-    }
-  }
 }
 
 }  // namespace

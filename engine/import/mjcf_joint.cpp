@@ -14,6 +14,8 @@ using model::AxisSpec;
 using model::JointKind;
 using model::JointSpec;
 
+constexpr double kLeastBallAngle = 1e-4;  // rad
+
 enum Type { kFree, kBall, kSlide, kHinge };
 
 Type type_of(const Attributes& a) {
@@ -42,9 +44,9 @@ JointSpec free_joint(const MjcfJoint& source, const MjcfSettings& settings, Note
   joint.name = source.name;
   joint.kind = JointKind::kFree;
   if (a.element().tag == "freejoint") return joint;
-  joint.free_stiffness = settings.springs ? a.bounded("stiffness", notes) : 0;
-  joint.free_damping = settings.dampers ? a.bounded("damping", notes) : 0;
-  return joint;  // its armature and dry friction are those of the body (mjcf_bodies.cpp)
+  joint.free_stiffness = settings.springs ? a.linear("stiffness", notes) : 0;
+  joint.free_damping = settings.dampers ? a.linear("damping", notes) : 0;
+  return joint;  // its armature is a body's (mjcf_bodies.cpp), dry friction a tendon's (mjcf_dry_friction.cpp)
 }
 
 JointSpec ball_joint(const MjcfJoint& source, const MjcfSettings& settings, Notes& notes) {
@@ -53,20 +55,21 @@ JointSpec ball_joint(const MjcfJoint& source, const MjcfSettings& settings, Note
   joint.name = source.name;
   joint.kind = JointKind::kBall;
   joint.anchor = model::to_spec(placed_point(source));
-  joint.ball_damping = a.bounded("damping", notes);
+  joint.ball_damping = a.linear("damping", notes);
   joint.ball_armature = a.bounded("armature", notes);
   if (!settings.dampers) joint.ball_damping = 0;
-  if (settings.dry_friction && a.not_negative("frictionloss", 0) > 0) {
-    notes.unsupported(a.where("frictionloss"), "frictionloss", "a ball has no dry friction");
-  }
-  joint.ball_stiffness = settings.springs ? a.bounded("stiffness", notes) : 0;
+  joint.ball_stiffness = settings.springs ? a.linear("stiffness", notes) : 0;
   double range[2] = {0, 0};
   a.numbers("range", range, 2);
   if (!is_limited(a, "limited", "range", settings)) return joint;
-  if (range[0] != 0 || !(range[1] > 0)) a.refuse("range", "of a ball is from 0 to an angle");
+  if (range[0] != 0 || !(range[1] >= 0)) a.refuse("range", "of a ball is from 0 to an angle");
   if (!settings.limits) return joint;
   joint.ball_limited = true;
   joint.ball_upper = settings.radians(range[1]);
+  if (joint.ball_upper < kLeastBallAngle) {
+    notes.warn(a.where("range"), "range", "of a ball is taken as 1e-4 rad: it needs an angle");
+    joint.ball_upper = kLeastBallAngle;
+  }
   joint.ball_limit_softness = read_softness(a, "solreflimit", "solimplimit", notes);
   return joint;
 }
@@ -84,9 +87,9 @@ AxisSpec read_axis(const MjcfJoint& source, Type type, const MjcfSettings& setti
   axis.initial_position = axis.reference;
   axis.spring_reference = coordinate(a.number("springref", 0));
   axis.armature = a.bounded("armature", notes);
-  axis.damping = settings.dampers ? a.bounded("damping", notes) : 0;
+  axis.damping = settings.dampers ? a.linear("damping", notes) : 0;
   axis.friction_loss = settings.dry_friction ? a.bounded("frictionloss", notes) : 0;
-  axis.stiffness = settings.springs ? a.bounded("stiffness", notes) : 0;
+  axis.stiffness = settings.springs ? a.linear("stiffness", notes) : 0;
   double range[2] = {0, 0};
   a.numbers("range", range, 2);
   axis.lower = coordinate(range[0]);

@@ -43,4 +43,9 @@ double unit_acceleration(const model::SceneSpec& spec, const model::ActuatorSpec
 // same limit.
 double mean_mobility(const model::SceneSpec& spec, int joint, int axis);
 
+// The diagonal of M⁻¹ over the turning of a ball or of a free joint about each axis of its child, 1/(kg m^2), and over
+// the moving of a free joint's child along each axis of the world, 1/kg, with the same limit.
+math::Vec3<double> turning_mobility(const model::SceneSpec& spec, int joint);
+math::Vec3<double> moving_mobility(const model::SceneSpec& spec, int joint);
+
 }  // namespace axion::import

@@ -62,6 +62,15 @@ struct SpringDamper {
   double time, ratio;  // s, time constant, and share of critical damping
 };
 
+// Dry friction of a ball or of a free joint, N m and N.
+struct JointFriction {
+  int joint;  // of the scene
+  double friction;
+  model::SoftnessSpec softness;
+  std::string name;  // of the joint, "" for none
+  const XmlElement* element;
+};
+
 inline constexpr int kNoTendon = -1;
 
 struct MjcfScene {
@@ -91,6 +100,7 @@ struct MjcfScene {
   std::map<std::string, int, std::less<>> tendon_index = {};  // by name; kNoTendon where the scene has it not
   std::vector<const XmlElement*> tendon_elements = {};        // [tendon]
   std::vector<SpringDamper> spring_dampers = {};
+  std::vector<JointFriction> joint_frictions = {};
   std::vector<const XmlElement*> equality_elements = {};    // [equality of coordinates]
   std::set<std::string, std::less<>> measured_bodies = {};  // that a sensor of distances names: their geoms are shapes
   Materials materials = {root, defaults};
@@ -128,6 +138,7 @@ void read_bodies(MjcfScene& scene);        // <worldbody>
 void read_contacts(MjcfScene& scene);      // <contact>
 void read_tendons(MjcfScene& scene);       // <tendon>
 void read_actuators(MjcfScene& scene);     // <actuator>
+void add_dry_friction(MjcfScene& scene);   // of balls and free joints, after all other tendons
 void read_sensors(MjcfScene& scene);       // <sensor>
 void read_keyframes(MjcfScene& scene);     // <keyframe>
 void name_the_unnamed(MjcfScene& scene);

@@ -59,7 +59,7 @@ std::vector<TendonTermSpec> read_terms(const MjcfScene& scene, const XmlElement&
 // springlength: where the spring rests, or a range in which it is slack; not given, the length in the reference
 // configuration.
 void read_spring(MjcfScene& scene, const Attributes& a, TendonSpec& tendon) {
-  tendon.stiffness = scene.settings.springs ? a.bounded("stiffness", scene.notes) : 0;
+  tendon.stiffness = scene.settings.springs ? a.linear("stiffness", scene.notes) : 0;
   tendon.spring_reference = reference_of(scene.spec, tendon);
   double rest[2] = {-1, -1};
   if (tendon.stiffness == 0 || !a.numbers("springlength", rest, 1)) return;
@@ -118,6 +118,15 @@ std::vector<TendonPointSpec> read_path(const MjcfScene& scene, const XmlElement&
   return path;
 }
 
+// Whether nothing that a path leads over can move.
+bool stands_still(const model::SceneSpec& spec, const std::vector<TendonPointSpec>& path) {
+  const std::vector<int> root = weld_roots(spec);
+  return std::all_of(path.begin(), path.end(), [&](const TendonPointSpec& point) {
+    const int body = point.kind == TendonPointKind::kPulley ? model::kWorldBody : point.frame.body;
+    return body == model::kWorldBody || root[static_cast<std::size_t>(body)] == model::kWorldBody;
+  });
+}
+
 void read_tendon(MjcfScene& scene, const XmlElement& element, const Attributes& a) {
   TendonSpec tendon;
   const XmlAttribute* name = element.find("name");
@@ -127,13 +136,17 @@ void read_tendon(MjcfScene& scene, const XmlElement& element, const Attributes& 
   } else {
     tendon.terms = read_terms(scene, element);
   }
-  if (tendon.terms.empty() && tendon.path.empty()) {
-    scene.notes.warn(element, "", "has no coefficient that is not 0, and no effect");
+  const bool is_string = tendon.path.size() > 1 && tendon.path.front().kind == TendonPointKind::kSite &&
+                         tendon.path.back().kind == TendonPointKind::kSite;
+  if (is_string ? stands_still(scene.spec, tendon.path) : tendon.terms.empty() && tendon.path.empty()) {
+    scene.notes.warn(element, "",
+                     is_string ? "leads over nothing that can move, and has no effect"
+                               : "has no coefficient that is not 0, and no effect");
     if (!tendon.name.empty()) scene.tendon_index.emplace(tendon.name, kNoTendon);
     return;
   }
   read_spring(scene, a, tendon);
-  tendon.damping = scene.settings.dampers ? a.bounded("damping", scene.notes) : 0;
+  tendon.damping = scene.settings.dampers ? a.linear("damping", scene.notes) : 0;
   tendon.friction_loss = scene.settings.dry_friction ? a.bounded("frictionloss", scene.notes) : 0;
   tendon.armature = a.bounded("armature", scene.notes);
   if (a.number("springyield", 0) != 0) {
@@ -184,8 +197,7 @@ int find_tendon(const MjcfScene& scene, const XmlElement& element, const char* a
   if (name == nullptr) refuse(element, attribute, "is required");
   const auto found = scene.tendon_index.find(name->value);
   if (found == scene.tendon_index.end()) refuse(element, attribute, "names a tendon that does not exist");
-  if (found->second == kNoTendon)
-    scene.notes.unsupported(element, attribute, "names a tendon without coefficients, which has no effect");
+  if (found->second == kNoTendon) scene.notes.unsupported(element, attribute, "names a tendon that moves nothing");
   return found->second;
 }
 

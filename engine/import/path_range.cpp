@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
+#include <utility>
 
 #include "engine/model/list_spans.hpp"
 
@@ -29,9 +31,25 @@ class PathRange {
 
  private:
   struct Axis {
-    const model::AxisSpec* spec;
+    model::AxisSpec spec;
     double s;
   };
+
+  // A hinge without a range may turn all the way round.
+  static model::AxisSpec within_a_turn(model::AxisSpec hinge) {
+    constexpr double kHalfTurn = std::numbers::pi;
+    hinge.lower = hinge.reference - kHalfTurn, hinge.upper = hinge.reference + kHalfTurn;
+    return hinge;
+  }
+
+  // A ball turns about x, y and z of the child.
+  void add_ball(const model::JointSpec& joint) {
+    for (const model::Vec3d& axis : {model::Vec3d{1, 0, 0}, model::Vec3d{0, 1, 0}, model::Vec3d{0, 0, 1}}) {
+      model::AxisSpec hinge;
+      hinge.axis = axis, hinge.anchor = joint.anchor;
+      axes_.push_back({within_a_turn(std::move(hinge)), 0});
+    }
+  }
 
   // Of the joints on which some of the path's bodies hang and others do not.
   void find_axes() {
@@ -55,11 +73,12 @@ class PathRange {
     for (std::size_t j = 0; j < spec_.joints.size(); ++j) {
       const model::JointSpec& joint = spec_.joints[j];
       if (hanging[j] == 0 || hanging[j] == points || joint.kind == model::JointKind::kFixed) continue;
-      known_ = known_ && joint.kind == model::JointKind::kAxes;
+      known_ = known_ && joint.kind != model::JointKind::kFree && !joint.ball_limited;
       first_[j] = static_cast<int>(axes_.size());
+      if (joint.kind == model::JointKind::kBall) add_ball(joint);
       for (const model::AxisSpec& axis : joint.axes) {
-        known_ = known_ && axis.limited;
-        axes_.push_back({&axis, axis.reference});
+        known_ = known_ && (axis.limited || axis.kind == model::AxisKind::kHinge);
+        axes_.push_back({axis.limited ? axis : within_a_turn(axis), axis.reference});
       }
     }
   }
@@ -76,9 +95,11 @@ class PathRange {
                                  : model::to_pose(spec_.bodies[static_cast<std::size_t>(joint.parent)].X_WB);
     model::Pose X = pose_of(joint.parent) * (model::inverse(X_WP) * X_WB);
     const int first = first_[static_cast<std::size_t>(j)];
-    for (std::size_t k = 0; first >= 0 && k < joint.axes.size(); ++k) {
-      const model::AxisSpec& axis = joint.axes[k];
-      const double s = axes_[static_cast<std::size_t>(first) + k].s - axis.reference;
+    const std::size_t count = joint.kind == model::JointKind::kBall ? 3 : joint.axes.size();
+    for (std::size_t k = 0; first >= 0 && k < count; ++k) {
+      const Axis& at = axes_[static_cast<std::size_t>(first) + k];
+      const model::AxisSpec& axis = at.spec;
+      const double s = at.s - axis.reference;
       const math::Vec3<double> n = math::normalized(model::to_vec3(axis.axis)), p = model::to_vec3(axis.anchor);
       if (axis.kind == model::AxisKind::kSlide) {
         X = X * model::Pose{math::Quat<double>{}, s * n};
@@ -102,18 +123,18 @@ class PathRange {
 
   // The greatest length times `sign`, over one coordinate after the other.
   double extreme(double sign) {
-    for (Axis& axis : axes_) axis.s = std::clamp(axis.spec->reference, axis.spec->lower, axis.spec->upper);
+    for (Axis& axis : axes_) axis.s = std::clamp(axis.spec.reference, axis.spec.lower, axis.spec.upper);
     double best = sign * length();
     for (int pass = 0; pass < kPasses; ++pass) {
       const double before = best;
       for (Axis& axis : axes_) {
-        double at = axis.s, width = (axis.spec->upper - axis.spec->lower) / kSamples;
+        double at = axis.s, width = (axis.spec.upper - axis.spec.lower) / kSamples;
         const auto attempt = [&](double s) {
-          axis.s = std::clamp(s, axis.spec->lower, axis.spec->upper);
+          axis.s = std::clamp(s, axis.spec.lower, axis.spec.upper);
           const double found = sign * length();
           if (found > best) best = found, at = axis.s;
         };
-        for (int k = 0; k <= kSamples; ++k) attempt(axis.spec->lower + k * width);
+        for (int k = 0; k <= kSamples; ++k) attempt(axis.spec.lower + k * width);
         for (int k = 0; k < kRefinements; ++k) {
           const double middle = at;
           width /= 2;

@@ -52,6 +52,23 @@ class Acceleration {
     return sum / (end - first);
   }
 
+  // n^T M⁻¹ n of three coordinates of a joint from `start` on, n each axis of the frame E.
+  Vec own_of(int joint, int start, const math::Quat<double>& E) const {
+    Vec own{};
+    if (all_.size() > static_cast<std::size_t>(kMostCoordinates)) return own;
+    const auto first = static_cast<std::size_t>(first_[static_cast<std::size_t>(joint)] + start);
+    for (int k = 0; k < 3; ++k) {
+      Vec e{};
+      e[k] = 1;
+      const Vec n = math::rotate(E, e);
+      std::vector<double> x(all_.size(), 0.0);
+      for (int i = 0; i < 3; ++i) x[first + static_cast<std::size_t>(i)] = n[i];
+      if (!solve(x)) return {};
+      for (int i = 0; i < 3; ++i) own[k] += n[i] * x[first + static_cast<std::size_t>(i)];
+    }
+    return own;
+  }
+
  private:
   static double sum_of_squares(const std::vector<double>& x) {
     double sum = 0;
@@ -167,6 +184,16 @@ class Acceleration {
 
 double mean_mobility(const model::SceneSpec& spec, int joint, int axis) {
   return Acceleration(spec).mean_of(joint, axis);
+}
+
+math::Vec3<double> turning_mobility(const model::SceneSpec& spec, int joint) {
+  const model::JointSpec& of = spec.joints[static_cast<std::size_t>(joint)];
+  const model::Pose X_WC = model::to_pose(spec.bodies[static_cast<std::size_t>(of.child)].X_WB);
+  return Acceleration(spec).own_of(joint, of.kind == model::JointKind::kFree ? 3 : 0, X_WC.rotation);
+}
+
+math::Vec3<double> moving_mobility(const model::SceneSpec& spec, int joint) {
+  return Acceleration(spec).own_of(joint, 0, {});
 }
 
 double unit_acceleration(const model::SceneSpec& spec, const model::ActuatorSpec& actuator) {

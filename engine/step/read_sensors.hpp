@@ -12,6 +12,7 @@
 #include "engine/constraints/motor_forces.hpp"
 #include "engine/model/user_layout.hpp"
 #include "engine/step/frame_motion.hpp"
+#include "engine/step/joint_effort.hpp"
 #include "engine/step/read_distances.hpp"
 #include "engine/step/world_view.hpp"
 
@@ -279,6 +280,7 @@ AXION_HD_CALL void read_sensor(const model::ModelView<Real>& m, const model::Use
                                const model::WorldView<Real>& w, const model::SensorData<Real>& sensor,
                                Reading<Real>& to) {
   using enum model::SensorKind;
+  const auto effort = [&](int i) { return m.actuators[i].gear * actuator_force(m, w, i); };
   switch (sensor.kind) {
     case kJointPosition:
       to.value[0] = axis_coordinate(m, w, sensor.joint, sensor.axis);
@@ -293,16 +295,11 @@ AXION_HD_CALL void read_sensor(const model::ModelView<Real>& m, const model::Use
       to.value[0] = length_of_axis(m, w, sensor.axis).rate;
       return;
     case kJointActuatorForce:
-    case kTendonActuatorForce: {
-      const model::AxisData<Real>& axis = m.axes[axis_of_sensor(m, sensor)];
-      for (int i = axis.actuator_start; i < axis.actuator_start + axis.actuator_count; ++i) {
-        to.value[0] += m.actuators[i].gear * actuator_force(m, w, i);
-      }
-      if (axis.actuator_count > 1) {
-        to.value[0] = constraints::clamp(to.value[0], axis.motors_lower, axis.motors_upper);
-      }
+      to.value[0] = effort_on_axis(m, w, sensor.joint, sensor.axis, effort);
       return;
-    }
+    case kTendonActuatorForce:
+      to.value[0] = effort_of_own(m.axes[axis_of_sensor(m, sensor)], effort);
+      return;
     case kJointLimitPosition:
     case kJointLimitVelocity:
     case kTendonLimitPosition:

@@ -62,18 +62,6 @@ AXION_HD inline void set_law(const solver::Problem<Real>& p, const TreeBody<Real
   body.gain()[k] = gain, body.push()[k] = push;
 }
 
-// Directions of slide k of a joint, in the frame M0: coordinates are read by the duals, which are the rows of the
-// inverse.
-template <typename Real>
-AXION_HD inline math::Vec3<Real> slide_direction(const model::JointData<Real>& joint, int k) {
-  if (joint.slide_count == 1) return joint.slide_dual[0];
-  math::Vec3<Real> d[3];
-  for (int i = 0; i < 3; ++i)
-    d[i] = i < joint.slide_count ? joint.slide_dual[i] : joint.translation_lock[i - joint.slide_count];
-  const math::Vec3<Real> c = math::cross(d[(k + 1) % 3], d[(k + 2) % 3]);
-  return (Real(1) / math::dot(d[k], c)) * c;
-}
-
 // S, c, gain and push of joint j at the end pose.
 template <typename Real>
 AXION_HD_CALL void set_joint(const solver::Problem<Real>& p, int j) {
@@ -129,7 +117,7 @@ AXION_HD_CALL void set_joint(const solver::Problem<Real>& p, int j) {
   const Vec3<Real> sliding = linear;
   for (int k = 0; k < joint.slide_count; ++k) {
     const Real rate = math::dot(math::rotate(q_M0, joint.slide_dual[k]), sliding);
-    const Vec3<Real> along = math::rotate(q_M0, slide_direction(joint, k));
+    const Vec3<Real> along = math::rotate(q_M0, constraints::slide_direction(joint, k));
     store_pair(body.axis(k), along, Vec3<Real>{});
     linear -= rate * along;
     set_law(p, body, joint.axis_start + k, k, rate);

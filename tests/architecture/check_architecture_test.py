@@ -18,21 +18,31 @@ REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 
 
 class BrokenHouse(unittest.TestCase):
-    """Copies the house without its tests, breaks one rule, and compares the findings."""
+    """Breaks one rule in a copy of the house without its tests, compares the findings, and mends it again."""
 
-    def setUp(self):
-        self._folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self._folder.cleanup)
-        self.root = pathlib.Path(self._folder.name)
+    @classmethod
+    def setUpClass(cls):
+        cls.root = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
         for room in ('engine', 'server', 'clients', 'tools'):
             if (REPOSITORY / room).is_dir():
-                shutil.copytree(REPOSITORY / room, self.root / room, ignore=shutil.ignore_patterns('build', '.venv'))
-        self.face = check_architecture.engine_face(self.root)
+                shutil.copytree(REPOSITORY / room, cls.root / room, ignore=shutil.ignore_patterns('build', '.venv'))
+        cls.face = check_architecture.engine_face(cls.root)
 
     def add(self, path, text):
         target = self.root / path
+        missing = [folder for folder in target.parents if not folder.exists()]
+        self.addCleanup(self.restore, target, target.read_text() if target.exists() else None, missing)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text)
+
+    @staticmethod
+    def restore(target, text, missing):
+        if text is not None:
+            target.write_text(text)
+            return
+        target.unlink(missing_ok=True)
+        for folder in missing:
+            folder.rmdir()
 
     def added_findings(self, path, text):
         self.add(path, text)
@@ -101,8 +111,7 @@ class BrokenHouse(unittest.TestCase):
         self.assert_refused('engine/base/extra.hpp', '"absl/strings/string_view.h"')
 
     def test_room_that_includes_to_its_right_is_refused(self):
-        (self.root / 'engine/backend').mkdir(parents=True, exist_ok=True)
-        (self.root / 'engine/backend/some.hpp').write_text('#pragma once\n')
+        self.add('engine/backend/some.hpp', '#pragma once\n')
         self.assert_refused('engine/math/extra.hpp', '"engine/backend/some.hpp"')
 
     def test_room_that_includes_to_its_left_is_accepted(self):
@@ -131,7 +140,7 @@ class BrokenHouse(unittest.TestCase):
 
     def test_schedule_that_includes_rpc_is_refused(self):
         (self.root / 'server/rpc').mkdir(parents=True, exist_ok=True)
-        (self.root / 'server/rpc/some.hpp').write_text('#pragma once\n')
+        self.add('server/rpc/some.hpp', '#pragma once\n')
         self.assert_refused('server/schedule/extra.hpp', '"server/rpc/some.hpp"')
 
     def test_server_that_reaches_behind_engine_hpp_is_refused(self):

@@ -1,6 +1,7 @@
 """Reads C++ and Python well enough to measure functions: comments, strings and directives out, braces counted."""
 
 import ast
+import functools
 import re
 
 _TOKEN = re.compile(
@@ -17,12 +18,14 @@ def _blank(match):
     return re.sub(r'[^\n]', ' ', match.group(0))
 
 
+@functools.cache
 def strip_cpp(text):
     """The text with comments, literals and preprocessor lines blanked; lengths and line breaks are kept."""
     text = _TOKEN.sub(_blank, text)
     return re.sub(r'^[ \t]*#(?:[^\n]*\\\n)*[^\n]*', _blank, text, flags=re.MULTILINE)
 
 
+@functools.cache
 def strip_cpp_comments(text):
     """The text with comments blanked; strings stay, so that quoted includes can be read."""
     return _TOKEN.sub(lambda m: _blank(m) if m.group(0).startswith('/') else m.group(0), text)
@@ -30,7 +33,7 @@ def strip_cpp_comments(text):
 
 def _without_template_lists(header):
     out, depth, i = [], 0, 0
-    for match in re.finditer(r'template\s*<|[<>]|[^<>]', header):
+    for match in re.finditer(r'template\s*<|[<>]|(?:(?!template\s*<)[^<>])+', header):
         token = match.group(0)
         if token.startswith('template'):
             depth += 1
@@ -56,17 +59,17 @@ def _kind(header):
     return 'function' if '(' in header else 'other'
 
 
+@functools.cache
 def cpp_functions(text):
-    """Yields (first line, line count) of each outermost function body with its header. Lines count from 1.
+    """(first line, line count) of each outermost function body with its header. Lines count from 1.
 
     A constructor's brace initialisers give shorter entries for the same function; the longest is the function.
     """
     text = strip_cpp(text)
-    line_of = [1]
-    for char in text:
-        line_of.append(line_of[-1] + (char == '\n'))
-    start, i = 0, 0          # start of the statement at the present container scope
-    while i < len(text):
+    found = []
+    start = i = 0          # start of the statement at the present container scope, and what is read next
+    while match := re.compile('[;{}:]').search(text, i):
+        i = match.start()
         char = text[i]
         if char in ';}' or (char == ':' and re.search(r'\b(public|private|protected)\s*$', text[start:i])):
             start = i + 1
@@ -79,32 +82,30 @@ def cpp_functions(text):
                 end = _matching_brace(text, i)
                 if kind == 'function':
                     first = start + len(header) - len(header.lstrip())
-                    yield line_of[first], line_of[end] - line_of[first] + 1
+                    found.append((text.count('\n', 0, first) + 1, text.count('\n', first, end) + 1))
                 i = end
                 following = text[end + 1:].lstrip()[:1]
                 if following not in (',', '{', ')', ';', '('):
                     start = end + 1
         i += 1
+    return found
 
 
 def _matching_brace(text, start):
     depth = 0
-    for i in range(start, len(text)):
-        if text[i] == '{':
-            depth += 1
-        elif text[i] == '}':
-            depth -= 1
-            if depth == 0:
-                return i
+    for match in re.compile('[{}]').finditer(text, start):
+        depth += 1 if match.group() == '{' else -1
+        if depth == 0:
+            return match.start()
     return len(text) - 1
 
 
+@functools.cache
 def python_functions(text):
-    """Yields (first line, line count) of each function; text that does not parse has none."""
+    """(first line, line count) of each function; text that does not parse has none."""
     try:
         tree = ast.parse(text)
     except SyntaxError:
-        return
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            yield node.lineno, node.end_lineno - node.lineno + 1
+        return []
+    return [(node.lineno, node.end_lineno - node.lineno + 1) for node in ast.walk(tree)
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]

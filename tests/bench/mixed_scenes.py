@@ -93,8 +93,9 @@ class Scene:
 
     def joint(self, name: str, kind: str) -> str:
         self.joints.append((name, kind))
+        friction = self.dry_friction()
         if kind == "free":
-            return f'<freejoint name="{name}"/>'
+            return f'<joint type="free" name="{name}"{friction}/>' if friction else f'<freejoint name="{name}"/>'
         text = f'<joint name="{name}" type="{kind}"' + ("" if kind == "ball" else f' axis="{self.direction()}"')
         text += f' pos="{numbers(self.u(-0.1, 0.1, 3))}"' if kind != "slide" and self.r.random() < 0.5 else ""
         text += f' damping="{numbers(self.u(0.05, 2))}"' if self.has("damping", 0.5) else ""
@@ -107,9 +108,11 @@ class Scene:
                 self.limited.append(name)
         if kind != "ball":
             text += f' springref="{numbers(self.u(-0.5, 0.5))}"' if self.has("stiffness", 0.3) else ""
-            text += f' frictionloss="{numbers(self.u(0.05, 2))}"' + self.softness("friction") if self.has("frictionloss", 0.3) else ""
             text += f' ref="{numbers(self.u(-0.3, 0.3))}"' if self.has("ref", 0.3) else ""
-        return text + "/>"
+        return text + friction + "/>"
+
+    def dry_friction(self) -> str:
+        return f' frictionloss="{numbers(self.u(0.05, 2))}"' + self.softness("friction") if self.has("frictionloss", 0.3) else ""
 
     def geom(self, name: str) -> str:
         kind = str(self.r.choice(["sphere", "box", "capsule", "cylinder", "ellipsoid"]))

@@ -116,6 +116,25 @@ TEST(ActuatorsAgainstMujoco, the_lengths_of_a_muscle_follow_from_the_ranges_of_t
   }
 }
 
+// It comes to rest where the string is shortest or longest; a ball turns about three axes.
+TEST(ActuatorsAgainstMujoco, the_lengths_of_a_muscle_over_joints_without_a_range_are_those_of_all_their_turns) {
+  const std::string xml = R"(<mujoco><worldbody><site name='w' pos='.3 0 .1'/>
+    <body><joint name='hip' axis='0 1 0' damping='1'/><geom size='.1' pos='0 0 -.2'/><site name='m' pos='.05 .02 -.3'/>
+      <body pos='0 0 -.4'><joint type='ball' damping='1'/><geom size='.1' pos='0 0 -.2'/>
+        <site name='l' pos='.03 0 -.1'/></body></body></worldbody>
+    <tendon><spatial name='s'><site site='w'/><site site='m'/></spatial>
+      <spatial name='t'><site site='m'/><site site='l'/></spatial></tendon>
+    <actuator><muscle tendon='s' force='1'/><muscle tendon='t' force='1'/></actuator></mujoco>)";
+  const testing::MujocoModel m = testing::load_mujoco(xml);
+  const model::SceneSpec s = imported(xml).scene;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const mjtNum* theirs = m->actuator_lengthrange + 2 * i;
+    const model::MuscleSpec& ours = s.actuators.at(i).muscle;
+    EXPECT_NEAR(ours.length_lower, theirs[0], 0.05 * (theirs[1] - theirs[0]));
+    EXPECT_NEAR(ours.length_upper, theirs[1], 0.05 * (theirs[1] - theirs[0]));
+  }
+}
+
 TEST(ActuatorsAgainstMujoco, gains_that_depend_on_length_and_rate_move_a_leg_alike) {
   expect_same(leg(std::string(kStrings) +
                   "<actuator><general joint='hip' gaintype='affine' gainprm='3 -4 -2'/>"

@@ -353,7 +353,15 @@ TEST(MjcfTendon, what_is_wrong_with_a_path_is_refused_by_name) {
   expect_refused(with("<site site='w'/><site site='s'/><pulley divisor='0'/><site site='w'/><site site='s'/>"),
                  "pulley.divisor", "above 0");
   expect_refused(with("<site site='w'/><site site='s'/><pulley divisor='2'/><site site='w'/>"), "spatial", "without");
-  expect_refused(with("<site site='w'/><site site='w2'/>"), "spatial", "can move");
+}
+
+TEST(MjcfTendon, a_string_over_what_stands_still_is_left_out_and_nothing_may_ask_for_it) {
+  const std::string string = "name='t'><site site='w'/><site site='w2'/>";
+  const ImportedScene s = imported(with_path(string));
+  EXPECT_TRUE(s.scene.tendons.empty());
+  ASSERT_EQ(s.warnings.size(), 1u);
+  EXPECT_THAT(s.warnings[0], ::testing::HasSubstr("leads over nothing that can move"));
+  expect_refused(with_path(string, "<sensor><tendonpos tendon='t'/></sensor>"), "tendonpos.tendon", "moves nothing");
 }
 
 TEST(MjcfTendon, actuators_and_sensors_take_a_path) {

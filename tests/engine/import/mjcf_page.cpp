@@ -42,9 +42,10 @@ constexpr PageNote kNotes[] = {
     {"geom", "fluidshape", "ellipsoid of spheres, capsules, ellipsoids, cylinders and boxes"},
     {"geom", "surfacevel", "0"},
     {"joint", "springyield", "0"},
+    {"joint", "stiffness", "linear, as `damping` and those of tendons: further numbers are 0"},
     {"joint", "armature", "of free joints a body of its own, without weight, welded to theirs"},
     {"joint", "frictionloss",
-     "0 for balls; of free joints no more than a hundredth of the weight on them, which is left out"},
+     "of free joints, where it is no more than a hundredth of the weight on them, left out with a warning"},
     {"joint", "actuatorfrcrange",
      "of joints with one actuator, or motors alone; what actuators at fixed tendons do there is not bounded, with a "
      "warning"},
@@ -65,7 +66,10 @@ constexpr PageNote kNotes[] = {
     {"general", "gaintype", "fixed, affine, muscle"},
     {"general", "biastype", "none, affine; muscle with that gain and its numbers"},
     {"general", "biasprm", "where minus the second number is the gain, a positive third one is a ratio of damping"},
-    {"muscle", "lengthrange", "required where not all joints that it crosses have a range, nor its fixed tendon"},
+    {"muscle", "lengthrange",
+     "required where a slide that it crosses has no range, a ball has one or a body is free, and along a joint or "
+     "fixed "
+     "tendon where neither has a range"},
     {"general", "body", "of motors, that press what touches the body"},
     {"general", "delay", "0"},
     {"general", "armature", "of actuators with another transmission than body"},

@@ -320,9 +320,34 @@ TEST(Mjcf, armature_of_a_free_joint_is_a_body_without_weight_and_little_friction
   EXPECT_EQ(imported.scene.joints[1].parent, 0);
   EXPECT_EQ(imported.warnings.size(), 2u);
   // A hundredth of the weight is 9.8 N, of its moment at a radius of gyration of 0.77 m 7.6 N m.
-  const auto refused = import_mjcf(ball("frictionloss='8'"), {});
-  ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().field, "joint.frictionloss");
+  EXPECT_TRUE(imported.scene.tendons.empty());
+  EXPECT_EQ(import_mjcf(ball("frictionloss='8'"), {}).value().scene.tendons.size(), 6u);
+}
+
+TEST(Mjcf, dry_friction_of_balls_and_free_joints_is_tendons_along_their_coordinates) {
+  const std::string friction = "frictionloss='1' solreffriction='.3 .6' solimpfriction='.2 .3 .4'/>";
+  const model::SceneSpec free = imported(arm("<joint name='j' type='free' " + friction)).scene;
+  ASSERT_EQ(free.tendons.size(), 6u);
+  EXPECT_EQ(free.tendons[1].name, "j_friction_y");
+  EXPECT_EQ(free.tendons[5].name, "j_turning_friction_z");
+  for (std::size_t k = 0; k < 6; ++k) {
+    const model::TendonSpec& tendon = free.tendons[k];
+    ASSERT_EQ(tendon.path.size(), 1u);
+    EXPECT_EQ(tendon.path[0].kind, model::TendonPointKind::kWrench);
+    EXPECT_EQ(tendon.path[0].has_side, k < 3);
+    for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(tendon.path[0].gear[i], i == k ? 1 : 0);
+    EXPECT_EQ(tendon.friction_loss, 1);
+    EXPECT_EQ(tendon.friction_softness.solref, (std::array<double, 2>{.3, .6}));
+    EXPECT_NEAR(tendon.friction_softness.solimp[0], .2, 1e-12);  // of a sphere, which all directions move alike
+  }
+  const model::SceneSpec ball = imported(arm("<joint type='ball' " + friction)).scene;
+  ASSERT_EQ(ball.tendons.size(), 3u);
+  EXPECT_EQ(ball.tendons[2].path[0].gear, (std::array<double, 6>{0, 0, 0, 0, 0, 1}));
+  EXPECT_EQ(ball.tendons[2].path[0].side.body, 0);
+  const ImportedScene off =
+      imported(arm("<joint type='ball' " + friction, "", "<option><flag frictionloss='disable'/></option>"));
+  EXPECT_TRUE(off.scene.tendons.empty());
+  EXPECT_TRUE(is_refused(arm("<joint type='ball' frictionloss='-1'/>"), "joint.frictionloss", "negative"));
 }
 
 TEST(Mjcf, what_would_change_the_motion_is_an_error_unless_it_is_allowed) {
@@ -334,8 +359,9 @@ TEST(Mjcf, what_would_change_the_motion_is_an_error_unless_it_is_allowed) {
       {arm(j, "<asset><mesh name='m' file='m.stl'/></asset>", "", "<geom size='.1'/><geom type='mesh' mesh='m'/>"),
        "geom.mesh"},
       {arm(j, "", "", "<geom size='.1' shellinertia='true'/>"), "geom.shellinertia"},
-      {arm("<joint name='j' type='ball' frictionloss='1'/>"), "joint.frictionloss"},
-      {arm("<joint name='j' type='free' frictionloss='1'/>"), "joint.frictionloss"},
+      {arm("<joint name='j' stiffness='3 0 1'/>"), "joint.stiffness"},
+      {arm("<joint type='ball' damping='3 1'/>"), "joint.damping"},
+      {arm(j, "<tendon><fixed stiffness='1 2'><joint joint='j' coef='1'/></fixed></tendon>"), "fixed.stiffness"},
       {arm(j, "<tendon><fixed springyield='1'><joint joint='j' coef='1'/></fixed></tendon>"), "fixed.springyield"},
       {arm(j, "<actuator><muscle joint='j'/></actuator>"), "muscle.lengthrange"},
       {arm(j, "<actuator><dcmotor joint='j'/></actuator>"), "dcmotor"},

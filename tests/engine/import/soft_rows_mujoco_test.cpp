@@ -82,6 +82,27 @@ TEST(SoftRows, dry_friction_and_limits_of_fixed_tendons_are_mujocos) {
             3e-3);
 }
 
+// A long body, whose mobilities differ by direction, at the end of an arm, and one that is free.
+TEST(SoftRows, dry_friction_of_balls_and_free_joints_is_mujocos) {
+  const std::string body = "<geom type='box' size='.3 .05 .1' pos='.2 .03 .04' mass='1'/>";
+  const std::string arm =
+      "<body pos='0 0 1' euler='.2 .3 .4'><joint axis='0 1 .3'/><geom size='.1' pos='.2 0 0'/>"
+      "<body pos='.4 0 0' euler='.5 -.2 1'><joint type='ball' ";
+  const std::string key = "<keyframe><key qpos='.2 .8 .3 .2 .4' qvel='1 .5 -1 2'/></keyframe>";
+  const std::string free = "<body pos='0 0 1' euler='.5 -.2 1'><joint type='free' ";
+  const std::string flying = "<keyframe><key qvel='1 -.5 3 2 -1 1.5'/></keyframe>";
+  for (const char* friction :
+       {"frictionloss='.4'/>", "frictionloss='.3' solreffriction='.1 1' solimpfriction='.6 .8'/>",
+        "frictionloss='.3' solimpfriction='.7 .7 0'/>"}) {
+    SCOPED_TRACE(friction);
+    EXPECT_LT(difference_of(document(arm + friction + body + "</body></body>", key)), 3e-3);
+    EXPECT_LT(difference_of(document(free + friction + body + "</body>", flying)), 3e-3);
+  }
+  const std::string held = document(arm + "frictionloss='3'/>" + body + "</body></body>", key);
+  EXPECT_LT(difference_of(held), 3e-3);
+  EXPECT_GT(difference_of(held, model::ContactSoftness::kRigid), 6e-3);  // ideal friction does not creep
+}
+
 // MuJoCo leaves out what turning alone accelerates a length by, so that these are slow.
 TEST(SoftRows, limits_of_tendons_through_space_are_mujocos) {
   const std::string key = "<keyframe><key qpos='.3 -.5'/></keyframe>";
