@@ -53,7 +53,8 @@ AXION_HD inline void carry_along(const model::ModelView<Real>& m, const model::W
 // Fills the world's copies and points the view at them. One member carries all along: two uses may be of one entry.
 template <typename Real, typename Team>
 AXION_HD_RARE void stand_on_mocaps(const Team& team, model::ModelView<Real>& m, const model::WorldView<Real>& w) {
-  team.for_each(m.joint_count, [&](int i) { w.step.mocap_joints[i] = m.joints[i]; });
+  const int joints = m.joint_count + m.spatial_count;  // with those of paths through space
+  team.for_each(joints, [&](int i) { w.step.mocap_joints[i] = m.joints[i]; });
   team.for_each(m.shape_count, [&](int i) { w.step.mocap_shapes[i] = m.shapes[i]; });
   team.for_each(m.sensors.count, [&](int i) { w.step.mocap_sensors[i] = m.sensors.list[i]; });
   team.for_each(m.sensor_part_count, [&](int i) { w.step.mocap_sensor_parts[i] = m.sensors.parts[i]; });

@@ -23,7 +23,7 @@ struct StepScratch {
   math::Vec3<Real>* acceleration;
   math::Vec3<Real>* turning;  // rad/s^2
   // The model's tables with what stands on mocap bodies where these are (mocap_tables.hpp); empty without any.
-  model::JointData<Real>* mocap_joints;         // [nj]
+  model::JointData<Real>* mocap_joints;         // [nj + spatial_count]
   model::ShapeData<Real>* mocap_shapes;         // [shape_count]
   model::SensorData<Real>* mocap_sensors;       // [sensors.count]
   model::SensorPart<Real>* mocap_sensor_parts;  // [sensor_part_count]
@@ -45,7 +45,7 @@ AXION_HD inline void for_each_field(const model::ModelView<Real>& m, StepScratch
   f(kScratch, "acceleration", w.acceleration, ns);
   f(kScratch, "turning", w.turning, ns);
   const bool has_mocaps = m.mocap_count > 0;
-  f(kScratch, "mocap_joints", w.mocap_joints, has_mocaps ? nj : 0);
+  f(kScratch, "mocap_joints", w.mocap_joints, has_mocaps ? nj + m.spatial_count : 0);
   f(kScratch, "mocap_shapes", w.mocap_shapes, has_mocaps ? m.shape_count : 0);
   f(kScratch, "mocap_sensors", w.mocap_sensors, has_mocaps ? m.sensors.count : 0);
   f(kScratch, "mocap_sensor_parts", w.mocap_sensor_parts, has_mocaps ? m.sensor_part_count : 0);

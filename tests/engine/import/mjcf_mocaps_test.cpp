@@ -39,6 +39,25 @@ TEST(MjcfMocaps, a_body_stands_until_it_is_placed_and_what_lay_on_it_falls_when_
   EXPECT_NEAR(world.get(Field::kBodyVelocity)[2], -kG * 0.2, kG * 0.0011);  // half a step of the last contact
 }
 
+// The step's own copies of tables have what strings through space have among joints.
+TEST(MjcfMocaps, strings_and_drives_of_a_world_act_beside_a_body_as_without_it) {
+  const auto scene = [](const std::string& mocap) {
+    return "<mujoco><worldbody>" + mocap +
+           "<site name='w' pos='1 0 2'/><body name='peg' pos='0 0 1'><joint type='free' frictionloss='3'/>"
+           "<geom size='.1' mass='1'/><site name='s' pos='.1 0 0'/></body>"
+           "<body name='arm' pos='3 0 1'><joint name='j' axis='0 1 0'/><geom size='.1' pos='.3 0 "
+           "0'/></body></worldbody>"
+           "<tendon><spatial stiffness='30' springlength='.5' frictionloss='1' limited='true' range='0 1.5'>"
+           "<site site='w'/><site site='s'/></spatial></tendon>"
+           "<actuator><position joint='j' kp='10' ctrllimited='true' ctrlrange='-1 1' forcerange='-2 2' "
+           "forcelimited='true'/></actuator></mujoco>";
+  };
+  World with(scene("<body mocap='true' pos='9 9 9'><geom size='.1'/></body>"), 0.002), without(scene(""), 0.002);
+  with.step(200, {0.5}), without.step(200, {0.5});
+  EXPECT_EQ(with.get(Field::kJointPosition), without.get(Field::kJointPosition));
+  EXPECT_GT(std::abs(with.get(Field::kJointPosition)[0]), 0.05);  // the string pulls the peg along
+}
+
 // A body that is placed has no velocity: a plate that is drawn away under a ball does not drag it along.
 TEST(MjcfMocaps, what_lies_on_a_body_that_is_moved_along_its_face_stays) {
   World world(scene("pos='0 0 1'", "mocap='true'"), 0.002);
