@@ -1,4 +1,5 @@
 // axion completion: what a shell needs to complete command lines, made of the tables of commands and flags.
+#include <iostream>
 #include <string>
 #include <vector>
 
@@ -7,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "clients/cli/commands.hpp"
+#include "clients/cli/help.hpp"
 #include "clients/cli/local_errors.hpp"
 #include "clients/cli/print.hpp"
 #include "clients/cli/viewing.hpp"
@@ -22,12 +24,6 @@ std::string flag_words(const std::vector<const char*>& names) {
     absl::StrAppend(&words, words.empty() ? "" : " ", "--", name, is_switch ? "" : "=");
   }
   return words;
-}
-
-std::vector<const char*> all_flags(const Command& command) {
-  std::vector<const char*> names = command.flags;
-  names.insert(names.end(), common_flags().begin(), common_flags().end());
-  return names;
 }
 
 // Flags of the verbs that are the Python package's are asked of it when the first of them is completed, and kept. Names
@@ -99,10 +95,6 @@ std::string fish_script() {
   return script;
 }
 
-}  // namespace
-
-namespace {
-
 // Every flag of a verb, one a line, and after a tab what it is.
 absl::Status print_flags(const Invocation& invocation) {
   const std::string verb = invocation.words.size() == 2 ? invocation.words.back() : "";
@@ -114,21 +106,15 @@ absl::Status print_flags(const Invocation& invocation) {
     become_viewing(words);
     return file_error("there is no interpreter of Python");
   }
-  for (const Command& command : commands()) {
-    if (verb != command.name) {
-      continue;
-    }
-    nlohmann::json list = nlohmann::json::array();
-    for (const char* name : all_flags(command)) {
-      const absl::CommandLineFlag& flag = *absl::FindCommandLineFlag(name);
-      const bool takes_value = !flag.IsOfType<bool>();
-      list.push_back({{"name", absl::StrCat("--", name)}, {"value", takes_value}, {"help", flag.Help()}});
-      if (!invocation.json) {
-        absl::PrintF("--%s%s\t%s\n", name, takes_value ? "=" : "", flag.Help());
-      }
-    }
+  if (const Command* command = find_command(verb)) {
+    const nlohmann::json told = command_json(*command);
     if (invocation.json) {
-      print_json({{"verb", verb}, {"flags", list}});
+      print_json(told);
+      return absl::OkStatus();
+    }
+    for (const nlohmann::json& flag : told["flags"]) {
+      std::cout << flag["name"].get<std::string>() << (flag["value"].get<bool>() ? "=" : "") << "\t"
+                << flag["help"].get<std::string>() << "\n";
     }
     return absl::OkStatus();
   }

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <system_error>
 
 #include "absl/strings/cord.h"
@@ -29,6 +30,22 @@ bool is_file_error(const absl::Status& status) { return status.GetPayload(kFile)
 
 absl::Status interrupted_error() { return marked(absl::CancelledError("interrupted"), kInterrupted); }
 bool is_interrupted_error(const absl::Status& status) { return status.GetPayload(kInterrupted).has_value(); }
+
+absl::StatusOr<std::string> read_file(const std::string& path) {
+  std::error_code ignored;
+  errno = std::filesystem::is_directory(path, ignored) ? EISDIR : 0;  // a stream would open one all the same
+  std::ostringstream content;
+  if (errno == 0) {
+    std::ifstream file(path, std::ios::binary);
+    if (file && file.peek() != std::ifstream::traits_type::eof()) {
+      content << file.rdbuf();
+    }
+    if (file.is_open() && !file.bad() && !content.bad()) {
+      return content.str();
+    }
+  }
+  return file_error(absl::StrCat("cannot read the file '", path, "': ", std::strerror(errno)));
+}
 
 absl::Status check_writable(const std::string& path) {
   if (path.empty()) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
 namespace axion::cli {
 
@@ -19,6 +20,9 @@ bool is_file_error(const absl::Status& status);
 // Ctrl-C.
 absl::Status interrupted_error();
 bool is_interrupted_error(const absl::Status& status);
+
+// All of a file.
+absl::StatusOr<std::string> read_file(const std::string& path);
 
 // Whether a file can be written, before work is done for it; leaves nothing behind. The empty path is none.
 absl::Status check_writable(const std::string& path);

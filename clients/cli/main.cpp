@@ -1,6 +1,7 @@
 // axion: the command line client of the simulation server. Exit code 0: done; 1: the server refused or is not there, or
 // a file of this machine cannot be read or written; 2: the command line is wrong; 130: interrupted.
 #include <algorithm>
+#include <initializer_list>
 #include <iostream>
 #include <string>
 #include <string_view>
@@ -10,77 +11,19 @@
 #include "absl/flags/reflection.h"
 #include "absl/flags/usage.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "clients/cli/commands.hpp"
 #include "clients/cli/flags.hpp"
+#include "clients/cli/help.hpp"
 #include "clients/cli/local_errors.hpp"
+#include "clients/cli/print.hpp"
 #include "clients/cli/viewing.hpp"
 
 namespace axion::cli {
 namespace {
 
-void print_flag(const char* name) {
-  if (const absl::CommandLineFlag* flag = absl::FindCommandLineFlag(name)) {
-    const std::string fallback = flag->DefaultValue();
-    absl::PrintF("  --%-18s %s%s\n", name, flag->Help(), fallback.empty() ? "" : " [" + fallback + "]");
-  }
-}
-
-void print_overview() {
-  absl::PrintF("axion: client of Axion Server\n\nUsage: axion COMMAND [ARGUMENTS] [--FLAG=VALUE ...]\n\n");
-  for (const Command& command : commands()) {
-    absl::PrintF("  %-10s %-30s %s\n", command.name, command.arguments, command.summary);
-  }
-  absl::PrintF("\nEvery command:\n");
-  for (const char* name : common_flags()) {
-    print_flag(name);
-  }
-  absl::PrintF("\n`axion help COMMAND` lists the flags of one.\n");
-}
-
-void print_command(const Command& command) {
-  absl::PrintF("axion %s %s\n\n%s\n\n", command.name, command.arguments, command.summary);
-  for (const char* name : command.flags) {
-    print_flag(name);
-  }
-  for (const char* name : common_flags()) {
-    print_flag(name);
-  }
-}
-
-const Command* find_command(const std::string& name) {
-  for (const Command& command : commands()) {
-    if (name == command.name) {
-      return &command;
-    }
-  }
-  return nullptr;
-}
-
-// Prints what `axion help ...`, `axion --help` or `axion COMMAND --help` asks for. The exit code.
-int help(const std::vector<std::string>& words) {
-  for (const std::string& word : words) {
-    if (is_viewing(word)) {
-      return become_viewing({word, "--help"});
-    }
-    if (const Command* command = find_command(word)) {
-      print_command(*command);
-      return 0;
-    }
-  }
-  print_overview();
-  return 0;
-}
-
 // The words of a command that is the Python package's, itself first, flags that stand before it last; none for others.
 std::vector<std::string> viewing_words(int argc, char** argv) {
-  int at = 1;
-  while (at < argc && argv[at][0] == '-') {
-    const std::string_view word = argv[at];
-    const std::string name(word.substr(std::min(word.find_first_not_of('-'), word.size())));
-    const absl::CommandLineFlag* flag = absl::FindCommandLineFlag(name);
-    at += flag != nullptr && !flag->IsOfType<bool>() ? 2 : 1;  // its value follows, where there is no '='
-  }
+  const int at = word_at(argc, argv, 1);
   if (at >= argc || !is_viewing(argv[at])) return {};
   std::vector<std::string> words(argv + at, argv + argc);
   words.insert(words.end(), argv + 1, argv + at);
@@ -149,16 +92,22 @@ int run(int argc, char** argv) {
   if (const std::vector<std::string> words = viewing_words(argc, argv); !words.empty()) {
     return become_viewing(words);
   }
-  const auto asks_help = [](const char* word) {
-    const std::string_view text = word;
-    return text == "--help" || text == "-help" || text == "-h" || text == "help";
+  const auto is_given = [&](std::initializer_list<std::string_view> names) {
+    return std::any_of(argv + 1, argv + argc, [&](std::string_view word) {
+      return std::find(names.begin(), names.end(), word) != names.end();
+    });
   };
-  if (argc < 2 || std::any_of(argv + 1, argv + argc, asks_help)) {
-    return help({argv + 1, argv + argc});
+  const bool json = is_given({"--json", "-json", "--json=true"});
+  const int first = word_at(argc, argv, 1);
+  if (argc < 2 || is_given({"--help", "-help", "-h"}) || (first < argc && std::string_view(argv[first]) == "help")) {
+    return print_help(argc, argv, json);
   }
-  const auto asks_version = [](const char* word) { return std::string_view(word) == "--version"; };
-  if (std::any_of(argv + 1, argv + argc, asks_version)) {
-    std::cout << "axion " AXION_VERSION "\n";
+  if (is_given({"--version"})) {
+    if (json) {
+      print_json({{"version", AXION_VERSION}});
+    } else {
+      std::cout << "axion " AXION_VERSION "\n";
+    }
     return 0;
   }
   absl::SetProgramUsageMessage("axion COMMAND [ARGUMENTS] [--FLAG=VALUE ...]; axion help");

@@ -209,7 +209,36 @@ std::vector<fs::path> places_of(const std::string& name, const fs::path& folder)
   return places;
 }
 
+// Bytes of the character of UTF-8 that the text begins with; 0 where it begins with none.
+std::size_t first_character(std::string_view text) {
+  const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
+  const std::size_t length = byte(0) < 0x80 ? 1 : byte(0) < 0xC2 ? 0 : byte(0) < 0xE0 ? 2 : byte(0) < 0xF0 ? 3 : 4;
+  if (length == 0 || byte(0) > 0xF4 || length > text.size()) {
+    return 0;
+  }
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) {
+      return 0;
+    }
+  }
+  // Neither overlong, nor a surrogate, nor beyond U+10FFFF: by the second byte.
+  const bool low = (byte(0) == 0xE0 && byte(1) < 0xA0) || (byte(0) == 0xF0 && byte(1) < 0x90);
+  const bool high = (byte(0) == 0xED && byte(1) > 0x9F) || (byte(0) == 0xF4 && byte(1) > 0x8F);
+  return length > 1 && (low || high) ? 0 : length;
+}
+
 }  // namespace
+
+std::string as_utf8(std::string_view text) {
+  std::string clean;
+  clean.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t length = first_character(text);
+    clean.append(length == 0 ? "\xEF\xBF\xBD" : text.substr(0, length));
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return clean;
+}
 
 bool is_urdf(const std::string& path, const std::string& text) {
   if (absl::EndsWithIgnoreCase(path, ".urdf")) {

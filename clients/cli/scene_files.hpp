@@ -3,8 +3,12 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 
 namespace axion::cli {
+
+// The text, with U+FFFD in the place of each byte that is no part of UTF-8, which alone a message can carry.
+std::string as_utf8(std::string_view text);
 
 // Whether a file is URDF: by its name, else by its root element.
 bool is_urdf(const std::string& path, const std::string& text);

@@ -1,6 +1,5 @@
 // axion snapshot: whole batches, kept on the server or in files.
 #include <fstream>
-#include <iterator>
 #include <string>
 
 #include "absl/flags/flag.h"
@@ -70,11 +69,11 @@ absl::Status restore(const Invocation& invocation) {
   if (absl::StartsWith(source, "snapshots/")) {
     request.set_snapshot(source);
   } else {
-    std::ifstream file(source, std::ios::binary);
-    request.set_content(std::string((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>()));
-    if (!file) {
-      return file_error(absl::StrCat("cannot read the file '", source, "'"));
+    auto content = read_file(source);
+    if (!content.ok()) {
+      return content.status();
     }
+    request.set_content(*std::move(content));
   }
   if (invocation.words.size() == 3) {
     request.set_batch(invocation.words[2]);

@@ -1,8 +1,6 @@
 #include "clients/cli/target.hpp"
 
-#include <fstream>
 #include <iostream>
-#include <iterator>
 
 #include "absl/flags/flag.h"
 #include "absl/strings/match.h"
@@ -16,15 +14,6 @@
 
 namespace axion::cli {
 namespace {
-
-absl::StatusOr<std::string> read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string content((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (!file) {
-    return file_error(absl::StrCat("cannot read the file '", path, "'"));
-  }
-  return content;
-}
 
 // "ball.restitution=0.8" as an Override. Names may hold dots: the last one before the value's '=' counts.
 template <typename Override>
@@ -109,23 +98,24 @@ absl::StatusOr<v1::Model> open_model(const client::Client& client, const std::st
   if (absl::StartsWith(word, "models/")) {
     return client.get_model(word);
   }
-  const auto text = read_file(word);
-  if (!text.ok()) {
-    return text.status();
+  const auto content = read_file(word);
+  if (!content.ok()) {
+    return file_error(absl::StrCat(content.status().message(), "; batches are named batches/ID, and models models/ID"));
   }
+  const std::string text = as_utf8(*content);
   auto options = model_options();
   if (!options.ok()) {
     return options.status();
   }
-  const bool urdf = is_urdf(word, *text);
-  options->assets.merge(urdf ? meshes_of_urdf(word, *text)
-                             : files_of_mjcf(word, *text));  // what --assets gives comes first
+  const bool urdf = is_urdf(word, text);
+  options->assets.merge(urdf ? meshes_of_urdf(word, text)
+                             : files_of_mjcf(word, text));  // what --assets gives comes first
   if (urdf) {
     if (const auto status = set_urdf_options(options->urdf); !status.ok()) {
       return status;
     }
   }
-  auto model = urdf ? client.create_model_of_urdf(*text, *options) : client.create_model(*text, *options);
+  auto model = urdf ? client.create_model_of_urdf(text, *options) : client.create_model(text, *options);
   if (model.ok()) {
     for (const std::string& warning : model->warnings()) {
       std::cerr << "warning: " << warning << "\n";

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <tuple>
 #include <utility>
 
@@ -32,8 +32,10 @@ absl::StatusOr<std::string> read(absl::string_view option, const std::string& pa
     return std::string();
   }
   std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file || text.empty()) {
+  std::ostringstream content;
+  content << file.rdbuf();  // of a folder it reads nothing, where an iterator would throw
+  const std::string text = content.str();
+  if (text.empty()) {
     return wrong(option, absl::StrCat("\"", path, "\" cannot be read, or is empty"));
   }
   return text;
@@ -130,7 +132,7 @@ absl::StatusOr<Credentials> resolve_credentials(const std::string& target, const
   return found;
 }
 
-std::string tls_hint(const std::string& message) {
+std::string connection_hint(const std::string& message) {
   const auto says = [&](absl::string_view text) { return absl::StrContains(message, text); };
   if (says("CERTIFICATE_VERIFY_FAILED") || says("certificate verify failed")) {
     return "the server's certificate is not of the authority given (tls_ca, AXION_TLS_CA), or has expired";
@@ -145,6 +147,12 @@ std::string tls_hint(const std::string& message) {
     return "the server closed the connection at once: it may want TLS (tls_ca, AXION_TLS_CA), or a certificate of its "
            "clients' "
            "authority (tls_cert, tls_key)";
+  }
+  if (says("Connection refused")) {
+    return "nothing listens there: is axiond running, and does it listen at this address (its --listen)?";
+  }
+  if (says("DNS resolution failed")) {
+    return "this name is not known; an address is HOST:PORT, for example 127.0.0.1:8470";
   }
   return "";
 }

@@ -20,7 +20,7 @@ struct Credentials {
 // INVALID_ARGUMENT names what is wrong.
 absl::StatusOr<Credentials> resolve_credentials(const std::string& target, const ConnectOptions& options);
 
-// What may be wrong where a connection failed in its handshake, by gRPC's words; empty if it was something else.
-std::string tls_hint(const std::string& message);
+// What may be wrong where a connection failed, by gRPC's words; empty if it was something else.
+std::string connection_hint(const std::string& message);
 
 }  // namespace axion::client

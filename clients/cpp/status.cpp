@@ -49,7 +49,7 @@ absl::Status from_grpc(const grpc::Status& status) {
   }
   const ErrorDetails details = parse_details(status.error_details());
   std::string message = status.error_message();
-  if (const std::string hint = status.error_code() == grpc::StatusCode::UNAVAILABLE ? tls_hint(message) : "";
+  if (const std::string hint = status.error_code() == grpc::StatusCode::UNAVAILABLE ? connection_hint(message) : "";
       !hint.empty()) {
     absl::StrAppend(&message, "\n  ", hint);
   }

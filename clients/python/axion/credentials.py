@@ -78,7 +78,7 @@ def resolve(target: str, *, token: str | None, tls: bool | None, tls_ca: PathLik
 
 
 def hint(text: str) -> str:
-    """What may be wrong where a handshake failed, by gRPC's words; empty if it was something else."""
+    """What may be wrong where a connection failed, by gRPC's words; empty if it was something else."""
     if "CERTIFICATE_VERIFY_FAILED" in text:
         return "the server's certificate is not of the authority given (tls_ca, AXION_TLS_CA), or has expired"
     if "Hostname Verification Check failed" in text or "not in peer certificate" in text:
@@ -88,4 +88,8 @@ def hint(text: str) -> str:
     if "failed to connect" in text and ("Socket closed" in text or "Connection reset" in text):
         return ("the server closed the connection at once: it may want TLS (tls_ca, AXION_TLS_CA), or a certificate of its "
                 "clients' authority (tls_cert, tls_key)")
+    if "Connection refused" in text:
+        return "nothing listens there: is axiond running, and does it listen at this address (its --listen)?"
+    if "DNS resolution failed" in text:
+        return "this name is not known; an address is HOST:PORT, for example 127.0.0.1:8470"
     return ""

@@ -33,7 +33,7 @@ def read_mjcf(path: str | os.PathLike[str]) -> tuple[str, dict[str, bytes]]:
     OSError
         The file itself cannot be read.
     """
-    with open(path, encoding="utf-8") as file:
+    with open(path, encoding="utf-8", errors="replace") as file:
         text = file.read()
     assets: dict[str, bytes] = {}
     folder = os.path.dirname(os.path.abspath(path))

@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import os
 import sys
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from axion.client import DEFAULT_TARGET, Client
 from axion.errors import AxionError
@@ -158,6 +160,34 @@ def flags(verb: str) -> list[dict[str, str | bool]]:
             for action in of_verb._actions for name in action.option_strings if name.startswith("--")]
 
 
+def _document(verb: str) -> dict[str, Any]:
+    """What `axion help VERB --json` prints, in the form of the verbs that are not this package's."""
+    of_verb = parser(verb)
+    words = [f"[{action.metavar}]" if action.nargs == "?" else str(action.metavar) for action in of_verb._actions
+             if not action.option_strings]
+    return {"verb": verb, "arguments": " ".join(words), "summary": (of_verb.description or "").partition("\n")[0], "flags": flags(verb)}
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Looks whether a file can be written, before work is done for it; leaves nothing behind.
+
+    Parameters
+    ----------
+    path : str or path
+        Of the file.
+
+    Raises
+    ------
+    OSError
+        It cannot be written.
+    """
+    existed = os.path.exists(path)
+    with open(path, "ab"):
+        pass
+    if not existed:
+        os.remove(path)
+
+
 def main(words: Sequence[str] | None = None) -> int:
     """Runs a verb: its name and its flags; or, after the word `flags`, says which flags a verb has.
 
@@ -179,12 +209,11 @@ def main(words: Sequence[str] | None = None) -> int:
         return 2
     module, extra = _VERBS[verb]
     try:
+        if "--json" in rest and (is_asked or not {"--help", "-h"}.isdisjoint(rest)):
+            print(json.dumps(_document(verb)))
+            return 0
         if is_asked:
-            found = flags(verb)
-            if "--json" in rest:
-                print(json.dumps({"verb": verb, "flags": found}))
-            else:
-                print("\n".join(f"{flag['name']}{'=' if flag['value'] else ''}\t{flag['help']}" for flag in found))
+            print("\n".join(f"{flag['name']}{'=' if flag['value'] else ''}\t{flag['help']}" for flag in flags(verb)))
             return 0
         run: Callable[[argparse.Namespace], int] = importlib.import_module(module).run
     except ImportError as error:

@@ -42,6 +42,18 @@ TEST(SceneFiles, urdf_is_known_by_its_name_or_its_root) {
   EXPECT_FALSE(is_urdf("a.xml", ""));
 }
 
+TEST(SceneFiles, bytes_that_are_no_utf8_are_replaced_one_by_one) {
+  const std::string good = "a\xC3\xA4\xE2\x82\xAC\xF0\x9F\xA4\x96", mark = "\xEF\xBF\xBD";
+  EXPECT_EQ(as_utf8(good), good);
+  EXPECT_EQ(as_utf8(""), "");
+  EXPECT_EQ(as_utf8("90\xB0 x"), "90" + mark + " x");                 // another encoding
+  EXPECT_EQ(as_utf8("\xE2\x82"), mark + mark);                        // cut off
+  EXPECT_EQ(as_utf8("\xC0\xAF"), mark + mark);                        // overlong
+  EXPECT_EQ(as_utf8("\xE0\x80\xAF"), mark + mark + mark);             // overlong
+  EXPECT_EQ(as_utf8("\xED\xA0\x80"), mark + mark + mark);             // a surrogate
+  EXPECT_EQ(as_utf8("\xF4\x90\x80\x80"), mark + mark + mark + mark);  // beyond the last character
+}
+
 TEST(SceneFiles, meshes_that_collide_are_found_by_every_form_of_their_name) {
   namespace fs = std::filesystem;
   const fs::path folder = temporary("package");

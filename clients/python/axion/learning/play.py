@@ -26,7 +26,7 @@ import axion
 import axion.gym
 from axion.learning.policy import Policy
 from axion.learning.task import TaskChoice
-from axion.tool import add_server_arguments, connect, tell_progress
+from axion.tool import add_server_arguments, check_writable, connect, tell_progress
 
 COMMANDS = ((0.0, 0.0, 0.0), (0.4, 0.0, 0.0), (0.8, 0.0, 0.0), (-0.5, 0.0, 0.0), (0.0, 0.4, 0.0), (0.0, -0.4, 0.0), (0.0, 0.0, 0.8),
             (0.0, 0.0, -0.8), (0.5, 0.0, 0.6), (0.5, 0.3, 0.0))
@@ -233,6 +233,9 @@ def run(args: argparse.Namespace) -> int:
     choice = choice_of(policy, args.dt)
     if args.command and not choice.follows_commands:
         raise ValueError(f"command: {choice.task} takes none")
+    for path in (args.commands, args.movie, args.picture):
+        if path is not None:
+            check_writable(path)
     with connect(args) as client:
         if args.view:
             show(client, policy, choice, args)

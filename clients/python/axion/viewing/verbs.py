@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import errno
+import itertools
 import json
 import os
 import sys
@@ -17,7 +19,7 @@ from PIL import Image
 from axion.batch import Batch
 from axion.client import Client
 from axion.model import Model
-from axion.tool import add_server_arguments, connect, tell_progress
+from axion.tool import add_server_arguments, check_writable, connect, tell_progress
 from axion.viewing.mcap_file import McapRecorder
 from axion.viewing.raycast import Camera
 from axion.viewing.render import Marks, Renderer, save, save_movie
@@ -110,7 +112,7 @@ def _batch(client: Client, given: argparse.Namespace) -> Iterator[Batch]:
     model: Model | str = given.target
     if not given.target.startswith("models/"):
         if not os.path.exists(given.target):
-            raise ValueError(f"there is no file {given.target!r}; batches are named batches/ID and models models/ID")
+            raise FileNotFoundError(errno.ENOENT, "no such file; batches are named batches/ID, and models models/ID", given.target)
         model = client.create_model(path=given.target, allow_unsupported=given.allow_unsupported)
         for warning in model.warnings:
             print(f"axion: {warning}", file=sys.stderr)
@@ -163,13 +165,13 @@ def _others_frames(batch: Batch, worlds: list[int], given: argparse.Namespace) -
                 return
 
 
-def _render(batch: Batch, given: argparse.Namespace) -> int:
-    model = batch.client.get_model(batch.model)
-    worlds = given.show if given.show is not None else list(range(min(batch.world_count, 64)))
-    camera = Camera(given.azimuth, given.elevation, given.distance, given.look_at, given.track)
-    marks = Marks(given.contacts, given.joint_frames, given.centers_of_mass, given.names)
-    renderer = Renderer(model, given.width, given.height, camera, marks, samples=given.samples)
-    is_picture = not given.out.lower().endswith((".gif", ".mp4", ".mcap"))
+def _is_picture(out: str) -> bool:
+    return not out.lower().endswith((".gif", ".mp4", ".mcap"))
+
+
+def _check_out(given: argparse.Namespace) -> None:
+    """ValueError where the file to write does not go with the other flags, OSError where it cannot be written."""
+    is_picture = _is_picture(given.out)
     if is_picture == (given.seconds > 0):
         raise ValueError(f"--out={given.out} and --seconds={given.seconds:g}: a .gif, .mp4 or .mcap wants --seconds above 0, "
                          "a picture has none")
@@ -177,13 +179,22 @@ def _render(batch: Batch, given: argparse.Namespace) -> int:
     if is_picture and ending not in Image.registered_extensions():
         raise ValueError(f"--out={given.out}: {ending or 'no ending'!r} is no format of pictures, as .png is, or of movies, as .gif, "
                          ".mp4 and .mcap are")
+    check_writable(given.out)
+
+
+def _render(batch: Batch, given: argparse.Namespace) -> int:
+    model = batch.client.get_model(batch.model)
+    worlds = given.show if given.show is not None else list(range(min(batch.world_count, 64)))
+    camera = Camera(given.azimuth, given.elevation, given.distance, given.look_at, given.track)
+    marks = Marks(given.contacts, given.joint_frames, given.centers_of_mass, given.names)
+    renderer = Renderer(model, given.width, given.height, camera, marks, samples=given.samples)
     if given.look_on and not given.target.startswith("batches/"):
         raise ValueError(f"--look_on: {given.target} is no batch that somebody else could be stepping")
     if given.hold is not None and given.hold not in model.keyframes:
         raise ValueError(f"--hold={given.hold}: the model's keyframes are {', '.join(model.keyframes) or 'none'}")
     control = None if given.hold is None else model.hold_control(given.hold)
 
-    if is_picture:
+    if _is_picture(given.out):
         save(given.out, _picture(renderer, look_at(batch, worlds, given.contacts), batch.dt))
         count = 1
     else:
@@ -194,9 +205,9 @@ def _render(batch: Batch, given: argparse.Namespace) -> int:
                     recorder.take(frame)
             count = recorder.frames
         else:
-            pictures = [_picture(renderer, frame, batch.dt) for frame in frames]
-            save_movie(given.out, pictures, given.fps)
-            count = len(pictures)
+            drawn = itertools.count()
+            save_movie(given.out, (_picture(renderer, frame, batch.dt) for frame, _ in zip(frames, drawn)), given.fps)
+            count = next(drawn)
     told = f"{given.out}: {batch.name}, worlds shown: {len(worlds)}, frames: {count}"
     print(json.dumps({"file": given.out, "frames": count, "worlds": worlds, "batch": batch.name}) if given.json else told)
     return 0
@@ -224,5 +235,7 @@ def run(given: argparse.Namespace) -> int:
     OSError
         A file cannot be read or written.
     """
+    if given.verb == "render":
+        _check_out(given)
     with connect(given) as client, _batch(client, given) as batch:
         return _view(batch, given) if given.verb == "view" else _render(batch, given)
