@@ -10,6 +10,7 @@
 #include "absl/time/clock.h"
 #include "clients/cli/commands.hpp"
 #include "clients/cli/flags.hpp"
+#include "clients/cli/local_errors.hpp"
 #include "clients/cli/print.hpp"
 #include "clients/cli/progress.hpp"
 #include "clients/cli/target.hpp"
@@ -26,6 +27,9 @@ absl::StatusOr<Latency> measure(int calls, const std::function<absl::Status()>& 
                                 Progress& progress) {
   std::vector<double> seconds;
   for (int i = 0; i < calls; ++i) {
+    if (is_interrupted()) {
+      return interrupted_error();
+    }
     const absl::Time start = absl::Now();
     if (const auto status = call(); !status.ok()) {
       return status;
@@ -52,6 +56,9 @@ absl::StatusOr<Throughput> stream_steps(const client::Batch& batch, const client
   client::StepStream stream = batch.stream();
   const absl::Time start = absl::Now();
   for (int sent = 0, received = 0; received < calls;) {
+    if (is_interrupted()) {
+      return interrupted_error();
+    }
     if (sent < calls && stream.pending() < in_flight) {
       if (const auto status = stream.send(arguments); !status.ok()) {
         return status;
@@ -101,6 +108,7 @@ absl::Status run_bench(const Invocation& invocation) {
   if (!control.ok()) {
     return control.status();
   }
+  heed_interrupts();
   auto progress = std::make_unique<Progress>("bench", invocation.json);
   const auto empty = measure(
       calls, [&] { return invocation.client.server_info().status(); }, 0.0, *progress);

@@ -1,6 +1,7 @@
 #include "clients/cli/local_errors.hpp"
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -15,6 +16,13 @@ namespace {
 
 constexpr char kUsage[] = "axion.cli/usage", kFile[] = "axion.cli/file", kInterrupted[] = "axion.cli/interrupted";
 
+volatile std::sig_atomic_t interrupts = 0;
+
+void interrupt(int signal) {
+  interrupts = 1;
+  std::signal(signal, SIG_DFL);
+}
+
 absl::Status marked(absl::Status status, const char* mark) {
   status.SetPayload(mark, absl::Cord());
   return status;
@@ -27,6 +35,9 @@ bool is_usage_error(const absl::Status& status) { return status.GetPayload(kUsag
 
 absl::Status file_error(const std::string& message) { return marked(absl::FailedPreconditionError(message), kFile); }
 bool is_file_error(const absl::Status& status) { return status.GetPayload(kFile).has_value(); }
+
+void heed_interrupts() { std::signal(SIGINT, interrupt); }
+bool is_interrupted() { return interrupts != 0; }
 
 absl::Status interrupted_error() { return marked(absl::CancelledError("interrupted"), kInterrupted); }
 bool is_interrupted_error(const absl::Status& status) { return status.GetPayload(kInterrupted).has_value(); }

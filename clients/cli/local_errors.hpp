@@ -17,7 +17,12 @@ bool is_usage_error(const absl::Status& status);
 absl::Status file_error(const std::string& message);
 bool is_file_error(const absl::Status& status);
 
-// Ctrl-C.
+// Ctrl-C is only noted from here on, so that the worlds that a command has made go with it; the next one ends the
+// program at once.
+void heed_interrupts();
+bool is_interrupted();
+
+// What a command returns then.
 absl::Status interrupted_error();
 bool is_interrupted_error(const absl::Status& status);
 

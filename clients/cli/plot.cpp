@@ -50,11 +50,17 @@ struct Panel {
   }
 };
 
-void text(cairo_t* cairo, double x, double y, double align, const std::string& content) {
+// `align` of its width lies left of x; of a text that is wider than `room` the letters are smaller.
+void text(cairo_t* cairo, double x, double y, double align, const std::string& content, double room = kWidth) {
   cairo_text_extents_t extents;
   cairo_text_extents(cairo, content.c_str(), &extents);
-  cairo_move_to(cairo, x - align * extents.x_advance, y);
+  const double scale = std::min(1.0, room / std::max(extents.x_advance, 1.0));
+  cairo_save(cairo);
+  cairo_translate(cairo, x - align * scale * extents.x_advance, y);
+  cairo_scale(cairo, scale, scale);
+  cairo_move_to(cairo, 0, 0);
   cairo_show_text(cairo, content.c_str());
+  cairo_restore(cairo);
 }
 
 void draw_axes(cairo_t* cairo, const Panel& panel, const std::vector<double>& x_ticks,
@@ -78,7 +84,7 @@ void draw_axes(cairo_t* cairo, const Panel& panel, const std::vector<double>& x_
     cairo_line_to(cairo, panel.x + panel.width, panel.to_y(tick));
     cairo_stroke(cairo);
     cairo_set_source_rgb(cairo, 0.2, 0.2, 0.2);
-    text(cairo, panel.x - 6, panel.to_y(tick) + 4, 1, y_texts[i]);
+    text(cairo, panel.x - 6, panel.to_y(tick) + 4, 1, y_texts[i], panel.x - 10);
   }
   cairo_rectangle(cairo, panel.x, panel.y, panel.width, panel.height);
   cairo_stroke(cairo);

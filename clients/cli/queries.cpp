@@ -128,6 +128,9 @@ absl::Status run_contacts(const Invocation& invocation) {
     return absl::OkStatus();
   }
   print_contacts(*contacts, *model, batch->dt());
+  if (contacts->gap_size() == 0) {
+    absl::PrintF("nothing touches in %d worlds; contacts are those of the last step\n", contacts->world_indices_size());
+  }
   return absl::OkStatus();
 }
 

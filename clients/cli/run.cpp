@@ -1,7 +1,6 @@
 // axion run: steps for some simulated seconds with a progress bar, records, and writes CSV and PNG.
 #include <algorithm>
 #include <cmath>
-#include <csignal>
 
 #include "absl/flags/flag.h"
 #include "absl/strings/str_cat.h"
@@ -51,14 +50,6 @@ absl::StatusOr<Plan> make_plan(const client::Batch& batch, const std::vector<std
   return plan;
 }
 
-// Set by Ctrl-C, so that the worlds that a run has made go with it; the next Ctrl-C ends the program at once.
-volatile std::sig_atomic_t is_interrupted = 0;
-
-void interrupt(int signal) {
-  is_interrupted = 1;
-  std::signal(signal, SIG_DFL);
-}
-
 struct Summary {
   double wall_seconds = 0;
   std::int64_t world_steps = 0;
@@ -72,7 +63,7 @@ absl::Status record(const client::Batch& batch, const std::vector<double>& contr
   Progress progress("run", quiet);
   const absl::Time start = absl::Now();
   for (std::int64_t done = 0; done < plan.records;) {
-    if (is_interrupted != 0) {
+    if (is_interrupted()) {
       return interrupted_error();
     }
     const int count = static_cast<int>(std::min<std::int64_t>(plan.records_per_call, plan.records - done));
@@ -225,7 +216,7 @@ absl::Status run_run(const Invocation& invocation) {
   }
   Trace trace(*std::move(channels), std::clamp(absl::GetFlag(FLAGS_trace_worlds), 1, batch->world_count()));
   Summary summary;
-  std::signal(SIGINT, interrupt);
+  heed_interrupts();
   if (const auto status = record(*batch, *control, *plan, fields, invocation.json, trace, summary); !status.ok()) {
     return status;
   }

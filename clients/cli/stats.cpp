@@ -87,9 +87,14 @@ void print_change(const std::string& name, const Look& before, const Look& now, 
                 {"max_penetration_meters", now.stats.max_penetration_meters()}});
     return;
   }
+  const std::string time = absl::FormatTime("%H:%M:%S", now.time, absl::LocalTimeZone());
+  if (steps == 0) {  // of no step there is no share that converged
+    absl::PrintF("%s  %-24s %10.0f world-steps/s\n", time, name, 0.0);
+    std::fflush(stdout);
+    return;
+  }
   absl::PrintF("%s  %-24s %10.0f world-steps/s  converged %7.3f %%  newton %5.2f  contacts %5.2f  penetration %.3g m\n",
-               absl::FormatTime("%H:%M:%S", now.time, absl::LocalTimeZone()), name, rate, share(converged, steps),
-               newton, contacts, now.stats.max_penetration_meters());
+               time, name, rate, share(converged, steps), newton, contacts, now.stats.max_penetration_meters());
   std::fflush(stdout);
 }
 

@@ -1,3 +1,4 @@
+#include <cairo.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -256,6 +257,25 @@ TEST(Plot, writes_a_png_also_when_a_value_is_not_finite) {
   EXPECT_EQ(content_of(path).substr(0, 8), "\x89PNG\r\n\x1a\n");
   std::filesystem::remove(path);
   EXPECT_FALSE(write_png(Trace({{"body_pose", 2}}, 2), {}, "nothing", path).ok());
+}
+
+TEST(Plot, numbers_of_any_length_stay_within_the_picture) {
+  Trace trace({{"body_pose", 2}}, 1);
+  const v1::Tensor first = tensor_of({0, 0, -0.030601061}, {1, 1, 3}),
+                   second = tensor_of({0, 0, -0.030601139}, {1, 1, 3});
+  ASSERT_TRUE(trace.append({0.1}, {&first}).ok());
+  ASSERT_TRUE(trace.append({0.2}, {&second}).ok());
+  const std::string path = temporary("long.png");
+  ASSERT_TRUE(write_png(trace, {}, "one world", path).ok());
+  cairo_surface_t* picture = cairo_image_surface_create_from_png(path.c_str());
+  const int height = cairo_image_surface_get_height(picture), stride = cairo_image_surface_get_stride(picture);
+  ASSERT_GT(height, 100);
+  const unsigned char* pixels = cairo_image_surface_get_data(picture);
+  for (int row = 0; row < height; ++row) {
+    EXPECT_EQ(static_cast<int>(pixels[row * stride]), 255) << "row " << row;  // nothing is cut by the left edge
+  }
+  cairo_surface_destroy(picture);
+  std::filesystem::remove(path);
 }
 
 TEST(Plot, ticks_cover_the_range_in_round_steps) {

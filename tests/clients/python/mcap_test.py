@@ -169,6 +169,19 @@ class Recordings(AxiondCase):
         wrong = self.tool_of_views("render", str(QUADRUPED), f"--out={path}", "--seconds=1", "--fields=soul", code=1)
         self.assertIn("soul", wrong)
 
+    def test_a_urdf_files_base_and_ground_are_of_flags(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder)
+            (path / "ball.urdf").write_text("""<robot name="ball"><link name="ball"><inertial><mass value="1"/>
+                <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>
+                <collision><geometry><sphere radius="0.1"/></geometry></collision></link></robot>""")
+            self.tool_of_views("render", str(path / "ball.urdf"), "--base=free", "--base_height=0.3", "--ground", "--seconds=1",
+                               f"--out={path}/a.mcap")
+            with open(path / "a.mcap", "rb") as stream:
+                heights = [told["transforms"][1]["translation"]["z"] for _, told in messages(stream)["/tf"]]
+        self.assertAlmostEqual(heights[0], 0.3, places=5)
+        self.assertAlmostEqual(heights[-1], 0.1, places=2)
+
     def test_the_viewers_recording_has_all_that_it_has_seen(self):
         recorder = Recorder(self.model, [0, 2], self.batch.dt, geometry.grid_offsets(2, 1.5), 30)
         for _ in range(3):

@@ -287,7 +287,7 @@ class TheTool(AxiondCase):
             self.assertEqual(read_movie(path / "a.mp4", 64, 48).shape, (3, 48, 64, 3))
 
     def test_what_is_wrong_is_told_with_its_exit_code(self):
-        for arguments, code, text in ((["nothing.xml", "--out=a.png"], 2, "nothing.xml"), (["batches/none", "--out=a.png"], 1, "NOT_FOUND"),
+        for arguments, code, text in ((["nothing.xml", "--out=a.png"], 1, "nothing.xml"), (["batches/none", "--out=a.png"], 1, "NOT_FOUND"),
                                       ([str(QUADRUPED), "--out=a.gif"], 2, "--seconds"),
                                       ([str(QUADRUPED), "--out=a.png", "--track=soul"], 2, "soul")):
             found, _, error = self.axion("render", *arguments)

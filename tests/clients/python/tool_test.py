@@ -19,6 +19,9 @@ from axiond_process import eventually
 QUADRUPED = ROOT / "clients" / "examples" / "models" / "quadruped.xml"
 HAS_EXTRAS = all(importlib.util.find_spec(name) for name in ("gymnasium", "imageio_ffmpeg", "matplotlib", "viser"))
 
+if HAS_EXTRAS:
+    from pictures import read_movie
+
 
 def tool(*arguments, timeout=120):
     """Exit code, output and error output."""
@@ -202,20 +205,41 @@ class Json(AxiondCase):
         self.assertEqual((program.returncode, rest, "Traceback" in error), (0, "", False), error)
         self.assertEqual(json.loads(first)["batch"], self.batch.name)
 
-    def test_a_run_that_is_interrupted_takes_its_worlds_along(self):
+    def interrupted(self, *words, when=lambda made: True):
+        """Ctrl-C in a command once the batch that it makes is there and as it is to be: exit code, output and error output."""
         handler = signal.signal(signal.SIGINT, signal.default_int_handler)
         self.addCleanup(signal.signal, signal.SIGINT, handler)
         before = {batch.name for batch in self.client.list_batches()}
-        program = subprocess.Popen([pathlib.Path(AXIOND).with_name("axion"), "run", QUADRUPED, "--seconds=100000",
-                                    f"--server={self.target}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        program = subprocess.Popen([pathlib.Path(AXIOND).with_name("axion"), *map(str, words), f"--server={self.target}"],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   env={**os.environ, "AXION_PYTHON": sys.executable})
         self.addCleanup(program.communicate)
+        self.addCleanup(program.kill)
         self.assertTrue(eventually(lambda: any(name not in before for name in (batch.name for batch in self.client.list_batches()))))
         made, = (batch for batch in self.client.list_batches() if batch.name not in before)
-        self.assertTrue(eventually(lambda: made.get_state("step_index").step_index[0] > 0))  # it is on its way
+        self.assertTrue(eventually(lambda: when(made)))
         program.send_signal(signal.SIGINT)
         told, error = program.communicate(timeout=60)
-        self.assertEqual((program.returncode, told, error.splitlines()[-1]), (130, "", "axion run: interrupted"))
         self.assertEqual({batch.name for batch in self.client.list_batches()}, before)
+        return program.returncode, told, error
+
+    def test_what_is_interrupted_takes_its_worlds_along(self):
+        for words in (["run", QUADRUPED, "--seconds=100000"], ["bench", QUADRUPED, "--calls=1000000"]):
+            code, told, error = self.interrupted(
+                *words, when=lambda made, verb=words[0]: verb == "bench" or made.get_state("step_index").step_index[0] > 0)
+            self.assertEqual((code, told, error.splitlines()[-1]), (130, "", f"axion {words[0]}: interrupted"))
+
+    def test_a_recording_that_is_interrupted_has_what_was_seen_until_then(self):
+        for ending, begins in (("gif", b"GIF8"), ("mp4", b"\0\0\0 ftyp"), ("mcap", b"\x89MCAP0")):
+            out = self.folder / f"cut.{ending}"
+            code, told, error = self.interrupted("render", QUADRUPED, "--seconds=100000", "--width=32", "--height=24", f"--out={out}",
+                                                 when=lambda made: made.get_state("step_index").step_index[0] > 20)
+            self.assertEqual((code, error.splitlines()[-1]), (130, "axion render: interrupted"), error)
+            frames = int(re.search(r"frames: (\d+)$", told).group(1))
+            self.assertGreater(frames, 0)
+            self.assertTrue(out.read_bytes().startswith(begins))
+            if ending != "mcap":
+                self.assertLessEqual(len(read_movie(out, 32, 24)), frames)  # frames that look alike are one in a .gif
 
     def test_errors_of_every_verb_are_words_on_the_error_output_alone(self):
         wrong = {"token": ["new"], "completion": ["csh"], "view": ["batches/none"], "render": ["batches/none", "--out=a.png"],

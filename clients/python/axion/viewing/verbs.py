@@ -5,26 +5,27 @@ from __future__ import annotations
 import argparse
 import contextlib
 import errno
-import itertools
 import json
 import os
 import sys
 import webbrowser
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 import numpy.typing as npt
 from PIL import Image
 
 from axion.batch import Batch
 from axion.client import Client
+from axion.files import is_urdf
 from axion.model import Model
-from axion.tool import add_server_arguments, check_writable, connect, tell_progress
+from axion.tool import add_server_arguments, check_writable, connect, over_progress, tell_progress
 from axion.viewing.mcap_file import McapRecorder
 from axion.viewing.raycast import Camera
 from axion.viewing.render import Marks, Renderer, save, save_movie
 from axion.viewing.source import Look, Moment, look_at, moment_at, moments
 
+_Drawn = TypeVar("_Drawn")
 _ABOUT = {"view": "Show worlds in a browser.", "render": "Write a picture or a movie of worlds, without a browser."}
 
 
@@ -52,6 +53,11 @@ def parser(verb: str) -> argparse.ArgumentParser:
     made.add_argument("--keyframe", default="", help="at which it starts")
     made.add_argument("--hold", metavar="KEYFRAME", help="whose joint positions the position actuators hold")
     made.add_argument("--allow_unsupported", action="store_true", help="elements that are not supported are left out")
+    made.add_argument("--base", choices=("fixed", "free"), default="fixed",
+                      help="of a URDF file: how the root link hangs on the world [%(default)s]")
+    made.add_argument("--base_height", type=float, default=0.0, help="of a URDF file: z of the root link, m [%(default)s]")
+    made.add_argument("--motors", action="store_true", help="of a URDF file: a motor along every axis, within its limit of effort")
+    made.add_argument("--ground", action="store_true", help="of a URDF file: add a plane at z = 0")
     made.add_argument("--show", type=_indices, help="indices of worlds, separated by commas")
     made.add_argument("--json", action="store_true", help="say what was done as JSON")
     if verb == "view":
@@ -113,9 +119,12 @@ def _batch(client: Client, given: argparse.Namespace) -> Iterator[Batch]:
     if not given.target.startswith("models/"):
         if not os.path.exists(given.target):
             raise FileNotFoundError(errno.ENOENT, "no such file; batches are named batches/ID, and models models/ID", given.target)
-        model = client.create_model(path=given.target, allow_unsupported=given.allow_unsupported)
+        urdf = {"base": given.base, "base_position": [0, 0, given.base_height], "actuators": "motor" if given.motors else "none",
+                "ground": given.ground}
+        model = client.create_model(path=given.target, allow_unsupported=given.allow_unsupported,
+                                    urdf_options=urdf if is_urdf(given.target) else None)
         for warning in model.warnings:
-            print(f"axion: {warning}", file=sys.stderr)
+            print(f"warning: {warning}", file=sys.stderr)  # as the verbs of the other language do
     with client.create_batch(model, given.worlds, given.dt, seed=given.seed, joint_position_noise=given.noise) as batch:
         batch.reset(keyframe=given.keyframe)
         yield batch
@@ -165,6 +174,31 @@ def _others_frames(batch: Batch, worlds: list[int], given: argparse.Namespace) -
                 return
 
 
+class _Counted:
+    """Moments as they come, up to Ctrl-C once there is one, so that a movie has all that was seen until then."""
+
+    def __init__(self, frames: Iterator[Moment]) -> None:
+        self._frames = frames
+        self.count = 0
+        self.is_cut = False
+
+    def __iter__(self) -> Iterator[Moment]:
+        return self.drawn(lambda moment: moment)
+
+    def drawn(self, draw: Callable[[Moment], _Drawn]) -> Iterator[_Drawn]:
+        """What is drawn of each."""
+        try:
+            for frame in self._frames:
+                picture = draw(frame)
+                self.count += 1
+                yield picture
+        except KeyboardInterrupt:
+            if self.count == 0:
+                raise
+            self.is_cut = True
+            print(over_progress(), end="", file=sys.stderr)
+
+
 def _is_picture(out: str) -> bool:
     return not out.lower().endswith((".gif", ".mp4", ".mcap"))
 
@@ -196,20 +230,25 @@ def _render(batch: Batch, given: argparse.Namespace) -> int:
 
     if _is_picture(given.out):
         save(given.out, _picture(renderer, look_at(batch, worlds, given.contacts), batch.dt))
-        count = 1
+        count, is_cut = 1, False
     else:
-        frames = _others_frames(batch, worlds, given) if given.look_on else _own_frames(batch, worlds, given, control)
-        if given.out.lower().endswith(".mcap"):
-            with McapRecorder(given.out, model, worlds, batch.dt) as recorder:
-                for frame in frames:
-                    recorder.take(frame)
-            count = recorder.frames
-        else:
-            drawn = itertools.count()
-            save_movie(given.out, (_picture(renderer, frame, batch.dt) for frame, _ in zip(frames, drawn)), given.fps)
-            count = next(drawn)
+        frames = _Counted(_others_frames(batch, worlds, given) if given.look_on else _own_frames(batch, worlds, given, control))
+        try:
+            if given.out.lower().endswith(".mcap"):
+                with McapRecorder(given.out, model, worlds, batch.dt) as recorder:
+                    for frame in frames:
+                        recorder.take(frame)
+            else:
+                save_movie(given.out, frames.drawn(lambda moment: _picture(renderer, moment, batch.dt)), given.fps)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.remove(given.out)  # it cannot be played
+            raise
+        count, is_cut = frames.count, frames.is_cut
     told = f"{given.out}: {batch.name}, worlds shown: {len(worlds)}, frames: {count}"
     print(json.dumps({"file": given.out, "frames": count, "worlds": worlds, "batch": batch.name}) if given.json else told)
+    if is_cut:
+        raise KeyboardInterrupt
     return 0
 
 
