@@ -54,8 +54,23 @@ def connect(given: argparse.Namespace) -> Client:
     ValueError
         Credentials cannot be used.
     """
-    return Client(given.server, token=given.token, tls=given.tls, tls_ca=given.tls_ca, tls_cert=given.tls_cert,
-                  tls_key=given.tls_key, tls_server_name=given.tls_server_name, insecure_token=given.insecure_token)
+    return Client(given.server, **credentials_of(given))
+
+
+def credentials_of(given: argparse.Namespace) -> dict[str, Any]:
+    """Collects what the flags of add_server_arguments say besides the address.
+
+    Parameters
+    ----------
+    given : argparse.Namespace
+        The parsed flags.
+
+    Returns
+    -------
+    dict of str to Any
+        Arguments of Client, by name.
+    """
+    return {name: getattr(given, name) for name in ("token", "tls", "tls_ca", "tls_cert", "tls_key", "tls_server_name", "insecure_token")}
 
 
 def tell_progress(what: str, done: float, whole: float, unit: str = "") -> None:

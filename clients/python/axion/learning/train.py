@@ -7,6 +7,7 @@ of what each policy does under six of them (NAME-SEED.png, with the extra `view`
     axion train example --seeds 1 2 3 --out learned
     axion train Hopper-v5 --worlds 64 --out learned
     axion train example --library sb3               Stable-Baselines3's PPO in its place, with the extra `sb3`
+    axion train example --servers a:8470,b:8470     worlds over several servers; one that is lost costs time, and no bit
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ import axion.gym
 from axion.learning.policy import Policy
 from axion.learning.ppo import Choices, Learner, Progress
 from axion.learning.task import EXAMPLE, TaskChoice
-from axion.tool import add_server_arguments, connect, over_progress, tell_progress
+from axion.tool import add_server_arguments, connect, credentials_of, over_progress, tell_progress
 
 if TYPE_CHECKING:
     from axion.learning.sb3 import Sb3Learner
@@ -58,6 +59,9 @@ def parser(verb: str = "train") -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(prog=f"axion {verb}", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     made.add_argument("what", nargs="?", metavar="TASK", help="as --task; `example` is the quadruped")
     add_server_arguments(made)
+    made.add_argument("--servers", type=lambda text: text.split(","), metavar="HOST:PORT,HOST:PORT",
+                      help="several in the place of --server, over which the worlds are spread; those of one that is lost go on elsewhere")
+    made.add_argument("--patience", type=float, default=5.0, help="with --servers: s until one that is gone counts as lost [%(default)s]")
     made.add_argument("--worlds", type=int, default=256, help="[%(default)s]")
     made.add_argument("--steps", type=float, default=3e6, help="of all worlds together [%(default)s]")
     made.add_argument("--seeds", type=int, nargs="+", default=[1], help="one policy each [%(default)s]")
@@ -134,7 +138,28 @@ def learner_of(library: str) -> type[Learner | Sb3Learner]:
     return Sb3Learner
 
 
-def train(client: axion.Client, args: argparse.Namespace, seed: int) -> Curve:
+def servers_of(args: argparse.Namespace) -> axion.Client | axion.Fleet:
+    """One server, or several."""
+    if args.servers is None:
+        return connect(args)
+    return axion.Fleet(args.servers, patience=args.patience, **credentials_of(args))
+
+
+class Losses:
+    """Says which servers of a fleet are lost, once each, while one trains."""
+
+    def __init__(self, client: axion.Client | axion.Fleet) -> None:
+        self._client = client
+        self._left = client.targets if isinstance(client, axion.Fleet) else []
+
+    def tell(self) -> None:
+        if isinstance(self._client, axion.Fleet) and self._client.targets != self._left:
+            lost = [target for target in self._left if target not in self._client.targets]
+            self._left = self._client.targets
+            print(f"{over_progress()}Lost: {', '.join(lost)}; its worlds go on at {', '.join(self._left)}", file=sys.stderr, flush=True)
+
+
+def train(client: axion.Client | axion.Fleet, args: argparse.Namespace, seed: int) -> Curve:
     """One policy, kept as NAME-SEED.npz."""
     choice = TaskChoice.of(vars(args))
     told = {field.name: getattr(args, field.name) for field in dataclasses.fields(Choices)}
@@ -143,9 +168,14 @@ def train(client: axion.Client, args: argparse.Namespace, seed: int) -> Curve:
     envs = axion.gym.make_vec(choice.server_task(), args.worlds, client=client, autoreset_mode="SameStep")
     try:
         learner = learner_of(args.library)(envs, seed, choices, dataclasses.asdict(choice))
-        path = args.out / f"{choice.task}-{seed}.npz"
+        path, losses = args.out / f"{choice.task}-{seed}.npz", Losses(client)
+
+        def report(progress: Progress) -> None:
+            losses.tell()
+            curve.add(progress)
+
         try:
-            learner.train(int(args.steps), curve.add)
+            learner.train(int(args.steps), report)
         except (KeyboardInterrupt, axion.AxionError):
             learner.policy.save(path)
             print(f"{over_progress()}Policy, as far as it came: {path}", file=sys.stderr)
@@ -156,15 +186,16 @@ def train(client: axion.Client, args: argparse.Namespace, seed: int) -> Curve:
     return curve
 
 
-def draw_policies(client: axion.Client, args: argparse.Namespace) -> list[str]:
-    """A picture of what each policy does under commands: the files."""
+def draw_policies(args: argparse.Namespace, target: str) -> list[str]:
+    """A picture of what each policy does under commands, on one server: the files."""
     from axion.learning.pictures import draw_commands  # wants packages of the extra `view`
 
     files = []
-    for seed in args.seeds:
-        path = args.out / f"{args.task}-{seed}.png"
-        draw_commands(client, Policy.load(args.out / f"{args.task}-{seed}.npz"), path, seed)
-        files.append(str(path))
+    with axion.Client(target, **credentials_of(args)) as client:
+        for seed in args.seeds:
+            path = args.out / f"{args.task}-{seed}.png"
+            draw_commands(client, Policy.load(args.out / f"{args.task}-{seed}.npz"), path, seed)
+            files.append(str(path))
     return files
 
 
@@ -200,7 +231,7 @@ def run(args: argparse.Namespace) -> int:
     TaskChoice.of(vars(args)).server_task()  # what is wrong with it is told before anything is made
     args.out.mkdir(parents=True, exist_ok=True)
     told: dict[str, Any] = {"task": args.task, "worlds": args.worlds, "policies": [], "curve": None, "pictures": []}
-    with connect(args) as client:
+    with servers_of(args) as client:
         curves = {seed: train(client, args, seed) for seed in args.seeds}
         told["policies"] = [str(args.out / f"{args.task}-{seed}.npz") for seed in args.seeds]
         told["last_rewards"] = {str(seed): float(curve.smooth()[1][-1]) for seed, curve in curves.items()}
@@ -213,7 +244,7 @@ def run(args: argparse.Namespace) -> int:
             print("No picture of the curve: matplotlib comes with the extra `examples`", file=sys.stderr)
         if not args.no_pictures and TaskChoice.of(vars(args)).follows_commands:
             try:
-                told["pictures"] = draw_policies(client, args)
+                told["pictures"] = draw_policies(args, client.targets[0] if isinstance(client, axion.Fleet) else args.server)
             except ImportError as error:
                 print(f"No pictures of the policies: they want the extra `view`: {error}", file=sys.stderr)
     if args.json:
