@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import errno
 import json
+import math
 import os
 import sys
 import webbrowser
@@ -26,6 +27,7 @@ from axion.viewing.render import Marks, Renderer, save, save_movie
 from axion.viewing.source import Look, Moment, look_at, moment_at, moments
 
 _Drawn = TypeVar("_Drawn")
+_MOVIE_RATE = 200.0  # frames a second that are asked for where a movie is made of what somebody else steps, as quickly as they may
 _ABOUT = {"view": "Show worlds in a browser.", "render": "Write a picture or a movie of worlds, without a browser."}
 
 
@@ -160,18 +162,34 @@ def _own_frames(batch: Batch, worlds: list[int], given: argparse.Namespace, cont
         tell_progress("recorded", (frame + 1) / given.fps, count / given.fps, "s")
 
 
-def _others_frames(batch: Batch, worlds: list[int], given: argparse.Namespace) -> Iterator[Moment]:
-    """What is seen while somebody else steps the batch, until its first world has gone on for so long."""
-    with moments(batch, worlds, given.fields, given.fps, given.contacts) as (_, frames):
+def _others_frames(batch: Batch, worlds: list[int], given: argparse.Namespace, rate: float) -> Iterator[tuple[float, Moment]]:
+    """What is seen while somebody else steps the batch, until its first world has gone on for so long; with how long it has, s."""
+    with moments(batch, worlds, given.fields, rate, given.contacts) as (_, frames):
         passed, last = 0.0, None
         for moment in frames:
             now = float(moment.time[0])
             passed += max(0.0, now - last) if last is not None else 0.0
             last = now
-            yield moment
+            yield passed, moment
             tell_progress("recorded", passed, given.seconds, "s")
             if passed >= given.seconds:
                 return
+
+
+def _others_movie(batch: Batch, worlds: list[int], given: argparse.Namespace) -> Iterator[Moment]:
+    """Such moments one period of a movie's frames apart, by the time of the worlds, however quickly somebody steps them.
+
+    All are kept before the first is drawn: frames that nobody takes meanwhile would be lost.
+    """
+    kept, is_cut = list[Moment](), False
+    try:
+        for passed, moment in _others_frames(batch, worlds, given, _MOVIE_RATE):
+            kept += [moment] * (math.floor(passed * given.fps + 1e-6) + 1 - len(kept))
+    except KeyboardInterrupt:
+        is_cut = True
+    yield from kept[:max(1, round(given.seconds * given.fps))]
+    if is_cut:
+        raise KeyboardInterrupt
 
 
 class _Counted:
@@ -187,9 +205,12 @@ class _Counted:
 
     def drawn(self, draw: Callable[[Moment], _Drawn]) -> Iterator[_Drawn]:
         """What is drawn of each."""
+        last: Moment | None = None
+        picture: _Drawn | None = None
         try:
             for frame in self._frames:
-                picture = draw(frame)
+                picture = draw(frame) if picture is None or frame is not last else picture
+                last = frame
                 self.count += 1
                 yield picture
         except KeyboardInterrupt:
@@ -232,9 +253,15 @@ def _render(batch: Batch, given: argparse.Namespace) -> int:
         save(given.out, _picture(renderer, look_at(batch, worlds, given.contacts), batch.dt))
         count, is_cut = 1, False
     else:
-        frames = _Counted(_others_frames(batch, worlds, given) if given.look_on else _own_frames(batch, worlds, given, control))
+        is_mcap = given.out.lower().endswith(".mcap")
+        if not given.look_on:
+            frames = _Counted(_own_frames(batch, worlds, given, control))
+        elif is_mcap:
+            frames = _Counted(moment for _, moment in _others_frames(batch, worlds, given, given.fps))
+        else:
+            frames = _Counted(_others_movie(batch, worlds, given))
         try:
-            if given.out.lower().endswith(".mcap"):
+            if is_mcap:
                 with McapRecorder(given.out, model, worlds, batch.dt) as recorder:
                     for frame in frames:
                         recorder.take(frame)
