@@ -26,6 +26,8 @@ ABSL_FLAG(std::int64_t, max_queue, 4096, "Most requests that are admitted and no
 ABSL_FLAG(std::int64_t, max_models, 1024, "Most models held.");
 ABSL_FLAG(std::int64_t, max_connections, 0,
           "Most connections of clients. 0: three quarters of what the limit of open files allows, at most 16384.");
+ABSL_FLAG(std::int64_t, max_streams, 4096,
+          "Most StepStreams that a tenant may have open; without tokens all have together.");
 ABSL_FLAG(std::int64_t, max_watches, 64,
           "Most streams of Watch, viewers of batches, that a tenant may have open; without tokens all have together.");
 ABSL_FLAG(std::string, advertise_address, "",
@@ -98,6 +100,7 @@ absl::Status validate(const Config& config) {
   status.Update(check_range("max_queue", config.limits.max_queue, 1, 1'000'000));
   status.Update(check_range("max_models", config.limits.max_models, 1, 1'000'000));
   status.Update(check_range("max_connections", config.limits.max_connections, 0, 1'000'000));
+  status.Update(check_range("max_streams", config.limits.max_streams, 1, 1'000'000));
   status.Update(check_range("max_watches", config.limits.max_watches, 0, 1'000'000));
   if (config.limits.model_ttl < absl::Seconds(1)) {
     status.Update(wrong("model_ttl", absl::FormatDuration(config.limits.model_ttl), "must be at least 1s, or inf"));
@@ -135,6 +138,7 @@ absl::StatusOr<Config> config_from_flags() {
   config.limits.max_queue = absl::GetFlag(FLAGS_max_queue);
   config.limits.max_models = absl::GetFlag(FLAGS_max_models);
   config.limits.max_connections = absl::GetFlag(FLAGS_max_connections);
+  config.limits.max_streams = absl::GetFlag(FLAGS_max_streams);
   config.limits.max_watches = absl::GetFlag(FLAGS_max_watches);
   config.drain_timeout = absl::Seconds(absl::GetFlag(FLAGS_drain_timeout_seconds));
   const auto memory_limit = schedule::bytes_of(absl::GetFlag(FLAGS_memory_limit));

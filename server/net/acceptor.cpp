@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -43,6 +44,8 @@ constexpr absl::Duration kRemembered = absl::Minutes(1);
 constexpr std::size_t kUnread = 1 << 20;  // bytes thrown away at once
 constexpr int kMostUnread = 64;           // times that; who sends faster than they are thrown away holds nobody up
 constexpr int kAtOnce = 64;               // connections of one socket before the others are looked at
+// Connections that are cut and not closed yet, beside which no other is cut for a newcomer: each is a descriptor more.
+constexpr std::size_t kMostLeaving = 8;
 
 // Errors that end accepting until something changes; all others belong to the connection that was being accepted.
 bool lacks_resource(int error) {
@@ -145,18 +148,43 @@ bool Acceptor::accept_all() {
 void Acceptor::admit(int descriptor) {
   const absl::Time now = steady_now();
   const auto full = [this] { return connections_.size() + held_up_.size() >= options_.max_connections; };
-  if (full()) {
-    // A flood of newcomers is not to make the whole list be looked through for each.
-    if (now - last_prune_ >= kPruneInterval) prune(now);
-    if (full()) return turn_away(descriptor);
-  }
+  // A flood of newcomers is not to make the whole list be looked through for each.
+  if (full() && now - last_prune_ >= kPruneInterval) prune(now);
   std::string name = connection_name(descriptor);
-  const auto barred = barred_.empty() ? barred_.end() : barred_.find(address_of(name));
+  const std::string address = address_of(name);
+  if (full() && !make_room(address)) return turn_away(descriptor);
+  ++shares_[address];
+  const auto barred = barred_.find(address);
   if (barred != barred_.end() && now < barred->second.until) {
-    held_up_.push_back({descriptor, barred->second.until});
+    held_up_.push_back({descriptor, std::move(name), barred->second.until});
   } else {
     let_in(descriptor, std::move(name), now);
   }
+}
+
+bool Acceptor::make_room(const std::string& address) {
+  const auto most = std::max_element(shares_.begin(), shares_.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto own = shares_.find(address);
+  if (most == shares_.end() || most->second <= (own == shares_.end() ? 0 : own->second) + 1) return false;
+  const auto of_most = [&](const auto& one) { return address_of(one.name) == most->first; };
+  if (const auto waits = std::find_if(held_up_.rbegin(), held_up_.rend(), of_most); waits != held_up_.rend()) {
+    turn_away(waits->descriptor);
+    held_up_.erase(std::next(waits).base());
+  } else {
+    if (leaving_ >= kMostLeaving) return false;
+    Connection* newest = nullptr;
+    for (Connection& connection : connections_) {
+      if (connection.cut || !of_most(connection)) continue;
+      if (newest == nullptr || newest->asked || !connection.asked) newest = &connection;
+    }
+    if (newest == nullptr) return false;
+    ++leaving_;
+    cut(*newest, absl::StrCat("makes room for ", address, ": its address has ", most->second,
+                              " connections, the most of ", options_.max_connections));
+  }
+  --most->second;
+  return true;
 }
 
 void Acceptor::let_in(int descriptor, std::string name, absl::Time now) {
@@ -186,6 +214,16 @@ void Acceptor::prune(absl::Time now) {
     return fstat(connection.descriptor, &status) != 0 || !S_ISSOCK(status.st_mode) || status.st_ino != connection.inode;
   };
   connections_.erase(std::remove_if(connections_.begin(), connections_.end(), closed), connections_.end());
+  shares_.clear();
+  leaving_ = 0;
+  for (const Newcomer& newcomer : held_up_) ++shares_[address_of(newcomer.name)];
+  for (const Connection& connection : connections_) {
+    if (connection.cut) {
+      ++leaving_;
+    } else {
+      ++shares_[address_of(connection.name)];
+    }
+  }
 }
 
 void Acceptor::report_failure(absl::Time now) {
@@ -278,9 +316,9 @@ void Acceptor::let_in_whoever_has_waited(absl::Time now) {
   absl::erase_if(barred_, [now](const auto& entry) { return entry.second.until + kRemembered <= now; });
   const auto waits = [now](const Newcomer& newcomer) { return newcomer.until > now; };
   const auto done = std::stable_partition(held_up_.begin(), held_up_.end(), waits);
-  const std::vector<Newcomer> free(done, held_up_.end());
+  std::vector<Newcomer> free(std::make_move_iterator(done), std::make_move_iterator(held_up_.end()));
   held_up_.erase(done, held_up_.end());
-  for (const Newcomer& newcomer : free) let_in(newcomer.descriptor, connection_name(newcomer.descriptor), now);
+  for (Newcomer& newcomer : free) let_in(newcomer.descriptor, std::move(newcomer.name), now);
 }
 
 void Acceptor::measure(absl::Time now) {

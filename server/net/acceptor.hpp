@@ -1,6 +1,8 @@
 // Accepts connections on a thread of its own and hands them on.
 //
-// Beyond `max_connections` newcomers are told so and closed. An error of accept that concerns one connection ends that
+// Beyond `max_connections` newcomers are told so and closed, unless some other address has at least two more than theirs:
+// then the newest of that one is cut for them, and first one that has sent no message yet. So whoever opens all that
+// there are keeps nobody out who comes from elsewhere, and while there is room no address is asked how many it has. An error of accept that concerns one connection ends that
 // one; one that concerns the process (no descriptor or memory left) is waited out: accepting goes on as soon as it can,
 // what waits meanwhile stays in the kernel's queue, and whoever watches is told (`stalled`, `recovered`, `gave_up`).
 //
@@ -100,6 +102,7 @@ class Acceptor {
   // One that waits to be let in.
   struct Newcomer {
     int descriptor;
+    std::string name;
     absl::Time until;
   };
   // Of an address whose connections took back too many calls.
@@ -112,6 +115,8 @@ class Acceptor {
   // False if accepting failed for want of a resource.
   bool accept_all();
   void admit(int descriptor);
+  // Has a connection closed of the address that has the most, where that leaves it no fewer than `address` has then.
+  bool make_room(const std::string& address);
   void let_in(int descriptor, std::string name, absl::Time now);
   void turn_away(int descriptor);
   // Forgets the connections that have been closed.
@@ -146,6 +151,10 @@ class Acceptor {
   std::vector<Connection> connections_;
   std::vector<Newcomer> held_up_;
   absl::flat_hash_map<std::string, Bar> barred_;  // by address_of()
+  // Connections and newcomers by address_of(), and those that were cut and are not closed: counted by prune(), and
+  // brought up to date by admit() between.
+  absl::flat_hash_map<std::string, std::size_t> shares_;
+  std::size_t leaving_ = 0;
   absl::Time last_prune_ = absl::InfinitePast();
   absl::Time failing_since_ = absl::InfiniteFuture();
   int failure_ = 0;  // errno

@@ -26,6 +26,9 @@ void SimulationService::begin_drain() {
 void SimulationService::forget(StepStreamReactor* stream) {
   absl::MutexLock lock(&mutex_);
   streams_.erase(stream);
+  if (!stream->tenant()) return;
+  const auto counted = streams_of_.find(*stream->tenant());
+  if (--counted->second == 0) streams_of_.erase(counted);
 }
 
 void SimulationService::on_device(UnaryCall* call, std::shared_ptr<schedule::BatchHandle> batch,
@@ -59,8 +62,12 @@ void SimulationService::Step(UnaryCall* call, const v1::StepRequest* request, v1
 }
 
 WireStream* SimulationService::StepStream(grpc::CallbackServerContext* context) {
-  auto* stream = new StepStreamReactor(*this, *context, parts_.admission.admit(*context, "StepStream"));
+  auto caller = parts_.admission.admit(*context, "StepStream");
   absl::MutexLock lock(&mutex_);
+  if (caller.ok()) {
+    if (absl::Status status = count_stream(caller->tenant->name); !status.ok()) caller = std::move(status);
+  }
+  auto* stream = new StepStreamReactor(*this, *context, std::move(caller));
   streams_.insert(stream);
   stream->start();
   if (draining_) stream->drain();
@@ -93,6 +100,18 @@ void SimulationService::forget(WatchReactor* watch) {
 std::int64_t SimulationService::watch_count() {
   absl::MutexLock lock(&mutex_);
   return static_cast<std::int64_t>(watches_.size());
+}
+
+absl::Status SimulationService::count_stream(const std::string& tenant) {
+  if (const auto counted = streams_of_.find(tenant); counted == streams_of_.end()) {
+    streams_of_.emplace(tenant, 1);
+  } else if (counted->second < parts_.limits.max_streams) {
+    ++counted->second;
+  } else {
+    return schedule::limit_reached(
+        "max_streams", absl::StrCat("the limit of ", parts_.limits.max_streams, " streams of StepStream is reached"));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status SimulationService::count_watch(const std::string& tenant) {

@@ -156,6 +156,8 @@ class SimulationService final {
   void forget(WatchReactor* watch) ABSL_LOCKS_EXCLUDED(mutex_);
   // Of all tenants.
   std::int64_t watch_count() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Counts one more, until it is forgotten, or refuses it: RESOURCE_EXHAUSTED beyond the limit of a tenant.
+  absl::Status count_stream(const std::string& tenant) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Counts one more, until it is forgotten. RESOURCE_EXHAUSTED beyond the limit of a tenant.
   absl::Status count_watch(const std::string& tenant) ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -164,7 +166,8 @@ class SimulationService final {
   absl::Mutex mutex_;
   absl::flat_hash_set<StepStreamReactor*> streams_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_set<WatchReactor*> watches_ ABSL_GUARDED_BY(mutex_);
-  absl::flat_hash_map<std::string, std::int64_t> watches_of_ ABSL_GUARDED_BY(mutex_);  // by tenant
+  absl::flat_hash_map<std::string, std::int64_t> streams_of_ ABSL_GUARDED_BY(mutex_), watches_of_
+      ABSL_GUARDED_BY(mutex_);  // by tenant
   bool draining_ ABSL_GUARDED_BY(mutex_) = false;
   std::uint64_t next_snapshot_ ABSL_GUARDED_BY(mutex_) = 0;
 };

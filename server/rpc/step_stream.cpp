@@ -32,6 +32,7 @@ StepStreamReactor::StepStreamReactor(SimulationService& service, grpc::CallbackS
     : service_(service),
       context_(context),
       caller_(std::move(caller)),
+      tenant_(caller_.ok() ? std::optional(caller_->tenant->name) : std::nullopt),
       bound_(bound_of(service.parts_.limits, caller_)) {}
 
 void StepStreamReactor::start() {

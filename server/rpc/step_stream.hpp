@@ -42,6 +42,8 @@ class StepStreamReactor final : public WireStream {
   void start() ABSL_LOCKS_EXCLUDED(mutex_);
   // Reads nothing more; ends with UNAVAILABLE when everything is answered.
   void drain() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Whose limit it counts for; none where the caller was not admitted.
+  const std::optional<std::string>& tenant() const { return tenant_; }
 
  private:
   struct Exchange {
@@ -79,7 +81,8 @@ class StepStreamReactor final : public WireStream {
 
   SimulationService& service_;
   grpc::CallbackServerContext& context_;
-  absl::StatusOr<Caller> caller_;      // of the reads, which do not overlap
+  absl::StatusOr<Caller> caller_;  // of the reads, which do not overlap
+  const std::optional<std::string> tenant_;
   std::string last_batch_;             // that a request named; of the reads
   std::vector<std::string> attached_;  // batches that count this stream among theirs; of the reads
   const std::size_t bound_;            // of requests in flight

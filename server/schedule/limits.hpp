@@ -18,7 +18,8 @@ struct Limits {
   // Requests of one stream. Enough to hide a round trip, and little enough that hundreds of streams fit the queue; a
   // client that sends more is held back by flow control, not refused.
   std::int64_t max_stream_in_flight = 16;
-  std::int64_t max_watches = 64;  // streams of Watch that a tenant may have open
+  std::int64_t max_streams = 4096;  // streams of StepStream that a tenant may have open
+  std::int64_t max_watches = 64;    // streams of Watch, likewise
 };
 
 }  // namespace axion::server::schedule

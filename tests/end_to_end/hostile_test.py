@@ -143,10 +143,10 @@ def refusal(call):
 
 
 @contextlib.contextmanager
-def crowd(port, size):
-    """So many connections, which say nothing."""
+def crowd(port, size, address='127.0.0.1'):
+    """So many connections from there, which say nothing."""
     with contextlib.ExitStack() as stack:
-        yield [stack.enter_context(socket.create_connection(('127.0.0.1', port))) for _ in range(size)]
+        yield [stack.enter_context(socket.create_connection(('127.0.0.1', port), source_address=(address, 0))) for _ in range(size)]
 
 
 class Connections(unittest.TestCase):
@@ -173,6 +173,16 @@ class Connections(unittest.TestCase):
             with socket.create_connection(('127.0.0.1', server.port)) as plain:
                 plain.settimeout(PATIENCE_SECONDS)
                 self.assertIn(b'max_connections: the server has 3 connections', plain.recv(4096))
+
+    def test_who_holds_all_connections_makes_room_for_clients_from_elsewhere(self):
+        with Server('--max_connections=8') as server, crowd(server.port, 8, '127.0.0.2'):
+            self.assertTrue(eventually(lambda: server.metric('axion_connections') >= 8))
+            for _ in range(3):
+                self.assertTrue(server.connect().GetServerInfo(sim.GetServerInfoRequest(), timeout=PATIENCE_SECONDS).version)
+            with crowd(server.port, 1, '127.0.0.2') as late:
+                late[0].settimeout(PATIENCE_SECONDS)
+                self.assertIn(b'max_connections', late[0].recv(4096))
+            self.assertEqual(server.metric('axion_connections_cut_total'), 3)
 
     def _take_back(self, server, enough):
         """Calls as fast as they are taken, each taken back at once; over a new connection whenever one is ended, as gRPC

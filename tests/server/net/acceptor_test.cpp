@@ -32,8 +32,12 @@
 namespace axion::server::net {
 namespace {
 
-int connect_to(int port) {
+int connect_to(int port, std::uint32_t from = INADDR_LOOPBACK) {
   const int descriptor = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in source{};
+  source.sin_family = AF_INET;
+  source.sin_addr.s_addr = htonl(from);
+  EXPECT_EQ(bind(descriptor, reinterpret_cast<const sockaddr*>(&source), sizeof source), 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<std::uint16_t>(port));
@@ -78,7 +82,8 @@ class Cutting : public ::testing::Test {
       reasons_.push_back(reason);
     };
     acceptor_ = std::make_unique<Acceptor>(std::move(listener_),
-                                           AcceptorOptions{.max_open_calls = 4900,
+                                           AcceptorOptions{.max_connections = 60,
+                                                           .max_open_calls = 4900,
                                                            .max_open_calls_of_one = 2000,
                                                            .max_unread_bytes = 1000,
                                                            .max_unfinished_bytes = 900'000},
@@ -307,6 +312,38 @@ TEST_F(Cutting, many_connections_of_one_address_count_together) {
     close(client);
   }
   EXPECT_FALSE(is_cut(quiet_));
+}
+
+TEST_F(Cutting, whoever_has_all_connections_makes_room_for_other_addresses_and_not_for_its_own) {
+  constexpr std::uint32_t kElsewhere = INADDR_LOOPBACK + 1;
+  std::vector<int> crowd;
+  for (int i = 0; i < 58; ++i) {
+    crowd.push_back(connect_to(port_));
+    ASSERT_TRUE(eventually([&] { return taken() == crowd.size() + 2; }));
+  }
+  tally_.on_message(name_of(crowd.back()));  // it has work to do; the one before it has said nothing
+  wait_for_looks(2);
+  const int own = connect_to(port_);
+  EXPECT_TRUE(eventually([&] { return is_cut(own); })) << "the limit holds for the address that has the most";
+  EXPECT_EQ(taken(), 60u);
+  EXPECT_TRUE(reasons().empty());
+  const int stranger = connect_to(port_, kElsewhere);
+  EXPECT_TRUE(eventually([&] { return taken() == 61; }));
+  EXPECT_TRUE(eventually([&] { return is_cut(crowd[56]); }));
+  ASSERT_EQ(reasons().size(), 1u);
+  EXPECT_NE(reasons().front().find(" makes room for ipv4:127.0.0.2: its address has 60 connections, the most of 60"),
+            std::string::npos)
+      << reasons().front();
+  // While those that were cut are not closed, each newcomer is one too many: a few, and no more.
+  std::vector<int> others;
+  for (int i = 0; i < 10; ++i) others.push_back(connect_to(port_, kElsewhere));
+  EXPECT_TRUE(eventually([&] { return is_cut(others.back()); }));
+  EXPECT_EQ(taken(), 68u);
+  EXPECT_EQ(reasons().size(), 8u);
+  EXPECT_FALSE(is_cut(stranger) || is_cut(talker_) || is_cut(quiet_) || is_cut(crowd.back()));
+  crowd.insert(crowd.end(), others.begin(), others.end());
+  for (const int client : crowd) close(client);
+  close(own), close(stranger);
 }
 
 TEST(ConnectionName, is_that_of_the_other_end) {

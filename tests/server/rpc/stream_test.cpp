@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -225,6 +227,43 @@ TEST_F(Stream, a_batch_bound_to_its_streams_ends_with_the_last_of_them_however_i
     EXPECT_TRUE(is_gone(*stub, bound.name()));
     EXPECT_TRUE(step(request_of(free, ""), response).ok());
   }
+}
+
+TEST_F(Stream, more_than_the_limit_are_refused_until_one_ends) {
+  Config config;
+  config.limits.max_streams = 2;
+  start(config);
+  const std::string batch = create_batch(create_model().name(), 1).name();
+  v1::StepResponse response;
+  grpc::ClientContext contexts[2];
+  std::unique_ptr<grpc::ClientReaderWriter<v1::StepRequest, v1::StepResponse>> held[2];
+  for (int i = 0; i < 2; ++i) {
+    held[i] = stub->StepStream(&contexts[i]);
+    ASSERT_TRUE(held[i]->Write(request_of(batch, "")));
+    ASSERT_TRUE(held[i]->Read(&response));
+  }
+  const auto refused = [&] {
+    grpc::ClientContext context;
+    const auto stream = stub->StepStream(&context);
+    stream->Write(request_of(batch, ""));
+    stream->WritesDone();
+    while (stream->Read(&response)) {
+    }
+    return stream->Finish();
+  };
+  const grpc::Status status = refused();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(status.error_message(), "the limit of 2 streams of StepStream is reached");
+  ASSERT_TRUE(held[0]->WritesDone());
+  EXPECT_TRUE(held[0]->Finish().ok());
+  // The client hears of an end before the server is done with it.
+  bool taken = false;
+  for (int i = 0; i < 500 && !taken; ++i, absl::SleepFor(absl::Milliseconds(10))) taken = refused().ok();
+  EXPECT_TRUE(taken);
+  ASSERT_TRUE(held[1]->Write(request_of(batch, "")));
+  EXPECT_TRUE(held[1]->Read(&response)) << "those that are open notice nothing";
+  contexts[1].TryCancel();
+  held[1]->Finish();
 }
 
 TEST_F(Stream, a_bound_batch_waits_for_its_client_to_come_back) {
