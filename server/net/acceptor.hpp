@@ -1,10 +1,12 @@
 // Accepts connections on a thread of its own and hands them on.
 //
-// Beyond `max_connections` newcomers are told so and closed, unless some other address has at least two more than theirs:
-// then the newest of that one is cut for them, and first one that has sent no message yet. So whoever opens all that
-// there are keeps nobody out who comes from elsewhere, and while there is room no address is asked how many it has. An error of accept that concerns one connection ends that
-// one; one that concerns the process (no descriptor or memory left) is waited out: accepting goes on as soon as it can,
-// what waits meanwhile stays in the kernel's queue, and whoever watches is told (`stalled`, `recovered`, `gave_up`).
+// Beyond `max_connections` newcomers are told so and closed, unless some other address has at least two more than
+// theirs: then the newest of that one is cut for them, and first one that has sent no message. So whoever opens all
+// that there are keeps nobody out who comes from elsewhere; while there is room no address is asked how many it has.
+//
+// An error of accept that concerns one connection ends that one; one that concerns the process (no descriptor or memory
+// left) is waited out: accepting goes on as soon as it can, what waits meanwhile stays in the kernel's queue, and
+// whoever watches is told (`stalled`, `recovered`, `gave_up`).
 //
 // HTTP/2 has ways to make a server work and keep memory that no request asks for, and gRPC 1.51 bounds few of them. Ten
 // times a second the acceptor looks at the connections that it has let in, and cuts
