@@ -108,6 +108,14 @@ class Pictures(unittest.TestCase):
         self.assertAlmostEqual(rows.mean(), 79.5, delta=1)
         self.assertAlmostEqual(columns.mean(), 99.5, delta=1)
 
+    def test_what_moves_away_leaves_the_ground_and_the_other_worlds_as_they_are(self):
+        floor = scene_pb2.ShapeSpec(name="floor", kind=scene_pb2.SHAPE_KIND_PLANE, body=-1)
+        renderer = Renderer(model_of(sphere(0.1), floor), 64, 48, Camera(azimuth=0, elevation=-30, distance=4, look_at=(0, 0, 0)))
+        places = [[pose(0, 0, 0.1)], [pose(0, 0, 0.1)]]
+        first, then = renderer.render(places), renderer.render([places[0], [pose(0, 0.4, 3.0)]])
+        self.assertLess(differs(first, then).mean(), 0.1)  # a ball that is gone and its shadow; not every tile of the ground
+        self.assertTrue(differs(first, then).any())
+
     def test_azimuth_0_looks_along_x_with_y_on_the_left_and_z_above(self):
         camera = Camera(azimuth=0, elevation=0, distance=5, look_at=(0, 0, 0))
         renderer = Renderer(model_of(sphere(0.2)), 100, 100, camera, samples=1)

@@ -104,6 +104,7 @@ class Renderer:
         self.spacing, self.samples = spacing, samples
         self._shapes: dict[int, list[geometry.Shape]] = {}
         self._frame: tuple[Floats, float] | None = None  # what a camera without a place of its own was given at first
+        self._scale: tuple[float, float] | None = None  # m between worlds and across all that is shown, of the first picture, too
 
     def __repr__(self) -> str:
         return f"<axion.Renderer of {self.model.name}: {self.width} x {self.height} pixels, {self.camera}>"
@@ -144,11 +145,12 @@ class Renderer:
         poses = geometry.frame_poses(self.model, poses, placed)
         shapes = self._shapes_for(len(poses))
         least, most = geometry.bounds_of_all([geometry.world_bounds(shapes, pose) for pose in poses])
-        spacing = self.spacing if self.spacing is not None else 1.15 * float(max(most[0] - least[0], most[1] - least[1]))
         low, high = geometry.bounds_of_all([geometry.scene_bounds(shapes, pose) for pose in poses])
+        if self._scale is None:
+            self._scale = 1.15 * float(max(most[0] - least[0], most[1] - least[1])), float(np.linalg.norm(high - low))
+        spacing, size = self._scale if self.spacing is None else (self.spacing, self._scale[1])
         offsets = geometry.grid_offsets(len(poses), spacing)
         surfaces, labels = self._surfaces(shapes, poses, offsets)
-        size = float(np.linalg.norm(high - low))
         if self.marks.contacts and contacts is not None:
             surfaces += self._contacts(contacts, dt, list(worlds or range(len(poses))), offsets, size)
         grounds = [Ground(shape.position, shape.rotation[:, 2], geometry.ground_square(size)) for shape in shapes if shape.mesh is None]
