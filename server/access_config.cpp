@@ -25,7 +25,10 @@ ABSL_FLAG(
     std::vector<std::string>, disable_methods, {},
     "Methods and groups of them (info, models, batches, steps, state, snapshots) that are switched off, separated by "
     "commas.");
-ABSL_FLAG(int, max_concurrent_calls, 1024, "Most calls of one connection at once; a client keeps further ones back.");
+ABSL_FLAG(
+    int, max_concurrent_calls, 256,
+    "Most calls and streams of one connection at once; a client keeps further ones back. Others wait for as long as "
+    "the server takes for all that are open.");
 ABSL_FLAG(double, keepalive_seconds, 60,
           "How long a connection may be silent before the server asks whether it lives.");
 ABSL_FLAG(double, keepalive_timeout_seconds, 20,

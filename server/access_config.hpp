@@ -17,7 +17,7 @@ struct AccessConfig {
   bool insecure = false;  // strangers may be let in from other machines
   std::string reflection = "auto";
   std::vector<std::string> disable_methods;
-  int max_concurrent_calls = 1024;  // of one connection
+  int max_concurrent_calls = 256;  // of one connection
   absl::Duration keepalive = absl::Seconds(60), keepalive_timeout = absl::Seconds(20);
   absl::Duration min_ping_interval = absl::Seconds(10);
   absl::Duration max_connection_age = absl::ZeroDuration(), max_connection_age_grace = absl::Seconds(30);  // 0: none

@@ -184,6 +184,16 @@ class Connections(unittest.TestCase):
                 self.assertIn(b'max_connections', late[0].recv(4096))
             self.assertEqual(server.metric('axion_connections_cut_total'), 3)
 
+    def test_a_connection_may_have_256_calls_open_and_no_thousands_for_which_others_would_wait(self):
+        with Server() as server, socket.create_connection(('127.0.0.1', server.port)) as wire:
+            client = h2.connection.H2Connection(h2.config.H2Configuration(client_side=True))
+            client.initiate_connection()
+            wire.sendall(client.data_to_send())
+            wire.settimeout(PATIENCE_SECONDS)
+            while not any(isinstance(event, h2.events.RemoteSettingsChanged) for event in client.receive_data(wire.recv(4096))):
+                pass
+            self.assertEqual(client.remote_settings.max_concurrent_streams, 256)
+
     def _take_back(self, server, enough):
         """Calls as fast as they are taken, each taken back at once; over a new connection whenever one is ended, as gRPC
         itself does with some after a few thousand calls. Ends when `enough` is set."""
