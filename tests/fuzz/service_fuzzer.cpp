@@ -1,15 +1,22 @@
 // The service in this process, called with a fuzzer's bytes as messages: parsing, conversion of requests, the registry,
 // the scheduler, the engine. An input is a list of calls: | method, 1 | length, 2 | bytes |. In the bytes the names
-// "models/0000000000000000" and "batches/0000000000000000" become those of a model and a batch that are there. A stream
-// of answers stays open, and is read, while the calls after it are made; at the end of the input it is cancelled.
+// "models/0000000000000000" and "batches/0000000000000000" become those of a model and a batch that are there.
+//
+// * A Watch stays open, and is read, while the calls after it are made; at the end of the input it is cancelled.
+// * The bytes of a StepStream are | length, 2 | message | for each of its requests. At the end of the input it has to
+//   end by itself; one whose last message is cut short is cancelled.
+// * One number beyond the methods is a RestoreSnapshot of what is sound but for changes and sealed again, so that the
+//   readers behind the checksums are reached: | kind, 1 | rest |, see changed_snapshot().
 //
 // A batch that no input can name is stepped once in a while and must go on as if nothing had happened.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <grpcpp/create_channel.h>
@@ -24,8 +31,14 @@
 #include "google/protobuf/empty.pb.h"
 #include "spdlog/spdlog.h"
 
+#include "engine/base/hash.hpp"
+
+#include "server/rpc/batch_snapshot.hpp"
 #include "server/rpc/library_logs.hpp"
 #include "server/server.hpp"
+#include "server/store/store.hpp"
+
+#include "tests/fuzz/edits.hpp"
 
 namespace {
 
@@ -46,22 +59,42 @@ void check(const grpc::Status& status) {
   if (!status.ok() && status.error_message().empty()) std::abort();
 }
 
-// A call whose answers go on until it is cancelled, or the server ends it.
+grpc::ByteBuffer buffer_of(std::string_view bytes) {
+  const grpc::Slice slice(bytes.data(), bytes.size());
+  return {&slice, 1};
+}
+
+// | length, 2 |, little-endian; taken off the front.
+std::size_t take_length(std::string_view& bytes) {
+  const std::size_t length = static_cast<std::uint8_t>(bytes[0]) + 256U * static_cast<std::uint8_t>(bytes[1]);
+  bytes.remove_prefix(2);
+  return length;
+}
+
+// A call that sends its requests, and reads answers until the server ends it or it is cancelled.
 class Stream : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
-  Stream(grpc::GenericStub& stub, const std::string& method, const grpc::ByteBuffer& request) : request_(request) {
+  Stream(grpc::GenericStub& stub, const std::string& method, std::vector<grpc::ByteBuffer> requests, bool cancels)
+      : requests_(std::move(requests)), cancels_(cancels) {
     stub.PrepareBidiStreamingCall(&context_, method, {}, this);
-    StartWriteLast(&request_, {});
+    write();
     StartRead(&response_);
     StartCall();
   }
   ~Stream() override {
-    context_.TryCancel();
+    if (cancels_) context_.TryCancel();
     done_.WaitForNotification();
     check(status_);
   }
 
  private:
+  void write() {
+    if (written_ == requests_.size()) return StartWritesDone();
+    StartWrite(&requests_[written_++]);
+  }
+  void OnWriteDone(bool ok) override {
+    if (ok) write();
+  }
   void OnReadDone(bool ok) override {
     if (ok) StartRead(&response_);
   }
@@ -71,7 +104,10 @@ class Stream : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer
   }
 
   grpc::ClientContext context_;
-  grpc::ByteBuffer request_, response_;
+  std::vector<grpc::ByteBuffer> requests_;
+  std::size_t written_ = 0;
+  grpc::ByteBuffer response_;
+  const bool cancels_;
   grpc::Status status_;
   absl::Notification done_;
 };
@@ -101,19 +137,21 @@ class Target {
         if (!method->client_streaming() && method->server_streaming() == streams) methods_.push_back(method);
       }
     }
+    methods_.push_back(service->FindMethodByName("StepStream"));
     witness_ = make_batch();
+    saved_ = save();
   }
 
   void call(std::uint8_t method, std::string bytes) {
     if (batch_.empty()) batch_ = make_batch();
-    absl::StrReplaceAll({{"models/0000000000000000", model_}, {"batches/0000000000000000", batch_}}, &bytes);
-    const grpc::Slice slice(bytes);
-    const grpc::ByteBuffer request(&slice, 1);
-    const auto& called = *methods_[method % methods_.size()];
+    if (method % (methods_.size() + 1) == methods_.size()) return restore(bytes);
+    const auto& called = *methods_[method % (methods_.size() + 1)];
     const std::string& name = called.name();
     const std::string path = absl::StrCat("/axion.v1.Simulation/", name);
+    if (called.client_streaming()) return step_stream(path, bytes);
+    const grpc::ByteBuffer request = buffer_of(named(std::move(bytes)));
     if (called.server_streaming()) {
-      streams_.push_back(std::make_unique<Stream>(*generic_, path, request));
+      streams_.push_back(std::make_unique<Stream>(*generic_, path, std::vector{request}, true));
       return;
     }
     grpc::ByteBuffer response;
@@ -149,6 +187,99 @@ class Target {
   }
 
  private:
+  std::string named(std::string bytes) const {
+    absl::StrReplaceAll({{"models/0000000000000000", model_}, {"batches/0000000000000000", batch_}}, &bytes);
+    return bytes;
+  }
+
+  void step_stream(const std::string& path, std::string_view rest) {
+    std::vector<grpc::ByteBuffer> requests;
+    bool cut_short = false;
+    while (rest.size() >= 2 && !cut_short) {
+      const std::size_t length = take_length(rest);
+      cut_short = length > rest.size();
+      requests.push_back(buffer_of(named(std::string(rest.substr(0, length)))));
+      rest.remove_prefix(std::min(length, rest.size()));
+    }
+    streams_.push_back(std::make_unique<Stream>(*generic_, path, std::move(requests), cut_short));
+  }
+
+  // Of a batch of two worlds that has made a few steps: its description, and its worlds.
+  std::vector<std::string> save() {
+    grpc::ClientContext first, second;
+    v1::StepRequest step;
+    step.set_batch(make_batch());
+    step.set_request_id("remembered");
+    step.set_step_count(3);
+    v1::StepResponse stepped;
+    if (!stub_->Step(&first, step, &stepped).ok()) std::abort();
+    v1::SaveSnapshotRequest request;
+    request.set_batch(step.batch());
+    request.set_return_content(true);
+    request.set_skip_store(true);
+    v1::Snapshot snapshot;
+    if (!stub_->SaveSnapshot(&second, request, &snapshot).ok()) std::abort();
+    auto parts = server::rpc::parts_of_content(snapshot.content());
+    if (!parts.ok()) std::abort();
+    return *std::move(parts);
+  }
+
+  // By its kind the rest is edits of the description (0), a description (1), edits of the first world, sealed as the
+  // engine seals it (2), a world as it is (3), or edits of all, lengths and number of parts included (4 and above).
+  std::string changed_snapshot(std::string_view input) const {
+    constexpr std::size_t kWorldSeal = 9, kSeal = 32;  // what ends a world, and the whole
+    const int kind = static_cast<std::uint8_t>(input.front());
+    input.remove_prefix(1);
+    std::vector<std::string> parts = saved_;
+    if (kind == 0) parts.front() = fuzz::edited(parts.front(), input);
+    if (kind == 1) parts.front() = named(std::string(input));
+    if (kind == 2 || kind == 3) {
+      v1::StoredWorlds worlds;
+      if (!worlds.ParseFromString(parts.at(1))) std::abort();
+      std::string& world = *worlds.mutable_worlds(0);
+      if (kind == 2) {
+        const char last = world.back();
+        world = fuzz::edited(world.substr(0, world.size() - kWorldSeal), input);
+        Hash hash;
+        hash.add(std::as_bytes(std::span(world)));
+        const std::uint64_t sum = hash.value();
+        world.append(reinterpret_cast<const char*>(&sum), sizeof sum);
+        world.push_back(last);
+      } else {
+        world = std::string(input);
+      }
+      parts.at(1) = worlds.SerializeAsString();
+    }
+    std::string content = server::rpc::to_content(parts);
+    if (kind <= 3) return content;
+    content = fuzz::edited(content.substr(0, content.size() - kSeal), input);
+    return content + server::store::checksum(content);
+  }
+
+  // What is taken steps on, whatever becomes of it.
+  void restore(std::string_view input) {
+    if (input.empty()) return;
+    grpc::ClientContext first, second, third;
+    v1::RestoreSnapshotRequest request;
+    request.set_content(changed_snapshot(input));
+    v1::Batch batch;
+    const grpc::Status status = stub_->RestoreSnapshot(&first, request, &batch);
+    check(status);
+    if (!status.ok()) return;
+    v1::StepRequest step;
+    step.set_batch(batch.name());
+    step.set_step_count(2);
+    v1::StepResponse stepped;
+    check(stub_->Step(&second, step, &stepped));
+    v1::SaveSnapshotRequest again;
+    again.set_batch(batch.name());
+    again.set_return_content(true);
+    again.set_skip_store(true);
+    v1::Snapshot snapshot;
+    check(stub_->SaveSnapshot(&third, again, &snapshot));
+    remove(batch.name());
+  }
+
   std::string make_batch() {
     grpc::ClientContext first, second;
     v1::CreateModelRequest scene;
@@ -177,6 +308,7 @@ class Target {
   std::unique_ptr<v1::Simulation::Stub> stub_;
   std::vector<const google::protobuf::MethodDescriptor*> methods_;
   std::vector<std::unique_ptr<Stream>> streams_;
+  std::vector<std::string> saved_;  // parts of a sound snapshot
   std::string model_, batch_, witness_;
   std::int64_t inputs_ = 0, steps_ = 0;
 };
@@ -188,8 +320,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::string_view rest(reinterpret_cast<const char*>(data), size);
   for (std::size_t calls = 0; calls < kMaxCalls && rest.size() >= 3; ++calls) {
     const auto method = static_cast<std::uint8_t>(rest[0]);
-    const std::size_t length = static_cast<std::uint8_t>(rest[1]) + 256U * static_cast<std::uint8_t>(rest[2]);
-    rest.remove_prefix(3);
+    rest.remove_prefix(1);
+    const std::size_t length = take_length(rest);
     target->call(method, std::string(rest.substr(0, length)));
     rest.remove_prefix(std::min(length, rest.size()));
   }
