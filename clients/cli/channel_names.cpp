@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <span>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 namespace axion::cli {
@@ -88,6 +89,16 @@ std::string channel_name(const v1::Model& model, const Channel& channel) {
     }
   }
   return "";
+}
+
+std::string thing_name(const v1::Model& model, const std::string& field, std::int64_t index) {
+  std::string name = channel_name(model, {field, index});
+  for (const char* part : {kPose[0], kVelocity[0], kImpulse[0]}) {
+    if (const std::string end = absl::StrCat(" ", part); absl::EndsWith(name, end)) {
+      name.resize(name.size() - end.size());
+    }
+  }
+  return name;
 }
 
 }  // namespace axion::cli

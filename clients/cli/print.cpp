@@ -43,16 +43,21 @@ nlohmann::json tensor_json(const v1::Tensor& tensor) {
   return nested(tensor, 0, next);
 }
 
-std::string row_text(const v1::Tensor& tensor, std::int64_t row, const std::string& indent) {
+std::string row_text(const v1::Tensor& tensor, std::int64_t row, const std::string& indent,
+                     const std::function<std::string(std::int64_t line)>& about) {
   const std::int64_t rows = tensor.shape_size() > 0 ? tensor.shape(0) : 1;
   const std::int64_t per_row = rows > 0 ? client::element_count(tensor) / rows : 0;
-  const std::int64_t per_line = tensor.shape_size() > 1 ? tensor.shape(tensor.shape_size() - 1) : 1;
+  const std::int64_t per_line = tensor.shape_size() > 2 ? tensor.shape(tensor.shape_size() - 1) : 1;
   std::string text;
   for (std::int64_t i = 0; i < per_row; ++i) {
-    if (per_line > 0 && i % per_line == 0) {
+    if (i % per_line == 0) {
       absl::StrAppend(&text, i > 0 ? "\n" : "", indent);
     }
     absl::StrAppendFormat(&text, " %11.6g", client::element_as_double(tensor, row * per_row + i));
+    if ((i + 1) % per_line == 0) {
+      const std::string name = about(i / per_line);
+      absl::StrAppend(&text, name.empty() ? "" : "  ", name);
+    }
   }
   return text;
 }

@@ -4,6 +4,7 @@
 #include <google/protobuf/message.h>
 
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -17,8 +18,10 @@ nlohmann::json message_json(const google::protobuf::Message& message);
 // Nested lists in the shape of the tensor.
 nlohmann::json tensor_json(const v1::Tensor& tensor);
 
-// One row of the first dimension: numbers in lines of the last dimension.
-std::string row_text(const v1::Tensor& tensor, std::int64_t row, const std::string& indent);
+// One row of the first dimension: numbers in lines of the last dimension, or one a line where there are but two. A line
+// ends with what `about` says of it.
+std::string row_text(const v1::Tensor& tensor, std::int64_t row, const std::string& indent,
+                     const std::function<std::string(std::int64_t line)>& about);
 
 // "CONVERGED|FALLBACK", or "-" for none.
 std::string outcome_text(std::uint32_t outcome);

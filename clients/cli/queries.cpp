@@ -129,7 +129,7 @@ absl::Status run_contacts(const Invocation& invocation) {
   }
   print_contacts(*contacts, *model, batch->dt());
   if (contacts->gap_size() == 0) {
-    absl::PrintF("nothing touches in %d worlds; contacts are those of the last step\n", contacts->world_indices_size());
+    absl::PrintF("nothing touches; contacts are those of the last step\n");
   }
   return absl::OkStatus();
 }

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "clients/cli/channel_names.hpp"
 #include "clients/cli/commands.hpp"
 #include "clients/cli/flags.hpp"
 #include "clients/cli/print.hpp"
@@ -15,17 +16,28 @@
 namespace axion::cli {
 namespace {
 
-// "body_pose [256, 13, 7]" and the rows of the shown worlds.
+// The model of a batch, for names; an empty one, which has none, where it was deleted.
+v1::Model model_of(const client::Client& client, const client::Batch& batch) {
+  auto model = client.get_model(batch.info().model());
+  return model.ok() ? *std::move(model) : v1::Model();
+}
+
+// "body_pose [256, 13, 7]" and the rows of the shown worlds, each line with what it is about.
 void print_field(const std::string& name, const v1::Tensor& tensor, const std::vector<std::int32_t>& worlds,
-                 bool rows_are_worlds) {
+                 bool rows_are_worlds, const v1::Model& model) {
   absl::PrintF("%s %s\n", name, client::shape_text(tensor));
+  const int dimensions = tensor.shape_size();
+  const std::int64_t width = dimensions > 2 ? tensor.shape(dimensions - 1) : 1;
+  const auto about = [&](std::int64_t line) {
+    return width > 1 ? thing_name(model, name, line * width) : channel_name(model, {name, line});
+  };
   for (std::size_t i = 0; i < worlds.size(); ++i) {
     const std::int64_t row = rows_are_worlds ? worlds[i] : static_cast<std::int64_t>(i);
-    absl::PrintF("  world %d\n%s\n", worlds[i], row_text(tensor, row, "   "));
+    absl::PrintF("  world %d\n%s\n", worlds[i], row_text(tensor, row, "   ", about));
   }
 }
 
-void print_step(const client::StepResult& result, const std::vector<std::int32_t>& worlds) {
+void print_step(const client::StepResult& result, const std::vector<std::int32_t>& worlds, const v1::Model& model) {
   const int n = result.world_count();
   absl::PrintF("stepped %d worlds to step %d, time %g s\n", n, n > 0 ? result.step_index()[0] : 0,
                n > 0 ? result.time()[0] : 0.0);
@@ -37,7 +49,7 @@ void print_step(const client::StepResult& result, const std::vector<std::int32_t
   }
   for (const std::string& name : absl::GetFlag(FLAGS_outputs)) {
     if (const v1::Tensor* tensor = result.tensor(name)) {
-      print_field(name, *tensor, worlds, true);
+      print_field(name, *tensor, worlds, true, model);
     }
   }
 }
@@ -138,7 +150,7 @@ absl::Status run_step(const Invocation& invocation) {
   if (invocation.json) {
     print_json(step_json(*result));
   } else {
-    print_step(*result, *worlds);
+    print_step(*result, *worlds, model_of(invocation.client, *batch));
   }
   return absl::OkStatus();
 }
@@ -157,6 +169,7 @@ absl::Status run_state(const Invocation& invocation) {
     return state.status();
   }
   nlohmann::json json{{"worlds", *worlds}, {"fields", nlohmann::json::object()}};
+  const v1::Model model = invocation.json ? v1::Model() : model_of(invocation.client, *batch);
   std::vector<std::string> names;
   for (const auto& [name, tensor] : state->fields()) {
     names.push_back(name);
@@ -167,7 +180,7 @@ absl::Status run_state(const Invocation& invocation) {
     if (invocation.json) {
       json["fields"][name] = tensor_json(tensor);
     } else {
-      print_field(name, tensor, *worlds, false);
+      print_field(name, tensor, *worlds, false, model);
     }
   }
   for (int i = 0; i < state->snapshot_size(); ++i) {

@@ -1,4 +1,4 @@
-"""How the tool ends where something is wrong: what a person reads, on the error output alone, and the exit code; and its snapshots."""
+"""What a person reads: how the tool ends where something is wrong, with which exit code; numbers with their names; snapshots."""
 
 import json
 import pathlib
@@ -76,6 +76,27 @@ class Endings(AxiondCase):
                                     ("render", ".png", [])):
             out = self.folder / "none" / f"a{ending}"
             self.ends([verb, QUADRUPED, f"--out={out}", *flags], 1, rf"cannot use the file '{out}': No such file or directory$")
+
+
+class Words(AxiondCase):
+    def test_numbers_stand_beside_what_they_are_of(self):
+        batch = self.client.create_batch(self.client.create_model(path=QUADRUPED), 2)
+        batch.reset(keyframe="stand")
+        for words in (["state", batch.name, "--fields=body_pose,joint_position,time", "--show=1"],
+                      ["step", batch.name, "--outputs=body_pose,joint_position,time", "--show=1"]):
+            code, told, error = tool(*words, f"--server={self.target}")
+            self.assertEqual((code, error), (0, ""))
+            self.assertEqual(told.count("  world 1\n"), 3)
+            self.assertRegex(told, r"\n    +[\d.e-]+ [ \d.e-]+  trunk\n")
+            self.assertRegex(told, r"\n    +-1\.5\d+  fl_knee position \(rad\)\n")
+            self.assertRegex(told, r"\n    +[\d.]+  root z \(m\)\n")
+            self.assertRegex(told, r"\n    +[\d.]+  time \(s\)\n")
+
+    def test_what_touches_nothing_and_what_nobody_steps_is_said(self):
+        batch = self.client.create_batch(self.client.create_model(path=QUADRUPED), 2)
+        self.assertIn("nothing touches; contacts are those of the last step", tool("contacts", batch.name, f"--server={self.target}")[1])
+        told = tool("watch", batch.name, "--count=1", "--interval=10ms", f"--server={self.target}")[1]
+        self.assertRegex(told, rf"{batch.name} +0 world-steps/s$")
 
 
 class Snapshots(AxiondCase):
