@@ -61,7 +61,7 @@ class Crowd(unittest.TestCase):
         return int(re.search(rf'{name}:\s+(\d+)', pathlib.Path(f'/proc/{self.server.process.pid}/status').read_text()).group(1))
 
     def test_calls_that_strangers_leave_open_stay_few_and_cut_nobody_else(self):
-        server = self.serve('--memory_limit=512MiB', '--reflection=off')
+        server = self.serve('--memory_limit=512MiB', '--reflection=off', '--max_concurrent_calls=1024')
         client = self.enterContext(axion.Client(server.address))
         batch = client.create_batch(client.create_model(MODEL), 4)
         batch.step()

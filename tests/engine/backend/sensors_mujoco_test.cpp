@@ -114,7 +114,7 @@ constexpr const char* kPushed = R"(<mujoco>
         <joint name="b" axis="0 1 .2" pos="0 .05 .1" ref=".2"/><joint name="c" axis=".1 .2 1" pos=".05 .1 0"/>
         <geom type="capsule" size=".05 .2" pos="0 .2 0"/><site name="h0" pos=".05 .2 0" euler="1 .2 .3"/>
         <body pos="0 .4 .1"><joint name="p" type="slide" axis="0 1 1"/><joint name="q" type="slide" axis="1 .2 0"/>
-          <joint name="r" axis="0 .3 1" pos=".1 0 0"/><joint name="s" axis="1 .1 0" pos="0 .1 .1"/>
+          <joint name="r" axis="0 .3 1" pos=".1 0 0"/>
           <geom size=".1" pos=".1 .1 0"/><site name="t0" pos="0 .1 .2"/>
           <body pos=".1 0 0"><joint type="ball"/><geom size=".1" pos=".1 .1 0"/><site name="e0" pos=".1 .1 .2"/></body>
         </body></body></body>
