@@ -41,7 +41,8 @@ class WorldModel {
     if (mocaps_ == nullptr) {
       mocaps_ = std::make_shared<MocapCopies>();
       mocaps_->from = m;
-      mocaps_->joints.resize(static_cast<std::size_t>(m.joint_count + m.spatial_count));
+      const int joints = m.joint_count + m.spatial_count;  // with those of paths through space
+      mocaps_->joints.resize(static_cast<std::size_t>(joints));
       mocaps_->shapes.resize(static_cast<std::size_t>(m.shape_count));
       mocaps_->sensors.resize(static_cast<std::size_t>(m.sensors.count));
       mocaps_->parts.resize(static_cast<std::size_t>(m.sensor_part_count));

@@ -53,10 +53,10 @@ class Acceleration {
   }
 
   // n^T M⁻¹ n of three coordinates of a joint from `start` on, n each axis of the frame E.
-  Vec own_of(int joint, int start, const math::Quat<double>& E) const {
+  Vec own_of(int joint, std::size_t start, const math::Quat<double>& E) const {
     Vec own{};
     if (all_.size() > static_cast<std::size_t>(kMostCoordinates)) return own;
-    const auto first = static_cast<std::size_t>(first_[static_cast<std::size_t>(joint)] + start);
+    const std::size_t first = static_cast<std::size_t>(first_[static_cast<std::size_t>(joint)]) + start;
     for (int k = 0; k < 3; ++k) {
       Vec e{};
       e[k] = 1;
