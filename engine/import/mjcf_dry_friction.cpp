@@ -35,8 +35,7 @@ bool is_negligible(const model::SceneSpec& spec, const Hanging& all, double fric
 // With the impedance at which a row of mobility `own` has the R that `softness` gives one of mobility `mean`.
 model::SoftnessSpec with_mobility(model::SoftnessSpec softness, double mean, double own) {
   if (!(mean > 0) || !(own > 0)) return softness;
-  const double zero = 0;
-  const auto law = model::make_impedance(softness.solref.data(), softness.solimp.data(), zero, mean, {});
+  const auto law = model::make_impedance(softness.solref.data(), softness.solimp.data(), 0, mean, {});
   const double d = law.width > 0 ? law.least : (law.least + law.most) / 2;
   softness.solimp[0] = 1 / (1 + (1 - d) / d * mean / own);
   softness.solimp[2] = std::max(softness.solimp[2], 1e-6);  // so that a row without depth has the first number

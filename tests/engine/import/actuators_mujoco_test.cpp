@@ -98,6 +98,18 @@ TEST(ActuatorsAgainstMujoco, the_force_of_a_muscle_follows_from_what_it_moves) {
 }
 
 // MuJoCo pulls at the muscle and sees where it comes to rest, to 5 % of the range, with limits that give way.
+void expect_same_lengths(const std::string& xml) {
+  const testing::MujocoModel m = testing::load_mujoco(xml);
+  const model::SceneSpec s = imported(xml).scene;
+  ASSERT_EQ(s.actuators.size(), 2u);
+  for (std::size_t i = 0; i < s.actuators.size(); ++i) {
+    const mjtNum* theirs = m->actuator_lengthrange + 2 * i;
+    const model::MuscleSpec& ours = s.actuators[i].muscle;
+    EXPECT_NEAR(ours.length_lower, theirs[0], 0.05 * (theirs[1] - theirs[0]));
+    EXPECT_NEAR(ours.length_upper, theirs[1], 0.05 * (theirs[1] - theirs[0]));
+  }
+}
+
 TEST(ActuatorsAgainstMujoco, the_lengths_of_a_muscle_follow_from_the_ranges_of_the_joints_that_it_crosses) {
   const std::string xml = R"(<mujoco><worldbody><site name='w' pos='.1 0 .1'/>
     <body><joint name='hip' axis='0 1 0' range='-50 40' limited='true' damping='1'/><geom size='.1' pos='0 0 -.2'/>
@@ -106,14 +118,7 @@ TEST(ActuatorsAgainstMujoco, the_lengths_of_a_muscle_follow_from_the_ranges_of_t
         <site name='l' pos='.03 0 -.2'/></body></body></worldbody>
     <tendon><spatial name='s'><site site='w'/><site site='l'/></spatial></tendon>
     <actuator><muscle tendon='s' force='1'/><muscle tendon='s' force='1' gear='-2'/></actuator></mujoco>)";
-  const testing::MujocoModel m = testing::load_mujoco(xml);
-  const model::SceneSpec s = imported(xml).scene;
-  for (std::size_t i = 0; i < 2; ++i) {
-    const mjtNum* theirs = m->actuator_lengthrange + 2 * i;
-    const model::MuscleSpec& ours = s.actuators.at(i).muscle;
-    EXPECT_NEAR(ours.length_lower, theirs[0], 0.05 * (theirs[1] - theirs[0]));
-    EXPECT_NEAR(ours.length_upper, theirs[1], 0.05 * (theirs[1] - theirs[0]));
-  }
+  expect_same_lengths(xml);
 }
 
 // It comes to rest where the string is shortest or longest; a ball turns about three axes.
@@ -125,14 +130,7 @@ TEST(ActuatorsAgainstMujoco, the_lengths_of_a_muscle_over_joints_without_a_range
     <tendon><spatial name='s'><site site='w'/><site site='m'/></spatial>
       <spatial name='t'><site site='m'/><site site='l'/></spatial></tendon>
     <actuator><muscle tendon='s' force='1'/><muscle tendon='t' force='1'/></actuator></mujoco>)";
-  const testing::MujocoModel m = testing::load_mujoco(xml);
-  const model::SceneSpec s = imported(xml).scene;
-  for (std::size_t i = 0; i < 2; ++i) {
-    const mjtNum* theirs = m->actuator_lengthrange + 2 * i;
-    const model::MuscleSpec& ours = s.actuators.at(i).muscle;
-    EXPECT_NEAR(ours.length_lower, theirs[0], 0.05 * (theirs[1] - theirs[0]));
-    EXPECT_NEAR(ours.length_upper, theirs[1], 0.05 * (theirs[1] - theirs[0]));
-  }
+  expect_same_lengths(xml);
 }
 
 TEST(ActuatorsAgainstMujoco, gains_that_depend_on_length_and_rate_move_a_leg_alike) {
