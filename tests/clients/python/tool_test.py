@@ -1,5 +1,6 @@
 """The tool as a whole, of both languages: completion of every flag that help tells of, and JSON from every verb."""
 
+import contextlib
 import functools
 import importlib.util
 import json
@@ -20,6 +21,7 @@ QUADRUPED = ROOT / "clients" / "examples" / "models" / "quadruped.xml"
 HAS_EXTRAS = all(importlib.util.find_spec(name) for name in ("gymnasium", "imageio_ffmpeg", "matplotlib", "viser"))
 
 if HAS_EXTRAS:
+    from axion.viewing.verbs import _Counted as Counted
     from pictures import read_movie
 
 
@@ -240,6 +242,25 @@ class Json(AxiondCase):
             self.assertTrue(out.read_bytes().startswith(begins))
             if ending != "mcap":
                 self.assertLessEqual(len(read_movie(out, 32, 24)), frames)  # frames that look alike are one in a .gif
+
+    def test_a_frame_during_which_ctrl_c_comes_is_written_whole(self):
+        handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGINT, handler)
+        for presses in (1, 2):
+            written = []
+
+            def write_frames():
+                with counted as frames:
+                    for frame in frames:
+                        for _ in range(presses if frame == 2 else 0):
+                            os.kill(os.getpid(), signal.SIGINT)
+                        written.append(frame)
+
+            counted = Counted(iter(range(5)))
+            with contextlib.nullcontext() if presses == 1 else self.assertRaises(KeyboardInterrupt):
+                write_frames()
+            self.assertEqual((written, counted.count, counted.is_cut), ([0, 1, 2] if presses == 1 else [0, 1], 3, True))
+            self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)
 
     def test_errors_of_every_verb_are_words_on_the_error_output_alone(self):
         wrong = {"token": ["new"], "completion": ["csh"], "view": ["batches/none"], "render": ["batches/none", "--out=a.png"],

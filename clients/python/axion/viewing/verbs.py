@@ -8,9 +8,12 @@ import errno
 import json
 import math
 import os
+import signal
 import sys
+import threading
 import webbrowser
 from collections.abc import Callable, Iterator
+from types import FrameType, TracebackType
 from typing import Any, TypeVar
 
 import numpy.typing as npt
@@ -193,12 +196,28 @@ def _others_movie(batch: Batch, worlds: list[int], given: argparse.Namespace) ->
 
 
 class _Counted:
-    """Moments as they come, up to Ctrl-C once there is one, so that a movie has all that was seen until then."""
+    """Moments as they come, up to Ctrl-C once there is one, so that a movie has all that was seen until then.
+
+    As a context it takes Ctrl-C to itself: what comes while a moment is awaited or drawn ends the wait, what comes while one is written
+    lets it be written whole. Another one after that ends everything, as everywhere else.
+    """
 
     def __init__(self, frames: Iterator[Moment]) -> None:
         self._frames = frames
+        self._is_written = False
+        self._takes_interrupts = False
         self.count = 0
         self.is_cut = False
+
+    def __enter__(self) -> _Counted:
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, self._interrupt)
+            self._takes_interrupts = True
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._takes_interrupts:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def __iter__(self) -> Iterator[Moment]:
         return self.drawn(lambda moment: moment)
@@ -212,12 +231,23 @@ class _Counted:
                 picture = draw(frame) if picture is None or frame is not last else picture
                 last = frame
                 self.count += 1
+                self._is_written = True
                 yield picture
+                if self.is_cut:
+                    break
+                self._is_written = False
         except KeyboardInterrupt:
             if self.count == 0:
                 raise
             self.is_cut = True
+        self._is_written = True
+        if self.is_cut:
             print(over_progress(), end="", file=sys.stderr)
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        if self.is_cut or not self._is_written:
+            raise KeyboardInterrupt
+        self.is_cut = True
 
 
 def _is_picture(out: str) -> bool:
@@ -261,12 +291,13 @@ def _render(batch: Batch, given: argparse.Namespace) -> int:
         else:
             frames = _Counted(_others_movie(batch, worlds, given))
         try:
-            if is_mcap:
-                with McapRecorder(given.out, model, worlds, batch.dt) as recorder:
-                    for frame in frames:
-                        recorder.take(frame)
-            else:
-                save_movie(given.out, frames.drawn(lambda moment: _picture(renderer, moment, batch.dt)), given.fps)
+            with frames:
+                if is_mcap:
+                    with McapRecorder(given.out, model, worlds, batch.dt) as recorder:
+                        for frame in frames:
+                            recorder.take(frame)
+                else:
+                    save_movie(given.out, frames.drawn(lambda moment: _picture(renderer, moment, batch.dt)), given.fps)
         except BaseException:
             with contextlib.suppress(OSError):
                 os.remove(given.out)  # it cannot be played
