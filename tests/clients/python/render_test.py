@@ -7,6 +7,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 import unittest.mock
 
@@ -196,6 +197,15 @@ class Pictures(unittest.TestCase):
                 with unittest.mock.patch.object(render.imageio_ffmpeg, "get_ffmpeg_exe", return_value=command), \
                         self.assertRaisesRegex(OSError, reason):
                     save_movie(pathlib.Path(folder) / "other.mp4", pictures, 10)
+
+            def failing():
+                yield pictures[0][:4, :4]  # few enough bytes to be kept until more come
+                time.sleep(0.5)  # by now nobody would read them
+                raise ValueError("what went wrong")
+
+            with unittest.mock.patch.object(render.imageio_ffmpeg, "get_ffmpeg_exe", return_value="/bin/false"), \
+                    self.assertRaisesRegex(ValueError, "what went wrong"):
+                save_movie(pathlib.Path(folder) / "other.mp4", failing(), 10)
 
     def test_wrong_arguments_are_named(self):
         model = model_of(sphere(0.5))

@@ -361,10 +361,12 @@ def _encode(path: str | os.PathLike[str], width: int, height: int, frames: Itera
                 with contextlib.suppress(BrokenPipeError):  # an encoder that gave up says why
                     for frame in frames:
                         encoder.stdin.write(np.ascontiguousarray(frame).tobytes())
-                    encoder.stdin.close()
             except BaseException:
                 encoder.kill()
                 raise
+            finally:
+                with contextlib.suppress(BrokenPipeError):  # what is still to be written has nobody to read it then
+                    encoder.stdin.close()
         if encoder.returncode != 0:
             words.seek(0)
             raise OSError(f"{os.fspath(path)!r}: FFmpeg ended with {encoder.returncode}: {words.read().decode(errors='replace').strip()}")
