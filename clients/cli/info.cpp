@@ -89,9 +89,10 @@ void print_server(const v1::ServerInfo& info) {
   const v1::ServerLimits& limits = info.limits();
   absl::PrintF("worlds   %d of %d, in %d batches of %d models (of %d)\n", info.world_count(), limits.max_worlds(),
                info.batch_count(), info.model_count(), limits.max_models());
-  absl::PrintF("limits   message %s, %d requests wait, %d steps a request, %d in flight a stream\n",
+  absl::PrintF("limits   message %s, %d requests wait, %d steps a request, %d in flight a stream, %d streams",
                bytes_text(limits.max_message_bytes()), limits.max_queue(), limits.max_steps_per_request(),
-               limits.max_stream_in_flight());
+               limits.max_stream_in_flight(), limits.max_streams());
+  absl::PrintF(", %d watches\n", limits.max_watches());
   absl::PrintF("features %s\n", absl::StrJoin(info.features(), ", "));
 }
 

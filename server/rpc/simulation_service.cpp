@@ -147,6 +147,7 @@ void SimulationService::GetServerInfo(UnaryCall* call, const v1::GetServerInfoRe
   wire.set_max_steps_per_request(limits.max_steps_per_request);
   wire.set_max_stream_in_flight(limits.max_stream_in_flight);
   wire.set_max_watches(limits.max_watches);
+  wire.set_max_streams(limits.max_streams);
   const schedule::ResourceCounts counts = parts_.registry.counts(tenant);
   response->set_world_count(counts.worlds);
   response->set_batch_count(counts.batches);

@@ -279,6 +279,45 @@ class Tokens(unittest.TestCase):
         _, batch = self.make_batch(small)
         self.assertEqual(sum(1 for _ in small.StepStream(iter([sim.StepRequest(batch=batch)] * 20))), 20)
 
+    def test_a_tenant_with_all_its_streams_open_is_refused_one_more_and_others_are_not(self):
+        server = self.serve('--max_streams=2', '--max_watches=1')
+        limits = server.stub().GetServerInfo(sim.GetServerInfoRequest(), metadata=case.bearer(self.tokens['red'][0])).limits
+        self.assertEqual((limits.max_streams, limits.max_watches), (2, 1))
+        red, blue = self.tenant(server, 'red'), self.tenant(server, 'blue')
+        batches = {stub: self.make_batch(stub)[1] for stub in (red, blue)}
+
+        def stream_of(stub):
+            """A StepStream that has answered once and stays open until something is put into its queue."""
+            requests = queue.SimpleQueue()
+            requests.put(sim.StepRequest(batch=batches[stub]))
+            stream = stub.StepStream(iter(requests.get, None))
+            self.addCleanup(requests.put, None)
+            next(stream)
+            return requests, stream
+
+        def watch_of(stub):
+            watch = stub.Watch(watch_pb2.WatchRequest(batch=batches[stub], rate=0.001, fields=['time']))
+            self.addCleanup(watch.cancel)
+            next(watch)
+            return watch
+
+        requests, first = stream_of(red)
+        stream_of(red), watch_of(red)
+        for one_more, words in ((stream_of, 'limit of 2 streams of StepStream'), (watch_of, 'limit of 1 streams of Watch')):
+            with self.assertRaises(grpc.RpcError) as refused:
+                one_more(red)
+            self.assertEqual(refused.exception.code(), Code.RESOURCE_EXHAUSTED)
+            self.assertIn(words, refused.exception.details())
+            one_more(blue)
+        requests.put(None)
+        self.assertEqual(list(first), [])
+
+        def opens():
+            with contextlib.suppress(grpc.RpcError):
+                return stream_of(red)
+
+        self.assertTrue(case.eventually(opens))
+
     def test_a_token_taken_back_ends_calls_and_streams_and_a_new_one_begins(self):
         self.write('red', 'small')
         server = self.serve()

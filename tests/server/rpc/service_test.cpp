@@ -21,6 +21,8 @@ TEST_F(Service, says_what_it_is_and_serves) {
   EXPECT_EQ(info.devices(0).kind(), "cpu");
   EXPECT_EQ(info.devices(0).threads(), 2);
   EXPECT_EQ(info.limits().max_worlds(), Config().limits.max_worlds);
+  EXPECT_EQ(info.limits().max_streams(), Config().limits.max_streams);
+  EXPECT_EQ(info.limits().max_watches(), Config().limits.max_watches);
   EXPECT_FALSE(info.version().empty());
   EXPECT_EQ(health(), 1);
   EXPECT_EQ(health("axion.v1.Simulation"), 1);
