@@ -4,7 +4,7 @@
 
 using Words = std::vector<std::string>;
 
-ABSL_FLAG(std::string, server, "127.0.0.1:8470", "address of the server, host:port");
+ABSL_FLAG(std::string, server, "127.0.0.1:8470", "address of the server, host:port; without a port 8470");
 ABSL_FLAG(bool, json, false, "print JSON for programs instead of text for people");
 ABSL_FLAG(absl::Duration, timeout, absl::InfiniteDuration(), "of each call, for example 500ms or 10s");
 

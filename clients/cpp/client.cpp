@@ -3,6 +3,9 @@
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
 
+#include <algorithm>
+
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "clients/cpp/connection.hpp"
@@ -18,9 +21,20 @@ using Stub = v1::Simulation::StubInterface;
 constexpr int kStreamWindowBytes = 16 << 20;
 constexpr int kFrameBytes = 1 << 20;
 
+// The address with axiond's own port where it has none: gRPC means port 443 then. Whatever names a scheme is left.
+std::string with_port(const std::string& target) {
+  const auto completed = [](const std::string& host) { return absl::StrCat(host, ":", kDefaultPort); };
+  if (absl::StartsWith(target, "[")) return absl::EndsWith(target, "]") ? completed(target) : target;
+  const auto colons = std::count(target.begin(), target.end(), ':');
+  const bool is_v6 = colons > 1 && target.find_first_not_of("0123456789abcdefABCDEF:.") == std::string::npos;
+  if (is_v6) return completed(absl::StrCat("[", target, "]"));
+  return colons > 0 || target.empty() ? target : completed(target);
+}
+
 }  // namespace
 
-Client Client::connect(const std::string& target, const ConnectOptions& options) {
+Client Client::connect(const std::string& address, const ConnectOptions& options) {
+  const std::string target = with_port(address);
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(options.max_message_bytes);
   arguments.SetMaxSendMessageSize(options.max_message_bytes);

@@ -28,6 +28,7 @@
 
 namespace axion::client {
 
+inline constexpr int kDefaultPort = 8470;
 inline constexpr char kDefaultTarget[] = "127.0.0.1:8470";
 
 // Empty strings are taken from the environment: AXION_TOKEN, AXION_TLS_CA, AXION_TLS_CERT, AXION_TLS_KEY,
@@ -61,7 +62,8 @@ class Client {
  public:
   // Connects at the first call. Credentials that cannot be used (a file that is absent, a token that anybody could read
   // on its way) make every call end with INVALID_ARGUMENT, which says why.
-  static Client connect(const std::string& target = kDefaultTarget, const ConnectOptions& options = {});
+  // `address` is host:port, or host where the server listens on kDefaultPort.
+  static Client connect(const std::string& address = kDefaultTarget, const ConnectOptions& options = {});
 
   absl::StatusOr<v1::ServerInfo> server_info() const;
 

@@ -23,7 +23,7 @@ import grpc.aio
 from axion import client as blocking
 from axion import credentials as access
 from axion.batch import Batch as BlockingBatch
-from axion.channel import channel_arguments
+from axion.channel import channel_arguments, with_port
 from axion.client import DEFAULT_MAX_MESSAGE_BYTES, DEFAULT_TARGET
 from axion.errors import AxionError, from_rpc_error
 from axion.retry import Patience, is_done_already, may_repeat
@@ -118,7 +118,7 @@ class Client:
     Parameters
     ----------
     target : str, default DEFAULT_TARGET
-        Address of the server, "host:port".
+        Address of the server, "host:port", or "host" where it listens on port 8470.
     credentials : grpc.ChannelCredentials, optional
         Made by hand, in the place of all choices of TLS.
     max_message_bytes : int, default DEFAULT_MAX_MESSAGE_BYTES
@@ -154,6 +154,7 @@ class Client:
                  tls_ca: access.PathLike | None = None, tls_cert: access.PathLike | None = None,
                  tls_key: access.PathLike | None = None, tls_server_name: str | None = None,
                  insecure_token: bool = False, retry: float = 30.0) -> None:
+        target = with_port(target)
         found = access.resolve(target, token=token, tls=tls, tls_ca=tls_ca, tls_cert=tls_cert, tls_key=tls_key,
                                tls_server_name=tls_server_name, insecure_token=insecure_token, credentials=credentials)
         options = channel_arguments(found, max_message_bytes)

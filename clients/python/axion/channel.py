@@ -7,7 +7,21 @@ from typing import Any, TypeVar
 
 from axion import credentials as access
 
+DEFAULT_PORT = 8470
+
 _Item = TypeVar("_Item")
+
+
+def with_port(target: str) -> str:
+    """The address with axiond's own port where it has none.
+
+    Taken alone gRPC means port 443 by "host", "192.0.2.1" or "[::1]". Whatever names a scheme ("dns:", "unix:", …) is left.
+    """
+    if target.startswith("["):
+        return f"{target}:{DEFAULT_PORT}" if target.endswith("]") else target
+    if target.count(":") > 1 and all(c in "0123456789abcdefABCDEF:." for c in target):
+        return f"[{target}]:{DEFAULT_PORT}"
+    return target if ":" in target or not target else f"{target}:{DEFAULT_PORT}"
 
 
 def pages(call: Callable[[Any], Any], request: Any, items: Callable[[Any], Iterable[_Item]]) -> Iterator[_Item]:

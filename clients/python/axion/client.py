@@ -13,7 +13,7 @@ from google.protobuf import duration_pb2
 from axion import credentials as access
 from axion import options as choices
 from axion.batch import Batch
-from axion.channel import WithMetadata, channel_arguments, pages
+from axion.channel import DEFAULT_PORT, WithMetadata, channel_arguments, pages, with_port
 from axion.client_models import ClientModels
 from axion.errors import AxionError, UnavailableError, raises_axion_error
 from axion.model import Model
@@ -21,7 +21,7 @@ from axion.retry import Patience, RetryingMethod, new_request_id
 from axion.task import TaskLike, task_spec
 from axion.v1 import server_info_pb2, simulation_pb2, simulation_pb2_grpc, snapshot_pb2
 
-DEFAULT_TARGET = "127.0.0.1:8470"
+DEFAULT_TARGET = f"127.0.0.1:{DEFAULT_PORT}"
 DEFAULT_MAX_MESSAGE_BYTES = 256 << 20
 
 
@@ -40,7 +40,7 @@ class Client(ClientModels):
     Parameters
     ----------
     target : str, default DEFAULT_TARGET
-        Address of the server, "host:port".
+        Address of the server, "host:port", or "host" where it listens on port 8470.
     credentials : grpc.ChannelCredentials, optional
         Made by hand, in the place of all choices of TLS.
     max_message_bytes : int, default DEFAULT_MAX_MESSAGE_BYTES
@@ -76,6 +76,7 @@ class Client(ClientModels):
                  tls_ca: access.PathLike | None = None, tls_cert: access.PathLike | None = None,
                  tls_key: access.PathLike | None = None, tls_server_name: str | None = None,
                  insecure_token: bool = False, retry: float = 30.0) -> None:
+        target = with_port(target)
         found = access.resolve(target, token=token, tls=tls, tls_ca=tls_ca, tls_cert=tls_cert, tls_key=tls_key,
                                tls_server_name=tls_server_name, insecure_token=insecure_token, credentials=credentials)
         channel_options = channel_arguments(found, max_message_bytes)

@@ -26,7 +26,7 @@ def add_server_arguments(parser: argparse.ArgumentParser) -> None:
     parser : argparse.ArgumentParser
         Gets the flags.
     """
-    parser.add_argument("--server", default=DEFAULT_TARGET, help="host:port [%(default)s]")
+    parser.add_argument("--server", default=DEFAULT_TARGET, help="host:port; without a port 8470 [%(default)s]")
     parser.add_argument("--token", help="of the tenant; better by AXION_TOKEN")
     parser.add_argument("--tls", action="store_true", default=None, help="TLS with the system's authorities")
     parser.add_argument("--tls_ca", help="TLS with these authorities: a file of PEM")

@@ -210,6 +210,13 @@ class Calls(unittest.TestCase):
         with self.assertRaisesRegex(axion.NotFoundError, "no batches/b"):
             self.batch().step()
 
+    def test_an_address_without_a_port_has_axionds_own(self):
+        for given, target in (("farm", "farm:8470"), ("192.0.2.1", "192.0.2.1:8470"), ("::1", "[::1]:8470"),
+                              ("[fe80::1]", "[fe80::1]:8470")):
+            self.assertEqual(axion.Client(given).target, target)
+        for target in ("farm:1", "[::1]:1", "dns:farm", "dns:///farm", "unix:/tmp/a", "ipv4:192.0.2.1"):
+            self.assertEqual(axion.Client(target).target, target)
+
     def test_absent_server_is_unavailable(self):
         with FakeServer() as server:
             target = server.target

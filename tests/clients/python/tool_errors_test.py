@@ -35,6 +35,11 @@ class Endings(AxiondCase):
             self.ends(words, 1, rf"UNAVAILABLE: .*{re.escape(NOBODY)}.*refused\n  nothing listens there: is axiond running", NOBODY)
         self.ends(["info"], 1, r"UNAVAILABLE: .*\n  this name is not known; an address is HOST:PORT", "no-such-host.invalid:1")
 
+    def test_an_address_without_a_port_has_axionds_own(self):
+        for words in (["info"], ["render", QUADRUPED, f"--out={self.folder / 'a.png'}"]):
+            for host, target in (("127.9.9.9", r"127\.9\.9\.9:8470"), ("::1", r"(\[|%5B)::1(\]|%5D):8470")):
+                self.ends(words, 1, f"UNAVAILABLE: .*{target}", host)
+
     def test_what_the_server_does_not_have_is_named(self):
         for verb in ("batches", "step", "run", "state", "reset", "contacts", "stats", "watch", "bench", "delete", "view"):
             self.ends([verb, "batches/none"], 1, 'NOT_FOUND: name: "batches/none" does not exist')
