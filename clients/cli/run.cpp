@@ -217,14 +217,16 @@ absl::Status run_run(const Invocation& invocation) {
   Trace trace(*std::move(channels), std::clamp(absl::GetFlag(FLAGS_trace_worlds), 1, batch->world_count()));
   Summary summary;
   heed_interrupts();
-  if (const auto status = record(*batch, *control, *plan, fields, invocation.json, trace, summary); !status.ok()) {
-    return status;
+  const auto ended = record(*batch, *control, *plan, fields, invocation.json, trace, summary);
+  if (!ended.ok() && summary.calls == 0) {
+    return ended;
   }
+  // What was recorded until Ctrl-C, or until the server was lost, is written all the same.
   if (const auto status = write_files(trace, invocation.client, *batch); !status.ok()) {
-    return status;
+    return ended.ok() ? status : ended;
   }
   print_summary(summary, *batch, invocation.json);
-  return absl::OkStatus();
+  return ended;
 }
 
 }  // namespace axion::cli

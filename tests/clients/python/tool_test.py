@@ -21,7 +21,7 @@ QUADRUPED = ROOT / "clients" / "examples" / "models" / "quadruped.xml"
 HAS_EXTRAS = all(importlib.util.find_spec(name) for name in ("gymnasium", "imageio_ffmpeg", "matplotlib", "viser"))
 
 if HAS_EXTRAS:
-    from axion.viewing.verbs import _Counted as Counted
+    from axion.viewing.until_interrupt import UntilInterrupt
     from pictures import read_movie
 
 
@@ -229,7 +229,32 @@ class Json(AxiondCase):
         for words in (["run", QUADRUPED, "--seconds=100000"], ["bench", QUADRUPED, "--calls=1000000"]):
             code, told, error = self.interrupted(
                 *words, when=lambda made, verb=words[0]: verb == "bench" or made.get_state("step_index").step_index[0] > 0)
-            self.assertEqual((code, told, error.splitlines()[-1]), (130, "", f"axion {words[0]}: interrupted"))
+            self.assertEqual((code, error.splitlines()[-1]), (130, f"axion {words[0]}: interrupted"))
+            self.assertEqual(re.sub(r"^.* world-steps of 1 worlds(.*\n){2}", "", told), "")  # of a run, what it has seen until then
+
+    def test_a_run_that_is_interrupted_writes_what_was_recorded_until_then(self):
+        csv, png = self.folder / "cut.csv", self.folder / "cut.png"
+        code, told, error = self.interrupted(  # 64 worlds with all their poses: a call has not many records
+            "run", QUADRUPED, "--seconds=100000", "--every=0.001", "--worlds=64", "--trace=body_pose:2", f"--csv={csv}", f"--png={png}",
+            when=lambda made: made.get_state("step_index").step_index[0] > 1000)
+        self.assertEqual((code, error.splitlines()[-1]), (130, "axion run: interrupted"), error)
+        self.assertRegex(told, rf"wrote {csv}\nwrote {png}\n$")
+        lines = csv.read_text().splitlines()
+        self.assertEqual(lines[0], "time,world,body_pose:2")
+        self.assertGreater(float(lines[-1].split(",")[0]), 0)
+        self.assertTrue(png.read_bytes().startswith(b"\x89PNG"))
+
+    def test_a_movie_of_a_policy_that_is_interrupted_has_what_was_seen_until_then(self):
+        out = self.folder / "played"
+        code, _, error = tool("train", "example", "--worlds=4", "--steps=64", "--rollout_steps=8", "--no-pictures", f"--out={out}",
+                              f"--server={self.target}")
+        self.assertEqual(code, 0, error)
+        movie = out / "cut.gif"
+        code, told, error = self.interrupted("play", out / "quadruped-1.npz", "--seconds=1000", f"--movie={movie}",
+                                             when=lambda made: made.get_state("step_index").step_index[0] > 50)
+        self.assertEqual((code, error.splitlines()[-1]), (130, "axion play: interrupted"), error)
+        self.assertEqual(told, f"Movie: {movie}\n")
+        self.assertTrue(movie.read_bytes().startswith(b"GIF8"))
 
     def test_a_recording_that_is_interrupted_has_what_was_seen_until_then(self):
         for ending, begins in (("gif", b"GIF8"), ("mp4", b"\0\0\0 ftyp"), ("mcap", b"\x89MCAP0")):
@@ -256,7 +281,7 @@ class Json(AxiondCase):
                             os.kill(os.getpid(), signal.SIGINT)
                         written.append(frame)
 
-            counted = Counted(iter(range(5)))
+            counted = UntilInterrupt(iter(range(5)))
             with contextlib.nullcontext() if presses == 1 else self.assertRaises(KeyboardInterrupt):
                 write_frames()
             self.assertEqual((written, counted.count, counted.is_cut), ([0, 1, 2] if presses == 1 else [0, 1], 3, True))

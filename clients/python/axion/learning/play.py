@@ -136,17 +136,13 @@ def episodes(envs: Any, policy: Policy, seed: int) -> tuple[npt.NDArray[np.float
     return returns, lengths
 
 
-def poses(client: axion.Client, policy: Policy, choice: TaskChoice, command: Sequence[float] | None, seed: int,
-          seconds: float) -> tuple[axion.Model, float, npt.NDArray[Any]]:
-    """The model, s between poses, and the poses [t, bodies, 7] of one world."""
-    with contextlib.closing(axion.gym.make_vec(choice.server_task(command), 1, client=client, autoreset_mode="SameStep")) as envs:
-        observation, _ = envs.reset(seed=seed)
-        found = []
-        for step in range(round(seconds / envs.dt)):
-            observation, *_ = envs.step(policy.act(observation))
-            found.append(envs.batch.get_state("body_pose")["body_pose"][0])
-            tell_progress("stepped", (step + 1) * envs.dt, seconds, "s")
-        return envs.model, envs.dt, np.array(found)
+def poses(envs: Any, policy: Policy, seed: int, seconds: float) -> Iterator[npt.NDArray[Any]]:
+    """The poses [bodies, 7] of the one world of a gymnasium.vector.VectorEnv after each of its steps."""
+    observation, _ = envs.reset(seed=seed)
+    for step in range(round(seconds / envs.dt)):
+        observation, *_ = envs.step(policy.act(observation))
+        yield envs.batch.get_state("body_pose")["body_pose"][0]
+        tell_progress("stepped", (step + 1) * envs.dt, seconds, "s")
 
 
 def pictures(model: axion.Model, moments: npt.NDArray[Any], body: str | None, width: int, height: int) -> Iterator[npt.NDArray[np.uint8]]:
@@ -159,15 +155,27 @@ def pictures(model: axion.Model, moments: npt.NDArray[Any], body: str | None, wi
         tell_progress("drawn", count, len(moments), "pictures")
 
 
-def write_pictures(client: axion.Client, policy: Policy, choice: TaskChoice, args: argparse.Namespace) -> dict[str, Any]:
-    """Writes the movie, and the picture of moments side by side: the files, by what they are."""
+def write_pictures(client: axion.Client, policy: Policy, choice: TaskChoice, args: argparse.Namespace) -> tuple[dict[str, Any], bool]:
+    """Writes the movie, and the picture of moments side by side: the files, by what they are; and whether Ctrl-C ended it.
+
+    The files then have what was seen until it came.
+    """
+    from axion.viewing.until_interrupt import UntilInterrupt  # wants packages of the extra `view`
+
     told: dict[str, Any] = {}
     body = choice.body if choice.follows_commands else None
-    model, dt, moments = poses(client, policy, choice, args.command, args.seed, args.seconds)
+    with contextlib.closing(axion.gym.make_vec(choice.server_task(args.command), 1, client=client, autoreset_mode="SameStep")) as envs:
+        model, dt = envs.model, envs.dt
+        seen = UntilInterrupt(poses(envs, policy, args.seed, args.seconds))
+        with seen:
+            moments = np.array(list(seen))
+    is_cut = seen.is_cut
     if args.movie:
         every = max(1, round(1 / (25 * dt)))
-        axion.save_movie(args.movie, pictures(model, moments[::every], body, 640, 480), 1 / (every * dt))
-        told["movie"] = str(args.movie)
+        drawn = UntilInterrupt(pictures(model, moments[::every], body, 640, 480))
+        with drawn:
+            axion.save_movie(args.movie, drawn, 1 / (every * dt))
+        told["movie"], is_cut = str(args.movie), is_cut or drawn.is_cut
     if args.picture:
         from PIL import Image
 
@@ -177,7 +185,7 @@ def write_pictures(client: axion.Client, policy: Policy, choice: TaskChoice, arg
         rows = [np.concatenate(made[start:start + 4], axis=1) for start in (0, 4)]
         Image.fromarray(np.concatenate(rows, axis=0)).save(args.picture)
         told["picture"] = str(args.picture)
-    return told
+    return told, is_cut
 
 
 def show(client: axion.Client, policy: Policy, choice: TaskChoice, args: argparse.Namespace) -> None:
@@ -241,13 +249,15 @@ def run(args: argparse.Namespace) -> int:
             show(client, policy, choice, args)
             return 0
         files: dict[str, Any] = {}
+        is_cut = False
         if args.commands:
             from axion.learning.pictures import draw_commands  # wants packages of the extra `view`
 
             draw_commands(client, policy, args.commands, args.seed, args.dt)
             files["commands"] = str(args.commands)
         if args.movie or args.picture:
-            files.update(write_pictures(client, policy, choice, args))
+            written, is_cut = write_pictures(client, policy, choice, args)
+            files.update(written)
         if files:
             told = files
             if not args.json:
@@ -256,4 +266,6 @@ def run(args: argparse.Namespace) -> int:
             told = (tell_speeds if choice.follows_commands else tell_returns)(client, policy, choice, args)
     if args.json:
         print(json.dumps(told))
+    if is_cut:
+        raise KeyboardInterrupt
     return 0

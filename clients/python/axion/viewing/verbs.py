@@ -8,13 +8,10 @@ import errno
 import json
 import math
 import os
-import signal
 import sys
-import threading
 import webbrowser
-from collections.abc import Callable, Iterator
-from types import FrameType, TracebackType
-from typing import Any, TypeVar
+from collections.abc import Iterator
+from typing import Any
 
 import numpy.typing as npt
 from PIL import Image
@@ -23,13 +20,13 @@ from axion.batch import Batch
 from axion.client import Client
 from axion.files import is_urdf
 from axion.model import Model
-from axion.tool import add_server_arguments, check_writable, connect, over_progress, tell_progress
+from axion.tool import add_server_arguments, check_writable, connect, tell_progress
 from axion.viewing.mcap_file import McapRecorder
 from axion.viewing.raycast import Camera
 from axion.viewing.render import Marks, Renderer, save, save_movie
 from axion.viewing.source import Look, Moment, look_at, moment_at, moments
+from axion.viewing.until_interrupt import UntilInterrupt
 
-_Drawn = TypeVar("_Drawn")
 _MOVIE_RATE = 200.0  # frames a second that are asked for where a movie is made of what somebody else steps, as quickly as they may
 _ABOUT = {"view": "Show worlds in a browser.", "render": "Write a picture or a movie of worlds, without a browser."}
 
@@ -195,61 +192,6 @@ def _others_movie(batch: Batch, worlds: list[int], given: argparse.Namespace) ->
         raise KeyboardInterrupt
 
 
-class _Counted:
-    """Moments as they come, up to Ctrl-C once there is one, so that a movie has all that was seen until then.
-
-    As a context it takes Ctrl-C to itself: what comes while a moment is awaited or drawn ends the wait, what comes while one is written
-    lets it be written whole. Another one after that ends everything, as everywhere else.
-    """
-
-    def __init__(self, frames: Iterator[Moment]) -> None:
-        self._frames = frames
-        self._is_written = False
-        self._takes_interrupts = False
-        self.count = 0
-        self.is_cut = False
-
-    def __enter__(self) -> _Counted:
-        if signal.getsignal(signal.SIGINT) is signal.default_int_handler and threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, self._interrupt)
-            self._takes_interrupts = True
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if self._takes_interrupts:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-
-    def __iter__(self) -> Iterator[Moment]:
-        return self.drawn(lambda moment: moment)
-
-    def drawn(self, draw: Callable[[Moment], _Drawn]) -> Iterator[_Drawn]:
-        """What is drawn of each."""
-        last: Moment | None = None
-        picture: _Drawn | None = None
-        try:
-            for frame in self._frames:
-                picture = draw(frame) if picture is None or frame is not last else picture
-                last = frame
-                self.count += 1
-                self._is_written = True
-                yield picture
-                if self.is_cut:
-                    break
-                self._is_written = False
-        except KeyboardInterrupt:
-            if self.count == 0:
-                raise
-            self.is_cut = True
-        self._is_written = True
-        if self.is_cut:
-            print(over_progress(), end="", file=sys.stderr)
-
-    def _interrupt(self, number: int, frame: FrameType | None) -> None:
-        if self.is_cut or not self._is_written:
-            raise KeyboardInterrupt
-        self.is_cut = True
-
-
 def _is_picture(out: str) -> bool:
     return not out.lower().endswith((".gif", ".mp4", ".mcap"))
 
@@ -285,11 +227,11 @@ def _render(batch: Batch, given: argparse.Namespace) -> int:
     else:
         is_mcap = given.out.lower().endswith(".mcap")
         if not given.look_on:
-            frames = _Counted(_own_frames(batch, worlds, given, control))
+            frames = UntilInterrupt(_own_frames(batch, worlds, given, control))
         elif is_mcap:
-            frames = _Counted(moment for _, moment in _others_frames(batch, worlds, given, given.fps))
+            frames = UntilInterrupt(moment for _, moment in _others_frames(batch, worlds, given, given.fps))
         else:
-            frames = _Counted(_others_movie(batch, worlds, given))
+            frames = UntilInterrupt(_others_movie(batch, worlds, given))
         try:
             with frames:
                 if is_mcap:
