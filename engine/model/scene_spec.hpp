@@ -48,7 +48,7 @@ struct ShapeSpec {
   int contact_priority = 0;
   std::uint32_t contact_type = 1;  // a pair may touch if (type_a & affinity_b) || (type_b & affinity_a)
   std::uint32_t contact_affinity = 1;
-  SoftnessSpec softness;
+  SoftnessSpec softness{};
   double softness_mix = 1.0;  // at least 0: weight of `softness` beside that of the other shape
   // 1, 3, 4 or 6: MuJoCo's condim. From 4 on a contact has torsional friction, with 6 rolling friction; a soft pyramid
   // of friction stands on its edges by it. A pair takes the maximum of its two, or that of the greater priority.
@@ -124,9 +124,9 @@ struct AxisSpec {
   bool limited = false;
   double lower = 0.0;  // limits of s, lower < upper, used when `limited`
   double upper = 0.0;
-  SoftnessSpec limit_softness;
-  SoftnessSpec friction_softness;  // of its dry friction, which has no margin
-  ForceRangeSpec motors{};         // of all motors along the axis together
+  SoftnessSpec limit_softness{};
+  SoftnessSpec friction_softness{};  // of its dry friction, which has no margin
+  ForceRangeSpec motors{};           // of all motors along the axis together
 };
 
 enum class JointKind : std::uint8_t {
@@ -153,7 +153,7 @@ struct JointSpec {
   // Ball only: that angle is at most ball_upper, rad, above 0; such a ball has no armature.
   bool ball_limited = false;
   double ball_upper = 0.0;
-  SoftnessSpec ball_limit_softness;
+  SoftnessSpec ball_limit_softness{};
   // Spring and damper of the locked directions, N/m and N s/m (N m/rad and N m s/rad for rotations). Stiffness 0 is
   // rigid.
   double lock_stiffness = 0.0;
@@ -171,7 +171,7 @@ struct JointSpec {
   // Of a joint that closes a loop, in batches whose contacts are soft (impedance.hpp): whether its locks give way as
   // `softness` says, without a margin, and what a rotation weighs beside a metre, MuJoCo's torquescale, above 0.
   bool is_soft = false;
-  SoftnessSpec softness;
+  SoftnessSpec softness{};
   double turn_weight = 1.0;
   std::vector<AxisSpec> axes;  // kAxes only
   // What the locks may carry, beside which the field break_ratio says what they carried; nothing breaks by itself. N of
@@ -222,7 +222,7 @@ struct TendonSpec {
   bool limited = false;
   double lower = 0.0;  // limits of s, lower < upper, used when `limited`
   double upper = 0.0;
-  SoftnessSpec limit_softness, friction_softness;
+  SoftnessSpec limit_softness{}, friction_softness{};
   ForceRangeSpec motors{};  // of all motors along the tendon together
 };
 
@@ -245,7 +245,7 @@ struct EqualitySpec {
   double stiffness = 0.0;
   double damping = 0.0;
   bool is_soft = false;  // whether, in batches whose contacts are soft, it gives way as `softness` says
-  SoftnessSpec softness;
+  SoftnessSpec softness{};
 };
 
 // The shapes of two bodies do not touch each other; those of what is welded to either do.
@@ -261,7 +261,7 @@ struct ContactPairSpec {
   int shape_b = 0;
   double friction = 1.0;
   int contact_dimension = 3;  // 1 frictionless, 3 with friction
-  SoftnessSpec softness;
+  SoftnessSpec softness{};
   int cone_dimension = 3;           // as ShapeSpec's
   double torsional_friction = 0.0;  // m, as ShapeSpec's
   double rolling_friction = 0.0;    // m

@@ -1,5 +1,5 @@
-// SerialTeam: a team of one CPU thread. Order decides how its loops run: forwards in production; backwards and shuffled
-// in tests, to show that no body depends on another's turn.
+// SerialTeam: a team of one CPU thread. OrderedTeam, for tests: such a team whose loops run backwards or shuffled, to
+// show that no body depends on another's turn.
 #pragma once
 
 #include <limits>
@@ -8,25 +8,14 @@
 
 namespace axion::team {
 
-enum class Order { kForward, kReversed, kShuffled };
-
-template <Order order>
-class OrderedTeam {
+class SerialTeam {
  public:
   static constexpr int kVectorBytes = axion::kVectorBytes;
   static constexpr bool kSharesByWarp = false;
 
   template <typename Body>
   AXION_HD void for_each(int count, Body&& body) const {
-    if constexpr (order == Order::kForward) {
-      for (int i = 0; i < count; ++i) body(i);
-    } else if constexpr (order == Order::kReversed) {
-      for (int i = count - 1; i >= 0; --i) body(i);
-    } else {
-      // i -> (stride i + 1) mod count visits every index once, as stride and count have no common factor.
-      const int stride = coprime_stride(count);
-      for (int i = 0; i < count; ++i) body(static_cast<int>((static_cast<long long>(stride) * i + 1) % count));
-    }
+    for (int i = 0; i < count; ++i) body(i);
   }
 
   template <typename Real, typename Term>
@@ -63,6 +52,23 @@ class OrderedTeam {
     }
     return kept;
   }
+};
+
+enum class Order { kForward, kReversed, kShuffled };
+
+// The order is a variable, so that what is compiled for one is compiled for all.
+class OrderedTeam : public SerialTeam {
+ public:
+  explicit OrderedTeam(Order order) : order_(order) {}
+
+  template <typename Body>
+  AXION_HD void for_each(int count, Body&& body) const {
+    if (count <= 0) return;
+    // k -> (stride k + first) mod count visits every index once, as stride and count have no common factor.
+    const int stride = order_ == Order::kForward ? 1 : order_ == Order::kReversed ? count - 1 : coprime_stride(count);
+    const int first = order_ == Order::kForward ? 0 : order_ == Order::kReversed ? count - 1 : 1;
+    for (int k = 0; k < count; ++k) body(static_cast<int>((static_cast<long long>(stride) * k + first) % count));
+  }
 
  private:
   AXION_HD static int coprime_stride(int count) {
@@ -78,12 +84,20 @@ class OrderedTeam {
     }
     return a;
   }
+
+  Order order_;
 };
 
-using SerialTeam = OrderedTeam<Order::kForward>;
-using ReversedTeam = OrderedTeam<Order::kReversed>;
-using ShuffledTeam = OrderedTeam<Order::kShuffled>;
+class ReversedTeam : public OrderedTeam {
+ public:
+  ReversedTeam() : OrderedTeam(Order::kReversed) {}
+};
 
-static_assert(Team<SerialTeam> && Team<ReversedTeam> && Team<ShuffledTeam>);
+class ShuffledTeam : public OrderedTeam {
+ public:
+  ShuffledTeam() : OrderedTeam(Order::kShuffled) {}
+};
+
+static_assert(Team<SerialTeam> && Team<OrderedTeam>);
 
 }  // namespace axion::team

@@ -5,10 +5,12 @@
 // numbers specialises step_once for it.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 
 #include "engine/model/step_settings.hpp"
 #include "engine/step/world_view.hpp"
+#include "engine/team/serial_team.hpp"
 
 namespace axion::step {
 template <typename Real>
@@ -16,6 +18,16 @@ struct StepJob;
 }
 
 namespace axion::testing {
+
+// The team as which the step was compiled: one for all orders of loops.
+template <typename Team>
+auto compiled_team(const Team& team) {
+  if constexpr (std::derived_from<Team, team::OrderedTeam>) {
+    return team::OrderedTeam(team);
+  } else {
+    return team;
+  }
+}
 
 // step::step_world
 template <typename Real, typename Team>

@@ -60,7 +60,7 @@ class SingleWorld {
 
   template <typename Team = team::SerialTeam>
   void step(int count = 1) {
-    for (int k = 0; k < count; ++k) step_once(Team{}, model(), world_, settings_);
+    for (int k = 0; k < count; ++k) step_once(compiled_team(Team{}), model(), world_, settings_);
   }
 
   // The world with v_at_pose and omega_at_pose of its poses, as a request leaves it. After a step.

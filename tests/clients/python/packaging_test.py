@@ -52,6 +52,11 @@ def run(*command, **arguments):
 
 
 class Types(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.cache = tempfile.TemporaryDirectory()  # what mypy has read for one test it need not read for the next
+        cls.addClassCleanup(cls.cache.cleanup)
+
     def test_every_public_call_has_annotations(self):
         missing = []
         for path in sorted((PACKAGE / "axion").glob("*.py")):
@@ -68,7 +73,7 @@ class Types(unittest.TestCase):
         if importlib.util.find_spec("mypy") is None:
             self.skipTest("mypy is not installed")
         with tempfile.TemporaryDirectory() as folder:
-            return run(sys.executable, "-m", "mypy", "--strict", "--cache-dir", folder, *arguments, cwd=folder)
+            return run(sys.executable, "-m", "mypy", "--strict", "--cache-dir", self.cache.name, *arguments, cwd=folder)
 
     def test_the_package_passes_mypy_strict(self):
         done = self.mypy("-p", "axion")

@@ -222,7 +222,7 @@ std::vector<std::byte> run_with(const Model& model, const BatchSpec& spec, int s
   for (int b = 0; b < job.m.body_count; ++b) block.view().omega[b] = {Real(0.3), Real(-0.2), Real(0.1)};
   StepStatistics statistics;
   job.worlds = world.data(), job.world_count = 1, job.step_count = steps, job.statistics = &statistics;
-  run_row_of(Team{}, job, 0, scratch.data());
+  run_row_of(testing::compiled_team(Team{}), job, 0, scratch.data());
   EXPECT_EQ(statistics.world_steps, steps);
   return world;
 }

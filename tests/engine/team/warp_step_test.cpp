@@ -37,7 +37,7 @@ void expect_the_same_state(SingleWorld<Real>& a, SingleWorld<Real>& b, const std
 template <typename Real>
 int expect_the_same_steps(const model::SceneSpec& scene, const model::SolverOptions& options, double dt, int steps) {
   SingleWorld<Real> packed(scene, options, dt), shared(scene, options, dt);
-  const DescendingWarp warp;
+  const WarpTeam warp(team::Order::kReversed);
   for (SingleWorld<Real>* world : {&packed, &shared}) {
     for (int b = 0; b < world->model().body_count; ++b) {
       world->world().omega[b] = {Real(0.4), Real(-0.2), Real(0.1 * b)};

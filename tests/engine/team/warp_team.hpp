@@ -80,11 +80,13 @@ class Coroutines {
 
 // A team that shares out work as a CUDA block of one warp does, number by number and a matrix to its 32 threads. They
 // take turns, and loops run, in ascending order or in descending.
-template <team::Order order>
-class WarpTeam : public team::OrderedTeam<order> {
+class WarpTeam : public team::OrderedTeam {
  public:
   static constexpr int kVectorBytes = 0;
   static constexpr bool kSharesByWarp = true;
+
+  explicit WarpTeam(team::Order order)
+      : OrderedTeam(order), warp_(std::make_shared<Coroutines>(team::kSumLanes, order == team::Order::kReversed)) {}
 
   template <typename Body>
   void together(Body&& body) const {
@@ -101,11 +103,9 @@ class WarpTeam : public team::OrderedTeam<order> {
   mutable int meetings = 0, searches = 0;  // how often the verbs that it alone has were called
 
  private:
-  std::shared_ptr<Coroutines> warp_ = std::make_shared<Coroutines>(team::kSumLanes, order == team::Order::kReversed);
+  std::shared_ptr<Coroutines> warp_;
 };
 
-using AscendingWarp = WarpTeam<team::Order::kForward>;
-using DescendingWarp = WarpTeam<team::Order::kReversed>;
-static_assert(team::Team<PackTeam<0>> && team::Team<AscendingWarp> && team::Team<DescendingWarp>);
+static_assert(team::Team<PackTeam<0>> && team::Team<WarpTeam>);
 
 }  // namespace axion::testing

@@ -56,8 +56,8 @@ void expect_the_same_bits(Make&& make, Run&& run) {
   EXPECT_TRUE(by(PackTeam<0>{}) == expected) << "number by number";
   EXPECT_TRUE(by(PackTeam<32>{}) == expected) << "packs of 32 bytes";
   EXPECT_TRUE(by(PackTeam<64>{}) == expected) << "packs of 64 bytes";
-  EXPECT_TRUE(by(AscendingWarp{}) == expected) << "a warp";
-  EXPECT_TRUE(by(DescendingWarp{}) == expected) << "a warp, the last thread first";
+  EXPECT_TRUE(by(WarpTeam(team::Order::kForward)) == expected) << "a warp";
+  EXPECT_TRUE(by(WarpTeam(team::Order::kReversed)) == expected) << "a warp, the last thread first";
 }
 
 template <typename Real>
@@ -358,7 +358,7 @@ TYPED_TEST(WorkForms, the_greatest_ratio_is_found_alike) {
       EXPECT_EQ(std::isnan(expected), is_nan);
       const auto expect = [&](Real found) { EXPECT_TRUE(is_nan ? std::isnan(found) : found == expected) << found; };
       expect(run(PackTeam<0>{})), expect(run(PackTeam<32>{})), expect(run(PackTeam<64>{})),
-          expect(run(AscendingWarp{}));
+          expect(run(WarpTeam(team::Order::kForward)));
     }
   }
 }
