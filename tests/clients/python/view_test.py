@@ -159,7 +159,10 @@ class Viewers(AxiondCase):
     def test_plots_have_the_chosen_field_of_the_chosen_world(self):
         batch = self.enterContext(self.client.create_batch(self.model, 3, seed=1, joint_position_noise=0.3))
         viewer = self.viewer(batch)
+        self.assertEqual(self.shown_step(viewer), 0)
+        before = viewer._moment
         viewer._field.value, viewer._first.value, viewer._world.value = "joint_position", 7, "2"
+        viewer._take(before)  # a frame that was under way when another field was chosen
         viewer._look_anew()
         viewer._chosen()
 

@@ -309,6 +309,8 @@ class Viewer:
 
     def _plot(self, moment: Moment) -> None:
         row = self.worlds.index(int(self._world.value))
+        if self._field.value not in moment.fields:
+            return  # it was asked for before another field was chosen
         values = np.asarray(moment.fields[self._field.value][row], np.float64).reshape(-1)
         statistic = getattr(moment.statistics, self._statistic.value)[row] if moment.statistics is not None else 0.0
         if self._history and (moment.time[row] < self._history[-1][0] or len(self._history[-1][1]) != len(values)):
