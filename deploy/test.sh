@@ -56,6 +56,8 @@ summary() {
   fi
 }
 trap summary EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
 
 # Whether a stage that takes this many hundredths of what the build took would end in time, with a minute to spare for
 # what the estimate misses: fits NAME HUNDREDTHS

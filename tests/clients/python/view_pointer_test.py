@@ -58,14 +58,14 @@ class Pointed(AxiondCase):
         return viewer
 
     def hit(self, viewer, camera, point, aspect=1.5):
-        planes = [shape for shape in viewer._shapes if shape.mesh is None]
+        planes = [shape for shape in viewer._stage.shapes if shape.mesh is None]
         with viewer._lock:
-            return first_hit(planes, viewer._meshes, *ray_through(camera, *towards(camera, point, aspect), aspect))
+            return first_hit(planes, viewer._stage.meshes, *ray_through(camera, *towards(camera, point, aspect), aspect))
 
     def test_the_first_shape_on_the_ray_is_named_with_its_body_and_world(self):
         viewer = self.viewer(4)
-        names = [shape.name for shape in viewer._shapes]
-        trunk = viewer._meshes[names.index("trunk") - 1][1].batched_positions
+        names = [shape.name for shape in viewer._stage.shapes]
+        trunk = viewer._stage.meshes[names.index("trunk") - 1][1].batched_positions
         for row in range(4):
             above = camera_at(trunk[row] + [0.01, 0.02, 3.0], trunk[row])
             hit = self.hit(viewer, above, trunk[row])
@@ -76,13 +76,13 @@ class Pointed(AxiondCase):
 
     def test_what_is_behind_the_ground_beside_a_shape_or_not_shown_is_not_named(self):
         viewer = self.viewer(2)
-        trunk = viewer._meshes[0][1].batched_positions[0].astype(float)
+        trunk = viewer._stage.meshes[0][1].batched_positions[0].astype(float)
         self.assertIsNone(self.hit(viewer, camera_at([trunk[0], trunk[1] - 2, 1.0], trunk), trunk + [0, 0, 2.0]))  # the sky
         above = camera_at(trunk + [0.01, 0, 3.0], trunk)
         ground = types.SimpleNamespace(mesh=None, rotation=np.eye(3), position=np.array([0, 0, 1.5]))
         ray = ray_through(above, *towards(above, trunk, 1.5), 1.5)
-        self.assertIsNotNone(first_hit([], viewer._meshes, *ray))
-        self.assertIsNone(first_hit([ground], viewer._meshes, *ray))  # a floor between them
+        self.assertIsNotNone(first_hit([], viewer._stage.meshes, *ray))
+        self.assertIsNone(first_hit([ground], viewer._stage.meshes, *ray))  # a floor between them
         viewer._world.value, viewer._shows_one.value = "1", True
         viewer._redraw()
         self.assertIsNone(self.hit(viewer, above, trunk))
@@ -95,7 +95,7 @@ class Pointed(AxiondCase):
             self.assertTrue(eventually(lambda: viewer._pointers._fields))
             client, field, label = next(iter(viewer._pointers._fields.values()))
             self.assertFalse(label.visible)
-            trunk = viewer._meshes[0][1].batched_positions[0].astype(float)
+            trunk = viewer._stage.meshes[0][1].batched_positions[0].astype(float)
 
             def pointed_at(point):
                 width, height = browser.run("[innerWidth, innerHeight]")

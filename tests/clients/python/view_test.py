@@ -1,6 +1,7 @@
 """The viewer against axiond, without a browser: what the page is told to show, and what its buttons do. Wants the extra `view`."""
 
 import importlib.util
+import io
 import pathlib
 import re
 import tempfile
@@ -17,6 +18,7 @@ from axiond_process import eventually
 
 HAS_VIEW = importlib.util.find_spec("viser") is not None
 if HAS_VIEW:
+    from PIL import Image
     from pictures import read_movie
     from axion.viewing import geometry
     from axion.viewing.movie import Recorder
@@ -77,12 +79,12 @@ class Viewers(AxiondCase):
         batch.step(steps=40)
         self.assertTrue(eventually(lambda: self.shown_step(viewer) == 40))
         pose = batch.get_state("body_pose")["body_pose"].astype(float)
-        self.assertEqual(len(viewer._meshes) + 1, len(self.model.proto.shapes))  # the ground is no mesh
+        self.assertEqual(len(viewer._stage.meshes) + 1, len(self.model.proto.shapes))  # the ground is no mesh
         with viewer._lock:
-            for shape, handle, _ in viewer._meshes:
+            for shape, handle, _ in viewer._stage.meshes:
                 rotation = geometry.rotation_matrices(pose[:, shape.frame, 3:])
                 np.testing.assert_allclose(handle.batched_positions,
-                                           rotation @ shape.position + pose[:, shape.frame, :3] + viewer._offsets, atol=1e-5)
+                                           rotation @ shape.position + pose[:, shape.frame, :3] + viewer._stage.offsets, atol=1e-5)
                 np.testing.assert_allclose(geometry.rotation_matrices(handle.batched_wxyzs), rotation @ shape.rotation, atol=1e-5)
 
     def test_forces_names_joints_and_masses_are_shown_when_asked_for(self):
@@ -90,22 +92,23 @@ class Viewers(AxiondCase):
         batch.reset(keyframe="stand")
         batch.step(control=self.model.hold_control("stand"), steps=200)
         viewer = self.viewer(batch)
-        self.assertFalse(viewer._forces.visible or viewer._axes.visible or viewer._masses.visible or viewer._labels[0].visible)
+        stage = viewer._stage
+        self.assertFalse(any(mark.visible for mark in (stage.forces, stage.axes, stage.masses, stage.labels[0])))
         for box in (viewer._shows_contacts, viewer._shows_joints, viewer._shows_masses, viewer._shows_names):
             box.value = True
         viewer._look_anew()
-        self.assertTrue(eventually(lambda: viewer._forces.visible))
+        self.assertTrue(eventually(lambda: viewer._stage.forces.visible))
         with viewer._lock:
             contacts = viewer._moment.contacts
-            self.assertEqual(len(viewer._points.points), len(contacts))
-            shown = viewer._forces.points[:, 1] - viewer._forces.points[:, 0]
+            self.assertEqual(len(viewer._stage.points.points), len(contacts))
+            shown = viewer._stage.forces.points[:, 1] - viewer._stage.forces.points[:, 0]
             forces = geometry.forces_on_a(contacts, batch.dt)
             self.assertAlmostEqual(abs(forces.sum(0)[2]) / (2 * 13.7 * 9.81), 1, delta=0.05)  # they carry both robots
             np.testing.assert_allclose(shown / np.linalg.norm(shown, axis=1, keepdims=True),
                                        forces / np.linalg.norm(forces, axis=1, keepdims=True), atol=1e-3)
-            self.assertEqual(len(viewer._axes.points), 12 + 3)  # a hinge has one axis, the free joint a frame
-            self.assertEqual(len(viewer._masses.points), self.model.body_count)
-            self.assertEqual([label.text for label in viewer._labels], self.model.body_names)
+            self.assertEqual(len(viewer._stage.axes.points), 12 + 3)  # a hinge has one axis, the free joint a frame
+            self.assertEqual(len(viewer._stage.masses.points), self.model.body_count)
+            self.assertEqual([label.text for label in viewer._stage.labels], self.model.body_names)
 
     def test_one_world_is_shown_alone_with_its_forces(self):
         batch = self.enterContext(self.client.create_batch(self.model, 3))
@@ -114,15 +117,15 @@ class Viewers(AxiondCase):
         viewer = self.viewer(batch)
         viewer._shows_contacts.value = True
         viewer._look_anew()
-        self.assertTrue(eventually(lambda: viewer._points.visible))
-        self.assertEqual([len(viewer._points.points), viewer._meshes[0][1].batched_scales.tolist()],
+        self.assertTrue(eventually(lambda: viewer._stage.points.visible))
+        self.assertEqual([len(viewer._stage.points.points), viewer._stage.meshes[0][1].batched_scales.tolist()],
                          [len(viewer._moment.contacts), [1, 1, 1]])
         viewer._world.value = "1"
         viewer._shows_one.value = True
         viewer._redraw()
         with viewer._lock:
-            self.assertEqual({tuple(handle.batched_scales) for _, handle, _ in viewer._meshes}, {(0, 1, 0)})
-            self.assertEqual(len(viewer._points.points), int(np.count_nonzero(viewer._moment.contacts.world == 1)))
+            self.assertEqual({tuple(handle.batched_scales) for _, handle, _ in viewer._stage.meshes}, {(0, 1, 0)})
+            self.assertEqual(len(viewer._stage.points.points), int(np.count_nonzero(viewer._moment.contacts.world == 1)))
 
     def test_a_batch_that_is_only_watched_keeps_its_lease_and_its_end_ends_the_viewer(self):
         batch = self.client.create_batch(self.model, 2, idle_ttl=2.0)
@@ -146,6 +149,38 @@ class Viewers(AxiondCase):
         viewer._reset()
         self.assertTrue(eventually(lambda: self.shown_step(viewer) == 0))
         np.testing.assert_allclose(batch.get_state("joint_position")["joint_position"][0], self.model.keyframes["stand"], atol=1e-6)
+
+    def test_what_is_followed_stays_in_the_middle_and_all_else_moves_past_it(self):
+        model = self.client.create_model(mjcf="""<mujoco><worldbody>
+            <geom name="floor" type="plane" size="9 9 .1"/> <geom name="post" type="box" size=".1 .1 .5" pos="1 0 .5"/>
+            <body pos="0 0 .3"><freejoint/><geom name="ball" type="sphere" size=".3"/></body></worldbody></mujoco>""")
+        batch = self.enterContext(self.client.create_batch(model, 4))
+        viewer = self.viewer(batch)
+        meshes = {shape.name: handle for shape, handle, _ in viewer._stage.meshes}
+        (_, ground), = viewer._stage.grounds
+        places = viewer._stage.offsets.copy()
+        viewer._world.value = "1"
+        viewer.follow(True)
+        pose = batch.get_state("body_pose")["body_pose"].copy()
+        pose[:, 0, 0] += [0, 7, 2, 0]
+        batch.set_state(body_pose=pose)
+        middle = viewer._server.initial_camera.look_at
+        self.assertTrue(eventually(lambda: abs(meshes["ball"].batched_positions[1][0] - middle[0]) < 1e-5 and ground.position[0] < -5))
+        shift = [middle[0] - 7 - places[1, 0], middle[1] - places[1, 1], 0]
+        with viewer._lock:
+            np.testing.assert_allclose(meshes["ball"].batched_positions, pose[:, 0, :3] + places + shift, atol=1e-5)
+            np.testing.assert_allclose(meshes["post"].batched_positions, [1, 0, 0.5] + places + shift, atol=1e-5)
+            np.testing.assert_allclose(ground.position, shift, atol=1e-5)
+        recorder = Recorder(model, viewer.worlds, batch.dt, viewer._stage.offsets, 30.0)
+        recorder.look(np.add(middle, [0, -4, 1]), middle, 0.8, False)
+        recorder.take(viewer._moment, viewer._stage.shift)
+        _, content = recorder.movie("gif")
+        picture = np.asarray(Image.open(io.BytesIO(content)).convert("RGB"), int)
+        from_ground = np.abs(picture - picture[-5, 5]).sum(-1)
+        self.assertGreater(from_ground[230:250, 310:330].mean(), 60, "the ball is in the middle of the picture")
+        viewer.follow(False)
+        self.assertTrue(eventually(lambda: np.array_equal(ground.position, [0, 0, 0])))
+        np.testing.assert_allclose(meshes["post"].batched_positions, [1, 0, 0.5] + places, atol=1e-5)
 
     def test_slow_motion_steps_as_much_less(self):
         batch = self.enterContext(self.client.create_batch(self.model, 1))
@@ -195,7 +230,7 @@ class Viewers(AxiondCase):
     def test_a_recording_has_a_picture_for_each_frame(self):
         batch = self.enterContext(self.client.create_batch(self.model, 2))
         viewer = self.viewer(batch)
-        recorder = Recorder(self.model, viewer.worlds, batch.dt, viewer._offsets, 30.0)
+        recorder = Recorder(self.model, viewer.worlds, batch.dt, viewer._stage.offsets, 30.0)
         with self.assertRaisesRegex(ValueError, "no frame"):
             recorder.movie("gif")
         recorder.look([3.0, -3.0, 2.0], [0.0, 0.0, 0.3], 0.8, True)

@@ -194,6 +194,7 @@ def show(client: axion.Client, policy: Policy, choice: TaskChoice, args: argpars
     batch = envs.batch
     assert isinstance(batch, axion.Batch)  # of one server
     with contextlib.suppress(KeyboardInterrupt), contextlib.closing(envs), axion.view(batch) as viewer:
+        viewer.follow(choice.follows_commands)
         told = f"{batch.name} is shown at {viewer.url}; Ctrl-C ends"
         print(json.dumps({"url": viewer.url, "batch": batch.name}) if args.json else told, flush=True)
         observation, _ = envs.reset(seed=args.seed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import pathlib
 import tempfile
@@ -28,6 +29,7 @@ class Recorder:
         self._offsets = offsets
         self._camera, self._marks = Camera(), Marks()
         self._moments: list[Moment] = []
+        self._shifts: list[npt.NDArray[np.float64]] = []
 
     def look(self, position: npt.ArrayLike, look_at: npt.ArrayLike, field_of_view: float, contacts: bool) -> None:
         """As a browser's camera looks: [3] m, [3] m, rad."""
@@ -40,9 +42,11 @@ class Recorder:
                               field_of_view=float(np.degrees(field_of_view)))
         self._marks = Marks(contacts=contacts)
 
-    def take(self, moment: Moment) -> None:
+    def take(self, moment: Moment, shift: npt.ArrayLike = (0.0, 0.0, 0.0)) -> None:
+        """A frame, and by how much all that it shows was moved on the page: [3] m."""
         if len(self._moments) < _MOST_FRAMES:
             self._moments.append(moment)
+            self._shifts.append(np.array(shift, np.float64))
 
     def movie(self, ending: str) -> tuple[str, bytes]:
         """A name and the bytes of a file. ValueError where nothing was recorded."""
@@ -55,8 +59,11 @@ class Recorder:
                     recorder.take(moment)
             return "axion.mcap", written.getvalue()
         renderer = Renderer(self._model, 640, 480, self._camera, self._marks, self._spacing, samples=1)
-        pictures = [renderer.render(moment.body_pose, moment.contacts, self._dt, self._worlds, moment.mocap_pose)
-                    for moment in self._moments]
+        pictures = []
+        for moment, shift in zip(self._moments, self._shifts):
+            x, y, z = np.subtract(self._camera.look_at or (0, 0, 0), shift)
+            renderer.camera = dataclasses.replace(self._camera, look_at=(float(x), float(y), float(z)))
+            pictures.append(renderer.render(moment.body_pose, moment.contacts, self._dt, self._worlds, moment.mocap_pose))
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / f"axion.{ending}"
             save_movie(path, pictures, self._rate)

@@ -50,11 +50,11 @@ def color_bytes(color: Sequence[float]) -> tuple[int, int, int]:
     return red, green, blue
 
 
-def add_ground(scene: viser.SceneApi, name: str, shape: geometry.Shape, wxyz: geometry.Floats, size: float) -> None:
+def add_ground(scene: viser.SceneApi, name: str, shape: geometry.Shape, wxyz: geometry.Floats, size: float) -> Any:
     """Adds a plane without end, with squares that suit worlds of this size, m."""
     square = geometry.ground_square(size)
-    scene.add_grid(name, infinite_grid=True, cell_size=square, section_size=5 * square, wxyz=wxyz, position=shape.position,
-                   plane_color=(225, 228, 232), plane_opacity=1.0, shadow_opacity=0.3, fade_distance=60 * size)
+    return scene.add_grid(name, infinite_grid=True, cell_size=square, section_size=5 * square, wxyz=wxyz, position=shape.position,
+                          plane_color=(225, 228, 232), plane_opacity=1.0, shadow_opacity=0.3, fade_distance=60 * size)
 
 
 def add_shape(scene: viser.SceneApi, name: str, shape: geometry.Shape, mesh: geometry.Mesh, wxyz: geometry.Floats,

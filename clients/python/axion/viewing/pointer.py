@@ -149,6 +149,7 @@ class Pointers:
                  lock: threading.RLock) -> None:
         self._planes = [shape for shape in shapes if shape.mesh is None]
         self._placed, self._name, self._lock = placed, name, lock
+        self.shift: Floats = np.zeros(3)  # of the planes on the page, m
         self._fields: dict[int, tuple[viser.ClientHandle, Any, Any]] = {}
         server.on_client_connect(self._come)
         server.on_client_disconnect(self._go)
@@ -189,4 +190,5 @@ class Pointers:
             return None
         if not np.isfinite([x, y, aspect]).all():
             return None
-        return first_hit(self._planes, self._placed, *ray_through(client.camera, x, y, aspect))
+        planes = [dataclasses.replace(plane, position=plane.position + self.shift) for plane in self._planes]
+        return first_hit(planes, self._placed, *ray_through(client.camera, x, y, aspect))

@@ -73,6 +73,7 @@ def _add_page(made: argparse.ArgumentParser) -> None:
     made.add_argument("--host", default="127.0.0.1", help="where the page is served [%(default)s]")
     made.add_argument("--port", type=int, default=8080, help="[%(default)s], or the next that is free")
     made.add_argument("--rate", type=float, default=30.0, help="frames a second at most [%(default)s]")
+    made.add_argument("--follow", action="store_true", help="keep the chosen world in the middle, wherever it goes")
     made.add_argument("--no-browser", action="store_true", help="only say where the page is")
 
 
@@ -136,6 +137,7 @@ def _view(batch: Batch, given: argparse.Namespace) -> int:
     from axion.viewing.viewer import view  # the page's server takes a second to load, which pictures need not wait for
 
     with contextlib.suppress(KeyboardInterrupt), view(batch, given.show, host=given.host, port=given.port, rate=given.rate) as viewer:
+        viewer.follow(given.follow)
         told = f"{batch.name} is shown at {viewer.url}; Ctrl-C ends"
         print(json.dumps({"url": viewer.url, "batch": batch.name}) if given.json else told, flush=True)
         if not given.no_browser:

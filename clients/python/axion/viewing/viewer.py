@@ -18,9 +18,10 @@ from axion.errors import AxionError, NotFoundError
 from axion.viewing import geometry
 from axion.viewing.labels import STATISTICS, names_of
 from axion.viewing.movie import Recorder
-from axion.viewing.plots import add_ground, add_shape, color_bytes, empty_plot, plot_lines, quietly, show_points, slider
+from axion.viewing.plots import empty_plot, plot_lines, quietly, slider
 from axion.viewing.pointer import Pointers
 from axion.viewing.source import Moment, model_of, moments
+from axion.viewing.stage import Shown, Stage
 from axion.watch import Watch
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class Viewer:
             raise ValueError(f"worlds: {self.worlds} are not distinct worlds of the {batch.world_count}")
         if not 0 < rate <= 1000:
             raise ValueError(f"rate: {rate} frames a second is not above 0 and at most 1000")
-        self._rate, self._spacing = rate, spacing
+        self._rate = rate
         self._lock = threading.RLock()  # of what the page shows
         self._ended, self._renewed = threading.Event(), threading.Event()
         self._watch: Watch | None = None
@@ -79,7 +80,10 @@ class Viewer:
             self._server = viser.ViserServer(host=host, port=port, label=f"Axion: {batch.name}", verbose=False)
         self.url = f"http://{host}:{self._server.get_port()}"
         self._recorder: Recorder | None = None
-        self._make_scene()
+        self._stage = Stage(self._server, self.model, self.worlds, batch.dt, spacing)
+        for shape, handle, _ in self._stage.meshes:
+            handle.on_click(self._on_click(shape))
+        self._pointers = Pointers(self._server, self._stage.shapes, self._stage.meshes, self._name_of, self._lock)
         self._make_page()
         self._threads = [threading.Thread(target=run, name=f"axion-view-{run.__name__}", daemon=True)
                          for run in (self._look, self._drive)]
@@ -120,6 +124,16 @@ class Viewer:
         """
         self._runs.value = steps
 
+    def follow(self, follows: bool) -> None:
+        """Keeps the chosen world in the middle of the page wherever it goes, or leaves the page where it is.
+
+        Parameters
+        ----------
+        follows : bool
+            Whether it is kept there.
+        """
+        self._follows.value = follows
+
     def close(self) -> None:
         """Takes the page away; the batch stays."""
         self._ended.set()
@@ -129,44 +143,6 @@ class Viewer:
                 thread.join(10)
         with quietly():
             self._server.stop()
-
-    def _make_scene(self) -> None:
-        scene = self._server.scene
-        scene.set_up_direction("+z")
-        bodies = [[p.x, p.y, p.z, 1, 0, 0, 0] for p in (body.pose.position for body in self.model.proto.bodies)]
-        rest = geometry.frame_poses(self.model, np.array(bodies).reshape(1, -1, 7))[0]
-        detail = int(np.clip(48 / np.sqrt(len(self.worlds)), 6, 16))
-        self._shapes = geometry.shapes_of(self.model, detail)
-        reach = np.subtract(*reversed(geometry.world_bounds(self._shapes, rest)))
-        spacing = self._spacing if self._spacing is not None else 1.3 * float(max(reach[:2]))
-        low, high = geometry.scene_bounds(self._shapes, rest)
-        self._size = float(np.linalg.norm(high - low))
-        self._offsets = geometry.grid_offsets(len(self.worlds), spacing)
-        self._meshes: list[tuple[geometry.Shape, Any, npt.NDArray[np.float64]]] = []
-        for index, shape in enumerate(self._shapes):
-            wxyz = geometry.quaternion_of(shape.rotation)
-            if shape.mesh is None:
-                add_ground(scene, f"/ground/{index}", shape, wxyz, self._size)
-                continue
-            handle = add_shape(scene, f"/shapes/{index} {shape.name}", shape, shape.mesh, wxyz, self._offsets)
-            handle.on_click(self._on_click(shape))
-            self._meshes.append((shape, handle, wxyz))
-        self._pointers = Pointers(self._server, self._shapes, self._meshes, self._name_of, self._lock)
-        away = 1.1 * (np.linalg.norm(self._offsets.max(0) - self._offsets.min(0)) + self._size)
-        middle = 0.5 * (low + high)
-        self._server.initial_camera.look_at = middle
-        self._server.initial_camera.position = middle + away * np.array([0.5, -0.55, 0.33])
-        radius = 0.006 * self._size
-        none = np.zeros((1, 2, 3), np.float32)
-        arrows: dict[str, Any] = {"shaft_radius": radius, "head_radius": 2.4 * radius, "head_length": 6 * radius, "visible": False}
-        self._forces = scene.add_arrows("/contacts/forces", none, color_bytes(geometry.FORCE_COLOR), **arrows)
-        self._points = scene.add_point_cloud("/contacts/points", none[0], color_bytes(geometry.CONTACT_COLOR), point_size=3 * radius,
-                                             point_shape="circle", precision="float32", visible=False)
-        self._axes = scene.add_arrows("/joints", none, (0, 0, 0), **arrows)
-        self._masses = scene.add_point_cloud("/masses", none[0], color_bytes(geometry.MASS_COLOR), point_size=4 * radius,
-                                             point_shape="circle", precision="float32", visible=False)
-        self._labels = [scene.add_label(f"/names/{body.name or i}", body.name, visible=False, anchor="bottom-center")
-                        for i, body in enumerate(self.model.proto.bodies)]
 
     def _on_click(self, shape: geometry.Shape) -> Callable[[Any], None]:
         def chosen(event: Any) -> None:
@@ -179,65 +155,15 @@ class Viewer:
         return f"world {self.worlds[row]}, body {body or '(no name)'}, shape {shape.name or '(no name)'}"
 
     def _draw(self, moment: Moment) -> None:
-        frames = geometry.frame_poses(self.model, moment.body_pose, moment.mocap_pose)
-        rotations = geometry.rotation_matrices(frames[..., 3:])
+        row = self.worlds.index(int(self._world.value))
+        shown = Shown(row, self._shows_one.value, self._follows.value, self._shows_contacts.value, self._shows_joints.value,
+                      self._shows_masses.value, self._shows_names.value)
         with self._server.atomic():
-            for shape, handle, wxyz in self._meshes:
-                if shape.frame < 0:
-                    continue
-                poses = frames[:, shape.frame]
-                handle.batched_positions = (rotations[:, shape.frame] @ shape.position + poses[:, :3] + self._offsets).astype(np.float32)
-                handle.batched_wxyzs = geometry.quaternion_products(poses[:, 3:], wxyz).astype(np.float32)
-            row = self.worlds.index(int(self._world.value))
-            seen = self._seen().astype(np.float32)
-            for _, handle, _ in self._meshes:
-                if not np.array_equal(handle.batched_scales, seen):
-                    handle.batched_scales = seen
-            self._draw_bodies(frames[row], rotations[row], self._offsets[row])
-            self._draw_contacts(moment)
+            self._stage.draw(moment, shown)
             self._told.content = (f"**t** {moment.time[row]:.3f} s · **step** {moment.step_index[row]}"
                                   + (f" · {moment.dropped} frames dropped" if moment.dropped else ""))
+            self._pointers.shift = self._stage.shift
             self._pointers.look_all()
-
-    def _seen(self) -> npt.NDArray[np.bool_]:
-        """Which of the worlds are shown: [n]."""
-        chosen = self.worlds.index(int(self._world.value))
-        seen: npt.NDArray[np.bool_] = (np.arange(len(self.worlds)) == chosen) | (not self._shows_one.value)
-        return seen
-
-    def _draw_bodies(self, pose: geometry.Floats, rotations: geometry.Floats, offset: geometry.Floats) -> None:
-        centers = [(body.center_of_mass.x, body.center_of_mass.y, body.center_of_mass.z) for body in self.model.proto.bodies]
-        middles = np.einsum("bij,bj->bi", rotations[:len(centers)], np.array(centers).reshape(-1, 3)) + pose[:len(centers), :3] + offset
-        show_points(self._masses, middles, self._shows_masses.value)
-        for label, middle in zip(self._labels, middles):
-            label.visible = self._shows_names.value
-            if self._shows_names.value:
-                label.position = middle
-        segments, colors = [], []
-        for _, child, anchor, vectors in geometry.joint_frames(self.model) if self._shows_joints.value else []:
-            start = pose[child, :3] + rotations[child] @ anchor + offset
-            shades = geometry.AXIS_COLORS if len(vectors) > 1 else geometry.AXIS_COLORS[2:]
-            segments += [(start, start + 0.12 * self._size * (rotations[child] @ vector)) for vector in vectors]
-            colors += [color_bytes(shade) for shade, _ in zip(shades, vectors)]
-        if segments:
-            self._axes.colors = np.array(colors, np.uint8)
-        show_points(self._axes, np.array(segments), bool(segments))
-
-    def _draw_contacts(self, moment: Moment) -> None:
-        rows = {world: row for row, world in enumerate(self.worlds)}
-        of = np.array([rows[int(world)] for world in moment.contacts.world], int) if moment.contacts is not None else np.zeros(0, int)
-        shown = self._seen()[of]
-        if not self._shows_contacts.value or moment.contacts is None or not shown.any():
-            self._points.visible = self._forces.visible = False
-            return
-        starts = moment.contacts.point.reshape(-1, 3)[shown] + self._offsets[of[shown]]
-        weight = sum(body.mass for body in self.model.proto.bodies) * float(np.linalg.norm(self.model.gravity))
-        forces = geometry.forces_on_a(moment.contacts, self.batch.dt)[shown] * (0.5 * self._size / weight if weight > 0 else 0.0)
-        lengths = np.linalg.norm(forces, axis=1)
-        forces *= np.minimum(1.0, 2 * self._size / np.maximum(lengths, 1e-12))[:, None]
-        show_points(self._points, starts, True)
-        seen = lengths > 0.01 * self._size
-        show_points(self._forces, np.stack([starts, starts + forces], 1)[seen], bool(seen.any()))
 
     # ---- The page ----
 
@@ -255,6 +181,7 @@ class Viewer:
         with gui.add_folder("Show"):
             self._world: Any = gui.add_dropdown("world", [str(world) for world in self.worlds])
             self._shows_one = self._choice("only this world")
+            self._follows = self._choice("follow this world")
             self._shows_contacts = self._choice("contacts and forces", anew=True)
             self._shows_joints = self._choice("joint axes")
             self._shows_masses = self._choice("centres of mass")
@@ -365,7 +292,7 @@ class Viewer:
             self._draw(moment)
             self._plot(moment)
             if self._recorder is not None:
-                self._recorder.take(moment)
+                self._recorder.take(moment, self._stage.shift)
 
     def _control(self) -> npt.NDArray[np.float64] | None:
         if not self.model.control_count or not self._uses_sliders.value:
@@ -400,7 +327,7 @@ class Viewer:
             recorder, self._recorder = self._recorder, None
             if recorder is None:
                 camera = event.client.camera
-                self._recorder = Recorder(self.model, self.worlds, self.batch.dt, self._offsets, self._rate)
+                self._recorder = Recorder(self.model, self.worlds, self.batch.dt, self._stage.offsets, self._rate)
                 self._recorder.look(camera.position, camera.look_at, camera.fov, self._shows_contacts.value)
                 self._record_button.label = "stop and save"
                 return
