@@ -131,7 +131,7 @@ check_learning() {
     "$OLDPWD/build/venv-learning/bin/python" -B -m unittest -v gym_arrays_test)
 }
 check_tidy() {
-  fits clang-tidy 50 || return 0
+  fits clang-tidy 46 || return 0
   stage "clang-tidy"
   tests/architecture/check_tidy.py --build "build/$preset" --jobs "$jobs"
 }
