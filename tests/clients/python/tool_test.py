@@ -232,6 +232,14 @@ class Json(AxiondCase):
             self.assertEqual((code, error.splitlines()[-1]), (130, f"axion {words[0]}: interrupted"))
             self.assertEqual(re.sub(r"^.* world-steps of 1 worlds(.*\n){2}", "", told), "")  # of a run, what it has seen until then
 
+    def trained_policy(self, name):
+        """The file of a policy that was trained for a moment, in a folder of this name."""
+        out = self.folder / name
+        code, _, error = tool("train", "example", "--worlds=4", "--steps=64", "--rollout_steps=8", "--no-pictures", f"--out={out}",
+                              f"--server={self.target}")
+        self.assertEqual(code, 0, error)
+        return out / "quadruped-1.npz"
+
     def test_a_run_that_is_interrupted_writes_what_was_recorded_until_then(self):
         csv, png = self.folder / "cut.csv", self.folder / "cut.png"
         code, told, error = self.interrupted(  # 64 worlds with all their poses: a call has not many records
@@ -245,12 +253,9 @@ class Json(AxiondCase):
         self.assertTrue(png.read_bytes().startswith(b"\x89PNG"))
 
     def test_a_movie_of_a_policy_that_is_interrupted_has_what_was_seen_until_then(self):
-        out = self.folder / "played"
-        code, _, error = tool("train", "example", "--worlds=4", "--steps=64", "--rollout_steps=8", "--no-pictures", f"--out={out}",
-                              f"--server={self.target}")
-        self.assertEqual(code, 0, error)
-        movie = out / "cut.gif"
-        code, told, error = self.interrupted("play", out / "quadruped-1.npz", "--seconds=1000", f"--movie={movie}",
+        policy = self.trained_policy("played")
+        movie = policy.with_name("cut.gif")
+        code, told, error = self.interrupted("play", policy, "--seconds=1000", f"--movie={movie}",
                                              when=lambda made: made.get_state("step_index").step_index[0] > 50)
         self.assertEqual((code, error.splitlines()[-1]), (130, "axion play: interrupted"), error)
         self.assertEqual(told, f"Movie: {movie}\n")
@@ -300,11 +305,8 @@ class Json(AxiondCase):
                 self.assertNotIn("Traceback", error)
 
     def test_play_writes_several_files_and_one_document(self):
-        out = self.folder / "again"
-        code, _, error = tool("train", "example", "--worlds=4", "--steps=64", "--rollout_steps=8", "--no-pictures", f"--out={out}",
-                              f"--server={self.target}")
-        self.assertEqual(code, 0, error)
-        policy = out / "quadruped-1.npz"
+        policy = self.trained_policy("again")
+        out = policy.parent
         code, told, error = tool("play", policy, "--seconds=0.2", f"--movie={out / 'a.gif'}", f"--picture={out / 'a.png'}", "--json",
                                  f"--server={self.target}")
         self.assertEqual(code, 0, error)
