@@ -18,14 +18,16 @@ namespace axion::collide {
 
 // Written where it stays: to copy a contact from numbers that were just written waits for them.
 template <typename Real>
-AXION_HD_CALL void make_contact(const model::WorldView<Real>& w, const model::ShapeData<Real>& a,
-                                const model::ShapeData<Real>& b, int pair, Real friction,
-                                const ContactPoint<Real>& point, model::Contact<Real>& c) {
+AXION_HD_CALL void make_contact(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                const model::ShapeData<Real>& a, const model::ShapeData<Real>& b, int pair,
+                                Real friction, const ContactPoint<Real>& point, model::Contact<Real>& c) {
   c.body_a = a.body, c.body_b = b.body, c.pair = pair, c.feature = point.feature;
   c.normal = point.normal, c.p_WA = point.p_WA, c.gap = point.gap, c.friction = friction;
   math::tangent_basis(c.normal, c.t1, c.t2);
   // Two moving bodies share one point: a friction impulse on either side of a gap would be a couple from nowhere.
-  const math::Vec3<Real> p = b.body < 0 ? point.p_WA : Real(0.5) * (point.p_WA + point.p_WB);
+  // Where soft contacts overlap by centimetres, MuJoCo's forces act in the middle, on the ground as well.
+  const bool is_on_a = b.body < 0 && !m.is_soft;
+  const math::Vec3<Real> p = is_on_a ? point.p_WA : Real(0.5) * (point.p_WA + point.p_WB);
   c.r_a = p - w.x[a.body];
   c.r_b = b.body >= 0 ? p - w.x[b.body] : math::Vec3<Real>{};
 }
@@ -121,7 +123,7 @@ AXION_HD_CALL ContactSearch find_candidates(const Team& team, const model::Model
       w.collide.candidate_use[start + i] = kNoCandidate;
       if (i >= found) continue;
       model::Contact<Real>& c = w.collide.candidate[start + i];
-      make_contact(w, a, b, index, pair.friction * w.friction_scale[0], points[i], c);
+      make_contact(m, w, a, b, index, pair.friction * w.friction_scale[0], points[i], c);
       const Real fall = c.body_b < 0 ? s.dt * s.dt * math::dot(c.normal, m.gravity) : Real(0);
       const bool closes = c.gap <= Real(0) || model::gap_after(c, w.v, w.omega, s.dt) + fall < s.contact_margin;
       w.collide.candidate_use[start + i] = closes ? kChosen : kCandidate;

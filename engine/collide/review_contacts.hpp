@@ -139,7 +139,7 @@ AXION_HD_CALL void find_turned(const model::ModelView<Real>& m, const model::Wor
     w.collide.candidate_use[start + i] = i < found ? kTurned : kNoCandidate;
     if (i >= found) continue;
     model::Contact<Real>& c = w.collide.candidate[start + i];
-    make_contact(w, a, b, index, pair.friction * w.friction_scale[0], points[i], c);
+    make_contact(m, w, a, b, index, pair.friction * w.friction_scale[0], points[i], c);
     c.r_a += w.x[a.body] - w.x_plus[a.body];
     if (b.body >= 0) c.r_b += w.x[b.body] - w.x_plus[b.body];
     c.gap = 2 * c.gap - model::gap_after(c, w.v_plus, w.omega_plus, s.dt);

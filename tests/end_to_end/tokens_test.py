@@ -285,6 +285,7 @@ class Tokens(unittest.TestCase):
         self.assertEqual((limits.max_streams, limits.max_watches), (2, 1))
         red, blue = self.tenant(server, 'red'), self.tenant(server, 'blue')
         batches = {stub: self.make_batch(stub)[1] for stub in (red, blue)}
+        kept = []  # a call that nobody holds is taken back
 
         def stream_of(stub):
             """A StepStream that has answered once and stays open until something is put into its queue."""
@@ -292,14 +293,15 @@ class Tokens(unittest.TestCase):
             requests.put(sim.StepRequest(batch=batches[stub]))
             stream = stub.StepStream(iter(requests.get, None))
             self.addCleanup(requests.put, None)
+            kept.append(stream)
             next(stream)
             return requests, stream
 
         def watch_of(stub):
             watch = stub.Watch(watch_pb2.WatchRequest(batch=batches[stub], rate=0.001, fields=['time']))
             self.addCleanup(watch.cancel)
+            kept.append(watch)
             next(watch)
-            return watch
 
         requests, first = stream_of(red)
         stream_of(red), watch_of(red)

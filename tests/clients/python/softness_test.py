@@ -87,6 +87,24 @@ class SoftnessTest(AxiondCase):
                 rest = self.rollout_mujoco(mjcf, FINE)[1][-1, k]
                 self.assertLess(abs(self.rollout(mjcf, .04, contact_softness="mjcf")[1][-1, k] - rest), 1e-5)
 
+    def test_forces_of_a_deep_overlap_act_in_its_middle(self):
+        import mujoco
+        mjcf = document("", "<body pos='0 0 .1'><joint type='slide' axis='1 0 0'/><joint type='slide' axis='0 0 1'/>"
+                            "<joint axis='0 1 0'/><geom size='.1' mass='1' friction='1.9'/></body>")
+        position, velocity, steps = [0, -.03, 0], [.5, 0, 0], 100
+        model = mujoco.MjModel.from_xml_string(mjcf)
+        model.opt.timestep = FINE
+        data = mujoco.MjData(model)
+        data.qpos[:], data.qvel[:] = position, velocity
+        mujoco.mj_step(model, data, steps)
+        with self.client.create_batch(self.client.create_model(mjcf=mjcf), 1, FINE, precision="float64",
+                                      options={"contact_softness": "mjcf"}) as batch:
+            batch.set_state(joint_position=[position], joint_velocity=[velocity])
+            batch.step(steps=steps)
+            own = batch.get_state("joint_velocity")["joint_velocity"][0]
+        for k in range(3):  # the friction's arm is half the depth, 15 mm, less than that of the ball's lowest point
+            self.assertLess(abs(own[k] - data.qvel[k]), .02 * abs(data.qvel[k] - velocity[k]), k)
+
     def test_what_is_wrong_is_named(self):
         from axion.v1 import scene_pb2, softness_pb2
         for softness, field in ((softness_pb2.Softness(solref=[.1]), "solref"), (softness_pb2.Softness(solref=[.1, -1]), "solref"),
