@@ -6,6 +6,7 @@ Usage: speed_smoke_test.py BIN_DIRECTORY MODEL.xml [DIRECTORY_OF_humanoid.xml]
 
 import json
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -105,6 +106,21 @@ class Growth(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertEqual([row[0] for row in rows_of(done.stdout) if row[0].isdigit()], ['2'])
         self.assertIn('10000000 worlds left out', done.stderr)
+
+
+class Revisions(unittest.TestCase):
+    def test_builds_have_ratios_to_the_first_on_every_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ('humanoid', 'ant', 'hopper'):
+                shutil.copy(MODEL, pathlib.Path(folder) / f'{name}.xml')
+            for other, code in (('axion-bench', 0), ('axion-models', 1)):
+                done = subprocess.run([sys.executable, '-B', HERE / 'revisions.py', f'one={BIN / "axion-bench"}', f'other={BIN / other}',
+                                       '--models', folder, '--repeat=1', '--shrink=1000'], capture_output=True, text=True, timeout=280,
+                                      check=False)
+                self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+                rows = rows_of(done.stdout)[1:]  # after the names
+                self.assertEqual(len([row for row in rows if row[1] == '1.000']), 9 if code == 0 else 0, done.stdout)
+                self.assertEqual(other in done.stderr, code != 0, done.stderr)
 
 
 class Floor(unittest.TestCase):

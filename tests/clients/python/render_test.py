@@ -188,7 +188,7 @@ class Pictures(unittest.TestCase):
         pictures = [np.zeros((48, 64, 3), np.uint8)] * 3
         with tempfile.TemporaryDirectory() as folder:
             (pathlib.Path(folder) / "film.mp4").mkdir()
-            with self.assertRaisesRegex(OSError, "film.mp4.*Is a directory"):
+            with self.assertRaisesRegex(OSError, "Is a directory.*film.mp4"):
                 save_movie(pathlib.Path(folder) / "film.mp4", pictures, 10)
             with self.assertRaisesRegex(OSError, "nowhere"):
                 save_movie(pathlib.Path(folder) / "nowhere" / "film.mp4", pictures, 10)
@@ -206,6 +206,23 @@ class Pictures(unittest.TestCase):
             with unittest.mock.patch.object(render.imageio_ffmpeg, "get_ffmpeg_exe", return_value="/bin/false"), \
                     self.assertRaisesRegex(ValueError, "what went wrong"):
                 save_movie(pathlib.Path(folder) / "other.mp4", failing(), 10)
+
+    def test_a_movie_that_is_not_made_whole_leaves_what_was_there(self):
+        def interrupted(error):
+            yield from [np.zeros((48, 64, 3), np.uint8)] * 3
+            raise error
+
+        for ending in ("gif", "mp4"):
+            for error in (KeyboardInterrupt(), ValueError("of the pictures")):
+                with tempfile.TemporaryDirectory() as folder:
+                    path = pathlib.Path(folder) / f"film.{ending}"
+                    for before in ([], [path]):
+                        for file in before:
+                            file.write_bytes(b"the last movie")
+                        with self.assertRaises(type(error)):
+                            save_movie(path, interrupted(error), 10)
+                        self.assertEqual(list(pathlib.Path(folder).iterdir()), before)
+                    self.assertEqual(path.read_bytes(), b"the last movie")
 
     def test_wrong_arguments_are_named(self):
         model = model_of(sphere(0.5))

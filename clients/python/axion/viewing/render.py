@@ -18,6 +18,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from axion.model import Model
 from axion.results import Contacts
+from axion.tool import check_writable
 from axion.viewing import geometry
 from axion.viewing.geometry import Floats
 from axion.viewing.raycast import Camera, Ground, Picture, Surface
@@ -303,6 +304,8 @@ def save(path: str | os.PathLike[str], picture: Image8) -> None:
 def save_movie(path: str | os.PathLike[str], pictures: Iterable[Image8], frames_per_second: float = 30.0) -> None:
     """Writes pictures as a movie.
 
+    The movie stands at its path once it is whole; where it does not get there, what stood at the path before still does.
+
     Parameters
     ----------
     path : str or path
@@ -327,11 +330,20 @@ def save_movie(path: str | os.PathLike[str], pictures: Iterable[Image8], frames_
     if first is None:
         raise ValueError("pictures: has no picture")
     alike = _alike(first, frames)
-    if ending == ".mp4":
-        _encode(path, first.shape[1], first.shape[0], alike, frames_per_second)
-    else:
-        images = (Image.fromarray(frame) for frame in alike)
-        next(images).save(path, save_all=True, append_images=images, duration=1000 / frames_per_second, loop=0)
+    check_writable(path)
+    place = os.path.realpath(path)
+    begun = f"{os.path.splitext(place)[0]}.{os.getpid()}.part{ending}"
+    try:
+        if ending == ".mp4":
+            _encode(begun, first.shape[1], first.shape[0], alike, frames_per_second)
+        else:
+            images = (Image.fromarray(frame) for frame in alike)
+            next(images).save(begun, save_all=True, append_images=images, duration=1000 / frames_per_second, loop=0)
+        os.replace(begun, place)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.remove(begun)
+        raise
 
 
 def _alike(first: Image8, others: Iterable[Image8]) -> Iterator[Image8]:

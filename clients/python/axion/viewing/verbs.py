@@ -10,7 +10,7 @@ import math
 import os
 import sys
 import webbrowser
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy.typing as npt
@@ -211,6 +211,18 @@ def _check_out(given: argparse.Namespace) -> None:
     check_writable(given.out)
 
 
+def _record(out: str, model: Model, worlds: list[int], dt: float, frames: Iterable[Moment]) -> None:
+    """Writes frames as MCAP; what an error ends leaves no file, since none could be read."""
+    try:
+        with McapRecorder(out, model, worlds, dt) as recorder:
+            for frame in frames:
+                recorder.take(frame)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.remove(out)
+        raise
+
+
 def _render(batch: Batch, given: argparse.Namespace) -> int:
     model = batch.client.get_model(batch.model)
     worlds = given.show if given.show is not None else list(range(min(batch.world_count, 64)))
@@ -234,18 +246,11 @@ def _render(batch: Batch, given: argparse.Namespace) -> int:
             frames = UntilInterrupt(moment for _, moment in _others_frames(batch, worlds, given, given.fps))
         else:
             frames = UntilInterrupt(_others_movie(batch, worlds, given))
-        try:
-            with frames:
-                if is_mcap:
-                    with McapRecorder(given.out, model, worlds, batch.dt) as recorder:
-                        for frame in frames:
-                            recorder.take(frame)
-                else:
-                    save_movie(given.out, frames.drawn(lambda moment: _picture(renderer, moment, batch.dt)), given.fps)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.remove(given.out)  # it cannot be played
-            raise
+        with frames:
+            if is_mcap:
+                _record(given.out, model, worlds, batch.dt, frames)
+            else:
+                save_movie(given.out, frames.drawn(lambda moment: _picture(renderer, moment, batch.dt)), given.fps)
         count, is_cut = frames.count, frames.is_cut
     told = f"{given.out}: {batch.name}, worlds shown: {len(worlds)}, frames: {count}"
     print(json.dumps({"file": given.out, "frames": count, "worlds": worlds, "batch": batch.name}) if given.json else told)
