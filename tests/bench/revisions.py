@@ -46,7 +46,8 @@ def speed(program, path, worlds, world_steps):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('builds', nargs='+', metavar='NAME=PROGRAM', help='axion-bench of each revision; the first is what others are told by')
+    parser.add_argument('builds', nargs='+', metavar='NAME=PROGRAM',
+                        help='axion-bench of each revision; the first is what others are told by')
     parser.add_argument('--models', type=pathlib.Path, required=True, help='folder of humanoid.xml, ant.xml and hopper.xml')
     parser.add_argument('--repeat', type=int, default=7, help='turns')
     parser.add_argument('--shrink', type=int, default=1, help='divides the number of steps, for a first look')
