@@ -26,6 +26,13 @@ struct SoftContact {
   Real tangent_bias[2], tangent_compliance;
 };
 
+// What a joint of a tree adds to the accelerations of the bodies beyond it while no coordinate has one: of its child's
+// centre, and of what turns with it (link_turning.hpp).
+template <typename Real>
+struct VelocityProduct {
+  math::Vec3<Real> linear{}, angular{};  // m/s^2, rad/s^2
+};
+
 // Torsional and rolling friction of a contact.
 template <typename Real>
 struct ContactMoment {
@@ -55,11 +62,12 @@ struct ConstraintRows {
   SoftContact<Real>* contact_law;  // [contact_capacity] of soft contacts (soft_laws.hpp); none where they are rigid
   NormalLaw<Real>* limit_law;      // [nlimit] likewise
   NormalLaw<Real>* lock_law;       // [nlock] likewise, of the locks of loop joints and equalities that are soft
-  ContactMoment<Real>* moments;    // [moment_capacity]
-  int* moment_count;               // [1] where moment_capacity is above zero
-  int* contact_start;              // [nb + 1] blocks of each body, compressed
-  int* contact_list;               // [2 block_capacity]
-  Real* blend;                     // [nj + paths] w_j: share of J(q⁺) in the impulses of a joint of BLENDED
+  VelocityProduct<Real>* link_turning;  // [nj less loops] likewise, of the joints of trees
+  ContactMoment<Real>* moments;         // [moment_capacity]
+  int* moment_count;                    // [1] where moment_capacity is above zero
+  int* contact_start;                   // [nb + 1] blocks of each body, compressed
+  int* contact_list;                    // [2 block_capacity]
+  Real* blend;                          // [nj + paths] w_j: share of J(q⁺) in the impulses of a joint of BLENDED
   // Z: inertia of a body with what its joints lend of the others', where any w_j is above zero
   math::Mat3<Real>* supported_inertia;  // [nb]
   Real* body_force_step;                // [nb] time that gravity and wrenches act in this step (force_steps.hpp)
@@ -92,6 +100,7 @@ AXION_HD inline void for_each_field(const model::ModelView<Real>& m, ConstraintR
   f(kScratch, "contact_law", w.contact_law, m.is_soft ? nc : 0);
   f(kScratch, "limit_law", w.limit_law, m.is_soft ? m.limit_count : 0);
   f(kScratch, "lock_law", w.lock_law, m.is_soft && m.lock_softness_count > 0 ? nlock : 0);
+  f(kScratch, "link_turning", w.link_turning, m.is_soft ? nj - m.loop_count : 0);
   f(kScratch, "contact_start", w.contact_start, nb + 1);
   f(kScratch, "contact_list", w.contact_list, 2 * m.block_capacity());
   f(kScratch, "blend", w.blend, nj + m.spatial_count);

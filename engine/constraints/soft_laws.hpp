@@ -20,6 +20,9 @@
 // where forces accelerate it by A in all directions (lift_of_slip). Without that a robot that slides on its feet is
 // carried by a third of the force that carries it there.
 //
+// dv/dt of contacts is what coordinates of joints accelerate by, J S ds'/dt: MuJoCo leaves out what the links' turning
+// adds, J S' s' (link_turning.hpp), and so the law takes it from J du/dt.
+//
 // Bodies that meet within the step, as their last velocities have it, push for what is left of it. Those that do not
 // meet have no impulse; overlaps that the forces of this step make are pushed from the next on, as MuJoCo's.
 //
@@ -32,6 +35,7 @@
 
 #include "engine/constraints/axis_rows.hpp"
 #include "engine/constraints/constraint_rows.hpp"
+#include "engine/constraints/link_turning.hpp"
 #include "engine/model/shape_pairs.hpp"
 #include "engine/model/step_settings.hpp"
 
@@ -124,6 +128,25 @@ AXION_HD inline Real lift_of_slip(const model::ImpedanceData<Real>& law, Real im
   return lift > Real(0) ? lift : Real(0);  // else it sticks
 }
 
+// dω/dt of a body that turns freely, where it is not among the free velocities: the step turns it after the solve.
+template <typename Real>
+AXION_HD inline math::Vec3<Real> free_turning(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                              const model::StepSettings<Real>& s, int b) {
+  if (b < 0 || s.gyroscopic_mode != model::GyroscopicMode::kSplit) return {};
+  const math::Vec3<Real> u = math::rotate_inverse(w.q[b], w.omega[b]), I = m.bodies[b].inertia;
+  const math::Vec3<Real> torque = math::cross(math::scale(I, u), u);
+  return math::rotate(w.q[b], math::Vec3<Real>{torque.x / I.x, torque.y / I.y, torque.z / I.z});
+}
+
+// What a body's velocities change by beside what coordinates accelerate by and what the step turns after the solve.
+template <typename Real>
+AXION_HD inline VelocityProduct<Real> turning_of(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                                 const model::StepSettings<Real>& s, int b) {
+  VelocityProduct<Real> turning = body_turning(m, w, b);
+  turning.angular = turning.angular - free_turning(m, w, s, b);
+  return turning;
+}
+
 template <typename Real, typename Team>
 AXION_HD inline void soften_contacts(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                      const model::StepSettings<Real>& s, int contact_count) {
@@ -147,6 +170,14 @@ AXION_HD inline void soften_contacts(const Team& team, const model::ModelView<Re
     const Real push = -weight_n * (rate + soft.normal.bias) - math::dot(falls, c.normal);
     const Real x = law.damping * speed(1) + math::dot(falls, c.t1), y = law.damping * speed(2) + math::dot(falls, c.t2);
     soft.normal.bias -= lift_of_slip(law, step.impedance, c.friction, push, std::sqrt(x * x + y * y)) / weight_n;
+    const VelocityProduct<Real> a_turns = turning_of(m, w, s, c.body_a), b_turns = turning_of(m, w, s, c.body_b);
+    const auto turning = [&](int k) {
+      return math::dot(row[k].l, a_turns.linear - b_turns.linear) + math::dot(row[k].k_a, a_turns.angular) +
+             math::dot(row[k].k_b, b_turns.angular);
+    };
+    const Real whole = w.body_force_step[c.body_a] * per_time;  // the links turn before bodies meet, too
+    soft.normal.bias -= whole * turning(0) / weight_n;
+    for (int k = 0; k < 2; ++k) soft.tangent_bias[k] -= whole * turning(1 + k) / weight;
   });
 }
 
@@ -182,16 +213,6 @@ AXION_HD inline LockTurning<Real> lock_turning(const model::WorldView<Real>& w, 
   if (joint.parent < 0) return {child, {}, math::dot(omega, omega)};
   const math::Vec3<Real> parent = w.omega[joint.parent], apart = omega - parent;
   return {child - of(joint.parent, joint.p_PA), math::cross(parent, omega), math::dot(apart, apart)};
-}
-
-// dω/dt of a body that turns freely, where it is not among the free velocities: the step turns it after the solve.
-template <typename Real>
-AXION_HD inline math::Vec3<Real> free_turning(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
-                                              const model::StepSettings<Real>& s, int b) {
-  if (b < 0 || s.gyroscopic_mode != model::GyroscopicMode::kSplit) return {};
-  const math::Vec3<Real> u = math::rotate_inverse(w.q[b], w.omega[b]), I = m.bodies[b].inertia;
-  const math::Vec3<Real> torque = math::cross(math::scale(I, u), u);
-  return math::rotate(w.q[b], math::Vec3<Real>{torque.x / I.x, torque.y / I.y, torque.z / I.z});
 }
 
 // Locks of loop joints and equalities that are soft. Needs start_joints and choose_force_steps.

@@ -246,6 +246,7 @@ AXION_HD inline collide::ContactSearch begin_step(const Team& team, const model:
   if (m.is_soft && m.lock_softness_count > 0) constraints::soften_locks(team, m, w, settings);
   constraints::build_effort_rows(team, m, w, settings);
   if (m.is_soft) constraints::soften_efforts(team, m, w, settings);
+  if (m.is_soft) constraints::turn_links(team, m, w);
   const collide::ContactSearch contacts = collide::find_contacts(team, m, w, settings);
   if (m.adhesion_count > 0) constraints::adhere(team, m, w, contacts.count);
   return contacts;

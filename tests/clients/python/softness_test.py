@@ -43,6 +43,27 @@ SCENES = {
 }
 
 
+FOOT = "<geom name='foot' size='.05' mass='.5' pos='.3 0 0'/>"
+LINK = "<geom type='capsule' size='.03' fromto='0 0 0 .3 0 0' mass='1' contype='0' conaffinity='0'/>"
+Y_HINGE = "<joint axis='0 1 0'/>"
+# name: the bodies of what turns, positions and velocities of its coordinates
+TURNING = {
+    "two links": (f"<body pos='0 0 1'>{Y_HINGE}{LINK}<body pos='.3 0 0'>{Y_HINGE}{LINK}{FOOT}</body></body>", [.3, .4], [12, -9]),
+    "hinges of one body with anchors of their own": (
+        f"<body pos='0 0 1'><joint axis='1 0 0' pos='0 .1 0'/><joint axis='0 1 0'/>{LINK}<body pos='.3 0 0'><joint axis='0 0 1' pos='0 0 .1'/>"
+        f"<joint axis='0 1 0' pos='-.05 0 0'/><joint axis='1 0 1'/>{LINK}{FOOT}</body></body>", [.2, .5, .4, .3, -.2], [-6, 9, -8, -7, 5]),
+    "a slide on what turns": (f"<body pos='0 0 1'>{Y_HINGE}{LINK}<body pos='.3 0 0'><joint type='slide' axis='1 0 .2'/>{LINK}{FOOT}</body></body>",
+                              [.6, .1], [9, 3]),
+    "a slide and a hinge of one body": (f"<body pos='0 0 1'>{Y_HINGE}{LINK}<body pos='.3 0 0'><joint type='slide' axis='1 0 0'/>"
+                                        f"<joint axis='.3 1 0'/>{LINK}{FOOT}</body></body>", [.6, .1, .3], [9, 3, -7]),
+    "a ball": (f"<body pos='0 0 1'><joint axis='0 0 1'/>{LINK}<body pos='.3 0 0'><joint type='ball'/>{LINK}{FOOT}</body></body>",
+               [.3, .9, .1, .3, .2], [9, -4, 8, -3]),
+    "a leg of what falls": (f"<body pos='0 0 1'><freejoint/><geom size='.1' mass='2' contype='0' conaffinity='0'/>"
+                            f"<body pos='.1 0 0'>{Y_HINGE}{LINK}<body pos='.3 0 0'>{Y_HINGE}{LINK}{FOOT}</body></body></body>",
+                            [0, 0, 1, 1, 0, 0, 0, .3, .6], [.3, 0, -.2, 1, 3, -2, 9, -12]),
+}
+
+
 @unittest.skipUnless(HAS_MUJOCO, "the package mujoco is not installed")
 class SoftnessTest(AxiondCase):
 
@@ -104,6 +125,56 @@ class SoftnessTest(AxiondCase):
             own = batch.get_state("joint_velocity")["joint_velocity"][0]
         for k in range(3):  # the friction's arm is half the depth, 15 mm, less than that of the ball's lowest point
             self.assertLess(abs(own[k] - data.qvel[k]), .02 * abs(data.qvel[k] - velocity[k]), k)
+
+    @staticmethod
+    def turned(model, position, velocity, inverse):
+        """Velocities with those of turning free joints and balls out of the child's frame, or into it: axiond has the parent's."""
+        import mujoco
+        velocity = np.array(velocity, float)
+        for joint in range(model.njnt):
+            at, dof = model.jnt_qposadr[joint], model.jnt_dofadr[joint]
+            skip = 3 if model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE else 0
+            if skip or model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_BALL:
+                turn = np.array(position[at + skip:at + skip + 4], float)
+                turn[1:] *= -1 if inverse else 1
+                mujoco.mju_rotVecQuat(velocity[dof + skip:dof + skip + 3], velocity[dof + skip:dof + skip + 3].copy(), turn)
+        return velocity
+
+    def test_the_turning_of_links_is_left_out_of_what_contacts_ask_for_as_mujoco_leaves_it_out(self):
+        import mujoco
+        for name, (bodies, position, velocity) in TURNING.items():
+            with self.subTest(name):
+                def mjcf_on(height):
+                    return ("<mujoco><option timestep='.001'/><worldbody>"
+                            f"<geom type='plane' size='9 9 1' pos='0 0 {height}' condim='1' priority='1'/>{bodies}</worldbody></mujoco>")
+                model = mujoco.MjModel.from_xml_string(mjcf_on(0))
+                data = mujoco.MjData(model)
+                data.qpos[:] = position
+                mujoco.mj_normalizeQuat(model, data.qpos)
+                start = data.qpos.copy()
+                mujoco.mj_forward(model, data)
+                mjcf = mjcf_on(data.geom("foot").xpos[2] - .05 + .01)
+                changes = {}
+                for is_touching in (True, False):
+                    document = mjcf if is_touching else mjcf.replace("condim='1'", "condim='1' contype='0' conaffinity='0'")
+                    model = mujoco.MjModel.from_xml_string(document)
+                    model.opt.timestep = FINE / 16
+                    data = mujoco.MjData(model)
+                    data.qpos[:], data.qvel[:] = start, velocity
+                    mujoco.mj_step(model, data, 160)
+                    with self.client.create_batch(self.client.create_model(mjcf=document), 1, FINE / 16, precision="float64",
+                                                  options={"contact_softness": "mjcf"}) as batch:
+                        place = start.copy()
+                        for joint in range(model.njnt):  # quaternions have w first in MuJoCo, and last in axiond
+                            at = model.jnt_qposadr[joint] + (3 if model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE else 0)
+                            if model.jnt_type[joint] in (mujoco.mjtJoint.mjJNT_FREE, mujoco.mjtJoint.mjJNT_BALL):
+                                place[at:at + 4] = np.roll(place[at:at + 4], -1)
+                        batch.set_state(joint_position=[place], joint_velocity=[self.turned(model, start, velocity, False)])
+                        batch.step(steps=160)
+                        own = batch.get_state("joint_velocity")["joint_velocity"][0]
+                    changes[is_touching] = self.turned(model, data.qpos, own, True), data.qvel.copy()
+                pushed = [touching - free for touching, free in zip(changes[True], changes[False])]
+                self.assertLess(np.abs(pushed[0] - pushed[1]).max(), .01 * np.abs(pushed[1]).max())
 
     def test_what_is_wrong_is_named(self):
         from axion.v1 import scene_pb2, softness_pb2
