@@ -4,10 +4,10 @@
 //     ω_k = ω_(k-1) + a_k θ̇_k,   T_k = T_(k-1) + ω_(k-1) × a_k θ̇_k,   of a ball T = ω_P × (ω_C − ω_P)
 //     L_j = ω_P × (ω_P × (A − x_P)) + 2 ω_P × ṡ + Σ_k [T_k × d_k + ω_k × (ω_k × d_k)]
 //           + T × (x_C − o_C) + ω_C × (ω_C × (x_C − o_C))
-//   of body b:   angular Σ T_j,   linear Σ [L_j + T_j × (x_b − x_Cj)],   over the joints j between b and its tree's root
+//   of body b:   angular Σ T_j,   linear Σ [L_j + T_j × (x_b − x_Cj)],   over the joints j from b to its root
 //
-// A is the first anchor as the slides have it, o_C the last, ṡ how fast A slides in P. A root without a joint has none
-// of its own. Soft contacts ask for accelerations of coordinates, as MuJoCo's do (soft_laws.hpp). Source: Featherstone
+// A is the first anchor as the slides have it, o_C the last, ṡ how fast A slides in P. A root without a joint turns
+// about the origin of its given frame, as a free joint's coordinates have it: ω × (ω × (x − o)). Soft contacts ask for accelerations of coordinates, as MuJoCo's do (soft_laws.hpp). Source: Featherstone
 // 2008, Rigid Body Dynamics Algorithms, section 3.5, velocity products.
 //
 // In: the state, axis_position. Out: link_turning of each joint of a tree. Cost: linear in joints; a body's sum, in its
@@ -76,11 +76,14 @@ template <typename Real>
 AXION_HD inline VelocityProduct<Real> body_turning(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                                    int b) {
   VelocityProduct<Real> sum;
-  for (int link = b; link >= 0 && m.bodies[link].joint >= 0; link = m.bodies[link].parent) {
+  if (b < 0) return sum;
+  int link = b;
+  for (; link >= 0 && m.bodies[link].joint >= 0; link = m.bodies[link].parent) {
     const VelocityProduct<Real>& own = w.link_turning[m.bodies[link].joint];
     sum.linear += own.linear + math::cross(own.angular, w.x[b] - w.x[link]);
     sum.angular += own.angular;
   }
+  if (link >= 0) sum.linear += centripetal(w.omega[link], -math::rotate(w.q[link], m.bodies[link].p_origin));
   return sum;
 }
 

@@ -92,6 +92,7 @@ class Compiler {
       body.mass = spec.mass;
       const Frame X_BC = principal_frame(spec, body.inertia);
       body.joint = body.parent = -1;
+      body.p_origin = math::rotate_inverse(X_BC.q, -1.0 * X_BC.p);
       arrays().bodies.push_back(body);
       model_.p_BC.push_back(X_BC.p);
       model_.q_BC.push_back(X_BC.q);
@@ -115,7 +116,7 @@ class Compiler {
       if (joint.free_damping == 0 && joint.free_stiffness == 0) continue;
       const int b = internal(joint.child);
       forces[b].drag = joint.free_damping, forces[b].stiffness = joint.free_stiffness, any = true;
-      forces[b].p_drag = math::rotate_inverse(model_.q_BC[b], -1.0 * model_.p_BC[b]);
+      forces[b].p_drag = arrays().bodies[b].p_origin;
       forces[b].p_rest = to_vec(scene().bodies[joint.child].X_WB.position), forces[b].q_rest = model_.q[b];
     }
     add_fluid_parts(forces, any);

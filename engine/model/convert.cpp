@@ -6,10 +6,20 @@ namespace {
 using math::cast;
 
 BodyData<float> convert(const BodyData<double>& a) {
-  return {
-      float(a.mass),        cast<float>(a.inertia), a.joint,      a.parent,    a.child_joint_start, a.child_joint_count,
-      a.loop_start,         a.loop_count,           a.tree_start, a.tree_size, a.inverse_start,     float(a.lent_mass),
-      float(a.lent_inertia)};
+  return {float(a.mass),
+          cast<float>(a.inertia),
+          a.joint,
+          a.parent,
+          a.child_joint_start,
+          a.child_joint_count,
+          a.loop_start,
+          a.loop_count,
+          a.tree_start,
+          a.tree_size,
+          a.inverse_start,
+          float(a.lent_mass),
+          float(a.lent_inertia),
+          cast<float>(a.p_origin)};
 }
 
 BodyForceData<float> convert(const BodyForceData<double>& a) {

@@ -26,6 +26,7 @@ struct BodyData {
   int tree_start = 0, tree_size = 1;                 // bodies of its joint tree: they follow each other
   int inverse_start = 0;                             // first 6x6 block of its tree in WorldView::inverse
   Real lent_mass = 0, lent_inertia = 0;  // kg, kg m^2, that Newton's matrix adds in float32 (model/lent_inertia.hpp)
+  math::Vec3<Real> p_origin{};           // m, of the frame that the scene gave it, from its centre, principal frame
   bool operator==(const BodyData&) const = default;
 };
 

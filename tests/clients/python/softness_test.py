@@ -50,10 +50,10 @@ Y_HINGE = "<joint axis='0 1 0'/>"
 TURNING = {
     "two links": (f"<body pos='0 0 1'>{Y_HINGE}{LINK}<body pos='.3 0 0'>{Y_HINGE}{LINK}{FOOT}</body></body>", [.3, .4], [12, -9]),
     "hinges of one body with anchors of their own": (
-        f"<body pos='0 0 1'><joint axis='1 0 0' pos='0 .1 0'/><joint axis='0 1 0'/>{LINK}<body pos='.3 0 0'><joint axis='0 0 1' pos='0 0 .1'/>"
-        f"<joint axis='0 1 0' pos='-.05 0 0'/><joint axis='1 0 1'/>{LINK}{FOOT}</body></body>", [.2, .5, .4, .3, -.2], [-6, 9, -8, -7, 5]),
-    "a slide on what turns": (f"<body pos='0 0 1'>{Y_HINGE}{LINK}<body pos='.3 0 0'><joint type='slide' axis='1 0 .2'/>{LINK}{FOOT}</body></body>",
-                              [.6, .1], [9, 3]),
+        f"<body pos='0 0 1'><joint axis='1 0 0' pos='0 .1 0'/><joint axis='0 1 0'/>{LINK}<body pos='.3 0 0'>"
+        f"<joint axis='0 0 1' pos='0 0 .1'/><joint axis='0 1 0' pos='-.05 0 0'/><joint axis='1 0 1'/>{LINK}{FOOT}</body></body>", [.2, .5, .4, .3, -.2], [-6, 9, -8, -7, 5]),
+    "a slide on what turns": (f"<body pos='0 0 1'>{Y_HINGE}{LINK}<body pos='.3 0 0'><joint type='slide' axis='1 0 .2'/>{LINK}{FOOT}"
+                              "</body></body>", [.6, .1], [9, 3]),
     "a slide and a hinge of one body": (f"<body pos='0 0 1'>{Y_HINGE}{LINK}<body pos='.3 0 0'><joint type='slide' axis='1 0 0'/>"
                                         f"<joint axis='.3 1 0'/>{LINK}{FOOT}</body></body>", [.6, .1, .3], [9, 3, -7]),
     "a ball": (f"<body pos='0 0 1'><joint axis='0 0 1'/>{LINK}<body pos='.3 0 0'><joint type='ball'/>{LINK}{FOOT}</body></body>",
@@ -61,6 +61,10 @@ TURNING = {
     "a leg of what falls": (f"<body pos='0 0 1'><freejoint/><geom size='.1' mass='2' contype='0' conaffinity='0'/>"
                             f"<body pos='.1 0 0'>{Y_HINGE}{LINK}<body pos='.3 0 0'>{Y_HINGE}{LINK}{FOOT}</body></body></body>",
                             [0, 0, 1, 1, 0, 0, 0, .3, .6], [.3, 0, -.2, 1, 3, -2, 9, -12]),
+    "a leg of what falls and has its centre elsewhere": (
+        f"<body pos='0 0 1'><freejoint/><geom size='.1' pos='.1 -.05 .2' mass='2' contype='0' conaffinity='0'/>"
+        f"<body pos='.1 0 0'>{Y_HINGE}{LINK}<body pos='.3 0 0'>{Y_HINGE}{LINK}{FOOT}</body></body></body>",
+        [0, 0, 1, 1, 0, 0, 0, .3, .6], [.3, 0, -.2, 4, 6, -3, 9, -12]),
 }
 
 
@@ -127,17 +131,25 @@ class SoftnessTest(AxiondCase):
             self.assertLess(abs(own[k] - data.qvel[k]), .02 * abs(data.qvel[k] - velocity[k]), k)
 
     @staticmethod
-    def turned(model, position, velocity, inverse):
-        """Velocities with those of turning free joints and balls out of the child's frame, or into it: axiond has the parent's."""
+    def moved(model, position, velocity, to_mujoco):
+        """Velocities of free joints and balls between axiond's and MuJoCo's: turning in the parent's frame or the child's, and what moves
+        is the centre of mass or the frame's origin."""
         import mujoco
         velocity = np.array(velocity, float)
         for joint in range(model.njnt):
             at, dof = model.jnt_qposadr[joint], model.jnt_dofadr[joint]
-            skip = 3 if model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE else 0
-            if skip or model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_BALL:
-                turn = np.array(position[at + skip:at + skip + 4], float)
-                turn[1:] *= -1 if inverse else 1
-                mujoco.mju_rotVecQuat(velocity[dof + skip:dof + skip + 3], velocity[dof + skip:dof + skip + 3].copy(), turn)
+            is_free = model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE
+            if not is_free and model.jnt_type[joint] != mujoco.mjtJoint.mjJNT_BALL:
+                continue
+            at, first = at + 3 * is_free, dof + 3 * is_free
+            matrix = np.zeros(9)
+            mujoco.mju_quat2Mat(matrix, np.array(position[at:at + 4], float))
+            turn = matrix.reshape(3, 3)
+            omega = velocity[first:first + 3].copy()
+            world = omega if to_mujoco else turn @ omega
+            velocity[first:first + 3] = turn.T @ omega if to_mujoco else world
+            if is_free:
+                velocity[dof:dof + 3] += (-1 if to_mujoco else 1) * np.cross(world, turn @ model.body_ipos[model.jnt_bodyid[joint]])
         return velocity
 
     def test_the_turning_of_links_is_left_out_of_what_contacts_ask_for_as_mujoco_leaves_it_out(self):
@@ -169,10 +181,10 @@ class SoftnessTest(AxiondCase):
                             at = model.jnt_qposadr[joint] + (3 if model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE else 0)
                             if model.jnt_type[joint] in (mujoco.mjtJoint.mjJNT_FREE, mujoco.mjtJoint.mjJNT_BALL):
                                 place[at:at + 4] = np.roll(place[at:at + 4], -1)
-                        batch.set_state(joint_position=[place], joint_velocity=[self.turned(model, start, velocity, False)])
+                        batch.set_state(joint_position=[place], joint_velocity=[self.moved(model, start, velocity, False)])
                         batch.step(steps=160)
                         own = batch.get_state("joint_velocity")["joint_velocity"][0]
-                    changes[is_touching] = self.turned(model, data.qpos, own, True), data.qvel.copy()
+                    changes[is_touching] = self.moved(model, data.qpos, own, True), data.qvel.copy()
                 pushed = [touching - free for touching, free in zip(changes[True], changes[False])]
                 self.assertLess(np.abs(pushed[0] - pushed[1]).max(), .01 * np.abs(pushed[1]).max())
 
