@@ -7,8 +7,9 @@
 //   of body b:   angular Σ T_j,   linear Σ [L_j + T_j × (x_b − x_Cj)],   over the joints j from b to its root
 //
 // A is the first anchor as the slides have it, o_C the last, ṡ how fast A slides in P. A root without a joint turns
-// about the origin of its given frame, as a free joint's coordinates have it: ω × (ω × (x − o)). Soft contacts ask for accelerations of coordinates, as MuJoCo's do (soft_laws.hpp). Source: Featherstone
-// 2008, Rigid Body Dynamics Algorithms, section 3.5, velocity products.
+// about the origin of its given frame, as a free joint's coordinates have it: ω × (ω × (x − o)). Soft contacts ask for
+// accelerations of coordinates, as MuJoCo's do (soft_laws.hpp). Source: Featherstone 2008, Rigid Body Dynamics
+// Algorithms, section 3.5, velocity products.
 //
 // In: the state, axis_position. Out: link_turning of each joint of a tree. Cost: linear in joints; a body's sum, in its
 // depth.

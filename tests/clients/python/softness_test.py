@@ -51,7 +51,8 @@ TURNING = {
     "two links": (f"<body pos='0 0 1'>{Y_HINGE}{LINK}<body pos='.3 0 0'>{Y_HINGE}{LINK}{FOOT}</body></body>", [.3, .4], [12, -9]),
     "hinges of one body with anchors of their own": (
         f"<body pos='0 0 1'><joint axis='1 0 0' pos='0 .1 0'/><joint axis='0 1 0'/>{LINK}<body pos='.3 0 0'>"
-        f"<joint axis='0 0 1' pos='0 0 .1'/><joint axis='0 1 0' pos='-.05 0 0'/><joint axis='1 0 1'/>{LINK}{FOOT}</body></body>", [.2, .5, .4, .3, -.2], [-6, 9, -8, -7, 5]),
+        f"<joint axis='0 0 1' pos='0 0 .1'/><joint axis='0 1 0' pos='-.05 0 0'/><joint axis='1 0 1'/>{LINK}{FOOT}</body></body>",
+        [.2, .5, .4, .3, -.2], [-6, 9, -8, -7, 5]),
     "a slide on what turns": (f"<body pos='0 0 1'>{Y_HINGE}{LINK}<body pos='.3 0 0'><joint type='slide' axis='1 0 .2'/>{LINK}{FOOT}"
                               "</body></body>", [.6, .1], [9, 3]),
     "a slide and a hinge of one body": (f"<body pos='0 0 1'>{Y_HINGE}{LINK}<body pos='.3 0 0'><joint type='slide' axis='1 0 0'/>"
