@@ -188,7 +188,8 @@ AXION_HD inline void reduce_columns(const Team& team, Real* second, const Real* 
 
 // Solves A x = b, by elimination without pivoting: A by columns, b the column after the last, and x in its place. Two
 // columns at a time, and rows by packs with the columns' multipliers m and n, which are zero down to their pivots;
-// numbers beyond the last row take no part.
+// numbers beyond the last row take no part. What the next division needs is computed ahead of the pack that it is in,
+// by the same operations: nothing waits for the pack to be stored.
 template <typename Real, typename Team>
 AXION_HD inline void solve_active_rows(const Team& team, Real* A, Real* m, Real* n, int count) {
   constexpr int stride = SweepSizes::kActiveStride, lanes = team::pack_lanes<Team, Real>(16);
@@ -197,6 +198,7 @@ AXION_HD inline void solve_active_rows(const Team& team, Real* A, Real* m, Real*
     const bool two = k + 1 < count;
     Real *first = A + k * stride, *second = first + stride;
     const Real inverse = Real(1) / first[k], factor = second[k];
+    const Real next_inverse = two ? Real(1) / (second[k + 1] - factor * (first[k + 1] * inverse)) : Real(0);
     const int start = k / lanes * lanes, packs = (count - start + lanes - 1) / lanes;
     team.for_each(packs, [=](int pack) {
       const int i = start + pack * lanes;
@@ -206,7 +208,6 @@ AXION_HD inline void solve_active_rows(const Team& team, Real* A, Real* m, Real*
       lanes::store_pack<lanes>(second + i, lanes::load_pack<lanes>(second + i) - factor * below);
     });
     if (!two) break;
-    const Real next_inverse = Real(1) / second[k + 1];
     team.for_each(packs, [=](int pack) {
       const int i = start + pack * lanes;
       const Rows all = lanes::load_pack<lanes>(second + i) * next_inverse;
@@ -215,9 +216,12 @@ AXION_HD inline void solve_active_rows(const Team& team, Real* A, Real* m, Real*
     reduce_columns<lanes>(team, second, m, n, k, start, count);
   }
   Real* b = A + count * stride;
+  Real rest[2] = {b[count - 1], count > 1 ? b[count - 2] : Real(0)};  // of b in rows k and k - 1
   for (int k = count - 1; k >= 0; k -= 2) {
     const Real *last = A + k * stride, *next = k > 0 ? last - stride : last;
-    const Real x = b[k] / last[k], y = k > 0 ? (b[k - 1] - x * last[k - 1]) / next[k - 1] : Real(0);
+    const Real x = rest[0] / last[k], y = k > 0 ? (rest[1] - x * last[k - 1]) / next[k - 1] : Real(0);
+    const auto left = [=](int row) { return row < 0 ? Real(0) : b[row] - x * last[row] - y * next[row]; };
+    rest[0] = left(k - 2), rest[1] = left(k - 3);
     team.for_each((k - 1 + lanes - 1) / lanes, [=](int pack) {
       const int i = pack * lanes;
       const auto above = [=](const Real* column) {

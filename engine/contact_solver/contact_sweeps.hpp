@@ -109,11 +109,27 @@ AXION_HD inline bool try_active_set(const Team& team, const Problem<Real>& p, in
   return true;
 }
 
-// A sweep as threads of a GPU make it: the same passes over the rows that may change, which threads look for together,
-// and every address found once. A GPU's compiler does not know which arrays a store leaves unchanged.
+// A sweep over limits and bounded rows: those that may change are looked for with every address found once.
 template <typename Real, typename Team>
-AXION_HD_CALL bool share_out_sweep(const Team& team, const Problem<Real>& p, Real share) {
+AXION_HD inline bool sweep_single_rows(const Team& team, const Problem<Real>& p, Real share) {
   const int base = p.limit_base(), efforts = p.effort_base() - base, single = p.contact_base() - base;
+  const Real *lambda = p.w.lambda + base, *velocity = p.w.sweeps.row_velocity;
+  const Real *start = p.w.sweeps.start_velocity + base, *compliance = p.w.sweeps.row_compliance + base;
+  bool unsettled = false;
+  for (int row = 0; row < single; ++row) {
+    row = team.first(row, single, [=](int i) {
+      return i >= efforts || lambda[i] != Real(0) || !(start[i] + velocity[i] + compliance[i] * lambda[i] >= Real(0));
+    });
+    if (row < single) unsettled |= sweep_row<RowSpace>(team, p, base + row, share);
+  }
+  return unsettled;
+}
+
+// A sweep over contacts as threads of a GPU make it, with every address found once: a GPU's compiler does not know
+// which arrays a store leaves unchanged.
+template <typename Real, typename Team>
+AXION_HD_CALL bool share_out_contacts(const Team& team, const Problem<Real>& p, Real share) {
+  const int base = p.limit_base(), single = p.contact_base() - base;
   const int contacts = p.contact_count, length = RowSpace::size(p);
   Real *lambda = p.w.lambda + base, *velocity = p.w.sweeps.row_velocity;
   const Real *r = p.w.sweeps.start_velocity + base, *compliance = p.w.sweeps.row_compliance + base,
@@ -122,12 +138,6 @@ AXION_HD_CALL bool share_out_sweep(const Team& team, const Problem<Real>& p, Rea
              *inverse = p.w.sweeps.contact_block_inverse;
   const int* known = p.w.sweeps.delassus_known;
   bool unsettled = false;
-  for (int row = 0; row < single; ++row) {
-    row = team.first(row, single, [=](int i) {
-      return i >= efforts || lambda[i] != Real(0) || !(r[i] + velocity[i] + compliance[i] * lambda[i] >= Real(0));
-    });
-    if (row < single) unsettled |= sweep_row<RowSpace>(team, p, base + row, share);
-  }
   for (int i = 0; i < contacts; ++i) {
     const int row = single + 3 * i;
     const ContactImpulse<Real> last{lambda[row], lambda[row + 1], lambda[row + 2]};
@@ -162,14 +172,11 @@ AXION_HD_CALL int make_sweeps(const Team& team, const Problem<Real>& p, const Sw
   int made = 0;
   for (; made < plan.count && unsettled; ++made) {
     note_sweep(team, p);
-    unsettled = false;
     const Real tolerance = made >= SweepParameters::kLongSweeps ? greater(plan.tolerance, plan.coarse) : plan.tolerance;
+    unsettled = sweep_single_rows(team, p, tolerance);
     if constexpr (Team::kSharesByWarp) {
-      unsettled = share_out_sweep(team, p, tolerance);
+      unsettled |= share_out_contacts(team, p, tolerance);
     } else {
-      for (int row = p.limit_base(); row < p.contact_base(); ++row) {
-        unsettled |= sweep_row<RowSpace>(team, p, row, tolerance);
-      }
       for (int i = 0; i < p.contact_count; ++i) unsettled |= sweep_contact<RowSpace>(team, p, i, tolerance);
     }
     for (int k = 0; k < p.moment_count; ++k) unsettled |= sweep_moment<RowSpace>(team, p, k, tolerance);

@@ -124,7 +124,9 @@ struct RowSpace {
   template <typename Real>
   AXION_HD static int size(const Problem<Real>& p) {
     const int rows = p.row_count() - p.limit_base();
-    return (rows + SweepSizes::kDelassusPadding - 1) / SweepSizes::kDelassusPadding * SweepSizes::kDelassusPadding;
+    constexpr int padding = SweepSizes::kDelassusPadding;
+    static_assert((padding & (padding - 1)) == 0);
+    return (rows + padding - 1) & -padding;
   }
 
   // Whether this step's rows fit, and columns of D cost less than columns of V.
@@ -155,10 +157,13 @@ struct RowSpace {
   // The columns of a row or contact, and in the remaining lanes those of the next rows without a column that will not
   // stay open at the present velocities: one passage through the tree serves them all.
   template <typename Real, typename Team>
-  AXION_HD_CALL static int prepare(const Team& team, const Problem<Real>& p, int row) {
-    const int base = p.limit_base();
-    if (p.w.sweeps.delassus_known[row - base] != 0) return 0;
-    const int single = p.contact_base() - base, all = single + p.block_count();
+  AXION_HD static int prepare(const Team& team, const Problem<Real>& p, int row) {
+    return p.w.sweeps.delassus_known[row - p.limit_base()] != 0 ? 0 : find_columns(team, p, row);
+  }
+
+  template <typename Real, typename Team>
+  AXION_HD_CALL static int find_columns(const Team& team, const Problem<Real>& p, int row) {
+    const int base = p.limit_base(), single = p.contact_base() - base, all = single + p.block_count();
     const int start = row < p.contact_base() ? row - base : single + (row - p.contact_base()) / 3;
     const auto row_of = [&](int k) {
       const int index = start + k < all ? start + k : start + k - all;
@@ -352,8 +357,11 @@ struct RowSpace {
         if (touched[i / (block / 4)] != 0) store_four(f + 4 * i, Real(0), Real(0), Real(0), Real(0));
       });
     } else {
-      team.for_each(bodies * 6 * parts, [=](int i) {
-        if (touched[i / (6 * parts)] != 0) lanes::store_pack<width>(f + width * i, lanes::Pack<Real, width>{});
+      team.for_each(bodies, [=](int b) {
+        if (touched[b] == 0) return;
+        for (int k = 0; k < 6 * parts; ++k) {
+          lanes::store_pack<width>(f + block * b + width * k, lanes::Pack<Real, width>{});
+        }
       });
     }
     team.for_each(used, [&](int lane) {

@@ -107,6 +107,8 @@ ModelView<Real> ModelArrays<Real>::view() const {
   m.limit_count = static_cast<int>(limit_axis.size()), m.actuator_count = static_cast<int>(actuators.size());
   m.shape_count = static_cast<int>(shapes.size()), m.pair_count = lists_pairs ? static_cast<int>(pairs.size()) : -1;
   m.effort_count = static_cast<int>(efforts.size()), m.loop_count = loop_count;
+  m.first_limit = m.axis_base() + m.axis_count, m.first_effort = m.first_limit + m.limit_count;
+  m.first_contact = m.first_effort + m.effort_count;
   m.control_count = control_count, m.contact_capacity = contact_capacity, m.moment_capacity = moment_capacity;
   m.candidate_capacity = candidate_capacity, m.coupling_capacity = coupling_capacity;
   m.inverse_blocks = inverse_blocks;

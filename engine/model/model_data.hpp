@@ -316,14 +316,15 @@ template <typename Real>
 struct ModelView {
   // First rows of each kind: locks come first, then axes, limits, efforts, three rows a contact, and three a moment.
   AXION_HD int axis_base() const { return lock_count; }
-  AXION_HD int limit_base() const { return axis_base() + axis_count; }
-  AXION_HD int effort_base() const { return limit_base() + limit_count; }
-  AXION_HD int contact_base() const { return effort_base() + effort_count; }
+  AXION_HD int limit_base() const { return first_limit; }
+  AXION_HD int effort_base() const { return first_effort; }
+  AXION_HD int contact_base() const { return first_contact; }
   // Nodes that the tree factorisation has before those of bodies.
   AXION_HD int closing_nodes() const { return closing_count - condensed_count; }
   AXION_HD int block_capacity() const { return contact_capacity + moment_capacity; }  // of three rows
 
   int body_count, joint_count, axis_count, lock_count, limit_count, actuator_count, shape_count;
+  int first_limit, first_effort, first_contact;  // kept, as sweeps ask for them at every row
   int pair_count;          // of the list of pairs; -1 where there is none, as they are too many (shape_pairs.hpp)
   int effort_count;        // rows with bounded impulses
   int loop_count;          // joints that close loops: the last of the joints

@@ -107,24 +107,19 @@ class CooperativeTeam {
     return fold(lanes, larger);
   }
 
-  // The first i in [from, count) with keep(i), or count. Where threads can vote alone.
   template <typename KeepFn>
   AXION_HD int first(int from, int count, KeepFn&& keep) const {
-    const int thread = block_.thread(), threads = block_.threads(), warps = threads / kSumLanes;
+    if constexpr (kVotes) return first_by_warps(from, count, keep);
+    const int thread = block_.thread(), threads = block_.threads();
+    int* flags = numbers<int>();
     block_.sync();
     for (int base = from; base < count; base += threads) {
-      const int i = base + thread;
-      unsigned votes = block_.ballot(i < count && keep(i));
-      int warp = 0;
-      if (warps > 1) {
-        unsigned* shared = numbers<unsigned>();  // of each warp
-        if (thread % kSumLanes == 0) shared[thread / kSumLanes] = votes;
-        block_.sync();
-        while (warp < warps - 1 && shared[warp] == 0) ++warp;
-        votes = shared[warp];
-        block_.sync();
-      }
-      if (votes != 0) return base + warp * kSumLanes + block_.bit_count((votes & (0u - votes)) - 1);
+      flags[thread] = base + thread < count && keep(base + thread) ? 1 : 0;
+      block_.sync();
+      int k = 0;
+      while (k < threads && flags[k] == 0) ++k;
+      block_.sync();
+      if (k < threads) return base + k;
     }
     return count;
   }
@@ -154,7 +149,28 @@ class CooperativeTeam {
   static constexpr bool kExchanges = requires(const Block& block) { block.exchange(0.0f, 1); };
   static constexpr bool kVotes = requires(const Block& block) { block.bit_count(block.ballot(true)); };
 
-  // filter where threads come in warps, which count their own.
+  // first and filter where threads come in warps, which count their own.
+  template <typename KeepFn>
+  AXION_HD int first_by_warps(int from, int count, KeepFn&& keep) const {
+    const int thread = block_.thread(), threads = block_.threads(), warps = threads / kSumLanes;
+    block_.sync();
+    for (int base = from; base < count; base += threads) {
+      const int i = base + thread;
+      unsigned votes = block_.ballot(i < count && keep(i));
+      int warp = 0;
+      if (warps > 1) {
+        unsigned* shared = numbers<unsigned>();  // of each warp
+        if (thread % kSumLanes == 0) shared[thread / kSumLanes] = votes;
+        block_.sync();
+        while (warp < warps - 1 && shared[warp] == 0) ++warp;
+        votes = shared[warp];
+        block_.sync();
+      }
+      if (votes != 0) return base + warp * kSumLanes + block_.bit_count((votes & (0u - votes)) - 1);
+    }
+    return count;
+  }
+
   template <typename KeepFn, typename EmitFn>
   AXION_HD int filter_by_warps(int count, KeepFn&& keep, EmitFn&& emit) const {
     const int thread = block_.thread(), threads = block_.threads(), lane = thread % kSumLanes;

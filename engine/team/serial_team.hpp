@@ -52,6 +52,12 @@ class SerialTeam {
     }
     return kept;
   }
+
+  template <typename KeepFn>
+  AXION_HD int first(int from, int count, KeepFn&& keep) const {
+    while (from < count && !keep(from)) ++from;
+    return from;
+  }
 };
 
 enum class Order { kForward, kReversed, kShuffled };

@@ -5,17 +5,20 @@
 //   kVectorBytes   of the vectors that one of its threads computes with. None: a thread takes one number at a time, so
 //                  that rows of numbers are shared out number by number.
 //   kSharesByWarp  whether one matrix is shared out to the threads of a warp, which keep parts of it in registers. Such
-//                  a team has two verbs more, `together` and `first` (cooperative_team.hpp), and 32 threads or more.
+//                  a team has one verb more, `together` (cooperative_team.hpp), and 32 threads or more.
 //
 // Contract of the verbs. Each ends in a barrier.
-//   for_each(count, body)          body(i) for every i in [0, count), in any order and at once. A body writes only
-//   slots
-//                                  of its own index and reads only what earlier verbs wrote.
-//   sum(count, term) -> Real       Σ term(i), in one fixed order on every backend: kSumLanes interleaved partial sums,
-//   max(count, term) -> Real       then the upper half of the lanes added to the lower until one is left. max is at
-//   least zero (terms are magnitudes); a NaN term gives NaN. filter(count, keep, emit)      emit(i, k) for each i with
-//   keep(i), k counting them in ascending i. Returns how many. A team that runs its loops backwards or shuffled must
-//   give the same bits: that is the race test for machines without a GPU (reversed_team, shuffled_team).
+//
+//   for_each(count, body)       body(i) for every i in [0, count), in any order and at once. A body writes only slots
+//                               of its own index and reads only what earlier verbs wrote.
+//   sum(count, term)            Σ term(i), in one fixed order on every backend: kSumLanes interleaved partial sums,
+//                               then the upper half of the lanes added to the lower until one is left.
+//   max(count, term)            the greatest term(i), at least zero, as terms are magnitudes; a NaN term gives NaN.
+//   filter(count, keep, emit)   emit(i, k) for each i with keep(i), k counting them in ascending i. Returns how many.
+//   first(from, count, keep)    the first i in [from, count) with keep(i), or count.
+//
+// A team that runs its loops backwards or shuffled must give the same bits: that is the race test for machines without
+// a GPU (ReversedTeam, ShuffledTeam).
 #pragma once
 
 #include <concepts>
@@ -49,6 +52,7 @@ concept Team = requires(const T& team, int count) {
   { team.template sum<double>(count, detail::Term{}) } -> std::same_as<double>;
   { team.template max<double>(count, detail::Term{}) } -> std::same_as<double>;
   { team.filter(count, detail::Keep{}, detail::Emit{}) } -> std::same_as<int>;
+  { team.first(count, count, detail::Keep{}) } -> std::same_as<int>;
   { T::kVectorBytes } -> std::convertible_to<int>;
   { T::kSharesByWarp } -> std::convertible_to<bool>;
 };

@@ -151,6 +151,12 @@ class CountingTeam {
     return serial_.filter(count, keep, emit);
   }
 
+  template <typename Body>
+  int first(int from, int count, Body&& keep) const {
+    const Booking booking(tally_of<std::remove_cvref_t<Body>>(), count - from);
+    return serial_.first(from, count, keep);
+  }
+
  private:
   struct Booking {
     Tally* const before;

@@ -71,17 +71,18 @@ TEST(CooperativeTeam, what_is_kept_keeps_its_order) {
   }
 }
 
-TEST(CooperativeTeam, threads_that_vote_find_the_first) {
-  for (const int threads : {32, 64, 128}) {
-    run_voting_block(threads, [&](const VotingTeam& team) {
-      for (const int at : {0, 5, 31, 32, 63, 64, 100, 199}) {
-        EXPECT_EQ(team.first(0, 200, [&](int i) { return i >= at && i % 2 == at % 2; }), at) << threads;
-        EXPECT_EQ(team.first(at, 200, [](int) { return true; }), at);
-        EXPECT_EQ(team.first(at, at, [](int) { return true; }), at);
-        EXPECT_EQ(team.first(0, at, [](int) { return false; }), at);
-      }
-    });
-  }
+TEST(CooperativeTeam, all_find_the_first) {
+  const auto check = [](const auto& team) {
+    for (const int at : {0, 5, 31, 32, 63, 64, 100, 199}) {
+      EXPECT_EQ(team.first(0, 200, [&](int i) { return i >= at && i % 2 == at % 2; }), at);
+      EXPECT_EQ(team.first(at, 200, [](int) { return true; }), at);
+      EXPECT_EQ(team.first(at, at, [](int) { return true; }), at);
+      EXPECT_EQ(team.first(0, at, [](int) { return false; }), at);
+    }
+  };
+  check(team::SerialTeam{});
+  for (const int threads : kThreadCounts) run_block(threads, check);
+  for (const int threads : {32, 64, 128}) run_voting_block(threads, check);
 }
 
 TEST(CooperativeTeam, threads_together_meet_and_keep_what_they_have) {
