@@ -19,11 +19,12 @@ struct NormalLaw {
 };
 
 // Of a soft contact: a of its normal, and what is added to the velocities along t1 and t2 at impulses λ_t: tangent_bias
-// + tangent_compliance λ_t.
+// + tangent_compliance λ_t. `lift` is what the normal's bias holds of the lift of slip. It belongs to a velocity v_t
+// of slip and a normal impulse where lift = slip_lift |v_t| - slip_excess λ_n.
 template <typename Real>
 struct SoftContact {
   NormalLaw<Real> normal;
-  Real tangent_bias[2], tangent_compliance;
+  Real tangent_bias[2], tangent_compliance, lift, slip_lift, slip_excess;
 };
 
 // What a joint of a tree adds to the accelerations of the bodies beyond it while no coordinate has one: of its child's

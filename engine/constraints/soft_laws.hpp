@@ -16,9 +16,10 @@
 //
 //   (dv/dt + R f + b v + k d r)_n = mu s,   s = |(dv/dt + R f + b v)_t|
 //
-// s is taken at the start of the step, as it is of the contact alone, whose bodies nothing else moves than gravity, and
-// where forces accelerate it by A in all directions (lift_of_slip). Without that a robot that slides on its feet is
-// carried by a third of the force that carries it there.
+// s begins as it is of the contact alone, whose bodies nothing else moves than gravity, and where forces accelerate it
+// by A in all directions (lift_of_slip). Sweeps over the contacts find what it is beside the other rows and the bodies'
+// joints (lift_contact in contact_solver/swept_rows.hpp); solvers that do not sweep leave it as it began. Without the
+// lift a robot that slides on its feet is carried by a third of the force that carries it there.
 //
 // dv/dt of contacts is what coordinates of joints accelerate by, J S ds'/dt: MuJoCo leaves out what the links' turning
 // adds, J S' s' (link_turning.hpp), and so the law takes it from J du/dt.
@@ -160,6 +161,7 @@ AXION_HD inline void soften_contacts(const Team& team, const model::ModelView<Re
     SoftContact<Real>& soft = w.contact_law[i];
     soft.normal = soft_law(law, s, step, c.gap, rate);
     soft.tangent_bias[0] = soft.tangent_bias[1] = soft.tangent_compliance = 0;
+    soft.lift = soft.slip_lift = soft.slip_excess = 0;
     if (step.time == Real(0)) return;
     const Real a = (Real(1) - step.euler) / 2, per_time = Real(1) / step.time;
     const Real weight = (Real(1) - a) * law.damping + per_time;
@@ -169,7 +171,11 @@ AXION_HD inline void soften_contacts(const Team& team, const model::ModelView<Re
     const math::Vec3<Real> falls = c.body_b < 0 ? m.gravity : math::Vec3<Real>{};
     const Real push = -weight_n * (rate + soft.normal.bias) - math::dot(falls, c.normal);
     const Real x = law.damping * speed(1) + math::dot(falls, c.t1), y = law.damping * speed(2) + math::dot(falls, c.t2);
-    soft.normal.bias -= lift_of_slip(law, step.impedance, c.friction, push, std::sqrt(x * x + y * y)) / weight_n;
+    const Real mu = c.friction, cone = law.mobility + mu * mu * law.tangent_mobility;
+    soft.lift = lift_of_slip(law, step.impedance, mu, push, std::sqrt(x * x + y * y)) / weight_n;
+    soft.slip_lift = mu * weight / weight_n;
+    soft.slip_excess = (Real(1) - step.impedance) / step.impedance * (law.slip_mobility - cone) * per_time / weight_n;
+    soft.normal.bias -= soft.lift;
     const VelocityProduct<Real> a_turns = turning_of(m, w, s, c.body_a), b_turns = turning_of(m, w, s, c.body_b);
     const auto turning = [&](int k) {
       return math::dot(row[k].l, a_turns.linear - b_turns.linear) + math::dot(row[k].k_a, a_turns.angular) +

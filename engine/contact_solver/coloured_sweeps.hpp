@@ -176,9 +176,9 @@ struct ColouredSweeps {
               [&](auto lanes, int place) AXION_INLINED { apply_contact_impulses<lanes>(p, place, kPackedSum); });
   }
 
-  // A sweep over all contacts. Returns whether one was above `share` of its tolerance.
+  // A sweep over all contacts. Returns whether one was above `share` of its tolerance. None is soft, to be lifted.
   template <typename Real, typename Team>
-  AXION_HD bool sweep_all(const Team& team, const Problem<Real>& p, Real share) const {
+  AXION_HD bool sweep_all(const Team& team, const Problem<Real>& p, Real share, bool = false) const {
     const SweptColours swept = whole(p);
     const bool unsettled = sweep(team, p, swept, share);
     keep_impulses(team, p, swept);
@@ -228,7 +228,8 @@ struct ColouredSweeps {
   }
 
   template <typename Real, typename Team>
-  AXION_HD_CALL bool sweep(const Team& team, const Problem<Real>& p, const SweptColours& swept, Real share) const {
+  AXION_HD_CALL bool sweep(const Team& team, const Problem<Real>& p, const SweptColours& swept, Real share,
+                           bool = false) const {
     for_lanes(team, p, swept, [&](auto lanes, int place) AXION_INLINED { visit_contacts<lanes>(p, place, share); });
     return sum(team, p.w.sweeps.coloured_unsettled, swept) > Real(0);
   }

@@ -128,7 +128,7 @@ AXION_HD inline bool sweep_single_rows(const Team& team, const Problem<Real>& p,
 // A sweep over contacts as threads of a GPU make it, with every address found once: a GPU's compiler does not know
 // which arrays a store leaves unchanged.
 template <typename Real, typename Team>
-AXION_HD_CALL bool share_out_contacts(const Team& team, const Problem<Real>& p, Real share) {
+AXION_HD_CALL bool share_out_contacts(const Team& team, const Problem<Real>& p, Real share, bool lifts) {
   const int base = p.limit_base(), single = p.contact_base() - base;
   const int contacts = p.contact_count, length = RowSpace::size(p);
   Real *lambda = p.w.lambda + base, *velocity = p.w.sweeps.row_velocity;
@@ -144,8 +144,10 @@ AXION_HD_CALL bool share_out_contacts(const Team& team, const Problem<Real>& p, 
     ContactImpulse<Real> v{r[row] + velocity[row] + compliance[row] * last.n, r[row + 1] + velocity[row + 1],
                            r[row + 2] + velocity[row + 2]};
     if (p.m.is_soft) v.x += compliance[row + 1] * last.x, v.y += compliance[row + 2] * last.y;
-    if (v.n >= Real(0) && last.n == Real(0) && last.x == Real(0) && last.y == Real(0)) continue;
+    const bool idle = v.n >= Real(0) && last.n == Real(0) && last.x == Real(0) && last.y == Real(0);
+    if (idle && !(lifts && slips_shut(p, i, v))) continue;
     if (known[row] == 0) prepare_block<RowSpace>(team, p, base + row);
+    if (lifts) lift_contact(team, p, i, v, last);
     const ContactLaw<Real> law{p.w.contacts[i].friction, scale[row], scale[row + 1], share * tolerance[row],
                                share * tolerance[row + 1]};
     const SweptContact<Real> swept = solve_swept_contact(gain + 9 * i, inverse + 3 * i, law, v, last);
@@ -173,11 +175,12 @@ AXION_HD_CALL int make_sweeps(const Team& team, const Problem<Real>& p, const Sw
   for (; made < plan.count && unsettled; ++made) {
     note_sweep(team, p);
     const Real tolerance = made >= SweepParameters::kLongSweeps ? greater(plan.tolerance, plan.coarse) : plan.tolerance;
+    const bool lifts = lifts_in(p, made);
     unsettled = sweep_single_rows(team, p, tolerance);
     if constexpr (Team::kSharesByWarp) {
-      unsettled |= share_out_contacts(team, p, tolerance);
+      unsettled |= share_out_contacts(team, p, tolerance, lifts);
     } else {
-      for (int i = 0; i < p.contact_count; ++i) unsettled |= sweep_contact<RowSpace>(team, p, i, tolerance);
+      for (int i = 0; i < p.contact_count; ++i) unsettled |= sweep_contact<RowSpace>(team, p, i, tolerance, lifts);
     }
     for (int k = 0; k < p.moment_count; ++k) unsettled |= sweep_moment<RowSpace>(team, p, k, tolerance);
     if (!unsettled || made + 1 == plan.count) continue;

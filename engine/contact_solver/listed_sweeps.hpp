@@ -42,10 +42,10 @@ struct SweptList {
 // Visits one block after another, on velocities of the bodies; momentum in sums over the rows.
 struct BlockSweeps {
   template <typename Real, typename Team>
-  AXION_HD static bool sweep_block(const Team& team, const Problem<Real>& p, int row, Real share) {
+  AXION_HD static bool sweep_block(const Team& team, const Problem<Real>& p, int row, Real share, bool lifts) {
     if (row < p.contact_base()) return sweep_row<BodySpace>(team, p, row, share);
     if (row >= p.moment_base()) return sweep_moment<BodySpace>(team, p, (row - p.moment_base()) / 3, share);
-    return sweep_contact<BodySpace>(team, p, (row - p.contact_base()) / 3, share);
+    return sweep_contact<BodySpace>(team, p, (row - p.contact_base()) / 3, share, lifts);
   }
 
   // Velocities from the impulses: their change since the sweeps began moves the bodies of each tree by its response.
@@ -75,10 +75,10 @@ struct BlockSweeps {
 
   // A sweep over all blocks. Returns whether one was above `share` of its tolerance; block_unsettled: which.
   template <typename Real, typename Team>
-  AXION_HD_CALL static bool sweep_all(const Team& team, const Problem<Real>& p, Real share) {
+  AXION_HD_CALL static bool sweep_all(const Team& team, const Problem<Real>& p, Real share, bool lifts) {
     bool unsettled = false;
     for (int block = 0; block < row_block_count(p); ++block) {
-      const bool moves = sweep_block(team, p, first_row_of_block(p, block), share);
+      const bool moves = sweep_block(team, p, first_row_of_block(p, block), share, lifts);
       team.for_each(1, [&](int) { p.w.sweeps.block_unsettled[block] = moves; });
       unsettled |= moves;
     }
@@ -136,12 +136,13 @@ struct BlockSweeps {
   }
 
   template <typename Real, typename Team>
-  AXION_HD_CALL static bool sweep(const Team& team, const Problem<Real>& p, const SweptList& list, Real share) {
+  AXION_HD_CALL static bool sweep(const Team& team, const Problem<Real>& p, const SweptList& list, Real share,
+                                  bool lifts) {
     team.for_each(list.blocks, [&](int k) {
       for_each_listed_row(p, k, [&](int row) { p.w.sweeps.last_impulse[row] = p.w.lambda[row]; });
     });
     bool unsettled = false;
-    for (int k = 0; k < list.blocks; ++k) unsettled |= sweep_block(team, p, p.w.sweeps.listed_row[k], share);
+    for (int k = 0; k < list.blocks; ++k) unsettled |= sweep_block(team, p, p.w.sweeps.listed_row[k], share, lifts);
     return unsettled;
   }
 
@@ -188,7 +189,7 @@ struct BlockSweeps {
 // Makes the sweeps that `plan` asks for; plan.count is a number of sweeps over all blocks, and a sweep over a list
 // counts as its share of them. `sweeps` is the form in which they are made:
 //   renew(team, p)                                  velocities from the impulses of the rows
-//   sweep_all(team, p, share)                       whether a block was above `share` of its tolerance
+//   sweep_all(team, p, share, lifts)                whether a block was above `share` of its tolerance
 //   list(team, p, local)                            what a stretch is over: what that sweep found, or all
 //   begin, sweep, accelerate, move_to_mean          a stretch
 //   keep_impulses(team, p, list)                    its impulses to the rows
@@ -203,7 +204,8 @@ AXION_HD_CALL int sweep_where_needed(const Team& team, const Problem<Real>& p, c
     const bool is_long = (plan.count - SweepParameters::kLongSweeps) * blocks >= left;
     sweeps.renew(team, p);
     ++done;
-    if (!sweeps.sweep_all(team, p, is_long ? greater(plan.tolerance, plan.coarse) : plan.tolerance)) return done;
+    const Real tolerance = is_long ? greater(plan.tolerance, plan.coarse) : plan.tolerance;
+    if (!sweeps.sweep_all(team, p, tolerance, lifts_in(p, done - 1))) return done;
     const auto list = sweeps.list(team, p, plan.local);
     sweeps.begin(team, p, list);
     momentum.size = momentum.least = std::numeric_limits<Real>::max();
@@ -217,8 +219,8 @@ AXION_HD_CALL int sweep_where_needed(const Team& team, const Problem<Real>& p, c
     };
     int made = 0;
     for (bool unsettled = true; unsettled && goes_on(made); ++made) {
-      unsettled = sweeps.sweep(
-          team, p, list, made >= SweepParameters::kLongSweeps ? greater(plan.tolerance, plan.coarse) : plan.tolerance);
+      const Real share = made >= SweepParameters::kLongSweeps ? greater(plan.tolerance, plan.coarse) : plan.tolerance;
+      unsettled = sweeps.sweep(team, p, list, share, lifts_in(p, done + made));
       sweeps.accelerate(team, p, list, momentum, plan.averaged, made == 0);
     }
     if (plan.averaged && made == means) {

@@ -16,6 +16,8 @@ struct SweepParameters {
   static constexpr int kPlainSweeps = 2;
   // Sweeps after which a system is hard to settle: the plan's coarse tolerance then applies.
   static constexpr int kLongSweeps = 24;
+  // Sweeps, from the first of a round, in which what slides is lifted anew.
+  static constexpr int kLiftedSweeps = 3;
   // Sweeps over which a mean is taken.
   static constexpr int kMeanStretch = 50;
   // The active set is first solved whole after this sweep, counted from zero; again after a pause of so many, which

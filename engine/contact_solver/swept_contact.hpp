@@ -95,4 +95,28 @@ AXION_HD AXION_INLINED inline SweptContact<Number> solve_swept_contact(const Num
   return {solve_contact_alone(G, inverse, law.mu, v, last), static_cast<decltype(Number{} > Number{})>(unsettled)};
 }
 
+// The lift of a soft contact (soft_laws.hpp) alone, its impulse on the edge of its cone in the direction d of friction:
+//
+//   r = p + G (λ_n, μ λ_n d),   r_n = L,   L = slip_lift (−r_t · d) − slip_excess λ_n
+//
+// with p its velocities without an impulse and without a lift. There is none where λ_n is not positive, as the contact
+// opens then, or where r_t points along d, as it sticks then. In: its block G, velocities v at its impulse `last`.
+template <typename Real>
+AXION_HD inline Real lift_alone(const constraints::SoftContact<Real>& soft, const Real* G, Real compliance, Real mu,
+                                const ContactImpulse<Real>& v, const ContactImpulse<Real>& last) {
+  const Real p_n = v.n + soft.lift - (G[0] + compliance) * last.n - G[1] * last.x - G[2] * last.y;
+  const Real p_x = v.x - G[3] * last.n - G[4] * last.x - G[5] * last.y;
+  const Real p_y = v.y - G[6] * last.n - G[7] * last.x - G[8] * last.y;
+  Real dx = last.x, dy = last.y, size = std::sqrt(dx * dx + dy * dy);
+  if (!(size > Real(0))) dx = -p_x, dy = -p_y, size = std::sqrt(dx * dx + dy * dy);
+  if (!(size > Real(0))) return Real(0);
+  dx /= size, dy /= size;
+  const Real by_n = G[0] + compliance + mu * (G[1] * dx + G[2] * dy);
+  const Real by_d = dx * (G[3] + mu * (G[4] * dx + G[5] * dy)) + dy * (G[6] + mu * (G[7] * dx + G[8] * dy));
+  const Real whole = by_n + soft.slip_lift * by_d + soft.slip_excess;
+  const Real along = -(p_n + soft.slip_lift * (p_x * dx + p_y * dy));
+  if (!(along > Real(0)) || !(whole > Real(0))) return Real(0);
+  return greater(p_n + by_n * (along / whole), Real(0));
+}
+
 }  // namespace axion::solver

@@ -108,21 +108,53 @@ AXION_HD inline bool sweep_row(const Team& team, const Problem<Real>& p, int row
   return residual > share * p.w.row_tolerance[row];
 }
 
-// The same of a contact.
+// Whether sweep k of a round, counted from zero, lifts soft contacts anew.
+template <typename Real>
+AXION_HD inline bool lifts_in(const Problem<Real>& p, int k) {
+  return p.m.is_soft != 0 && k < SweepParameters::kLiftedSweeps;
+}
+
+// Whether soft contact i would be lifted into one that pushes, though its velocity without an impulse, v, opens it.
+template <typename Real>
+AXION_HD inline bool slips_shut(const Problem<Real>& p, int i, const ContactImpulse<Real>& v) {
+  const constraints::SoftContact<Real>& soft = p.w.contact_law[i];
+  return v.n + soft.lift < soft.slip_lift * std::sqrt(v.x * v.x + v.y * v.y);
+}
+
+// Lifts soft contact i as it slides where its velocities are v at the impulse `last`; takes the change from v.
+template <typename Real, typename Team>
+AXION_HD_RARE void lift_contact(const Team& team, const Problem<Real>& p, int i, ContactImpulse<Real>& v,
+                                const ContactImpulse<Real>& last) {
+  const int row = p.contact_base() + 3 * i;
+  constraints::SoftContact<Real>& soft = p.w.contact_law[i];
+  const Real lift = lift_alone(soft, p.w.sweeps.contact_block + 9 * i, p.w.sweeps.row_compliance[row],
+                               p.w.contacts[i].friction, v, last);
+  const Real change = lift - soft.lift;
+  v.n -= change;
+  team.for_each(1, [&](int) {
+    soft.lift = lift, soft.normal.bias -= change;
+    p.w.sweeps.start_velocity[row] -= change;
+  });
+}
+
+// The same of a contact; `lifts`: it is soft and lifted anew.
 template <typename Velocities, typename Real, typename Team>
-AXION_HD_CALL bool sweep_contact(const Team& team, const Problem<Real>& p, int i, Real share) {
+AXION_HD_CALL bool sweep_contact(const Team& team, const Problem<Real>& p, int i, Real share, bool lifts) {
   const int row = p.contact_base() + 3 * i;
   const Real* lambda = p.w.lambda + row;
   const ContactImpulse<Real> last{lambda[0], lambda[1], lambda[2]};
   const Real v_n =
       p.w.sweeps.start_velocity[row] + Velocities::velocity(p, row) + p.w.sweeps.row_compliance[row] * last.n;
-  if (v_n >= Real(0) && last.n == Real(0) && last.x == Real(0) && last.y == Real(0)) return false;
-  prepare_block<Velocities>(team, p, row);
-  ContactImpulse<Real> v{v_n, p.w.sweeps.start_velocity[row + 1] + Velocities::velocity(p, row + 1),
-                         p.w.sweeps.start_velocity[row + 2] + Velocities::velocity(p, row + 2)};
+  const bool idle = v_n >= Real(0) && last.n == Real(0) && last.x == Real(0) && last.y == Real(0);
+  if (idle && !lifts) return false;
+  const auto tangent = [&](int k) { return p.w.sweeps.start_velocity[row + k] + Velocities::velocity(p, row + k); };
+  ContactImpulse<Real> v{v_n, tangent(1), tangent(2)};
   if (p.m.is_soft) {
     v.x += p.w.sweeps.row_compliance[row + 1] * last.x, v.y += p.w.sweeps.row_compliance[row + 2] * last.y;
+    if (idle && !(lifts && slips_shut(p, i, v))) return false;
   }
+  prepare_block<Velocities>(team, p, row);
+  if (lifts) lift_contact(team, p, i, v, last);
   const Real *scale = p.w.row_scale + row, *tolerance = p.w.row_tolerance + row;
   const ContactLaw<Real> law{p.w.contacts[i].friction, scale[0], scale[1], share * tolerance[0], share * tolerance[1]};
   const auto [next, unsettled] =

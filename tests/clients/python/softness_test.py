@@ -1,6 +1,7 @@
 """Soft contacts and limits through the server beside those of the package mujoco; see axiond_case.py."""
 
 import importlib.util
+import itertools
 import unittest
 
 import numpy as np
@@ -188,6 +189,30 @@ class SoftnessTest(AxiondCase):
                     changes[is_touching] = self.moved(model, data.qpos, own, True), data.qvel.copy()
                 pushed = [touching - free for touching, free in zip(changes[True], changes[False])]
                 self.assertLess(np.abs(pushed[0] - pushed[1]).max(), .01 * np.abs(pushed[1]).max())
+
+    def test_what_slides_on_a_leg_is_lifted_as_mujoco_lifts_it(self):
+        import mujoco
+        shin = "<geom type='capsule' size='.05' fromto='0 0 0 .1 0 -.4'/>"
+        leg = ("<body pos='0 0 .9'><joint type='slide' axis='1 0 0'/><joint type='slide' axis='0 0 1'/><joint axis='0 1 0'/>"
+               "<geom type='capsule' size='.05' fromto='0 0 0 0 0 -.4' contype='0' conaffinity='0'/>"
+               f"<body pos='0 0 -.4'><joint axis='0 1 0'/>{shin}</body></body>")
+        for cone, friction, speed in itertools.product(("pyramidal", "elliptic"), (.1, .5, 1.9), (1, -1)):
+            with self.subTest(cone=cone, friction=friction, speed=speed):
+                plane = f"<geom friction='{friction}' priority='1' type='plane'"
+                mjcf = document(f"cone='{cone}'", leg).replace("<geom type='plane'", plane)
+                position, velocity = [0, -.1, 0, 0], [speed, 0, 0, 0]
+                model = mujoco.MjModel.from_xml_string(mjcf)
+                model.opt.timestep = FINE / 4
+                data = mujoco.MjData(model)
+                data.qpos[:], data.qvel[:] = position, velocity
+                mujoco.mj_step(model, data, 80)
+                with self.client.create_batch(self.client.create_model(mjcf=mjcf), 1, FINE / 4, precision="float64",
+                                              options={"contact_softness": "mjcf"}) as batch:
+                    batch.set_state(joint_position=[position], joint_velocity=[velocity])
+                    batch.step(steps=80)
+                    own = batch.get_state("joint_velocity")["joint_velocity"][0]
+                change = np.abs(data.qvel - velocity).max()  # the first step here begins with half of its forces: 1/160 of it
+                self.assertLess(np.abs(own - data.qvel).max(), (.01 if cone == "elliptic" else .03) * change)
 
     def test_what_is_wrong_is_named(self):
         from axion.v1 import scene_pb2, softness_pb2

@@ -74,7 +74,7 @@ struct Swept {
       above |= solver::sweep_row<RowSpace>(Team{}, p, row, Real(share));
     }
     for (int i = 0; i < p.contact_count; ++i) {
-      above |= solver::sweep_contact<RowSpace>(Team{}, p, i, Real(share));
+      above |= solver::sweep_contact<RowSpace>(Team{}, p, i, Real(share), false);
     }
     return above;
   }

@@ -138,7 +138,7 @@ TYPED_TEST(ColouredSweeps, a_sweep_is_that_of_one_contact_after_another_in_the_o
       moving = sweeps.sweep_all(team, p, Real(0.5));
       bool other = false;
       for (const auto& colour : contacts_of(p, sweeps.all)) {
-        for (const int i : colour) other |= solver::sweep_contact<solver::BodySpace>(team, q, i, Real(0.5));
+        for (const int i : colour) other |= solver::sweep_contact<solver::BodySpace>(team, q, i, Real(0.5), false);
       }
       EXPECT_EQ(moving, other);
       const std::vector<Real> a = lanes.impulses(), b = alone.impulses();
