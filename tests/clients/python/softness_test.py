@@ -114,23 +114,27 @@ class SoftnessTest(AxiondCase):
                 rest = self.rollout_mujoco(mjcf, FINE)[1][-1, k]
                 self.assertLess(abs(self.rollout(mjcf, .04, contact_softness="mjcf")[1][-1, k] - rest), 1e-5)
 
-    def test_forces_of_a_deep_overlap_act_in_its_middle(self):
+    def moved_to(self, mjcf, dt, steps, position, velocity):
+        """Velocities of slides and hinges after some steps with soft contacts, in axiond and in MuJoCo."""
         import mujoco
-        mjcf = document("", "<body pos='0 0 .1'><joint type='slide' axis='1 0 0'/><joint type='slide' axis='0 0 1'/>"
-                            "<joint axis='0 1 0'/><geom size='.1' mass='1' friction='1.9'/></body>")
-        position, velocity, steps = [0, -.03, 0], [.5, 0, 0], 100
         model = mujoco.MjModel.from_xml_string(mjcf)
-        model.opt.timestep = FINE
+        model.opt.timestep = dt
         data = mujoco.MjData(model)
         data.qpos[:], data.qvel[:] = position, velocity
         mujoco.mj_step(model, data, steps)
-        with self.client.create_batch(self.client.create_model(mjcf=mjcf), 1, FINE, precision="float64",
+        with self.client.create_batch(self.client.create_model(mjcf=mjcf), 1, dt, precision="float64",
                                       options={"contact_softness": "mjcf"}) as batch:
             batch.set_state(joint_position=[position], joint_velocity=[velocity])
             batch.step(steps=steps)
-            own = batch.get_state("joint_velocity")["joint_velocity"][0]
+            return batch.get_state("joint_velocity")["joint_velocity"][0], data.qvel.copy()
+
+    def test_forces_of_a_deep_overlap_act_in_its_middle(self):
+        mjcf = document("", "<body pos='0 0 .1'><joint type='slide' axis='1 0 0'/><joint type='slide' axis='0 0 1'/>"
+                            "<joint axis='0 1 0'/><geom size='.1' mass='1' friction='1.9'/></body>")
+        position, velocity, steps = [0, -.03, 0], [.5, 0, 0], 100
+        own, theirs = self.moved_to(mjcf, FINE, steps, position, velocity)
         for k in range(3):  # the friction's arm is half the depth, 15 mm, less than that of the ball's lowest point
-            self.assertLess(abs(own[k] - data.qvel[k]), .02 * abs(data.qvel[k] - velocity[k]), k)
+            self.assertLess(abs(own[k] - theirs[k]), .02 * abs(theirs[k] - velocity[k]), k)
 
     @staticmethod
     def moved(model, position, velocity, to_mujoco):
@@ -191,7 +195,6 @@ class SoftnessTest(AxiondCase):
                 self.assertLess(np.abs(pushed[0] - pushed[1]).max(), .01 * np.abs(pushed[1]).max())
 
     def test_what_slides_on_a_leg_is_lifted_as_mujoco_lifts_it(self):
-        import mujoco
         shin = "<geom type='capsule' size='.05' fromto='0 0 0 .1 0 -.4'/>"
         leg = ("<body pos='0 0 .9'><joint type='slide' axis='1 0 0'/><joint type='slide' axis='0 0 1'/><joint axis='0 1 0'/>"
                "<geom type='capsule' size='.05' fromto='0 0 0 0 0 -.4' contype='0' conaffinity='0'/>"
@@ -201,18 +204,11 @@ class SoftnessTest(AxiondCase):
                 plane = f"<geom friction='{friction}' priority='1' type='plane'"
                 mjcf = document(f"cone='{cone}'", leg).replace("<geom type='plane'", plane)
                 position, velocity = [0, -.1, 0, 0], [speed, 0, 0, 0]
-                model = mujoco.MjModel.from_xml_string(mjcf)
-                model.opt.timestep = FINE / 4
-                data = mujoco.MjData(model)
-                data.qpos[:], data.qvel[:] = position, velocity
-                mujoco.mj_step(model, data, 80)
-                with self.client.create_batch(self.client.create_model(mjcf=mjcf), 1, FINE / 4, precision="float64",
-                                              options={"contact_softness": "mjcf"}) as batch:
-                    batch.set_state(joint_position=[position], joint_velocity=[velocity])
-                    batch.step(steps=80)
-                    own = batch.get_state("joint_velocity")["joint_velocity"][0]
-                change = np.abs(data.qvel - velocity).max()  # the first step here begins with half of its forces: 1/160 of it
-                self.assertLess(np.abs(own - data.qvel).max(), (.01 if cone == "elliptic" else .03) * change)
+                own, theirs = self.moved_to(mjcf, FINE / 4, 80, position, velocity)
+                # The first step here begins with half of its forces, 1/160 of the change. Two edges of a pyramid that both push
+                # have a regularisation each, which a cone has not: 2.3 % with friction of 0.5.
+                within = .01 if cone == "elliptic" else .03
+                self.assertLess(np.abs(own - theirs).max(), within * np.abs(theirs - velocity).max())
 
     def test_what_is_wrong_is_named(self):
         from axion.v1 import scene_pb2, softness_pb2
