@@ -1,6 +1,5 @@
 // axiond: the simulation server. Wiring only: flags, engine, server, signals, exit code.
 #include <malloc.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -27,6 +26,7 @@
 #include "server/observe/logging.hpp"
 #include "server/rpc/library_logs.hpp"
 #include "server/server.hpp"
+#include "server/stop_signals.hpp"
 
 namespace {
 
@@ -64,20 +64,6 @@ int fail(const std::string& message) {
   return EXIT_FAILURE;
 }
 
-// A reader of our log or of an answer that went away is an error of that write, not the end of the program.
-// Signals are taken by sigwait in main alone; every thread made later inherits the mask.
-sigset_t block_signals() {
-  std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of that write, too
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGHUP);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  return signals;
-}
-
 // Answers are megabytes and alike: memory that one gave back serves the next, without the kernel clearing its pages
 // anew. Beyond this much at the top of the heap it goes back to the machine: less where there is little.
 void keep_memory(std::int64_t limit) {
@@ -98,6 +84,11 @@ int main(int argc, char** argv) {
   if (!rest.empty()) return fail(absl::StrCat("takes flags only; \"", rest.front(), "\" is none"));
   // Debian builds Abseil with its search for deadlocks, which takes a lock of its own at every lock.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+  // A reader of our log or of an answer that went away is an error of that write, not the end of the program; so is a
+  // file that may not grow.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+  auto& signals = *new axion::server::StopSignals;  // before any other thread is there
   const auto config = axion::server::config_from_flags();
   if (!config.ok()) return fail(std::string(config.status().message()));
   keep_memory(axion::server::memory_limit_of(*config));
@@ -105,7 +96,6 @@ int main(int argc, char** argv) {
     return fail(std::string(status.message()));
   }
   axion::server::rpc::take_library_logs();
-  sigset_t signals = block_signals();
 
   const int threads = axion::server::threads_of(*config);
   const int machine = axion::server::net::machine_processors();
@@ -121,22 +111,17 @@ int main(int argc, char** argv) {
                device.threads, device.memory_total_bytes, log_text(note));
 
   absl::Notification gave_up;
-  auto server = axion::server::Server::start(*config, std::move(engine).value(), [&gave_up] {
+  auto server = axion::server::Server::start(*config, std::move(engine).value(), [&gave_up, &signals] {
     gave_up.Notify();
-    kill(getpid(), SIGTERM);
+    signals.ask(SIGTERM);
   });
   if (!server.ok()) return fail(std::string(server.status().message()));
   const auto build = axion::server::build_info();
+  signals.defer();
   spdlog::info("event=serving listen={} metrics={} version={} revision={}", (*server)->address(),
                (*server)->metrics_address(), build.version, build.revision);
 
-  int signal = 0;
-  sigwait(&signals, &signal);
-  // A second signal ends the program the hard way; but when a terminal goes, the kernel and a shell send SIGHUP each.
-  std::signal(SIGTERM, SIG_DFL);
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGHUP, SIG_IGN);
-  pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+  const int signal = signals.wait();
   spdlog::info("event=drain signal={} limit_s={}", signal, absl::ToDoubleSeconds(config->drain_timeout));
   const bool in_time = (*server)->drain(config->drain_timeout);
   const int code = gave_up.HasBeenNotified() ? kExitAgain : EXIT_SUCCESS;

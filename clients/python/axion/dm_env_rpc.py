@@ -32,6 +32,7 @@ from google.rpc import code_pb2, status_pb2  # type: ignore[import-untyped]
 from axion.client import DEFAULT_TARGET, Client
 from axion.errors import AxionError
 from axion.gym import AxionVectorEnv
+from axion.stop_requests import StopRequests
 
 _ACTION, _OBSERVATION, _REWARD, _DISCOUNT = 1, 1, 2, 3
 _SETTINGS = ("task", "seed", "max_episode_steps")
@@ -278,9 +279,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--listen", default="127.0.0.1:8480", help="host:port, port 0 for a free one (%(default)s)")
     parser.add_argument("--target", default=DEFAULT_TARGET, help="the server's host:port (%(default)s)")
     options = parser.parse_args(arguments)
-    ended = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: ended.set())
     with Client(options.target) as client:
         try:
             client.wait_until_ready()
@@ -288,8 +286,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except (AxionError, OSError) as error:
             print(error, file=sys.stderr)
             return 1
-        print(f"listening on {options.listen.rpartition(':')[0]}:{port}", flush=True)
-        ended.wait()
+        with StopRequests(signal.SIGINT, signal.SIGTERM) as stop:
+            print(f"listening on {options.listen.rpartition(':')[0]}:{port}", flush=True)
+            stop.wait(lambda seconds: not server.wait_for_termination(seconds))
         server.stop(grace=1).wait()
         service.close()
     return 0

@@ -25,6 +25,31 @@ if HAS_EXTRAS:
     from pictures import read_movie
 
 
+# A verb of Python whose first line is followed by Ctrl-C at a moment at which an exception would be lost.
+INTERRUPTED_IN_A_FINALIZER = """
+import os, signal, sys
+from axion import tool
+
+class Interrupts:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        [number for number in range(1000)]  # the interpreter looks for signals between these
+
+class Output:
+    def __init__(self, output):
+        self.output, self.flush = output, output.flush
+    def write(self, text):
+        written = self.output.write(text)
+        if text.endswith("\\n"):
+            Interrupts()
+        return written
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.stdout = Output(sys.stdout)
+sys.exit(tool.main())
+"""
+
+
 def tool(*arguments, timeout=120):
     """Exit code, output and error output."""
     environment = {**os.environ, "AXION_PYTHON": sys.executable}
@@ -201,11 +226,22 @@ class Json(AxiondCase):
                                     f"--server={self.target}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                    env={**os.environ, "AXION_PYTHON": sys.executable})
         self.addCleanup(program.communicate)
+        self.addCleanup(program.kill)
         first = program.stdout.readline()
         program.send_signal(signal.SIGINT)
         rest, error = program.communicate(timeout=60)
         self.assertEqual((program.returncode, rest, "Traceback" in error), (0, "", False), error)
         self.assertEqual(json.loads(first)["batch"], self.batch.name)
+
+    def test_ctrl_c_after_the_line_of_a_page_ends_it_even_where_python_drops_exceptions(self):
+        program = subprocess.Popen(
+            [sys.executable, "-c", INTERRUPTED_IN_A_FINALIZER, "view", self.batch.name, "--no-browser", f"--server={self.target}"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(program.communicate)
+        self.addCleanup(program.kill)
+        told, error = program.communicate(timeout=60)
+        self.assertEqual((program.returncode, error), (0, ""))
+        self.assertRegex(told, "is shown at .*; Ctrl-C ends\n$")
 
     def interrupted(self, *words, when=lambda made: True):
         """Ctrl-C in a command once the batch that it makes is there and as it is to be: exit code, output and error output."""
@@ -291,6 +327,28 @@ class Json(AxiondCase):
                 write_frames()
             self.assertEqual((written, counted.count, counted.is_cut), ([0, 1, 2] if presses == 1 else [0, 1], 3, True))
             self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)
+
+    def test_frames_end_with_ctrl_c_even_where_python_drops_its_exception(self):
+        handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGINT, handler)
+        dropped = []
+        self.addCleanup(setattr, sys, "unraisablehook", sys.unraisablehook)
+        sys.unraisablehook = lambda lost: dropped.append(lost.exc_type)
+
+        class Interrupts:
+            def __del__(self):
+                os.kill(os.getpid(), signal.SIGINT)
+                [number for number in range(1000)]  # the interpreter looks for signals between these
+
+        def frames():
+            for frame in range(5):
+                if frame == 2:
+                    Interrupts()
+                yield frame
+
+        with UntilInterrupt(frames()) as seen:
+            self.assertEqual(list(seen), [0, 1])
+        self.assertEqual((dropped, seen.is_cut), ([KeyboardInterrupt], True))
 
     def test_errors_of_every_verb_are_words_on_the_error_output_alone(self):
         wrong = {"token": ["new"], "completion": ["csh"], "view": ["batches/none"], "render": ["batches/none", "--out=a.png"],

@@ -15,6 +15,7 @@ import argparse
 import contextlib
 import json
 import pathlib
+import signal
 import time
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -26,6 +27,7 @@ import axion
 import axion.gym
 from axion.learning.policy import Policy
 from axion.learning.task import TaskChoice
+from axion.stop_requests import StopRequests
 from axion.tool import add_server_arguments, check_writable, connect, tell_progress
 
 COMMANDS = ((0.0, 0.0, 0.0), (0.4, 0.0, 0.0), (0.8, 0.0, 0.0), (-0.5, 0.0, 0.0), (0.0, 0.4, 0.0), (0.0, -0.4, 0.0), (0.0, 0.0, 0.8),
@@ -193,13 +195,13 @@ def show(client: axion.Client, policy: Policy, choice: TaskChoice, args: argpars
     envs = axion.gym.make_vec(choice.server_task(args.command), args.worlds, client=client, autoreset_mode="SameStep")
     batch = envs.batch
     assert isinstance(batch, axion.Batch)  # of one server
-    with contextlib.suppress(KeyboardInterrupt), contextlib.closing(envs), axion.view(batch) as viewer:
+    with contextlib.closing(envs), axion.view(batch) as viewer, StopRequests(signal.SIGINT) as stop:
         viewer.follow(choice.follows_commands)
         told = f"{batch.name} is shown at {viewer.url}; Ctrl-C ends"
         print(json.dumps({"url": viewer.url, "batch": batch.name}) if args.json else told, flush=True)
         observation, _ = envs.reset(seed=args.seed)
         due = time.monotonic()
-        while not viewer.wait(max(0.0, due - time.monotonic())):
+        while not stop.asked and not viewer.wait(max(0.0, due - time.monotonic())):
             observation, *_ = envs.step(policy.act(observation))
             due = max(due + envs.dt, time.monotonic() - envs.dt)
 

@@ -19,7 +19,8 @@ class UntilInterrupt(Generic[_Frame]):
     """Frames of a movie as they come, up to Ctrl-C once there is one, so that it has all that was seen until then.
 
     As a context it takes Ctrl-C to itself: what comes while a frame is awaited or drawn ends the wait, what comes while one is written
-    lets it be written whole. Another one after that ends everything, as everywhere else.
+    lets it be written whole. Where Python drops the exception that ends the wait, as in a finalizer, the frames end with the next one.
+    Another Ctrl-C after that ends everything, as everywhere else.
 
     Parameters
     ----------
@@ -71,6 +72,8 @@ class UntilInterrupt(Generic[_Frame]):
         picture: _Drawn | None = None
         try:
             for frame in self._frames:
+                if self.is_cut and self.count > 0:
+                    break
                 picture = draw(frame) if picture is None or frame is not last else picture
                 last = frame
                 self.count += 1
@@ -88,6 +91,6 @@ class UntilInterrupt(Generic[_Frame]):
             print(over_progress(), end="", file=sys.stderr)
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
-        if self.is_cut or not self._is_written:
+        is_first, self.is_cut = not self.is_cut, True
+        if not (is_first and self._is_written):
             raise KeyboardInterrupt
-        self.is_cut = True

@@ -8,6 +8,7 @@ import errno
 import json
 import math
 import os
+import signal
 import sys
 import webbrowser
 from collections.abc import Iterable, Iterator
@@ -20,6 +21,7 @@ from axion.batch import Batch
 from axion.client import Client
 from axion.files import is_urdf
 from axion.model import Model
+from axion.stop_requests import StopRequests
 from axion.tool import add_server_arguments, check_writable, connect, tell_progress
 from axion.viewing.mcap_file import McapRecorder
 from axion.viewing.raycast import Camera
@@ -136,7 +138,7 @@ def _batch(client: Client, given: argparse.Namespace) -> Iterator[Batch]:
 def _view(batch: Batch, given: argparse.Namespace) -> int:
     from axion.viewing.viewer import view  # the page's server takes a second to load, which pictures need not wait for
 
-    with contextlib.suppress(KeyboardInterrupt), view(batch, given.show, host=given.host, port=given.port, rate=given.rate) as viewer:
+    with view(batch, given.show, host=given.host, port=given.port, rate=given.rate) as viewer, StopRequests(signal.SIGINT) as stop:
         viewer.follow(given.follow)
         told = f"{batch.name} is shown at {viewer.url}; Ctrl-C ends"
         print(json.dumps({"url": viewer.url, "batch": batch.name}) if given.json else told, flush=True)
@@ -144,7 +146,7 @@ def _view(batch: Batch, given: argparse.Namespace) -> int:
             webbrowser.open(viewer.url)
         if not given.target.startswith("batches/"):
             viewer.run(True)
-        viewer.wait()
+        stop.wait(viewer.wait)
     return 0
 
 
