@@ -64,7 +64,7 @@ else
   echo "no GPU is used here: CUDA is not built (deploy/test.sh and the preset release do)"
   cuda=(-DAXION_CUDA=OFF)
 fi
-cmake --preset release "${cuda[@]}"
+cmake --preset release "${cuda[@]}" -DAXION_WERROR=OFF
 cmake --build --preset release --parallel "$jobs" --target axiond axion
 
 stage "Python environment $venv"

@@ -2,7 +2,8 @@
 # Installs what building, running and testing need on Debian 12. Run as root, or as a user who may use sudo.
 # Running it again installs only what is missing, and asks the package servers nothing when nothing is.
 #
-# Usage: deploy/setup.sh [build|test]     build: compile and run; test (default): the test suite besides
+# Usage: deploy/setup.sh [build|test|all]   build: compile and run; test (default): the test suite besides; all: what
+#                                           deploy/test.sh --all wants besides
 set -euo pipefail
 
 build_packages=(
@@ -16,12 +17,14 @@ test_packages=(
   clang-format-14 clang-tidy-14 libeigen3-dev libfcl-dev libgmock-dev libgtest-dev libmujoco-dev libzstd-dev
   openssl prometheus
 )
+fuzz_packages=(clang-14 libclang-rt-14-dev)
 
 packages=("${build_packages[@]}")
 case "${1:-test}" in
   build) ;;
   test) packages+=("${test_packages[@]}") ;;
-  *) echo "setup.sh: unknown argument '$1': build or test" >&2; exit 2 ;;
+  all) packages+=("${test_packages[@]}" "${fuzz_packages[@]}") ;;
+  *) echo "setup.sh: unknown argument '$1': build, test or all" >&2; exit 2 ;;
 esac
 
 if ! command -v apt-get >/dev/null; then

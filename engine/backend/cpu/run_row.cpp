@@ -15,14 +15,18 @@ namespace axion::backend {
   }
 
 AXION_DECLARE_RUNNER(baseline)
-#ifdef AXION_WITH_X86_64_LEVELS
+#ifdef AXION_WITH_X86_64_V3
 AXION_DECLARE_RUNNER(x86_64_v3)
+#ifdef AXION_WITH_X86_64_V4
 AXION_DECLARE_RUNNER(x86_64_v4)
+#endif
 
 std::vector<RowRunner> usable_row_runners() {
   std::vector<RowRunner> runners{AXION_RUNNER("x86-64", baseline)};
   if (__builtin_cpu_supports("x86-64-v3")) runners.push_back(AXION_RUNNER("x86-64-v3", x86_64_v3));
+#ifdef AXION_WITH_X86_64_V4
   if (__builtin_cpu_supports("x86-64-v4")) runners.push_back(AXION_RUNNER("x86-64-v4", x86_64_v4));
+#endif
   return runners;
 }
 #else
