@@ -264,7 +264,7 @@ TEST(Machine, atomics_give_each_thread_a_number_of_its_own) {
 
 TEST(Machine, what_is_not_allocated_or_not_aligned_is_found_with_its_line) {
   EXPECT_THAT(Program(entry("st.global.u64 [%rd1+8], %rd0;\nret;")).failure(32),
-              testing::AllOf(HasSubstr("thread 31"), HasSubstr("behind the end of out"), HasSubstr("line 18")));
+              ::testing::AllOf(HasSubstr("thread 31"), HasSubstr("behind the end of out"), HasSubstr("line 18")));
   EXPECT_THAT(Program(entry("st.global.u32 [%rd1+2], %r1;\nret;")).failure(4), HasSubstr("not aligned"));
   EXPECT_THAT(Program(entry("mov.u64 %rd3, 64;\nld.u32 %r3, [%rd3];\nret;")).failure(1),
               HasSubstr("nothing is allocated"));
@@ -297,7 +297,7 @@ TEST(Machine, local_memory_of_another_thread_is_not_touched) {
 
 TEST(Machine, a_barrier_that_cannot_be_met_is_an_error) {
   EXPECT_THAT(Program(entry("setp.eq.s32 %p1, %r1, 3;\n @%p1 ret;\n bar.sync 0;\n ret;")).failure(64),
-              testing::AllOf(HasSubstr("never be met"), HasSubstr("thread 3 has ended")));
+              ::testing::AllOf(HasSubstr("never be met"), HasSubstr("thread 3 has ended")));
   EXPECT_THAT(Program(entry("setp.lt.u32 %p1, %r1, 32;\n @%p1 bra $l;\n bar.sync 0;\n $l: ret;")).failure(64),
               HasSubstr("never be met"));
   EXPECT_THAT(Program(entry("setp.eq.s32 %p1, %r1, 3;\n @%p1 bra $l;\n bar.sync 0;\n $l: bar.warp.sync -1;\n ret;"))
@@ -314,7 +314,7 @@ TEST(Machine, a_loop_without_end_is_an_error) {
 
 TEST(Machine, what_it_does_not_know_is_refused_with_line_and_text) {
   EXPECT_THAT(parse_failure(entry("fma.rn.ftz.f32 %f1, %f2, %f3, %f4;\nret;")),
-              testing::AllOf(HasSubstr("line 18"), HasSubstr("fma.rn.ftz.f32 %f1")));
+              ::testing::AllOf(HasSubstr("line 18"), HasSubstr("fma.rn.ftz.f32 %f1")));
   // The assembler may fuse what is not rounded by itself.
   EXPECT_THAT(parse_failure(entry("mul.f32 %f1, %f2, %f3;\nret;")), HasSubstr("unknown instruction"));
   EXPECT_THAT(parse_failure(entry("add.s32 %r1, %r2, %rd3;\nret;")), HasSubstr("64 bits as a source"));

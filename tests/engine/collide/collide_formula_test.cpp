@@ -12,7 +12,7 @@ using model::ShapeKind;
 using oracle::Contacts;
 
 template <typename Real>
-class CollideFormula : public testing::Test {
+class CollideFormula : public ::testing::Test {
  protected:
   using Vec = math::Vec3<Real>;
   using Pose = ShapePose<Real>;
@@ -44,7 +44,7 @@ class CollideFormula : public testing::Test {
     EXPECT_NEAR(c.gap, gap, kTolerance);
   }
 };
-using Reals = testing::Types<float, double>;
+using Reals = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(CollideFormula, Reals);
 
 TYPED_TEST(CollideFormula, sphere_on_a_plane) {

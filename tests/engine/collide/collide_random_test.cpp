@@ -62,8 +62,8 @@ const ContactPoint<Real>& least_of(const Contacts<Real>& c) {
 }
 
 template <typename Real>
-class CollideRandom : public testing::Test {};
-using Reals = testing::Types<float, double>;
+class CollideRandom : public ::testing::Test {};
+using Reals = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(CollideRandom, Reals);
 
 // signed_distance = distance <= |p_WA − p_WB| for every two points of the surfaces.

@@ -16,8 +16,8 @@ bool finite(const math::Vec3<Real>& v) {
 }
 
 template <typename Real>
-class CollideRobust : public testing::Test {};
-using Reals = testing::Types<float, double>;
+class CollideRobust : public ::testing::Test {};
+using Reals = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(CollideRobust, Reals);
 
 // All pairs of kinds over grids of sizes from nothing to huge, offsets from none to huge, and aligned, quarter and

@@ -15,7 +15,7 @@ constexpr int kSamples = 200000;
 constexpr double kAllowedUnits = 3;
 
 template <typename Real>
-class AngleFunctions : public testing::Test {
+class AngleFunctions : public ::testing::Test {
  protected:
   // From 10^-decades to 10^decades, of either sign.
   Real number_of_any_size(double decades) {
@@ -34,7 +34,7 @@ class AngleFunctions : public testing::Test {
   std::mt19937_64 random_{1};
   std::uniform_real_distribution<double> sign_{-1, 1};
 };
-using Reals = testing::Types<float, double>;
+using Reals = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(AngleFunctions, Reals);
 
 TYPED_TEST(AngleFunctions, sine_and_cosine_are_exact_to_three_units) {

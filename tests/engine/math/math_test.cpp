@@ -16,7 +16,7 @@ namespace {
 constexpr int kSamples = 10000;
 
 template <typename Real>
-class Math : public testing::Test {
+class Math : public ::testing::Test {
  protected:
   static constexpr Real kEpsilon = std::numeric_limits<Real>::epsilon();
   Vec3<Real> random_vector() { return {normal_(random_), normal_(random_), normal_(random_)}; }
@@ -37,7 +37,7 @@ class Math : public testing::Test {
   std::mt19937 random_{1};
   std::normal_distribution<Real> normal_;
 };
-using Reals = testing::Types<float, double>;
+using Reals = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(Math, Reals);
 
 TYPED_TEST(Math, vectors_are_constant_expressions) {
