@@ -28,7 +28,7 @@ MODEL = pathlib.Path(sys.argv[2]).resolve()
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 PARTS = ['build', 'first', 'table', 'profiler', 'agreement', 'sanitizer', 'shapes', 'warp']
-IN_SMALL = ['--dry_run', '--table_model', MODEL, '--shape_models', MODEL, '--presets', 'default', '--near_kib', 0, 8]
+IN_SMALL = ['--dry_run', '--table_model', MODEL, '--shape_models', MODEL, '--presets', 'default', '--near_kib', 0, 8, '--shape_worlds', 8192]
 
 # Stands for axion-bench and axion-agreement: it answers at once where `quick` is in its arguments, and never else.
 NEVER_ENDS = '''#!/bin/sh
@@ -86,14 +86,6 @@ def answering(folder, **more):
     return folder
 
 
-def without_emulation(folder):
-    """The programs of BIN alone, so that a dry run is on the CPU."""
-    folder.mkdir()
-    for name in ('axion-bench', 'axion-agreement'):
-        (folder / name).symlink_to(BIN / name)
-    return folder
-
-
 def headings(text):
     return [line[3:] for line in text.splitlines() if line.startswith('## ')]
 
@@ -125,8 +117,17 @@ class Bare(unittest.TestCase):
 
 
 class DryRun(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.bin = self.folder / 'bin'  # programs of the CPU alone, which are quicker than the emulated GPU
+        self.bin.mkdir()
+        for name in ('axion-bench', 'axion-agreement'):
+            (self.bin / name).symlink_to(BIN / name)
+
     def test_the_most_wanted_comes_first_and_every_part_says_something(self):
-        done = run(*IN_SMALL, '--bin', BIN, '--agreement_models', 'wheeled_robot.xml', '--worlds', 1, 65536)
+        done = run(*IN_SMALL, '--bin', self.bin, '--agreement_models', 'wheeled_robot.xml', '--worlds', 1, 65536)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertEqual(headings(done.stdout), PARTS)
         said = dict(zip(PARTS, done.stdout.split('\n## ')[1:]))
@@ -140,8 +141,8 @@ class DryRun(unittest.TestCase):
         self.assertIn('all shapes end in the same bits', said['shapes'])
 
     def test_neither_git_nor_any_other_program_is_needed(self):
-        with tempfile.TemporaryDirectory() as empty:
-            done = run(*IN_SMALL, '--bin', BIN, '--parts', 'build', 'first', 'table', 'profiler', 'sanitizer', env={'PATH': empty})
+        done = run(*IN_SMALL, '--bin', self.bin, '--parts', 'build', 'first', 'table', 'profiler', 'sanitizer',
+                   env={'PATH': str(self.folder)})
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn('left out, as there is no GPU', done.stdout)
 
@@ -165,43 +166,47 @@ class DryRun(unittest.TestCase):
         self.assertIn('| no_robot.xml | | | skipped', done.stdout)
 
     def test_it_says_what_a_gpu_would_get_and_measures_two_worlds(self):
-        done = run(*IN_SMALL, '--bin', BIN, '--parts', 'build', 'table', '--worlds', 65536, '--warmup_steps', 200)
+        done = run(*IN_SMALL, '--bin', self.bin, '--parts', 'build', 'table', '--worlds', 65536, '--warmup_steps', 200)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertRegex(done.stdout, r'\$ .*axion-bench .* --device cuda:0 --worlds 65536 --steps 61 --steps_per_launch 50 --warmup_steps 200')
         self.assertEqual([row[0] for row in rows_of(done.stdout)], ['worlds', '2'])
 
+    @unittest.skipUnless((BIN / 'axion-bench-emulated').exists(), 'no emulated GPU was built')
+    def test_the_emulated_gpu_takes_the_place_of_one(self):
+        done = run(*IN_SMALL, '--bin', BIN, '--parts', 'build', 'first', 'agreement', '--agreement_models', 'wheeled_robot.xml')
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn('device: cuda:0, emulated', done.stdout)
+        self.assertRegex(done.stdout, r'after 200 steps: [\d,]+ steps/s; (32|64|128|256) threads')  # of a block: the CPU has none
+        self.assertEqual([row[3] for row in rows_of(done.stdout)[1:]], ['same bits'] * 2)
+
     def test_it_looks_for_programs_libraries_tools_and_models(self):
-        with tempfile.TemporaryDirectory() as folder:
-            models = pathlib.Path(folder) / 'models'
-            models.mkdir()
-            shutil.copy(MODEL, models / 'good.xml')
-            arguments = ['--dry_run', '--bin', BIN, '--parts', 'build', '--models', models]
-            done = run(*arguments)
-            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-            self.assertRegex(done.stdout, r'axion-bench starts; it loads .*libc\.so\.6')
-            self.assertRegex(done.stdout, r'libcuda\.so\.1 (yes|no), ncu (yes|no), compute-sanitizer (yes|no)')
-            self.assertIn('good.xml steps', done.stdout)
-            (models / 'worse.xml').write_text('<mujoco><option gravity="nan 0 0"/></mujoco>', encoding='utf-8')
-            done = run(*arguments)
-            self.assertNotIn('worse.xml steps', done.stdout)
+        models = self.folder / 'models'
+        models.mkdir()
+        shutil.copy(MODEL, models / 'good.xml')
+        arguments = ['--dry_run', '--bin', self.bin, '--parts', 'build', '--models', models]
+        done = run(*arguments)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertRegex(done.stdout, r'axion-bench starts; it loads .*libc\.so\.6')
+        self.assertRegex(done.stdout, r'libcuda\.so\.1 (yes|no), ncu (yes|no), compute-sanitizer (yes|no)')
+        self.assertIn('good.xml steps', done.stdout)
+        (models / 'sdf.xml').write_text('<sdf/>', encoding='utf-8')
+        self.assertIn('sdf.xml is not imported', run(*arguments).stdout)
 
     def test_each_call_of_the_recipe_goes_through(self):
         calls = [shlex.split(line)[2:] for line in (HERE / 'gpu_recipe.md').read_text(encoding='utf-8').splitlines()
                  if line.startswith('python3 tests/bench/gpu.py ')]
         self.assertEqual(len(calls), 2)
-        with tempfile.TemporaryDirectory() as folder:
-            folder = pathlib.Path(folder)
-            without_emulation(folder / 'bin')
-            (folder / 'models').mkdir()
-            for name in ('humanoid.xml', 'quadruped.xml'):  # a quadruped, as published models need not be here
-                shutil.copy(MODEL, folder / 'models' / name)
-            for call in calls:
-                done = run(*(word.replace('.gpu', str(folder)).replace('OUT', str(folder)) for word in call), '--dry_run')
-                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-                self.assertEqual(headings(done.stdout), call[call.index('--parts') + 1:][:4])
-                self.assertNotIn('cut short', done.stdout)
-                self.assertNotRegex(done.stdout, r'nvidia-smi|clock-control (base|reset)')
-                self.assertEqual(done.stdout.count('ncu --clock-control none '), call.count('profiler'))
+        (self.folder / 'models').mkdir()
+        for name in ('humanoid.xml', 'quadruped.xml'):  # a quadruped twice, as published models need not be here
+            shutil.copy(MODEL, self.folder / 'models' / name)
+        for call in calls:
+            done = run(*(word.replace('.gpu', str(self.folder)).replace('OUT', str(self.folder)) for word in call), '--dry_run')
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertEqual(headings(done.stdout), call[call.index('--parts') + 1:][:4])
+            self.assertNotIn('cut short', done.stdout)
+            self.assertNotRegex(done.stdout, r'nvidia-smi|clock-control (base|reset)')
+            self.assertEqual(done.stdout.count('ncu --clock-control none '), call.count('profiler'))
+
     def test_programs_that_do_not_start_are_named(self):
         with tempfile.TemporaryDirectory() as empty:
             done = run(*IN_SMALL, '--bin', empty, '--parts', 'build', '--build', pathlib.Path(empty) / 'build', env={'PATH': empty})
