@@ -22,7 +22,8 @@ place of what needs a GPU the same in small, on the emulated GPU (tools/ptx) or,
 mean nothing.
 
 Usage: gpu.py --models DIRECTORY_OF_humanoid.xml [--bin build/gpu/bin] [--deadline 570] [--out report.md]
-Exit code: 0; 1 where bits differ, a sanitizer complains, or a part did not work; 2 for a wrong command line or no such model; 143 when it was told to end.
+Exit code: 0; 1 where bits differ, a sanitizer complains, or a part did not work; 2 for a wrong command line or no such model; 143
+when it was told to end.
 """
 
 import json

@@ -20,6 +20,8 @@ class Report:
     """Lines for the screen and, each as soon as it is known, for the file."""
 
     def __init__(self, path):
+        if path:
+            path.parent.mkdir(parents=True, exist_ok=True)
         self.file = path.open('w', encoding='utf-8') if path else None
 
     def say(self, line=''):

@@ -28,7 +28,8 @@ MODEL = pathlib.Path(sys.argv[2]).resolve()
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 PARTS = ['build', 'first', 'table', 'profiler', 'agreement', 'sanitizer', 'shapes', 'warp']
-IN_SMALL = ['--dry_run', '--table_model', MODEL, '--shape_models', MODEL, '--presets', 'default', '--near_kib', 0, 8, '--shape_worlds', 8192]
+IN_SMALL = ['--dry_run', '--table_model', MODEL, '--shape_models', MODEL, '--presets', 'default', '--near_kib', 0, 8,
+            '--shape_worlds', 8192]
 
 # Stands for axion-bench and axion-agreement: it answers at once where `quick` is in its arguments, and never else.
 NEVER_ENDS = '''#!/bin/sh
@@ -39,8 +40,8 @@ esac
 echo $$ > "{pid}"
 exec sleep 1000
 '''
-REPORT = {'model': MODEL.name, 'worlds': 2, 'steps_per_second': 4321.0, 'block_threads': 32, 'near_bytes': 64, 'converged_fraction': 1, 'contacts_mean': 1,
-          'newton_iterations_mean': 1, 'sweep_rounds_mean': 1, 'contact_sweeps_mean': 3, 'memory_bytes': 1}
+REPORT = {'model': MODEL.name, 'worlds': 2, 'steps_per_second': 4321.0, 'block_threads': 32, 'near_bytes': 64, 'converged_fraction': 1,
+          'contacts_mean': 1, 'newton_iterations_mean': 1, 'sweep_rounds_mean': 1, 'contact_sweeps_mean': 3, 'memory_bytes': 1}
 
 
 def command(*arguments):
@@ -168,7 +169,8 @@ class DryRun(unittest.TestCase):
     def test_it_says_what_a_gpu_would_get_and_measures_two_worlds(self):
         done = run(*IN_SMALL, '--bin', self.bin, '--parts', 'build', 'table', '--worlds', 65536, '--warmup_steps', 200)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertRegex(done.stdout, r'\$ .*axion-bench .* --device cuda:0 --worlds 65536 --steps 61 --steps_per_launch 50 --warmup_steps 200')
+        self.assertRegex(done.stdout, r'\$ .*axion-bench .* --device cuda:0 --worlds 65536 --steps 61 --steps_per_launch 50 '
+                                      '--warmup_steps 200')
         self.assertEqual([row[0] for row in rows_of(done.stdout)], ['worlds', '2'])
 
     @unittest.skipUnless((BIN / 'axion-bench-emulated').exists(), 'no emulated GPU was built')
@@ -330,7 +332,8 @@ class Prepared(unittest.TestCase):
             (folder / 'to/kept').touch()
             good = self.plain_programs(folder / 'bin', 'int main(void) { return 0; }')
             refuses = self.plain_programs(folder / 'no', 'int main(int n, char** a) { (void)a; return n > 2; }')
-            for named, *arguments in (('libstdc++.so.6', '--bin', BIN), ('there is no', '--bin', folder), ('MiB', '--bin', good, '--limit_mib', 1),
+            for named, *arguments in (('libstdc++.so.6', '--bin', BIN), ('there is no', '--bin', folder),
+                                      ('MiB', '--bin', good, '--limit_mib', 1),
                                       ('there is no', '--bin', good, '--models', folder), ('ant.xml', '--bin', refuses)):
                 done = self.prepare(folder, *arguments)
                 self.assertEqual(done.returncode, 1, done.stdout)
