@@ -294,7 +294,7 @@ class OtherModels(unittest.TestCase):
 
 
 class Prepared(unittest.TestCase):
-    def prepare(self, folder, *arguments):
+    def prepare(self, folder, *arguments, **more):
         """gpu_prepare.py on programs that were built before, with models of the names that it asks for."""
         models = folder / 'published'
         models.mkdir(exist_ok=True)
@@ -302,7 +302,7 @@ class Prepared(unittest.TestCase):
             shutil.copy(MODEL, models / name)
         return subprocess.run([sys.executable, '-B', str(HERE / 'gpu_prepare.py'), '--models', str(models), '--to', str(folder / 'to'),
                                '--build', str(folder / 'build'), *map(str, arguments)],
-                              capture_output=True, text=True, timeout=280, check=False)
+                              capture_output=True, text=True, timeout=280, check=False, **more)
 
     def plain_programs(self, folder, text):
         """Programs in C, which need the C library alone."""
@@ -324,6 +324,16 @@ class Prepared(unittest.TestCase):
             names = sorted(str(path.relative_to(folder / 'to')) for path in (folder / 'to').rglob('*') if path.is_file())
             self.assertEqual(names, ['bin/axion-agreement', 'bin/axion-bench', 'commit', 'models/ant.xml', 'models/humanoid.xml',
                                      'models/quadruped.xml', 'models/three_humanoids.xml'])
+
+    def test_it_builds_what_it_carries(self):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            made = self.plain_programs(folder / 'made', 'int main(void) { return 0; }')
+            script(folder / 'cmake', '#!/bin/sh\n')
+            script(folder / 'ninja', f'#!/bin/sh\nmkdir -p {folder}/build/bin && cp {made}/axion-* {folder}/build/bin\n')
+            done = self.prepare(folder, env={**os.environ, 'PATH': f'{folder}:{os.environ["PATH"]}'})
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertTrue((folder / 'to/bin/axion-agreement').is_file())
 
     def test_what_would_not_do_elsewhere_is_refused_and_leaves_the_folder_as_it_was(self):
         with tempfile.TemporaryDirectory() as folder:
