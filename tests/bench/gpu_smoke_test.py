@@ -56,7 +56,8 @@ def run(*arguments, **more):
 NCU = '''#!/bin/sh
 echo "$*" >> "{folder}/asked"
 case "$*" in
-  *"--import {folder}/report.ncu-rep --page source --print-source cuda,sass --csv"*) cat "{folder}/lines.csv";;
+  *"--import {folder}/report.ncu-rep --page source --csv --print-source cuda,sass"*) cat "{folder}/lines.csv";;
+  *"--import {folder}/report.ncu-rep --page source --csv --print-source sass"*) echo 'by instruction';;
   *"--clock-control none "*"--export {folder}/report.ncu-rep "*) echo '    Registers Per Thread  128';;
   *) echo "==ERROR== the clocks would be locked"; exit 1;;
 esac
@@ -245,9 +246,11 @@ class Profiler(unittest.TestCase):
             ['engine/solver/sweep.hpp:12', '90.0', '40.0', 'long_sb 67 %, no_inst 6 %', '`x = a[i] ¦ b;`'],
             ['engine/solver/sweep.hpp:40', '10.0', '60.0', 'no_inst 100 %, long_sb 0 %', '`++k;`']])
 
-    def test_programs_without_source_lines_are_named_as_such(self):
+    def test_without_source_lines_counts_by_instruction_are_kept(self):
         with tempfile.TemporaryDirectory() as folder:
-            said, _ = self.profile(pathlib.Path(folder), '"Kernel Name","step_kernel"\n"Address","Source"\n"0x10","EXIT"\n')
+            said, _ = self.profile(pathlib.Path(folder), '')
+            with gzip.open(pathlib.Path(folder) / 'report.lines.csv.gz', 'rt', encoding='utf-8') as file:
+                self.assertEqual(file.read(), 'by instruction\n')
         self.assertIn('no sample has a source line', said)
 
     def test_the_build_puts_source_lines_into_the_kernels(self):

@@ -15,6 +15,7 @@ SANITIZERS = ['memcheck', 'racecheck', 'synccheck']
 SECTIONS = ['SpeedOfLight', 'SchedulerStats', 'WarpStateStats', 'Occupancy', 'MemoryWorkloadAnalysis', 'InstructionStats',
             'SourceCounters']
 PROFILED_STEPS = 10  # of the launch that is profiled: ncu runs the program again for each set of its counters
+VIEWS = ['cuda,sass', 'sass']  # of the source page; where no source line is found, counts by instruction are kept
 SHOWN_LINES = 30
 SAMPLES = 'Warp Stall Sampling (All Samples)'
 INSTRUCTIONS = 'Instructions Executed'
@@ -35,7 +36,7 @@ def profile_commands(options, kept):
     for section in SECTIONS:
         collect += ['--section', section]
     collect += bench_command(options, options.table_model, options.first_worlds, PROFILED_STEPS, PROFILED_STEPS)
-    return collect, ['ncu', '--import', kept, '--page', 'source', '--print-source', 'cuda,sass', '--csv']
+    return collect, ['ncu', '--import', kept, '--page', 'source', '--csv', '--print-source']
 
 
 def profiler(options, report, runner):
@@ -45,7 +46,7 @@ def profiler(options, report, runner):
         collect, by_line = profile_commands(options, kept)
         missing = no_tool(options, 'ncu')
         if missing:
-            report.say('\n'.join(f'left out, as there is no {missing}: {shown(command)}' for command in (collect, by_line)))
+            report.say('\n'.join(f'left out, as there is no {missing}: {shown(command)}' for command in (collect, [*by_line, VIEWS[0]])))
             return True
         done = runner.run(collect, timeout=options.profiler_seconds)
         rows = [line.rstrip() for line in done.stdout.splitlines()
@@ -54,14 +55,15 @@ def profiler(options, report, runner):
             report.say(f'ncu: {last_line(done)}')
             return True
         report.say('\n'.join(rows))
-        done = runner.run(by_line, timeout=options.profiler_seconds)
-        if done.returncode != 0:
-            report.say(f'\nncu by source line: {last_line(done)}')
-            return True
+        for view in VIEWS:
+            done = runner.run([*by_line, view], timeout=options.profiler_seconds)
+            lines = samples_by_line(done.stdout)
+            if lines:
+                break
         if options.out:
             with gzip.open(options.out.with_suffix('.lines.csv.gz'), 'wt', encoding='utf-8') as file:
                 file.write(done.stdout)
-        say_lines(report, samples_by_line(done.stdout))
+        say_lines(report, lines)
     return True
 
 
@@ -91,7 +93,7 @@ def stalls(counts, most):
 def say_lines(report, lines):
     total = sum((counts for _, counts in lines.values()), collections.Counter())
     if not total[SAMPLES]:
-        report.say('\nno sample has a source line: were the programs built with -lineinfo?')
+        report.say('\nno sample has a source line: were the programs built with -lineinfo, and is engine/ where this file is?')
         return
     report.say(f'\n{total[SAMPLES]:,} samples of warps, {total[INSTRUCTIONS]:,} instructions; waiting for: {stalls(total, 8)}\n')
     report.say('| source line | samples, % | instructions, % | waiting for | source |\n| --- | ---: | ---: | --- | --- |')
