@@ -4,22 +4,36 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <system_error>
 
 #include "engine/import/mjcf.hpp"
 
 namespace axion::bench {
 namespace {
 
-std::shared_ptr<const Model> load_model(const BenchOptions& options) {
-  std::ifstream file(options.model, std::ios::binary);
+std::string file_content(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
   if (!file) {
-    std::fprintf(stderr, "--model '%s' cannot be read\n", options.model.c_str());
+    std::fprintf(stderr, "--model '%s' cannot be read\n", path.c_str());
     std::exit(2);
   }
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  const import::ImportedScene imported = take("import", import::import_mjcf(text));
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// The MJCF files beside the model come with it, as <include> and <attach> may name them.
+std::shared_ptr<const Model> load_model(const BenchOptions& options) {
+  const std::string text = file_content(options.model);
+  import::ImportOptions with;
+  const std::filesystem::path folder = std::filesystem::absolute(options.model).parent_path();
+  std::error_code unreadable;  // then there are none
+  for (const auto& entry : std::filesystem::directory_iterator(folder, unreadable)) {
+    if (entry.path().extension() != ".xml" || !entry.is_regular_file()) continue;
+    with.assets[entry.path().filename().string()] = file_content(entry.path());
+  }
+  const import::ImportedScene imported = take("import", import::import_mjcf(text, with));
   for (const std::string& warning : imported.warnings) std::fprintf(stderr, "warning: %s\n", warning.c_str());
   return take("compile", compile_model(imported.scene));
 }

@@ -6,8 +6,10 @@ Usage: bench_smoke_test.py BIN_DIRECTORY MODEL.xml
 
 import json
 import pathlib
+import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
 BIN = pathlib.Path(sys.argv[1]).resolve()
@@ -81,6 +83,13 @@ class AxionBench(unittest.TestCase):
         keys = ('newton_iterations_mean', 'contact_sweeps_mean', 'linear_iterations_mean', 'contacts_mean', 'max_penetration_m')
         one, other = report('--steps_per_launch', '20'), report('--steps_per_launch', '3', '--threads=1')
         self.assertEqual([one[k] for k in keys], [other[k] for k in keys])
+
+    def test_a_model_takes_files_from_beside_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copy(MODEL, pathlib.Path(folder) / 'part.xml')
+            whole = pathlib.Path(folder) / 'whole.xml'
+            whole.write_text('<mujoco><include file="part.xml"/></mujoco>', encoding='utf-8')
+            self.assertEqual(report('--model', str(whole))['bodies'], report()['bodies'])
 
     def test_wrong_command_lines_name_what_is_wrong(self):
         for arguments, name in ((['--worlds', '0'], '--worlds'), (['--frobnicate', '1'], '--frobnicate'),
