@@ -36,7 +36,7 @@ std::size_t size_of(DType dtype);
 
 struct BodyInfo {
   std::string name;
-  double mass = 0;                // kg, with everything that is welded to it
+  double mass = 0;                // kg, with everything that is welded to it, as it is read (read_masses.hpp)
   std::array<double, 6> I_Bcm{};  // about the centre of mass, body axes: xx yy zz xy xz yz (kg m^2)
   model::Vec3d p_BoBcm{};         // m
   model::PoseSpec X_WB;           // initial pose

@@ -9,7 +9,7 @@ using Flags = std::vector<const char*>;
 const Flags kNewBatch{
     "worlds",      "dt",       "preset", "precision",         "tolerance",       "options",         "seed",
     "noise",       "idle_ttl", "assets", "allow_unsupported", "shape_overrides", "joint_overrides", "base",
-    "base_height", "motors",   "ground", "self_collision"};
+    "base_height", "motors",   "ground", "self_collision",    "keep_overlaps",   "massless"};
 
 Flags joined(Flags first, const Flags& second) {
   first.insert(first.end(), second.begin(), second.end());

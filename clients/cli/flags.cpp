@@ -42,6 +42,8 @@ ABSL_FLAG(double, base_height, 0, "of a URDF file: z of the root link, m");
 ABSL_FLAG(bool, motors, false, "of a URDF file: a motor along every axis, within its limit of effort");
 ABSL_FLAG(bool, ground, false, "of a URDF file: add a plane at z = 0");
 ABSL_FLAG(bool, self_collision, true, "of a URDF file: links that are not neighbours may touch each other");
+ABSL_FLAG(bool, keep_overlaps, false, "of a URDF file: links that overlap at the start may touch each other, too");
+ABSL_FLAG(bool, massless, false, "of a URDF file: links without <inertial> have no mass; else that of their shapes");
 
 ABSL_FLAG(
     Words, shape_overrides, {},

@@ -40,6 +40,8 @@ ABSL_DECLARE_FLAG(double, base_height);
 ABSL_DECLARE_FLAG(bool, motors);
 ABSL_DECLARE_FLAG(bool, ground);
 ABSL_DECLARE_FLAG(bool, self_collision);
+ABSL_DECLARE_FLAG(bool, keep_overlaps);
+ABSL_DECLARE_FLAG(bool, massless);
 ABSL_DECLARE_FLAG(bool, allow_unsupported);
 ABSL_DECLARE_FLAG(std::vector<std::string>, shape_overrides);
 ABSL_DECLARE_FLAG(std::vector<std::string>, joint_overrides);

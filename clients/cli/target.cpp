@@ -89,6 +89,8 @@ absl::Status set_urdf_options(v1::UrdfOptions& options) {
   options.set_actuators(absl::GetFlag(FLAGS_motors) ? v1::URDF_ACTUATORS_MOTOR : v1::URDF_ACTUATORS_NONE);
   options.set_ground(absl::GetFlag(FLAGS_ground));
   options.set_self_collision(absl::GetFlag(FLAGS_self_collision));
+  options.set_keep_overlaps(absl::GetFlag(FLAGS_keep_overlaps));
+  options.set_massless(absl::GetFlag(FLAGS_massless));
   return absl::OkStatus();
 }
 

@@ -29,8 +29,10 @@ ModelInfo make_info(const model::CompiledModel& compiled, const UserArrays<doubl
   const model::SceneSpec& scene = compiled.welded.scene;
   ModelInfo info;
   info.name = scene.name;
-  for (std::size_t b = 0; b < scene.bodies.size(); ++b) {
-    const model::BodySpec& body = scene.bodies[b];
+  std::vector<model::BodySpec> bodies = scene.bodies;
+  model::read_masses(compiled.welded.unread, bodies);
+  for (std::size_t b = 0; b < bodies.size(); ++b) {
+    const model::BodySpec& body = bodies[b];
     info.bodies.push_back(
         {body.name, body.mass, body.I_Bcm, body.p_BoBcm, body_pose(compiled, compiled.internal_body[b])});
   }

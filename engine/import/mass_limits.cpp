@@ -8,6 +8,11 @@
 #include "engine/model/validate_scene.hpp"
 
 namespace axion::import {
+namespace {
+
+constexpr double kLeastShare = 1e-3;  // of the greatest moment, where the least was negative
+
+}  // namespace
 
 void correct_mass(const XmlElement& source, std::string_view attribute, const MjcfSettings& settings,
                   model::MassProperties& mass) {
@@ -34,19 +39,20 @@ void correct_mass(const XmlElement& source, std::string_view attribute, const Mj
   mass.I_cm = math::Mat3<double>::diagonal(sum / 3, sum / 3, sum / 3);
 }
 
-double even_out_moments(model::MassProperties& mass, double most) {
+bool raise_moments(model::MassProperties& mass) {
   math::Mat3<double> V;
   math::Vec3<double> d;
   model::symmetric_eigen(mass.I_cm, V, d);
-  const double sum = d.x + d.y + d.z, greatest = std::max({d.x, d.y, d.z}), lack = 2 * greatest - sum;
-  if (!(std::min({d.x, d.y, d.z}) >= 0 && lack > model::kInertiaTriangleTolerance * sum && lack <= most * greatest)) {
-    return 0;
-  }
+  const double greatest = std::max({d.x, d.y, d.z});
+  const double tolerance = model::kInertiaTriangleTolerance * std::abs(greatest);
+  if (!(greatest > 0) || d.x + d.y + d.z - greatest >= greatest - tolerance) return false;
+  for (int i = 0; i < 3; ++i) d[i] = std::max(d[i], 0.0);
+  const double lack = std::max(2 * greatest - (d.x + d.y + d.z), 0.0);
   for (int i = 0; i < 3; ++i) {
-    if (d[i] < greatest) d[i] += lack / 2;
+    if (d[i] < greatest) d[i] = std::max(d[i] + lack / 2, kLeastShare * greatest);
   }
   mass.I_cm = math::rotate_diagonal(V, d);
-  return lack / greatest;
+  return true;
 }
 
 void scale_masses(model::SceneSpec& scene, double total_mass) {

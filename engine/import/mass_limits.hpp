@@ -16,10 +16,9 @@ namespace axion::import {
 void correct_mass(const XmlElement& source, std::string_view attribute, const MjcfSettings& settings,
                   model::MassProperties& mass);
 
-// Moments A + B < C that lack at most `most` of C, as rounding and estimates have it: A and B are raised alike until
-// they make C, which changes no moment by more than half of the lack. Returns the share of C that lacked, 0 where
-// nothing did or more than that.
-double even_out_moments(model::MassProperties& mass, double most);
+// Moments A + B < C, as rounding, estimates and programs for drawing have it: A and B are raised alike until they make
+// C, those below zero from there, and none is left below a thousandth of C. Returns whether they lacked anything.
+bool raise_moments(model::MassProperties& mass);
 
 // settotalmass: all bodies, also those that cannot move, in the same ratio.
 void scale_masses(model::SceneSpec& scene, double total_mass);

@@ -151,8 +151,10 @@ Status read_obj_face(std::string_view line, const std::string& where, MeshData& 
   return {};
 }
 
+// An object goes on to the next line `o` or `g` with a name; one without faces is none.
 Result<MeshData> read_obj(std::string_view bytes) {
   MeshData mesh;
+  std::size_t object_start = 0;  // in the faces
   int number = 0;
   while (!bytes.empty()) {
     std::string_view line = next_line(bytes);
@@ -168,7 +170,11 @@ Result<MeshData> read_obj(std::string_view bytes) {
       }
       if (Status status = add_vertex(mesh, p[0], p[1], p[2]); !status.ok()) return status.error();
     } else if (kind == "f") {
+      const bool starts_another = mesh.faces.size() == object_start && object_start > 0;
       if (Status status = read_obj_face(line, where, mesh); !status.ok()) return status.error();
+      if (starts_another && ++mesh.objects == 2) mesh.first_object_faces = object_start;
+    } else if ((kind == "o" || kind == "g") && !next_word(line).empty()) {
+      object_start = mesh.faces.size();
     }
   }
   return mesh;
@@ -208,6 +214,25 @@ Result<MeshData> read_msh(std::string_view bytes) {
 }
 
 }  // namespace
+
+void keep_first_object(MeshData& mesh) {
+  if (mesh.objects < 2) return;
+  mesh.faces.resize(mesh.first_object_faces);
+  mesh.objects = 1, mesh.first_object_faces = 0;
+  std::vector<int> index(mesh.vertices.size(), -1);
+  std::vector<model::Vec3d> kept;
+  for (auto& face : mesh.faces) {
+    for (int& corner : face) {
+      int& at = index[static_cast<std::size_t>(corner)];
+      if (at < 0) {
+        at = static_cast<int>(kept.size());
+        kept.push_back(mesh.vertices[static_cast<std::size_t>(corner)]);
+      }
+      corner = at;
+    }
+  }
+  mesh.vertices = std::move(kept);
+}
 
 Result<MeshData> read_mesh(std::string_view bytes, MeshFormat format) {
   switch (format) {

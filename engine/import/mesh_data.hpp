@@ -17,7 +17,12 @@ namespace axion::import {
 struct MeshData {
   std::vector<model::Vec3d> vertices;
   std::vector<std::array<int, 3>> faces;  // empty: only points are given
+  int objects = 1;                        // of an OBJ file: those that have faces
+  std::size_t first_object_faces = 0;     // of the first of several
 };
+
+// Of several objects the first alone, without the vertices that only the others have.
+void keep_first_object(MeshData& mesh);
 
 inline constexpr int kMaxMeshFaces = 1 << 20;
 

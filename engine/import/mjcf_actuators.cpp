@@ -16,11 +16,18 @@
 namespace axion::import {
 namespace {
 
+// A share of critical damping, whose damping follows from what moves when all actuators have brought their inertia.
+struct DampingRatio {
+  double ratio;
+  std::size_t actuator;
+  const XmlElement* element;
+};
+
 class ActuatorReader {
  public:
-  ActuatorReader(MjcfScene& scene, const std::vector<Hanging>& hanging, const XmlElement& element)
+  ActuatorReader(MjcfScene& scene, std::vector<DampingRatio>& ratios, const XmlElement& element)
       : s_(scene),
-        hanging_(hanging),
+        ratios_(ratios),
         a_(scene.defaults.attributes(element, DefaultClasses::kMain,
                                      {"general", "motor", "position", "velocity", "intvelocity", "damper", "cylinder",
                                       "muscle", "adhesion", "dcmotor", "pid", "orientation"})) {}
@@ -34,8 +41,7 @@ class ActuatorReader {
   // Whether its own inertia or damping, or its law, needs the motion of what it acts on.
   bool has_mechanics() const;
   bool depends_on_motion(const Drive& drive) const;
-  // What acts along the joint's axis or the tendon, its range, and what it moves in the reference configuration.
-  double moved_mass() const;
+  // Of the joint's axis or the tendon.
   void range_of(double& lower, double& upper) const;
   bool take_law(const Drive& drive);
   bool take_curves(const Drive& drive);
@@ -45,10 +51,11 @@ class ActuatorReader {
   bool given(const char* attribute) const { return a_.element().find(attribute) != nullptr; }
 
   MjcfScene& s_;
-  const std::vector<Hanging>& hanging_;  // [body]
+  std::vector<DampingRatio>& ratios_;
   Attributes a_;
   model::ActuatorSpec actuator_;
   double motor_gain_ = 1;  // that is part of its gear
+  double damping_ratio_ = 0;
   bool has_lengths_ = true, has_own_gear_ = false, is_of_free_joint_ = false;
 };
 
@@ -56,7 +63,7 @@ void ActuatorReader::check_supported() {
   static constexpr const char* kInputs = "pos vel ff none";
   // What a control is called; the law says what it does.
   const std::string input = a_.text("input", "none");
-  if (std::string_view(kInputs).find(input) == std::string_view::npos) {
+  if (a_.element().tag != "dcmotor" && std::string_view(kInputs).find(input) == std::string_view::npos) {
     s_.notes.unsupported(a_.where("input"), "input", "a control is a force, a position or a velocity");
   }
   if (a_.number("delay", 0) != 0) s_.notes.unsupported(a_.where("delay"), "delay", "controls act at once");
@@ -140,15 +147,6 @@ bool ActuatorReader::find_site() {
   actuator_.has_site_reference = given("refsite");
   if (actuator_.has_site_reference) actuator_.site_reference = frame("refsite");
   return true;
-}
-
-double ActuatorReader::moved_mass() const {
-  if (actuator_.tendon == kNoTendon) return reflected_mass(s_.spec, hanging_, actuator_.joint, actuator_.axis);
-  double mass = mass_along(s_.spec, hanging_, s_.spec.tendons[static_cast<std::size_t>(actuator_.tendon)].path);
-  for (const model::TendonTermSpec& term : s_.spec.tendons[static_cast<std::size_t>(actuator_.tendon)].terms) {
-    mass += reflected_mass(s_.spec, hanging_, term.joint, term.axis) / (term.coefficient * term.coefficient);
-  }
-  return mass;
 }
 
 void ActuatorReader::range_of(double& lower, double& upper) const {
@@ -241,16 +239,9 @@ bool ActuatorReader::take_law(const Drive& drive) {
     actuator_.kd = -b2;
     if (!is_servo) actuator_.control_gain = gain / actuator_.kp;
     actuator_.control_offset = b0 == 0 ? 0 : b0 / actuator_.kp;
-    // Above zero it is a share of critical damping of what the drive moves in the reference configuration.
+    // Above zero it is a share of critical damping.
     if (b2 > 0 && actuator_.gear == 0) a_.refuse("gear", "must not be zero for a ratio of damping");
-    if (b2 > 0) {
-      const double mass = moved_mass() / (actuator_.gear * actuator_.gear);
-      if (!(mass > 0)) {
-        s_.notes.unsupported(a_.element(), "dampratio", "no joint that is not free moves what it acts on");
-        return false;
-      }
-      actuator_.kd = 2 * b2 * std::sqrt(gain * mass);
-    }
+    if (b2 > 0) actuator_.kd = 0, damping_ratio_ = b2;
   } else if (affine && b1 == 0 && b2 < 0) {
     actuator_.kind = model::ActuatorKind::kVelocity;
     actuator_.kd = -b2;
@@ -293,7 +284,8 @@ void ActuatorReader::read_limits(const Drive& drive) {
   const bool limited = !actuator_.control_limited && (!inherits || actuator_.activation_limited) &&
                        (drive.limits_control || is_limited(a_, "ctrllimited", "ctrlrange", settings));
   if (drive.limits_control && control[0] < 0) a_.refuse("ctrlrange", "must not be negative here");
-  const bool force_limited = is_limited(a_, "forcelimited", "forcerange", settings);
+  if (drive.greatest_force > 0) force[0] = -drive.greatest_force, force[1] = drive.greatest_force;
+  const bool force_limited = drive.greatest_force > 0 || is_limited(a_, "forcelimited", "forcerange", settings);
   if (limited && !(control[0] < control[1])) a_.refuse("ctrlrange", "must have the smaller limit first");
   if (force_limited && !(force[0] < force[1])) a_.refuse("forcerange", "must have the smaller limit first");
   if (limited) {
@@ -315,7 +307,7 @@ void ActuatorReader::read_limits(const Drive& drive) {
 }
 
 void ActuatorReader::read() {
-  Drive drive = read_drive(a_);
+  Drive drive = read_drive(a_, s_.notes);
   check_supported();
   if (!find_transmission()) return;
   double gear[6] = {1, 0, 0, 0, 0, 0};
@@ -348,6 +340,7 @@ void ActuatorReader::read() {
   if (s_.spec.actuators.size() >= static_cast<std::size_t>(model::kMaxSceneActuators)) {
     refuse(a_.element(), "", "is one actuator too many: a scene may have " + std::to_string(model::kMaxSceneActuators));
   }
+  if (damping_ratio_ > 0) ratios_.push_back({damping_ratio_, s_.spec.actuators.size(), &a_.element()});
   s_.spec.actuators.push_back(actuator_);
   s_.motor_gains.push_back({motor_gain_, gear[0], s_.actuator_count});
 }
@@ -408,6 +401,21 @@ void limit_forces(MjcfScene& scene) {
   }
 }
 
+// Of what moves along the joint or tendon of each in the reference configuration.
+void set_damping(MjcfScene& scene, const std::vector<DampingRatio>& ratios) {
+  std::vector<std::size_t> actuators;
+  for (const DampingRatio& of : ratios) actuators.push_back(of.actuator);
+  const std::vector<double> masses = moved_masses(scene.spec, actuators);
+  for (std::size_t i = 0; i < ratios.size(); ++i) {
+    if (!(masses[i] > 0)) {
+      scene.notes.unsupported(*ratios[i].element, "dampratio", "nothing moves under its force");
+      continue;
+    }
+    model::ActuatorSpec& actuator = scene.spec.actuators[ratios[i].actuator];
+    actuator.kd = 2 * ratios[i].ratio * std::sqrt(actuator.kp * masses[i]) / std::abs(actuator.gear);
+  }
+}
+
 }  // namespace
 
 void read_force_range(const Attributes& joint, const JointPlace& place, int tendon, MjcfScene& scene) {
@@ -419,7 +427,7 @@ void read_force_range(const Attributes& joint, const JointPlace& place, int tend
 }
 
 void read_actuators(MjcfScene& scene) {
-  const std::vector<Hanging> hanging = sum_hanging(scene.spec);
+  std::vector<DampingRatio> ratios;
   std::set<std::string, std::less<>> names;
   for (const XmlElement& section : scene.root.children) {
     if (section.tag != "actuator") continue;
@@ -428,11 +436,12 @@ void read_actuators(MjcfScene& scene) {
       if (name != nullptr && !name->value.empty() && !names.insert(name->value).second) {
         refuse(element, "name", "names an actuator a second time");
       }
-      if (is_drive(element.tag)) ActuatorReader(scene, hanging, element).read();  // the schema has noted the others
+      if (is_drive(element.tag)) ActuatorReader(scene, ratios, element).read();  // the schema has noted the others
       ++scene.actuator_count;
     }
   }
   limit_forces(scene);
+  set_damping(scene, ratios);
 }
 
 }  // namespace axion::import

@@ -242,6 +242,7 @@ int BodyReader::add_part(const XmlElement& element, int body, int number) {
     whole.I_Bcm[i] -= part.I_Bcm[i];
   }
   part.ignores_medium = true;
+  part.lender = body;
   return add_body(element, std::move(part));
 }
 
@@ -340,6 +341,7 @@ void BodyReader::add_armature(const FreeBody& of) {
   part.X_WB = body.X_WB;
   if (!body.name.empty()) part.name = body.name + "_armature";
   part.mass = armature, part.gravity_compensation = 1;
+  part.is_armature = true;
   part.I_Bcm = {armature, armature, armature, 0, 0, 0};
   model::JointSpec weld;
   weld.kind = model::JointKind::kFixed;

@@ -1,11 +1,13 @@
 #include "engine/import/mjcf_drive.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <numbers>
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace axion::import {
 namespace {
@@ -85,12 +87,69 @@ void read_damper(const Attributes& a, bool inherits, Drive& drive) {
   drive.limits_control = true;
 }
 
+// What of a motor has a memory, depends on its angle or bounds something within it.
+void refuse_more_than_a_circuit(const Attributes& a, Notes& notes) {
+  static constexpr struct {
+    const char* attribute;
+    std::size_t first, end;  // of its numbers
+    const char* reason;
+  } kMore[] = {{"inductance", 0, 2, "the current has no state of its own"},
+               {"thermal", 0, 3, "windings have no temperature"},
+               {"saturation", 2, 3, "the current has no state of its own"},
+               {"cogging", 0, 1, "forces do not depend on the angle but by springs"},
+               {"lugre", 0, 1, "friction has no state of its own; give the joint frictionloss"},
+               {"controller", 1, 2, "a controller has no integrator"},
+               {"controller", 3, 6, "set points and voltages of a controller have no bounds of their own"}};
+  for (const auto& more : kMore) {
+    double numbers[6] = {};
+    a.numbers(more.attribute, numbers, 1);
+    const auto is_given = [](double x) { return x != 0; };
+    if (std::any_of(numbers + more.first, numbers + more.end, is_given)) {
+      notes.unsupported(a.where(more.attribute), more.attribute, more.reason);
+    }
+  }
+}
+
+// A motor without memory: a voltage v drives the force K/R (v - K rate), K its constant and R its resistance; or a
+// controller has it exert kp (x - length) + kd (x' - rate) + f, of which the control is one and the others are 0.
+void read_dcmotor(const Attributes& a, Notes& notes, Drive& drive) {
+  drive = {};
+  double constants[2] = {}, nominal[3] = {}, saturation[3] = {}, controller[6] = {};
+  a.numbers("motorconst", constants, 1), a.numbers("nominal", nominal, 1);
+  a.numbers("saturation", saturation, 1), a.numbers("controller", controller, 1);
+  if (constants[0] < 0 || constants[1] < 0) a.refuse("motorconst", "must not be negative");
+  if (constants[1] == 0 && nominal[2] > 0) constants[1] = nominal[0] / nominal[2];
+  const double K = constants[0] > 0 && constants[1] > 0 ? std::sqrt(constants[0] * constants[1])
+                                                        : std::max(constants[0], constants[1]);
+  if (!(K > 0)) a.refuse("motorconst", "must be above zero, or follow from nominal");
+  double R = a.not_negative("resistance", 0);
+  if (R == 0 && nominal[1] > 0) R = K * nominal[0] / nominal[1];
+  if (!(R > 0)) a.refuse("resistance", "must be above zero, or follow from nominal");
+  refuse_more_than_a_circuit(a, notes);
+  if (saturation[0] < 0 || saturation[1] < 0) a.refuse("saturation", "must not be negative");
+  drive.greatest_force = saturation[0] > 0 ? saturation[0] : K * saturation[1];
+  drive.bias_type = Drive::kAffine;
+  const std::string input = a.text("input", "voltage");
+  const double kp = controller[0], kd = controller[2];
+  if (kp < 0 || kd < 0) a.refuse("controller", "must not be negative");
+  if (input == "voltage") {
+    if (kp != 0 || kd != 0) a.refuse("controller", "is for an input that is not a voltage");
+    drive.gain[0] = K / R, drive.bias[2] = -K * K / R;
+    return;
+  }
+  if (input != "pos" && input != "vel" && input != "ff") {
+    notes.unsupported(a.where("input"), "input", "an actuator has one control: voltage, pos, vel or ff");
+  }
+  drive.gain[0] = input == "pos" ? kp : input == "vel" ? kd : 1;
+  drive.bias[1] = -kp, drive.bias[2] = -kd;
+}
+
 // The numbers of one layer; each kind sets what it implies, so the order of the layers counts.
 void read_layer(const XmlElement& layer, Drive& drive) {
   const Attributes a(layer);
   const bool is_position = layer.tag == "position" || layer.tag == "intvelocity";
   const bool keeps_kv = std::exchange(drive.is_position, is_position);
-  if (!is_drive(layer.tag)) {
+  if (!is_drive(layer.tag) || layer.tag == "dcmotor") {
     drive.other = &layer;
     return;
   }
@@ -146,7 +205,7 @@ void check_own_attributes(const XmlElement& layer) {
                  {"diameter", "cylinder"},
                  {"bias", "cylinder"},
                  {"inheritrange", "position general intvelocity"},
-                 {"input", "general"},
+                 {"input", "general dcmotor"},
                  {"velrange", "general"},
                  {"ffrange", "general"},
                  {"dyntype", "general"},
@@ -171,15 +230,19 @@ void check_own_attributes(const XmlElement& layer) {
 
 bool is_drive(std::string_view tag) {
   return tag == "general" || tag == "motor" || tag == "position" || tag == "velocity" || tag == "intvelocity" ||
-         tag == "cylinder" || tag == "damper" || tag == "muscle" || tag == "adhesion";
+         tag == "cylinder" || tag == "damper" || tag == "muscle" || tag == "adhesion" || tag == "dcmotor";
 }
 
-Drive read_drive(const Attributes& attributes) {
+Drive read_drive(const Attributes& attributes, Notes& notes) {
   Drive drive;
+  std::vector<const XmlElement*> motors;
   for (const XmlElement* layer : attributes.layers()) {
     check_own_attributes(*layer);
     read_layer(*layer, drive);
+    if (layer->tag == "dcmotor") motors.push_back(layer);
   }
+  // The law of a motor is of what all its layers give together; other kinds have no say in it.
+  if (attributes.element().tag == "dcmotor") read_dcmotor(Attributes(motors), notes, drive);
   return drive;
 }
 

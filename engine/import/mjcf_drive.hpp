@@ -22,6 +22,7 @@ struct Drive {
   int bias_type = 0;  // 0 none, 1 affine, 2 muscle
   double gain[10] = {1};
   double bias[10] = {0};
+  double greatest_force = 0;          // of a motor's saturation, in place of a range of forces; 0: none
   bool limits_control = false;        // the last layer was a damper, whose controls have a range
   bool is_position = false;           // the last layer was a position, whose kv the next one keeps
   const XmlElement* other = nullptr;  // a default of a kind of actuator that is not offered, and still has a say
@@ -30,7 +31,8 @@ struct Drive {
 // Whether elements with this tag have a Drive.
 bool is_drive(std::string_view tag);
 
-// Refuses attributes that a kind of actuator does not have.
-Drive read_drive(const Attributes& attributes);
+// Refuses attributes that a kind of actuator does not have, and, unless that is allowed, what of a dcmotor is more than
+// resistance and back-EMF.
+Drive read_drive(const Attributes& attributes, Notes& notes);
 
 }  // namespace axion::import

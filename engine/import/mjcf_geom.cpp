@@ -141,7 +141,7 @@ void read_mesh_geom(const Attributes& a, bool adds_mass, bool can_touch, MeshAss
     notes.unsupported(a.where("mesh"), "mesh", "its file was not sent along: files come by name beside the document");
     return;
   }
-  MeshAssets::Mesh& mesh = meshes.get(a);
+  MeshAssets::Mesh& mesh = meshes.get(a, notes);
   geom.X_BG = geom.X_BG * mesh.mass.X_MC;
   geom.is_placed = true;
   if (weighs) {
@@ -173,7 +173,12 @@ void read_mass(const Attributes& a, bool adds_mass, Geom& geom, Notes& notes) {
   const double density = a.not_negative("density", 1000);
   const double own_mass = a.not_negative("mass", -0.0);
   const bool massless = a.has("mass") && own_mass == 0;
-  if (geom.type == GeomType::kMesh) return;  // it is read with its mesh
+  if (geom.type == GeomType::kMesh) {  // it is read with its mesh
+    if (a.boolean("shellinertia", false)) {
+      notes.unsupported(a.where("shellinertia"), "shellinertia", "of a mesh its asset says so: inertia=\"shell\"");
+    }
+    return;
+  }
   if (geom.type == GeomType::kSdf) {
     if (adds_mass && !massless && density > 0) {
       notes.unsupported(a.element(), "type", "the body needs the mass of a distance field; give the body an inertial");
@@ -181,11 +186,10 @@ void read_mass(const Attributes& a, bool adds_mass, Geom& geom, Notes& notes) {
     return;
   }
   if (!is_solid(geom.type) || massless) return;
-  if (adds_mass && a.boolean("shellinertia", false)) {
-    notes.unsupported(a.where("shellinertia"), "shellinertia", "geoms are solid");
-  }
-  const double mass = a.has("mass") ? own_mass : density * volume(geom.type, geom.size);
-  const Vec3 I = principal_inertia(geom.type, geom.size, mass);
+  const bool is_shell = a.boolean("shellinertia", false);
+  const double measure = is_shell ? area(geom.type, geom.size) : volume(geom.type, geom.size);
+  const double mass = a.has("mass") ? own_mass : density * measure;
+  const Vec3 I = is_shell ? shell_inertia(geom.type, geom.size, mass) : principal_inertia(geom.type, geom.size, mass);
   geom.mass = re_express(geom.X_BG, {mass, {}, math::Mat3<double>::diagonal(I.x, I.y, I.z)});
 }
 
@@ -236,6 +240,63 @@ math::Vec3<double> principal_inertia(GeomType type, const model::Vec3d& s, doubl
   }
 }
 
+double area(GeomType type, const model::Vec3d& s) {
+  switch (type) {
+    case GeomType::kSphere:
+      return 4 * kPi * s[0] * s[0];
+    case GeomType::kCapsule:
+      return 4 * kPi * s[0] * (s[0] + s[1]);
+    case GeomType::kCylinder:
+      return 2 * kPi * s[0] * (s[0] + 2 * s[1]);
+    case GeomType::kEllipsoid: {  // Thomsen's formula, within 1.2 %, as MuJoCo has it
+      const double p = 1.6075;
+      const double mean = (std::pow(s[0] * s[1], p) + std::pow(s[1] * s[2], p) + std::pow(s[2] * s[0], p)) / 3;
+      return 4 * kPi * std::pow(mean, 1 / p);
+    }
+    case GeomType::kBox:
+      return 8 * (s[0] * s[1] + s[1] * s[2] + s[2] * s[0]);
+    default:
+      return 0;
+  }
+}
+
+math::Vec3<double> shell_inertia(GeomType type, const model::Vec3d& s, double mass) {
+  switch (type) {
+    case GeomType::kSphere: {
+      const double I = 2.0 / 3.0 * mass * s[0] * s[0];
+      return {I, I, I};
+    }
+    case GeomType::kCapsule: {
+      // A tube and two half spheres, whose centres of mass are half of r beyond its ends.
+      const double r = s[0], h = s[1], tube = mass * h / (r + h), ball = mass - tube;
+      const double across = tube * (r * r / 2 + h * h / 3) + ball * (2.0 / 3.0 * r * r + h * h + h * r);
+      return {across, across, tube * r * r + 2.0 / 3.0 * ball * r * r};
+    }
+    case GeomType::kCylinder: {
+      const double r = s[0], h = s[1], ends = mass * r / (r + 2 * h), tube = mass - ends;
+      const double across = tube * (r * r / 2 + h * h / 3) + ends * (r * r / 4 + h * h);
+      return {across, across, tube * r * r + ends * r * r / 2};
+    }
+    case GeomType::kEllipsoid: {
+      // Between it and one whose semi-axes are longer by the same: d(V (b^2 + c^2) / 5) where dV is the mass.
+      const double all = s[0] * s[1] * s[2] / (s[0] * s[1] + s[1] * s[2] + s[2] * s[0]);
+      const auto about = [&](double b, double c) { return mass / 5 * (b * b + c * c + 2 * all * (b + c)); };
+      return {about(s[1], s[2]), about(s[0], s[2]), about(s[0], s[1])};
+    }
+    case GeomType::kBox: {
+      const double faces[3] = {s[1] * s[2], s[2] * s[0], s[0] * s[1]}, half = faces[0] + faces[1] + faces[2];
+      double squares[3];  // the mean of the square of each coordinate: its two faces have it whole, the others a third
+      for (int k = 0; k < 3; ++k) {
+        const double length = s[static_cast<std::size_t>(k)];
+        squares[k] = mass * length * length * (faces[k] + (half - faces[k]) / 3) / half;
+      }
+      return {squares[1] + squares[2], squares[0] + squares[2], squares[0] + squares[1]};
+    }
+    default:
+      return {};
+  }
+}
+
 // Where there is a fluid: the ellipsoid that it acts on in place of the body's box.
 void read_fluid_shape(const Attributes& a, const MjcfSettings& settings, Geom& geom, Notes& notes) {
   const bool in_fluid = settings.medium.density > 0 || settings.medium.viscosity > 0;
@@ -266,7 +327,7 @@ Geom read_geom(const Attributes& a, const MjcfSettings& settings, const model::P
   geom.X_BG = read_pose(a, settings);
   geom.group = a.integer("group", 0);
   if (is_solid(geom.type) && a.has("mesh") && meshes.is_given(a)) {
-    fit_to_mesh(a, settings, meshes.get(a), geom);
+    fit_to_mesh(a, settings, meshes.get(a, notes), geom);
   } else if (is_solid(geom.type) && (a.has("mesh") || a.has("hfield"))) {
     const char* name = a.has("mesh") ? "mesh" : "hfield";
     notes.unsupported(a.where(name), name,

@@ -135,7 +135,7 @@ bool MeshAssets::is_given(const Attributes& geom) const {
   return !a.has("file") || bytes_of(a).has_value();
 }
 
-MeshData MeshAssets::read(const Attributes& a) const {
+MeshData MeshAssets::read(const Attributes& a, Notes& notes) const {
   if (a.has("builtin") && a.text("builtin", "none") != "none")
     a.refuse("builtin", "is not offered; give vertices or a file");
   if (!a.has("file")) return inline_mesh(a);
@@ -143,15 +143,20 @@ MeshData MeshAssets::read(const Attributes& a) const {
   if (!bytes) a.refuse("file", "was not sent along: files come by name beside the document");
   Result<MeshData> mesh = read_mesh(*bytes, format_of(a, a.text("file", "")));
   if (!mesh.ok()) a.refuse("file", mesh.error().message);
+  if (mesh.value().objects > 1) {
+    notes.warn(a.where("file"), "file",
+               "has " + std::to_string(mesh.value().objects) + " objects, of which the first alone is taken");
+    keep_first_object(mesh.value());
+  }
   return std::move(mesh).value();
 }
 
-MeshAssets::Mesh& MeshAssets::get(const Attributes& geom) {
+MeshAssets::Mesh& MeshAssets::get(const Attributes& geom, Notes& notes) {
   const std::string name = geom.text("mesh", "");
   if (const auto known = meshes_.find(name); known != meshes_.end()) return known->second;
   const Attributes& a = asset(geom);
   Mesh mesh;
-  mesh.data = read(a);
+  mesh.data = read(a, notes);
   place(a, mesh.data);
   const int kind = a.keyword("inertia", {"convex", "legacy", "exact", "shell"}, 1);
   if (a.has("maxhullvert")) {

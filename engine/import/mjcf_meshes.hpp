@@ -34,14 +34,14 @@ class MeshAssets {
   // Whether the bytes of the mesh are at hand: in the document, or sent along.
   bool is_given(const Attributes& geom) const;
   // The mesh that a geom names, with what it weighs; refuses one that is not there or cannot be read.
-  Mesh& get(const Attributes& geom);
+  Mesh& get(const Attributes& geom, Notes& notes);
   // The vertices of its hull in the frame of its mass, as a mesh of the scene by the geom's mesh name.
   model::MeshSpec hull_of(const Attributes& geom, Mesh& mesh, Notes& notes) const;
 
  private:
   const Attributes& asset(const Attributes& geom) const;
   std::optional<std::string_view> bytes_of(const Attributes& asset) const;
-  MeshData read(const Attributes& asset) const;
+  MeshData read(const Attributes& asset, Notes& notes) const;
 
   const DocumentSettings& documents_;
   const XmlFiles& files_;

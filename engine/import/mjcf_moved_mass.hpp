@@ -3,6 +3,7 @@
 // Used inside engine/import only.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "engine/math/mat3.hpp"
@@ -25,19 +26,14 @@ struct Hanging {
 // [body]
 std::vector<Hanging> sum_hanging(const model::SceneSpec& spec);
 
-// What moves along an axis in the reference configuration, all that hangs on it and its armature: kg m^2 or kg.
-double reflected_mass(const model::SceneSpec& spec, const std::vector<Hanging>& sums, int joint_index, int axis_index);
-
-// What moves along a path through space in the reference configuration: the sum over the axes of the tree of what moves
-// along each, over the square of how the length grows by it; axes that do not change it do not count. kg.
-double mass_along(const model::SceneSpec& spec, const std::vector<Hanging>& sums,
-                  const std::vector<model::TendonPointSpec>& path);
-
 // The norm of the accelerations of all joint coordinates, M⁻¹ J of the actuator's joint or tendon with its gear, that a
-// unit of its force gives the scene in the reference configuration; 0 where there is none, and of scenes of more than
-// kMostCoordinates. Velocities of free joints are those of the body's origin, in m/s and rad/s.
-inline constexpr int kMostCoordinates = 1000;
+// unit of its force gives the scene in the reference configuration; 0 where there is none, and of scenes whose chains
+// of joints are thousands long. Velocities of free joints are those of the body's origin, in m/s and rad/s.
 double unit_acceleration(const model::SceneSpec& spec, const model::ActuatorSpec& actuator);
+
+// What actuators move along their joints or tendons in the reference configuration, all other joints giving way:
+// (J M⁻¹ Jᵀ)⁻¹ without gears, kg m^2 or kg; 0 where nothing moves, with the same limit.
+std::vector<double> moved_masses(const model::SceneSpec& spec, const std::vector<std::size_t>& actuators);
 
 // The mean of the diagonal of M⁻¹ over the coordinates of a joint, one of its axes alone where it has any, with the
 // same limit.

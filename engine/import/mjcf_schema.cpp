@@ -16,7 +16,7 @@ constexpr std::string_view kGeomRead =
     "type pos quat axisangle euler xyaxes zaxis fromto size contype conaffinity condim group priority friction mass "
     "density shellinertia mesh fitscale hfield adhesion surfacevel fluidshape fluidcoef solref solimp solmix margin";
 constexpr std::string_view kGeomIgnored = "material rgba user castshadow gap";
-constexpr std::string_view kPairRead = "geom1 geom2 condim friction solref solimp margin";
+constexpr std::string_view kPairRead = "geom1 geom2 condim friction solref solimp margin adhesion";
 constexpr std::string_view kPairIgnored = "gap";
 constexpr std::string_view kPairWarned = "solreffriction";
 constexpr std::string_view kMeshRead = "file content_type vertex face refpos refquat scale inertia maxhullvert builtin";
@@ -35,6 +35,9 @@ constexpr std::string_view kDriveRead =
     "gear cranklength kp kv dampratio timeconst area diameter bias inheritrange dyntype gaintype biastype dynprm "
     "gainprm biasprm gain tausmooth range force scale lmin lmax vmax fpmax fvmax lengthrange "
     "actlimited actrange actdim actearly delay input velrange ffrange armature damping";
+constexpr std::string_view kMotorRead =
+    "joint jointinparent tendon slidersite cranksite site refsite ctrllimited ctrlrange lengthrange gear cranklength "
+    "delay armature damping resistance motorconst nominal saturation inductance thermal cogging lugre input controller";
 // Samples and how they are interpolated say how a delay is made.
 constexpr std::string_view kDriveIgnored = "group user nsample interp";
 
@@ -133,8 +136,8 @@ constexpr Row kRows[] = {
     {"sensor", "contact", Treatment::kRead,
      "geom1 geom2 body1 body2 subtree1 subtree2 site num data reduce cutoff noise", kSensorIgnored, kSensorWarned,
      kDelay},
-    {"sensor", "insidesite", Treatment::kRead, "site objtype objname cutoff noise", kSensorIgnored, kSensorWarned,
-     kDelay},
+    {"sensor", "insidesite", Treatment::kRead, "site objtype objname enclosed cutoff noise", kSensorIgnored,
+     kSensorWarned, kDelay},
     {"sensor", "camprojection", Treatment::kRead, "site camera cutoff noise", kSensorIgnored, kSensorWarned, kDelay},
     {"sensor", "tactile", Treatment::kWarned, "", "", "", "is left out: this kind of sensor is not offered"},
     {"sensor", "plugin", Treatment::kWarned, "", "", "", "is left out: this kind of sensor is not offered"},
@@ -157,7 +160,7 @@ constexpr Row kRows[] = {
     {"default", "muscle", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
     // Other kinds of actuators are refused where a drive has them as its default (mjcf_actuators.cpp).
     {"default", "adhesion", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
-    {"default", "dcmotor", Treatment::kRead, "*", "", "", ""},
+    {"default", "dcmotor", Treatment::kRead, kMotorRead, kDriveIgnored, "", ""},
     {"default", "pid", Treatment::kRead, "*", "", "", ""},
     {"default", "orientation", Treatment::kRead, "*", "", "", ""},
     {"default", "texture", Treatment::kIgnored, "", "", "", kNotPhysics},
@@ -171,7 +174,7 @@ constexpr Row kRows[] = {
 
     {"mujoco", "worldbody", Treatment::kRead, "childclass", "", "", ""},
     {"body", "body", Treatment::kRead, "name childclass pos quat axisangle euler xyaxes zaxis mocap gravcomp",
-     "user sleep", "", ""},
+     "user sleep fuse simple", "", ""},
     {"body", "inertial", Treatment::kRead, "pos quat axisangle euler xyaxes zaxis mass diaginertia fullinertia", "", "",
      ""},
     {"body", "geom", Treatment::kRead, kGeomRead, kGeomIgnored, "", ""},
@@ -183,7 +186,8 @@ constexpr Row kRows[] = {
     {"body", "frame", Treatment::kRead, "name childclass pos quat axisangle euler xyaxes zaxis", "", "", ""},
     {"body", "replicate", Treatment::kRead, "count sep offset euler childclass", "prefix", "", ""},
     {"body", "attach", Treatment::kRead, "model body frame prefix", "", "", ""},
-    {"body", "composite", Treatment::kUnsupported, "", "", "", "write its bodies out instead"},
+    {"body", "composite", Treatment::kUnsupported, "", "", "",
+     "MuJoCo has it no more since 4.0; write its bodies out instead"},
     {"body", "flexcomp", Treatment::kUnsupported, "", "", "", "bodies are rigid"},
     {"body", "plugin", Treatment::kUnsupported, "", "", "", "plugins are not offered"},
     {"geom", "plugin", Treatment::kUnsupported, "", "", "", "plugins are not offered"},
@@ -215,9 +219,9 @@ constexpr Row kRows[] = {
     {"actuator", "cylinder", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
     {"actuator", "muscle", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
     {"actuator", "adhesion", Treatment::kRead, kDriveRead, kDriveIgnored, "", ""},
-    {"actuator", "dcmotor", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
-    {"actuator", "pid", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
-    {"actuator", "orientation", Treatment::kUnsupported, "", "", "", "this kind of actuator is not offered"},
+    {"actuator", "dcmotor", Treatment::kRead, kMotorRead, kDriveIgnored, "", ""},
+    {"actuator", "pid", Treatment::kUnsupported, "", "", "", "an actuator has one control, and no integral of it"},
+    {"actuator", "orientation", Treatment::kUnsupported, "", "", "", "an actuator has one control"},
     {"actuator", "plugin", Treatment::kUnsupported, "", "", "", "plugins are not offered"},
     {"mujoco", "keyframe", Treatment::kRead, "", "", "", ""},
     {"keyframe", "key", Treatment::kRead, "name time qpos qvel ctrl act mpos mquat", "plastic", "", ""},
@@ -226,7 +230,7 @@ constexpr Row kRows[] = {
 // Tags whose elements have a name and a class where they are used, but not among the defaults.
 constexpr std::string_view kNamedAndClassed =
     "geom mesh joint pair spatial fixed general motor position velocity intvelocity cylinder damper muscle adhesion "
-    "connect "
+    "dcmotor connect "
     "weld";
 
 bool in_list(std::string_view list, std::string_view word) {

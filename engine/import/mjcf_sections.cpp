@@ -211,6 +211,9 @@ void read_pair(MjcfScene& scene, const XmlElement& element) {
   if (dimension != 1 && dimension != 3 && dimension != 4 && dimension != 6) a.refuse("condim", "must be 1, 3, 4 or 6");
   pair.contact_dimension = dimension == 1 ? 1 : 3, pair.cone_dimension = dimension;
   pair.softness = read_softness(a, "solref", "solimp", scene.notes);
+  if (a.number("adhesion", 0) != 0) {
+    scene.notes.unsupported(a.where("adhesion"), "adhesion", "contacts do not pull");
+  }
   double given[5] = {1, 1, 0.005, 0.0001, 0.0001};
   if (a.numbers("friction", given, 1)) {
     for (double f : given) {

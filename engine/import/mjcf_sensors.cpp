@@ -182,6 +182,10 @@ bool SensorReader::read_frame(model::SensorSpec& sensor) {
 }
 
 bool SensorReader::read_inside_site(model::SensorSpec& sensor) {
+  if (Attributes(e_).boolean("enclosed", false)) {
+    s_.notes.warn(e_, "enclosed", "is not offered, and the sensor is left out");
+    return false;
+  }
   sensor.has_reference = true;
   read_touch_zone(find_site(sensor.reference), sensor);
   return find_frame("objtype", "objname", sensor.frame);

@@ -110,6 +110,7 @@ ImportedScene import_tree(const XmlElement& robot, const ImportOptions& options,
   if (urdf.ground) add_ground(scene);
   read_urdf_joints(scene);
   check_spec(scene.spec, [&](std::string_view list, std::size_t index) { return element_of(scene, list, index); });
+  leave_out_overlaps(scene, robot);
   return {std::move(scene.spec), notes.take()};
 }
 

@@ -22,9 +22,6 @@ constexpr double kDensity = 1000;  // kg/m^3, of links that give no mass, as MuJ
 // Of the mass of a link, to one that has none: as light as does not matter to the motion, and heavy enough for float32.
 constexpr double kLentShare = 1e-4;
 
-// What moments A + B < C of a document may lack of C; more is likelier a wrong unit or sign.
-constexpr double kUnevenShare = 0.3;
-
 constexpr double kPointRadius = 1e-4;  // m, of spheres of radius 0, which stand for points that touch
 
 // What an <inertial> leaves to the collision geometry: nothing, its inertia, or its mass too, at a density.
@@ -94,8 +91,9 @@ void LinkReader::read_link(int index) {
   const XmlElement* inertial = first_child(element, "inertial", s_.notes);
   const LeftToShapes left = inertial != nullptr ? left_to_shapes(link, *inertial) : LeftToShapes::kMass;
   const InertiaFrom from = s_.settings.inertia_from;
-  const bool from_shapes =
-      from == InertiaFrom::kGeoms || (from == InertiaFrom::kWhatIsGiven && left != LeftToShapes::kNothing);
+  const bool is_massless = inertial == nullptr && s_.options.massless;
+  const bool from_shapes = !is_massless && (from == InertiaFrom::kGeoms ||
+                                            (from == InertiaFrom::kWhatIsGiven && left != LeftToShapes::kNothing));
   const bool in_group = s_.settings.inertia_group_first <= 0;  // collision geometry is of group 0
   const Surface surface = read_surface(element);
   std::vector<Solid> solids;
@@ -187,17 +185,10 @@ MassProperties LinkReader::read_mass(const UrdfLink& link, const XmlElement* ine
   const XmlElement* inertia = given ? find_child(*inertial, "inertia") : nullptr;
   if (link.is_held) return mass;
   const XmlElement& source = inertia != nullptr ? *inertia : *link.element;
-  if (!s_.settings.balance_inertia && even_out_moments(mass, kUnevenShare) > 0) {
+  if (!s_.settings.balance_inertia && raise_moments(mass)) {
     s_.notes.warn(source, "", "has principal moments with A + B < C, which no body has; A and B are raised to make C");
   }
-  MjcfSettings settings = s_.settings;
-  settings.balance_inertia = settings.balance_inertia || s_.allow_unsupported;
-  const std::array<double, 6> before = model::to_spec(mass.I_cm);
-  correct_mass(source, "", settings, mass);
-  if (s_.allow_unsupported && !s_.settings.balance_inertia && settings.bound_inertia == 0 &&
-      before != model::to_spec(mass.I_cm)) {
-    s_.notes.warn(source, "", "has principal moments with A + B < C, which no body has; they were evened out");
-  }
+  correct_mass(source, "", s_.settings, mass);
   return mass;
 }
 
@@ -407,6 +398,7 @@ void LinkReader::lend_mass(const UrdfLink& from, const UrdfLink& to) {
       re_express(inverse(to.X_WL) * from.X_WL,
                  {kLentShare * whole.mass, model::to_vec3(whole.p_BoBcm), kLentShare * model::to_matrix(whole.I_Bcm)});
   part.mass = lent.mass, part.p_BoBcm = model::to_spec(lent.p_cm), part.I_Bcm = model::to_spec(lent.I_cm);
+  part.lender = s_.body_of_link[static_cast<std::size_t>(&from - s_.tree.links.data())];
   whole.mass -= lent.mass;
   for (double& moment : whole.I_Bcm) moment *= 1 - kLentShare;
 }

@@ -33,5 +33,8 @@ struct UrdfScene {
 void read_urdf_links(UrdfScene& scene);
 // Joints, in the order of the bodies, and what keeps neighbours apart that the world holds.
 void read_urdf_joints(UrdfScene& scene);
+// Of a complete scene: links of which shapes overlap at the start are kept apart, with one warning that names them.
+// Pairs are looked at in the order of their shapes along x, up to a bound that no robot comes near.
+void leave_out_overlaps(UrdfScene& scene, const XmlElement& robot);
 
 }  // namespace axion::import

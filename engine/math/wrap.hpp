@@ -4,13 +4,14 @@
 // and the centre; about a cylinder its projection along the axis is that about a circle, and its height grows evenly
 // with the length of that. Of the circle:
 //
-//   outside  where the segment between the points crosses it, or a side point is on the other side of it than the
-//            segment: two tangents and the arc between them, the shorter way round, or that which the side point is on
+//   outside  where the segment between the points crosses it: two tangents and the arc between them, the shorter way
+//            round; a side point, where the line through it and the centre parts the two points, has the path go
+//            round on its side, also where the segment passes the circle on the other side
 //   inside   where the side point is within the object: the string passes through, and where it would leave the
 //            object it bends at the point c of the circle with |p₀ − c| + |c − p₁| least, without an arc
 //
-// Which of these holds is decided as MuJoCo decides it, so that a model means the same here. Both attachments are the
-// same point of the object in the second case. Points within the object do not wrap.
+// Which of these holds is decided as MuJoCo 4.0 decides it, so that a model means the same here. Both attachments are
+// the same point of the object in the second case. Points within the object do not wrap.
 //
 // In: points in the object's frame. Out: where the path meets and leaves the object, and the arc between. Cost:
 // constant, some tens of products and roots; the bend of the second case some tens of those.
@@ -91,17 +92,22 @@ AXION_HD_RARE CirclePath<Real> path_outside(const Vec2<Real>& p, const Vec2<Real
   if (dot(p, p) < square || dot(q, q) < square || length < Real(kLeastLength)) return path;
   const Real t = -dot(d, p) / length;
   const Vec2<Real> nearest = along(p, t < 0 ? Real(0) : (t > 1 ? Real(1) : t), d);
-  if (dot(nearest, nearest) > square && (side == nullptr || dot(*side, nearest) >= 0)) return path;
+  // The way round from p by the side point to q; none where it is on the way neither clockwise nor the other way.
+  const Real to_side = side == nullptr ? Real(0) : cross(p, *side),
+             from_side = side == nullptr ? Real(0) : cross(*side, q);
+  const bool by_side = side != nullptr && to_side * from_side >= 0;
+  const Real by = to_side > 0 || (to_side == 0 && from_side > 0) ? Real(1) : Real(-1);
+  if (dot(nearest, nearest) > square && !(by_side && dot(*side, nearest) < 0)) return path;
   Real best = 0;
   for (int k = 0; k < 2; ++k) {  // from p clockwise about the centre, then the other way
     const Real turn = k == 0 ? Real(-1) : Real(1);
+    if (by_side && turn != by) continue;
     const Vec2<Real> a = tangent_point(p, radius, turn), b = tangent_point(q, radius, -turn);
     const Vec2<Real> chord = a - b;
     Real merit = -dot(chord, chord);
-    if (side != nullptr) merit = dot(of_length(Vec2<Real>{a.x + b.x, a.y + b.y}, Real(1)), *side);
-    const bool crossed = segments_cross(p, a, q, b);
+    const bool crossed = !by_side && segments_cross(p, a, q, b);
     if (crossed) merit = -10000;
-    if (k == 1 && best > merit) return path;
+    if (k == 1 && !by_side && best > merit) return path;
     best = merit;
     Real angle = arc_tangent(std::abs(cross(a, b)), dot(a, b));
     if (turn * cross(a, b) < 0) angle = Real(2 * 3.14159265358979323846) - angle;

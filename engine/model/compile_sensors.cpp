@@ -106,7 +106,7 @@ class SensorCompiler {
     while (!open.empty()) {
       const int b = open.back();
       open.pop_back();
-      out_.part_list.push_back(b + 1);
+      if (!scene_.bodies[at(b)].is_armature) out_.part_list.push_back(b + 1);  // which no mass goes with
       open.insert(open.end(), children_[at(b)].begin(), children_[at(b)].end());
     }
     std::sort(out_.part_list.begin() + start, out_.part_list.end());

@@ -50,8 +50,8 @@ void add_softness(Hash& hash, std::uint64_t number, const SoftnessSpec& softness
 }
 
 void add(Hash& hash, const BodySpec& body) {
-  const auto& [name, X_WB, mass, p_BoBcm, I_Bcm, gravity_compensation, is_mocap, fluid_ellipsoids, ignores_medium] =
-      body;
+  const auto& [name, X_WB, mass, p_BoBcm, I_Bcm, gravity_compensation, is_mocap, fluid_ellipsoids, ignores_medium,
+               is_armature, lender] = body;  // the last two do not decide how it moves
   add_all(hash, X_WB, mass, p_BoBcm, I_Bcm);
   add_unusual(hash, 1, gravity_compensation, 0.0);
   add_unusual(hash, 26, is_mocap ? 1.0 : 0.0, 0.0);

@@ -1,6 +1,7 @@
 #include "engine/model/merge_welds.hpp"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "engine/model/loop_joints.hpp"
@@ -28,6 +29,7 @@ class Merger {
   void find_mocaps();
   Status bodies();
   void add_lifts();
+  void add_unread();
   void add_fluid_parts();
   void joints();
   JointSpec moved_loop_joint(const JointSpec& joint) const;
@@ -117,6 +119,28 @@ void Merger::add_lifts() {
     lift.mass += held;
     lift.moment = to_spec(to_vec3(lift.moment) + held * part.p_cm);
   }
+}
+
+// A part that stands for something else is not read where it is; what it has from a lender is read there.
+void Merger::add_unread() {
+  std::map<int, UnreadMass> unread;
+  const auto add = [&](int body, const MassProperties& part, double sign, bool is_armature) {
+    if (body == kWorldBody) return;
+    UnreadMass& of = unread.try_emplace(body, UnreadMass{body}).first->second;
+    add_part(part, sign, of);
+    if (is_armature) of.armature += part.mass;
+  };
+  for (std::size_t b = 0; b < in_.bodies.size(); ++b) {
+    const BodySpec& body = in_.bodies[b];
+    if (!body.is_armature && body.lender < 0) continue;
+    add(out_.body_map[b], mass_of(b), 1, body.is_armature);
+    if (body.lender < 0) continue;
+    const auto lender = static_cast<std::size_t>(body.lender);
+    const Pose X_LB = inverse(to_pose(in_.bodies[lender].X_WB)) * to_pose(body.X_WB);
+    const MassProperties own{body.mass, to_vec3(body.p_BoBcm), to_matrix(body.I_Bcm)};
+    add(out_.body_map[lender], re_express(parts_[lender].X_RB * X_LB, own), -1, false);
+  }
+  for (const auto& [body, of] : unread) out_.unread.push_back(of);
 }
 
 void Merger::add_fluid_parts() {
@@ -314,6 +338,7 @@ Result<WeldedScene> Merger::run() {
   find_mocaps();
   if (Status status = bodies(); !status.ok()) return status.error();
   add_lifts();
+  add_unread();
   add_fluid_parts();
   joints();
   contents();

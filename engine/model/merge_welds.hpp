@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "engine/base/result.hpp"
+#include "engine/model/read_masses.hpp"
 #include "engine/model/scene_spec.hpp"
 #include "engine/model/spec_math.hpp"
 
@@ -52,6 +53,7 @@ struct WeldedScene {
   std::vector<bool> closes_loop;       // [joint of `scene`] whether it closed a loop in the input
   std::vector<int> shape_part;         // [shape] the body of the input that it was given on, or kWorldBody
   std::vector<Lift> lifts;             // [body of `scene`]
+  std::vector<UnreadMass> unread;      // rising bodies; of those that are read as they are, none
   std::vector<FluidPart> fluid_parts;  // sorted by body; empty without a fluid
   std::vector<bool> senses_tendon;     // [tendon] whether a sensor reads it
   std::vector<ContactExcludeSpec> part_excludes;  // the exclusions, of bodies of the input

@@ -98,6 +98,10 @@ struct BodySpec {
   bool is_mocap = false;
   std::vector<FluidEllipsoidSpec> fluid_ellipsoids{};
   bool ignores_medium = false;  // the fluid does not act on it, as on the light bodies between joints of one body
+  // A body that stands for something else, whose mass users do not read as its own (read_masses.hpp): for the armature
+  // of a joint, or for a part of another, the lender, as it is between joints of one body; -1: it is none.
+  bool is_armature = false;
+  int lender = -1;
 };
 
 // What motors may do together, N m or N, lower < upper; position and velocity drives have bounds of their own.

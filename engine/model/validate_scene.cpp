@@ -159,6 +159,10 @@ void SceneChecker::bodies() {
     reals(item, "I_Bcm", body.I_Bcm);
     real(item, "gravity_compensation", body.gravity_compensation);
     fluid_ellipsoids(item, body);
+    if (body.lender < -1 || body.lender >= static_cast<int>(scene_.bodies.size()) ||
+        body.lender == static_cast<int>(b)) {
+      fail(item, "lender", "must be another body, or -1; it is " + std::to_string(body.lender));
+    }
   }
 }
 

@@ -117,10 +117,21 @@ MassChange mass_change(const BodySpec& before, const BodySpec& after) {
   MassChange change;
   change.any = before.mass != after.mass || before.p_BoBcm != after.p_BoBcm || before.I_Bcm != after.I_Bcm;
   if (!change.any) return change;
-  change.ratio = after.mass / before.mass;
+  change.ratio = before.mass > 0 ? after.mass / before.mass : 1;
   change.moved = to_vec3(after.p_BoBcm) - to_vec3(before.p_BoBcm);
   change.inertia = to_matrix(after.I_Bcm) + (-change.ratio) * to_matrix(before.I_Bcm);
   return change;
+}
+
+// From what is read of the masses of bodies to what they are: those that nobody changed are the model's to the bit.
+void take_read_masses(const CompiledModel& model, std::vector<BodySpec>& bodies) {
+  for (const UnreadMass& unread : model.welded.unread) {
+    const BodySpec& before = model.welded.scene.bodies[at(unread.body)];
+    const bool changed = mass_change(as_read(before, unread), bodies[at(unread.body)]).any;
+    const BodySpec after = changed ? from_read(bodies[at(unread.body)], unread) : before;
+    BodySpec& body = bodies[at(unread.body)];
+    body.mass = after.mass, body.p_BoBcm = after.p_BoBcm, body.I_Bcm = after.I_Bcm;
+  }
 }
 
 // The parts of each body, as its mass has changed: bodies of `source`, lifts, and parts that a fluid resists.
@@ -129,8 +140,12 @@ void change_parts(const CompiledModel& model, const SceneSpec& changed, SceneSpe
   std::vector<MassChange> changes(count);
   std::vector<int> fluid_parts(count, 0), root(count, -1);
   bool any = false;
+  std::vector<double> armature(count, 0.0);
+  std::vector<BodySpec> before = model.welded.scene.bodies, after = changed.bodies;
+  read_masses(model.welded.unread, before), read_masses(model.welded.unread, after);
+  for (const UnreadMass& unread : model.welded.unread) armature[at(unread.body)] = unread.armature;
   for (std::size_t b = 0; b < count; ++b) {
-    changes[b] = mass_change(model.welded.scene.bodies[b], changed.bodies[b]);
+    changes[b] = mass_change(before[b], after[b]);
     any = any || changes[b].any;
   }
   if (!any) return;
@@ -139,6 +154,7 @@ void change_parts(const CompiledModel& model, const SceneSpec& changed, SceneSpe
     if (merged == kWorldBody || !changes[at(merged)].any) continue;
     const MassChange& change = changes[at(merged)];
     BodySpec& part = source.bodies[i];
+    if (part.is_armature) continue;
     // The root, which gave the merged body its frame, is the first of its parts by name.
     const bool is_root = part.name == changed.bodies[at(merged)].name;
     const math::Quat<double> q_RB =
@@ -160,8 +176,9 @@ void change_parts(const CompiledModel& model, const SceneSpec& changed, SceneSpe
   for (std::size_t b = 0; b < count; ++b) {
     if (!changes[b].any) continue;
     Lift& lift = welded.lifts[b];
-    lift.mass *= changes[b].ratio;
-    lift.moment = to_spec(changes[b].ratio * to_vec3(lift.moment) + lift.mass * changes[b].moved);
+    const double held = (lift.mass - armature[b]) * changes[b].ratio;  // of bodies that weigh
+    lift.mass = armature[b] + held;
+    lift.moment = to_spec(changes[b].ratio * to_vec3(lift.moment) + held * changes[b].moved);
   }
 }
 
@@ -220,6 +237,7 @@ int parameter_count(const CompiledModel& model) {
 
 std::vector<double> parameter_values(const CompiledModel& model) {
   SceneSpec scene = model.welded.scene;
+  read_masses(model.welded.unread, scene.bodies);
   std::vector<double> values;
   for_each_number(model, scene, [&](double number, const std::string&, bool) { values.push_back(number); });
   return values;
@@ -232,6 +250,7 @@ ModelVariants::ModelVariants(const CompiledModel& model, const SceneSpec& source
 
 Result<CompiledModel> ModelVariants::vary(std::span<const double> values) const {
   WeldedScene welded = model_.welded;
+  read_masses(welded.unread, welded.scene.bodies);
   std::size_t i = 0;
   Status status;
   for_each_number(model_, welded.scene, [&](double& number, const std::string& path, bool used) {
@@ -243,6 +262,7 @@ Result<CompiledModel> ModelVariants::vary(std::span<const double> values) const 
     number = value;
   });
   if (!status.ok()) return status.error();
+  take_read_masses(model_, welded.scene.bodies);
   if (Status valid = validate_scene(welded.scene); !valid.ok()) return valid.error();
   SceneSpec changed_source = source_;
   change_parts(model_, welded.scene, changed_source, welded);

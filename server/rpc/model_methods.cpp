@@ -43,6 +43,8 @@ absl::StatusOr<import::UrdfOptions> urdf_options(const v1::UrdfOptions& message)
   options.motors = message.actuators() == v1::URDF_ACTUATORS_MOTOR;
   options.ground = message.ground();
   if (message.has_self_collision()) options.self_collision = message.self_collision();
+  options.keep_overlaps = message.keep_overlaps();
+  options.massless = message.massless();
   const v1::Pose& pose = message.base_pose();
   if (pose.has_position()) options.X_WR.position = {pose.position().x(), pose.position().y(), pose.position().z()};
   if (pose.has_rotation()) {

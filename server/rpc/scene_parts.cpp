@@ -90,6 +90,8 @@ void fill_body(const model::BodySpec& body, v1::BodySpec& message) {
   message.set_gravity_compensation(body.gravity_compensation);
   message.set_is_mocap(body.is_mocap);
   message.set_ignores_medium(body.ignores_medium);
+  message.set_is_armature(body.is_armature);
+  if (body.lender >= 0) message.set_lender(body.lender);
   for (const model::FluidEllipsoidSpec& ellipsoid : body.fluid_ellipsoids) {
     v1::FluidEllipsoid& out = *message.add_fluid_ellipsoids();
     fill_pose(ellipsoid.X_BE, *out.mutable_pose());
@@ -297,7 +299,9 @@ model::BodySpec to_body(const v1::BodySpec& message) {
           .gravity_compensation = message.gravity_compensation(),
           .is_mocap = message.is_mocap(),
           .fluid_ellipsoids = std::move(ellipsoids),
-          .ignores_medium = message.ignores_medium()};
+          .ignores_medium = message.ignores_medium(),
+          .is_armature = message.is_armature(),
+          .lender = message.has_lender() ? message.lender() : -1};
 }
 
 absl::StatusOr<model::ContactSensorSpec> to_contact_sensor(const std::string& path,

@@ -36,7 +36,7 @@ ENGINE_ROOMS = {
     'math': {'base', 'lanes'},
     'team': {'base', 'lanes', 'math'},
     'model': {'base', 'lanes', 'math', 'team'},
-    'import': _TO_MODEL,
+    'import': _TO_MODEL | {'collide'},
     'collide': _TO_MODEL,
     'constraints': _TO_MODEL,
     'problem': _TO_MODEL | {'constraints'},

@@ -78,7 +78,7 @@ URDF = {
     'the name of a link with a surrogate': urdf(link('&#xD800;')),
     'the name of a robot with a control character': '<robot name="&#7;">' + A + '</robot>',
     'a mass of -1': urdf(A + link('b', -1) + joint('j', 'floating', 'a', 'b')), 'a mass of words': urdf(link('a', 'much')),
-    'an inertia that is none': urdf(A + link('b', 1, 'ixx="1" iyy="1" izz="9"') + joint('j', 'floating', 'a', 'b')),
+    'an inertia that is none': urdf(A + link('b', 1, 'ixx="-1" iyy="-1" izz="-1"') + joint('j', 'floating', 'a', 'b')),
     'a mesh without its file': urdf('<link name="a"><collision><geometry><mesh filename="x/m.stl"/></geometry></collision></link>'),
     'limits upside down': urdf(A + link('b', 1) + joint('j', 'revolute', 'a', 'b', '<limit lower="1" upper="-1"/>')),
 }

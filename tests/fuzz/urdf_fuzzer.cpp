@@ -18,6 +18,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   urdf.motors = (data[0] & 4) != 0;
   urdf.ground = (data[0] & 8) != 0;
   urdf.self_collision = (data[0] & 16) == 0;
+  urdf.massless = (data[0] & 32) != 0;
+  urdf.keep_overlaps = (data[0] & 64) != 0;
   std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
   if (const auto cut = text.find('\x01'); cut != std::string_view::npos) {
     options.assets.emplace("a.stl", std::string(text.substr(cut + 1)));

@@ -53,8 +53,8 @@ class ClientModels:
             Likewise of joints: dicts of lock_stiffness (N/m, N m/rad) and lock_damping (N s/m, N m s/rad).
         urdf_options : Mapping[str, Any], optional
             What URDF has no words for: base ("fixed", the default, or "free"), base_position [3] (m) and
-            base_rotation [4] (w x y z) of the root link, actuators ("none", the default, or "motor"), ground and
-            self_collision (bool).
+            base_rotation [4] (w x y z) of the root link, actuators ("none", the default, or "motor"), ground,
+            self_collision, keep_overlaps and massless (bool).
         timeout : float, optional
             Seconds after which the call is given up; None waits for its answer.
 

@@ -72,7 +72,7 @@ def solver_options(**choices: str | float | bool | None) -> solver_pb2.SolverOpt
 
 def urdf_options(choices: Mapping[str, Any]) -> simulation_pb2.UrdfOptions:
     """An axion.v1.UrdfOptions of base ("fixed", "free"), base_position, base_rotation (w, x, y, z), actuators ("none", "motor"),
-    ground and self_collision. Raises TypeError for an unknown name, ValueError for an unknown word."""
+    ground, self_collision, keep_overlaps and massless. Raises TypeError for an unknown name, ValueError for an unknown word."""
     options = simulation_pb2.UrdfOptions()
     for field, value in choices.items():
         if field == "base_position":
@@ -81,11 +81,11 @@ def urdf_options(choices: Mapping[str, Any]) -> simulation_pb2.UrdfOptions:
         elif field == "base_rotation":
             w, x, y, z = value
             options.base_pose.rotation.CopyFrom(scene_pb2.Quaternion(w=w, x=x, y=y, z=z))
-        elif field in ("base", "actuators", "ground", "self_collision"):
+        elif field in ("base", "actuators", "ground", "self_collision", "keep_overlaps", "massless"):
             setattr(options, field, _enum_value(field, value) if field in _ENUMS else value)
         else:
             raise TypeError(f"unknown URDF option {field!r}; there are base, base_position, base_rotation, actuators, "
-                            "ground, self_collision")
+                            "ground, self_collision, keep_overlaps, massless")
     return options
 
 

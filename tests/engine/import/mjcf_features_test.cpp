@@ -51,6 +51,18 @@ TEST(MjcfGravityCompensation, does_nothing_without_gravity) {
   for (const double v : world.get(Field::kBodyVelocity)) EXPECT_EQ(v, 0);
 }
 
+// The mass of its armature is no part of what sensors weigh, as in MuJoCo.
+TEST(MjcfFreeJoint, armature_is_in_no_centre_of_mass_and_no_weight) {
+  World world(R"(<mujoco><worldbody><body name='b'><joint type='free' armature='.7'/><geom size='.1' mass='2'
+    pos='.1 0 .3'/></body></worldbody><sensor><subtreecom body='b'/><e_potential/></sensor></mujoco>)",
+              0.001);
+  const std::vector<double> read = world.get(Field::kSensorData);
+  ASSERT_EQ(read.size(), 4u);
+  EXPECT_NEAR(read[0], 0.1, 1e-12);
+  EXPECT_NEAR(read[2], 0.3, 1e-12);
+  EXPECT_NEAR(read[3], 2 * kG * 0.3, 1e-12);
+}
+
 TEST(MjcfFreeJoint, damping_slows_motion_and_spin_as_an_exponential) {
   for (const double d : {0.5, 20.0}) {
     const double mass = 2, radius = 0.3, inertia = 0.4 * mass * radius * radius, t = 0.05;

@@ -169,6 +169,33 @@ TEST(MjcfMesh, reads_stl_obj_and_msh_by_name_with_or_without_the_directory) {
   }
 }
 
+// As MuJoCo weighs them; its hull would have all vertices.
+TEST(MjcfMesh, of_several_objects_of_a_file_the_first_alone_is_taken_with_a_warning) {
+  const std::string far = "v 5 0 0\nv 6 0 0\nv 5 1 0\nv 5 0 1\n";
+  const std::string faces = "f -4 -2 -3\nf -4 -3 -1\nf -3 -2 -1\nf -2 -4 -1\n";
+  const struct {
+    std::string text;
+    int objects;
+  } cases[] = {
+      {"o first\n" + std::string(kObj) + "o second\n" + far + faces, 2},
+      {std::string(kObj) + "g second\n" + far + faces + "g third\n" + faces, 3},
+      {far + "o none\no first\nv 0 0 0\nv .3 0 0\nv 0 .2 0\nv 0 0 .4\n" + faces + "o second\n" + far + faces, 2}};
+  for (const auto& c : cases) {
+    ImportOptions options;
+    options.assets["t.obj"] = c.text;
+    const ImportedScene imported =
+        read(scene_of("<mesh file=\"t.obj\"/>", "<geom type=\"mesh\" mesh=\"t\"/>"), options);
+    ASSERT_EQ(imported.scene.bodies.size(), 1u);
+    EXPECT_NEAR(imported.scene.bodies[0].mass, 1000 * 0.3 * 0.2 * 0.4 / 6, 1e-5) << c.text;
+    ASSERT_EQ(imported.scene.meshes.size(), 1u);
+    for (const Vec3d& v : imported.scene.meshes[0].vertices) EXPECT_LT(v[0], 0.5);
+    ASSERT_EQ(imported.warnings.size(), 1u);
+    EXPECT_NE(imported.warnings[0].find("has " + std::to_string(c.objects) + " objects, of which the first alone"),
+              std::string::npos)
+        << imported.warnings[0];
+  }
+}
+
 TEST(MjcfMesh, that_is_only_seen_needs_no_file) {
   const ImportedScene imported = read(
       scene_of("<mesh file=\"absent.stl\"/>",

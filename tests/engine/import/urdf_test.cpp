@@ -78,8 +78,10 @@ TEST(Urdf, neighbours_that_the_world_holds_are_kept_apart) {
   const ImportedScene imported = import_of(kArm);
   // base and flange, each with arm and tool
   ASSERT_EQ(imported.scene.excludes.size(), 4u);
-  EXPECT_TRUE(
-      import_of("<mujoco><option><flag filterparent='disable'/></option></mujoco>" + kArm).scene.excludes.empty());
+  UrdfOptions urdf;
+  urdf.keep_overlaps = true;  // all links are in one place
+  EXPECT_TRUE(import_of("<mujoco><option><flag filterparent='disable'/></option></mujoco>" + kArm, urdf)
+                  .scene.excludes.empty());
 }
 
 TEST(Urdf, motors_have_the_limit_of_effort_of_their_joint) {
@@ -171,6 +173,26 @@ TEST(Urdf, a_link_without_mass_moves_with_what_it_is_fixed_to_only) {
   ASSERT_FALSE(moving.ok());
   EXPECT_NE(moving.error().message.find("<link name=\"b\"> (line 3) moves and has no mass"), std::string::npos)
       << moving.error().message;
+}
+
+// A foot that only collides weighs by its shape, as in MuJoCo, unless links without <inertial> are to have no mass.
+TEST(Urdf, massless_leaves_out_links_without_inertial) {
+  const std::string leg = link("base", kMass) + link("leg", kMass) + link("foot", kBox) +
+                          joint("knee", "continuous", "base", "leg") + joint("ankle", "fixed", "leg", "foot");
+  UrdfOptions urdf;
+  EXPECT_NEAR(import_of(leg, urdf).scene.bodies.at(2).mass, 6, 1e-12);
+  urdf.massless = true;
+  for (const std::string& extension :
+       {std::string(), std::string("<mujoco><compiler inertiafromgeom='true'/></mujoco>")}) {
+    const ImportedScene imported = import_of(extension + leg, urdf);
+    EXPECT_EQ(imported.scene.bodies.at(2).mass, 0);
+    EXPECT_EQ(imported.scene.shapes.size(), 1u);
+    EXPECT_FALSE(warns(imported, "has no <inertial>"));
+  }
+  const Result<ImportedScene> moving = import_urdf(
+      robot(link("base", kMass) + link("a", kBox) + joint("j", "continuous", "base", "a")), ImportOptions{}, urdf);
+  ASSERT_FALSE(moving.ok());
+  EXPECT_NE(moving.error().message.find("<link name=\"a\"> (line 1) moves and has no mass"), std::string::npos);
 }
 
 // A cube of side 1 from (0 0 0) to (1 1 1).
@@ -314,21 +336,8 @@ TEST(Urdf, a_sphere_without_radius_is_a_point_that_touches) {
   EXPECT_TRUE(warns(imported, "is 0, a point"));
 }
 
-TEST(Urdf, impossible_moments_are_refused_or_evened_out) {
-  const std::string thin = "<inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='4'/></inertial>";
-  const std::string text = link("a", thin) + link("b", thin) + joint("j", "continuous", "a", "b");
-  const Result<ImportedScene> strict = import_urdf(robot(text));
-  ASSERT_FALSE(strict.ok());  // of b; what the world holds may have any
-  EXPECT_EQ(strict.error().field, "inertia");
-  ImportOptions options;
-  options.allow_unsupported = true;
-  const ImportedScene imported = import_of(text, {}, options);
-  EXPECT_EQ(imported.scene.bodies[1].I_Bcm[2], 2);
-  EXPECT_TRUE(warns(imported, "evened out"));
-}
-
 // As of links whose moments were rounded or estimated; about axes that are not the link's.
-TEST(Urdf, moments_that_lack_little_are_raised) {
+TEST(Urdf, moments_that_lack_something_are_raised_alike) {
   const std::string thin =
       "<inertial><origin rpy='0 0 .5'/><mass value='1'/><inertia ixx='1' iyy='2' izz='3.6'/></inertial>";
   const ImportedScene imported = import_of(link("a", "") + link("b", thin) + joint("j", "continuous", "a", "b"));
@@ -340,6 +349,26 @@ TEST(Urdf, moments_that_lack_little_are_raised) {
   EXPECT_NEAR(I(2, 2), 3.6, 1e-12);
   const ImportedScene held = import_of(link("a", thin));
   EXPECT_TRUE(held.warnings.empty());  // of what the world holds they do not matter
+}
+
+// Of drawings whose units or signs were wrong; negative moments count as 0 before they are raised.
+TEST(Urdf, moments_that_lack_whatever_are_raised_until_they_make_the_greatest) {
+  const auto raised = [](const std::string& inertia) {
+    const ImportedScene imported =
+        import_of(link("a", "") + link("b", "<inertial><mass value='1'/><inertia " + inertia + "/></inertial>") +
+                  joint("j", "continuous", "a", "b"));
+    EXPECT_TRUE(warns(imported, "A and B are raised to make C")) << inertia;
+    return imported.scene.bodies.size() < 2 ? std::array<double, 6>{} : imported.scene.bodies[1].I_Bcm;
+  };
+  const auto expect_near = [](const std::array<double, 6>& I, const std::array<double, 6>& expected) {
+    for (std::size_t k = 0; k < 6; ++k) EXPECT_NEAR(I[k], expected[k], 1e-14) << k;
+  };
+  expect_near(raised("ixx='.001' iyy='.001' izz='.008'"), {.004, .004, .008, 0, 0, 0});
+  expect_near(raised("ixx='1' iyy='0' izz='0'"), {1, .5, .5, 0, 0, 0});
+  expect_near(raised("ixx='-1' iyy='2' izz='4'"), {1, 3, 4, 0, 0, 0});
+  expect_near(raised("ixx='-1' iyy='3' izz='3'"), {.003, 3, 3, 0, 0, 0});
+  // Principal moments -4, 1 and 6, of which the first is about (1 -1 0): 2.5, 3.5 and 6.
+  expect_near(raised("ixx='1' iyy='1' izz='1' ixy='5'"), {4.25, 4.25, 3.5, 1.75, 0, 0});
 }
 
 // A slide, a slide and a hinge with links without mass between them, as mobile bases have them.
