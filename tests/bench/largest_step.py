@@ -160,9 +160,9 @@ def verdict(contenders):
 
     def ratio(ours, theirs):
         return f'{ours / theirs:.1f}' if ours and theirs else '-'
-    close = [max(c.fastest(CLOSE)[0] for c in side) for side in ([axion], rivals)]
-    largest = max(rivals, key=lambda c: max(c.held))
-    return (f'{ratio(*close)} times MuJoCo with at most 1 mm of overlap, '
+    ours, theirs = (max(c.fastest(CLOSE)[0] for c in side) for side in ([axion], rivals))
+    largest = max(rivals, key=lambda c: (max(c.held), c.at_largest()))
+    return (f'{ratio(ours, theirs)} times MuJoCo with at most 1 mm of overlap{"" if theirs else ", of which it holds no step"}, '
             f'{ratio(axion.fastest()[0], max(c.fastest()[0] for c in rivals))} times at the fastest step that each holds, '
             f'{ratio(axion.at_largest(), largest.at_largest())} times at the largest')
 
