@@ -199,7 +199,7 @@ def goals_of_speed(page):
     """Steps a second at the same time step, over the fastest of MuJoCo's variants."""
     compare = [row for row in records_of(part_of(page, 'compare')) if row['model'] == 'humanoid.xml']
     for worlds, goal in (('256', 3.0), ('1', 1.0)):
-        rows = [row for row in compare if row['worlds'] == worlds and all(row[f'{name}: axion / it'] != '-' for name in peer.VARIANTS)]
+        rows = [row for row in compare if row['worlds'] == worlds and all(row.get(f'{name}: axion / it', '-') != '-' for name in peer.VARIANTS)]
         ratios = [(min(number(row[f'{name}: axion / it'].split()[0]) for name in peer.VARIANTS), row['threads'], number(row['converged']))
                   for row in rows]
         if ratios:
